@@ -1,0 +1,36 @@
+# Finds oneDNN 2.6 or 3.x by header and library rather than by its own CMake files: Debian's want OpenCL, which
+# we do not use, and the PyPI wheels (onednn-devel-cpu-gomp) have paths of the machine that built them.
+#
+#   DPTRAIN_ONEDNN_ROOT or DNNL_ROOT   where to look first, e.g. the root of a virtual environment
+#   OneDNN::OneDNN                     the target; OneDNN_VERSION its version
+#
+# Take a build on GNU OpenMP: two OpenMP runtimes in one process fight for the cores.
+
+set(_onednn_hints ${DPTRAIN_ONEDNN_ROOT} ${DNNL_ROOT} $ENV{DNNL_ROOT})
+if(_onednn_hints)
+  # A root that was named is a decision: nothing else is taken instead of it.
+  set(_onednn_only NO_DEFAULT_PATH)
+endif()
+find_path(OneDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp
+          HINTS ${_onednn_hints} PATH_SUFFIXES include ${_onednn_only})
+find_library(OneDNN_LIBRARY NAMES dnnl libdnnl.so.3 libdnnl.so.2
+             HINTS ${_onednn_hints} PATH_SUFFIXES lib lib64 lib/${CMAKE_LIBRARY_ARCHITECTURE} ${_onednn_only})
+mark_as_advanced(OneDNN_INCLUDE_DIR OneDNN_LIBRARY)
+
+if(OneDNN_INCLUDE_DIR AND EXISTS ${OneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h)
+  file(STRINGS ${OneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h _onednn_lines
+       REGEX "#define DNNL_VERSION_(MAJOR|MINOR|PATCH) +[0-9]+")
+  string(REGEX MATCHALL "[0-9]+" _onednn_numbers "${_onednn_lines}")
+  list(JOIN _onednn_numbers "." OneDNN_VERSION)
+endif()
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(OneDNN REQUIRED_VARS OneDNN_LIBRARY OneDNN_INCLUDE_DIR
+                                  VERSION_VAR OneDNN_VERSION)
+
+if(OneDNN_FOUND AND NOT TARGET OneDNN::OneDNN)
+  add_library(OneDNN::OneDNN UNKNOWN IMPORTED)
+  set_target_properties(OneDNN::OneDNN PROPERTIES
+    IMPORTED_LOCATION ${OneDNN_LIBRARY}
+    INTERFACE_INCLUDE_DIRECTORIES ${OneDNN_INCLUDE_DIR})
+endif()

@@ -1,0 +1,124 @@
+# One OBJECT library per room, so that the linker drops no registration, and one for the CPU kernels.
+#
+#   dptrain_<room>        from src/<room>/*.cpp
+#   dptrain_kernels_cpu   from kernels/cpu/*.cpp
+#
+# DPTRAIN_ROOMS lists the rooms that exist, lowest level first; dptrain_rooms_up_to() picks from it.
+
+set(DPTRAIN_ROOMS "")
+
+# Sources of one folder, without those in ARGN.
+function(_dptrain_sources out folder)
+  file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
+  foreach(file IN LISTS ARGN)
+    list(REMOVE_ITEM found ${PROJECT_SOURCE_DIR}/${file})
+  endforeach()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+function(dptrain_kernels)
+  _dptrain_sources(sources kernels/cpu)
+  if(NOT sources)
+    return()
+  endif()
+  add_library(dptrain_kernels_cpu OBJECT ${sources})
+  target_include_directories(dptrain_kernels_cpu PUBLIC ${PROJECT_SOURCE_DIR})
+  target_compile_options(dptrain_kernels_cpu PRIVATE $<$<CONFIG:Release>:-O3>)
+  target_link_libraries(dptrain_kernels_cpu PUBLIC dptrain_flags PRIVATE Highway::Highway)
+  if(TARGET OpenMP::OpenMP_CXX)
+    target_link_libraries(dptrain_kernels_cpu PUBLIC OpenMP::OpenMP_CXX)
+  endif()
+endfunction()
+
+# What every room sees. Rooms do not link one another: that would only make one wait for the other's objects.
+add_library(dptrain_house INTERFACE)
+target_include_directories(dptrain_house INTERFACE
+  ${PROJECT_SOURCE_DIR}/src            # one include root: every #include names its room, as in "core/error.h"
+  ${PROJECT_SOURCE_DIR}                # "kernels/cpu/..."
+  ${PROJECT_BINARY_DIR}/generated)     # "dptrain_version.h"
+target_link_libraries(dptrain_house INTERFACE dptrain_flags fmt::fmt)
+
+# dptrain_room(<room> LEVEL <n> [KERNELS] [LIBS ...])
+#
+# KERNELS: the room calls kernels/cpu, whose headers use OpenMP. LIBS stay private to the room.
+# Left out: the compute rooms in a fuzz build, and a room without sources.
+function(dptrain_room room)
+  cmake_parse_arguments(arg "KERNELS" "LEVEL" "LIBS" ${ARGN})
+  if(DPTRAIN_FUZZ AND NOT room MATCHES "^(core|config|layers|optim|graph|plan|data|checkpoint)$")
+    return()
+  endif()
+
+  _dptrain_sources(sources src/${room} src/cli/main.cpp)
+  if(room STREQUAL "device")
+    dptrain_device_sources(sources)
+  elseif(room STREQUAL "reduce")
+    dptrain_reduce_sources(sources)
+  elseif(room STREQUAL "cli")
+    list(APPEND sources ${PROJECT_BINARY_DIR}/generated/bundled_configs.cpp)
+  endif()
+  if(NOT sources)
+    return()
+  endif()
+
+  add_library(dptrain_${room} OBJECT ${sources})
+  set_target_properties(dptrain_${room} PROPERTIES DPTRAIN_LEVEL ${arg_LEVEL})
+  target_link_libraries(dptrain_${room} PUBLIC dptrain_house PRIVATE ${arg_LIBS})
+  if(arg_KERNELS AND TARGET OpenMP::OpenMP_CXX)
+    target_link_libraries(dptrain_${room} PUBLIC OpenMP::OpenMP_CXX)
+  endif()
+  add_dependencies(dptrain_${room} dptrain_version)
+
+  list(APPEND DPTRAIN_ROOMS ${room})
+  set(DPTRAIN_ROOMS ${DPTRAIN_ROOMS} PARENT_SCOPE)
+endfunction()
+
+# The targets of all rooms up to a level.
+function(dptrain_rooms_up_to out level)
+  set(targets "")
+  foreach(room IN LISTS DPTRAIN_ROOMS)
+    get_target_property(room_level dptrain_${room} DPTRAIN_LEVEL)
+    if(room_level LESS_EQUAL level)
+      list(APPEND targets dptrain_${room})
+    endif()
+  endforeach()
+  set(${out} ${targets} PARENT_SCOPE)
+endfunction()
+
+# Links every room up to a level, and the kernels, into an executable. The objects of an OBJECT library come along
+# only where it is named directly, hence the full list.
+function(dptrain_link_rooms target level)
+  dptrain_rooms_up_to(rooms ${level})
+  target_link_libraries(${target} PRIVATE ${rooms})
+  if(TARGET dptrain_kernels_cpu)
+    target_link_libraries(${target} PRIVATE dptrain_kernels_cpu)
+  endif()
+endfunction()
+
+function(dptrain_executable)
+  if(NOT EXISTS ${PROJECT_SOURCE_DIR}/src/cli/main.cpp)
+    message(STATUS "dptrain: src/cli/main.cpp is missing, no executable")
+    return()
+  endif()
+  add_executable(dptrain ${PROJECT_SOURCE_DIR}/src/cli/main.cpp)
+  dptrain_link_rooms(dptrain 9)
+  set_target_properties(dptrain PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+
+  install(TARGETS dptrain RUNTIME)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION ${CMAKE_INSTALL_DATADIR}/dptrain)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+endfunction()
+
+# What this build contains, in one line.
+function(dptrain_report)
+  set(line "dptrain ${PROJECT_VERSION} ${CMAKE_BUILD_TYPE}")
+  if(DPTRAIN_FUZZ)
+    string(APPEND line ", fuzz targets only")
+  else()
+    string(APPEND line ", oneDNN ${OneDNN_VERSION}, CUDA ${DPTRAIN_CUDA_STATE}, MPI ${DPTRAIN_MPI_STATE}")
+  endif()
+  if(DPTRAIN_SANITIZE)
+    string(APPEND line ", sanitizers ${DPTRAIN_SANITIZE}")
+  endif()
+  message(STATUS "${line}")
+endfunction()

@@ -1,0 +1,21 @@
+# Finds the libraries. Which room may use which is said in the top CMakeLists.txt.
+
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(HDF5 REQUIRED COMPONENTS C)
+find_package(Highway REQUIRED)
+
+if(NOT TARGET yaml-cpp::yaml-cpp)   # before yaml-cpp 0.8 the target has no namespace
+  add_library(yaml-cpp::yaml-cpp INTERFACE IMPORTED)
+  target_link_libraries(yaml-cpp::yaml-cpp INTERFACE yaml-cpp)
+endif()
+
+# The readers that are fuzzed need neither the compute library nor OpenMP.
+if(NOT DPTRAIN_FUZZ)
+  find_package(OpenMP REQUIRED COMPONENTS CXX)
+  find_package(OneDNN REQUIRED)
+  find_package(CLI11 REQUIRED)
+endif()

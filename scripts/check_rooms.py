@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""Holds every #include of src/ and kernels/ against the table of rooms (docs/architecture.md).
+
+    scripts/check_rooms.py               check this repository; exit 1 if an include is not allowed
+    scripts/check_rooms.py --self-test   check the checker on planted includes
+
+An include may point into its own room or a lower one, never up and never sideways. Third-party headers are allowed
+only in the room that owns the library, most of them only in .cpp files, some in a single file of the room.
+"""
+
+import dataclasses
+import pathlib
+import re
+import sys
+import tempfile
+
+LEVELS = {
+    "core": 0,
+    "config": 1,
+    "layers": 2, "optim": 2,
+    "graph": 3,
+    "plan": 4,
+    "device": 5, "data": 5, "checkpoint": 5,
+    "replica": 6,
+    "reduce": 7,
+    "train": 8,
+    "cli": 9,
+}
+
+# Who may call kernels/cpu; device/cuda alone calls kernels/cuda. kernels/philox.h is shared ground.
+CALL_KERNELS = {"device", "data", "replica", "reduce"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Library:
+    name: str
+    headers: str            # pattern of the include's text
+    places: tuple           # patterns of files that may include it, relative to the root
+    single: bool = False    # at most one file of each room
+
+
+LIBRARIES = [
+    Library("fmt", r"fmt/", (r"src/core/format\.h",)),
+    Library("spdlog", r"spdlog/", (r"src/core/\w+\.cpp",)),
+    Library("yaml-cpp", r"yaml-cpp/", (r"src/config/\w+\.cpp",), single=True),
+    Library("nlohmann-json (declarations)", r"nlohmann/json_fwd\.hpp", (r"src/(config|checkpoint|train|cli)/",)),
+    Library("nlohmann-json", r"nlohmann/", (r"src/(config|checkpoint|train|cli)/\w+\.cpp",)),
+    Library("oneDNN", r"(oneapi/)?dnnl", (r"src/device/cpu/",)),
+    Library("Highway", r"hwy/", (r"kernels/cpu/",)),
+    Library("OpenMP", r"omp\.h", (r"kernels/cpu/",)),
+    Library("HDF5", r"(hdf5|H5\w+)\.h", (r"src/(checkpoint|data)/\w+\.cpp",), single=True),
+    Library("zlib", r"zlib\.h", (r"src/data/\w+\.cpp",), single=True),
+    Library("libjpeg-turbo", r"(turbojpeg|jpeglib)\.h", (r"src/data/\w+\.cpp",), single=True),
+    Library("stb_image", r"stb/|stb_\w+\.h", (r"src/data/\w+\.cpp",), single=True),
+    Library("CLI11", r"CLI/", (r"src/cli/\w+\.cpp",)),
+    Library("MPI", r"mpi\.h", (r"src/reduce/mpi\.cpp",)),
+    Library("NCCL", r"nccl\.h", (r"src/reduce/nccl\.cpp",)),
+    Library("CUDA", r"cu(da|dnn|blas|pti|rand)|cooperative_groups|nv(rtc|tx)",
+            (r"src/device/cuda/", r"kernels/cuda/", r"src/reduce/nccl\.cpp")),
+]
+
+POSIX = set("""dirent.h dlfcn.h errno.h execinfo.h fcntl.h fnmatch.h glob.h poll.h pthread.h pwd.h sched.h signal.h
+    spawn.h termios.h time.h ucontext.h unistd.h cxxabi.h malloc.h immintrin.h cpuid.h""".split())
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+SUFFIXES = {".h", ".hpp", ".cpp", ".cc", ".cu", ".cuh", ".inc"}
+
+
+def place_of(path):
+    """('src', room) or ('kernels', folder) of a file named relative to the root."""
+    parts = path.parts
+    return parts[0], parts[1] if len(parts) > 2 else ""
+
+
+def check_kernels_include(path, target):
+    """An include of kernels/... by any file; None if it is allowed."""
+    top, room = place_of(path)
+    side = target.split("/")[1] if target.count("/") > 1 else ""   # cpu, cuda, or shared ground
+    if top == "kernels":
+        if side and side != room:
+            return f"kernels/{room or '*.h'} must not include kernels/{side}"
+        return None
+    if target == "kernels/philox.h" and (room == "core" or room in CALL_KERNELS):
+        return None
+    if room not in CALL_KERNELS:
+        return f"room '{room}' must not call kernels; {', '.join(sorted(CALL_KERNELS))} may"
+    if side == "cuda" and path.parts[:3] != ("src", "device", "cuda"):
+        return "kernels/cuda is called by src/device/cuda alone"
+    return None
+
+
+def check_room_include(path, target):
+    """An include written as "room/..."; None if it is allowed."""
+    top, room = place_of(path)
+    other = target.split("/")[0]
+    if other not in LEVELS:
+        return f'"{target}" names no room; includes are written from the root: "core/error.h", "kernels/cpu/pool.h"'
+    if top == "kernels":
+        return f"kernels know nothing of the house, found an include of room '{other}'"
+    backend = re.match(r"device/(cpu|cuda)/", target)
+    if backend:
+        if room != "device":
+            return f"device/{backend[1]}/ is private to room 'device'; include a header of device/ itself"
+        if len(path.parts) > 3 and path.parts[2] != backend[1]:
+            return f"device/{path.parts[2]} must not include device/{backend[1]}"
+    if other == room or LEVELS[other] < LEVELS[room]:
+        return None
+    direction = "up" if LEVELS[other] > LEVELS[room] else "sideways"
+    return f"'{room}' (level {LEVELS[room]}) must not include {direction} into '{other}' (level {LEVELS[other]})"
+
+
+def library_of(target):
+    return next((library for library in LIBRARIES if re.match(library.headers, target)), None)
+
+
+def check_foreign_include(path, target):
+    """An include that is neither a room's nor a kernel's; None if it is allowed."""
+    library = library_of(target)
+    if library:
+        if any(re.match(place + ("$" if place.endswith(("cpp", "h")) else ""), str(path)) for place in library.places):
+            return None
+        return f"{library.name} is not allowed here; {' or '.join(library.places)} may include <{target}>"
+    standard = "." not in target or target in POSIX or target.startswith(("sys/", "linux/"))
+    return None if standard else f"<{target}> belongs to no library of the table"
+
+
+def check_include(path, quote, target):
+    if target == "dptrain_version.h":
+        return None if place_of(path)[0] == "src" else "kernels know nothing of the house"
+    if target.startswith("kernels/"):
+        return check_kernels_include(path, target)
+    if quote == '"' and not library_of(target):
+        return check_room_include(path, target)
+    return check_foreign_include(path, target)
+
+
+def check_tree(root):
+    """All messages 'file:line: text' of the tree, in order of the files."""
+    messages = []
+    users = {}   # (library, room) -> first file, for libraries that one file owns
+    files = sorted(p for top in ("src", "kernels") for p in (root / top).rglob("*") if p.suffix in SUFFIXES)
+    for file in files:
+        path = file.relative_to(root)
+        if path.parts[0] == "src" and place_of(path)[1] not in LEVELS:
+            messages.append(f"{path}:1: '{place_of(path)[1]}' is no room of the table")
+            continue
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            found = INCLUDE.match(line)
+            if not found:
+                continue
+            target = found[2]
+            problem = check_include(path, found[1], target)
+            library = library_of(target)
+            if not problem and library and library.single:
+                owner = users.setdefault((library.name, place_of(path)), path)
+                if owner != path:
+                    problem = f"{library.name} belongs to one file of the room, which is {owner}"
+            if problem:
+                messages.append(f"{path}:{number}: {problem}")
+    return messages, len(files)
+
+
+# (file, include line, part of the message expected, or None where it is allowed)
+PLANTED = [
+    ("src/core/error.h", "#include <string>", None),
+    ("src/core/random.h", '#include "kernels/philox.h"', None),
+    ("src/core/queue.h", '#include "config/node.h"', "must not include up into 'config'"),
+    ("src/core/a.h", '#include "kernels/cpu/pool.h"', "must not call kernels"),
+    ("src/core/format.h", "#include <fmt/format.h>", None),
+    ("src/config/a.h", "#include <fmt/format.h>", "fmt is not allowed here"),
+    ("src/config/yaml.cpp", "#include <yaml-cpp/yaml.h>", None),
+    ("src/config/yaml2.cpp", "#include <yaml-cpp/yaml.h>", "belongs to one file of the room"),
+    ("src/config/yaml.h", "#include <yaml-cpp/yaml.h>", "yaml-cpp is not allowed here"),
+    ("src/config/schema.cpp", "#include <nlohmann/json.hpp>", None),
+    ("src/config/schema.h", "#include <nlohmann/json.hpp>", "nlohmann-json is not allowed here"),
+    ("src/layers/a.cpp", '#include "optim/loss.h"', "must not include sideways into 'optim'"),
+    ("src/graph/a.cpp", '#include "optim/loss.h"', None),
+    ("src/plan/a.cpp", '#  include "device/device.h"', "must not include up into 'device'"),
+    ("src/data/a.cpp", '#include "checkpoint/store.h"', "sideways"),
+    ("src/data/b.cpp", '#include "kernels/cpu/gather.h"', None),
+    ("src/data/c.cpp", '#include "kernels/cuda/gather.h"', "src/device/cuda alone"),
+    ("src/device/cpu/conv2d.cpp", "#include <oneapi/dnnl/dnnl.hpp>", None),
+    ("src/device/device.cpp", "#include <oneapi/dnnl/dnnl.hpp>", "oneDNN is not allowed here"),
+    ("src/device/cpu/a.cpp", '#include "device/cuda/stream.h"', "device/cpu must not include device/cuda"),
+    ("src/replica/a.cpp", '#include "device/cpu/stream.h"', "private to room 'device'"),
+    ("src/replica/b.cpp", '#include "device/device.h"', None),
+    ("src/train/a.cpp", '#include "trainer.h"', "names no room"),
+    ("src/train/b.cpp", "#include <boost/any.hpp>", "belongs to no library"),
+    ("src/cli/main.cpp", '#include "train/trainer.h"', None),
+    ("src/cli/b.cpp", "#include <CLI/CLI.hpp>", None),
+    ("src/cli/c.cpp", "#include <sys/stat.h>", None),
+    ("kernels/cpu/a.h", '#include "core/shape.h"', "know nothing of the house"),
+    ("kernels/cpu/b.cpp", "#include <hwy/highway.h>", None),
+    ("kernels/cpu/c.cpp", '#include "kernels/cuda/a.h"', "must not include kernels/cuda"),
+    ("src/cellar/a.h", "#include <string>", "is no room of the table"),
+]
+
+
+def self_test():
+    failures = []
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for file, line, _ in PLANTED:
+            (root / file).parent.mkdir(parents=True, exist_ok=True)
+            (root / file).write_text(f"// planted\n{line}\n", encoding="utf-8")
+        messages, _ = check_tree(root)
+    for file, line, expected in PLANTED:
+        found = [message for message in messages if message.startswith(f"{file}:")]
+        if expected is None and found:
+            failures.append(f"{line} in {file} is allowed, found: {found[0]}")
+        if expected is not None and not any(expected in message for message in found):
+            failures.append(f"{line} in {file} must be refused with '{expected}', found: {found}")
+    for failure in failures:
+        print(failure)
+    print(f"check_rooms: self-test, {len(PLANTED)} planted includes, {len(failures)} misjudged")
+    return 1 if failures else 0
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
+    if sys.argv[1:]:
+        print(__doc__)
+        return 2
+    messages, files = check_tree(pathlib.Path(__file__).resolve().parent.parent)
+    for message in messages:
+        print(message)
+    print(f"check_rooms: {files} files, {len(messages)} stray includes")
+    return 1 if messages else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Installs what dptrain needs on Debian 12 and Ubuntu 24.04, and only what is missing.
+#
+#   scripts/install_deps.sh [--no-install] GROUP...
+#
+# Groups:
+#   build      compiler, CMake and the libraries of the product and its unit tests
+#   check      python3, for the tests that read the source
+#   fuzz       clang with libFuzzer
+#   download   curl, where a data set has to be fetched
+#   data       the package with Fashion-MNIST; left out, and said, where the distribution has none
+#
+# --no-install refuses: it lists what is missing and exits 2 (0 if nothing is).
+
+set -euo pipefail
+
+# shellcheck disable=SC2034  # the groups are read by name, ${!argument}
+{
+  build="g++ cmake ninja-build ccache git
+    libdnnl-dev libhwy-dev libyaml-cpp-dev libhdf5-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
+    zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev"
+  check="python3"
+  fuzz="clang libclang-rt-dev"
+  download="curl ca-certificates"
+}
+data="dataset-fashion-mnist"
+
+usage() { sed -n '2,/^$/s/^# \{0,1\}//p' "$0"; }
+
+installed() { [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+available() { [[ $(apt-cache policy "$1" 2>/dev/null) == *"Candidate: "[^\(]* ]]; }
+
+install=yes
+wanted=()
+optional=()
+for argument in "$@"; do
+  case $argument in
+    --no-install) install=no ;;
+    build | check | fuzz | download) read -r -d '' -a names <<<"${!argument}" || true; wanted+=("${names[@]}") ;;
+    data) optional+=("$data") ;;
+    -h | --help) usage; exit 0 ;;
+    *) echo "install_deps: unknown argument '$argument'" >&2; usage >&2; exit 2 ;;
+  esac
+done
+
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+  echo "install_deps: this machine has no apt; made for Debian 12 and Ubuntu 24.04. Needed, by their Debian names:" >&2
+  printf '  %s\n' "${wanted[@]}" >&2
+  exit 2
+fi
+
+missing=()
+for package in "${wanted[@]}" "${optional[@]}"; do
+  installed "$package" || missing+=("$package")
+done
+if [ ${#missing[@]} -eq 0 ]; then
+  exit 0
+fi
+
+if [ $install = no ]; then
+  echo "install_deps: --no-install, and these packages are missing:" >&2
+  printf '  %s\n' "${missing[@]}" >&2
+  echo "install them with: apt-get install ${missing[*]}" >&2
+  exit 2
+fi
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "install_deps: neither root nor sudo here; as root: apt-get install ${missing[*]}" >&2
+    exit 2
+  fi
+  as_root=(sudo)
+fi
+
+echo "install_deps: installing with apt: ${missing[*]}"
+quiet_apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=3 -o Dpkg::Use-Pty=0)
+"${quiet_apt[@]}" update
+chosen=()
+for package in "${missing[@]}"; do
+  if [[ " ${optional[*]} " == *" $package "* ]] && ! available "$package"; then
+    echo "install_deps: this distribution has no package $package, going on without it"
+  else
+    chosen+=("$package")
+  fi
+done
+if [ ${#chosen[@]} -gt 0 ]; then
+  "${quiet_apt[@]}" install --yes --no-install-recommends "${chosen[@]}" >/dev/null
+fi

@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds dptrain and runs every test.
+#
+#   scripts/test.sh [--quick] [--no-install] [--fuzz-seconds N] [--jobs N]
+#
+#   --quick            the release suite only, without sanitizers and fuzzing
+#   --no-install       install nothing; list what is missing and exit 2
+#   --fuzz-seconds N   time for each fuzz target (15)
+#   --jobs N           parallel compilations and tests (number of cores)
+#
+# A failing phase does not stop the later ones. The last line counts the tests of all phases; exit 1 if anything failed.
+
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+usage() { sed -n '2,/^$/s/^# \{0,1\}//p' scripts/test.sh; }
+
+quick=no
+install_flag=()
+fuzz_seconds=15
+jobs=$(nproc)
+while [ $# -gt 0 ]; do
+  case $1 in
+    --quick) quick=yes ;;
+    --no-install) install_flag=(--no-install) ;;
+    --fuzz-seconds) fuzz_seconds=${2:?--fuzz-seconds needs a number}; shift ;;
+    --jobs) jobs=${2:?--jobs needs a number}; shift ;;
+    -h | --help) usage; exit 0 ;;
+    *) echo "test: unknown argument '$1'" >&2; usage >&2; exit 2 ;;
+  esac
+  shift
+done
+
+passed=0 failed=0 skipped=0
+failed_phases=()
+times=()
+
+# phase TITLE COMMAND...: runs it, notes how long it took and whether it failed.
+phase() {
+  local title=$1 start=$SECONDS result=ok
+  shift
+  printf '\n== %s\n' "$title"
+  "$@" || { result=FAILED; failed_phases+=("$title"); }
+  times+=("$(printf '%-34s %5d s  %s' "$title" $((SECONDS - start)) "$result")")
+}
+
+# build PRESET TARGET [CMAKE ARGUMENT...]
+build() {
+  local preset=$1 target=$2
+  shift 2
+  cmake --preset "$preset" -Wno-dev "$@" | tail -n 4 && cmake --build --preset "$preset" --target "$target" -j "$jobs"
+}
+
+# Runs the tests of a preset and adds up what they report.
+run_tests() {
+  local preset=$1 report=$PWD/build/$1/junit.xml result=0
+  rm -f "$report"
+  # The sanitizers' shadow memory wants addresses that newer kernels hand out at random.
+  local runner=()
+  if setarch -R true 2>/dev/null; then runner=(setarch -R); fi
+  "${runner[@]}" ctest --preset "$preset" -j "$jobs" --no-tests=error --output-junit "$report" \
+    2>&1 | grep -Ev '^ *(Start +[0-9]+:|[0-9]+/[0-9]+ .* Passed )' || result=${PIPESTATUS[0]}
+  local total bad left_out disabled
+  total=$(count tests "$report") bad=$(count failures "$report")
+  left_out=$(count skipped "$report") disabled=$(count disabled "$report")
+  passed=$((passed + total - bad - left_out - disabled))
+  failed=$((failed + bad))
+  skipped=$((skipped + left_out + disabled))
+  return "$result"
+}
+
+# One number of a JUnit file's head, e.g. 17 of tests="17"; 0 where there is no file.
+count() {
+  local number=
+  if [ -e "$2" ]; then number=$(awk -F'"' -v key="$1=" '$1 ~ "[ \t]" key "$" { print $2; exit }' "$2"); fi
+  echo "${number:-0}"
+}
+
+release() { build release all && run_tests release; }
+address() { build asan all && run_tests asan; }
+threads() { build tsan dptrain_tests_threads && run_tests tsan; }
+fuzz() { build fuzz all -DDPTRAIN_FUZZ_SECONDS="$fuzz_seconds" && run_tests fuzz; }
+
+groups=(build check)
+if [ $quick = no ]; then groups+=(fuzz); fi
+start=$SECONDS
+scripts/install_deps.sh "${install_flag[@]}" "${groups[@]}"
+times+=("$(printf '%-34s %5d s  ok' "Dependencies" $((SECONDS - start)))")
+
+phase "Release build, whole suite" release
+if [ $quick = no ]; then
+  phase "AddressSanitizer, UBSan" address
+  phase "ThreadSanitizer, threaded tests" threads
+  phase "Fuzzing, $fuzz_seconds s a target" fuzz
+fi
+
+printf '\n== Summary\n'
+printf '%s\n' "${times[@]}"
+for title in "${failed_phases[@]}"; do echo "failed: $title"; done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ ${#failed_phases[@]} -eq 0 ] && [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
