@@ -1,0 +1,93 @@
+#include "core/log.h"
+
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+#include <mutex>
+
+#include "core/error.h"
+#include "core/format.h"
+
+namespace dptrain::log {
+namespace {
+
+struct State {
+  std::mutex mutex;
+  Options options;
+  std::shared_ptr<spdlog::logger> out = plain(std::make_shared<spdlog::sinks::stdout_sink_mt>());
+  std::shared_ptr<spdlog::logger> err = plain(std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  std::shared_ptr<spdlog::logger> file;
+
+  static std::shared_ptr<spdlog::logger> plain(spdlog::sink_ptr sink) {
+    auto logger = std::make_shared<spdlog::logger>("dptrain", std::move(sink));
+    logger->set_pattern("%v");
+    logger->set_level(spdlog::level::trace);
+    logger->flush_on(spdlog::level::trace);
+    return logger;
+  }
+};
+
+State& state() {
+  static State instance;
+  return instance;
+}
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\', out += c;
+    else if (c == '\n') out += "\\n";
+    else if (static_cast<unsigned char>(c) < 0x20) out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else out += c;
+  }
+  return out;
+}
+
+void emit(bool to_stderr, bool hidden, const char* level, const std::string& line, const char* color) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  if (!hidden) {
+    std::string text = line;
+    if (s.options.format == Format::kJson) text = fmt::format("{{\"level\":\"{}\",\"message\":\"{}\"}}", level, escaped(line));
+    else if (s.options.color && *color) text = fmt::format("{}{}\033[0m", color, line);
+    (to_stderr ? s.err : s.out)->log(spdlog::level::info, "{}", text);
+  }
+  if (s.file) s.file->log(spdlog::level::info, "{}", line);
+}
+
+}  // namespace
+
+void configure(const Options& options) {
+  const std::lock_guard lock(state().mutex);
+  state().options = options;
+}
+
+void open_file(const std::string& path) {
+  const std::lock_guard lock(state().mutex);
+  try {
+    state().file = State::plain(std::make_shared<spdlog::sinks::basic_file_sink_mt>(path));
+  } catch (const spdlog::spdlog_ex& e) {
+    throw Error(ErrorKind::kWrite, fmt::format("{}: cannot open the log file: {}", path, e.what()));
+  }
+}
+
+void close_file() {
+  const std::lock_guard lock(state().mutex);
+  state().file.reset();
+}
+
+void debug(const std::string& line) {
+  if (state().options.verbose) emit(false, state().options.quiet, "debug", line, "");
+}
+void info(const std::string& line) { emit(false, state().options.quiet, "info", line, ""); }
+void warn(const std::string& line) { emit(true, false, "warning", "warning: " + line, "\033[33m"); }
+void error(const std::string& line) { emit(true, false, "error", line, "\033[31m"); }
+
+void print(const std::string& text) {
+  const std::lock_guard lock(state().mutex);
+  state().out->log(spdlog::level::info, "{}", text);
+}
+
+}  // namespace dptrain::log

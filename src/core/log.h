@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+namespace dptrain::log {
+
+// Lines a person or a script reads. Results and progress lines go to stdout, warnings and errors to stderr; both also
+// into the run's train.log once one is opened. Safe from every thread. Never called inside a step.
+
+enum class Format { kText, kJson };
+
+struct Options {
+  Format format = Format::kText;
+  bool quiet = false;    ///< no info lines on stdout
+  bool verbose = false;  ///< debug lines too
+  bool color = false;    ///< only on a terminal, and not with NO_COLOR or TERM=dumb
+};
+
+void configure(const Options& options);
+/// From now on every line also goes into this file (appended). Throws Error{kWrite}.
+void open_file(const std::string& path);
+void close_file();
+
+void debug(const std::string& line);
+void info(const std::string& line);
+void warn(const std::string& line);   ///< stderr, "warning: " before it
+void error(const std::string& line);  ///< stderr, as it is: the caller has composed the whole text
+/// A result on stdout even with --quiet, never decorated (tables, `name: value`).
+void print(const std::string& text);
+
+}  // namespace dptrain::log

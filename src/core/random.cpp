@@ -1,0 +1,41 @@
+#include "core/random.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace dptrain {
+
+RandomStream::RandomStream(std::uint64_t seed, std::uint32_t purpose, std::uint64_t a, std::uint32_t b)
+    : seed_(seed), purpose_(purpose), b_(b), a_(a) {}
+
+std::uint32_t RandomStream::next_u32() {
+  if (used_ == 4) {
+    // The 64-bit seed and the purpose share the 64-bit key; a purpose is below 2^20, so keys of small seeds stay apart.
+    const std::uint32_t key[2] = {static_cast<std::uint32_t>(seed_),
+                                  static_cast<std::uint32_t>(seed_ >> 32) ^ (purpose_ * 0x9E3779B9u)};
+    const std::uint32_t counter[4] = {static_cast<std::uint32_t>(a_), static_cast<std::uint32_t>(a_ >> 32), b_, block_++};
+    kernels::philox4x32(counter, key, words_);
+    used_ = 0;
+  }
+  return words_[used_++];
+}
+
+float RandomStream::uniform() { return kernels::uniform01(next_u32()); }
+
+std::uint64_t RandomStream::below(std::uint64_t n) {
+  // Values above the largest multiple of n are drawn again.
+  const std::uint64_t limit = ~std::uint64_t{0} - (~std::uint64_t{0} % n + 1) % n;
+  for (;;) {
+    const std::uint64_t high = next_u32();
+    const std::uint64_t value = high << 32 | next_u32();
+    if (value <= limit) return value % n;
+  }
+}
+
+double RandomStream::normal() {
+  const double u = (next_u32() + 0.5) * 0x1p-32;
+  const double v = (next_u32() + 0.5) * 0x1p-32;
+  return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
+}
+
+}  // namespace dptrain

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/philox.h"
+
+namespace dptrain {
+
+/// Purposes of the counter-based random streams. One number per purpose: a new use gets a new one, none is reused.
+/// The layer or transform index is added in the low bits by the user of the stream.
+enum class Purpose : std::uint32_t {
+  kInitializer = 0x10000,  ///< + index of the weight
+  kShuffle = 0x20000,      ///< counter: epoch
+  kTransform = 0x30000,    ///< + index of the transform; counter: sample, epoch
+  kDropout = 0x40000,      ///< + index of the step; see kernels/cpu/dropout.h
+  kSynthetic = 0x50000,    ///< + role of the data set
+  kSplit = 0x60000,
+};
+
+/// A stream of numbers that is a pure function of (seed, purpose, a, b): no state to save, none to share.
+/// Draws are numbered from 0. Not thread-safe; make one where you need one, it costs nothing.
+class RandomStream {
+ public:
+  RandomStream(std::uint64_t seed, std::uint32_t purpose, std::uint64_t a = 0, std::uint32_t b = 0);
+
+  std::uint32_t next_u32();
+  /// In [0, 1), 24 bits.
+  float uniform();
+  /// In [0, n), without modulo bias.
+  std::uint64_t below(std::uint64_t n);
+  /// Standard normal (Box-Muller).
+  double normal();
+
+ private:
+  std::uint64_t seed_;
+  std::uint32_t purpose_, b_;
+  std::uint64_t a_;
+  std::uint32_t block_ = 0;
+  int used_ = 4;
+  std::uint32_t words_[4] = {};
+};
+
+}  // namespace dptrain

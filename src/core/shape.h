@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace dptrain {
+
+/// Extents of a tensor, outermost first. Shapes of activations are those of ONE sample, without the batch dimension:
+/// an image is [H, W, C]. How many samples there are is a property of a step, never of a layer.
+class Shape {
+ public:
+  Shape() = default;
+  Shape(std::initializer_list<std::int64_t> dims) : dims_(dims) {}
+  explicit Shape(std::vector<std::int64_t> dims) : dims_(std::move(dims)) {}
+
+  int rank() const noexcept { return static_cast<int>(dims_.size()); }
+  std::int64_t operator[](int axis) const { return dims_[static_cast<std::size_t>(axis)]; }
+  std::int64_t back() const { return dims_.back(); }
+  const std::vector<std::int64_t>& dims() const noexcept { return dims_; }
+
+  /// Product of the extents; 1 for rank 0.
+  std::int64_t elements() const noexcept;
+  /// "28x28x1"; "scalar" for rank 0.
+  std::string str() const;
+
+  bool operator==(const Shape&) const = default;
+
+ private:
+  std::vector<std::int64_t> dims_;
+};
+
+/// Height and width, in that order everywhere.
+struct Size2 {
+  std::int64_t h = 1;
+  std::int64_t w = 1;
+  bool operator==(const Size2&) const = default;
+};
+
+}  // namespace dptrain

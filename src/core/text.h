@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dptrain {
+
+/// The candidate nearest to `word` by edit distance (case-insensitive; at most a third of the letters wrong), or "".
+std::string nearest(std::string_view word, std::span<const std::string> candidates);
+/// "; did you mean 'filters'?" or "".
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
+
+std::string join(std::span<const std::string> parts, std::string_view separator);
+std::vector<std::string> split(std::string_view text, char separator);
+std::string trim(std::string_view text);
+
+/// 1068298 -> "1,068,298".
+std::string with_commas(std::int64_t n);
+/// 1234567 -> "1.2 MiB".
+std::string human_bytes(std::uint64_t bytes);
+/// Shell-style match: `*` any run, `?` one character; the rest literal.
+bool glob_match(std::string_view pattern, std::string_view text);
+/// Shortest decimal text that reads back as the same float or double; always with a point or an exponent if `decimal`.
+std::string shortest(double value, bool decimal = false);
+std::string shortest(float value);
+
+}  // namespace dptrain
