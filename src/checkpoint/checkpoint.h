@@ -1,0 +1,70 @@
+#pragma once
+
+// A checkpoint: one HDF5 file that is a Keras model (docs/keras-files.md) and holds, in the private root group
+// `dptrain_state`, everything that `--resume` needs. Knows only the Model: nothing of devices or replicas. Writing is
+// atomic: temporary name, fsync, rename, fsync of the folder. Not thread-safe per file; the HDF5 library itself is entered
+// under one lock.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/model.h"
+#include "optim/loss.h"
+#include "optim/optimizer.h"
+
+namespace dptrain::checkpoint {
+
+/// A named float array of the resume state, per weight: "velocity/conv1/kernel".
+struct NamedArray {
+  std::string name;
+  Shape shape;
+  std::vector<float> values;
+};
+
+/// Beyond the model. Empty members are left out of the file.
+struct State {
+  std::string resolved_config;      ///< YAML; enough to build the model, the data and the transforms again
+  std::string trainer;              ///< JSON, the trainer's own: position, sums, callbacks, learning rate, choices
+  std::vector<NamedArray> arrays;   ///< optimizer slots, averages, best weights of EarlyStopping
+  std::vector<std::string> class_names;
+};
+
+/// For Keras's training_config; left out of the file where Keras has no such thing.
+struct Compiled {
+  config::Typed optimizer;
+  double learning_rate = 0;  ///< current
+  config::Typed loss;
+  std::vector<config::Typed> metrics;
+};
+
+/// Throws Error{kWrite} (the old file, if any, is untouched and no temporary is left). Returns bytes written.
+std::uint64_t save(const std::string& path, const graph::Model& model, const Compiled& compiled, const State& state);
+/// Without the private group and with class names only: the file to hand on.
+std::uint64_t export_model(const std::string& path, const graph::Model& model, const Compiled& compiled,
+                           const std::vector<std::string>& class_names);
+
+/// Reads the private group and checks the file's CRC attributes. Throws Error{kCheckpoint} for a file that is damaged, not
+/// HDF5, or not dptrain's.
+State read_state(const std::string& path);
+bool is_checkpoint(const std::string& path);  ///< HDF5 with a private group or a Keras layout
+
+/// Fills the model's weights, every one, by layer and weight name, shapes checked. Throws Error{kCheckpoint} that lists what
+/// does not fit ("checkpoint is of another model: layer 'conv2' kernel is 3x3x32x64 in the file, 3x3x32x32 in the model").
+void load_weights(const std::string& path, graph::Model& model);
+
+/// One line per difference or one table; see `ckpt show` and `ckpt diff`.
+std::string describe(const std::string& path);
+struct Difference {
+  std::string report;
+  bool equal = true;
+};
+Difference compare(const std::string& a, const std::string& b, double tolerance);
+
+/// The Keras 2 `model_config` JSON, one line.
+std::string keras_model_config(const graph::Graph& graph);
+/// `training_config` JSON, or "" where Keras cannot say it.
+std::string keras_training_config(const Compiled& compiled);
+
+}  // namespace dptrain::checkpoint

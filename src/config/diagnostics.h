@@ -1,0 +1,47 @@
+#pragma once
+
+// Collects everything that is wrong with a config, so that one run shows all of it. One per load; not thread-safe.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/node.h"
+
+namespace dptrain::config {
+
+struct Diagnostic {
+  Mark mark;
+  std::string message;
+  std::vector<std::pair<Mark, std::string>> notes;
+};
+
+class Diagnostics {
+ public:
+  /// Adds an error; the reference is good until the next one is added.
+  Diagnostic& error(const Mark& mark, std::string message);
+  void warn(const Mark& mark, std::string message);
+
+  bool ok() const noexcept { return errors_.empty(); }
+  const std::vector<Diagnostic>& errors() const noexcept { return errors_; }
+  const std::vector<Diagnostic>& warnings() const noexcept { return warnings_; }
+
+  /// All errors, sorted by file, line and column, each once, as
+  ///   file:line:column: error: message
+  ///      18 |     - vgg: {name: block1, filter: 64}
+  ///         |                           ^~~~~~
+  ///     note: ... at file:line:column
+  /// and last "2 errors; nothing was run (exit 2)".
+  std::string render() const;
+  /// All warnings, in the same form.
+  std::string render_warnings() const;
+  /// The errors as JSON lines {"level","file","line","column","message"} (`--log json`); notes follow with level "note".
+  std::string render_json() const;
+  /// Throws Error{kUsage, render()} when there is an error.
+  void throw_if_errors() const;
+
+ private:
+  std::vector<Diagnostic> errors_, warnings_;
+};
+
+}  // namespace dptrain::config

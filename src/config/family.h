@@ -1,0 +1,121 @@
+#pragma once
+
+// A family is a set of types that may stand in one place, written `Type: {keras arguments}`: layers, optimizers, losses,
+// schedules, initializers, callbacks, data sets, transforms. Typed is one such value. Families are filled before main or at
+// first use and read-only afterwards.
+
+#include <memory>
+#include <string>
+#include <typeindex>
+#include <utility>
+#include <vector>
+
+#include "config/schema.h"
+
+namespace dptrain::config {
+
+/// One member of a family.
+struct TypeDef {
+  std::string name;                  ///< Keras class name: "SGD"
+  std::vector<std::string> aliases;  ///< Keras string aliases: "sgd", "he_normal"
+  Schema schema;
+  std::type_index type = typeid(void);
+
+  virtual ~TypeDef() = default;
+};
+
+template <class Spec>
+TypeDef type_def(Schema schema, std::vector<std::string> aliases = {}) {
+  TypeDef def;
+  def.name = schema.name();
+  def.aliases = std::move(aliases);
+  def.schema = std::move(schema);
+  def.type = typeid(Spec);
+  return def;
+}
+
+/// A value of some type of a family: the definition and an immutable spec struct. Cheap to copy.
+class Typed {
+ public:
+  Typed() = default;
+  Typed(const TypeDef& def, std::shared_ptr<const void> spec, Mark mark = {})
+      : def_(&def), spec_(std::move(spec)), mark_(std::move(mark)) {}
+
+  explicit operator bool() const noexcept { return def_ != nullptr; }
+  const TypeDef& def() const { return *def_; }
+  const std::string& name() const { return def_->name; }
+  std::type_index type() const { return def_->type; }
+  const void* spec() const noexcept { return spec_.get(); }
+  const Mark& mark() const noexcept { return mark_; }
+
+  template <class Spec>
+  const Spec* get_if() const noexcept {
+    return def_ != nullptr && def_->type == typeid(Spec) ? static_cast<const Spec*>(spec_.get()) : nullptr;
+  }
+  /// The spec; asking for the wrong type is our own bug.
+  template <class Spec>
+  const Spec& as() const {
+    return *get_if<Spec>();
+  }
+
+  /// `Name: {all keys}`, or with `minimal` only those that differ from the defaults (`Name` when none do).
+  Node write(bool minimal = false) const;
+
+ private:
+  const TypeDef* def_ = nullptr;
+  std::shared_ptr<const void> spec_;
+  Mark mark_;
+};
+
+class Family {
+ public:
+  /// `what` is the word in messages: "optimizer" gives "unknown optimizer 'Adm'; did you mean 'Adam'?".
+  explicit Family(std::string what) : what_(std::move(what)) {}
+
+  Family& add(TypeDef def);
+  Family& add(std::unique_ptr<TypeDef> def);
+  const std::string& what() const noexcept { return what_; }
+  /// By name or alias; null when unknown.
+  const TypeDef* find(std::string_view name) const noexcept;
+  const TypeDef* find(std::type_index type) const noexcept;
+  std::vector<std::string> names() const;
+  std::vector<const TypeDef*> types() const;
+
+  /// Reads `Name`, `Name: value` or `Name: {...}`. Empty after reporting.
+  Typed read(const Node& node, Reader& reader) const;
+  template <class Spec>
+  Typed make(Spec spec) const {
+    return Typed(*find(typeid(Spec)), std::make_shared<const Spec>(std::move(spec)));
+  }
+  /// JSON Schema: one of the names, or one of the maps.
+  Node json_schema() const;
+
+ private:
+  std::string what_;
+  std::vector<std::unique_ptr<TypeDef>> types_;
+};
+
+/// A key's type for a member of a family: `Of<initializer_family> kernel_initializer{GlorotUniform{}}`.
+template <Family& (*family)()>
+class Of : public Typed {
+ public:
+  Of() = default;
+  Of(Typed typed) : Typed(std::move(typed)) {}  // NOLINT(google-explicit-constructor)
+  template <class Spec>
+    requires(!std::is_base_of_v<Typed, Spec>)
+  explicit Of(Spec spec) : Typed(family().make(std::move(spec))) {}
+};
+
+template <Family& (*family)()>
+struct Value<Of<family>> {
+  static bool read(const Node& node, Reader& reader, Of<family>& out) {
+    const Node value = reader.substituted(node);
+    if (value.is_null()) return out = Of<family>(), true;
+    out = family().read(value, reader);
+    return static_cast<bool>(out);
+  }
+  static Node write(const Of<family>& value) { return value ? value.write() : Node(); }
+  static Node schema() { return family().json_schema(); }
+};
+
+}  // namespace dptrain::config

@@ -1,0 +1,21 @@
+#pragma once
+
+// Pieces of JSON Schema (draft 2020-12) for an editor that checks a config while it is written. They are wider than the
+// reader: wherever a number or a word may stand, so may an expression or a `$NAME`. Pure functions.
+
+#include <string>
+#include <vector>
+
+#include "config/node.h"
+
+namespace dptrain::config::fragment {
+
+Node types(const std::vector<std::string>& names);  ///< {"type": ...}
+Node number(const std::string& type);               ///< "integer" or "number", or text such as "1/255", "$filters"
+Node boolean();
+Node variable();                                    ///< text with a `$`
+Node one_of_words(const std::vector<std::string>& words);
+Node any_of(std::vector<Node> choices);             ///< nested choices are joined
+Node list(Node item);
+
+}  // namespace dptrain::config::fragment

@@ -1,0 +1,101 @@
+#pragma once
+
+// The tree that a YAML file becomes: scalars as text with their source marks, nothing typed yet (types come from the
+// schema, never from YAML's guessing). Aliases are expanded and `<<` merged. A Node is a plain value; copies are deep.
+//
+// A scalar from a file may hold variables (`$NAME`, and `$$` for a dollar) until Reader::substituted has replaced them. A
+// node made in the program is literal: a dollar in it is a dollar. to_yaml doubles the dollars of literal nodes, so that
+// what it writes reads back as what was meant.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dptrain::config {
+
+/// One file (or command-line text such as `--set`) that nodes point into.
+struct Source {
+  std::string name;                ///< as the user wrote it: "configs/lenet.yaml", "--set"
+  std::string directory;           ///< what relative paths in it are relative to
+  std::vector<std::string> lines;  ///< for the quoted line below an error
+};
+
+/// A place in a source. Lines and columns count from 1; line 0 means "nowhere" (a default value).
+struct Mark {
+  std::shared_ptr<const Source> source;
+  int line = 0;
+  int column = 0;
+  int length = 1;  ///< characters to underline
+
+  bool known() const noexcept { return source != nullptr && line > 0; }
+  std::string str() const;  ///< "configs/lenet.yaml:14:12"
+};
+
+class Node {
+ public:
+  enum class Kind { kNull, kScalar, kSequence, kMap };
+  struct Entry;
+
+  Node() = default;
+  static Node scalar(std::string text, Mark mark = {});         ///< plain: may be read as a number or a boolean
+  static Node text(std::string text, Mark mark = {});           ///< quoted: always a string
+  static Node number(double value);
+  static Node integer(std::int64_t value);
+  static Node boolean(bool value);
+  static Node sequence(std::vector<Node> items = {}, Mark mark = {});
+  static Node map(Mark mark = {});
+
+  Kind kind() const noexcept { return kind_; }
+  bool is_null() const noexcept { return kind_ == Kind::kNull; }
+  bool is_scalar() const noexcept { return kind_ == Kind::kScalar; }
+  bool is_sequence() const noexcept { return kind_ == Kind::kSequence; }
+  bool is_map() const noexcept { return kind_ == Kind::kMap; }
+  /// "3", "'many'", "the text '3'", "a list", "a mapping", "nothing": how an error message calls what it found.
+  std::string describe() const;
+
+  const Mark& mark() const noexcept { return mark_; }
+  void set_mark(Mark mark) { mark_ = std::move(mark); }
+
+  const std::string& str() const noexcept { return text_; }  ///< scalars
+  bool quoted() const noexcept { return quoted_; }
+  bool literal() const noexcept { return literal_; }  ///< `$` is a dollar, not the start of a variable
+  void set_literal(bool literal) noexcept { literal_ = literal; }
+
+  const std::vector<Node>& items() const noexcept { return items_; }  ///< sequences
+  std::vector<Node>& items() noexcept { return items_; }
+
+  const std::vector<Entry>& entries() const noexcept { return entries_; }  ///< maps, in the order of the file
+  std::vector<Entry>& entries() noexcept { return entries_; }
+  const Node* find(std::string_view key) const noexcept;  ///< null when absent
+  Node* find(std::string_view key) noexcept;
+  Node& set(std::string key, Node value);  ///< replaces or appends; returns the stored value
+  void erase(std::string_view key);
+
+ private:
+  Kind kind_ = Kind::kNull;
+  Mark mark_;
+  std::string text_;
+  bool quoted_ = false, literal_ = true;
+  std::vector<Node> items_;
+  std::vector<Entry> entries_;
+};
+
+struct Node::Entry {
+  std::string key;
+  Mark mark;  ///< of the key
+  Node value;
+};
+
+/// Equal in everything but marks; quotes count only where they change the meaning ("1" and 1, but not "relu" and relu).
+bool same(const Node& a, const Node& b);
+/// Levels of lists and mappings; a scalar has none.
+int depth(const Node& node) noexcept;
+
+/// YAML that reads back as the same tree (strings quoted where YAML or our reader would see something else).
+std::string to_yaml(const Node& node);
+/// JSON, two-space indented; plain scalars that are one number or a boolean are written as such (`1/255` stays text).
+std::string to_json(const Node& node);
+
+}  // namespace dptrain::config

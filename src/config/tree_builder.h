@@ -1,0 +1,76 @@
+#pragma once
+
+// Builds the tree from a parser's events: finds duplicate keys, applies `<<`, expands aliases within bounds. Knows nothing
+// of the parser. One per document; not thread-safe.
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/diagnostics.h"
+#include "config/node.h"
+
+namespace dptrain::config {
+
+class TreeBuilder {
+ public:
+  /// Anchors are numbered by the parser; 0 is none.
+  using Anchor = std::size_t;
+  /// Thrown, after reporting, where going on would not end well: too deep, too large.
+  struct Stop {};
+
+  static constexpr int kMaxDepth = 200;                ///< of lists and mappings, aliases included
+  static constexpr std::size_t kMaxNodes = 1'000'000;  ///< after the expansion of aliases
+
+  explicit TreeBuilder(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+
+  void scalar(std::string text, bool quoted, const Mark& mark, Anchor anchor);
+  /// `written` is false where there is nothing at all after a key or a dash.
+  void null(bool written, const Mark& mark, Anchor anchor);
+  void alias(Anchor anchor, const Mark& mark);
+  void begin_sequence(const Mark& mark, Anchor anchor) { begin(Node::sequence({}, mark), anchor); }
+  void begin_map(const Mark& mark, Anchor anchor) { begin(Node::map(mark), anchor); }
+  void end();
+
+  /// The opening mark of the innermost list or mapping that is not ended yet; an unknown mark when there is none.
+  Mark innermost() const { return stack_.empty() ? Mark{} : stack_.back().node.mark(); }
+  Node take() { return std::move(root_); }
+
+ private:
+  struct Key {
+    std::string text;
+    Mark mark;
+    bool quoted = false;
+    bool good = true;  ///< false: reported, and the value is dropped
+  };
+  struct Open {
+    Node node;
+    Anchor anchor = 0;
+    std::optional<Key> key = {};          ///< in a map: read, and its value is next
+    std::map<std::string, Mark> seen = {};
+    std::vector<Node> merged = {};        ///< the mappings that `<<` named, in order
+  };
+  struct Anchored {
+    Node node;
+    std::size_t nodes = 0;
+    int depth = 0;
+  };
+
+  void begin(Node node, Anchor anchor);
+  void add(Node node, Anchor anchor);
+  void add_key(Open& map, const Node& node);
+  void add_value(Open& map, Node node);
+  void add_merge(Open& map, const Node& node, const Mark& at);
+  void count(std::size_t nodes, const Mark& at);
+  [[noreturn]] void stop(const Mark& at, const std::string& message);
+
+  Diagnostics& diagnostics_;
+  std::vector<Open> stack_;
+  std::map<Anchor, Anchored> anchors_;
+  std::size_t nodes_ = 0;
+  Node root_;
+};
+
+}  // namespace dptrain::config

@@ -1,0 +1,117 @@
+#pragma once
+
+// Source: a set of samples that can be read by index from any thread. It knows files, not epochs, batches or replicas.
+// IDX, Synthetic and Split live here now; image folders, CIFAR-10, fixed records and HDF5 arrays join as further sources.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/family.h"
+#include "core/dtype.h"
+#include "core/shape.h"
+
+namespace dptrain::data {
+
+/// One decoded array: u8 or f32, row-major [H, W, C] or any shape. Owned by the worker that reads; reused between samples.
+struct Array {
+  Shape shape;
+  DType type = DType::kF32;  ///< kU8 or kF32
+  std::vector<std::uint8_t> u8;
+  std::vector<float> f32;
+};
+
+/// What the labels in a source are.
+enum class LabelType { kNone, kClass /*an integer*/, kValues /*a row of floats*/ };
+
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  virtual std::int64_t size() const = 0;
+
+  virtual int inputs() const = 0;
+  /// Name as in `inputs: {name: file}`; "" when there is one unnamed input.
+  virtual std::string input_name(int input) const = 0;
+  /// Shape of every sample, or nothing known (rank 0) where samples differ in size (image files before Resizing).
+  virtual Shape input_shape(int input) const = 0;
+  /// Reads one sample's input. Any thread. Throws Error{kData} naming file and byte offset.
+  virtual void read(std::int64_t index, int input, Array& out) const = 0;
+  /// Where all samples lie as contiguous u8 or f32 rows in memory: that memory, else null. Lets the loader gather and
+  /// convert in one pass.
+  virtual const std::uint8_t* u8_rows(int input) const { return static_cast<void>(input), nullptr; }
+  virtual const float* f32_rows(int input) const { return static_cast<void>(input), nullptr; }
+
+  virtual LabelType label_type() const = 0;
+  virtual std::int64_t label_width() const = 0;  ///< kValues: floats per sample; kClass: 1
+  virtual std::int64_t label_class(std::int64_t index) const = 0;              ///< kClass
+  virtual void label_values(std::int64_t index, float* out) const = 0;          ///< kValues
+  /// "labels.gz, item 17": for messages about a label.
+  virtual std::string label_place(std::int64_t index) const = 0;
+
+  virtual std::vector<std::string> class_names() const { return {}; }
+  /// Changes when the data do: sizes, shapes and a hash of file sizes and first and last bytes. For env.json and resume.
+  virtual std::string fingerprint() const = 0;
+};
+
+config::Family& dataset_family();
+
+/// Arguments that every data set takes.
+struct DatasetCommon {
+  std::optional<std::int64_t> take;
+  std::vector<std::string> class_names;
+};
+/// `inputs:` one path, or {input name: path}.
+struct NamedPaths {
+  std::vector<std::pair<std::string, config::Path>> paths;  ///< name "" when one unnamed
+};
+struct IDXSpec : DatasetCommon {
+  NamedPaths inputs;
+  config::Path labels;
+};
+struct SyntheticSpec : DatasetCommon {
+  std::int64_t samples = 10000;
+  std::int64_t classes = 0;  ///< 0: the width of the model's output (1 output: 2 classes)
+  std::uint64_t seed = 0;
+};
+/// A part of another role's data set: the samples of `of` that fall into `fraction`; `of` keeps the rest.
+struct SplitSpec : DatasetCommon {
+  std::string of = "train";
+  double fraction = 0;
+  bool stratified = false;
+};
+
+/// What the model wants, for Synthetic and for checks.
+struct ModelSide {
+  std::vector<std::string> input_names;
+  std::vector<Shape> input_shapes;
+  Shape output;
+};
+
+enum class Role { kTrain, kValidation, kTest };
+
+/// Opens the data sets of the roles present (null: absent) with splits applied. Throws Error{kData} or kUsage with places.
+struct Sources {
+  std::shared_ptr<const Source> train, validation, test;
+};
+struct DatasetConfig {
+  config::Typed train, validation, test;  ///< empty: absent
+};
+Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed);
+/// `--data synthetic`: Synthetic in place of every data set given (train always).
+Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed);
+/// Inputs of `predict --input FILE.idx`: a source without labels.
+std::shared_ptr<const Source> open_idx_inputs(const std::string& path);
+
+}  // namespace dptrain::data
+
+namespace dptrain::config {
+template <>
+struct Value<data::NamedPaths> {
+  static bool read(const Node&, Reader&, data::NamedPaths& out);
+  static Node write(const data::NamedPaths&);
+  static Node schema();
+};
+}  // namespace dptrain::config

@@ -1,0 +1,21 @@
+#pragma once
+
+// What an op may ask of the other replicas in the middle of a step (synchronised batch normalisation): a gather in rank
+// order. Implemented by reduce/. Every replica calls with the same sizes in the same order; blocks (CPU) or queues (CUDA).
+
+#include <cstdint>
+
+#include "device/stream.h"
+
+namespace dptrain::device {
+
+class Collective {
+ public:
+  virtual ~Collective() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// all[r * count .. ) = what rank r gave, for every rank, on every rank.
+  virtual void all_gather(const float* mine, std::int64_t count, float* all, Stream& stream) = 0;
+};
+
+}  // namespace dptrain::device

@@ -1,0 +1,102 @@
+#pragma once
+
+// A device: memory, copies, ops. One object per replica slot ("cpu:0 with 2 threads", "gpu:1"); used from the replica's
+// thread after construction. Backends live in device/cpu and device/cuda; which of them are built in is CMake's choice
+// (a stub file answers "not built in"), never an #ifdef.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <typeindex>
+#include <vector>
+
+#include "device/op.h"
+#include "device/update.h"
+#include "plan/capabilities.h"
+
+namespace dptrain::device {
+
+enum class DeviceKind { kCpu, kCuda, kEmu };
+
+/// Device memory, zero-filled, page-aligned, touched. Freed with the object.
+class Buffer {
+ public:
+  virtual ~Buffer() = default;
+  virtual void* data() const noexcept = 0;
+  virtual std::size_t bytes() const noexcept = 0;
+  template <class T>
+  T* as() const noexcept {
+    return static_cast<T*>(data());
+  }
+};
+
+struct RuntimeOptions;
+
+class Device : public plan::Capabilities {
+ public:
+  virtual DeviceKind kind() const noexcept = 0;
+  virtual std::string name() const = 0;         ///< "cpu:0"
+  virtual std::string description() const = 0;  ///< "cpu:0 2 threads, AVX-512"
+
+  /// Makes the calling thread the device's thread (number of OpenMP threads; current CUDA device). Before anything else on it.
+  virtual void enter() = 0;
+
+  virtual std::unique_ptr<Stream> make_stream() = 0;
+  /// Throws Error{kMemory} saying what was asked and what is free.
+  virtual std::unique_ptr<Buffer> allocate(std::size_t bytes) = 0;
+  virtual void copy_to_device(void* destination, const void* host, std::size_t bytes, Stream& stream) = 0;
+  virtual void copy_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) = 0;  ///< complete on return
+  virtual const RuntimeOptions& options() const noexcept = 0;
+  /// Ops may read host batches in place (CPU); else the replica stages them.
+  virtual bool reads_host_memory() const noexcept = 0;
+
+  /// From the op table; throws Error{kInternal} naming layer and device where a layer has no op.
+  std::unique_ptr<Op> make_op(const OpContext& context);
+  virtual std::unique_ptr<LossOp> make_loss(const LossContext& context) = 0;
+  virtual std::unique_ptr<Update> make_update(const UpdateContext& context) = 0;
+
+  // Flat passes over floats.
+  virtual void fill(float* x, std::int64_t n, float value, Stream& stream) = 0;
+  virtual void accumulate(float* y, const float* x, std::int64_t n, Stream& stream) = 0;  ///< y += x
+  /// 64-bit hash of the bits; equal bits, equal hash, on devices of one kind.
+  virtual std::uint64_t hash(const float* x, std::int64_t n, Stream& stream) = 0;
+};
+
+/// Table of ops by (device kind, spec type), filled before main by objects of type RegisteredOp.
+using OpFactory = std::function<std::unique_ptr<Op>(const OpContext&, Device&)>;
+void register_op(DeviceKind kind, std::type_index spec, OpFactory factory);
+bool has_op(DeviceKind kind, std::type_index spec);
+
+/// `const RegisteredOp kCpuMaxPooling2D = op<MaxPooling2DSpec, MaxPooling2DOp>(DeviceKind::kCpu);`
+/// The op's constructor takes (const Spec&, const OpContext&, Device&).
+struct RegisteredOp {
+  RegisteredOp(DeviceKind kind, std::type_index spec, OpFactory factory) { register_op(kind, spec, std::move(factory)); }
+};
+template <class Spec, class OpType>
+RegisteredOp op(DeviceKind kind) {
+  return {kind, typeid(Spec), [](const OpContext& context, Device& device) -> std::unique_ptr<Op> {
+            return std::make_unique<OpType>(context.step.spec.as<Spec>(), context, device);
+          }};
+}
+
+/// How convolutions are chosen (`runtime.conv`, --conv): by rule, or without Winograd.
+enum class ConvChoice { kAuto, kDirect };
+/// What ops ask of the config's `runtime` section.
+struct RuntimeOptions {
+  ConvChoice conv = ConvChoice::kAuto;
+  bool bn_unbiased_running_var = false;  ///< moving variance from N / (N - 1), as tf-keras and cuDNN have it
+};
+
+/// One CPU replica slot: `index` is its rank among the CPU replicas, `threads` its OpenMP threads.
+std::unique_ptr<Device> make_cpu_device(int index, int threads, const RuntimeOptions& options);
+
+/// A machine's devices for `dptrain devices`: one line of facts each (cores, ISA in use, memory; GPUs when built in).
+struct DeviceInfo {
+  std::string id, name, details;
+  std::uint64_t memory_bytes = 0;
+};
+std::vector<DeviceInfo> list_cpu();
+
+}  // namespace dptrain::device

@@ -1,0 +1,95 @@
+#pragma once
+
+// Op: one plan step bound to one device. It sees plain pointers into the replica's arenas, never a name, a default or a
+// shape rule: the layer has checked those. An op belongs to one replica and is called from that replica's thread only.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "config/family.h"
+#include "layers/activation.h"
+#include "device/collective.h"
+#include "device/stream.h"
+#include "plan/memory.h"
+#include "plan/plan.h"
+
+namespace dptrain::device {
+
+class Device;
+
+/// What an op is made for.
+struct OpContext {
+  const plan::Plan& plan;
+  const plan::Step& step;
+  std::int64_t rows = 0;  ///< the most samples a call will have
+  std::uint64_t seed = 0;   ///< of the experiment, for random layers
+  std::uint32_t stream_id = 0;  ///< index of the step, the second half of a random layer's key
+  int replicas = 1;
+
+  const Shape& input(std::size_t i) const { return plan.tensors[static_cast<std::size_t>(step.inputs[i])].shape; }
+  const Shape& output() const { return plan.tensors[static_cast<std::size_t>(step.output)].shape; }
+};
+
+/// One call. Pointers are device memory, valid until the call returns (CPU) or the stream has passed it (CUDA).
+/// Everything written is overwritten, never added to: the plan has its own steps for sums.
+struct OpArgs {
+  std::int64_t rows = 0;       ///< samples, 1..OpContext::rows (0 only for ops that run_empty)
+  std::int64_t first_row = 0;  ///< of this micro-batch within the global batch
+  std::int64_t step = 0;       ///< optimizer step, the counter of random layers
+  double share = 1;            ///< rows / samples of the global batch: weight of this call's statistics
+  bool training = false;
+
+  std::span<const float* const> inputs;     ///< forward, backward
+  float* output = nullptr;                  ///< forward: written; backward: as forward left it
+  std::span<const float* const> weights;    ///< Keras's order
+  float* output_gradient = nullptr;         ///< backward; the op may use it as scratch
+  std::span<float* const> input_gradients;  ///< null where not wanted
+  std::span<float* const> weight_gradients; ///< null where not wanted; statistics: forward in training writes share * value
+  void* saved = nullptr;
+  void* scratch = nullptr;
+  Stream* stream = nullptr;
+  Collective* collective = nullptr;  ///< the replica's, for synchronised normalisation
+};
+
+class Op {
+ public:
+  virtual ~Op() = default;
+  virtual void forward(const OpArgs& args) = 0;
+  virtual void backward(const OpArgs& args) = 0;
+  /// Asked once after construction and every prepare().
+  virtual plan::Need need() const { return {}; }
+  /// Makes everything that a call with this many rows needs (primitives), so that calls allocate nothing.
+  virtual void prepare(std::int64_t rows) { static_cast<void>(rows); }
+  /// Called even where this replica has no samples, because others wait for it in a collective.
+  virtual bool runs_empty() const { return false; }
+  /// What runs, per pass: "forward dnnl jit:avx512 direct; data ...; weights ..." for `summary --plan`. "" : nothing to say.
+  virtual std::string implementation() const { return ""; }
+  /// Multiply-adds times two of one sample, {forward, backward}; 0 where it is only memory traffic. For `bench --layers`.
+  virtual std::pair<double, double> flops_per_sample() const { return {0, 0}; }
+};
+
+/// Loss and metrics in one op, the last of forward.
+struct LossContext {
+  const plan::Plan& plan;
+  std::int64_t rows = 0;
+};
+struct LossArgs {
+  std::int64_t rows = 0;
+  const float* prediction = nullptr;  ///< [rows, width...]
+  const void* labels = nullptr;       ///< int32 [rows] or float [rows, width], as plan.loss.labels says
+  float* gradient = nullptr;          ///< d loss / d prediction times gradient_scale; null in evaluation
+  double gradient_scale = 1;          ///< 1 / samples of the global batch
+  double* sums = nullptr;             ///< added to: [0] loss summed over samples, [1 + i] metric i
+  void* scratch = nullptr;
+  Stream* stream = nullptr;
+};
+class LossOp {
+ public:
+  virtual ~LossOp() = default;
+  virtual void run(const LossArgs& args) = 0;
+  virtual plan::Need need() const { return {}; }
+};
+
+}  // namespace dptrain::device

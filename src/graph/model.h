@@ -1,0 +1,43 @@
+#pragma once
+
+// The Model is the template: the graph and the host's values of its weights, in Keras's layout. Replicas are pushed from
+// it and pulled into it; checkpoints know only it. Owned by the trainer; not thread-safe for writing.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace dptrain::graph {
+
+struct Weight {
+  int layer = 0;         ///< index into Graph::layers
+  layers::WeightDef def;
+  bool trainable = true;  ///< the layer is trainable and the weight is not a statistic
+  std::vector<float> values;
+
+  /// "conv1/kernel"
+  std::string path(const Graph& graph) const { return graph.layers[static_cast<std::size_t>(layer)].name + "/" + def.name; }
+};
+
+struct Model {
+  Graph graph;
+  std::vector<Weight> weights;  ///< grouped by layer in the order of Graph::layers
+  std::uint64_t seed = 0;
+
+  std::int64_t parameters() const;            ///< all elements, statistics included (Keras count_params)
+  std::int64_t trainable_parameters() const;
+};
+
+/// Draws every weight from its initializer: a function of (seed, index of the weight) alone.
+Model make_model(Graph graph, std::uint64_t seed);
+/// One weight, for tests and `skip_mismatch`.
+std::vector<float> initialize(const layers::WeightDef& weight, std::uint64_t seed, std::uint32_t index);
+
+/// Keras-shaped table: Layer (type) | Output Shape | Param # | Connected to; frozen and shared marked; totals.
+std::string summary(const Model& model);
+/// Graphviz.
+std::string to_dot(const Graph& graph);
+
+}  // namespace dptrain::graph

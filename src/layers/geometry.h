@@ -1,0 +1,40 @@
+#pragma once
+
+// Arithmetic of windows shared by convolutions and poolings (Keras's rules, TensorFlow "SAME"/"VALID").
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "config/value.h"
+#include "core/shape.h"
+
+namespace dptrain::layers {
+
+/// Bound of every extent that a config can name: products of a few of them stay within 64 bits.
+inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 24;
+
+enum class Padding { kValid, kSame };
+
+/// One axis of a window: out = valid: floor((in - ke) / s) + 1, same: ceil(in / s), ke = (k - 1) * dilation + 1;
+/// same pads total = max((out - 1) * s + ke - in, 0), floor(total / 2) before, the rest (the extra one) after.
+struct WindowAxis {
+  std::int64_t out = 0, pad_before = 0, pad_after = 0;
+};
+WindowAxis window_axis(std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, Padding padding);
+
+struct Window {
+  WindowAxis h, w;
+};
+/// `in` is [H, W, C]. Throws LayerError when a valid window does not fit ("window 9x9 is larger than the input 4x4").
+Window window(const Shape& in, Size2 kernel, Size2 strides, Size2 dilation, Padding padding);
+/// [H', W', C] of a pooling over [H, W, C].
+Shape pooled(const Shape& in, Size2 pool_size, Size2 strides, Padding padding);
+
+}  // namespace dptrain::layers
+
+template <>
+struct dptrain::config::EnumNames<dptrain::layers::Padding> {
+  static constexpr std::array names{std::pair{dptrain::layers::Padding::kValid, "valid"},
+                                    std::pair{dptrain::layers::Padding::kSame, "same"}};
+};

@@ -1,0 +1,28 @@
+#pragma once
+
+// What a device can fuse: asked while the plan is made, answered by the device. A device that answers no still runs
+// everything, in more steps.
+
+#include "config/family.h"
+#include "layers/activation.h"
+
+namespace dptrain::plan {
+
+class Capabilities {
+ public:
+  virtual ~Capabilities() = default;
+  /// The op of this layer (Conv2D, Dense, BatchNormalization, Add) can apply the activation to its output and undo it in
+  /// backward from the output alone.
+  virtual bool fuses_activation(const config::Typed& layer, layers::Activation activation) const = 0;
+  /// The pooling's backward can multiply by the ReLU mask of its input, seen from its own output.
+  virtual bool pool_masks_relu(const config::Typed& pooling) const = 0;
+};
+
+/// Fuses nothing: the plan in its plainest form, for tests and for devices that have nothing to say.
+class PlainCapabilities final : public Capabilities {
+ public:
+  bool fuses_activation(const config::Typed&, layers::Activation) const override { return false; }
+  bool pool_masks_relu(const config::Typed&) const override { return false; }
+};
+
+}  // namespace dptrain::plan

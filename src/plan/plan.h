@@ -1,0 +1,143 @@
+#pragma once
+
+// The plan: what every replica executes, step by step, computed once on the host from the Model. Pure data, the same for
+// every replica, printable (`dptrain summary --plan`), testable without a device. Read-only after make_plan: any thread.
+//
+// Tensors are [rows, shape...] float32, rows being the samples of one micro-batch of one replica. Parameters lie in one
+// flat arena of floats (on the host and on every device alike), in this order:
+//   [0, trainable_end)                trainable weights, in the order in which their gradients become ready in backward
+//   [trainable_end, statistics_end)   moving statistics of normalisation layers
+//   [statistics_end, total)           frozen weights
+// The gradient arena covers [0, statistics_end): the "gradient" of a statistic is its value over the batch times the
+// replica's share of the global batch, so that the all-reduce that sums gradients also averages statistics, weighted by samples.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/family.h"
+#include "graph/model.h"
+#include "layers/activation.h"
+#include "optim/loss.h"
+#include "plan/capabilities.h"
+
+namespace dptrain::plan {
+
+inline constexpr int kAbsent = -1;
+/// Every tensor and every parameter starts on such a boundary (floats); gaps hold zeros and stay zero.
+inline constexpr std::int64_t kAlignElements = 64;
+
+struct Tensor {
+  std::string name;     ///< "conv1", "d conv1" for its gradient
+  Shape shape;          ///< of one sample
+  int alias_of = kAbsent;  ///< same memory as that tensor (views); never chained
+  bool external = false;  ///< bound anew each step (graph inputs): the batch's own memory
+  bool rowless = false;   ///< `shape` is all of it, whatever the rows: a parameter's gradient on its way to the arena
+
+  std::int64_t elements(std::int64_t rows) const { return shape.elements() * (rowless ? 1 : rows); }
+};
+
+enum class ParameterKind { kTrainable, kStatistic, kFrozen };
+
+struct Parameter {
+  int weight = 0;  ///< index into Model::weights
+  std::string path;
+  Shape shape;
+  ParameterKind kind = ParameterKind::kTrainable;
+  std::int64_t offset = 0;   ///< floats from the start of the arena
+  layers::Penalty penalty;   ///< l1, l2
+  double momentum = 0;       ///< statistics
+  int bucket = kAbsent;        ///< of its gradient
+  std::int64_t elements() const { return shape.elements(); }
+};
+
+/// One operation: forward and, when has_backward, backward. Steps are in forward order.
+struct Step {
+  std::string name;  ///< of the layer's call; an activation split off is "conv1/gelu"
+  int node = 0;      ///< in Graph::nodes
+  config::Typed spec;  ///< of layers::layer_family(); its `activation` argument is linear, what remains is `epilogue`
+  layers::Activation epilogue = layers::Activation::kLinear;  ///< applied by the op to its output, and undone in its backward
+  /// The consumer's backward has already multiplied the gradient by the derivative of the epilogue (ReLU mask folded into max-pooling).
+  bool epilogue_undone = false;
+  /// This op's backward multiplies by the ReLU mask of its input's producer as well (the other side of epilogue_undone).
+  bool masks_relu = false;
+  /// Not executed in training or evaluation with a loss: the loss starts from this step's input (softmax + cross-entropy).
+  bool fused_into_loss = false;
+  bool inference_mode = false;  ///< frozen normalisation: moving statistics even in training
+  /// Factor on the share of this call's statistics. 1 unless the layer is called more than once: Keras then updates the
+  /// moving values once per call, which one update does with momentum^calls and these weights (they add up to 1).
+  double statistics_weight = 1;
+
+  std::vector<int> inputs;      ///< tensors
+  int output = kAbsent;
+  std::vector<int> parameters;  ///< indices into Plan::parameters, Keras's order
+
+  bool has_backward = false;
+  int output_gradient = kAbsent;
+  std::vector<int> input_gradients;      ///< one per input; kAbsent: not wanted. Overwritten by backward
+  std::vector<bool> parameter_gradients;  ///< one per parameter: wanted (statistics: always wanted in training mode)
+  /// Tensors that take this use's parameter gradients when another call of the same (shared) layer has written the arena;
+  /// one per parameter, kAbsent: the arena itself.
+  std::vector<int> parameter_gradient_tensors;
+};
+
+/// Backward is a list of these, in order.
+struct BackwardItem {
+  enum class Kind { kStep, kAccumulateTensor, kAccumulateParameter };
+  Kind kind = Kind::kStep;
+  int step = kAbsent;         ///< kStep
+  int destination = kAbsent;  ///< tensor, or parameter
+  int source = kAbsent;       ///< tensor: destination += source
+  std::vector<int> buckets_ready;  ///< buckets complete after this item
+};
+
+struct Bucket {
+  std::int64_t begin = 0, end = 0;  ///< floats of the gradient arena; buckets tile [0, statistics_end)
+};
+
+/// What the loss reads and writes.
+struct LossStep {
+  config::Typed loss;
+  enum class Fusion { kNone, kSoftmax, kSigmoid };
+  Fusion fusion = Fusion::kNone;  ///< kSoftmax, kSigmoid: `prediction` are the logits before that activation
+  bool from_logits = false;       ///< what the loss computes from, fusion included
+  int prediction = kAbsent;         ///< tensor
+  int prediction_gradient = kAbsent;
+  optim::LabelKind labels = optim::LabelKind::kClass;
+  std::vector<optim::ResolvedMetric> metrics;
+};
+
+struct Plan {
+  const graph::Graph* graph = nullptr;  ///< of the model the plan was made from; outlives the plan
+  std::vector<Tensor> tensors;
+  std::vector<Parameter> parameters;  ///< in arena order
+  std::int64_t trainable_end = 0, statistics_end = 0, total = 0;
+  std::vector<Step> steps;
+  std::vector<BackwardItem> backward;
+  /// In the order in which they become ready. Without any backward item (nothing to train but statistics) all of them are
+  /// ready after forward.
+  std::vector<Bucket> buckets;
+  LossStep loss;                ///< loss.loss empty: prediction only
+  std::vector<int> inputs;      ///< tensors, in the order of Graph::inputs
+  std::vector<int> outputs;     ///< tensors, in the order of Graph::outputs (after their activations)
+};
+
+struct PlanOptions {
+  config::Typed loss;                    ///< may be empty
+  std::vector<config::Typed> metrics;
+  optim::LabelKind labels = optim::LabelKind::kClass;
+  std::uint64_t bucket_bytes = 25u << 20;
+  std::uint64_t first_bucket_bytes = 1u << 20;  ///< small, so that reduction starts early
+  bool sync_batchnorm = false;           ///< sets `synchronized` in every BatchNormalization
+};
+
+/// The memory a tensor lies in: itself, or what it is a view of.
+inline int root(const Plan& plan, int tensor) {
+  const int alias = plan.tensors[static_cast<std::size_t>(tensor)].alias_of;
+  return alias == kAbsent ? tensor : alias;
+}
+
+/// Throws Error{kUsage} when loss, metrics and output do not fit together.
+Plan make_plan(const graph::Model& model, const PlanOptions& options, const Capabilities& device);
+
+}  // namespace dptrain::plan

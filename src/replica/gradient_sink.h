@@ -1,0 +1,30 @@
+#pragma once
+
+// Where backward hands its gradients over. Implemented by reduce/; with one replica it is an object that does nothing, not
+// an `if`. Called from the replica's thread, once per optimizer step in this order: begin, bucket_ready(0), (1), ..., finish.
+
+#include <cstdint>
+
+#include "device/stream.h"
+
+namespace dptrain::replica {
+
+class GradientSink {
+ public:
+  virtual ~GradientSink() = default;
+  virtual void begin(std::int64_t step) = 0;
+  /// All gradients of the bucket have been written (queued) on the compute stream.
+  virtual void bucket_ready(int bucket, device::Stream& compute) = 0;
+  /// The compute stream may go on only when every bucket holds the sum over all replicas.
+  virtual void finish(device::Stream& compute) = 0;
+};
+
+/// One replica: nothing to reduce.
+class NoReduction final : public GradientSink {
+ public:
+  void begin(std::int64_t) override {}
+  void bucket_ready(int, device::Stream&) override {}
+  void finish(device::Stream&) override {}
+};
+
+}  // namespace dptrain::replica

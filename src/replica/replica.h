@@ -1,0 +1,96 @@
+#pragma once
+
+// Replica: a plan bound to one device: arenas, ops, forward, backward, update. Made and used on one thread, its own
+// (ReplicaSet sees to that). Nothing is allocated after construction.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "device/device.h"
+#include "graph/model.h"
+#include "plan/memory.h"
+#include "plan/plan.h"
+#include "replica/gradient_sink.h"
+
+namespace dptrain::replica {
+
+/// Rows [0, rows) of a batch in host memory that belong to one replica in one micro-batch. May be empty.
+struct Slice {
+  std::int64_t rows = 0;
+  std::int64_t first_row = 0;         ///< within the global batch
+  std::vector<const float*> inputs;   ///< one per graph input, [rows, shape...]
+  const void* labels = nullptr;       ///< int32 [rows] or float [rows, width]
+};
+
+/// What one optimizer step needs besides data.
+struct StepInputs {
+  std::int64_t number = 0;        ///< optimizer steps done before
+  double learning_rate = 0;
+  std::int64_t valid = 0;         ///< samples in the global batch
+};
+
+/// Sums over samples, never means; replicas' sums are added in rank order.
+struct StepSums {
+  double loss = 0;
+  std::vector<double> metrics;
+  std::int64_t samples = 0;
+  double penalty = 0;  ///< regularizers' value before the step, times nothing; counted once (rank 0)
+};
+
+struct Options {
+  std::int64_t rows = 0;                    ///< the most rows of a slice
+  std::vector<std::int64_t> row_counts;     ///< all that will occur, for Op::prepare
+  config::Typed optimizer;                  ///< empty: inference only
+  std::uint64_t seed = 0;
+  int rank = 0;
+  int replicas = 1;
+  bool accumulate = false;                  ///< more than one micro-batch per step: a second gradient arena is needed
+};
+
+/// Seconds of the last step by part, for the ledger.
+struct StepTimes {
+  double forward_backward = 0, comm_exposed = 0, optimizer = 0;
+};
+
+class Replica {
+ public:
+  Replica(const plan::Plan& plan, device::Device& device, GradientSink& sink, device::Collective* collective, Options options);
+  ~Replica();
+
+  /// Host model to device arenas, and back. Statistics and frozen weights included; slots and averages separately.
+  void push(const graph::Model& model);
+  void pull(graph::Model& model);
+  /// Optimizer state as flat host arrays in the plan's arena order: slots in order, then the average when use_ema.
+  void push_state(const std::vector<std::vector<float>>& state);
+  std::vector<std::vector<float>> pull_state();
+
+  /// One optimizer step over the given micro-batches (at least one; any may be empty).
+  StepSums step(const std::vector<Slice>& micro_batches, const StepInputs& in);
+  /// Forward and loss in inference mode.
+  StepSums evaluate(const Slice& slice);
+  /// Forward in inference mode; copies output 0, [rows, width], to `output`.
+  void predict(const Slice& slice, float* output);
+  /// Forward and backward in training mode without update or reduction: fills the gradient arena (verify, tests).
+  StepSums gradients(const Slice& slice, std::int64_t valid, std::int64_t number);
+
+  /// Hash of [0, total) of the parameter arena.
+  std::uint64_t parameter_hash();
+  float* gradient_arena();  ///< device memory, [0, statistics_end)
+  float* parameter_arena();
+  const StepTimes& times() const;
+  const plan::MemoryPlan& memory() const;
+  std::vector<std::string> implementations() const;  ///< per plan step
+  std::size_t bytes() const;                         ///< all arenas
+
+  /// Per plan step, forward then backward: seconds summed since the last call with true; for `bench --layers`.
+  void set_profiling(bool on);
+  struct StepProfile { double forward = 0, backward = 0; double forward_flops = 0, backward_flops = 0; std::int64_t calls = 0; };
+  std::vector<StepProfile> profile() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dptrain::replica

@@ -1,0 +1,73 @@
+#pragma once
+
+// ReplicaSet: all replicas of this process, one thread each for life. Called from the trainer's thread; a call hands the
+// same work to every replica and returns when all are done. The first exception of any replica aborts the others'
+// communication and is rethrown with "replica 1 (cpu:1), step 412" before its message.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "replica/replica.h"
+
+namespace dptrain::replica {
+
+/// Makes what connects the replicas; the reduce room has the implementations. One object serves all replicas.
+class Connector {
+ public:
+  virtual ~Connector() = default;
+  virtual GradientSink& sink(int rank) = 0;
+  virtual device::Collective* collective(int rank) = 0;
+  /// Called once on each replica's thread when its arenas exist.
+  virtual void attach(int rank, float* gradients, const plan::Plan& plan) = 0;
+  /// Wakes everybody who waits for a replica that will not come; they throw. Any thread.
+  virtual void abort(const std::string& why) noexcept = 0;
+};
+
+/// How a global batch is cut: rows of replica r in micro-batch m. Any size, any replicas; sizes differ by at most one for an
+/// even split, follow the weights otherwise (largest remainder), earlier ranks first.
+std::vector<std::int64_t> split_rows(std::int64_t rows, const std::vector<double>& weights);
+
+struct SetOptions {
+  std::vector<double> weights;          ///< one per replica, for split_rows
+  std::int64_t accumulate_steps = 1;
+  std::vector<std::int64_t> batch_sizes;  ///< all global batch sizes that will occur (full, last, evaluation)
+  config::Typed optimizer;
+  std::uint64_t seed = 0;
+  std::int64_t check_every = 0;         ///< steps between comparisons of the replicas' hashes; 0: never
+};
+
+/// A global batch in host memory.
+struct HostBatch {
+  std::int64_t rows = 0;
+  std::vector<const float*> inputs;
+  const void* labels = nullptr;
+};
+
+class ReplicaSet {
+ public:
+  ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<device::Device>> devices, Connector& connector, SetOptions options);
+  ~ReplicaSet();
+
+  int size() const;
+  void push(const graph::Model& model);
+  void push_state(const std::vector<std::vector<float>>& state);
+  void pull(graph::Model& model);  ///< from rank 0: all hold the same bits
+  std::vector<std::vector<float>> pull_state();
+
+  StepSums step(const HostBatch& batch, const StepInputs& in);
+  StepSums evaluate(const HostBatch& batch);
+  void predict(const HostBatch& batch, float* output);  ///< [rows, width], rows in order
+
+  /// Runs f on every replica's own thread and waits.
+  void on_each(const std::function<void(int rank, Replica& replica)>& f);
+  /// Throws Error{kDevice} naming the replicas whose parameters differ from replica 0's.
+  void check_equal(std::int64_t step);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dptrain::replica

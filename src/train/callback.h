@@ -1,0 +1,140 @@
+#pragma once
+
+// Callbacks: what happens between steps and epochs, with Keras's names, arguments and meaning (docs/numerics.md). They run
+// on the trainer's thread; whatever they must remember goes through save() and restore(), so that a resumed run goes on as
+// if it had never stopped.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "config/family.h"
+#include "graph/model.h"
+
+namespace dptrain::train {
+
+enum class MonitorMode { kAuto, kMin, kMax };
+
+struct ModelCheckpointSpec {
+  std::optional<std::string> filepath;  ///< Python format: "oct-{epoch:02d}-{val_accuracy:.3f}.h5"
+  std::optional<std::string> monitor;   ///< absent: val_loss if there is a validation set, else loss
+  bool save_best_only = false;
+  bool save_weights_only = false;
+  MonitorMode mode = MonitorMode::kAuto;
+  std::optional<config::Duration> save_freq;  ///< absent: every epoch
+  std::optional<double> initial_value_threshold;
+  std::int64_t max_to_keep = 2;
+};
+struct EarlyStoppingSpec {
+  std::string monitor = "val_loss";
+  double min_delta = 0;
+  std::int64_t patience = 0;
+  MonitorMode mode = MonitorMode::kAuto;
+  std::optional<double> baseline;
+  bool restore_best_weights = false;
+  std::int64_t start_from_epoch = 0;
+};
+struct ReduceLROnPlateauSpec {
+  std::string monitor = "val_loss";
+  double factor = 0.1;
+  std::int64_t patience = 10;
+  MonitorMode mode = MonitorMode::kAuto;
+  double min_delta = 1e-4;
+  std::int64_t cooldown = 0;
+  double min_lr = 0;
+};
+struct CSVLoggerSpec {
+  std::string filename = "log.csv";
+  std::string separator = ",";
+  bool append = false;
+};
+struct TerminateOnNaNSpec {};
+struct TimeHistorySpec {};
+
+/// "loss", "accuracy", "val_loss", ... of an epoch, in the order in which Keras reports them.
+class Logs {
+ public:
+  void set(const std::string& name, double value);
+  const double* find(const std::string& name) const;
+  const std::vector<std::pair<std::string, double>>& items() const { return items_; }
+  std::string names() const;  ///< "loss, accuracy, val_loss" for messages
+
+ private:
+  std::vector<std::pair<std::string, double>> items_;
+};
+
+/// What a callback may ask of the trainer.
+class Host {
+ public:
+  virtual ~Host() = default;
+  virtual const std::string& run_directory() const = 0;
+  virtual bool has_validation() const = 0;
+  virtual double learning_rate() const = 0;
+  virtual bool has_schedule() const = 0;
+  virtual void set_learning_rate(double rate) = 0;
+  /// Ends training after this step or epoch; the first reason stays ("early_stopping", "diverged").
+  virtual void stop(const std::string& reason) = 0;
+  /// Saves the current state in the background under checkpoints/<name>. `weights_only` leaves the private state out.
+  virtual void save(const std::string& name, bool weights_only, const std::string& note) = 0;
+  virtual void remove_checkpoint(const std::string& name) = 0;
+  /// The template model with the replicas' current weights.
+  virtual const graph::Model& pulled_model() = 0;
+  virtual void push_weights(const std::vector<std::vector<float>>& weights) = 0;
+  virtual std::int64_t steps_per_epoch() const = 0;
+  virtual std::int64_t global_batch() const = 0;
+};
+
+/// One step as callbacks see it.
+struct StepReport {
+  std::int64_t step = 0;         ///< optimizer steps done, this one included
+  std::int64_t epoch = 0;        ///< counted from 0
+  std::int64_t batch = 0;        ///< within the epoch, counted from 1
+  double loss = 0;
+};
+struct EpochReport {
+  std::int64_t epoch = 0;  ///< counted from 0
+  Logs logs;
+  double seconds = 0;      ///< training and validation
+  double train_seconds = 0;
+  std::int64_t samples = 0;
+};
+
+class Callback {
+ public:
+  virtual ~Callback() = default;
+  virtual std::string name() const = 0;
+  virtual void train_begin(Host& host, bool resumed) { static_cast<void>(host), static_cast<void>(resumed); }
+  virtual void step_end(Host& host, const StepReport& report) { static_cast<void>(host), static_cast<void>(report); }
+  /// May add to the logs (ReduceLROnPlateau: learning_rate), seen by the callbacks after it.
+  virtual void epoch_end(Host& host, EpochReport& report) { static_cast<void>(host), static_cast<void>(report); }
+  virtual void train_end(Host& host) { static_cast<void>(host); }
+
+  virtual nlohmann::json save() const;
+  virtual void restore(const nlohmann::json& state);
+  /// Weights to keep beside the JSON, one array per Model::weights entry (EarlyStopping); empty: none.
+  virtual const std::vector<std::vector<float>>& kept_weights() const;
+  virtual void restore_weights(std::vector<std::vector<float>> weights);
+};
+
+std::unique_ptr<Callback> make_callback(const config::Typed& spec);
+
+/// Keras's rule for `mode: auto`: max for names with acc, auc, precision, recall, f1, top_k or iou, else min.
+bool wants_max(MonitorMode mode, const std::string& monitor);
+/// Whether a monitored value is better than the best so far (none yet: yes) by more than min_delta.
+bool improved(double value, const std::optional<double>& best, bool max, double min_delta);
+/// Python's "{epoch:02d}-{val_loss:.2f}"; throws Error{kUsage} for a name that logs do not have.
+std::string format_filepath(const std::string& pattern, std::int64_t epoch_from_1, std::int64_t batch_from_1, const Logs& logs);
+
+std::unique_ptr<Callback> make_model_checkpoint(const ModelCheckpointSpec& spec);
+std::unique_ptr<Callback> make_early_stopping(const EarlyStoppingSpec& spec);
+std::unique_ptr<Callback> make_reduce_lr_on_plateau(const ReduceLROnPlateauSpec& spec);
+std::unique_ptr<Callback> make_csv_logger(const CSVLoggerSpec& spec);
+std::unique_ptr<Callback> make_terminate_on_nan();
+std::unique_ptr<Callback> make_time_history();
+
+}  // namespace dptrain::train

@@ -1,0 +1,68 @@
+#pragma once
+
+// RunDirectory: runs/<name>/NNN with the files that people and scripts read (docs/files.md). Every write is checked; files
+// a script may read half-written are replaced atomically. Trainer's thread only.
+
+#include <cstdint>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "train/callback.h"
+#include "train/experiment.h"
+
+namespace dptrain::train {
+
+struct RunOptions {
+  std::optional<std::string> directory;  ///< --run-dir; absent: <run_dir>/<name>/NNN, the next free number
+  std::optional<std::string> name;       ///< --name
+  bool overwrite = false;
+  bool resuming_here = false;            ///< go on in a directory that has a run in it
+  std::vector<std::string> command;      ///< argv, for command.txt
+};
+
+class RunDirectory {
+ public:
+  /// Makes the directory and writes config.yaml, config.resolved.yaml, command.txt and labels.txt. Throws Error{kUsage} when it
+  /// is not empty (and neither overwrite nor resuming_here), Error{kWrite} when it cannot be written.
+  RunDirectory(const Experiment& experiment, const RunOptions& options, const std::vector<std::string>& class_names);
+
+  const std::string& path() const { return path_; }
+  std::string checkpoint(const std::string& name) const;  ///< <path>/checkpoints/<name>
+  std::string file(const std::string& name) const;        ///< <path>/<name>
+
+  /// train.csv: one row per epoch; a row of a partial epoch is replaced by the next row of the same epoch.
+  void epoch_row(std::int64_t epoch_from_1, const Logs& logs, double learning_rate, double examples_per_second, double seconds);
+  /// After a resume: forget rows of train.csv and steps.csv that the state does not know.
+  void truncate_to(std::int64_t epochs_done, std::int64_t steps_done);
+
+  struct StepRow {
+    std::int64_t step = 0, epoch_from_1 = 0;
+    double loss = 0, learning_rate = 0, examples_per_second = 0, step_ms = 0, data_wait_ms = 0, comm_exposed_ms = 0;
+  };
+  void step_row(const StepRow& row);
+
+  /// events.jsonl: one line {"t": unix seconds, "ev": kind, ...fields}.
+  void event(const std::string& kind, const nlohmann::json& fields);
+  /// env.json, result.json and other whole files: temporary name, then rename.
+  void write_json(const std::string& name, const nlohmann::json& value);
+
+  /// The newest run of a name under run_dir that has checkpoints/last.h5, or "".
+  static std::string newest(const Experiment& experiment, const std::optional<std::string>& name);
+
+ private:
+  std::string path_;
+  std::ofstream steps_, events_;
+};
+
+/// Versions, machine, git hash of the build, data fingerprint: for env.json and bench.json.
+nlohmann::json environment(const std::string& data_fingerprint);
+/// Resident set size of this process now, and its peak, in bytes.
+std::uint64_t resident_bytes();
+std::uint64_t peak_resident_bytes();
+
+}  // namespace dptrain::train

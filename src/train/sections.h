@@ -1,0 +1,101 @@
+#pragma once
+
+// The sections of a config that are not the model: typed structs with Keras's words. Read and written by their schemas
+// (sections.cpp); what each key means for the user is docs/config.md.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/family.h"
+#include "data/loader.h"
+#include "data/source.h"
+#include "data/transform.h"
+#include "device/device.h"
+#include "optim/loss.h"
+#include "optim/optimizer.h"
+
+namespace dptrain::train {
+
+/// "auto" (no value) or a whole number.
+struct AutoInt {
+  std::optional<int> value;
+};
+
+enum class Cache { kNone, kMemory };
+
+struct LoaderSection {
+  data::Shuffle shuffle;
+  AutoInt workers;
+  AutoInt prefetch;
+  Cache cache = Cache::kMemory;
+};
+
+/// One list for both, or {train: [...], eval: [...]}.
+struct Transforms {
+  std::vector<config::Of<data::transform_family>> train, eval;
+};
+
+struct DataSection {
+  config::Of<data::dataset_family> train, validation, test;
+  Transforms transforms;
+  LoaderSection loader;
+};
+
+enum class DtypePolicy { kFloat32, kMixedBfloat16, kMixedFloat16 };
+enum class LrScaling { kNone, kLinear, kSqrt };
+
+struct TrainSection {
+  std::optional<std::int64_t> epochs;
+  std::optional<std::int64_t> steps;
+  std::optional<std::int64_t> batch_size;              ///< global, per optimizer update
+  std::optional<std::int64_t> batch_size_per_replica;
+  std::int64_t accumulate_steps = 1;
+  optim::Optimizer optimizer{optim::RMSpropSpec{}};    ///< as Keras's compile()
+  optim::Loss loss;
+  std::vector<optim::Metric> metrics;
+  DtypePolicy dtype_policy = DtypePolicy::kFloat32;
+  LrScaling lr_scaling = LrScaling::kNone;
+  std::optional<std::int64_t> reference_batch_size;
+  config::Duration validate_every{1, config::Duration::Unit::kEpochs};  ///< bare: epochs
+  config::Duration log_every{50, config::Duration::Unit::kSteps};       ///< bare: steps
+  std::optional<config::Duration> max_time;                             ///< bare: seconds
+};
+
+/// "even", or one weight per replica.
+struct Split {
+  std::vector<double> weights;  ///< empty: even
+};
+
+struct ParallelSection {
+  Split split;
+  bool sync_batchnorm = false;
+  config::ByteSize bucket_size{25u << 20};
+  std::optional<config::Duration> check_replicas;  ///< steps between comparisons of the replicas' parameters
+};
+
+struct RuntimeSection {
+  bool deterministic = true;
+  device::ConvChoice conv = device::ConvChoice::kAuto;
+  bool bn_unbiased_running_var = false;
+};
+
+config::Family& callback_family();
+using CallbackConfig = config::Of<callback_family>;
+
+/// The file as a whole, but for `model:`.
+struct ConfigFile {
+  std::int64_t dptrain = 1;  ///< schema version
+  std::string name;
+  std::uint64_t seed = 0;
+  config::Path run_dir{"runs"};
+  DataSection data;
+  TrainSection train;
+  ParallelSection parallel;
+  RuntimeSection runtime;
+  std::vector<CallbackConfig> callbacks;
+};
+
+const config::Schema& config_schema();
+
+}  // namespace dptrain::train

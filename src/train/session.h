@@ -1,0 +1,104 @@
+#pragma once
+
+// Session: an experiment made ready to run: the template model, the plan, devices with a replica each, and loaders. What
+// fit, eval, predict, bench and verify share. Made and used on the main thread; phases and their times are kept for the log.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/loader.h"
+#include "graph/model.h"
+#include "plan/plan.h"
+#include "replica/replica_set.h"
+#include "train/experiment.h"
+
+namespace dptrain::train {
+
+/// `--cpus N[xT]`.
+struct DeviceRequest {
+  int replicas = 1;
+  int threads = 0;  ///< of each replica; 0: cores / replicas, at least 1
+};
+
+enum class DataMode { kReal, kSynthetic };
+
+struct SessionOptions {
+  DeviceRequest devices;
+  DataMode data = DataMode::kReal;
+  bool training = true;              ///< make optimizer state and the train loader
+  bool wants_train = true;           ///< data sets to open
+  bool wants_validation = true;
+  bool wants_test = false;
+  bool wants_data = true;            ///< false: no data set at all (predict on files); labels are not wanted
+  bool force_sync_batchnorm = false; ///< verify
+  std::optional<std::int64_t> global_batch;  ///< instead of the config's (bench sweeps)
+};
+
+class Session {
+ public:
+  Session(const Experiment& experiment, const SessionOptions& options);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const Experiment& experiment() const { return experiment_; }
+  graph::Model& model() { return *model_; }
+  const plan::Plan& plan() const { return *plan_; }
+  replica::ReplicaSet& replicas() { return *replicas_; }
+  int replica_count() const { return devices_.replicas; }
+  const DeviceRequest& devices() const { return devices_; }  ///< threads resolved
+  std::int64_t global_batch() const { return global_batch_; }
+  std::int64_t steps_per_epoch() const;
+
+  data::Loader& train_loader() { return *train_; }
+  data::Loader* validation_loader() { return validation_.get(); }
+  data::Loader* test_loader() { return test_.get(); }
+  const std::vector<std::string>& class_names() const { return class_names_; }
+  std::string data_fingerprint() const;
+
+  /// Rate of a step by the config alone: schedule times lr_scaling.
+  double scheduled_rate(std::int64_t step) const;
+
+  /// "open data", "plan", "replicas" ... with seconds.
+  const std::vector<std::pair<std::string, double>>& phases() const { return phases_; }
+
+ private:
+  void open_data(const SessionOptions& options);
+  void make_plan(const SessionOptions& options);
+  void make_replicas(const SessionOptions& options);
+  std::unique_ptr<data::Loader> make_loader(const std::shared_ptr<const data::Source>& source, bool evaluation) const;
+  data::ModelSide model_side() const;
+  void done(const std::string& phase);
+
+  const Experiment experiment_;
+  DeviceRequest devices_;
+  std::int64_t global_batch_ = 0;
+  std::unique_ptr<graph::Model> model_;
+  data::Sources sources_;
+  optim::LabelKind label_kind_ = optim::LabelKind::kClass;
+  bool labels_wanted_ = true;
+  std::vector<std::string> class_names_;
+  std::unique_ptr<plan::Plan> plan_;
+  std::unique_ptr<replica::Connector> connector_;
+  std::unique_ptr<replica::ReplicaSet> replicas_;
+  std::unique_ptr<data::Loader> train_, validation_, test_;
+  optim::Rate rate_;
+  double rate_factor_ = 1;
+  std::vector<std::pair<std::string, double>> phases_;
+  double phase_started_ = 0;
+};
+
+/// Names of what StepSums hold: "loss" first, then the metrics.
+std::vector<std::string> sum_names(const plan::Plan& plan);
+/// Means by name from sums; the loss includes the penalty.
+std::vector<std::pair<std::string, double>> means(const plan::Plan& plan, const replica::StepSums& sums);
+
+/// Runs a whole loader in inference mode.
+replica::StepSums evaluate(Session& session, data::Loader& loader);
+
+replica::HostBatch host_batch(const data::Batch& batch, std::size_t inputs);
+
+}  // namespace dptrain::train

@@ -1,0 +1,107 @@
+#pragma once
+
+// Trainer: the training loop of `fit`. Owns the position, the callbacks and the checkpoint writer; borrows the session and
+// the run directory. One thread, the main one.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/writer.h"
+#include "train/callback.h"
+#include "train/progress.h"
+#include "train/run_directory.h"
+#include "train/session.h"
+
+namespace dptrain::train {
+
+/// Where training stands: what a checkpoint keeps beside weights and slots.
+struct Position {
+  std::int64_t epoch = 0;    ///< whole epochs done
+  std::int64_t samples = 0;  ///< consumed of the current epoch
+  std::int64_t step = 0;     ///< optimizer steps done
+  replica::StepSums sums;    ///< of the current epoch so far; loss includes penalty * samples
+  double epoch_seconds = 0;  ///< training time of the current epoch so far
+  double seconds = 0;        ///< training and validation time, all sessions together
+  std::optional<double> learning_rate;  ///< set by ReduceLROnPlateau
+};
+
+struct FitOptions {
+  std::optional<std::int64_t> epochs, steps;  ///< --epochs, --steps: instead of the config's
+  std::optional<double> max_seconds;
+  ProgressMode progress = ProgressMode::kAuto;
+  bool dry_run = false;  ///< one batch, no update
+};
+
+struct FitResult {
+  std::string exit;  ///< completed, early_stopping, max_time, signal, diverged
+  int exit_code = 0;
+  Logs final;        ///< of the last epoch
+};
+
+class Trainer final : private Host {
+ public:
+  Trainer(Session& session, RunDirectory& run, const FitOptions& options);
+  ~Trainer() override;
+
+  /// Everything from a checkpoint: the session's model must have its weights already. Throws Error{kCheckpoint}.
+  void resume(const checkpoint::State& state);
+  FitResult fit();
+
+ private:
+  // Host
+  const std::string& run_directory() const override { return run_.path(); }
+  bool has_validation() const override;
+  double learning_rate() const override;
+  bool has_schedule() const override;
+  void set_learning_rate(double rate) override { position_.learning_rate = rate; }
+  void stop(const std::string& reason) override;
+  void save(const std::string& name, bool weights_only, const std::string& note) override;
+  void remove_checkpoint(const std::string& name) override;
+  const graph::Model& pulled_model() override;
+  void push_weights(const std::vector<std::vector<float>>& weights) override;
+  std::int64_t steps_per_epoch() const override { return session_.steps_per_epoch(); }
+  std::int64_t global_batch() const override { return session_.global_batch(); }
+
+  bool finished() const;
+  void train_step(const data::Batch& batch);
+  void after_step(const replica::StepSums& sums, const data::Batch& batch, double seconds);
+  void end_epoch();
+  void partial_epoch();
+  void log_interval(bool force);
+  void save_last();
+  void obey_signals();
+  checkpoint::State snapshot_state();
+  FitResult finish();
+  Logs epoch_logs() const;
+  std::int64_t interval_steps() const;
+
+  Session& session_;
+  RunDirectory& run_;
+  const FitOptions options_;
+  Position position_;
+  std::vector<std::unique_ptr<Callback>> callbacks_;
+  std::unique_ptr<checkpoint::Writer> writer_;
+  Progress progress_;
+  bool resumed_ = false;
+  std::string stop_reason_;
+  int signal_ = 0;
+  std::int64_t pulled_at_step_ = -1;
+  Logs last_logs_;
+  std::map<std::string, std::pair<double, std::int64_t>> best_;  ///< value and epoch (from 1) per monitored name
+  double started_ = 0, last_save_ = 0;
+
+  struct Interval {
+    double started = 0, waited = 0, step_seconds = 0, comm = 0, loss = 0;
+    std::int64_t samples = 0, steps = 0;
+  } interval_;
+};
+
+/// JSON of the position and back, for checkpoints.
+std::string position_json(const Position& position, const std::vector<std::unique_ptr<Callback>>& callbacks,
+                          const std::map<std::string, std::pair<double, std::int64_t>>& best);
+
+}  // namespace dptrain::train
