@@ -1,0 +1,170 @@
+// Softmax cross-entropy of groups of rows, on softmax-inl.h. With t = z - max z and y' the smoothed targets:
+// loss = sum(y') ln(sum e^t) - sum(y' t), which keeps its digits where the logits are large; d loss / d z =
+// softmax(z) sum(y') - y'. Toggle as in simd-inl.h.
+
+#if defined(DPTRAIN_KERNELS_CPU_CROSS_ENTROPY_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef DPTRAIN_KERNELS_CPU_CROSS_ENTROPY_INL_H
+#undef DPTRAIN_KERNELS_CPU_CROSS_ENTROPY_INL_H
+#else
+#define DPTRAIN_KERNELS_CPU_CROSS_ENTROPY_INL_H
+#endif
+
+#include <cmath>
+
+#include "kernels/cpu/softmax-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dptrain::kernels::cpu::HWY_NAMESPACE {
+
+/// y' t, and zero where y' is zero, whatever t is (a logit of -inf).
+HWY_INLINE Vec weigh(Vec target, Vec t) {
+  return hn::IfThenElseZero(hn::Ne(target, hn::Zero(kFloats)), hn::Mul(target, t));
+}
+
+/// How smoothing changes a target: y' = y keep + spread.
+struct Smoothing {
+  float keep, spread;
+  Smoothing(float amount, int64_t classes) : keep(1.0F - amount), spread(amount / static_cast<float>(classes)) {}
+};
+
+// ---- few classes: lanes are rows
+
+/// The smoothed targets of a group; `at` is the class that counts as the right one.
+HWY_INLINE void read_targets(const ClassTargets& targets, int64_t row, int64_t rows, int64_t classes,
+                             RowGroup& smoothed, IntVec& at) {
+  const Smoothing smoothing(targets.label_smoothing, classes);
+  const Vec keep = splat(smoothing.keep), spread = splat(smoothing.spread);
+  if (targets.dense != nullptr) {
+    smoothed.read(targets.dense + row * classes, rows, classes);
+    at = smoothed.first_largest(classes);
+    for (int64_t c = 0; c < classes; ++c) smoothed.set(c, hn::MulAdd(smoothed.get(c), keep, spread));
+    return;
+  }
+  HWY_ALIGN int32_t labels[kLanes];
+  for (int64_t lane = 0; lane < kLanes; ++lane) labels[lane] = targets.labels[row + (lane < rows ? lane : 0)];
+  at = hn::Load(kInts, labels);
+  const auto inside =
+      hn::And(hn::Gt(at, hn::Set(kInts, -1)), hn::Lt(at, hn::Set(kInts, static_cast<int32_t>(classes))));
+  const Vec off = hn::IfThenElse(float_mask(inside), spread, splat(kNan));
+  const Vec on = hn::Add(off, keep);
+  for (int64_t c = 0; c < classes; ++c)
+    smoothed.set(c, hn::IfThenElse(float_mask(hn::Eq(at, hn::Set(kInts, static_cast<int32_t>(c)))), on, off));
+}
+
+HWY_INLINE void cross_entropy_group(const float* logits, int64_t row, int64_t rows, int64_t classes,
+                                    const ClassTargets& targets, const ClassLossOutputs& outputs) {
+  RowGroup group, smoothed;
+  IntVec at;
+  group.read(logits + row * classes, rows, classes);
+  read_targets(targets, row, rows, classes, smoothed, at);
+  if (outputs.hit != nullptr) {
+    const auto hit = hn::Eq(group.first_largest(classes), at);
+    HWY_ALIGN int32_t hits[kLanes];
+    hn::Store(hn::IfThenElseZero(hit, hn::Set(kInts, 1)), kInts, hits);
+    for (int64_t lane = 0; lane < rows; ++lane) outputs.hit[row + lane] = static_cast<uint8_t>(hits[lane]);
+  }
+
+  const Vec most = group.largest(classes);
+  Vec sum = hn::Zero(kFloats), mass = sum, dot = sum;
+  for (int64_t c = 0; c < classes; ++c) {
+    const Vec t = hn::Sub(group.get(c), most), target = smoothed.get(c), e = exp_of_negative(t);
+    group.set(c, e);
+    sum = hn::Add(sum, e);
+    mass = hn::Add(mass, target);
+    dot = hn::Add(dot, weigh(target, t));
+  }
+  if (outputs.loss != nullptr) {
+    HWY_ALIGN float loss[kLanes];
+    hn::Store(hn::Sub(hn::Mul(mass, log_of_positive(sum)), dot), kFloats, loss);
+    for (int64_t lane = 0; lane < rows; ++lane) outputs.loss[row + lane] = loss[lane];
+  }
+  if (outputs.gradient != nullptr) {
+    const Vec scale = splat(outputs.gradient_scale), share = hn::Div(hn::Mul(scale, mass), sum);
+    for (int64_t c = 0; c < classes; ++c)
+      group.set(c, hn::Sub(hn::Mul(group.get(c), share), hn::Mul(smoothed.get(c), scale)));
+    group.write(outputs.gradient + row * classes, rows, classes);
+  }
+}
+
+// ---- many classes: lanes are classes
+
+/// Smoothed targets of one row given by its label.
+struct LabelTarget {
+  IntVec label;
+  Vec on, off;
+  HWY_INLINE LabelTarget(int32_t at, int64_t classes, const Smoothing& smoothing) : label(hn::Set(kInts, at)) {
+    off = splat(at >= 0 && at < classes ? smoothing.spread : kNan);
+    on = hn::Add(off, splat(smoothing.keep));
+  }
+  template <class Io>
+  HWY_INLINE Vec get(int64_t c, Io io) const {
+    const auto here = hn::Eq(hn::Iota(kInts, static_cast<int32_t>(c)), label);
+    return io.clear(hn::IfThenElse(float_mask(here), on, off));
+  }
+};
+
+/// Smoothed targets of one row given in full.
+struct DenseTarget {
+  const float* row;
+  Vec keep, spread;
+  HWY_INLINE DenseTarget(const float* values, const Smoothing& smoothing)
+      : row(values), keep(splat(smoothing.keep)), spread(splat(smoothing.spread)) {}
+  template <class Io>
+  HWY_INLINE Vec get(int64_t c, Io io) const {
+    return io.clear(hn::MulAdd(io.load(row + c), keep, spread));
+  }
+};
+
+/// Place of the first element equal to the largest, -1 if NaN hides it.
+inline int64_t first_largest_of(const float* x, int64_t n, float most) {
+  for (int64_t i = 0; i < n; ++i)
+    if (x[i] == most) return i;
+  return -1;
+}
+
+template <class Target>
+HWY_INLINE void cross_entropy_row(const float* logits, int64_t classes, float most, const Target& target, float scale,
+                                  float* loss, float* gradient) {
+  const Vec shift = splat(most);
+  Vec sums = hn::Zero(kFloats), masses = sums, dots = sums;
+  sweep(classes, [&](int64_t c, auto io) HWY_ATTR {
+    const Vec t = hn::Sub(io.load(logits + c), shift), wanted = target.get(c, io), e = exp_of_negative(t);
+    if (gradient != nullptr) io.store(e, gradient + c);
+    sums = hn::Add(sums, io.clear(e));
+    masses = hn::Add(masses, wanted);
+    dots = hn::Add(dots, weigh(wanted, t));
+  });
+  const float sum = sum_lanes(sums), mass = sum_lanes(masses);
+  if (loss != nullptr) *loss = mass * std::log(sum) - sum_lanes(dots);
+  if (gradient == nullptr) return;
+  const Vec factor = splat(scale), share = splat(scale * mass / sum);
+  sweep(classes, [&](int64_t c, auto io) HWY_ATTR {
+    const Vec e = io.load(gradient + c);
+    io.store(hn::Sub(hn::Mul(e, share), hn::Mul(target.get(c, io), factor)), gradient + c);
+  });
+}
+
+HWY_INLINE void cross_entropy_row(const float* logits, int64_t row, int64_t classes, const ClassTargets& targets,
+                                  const ClassLossOutputs& outputs) {
+  const float* z = logits + row * classes;
+  const float* dense = targets.dense == nullptr ? nullptr : targets.dense + row * classes;
+  const float most = largest_of(z, classes);
+  if (outputs.hit != nullptr) {
+    const int64_t at =
+        dense == nullptr ? targets.labels[row] : first_largest_of(dense, classes, largest_of(dense, classes));
+    outputs.hit[row] = at >= 0 && first_largest_of(z, classes, most) == at ? 1 : 0;
+  }
+  float* loss = outputs.loss == nullptr ? nullptr : outputs.loss + row;
+  float* gradient = outputs.gradient == nullptr ? nullptr : outputs.gradient + row * classes;
+  const Smoothing smoothing(targets.label_smoothing, classes);
+  if (dense == nullptr)
+    cross_entropy_row(z, classes, most, LabelTarget(targets.labels[row], classes, smoothing), outputs.gradient_scale,
+                      loss, gradient);
+  else
+    cross_entropy_row(z, classes, most, DenseTarget(dense, smoothing), outputs.gradient_scale, loss, gradient);
+}
+
+}  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,119 @@
+#include "kernels/cpu/dropout.h"
+
+#include <cmath>
+
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/targets.h"
+#include "kernels/philox.h"
+
+#define HWY_TARGET_INCLUDE "kernels/cpu/dropout.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/cpu/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dptrain::kernels::cpu::HWY_NAMESPACE {
+
+/// The comparison uniform >= rate in whole numbers: kept where (bits >> 8) >= threshold.
+struct Keep {
+  uint32_t threshold;
+  float factor;
+  explicit Keep(float rate)
+      : threshold(static_cast<uint32_t>(std::ceil(static_cast<double>(rate) * 16777216.0))),
+        factor(static_cast<float>(1.0 / (1.0 - static_cast<double>(rate)))) {}
+};
+
+#if HWY_TARGET != HWY_SCALAR
+
+using Words = hn::RebindToUnsigned<Floats>;
+using WordVec = hn::Vec<Words>;
+
+/// Upper and lower words of a * factor.
+HWY_INLINE void multiply_wide(WordVec a, WordVec factor, WordVec& high, WordVec& low) {
+  const Words words;
+  const WordVec even = hn::BitCast(words, hn::MulEven(a, factor));             // low, high of lanes 0, 2, ...
+  const WordVec odd = hn::BitCast(words, hn::MulEven(hn::DupOdd(a), factor));  // low, high of lanes 1, 3, ...
+  high = hn::OddEven(odd, hn::DupOdd(even));
+  low = hn::OddEven(hn::DupEven(odd), even);
+}
+
+/// philox4x32 of kernels/philox.h in every lane.
+HWY_INLINE void philox_lanes(WordVec c[4], uint32_t key0, uint32_t key1) {
+  const Words words;
+  const WordVec factor0 = hn::Set(words, kPhiloxMultiplier0), factor1 = hn::Set(words, kPhiloxMultiplier1);
+  for (int round = 0; round < kPhiloxRounds; ++round, key0 += kPhiloxKeyStep0, key1 += kPhiloxKeyStep1) {
+    WordVec high0, low0, high1, low1;
+    multiply_wide(c[0], factor0, high0, low0);
+    multiply_wide(c[2], factor1, high1, low1);
+    c[0] = hn::Xor(hn::Xor(high1, c[1]), hn::Set(words, key0));
+    c[1] = low1;
+    c[2] = hn::Xor(hn::Xor(high0, c[3]), hn::Set(words, key1));
+    c[3] = low0;
+  }
+}
+
+HWY_INLINE Vec drop(const Keep& keep, WordVec bits, Vec x) {
+  const IntVec upper = hn::BitCast(kInts, hn::ShiftRight<8>(bits));
+  const auto kept = hn::Gt(upper, hn::Set(kInts, static_cast<int32_t>(keep.threshold) - 1));
+  return hn::IfThenElseZero(float_mask(kept), hn::Mul(x, splat(keep.factor)));
+}
+
+/// Whole groups of 4 kLanes elements of a row; returns how many elements that were.
+HWY_INLINE int64_t drop_groups(const Dropout& dropout, const Keep& keep, uint32_t row, const float* x, int64_t width,
+                               float* y) {
+  const Words words;
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= width; i += 4 * kLanes) {
+    WordVec c[4] = {hn::Set(words, row), hn::Iota(words, static_cast<uint32_t>(i / 4)),
+                    hn::Set(words, static_cast<uint32_t>(dropout.step)),
+                    hn::Set(words, static_cast<uint32_t>(dropout.step >> 32))};
+    philox_lanes(c, dropout.seed, dropout.layer);
+    Vec v0, v1, v2, v3;
+    hn::LoadInterleaved4(kFloats, x + i, v0, v1, v2, v3);
+    hn::StoreInterleaved4(drop(keep, c[0], v0), drop(keep, c[1], v1), drop(keep, c[2], v2), drop(keep, c[3], v3),
+                          kFloats, y + i);
+  }
+  return i;
+}
+
+#else
+
+HWY_INLINE int64_t drop_groups(const Dropout&, const Keep&, uint32_t, const float*, int64_t, float*) { return 0; }
+
+#endif
+
+void drop_row(const Dropout& dropout, int64_t row, const float* x, int64_t width, float* y) {
+  const Keep keep(dropout.rate);
+  const uint32_t counter_row = static_cast<uint32_t>(dropout.first_row + row);
+  for (int64_t i = drop_groups(dropout, keep, counter_row, x, width, y); i < width; i += 4) {
+    const PhiloxBlock block =
+        philox4x32({{counter_row, static_cast<uint32_t>(i / 4), static_cast<uint32_t>(dropout.step),
+                     static_cast<uint32_t>(dropout.step >> 32)}},
+                   {{dropout.seed, dropout.layer}});
+    for (int64_t k = 0; k < 4 && i + k < width; ++k)
+      y[i + k] = (block.word[k] >> 8) >= keep.threshold ? x[i + k] * keep.factor : 0.0F;
+  }
+}
+
+}  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dptrain::kernels::cpu {
+
+HWY_EXPORT(drop_row);
+
+void dropout_forward(const Dropout& dropout, const float* x, int64_t rows, int64_t width, float* y) {
+  parallel_ranges(rows, rows_per_piece(4 * width),
+                  [&](int64_t begin, int64_t end) {  // 4: ten rounds cost more than a move
+                    for (int64_t row = begin; row < end; ++row)
+                      HWY_DYNAMIC_DISPATCH(drop_row)(dropout, row, x + row * width, width, y + row * width);
+                  });
+}
+
+void dropout_backward(const Dropout& dropout, const float* dy, int64_t rows, int64_t width, float* dx) {
+  dropout_forward(dropout, dy, rows, width, dx);
+}
+
+}  // namespace dptrain::kernels::cpu
+#endif

@@ -1,0 +1,26 @@
+#pragma once
+
+// Inverted dropout over [rows, width]. No mask is kept: it is a function of (seed, layer, step, row of the global
+// batch, element of the row), so backward computes it again, and it is the same on any number of replicas and threads.
+// May be called from any thread; work is shared among the caller's OpenMP threads.
+
+#include <cstdint>
+
+namespace dptrain::kernels::cpu {
+
+struct Dropout {
+  float rate;  ///< in [0, 1): the probability to drop; what is kept is multiplied by 1 / (1 - rate)
+  uint32_t seed;
+  uint32_t layer;     ///< tells layers with one seed apart
+  uint64_t step;      ///< number of the optimizer step
+  int64_t first_row;  ///< row 0's place in the global batch
+};
+
+/// Philox counter (row of the global batch, element / 4, step low, step high), key (seed, layer); an element is kept
+/// where its uniform number is >= rate. y == x allowed.
+void dropout_forward(const Dropout& dropout, const float* x, int64_t rows, int64_t width, float* y);
+
+/// dx = dy times the same mask and factor; dx == dy allowed.
+void dropout_backward(const Dropout& dropout, const float* dy, int64_t rows, int64_t width, float* dx);
+
+}  // namespace dptrain::kernels::cpu

@@ -1,0 +1,41 @@
+#pragma once
+
+// Elementwise passes over flat arrays, and the bias of a layer. May be called from any thread; work is shared among the
+// caller's OpenMP threads. In place (an output equal to an input, not merely overlapping it) is allowed except for
+// u8_to_f32.
+
+#include <cstdint>
+
+namespace dptrain::kernels::cpu {
+
+void fill(float value, float* y, int64_t n);
+void copy(const float* x, float* y, int64_t n);
+
+/// y = a + b.
+void add(const float* a, const float* b, float* y, int64_t n);
+
+/// y += x.
+void accumulate(const float* x, float* y, int64_t n);
+
+/// y = a b.
+void multiply(const float* a, const float* b, float* y, int64_t n);
+
+/// y += a b.
+void multiply_accumulate(const float* a, const float* b, float* y, int64_t n);
+
+/// y = x scale + offset.
+void scale_offset(const float* x, float scale, float offset, float* y, int64_t n);
+
+/// y = x scale + offset, from bytes.
+void u8_to_f32(const uint8_t* x, float scale, float offset, float* y, int64_t n);
+
+/// y[row, c] = x[row, c] + bias[c].
+void bias_add(const float* x, const float* bias, int64_t rows, int64_t channels, float* y);
+
+/// Floats of workspace for bias_gradient.
+int64_t bias_gradient_workspace(int64_t rows, int64_t channels);
+
+/// gradient[c] = sum over rows of dy[row, c]: partial sums of fixed blocks of rows, added in order.
+void bias_gradient(const float* dy, int64_t rows, int64_t channels, float* workspace, float* gradient);
+
+}  // namespace dptrain::kernels::cpu

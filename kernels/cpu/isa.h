@@ -1,0 +1,18 @@
+#pragma once
+
+// What the machine's vector unit is and what it can do at most: for `dptrain devices` and the fraction of the peak in
+// `dptrain bench --layers`.
+
+namespace dptrain::kernels::cpu {
+
+/// Name of the instruction set that the kernels use on this machine, e.g. "AVX2" or "AVX3" (AVX-512).
+const char* isa_name();
+
+/// Floats in one vector of that instruction set.
+int isa_vector_floats();
+
+/// Measured peak of one thread in GFLOP/s (a fused multiply-add counts 2), best of several runs that take about 20 ms
+/// together. Runs on the calling thread.
+double measure_fma_peak_gflops();
+
+}  // namespace dptrain::kernels::cpu

@@ -1,0 +1,51 @@
+#pragma once
+
+// Losses other than softmax cross-entropy, and what classification metrics count. Predictions are [rows, width]; a loss
+// is one float per row, not scaled; the gradient with respect to the predictions is multiplied by `gradient_scale`
+// (the caller's 1 / valid samples). `loss` and `gradient` may be null; the gradient may overwrite the predictions.
+// May be called from any thread; work is shared among the caller's OpenMP threads.
+
+#include <cstdint>
+
+#include "kernels/cpu/softmax.h"
+
+namespace dptrain::kernels::cpu {
+
+/// Keras's clip of probabilities, epsilon().
+inline constexpr float kProbabilityEpsilon = 1e-7F;
+
+/// Keras's CategoricalCrossentropy on probabilities: q = clip(p / sum p, 1e-7, 1 - 1e-7), loss = -sum y' ln q. The
+/// gradient is zero where the clip is active.
+void categorical_cross_entropy(const float* probabilities, int64_t rows, int64_t classes, const ClassTargets& targets,
+                               const ClassLossOutputs& outputs);
+
+/// loss = mean over the row of -(y' ln q + (1 - y') ln(1 - q)), q = clip(p, 1e-7, 1 - 1e-7), y' = y (1 - s) + s / 2.
+void binary_cross_entropy(const float* probabilities, const float* targets, int64_t rows, int64_t width,
+                          float label_smoothing, float* loss, float* gradient, float gradient_scale);
+
+/// loss = mean over the row of max(z, 0) - z y' + ln(1 + exp(-|z|)).
+void binary_cross_entropy_from_logits(const float* logits, const float* targets, int64_t rows, int64_t width,
+                                      float label_smoothing, float* loss, float* gradient, float gradient_scale);
+
+/// loss = mean over the row of (p - y)^2.
+void mean_squared_error(const float* predictions, const float* targets, int64_t rows, int64_t width, float* loss,
+                        float* gradient, float gradient_scale);
+
+/// loss = mean over the row of |p - y|; the gradient at p == y is zero.
+void mean_absolute_error(const float* predictions, const float* targets, int64_t rows, int64_t width, float* loss,
+                         float* gradient, float gradient_scale);
+
+/// hit[row] = 1 where the first largest score is at the label (or at the first largest dense target).
+/// targets.label_smoothing has no effect.
+void categorical_hits(const float* scores, int64_t rows, int64_t classes, const ClassTargets& targets, uint8_t* hit);
+
+/// hit[row] = 1 where fewer than k scores are strictly larger than the label's: ties at the border are hits. A score of
+/// NaN at the label is no hit.
+void top_k_hits(const float* scores, int64_t rows, int64_t classes, const ClassTargets& targets, int64_t k,
+                uint8_t* hit);
+
+/// hits[row] = number of elements of the row with (prediction > threshold) == (target == 1).
+void binary_hits(const float* predictions, const float* targets, int64_t rows, int64_t width, float threshold,
+                 int32_t* hits);
+
+}  // namespace dptrain::kernels::cpu

@@ -1,0 +1,30 @@
+#pragma once
+
+// TensorFlow's local_response_normalization across channels, over [pixels, channels] (pixels = rows * height * width).
+// May be called from any thread; work is shared among the caller's OpenMP threads. Outputs are overwritten; in place is
+// allowed (y == x, dx == dy).
+
+#include <cstdint>
+
+namespace dptrain::kernels::cpu {
+
+/// scale[c] = bias + alpha * sum of x^2 over [c - radius, c + radius] (not divided by the window); y = x / scale^beta.
+struct Lrn {
+  int64_t radius;
+  float bias;
+  float alpha;
+  float beta;  ///< 0.5, 0.75 and 1 take a short way
+};
+
+/// Floats of workspace for both directions.
+int64_t lrn_workspace(const Lrn& lrn, int64_t pixels, int64_t channels);
+
+/// `scale` (size of x, may be null) keeps the sums for backward.
+void lrn_forward(const Lrn& lrn, const float* x, int64_t pixels, int64_t channels, float* workspace, float* y,
+                 float* scale);
+
+/// dx from the forward's x and its kept scale; null: the scale is computed again.
+void lrn_backward(const Lrn& lrn, const float* x, const float* scale, const float* dy, int64_t pixels, int64_t channels,
+                  float* workspace, float* dx);
+
+}  // namespace dptrain::kernels::cpu

@@ -1,0 +1,51 @@
+// Elementary functions of vectors on top of Highway's, with NaN passed on (Highway's exp makes it 0) and arguments kept
+// in Highway's valid ranges. Toggle as in simd-inl.h.
+
+#if defined(DPTRAIN_KERNELS_CPU_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef DPTRAIN_KERNELS_CPU_MATH_INL_H
+#undef DPTRAIN_KERNELS_CPU_MATH_INL_H
+#else
+#define DPTRAIN_KERNELS_CPU_MATH_INL_H
+#endif
+
+#include <hwy/contrib/math/math-inl.h>
+
+#include "kernels/cpu/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dptrain::kernels::cpu::HWY_NAMESPACE {
+
+HWY_INLINE Vec keep_nan(Vec x, Vec y) { return hn::IfThenElse(hn::IsNaN(x), x, y); }
+
+/// e^x for x <= 0.
+HWY_INLINE Vec exp_of_negative(Vec x) { return keep_nan(x, hn::Exp(kFloats, x)); }
+
+/// e^x - 1 for x <= 0.
+HWY_INLINE Vec expm1_of_negative(Vec x) { return keep_nan(x, hn::Expm1(kFloats, x)); }
+
+/// ln x for x > 0.
+HWY_INLINE Vec log_of_positive(Vec x) { return keep_nan(x, hn::Log(kFloats, x)); }
+
+/// 1 / (1 + e^-x), accurate at both ends.
+HWY_INLINE Vec logistic(Vec x) {
+  const Vec e = exp_of_negative(hn::Neg(hn::Abs(x)));
+  const Vec upper = hn::Div(splat(1.0F), hn::Add(splat(1.0F), e));
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), hn::Mul(e, upper), upper);
+}
+
+HWY_INLINE Vec hyperbolic_tangent(Vec x) {
+  // Highway's form takes e^(2|x|), which it knows up to 104 only.
+  const Vec clamped = hn::Max(hn::Min(x, splat(20.0F)), splat(-20.0F));
+  return keep_nan(x, hn::Tanh(kFloats, clamped));
+}
+
+/// ln(1 + e^x).
+HWY_INLINE Vec log_one_plus_exp(Vec x) {
+  const Vec e = exp_of_negative(hn::Neg(hn::Abs(x)));
+  return hn::Add(hn::IfThenZeroElse(hn::Lt(x, hn::Zero(kFloats)), x), keep_nan(e, hn::Log1p(kFloats, e)));
+}
+
+}  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

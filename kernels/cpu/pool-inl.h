@@ -1,0 +1,119 @@
+// The inner loops of pooling. Toggle as in simd-inl.h.
+
+#if defined(DPTRAIN_KERNELS_CPU_POOL_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef DPTRAIN_KERNELS_CPU_POOL_INL_H
+#undef DPTRAIN_KERNELS_CPU_POOL_INL_H
+#else
+#define DPTRAIN_KERNELS_CPU_POOL_INL_H
+#endif
+
+#include <algorithm>
+
+#include "kernels/cpu/pool.h"
+#include "kernels/cpu/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dptrain::kernels::cpu::HWY_NAMESPACE {
+
+/// The part of a window that lies inside the input, along one axis: kernel positions [begin, end), of which position k
+/// is input `origin + k`.
+struct Span {
+  int64_t origin, begin, end;
+  Span(int64_t out, int64_t stride, int64_t pad, int64_t kernel, int64_t in)
+      : origin(out * stride - pad), begin(std::max<int64_t>(0, -origin)), end(std::min(kernel, in - origin)) {}
+  int64_t size() const { return end - begin; }
+};
+
+/// Calls f(output position, rows of the window, columns of the window) for every output of one sample.
+template <class F>
+HWY_INLINE void for_each_window(const PoolWindow& w, const F& f) {
+  for (int64_t oh = 0; oh < w.out_h; ++oh) {
+    const Span h(oh, w.stride_h, w.pad_top, w.kernel_h, w.in_h);
+    for (int64_t ow = 0; ow < w.out_w; ++ow)
+      f(oh * w.out_w + ow, h, Span(ow, w.stride_w, w.pad_left, w.kernel_w, w.in_w));
+  }
+}
+
+/// Calls f(offset of channel 0 in the sample, kernel position) for every position of a window inside the input.
+template <class F>
+HWY_INLINE void for_each_position(const PoolWindow& w, const Span& h, const Span& v, const F& f) {
+  for (int64_t kh = h.begin; kh < h.end; ++kh)
+    for (int64_t kw = v.begin; kw < v.end; ++kw)
+      f(((h.origin + kh) * w.in_w + v.origin + kw) * w.channels, kh * w.kernel_w + kw);
+}
+
+/// The first largest value so far, and where it was.
+struct Best {
+  Vec value;
+  IntVec index;
+  HWY_INLINE Best(Vec first, int64_t at) : value(first), index(hn::Set(kInts, static_cast<int32_t>(at))) {}
+  HWY_INLINE void meet(Vec other, int64_t at) {
+    const auto larger = hn::Gt(other, value);
+    value = hn::IfThenElse(larger, other, value);
+    index = hn::IfThenElse(hn::RebindMask(kInts, larger), hn::Set(kInts, static_cast<int32_t>(at)), index);
+  }
+};
+
+/// One line of outputs of one sample; `index` may be null.
+HWY_INLINE void max_forward_line(const PoolWindow& w, const float* x, int64_t oh, float* y, uint8_t* index) {
+  const Span h(oh, w.stride_h, w.pad_top, w.kernel_h, w.in_h);
+  for (int64_t ow = 0; ow < w.out_w; ++ow) {
+    const Span v(ow, w.stride_w, w.pad_left, w.kernel_w, w.in_w);
+    const float* first = x + ((h.origin + h.begin) * w.in_w + v.origin + v.begin) * w.channels;
+    sweep(w.channels, [&](int64_t c, auto io) HWY_ATTR {
+      Best best(io.load(first + c), h.begin * w.kernel_w + v.begin);
+      for_each_position(w, h, v,
+                        [&](int64_t position, int64_t k) HWY_ATTR { best.meet(io.load(x + position + c), k); });
+      io.store(best.value, y + ow * w.channels + c);
+      if (index != nullptr) io.store(best.index, index + ow * w.channels + c);
+    });
+  }
+}
+
+/// 2x2 windows side by side, none of them over the border: the common case, one pass at the speed of memory.
+inline bool is_two_by_two(const PoolWindow& w) {
+  return w.kernel_h == 2 && w.kernel_w == 2 && w.stride_h == 2 && w.stride_w == 2 && w.pad_top == 0 &&
+         w.pad_left == 0 && 2 * w.out_h <= w.in_h && 2 * w.out_w <= w.in_w;
+}
+
+/// One line of outputs from two lines of inputs.
+HWY_INLINE void max_forward_pairs(const PoolWindow& w, const float* x, float* y, uint8_t* index) {
+  const int64_t channels = w.channels, line = w.in_w * channels;
+  for (int64_t ow = 0; ow < w.out_w; ++ow, x += 2 * channels, y += channels) {
+    sweep(channels, [&](int64_t c, auto io) HWY_ATTR {
+      const float* p = x + c;
+      Best upper(io.load(p), 0), lower(io.load(p + line), 2);
+      upper.meet(io.load(p + channels), 1);
+      lower.meet(io.load(p + line + channels), 3);
+      const auto below = hn::Gt(lower.value, upper.value);
+      io.store(hn::IfThenElse(below, lower.value, upper.value), y + c);
+      if (index != nullptr)
+        io.store(hn::IfThenElse(hn::RebindMask(kInts, below), lower.index, upper.index), index + ow * channels + c);
+    });
+  }
+}
+
+/// Two lines of dx from one line of dy; `output` may be null.
+HWY_INLINE void max_backward_pairs(const PoolWindow& w, const float* dy, const uint8_t* index, const float* output,
+                                   float* dx) {
+  const int64_t channels = w.channels, line = w.in_w * channels;
+  const int64_t offsets[4] = {0, channels, line, line + channels};
+  for (int64_t ow = 0; ow < w.out_w; ++ow, dx += 2 * channels) {
+    sweep(channels, [&](int64_t c, auto io) HWY_ATTR {
+      const int64_t at = ow * channels + c;
+      Vec g = io.load(dy + at);
+      if (output != nullptr) g = where_positive(io.load(output + at), g);
+      const IntVec position = io.load(index + at);
+      for (int k = 0; k < 4; ++k)
+        io.store(hn::IfThenElseZero(float_mask(hn::Eq(position, hn::Set(kInts, k))), g), dx + offsets[k] + c);
+    });
+  }
+  const size_t rest = static_cast<size_t>((w.in_w - 2 * w.out_w) * channels) * sizeof(float);
+  std::memset(dx, 0, rest);
+  std::memset(dx + line, 0, rest);
+}
+
+}  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

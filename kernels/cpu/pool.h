@@ -1,0 +1,44 @@
+#pragma once
+
+// Pooling of [rows, in_h, in_w, channels] to [rows, out_h, out_w, channels] and back. May be called from any thread;
+// work is shared among the caller's OpenMP threads. Outputs are overwritten, dx wholly.
+
+#include <cstdint>
+
+namespace dptrain::kernels::cpu {
+
+/// Every window must overlap the input in at least one position; what of it lies outside does not exist: it is no
+/// candidate for the maximum and does not count in the mean.
+struct PoolWindow {
+  int64_t in_h, in_w, channels;
+  int64_t out_h, out_w;
+  int64_t kernel_h, kernel_w;
+  int64_t stride_h, stride_w;
+  int64_t pad_top, pad_left;
+};
+
+/// The largest kernel_h * kernel_w that max pooling accepts: positions are kept in one byte.
+inline constexpr int64_t kMaxPoolWindow = 255;
+
+/// y = largest value of each window; argmax (size of y, may be null in evaluation) = kh * kernel_w + kw of the first
+/// one.
+void max_pool_forward(const PoolWindow& window, const float* x, int64_t rows, float* y, uint8_t* argmax);
+
+/// dx = dy handed to the positions in argmax, zero elsewhere. Where `output` (the forward y) is given, dy counts as
+/// zero at output <= 0: the ReLU in front of the pooling is undone in the same pass.
+void max_pool_backward(const PoolWindow& window, const float* dy, const uint8_t* argmax, const float* output,
+                       int64_t rows, float* dx);
+
+void avg_pool_forward(const PoolWindow& window, const float* x, int64_t rows, float* y);
+void avg_pool_backward(const PoolWindow& window, const float* dy, int64_t rows, float* dx);
+
+/// Over [rows, spatial, channels] to [rows, channels] and back.
+void global_avg_forward(const float* x, int64_t rows, int64_t spatial, int64_t channels, float* y);
+void global_avg_backward(const float* dy, int64_t rows, int64_t spatial, int64_t channels, float* dx);
+
+/// argmax (size of y, may be null in evaluation) = spatial position of the first largest value.
+void global_max_forward(const float* x, int64_t rows, int64_t spatial, int64_t channels, float* y, int32_t* argmax);
+void global_max_backward(const float* dy, const int32_t* argmax, int64_t rows, int64_t spatial, int64_t channels,
+                         float* dx);
+
+}  // namespace dptrain::kernels::cpu

@@ -1,0 +1,35 @@
+#include "kernels/cpu/isa.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "kernels/support.h"
+
+namespace dptrain::kernels::cpu {
+namespace {
+
+TEST(Isa, EveryTargetOfThisMachineIsTested) {
+  std::set<std::string> names;
+  test::on_every_target([&] {
+    names.insert(isa_name());
+    EXPECT_STREQ(isa_name(), hwy::TargetName(hwy::SupportedTargets() & -hwy::SupportedTargets()));
+  });
+  EXPECT_EQ(names.size(), hwy::SupportedAndGeneratedTargets().size());
+  EXPECT_TRUE(names.contains(isa_name())) << isa_name();  // the real choice is among them
+}
+
+TEST(Isa, TheWidestVectorsAreChosen) {
+  const int chosen = isa_vector_floats();
+  test::on_every_target([&] { EXPECT_LE(isa_vector_floats(), chosen); });
+}
+
+TEST(Isa, PeakIsPlausible) {
+  const double peak = measure_fma_peak_gflops();
+  EXPECT_GT(peak, 0.1);     // slower than any machine, sanitizers included
+  EXPECT_LT(peak, 2000.0);  // one thread: more means that the loop was optimised away
+}
+
+}  // namespace
+}  // namespace dptrain::kernels::cpu

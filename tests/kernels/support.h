@@ -1,0 +1,107 @@
+#pragma once
+
+// What every kernel test does: run the kernel on each instruction set of this machine, with one thread and with three,
+// into outputs that are filled with NaN and guarded on both sides; compare with a naive reference in double, and the
+// two numbers of threads bit by bit.
+
+#include <gtest/gtest.h>
+
+#include "kernels/cpu/targets.h"
+
+#include <hwy/targets.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "kernels/cpu/parallel.h"
+
+namespace dptrain::kernels::cpu::test {
+
+/// Calls f once with each instruction set that this machine has and the kernels are compiled for.
+template <class F>
+void on_every_target(const F& f) {
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(target);
+    SCOPED_TRACE(hwy::TargetName(target));
+    f();
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+inline void use_threads([[maybe_unused]] int threads) {
+#if defined(_OPENMP)
+  omp_set_num_threads(threads);
+#endif
+}
+
+/// Uniform numbers, the same for a seed everywhere.
+inline std::vector<float> random_floats(int64_t n, uint32_t seed, float low = -2.0F, float high = 2.0F) {
+  std::mt19937 generator(seed);
+  std::vector<float> values(static_cast<size_t>(n));
+  for (float& value : values) value = low + (high - low) * static_cast<float>(generator() >> 8) / 16777216.0F;
+  return values;
+}
+
+/// The n elements that `write` leaves in an output whose every element was `poison`; nothing beside it may be touched.
+template <class T>
+std::vector<T> written(int64_t n, T poison, const std::function<void(T*)>& write) {
+  constexpr size_t kGuard = 32;
+  const size_t size = static_cast<size_t>(n);
+  std::vector<T> room(size + 2 * kGuard, poison);
+  const std::vector<T> untouched(kGuard, poison);
+  write(room.data() + kGuard);
+  EXPECT_EQ(std::memcmp(room.data(), untouched.data(), kGuard * sizeof(T)), 0) << "wrote before the output";
+  EXPECT_EQ(std::memcmp(room.data() + kGuard + size, untouched.data(), kGuard * sizeof(T)), 0)
+      << "wrote past the output";
+  return {room.begin() + kGuard, room.begin() + kGuard + static_cast<std::ptrdiff_t>(size)};
+}
+
+inline std::vector<float> written_floats(int64_t n, const std::function<void(float*)>& write) {
+  return written<float>(n, std::numeric_limits<float>::quiet_NaN(), write);
+}
+
+inline void expect_near(const std::vector<double>& expected, const std::vector<float>& found, double relative,
+                        double absolute) {
+  ASSERT_EQ(expected.size(), found.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const double value = static_cast<double>(found[i]);
+    if (expected[i] == value) continue;  // infinities too
+    ASSERT_LE(std::abs(expected[i] - value), absolute + relative * std::abs(expected[i]))
+        << "element " << i << ": expected " << expected[i] << ", found " << value;
+  }
+}
+
+/// Runs `run` everywhere and compares what it returns.
+inline void agrees(const std::vector<double>& expected, double relative, double absolute,
+                   const std::function<std::vector<float>()>& run) {
+  on_every_target([&] {
+    use_threads(1);
+    const std::vector<float> alone = run();
+    expect_near(expected, alone, relative, absolute);
+    use_threads(3);
+    const std::vector<float> shared = run();
+    use_threads(1);
+    ASSERT_EQ(alone.size(), shared.size());
+    EXPECT_TRUE(alone.empty() || std::memcmp(alone.data(), shared.data(), alone.size() * sizeof(float)) == 0)
+        << "the result depends on the number of threads";
+  });
+}
+
+/// Values that must be met exactly.
+template <class T>
+std::vector<double> exactly(const std::vector<T>& values) {
+  return {values.begin(), values.end()};
+}
+
+inline double at(const std::vector<float>& values, int64_t i) {
+  return static_cast<double>(values[static_cast<size_t>(i)]);
+}
+
+}  // namespace dptrain::kernels::cpu::test
