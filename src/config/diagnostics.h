@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/node.h"
+#include "core/error.h"
 
 namespace dptrain::config {
 
@@ -37,11 +38,23 @@ class Diagnostics {
   std::string render_warnings() const;
   /// The errors as JSON lines {"level","file","line","column","message"} (`--log json`); notes follow with level "note".
   std::string render_json() const;
-  /// Throws Error{kUsage, render()} when there is an error.
+  /// Throws ConfigError when there is an error.
   void throw_if_errors() const;
 
  private:
   std::vector<Diagnostic> errors_, warnings_;
+};
+
+/// Everything that is wrong with a config: what() is render(), a complete text with places; json() is render_json().
+class ConfigError : public Error {
+ public:
+  explicit ConfigError(const Diagnostics& diagnostics)
+      : Error(ErrorKind::kUsage, diagnostics.render()), json_(diagnostics.render_json()) {}
+
+  const std::string& json() const noexcept { return json_; }
+
+ private:
+  std::string json_;
 };
 
 }  // namespace dptrain::config

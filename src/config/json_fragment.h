@@ -13,9 +13,9 @@ namespace dptrain::config::fragment {
 Node types(const std::vector<std::string>& names);  ///< {"type": ...}
 Node number(const std::string& type);               ///< "integer" or "number", or text such as "1/255", "$filters"
 Node boolean();
-Node variable();                                    ///< text with a `$`
+Node variable();  ///< text with a `$`
 Node one_of_words(const std::vector<std::string>& words);
-Node any_of(std::vector<Node> choices);             ///< nested choices are joined
+Node any_of(std::vector<Node> choices);  ///< nested choices are joined
 Node list(Node item);
 
 }  // namespace dptrain::config::fragment

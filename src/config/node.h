@@ -38,7 +38,14 @@ class Node {
   enum class Kind { kNull, kScalar, kSequence, kMap };
   struct Entry;
 
-  Node() = default;
+  // The usual six, defaulted where Entry is complete (a vector of an incomplete type may be declared, not destroyed).
+  Node() noexcept;
+  Node(const Node&);
+  Node(Node&&) noexcept;
+  Node& operator=(const Node&);
+  Node& operator=(Node&&) noexcept;
+  ~Node();
+
   static Node scalar(std::string text, Mark mark = {});         ///< plain: may be read as a number or a boolean
   static Node text(std::string text, Mark mark = {});           ///< quoted: always a string
   static Node number(double value);

@@ -21,7 +21,7 @@ int columns_of(std::string_view utf8) noexcept;
 class SourceText {
  public:
   /// Nothing after reporting.
-  static std::optional<SourceText> check(std::string text, const std::string& name, const std::string& directory,
+  static std::optional<SourceText> check(const std::string& raw, const std::string& name, const std::string& directory,
                                          Diagnostics& diagnostics);
   /// Text that stands in for a source whose lines are shown otherwise (the padded value of `--set`).
   SourceText(std::string text, std::shared_ptr<const Source> source);

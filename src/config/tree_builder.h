@@ -34,8 +34,6 @@ class TreeBuilder {
   void begin_map(const Mark& mark, Anchor anchor) { begin(Node::map(mark), anchor); }
   void end();
 
-  /// The opening mark of the innermost list or mapping that is not ended yet; an unknown mark when there is none.
-  Mark innermost() const { return stack_.empty() ? Mark{} : stack_.back().node.mark(); }
   Node take() { return std::move(root_); }
 
  private:
@@ -48,9 +46,9 @@ class TreeBuilder {
   struct Open {
     Node node;
     Anchor anchor = 0;
-    std::optional<Key> key = {};          ///< in a map: read, and its value is next
+    std::optional<Key> key = {};  ///< in a map: read, and its value is next
     std::map<std::string, Mark> seen = {};
-    std::vector<Node> merged = {};        ///< the mappings that `<<` named, in order
+    std::vector<Node> merged = {};  ///< the mappings that `<<` named, in order
   };
   struct Anchored {
     Node node;

@@ -75,6 +75,7 @@ DPTRAIN_CONFIG_VALUE(Node);   // anything, kept as it is (substituted)
 
 namespace detail {
 std::string element_name(const std::string& key, std::size_t index);  ///< "strides[1]"
+bool report_empty(const Node& item, Reader&);                          ///< an item that is null; returns false
 bool read_map(const Node&, Reader&, Node& out);                        ///< reports unless a mapping (or null, an empty one)
 bool read_enum(const Node&, Reader&, const std::vector<std::string>& names, std::size_t& out);
 Node enum_schema(const std::vector<std::string>& names);
@@ -98,7 +99,7 @@ struct Value<std::optional<T>> {  // null means absent
 };
 
 template <class T>
-struct Value<std::vector<T>> {  // one value stands for a list of one
+struct Value<std::vector<T>> {  // one value stands for a list of one, null for an empty list
   static bool read(const Node& node, Reader& reader, std::vector<T>& out) {
     out.clear();
     bool good = true;
@@ -108,10 +109,12 @@ struct Value<std::vector<T>> {  // one value stands for a list of one
       out.push_back(std::move(value));
     };
     const Node list = reader.substituted(node);
-    if (!list.is_sequence()) return one(list), good;
+    if (list.is_scalar() || list.is_map()) one(list);
     for (std::size_t i = 0; i < list.items().size(); ++i) {
+      const Node item = reader.substituted(list.items()[i]);
       const Reader::Key element(reader, detail::element_name(reader.key(), i));
-      one(list.items()[i]);
+      if (item.is_null()) good = detail::report_empty(item, reader);
+      else one(item);
     }
     return good;
   }

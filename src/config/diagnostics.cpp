@@ -1,0 +1,106 @@
+#include "config/diagnostics.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "config/source_text.h"
+#include "core/error.h"
+#include "core/format.h"
+
+namespace dptrain::config {
+namespace {
+
+std::vector<const Diagnostic*> sorted(const std::vector<Diagnostic>& all) {
+  const auto key = [](const Diagnostic* d) {
+    static const std::string kNowhere;
+    return std::tuple<const std::string&, int, int, const std::string&>(
+        d->mark.source ? d->mark.source->name : kNowhere, d->mark.line, d->mark.column, d->message);
+  };
+  std::vector<const Diagnostic*> list;
+  for (const Diagnostic& d : all) list.push_back(&d);
+
+  std::stable_sort(list.begin(), list.end(), [&](const auto* a, const auto* b) { return key(a) < key(b); });
+  list.erase(std::unique(list.begin(), list.end(), [&](const auto* a, const auto* b) { return key(a) == key(b); }),
+             list.end());
+  return list;
+}
+
+/// The source line and below it the underline; a long line is cut to the part around the fault.
+std::string excerpt(const Mark& mark) {
+  if (!mark.known() || static_cast<std::size_t>(mark.line) > mark.source->lines.size()) return "";
+  constexpr int kBefore = 70, kLongest = 140;
+  std::string line = mark.source->lines[static_cast<std::size_t>(mark.line) - 1];
+  std::replace(line.begin(), line.end(), '\t', ' ');
+  const int columns = columns_of(line);
+  const int first = columns > kLongest ? std::max(0, mark.column - 1 - kBefore) : 0;  // columns left out
+  const auto byte_of = [&](int column) {
+    std::size_t i = 0;
+    for (int seen = 0; i < line.size(); ++i)
+      if ((line[i] & 0xC0) != 0x80 && seen++ == column) break;
+    return i;
+  };
+  std::string shown = line.substr(byte_of(first), byte_of(first + kLongest) - byte_of(first));
+  int indent = mark.column - 1 - first;
+  if (first > 0) shown = "..." + shown, indent += 3;
+  if (columns > first + kLongest) shown += "...";
+  const int length = std::max(1, std::min(mark.length, first + kLongest - mark.column + 1));
+  return fmt::format("{:>5} | {}\n      | {}^{}\n", mark.line, shown,
+                     std::string(static_cast<std::size_t>(indent), ' '),
+                     std::string(static_cast<std::size_t>(length - 1), '~'));
+}
+
+std::string render_one(const Diagnostic& d, const char* level) {
+  std::string text = d.mark.known() ? d.mark.str() + ": " : "";
+  text += fmt::format("{}: {}\n{}", level, d.message, excerpt(d.mark));
+  for (const auto& [mark, message] : d.notes)
+    text += fmt::format("  note: {}{}\n", message, mark.known() ? " at " + mark.str() : "");
+  return text;
+}
+
+nlohmann::ordered_json json_line(const Mark& mark, const char* level, const std::string& message) {
+  nlohmann::ordered_json line{{"level", level}};
+  if (mark.known()) line.update({{"file", mark.source->name}, {"line", mark.line}, {"column", mark.column}});
+  line["message"] = message;
+  return line;
+}
+
+}  // namespace
+
+Diagnostic& Diagnostics::error(const Mark& mark, std::string message) {
+  return errors_.emplace_back(Diagnostic{mark, std::move(message), {}});
+}
+
+void Diagnostics::warn(const Mark& mark, std::string message) { warnings_.push_back({mark, std::move(message), {}}); }
+
+std::string Diagnostics::render() const {
+  std::string text;
+  const auto list = sorted(errors_);
+  for (const Diagnostic* d : list) text += render_one(*d, "error");
+  if (list.empty()) return text;
+  return text + fmt::format("{} error{}; nothing was run (exit 2)", list.size(), list.size() == 1 ? "" : "s");
+}
+
+std::string Diagnostics::render_warnings() const {
+  std::string text;
+  for (const Diagnostic* d : sorted(warnings_)) text += render_one(*d, "warning");
+  return text;
+}
+
+std::string Diagnostics::render_json() const {
+  std::string text;
+  const auto add = [&](const nlohmann::ordered_json& line) {
+    text += line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  };
+  for (const Diagnostic* d : sorted(errors_)) {
+    add(json_line(d->mark, "error", d->message));
+    for (const auto& [mark, message] : d->notes) add(json_line(mark, "note", message));
+  }
+  return text;
+}
+
+void Diagnostics::throw_if_errors() const {
+  if (!ok()) throw ConfigError(*this);
+}
+
+}  // namespace dptrain::config

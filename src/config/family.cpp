@@ -1,0 +1,147 @@
+#include "config/family.h"
+
+#include <algorithm>
+#include <set>
+
+#include "config/json_fragment.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::config {
+namespace {
+
+std::string with_article(const std::string& word) {
+  const bool vowel = !word.empty() && std::string_view("aeiouAEIOU").find(word[0]) != std::string_view::npos;
+  return (vowel ? "an " : "a ") + word;
+}
+
+/// "SGD or SGD: {learning_rate: 0.01}": the two ways to write a member of the family.
+std::string example(const std::vector<std::unique_ptr<TypeDef>>& types) {
+  for (const auto& def : types) {
+    if (def->schema.fields().empty()) continue;
+    const Field& field = def->schema.fields().front();
+    Node arguments = Node::map();
+    arguments.set(field.name, field.write(def->schema.make().get()));
+    std::string text = to_yaml(Node::sequence({arguments}));  // "- key: value\n"
+    text = text.substr(2, text.find('\n') - 2);
+    return fmt::format(", such as {0} or {0}: {{{1}}}", def->name, text);
+  }
+  return types.empty() ? "" : ", such as " + types.front()->name;
+}
+
+/// What nested messages start with: "Conv2D 'conv1': TruncatedNormal", but "Adam" inside a section.
+std::string subject_for(const Reader& reader, const std::string& type) {
+  const std::string& outer = reader.subject();
+  if (outer.empty() || outer[0] < 'A' || outer[0] > 'Z') return type;
+  return outer == type || outer.starts_with(type + " '") ? outer : outer + ": " + type;
+}
+
+}  // namespace
+
+Node Typed::write(bool minimal) const {
+  if (def_ == nullptr) return {};
+  Node arguments = def_->schema.write(spec_.get(), minimal);
+  if (arguments.entries().empty()) return Node::scalar(name());
+  Node node = Node::map();
+  node.set(name(), std::move(arguments));
+  return node;
+}
+
+Family& Family::add(TypeDef def) { return add(std::make_unique<TypeDef>(std::move(def))); }
+
+Family& Family::add(std::unique_ptr<TypeDef> def) {
+  std::vector<std::string> names = def->aliases;
+  names.push_back(def->name);
+  for (const std::string& name : names)
+    if (find(name) != nullptr) throw Error(ErrorKind::kInternal, fmt::format("{} '{}' is defined twice", what_, name));
+  types_.push_back(std::move(def));
+  return *this;
+}
+
+const TypeDef* Family::find(std::string_view name) const noexcept {
+  for (const auto& def : types_)
+    if (def->name == name || std::find(def->aliases.begin(), def->aliases.end(), name) != def->aliases.end())
+      return def.get();
+  return nullptr;
+}
+
+const TypeDef* Family::find(std::type_index type) const noexcept {
+  for (const auto& def : types_)
+    if (def->type == type) return def.get();
+  return nullptr;
+}
+
+std::vector<std::string> Family::names() const {
+  std::vector<std::string> names;
+  for (const auto& def : types_) names.push_back(def->name);
+  return names;
+}
+
+std::vector<const TypeDef*> Family::types() const {
+  std::vector<const TypeDef*> types;
+  for (const auto& def : types_) types.push_back(def.get());
+  return types;
+}
+
+Typed Family::read(const Node& node, Reader& reader) const {
+  const Node found = reader.substituted(node);
+  const bool bare = found.is_scalar();
+  if (!bare && (!found.is_map() || found.entries().empty())) {
+    reader.expected(found, with_article(what_) + example(types_));
+    return {};
+  }
+  const std::string& name = bare ? found.str() : found.entries().front().key;
+  const Mark& mark = bare ? found.mark() : found.entries().front().mark;
+  const TypeDef* def = find(name);
+  if (!bare && found.entries().size() > 1) {
+    const Node::Entry& second = found.entries()[1];
+    if (def != nullptr && found.entries().front().value.is_null())
+      reader.error(second.mark,
+                   fmt::format("'{}' stands beside '{}'; indent the arguments below it", second.key, name));
+    else
+      reader.error(second.mark, fmt::format("{}{}{}, found {} keys", reader.must(), with_article(what_),
+                                            example(types_), found.entries().size()));
+    return {};
+  }
+  if (def == nullptr) {
+    std::vector<std::string> known = names();
+    for (const auto& type : types_) known.insert(known.end(), type->aliases.begin(), type->aliases.end());
+    const std::string hint = did_you_mean(name, known);
+    constexpr std::size_t kFew = 16;
+    reader.error(mark, fmt::format("unknown {} '{}'{}", what_, name,
+                                   !hint.empty()           ? hint
+                                   : types_.size() <= kFew ? "; known are " + join(names(), ", ")
+                                                           : ""));
+    return {};
+  }
+  const Reader::Subject subject(reader, subject_for(reader, def->name));
+  std::shared_ptr<void> spec = def->schema.make();
+  if (!def->schema.read(bare ? Node() : found.entries().front().value, mark, reader, spec.get())) return {};
+  return {*def, std::move(spec), mark};
+}
+
+Node Family::json_schema() const {
+  // A family may stand inside itself (a wrapper layer); there anything goes.
+  thread_local std::set<const Family*> described;
+  if (!described.insert(this).second) return Node::map();
+  std::vector<std::string> words;
+  Node properties = Node::map();
+  for (const auto& def : types_) {
+    words.push_back(def->name);
+    words.insert(words.end(), def->aliases.begin(), def->aliases.end());
+    std::vector<Node> choices{def->schema.json_schema(), fragment::types({"null"})};
+    for (const Field& field : def->schema.fields())
+      if (field.positional) choices.push_back(field.schema());
+    properties.set(def->name, fragment::any_of(std::move(choices)));
+  }
+  Node one = fragment::types({"object"});
+  one.set("properties", std::move(properties));
+  one.set("additionalProperties", Node::boolean(false));
+  one.set("minProperties", Node::integer(1));
+  one.set("maxProperties", Node::integer(1));
+  described.erase(this);
+  return fragment::any_of({fragment::one_of_words(words), std::move(one), fragment::variable()});
+}
+
+}  // namespace dptrain::config

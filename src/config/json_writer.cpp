@@ -1,0 +1,41 @@
+#include <nlohmann/json.hpp>
+
+#include "config/expression.h"
+#include "config/node.h"
+
+namespace dptrain::config {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json scalar(const Node& node) {
+  const std::string& text = node.str();
+  if (node.quoted()) return text;
+  if (const auto truth = as_boolean(text)) return *truth;
+  if (!is_number_literal(text)) return text;
+  // Whole numbers stay exact; all else as the shortest text that reads back as the same double.
+  const Json number = Json::parse(text, nullptr, false);
+  return number.is_number() ? number : Json(evaluate(text).value());
+}
+
+Json json(const Node& node) {
+  switch (node.kind()) {
+    case Node::Kind::kNull: return nullptr;
+    case Node::Kind::kScalar: return scalar(node);
+    case Node::Kind::kSequence: {
+      Json list = Json::array();
+      for (const Node& item : node.items()) list.push_back(json(item));
+      return list;
+    }
+    case Node::Kind::kMap: break;
+  }
+  Json map = Json::object();
+  for (const Node::Entry& entry : node.entries()) map[entry.key] = json(entry.value);
+  return map;
+}
+
+}  // namespace
+
+std::string to_json(const Node& node) { return json(node).dump(2, ' ', false, Json::error_handler_t::replace); }
+
+}  // namespace dptrain::config

@@ -1,0 +1,200 @@
+#include "config/reader.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "config/expression.h"
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::config {
+namespace {
+
+/// Doubles beyond this miss whole numbers.
+constexpr double kLargestExactInteger = 9007199254740992.0;
+
+bool has_variables(const Node& node) {
+  if (node.is_scalar()) return !node.literal() && node.str().find('$') != std::string::npos;
+  for (const Node& item : node.items())
+    if (has_variables(item)) return true;
+  for (const Node::Entry& entry : node.entries())
+    if (has_variables(entry.value)) return true;
+  return false;
+}
+
+/// Length of the identifier that `text` has at `at`; 0 when there is none.
+std::size_t name_length(const std::string& text, std::size_t at) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  std::size_t end = at;
+  while (end < text.size() && (letter(text[end]) || (end > at && text[end] >= '0' && text[end] <= '9'))) ++end;
+  return end - at;
+}
+
+/// Text with every variable replaced by `value(name)` and `$$` by a dollar.
+template <class Value>
+std::string with_variables(const std::string& text, Value value) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '$') {
+      out += text[i];
+    } else if (i + 1 < text.size() && text[i + 1] == '$') {
+      out += text[++i];
+    } else if (const std::size_t length = name_length(text, i + 1); length > 0) {
+      out += value(text.substr(i + 1, length));
+      i += length;
+    } else {
+      out += '$';
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Reader::Scope::Scope(Reader& reader, std::map<std::string, Node> parameters)
+    : reader_(reader), outer_inside_(reader.inside_block_) {
+  for (auto& [name, node] : parameters) node = reader.substituted(node);
+  outer_ = std::exchange(reader.parameters_, std::move(parameters));
+  reader.inside_block_ = true;
+}
+
+Reader::Scope::~Scope() {
+  reader_.parameters_ = std::move(outer_);
+  reader_.inside_block_ = outer_inside_;
+}
+
+Reader::Subject::Subject(Reader& reader, std::string subject)
+    : reader_(reader),
+      outer_(std::exchange(reader.subject_, std::move(subject))),
+      outer_key_(std::exchange(reader.key_, std::string())) {}
+
+Reader::Subject::~Subject() {
+  reader_.subject_ = std::move(outer_);
+  reader_.key_ = std::move(outer_key_);
+}
+
+Reader::Key::Key(Reader& reader, std::string key)
+    : reader_(reader), outer_(std::exchange(reader.key_, std::move(key))) {}
+Reader::Key::~Key() { reader_.key_ = std::move(outer_); }
+
+Node Reader::substituted(const Node& node) {
+  if (!has_variables(node)) return node;
+  if (node.is_scalar()) return replaced(node);
+  Node out = node;
+  for (Node& item : out.items()) item = substituted(item);
+  for (Node::Entry& entry : out.entries()) entry.value = substituted(entry.value);
+  return out;
+}
+
+Node Reader::replaced(const Node& node) {
+  const std::string& text = node.str();
+  if (const std::size_t length = name_length(text, 1); text[0] == '$' && length > 0 && length + 1 == text.size()) {
+    const std::string name = text.substr(1);
+    Node taken = Node::scalar(text);
+    if (const auto parameter = parameters_.find(name); parameter != parameters_.end())
+      taken = parameter->second;
+    else if (const auto value = lookup(name, node.mark()))
+      taken = is_null_word(*value) ? Node() : Node::scalar(*value);
+    taken.set_mark(node.mark());
+    return taken;
+  }
+  // `$convs*2` with convs = 1+1 is 4: what stands in arithmetic goes in as a whole. Other text is not touched.
+  const bool arithmetic = !node.quoted() && evaluate(with_variables(text, [](const std::string&) { return "1"; }));
+  std::string result = with_variables(text, [&](const std::string& name) {
+    const std::string value = lookup(name, node.mark()).value_or("$" + name);
+    return arithmetic && !is_number_literal(value) && evaluate(value) ? "(" + value + ")" : value;
+  });
+  return node.quoted() ? Node::text(std::move(result), node.mark()) : Node::scalar(std::move(result), node.mark());
+}
+
+std::optional<std::string> Reader::lookup(const std::string& name, const Mark& mark) {
+  if (const auto parameter = parameters_.find(name); parameter != parameters_.end()) {
+    const Node& node = parameter->second;
+    if (node.is_scalar()) return node.str();
+    error(mark, fmt::format("'${}' is {} and cannot stand inside text", name, node.describe()));
+    unknown_.emplace(mark.source.get(), mark.line, mark.column);
+    return std::nullopt;
+  }
+  if (const auto variable = variables_.find(name); variable != variables_.end()) return variable->second;
+  if (const char* value = std::getenv(name.c_str())) return value;
+  unknown_variable(name, mark);
+  return std::nullopt;
+}
+
+void Reader::unknown_variable(const std::string& name, const Mark& mark) {
+  std::vector<std::string> known;
+  if (inside_block_)
+    for (const auto& [parameter, node] : parameters_) known.push_back(parameter);
+  for (const auto& [variable, value] : variables_) known.push_back(variable);
+  const std::string near = nearest(name, known);
+  error(mark, near.empty()
+                  ? fmt::format("unknown variable '${0}'; give it with --var {0}=... or in the environment", name)
+                  : fmt::format("unknown variable '${}'; did you mean '${}'?", name, near));
+  unknown_.emplace(mark.source.get(), mark.line, mark.column);
+}
+
+std::optional<double> Reader::number(const Node& node) {
+  const Node value = substituted(node);
+  if (value.is_scalar() && !value.quoted())
+    if (const auto number = evaluate(value.str())) return number;
+  expected(value, "a number");
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> Reader::integer(const Node& node) {
+  const Node value = substituted(node);
+  if (value.is_scalar() && !value.quoted()) {
+    std::int64_t whole = 0;  // a plain literal is exact beyond 2^53
+    const char* end = value.str().data() + value.str().size();
+    const auto [rest, fault] = std::from_chars(value.str().data(), end, whole);
+    if (fault == std::errc() && rest == end) return whole;
+    const auto number = evaluate(value.str());
+    if (number && std::abs(*number) <= kLargestExactInteger && *number == std::floor(*number))
+      return static_cast<std::int64_t>(*number);
+    if (number && std::abs(*number) > kLargestExactInteger) {
+      expected(value, "an integer of at most 64 bits");
+      return std::nullopt;
+    }
+  }
+  expected(value, "an integer");
+  return std::nullopt;
+}
+
+std::optional<bool> Reader::boolean(const Node& node) {
+  const Node value = substituted(node);
+  if (value.is_scalar() && !value.quoted())
+    if (const auto truth = as_boolean(value.str())) return truth;
+  expected(value, "true or false");
+  return std::nullopt;
+}
+
+std::optional<std::string> Reader::text(const Node& node) {
+  const Node value = substituted(node);
+  if (value.is_scalar()) return value.str();
+  expected(value, "text");
+  return std::nullopt;
+}
+
+std::optional<std::string> Reader::path(const Node& node) {
+  const Node value = substituted(node);
+  if (!value.is_scalar() || value.str().empty()) {
+    expected(value, "a path");
+    return std::nullopt;
+  }
+  const std::filesystem::path directory = node.mark().source ? node.mark().source->directory : "";
+  return std::filesystem::absolute(directory / value.str()).lexically_normal().string();
+}
+
+Diagnostic& Reader::error(const Mark& mark, const std::string& message) {
+  if (unknown_.contains({mark.source.get(), mark.line, mark.column})) return unheard_ = {};
+  return diagnostics_.error(mark, subject_.empty() ? message : subject_ + ": " + message);
+}
+
+Diagnostic& Reader::expected(const Node& node, const std::string& what) {
+  return error(node, fmt::format("{}{}, found {}", must(), what, node.describe()));
+}
+
+}  // namespace dptrain::config

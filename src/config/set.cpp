@@ -1,0 +1,123 @@
+#include <algorithm>
+#include <charconv>
+#include <span>
+
+#include "config/load.h"
+#include "config/tree_builder.h"
+#include "config/yaml_parser.h"
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::config {
+namespace {
+
+struct Step {
+  std::string key;
+  Mark mark;
+  std::string path;  ///< up to and with this key: "train.optimizer"
+};
+
+bool is_type_name(const std::string& key) { return !key.empty() && key[0] >= 'A' && key[0] <= 'Z'; }
+
+std::optional<std::size_t> index_in(const std::string& key, std::size_t size) {
+  std::size_t index = 0;
+  const auto [rest, error] = std::from_chars(key.data(), key.data() + key.size(), index);
+  return error == std::errc() && rest == key.data() + key.size() && index < size ? std::optional(index) : std::nullopt;
+}
+
+/// `Adam`, or `Adam: {...}` alone in its mapping.
+bool is_of_type(const Node& item, const std::string& type) {
+  return item.is_scalar() ? item.str() == type : item.entries().size() == 1 && item.entries().front().key == type;
+}
+
+class Setter {
+ public:
+  Setter(Node value, Diagnostics& diagnostics) : value_(std::move(value)), diagnostics_(diagnostics) {}
+
+  void at(Node& node, std::span<const Step> steps) {
+    const Step& step = steps.front();
+    if (node.is_sequence()) return in_list(node, steps);
+    if (node.is_map()) return in_map(node, steps);
+    if (!node.is_null() && !is_type_name(step.key)) {
+      const std::string where = step.path.substr(0, step.path.size() - std::min(step.path.size(), step.key.size() + 1));
+      diagnostics_.error(step.mark, fmt::format("'{}' is {}, it has no key '{}'", where, node.describe(), step.key));
+      return;
+    }
+    node = Node::map(step.mark);  // a bare type name, or nothing yet
+    in_map(node, steps);
+  }
+
+ private:
+  void in_map(Node& map, std::span<const Step> steps) {
+    const Step& step = steps.front();
+    Node* present = map.find(step.key);
+    if (present == nullptr) {
+      map.entries().push_back({step.key, step.mark, Node()});
+      present = &map.entries().back().value;
+    }
+    down(*present, steps);
+  }
+
+  void in_list(Node& list, std::span<const Step> steps) {
+    const Step& step = steps.front();
+    if (const auto index = index_in(step.key, list.items().size())) return down(list.items()[*index], steps);
+    std::vector<Node*> typed;
+    for (Node& item : list.items())
+      if (is_of_type(item, step.key)) typed.push_back(&item);
+    if (typed.size() == 1) return at(*typed.front(), steps);
+    diagnostics_.error(
+        step.mark,
+        typed.empty()
+            ? fmt::format("the list has {} items, counted from 0, and none is '{}'", list.items().size(), step.key)
+            : fmt::format("'{}' stands {} times in the list; give its index, counted from 0", step.key, typed.size()));
+  }
+
+  void down(Node& node, std::span<const Step> steps) {
+    if (steps.size() > 1)
+      at(node, steps.subspan(1));
+    else
+      node = value_;
+  }
+
+  Node value_;
+  Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+void apply_set(Node& root, const std::string& assignment, Diagnostics& diagnostics) {
+  // The value is parsed as the text that remains when the path is blanked out, so that its marks fit the assignment.
+  const std::size_t equals = std::min(assignment.find('='), assignment.size());
+  std::string value = assignment;
+  const int path_columns = columns_of(std::string_view(assignment).substr(0, equals)) + 1;
+  value.replace(0, std::min(equals + 1, value.size()), static_cast<std::size_t>(path_columns), ' ');
+
+  const auto shown = SourceText::check(assignment, "--set", ".", diagnostics);
+  if (!shown) return;
+  const Mark whole = shown->mark(0, assignment.size());
+  std::vector<Step> steps;
+  std::size_t begin = 0;
+  for (std::string& key : split(std::string_view(assignment).substr(0, equals), '.')) {
+    const std::size_t end = begin + key.size();
+    steps.push_back({std::move(key), shown->mark(begin, end - begin), assignment.substr(0, end)});
+    begin = end + 1;
+  }
+  const bool empty_key =
+      std::any_of(steps.begin(), steps.end(), [](const Step& s) { return trim(s.key) != s.key || s.key.empty(); });
+  if (equals == assignment.size() || empty_key) {
+    diagnostics.error(whole, "expected a path of keys and a value, as in train.optimizer.Adam.learning_rate=3e-4");
+    return;
+  }
+
+  const std::size_t errors = diagnostics.errors().size();
+  Node parsed = parse_yaml(SourceText(std::move(value), whole.source), diagnostics);
+  if (diagnostics.errors().size() > errors) return;
+  if (!parsed.mark().known()) parsed.set_mark(shown->mark(equals, 1));
+  if (static_cast<int>(steps.size()) + depth(parsed) > TreeBuilder::kMaxDepth) {
+    diagnostics.error(whole, fmt::format("more than {} levels of lists and mappings", TreeBuilder::kMaxDepth));
+    return;
+  }
+  Setter(std::move(parsed), diagnostics).at(root, steps);
+}
+
+}  // namespace dptrain::config

@@ -1,0 +1,151 @@
+#include "config/tree_builder.h"
+
+#include <utility>
+
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::config {
+namespace {
+
+/// Longer ones are no keys of ours, and YAML itself ends the look-ahead for a ':' after 1024 characters.
+constexpr std::size_t kLongestKey = 200;
+
+std::size_t count_nodes(const Node& node) {
+  std::size_t n = 1;
+  for (const Node& item : node.items()) n += count_nodes(item);
+  for (const Node::Entry& entry : node.entries()) n += count_nodes(entry.value);
+  return n;
+}
+
+std::string place(const Mark& mark) { return fmt::format("{}:{}", mark.line, mark.column); }
+
+/// What is wrong with a key that is text, or "".
+std::string complaint(const std::string& key, bool quoted) {
+  if (key.size() > kLongestKey) return fmt::format("a key of {} characters; {} are the most", key.size(), kLongestKey);
+  const std::size_t bracket = key.find_first_of("{[");
+  if (quoted || bracket == std::string::npos) return "";
+  const std::string word = trim(key.substr(0, bracket));
+  return fmt::format("'{}' is no key; {}", key,
+                     word.empty() ? "put it in quotes" : fmt::format("is a ':' missing after '{}'?", word));
+}
+
+}  // namespace
+
+void TreeBuilder::scalar(std::string text, bool quoted, const Mark& mark, Anchor anchor) {
+  Node node = quoted ? Node::text(std::move(text), mark) : Node::scalar(std::move(text), mark);
+  node.set_literal(false);
+  count(1, mark);
+  add(std::move(node), anchor);
+}
+
+void TreeBuilder::null(bool written, const Mark& mark, Anchor anchor) {
+  count(1, mark);
+  Node node;
+  node.set_mark(mark);
+  if (!written && !stack_.empty()) {
+    const Open& open = stack_.back();
+    node.set_mark(open.key ? open.key->mark : open.node.mark());
+    if (open.key && open.key->good && !open.key->quoted && open.key->text.find(':') != std::string::npos) {
+      const auto [name, value] = std::pair(open.key->text.substr(0, open.key->text.find(':')),
+                                           open.key->text.substr(open.key->text.find(':') + 1));
+      diagnostics_.error(open.key->mark, fmt::format("a space is missing after ':'; write '{}: {}'", name, value));
+      stack_.back().key->good = false;
+    }
+  }
+  add(std::move(node), anchor);
+}
+
+void TreeBuilder::alias(Anchor anchor, const Mark& mark) {
+  const auto found = anchors_.find(anchor);
+  if (found == anchors_.end()) {
+    diagnostics_.error(mark, "this alias stands inside what it names");
+    return add(Node(), 0);
+  }
+  const Anchored& anchored = found->second;
+  count(anchored.nodes, mark);
+  if (static_cast<int>(stack_.size()) + anchored.depth > kMaxDepth)
+    stop(mark, fmt::format("more than {} levels of lists and mappings", kMaxDepth));
+  add(anchored.node, 0);
+}
+
+void TreeBuilder::begin(Node node, Anchor anchor) {
+  count(1, node.mark());
+  if (static_cast<int>(stack_.size()) >= kMaxDepth)
+    stop(node.mark(), fmt::format("more than {} levels of lists and mappings", kMaxDepth));
+  stack_.push_back({.node = std::move(node), .anchor = anchor});
+}
+
+void TreeBuilder::end() {
+  Open open = std::move(stack_.back());
+  stack_.pop_back();
+  for (const Node& merged : open.merged)  // explicit keys win over merged ones, earlier merged ones over later ones
+    for (const Node::Entry& entry : merged.entries())
+      if (open.seen.emplace(entry.key, entry.mark).second) open.node.entries().push_back(entry);
+  add(std::move(open.node), open.anchor);
+}
+
+void TreeBuilder::add(Node node, Anchor anchor) {
+  if (anchor != 0) {
+    const std::size_t nodes = count_nodes(node);
+    count(nodes, node.mark());  // the copy that is kept; anchors inside anchors would square the size
+    anchors_[anchor] = {node, nodes, depth(node)};
+  }
+  if (stack_.empty()) {
+    root_ = std::move(node);
+  } else if (Open& open = stack_.back(); open.node.is_sequence()) {
+    open.node.items().push_back(std::move(node));
+  } else if (!open.key) {
+    add_key(open, node);
+  } else {
+    add_value(open, std::move(node));
+  }
+}
+
+void TreeBuilder::add_key(Open& map, const Node& node) {
+  Key key{node.str(), node.mark(), node.quoted(), false};
+  if (!node.is_scalar()) {
+    diagnostics_.error(key.mark, fmt::format("a key must be a name, found {}", node.describe()));
+  } else if (const std::string wrong = complaint(key.text, key.quoted); !wrong.empty()) {
+    diagnostics_.error(key.mark, wrong);
+  } else if (const auto [first, added] = map.seen.emplace(key.text, key.mark); !added) {
+    diagnostics_.error(key.mark, fmt::format("duplicate key '{}' (first at {})", key.text, place(first->second)));
+  } else {
+    key.good = true;
+  }
+  map.key = std::move(key);
+}
+
+void TreeBuilder::add_value(Open& map, Node node) {
+  const Key key = std::exchange(map.key, std::nullopt).value();
+  if (!key.good) return;
+  if (key.text == "<<" && !key.quoted) return add_merge(map, node, key.mark);
+  map.node.entries().push_back({key.text, key.mark, std::move(node)});
+}
+
+void TreeBuilder::add_merge(Open& map, const Node& node, const Mark& at) {
+  bool good = node.is_map() || node.is_sequence();
+  for (const Node& item : node.items()) good = good && item.is_map();
+  if (!good) {
+    diagnostics_.error(at, fmt::format("'<<' takes a mapping or a list of mappings, found {}",
+                                       node.is_sequence() ? "a list of other things" : node.describe()));
+    return;
+  }
+  if (node.is_map())
+    map.merged.push_back(node);
+  else
+    map.merged.insert(map.merged.end(), node.items().begin(), node.items().end());
+}
+
+void TreeBuilder::count(std::size_t nodes, const Mark& at) {
+  nodes_ += nodes;
+  if (nodes_ > kMaxNodes)
+    stop(at, fmt::format("more than {} values once the aliases are expanded", with_commas(kMaxNodes)));
+}
+
+void TreeBuilder::stop(const Mark& at, const std::string& message) {
+  diagnostics_.error(at, message);
+  throw Stop{};
+}
+
+}  // namespace dptrain::config

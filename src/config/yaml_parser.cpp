@@ -1,0 +1,224 @@
+// The only file that knows yaml-cpp (0.7 and 0.8). Its event interface is used rather than its nodes: those hide duplicate
+// keys and know neither `<<` nor where an alias stands.
+
+#include "config/yaml_parser.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "config/tree_builder.h"
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::config {
+namespace {
+
+class Events final : public YAML::EventHandler {
+ public:
+  Events(const SourceText& source, Diagnostics& diagnostics)
+      : source_(source), diagnostics_(diagnostics), builder_(diagnostics) {}
+
+  Node take() { return builder_.take(); }
+  /// Where the innermost bracket of this kind stands that is not closed yet.
+  Mark opened(char bracket) const {
+    const auto is_it = [&](std::size_t at) { return at < source_.text().size() && source_.text()[at] == bracket; };
+    const auto found = std::find_if(open_.rbegin(), open_.rend(), is_it);
+    return found == open_.rend() ? Mark{} : source_.mark(*found, 1);
+  }
+  const std::vector<std::string>& anchor_names() const noexcept { return anchor_names_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (documents_++ == 0) return;
+    const Mark at = source_.mark(offset_of(mark), 3);
+    const bool marked = source_.text().compare(offset_of(mark), 3, "---") == 0;
+    diagnostics_.error(at, marked ? "a second document starts here; one file holds one experiment"
+                                  : "this does not belong to what stands above; check the indentation");
+    throw TreeBuilder::Stop{};
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const std::size_t at = skip_properties(offset_of(mark));
+    const std::size_t word = word_length(at);
+    const bool written = word > 0 && is_null(source_.text().substr(at, word));
+    builder_.null(written, source_.mark(at, std::max<std::size_t>(word, 1)), anchor);
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    builder_.alias(anchor, source_.mark(offset_of(mark), 1 + word_length(offset_of(mark) + 1)));
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    check_tag(mark, tag);
+    const std::size_t begin = skip_properties(offset_of(mark));
+    builder_.scalar(value, tag == "!", source_.mark(begin, scalar_bytes(begin, value, tag == "!")), anchor);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    check_tag(mark, tag);
+    open_.push_back(skip_properties(offset_of(mark)));
+    builder_.begin_sequence(source_.mark(open_.back(), 1), anchor);
+  }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    check_tag(mark, tag);
+    open_.push_back(skip_properties(offset_of(mark)));
+    builder_.begin_map(source_.mark(open_.back(), 1), anchor);
+  }
+  void OnSequenceEnd() override { end(); }
+  void OnMapEnd() override { end(); }
+  void OnAnchor(const YAML::Mark&, const std::string& name) override { anchor_names_.push_back(name); }
+
+  static std::size_t offset_of(const YAML::Mark& mark) {
+    return static_cast<std::size_t>(std::max<decltype(mark.pos)>(mark.pos, 0));
+  }
+
+  /// Bytes up to what ends an anchor's name or a bare word.
+  std::size_t word_length(std::size_t at) const {
+    const std::string& text = source_.text();
+    return at >= text.size() ? 0 : std::min(text.find_first_of(" \t\n,[]{}:", at), text.size()) - at;
+  }
+
+ private:
+  void end() {
+    open_.pop_back();
+    builder_.end();
+  }
+
+  static bool is_null(const std::string& word) {
+    return word == "~" || word == "null" || word == "Null" || word == "NULL";
+  }
+
+  /// Past `&anchor` and `!tag`, to the value itself.
+  std::size_t skip_properties(std::size_t at) const {
+    const std::string& text = source_.text();
+    while (at < text.size() && (text[at] == '&' || text[at] == '!')) {
+      const std::size_t end = std::min(text.find_first_of(" \t\n", at), text.size());
+      at = std::min(text.find_first_not_of(" \t\n", end), text.size());
+    }
+    return at;
+  }
+
+  /// "?" and "!" are yaml-cpp's words for plain and quoted values without a tag.
+  void check_tag(const YAML::Mark& mark, const std::string& tag) {
+    if (tag.empty() || tag == "?" || tag == "!") return;
+    const std::size_t at = std::min(source_.text().find('!', offset_of(mark)), source_.text().size());
+    diagnostics_.error(source_.mark(at, word_length(at)),
+                       "YAML tags have no meaning here: types come from the key; leave it out");
+  }
+
+  /// How much of the text from `begin` to underline. yaml-cpp accepts a quote that the file never closes; we do not.
+  std::size_t scalar_bytes(std::size_t begin, const std::string& value, bool quoted) {
+    const std::string& text = source_.text();
+    const char first = begin < text.size() ? text[begin] : ' ';
+    if (!quoted || (first != '"' && first != '\'')) return first == '|' || first == '>' ? 1 : value.size();
+    for (std::size_t i = begin + 1; i < text.size(); ++i) {
+      if (first == '"' && text[i] == '\\')
+        ++i;
+      else if (first == '\'' && text[i] == first && i + 1 < text.size() && text[i + 1] == first)
+        ++i;
+      else if (text[i] == first)
+        return i + 1 - begin;
+    }
+    diagnostics_.error(source_.mark(begin, 1), fmt::format("this quote {} is never closed", first));
+    throw TreeBuilder::Stop{};
+  }
+
+  const SourceText& source_;
+  Diagnostics& diagnostics_;
+  TreeBuilder builder_;
+  std::vector<std::string> anchor_names_;
+  std::vector<std::size_t> open_;  ///< offsets of the lists and mappings not ended yet
+  int documents_ = 0;
+};
+
+std::string line_of(const Mark& mark, int line) {
+  const auto& lines = mark.source->lines;
+  return line >= 1 && static_cast<std::size_t>(line) <= lines.size() ? lines[static_cast<std::size_t>(line) - 1] : "";
+}
+
+/// `key:value` without the space, which YAML takes for one word.
+bool lacks_space(const std::string& line) {
+  const std::string word = trim(line.substr(0, line.find('#')));
+  const std::size_t colon = word.find(':');
+  return colon != std::string::npos && colon + 1 < word.size() && word[colon + 1] != ' ' &&
+         word.find_first_of(" \"'[{") == std::string::npos;
+}
+
+std::string misplaced_colon(const Mark& at) {
+  if (lacks_space(line_of(at, at.line - 1)))
+    return fmt::format("this does not fit the line above; is a space missing after its ':' ('{}')?",
+                       trim(line_of(at, at.line - 1)));
+  const std::string line = line_of(at, at.line);
+  if (line.find(": ") + 1 < static_cast<std::size_t>(at.column))
+    return "a second ':' in one value; put text that holds ': ' in quotes";
+  return "a key cannot stand here; check the indentation, and that a ':' ends the key above";
+}
+
+/// Says in the user's words what yaml-cpp found.
+void report(const YAML::ParserException& e, const SourceText& source, const Events& events, Diagnostics& diagnostics) {
+  namespace say = YAML::ErrorMsg;
+  const auto says = [&](const char* words) { return e.msg.starts_with(words); };  // 0.8 adds names behind some
+  const std::size_t offset = e.mark.is_null() ? 0 : Events::offset_of(e.mark);
+  const std::string& text = source.text();
+  const std::string found = offset < text.size() ? fmt::format("'{}'", text.substr(offset, 1)) : "the end of the file";
+  Mark at = source.mark(offset, 1);
+  const auto unclosed = [&](char open, char close) {
+    const bool shell = line_of(at, at.line).find("${") != std::string::npos;
+    Diagnostic& error =
+        diagnostics.error(at, shell ? fmt::format("'${{' does not work inside {{}}: write $NAME without the braces")
+                                    : fmt::format("expected ',' or '{}' before this", close));
+    if (!shell) error.notes.emplace_back(events.opened(open), fmt::format("the '{}' stands", open));
+  };
+
+  if (says(say::END_OF_MAP_FLOW)) return unclosed('{', '}');
+  if (says(say::END_OF_SEQ_FLOW)) return unclosed('[', ']');
+  std::string message = "YAML: " + e.msg;
+  if (says(say::UNKNOWN_ANCHOR)) {
+    const std::size_t length = events.word_length(offset + 1);
+    const std::string name = text.substr(offset + 1, length);
+    at = source.mark(offset, length + 1);
+    message = fmt::format("unknown alias '*{}'{}", name, did_you_mean(name, events.anchor_names()));
+  } else if (says(say::MAP_VALUE)) {
+    message = misplaced_colon(at);
+  } else if (says(say::END_OF_MAP) || says(say::END_OF_SEQ) || says(say::BLOCK_ENTRY)) {
+    message = "this does not fit the lines above; check the indentation";
+  } else if (says(say::FLOW_END)) {
+    message = fmt::format("{} closes nothing", found);
+  } else if (says(say::EOF_IN_SCALAR)) {
+    message = "the file ends inside a quoted text";
+  } else if (says(say::UNKNOWN_TOKEN)) {
+    message = fmt::format("text cannot start with {}; put it in quotes", found);
+  } else if (says(say::ALIAS_NOT_FOUND)) {
+    message = "text cannot start with '*' (an alias needs a name); put it in quotes";
+  } else if (says(say::INVALID_ESCAPE)) {
+    message = fmt::format("unknown escape '\\{}'; write '\\\\', or use single quotes", e.msg.substr(e.msg.size() - 1));
+  }
+  diagnostics.error(at, message);
+}
+
+}  // namespace
+
+Node parse_yaml(const SourceText& source, Diagnostics& diagnostics) {
+  std::istringstream stream(source.text());
+  Events events(source, diagnostics);
+  try {
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(events)) {
+    }
+    return events.take();
+  } catch (const TreeBuilder::Stop&) {  // reported
+  } catch (const YAML::ParserException& e) {
+    report(e, source, events, diagnostics);
+  }
+  return {};
+}
+
+}  // namespace dptrain::config

@@ -1,0 +1,185 @@
+#include "config/reader.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "config/expression.h"
+#include "tests/config/example.h"
+
+namespace dptrain::config {
+namespace {
+
+TEST(Expression, Evaluates) {
+  const std::vector<std::pair<std::string, double>> cases{{"1", 1},
+                                                          {"-3", -3},
+                                                          {"+3", 3},
+                                                          {"1e-3", 1e-3},
+                                                          {"1E+2", 100},
+                                                          {".5", 0.5},
+                                                          {"1/255", 1. / 255},
+                                                          {"63/255", 63. / 255},
+                                                          {"0.1%", 0.1 / 100},
+                                                          {"2*3+4", 10},
+                                                          {"2+3*4", 14},
+                                                          {"2 * (3 + 4)", 14},
+                                                          {"8/2/2", 2},
+                                                          {"10-3-2", 5},
+                                                          {"--2", 2},
+                                                          {"-(1+1)", -2},
+                                                          {"(1+1)%", 0.02},
+                                                          {" 7 ", 7},
+                                                          {"2*-3", -6},
+                                                          {"0.001/9", 0.001 / 9},
+                                                          {"1e-3*2", 2e-3}};
+  for (const auto& [text, value] : cases) {
+    ASSERT_TRUE(evaluate(text).has_value()) << text;
+    EXPECT_EQ(*evaluate(text), value) << text;
+  }
+}
+
+TEST(Expression, Refuses) {
+  for (const std::string text :
+       {"",   " ",  "many", "1_000", "inf", "nan", "-inf", "1/0", "1/(2-2)", "1e999", "0x10",  "1,5",     "1 2",
+        "(1", "1)", "1+",   "*1",    "%",   "1%%", "e3",   "1e",  "--",      "()",    "1.2.3", "3 epochs"})
+    EXPECT_FALSE(evaluate(text).has_value()) << text;
+  EXPECT_FALSE(evaluate(std::string(100000, '(')).has_value());
+  EXPECT_FALSE(evaluate(std::string(200, '(') + "1" + std::string(200, ')')).has_value());
+  EXPECT_EQ(evaluate(std::string(100000, '-') + "1"), 1);
+}
+
+TEST(Reader, Numbers) {
+  Reading r(
+      "{a: 1/255, b: 3, c: 2.5, d: '3', e: many, f: 9223372036854775807, g: 1e15, h: 1e19, i: 4/2, j: [1], k: ~}");
+  const auto at = [&](const char* key) -> const Node& { return *r.root.find(key); };
+  EXPECT_EQ(r.reader.number(at("a")), 1. / 255);
+  EXPECT_EQ(r.reader.integer(at("b")), 3);
+  EXPECT_EQ(r.reader.integer(at("f")), 9223372036854775807);
+  EXPECT_EQ(r.reader.integer(at("g")), 1000000000000000);
+  EXPECT_EQ(r.reader.integer(at("i")), 2);
+  EXPECT_TRUE(r.diagnostics.ok());
+  for (const char* key : {"c", "d", "e", "h", "j", "k"}) EXPECT_FALSE(r.reader.integer(at(key)).has_value()) << key;
+  std::vector<std::string> said;
+  for (const Diagnostic& d : r.diagnostics.errors()) said.push_back(d.message);
+  EXPECT_EQ(said, (std::vector<std::string>{
+                      "expected an integer, found 2.5", "expected an integer, found the text '3'",
+                      "expected an integer, found 'many'", "expected an integer of at most 64 bits, found 1e19",
+                      "expected an integer, found a list", "expected an integer, found nothing"}));
+}
+
+TEST(Reader, BooleansAreTrueOrFalseOnly) {
+  Reading r("[true, False, yes, 1, 'true']");
+  EXPECT_EQ(r.reader.boolean(r.root.items()[0]), true);
+  EXPECT_EQ(r.reader.boolean(r.root.items()[1]), false);
+  for (std::size_t i = 2; i < 5; ++i) EXPECT_FALSE(r.reader.boolean(r.root.items()[i]).has_value());
+  EXPECT_EQ(r.messages()[0], "1:15: expected true or false, found 'yes'");
+}
+
+TEST(Reader, SubjectAndKeyStandInMessages) {
+  Reading r("[many]");
+  {
+    const Reader::Subject subject(r.reader, "Conv2D 'conv1'");
+    const Reader::Key key(r.reader, "filters");
+    r.reader.integer(r.root.items()[0]);
+    const Reader::Subject inner(r.reader, "L2");
+    EXPECT_EQ(r.reader.key(), "");
+  }
+  EXPECT_EQ(r.messages()[0], "1:2: Conv2D 'conv1': filters must be an integer, found 'many'");
+  EXPECT_EQ(r.reader.subject(), "");
+}
+
+TEST(Variables, ComeFromTheCommandLineThenTheEnvironment) {
+  ::setenv("DPTRAIN_TEST_A", "env", 1);
+  ::setenv("DPTRAIN_TEST_N", "4", 1);
+  Reading r(
+      "{a: $DPTRAIN_TEST_A, b: $DPTRAIN_TEST_A/x-$DPTRAIN_TEST_N, n: \"$DPTRAIN_TEST_N\", m: $DPTRAIN_TEST_N*2, p: "
+      "'é$DPTRAIN_TEST_Aé'}");
+  EXPECT_EQ(r.reader.text(*r.root.find("a")), "env");
+  EXPECT_EQ(r.reader.text(*r.root.find("b")), "env/x-4");
+  EXPECT_EQ(r.reader.integer(*r.root.find("n")), 4);
+  EXPECT_EQ(r.reader.integer(*r.root.find("m")), 8);
+  EXPECT_EQ(r.reader.text(*r.root.find("p")), "éenvé");
+  r.reader.set_variable("DPTRAIN_TEST_A", "var");
+  EXPECT_EQ(r.reader.text(*r.root.find("a")), "var");
+  EXPECT_TRUE(r.diagnostics.ok());
+}
+
+TEST(Variables, Dollars) {
+  Reading r("[cost$, 5$ 6, $$HOME, a$$, $1, $$$$, '$']");
+  std::vector<std::string> texts;
+  for (const Node& item : r.root.items()) {
+    const Node once = r.reader.substituted(item);
+    EXPECT_TRUE(same(once, r.reader.substituted(once)));
+    texts.push_back(r.reader.text(once).value());
+  }
+  EXPECT_EQ(texts, (std::vector<std::string>{"cost$", "5$ 6", "$HOME", "a$", "$1", "$$", "$"}));
+}
+
+TEST(Variables, UnknownOnesAreReportedOnceAndAlone) {
+  Reading r("{a: $DPTRAIN_NO_SUCH, b: x/$DPTRAIN_NO_SUCH}");
+  EXPECT_FALSE(r.reader.integer(*r.root.find("a")).has_value());
+  r.reader.text(*r.root.find("b"));
+  EXPECT_EQ(
+      r.messages(),
+      (std::vector<std::string>{
+          "1:26: unknown variable '$DPTRAIN_NO_SUCH'; give it with --var DPTRAIN_NO_SUCH=... or in the environment",
+          "1:5: unknown variable '$DPTRAIN_NO_SUCH'; give it with --var DPTRAIN_NO_SUCH=... or in the environment"}));
+}
+
+TEST(Scopes, ParametersHideVariablesAndOneAnother) {
+  Reading r("{f: $filters, e: 2*$filters, half: $filters/2, t: conv$filters, n: {deep: [$init]}}");
+  r.reader.set_variable("filters", "7");
+  std::map<std::string, Node> parameters;
+  parameters["filters"] = Node::scalar("1+1");
+  parameters["init"] = parsed("{TruncatedNormal: {stddev: 0.04}}");
+  {
+    const Reader::Scope outer(r.reader, parameters);
+    EXPECT_EQ(r.reader.integer(*r.root.find("f")), 2);
+    EXPECT_EQ(r.reader.integer(*r.root.find("e")), 4);  // as a whole, not 2*1+1
+    EXPECT_EQ(r.reader.integer(*r.root.find("half")), 1);
+    EXPECT_EQ(r.reader.text(*r.root.find("t")), "conv1+1");
+    const Node n = r.reader.substituted(*r.root.find("n"));
+    EXPECT_EQ(to_yaml(n), "deep:\n  - TruncatedNormal: {stddev: 0.04}\n");
+    EXPECT_EQ(n.find("deep")->items()[0].mark().str(), "test.yaml:1:76");  // where it is used
+    {
+      // An argument names the parameters of the scope it stands in.
+      const Reader::Scope inner(r.reader, {{"filters", *parsed("[$filters]").items().begin()}});
+      EXPECT_EQ(r.reader.integer(*r.root.find("f")), 2);
+      r.reader.substituted(*r.root.find("n"));
+      EXPECT_EQ(r.messages().at(0),
+                "1:76: unknown variable '$init'; give it with --var init=... or in the environment");
+    }
+  }
+  EXPECT_EQ(r.reader.integer(*r.root.find("f")), 7);
+}
+
+TEST(Scopes, Faults) {
+  Reading r("{a: $filtres, b: x$list, c: $list, d: $none}");
+  std::map<std::string, Node> parameters;
+  parameters["filters"] = Node::integer(3);
+  parameters["list"] = Node::sequence({Node::integer(1)});
+  parameters["none"] = Node();
+  const Reader::Scope scope(r.reader, parameters);
+  r.reader.integer(*r.root.find("a"));
+  r.reader.text(*r.root.find("b"));
+  EXPECT_TRUE(r.reader.substituted(*r.root.find("c")).is_sequence());
+  EXPECT_TRUE(r.reader.substituted(*r.root.find("d")).is_null());
+  EXPECT_EQ(r.messages(), (std::vector<std::string>{"1:18: '$list' is a list and cannot stand inside text",
+                                                    "1:5: unknown variable '$filtres'; did you mean '$filters'?"}));
+}
+
+TEST(Paths, AreRelativeToTheirFile) {
+  Reading r("{a: data/../x.gz, b: /abs/./y, c: '', d: [1]}");
+  EXPECT_EQ(r.reader.path(*r.root.find("a")), "/configs/x.gz");
+  EXPECT_EQ(r.reader.path(*r.root.find("b")), "/abs/y");
+  EXPECT_FALSE(r.reader.path(*r.root.find("c")).has_value());
+  EXPECT_FALSE(r.reader.path(*r.root.find("d")).has_value());
+  EXPECT_EQ(r.messages()[0], "1:35: expected a path, found the text ''");
+  apply_set(r.root, "a=here.gz", r.diagnostics);
+  EXPECT_EQ(r.reader.path(*r.root.find("a")), (std::filesystem::current_path() / "here.gz").string());
+}
+
+}  // namespace
+}  // namespace dptrain::config
