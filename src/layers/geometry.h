@@ -2,8 +2,11 @@
 
 // Arithmetic of windows shared by convolutions and poolings (Keras's rules, TensorFlow "SAME"/"VALID").
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "config/value.h"
@@ -13,6 +16,14 @@ namespace dptrain::layers {
 
 /// Bound of every extent that a config can name: products of a few of them stay within 64 bits.
 inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 24;
+
+/// A key's check that extents stay within it; a range would put the bound into every message.
+struct Bounded {
+  std::string operator()(std::int64_t extent) const;
+  std::string operator()(const Size2& size) const { return (*this)(std::max(size.h, size.w)); }
+  std::string operator()(const std::optional<Size2>& size) const { return size ? (*this)(*size) : ""; }
+  std::string operator()(const Shape& shape) const;
+};
 
 enum class Padding { kValid, kSame };
 

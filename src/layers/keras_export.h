@@ -18,8 +18,8 @@ namespace dptrain::layers {
 config::Node keras_text(const std::string& text);  ///< always a JSON string
 config::Node keras_real(double value);             ///< always with a point or an exponent
 config::Node keras_real(float value);
-config::Node keras_size(Size2 size);               ///< [h, w]
-config::Node keras_extents(const Shape& shape);    ///< [a, b, ...]
+config::Node keras_size(Size2 size);             ///< [h, w]
+config::Node keras_extents(const Shape& shape);  ///< [a, b, ...]
 config::Node keras_padding(Padding padding);
 config::Node keras_activation(Activation activation);
 /// A plain string where all parameters are defaults (a dictionary such as {"class_name": "Orthogonal"} is unknown to some

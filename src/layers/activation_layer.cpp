@@ -1,0 +1,23 @@
+#include "layers/activation_layer.h"
+
+#include "layers/keras_export.h"
+#include "layers/layer.h"
+
+namespace dptrain::layers {
+namespace {
+
+const Registered kActivation =
+    layer<ActivationSpec>("Activation")
+        .positional(key("activation", &ActivationSpec::activation).required())
+        .inputs(1)
+        .output([](const ActivationSpec&, std::span<const Shape> in) { return in[0]; })
+        .backward_reads([](const ActivationSpec& spec) {
+          const bool from_output = backward_from_output(spec.activation);
+          return BackwardReads{.input = !from_output, .output = from_output && spec.activation != Activation::kLinear};
+        })
+        .keras([](const ActivationSpec& spec, std::span<const Shape>) {
+          return keras_object({{"activation", keras_activation(spec.activation)}});
+        });
+
+}  // namespace
+}  // namespace dptrain::layers

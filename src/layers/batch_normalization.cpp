@@ -1,0 +1,81 @@
+#include "layers/batch_normalization.h"
+
+#include "core/format.h"
+#include "layers/keras_export.h"
+#include "layers/layer.h"
+
+namespace dptrain::layers {
+namespace {
+
+using Spec = BatchNormalizationSpec;
+
+Shape output(const Spec& spec, std::span<const Shape> in) {
+  // Keras counts the batch as axis 0, so the last axis of a sample has the number of its rank.
+  if (in[0].rank() == 0 || (spec.axis != -1 && spec.axis != in[0].rank()))
+    throw LayerError(fmt::format("axis {} is not supported: only the last axis is, -1 or {}", spec.axis, in[0].rank()));
+  return in[0];
+}
+
+std::vector<WeightDef> weights(const Spec& spec, std::span<const Shape> in) {
+  const Shape channels{in[0].back()};
+  std::vector<WeightDef> all;
+  if (spec.scale)
+    all.push_back({.name = "gamma",
+                   .shape = channels,
+                   .initializer = spec.gamma_initializer,
+                   .regularizer = spec.gamma_regularizer});
+  if (spec.center)
+    all.push_back({.name = "beta",
+                   .shape = channels,
+                   .initializer = spec.beta_initializer,
+                   .regularizer = spec.beta_regularizer});
+  all.push_back({.name = "moving_mean",
+                 .shape = channels,
+                 .initializer = spec.moving_mean_initializer,
+                 .trainable = false,
+                 .momentum = spec.momentum});
+  all.push_back({.name = "moving_variance",
+                 .shape = channels,
+                 .initializer = spec.moving_variance_initializer,
+                 .trainable = false,
+                 .momentum = spec.momentum});
+  return all;
+}
+
+config::Node keras(const Spec& spec, std::span<const Shape>) {
+  return keras_object({{"axis", config::Node::integer(spec.axis)},
+                       {"momentum", keras_real(spec.momentum)},
+                       {"epsilon", keras_real(spec.epsilon)},
+                       {"center", config::Node::boolean(spec.center)},
+                       {"scale", config::Node::boolean(spec.scale)},
+                       {"beta_initializer", keras_initializer(spec.beta_initializer)},
+                       {"gamma_initializer", keras_initializer(spec.gamma_initializer)},
+                       {"moving_mean_initializer", keras_initializer(spec.moving_mean_initializer)},
+                       {"moving_variance_initializer", keras_initializer(spec.moving_variance_initializer)},
+                       {"beta_regularizer", keras_regularizer(spec.beta_regularizer)},
+                       {"gamma_regularizer", keras_regularizer(spec.gamma_regularizer)},
+                       {"beta_constraint", {}},
+                       {"gamma_constraint", {}}});
+}
+
+const Registered kBatchNormalization = layer<Spec>("BatchNormalization")
+                                           .positional(key("axis", &Spec::axis))
+                                           .key(key("momentum", &Spec::momentum).at_least(0).at_most(1))
+                                           .key(key("epsilon", &Spec::epsilon).above(0))
+                                           .key(key("center", &Spec::center))
+                                           .key(key("scale", &Spec::scale))
+                                           .key(key("beta_initializer", &Spec::beta_initializer))
+                                           .key(key("gamma_initializer", &Spec::gamma_initializer))
+                                           .key(key("moving_mean_initializer", &Spec::moving_mean_initializer))
+                                           .key(key("moving_variance_initializer", &Spec::moving_variance_initializer))
+                                           .key(key("beta_regularizer", &Spec::beta_regularizer))
+                                           .key(key("gamma_regularizer", &Spec::gamma_regularizer))
+                                           .key(key("synchronized", &Spec::synchronized))
+                                           .inputs(1)
+                                           .output(output)
+                                           .weights(weights)
+                                           .backward_reads(BackwardReads{.input = true})
+                                           .keras(keras);
+
+}  // namespace
+}  // namespace dptrain::layers

@@ -1,0 +1,38 @@
+#include "layers/concatenate.h"
+
+#include "core/format.h"
+#include "layers/keras_export.h"
+#include "layers/layer.h"
+#include "layers/merge.h"
+
+namespace dptrain::layers {
+namespace {
+
+Shape output(const ConcatenateSpec& spec, std::span<const Shape> in) {
+  const int rank = in[0].rank();
+  // Keras counts the batch as axis 0; a sample's own axes start at 1.
+  const int axis = spec.axis < 0 ? rank + spec.axis : spec.axis - 1;
+  if (axis < 0 || axis >= rank)
+    throw LayerError(
+        fmt::format("axis {} is not one of the inputs' axes: -1 to -{}, or 1 to {}", spec.axis, rank, rank));
+  std::vector<std::int64_t> dims = in[0].dims();
+  std::int64_t& along = dims[static_cast<std::size_t>(axis)];
+  for (const Shape& shape : in.subspan(1)) {
+    if (shape.rank() != rank) throw LayerError(inputs_differ(in));
+    for (int other = 0; other < rank; ++other)
+      if (other != axis && shape[other] != in[0][other]) throw LayerError(inputs_differ(in));
+    along += shape[axis];
+  }
+  return Shape(std::move(dims));
+}
+
+const Registered kConcatenate = layer<ConcatenateSpec>("Concatenate")
+                                    .positional(key("axis", &ConcatenateSpec::axis))
+                                    .inputs(2, -1)
+                                    .output(output)
+                                    .keras([](const ConcatenateSpec& spec, std::span<const Shape>) {
+                                      return keras_object({{"axis", config::Node::integer(spec.axis)}});
+                                    });
+
+}  // namespace
+}  // namespace dptrain::layers

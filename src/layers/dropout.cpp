@@ -1,0 +1,20 @@
+#include "layers/dropout.h"
+
+#include "layers/keras_export.h"
+#include "layers/layer.h"
+
+namespace dptrain::layers {
+namespace {
+
+const Registered kDropout =
+    layer<DropoutSpec>("Dropout")
+        .positional(key("rate", &DropoutSpec::rate).required().at_least(0).below(1))
+        .inputs(1)
+        .random()
+        .output([](const DropoutSpec&, std::span<const Shape> in) { return in[0]; })
+        .keras([](const DropoutSpec& spec, std::span<const Shape>) {
+          return keras_object({{"rate", keras_real(spec.rate)}, {"noise_shape", {}}, {"seed", {}}});
+        });
+
+}  // namespace
+}  // namespace dptrain::layers

@@ -1,0 +1,46 @@
+#include "layers/geometry.h"
+
+#include "core/format.h"
+#include "layers/layer.h"
+
+namespace dptrain::layers {
+namespace {
+
+std::int64_t effective(std::int64_t kernel, std::int64_t dilation) { return (kernel - 1) * dilation + 1; }
+
+}  // namespace
+
+std::string Bounded::operator()(std::int64_t extent) const {
+  return extent <= kMaxExtent ? "" : fmt::format("must be <= {}, found {}", kMaxExtent, extent);
+}
+
+std::string Bounded::operator()(const Shape& shape) const {
+  for (const std::int64_t extent : shape.dims())
+    if (extent > kMaxExtent) return (*this)(extent);
+  return "";
+}
+
+WindowAxis window_axis(std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation,
+                       Padding padding) {
+  const std::int64_t extent = effective(kernel, dilation);
+  if (padding == Padding::kValid) return {.out = in < extent ? 0 : (in - extent) / stride + 1};
+  const std::int64_t out = (in + stride - 1) / stride;
+  const std::int64_t total = std::max<std::int64_t>((out - 1) * stride + extent - in, 0);
+  return {.out = out, .pad_before = total / 2, .pad_after = total - total / 2};
+}
+
+Window window(const Shape& in, Size2 kernel, Size2 strides, Size2 dilation, Padding padding) {
+  const Window window{window_axis(in[0], kernel.h, strides.h, dilation.h, padding),
+                      window_axis(in[1], kernel.w, strides.w, dilation.w, padding)};
+  if (window.h.out < 1 || window.w.out < 1)
+    throw LayerError(fmt::format("window {}x{} is larger than the input {}x{}", effective(kernel.h, dilation.h),
+                                 effective(kernel.w, dilation.w), in[0], in[1]));
+  return window;
+}
+
+Shape pooled(const Shape& in, Size2 pool_size, Size2 strides, Padding padding) {
+  const Window w = window(in, pool_size, strides, {1, 1}, padding);
+  return {w.h.out, w.w.out, in[2]};
+}
+
+}  // namespace dptrain::layers

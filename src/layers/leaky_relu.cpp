@@ -1,0 +1,20 @@
+#include "layers/leaky_relu.h"
+
+#include "layers/keras_export.h"
+#include "layers/layer.h"
+
+namespace dptrain::layers {
+namespace {
+
+const Registered kLeakyReLU =
+    layer<LeakyReLUSpec>("LeakyReLU")
+        .positional(key("negative_slope", &LeakyReLUSpec::negative_slope).alias("alpha").at_least(0))
+        .inputs(1)
+        .output([](const LeakyReLUSpec&, std::span<const Shape> in) { return in[0]; })
+        .backward_reads(BackwardReads{.output = true})  // the slope is not negative: signs of input and output agree
+        .keras([](const LeakyReLUSpec& spec, std::span<const Shape>) {
+          return keras_object({{"alpha", keras_real(spec.negative_slope)}});  // the name that every Keras reads
+        });
+
+}  // namespace
+}  // namespace dptrain::layers

@@ -1,0 +1,30 @@
+#include "layers/local_response_normalization.h"
+
+#include "layers/geometry.h"
+#include "layers/keras_export.h"
+#include "layers/layer.h"
+
+namespace dptrain::layers {
+namespace {
+
+using Spec = LocalResponseNormalizationSpec;
+
+const Registered kLocalResponseNormalization =
+    layer<Spec>("LocalResponseNormalization")
+        .positional(key("depth_radius", &Spec::depth_radius).at_least(0).check(Bounded{}))
+        .key(key("bias", &Spec::bias).above(0))
+        .key(key("alpha", &Spec::alpha).at_least(0))
+        .key(key("beta", &Spec::beta))
+        .inputs(1)
+        .of_rank(3)
+        .output([](const Spec&, std::span<const Shape> in) { return in[0]; })
+        .backward_reads(BackwardReads{.input = true})
+        .keras([](const Spec& spec, std::span<const Shape>) {
+          return keras_object({{"depth_radius", config::Node::integer(spec.depth_radius)},
+                               {"bias", keras_real(spec.bias)},
+                               {"alpha", keras_real(spec.alpha)},
+                               {"beta", keras_real(spec.beta)}});
+        });
+
+}  // namespace
+}  // namespace dptrain::layers

@@ -1,0 +1,75 @@
+#pragma once
+
+// A layer written as in a config, and what it says about itself.
+
+#include <gtest/gtest.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "config/load.h"
+#include "config/reader.h"
+#include "layers/layer.h"
+
+namespace dptrain::layers {
+
+struct Example {
+  config::Typed layer;
+  std::string errors;  ///< messages, one a line
+};
+
+inline Example read_layer(const std::string& yaml) {
+  config::Diagnostics diagnostics;
+  const config::Node node = config::load_text(yaml, "test.yaml", ".", diagnostics);
+  config::Reader reader(diagnostics);
+  Example example;
+  if (diagnostics.ok()) example.layer = layer_family().read(node, reader);
+  for (const config::Diagnostic& d : diagnostics.errors()) example.errors += d.message + "\n";
+  return example;
+}
+
+/// The layer, which must be right.
+inline config::Typed layer_of(const std::string& yaml) {
+  Example example = read_layer(yaml);
+  if (!example.layer) throw std::runtime_error(yaml + ": " + example.errors);
+  return example.layer;
+}
+
+inline Shape output_of(const std::string& yaml, const std::vector<Shape>& inputs) {
+  const config::Typed layer = layer_of(yaml);
+  return type_of(layer).output(layer.spec(), inputs);
+}
+
+/// What the layer says against these inputs; "" when nothing.
+inline std::string refusal(const std::string& yaml, const std::vector<Shape>& inputs) {
+  try {
+    output_of(yaml, inputs);
+  } catch (const LayerError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// "kernel 3x3x5x7 trainable, bias 7 trainable"
+inline std::string weights_of(const std::string& yaml, const std::vector<Shape>& inputs) {
+  const config::Typed layer = layer_of(yaml);
+  std::string text;
+  for (const WeightDef& weight : type_of(layer).weights(layer.spec(), inputs))
+    text +=
+        (text.empty() ? "" : ", ") + weight.name + " " + weight.shape.str() + (weight.trainable ? "" : " statistic");
+  return text;
+}
+
+inline std::string reads_of(const std::string& yaml) {
+  const config::Typed layer = layer_of(yaml);
+  const BackwardReads reads = type_of(layer).backward_reads(layer.spec());
+  return std::string(reads.input ? "input" : "") + (reads.output ? "output" : "");
+}
+
+inline std::string keras_of(const std::string& yaml, const std::vector<Shape>& inputs) {
+  const config::Typed layer = layer_of(yaml);
+  return config::to_json(type_of(layer).keras_config(layer.spec(), inputs));
+}
+
+}  // namespace dptrain::layers

@@ -1,0 +1,78 @@
+// The Keras 2 dialect of a layer's `config`: what every Keras can load.
+
+#include <nlohmann/json.hpp>
+
+#include "layers/example.h"
+#include "layers/keras_export.h"
+
+namespace dptrain::layers {
+namespace {
+
+using nlohmann::json;
+
+json exported(const std::string& yaml, const std::vector<Shape>& inputs) { return json::parse(keras_of(yaml, inputs)); }
+
+TEST(KerasExport, Conv2DAsInTheExample) {
+  // The layer of a file that Keras 2 and Keras 3 both open.
+  const json expected = json::parse(R"({
+    "filters": 4, "kernel_size": [3, 3], "strides": [1, 1], "padding": "same", "data_format": "channels_last",
+    "dilation_rate": [1, 1], "groups": 1, "activation": "relu", "use_bias": true,
+    "kernel_initializer": "glorot_uniform", "bias_initializer": "zeros",
+    "kernel_regularizer": null, "bias_regularizer": null, "activity_regularizer": null,
+    "kernel_constraint": null, "bias_constraint": null})");
+  EXPECT_EQ(exported("Conv2D: {filters: 4, kernel_size: 3, padding: same, activation: relu}", {{8, 8, 3}}), expected);
+}
+
+TEST(KerasExport, Initializers) {
+  const auto of = [](const Initializer& initializer) {
+    return json::parse(config::to_json(keras_initializer(initializer)));
+  };
+  EXPECT_EQ(of(Initializer{HeNormal{}}), "he_normal");
+  EXPECT_EQ(of(Initializer{Orthogonal{}}), "orthogonal");
+  EXPECT_EQ(of(Initializer{Orthogonal{2}}),
+            json::parse(R"({"class_name": "Orthogonal", "config": {"gain": 2.0, "seed": null}})"));
+  EXPECT_EQ(of(Initializer{Constant{0.1}}), json::parse(R"({"class_name": "Constant", "config": {"value": 0.1}})"));
+  EXPECT_EQ(of(Initializer{TruncatedNormal{0, 0.04}}),
+            json::parse(R"({"class_name": "TruncatedNormal", "config": {"mean": 0.0, "stddev": 0.04, "seed": null}})"));
+  EXPECT_EQ(of(Initializer{VarianceScaling{2, FanMode::kFanOut, Distribution::kUntruncatedNormal}}),
+            json::parse(R"({"class_name": "VarianceScaling", "config": {"scale": 2.0, "mode": "fan_out",
+                            "distribution": "untruncated_normal", "seed": null}})"));
+}
+
+TEST(KerasExport, RegularizersAreAlwaysL1L2) {
+  EXPECT_EQ(exported("Dense: {units: 2, kernel_regularizer: l2}", {{3}})["kernel_regularizer"],
+            json::parse(R"({"class_name": "L1L2", "config": {"l1": 0.0, "l2": 0.01}})"));
+  EXPECT_EQ(exported("Dense: {units: 2, bias_regularizer: {L1: 0.5}}", {{3}})["bias_regularizer"],
+            json::parse(R"({"class_name": "L1L2", "config": {"l1": 0.5, "l2": 0.0}})"));
+}
+
+TEST(KerasExport, TheOthers) {
+  const std::vector<Shape> image{{7, 5, 3}};
+  EXPECT_EQ(exported("Input: [7, 5, 3]", {}),
+            json::parse(R"({"batch_input_shape": [null, 7, 5, 3], "sparse": false, "ragged": false})"));
+  EXPECT_EQ(
+      exported("MaxPooling2D: 3", image),
+      json::parse(R"({"pool_size": [3, 3], "strides": [3, 3], "padding": "valid", "data_format": "channels_last"})"));
+  EXPECT_EQ(exported("ZeroPadding2D: [1, 2]", image),
+            json::parse(R"({"padding": [[1, 1], [2, 2]], "data_format": "channels_last"})"));
+  EXPECT_EQ(exported("LeakyReLU", image), json::parse(R"({"alpha": 0.3})"));
+  EXPECT_EQ(exported("ReLU: 6", image), json::parse(R"({"max_value": 6.0, "negative_slope": 0.0, "threshold": 0.0})"));
+  EXPECT_EQ(exported("Dropout: 0.25", image), json::parse(R"({"rate": 0.25, "noise_shape": null, "seed": null})"));
+  EXPECT_EQ(exported("Activation: silu", image), json::parse(R"({"activation": "swish"})"));
+  EXPECT_EQ(exported("Flatten", image), json::parse(R"({"data_format": "channels_last"})"));
+  EXPECT_EQ(exported("Add", {{3}, {3}}), json::object());
+  EXPECT_EQ(exported("Concatenate", {{3}, {3}}), json::parse(R"({"axis": -1})"));
+  const json normalization = exported("BatchNormalization: {synchronized: true}", image);
+  EXPECT_EQ(normalization["axis"], -1);
+  EXPECT_EQ(normalization["momentum"], 0.99);
+  EXPECT_FALSE(normalization.contains("synchronized")) << "unknown to Keras 2";
+}
+
+TEST(KerasExport, RealsKeepTheirPoint) {
+  // Keras 3 refuses an integer where it wants a float.
+  EXPECT_EQ(config::to_json(keras_real(1.0)).substr(0, 3), "1.0");
+  EXPECT_EQ(config::to_json(keras_real(6.0F)).substr(0, 3), "6.0");
+}
+
+}  // namespace
+}  // namespace dptrain::layers

@@ -1,0 +1,181 @@
+// Output shapes, weights and what backward needs, layer by layer; numbers are Keras's.
+
+#include "layers/example.h"
+#include "layers/geometry.h"
+
+namespace dptrain::layers {
+namespace {
+
+const Shape kOdd{7, 5, 3};
+
+TEST(Shapes, Conv2D) {
+  EXPECT_EQ(output_of("Conv2D: {filters: 4, kernel_size: 3}", {kOdd}), (Shape{5, 3, 4}));
+  EXPECT_EQ(output_of("Conv2D: {filters: 4, kernel_size: [3, 2], strides: 2, padding: same}", {kOdd}),
+            (Shape{4, 3, 4}));
+  EXPECT_EQ(output_of("Conv2D: {filters: 4, kernel_size: 3, dilation_rate: 2}", {kOdd}), (Shape{3, 1, 4}));
+  EXPECT_EQ(weights_of("Conv2D: {filters: 4, kernel_size: [3, 2]}", {kOdd}), "kernel 3x2x3x4, bias 4");
+  EXPECT_EQ(weights_of("Conv2D: {filters: 9, kernel_size: 1, groups: 3, use_bias: false}", {kOdd}), "kernel 1x1x1x9");
+  EXPECT_EQ(reads_of("Conv2D: {filters: 4, kernel_size: 3}"), "input");
+  EXPECT_EQ(reads_of("Conv2D: {filters: 4, kernel_size: 3, activation: relu}"), "inputoutput");
+}
+
+TEST(Shapes, Conv2DRefuses) {
+  EXPECT_EQ(refusal("Conv2D: {filters: 4, kernel_size: [3, 9]}", {kOdd}), "window 3x9 is larger than the input 7x5");
+  EXPECT_EQ(refusal("Conv2D: {filters: 4, kernel_size: 3, dilation_rate: 3}", {kOdd}),
+            "window 7x7 is larger than the input 7x5");
+  EXPECT_EQ(refusal("Conv2D: {filters: 4, kernel_size: 1, groups: 2}", {kOdd}),
+            "groups 2 do not divide the input's 3 channels");
+  EXPECT_EQ(refusal("Conv2D: {filters: 4, kernel_size: 1, groups: 3}", {kOdd}), "groups 3 do not divide filters 4");
+  EXPECT_EQ(refusal("Conv2D: {filters: 4, kernel_size: 2, strides: 2, dilation_rate: 2}", {kOdd}),
+            "strides > 1 cannot be combined with dilation_rate > 1");
+  EXPECT_EQ(read_layer("Conv2D: {filters: 0, kernel_size: 3}").errors, "Conv2D: filters must be >= 1, found 0\n");
+  EXPECT_EQ(read_layer("Conv2D: {filters: 3}").errors, "Conv2D: missing argument 'kernel_size'\n");
+  EXPECT_EQ(read_layer("Conv2D: {filters: 3, kernel_size: 3, padding: sam}").errors,
+            "Conv2D: padding must be valid or same, found 'sam'; did you mean 'same'?\n");
+}
+
+TEST(Shapes, Dense) {
+  EXPECT_EQ(output_of("Dense: 4", {{6}}), (Shape{4}));
+  EXPECT_EQ(output_of("Dense: {units: 4}", {kOdd}), (Shape{7, 5, 4}));
+  EXPECT_EQ(weights_of("Dense: {units: 4}", {kOdd}), "kernel 3x4, bias 4");
+  EXPECT_EQ(weights_of("Dense: {units: 4, use_bias: false}", {{6}}), "kernel 6x4");
+  EXPECT_EQ(reads_of("Dense: {units: 4, activation: tanh}"), "inputoutput");
+}
+
+TEST(Shapes, Pooling) {
+  for (const std::string type : {"MaxPooling2D", "AveragePooling2D"}) {
+    EXPECT_EQ(output_of(type, {kOdd}), (Shape{3, 2, 3})) << type;
+    EXPECT_EQ(output_of(type + ": {pool_size: 3, strides: 2, padding: same}", {kOdd}), (Shape{4, 3, 3})) << type;
+    EXPECT_EQ(output_of(type + ": [3, 1]", {kOdd}), (Shape{2, 5, 3})) << type;
+    EXPECT_EQ(refusal(type + ": {pool_size: 9}", {{4, 4, 1}}), "window 9x9 is larger than the input 4x4") << type;
+    EXPECT_EQ(reads_of(type), "") << type;
+    EXPECT_EQ(output_of("Global" + type, {kOdd}), (Shape{3})) << type;
+    EXPECT_EQ(output_of("Global" + type + ": {keepdims: true}", {kOdd}), (Shape{1, 1, 3})) << type;
+  }
+}
+
+TEST(Shapes, Window) {
+  // 224 pixels, window 3, stride 2: TensorFlow pads after, not before.
+  const WindowAxis axis = window_axis(224, 3, 2, 1, Padding::kSame);
+  EXPECT_EQ(axis.out, 112);
+  EXPECT_EQ(axis.pad_before, 0);
+  EXPECT_EQ(axis.pad_after, 1);
+  const WindowAxis wide = window_axis(7, 3, 1, 2, Padding::kSame);
+  EXPECT_EQ(wide.pad_before, 2);
+  EXPECT_EQ(wide.pad_after, 2);
+  EXPECT_EQ(window_axis(5, 2, 7, 1, Padding::kSame).pad_after, 0);  // a stride beyond the window needs no padding
+}
+
+TEST(Shapes, FlattenAndReshape) {
+  EXPECT_EQ(output_of("Flatten", {kOdd}), (Shape{105}));
+  EXPECT_EQ(output_of("Reshape: [5, 21]", {kOdd}), (Shape{5, 21}));
+  EXPECT_EQ(output_of("Reshape: {target_shape: [3, -1, 5]}", {kOdd}), (Shape{3, 7, 5}));
+  EXPECT_EQ(refusal("Reshape: [4, -1]", {kOdd}), "{0} is 7x5x3 with 105 elements, which do not fill target_shape 4x-1");
+  EXPECT_EQ(refusal("Reshape: [16777216, 16777216, 16777216]", {kOdd}),
+            "{0} is 7x5x3 with 105 elements, which do not fill target_shape 16777216x16777216x16777216");
+  EXPECT_EQ(read_layer("Reshape: [-1, -1]").errors, "Reshape: target_shape may hold -1 only once\n");
+  EXPECT_EQ(read_layer("Reshape: [3, 0]").errors, "Reshape: target_shape must not hold 0\n");
+  EXPECT_TRUE(type_of(layer_of("Flatten")).is_view);
+  EXPECT_TRUE(type_of(layer_of("Reshape: [1]")).is_view);
+}
+
+TEST(Shapes, ZeroPadding2D) {
+  EXPECT_EQ(output_of("ZeroPadding2D", {kOdd}), (Shape{9, 7, 3}));
+  EXPECT_EQ(output_of("ZeroPadding2D: 3", {kOdd}), (Shape{13, 11, 3}));
+  EXPECT_EQ(output_of("ZeroPadding2D: [1, 2]", {kOdd}), (Shape{9, 9, 3}));
+  EXPECT_EQ(output_of("ZeroPadding2D: {padding: [[0, 1], [2, 3]]}", {kOdd}), (Shape{8, 10, 3}));
+  EXPECT_EQ(read_layer("ZeroPadding2D: [1, 2, 3]").errors,
+            "ZeroPadding2D: padding must be n, [height, width] or [[top, bottom], [left, right]], found a list\n");
+  EXPECT_EQ(read_layer("ZeroPadding2D: -1").errors, "ZeroPadding2D: padding must be >= 0, found -1\n");
+  for (const std::string text : {"3", "[1, 2]", "[[0, 1], [2, 3]]"}) {
+    const config::Typed layer = layer_of("ZeroPadding2D: " + text);
+    const config::Typed again = layer_of(config::to_yaml(layer.write()));
+    EXPECT_TRUE(config::same(layer.write(), again.write())) << text;
+  }
+}
+
+TEST(Shapes, Elementwise) {
+  for (const char* type : {"Activation: relu", "ReLU", "LeakyReLU", "Softmax", "Dropout: 0.5", "Rescaling: 2",
+                           "BatchNormalization", "LocalResponseNormalization"})
+    EXPECT_EQ(output_of(type, {kOdd}), kOdd) << type;
+  EXPECT_EQ(weights_of("BatchNormalization", {kOdd}),
+            "gamma 3, beta 3, moving_mean 3 statistic, moving_variance 3 statistic");
+  EXPECT_EQ(weights_of("BatchNormalization: {scale: false, center: false}", {kOdd}),
+            "moving_mean 3 statistic, moving_variance 3 statistic");
+  EXPECT_EQ(output_of("BatchNormalization: {axis: 3}", {kOdd}), kOdd);
+  EXPECT_EQ(refusal("BatchNormalization: {axis: 1}", {kOdd}),
+            "axis 1 is not supported: only the last axis is, -1 or 3");
+  EXPECT_EQ(output_of("Softmax: 1", {{4}}), (Shape{4}));
+  EXPECT_EQ(refusal("Softmax: -2", {kOdd}), "axis -2 is not supported: only the last axis is, -1 or 3");
+  EXPECT_TRUE(type_of(layer_of("Dropout: 0.5")).is_random);
+  EXPECT_EQ(read_layer("Dropout: 1").errors, "Dropout: rate must be >= 0 and < 1, found 1\n");
+}
+
+TEST(Shapes, Merging) {
+  const std::vector<Shape> two{{7, 5, 3}, {7, 1, 3}};
+  for (const char* type : {"Add", "Multiply"}) {
+    EXPECT_EQ(output_of(type, two), kOdd);
+    EXPECT_EQ(output_of(type, {kOdd, {3}, {1, 1, 1}}), kOdd);
+    EXPECT_EQ(refusal(type, {{28, 28, 128}, {56, 56, 64}}), "inputs differ: {0} is 28x28x128, {1} is 56x56x64");
+  }
+  EXPECT_EQ(output_of("Concatenate", {{7, 5, 3}, {7, 5, 2}, {7, 5, 1}}), (Shape{7, 5, 6}));
+  EXPECT_EQ(output_of("Concatenate: 2", {{7, 5, 3}, {7, 4, 3}}), (Shape{7, 9, 3}));
+  EXPECT_EQ(output_of("Concatenate: {axis: -3}", {{7, 5, 3}, {2, 5, 3}}), (Shape{9, 5, 3}));
+  EXPECT_EQ(refusal("Concatenate", {{7, 5, 3}, {7, 4, 3}}), "inputs differ: {0} is 7x5x3, {1} is 7x4x3");
+  EXPECT_EQ(refusal("Concatenate: 0", {{7}, {7}}), "axis 0 is not one of the inputs' axes: -1 to -1, or 1 to 1");
+  EXPECT_EQ(reads_of("Add"), "");
+  EXPECT_EQ(reads_of("Multiply"), "input");
+}
+
+TEST(Shapes, BackwardReads) {
+  EXPECT_EQ(reads_of("Activation: relu"), "output");
+  EXPECT_EQ(reads_of("Activation: gelu"), "input");
+  EXPECT_EQ(reads_of("Activation: swish"), "input");
+  EXPECT_EQ(reads_of("Activation: linear"), "");
+  EXPECT_EQ(reads_of("ReLU: 6"), "input");
+  EXPECT_EQ(reads_of("LeakyReLU"), "output");
+  EXPECT_EQ(reads_of("Softmax"), "output");
+  EXPECT_EQ(reads_of("BatchNormalization"), "input");
+  EXPECT_EQ(reads_of("LocalResponseNormalization"), "input");
+  EXPECT_EQ(reads_of("Dropout: 0.1"), "");
+}
+
+TEST(Shapes, InputRefuses) {
+  EXPECT_EQ(output_of("Input: [4, 4, 1]", {}), (Shape{4, 4, 1}));
+  EXPECT_EQ(read_layer("Input: {shape: [4, 0]}").errors, "Input: shape must be >= 1, found 0\n");
+  EXPECT_EQ(read_layer("Input").errors, "Input: missing argument 'shape'\n");
+}
+
+TEST(Layer, ActivationCanBeTakenOff) {
+  for (const char* yaml :
+       {"Conv2D: {filters: 4, kernel_size: 3, activation: gelu}", "Dense: {units: 4, activation: gelu}"}) {
+    const config::Typed layer = layer_of(yaml);
+    EXPECT_EQ(activation_of(layer), Activation::kGelu);
+    const config::Typed bare = without_activation(layer);
+    EXPECT_EQ(activation_of(bare), Activation::kLinear);
+    EXPECT_EQ(activation_of(layer), Activation::kGelu) << "the original is left alone";
+    EXPECT_EQ(type_of(bare).backward_reads(bare.spec()).output, false);
+  }
+  EXPECT_EQ(activation_of(layer_of("Flatten")), std::nullopt);
+  EXPECT_EQ(without_activation(layer_of("Flatten")).name(), "Flatten");
+}
+
+TEST(Layer, EveryLayerWritesWhatItReads) {
+  for (const char* yaml :
+       {"Conv2D: {filters: 4, kernel_size: [3, 2], strides: 2, kernel_initializer: {TruncatedNormal: {stddev: 1/192}}, "
+        "kernel_regularizer: {L2: 0.002}, bias_initializer: {Constant: 0.1}, activation: silu}",
+        "Dense: {units: 3, kernel_regularizer: l1_l2}", "LeakyReLU: {alpha: 0.2}",
+        "ReLU: {max_value: 6, threshold: 0.5}", "BatchNormalization: {momentum: 0.9, epsilon: 1.001e-5}",
+        "LocalResponseNormalization: {depth_radius: 4, alpha: 0.001/9}", "Rescaling: {scale: 1/255, offset: -0.5}",
+        "MaxPooling2D: {pool_size: 3, strides: [2, 1]}"}) {
+    const config::Typed layer = layer_of(yaml);
+    for (const bool minimal : {false, true}) {
+      const config::Typed again = layer_of(config::to_yaml(layer.write(minimal)));
+      EXPECT_TRUE(config::same(layer.write(), again.write())) << yaml;
+    }
+  }
+  EXPECT_EQ(config::to_yaml(layer_of("Activation: silu").write()), "Activation: {activation: swish}\n");
+}
+
+}  // namespace
+}  // namespace dptrain::layers
