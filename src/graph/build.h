@@ -19,4 +19,7 @@ Graph build(const config::Node& model, const std::string& name, config::Reader& 
 /// shared layers under `shared:`. build() of it gives the same graph. `minimal` leaves out keys that have their defaults.
 config::Node write(const Graph& graph, bool minimal = false);
 
+/// JSON Schema of the section, for `config --schema`.
+config::Node json_schema();
+
 }  // namespace dptrain::graph

@@ -1,0 +1,121 @@
+#include "graph/build.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/format.h"
+#include "core/text.h"
+#include "graph/expand.h"
+#include "graph/freeze.h"
+
+namespace dptrain::graph {
+namespace {
+
+using config::Reader;
+
+const std::array<std::string, 5> kKeys{"layers", "blocks", "shared", "outputs", "freeze"};
+
+void check_keys(const config::Node& model, Reader& reader) {
+  for (const auto& entry : model.entries()) {
+    if (entry.key == "weights" || entry.key == "from_keras")
+      reader.error(entry.mark,
+                   fmt::format("'{}' is not available in this version; --init-from FILE loads weights by name, "
+                               "and the layers are written under 'layers'",
+                               entry.key));
+    else if (std::find(kKeys.begin(), kKeys.end(), entry.key) == kKeys.end())
+      reader.error(entry.mark, fmt::format("unknown key '{}'{}", entry.key, did_you_mean(entry.key, kKeys)));
+  }
+}
+
+/// The nodes that `outputs` names; -1 for one that is wrong.
+std::vector<int> read_outputs(const config::Node& raw, const Expansion& expansion, Reader& reader) {
+  const Reader::Key key(reader, "outputs");
+  const config::Node node = reader.substituted(raw);
+  if (node.is_null()) return expansion.last;
+  std::vector<int> outputs;
+  const auto one = [&](const config::Node& item) {
+    const auto name = reader.text(item);
+    if (!name) return;
+    const auto found = expansion.names.find(*name);
+    if (found == expansion.names.end()) {
+      std::vector<std::string> names;
+      for (const auto& [other, index] : expansion.names) names.push_back(other);
+      reader.error(item, fmt::format("no step is called '{}'{}", *name, did_you_mean(*name, names)));
+    } else if (std::find(outputs.begin(), outputs.end(), found->second) != outputs.end() && found->second >= 0) {
+      reader.error(item, fmt::format("output '{}' is named twice", *name));
+    } else {
+      outputs.push_back(found->second);
+    }
+  };
+  if (!node.is_sequence()) {
+    one(node);
+  } else {
+    if (node.items().empty()) reader.expected(node, "at least one name");
+    for (const config::Node& item : node.items()) one(item);
+  }
+  return outputs;
+}
+
+/// A step that nothing reads is a slip: Keras would drop it without a word.
+void check_dead_steps(const Graph& graph, Reader& reader) {
+  std::vector<bool> read(graph.nodes.size(), false);
+  for (const Node& node : graph.nodes)
+    for (const int input : node.inputs) read[static_cast<std::size_t>(input)] = true;
+  for (const int output : graph.outputs) read[static_cast<std::size_t>(output)] = true;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (read[i]) continue;
+    const Node& node = graph.nodes[i];
+    const Layer& layer = graph.layers[static_cast<std::size_t>(node.layer)];
+    const Reader::Subject subject(reader, fmt::format("{} '{}'", layer.spec.name(), node.name));
+    reader.error(node.mark,
+                 "no step reads this one and it is no output; remove it, or name it in an 'inputs' or in 'outputs'");
+  }
+}
+
+/// The language has slots inside a replica; what runs them knows one.
+void check_devices(const Graph& graph, Reader& reader) {
+  std::string first;
+  for (const Node& node : graph.nodes) {
+    const std::string slot = node.device.empty() ? "gpu:0" : node.device;
+    if (first.empty()) first = slot;
+    if (slot == first && (slot == "gpu:0" || slot == "cpu")) continue;
+    const Layer& layer = graph.layers[static_cast<std::size_t>(node.layer)];
+    const Reader::Subject subject(reader, fmt::format("{} '{}'", layer.spec.name(), node.name));
+    reader.error(node.mark,
+                 fmt::format("device {}: placing the steps of one replica on several devices is not available in this "
+                             "version; remove 'device'",
+                             slot));
+    return;
+  }
+}
+
+}  // namespace
+
+Graph build(const config::Node& model, const std::string& name, Reader& reader) {
+  const Reader::Subject subject(reader, "model");
+  const std::size_t errors = reader.diagnostics().errors().size();
+  const auto good = [&] { return reader.diagnostics().errors().size() == errors; };
+  if (!model.is_map()) {
+    reader.error(model, fmt::format("expected a mapping with 'layers', found {}", model.describe()));
+    return {};
+  }
+  check_keys(model, reader);
+  const Definitions definitions = read_definitions(model, reader);
+  const config::Node* layers = model.find("layers");
+  if (layers == nullptr) {
+    reader.error(model, "missing key 'layers'");
+    return {};
+  }
+  Expansion expansion = expand(*layers, definitions, reader);
+  Graph& graph = expansion.graph;
+  graph.name = name;
+  const config::Node* outputs = model.find("outputs");
+  graph.outputs = read_outputs(outputs != nullptr ? *outputs : config::Node(), expansion, reader);
+  if (const config::Node* frozen = model.find("freeze"); frozen != nullptr && good())
+    freeze(*frozen, expansion, reader);
+  if (good()) check_dead_steps(graph, reader);
+  if (good()) check_devices(graph, reader);
+  return good() ? std::move(graph) : Graph();
+}
+
+}  // namespace dptrain::graph

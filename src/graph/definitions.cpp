@@ -1,0 +1,119 @@
+#include "graph/definitions.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/format.h"
+#include "core/text.h"
+#include "graph/names.h"
+#include "graph/step.h"
+#include "layers/layer.h"
+
+namespace dptrain::graph {
+namespace {
+
+using config::Node;
+using config::Reader;
+
+/// Lower-case first letters keep these apart from built-in layers, present and future.
+bool good_type_name(const Node::Entry& entry, const char* what, Reader& reader) {
+  const bool good =
+      !entry.key.empty() && entry.key[0] >= 'a' && entry.key[0] <= 'z' && name_complaint(entry.key).empty();
+  if (!good)
+    reader.error(entry.mark,
+                 fmt::format("{} '{}': the name must start with a lower-case letter and hold letters, digits, '_', "
+                             "'-' and '.' (built-in layers start with a capital)",
+                             what, entry.key));
+  return good;
+}
+
+bool good_parameter_name(const std::string& name) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !name.empty() && letter(name[0]) &&
+         std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+
+std::vector<Parameter> read_parameters(const Node& node, Reader& reader) {
+  std::vector<Parameter> all;
+  if (node.is_null()) return all;
+  if (!node.is_map()) {
+    reader.error(node,
+                 fmt::format("params must be a mapping of names to defaults or 'required', found {}", node.describe()));
+    return all;
+  }
+  for (const auto& entry : node.entries()) {
+    const auto& reserved = reserved_arguments();
+    if (!good_parameter_name(entry.key)) {
+      reader.error(entry.mark,
+                   fmt::format("a parameter's name must be letters, digits and '_', found '{}'", entry.key));
+    } else if (std::find(reserved.begin(), reserved.end(), entry.key) != reserved.end()) {
+      reader.error(entry.mark,
+                   fmt::format("'{}' is an argument that every step has and cannot be a parameter", entry.key));
+    } else {
+      const bool required = entry.value.is_scalar() && !entry.value.quoted() && entry.value.str() == "required";
+      all.push_back({entry.key, required ? std::nullopt : std::optional(entry.value)});
+    }
+  }
+  return all;
+}
+
+std::optional<Block> read_block(const Node::Entry& entry, Reader& reader) {
+  const Reader::Subject subject(reader, fmt::format("block '{}'", entry.key));
+  if (!entry.value.is_map()) {
+    reader.error(entry.mark,
+                 fmt::format("expected a mapping with params and layers, found {}", entry.value.describe()));
+    return std::nullopt;
+  }
+  static const std::array<std::string, 2> kKeys{"params", "layers"};
+  for (const auto& part : entry.value.entries())
+    if (std::find(kKeys.begin(), kKeys.end(), part.key) == kKeys.end())
+      reader.error(part.mark, fmt::format("unknown key '{}'{}", part.key, did_you_mean(part.key, kKeys)));
+  Block block;
+  if (const Node* params = entry.value.find("params")) block.parameters = read_parameters(*params, reader);
+  const Node* layers = entry.value.find("layers");
+  if (layers == nullptr) {
+    reader.error(entry.mark, "missing key 'layers'");
+    return std::nullopt;
+  }
+  block.layers = *layers;
+  return block;
+}
+
+const Node* section(const Node& model, const char* key, Reader& reader) {
+  const Node* node = model.find(key);
+  if (node == nullptr || node->is_null()) return nullptr;
+  if (node->is_map()) return node;
+  const Reader::Key name(reader, key);
+  reader.expected(*node, "a mapping of names to definitions");
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<std::string> Definitions::type_names() const {
+  std::vector<std::string> names = layers::layer_family().names();
+  for (const auto& [name, block] : blocks) names.push_back(name);
+  for (const auto& [name, entry] : shared) names.push_back(name);
+  return names;
+}
+
+Definitions read_definitions(const Node& model, Reader& reader) {
+  Definitions all;
+  if (const Node* blocks = section(model, "blocks", reader))
+    for (const auto& entry : blocks->entries())
+      if (good_type_name(entry, "block", reader))
+        if (auto block = read_block(entry, reader)) all.blocks.emplace(entry.key, std::move(*block));
+  if (const Node* shared = section(model, "shared", reader)) {
+    for (const auto& entry : shared->entries()) {
+      if (!good_type_name(entry, "shared", reader)) continue;
+      if (all.blocks.contains(entry.key))
+        reader.error(entry.mark, fmt::format("shared '{}' is a block as well", entry.key));
+      const Node* list =
+          entry.value.is_map() && entry.value.entries().size() == 1 ? entry.value.find("layers") : nullptr;
+      all.shared.emplace(entry.key, Shared{entry.mark, list != nullptr ? *list : entry.value});
+    }
+  }
+  return all;
+}
+
+}  // namespace dptrain::graph

@@ -1,0 +1,236 @@
+#include "graph/expand.h"
+
+#include <algorithm>
+
+#include "core/format.h"
+#include "core/text.h"
+#include "graph/expander.h"
+#include "graph/infer.h"
+#include "layers/layer.h"
+
+namespace dptrain::graph {
+namespace {
+
+using config::Reader;
+
+std::tuple<const config::Source*, int, int> place(const config::Mark& mark) {
+  return {mark.source.get(), mark.line, mark.column};
+}
+
+/// "Conv2D 'conv1'" as far as it is known before the name is settled.
+std::string title(const Step& step) {
+  const config::Node* name = step.reserved("name");
+  const bool plain = name != nullptr && name->is_scalar() && name->str().find('$') == std::string::npos;
+  return plain ? fmt::format("{} '{}'", step.type, name->str()) : step.type;
+}
+
+}  // namespace
+
+Expansion expand(const config::Node& layers, const Definitions& definitions, Reader& reader) {
+  return Expander(definitions, reader).run(layers);
+}
+
+Expansion Expander::run(const config::Node& layers) {
+  Scope top;
+  for (const Source& source : chain(layers, top)) result_.last.push_back(source.node);
+  result_.names = std::move(top.names);
+  for (const auto& [name, entry] : definitions_.shared)
+    if (!shared_.contains(name)) reader_.diagnostics().warn(entry.mark, fmt::format("shared '{}' is never used", name));
+  return std::move(result_);
+}
+
+Sources Expander::chain(const config::Node& layers, Scope& scope) {
+  Sources above = scope.input;
+  if (!layers.is_sequence() || layers.items().empty()) {
+    reader_.error(layers, fmt::format("layers must be a list of steps, found {}", layers.describe()));
+    return {Source{}};
+  }
+  for (const config::Node& node : layers.items()) {
+    if (steps_ > kMaxSteps) return {Source{}};
+    const std::optional<Step> read = read_step(node, reader_);
+    if (read) {
+      above = step(*read, scope, above);
+    } else {
+      above = {Source{}};
+      scope.blind = true;
+    }
+  }
+  return above;
+}
+
+Sources Expander::step(const Step& step, Scope& scope, const Sources& above) {
+  if (failed_.contains(place(step.mark))) return failed(step, scope);
+  const std::size_t errors = reader_.diagnostics().errors().size();
+  const Reader::Subject subject(reader_, title(step));
+  const auto wanted = condition(step);
+  const auto base = name(step, scope);
+  const auto count = copies(step);
+  if (!wanted || !base || !count) return failed(step, scope);
+  if (!*wanted) {
+    if (*base) scope.left_out.emplace(**base, step.mark);
+    return above;
+  }
+  Sources last = above;
+  const bool numbered = step.reserved("repeat") != nullptr;
+  for (std::int64_t n = 1; n <= *count; ++n) {
+    std::optional<std::string> local = *base;
+    if (local && numbered) local = repeated_name(*local, n);
+    last = {copy({step, local, last, n > 1}, scope)};
+    if (reader_.diagnostics().errors().size() > errors) return failed(step, scope);
+    if (steps_ > kMaxSteps) break;
+  }
+  return last;
+}
+
+Sources Expander::failed(const Step& step, Scope& scope) {
+  failed_.insert(place(step.mark));
+  const config::Node* name = step.reserved("name");
+  const bool known = name != nullptr && name->is_scalar() && name->str().find('$') == std::string::npos &&
+                     step.reserved("repeat") == nullptr;
+  if (known)
+    scope.names.emplace(name->str(), -1);
+  else
+    scope.blind = true;
+  return {Source{}};
+}
+
+Source Expander::copy(const Call& call, Scope& scope) {
+  const Step& step = call.step;
+  if (++steps_ > kMaxSteps) {
+    if (steps_ == kMaxSteps + 1)
+      reader_.error(step.mark, fmt::format("the model has more than {} steps", with_commas(kMaxSteps)));
+    return {};
+  }
+  if (const config::TypeDef* type = layers::layer_family().find(step.type))
+    return layer(call, static_cast<const layers::LayerType&>(*type), scope);
+  if (const auto block = definitions_.blocks.find(step.type); block != definitions_.blocks.end())
+    return this->block(call, block->second, scope);
+  if (const auto entry = definitions_.shared.find(step.type); entry != definitions_.shared.end())
+    return shared(call, entry->second, scope);
+  reader_.diagnostics().error(
+      step.mark, fmt::format("unknown layer '{}'{}", step.type, did_you_mean(step.type, definitions_.type_names())));
+  return {};
+}
+
+Source Expander::layer(const Call& call, const layers::LayerType& type, Scope& scope) {
+  const Step& step = call.step;
+  SharedLayers* const shared = scope.shared;
+  const bool again = shared != nullptr && shared->built;
+  const auto* made = again ? &shared->layers.at(shared->next++) : nullptr;
+  const std::string local = made ? made->local : call.name ? *call.name : automatic_.next(automatic_base(step.type));
+  const std::string layer_name = made        ? result_.graph.layers[static_cast<std::size_t>(made->layer)].name
+                                 : call.name ? join_names(scope.layer_base, local)
+                                             : local;
+  const std::string node_name = shared ? join_names(scope.node_base, local) : layer_name;
+
+  const Reader::Subject subject(reader_, fmt::format("{} '{}'", step.type, node_name));
+  const auto slot = device(step, scope);
+  const auto trains = trainable(step, scope);
+  const config::Typed typed =
+      made ? result_.graph.layers[static_cast<std::size_t>(made->layer)].spec : read_layer(type, step);
+  std::optional<Sources> sources = Sources{};
+  if (type.max_inputs != 0)
+    sources = inputs(call, scope);
+  else if (shared != nullptr)
+    reader_.error(step.mark, "an Input cannot be shared"), sources.reset();
+  else if (step.reserved("inputs") != nullptr)
+    reader_.error(step.mark, "takes no inputs"), sources.reset();
+  const bool named = claim(node_names_, node_name, step.mark) && (again || claim(layer_names_, layer_name, step.mark));
+  const auto shape = typed && sources ? inferred(typed, step, *sources, scope) : std::nullopt;
+
+  Source result{-1, local};
+  if (slot && trains && named && shape) {
+    const int index =
+        made ? made->layer : add_layer(layer_name, join_names(scope.layer_base, local), typed, *trains, *sources);
+    if (shared != nullptr && !made) shared->layers.push_back({index, local});
+    const bool whole = call.name && call.name->empty();  // the one layer of a shared entry: what is called is its use
+    result.node = add_node(index, *sources, *shape, node_name, *slot, whole ? scope.use : step.mark);
+    if (type.max_inputs == 0) result_.graph.inputs.push_back(result.node);
+  } else if (shared != nullptr) {
+    shared->broken = true;
+  }
+  if (!local.empty()) declare(scope, local, result.node, step.mark);
+  return result;
+}
+
+config::Typed Expander::read_layer(const layers::LayerType& type, const Step& step) {
+  const std::shared_ptr<void> spec = type.schema.make();
+  if (!type.schema.read(step.arguments, step.mark, reader_, spec.get(), reserved_arguments())) return {};
+  return {type, spec, step.mark};
+}
+
+std::optional<Shape> Expander::inferred(const config::Typed& layer, const Step& step, const Sources& inputs,
+                                        const Scope& scope) {
+  std::vector<Shape> shapes;
+  std::vector<std::string> names;
+  for (const Source& source : inputs) {
+    if (source.node < 0) return std::nullopt;
+    shapes.push_back(result_.graph.nodes[static_cast<std::size_t>(source.node)].output);
+    names.push_back(source.name);
+  }
+  try {
+    Shape output = infer(layer, shapes, names);
+    if (!scope.shared || !scope.shared->built) return output;
+    const Layer& first =
+        result_.graph.layers[static_cast<std::size_t>(scope.shared->layers[scope.shared->next - 1].layer)];
+    if (first.inputs == shapes) return output;
+    config::Diagnostic& error = reader_.error(
+        scope.use, fmt::format("shared '{}' was first used with an input of {}, here {} is {}", scope.type,
+                               first.inputs.front().str(), names.front(), shapes.front().str()));
+    error.notes.emplace_back(first.mark, "defined");
+  } catch (const layers::LayerError& error) {
+    add_notes(reader_.error(step.mark, error.what()), scope);
+  }
+  return std::nullopt;
+}
+
+int Expander::add_layer(const std::string& name, std::string path, const config::Typed& typed, bool trainable,
+                        const Sources& inputs) {
+  Layer layer;
+  layer.name = name;
+  layer.spec = typed;
+  layer.trainable = trainable;
+  layer.mark = typed.mark();
+  for (const Source& source : inputs)
+    layer.inputs.push_back(result_.graph.nodes[static_cast<std::size_t>(source.node)].output);
+  result_.graph.layers.push_back(std::move(layer));
+  result_.paths.push_back(std::move(path));
+  calls_.push_back(0);
+  return static_cast<int>(result_.graph.layers.size()) - 1;
+}
+
+int Expander::add_node(int layer, const Sources& inputs, const Shape& output, const std::string& name,
+                       const std::string& device, const config::Mark& mark) {
+  Node node;
+  node.layer = layer;
+  node.call = calls_[static_cast<std::size_t>(layer)]++;
+  for (const Source& source : inputs) node.inputs.push_back(source.node);
+  node.output = output;
+  node.name = name;
+  node.device = device;
+  node.mark = mark;
+  result_.graph.nodes.push_back(std::move(node));
+  return static_cast<int>(result_.graph.nodes.size()) - 1;
+}
+
+void Expander::declare(Scope& scope, const std::string& local, int node, const config::Mark& mark) {
+  if (!scope.names.emplace(local, node).second && node >= 0)
+    reader_.error(mark, fmt::format("the name '{}' stands for another step already", local));
+}
+
+bool Expander::claim(std::map<std::string, config::Mark>& taken, const std::string& name, const config::Mark& mark) {
+  const auto [entry, fresh] = taken.emplace(name, mark);
+  if (fresh) return automatic_.take(name), true;
+  reader_.error(mark, fmt::format("the name '{}' is taken", name)).notes.emplace_back(entry->second, "first used");
+  return false;
+}
+
+void Expander::add_notes(config::Diagnostic& diagnostic, const Scope& scope) const {
+  for (const Scope* s = &scope; s->outer != nullptr; s = s->outer) {
+    const bool input = s == &scope && diagnostic.message.find(" input is ") != std::string::npos;
+    diagnostic.notes.emplace_back(s->use, input ? fmt::format("'input' is the input of {} '{}', used", s->kind, s->type)
+                                                : fmt::format("in {} '{}', used", s->kind, s->type));
+  }
+}
+
+}  // namespace dptrain::graph

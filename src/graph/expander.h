@@ -1,0 +1,119 @@
+#pragma once
+
+// The working parts of expand(): lives for one call of it, in its thread. expand.cpp walks lists of steps and calls layers,
+// expand_blocks.cpp opens blocks and shared sub-models, expand_arguments.cpp reads the arguments that every step may have.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "graph/expand.h"
+#include "graph/names.h"
+#include "graph/step.h"
+
+namespace dptrain::graph {
+
+/// A tensor as a step sees it: the node, and the name by which the steps around know it.
+struct Source {
+  int node = -1;  ///< -1: the step that should make it is wrong, which has been reported
+  std::string name;
+};
+using Sources = std::vector<Source>;
+
+/// The layers of a `shared:` entry, in the order of its definition: made by the first use, called again by the others.
+struct SharedLayers {
+  struct Made {
+    int layer;
+    std::string local;  ///< name inside the definition
+  };
+  std::vector<Made> layers;
+  std::size_t next = 0;
+  bool built = false, broken = false;
+};
+
+/// One list of steps being expanded: the model's, or that of one use of a block or of a shared sub-model.
+struct Scope {
+  std::string layer_base, node_base;  ///< names below which layers and nodes get theirs
+  std::string device;
+  bool trainable = true;
+  Sources input;                                 ///< what "input" means inside a block
+  std::map<std::string, int> names;              ///< of the steps so far: their nodes
+  std::map<std::string, config::Mark> left_out;  ///< by a false `if`
+  AutoNames uses;                                ///< numbers unnamed uses of blocks and shared layers
+  bool blind = false;                            ///< a step failed whose name is not known: unknown names are no news
+  SharedLayers* shared = nullptr;
+
+  // Where we are; all empty at the top.
+  const Scope* outer = nullptr;
+  std::string kind, type;  ///< "block", "residual"
+  config::Mark use;
+};
+
+/// Steps and uses of blocks in one model; a bound for `repeat` and for blocks that double in blocks.
+inline constexpr std::int64_t kMaxSteps = 20'000;
+
+class Expander {
+ public:
+  Expander(const Definitions& definitions, config::Reader& reader) : definitions_(definitions), reader_(reader) {}
+
+  Expansion run(const config::Node& layers);
+
+ private:
+  /// What a step is called with, besides its own arguments.
+  struct Call {
+    const Step& step;
+    std::optional<std::string> name;  ///< in its scope; nothing: find one. "": the scope's own (a shared layer)
+    const Sources& above;
+    bool follows = false;  ///< a further copy of a repeated step: reads `above` whatever `inputs` says
+  };
+
+  Sources chain(const config::Node& layers, Scope& scope);
+  Sources step(const Step& step, Scope& scope, const Sources& above);
+  Source copy(const Call& call, Scope& scope);
+  Source layer(const Call& call, const layers::LayerType& type, Scope& scope);
+  Source block(const Call& call, const Block& block, Scope& scope);
+  Source shared(const Call& call, const Shared& shared, Scope& scope);
+
+  // The six arguments of every step; each reports and returns nothing when it is wrong.
+  std::optional<bool> condition(const Step& step);
+  std::optional<std::optional<std::string>> name(const Step& step, const Scope& scope);
+  std::optional<std::int64_t> copies(const Step& step);
+  std::optional<std::string> device(const Step& step, const Scope& scope);
+  std::optional<bool> trainable(const Step& step, const Scope& scope);
+  std::optional<Sources> inputs(const Call& call, const Scope& scope);
+  std::optional<Sources> find(const config::Node& node, const Scope& scope);
+
+  config::Typed read_layer(const layers::LayerType& type, const Step& step);
+  std::optional<Shape> inferred(const config::Typed& layer, const Step& step, const Sources& inputs,
+                                const Scope& scope);
+  int add_layer(const std::string& name, std::string path, const config::Typed& typed, bool trainable,
+                const Sources& inputs);
+  int add_node(int layer, const Sources& inputs, const Shape& output, const std::string& name,
+               const std::string& device, const config::Mark& mark);
+  std::optional<std::map<std::string, config::Node>> block_arguments(const Step& step, const Block& block);
+  bool only_reserved(const config::Node& arguments, const std::vector<std::string>& allowed, const std::string& hint);
+  std::optional<Scope> inner_scope(const Call& call, const std::string& kind, const std::string& local, Scope& scope);
+  Source close(Scope& inner, const Sources& last, const std::string& local, Scope& scope);
+
+  /// Enters the name into the scope; reports one that stands there already.
+  void declare(Scope& scope, const std::string& local, int node, const config::Mark& mark);
+  /// Of a layer or node in the whole model; reports one that is taken.
+  bool claim(std::map<std::string, config::Mark>& taken, const std::string& name, const config::Mark& mark);
+  Sources failed(const Step& step, Scope& scope);
+  void add_notes(config::Diagnostic& diagnostic, const Scope& scope) const;
+
+  const Definitions& definitions_;
+  config::Reader& reader_;
+  Expansion result_;
+  AutoNames automatic_;
+  std::map<std::string, config::Mark> layer_names_, node_names_;
+  std::map<std::string, SharedLayers> shared_;
+  std::set<std::tuple<const config::Source*, int, int>> failed_;  ///< steps that were wrong once: said once is enough
+  std::vector<int> calls_;                                        ///< so far, per layer
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace dptrain::graph

@@ -1,0 +1,68 @@
+#include "graph/infer.h"
+
+#include "core/format.h"
+#include "layers/layer.h"
+
+namespace dptrain::graph {
+namespace {
+
+using layers::LayerError;
+using layers::LayerType;
+
+/// 4 TiB of floats: what is larger is a slip of the pen, and products further on would leave 64 bits.
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
+
+bool too_large(const Shape& shape) {
+  std::int64_t room = kMaxElements;
+  for (const std::int64_t extent : shape.dims())
+    if ((room /= std::max<std::int64_t>(extent, 1)) == 0) return true;
+  return false;
+}
+
+std::string count(int n) { return fmt::format("{} input{}", n, n == 1 ? "" : "s"); }
+
+void check_arity(const LayerType& type, std::size_t found) {
+  const int n = static_cast<int>(found);
+  if (n >= type.min_inputs && (type.max_inputs < 0 || n <= type.max_inputs)) return;
+  const bool exact = type.max_inputs == type.min_inputs;
+  throw LayerError(fmt::format("expected {}{}, found {}", exact ? "" : "at least ", count(type.min_inputs), n));
+}
+
+void check_rank(const LayerType& type, std::span<const Shape> inputs, std::span<const std::string> names) {
+  for (std::size_t i = 0; type.input_rank != 0 && i < inputs.size(); ++i)
+    if (inputs[i].rank() != type.input_rank)
+      throw LayerError(fmt::format("expected an input of {} axes{}, {} is {}", type.input_rank,
+                                   type.input_rank == 3 ? " (height, width, channels)" : "", names[i],
+                                   inputs[i].str()));
+}
+
+/// Puts the names in the place of {0}, {1}, ...
+std::string with_names(std::string text, std::span<const std::string> names) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string hole = fmt::format("{{{}}}", i);
+    for (std::size_t at = 0; (at = text.find(hole, at)) != std::string::npos; at += names[i].size())
+      text.replace(at, hole.size(), names[i]);
+  }
+  return text;
+}
+
+}  // namespace
+
+Shape infer(const config::Typed& layer, std::span<const Shape> inputs, std::span<const std::string> names) {
+  const LayerType& type = layers::type_of(layer);
+  check_arity(type, inputs.size());
+  check_rank(type, inputs, names);
+  try {
+    Shape output = type.output(layer.spec(), inputs);
+    if (too_large(output))
+      throw LayerError(fmt::format("one sample of the output would be {}: too large", output.str()));
+    for (const layers::WeightDef& weight : type.weights(layer.spec(), inputs))
+      if (too_large(weight.shape))
+        throw LayerError(fmt::format("{} would be {}: too large", weight.name, weight.shape.str()));
+    return output;
+  } catch (const LayerError& error) {
+    throw LayerError(with_names(error.what(), names));
+  }
+}
+
+}  // namespace dptrain::graph
