@@ -20,8 +20,8 @@ struct Need {
 struct MemoryPlan {
   std::int64_t rows = 0;
   std::uint64_t arena_bytes = 0;             ///< activations, their gradients, saved room, scratch
-  std::vector<std::uint64_t> tensor_offset;  ///< per tensor (external ones: unused)
-  std::vector<std::uint64_t> saved_offset;   ///< per step
+  std::vector<std::uint64_t> tensor_offset{};  ///< per tensor (external ones: unused)
+  std::vector<std::uint64_t> saved_offset{};   ///< per step
   std::uint64_t scratch_offset = 0;          ///< one region for all calls
   std::uint64_t scratch_bytes = 0;
   std::uint64_t activation_bytes = 0;        ///< sum of all tensors without sharing, for the table

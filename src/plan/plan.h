@@ -68,17 +68,17 @@ struct Step {
   /// moving values once per call, which one update does with momentum^calls and these weights (they add up to 1).
   double statistics_weight = 1;
 
-  std::vector<int> inputs;      ///< tensors
+  std::vector<int> inputs{};      ///< tensors
   int output = kAbsent;
-  std::vector<int> parameters;  ///< indices into Plan::parameters, Keras's order
+  std::vector<int> parameters{};  ///< indices into Plan::parameters, Keras's order
 
   bool has_backward = false;
   int output_gradient = kAbsent;
-  std::vector<int> input_gradients;      ///< one per input; kAbsent: not wanted. Overwritten by backward
-  std::vector<bool> parameter_gradients;  ///< one per parameter: wanted (statistics: always wanted in training mode)
+  std::vector<int> input_gradients{};      ///< one per input; kAbsent: not wanted. Overwritten by backward
+  std::vector<bool> parameter_gradients{};  ///< one per parameter: wanted (statistics: always wanted in training mode)
   /// Tensors that take this use's parameter gradients when another call of the same (shared) layer has written the arena;
   /// one per parameter, kAbsent: the arena itself.
-  std::vector<int> parameter_gradient_tensors;
+  std::vector<int> parameter_gradient_tensors{};
 };
 
 /// Backward is a list of these, in order.
@@ -88,7 +88,7 @@ struct BackwardItem {
   int step = kAbsent;         ///< kStep
   int destination = kAbsent;  ///< tensor, or parameter
   int source = kAbsent;       ///< tensor: destination += source
-  std::vector<int> buckets_ready;  ///< buckets complete after this item
+  std::vector<int> buckets_ready{};  ///< buckets complete after this item
 };
 
 struct Bucket {

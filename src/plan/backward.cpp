@@ -1,0 +1,129 @@
+#include "core/format.h"
+#include "layers/global_max_pooling2d.h"
+#include "layers/max_pooling2d.h"
+#include "plan/stages.h"
+
+namespace dptrain::plan {
+namespace {
+
+/// Walks the steps backward. What is used once has one writer, which overwrites. What is used more often is written by its
+/// first user in backward order; every later one writes a tensor of its own, and an item of the plan adds that. So a
+/// gradient tensor has exactly one reader, the step that made the tensor, which may use it as scratch.
+class BackwardPlanner {
+ public:
+  explicit BackwardPlanner(Draft& draft) : draft_(draft), plan_(draft.plan) {}
+
+  void run() {
+    for (Step& step : plan_.steps) {
+      step.input_gradients.assign(step.inputs.size(), kAbsent);
+      step.parameter_gradients.assign(step.parameters.size(), false);
+      step.parameter_gradient_tensors.assign(step.parameters.size(), kAbsent);
+    }
+    if (!plan_.loss.loss) return;
+    find_wanted();
+    gradient_.assign(plan_.tensors.size(), kAbsent);
+    written_.assign(plan_.parameters.size(), false);
+    if (wanted_[at(root(plan_, plan_.loss.prediction))]) plan_.loss.prediction_gradient = gradient_for(plan_.loss.prediction);
+    for (int s = last_index(plan_.steps.size()); s >= 0; --s)
+      if (!plan_.steps[at(s)].fused_into_loss) visit(s);
+    fold_relu_masks();
+  }
+
+ private:
+  /// A tensor's gradient is wanted when something trainable lies at or below the step that makes it.
+  void find_wanted() {
+    wanted_.assign(plan_.tensors.size(), false);
+    for (const Step& step : plan_.steps) {
+      bool wanted = false;
+      for (const int p : step.parameters) wanted = wanted || plan_.parameters[at(p)].kind == ParameterKind::kTrainable;
+      for (const int input : step.inputs) wanted = wanted || wanted_[at(root(plan_, input))];
+      wanted_[at(step.output)] = wanted;
+    }
+  }
+
+  int add_tensor(const std::string& name, const Shape& shape, bool rowless = false) {
+    plan_.tensors.push_back({.name = name, .shape = shape, .rowless = rowless});
+    return last_index(plan_.tensors.size());
+  }
+
+  /// A tensor that a user of `tensor` writes its gradient to: the gradient itself, for later users one to be added to it.
+  int gradient_for(int tensor) {
+    const int source = root(plan_, tensor);
+    const Tensor of = plan_.tensors[at(source)];
+    int& gradient = gradient_[at(source)];
+    if (gradient == kAbsent) return gradient = add_tensor("d " + of.name, of.shape);
+    return add_tensor(fmt::format("d {} (part)", of.name), of.shape);
+  }
+
+  void visit(int index) {
+    Step& step = plan_.steps[at(index)];
+    step.has_backward = wanted_[at(step.output)];
+    if (step.has_backward) {
+      step.output_gradient = gradient_[at(step.output)];
+      plan_.backward.push_back({.kind = BackwardItem::Kind::kStep, .step = index});
+    }
+    for (std::size_t i = 0; step.has_backward && i < step.inputs.size(); ++i) add_input_gradient(step, i);
+    for (std::size_t i = 0; i < step.parameters.size(); ++i) add_parameter_gradient(step, i);
+  }
+
+  void add_input_gradient(Step& step, std::size_t i) {
+    const int source = root(plan_, step.inputs[i]);
+    if (!wanted_[at(source)]) return;
+    step.input_gradients[i] = gradient_for(source);
+    if (step.input_gradients[i] == gradient_[at(source)]) return;
+    plan_.backward.push_back({.kind = BackwardItem::Kind::kAccumulateTensor,
+                              .destination = gradient_[at(source)],
+                              .source = step.input_gradients[i]});
+  }
+
+  void add_parameter_gradient(Step& step, std::size_t i) {
+    const int p = step.parameters[i];
+    const Parameter& parameter = plan_.parameters[at(p)];
+    const bool statistic = parameter.kind == ParameterKind::kStatistic && !step.inference_mode;
+    if (parameter.kind != ParameterKind::kTrainable && !statistic) return;
+    step.parameter_gradients[i] = true;
+    if (!written_[at(p)]) {
+      written_[at(p)] = true;
+      return;
+    }
+    step.parameter_gradient_tensors[i] = add_tensor(fmt::format("d {} ({})", parameter.path, step.name), parameter.shape, true);
+    plan_.backward.push_back({.kind = BackwardItem::Kind::kAccumulateParameter,
+                              .destination = p,
+                              .source = step.parameter_gradient_tensors[i]});
+  }
+
+  int readers(int tensor) const {
+    int count = 0;
+    for (const Step& step : plan_.steps)
+      for (const int input : step.inputs) count += root(plan_, input) == tensor ? 1 : 0;
+    for (const int output : plan_.outputs) count += root(plan_, output) == tensor ? 1 : 0;
+    return count;
+  }
+
+  /// A max-pooling hands gradients only to maxima, so the ReLU below it is undone by asking whether its own output, smaller
+  /// by the window, is positive.
+  void fold_relu_masks() {
+    for (Step& pool : plan_.steps) {
+      const bool is_pool = pool.spec.get_if<layers::MaxPooling2DSpec>() != nullptr ||
+                           pool.spec.get_if<layers::GlobalMaxPooling2DSpec>() != nullptr;
+      if (!is_pool || !pool.has_backward || !draft_.device.pool_masks_relu(pool.spec)) continue;
+      for (Step& producer : plan_.steps) {
+        if (producer.output != pool.inputs.front() || producer.epilogue != layers::Activation::kRelu) continue;
+        if (!producer.has_backward || readers(producer.output) != 1) continue;
+        producer.epilogue_undone = pool.masks_relu = true;
+      }
+    }
+  }
+
+  Draft& draft_;
+  Plan& plan_;
+  std::vector<bool> wanted_;   ///< per tensor of forward
+  std::vector<int> gradient_;  ///< per tensor of forward: its gradient tensor
+  std::vector<bool> written_;  ///< per parameter: the arena has its writer
+};
+
+}  // namespace
+
+void plan_backward(Draft& draft) { BackwardPlanner(draft).run(); }
+
+}  // namespace dptrain::plan

@@ -1,0 +1,168 @@
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "layers/activation_layer.h"
+#include "layers/layer.h"
+#include "layers/relu.h"
+#include "layers/softmax.h"
+#include "plan/stages.h"
+
+namespace dptrain::plan {
+namespace {
+
+using layers::Activation;
+using optim::LabelKind;
+using optim::MetricKind;
+
+[[noreturn]] void refuse(const config::Typed& what, const std::string& message) {
+  const std::string place = what.mark().known() ? what.mark().str() + ": error: " : "";
+  throw Error(ErrorKind::kUsage, fmt::format("{}{}: {}", place, what.name(), message));
+}
+
+/// What the loss looks at.
+struct Output {
+  std::string name;  ///< "'dense_1'"
+  Shape shape;
+  std::optional<Activation> activation;  ///< what it ends in, where that can be seen
+  LabelKind labels = LabelKind::kClass;
+};
+
+Output output_of(const graph::Graph& graph, LabelKind labels) {
+  const graph::Node& node = graph.nodes[at(graph.outputs.front())];
+  const config::Typed& spec = graph.layers[at(node.layer)].spec;
+  std::optional<Activation> activation = layers::activation_of(spec);
+  if (!activation) activation = pure_activation(spec);
+  return {.name = "'" + node.name + "'", .shape = node.output, .activation = activation, .labels = labels};
+}
+
+/// The three families of losses differ in what they take an output for.
+enum class Reads { kClasses, kProbabilities, kValues };
+
+struct LossTraits {
+  Reads reads = Reads::kValues;
+  bool from_logits = false;
+  bool sparse = false;
+};
+
+LossTraits traits_of(const config::Typed& loss) {
+  if (const auto* s = loss.get_if<optim::CategoricalCrossentropySpec>()) return {Reads::kClasses, s->from_logits, false};
+  if (const auto* s = loss.get_if<optim::SparseCategoricalCrossentropySpec>())
+    return {Reads::kClasses, s->from_logits, true};
+  if (const auto* s = loss.get_if<optim::BinaryCrossentropySpec>()) return {Reads::kProbabilities, s->from_logits, false};
+  return {};
+}
+
+void check_labels(const config::Typed& loss, const LossTraits& traits, const Output& output) {
+  if (traits.sparse && output.labels == LabelKind::kDense)
+    refuse(loss, "wants one class number per sample, but the labels are rows of values; try categorical_crossentropy");
+  if (traits.reads != Reads::kClasses && output.labels == LabelKind::kClass && output.shape.elements() != 1)
+    refuse(loss, fmt::format("compares values with values, but the labels are class numbers and output {} is {}; try "
+                             "categorical_crossentropy, or labels that are rows of {} values",
+                             output.name, output.shape.str(), output.shape.elements()));
+}
+
+void check_shape(const config::Typed& loss, const LossTraits& traits, const Output& output) {
+  if (traits.reads != Reads::kClasses) return;
+  if (output.shape.rank() != 1)
+    refuse(loss, fmt::format("wants one row of class scores per sample, but output {} is {}; try Flatten or "
+                             "GlobalAveragePooling2D and a last Dense",
+                             output.name, output.shape.str()));
+  if (output.shape.back() < 2)
+    refuse(loss, fmt::format("needs at least 2 classes, but output {} has 1 value; try binary_crossentropy with activation "
+                             "sigmoid, or one unit per class",
+                             output.name));
+}
+
+void check_activation(const config::Typed& loss, const LossTraits& traits, const Output& output) {
+  if (traits.reads == Reads::kValues || !output.activation) return;
+  const bool classes = traits.reads == Reads::kClasses;
+  const Activation proper = classes ? Activation::kSoftmax : Activation::kSigmoid;
+  const char* name = classes ? "softmax" : "sigmoid";
+  if (traits.from_logits && *output.activation == proper)
+    refuse(loss, fmt::format("from_logits is true, but output {} already ends in {}; remove one of the two", output.name, name));
+  if (!traits.from_logits && *output.activation == Activation::kLinear)
+    refuse(loss, fmt::format("takes its input for probabilities, but output {} ends in no activation; try from_logits: true, "
+                             "or activation {}",
+                             output.name, name));
+  if (!classes && *output.activation == Activation::kSoftmax && output.shape.back() == 1)
+    refuse(loss, fmt::format("output {} is a softmax over one value, which is always 1; try activation sigmoid", output.name));
+}
+
+void check_metric(const config::Typed& metric, const optim::ResolvedMetric& resolved, const Output& output) {
+  const bool ranks = resolved.kind == MetricKind::kArgmaxEqual || resolved.kind == MetricKind::kTopK;
+  if (ranks && output.shape.rank() != 1)
+    refuse(metric, fmt::format("wants one row of class scores per sample, but output {} is {}", output.name, output.shape.str()));
+  if (ranks && output.shape.back() < 2)
+    refuse(metric, fmt::format("is always 1 with one output value (output {}); try binary_accuracy", output.name));
+  if (!ranks && output.labels == LabelKind::kClass && output.shape.elements() != 1)
+    refuse(metric, fmt::format("compares values with values, but the labels are class numbers and output {} is {}; try "
+                               "accuracy",
+                               output.name, output.shape.str()));
+}
+
+/// Whether a metric counts the same on the logits as on what the activation makes of them (the device moves a threshold).
+bool works_on_logits(const optim::ResolvedMetric& metric, LossStep::Fusion fusion) {
+  switch (metric.kind) {
+    case MetricKind::kArgmaxEqual:
+    case MetricKind::kTopK: return true;
+    case MetricKind::kBinaryEqual: return fusion == LossStep::Fusion::kSigmoid;
+    case MetricKind::kSquaredError:
+    case MetricKind::kAbsoluteError: return false;
+  }
+  return false;
+}
+
+LossStep::Fusion choose_fusion(const LossStep& loss, const LossTraits& traits, const Output& output) {
+  using Fusion = LossStep::Fusion;
+  Fusion fusion = Fusion::kNone;
+  if (traits.reads == Reads::kClasses && output.activation == Activation::kSoftmax) fusion = Fusion::kSoftmax;
+  if (traits.reads == Reads::kProbabilities && output.activation == Activation::kSigmoid) fusion = Fusion::kSigmoid;
+  const bool fits = std::ranges::all_of(loss.metrics, [&](const auto& m) { return works_on_logits(m, fusion); });
+  return fits ? fusion : Fusion::kNone;
+}
+
+}  // namespace
+
+std::optional<Activation> pure_activation(const config::Typed& layer) {
+  if (const auto* s = layer.get_if<layers::ActivationSpec>()) return s->activation;
+  if (layer.get_if<layers::SoftmaxSpec>() != nullptr) return Activation::kSoftmax;
+  if (const auto* s = layer.get_if<layers::ReLUSpec>(); s != nullptr && s->negative_slope == 0 && s->threshold == 0) {
+    if (!s->max_value) return Activation::kRelu;
+    if (*s->max_value == 6) return Activation::kRelu6;
+  }
+  return std::nullopt;
+}
+
+Activation fused_activation(const LossStep& loss) {
+  switch (loss.fusion) {
+    case LossStep::Fusion::kSoftmax: return Activation::kSoftmax;
+    case LossStep::Fusion::kSigmoid: return Activation::kSigmoid;
+    case LossStep::Fusion::kNone: break;
+  }
+  return Activation::kLinear;
+}
+
+void resolve_loss(Draft& draft) {
+  LossStep& loss = draft.plan.loss;
+  loss.loss = draft.options.loss;
+  loss.labels = draft.options.labels;
+  if (!loss.loss) return;
+  const graph::Graph& graph = draft.model.graph;
+  if (graph.outputs.size() != 1)
+    refuse(loss.loss, fmt::format("reads one output, but the model has {}; name one in `model.outputs`", graph.outputs.size()));
+
+  const Output output = output_of(graph, loss.labels);
+  const LossTraits traits = traits_of(loss.loss);
+  check_shape(loss.loss, traits, output);
+  check_labels(loss.loss, traits, output);
+  check_activation(loss.loss, traits, output);
+  for (const config::Typed& metric : draft.options.metrics) {
+    loss.metrics.push_back(optim::resolve_metric(metric, output.shape));
+    check_metric(metric, loss.metrics.back(), output);
+  }
+  loss.fusion = choose_fusion(loss, traits, output);
+  loss.from_logits = traits.from_logits || loss.fusion != LossStep::Fusion::kNone;
+}
+
+}  // namespace dptrain::plan

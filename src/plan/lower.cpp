@@ -1,0 +1,176 @@
+#include <memory>
+
+#include "layers/activation_layer.h"
+#include "layers/batch_normalization.h"
+#include "layers/input.h"
+#include "layers/layer.h"
+#include "plan/stages.h"
+
+namespace dptrain::plan {
+namespace {
+
+using layers::Activation;
+
+class Lowering {
+ public:
+  explicit Lowering(Draft& draft)
+      : draft_(draft), plan_(draft.plan), graph_(draft.model.graph), readers_(count_readers(graph_)) {
+    draft_.node_tensor.assign(graph_.nodes.size(), kAbsent);
+    node_step_.assign(graph_.nodes.size(), kAbsent);
+  }
+
+  void run() {
+    for (int n = 0; n <= last_index(graph_.nodes.size()); ++n) {
+      const config::Typed& spec = spec_of(n);
+      if (spec.get_if<layers::InputSpec>() != nullptr) add_input(n);
+      else if (readers_[at(n)] == 0) continue;
+      else if (is_view(spec)) add_view(n);
+      else if (!fused_into_producer(n)) add_steps(n);
+    }
+    for (const int n : graph_.inputs) plan_.inputs.push_back(tensor_of(n));
+    for (const int n : graph_.outputs) plan_.outputs.push_back(tensor_of(n));
+    bind_loss();
+    weigh_statistics();
+  }
+
+ private:
+  const graph::Node& node(int n) const { return graph_.nodes[at(n)]; }
+  const graph::Layer& layer_of(int n) const { return graph_.layers[at(node(n).layer)]; }
+  const config::Typed& spec_of(int n) const { return layer_of(n).spec; }
+  int tensor_of(int n) const { return draft_.node_tensor[at(n)]; }
+
+  /// How many nodes that matter read each node's output; an output of the model counts as a reader. 0: the node is left out.
+  static std::vector<int> count_readers(const graph::Graph& graph) {
+    std::vector<int> readers(graph.nodes.size(), 0);
+    for (const int n : graph.outputs) ++readers[at(n)];
+    for (int n = last_index(graph.nodes.size()); n >= 0; --n)
+      if (readers[at(n)] > 0)
+        for (const int input : graph.nodes[at(n)].inputs) ++readers[at(input)];
+    return readers;
+  }
+
+  static bool is_view(const config::Typed& spec) {
+    const auto* activation = spec.get_if<layers::ActivationSpec>();
+    return layers::type_of(spec).is_view || (activation != nullptr && activation->activation == Activation::kLinear);
+  }
+
+  int add_tensor(Tensor tensor) {
+    plan_.tensors.push_back(std::move(tensor));
+    return last_index(plan_.tensors.size());
+  }
+
+  void add_input(int n) { draft_.node_tensor[at(n)] = add_tensor({.name = node(n).name, .shape = node(n).output, .external = true}); }
+
+  void add_view(int n) {
+    const int source = root(plan_, tensor_of(node(n).inputs.front()));
+    draft_.node_tensor[at(n)] = add_tensor({.name = node(n).name, .shape = node(n).output, .alias_of = source});
+  }
+
+  bool fuses(const config::Typed& spec, Activation activation) const {
+    return activation != Activation::kSoftmax && layers::backward_from_output(activation) &&
+           draft_.device.fuses_activation(spec, activation);
+  }
+
+  /// The activation that the loss computes itself stays a step of its own, so that it can be left out.
+  bool taken_by_loss(int n, Activation activation) const {
+    return n == graph_.outputs.front() && activation == fused_activation(plan_.loss);
+  }
+
+  /// An activation layer that is the only reader of a fusing step becomes that step's epilogue.
+  bool fused_into_producer(int n) {
+    const std::optional<Activation> activation = pure_activation(spec_of(n));
+    if (!activation || taken_by_loss(n, *activation)) return false;
+    const int input = node(n).inputs.front();
+    if (node_step_[at(input)] == kAbsent || readers_[at(input)] != 1) return false;
+    Step& producer = plan_.steps[at(node_step_[at(input)])];
+    if (producer.epilogue != Activation::kLinear || !fuses(producer.spec, *activation)) return false;
+    producer.epilogue = *activation;
+    plan_.tensors[at(producer.output)].name = node(n).name;
+    draft_.node_tensor[at(n)] = producer.output;
+    return true;
+  }
+
+  void add_steps(int n) {
+    const config::Typed& spec = spec_of(n);
+    const Activation activation = layers::activation_of(spec).value_or(Activation::kLinear);
+    Step step{.name = node(n).name, .node = n, .spec = layers::without_activation(spec)};
+    for (const int input : node(n).inputs) step.inputs.push_back(tensor_of(input));
+    step.parameters = layer_of(n).weights;
+    set_normalisation(step, layer_of(n).trainable);
+
+    if (activation == Activation::kLinear) return add_step(std::move(step));
+    if (!taken_by_loss(n, activation) && fuses(step.spec, activation)) {
+      step.epilogue = activation;
+      return add_step(std::move(step));
+    }
+    add_step(std::move(step));
+    for (const auto& [value, name] : config::EnumNames<Activation>::names)
+      if (value == activation)
+        return add_step({.name = node(n).name + "/" + name,
+                         .node = n,
+                         .spec = layers::layer_family().make(layers::ActivationSpec{activation}),
+                         .inputs = {tensor_of(n)}});
+  }
+
+  void add_step(Step step) {
+    step.output = add_tensor({.name = step.name, .shape = node(step.node).output});
+    draft_.node_tensor[at(step.node)] = step.output;
+    node_step_[at(step.node)] = last_index(plan_.steps.size()) + 1;
+    plan_.steps.push_back(std::move(step));
+  }
+
+  void set_normalisation(Step& step, bool trainable) const {
+    const auto* norm = step.spec.get_if<layers::BatchNormalizationSpec>();
+    if (norm == nullptr) return;
+    step.inference_mode = !trainable;
+    if (!draft_.options.sync_batchnorm || norm->synchronized) return;
+    auto synchronized = std::make_shared<layers::BatchNormalizationSpec>(*norm);
+    synchronized->synchronized = true;
+    step.spec = config::Typed(step.spec.def(), std::move(synchronized), step.spec.mark());
+  }
+
+  void bind_loss() {
+    LossStep& loss = plan_.loss;
+    if (!loss.loss) return;
+    loss.prediction = plan_.outputs.front();
+    if (loss.fusion == LossStep::Fusion::kNone) return;
+    Step& activation = plan_.steps.back();
+    activation.fused_into_loss = true;
+    loss.prediction = activation.inputs.front();
+  }
+
+  /// Keras updates moving values in every call: new = m new + (1 - m) value. After calls 1..k that is
+  /// m^k old + sum of (1 - m) m^(k-i) value_i, which is one update with momentum m^k and the weights below.
+  void weigh_statistics() {
+    for (std::size_t layer = 0; layer < graph_.layers.size(); ++layer) {
+      std::vector<Step*> calls;
+      for (Step& step : plan_.steps)
+        if (at(node(step.node).layer) == layer && !step.parameters.empty()) calls.push_back(&step);
+      if (calls.size() < 2) continue;
+      for (const int w : calls.front()->parameters) {
+        Parameter& p = plan_.parameters[at(w)];
+        if (p.kind != ParameterKind::kStatistic) continue;
+        const double m = p.momentum;
+        double sum = 0, weight = 1;
+        for (std::size_t i = calls.size(); i-- > 0; weight *= m) {
+          calls[i]->statistics_weight = weight;
+          sum += weight;
+        }
+        for (Step* call : calls) call->statistics_weight /= sum;
+        p.momentum = weight;
+      }
+    }
+  }
+
+  Draft& draft_;
+  Plan& plan_;
+  const graph::Graph& graph_;
+  const std::vector<int> readers_;
+  std::vector<int> node_step_;  ///< the step that wrote a node's tensor; kAbsent for inputs and views
+};
+
+}  // namespace
+
+void lower(Draft& draft) { Lowering(draft).run(); }
+
+}  // namespace dptrain::plan

@@ -1,0 +1,158 @@
+#include "plan/memory.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "layers/layer.h"
+#include "plan/stages.h"
+
+namespace dptrain::plan {
+namespace {
+
+/// Wide enough for any vector and for CUDA's alignment rules.
+constexpr std::uint64_t kAlignBytes = 256;
+
+std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAlignBytes - 1) / kAlignBytes * kAlignBytes; }
+
+void extend(Lifetime& life, int moment) {
+  life.first = life.last < 0 ? moment : std::min(life.first, moment);
+  life.last = std::max(life.last, moment);
+}
+
+/// Moments of the time line: step s runs forward at s, the loss at S, backward item i at S + 1 + i.
+struct TimeLine {
+  const Plan& plan;
+  Mode mode;
+
+  int loss() const { return static_cast<int>(plan.steps.size()); }
+  int item(std::size_t i) const { return loss() + 1 + static_cast<int>(i); }
+  bool runs(const Step& step) const { return mode == Mode::kInference || !step.fused_into_loss; }
+};
+
+void add_forward(const TimeLine& time, std::vector<Lifetime>& lives) {
+  const Plan& plan = time.plan;
+  const auto use = [&](int tensor, int moment) { extend(lives[at(root(plan, tensor))], moment); };
+  for (int s = 0; s < time.loss(); ++s) {
+    const Step& step = plan.steps[at(s)];
+    if (!time.runs(step)) continue;
+    for (const int input : step.inputs) use(input, s);
+    use(step.output, s);
+    // Statistics are written in forward, on their way to the arena.
+    for (std::size_t k = 0; time.mode == Mode::kTraining && k < step.parameters.size(); ++k)
+      if (step.parameter_gradient_tensors[k] != kAbsent &&
+          plan.parameters[at(step.parameters[k])].kind == ParameterKind::kStatistic)
+        use(step.parameter_gradient_tensors[k], s);
+  }
+  if (plan.loss.prediction != kAbsent) use(plan.loss.prediction, time.loss());
+  for (const int output : plan.outputs)
+    if (lives[at(root(plan, output))].last >= 0) use(output, time.loss());
+}
+
+void add_backward(const TimeLine& time, std::vector<Lifetime>& lives) {
+  const Plan& plan = time.plan;
+  const auto use = [&](int tensor, int moment) {
+    if (tensor != kAbsent) extend(lives[at(root(plan, tensor))], moment);
+  };
+  use(plan.loss.prediction_gradient, time.loss());
+  for (std::size_t i = 0; i < plan.backward.size(); ++i) {
+    const BackwardItem& item = plan.backward[i];
+    const int now = time.item(i);
+    if (item.kind == BackwardItem::Kind::kAccumulateTensor) use(item.destination, now);
+    if (item.kind != BackwardItem::Kind::kStep) {
+      use(item.source, now);
+      continue;
+    }
+    const Step& step = plan.steps[at(item.step)];
+    const layers::BackwardReads reads = layers::type_of(step.spec).backward_reads(step.spec.spec());
+    const bool undoes_epilogue = step.epilogue != layers::Activation::kLinear && !step.epilogue_undone;
+    if (reads.input)
+      for (const int input : step.inputs) use(input, now);
+    if (reads.output || undoes_epilogue || step.masks_relu) use(step.output, now);
+    use(step.output_gradient, now);
+    for (const int gradient : step.input_gradients) use(gradient, now);
+    for (const int gradient : step.parameter_gradient_tensors) use(gradient, now);
+  }
+}
+
+/// A piece of the arena.
+struct Block {
+  std::uint64_t bytes = 0;
+  Lifetime life;
+  std::uint64_t* offset = nullptr;
+};
+
+bool meet(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
+
+/// Greedy by size, first fit: the largest blocks first, each at the lowest offset where it meets no block of its time.
+/// Returns the bytes used.
+std::uint64_t assign_offsets(std::vector<Block> blocks) {
+  std::ranges::stable_sort(blocks, std::greater{}, &Block::bytes);
+  std::vector<const Block*> placed;  // by offset
+  std::uint64_t used = 0;
+  for (const Block& block : blocks) {
+    std::uint64_t offset = 0;
+    for (const Block* other : placed) {
+      if (!meet(block.life, other->life)) continue;
+      if (offset + block.bytes <= *other->offset) break;
+      offset = std::max(offset, *other->offset + other->bytes);
+    }
+    *block.offset = offset;
+    used = std::max(used, offset + block.bytes);
+    placed.insert(std::ranges::upper_bound(placed, offset, {}, [](const Block* b) { return *b->offset; }), &block);
+  }
+  return used;
+}
+
+/// From a step's forward to its backward where it has one.
+std::vector<Lifetime> saved_lifetimes(const TimeLine& time) {
+  std::vector<Lifetime> lives(time.plan.steps.size());
+  for (int s = 0; s < time.loss(); ++s)
+    if (time.runs(time.plan.steps[at(s)])) extend(lives[at(s)], s);
+  if (time.mode == Mode::kTraining)
+    for (std::size_t i = 0; i < time.plan.backward.size(); ++i)
+      if (time.plan.backward[i].kind == BackwardItem::Kind::kStep) extend(lives[at(time.plan.backward[i].step)], time.item(i));
+  return lives;
+}
+
+}  // namespace
+
+std::vector<Lifetime> tensor_lifetimes(const Plan& plan, Mode mode) {
+  const TimeLine time{plan, mode};
+  std::vector<Lifetime> lives(plan.tensors.size());
+  add_forward(time, lives);
+  if (mode == Mode::kTraining) add_backward(time, lives);
+  for (int t = 0; t <= last_index(lives.size()); ++t) {
+    if (plan.tensors[at(root(plan, t))].external) lives[at(t)] = {};
+    else lives[at(t)] = lives[at(root(plan, t))];
+  }
+  return lives;
+}
+
+MemoryPlan plan_memory(const Plan& plan, const std::vector<Need>& needs, const Need& loss_need, std::int64_t rows, Mode mode) {
+  MemoryPlan memory{.rows = rows};
+  memory.tensor_offset.assign(plan.tensors.size(), 0);
+  memory.saved_offset.assign(plan.steps.size(), 0);
+
+  const std::vector<Lifetime> lives = tensor_lifetimes(plan, mode);
+  const std::vector<Lifetime> saved = saved_lifetimes({plan, mode});
+  std::vector<Block> blocks;
+  for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
+    const Tensor& tensor = plan.tensors[t];
+    if (tensor.alias_of != kAbsent || lives[t].last < 0) continue;
+    const std::uint64_t bytes = static_cast<std::uint64_t>(tensor.elements(rows)) * sizeof(float);
+    memory.activation_bytes += bytes;
+    blocks.push_back({aligned(bytes), lives[t], &memory.tensor_offset[t]});
+  }
+  for (std::size_t s = 0; s < plan.steps.size(); ++s)
+    if (saved[s].last >= 0 && needs[s].saved > 0) blocks.push_back({aligned(needs[s].saved), saved[s], &memory.saved_offset[s]});
+
+  memory.scratch_bytes = std::max(loss_need.scratch, loss_need.saved);
+  for (const Need& need : needs) memory.scratch_bytes = std::max(memory.scratch_bytes, need.scratch);
+  memory.scratch_offset = assign_offsets(std::move(blocks));
+  memory.arena_bytes = memory.scratch_offset + aligned(memory.scratch_bytes);
+  for (std::size_t t = 0; t < plan.tensors.size(); ++t)
+    if (plan.tensors[t].alias_of != kAbsent) memory.tensor_offset[t] = memory.tensor_offset[at(plan.tensors[t].alias_of)];
+  return memory;
+}
+
+}  // namespace dptrain::plan

@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <numeric>
+
+#include "plan/stages.h"
+
+namespace dptrain::plan {
+namespace {
+
+ParameterKind kind_of(const graph::Weight& weight, const graph::Layer& layer) {
+  if (weight.trainable) return ParameterKind::kTrainable;
+  return !weight.def.trainable && layer.trainable ? ParameterKind::kStatistic : ParameterKind::kFrozen;
+}
+
+std::int64_t aligned(std::int64_t elements) { return (elements + kAlignElements - 1) / kAlignElements * kAlignElements; }
+
+/// Per parameter the backward item after which its gradient is whole; kAbsent: it never gets one.
+std::vector<int> completions(const Plan& plan) {
+  std::vector<int> done(plan.parameters.size(), kAbsent);
+  for (int i = 0; i <= last_index(plan.backward.size()); ++i) {
+    const BackwardItem& item = plan.backward[at(i)];
+    if (item.kind == BackwardItem::Kind::kAccumulateParameter) done[at(item.destination)] = i;
+    if (item.kind != BackwardItem::Kind::kStep) continue;
+    const Step& step = plan.steps[at(item.step)];
+    for (std::size_t k = 0; k < step.parameters.size(); ++k)
+      if (step.parameter_gradients[k]) done[at(step.parameters[k])] = i;
+  }
+  return done;
+}
+
+/// Sorts the parameters into arena order and tells everybody their new indices.
+void reorder(Plan& plan, std::vector<int>& done) {
+  std::vector<int> order(plan.parameters.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto key = [&](int p) { return std::pair(plan.parameters[at(p)].kind, done[at(p)]); };
+  std::ranges::stable_sort(order, [&](int a, int b) { return key(a) < key(b); });
+
+  std::vector<int> place(order.size()), done_sorted;
+  std::vector<Parameter> sorted;
+  for (const int p : order) {
+    place[at(p)] = last_index(sorted.size()) + 1;
+    sorted.push_back(std::move(plan.parameters[at(p)]));
+    done_sorted.push_back(done[at(p)]);
+  }
+  plan.parameters = std::move(sorted);
+  done = std::move(done_sorted);
+  for (Step& step : plan.steps)
+    for (int& p : step.parameters) p = place[at(p)];
+  for (BackwardItem& item : plan.backward)
+    if (item.kind == BackwardItem::Kind::kAccumulateParameter) item.destination = place[at(item.destination)];
+}
+
+void place(Plan& plan) {
+  for (Parameter& p : plan.parameters) {
+    p.offset = plan.total;
+    plan.total += aligned(p.elements());
+    if (p.kind == ParameterKind::kTrainable) plan.trainable_end = plan.total;
+    if (p.kind != ParameterKind::kFrozen) plan.statistics_end = plan.total;
+  }
+}
+
+/// Cuts [0, statistics_end) at parameters, none larger than its limit unless one parameter is. Each is ready after the
+/// item that completes the last of its gradients, statistics after the last item of all.
+void cut_buckets(Plan& plan, const PlanOptions& options, const std::vector<int>& done) {
+  constexpr std::uint64_t kFloatBytes = sizeof(float);
+  std::vector<int> ready;
+  for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
+    Parameter& p = plan.parameters[i];
+    if (p.kind == ParameterKind::kFrozen) break;
+    const std::int64_t end = p.offset + aligned(p.elements());
+    const std::uint64_t limit = plan.buckets.size() == 1 ? options.first_bucket_bytes : options.bucket_bytes;
+    if (plan.buckets.empty() || static_cast<std::uint64_t>(end - plan.buckets.back().begin) * kFloatBytes > limit) {
+      plan.buckets.push_back({p.offset, p.offset});
+      ready.push_back(0);
+    }
+    plan.buckets.back().end = end;
+    p.bucket = last_index(plan.buckets.size());
+    const int after = p.kind == ParameterKind::kStatistic ? last_index(plan.backward.size()) : done[i];
+    ready.back() = std::max(ready.back(), after);
+  }
+  for (int k = 0; k <= last_index(ready.size()) && !plan.backward.empty(); ++k)
+    plan.backward[at(ready[at(k)])].buckets_ready.push_back(k);
+}
+
+}  // namespace
+
+void list_parameters(Draft& draft) {
+  const graph::Model& model = draft.model;
+  for (int w = 0; w <= last_index(model.weights.size()); ++w) {
+    const graph::Weight& weight = model.weights[at(w)];
+    const ParameterKind kind = kind_of(weight, model.graph.layers[at(weight.layer)]);
+    draft.plan.parameters.push_back({.weight = w,
+                                     .path = weight.path(model.graph),
+                                     .shape = weight.def.shape,
+                                     .kind = kind,
+                                     .penalty = kind == ParameterKind::kTrainable ? layers::penalty(weight.def.regularizer)
+                                                                                  : layers::Penalty{},
+                                     .momentum = weight.def.momentum});
+  }
+}
+
+void lay_out_parameters(Draft& draft) {
+  Plan& plan = draft.plan;
+  std::vector<int> done = completions(plan);
+  if (plan.loss.loss)
+    for (std::size_t p = 0; p < done.size(); ++p)  // of layers that the output does not depend on
+      if (plan.parameters[p].kind == ParameterKind::kTrainable && done[p] == kAbsent) {
+        plan.parameters[p].kind = ParameterKind::kFrozen;
+        plan.parameters[p].penalty = {};
+      }
+  reorder(plan, done);
+  place(plan);
+  if (plan.loss.loss) cut_buckets(plan, draft.options, done);
+}
+
+}  // namespace dptrain::plan

@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <array>
+
+#include "core/format.h"
+#include "core/text.h"
+#include "plan/memory.h"
+#include "plan/stages.h"
+
+namespace dptrain::plan {
+namespace {
+
+using Row = std::vector<std::string>;
+
+/// Left-aligned columns, two blanks apart; a row of one cell is a line of its own.
+std::string table(const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths;
+  for (const Row& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()), 0);
+    for (std::size_t c = 0; row.size() > 1 && c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line = " ";
+    for (std::size_t c = 0; c < row.size(); ++c) line += fmt::format(" {:<{}} ", row[c], row.size() > 1 ? widths[c] : 0);
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+std::string name_of(layers::Activation activation) {
+  for (const auto& [value, name] : config::EnumNames<layers::Activation>::names)
+    if (value == activation) return name;
+  return "";
+}
+
+std::string bytes_of(std::int64_t floats) { return human_bytes(static_cast<std::uint64_t>(floats) * sizeof(float)); }
+
+std::string op_text(const Step& step) {
+  std::string text = step.spec.name();
+  if (step.name.find('/') != std::string::npos && pure_activation(step.spec)) text = name_of(*pure_activation(step.spec));
+  if (step.epilogue != layers::Activation::kLinear) text += " + " + name_of(step.epilogue);
+  return text;
+}
+
+std::string reads_text(const Plan& plan, const Step& step) {
+  std::vector<std::string> names;
+  for (const int input : step.inputs) names.push_back(plan.tensors[at(input)].name);
+  return join(names, ", ");
+}
+
+std::string backward_text(const Step& step) {
+  if (step.fused_into_loss) return "in the loss";
+  if (!step.has_backward) return "-";
+  std::vector<std::string> parts;
+  if (std::ranges::any_of(step.input_gradients, [](int g) { return g != kAbsent; })) parts.emplace_back("data");
+  if (std::ranges::any_of(step.parameter_gradients, [](bool wanted) { return wanted; })) parts.emplace_back("weights");
+  if (step.epilogue_undone) parts.push_back(name_of(step.epilogue) + " undone by the pooling");
+  if (step.masks_relu) parts.emplace_back("masks the relu below");
+  if (step.inference_mode) parts.emplace_back("moving statistics");
+  return join(parts, ", ");
+}
+
+std::string steps_text(const Plan& plan, const MemoryPlan& memory, const std::vector<std::string>& choices) {
+  const bool trains = !plan.backward.empty();
+  const std::vector<Lifetime> lives = tensor_lifetimes(plan, trains ? Mode::kTraining : Mode::kInference);
+  const int loss_moment = static_cast<int>(plan.steps.size());
+  std::vector<Row> rows{{"#", "step", "op", "reads", "output", "bytes", "backward"}};
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    const Tensor& output = plan.tensors[at(step.output)];
+    const Lifetime& life = lives[at(step.output)];
+    const std::string kept = life.last > loss_moment ? " kept" : "";
+    const std::string bytes = life.last < 0 ? "-" : bytes_of(output.elements(memory.rows)) + kept;
+    rows.push_back({std::to_string(s), step.name, op_text(step), reads_text(plan, step), output.shape.str(), bytes, backward_text(step)});
+    if (s < choices.size() && !choices[s].empty()) rows.push_back({"     " + choices[s]});
+  }
+  return table(rows);
+}
+
+std::string loss_text(const LossStep& loss, const Plan& plan) {
+  if (!loss.loss) return "loss: none, prediction only\n";
+  std::vector<std::string> metrics;
+  for (const optim::ResolvedMetric& metric : loss.metrics) metrics.push_back(metric.name);
+  const std::string fused = loss.fusion == LossStep::Fusion::kNone ? "" : " with " + name_of(fused_activation(loss));
+  return fmt::format("loss: {}{} of {}{}, labels: {}, metrics: {}\n", loss.loss.name(), fused,
+                     plan.tensors[at(loss.prediction)].name, loss.from_logits ? " (logits)" : "",
+                     loss.labels == optim::LabelKind::kClass ? "class numbers" : "rows of values",
+                     metrics.empty() ? "none" : join(metrics, ", "));
+}
+
+std::string item_text(const Plan& plan, const BackwardItem& item) {
+  switch (item.kind) {
+    case BackwardItem::Kind::kStep: return plan.steps[at(item.step)].name;
+    case BackwardItem::Kind::kAccumulateTensor:
+      return fmt::format("{} += {}", plan.tensors[at(item.destination)].name, plan.tensors[at(item.source)].name);
+    case BackwardItem::Kind::kAccumulateParameter:
+      return fmt::format("d {} += {}", plan.parameters[at(item.destination)].path, plan.tensors[at(item.source)].name);
+  }
+  return "";
+}
+
+std::string backward_list(const Plan& plan) {
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < plan.backward.size(); ++i) {
+    std::vector<std::string> ready;
+    for (const int k : plan.backward[i].buckets_ready) ready.push_back(std::to_string(k));
+    rows.push_back({std::to_string(i), item_text(plan, plan.backward[i]), ready.empty() ? "" : "bucket " + join(ready, ", ") + " ready"});
+  }
+  return table(rows);
+}
+
+std::string bucket_list(const Plan& plan) {
+  std::vector<Row> rows;
+  for (int k = 0; k <= last_index(plan.buckets.size()); ++k) {
+    std::vector<std::string> paths;
+    for (const Parameter& p : plan.parameters)
+      if (p.bucket == k) paths.push_back(p.path);
+    const std::string range = paths.size() == 1 ? paths.front() : paths.front() + " ... " + paths.back();
+    const Bucket& bucket = plan.buckets[at(k)];
+    rows.push_back({std::to_string(k), bytes_of(bucket.end - bucket.begin), range});
+  }
+  return table(rows);
+}
+
+std::string memory_list(const Plan& plan, const MemoryPlan& memory, int slots) {
+  const bool trains = !plan.backward.empty();
+  const std::int64_t floats = plan.total + (trains ? plan.statistics_end + slots * plan.trainable_end : 0);
+  std::vector<Row> rows{{"parameters", bytes_of(plan.total)}};
+  if (trains) {
+    rows.push_back({"gradients", bytes_of(plan.statistics_end)});
+    rows.push_back({"optimizer", bytes_of(slots * plan.trainable_end), fmt::format("{} per weight", slots)});
+  }
+  rows.push_back({"tensors", human_bytes(memory.arena_bytes),
+                  fmt::format("{} unshared, {} scratch", human_bytes(memory.activation_bytes), human_bytes(memory.scratch_bytes))});
+  rows.push_back({"total", human_bytes(static_cast<std::uint64_t>(floats) * sizeof(float) + memory.arena_bytes)});
+  return table(rows);
+}
+
+}  // namespace
+
+std::string print(const Plan& plan, const MemoryPlan& memory, const std::vector<std::string>& choices, int slots) {
+  std::string text = fmt::format("plan of {}, {} rows\n", plan.graph->name, memory.rows);
+  text += steps_text(plan, memory, choices);
+  text += loss_text(plan.loss, plan);
+  if (!plan.backward.empty()) text += "backward\n" + backward_list(plan);
+  if (!plan.buckets.empty()) text += "buckets\n" + bucket_list(plan);
+  return text + "memory of one replica\n" + memory_list(plan, memory, slots);
+}
+
+}  // namespace dptrain::plan

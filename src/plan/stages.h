@@ -1,0 +1,41 @@
+#pragma once
+
+// The stages of make_plan, in the order in which they run. Private to the room.
+
+#include <optional>
+#include <vector>
+
+#include "layers/activation.h"
+#include "plan/plan.h"
+
+namespace dptrain::plan {
+
+/// What the stages hand on. Until lay_out_parameters a parameter's index is that of its weight in the model.
+struct Draft {
+  const graph::Model& model;
+  const PlanOptions& options;
+  const Capabilities& device;
+  Plan plan;
+  std::vector<int> node_tensor;  ///< of each node's output; kAbsent for nodes that no output depends on
+};
+
+inline std::size_t at(int index) { return static_cast<std::size_t>(index); }
+inline int last_index(std::size_t size) { return static_cast<int>(size) - 1; }
+
+/// The function a layer is, where it is nothing else: Activation, Softmax, a ReLU with Keras's or relu6's numbers.
+std::optional<layers::Activation> pure_activation(const config::Typed& layer);
+/// The activation that the loss takes over when the output ends in it; kLinear when the loss is not fused.
+layers::Activation fused_activation(const LossStep& loss);
+
+/// Checks loss, metrics and labels against the output and decides about the fusion (check.cpp).
+void resolve_loss(Draft& draft);
+/// Parameters in the model's order, without places (parameters.cpp).
+void list_parameters(Draft& draft);
+/// Nodes to steps: views aliased, activations fused or split off, the loss bound (lower.cpp).
+void lower(Draft& draft);
+/// Which gradients are wanted, their tensors, sums where a tensor or a parameter is used more than once (backward.cpp).
+void plan_backward(Draft& draft);
+/// The arena's order and the buckets (parameters.cpp).
+void lay_out_parameters(Draft& draft);
+
+}  // namespace dptrain::plan

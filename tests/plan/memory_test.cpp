@@ -1,0 +1,122 @@
+#include "plan/memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "plan/sample_models.h"
+#include "plan/simulate.h"
+
+namespace dptrain::plan {
+namespace {
+
+using testing::model_of;
+using testing::options_for;
+
+struct Case {
+  const char* name;
+  const char* model;
+  const char* loss;
+  optim::LabelKind labels = optim::LabelKind::kClass;
+};
+
+constexpr const char* kStatisticsShared = R"(
+shared:
+  norm: {BatchNormalization: {momentum: 0.9}}
+layers:
+  - Input: {name: x, shape: [4]}
+  - Dense: {name: d1, units: 4}
+  - norm: {name: n1}
+  - Dense: {name: d2, units: 4}
+  - norm: {name: n2}
+  - Dense: {name: d3, units: 4}
+  - norm: {name: n3}
+)";
+
+const Case kCases[] = {
+    {"FashionMnist", testing::kFashionMnist, "sparse_categorical_crossentropy"},
+    {"Residual", testing::kResidual, "categorical_crossentropy"},
+    {"Shared", testing::kShared, "binary_crossentropy", optim::LabelKind::kDense},
+    {"Frozen", testing::kFrozen, "categorical_crossentropy"},
+    {"StatisticsShared", kStatisticsShared, "mse", optim::LabelKind::kDense},
+    {"PredictionOnly", testing::kResidual, ""},
+};
+
+class Memory : public ::testing::TestWithParam<Case> {};
+
+/// Every op wants a saved and a scratch room of its own odd size.
+std::vector<Need> odd_needs(const Plan& plan) {
+  std::vector<Need> needs;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) needs.push_back({.saved = 100 + 77 * s, .scratch = 333 - 11 * s});
+  return needs;
+}
+
+TEST_P(Memory, NothingIsOverwrittenBeforeItsLastReader) {
+  const graph::Model model = model_of(GetParam().model);
+  const PlainCapabilities plain;
+  const testing::FusingCapabilities fusing;
+  for (const Capabilities* device : {static_cast<const Capabilities*>(&plain), static_cast<const Capabilities*>(&fusing)})
+    for (const std::int64_t rows : {1, 3, 64}) {
+      const Plan plan = make_plan(model, options_for(GetParam().loss, {}, GetParam().labels), *device);
+      const std::vector<Need> needs = odd_needs(plan);
+      for (const Mode mode : {Mode::kTraining, Mode::kInference}) {
+        if (mode == Mode::kTraining && !plan.loss.loss) continue;
+        const MemoryPlan memory = plan_memory(plan, needs, {.scratch = 999}, rows, mode);
+        EXPECT_GE(memory.scratch_bytes, 999U);
+        EXPECT_THAT(testing::Simulation(plan, memory, needs).run(mode), ::testing::ElementsAre())
+            << GetParam().name << " rows " << rows;
+      }
+    }
+}
+
+TEST_P(Memory, SharingSavesMemory) {
+  const graph::Model model = model_of(GetParam().model);
+  const Plan plan = make_plan(model, options_for(GetParam().loss, {}, GetParam().labels), PlainCapabilities());
+  const std::vector<Need> needs(plan.steps.size());
+  const MemoryPlan memory = plan_memory(plan, needs, {}, 64, Mode::kInference);
+  EXPECT_LT(memory.arena_bytes, memory.activation_bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Memory, ::testing::ValuesIn(kCases), [](const auto& c) { return c.param.name; });
+
+TEST(Lifetimes, AFrozenPrefixKeepsNothing) {
+  const graph::Model model = model_of(testing::kFrozen);
+  const Plan plan = make_plan(model, options_for("categorical_crossentropy"), testing::FusingCapabilities());
+  const std::vector<Lifetime> lives = tensor_lifetimes(plan, Mode::kTraining);
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    if (!step.name.starts_with("block1")) continue;
+    EXPECT_EQ(step.name == "block1_pool", lives[static_cast<std::size_t>(step.output)].last > static_cast<int>(s) + 1)
+        << step.name << ": only the input of the first trainable layer is kept";
+  }
+}
+
+TEST(Lifetimes, AReluMaskedByItsPoolingIsNotKept) {
+  class NoMasks final : public testing::FusingCapabilities {
+    bool pool_masks_relu(const config::Typed&) const override { return false; }
+  };
+  const graph::Model model = model_of(testing::kFashionMnist);
+  const auto last_of_first_conv = [&](const Capabilities& device) {
+    const Plan plan = make_plan(model, options_for("categorical_crossentropy"), device);
+    return tensor_lifetimes(plan, Mode::kTraining)[static_cast<std::size_t>(plan.steps[0].output)].last;
+  };
+  EXPECT_EQ(last_of_first_conv(testing::FusingCapabilities()), 1);  // read by the pooling, step 1, and no more
+  EXPECT_GT(last_of_first_conv(NoMasks()), 2);
+}
+
+TEST(Lifetimes, OutputsLiveToTheEndOfForward) {
+  const graph::Model model = model_of(R"(
+layers:
+  - Input: {name: x, shape: [4]}
+  - Dense: {name: early, units: 4}
+  - Dense: {name: late, units: 4}
+  - Dense: {name: last, units: 4}
+outputs: [early, last]
+)");
+  const Plan plan = make_plan(model, {}, PlainCapabilities());
+  const std::vector<Lifetime> lives = tensor_lifetimes(plan, Mode::kInference);
+  for (const int output : plan.outputs) EXPECT_EQ(lives[static_cast<std::size_t>(output)].last, 3);
+  EXPECT_EQ(lives[static_cast<std::size_t>(plan.steps[1].output)].last, 2);
+}
+
+}  // namespace
+}  // namespace dptrain::plan

@@ -1,0 +1,116 @@
+#pragma once
+
+// Models from a few lines of YAML, and a device that fuses what it can, for tests of plans and replicas.
+
+#include <string>
+
+#include "config/load.h"
+#include "graph/build.h"
+#include "graph/model.h"
+#include "layers/add.h"
+#include "layers/batch_normalization.h"
+#include "layers/conv2d.h"
+#include "layers/dense.h"
+#include "plan/capabilities.h"
+#include "plan/plan.h"
+
+namespace dptrain::testing {
+
+/// `text` is the `model` section: "layers: [...]".
+inline graph::Model model_of(const std::string& text, std::uint64_t seed = 7) {
+  config::Diagnostics diagnostics;
+  const config::Node section = config::load_text(text, "model.yaml", "/", diagnostics);
+  config::Reader reader(diagnostics);
+  graph::Graph graph = graph::build(section, "sample", reader);
+  diagnostics.throw_if_errors();
+  return graph::make_model(std::move(graph), seed);
+}
+
+/// A value of a family: "SGD: {momentum: 0.9}".
+inline config::Typed value_of(const config::Family& family, const std::string& text) {
+  config::Diagnostics diagnostics;
+  const config::Node node = config::load_text(text, "value.yaml", "/", diagnostics);
+  config::Reader reader(diagnostics);
+  config::Typed value = family.read(node, reader);
+  diagnostics.throw_if_errors();
+  return value;
+}
+
+inline plan::PlanOptions options_for(const std::string& loss, const std::vector<std::string>& metrics = {},
+                                     optim::LabelKind labels = optim::LabelKind::kClass) {
+  plan::PlanOptions options;
+  if (!loss.empty()) options.loss = value_of(optim::loss_family(), loss);
+  for (const std::string& metric : metrics) options.metrics.push_back(value_of(optim::metric_family(), metric));
+  options.labels = labels;
+  return options;
+}
+
+class FusingCapabilities : public plan::Capabilities {
+ public:
+  bool fuses_activation(const config::Typed& layer, layers::Activation) const override {
+    return layer.get_if<layers::Conv2DSpec>() != nullptr || layer.get_if<layers::DenseSpec>() != nullptr ||
+           layer.get_if<layers::BatchNormalizationSpec>() != nullptr || layer.get_if<layers::AddSpec>() != nullptr;
+  }
+  bool pool_masks_relu(const config::Typed&) const override { return true; }
+};
+
+inline constexpr const char* kFashionMnist = R"(
+layers:
+  - Input: {shape: [28, 28, 1]}
+  - Conv2D: {filters: 32, kernel_size: [3, 3], activation: relu}
+  - MaxPooling2D: {pool_size: [2, 2], strides: 2}
+  - Conv2D: {filters: 64, kernel_size: [3, 3], activation: relu}
+  - MaxPooling2D: {pool_size: [2, 2], strides: 2}
+  - Conv2D: {filters: 64, kernel_size: [3, 3], activation: relu}
+  - Flatten
+  - Dense: {units: 64, activation: relu}
+  - Dense: {units: 10, activation: softmax}
+)";
+
+inline constexpr const char* kResidual = R"(
+layers:
+  - Input: {name: image, shape: [9, 7, 3]}
+  - Conv2D: {name: stem, filters: 5, kernel_size: 3, padding: same, use_bias: false}
+  - BatchNormalization: {name: bn1}
+  - ReLU: {name: relu1}
+  - Conv2D: {name: conv2, filters: 5, kernel_size: 3, padding: same, activation: gelu}
+  - BatchNormalization: {name: bn2}
+  - Add: {name: add, inputs: [bn2, relu1]}
+  - Activation: {name: relu2, activation: relu}
+  - Conv2D: {name: conv3, filters: 5, kernel_size: 1, activation: swish}
+  - Add: {name: twice, inputs: [conv3, conv3, relu2]}
+  - MaxPooling2D: {name: pool}
+  - Flatten
+  - Dropout: 0.25
+  - Dense: {name: logits, units: 4}
+  - Softmax: {name: probabilities}
+)";
+
+inline constexpr const char* kShared = R"(
+shared:
+  encoder: {Dense: {units: 6, activation: tanh}}
+layers:
+  - Input: {name: a, shape: [6]}
+  - Input: {name: b, shape: [6]}
+  - encoder: {name: encoded_a, inputs: a}
+  - encoder: {name: encoded_aa, inputs: encoded_a}
+  - encoder: {name: encoded_b, inputs: b}
+  - Concatenate: {name: merged, inputs: [encoded_aa, encoded_b]}
+  - Dense: {name: same, units: 1, activation: sigmoid}
+)";
+
+inline constexpr const char* kFrozen = R"(
+layers:
+  - Input: {shape: [12, 12, 3]}
+  - Conv2D: {name: block1_conv1, filters: 8, kernel_size: 3, activation: relu}
+  - BatchNormalization: {name: block1_bn}
+  - Conv2D: {name: block1_conv2, filters: 8, kernel_size: 3, activation: relu}
+  - MaxPooling2D: {name: block1_pool}
+  - Conv2D: {name: block2_conv1, filters: 8, kernel_size: 3, activation: relu}
+  - BatchNormalization: {name: block2_bn, trainable: false}
+  - GlobalAveragePooling2D: {name: pool}
+  - Dense: {name: predictions, units: 3, activation: softmax}
+freeze: [block1_*]
+)";
+
+}  // namespace dptrain::testing
