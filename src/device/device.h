@@ -96,6 +96,8 @@ std::unique_ptr<Device> make_cpu_device(int index, int threads, const RuntimeOpt
 struct DeviceInfo {
   std::string id, name, details;
   std::uint64_t memory_bytes = 0;
+  int cores = 0;           ///< CPU: that this process may use
+  double peak_gflops = 0;  ///< CPU: fp32 multiply-adds times two of one core, measured (takes 20 ms)
 };
 std::vector<DeviceInfo> list_cpu();
 

@@ -1,0 +1,30 @@
+#include "layers/activation_layer.h"
+
+#include "device/cpu/activation.h"
+#include "device/device.h"
+
+namespace dptrain::device::cpu {
+namespace {
+
+class ActivationOp final : public Op {
+ public:
+  ActivationOp(const layers::ActivationSpec& spec, const OpContext& context, Device&)
+      : activation_(spec.activation),
+        width_(context.output().rank() > 0 ? context.output().back() : 1),
+        positions_(context.output().elements() / width_) {}
+
+  void forward(const OpArgs& a) override { activate(activation_, a.inputs[0], a.output, a.rows * positions_, width_); }
+  void backward(const OpArgs& a) override {
+    activate_backward(activation_, a.inputs[0], a.output, a.output_gradient, a.input_gradients[0], a.rows * positions_,
+                      width_);
+  }
+
+ private:
+  layers::Activation activation_;
+  std::int64_t width_, positions_;
+};
+
+const RegisteredOp kCpuActivation = op<layers::ActivationSpec, ActivationOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::device::cpu

@@ -1,0 +1,26 @@
+#include "layers/average_pooling2d.h"
+
+#include "device/cpu/pool_window.h"
+#include "device/device.h"
+
+namespace dptrain::device::cpu {
+namespace {
+
+class AveragePooling2DOp final : public Op {
+ public:
+  AveragePooling2DOp(const layers::AveragePooling2DSpec& spec, const OpContext& context, Device&)
+      : window_(pool_window(spec, context)) {}
+
+  void forward(const OpArgs& a) override { kernels::cpu::avg_pool_forward(window_, a.inputs[0], a.rows, a.output); }
+  void backward(const OpArgs& a) override {
+    kernels::cpu::avg_pool_backward(window_, a.output_gradient, a.rows, a.input_gradients[0]);
+  }
+
+ private:
+  kernels::cpu::PoolWindow window_;
+};
+
+const RegisteredOp kCpuAveragePooling2D = op<layers::AveragePooling2DSpec, AveragePooling2DOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::device::cpu

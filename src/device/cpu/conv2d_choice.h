@@ -1,0 +1,21 @@
+#pragma once
+
+// Which implementation a pass of a convolution gets: by rule, from the shape of one sample alone, never from the number of
+// rows or by timing, so that all replicas and all batches of an experiment compute alike. `summary --plan` prints the choice.
+
+#include <memory>
+
+#include "device/cpu/conv_pass.h"
+#include "device/device.h"
+
+namespace dptrain::device::cpu {
+
+struct Dnnl;
+
+/// Never null: throws Error{kDevice} where nothing can compute the pass.
+std::unique_ptr<ConvPass> choose_conv_pass(ConvPassKind kind, const ConvShape& shape, ConvChoice choice, Dnnl& dnnl);
+
+/// Whether oneDNN's Winograd, reorders included, is faster than direct convolution where it exists.
+bool winograd_pays(ConvPassKind kind, const ConvShape& shape);
+
+}  // namespace dptrain::device::cpu

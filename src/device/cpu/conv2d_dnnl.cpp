@@ -1,0 +1,159 @@
+#include "device/cpu/conv2d_dnnl.h"
+
+#include "device/cpu/dnnl_support.h"
+
+namespace dptrain::device::cpu {
+namespace {
+
+/// The convolution in oneDNN's words: logical order is NCHW and OIHW (GOIHW with groups), whatever lies in memory.
+struct Description {
+  Dims source, weights, bias, destination, strides, dilates, pad_begin, pad_end;
+  Tag weights_tag;
+
+  explicit Description(const ConvShape& s)
+      : source{s.rows, s.in_channels, s.in_h, s.in_w},
+        weights{s.out_channels, s.in_channels, s.kernel.h, s.kernel.w},
+        bias{s.out_channels},
+        destination{s.rows, s.out_channels, s.out_h, s.out_w},
+        strides{s.strides.h, s.strides.w},
+        dilates{s.dilation.h - 1, s.dilation.w - 1},
+        pad_begin{s.pad_top, s.pad_left},
+        pad_end{s.pad_bottom, s.pad_right},
+        weights_tag(Tag::hwio) {
+    if (s.groups == 1) return;
+    weights = {s.groups, s.out_channels / s.groups, s.in_channels / s.groups, s.kernel.h, s.kernel.w};
+    weights_tag = Tag::hwigo;
+  }
+};
+
+class DnnlConv final : public ConvPass {
+ public:
+  DnnlConv(std::string name, Job job) : name_(std::move(name)), job_(std::move(job)) {}
+
+  std::string name() const override { return name_; }
+  std::size_t scratch() const override { return job_.scratch(); }
+
+  void run(const ConvTensors& t, void* scratch) override {
+    job_.run({{DNNL_ARG_SRC, t.x},
+              {DNNL_ARG_WEIGHTS, t.weights},
+              {DNNL_ARG_BIAS, t.bias},
+              {DNNL_ARG_DST, t.y},
+              {DNNL_ARG_DIFF_DST, t.dy},
+              {DNNL_ARG_DIFF_SRC, t.dx},
+              {DNNL_ARG_DIFF_WEIGHTS, t.dweights},
+              {DNNL_ARG_DIFF_BIAS, t.dbias}},
+             scratch);
+  }
+
+ private:
+  std::string name_;
+  Job job_;
+};
+
+/// Makes the passes of one convolution with one algorithm and layout.
+class Maker {
+ public:
+  Maker(const ConvShape& shape, DnnlAlgorithm algorithm, DnnlLayout layout, Dnnl& dnnl)
+      : d_(shape),
+        relu_(shape.relu),
+        algorithm_(algorithm == DnnlAlgorithm::kWinograd ? dnnl::algorithm::convolution_winograd
+                                                         : dnnl::algorithm::convolution_direct),
+        suffix_(layout == DnnlLayout::kNhwc ? " nhwc" : " blocked"),
+        dnnl_(dnnl),
+        have_source_(desc(d_.source, Tag::nhwc)),
+        have_weights_(desc(d_.weights, d_.weights_tag)),
+        have_destination_(desc(d_.destination, Tag::nhwc)),
+        source_(layout == DnnlLayout::kNhwc ? have_source_ : desc(d_.source, Tag::any)),
+        weights_(desc(d_.weights, Tag::any)),
+        bias_(shape.bias ? desc(d_.bias, Tag::x) : Desc()),
+        destination_(layout == DnnlLayout::kNhwc ? have_destination_ : desc(d_.destination, Tag::any)) {}
+
+  std::unique_ptr<ConvPass> forward() {
+    const auto pd = describe<dnnl::convolution_forward>(dnnl_, attributes(relu_), dnnl::prop_kind::forward_training,
+                                                        algorithm_, source_, weights_, bias_, destination_, d_.strides,
+                                                        d_.dilates, d_.pad_begin, d_.pad_end);
+    if (!pd) return nullptr;
+    Job job(dnnl_, dnnl::convolution_forward(*pd), pd->scratchpad_desc());
+    job.reads(DNNL_ARG_SRC, have_source_, pd->src_desc());
+    job.reads(DNNL_ARG_WEIGHTS, have_weights_, pd->weights_desc());
+    if (has_bias()) job.reads(DNNL_ARG_BIAS, bias_, pd->bias_desc());
+    job.writes(DNNL_ARG_DST, have_destination_, pd->dst_desc());
+    return finish(*pd, std::move(job));
+  }
+
+  std::unique_ptr<ConvPass> backward_data() {
+    const auto hint = forward_hint();
+    if (!hint) return nullptr;
+    const auto pd = describe_backward<dnnl::convolution_backward_data>(dnnl_, *hint, algorithm_, source_, weights_,
+                                                                       destination_, d_.strides, d_.dilates,
+                                                                       d_.pad_begin, d_.pad_end);
+    if (!pd) return nullptr;
+    Job job(dnnl_, dnnl::convolution_backward_data(*pd), pd->scratchpad_desc());
+    job.reads(DNNL_ARG_WEIGHTS, have_weights_, pd->weights_desc());
+    job.reads(DNNL_ARG_DIFF_DST, have_destination_, pd->diff_dst_desc());
+    job.writes(DNNL_ARG_DIFF_SRC, have_source_, pd->diff_src_desc());
+    return finish(*pd, std::move(job));
+  }
+
+  std::unique_ptr<ConvPass> backward_weights() {
+    const auto hint = forward_hint();
+    if (!hint) return nullptr;
+    const auto pd = describe_backward<dnnl::convolution_backward_weights>(dnnl_, *hint, algorithm_, source_, weights_,
+                                                                          bias_, destination_, d_.strides, d_.dilates,
+                                                                          d_.pad_begin, d_.pad_end);
+    if (!pd) return nullptr;
+    Job job(dnnl_, dnnl::convolution_backward_weights(*pd), pd->scratchpad_desc());
+    job.reads(DNNL_ARG_SRC, have_source_, pd->src_desc());
+    job.reads(DNNL_ARG_DIFF_DST, have_destination_, pd->diff_dst_desc());
+    job.writes(DNNL_ARG_DIFF_WEIGHTS, have_weights_, pd->diff_weights_desc());
+    if (has_bias()) job.writes(DNNL_ARG_DIFF_BIAS, bias_, pd->diff_bias_desc());
+    return finish(*pd, std::move(job));
+  }
+
+ private:
+  bool has_bias() const { return bias_ != Desc(); }
+
+  /// oneDNN derives backward passes from a forward one; any implementation will do.
+  std::optional<dnnl::convolution_forward::primitive_desc> forward_hint() {
+    const auto any = [](const Dims& dims) { return desc(dims, Tag::any); };
+    return describe<dnnl::convolution_forward>(dnnl_, attributes(), dnnl::prop_kind::forward_training,
+                                               dnnl::algorithm::convolution_direct, any(d_.source), any(d_.weights), bias_,
+                                               any(d_.destination), d_.strides, d_.dilates, d_.pad_begin, d_.pad_end);
+  }
+
+  template <class PrimitiveDesc>
+  std::unique_ptr<ConvPass> finish(const PrimitiveDesc& pd, Job job) {
+    return std::make_unique<DnnlConv>(std::string("dnnl ") + pd.impl_info_str() + suffix_, std::move(job));
+  }
+
+  Description d_;
+  bool relu_;
+  dnnl::algorithm algorithm_;
+  const char* suffix_;
+  Dnnl& dnnl_;
+  Desc have_source_, have_weights_, have_destination_;     // of the caller
+  Desc source_, weights_, bias_, destination_;             // asked of oneDNN
+};
+
+}  // namespace
+
+std::unique_ptr<ConvPass> make_dnnl_conv(ConvPassKind kind, const ConvShape& shape, DnnlAlgorithm algorithm,
+                                         DnnlLayout layout, Dnnl& dnnl) try {
+  Maker maker(shape, algorithm, layout, dnnl);
+  switch (kind) {
+    case ConvPassKind::kForward: return maker.forward();
+    case ConvPassKind::kBackwardData: return maker.backward_data();
+    case ConvPassKind::kBackwardWeights: return maker.backward_weights();
+  }
+  return nullptr;
+} catch (const dnnl::error& error) {
+  throw device_error("convolution", error);
+}
+
+bool is_slow(const ConvPass& pass) {
+  const std::string name = pass.name();
+  const auto has = [&](const char* word) { return name.find(word) != std::string::npos; };
+  return has("ref") || (has("gemm") && !has("brg"));
+}
+
+}  // namespace dptrain::device::cpu

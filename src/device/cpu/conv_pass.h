@@ -1,0 +1,51 @@
+#pragma once
+
+// One pass of a convolution on the CPU: forward, gradient of the input, or gradient of the weights. A Conv2D op holds one
+// object per pass and number of rows, each chosen by itself (conv2d_choice.h): another way to compute a pass is another
+// ConvPass class and a line there. Used from the replica's thread only.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "core/shape.h"
+
+namespace dptrain::device::cpu {
+
+enum class ConvPassKind { kForward, kBackwardData, kBackwardWeights };
+
+/// Images are [rows, h, w, channels], the kernel is [kernel.h, kernel.w, in_channels / groups, out_channels].
+struct ConvShape {
+  std::int64_t rows = 0;
+  std::int64_t in_h = 0, in_w = 0, in_channels = 0;
+  std::int64_t out_h = 0, out_w = 0, out_channels = 0;
+  Size2 kernel, strides, dilation;
+  std::int64_t pad_top = 0, pad_bottom = 0, pad_left = 0, pad_right = 0;
+  std::int64_t groups = 1;
+  bool bias = true;
+  bool relu = false;  ///< forward: max(y, 0) after the bias
+};
+
+/// What a pass reads and writes; the others are null. Everything written is overwritten.
+struct ConvTensors {
+  const float* x = nullptr;        ///< forward, weights: read
+  const float* weights = nullptr;  ///< forward, data: read
+  const float* bias = nullptr;     ///< forward: read
+  float* y = nullptr;              ///< forward: written
+  const float* dy = nullptr;       ///< data, weights: read
+  float* dx = nullptr;             ///< data: written
+  float* dweights = nullptr;       ///< weights: written
+  float* dbias = nullptr;          ///< weights: written, unless the shape has no bias
+};
+
+class ConvPass {
+ public:
+  virtual ~ConvPass() = default;
+  /// "dnnl brgconv:avx512_core nhwc", for `summary --plan`.
+  virtual std::string name() const = 0;
+  /// Bytes that run() wants at `scratch`.
+  virtual std::size_t scratch() const = 0;
+  virtual void run(const ConvTensors& tensors, void* scratch) = 0;
+};
+
+}  // namespace dptrain::device::cpu

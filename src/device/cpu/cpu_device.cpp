@@ -1,0 +1,101 @@
+#include "device/cpu/cpu_device.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstring>
+
+#include "core/format.h"
+#include "device/cpu/cpu_memory.h"
+#include "device/cpu/dnnl_support.h"
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/parallel.h"
+#include "layers/add.h"
+#include "layers/batch_normalization.h"
+#include "layers/conv2d.h"
+#include "layers/dense.h"
+#include "layers/max_pooling2d.h"
+
+namespace dptrain::device::cpu {
+namespace {
+
+std::uint64_t mixed(std::uint64_t x) {  // finaliser of MurmurHash3
+  x = (x ^ x >> 33) * 0xFF51AFD7ED558CCDU;
+  x = (x ^ x >> 33) * 0xC4CEB9FE1A85EC53U;
+  return x ^ x >> 33;
+}
+
+/// Four chains, so that multiplications overlap.
+std::uint64_t piece_hash(const float* x, std::int64_t begin, std::int64_t end) {
+  std::uint64_t chains[4] = {1, 2, 3, 4};
+  for (std::int64_t i = begin; i < end; ++i) {
+    std::uint64_t& chain = chains[i & 3];
+    chain = std::rotl((chain ^ std::bit_cast<std::uint32_t>(x[i])) * 0x9E3779B97F4A7C15U, 29);
+  }
+  std::uint64_t hash = static_cast<std::uint64_t>(begin);
+  for (const std::uint64_t chain : chains) hash = mixed(hash ^ chain);
+  return hash;
+}
+
+}  // namespace
+
+CpuDevice::CpuDevice(int index, int threads, const RuntimeOptions& options)
+    : index_(index), threads_(threads), options_(options), dnnl_(std::make_unique<Dnnl>()) {}
+
+CpuDevice::~CpuDevice() = default;
+
+std::string CpuDevice::name() const { return fmt::format("cpu:{}", index_); }
+
+std::string CpuDevice::description() const {
+  return fmt::format("{} {} thread{}, {}", name(), threads_, threads_ == 1 ? "" : "s", kernels::cpu::isa_name());
+}
+
+void CpuDevice::enter() { kernels::cpu::set_thread_count(threads_); }
+
+std::unique_ptr<Stream> CpuDevice::make_stream() { return std::make_unique<Stream>(); }
+
+std::unique_ptr<Buffer> CpuDevice::allocate(std::size_t bytes) { return allocate_memory(bytes, name()); }
+
+void CpuDevice::copy_to_device(void* destination, const void* host, std::size_t bytes, Stream&) {
+  if (bytes > 0) std::memcpy(destination, host, bytes);
+}
+void CpuDevice::copy_to_host(void* host, const void* source, std::size_t bytes, Stream&) {
+  if (bytes > 0) std::memcpy(host, source, bytes);
+}
+
+std::unique_ptr<LossOp> CpuDevice::make_loss(const LossContext& context) { return make_cpu_loss(context); }
+std::unique_ptr<Update> CpuDevice::make_update(const UpdateContext& context) { return make_cpu_update(context); }
+
+void CpuDevice::fill(float* x, std::int64_t n, float value, Stream&) { kernels::cpu::fill(value, x, n); }
+void CpuDevice::accumulate(float* y, const float* x, std::int64_t n, Stream&) { kernels::cpu::accumulate(x, y, n); }
+
+std::uint64_t CpuDevice::hash(const float* x, std::int64_t n, Stream&) {
+  std::atomic<std::uint64_t> sum = mixed(static_cast<std::uint64_t>(n));
+  // Each piece's hash knows its place, so they may be added in any order.
+  kernels::cpu::parallel_ranges(n, kernels::cpu::kPieceElements,
+                                [&](std::int64_t begin, std::int64_t end) { sum += piece_hash(x, begin, end); });
+  return mixed(sum);
+}
+
+bool CpuDevice::fuses_activation(const config::Typed& layer, layers::Activation activation) const {
+  // Softmax stays a step of its own, so that the loss can be fused with it; so does what needs the pre-activation.
+  if (activation == layers::Activation::kSoftmax || !layers::backward_from_output(activation)) return false;
+  if (layer.get_if<layers::BatchNormalizationSpec>() != nullptr) return activation == layers::Activation::kRelu;
+  return layer.get_if<layers::Conv2DSpec>() != nullptr || layer.get_if<layers::DenseSpec>() != nullptr ||
+         layer.get_if<layers::AddSpec>() != nullptr;
+}
+
+bool CpuDevice::pool_masks_relu(const config::Typed& pooling) const {
+  return pooling.get_if<layers::MaxPooling2DSpec>() != nullptr;
+}
+
+}  // namespace dptrain::device::cpu
+
+namespace dptrain::device {
+
+std::unique_ptr<Device> make_cpu_device(int index, int threads, const RuntimeOptions& options) {
+  return std::make_unique<cpu::CpuDevice>(index, threads, options);
+}
+
+}  // namespace dptrain::device

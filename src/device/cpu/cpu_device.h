@@ -1,0 +1,54 @@
+#pragma once
+
+// A CPU replica slot: plain memory, calls that run at once on the replica's thread and its OpenMP team. Made anywhere,
+// used from the replica's thread after enter().
+
+#include <memory>
+
+#include "device/device.h"
+
+namespace dptrain::device::cpu {
+
+struct Dnnl;
+
+class CpuDevice final : public Device {
+ public:
+  CpuDevice(int index, int threads, const RuntimeOptions& options);
+  ~CpuDevice() override;
+
+  DeviceKind kind() const noexcept override { return DeviceKind::kCpu; }
+  std::string name() const override;
+  std::string description() const override;
+  void enter() override;
+
+  std::unique_ptr<Stream> make_stream() override;
+  /// Aligned to 2 MiB and backed by huge pages where the system has them, a page otherwise; touched by the calling thread.
+  std::unique_ptr<Buffer> allocate(std::size_t bytes) override;
+  void copy_to_device(void* destination, const void* host, std::size_t bytes, Stream& stream) override;
+  void copy_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) override;
+  const RuntimeOptions& options() const noexcept override { return options_; }
+  bool reads_host_memory() const noexcept override { return true; }
+
+  std::unique_ptr<LossOp> make_loss(const LossContext& context) override;
+  std::unique_ptr<Update> make_update(const UpdateContext& context) override;
+
+  void fill(float* x, std::int64_t n, float value, Stream& stream) override;
+  void accumulate(float* y, const float* x, std::int64_t n, Stream& stream) override;
+  std::uint64_t hash(const float* x, std::int64_t n, Stream& stream) override;
+
+  bool fuses_activation(const config::Typed& layer, layers::Activation activation) const override;
+  bool pool_masks_relu(const config::Typed& pooling) const override;
+
+  Dnnl& dnnl() noexcept { return *dnnl_; }
+
+ private:
+  int index_, threads_;
+  RuntimeOptions options_;
+  std::unique_ptr<Dnnl> dnnl_;
+};
+
+// cpu_loss.cpp, cpu_update.cpp
+std::unique_ptr<LossOp> make_cpu_loss(const LossContext& context);
+std::unique_ptr<Update> make_cpu_update(const UpdateContext& context);
+
+}  // namespace dptrain::device::cpu

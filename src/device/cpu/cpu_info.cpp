@@ -1,0 +1,39 @@
+// What `dptrain devices` says about the processor.
+
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "core/format.h"
+#include "device/cpu/cpu_memory.h"
+#include "device/device.h"
+#include "kernels/cpu/isa.h"
+
+namespace dptrain::device {
+namespace {
+
+/// Value of the first "model name : ..." line; "CPU" where there is none (ARM).
+std::string model_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name"))
+      if (const auto colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
+  return "CPU";
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> list_cpu() {
+  DeviceInfo info;
+  info.id = "cpu";
+  info.name = model_name();
+  info.cores = static_cast<int>(std::thread::hardware_concurrency());
+  info.memory_bytes = cpu::system_memory().total;
+  info.peak_gflops = kernels::cpu::measure_fma_peak_gflops();
+  info.details = fmt::format("{} core{}, {}, {:.1f} GiB, {:.0f} GFLOP/s a core (fp32 FMA, measured)", info.cores,
+                             info.cores == 1 ? "" : "s", kernels::cpu::isa_name(),
+                             static_cast<double>(info.memory_bytes) / (1 << 30), info.peak_gflops);
+  return {info};
+}
+
+}  // namespace dptrain::device

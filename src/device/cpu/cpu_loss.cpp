@@ -1,0 +1,220 @@
+// Loss and metrics of the CPU device. Kernels give one number per row; rows are added in order in double, so that the
+// sums depend neither on threads nor on how rows are cut.
+
+#include <cmath>
+#include <limits>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "device/cpu/activation.h"
+#include "device/cpu/cpu_device.h"
+#include "kernels/cpu/loss.h"
+#include "optim/loss.h"
+
+namespace dptrain::device::cpu {
+namespace {
+
+using kernels::cpu::ClassTargets;
+using optim::MetricKind;
+using optim::ResolvedMetric;
+
+enum class LossKind { kCategorical, kBinary, kSquared, kAbsolute };
+
+struct LossFunction {
+  LossKind kind = LossKind::kCategorical;
+  float label_smoothing = 0;
+};
+
+/// Sparse and dense categorical losses are one: what the labels are is said by the plan.
+LossFunction function_of(const config::Typed& loss) {
+  if (const auto* spec = loss.get_if<optim::CategoricalCrossentropySpec>())
+    return {LossKind::kCategorical, static_cast<float>(spec->label_smoothing)};
+  if (loss.get_if<optim::SparseCategoricalCrossentropySpec>()) return {LossKind::kCategorical};
+  if (const auto* spec = loss.get_if<optim::BinaryCrossentropySpec>())
+    return {LossKind::kBinary, static_cast<float>(spec->label_smoothing)};
+  if (loss.get_if<optim::MeanSquaredErrorSpec>()) return {LossKind::kSquared};
+  if (loss.get_if<optim::MeanAbsoluteErrorSpec>()) return {LossKind::kAbsolute};
+  throw Error(ErrorKind::kInternal, fmt::format("{}: the CPU device has no such loss", loss.name()));
+}
+
+template <class T>
+double sum_in_order(const T* values, std::int64_t n) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(values[i]);
+  return sum;
+}
+
+class CpuLoss final : public LossOp {
+ public:
+  explicit CpuLoss(const LossContext& context)
+      : plan_(context.plan.loss),
+        function_(function_of(plan_.loss)),
+        elements_(shape(context).elements()),
+        classes_(shape(context).rank() > 0 ? shape(context).back() : 1),
+        positions_(elements_ / classes_),
+        parts_(function_.kind == LossKind::kCategorical ? positions_ : 1),
+        class_labels_(plan_.labels == optim::LabelKind::kClass),
+        capacity_(context.rows) {
+    if (class_labels_ && positions_ != 1)
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("loss {}: labels of one class per sample need an output of one axis, found {}",
+                              plan_.loss.name(), shape(context).str()));
+    bool reads_rows = function_.kind != LossKind::kCategorical, reads_probabilities = false;
+    for (const ResolvedMetric& metric : plan_.metrics) {
+      reads_rows = reads_rows || is_error(metric) || metric.kind == MetricKind::kBinaryEqual;
+      reads_probabilities = reads_probabilities || is_error(metric);
+    }
+    expands_labels_ = class_labels_ && reads_rows;
+    applies_activation_ = plan_.fusion != plan::LossStep::Fusion::kNone && reads_probabilities;
+  }
+
+  plan::Need need() const override {
+    const auto per_row = positions_ * (1 + 1) + elements_ * (int{expands_labels_} + int{applies_activation_});
+    return {.saved = 0, .scratch = static_cast<std::uint64_t>(capacity_ * per_row) * sizeof(float)};
+  }
+
+  void run(const LossArgs& a) override {
+    const Call call = prepared(a);
+    // Metrics first: the gradient may overwrite the predictions.
+    for (std::size_t i = 0; i < plan_.metrics.size(); ++i)
+      if (!counted_by_loss(plan_.metrics[i])) a.sums[1 + i] += count(plan_.metrics[i], call);
+    compute(call);
+    a.sums[0] += sum_in_order(call.values, a.rows * parts_) / static_cast<double>(parts_);
+    for (std::size_t i = 0; i < plan_.metrics.size(); ++i)
+      if (counted_by_loss(plan_.metrics[i])) a.sums[1 + i] += mean_hits(call);
+  }
+
+ private:
+  /// The pointers of one call. `items` are rows times positions, each with one number in `values`.
+  struct Call {
+    const LossArgs& args;
+    std::int64_t items;
+    ClassTargets targets;
+    const float* rows;           ///< labels as rows of floats, where something reads them so
+    const float* probabilities;  ///< predictions after the activation that is fused into the loss
+    float* values;
+    std::int32_t* counts;
+    std::uint8_t* hits() const { return reinterpret_cast<std::uint8_t*>(counts); }
+  };
+
+  static const Shape& shape(const LossContext& context) {
+    return context.plan.tensors[static_cast<std::size_t>(context.plan.loss.prediction)].shape;
+  }
+  static bool is_error(const ResolvedMetric& metric) {
+    return metric.kind == MetricKind::kSquaredError || metric.kind == MetricKind::kAbsoluteError;
+  }
+  /// The softmax pass knows whether the largest is the right one.
+  bool counted_by_loss(const ResolvedMetric& metric) const {
+    return metric.kind == MetricKind::kArgmaxEqual && function_.kind == LossKind::kCategorical && plan_.from_logits;
+  }
+  /// Sum over samples of the part of the positions that are hits.
+  double mean_hits(const Call& call) const {
+    return sum_in_order(call.hits(), call.items) / static_cast<double>(positions_);
+  }
+
+  Call prepared(const LossArgs& a) const {
+    const std::int64_t items = a.rows * positions_;
+    auto* next = static_cast<float*>(a.scratch);
+    Call call{.args = a, .items = items, .targets = {}, .rows = nullptr, .probabilities = a.prediction,
+              .values = next, .counts = reinterpret_cast<std::int32_t*>(next + items)};
+    next += 2 * items;
+    if (class_labels_) {
+      call.targets.labels = static_cast<const std::int32_t*>(a.labels);
+    } else {
+      call.targets.dense = call.rows = static_cast<const float*>(a.labels);
+    }
+    call.targets.label_smoothing = function_.label_smoothing;
+    if (expands_labels_) {
+      expand_labels(call.targets.labels, a.rows, next);
+      call.rows = next;
+      next += a.rows * elements_;
+    }
+    if (applies_activation_) {
+      const bool softmax = plan_.fusion == plan::LossStep::Fusion::kSoftmax;
+      activate(softmax ? layers::Activation::kSoftmax : layers::Activation::kSigmoid, a.prediction, next, items,
+               classes_);
+      call.probabilities = next;
+    }
+    return call;
+  }
+
+  /// A class is a row with a one, or with a single output the number itself.
+  void expand_labels(const std::int32_t* labels, std::int64_t rows, float* out) const {
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::int64_t c = 0; c < elements_; ++c)
+        out[row * elements_ + c] = elements_ == 1 ? static_cast<float>(labels[row]) : labels[row] == c ? 1.0F : 0.0F;
+  }
+
+  void compute(const Call& call) const {
+    const LossArgs& a = call.args;
+    const float* const p = a.prediction;
+    const auto scale = static_cast<float>(a.gradient_scale / static_cast<double>(parts_));
+    switch (function_.kind) {
+      case LossKind::kCategorical: {
+        const kernels::cpu::ClassLossOutputs outputs{.loss = call.values,
+                                                     .gradient = a.gradient,
+                                                     .gradient_scale = scale,
+                                                     .hit = plan_.from_logits ? call.hits() : nullptr};
+        const auto loss = plan_.from_logits ? kernels::cpu::softmax_cross_entropy : kernels::cpu::categorical_cross_entropy;
+        return loss(p, call.items, classes_, call.targets, outputs);
+      }
+      case LossKind::kBinary: {
+        const auto loss = plan_.from_logits ? kernels::cpu::binary_cross_entropy_from_logits
+                                            : kernels::cpu::binary_cross_entropy;
+        loss(p, call.rows, a.rows, elements_, function_.label_smoothing, call.values, a.gradient, scale);
+        break;
+      }
+      case LossKind::kSquared:
+        kernels::cpu::mean_squared_error(p, call.rows, a.rows, elements_, call.values, a.gradient, scale);
+        break;
+      case LossKind::kAbsolute:
+        kernels::cpu::mean_absolute_error(p, call.rows, a.rows, elements_, call.values, a.gradient, scale);
+        break;
+    }
+  }
+
+  /// Sum over samples of one metric.
+  double count(const ResolvedMetric& metric, const Call& call) const {
+    const LossArgs& a = call.args;
+    const std::int64_t rows = a.rows;
+    switch (metric.kind) {
+      case MetricKind::kArgmaxEqual:
+        kernels::cpu::categorical_hits(a.prediction, call.items, classes_, call.targets, call.hits());
+        return mean_hits(call);
+      case MetricKind::kTopK:
+        kernels::cpu::top_k_hits(a.prediction, call.items, classes_, call.targets, metric.k, call.hits());
+        return mean_hits(call);
+      case MetricKind::kBinaryEqual:
+        kernels::cpu::binary_hits(a.prediction, call.rows, rows, elements_, threshold(metric), call.counts);
+        return sum_in_order(call.counts, rows) / static_cast<double>(elements_);
+      case MetricKind::kSquaredError:
+        kernels::cpu::mean_squared_error(call.probabilities, call.rows, rows, elements_, call.values, nullptr, 1.0F);
+        return sum_in_order(call.values, rows);
+      case MetricKind::kAbsoluteError:
+        kernels::cpu::mean_absolute_error(call.probabilities, call.rows, rows, elements_, call.values, nullptr, 1.0F);
+        return sum_in_order(call.values, rows);
+    }
+    return 0;
+  }
+
+  /// Where the sigmoid is fused, predictions are logits: p > t is z > ln(t / (1 - t)).
+  float threshold(const ResolvedMetric& metric) const {
+    if (plan_.fusion != plan::LossStep::Fusion::kSigmoid) return static_cast<float>(metric.threshold);
+    if (metric.threshold <= 0) return -std::numeric_limits<float>::infinity();
+    if (metric.threshold >= 1) return std::numeric_limits<float>::infinity();
+    return static_cast<float>(std::log(metric.threshold) - std::log1p(-metric.threshold));
+  }
+
+  const plan::LossStep& plan_;
+  LossFunction function_;
+  std::int64_t elements_, classes_, positions_;  // of one sample
+  std::int64_t parts_;                           // numbers per sample that the loss kernel gives: one per position, or one
+  bool class_labels_, expands_labels_ = false, applies_activation_ = false;
+  std::int64_t capacity_;
+};
+
+}  // namespace
+
+std::unique_ptr<LossOp> make_cpu_loss(const LossContext& context) { return std::make_unique<CpuLoss>(context); }
+
+}  // namespace dptrain::device::cpu

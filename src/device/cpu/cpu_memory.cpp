@@ -1,0 +1,82 @@
+#include "device/cpu/cpu_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+
+#include "core/error.h"
+#include "core/format.h"
+
+namespace dptrain::device::cpu {
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+
+std::size_t rounded_up(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
+
+/// One mapping; data() lies on a boundary of 2 MiB within it when the buffer is large.
+class CpuBuffer final : public Buffer {
+ public:
+  explicit CpuBuffer(std::size_t bytes) : bytes_(bytes) {
+    const bool large = bytes >= kHugePageBytes;
+    const std::size_t used = rounded_up(std::max<std::size_t>(bytes, 1), large ? kHugePageBytes : kPageBytes);
+    mapped_ = used + (large ? kHugePageBytes : 0);
+    base_ = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base_ == MAP_FAILED) throw std::system_error(errno, std::generic_category());
+    const auto address = rounded_up(reinterpret_cast<std::uintptr_t>(base_), large ? kHugePageBytes : kPageBytes);
+    data_ = reinterpret_cast<void*>(address);
+    if (large) ::madvise(data_, used, MADV_HUGEPAGE);  // a wish: without it everything works, more slowly
+    std::memset(data_, 0, used);                       // the first touch, which is slow, happens here and not in a step
+  }
+  ~CpuBuffer() override { ::munmap(base_, mapped_); }
+  CpuBuffer(const CpuBuffer&) = delete;
+  CpuBuffer& operator=(const CpuBuffer&) = delete;
+
+  void* data() const noexcept override { return data_; }
+  std::size_t bytes() const noexcept override { return bytes_; }
+
+ private:
+  std::size_t bytes_, mapped_ = 0;
+  void* base_ = nullptr;
+  void* data_ = nullptr;
+};
+
+double gib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
+
+Error out_of_memory(std::size_t bytes, std::uint64_t available, const std::string& device, const std::string& why) {
+  return {ErrorKind::kMemory,
+          fmt::format("{}: {:.2f} GiB of memory asked, {:.2f} GiB free{}; try a smaller batch_size or fewer replicas",
+                      device, gib(bytes), gib(available), why)};
+}
+
+}  // namespace
+
+SystemMemory system_memory() {
+  SystemMemory memory;
+  std::ifstream file("/proc/meminfo");
+  std::string word;
+  while (file >> word) {
+    std::uint64_t* const target =
+        word == "MemTotal:" ? &memory.total : word == "MemAvailable:" ? &memory.available : nullptr;
+    if (target != nullptr && file >> *target) *target *= 1024;
+  }
+  return memory;
+}
+
+std::unique_ptr<Buffer> allocate_memory(std::size_t bytes, const std::string& device) {
+  // The system grants more than it has and kills later: ask first.
+  const std::uint64_t available = system_memory().available;
+  if (available > 0 && bytes > available) throw out_of_memory(bytes, available, device, "");
+  try {
+    return std::make_unique<CpuBuffer>(bytes);
+  } catch (const std::system_error& error) {
+    throw out_of_memory(bytes, available, device, fmt::format(" ({})", error.what()));
+  }
+}
+
+}  // namespace dptrain::device::cpu

@@ -1,0 +1,24 @@
+#pragma once
+
+// Memory of a CPU device, straight from the system. A Buffer belongs to whoever asked for it.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "device/device.h"
+
+namespace dptrain::device::cpu {
+
+/// Zero-filled and touched by the calling thread. Throws Error{kMemory}; `device` is named in it.
+std::unique_ptr<Buffer> allocate_memory(std::size_t bytes, const std::string& device);
+
+struct SystemMemory {
+  std::uint64_t total = 0;
+  std::uint64_t available = 0;  ///< without swapping
+};
+/// Zeros where the system does not say.
+SystemMemory system_memory();
+
+}  // namespace dptrain::device::cpu

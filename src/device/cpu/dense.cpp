@@ -1,0 +1,157 @@
+#include "layers/dense.h"
+
+#include "device/cpu/activation.h"
+#include "device/cpu/cpu_device.h"
+#include "device/cpu/dnnl_support.h"
+#include "device/cpu/per_rows.h"
+#include "device/device.h"
+
+namespace dptrain::device::cpu {
+namespace {
+
+/// oneDNN's inner products with the weights as they lie, [in, units]: measured on an AVX-512 core they are as fast as its
+/// own layout without the reorder (512 rows, 784 to 512: forward 1.9 ms against 2.0 + 0.1, data 2.2 against 2.2 + 0.1,
+/// weights 2.0 against 2.1 + 0.1; 16 rows, 4096 to 1000: 1.0 against 1.0 + 1.2).
+class InnerProduct {
+ public:
+  InnerProduct(std::int64_t positions, std::int64_t in, std::int64_t units, bool bias, bool relu, bool wants_dx,
+               bool wants_dweights, Dnnl& dnnl)
+      : x_(desc({positions, in}, Tag::ab)),
+        weights_(desc({units, in}, Tag::ba)),
+        bias_(bias ? desc({units}, Tag::a) : Desc()),
+        y_(desc({positions, units}, Tag::ab)) {
+    const auto pd = present(describe<dnnl::inner_product_forward>(
+        dnnl, attributes(relu), dnnl::prop_kind::forward_training, x_, weights_, bias_, y_));
+    forward_ = job<dnnl::inner_product_forward>(dnnl, pd);
+    forward_->reads(DNNL_ARG_SRC, x_, x_);
+    forward_->reads(DNNL_ARG_WEIGHTS, weights_, weights_);
+    if (bias) forward_->reads(DNNL_ARG_BIAS, bias_, bias_);
+    forward_->writes(DNNL_ARG_DST, y_, y_);
+    name_ = std::string("forward dnnl ") + pd.impl_info_str();
+    if (wants_dx) make_data(dnnl, pd);
+    if (wants_dweights) make_weights(dnnl, pd, bias);
+  }
+
+  std::size_t scratch() const {
+    std::size_t bytes = 0;
+    for (const auto* one : {&forward_, &data_, &weights_gradient_})
+      if (*one) bytes = std::max(bytes, (*one)->scratch());
+    return bytes;
+  }
+  const std::string& name() const { return name_; }
+
+  void forward(const float* x, const float* weights, const float* bias, float* y, void* scratch) {
+    forward_->run({{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_BIAS, bias}, {DNNL_ARG_DST, y}}, scratch);
+  }
+  void backward_data(const float* dy, const float* weights, float* dx, void* scratch) {
+    data_->run({{DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DIFF_SRC, dx}}, scratch);
+  }
+  void backward_weights(const float* x, const float* dy, float* dweights, float* dbias, void* scratch) {
+    weights_gradient_->run({{DNNL_ARG_SRC, x},
+                            {DNNL_ARG_DIFF_DST, dy},
+                            {DNNL_ARG_DIFF_WEIGHTS, dweights},
+                            {DNNL_ARG_DIFF_BIAS, dbias}},
+                           scratch);
+  }
+
+ private:
+  using ForwardDesc = dnnl::inner_product_forward::primitive_desc;
+
+  void make_data(Dnnl& dnnl, const ForwardDesc& hint) {
+    const auto pd =
+        present(describe_backward<dnnl::inner_product_backward_data>(dnnl, hint, x_, weights_, y_));
+    data_ = job<dnnl::inner_product_backward_data>(dnnl, pd);
+    data_->reads(DNNL_ARG_DIFF_DST, y_, y_);
+    data_->reads(DNNL_ARG_WEIGHTS, weights_, weights_);
+    data_->writes(DNNL_ARG_DIFF_SRC, x_, x_);
+    name_ += std::string("; data dnnl ") + pd.impl_info_str();
+  }
+
+  void make_weights(Dnnl& dnnl, const ForwardDesc& hint, bool bias) {
+    const auto pd =
+        present(describe_backward<dnnl::inner_product_backward_weights>(dnnl, hint, x_, weights_, bias_, y_));
+    weights_gradient_ = job<dnnl::inner_product_backward_weights>(dnnl, pd);
+    weights_gradient_->reads(DNNL_ARG_SRC, x_, x_);
+    weights_gradient_->reads(DNNL_ARG_DIFF_DST, y_, y_);
+    weights_gradient_->writes(DNNL_ARG_DIFF_WEIGHTS, weights_, weights_);
+    if (bias) weights_gradient_->writes(DNNL_ARG_DIFF_BIAS, bias_, bias_);
+    name_ += std::string("; weights dnnl ") + pd.impl_info_str();
+  }
+
+  template <class PrimitiveDesc>
+  static PrimitiveDesc present(std::optional<PrimitiveDesc> pd) {
+    if (!pd) throw Error(ErrorKind::kDevice, "oneDNN has no inner product for these shapes on this processor");
+    return *std::move(pd);
+  }
+  template <class Primitive>
+  static std::optional<Job> job(Dnnl& dnnl, const typename Primitive::primitive_desc& pd) try {
+    return std::optional<Job>(std::in_place, dnnl, Primitive(pd), pd.scratchpad_desc());
+  } catch (const dnnl::error& error) {
+    throw device_error("inner product", error);
+  }
+
+  Desc x_, weights_, bias_, y_;
+  std::optional<Job> forward_, data_, weights_gradient_;
+  std::string name_;
+};
+
+/// Acts on the last axis: positions are rows times whatever is before it.
+class DenseOp final : public Op {
+ public:
+  DenseOp(const layers::DenseSpec& spec, const OpContext& context, Device& device)
+      : device_(static_cast<CpuDevice&>(device)),
+        in_(context.input(0).back()),
+        units_(spec.units),
+        positions_(context.input(0).elements() / in_),
+        bias_(spec.use_bias),
+        epilogue_(context),
+        wants_dx_(context.step.has_backward && context.step.input_gradients[0] != plan::kAbsent),
+        wants_dweights_(context.step.has_backward && context.step.parameter_gradients[0]) {
+    prepare(context.rows);
+    implementation_ = products_.at(context.rows).name();
+  }
+
+  void prepare(std::int64_t rows) override { products_.prepare(rows); }
+  plan::Need need() const override { return {.saved = 0, .scratch = products_.planned_scratch()}; }
+  std::string implementation() const override { return implementation_; }
+
+  void forward(const OpArgs& a) override {
+    InnerProduct& product = products_.at(a.rows);
+    product.forward(a.inputs[0], a.weights[0], bias_ ? a.weights[1] : nullptr, a.output,
+                    products_.scratch(product, a.scratch));
+    if (!epilogue_.is_relu()) epilogue_.apply(a.output, a.rows);
+  }
+
+  void backward(const OpArgs& a) override {
+    epilogue_.undo(a.output, a.output_gradient, a.rows);
+    InnerProduct& product = products_.at(a.rows);
+    void* const scratch = products_.scratch(product, a.scratch);
+    if (wants_dweights_ && a.weight_gradients[0] != nullptr)
+      product.backward_weights(a.inputs[0], a.output_gradient, a.weight_gradients[0],
+                               bias_ ? a.weight_gradients[1] : nullptr, scratch);
+    if (wants_dx_ && a.input_gradients[0] != nullptr)
+      product.backward_data(a.output_gradient, a.weights[0], a.input_gradients[0], scratch);
+  }
+
+  std::pair<double, double> flops_per_sample() const override {
+    const double pass = 2.0 * static_cast<double>(positions_) * static_cast<double>(in_ * units_);
+    return {pass, pass * (int{wants_dx_} + int{wants_dweights_})};
+  }
+
+ private:
+  CpuDevice& device_;
+  std::int64_t in_, units_, positions_;
+  bool bias_;
+  Epilogue epilogue_;
+  bool wants_dx_, wants_dweights_;
+  PerRows<InnerProduct> products_{[this](std::int64_t rows) {
+    return InnerProduct(rows * positions_, in_, units_, bias_, epilogue_.is_relu(), wants_dx_, wants_dweights_,
+                        device_.dnnl());
+  }};
+  std::string implementation_;
+};
+
+const RegisteredOp kCpuDense = op<layers::DenseSpec, DenseOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::device::cpu

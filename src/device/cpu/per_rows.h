@@ -1,0 +1,61 @@
+#pragma once
+
+// oneDNN primitives know the number of rows, so an op keeps a set of them for each number it meets: those prepared before
+// the first step, and others made when they come. Belongs to one op.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace dptrain::device::cpu {
+
+/// `Passes` says its scratch() in bytes.
+template <class Passes>
+class PerRows {
+ public:
+  explicit PerRows(std::function<Passes(std::int64_t rows)> make) : make_(std::move(make)) {}
+  PerRows(const PerRows&) = delete;
+  PerRows& operator=(const PerRows&) = delete;
+
+  void prepare(std::int64_t rows) { planned_ = std::max(planned_, at(rows).scratch()); }
+  /// What prepared sets need: what the op's need() says.
+  std::size_t planned_scratch() const noexcept { return planned_; }
+
+  /// The set for this number of rows; made, with all that allocates, where it was not prepared.
+  Passes& at(std::int64_t rows) {
+    for (auto& [known, passes] : sets_)
+      if (known == rows) return *passes;
+    sets_.emplace_back(rows, std::make_unique<Passes>(make_(rows)));
+    return *sets_.back().second;
+  }
+
+  /// The plan's scratch where it is large enough for the set, else memory of the op's own.
+  void* scratch(const Passes& passes, void* of_plan) {
+    const std::size_t bytes = passes.scratch();
+    if (bytes <= planned_) return of_plan;
+    if (bytes > own_bytes_) {
+      own_.reset(::operator new(bytes, kAlign));
+      own_bytes_ = bytes;
+    }
+    return own_.get();
+  }
+
+ private:
+  static constexpr std::align_val_t kAlign{64};
+  struct Free {
+    void operator()(void* memory) const noexcept { ::operator delete(memory, kAlign); }
+  };
+
+  std::function<Passes(std::int64_t)> make_;
+  std::vector<std::pair<std::int64_t, std::unique_ptr<Passes>>> sets_;
+  std::size_t planned_ = 0;
+  std::unique_ptr<void, Free> own_;
+  std::size_t own_bytes_ = 0;
+};
+
+}  // namespace dptrain::device::cpu

@@ -1,0 +1,160 @@
+#include "layers/conv2d.h"
+
+#include <gtest/gtest.h>
+
+#include "device/harness.h"
+
+namespace dptrain::test {
+namespace {
+
+using layers::Activation;
+using layers::Conv2DSpec;
+using layers::Padding;
+
+/// Seven loops.
+Tensor naive(const Conv2DSpec& s, const Tensor& x, const Tensor& kernel, const Tensor* bias) {
+  const Shape sample{x.dim(1), x.dim(2), x.dim(3)};
+  const auto window = layers::window(sample, s.kernel_size, s.strides, s.dilation_rate, s.padding);
+  const std::int64_t in_group = x.dim(3) / s.groups, out_group = s.filters / s.groups;
+  Tensor y({x.dim(0), window.h.out, window.w.out, s.filters});
+  for (std::int64_t n = 0; n < y.dim(0); ++n)
+    for (std::int64_t oh = 0; oh < y.dim(1); ++oh)
+      for (std::int64_t ow = 0; ow < y.dim(2); ++ow)
+        for (std::int64_t o = 0; o < s.filters; ++o) {
+          double sum = bias == nullptr ? 0.0 : (*bias)(o);
+          for (std::int64_t kh = 0; kh < s.kernel_size.h; ++kh)
+            for (std::int64_t kw = 0; kw < s.kernel_size.w; ++kw)
+              for (std::int64_t i = 0; i < in_group; ++i) {
+                const std::int64_t h = oh * s.strides.h + kh * s.dilation_rate.h - window.h.pad_before;
+                const std::int64_t w = ow * s.strides.w + kw * s.dilation_rate.w - window.w.pad_before;
+                if (h < 0 || h >= x.dim(1) || w < 0 || w >= x.dim(2)) continue;
+                sum += x(n, h, w, o / out_group * in_group + i) * kernel(kh, kw, i, o);
+              }
+          y(n, oh, ow, o) = sum;
+        }
+  return y;
+}
+
+Case with(const Conv2DSpec& spec, const Shape& in) {
+  Case c;
+  c.layer = layer(spec);
+  c.inputs = {in};
+  // Weight gradients add up to a hundred products of size one, on a scale of about ten.
+  c.tolerance = 5e-6;
+  c.gradient_tolerance = 1e-5;
+  c.same_bits_on_all_threads = false;
+  return c;
+}
+
+void check(const Case& c) {
+  const auto spec = c.layer.as<Conv2DSpec>();
+  agrees(c, [spec](const std::vector<Tensor>& in, const std::vector<Tensor>& weights) {
+    return naive(spec, in[0], weights[0], spec.use_bias ? &weights[1] : nullptr);
+  });
+}
+
+Conv2DSpec conv(std::int64_t filters, Size2 kernel, Padding padding = Padding::kValid) {
+  Conv2DSpec spec;
+  spec.filters = filters;
+  spec.kernel_size = kernel;
+  spec.padding = padding;
+  return spec;
+}
+
+TEST(Conv2DOp, ValidOddSizes) { check(with(conv(5, {3, 3}), {7, 6, 3})); }
+
+TEST(Conv2DOp, OneInputChannel) { check(with(conv(8, {3, 3}), {8, 7, 1})); }
+
+TEST(Conv2DOp, SameWithStridesPadsUnevenly) {
+  Conv2DSpec spec = conv(4, {3, 2}, Padding::kSame);
+  spec.strides = {2, 2};
+  check(with(spec, {8, 7, 5}));
+}
+
+TEST(Conv2DOp, Dilated) {
+  Conv2DSpec spec = conv(3, {3, 3}, Padding::kSame);
+  spec.dilation_rate = {2, 1};
+  check(with(spec, {9, 6, 4}));
+}
+
+TEST(Conv2DOp, Groups) {
+  Conv2DSpec spec = conv(6, {3, 3});
+  spec.groups = 3;
+  check(with(spec, {5, 6, 9}));
+}
+
+TEST(Conv2DOp, Depthwise) {
+  Conv2DSpec spec = conv(8, {3, 3}, Padding::kSame);
+  spec.groups = 8;
+  check(with(spec, {6, 5, 8}));
+}
+
+TEST(Conv2DOp, OneByOneWithoutBias) {
+  Conv2DSpec spec = conv(7, {1, 1});
+  spec.use_bias = false;
+  check(with(spec, {4, 5, 6}));
+}
+
+TEST(Conv2DOp, LargeKernelAndStride) {
+  Conv2DSpec spec = conv(4, {5, 7}, Padding::kSame);
+  spec.strides = {2, 3};
+  check(with(spec, {11, 13, 3}));
+}
+
+TEST(Conv2DOp, Relu) {
+  Case c = with(conv(5, {3, 3}), {6, 7, 3});
+  c.epilogue = Activation::kRelu;
+  check(c);
+  c.epilogue_undone = true;
+  check(c);
+}
+
+TEST(Conv2DOp, OtherActivations) {
+  for (const Activation f : {Activation::kTanh, Activation::kLeakyRelu, Activation::kSoftplus}) {
+    Case c = with(conv(5, {2, 2}), {4, 5, 3});
+    c.epilogue = f;
+    check(c);
+  }
+}
+
+/// Channels and sizes for which Winograd is chosen where the processor and oneDNN have it. Differences of 14,000 values
+/// would take minutes: forward is judged by the reference, the gradients by those of the direct kernels.
+TEST(Conv2DOp, WinogradSizes) {
+  for (const Padding padding : {Padding::kValid, Padding::kSame}) {
+    Case c = with(conv(32, {3, 3}, padding), {9, 8, 32});
+    c.differentiable = false;
+    c.epilogue = Activation::kRelu;
+    c.tolerance = 1e-5;  // Winograd's transforms
+    check(c);
+    c.differentiable = true;
+    const auto chosen = train(*devices()[0], c);
+    const auto direct = train(*devices({.conv = device::ConvChoice::kDirect})[0], c);
+    ASSERT_EQ(chosen.size(), 4U);
+    for (std::size_t i = 0; i < chosen.size(); ++i)
+      expect_close(chosen[i], {direct[i].begin(), direct[i].end()}, c.tolerance, "tensor " + std::to_string(i));
+  }
+}
+
+TEST(Conv2DOp, DirectIsNeverWinograd) {
+  const Case c = with(conv(32, {3, 3}, Padding::kSame), {9, 8, 32});
+  for (const auto& device : devices({.conv = device::ConvChoice::kDirect})) {
+    const std::string text = implementation(*device, c);
+    EXPECT_EQ(text.find("wino"), std::string::npos) << text;
+    for (const char* pass : {"forward dnnl", "; data dnnl", "; weights dnnl"})
+      EXPECT_NE(text.find(pass), std::string::npos) << text;
+  }
+}
+
+/// A number of rows that was not prepared is served all the same.
+TEST(Conv2DOp, UnpreparedRowsGetMemoryOfTheirOwn) {
+  Case c = with(conv(32, {3, 3}, Padding::kSame), {9, 8, 32});
+  const auto device = std::move(devices()[0]);
+  c.prepares_rows = false;
+  const auto found = train(*device, c);
+  c.prepares_rows = true;
+  const auto expected = train(*device, c);
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i], expected[i]);
+}
+
+}  // namespace
+}  // namespace dptrain::test

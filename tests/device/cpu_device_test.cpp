@@ -1,0 +1,124 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "core/error.h"
+#include "device/harness.h"
+#include "layers/add.h"
+#include "layers/batch_normalization.h"
+#include "layers/conv2d.h"
+#include "layers/dense.h"
+#include "layers/max_pooling2d.h"
+#include "layers/softmax.h"
+
+namespace dptrain::test {
+namespace {
+
+using layers::Activation;
+
+TEST(CpuDevice, MemoryIsZeroAlignedAndSized) {
+  const auto device = device::make_cpu_device(1, 2, {});
+  EXPECT_EQ(device->name(), "cpu:1");
+  EXPECT_EQ(device->description().find("cpu:1 2 threads, "), 0U) << device->description();
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, std::size_t{3} << 20}) {
+    const auto buffer = device->allocate(bytes);
+    EXPECT_EQ(buffer->bytes(), bytes);
+    const auto alignment = bytes >= (2U << 20) ? 2U << 20 : 4096U;
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer->data()) % alignment, 0U);
+    for (std::size_t i = 0; i < bytes; i += 97) ASSERT_EQ(buffer->as<char>()[i], 0);
+  }
+}
+
+TEST(CpuDevice, RefusesMoreMemoryThanThereIs) {
+  const auto device = device::make_cpu_device(0, 1, {});
+  try {
+    device->allocate(std::size_t{1} << 46);
+    FAIL() << "64 TiB were granted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kMemory);
+    EXPECT_NE(std::string(error.what()).find("cpu:0: 65536.00 GiB of memory asked"), std::string::npos) << error.what();
+  }
+}
+
+TEST(CpuDevice, HashSeesEveryBitAndPlace) {
+  const auto device = device::make_cpu_device(0, 2, {});
+  device->enter();
+  const auto stream = device->make_stream();
+  std::vector<float> x(50000, 1.0F);
+  const auto hash = [&](std::int64_t n) { return device->hash(x.data(), n, *stream); };
+  const std::uint64_t before = hash(50000);
+  EXPECT_EQ(before, hash(50000));
+  EXPECT_NE(before, hash(49999));
+  for (const std::size_t at : {0U, 16383U, 16384U, 49999U}) {
+    x[at] = std::nextafter(1.0F, 2.0F);
+    EXPECT_NE(before, hash(50000)) << at;
+    x[at] = 1.0F;
+  }
+  x[3] = 0.0F;
+  const std::uint64_t zero = hash(50000);
+  x[3] = -0.0F;
+  EXPECT_NE(zero, hash(50000));
+  x[3] = 1.0F;
+  x[7] = 2.0F;
+  const std::uint64_t first = hash(50000);
+  x[7] = 1.0F;
+  x[11] = 2.0F;  // the same chain of the hash, another place
+  EXPECT_NE(first, hash(50000));
+}
+
+TEST(CpuDevice, FillsAndAdds) {
+  const auto device = device::make_cpu_device(0, 1, {});
+  const auto stream = device->make_stream();
+  std::vector<float> x(7), y(7, 2.0F);
+  device->fill(x.data(), 7, 1.5F, *stream);
+  device->accumulate(y.data(), x.data(), 7, *stream);
+  EXPECT_EQ(y, std::vector<float>(7, 3.5F));
+}
+
+TEST(CpuDevice, SaysWhatItFuses) {
+  const auto device = device::make_cpu_device(0, 1, {});
+  const auto conv = layer(layers::Conv2DSpec{}), dense = layer(layers::DenseSpec{});
+  const auto norm = layer(layers::BatchNormalizationSpec{}), pool = layer(layers::MaxPooling2DSpec{});
+  EXPECT_TRUE(device->fuses_activation(conv, Activation::kRelu));
+  EXPECT_TRUE(device->fuses_activation(dense, Activation::kTanh));
+  EXPECT_FALSE(device->fuses_activation(dense, Activation::kSoftmax));
+  EXPECT_FALSE(device->fuses_activation(conv, Activation::kGelu));
+  EXPECT_TRUE(device->fuses_activation(norm, Activation::kRelu));
+  EXPECT_FALSE(device->fuses_activation(norm, Activation::kTanh));
+  EXPECT_FALSE(device->fuses_activation(pool, Activation::kRelu));
+  EXPECT_TRUE(device->pool_masks_relu(pool));
+  EXPECT_FALSE(device->pool_masks_relu(conv));
+}
+
+TEST(CpuDevice, ListsTheProcessor) {
+  const auto all = device::list_cpu();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].id, "cpu");
+  EXPECT_GE(all[0].cores, 1);
+  EXPECT_GT(all[0].peak_gflops, 0.5);
+  EXPECT_NE(all[0].details.find("GFLOP/s a core"), std::string::npos) << all[0].details;
+}
+
+TEST(CpuDevice, NamesTheLayerThatHasNoOp) {
+  const auto device = device::make_cpu_device(2, 1, {});
+  struct Unknown {};
+  config::TypeDef def;
+  def.name = "Unknown";
+  def.type = typeid(Unknown);
+  plan::Plan plan;
+  plan::Step step;
+  step.name = "mystery";
+  step.spec = config::Typed(def, std::make_shared<Unknown>());
+  plan.steps.push_back(step);
+  try {
+    device->make_op({.plan = plan, .step = plan.steps[0]});
+    FAIL() << "an op was made";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kInternal);
+    EXPECT_STREQ(error.what(), "Unknown 'mystery': device cpu:2 has no operation for this layer");
+  }
+}
+
+}  // namespace
+}  // namespace dptrain::test

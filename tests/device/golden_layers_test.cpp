@@ -1,0 +1,69 @@
+// Layers and activations against Keras 3.
+
+#include <gtest/gtest.h>
+
+#include "device/golden.h"
+#include "device/harness.h"
+#include "layers/activation_layer.h"
+
+namespace dptrain::test {
+namespace {
+
+using nlohmann::json;
+
+Shape sample(const json& with_batch) {
+  auto dims = with_batch.get<std::vector<std::int64_t>>();
+  dims.erase(dims.begin());
+  return Shape(std::move(dims));
+}
+
+Tensor tensor(const json& dims, const json& values) {
+  Tensor t(dims.get<std::vector<std::int64_t>>());
+  t.values = flat(values);
+  return t;
+}
+
+TEST(Golden, Layers) {
+  std::size_t judged = 0;
+  for (const json& entry : golden("layers_zoo_small.json")) {
+    const auto name = entry.at("layer").get<std::string>();
+    SCOPED_TRACE(name + " " + entry.at("arguments").dump());
+    const config::Typed full = from_keras(layers::layer_family(), name, entry.at("arguments"));
+    Case c;
+    c.layer = layers::without_activation(full);
+    c.epilogue = layers::activation_of(full).value_or(layers::Activation::kLinear);
+    c.inputs = {sample(entry.at("input_shape"))};
+    c.rows = entry.at("input_shape")[0].get<std::int64_t>();
+    const layers::LayerType& type = layers::type_of(c.layer);
+    EXPECT_EQ(type.output(c.layer.spec(), c.inputs), sample(entry.at("output_shape")));
+    ++judged;
+    if (type.is_view) continue;
+    std::vector<Tensor> weights;
+    for (const json& w : entry.at("weights")) weights.push_back(tensor(w.at("shape"), w.at("values")));
+    const auto y = infer(*devices()[0], c, {tensor(entry.at("input_shape"), entry.at("x"))}, weights);
+    expect_close(y, flat(entry.at("y")), 2e-6, "output");  // both are float32
+  }
+  EXPECT_GE(judged, 20U);
+}
+
+TEST(Golden, Activations) {
+  const json file = golden("activations.json");
+  std::size_t judged = 0;
+  for (const auto& [f, text] : config::EnumNames<layers::Activation>::names) {
+    const json* const y = file.at("y").contains(text) ? &file.at("y").at(text) : nullptr;
+    if (y == nullptr) continue;  // "swish" is there as "silu"
+    SCOPED_TRACE(text);
+    Case c;
+    c.layer = layer(layers::ActivationSpec{.activation = f});
+    Tensor x({1, static_cast<std::int64_t>(file.at("x").size())});
+    x.values = flat(file.at("x"));
+    c.inputs = {{x.dim(1)}};
+    c.rows = 1;
+    expect_close(infer(*devices()[0], c, {x}, {}), flat(*y), 2e-6, "output");
+    ++judged;
+  }
+  EXPECT_EQ(judged, 12U);
+}
+
+}  // namespace
+}  // namespace dptrain::test

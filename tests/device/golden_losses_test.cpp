@@ -1,0 +1,68 @@
+// Losses and metrics against Keras 3.
+
+#include <gtest/gtest.h>
+
+#include "device/golden.h"
+#include "device/harness.h"
+#include "device/loss_harness.h"
+
+namespace dptrain::test {
+namespace {
+
+using nlohmann::json;
+
+/// Labels and width of one entry; class labels are a flat list of integers.
+void set_labels(LossCase& c, const json& y_true, bool classes) {
+  if (classes)
+    for (const double label : flat(y_true)) c.classes.push_back(static_cast<std::int32_t>(label));
+  else
+    c.rows = flat(y_true);
+}
+
+TEST(Golden, Losses) {
+  std::size_t judged = 0;
+  for (const json& entry : golden("losses.json")) {
+    const auto name = entry.at("loss").get<std::string>();
+    json arguments = entry.at("config");
+    const std::string reduction = arguments.value("reduction", "sum_over_batch_size");
+    arguments.erase("reduction");
+    if (optim::loss_family().find(name) == nullptr || !entry.at("sample_weight").is_null() ||
+        arguments.contains("ignore_class"))
+      continue;
+    SCOPED_TRACE(entry.at("loss").dump() + entry.at("config").dump());
+    LossCase c{.loss = from_keras(optim::loss_family(), name, arguments),
+               .output = {static_cast<std::int64_t>(entry.at("y_pred")[0].size())},
+               .from_logits = arguments.value("from_logits", false)};
+    set_labels(c, entry.at("y_true"), name == "SparseCategoricalCrossentropy");
+    const double rows = static_cast<double>(entry.at("y_pred").size());
+    const auto found = run_loss(*devices()[0], c, flat(entry.at("y_pred")), 1 / rows);
+    double expected = 0;
+    for (const double value : flat(entry.at("value"))) expected += value;
+    if (reduction == "sum_over_batch_size") expected *= rows;
+    EXPECT_NEAR(found.sums[0] - kStartSum, expected, 2e-6 * expected);
+    ++judged;
+  }
+  EXPECT_GE(judged, 12U);
+}
+
+TEST(Golden, Metrics) {
+  std::size_t judged = 0;
+  for (const json& entry : golden("metrics.json")) {
+    const auto name = entry.at("metric").get<std::string>();
+    if (optim::metric_family().find(name) == nullptr) continue;
+    SCOPED_TRACE(name + entry.at("config").dump());
+    const json& y_pred = entry.at("y_pred");
+    const bool binary = !y_pred[0].is_array();
+    LossCase c{.loss = optim::loss_family().make(optim::MeanSquaredErrorSpec{}),
+               .metrics = {from_keras(optim::metric_family(), name, entry.at("config"))},
+               .output = {binary ? 1 : static_cast<std::int64_t>(y_pred[0].size())}};
+    set_labels(c, entry.at("y_true"), !binary && !entry.at("y_true")[0].is_array());
+    const auto found = run_loss(*devices()[0], c, flat(y_pred), 1);
+    EXPECT_NEAR((found.sums[1] - kStartSum) / static_cast<double>(y_pred.size()), entry.at("value").get<double>(), 1e-6);
+    ++judged;
+  }
+  EXPECT_EQ(judged, 5U);
+}
+
+}  // namespace
+}  // namespace dptrain::test

@@ -1,0 +1,108 @@
+#pragma once
+
+// Op conformance: one description of a case, judged on every device present. A test gives a naive forward in double; the
+// harness derives the gradients by central differences of sum(r * y) with a fixed random r, runs the op on buffers that are
+// poisoned with NaN and framed by guard words, with fewer rows than it was made for, twice (same bits), in inference, with
+// input or weight gradients not wanted, and compares.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+#include "layers/activation.h"
+#include "layers/layer.h"
+
+namespace dptrain::test {
+
+/// Row-major values in double; dims with the batch first for activations.
+struct Tensor {
+  std::vector<std::int64_t> dims;
+  std::vector<double> values;
+
+  Tensor() = default;
+  explicit Tensor(std::vector<std::int64_t> extents, double value = 0);
+
+  std::int64_t dim(std::size_t i) const { return dims[i]; }
+  /// Element by index, one per axis.
+  template <class... I>
+  double& operator()(I... indices) {
+    return values[offset({static_cast<std::int64_t>(indices)...})];
+  }
+  template <class... I>
+  double operator()(I... indices) const {
+    return values[offset({static_cast<std::int64_t>(indices)...})];
+  }
+
+ private:
+  std::size_t offset(std::initializer_list<std::int64_t> indices) const;
+};
+
+/// [rows, sample...].
+Tensor batch(std::int64_t rows, const Shape& sample);
+
+/// Keras's formulas in double, element by element (not softmax).
+double activation(layers::Activation f, double x);
+
+/// Values known to tests that have to draw the same random numbers.
+inline constexpr std::uint64_t kSeed = 0x1234567890ABCDEFU;
+inline constexpr std::uint32_t kStreamId = 7;
+inline constexpr std::int64_t kStep = 11, kFirstRow = 5;
+inline constexpr double kShare = 0.375;
+
+/// inputs, weights -> output.
+using Reference = std::function<Tensor(const std::vector<Tensor>&, const std::vector<Tensor>&)>;
+
+struct Case {
+  config::Typed layer;
+  std::vector<Shape> inputs;
+  std::int64_t rows = 3;
+
+  // The plan's fusions.
+  layers::Activation epilogue = layers::Activation::kLinear;
+  bool epilogue_undone = false, masks_relu = false, inference_mode = false;
+
+  device::RuntimeOptions options = {};
+  double low = -1, high = 1.07;    ///< of the inputs, which have no ties; not symmetric, so that sums are not zero
+  double tolerance = 2e-6;         ///< of the largest value of the tensor: some roundings of float
+  double gradient_tolerance = 5e-6;
+  bool differentiable = true;
+  bool prepares_rows = true;       ///< Op::prepare(rows) is called
+  /// Sums of oneDNN over the batch are cut by the number of threads; everything of our own is not.
+  bool same_bits_on_all_threads = true;
+
+  Reference inference = {};  ///< where inference differs from training
+  /// Batch values of the statistics, before share, in the order of the weights.
+  std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs)> statistics = {};
+  /// Changes weights after they are drawn (variances must be positive).
+  std::function<void(std::vector<Tensor>&)> weights = {};
+};
+
+/// Devices to judge: CPU with one and with three threads (and others when they are built in and present).
+std::vector<std::unique_ptr<device::Device>> devices(const device::RuntimeOptions& options = {});
+
+/// All checks of a case.
+void agrees(const Case& c, const Reference& reference);
+
+/// Output of one forward in inference with these inputs and weights; for values from elsewhere.
+std::vector<float> infer(device::Device& device, const Case& c, const std::vector<Tensor>& inputs,
+                         const std::vector<Tensor>& weights);
+
+/// Output, gradients of the inputs, gradients of the weights of one forward and backward on the case's own data.
+std::vector<std::vector<float>> train(device::Device& device, const Case& c);
+
+/// What the op says about itself, made for c.rows.
+std::string implementation(device::Device& device, const Case& c);
+
+/// |found - expected| <= tolerance * max |expected| for every element.
+void expect_close(const std::vector<float>& found, const std::vector<double>& expected, double tolerance,
+                  const std::string& what);
+
+template <class Spec>
+config::Typed layer(Spec spec) {
+  return layers::layer_family().make(std::move(spec));
+}
+
+}  // namespace dptrain::test

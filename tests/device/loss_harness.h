@@ -1,0 +1,72 @@
+#pragma once
+
+// Runs a LossOp on a batch, for tests of losses and metrics.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+#include "device/guarded.h"
+#include "optim/loss.h"
+
+namespace dptrain::test {
+
+struct LossCase {
+  config::Typed loss;
+  std::vector<config::Typed> metrics = {};
+  Shape output;
+  bool from_logits = false;
+  plan::LossStep::Fusion fusion = plan::LossStep::Fusion::kNone;
+  std::vector<std::int32_t> classes = {};  ///< labels: these,
+  std::vector<double> rows = {};           ///< or these
+};
+
+struct LossResult {
+  std::vector<double> sums;      ///< as added to `start`
+  std::vector<float> gradient;
+};
+
+inline constexpr double kStartSum = 1.5;  // sums are added to
+
+/// `in_place`: the gradient overwrites the prediction.
+inline LossResult run_loss(device::Device& device, const LossCase& c, const std::vector<double>& prediction,
+                           double gradient_scale, bool in_place = false) {
+  plan::Plan plan;
+  plan.tensors.push_back({.name = "prediction", .shape = c.output});
+  plan.loss.loss = c.loss;
+  plan.loss.from_logits = c.from_logits;
+  plan.loss.fusion = c.fusion;
+  plan.loss.prediction = 0;
+  plan.loss.labels = c.classes.empty() ? optim::LabelKind::kDense : optim::LabelKind::kClass;
+  for (const auto& metric : c.metrics) plan.loss.metrics.push_back(optim::resolve_metric(metric, c.output));
+
+  device.enter();
+  const auto stream = device.make_stream();
+  const auto rows = static_cast<std::int64_t>(prediction.size()) / c.output.elements();
+  const auto op = device.make_loss({.plan = plan, .rows = rows + 1});
+  const Guarded predictions(device, *stream, prediction), gradient(device, *stream, prediction.size());
+  const Guarded labels(device, *stream, c.rows), scratch(device, *stream, op->need().scratch / sizeof(float));
+  const auto classes = device.allocate(c.classes.size() * sizeof(std::int32_t));
+  device.copy_to_device(classes->data(), c.classes.data(), c.classes.size() * sizeof(std::int32_t), *stream);
+  const auto sums = device.allocate((1 + c.metrics.size()) * sizeof(double));
+  LossResult result;
+  result.sums.assign(1 + c.metrics.size(), kStartSum);
+  device.copy_to_device(sums->data(), result.sums.data(), result.sums.size() * sizeof(double), *stream);
+
+  const Guarded& target = in_place ? predictions : gradient;
+  op->run({.rows = rows,
+           .prediction = predictions.data(),
+           .labels = c.classes.empty() ? static_cast<const void*>(labels.data()) : classes->data(),
+           .gradient = target.data(),
+           .gradient_scale = gradient_scale,
+           .sums = sums->as<double>(),
+           .scratch = scratch.data(),
+           .stream = stream.get()});
+  result.gradient = target.read("gradient");
+  scratch.read("scratch");
+  device.copy_to_host(result.sums.data(), sums->data(), result.sums.size() * sizeof(double), *stream);
+  return result;
+}
+
+}  // namespace dptrain::test

@@ -1,0 +1,53 @@
+// Every registered layer has its places: definition, CPU op, test. The message names the missing one.
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <filesystem>
+
+#include "device/harness.h"
+#include "layers/input.h"
+
+namespace dptrain::test {
+namespace {
+
+/// "LocalResponseNormalization" -> "local_response_normalization", "MaxPooling2D" -> "max_pooling2d".
+std::string file_name(const std::string& layer) {
+  if (layer == "ReLU") return "relu";
+  if (layer == "LeakyReLU") return "leaky_relu";
+  if (layer == "Activation") return "activation_layer";  // activation.h holds the functions
+  std::string name;
+  for (std::size_t i = 0; i < layer.size(); ++i) {
+    const auto here = static_cast<unsigned char>(layer[i]);
+    if (i > 0 && std::isupper(here) && std::islower(static_cast<unsigned char>(layer[i - 1]))) name += '_';
+    name += static_cast<char>(std::tolower(here));
+  }
+  return name;
+}
+
+void expect_file(const std::string& layer, const std::string& path) {
+  const auto root = std::filesystem::path(DPTRAIN_TEST_DATA).parent_path();
+  EXPECT_TRUE(std::filesystem::exists(root / path)) << "layer " << layer << " has no " << path;
+}
+
+TEST(RollCall, EveryLayerHasItsPlaces) {
+  std::size_t ops = 0;
+  for (const config::TypeDef* def : layers::layer_family().types()) {
+    const auto& type = static_cast<const layers::LayerType&>(*def);
+    const std::string name = file_name(type.name);
+    expect_file(type.name, "src/layers/" + name + ".h");
+    expect_file(type.name, "src/layers/" + name + ".cpp");
+    if (type.is_view || type.type == typeid(layers::InputSpec)) {
+      EXPECT_FALSE(device::has_op(device::DeviceKind::kCpu, type.type)) << type.name << " is no operation";
+      continue;
+    }
+    EXPECT_TRUE(device::has_op(device::DeviceKind::kCpu, type.type)) << "layer " << type.name << " has no CPU op";
+    expect_file(type.name, "src/device/cpu/" + name + ".cpp");
+    expect_file(type.name, "tests/device/" + name + "_op_test.cpp");
+    ++ops;
+  }
+  EXPECT_GE(ops, 18U);
+}
+
+}  // namespace
+}  // namespace dptrain::test

@@ -1,0 +1,155 @@
+// Synchronised batch normalisation: replicas in threads, each with its rows of one batch, compute what one op computes on
+// the whole batch. One of them has no rows.
+
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <thread>
+
+#include "core/random.h"
+#include "device/guarded.h"
+#include "device/harness.h"
+#include "layers/batch_normalization.h"
+
+namespace dptrain::test {
+namespace {
+
+constexpr int kChannels = 5;
+constexpr std::int64_t kSpatial = 6;
+
+/// all_gather over threads that share memory.
+struct Table {
+  explicit Table(int size) : parts(static_cast<std::size_t>(size)), barrier(size) {}
+  std::vector<std::vector<float>> parts;
+  std::barrier<> barrier;
+};
+class ThreadCollective final : public device::Collective {
+ public:
+  ThreadCollective(Table& table, int rank) : table_(table), rank_(rank) {}
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(table_.parts.size()); }
+  void all_gather(const float* mine, std::int64_t count, float* all, device::Stream&) override {
+    table_.parts[static_cast<std::size_t>(rank_)].assign(mine, mine + count);
+    table_.barrier.arrive_and_wait();
+    for (const auto& part : table_.parts) all = std::copy(part.begin(), part.end(), all);
+    table_.barrier.arrive_and_wait();
+  }
+
+ private:
+  Table& table_;
+  int rank_;
+};
+
+struct Result {
+  std::vector<float> y, dx, dgamma, dbeta, mean, variance;
+};
+
+/// Rows [first, first + rows) of the batch on one replica.
+Result replica(int rank, int replicas, std::int64_t first, std::int64_t rows, std::int64_t total, Table& table,
+               const std::vector<double>& x, const std::vector<double>& dy) {
+  const auto device = device::make_cpu_device(rank, 1, {});
+  device->enter();
+  const auto stream = device->make_stream();
+  layers::BatchNormalizationSpec spec;
+  spec.synchronized = true;
+  plan::Plan plan;
+  for (int i = 0; i < 4; ++i) plan.tensors.push_back({.name = "t", .shape = {2, 3, kChannels}});
+  plan::Step step;
+  step.spec = layer(spec);
+  step.inputs = {0};
+  step.output = 1;
+  step.has_backward = true;
+  step.output_gradient = 2;
+  step.input_gradients = {3};
+  step.parameter_gradients = {true, true, true, true};
+  plan.steps.push_back(step);
+  const auto op = device->make_op({.plan = plan, .step = plan.steps[0], .rows = std::max<std::int64_t>(rows, 1), .replicas = replicas});
+  EXPECT_EQ(op->runs_empty(), replicas > 1);
+
+  const auto part = [&](const std::vector<double>& all) {
+    const auto at = all.begin() + first * kSpatial * kChannels;
+    return std::vector<double>(at, at + rows * kSpatial * kChannels);
+  };
+  const auto floats = static_cast<std::size_t>(rows * kSpatial * kChannels);
+  const Guarded input(*device, *stream, part(x)), output_gradient(*device, *stream, part(dy));
+  const Guarded output(*device, *stream, floats), input_gradient(*device, *stream, floats);
+  const std::vector<double> gamma{0.5, -1, 2, 1, 0.25}, beta{1, 2, 3, 4, 5}, zeros(kChannels, 0.0), ones(kChannels, 1.0);
+  const Guarded weights[] = {{*device, *stream, gamma}, {*device, *stream, beta}, {*device, *stream, zeros}, {*device, *stream, ones}};
+  std::vector<Guarded> gradients;
+  for (int i = 0; i < 4; ++i) gradients.emplace_back(*device, *stream, kChannels);
+  const Guarded saved(*device, *stream, op->need().saved / sizeof(float));
+  const Guarded scratch(*device, *stream, op->need().scratch / sizeof(float));
+
+  ThreadCollective collective(table, rank);
+  const float* const inputs[] = {input.data()};
+  const float* const weight_pointers[] = {weights[0].data(), weights[1].data(), weights[2].data(), weights[3].data()};
+  float* const input_gradients[] = {input_gradient.data()};
+  float* const weight_gradients[] = {gradients[0].data(), gradients[1].data(), gradients[2].data(), gradients[3].data()};
+  device::OpArgs args;
+  args.rows = rows;
+  args.share = static_cast<double>(rows) / static_cast<double>(total);
+  args.training = true;
+  args.inputs = inputs;
+  args.output = output.data();
+  args.weights = weight_pointers;
+  args.output_gradient = output_gradient.data();
+  args.input_gradients = input_gradients;
+  args.weight_gradients = weight_gradients;
+  args.saved = saved.data();
+  args.scratch = scratch.data();
+  args.stream = stream.get();
+  args.collective = replicas > 1 ? &collective : nullptr;
+  op->forward(args);
+  op->backward(args);
+  saved.read("saved");
+  scratch.read("scratch");
+  return {output.read("y"), input_gradient.read("dx"), gradients[0].read("dgamma"), gradients[1].read("dbeta"),
+          gradients[2].read("mean"), gradients[3].read("variance")};
+}
+
+TEST(SynchronizedBatchNormalization, ReplicasAreOneBatch) {
+  const std::vector<std::int64_t> split{4, 0, 3};
+  constexpr std::int64_t kRows = 7;
+  RandomStream random(3, 1);
+  std::vector<double> x(kRows * kSpatial * kChannels), dy(x.size());
+  for (double& value : x) value = random.normal();
+  for (double& value : dy) value = random.normal();
+
+  Table alone(1), together(3);
+  const Result whole = replica(0, 1, 0, kRows, kRows, alone, x, dy);
+  std::vector<Result> parts(3);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 3; ++rank)
+    threads.emplace_back([&, rank] {
+      const auto at = static_cast<std::size_t>(rank);
+      std::int64_t first = 0;
+      for (std::size_t r = 0; r < at; ++r) first += split[r];
+      parts[at] = replica(rank, 3, first, split[at], kRows, together, x, dy);
+    });
+  for (std::thread& thread : threads) thread.join();
+
+  const auto expect = [&](std::vector<float> Result::*member, bool sum, const char* what) {
+    std::vector<float> joined;
+    for (const Result& part : parts) {
+      const auto& values = part.*member;
+      if (!sum)
+        joined.insert(joined.end(), values.begin(), values.end());
+      else if (joined.empty())
+        joined = values;
+      else
+        for (std::size_t i = 0; i < joined.size(); ++i) joined[i] += values[i];
+    }
+    const auto& of_whole = whole.*member;
+    // Sums in another order: a few roundings.
+    expect_close(joined, {of_whole.begin(), of_whole.end()}, 2e-6, what);
+  };
+  expect(&Result::y, false, "y");
+  expect(&Result::dx, false, "dx");
+  expect(&Result::dgamma, true, "d gamma");
+  expect(&Result::dbeta, true, "d beta");
+  expect(&Result::mean, true, "mean");
+  expect(&Result::variance, true, "variance");
+}
+
+}  // namespace
+}  // namespace dptrain::test
