@@ -24,6 +24,8 @@ class ByteReader {
   /// Bytes as stored on disk: the exact length of what can be read, or, where packed() is true, of the archive.
   virtual std::uint64_t stored_bytes() const = 0;
   virtual bool packed() const = 0;
+  /// The end that read() came to is not the end of the archive: bytes or the checksum are missing.
+  virtual bool cut_short() const { return false; }
 };
 
 /// A file, plain or gzip: its first bytes decide, not its name. Throws Error{kData} when it cannot be opened.

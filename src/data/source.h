@@ -39,10 +39,11 @@ class Source {
   virtual Shape input_shape(int input) const = 0;
   /// Reads one sample's input. Any thread. Throws Error{kData} naming file and byte offset.
   virtual void read(std::int64_t index, int input, Array& out) const = 0;
-  /// Where all samples lie as contiguous u8 or f32 rows in memory: that memory, else null. Lets the loader gather and
-  /// convert in one pass.
+  /// Where samples lie as contiguous u8 or f32 rows in memory: that memory, else null. Lets the loader gather and convert
+  /// in one pass. Sample `index` is row row(index): parts of a data set share the memory of the whole.
   virtual const std::uint8_t* u8_rows(int input) const { return static_cast<void>(input), nullptr; }
   virtual const float* f32_rows(int input) const { return static_cast<void>(input), nullptr; }
+  virtual std::int64_t row(std::int64_t index) const { return index; }
 
   virtual LabelType label_type() const = 0;
   virtual std::int64_t label_width() const = 0;  ///< kValues: floats per sample; kClass: 1
@@ -60,7 +61,7 @@ config::Family& dataset_family();
 
 /// Arguments that every data set takes.
 struct DatasetCommon {
-  std::optional<std::int64_t> take;
+  std::optional<std::int64_t> take;  ///< the first so many samples (all, where there are fewer)
   std::vector<std::string> class_names;
 };
 /// `inputs:` one path, or {input name: path}.
@@ -71,6 +72,7 @@ struct IDXSpec : DatasetCommon {
   NamedPaths inputs;
   config::Path labels;
 };
+/// Noise around one random mean per class (synthetic.cpp).
 struct SyntheticSpec : DatasetCommon {
   std::int64_t samples = 10000;
   std::int64_t classes = 0;  ///< 0: the width of the model's output (1 output: 2 classes)
@@ -88,6 +90,8 @@ struct ModelSide {
   std::vector<std::string> input_names;
   std::vector<Shape> input_shapes;
   Shape output;
+  /// Synthetic makes bytes 0..255, as image files hold, instead of floats around 0. See expect_pixels() in transform.h.
+  bool pixels = false;
 };
 
 enum class Role { kTrain, kValidation, kTest };
@@ -100,7 +104,7 @@ struct DatasetConfig {
   config::Typed train, validation, test;  ///< empty: absent
 };
 Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed);
-/// `--data synthetic`: Synthetic in place of every data set given (train always).
+/// `--data synthetic`: Synthetic in place of every data set given (train always); a Synthetic stays as it is.
 Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed);
 /// Inputs of `predict --input FILE.idx`: a source without labels.
 std::shared_ptr<const Source> open_idx_inputs(const std::string& path);

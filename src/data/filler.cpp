@@ -1,0 +1,127 @@
+#include "data/filler.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+#include "kernels/cpu/elementwise.h"
+
+namespace dptrain::data {
+namespace {
+
+int source_input(const Source& source, const ModelSide& model, std::size_t which) {
+  std::vector<std::string> names;
+  for (int i = 0; i < source.inputs(); ++i) names.push_back(source.input_name(i));
+  if (names.size() == 1 && names[0].empty() && model.input_shapes.size() == 1) return 0;
+  const std::string& wanted = model.input_names[which];
+  const auto found = std::find(names.begin(), names.end(), wanted);
+  if (found != names.end()) return static_cast<int>(found - names.begin());
+  if (names.size() == 1 && names[0].empty())
+    throw Error(ErrorKind::kData,
+                fmt::format("the model has the inputs {}, the data set one without a name; write inputs as "
+                            "{{name: file}}",
+                            join(model.input_names, ", ")));
+  throw Error(ErrorKind::kData, fmt::format("the data set has no input '{}' that the model wants; it has {}{}", wanted,
+                                            join(names, ", "), did_you_mean(wanted, names)));
+}
+
+/// [28, 28] for a model that wants [.., .., 1] is [28, 28, 1].
+Shape with_channel(const Shape& sample, const Shape& wanted) {
+  if (sample.rank() == 0 || sample.rank() + 1 != wanted.rank() || wanted.back() != 1) return sample;
+  std::vector<std::int64_t> dims = sample.dims();
+  dims.push_back(1);
+  return Shape(std::move(dims));
+}
+
+}  // namespace
+
+Filler::Filler(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model, LabelDelivery labels,
+               std::uint64_t seed)
+    : source_(std::move(source)),
+      pipeline_(std::move(pipeline)),
+      affine_(pipeline_.affine()),
+      labels_(source_, labels),
+      seed_(seed) {
+  if (source_->inputs() > static_cast<int>(model.input_shapes.size()))
+    throw Error(ErrorKind::kData,
+                fmt::format("the data set has {} inputs, the model {}", source_->inputs(), model.input_shapes.size()));
+  for (std::size_t i = 0; i < model.input_shapes.size(); ++i) inputs_.push_back(match(model, i));
+  labels_.check_all();
+}
+
+Filler::Input Filler::match(const ModelSide& model, std::size_t which) const {
+  Input input;
+  input.from = source_input(*source_, model, which);
+  input.wanted = model.input_shapes[which];
+  input.elements = input.wanted.elements();
+  const Shape found = source_->input_shape(input.from);
+  input.sample = with_channel(found, input.wanted);
+  const Shape made = pipeline_.output(input.sample);
+  if (made.rank() > 0 && made != input.wanted) {
+    const std::string name = source_->input_name(input.from);
+    throw Error(ErrorKind::kData,
+                fmt::format("samples{} are {}{}, the model wants {}", name.empty() ? "" : " of " + name, found.str(),
+                            made == input.sample ? "" : ", after the transforms " + made.str(), input.wanted.str()));
+  }
+  if (affine_) {
+    input.u8 = source_->u8_rows(input.from);
+    input.f32 = source_->f32_rows(input.from);
+  }
+  return input;
+}
+
+bool Filler::is_copy() const {
+  return std::all_of(inputs_.begin(), inputs_.end(),
+                     [](const Input& in) { return in.u8 != nullptr || in.f32 != nullptr; });
+}
+
+std::shared_ptr<Batch::Slot> Filler::make_slot(std::int64_t rows) const {
+  auto slot = std::make_shared<Batch::Slot>();
+  for (const Input& input : inputs_) slot->inputs.emplace_back(static_cast<std::size_t>(rows * input.elements));
+  slot->indices.reserve(static_cast<std::size_t>(rows));
+  if (labels_.wanted() && labels_.classes()) slot->classes.resize(static_cast<std::size_t>(rows));
+  if (labels_.wanted() && !labels_.classes()) slot->values.resize(static_cast<std::size_t>(rows * labels_.width()));
+  return slot;
+}
+
+void Filler::fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch, Batch::Slot& slot) const {
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    fill_input(inputs_[i], index, epoch, scratch, slot.inputs[i].data() + row * inputs_[i].elements);
+  if (!labels_.wanted()) return;
+  if (labels_.classes()) {
+    scratch.row.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, labels_.width())));
+    slot.classes[static_cast<std::size_t>(row)] = labels_.class_of(index, scratch.row.data());
+  } else {
+    labels_.values_of(index, slot.values.data() + row * labels_.width());
+  }
+}
+
+void Filler::fill_input(const Input& input, std::int64_t index, std::int64_t epoch, Scratch& scratch,
+                        float* out) const {
+  if (input.u8 != nullptr) {
+    const std::uint8_t* const from = input.u8 + source_->row(index) * input.elements;
+    kernels::cpu::u8_to_f32(from, affine_->first, affine_->second, out, input.elements);
+    return;
+  }
+  if (input.f32 != nullptr) {
+    const float* const from = input.f32 + source_->row(index) * input.elements;
+    if (*affine_ == std::pair{1.0F, 0.0F}) {
+      std::copy_n(from, input.elements, out);
+    } else {
+      kernels::cpu::scale_offset(from, affine_->first, affine_->second, out, input.elements);
+    }
+    return;
+  }
+  source_->read(index, input.from, scratch.image);
+  scratch.image.shape = with_channel(scratch.image.shape, input.wanted);
+  pipeline_.apply(
+      scratch.image, scratch.spare,
+      {.seed = seed_, .sample = static_cast<std::uint64_t>(index), .epoch = static_cast<std::uint32_t>(epoch)});
+  if (scratch.image.shape != input.wanted)
+    throw Error(ErrorKind::kData, fmt::format("sample {} is {} after the transforms, the model wants {}", index,
+                                              scratch.image.shape.str(), input.wanted.str()));
+  std::copy_n(scratch.image.f32.begin(), input.elements, out);
+}
+
+}  // namespace dptrain::data

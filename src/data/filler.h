@@ -1,0 +1,57 @@
+#pragma once
+
+// Filler: which source input feeds which model input, and how one sample becomes one row of a slot. Immutable; shared by
+// the loader's threads, each with a Scratch of its own.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "data/labels.h"
+#include "data/slot.h"
+
+namespace dptrain::data {
+
+class Filler {
+ public:
+  /// What a thread reuses from sample to sample.
+  struct Scratch {
+    Array image, spare;
+    std::vector<float> row;
+  };
+
+  /// Throws Error{kData} or Error{kUsage} as Loader does.
+  Filler(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model, LabelDelivery labels,
+         std::uint64_t seed);
+
+  /// Memory for `rows` samples.
+  std::shared_ptr<Batch::Slot> make_slot(std::int64_t rows) const;
+  /// Writes sample `index`, as it looks in `epoch`, into row `row`.
+  void fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch, Batch::Slot& slot) const;
+  /// All inputs lie in memory and need one multiplication and addition: the work is a copy.
+  bool is_copy() const;
+
+ private:
+  struct Input {
+    int from = 0;                      ///< index in the source
+    Shape sample;                      ///< as the pipeline gets it; rank 0 where samples differ
+    Shape wanted;                      ///< as the model wants it
+    std::int64_t elements = 0;         ///< of `wanted`
+    const std::uint8_t* u8 = nullptr;  ///< rows in memory, where one affine function is all there is to do
+    const float* f32 = nullptr;
+  };
+
+  Input match(const ModelSide& model, std::size_t which) const;
+  void fill_input(const Input& input, std::int64_t index, std::int64_t epoch, Scratch& scratch, float* out) const;
+
+  std::shared_ptr<const Source> source_;
+  Pipeline pipeline_;
+  std::optional<std::pair<float, float>> affine_;
+  LabelWriter labels_;
+  std::uint64_t seed_;
+  std::vector<Input> inputs_;
+};
+
+}  // namespace dptrain::data

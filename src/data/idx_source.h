@@ -1,0 +1,24 @@
+#pragma once
+
+// IDX files as a Source: everything in memory, images as the bytes they are in the file (other element types as f32),
+// labels as classes (integers, one per item) or as rows of floats. Immutable once made.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/idx.h"
+#include "data/source.h"
+
+namespace dptrain::data {
+
+/// `inputs`: files by input name ("" for the only, unnamed one). `labels` may be absent. `class_names` may be empty.
+/// Throws Error{kData} when the files do not fit together.
+std::shared_ptr<const Source> make_idx_source(std::vector<std::pair<std::string, IdxFile>> inputs,
+                                              std::optional<IdxFile> labels, std::vector<std::string> class_names);
+
+/// Opens the files of a spec.
+std::shared_ptr<const Source> open_idx(const IDXSpec& spec);
+
+}  // namespace dptrain::data

@@ -1,0 +1,86 @@
+#include "data/labels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::data {
+namespace {
+
+/// The one position that is 1 in a row of zeros, or -1.
+std::int64_t one_hot_position(const float* row, std::int64_t width) {
+  std::int64_t position = -1;
+  for (std::int64_t i = 0; i < width; ++i) {
+    if (row[i] == 0) continue;
+    if (row[i] != 1 || position >= 0) return -1;
+    position = i;
+  }
+  return position;
+}
+
+}  // namespace
+
+LabelWriter::LabelWriter(std::shared_ptr<const Source> source, LabelDelivery delivery)
+    : source_(std::move(source)), delivery_(delivery) {
+  if (!delivery_.wanted) return;
+  const LabelType type = source_->label_type();
+  if (type == LabelType::kNone) throw Error(ErrorKind::kData, "the data set has no labels, and the loss needs them");
+  const std::int64_t found = source_->label_width();
+  if (type == LabelType::kValues && found != delivery_.width && !(classes() && found == 1))
+    throw Error(ErrorKind::kData, fmt::format("{}: labels have {} values per sample, the model has {} outputs",
+                                              source_->label_place(0), found, delivery_.width));
+}
+
+void LabelWriter::check_all() const {
+  const bool from_class = source_->label_type() == LabelType::kClass;
+  if (!delivery_.wanted || (!classes() && !(from_class && delivery_.width > 1))) return;
+  std::vector<float> row(static_cast<std::size_t>(std::max<std::int64_t>(1, delivery_.width)));
+  for (std::int64_t i = 0; i < source_->size(); ++i) from_class ? checked_class(i) : class_of(i, row.data());
+}
+
+std::int64_t LabelWriter::checked_class(std::int64_t index) const {
+  const std::int64_t found = source_->label_class(index);
+  if (found < 0 || found >= delivery_.width)
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: label {} is outside 0..{} (the model has {} {})", source_->label_place(index), found,
+                            delivery_.width - 1, delivery_.width, delivery_.width == 1 ? "output" : "outputs"));
+  return found;
+}
+
+std::int32_t LabelWriter::class_of(std::int64_t index, float* row) const {
+  if (source_->label_type() == LabelType::kClass) return static_cast<std::int32_t>(checked_class(index));
+  source_->label_values(index, row);
+  const std::int64_t found = source_->label_width();
+  if (found > 1) {
+    const std::int64_t position = one_hot_position(row, found);
+    if (position < 0)
+      throw Error(ErrorKind::kData,
+                  fmt::format("{}: the row is not one-hot; expected a single 1 among zeros, or a loss that "
+                              "takes rows, such as categorical_crossentropy",
+                              source_->label_place(index)));
+    return static_cast<std::int32_t>(position);
+  }
+  const float value = row[0];
+  if (!(value >= 0) || value >= static_cast<float>(delivery_.width) || value != std::floor(value))
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: label {} is not a class; expected a whole number in 0..{} (the model has {} outputs)",
+                            source_->label_place(index), shortest(value), delivery_.width - 1, delivery_.width));
+  return static_cast<std::int32_t>(value);
+}
+
+void LabelWriter::values_of(std::int64_t index, float* out) const {
+  if (source_->label_type() == LabelType::kValues) {
+    source_->label_values(index, out);
+  } else if (delivery_.width == 1) {
+    out[0] = static_cast<float>(source_->label_class(index));
+  } else {
+    std::fill_n(out, delivery_.width, 0.0F);
+    out[checked_class(index)] = 1.0F;
+  }
+}
+
+}  // namespace dptrain::data

@@ -1,0 +1,50 @@
+#include <numeric>
+
+#include "core/random.h"
+#include "data/loader.h"
+
+namespace dptrain::data {
+namespace {
+
+RandomStream stream_of(std::uint64_t seed, std::int64_t epoch) {
+  return {seed, static_cast<std::uint32_t>(Purpose::kShuffle), static_cast<std::uint64_t>(epoch)};
+}
+
+/// Fisher and Yates, from the front.
+void shuffle_all(std::vector<std::int64_t>& order, RandomStream random) {
+  for (std::size_t i = 0; i + 1 < order.size(); ++i) std::swap(order[i], order[i + random.below(order.size() - i)]);
+}
+
+/// As tf.data's shuffle(buffer): each position draws from a buffer, whose gap the next sample fills. A sample comes at most
+/// buffer - 1 positions early, but may come any number late.
+void shuffle_buffer(std::vector<std::int64_t>& order, std::size_t buffer, RandomStream random) {
+  std::vector<std::int64_t> held(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(buffer));
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    std::int64_t& drawn = held[random.below(held.size())];
+    const std::int64_t sample = drawn;
+    if (i + buffer < order.size()) {
+      drawn = order[i + buffer];
+    } else {
+      drawn = held.back();
+      held.pop_back();
+    }
+    order[i] = sample;
+  }
+}
+
+}  // namespace
+
+std::vector<std::int64_t> Loader::order(std::int64_t samples, const Shuffle& shuffle, std::uint64_t seed,
+                                        std::int64_t epoch) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(samples));
+  std::iota(order.begin(), order.end(), 0);
+  if (shuffle.kind == Shuffle::Kind::kNone || samples < 2) return order;
+  if (shuffle.kind == Shuffle::Kind::kFull || shuffle.buffer >= samples) {
+    shuffle_all(order, stream_of(seed, epoch));
+  } else if (shuffle.buffer > 1) {
+    shuffle_buffer(order, static_cast<std::size_t>(shuffle.buffer), stream_of(seed, epoch));
+  }
+  return order;
+}
+
+}  // namespace dptrain::data

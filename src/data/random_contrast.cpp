@@ -1,0 +1,54 @@
+#include "data/transforms.h"
+
+namespace dptrain::data {
+namespace {
+
+class RandomContrast final : public Transform {
+ public:
+  explicit RandomContrast(const RandomContrastSpec& spec)
+      : low_(1 - spec.factor.front()), high_(1 + spec.factor.back()), range_(spec.value_range) {}
+
+  bool random() const override { return true; }
+  Shape output(const Shape& input) const override {
+    if (input.rank() > 0) check_image(input);
+    return input;
+  }
+  void apply(Array& image, Array& spare, const DrawKey& key, std::uint32_t index) const override {
+    check_image(image.shape);
+    RandomStream stream = draws(key, index);
+    const float contrast = uniform(stream, low_, high_);
+    const auto channels = static_cast<std::size_t>(image.shape[2]);
+    const auto pixels = static_cast<double>(image.shape[0] * image.shape[1]);
+    std::vector<float>& mean = spare.f32;
+    mean.resize(channels);
+    for (std::size_t c = 0; c < channels; ++c) {
+      double sum = 0;
+      for (std::size_t i = c; i < image.f32.size(); i += channels) sum += static_cast<double>(image.f32[i]);
+      mean[c] = static_cast<float>(sum / pixels);
+    }
+    for (std::size_t i = 0; i < image.f32.size(); i += channels) {
+      for (std::size_t c = 0; c < channels; ++c) image.f32[i + c] = (image.f32[i + c] - mean[c]) * contrast + mean[c];
+    }
+    clip(image.f32, range_);
+  }
+
+ private:
+  double low_, high_;
+  std::vector<double> range_;
+};
+
+std::string check_factor(const std::vector<double>& factor) {
+  return factor.size() == 1 || factor.size() == 2 ? "" : "must be one number or [lower, upper]";
+}
+
+}  // namespace
+
+std::unique_ptr<config::TypeDef> random_contrast_def() {
+  using config::key;
+  return transform_def<RandomContrastSpec, RandomContrast>(
+      config::Schema::of<RandomContrastSpec>("RandomContrast")
+          .positional(key("factor", &RandomContrastSpec::factor).required().at_least(0).at_most(1).check(check_factor))
+          .key(key("value_range", &RandomContrastSpec::value_range).check(check_range)));
+}
+
+}  // namespace dptrain::data

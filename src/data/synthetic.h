@@ -1,0 +1,17 @@
+#pragma once
+
+// Synthetic: samples in the shapes that the model wants, noise around one random mean per class, so that a network can
+// learn them. A few thousand distinct samples at most are made when it is opened and repeat from there, so it costs neither
+// time nor memory and serves batches as fast as memory allows. Immutable.
+
+#include <memory>
+
+#include "data/source.h"
+
+namespace dptrain::data {
+
+/// `classes` 0: as many as the model has outputs (two for one output). Roles share the class means and nothing else.
+/// Throws Error{kUsage} when there are more classes than outputs.
+std::shared_ptr<const Source> make_synthetic(const SyntheticSpec& spec, const ModelSide& model, Role role);
+
+}  // namespace dptrain::data
