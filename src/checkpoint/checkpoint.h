@@ -48,6 +48,8 @@ std::uint64_t export_model(const std::string& path, const graph::Model& model, c
 /// Reads the private group and checks the file's CRC attributes. Throws Error{kCheckpoint} for a file that is damaged, not
 /// HDF5, or not dptrain's.
 State read_state(const std::string& path);
+/// Of a checkpoint or an exported model; empty where the file names none.
+std::vector<std::string> read_class_names(const std::string& path);
 bool is_checkpoint(const std::string& path);  ///< HDF5 with a private group or a Keras layout
 
 /// Fills the model's weights, every one, by layer and weight name, shapes checked. Throws Error{kCheckpoint} that lists what

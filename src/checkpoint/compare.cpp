@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "checkpoint/contents.h"
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::checkpoint {
+namespace {
+
+/// The float arrays of a file by name, in its order: "conv1/kernel", then those of the state, "state velocity/conv1/kernel".
+std::vector<std::pair<std::string, Hdf5Dataset>> arrays_of(const Contents& contents) {
+  std::vector<std::pair<std::string, Hdf5Dataset>> all;
+  for (const StoredLayer& layer : contents.layers())
+    for (std::size_t i = 0; i < layer.weights.size(); ++i)
+      all.emplace_back(layer.name + "/" + layer.short_name(i), layer.weights[i]);
+  for (auto& [name, dataset] : contents.arrays()) all.emplace_back("state " + name, dataset);
+  return all;
+}
+
+struct Distance {
+  double largest = 0;   ///< max |a - b|
+  double relative = 0;  ///< |a - b| / |b|, Euclidean
+};
+
+/// Two NaNs are no distance apart, a NaN and a number infinitely far.
+Distance distance(const std::vector<float>& a, const std::vector<float>& b) {
+  Distance d;
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) {
+      norm += std::isfinite(b[i]) ? static_cast<double>(b[i]) * b[i] : 0;
+      continue;
+    }
+    const double gap = std::abs(static_cast<double>(a[i]) - b[i]);
+    d.largest = std::max(d.largest, std::isfinite(gap) ? gap : HUGE_VAL);
+    difference += gap * gap;
+    norm += static_cast<double>(b[i]) * b[i];
+  }
+  if (d.largest > 0) d.relative = std::isfinite(difference) && norm > 0 ? std::sqrt(difference / norm) : HUGE_VAL;
+  return d;
+}
+
+class Comparison {
+ public:
+  Comparison(const Contents& a, const Contents& b, double tolerance) : tolerance_(tolerance) {
+    compare_arrays(a, b);
+    if (a.class_names() != b.class_names()) {
+      say("class names differ: {} in A, {} in B", a.class_names().size(), b.class_names().size());
+      result_.equal = false;
+    }
+    if (a.root.text("model_config") != b.root.text("model_config")) say("the models' descriptions differ");
+    if (a.has_state() && b.has_state()) {
+      compare_lines("resolved config", a.resolved_config(), b.resolved_config());
+      if (a.trainer() != b.trainer()) say("the trainers' positions differ (see 'ckpt show')");
+    } else if (a.has_state() != b.has_state()) {
+      say("only {} holds the state of a training run", a.has_state() ? "A" : "B");
+    }
+    summarize();
+  }
+
+  Difference take() { return std::move(result_); }
+
+ private:
+  template <class... Args>
+  void say(fmt::format_string<Args...> text, Args&&... args) {
+    result_.report += fmt::format(text, std::forward<Args>(args)...) + "\n";
+  }
+
+  void compare_arrays(const Contents& a, const Contents& b) {
+    const auto left = arrays_of(a);
+    std::map<std::string, Hdf5Dataset> right;
+    for (auto& [name, dataset] : arrays_of(b)) right.emplace(name, dataset);
+    for (const auto& [name, dataset] : left) {
+      const auto found = right.find(name);
+      if (found == right.end()) {
+        missing(name, "A");
+      } else {
+        compare(name, dataset, found->second);
+        right.erase(found);
+      }
+    }
+    for (const auto& [name, dataset] : right) missing(name, "B");
+  }
+
+  void missing(const std::string& name, const char* only) {
+    say("{}: only in {}", name, only);
+    ++different_;
+  }
+
+  void compare(const std::string& name, const Hdf5Dataset& a, const Hdf5Dataset& b) {
+    if (a.shape() != b.shape()) {
+      say("{}: {} in A, {} in B", name, a.shape().str(), b.shape().str());
+      ++different_;
+      return;
+    }
+    const Distance d = distance(a.floats(), b.floats());
+    const bool far = d.largest > tolerance_;
+    ++(far ? different_ : equal_);
+    if (d.largest > 0)
+      say("{}: max |A - B| {:.3g}, relative {:.3g}{}", name, d.largest, d.relative, far ? "" : " (within the tolerance)");
+  }
+
+  /// Lines that one text has and the other has not; order aside.
+  void compare_lines(const char* what, const std::string& a, const std::string& b) {
+    if (a == b) return;
+    const std::vector<std::string> left = split(a, '\n'), right = split(b, '\n');
+    say("{} differs:", what);
+    const auto only = [&](const std::vector<std::string>& in, const std::vector<std::string>& not_in, char sign) {
+      std::multiset<std::string> known(not_in.begin(), not_in.end());
+      for (const std::string& line : in) {
+        const auto found = known.find(line);
+        if (found != known.end()) known.erase(found);
+        else say("  {} {}", sign, line);
+      }
+    };
+    only(left, right, '-');
+    only(right, left, '+');
+  }
+
+  void summarize() {
+    if (different_ == 0) {
+      say("{} arrays equal{}", equal_, tolerance_ > 0 ? fmt::format(" within {:.3g}", tolerance_) : ", bit for bit in value");
+    } else {
+      say("{} arrays differ, {} equal", different_, equal_);
+      result_.equal = false;
+    }
+  }
+
+  double tolerance_;
+  Difference result_;
+  int equal_ = 0, different_ = 0;
+};
+
+}  // namespace
+
+Difference compare(const std::string& a, const std::string& b, double tolerance) {
+  return Comparison(Contents::open(a), Contents::open(b), tolerance).take();
+}
+
+}  // namespace dptrain::checkpoint

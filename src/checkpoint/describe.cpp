@@ -1,0 +1,164 @@
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/contents.h"
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::checkpoint {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// JSON from a file: anything may come.
+Json parse(const std::string& text) { return Json::parse(text, nullptr, false); }
+
+/// The string at a key, or "".
+std::string string_at(const Json& json, const char* key) {
+  if (!json.is_object()) return "";
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+const Json& child(const Json& json, const char* key) {
+  static const Json nothing;
+  if (!json.is_object()) return nothing;
+  const auto found = json.find(key);
+  return found == json.end() ? nothing : *found;
+}
+
+/// Control characters of a hostile file must not reach the terminal.
+std::string printable(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 32 || c == 127) c = '?';
+  return text;
+}
+
+std::string headline(const Contents& contents) {
+  const Hdf5Group& root = contents.root;
+  std::string kind;
+  if (contents.has_state()) {
+    const Hdf5Group state = root.group(kStateGroup);
+    kind = fmt::format("dptrain checkpoint, format {}, dptrain {}", state.number("format").value_or(0),
+                       printable(state.text("dptrain_version").value_or("of unknown version")));
+  } else {
+    const std::string version = root.text("keras_version").value_or("of unknown version");
+    kind = fmt::format("Keras {}, Keras {}", root.has("model_config") ? "model" : "weights", printable(version));
+  }
+  return fmt::format("{}: {}, {}, {}\n", contents.file().name(), kind, human_bytes(contents.file().size()),
+                     contents.sealed ? "checksum good" : "without checksum");
+}
+
+/// Class of each layer by name, from model_config.
+std::map<std::string, std::string> classes(const Json& model) {
+  std::map<std::string, std::string> all;
+  const Json& layers = child(child(model, "config"), "layers");
+  if (!layers.is_array()) return all;
+  for (const Json& layer : layers) {
+    std::string name = string_at(layer, "name");
+    if (name.empty()) name = string_at(child(layer, "config"), "name");  // Sequential of Keras 2
+    all.emplace(std::move(name), string_at(layer, "class_name"));
+  }
+  return all;
+}
+
+using Row = std::array<std::string, 4>;
+
+std::string table(const std::vector<Row>& rows) {
+  std::array<std::size_t, 4> width{};
+  for (const Row& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
+  std::string text;
+  for (const Row& row : rows)
+    text += fmt::format("  {:<{}}  {:<{}}  {:>{}}  {}\n", row[0], width[0], row[1], width[1], row[2], width[2], row[3]);
+  return text;
+}
+
+std::string layer_table(const Contents& contents) {
+  const Json model = parse(contents.root.text("model_config").value_or(""));
+  const std::map<std::string, std::string> class_of = classes(model);
+  std::vector<Row> rows{{"Layer", "Class", "Param #", "Weights"}};
+  std::int64_t total = 0;
+  const std::vector<StoredLayer> layers = contents.layers();
+  for (const StoredLayer& layer : layers) {
+    std::int64_t parameters = 0;
+    std::vector<std::string> weights;
+    for (std::size_t i = 0; i < layer.weights.size(); ++i) {
+      const Shape shape = layer.weights[i].shape();
+      parameters += shape.elements();
+      weights.push_back(fmt::format("{} {}", printable(layer.short_name(i)), shape.str()));
+    }
+    total += parameters;
+    const auto found = class_of.find(layer.name);
+    rows.push_back({printable(layer.name), found == class_of.end() ? "-" : printable(found->second),
+                    with_commas(parameters), weights.empty() ? "-" : join(weights, ", ")});
+  }
+  const std::string name = string_at(child(model, "config"), "name");
+  return fmt::format("model {} ({})\n{}{} layers, {} parameters\n", name.empty() ? "without a name" : printable(name),
+                     model.is_object() ? printable(string_at(model, "class_name")) : "weights only", table(rows),
+                     layers.size(), with_commas(total));
+}
+
+/// "epoch: 5" for what tells where the run stands and what it reached: keys named so at any depth of the trainer's JSON.
+void collect_position(const Json& json, const std::string& path, int depth, std::vector<std::string>& lines) {
+  static const std::set<std::string> telling{"epoch", "epochs", "step", "steps", "samples", "seed", "learning_rate"};
+  if (depth > 6 || lines.size() >= 40 || !json.is_object()) return;
+  for (const auto& [key, value] : json.items()) {
+    const std::string here = path.empty() ? key : path + "." + key;
+    if (value.is_object()) collect_position(value, here, depth + 1, lines);
+    const bool scalar = value.is_number() || value.is_string() || value.is_boolean();
+    if (scalar && (telling.count(key) != 0 || here.find("best") != std::string::npos))
+      lines.push_back(fmt::format("  {}: {}", printable(here), printable(value.is_string() ? value.get<std::string>() : value.dump())));
+  }
+}
+
+std::string training(const Contents& contents) {
+  std::string text;
+  const Json compiled = parse(contents.root.text("training_config").value_or(""));
+  const Json& optimizer = child(compiled, "optimizer_config");
+  if (optimizer.is_object()) {
+    const Json& rate = child(child(optimizer, "config"), "learning_rate");
+    text += fmt::format("optimizer: {}{}\n", printable(string_at(optimizer, "class_name")),
+                        rate.is_number() ? ", learning rate " + shortest(rate.get<double>()) : "");
+  }
+  if (!contents.has_state()) return text;
+
+  std::vector<std::string> slots;
+  std::uint64_t count = 0, elements = 0;
+  for (const auto& [name, dataset] : contents.arrays()) {
+    const std::string slot = printable(name.substr(0, name.find('/')));
+    if (std::find(slots.begin(), slots.end(), slot) == slots.end()) slots.push_back(slot);
+    elements += dataset.elements();
+    ++count;
+  }
+  if (count != 0)
+    text += fmt::format("state: {} ({} arrays, {} numbers)\n", join(slots, ", "), count,
+                        with_commas(static_cast<std::int64_t>(elements)));
+  std::vector<std::string> lines;
+  collect_position(parse(contents.trainer()), "", 0, lines);
+  if (!lines.empty()) text += "position:\n" + join(lines, "\n") + "\n";
+  return text;
+}
+
+std::string class_list(const Contents& contents) {
+  std::vector<std::string> names = contents.class_names();
+  if (names.empty()) return "";
+  constexpr std::size_t kMost = 20;
+  const std::size_t count = names.size();
+  names.resize(std::min(count, kMost));
+  for (std::string& name : names) name = printable(name);
+  return fmt::format("classes ({}): {}{}\n", count, join(names, ", "), count > kMost ? ", ..." : "");
+}
+
+}  // namespace
+
+std::string describe(const std::string& path) { return describe(Contents::open(path)); }
+
+std::string describe(const Contents& contents) {
+  return headline(contents) + layer_table(contents) + class_list(contents) + training(contents);
+}
+
+}  // namespace dptrain::checkpoint

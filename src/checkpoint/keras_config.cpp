@@ -1,0 +1,181 @@
+// model_config and training_config in the Keras 2 dialect, in the form that Keras 2 and Keras 3 both load: every rule here
+// stands in docs/keras-files.md with the version that fails without it.
+
+#include <cctype>
+#include <type_traits>
+
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/checkpoint.h"
+
+namespace dptrain::checkpoint {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string one_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// A name that TensorFlow takes as a name scope: [A-Za-z0-9.][A-Za-z0-9_.-]*.
+std::string scope_name(std::string name) {
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-') c = '_';
+  if (name.empty() || name.front() == '_' || name.front() == '-') name.insert(0, "model");
+  return name;
+}
+
+bool is_input(const graph::Layer& layer) { return layer.spec.name() == "Input"; }
+
+Json layer_config(const graph::Layer& layer) {
+  const layers::LayerType& type = layers::type_of(layer.spec);
+  const Json own = Json::parse(config::to_json(type.keras_config(layer.spec.spec(), layer.inputs)));
+  if (is_input(layer)) {  // Keras 2 takes these keys and no others
+    Json config{{"batch_input_shape", own.at("batch_input_shape")}};
+    config.update({{"dtype", "float32"}, {"sparse", false}, {"ragged", false}, {"name", layer.name}});
+    return config;
+  }
+  Json config{{"name", layer.name}, {"trainable", layer.trainable}, {"dtype", "float32"}};
+  config.update(own);
+  return config;
+}
+
+/// A tensor: [layer, call, 0].
+Json tensor(const graph::Graph& graph, int node) {
+  const graph::Node& producer = graph.nodes[static_cast<std::size_t>(node)];
+  return Json::array({graph.layers[static_cast<std::size_t>(producer.layer)].name, producer.call, 0});
+}
+
+Json tensors(const graph::Graph& graph, const std::vector<int>& nodes) {
+  Json list = Json::array();
+  for (const int node : nodes) list.push_back(tensor(graph, node));
+  return list;
+}
+
+/// The calls of a layer, in order; each a list of [layer, call, 0, {}].
+Json inbound_nodes(const graph::Graph& graph, int layer) {
+  Json calls = Json::array();
+  for (const graph::Node& node : graph.nodes) {
+    if (node.layer != layer || node.inputs.empty()) continue;
+    Json call = tensors(graph, node.inputs);
+    for (Json& input : call) input.push_back(Json::object());
+    calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
+Json object(const std::string& name, Json config) { return {{"class_name", name}, {"config", std::move(config)}}; }
+
+/// A loss as the string that both worlds know, or with its parameters.
+Json loss_config(const config::Typed& loss) {
+  const auto with = [&](const char* name, bool from_logits, double label_smoothing, bool smooths) -> Json {
+    if (!from_logits && label_smoothing == 0) return name;
+    // Keras 3 refuses the reduction "auto" that Keras 2 would write.
+    Json config{{"reduction", "sum_over_batch_size"}, {"name", name}, {"from_logits", from_logits}};
+    if (smooths) config["label_smoothing"] = label_smoothing;
+    return object(loss.name(), config);
+  };
+  if (const auto* s = loss.get_if<optim::CategoricalCrossentropySpec>())
+    return with("categorical_crossentropy", s->from_logits, s->label_smoothing, true);
+  if (const auto* s = loss.get_if<optim::SparseCategoricalCrossentropySpec>())
+    return with("sparse_categorical_crossentropy", s->from_logits, 0, false);
+  if (const auto* s = loss.get_if<optim::BinaryCrossentropySpec>())
+    return with("binary_crossentropy", s->from_logits, s->label_smoothing, true);
+  if (loss.get_if<optim::MeanSquaredErrorSpec>() != nullptr) return "mean_squared_error";
+  if (loss.get_if<optim::MeanAbsoluteErrorSpec>() != nullptr) return "mean_absolute_error";
+  return {};
+}
+
+Json metric_object(const char* name, const std::string& shown, Json config = Json::object()) {
+  config["name"] = shown;
+  config["dtype"] = "float32";
+  return object(name, std::move(config));
+}
+
+/// Null for a metric that Keras has not.
+Json metric_config(const config::Typed& metric) {
+  if (metric.get_if<optim::AccuracySpec>() != nullptr) return "accuracy";  // Keras resolves it against the output, as we do
+  if (const auto* s = metric.get_if<optim::BinaryAccuracySpec>())
+    return metric_object("BinaryAccuracy", s->name, {{"threshold", s->threshold}});
+  if (const auto* s = metric.get_if<optim::CategoricalAccuracySpec>()) return metric_object("CategoricalAccuracy", s->name);
+  if (const auto* s = metric.get_if<optim::SparseCategoricalAccuracySpec>())
+    return metric_object("SparseCategoricalAccuracy", s->name);
+  if (const auto* s = metric.get_if<optim::TopKCategoricalAccuracySpec>())
+    return metric_object("TopKCategoricalAccuracy", s->name, {{"k", s->k}});
+  if (const auto* s = metric.get_if<optim::SparseTopKCategoricalAccuracySpec>())
+    return metric_object("SparseTopKCategoricalAccuracy", s->name, {{"k", s->k}});
+  if (const auto* s = metric.get_if<optim::MeanSquaredErrorMetricSpec>()) return metric_object("MeanSquaredError", s->name);
+  if (const auto* s = metric.get_if<optim::MeanAbsoluteErrorMetricSpec>()) return metric_object("MeanAbsoluteError", s->name);
+  return {};
+}
+
+/// Name and arguments of the optimizer's own; null where Keras has no such class.
+Json optimizer_arguments(const config::Typed& optimizer) {
+  const auto adam = [](const optim::AdamSpec& s) -> Json {
+    return {{"beta_1", s.beta_1}, {"beta_2", s.beta_2}, {"epsilon", s.epsilon}, {"amsgrad", s.amsgrad}};
+  };
+  if (const auto* s = optimizer.get_if<optim::SGDSpec>()) return {{"momentum", s->momentum}, {"nesterov", s->nesterov}};
+  if (const auto* s = optimizer.get_if<optim::AdamSpec>()) return adam(*s);
+  if (const auto* s = optimizer.get_if<optim::AdamWSpec>()) return adam(*s);
+  if (const auto* s = optimizer.get_if<optim::RMSpropSpec>())
+    return {{"rho", s->rho}, {"momentum", s->momentum}, {"epsilon", s->epsilon}, {"centered", s->centered}};
+  if (const auto* s = optimizer.get_if<optim::AdagradSpec>())
+    return {{"initial_accumulator_value", s->initial_accumulator_value}, {"epsilon", s->epsilon}};
+  return {};
+}
+
+Json optimizer_config(const config::Typed& optimizer, double learning_rate) {
+  const Json own = optimizer_arguments(optimizer);
+  if (own.is_null()) return {};
+  // Always a float (Keras 3 refuses integers), and the current value: Keras 3 cannot load a schedule in this form.
+  Json config{{"name", optimizer.name()}, {"learning_rate", learning_rate}};
+  config.update(own);
+  const optim::OptimizerCommon& common = optim::common(optimizer);
+  const auto optional = [&](const char* key, const auto& value) {
+    if (value) config[key] = *value;
+  };
+  optional("weight_decay", common.weight_decay);
+  optional("clipnorm", common.clipnorm);
+  optional("clipvalue", common.clipvalue);
+  optional("global_clipnorm", common.global_clipnorm);
+  if (common.use_ema) {
+    config["use_ema"] = true;
+    config["ema_momentum"] = common.ema_momentum;
+    optional("ema_overwrite_frequency", common.ema_overwrite_frequency);
+  }
+  return object(optimizer.name(), config);
+}
+
+}  // namespace
+
+std::string keras_model_config(const graph::Graph& graph) {
+  Json layers = Json::array();
+  for (const int index : graph::keras_order(graph)) {
+    const graph::Layer& layer = graph.layers[static_cast<std::size_t>(index)];
+    layers.push_back({{"class_name", is_input(layer) ? "InputLayer" : layer.spec.name()},
+                      {"name", layer.name},
+                      {"config", layer_config(layer)},
+                      {"inbound_nodes", inbound_nodes(graph, index)}});
+  }
+  const Json model{{"name", scope_name(graph.name)},
+                   {"trainable", true},
+                   {"layers", layers},
+                   {"input_layers", tensors(graph, graph.inputs)},
+                   {"output_layers", tensors(graph, graph.outputs)}};
+  return one_line(object("Functional", model));
+}
+
+std::string keras_training_config(const Compiled& compiled) {
+  if (!compiled.optimizer || !compiled.loss) return "";
+  const Json optimizer = optimizer_config(compiled.optimizer, compiled.learning_rate);
+  const Json loss = loss_config(compiled.loss);
+  if (optimizer.is_null() || loss.is_null()) return "";
+  Json metrics = Json::array();
+  for (const config::Typed& metric : compiled.metrics)
+    if (Json one = metric_config(metric); !one.is_null()) metrics.push_back(std::move(one));
+  return one_line(Json{{"loss", loss},
+                       {"metrics", metrics},
+                       {"weighted_metrics", nullptr},
+                       {"loss_weights", nullptr},
+                       {"optimizer_config", optimizer}});
+}
+
+}  // namespace dptrain::checkpoint

@@ -1,0 +1,169 @@
+// The old file or the whole new one: full disks, limits, missing folders, and a process killed while it saves.
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "checkpoint/atomic_file.h"
+#include "checkpoint/sample.h"
+#include "core/error.h"
+
+namespace dptrain::checkpoint {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::span<const std::byte> as_part(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+/// The message of the Error{kWrite} of saving `model` as `path`, or "".
+std::string failure(const std::string& path, const graph::Model& model) {
+  try {
+    save(path, model, {}, {});
+  } catch (const Error& error) {
+    return error.kind() == ErrorKind::kWrite ? error.what() : "of another kind";
+  }
+  return "";
+}
+
+/// Runs `work` in a child process, because limits and mounts belong to a process; its exit status.
+template <class Work>
+int in_child(Work work) {
+  const pid_t child = fork();
+  if (child == 0) _exit(work());
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(AtomicFile, WritesThePartsInOrder) {
+  const sample::Folder folder;
+  const std::string a = "first,", b, c = "second";
+  EXPECT_EQ(write_atomically(folder / "file", {as_part(a), as_part(b), as_part(c)}), 12U);
+  const std::vector<std::byte> found = sample::bytes_of(folder / "file");
+  const std::string expected = a + c;
+  EXPECT_EQ(found, std::vector<std::byte>(as_part(expected).begin(), as_part(expected).end()));
+  EXPECT_THAT(folder.files(), ElementsAre("file"));
+}
+
+TEST(AtomicFile, WritesIntoTheCurrentFolder) {
+  const sample::Folder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  const std::string text = "x";
+  write_atomically("file", {as_part(text)});
+  std::filesystem::current_path(before);
+  EXPECT_THAT(folder.files(), ElementsAre("file"));
+}
+
+TEST(AtomicFile, AMissingFolderIsNamed) {
+  const sample::Folder folder;
+  EXPECT_EQ(failure(folder / "no/last.h5", sample::tiny_cnn()),
+            "cannot write '" + (folder / "no/last.h5") + "': No such file or directory");
+}
+
+TEST(AtomicFile, AFolderInThePlaceOfTheFileStays) {
+  const sample::Folder folder;
+  std::filesystem::create_directory(folder / "last.h5");
+  EXPECT_THAT(failure(folder / "last.h5", sample::tiny_cnn()), HasSubstr("last.h5': Is a directory"));
+  EXPECT_THAT(folder.files(), ElementsAre("last.h5"));
+}
+
+TEST(AtomicFile, RemovesWhatAKilledProcessLeft) {
+  const sample::Folder folder;
+  const pid_t gone = fork();
+  if (gone == 0) _exit(0);
+  waitpid(gone, nullptr, 0);
+  const std::string left = ".last.h5.tmp-" + std::to_string(gone), of_parent = ".last.h5.tmp-" + std::to_string(getppid());
+  for (const std::string& name : {left, of_parent, ".best.h5.tmp-" + std::to_string(gone), std::string(".last.h5.tmp-x")})
+    std::ofstream(folder / name) << "half a file";
+  ASSERT_EQ(failure(folder / "last.h5", sample::tiny_cnn()), "");
+  const std::vector<std::string> files = folder.files();
+  EXPECT_THAT(files, ::testing::Not(::testing::Contains(left)));
+  EXPECT_EQ(files.size(), 4U) << "a living process's, another file's and a foreign one stay";
+}
+
+TEST(AtomicFile, AFileThatMayNotGrowLeavesTheOldOne) {
+  const sample::Folder folder;
+  const graph::Model small = sample::tiny_cnn(5), large = sample::tiny_cnn(500);
+  save(folder / "last.h5", small, {}, sample::state_of(small));
+  const int status = in_child([&] {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{50'000, 50'000};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 2;
+    const std::string message = failure(folder / "last.h5", large);
+    const bool told = message.find("cannot write '" + (folder / "last.h5") + "': File too large; the file needs") == 0 &&
+                      message.find(" free. Free some space") != std::string::npos;
+    return told ? 0 : 1;
+  });
+  EXPECT_EQ(status, 0);
+  EXPECT_THAT(folder.files(), ElementsAre("last.h5"));
+  graph::Model loaded = sample::tiny_cnn(5);
+  load_weights(folder / "last.h5", loaded);
+  EXPECT_EQ(read_state(folder / "last.h5").arrays.size(), 9U);
+}
+
+/// A file system of 64 KiB at `folder`, in a namespace of this process alone. False where that is not allowed.
+bool mount_small_disk(const std::string& folder) {
+  const uid_t user = getuid();
+  if (unshare(user == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0) return false;
+  mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+  return mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=64k") == 0;
+}
+
+TEST(AtomicFile, AFullDiskLeavesTheOldFile) {
+  const sample::Folder folder;
+  constexpr int kNotAllowed = 77;
+  const int status = in_child([&] {
+    if (!mount_small_disk(folder.path().string())) return kNotAllowed;
+    const graph::Model small = sample::tiny_cnn(5);
+    const std::string path = folder / "last.h5";
+    save(path, small, {}, {});
+    // Found before writing, by the free space.
+    const std::string message = failure(path, sample::tiny_cnn(500));
+    if (message.find("cannot write '" + path + "': not enough space; the file needs") != 0) return 1;
+    if (folder.files() != std::vector<std::string>{"last.h5"}) return 2;
+    graph::Model loaded = small;
+    load_weights(path, loaded);
+    return loaded.weights[0].values == small.weights[0].values ? 0 : 3;
+  });
+  if (status == kNotAllowed) GTEST_SKIP() << "this process may not mount a file system";
+  EXPECT_EQ(status, 0);
+}
+
+TEST(AtomicFile, KilledWhileSavingThereIsAlwaysAReadableFile) {
+  const sample::Folder folder;
+  const std::string path = folder / "last.h5";
+  const graph::Model model = sample::tiny_cnn(200);
+  const State state = sample::state_of(model);
+  save(path, model, {}, state);
+  for (int kill_number = 0; kill_number < 20; ++kill_number) {
+    const pid_t child = fork();
+    if (child == 0)
+      for (;;) save(path, model, {}, state);
+    // Anywhere within some ten saves, each of a few milliseconds; odd steps so that all phases are hit.
+    std::this_thread::sleep_for(std::chrono::microseconds(1000 + 2713 * kill_number));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+
+    EXPECT_EQ(read_state(path).arrays.size(), state.arrays.size()) << kill_number;
+    graph::Model loaded = sample::tiny_cnn(200);
+    load_weights(path, loaded);
+    EXPECT_EQ(loaded.weights[0].values, model.weights[0].values);
+  }
+  save(path, model, {}, state);
+  EXPECT_THAT(folder.files(), ElementsAre("last.h5"));
+}
+
+}  // namespace
+}  // namespace dptrain::checkpoint

@@ -1,0 +1,117 @@
+// Files cut off and with flipped bytes: an error or the right contents, never a crash and never wrong numbers.
+
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "checkpoint/contents.h"
+#include "checkpoint/sample.h"
+#include "checkpoint/seal.h"
+#include "core/error.h"
+
+namespace dptrain::checkpoint {
+namespace {
+
+Contents over(std::vector<std::byte> bytes) { return Contents::over(Hdf5Bytes::of_memory("file.h5", std::move(bytes))); }
+
+/// Reads everything that anybody reads; false when it throws the error that it may throw.
+bool readable(const std::vector<std::byte>& bytes, graph::Model& model) {
+  bool good = true;
+  const auto attempt = [&](const auto& read) {
+    try {
+      read(over(bytes));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kCheckpoint) << error.what();
+      EXPECT_NE(std::string(error.what()).find("file.h5"), std::string::npos) << error.what();
+      good = false;
+    }
+  };
+  attempt([](const Contents& contents) { contents.state(); });
+  attempt([&](const Contents& contents) { load_weights(contents, model); });
+  attempt([](const Contents& contents) { describe(contents); });
+  return good;
+}
+
+class Damage : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const sample::Folder folder;
+    save(folder / "a.h5", model_, sample::compiled(), sample::state_of(model_));
+    whole_ = sample::bytes_of(folder / "a.h5");
+    graph::Model model = model_;
+    ASSERT_TRUE(readable(whole_, model));
+  }
+
+  graph::Model model_ = sample::tiny_cnn();
+  std::vector<std::byte> whole_;
+};
+
+TEST_F(Damage, AFileCutOffAnywhereIsRefused) {
+  graph::Model model = model_;
+  const std::size_t sealed = whole_.size() - kSealBytes;
+  for (std::size_t size = 0; size < sealed; size += 1 + size / 97) {
+    const std::vector<std::byte> cut(whole_.begin(), whole_.begin() + static_cast<std::ptrdiff_t>(size));
+    EXPECT_FALSE(readable(cut, model)) << size;
+  }
+  std::vector<std::byte> cut(whole_.begin(), whole_.end() - static_cast<std::ptrdiff_t>(kSealBytes) - 1);
+  try {
+    over(cut);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("it is cut off"), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(Damage, EveryFlippedByteOfASealedFileIsFound) {
+  graph::Model model = model_;
+  for (std::size_t at = 0; at < whole_.size() - kSealBytes; at += 53) {
+    std::vector<std::byte> bytes = whole_;
+    bytes[at] ^= std::byte{1};
+    EXPECT_FALSE(readable(bytes, model)) << at;
+  }
+}
+
+TEST_F(Damage, AFlippedByteOfAnUnsealedFileIsFoundOrHarmless) {
+  // Another program may have rewritten the file: without the seal the checksums of the datasets are what is left.
+  whole_.resize(whole_.size() - kSealBytes);
+  int harmless = 0;
+  for (std::size_t at = 0; at < whole_.size(); at += 11) {
+    std::vector<std::byte> bytes = whole_;
+    bytes[at] ^= std::byte{0x40};
+    graph::Model model = model_;
+    for (graph::Weight& weight : model.weights) weight.values.assign(weight.values.size(), 0);
+    if (!readable(bytes, model)) continue;
+    ++harmless;
+    for (std::size_t i = 0; i < model.weights.size(); ++i)
+      EXPECT_EQ(model.weights[i].values, model_.weights[i].values) << "wrong numbers from byte " << at;
+  }
+  EXPECT_GT(harmless, 0);  // unused space, texts
+}
+
+TEST_F(Damage, ARewrittenStateWithOtherNumbersIsFound) {
+  // The kernel's bytes in the file, one bit of one number changed, the seal cut off.
+  const auto* kernel = reinterpret_cast<const std::byte*>(model_.weights[0].values.data());
+  const auto found = std::search(whole_.begin(), whole_.end(), kernel, kernel + model_.weights[0].values.size() * sizeof(float));
+  ASSERT_NE(found, whole_.end());
+  *found ^= std::byte{1};
+  whole_.resize(whole_.size() - kSealBytes);
+  try {
+    load_weights(over(whole_), model_);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "'file.h5' is damaged: the bytes of '/model_weights/conv1/conv1/kernel:0' are not those that were written. "
+                 "Take another checkpoint of the run (best.h5, last.h5, an older epoch)");
+  }
+}
+
+TEST_F(Damage, BytesAfterTheEndDoNotMatter) {
+  graph::Model model = model_;
+  whole_.resize(whole_.size() - kSealBytes);
+  whole_.insert(whole_.end(), 1000, std::byte{'x'});
+  EXPECT_TRUE(readable(whole_, model));
+  EXPECT_FALSE(over(whole_).sealed);
+}
+
+}  // namespace
+}  // namespace dptrain::checkpoint

@@ -1,0 +1,142 @@
+// model_config and training_config as the worked examples and rules of docs/keras-files.md have them.
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/sample.h"
+
+namespace dptrain::checkpoint {
+namespace {
+
+using Json = nlohmann::json;
+
+Json golden(const std::string& file) {
+  std::ifstream in(std::string(DPTRAIN_TEST_DATA) + "/golden/" + file);
+  return Json::parse(in);
+}
+
+Compiled compiled_with(config::Typed optimizer, double rate, config::Typed loss) {
+  Compiled c;
+  c.optimizer = std::move(optimizer);
+  c.learning_rate = rate;
+  c.loss = std::move(loss);
+  return c;
+}
+
+TEST(KerasConfig, TheWorkedExampleIsEqual) {
+  const std::string text = keras_model_config(sample::tiny_cnn().graph);
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  EXPECT_EQ(Json::parse(text), golden("minimal_functional.json"));
+}
+
+TEST(KerasConfig, ASharedLayerHasTwoCalls) {
+  sample::ModelBuilder b("siamese");
+  const int left = b.add("left", layers::InputSpec{{6}});
+  const int right = b.add("right", layers::InputSpec{{6}});
+  const int first = b.add("shared_lstm", sample::dense(4), {left});  // stands for the golden file's LSTM
+  const int second = b.again(first, {right});
+  const int merge = b.add("merge", layers::ConcatenateSpec{}, {first, second});
+  const int score = b.add("score", sample::dense(1, layers::Activation::kSigmoid), {merge});
+  const Json found = Json::parse(keras_model_config(b.take({score}).graph)), expected = golden("shared_lstm.json");
+
+  EXPECT_EQ(found["config"]["input_layers"], expected["config"]["input_layers"]);
+  EXPECT_EQ(found["config"]["output_layers"], expected["config"]["output_layers"]);
+  ASSERT_EQ(found["config"]["layers"].size(), expected["config"]["layers"].size());
+  for (std::size_t i = 0; i < found["config"]["layers"].size(); ++i) {
+    EXPECT_EQ(found["config"]["layers"][i]["name"], expected["config"]["layers"][i]["name"]);
+    EXPECT_EQ(found["config"]["layers"][i]["inbound_nodes"], expected["config"]["layers"][i]["inbound_nodes"]);
+  }
+  EXPECT_EQ(found["config"]["layers"][4], expected["config"]["layers"][4]);
+}
+
+TEST(KerasConfig, TheLayersAreInKerasOrder) {
+  // left1 is one level deeper than its place in the file says: Keras sorts by depth.
+  const Json config = Json::parse(keras_model_config(sample::branched().graph));
+  std::vector<std::string> names;
+  for (const Json& layer : config["config"]["layers"]) names.push_back(layer["name"]);
+  EXPECT_EQ(names, (std::vector<std::string>{"image", "left1", "left1_bn", "left_lrn", "right1", "both", "flat", "out"}));
+  EXPECT_EQ(config["config"]["layers"][1]["config"]["trainable"], false);
+  EXPECT_EQ(config["config"]["layers"][3]["class_name"], "LocalResponseNormalization");
+  EXPECT_EQ(config["config"]["layers"][3]["config"]["depth_radius"], 2);
+  EXPECT_EQ(config["config"]["layers"][5]["inbound_nodes"], Json::parse(R"([[["left_lrn",0,0,{}],["right1",0,0,{}]]])"));
+}
+
+TEST(KerasConfig, TheNameIsOneThatTensorFlowTakes) {
+  const auto named = [](const std::string& name) {
+    graph::Graph graph = sample::tiny_cnn().graph;
+    graph.name = name;
+    return Json::parse(keras_model_config(graph))["config"]["name"].get<std::string>();
+  };
+  EXPECT_EQ(named("fashion mnist/1"), "fashion_mnist_1");
+  EXPECT_EQ(named("_x"), "model_x");
+  EXPECT_EQ(named(""), "model");
+  EXPECT_EQ(named("a.b-c"), "a.b-c");
+}
+
+TEST(KerasConfig, TrainingConfigIsTheFormBothWorldsRead) {
+  EXPECT_EQ(Json::parse(keras_training_config(sample::compiled())), Json::parse(R"({
+    "loss": "categorical_crossentropy", "metrics": ["accuracy"], "weighted_metrics": null, "loss_weights": null,
+    "optimizer_config": {"class_name": "Adam", "config": {"name": "Adam", "learning_rate": 0.002, "beta_1": 0.9,
+      "beta_2": 0.999, "epsilon": 1e-07, "amsgrad": false}}})"));
+}
+
+TEST(KerasConfig, TheLearningRateIsAFloatAlways) {
+  const std::string text = keras_training_config(compiled_with(optim::optimizer_family().make(optim::SGDSpec{}), 1,
+                                                               optim::loss_family().make(optim::MeanSquaredErrorSpec{})));
+  EXPECT_NE(text.find("\"learning_rate\":1.0,"), std::string::npos) << text;
+}
+
+TEST(KerasConfig, ALossWithParametersIsAnObject) {
+  const auto loss = [](config::Typed typed) {
+    return Json::parse(keras_training_config(compiled_with(optim::optimizer_family().make(optim::SGDSpec{}), 0.1, std::move(typed))))["loss"];
+  };
+  EXPECT_EQ(loss(optim::loss_family().make(optim::CategoricalCrossentropySpec{.label_smoothing = 0.1})), Json::parse(R"(
+    {"class_name": "CategoricalCrossentropy", "config": {"from_logits": false, "label_smoothing": 0.1,
+     "reduction": "sum_over_batch_size", "name": "categorical_crossentropy"}})"));
+  EXPECT_EQ(loss(optim::loss_family().make(optim::SparseCategoricalCrossentropySpec{.from_logits = true})), Json::parse(R"(
+    {"class_name": "SparseCategoricalCrossentropy", "config": {"from_logits": true,
+     "reduction": "sum_over_batch_size", "name": "sparse_categorical_crossentropy"}})"));
+  EXPECT_EQ(loss(optim::loss_family().make(optim::BinaryCrossentropySpec{})), "binary_crossentropy");
+  EXPECT_EQ(loss(optim::loss_family().make(optim::MeanAbsoluteErrorSpec{})), "mean_absolute_error");
+}
+
+TEST(KerasConfig, OptimizersHaveTheKeysThatBothWorldsKnow) {
+  const auto config = [](config::Typed typed) {
+    return Json::parse(keras_training_config(compiled_with(std::move(typed), 0.25, optim::loss_family().make(optim::MeanSquaredErrorSpec{}))))
+        ["optimizer_config"];
+  };
+  optim::SGDSpec sgd;
+  sgd.momentum = 0.9;
+  sgd.nesterov = true;
+  sgd.clipnorm = 1.5;
+  EXPECT_EQ(config(optim::optimizer_family().make(sgd)), Json::parse(R"({"class_name": "SGD",
+    "config": {"name": "SGD", "learning_rate": 0.25, "momentum": 0.9, "nesterov": true, "clipnorm": 1.5}})"));
+  optim::AdamWSpec adamw;
+  adamw.weight_decay = 0.004;
+  EXPECT_EQ(config(optim::optimizer_family().make(adamw)), Json::parse(R"({"class_name": "AdamW",
+    "config": {"name": "AdamW", "learning_rate": 0.25, "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-07, "amsgrad": false,
+     "weight_decay": 0.004}})"));
+  optim::RMSpropSpec rmsprop;
+  rmsprop.use_ema = true;
+  EXPECT_EQ(config(optim::optimizer_family().make(rmsprop)), Json::parse(R"({"class_name": "RMSprop",
+    "config": {"name": "RMSprop", "learning_rate": 0.25, "rho": 0.9, "momentum": 0.0, "epsilon": 1e-07, "centered": false,
+     "use_ema": true, "ema_momentum": 0.99}})"));
+  EXPECT_EQ(config(optim::optimizer_family().make(optim::AdagradSpec{})), Json::parse(R"({"class_name": "Adagrad",
+    "config": {"name": "Adagrad", "learning_rate": 0.25, "initial_accumulator_value": 0.1, "epsilon": 1e-07}})"));
+}
+
+TEST(KerasConfig, MetricsKeepTheirNames) {
+  Compiled c = sample::compiled();
+  c.metrics = {optim::metric_family().make(optim::TopKCategoricalAccuracySpec{.name = "top3", .k = 3}),
+               optim::metric_family().make(optim::MeanSquaredErrorMetricSpec{})};
+  EXPECT_EQ(Json::parse(keras_training_config(c))["metrics"], Json::parse(R"([
+    {"class_name": "TopKCategoricalAccuracy", "config": {"k": 3, "name": "top3", "dtype": "float32"}},
+    {"class_name": "MeanSquaredError", "config": {"name": "mse", "dtype": "float32"}}])"));
+}
+
+TEST(KerasConfig, WithoutLossThereIsNoTrainingConfig) { EXPECT_EQ(keras_training_config({}), ""); }
+
+}  // namespace
+}  // namespace dptrain::checkpoint
