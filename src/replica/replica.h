@@ -19,7 +19,7 @@ namespace dptrain::replica {
 struct Slice {
   std::int64_t rows = 0;
   std::int64_t first_row = 0;         ///< within the global batch
-  std::vector<const float*> inputs;   ///< one per graph input, [rows, shape...]
+  std::vector<const float*> inputs{};   ///< one per graph input, [rows, shape...]
   const void* labels = nullptr;       ///< int32 [rows] or float [rows, width]
 };
 
@@ -33,15 +33,15 @@ struct StepInputs {
 /// Sums over samples, never means; replicas' sums are added in rank order.
 struct StepSums {
   double loss = 0;
-  std::vector<double> metrics;
+  std::vector<double> metrics{};
   std::int64_t samples = 0;
   double penalty = 0;  ///< regularizers' value before the step, times nothing; counted once (rank 0)
 };
 
 struct Options {
   std::int64_t rows = 0;                    ///< the most rows of a slice
-  std::vector<std::int64_t> row_counts;     ///< all that will occur, for Op::prepare
-  config::Typed optimizer;                  ///< empty: inference only
+  std::vector<std::int64_t> row_counts{};     ///< all that will occur, for Op::prepare
+  config::Typed optimizer{};                ///< empty: inference only
   std::uint64_t seed = 0;
   int rank = 0;
   int replicas = 1;
@@ -76,6 +76,8 @@ class Replica {
 
   /// Hash of [0, total) of the parameter arena.
   std::uint64_t parameter_hash();
+  /// Host copy of [0, statistics_end) of the gradient arena: after step() the sums over all replicas.
+  std::vector<float> pull_gradients();
   float* gradient_arena();  ///< device memory, [0, statistics_end)
   float* parameter_arena();
   const StepTimes& times() const;

@@ -30,10 +30,10 @@ class Connector {
 std::vector<std::int64_t> split_rows(std::int64_t rows, const std::vector<double>& weights);
 
 struct SetOptions {
-  std::vector<double> weights;          ///< one per replica, for split_rows
+  std::vector<double> weights{};        ///< one per replica, for split_rows
   std::int64_t accumulate_steps = 1;
-  std::vector<std::int64_t> batch_sizes;  ///< all global batch sizes that will occur (full, last, evaluation)
-  config::Typed optimizer;
+  std::vector<std::int64_t> batch_sizes{};  ///< all global batch sizes that will occur (full, last, evaluation)
+  config::Typed optimizer{};
   std::uint64_t seed = 0;
   std::int64_t check_every = 0;         ///< steps between comparisons of the replicas' hashes; 0: never
 };
@@ -41,9 +41,12 @@ struct SetOptions {
 /// A global batch in host memory.
 struct HostBatch {
   std::int64_t rows = 0;
-  std::vector<const float*> inputs;
+  std::vector<const float*> inputs{};
   const void* labels = nullptr;
 };
+
+/// Rows [first, first + rows) of a batch as one replica sees them.
+Slice slice_of(const HostBatch& batch, std::int64_t first, std::int64_t rows, const plan::Plan& plan);
 
 class ReplicaSet {
  public:
@@ -59,6 +62,9 @@ class ReplicaSet {
   StepSums step(const HostBatch& batch, const StepInputs& in);
   StepSums evaluate(const HostBatch& batch);
   void predict(const HostBatch& batch, float* output);  ///< [rows, width], rows in order
+
+  /// Of the last step: the slowest replica's.
+  StepTimes times() const;
 
   /// Runs f on every replica's own thread and waits.
   void on_each(const std::function<void(int rank, Replica& replica)>& f);

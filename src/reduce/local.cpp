@@ -1,0 +1,155 @@
+// Replicas of one process that share memory. Each rank owns a fixed part of every bucket; when all ranks have a bucket
+// ready, each sums its part over all arenas in rank order and writes the sum to all of them. Which thread is early or late
+// changes nothing in the arithmetic.
+
+#include <algorithm>
+#include <vector>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "kernels/cpu/reduce.h"
+#include "reduce/connector.h"
+#include "reduce/meeting.h"
+
+namespace dptrain::reduce {
+namespace {
+
+/// Floats in a cache line: parts are cut there, so that no line is written by two threads.
+constexpr std::int64_t kLineFloats = 16;
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+/// What the ranks have in common.
+struct Shared {
+  explicit Shared(int ranks_) : ranks(ranks_), arenas(at(ranks_)), gathered(2 * at(ranks_)) {}
+
+  const int ranks;
+  Meeting meeting;
+  std::vector<float*> arenas;  ///< per rank; each written by its rank before its first arrival
+  std::vector<Meeting::Counter> arrived;  ///< per bucket: ranks that had it ready, over all steps
+  Meeting::Counter summed = 0;            ///< parts summed, over all buckets and steps
+  std::mutex attaching;                   ///< guards the size of `arrived`
+
+  /// all_gather: what each rank gave, in two sets that take turns. A rank that is in round g + 2 has seen all ranks arrive
+  /// in round g + 1, hence done with the set of round g.
+  std::vector<std::vector<float>> gathered;
+  Meeting::Counter gave = 0;
+};
+
+/// The part of a bucket that a rank sums.
+plan::Bucket part_of(const plan::Bucket& bucket, int rank, int ranks) {
+  const std::int64_t lines = (bucket.end - bucket.begin + kLineFloats - 1) / kLineFloats;
+  const auto cut = [&](int r) { return std::min(bucket.begin + lines * r / ranks * kLineFloats, bucket.end); };
+  return {cut(rank), cut(rank + 1)};
+}
+
+class LocalSink final : public replica::GradientSink {
+ public:
+  LocalSink(Shared& shared, int rank) : shared_(shared), rank_(rank) {}
+
+  void attach(const plan::Plan& plan) { buckets_ = plan.buckets; }
+
+  void begin(std::int64_t) override {
+    shared_.meeting.throw_if_aborted();
+    ++steps_;
+    ready_ = summed_ = 0;
+  }
+
+  void bucket_ready(int bucket, device::Stream&) override {
+    if (bucket != ready_ || bucket >= static_cast<int>(buckets_.size()))
+      throw Error(ErrorKind::kInternal, fmt::format("bucket {} is ready, expected {} of {}", bucket, ready_, buckets_.size()));
+    ++ready_;
+    shared_.meeting.throw_if_aborted();
+    shared_.meeting.advance(shared_.arrived[at(bucket)]);
+    // What all others have ready by now is summed at once, what they have not waits for the next call.
+    while (summed_ < ready_ && Meeting::reached(shared_.arrived[at(summed_)], due(1))) sum_next();
+  }
+
+  void finish(device::Stream&) override {
+    if (ready_ != static_cast<int>(buckets_.size()))
+      throw Error(ErrorKind::kInternal, fmt::format("{} buckets were ready, expected {}", ready_, buckets_.size()));
+    while (summed_ < ready_) {
+      shared_.meeting.wait(shared_.arrived[at(summed_)], due(1));
+      sum_next();
+    }
+    shared_.meeting.wait(shared_.summed, due(buckets_.size()));
+  }
+
+ private:
+  /// The count of something that every rank does `per_step` times a step, when all have done it in this step.
+  std::uint64_t due(std::size_t per_step) const { return steps_ * per_step * at(shared_.ranks); }
+
+  void sum_next() {
+    const plan::Bucket part = part_of(buckets_[at(summed_)], rank_, shared_.ranks);
+    if (shared_.ranks > 1) kernels::cpu::sum_ranks(shared_.arenas.data(), shared_.ranks, part.begin, part.end);
+    ++summed_;
+    shared_.meeting.advance(shared_.summed);
+  }
+
+  Shared& shared_;
+  const int rank_;
+  std::vector<plan::Bucket> buckets_;
+  std::uint64_t steps_ = 0;  ///< begun
+  int ready_ = 0;            ///< buckets of this step handed over
+  int summed_ = 0;           ///< buckets of this step whose part is summed
+};
+
+class LocalCollective final : public device::Collective {
+ public:
+  LocalCollective(Shared& shared, int rank) : shared_(shared), rank_(rank) {}
+
+  int rank() const override { return rank_; }
+  int size() const override { return shared_.ranks; }
+
+  void all_gather(const float* mine, std::int64_t count, float* all, device::Stream&) override {
+    std::vector<float>* set = &shared_.gathered[rounds_ % 2 * at(shared_.ranks)];
+    set[rank_].assign(mine, mine + count);
+    ++rounds_;
+    shared_.meeting.throw_if_aborted();
+    shared_.meeting.advance(shared_.gave);
+    shared_.meeting.wait(shared_.gave, rounds_ * at(shared_.ranks));
+    for (int r = 0; r < shared_.ranks; ++r) {
+      if (static_cast<std::int64_t>(set[r].size()) != count)
+        throw Error(ErrorKind::kInternal, fmt::format("rank {} gave {} values to a gather, rank {} gave {}", r, set[r].size(), rank_, count));
+      std::ranges::copy(set[r], all + r * count);
+    }
+  }
+
+ private:
+  Shared& shared_;
+  const int rank_;
+  std::uint64_t rounds_ = 0;
+};
+
+class LocalConnector final : public replica::Connector {
+ public:
+  explicit LocalConnector(int ranks) : shared_(ranks) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      sinks_.emplace_back(shared_, rank);
+      collectives_.emplace_back(shared_, rank);
+    }
+  }
+
+  replica::GradientSink& sink(int rank) override { return sinks_[at(rank)]; }
+  device::Collective* collective(int rank) override { return &collectives_[at(rank)]; }
+
+  void attach(int rank, float* gradients, const plan::Plan& plan) override {
+    const std::lock_guard lock(shared_.attaching);
+    if (shared_.arrived.empty()) shared_.arrived = std::vector<Meeting::Counter>(plan.buckets.size());
+    shared_.arenas[at(rank)] = gradients;
+    sinks_[at(rank)].attach(plan);
+  }
+
+  void abort(const std::string& why) noexcept override { shared_.meeting.abort(why); }
+
+ private:
+  Shared shared_;
+  std::vector<LocalSink> sinks_;
+  std::vector<LocalCollective> collectives_;
+};
+
+}  // namespace
+
+std::unique_ptr<replica::Connector> make_local(int ranks) { return std::make_unique<LocalConnector>(ranks); }
+
+}  // namespace dptrain::reduce

@@ -1,0 +1,53 @@
+#include "reduce/meeting.h"
+
+#include <thread>
+
+#include "core/error.h"
+
+namespace dptrain::reduce {
+namespace {
+
+/// About 20 microseconds on an idle machine: longer than replicas of equal speed are apart at a small bucket, shorter than
+/// a scheduler's time slice.
+constexpr int kLooks = 50;
+
+}  // namespace
+
+void Meeting::advance(Counter& counter) {
+  // Sequentially consistent on both sides: either this sees the sleeper or the sleeper sees the new count.
+  counter.fetch_add(1, std::memory_order_seq_cst);
+  if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
+  { const std::lock_guard lock(mutex_); }  // a sleeper that has looked is asleep by now
+  changed_.notify_all();
+}
+
+void Meeting::wait(const Counter& counter, std::uint64_t target) {
+  for (int look = 0; look < kLooks; ++look) {
+    throw_if_aborted();
+    if (reached(counter, target)) return;
+    std::this_thread::yield();
+  }
+  std::unique_lock lock(mutex_);
+  sleepers_.fetch_add(1, std::memory_order_seq_cst);
+  changed_.wait(lock, [&] { return counter.load(std::memory_order_seq_cst) >= target || aborted_.load(); });
+  sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+  lock.unlock();
+  throw_if_aborted();
+}
+
+void Meeting::abort(const std::string& why) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!aborted_.load()) why_ = why;
+    aborted_.store(true);
+  }
+  changed_.notify_all();
+}
+
+void Meeting::throw_if_aborted() {
+  if (!aborted_.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(mutex_);
+  throw Error(ErrorKind::kDevice, "stopped, because of " + why_);
+}
+
+}  // namespace dptrain::reduce

@@ -1,0 +1,58 @@
+#include "replica/bindings.h"
+
+#include <algorithm>
+
+namespace dptrain::replica {
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+/// Which graph input a tensor is.
+std::size_t input_of(const plan::Plan& plan, int tensor) {
+  return static_cast<std::size_t>(std::ranges::find(plan.inputs, tensor) - plan.inputs.begin());
+}
+
+}  // namespace
+
+Bindings::Bindings(const plan::Plan& plan, const plan::MemoryPlan& memory, const Arenas& arenas) {
+  for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
+    const int root = plan::root(plan, static_cast<int>(t));
+    const bool external = plan.tensors[at(root)].external;
+    tensors_.push_back(external ? nullptr : reinterpret_cast<float*>(arenas.tensors + memory.tensor_offset[t]));
+    if (external) external_tensors_.push_back({t, input_of(plan, root)});
+  }
+  scratch_ = arenas.tensors + memory.scratch_offset;
+
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const plan::Step& step = plan.steps[s];
+    BoundStep bound;
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+      bound.inputs.push_back(tensor(step.inputs[i]));
+      const int root = plan::root(plan, step.inputs[i]);
+      if (plan.tensors[at(root)].external) external_inputs_.push_back({s, i, input_of(plan, root)});
+    }
+    bound.output = tensor(step.output);
+    bound.output_gradient = tensor(step.output_gradient);
+    for (const int gradient : step.input_gradients) bound.input_gradients.push_back(tensor(gradient));
+    for (std::size_t k = 0; k < step.parameters.size(); ++k) {
+      const plan::Parameter& parameter = plan.parameters[at(step.parameters[k])];
+      bound.weights.push_back(arenas.parameters + parameter.offset);
+      float* gradient = tensor(step.parameter_gradient_tensors[k]);
+      if (gradient == nullptr && step.parameter_gradients[k] && arenas.gradients != nullptr)
+        gradient = arenas.gradients + parameter.offset;
+      bound.weight_gradients.push_back(gradient);
+    }
+    bound.saved = arenas.tensors + memory.saved_offset[s];
+    steps_.push_back(std::move(bound));
+  }
+}
+
+void Bindings::bind_inputs(const std::vector<const float*>& inputs) {
+  // Inputs are only ever read; the table of tensors is shared with what is written.
+  for (const ExternalTensor& place : external_tensors_) tensors_[place.tensor] = const_cast<float*>(inputs[place.input]);
+  for (const ExternalInput& place : external_inputs_) steps_[place.step].inputs[place.place] = inputs[place.input];
+}
+
+float* Bindings::tensor(int index) const { return index == plan::kAbsent ? nullptr : tensors_[at(index)]; }
+
+}  // namespace dptrain::replica

@@ -1,0 +1,60 @@
+#pragma once
+
+// Pointers of every call of a plan, worked out once: where in the arenas each step reads and writes. Private to the room;
+// used on the replica's thread.
+
+#include <cstddef>
+#include <vector>
+
+#include "plan/memory.h"
+#include "plan/plan.h"
+
+namespace dptrain::replica {
+
+/// The arenas of one replica. Gradients null: inference only.
+struct Arenas {
+  std::byte* tensors = nullptr;
+  float* parameters = nullptr;
+  float* gradients = nullptr;  ///< where backward writes
+};
+
+/// Pointers of one step, in the order of device::OpArgs.
+struct BoundStep {
+  std::vector<const float*> inputs;
+  float* output = nullptr;
+  std::vector<const float*> weights;
+  float* output_gradient = nullptr;
+  std::vector<float*> input_gradients;
+  std::vector<float*> weight_gradients;
+  void* saved = nullptr;
+};
+
+class Bindings {
+ public:
+  Bindings(const plan::Plan& plan, const plan::MemoryPlan& memory, const Arenas& arenas);
+
+  /// The memory of this call's inputs, one per graph input.
+  void bind_inputs(const std::vector<const float*>& inputs);
+
+  const BoundStep& step(std::size_t s) const { return steps_[s]; }
+  void* scratch() const { return scratch_; }
+  /// Of a tensor or a view of one; null for kAbsent and for inputs not yet bound.
+  float* tensor(int index) const;
+
+ private:
+  // Places that point to a graph input.
+  struct ExternalTensor {
+    std::size_t tensor, input;
+  };
+  struct ExternalInput {
+    std::size_t step, place, input;
+  };
+
+  std::vector<float*> tensors_;  ///< per tensor, views resolved
+  std::vector<BoundStep> steps_;
+  std::vector<ExternalTensor> external_tensors_;
+  std::vector<ExternalInput> external_inputs_;
+  void* scratch_ = nullptr;
+};
+
+}  // namespace dptrain::replica

@@ -1,0 +1,70 @@
+#include "replica/crew.h"
+
+#include <system_error>
+#include <utility>
+
+#include "core/error.h"
+#include "core/format.h"
+
+namespace dptrain::replica {
+
+Crew::Crew(int size, OnFailure on_failure) : on_failure_(std::move(on_failure)) {
+  try {
+    for (int rank = 0; rank < size; ++rank) threads_.emplace_back([this, rank] { work(rank); });
+  } catch (const std::system_error& error) {
+    stop();
+    throw Error(ErrorKind::kDevice, fmt::format("cannot start thread {} of {}: {}", threads_.size() + 1, size, error.what()));
+  }
+}
+
+Crew::~Crew() { stop(); }
+
+void Crew::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Crew::run(const Command& command) {
+  std::unique_lock lock(mutex_);
+  command_ = &command;
+  failure_ = nullptr;
+  failed_rank_ = -1;
+  running_ = size();
+  ++generation_;
+  wake_.notify_all();
+  done_.wait(lock, [&] { return running_ == 0; });
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void Crew::work(int rank) {
+  std::uint64_t seen = 0;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [&] { return stopping_ || generation_ != seen; });
+    if (generation_ == seen) return;
+    seen = generation_;
+    const Command& command = *command_;
+    lock.unlock();
+    std::exception_ptr failure;
+    try {
+      command(rank);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    if (failure && !failure_) {
+      failure_ = failure;
+      failed_rank_ = rank;
+      lock.unlock();
+      on_failure_(rank, failure);
+      lock.lock();
+    }
+    if (--running_ == 0) done_.notify_one();
+  }
+}
+
+}  // namespace dptrain::replica

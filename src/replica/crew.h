@@ -1,0 +1,51 @@
+#pragma once
+
+// Crew: threads for life that all run the same command and are waited for. The mailbox is one pointer under a mutex;
+// between commands the threads sleep. Owned and called by one thread.
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace dptrain::replica {
+
+class Crew {
+ public:
+  using Command = std::function<void(int rank)>;
+  /// Called on the failing thread with the first exception of a command, while the others may still be running.
+  using OnFailure = std::function<void(int rank, const std::exception_ptr&)>;
+
+  Crew(int size, OnFailure on_failure);
+  /// Joins the threads.
+  ~Crew();
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  /// Runs the command once on every thread and waits for all. Rethrows the first exception; `failed_rank` says whose.
+  void run(const Command& command);
+  int failed_rank() const { return failed_rank_; }
+
+  int size() const { return static_cast<int>(threads_.size()); }
+
+ private:
+  void work(int rank);
+  void stop();
+
+  const OnFailure on_failure_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable wake_, done_;
+  const Command* command_ = nullptr;
+  std::uint64_t generation_ = 0;
+  int running_ = 0;
+  bool stopping_ = false;
+  std::exception_ptr failure_;
+  int failed_rank_ = -1;
+
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace dptrain::replica

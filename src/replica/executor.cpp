@@ -1,0 +1,268 @@
+#include "replica/executor.h"
+
+#include <algorithm>
+#include <new>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/format.h"
+
+namespace dptrain::replica {
+namespace {
+
+using plan::BackwardItem;
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+void grow(plan::Need& need, const plan::Need& more) {
+  need.saved = std::max(need.saved, more.saved);
+  need.scratch = std::max(need.scratch, more.scratch);
+}
+
+bool fits(const plan::Need& need, const plan::Need& room) { return need.saved <= room.saved && need.scratch <= room.scratch; }
+
+}  // namespace
+
+Executor::Executor(const plan::Plan& plan, device::Device& device, device::Stream& stream, device::Collective* collective,
+                   const ParameterArenas& arenas, const Options& options)
+    : plan_(plan),
+      device_(device),
+      stream_(stream),
+      collective_(collective),
+      rows_(options.rows),
+      gradients_(arenas.written()),
+      writer_(plan.tensors.size(), plan::kAbsent),
+      profile_(plan.steps.size()) {
+  make_ops(options);
+  plan_memory(arenas);
+  allocate_staging();
+  for (std::size_t s = 0; s < plan.steps.size(); ++s)
+    for (const int tensor : plan.steps[s].parameter_gradient_tensors)
+      if (tensor != plan::kAbsent) writer_[at(tensor)] = static_cast<int>(s);
+}
+
+void Executor::make_ops(const Options& options) {
+  for (const plan::Step& step : plan_.steps)
+    // A random layer is keyed by its place in the graph, which does not depend on what a device can fuse.
+    ops_.push_back(device_.make_op({.plan = plan_,
+                                    .step = step,
+                                    .rows = rows_,
+                                    .seed = options.seed,
+                                    .stream_id = static_cast<std::uint32_t>(step.node),
+                                    .replicas = options.replicas}));
+  if (plan_.loss.loss) {
+    loss_ = device_.make_loss({.plan = plan_, .rows = rows_});
+    loss_need_ = loss_->need();
+  }
+  for (const auto& op : ops_) needs_.push_back(op->need());
+  for (const std::int64_t rows : options.row_counts)
+    if (rows > 0) prepare(rows);
+}
+
+void Executor::prepare(std::int64_t rows) {
+  if (rows > rows_)
+    throw Error(ErrorKind::kInternal, fmt::format("a slice of {} rows, but the replica was made for at most {}", rows, rows_));
+  if (std::ranges::find(prepared_, rows) != prepared_.end()) return;
+  for (std::size_t s = 0; s < ops_.size(); ++s) {
+    ops_[s]->prepare(rows);
+    const plan::Need need = ops_[s]->need();
+    if (tensors_ != nullptr && !fits(need, needs_[s]))
+      throw Error(ErrorKind::kInternal,
+                  fmt::format("layer {} needs more room for {} rows than was planned", plan_.steps[s].name, rows));
+    grow(needs_[s], need);
+  }
+  prepared_.push_back(rows);
+}
+
+void Executor::plan_memory(const ParameterArenas& arenas) {
+  const bool trains = arenas.gradients() != nullptr;
+  inference_memory_ = plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kInference);
+  std::uint64_t bytes = inference_memory_.arena_bytes;
+  if (trains) {
+    training_memory_ = plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kTraining);
+    bytes = std::max(bytes, training_memory_.arena_bytes);
+  }
+  tensors_ = device_.allocate(std::max<std::size_t>(bytes, 1));
+  sums_ = device_.allocate((1 + plan_.loss.metrics.size()) * sizeof(double));
+  const Arenas bound{tensors_->as<std::byte>(), arenas.parameters(), arenas.written()};
+  inference_.emplace(plan_, inference_memory_, bound);
+  if (trains) training_.emplace(plan_, training_memory_, bound);
+}
+
+void Executor::allocate_staging() {
+  const bool classes = plan_.loss.labels == optim::LabelKind::kClass;
+  const std::int64_t width = plan_.tensors[at(plan_.outputs.front())].shape.elements();
+  label_bytes_ = classes ? sizeof(std::int32_t) : static_cast<std::size_t>(width) * sizeof(float);
+  inputs_.resize(plan_.inputs.size());
+  if (device_.reads_host_memory()) return;
+  for (const int input : plan_.inputs)
+    staged_inputs_.push_back(device_.allocate(static_cast<std::size_t>(plan_.tensors[at(input)].elements(rows_)) * sizeof(float)));
+  staged_labels_ = device_.allocate(static_cast<std::size_t>(rows_) * label_bytes_);
+}
+
+void Executor::begin(const Slice& slice, Bindings& bindings) {
+  if (slice.rows == 0) return;
+  prepare(slice.rows);
+  inputs_ = slice.inputs;
+  labels_ = slice.labels;
+  if (!device_.reads_host_memory()) {
+    for (std::size_t i = 0; i < staged_inputs_.size(); ++i) {
+      const auto bytes = static_cast<std::size_t>(plan_.tensors[at(plan_.inputs[i])].elements(slice.rows)) * sizeof(float);
+      device_.copy_to_device(staged_inputs_[i]->data(), slice.inputs[i], bytes, stream_);
+      inputs_[i] = staged_inputs_[i]->as<float>();
+    }
+    if (slice.labels != nullptr)
+      device_.copy_to_device(staged_labels_->data(), slice.labels, static_cast<std::size_t>(slice.rows) * label_bytes_, stream_);
+    labels_ = staged_labels_->data();
+  }
+  bindings.bind_inputs(inputs_);
+}
+
+template <class Call>
+void Executor::run_op(std::size_t step, std::int64_t rows, bool backward, const Call& call) {
+  const std::string& name = plan_.steps[step].name;
+  try {
+    if (!profiling_) return call();
+    const Stopwatch watch;
+    call();
+    stream_.synchronize();
+    Replica::StepProfile& profile = profile_[step];
+    const auto [forward_flops, backward_flops] = ops_[step]->flops_per_sample();
+    (backward ? profile.backward : profile.forward) += watch.seconds();
+    (backward ? profile.backward_flops : profile.forward_flops) +=
+        (backward ? backward_flops : forward_flops) * static_cast<double>(rows);
+    profile.calls += backward ? 0 : 1;
+  } catch (const Error& error) {
+    throw error.within("layer " + name);
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorKind::kMemory, "layer " + name + ": out of memory");
+  } catch (const std::exception& error) {
+    throw Error(ErrorKind::kInternal, "layer " + name + ": " + error.what());
+  }
+}
+
+device::OpArgs Executor::args(std::size_t s, const Slice& slice, const StepInputs& in, const Bindings& bindings, bool training) {
+  const plan::Step& step = plan_.steps[s];
+  const BoundStep& bound = bindings.step(s);
+  const double valid = static_cast<double>(std::max<std::int64_t>(in.valid, 1));
+  return {.rows = slice.rows,
+          .first_row = slice.first_row,
+          .step = in.number,
+          .share = static_cast<double>(slice.rows) / valid * step.statistics_weight,
+          .training = training && !step.inference_mode,
+          .inputs = bound.inputs,
+          .output = bound.output,
+          .weights = bound.weights,
+          .output_gradient = bound.output_gradient,
+          .input_gradients = bound.input_gradients,
+          .weight_gradients = bound.weight_gradients,
+          .saved = bound.saved,
+          .scratch = bindings.scratch(),
+          .stream = &stream_,
+          .collective = collective_};
+}
+
+void Executor::run_forward(const Slice& slice, const StepInputs& in, const Bindings& bindings, bool training, bool with_loss) {
+  for (std::size_t s = 0; s < ops_.size(); ++s) {
+    if (with_loss && plan_.steps[s].fused_into_loss) continue;
+    if (slice.rows == 0 && !(training && ops_[s]->runs_empty())) continue;
+    run_op(s, slice.rows, false, [&] { ops_[s]->forward(args(s, slice, in, bindings, training)); });
+  }
+}
+
+void Executor::run_loss(const Slice& slice, const StepInputs& in, const Bindings& bindings, bool training) {
+  if (slice.rows == 0) return;
+  loss_->run({.rows = slice.rows,
+              .prediction = bindings.tensor(plan_.loss.prediction),
+              .labels = labels_,
+              .gradient = training ? bindings.tensor(plan_.loss.prediction_gradient) : nullptr,
+              .gradient_scale = training ? 1.0 / static_cast<double>(in.valid) : 1.0,
+              .sums = sums_->as<double>(),
+              .scratch = bindings.scratch(),
+              .stream = &stream_});
+}
+
+void Executor::forward(const Slice& slice, const StepInputs& in) {
+  if (!training_ || !loss_) throw Error(ErrorKind::kInternal, "a replica without loss or optimizer cannot train");
+  begin(slice, *training_);
+  if (slice.rows == 0) device_.fill(gradients_, plan_.statistics_end, 0, stream_);
+  run_forward(slice, in, *training_, true, true);
+  run_loss(slice, in, *training_, true);
+}
+
+void Executor::backward(const Slice& slice, const StepInputs& in,
+                        const std::function<void(const BackwardItem&)>& after_item) {
+  for (const BackwardItem& item : plan_.backward) {
+    run_item(item, slice, in);
+    after_item(item);
+  }
+}
+
+void Executor::run_item(const BackwardItem& item, const Slice& slice, const StepInputs& in) {
+  const bool empty = slice.rows == 0;
+  switch (item.kind) {
+    case BackwardItem::Kind::kStep: {
+      const std::size_t s = at(item.step);
+      if (!empty || ops_[s]->runs_empty())
+        run_op(s, slice.rows, true, [&] { ops_[s]->backward(args(s, slice, in, *training_, true)); });
+      return;
+    }
+    case BackwardItem::Kind::kAccumulateTensor:
+      if (!empty)
+        device_.accumulate(training_->tensor(item.destination), training_->tensor(item.source),
+                           plan_.tensors[at(item.source)].elements(slice.rows), stream_);
+      return;
+    case BackwardItem::Kind::kAccumulateParameter: {
+      const plan::Parameter& parameter = plan_.parameters[at(item.destination)];
+      if (!empty || ops_[at(writer_[at(item.source)])]->runs_empty())
+        device_.accumulate(gradients_ + parameter.offset, training_->tensor(item.source), parameter.elements(), stream_);
+      return;
+    }
+  }
+}
+
+void Executor::evaluate(const Slice& slice) {
+  if (!loss_) throw Error(ErrorKind::kInternal, "a plan without a loss cannot evaluate");
+  begin(slice, *inference_);
+  run_forward(slice, {}, *inference_, false, true);
+  run_loss(slice, {}, *inference_, false);
+}
+
+void Executor::predict(const Slice& slice, float* output) {
+  if (slice.rows == 0) return;
+  begin(slice, *inference_);
+  run_forward(slice, {}, *inference_, false, false);
+  const int tensor = plan_.outputs.front();
+  const auto bytes = static_cast<std::size_t>(plan_.tensors[at(tensor)].elements(slice.rows)) * sizeof(float);
+  device_.copy_to_host(output, inference_->tensor(tensor), bytes, stream_);
+}
+
+void Executor::clear_sums() {
+  const std::vector<double> zeros(1 + plan_.loss.metrics.size(), 0.0);
+  device_.copy_to_device(sums_->data(), zeros.data(), zeros.size() * sizeof(double), stream_);
+}
+
+StepSums Executor::read_sums() {
+  std::vector<double> sums(1 + plan_.loss.metrics.size());
+  device_.copy_to_host(sums.data(), sums_->data(), sums.size() * sizeof(double), stream_);
+  return {.loss = sums.front(), .metrics = {sums.begin() + 1, sums.end()}};
+}
+
+std::vector<std::string> Executor::implementations() const {
+  std::vector<std::string> all;
+  for (const auto& op : ops_) all.push_back(op->implementation());
+  return all;
+}
+
+std::size_t Executor::bytes() const {
+  std::size_t sum = tensors_->bytes() + sums_->bytes();
+  for (const auto& buffer : staged_inputs_) sum += buffer->bytes();
+  return sum + (staged_labels_ ? staged_labels_->bytes() : 0);
+}
+
+void Executor::set_profiling(bool on) {
+  profiling_ = on;
+  if (on) profile_.assign(plan_.steps.size(), {});
+}
+
+}  // namespace dptrain::replica

@@ -1,0 +1,82 @@
+#pragma once
+
+// Executor: the plan's steps as ops of one device, and the arena of tensors they work in. Runs forward, loss and backward
+// of one micro-batch. Owned by a Replica, used on its thread; nothing is allocated after construction.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "replica/arenas.h"
+#include "replica/bindings.h"
+#include "replica/replica.h"
+
+namespace dptrain::replica {
+
+class Executor {
+ public:
+  Executor(const plan::Plan& plan, device::Device& device, device::Stream& stream, device::Collective* collective,
+           const ParameterArenas& arenas, const Options& options);
+
+  /// Forward in training mode, loss and metrics; the loss's gradient is scaled by 1 / in.valid.
+  void forward(const Slice& slice, const StepInputs& in);
+  /// Backward of the last forward. `after_item` is called when an item of the plan has run. A slice without rows leaves
+  /// zeros in the gradients.
+  void backward(const Slice& slice, const StepInputs& in, const std::function<void(const plan::BackwardItem&)>& after_item);
+  /// Forward in inference mode, loss and metrics.
+  void evaluate(const Slice& slice);
+  /// Forward in inference mode, activations that the loss would take over included; output 0 goes to host memory.
+  void predict(const Slice& slice, float* output);
+
+  void clear_sums();
+  /// Loss and metrics since clear_sums(); waits for the device.
+  StepSums read_sums();
+
+  const plan::MemoryPlan& memory() const { return training_ ? training_memory_ : inference_memory_; }
+  std::vector<std::string> implementations() const;
+  std::size_t bytes() const;
+  void set_profiling(bool on);
+  const std::vector<Replica::StepProfile>& profile() const { return profile_; }
+
+ private:
+  void make_ops(const Options& options);
+  void prepare(std::int64_t rows);
+  void plan_memory(const ParameterArenas& arenas);
+  void allocate_staging();
+
+  /// Prepares for the slice and binds its inputs, staged where the device cannot read the host's memory.
+  void begin(const Slice& slice, Bindings& bindings);
+  void run_forward(const Slice& slice, const StepInputs& in, const Bindings& bindings, bool training, bool with_loss);
+  void run_loss(const Slice& slice, const StepInputs& in, const Bindings& bindings, bool training);
+  void run_item(const plan::BackwardItem& item, const Slice& slice, const StepInputs& in);
+  device::OpArgs args(std::size_t step, const Slice& slice, const StepInputs& in, const Bindings& bindings, bool training);
+  /// Calls `call` for a step, timed when profiling; errors get the layer's name.
+  template <class Call>
+  void run_op(std::size_t step, std::int64_t rows, bool backward, const Call& call);
+
+  const plan::Plan& plan_;
+  device::Device& device_;
+  device::Stream& stream_;
+  device::Collective* collective_;
+  const std::int64_t rows_;  ///< the most rows of a slice
+  float* const gradients_;   ///< where backward writes
+  std::vector<std::unique_ptr<device::Op>> ops_;  ///< per step
+  std::unique_ptr<device::LossOp> loss_;          ///< null: prediction only
+  std::vector<plan::Need> needs_;                 ///< per step
+  plan::Need loss_need_;
+  std::vector<std::int64_t> prepared_;
+  std::vector<int> writer_;  ///< per tensor: the step that writes a parameter's gradient there, or kAbsent
+  plan::MemoryPlan training_memory_, inference_memory_;
+  std::unique_ptr<device::Buffer> tensors_, sums_, staged_labels_;
+  std::vector<std::unique_ptr<device::Buffer>> staged_inputs_;
+  std::vector<const float*> inputs_;  ///< of the running slice, as the device reads them
+  const void* labels_ = nullptr;
+  std::size_t label_bytes_ = 0;       ///< of one row
+  std::optional<Bindings> training_, inference_;
+  bool profiling_ = false;
+  std::vector<Replica::StepProfile> profile_;
+};
+
+}  // namespace dptrain::replica

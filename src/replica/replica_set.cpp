@@ -1,0 +1,245 @@
+#include "replica/replica_set.h"
+
+#include <algorithm>
+#include <new>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+#include "replica/crew.h"
+
+namespace dptrain::replica {
+namespace {
+
+std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
+
+/// The message of whatever was thrown.
+Error as_error(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return {ErrorKind::kMemory, "out of memory"};
+  } catch (const std::exception& error) {
+    return {ErrorKind::kInternal, error.what()};
+  } catch (...) {
+    return {ErrorKind::kInternal, "unknown exception"};
+  }
+}
+
+void add(StepSums& sum, const StepSums& more) {
+  sum.loss += more.loss;
+  sum.metrics.resize(std::max(sum.metrics.size(), more.metrics.size()), 0.0);
+  for (std::size_t i = 0; i < more.metrics.size(); ++i) sum.metrics[i] += more.metrics[i];
+  sum.samples += more.samples;
+  sum.penalty += more.penalty;
+}
+
+}  // namespace
+
+Slice slice_of(const HostBatch& batch, std::int64_t first, std::int64_t rows, const plan::Plan& plan) {
+  Slice slice{.rows = rows, .first_row = first};
+  for (std::size_t i = 0; i < batch.inputs.size(); ++i)
+    slice.inputs.push_back(batch.inputs[i] + first * plan.tensors[at(plan.inputs[i])].shape.elements());
+  if (batch.labels == nullptr) return slice;
+  if (plan.loss.labels == optim::LabelKind::kClass)
+    slice.labels = static_cast<const std::int32_t*>(batch.labels) + first;
+  else
+    slice.labels = static_cast<const float*>(batch.labels) + first * plan.tensors[at(plan.outputs.front())].shape.elements();
+  return slice;
+}
+
+struct ReplicaSet::Impl {
+  using Devices = std::vector<std::unique_ptr<device::Device>>;
+
+  Impl(const plan::Plan& plan_, Devices devices_, Connector& connector_, SetOptions options_)
+      : plan(plan_),
+        devices(std::move(devices_)),
+        connector(connector_),
+        options(std::move(options_)),
+        sums(devices.size()),
+        replicas(devices.size()),
+        crew(static_cast<int>(devices.size()),
+             [this](int rank, const std::exception_ptr& failure) { connector.abort(name(rank) + ": " + as_error(failure).what()); }) {
+    if (options.weights.size() != devices.size())
+      throw Error(ErrorKind::kInternal,
+                  fmt::format("{} weights for {} replicas", options.weights.size(), devices.size()));
+    try {
+      run("", [this](int rank) { make_replica(rank); });
+    } catch (...) {
+      drop_replicas();
+      throw;
+    }
+  }
+
+  ~Impl() { drop_replicas(); }
+
+  /// Replicas are destroyed where they were made. Destructors do not throw.
+  void drop_replicas() {
+    crew.run([this](int rank) { replicas[at(rank)].reset(); });
+  }
+
+  void make_replica(int rank) {
+    device::Device& device = *devices[at(rank)];
+    device.enter();
+    Options o{.optimizer = options.optimizer,
+              .seed = options.seed,
+              .rank = rank,
+              .replicas = static_cast<int>(devices.size()),
+              .accumulate = options.accumulate_steps > 1};
+    for (const std::int64_t batch : options.batch_sizes)
+      for (const std::int64_t rows : cut(split_rows(batch, options.weights)[at(rank)], options.accumulate_steps))
+        o.row_counts.push_back(rows);
+    std::ranges::sort(o.row_counts);
+    const auto repeated = std::ranges::unique(o.row_counts);
+    o.row_counts.erase(repeated.begin(), repeated.end());
+    o.rows = o.row_counts.empty() ? 1 : std::max<std::int64_t>(o.row_counts.back(), 1);
+    capacity[at(rank)] = o.rows;
+    auto& replica = replicas[at(rank)];
+    replica = std::make_unique<Replica>(plan, device, connector.sink(rank), connector.collective(rank), std::move(o));
+    if (replica->gradient_arena() != nullptr) connector.attach(rank, replica->gradient_arena(), plan);
+  }
+
+  static std::vector<std::int64_t> cut(std::int64_t rows, std::int64_t pieces) {
+    return split_rows(rows, std::vector<double>(static_cast<std::size_t>(pieces), 1.0));
+  }
+
+  /// A replica's share of a batch in pieces, in the order of the rows. Never empty: without rows it is one empty slice.
+  std::vector<Slice> slices(const HostBatch& batch, int rank, std::int64_t pieces) const {
+    const std::vector<std::int64_t> shares = split_rows(batch.rows, options.weights);
+    std::int64_t first = 0;
+    for (int r = 0; r < rank; ++r) first += shares[at(r)];
+    std::vector<Slice> all;
+    for (const std::int64_t rows : cut(shares[at(rank)], pieces)) {
+      all.push_back(slice_of(batch, first, rows, plan));
+      first += rows;
+    }
+    return all;
+  }
+
+  /// Without gradients rows do not depend on one another, so a share that is too large goes through in more pieces.
+  std::int64_t inference_pieces(const HostBatch& batch, int rank) const {
+    const std::int64_t share = split_rows(batch.rows, options.weights)[at(rank)];
+    return std::max(options.accumulate_steps, (share + capacity[at(rank)] - 1) / capacity[at(rank)]);
+  }
+
+  /// Runs the command on every replica's thread; `where` is ", step 412" or "".
+  void run(const std::string& where, const Crew::Command& command) {
+    try {
+      crew.run(command);
+    } catch (...) {
+      throw as_error(std::current_exception()).within(name(crew.failed_rank()) + where);
+    }
+  }
+
+  StepSums total() const {
+    StepSums sum;
+    for (const StepSums& part : sums) add(sum, part);
+    return sum;
+  }
+
+  std::string name(int rank) const { return fmt::format("replica {} ({})", rank, devices[at(rank)]->name()); }
+
+  const plan::Plan& plan;
+  Devices devices;
+  Connector& connector;
+  const SetOptions options;
+  std::vector<StepSums> sums;  ///< per rank, of the last command
+  std::vector<std::unique_ptr<Replica>> replicas;
+  std::vector<std::int64_t> capacity = std::vector<std::int64_t>(replicas.size(), 1);  ///< rows per slice
+  Crew crew;  ///< last: its threads use everything above
+};
+
+ReplicaSet::ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<device::Device>> devices, Connector& connector,
+                       SetOptions options)
+    : impl_(std::make_unique<Impl>(plan, std::move(devices), connector, std::move(options))) {}
+
+ReplicaSet::~ReplicaSet() = default;
+
+StepTimes ReplicaSet::times() const {
+  StepTimes slowest;
+  for (const auto& replica : impl_->replicas) {
+    const StepTimes& times = replica->times();
+    slowest.forward_backward = std::max(slowest.forward_backward, times.forward_backward);
+    slowest.comm_exposed = std::max(slowest.comm_exposed, times.comm_exposed);
+    slowest.optimizer = std::max(slowest.optimizer, times.optimizer);
+  }
+  return slowest;
+}
+
+int ReplicaSet::size() const { return impl_->crew.size(); }
+
+StepSums ReplicaSet::step(const HostBatch& batch, const StepInputs& in) {
+  Impl& set = *impl_;
+  set.run(fmt::format(", step {}", in.number), [&](int rank) {
+    set.sums[at(rank)] = set.replicas[at(rank)]->step(set.slices(batch, rank, set.options.accumulate_steps), in);
+  });
+  const std::int64_t every = set.options.check_every;
+  if (every > 0 && (in.number + 1) % every == 0) check_equal(in.number);
+  return set.total();
+}
+
+StepSums ReplicaSet::evaluate(const HostBatch& batch) {
+  Impl& set = *impl_;
+  set.run("", [&](int rank) {
+    StepSums sum;
+    for (const Slice& slice : set.slices(batch, rank, set.inference_pieces(batch, rank))) {
+      const StepSums part = set.replicas[at(rank)]->evaluate(slice);
+      const double penalty = part.penalty;  // of the weights, so the same in every piece
+      add(sum, part);
+      sum.penalty = penalty;
+    }
+    set.sums[at(rank)] = sum;
+  });
+  return set.total();
+}
+
+void ReplicaSet::predict(const HostBatch& batch, float* output) {
+  Impl& set = *impl_;
+  const std::int64_t width = set.plan.tensors[at(set.plan.outputs.front())].shape.elements();
+  set.run("", [&](int rank) {
+    for (const Slice& slice : set.slices(batch, rank, set.inference_pieces(batch, rank)))
+      set.replicas[at(rank)]->predict(slice, output + slice.first_row * width);
+  });
+}
+
+void ReplicaSet::push(const graph::Model& model) {
+  on_each([&](int, Replica& replica) { replica.push(model); });
+}
+
+void ReplicaSet::push_state(const std::vector<std::vector<float>>& state) {
+  on_each([&](int, Replica& replica) { replica.push_state(state); });
+}
+
+void ReplicaSet::pull(graph::Model& model) {
+  on_each([&](int rank, Replica& replica) {
+    if (rank == 0) replica.pull(model);
+  });
+}
+
+std::vector<std::vector<float>> ReplicaSet::pull_state() {
+  std::vector<std::vector<float>> state;
+  on_each([&](int rank, Replica& replica) {
+    if (rank == 0) state = replica.pull_state();
+  });
+  return state;
+}
+
+void ReplicaSet::on_each(const std::function<void(int rank, Replica& replica)>& f) {
+  impl_->run("", [&](int rank) { f(rank, *impl_->replicas[at(rank)]); });
+}
+
+void ReplicaSet::check_equal(std::int64_t step) {
+  std::vector<std::uint64_t> hashes(impl_->replicas.size());
+  on_each([&](int rank, Replica& replica) { hashes[at(rank)] = replica.parameter_hash(); });
+  std::vector<std::string> different;
+  for (int rank = 1; rank < size(); ++rank)
+    if (hashes[at(rank)] != hashes[0]) different.push_back(impl_->name(rank));
+  if (different.empty()) return;
+  throw Error(ErrorKind::kDevice, fmt::format("step {}: the parameters of {} differ from those of {}; memory or a device is "
+                                              "faulty, or an operation is not deterministic; go on from the last checkpoint",
+                                              step, join(different, ", "), impl_->name(0)));
+}
+
+}  // namespace dptrain::replica

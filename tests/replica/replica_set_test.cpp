@@ -1,0 +1,161 @@
+#include "replica/replica_set.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+#include <thread>
+
+#include "replica/sample_batch.h"
+
+namespace dptrain::replica {
+namespace {
+
+using namespace dptrain::testing;  // NOLINT(google-build-using-namespace)
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(SplitRows, IsEvenToOneRowAndEarlierRanksFirst) {
+  EXPECT_THAT(split_rows(512, {1, 1, 1}), ElementsAre(171, 171, 170));
+  EXPECT_THAT(split_rows(2, {1, 1, 1}), ElementsAre(1, 1, 0));
+  EXPECT_THAT(split_rows(0, {1, 1}), ElementsAre(0, 0));
+  for (std::int64_t rows = 0; rows <= 40; ++rows)
+    for (std::size_t n = 1; n <= 9; ++n) {
+      const std::vector<std::int64_t> parts = split_rows(rows, std::vector<double>(n, 0.1));
+      EXPECT_EQ(std::accumulate(parts.begin(), parts.end(), std::int64_t{0}), rows);
+      EXPECT_TRUE(std::ranges::is_sorted(parts, std::greater{}));
+      EXPECT_LE(parts.front() - parts.back(), 1);
+    }
+}
+
+TEST(SplitRows, FollowsWeights) {
+  EXPECT_THAT(split_rows(512, {2, 1}), ElementsAre(341, 171));
+  EXPECT_THAT(split_rows(9, {2, 1}), ElementsAre(6, 3));
+  EXPECT_THAT(split_rows(10, {1, 0, 1}), ElementsAre(5, 0, 5));
+  EXPECT_THAT(split_rows(7, {1, 1.5, 1}), ElementsAre(2, 3, 2));
+}
+
+/// Connects nothing: every replica goes its own way.
+class Apart final : public Connector {
+ public:
+  GradientSink& sink(int) override { return none_; }
+  device::Collective* collective(int) override { return nullptr; }
+  void attach(int rank, float*, const plan::Plan&) override {
+    const std::lock_guard lock(mutex_);
+    attached.insert(rank);
+  }
+  void abort(const std::string& why) noexcept override {
+    const std::lock_guard lock(mutex_);
+    reasons.push_back(why);
+  }
+
+  std::set<int> attached;
+  std::vector<std::string> reasons;
+
+ private:
+  std::mutex mutex_;
+  NoReduction none_;
+};
+
+struct Fixture {
+  explicit Fixture(int replicas, SetOptions options = {}, ToyDevice::Switches switches = {})
+      : model(model_of(kToyPlainModel)), plan(toy_plan(model)) {
+    options.weights.assign(static_cast<std::size_t>(replicas), 1.0);
+    options.batch_sizes = {9};
+    options.optimizer = sgd();
+    set.emplace(plan, toy_devices(replicas, std::move(switches)), connector, std::move(options));
+    set->push(model);
+  }
+
+  graph::Model model;
+  plan::Plan plan;
+  Apart connector;
+  std::optional<ReplicaSet> set;
+};
+
+TEST(ReplicaSet, GivesEveryReplicaAThreadForLife) {
+  Fixture f(3);
+  EXPECT_THAT(f.connector.attached, ElementsAre(0, 1, 2));
+  std::vector<std::thread::id> first(3), second(3);
+  f.set->on_each([&](int rank, Replica&) { first[static_cast<std::size_t>(rank)] = std::this_thread::get_id(); });
+  f.set->on_each([&](int rank, Replica&) { second[static_cast<std::size_t>(rank)] = std::this_thread::get_id(); });
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(std::set<std::thread::id>(first.begin(), first.end()).size(), 3U);
+}
+
+TEST(ReplicaSet, PredictsRowsInOrderWhateverTheSplit) {
+  const SampleBatch batch(23, 6, 3);  // more than the replicas were made for
+  std::vector<std::vector<float>> predictions;
+  StepSums sums;
+  for (const int replicas : {1, 2, 5}) {
+    Fixture f(replicas, {.accumulate_steps = replicas});
+    predictions.emplace_back(23 * 3);
+    f.set->predict(batch.host(), predictions.back().data());
+    EXPECT_EQ(predictions.back(), predictions.front()) << replicas;
+    const StepSums now = f.set->evaluate(batch.host());
+    EXPECT_EQ(now.samples, 23);
+    if (replicas == 1) sums = now;
+    EXPECT_NEAR(now.loss, sums.loss, 1e-5 * sums.loss);
+    EXPECT_EQ(now.metrics, sums.metrics);
+    EXPECT_EQ(now.penalty, sums.penalty);
+  }
+}
+
+TEST(ReplicaSet, RethrowsTheFirstFailureWithItsPlace) {
+  const SampleBatch batch(9, 6, 3);
+  Fixture f(2, {}, {.fault = Fault{.layer = "t1", .step = 2, .backward = true}});
+  for (std::int64_t number = 0; number < 2; ++number)
+    f.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9});
+  try {
+    f.set->step(batch.host(), {.number = 2, .learning_rate = 0.1, .valid = 9});
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kDevice);
+    EXPECT_THAT(error.what(), ::testing::MatchesRegex("replica [01] \\(toy:[01]\\), step 2: layer t1: injected"));
+  }
+  ASSERT_EQ(f.connector.reasons.size(), 1U);
+  EXPECT_THAT(f.connector.reasons.front(), HasSubstr("layer t1: injected"));
+}
+
+TEST(ReplicaSet, RefusesABatchItWasNotMadeFor) {
+  const SampleBatch batch(23, 6, 3);
+  Fixture f(2);
+  try {
+    f.set->step(batch.host(), {.number = 0, .learning_rate = 0.1, .valid = 23});
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kInternal);
+  }
+}
+
+TEST(ReplicaSet, NoticesReplicasThatHaveDiverged) {
+  const SampleBatch batch(9, 6, 3);
+  Fixture f(3, {.check_every = 2});
+  f.set->check_equal(0);
+  const auto step = [&](std::int64_t number) { f.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9}); };
+  step(0);  // nobody has connected them
+  try {
+    step(1);
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kDevice);
+    EXPECT_THAT(error.what(), HasSubstr("step 1: the parameters of replica 1 (toy:1), replica 2 (toy:2) differ from those of replica 0 (toy:0)"));
+  }
+}
+
+TEST(ReplicaSet, ReportsADeviceThatCannotBeMade) {
+  const graph::Model model = model_of("layers: [{Input: {shape: [4, 4, 1]}}, {Conv2D: {name: conv, filters: 2, kernel_size: 3}}, Flatten, "
+                                      "{Dense: {units: 2, activation: softmax}}]");
+  const plan::Plan plan = toy_plan(model);
+  Apart connector;
+  try {
+    ReplicaSet set(plan, toy_devices(2), connector, {.weights = {1, 1}, .batch_sizes = {4}, .optimizer = sgd()});
+    FAIL() << "the toy has no convolution";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), ::testing::MatchesRegex("replica [01] \\(toy:[01]\\): .*conv.*"));
+  }
+}
+
+}  // namespace
+}  // namespace dptrain::replica

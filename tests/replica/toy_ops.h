@@ -1,0 +1,375 @@
+#pragma once
+
+// The ops, the loss and the update of the toy device (toy_device.h). Sums in double; every gradient is overwritten.
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "layers/activation_layer.h"
+#include "layers/add.h"
+#include "layers/batch_normalization.h"
+#include "layers/dropout.h"
+#include "replica/toy_device.h"
+
+namespace dptrain::testing {
+
+/// Checks what an op may rely on.
+class ToyOp : public device::Op {
+ public:
+  ToyOp(const device::OpContext& context, device::Device& device)
+      : step_(context.step),
+        device_(static_cast<ToyDevice&>(device)),
+        rows_(context.rows),
+        inputs_(context.step.inputs.empty() ? 0 : context.input(0).elements()),
+        outputs_(context.output().elements()) {}
+
+  void prepare(std::int64_t rows) override { prepared_.insert(rows); }
+  void forward(const device::OpArgs& a) final {
+    check(a, false);
+    compute(a);
+  }
+  void backward(const device::OpArgs& a) final {
+    check(a, true);
+    differentiate(a);
+    // Others' gradients must not depend on what is left here.
+    std::fill_n(a.output_gradient, a.rows * outputs_, NAN);
+  }
+
+ protected:
+  virtual void compute(const device::OpArgs& a) = 0;
+  virtual void differentiate(const device::OpArgs& a) = 0;
+
+  const plan::Step& step_;
+  ToyDevice& device_;
+  const std::int64_t rows_, inputs_, outputs_;
+
+ private:
+  void check(const device::OpArgs& a, bool backward) const {
+    device_.visit(step_, a, backward);
+    if (a.rows > rows_ || (a.rows == 0 ? !runs_empty() : !prepared_.contains(a.rows)))
+      throw Error(ErrorKind::kInternal, fmt::format("{} rows were not prepared", a.rows));
+  }
+
+  std::set<std::int64_t> prepared_;
+};
+
+class ToyDense final : public ToyOp {
+ public:
+  ToyDense(const layers::DenseSpec& spec, const device::OpContext& c, device::Device& d) : ToyOp(c, d), bias_(spec.use_bias) {}
+
+ protected:
+  void compute(const device::OpArgs& a) override {
+    for (std::int64_t r = 0; r < a.rows; ++r)
+      for (std::int64_t j = 0; j < outputs_; ++j) {
+        double sum = bias_ ? a.weights[1][j] : 0;
+        for (std::int64_t i = 0; i < inputs_; ++i) sum += double(a.inputs[0][r * inputs_ + i]) * a.weights[0][i * outputs_ + j];
+        const bool cut = step_.epilogue == layers::Activation::kRelu && sum < 0;
+        a.output[r * outputs_ + j] = cut ? 0 : static_cast<float>(sum);
+      }
+  }
+  void differentiate(const device::OpArgs& a) override {
+    if (step_.epilogue == layers::Activation::kRelu)
+      for (std::int64_t k = 0; k < a.rows * outputs_; ++k)
+        if (a.output[k] <= 0) a.output_gradient[k] = 0;
+    for (std::int64_t r = 0; a.input_gradients[0] != nullptr && r < a.rows; ++r)
+      for (std::int64_t i = 0; i < inputs_; ++i) {
+        double sum = 0;
+        for (std::int64_t j = 0; j < outputs_; ++j) sum += double(a.output_gradient[r * outputs_ + j]) * a.weights[0][i * outputs_ + j];
+        a.input_gradients[0][r * inputs_ + i] = static_cast<float>(sum);
+      }
+    for (std::int64_t i = 0; a.weight_gradients[0] != nullptr && i < inputs_; ++i)
+      for (std::int64_t j = 0; j < outputs_; ++j)
+        a.weight_gradients[0][i * outputs_ + j] = sum_over_rows(a, [&](std::int64_t r) {
+          return double(a.inputs[0][r * inputs_ + i]) * a.output_gradient[r * outputs_ + j];
+        });
+    for (std::int64_t j = 0; bias_ && a.weight_gradients[1] != nullptr && j < outputs_; ++j)
+      a.weight_gradients[1][j] = sum_over_rows(a, [&](std::int64_t r) { return double(a.output_gradient[r * outputs_ + j]); });
+  }
+
+ private:
+  template <class F>
+  static float sum_over_rows(const device::OpArgs& a, const F& f) {
+    double sum = 0;
+    for (std::int64_t r = 0; r < a.rows; ++r) sum += f(r);
+    return static_cast<float>(sum);
+  }
+
+  const bool bias_;
+};
+
+class ToyActivation final : public ToyOp {
+ public:
+  ToyActivation(const layers::ActivationSpec& spec, const device::OpContext& c, device::Device& d)
+      : ToyOp(c, d), activation_(spec.activation) {}
+
+ protected:
+  void compute(const device::OpArgs& a) override {
+    for (std::int64_t r = 0; r < a.rows; ++r) row(a.inputs[0] + r * outputs_, a.output + r * outputs_);
+  }
+  void differentiate(const device::OpArgs& a) override {
+    if (activation_ != layers::Activation::kTanh) throw Error(ErrorKind::kInternal, "the toy has no such gradient");
+    for (std::int64_t k = 0; k < a.rows * outputs_; ++k)
+      a.input_gradients[0][k] = a.output_gradient[k] * (1 - a.output[k] * a.output[k]);
+  }
+
+ private:
+  void row(const float* x, float* y) const {
+    if (activation_ == layers::Activation::kTanh) {
+      std::transform(x, x + outputs_, y, [](float v) { return std::tanh(v); });
+      return;
+    }
+    if (activation_ != layers::Activation::kSoftmax) throw Error(ErrorKind::kInternal, "the toy has no such activation");
+    double sum = 0;
+    for (std::int64_t j = 0; j < outputs_; ++j) sum += std::exp(x[j]);
+    for (std::int64_t j = 0; j < outputs_; ++j) y[j] = static_cast<float>(std::exp(x[j]) / sum);
+  }
+
+  const layers::Activation activation_;
+};
+
+class ToyAdd final : public ToyOp {
+ public:
+  ToyAdd(const layers::AddSpec&, const device::OpContext& c, device::Device& d) : ToyOp(c, d) {}
+
+ protected:
+  void compute(const device::OpArgs& a) override {
+    for (std::int64_t k = 0; k < a.rows * outputs_; ++k) {
+      float sum = 0;
+      for (const float* input : a.inputs) sum += input[k];
+      a.output[k] = sum;
+    }
+  }
+  void differentiate(const device::OpArgs& a) override {
+    for (float* gradient : a.input_gradients)
+      if (gradient != nullptr) std::copy_n(a.output_gradient, a.rows * outputs_, gradient);
+  }
+};
+
+/// Keeps every element whose number, mixed with seed, layer, step and row of the global batch, comes out even; doubles it.
+class ToyDropout final : public ToyOp {
+ public:
+  ToyDropout(const layers::DropoutSpec&, const device::OpContext& c, device::Device& d)
+      : ToyOp(c, d), key_(c.seed * 31 + c.stream_id) {}
+
+ protected:
+  void compute(const device::OpArgs& a) override { apply(a, a.inputs[0], a.output, a.training); }
+  void differentiate(const device::OpArgs& a) override { apply(a, a.output_gradient, a.input_gradients[0], true); }
+
+ private:
+  void apply(const device::OpArgs& a, const float* x, float* y, bool training) const {
+    for (std::int64_t k = 0; k < a.rows * outputs_; ++k) {
+      std::uint64_t h = key_ ^ static_cast<std::uint64_t>(a.step * 1000003 + a.first_row * outputs_ + k);
+      h = (h ^ h >> 33) * 0xFF51AFD7ED558CCDU;
+      y[k] = training ? ((h >> 40 & 1) == 0 ? 2 * x[k] : 0) : x[k];
+    }
+  }
+
+  const std::uint64_t key_;
+};
+
+/// Without gamma and beta; synchronised when asked.
+class ToyNorm final : public ToyOp {
+ public:
+  ToyNorm(const layers::BatchNormalizationSpec& spec, const device::OpContext& c, device::Device& d)
+      : ToyOp(c, d), replicas_(spec.synchronized ? c.replicas : 1), epsilon_(spec.epsilon) {}
+
+  plan::Need need() const override { return {.saved = 2 * bytes(), .scratch = bytes() * std::uint64_t(2 + 2 * replicas_)}; }
+  bool runs_empty() const override { return replicas_ > 1; }
+
+ protected:
+  void compute(const device::OpArgs& a) override {
+    float* mean = static_cast<float*>(a.saved);
+    float* scale = mean + outputs_;
+    if (a.training) moments(a, mean, scale);
+    for (std::int64_t j = 0; j < outputs_; ++j) {
+      const double m = a.training ? mean[j] : a.weights[0][j];
+      const double v = a.training ? scale[j] : a.weights[1][j];
+      if (a.training && a.weight_gradients[0] != nullptr) {
+        a.weight_gradients[0][j] = static_cast<float>(a.share * m);
+        a.weight_gradients[1][j] = static_cast<float>(a.share * v);
+      }
+      scale[j] = static_cast<float>(1 / std::sqrt(v + epsilon_));
+      for (std::int64_t r = 0; r < a.rows; ++r)
+        a.output[r * outputs_ + j] = static_cast<float>((a.inputs[0][r * outputs_ + j] - m) * scale[j]);
+    }
+  }
+  void differentiate(const device::OpArgs& a) override {
+    if (a.input_gradients[0] == nullptr) return;
+    const float* mean = static_cast<const float*>(a.saved);
+    const float* scale = mean + outputs_;
+    const auto normal = [&](std::int64_t r, std::int64_t j) { return (a.inputs[0][r * outputs_ + j] - mean[j]) * scale[j]; };
+    const std::vector<double> sums = sum_over_replicas(a, [&](std::int64_t r, std::int64_t j) {
+      const double dy = a.output_gradient[r * outputs_ + j];
+      return std::pair(dy, dy * normal(r, j));
+    });
+    for (std::int64_t r = 0; r < a.rows; ++r)
+      for (std::int64_t j = 0; j < outputs_; ++j) {
+        const std::int64_t k = r * outputs_ + j;
+        const std::size_t c = static_cast<std::size_t>(2 * j);
+        a.input_gradients[0][k] =
+            static_cast<float>(scale[j] * (a.output_gradient[k] - (sums[c] + normal(r, j) * sums[c + 1]) / total_));
+      }
+  }
+
+ private:
+  std::uint64_t bytes() const { return static_cast<std::uint64_t>(outputs_) * sizeof(float); }
+
+  /// Mean and biased variance over the rows of all replicas.
+  void moments(const device::OpArgs& a, float* mean, float* variance) {
+    float mine = static_cast<float>(a.rows);
+    std::vector<float> all(std::size_t(replicas_), mine);
+    if (replicas_ > 1) a.collective->all_gather(&mine, 1, all.data(), *a.stream);
+    total_ = 0;
+    for (const float rows : all) total_ += double(rows);
+    const std::vector<double> sums = sum_over_replicas(a, [&](std::int64_t r, std::int64_t j) {
+      const double x = a.inputs[0][r * outputs_ + j];
+      return std::pair(x, x * x);
+    });
+    for (std::int64_t j = 0; j < outputs_; ++j) {
+      const double m = sums[std::size_t(2 * j)] / total_;
+      mean[j] = static_cast<float>(m);
+      variance[j] = static_cast<float>(sums[std::size_t(2 * j + 1)] / total_ - m * m);
+    }
+  }
+
+  template <class F>
+  std::vector<double> sum_over_replicas(const device::OpArgs& a, const F& f) const {
+    std::vector<double> sums(std::size_t(2 * outputs_));
+    for (std::int64_t r = 0; r < a.rows; ++r)
+      for (std::int64_t j = 0; j < outputs_; ++j) {
+        const auto [x, y] = f(r, j);
+        sums[std::size_t(2 * j)] += x;
+        sums[std::size_t(2 * j + 1)] += y;
+      }
+    if (replicas_ == 1) return sums;
+    float* mine = static_cast<float*>(a.scratch);
+    float* all = mine + 2 * outputs_;
+    std::transform(sums.begin(), sums.end(), mine, [](double v) { return static_cast<float>(v); });
+    a.collective->all_gather(mine, 2 * outputs_, all, *a.stream);
+    std::fill(sums.begin(), sums.end(), 0.0);
+    for (int rank = 0; rank < replicas_; ++rank)
+      for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += double(all[std::size_t(rank) * sums.size() + c]);
+    return sums;
+  }
+
+  const int replicas_;
+  const double epsilon_;
+  double total_ = 0;
+};
+
+inline const device::RegisteredOp kToyDense = device::op<layers::DenseSpec, ToyDense>(kToy);
+inline const device::RegisteredOp kToyActivation = device::op<layers::ActivationSpec, ToyActivation>(kToy);
+inline const device::RegisteredOp kToyAdd = device::op<layers::AddSpec, ToyAdd>(kToy);
+inline const device::RegisteredOp kToyDropout = device::op<layers::DropoutSpec, ToyDropout>(kToy);
+inline const device::RegisteredOp kToyNorm = device::op<layers::BatchNormalizationSpec, ToyNorm>(kToy);
+
+/// Softmax cross-entropy of class numbers, or the mean squared error of rows; one metric: argmax equal.
+class ToyLoss final : public device::LossOp {
+ public:
+  ToyLoss(const plan::Plan& plan, const ToyDevice& device) : loss_(plan.loss), device_(device) {
+    width_ = plan.tensors[static_cast<std::size_t>(loss_.prediction)].shape.elements();
+  }
+  void run(const device::LossArgs& a) override {
+    device_.check_readable(a.labels, a.rows);
+    for (std::int64_t r = 0; r < a.rows; ++r) {
+      const float* p = a.prediction + r * width_;
+      float* g = a.gradient == nullptr ? nullptr : a.gradient + r * width_;
+      if (loss_.labels == optim::LabelKind::kClass) classify(p, static_cast<const std::int32_t*>(a.labels)[r], g, a);
+      else regress(p, static_cast<const float*>(a.labels) + r * width_, g, a);
+    }
+  }
+
+ private:
+  void classify(const float* z, std::int32_t label, float* g, const device::LossArgs& a) const {
+    double sum = 0;
+    for (std::int64_t j = 0; j < width_; ++j) sum += std::exp(double(z[j]));
+    a.sums[0] += std::log(sum) - z[label];
+    if (!loss_.metrics.empty()) a.sums[1] += std::max_element(z, z + width_) == z + label ? 1 : 0;
+    for (std::int64_t j = 0; g != nullptr && j < width_; ++j)
+      g[j] = static_cast<float>((std::exp(double(z[j])) / sum - (j == label ? 1 : 0)) * a.gradient_scale);
+  }
+  void regress(const float* p, const float* y, float* g, const device::LossArgs& a) const {
+    for (std::int64_t j = 0; j < width_; ++j) {
+      const double e = double(p[j]) - y[j];
+      a.sums[0] += e * e / double(width_);
+      if (g != nullptr) g[j] = static_cast<float>(2 * e / double(width_) * a.gradient_scale);
+    }
+  }
+
+  const plan::LossStep& loss_;
+  const ToyDevice& device_;
+  std::int64_t width_ = 0;
+};
+
+/// m = momentum m - lr (g + 2 l2 w); w += m. Statistics as documented.
+class ToyUpdate final : public device::Update {
+ public:
+  explicit ToyUpdate(const device::UpdateContext& context)
+      : plan_(context.plan), momentum_(static_cast<float>(context.optimizer.as<optim::SGDSpec>().momentum)) {}
+
+  void run(const device::UpdateBuffers& b, const optim::UpdateArgs& args, device::Stream&) override {
+    for (const plan::Parameter& p : plan_.parameters)
+      for (std::int64_t i = p.offset; i < p.offset + p.elements(); ++i) {
+        float& w = b.weights[i];
+        if (p.kind == plan::ParameterKind::kStatistic)
+          w = static_cast<float>(p.momentum * w + (1 - p.momentum) * b.gradients[i]);
+        if (p.kind != plan::ParameterKind::kTrainable) continue;
+        const float step = static_cast<float>(-args.learning_rate * (b.gradients[i] + 2 * p.penalty.l2 * w));
+        if (b.slots.empty()) w += step;
+        else w += b.slots[0][i] = momentum_ * b.slots[0][i] + step;
+      }
+  }
+  double penalty(const float* w, device::Stream&) override {
+    double sum = 0;
+    for (const plan::Parameter& p : plan_.parameters)
+      for (std::int64_t i = p.offset; i < p.offset + p.elements(); ++i) sum += p.penalty.l2 * w[i] * w[i];
+    return sum;
+  }
+
+ private:
+  const plan::Plan& plan_;
+  const float momentum_;
+};
+
+inline std::unique_ptr<device::LossOp> ToyDevice::make_loss(const device::LossContext& context) {
+  return std::make_unique<ToyLoss>(context.plan, *this);
+}
+inline std::unique_ptr<device::Update> ToyDevice::make_update(const device::UpdateContext& context) {
+  return std::make_unique<ToyUpdate>(context);
+}
+
+/// A fan-out, a shared layer, dropout and a penalty.
+inline constexpr const char* kToyPlainModel = R"(
+shared:
+  twin: {Dense: {units: 5, activation: tanh, kernel_regularizer: {L2: 0.01}}}
+layers:
+  - Input: {name: x, shape: [2, 3]}
+  - Flatten
+  - Dense: {name: first, units: 5, activation: relu}
+  - twin: {name: t1}
+  - twin: {name: t2}
+  - Add: {name: sum, inputs: [t2, first, t1]}
+  - Dropout: {name: drop, rate: 0.5}
+  - Dense: {name: logits, units: 3, activation: softmax}
+)";
+
+/// The same with a shared synchronised normalisation.
+inline constexpr const char* kToyModel = R"(
+shared:
+  twin: {Dense: {units: 5, activation: tanh, kernel_regularizer: {L2: 0.01}}}
+  norm: {BatchNormalization: {scale: false, center: false, momentum: 0.7, synchronized: true}}
+layers:
+  - Input: {name: x, shape: [2, 3]}
+  - Flatten
+  - Dense: {name: first, units: 5, activation: relu}
+  - norm: {name: n1}
+  - twin: {name: t1}
+  - twin: {name: t2}
+  - Add: {name: sum, inputs: [t2, n1, t1]}
+  - norm: {name: n2}
+  - Dropout: {name: drop, rate: 0.5}
+  - Dense: {name: logits, units: 3, activation: softmax}
+)";
+
+}  // namespace dptrain::testing
