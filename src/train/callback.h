@@ -21,13 +21,13 @@ namespace dptrain::train {
 enum class MonitorMode { kAuto, kMin, kMax };
 
 struct ModelCheckpointSpec {
-  std::optional<std::string> filepath;  ///< Python format: "oct-{epoch:02d}-{val_accuracy:.3f}.h5"
-  std::optional<std::string> monitor;   ///< absent: val_loss if there is a validation set, else loss
+  std::optional<std::string> filepath{};  ///< Python format: "oct-{epoch:02d}-{val_accuracy:.3f}.h5"
+  std::optional<std::string> monitor{};   ///< absent: val_loss if there is a validation set, else loss
   bool save_best_only = false;
   bool save_weights_only = false;
   MonitorMode mode = MonitorMode::kAuto;
-  std::optional<config::Duration> save_freq;  ///< absent: every epoch
-  std::optional<double> initial_value_threshold;
+  std::optional<config::Duration> save_freq{};  ///< absent: every epoch
+  std::optional<double> initial_value_threshold{};
   std::int64_t max_to_keep = 2;
 };
 struct EarlyStoppingSpec {
@@ -35,7 +35,7 @@ struct EarlyStoppingSpec {
   double min_delta = 0;
   std::int64_t patience = 0;
   MonitorMode mode = MonitorMode::kAuto;
-  std::optional<double> baseline;
+  std::optional<double> baseline{};
   bool restore_best_weights = false;
   std::int64_t start_from_epoch = 0;
 };

@@ -4,7 +4,6 @@
 // a script may read half-written are replaced atomically. Trainer's thread only.
 
 #include <cstdint>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,12 +13,13 @@
 
 #include "train/callback.h"
 #include "train/experiment.h"
+#include "train/line_file.h"
 
 namespace dptrain::train {
 
 struct RunOptions {
-  std::optional<std::string> directory;  ///< --run-dir; absent: <run_dir>/<name>/NNN, the next free number
-  std::optional<std::string> name;       ///< --name
+  std::optional<std::string> directory{};  ///< --run-dir; absent: <run_dir>/<name>/NNN, the next free number
+  std::optional<std::string> name{};       ///< --name
   bool overwrite = false;
   bool resuming_here = false;            ///< go on in a directory that has a run in it
   std::vector<std::string> command;      ///< argv, for command.txt
@@ -55,8 +55,14 @@ class RunDirectory {
   static std::string newest(const Experiment& experiment, const std::optional<std::string>& name);
 
  private:
+  void choose(const Experiment& experiment, const RunOptions& options);
+  void describe(const Experiment& experiment, const RunOptions& options, const std::vector<std::string>& class_names) const;
+
   std::string path_;
-  std::ofstream steps_, events_;
+  bool validated_ = false;            ///< the config has a validation set: train.csv has val_ columns from the start
+  std::vector<std::string> columns_;  ///< of train.csv, once known
+  std::int64_t last_row_ = 0;         ///< epoch of the last row of train.csv
+  LineFile epochs_, steps_, events_;
 };
 
 /// Versions, machine, git hash of the build, data fingerprint: for env.json and bench.json.

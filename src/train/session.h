@@ -34,7 +34,7 @@ struct SessionOptions {
   bool wants_test = false;
   bool wants_data = true;            ///< false: no data set at all (predict on files); labels are not wanted
   bool force_sync_batchnorm = false; ///< verify
-  std::optional<std::int64_t> global_batch;  ///< instead of the config's (bench sweeps)
+  std::optional<std::int64_t> global_batch{};  ///< instead of the config's (bench sweeps)
 };
 
 class Session {
@@ -58,6 +58,7 @@ class Session {
   data::Loader* test_loader() { return test_.get(); }
   const std::vector<std::string>& class_names() const { return class_names_; }
   std::string data_fingerprint() const;
+  std::vector<double> split_weights() const;  ///< one per replica
 
   /// Rate of a step by the config alone: schedule times lr_scaling.
   double scheduled_rate(std::int64_t step) const;
@@ -90,6 +91,9 @@ class Session {
   std::vector<std::pair<std::string, double>> phases_;
   double phase_started_ = 0;
 };
+
+/// Whether a Split of the training set is among the others.
+bool needs_train(const data::DatasetConfig& datasets);
 
 /// Names of what StepSums hold: "loss" first, then the metrics.
 std::vector<std::string> sum_names(const plan::Plan& plan);

@@ -12,28 +12,17 @@
 
 #include "checkpoint/writer.h"
 #include "train/callback.h"
+#include "train/position.h"
 #include "train/progress.h"
 #include "train/run_directory.h"
 #include "train/session.h"
 
 namespace dptrain::train {
 
-/// Where training stands: what a checkpoint keeps beside weights and slots.
-struct Position {
-  std::int64_t epoch = 0;    ///< whole epochs done
-  std::int64_t samples = 0;  ///< consumed of the current epoch
-  std::int64_t step = 0;     ///< optimizer steps done
-  replica::StepSums sums;    ///< of the current epoch so far; loss includes penalty * samples
-  double epoch_seconds = 0;  ///< training time of the current epoch so far
-  double seconds = 0;        ///< training and validation time, all sessions together
-  std::optional<double> learning_rate;  ///< set by ReduceLROnPlateau
-};
-
 struct FitOptions {
   std::optional<std::int64_t> epochs, steps;  ///< --epochs, --steps: instead of the config's
   std::optional<double> max_seconds;
   ProgressMode progress = ProgressMode::kAuto;
-  bool dry_run = false;  ///< one batch, no update
 };
 
 struct FitResult {
@@ -71,19 +60,29 @@ class Trainer final : private Host {
   void after_step(const replica::StepSums& sums, const data::Batch& batch, double seconds);
   void end_epoch();
   void partial_epoch();
-  void log_interval(bool force);
-  void save_last();
   void obey_signals();
-  checkpoint::State snapshot_state();
   FitResult finish();
+
+  void log_interval();
+  void warn_when_starved(const RunDirectory::StepRow& row);
+  void remember_best(const EpochReport& report);
+  nlohmann::json epoch_event(const EpochReport& report) const;
+  void write_result(const FitResult& result);
   Logs epoch_logs() const;
-  std::int64_t interval_steps() const;
+  std::string epochs_text() const;
+  bool interval_over() const;
+  double rate_of(std::int64_t step) const;
+
+  void save_last();
+  void submit(const std::vector<std::string>& names, bool private_state);
+  void export_model();
+  checkpoint::Compiled compiled() const;
 
   Session& session_;
   RunDirectory& run_;
   const FitOptions options_;
   Position position_;
-  std::vector<std::unique_ptr<Callback>> callbacks_;
+  Callbacks callbacks_;
   std::unique_ptr<checkpoint::Writer> writer_;
   Progress progress_;
   bool resumed_ = false;
@@ -91,7 +90,8 @@ class Trainer final : private Host {
   int signal_ = 0;
   std::int64_t pulled_at_step_ = -1;
   Logs last_logs_;
-  std::map<std::string, std::pair<double, std::int64_t>> best_;  ///< value and epoch (from 1) per monitored name
+  BestValues best_;
+  bool warned_not_finite_ = false, warned_starved_ = false, past_first_interval_ = false;
   double started_ = 0, last_save_ = 0;
 
   struct Interval {
@@ -99,9 +99,5 @@ class Trainer final : private Host {
     std::int64_t samples = 0, steps = 0;
   } interval_;
 };
-
-/// JSON of the position and back, for checkpoints.
-std::string position_json(const Position& position, const std::vector<std::unique_ptr<Callback>>& callbacks,
-                          const std::map<std::string, std::pair<double, std::int64_t>>& best);
 
 }  // namespace dptrain::train

@@ -1,0 +1,167 @@
+#include "train/bench.h"
+
+#include <algorithm>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "train/run_directory.h"
+
+namespace dptrain::train {
+namespace {
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+/// Sums over one repeat.
+struct Sample {
+  double seconds = 0, examples = 0, step = 0, forward_backward = 0, comm = 0, optimizer = 0, wait = 0;
+};
+
+/// Batches of the train loader without end, or one batch again and again.
+class Feed {
+ public:
+  Feed(data::Loader& loader, bool one_batch) : loader_(loader), one_batch_(one_batch) {
+    loader_.seek(0, 0);
+    batch_ = loader_.next();
+  }
+  /// The batch for the next step and the seconds it was waited for.
+  std::pair<const data::Batch*, double> next() {
+    if (one_batch_) return {&batch_, 0};
+    const Stopwatch watch;
+    if (!first_) {
+      batch_ = data::Batch();  // its slot goes back to the workers first
+      batch_ = loader_.next();
+      if (batch_.rows() == 0) {
+        loader_.next_epoch();
+        batch_ = loader_.next();
+      }
+    }
+    first_ = false;
+    return {&batch_, watch.seconds()};
+  }
+
+ private:
+  data::Loader& loader_;
+  const bool one_batch_;
+  bool first_ = true;
+  data::Batch batch_;
+};
+
+class Run {
+ public:
+  Run(Session& session, const BenchOptions& options)
+      : session_(session), options_(options), feed_(session.train_loader(), options.data == BenchData::kSynthetic) {}
+
+  Sample steps(std::int64_t count) {
+    Sample sample;
+    const Stopwatch total;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto [batch, waited] = feed_.next();
+      sample.wait += waited;
+      sample.examples += static_cast<double>(batch->rows());
+      if (options_.data == BenchData::kLoaderOnly) continue;
+      const Stopwatch step;
+      session_.replicas().step(host_batch(*batch, session_.plan().inputs.size()), {number_, session_.scheduled_rate(number_), batch->rows()});
+      ++number_;
+      sample.step += step.seconds();
+      const replica::StepTimes times = session_.replicas().times();
+      sample.forward_backward += times.forward_backward;
+      sample.comm += times.comm_exposed;
+      sample.optimizer += times.optimizer;
+    }
+    sample.seconds = total.seconds();
+    return sample;
+  }
+
+ private:
+  Session& session_;
+  const BenchOptions& options_;
+  Feed feed_;
+  std::int64_t number_ = 0;
+};
+
+void profile_layers(Session& session, Run& run, BenchRow& row, std::int64_t steps) {
+  session.replicas().on_each([](int, replica::Replica& replica) { replica.set_profiling(true); });
+  run.steps(steps);
+  std::vector<replica::Replica::StepProfile> profile;
+  std::vector<std::string> implementations;
+  session.replicas().on_each([&](int rank, replica::Replica& replica) {
+    if (rank == 0) {
+      profile = replica.profile();
+      implementations = replica.implementations();
+    }
+    replica.set_profiling(false);
+  });
+  const double n = static_cast<double>(steps);
+  for (std::size_t i = 0; i < profile.size(); ++i) {
+    const auto& p = profile[i];
+    LayerTime time{session.plan().steps[i].name, implementations[i], p.forward / n * 1e3, p.backward / n * 1e3, 0, 0};
+    if (p.forward > 0) time.forward_gflops = p.forward_flops / p.forward * 1e-9;
+    if (p.backward > 0) time.backward_gflops = p.backward_flops / p.backward * 1e-9;
+    row.layers.push_back(time);
+  }
+}
+
+SessionOptions session_options(const BenchOptions& options) {
+  SessionOptions out;
+  out.devices = options.devices;
+  out.data = options.data == BenchData::kSynthetic ? DataMode::kSynthetic : DataMode::kReal;
+  out.wants_validation = false;
+  out.global_batch = options.batch;
+  return out;
+}
+
+}  // namespace
+
+BenchRow bench(const Experiment& experiment, const BenchOptions& options) {
+  const Stopwatch start;
+  Session session(experiment, session_options(options));
+  BenchRow row;
+  row.replicas = session.replica_count();
+  row.threads = session.devices().threads;
+  row.global_batch = session.global_batch();
+  for (const auto& [phase, seconds] : session.phases())
+    if (phase == "open data") row.open_data_seconds = seconds;
+  Run run(session, options);
+  run.steps(1);
+  row.start_seconds = start.seconds() - row.open_data_seconds;
+  run.steps(std::max<std::int64_t>(0, options.warmup - 1));
+
+  std::vector<double> rate, step, forward_backward, comm, optimizer, wait;
+  for (std::int64_t r = 0; r < options.repeats; ++r) {
+    const Sample sample = run.steps(options.steps);
+    const double per_step_ms = 1e3 / static_cast<double>(options.steps);
+    rate.push_back(sample.examples / sample.seconds);
+    step.push_back(sample.seconds * per_step_ms);
+    forward_backward.push_back(sample.forward_backward * per_step_ms);
+    comm.push_back(sample.comm * per_step_ms);
+    optimizer.push_back(sample.optimizer * per_step_ms);
+    wait.push_back(sample.wait * per_step_ms);
+  }
+  row.examples_per_second = median(rate);
+  row.examples_per_second_min = *std::min_element(rate.begin(), rate.end());
+  row.examples_per_second_max = *std::max_element(rate.begin(), rate.end());
+  row.step_ms = median(step);
+  row.forward_backward_ms = median(forward_backward);
+  row.comm_exposed_ms = median(comm);
+  row.optimizer_ms = median(optimizer);
+  row.data_wait_ms = median(wait);
+  if (options.layers && options.data != BenchData::kLoaderOnly) profile_layers(session, run, row, options.steps);
+  row.peak_bytes = peak_resident_bytes();
+  return row;
+}
+
+std::string verdict(const BenchRow& row, BenchData data) {
+  if (data == BenchData::kLoaderOnly) return fmt::format("the loader alone delivers {:.0f} examples/s", row.examples_per_second);
+  const double wait = 100 * row.data_wait_ms / row.step_ms, comm = 100 * row.comm_exposed_ms / row.step_ms;
+  if (wait > 20) return fmt::format("input-bound: {:.0f} % of a step waits for data", wait);
+  if (comm > 20) return fmt::format("bound by the all-reduce: {:.0f} % of a step waits for other replicas", comm);
+  return fmt::format("compute-bound: {:.0f} % of a step is forward and backward, {:.0f} % waits for data, {:.0f} % for other replicas",
+                     100 * row.forward_backward_ms / row.step_ms, wait, comm);
+}
+
+}  // namespace dptrain::train

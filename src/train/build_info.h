@@ -1,0 +1,21 @@
+#pragma once
+
+// What this executable was built from, for `--version`, the first line of a run and env.json. Any thread.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dptrain::train {
+
+struct BuildInfo {
+  std::string version, commit, build_type;
+  /// {"onednn", "3.7.0"}, {"cuda", "no (DPTRAIN_CUDA=OFF)"}, ...: what is built in, or why it is not.
+  std::vector<std::pair<std::string, std::string>> libraries;
+
+  std::string library(const std::string& name) const;  ///< "no" when it is not listed
+};
+
+BuildInfo build_info();
+
+}  // namespace dptrain::train

@@ -1,0 +1,74 @@
+#include <nlohmann/json.hpp>
+
+#include "core/format.h"
+#include "core/log.h"
+#include "train/callback.h"
+
+namespace dptrain::train {
+namespace {
+
+/// Keras 3's rule: `wait` counts epochs without improvement and is reset only by an epoch that also beats the baseline; the
+/// best weights come back at the end even when training was not stopped.
+class EarlyStopping final : public Callback {
+ public:
+  explicit EarlyStopping(const EarlyStoppingSpec& spec) : spec_(spec) {}
+
+  std::string name() const override { return "EarlyStopping"; }
+
+  void epoch_end(Host& host, EpochReport& report) override {
+    const double* value = report.logs.find(spec_.monitor);
+    if (value == nullptr) {
+      log::warn(fmt::format("EarlyStopping: there is no '{}' to monitor; there are {}", spec_.monitor, report.logs.names()));
+      return;
+    }
+    if (report.epoch < spec_.start_from_epoch) return;
+    const bool max = wants_max(spec_.mode, spec_.monitor);
+    if (spec_.restore_best_weights && weights_.empty()) keep_weights(host, report.epoch);
+    ++wait_;
+    if (improved(*value, best_, max, spec_.min_delta)) {
+      best_ = *value;
+      if (spec_.restore_best_weights) keep_weights(host, report.epoch);
+      if (!spec_.baseline || improved(*value, spec_.baseline, max, spec_.min_delta)) wait_ = 0;
+      return;
+    }
+    if (wait_ >= spec_.patience && report.epoch > 0) host.stop("early_stopping");
+  }
+
+  void train_end(Host& host) override {
+    if (weights_.empty()) return;
+    host.push_weights(weights_);
+    log::info(fmt::format("EarlyStopping: weights of epoch {} restored ({} {:.4f})", best_epoch_ + 1, spec_.monitor, best_.value_or(0)));
+  }
+
+  nlohmann::json save() const override {
+    nlohmann::json state{{"wait", wait_}, {"best_epoch", best_epoch_}};
+    if (best_) state["best"] = *best_;
+    return state;
+  }
+  void restore(const nlohmann::json& state) override {
+    wait_ = state.value("wait", std::int64_t{0});
+    best_epoch_ = state.value("best_epoch", std::int64_t{0});
+    if (state.contains("best")) best_ = state["best"].get<double>();
+  }
+  const std::vector<std::vector<float>>& kept_weights() const override { return weights_; }
+  void restore_weights(std::vector<std::vector<float>> weights) override { weights_ = std::move(weights); }
+
+ private:
+  void keep_weights(Host& host, std::int64_t epoch) {
+    weights_.clear();
+    for (const graph::Weight& weight : host.pulled_model().weights) weights_.push_back(weight.values);
+    best_epoch_ = epoch;
+  }
+
+  const EarlyStoppingSpec spec_;
+  std::int64_t wait_ = 0;
+  std::int64_t best_epoch_ = 0;
+  std::optional<double> best_;
+  std::vector<std::vector<float>> weights_;
+};
+
+}  // namespace
+
+std::unique_ptr<Callback> make_early_stopping(const EarlyStoppingSpec& spec) { return std::make_unique<EarlyStopping>(spec); }
+
+}  // namespace dptrain::train

@@ -1,0 +1,148 @@
+#include "train/experiment.h"
+
+#include <cmath>
+#include <filesystem>
+
+#include "config/load.h"
+#include "config/reader.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "graph/build.h"
+#include "train/callback.h"
+
+namespace dptrain::train {
+namespace {
+
+constexpr std::int64_t kSchemaVersion = 1;
+
+const config::Node* section(const config::Node& root, const char* name) { return root.find(name); }
+
+/// The place of `section.key`, of the section, or of the file's first line.
+config::Mark place(const config::Node& root, const char* section_name, const char* key = nullptr) {
+  const config::Node* in = section(root, section_name);
+  if (in == nullptr) return root.mark();
+  if (key != nullptr)
+    for (const config::Node::Entry& entry : in->entries())
+      if (entry.key == key) return entry.mark;
+  for (const config::Node::Entry& entry : root.entries())
+    if (entry.key == section_name) return entry.mark;
+  return in->mark();
+}
+
+void exactly_one(config::Reader& reader, const config::Node& root, bool a, bool b, const char* first, const char* second) {
+  if (a != b) return;
+  reader.error(place(root, "train", a ? second : nullptr),
+               a ? fmt::format("train: give {} or {}, not both", first, second)
+                 : fmt::format("train: one of {} and {} is needed", first, second));
+}
+
+void check_train(config::Reader& reader, const config::Node& root, const ConfigFile& file) {
+  const TrainSection& train = file.train;
+  if (section(root, "train") == nullptr) return;  // a model alone is fine for `summary`; fit asks for more
+  exactly_one(reader, root, train.epochs.has_value(), train.steps.has_value(), "epochs", "steps");
+  exactly_one(reader, root, train.batch_size.has_value(), train.batch_size_per_replica.has_value(), "batch_size",
+              "batch_size_per_replica");
+  if (!train.loss) reader.error(place(root, "train"), "train: missing argument 'loss'");
+  if (train.lr_scaling != LrScaling::kNone && !train.reference_batch_size)
+    reader.error(place(root, "train", "lr_scaling"),
+                 "train: lr_scaling needs reference_batch_size, the global batch that learning_rate was chosen for");
+  const auto& every = train.validate_every;
+  using Unit = config::Duration::Unit;
+  if ((every.unit != Unit::kBare && every.unit != Unit::kEpochs) || every.value < 1 || every.value != std::floor(every.value))
+    reader.error(place(root, "train", "validate_every"), "train: validate_every must be a whole number of epochs");
+  if (train.max_time && train.max_time->unit != Unit::kBare && train.max_time->unit != Unit::kSeconds)
+    reader.error(place(root, "train", "max_time"), "train: max_time must be a time such as 30m");
+}
+
+void check_callbacks(config::Reader& reader, const ConfigFile& file) {
+  int unnamed_best = 0;
+  for (const CallbackConfig& callback : file.callbacks) {
+    const auto* spec = callback.get_if<ModelCheckpointSpec>();
+    if (spec != nullptr && spec->save_best_only && !spec->filepath && ++unnamed_best > 1)
+      reader.error(callback.mark(), "ModelCheckpoint: a second save_best_only needs its own filepath; two monitors need two names");
+  }
+}
+
+Experiment read(const config::Node& root, const std::string& name, config::Diagnostics& diagnostics, const Overrides& overrides) {
+  Experiment experiment;
+  experiment.file = name;
+  config::Reader reader(diagnostics);
+  for (const auto& [variable, value] : overrides.variables) reader.set_variable(variable, value);
+  if (!root.is_map()) {
+    diagnostics.error(root.mark(), "a config is a mapping that starts with 'dptrain: 1', found " + root.describe());
+    diagnostics.throw_if_errors();
+  }
+  ConfigFile& file = experiment.config;
+  config::Node sections = root;
+  sections.erase("model");  // its blocks have variables of their own
+  config_schema().read(sections, root.mark(), reader, &file, {"model"});
+  if (file.dptrain != kSchemaVersion)
+    reader.error(place(root, "dptrain"), fmt::format("dptrain: schema version {} is not known; this dptrain reads version {}",
+                                                     file.dptrain, kSchemaVersion));
+  if (file.name.empty()) file.name = std::filesystem::path(name).stem().string();
+
+  if (const config::Node* model = section(root, "model"); model != nullptr)
+    experiment.graph = graph::build(*model, file.name, reader);
+  else
+    reader.error(root.mark(), "missing section 'model'");
+  check_train(reader, root, file);
+  check_callbacks(reader, file);
+  diagnostics.throw_if_errors();
+  for (const config::Diagnostic& warning : diagnostics.warnings())
+    experiment.warnings.push_back(fmt::format("{}: {}", warning.mark.str(), warning.message));
+  return experiment;
+}
+
+Experiment finish(config::Node root, const std::string& name, config::Diagnostics& diagnostics, const Overrides& overrides) {
+  for (const std::string& assignment : overrides.sets) config::apply_set(root, assignment, diagnostics);
+  if (root.is_null()) diagnostics.throw_if_errors();
+  return read(root, name, diagnostics, overrides);
+}
+
+}  // namespace
+
+Experiment load_experiment(const std::string& path, const Overrides& overrides) {
+  config::Diagnostics diagnostics;
+  config::Node root = config::load_file(path, diagnostics);
+  return finish(std::move(root), path, diagnostics, overrides);
+}
+
+Experiment load_experiment_text(const std::string& text, const std::string& name, const Overrides& overrides) {
+  config::Diagnostics diagnostics;
+  config::Node root = config::load_text(text, name, ".", diagnostics);
+  return finish(std::move(root), name, diagnostics, overrides);
+}
+
+config::Node resolved(const Experiment& experiment, bool minimal) {
+  config::Node all = config_schema().write(&experiment.config, minimal);
+  config::Node out = config::Node::map();
+  out.set("dptrain", config::Node::integer(kSchemaVersion));
+  out.set("name", config::Node::text(experiment.config.name));
+  out.set("seed", config::Node::scalar(std::to_string(experiment.config.seed)));
+  out.set("model", graph::write(experiment.graph, minimal));
+  for (const config::Node::Entry& entry : all.entries())
+    if (out.find(entry.key) == nullptr) out.set(entry.key, entry.value);
+  return out;
+}
+
+config::Node json_schema() {
+  config::Node schema = config_schema().json_schema();
+  schema.set("$schema", config::Node::text("https://json-schema.org/draft/2020-12/schema"));
+  schema.set("title", config::Node::text("dptrain config"));
+  if (config::Node* properties = schema.find("properties"); properties != nullptr) properties->set("model", graph::json_schema());
+  return schema;
+}
+
+std::int64_t global_batch(const TrainSection& train, int replicas) {
+  if (train.batch_size) return *train.batch_size;
+  if (train.batch_size_per_replica) return *train.batch_size_per_replica * replicas;
+  throw Error(ErrorKind::kUsage, "the config has no 'train' section with a batch_size; add one, or give --batch-size");
+}
+
+double rate_factor(const TrainSection& train, std::int64_t global_batch) {
+  if (train.lr_scaling == LrScaling::kNone) return 1;
+  const double ratio = static_cast<double>(global_batch) / static_cast<double>(*train.reference_batch_size);
+  return train.lr_scaling == LrScaling::kLinear ? ratio : std::sqrt(ratio);
+}
+
+}  // namespace dptrain::train

@@ -1,0 +1,107 @@
+#include <deque>
+#include <filesystem>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "core/clock.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "train/callback.h"
+
+namespace dptrain::train {
+namespace {
+
+class ModelCheckpoint final : public Callback {
+ public:
+  explicit ModelCheckpoint(const ModelCheckpointSpec& spec) : spec_(spec), best_(spec.initial_value_threshold) {}
+
+  std::string name() const override { return "ModelCheckpoint"; }
+
+  void train_begin(Host& host, bool) override {
+    monitor_ = spec_.monitor.value_or(host.has_validation() ? "val_loss" : "loss");
+    last_time_ = now_seconds();
+  }
+
+  void step_end(Host& host, const StepReport& report) override {
+    if (!spec_.save_freq || !due(host, report)) return;
+    Logs logs;
+    logs.set("loss", report.loss);
+    save(host, logs, report.epoch + 1, report.batch);
+  }
+
+  void epoch_end(Host& host, EpochReport& report) override {
+    if (!spec_.save_freq) save(host, report.logs, report.epoch + 1, 0);
+  }
+
+  nlohmann::json save() const override {
+    nlohmann::json state{{"written", written_}, {"last_step", last_step_}};
+    if (best_) state["best"] = *best_;
+    return state;
+  }
+  void restore(const nlohmann::json& state) override {
+    if (state.contains("best")) best_ = state["best"].get<double>();
+    written_ = state.value("written", std::deque<std::string>());
+    last_step_ = state.value("last_step", std::int64_t{0});
+  }
+
+ private:
+  /// A bare number counts batches, as in Keras.
+  bool due(Host& host, const StepReport& report) {
+    if (spec_.save_freq->unit == config::Duration::Unit::kSeconds) {
+      if (now_seconds() - last_time_ < spec_.save_freq->value) return false;
+      last_time_ = now_seconds();
+      return true;
+    }
+    if (report.step - last_step_ < spec_.save_freq->steps(host.steps_per_epoch(), host.global_batch())) return false;
+    last_step_ = report.step;
+    return true;
+  }
+
+  void save(Host& host, const Logs& logs, std::int64_t epoch, std::int64_t batch) {
+    std::string note;
+    if (spec_.save_best_only) {
+      const double* value = logs.find(monitor_);
+      if (value == nullptr) {
+        log::warn(fmt::format("ModelCheckpoint: there is no '{}' to monitor (there are {}); saving anyway", monitor_, logs.names()));
+      } else if (!improved(*value, best_, wants_max(spec_.mode, monitor_), 0)) {
+        return;
+      } else {
+        best_ = *value;
+        note = fmt::format("{} {:.4f}", monitor_, *value);
+      }
+    }
+    const std::string file = format_filepath(spec_.filepath.value_or(default_path()), epoch, batch, logs);
+    host.save(file, spec_.save_weights_only, note);
+    keep(host, file);
+  }
+
+  std::string default_path() const {
+    if (spec_.save_best_only) return "best.h5";
+    return spec_.save_freq ? "last.h5" : "epoch-{epoch:02d}.h5";
+  }
+
+  /// The last max_to_keep files of this callback stay; last.h5 and best.h5 are not counted.
+  void keep(Host& host, const std::string& file) {
+    if (file == "best.h5" || file == "last.h5") return;
+    std::erase(written_, file);
+    written_.push_back(file);
+    while (static_cast<std::int64_t>(written_.size()) > spec_.max_to_keep) {
+      host.remove_checkpoint(written_.front());
+      written_.pop_front();
+    }
+  }
+
+  const ModelCheckpointSpec spec_;
+  std::string monitor_;
+  std::optional<double> best_;
+  std::deque<std::string> written_;
+  double last_time_ = 0;
+  std::int64_t last_step_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Callback> make_model_checkpoint(const ModelCheckpointSpec& spec) { return std::make_unique<ModelCheckpoint>(spec); }
+
+}  // namespace dptrain::train

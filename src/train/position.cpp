@@ -1,0 +1,167 @@
+#include "train/position.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "config/node.h"
+#include "core/error.h"
+#include "core/format.h"
+
+namespace dptrain::train {
+namespace {
+
+using nlohmann::json;
+
+/// Names of the flat state arrays: the optimizer's slots, then "average" with use_ema.
+std::vector<std::string> state_names(const config::Typed& optimizer) {
+  std::vector<std::string> names;
+  for (const optim::SlotDef& slot : optim::slots(optimizer)) names.push_back(slot.name);
+  if (optim::common(optimizer).use_ema) names.emplace_back("average");
+  return names;
+}
+
+const config::Typed& optimizer_of(const Session& session) { return session.experiment().config.train.optimizer; }
+
+/// Calls f(parameter, begin of its range) for every trainable parameter.
+template <class F>
+void for_trainable(const plan::Plan& plan, const F& f) {
+  for (const plan::Parameter& parameter : plan.parameters)
+    if (parameter.kind == plan::ParameterKind::kTrainable) f(parameter, parameter.offset);
+}
+
+std::string kept_name(std::size_t callback, const std::string& weight) { return fmt::format("callback{}/{}", callback, weight); }
+
+json sums_json(const replica::StepSums& sums) {
+  return {{"loss", sums.loss}, {"metrics", sums.metrics}, {"samples", sums.samples}};
+}
+
+void save_slots(Session& session, checkpoint::State& state) {
+  const std::vector<std::string> names = state_names(optimizer_of(session));
+  const std::vector<std::vector<float>> flat = session.replicas().pull_state();
+  for (std::size_t s = 0; s < names.size(); ++s)
+    for_trainable(session.plan(), [&](const plan::Parameter& parameter, std::int64_t begin) {
+      const auto first = flat[s].begin() + begin;
+      state.arrays.push_back({names[s] + "/" + parameter.path, parameter.shape, {first, first + parameter.elements()}});
+    });
+}
+
+const checkpoint::NamedArray& array(const checkpoint::State& state, const std::string& name) {
+  const auto found = std::find_if(state.arrays.begin(), state.arrays.end(), [&](const auto& a) { return a.name == name; });
+  if (found == state.arrays.end())
+    throw Error(ErrorKind::kCheckpoint,
+                fmt::format("the checkpoint has no optimizer state '{}'; it was written with another optimizer or model. "
+                            "--init-from takes its weights alone", name));
+  return *found;
+}
+
+void restore_slots(const checkpoint::State& state, Session& session) {
+  const std::vector<std::string> names = state_names(optimizer_of(session));
+  std::vector<std::vector<float>> flat;
+  for (const std::string& name : names) {
+    flat.emplace_back(static_cast<std::size_t>(session.plan().trainable_end), 0.0F);
+    for_trainable(session.plan(), [&](const plan::Parameter& parameter, std::int64_t begin) {
+      const std::vector<float>& values = array(state, name + "/" + parameter.path).values;
+      if (static_cast<std::int64_t>(values.size()) != parameter.elements())
+        throw Error(ErrorKind::kCheckpoint, fmt::format("optimizer state '{}/{}' has {} elements, the model needs {}", name, parameter.path,
+                                                        values.size(), parameter.elements()));
+      std::copy(values.begin(), values.end(), flat.back().begin() + begin);
+    });
+  }
+  session.replicas().push_state(flat);
+}
+
+void save_kept_weights(const Session& session, const Callbacks& callbacks, checkpoint::State& state, const graph::Model& model) {
+  static_cast<void>(session);
+  for (std::size_t c = 0; c < callbacks.size(); ++c) {
+    const auto& kept = callbacks[c]->kept_weights();
+    for (std::size_t w = 0; w < kept.size(); ++w)
+      state.arrays.push_back({kept_name(c, model.weights[w].path(model.graph)), model.weights[w].def.shape, kept[w]});
+  }
+}
+
+void restore_callbacks(const json& saved, const checkpoint::State& state, const Callbacks& callbacks, const graph::Model& model) {
+  for (std::size_t c = 0; c < callbacks.size() && c < saved.size(); ++c) {
+    if (saved[c].value("name", "") != callbacks[c]->name()) continue;  // the list was edited: what is new starts afresh
+    callbacks[c]->restore(saved[c]["state"]);
+    if (!saved[c].value("weights", false)) continue;
+    std::vector<std::vector<float>> kept;
+    for (const graph::Weight& weight : model.weights) kept.push_back(array(state, kept_name(c, weight.path(model.graph))).values);
+    callbacks[c]->restore_weights(std::move(kept));
+  }
+}
+
+}  // namespace
+
+checkpoint::State make_state(Session& session, const Position& position, const Callbacks& callbacks, const BestValues& best) {
+  checkpoint::State state;
+  state.resolved_config = config::to_yaml(resolved(session.experiment()));
+  state.class_names = session.class_names();
+  json trainer{{"epoch", position.epoch},
+               {"samples", position.samples},
+               {"step", position.step},
+               {"sums", sums_json(position.sums)},
+               {"epoch_seconds", position.epoch_seconds},
+               {"seconds", position.seconds},
+               {"seed", session.experiment().config.seed},
+               {"samples_per_epoch", session.train_loader().samples()},
+               {"global_batch", session.global_batch()},
+               {"replicas", session.replica_count()},
+               {"data", session.data_fingerprint()}};
+  if (position.learning_rate) trainer["learning_rate"] = *position.learning_rate;
+  for (const auto& [name, entry] : best) trainer["best"][name] = {{"value", entry.first}, {"epoch", entry.second}};
+  trainer["callbacks"] = json::array();
+  for (const auto& callback : callbacks)
+    trainer["callbacks"].push_back({{"name", callback->name()}, {"state", callback->save()}, {"weights", !callback->kept_weights().empty()}});
+  state.trainer = trainer.dump();
+  save_slots(session, state);
+  save_kept_weights(session, callbacks, state, session.model());
+  return state;
+}
+
+Position restore_state(const checkpoint::State& state, Session& session, const Callbacks& callbacks, BestValues& best) {
+  if (state.trainer.empty())
+    throw Error(ErrorKind::kCheckpoint, "the checkpoint holds weights only and cannot be resumed; --init-from starts from its weights");
+  try {
+    const json trainer = json::parse(state.trainer);
+    Position position;
+    position.epoch = trainer.at("epoch").get<std::int64_t>();
+    position.samples = trainer.at("samples").get<std::int64_t>();
+    position.step = trainer.at("step").get<std::int64_t>();
+    position.sums.loss = trainer.at("sums").at("loss").get<double>();
+    position.sums.metrics = trainer.at("sums").at("metrics").get<std::vector<double>>();
+    position.sums.samples = trainer.at("sums").at("samples").get<std::int64_t>();
+    position.epoch_seconds = trainer.at("epoch_seconds").get<double>();
+    position.seconds = trainer.at("seconds").get<double>();
+    if (trainer.contains("learning_rate")) position.learning_rate = trainer["learning_rate"].get<double>();
+    const auto samples = trainer.at("samples_per_epoch").get<std::int64_t>();
+    if (samples != session.train_loader().samples())
+      throw Error(ErrorKind::kCheckpoint, fmt::format("the checkpoint was trained on {} samples per epoch, the data set has {}; "
+                                                      "--init-from starts afresh from its weights", samples, session.train_loader().samples()));
+    if (position.sums.metrics.size() != session.plan().loss.metrics.size())
+      position.sums.metrics.assign(session.plan().loss.metrics.size(), 0.0);
+    const json saved_best = trainer.value("best", json::object());
+    for (const auto& [name, entry] : saved_best.items())
+      best[name] = {entry.at("value").get<double>(), entry.at("epoch").get<std::int64_t>()};
+    restore_slots(state, session);
+    restore_callbacks(trainer.at("callbacks"), state, callbacks, session.model());
+    return position;
+  } catch (const json::exception& error) {
+    throw Error(ErrorKind::kCheckpoint, fmt::format("the checkpoint's training state cannot be read: {}", error.what()));
+  }
+}
+
+void use_averages(Session& session, graph::Model& model) {
+  const std::vector<std::vector<float>> flat = session.replicas().pull_state();
+  for_trainable(session.plan(), [&](const plan::Parameter& parameter, std::int64_t begin) {
+    const auto first = flat.back().begin() + begin;
+    model.weights[static_cast<std::size_t>(parameter.weight)].values.assign(first, first + parameter.elements());
+  });
+}
+
+void use_averages(const checkpoint::State& state, graph::Model& model) {
+  for (graph::Weight& weight : model.weights)
+    if (weight.trainable) weight.values = array(state, "average/" + weight.path(model.graph)).values;
+}
+
+}  // namespace dptrain::train

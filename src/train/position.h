@@ -1,0 +1,45 @@
+#pragma once
+
+// Where training stands, and how that goes into a checkpoint and comes back: position, sums, callbacks, optimizer slots.
+// Main thread.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "train/callback.h"
+#include "train/session.h"
+
+namespace dptrain::train {
+
+struct Position {
+  std::int64_t epoch = 0;    ///< whole epochs done
+  std::int64_t samples = 0;  ///< consumed of the current epoch
+  std::int64_t step = 0;     ///< optimizer steps done
+  replica::StepSums sums;    ///< of the current epoch so far; loss includes penalty * samples
+  double epoch_seconds = 0;  ///< training time of the current epoch so far
+  double seconds = 0;        ///< training and validation time of the whole epochs, resumed runs included
+  std::optional<double> learning_rate;  ///< set by ReduceLROnPlateau
+};
+
+using Callbacks = std::vector<std::unique_ptr<Callback>>;
+/// Best value and its epoch (from 1) of everything that is logged.
+using BestValues = std::map<std::string, std::pair<double, std::int64_t>>;
+
+checkpoint::State make_state(Session& session, const Position& position, const Callbacks& callbacks, const BestValues& best);
+
+/// Hands slots to the replicas and state to the callbacks. Throws Error{kCheckpoint} when the state is of another optimizer,
+/// or of another number of samples per epoch.
+Position restore_state(const checkpoint::State& state, Session& session, const Callbacks& callbacks, BestValues& best);
+
+/// Replaces the trainable weights by their exponential moving averages.
+void use_averages(Session& session, graph::Model& model);
+/// The same from a checkpoint's arrays ("average/<weight>"); throws Error{kCheckpoint} when there are none.
+void use_averages(const checkpoint::State& state, graph::Model& model);
+
+}  // namespace dptrain::train

@@ -1,0 +1,243 @@
+#include "train/run_directory.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "config/node.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::train {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kStepHeader = "step,epoch,loss,lr,examples_per_second,step_ms,data_wait_ms,comm_exposed_ms";
+
+/// What --overwrite may take away: the files of a run, and nothing that somebody else has put beside them.
+constexpr std::array kOurFiles{"config.yaml", "config.resolved.yaml", "command.txt", "env.json", "train.log", "train.csv",
+                               "steps.csv", "events.jsonl", "result.json", "model.h5", "labels.txt", "log.csv", "eval.json",
+                               "confusion.csv"};
+
+[[noreturn]] void cannot_write(const std::string& path, const std::string& reason) {
+  throw Error(ErrorKind::kWrite, fmt::format("{}: cannot write: {}; choose another folder with --run-dir", path, reason));
+}
+
+/// The name as one component of a path.
+std::string folder_name(const std::string& name) {
+  std::string folder;
+  for (const char c : name) folder += c == '/' || static_cast<unsigned char>(c) <= ' ' ? '-' : c;
+  if (folder.empty() || folder.front() == '.') folder.insert(0, "run");
+  return folder;
+}
+
+fs::path runs_of(const Experiment& experiment, const std::optional<std::string>& name) {
+  return fs::path(experiment.config.run_dir.value) / folder_name(name.value_or(experiment.config.name));
+}
+
+/// The number of a folder such as "007".
+std::optional<int> run_number(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  int number = 0;
+  const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  return error == std::errc() && rest == name.data() + name.size() ? std::optional(number) : std::nullopt;
+}
+
+std::vector<std::pair<int, fs::path>> numbered_runs(const fs::path& runs) {
+  std::vector<std::pair<int, fs::path>> found;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(runs, ignored))
+    if (const auto number = run_number(entry.path())) found.emplace_back(*number, entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+void make_folders(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) cannot_write(path.string(), error.message());
+}
+
+/// Makes and returns the next numbered folder; mkdir() decides when two runs start at once.
+std::string make_next(const fs::path& runs) {
+  make_folders(runs);
+  const auto present = numbered_runs(runs);
+  for (int number = present.empty() ? 1 : present.back().first + 1;; ++number) {
+    const std::string path = (runs / fmt::format("{:03}", number)).string();
+    if (mkdir(path.c_str(), 0777) == 0) return path;
+    if (errno != EEXIST) cannot_write(path, std::strerror(errno));
+  }
+}
+
+void wipe(const fs::path& path) {
+  std::error_code ignored;
+  for (const char* name : kOurFiles) fs::remove(path / name, ignored);
+  for (const fs::directory_entry& entry : fs::directory_iterator(path / "checkpoints", ignored))
+    if (entry.path().extension() == ".h5" || entry.path().filename().string().find(".h5.tmp-") != std::string::npos)
+      fs::remove(entry.path(), ignored);
+}
+
+void write_plain(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) cannot_write(path, std::strerror(errno));
+}
+
+std::string file_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// A word as a shell would read it back.
+std::string shell_quoted(const std::string& word) {
+  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string command_line(const std::vector<std::string>& command) {
+  std::vector<std::string> words;
+  for (const std::string& word : command) words.push_back(shell_quoted(word));
+  return join(words, " ");
+}
+
+/// The first field of a row as a number; the header has none.
+std::int64_t leading_number(const std::string& row) {
+  std::int64_t number = 0;
+  const auto [rest, error] = std::from_chars(row.data(), row.data() + row.size(), number);
+  return error == std::errc() ? number : 0;
+}
+
+/// "epoch,loss,accuracy,val_loss,val_accuracy,lr,examples_per_second,seconds": training first, then validation.
+std::vector<std::string> epoch_columns(const Logs& logs, bool validated) {
+  std::vector<std::string> train, all{"epoch"};
+  for (const auto& [name, value] : logs.items()) {
+    if (name.starts_with("val_")) validated = true;
+    else if (name != "learning_rate") train.push_back(name);
+  }
+  all.insert(all.end(), train.begin(), train.end());
+  if (validated)
+    for (const std::string& name : train) all.push_back("val_" + name);
+  all.insert(all.end(), {"lr", "examples_per_second", "seconds"});
+  return all;
+}
+
+}  // namespace
+
+RunDirectory::RunDirectory(const Experiment& experiment, const RunOptions& options, const std::vector<std::string>& class_names)
+    : validated_(static_cast<bool>(experiment.config.data.validation)) {
+  choose(experiment, options);
+  make_folders(fs::path(path_) / "checkpoints");
+  describe(experiment, options, class_names);
+  epochs_ = LineFile(file("train.csv"));
+  steps_ = LineFile(file("steps.csv"));
+  events_ = LineFile(file("events.jsonl"));
+  if (const std::vector<std::string> rows = LineFile::read(file("train.csv")); !rows.empty()) {
+    columns_ = split(rows.front(), ',');
+    last_row_ = leading_number(rows.back());
+  }
+}
+
+void RunDirectory::choose(const Experiment& experiment, const RunOptions& options) {
+  if (!options.directory) {
+    path_ = make_next(runs_of(experiment, options.name));
+    return;
+  }
+  path_ = fs::path(*options.directory).lexically_normal().string();
+  if (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+  std::error_code error;
+  if (!fs::exists(path_, error)) return;
+  if (!fs::is_directory(path_, error)) cannot_write(path_, "it is a file");
+  const bool empty = fs::is_empty(path_, error);
+  if (error) cannot_write(path_, error.message());
+  if (empty || options.resuming_here) return;
+  if (!options.overwrite)
+    throw Error(ErrorKind::kUsage, fmt::format("--run-dir: {} is not empty; go on there with --resume, replace what a run has written "
+                                               "there with --overwrite, or choose another folder",
+                                               path_));
+  wipe(path_);
+}
+
+void RunDirectory::describe(const Experiment& experiment, const RunOptions& options, const std::vector<std::string>& class_names) const {
+  std::error_code error;
+  const std::string resolved_config = config::to_yaml(resolved(experiment));
+  const bool from_file = fs::is_regular_file(experiment.file, error) && fs::path(experiment.file).extension() != ".h5";
+  write_plain(file("config.yaml"), from_file ? file_text(experiment.file) : resolved_config);
+  write_plain(file("config.resolved.yaml"), resolved_config);
+  const std::string before = options.resuming_here ? file_text(file("command.txt")) : "";
+  write_plain(file("command.txt"), before + command_line(options.command) + "\n");
+  if (!class_names.empty()) write_plain(file("labels.txt"), join(class_names, "\n") + "\n");
+}
+
+std::string RunDirectory::checkpoint(const std::string& name) const { return (fs::path(path_) / "checkpoints" / name).string(); }
+std::string RunDirectory::file(const std::string& name) const { return (fs::path(path_) / name).string(); }
+
+void RunDirectory::epoch_row(std::int64_t epoch_from_1, const Logs& logs, double learning_rate, double examples_per_second, double seconds) {
+  if (columns_.empty()) columns_ = epoch_columns(logs, validated_);
+  const auto field = [&](const std::string& column) -> std::string {
+    if (column == "epoch") return std::to_string(epoch_from_1);
+    const double* value = logs.find(column);
+    if (column == "lr") value = &learning_rate;
+    if (column == "examples_per_second") value = &examples_per_second;
+    if (column == "seconds") value = &seconds;
+    return value == nullptr ? "" : fmt::format("{:.9g}", *value);
+  };
+  std::vector<std::string> fields;
+  for (const std::string& column : columns_) fields.push_back(field(column));
+  if (last_row_ == epoch_from_1)
+    LineFile::filter(file("train.csv"), [&](const std::string& row) { return leading_number(row) != epoch_from_1; });
+  last_row_ = epoch_from_1;
+  epochs_.append(join(fields, ","), join(columns_, ","));
+}
+
+void RunDirectory::truncate_to(std::int64_t epochs_done, std::int64_t steps_done) {
+  LineFile::filter(file("train.csv"), [&](const std::string& row) { return leading_number(row) <= epochs_done; });
+  LineFile::filter(file("steps.csv"), [&](const std::string& row) { return leading_number(row) <= steps_done; });
+  LineFile::filter(file("events.jsonl"), [](const std::string& line) { return nlohmann::json::accept(line); });
+  last_row_ = std::min(last_row_, epochs_done);
+}
+
+void RunDirectory::step_row(const StepRow& row) {
+  steps_.append(fmt::format("{},{},{:.9g},{:.9g},{:.9g},{:.6g},{:.6g},{:.6g}", row.step, row.epoch_from_1, row.loss, row.learning_rate,
+                            row.examples_per_second, row.step_ms, row.data_wait_ms, row.comm_exposed_ms),
+                kStepHeader);
+}
+
+void RunDirectory::event(const std::string& kind, const nlohmann::json& fields) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  nlohmann::ordered_json line{
+      {"t", static_cast<double>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count()) / 1e3}, {"ev", kind}};
+  for (const auto& [key, value] : fields.items()) line[key] = value;
+  events_.append(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void RunDirectory::write_json(const std::string& name, const nlohmann::json& value) {
+  write_text(file(name), value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+std::string RunDirectory::newest(const Experiment& experiment, const std::optional<std::string>& name) {
+  const auto runs = numbered_runs(runs_of(experiment, name));
+  std::error_code ignored;
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run)
+    if (fs::exists(run->second / "checkpoints" / "last.h5", ignored)) return run->second.string();
+  return "";
+}
+
+}  // namespace dptrain::train

@@ -1,0 +1,262 @@
+#include "train/sections.h"
+
+#include <array>
+
+#include "core/format.h"
+
+namespace dptrain::config {
+
+using train::AutoInt;
+
+template <>
+struct EnumNames<train::Cache> {
+  static constexpr std::array names{std::pair{train::Cache::kNone, "none"}, std::pair{train::Cache::kMemory, "memory"}};
+};
+template <>
+struct EnumNames<train::DtypePolicy> {
+  static constexpr std::array names{std::pair{train::DtypePolicy::kFloat32, "float32"},
+                                    std::pair{train::DtypePolicy::kMixedBfloat16, "mixed_bfloat16"},
+                                    std::pair{train::DtypePolicy::kMixedFloat16, "mixed_float16"}};
+};
+template <>
+struct EnumNames<train::LrScaling> {
+  static constexpr std::array names{std::pair{train::LrScaling::kNone, "none"},
+                                    std::pair{train::LrScaling::kLinear, "linear"},
+                                    std::pair{train::LrScaling::kSqrt, "sqrt"}};
+};
+template <>
+struct EnumNames<device::ConvChoice> {
+  static constexpr std::array names{std::pair{device::ConvChoice::kAuto, "auto"},
+                                    std::pair{device::ConvChoice::kDirect, "direct"}};
+};
+
+template <>
+struct Value<AutoInt> {
+  static bool read(const Node& node, Reader& reader, AutoInt& out) {
+    const Node value = reader.substituted(node);
+    if (value.is_scalar() && value.str() == "auto") return out.value.reset(), true;
+    int number = 0;
+    if (!Value<int>::read(value, reader, number)) return false;
+    out.value = number;
+    return true;
+  }
+  static Node write(const AutoInt& value) { return value.value ? Value<int>::write(*value.value) : Node::scalar("auto"); }
+  static Node schema() {
+    Node any = Node::map();
+    any.set("anyOf", Node::sequence({Value<int>::schema(), detail::enum_schema({"auto"})}));
+    return any;
+  }
+};
+
+/// full | none | buffer N
+template <>
+struct Value<data::Shuffle> {
+  using Kind = data::Shuffle::Kind;
+  static bool read(const Node& node, Reader& reader, data::Shuffle& out) {
+    const auto text = reader.text(node);
+    if (!text) return false;
+    if (*text == "full") return out = {Kind::kFull, 0}, true;
+    if (*text == "none") return out = {Kind::kNone, 0}, true;
+    if (text->starts_with("buffer ")) {
+      const auto size = reader.integer(Node::scalar(text->substr(7), node.mark()));
+      if (size && *size >= 1) return out = {Kind::kBuffer, *size}, true;
+    }
+    reader.error(node, fmt::format("shuffle must be full, none or 'buffer N', found '{}'", *text));
+    return false;
+  }
+  static Node write(const data::Shuffle& value) {
+    switch (value.kind) {
+      case Kind::kFull: return Node::scalar("full");
+      case Kind::kNone: return Node::scalar("none");
+      case Kind::kBuffer: break;
+    }
+    return Node::scalar(fmt::format("buffer {}", value.buffer));
+  }
+  static Node schema() { return Value<std::string>::schema(); }
+};
+
+template <>
+struct Value<train::Split> {
+  static bool read(const Node& node, Reader& reader, train::Split& out) {
+    const Node value = reader.substituted(node);
+    if (value.is_scalar() && value.str() == "even") return out.weights.clear(), true;
+    if (value.is_sequence() && Value<std::vector<double>>::read(value, reader, out.weights)) {
+      for (const double weight : out.weights)
+        if (!(weight >= 0)) return reader.error(node, "split: weights must be >= 0"), false;
+      return true;
+    }
+    if (!value.is_sequence()) reader.error(node, "split must be even or a list such as [2, 1], found " + value.describe());
+    return false;
+  }
+  static Node write(const train::Split& value) {
+    return value.weights.empty() ? Node::scalar("even") : Value<std::vector<double>>::write(value.weights);
+  }
+  static Node schema() {
+    Node any = Node::map();
+    any.set("anyOf", Node::sequence({detail::enum_schema({"even"}), Value<std::vector<double>>::schema()}));
+    return any;
+  }
+};
+
+template <>
+struct Value<train::Transforms> {
+  using List = std::vector<Of<data::transform_family>>;
+  static bool read(const Node& node, Reader& reader, train::Transforms& out) {
+    if (!node.is_map()) {
+      const bool good = Value<List>::read(node, reader, out.train);
+      out.eval = out.train;
+      return good;
+    }
+    bool good = true;
+    for (const Node::Entry& entry : node.entries()) {
+      if (entry.key == "train") {
+        good = Value<List>::read(entry.value, reader, out.train) && good;
+      } else if (entry.key == "eval") {
+        good = Value<List>::read(entry.value, reader, out.eval) && good;
+      } else {
+        reader.error(entry.mark, fmt::format("transforms: unknown argument '{}'; expected a list, or train and eval", entry.key));
+        good = false;
+      }
+    }
+    return good;
+  }
+  static Node write(const train::Transforms& value) {
+    Node both = Node::map();
+    both.set("train", Value<List>::write(value.train));
+    both.set("eval", Value<List>::write(value.eval));
+    return both;
+  }
+  static Node schema() {
+    Node both = Node::map(), properties = Node::map(), any = Node::map();
+    properties.set("train", Value<List>::schema());
+    properties.set("eval", Value<List>::schema());
+    both.set("type", Node::text("object"));
+    both.set("properties", properties);
+    both.set("additionalProperties", Node::boolean(false));
+    any.set("anyOf", Node::sequence({Value<List>::schema(), both}));
+    return any;
+  }
+};
+
+namespace {
+
+const Schema& schema_of(const train::LoaderSection&);
+const Schema& schema_of(const train::DataSection&);
+const Schema& schema_of(const train::TrainSection&);
+const Schema& schema_of(const train::ParallelSection&);
+const Schema& schema_of(const train::RuntimeSection&);
+
+/// A section is a map read by its own schema.
+template <class T>
+struct Section {
+  static bool read(const Node& node, Reader& reader, T& out) {
+    const Schema& schema = schema_of(out);
+    const Node value = node.is_null() ? Node::map(node.mark()) : node;
+    const Reader::Subject subject(reader, schema.name());
+    if (!value.is_map()) return reader.error(value, "must be a mapping, found " + value.describe()), false;
+    return schema.read(value, value.mark(), reader, &out);
+  }
+  static Node write(const T& value) { return schema_of(value).write(&value); }
+  static Node schema() { return schema_of(T()).json_schema(); }
+};
+
+const Schema& schema_of(const train::LoaderSection&) {
+  using S = train::LoaderSection;
+  static const Schema schema = Schema::of<S>("loader")
+                                   .key(key("shuffle", &S::shuffle))
+                                   .key(key("workers", &S::workers))
+                                   .key(key("prefetch", &S::prefetch))
+                                   .key(key("cache", &S::cache));
+  return schema;
+}
+
+}  // namespace
+
+template <>
+struct Value<train::LoaderSection> : Section<train::LoaderSection> {};
+
+namespace {
+
+const Schema& schema_of(const train::DataSection&) {
+  using S = train::DataSection;
+  static const Schema schema = Schema::of<S>("data")
+                                   .key(key("train", &S::train))
+                                   .key(key("validation", &S::validation))
+                                   .key(key("test", &S::test))
+                                   .key(key("transforms", &S::transforms))
+                                   .key(key("loader", &S::loader));
+  return schema;
+}
+
+const Schema& schema_of(const train::TrainSection&) {
+  using S = train::TrainSection;
+  static const Schema schema =
+      Schema::of<S>("train")
+          .key(key("epochs", &S::epochs).at_least(1))
+          .key(key("steps", &S::steps).at_least(1))
+          .key(key("batch_size", &S::batch_size).at_least(1))
+          .key(key("batch_size_per_replica", &S::batch_size_per_replica).at_least(1))
+          .key(key("accumulate_steps", &S::accumulate_steps).at_least(1))
+          .key(key("optimizer", &S::optimizer))
+          .key(key("loss", &S::loss))
+          .key(key("metrics", &S::metrics))
+          .key(key("dtype_policy", &S::dtype_policy))
+          .key(key("lr_scaling", &S::lr_scaling))
+          .key(key("reference_batch_size", &S::reference_batch_size).at_least(1))
+          .key(key("validate_every", &S::validate_every))
+          .key(key("log_every", &S::log_every))
+          .key(key("max_time", &S::max_time));
+  return schema;
+}
+
+const Schema& schema_of(const train::ParallelSection&) {
+  using S = train::ParallelSection;
+  static const Schema schema = Schema::of<S>("parallel")
+                                   .key(key("split", &S::split))
+                                   .key(key("sync_batchnorm", &S::sync_batchnorm))
+                                   .key(key("bucket_size", &S::bucket_size))
+                                   .key(key("check_replicas", &S::check_replicas));
+  return schema;
+}
+
+const Schema& schema_of(const train::RuntimeSection&) {
+  using S = train::RuntimeSection;
+  static const Schema schema = Schema::of<S>("runtime")
+                                   .key(key("deterministic", &S::deterministic))
+                                   .key(key("conv", &S::conv))
+                                   .key(key("bn_unbiased_running_var", &S::bn_unbiased_running_var));
+  return schema;
+}
+
+}  // namespace
+
+template <>
+struct Value<train::DataSection> : Section<train::DataSection> {};
+template <>
+struct Value<train::TrainSection> : Section<train::TrainSection> {};
+template <>
+struct Value<train::ParallelSection> : Section<train::ParallelSection> {};
+template <>
+struct Value<train::RuntimeSection> : Section<train::RuntimeSection> {};
+
+}  // namespace dptrain::config
+
+namespace dptrain::train {
+
+const config::Schema& config_schema() {
+  using config::key;
+  using S = ConfigFile;
+  static const config::Schema schema = config::Schema::of<S>("config")
+                                           .key(key("dptrain", &S::dptrain).required())
+                                           .key(key("name", &S::name))
+                                           .key(key("seed", &S::seed))
+                                           .key(key("run_dir", &S::run_dir))
+                                           .key(key("data", &S::data))
+                                           .key(key("train", &S::train))
+                                           .key(key("parallel", &S::parallel))
+                                           .key(key("runtime", &S::runtime))
+                                           .key(key("callbacks", &S::callbacks));
+  return schema;
+}
+
+}  // namespace dptrain::train

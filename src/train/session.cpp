@@ -1,0 +1,214 @@
+#include "train/session.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "reduce/connector.h"
+
+namespace dptrain::train {
+namespace {
+
+DeviceRequest with_threads(DeviceRequest request) {
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (request.threads == 0) request.threads = std::max(1, cores / request.replicas);
+  return request;
+}
+
+bool is_crossentropy(const config::Typed& loss) {
+  return loss.get_if<optim::CategoricalCrossentropySpec>() != nullptr ||
+         loss.get_if<optim::SparseCategoricalCrossentropySpec>() != nullptr;
+}
+
+/// Integer labels stay integers for crossentropy over classes; everything else gets rows of floats.
+optim::LabelKind label_kind(const config::Typed& loss, const data::Source& source) {
+  if (!is_crossentropy(loss)) return optim::LabelKind::kDense;
+  if (source.label_type() == data::LabelType::kClass) return optim::LabelKind::kClass;
+  if (loss.get_if<optim::SparseCategoricalCrossentropySpec>() != nullptr && source.label_width() == 1)
+    throw Error(ErrorKind::kData, "sparse_categorical_crossentropy wants integer labels, the data set has floats");
+  return optim::LabelKind::kDense;
+}
+
+std::vector<config::Typed> plain(const auto& list) { return {list.begin(), list.end()}; }
+
+void refuse_unavailable(const Experiment& experiment) {
+  if (experiment.config.train.dtype_policy != DtypePolicy::kFloat32)
+    throw Error(ErrorKind::kDevice, "cpu cannot run train.dtype_policy mixed_bfloat16 or mixed_float16; use float32");
+}
+
+}  // namespace
+
+Session::Session(const Experiment& experiment, const SessionOptions& options)
+    : experiment_(experiment), devices_(with_threads(options.devices)), phase_started_(now_seconds()) {
+  refuse_unavailable(experiment_);
+  const std::vector<double>& weights = experiment_.config.parallel.split.weights;
+  if (!weights.empty() && static_cast<int>(weights.size()) != devices_.replicas)
+    throw Error(ErrorKind::kUsage, fmt::format("split has {} weights, there are {} replicas", weights.size(), devices_.replicas));
+  const TrainSection& train = experiment_.config.train;
+  global_batch_ = options.global_batch ? *options.global_batch
+                  : train.batch_size || train.batch_size_per_replica || options.training
+                      ? train::global_batch(train, devices_.replicas)
+                      : 128;
+  model_ = std::make_unique<graph::Model>(graph::make_model(experiment_.graph, experiment_.config.seed));
+  done("initialise weights");
+  labels_wanted_ = options.wants_data && static_cast<bool>(train.loss);
+  if (options.wants_data) open_data(options);
+  make_plan(options);
+  make_replicas(options);
+  if (options.training) {
+    rate_factor_ = train::rate_factor(train, global_batch_);
+    rate_ = optim::make_rate(optim::common(train.optimizer).learning_rate, steps_per_epoch(), global_batch_);
+  }
+}
+
+Session::~Session() = default;
+
+void Session::done(const std::string& phase) {
+  const double now = now_seconds();
+  phases_.emplace_back(phase, now - phase_started_);
+  phase_started_ = now;
+}
+
+data::ModelSide Session::model_side() const {
+  data::ModelSide side;
+  const graph::Graph& graph = model_->graph;
+  for (const int input : graph.inputs) {
+    const graph::Node& node = graph.nodes[static_cast<std::size_t>(input)];
+    side.input_names.push_back(node.name);
+    side.input_shapes.push_back(node.output);
+  }
+  side.output = graph.nodes[static_cast<std::size_t>(graph.outputs.front())].output;
+  return side;
+}
+
+void Session::open_data(const SessionOptions& options) {
+  const DataSection& section = experiment_.config.data;
+  data::DatasetConfig datasets;
+  // A Split of train needs train, whoever asks.
+  datasets.train = section.train;
+  if (options.wants_validation) datasets.validation = section.validation;
+  if (options.wants_test) datasets.test = section.test;
+  if (options.data == DataMode::kSynthetic) {
+    sources_ = data::synthetic_sources(datasets, model_side(), experiment_.config.seed);
+  } else {
+    if (options.wants_train && !datasets.train)
+      throw Error(ErrorKind::kUsage, fmt::format("{}: no data.train; add a data set, or give --data synthetic", experiment_.file));
+    if (!options.wants_train && !needs_train(datasets)) datasets.train = {};
+    sources_ = data::open_sources(datasets, model_side(), experiment_.config.seed);
+  }
+  const data::Source* any = sources_.train ? sources_.train.get() : sources_.validation ? sources_.validation.get() : sources_.test.get();
+  if (any != nullptr) {
+    if (labels_wanted_) label_kind_ = label_kind(experiment_.config.train.loss, *any);
+    class_names_ = any->class_names();
+  }
+  if (options.training) train_ = make_loader(sources_.train, false);
+  else if (options.wants_train) train_ = make_loader(sources_.train, true);
+  if (sources_.validation) validation_ = make_loader(sources_.validation, true);
+  if (sources_.test) test_ = make_loader(sources_.test, true);
+  done("open data");
+}
+
+std::unique_ptr<data::Loader> Session::make_loader(const std::shared_ptr<const data::Source>& source, bool evaluation) const {
+  const DataSection& section = experiment_.config.data;
+  data::LoaderOptions options;
+  options.batch_size = global_batch_;
+  options.shuffle = evaluation ? data::Shuffle{data::Shuffle::Kind::kNone, 0} : section.loader.shuffle;
+  options.seed = experiment_.config.seed;
+  options.workers = section.loader.workers.value.value_or(0);
+  options.prefetch = section.loader.prefetch.value.value_or(0);
+  const data::LabelDelivery labels{labels_wanted_, label_kind_, model_side().output.elements()};
+  data::Pipeline pipeline(plain(evaluation ? section.transforms.eval : section.transforms.train), evaluation);
+  return std::make_unique<data::Loader>(source, std::move(pipeline), model_side(), labels, options);
+}
+
+void Session::make_plan(const SessionOptions& options) {
+  const ConfigFile& config = experiment_.config;
+  plan::PlanOptions plan_options;
+  if (labels_wanted_) {
+    plan_options.loss = config.train.loss;
+    plan_options.metrics = plain(config.train.metrics);
+    plan_options.labels = label_kind_;
+  }
+  plan_options.bucket_bytes = config.parallel.bucket_size.bytes;
+  plan_options.sync_batchnorm = config.parallel.sync_batchnorm || options.force_sync_batchnorm;
+  const auto asked = device::make_cpu_device(0, devices_.threads, {});
+  plan_ = std::make_unique<plan::Plan>(plan::make_plan(*model_, plan_options, *asked));
+  done("plan");
+}
+
+void Session::make_replicas(const SessionOptions& options) {
+  const ConfigFile& config = experiment_.config;
+  const device::RuntimeOptions runtime{config.runtime.conv, config.runtime.bn_unbiased_running_var};
+  std::vector<std::unique_ptr<device::Device>> devices;
+  for (int i = 0; i < devices_.replicas; ++i) devices.push_back(device::make_cpu_device(i, devices_.threads, runtime));
+  replica::SetOptions set;
+  set.weights = split_weights();
+  set.accumulate_steps = options.training ? config.train.accumulate_steps : 1;
+  set.batch_sizes = {global_batch_};
+  for (const data::Loader* loader : {train_.get(), validation_.get(), test_.get()})
+    if (loader != nullptr && loader->samples() % global_batch_ != 0) set.batch_sizes.push_back(loader->samples() % global_batch_);
+  if (options.training) set.optimizer = config.train.optimizer;
+  set.seed = config.seed;
+  if (config.parallel.check_replicas && options.training)
+    set.check_every = config.parallel.check_replicas->steps(steps_per_epoch(), global_batch_);
+  connector_ = reduce::make_local(devices_.replicas);
+  replicas_ = std::make_unique<replica::ReplicaSet>(*plan_, std::move(devices), *connector_, std::move(set));
+  replicas_->push(*model_);
+  done("replicas");
+}
+
+std::int64_t Session::steps_per_epoch() const { return train_ ? train_->batches_per_epoch() : 1; }
+
+double Session::scheduled_rate(std::int64_t step) const { return rate_(step) * rate_factor_; }
+
+std::string Session::data_fingerprint() const { return sources_.train ? sources_.train->fingerprint() : ""; }
+
+std::vector<double> Session::split_weights() const {
+  const std::vector<double>& weights = experiment_.config.parallel.split.weights;
+  return weights.empty() ? std::vector<double>(static_cast<std::size_t>(devices_.replicas), 1.0) : weights;
+}
+
+bool needs_train(const data::DatasetConfig& datasets) {
+  for (const config::Typed* set : {&datasets.validation, &datasets.test})
+    if (*set)
+      if (const auto* split = set->get_if<data::SplitSpec>(); split != nullptr && split->of == "train") return true;
+  return false;
+}
+
+std::vector<std::string> sum_names(const plan::Plan& plan) {
+  std::vector<std::string> names{"loss"};
+  for (const optim::ResolvedMetric& metric : plan.loss.metrics) names.push_back(metric.name);
+  return names;
+}
+
+std::vector<std::pair<std::string, double>> means(const plan::Plan& plan, const replica::StepSums& sums) {
+  const double n = static_cast<double>(std::max<std::int64_t>(1, sums.samples));
+  std::vector<std::pair<std::string, double>> out{{"loss", sums.loss / n + sums.penalty}};
+  for (std::size_t i = 0; i < plan.loss.metrics.size(); ++i) out.emplace_back(plan.loss.metrics[i].name, sums.metrics[i] / n);
+  return out;
+}
+
+replica::HostBatch host_batch(const data::Batch& batch, std::size_t inputs) {
+  replica::HostBatch host{batch.rows(), {}, batch.labels()};
+  for (std::size_t i = 0; i < inputs; ++i) host.inputs.push_back(batch.input(static_cast<int>(i)));
+  return host;
+}
+
+replica::StepSums evaluate(Session& session, data::Loader& loader) {
+  replica::StepSums total;
+  total.metrics.assign(session.plan().loss.metrics.size(), 0.0);
+  const std::size_t inputs = session.plan().inputs.size();
+  loader.seek(0, 0);
+  for (data::Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) {
+    const replica::StepSums sums = session.replicas().evaluate(host_batch(batch, inputs));
+    total.loss += sums.loss;
+    total.samples += sums.samples;
+    total.penalty = sums.penalty;  // of the same weights every time
+    for (std::size_t i = 0; i < total.metrics.size(); ++i) total.metrics[i] += sums.metrics[i];
+  }
+  return total;
+}
+
+}  // namespace dptrain::train

@@ -1,0 +1,122 @@
+#include "train/verify.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "layers/batch_normalization.h"
+
+namespace dptrain::train {
+namespace {
+
+double relative_difference(const float* a, const float* b, std::int64_t n) {
+  double difference = 0, norm = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double d = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+    difference += d * d;
+    norm += static_cast<double>(b[i]) * static_cast<double>(b[i]);
+  }
+  if (difference == 0) return 0;
+  return norm == 0 ? INFINITY : std::sqrt(difference / norm);
+}
+
+/// Plain SGD with the config's first rate: adaptive optimizers amplify rounding where gradients vanish, clipping hides it.
+Experiment with_plain_sgd(Experiment experiment, std::int64_t accumulate) {
+  TrainSection& train = experiment.config.train;
+  const optim::LearningRate& rate = optim::common(train.optimizer).learning_rate;
+  optim::SGDSpec sgd;
+  sgd.learning_rate.constant = rate.is_schedule() ? 0.01 : rate.constant;
+  train.optimizer = optim::Optimizer(sgd);
+  train.accumulate_steps = accumulate;
+  return experiment;
+}
+
+struct Side {
+  Side(const Experiment& experiment, const VerifyOptions& options, const DeviceRequest& devices, std::optional<std::int64_t> batch)
+      : session(experiment, {.devices = devices, .data = options.data, .wants_validation = false, .force_sync_batchnorm = true, .global_batch = batch}) {}
+
+  replica::StepSums step(const data::Batch& batch, std::int64_t number) {
+    return session.replicas().step(host_batch(batch, session.plan().inputs.size()),
+                                   {number, session.scheduled_rate(number), batch.rows()});
+  }
+  std::vector<float> gradients() {
+    std::vector<float> out;
+    session.replicas().on_each([&](int rank, replica::Replica& replica) {
+      if (rank == 0) out = replica.pull_gradients();
+    });
+    return out;
+  }
+
+  Session session;
+};
+
+bool has_batch_normalization(const graph::Graph& graph) {
+  return std::any_of(graph.layers.begin(), graph.layers.end(),
+                     [](const graph::Layer& layer) { return layer.spec.get_if<layers::BatchNormalizationSpec>() != nullptr; });
+}
+
+}  // namespace
+
+VerifyResult verify(const Experiment& experiment, const VerifyOptions& options) {
+  // Only the side under test knows how many replicas `batch_size_per_replica` is multiplied by.
+  const std::int64_t batch_size = global_batch(experiment.config.train, options.devices.replicas);
+  Experiment whole = experiment;
+  whole.config.parallel.split.weights.clear();
+  Side reference(with_plain_sgd(whole, 1), options, {.replicas = 1, .threads = 0}, batch_size);
+  Side tested(with_plain_sgd(experiment, options.accumulate), options, options.devices, batch_size);
+
+  VerifyResult result;
+  result.normalisation_synchronised = has_batch_normalization(experiment.graph);
+  const plan::Plan& plan = reference.session.plan();
+  for (const plan::Parameter& parameter : plan.parameters) result.rows.push_back({parameter.path, 0, 0});
+  data::Loader& loader = reference.session.train_loader();
+  loader.seek(0, 0);
+  for (std::int64_t step = 0; step < options.steps; ++step) {
+    data::Batch batch = loader.next();
+    if (batch.rows() == 0) {
+      loader.next_epoch();
+      batch = loader.next();
+    }
+    const replica::StepSums a = tested.step(batch, step), b = reference.step(batch, step);
+    result.losses.push_back(b.loss / static_cast<double>(b.samples) + b.penalty);
+    result.loss = std::max(result.loss, std::abs(a.loss - b.loss) / std::abs(b.loss));
+    const std::vector<float> ga = tested.gradients(), gb = reference.gradients();
+    for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
+      const plan::Parameter& parameter = plan.parameters[i];
+      if (parameter.kind == plan::ParameterKind::kFrozen) continue;
+      result.rows[i].gradient = std::max(result.rows[i].gradient,
+                                         relative_difference(ga.data() + parameter.offset, gb.data() + parameter.offset, parameter.elements()));
+    }
+  }
+  tested.session.replicas().pull(tested.session.model());
+  reference.session.replicas().pull(reference.session.model());
+  for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
+    const auto w = static_cast<std::size_t>(plan.parameters[i].weight);
+    const auto &a = tested.session.model().weights[w].values, &b = reference.session.model().weights[w].values;
+    result.rows[i].parameter = relative_difference(a.data(), b.data(), static_cast<std::int64_t>(b.size()));
+  }
+  std::sort(result.rows.begin(), result.rows.end(), [](const VerifyRow& a, const VerifyRow& b) { return a.gradient > b.gradient; });
+  result.passed = result.loss <= options.tolerance && std::all_of(result.rows.begin(), result.rows.end(), [&](const VerifyRow& row) {
+    return row.gradient <= options.tolerance && row.parameter <= options.tolerance;
+  });
+  return result;
+}
+
+double dry_run(Session& session) {
+  data::Loader& loader = session.train_loader();
+  loader.seek(0, 0);
+  const data::Batch batch = loader.next();
+  const replica::HostBatch host = host_batch(batch, session.plan().inputs.size());
+  const std::vector<std::int64_t> rows = replica::split_rows(batch.rows(), session.split_weights());
+  std::vector<std::int64_t> first(rows.size(), 0);
+  for (std::size_t r = 1; r < rows.size(); ++r) first[r] = first[r - 1] + rows[r - 1];
+  std::vector<double> losses(rows.size(), 0);
+  session.replicas().on_each([&](int rank, replica::Replica& replica) {
+    const auto r = static_cast<std::size_t>(rank);
+    losses[r] = replica.gradients(replica::slice_of(host, first[r], rows[r], session.plan()), batch.rows(), 0).loss;
+  });
+  double sum = 0;
+  for (const double loss : losses) sum += loss;
+  return sum / static_cast<double>(batch.rows());
+}
+
+}  // namespace dptrain::train

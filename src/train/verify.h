@@ -1,0 +1,41 @@
+#pragma once
+
+// verify: N replicas (and accumulation) against one replica with the whole batch, from the same weights and data, dropout
+// and augmentation included, with synchronised batch normalisation and plain SGD on both sides. Main thread.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/session.h"
+
+namespace dptrain::train {
+
+struct VerifyOptions {
+  DeviceRequest devices;                      ///< of the side under test
+  DataMode data = DataMode::kReal;
+  std::int64_t steps = 5;
+  std::int64_t accumulate = 1;                ///< micro-batches of the side under test
+  double tolerance = 1e-5;                    ///< on every relative difference |a - b| / |b|
+};
+
+struct VerifyRow {
+  std::string weight;
+  double gradient = 0;   ///< largest over the steps
+  double parameter = 0;  ///< after the last step
+};
+
+struct VerifyResult {
+  std::vector<VerifyRow> rows;   ///< worst gradient first
+  std::vector<double> losses;    ///< of the reference, per step
+  double loss = 0;               ///< largest relative difference of the loss
+  bool normalisation_synchronised = false;  ///< there was batch normalisation to synchronise
+  bool passed = false;
+};
+
+VerifyResult verify(const Experiment& experiment, const VerifyOptions& options);
+
+/// One batch through forward and backward on all replicas, nothing updated: what `fit --dry-run` does. Returns the loss.
+double dry_run(Session& session);
+
+}  // namespace dptrain::train

@@ -1,0 +1,224 @@
+#include "train/run_directory.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "core/error.h"
+#include "train/line_file.h"
+
+namespace dptrain::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* kConfig =
+    "dptrain: 1\n"
+    "name: tiny net\n"
+    "model: {layers: [{Input: {shape: [4]}}, {Dense: {units: 3, activation: softmax}}]}\n"
+    "data:\n"
+    "  train: {Synthetic: {samples: 12}}\n"
+    "  validation: {Synthetic: {samples: 6}}\n"
+    "train: {epochs: 2, batch_size: 3, loss: categorical_crossentropy, metrics: [accuracy]}\n";
+
+class RunDirectoryTest : public ::testing::Test {
+ protected:
+  RunDirectoryTest() : folder_(fs::temp_directory_path() / ("dptrain-run-" + std::to_string(getpid()))) {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    std::ofstream(folder_ / "tiny.yaml") << kConfig;
+    experiment_ = load_experiment((folder_ / "tiny.yaml").string(), {{"run_dir=" + (folder_ / "runs").string()}, {}});
+  }
+  ~RunDirectoryTest() override { fs::remove_all(folder_); }
+
+  RunDirectory make(const RunOptions& options = {}) const { return {experiment_, options, {"a", "b", "c"}}; }
+  RunOptions in(const std::string& directory) const {
+    RunOptions options;
+    options.directory = (folder_ / directory).string();
+    return options;
+  }
+  std::string text(const fs::path& file) const {
+    std::ifstream in(file, std::ios::binary);
+    std::ostringstream all;
+    all << in.rdbuf();
+    return all.str();
+  }
+  static Logs logs(double loss, double accuracy, bool validated = true) {
+    Logs logs;
+    logs.set("loss", loss);
+    logs.set("accuracy", accuracy);
+    if (validated) {
+      logs.set("val_loss", loss + 1);
+      logs.set("val_accuracy", accuracy / 2);
+    }
+    return logs;
+  }
+
+  fs::path folder_;
+  Experiment experiment_;
+};
+
+TEST_F(RunDirectoryTest, NumbersRunsFromOne) {
+  EXPECT_EQ(fs::path(make().path()), folder_ / "runs/tiny-net/001");  // a blank would be a nuisance in a shell
+  EXPECT_EQ(fs::path(make().path()).filename(), "002");
+  fs::create_directories(folder_ / "runs/tiny-net/041");
+  fs::create_directories(folder_ / "runs/tiny-net/notes");
+  EXPECT_EQ(fs::path(make().path()).filename(), "042");
+  RunOptions named;
+  named.name = "other";
+  EXPECT_EQ(fs::path(make(named).path()), folder_ / "runs/other/001");
+}
+
+TEST_F(RunDirectoryTest, DescribesTheRun) {
+  RunOptions options;
+  options.command = {"dptrain", "fit", "tiny.yaml", "--set", "name=it's"};
+  const RunDirectory run = make(options);
+  EXPECT_EQ(text(run.file("config.yaml")), kConfig);
+  EXPECT_EQ(text(run.file("command.txt")), "dptrain fit tiny.yaml --set 'name=it'\\''s'\n");
+  EXPECT_EQ(text(run.file("labels.txt")), "a\nb\nc\n");
+  EXPECT_TRUE(fs::is_directory(fs::path(run.path()) / "checkpoints"));
+  const Experiment again = load_experiment(run.file("config.resolved.yaml"), {});
+  EXPECT_EQ(again.config.name, "tiny net");
+  EXPECT_EQ(again.graph.nodes.size(), experiment_.graph.nodes.size());
+}
+
+TEST_F(RunDirectoryTest, TrainCsvHasTheStableHeader) {
+  RunDirectory run = make();
+  run.epoch_row(1, logs(0.5, 0.25), 1e-3, 1234.5, 2.0);
+  run.epoch_row(2, logs(1.0 / 3, 0.75), 1e-3, 1000, 2.5);
+  EXPECT_EQ(text(run.file("train.csv")),
+            "epoch,loss,accuracy,val_loss,val_accuracy,lr,examples_per_second,seconds\n"
+            "1,0.5,0.25,1.5,0.125,0.001,1234.5,2\n"
+            "2,0.333333333,0.75,1.33333333,0.375,0.001,1000,2.5\n");
+}
+
+TEST_F(RunDirectoryTest, EpochsWithoutValidationLeaveTheirFieldsEmpty) {
+  RunDirectory run = make();
+  run.epoch_row(1, logs(0.5, 0.25, false), 1e-3, 10, 1);
+  run.epoch_row(2, logs(0.5, 0.25), 1e-3, 10, 1);
+  EXPECT_EQ(text(run.file("train.csv")),
+            "epoch,loss,accuracy,val_loss,val_accuracy,lr,examples_per_second,seconds\n"
+            "1,0.5,0.25,,,0.001,10,1\n"
+            "2,0.5,0.25,1.5,0.125,0.001,10,1\n");
+}
+
+TEST_F(RunDirectoryTest, ARowOfAPartialEpochIsReplaced) {
+  RunDirectory run = make(in("here"));
+  run.epoch_row(1, logs(0.5, 0.5), 1e-3, 10, 1);
+  run.epoch_row(2, logs(0.4, 0.5, false), 1e-3, 10, 0.5);
+  RunOptions options = in("here");
+  options.resuming_here = true;
+  RunDirectory again = make(options);
+  again.epoch_row(2, logs(0.25, 0.5), 1e-3, 10, 1);
+  EXPECT_EQ(text(again.file("train.csv")),
+            "epoch,loss,accuracy,val_loss,val_accuracy,lr,examples_per_second,seconds\n"
+            "1,0.5,0.5,1.5,0.25,0.001,10,1\n"
+            "2,0.25,0.5,1.25,0.25,0.001,10,1\n");
+}
+
+TEST_F(RunDirectoryTest, TruncatesToWhatTheStateKnows) {
+  RunDirectory run = make(in("here"));
+  for (const int epoch : {1, 2, 3}) run.epoch_row(epoch, logs(1.0 / epoch, 0.5), 1e-3, 10, 1);
+  for (const std::int64_t step : {4, 8, 12}) run.step_row({.step = step, .epoch_from_1 = step / 4, .loss = 0.5});
+  run.event("step", {{"step", 4}});
+  std::ofstream(run.file("train.csv"), std::ios::app) << "4,0.1";  // torn: killed while writing
+  std::ofstream(run.file("events.jsonl"), std::ios::app) << "{\"t\":1,\"ev\"";
+  RunOptions options = in("here");
+  options.resuming_here = true;
+  RunDirectory again = make(options);
+  again.truncate_to(1, 8);
+  EXPECT_EQ(text(again.file("train.csv")),
+            "epoch,loss,accuracy,val_loss,val_accuracy,lr,examples_per_second,seconds\n1,1,0.5,2,0.25,0.001,10,1\n");
+  EXPECT_EQ(text(again.file("steps.csv")),
+            "step,epoch,loss,lr,examples_per_second,step_ms,data_wait_ms,comm_exposed_ms\n4,1,0.5,0,0,0,0,0\n8,2,0.5,0,0,0,0,0\n");
+  EXPECT_EQ(LineFile::read(again.file("events.jsonl")).size(), 1U);
+  again.epoch_row(2, logs(0.5, 0.5), 1e-3, 10, 1);
+  EXPECT_EQ(LineFile::read(again.file("train.csv")).size(), 3U);
+}
+
+TEST_F(RunDirectoryTest, EventsAreJsonLines) {
+  RunDirectory run = make();
+  run.event("save", {{"file", "last.h5"}, {"step", 7}});
+  const std::vector<std::string> lines = LineFile::read(run.file("events.jsonl"));
+  ASSERT_EQ(lines.size(), 1U);
+  const auto line = nlohmann::json::parse(lines.front());
+  EXPECT_GT(line["t"].get<double>(), 1.6e9);
+  EXPECT_EQ(line["ev"], "save");
+  EXPECT_EQ(line["file"], "last.h5");
+  EXPECT_EQ(line["step"], 7);
+}
+
+TEST_F(RunDirectoryTest, AFullFolderIsNotTouched) {
+  fs::create_directories(folder_ / "mine");
+  std::ofstream(folder_ / "mine/notes.txt") << "keep";
+  try {
+    make(in("mine"));
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    EXPECT_NE(std::string(error.what()).find("is not empty; go on there with --resume"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "mine"), fs::directory_iterator()), 1);
+}
+
+TEST_F(RunDirectoryTest, OverwriteTakesOnlyWhatIsOurs) {
+  RunDirectory run = make(in("here"));
+  run.epoch_row(1, logs(0.5, 0.5), 1e-3, 10, 1);
+  for (const char* name : {"here/checkpoints/last.h5", "here/checkpoints/.last.h5.tmp-123", "here/notes.txt", "here/checkpoints/notes.txt"})
+    std::ofstream(folder_ / name) << "x";
+  RunOptions options = in("here");
+  options.overwrite = true;
+  const RunDirectory again = make(options);
+  EXPECT_FALSE(fs::exists(again.file("train.csv")));
+  EXPECT_FALSE(fs::exists(again.checkpoint("last.h5")));
+  EXPECT_FALSE(fs::exists(again.checkpoint(".last.h5.tmp-123")));
+  EXPECT_TRUE(fs::exists(again.file("notes.txt")));
+  EXPECT_TRUE(fs::exists(again.checkpoint("notes.txt")));
+}
+
+TEST_F(RunDirectoryTest, WhatCannotBeWrittenIsSaidAtOnce) {
+  std::ofstream(folder_ / "file") << "x";
+  for (const char* directory : {"file", "file/below"}) {
+    try {
+      make(in(directory));
+      FAIL() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kWrite) << error.what();
+    }
+  }
+}
+
+TEST_F(RunDirectoryTest, TheNewestRunHasACheckpoint) {
+  EXPECT_EQ(RunDirectory::newest(experiment_, std::nullopt), "");
+  for (int i = 0; i < 3; ++i) make();
+  EXPECT_EQ(RunDirectory::newest(experiment_, std::nullopt), "");
+  std::ofstream(folder_ / "runs/tiny-net/002/checkpoints/last.h5") << "x";
+  EXPECT_EQ(fs::path(RunDirectory::newest(experiment_, std::nullopt)), folder_ / "runs/tiny-net/002");
+  EXPECT_EQ(RunDirectory::newest(experiment_, "other"), "");
+}
+
+TEST_F(RunDirectoryTest, LinesThatCannotBeWrittenAreKept) {
+  const fs::path path = folder_ / "later/lines.csv";  // its folder does not exist yet
+  LineFile file(path.string());
+  file.append("1", "header");
+  file.append("2", "header");
+  EXPECT_FALSE(fs::exists(path));
+  fs::create_directories(path.parent_path());
+  file.append("3", "header");
+  EXPECT_EQ(LineFile::read(path.string()), (std::vector<std::string>{"header", "1", "2", "3"}));
+}
+
+TEST_F(RunDirectoryTest, EnvironmentSaysWhatRan) {
+  const nlohmann::json env = environment("abc");
+  for (const char* key : {"dptrain", "git", "build", "libraries", "machine", "environment", "data_fingerprint", "time"}) EXPECT_TRUE(env.contains(key)) << key;
+  EXPECT_EQ(env["data_fingerprint"], "abc");
+  EXPECT_GT(resident_bytes(), 1U << 20U);
+  EXPECT_GE(peak_resident_bytes(), resident_bytes() / 2);
+}
+
+}  // namespace
+}  // namespace dptrain::train
