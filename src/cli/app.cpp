@@ -1,0 +1,130 @@
+#include "cli/app.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <new>
+
+#include "config/diagnostics.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+
+namespace dptrain::cli {
+namespace {
+
+/// Flags that every command has.
+struct OutputFlags {
+  std::string log = "text";
+  bool quiet = false, verbose = false, no_color = false;
+};
+OutputFlags& output_flags() {
+  static OutputFlags flags;
+  return flags;
+}
+
+void add_output_flags(Command& command) {
+  OutputFlags& flags = output_flags();
+  command.section("Output")
+      .choice("--log", {"text", "json"}, flags.log, "lines as text, or as JSON objects; config errors too")
+      .flag("--quiet,-q", flags.quiet, "no progress lines, results only")
+      .flag("--verbose,-v", flags.verbose, "more lines")
+      .flag("--no-color", flags.no_color, "no colours (as with NO_COLOR and TERM=dumb)");
+}
+
+bool color_wanted(const OutputFlags& flags) {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  const bool dumb = term == nullptr || std::string_view(term) == "dumb";
+  return !flags.no_color && (no_color == nullptr || *no_color == '\0') && !dumb && isatty(STDERR_FILENO) == 1;
+}
+
+/// What other tools call the same thing.
+const std::map<std::string, std::string>& other_names() {
+  static const std::map<std::string, std::string> names{
+      {"train", "fit"}, {"test", "eval"}, {"evaluate", "eval"}, {"time", "bench"}, {"benchmark", "bench"}, {"validate", "eval"},
+      {"device_query", "devices"}, {"visualize", "plot"}, {"init_config", "init"}, {"render_config", "config"}};
+  return names;
+}
+
+int fail(const std::string& text, int code) {
+  log::error(text);
+  return code;
+}
+
+/// A config's errors and those that already begin with a place are complete; others get "error: " before them.
+std::string composed(const Error& error) {
+  const std::string text = error.what();
+  const std::string first_line = text.substr(0, text.find('\n'));
+  return first_line.find("error: ") != std::string::npos ? text : "error: " + text;
+}
+
+int report(const config::ConfigError& error, bool json) {
+  if (!json) return fail(error.what(), error.exit_code());
+  std::fputs(error.json().c_str(), stderr);
+  return error.exit_code();
+}
+
+}  // namespace
+
+App::App() = default;
+
+Command& App::command(std::string name, std::string summary) { return commands_.emplace_back(std::move(name), std::move(summary)); }
+
+int App::run(int argc, const char* const* argv) {
+  try {
+    return dispatch({argv, argv + argc});
+  } catch (const config::ConfigError& error) {
+    return report(error, output_flags().log == "json");
+  } catch (const Error& error) {
+    return fail(composed(error), error.exit_code());
+  } catch (const std::bad_alloc&) {
+    return fail("error: out of memory; try a smaller --batch-size, or --accumulate", static_cast<int>(ErrorKind::kMemory));
+  } catch (const std::exception& error) {
+    return fail(fmt::format("internal error: {}; please report it with the command line and the config", error.what()),
+                static_cast<int>(ErrorKind::kInternal));
+  }
+}
+
+int App::dispatch(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
+  if (words.empty()) return fail(help(*this), static_cast<int>(ErrorKind::kUsage));
+  if (words.front() == "--version") return log::print(version_text()), 0;
+  const auto asks_help = [](const std::string& word) { return word == "--help" || word == "-h"; };
+  if (words.front() == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
+  if (asks_help(words.front())) return log::print(help(*this)), 0;
+
+  for (Command& command : commands_) add_output_flags(command);
+  const Command& command = find(words.front());
+  const OutputFlags& output = output_flags();
+  words.erase(words.begin());
+  if (std::any_of(words.begin(), words.end(), asks_help)) return log::print(help(command)), 0;
+  command.parse(words);
+
+  log::configure({.format = output.log == "json" ? log::Format::kJson : log::Format::kText,
+                  .quiet = output.quiet,
+                  .verbose = output.verbose,
+                  .color = color_wanted(output)});
+  return command.execute({.arguments = arguments, .json = output.log == "json", .quiet = output.quiet});
+}
+
+const Command& App::find(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const Command& command : commands_) {
+    if (command.name() == name) return command;
+    names.push_back(command.name());
+  }
+  if (name.starts_with('-')) throw Error(ErrorKind::kUsage, fmt::format("the command comes first, found '{}'; see dptrain --help", name));
+  const auto known = other_names().find(name);
+  const std::string hint = known != other_names().end() ? fmt::format("; did you mean '{}'?", known->second) : did_you_mean(name, names);
+  throw Error(ErrorKind::kUsage, fmt::format("unknown command '{}'{}{}", name, hint, hint.empty() ? "; see dptrain --help" : ""));
+}
+
+}  // namespace dptrain::cli

@@ -1,0 +1,116 @@
+#pragma once
+
+// The command line: commands with their flags, said once as data. From it come parsing, "did you mean", help texts and the
+// completion scripts. Each command lives in a file of its own (commands.h) and adds itself here; main() runs the one that is
+// asked for and turns exceptions into messages and exit codes. Main thread only.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dptrain::cli {
+
+/// How the program was called.
+struct Context {
+  std::vector<std::string> arguments;  ///< argv
+  bool json = false;                   ///< --log json
+  bool quiet = false;                  ///< --quiet
+};
+
+/// One flag or positional argument.
+struct Argument {
+  std::vector<std::string> names;    ///< "--quiet", "-q"; none: positional
+  std::string placeholder;           ///< of its value, "N[xT]"; "": takes none
+  std::string doc;
+  std::vector<std::string> choices;  ///< the only values, for messages and completion
+  std::string section;               ///< heading in the help
+  std::string implied;               ///< of a value that may be left out (`--resume`) and is given as `--resume=x`
+  bool required = false;
+  bool repeatable = false;
+  std::function<void(const std::string&)> take;  ///< throws Error{kUsage}
+
+  bool positional() const { return names.empty(); }
+  std::string title() const { return names.empty() ? placeholder : names.front(); }
+};
+
+/// A command under construction. What is bound must live as long as the function given to run(): keep both in one shared
+/// object. The calls return *this.
+class Command {
+ public:
+  Command(std::string name, std::string summary) : name_(std::move(name)), summary_(std::move(summary)) {}
+
+  Command& describe(std::string text);                         ///< a paragraph below the usage line
+  Command& example(std::string line);                          ///< after "dptrain <command> "
+  Command& section(std::string title);                         ///< of the flags that follow
+  Command& positional(std::string placeholder, std::string& value, std::string doc);  ///< required
+  Command& positional(std::string placeholder, std::optional<std::string>& value, std::string doc);
+  Command& positionals(std::string placeholder, std::vector<std::string>& values, std::string doc);  ///< one or more
+
+  /// `names` is "--quiet,-q".
+  Command& flag(const std::string& names, bool& value, std::string doc);
+  Command& option(const std::string& names, std::string placeholder, std::string& value, std::string doc);
+  Command& option(const std::string& names, std::string placeholder, std::optional<std::string>& value, std::string doc);
+  Command& option(const std::string& names, std::string placeholder, std::vector<std::string>& values, std::string doc);  ///< repeatable
+  Command& option(const std::string& names, std::string placeholder, std::optional<double>& value, std::string doc);
+  Command& whole(const std::string& names, std::string placeholder, std::optional<std::int64_t>& value, std::string doc, std::int64_t at_least = 1);
+  Command& choice(const std::string& names, std::vector<std::string> choices, std::string& value, std::string doc);
+  Command& choice(const std::string& names, std::vector<std::string> choices, std::optional<std::string>& value, std::string doc);
+  /// A flag whose value may be left out: `--resume` is `--resume=<implied>`. The value is only taken after `=`.
+  Command& optional_value(const std::string& names, std::string placeholder, std::string implied, std::optional<std::string>& value, std::string doc);
+  Command& required();  ///< the argument added last must be given
+  /// At most one of these may be given.
+  Command& exclusive(std::vector<std::string> names);
+
+  Command& run(std::function<int(const Context&)> body);
+
+  const std::string& name() const { return name_; }
+  const std::string& summary() const { return summary_; }
+  const std::string& description() const { return description_; }
+  const std::vector<std::string>& examples() const { return examples_; }
+  const std::deque<Argument>& arguments() const { return arguments_; }
+  std::vector<std::string> flag_names() const;
+
+  /// Reads the words after the command's name into what is bound. Throws Error{kUsage}.
+  void parse(const std::vector<std::string>& words) const;
+  int execute(const Context& context) const { return body_(context); }
+
+ private:
+  Argument& add(const std::string& names, std::string placeholder, std::string doc);
+
+  std::string name_, summary_, description_, section_ = "Flags";
+  std::vector<std::string> examples_;
+  std::deque<Argument> arguments_;
+  std::vector<std::vector<std::string>> exclusive_;
+  std::function<int(const Context&)> body_;
+};
+
+class App {
+ public:
+  App();
+  App(const App&) = delete;
+  App& operator=(const App&) = delete;
+
+  Command& command(std::string name, std::string summary);
+  const std::deque<Command>& commands() const { return commands_; }
+
+  /// The whole program: returns its exit code, throws nothing.
+  int run(int argc, const char* const* argv);
+
+ private:
+  int dispatch(const std::vector<std::string>& arguments);
+  const Command& find(const std::string& name) const;
+
+  std::deque<Command> commands_;
+};
+
+/// Text of `dptrain --help` and `dptrain COMMAND --help` (help.cpp).
+std::string help(const App& app);
+std::string help(const Command& command);
+/// Text of `dptrain --version`: with the libraries that are built in.
+std::string version_text();
+
+}  // namespace dptrain::cli

@@ -1,0 +1,90 @@
+#include "cli/assertion.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::cli {
+namespace {
+
+/// Longer ones first: ">=" begins with ">".
+constexpr std::array kOperators{
+    std::pair{">=", Comparison::kAtLeast}, std::pair{"<=", Comparison::kAtMost}, std::pair{"==", Comparison::kEqual},
+    std::pair{"!=", Comparison::kUnequal}, std::pair{">", Comparison::kAbove},   std::pair{"<", Comparison::kBelow}};
+
+[[noreturn]] void refuse(const std::string& text) {
+  throw Error(ErrorKind::kUsage, fmt::format("--assert: expected a metric, one of >= <= > < == != and a number, as in 'val_accuracy>=0.90'; "
+                                             "found '{}'",
+                                             text));
+}
+
+}  // namespace
+
+bool Assertion::holds(double value) const {
+  switch (comparison) {
+    case Comparison::kAtLeast: return value >= bound;
+    case Comparison::kAtMost: return value <= bound;
+    case Comparison::kAbove: return value > bound;
+    case Comparison::kBelow: return value < bound;
+    case Comparison::kEqual: return value == bound;
+    case Comparison::kUnequal: return value != bound;
+  }
+  return false;
+}
+
+Assertion parse_assertion(const std::string& text) {
+  const std::size_t begin = text.find_first_of("<>=!");
+  if (begin == std::string::npos) refuse(text);
+  Assertion assertion;
+  assertion.text = trim(text);
+  assertion.name = trim(text.substr(0, begin));
+  std::string rest = text.substr(begin);
+  bool known = false;
+  for (const auto& [symbol, comparison] : kOperators) {
+    if (known || !rest.starts_with(symbol)) continue;
+    known = true;
+    assertion.comparison = comparison;
+    rest = trim(rest.substr(std::string_view(symbol).size()));
+  }
+  const char* end = rest.data() + rest.size();
+  const auto [stop, error] = std::from_chars(rest.data(), end, assertion.bound);
+  const bool one_word = assertion.name.find_first_of(" \t") == std::string::npos;
+  if (!known || assertion.name.empty() || !one_word || error != std::errc() || stop != end || std::isnan(assertion.bound)) refuse(text);
+  return assertion;
+}
+
+std::vector<Assertion> parse_assertions(const std::vector<std::string>& texts) {
+  std::vector<Assertion> assertions;
+  for (const std::string& text : texts) assertions.push_back(parse_assertion(text));
+  return assertions;
+}
+
+void check_names(const std::vector<Assertion>& assertions, const std::vector<std::string>& names) {
+  for (const Assertion& assertion : assertions) {
+    bool known = false;
+    for (const std::string& name : names) known = known || name == assertion.name;
+    if (!known)
+      throw Error(ErrorKind::kUsage, fmt::format("--assert '{}': there is no '{}'{}; there are {}", assertion.text, assertion.name,
+                                                 did_you_mean(assertion.name, names), join(names, ", ")));
+  }
+}
+
+void check(const std::vector<Assertion>& assertions, const std::vector<std::pair<std::string, double>>& values) {
+  std::string failures;
+  for (const Assertion& assertion : assertions) {
+    const double* found = nullptr;
+    for (const auto& [name, value] : values)
+      if (name == assertion.name) found = &value;
+    if (found != nullptr && assertion.holds(*found)) continue;
+    failures += failures.empty() ? "" : "\n";
+    failures += found == nullptr ? fmt::format("error: assertion '{}' is not fulfilled: the run ended before there was a {}", assertion.text, assertion.name)
+                                 : fmt::format("error: assertion '{}' is not fulfilled: {} is {:.6g}", assertion.text, assertion.name, *found);
+  }
+  if (!failures.empty()) throw Error(ErrorKind::kCheck, failures);
+}
+
+}  // namespace dptrain::cli

@@ -1,0 +1,158 @@
+// dptrain bench: how fast, where the time goes, and what bounds it.
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "cli/bench_report.h"
+#include "cli/commands.h"
+#include "cli/config_flags.h"
+#include "cli/device_flags.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "device/device.h"
+
+namespace dptrain::cli {
+namespace {
+
+struct Flags {
+  std::string config;
+  ConfigFlags overrides;
+  DeviceFlags devices;
+  std::vector<std::string> sweeps;
+  std::optional<std::int64_t> steps, warmup, repeats;
+  std::string data = "synthetic", mode = "strong";
+  bool layers = false;
+  std::optional<std::string> baseline, max_regression, output;
+};
+
+/// One point of the sweep.
+struct Point {
+  train::DeviceRequest devices;
+  std::int64_t batch = 0;
+};
+
+std::int64_t whole(const std::string& text, const std::string& flag) {
+  try {
+    std::size_t used = 0;
+    const long long value = std::stoll(text, &used);
+    if (used == text.size() && value >= 1) return value;
+  } catch (const std::logic_error&) {
+  }
+  throw Error(ErrorKind::kUsage, fmt::format("--sweep {}: '{}' is not a whole number >= 1", flag, text));
+}
+
+/// Every combination of the swept values; with --mode weak the batch grows with the replicas.
+std::vector<Point> points(const Flags& flags, const train::Experiment& experiment) {
+  std::vector<train::DeviceRequest> devices{flags.devices.request()};
+  std::vector<std::int64_t> batches;
+  for (const std::string& sweep : flags.sweeps) {
+    const std::size_t equals = sweep.find('=');
+    const std::string key = sweep.substr(0, equals);
+    if (equals == std::string::npos || (key != "cpus" && key != "batch"))
+      throw Error(ErrorKind::kUsage, fmt::format("--sweep must be cpus=1,2 or batch=64,128, found '{}'", sweep));
+    if (key == "cpus") devices.clear();
+    for (const std::string& value : split(sweep.substr(equals + 1), ',')) {
+      if (key == "cpus") devices.push_back(parse_cpus(value));
+      else batches.push_back(whole(value, "batch"));
+    }
+  }
+  std::vector<Point> all;
+  for (const train::DeviceRequest& request : devices) {
+    const std::int64_t base = train::global_batch(experiment.config.train, flags.mode == "weak" ? 1 : request.replicas);
+    for (const std::int64_t batch : batches.empty() ? std::vector<std::int64_t>{base} : batches)
+      all.push_back({request, flags.mode == "weak" ? batch * request.replicas : batch});
+  }
+  return all;
+}
+
+void write(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw Error(ErrorKind::kWrite, fmt::format("{}: cannot write", path.string()));
+}
+
+double fraction(const std::string& text) {
+  try {
+    std::size_t used = 0;
+    const double value = std::stod(text, &used);
+    const std::string unit = trim(text.substr(used));
+    if (unit == "%") return value / 100;
+    if (unit.empty()) return value;
+  } catch (const std::logic_error&) {
+  }
+  throw Error(ErrorKind::kUsage, fmt::format("--max-regression must be a share such as 3% or 0.03, found '{}'", text));
+}
+
+train::BenchData data_of(const std::string& name) {
+  if (name == "real") return train::BenchData::kReal;
+  return name == "synthetic" ? train::BenchData::kSynthetic : train::BenchData::kLoaderOnly;
+}
+
+int run(const Flags& flags) {
+  const train::Experiment experiment = load(flags.config, flags.overrides.overrides());
+  train::BenchOptions options;
+  options.data = data_of(flags.data);
+  options.steps = flags.steps.value_or(options.steps);
+  options.warmup = flags.warmup.value_or(options.warmup);
+  options.repeats = flags.repeats.value_or(options.repeats);
+  options.layers = flags.layers;
+
+  std::vector<train::BenchRow> rows;
+  for (const Point& point : points(flags, experiment)) {
+    options.devices = point.devices;
+    options.batch = point.batch;
+    rows.push_back(train::bench(experiment, options));
+    if (flags.layers && !rows.back().layers.empty())
+      log::print(layer_table(rows.back(), device::list_cpu().front().peak_gflops * rows.back().threads));
+  }
+  log::print(bench_table(rows, options.data));
+  for (const train::BenchRow& row : rows)
+    log::info(fmt::format("{}x{} batch {}: start to first step {:.3f} s, opening data {:.3f} s", row.replicas, row.threads, row.global_batch,
+                          row.start_seconds, row.open_data_seconds));
+
+  const std::filesystem::path directory = flags.output.value_or("bench");
+  std::error_code failed;
+  std::filesystem::create_directories(directory, failed);
+  if (failed) throw Error(ErrorKind::kWrite, fmt::format("{}: {}", directory.string(), failed.message()));
+  write(directory / "bench.csv", bench_csv(rows));
+  write(directory / "bench.json", bench_json(rows, flags.config, options.data));
+  constexpr double kSamples = 60000;  // of the epoch in the chart: the size of the MNIST family
+  write(directory / "scaling.svg", bench_chart(rows, experiment.config.name, kSamples));
+  log::info(fmt::format("wrote bench.csv, bench.json and scaling.svg into {}", directory.string()));
+
+  if (!flags.baseline) return 0;
+  const std::vector<std::string> slower = regressions(*flags.baseline, rows, fraction(flags.max_regression.value_or("3%")));
+  for (const std::string& line : slower) log::error("slower than " + *flags.baseline + ": " + line);
+  return slower.empty() ? 0 : static_cast<int>(ErrorKind::kCheck);
+}
+
+}  // namespace
+
+void add_bench(App& app) {
+  const auto flags = std::make_shared<Flags>();
+  Command& command = app.command("bench", "measure steps per second and where the time goes");
+  command.describe("Warms up, then times repeats of so many steps and reports medians. Synthetic data is one batch kept in memory: pure compute. "
+                   "Writes bench.csv, bench.json and scaling.svg.");
+  command.example("configs/bench/fashion_cnn.yaml --sweep cpus=1x1,2x1").example("configs/fashion_mnist.yaml --data real --cpus 2 --layers");
+  command.positional("CONFIG", flags->config, "config file");
+  flags->devices.add(command);
+  command.option("--sweep", "WHAT=A,B", flags->sweeps, "cpus=1,2x1 or batch=64,128; every combination is measured");
+  command.choice("--mode", {"strong", "weak"}, flags->mode, "weak: the batch grows with the replicas");
+  command.choice("--data", {"real", "synthetic", "loader-only"}, flags->data, "what feeds the steps (synthetic)");
+  command.whole("--steps", "N", flags->steps, "steps of a repeat (100)");
+  command.whole("--warmup", "N", flags->warmup, "steps before the first repeat (20)");
+  command.whole("--repeats", "N", flags->repeats, "repeats; the medians are reported (3)");
+  command.flag("--layers", flags->layers, "time every layer, in GFLOP/s and as a fraction of the FMA peak");
+  command.option("--baseline", "FILE", flags->baseline, "an earlier bench.json to compare with; exit 7 when slower");
+  command.option("--max-regression", "SHARE", flags->max_regression, "what still passes against the baseline (3%)");
+  command.option("--output", "DIR", flags->output, "where the files go (bench)");
+  flags->overrides.add_batch(command);
+  flags->overrides.add(command);
+  command.run([flags](const Context&) { return run(*flags); });
+}
+
+}  // namespace dptrain::cli

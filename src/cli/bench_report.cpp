@@ -1,0 +1,156 @@
+#include "cli/bench_report.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/svg_chart.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+#include "dptrain_version.h"
+#include "train/run_directory.h"
+
+namespace dptrain::cli {
+namespace {
+
+using train::BenchData;
+using train::BenchRow;
+using Rows = std::vector<BenchRow>;
+
+double speedup(const BenchRow& row, const Rows& rows) { return row.examples_per_second / rows.front().examples_per_second; }
+
+/// Of replicas, against the first row's.
+double efficiency(const BenchRow& row, const Rows& rows) {
+  const double cores = static_cast<double>(row.replicas * row.threads) / (rows.front().replicas * rows.front().threads);
+  return speedup(row, rows) / cores;
+}
+
+double spread(const BenchRow& row) { return (row.examples_per_second_max - row.examples_per_second_min) / 2; }
+
+/// What changes along the rows.
+bool sweeps_batch(const Rows& rows) {
+  return std::all_of(rows.begin(), rows.end(), [&](const BenchRow& row) { return row.replicas == rows.front().replicas; });
+}
+
+}  // namespace
+
+std::string bench_table(const Rows& rows, BenchData data) {
+  std::string text = fmt::format("{:>5} {:>7} {:>10} {:>8} {:>7} {:>5} {:>9} {:>9} {:>6} {:>6} {:>6} {:>9}  {}\n", "cpus", "global", "ex/s", "+/-",
+                                 "speedup", "eff", "step_ms", "fwd+bwd", "comm", "opt", "data", "peak", "verdict");
+  for (const BenchRow& row : rows)
+    text += fmt::format("{:>5} {:>7} {:>10.0f} {:>8.0f} {:>7.2f} {:>5.2f} {:>9.2f} {:>9.2f} {:>6.2f} {:>6.2f} {:>6.2f} {:>9}  {}\n",
+                        fmt::format("{}x{}", row.replicas, row.threads), row.global_batch, row.examples_per_second, spread(row), speedup(row, rows),
+                        efficiency(row, rows), row.step_ms, row.forward_backward_ms, row.comm_exposed_ms, row.optimizer_ms, row.data_wait_ms,
+                        human_bytes(row.peak_bytes), train::verdict(row, data));
+  return text;
+}
+
+std::string bench_csv(const Rows& rows) {
+  std::string text =
+      "replicas,threads,global_batch,examples_per_second,examples_per_second_min,examples_per_second_max,speedup,efficiency,step_ms,"
+      "forward_backward_ms,comm_exposed_ms,optimizer_ms,data_wait_ms,peak_bytes\n";
+  for (const BenchRow& row : rows)
+    text += fmt::format("{},{},{},{:.9g},{:.9g},{:.9g},{:.4g},{:.4g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{}\n", row.replicas, row.threads,
+                        row.global_batch, row.examples_per_second, row.examples_per_second_min, row.examples_per_second_max, speedup(row, rows),
+                        efficiency(row, rows), row.step_ms, row.forward_backward_ms, row.comm_exposed_ms, row.optimizer_ms, row.data_wait_ms,
+                        row.peak_bytes);
+  return text;
+}
+
+std::string bench_json(const Rows& rows, const std::string& config, BenchData data) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const BenchRow& row : rows) {
+    nlohmann::json entry{{"devices", fmt::format("{}x{}", row.replicas, row.threads)},
+                         {"replicas", row.replicas},
+                         {"threads", row.threads},
+                         {"global_batch", row.global_batch},
+                         {"examples_per_second", row.examples_per_second},
+                         {"examples_per_second_min", row.examples_per_second_min},
+                         {"examples_per_second_max", row.examples_per_second_max},
+                         {"step_ms", row.step_ms},
+                         {"forward_backward_ms", row.forward_backward_ms},
+                         {"comm_exposed_ms", row.comm_exposed_ms},
+                         {"optimizer_ms", row.optimizer_ms},
+                         {"data_wait_ms", row.data_wait_ms},
+                         {"start_seconds", row.start_seconds},
+                         {"open_data_seconds", row.open_data_seconds},
+                         {"peak_bytes", row.peak_bytes}};
+    for (const train::LayerTime& layer : row.layers)
+      entry["layers"].push_back({{"name", layer.name},
+                                 {"implementation", layer.implementation},
+                                 {"forward_ms", layer.forward_ms},
+                                 {"backward_ms", layer.backward_ms},
+                                 {"forward_gflops", layer.forward_gflops},
+                                 {"backward_gflops", layer.backward_gflops}});
+    list.push_back(entry);
+  }
+  const nlohmann::json all{{"dptrain", kVersion},
+                           {"machine", train::environment("")},
+                           {"config", config},
+                           {"data", data == BenchData::kReal ? "real" : data == BenchData::kSynthetic ? "synthetic" : "loader-only"},
+                           {"rows", list},
+                           {"verdict", train::verdict(rows.back(), data)}};
+  return all.dump(2) + "\n";
+}
+
+std::string bench_chart(const Rows& rows, const std::string& title, double samples_per_epoch) {
+  const bool batch = sweeps_batch(rows);
+  Series measured{"measured", {}, {}, 0, false}, ideal{"ideal", {}, {}, 1, true}, time{"measured", {}, {}, 0, false};
+  for (const BenchRow& row : rows) {
+    const double x = batch ? static_cast<double>(row.global_batch) : row.replicas;
+    measured.x.push_back(x);
+    measured.y.push_back(row.examples_per_second);
+    ideal.x.push_back(x);
+    ideal.y.push_back(rows.front().examples_per_second * row.replicas / rows.front().replicas);
+    time.x.push_back(x);
+    time.y.push_back(samples_per_epoch / row.examples_per_second);
+  }
+  const std::string x_label = batch ? "global batch" : "replicas";
+  Panel throughput{"Throughput", x_label, "examples/s", {measured}, true, !batch};
+  if (!batch) throughput.series.push_back(ideal);
+  return svg_chart(title, {throughput, Panel{"Total time of one epoch", x_label, "seconds", {time}, true, !batch}});
+}
+
+std::string layer_table(const BenchRow& row, double peak_gflops) {
+  std::size_t width = 5;
+  double total = 0;
+  for (const train::LayerTime& layer : row.layers) {
+    width = std::max(width, layer.name.size());
+    total += layer.forward_ms + layer.backward_ms;
+  }
+  const auto rate = [&](double gflops) {
+    return gflops > 0 ? fmt::format("{:>8.1f} {:>5.0f} %", gflops, 100 * gflops / peak_gflops) : fmt::format("{:>8} {:>7}", "-", "");
+  };
+  std::string text = fmt::format("FMA peak {:.0f} GFLOP/s on {} thread{}, measured\n{:<{}} {:>9} {:>16} {:>9} {:>16} {:>6}  {}\n", peak_gflops,
+                                 row.threads, row.threads == 1 ? "" : "s", "layer", width, "fwd ms", "GFLOP/s of peak", "bwd ms", "GFLOP/s of peak",
+                                 "share", "implementation");
+  for (const train::LayerTime& layer : row.layers)
+    text += fmt::format("{:<{}} {:>9.3f} {} {:>9.3f} {} {:>4.0f} %  {}\n", layer.name, width, layer.forward_ms, rate(layer.forward_gflops),
+                        layer.backward_ms, rate(layer.backward_gflops), 100 * (layer.forward_ms + layer.backward_ms) / total, layer.implementation);
+  return text + fmt::format("{:<{}} {:>9.3f} ms of a step of {:.3f} ms; the optimizer takes {:.3f}, waiting for others {:.3f}\n", "sum", width, total,
+                            row.step_ms, row.optimizer_ms, row.comm_exposed_ms);
+}
+
+std::vector<std::string> regressions(const std::string& baseline_path, const Rows& rows, double max_regression) {
+  std::ifstream file(baseline_path);
+  const nlohmann::json baseline = nlohmann::json::parse(file, nullptr, false);
+  if (!file || baseline.is_discarded() || !baseline.contains("rows"))
+    throw Error(ErrorKind::kUsage, fmt::format("{}: not a bench.json; --baseline wants the bench.json of an earlier `dptrain bench`", baseline_path));
+  std::vector<std::string> slower;
+  bool matched = false;
+  for (const BenchRow& row : rows)
+    for (const nlohmann::json& old : baseline["rows"]) {
+      if (old.value("replicas", 0) != row.replicas || old.value("threads", 0) != row.threads || old.value("global_batch", 0) != row.global_batch) continue;
+      matched = true;
+      const double before = old.value("examples_per_second", 0.0), ratio = row.examples_per_second / before;
+      if (ratio < 1 - max_regression)
+        slower.push_back(fmt::format("{}x{} batch {}: {:.0f} ex/s, {:.0f} before: {:.3f} of it, at least {:.3f} is asked", row.replicas, row.threads,
+                                     row.global_batch, row.examples_per_second, before, ratio, 1 - max_regression));
+    }
+  if (!matched) throw Error(ErrorKind::kUsage, fmt::format("{}: no row has the same replicas, threads and batch as this run", baseline_path));
+  return slower;
+}
+
+}  // namespace dptrain::cli

@@ -1,0 +1,79 @@
+// dptrain check: everything that can be wrong, found before anything is trained.
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/config_flags.h"
+#include "cli/device_flags.h"
+#include "cli/dry_plan.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+
+namespace dptrain::cli {
+namespace {
+
+struct Flags {
+  std::string config;
+  DeviceFlags devices;
+  ConfigFlags overrides;
+  std::string data = "real";
+  bool with_data = false;
+};
+
+/// Opens the data sets as fit does and takes one batch from each.
+void check_data(const Flags& flags, const train::Experiment& experiment) {
+  train::SessionOptions options;
+  options.devices = flags.devices.request();
+  options.data = flags.data == "synthetic" ? train::DataMode::kSynthetic : train::DataMode::kReal;
+  options.wants_test = true;
+  train::Session session(experiment, options);
+  const auto look = [](const char* name, data::Loader* loader) {
+    if (loader == nullptr) return;
+    loader->seek(0, 0);
+    const data::Batch batch = loader->next();
+    log::print(fmt::format("data.{:<11}{} samples, first batch of {} read", name, with_commas(loader->samples()), batch.rows()));
+  };
+  look("train", &session.train_loader());
+  look("validation", session.validation_loader());
+  look("test", session.test_loader());
+  if (!session.class_names().empty()) log::print("classes         " + join(session.class_names(), ", "));
+}
+
+int run(const Flags& flags) {
+  const train::Experiment experiment = load(flags.config, flags.overrides.overrides());
+  const train::DeviceRequest devices = flags.devices.request();
+  DryPlan plan;
+  make_dry_plan(experiment, devices, plan);
+  log::print(fmt::format("model           {} params, {} trainable, {} steps", with_commas(plan.model.parameters()),
+                         with_commas(plan.model.trainable_parameters()), plan.plan.steps.size()));
+  log::print(fmt::format("memory          {} per replica at {} rows, {} of it activations and scratch", human_bytes(plan.replica_bytes), plan.memory.rows,
+                         human_bytes(plan.memory.arena_bytes)));
+  if (flags.with_data) {
+    if (!experiment.config.train.loss) throw Error(ErrorKind::kUsage, fmt::format("{}: --with-data needs a section 'train'", experiment.file));
+    check_data(flags, experiment);
+  }
+  log::print(fmt::format("{}: ok{}", flags.config, flags.with_data ? "" : " (data not opened; --with-data does)"));
+  return 0;
+}
+
+}  // namespace
+
+void add_check(App& app) {
+  const auto flags = std::make_shared<Flags>();
+  Command& command = app.command("check", "find every mistake in a config; trains nothing");
+  command.describe("Reads the config, builds the graph with all shapes, and plans steps and memory for the device. Every mistake is shown with file, "
+                   "line and column.");
+  command.example("configs/fashion_mnist.yaml").example("configs/fashion_mnist.yaml --with-data --cpus 2");
+  command.positional("CONFIG", flags->config, "the experiment, a YAML file");
+  command.section("Check")
+      .flag("--with-data", flags->with_data, "open the data sets too and read one batch of each")
+      .choice("--data", {"real", "synthetic"}, flags->data, "synthetic: generated data in place of every data set");
+  flags->devices.add(command);
+  flags->overrides.add_batch(command);
+  flags->overrides.add(command);
+  command.run([flags](const Context&) { return run(*flags); });
+}
+
+}  // namespace dptrain::cli

@@ -1,0 +1,50 @@
+#include "cli/classes.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "optim/loss.h"
+
+namespace dptrain::cli {
+
+Classes::Classes(const config::Typed& loss, const Shape& output, std::vector<std::string> names)
+    : width_(output.elements()), names_(std::move(names)) {
+  if (const auto* dense = loss.get_if<optim::CategoricalCrossentropySpec>()) {
+    kind_ = Kind::kSoftmax;
+    from_logits_ = dense->from_logits;
+  } else if (const auto* sparse = loss.get_if<optim::SparseCategoricalCrossentropySpec>()) {
+    kind_ = Kind::kSoftmax;
+    from_logits_ = sparse->from_logits;
+  } else if (const auto* binary = loss.get_if<optim::BinaryCrossentropySpec>(); binary != nullptr && width_ == 1) {
+    kind_ = Kind::kBinary;
+    from_logits_ = binary->from_logits;
+  }
+  if (known() && !names_.empty() && static_cast<std::int64_t>(names_.size()) != count())
+    throw Error(ErrorKind::kData, fmt::format("there are {} class names, the model tells {} classes apart", names_.size(), count()));
+}
+
+std::int64_t Classes::count() const { return kind_ == Kind::kBinary ? 2 : width_; }
+
+std::string Classes::name(std::int64_t index) const {
+  return names_.empty() ? std::to_string(index) : names_[static_cast<std::size_t>(index)];
+}
+
+std::vector<float> Classes::probabilities(const float* row) const {
+  if (kind_ == Kind::kBinary) {
+    const float p = from_logits_ ? 1.0F / (1.0F + std::exp(-*row)) : *row;
+    return {1.0F - p, p};
+  }
+  std::vector<float> p(row, row + width_);
+  if (!from_logits_) return p;
+  const float largest = *std::max_element(p.begin(), p.end());
+  float sum = 0;
+  for (float& x : p) sum += x = std::exp(x - largest);
+  for (float& x : p) x /= sum;
+  return p;
+}
+
+std::int64_t argmax(const float* values, std::int64_t n) { return std::max_element(values, values + n) - values; }
+
+}  // namespace dptrain::cli

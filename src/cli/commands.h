@@ -1,0 +1,40 @@
+#pragma once
+
+// The commands, each in the file of its name. Main thread, before parsing.
+
+#include "cli/app.h"
+
+namespace dptrain::cli {
+
+void add_fit(App& app);
+void add_eval(App& app);
+void add_predict(App& app);
+void add_bench(App& app);
+void add_verify(App& app);
+void add_check(App& app);
+void add_summary(App& app);
+void add_config(App& app);
+void add_ckpt(App& app);
+void add_plot(App& app);
+void add_devices(App& app);
+void add_init(App& app);
+void add_completion(App& app);
+
+/// All of them, in the order of the help.
+inline void add_commands(App& app) {
+  add_fit(app);
+  add_eval(app);
+  add_predict(app);
+  add_bench(app);
+  add_verify(app);
+  add_check(app);
+  add_summary(app);
+  add_config(app);
+  add_ckpt(app);
+  add_plot(app);
+  add_devices(app);
+  add_init(app);
+  add_completion(app);
+}
+
+}  // namespace dptrain::cli

@@ -1,0 +1,55 @@
+// dptrain config: a config spelled out, or the schema of all configs.
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/config_flags.h"
+#include "cli/model_source.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "core/text.h"
+
+namespace dptrain::cli {
+namespace {
+
+struct Flags {
+  std::optional<std::string> source;
+  ConfigFlags overrides;
+  bool resolved = false, minimal = false, schema = false;
+};
+
+int run(const Flags& flags) {
+  if (flags.schema) {
+    log::print(trim(config::to_json(train::json_schema())));
+    return 0;
+  }
+  if (!flags.source) throw Error(ErrorKind::kUsage, "config: CONFIG is missing; only --schema goes without one");
+  const train::Experiment experiment = open_model_source(*flags.source, std::nullopt, flags.overrides.overrides()).experiment;
+  std::string text = config::to_yaml(train::resolved(experiment, flags.minimal));
+  if (text.ends_with('\n')) text.pop_back();
+  log::print(text);
+  return 0;
+}
+
+}  // namespace
+
+void add_config(App& app) {
+  const auto flags = std::make_shared<Flags>();
+  Command& command = app.command("config", "a config with every key spelled out, or the JSON Schema");
+  command.describe("Prints a config as dptrain understands it: blocks expanded, variables replaced, paths absolute. The result is a config again.");
+  command.example("configs/resnet_small.yaml --minimal")
+      .example("configs/fashion_mnist.yaml --set train.epochs=3")
+      .example("--schema > dptrain.schema.json");
+  command.positional("CONFIG|CKPT", flags->source, "a config or a checkpoint");
+  command.section("Form")
+      .flag("--resolved", flags->resolved, "every key with its value (the default)")
+      .flag("--minimal", flags->minimal, "only what differs from the defaults")
+      .flag("--schema", flags->schema, "the JSON Schema of configs, for editors")
+      .exclusive({"--resolved", "--minimal", "--schema"});
+  flags->overrides.add_training(command);
+  flags->overrides.add_batch(command);
+  flags->overrides.add(command);
+  command.run([flags](const Context&) { return run(*flags); });
+}
+
+}  // namespace dptrain::cli

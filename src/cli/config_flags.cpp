@@ -1,0 +1,84 @@
+#include "cli/config_flags.h"
+
+#include "cli/device_flags.h"
+#include "config/node.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+
+namespace dptrain::cli {
+namespace {
+
+/// "key=value", quoted so that YAML reads the value as this very text.
+std::string text_set(const std::string& key, const std::string& value) {
+  return key + "=" + trim(config::to_yaml(config::Node::text(value)));
+}
+
+/// Of two keys that exclude one another: one set, the other absent.
+void set_one(std::vector<std::string>& sets, const std::string& key, const std::string& other, std::int64_t value) {
+  sets.push_back(fmt::format("{}={}", key, value));
+  sets.push_back(other + "=null");
+}
+
+}  // namespace
+
+void ConfigFlags::add(Command& command) {
+  command.section("Config")
+      .option("--set", "KEY=VALUE", sets, "change any key of the config, as in train.optimizer.Adam.learning_rate=3e-4")
+      .option("--var", "NAME=VALUE", variables, "what $NAME in the config stands for (else the environment is asked)");
+}
+
+void ConfigFlags::add_batch(Command& command) {
+  command.section("Shorthands of config keys")
+      .whole("--batch-size", "N", batch_size, "samples of one update, over all replicas")
+      .whole("--batch-size-per-replica", "N", batch_size_per_replica, "samples of one update in each replica")
+      .exclusive({"--batch-size", "--batch-size-per-replica"})
+      .whole("--accumulate", "N", accumulate, "cut each replica's share into N micro-batches: less memory, the same result")
+      .option("--split", "W:W", split, "shares of the replicas, as in 2:1")
+      .choice("--conv", {"auto", "direct"}, conv, "convolutions by rule, or without Winograd")
+      .whole("--seed", "N", seed, "of weights, order and augmentation", 0)
+      .flag("--deterministic", deterministic, "the same bits every time (the default of the config)");
+}
+
+void ConfigFlags::add_training(Command& command) {
+  command.section("Shorthands of config keys")
+      .whole("--epochs", "N", epochs, "stop after N epochs in all, resumed ones included")
+      .whole("--steps", "N", steps, "stop after N updates in all; with --epochs, whichever comes first")
+      .option("--max-time", "TIME", max_time, "stop after a time such as 30m")
+      .option("--log-every", "EVERY", log_every, "between log lines, as in '50 steps' or 10s")
+      .option("--name", "NAME", name, "of the experiment; the run goes to runs/NAME/NNN");
+}
+
+train::Overrides ConfigFlags::overrides() const {
+  train::Overrides overrides;
+  std::vector<std::string>& all = overrides.sets;
+  all = sets;
+  if (name) all.push_back(text_set("name", *name));
+  if (seed) all.push_back(fmt::format("seed={}", *seed));
+  if (batch_size) set_one(all, "train.batch_size", "train.batch_size_per_replica", *batch_size);
+  if (batch_size_per_replica) set_one(all, "train.batch_size_per_replica", "train.batch_size", *batch_size_per_replica);
+  if (accumulate) all.push_back(fmt::format("train.accumulate_steps={}", *accumulate));
+  if (epochs) set_one(all, "train.epochs", "train.steps", *epochs);
+  else if (steps) set_one(all, "train.steps", "train.epochs", *steps);
+  if (max_time) all.push_back("train.max_time=" + *max_time);
+  if (log_every) all.push_back("train.log_every=" + *log_every);
+  if (split) all.push_back("parallel.split=" + parse_split(*split));
+  if (conv) all.push_back("runtime.conv=" + *conv);
+  if (deterministic) all.emplace_back("runtime.deterministic=true");
+  for (const std::string& variable : variables) {
+    const std::size_t equals = variable.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      throw Error(ErrorKind::kUsage, fmt::format("--var must be NAME=VALUE, found '{}'", variable));
+    overrides.variables[variable.substr(0, equals)] = variable.substr(equals + 1);
+  }
+  return overrides;
+}
+
+train::Experiment load(const std::string& path, const train::Overrides& overrides) {
+  train::Experiment experiment = train::load_experiment(path, overrides);
+  for (const std::string& warning : experiment.warnings) log::warn(warning);
+  return experiment;
+}
+
+}  // namespace dptrain::cli

@@ -1,0 +1,37 @@
+#pragma once
+
+// What the command line may change in a config: `--set`, `--var`, and shorthands of config keys. The shorthands become
+// assignments on the tree before anything is read, so a wrong value is reported like one in the file, and the resolved
+// config shows what was run. Main thread.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/app.h"
+#include "train/experiment.h"
+
+namespace dptrain::cli {
+
+struct ConfigFlags {
+  std::vector<std::string> sets, variables;
+  std::optional<std::string> name, split, conv, max_time, log_every;
+  std::optional<std::int64_t> seed, batch_size, batch_size_per_replica, accumulate, epochs, steps;
+  bool deterministic = false;
+
+  /// --set and --var.
+  void add(Command& command);
+  /// Shorthands of what changes the arithmetic: batch, split, convolution, seed.
+  void add_batch(Command& command);
+  /// Shorthands of what `fit` alone has: stop conditions, name, log.
+  void add_training(Command& command);
+
+  /// Throws Error{kUsage}.
+  train::Overrides overrides() const;
+};
+
+/// Loads a config and says its warnings on stderr.
+train::Experiment load(const std::string& path, const train::Overrides& overrides);
+
+}  // namespace dptrain::cli

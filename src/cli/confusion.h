@@ -1,0 +1,33 @@
+#pragma once
+
+// Predicted against true classes over a data set: what eval writes as confusion.csv. Main thread.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/classes.h"
+#include "train/session.h"
+
+namespace dptrain::cli {
+
+class Confusion {
+ public:
+  explicit Confusion(std::int64_t classes) : classes_(classes), counts_(static_cast<std::size_t>(classes * classes)) {}
+
+  void add(std::int64_t label, std::int64_t predicted) { ++counts_[static_cast<std::size_t>(label * classes_ + predicted)]; }
+  std::int64_t count(std::int64_t label, std::int64_t predicted) const {
+    return counts_[static_cast<std::size_t>(label * classes_ + predicted)];
+  }
+  /// First column and header: class names; one row per true class, one column per predicted one.
+  std::string csv(const Classes& classes) const;
+
+ private:
+  std::int64_t classes_;
+  std::vector<std::int64_t> counts_;
+};
+
+/// Predicts the whole loader. The session has a loss over classes.
+Confusion confusion(train::Session& session, data::Loader& loader, const Classes& classes);
+
+}  // namespace dptrain::cli

@@ -1,0 +1,146 @@
+// dptrain eval: the metrics of a checkpoint on a data set.
+
+#include <filesystem>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/assertion.h"
+#include "cli/classes.h"
+#include "cli/commands.h"
+#include "cli/config_flags.h"
+#include "cli/confusion.h"
+#include "cli/device_flags.h"
+#include "cli/model_source.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "train/line_file.h"
+
+namespace dptrain::cli {
+namespace fs = std::filesystem;
+namespace {
+
+struct Flags {
+  std::string source;
+  std::optional<std::string> weights, on, output;
+  DeviceFlags devices;
+  ConfigFlags overrides;
+  std::vector<std::string> assertions;
+  std::string data = "real";
+  bool ema = false;
+};
+
+/// Which data set: as asked, else test, else validation. Says why.
+std::string choose(const Flags& flags, const train::Experiment& experiment) {
+  const train::DataSection& data = experiment.config.data;
+  const bool synthetic = flags.data == "synthetic";
+  if (flags.on) {
+    const bool present = *flags.on == "train" ? data.train || synthetic : *flags.on == "test" ? static_cast<bool>(data.test) : static_cast<bool>(data.validation);
+    if (!present) throw Error(ErrorKind::kUsage, fmt::format("--on {}: the config has no data.{}", *flags.on, *flags.on));
+    return *flags.on;
+  }
+  if (data.test) return "test";
+  if (data.validation) return "validation";
+  throw Error(ErrorKind::kUsage, fmt::format("{}: there is neither data.test nor data.validation; add one, or give --on train", experiment.file));
+}
+
+train::SessionOptions session_options(const Flags& flags, const std::string& on) {
+  train::SessionOptions options;
+  options.devices = flags.devices.request();
+  options.data = flags.data == "synthetic" ? train::DataMode::kSynthetic : train::DataMode::kReal;
+  options.training = false;
+  options.wants_train = on == "train";
+  options.wants_validation = on == "validation";
+  options.wants_test = on == "test";
+  return options;
+}
+
+data::Loader& loader_of(train::Session& session, const std::string& on) {
+  if (on == "train") return session.train_loader();
+  return on == "test" ? *session.test_loader() : *session.validation_loader();
+}
+
+/// --output, else the checkpoint's run, else here. Made when it is missing.
+fs::path output_folder(const Flags& flags, const ModelSource& source) {
+  const fs::path folder = flags.output ? *flags.output : run_of(source.checkpoint);
+  std::error_code error;
+  if (!folder.empty()) fs::create_directories(folder, error);
+  if (error) throw Error(ErrorKind::kWrite, fmt::format("{}: cannot write: {}; choose another folder with --output", folder.string(), error.message()));
+  return folder;
+}
+
+/// Labels are matched by name: a data set in another order would be judged wrongly without a word.
+void check_class_names(const ModelSource& source, const std::vector<std::string>& data) {
+  if (!source.state || source.state->class_names.empty() || data.empty() || source.state->class_names == data) return;
+  throw Error(ErrorKind::kData, fmt::format("{} was trained on the classes {}, the data set has {}; give the data set class_names in the "
+                                            "checkpoint's order",
+                                            source.checkpoint, join(source.state->class_names, ", "), join(data, ", ")));
+}
+
+void write_results(const fs::path& folder, const ModelSource& source, const std::string& on, std::int64_t samples,
+                   const std::vector<std::pair<std::string, double>>& values) {
+  nlohmann::ordered_json json{{"checkpoint", source.checkpoint}, {"on", on}, {"n", samples}};
+  for (const auto& [name, value] : values) json[name] = value;
+  train::write_text((folder / "eval.json").string(), json.dump(2) + "\n");
+}
+
+int run(const Flags& flags) {
+  const std::vector<Assertion> assertions = parse_assertions(flags.assertions);
+  const ModelSource source = open_model_source(flags.source, flags.weights, flags.overrides.overrides());
+  if (source.checkpoint.empty())
+    throw Error(ErrorKind::kUsage, fmt::format("eval needs weights: give a checkpoint in place of {}, or --weights FILE.h5", flags.source));
+  if (!source.experiment.config.train.loss)
+    throw Error(ErrorKind::kUsage, fmt::format("{}: eval needs a loss; add the section 'train'", source.experiment.file));
+  const std::string on = choose(flags, source.experiment);
+  const fs::path folder = output_folder(flags, source);
+
+  train::Session session(source.experiment, session_options(flags, on));
+  check_names(assertions, train::sum_names(session.plan()));
+  source.load_weights(session.model(), flags.ema);
+  session.replicas().push(session.model());
+  check_class_names(source, session.class_names());
+  log::info(fmt::format("{} on {}{}", source.checkpoint, on, on == "validation" && !flags.on ? " (the config has no test set)" : ""));
+
+  data::Loader& loader = loader_of(session, on);
+  const replica::StepSums sums = train::evaluate(session, loader);
+  const std::vector<std::pair<std::string, double>> values = train::means(session.plan(), sums);
+  for (const auto& [name, value] : values) log::print(fmt::format("{}: {:.6g}", name, value));
+  log::print(fmt::format("n: {}", sums.samples));
+  write_results(folder, source, on, sums.samples, values);
+
+  const graph::Graph& graph = session.model().graph;
+  const Shape output = graph.nodes[static_cast<std::size_t>(graph.outputs.front())].output;
+  const Classes classes(source.experiment.config.train.loss, output, session.class_names());
+  if (classes.known()) train::write_text((folder / "confusion.csv").string(), confusion(session, loader, classes).csv(classes));
+  log::info(fmt::format("wrote {}{}", (folder / "eval.json").string(), classes.known() ? " and " + (folder / "confusion.csv").string() : ""));
+  check(assertions, values);
+  return 0;
+}
+
+}  // namespace
+
+void add_eval(App& app) {
+  const auto flags = std::make_shared<Flags>();
+  Command& command = app.command("eval", "loss and metrics of a checkpoint on a data set");
+  command.describe("Prints one `name: value` line per metric, and writes eval.json and confusion.csv into the checkpoint's run directory, or into the "
+                   "current one.");
+  command.example("runs/fashion-mnist/001/checkpoints/best.h5")
+      .example("runs/fashion-mnist/001 --on test --assert 'accuracy>=0.90'")
+      .example("configs/fashion_mnist.yaml --weights model.h5 --cpus 2");
+  command.positional("CONFIG|CKPT", flags->source, "a checkpoint or a run's folder (its best.h5, else last.h5); or a config, with --weights");
+  flags->devices.add(command);
+  command.section("Evaluation")
+      .option("--weights", "FILE", flags->weights, "a checkpoint or a Keras .h5, when the first argument is a config")
+      .choice("--on", {"test", "validation", "train"}, flags->on, "the data set (default test, else validation)")
+      .choice("--data", {"real", "synthetic"}, flags->data, "synthetic: generated data in place of the data set")
+      .flag("--ema", flags->ema, "use the exponential moving averages of the weights")
+      .option("--output", "DIR", flags->output, "where eval.json and confusion.csv go")
+      .option("--assert", "EXPR", flags->assertions, "exit 7 unless this holds, as in 'accuracy>=0.90'");
+  flags->overrides.add_batch(command);
+  flags->overrides.add(command);
+  command.run([flags](const Context&) { return run(*flags); });
+}
+
+}  // namespace dptrain::cli

@@ -1,0 +1,186 @@
+// dptrain fit: train, resume, and say how it went.
+
+#include <filesystem>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/checkpoint.h"
+#include "cli/assertion.h"
+#include "cli/commands.h"
+#include "cli/config_flags.h"
+#include "cli/device_flags.h"
+#include "cli/model_source.h"
+#include "cli/run_header.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "train/run_directory.h"
+#include "train/trainer.h"
+#include "train/verify.h"
+
+namespace dptrain::cli {
+namespace fs = std::filesystem;
+namespace {
+
+struct Flags {
+  std::string config;
+  DeviceFlags devices;
+  ConfigFlags overrides;
+  std::optional<std::string> run_dir, resume, init_from;
+  std::vector<std::string> assertions;
+  std::string data = "real", progress = "auto";
+  bool overwrite = false, dry_run = false;
+};
+
+/// What --resume comes to.
+struct Resume {
+  std::string checkpoint;                ///< "": a fresh start
+  std::optional<std::string> directory;  ///< where the run goes on
+};
+
+/// The file that `last`, `best` or `auto` means; "" when there is none.
+std::string present(const std::string& run, const char* name) {
+  std::error_code error;
+  const fs::path file = fs::path(run) / "checkpoints" / name;
+  return !run.empty() && fs::exists(file, error) ? file.string() : "";
+}
+
+Resume find_resume(const Flags& flags, const train::Experiment& experiment) {
+  if (!flags.resume) return {"", flags.run_dir};
+  const std::string& what = *flags.resume;
+  const bool named = what == "last" || what == "best" || what == "auto";
+  if (!named) return {checkpoint_file(what, {"last.h5"}), flags.run_dir};
+  const std::string run = flags.run_dir ? *flags.run_dir : train::RunDirectory::newest(experiment, flags.overrides.name);
+  const char* file = what == "best" ? "best.h5" : "last.h5";
+  const std::string checkpoint = present(run, file);
+  if (!checkpoint.empty()) return {checkpoint, run};
+  if (what == "auto") return {"", flags.run_dir};
+  const std::string where = run.empty() ? fmt::format("no run of '{}' under {}", experiment.config.name, experiment.config.run_dir.value) : run;
+  throw Error(ErrorKind::kCheckpoint, fmt::format("--resume: {} has no checkpoints/{}; name a file with --resume=PATH, start fresh without it, or "
+                                                  "give --resume=auto for whichever is possible",
+                                                  where, file));
+}
+
+train::SessionOptions session_options(const Flags& flags) {
+  train::SessionOptions options;
+  options.devices = flags.devices.request();
+  options.data = flags.data == "synthetic" ? train::DataMode::kSynthetic : train::DataMode::kReal;
+  return options;
+}
+
+/// Names that the last epoch will have.
+std::vector<std::string> metric_names(train::Session& session) {
+  std::vector<std::string> names = train::sum_names(session.plan());
+  if (session.validation_loader() == nullptr) return names;
+  const std::vector<std::string> training = names;
+  for (const std::string& name : training) names.push_back("val_" + name);
+  return names;
+}
+
+void check_trainable(const train::Experiment& experiment) {
+  if (!experiment.config.train.loss)
+    throw Error(ErrorKind::kUsage, fmt::format("{}: fit needs a section 'train' with loss, batch_size and epochs", experiment.file));
+}
+
+train::RunOptions run_options(const Flags& flags, const Resume& resume, const Context& context) {
+  train::RunOptions options;
+  options.directory = resume.directory;
+  options.name = flags.overrides.name;
+  options.overwrite = flags.overwrite;
+  options.resuming_here = !resume.checkpoint.empty() && resume.directory.has_value();
+  options.command = context.arguments;
+  return options;
+}
+
+train::ProgressMode progress_mode(const Flags& flags, const Context& context) {
+  if (flags.progress == "on") return train::ProgressMode::kOn;
+  return flags.progress == "off" || context.quiet || context.json ? train::ProgressMode::kOff : train::ProgressMode::kAuto;
+}
+
+int run_dry(train::Session& session) {
+  for (const std::string& line : run_header(session, "none (dry run)")) log::info(line);
+  log::print(fmt::format("dry run: one batch forward and backward, loss {:.6g}; nothing was updated or written", train::dry_run(session)));
+  return 0;
+}
+
+/// What went wrong on the way is in the run's log too.
+int report(const train::FitResult& result, const train::RunDirectory& run) {
+  if (result.exit == "diverged") log::error("error: training diverged: the loss is not a finite number; try a smaller learning rate or clipnorm");
+  if (result.exit_code == static_cast<int>(ErrorKind::kWrite)) log::error("error: the last checkpoint could not be written, see the warnings above");
+  log::info(fmt::format("{}; {}", result.exit, run.path()));
+  return result.exit_code;
+}
+
+int train_run(const Flags& flags, train::Session& session, const Resume& resume, const std::optional<checkpoint::State>& state,
+              const Context& context) {
+  const std::vector<Assertion> assertions = parse_assertions(flags.assertions);
+  check_names(assertions, metric_names(session));
+  train::RunDirectory run(session.experiment(), run_options(flags, resume, context), session.class_names());
+  log::open_file(run.file("train.log"));
+  run.write_json("env.json", train::environment(session.data_fingerprint()));
+  for (const std::string& line : run_header(session, run.path())) log::info(line);
+
+  train::FitOptions options;
+  options.epochs = flags.overrides.epochs;
+  options.steps = flags.overrides.steps;
+  options.progress = progress_mode(flags, context);
+  train::Trainer trainer(session, run, options);
+  if (state) trainer.resume(*state);
+  const train::FitResult result = trainer.fit();
+  const int code = report(result, run);
+  if (code == 0) check(assertions, result.final.items());
+  return code;
+}
+
+int run(const Flags& flags, const Context& context) {
+  parse_assertions(flags.assertions);  // before anything takes time
+  if (flags.overwrite && !flags.run_dir) throw Error(ErrorKind::kUsage, "--overwrite replaces the run in --run-dir; give that too");
+  const train::Experiment experiment = load(flags.config, flags.overrides.overrides());
+  check_trainable(experiment);
+  const train::SessionOptions options = session_options(flags);
+  const Resume resume = find_resume(flags, experiment);
+  std::optional<checkpoint::State> state;
+  if (!resume.checkpoint.empty()) state = checkpoint::read_state(resume.checkpoint);
+
+  train::Session session(experiment, options);
+  const std::string weights = state ? resume.checkpoint : flags.init_from ? checkpoint_file(*flags.init_from, {"best.h5", "last.h5"}) : "";
+  if (!weights.empty()) {
+    checkpoint::load_weights(weights, session.model());
+    session.replicas().push(session.model());
+  }
+  return flags.dry_run ? run_dry(session) : train_run(flags, session, resume, state, context);
+}
+
+}  // namespace
+
+void add_fit(App& app) {
+  const auto flags = std::make_shared<Flags>();
+  Command& command = app.command("fit", "train a network");
+  command.describe("Trains what CONFIG describes and writes a run directory with log, tables, checkpoints and the config spelled out. A run can be "
+                   "stopped at any time with Ctrl-C (it saves first) and goes on with --resume.");
+  command.example("configs/fashion_mnist.yaml --cpus 2")
+      .example("configs/fashion_mnist.yaml --cpus 2 --resume")
+      .example("configs/fashion_mnist.yaml --set train.optimizer.Adam.learning_rate=3e-3 --epochs 3")
+      .example("configs/cifar10_towers.yaml --data synthetic --steps 20 --assert 'loss<3'");
+  command.positional("CONFIG", flags->config, "the experiment, a YAML file");
+  flags->devices.add(command);
+  command.section("Run")
+      .option("--run-dir", "DIR", flags->run_dir, "where everything goes (default runs/<name>/NNN)")
+      .flag("--overwrite", flags->overwrite, "replace what a run has written in --run-dir")
+      .optional_value("--resume", "last|best|auto|PATH", "last", flags->resume,
+                      "go on: the newest run of that name in its own folder, or a checkpoint in a new one; auto starts fresh if there is none")
+      .option("--init-from", "FILE", flags->init_from, "weights only, from a checkpoint or a Keras .h5")
+      .exclusive({"--resume", "--init-from"})
+      .exclusive({"--resume", "--overwrite"})
+      .choice("--data", {"real", "synthetic"}, flags->data, "synthetic: generated data in place of every data set")
+      .option("--assert", "EXPR", flags->assertions, "exit 7 unless this holds at the end, as in 'val_accuracy>=0.90'")
+      .flag("--dry-run", flags->dry_run, "build, place, load, one batch without an update; writes nothing")
+      .choice("--progress", {"auto", "on", "off"}, flags->progress, "the progress bar on stderr; auto: on a terminal");
+  flags->overrides.add_training(command);
+  flags->overrides.add_batch(command);
+  flags->overrides.add(command);
+  command.run([flags](const Context& context) { return run(*flags, context); });
+}
+
+}  // namespace dptrain::cli

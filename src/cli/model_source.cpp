@@ -1,0 +1,69 @@
+#include "cli/model_source.h"
+
+#include <filesystem>
+
+#include "cli/config_flags.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "train/position.h"
+
+namespace dptrain::cli {
+namespace fs = std::filesystem;
+namespace {
+
+/// A checkpoint without the private state (model.h5, a file of Keras) has weights but no config.
+[[noreturn]] void no_config(const std::string& path) {
+  throw Error(ErrorKind::kCheckpoint, fmt::format("{}: the file holds weights but no config; give the config, and --weights {}", path, path));
+}
+
+}  // namespace
+
+std::string checkpoint_file(const std::string& path, const std::vector<std::string>& names) {
+  std::error_code error;
+  if (!fs::exists(path, error)) throw Error(ErrorKind::kCheckpoint, fmt::format("{}: no such file", path));
+  if (!fs::is_directory(path, error)) return path;
+  for (const std::string& name : names)
+    if (const fs::path file = fs::path(path) / "checkpoints" / name; fs::exists(file, error)) return file.string();
+  throw Error(ErrorKind::kCheckpoint, fmt::format("{}: the folder has no checkpoints/{}", path, join(names, " or checkpoints/")));
+}
+
+std::string run_of(const std::string& checkpoint) {
+  const fs::path folder = fs::absolute(checkpoint).lexically_normal().parent_path();
+  std::error_code error;
+  if (folder.filename() == "checkpoints") return folder.parent_path().lexically_proximate(fs::current_path()).string();
+  return fs::exists(folder / "config.resolved.yaml", error) ? folder.lexically_proximate(fs::current_path()).string() : "";
+}
+
+void ModelSource::load_weights(graph::Model& model, bool averages) const {
+  checkpoint::load_weights(checkpoint, model);
+  if (!averages) return;
+  if (!state) throw Error(ErrorKind::kCheckpoint, fmt::format("--ema: {} holds no averages", checkpoint));
+  train::use_averages(*state, model);
+}
+
+ModelSource open_model_source(const std::string& path, const std::optional<std::string>& weights, const train::Overrides& overrides) {
+  std::error_code error;
+  const bool folder = fs::is_directory(path, error);
+  ModelSource source;
+  if (folder || checkpoint::is_checkpoint(path)) {
+    if (weights) throw Error(ErrorKind::kUsage, fmt::format("--weights belongs to a config, but {} is a checkpoint", path));
+    source.checkpoint = folder ? checkpoint_file(path, {"best.h5", "last.h5"}) : path;
+    source.state = checkpoint::read_state(source.checkpoint);
+    if (source.state->resolved_config.empty()) no_config(source.checkpoint);
+    source.experiment = train::load_experiment_text(source.state->resolved_config, source.checkpoint, overrides);
+    return source;
+  }
+  source.experiment = load(path, overrides);
+  if (!weights) return source;
+  source.checkpoint = checkpoint_file(*weights, {"best.h5", "last.h5"});
+  try {
+    source.state = checkpoint::read_state(source.checkpoint);
+  } catch (const Error& only_weights) {
+    log::debug(only_weights.what());  // a file of Keras or model.h5: load_weights says what is wrong with others
+  }
+  return source;
+}
+
+}  // namespace dptrain::cli

@@ -1,0 +1,34 @@
+#pragma once
+
+// CONFIG|CKPT: commands that take either look into the file. A checkpoint holds the config it was trained with. Main thread.
+
+#include <optional>
+#include <string>
+
+#include "checkpoint/checkpoint.h"
+#include "graph/model.h"
+#include "train/experiment.h"
+
+namespace dptrain::cli {
+
+struct ModelSource {
+  train::Experiment experiment;
+  std::string checkpoint;                  ///< where the weights are; "": a config alone
+  std::optional<checkpoint::State> state;  ///< of a checkpoint that has one
+
+  /// Fills the model; with `averages` the exponential moving averages instead. Throws Error{kCheckpoint}.
+  void load_weights(graph::Model& model, bool averages) const;
+};
+
+/// `path` is a config (then `weights` may name a file) or a checkpoint, or a run's folder: its best.h5, else last.h5.
+/// Throws Error{kUsage, kCheckpoint}.
+ModelSource open_model_source(const std::string& path, const std::optional<std::string>& weights, const train::Overrides& overrides);
+
+/// A checkpoint as the user names it: the file, or in a run's folder checkpoints/<the first of `names` that is there>.
+/// Throws Error{kCheckpoint} when there is none.
+std::string checkpoint_file(const std::string& path, const std::vector<std::string>& names);
+
+/// The folder of the run that a checkpoint belongs to, or "".
+std::string run_of(const std::string& checkpoint);
+
+}  // namespace dptrain::cli

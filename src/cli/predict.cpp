@@ -1,0 +1,172 @@
+// dptrain predict: what a checkpoint says about samples without labels, as CSV.
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <numeric>
+
+#include "cli/classes.h"
+#include "cli/commands.h"
+#include "cli/csv.h"
+#include "cli/device_flags.h"
+#include "cli/model_source.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "data/loader.h"
+#include "train/line_file.h"
+#include "train/session.h"
+
+namespace dptrain::cli {
+namespace fs = std::filesystem;
+namespace {
+
+struct Flags {
+  std::string checkpoint, input;
+  std::optional<std::string> output;
+  std::optional<std::int64_t> top, batch_size;
+  DeviceFlags devices;
+  bool probabilities = false, ema = false;
+};
+
+/// One input file as a loader in the file's order, with the checkpoint's own evaluation transforms.
+std::unique_ptr<data::Loader> open_input(const std::string& path, train::Session& session) {
+  std::error_code error;
+  if (fs::is_directory(path, error))
+    throw Error(ErrorKind::kUsage, fmt::format("--input {}: it is a folder; this version predicts on one IDX file (plain or .gz)", path));
+  const graph::Graph& graph = session.model().graph;
+  if (graph.inputs.size() != 1)
+    throw Error(ErrorKind::kUsage, fmt::format("predict takes models with one input, this one has {}", graph.inputs.size()));
+  const graph::Node& input = graph.nodes[static_cast<std::size_t>(graph.inputs.front())];
+  const Shape output = graph.nodes[static_cast<std::size_t>(graph.outputs.front())].output;
+  const data::ModelSide side{{input.name}, {input.output}, output};
+  const auto& transforms = session.experiment().config.data.transforms.eval;
+  data::Pipeline pipeline({transforms.begin(), transforms.end()}, true);
+  data::LoaderOptions options;
+  options.batch_size = session.global_batch();
+  options.shuffle = {data::Shuffle::Kind::kNone, 0};
+  return std::make_unique<data::Loader>(data::open_idx_inputs(path), std::move(pipeline), side, data::LabelDelivery{false, {}, output.elements()},
+                                        options);
+}
+
+/// Rows of the table for one kind of output.
+class Table {
+ public:
+  Table(const Classes& classes, std::int64_t top, bool probabilities) : classes_(classes), top_(top), probabilities_(probabilities) {}
+
+  std::string header() const {
+    std::string text = "index";
+    if (!classes_.known()) {
+      for (std::int64_t i = 0; i < classes_.width(); ++i) text += classes_.width() == 1 ? ",output" : fmt::format(",output_{}", i);
+      return text + "\n";
+    }
+    text += ",label,probability";
+    for (std::int64_t k = 2; k <= top_; ++k) text += fmt::format(",label_{0},probability_{0}", k);
+    for (std::int64_t c = 0; probabilities_ && c < classes_.count(); ++c) text += "," + csv_field("p_" + classes_.name(c));
+    return text + "\n";
+  }
+
+  std::string row(std::int64_t index, const float* output) const {
+    std::string text = std::to_string(index);
+    if (!classes_.known()) {
+      for (std::int64_t i = 0; i < classes_.width(); ++i) text += fmt::format(",{:.9g}", output[i]);
+      return text + "\n";
+    }
+    const std::vector<float> p = classes_.probabilities(output);
+    std::vector<std::size_t> order(p.size());
+    std::iota(order.begin(), order.end(), 0U);
+    const auto before = [&](std::size_t a, std::size_t b) { return p[a] != p[b] ? p[a] > p[b] : a < b; };
+    std::partial_sort(order.begin(), order.begin() + top_, order.end(), before);
+    for (std::int64_t k = 0; k < top_; ++k) {
+      const std::size_t c = order[static_cast<std::size_t>(k)];
+      text += fmt::format(",{},{:.9g}", csv_field(classes_.name(static_cast<std::int64_t>(c))), p[c]);
+    }
+    if (probabilities_)
+      for (const float value : p) text += fmt::format(",{:.9g}", value);
+    return text + "\n";
+  }
+
+ private:
+  const Classes& classes_;
+  const std::int64_t top_;
+  const bool probabilities_;
+};
+
+/// Predictions go out batch by batch on stdout, or into a file that appears when it is whole.
+class Output {
+ public:
+  explicit Output(std::optional<std::string> path) : path_(std::move(path)) {}
+  void add(const std::string& text) {
+    if (path_) text_ += text;
+    else if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw Error(ErrorKind::kWrite, "stdout: cannot write");
+  }
+  void finish() {
+    if (path_) train::write_text(*path_, text_);
+    else if (std::fflush(stdout) != 0) throw Error(ErrorKind::kWrite, "stdout: cannot write");
+  }
+
+ private:
+  const std::optional<std::string> path_;
+  std::string text_;
+};
+
+int run(const Flags& flags) {
+  const ModelSource source = open_model_source(flags.checkpoint, std::nullopt, {});
+  if (source.checkpoint.empty()) throw Error(ErrorKind::kUsage, fmt::format("predict needs a checkpoint, {} is a config", flags.checkpoint));
+  train::SessionOptions options;
+  options.devices = flags.devices.request();
+  options.training = options.wants_train = options.wants_validation = options.wants_data = false;
+  if (flags.batch_size) options.global_batch = *flags.batch_size;
+  train::Session session(source.experiment, options);
+  source.load_weights(session.model(), flags.ema);
+  session.replicas().push(session.model());
+
+  const graph::Graph& graph = session.model().graph;
+  const Shape shape = graph.nodes[static_cast<std::size_t>(graph.outputs.front())].output;
+  const Classes classes(source.experiment.config.train.loss, shape, source.state->class_names);
+  if (!classes.known() && (flags.top || flags.probabilities))
+    throw Error(ErrorKind::kUsage, "--top and --probabilities need a model that tells classes apart; this one's loss compares values");
+  if (flags.top.value_or(1) > classes.count() && classes.known())
+    throw Error(ErrorKind::kUsage, fmt::format("--top {}: the model tells {} classes apart", *flags.top, classes.count()));
+  const auto loader = open_input(flags.input, session);
+
+  const Table table(classes, flags.top.value_or(1), flags.probabilities);
+  Output out(flags.output);
+  out.add(table.header());
+  std::vector<float> output(static_cast<std::size_t>(session.global_batch() * classes.width()));
+  loader->seek(0, 0);
+  for (data::Batch batch = loader->next(); batch.rows() > 0; batch = loader->next()) {
+    session.replicas().predict(train::host_batch(batch, 1), output.data());
+    std::string rows;
+    for (std::int64_t r = 0; r < batch.rows(); ++r) rows += table.row(batch.first() + r, output.data() + r * classes.width());
+    out.add(rows);
+  }
+  out.finish();
+  if (flags.output) log::info(fmt::format("wrote {} ({} rows)", *flags.output, with_commas(loader->samples())));
+  return 0;
+}
+
+}  // namespace
+
+void add_predict(App& app) {
+  const auto flags = std::make_shared<Flags>();
+  Command& command = app.command("predict", "classes and probabilities for an IDX file, as CSV");
+  command.describe("Runs the checkpoint on every sample of a file, with the evaluation transforms and class names that the checkpoint holds.");
+  command.example("runs/fashion-mnist/001/checkpoints/best.h5 --input t10k-images-idx3-ubyte.gz --output preds.csv")
+      .example("runs/fashion-mnist/001 --input t10k-images-idx3-ubyte.gz --top 3");
+  command.positional("CKPT", flags->checkpoint, "a checkpoint, or a run's folder (its best.h5, else last.h5)");
+  command.section("Prediction")
+      .option("--input", "FILE", flags->input, "samples: an IDX file, plain or .gz")
+      .required()
+      .option("--output", "FILE", flags->output, "the CSV file (default: stdout)")
+      .whole("--top", "K", flags->top, "the K most probable classes")
+      .flag("--probabilities", flags->probabilities, "a column p_<class> for every class")
+      .flag("--ema", flags->ema, "use the exponential moving averages of the weights")
+      .whole("--batch-size", "N", flags->batch_size, "samples at a time (default: the config's)");
+  flags->devices.add(command);
+  command.run([flags](const Context&) { return run(*flags); });
+}
+
+}  // namespace dptrain::cli

@@ -1,0 +1,83 @@
+#include "cli/run_header.h"
+
+#include <algorithm>
+
+#include "core/format.h"
+#include "core/text.h"
+#include "device/device.h"
+#include "train/build_info.h"
+
+namespace dptrain::cli {
+namespace {
+
+constexpr double kWorthSayingSeconds = 0.1;
+
+/// "2 x 256", or "171 + 171 + 170" when the replicas' shares differ.
+std::string shares(std::int64_t rows, int replicas, const std::vector<double>& weights) {
+  const std::vector<double> even(static_cast<std::size_t>(replicas), 1.0);
+  const std::vector<std::int64_t> split = replica::split_rows(rows, weights.empty() ? even : weights);
+  if (std::all_of(split.begin(), split.end(), [&](std::int64_t n) { return n == split.front(); }))
+    return fmt::format("{} x {}", replicas, split.front());
+  std::vector<std::string> parts;
+  for (const std::int64_t n : split) parts.push_back(std::to_string(n));
+  return join(parts, " + ");
+}
+
+std::string rate_text(const train::Session& session) {
+  const train::TrainSection& train = session.experiment().config.train;
+  const double factor = train::rate_factor(train, session.global_batch());
+  const double rate = session.scheduled_rate(0);
+  const char* schedule = optim::common(train.optimizer).learning_rate.is_schedule() ? " at first" : "";
+  if (train.lr_scaling == train::LrScaling::kNone) return fmt::format("lr {:.3e}{} (scaling none)", rate, schedule);
+  return fmt::format("lr {:.3e}{} ({} scaling: {:.3e} x {:.4g})", rate, schedule,
+                     train.lr_scaling == train::LrScaling::kLinear ? "linear" : "square root", rate / factor, factor);
+}
+
+std::string model_line(train::Session& session) {
+  const graph::Model& model = session.model();
+  std::vector<std::uint64_t> bytes(static_cast<std::size_t>(session.replica_count()));
+  session.replicas().on_each([&](int rank, replica::Replica& replica) { bytes[static_cast<std::size_t>(rank)] = replica.bytes(); });
+  return fmt::format("{} params, {} trainable; plan {} per replica", with_commas(model.parameters()),
+                     with_commas(model.trainable_parameters()), human_bytes(*std::max_element(bytes.begin(), bytes.end())));
+}
+
+std::string phases_line(const train::Session& session) {
+  std::vector<std::string> parts;
+  for (const auto& [phase, seconds] : session.phases())
+    if (seconds > kWorthSayingSeconds) parts.push_back(fmt::format("{} {:.2f} s", phase, seconds));
+  return join(parts, ", ");
+}
+
+}  // namespace
+
+std::string devices_line(const train::DeviceRequest& devices) {
+  constexpr int kMostNamed = 4;
+  std::vector<std::string> names;
+  for (int i = 0; i < std::min(devices.replicas, kMostNamed); ++i)
+    names.push_back(device::make_cpu_device(i, devices.threads, {})->description());
+  std::string text = join(names, ", ");
+  if (devices.replicas > kMostNamed) text += fmt::format(", ... {} in all", devices.replicas);
+  return fmt::format("{}; {} replica{}", text, devices.replicas, devices.replicas == 1 ? "" : "s");
+}
+
+std::string batch_line(train::Session& session) {
+  const train::ConfigFile& config = session.experiment().config;
+  const std::int64_t batch = session.global_batch(), samples = session.train_loader().samples();
+  const std::string last = samples % batch == 0 ? "" : fmt::format(", last {}", samples % batch);
+  return fmt::format("{} global = {}, accumulate {}; {} steps/epoch{}; {}", batch,
+                     shares(batch, session.replica_count(), config.parallel.split.weights), config.train.accumulate_steps,
+                     session.steps_per_epoch(), last, rate_text(session));
+}
+
+std::vector<std::string> run_header(train::Session& session, const std::string& run) {
+  const train::BuildInfo build = train::build_info();
+  std::string versions = "dptrain " + build.version;
+  for (const auto& [library, version] : build.libraries)
+    if (!version.starts_with("no")) versions += fmt::format("  {} {}", library, version);
+  std::vector<std::string> lines{fmt::format("{}  run {}", versions, run), "devices  " + devices_line(session.devices()),
+                                 "batch    " + batch_line(session), "model    " + model_line(session)};
+  if (const std::string phases = phases_line(session); !phases.empty()) lines.push_back("phases   " + phases);
+  return lines;
+}
+
+}  // namespace dptrain::cli

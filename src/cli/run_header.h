@@ -1,0 +1,20 @@
+#pragma once
+
+// The lines before a run: versions, devices, the arithmetic of the batch, the model, and what took its time. Main thread.
+
+#include <string>
+#include <vector>
+
+#include "train/session.h"
+
+namespace dptrain::cli {
+
+/// `run`: the run's folder, or what else is done ("evaluation").
+std::vector<std::string> run_header(train::Session& session, const std::string& run);
+
+/// "512 global = 2 x 256, accumulate 1; 118 steps/epoch, last 96; lr 1.000e-03 (scaling none)"
+std::string batch_line(train::Session& session);
+/// "cpu:0 1 thread AVX-512, cpu:1 1 thread AVX-512"
+std::string devices_line(const train::DeviceRequest& devices);
+
+}  // namespace dptrain::cli

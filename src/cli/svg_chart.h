@@ -1,0 +1,32 @@
+#pragma once
+
+// Line charts as SVG text: panels one below the other, each with axes, ticks, grid and a legend. Pure functions over plain
+// data; any thread.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace dptrain::cli {
+
+struct Series {
+  std::string name;          ///< in the legend; "": not there
+  std::vector<double> x, y;  ///< of equal length; a point that is not finite interrupts the line
+  std::size_t color = 0;     ///< index into the palette, taken modulo its size
+  bool dashed = false;
+};
+
+struct Panel {
+  std::string title, x_label, y_label;
+  std::vector<Series> series;
+  bool from_zero = false;  ///< the y axis begins at 0
+  bool whole_x = false;    ///< ticks of x at whole numbers only (epochs, devices)
+};
+
+/// A complete SVG document. Panels without a finite point are left out.
+std::string svg_chart(const std::string& title, const std::vector<Panel>& panels);
+
+/// About `count` round numbers (1, 2 or 5 times a power of ten apart) that lie in [low, high].
+std::vector<double> ticks(double low, double high, int count, bool whole);
+
+}  // namespace dptrain::cli

@@ -1,0 +1,84 @@
+// dptrain verify: N replicas are one big batch, shown per layer.
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/config_flags.h"
+#include "cli/device_flags.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "train/verify.h"
+
+namespace dptrain::cli {
+namespace {
+
+constexpr std::size_t kWorstRows = 12;
+
+struct Flags {
+  std::string config;
+  ConfigFlags overrides;
+  DeviceFlags devices;
+  std::optional<std::int64_t> steps, accumulate;
+  std::optional<double> tolerance;
+  std::string data = "real";
+  bool all = false;
+};
+
+std::string table(const train::VerifyResult& result, bool all) {
+  std::size_t width = 6;
+  for (const train::VerifyRow& row : result.rows) width = std::max(width, row.weight.size());
+  std::string text = fmt::format("{:<{}}  {:>12}  {:>12}\n", "weight", width, "gradient", "parameter");
+  const std::size_t shown = all ? result.rows.size() : std::min(kWorstRows, result.rows.size());
+  for (std::size_t i = 0; i < shown; ++i)
+    text += fmt::format("{:<{}}  {:>12.2e}  {:>12.2e}\n", result.rows[i].weight, width, result.rows[i].gradient, result.rows[i].parameter);
+  if (shown < result.rows.size()) text += fmt::format("... and {} with smaller differences (--all shows them)\n", result.rows.size() - shown);
+  return text;
+}
+
+int run(const Flags& flags) {
+  const train::Experiment experiment = load(flags.config, flags.overrides.overrides());
+  train::VerifyOptions options;
+  options.devices = flags.devices.request();
+  if (!flags.devices.cpus) options.devices.replicas = 2;
+  options.data = flags.data == "synthetic" ? train::DataMode::kSynthetic : train::DataMode::kReal;
+  options.steps = flags.steps.value_or(options.steps);
+  options.accumulate = flags.overrides.accumulate.value_or(experiment.config.train.accumulate_steps);
+  options.tolerance = flags.tolerance.value_or(options.tolerance);
+
+  const train::VerifyResult result = train::verify(experiment, options);
+  log::print(fmt::format("{} replicas{} against one, {} steps of plain SGD, global batch {}; differences are |a-b| / |b|", options.devices.replicas,
+                         options.accumulate > 1 ? fmt::format(" x {} micro-batches", options.accumulate) : "", options.steps,
+                         train::global_batch(experiment.config.train, options.devices.replicas)));
+  if (result.normalisation_synchronised && !experiment.config.parallel.sync_batchnorm)
+    log::print("batch normalisation is synchronised for this comparison (parallel.sync_batchnorm)");
+  log::print(table(result, flags.all));
+  std::string losses;
+  for (const double loss : result.losses) losses += fmt::format(" {:.6g}", loss);
+  log::print(fmt::format("loss{}; largest difference {:.2e}", losses, result.loss));
+  log::print(result.passed ? fmt::format("verified: every difference is within {:.1e}", options.tolerance)
+                           : fmt::format("FAILED: a difference is above {:.1e}", options.tolerance));
+  return result.passed ? 0 : static_cast<int>(ErrorKind::kCheck);
+}
+
+}  // namespace
+
+void add_verify(App& app) {
+  const auto flags = std::make_shared<Flags>();
+  Command& command = app.command("verify", "show that N replicas compute what one computes on the whole batch");
+  command.describe("Runs N replicas and one replica side by side on the same batches and compares every gradient, the loss and the weights after the "
+                   "last step. Both sides use plain SGD, because adaptive optimizers amplify rounding where gradients vanish.");
+  command.example("configs/fashion_mnist.yaml --cpus 3").example("configs/resnet_small.yaml --cpus 2 --accumulate 4 --data synthetic");
+  command.positional("CONFIG", flags->config, "config file");
+  flags->devices.add(command);
+  command.whole("--steps", "N", flags->steps, "steps to compare (5)");
+  command.option("--tol", "X", flags->tolerance, "largest relative difference that passes (1e-5)");
+  command.choice("--data", {"real", "synthetic"}, flags->data, "synthetic: generated data in place of every data set");
+  command.flag("--all", flags->all, "show every weight, not the worst alone");
+  flags->overrides.add_batch(command);
+  flags->overrides.add(command);
+  command.run([flags](const Context&) { return run(*flags); });
+}
+
+}  // namespace dptrain::cli
