@@ -45,10 +45,13 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-void emit(bool to_stderr, bool hidden, const char* level, const std::string& line, const char* color) {
+enum class Rank { kDebug, kInfo, kAlways };
+
+void emit(bool to_stderr, Rank rank, const char* level, const std::string& line, const char* color) {
   State& s = state();
   const std::lock_guard lock(s.mutex);
-  if (!hidden) {
+  if (rank == Rank::kDebug && !s.options.verbose) return;
+  if (rank == Rank::kAlways || !s.options.quiet) {
     std::string text = line;
     if (s.options.format == Format::kJson) text = fmt::format("{{\"level\":\"{}\",\"message\":\"{}\"}}", level, escaped(line));
     else if (s.options.color && *color) text = fmt::format("{}{}\033[0m", color, line);
@@ -78,12 +81,10 @@ void close_file() {
   state().file.reset();
 }
 
-void debug(const std::string& line) {
-  if (state().options.verbose) emit(false, state().options.quiet, "debug", line, "");
-}
-void info(const std::string& line) { emit(false, state().options.quiet, "info", line, ""); }
-void warn(const std::string& line) { emit(true, false, "warning", "warning: " + line, "\033[33m"); }
-void error(const std::string& line) { emit(true, false, "error", line, "\033[31m"); }
+void debug(const std::string& line) { emit(false, Rank::kDebug, "debug", line, ""); }
+void info(const std::string& line) { emit(false, Rank::kInfo, "info", line, ""); }
+void warn(const std::string& line) { emit(true, Rank::kAlways, "warning", "warning: " + line, "\033[33m"); }
+void error(const std::string& line) { emit(true, Rank::kAlways, "error", line, "\033[31m"); }
 
 void print(const std::string& text) {
   const std::lock_guard lock(state().mutex);

@@ -10,17 +10,16 @@ RandomStream::RandomStream(std::uint64_t seed, std::uint32_t purpose, std::uint6
 
 std::uint32_t RandomStream::next_u32() {
   if (used_ == 4) {
-    // The 64-bit seed and the purpose share the 64-bit key; a purpose is below 2^20, so keys of small seeds stay apart.
-    const std::uint32_t key[2] = {static_cast<std::uint32_t>(seed_),
-                                  static_cast<std::uint32_t>(seed_ >> 32) ^ (purpose_ * 0x9E3779B9u)};
-    const std::uint32_t counter[4] = {static_cast<std::uint32_t>(a_), static_cast<std::uint32_t>(a_ >> 32), b_, block_++};
-    kernels::philox4x32(counter, key, words_);
+    // The 64-bit seed and the purpose share the 64-bit key: two purposes never have one key under one seed.
+    const kernels::PhiloxKey key{{static_cast<std::uint32_t>(seed_),
+                                  static_cast<std::uint32_t>(seed_ >> 32) ^ (purpose_ * 0x9E3779B9u)}};
+    words_ = kernels::philox4x32({{static_cast<std::uint32_t>(a_), static_cast<std::uint32_t>(a_ >> 32), b_, block_++}}, key);
     used_ = 0;
   }
-  return words_[used_++];
+  return words_.word[used_++];
 }
 
-float RandomStream::uniform() { return kernels::uniform01(next_u32()); }
+float RandomStream::uniform() { return kernels::philox_uniform(next_u32()); }
 
 std::uint64_t RandomStream::below(std::uint64_t n) {
   // Values above the largest multiple of n are drawn again.

@@ -26,7 +26,7 @@ class RandomStream {
   std::uint32_t next_u32();
   /// In [0, 1), 24 bits.
   float uniform();
-  /// In [0, n), without modulo bias.
+  /// In [0, n), without modulo bias; n > 0.
   std::uint64_t below(std::uint64_t n);
   /// Standard normal (Box-Muller).
   double normal();
@@ -37,7 +37,7 @@ class RandomStream {
   std::uint64_t a_;
   std::uint32_t block_ = 0;
   int used_ = 4;
-  std::uint32_t words_[4] = {};
+  kernels::PhiloxBlock words_ = {};
 };
 
 }  // namespace dptrain

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <numeric>
+#include <utility>
 
 #include "core/format.h"
 
@@ -13,16 +14,17 @@ namespace {
 
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
+/// Insertions, deletions, substitutions and swaps of neighbours that lead from one word to the other.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> before, above(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
+  const auto equal = [&](std::size_t i, std::size_t j) { return lower(a[i]) == lower(b[j]); };
   for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    before = std::exchange(above, row);
     row[0] = i + 1;
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t substituted = diagonal + (lower(a[i]) == lower(b[j]) ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
+      row[j + 1] = std::min({above[j] + (equal(i, j) ? 0 : 1), row[j] + 1, above[j + 1] + 1});
+      if (i > 0 && j > 0 && equal(i, j - 1) && equal(i - 1, j)) row[j + 1] = std::min(row[j + 1], before[j - 1] + 1);
     }
   }
   return row.back();

@@ -8,7 +8,8 @@
 
 namespace dptrain {
 
-/// The candidate nearest to `word` by edit distance (case-insensitive; at most a third of the letters wrong), or "".
+/// The candidate nearest to `word` by edit distance (case-insensitive, a swap of neighbours counts one; at most a third of
+/// the letters wrong), or "".
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 /// "; did you mean 'filters'?" or "".
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);

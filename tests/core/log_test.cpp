@@ -1,0 +1,120 @@
+#include "core/log.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+
+namespace dptrain {
+namespace {
+
+struct Printed {
+  std::string out, err;
+};
+
+Printed printed(const std::function<void()>& action) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  action();
+  std::fflush(nullptr);
+  return {testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
+}
+
+void all_levels() {
+  log::debug("d");
+  log::info("i");
+  log::warn("w");
+  log::error("e");
+  log::print("p");
+}
+
+class Log : public testing::Test {
+ protected:
+  void TearDown() override {
+    log::configure({});
+    log::close_file();
+  }
+};
+
+TEST_F(Log, ResultsGoToStdoutFaultsToStderr) {
+  const Printed plain = printed(all_levels);
+  EXPECT_EQ(plain.out, "i\np\n");
+  EXPECT_EQ(plain.err, "warning: w\ne\n");
+}
+
+TEST_F(Log, QuietAndVerbose) {
+  log::configure({.quiet = true, .verbose = true});
+  EXPECT_EQ(printed(all_levels).out, "p\n");
+  EXPECT_EQ(printed(all_levels).err, "warning: w\ne\n");
+  log::configure({.verbose = true});
+  EXPECT_EQ(printed(all_levels).out, "d\ni\np\n");
+}
+
+TEST_F(Log, ColorOnlyWhereAsked) {
+  log::configure({.color = true});
+  EXPECT_EQ(printed([] { log::warn("w"); }).err, "\033[33mwarning: w\033[0m\n");
+  EXPECT_EQ(printed([] { log::info("i"); }).out, "i\n");
+}
+
+TEST_F(Log, JsonLines) {
+  log::configure({.format = log::Format::kJson});
+  EXPECT_EQ(printed([] { log::info("a \"b\"\n\\c\x01"); }).out,
+            "{\"level\":\"info\",\"message\":\"a \\\"b\\\"\\n\\\\c\\u0001\"}\n");
+  EXPECT_EQ(printed([] { log::print("acc: 1"); }).out, "acc: 1\n");
+}
+
+TEST_F(Log, TheFileGetsEverythingButWhatIsNotAskedFor) {
+  const auto path = std::filesystem::temp_directory_path() / ("dptrain_log_test_" + std::to_string(::getpid()));
+  log::open_file(path.string());
+  log::configure({.quiet = true});
+  printed([] {
+    log::debug("d");
+    log::info("i {}");
+    log::warn("w");
+  });
+  log::close_file();
+  printed([] { log::info("later"); });
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  EXPECT_EQ(text.str(), "i {}\nwarning: w\n");
+  std::filesystem::remove(path);
+}
+
+TEST_F(Log, AFileThatCannotBeWritten) {
+  try {
+    log::open_file("/proc/no/such/train.log");
+    FAIL() << "must throw";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::kWrite);
+    EXPECT_EQ(std::string(e.what()).substr(0, 53), "/proc/no/such/train.log: cannot open the log file: Fa");
+  }
+}
+
+TEST_F(Log, LinesOfManyThreadsStayWhole) {
+  const Printed text = printed([] {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([t] {
+        for (int i = 0; i < 50; ++i) {
+          log::info(std::string(40, static_cast<char>('a' + t)));
+          if (i % 10 == 0) log::configure({});
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+  });
+  std::istringstream lines(text.out);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) EXPECT_EQ(line, std::string(40, line.at(0)));
+  EXPECT_EQ(count, 200);
+}
+
+}  // namespace
+}  // namespace dptrain

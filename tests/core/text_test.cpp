@@ -1,0 +1,86 @@
+#include "core/text.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace dptrain {
+namespace {
+
+TEST(Text, NearestForgivesATypoButNotAnotherWord) {
+  const std::vector<std::string> keys{"filters", "kernel_size", "strides", "padding", "lr"};
+  EXPECT_EQ(nearest("filter", keys), "filters");
+  EXPECT_EQ(nearest("Filters", keys), "filters");
+  EXPECT_EQ(nearest("kernal_size", keys), "kernel_size");
+  EXPECT_EQ(nearest("stirdes", keys), "strides");  // a swap is one mistake
+  EXPECT_EQ(nearest("rl", keys), "lr");
+  EXPECT_EQ(nearest("momentum", keys), "");
+  EXPECT_EQ(nearest("xyzzy", {}), "");
+  EXPECT_EQ(did_you_mean("filter", keys), "; did you mean 'filters'?");
+  EXPECT_EQ(did_you_mean("momentum", keys), "");
+}
+
+TEST(Text, NearestTakesTheFirstOfEquals) {
+  const std::vector<std::string> words{"abd", "abe"};
+  EXPECT_EQ(nearest("abc", words), "abd");
+}
+
+TEST(Text, SplitJoinTrim) {
+  EXPECT_EQ(split("a.b..c", '.'), (std::vector<std::string>{"a", "b", "", "c"}));
+  EXPECT_EQ(split("", '.'), std::vector<std::string>{""});
+  EXPECT_EQ(split("a.", '.'), (std::vector<std::string>{"a", ""}));
+  EXPECT_EQ(join(std::vector<std::string>{"a", "b", "c"}, ", "), "a, b, c");
+  EXPECT_EQ(join(std::vector<std::string>{}, ", "), "");
+  EXPECT_EQ(trim(" \t a b \r\n"), "a b");
+  EXPECT_EQ(trim(" \n"), "");
+}
+
+TEST(Text, WithCommas) {
+  EXPECT_EQ(with_commas(0), "0");
+  EXPECT_EQ(with_commas(999), "999");
+  EXPECT_EQ(with_commas(1000), "1,000");
+  EXPECT_EQ(with_commas(1068298), "1,068,298");
+  EXPECT_EQ(with_commas(-123), "-123");
+  EXPECT_EQ(with_commas(-123456), "-123,456");
+  EXPECT_EQ(with_commas(std::numeric_limits<std::int64_t>::min()), "-9,223,372,036,854,775,808");
+}
+
+TEST(Text, HumanBytes) {
+  EXPECT_EQ(human_bytes(0), "0 B");
+  EXPECT_EQ(human_bytes(1023), "1023 B");
+  EXPECT_EQ(human_bytes(1024), "1.0 KiB");
+  EXPECT_EQ(human_bytes(1234567), "1.2 MiB");
+  EXPECT_EQ(human_bytes(std::uint64_t{3} << 30), "3.0 GiB");
+  EXPECT_EQ(human_bytes(std::uint64_t{5000} << 40), "5000.0 TiB");
+}
+
+TEST(Text, GlobMatch) {
+  EXPECT_TRUE(glob_match("block1_*", "block1_conv1"));
+  EXPECT_TRUE(glob_match("block*_conv*", "block5_conv3"));
+  EXPECT_TRUE(glob_match("*", ""));
+  EXPECT_TRUE(glob_match("a?c", "abc"));
+  EXPECT_TRUE(glob_match("**b", "aab"));
+  EXPECT_TRUE(glob_match("*ab", "aaab"));
+  EXPECT_FALSE(glob_match("block1_*", "block11_conv1"));
+  EXPECT_FALSE(glob_match("a?c", "ac"));
+  EXPECT_FALSE(glob_match("", "a"));
+  EXPECT_FALSE(glob_match("a", "A"));
+  EXPECT_FALSE(glob_match("[a]", "a"));  // no character classes
+}
+
+TEST(Text, ShortestReadsBack) {
+  EXPECT_EQ(shortest(0.1), "0.1");
+  EXPECT_EQ(shortest(0.1f), "0.1");
+  EXPECT_EQ(shortest(3.0), "3");
+  EXPECT_EQ(shortest(3.0, true), "3.0");
+  EXPECT_EQ(shortest(1e-7, true), "1e-07");
+  EXPECT_EQ(shortest(1. / 3), "0.3333333333333333");
+  for (const double value : {1. / 255, 1e300, -2.5e-310, 9007199254740993.0})
+    EXPECT_EQ(std::strtod(shortest(value).c_str(), nullptr), value);
+}
+
+}  // namespace
+}  // namespace dptrain

@@ -1,0 +1,33 @@
+// Any bytes as a checkpoint: state, weights and description are read or refused with Error{kCheckpoint}. A seal would let
+// no changed byte through, so the seeds have none.
+
+#include <cstdlib>
+
+#include "checkpoint/contents.h"
+#include "checkpoint/sample.h"
+#include "core/error.h"
+
+namespace {
+
+using namespace dptrain;  // NOLINT(google-build-using-namespace)
+
+template <class Read>
+void attempt(const std::vector<std::byte>& bytes, const Read& read) {
+  try {
+    read(checkpoint::Contents::over(checkpoint::Hdf5Bytes::of_memory("fuzz.h5", bytes)));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kCheckpoint) std::abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static graph::Model model = checkpoint::sample::small_dense();
+  const auto span = std::as_bytes(std::span(data, size));
+  const std::vector<std::byte> bytes(span.begin(), span.end());
+  attempt(bytes, [](const checkpoint::Contents& contents) { contents.state(); });
+  attempt(bytes, [](const checkpoint::Contents& contents) { load_weights(contents, model); });
+  attempt(bytes, [](const checkpoint::Contents& contents) { describe(contents); });
+  return 0;
+}
