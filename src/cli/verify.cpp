@@ -28,11 +28,11 @@ struct Flags {
 
 std::string table(const train::VerifyResult& result, bool all) {
   std::size_t width = 6;
-  for (const train::VerifyRow& row : result.rows) width = std::max(width, row.weight.size());
-  std::string text = fmt::format("{:<{}}  {:>12}  {:>12}\n", "weight", width, "gradient", "parameter");
+  for (const train::VerifyRow& row : result.rows) width = std::max(width, row.layer.size());
+  std::string text = fmt::format("{:<{}}  {:>12}  {:>12}\n", "layer", width, "gradient", "parameter");
   const std::size_t shown = all ? result.rows.size() : std::min(kWorstRows, result.rows.size());
   for (std::size_t i = 0; i < shown; ++i)
-    text += fmt::format("{:<{}}  {:>12.2e}  {:>12.2e}\n", result.rows[i].weight, width, result.rows[i].gradient, result.rows[i].parameter);
+    text += fmt::format("{:<{}}  {:>12.2e}  {:>12.2e}\n", result.rows[i].layer, width, result.rows[i].gradient, result.rows[i].parameter);
   if (shown < result.rows.size()) text += fmt::format("... and {} with smaller differences (--all shows them)\n", result.rows.size() - shown);
   return text;
 }
@@ -51,6 +51,8 @@ int run(const Flags& flags) {
   log::print(fmt::format("{} replicas{} against one, {} steps of plain SGD, global batch {}; differences are |a-b| / |b|", options.devices.replicas,
                          options.accumulate > 1 ? fmt::format(" x {} micro-batches", options.accumulate) : "", options.steps,
                          train::global_batch(experiment.config.train, options.devices.replicas)));
+  if (result.normalisation_synchronised && options.accumulate > 1)
+    log::print("note: batch normalisation takes its moments per micro-batch; with accumulation it computes something else than one big batch");
   if (result.normalisation_synchronised && !experiment.config.parallel.sync_batchnorm)
     log::print("batch normalisation is synchronised for this comparison (parallel.sync_batchnorm)");
   log::print(table(result, flags.all));
@@ -67,15 +69,16 @@ int run(const Flags& flags) {
 void add_verify(App& app) {
   const auto flags = std::make_shared<Flags>();
   Command& command = app.command("verify", "show that N replicas compute what one computes on the whole batch");
-  command.describe("Runs N replicas and one replica side by side on the same batches and compares every gradient, the loss and the weights after the "
-                   "last step. Both sides use plain SGD, because adaptive optimizers amplify rounding where gradients vanish.");
+  command.describe("Runs N replicas and one replica side by side on the same batches. Per layer: the largest difference of the gradient, each step from "
+                   "equal weights, and the difference of the weights after the last step, both sides having trained on their own. Both use plain SGD, "
+                   "because adaptive optimizers amplify rounding where gradients vanish.");
   command.example("configs/fashion_mnist.yaml --cpus 3").example("configs/resnet_small.yaml --cpus 2 --accumulate 4 --data synthetic");
   command.positional("CONFIG", flags->config, "config file");
   flags->devices.add(command);
   command.whole("--steps", "N", flags->steps, "steps to compare (5)");
   command.option("--tol", "X", flags->tolerance, "largest relative difference that passes (1e-5)");
   command.choice("--data", {"real", "synthetic"}, flags->data, "synthetic: generated data in place of every data set");
-  command.flag("--all", flags->all, "show every weight, not the worst alone");
+  command.flag("--all", flags->all, "show every layer, not the worst alone");
   flags->overrides.add_batch(command);
   flags->overrides.add(command);
   command.run([flags](const Context&) { return run(*flags); });

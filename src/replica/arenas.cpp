@@ -39,7 +39,8 @@ void ParameterArenas::push(const graph::Model& model) {
   for (const plan::Parameter& p : plan_.parameters) {
     const std::vector<float>& values = model.weights[static_cast<std::size_t>(p.weight)].values;
     if (static_cast<std::int64_t>(values.size()) != p.elements())
-      throw Error(ErrorKind::kInternal, fmt::format("{} has {} values, expected {}", p.path, values.size(), p.elements()));
+      throw Error(ErrorKind::kInternal,
+                  fmt::format("{} has {} values, expected {}", p.path, values.size(), p.elements()));
     device_.copy_to_device(parameters() + p.offset, values.data(), bytes_of(p.elements()), stream_);
   }
   stream_.synchronize();  // the model may change as soon as this returns
@@ -55,7 +56,8 @@ void ParameterArenas::pull(graph::Model& model) {
 
 void ParameterArenas::check_state(const std::vector<std::vector<float>>& state) const {
   if (state.size() != state_.size())
-    throw Error(ErrorKind::kInternal, fmt::format("optimizer state of {} arrays, expected {}", state.size(), state_.size()));
+    throw Error(ErrorKind::kInternal,
+                fmt::format("optimizer state of {} arrays, expected {}", state.size(), state_.size()));
   for (const std::vector<float>& array : state)
     if (static_cast<std::int64_t>(array.size()) != plan_.trainable_end)
       throw Error(ErrorKind::kInternal,
@@ -70,7 +72,8 @@ void ParameterArenas::push_state(const std::vector<std::vector<float>>& state) {
 }
 
 std::vector<std::vector<float>> ParameterArenas::pull_state() {
-  std::vector<std::vector<float>> state(state_.size(), std::vector<float>(static_cast<std::size_t>(plan_.trainable_end)));
+  std::vector<std::vector<float>> state(state_.size(),
+                                        std::vector<float>(static_cast<std::size_t>(plan_.trainable_end)));
   for (std::size_t i = 0; i < state.size(); ++i)
     device_.copy_to_host(state[i].data(), floats(state_[i]), bytes_of(plan_.trainable_end), stream_);
   return state;

@@ -16,8 +16,8 @@ class ParameterArenas {
  public:
   /// Without an optimizer only parameters. With `accumulate` backward writes to an arena of its own, from which each
   /// micro-batch is added to the gradients.
-  ParameterArenas(const plan::Plan& plan, device::Device& device, device::Stream& stream, const config::Typed& optimizer,
-                  bool accumulate);
+  ParameterArenas(const plan::Plan& plan, device::Device& device, device::Stream& stream,
+                  const config::Typed& optimizer, bool accumulate);
 
   void push(const graph::Model& model);
   void pull(graph::Model& model);

@@ -37,9 +37,11 @@ Bindings::Bindings(const plan::Plan& plan, const plan::MemoryPlan& memory, const
     for (std::size_t k = 0; k < step.parameters.size(); ++k) {
       const plan::Parameter& parameter = plan.parameters[at(step.parameters[k])];
       bound.weights.push_back(arenas.parameters + parameter.offset);
-      float* gradient = tensor(step.parameter_gradient_tensors[k]);
-      if (gradient == nullptr && step.parameter_gradients[k] && arenas.gradients != nullptr)
-        gradient = arenas.gradients + parameter.offset;
+      float* gradient = nullptr;
+      if (arenas.gradients != nullptr && step.parameter_gradients[k]) {
+        gradient = tensor(step.parameter_gradient_tensors[k]);
+        if (gradient == nullptr) gradient = arenas.gradients + parameter.offset;
+      }
       bound.weight_gradients.push_back(gradient);
     }
     bound.saved = arenas.tensors + memory.saved_offset[s];
@@ -49,7 +51,8 @@ Bindings::Bindings(const plan::Plan& plan, const plan::MemoryPlan& memory, const
 
 void Bindings::bind_inputs(const std::vector<const float*>& inputs) {
   // Inputs are only ever read; the table of tensors is shared with what is written.
-  for (const ExternalTensor& place : external_tensors_) tensors_[place.tensor] = const_cast<float*>(inputs[place.input]);
+  for (const ExternalTensor& place : external_tensors_)
+    tensors_[place.tensor] = const_cast<float*>(inputs[place.input]);
   for (const ExternalInput& place : external_inputs_) steps_[place.step].inputs[place.place] = inputs[place.input];
 }
 

@@ -13,7 +13,8 @@ Crew::Crew(int size, OnFailure on_failure) : on_failure_(std::move(on_failure)) 
     for (int rank = 0; rank < size; ++rank) threads_.emplace_back([this, rank] { work(rank); });
   } catch (const std::system_error& error) {
     stop();
-    throw Error(ErrorKind::kDevice, fmt::format("cannot start thread {} of {}: {}", threads_.size() + 1, size, error.what()));
+    throw Error(ErrorKind::kDevice,
+                fmt::format("cannot start thread {} of {}: {}", threads_.size() + 1, size, error.what()));
   }
 }
 

@@ -19,12 +19,14 @@ void grow(plan::Need& need, const plan::Need& more) {
   need.scratch = std::max(need.scratch, more.scratch);
 }
 
-bool fits(const plan::Need& need, const plan::Need& room) { return need.saved <= room.saved && need.scratch <= room.scratch; }
+bool fits(const plan::Need& need, const plan::Need& room) {
+  return need.saved <= room.saved && need.scratch <= room.scratch;
+}
 
 }  // namespace
 
-Executor::Executor(const plan::Plan& plan, device::Device& device, device::Stream& stream, device::Collective* collective,
-                   const ParameterArenas& arenas, const Options& options)
+Executor::Executor(const plan::Plan& plan, device::Device& device, device::Stream& stream,
+                   device::Collective* collective, const ParameterArenas& arenas, const Options& options)
     : plan_(plan),
       device_(device),
       stream_(stream),
@@ -61,7 +63,8 @@ void Executor::make_ops(const Options& options) {
 
 void Executor::prepare(std::int64_t rows) {
   if (rows > rows_)
-    throw Error(ErrorKind::kInternal, fmt::format("a slice of {} rows, but the replica was made for at most {}", rows, rows_));
+    throw Error(ErrorKind::kInternal,
+                fmt::format("a slice of {} rows, but the replica was made for at most {}", rows, rows_));
   if (std::ranges::find(prepared_, rows) != prepared_.end()) return;
   for (std::size_t s = 0; s < ops_.size(); ++s) {
     ops_[s]->prepare(rows);
@@ -84,9 +87,11 @@ void Executor::plan_memory(const ParameterArenas& arenas) {
   }
   tensors_ = device_.allocate(std::max<std::size_t>(bytes, 1));
   sums_ = device_.allocate((1 + plan_.loss.metrics.size()) * sizeof(double));
-  const Arenas bound{tensors_->as<std::byte>(), arenas.parameters(), arenas.written()};
-  inference_.emplace(plan_, inference_memory_, bound);
-  if (trains) training_.emplace(plan_, training_memory_, bound);
+  auto* memory = tensors_->as<std::byte>();
+  inference_.emplace(plan_, inference_memory_, Arenas{.tensors = memory, .parameters = arenas.parameters()});
+  if (trains)
+    training_.emplace(plan_, training_memory_,
+                      Arenas{.tensors = memory, .parameters = arenas.parameters(), .gradients = gradients_});
 }
 
 void Executor::allocate_staging() {
@@ -96,7 +101,8 @@ void Executor::allocate_staging() {
   inputs_.resize(plan_.inputs.size());
   if (device_.reads_host_memory()) return;
   for (const int input : plan_.inputs)
-    staged_inputs_.push_back(device_.allocate(static_cast<std::size_t>(plan_.tensors[at(input)].elements(rows_)) * sizeof(float)));
+    staged_inputs_.push_back(
+        device_.allocate(static_cast<std::size_t>(plan_.tensors[at(input)].elements(rows_)) * sizeof(float)));
   staged_labels_ = device_.allocate(static_cast<std::size_t>(rows_) * label_bytes_);
 }
 
@@ -107,12 +113,14 @@ void Executor::begin(const Slice& slice, Bindings& bindings) {
   labels_ = slice.labels;
   if (!device_.reads_host_memory()) {
     for (std::size_t i = 0; i < staged_inputs_.size(); ++i) {
-      const auto bytes = static_cast<std::size_t>(plan_.tensors[at(plan_.inputs[i])].elements(slice.rows)) * sizeof(float);
+      const auto bytes =
+          static_cast<std::size_t>(plan_.tensors[at(plan_.inputs[i])].elements(slice.rows)) * sizeof(float);
       device_.copy_to_device(staged_inputs_[i]->data(), slice.inputs[i], bytes, stream_);
       inputs_[i] = staged_inputs_[i]->as<float>();
     }
     if (slice.labels != nullptr)
-      device_.copy_to_device(staged_labels_->data(), slice.labels, static_cast<std::size_t>(slice.rows) * label_bytes_, stream_);
+      device_.copy_to_device(staged_labels_->data(), slice.labels, static_cast<std::size_t>(slice.rows) * label_bytes_,
+                             stream_);
     labels_ = staged_labels_->data();
   }
   bindings.bind_inputs(inputs_);
@@ -141,7 +149,8 @@ void Executor::run_op(std::size_t step, std::int64_t rows, bool backward, const 
   }
 }
 
-device::OpArgs Executor::args(std::size_t s, const Slice& slice, const StepInputs& in, const Bindings& bindings, bool training) {
+device::OpArgs Executor::args(std::size_t s, const Slice& slice, const StepInputs& in, const Bindings& bindings,
+                              bool training) {
   const plan::Step& step = plan_.steps[s];
   const BoundStep& bound = bindings.step(s);
   const double valid = static_cast<double>(std::max<std::int64_t>(in.valid, 1));
@@ -162,7 +171,8 @@ device::OpArgs Executor::args(std::size_t s, const Slice& slice, const StepInput
           .collective = collective_};
 }
 
-void Executor::run_forward(const Slice& slice, const StepInputs& in, const Bindings& bindings, bool training, bool with_loss) {
+void Executor::run_forward(const Slice& slice, const StepInputs& in, const Bindings& bindings, bool training,
+                           bool with_loss) {
   for (std::size_t s = 0; s < ops_.size(); ++s) {
     if (with_loss && plan_.steps[s].fused_into_loss) continue;
     if (slice.rows == 0 && !(training && ops_[s]->runs_empty())) continue;
@@ -215,7 +225,8 @@ void Executor::run_item(const BackwardItem& item, const Slice& slice, const Step
     case BackwardItem::Kind::kAccumulateParameter: {
       const plan::Parameter& parameter = plan_.parameters[at(item.destination)];
       if (!empty || ops_[at(writer_[at(item.source)])]->runs_empty())
-        device_.accumulate(gradients_ + parameter.offset, training_->tensor(item.source), parameter.elements(), stream_);
+        device_.accumulate(gradients_ + parameter.offset, training_->tensor(item.source), parameter.elements(),
+                           stream_);
       return;
     }
   }

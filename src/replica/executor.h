@@ -24,7 +24,8 @@ class Executor {
   void forward(const Slice& slice, const StepInputs& in);
   /// Backward of the last forward. `after_item` is called when an item of the plan has run. A slice without rows leaves
   /// zeros in the gradients.
-  void backward(const Slice& slice, const StepInputs& in, const std::function<void(const plan::BackwardItem&)>& after_item);
+  void backward(const Slice& slice, const StepInputs& in,
+                const std::function<void(const plan::BackwardItem&)>& after_item);
   /// Forward in inference mode, loss and metrics.
   void evaluate(const Slice& slice);
   /// Forward in inference mode, activations that the loss would take over included; output 0 goes to host memory.
@@ -51,7 +52,8 @@ class Executor {
   void run_forward(const Slice& slice, const StepInputs& in, const Bindings& bindings, bool training, bool with_loss);
   void run_loss(const Slice& slice, const StepInputs& in, const Bindings& bindings, bool training);
   void run_item(const plan::BackwardItem& item, const Slice& slice, const StepInputs& in);
-  device::OpArgs args(std::size_t step, const Slice& slice, const StepInputs& in, const Bindings& bindings, bool training);
+  device::OpArgs args(std::size_t step, const Slice& slice, const StepInputs& in, const Bindings& bindings,
+                      bool training);
   /// Calls `call` for a step, timed when profiling; errors get the layer's name.
   template <class Call>
   void run_op(std::size_t step, std::int64_t rows, bool backward, const Call& call);
@@ -60,8 +62,8 @@ class Executor {
   device::Device& device_;
   device::Stream& stream_;
   device::Collective* collective_;
-  const std::int64_t rows_;  ///< the most rows of a slice
-  float* const gradients_;   ///< where backward writes
+  const std::int64_t rows_;                       ///< the most rows of a slice
+  float* const gradients_;                        ///< where backward writes
   std::vector<std::unique_ptr<device::Op>> ops_;  ///< per step
   std::unique_ptr<device::LossOp> loss_;          ///< null: prediction only
   std::vector<plan::Need> needs_;                 ///< per step
@@ -73,7 +75,7 @@ class Executor {
   std::vector<std::unique_ptr<device::Buffer>> staged_inputs_;
   std::vector<const float*> inputs_;  ///< of the running slice, as the device reads them
   const void* labels_ = nullptr;
-  std::size_t label_bytes_ = 0;       ///< of one row
+  std::size_t label_bytes_ = 0;  ///< of one row
   std::optional<Bindings> training_, inference_;
   bool profiling_ = false;
   std::vector<Replica::StepProfile> profile_;

@@ -12,13 +12,15 @@ namespace dptrain::replica {
 namespace {
 
 bool regularized(const plan::Plan& plan) {
-  return std::ranges::any_of(plan.parameters, [](const plan::Parameter& p) { return p.penalty.l1 != 0 || p.penalty.l2 != 0; });
+  return std::ranges::any_of(plan.parameters,
+                             [](const plan::Parameter& p) { return p.penalty.l1 != 0 || p.penalty.l2 != 0; });
 }
 
 }  // namespace
 
 struct Replica::Impl {
-  Impl(const plan::Plan& plan_, device::Device& device_, GradientSink& sink_, device::Collective* collective, Options options_)
+  Impl(const plan::Plan& plan_, device::Device& device_, GradientSink& sink_, device::Collective* collective,
+       Options options_)
       : plan(plan_),
         device(device_),
         sink(sink_),
@@ -27,7 +29,8 @@ struct Replica::Impl {
         arenas(plan, device, *stream, options.optimizer, options.accumulate),
         executor(plan, device, *stream, collective, arenas, options) {
     // Without an optimizer the update is only asked for the penalty, which does not depend on the kind.
-    if (options.optimizer) update = device.make_update({.plan = plan, .optimizer = options.optimizer});
+    if (options.optimizer)
+      update = device.make_update({.plan = plan, .optimizer = options.optimizer});
     else if (regularized(plan))
       update = device.make_update({.plan = plan, .optimizer = optim::optimizer_family().make(optim::SGDSpec{})});
   }
@@ -47,7 +50,8 @@ struct Replica::Impl {
 
   void hand_over(int bucket) {
     const auto [begin, end] = plan.buckets[static_cast<std::size_t>(bucket)];
-    if (arenas.accumulates()) device.accumulate(arenas.gradients() + begin, arenas.written() + begin, end - begin, *stream);
+    if (arenas.accumulates())
+      device.accumulate(arenas.gradients() + begin, arenas.written() + begin, end - begin, *stream);
     const Stopwatch watch;
     sink.bucket_ready(bucket, *stream);
     times.comm_exposed += watch.seconds();

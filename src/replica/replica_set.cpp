@@ -46,7 +46,8 @@ Slice slice_of(const HostBatch& batch, std::int64_t first, std::int64_t rows, co
   if (plan.loss.labels == optim::LabelKind::kClass)
     slice.labels = static_cast<const std::int32_t*>(batch.labels) + first;
   else
-    slice.labels = static_cast<const float*>(batch.labels) + first * plan.tensors[at(plan.outputs.front())].shape.elements();
+    slice.labels =
+        static_cast<const float*>(batch.labels) + first * plan.tensors[at(plan.outputs.front())].shape.elements();
   return slice;
 }
 
@@ -60,8 +61,9 @@ struct ReplicaSet::Impl {
         options(std::move(options_)),
         sums(devices.size()),
         replicas(devices.size()),
-        crew(static_cast<int>(devices.size()),
-             [this](int rank, const std::exception_ptr& failure) { connector.abort(name(rank) + ": " + as_error(failure).what()); }) {
+        crew(static_cast<int>(devices.size()), [this](int rank, const std::exception_ptr& failure) {
+          connector.abort(name(rank) + ": " + as_error(failure).what());
+        }) {
     if (options.weights.size() != devices.size())
       throw Error(ErrorKind::kInternal,
                   fmt::format("{} weights for {} replicas", options.weights.size(), devices.size()));
@@ -92,8 +94,7 @@ struct ReplicaSet::Impl {
       for (const std::int64_t rows : cut(split_rows(batch, options.weights)[at(rank)], options.accumulate_steps))
         o.row_counts.push_back(rows);
     std::ranges::sort(o.row_counts);
-    const auto repeated = std::ranges::unique(o.row_counts);
-    o.row_counts.erase(repeated.begin(), repeated.end());
+    o.row_counts.erase(std::unique(o.row_counts.begin(), o.row_counts.end()), o.row_counts.end());
     o.rows = o.row_counts.empty() ? 1 : std::max<std::int64_t>(o.row_counts.back(), 1);
     capacity[at(rank)] = o.rows;
     auto& replica = replicas[at(rank)];
@@ -151,8 +152,8 @@ struct ReplicaSet::Impl {
   Crew crew;  ///< last: its threads use everything above
 };
 
-ReplicaSet::ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<device::Device>> devices, Connector& connector,
-                       SetOptions options)
+ReplicaSet::ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<device::Device>> devices,
+                       Connector& connector, SetOptions options)
     : impl_(std::make_unique<Impl>(plan, std::move(devices), connector, std::move(options))) {}
 
 ReplicaSet::~ReplicaSet() = default;
@@ -237,9 +238,10 @@ void ReplicaSet::check_equal(std::int64_t step) {
   for (int rank = 1; rank < size(); ++rank)
     if (hashes[at(rank)] != hashes[0]) different.push_back(impl_->name(rank));
   if (different.empty()) return;
-  throw Error(ErrorKind::kDevice, fmt::format("step {}: the parameters of {} differ from those of {}; memory or a device is "
-                                              "faulty, or an operation is not deterministic; go on from the last checkpoint",
-                                              step, join(different, ", "), impl_->name(0)));
+  throw Error(ErrorKind::kDevice,
+              fmt::format("step {}: the parameters of {} differ from those of {}; memory or a device is "
+                          "faulty, or an operation is not deterministic; go on from the last checkpoint",
+                          step, join(different, ", "), impl_->name(0)));
 }
 
 }  // namespace dptrain::replica

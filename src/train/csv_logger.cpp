@@ -1,13 +1,12 @@
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include <nlohmann/json.hpp>
 
-#include "core/error.h"
-#include "core/format.h"
 #include "core/text.h"
 #include "train/callback.h"
+#include "train/line_file.h"
 
 namespace dptrain::train {
 namespace {
@@ -20,24 +19,21 @@ class CsvLogger final : public Callback {
   std::string name() const override { return "CSVLogger"; }
 
   void train_begin(Host& host, bool resumed) override {
-    path_ = std::filesystem::path(host.run_directory()) / spec_.filename;
-    if (!resumed && !spec_.append) std::filesystem::remove(path_);
-    if (resumed) drop_rows();
+    const std::string path = (std::filesystem::path(host.run_directory()) / spec_.filename).string();
+    if (!resumed && !spec_.append) std::filesystem::remove(path);
+    // Rows of epochs that the resumed state does not know yet are written again.
+    if (resumed) LineFile::filter(path, [&](const std::string& row) { return row.starts_with("epoch") || std::atoll(row.c_str()) < rows_; });
+    file_ = LineFile(path);
   }
 
   void epoch_end(Host&, EpochReport& report) override {
     if (columns_.empty()) choose_columns(report.logs);
-    const bool header = !std::filesystem::exists(path_) || std::filesystem::file_size(path_) == 0;
-    std::ofstream file(path_, std::ios::app | std::ios::binary);
-    if (header) file << "epoch" << spec_.separator << join(columns_, spec_.separator) << "\r\n";
-    file << report.epoch;
+    std::string row = std::to_string(report.epoch);
     for (const std::string& column : columns_) {
       const double* value = report.logs.find(column);
-      file << spec_.separator << (value != nullptr ? shortest(*value) : "NA");
+      row += spec_.separator + (value != nullptr ? shortest(*value) : "NA");
     }
-    file << "\r\n";
-    file.flush();
-    if (!file) throw Error(ErrorKind::kWrite, fmt::format("{}: cannot write", path_.string()));
+    file_.append(row + "\r", "epoch" + spec_.separator + join(columns_, spec_.separator) + "\r");
     rows_ = report.epoch + 1;
   }
 
@@ -60,20 +56,8 @@ class CsvLogger final : public Callback {
     for (const std::string& column : train) columns_.push_back("val_" + column);
   }
 
-  /// Rows of epochs that the resumed state does not know yet are written again.
-  void drop_rows() {
-    std::ifstream in(path_, std::ios::binary);
-    std::string kept, line;
-    while (std::getline(in, line)) {
-      const std::string epoch = line.substr(0, line.find(spec_.separator));
-      if (epoch == "epoch" || std::atoll(epoch.c_str()) < rows_) kept += line + "\n";
-    }
-    in.close();
-    if (!kept.empty()) std::ofstream(path_, std::ios::binary | std::ios::trunc) << kept;
-  }
-
   const CSVLoggerSpec spec_;
-  std::filesystem::path path_;
+  LineFile file_;
   std::vector<std::string> columns_;
   std::int64_t rows_ = 0;
 };

@@ -89,6 +89,18 @@ void wipe(const fs::path& path) {
       fs::remove(entry.path(), ignored);
 }
 
+/// Nothing lies there but what a run writes at its start, and it has not come to an end.
+bool killed_at_start(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path / "checkpoints", ignored)) return false;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored)) {
+    const std::string name = entry.path().filename().string();
+    const bool ours = std::find(kOurFiles.begin(), kOurFiles.end(), name) != kOurFiles.end();
+    if (!(ours || name == "checkpoints") || name == "result.json" || name == "model.h5") return false;
+  }
+  return true;
+}
+
 void write_plain(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << text;
@@ -168,7 +180,7 @@ void RunDirectory::choose(const Experiment& experiment, const RunOptions& option
   const bool empty = fs::is_empty(path_, error);
   if (error) cannot_write(path_, error.message());
   if (empty || options.resuming_here) return;
-  if (!options.overwrite)
+  if (!options.overwrite && !(options.restarting_here && killed_at_start(path_)))
     throw Error(ErrorKind::kUsage, fmt::format("--run-dir: {} is not empty; go on there with --resume, replace what a run has written "
                                                "there with --overwrite, or choose another folder",
                                                path_));

@@ -22,6 +22,7 @@ struct RunOptions {
   std::optional<std::string> name{};       ///< --name
   bool overwrite = false;
   bool resuming_here = false;            ///< go on in a directory that has a run in it
+  bool restarting_here = false;          ///< begin again where a run was killed before its first checkpoint
   std::vector<std::string> command;      ///< argv, for command.txt
 };
 

@@ -180,7 +180,10 @@ void Trainer::end_epoch() {
   position_.sums = {};
   position_.sums.metrics.assign(session_.plan().loss.metrics.size(), 0.0);
   position_.epoch_seconds = 0;
+  defers_ = true;
   for (const auto& callback : callbacks_) callback->epoch_end(*this, report);
+  defers_ = false;
+  for (const auto& action : std::exchange(deferred_, {})) action();
   last_logs_ = report.logs;
   save_last();
   run_.event("epoch", epoch_event(report));
@@ -335,10 +338,15 @@ void Trainer::submit(const std::vector<std::string>& names, bool private_state) 
 }
 
 void Trainer::save(const std::string& name, bool weights_only, const std::string& note) {
-  submit({name}, !weights_only);
+  now_or_deferred([this, name, weights_only] { submit({name}, !weights_only); });
   progress_.clear();
   log::info(fmt::format("saving checkpoints/{}{}{}", name, note.empty() ? "" : "; ", note));
   run_.event("save", {{"file", name}, {"step", position_.step}, {"note", note}});
+}
+
+void Trainer::now_or_deferred(std::function<void()> action) {
+  if (defers_) deferred_.push_back(std::move(action));
+  else action();
 }
 
 void Trainer::save_last() {
@@ -347,9 +355,11 @@ void Trainer::save_last() {
 }
 
 void Trainer::remove_checkpoint(const std::string& name) {
-  writer_->drain();  // it may still be on its way to the disk
-  std::error_code ignored;
-  std::filesystem::remove(run_.checkpoint(name), ignored);
+  now_or_deferred([this, name] {
+    writer_->drain();  // it may still be on its way to the disk
+    std::error_code ignored;
+    std::filesystem::remove(run_.checkpoint(name), ignored);
+  });
 }
 
 /// The file to hand on: no private state, the averages where use_ema.

@@ -4,6 +4,7 @@
 // the run directory. One thread, the main one.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -75,6 +76,7 @@ class Trainer final : private Host {
 
   void save_last();
   void submit(const std::vector<std::string>& names, bool private_state);
+  void now_or_deferred(std::function<void()> action);
   void export_model();
   checkpoint::Compiled compiled() const;
 
@@ -88,6 +90,9 @@ class Trainer final : private Host {
   bool resumed_ = false;
   std::string stop_reason_;
   int signal_ = 0;
+  /// Saves that callbacks ask for at an epoch's end wait until all callbacks have seen it: a file holds their state too.
+  bool defers_ = false;
+  std::vector<std::function<void()>> deferred_;
   std::int64_t pulled_at_step_ = -1;
   Logs last_logs_;
   BestValues best_;

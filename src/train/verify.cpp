@@ -2,22 +2,29 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "layers/batch_normalization.h"
 
 namespace dptrain::train {
 namespace {
 
-double relative_difference(const float* a, const float* b, std::int64_t n) {
+/// Sums for |a - b| / |b| over any number of arrays.
+struct Difference {
   double difference = 0, norm = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const double d = static_cast<double>(a[i]) - static_cast<double>(b[i]);
-    difference += d * d;
-    norm += static_cast<double>(b[i]) * static_cast<double>(b[i]);
+
+  void add(const float* a, const float* b, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double d = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+      difference += d * d;
+      norm += static_cast<double>(b[i]) * static_cast<double>(b[i]);
+    }
   }
-  if (difference == 0) return 0;
-  return norm == 0 ? INFINITY : std::sqrt(difference / norm);
-}
+  double relative() const {
+    if (difference == 0) return 0;
+    return norm == 0 ? INFINITY : std::sqrt(difference / norm);
+  }
+};
 
 /// Plain SGD with the config's first rate: adaptive optimizers amplify rounding where gradients vanish, clipping hides it.
 Experiment with_plain_sgd(Experiment experiment, std::int64_t accumulate) {
@@ -49,6 +56,60 @@ struct Side {
   Session session;
 };
 
+const std::string& layer_of(const plan::Parameter& parameter, const graph::Model& model) {
+  const graph::Weight& weight = model.weights[static_cast<std::size_t>(parameter.weight)];
+  return model.graph.layers[static_cast<std::size_t>(weight.layer)].name;
+}
+
+/// The batch of a step, one epoch after another.
+data::Batch next_batch(data::Loader& loader) {
+  data::Batch batch = loader.next();
+  if (batch.rows() > 0) return batch;
+  loader.next_epoch();
+  return loader.next();
+}
+
+/// Each step from the reference's weights of that step.
+void compare_gradients(Side& reference, Side& tested, const VerifyOptions& options, VerifyResult& result) {
+  const plan::Plan& plan = reference.session.plan();
+  data::Loader& loader = reference.session.train_loader();
+  graph::Model& model = reference.session.model();
+  loader.seek(0, 0);
+  for (std::int64_t step = 0; step < options.steps; ++step) {
+    reference.session.replicas().pull(model);
+    tested.session.replicas().push(model);
+    const data::Batch batch = next_batch(loader);
+    tested.step(batch, step);
+    reference.step(batch, step);
+    const std::vector<float> a = tested.gradients(), b = reference.gradients();
+    std::map<std::string, Difference> layers;
+    for (const plan::Parameter& parameter : plan.parameters)
+      if (parameter.kind == plan::ParameterKind::kTrainable)
+        layers[layer_of(parameter, model)].add(a.data() + parameter.offset, b.data() + parameter.offset, parameter.elements());
+    for (VerifyRow& row : result.rows) row.gradient = std::max(row.gradient, layers[row.layer].relative());
+  }
+}
+
+/// Both sides train on their own.
+void compare_training(Side& reference, Side& tested, const VerifyOptions& options, VerifyResult& result) {
+  data::Loader& loader = reference.session.train_loader();
+  loader.seek(0, 0);
+  for (std::int64_t step = 0; step < options.steps; ++step) {
+    const data::Batch batch = next_batch(loader);
+    const replica::StepSums a = tested.step(batch, step), b = reference.step(batch, step);
+    result.losses.push_back(b.loss / static_cast<double>(b.samples) + b.penalty);
+    result.loss = std::max(result.loss, std::abs(a.loss - b.loss) / std::abs(b.loss));
+  }
+  tested.session.replicas().pull(tested.session.model());
+  reference.session.replicas().pull(reference.session.model());
+  const graph::Model &a = tested.session.model(), &b = reference.session.model();
+  std::map<std::string, Difference> layers;
+  for (std::size_t w = 0; w < b.weights.size(); ++w)
+    layers[b.graph.layers[static_cast<std::size_t>(b.weights[w].layer)].name].add(a.weights[w].values.data(), b.weights[w].values.data(),
+                                                                                 static_cast<std::int64_t>(b.weights[w].values.size()));
+  for (VerifyRow& row : result.rows) row.parameter = layers[row.layer].relative();
+}
+
 bool has_batch_normalization(const graph::Graph& graph) {
   return std::any_of(graph.layers.begin(), graph.layers.end(),
                      [](const graph::Layer& layer) { return layer.spec.get_if<layers::BatchNormalizationSpec>() != nullptr; });
@@ -63,37 +124,16 @@ VerifyResult verify(const Experiment& experiment, const VerifyOptions& options) 
   whole.config.parallel.split.weights.clear();
   Side reference(with_plain_sgd(whole, 1), options, {.replicas = 1, .threads = 0}, batch_size);
   Side tested(with_plain_sgd(experiment, options.accumulate), options, options.devices, batch_size);
+  const graph::Model start = reference.session.model();
 
   VerifyResult result;
   result.normalisation_synchronised = has_batch_normalization(experiment.graph);
-  const plan::Plan& plan = reference.session.plan();
-  for (const plan::Parameter& parameter : plan.parameters) result.rows.push_back({parameter.path, 0, 0});
-  data::Loader& loader = reference.session.train_loader();
-  loader.seek(0, 0);
-  for (std::int64_t step = 0; step < options.steps; ++step) {
-    data::Batch batch = loader.next();
-    if (batch.rows() == 0) {
-      loader.next_epoch();
-      batch = loader.next();
-    }
-    const replica::StepSums a = tested.step(batch, step), b = reference.step(batch, step);
-    result.losses.push_back(b.loss / static_cast<double>(b.samples) + b.penalty);
-    result.loss = std::max(result.loss, std::abs(a.loss - b.loss) / std::abs(b.loss));
-    const std::vector<float> ga = tested.gradients(), gb = reference.gradients();
-    for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
-      const plan::Parameter& parameter = plan.parameters[i];
-      if (parameter.kind == plan::ParameterKind::kFrozen) continue;
-      result.rows[i].gradient = std::max(result.rows[i].gradient,
-                                         relative_difference(ga.data() + parameter.offset, gb.data() + parameter.offset, parameter.elements()));
-    }
-  }
-  tested.session.replicas().pull(tested.session.model());
-  reference.session.replicas().pull(reference.session.model());
-  for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
-    const auto w = static_cast<std::size_t>(plan.parameters[i].weight);
-    const auto &a = tested.session.model().weights[w].values, &b = reference.session.model().weights[w].values;
-    result.rows[i].parameter = relative_difference(a.data(), b.data(), static_cast<std::int64_t>(b.size()));
-  }
+  for (const graph::Layer& layer : start.graph.layers)
+    if (!layer.weights.empty()) result.rows.push_back({layer.name, 0, 0});
+  compare_gradients(reference, tested, options, result);
+  reference.session.replicas().push(start);
+  tested.session.replicas().push(start);
+  compare_training(reference, tested, options, result);
   std::sort(result.rows.begin(), result.rows.end(), [](const VerifyRow& a, const VerifyRow& b) { return a.gradient > b.gradient; });
   result.passed = result.loss <= options.tolerance && std::all_of(result.rows.begin(), result.rows.end(), [&](const VerifyRow& row) {
     return row.gradient <= options.tolerance && row.parameter <= options.tolerance;
