@@ -6,6 +6,14 @@
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/targets.h"
 
+#ifndef DPTRAIN_KERNELS_CPU_BATCH_NORM_ONCE  // this file is read once per instruction set
+#define DPTRAIN_KERNELS_CPU_BATCH_NORM_ONCE
+namespace dptrain::kernels::cpu {
+/// Room behind a vector of sums per channel: a whole vector may be stored where a part of one is left.
+inline constexpr int64_t kChannelPadding = 8;
+}  // namespace dptrain::kernels::cpu
+#endif
+
 #define HWY_TARGET_INCLUDE "kernels/cpu/batch_norm.cpp"
 #include <hwy/foreach_target.h>
 
@@ -14,46 +22,93 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Positions that are read twice, for their mean and then for their differences from it: 16 KiB, so that the second
-/// time they come from the first-level cache.
-inline int64_t block_positions(int64_t channels) { return std::max<int64_t>(8, 4096 / channels); }
+using Doubles = hn::ScalableTag<double>;
+using Halves = hn::Rebind<float, Doubles>;  // as many floats
+using DoubleVec = hn::Vec<Doubles>;
 
-/// Puts the moments of `count` positions into those of the `before` earlier ones, for a vector of channels.
-template <class Io>
-HWY_INLINE void merge(Vec mean, Vec m2, int64_t count, int64_t before, Io io, float* means, float* m2s) {
-  const float total = static_cast<float>(before + count);
-  const Vec weight = splat(static_cast<float>(count) / total);
-  const Vec cross = splat(static_cast<float>(before) * (static_cast<float>(count) / total));
-  const Vec old_mean = io.load(means), delta = hn::Sub(mean, old_mean);
-  io.store(hn::MulAdd(delta, weight, old_mean), means);
-  io.store(hn::MulAdd(hn::Mul(delta, delta), cross, hn::Add(io.load(m2s), m2)), m2s);
+inline constexpr Doubles kDoubles{};
+inline constexpr Halves kHalves{};
+inline constexpr int64_t kDoubleLanes = static_cast<int64_t>(hn::MaxLanes(kDoubles));
+
+static_assert(kDoubleLanes <= kChannelPadding);
+
+/// Loads floats as a vector of doubles.
+struct WholeDoubles {
+  HWY_INLINE DoubleVec load(const float* p) const { return hn::PromoteTo(kDoubles, hn::LoadU(kHalves, p)); }
+};
+
+/// The first `count` of them, zeros behind; memory beyond is not touched.
+struct PartialDoubles {
+  int64_t count;
+
+  HWY_INLINE DoubleVec load(const float* p) const {
+#if HWY_TARGET == HWY_AVX2 || !HWY_MEM_OPS_MIGHT_FAULT  // as in Partial
+    return hn::PromoteTo(kDoubles, hn::MaskedLoad(hn::FirstN(kHalves, static_cast<size_t>(count)), kHalves, p));
+#else
+    float lanes[kDoubleLanes] = {};
+    std::memcpy(lanes, p, static_cast<size_t>(count) * sizeof(float));
+    return WholeDoubles{}.load(lanes);
+#endif
+  }
+};
+
+struct Terms {
+  DoubleVec u, v;
+};
+
+/// A pass down the positions for two sums per channel: terms(at, io, centre) gives Terms of the elements `at`; sum[c] gets
+/// u and product[c] u v, position after position. Both have room for kChannelPadding more channels. Four vectors of
+/// channels keep eight sums in flight: as many as two adders of four cycles want.
+template <class Centre, class F>
+HWY_INLINE void add_positions(int64_t begin, int64_t end, int64_t channels, double* sum, double* product,
+                              const Centre& centre_of, const F& terms) {
+  const auto columns = [&](int64_t c, auto vectors, auto io) HWY_ATTR {
+    constexpr int kVectors = decltype(vectors)::value;
+    DoubleVec s[kVectors], p[kVectors];
+    decltype(centre_of(c, io)) centre[kVectors];
+    for (int k = 0; k < kVectors; ++k) {
+      s[k] = hn::LoadU(kDoubles, sum + c + k * kDoubleLanes);
+      p[k] = hn::LoadU(kDoubles, product + c + k * kDoubleLanes);
+      centre[k] = centre_of(c + k * kDoubleLanes, io);
+    }
+    for (int64_t position = begin; position < end; ++position) {
+      for (int k = 0; k < kVectors; ++k) {
+        const Terms t = terms(position * channels + c + k * kDoubleLanes, io, centre[k]);
+        s[k] = hn::Add(s[k], t.u);
+        p[k] = hn::MulAdd(t.u, t.v, p[k]);
+      }
+    }
+    for (int k = 0; k < kVectors; ++k) {
+      hn::StoreU(s[k], kDoubles, sum + c + k * kDoubleLanes);
+      hn::StoreU(p[k], kDoubles, product + c + k * kDoubleLanes);
+    }
+  };
+  int64_t c = 0;
+  for (; c + 4 * kDoubleLanes <= channels; c += 4 * kDoubleLanes)
+    columns(c, std::integral_constant<int, 4>{}, WholeDoubles{});
+  for (; c + 2 * kDoubleLanes <= channels; c += 2 * kDoubleLanes)
+    columns(c, std::integral_constant<int, 2>{}, WholeDoubles{});
+  for (; c + kDoubleLanes <= channels; c += kDoubleLanes) columns(c, std::integral_constant<int, 1>{}, WholeDoubles{});
+  if (c < channels) columns(c, std::integral_constant<int, 1>{}, PartialDoubles{channels - c});
 }
 
-void moments_piece(const float* x, int64_t positions, int64_t channels, float* means, float* m2s) {
-  std::fill_n(means, channels, 0.0F);
-  std::fill_n(m2s, channels, 0.0F);
-  const int64_t size = block_positions(channels);
-  for (int64_t begin = 0; begin < positions; begin += size) {
-    const int64_t count = std::min(size, positions - begin);
-    const Vec share = splat(1.0F / static_cast<float>(count));
-    sweep_columns(channels, [&](int64_t c, auto vectors, auto io) HWY_ATTR {
-      constexpr int kVectors = decltype(vectors)::value;
-      const float* first = x + begin * channels + c;
-      Vec mean[kVectors], m2[kVectors];
-      for (int k = 0; k < kVectors; ++k) mean[k] = m2[k] = hn::Zero(kFloats);
-      for (int64_t i = 0; i < count; ++i)
-        for (int k = 0; k < kVectors; ++k) mean[k] = hn::Add(mean[k], io.load(first + i * channels + k * kLanes));
-      for (int k = 0; k < kVectors; ++k) mean[k] = hn::Mul(mean[k], share);
-      for (int64_t i = 0; i < count; ++i) {
-        for (int k = 0; k < kVectors; ++k) {
-          const Vec d = hn::Sub(io.load(first + i * channels + k * kLanes), mean[k]);
-          m2[k] = hn::MulAdd(d, d, m2[k]);
-        }
-      }
-      for (int k = 0; k < kVectors; ++k)
-        merge(mean[k], m2[k], count, begin, io, means + c + k * kLanes, m2s + c + k * kLanes);
-    });
-  }
+/// The same in blocks of positions that stay in the second-level cache while the columns are gone through. Sets the sums.
+template <class Centre, class F>
+HWY_INLINE void sum_positions(int64_t begin, int64_t end, int64_t channels, double* sum, double* product,
+                              const Centre& centre_of, const F& terms) {
+  const int64_t room = channels + kChannelPadding, size = std::max<int64_t>(16, kPieceElements / channels);
+  std::fill_n(sum, room, 0.0);
+  std::fill_n(product, room, 0.0);
+  for (int64_t first = begin; first < end; first += size)
+    add_positions(first, std::min(end, first + size), channels, sum, product, centre_of, terms);
+}
+
+void sums_piece(const float* x, int64_t begin, int64_t end, int64_t channels, double* sum, double* sum_sq) {
+  const auto none = [](int64_t, auto) HWY_ATTR { return 0; };
+  sum_positions(begin, end, channels, sum, sum_sq, none, [&](int64_t at, auto io, int) HWY_ATTR {
+    const DoubleVec value = io.load(x + at);
+    return Terms{value, value};
+  });
 }
 
 void apply_piece(const float* x, const float* scale, const float* offset, int64_t positions, int64_t channels,
@@ -82,36 +137,14 @@ HWY_INLINE Vec masked_dy(const BatchNormGradient& g, int64_t at, Io io) {
 }
 
 /// Sums over positions [begin, end): sum_dy[c], and sum_dy_xhat[c] still without the factor inv_std.
-void gradient_sums_piece(const BatchNormGradient& g, int64_t begin, int64_t end, int64_t channels, float* sum_dy,
-                         float* sum_dy_xhat) {
-  constexpr int64_t kChain = 256;  // as in column_sums: the longest chain of additions
-  std::fill_n(sum_dy, channels, 0.0F);
-  std::fill_n(sum_dy_xhat, channels, 0.0F);
-  for (int64_t first = begin; first < end; first += kChain) {
-    const int64_t last = std::min(end, first + kChain);
-    sweep_columns(channels, [&](int64_t c, auto vectors, auto io) HWY_ATTR {
-      constexpr int kVectors = decltype(vectors)::value;
-      Vec sum[kVectors], product[kVectors], mean[kVectors];
-      for (int k = 0; k < kVectors; ++k) {
-        sum[k] = product[k] = hn::Zero(kFloats);
-        mean[k] = io.load(g.mean + c + k * kLanes);
-      }
-      for (int64_t position = first; position < last; ++position) {
-        for (int k = 0; k < kVectors; ++k) {
-          const int64_t at = position * channels + c + k * kLanes;
-          const Vec dy = masked_dy(g, at, io);
-          sum[k] = hn::Add(sum[k], dy);
-          product[k] = hn::MulAdd(dy, hn::Sub(io.load(g.x + at), mean[k]), product[k]);
-        }
-      }
-      for (int k = 0; k < kVectors; ++k) {
-        float* out = sum_dy + c + k * kLanes;
-        float* out_xhat = sum_dy_xhat + c + k * kLanes;
-        io.store(hn::Add(io.load(out), sum[k]), out);
-        io.store(hn::Add(io.load(out_xhat), product[k]), out_xhat);
-      }
-    });
-  }
+void gradient_sums_piece(const BatchNormGradient& g, int64_t begin, int64_t end, int64_t channels, double* sum_dy,
+                         double* sum_dy_xhat) {
+  const auto mean_of = [&](int64_t c, auto io) HWY_ATTR { return io.load(g.mean + c); };
+  sum_positions(begin, end, channels, sum_dy, sum_dy_xhat, mean_of, [&](int64_t at, auto io, DoubleVec mean) HWY_ATTR {
+    DoubleVec dy = io.load(g.dy + at);
+    if (g.output != nullptr) dy = hn::IfThenElseZero(hn::Gt(io.load(g.output + at), hn::Zero(kDoubles)), dy);
+    return Terms{dy, hn::Sub(io.load(g.x + at), mean)};
+  });
 }
 
 void gradient_apply_piece(const BatchNormGradient& g, const float* gamma, const float* sum_dy, const float* sum_dy_xhat,
@@ -144,7 +177,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace dptrain::kernels::cpu {
 
-HWY_EXPORT(moments_piece);
+HWY_EXPORT(sums_piece);
 HWY_EXPORT(apply_piece);
 HWY_EXPORT(gradient_sums_piece);
 HWY_EXPORT(gradient_apply_piece);
@@ -152,51 +185,49 @@ HWY_EXPORT(gradient_frozen_piece);
 
 namespace {
 
-/// Moments of one channel, to be merged in double.
-struct Moments {
-  double count = 0.0, mean = 0.0, m2 = 0.0;
+/// The pieces that `count` positions are cut into; each has two sums of room_of(channels) doubles in the workspace.
+int64_t piece_size(int64_t positions, int64_t channels) { return rows_per_partial(positions, channels); }
+int64_t room_of(int64_t channels) { return channels + kChannelPadding; }
 
-  void merge(double other_count, double other_mean, double other_m2) {
-    if (other_count == 0.0) return;
-    const double total = count + other_count, delta = other_mean - mean;
-    mean += delta * (other_count / total);
-    m2 += other_m2 + delta * delta * (count * other_count / total);
-    count = total;
+/// Runs piece(begin, end, first, second) for all pieces and adds their sums in order.
+template <class F>
+void sum_pieces(int64_t positions, int64_t channels, double* workspace, double* first, double* second, const F& piece) {
+  const int64_t size = piece_size(positions, channels), room = room_of(channels);
+  parallel_ranges(positions, size, [&](int64_t begin, int64_t end) {
+    double* const sums = workspace + begin / size * 2 * room;
+    piece(begin, end, sums, sums + room);
+  });
+  std::fill_n(first, channels, 0.0);
+  std::fill_n(second, channels, 0.0);
+  for (const double* sums = workspace; sums < workspace + pieces_of(positions, size) * 2 * room; sums += 2 * room) {
+    for (int64_t c = 0; c < channels; ++c) {
+      first[c] += sums[c];
+      second[c] += sums[room + c];
+    }
   }
-};
+}
 
 }  // namespace
 
 int64_t batch_norm_workspace(int64_t positions, int64_t channels) {
-  return 2 * channels * pieces_of(positions, rows_per_partial(positions, channels));
+  return 2 * room_of(channels) * pieces_of(positions, piece_size(positions, channels));
 }
 
-void batch_norm_moments(const float* x, int64_t positions, int64_t channels, float* workspace, float* mean, float* m2) {
-  const int64_t size = rows_per_partial(positions, channels);
-  parallel_ranges(positions, size, [&](int64_t begin, int64_t end) {
-    float* partial = workspace + begin / size * 2 * channels;
-    HWY_DYNAMIC_DISPATCH(moments_piece)(x + begin * channels, end - begin, channels, partial, partial + channels);
+void batch_norm_sums(const float* x, int64_t positions, int64_t channels, double* workspace, double* sum,
+                     double* sum_sq) {
+  sum_pieces(positions, channels, workspace, sum, sum_sq, [&](int64_t begin, int64_t end, double* a, double* b) {
+    HWY_DYNAMIC_DISPATCH(sums_piece)(x, begin, end, channels, a, b);
   });
-  for (int64_t c = 0; c < channels; ++c) {
-    Moments all;
-    const float* partial = workspace + c;
-    for (int64_t begin = 0; begin < positions; begin += size, partial += 2 * channels)
-      all.merge(static_cast<double>(std::min(size, positions - begin)), static_cast<double>(partial[0]),
-                static_cast<double>(partial[channels]));
-    mean[c] = static_cast<float>(all.mean);
-    m2[c] = static_cast<float>(all.m2);
-  }
 }
 
-void batch_norm_merge_moments(int parts, const int64_t* positions, const float* const* means, const float* const* m2s,
-                              int64_t channels, float* mean, float* m2) {
+void batch_norm_moments(const double* sum, const double* sum_sq, int64_t total, float epsilon, int64_t channels,
+                        float* mean, float* variance, float* inv_std) {
+  const double share = total > 0 ? 1.0 / static_cast<double>(total) : 0.0;
   for (int64_t c = 0; c < channels; ++c) {
-    Moments all;
-    for (int part = 0; part < parts; ++part)
-      all.merge(static_cast<double>(positions[part]), static_cast<double>(means[part][c]),
-                static_cast<double>(m2s[part][c]));
-    mean[c] = static_cast<float>(all.mean);
-    m2[c] = static_cast<float>(all.m2);
+    const double m = sum[c] * share, v = sum_sq[c] * share - m * m;
+    mean[c] = static_cast<float>(m);
+    variance[c] = v < 0.0 ? 0.0F : static_cast<float>(v);  // NaN passes
+    inv_std[c] = 1.0F / std::sqrt(variance[c] + epsilon);
   }
 }
 
@@ -217,22 +248,13 @@ void batch_norm_apply(const float* x, const float* scale, const float* offset, i
   });
 }
 
-void batch_norm_gradient_sums(const BatchNormGradient& gradient, int64_t positions, int64_t channels, float* workspace,
-                              float* sum_dy, float* sum_dy_xhat) {
-  const int64_t size = rows_per_partial(positions, channels);
-  parallel_ranges(positions, size, [&](int64_t begin, int64_t end) {
-    float* partial = workspace + begin / size * 2 * channels;
-    HWY_DYNAMIC_DISPATCH(gradient_sums_piece)(gradient, begin, end, channels, partial, partial + channels);
-  });
-  for (int64_t c = 0; c < channels; ++c) {
-    double dy = 0.0, dy_xhat = 0.0;
-    for (int64_t piece = 0; piece < pieces_of(positions, size); ++piece) {
-      dy += static_cast<double>(workspace[piece * 2 * channels + c]);
-      dy_xhat += static_cast<double>(workspace[(piece * 2 + 1) * channels + c]);
-    }
-    sum_dy[c] = static_cast<float>(dy);
-    sum_dy_xhat[c] = static_cast<float>(dy_xhat * static_cast<double>(gradient.inv_std[c]));
-  }
+void batch_norm_gradient_sums(const BatchNormGradient& gradient, int64_t positions, int64_t channels, double* workspace,
+                              double* sum_dy, double* sum_dy_xhat) {
+  sum_pieces(positions, channels, workspace, sum_dy, sum_dy_xhat,
+             [&](int64_t begin, int64_t end, double* a, double* b) {
+               HWY_DYNAMIC_DISPATCH(gradient_sums_piece)(gradient, begin, end, channels, a, b);
+             });
+  for (int64_t c = 0; c < channels; ++c) sum_dy_xhat[c] *= static_cast<double>(gradient.inv_std[c]);
 }
 
 void batch_norm_gradient_apply(const BatchNormGradient& gradient, const float* gamma, const float* sum_dy,

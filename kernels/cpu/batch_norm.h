@@ -1,25 +1,28 @@
 #pragma once
 
 // Batch normalisation over [positions, channels] (positions = rows * height * width), in stages so that replicas can
-// put their sums together between them. All sums are over fixed blocks of positions, merged in order. May be called
-// from any thread; work is shared among the caller's OpenMP threads. Outputs are overwritten.
+// put their sums together between them. Sums are in double and rounded to float once, after the replicas' sums have been
+// added: how positions are cut into pieces and among replicas moves a sum by 1e-16 of its terms, which the rounding to
+// float all but never lets through, so any number of replicas gets the same bits. May be called from any thread; work is
+// shared among the caller's OpenMP threads, whose number changes nothing. Outputs are overwritten.
 
 #include <cstdint>
 
 namespace dptrain::kernels::cpu {
 
-/// Floats of workspace for batch_norm_moments and batch_norm_gradient_sums.
+/// Doubles of workspace for batch_norm_sums and batch_norm_gradient_sums.
 int64_t batch_norm_workspace(int64_t positions, int64_t channels);
 
-/// mean[c], and m2[c] = sum of squared differences from it (the biased variance is m2 / positions). Blocks are merged
-/// as in Chan, Golub, LeVeque: "Updating formulae and a pairwise algorithm for computing sample variances" (1979). With
+/// sum[c] = sum of x, sum_sq[c] = sum of its squares, for batch_norm_moments. Sums of parts are added. With
 /// positions == 0 both are zero.
-void batch_norm_moments(const float* x, int64_t positions, int64_t channels, float* workspace, float* mean, float* m2);
+void batch_norm_sums(const float* x, int64_t positions, int64_t channels, double* workspace, double* sum,
+                     double* sum_sq);
 
-/// Moments of several parts (replicas) as one, in the order given; parts of zero positions are passed over. mean and m2
-/// may be those of the first part.
-void batch_norm_merge_moments(int parts, const int64_t* positions, const float* const* means, const float* const* m2s,
-                              int64_t channels, float* mean, float* m2);
+/// mean, biased variance and inv_std = 1 / sqrt(variance + epsilon) of `total` positions from their sums; of none: zero
+/// mean and variance. The difference E[x^2] - mean^2 of doubles keeps the variance of floats to 1e-15 (1 + mean^2 /
+/// variance), so it is good to a float's last bit up to means of thousands of deviations; below zero it is taken as zero.
+void batch_norm_moments(const double* sum, const double* sum_sq, int64_t total, float epsilon, int64_t channels,
+                        float* mean, float* variance, float* inv_std);
 
 /// scale = gamma / sqrt(variance + epsilon), offset = beta - mean scale. gamma null: 1; beta null: 0.
 void batch_norm_coefficients(const float* mean, const float* variance, const float* gamma, const float* beta,
@@ -39,9 +42,10 @@ struct BatchNormGradient {
   const float* inv_std;  ///< [channels], 1 / sqrt(variance + epsilon)
 };
 
-/// sum_dy[c] = sum of dy (beta's gradient); sum_dy_xhat[c] = sum of dy (x - mean) inv_std (gamma's gradient).
-void batch_norm_gradient_sums(const BatchNormGradient& gradient, int64_t positions, int64_t channels, float* workspace,
-                              float* sum_dy, float* sum_dy_xhat);
+/// sum_dy[c] = sum of dy (beta's gradient); sum_dy_xhat[c] = sum of dy (x - mean) inv_std (gamma's gradient). Sums of
+/// parts are added.
+void batch_norm_gradient_sums(const BatchNormGradient& gradient, int64_t positions, int64_t channels, double* workspace,
+                              double* sum_dy, double* sum_dy_xhat);
 
 /// dx = gamma inv_std (dy - sum_dy / total - xhat sum_dy_xhat / total), with the sums over `total` positions (those of
 /// all replicas whose statistics were put together). gamma null: 1. dx == dy allowed.

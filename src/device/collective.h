@@ -14,8 +14,8 @@ class Collective {
   virtual ~Collective() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// all[r * count .. ) = what rank r gave, for every rank, on every rank.
-  virtual void all_gather(const float* mine, std::int64_t count, float* all, Stream& stream) = 0;
+  /// all[r * bytes .. ) = what rank r gave, for every rank, on every rank.
+  virtual void all_gather(const void* mine, std::int64_t bytes, void* all, Stream& stream) = 0;
 };
 
 }  // namespace dptrain::device

@@ -26,9 +26,8 @@ bool has_op(DeviceKind kind, std::type_index spec) { return op_table().contains(
 std::unique_ptr<Op> Device::make_op(const OpContext& context) {
   const auto found = op_table().find(OpKey(kind(), context.step.spec.type()));
   if (found == op_table().end())
-    throw Error(ErrorKind::kInternal,
-                fmt::format("{} '{}': device {} has no operation for this layer", context.step.spec.name(),
-                            context.step.name, name()));
+    throw Error(ErrorKind::kInternal, fmt::format("{} '{}': device {} has no operation for this layer",
+                                                  context.step.spec.name(), context.step.name, name()));
   return found->second(context, *this);
 }
 

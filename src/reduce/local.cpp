@@ -3,6 +3,7 @@
 // changes nothing in the arithmetic.
 
 #include <algorithm>
+#include <cstddef>
 #include <vector>
 
 #include "core/error.h"
@@ -25,14 +26,14 @@ struct Shared {
 
   const int ranks;
   Meeting meeting;
-  std::vector<float*> arenas;  ///< per rank; each written by its rank before its first arrival
+  std::vector<float*> arenas;             ///< per rank; each written by its rank before its first arrival
   std::vector<Meeting::Counter> arrived;  ///< per bucket: ranks that had it ready, over all steps
   Meeting::Counter summed = 0;            ///< parts summed, over all buckets and steps
   std::mutex attaching;                   ///< guards the size of `arrived`
 
   /// all_gather: what each rank gave, in two sets that take turns. A rank that is in round g + 2 has seen all ranks arrive
   /// in round g + 1, hence done with the set of round g.
-  std::vector<std::vector<float>> gathered;
+  std::vector<std::vector<std::byte>> gathered;
   Meeting::Counter gave = 0;
 };
 
@@ -57,7 +58,8 @@ class LocalSink final : public replica::GradientSink {
 
   void bucket_ready(int bucket, device::Stream&) override {
     if (bucket != ready_ || bucket >= static_cast<int>(buckets_.size()))
-      throw Error(ErrorKind::kInternal, fmt::format("bucket {} is ready, expected {} of {}", bucket, ready_, buckets_.size()));
+      throw Error(ErrorKind::kInternal,
+                  fmt::format("bucket {} is ready, expected {} of {}", bucket, ready_, buckets_.size()));
     ++ready_;
     shared_.meeting.throw_if_aborted();
     shared_.meeting.advance(shared_.arrived[at(bucket)]);
@@ -101,17 +103,18 @@ class LocalCollective final : public device::Collective {
   int rank() const override { return rank_; }
   int size() const override { return shared_.ranks; }
 
-  void all_gather(const float* mine, std::int64_t count, float* all, device::Stream&) override {
-    std::vector<float>* set = &shared_.gathered[rounds_ % 2 * at(shared_.ranks)];
-    set[rank_].assign(mine, mine + count);
+  void all_gather(const void* mine, std::int64_t bytes, void* all, device::Stream&) override {
+    std::vector<std::byte>* set = &shared_.gathered[rounds_ % 2 * at(shared_.ranks)];
+    set[rank_].assign(static_cast<const std::byte*>(mine), static_cast<const std::byte*>(mine) + bytes);
     ++rounds_;
     shared_.meeting.throw_if_aborted();
     shared_.meeting.advance(shared_.gave);
     shared_.meeting.wait(shared_.gave, rounds_ * at(shared_.ranks));
     for (int r = 0; r < shared_.ranks; ++r) {
-      if (static_cast<std::int64_t>(set[r].size()) != count)
-        throw Error(ErrorKind::kInternal, fmt::format("rank {} gave {} values to a gather, rank {} gave {}", r, set[r].size(), rank_, count));
-      std::ranges::copy(set[r], all + r * count);
+      if (static_cast<std::int64_t>(set[r].size()) != bytes)
+        throw Error(ErrorKind::kInternal,
+                    fmt::format("rank {} gave {} bytes to a gather, rank {} gave {}", r, set[r].size(), rank_, bytes));
+      std::ranges::copy(set[r], static_cast<std::byte*>(all) + r * bytes);
     }
   }
 

@@ -17,7 +17,9 @@ class Meeting {
 
   /// What the caller wrote before is seen by whoever has seen the counter.
   void advance(Counter& counter);
-  static bool reached(const Counter& counter, std::uint64_t target) { return counter.load(std::memory_order_acquire) >= target; }
+  static bool reached(const Counter& counter, std::uint64_t target) {
+    return counter.load(std::memory_order_acquire) >= target;
+  }
   /// Returns when the counter has reached the target. Throws Error{kDevice} after abort().
   void wait(const Counter& counter, std::uint64_t target);
 

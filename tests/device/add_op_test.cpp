@@ -7,7 +7,8 @@
 namespace dptrain::test {
 namespace {
 
-void check(const std::vector<Shape>& inputs, const Shape& out, layers::Activation epilogue = layers::Activation::kLinear) {
+void check(const std::vector<Shape>& inputs, const Shape& out,
+           layers::Activation epilogue = layers::Activation::kLinear) {
   Case c;
   c.layer = layer(layers::AddSpec{});
   c.inputs = inputs;

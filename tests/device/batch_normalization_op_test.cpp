@@ -19,8 +19,7 @@ Moments moments(const Tensor& x) {
   const std::int64_t channels = x.dims.back(), positions = static_cast<std::int64_t>(x.values.size()) / channels;
   Moments m{Tensor({channels}), Tensor({channels})};
   const auto n = static_cast<double>(positions);
-  for (std::size_t i = 0; i < x.values.size(); ++i)
-    m.mean(static_cast<std::int64_t>(i) % channels) += x.values[i] / n;
+  for (std::size_t i = 0; i < x.values.size(); ++i) m.mean(static_cast<std::int64_t>(i) % channels) += x.values[i] / n;
   for (std::size_t i = 0; i < x.values.size(); ++i) {
     const std::int64_t c = static_cast<std::int64_t>(i) % channels;
     m.variance(c) += std::pow(x.values[i] - m.mean(c), 2) / n;

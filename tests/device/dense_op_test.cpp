@@ -28,7 +28,8 @@ void check(std::int64_t units, const Shape& in, Activation epilogue = Activation
     for (std::int64_t p = 0; p < positions; ++p)
       for (std::int64_t u = 0; u < spec.units; ++u) {
         y(p, u) = spec.use_bias ? weights[1](u) : 0.0;
-        for (std::int64_t i = 0; i < width; ++i) y(p, u) += x.values[static_cast<std::size_t>(p * width + i)] * kernel(i, u);
+        for (std::int64_t i = 0; i < width; ++i)
+          y(p, u) += x.values[static_cast<std::size_t>(p * width + i)] * kernel(i, u);
       }
     return y;
   });

@@ -20,7 +20,8 @@ inline nlohmann::json golden(const std::string& file) {
 }
 
 /// A value of a family from Keras's class name and arguments; JSON is YAML.
-inline config::Typed from_keras(const config::Family& family, const std::string& name, const nlohmann::json& arguments) {
+inline config::Typed from_keras(const config::Family& family, const std::string& name,
+                                const nlohmann::json& arguments) {
   config::Diagnostics diagnostics;
   config::Reader reader(diagnostics);
   const auto node = config::load_text(nlohmann::json{{name, arguments}}.dump(), "golden", "", diagnostics);

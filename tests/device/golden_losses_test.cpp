@@ -58,7 +58,8 @@ TEST(Golden, Metrics) {
                .output = {binary ? 1 : static_cast<std::int64_t>(y_pred[0].size())}};
     set_labels(c, entry.at("y_true"), !binary && !entry.at("y_true")[0].is_array());
     const auto found = run_loss(*devices()[0], c, flat(y_pred), 1);
-    EXPECT_NEAR((found.sums[1] - kStartSum) / static_cast<double>(y_pred.size()), entry.at("value").get<double>(), 1e-6);
+    EXPECT_NEAR((found.sums[1] - kStartSum) / static_cast<double>(y_pred.size()), entry.at("value").get<double>(),
+                1e-6);
     ++judged;
   }
   EXPECT_EQ(judged, 5U);

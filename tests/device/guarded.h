@@ -18,7 +18,10 @@ namespace dptrain::test {
 class Guarded {
  public:
   Guarded(device::Device& device, device::Stream& stream, std::size_t floats)
-      : device_(device), stream_(stream), floats_(floats), buffer_(device.allocate((floats + 2 * kGuard) * sizeof(float))) {
+      : device_(device),
+        stream_(stream),
+        floats_(floats),
+        buffer_(device.allocate((floats + 2 * kGuard) * sizeof(float))) {
     const std::vector<float> pattern(floats + 2 * kGuard, kPoison);
     device.copy_to_device(buffer_->data(), pattern.data(), pattern.size() * sizeof(float), stream);
   }

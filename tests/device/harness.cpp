@@ -12,8 +12,8 @@
 namespace dptrain::test {
 namespace {
 
-constexpr double kDifference = 1e-5;      // step of central differences: truncation and rounding both about 1e-10
-constexpr std::int64_t kSpareRows = 2;    // the op is made for more rows than a call has
+constexpr double kDifference = 1e-5;    // step of central differences: truncation and rounding both about 1e-10
+constexpr std::int64_t kSpareRows = 2;  // the op is made for more rows than a call has
 
 /// Distinct values, evenly spread over [low, high] in random order: no ties, none closer than the step of differences.
 std::vector<double> spread_values(std::size_t n, double low, double high, std::uint32_t stream) {
@@ -61,7 +61,8 @@ struct OneStep {
     step.output = tensor("out", output);
     step.output_gradient = tensor("d out", output);
     for (const Shape& shape : c.inputs) {
-      const bool unwanted = wanted == Wanted::kWeights || (wanted == Wanted::kFirstInput && !step.input_gradients.empty());
+      const bool unwanted =
+          wanted == Wanted::kWeights || (wanted == Wanted::kFirstInput && !step.input_gradients.empty());
       step.input_gradients.push_back(unwanted ? plan::kAbsent : tensor("d in", shape));
     }
     for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -153,7 +154,8 @@ Outcome run(device::Device& device, const Case& c, const Data& data, bool traini
     args.input_gradients = input_gradient_pointers;
     op->backward(args);
     output_gradient.read("output gradient");
-    EXPECT_EQ(0, std::memcmp(output.read("output").data(), outcome.output.data(), outcome.output.size() * sizeof(float)))
+    EXPECT_EQ(0,
+              std::memcmp(output.read("output").data(), outcome.output.data(), outcome.output.size() * sizeof(float)))
         << "backward changed the output";
   }
   stream->synchronize();
@@ -239,7 +241,8 @@ struct Expected {
   std::vector<Tensor> statistics;
 };
 
-Expected expectation(const Case& c, const Reference& reference, Data& data, const std::vector<layers::WeightDef>& defs) {
+Expected expectation(const Case& c, const Reference& reference, Data& data,
+                     const std::vector<layers::WeightDef>& defs) {
   const auto forward = [&](const Reference& f) {
     std::vector<Tensor> inputs = data.inputs;
     if (c.masks_relu)
@@ -252,15 +255,15 @@ Expected expectation(const Case& c, const Reference& reference, Data& data, cons
   if (c.statistics) expected.statistics = c.statistics(data.inputs);
   if (!c.differentiable) return expected;
   const auto value = [&] { return forward(reference); };
-  for (Tensor& x : data.inputs)
-    expected.input_gradients.push_back(differences(value, data.output_gradient, x.values));
+  for (Tensor& x : data.inputs) expected.input_gradients.push_back(differences(value, data.output_gradient, x.values));
   for (std::size_t i = 0; i < data.weights.size(); ++i)
     expected.weight_gradients.push_back(
         defs[i].trainable ? differences(value, data.output_gradient, data.weights[i].values) : std::vector<double>{});
   return expected;
 }
 
-void compare(const Case& c, const Expected& expected, const Outcome& found, const std::vector<layers::WeightDef>& defs) {
+void compare(const Case& c, const Expected& expected, const Outcome& found,
+             const std::vector<layers::WeightDef>& defs) {
   expect_close(found.output, expected.output.values, c.tolerance, "output");
   for (std::size_t i = 0; i < expected.input_gradients.size(); ++i)
     expect_close(found.input_gradients[i], expected.input_gradients[i], c.gradient_tolerance,
@@ -340,7 +343,8 @@ void agrees(const Case& c, const Reference& reference) {
     if (!defs.empty())
       expect_same_bits(found, run(*device, c, data, true, Wanted::kWeights), "without input gradients");
     if (c.inputs.size() > 1)
-      expect_same_bits(found, run(*device, c, data, true, Wanted::kFirstInput), "with the first input's gradient alone");
+      expect_same_bits(found, run(*device, c, data, true, Wanted::kFirstInput),
+                       "with the first input's gradient alone");
     const Outcome inference = run(*device, c, data, false, Wanted::kAll);
     expect_close(inference.output, expected.inference.values, c.tolerance, "output in inference");
     outcomes.push_back(found);

@@ -65,11 +65,11 @@ struct Case {
   bool epilogue_undone = false, masks_relu = false, inference_mode = false;
 
   device::RuntimeOptions options = {};
-  double low = -1, high = 1.07;    ///< of the inputs, which have no ties; not symmetric, so that sums are not zero
-  double tolerance = 2e-6;         ///< of the largest value of the tensor: some roundings of float
+  double low = -1, high = 1.07;  ///< of the inputs, which have no ties; not symmetric, so that sums are not zero
+  double tolerance = 2e-6;       ///< of the largest value of the tensor: some roundings of float
   double gradient_tolerance = 5e-6;
   bool differentiable = true;
-  bool prepares_rows = true;       ///< Op::prepare(rows) is called
+  bool prepares_rows = true;  ///< Op::prepare(rows) is called
   /// Sums of oneDNN over the batch are cut by the number of threads; everything of our own is not.
   bool same_bits_on_all_threads = true;
 

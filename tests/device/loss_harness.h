@@ -23,7 +23,7 @@ struct LossCase {
 };
 
 struct LossResult {
-  std::vector<double> sums;      ///< as added to `start`
+  std::vector<double> sums;  ///< as added to `start`
   std::vector<float> gradient;
 };
 

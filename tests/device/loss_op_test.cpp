@@ -85,7 +85,8 @@ config::Typed loss(Spec spec) {
 std::vector<double> random_values(std::size_t n, double low, double high, std::uint32_t stream) {
   RandomStream random(5, stream);
   std::vector<double> values(n);
-  for (double& x : values) x = static_cast<double>(static_cast<float>(low + (high - low) * static_cast<double>(random.uniform())));
+  for (double& x : values)
+    x = static_cast<double>(static_cast<float>(low + (high - low) * static_cast<double>(random.uniform())));
   return values;
 }
 
@@ -103,8 +104,8 @@ std::vector<double> one_hot(const std::vector<std::int32_t>& classes) {
 }
 
 /// Loss and metrics against the references, gradient against central differences, on every device.
-void check(const LossCase& c, const std::vector<double>& prediction, const std::vector<double>& targets, const RowLoss& f,
-           const std::vector<RowLoss>& metrics = {}) {
+void check(const LossCase& c, const std::vector<double>& prediction, const std::vector<double>& targets,
+           const RowLoss& f, const std::vector<RowLoss>& metrics = {}) {
   const auto width = static_cast<std::size_t>(c.output.elements());
   const std::size_t rows = prediction.size() / width;
   std::vector<double> z = prediction, gradient(z.size());
@@ -212,7 +213,8 @@ TEST(LossOp, BinaryFromProbabilities) {
   LossCase c{.loss = loss(optim::BinaryCrossentropySpec{}), .output = {kWidth}};
   c.rows = one_hot(random_classes());
   c.metrics = {metric(optim::BinaryAccuracySpec{.threshold = 0.4})};
-  check(c, random_values(kRows * kWidth, 0.05, 0.95, 6), c.rows, [](Row p, Row y) { return binary(p, y, 0); }, {same_side});
+  check(c, random_values(kRows * kWidth, 0.05, 0.95, 6), c.rows, [](Row p, Row y) { return binary(p, y, 0); },
+        {same_side});
 }
 
 TEST(LossOp, SquaredAndAbsolute) {

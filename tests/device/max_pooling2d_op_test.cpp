@@ -30,7 +30,8 @@ void check(const MaxPooling2DSpec& spec, const Shape& in, bool masks_relu = fals
             const std::int64_t h = oh * strides.h + k / spec.pool_size.w - window.h.pad_before;
             const std::int64_t w = ow * strides.w + k % spec.pool_size.w - window.w.pad_before;
             if (h < 0 || h >= x.dim(1) || w < 0 || w >= x.dim(2)) continue;
-            for (std::int64_t ch = 0; ch < x.dim(3); ++ch) y(n, oh, ow, ch) = std::max(y(n, oh, ow, ch), x(n, h, w, ch));
+            for (std::int64_t ch = 0; ch < x.dim(3); ++ch)
+              y(n, oh, ow, ch) = std::max(y(n, oh, ow, ch), x(n, h, w, ch));
           }
     return y;
   });

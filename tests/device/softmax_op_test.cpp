@@ -21,7 +21,7 @@ void check(const Shape& in) {
     for (auto row = y.values.begin(); row != y.values.end(); row += in.back()) {
       const double most = *std::max_element(row, row + in.back());
       double sum = 0;
-      for (auto x = row; x != row + in.back(); ++x) sum += *x = std::exp(*x - most);
+      for (auto x = row; x != row + in.back(); ++x) sum += * x = std::exp(*x - most);
       for (auto x = row; x != row + in.back(); ++x) *x /= sum;
     }
     return y;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <barrier>
+#include <cstddef>
+#include <cstring>
 #include <thread>
 
 #include "core/random.h"
@@ -20,7 +22,7 @@ constexpr std::int64_t kSpatial = 6;
 /// all_gather over threads that share memory.
 struct Table {
   explicit Table(int size) : parts(static_cast<std::size_t>(size)), barrier(size) {}
-  std::vector<std::vector<float>> parts;
+  std::vector<std::vector<std::byte>> parts;
   std::barrier<> barrier;
 };
 class ThreadCollective final : public device::Collective {
@@ -28,10 +30,12 @@ class ThreadCollective final : public device::Collective {
   ThreadCollective(Table& table, int rank) : table_(table), rank_(rank) {}
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(table_.parts.size()); }
-  void all_gather(const float* mine, std::int64_t count, float* all, device::Stream&) override {
-    table_.parts[static_cast<std::size_t>(rank_)].assign(mine, mine + count);
+  void all_gather(const void* mine, std::int64_t bytes, void* all, device::Stream&) override {
+    const auto* const first = static_cast<const std::byte*>(mine);
+    table_.parts[static_cast<std::size_t>(rank_)].assign(first, first + bytes);
     table_.barrier.arrive_and_wait();
-    for (const auto& part : table_.parts) all = std::copy(part.begin(), part.end(), all);
+    auto* to = static_cast<std::byte*>(all);
+    for (const auto& part : table_.parts) to = std::copy(part.begin(), part.end(), to);
     table_.barrier.arrive_and_wait();
   }
 
@@ -63,7 +67,8 @@ Result replica(int rank, int replicas, std::int64_t first, std::int64_t rows, st
   step.input_gradients = {3};
   step.parameter_gradients = {true, true, true, true};
   plan.steps.push_back(step);
-  const auto op = device->make_op({.plan = plan, .step = plan.steps[0], .rows = std::max<std::int64_t>(rows, 1), .replicas = replicas});
+  const auto op = device->make_op(
+      {.plan = plan, .step = plan.steps[0], .rows = std::max<std::int64_t>(rows, 1), .replicas = replicas});
   EXPECT_EQ(op->runs_empty(), replicas > 1);
 
   const auto part = [&](const std::vector<double>& all) {
@@ -73,8 +78,10 @@ Result replica(int rank, int replicas, std::int64_t first, std::int64_t rows, st
   const auto floats = static_cast<std::size_t>(rows * kSpatial * kChannels);
   const Guarded input(*device, *stream, part(x)), output_gradient(*device, *stream, part(dy));
   const Guarded output(*device, *stream, floats), input_gradient(*device, *stream, floats);
-  const std::vector<double> gamma{0.5, -1, 2, 1, 0.25}, beta{1, 2, 3, 4, 5}, zeros(kChannels, 0.0), ones(kChannels, 1.0);
-  const Guarded weights[] = {{*device, *stream, gamma}, {*device, *stream, beta}, {*device, *stream, zeros}, {*device, *stream, ones}};
+  const std::vector<double> gamma{0.5, -1, 2, 1, 0.25}, beta{1, 2, 3, 4, 5}, zeros(kChannels, 0.0),
+      ones(kChannels, 1.0);
+  const Guarded weights[] = {
+      {*device, *stream, gamma}, {*device, *stream, beta}, {*device, *stream, zeros}, {*device, *stream, ones}};
   std::vector<Guarded> gradients;
   for (int i = 0; i < 4; ++i) gradients.emplace_back(*device, *stream, kChannels);
   const Guarded saved(*device, *stream, op->need().saved / sizeof(float));
@@ -84,7 +91,8 @@ Result replica(int rank, int replicas, std::int64_t first, std::int64_t rows, st
   const float* const inputs[] = {input.data()};
   const float* const weight_pointers[] = {weights[0].data(), weights[1].data(), weights[2].data(), weights[3].data()};
   float* const input_gradients[] = {input_gradient.data()};
-  float* const weight_gradients[] = {gradients[0].data(), gradients[1].data(), gradients[2].data(), gradients[3].data()};
+  float* const weight_gradients[] = {gradients[0].data(), gradients[1].data(), gradients[2].data(),
+                                     gradients[3].data()};
   device::OpArgs args;
   args.rows = rows;
   args.share = static_cast<double>(rows) / static_cast<double>(total);
@@ -103,8 +111,8 @@ Result replica(int rank, int replicas, std::int64_t first, std::int64_t rows, st
   op->backward(args);
   saved.read("saved");
   scratch.read("scratch");
-  return {output.read("y"), input_gradient.read("dx"), gradients[0].read("dgamma"), gradients[1].read("dbeta"),
-          gradients[2].read("mean"), gradients[3].read("variance")};
+  return {output.read("y"),           input_gradient.read("dx"), gradients[0].read("dgamma"),
+          gradients[1].read("dbeta"), gradients[2].read("mean"), gradients[3].read("variance")};
 }
 
 TEST(SynchronizedBatchNormalization, ReplicasAreOneBatch) {

@@ -51,7 +51,8 @@ struct Arena {
   }
 
   device::UpdateBuffers buffers() {
-    device::UpdateBuffers b{.weights = weights.data(), .gradients = gradients.data(), .slots = {}, .average = average.data()};
+    device::UpdateBuffers b{
+        .weights = weights.data(), .gradients = gradients.data(), .slots = {}, .average = average.data()};
     for (auto& slot : slots) b.slots.push_back(slot.data());
     return b;
   }
@@ -67,10 +68,12 @@ TEST(Golden, Optimizers) {
     SCOPED_TRACE(name + entry.at("config").dump());
     const config::Typed optimizer = from_keras(optim::optimizer_family(), name, entry.at("config"));
     Arena arena;
-    for (const json& w : file.at("w0")) arena.add(ParameterKind::kTrainable, {static_cast<std::int64_t>(flat(w).size())});
+    for (const json& w : file.at("w0"))
+      arena.add(ParameterKind::kTrainable, {static_cast<std::int64_t>(flat(w).size())});
     arena.allocate(optimizer);
     const auto& parameters = arena.plan.parameters;
-    for (std::size_t i = 0; i < parameters.size(); ++i) Arena::set(arena.weights, parameters[i], flat(file.at("w0")[i]));
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      Arena::set(arena.weights, parameters[i], flat(file.at("w0")[i]));
     const auto device = std::move(devices()[0]);
     const auto stream = device->make_stream();
     const auto update = device->make_update({.plan = arena.plan, .optimizer = optimizer});
@@ -78,11 +81,13 @@ TEST(Golden, Optimizers) {
       SCOPED_TRACE(step);
       for (std::size_t i = 0; i < parameters.size(); ++i)
         Arena::set(arena.gradients, parameters[i], flat(file.at("grads")[step][i]));
-      update->run(arena.buffers(),
-                  {.step = static_cast<std::int64_t>(step), .learning_rate = optim::common(optimizer).learning_rate.constant},
-                  *stream);
+      update->run(
+          arena.buffers(),
+          {.step = static_cast<std::int64_t>(step), .learning_rate = optim::common(optimizer).learning_rate.constant},
+          *stream);
       for (std::size_t i = 0; i < parameters.size(); ++i)
-        expect_close(arena.get(parameters[i]), flat(entry.at("after_step")[step][i]), 1e-6, "weights " + std::to_string(i));
+        expect_close(arena.get(parameters[i]), flat(entry.at("after_step")[step][i]), 1e-6,
+                     "weights " + std::to_string(i));
     }
     for (std::size_t i = static_cast<std::size_t>(parameters[0].elements()); i < plan::kAlignElements; ++i)
       EXPECT_EQ(arena.weights[i], 0.0F) << "the gap between parameters";

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "kernels/support.h"
 
@@ -12,6 +13,7 @@ namespace {
 using test::agrees;
 using test::at;
 using test::random_floats;
+using test::written;
 using test::written_floats;
 
 struct Shape {
@@ -38,63 +40,109 @@ std::vector<double> joined(std::vector<double> a, const std::vector<double>& b) 
   return a;
 }
 
-/// Two outputs of `channels` each from a kernel with workspace, one after the other.
-std::vector<float> pair_of(Shape shape, const std::function<void(float* workspace, float* first, float* second)>& run) {
-  std::vector<float> first, second;
-  written_floats(batch_norm_workspace(shape.positions, shape.channels), [&](float* workspace) {
-    first = written_floats(shape.channels, [&](float* a) {
-      second = written_floats(shape.channels, [&](float* b) { run(workspace, a, b); });
+/// Two sums of `channels` each from a kernel with workspace, one after the other.
+std::vector<double> sums_of(Shape shape, const std::function<void(double* workspace, double* a, double* b)>& run) {
+  const double poison = std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> first, second;
+  written<double>(batch_norm_workspace(shape.positions, shape.channels), poison, [&](double* workspace) {
+    first = written<double>(shape.channels, poison, [&](double* a) {
+      second = written<double>(shape.channels, poison, [&](double* b) { run(workspace, a, b); });
     });
   });
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
+  return joined(first, second);
 }
+
+/// mean, variance and inv_std of the sums of `total` positions.
+std::vector<float> moments_of(const std::vector<double>& sums, int64_t total, float epsilon = 1e-3F) {
+  const int64_t channels = static_cast<int64_t>(sums.size()) / 2;
+  return written_floats(3 * channels, [&](float* out) {
+    batch_norm_moments(sums.data(), sums.data() + channels, total, epsilon, channels, out, out + channels,
+                       out + 2 * channels);
+  });
+}
+
+std::vector<double> sums_of(const std::vector<float>& x, int64_t first, int64_t positions, int64_t channels) {
+  return sums_of({positions, channels}, [&](double* workspace, double* sum, double* sum_sq) {
+    batch_norm_sums(x.data() + first * channels, positions, channels, workspace, sum, sum_sq);
+  });
+}
+
+std::vector<float> rounded(const std::vector<double>& values) { return {values.begin(), values.end()}; }
 
 TEST(BatchNorm, MomentsFarFromZero) {
   for (const Shape shape : kShapes) {
     SCOPED_TRACE(testing::Message() << shape.positions << " x " << shape.channels);
     const std::vector<float> x = random_floats(shape.positions * shape.channels, 1, 99.0F, 101.0F);
-    const Reference expected = moments(x, shape.positions, shape.channels);
-    // A variance of 1/3 at a mean of 100: E[x^2] - E[x]^2 would keep three digits; differences from block means keep
-    // the rounding of the mean, 100 x 6e-8, against a deviation of 0.6.
-    agrees(joined(expected.mean, expected.m2), 2e-5, 1e-9, [&] {
-      return pair_of(shape, [&](float* workspace, float* mean, float* m2) {
-        batch_norm_moments(x.data(), shape.positions, shape.channels, workspace, mean, m2);
-      });
-    });
+    Reference expected = moments(x, shape.positions, shape.channels);
+    std::vector<double> inv_std;
+    for (double& m2 : expected.m2) {
+      m2 /= static_cast<double>(shape.positions);
+      inv_std.push_back(1.0 / std::sqrt(m2 + 1e-3));
+    }
+    // A variance of 1/3 at a mean of 100: what squares in double lose lies far below a float's last bit.
+    agrees(joined(joined(expected.mean, expected.m2), inv_std), 3e-7, 1e-9,
+           [&] { return moments_of(sums_of(x, 0, shape.positions, shape.channels), shape.positions); });
   }
 }
 
-TEST(BatchNorm, MomentsOfPartsAreThoseOfTheWhole) {
-  const int64_t channels = 5, counts[] = {3, 0, 200, 41};
-  const std::vector<float> x = random_floats(244 * channels, 2, 1.0F, 3.0F);
-  const Reference whole = moments(x, 244, channels);
-  agrees(joined(whole.mean, whole.m2), 1e-5, 1e-6, [&] {
-    std::vector<std::vector<float>> parts;
-    std::vector<const float*> means, m2s;
-    int64_t begin = 0;
-    for (const int64_t count : counts) {
-      parts.push_back(pair_of({count, channels}, [&](float* workspace, float* mean, float* m2) {
-        batch_norm_moments(x.data() + begin * channels, count, channels, workspace, mean, m2);
-      }));
-      begin += count;
-    }
-    for (const std::vector<float>& part : parts) {
-      means.push_back(part.data());
-      m2s.push_back(part.data() + channels);
-    }
-    return pair_of({1, channels}, [&](float*, float* mean, float* m2) {
-      batch_norm_merge_moments(4, counts, means.data(), m2s.data(), channels, mean, m2);
-    });
+TEST(BatchNorm, NoPositions) {
+  agrees({0, 0, 0, 0, 0.5, 0.5}, 0.0, 0.0, [] { return moments_of(sums_of({}, 0, 0, 2), 0, 4.0F); });
+}
+
+TEST(BatchNorm, VarianceOfConstantsIsNotNegativeAndNaNPasses) {
+  std::vector<float> x(37, 0.1F);
+  agrees({static_cast<double>(0.1F), 0.0, 1.0}, 1e-7, 1e-15,
+         [&] { return moments_of(sums_of(x, 0, 37, 1), 37, 1.0F); });
+  x[5] = std::numeric_limits<float>::quiet_NaN();
+  test::on_every_target([&] {
+    for (const float moment : moments_of(sums_of(x, 0, 37, 1), 37)) EXPECT_TRUE(std::isnan(moment));
   });
 }
 
-TEST(BatchNorm, NoPositions) {
-  agrees({0, 0, 0, 0}, 0.0, 0.0, [] {
-    return pair_of({0, 2}, [](float* workspace, float* mean, float* m2) {
-      batch_norm_moments(nullptr, 0, 2, workspace, mean, m2);
+/// Replicas' sums, added in rank order: the same bits however samples are cut, forward and backward.
+TEST(BatchNorm, BitsDoNotDependOnHowSamplesAreCut) {
+  constexpr int64_t kSamples = 7, kSpatial = 300;
+  const std::vector<std::vector<int64_t>> cuts{
+      {7}, {3, 4}, {1, 6}, {0, 7}, {7, 0}, {2, 2, 3}, std::vector<int64_t>(7, 1)};
+  for (uint32_t seed = 0; seed < 12; ++seed) {
+    const int64_t channels = std::vector<int64_t>{1, 5, 16, 64}[seed % 4], positions = kSamples * kSpatial;
+    SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << channels << " channels");
+    const float middle = static_cast<float>(seed / 4) * 3.0F;
+    const std::vector<float> x = random_floats(positions * channels, 4 * seed, middle - 2.0F, middle + 2.0F),
+                             dy = random_floats(positions * channels, 4 * seed + 1),
+                             output = random_floats(positions * channels, 4 * seed + 2);
+    const auto bits = [&](const std::vector<int64_t>& cut) {
+      const auto over_parts = [&](const auto& sums_of_part) {
+        std::vector<double> total(static_cast<size_t>(2 * channels));
+        int64_t first = 0;
+        for (const int64_t samples : cut) {
+          const std::vector<double> part = sums_of_part(first * kSpatial, samples * kSpatial);
+          std::transform(part.begin(), part.end(), total.begin(), total.begin(), std::plus<>());
+          first += samples;
+        }
+        return total;
+      };
+      const std::vector<float> stats = moments_of(
+          over_parts([&](int64_t first, int64_t count) { return sums_of(x, first, count, channels); }), positions);
+      const std::vector<double> sums = over_parts([&](int64_t first, int64_t count) {
+        const int64_t at = first * channels;
+        const BatchNormGradient gradient{x.data() + at, dy.data() + at, output.data() + at, stats.data(),
+                                         stats.data() + 2 * channels};
+        return sums_of({count, channels}, [&](double* workspace, double* sum_dy, double* sum_dy_xhat) {
+          batch_norm_gradient_sums(gradient, count, channels, workspace, sum_dy, sum_dy_xhat);
+        });
+      });
+      std::vector<float> all = rounded(sums);
+      all.insert(all.end(), stats.begin(), stats.end());
+      return all;
+    };
+    test::on_every_target([&] {
+      const std::vector<float> whole = bits(cuts[0]);
+      for (const std::vector<int64_t>& cut : cuts)
+        EXPECT_EQ(std::memcmp(bits(cut).data(), whole.data(), whole.size() * sizeof(float)), 0)
+            << cut.size() << " parts, the first of " << cut[0];
     });
-  });
+  }
 }
 
 TEST(BatchNorm, CoefficientsAndApply) {
@@ -170,9 +218,9 @@ TEST(BatchNorm, BackwardIsTheDerivativeOfForward) {
   }
   const BatchNormGradient gradient{x.data(), dy.data(), output.data(), mean.data(), inv_std.data()};
   agrees(expected, 1e-5, 1e-5, [&] {
-    const std::vector<float> sums = pair_of(shape, [&](float* workspace, float* sum_dy, float* sum_dy_xhat) {
+    const std::vector<float> sums = rounded(sums_of(shape, [&](double* workspace, double* sum_dy, double* sum_dy_xhat) {
       batch_norm_gradient_sums(gradient, shape.positions, shape.channels, workspace, sum_dy, sum_dy_xhat);
-    });
+    }));
     return written_floats(n, [&](float* dx) {
       batch_norm_gradient_apply(gradient, gamma.data(), sums.data(), sums.data() + 5, 13, shape.positions,
                                 shape.channels, dx);
@@ -205,10 +253,10 @@ TEST(BatchNorm, GradientSumsAndApplyOfLargerShapes) {
       const BatchNormGradient gradient{x.data(), dy.data(), masked ? output.data() : nullptr, mean.data(),
                                        inv_std.data()};
       std::vector<float> sums;
-      agrees(joined(sum_dy, sum_dy_xhat), 1e-5, 2e-5 * std::sqrt(static_cast<double>(positions)), [&] {
-        return sums = pair_of(shape, [&](float* workspace, float* a, float* b) {
+      agrees(joined(sum_dy, sum_dy_xhat), 1e-7, 1e-10, [&] {
+        return sums = rounded(sums_of(shape, [&](double* workspace, double* a, double* b) {
                  batch_norm_gradient_sums(gradient, positions, channels, workspace, a, b);
-               });
+               }));
       });
       agrees(dx, 1e-5, 2e-5, [&] {
         return written_floats(n, [&](float* out) {

@@ -54,7 +54,8 @@ TEST_P(Memory, NothingIsOverwrittenBeforeItsLastReader) {
   const graph::Model model = model_of(GetParam().model);
   const PlainCapabilities plain;
   const testing::FusingCapabilities fusing;
-  for (const Capabilities* device : {static_cast<const Capabilities*>(&plain), static_cast<const Capabilities*>(&fusing)})
+  for (const Capabilities* device :
+       {static_cast<const Capabilities*>(&plain), static_cast<const Capabilities*>(&fusing)})
     for (const std::int64_t rows : {1, 3, 64}) {
       const Plan plan = make_plan(model, options_for(GetParam().loss, {}, GetParam().labels), *device);
       const std::vector<Need> needs = odd_needs(plan);

@@ -39,8 +39,10 @@ std::vector<std::string> items(const Plan& plan) {
   std::vector<std::string> all;
   for (const BackwardItem& item : plan.backward) {
     if (item.kind == BackwardItem::Kind::kStep) all.push_back(plan.steps[at(item.step)].name);
-    if (item.kind == BackwardItem::Kind::kAccumulateTensor) all.push_back(plan.tensors[at(item.destination)].name + " +=");
-    if (item.kind == BackwardItem::Kind::kAccumulateParameter) all.push_back(plan.parameters[at(item.destination)].path + " +=");
+    if (item.kind == BackwardItem::Kind::kAccumulateTensor)
+      all.push_back(plan.tensors[at(item.destination)].name + " +=");
+    if (item.kind == BackwardItem::Kind::kAccumulateParameter)
+      all.push_back(plan.parameters[at(item.destination)].path + " +=");
   }
   return all;
 }
@@ -68,12 +70,14 @@ TEST(Plan, FusesWhatTheDeviceFusesAndSplitsTheRest) {
   EXPECT_EQ(step_named(fused, "conv2").epilogue, layers::Activation::kLinear);  // gelu needs its input in backward
 
   const Plan plain = make_plan(model, options_for("categorical_crossentropy"), PlainCapabilities());
-  EXPECT_THAT(step_names(plain), ElementsAre("stem", "bn1", "relu1", "conv2", "conv2/gelu", "bn2", "add", "relu2", "conv3",
-                                             "conv3/swish", "twice", "pool", "dropout", "logits", "probabilities"));
+  EXPECT_THAT(step_names(plain),
+              ElementsAre("stem", "bn1", "relu1", "conv2", "conv2/gelu", "bn2", "add", "relu2", "conv3", "conv3/swish",
+                          "twice", "pool", "dropout", "logits", "probabilities"));
 }
 
 TEST(Plan, FoldsAReluOnlyIntoAPoolingThatReadsItAlone) {
-  const Plan cnn = make_plan(model_of(testing::kFashionMnist), options_for("categorical_crossentropy"), FusingCapabilities());
+  const Plan cnn =
+      make_plan(model_of(testing::kFashionMnist), options_for("categorical_crossentropy"), FusingCapabilities());
   EXPECT_TRUE(step_named(cnn, "conv2d").epilogue_undone);
   EXPECT_TRUE(step_named(cnn, "max_pooling2d").masks_relu);
   EXPECT_FALSE(step_named(cnn, "conv2d_2").epilogue_undone);  // Flatten and Dense follow
@@ -91,7 +95,8 @@ layers:
 }
 
 TEST(Plan, SumsWhereATensorFansOut) {
-  const Plan plan = make_plan(model_of(testing::kResidual), options_for("categorical_crossentropy"), FusingCapabilities());
+  const Plan plan =
+      make_plan(model_of(testing::kResidual), options_for("categorical_crossentropy"), FusingCapabilities());
   // "twice" reads conv3 two times and relu2; relu2 has two readers, relu1 two.
   EXPECT_THAT(items(plan), ElementsAre("logits", "dropout", "pool", "twice", "d conv3/swish +=", "conv3/swish", "conv3",
                                        "d relu2 +=", "add", "bn2", "conv2/gelu", "conv2", "d relu1 +=", "bn1", "stem"));
@@ -110,10 +115,10 @@ TEST(Plan, EveryGradientTensorHasOneReader) {
 }
 
 TEST(Plan, SharedWeightsAreSummedOverTheirCalls) {
-  const Plan plan = make_plan(model_of(testing::kShared), options_for("binary_crossentropy", {}, optim::LabelKind::kDense),
-                              FusingCapabilities());
-  EXPECT_THAT(items(plan), ElementsAre("same", "merged", "encoded_b", "encoded_aa", "encoder/kernel +=", "encoder/bias +=",
-                                       "encoded_a", "encoder/kernel +=", "encoder/bias +="));
+  const Plan plan = make_plan(model_of(testing::kShared),
+                              options_for("binary_crossentropy", {}, optim::LabelKind::kDense), FusingCapabilities());
+  EXPECT_THAT(items(plan), ElementsAre("same", "merged", "encoded_b", "encoded_aa", "encoder/kernel +=",
+                                       "encoder/bias +=", "encoded_a", "encoder/kernel +=", "encoder/bias +="));
   EXPECT_EQ(step_named(plan, "encoded_a").input_gradients, std::vector{kAbsent});
   EXPECT_EQ(plan.backward.back().buckets_ready, std::vector{0});
 }
@@ -140,7 +145,8 @@ layers:
 }
 
 TEST(Plan, NothingBelowTheFirstTrainableLayerGoesBackward) {
-  const Plan plan = make_plan(model_of(testing::kFrozen), options_for("categorical_crossentropy"), FusingCapabilities());
+  const Plan plan =
+      make_plan(model_of(testing::kFrozen), options_for("categorical_crossentropy"), FusingCapabilities());
   EXPECT_THAT(items(plan), ElementsAre("predictions", "pool", "block2_bn", "block2_conv1"));
   EXPECT_EQ(step_named(plan, "block2_conv1").input_gradients, std::vector{kAbsent});
   EXPECT_TRUE(step_named(plan, "block2_bn").inference_mode);
@@ -150,12 +156,13 @@ TEST(Plan, NothingBelowTheFirstTrainableLayerGoesBackward) {
 }
 
 TEST(Plan, PutsParametersIntoTheOrderOfTheirGradients) {
-  const Plan plan = make_plan(model_of(testing::kResidual), options_for("categorical_crossentropy"), PlainCapabilities());
+  const Plan plan =
+      make_plan(model_of(testing::kResidual), options_for("categorical_crossentropy"), PlainCapabilities());
   std::vector<std::string> paths;
   for (const Parameter& p : plan.parameters) paths.push_back(p.path);
   EXPECT_THAT(paths, ElementsAre("logits/kernel", "logits/bias", "conv3/kernel", "conv3/bias", "bn2/gamma", "bn2/beta",
-                                 "conv2/kernel", "conv2/bias", "bn1/gamma", "bn1/beta", "stem/kernel", "bn2/moving_mean",
-                                 "bn2/moving_variance", "bn1/moving_mean", "bn1/moving_variance"));
+                                 "conv2/kernel", "conv2/bias", "bn1/gamma", "bn1/beta", "stem/kernel",
+                                 "bn2/moving_mean", "bn2/moving_variance", "bn1/moving_mean", "bn1/moving_variance"));
 }
 
 class Buckets : public ::testing::TestWithParam<std::tuple<const char*, std::uint64_t>> {};
@@ -184,7 +191,9 @@ TEST_P(Buckets, TileTheArenaAndAreReadyOnceInOrder) {
 
   int next = 0;
   for (const BackwardItem& item : plan.backward) {
-    const auto untouched = [&](int p) { EXPECT_GE(plan.parameters[at(p)].bucket, next) << plan.parameters[at(p)].path; };
+    const auto untouched = [&](int p) {
+      EXPECT_GE(plan.parameters[at(p)].bucket, next) << plan.parameters[at(p)].path;
+    };
     if (item.kind == BackwardItem::Kind::kAccumulateParameter) untouched(item.destination);
     if (item.kind == BackwardItem::Kind::kStep)
       for (std::size_t k = 0; k < plan.steps[at(item.step)].parameters.size(); ++k)
@@ -195,7 +204,8 @@ TEST_P(Buckets, TileTheArenaAndAreReadyOnceInOrder) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, Buckets,
-                         ::testing::Combine(::testing::Values(testing::kFashionMnist, testing::kResidual, testing::kFrozen),
+                         ::testing::Combine(::testing::Values(testing::kFashionMnist, testing::kResidual,
+                                                              testing::kFrozen),
                                             ::testing::Values(1, 1000, 40'000, 25U << 20)));
 
 TEST(Plan, LeavesTheLastActivationToTheLoss) {
@@ -212,13 +222,17 @@ TEST(Plan, LeavesTheLastActivationToTheLoss) {
   EXPECT_EQ(fusion("categorical_crossentropy", {"accuracy"}, optim::LabelKind::kDense), Fusion::kSoftmax);
   EXPECT_EQ(fusion("sparse_categorical_crossentropy", {"accuracy"}, optim::LabelKind::kClass), Fusion::kSoftmax);
   EXPECT_EQ(fusion("mse", {}, optim::LabelKind::kDense), Fusion::kNone);
-  EXPECT_EQ(fusion("categorical_crossentropy", {"mae"}, optim::LabelKind::kDense), Fusion::kNone);  // wants probabilities
+  EXPECT_EQ(fusion("categorical_crossentropy", {"mae"}, optim::LabelKind::kDense), Fusion::kSoftmax);
+  EXPECT_EQ(fusion("categorical_crossentropy", {"binary_accuracy"}, optim::LabelKind::kDense), Fusion::kNone);
 
-  const Plan sigmoid = make_plan(model_of(testing::kShared), options_for("binary_crossentropy", {"accuracy"}, optim::LabelKind::kDense),
-                                 FusingCapabilities());
+  const Plan sigmoid =
+      make_plan(model_of(testing::kShared), options_for("binary_crossentropy", {"accuracy"}, optim::LabelKind::kDense),
+                FusingCapabilities());
   EXPECT_EQ(sigmoid.loss.fusion, Fusion::kSigmoid);
-  EXPECT_THAT(step_names(sigmoid), ElementsAre("encoded_a", "encoded_aa", "encoded_b", "merged", "same", "same/sigmoid"));
-  const Plan regression = make_plan(model_of(testing::kShared), options_for("mse", {}, optim::LabelKind::kDense), FusingCapabilities());
+  EXPECT_THAT(step_names(sigmoid),
+              ElementsAre("encoded_a", "encoded_aa", "encoded_b", "merged", "same", "same/sigmoid"));
+  const Plan regression =
+      make_plan(model_of(testing::kShared), options_for("mse", {}, optim::LabelKind::kDense), FusingCapabilities());
   EXPECT_EQ(step_named(regression, "same").epilogue, layers::Activation::kSigmoid);  // nobody takes it over
 }
 
@@ -264,23 +278,30 @@ struct Refusal {
 
 const Refusal kRefusals[] = {
     {"OneClass", "Dense: {units: 1}", "categorical_crossentropy", "", optim::LabelKind::kClass,
-     "needs at least 2 classes, but output 'dense' has 1 value; try binary_crossentropy with activation sigmoid, or one unit per class"},
-    {"SparseRows", "Dense: {units: 4, activation: softmax}", "sparse_categorical_crossentropy", "", optim::LabelKind::kDense,
+     "needs at least 2 classes, but output 'dense' has 1 value; try binary_crossentropy with activation sigmoid, or "
+     "one unit per class"},
+    {"SparseRows", "Dense: {units: 4, activation: softmax}", "sparse_categorical_crossentropy", "",
+     optim::LabelKind::kDense,
      "wants one class number per sample, but the labels are rows of values; try categorical_crossentropy"},
     {"BinaryClasses", "Dense: {units: 4, activation: sigmoid}", "binary_crossentropy", "", optim::LabelKind::kClass,
-     "compares values with values, but the labels are class numbers and output 'dense' is 4; try categorical_crossentropy, or "
+     "compares values with values, but the labels are class numbers and output 'dense' is 4; try "
+     "categorical_crossentropy, or "
      "labels that are rows of 4 values"},
     {"LogitsTwice", "Dense: {units: 4, activation: softmax}", "CategoricalCrossentropy: {from_logits: true}", "",
-     optim::LabelKind::kClass, "from_logits is true, but output 'dense' already ends in softmax; remove one of the two"},
+     optim::LabelKind::kClass,
+     "from_logits is true, but output 'dense' already ends in softmax; remove one of the two"},
     {"NoActivation", "Dense: {units: 4}", "categorical_crossentropy", "", optim::LabelKind::kClass,
-     "takes its input for probabilities, but output 'dense' ends in no activation; try from_logits: true, or activation softmax"},
+     "takes its input for probabilities, but output 'dense' ends in no activation; try from_logits: true, or "
+     "activation softmax"},
     {"SoftmaxOfOne", "Dense: {units: 1, activation: softmax}", "binary_crossentropy", "", optim::LabelKind::kDense,
      "output 'dense' is a softmax over one value, which is always 1; try activation sigmoid"},
     {"NotOneRow", "Reshape: {target_shape: [2, 3]}", "sparse_categorical_crossentropy", "", optim::LabelKind::kClass,
-     "wants one row of class scores per sample, but output 'reshape' is 2x3; try Flatten or GlobalAveragePooling2D and a last Dense"},
-    {"ArgmaxOfOne", "Dense: {units: 1, activation: sigmoid}", "binary_crossentropy", "categorical_accuracy", optim::LabelKind::kDense,
-     "is always 1 with one output value (output 'dense'); try binary_accuracy"},
-    {"ErrorOfClasses", "Dense: {units: 4, activation: softmax}", "categorical_crossentropy", "mse", optim::LabelKind::kClass,
+     "wants one row of class scores per sample, but output 'reshape' is 2x3; try Flatten or GlobalAveragePooling2D and "
+     "a last Dense"},
+    {"ArgmaxOfOne", "Dense: {units: 1, activation: sigmoid}", "binary_crossentropy", "categorical_accuracy",
+     optim::LabelKind::kDense, "is always 1 with one output value (output 'dense'); try binary_accuracy"},
+    {"ErrorOfClasses", "Dense: {units: 4, activation: softmax}", "categorical_crossentropy", "mse",
+     optim::LabelKind::kClass,
      "compares values with values, but the labels are class numbers and output 'dense' is 4; try accuracy"},
 };
 
@@ -301,7 +322,8 @@ TEST_P(Refuses, WhatDoesNotFitTogether) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Combinations, Refuses, ::testing::ValuesIn(kRefusals), [](const auto& c) { return c.param.name; });
+INSTANTIATE_TEST_SUITE_P(Combinations, Refuses, ::testing::ValuesIn(kRefusals),
+                         [](const auto& c) { return c.param.name; });
 
 TEST(Plan, RefusesALossOverTwoOutputs) {
   const graph::Model model = model_of(R"(

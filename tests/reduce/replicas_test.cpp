@@ -47,7 +47,8 @@ Outcome train(const Training& run) {
   }
   set.pull(outcome.model);
   outcome.hashes.resize(run.weights.size());
-  set.on_each([&](int rank, replica::Replica& r) { outcome.hashes[static_cast<std::size_t>(rank)] = r.parameter_hash(); });
+  set.on_each(
+      [&](int rank, replica::Replica& r) { outcome.hashes[static_cast<std::size_t>(rank)] = r.parameter_hash(); });
   return outcome;
 }
 
@@ -76,7 +77,8 @@ TEST(Replicas, AreOneBigBatchForEveryBatchAndNumber) {
 
 TEST(Replicas, AreOneBigBatchForUnevenSplitsAndEmptySlices) {
   const Outcome one = train({.batch = 13, .steps = 4});
-  for (const std::vector<double>& weights : std::vector<std::vector<double>>{{2, 1}, {1, 5}, {1, 0, 1}, {0, 1, 3, 0.25}}) {
+  for (const std::vector<double>& weights :
+       std::vector<std::vector<double>>{{2, 1}, {1, 5}, {1, 0, 1}, {0, 1, 3, 0.25}}) {
     const Outcome many = train({.batch = 13, .weights = weights, .steps = 4});
     expect_same(one, many, 1e-4);
   }
@@ -88,11 +90,12 @@ TEST(Replicas, AreOneBigBatchWithAccumulation) {
     for (const std::int64_t accumulate : {2, 3, 5})
       for (const std::size_t replicas : {1U, 2U, 3U}) {
         SCOPED_TRACE(fmt::format("batch {}, {} replicas, {} micro-batches", batch, replicas, accumulate));
-        expect_same(one, train({.model = kToyPlainModel,
-                                .batch = batch,
-                                .weights = std::vector<double>(replicas, 1.0),
-                                .accumulate = accumulate,
-                                .steps = 3}),
+        expect_same(one,
+                    train({.model = kToyPlainModel,
+                           .batch = batch,
+                           .weights = std::vector<double>(replicas, 1.0),
+                           .accumulate = accumulate,
+                           .steps = 3}),
                     1e-5);
       }
   }
@@ -109,7 +112,8 @@ TEST(Replicas, RepeatTheirBits) {
 std::vector<std::unique_ptr<device::Device>> devices_with_fault(int replicas, int rank, const Fault& fault) {
   std::vector<std::unique_ptr<device::Device>> devices;
   for (int r = 0; r < replicas; ++r)
-    devices.push_back(std::make_unique<ToyDevice>(r, ToyDevice::Switches{.fault = r == rank ? std::optional(fault) : std::nullopt}));
+    devices.push_back(
+        std::make_unique<ToyDevice>(r, ToyDevice::Switches{.fault = r == rank ? std::optional(fault) : std::nullopt}));
   return devices;
 }
 
@@ -121,7 +125,8 @@ TEST(Replicas, NobodyWaitsForOneThatFailed) {
     for (const bool backward : {false, true})
       for (const char* layer : {"first", "n1", "logits"}) {
         const std::unique_ptr<replica::Connector> connector = make_local(kReplicas);
-        replica::ReplicaSet set(plan, devices_with_fault(kReplicas, rank, {.layer = layer, .step = 1, .backward = backward}),
+        replica::ReplicaSet set(plan,
+                                devices_with_fault(kReplicas, rank, {.layer = layer, .step = 1, .backward = backward}),
                                 *connector, {.weights = {1, 1, 1}, .batch_sizes = {9}, .optimizer = sgd()});
         set.push(model);
         const SampleBatch batch(9, 6, 3);

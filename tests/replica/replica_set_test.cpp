@@ -133,20 +133,26 @@ TEST(ReplicaSet, NoticesReplicasThatHaveDiverged) {
   const SampleBatch batch(9, 6, 3);
   Fixture f(3, {.check_every = 2});
   f.set->check_equal(0);
-  const auto step = [&](std::int64_t number) { f.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9}); };
+  const auto step = [&](std::int64_t number) {
+    f.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9});
+  };
   step(0);  // nobody has connected them
   try {
     step(1);
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kDevice);
-    EXPECT_THAT(error.what(), HasSubstr("step 1: the parameters of replica 1 (toy:1), replica 2 (toy:2) differ from those of replica 0 (toy:0)"));
+    EXPECT_THAT(
+        error.what(),
+        HasSubstr(
+            "step 1: the parameters of replica 1 (toy:1), replica 2 (toy:2) differ from those of replica 0 (toy:0)"));
   }
 }
 
 TEST(ReplicaSet, ReportsADeviceThatCannotBeMade) {
-  const graph::Model model = model_of("layers: [{Input: {shape: [4, 4, 1]}}, {Conv2D: {name: conv, filters: 2, kernel_size: 3}}, Flatten, "
-                                      "{Dense: {units: 2, activation: softmax}}]");
+  const graph::Model model = model_of(
+      "layers: [{Input: {shape: [4, 4, 1]}}, {Conv2D: {name: conv, filters: 2, kernel_size: 3}}, Flatten, "
+      "{Dense: {units: 2, activation: softmax}}]");
   const plan::Plan plan = toy_plan(model);
   Apart connector;
   try {

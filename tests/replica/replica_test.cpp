@@ -49,7 +49,10 @@ struct Fixture {
 };
 
 Slice slice_of(const SampleBatch& batch, std::int64_t first, std::int64_t rows) {
-  return {.rows = rows, .first_row = first, .inputs = {batch.inputs.data() + first * 6}, .labels = batch.labels.data() + first};
+  return {.rows = rows,
+          .first_row = first,
+          .inputs = {batch.inputs.data() + first * 6},
+          .labels = batch.labels.data() + first};
 }
 
 TEST(Replica, GradientsAgreeWithCentralDifferences) {
@@ -68,7 +71,8 @@ TEST(Replica, GradientsAgreeWithCentralDifferences) {
       };
       const double expected = (loss_at(1e-3F) - loss_at(-1e-3F)) / 2e-3;
       // Float activations leave 1e-7 / 2e-3 of noise; the normalisation of a unit that is mostly cut off bends strongly.
-      EXPECT_NEAR(gradients[static_cast<std::size_t>(p.offset + i)], expected, 2e-3 * (1 + std::abs(expected))) << p.path << " " << i;
+      EXPECT_NEAR(gradients[static_cast<std::size_t>(p.offset + i)], expected, 2e-3 * (1 + std::abs(expected)))
+          << p.path << " " << i;
     }
   }
 }
@@ -116,7 +120,8 @@ TEST(Replica, StagesBatchesWhereTheDeviceCannotReadThem) {
   Fixture staged(kToyModel, 9, {.reads_host_memory = false});
   const SampleBatch batch(9, 6, 3);
   const StepInputs in{.number = 0, .learning_rate = 0.1, .valid = 9};
-  EXPECT_EQ(direct.replica->step({slice_of(batch, 0, 9)}, in).loss, staged.replica->step({slice_of(batch, 0, 9)}, in).loss);
+  EXPECT_EQ(direct.replica->step({slice_of(batch, 0, 9)}, in).loss,
+            staged.replica->step({slice_of(batch, 0, 9)}, in).loss);
   EXPECT_EQ(distance(direct.pulled(), staged.pulled()), 0);
   EXPECT_EQ(direct.replica->parameter_hash(), staged.replica->parameter_hash());
 }
@@ -130,10 +135,12 @@ layers:
   - norm: {name: n1}
   - norm: {name: n2}
   - Dense: {units: 2, activation: softmax}
-)", 2);
+)",
+            2);
   const std::vector<float> x{1, 5};  // mean 3, variance 4; then 0 and 4 / 4.5
   const std::vector<std::int32_t> labels{0, 1};
-  f.replica->step({{.rows = 2, .inputs = {x.data()}, .labels = labels.data()}}, {.number = 0, .learning_rate = 0, .valid = 2});
+  f.replica->step({{.rows = 2, .inputs = {x.data()}, .labels = labels.data()}},
+                  {.number = 0, .learning_rate = 0, .valid = 2});
   const graph::Model after = f.pulled();
   const double mean = 0.7 * (0.7 * 0 + 0.3 * 3) + 0.3 * 0;
   const double variance = 0.7 * (0.7 * 1 + 0.3 * 4) + 0.3 * 4 / 4.5;

@@ -15,7 +15,8 @@ struct SampleBatch {
   SampleBatch(std::int64_t rows_, std::int64_t width, std::int32_t classes, std::uint64_t seed = 3) : rows(rows_) {
     RandomStream random(seed, 77);
     for (std::int64_t i = 0; i < rows * width; ++i) inputs.push_back(static_cast<float>(random.normal()));
-    for (std::int64_t i = 0; i < rows; ++i) labels.push_back(static_cast<std::int32_t>(random.below(std::uint64_t(classes))));
+    for (std::int64_t i = 0; i < rows; ++i)
+      labels.push_back(static_cast<std::int32_t>(random.below(std::uint64_t(classes))));
   }
   replica::HostBatch host() const { return {.rows = rows, .inputs = {inputs.data()}, .labels = labels.data()}; }
 

@@ -47,8 +47,12 @@ class ToyDevice final : public device::Device {
     ranges_.push_back({buffer->as<char>(), buffer->as<char>() + bytes});
     return buffer;
   }
-  void copy_to_device(void* to, const void* from, std::size_t bytes, device::Stream&) override { std::memcpy(to, from, bytes); }
-  void copy_to_host(void* to, const void* from, std::size_t bytes, device::Stream&) override { std::memcpy(to, from, bytes); }
+  void copy_to_device(void* to, const void* from, std::size_t bytes, device::Stream&) override {
+    std::memcpy(to, from, bytes);
+  }
+  void copy_to_host(void* to, const void* from, std::size_t bytes, device::Stream&) override {
+    std::memcpy(to, from, bytes);
+  }
   const device::RuntimeOptions& options() const noexcept override { return options_; }
   bool reads_host_memory() const noexcept override { return switches_.reads_host_memory; }
   std::unique_ptr<device::LossOp> make_loss(const device::LossContext& context) override;

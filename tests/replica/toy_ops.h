@@ -56,14 +56,16 @@ class ToyOp : public device::Op {
 
 class ToyDense final : public ToyOp {
  public:
-  ToyDense(const layers::DenseSpec& spec, const device::OpContext& c, device::Device& d) : ToyOp(c, d), bias_(spec.use_bias) {}
+  ToyDense(const layers::DenseSpec& spec, const device::OpContext& c, device::Device& d)
+      : ToyOp(c, d), bias_(spec.use_bias) {}
 
  protected:
   void compute(const device::OpArgs& a) override {
     for (std::int64_t r = 0; r < a.rows; ++r)
       for (std::int64_t j = 0; j < outputs_; ++j) {
         double sum = bias_ ? a.weights[1][j] : 0;
-        for (std::int64_t i = 0; i < inputs_; ++i) sum += double(a.inputs[0][r * inputs_ + i]) * a.weights[0][i * outputs_ + j];
+        for (std::int64_t i = 0; i < inputs_; ++i)
+          sum += double(a.inputs[0][r * inputs_ + i]) * a.weights[0][i * outputs_ + j];
         const bool cut = step_.epilogue == layers::Activation::kRelu && sum < 0;
         a.output[r * outputs_ + j] = cut ? 0 : static_cast<float>(sum);
       }
@@ -75,7 +77,8 @@ class ToyDense final : public ToyOp {
     for (std::int64_t r = 0; a.input_gradients[0] != nullptr && r < a.rows; ++r)
       for (std::int64_t i = 0; i < inputs_; ++i) {
         double sum = 0;
-        for (std::int64_t j = 0; j < outputs_; ++j) sum += double(a.output_gradient[r * outputs_ + j]) * a.weights[0][i * outputs_ + j];
+        for (std::int64_t j = 0; j < outputs_; ++j)
+          sum += double(a.output_gradient[r * outputs_ + j]) * a.weights[0][i * outputs_ + j];
         a.input_gradients[0][r * inputs_ + i] = static_cast<float>(sum);
       }
     for (std::int64_t i = 0; a.weight_gradients[0] != nullptr && i < inputs_; ++i)
@@ -84,7 +87,8 @@ class ToyDense final : public ToyOp {
           return double(a.inputs[0][r * inputs_ + i]) * a.output_gradient[r * outputs_ + j];
         });
     for (std::int64_t j = 0; bias_ && a.weight_gradients[1] != nullptr && j < outputs_; ++j)
-      a.weight_gradients[1][j] = sum_over_rows(a, [&](std::int64_t r) { return double(a.output_gradient[r * outputs_ + j]); });
+      a.weight_gradients[1][j] =
+          sum_over_rows(a, [&](std::int64_t r) { return double(a.output_gradient[r * outputs_ + j]); });
   }
 
  private:
@@ -119,7 +123,8 @@ class ToyActivation final : public ToyOp {
       std::transform(x, x + outputs_, y, [](float v) { return std::tanh(v); });
       return;
     }
-    if (activation_ != layers::Activation::kSoftmax) throw Error(ErrorKind::kInternal, "the toy has no such activation");
+    if (activation_ != layers::Activation::kSoftmax)
+      throw Error(ErrorKind::kInternal, "the toy has no such activation");
     double sum = 0;
     for (std::int64_t j = 0; j < outputs_; ++j) sum += std::exp(x[j]);
     for (std::int64_t j = 0; j < outputs_; ++j) y[j] = static_cast<float>(std::exp(x[j]) / sum);
@@ -174,7 +179,9 @@ class ToyNorm final : public ToyOp {
   ToyNorm(const layers::BatchNormalizationSpec& spec, const device::OpContext& c, device::Device& d)
       : ToyOp(c, d), replicas_(spec.synchronized ? c.replicas : 1), epsilon_(spec.epsilon) {}
 
-  plan::Need need() const override { return {.saved = 2 * bytes(), .scratch = bytes() * std::uint64_t(2 + 2 * replicas_)}; }
+  plan::Need need() const override {
+    return {.saved = 2 * bytes(), .scratch = bytes() * std::uint64_t(2 + 2 * replicas_)};
+  }
   bool runs_empty() const override { return replicas_ > 1; }
 
  protected:
@@ -198,7 +205,9 @@ class ToyNorm final : public ToyOp {
     if (a.input_gradients[0] == nullptr) return;
     const float* mean = static_cast<const float*>(a.saved);
     const float* scale = mean + outputs_;
-    const auto normal = [&](std::int64_t r, std::int64_t j) { return (a.inputs[0][r * outputs_ + j] - mean[j]) * scale[j]; };
+    const auto normal = [&](std::int64_t r, std::int64_t j) {
+      return (a.inputs[0][r * outputs_ + j] - mean[j]) * scale[j];
+    };
     const std::vector<double> sums = sum_over_replicas(a, [&](std::int64_t r, std::int64_t j) {
       const double dy = a.output_gradient[r * outputs_ + j];
       return std::pair(dy, dy * normal(r, j));
@@ -219,7 +228,7 @@ class ToyNorm final : public ToyOp {
   void moments(const device::OpArgs& a, float* mean, float* variance) {
     float mine = static_cast<float>(a.rows);
     std::vector<float> all(std::size_t(replicas_), mine);
-    if (replicas_ > 1) a.collective->all_gather(&mine, 1, all.data(), *a.stream);
+    if (replicas_ > 1) a.collective->all_gather(&mine, sizeof mine, all.data(), *a.stream);
     total_ = 0;
     for (const float rows : all) total_ += double(rows);
     const std::vector<double> sums = sum_over_replicas(a, [&](std::int64_t r, std::int64_t j) {
@@ -246,7 +255,7 @@ class ToyNorm final : public ToyOp {
     float* mine = static_cast<float*>(a.scratch);
     float* all = mine + 2 * outputs_;
     std::transform(sums.begin(), sums.end(), mine, [](double v) { return static_cast<float>(v); });
-    a.collective->all_gather(mine, 2 * outputs_, all, *a.stream);
+    a.collective->all_gather(mine, 2 * outputs_ * std::int64_t{sizeof(float)}, all, *a.stream);
     std::fill(sums.begin(), sums.end(), 0.0);
     for (int rank = 0; rank < replicas_; ++rank)
       for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += double(all[std::size_t(rank) * sums.size() + c]);
@@ -275,8 +284,10 @@ class ToyLoss final : public device::LossOp {
     for (std::int64_t r = 0; r < a.rows; ++r) {
       const float* p = a.prediction + r * width_;
       float* g = a.gradient == nullptr ? nullptr : a.gradient + r * width_;
-      if (loss_.labels == optim::LabelKind::kClass) classify(p, static_cast<const std::int32_t*>(a.labels)[r], g, a);
-      else regress(p, static_cast<const float*>(a.labels) + r * width_, g, a);
+      if (loss_.labels == optim::LabelKind::kClass)
+        classify(p, static_cast<const std::int32_t*>(a.labels)[r], g, a);
+      else
+        regress(p, static_cast<const float*>(a.labels) + r * width_, g, a);
     }
   }
 
@@ -316,8 +327,10 @@ class ToyUpdate final : public device::Update {
           w = static_cast<float>(p.momentum * w + (1 - p.momentum) * b.gradients[i]);
         if (p.kind != plan::ParameterKind::kTrainable) continue;
         const float step = static_cast<float>(-args.learning_rate * (b.gradients[i] + 2 * p.penalty.l2 * w));
-        if (b.slots.empty()) w += step;
-        else w += b.slots[0][i] = momentum_ * b.slots[0][i] + step;
+        if (b.slots.empty())
+          w += step;
+        else
+          w += b.slots[0][i] = momentum_ * b.slots[0][i] + step;
       }
   }
   double penalty(const float* w, device::Stream&) override {

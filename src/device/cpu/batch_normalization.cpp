@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "core/error.h"
@@ -18,7 +19,7 @@ using kernels::cpu::BatchNormGradient;
 
 /// Training normalises by the batch's moments and hands share * moments to the all-reduce as the moving statistics'
 /// "gradients"; inference (and inference_mode) by the moving statistics. Synchronised, the moments are those of all
-/// replicas' rows: (rows, mean, sum of squared differences) are gathered and merged in rank order, in backward the two sums.
+/// replicas' rows: positions and the two sums over them, in double, are gathered and added in rank order, and so in backward.
 class BatchNormalizationOp final : public Op {
  public:
   BatchNormalizationOp(const layers::BatchNormalizationSpec& spec, const OpContext& context, Device& device)
@@ -33,16 +34,17 @@ class BatchNormalizationOp final : public Op {
         has_backward_(context.step.has_backward),
         gamma_(spec.scale ? 0 : kNone),
         beta_(spec.center ? gamma_ + 1 : kNone),
-        moving_mean_(int{spec.scale} + int{spec.center}),
+        moving_mean_(std::size_t{spec.scale} + std::size_t{spec.center}),
         moving_variance_(moving_mean_ + 1),
         workspace_bytes_(workspace_bytes(context.rows, [&](std::int64_t rows) {
-          return kernels::cpu::batch_norm_workspace(rows * spatial_, channels_);
+          return kFloatsOfDouble * kernels::cpu::batch_norm_workspace(rows * spatial_, channels_);
         })) {}
 
   plan::Need need() const override {
-    const auto vectors = static_cast<std::uint64_t>(kVectors * channels_ + (1 + replicas_) * message_floats());
-    return {.saved = has_backward_ ? saved_bytes() : 0,
-            .scratch = saved_bytes() + vectors * sizeof(float) + workspace_bytes_};
+    const auto messages = static_cast<std::uint64_t>((replicas_ > 1 ? 1 + replicas_ : 1) * message_doubles());
+    const auto vectors = static_cast<std::uint64_t>((kSavedVectors + kVectors) * channels_);
+    return {.saved = has_backward_ ? static_cast<std::uint64_t>(kSavedVectors * channels_) * sizeof(float) : 0,
+            .scratch = workspace_bytes_ + messages * sizeof(double) + vectors * sizeof(float)};
   }
 
   bool runs_empty() const override { return replicas_ > 1; }
@@ -61,17 +63,15 @@ class BatchNormalizationOp final : public Op {
       return;
     }
     const std::int64_t positions = a.rows * spatial_;
-    kernels::cpu::batch_norm_moments(a.inputs[0], positions, channels_, room.workspace, room.mean, room.m2);
-    std::int64_t total = positions;
-    if (replicas_ > 1) total = merge_replicas(a, room);
-    room.saved->total = total;
-    for (std::int64_t c = 0; c < channels_; ++c) {
-      room.variance[c] = total > 0 ? room.m2[c] / static_cast<float>(total) : 0.0F;
-      room.inv_std[c] = 1.0F / std::sqrt(room.variance[c] + epsilon_);
-    }
+    kernels::cpu::batch_norm_sums(a.inputs[0], positions, channels_, room.workspace, room.sums, room.products);
+    const std::int64_t total = add_replicas(a, room, positions);
+    kernels::cpu::batch_norm_moments(room.sums, room.products, total, epsilon_, channels_, room.mean, room.variance,
+                                     room.inv_std);
     normalize(a, room, room.mean, room.variance);
-    if (unbiased_ && total > 1)
-      for (std::int64_t c = 0; c < channels_; ++c) room.variance[c] = room.m2[c] / static_cast<float>(total - 1);
+    if (unbiased_ && total > 1) {
+      const float factor = static_cast<float>(total) / static_cast<float>(total - 1);
+      for (std::int64_t c = 0; c < channels_; ++c) room.variance[c] *= factor;
+    }
     write_statistics(a, room.mean, room.variance);
   }
 
@@ -91,10 +91,9 @@ class BatchNormalizationOp final : public Op {
     const std::int64_t positions = a.rows * spatial_;
     const bool wants_dx = a.input_gradients[0] != nullptr;
     if ((wants_dx && !inference_mode_) || wants(a, gamma_) || wants(a, beta_)) {
-      kernels::cpu::batch_norm_gradient_sums(gradient, positions, channels_, room.workspace, room.sum_dy,
-                                             room.sum_dy_xhat);
-      copy_gradient(a, gamma_, room.sum_dy_xhat);
-      copy_gradient(a, beta_, room.sum_dy);
+      kernels::cpu::batch_norm_gradient_sums(gradient, positions, channels_, room.workspace, room.sums, room.products);
+      if (wants(a, gamma_)) round(room.products, a.weight_gradients[gamma_]);
+      if (wants(a, beta_)) round(room.sums, a.weight_gradients[beta_]);
     }
     if (!wants_dx) return;
     if (inference_mode_) {
@@ -104,53 +103,50 @@ class BatchNormalizationOp final : public Op {
                                                a.input_gradients[0]);
       return;
     }
-    if (replicas_ > 1) add_replicas(a, room);
-    kernels::cpu::batch_norm_gradient_apply(gradient, weight(a, gamma_), room.sum_dy, room.sum_dy_xhat,
-                                            room.saved->total, positions, channels_, a.input_gradients[0]);
+    const std::int64_t total = add_replicas(a, room, positions);
+    round(room.sums, room.sum_dy);
+    round(room.products, room.sum_dy_xhat);
+    kernels::cpu::batch_norm_gradient_apply(gradient, weight(a, gamma_), room.sum_dy, room.sum_dy_xhat, total,
+                                            positions, channels_, a.input_gradients[0]);
   }
 
  private:
   static constexpr std::size_t kNone = ~std::size_t{0};
-  static constexpr std::int64_t kVectors = 6;  // of Room, in scratch
-
-  /// In front of mean and inv_std; the three live from forward to backward.
-  struct Saved {
-    std::int64_t total;  ///< positions that the moments are over
-    std::int64_t unused[7];
-  };
+  static constexpr std::int64_t kVectors = 5;       // of Room, in scratch
+  static constexpr std::int64_t kSavedVectors = 2;  // mean and inv_std, which live from forward to backward
+  static constexpr std::int64_t kFloatsOfDouble = sizeof(double) / sizeof(float);
 
   /// Where things lie in `saved` and `scratch`.
   struct Room {
-    Saved* saved;
-    float *mean, *inv_std;  // behind it
-    float *m2, *variance, *scale, *offset, *sum_dy, *sum_dy_xhat;
-    float *mine, *all;  // messages
-    float* workspace;
+    double* workspace;
+    double *mine, *all;       // messages: positions, then the two sums of every channel
+    double *sums, *products;  // those in `mine`
+    float *mean, *inv_std;
+    float *variance, *scale, *offset, *sum_dy, *sum_dy_xhat;
 
-    Room(const BatchNormalizationOp& op, const OpArgs& a) {
-      const std::int64_t channels = op.channels_;
-      float* next = static_cast<float*>(a.scratch);
-      const auto take = [&next](std::int64_t floats) { return std::exchange(next, next + floats); };
-      saved = reinterpret_cast<Saved*>(take(static_cast<std::int64_t>(op.saved_bytes() / sizeof(float))));
-      for (float** vector : {&m2, &variance, &scale, &offset, &sum_dy, &sum_dy_xhat}) *vector = take(channels);
-      mine = take(op.message_floats());
-      all = take(op.replicas_ * op.message_floats());
-      workspace = next;
-      if (op.has_backward_ && a.training) saved = static_cast<Saved*>(a.saved);  // else nobody reads it again
-      mean = reinterpret_cast<float*>(saved + 1);
-      inv_std = mean + channels;
+    Room(const BatchNormalizationOp& op, const OpArgs& a)
+        : workspace(static_cast<double*>(a.scratch)),
+          mine(workspace + op.workspace_bytes_ / sizeof(double)),
+          all(mine + op.message_doubles()),
+          sums(mine + 1),
+          products(sums + op.channels_) {
+      float* next = reinterpret_cast<float*>(all + (op.replicas_ > 1 ? op.replicas_ * op.message_doubles() : 0));
+      for (float** vector : {&mean, &inv_std, &variance, &scale, &offset, &sum_dy, &sum_dy_xhat})
+        *vector = std::exchange(next, next + op.channels_);
+      if (!op.has_backward_ || !a.training) return;  // nobody reads them again
+      mean = static_cast<float*>(a.saved);
+      inv_std = mean + op.channels_;
     }
   };
 
-  std::uint64_t saved_bytes() const { return sizeof(Saved) + 2 * static_cast<std::uint64_t>(channels_) * sizeof(float); }
-  std::int64_t message_floats() const { return replicas_ > 1 ? 1 + 2 * channels_ : 0; }
+  std::int64_t message_doubles() const { return 1 + 2 * channels_; }
 
   const float* weight(const OpArgs& a, std::size_t index) const { return index == kNone ? nullptr : a.weights[index]; }
   static bool wants(const OpArgs& a, std::size_t index) {
     return index < a.weight_gradients.size() && a.weight_gradients[index] != nullptr;
   }
-  void copy_gradient(const OpArgs& a, std::size_t index, const float* values) const {
-    if (wants(a, index)) std::copy_n(values, channels_, a.weight_gradients[index]);
+  void round(const double* values, float* to) const {
+    std::transform(values, values + channels_, to, [](double value) { return static_cast<float>(value); });
   }
 
   void normalize(const OpArgs& a, const Room& room, const float* mean, const float* variance) const {
@@ -166,48 +162,20 @@ class BatchNormalizationOp final : public Op {
         for (std::int64_t c = 0; c < channels_; ++c) a.weight_gradients[index][c] = share * values[c];
   }
 
-  void gather(const OpArgs& a, const Room& room, std::int64_t floats) const {
+  /// Replaces this replica's sums by those over all replicas that it is synchronised with; returns their positions.
+  std::int64_t add_replicas(const OpArgs& a, const Room& room, std::int64_t positions) const {
+    if (replicas_ == 1) return positions;
     if (a.collective == nullptr || a.collective->size() != replicas_)
-      throw Error(ErrorKind::kInternal, fmt::format("synchronised BatchNormalization was made for {} replicas, found {}",
-                                                    replicas_, a.collective == nullptr ? 1 : a.collective->size()));
-    a.collective->all_gather(room.mine, floats, room.all, *a.stream);
-  }
-
-  /// Replaces this replica's moments by those of all; returns the positions they are over.
-  std::int64_t merge_replicas(const OpArgs& a, const Room& room) const {
-    // Rows, not positions: a float holds them exactly.
-    room.mine[0] = static_cast<float>(a.rows);
-    std::copy_n(room.mean, channels_, room.mine + 1);
-    std::copy_n(room.m2, channels_, room.mine + 1 + channels_);
-    gather(a, room, message_floats());
-    std::int64_t total = 0;
-    std::fill_n(room.mean, channels_, 0.0F);
-    std::fill_n(room.m2, channels_, 0.0F);
-    for (int rank = 0; rank < replicas_; ++rank) {
-      const float* const part = room.all + rank * message_floats();
-      const std::int64_t counts[] = {total, static_cast<std::int64_t>(part[0]) * spatial_};
-      const float* const means[] = {room.mean, part + 1};
-      const float* const m2s[] = {room.m2, part + 1 + channels_};
-      kernels::cpu::batch_norm_merge_moments(2, counts, means, m2s, channels_, room.mean, room.m2);
-      total += counts[1];
-    }
-    return total;
-  }
-
-  /// Replaces this replica's sums by those over all.
-  void add_replicas(const OpArgs& a, const Room& room) const {
-    std::copy_n(room.sum_dy, channels_, room.mine);
-    std::copy_n(room.sum_dy_xhat, channels_, room.mine + channels_);
-    gather(a, room, 2 * channels_);
-    for (std::int64_t c = 0; c < channels_; ++c) {
-      double dy = 0, dy_xhat = 0;
-      for (int rank = 0; rank < replicas_; ++rank) {
-        dy += static_cast<double>(room.all[rank * 2 * channels_ + c]);
-        dy_xhat += static_cast<double>(room.all[(rank * 2 + 1) * channels_ + c]);
-      }
-      room.sum_dy[c] = static_cast<float>(dy);
-      room.sum_dy_xhat[c] = static_cast<float>(dy_xhat);
-    }
+      throw Error(ErrorKind::kInternal,
+                  fmt::format("synchronised BatchNormalization was made for {} replicas, found {}", replicas_,
+                              a.collective == nullptr ? 1 : a.collective->size()));
+    const std::int64_t size = message_doubles();
+    room.mine[0] = static_cast<double>(positions);
+    a.collective->all_gather(room.mine, size * std::int64_t{sizeof(double)}, room.all, *a.stream);
+    std::copy_n(room.all, size, room.mine);
+    for (const double* part = room.all + size; part < room.all + replicas_ * size; part += size)
+      std::transform(part, part + size, room.mine, room.mine, std::plus<>());
+    return static_cast<std::int64_t>(room.mine[0]);
   }
 
   std::int64_t channels_, spatial_;
@@ -219,8 +187,7 @@ class BatchNormalizationOp final : public Op {
   std::uint64_t workspace_bytes_;
 };
 
-const RegisteredOp kCpuBatchNormalization =
-    op<layers::BatchNormalizationSpec, BatchNormalizationOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuBatchNormalization = op<layers::BatchNormalizationSpec, BatchNormalizationOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::device::cpu

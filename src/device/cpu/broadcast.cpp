@@ -7,7 +7,8 @@
 
 namespace dptrain::device::cpu {
 
-Broadcast::Broadcast(const Shape& from, const Shape& to) : from_elements_(from.elements()), to_elements_(to.elements()) {
+Broadcast::Broadcast(const Shape& from, const Shape& to)
+    : from_elements_(from.elements()), to_elements_(to.elements()) {
   const int missing = to.rank() - from.rank();
   for (int d = 0; d < to.rank(); ++d) {
     if (to[d] == 1) continue;

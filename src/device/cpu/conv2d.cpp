@@ -29,11 +29,9 @@ class Conv2DOp final : public Op {
 
   void forward(const OpArgs& a) override {
     Passes& passes = passes_.at(a.rows);
-    passes.forward->run({.x = a.inputs[0],
-                         .weights = a.weights[0],
-                         .bias = shape_.bias ? a.weights[1] : nullptr,
-                         .y = a.output},
-                        passes_.scratch(passes, a.scratch));
+    passes.forward->run(
+        {.x = a.inputs[0], .weights = a.weights[0], .bias = shape_.bias ? a.weights[1] : nullptr, .y = a.output},
+        passes_.scratch(passes, a.scratch));
     if (!shape_.relu) epilogue_.apply(a.output, a.rows);
   }
 
@@ -73,12 +71,21 @@ class Conv2DOp final : public Op {
   static ConvShape shape_of(const layers::Conv2DSpec& spec, const OpContext& context) {
     const Shape &in = context.input(0), &out = context.output();
     const auto window = layers::window(in, spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding);
-    return {.in_h = in[0], .in_w = in[1], .in_channels = in[2],
-            .out_h = out[0], .out_w = out[1], .out_channels = out[2],
-            .kernel = spec.kernel_size, .strides = spec.strides, .dilation = spec.dilation_rate,
-            .pad_top = window.h.pad_before, .pad_bottom = window.h.pad_after,
-            .pad_left = window.w.pad_before, .pad_right = window.w.pad_after,
-            .groups = spec.groups, .bias = spec.use_bias,
+    return {.in_h = in[0],
+            .in_w = in[1],
+            .in_channels = in[2],
+            .out_h = out[0],
+            .out_w = out[1],
+            .out_channels = out[2],
+            .kernel = spec.kernel_size,
+            .strides = spec.strides,
+            .dilation = spec.dilation_rate,
+            .pad_top = window.h.pad_before,
+            .pad_bottom = window.h.pad_after,
+            .pad_left = window.w.pad_before,
+            .pad_right = window.w.pad_after,
+            .groups = spec.groups,
+            .bias = spec.use_bias,
             .relu = context.step.epilogue == layers::Activation::kRelu};
   }
 

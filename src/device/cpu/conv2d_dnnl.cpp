@@ -84,9 +84,8 @@ class Maker {
   std::unique_ptr<ConvPass> backward_data() {
     const auto hint = forward_hint();
     if (!hint) return nullptr;
-    const auto pd = describe_backward<dnnl::convolution_backward_data>(dnnl_, *hint, algorithm_, source_, weights_,
-                                                                       destination_, d_.strides, d_.dilates,
-                                                                       d_.pad_begin, d_.pad_end);
+    const auto pd = describe_backward<dnnl::convolution_backward_data>(
+        dnnl_, *hint, algorithm_, source_, weights_, destination_, d_.strides, d_.dilates, d_.pad_begin, d_.pad_end);
     if (!pd) return nullptr;
     Job job(dnnl_, dnnl::convolution_backward_data(*pd), pd->scratchpad_desc());
     job.reads(DNNL_ARG_WEIGHTS, have_weights_, pd->weights_desc());
@@ -116,9 +115,9 @@ class Maker {
   /// oneDNN derives backward passes from a forward one; any implementation will do.
   std::optional<dnnl::convolution_forward::primitive_desc> forward_hint() {
     const auto any = [](const Dims& dims) { return desc(dims, Tag::any); };
-    return describe<dnnl::convolution_forward>(dnnl_, attributes(), dnnl::prop_kind::forward_training,
-                                               dnnl::algorithm::convolution_direct, any(d_.source), any(d_.weights), bias_,
-                                               any(d_.destination), d_.strides, d_.dilates, d_.pad_begin, d_.pad_end);
+    return describe<dnnl::convolution_forward>(
+        dnnl_, attributes(), dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, any(d_.source),
+        any(d_.weights), bias_, any(d_.destination), d_.strides, d_.dilates, d_.pad_begin, d_.pad_end);
   }
 
   template <class PrimitiveDesc>
@@ -131,8 +130,8 @@ class Maker {
   dnnl::algorithm algorithm_;
   const char* suffix_;
   Dnnl& dnnl_;
-  Desc have_source_, have_weights_, have_destination_;     // of the caller
-  Desc source_, weights_, bias_, destination_;             // asked of oneDNN
+  Desc have_source_, have_weights_, have_destination_;  // of the caller
+  Desc source_, weights_, bias_, destination_;          // asked of oneDNN
 };
 
 }  // namespace

@@ -115,8 +115,13 @@ class CpuLoss final : public LossOp {
   Call prepared(const LossArgs& a) const {
     const std::int64_t items = a.rows * positions_;
     auto* next = static_cast<float*>(a.scratch);
-    Call call{.args = a, .items = items, .targets = {}, .rows = nullptr, .probabilities = a.prediction,
-              .values = next, .counts = reinterpret_cast<std::int32_t*>(next + items)};
+    Call call{.args = a,
+              .items = items,
+              .targets = {},
+              .rows = nullptr,
+              .probabilities = a.prediction,
+              .values = next,
+              .counts = reinterpret_cast<std::int32_t*>(next + items)};
     next += 2 * items;
     if (class_labels_) {
       call.targets.labels = static_cast<const std::int32_t*>(a.labels);
@@ -155,12 +160,13 @@ class CpuLoss final : public LossOp {
                                                      .gradient = a.gradient,
                                                      .gradient_scale = scale,
                                                      .hit = plan_.from_logits ? call.hits() : nullptr};
-        const auto loss = plan_.from_logits ? kernels::cpu::softmax_cross_entropy : kernels::cpu::categorical_cross_entropy;
+        const auto loss =
+            plan_.from_logits ? kernels::cpu::softmax_cross_entropy : kernels::cpu::categorical_cross_entropy;
         return loss(p, call.items, classes_, call.targets, outputs);
       }
       case LossKind::kBinary: {
-        const auto loss = plan_.from_logits ? kernels::cpu::binary_cross_entropy_from_logits
-                                            : kernels::cpu::binary_cross_entropy;
+        const auto loss =
+            plan_.from_logits ? kernels::cpu::binary_cross_entropy_from_logits : kernels::cpu::binary_cross_entropy;
         loss(p, call.rows, a.rows, elements_, function_.label_smoothing, call.values, a.gradient, scale);
         break;
       }
@@ -208,7 +214,7 @@ class CpuLoss final : public LossOp {
   const plan::LossStep& plan_;
   LossFunction function_;
   std::int64_t elements_, classes_, positions_;  // of one sample
-  std::int64_t parts_;                           // numbers per sample that the loss kernel gives: one per position, or one
+  std::int64_t parts_;  // numbers per sample that the loss kernel gives: one per position, or one
   bool class_labels_, expands_labels_ = false, applies_activation_ = false;
   std::int64_t capacity_;
 };

@@ -61,8 +61,9 @@ SystemMemory system_memory() {
   std::ifstream file("/proc/meminfo");
   std::string word;
   while (file >> word) {
-    std::uint64_t* const target =
-        word == "MemTotal:" ? &memory.total : word == "MemAvailable:" ? &memory.available : nullptr;
+    std::uint64_t* const target = word == "MemTotal:"       ? &memory.total
+                                  : word == "MemAvailable:" ? &memory.available
+                                                            : nullptr;
     if (target != nullptr && file >> *target) *target *= 1024;
   }
   return memory;

@@ -47,19 +47,16 @@ class InnerProduct {
     data_->run({{DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DIFF_SRC, dx}}, scratch);
   }
   void backward_weights(const float* x, const float* dy, float* dweights, float* dbias, void* scratch) {
-    weights_gradient_->run({{DNNL_ARG_SRC, x},
-                            {DNNL_ARG_DIFF_DST, dy},
-                            {DNNL_ARG_DIFF_WEIGHTS, dweights},
-                            {DNNL_ARG_DIFF_BIAS, dbias}},
-                           scratch);
+    weights_gradient_->run(
+        {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_DIFF_WEIGHTS, dweights}, {DNNL_ARG_DIFF_BIAS, dbias}},
+        scratch);
   }
 
  private:
   using ForwardDesc = dnnl::inner_product_forward::primitive_desc;
 
   void make_data(Dnnl& dnnl, const ForwardDesc& hint) {
-    const auto pd =
-        present(describe_backward<dnnl::inner_product_backward_data>(dnnl, hint, x_, weights_, y_));
+    const auto pd = present(describe_backward<dnnl::inner_product_backward_data>(dnnl, hint, x_, weights_, y_));
     data_ = job<dnnl::inner_product_backward_data>(dnnl, pd);
     data_->reads(DNNL_ARG_DIFF_DST, y_, y_);
     data_->reads(DNNL_ARG_WEIGHTS, weights_, weights_);

@@ -41,7 +41,8 @@ dnnl::primitive_attr attributes(bool relu = false);
 // operation descriptor in 3.x. Empty where oneDNN has no implementation. The second form is for backward passes.
 
 template <class P, class... Args>
-std::optional<typename P::primitive_desc> describe(const Dnnl& dnnl, const dnnl::primitive_attr& attr, const Args&... args);
+std::optional<typename P::primitive_desc> describe(const Dnnl& dnnl, const dnnl::primitive_attr& attr,
+                                                   const Args&... args);
 template <class P, class Hint, class... Args>
 std::optional<typename P::primitive_desc> describe_backward(const Dnnl& dnnl, const Hint& forward, const Args&... args);
 
@@ -107,7 +108,8 @@ std::optional<typename P::primitive_desc> describe(const Dnnl& dnnl, const dnnl:
 }
 
 template <class P, class Hint, class... Args>
-std::optional<typename P::primitive_desc> describe_backward(const Dnnl& dnnl, const Hint& forward, const Args&... args) {
+std::optional<typename P::primitive_desc> describe_backward(const Dnnl& dnnl, const Hint& forward,
+                                                            const Args&... args) {
   return detail::unless_unimplemented(
       [&] { return typename P::primitive_desc(dnnl.engine, args..., forward, attributes()); });
 }
@@ -122,7 +124,8 @@ std::optional<typename P::primitive_desc> describe(const Dnnl& dnnl, const dnnl:
 }
 
 template <class P, class Hint, class... Args>
-std::optional<typename P::primitive_desc> describe_backward(const Dnnl& dnnl, const Hint& forward, const Args&... args) {
+std::optional<typename P::primitive_desc> describe_backward(const Dnnl& dnnl, const Hint& forward,
+                                                            const Args&... args) {
   return detail::unless_unimplemented(
       [&] { return typename P::primitive_desc(typename P::desc(args...), attributes(), dnnl.engine, forward); });
 }

@@ -32,8 +32,11 @@ class DropoutOp final : public Op {
 
  private:
   kernels::cpu::Dropout of(const OpArgs& a) const {
-    return {.rate = rate_, .seed = seed_, .layer = stream_,
-            .step = static_cast<std::uint64_t>(a.step), .first_row = a.first_row};
+    return {.rate = rate_,
+            .seed = seed_,
+            .layer = stream_,
+            .step = static_cast<std::uint64_t>(a.step),
+            .first_row = a.first_row};
   }
 
   float rate_;

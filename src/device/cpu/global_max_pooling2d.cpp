@@ -31,8 +31,7 @@ class GlobalMaxPooling2DOp final : public Op {
   std::uint64_t saved_;
 };
 
-const RegisteredOp kCpuGlobalMaxPooling2D =
-    op<layers::GlobalMaxPooling2DSpec, GlobalMaxPooling2DOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuGlobalMaxPooling2D = op<layers::GlobalMaxPooling2DSpec, GlobalMaxPooling2DOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::device::cpu

@@ -16,11 +16,12 @@ class MaxPooling2DOp final : public Op {
         masks_relu_(context.step.masks_relu),
         saved_(context.step.has_backward ? static_cast<std::uint64_t>(context.rows * context.output().elements()) : 0) {
     if (window_.kernel_h * window_.kernel_w > kernels::cpu::kMaxPoolWindow)
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("MaxPooling2D '{}': {} keeps positions in one byte: pool_size must have at most {} elements, "
-                              "found {}x{}",
-                              context.step.name, device.name(), kernels::cpu::kMaxPoolWindow, window_.kernel_h,
-                              window_.kernel_w));
+      throw Error(
+          ErrorKind::kUsage,
+          fmt::format("MaxPooling2D '{}': {} keeps positions in one byte: pool_size must have at most {} elements, "
+                      "found {}x{}",
+                      context.step.name, device.name(), kernels::cpu::kMaxPoolWindow, window_.kernel_h,
+                      window_.kernel_w));
   }
 
   plan::Need need() const override { return {.saved = saved_, .scratch = 0}; }

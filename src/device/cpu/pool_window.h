@@ -14,11 +14,17 @@ kernels::cpu::PoolWindow pool_window(const Spec& spec, const OpContext& context)
   const Shape &in = context.input(0), &out = context.output();
   const Size2 strides = spec.strides.value_or(spec.pool_size);
   const layers::Window window = layers::window(in, spec.pool_size, strides, Size2{1, 1}, spec.padding);
-  return {.in_h = in[0], .in_w = in[1], .channels = in[2],
-          .out_h = out[0], .out_w = out[1],
-          .kernel_h = spec.pool_size.h, .kernel_w = spec.pool_size.w,
-          .stride_h = strides.h, .stride_w = strides.w,
-          .pad_top = window.h.pad_before, .pad_left = window.w.pad_before};
+  return {.in_h = in[0],
+          .in_w = in[1],
+          .channels = in[2],
+          .out_h = out[0],
+          .out_w = out[1],
+          .kernel_h = spec.pool_size.h,
+          .kernel_w = spec.pool_size.w,
+          .stride_h = strides.h,
+          .stride_w = strides.w,
+          .pad_top = window.h.pad_before,
+          .pad_left = window.w.pad_before};
 }
 
 }  // namespace dptrain::device::cpu

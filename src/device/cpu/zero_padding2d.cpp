@@ -10,9 +10,13 @@ class ZeroPadding2DOp final : public Op {
  public:
   ZeroPadding2DOp(const layers::ZeroPadding2DSpec& spec, const OpContext& context, Device&) {
     const Shape& in = context.input(0);
-    padding_ = {.in_h = in[0], .in_w = in[1], .channels = in[2],
-                .top = spec.padding.top, .bottom = spec.padding.bottom,
-                .left = spec.padding.left, .right = spec.padding.right};
+    padding_ = {.in_h = in[0],
+                .in_w = in[1],
+                .channels = in[2],
+                .top = spec.padding.top,
+                .bottom = spec.padding.bottom,
+                .left = spec.padding.left,
+                .right = spec.padding.right};
   }
 
   void forward(const OpArgs& a) override { kernels::cpu::zero_pad_forward(padding_, a.inputs[0], a.rows, a.output); }
