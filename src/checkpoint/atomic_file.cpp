@@ -1,8 +1,8 @@
 #include "checkpoint/atomic_file.h"
 
 #include <cerrno>
-#include <csignal>
 #include <charconv>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
@@ -30,7 +30,8 @@ std::uint64_t free_bytes(const std::string& folder) {
 
 std::string no_space(const std::string& path, std::uint64_t need, std::uint64_t free, const std::string& reason) {
   return fmt::format(
-      "cannot write '{}': {}; the file needs {} ({} bytes), the file system has {} ({} bytes) free. Free some space, or "
+      "cannot write '{}': {}; the file needs {} ({} bytes), the file system has {} ({} bytes) free. Free some space, "
+      "or "
       "choose another run directory",
       path, reason, human_bytes(need), need, human_bytes(free), free);
 }
@@ -104,7 +105,8 @@ void sync_folder(const std::string& folder, const std::string& path) {
   const std::string reason = good ? "" : system_error();
   if (fd >= 0) close(fd);
   if (!good)
-    throw Error(ErrorKind::kWrite, fmt::format("'{}' is written, but its folder could not be synced: {}", path, reason));
+    throw Error(ErrorKind::kWrite,
+                fmt::format("'{}' is written, but its folder could not be synced: {}", path, reason));
 }
 
 }  // namespace
@@ -131,7 +133,8 @@ std::uint64_t write_atomically(const std::string& path, const std::vector<std::s
       throw Error(ErrorKind::kWrite, no_space(path, bytes, free_bytes(folder.string()), reason));
     throw Error(ErrorKind::kWrite, fmt::format("cannot write '{}': {}", path, reason));
   }
-  if (!temporary.take_name()) throw Error(ErrorKind::kWrite, fmt::format("cannot write '{}': {}", path, system_error()));
+  if (!temporary.take_name())
+    throw Error(ErrorKind::kWrite, fmt::format("cannot write '{}': {}", path, system_error()));
   sync_folder(folder.string(), path);
   return bytes;
 }

@@ -25,13 +25,14 @@ struct NamedArray {
 
 /// Beyond the model. Empty members are left out of the file.
 struct State {
-  std::string resolved_config;      ///< YAML; enough to build the model, the data and the transforms again
-  std::string trainer;              ///< JSON, the trainer's own: position, sums, callbacks, learning rate, choices
-  std::vector<NamedArray> arrays;   ///< optimizer slots, averages, best weights of EarlyStopping
+  std::string resolved_config;     ///< YAML; enough to build the model, the data and the transforms again
+  std::string trainer;             ///< JSON, the trainer's own: position, sums, callbacks, learning rate, choices
+  std::vector<NamedArray> arrays;  ///< optimizer slots, averages, best weights of EarlyStopping
   std::vector<std::string> class_names;
 };
 
-/// For Keras's training_config; left out of the file where Keras has no such thing.
+/// For Keras's training_config; left out of the file where Keras has no such thing or Keras 2 would fail to load the file
+/// (AdamW, weight decay, averages).
 struct Compiled {
   config::Typed optimizer;
   double learning_rate = 0;  ///< current
@@ -39,7 +40,7 @@ struct Compiled {
   std::vector<config::Typed> metrics;
 };
 
-/// Throws Error{kWrite} (the old file, if any, is untouched and no temporary is left). Returns bytes written.
+/// Holds the whole file in memory besides the model while it is written. Throws Error{kWrite} (the old file, if any, is untouched and no temporary is left). Returns bytes written.
 std::uint64_t save(const std::string& path, const graph::Model& model, const Compiled& compiled, const State& state);
 /// Without the private group and with class names only: the file to hand on.
 std::uint64_t export_model(const std::string& path, const graph::Model& model, const Compiled& compiled,
@@ -60,7 +61,7 @@ void load_weights(const std::string& path, graph::Model& model);
 std::string describe(const std::string& path);
 struct Difference {
   std::string report;
-  bool equal = true;
+  bool equal = true;  ///< weights, arrays of the state and class names; texts that differ are reported only
 };
 Difference compare(const std::string& a, const std::string& b, double tolerance);
 

@@ -99,7 +99,8 @@ class Comparison {
     const bool far = d.largest > tolerance_;
     ++(far ? different_ : equal_);
     if (d.largest > 0)
-      say("{}: max |A - B| {:.3g}, relative {:.3g}{}", name, d.largest, d.relative, far ? "" : " (within the tolerance)");
+      say("{}: max |A - B| {:.3g}, relative {:.3g}{}", name, d.largest, d.relative,
+          far ? "" : " (within the tolerance)");
   }
 
   /// Lines that one text has and the other has not; order aside.
@@ -111,8 +112,10 @@ class Comparison {
       std::multiset<std::string> known(not_in.begin(), not_in.end());
       for (const std::string& line : in) {
         const auto found = known.find(line);
-        if (found != known.end()) known.erase(found);
-        else say("  {} {}", sign, line);
+        if (found != known.end())
+          known.erase(found);
+        else
+          say("  {} {}", sign, line);
       }
     };
     only(left, right, '-');
@@ -121,7 +124,7 @@ class Comparison {
 
   void summarize() {
     if (different_ == 0) {
-      say("{} arrays equal{}", equal_, tolerance_ > 0 ? fmt::format(" within {:.3g}", tolerance_) : ", bit for bit in value");
+      say("{} arrays equal{}", equal_, tolerance_ > 0 ? fmt::format(" within {:.3g}", tolerance_) : "");
     } else {
       say("{} arrays differ, {} equal", different_, equal_);
       result_.equal = false;

@@ -111,7 +111,8 @@ void collect_position(const Json& json, const std::string& path, int depth, std:
     if (value.is_object()) collect_position(value, here, depth + 1, lines);
     const bool scalar = value.is_number() || value.is_string() || value.is_boolean();
     if (scalar && (telling.count(key) != 0 || here.find("best") != std::string::npos))
-      lines.push_back(fmt::format("  {}: {}", printable(here), printable(value.is_string() ? value.get<std::string>() : value.dump())));
+      lines.push_back(fmt::format("  {}: {}", printable(here),
+                                  printable(value.is_string() ? value.get<std::string>() : value.dump())));
   }
 }
 

@@ -61,7 +61,8 @@ std::shared_ptr<const Hdf5Bytes> Hdf5Bytes::of_file(const std::string& path) {
   const bool told = fstat(fd, &info) == 0;
   if (!told || !S_ISREG(info.st_mode)) {
     close(fd);
-    cannot_open(path, told && S_ISDIR(info.st_mode) ? "it is a folder; name the file in it" : "it is not a regular file");
+    cannot_open(path,
+                told && S_ISDIR(info.st_mode) ? "it is a folder; name the file in it" : "it is not a regular file");
   }
   return std::make_shared<FileBytes>(path, fd, static_cast<std::uint64_t>(info.st_size));
 }
@@ -77,7 +78,8 @@ void Hdf5Bytes::read(std::uint64_t offset, std::span<std::byte> out) const {
 }
 
 std::vector<std::byte> Hdf5Bytes::read(std::uint64_t offset, std::uint64_t length) const {
-  if (!contains(offset, length)) damaged(fmt::format("{} bytes at {} lie outside of its {} bytes", length, offset, size_));
+  if (!contains(offset, length))
+    damaged(fmt::format("{} bytes at {} lie outside of its {} bytes", length, offset, size_));
   std::vector<std::byte> bytes(static_cast<std::size_t>(length));
   copy(offset, bytes);
   return bytes;
@@ -85,7 +87,8 @@ std::vector<std::byte> Hdf5Bytes::read(std::uint64_t offset, std::uint64_t lengt
 
 void Hdf5Bytes::damaged(const std::string& what) const {
   throw Error(ErrorKind::kCheckpoint,
-              fmt::format("'{}' is damaged: {}. Take another checkpoint of the run (best.h5, last.h5, an older epoch)", name_, what));
+              fmt::format("'{}' is damaged: {}. Take another checkpoint of the run (best.h5, last.h5, an older epoch)",
+                          name_, what));
 }
 
 void Hdf5Bytes::refuse(const std::string& what) const {

@@ -11,7 +11,8 @@ namespace {
 
 // Message types.
 constexpr std::uint16_t kSpace = 0x01, kLinkInfo = 0x02, kType = 0x03, kLink = 0x06, kExternal = 0x07, kLayout = 0x08,
-                        kFilters = 0x0B, kAttribute = 0x0C, kContinuation = 0x10, kSymbolTable = 0x11, kAttributeInfo = 0x15;
+                        kFilters = 0x0B, kAttribute = 0x0C, kContinuation = 0x10, kSymbolTable = 0x11,
+                        kAttributeInfo = 0x15;
 constexpr std::uint8_t kSharedFlag = 2;
 
 constexpr const char* kRewrite = "rewrite it with 'h5repack -l CONTI -f NONE old.h5 new.h5'";
@@ -28,13 +29,8 @@ Hdf5Layout decode_layout(const Hdf5Bytes& file, std::span<const std::byte> messa
     kind = at.u8();
     at.skip(5);
     if (kind != 0) layout.address = at.u64();
-    std::uint64_t size = 1;
-    for (int i = 0; i < rank; ++i) {
-      const std::uint64_t dim = at.u32();
-      if (dim != 0 && size > std::numeric_limits<std::uint64_t>::max() / dim) file.damaged("a dataset is impossibly large");
-      size *= dim;
-    }
-    layout.size = kind == 0 ? at.u32() : size;
+    at.skip(4 * std::size_t{rank});  // extents, cut to 32 bits: the dataspace says it better
+    layout.size = kind == 0 ? at.u32() : std::numeric_limits<std::uint64_t>::max();
   } else if (version == 3 || version == 4) {
     kind = at.u8();
     if (kind == 1) layout.address = at.u64();
@@ -48,7 +44,8 @@ Hdf5Layout decode_layout(const Hdf5Bytes& file, std::span<const std::byte> messa
     const auto data = at.take(static_cast<std::size_t>(layout.size));
     layout.compact.assign(data.begin(), data.end());
   } else if (kind != 1) {
-    layout.unreadable = fmt::format("is stored {}, which is not supported; {}", kind == 2 ? "in chunks" : "virtually", kRewrite);
+    layout.unreadable =
+        fmt::format("is stored {}, which is not supported; {}", kind == 2 ? "in chunks" : "virtually", kRewrite);
   }
   return layout;
 }
@@ -81,12 +78,16 @@ void decode_message(const Hdf5Bytes& file, std::uint16_t type, std::uint8_t flag
   Cursor at(file, data);
   switch (type) {
     case kSpace:
-      if (shared) header.unreadable = "has a shared dataspace, which is not supported";
-      else header.space = decode_space(file, data);
+      if (shared)
+        header.unreadable = "has a shared dataspace, which is not supported";
+      else
+        header.space = decode_space(file, data);
       break;
     case kType:
-      if (shared) header.unreadable = "has a named datatype, which is not supported";
-      else header.type = decode_type(file, data);
+      if (shared)
+        header.unreadable = "has a named datatype, which is not supported";
+      else
+        header.type = decode_type(file, data);
       break;
     case kLayout: header.layout = decode_layout(file, data); break;
     case kExternal: header.unreadable = "keeps its data in another file, which is not allowed"; break;

@@ -18,9 +18,9 @@ namespace dptrain::checkpoint {
 constexpr std::uint64_t kUndefinedAddress = ~std::uint64_t{0};
 
 struct Hdf5Space {
-  bool null = false;             ///< H5S_NULL: no value at all
+  bool null = false;                ///< H5S_NULL: no value at all
   std::vector<std::uint64_t> dims;  ///< empty for a scalar
-  std::uint64_t elements = 1;    ///< 0 for H5S_NULL; never overflows
+  std::uint64_t elements = 1;       ///< 0 for H5S_NULL; never overflows
 };
 
 struct Hdf5Type {
@@ -29,14 +29,14 @@ struct Hdf5Type {
   std::uint32_t size = 0;  ///< bytes of one element in the file
   bool little_endian = true;
   bool is_signed = false;
-  bool ieee = false;       ///< kFloat: binary16, binary32 or binary64
+  bool ieee = false;  ///< kFloat: binary16, binary32 or binary64
   bool space_padded = false, null_padded = false;
 };
 
 /// Where a dataset's bytes are: in the file, or in its header.
 struct Hdf5Layout {
   std::uint64_t address = kUndefinedAddress;
-  std::uint64_t size = 0;
+  std::uint64_t size = 0;  ///< the largest number where the file does not say
   std::vector<std::byte> compact;
   bool is_compact = false;
   std::string unreadable;  ///< why not: "is stored in chunks"

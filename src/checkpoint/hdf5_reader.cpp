@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "checkpoint/crc32.h"
+#include "checkpoint/hdf5_symbols.h"
 #include "core/format.h"
 
 namespace dptrain::checkpoint {
@@ -27,7 +28,8 @@ std::uint64_t root_address(const Hdf5Bytes& file) {
   std::array<unsigned char, 8> signature{};
   if (file.size() >= signature.size()) file.read(0, std::as_writable_bytes(std::span(signature)));
   if (signature != kSignature)
-    file.refuse(file.size() == 0 ? "is empty, expected an HDF5 file" : "is not an HDF5 file: its first bytes are different");
+    file.refuse(file.size() == 0 ? "is empty, expected an HDF5 file"
+                                 : "is not an HDF5 file: its first bytes are different");
   const std::vector<std::byte> superblock = file.read(8, 88);
   Cursor at(file, superblock);
   const std::uint8_t version = at.u8();
@@ -38,75 +40,10 @@ std::uint64_t root_address(const Hdf5Bytes& file) {
   if (at.u64() != 0) file.damaged("its base address is not 0");
   at.skip(8);
   const std::uint64_t end = at.u64();
-  if (end > file.size())
-    file.damaged(fmt::format("it is cut off, {} bytes of {}", file.size(), end));
+  if (end > file.size()) file.damaged(fmt::format("it is cut off, {} bytes of {}", file.size(), end));
   at.skip(16);  // driver information, name of the root
   return at.u64();
 }
-
-/// Names and header addresses of a group: a B-tree whose leaves point to nodes of symbols, names in a local heap.
-class SymbolReader {
- public:
-  SymbolReader(const Hdf5Bytes& file, const Hdf5Header& header) : file_(file) {
-    const std::vector<std::byte> prefix = file.read(header.heap, 32);
-    Cursor at(file, prefix);
-    if (!at.signature("HEAP")) file.damaged("a group has no heap of names");
-    at.skip(4);
-    const std::uint64_t size = at.u64();
-    at.skip(8);
-    names_ = file.read(at.u64(), size);
-    tree(header.tree, 32);
-  }
-
-  std::map<std::string, std::uint64_t, std::less<>> take() { return std::move(symbols_); }
-
- private:
-  void count_node() {
-    // Each node takes 24 bytes or more, so a sound tree has fewer; a million holds millions of names.
-    if (++nodes_ > std::min<std::uint64_t>(file_.size() / 24, 1'000'000)) file_.damaged("the names of a group go round in circles");
-  }
-
-  void tree(std::uint64_t address, int max_level) {
-    count_node();
-    const std::vector<std::byte> head = file_.read(address, 24);
-    Cursor at(file_, head);
-    if (!at.signature("TREE") || at.u8() != 0) file_.damaged("a group has no tree of names");
-    const int level = at.u8();
-    if (level > max_level) file_.damaged("the tree of names of a group is not a tree");
-    const std::uint64_t entries = at.u16();
-    const std::vector<std::byte> body = file_.read(address + 24, (2 * entries + 1) * 8);
-    Cursor entry(file_, body);
-    for (std::uint64_t i = 0; i < entries; ++i) {
-      entry.skip(8);  // key
-      const std::uint64_t child = entry.u64();
-      if (level > 0) tree(child, level - 1);
-      else symbols(child);
-    }
-  }
-
-  void symbols(std::uint64_t address) {
-    count_node();
-    const std::vector<std::byte> head = file_.read(address, 8);
-    Cursor at(file_, head);
-    if (!at.signature("SNOD") || at.u8() != 1) file_.damaged("a group has no table of names");
-    at.skip(1);
-    const std::uint64_t count = at.u16();
-    const std::vector<std::byte> body = file_.read(address + 8, count * 40);
-    Cursor entry(file_, body);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const std::uint64_t name = entry.u64(), object = entry.u64();
-      const bool soft = entry.u32() == 2;
-      entry.skip(20);
-      if (name >= names_.size()) file_.damaged("a name of a group lies outside of its heap");
-      symbols_.emplace(until_nul(std::span(names_).subspan(static_cast<std::size_t>(name))), soft ? kUndefinedAddress : object);
-    }
-  }
-
-  const Hdf5Bytes& file_;
-  std::vector<std::byte> names_;
-  std::map<std::string, std::uint64_t, std::less<>> symbols_;
-  std::uint64_t nodes_ = 0;
-};
 
 void load_collection(Hdf5Context& context, std::uint64_t address) {
   if (context.collection == address) return;
@@ -161,7 +98,8 @@ std::vector<std::string> strings_of(Hdf5Context& context, const Hdf5Attribute& a
   if (space.elements == 0) return {};
   const Hdf5Type type = decode_type(file, attribute.type);
   const bool variable = type.kind == Hdf5Type::Kind::kVariableString;
-  if (!variable && type.kind != Hdf5Type::Kind::kFixedString) file.refuse(fmt::format("has the {} that is no text", name));
+  if (!variable && type.kind != Hdf5Type::Kind::kFixedString)
+    file.refuse(fmt::format("has the {} that is no text", name));
   if (space.elements > attribute.value.size() / type.size) file.damaged(fmt::format("the {} is cut off", name));
 
   Cursor at(file, attribute.value);
@@ -185,7 +123,8 @@ float half(std::uint64_t bits) {
   const int exponent = static_cast<int>((bits >> 10U) & 0x1FU);
   const double sign = (bits & 0x8000U) != 0 ? -1 : 1;
   if (exponent == 31) return static_cast<float>(mantissa == 0 ? sign * HUGE_VAL : std::nan(""));
-  return static_cast<float>(sign * (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25)));
+  return static_cast<float>(sign *
+                            (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25)));
 }
 
 float float_of(Cursor& at, const Hdf5Type& type) {
@@ -230,7 +169,8 @@ std::optional<std::int64_t> Hdf5Object::number(std::string_view attribute) const
   if (found == nullptr || found->shared) return std::nullopt;
   const Hdf5Type type = decode_type(file(), found->type);
   const Hdf5Space space = decode_space(file(), found->space);
-  if (type.kind != Hdf5Type::Kind::kInteger || !type.little_endian || space.elements != 1 || found->value.size() < type.size)
+  if (type.kind != Hdf5Type::Kind::kInteger || !type.little_endian || space.elements != 1 ||
+      found->value.size() < type.size)
     return std::nullopt;
   return static_cast<std::int64_t>(Cursor(file(), found->value).number(type.size));
 }
@@ -249,7 +189,7 @@ Hdf5Group::Hdf5Group(std::shared_ptr<Hdf5Context> context, std::string path, std
     : Hdf5Object(std::move(context), std::move(path), address) {
   if (!header_->unreadable.empty()) file().refuse(fmt::format("cannot be read: '/{}' {}", path_, header_->unreadable));
   if (!header_->is_group) file().damaged(fmt::format("'/{}' is no group", path_));
-  children_ = SymbolReader(file(), *header_).take();
+  children_ = read_symbols(file(), *header_);
 }
 
 Hdf5Group Hdf5Group::root(std::shared_ptr<const Hdf5Bytes> bytes) {
@@ -270,13 +210,15 @@ std::vector<std::string> Hdf5Group::names() const {
 std::uint64_t Hdf5Group::child(std::string_view name) const {
   const auto found = children_.find(name);
   if (found == children_.end()) file().damaged(fmt::format("'/{}' is missing", joined(path_, name)));
-  if (found->second == kUndefinedAddress) file().refuse(fmt::format("has a link at '/{}', which is not followed", joined(path_, name)));
+  if (found->second == kUndefinedAddress)
+    file().refuse(fmt::format("has a link at '/{}', which is not followed", joined(path_, name)));
   return found->second;
 }
 
 Hdf5Group Hdf5Group::group(std::string_view path) const {
   // Keras's paths have three parts or so; a group may hold a link to itself.
-  if (std::count(path.begin(), path.end(), '/') > 16) file().damaged(fmt::format("a path below '/{}' is too deep", path_));
+  if (std::count(path.begin(), path.end(), '/') > 16)
+    file().damaged(fmt::format("a path below '/{}' is too deep", path_));
   const std::size_t slash = path.find('/');
   const std::string_view name = path.substr(0, slash);
   Hdf5Group next(context_, joined(path_, name), child(name));
@@ -312,16 +254,20 @@ std::uint64_t Hdf5Dataset::length() const {
   const Hdf5Layout& layout = *header_->layout;
   if (!layout.unreadable.empty()) file().refuse(fmt::format("cannot be read: '/{}' {}", path_, layout.unreadable));
   const std::uint64_t size = header_->type->size;
-  const bool fits = elements() <= layout.size / size && (layout.is_compact || file().contains(layout.address, layout.size));
+  // Elements are bounded by 2^48 and sizes by 2^32, so the first comparison comes before the product.
+  const bool fits = elements() <= layout.size / size && elements() <= file().size() / size &&
+                    (layout.is_compact || file().contains(layout.address, elements() * size));
   if (elements() != 0 && !fits)
-    file().damaged(fmt::format("'/{}' has {} bytes for {} elements of {}", path_, layout.size, elements(), size));
+    file().damaged(fmt::format("'/{}' has not the {} elements of {} bytes that it claims", path_, elements(), size));
   return elements() * size;
 }
 
 void Hdf5Dataset::read(std::span<std::byte> out) const {
   const Hdf5Layout& layout = *header_->layout;
-  if (layout.is_compact) std::copy_n(layout.compact.begin(), out.size(), out.begin());
-  else if (!out.empty()) file().read(layout.address, out);
+  if (layout.is_compact)
+    std::copy_n(layout.compact.begin(), out.size(), out.begin());
+  else if (!out.empty())
+    file().read(layout.address, out);
   if (const auto expected = number("crc32"); expected && crc32(out) != static_cast<std::uint32_t>(*expected))
     file().damaged(fmt::format("the bytes of '/{}' are not those that were written", path_));
 }

@@ -7,7 +7,6 @@
 // open; one thread at a time. All errors are Error{kCheckpoint} and name the file.
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "checkpoint/hdf5_object.h"
+#include "checkpoint/hdf5_symbols.h"
 #include "core/shape.h"
 
 namespace dptrain::checkpoint {
@@ -52,9 +52,9 @@ class Hdf5Group : public Hdf5Object {
   /// The root of a file. Refuses what is no HDF5 file and what is cut off.
   static Hdf5Group root(std::shared_ptr<const Hdf5Bytes> bytes);
 
-  bool contains(std::string_view name) const;  ///< a direct child
-  std::vector<std::string> names() const;      ///< of the children, sorted
-  Hdf5Group group(std::string_view path) const;      ///< slashes go down; missing is damage
+  bool contains(std::string_view name) const;    ///< a direct child
+  std::vector<std::string> names() const;        ///< of the children, sorted
+  Hdf5Group group(std::string_view path) const;  ///< slashes go down; missing is damage
   Hdf5Dataset dataset(std::string_view path) const;
   std::optional<Hdf5Group> find_group(std::string_view name) const;
 
@@ -62,7 +62,7 @@ class Hdf5Group : public Hdf5Object {
   Hdf5Group(std::shared_ptr<Hdf5Context> context, std::string path, std::uint64_t address);
   std::uint64_t child(std::string_view name) const;
 
-  std::map<std::string, std::uint64_t, std::less<>> children_;  ///< address of the header; undefined for soft links
+  Hdf5Symbols children_;
 };
 
 class Hdf5Dataset : public Hdf5Object {

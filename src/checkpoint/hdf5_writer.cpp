@@ -96,7 +96,8 @@ struct Hdf5Writer::Impl {
     const Handle made(H5Dcreate2(file, path.c_str(), type, space, link_list, dataset_list, H5P_DEFAULT), H5Dclose,
                       fmt::format("make dataset '{}'", path));
     if (!data.empty())
-      checked(H5Dwrite(made, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data.data()), fmt::format("write dataset '{}'", path));
+      checked(H5Dwrite(made, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data.data()),
+              fmt::format("write dataset '{}'", path));
   }
 };
 
@@ -107,7 +108,8 @@ Hdf5Writer::Hdf5Writer(std::uint64_t expected_bytes) : impl_(std::make_unique<Im
   const std::size_t increment = std::max<std::size_t>(std::size_t{1} << 18U, expected_bytes + expected_bytes / 64);
   checked(H5Pset_fapl_core(access, increment, 0 /* nothing on disk */), "select its memory driver");
   checked(H5Pset_fclose_degree(access, H5F_CLOSE_STRONG), "set the closing of files");
-  impl_->file = checked(H5Fcreate("dptrain-checkpoint-in-memory", H5F_ACC_TRUNC, H5P_DEFAULT, access), "make a file in memory");
+  impl_->file =
+      checked(H5Fcreate("dptrain-checkpoint-in-memory", H5F_ACC_TRUNC, H5P_DEFAULT, access), "make a file in memory");
   impl_->link_list = checked(H5Pcreate(H5P_LINK_CREATE), "make a property list");
   checked(H5Pset_create_intermediate_group(impl_->link_list, 1), "set the making of groups");
   impl_->dataset_list = checked(H5Pcreate(H5P_DATASET_CREATE), "make a property list");
@@ -146,7 +148,8 @@ void Hdf5Writer::number_attribute(const std::string& path, const std::string& na
   impl_->attribute(path, name, H5T_STD_U32LE, simple_space({}), &value);
 }
 
-void Hdf5Writer::list_attribute(const std::string& path, const std::string& name, const std::vector<std::string>& values) {
+void Hdf5Writer::list_attribute(const std::string& path, const std::string& name,
+                                const std::vector<std::string>& values) {
   if (values.empty()) return impl_->attribute(path, name, H5T_IEEE_F64LE, simple_space({0}), nullptr);
   std::size_t width = 1;
   for (const std::string& value : values) width = std::max(width, value.size());
@@ -161,7 +164,8 @@ void Hdf5Writer::list_attribute(const std::string& path, const std::string& name
     const std::size_t size = count / parts + (part < count % parts ? 1 : 0);
     std::string data(size * width, '\0');
     for (std::size_t i = 0; i < size; ++i) values[next + i].copy(data.data() + i * width, width);
-    impl_->attribute(path, parts == 1 ? name : fmt::format("{}{}", name, part), type, simple_space({size}), data.data());
+    impl_->attribute(path, parts == 1 ? name : fmt::format("{}{}", name, part), type, simple_space({size}),
+                     data.data());
     next += size;
   }
 }

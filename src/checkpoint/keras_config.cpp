@@ -92,29 +92,30 @@ Json metric_object(const char* name, const std::string& shown, Json config = Jso
 
 /// Null for a metric that Keras has not.
 Json metric_config(const config::Typed& metric) {
-  if (metric.get_if<optim::AccuracySpec>() != nullptr) return "accuracy";  // Keras resolves it against the output, as we do
+  if (metric.get_if<optim::AccuracySpec>() != nullptr)
+    return "accuracy";  // Keras resolves it against the output, as we do
   if (const auto* s = metric.get_if<optim::BinaryAccuracySpec>())
     return metric_object("BinaryAccuracy", s->name, {{"threshold", s->threshold}});
-  if (const auto* s = metric.get_if<optim::CategoricalAccuracySpec>()) return metric_object("CategoricalAccuracy", s->name);
+  if (const auto* s = metric.get_if<optim::CategoricalAccuracySpec>())
+    return metric_object("CategoricalAccuracy", s->name);
   if (const auto* s = metric.get_if<optim::SparseCategoricalAccuracySpec>())
     return metric_object("SparseCategoricalAccuracy", s->name);
   if (const auto* s = metric.get_if<optim::TopKCategoricalAccuracySpec>())
     return metric_object("TopKCategoricalAccuracy", s->name, {{"k", s->k}});
   if (const auto* s = metric.get_if<optim::SparseTopKCategoricalAccuracySpec>())
     return metric_object("SparseTopKCategoricalAccuracy", s->name, {{"k", s->k}});
-  if (const auto* s = metric.get_if<optim::MeanSquaredErrorMetricSpec>()) return metric_object("MeanSquaredError", s->name);
-  if (const auto* s = metric.get_if<optim::MeanAbsoluteErrorMetricSpec>()) return metric_object("MeanAbsoluteError", s->name);
+  if (const auto* s = metric.get_if<optim::MeanSquaredErrorMetricSpec>())
+    return metric_object("MeanSquaredError", s->name);
+  if (const auto* s = metric.get_if<optim::MeanAbsoluteErrorMetricSpec>())
+    return metric_object("MeanAbsoluteError", s->name);
   return {};
 }
 
-/// Name and arguments of the optimizer's own; null where Keras has no such class.
+/// The arguments that the optimizer alone has; null for one that Keras 2 cannot load from a file (AdamW).
 Json optimizer_arguments(const config::Typed& optimizer) {
-  const auto adam = [](const optim::AdamSpec& s) -> Json {
-    return {{"beta_1", s.beta_1}, {"beta_2", s.beta_2}, {"epsilon", s.epsilon}, {"amsgrad", s.amsgrad}};
-  };
   if (const auto* s = optimizer.get_if<optim::SGDSpec>()) return {{"momentum", s->momentum}, {"nesterov", s->nesterov}};
-  if (const auto* s = optimizer.get_if<optim::AdamSpec>()) return adam(*s);
-  if (const auto* s = optimizer.get_if<optim::AdamWSpec>()) return adam(*s);
+  if (const auto* s = optimizer.get_if<optim::AdamSpec>())
+    return {{"beta_1", s->beta_1}, {"beta_2", s->beta_2}, {"epsilon", s->epsilon}, {"amsgrad", s->amsgrad}};
   if (const auto* s = optimizer.get_if<optim::RMSpropSpec>())
     return {{"rho", s->rho}, {"momentum", s->momentum}, {"epsilon", s->epsilon}, {"centered", s->centered}};
   if (const auto* s = optimizer.get_if<optim::AdagradSpec>())
@@ -122,25 +123,19 @@ Json optimizer_arguments(const config::Typed& optimizer) {
   return {};
 }
 
+/// Null where one of the worlds would fail to load the model. Keras 2 reads optimizers of a file as its "legacy" ones, which
+/// know neither weight decay nor averages (and the key that would tell it otherwise is refused by Keras 3).
 Json optimizer_config(const config::Typed& optimizer, double learning_rate) {
   const Json own = optimizer_arguments(optimizer);
   if (own.is_null()) return {};
+  const optim::OptimizerCommon& common = optim::common(optimizer);
+  if (common.weight_decay.value_or(0) != 0 || common.use_ema) return {};
   // Always a float (Keras 3 refuses integers), and the current value: Keras 3 cannot load a schedule in this form.
   Json config{{"name", optimizer.name()}, {"learning_rate", learning_rate}};
   config.update(own);
-  const optim::OptimizerCommon& common = optim::common(optimizer);
-  const auto optional = [&](const char* key, const auto& value) {
-    if (value) config[key] = *value;
-  };
-  optional("weight_decay", common.weight_decay);
-  optional("clipnorm", common.clipnorm);
-  optional("clipvalue", common.clipvalue);
-  optional("global_clipnorm", common.global_clipnorm);
-  if (common.use_ema) {
-    config["use_ema"] = true;
-    config["ema_momentum"] = common.ema_momentum;
-    optional("ema_overwrite_frequency", common.ema_overwrite_frequency);
-  }
+  if (common.clipnorm) config["clipnorm"] = *common.clipnorm;
+  if (common.clipvalue) config["clipvalue"] = *common.clipvalue;
+  if (common.global_clipnorm) config["global_clipnorm"] = *common.global_clipnorm;
   return object(optimizer.name(), config);
 }
 

@@ -24,7 +24,8 @@ class Fit {
 
  private:
   const StoredLayer* find(const std::string& name) const {
-    const auto found = std::find_if(stored_.begin(), stored_.end(), [&](const StoredLayer& l) { return l.name == name; });
+    const auto found =
+        std::find_if(stored_.begin(), stored_.end(), [&](const StoredLayer& l) { return l.name == name; });
     return found == stored_.end() ? nullptr : &*found;
   }
 

@@ -31,7 +31,7 @@ struct Saved {
 
 class Writer {
  public:
-  /// `done` is called on the writer's thread after each file.
+  /// `done` is called on the writer's thread after each file; it must not throw.
   explicit Writer(std::function<void(const Saved&)> done);
   ~Writer();  ///< finishes what is queued
 

@@ -68,8 +68,8 @@ void check_names(const std::vector<Assertion>& assertions, const std::vector<std
     bool known = false;
     for (const std::string& name : names) known = known || name == assertion.name;
     if (!known)
-      throw Error(ErrorKind::kUsage, fmt::format("--assert '{}': there is no '{}'{}; there are {}", assertion.text, assertion.name,
-                                                 did_you_mean(assertion.name, names), join(names, ", ")));
+      throw Error(ErrorKind::kUsage, fmt::format("--assert '{}': there is no '{}' among {}{}", assertion.text, assertion.name, join(names, ", "),
+                                                 did_you_mean(assertion.name, names)));
   }
 }
 

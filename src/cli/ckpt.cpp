@@ -5,9 +5,9 @@
 #include "checkpoint/checkpoint.h"
 #include "cli/commands.h"
 #include "cli/model_source.h"
+#include "cli/output.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "core/log.h"
 #include "core/text.h"
 
 namespace dptrain::cli {
@@ -19,13 +19,8 @@ struct Flags {
   std::optional<double> tolerance;
 };
 
-void print_whole(std::string text) {
-  while (text.ends_with('\n')) text.pop_back();
-  log::print(text);
-}
-
 int show(const std::vector<std::string>& files) {
-  for (const std::string& file : files) print_whole(checkpoint::describe(checkpoint_file(file, {"last.h5"})));
+  for (const std::string& file : files) print_text(checkpoint::describe(checkpoint_file(file, {"last.h5"})));
   return 0;
 }
 
@@ -33,7 +28,7 @@ int diff(const Flags& flags) {
   if (flags.files.size() != 2) throw Error(ErrorKind::kUsage, fmt::format("ckpt diff compares two files, found {}", flags.files.size()));
   const auto file = [&](std::size_t i) { return checkpoint_file(flags.files[i], {"last.h5"}); };
   const checkpoint::Difference difference = checkpoint::compare(file(0), file(1), flags.tolerance.value_or(0));
-  print_whole(difference.report);
+  print_text(difference.report);
   return difference.equal ? 0 : static_cast<int>(ErrorKind::kCheck);
 }
 

@@ -202,7 +202,9 @@ void refuse_unknown(const std::vector<std::string>& unknown, const std::vector<s
 }  // namespace
 
 void Command::parse(const std::vector<std::string>& given) const {
-  const std::string try_help = fmt::format("; see dptrain {} --help", name_);
+  const auto refuse_here = [&](const std::string& message) {
+    refuse(fmt::format("{}: {}{}", name_, message, message.ends_with('?') ? "" : fmt::format("; see dptrain {} --help", name_)));
+  };
   try {
     Words words(arguments_);
     words.parse(given);
@@ -224,9 +226,9 @@ void Command::parse(const std::vector<std::string>& given) const {
       if (both.size() > 1) refuse(fmt::format("give one of {}, not both", join(both, " and ")));
     }
   } catch (const CLI::ParseError& error) {
-    refuse(fmt::format("{}: {}{}", name_, error.what(), try_help));
+    refuse_here(error.what());
   } catch (const Error& error) {
-    refuse(fmt::format("{}: {}{}", name_, error.what(), try_help));
+    refuse_here(error.what());
   }
 }
 

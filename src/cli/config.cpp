@@ -5,9 +5,8 @@
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/model_source.h"
+#include "cli/output.h"
 #include "core/error.h"
-#include "core/log.h"
-#include "core/text.h"
 
 namespace dptrain::cli {
 namespace {
@@ -20,14 +19,12 @@ struct Flags {
 
 int run(const Flags& flags) {
   if (flags.schema) {
-    log::print(trim(config::to_json(train::json_schema())));
+    print_text(config::to_json(train::json_schema()));
     return 0;
   }
   if (!flags.source) throw Error(ErrorKind::kUsage, "config: CONFIG is missing; only --schema goes without one");
   const train::Experiment experiment = open_model_source(*flags.source, std::nullopt, flags.overrides.overrides()).experiment;
-  std::string text = config::to_yaml(train::resolved(experiment, flags.minimal));
-  if (text.ends_with('\n')) text.pop_back();
-  log::print(text);
+  print_text(config::to_yaml(train::resolved(experiment, flags.minimal)));
   return 0;
 }
 

@@ -89,6 +89,7 @@ train::RunOptions run_options(const Flags& flags, const Resume& resume, const Co
   options.name = flags.overrides.name;
   options.overwrite = flags.overwrite;
   options.resuming_here = !resume.checkpoint.empty() && resume.directory.has_value();
+  options.restarting_here = flags.resume == "auto";
   options.command = context.arguments;
   return options;
 }

@@ -42,7 +42,7 @@ const BundledFile& find(const std::string& name) {
     if (name == file.name || name == short_name(file.name)) return file;
     names.push_back(short_name(file.name));
   }
-  throw Error(ErrorKind::kUsage, fmt::format("init: there is no config '{}'{}; there are {}", name, did_you_mean(name, names), join(names, ", ")));
+  throw Error(ErrorKind::kUsage, fmt::format("init: there is no config '{}' among {}{}", name, join(names, ", "), did_you_mean(name, names)));
 }
 
 int run(const Flags& flags) {

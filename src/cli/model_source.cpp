@@ -13,9 +13,16 @@ namespace dptrain::cli {
 namespace fs = std::filesystem;
 namespace {
 
-/// A checkpoint without the private state (model.h5, a file of Keras) has weights but no config.
-[[noreturn]] void no_config(const std::string& path) {
-  throw Error(ErrorKind::kCheckpoint, fmt::format("{}: the file holds weights but no config; give the config, and --weights {}", path, path));
+/// The state of a checkpoint that stands for a config too; a file with weights alone (model.h5, Keras's own) does not.
+checkpoint::State whole_state(const std::string& path) {
+  const std::string hint = fmt::format("; with the config at hand: dptrain eval CONFIG --weights {}", path);
+  try {
+    checkpoint::State state = checkpoint::read_state(path);
+    if (!state.resolved_config.empty()) return state;
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.what() + hint);
+  }
+  throw Error(ErrorKind::kCheckpoint, fmt::format("{}: the file holds no config{}", path, hint));
 }
 
 }  // namespace
@@ -39,7 +46,9 @@ std::string run_of(const std::string& checkpoint) {
 void ModelSource::load_weights(graph::Model& model, bool averages) const {
   checkpoint::load_weights(checkpoint, model);
   if (!averages) return;
-  if (!state) throw Error(ErrorKind::kCheckpoint, fmt::format("--ema: {} holds no averages", checkpoint));
+  const config::Typed& optimizer = experiment.config.train.optimizer;
+  if (!state || !optim::common(optimizer).use_ema)
+    throw Error(ErrorKind::kCheckpoint, fmt::format("--ema: {} holds no averages; they come with `use_ema: true` in the optimizer", checkpoint));
   train::use_averages(*state, model);
 }
 
@@ -50,8 +59,7 @@ ModelSource open_model_source(const std::string& path, const std::optional<std::
   if (folder || checkpoint::is_checkpoint(path)) {
     if (weights) throw Error(ErrorKind::kUsage, fmt::format("--weights belongs to a config, but {} is a checkpoint", path));
     source.checkpoint = folder ? checkpoint_file(path, {"best.h5", "last.h5"}) : path;
-    source.state = checkpoint::read_state(source.checkpoint);
-    if (source.state->resolved_config.empty()) no_config(source.checkpoint);
+    source.state = whole_state(source.checkpoint);
     source.experiment = train::load_experiment_text(source.state->resolved_config, source.checkpoint, overrides);
     return source;
   }

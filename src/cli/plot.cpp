@@ -27,25 +27,28 @@ struct Run {
   NumberTable table;
 };
 
-/// "fashion-mnist/001", or "001" alone when all runs are of one experiment.
-std::vector<std::string> run_names(const std::vector<std::string>& folders) {
-  std::vector<std::string> shorter, longer;
-  std::string parent;
-  bool same_parent = true;
+/// What the runs are called: "001", "002" below the title "fashion-mnist" when they are of one experiment.
+struct Names {
+  std::string title;
+  std::vector<std::string> runs;
+};
+
+Names names_of(const std::vector<std::string>& folders) {
+  std::vector<std::string> experiments, shorter, longer;
   for (const std::string& folder : folders) {
     fs::path path = fs::absolute(folder).lexically_normal();
     if (path.filename().empty()) path = path.parent_path();
-    const std::string above = path.parent_path().filename().string();
-    same_parent = same_parent && (parent.empty() || above == parent);
-    parent = above;
+    experiments.push_back(path.parent_path().filename().string());
     shorter.push_back(path.filename().string());
-    longer.push_back(above + "/" + path.filename().string());
+    longer.push_back(experiments.back() + "/" + shorter.back());
   }
-  return same_parent ? shorter : longer;
+  if (folders.size() == 1) return {longer.front(), shorter};
+  const bool same = std::count(experiments.begin(), experiments.end(), experiments.front()) == static_cast<std::ptrdiff_t>(folders.size());
+  return same ? Names{experiments.front(), shorter} : Names{"learning curves", longer};
 }
 
 std::vector<Run> read_runs(const std::vector<std::string>& folders) {
-  const std::vector<std::string> names = run_names(folders);
+  const std::vector<std::string> names = names_of(folders).runs;
   std::vector<Run> runs;
   for (std::size_t i = 0; i < folders.size(); ++i) {
     Run run{names[i], read_numbers((fs::path(folders[i]) / "train.csv").string())};
@@ -66,7 +69,8 @@ Panel panel_of(const std::vector<Run>& runs, const std::string& column) {
       panel.series.push_back({label, values.at("epoch"), found->second, i, dashed});
       return true;
     };
-    add(column, false, runs.size() == 1 && values.contains("val_" + column) ? "training" : runs[i].name);
+    const std::string alone = values.contains("val_" + column) ? "training" : "";
+    add(column, false, runs.size() == 1 ? alone : runs[i].name);
     validated = add("val_" + column, true, runs.size() == 1 ? "validation" : "") || validated;
   }
   if (validated && runs.size() > 1) panel.title += " (dashed: validation)";
@@ -105,10 +109,7 @@ int run(const Flags& flags) {
   if (changes(rate)) panels.push_back(std::move(rate));
   panels.push_back(std::move(speed));
 
-  fs::path folder = fs::absolute(flags.runs.front()).lexically_normal();
-  if (folder.filename().empty()) folder = folder.parent_path();
-  const std::string title = flags.title.value_or(runs.size() == 1 ? folder.parent_path().filename().string() + "/" + folder.filename().string()
-                                                                   : folder.parent_path().filename().string());
+  const std::string title = flags.title.value_or(names_of(flags.runs).title);
   const std::string output = flags.output.value_or(runs.size() == 1 ? (fs::path(flags.runs.front()) / "curves.svg").string() : "curves.svg");
   train::write_text(output, svg_chart(title, panels));
   log::info("wrote " + output);

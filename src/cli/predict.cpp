@@ -47,8 +47,12 @@ std::unique_ptr<data::Loader> open_input(const std::string& path, train::Session
   data::LoaderOptions options;
   options.batch_size = session.global_batch();
   options.shuffle = {data::Shuffle::Kind::kNone, 0};
-  return std::make_unique<data::Loader>(data::open_idx_inputs(path), std::move(pipeline), side, data::LabelDelivery{false, {}, output.elements()},
-                                        options);
+  const auto source = data::open_idx_inputs(path);
+  try {
+    return std::make_unique<data::Loader>(source, std::move(pipeline), side, data::LabelDelivery{false, {}, output.elements()}, options);
+  } catch (const Error& unfit) {
+    throw unfit.within(path);
+  }
 }
 
 /// Rows of the table for one kind of output.

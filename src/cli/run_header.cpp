@@ -55,9 +55,8 @@ std::string devices_line(const train::DeviceRequest& devices) {
   std::vector<std::string> names;
   for (int i = 0; i < std::min(devices.replicas, kMostNamed); ++i)
     names.push_back(device::make_cpu_device(i, devices.threads, {})->description());
-  std::string text = join(names, ", ");
-  if (devices.replicas > kMostNamed) text += fmt::format(", ... {} in all", devices.replicas);
-  return fmt::format("{}; {} replica{}", text, devices.replicas, devices.replicas == 1 ? "" : "s");
+  if (devices.replicas == 1) return names.front();
+  return fmt::format("{} replicas: {}{}", devices.replicas, join(names, "; "), devices.replicas > kMostNamed ? "; ..." : "");
 }
 
 std::string batch_line(train::Session& session) {

@@ -8,6 +8,7 @@
 #include "cli/device_flags.h"
 #include "cli/dry_plan.h"
 #include "cli/model_source.h"
+#include "cli/output.h"
 #include "cli/svg_chart.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -59,11 +60,11 @@ void draw_rate(const std::string& path, const train::Experiment& experiment, con
 int run(const Flags& flags) {
   const train::Experiment experiment = open_model_source(flags.source, std::nullopt, flags.overrides.overrides()).experiment;
   const train::DeviceRequest devices = flags.devices.request();
-  log::print(graph::summary(graph::make_model(experiment.graph, experiment.config.seed)));
+  print_text(graph::summary(graph::make_model(experiment.graph, experiment.config.seed)));
   if (flags.plan) {
     DryPlan plan;
     make_dry_plan(experiment, devices, plan);
-    log::print(plan.text());
+    print_text(plan.text());
   }
   if (flags.dot) {
     train::write_text(*flags.dot, graph::to_dot(experiment.graph));

@@ -1,7 +1,7 @@
 #pragma once
 
-// Filler: which source input feeds which model input, and how one sample becomes one row of a slot. Immutable; shared by
-// the loader's threads, each with a Scratch of its own.
+// Filler: which source input feeds which model input, and how one sample becomes one row of a slot. Immutable; shared
+// by the loader's threads, each with a Scratch of its own.
 
 #include <cstdint>
 #include <memory>

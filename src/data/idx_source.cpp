@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
+#include "data/dataset.h"
 #include "data/hash.h"
 
 namespace dptrain::data {
@@ -172,6 +173,15 @@ std::shared_ptr<const Source> open_idx(const IDXSpec& spec) {
   std::vector<std::pair<std::string, IdxFile>> inputs;
   for (const auto& [name, path] : spec.inputs.paths) inputs.emplace_back(name, read_file(path.value));
   return make_idx_source(std::move(inputs), std::move(labels), spec.class_names);
+}
+
+std::unique_ptr<config::TypeDef> idx_def() {
+  using config::key;
+  return dataset_def<IDXSpec>(
+      config::Schema::of<IDXSpec>("IDX")
+          .key(key("inputs", &IDXSpec::inputs).required().doc("a file, or {input name: file}; plain or .gz"))
+          .key(key("labels", &IDXSpec::labels).required().doc("classes (integers), values, or one row per sample")),
+      [](const IDXSpec& spec, const ModelSide&, Role) { return open_idx(spec); });
 }
 
 std::shared_ptr<const Source> open_idx_inputs(const std::string& path) {

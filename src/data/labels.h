@@ -21,7 +21,7 @@ class LabelWriter {
   bool classes() const { return delivery_.kind == optim::LabelKind::kClass; }
   std::int64_t width() const { return delivery_.width; }
 
-  /// Reads every class once, so that a bad label shows before training rather than in the middle of it. Throws Error{kData}.
+  /// Reads every class once, so that a bad label shows before training, not in the middle of it. Throws Error{kData}.
   void check_all() const;
   /// The class of a sample; for kClass. `row` is room for width() floats. Throws Error{kData} when out of range.
   std::int32_t class_of(std::int64_t index, float* row) const;

@@ -58,9 +58,9 @@ class Orders {
 
 }  // namespace
 
-/// Batches since the last seek are numbered by tickets. Workers claim tickets in order, at most `ahead` beyond the one to be
-/// delivered next, and put what they made into the ring at ticket % ahead. A seek starts a new generation: whatever belongs
-/// to an older one is dropped, its workers stop at the next sample.
+/// Batches since the last seek are numbered by tickets. Workers claim tickets in order, fewer than the ring is long
+/// beyond the one to be delivered next, and put what they made into the ring. A seek starts a new generation: whatever
+/// belongs to an older one is dropped, and who works on it stops at the next sample.
 struct Loader::Impl {
   struct Position {
     std::int64_t epoch, first;

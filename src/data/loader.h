@@ -1,8 +1,8 @@
 #pragma once
 
 // Loader: global batches of one source, in an order that is a function of (seed, epoch) alone, filled by worker threads
-// ahead of the trainer. One trainer thread calls it; workers are the loader's own and single-threaded. What a batch holds
-// never depends on how many they are. No allocation per batch once warm.
+// ahead of the trainer. One trainer thread calls it; workers are the loader's own, each a single thread. What a batch
+// holds never depends on how many they are. No allocation per batch once warm.
 
 #include <cstdint>
 #include <memory>
@@ -29,8 +29,8 @@ struct LoaderOptions {
   int prefetch = 0;      ///< batches ahead; 0: auto (2 per worker)
 };
 
-/// A batch in a slot of the loader; the slot is free for the workers again when the object dies. Movable; may outlive the
-/// loader. Holding several delays nobody, it only takes more slots.
+/// A batch in a slot of the loader; the slot is free for the workers again when the object dies. Movable; may outlive
+/// the loader. Holding several delays nobody, it only takes more slots.
 class Batch {
  public:
   Batch();
@@ -62,10 +62,11 @@ struct LabelDelivery {
 
 class Loader {
  public:
-  /// Throws Error{kData} when shapes do not fit ("samples are 28x28, the model wants 32x32x3"); a missing final axis of size
-  /// 1 is added. Labels out of range are Error{kData} with file and index, here, before any training. The transforms run on
-  /// every input with the same draws. No thread runs before the first seek() or next().
-  Loader(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model, LabelDelivery labels, LoaderOptions options);
+  /// Throws Error{kData} when shapes do not fit ("samples are 28x28, the model wants 32x32x3"); a missing final axis of
+  /// size 1 is added. Labels out of range are Error{kData} with file and index, here, before any training. Transforms run
+  /// on every input with the same draws. No thread runs before the first seek() or next().
+  Loader(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model, LabelDelivery labels,
+         LoaderOptions options);
   ~Loader();
 
   std::int64_t samples() const;
@@ -73,17 +74,18 @@ class Loader {
   std::int64_t batches_per_epoch() const;
   int workers() const;
 
-  /// Starts, or goes on, at a position of an epoch without reading what lies before it. Forgets what was prefetched.
+  /// Starts, or goes on, at a position of an epoch without reading what lies before. Forgets what was prefetched.
   void seek(std::int64_t epoch, std::int64_t first_sample);
-  /// The next batch of the current epoch (0 until seek says otherwise); rows() == 0 at its end. Rethrows what went wrong
-  /// while that batch was made, again each time it is asked for.
+  /// The next batch of the current epoch (0 until seek says otherwise); rows() == 0 at its end. Rethrows what went
+  /// wrong while that batch was made, again each time it is asked for.
   Batch next();
   /// The next epoch begins. The workers run on across the boundary by themselves, so its first batches have been made
   /// while the trainer validated and saved. In the middle of an epoch the rest of it is skipped.
   void next_epoch();
 
   /// The order of an epoch: the sample at each position. Pure.
-  static std::vector<std::int64_t> order(std::int64_t samples, const Shuffle& shuffle, std::uint64_t seed, std::int64_t epoch);
+  static std::vector<std::int64_t> order(std::int64_t samples, const Shuffle& shuffle, std::uint64_t seed,
+                                         std::int64_t epoch);
 
  private:
   struct Impl;

@@ -5,10 +5,9 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "data/idx_source.h"
+#include "data/dataset.h"
 #include "data/split.h"
 #include "data/subset.h"
-#include "data/synthetic.h"
 
 namespace dptrain::data {
 namespace {
@@ -28,23 +27,16 @@ struct Roles {
   throw Error(kind, place + spec.name() + ": " + message);
 }
 
-const DatasetCommon& common(const config::Typed& spec) {
-  if (const auto* idx = spec.get_if<IDXSpec>()) return *idx;
-  if (const auto* synthetic = spec.get_if<SyntheticSpec>()) return *synthetic;
-  if (const auto* split = spec.get_if<SplitSpec>()) return *split;
-  throw Error(ErrorKind::kInternal, "no way to open the data set " + spec.name());
-}
+const DatasetDef& def_of(const config::Typed& spec) { return static_cast<const DatasetDef&>(spec.def()); }
+const DatasetCommon& common(const config::Typed& spec) { return def_of(spec).common(spec.spec()); }
 
 std::shared_ptr<const Source> open_one(const config::Typed& spec, const ModelSide& model, Role role) {
-  if (const auto* synthetic = spec.get_if<SyntheticSpec>()) {
-    try {
-      return make_synthetic(*synthetic, model, role);
-    } catch (const Error& error) {
-      const std::string place = spec.mark().known() ? spec.mark().str() + ": error: " : "";
-      throw Error(error.kind(), place + error.what());
-    }
+  try {
+    return def_of(spec).open(spec.spec(), model, role);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kUsage) fail_at(spec, error.kind(), error.what());
+    throw;  // its place is the file it names
   }
-  return open_idx(spec.as<IDXSpec>());
 }
 
 std::shared_ptr<const Source> taken(std::shared_ptr<const Source> source, const config::Typed& spec) {
@@ -80,8 +72,8 @@ std::size_t origin(const Roles& roles, std::size_t self) {
   return which;
 }
 
-/// Two Splits of one data set come one after the other out of what is left, so they never overlap; each fraction is one of
-/// the whole.
+/// Two Splits of one data set come one after the other out of what is left, so they never overlap; each fraction is
+/// one of the whole.
 void apply_split(Roles& roles, std::size_t self, std::uint64_t seed) {
   const config::Typed& typed = *roles.specs[self];
   const auto& spec = typed.as<SplitSpec>();
@@ -130,11 +122,11 @@ Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std:
 }
 
 Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed) {
+  // With the default seed, which all roles must have in common: the class means follow from it.
   const auto stand_in = [&](const config::Typed& spec, std::int64_t samples) {
     if (spec.get_if<SyntheticSpec>() != nullptr) return spec;
     SyntheticSpec synthetic;
     synthetic.samples = samples;
-    synthetic.seed = seed;
     if (spec) synthetic.take = common(spec).take, synthetic.class_names = common(spec).class_names;
     return dataset_family().make(std::move(synthetic));
   };

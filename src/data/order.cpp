@@ -15,8 +15,8 @@ void shuffle_all(std::vector<std::int64_t>& order, RandomStream random) {
   for (std::size_t i = 0; i + 1 < order.size(); ++i) std::swap(order[i], order[i + random.below(order.size() - i)]);
 }
 
-/// As tf.data's shuffle(buffer): each position draws from a buffer, whose gap the next sample fills. A sample comes at most
-/// buffer - 1 positions early, but may come any number late.
+/// As tf.data's shuffle(buffer): each position draws from a buffer, whose gap the next sample fills. A sample comes at
+/// most buffer - 1 positions early, but may come any number late.
 void shuffle_buffer(std::vector<std::int64_t>& order, std::size_t buffer, RandomStream random) {
   std::vector<std::int64_t> held(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(buffer));
   for (std::size_t i = 0; i < order.size(); ++i) {

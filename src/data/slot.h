@@ -1,7 +1,7 @@
 #pragma once
 
-// The memory of one batch. A worker fills it alone, then the trainer reads it through a Batch alone; the pool hands it from
-// one to the other. Slots outlive their loader for as long as a Batch holds them.
+// The memory of one batch. A worker fills it alone, then the trainer reads it through a Batch alone, then the pool
+// keeps it for the next. Slots outlive their loader for as long as a Batch holds them.
 
 #include <cstdint>
 #include <memory>

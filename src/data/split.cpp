@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/random.h"
+#include "data/dataset.h"
 
 namespace dptrain::data {
 namespace {
@@ -68,6 +69,16 @@ SplitIndices split_indices(const Source& whole, const std::vector<std::int64_t>&
   std::sort(parts.held.begin(), parts.held.end());
   std::sort(parts.kept.begin(), parts.kept.end());
   return parts;
+}
+
+std::unique_ptr<config::TypeDef> split_def() {
+  using config::key;
+  return dataset_def<SplitSpec>(
+      config::Schema::of<SplitSpec>("Split")
+          .key(key("of", &SplitSpec::of).doc("the data set that loses these samples: train, validation or test"))
+          .positional(key("fraction", &SplitSpec::fraction).required().above(0).below(1))
+          .key(key("stratified", &SplitSpec::stratified).doc("take the same fraction of every class")),
+      nullptr);
 }
 
 }  // namespace dptrain::data

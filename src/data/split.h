@@ -13,8 +13,8 @@ struct SplitIndices {
   std::vector<std::int64_t> held, kept;  ///< ascending; disjoint; together `candidates`
 };
 
-/// Draws round(fraction * whole.size()) of `candidates` (samples of `whole`, ascending) without replacement; the seed and
-/// `stream` decide which. Stratified: from each class in proportion to its candidates, to within one sample. Throws
+/// Draws round(fraction * whole.size()) of `candidates` (samples of `whole`, ascending) without replacement; the seed
+/// and `stream` decide which. Stratified: from each class in proportion to its candidates, to within one sample. Throws
 /// Error{kData} when either part would be empty or, stratified, where labels are no classes.
 SplitIndices split_indices(const Source& whole, const std::vector<std::int64_t>& candidates, double fraction,
                            bool stratified, std::uint64_t seed, std::uint32_t stream);

@@ -1,8 +1,8 @@
 #pragma once
 
 // Synthetic: samples in the shapes that the model wants, noise around one random mean per class, so that a network can
-// learn them. A few thousand distinct samples at most are made when it is opened and repeat from there, so it costs neither
-// time nor memory and serves batches as fast as memory allows. Immutable.
+// learn them. A few thousand distinct samples at most are made when it is opened and repeat from there, so it costs
+// neither time nor memory and serves batches as fast as memory allows. Immutable.
 
 #include <memory>
 

@@ -98,14 +98,16 @@ std::optional<std::map<std::string, config::Node>> Expander::block_arguments(con
     map.set(block.parameters.front().name, std::move(arguments));
     arguments = std::move(map);
   }
-  bool good = only_reserved(arguments, allowed, "");
+  const bool known_only = only_reserved(arguments, allowed, "");
+  bool good = known_only;
   for (const Parameter& parameter : block.parameters)
     if (const config::Node* given = arguments.is_map() ? arguments.find(parameter.name) : nullptr)
       values.emplace(parameter.name, reader_.substituted(*given));
   for (const Parameter& parameter : block.parameters) {
     if (values.contains(parameter.name)) continue;
     if (!parameter.fallback) {
-      reader_.error(step.mark, fmt::format("missing argument '{}'", parameter.name));
+      // Next to a misspelt argument this would only say the same again.
+      if (known_only) reader_.error(step.mark, fmt::format("missing argument '{}'", parameter.name));
       good = false;
     } else {  // a default may use the parameters before it
       const Reader::Scope known(reader_, values);

@@ -23,7 +23,8 @@ class BackwardPlanner {
     find_wanted();
     gradient_.assign(plan_.tensors.size(), kAbsent);
     written_.assign(plan_.parameters.size(), false);
-    if (wanted_[at(root(plan_, plan_.loss.prediction))]) plan_.loss.prediction_gradient = gradient_for(plan_.loss.prediction);
+    if (wanted_[at(root(plan_, plan_.loss.prediction))])
+      plan_.loss.prediction_gradient = gradient_for(plan_.loss.prediction);
     for (int s = last_index(plan_.steps.size()); s >= 0; --s)
       if (!plan_.steps[at(s)].fused_into_loss) visit(s);
     fold_relu_masks();
@@ -86,7 +87,8 @@ class BackwardPlanner {
       written_[at(p)] = true;
       return;
     }
-    step.parameter_gradient_tensors[i] = add_tensor(fmt::format("d {} ({})", parameter.path, step.name), parameter.shape, true);
+    step.parameter_gradient_tensors[i] =
+        add_tensor(fmt::format("d {} ({})", parameter.path, step.name), parameter.shape, true);
     plan_.backward.push_back({.kind = BackwardItem::Kind::kAccumulateParameter,
                               .destination = p,
                               .source = step.parameter_gradient_tensors[i]});

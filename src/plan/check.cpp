@@ -36,6 +36,11 @@ Output output_of(const graph::Graph& graph, LabelKind labels) {
   return {.name = "'" + node.name + "'", .shape = node.output, .activation = activation, .labels = labels};
 }
 
+/// One class number per sample says which value of one row; rows of labels may have the output's own shape.
+bool one_row(const Output& output) {
+  return output.shape.rank() == 1 || (output.shape.rank() > 1 && output.labels == LabelKind::kDense);
+}
+
 /// The three families of losses differ in what they take an output for.
 enum class Reads { kClasses, kProbabilities, kValues };
 
@@ -46,10 +51,12 @@ struct LossTraits {
 };
 
 LossTraits traits_of(const config::Typed& loss) {
-  if (const auto* s = loss.get_if<optim::CategoricalCrossentropySpec>()) return {Reads::kClasses, s->from_logits, false};
+  if (const auto* s = loss.get_if<optim::CategoricalCrossentropySpec>())
+    return {Reads::kClasses, s->from_logits, false};
   if (const auto* s = loss.get_if<optim::SparseCategoricalCrossentropySpec>())
     return {Reads::kClasses, s->from_logits, true};
-  if (const auto* s = loss.get_if<optim::BinaryCrossentropySpec>()) return {Reads::kProbabilities, s->from_logits, false};
+  if (const auto* s = loss.get_if<optim::BinaryCrossentropySpec>())
+    return {Reads::kProbabilities, s->from_logits, false};
   return {};
 }
 
@@ -64,14 +71,15 @@ void check_labels(const config::Typed& loss, const LossTraits& traits, const Out
 
 void check_shape(const config::Typed& loss, const LossTraits& traits, const Output& output) {
   if (traits.reads != Reads::kClasses) return;
-  if (output.shape.rank() != 1)
+  if (!one_row(output))
     refuse(loss, fmt::format("wants one row of class scores per sample, but output {} is {}; try Flatten or "
                              "GlobalAveragePooling2D and a last Dense",
                              output.name, output.shape.str()));
   if (output.shape.back() < 2)
-    refuse(loss, fmt::format("needs at least 2 classes, but output {} has 1 value; try binary_crossentropy with activation "
-                             "sigmoid, or one unit per class",
-                             output.name));
+    refuse(loss,
+           fmt::format("needs at least 2 classes, but output {} has 1 value; try binary_crossentropy with activation "
+                       "sigmoid, or one unit per class",
+                       output.name));
 }
 
 void check_activation(const config::Typed& loss, const LossTraits& traits, const Output& output) {
@@ -80,19 +88,23 @@ void check_activation(const config::Typed& loss, const LossTraits& traits, const
   const Activation proper = classes ? Activation::kSoftmax : Activation::kSigmoid;
   const char* name = classes ? "softmax" : "sigmoid";
   if (traits.from_logits && *output.activation == proper)
-    refuse(loss, fmt::format("from_logits is true, but output {} already ends in {}; remove one of the two", output.name, name));
-  if (!traits.from_logits && *output.activation == Activation::kLinear)
-    refuse(loss, fmt::format("takes its input for probabilities, but output {} ends in no activation; try from_logits: true, "
-                             "or activation {}",
+    refuse(loss, fmt::format("from_logits is true, but output {} already ends in {}; remove one of the two",
                              output.name, name));
+  if (!traits.from_logits && *output.activation == Activation::kLinear)
+    refuse(loss,
+           fmt::format("takes its input for probabilities, but output {} ends in no activation; try from_logits: true, "
+                       "or activation {}",
+                       output.name, name));
   if (!classes && *output.activation == Activation::kSoftmax && output.shape.back() == 1)
-    refuse(loss, fmt::format("output {} is a softmax over one value, which is always 1; try activation sigmoid", output.name));
+    refuse(loss, fmt::format("output {} is a softmax over one value, which is always 1; try activation sigmoid",
+                             output.name));
 }
 
 void check_metric(const config::Typed& metric, const optim::ResolvedMetric& resolved, const Output& output) {
   const bool ranks = resolved.kind == MetricKind::kArgmaxEqual || resolved.kind == MetricKind::kTopK;
-  if (ranks && output.shape.rank() != 1)
-    refuse(metric, fmt::format("wants one row of class scores per sample, but output {} is {}", output.name, output.shape.str()));
+  if (ranks && !one_row(output))
+    refuse(metric, fmt::format("wants one row of class scores per sample, but output {} is {}", output.name,
+                               output.shape.str()));
   if (ranks && output.shape.back() < 2)
     refuse(metric, fmt::format("is always 1 with one output value (output {}); try binary_accuracy", output.name));
   if (!ranks && output.labels == LabelKind::kClass && output.shape.elements() != 1)
@@ -101,16 +113,10 @@ void check_metric(const config::Typed& metric, const optim::ResolvedMetric& reso
                                output.name, output.shape.str()));
 }
 
-/// Whether a metric counts the same on the logits as on what the activation makes of them (the device moves a threshold).
+/// A threshold on softmax probabilities says nothing about one logit alone; all other metrics can be counted on logits or
+/// by a loss op that applies the activation for them.
 bool works_on_logits(const optim::ResolvedMetric& metric, LossStep::Fusion fusion) {
-  switch (metric.kind) {
-    case MetricKind::kArgmaxEqual:
-    case MetricKind::kTopK: return true;
-    case MetricKind::kBinaryEqual: return fusion == LossStep::Fusion::kSigmoid;
-    case MetricKind::kSquaredError:
-    case MetricKind::kAbsoluteError: return false;
-  }
-  return false;
+  return metric.kind != MetricKind::kBinaryEqual || fusion == LossStep::Fusion::kSigmoid;
 }
 
 LossStep::Fusion choose_fusion(const LossStep& loss, const LossTraits& traits, const Output& output) {
@@ -150,7 +156,8 @@ void resolve_loss(Draft& draft) {
   if (!loss.loss) return;
   const graph::Graph& graph = draft.model.graph;
   if (graph.outputs.size() != 1)
-    refuse(loss.loss, fmt::format("reads one output, but the model has {}; name one in `model.outputs`", graph.outputs.size()));
+    refuse(loss.loss,
+           fmt::format("reads one output, but the model has {}; name one in `model.outputs`", graph.outputs.size()));
 
   const Output output = output_of(graph, loss.labels);
   const LossTraits traits = traits_of(loss.loss);

@@ -22,10 +22,14 @@ class Lowering {
   void run() {
     for (int n = 0; n <= last_index(graph_.nodes.size()); ++n) {
       const config::Typed& spec = spec_of(n);
-      if (spec.get_if<layers::InputSpec>() != nullptr) add_input(n);
-      else if (readers_[at(n)] == 0) continue;
-      else if (is_view(spec)) add_view(n);
-      else if (!fused_into_producer(n)) add_steps(n);
+      if (spec.get_if<layers::InputSpec>() != nullptr)
+        add_input(n);
+      else if (readers_[at(n)] == 0)
+        continue;
+      else if (is_view(spec))
+        add_view(n);
+      else if (!fused_into_producer(n))
+        add_steps(n);
     }
     for (const int n : graph_.inputs) plan_.inputs.push_back(tensor_of(n));
     for (const int n : graph_.outputs) plan_.outputs.push_back(tensor_of(n));
@@ -59,7 +63,9 @@ class Lowering {
     return last_index(plan_.tensors.size());
   }
 
-  void add_input(int n) { draft_.node_tensor[at(n)] = add_tensor({.name = node(n).name, .shape = node(n).output, .external = true}); }
+  void add_input(int n) {
+    draft_.node_tensor[at(n)] = add_tensor({.name = node(n).name, .shape = node(n).output, .external = true});
+  }
 
   void add_view(int n) {
     const int source = root(plan_, tensor_of(node(n).inputs.front()));

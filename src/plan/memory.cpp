@@ -110,7 +110,8 @@ std::vector<Lifetime> saved_lifetimes(const TimeLine& time) {
     if (time.runs(time.plan.steps[at(s)])) extend(lives[at(s)], s);
   if (time.mode == Mode::kTraining)
     for (std::size_t i = 0; i < time.plan.backward.size(); ++i)
-      if (time.plan.backward[i].kind == BackwardItem::Kind::kStep) extend(lives[at(time.plan.backward[i].step)], time.item(i));
+      if (time.plan.backward[i].kind == BackwardItem::Kind::kStep)
+        extend(lives[at(time.plan.backward[i].step)], time.item(i));
   return lives;
 }
 
@@ -122,13 +123,16 @@ std::vector<Lifetime> tensor_lifetimes(const Plan& plan, Mode mode) {
   add_forward(time, lives);
   if (mode == Mode::kTraining) add_backward(time, lives);
   for (int t = 0; t <= last_index(lives.size()); ++t) {
-    if (plan.tensors[at(root(plan, t))].external) lives[at(t)] = {};
-    else lives[at(t)] = lives[at(root(plan, t))];
+    if (plan.tensors[at(root(plan, t))].external)
+      lives[at(t)] = {};
+    else
+      lives[at(t)] = lives[at(root(plan, t))];
   }
   return lives;
 }
 
-MemoryPlan plan_memory(const Plan& plan, const std::vector<Need>& needs, const Need& loss_need, std::int64_t rows, Mode mode) {
+MemoryPlan plan_memory(const Plan& plan, const std::vector<Need>& needs, const Need& loss_need, std::int64_t rows,
+                       Mode mode) {
   MemoryPlan memory{.rows = rows};
   memory.tensor_offset.assign(plan.tensors.size(), 0);
   memory.saved_offset.assign(plan.steps.size(), 0);
@@ -144,14 +148,16 @@ MemoryPlan plan_memory(const Plan& plan, const std::vector<Need>& needs, const N
     blocks.push_back({aligned(bytes), lives[t], &memory.tensor_offset[t]});
   }
   for (std::size_t s = 0; s < plan.steps.size(); ++s)
-    if (saved[s].last >= 0 && needs[s].saved > 0) blocks.push_back({aligned(needs[s].saved), saved[s], &memory.saved_offset[s]});
+    if (saved[s].last >= 0 && needs[s].saved > 0)
+      blocks.push_back({aligned(needs[s].saved), saved[s], &memory.saved_offset[s]});
 
   memory.scratch_bytes = std::max(loss_need.scratch, loss_need.saved);
   for (const Need& need : needs) memory.scratch_bytes = std::max(memory.scratch_bytes, need.scratch);
   memory.scratch_offset = assign_offsets(std::move(blocks));
   memory.arena_bytes = memory.scratch_offset + aligned(memory.scratch_bytes);
   for (std::size_t t = 0; t < plan.tensors.size(); ++t)
-    if (plan.tensors[t].alias_of != kAbsent) memory.tensor_offset[t] = memory.tensor_offset[at(plan.tensors[t].alias_of)];
+    if (plan.tensors[t].alias_of != kAbsent)
+      memory.tensor_offset[t] = memory.tensor_offset[at(plan.tensors[t].alias_of)];
   return memory;
 }
 

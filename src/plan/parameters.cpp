@@ -11,7 +11,9 @@ ParameterKind kind_of(const graph::Weight& weight, const graph::Layer& layer) {
   return !weight.def.trainable && layer.trainable ? ParameterKind::kStatistic : ParameterKind::kFrozen;
 }
 
-std::int64_t aligned(std::int64_t elements) { return (elements + kAlignElements - 1) / kAlignElements * kAlignElements; }
+std::int64_t aligned(std::int64_t elements) {
+  return (elements + kAlignElements - 1) / kAlignElements * kAlignElements;
+}
 
 /// Per parameter the backward item after which its gradient is whole; kAbsent: it never gets one.
 std::vector<int> completions(const Plan& plan) {
@@ -88,13 +90,13 @@ void list_parameters(Draft& draft) {
   for (int w = 0; w <= last_index(model.weights.size()); ++w) {
     const graph::Weight& weight = model.weights[at(w)];
     const ParameterKind kind = kind_of(weight, model.graph.layers[at(weight.layer)]);
-    draft.plan.parameters.push_back({.weight = w,
-                                     .path = weight.path(model.graph),
-                                     .shape = weight.def.shape,
-                                     .kind = kind,
-                                     .penalty = kind == ParameterKind::kTrainable ? layers::penalty(weight.def.regularizer)
-                                                                                  : layers::Penalty{},
-                                     .momentum = weight.def.momentum});
+    draft.plan.parameters.push_back(
+        {.weight = w,
+         .path = weight.path(model.graph),
+         .shape = weight.def.shape,
+         .kind = kind,
+         .penalty = kind == ParameterKind::kTrainable ? layers::penalty(weight.def.regularizer) : layers::Penalty{},
+         .momentum = weight.def.momentum});
   }
 }
 

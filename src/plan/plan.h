@@ -99,7 +99,9 @@ struct Bucket {
 struct LossStep {
   config::Typed loss;
   enum class Fusion { kNone, kSoftmax, kSigmoid };
-  Fusion fusion = Fusion::kNone;  ///< kSoftmax, kSigmoid: `prediction` are the logits before that activation
+  /// kSoftmax, kSigmoid: `prediction` are the logits before that activation. Metrics mean what comes after it: the loss op
+  /// moves their thresholds, or applies the activation where a metric needs the values (squared and absolute error).
+  Fusion fusion = Fusion::kNone;
   bool from_logits = false;       ///< what the loss computes from, fusion included
   int prediction = kAbsent;         ///< tensor
   int prediction_gradient = kAbsent;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 
 #include "core/format.h"
 #include "core/text.h"
@@ -21,7 +20,8 @@ std::string table(const std::vector<Row>& rows) {
   std::string text;
   for (const Row& row : rows) {
     std::string line = " ";
-    for (std::size_t c = 0; c < row.size(); ++c) line += fmt::format(" {:<{}} ", row[c], row.size() > 1 ? widths[c] : 0);
+    for (std::size_t c = 0; c < row.size(); ++c)
+      line += fmt::format(" {:<{}} ", row[c], row.size() > 1 ? widths[c] : 0);
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   return text;
@@ -37,7 +37,8 @@ std::string bytes_of(std::int64_t floats) { return human_bytes(static_cast<std::
 
 std::string op_text(const Step& step) {
   std::string text = step.spec.name();
-  if (step.name.find('/') != std::string::npos && pure_activation(step.spec)) text = name_of(*pure_activation(step.spec));
+  if (step.name.find('/') != std::string::npos && pure_activation(step.spec))
+    text = name_of(*pure_activation(step.spec));
   if (step.epilogue != layers::Activation::kLinear) text += " + " + name_of(step.epilogue);
   return text;
 }
@@ -50,7 +51,7 @@ std::string reads_text(const Plan& plan, const Step& step) {
 
 std::string backward_text(const Step& step) {
   if (step.fused_into_loss) return "in the loss";
-  if (!step.has_backward) return "-";
+  if (!step.has_backward) return step.inference_mode ? "- (moving statistics)" : "-";
   std::vector<std::string> parts;
   if (std::ranges::any_of(step.input_gradients, [](int g) { return g != kAbsent; })) parts.emplace_back("data");
   if (std::ranges::any_of(step.parameter_gradients, [](bool wanted) { return wanted; })) parts.emplace_back("weights");
@@ -71,7 +72,8 @@ std::string steps_text(const Plan& plan, const MemoryPlan& memory, const std::ve
     const Lifetime& life = lives[at(step.output)];
     const std::string kept = life.last > loss_moment ? " kept" : "";
     const std::string bytes = life.last < 0 ? "-" : bytes_of(output.elements(memory.rows)) + kept;
-    rows.push_back({std::to_string(s), step.name, op_text(step), reads_text(plan, step), output.shape.str(), bytes, backward_text(step)});
+    rows.push_back({std::to_string(s), step.name, op_text(step), reads_text(plan, step), output.shape.str(), bytes,
+                    backward_text(step)});
     if (s < choices.size() && !choices[s].empty()) rows.push_back({"     " + choices[s]});
   }
   return table(rows);
@@ -104,7 +106,8 @@ std::string backward_list(const Plan& plan) {
   for (std::size_t i = 0; i < plan.backward.size(); ++i) {
     std::vector<std::string> ready;
     for (const int k : plan.backward[i].buckets_ready) ready.push_back(std::to_string(k));
-    rows.push_back({std::to_string(i), item_text(plan, plan.backward[i]), ready.empty() ? "" : "bucket " + join(ready, ", ") + " ready"});
+    rows.push_back({std::to_string(i), item_text(plan, plan.backward[i]),
+                    ready.empty() ? "" : "bucket " + join(ready, ", ") + " ready"});
   }
   return table(rows);
 }
@@ -131,7 +134,8 @@ std::string memory_list(const Plan& plan, const MemoryPlan& memory, int slots) {
     rows.push_back({"optimizer", bytes_of(slots * plan.trainable_end), fmt::format("{} per weight", slots)});
   }
   rows.push_back({"tensors", human_bytes(memory.arena_bytes),
-                  fmt::format("{} unshared, {} scratch", human_bytes(memory.activation_bytes), human_bytes(memory.scratch_bytes))});
+                  fmt::format("{} unshared, {} scratch", human_bytes(memory.activation_bytes),
+                              human_bytes(memory.scratch_bytes))});
   rows.push_back({"total", human_bytes(static_cast<std::uint64_t>(floats) * sizeof(float) + memory.arena_bytes)});
   return table(rows);
 }

@@ -84,8 +84,10 @@ TEST(AtomicFile, RemovesWhatAKilledProcessLeft) {
   const pid_t gone = fork();
   if (gone == 0) _exit(0);
   waitpid(gone, nullptr, 0);
-  const std::string left = ".last.h5.tmp-" + std::to_string(gone), of_parent = ".last.h5.tmp-" + std::to_string(getppid());
-  for (const std::string& name : {left, of_parent, ".best.h5.tmp-" + std::to_string(gone), std::string(".last.h5.tmp-x")})
+  const std::string left = ".last.h5.tmp-" + std::to_string(gone),
+                    of_parent = ".last.h5.tmp-" + std::to_string(getppid());
+  for (const std::string& name :
+       {left, of_parent, ".best.h5.tmp-" + std::to_string(gone), std::string(".last.h5.tmp-x")})
     std::ofstream(folder / name) << "half a file";
   ASSERT_EQ(failure(folder / "last.h5", sample::tiny_cnn()), "");
   const std::vector<std::string> files = folder.files();
@@ -102,8 +104,9 @@ TEST(AtomicFile, AFileThatMayNotGrowLeavesTheOldOne) {
     const rlimit limit{50'000, 50'000};
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 2;
     const std::string message = failure(folder / "last.h5", large);
-    const bool told = message.find("cannot write '" + (folder / "last.h5") + "': File too large; the file needs") == 0 &&
-                      message.find(" free. Free some space") != std::string::npos;
+    const bool told =
+        message.find("cannot write '" + (folder / "last.h5") + "': File too large; the file needs") == 0 &&
+        message.find(" free. Free some space") != std::string::npos;
     return told ? 0 : 1;
   });
   EXPECT_EQ(status, 0);

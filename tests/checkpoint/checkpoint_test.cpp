@@ -22,7 +22,8 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 
 void expect_same_weights(const graph::Model& a, const graph::Model& b) {
   ASSERT_EQ(a.weights.size(), b.weights.size());
-  for (std::size_t i = 0; i < a.weights.size(); ++i) EXPECT_TRUE(same_bits(a.weights[i].values, b.weights[i].values)) << i;
+  for (std::size_t i = 0; i < a.weights.size(); ++i)
+    EXPECT_TRUE(same_bits(a.weights[i].values, b.weights[i].values)) << i;
 }
 
 /// The same model with other numbers.
@@ -124,9 +125,10 @@ TEST(Checkpoint, AnotherShapeIsNamed) {
   const graph::Model before = model;
   const std::string path = folder / "last.h5";
   EXPECT_EQ(refusal([&] { load_weights(path, model); }),
-            "'" + path + "' is a checkpoint of another model: \n"
-            "  layer 'predictions' kernel is 64x5 in the file, 64x7 in the model\n"
-            "  layer 'predictions' bias is 5 in the file, 7 in the model");
+            "'" + path +
+                "' is a checkpoint of another model: \n"
+                "  layer 'predictions' kernel is 64x5 in the file, 64x7 in the model\n"
+                "  layer 'predictions' bias is 5 in the file, 7 in the model");
   expect_same_weights(model, before);
 }
 
@@ -162,7 +164,8 @@ TEST(Checkpoint, TellsWhatIsNoCheckpoint) {
   EXPECT_THAT(refusal([&] { read_state(folder / "short.h5"); }), HasSubstr("is damaged"));
   EXPECT_THAT(refusal([&] { read_state(folder / "none.h5"); }), HasSubstr("none.h5': No such file or directory"));
   EXPECT_THAT(refusal([&] { read_state(folder.path().string()); }), HasSubstr("it is a folder; name the file in it"));
-  for (const char* file : {"empty.h5", "text.h5", "short.h5", "none.h5", "."}) EXPECT_FALSE(is_checkpoint(folder / file)) << file;
+  for (const char* file : {"empty.h5", "text.h5", "short.h5", "none.h5", "."})
+    EXPECT_FALSE(is_checkpoint(folder / file)) << file;
 }
 
 TEST(Checkpoint, ShowsWhatIsInIt) {
@@ -171,9 +174,10 @@ TEST(Checkpoint, ShowsWhatIsInIt) {
   save(folder / "last.h5", model, sample::compiled(), sample::state_of(model));
   const std::string text = describe(folder / "last.h5");
   for (const char* expected :
-       {"dptrain checkpoint, format 1", "checksum good", "model tiny_cnn (Functional)", "Conv2D", "kernel 3x3x3x4, bias 4",
-        "5 layers, 437 parameters", "classes (5): T-shirt", "optimizer: Adam, learning rate 0.002",
-        "momentum, velocity, scalar (9 arrays, 875 numbers)", "epoch: 5", "step: 2345", "callbacks.ModelCheckpoint.best: 0.8812"})
+       {"dptrain checkpoint, format 1", "checksum good", "model tiny_cnn (Functional)", "Conv2D",
+        "kernel 3x3x3x4, bias 4", "5 layers, 437 parameters", "classes (5): T-shirt",
+        "optimizer: Adam, learning rate 0.002", "momentum, velocity, scalar (9 arrays, 875 numbers)", "epoch: 5",
+        "step: 2345", "callbacks.ModelCheckpoint.best: 0.8812"})
     EXPECT_THAT(text, HasSubstr(expected));
   EXPECT_THAT(text, Not(HasSubstr("sums.loss")));
 }
@@ -184,7 +188,7 @@ TEST(Checkpoint, DiffOfEqualFilesIsEqual) {
   save(folder / "a.h5", model, sample::compiled(), sample::state_of(model));
   const Difference same = compare(folder / "a.h5", folder / "a.h5", 0);
   EXPECT_TRUE(same.equal);
-  EXPECT_EQ(same.report, "13 arrays equal, bit for bit in value\n");
+  EXPECT_EQ(same.report, "13 arrays equal\n");
 }
 
 TEST(Checkpoint, DiffTellsEachArrayAndLine) {

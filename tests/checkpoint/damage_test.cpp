@@ -12,7 +12,9 @@
 namespace dptrain::checkpoint {
 namespace {
 
-Contents over(std::vector<std::byte> bytes) { return Contents::over(Hdf5Bytes::of_memory("file.h5", std::move(bytes))); }
+Contents over(std::vector<std::byte> bytes) {
+  return Contents::over(Hdf5Bytes::of_memory("file.h5", std::move(bytes)));
+}
 
 /// Reads everything that anybody reads; false when it throws the error that it may throw.
 bool readable(const std::vector<std::byte>& bytes, graph::Model& model) {
@@ -91,7 +93,8 @@ TEST_F(Damage, AFlippedByteOfAnUnsealedFileIsFoundOrHarmless) {
 TEST_F(Damage, ARewrittenStateWithOtherNumbersIsFound) {
   // The kernel's bytes in the file, one bit of one number changed, the seal cut off.
   const auto* kernel = reinterpret_cast<const std::byte*>(model_.weights[0].values.data());
-  const auto found = std::search(whole_.begin(), whole_.end(), kernel, kernel + model_.weights[0].values.size() * sizeof(float));
+  const auto found =
+      std::search(whole_.begin(), whole_.end(), kernel, kernel + model_.weights[0].values.size() * sizeof(float));
   ASSERT_NE(found, whole_.end());
   *found ^= std::byte{1};
   whole_.resize(whole_.size() - kSealBytes);
@@ -99,9 +102,10 @@ TEST_F(Damage, ARewrittenStateWithOtherNumbersIsFound) {
     load_weights(over(whole_), model_);
     ADD_FAILURE();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(),
-                 "'file.h5' is damaged: the bytes of '/model_weights/conv1/conv1/kernel:0' are not those that were written. "
-                 "Take another checkpoint of the run (best.h5, last.h5, an older epoch)");
+    EXPECT_STREQ(
+        error.what(),
+        "'file.h5' is damaged: the bytes of '/model_weights/conv1/conv1/kernel:0' are not those that were written. "
+        "Take another checkpoint of the run (best.h5, last.h5, an older epoch)");
   }
 }
 

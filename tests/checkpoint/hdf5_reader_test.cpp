@@ -63,7 +63,8 @@ void put_names(hid_t object, const char* name, const StringForm& form, const Nam
   H5Tclose(type);
 }
 
-void put_dataset(hid_t file, const char* name, hid_t stored, const std::vector<double>& values, hid_t plist = H5P_DEFAULT) {
+void put_dataset(hid_t file, const char* name, hid_t stored, const std::vector<double>& values,
+                 hid_t plist = H5P_DEFAULT) {
   const hsize_t count = values.size();
   const hid_t space = H5Screate_simple(1, &count, nullptr);
   const hid_t dataset = H5Dcreate2(file, name, stored, space, H5P_DEFAULT, plist, H5P_DEFAULT);
@@ -91,7 +92,8 @@ TEST(Crc32, IsTheOneOfZlib) {
   std::string longer;
   for (int i = 0; i < 10; ++i) longer += check;
   const auto all = std::as_bytes(std::span(longer));
-  for (std::size_t cut = 0; cut < all.size(); ++cut) EXPECT_EQ(crc32(all.subspan(cut), crc32(all.first(cut))), crc32(all));
+  for (std::size_t cut = 0; cut < all.size(); ++cut)
+    EXPECT_EQ(crc32(all.subspan(cut), crc32(all.first(cut))), crc32(all));
 }
 
 TEST(Hdf5Reader, ReadsEveryFormOfStrings) {
@@ -171,7 +173,8 @@ TEST(Hdf5Reader, ConvertsEveryPlainNumber) {
   const Hdf5Group root = file.root();
   const std::vector<float> expected(values.begin(), values.end());
   for (const char* name : {"f64", "f32", "f16"}) EXPECT_EQ(root.dataset(name).floats(), expected) << name;
-  for (const char* name : {"i8", "i64"}) EXPECT_EQ(root.dataset(name).floats(), (std::vector<float>{0, 1, -2, 100, -128})) << name;
+  for (const char* name : {"i8", "i64"})
+    EXPECT_EQ(root.dataset(name).floats(), (std::vector<float>{0, 1, -2, 100, -128})) << name;
   EXPECT_EQ(root.dataset("u16").floats(), std::vector<float>(whole.begin(), whole.end()));
   EXPECT_TRUE(root.dataset("nothing").floats().empty());
   EXPECT_THAT(refusal([&] { root.dataset("big endian").floats(); }), HasSubstr("no little-endian numbers"));
@@ -179,7 +182,8 @@ TEST(Hdf5Reader, ConvertsEveryPlainNumber) {
 
 TEST(Hdf5Reader, RefusesWhatItDoesNotRead) {
   const Library file([](hid_t root) {
-    const hid_t chunked = H5Pcreate(H5P_DATASET_CREATE), compact = H5Pcreate(H5P_DATASET_CREATE), external = H5Pcreate(H5P_DATASET_CREATE);
+    const hid_t chunked = H5Pcreate(H5P_DATASET_CREATE), compact = H5Pcreate(H5P_DATASET_CREATE),
+                external = H5Pcreate(H5P_DATASET_CREATE);
     const hsize_t chunk = 2;
     H5Pset_chunk(chunked, 1, &chunk);
     H5Pset_layout(compact, H5D_COMPACT);
@@ -199,8 +203,10 @@ TEST(Hdf5Reader, RefusesWhatItDoesNotRead) {
   const Hdf5Group root = file.root();
   EXPECT_EQ(root.dataset("compact").floats(), (std::vector<float>{1, 2, 3}));
   EXPECT_EQ(root.dataset("again/again/compact").floats(), (std::vector<float>{1, 2, 3}));
-  EXPECT_THAT(refusal([&] { root.dataset("chunked").floats(); }), HasSubstr("'/chunked' is stored in chunks, which is not supported; rewrite it with 'h5repack -l CONTI"));
-  EXPECT_THAT(refusal([&] { root.dataset("external").floats(); }), HasSubstr("keeps its data in another file, which is not allowed"));
+  EXPECT_THAT(refusal([&] { root.dataset("chunked").floats(); }),
+              HasSubstr("'/chunked' is stored in chunks, which is not supported; rewrite it with 'h5repack -l CONTI"));
+  EXPECT_THAT(refusal([&] { root.dataset("external").floats(); }),
+              HasSubstr("keeps its data in another file, which is not allowed"));
   EXPECT_THAT(refusal([&] { root.dataset("never written").floats(); }), HasSubstr("'/never written'"));
   EXPECT_THAT(refusal([&] { root.dataset("soft").floats(); }), HasSubstr("link at '/soft', which is not followed"));
   EXPECT_THAT(refusal([&] { root.dataset("group"); }), HasSubstr("'/group' is no dataset"));
@@ -213,7 +219,8 @@ TEST(Hdf5Reader, RefusesWhatItDoesNotRead) {
 
 TEST(Hdf5Reader, GroupsOfManyNamesAreTreesOfLevels) {
   const Library file([](hid_t root) {
-    for (int i = 0; i < 3000; ++i) H5Gclose(H5Gcreate2(root, ("g" + std::to_string(i)).c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    for (int i = 0; i < 3000; ++i)
+      H5Gclose(H5Gcreate2(root, ("g" + std::to_string(i)).c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
   });
   const Hdf5Group root = file.root();
   EXPECT_EQ(root.names().size(), 3000U);
@@ -252,7 +259,8 @@ TEST(Hdf5Reader, ReadsAModelThatKeras3Wrote) {
 }
 
 TEST(Hdf5Reader, ReadsASequentialModelWhosePathsBeginWithItsName) {
-  const std::vector<StoredLayer> layers = Contents::open(std::string(DPTRAIN_TEST_DATA) + "/golden/keras3_C.h5").layers();
+  const std::vector<StoredLayer> layers =
+      Contents::open(std::string(DPTRAIN_TEST_DATA) + "/golden/keras3_C.h5").layers();
   ASSERT_EQ(layers.size(), 3U);
   EXPECT_EQ(layers[2].weight_names[0], "seq/dense_2/kernel");
   EXPECT_EQ(layers[2].short_name(0), "kernel");

@@ -11,7 +11,9 @@ namespace {
 
 class File {
  public:
-  explicit File(const std::string& path) : id_(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)) { EXPECT_GE(id_, 0) << path; }
+  explicit File(const std::string& path) : id_(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)) {
+    EXPECT_GE(id_, 0) << path;
+  }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   ~File() { H5Fclose(id_); }
@@ -75,7 +77,8 @@ class Attribute {
   hid_t id_, type_, space_;
 };
 
-void expect_scalar_text(const File& file, const std::string& object, const std::string& name, const std::string& value) {
+void expect_scalar_text(const File& file, const std::string& object, const std::string& name,
+                        const std::string& value) {
   const Attribute attribute(file, object, name);
   EXPECT_TRUE(attribute.variable()) << name;  // a fixed-length text is limited to 64 KiB
   EXPECT_EQ(attribute.charset(), H5T_CSET_UTF8) << name;
@@ -83,7 +86,8 @@ void expect_scalar_text(const File& file, const std::string& object, const std::
   EXPECT_EQ(attribute.text(), value) << name;
 }
 
-void expect_names(const File& file, const std::string& object, const std::string& name, const std::vector<std::string>& values) {
+void expect_names(const File& file, const std::string& object, const std::string& name,
+                  const std::vector<std::string>& values) {
   const Attribute attribute(file, object, name);
   EXPECT_EQ(attribute.space(), H5S_SIMPLE) << object << " @" << name;  // H5S_NULL breaks Keras
   if (values.empty()) {
@@ -97,7 +101,8 @@ void expect_names(const File& file, const std::string& object, const std::string
   EXPECT_EQ(attribute.fixed(), values);
 }
 
-void expect_floats(const File& file, const std::string& path, const std::vector<hsize_t>& dims, const std::vector<float>& values) {
+void expect_floats(const File& file, const std::string& path, const std::vector<hsize_t>& dims,
+                   const std::vector<float>& values) {
   const hid_t dataset = H5Dopen2(file.id(), path.c_str(), H5P_DEFAULT);
   ASSERT_GE(dataset, 0) << path;
   const hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset), plist = H5Dget_create_plist(dataset);

@@ -45,7 +45,8 @@ class Folder {
   const std::filesystem::path& path() const { return path_; }
   std::vector<std::string> files() const {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) names.push_back(entry.path().filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      names.push_back(entry.path().filename().string());
     std::sort(names.begin(), names.end());
     return names;
   }
@@ -62,7 +63,8 @@ inline std::vector<std::byte> bytes_of(const std::string& path) {
 }
 
 inline void put_bytes(const std::string& path, std::span<const std::byte> bytes) {
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }
 
 /// Any numbers, all different, the same everywhere.
@@ -83,12 +85,14 @@ class ModelBuilder {
   /// A layer and its first call; returns the node.
   template <class Spec>
   int add(const std::string& name, Spec spec, const std::vector<int>& inputs = {}) {
-    graph::Layer layer{.name = name, .spec = layers::layer_family().make(std::move(spec)), .inputs = {}, .weights = {}, .mark = {}};
+    graph::Layer layer{
+        .name = name, .spec = layers::layer_family().make(std::move(spec)), .inputs = {}, .weights = {}, .mark = {}};
     for (const int input : inputs) layer.inputs.push_back(model_.graph.nodes[static_cast<std::size_t>(input)].output);
     const int index = static_cast<int>(model_.graph.layers.size());
     for (layers::WeightDef& def : layers::type_of(layer.spec).weights(layer.spec.spec(), layer.inputs)) {
       layer.weights.push_back(static_cast<int>(model_.weights.size()));
-      std::vector<float> values = numbers(static_cast<std::size_t>(def.shape.elements()), static_cast<std::uint32_t>(model_.weights.size()));
+      std::vector<float> values =
+          numbers(static_cast<std::size_t>(def.shape.elements()), static_cast<std::uint32_t>(model_.weights.size()));
       for (float& value : values) value = def.name == "moving_variance" ? 1.5F + value : value;
       model_.weights.push_back({.layer = index, .def = std::move(def), .trainable = true, .values = std::move(values)});
     }
@@ -110,7 +114,8 @@ class ModelBuilder {
   int call(int index, const std::vector<int>& inputs) {
     graph::Graph& graph = model_.graph;
     const graph::Layer& layer = graph.layers[static_cast<std::size_t>(index)];
-    graph::Node node{.layer = index, .call = 0, .inputs = inputs, .output = {}, .name = layer.name, .device = "", .mark = {}};
+    graph::Node node{
+        .layer = index, .call = 0, .inputs = inputs, .output = {}, .name = layer.name, .device = "", .mark = {}};
     for (const graph::Node& other : graph.nodes) node.call += other.layer == index ? 1 : 0;
     node.output = layers::type_of(layer.spec).output(layer.spec.spec(), layer.inputs);
     const int at = static_cast<int>(graph.nodes.size());
@@ -185,11 +190,13 @@ inline Compiled compiled() {
 inline State state_of(const graph::Model& model, std::uint32_t seed = 1) {
   State state;
   state.resolved_config = "experiment: {name: tiny}\nmodel: {layers: []}\n# caf\xC3\xA9\n";
-  state.trainer = R"({"epoch":5,"step":2345,"callbacks":{"ModelCheckpoint":{"best":0.8812,"best_epoch":5}},"sums":{"loss":1.5}})";
+  state.trainer =
+      R"({"epoch":5,"step":2345,"callbacks":{"ModelCheckpoint":{"best":0.8812,"best_epoch":5}},"sums":{"loss":1.5}})";
   state.class_names = {"T-shirt", "Trouser", "caf\xC3\xA9", "", "Bag"};
   for (const char* slot : {"momentum", "velocity"})
     for (const graph::Weight& weight : model.weights)
-      state.arrays.push_back({std::string(slot) + "/" + weight.path(model.graph), weight.def.shape, numbers(weight.values.size(), seed += 77)});
+      state.arrays.push_back({std::string(slot) + "/" + weight.path(model.graph), weight.def.shape,
+                              numbers(weight.values.size(), seed += 77)});
   state.arrays.push_back({"scalar", Shape{}, {3.25F}});
   return state;
 }

@@ -46,7 +46,8 @@ class WriterTest : public ::testing::Test {
 
 TEST_F(WriterTest, WritesInTheOrderOfSubmission) {
   Writer writer(note());
-  for (int i = 1; i <= 5; ++i) writer.submit(job({"last.h5", "epoch-" + std::to_string(i) + ".h5"}, static_cast<float>(i)));
+  for (int i = 1; i <= 5; ++i)
+    writer.submit(job({"last.h5", "epoch-" + std::to_string(i) + ".h5"}, static_cast<float>(i)));
   writer.drain();
   ASSERT_EQ(saved_.size(), 10U);
   for (std::size_t i = 0; i < saved_.size(); ++i) {
@@ -96,6 +97,18 @@ TEST_F(WriterTest, TheDestructorFinishesWhatIsQueued) {
   EXPECT_EQ(mark_in("b.h5"), 2);
 }
 
+TEST_F(WriterTest, TwoWritersTakeTurnsInTheLibrary) {
+  {
+    Writer one(nullptr), other(nullptr);
+    for (int i = 0; i < 10; ++i) {
+      one.submit(job({"one.h5"}, static_cast<float>(i)));
+      other.submit(job({"other.h5"}, static_cast<float>(-i)));
+    }
+  }
+  EXPECT_EQ(mark_in("one.h5"), 9);
+  EXPECT_EQ(mark_in("other.h5"), -9);
+}
+
 TEST_F(WriterTest, OneJobWaitsBesideTheOneBeingWrittenAThirdCallerWaits) {
   std::mutex mutex;
   std::condition_variable changed;
@@ -105,7 +118,8 @@ TEST_F(WriterTest, OneJobWaitsBesideTheOneBeingWrittenAThirdCallerWaits) {
     changed.wait(lock, [&] { return open; });
   });
   writer.submit(job({"a.h5"}));
-  while (!std::filesystem::exists(folder_ / "a.h5")) std::this_thread::yield();  // it is being written: the queue is empty
+  while (!std::filesystem::exists(folder_ / "a.h5"))
+    std::this_thread::yield();  // it is being written: the queue is empty
   writer.submit(job({"b.h5"}));
   std::atomic<bool> through = false;
   std::thread third([&] {

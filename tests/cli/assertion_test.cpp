@@ -55,7 +55,7 @@ TEST(Assertion, NothingHoldsForNaN) {
 TEST(Assertion, ListsTheNamesThereAre) {
   const auto assertions = parse_assertions({"val_acuracy>=0.9"});
   EXPECT_EQ(refusal([&] { check_names(assertions, {"loss", "accuracy", "val_loss", "val_accuracy"}); }),
-            "--assert 'val_acuracy>=0.9': there is no 'val_acuracy'; did you mean 'val_accuracy'?; there are loss, accuracy, val_loss, val_accuracy");
+            "--assert 'val_acuracy>=0.9': there is no 'val_acuracy' among loss, accuracy, val_loss, val_accuracy; did you mean 'val_accuracy'?");
   EXPECT_NO_THROW(check_names(assertions, {"val_acuracy"}));
 }
 

@@ -71,14 +71,14 @@ TEST(Command, TakesAnOptionalValueOnlyAfterEquals) {
 
 TEST(Command, SaysWhatIsWrong) {
   EXPECT_EQ(refusal({}), "fit: CONFIG is missing; see dptrain fit --help");
-  EXPECT_EQ(refusal({"net.yaml", "--step", "3"}), "fit: unknown flag '--step'; did you mean '--steps'?; see dptrain fit --help");
+  EXPECT_EQ(refusal({"net.yaml", "--step", "3"}), "fit: unknown flag '--step'; did you mean '--steps'?");
   EXPECT_EQ(refusal({"net.yaml", "--watchdog=60s"}), "fit: unknown flag '--watchdog'; see dptrain fit --help");
   EXPECT_EQ(refusal({"net.yaml", "more.yaml"}), "fit: unexpected argument 'more.yaml'; see dptrain fit --help");
   EXPECT_EQ(refusal({"net.yaml", "--steps", "many"}), "fit: --steps must be a whole number >= 1, found 'many'; see dptrain fit --help");
   EXPECT_EQ(refusal({"net.yaml", "--steps", "0"}), "fit: --steps must be a whole number >= 1, found 0; see dptrain fit --help");
   EXPECT_EQ(refusal({"net.yaml", "--steps", "2.5"}), "fit: --steps must be a whole number >= 1, found '2.5'; see dptrain fit --help");
   EXPECT_EQ(refusal({"net.yaml", "--tol", "inf"}), "fit: --tol must be a finite number, found 'inf'; see dptrain fit --help");
-  EXPECT_EQ(refusal({"net.yaml", "--data", "reel"}), "fit: --data must be real or synthetic, found 'reel'; did you mean 'real'?; see dptrain fit --help");
+  EXPECT_EQ(refusal({"net.yaml", "--data", "reel"}), "fit: --data must be real or synthetic, found 'reel'; did you mean 'real'?");
   EXPECT_EQ(refusal({"net.yaml", "--steps", "3", "--steps", "4"}), "fit: --steps is given 2 times; see dptrain fit --help");
   EXPECT_EQ(refusal({"net.yaml", "--text", "a", "--other", "b"}), "fit: give one of --text and --other, not both; see dptrain fit --help");
   EXPECT_NE(refusal({"net.yaml", "--steps"}), "accepted");

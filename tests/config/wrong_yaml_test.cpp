@@ -96,6 +96,8 @@ TEST(WrongYaml, AllFaultsOfOneKindAtOnce) {
 }
 
 TEST(WrongYaml, AnUnclosedBracketIsShown) {
+  const Reading list("a: [{x: 1}, {y: 2}, [3]\nb: 4\n");
+  EXPECT_EQ(list.diagnostics.errors().at(0).notes.at(0).first.str(), "test.yaml:1:4");
   const Reading r("a: {b: 1\nc: 2\n");
   EXPECT_EQ(r.diagnostics.render(),
             "test.yaml:2:2: error: expected ',' or '}' before this\n"

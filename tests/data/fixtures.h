@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of the data room share: IDX files made on the spot, a source that lives in vectors, and the text of errors.
+// What the tests of the data room share: IDX files made on the spot, a source in vectors, the text of errors.
 
 #include <gtest/gtest.h>
 #include <zlib.h>

@@ -57,8 +57,8 @@ TEST(Order, ABufferThatHoldsAllIsTheFullShuffle) {
   EXPECT_EQ(Loader::order(100, {.kind = Kind::kBuffer, .buffer = 100}, 1, 2), Loader::order(100, {}, 1, 2));
 }
 
-// The order is part of what makes a run repeatable, on every machine and in every later version. Computed apart from this
-// code, from the definition of the generator.
+// The order is part of what makes a run repeatable, on every machine and in every later version. The numbers were
+// computed apart from this code, from the definition of the generator.
 TEST(Order, StaysWhatItIs) {
   EXPECT_EQ(Loader::order(8, {}, 42, 0), (std::vector<std::int64_t>{6, 3, 2, 4, 1, 7, 5, 0}));
 }

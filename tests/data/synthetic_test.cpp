@@ -131,7 +131,7 @@ TEST(Synthetic, ClassesFollowTheModel) {
   EXPECT_EQ(seen(spec_of(300), {1}), (std::set<std::int64_t>{0, 1}));
   EXPECT_EQ(seen(spec_of(300, 3), {7}), (std::set<std::int64_t>{0, 1, 2}));
   EXPECT_EQ(error_of(ErrorKind::kUsage, [&] { seen(spec_of(3, 8), {7}); }),
-            "Synthetic: classes is 8, but the model has 7 outputs");
+            "classes is 8, but the model has 7 outputs");
 }
 
 TEST(Synthetic, AMapAsOutputGetsValues) {

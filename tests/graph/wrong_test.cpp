@@ -25,8 +25,7 @@ TEST(Wrong, Steps) {
       {"layers: [{Input: [4]}, 7, [Dense]]",
        "1:24 unknown layer '7'\n1:27 model: a step is 'Type' or 'Type: {arguments}', found a list\n"},
       {"layers: []", "1:9 model: layers must be a list of steps, found an empty list\n"},
-      {"layer: []",
-       "1:1 model: unknown key 'layer'; did you mean 'layers'?\n1:1 model: missing key 'layers'\n"},
+      {"layer: []", "1:1 model: unknown key 'layer'; did you mean 'layers'?\n1:1 model: missing key 'layers'\n"},
       {"layers: [{Dense: 3}]",
        "1:11 Dense 'dense': there is no step above to read; begin with Input, or name steps with inputs\n"},
       {"layers: [{Input: [4]}, {Dense: {units: 3, activation: rellu, name: 'a b'}}]",
@@ -129,7 +128,9 @@ TEST(Wrong, Blocks) {
       {"blocks: {vgg: {params: {filters: required, convs: 2}, layers: [{Dense: $filters}]}}\nlayers: [{Input: [4]}, "
        "{vgg: {name: "
        "block1, filter: 64}}]",
-       "2:45 vgg: unknown argument 'filter'; did you mean 'filters'?\n2:25 vgg: missing argument 'filters'\n"},
+       "2:45 vgg: unknown argument 'filter'; did you mean 'filters'?\n"},
+      {"blocks: {vgg: {params: {filters: required}, layers: [{Dense: $filters}]}}\nlayers: [{Input: [4]}, vgg]",
+       "2:24 vgg: missing argument 'filters'\n"},
       {"blocks: {a: {layers: [{Dense: 3}, b]}, b: {layers: [a]}}\nlayers: [{Input: [4]}, a]",
        "1:53 a: block 'a' uses itself: a > b > a\n"},
       {"blocks: {Vgg: {layers: [{Dense: 3}]}}\nlayers: [{Input: [4]}, {Dense: 3}]",

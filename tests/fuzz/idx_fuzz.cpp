@@ -1,0 +1,32 @@
+// IDX reader: any bytes end in a file understood whole or in an Error; memory stays in proportion to the input. A first byte
+// that is odd makes the rest the labels of a data set, so that what follows the parsing is covered too.
+
+#include <cstdint>
+#include <string>
+
+#include "core/error.h"
+#include "data/idx_source.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace dptrain;
+  if (size == 0) return 0;
+  const bool as_labels = (data[0] & 1U) != 0;
+  data::MemoryReader reader(data + 1, size - 1, "fuzz");
+  try {
+    data::IdxFile file = data::parse_idx(reader);
+    if (file.count * file.item.elements() * static_cast<std::int64_t>(size_of(file.type)) !=
+        static_cast<std::int64_t>(file.bytes.size()))
+      __builtin_trap();
+    std::vector<std::pair<std::string, data::IdxFile>> inputs;
+    inputs.emplace_back("", file);
+    std::optional<data::IdxFile> labels;
+    if (as_labels) labels = std::move(file);
+    const auto source = data::make_idx_source(std::move(inputs), std::move(labels), {});
+    data::Array sample;
+    source->read(source->size() - 1, 0, sample);
+    static_cast<void>(source->fingerprint());
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kData) __builtin_trap();
+  }
+  return 0;
+}
