@@ -85,10 +85,10 @@ def check_training(model, path, inputs, labels, steps, batch):
         loss, origin = "categorical_crossentropy" if last == "softmax" else "mean_squared_error", "compiled here"
         model.compile(keras.optimizers.SGD(0.01), loss)
     count = min(len(inputs), steps * batch)
-    before = [np.array(weight) for weight in model.trainable_weights]
+    before = [np.copy(weight.numpy()) for weight in model.trainable_weights]
     history = model.fit(inputs[:count], labels_for(loss, model.output_shape, labels, count), batch_size=batch, epochs=2,
                         verbose=0, shuffle=False).history
-    moved = any(not np.array_equal(old, np.array(new)) for old, new in zip(before, model.trainable_weights))
+    moved = any(not np.array_equal(old, new.numpy()) for old, new in zip(before, model.trainable_weights))
     good = all(np.isfinite(value) for values in history.values() for value in values) and moved
     shown = {key: [round(float(value), 6) for value in values] for key, values in history.items()}
     print(f"  fit: {type(model.optimizer).__name__}, {loss} ({origin}), {shown}{'' if good else '  FAILED'}")

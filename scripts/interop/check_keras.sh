@@ -21,15 +21,14 @@ here=$(cd "$(dirname "$0")" && pwd)
 usage() { sed -n '2,/^$/s/^# \{0,1\}//p' "$0"; }
 fail() { echo "check_keras: $1" >&2; exit "${2:-2}"; }
 
-dptrain= input= environments= only="2 3" samples=256
+dptrain='' input='' environments='' only='2 3'
 pass_on=()
 files=()
 while [ $# -gt 0 ]; do
   case $1 in
     --input) input=${2:?--input needs a file}; pass_on+=("$1" "$2"); shift ;;
     --dptrain) dptrain=${2:?--dptrain needs a program}; shift ;;
-    --samples) samples=${2:?--samples needs a number}; pass_on+=("$1" "$2"); shift ;;
-    --labels | --scale | --tolerance) pass_on+=("$1" "${2:?$1 needs a value}"); shift ;;
+    --labels | --scale | --samples | --tolerance) pass_on+=("$1" "${2:?$1 needs a value}"); shift ;;
     --environments) environments=${2:?--environments needs a folder}; shift ;;
     --only) only=${2:?--only needs 2 or 3}; shift ;;
     -h | --help) usage; exit 0 ;;

@@ -40,7 +40,8 @@ struct Compiled {
   std::vector<config::Typed> metrics;
 };
 
-/// Holds the whole file in memory besides the model while it is written. Throws Error{kWrite} (the old file, if any, is untouched and no temporary is left). Returns bytes written.
+/// Holds the whole file in memory besides the model while it is written. Throws Error{kWrite} (the old file, if any, is
+/// untouched and no temporary is left). Returns bytes written.
 std::uint64_t save(const std::string& path, const graph::Model& model, const Compiled& compiled, const State& state);
 /// Without the private group and with class names only: the file to hand on.
 std::uint64_t export_model(const std::string& path, const graph::Model& model, const Compiled& compiled,

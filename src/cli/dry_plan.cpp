@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "core/error.h"
+#include "core/format.h"
 #include "device/device.h"
 #include "replica/replica_set.h"
 
@@ -15,6 +17,8 @@ std::int64_t largest_slice(const train::Experiment& experiment, int replicas) {
   if (!config.train.batch_size && !config.train.batch_size_per_replica) return kDefaultRows;
   std::vector<double> weights = config.parallel.split.weights;
   if (weights.empty()) weights.assign(static_cast<std::size_t>(replicas), 1.0);
+  if (static_cast<int>(weights.size()) != replicas)
+    throw Error(ErrorKind::kUsage, fmt::format("split has {} weights, there are {} replicas; give --cpus {}", weights.size(), replicas, weights.size()));
   const auto shares = replica::split_rows(train::global_batch(config.train, replicas), weights);
   const std::int64_t largest = *std::max_element(shares.begin(), shares.end());
   return std::max<std::int64_t>(1, (largest + config.train.accumulate_steps - 1) / config.train.accumulate_steps);

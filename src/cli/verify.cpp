@@ -29,10 +29,11 @@ struct Flags {
 std::string table(const train::VerifyResult& result, bool all) {
   std::size_t width = 6;
   for (const train::VerifyRow& row : result.rows) width = std::max(width, row.layer.size());
-  std::string text = fmt::format("{:<{}}  {:>12}  {:>12}\n", "layer", width, "gradient", "parameter");
+  std::string text = fmt::format("{:<{}}  {:>12}  {:>12}  {:>12}\n", "layer", width, "gradient", "parameter", "drift");
   const std::size_t shown = all ? result.rows.size() : std::min(kWorstRows, result.rows.size());
   for (std::size_t i = 0; i < shown; ++i)
-    text += fmt::format("{:<{}}  {:>12.2e}  {:>12.2e}\n", result.rows[i].layer, width, result.rows[i].gradient, result.rows[i].parameter);
+    text += fmt::format("{:<{}}  {:>12.2e}  {:>12.2e}  {:>12.2e}\n", result.rows[i].layer, width, result.rows[i].gradient, result.rows[i].parameter,
+                        result.rows[i].drift);
   if (shown < result.rows.size()) text += fmt::format("... and {} with smaller differences (--all shows them)\n", result.rows.size() - shown);
   return text;
 }
@@ -58,7 +59,8 @@ int run(const Flags& flags) {
   log::print(table(result, flags.all));
   std::string losses;
   for (const double loss : result.losses) losses += fmt::format(" {:.6g}", loss);
-  log::print(fmt::format("loss{}; largest difference {:.2e}", losses, result.loss));
+  log::print(fmt::format("loss{}; largest difference {:.2e}, drift {:.2e}", losses, result.loss, result.loss_drift));
+  log::print("drift is the difference after both sides trained on their own: rounding, amplified where a ReLU switches; told, not judged");
   log::print(result.passed ? fmt::format("verified: every difference is within {:.1e}", options.tolerance)
                            : fmt::format("FAILED: a difference is above {:.1e}", options.tolerance));
   return result.passed ? 0 : static_cast<int>(ErrorKind::kCheck);
@@ -69,9 +71,9 @@ int run(const Flags& flags) {
 void add_verify(App& app) {
   const auto flags = std::make_shared<Flags>();
   Command& command = app.command("verify", "show that N replicas compute what one computes on the whole batch");
-  command.describe("Runs N replicas and one replica side by side on the same batches. Per layer: the largest difference of the gradient, each step from "
-                   "equal weights, and the difference of the weights after the last step, both sides having trained on their own. Both use plain SGD, "
-                   "because adaptive optimizers amplify rounding where gradients vanish.");
+  command.describe("Runs N replicas and one replica on the same batches, each step from equal weights, and compares per layer the gradients and the "
+                   "weights after the step, and the loss; the largest differences over the steps decide. Both sides use plain SGD, because adaptive "
+                   "optimizers amplify rounding where gradients vanish.");
   command.example("configs/fashion_mnist.yaml --cpus 3").example("configs/resnet_small.yaml --cpus 2 --accumulate 4 --data synthetic");
   command.positional("CONFIG", flags->config, "config file");
   flags->devices.add(command);

@@ -90,6 +90,7 @@ struct Reading {
     for (const Field& field : fields) known.push_back(field.name);
     for (const Field& field : fields) known.insert(known.end(), field.aliases.begin(), field.aliases.end());
     fail(entry.mark, fmt::format("unknown {} '{}'{}", word_for_key(name), entry.key, did_you_mean(entry.key, known)));
+    if (const Field* meant = find_field(fields, nearest(entry.key, known))) seen.insert(meant);  // misspelt, not missing
   }
 
   void missing(const Mark& where) {

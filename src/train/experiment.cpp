@@ -29,7 +29,15 @@ config::Mark place(const config::Node& root, const char* section_name, const cha
   return in->mark();
 }
 
-void exactly_one(config::Reader& reader, const config::Node& root, bool a, bool b, const char* first, const char* second) {
+/// Whether a key of `train` has been given, be its value right or wrong; null is as good as absent.
+bool given(const config::Node& train, const char* key) {
+  const config::Node* value = train.find(key);
+  return value != nullptr && !value->is_null();
+}
+
+void exactly_one(config::Reader& reader, const config::Node& root, const char* first, const char* second) {
+  const config::Node& train = *section(root, "train");
+  const bool a = given(train, first), b = given(train, second);
   if (a != b) return;
   reader.error(place(root, "train", a ? second : nullptr),
                a ? fmt::format("train: give {} or {}, not both", first, second)
@@ -38,11 +46,12 @@ void exactly_one(config::Reader& reader, const config::Node& root, bool a, bool 
 
 void check_train(config::Reader& reader, const config::Node& root, const ConfigFile& file) {
   const TrainSection& train = file.train;
-  if (section(root, "train") == nullptr) return;  // a model alone is fine for `summary`; fit asks for more
-  exactly_one(reader, root, train.epochs.has_value(), train.steps.has_value(), "epochs", "steps");
-  exactly_one(reader, root, train.batch_size.has_value(), train.batch_size_per_replica.has_value(), "batch_size",
-              "batch_size_per_replica");
-  if (!train.loss) reader.error(place(root, "train"), "train: missing argument 'loss'");
+  const config::Node* in = section(root, "train");
+  if (in == nullptr) return;                      // a model alone is fine for `summary`; fit asks for more
+  if (!in->is_map() && !in->is_null()) return;  // reported already
+  exactly_one(reader, root, "epochs", "steps");
+  exactly_one(reader, root, "batch_size", "batch_size_per_replica");
+  if (!given(*in, "loss")) reader.error(place(root, "train"), "train: missing argument 'loss'");
   if (train.lr_scaling != LrScaling::kNone && !train.reference_batch_size)
     reader.error(place(root, "train", "lr_scaling"),
                  "train: lr_scaling needs reference_batch_size, the global batch that learning_rate was chosen for");
@@ -56,7 +65,10 @@ void check_train(config::Reader& reader, const config::Node& root, const ConfigF
 
 void check_callbacks(config::Reader& reader, const ConfigFile& file) {
   int unnamed_best = 0;
+  const bool scheduled = file.train.optimizer && optim::common(file.train.optimizer).learning_rate.is_schedule();
   for (const CallbackConfig& callback : file.callbacks) {
+    if (scheduled && callback.get_if<ReduceLROnPlateauSpec>() != nullptr)
+      reader.error(callback.mark(), "ReduceLROnPlateau needs a plain learning_rate, found a schedule; remove one of the two");
     const auto* spec = callback.get_if<ModelCheckpointSpec>();
     if (spec != nullptr && spec->save_best_only && !spec->filepath && ++unnamed_best > 1)
       reader.error(callback.mark(), "ModelCheckpoint: a second save_best_only needs its own filepath; two monitors need two names");
@@ -69,7 +81,8 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
   config::Reader reader(diagnostics);
   for (const auto& [variable, value] : overrides.variables) reader.set_variable(variable, value);
   if (!root.is_map()) {
-    diagnostics.error(root.mark(), "a config is a mapping that starts with 'dptrain: 1', found " + root.describe());
+    const std::string where = root.mark().known() ? "" : name + ": ";
+    diagnostics.error(root.mark(), where + "a config is a mapping that starts with 'dptrain: 1', found " + root.describe());
     diagnostics.throw_if_errors();
   }
   ConfigFile& file = experiment.config;
@@ -122,6 +135,8 @@ config::Node resolved(const Experiment& experiment, bool minimal) {
   out.set("model", graph::write(experiment.graph, minimal));
   for (const config::Node::Entry& entry : all.entries())
     if (out.find(entry.key) == nullptr) out.set(entry.key, entry.value);
+  if (config::Node* run_dir = out.find("run_dir"))  // the default is relative to where one stands, a path in a file to the file
+    *run_dir = config::Node::text(std::filesystem::absolute(run_dir->str()).string());
   return out;
 }
 

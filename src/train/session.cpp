@@ -80,6 +80,7 @@ data::ModelSide Session::model_side() const {
     side.input_shapes.push_back(node.output);
   }
   side.output = graph.nodes[static_cast<std::size_t>(graph.outputs.front())].output;
+  side.pixels = data::expect_pixels(plain(experiment_.config.data.transforms.train));
   return side;
 }
 
@@ -118,6 +119,7 @@ std::unique_ptr<data::Loader> Session::make_loader(const std::shared_ptr<const d
   options.seed = experiment_.config.seed;
   options.workers = section.loader.workers.value.value_or(0);
   options.prefetch = section.loader.prefetch.value.value_or(0);
+  options.busy_threads = devices_.replicas * devices_.threads;
   const data::LabelDelivery labels{labels_wanted_, label_kind_, model_side().output.elements()};
   data::Pipeline pipeline(plain(evaluation ? section.transforms.eval : section.transforms.train), evaluation);
   return std::make_unique<data::Loader>(source, std::move(pipeline), model_side(), labels, options);
@@ -200,7 +202,6 @@ replica::StepSums evaluate(Session& session, data::Loader& loader) {
   replica::StepSums total;
   total.metrics.assign(session.plan().loss.metrics.size(), 0.0);
   const std::size_t inputs = session.plan().inputs.size();
-  loader.seek(0, 0);
   for (data::Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) {
     const replica::StepSums sums = session.replicas().evaluate(host_batch(batch, inputs));
     total.loss += sums.loss;
@@ -208,6 +209,7 @@ replica::StepSums evaluate(Session& session, data::Loader& loader) {
     total.penalty = sums.penalty;  // of the same weights every time
     for (std::size_t i = 0; i < total.metrics.size(); ++i) total.metrics[i] += sums.metrics[i];
   }
+  loader.next_epoch();  // its first batches are made while training goes on
   return total;
 }
 

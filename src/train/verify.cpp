@@ -53,6 +53,11 @@ struct Side {
     return out;
   }
 
+  const graph::Model& pulled() {
+    session.replicas().pull(session.model());
+    return session.model();
+  }
+
   Session session;
 };
 
@@ -69,45 +74,59 @@ data::Batch next_batch(data::Loader& loader) {
   return loader.next();
 }
 
-/// Each step from the reference's weights of that step.
-void compare_gradients(Side& reference, Side& tested, const VerifyOptions& options, VerifyResult& result) {
-  const plan::Plan& plan = reference.session.plan();
-  data::Loader& loader = reference.session.train_loader();
-  graph::Model& model = reference.session.model();
-  loader.seek(0, 0);
-  for (std::int64_t step = 0; step < options.steps; ++step) {
-    reference.session.replicas().pull(model);
-    tested.session.replicas().push(model);
-    const data::Batch batch = next_batch(loader);
-    tested.step(batch, step);
-    reference.step(batch, step);
-    const std::vector<float> a = tested.gradients(), b = reference.gradients();
-    std::map<std::string, Difference> layers;
-    for (const plan::Parameter& parameter : plan.parameters)
-      if (parameter.kind == plan::ParameterKind::kTrainable)
-        layers[layer_of(parameter, model)].add(a.data() + parameter.offset, b.data() + parameter.offset, parameter.elements());
-    for (VerifyRow& row : result.rows) row.gradient = std::max(row.gradient, layers[row.layer].relative());
-  }
+/// |a - b| / |b| of the weights of each layer.
+std::map<std::string, double> weight_differences(const graph::Model& a, const graph::Model& b) {
+  std::map<std::string, Difference> sums;
+  for (std::size_t w = 0; w < b.weights.size(); ++w)
+    sums[b.graph.layers[static_cast<std::size_t>(b.weights[w].layer)].name].add(a.weights[w].values.data(), b.weights[w].values.data(),
+                                                                               static_cast<std::int64_t>(b.weights[w].values.size()));
+  std::map<std::string, double> out;
+  for (const auto& [layer, sum] : sums) out[layer] = sum.relative();
+  return out;
 }
 
-/// Both sides train on their own.
-void compare_training(Side& reference, Side& tested, const VerifyOptions& options, VerifyResult& result) {
+std::map<std::string, double> gradient_differences(Side& tested, Side& reference) {
+  const std::vector<float> a = tested.gradients(), b = reference.gradients();
+  std::map<std::string, Difference> sums;
+  for (const plan::Parameter& parameter : reference.session.plan().parameters)
+    if (parameter.kind == plan::ParameterKind::kTrainable)
+      sums[layer_of(parameter, reference.session.model())].add(a.data() + parameter.offset, b.data() + parameter.offset, parameter.elements());
+  std::map<std::string, double> out;
+  for (const auto& [layer, sum] : sums) out[layer] = sum.relative();
+  return out;
+}
+
+double loss_difference(const replica::StepSums& a, const replica::StepSums& b) { return std::abs(a.loss - b.loss) / std::abs(b.loss); }
+
+/// Each step from the reference's weights of that step: what is judged.
+void compare_steps(Side& reference, Side& tested, const VerifyOptions& options, VerifyResult& result) {
   data::Loader& loader = reference.session.train_loader();
   loader.seek(0, 0);
   for (std::int64_t step = 0; step < options.steps; ++step) {
+    tested.session.replicas().push(reference.pulled());
     const data::Batch batch = next_batch(loader);
     const replica::StepSums a = tested.step(batch, step), b = reference.step(batch, step);
     result.losses.push_back(b.loss / static_cast<double>(b.samples) + b.penalty);
-    result.loss = std::max(result.loss, std::abs(a.loss - b.loss) / std::abs(b.loss));
+    result.loss = std::max(result.loss, loss_difference(a, b));
+    std::map<std::string, double> gradients = gradient_differences(tested, reference);
+    std::map<std::string, double> parameters = weight_differences(tested.pulled(), reference.pulled());
+    for (VerifyRow& row : result.rows) {
+      row.gradient = std::max(row.gradient, gradients[row.layer]);
+      row.parameter = std::max(row.parameter, parameters[row.layer]);
+    }
   }
-  tested.session.replicas().pull(tested.session.model());
-  reference.session.replicas().pull(reference.session.model());
-  const graph::Model &a = tested.session.model(), &b = reference.session.model();
-  std::map<std::string, Difference> layers;
-  for (std::size_t w = 0; w < b.weights.size(); ++w)
-    layers[b.graph.layers[static_cast<std::size_t>(b.weights[w].layer)].name].add(a.weights[w].values.data(), b.weights[w].values.data(),
-                                                                                 static_cast<std::int64_t>(b.weights[w].values.size()));
-  for (VerifyRow& row : result.rows) row.parameter = layers[row.layer].relative();
+}
+
+/// Both sides train on their own: what is told.
+void measure_drift(Side& reference, Side& tested, const VerifyOptions& options, VerifyResult& result) {
+  data::Loader& loader = reference.session.train_loader();
+  loader.seek(0, 0);
+  for (std::int64_t step = 0; step < options.steps; ++step) {
+    const data::Batch batch = next_batch(loader);
+    result.loss_drift = std::max(result.loss_drift, loss_difference(tested.step(batch, step), reference.step(batch, step)));
+  }
+  std::map<std::string, double> drift = weight_differences(tested.pulled(), reference.pulled());
+  for (VerifyRow& row : result.rows) row.drift = drift[row.layer];
 }
 
 bool has_batch_normalization(const graph::Graph& graph) {
@@ -130,10 +149,10 @@ VerifyResult verify(const Experiment& experiment, const VerifyOptions& options) 
   result.normalisation_synchronised = has_batch_normalization(experiment.graph);
   for (const graph::Layer& layer : start.graph.layers)
     if (!layer.weights.empty()) result.rows.push_back({layer.name, 0, 0});
-  compare_gradients(reference, tested, options, result);
+  compare_steps(reference, tested, options, result);
   reference.session.replicas().push(start);
   tested.session.replicas().push(start);
-  compare_training(reference, tested, options, result);
+  measure_drift(reference, tested, options, result);
   std::sort(result.rows.begin(), result.rows.end(), [](const VerifyRow& a, const VerifyRow& b) { return a.gradient > b.gradient; });
   result.passed = result.loss <= options.tolerance && std::all_of(result.rows.begin(), result.rows.end(), [&](const VerifyRow& row) {
     return row.gradient <= options.tolerance && row.parameter <= options.tolerance;

@@ -1,9 +1,9 @@
 #pragma once
 
 // verify: N replicas (and accumulation) against one replica with the whole batch, from the same weights and data, dropout
-// and augmentation included, with synchronised batch normalisation and plain SGD on both sides. Gradients are compared from
-// equal weights at every step: once weights differ in their last bits, a ReLU somewhere switches and the gradient jumps,
-// which says nothing about the replicas. Main thread.
+// and augmentation included, with synchronised batch normalisation and plain SGD on both sides. Each step is judged from
+// equal weights: once weights differ in their last bits, a ReLU somewhere switches and the gradient jumps, which says
+// nothing about the replicas. How far both drift apart when they train on their own is told, not judged. Main thread.
 
 #include <optional>
 #include <string>
@@ -21,17 +21,19 @@ struct VerifyOptions {
   double tolerance = 1e-5;                    ///< on every relative difference |a - b| / |b|
 };
 
-/// One layer with weights: |a - b| / |b| over all of them together.
+/// One layer with weights: |a - b| / |b| over all of them together, the largest over the steps.
 struct VerifyRow {
   std::string layer;
-  double gradient = 0;   ///< largest over the steps, each from the reference's weights
-  double parameter = 0;  ///< after the last step, each side having gone its own way
+  double gradient = 0;
+  double parameter = 0;  ///< after the step
+  double drift = 0;      ///< of the weights after the last step, both sides having trained on their own; not judged
 };
 
 struct VerifyResult {
   std::vector<VerifyRow> rows;   ///< worst gradient first
   std::vector<double> losses;    ///< of the reference, per step
-  double loss = 0;               ///< largest relative difference of the loss, each side going its own way
+  double loss = 0;               ///< largest relative difference of the loss
+  double loss_drift = 0;         ///< the same, both sides having trained on their own; not judged
   bool normalisation_synchronised = false;  ///< there was batch normalisation to synchronise
   bool passed = false;
 };

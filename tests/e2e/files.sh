@@ -131,7 +131,7 @@ run 0 fit plain.yaml --cpus 1x1 --run-dir early --epochs 50 --set 'callbacks=[{E
 json early/result.json 'j["exit"] == "early_stopping"' 'j["epochs"] == 3' '"best" not in j["checkpoints"]'
 run 0 fit plain.yaml --cpus 1x1 --run-dir short --epochs 100000 --max-time 1s --log-every '1000 steps'
 json short/result.json 'j["exit"] == "max_time"' 'j["epochs"] < 100000'
-run 6 fit plain.yaml --cpus 1x1 --run-dir diverged --set train.optimizer.SGD.learning_rate=1e30 --set 'callbacks=[TerminateOnNaN]'
+run 6 fit plain.yaml --cpus 1x1 --run-dir diverged --set train.optimizer.SGD.learning_rate=1e38 --set 'callbacks=[TerminateOnNaN]'
 json diverged/result.json 'j["exit"] == "diverged"'
 run 7 fit plain.yaml --cpus 1x1 --run-dir claimed --assert 'val_accuracy>=1.5'
 says "assertion 'val_accuracy>=1.5' is not fulfilled: val_accuracy is"

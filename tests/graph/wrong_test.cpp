@@ -56,7 +56,6 @@ layers:
                 .errors,
             "4:36 Conv2D 'conv1': filters must be >= 1, found 0\n"
             "5:39 Conv2D 'conv2': unknown argument 'kernal_size'; did you mean 'kernel_size'?\n"
-            "5:5 Conv2D 'conv2': missing argument 'kernel_size'\n"
             "6:31 Dense 'dense': no step above is called 'conv3'; did you mean 'conv1'?\n");
 }
 

@@ -1,0 +1,187 @@
+// What a script sees of the commands: exit codes, and which stream says what.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "cli/process.h"
+
+namespace dptrain::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* kTiny =
+    "dptrain: 1\n"
+    "name: tiny\n"
+    "model:\n"
+    "  layers:\n"
+    "    - Input: {shape: [6, 6, 1]}\n"
+    "    - Conv2D: {filters: 5, kernel_size: 3, activation: relu}\n"
+    "    - Flatten\n"
+    "    - Dense: {units: 3, activation: softmax}\n"
+    "data:\n"
+    "  train: {Synthetic: {samples: 50, class_names: [cat, dog, owl]}}\n"
+    "  validation: {Synthetic: {samples: 13, class_names: [cat, dog, owl]}}\n"
+    "train:\n"
+    "  epochs: 2\n"
+    "  batch_size: 16\n"
+    "  optimizer: {SGD: {learning_rate: 0.1}}\n"
+    "  loss: categorical_crossentropy\n"
+    "  metrics: [accuracy]\n";
+
+class ExitCode : public ::testing::Test {
+ protected:
+  ExitCode() : here_(std::string("exit-") + ::testing::UnitTest::GetInstance()->current_test_info()->name()) { here_.write("tiny.yaml", kTiny); }
+
+  Outcome dptrain(const std::vector<std::string>& words) const { return here_.run(words); }
+  /// The exit code, and that stderr holds `said`.
+  void expect(int code, const std::string& said, const std::vector<std::string>& words) const {
+    const Outcome outcome = dptrain(words);
+    EXPECT_EQ(outcome.code, code) << outcome.out << outcome.err;
+    EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
+  }
+
+  Workplace here_;
+};
+
+TEST_F(ExitCode, HelpAndVersionAreResults) {
+  EXPECT_EQ(dptrain({"--version"}).code, 0);
+  EXPECT_NE(dptrain({"--version"}).out.find("onednn"), std::string::npos);
+  EXPECT_NE(dptrain({"--help"}).out.find("  fit "), std::string::npos);
+  EXPECT_NE(dptrain({"fit", "--help"}).out.find("--resume[="), std::string::npos);
+  EXPECT_NE(dptrain({"help", "eval"}).out.find("Usage: dptrain eval"), std::string::npos);
+}
+
+TEST_F(ExitCode, UsageIs2) {
+  expect(2, "Usage: dptrain COMMAND", {});
+  expect(2, "error: unknown command 'train'; did you mean 'fit'?", {"train", "tiny.yaml"});
+  expect(2, "error: the command comes first, found '--quiet'", {"--quiet", "fit"});
+  expect(2, "error: fit: unknown flag '--memory-limit'", {"fit", "tiny.yaml", "--memory-limit", "8GiB"});
+  expect(2, "missing.yaml: cannot read the config: No such file", {"check", "missing.yaml"});
+  expect(2, "error: --assert: expected a metric", {"fit", "tiny.yaml", "--assert", "accuracy"});
+  expect(2, "there is no 'acc' among loss, accuracy, val_loss, val_accuracy", {"fit", "tiny.yaml", "--assert", "acc>0"});
+  EXPECT_FALSE(fs::exists(here_.path("runs")));
+}
+
+TEST_F(ExitCode, ConfigIs2WithAPlace) {
+  here_.write("wrong.yaml", std::string(kTiny) + "trian: {}\n");
+  expect(2, "wrong.yaml:18:1: error: ", {"check", "wrong.yaml"});
+  const Outcome json = dptrain({"check", "wrong.yaml", "--log", "json"});
+  EXPECT_EQ(json.code, 2);
+  const auto line = nlohmann::json::parse(json.err.substr(0, json.err.find('\n')));
+  EXPECT_EQ(line["level"], "error");
+  EXPECT_EQ(line["file"], "wrong.yaml");
+  EXPECT_EQ(line["line"], 18);
+  EXPECT_EQ(line["column"], 1);
+}
+
+TEST_F(ExitCode, MissingDataIs3) {
+  expect(3, "nowhere.gz", {"fit", "tiny.yaml", "--set", "data.train={IDX: {inputs: nowhere.gz, labels: nowhere.gz}}"});
+  EXPECT_FALSE(fs::exists(here_.path("runs")));
+}
+
+TEST_F(ExitCode, AbsentDevicesAre4) {
+  expect(4, "--gpus 0: this dptrain has no GPU backend", {"fit", "tiny.yaml", "--gpus", "0"});
+  expect(4, "float32", {"fit", "tiny.yaml", "--set", "train.dtype_policy=mixed_bfloat16"});
+  EXPECT_EQ(dptrain({"fit", "tiny.yaml", "--gpus", "none", "--dry-run"}).code, 0);
+}
+
+TEST_F(ExitCode, DivergenceIs6) {
+  expect(6, "error: training diverged",
+         {"fit", "tiny.yaml", "--set", "train.optimizer.SGD.learning_rate=1e30", "--set", "callbacks=[TerminateOnNaN]", "--epochs", "50"});
+}
+
+TEST_F(ExitCode, AFalseAssertionIs7) {
+  expect(7, "error: assertion 'loss<0' is not fulfilled: loss is ", {"fit", "tiny.yaml", "--assert", "loss<0", "--assert", "loss>0"});
+  EXPECT_EQ(dptrain({"eval", "runs/tiny/001", "--assert", "accuracy<=1"}).code, 0);
+  expect(7, "error: assertion 'accuracy>1'", {"eval", "runs/tiny/001", "--assert", "accuracy>1"});
+  EXPECT_EQ(dptrain({"fit", "tiny.yaml", "--seed", "1"}).code, 0);
+  expect(7, "", {"ckpt", "diff", "runs/tiny/001", "runs/tiny/002"});
+}
+
+TEST_F(ExitCode, CheckpointsAre8) {
+  here_.write("not.h5", "this is no HDF5 file");
+  expect(8, "not.h5", {"fit", "tiny.yaml", "--resume=not.h5"});
+  expect(8, "no run of 'tiny' under", {"fit", "tiny.yaml", "--resume"});
+  EXPECT_EQ(dptrain({"fit", "tiny.yaml", "--epochs", "1", "--resume=auto"}).code, 0);  // nothing there: a fresh start
+  expect(8, "kernel", {"fit", "tiny.yaml", "--resume=runs/tiny/001", "--set", "model.layers.1.Conv2D.filters=4"});
+  expect(8, "kernel", {"fit", "tiny.yaml", "--init-from", "runs/tiny/001/model.h5", "--set", "model.layers.1.Conv2D.filters=4"});
+  EXPECT_FALSE(fs::exists(here_.path("runs/tiny/002")));
+}
+
+TEST_F(ExitCode, WhatCannotBeWrittenIs10) {
+  expect(10, "cannot write", {"fit", "tiny.yaml", "--run-dir", "/dev/null/run"});
+  here_.write("full/notes.txt", "mine");
+  expect(2, "full is not empty", {"fit", "tiny.yaml", "--run-dir", "full"});
+}
+
+TEST_F(ExitCode, ResultsGoToStdoutWarningsToStderr) {
+  const Outcome fit = dptrain({"fit", "tiny.yaml", "--cpus", "2"});
+  EXPECT_EQ(fit.code, 0) << fit.err;
+  EXPECT_NE(fit.out.find("run runs/tiny/001"), std::string::npos);
+  EXPECT_NE(fit.out.find("batch    16 global = 2 x 8, accumulate 1; 4 steps/epoch, last 2; lr 1.000e-01 (scaling none)"), std::string::npos) << fit.out;
+  EXPECT_NE(fit.out.find("Epoch 2/2\n"), std::string::npos);
+  EXPECT_EQ(fit.out.find('\r'), std::string::npos);
+  EXPECT_EQ(fit.err.find("ETA"), std::string::npos);  // not a terminal: no bar
+  EXPECT_EQ(here_.read("runs/tiny/001/labels.txt"), "cat\ndog\nowl\n");
+
+  const Outcome eval = dptrain({"eval", "runs/tiny/001", "--quiet"});
+  EXPECT_EQ(eval.code, 0) << eval.err;
+  EXPECT_EQ(eval.out.rfind("loss: ", 0), 0U) << eval.out;
+  EXPECT_NE(eval.out.find("\naccuracy: "), std::string::npos);
+  EXPECT_NE(eval.out.find("\nn: 13\n"), std::string::npos);
+  const auto json = nlohmann::json::parse(here_.read("runs/tiny/001/eval.json"));
+  EXPECT_EQ(json["n"], 13);
+  EXPECT_EQ(json["on"], "validation");
+  EXPECT_EQ(here_.read("runs/tiny/001/confusion.csv").rfind("label,cat,dog,owl\ncat,", 0), 0U);
+}
+
+TEST_F(ExitCode, UnevenReplicasShowTheirShares) {
+  const Outcome fit = dptrain({"fit", "tiny.yaml", "--cpus", "3x1", "--split", "2:1:1", "--batch-size", "14", "--dry-run"});
+  EXPECT_EQ(fit.code, 0) << fit.err;
+  EXPECT_NE(fit.out.find("14 global = 7 + 4 + 3, accumulate 1"), std::string::npos) << fit.out;
+  EXPECT_FALSE(fs::exists(here_.path("runs")));
+}
+
+/// Stops a long run with a signal once it has begun; the checkpoint must be good to go on from.
+void stop_with(int signal, const Workplace& here) {
+  const pid_t child = here.start({"fit", "tiny.yaml", "--run-dir", "run", "--epochs", "1000000"});
+  for (int i = 0; i < 1000 && here.read("run/train.csv").empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  kill(child, signal);
+  const Outcome stopped = here.finish(child);
+  EXPECT_EQ(stopped.code, 128 + signal) << stopped.out << stopped.err;
+  const auto result = nlohmann::json::parse(here.read("run/result.json"));
+  EXPECT_EQ(result["exit"], "signal");
+  const std::string epochs = std::to_string(result["epochs"].get<int>() + 1);
+  const Outcome resumed = here.run({"fit", "tiny.yaml", "--run-dir", "run", "--resume", "--epochs", epochs});
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_NE(resumed.out.find("resumed at epoch"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(here.read("run/result.json"))["exit"], "completed");
+}
+
+TEST_F(ExitCode, InterruptIs130AfterSaving) { stop_with(SIGINT, here_); }
+TEST_F(ExitCode, TerminationIs143AfterSaving) { stop_with(SIGTERM, here_); }
+
+TEST_F(ExitCode, TheOtherCommandsWork) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"check", "tiny.yaml", "--with-data"}, {"summary", "tiny.yaml", "--plan", "--dot", "g.dot", "--lr", "lr.svg"},
+           {"config", "tiny.yaml"}, {"config", "--schema"}, {"devices", "--json"}, {"init"}, {"init", "fashion_mnist", "new"},
+           {"completion", "bash"}, {"completion", "zsh"}, {"completion", "fish"}, {"fit", "tiny.yaml"}, {"plot", "runs/tiny/001"},
+           {"ckpt", "show", "runs/tiny/001"}, {"ckpt", "diff", "runs/tiny/001", "runs/tiny/001/model.h5"}}) {
+    const Outcome outcome = dptrain(words);
+    EXPECT_EQ(outcome.code, 0) << words.front() << "\n" << outcome.err;
+    EXPECT_FALSE(outcome.out.empty()) << words.front();
+  }
+  for (const char* file : {"g.dot", "lr.svg", "new/fashion_mnist.yaml", "runs/tiny/001/curves.svg"}) EXPECT_FALSE(here_.read(file).empty()) << file;
+  EXPECT_EQ(dptrain({"init", "fashion_mnist", "new"}).code, 2);  // never over something
+  const std::string spelled_out = dptrain({"config", "tiny.yaml"}).out;
+  here_.write("again/spelled_out.yaml", spelled_out);
+  EXPECT_EQ(dptrain({"config", "again/spelled_out.yaml"}).out, spelled_out);
+}
+
+}  // namespace
+}  // namespace dptrain::testing

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Every config that comes along is sound, has the parameters it says, and trains.
+. "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
+configs=$DPTRAIN_SOURCE/configs
+
+say "check and summary"
+for file in "$configs"/*.yaml "$configs"/bench/*.yaml; do
+  run 0 check "$file"
+  says "ok (data not opened"
+done
+# parameters FILE TOTAL TRAINABLE
+parameters() {
+  run 0 summary "$configs/$1"
+  says "Total params: $2 ("
+  says "Trainable params: $3 ("
+}
+parameters fashion_mnist.yaml 93,322 93,322
+parameters bench/fashion_cnn.yaml 93,322 93,322
+parameters cifar10_towers.yaml 1,068,298 1,068,298
+parameters bench/cifar_towers.yaml 1,068,298 1,068,298
+parameters mnist_mlp.yaml 669,706 669,706
+parameters bench/mlp.yaml 669,706 669,706
+parameters resnet_small.yaml 274,042 272,474
+parameters bench/resnet50.yaml 25,610,152 25,557,032
+
+# resolved FILE: every key with its value, but for the folder of the runs, which is meant from here in one case and from the
+# file in the other.
+resolved() {
+  run 0 config "$1" --resolved
+  grep -v '^run_dir: ' out
+}
+# spelled_out FILE: what `config` prints is the same experiment.
+spelled_out() {
+  resolved "$1" >once.yaml
+  for form in --resolved --minimal; do
+    run 0 config "$1" $form
+    cp out again.yaml
+    resolved again.yaml >twice.yaml
+    cmp -s once.yaml twice.yaml || fail "$1: config $form is another experiment: $(diff once.yaml twice.yaml | head -n 5)"
+  done
+}
+
+say "a few steps, and replicas against one"
+for name in fashion_mnist mnist_mlp resnet_small cifar10_towers; do
+  file=$configs/$name.yaml
+  spelled_out "$file"
+  run 0 fit "$file" --data synthetic --cpus 2x1 --batch-size 12 --steps 3 --run-dir "$name"
+  loss=$(column "$name/train.csv" loss)
+  awk -v x="$loss" 'BEGIN { exit !(x > 0 && x < 20) }' || fail "$name: the loss is $loss"
+  run 0 eval "$name" --on train --set 'data={train: {Synthetic: {samples: 100}}}' --batch-size 50 --output "$name"
+  run 0 verify "$file" --data synthetic --cpus 3x1 --batch-size 12 --steps 2
+  says "verified: every difference is within"
+done
+run 0 verify "$configs/fashion_mnist.yaml" --data synthetic --cpus 2x1 --accumulate 3 --batch-size 20 --steps 2
+says "2 replicas x 3 micro-batches against one"
+
+say "init writes each of them as it is here"
+run 0 init
+cp out list
+for file in "$configs"/*.yaml; do
+  name=$(basename "$file" .yaml)
+  grep -q "^$name " list || fail "init does not list $name"
+  run 0 init "$name" written
+  cmp -s "$file" "written/$name.yaml" || fail "init $name writes another config"
+done
+run 2 init fashon_mnist
+says "did you mean 'fashion_mnist'?"
+run 2 init mnist_mlp written
+says "is already there"
