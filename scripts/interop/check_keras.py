@@ -68,6 +68,11 @@ def loss_name(path):
     return loss if isinstance(loss, str) else loss["config"]["name"]
 
 
+def ends_in_logits(model):
+    """Whether the last layer leaves the softmax to the loss; dptrain's CSV holds probabilities all the same."""
+    return model.layers[-1].get_config().get("activation") == "linear" and model.output_shape[-1] > 1
+
+
 def labels_for(loss, output_shape, labels, count):
     """Labels of the form that the loss wants: numbers of classes, or rows as wide as the output (one-hot)."""
     width = output_shape[-1]
@@ -81,9 +86,10 @@ def check_training(model, path, inputs, labels, steps, batch):
     """A few more steps of fit with the loss and optimizer of the file: finite losses, weights that move."""
     loss, origin = loss_name(path), "as in the file"
     if not loss:
-        last = model.layers[-1].get_config().get("activation")
-        loss, origin = "categorical_crossentropy" if last == "softmax" else "mean_squared_error", "compiled here"
-        model.compile(keras.optimizers.SGD(0.01), loss)
+        classes = model.output_shape[-1] > 1
+        loss, origin = "categorical_crossentropy" if classes else "mean_squared_error", "compiled here"
+        model.compile(keras.optimizers.SGD(0.01),
+                      keras.losses.CategoricalCrossentropy(from_logits=ends_in_logits(model)) if classes else loss)
     count = min(len(inputs), steps * batch)
     before = [np.copy(weight.numpy()) for weight in model.trainable_weights]
     history = model.fit(inputs[:count], labels_for(loss, model.output_shape, labels, count), batch_size=batch, epochs=2,
@@ -127,6 +133,8 @@ def main():
         if expected.shape != predicted.shape:
             print(f"  predict: {predicted.shape} from Keras, {expected.shape} in {arguments.predictions}  FAILED")
             return 1
+        if ends_in_logits(model):
+            predicted = tf.nn.softmax(predicted).numpy()
         difference = float(np.abs(expected - predicted).max())
         good = good and difference <= arguments.tolerance
         print(f"  predict: {len(predicted)} samples, largest difference {difference:.3g} "

@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <map>
 #include <new>
+#include <regex>
+
+#include <nlohmann/json.hpp>
 
 #include "config/diagnostics.h"
 #include "core/error.h"
@@ -46,8 +49,9 @@ bool color_wanted(const OutputFlags& flags) {
 /// What other tools call the same thing.
 const std::map<std::string, std::string>& other_names() {
   static const std::map<std::string, std::string> names{
-      {"train", "fit"}, {"test", "eval"}, {"evaluate", "eval"}, {"time", "bench"}, {"benchmark", "bench"}, {"validate", "eval"},
-      {"device_query", "devices"}, {"visualize", "plot"}, {"init_config", "init"}, {"render_config", "config"}};
+      {"train", "fit"},        {"test", "eval"},           {"evaluate", "eval"},        {"time", "bench"},
+      {"benchmark", "bench"},  {"validate", "eval"},       {"device_query", "devices"}, {"visualize", "plot"},
+      {"init_config", "init"}, {"render_config", "config"}};
   return names;
 }
 
@@ -63,9 +67,24 @@ std::string composed(const Error& error) {
   return first_line.find("error: ") != std::string::npos ? text : "error: " + text;
 }
 
-int report(const config::ConfigError& error, bool json) {
-  if (!json) return fail(error.what(), error.exit_code());
-  std::fputs(error.json().c_str(), stderr);
+/// "file:line:column: error: message" as the JSON line that a config's errors have; "" for anything else.
+std::string placed_json(const std::string& text) {
+  static const std::regex form("^([^\n]+):([0-9]+):([0-9]+): error: ([^]*)$");
+  std::smatch part;
+  if (!std::regex_match(text, part, form)) return "";
+  const nlohmann::ordered_json line{{"level", "error"},
+                                    {"file", part[1].str()},
+                                    {"line", std::stoi(part[2])},
+                                    {"column", std::stoi(part[3])},
+                                    {"message", part[4].str()}};
+  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+int report(const Error& error, bool json) {
+  const auto* config = dynamic_cast<const config::ConfigError*>(&error);
+  const std::string lines = !json ? "" : config != nullptr ? config->json() : placed_json(error.what());
+  if (lines.empty()) return fail(composed(error), error.exit_code());
+  std::fputs(lines.c_str(), stderr);
   return error.exit_code();
 }
 
@@ -73,17 +92,18 @@ int report(const config::ConfigError& error, bool json) {
 
 App::App() = default;
 
-Command& App::command(std::string name, std::string summary) { return commands_.emplace_back(std::move(name), std::move(summary)); }
+Command& App::command(std::string name, std::string summary) {
+  return commands_.emplace_back(std::move(name), std::move(summary));
+}
 
 int App::run(int argc, const char* const* argv) {
   try {
     return dispatch({argv, argv + argc});
-  } catch (const config::ConfigError& error) {
-    return report(error, output_flags().log == "json");
   } catch (const Error& error) {
-    return fail(composed(error), error.exit_code());
+    return report(error, output_flags().log == "json");
   } catch (const std::bad_alloc&) {
-    return fail("error: out of memory; try a smaller --batch-size, or --accumulate", static_cast<int>(ErrorKind::kMemory));
+    return fail("error: out of memory; try a smaller --batch-size, or --accumulate",
+                static_cast<int>(ErrorKind::kMemory));
   } catch (const std::exception& error) {
     return fail(fmt::format("internal error: {}; please report it with the command line and the config", error.what()),
                 static_cast<int>(ErrorKind::kInternal));
@@ -121,10 +141,13 @@ const Command& App::find(const std::string& name) const {
     if (command.name() == name) return command;
     names.push_back(command.name());
   }
-  if (name.starts_with('-')) throw Error(ErrorKind::kUsage, fmt::format("the command comes first, found '{}'; see dptrain --help", name));
+  if (name.starts_with('-'))
+    throw Error(ErrorKind::kUsage, fmt::format("the command comes first, found '{}'; see dptrain --help", name));
   const auto known = other_names().find(name);
-  const std::string hint = known != other_names().end() ? fmt::format("; did you mean '{}'?", known->second) : did_you_mean(name, names);
-  throw Error(ErrorKind::kUsage, fmt::format("unknown command '{}'{}{}", name, hint, hint.empty() ? "; see dptrain --help" : ""));
+  const std::string hint =
+      known != other_names().end() ? fmt::format("; did you mean '{}'?", known->second) : did_you_mean(name, names);
+  throw Error(ErrorKind::kUsage,
+              fmt::format("unknown command '{}'{}{}", name, hint, hint.empty() ? "; see dptrain --help" : ""));
 }
 
 }  // namespace dptrain::cli

@@ -23,8 +23,8 @@ struct Context {
 
 /// One flag or positional argument.
 struct Argument {
-  std::vector<std::string> names;    ///< "--quiet", "-q"; none: positional
-  std::string placeholder;           ///< of its value, "N[xT]"; "": takes none
+  std::vector<std::string> names;  ///< "--quiet", "-q"; none: positional
+  std::string placeholder;         ///< of its value, "N[xT]"; "": takes none
   std::string doc;
   std::vector<std::string> choices;  ///< the only values, for messages and completion
   std::string section;               ///< heading in the help
@@ -43,9 +43,9 @@ class Command {
  public:
   Command(std::string name, std::string summary) : name_(std::move(name)), summary_(std::move(summary)) {}
 
-  Command& describe(std::string text);                         ///< a paragraph below the usage line
-  Command& example(std::string line);                          ///< after "dptrain <command> "
-  Command& section(std::string title);                         ///< of the flags that follow
+  Command& describe(std::string text);  ///< a paragraph below the usage line
+  Command& example(std::string line);   ///< after "dptrain <command> "
+  Command& section(std::string title);  ///< of the flags that follow
   Command& positional(std::string placeholder, std::string& value, std::string doc);  ///< required
   Command& positional(std::string placeholder, std::optional<std::string>& value, std::string doc);
   Command& positionals(std::string placeholder, std::vector<std::string>& values, std::string doc);  ///< one or more
@@ -53,14 +53,19 @@ class Command {
   /// `names` is "--quiet,-q".
   Command& flag(const std::string& names, bool& value, std::string doc);
   Command& option(const std::string& names, std::string placeholder, std::string& value, std::string doc);
-  Command& option(const std::string& names, std::string placeholder, std::optional<std::string>& value, std::string doc);
-  Command& option(const std::string& names, std::string placeholder, std::vector<std::string>& values, std::string doc);  ///< repeatable
+  Command& option(const std::string& names, std::string placeholder, std::optional<std::string>& value,
+                  std::string doc);
+  Command& option(const std::string& names, std::string placeholder, std::vector<std::string>& values,
+                  std::string doc);  ///< repeatable
   Command& option(const std::string& names, std::string placeholder, std::optional<double>& value, std::string doc);
-  Command& whole(const std::string& names, std::string placeholder, std::optional<std::int64_t>& value, std::string doc, std::int64_t at_least = 1);
+  Command& whole(const std::string& names, std::string placeholder, std::optional<std::int64_t>& value, std::string doc,
+                 std::int64_t at_least = 1);
   Command& choice(const std::string& names, std::vector<std::string> choices, std::string& value, std::string doc);
-  Command& choice(const std::string& names, std::vector<std::string> choices, std::optional<std::string>& value, std::string doc);
+  Command& choice(const std::string& names, std::vector<std::string> choices, std::optional<std::string>& value,
+                  std::string doc);
   /// A flag whose value may be left out: `--resume` is `--resume=<implied>`. The value is only taken after `=`.
-  Command& optional_value(const std::string& names, std::string placeholder, std::string implied, std::optional<std::string>& value, std::string doc);
+  Command& optional_value(const std::string& names, std::string placeholder, std::string implied,
+                          std::optional<std::string>& value, std::string doc);
   Command& required();  ///< the argument added last must be given
   /// At most one of these may be given.
   Command& exclusive(std::vector<std::string> names);

@@ -12,14 +12,16 @@ namespace dptrain::cli {
 namespace {
 
 /// Longer ones first: ">=" begins with ">".
-constexpr std::array kOperators{
-    std::pair{">=", Comparison::kAtLeast}, std::pair{"<=", Comparison::kAtMost}, std::pair{"==", Comparison::kEqual},
-    std::pair{"!=", Comparison::kUnequal}, std::pair{">", Comparison::kAbove},   std::pair{"<", Comparison::kBelow}};
+constexpr std::array kOperators{std::pair{">=", Comparison::kAtLeast}, std::pair{"<=", Comparison::kAtMost},
+                                std::pair{"==", Comparison::kEqual},   std::pair{"!=", Comparison::kUnequal},
+                                std::pair{">", Comparison::kAbove},    std::pair{"<", Comparison::kBelow}};
 
 [[noreturn]] void refuse(const std::string& text) {
-  throw Error(ErrorKind::kUsage, fmt::format("--assert: expected a metric, one of >= <= > < == != and a number, as in 'val_accuracy>=0.90'; "
-                                             "found '{}'",
-                                             text));
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("--assert: expected a metric, one of >= <= > < == != and a number, as in 'val_accuracy>=0.90'; "
+                  "found '{}'",
+                  text));
 }
 
 }  // namespace
@@ -53,7 +55,9 @@ Assertion parse_assertion(const std::string& text) {
   const char* end = rest.data() + rest.size();
   const auto [stop, error] = std::from_chars(rest.data(), end, assertion.bound);
   const bool one_word = assertion.name.find_first_of(" \t") == std::string::npos;
-  if (!known || assertion.name.empty() || !one_word || error != std::errc() || stop != end || std::isnan(assertion.bound)) refuse(text);
+  if (!known || assertion.name.empty() || !one_word || error != std::errc() || stop != end ||
+      std::isnan(assertion.bound))
+    refuse(text);
   return assertion;
 }
 
@@ -68,8 +72,9 @@ void check_names(const std::vector<Assertion>& assertions, const std::vector<std
     bool known = false;
     for (const std::string& name : names) known = known || name == assertion.name;
     if (!known)
-      throw Error(ErrorKind::kUsage, fmt::format("--assert '{}': there is no '{}' among {}{}", assertion.text, assertion.name, join(names, ", "),
-                                                 did_you_mean(assertion.name, names)));
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("--assert '{}': there is no '{}' among {}{}", assertion.text, assertion.name,
+                              join(names, ", "), did_you_mean(assertion.name, names)));
   }
 }
 
@@ -81,8 +86,11 @@ void check(const std::vector<Assertion>& assertions, const std::vector<std::pair
       if (name == assertion.name) found = &value;
     if (found != nullptr && assertion.holds(*found)) continue;
     failures += failures.empty() ? "" : "\n";
-    failures += found == nullptr ? fmt::format("error: assertion '{}' is not fulfilled: the run ended before there was a {}", assertion.text, assertion.name)
-                                 : fmt::format("error: assertion '{}' is not fulfilled: {} is {:.6g}", assertion.text, assertion.name, *found);
+    failures += found == nullptr
+                    ? fmt::format("error: assertion '{}' is not fulfilled: the run ended before there was a {}",
+                                  assertion.text, assertion.name)
+                    : fmt::format("error: assertion '{}' is not fulfilled: {} is {:.6g}", assertion.text,
+                                  assertion.name, *found);
   }
   if (!failures.empty()) throw Error(ErrorKind::kCheck, failures);
 }

@@ -33,7 +33,8 @@ void check_data(const Flags& flags, const train::Experiment& experiment) {
     if (loader == nullptr) return;
     loader->seek(0, 0);
     const data::Batch batch = loader->next();
-    log::print(fmt::format("data.{:<11}{} samples, first batch of {} read", name, with_commas(loader->samples()), batch.rows()));
+    log::print(fmt::format("data.{:<11}{} samples, first batch of {} read", name, with_commas(loader->samples()),
+                           batch.rows()));
   };
   look("train", &session.train_loader());
   look("validation", session.validation_loader());
@@ -48,10 +49,11 @@ int run(const Flags& flags) {
   make_dry_plan(experiment, devices, plan);
   log::print(fmt::format("model           {} params, {} trainable, {} steps", with_commas(plan.model.parameters()),
                          with_commas(plan.model.trainable_parameters()), plan.plan.steps.size()));
-  log::print(fmt::format("memory          {} per replica at {} rows, {} of it activations and scratch", human_bytes(plan.replica_bytes), plan.memory.rows,
-                         human_bytes(plan.memory.arena_bytes)));
+  log::print(fmt::format("memory          {} per replica at {} rows, {} of it activations and scratch",
+                         human_bytes(plan.replica_bytes), plan.memory.rows, human_bytes(plan.memory.arena_bytes)));
   if (flags.with_data) {
-    if (!experiment.config.train.loss) throw Error(ErrorKind::kUsage, fmt::format("{}: --with-data needs a section 'train'", experiment.file));
+    if (!experiment.config.train.loss)
+      throw Error(ErrorKind::kUsage, fmt::format("{}: --with-data needs a section 'train'", experiment.file));
     check_data(flags, experiment);
   }
   log::print(fmt::format("{}: ok{}", flags.config, flags.with_data ? "" : " (data not opened; --with-data does)"));
@@ -63,8 +65,10 @@ int run(const Flags& flags) {
 void add_check(App& app) {
   const auto flags = std::make_shared<Flags>();
   Command& command = app.command("check", "find every mistake in a config; trains nothing");
-  command.describe("Reads the config, builds the graph with all shapes, and plans steps and memory for the device. Every mistake is shown with file, "
-                   "line and column.");
+  command.describe(
+      "Reads the config, builds the graph with all shapes, and plans steps and memory for the device. Every mistake is "
+      "shown with file, "
+      "line and column.");
   command.example("configs/fashion_mnist.yaml").example("configs/fashion_mnist.yaml --with-data --cpus 2");
   command.positional("CONFIG", flags->config, "the experiment, a YAML file");
   command.section("Check")

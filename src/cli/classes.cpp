@@ -22,7 +22,8 @@ Classes::Classes(const config::Typed& loss, const Shape& output, std::vector<std
     from_logits_ = binary->from_logits;
   }
   if (known() && !names_.empty() && static_cast<std::int64_t>(names_.size()) != count())
-    throw Error(ErrorKind::kData, fmt::format("there are {} class names, the model tells {} classes apart", names_.size(), count()));
+    throw Error(ErrorKind::kData,
+                fmt::format("there are {} class names, the model tells {} classes apart", names_.size(), count()));
 }
 
 std::int64_t Classes::count() const { return kind_ == Kind::kBinary ? 2 : width_; }

@@ -78,19 +78,22 @@ Command& Command::option(const std::string& names, std::string placeholder, std:
   return *this;
 }
 
-Command& Command::option(const std::string& names, std::string placeholder, std::optional<std::string>& value, std::string doc) {
+Command& Command::option(const std::string& names, std::string placeholder, std::optional<std::string>& value,
+                         std::string doc) {
   add(names, std::move(placeholder), std::move(doc)).take = [&value](const std::string& text) { value = text; };
   return *this;
 }
 
-Command& Command::option(const std::string& names, std::string placeholder, std::vector<std::string>& values, std::string doc) {
+Command& Command::option(const std::string& names, std::string placeholder, std::vector<std::string>& values,
+                         std::string doc) {
   Argument& argument = add(names, std::move(placeholder), std::move(doc));
   argument.repeatable = true;
   argument.take = [&values](const std::string& text) { values.push_back(text); };
   return *this;
 }
 
-Command& Command::option(const std::string& names, std::string placeholder, std::optional<double>& value, std::string doc) {
+Command& Command::option(const std::string& names, std::string placeholder, std::optional<double>& value,
+                         std::string doc) {
   Argument& argument = add(names, std::move(placeholder), std::move(doc));
   argument.take = [&value, flag = argument.title()](const std::string& text) {
     value = number<double>(text, flag, "a number");
@@ -99,8 +102,8 @@ Command& Command::option(const std::string& names, std::string placeholder, std:
   return *this;
 }
 
-Command& Command::whole(const std::string& names, std::string placeholder, std::optional<std::int64_t>& value, std::string doc,
-                        std::int64_t at_least) {
+Command& Command::whole(const std::string& names, std::string placeholder, std::optional<std::int64_t>& value,
+                        std::string doc, std::int64_t at_least) {
   Argument& argument = add(names, std::move(placeholder), std::move(doc));
   argument.take = [&value, at_least, flag = argument.title()](const std::string& text) {
     const std::string wanted = fmt::format("a whole number >= {}", at_least);
@@ -110,7 +113,8 @@ Command& Command::whole(const std::string& names, std::string placeholder, std::
   return *this;
 }
 
-Command& Command::choice(const std::string& names, std::vector<std::string> choices, std::string& value, std::string doc) {
+Command& Command::choice(const std::string& names, std::vector<std::string> choices, std::string& value,
+                         std::string doc) {
   Argument& argument = add(names, join(choices, "|"), std::move(doc));
   argument.choices = choices;
   argument.take = [&value, choices = std::move(choices), flag = argument.title()](const std::string& text) {
@@ -120,7 +124,8 @@ Command& Command::choice(const std::string& names, std::vector<std::string> choi
   return *this;
 }
 
-Command& Command::choice(const std::string& names, std::vector<std::string> choices, std::optional<std::string>& value, std::string doc) {
+Command& Command::choice(const std::string& names, std::vector<std::string> choices, std::optional<std::string>& value,
+                         std::string doc) {
   Argument& argument = add(names, join(choices, "|"), std::move(doc));
   argument.choices = choices;
   argument.take = [&value, choices = std::move(choices), flag = argument.title()](const std::string& text) {
@@ -130,8 +135,8 @@ Command& Command::choice(const std::string& names, std::vector<std::string> choi
   return *this;
 }
 
-Command& Command::optional_value(const std::string& names, std::string placeholder, std::string implied, std::optional<std::string>& value,
-                                 std::string doc) {
+Command& Command::optional_value(const std::string& names, std::string placeholder, std::string implied,
+                                 std::optional<std::string>& value, std::string doc) {
   Argument& argument = add(names, std::move(placeholder), std::move(doc));
   argument.implied = std::move(implied);
   argument.take = [&value, flag = argument.title()](const std::string& text) {
@@ -203,7 +208,8 @@ void refuse_unknown(const std::vector<std::string>& unknown, const std::vector<s
 
 void Command::parse(const std::vector<std::string>& given) const {
   const auto refuse_here = [&](const std::string& message) {
-    refuse(fmt::format("{}: {}{}", name_, message, message.ends_with('?') ? "" : fmt::format("; see dptrain {} --help", name_)));
+    refuse(fmt::format("{}: {}{}", name_, message,
+                       message.ends_with('?') ? "" : fmt::format("; see dptrain {} --help", name_)));
   };
   try {
     Words words(arguments_);

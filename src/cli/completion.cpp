@@ -23,7 +23,8 @@ std::string bash_script(const App& app) {
     flags += fmt::format("    {}) words=\"{}\" ;;\n", command.name(), join(command.flag_names(), " "));
     for (const Argument& argument : command.arguments())
       for (const std::string& name : argument.names)
-        if (!argument.choices.empty()) values += fmt::format("    \"{} {}\") words=\"{}\" ;;\n", command.name(), name, join(argument.choices, " "));
+        if (!argument.choices.empty())
+          values += fmt::format("    \"{} {}\") words=\"{}\" ;;\n", command.name(), name, join(argument.choices, " "));
   }
   return fmt::format(R"(_dptrain() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} command=${{COMP_WORDS[1]}} words=""
@@ -53,16 +54,20 @@ std::string fish_quoted(const std::string& text) {
 
 std::string fish_flag(const Command& command, const Argument& argument) {
   std::string line = fmt::format("complete -c dptrain -n '__fish_seen_subcommand_from {}'", command.name());
-  for (const std::string& name : argument.names) line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-  if (!argument.choices.empty()) line += fmt::format(" -x -a '{}'", join(argument.choices, " "));
-  else if (!argument.placeholder.empty() && argument.implied.empty()) line += " -r";
+  for (const std::string& name : argument.names)
+    line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+  if (!argument.choices.empty())
+    line += fmt::format(" -x -a '{}'", join(argument.choices, " "));
+  else if (!argument.placeholder.empty() && argument.implied.empty())
+    line += " -r";
   return line + " -d " + fish_quoted(argument.doc) + "\n";
 }
 
 std::string fish_script(const App& app) {
   std::string text;
   for (const Command& command : app.commands())
-    text += fmt::format("complete -c dptrain -n __fish_use_subcommand -a {} -d {}\n", command.name(), fish_quoted(command.summary()));
+    text += fmt::format("complete -c dptrain -n __fish_use_subcommand -a {} -d {}\n", command.name(),
+                        fish_quoted(command.summary()));
   for (const Command& command : app.commands())
     for (const Argument& argument : command.arguments())
       if (!argument.positional()) text += fish_flag(command, argument);
@@ -72,10 +77,15 @@ std::string fish_script(const App& app) {
 
 int run(const App& app, const std::string& shell) {
   const std::vector<std::string> shells{"bash", "zsh", "fish"};
-  if (shell == "bash") log::print(bash_script(app));
-  else if (shell == "zsh") log::print("autoload -U +X bashcompinit && bashcompinit\n" + bash_script(app));
-  else if (shell == "fish") log::print(fish_script(app));
-  else throw Error(ErrorKind::kUsage, fmt::format("completion: expected bash, zsh or fish, found '{}'{}", shell, did_you_mean(shell, shells)));
+  if (shell == "bash")
+    log::print(bash_script(app));
+  else if (shell == "zsh")
+    log::print("autoload -U +X bashcompinit && bashcompinit\n" + bash_script(app));
+  else if (shell == "fish")
+    log::print(fish_script(app));
+  else
+    throw Error(ErrorKind::kUsage, fmt::format("completion: expected bash, zsh or fish, found '{}'{}", shell,
+                                               did_you_mean(shell, shells)));
   return 0;
 }
 

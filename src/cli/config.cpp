@@ -23,7 +23,8 @@ int run(const Flags& flags) {
     return 0;
   }
   if (!flags.source) throw Error(ErrorKind::kUsage, "config: CONFIG is missing; only --schema goes without one");
-  const train::Experiment experiment = open_model_source(*flags.source, std::nullopt, flags.overrides.overrides()).experiment;
+  const train::Experiment experiment =
+      open_model_source(*flags.source, std::nullopt, flags.overrides.overrides()).experiment;
   print_text(config::to_yaml(train::resolved(experiment, flags.minimal)));
   return 0;
 }
@@ -33,7 +34,9 @@ int run(const Flags& flags) {
 void add_config(App& app) {
   const auto flags = std::make_shared<Flags>();
   Command& command = app.command("config", "a config with every key spelled out, or the JSON Schema");
-  command.describe("Prints a config as dptrain understands it: blocks expanded, variables replaced, paths absolute. The result is a config again.");
+  command.describe(
+      "Prints a config as dptrain understands it: blocks expanded, variables replaced, paths absolute. The result is a "
+      "config again.");
   command.example("configs/resnet_small.yaml --minimal")
       .example("configs/fashion_mnist.yaml --set train.epochs=3")
       .example("--schema > dptrain.schema.json");

@@ -34,7 +34,8 @@ void ConfigFlags::add_batch(Command& command) {
       .whole("--batch-size", "N", batch_size, "samples of one update, over all replicas")
       .whole("--batch-size-per-replica", "N", batch_size_per_replica, "samples of one update in each replica")
       .exclusive({"--batch-size", "--batch-size-per-replica"})
-      .whole("--accumulate", "N", accumulate, "cut each replica's share into N micro-batches: less memory, the same result")
+      .whole("--accumulate", "N", accumulate,
+             "cut each replica's share into N micro-batches: less memory, the same result")
       .option("--split", "W:W", split, "shares of the replicas, as in 2:1")
       .choice("--conv", {"auto", "direct"}, conv, "convolutions by rule, or without Winograd")
       .whole("--seed", "N", seed, "of weights, order and augmentation", 0)
@@ -59,8 +60,10 @@ train::Overrides ConfigFlags::overrides() const {
   if (batch_size) set_one(all, "train.batch_size", "train.batch_size_per_replica", *batch_size);
   if (batch_size_per_replica) set_one(all, "train.batch_size_per_replica", "train.batch_size", *batch_size_per_replica);
   if (accumulate) all.push_back(fmt::format("train.accumulate_steps={}", *accumulate));
-  if (epochs) set_one(all, "train.epochs", "train.steps", *epochs);
-  else if (steps) set_one(all, "train.steps", "train.epochs", *steps);
+  if (epochs)
+    set_one(all, "train.epochs", "train.steps", *epochs);
+  else if (steps)
+    set_one(all, "train.steps", "train.epochs", *steps);
   if (max_time) all.push_back("train.max_time=" + *max_time);
   if (log_every) all.push_back("train.log_every=" + *log_every);
   if (split) all.push_back("parallel.split=" + parse_split(*split));

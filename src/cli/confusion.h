@@ -15,7 +15,9 @@ class Confusion {
  public:
   explicit Confusion(std::int64_t classes) : classes_(classes), counts_(static_cast<std::size_t>(classes * classes)) {}
 
-  void add(std::int64_t label, std::int64_t predicted) { ++counts_[static_cast<std::size_t>(label * classes_ + predicted)]; }
+  void add(std::int64_t label, std::int64_t predicted) {
+    ++counts_[static_cast<std::size_t>(label * classes_ + predicted)];
+  }
   std::int64_t count(std::int64_t label, std::int64_t predicted) const {
     return counts_[static_cast<std::size_t>(label * classes_ + predicted)];
   }

@@ -19,7 +19,8 @@ std::string csv_field(const std::string& text) {
 
 NumberTable read_numbers(const std::string& path) {
   const std::vector<std::string> lines = train::LineFile::read(path);
-  if (lines.empty()) throw Error(ErrorKind::kData, fmt::format("{}: missing or empty; expected a table with a header", path));
+  if (lines.empty())
+    throw Error(ErrorKind::kData, fmt::format("{}: missing or empty; expected a table with a header", path));
   NumberTable table;
   table.columns = split(lines.front(), ',');
   for (std::size_t i = 1; i < lines.size(); ++i) {

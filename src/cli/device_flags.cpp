@@ -16,18 +16,22 @@ constexpr int kMostReplicas = 1024, kMostThreads = 4096;  // beyond these it is 
 std::optional<int> positive(const std::string& text, int most) {
   int value = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && rest == text.data() + text.size() && value >= 1 && value <= most ? std::optional(value) : std::nullopt;
+  return error == std::errc() && rest == text.data() + text.size() && value >= 1 && value <= most ? std::optional(value)
+                                                                                                  : std::nullopt;
 }
 
 [[noreturn]] void no_gpu(const std::string& asked) {
-  throw Error(ErrorKind::kDevice, fmt::format("{}: this dptrain has no GPU backend (cuda: {}); use --cpus N, or --gpus none", asked, train::build_info().library("cuda")));
+  throw Error(ErrorKind::kDevice,
+              fmt::format("{}: this dptrain has no GPU backend (cuda: {}); use --cpus N, or --gpus none", asked,
+                          train::build_info().library("cuda")));
 }
 
 }  // namespace
 
 void DeviceFlags::add(Command& command) {
   command.section("Devices")
-      .option("--cpus", "N[xT]", cpus, "N CPU replicas of T threads each (default 1; T: the cores shared evenly); no GPU is touched")
+      .option("--cpus", "N[xT]", cpus,
+              "N CPU replicas of T threads each (default 1; T: the cores shared evenly); no GPU is touched")
       .option("--gpus", "IDS", gpus, "GPUs by id, as in 0,1 or 0-3 or all; none: the CPU")
       .whole("--num-gpus", "N", num_gpus, "the first N idle GPUs")
       .exclusive({"--cpus", "--gpus", "--num-gpus"});
@@ -44,7 +48,8 @@ train::DeviceRequest parse_cpus(const std::string& text) {
   const auto replicas = positive(text.substr(0, x), kMostReplicas);
   const auto threads = x == std::string::npos ? std::optional(0) : positive(text.substr(x + 1), kMostThreads);
   if (!replicas || !threads)
-    throw Error(ErrorKind::kUsage, fmt::format("--cpus must be N replicas, or NxT for T threads each, as in 2 or 4x1; found '{}'", text));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--cpus must be N replicas, or NxT for T threads each, as in 2 or 4x1; found '{}'", text));
   return {*replicas, *threads};
 }
 
@@ -59,7 +64,8 @@ std::string parse_split(const std::string& text) {
     weights.push_back(part);
   }
   if (!good || weights.size() < 2)
-    throw Error(ErrorKind::kUsage, fmt::format("--split must be even, or one weight per replica as in 2:1; found '{}'", text));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--split must be even, or one weight per replica as in 2:1; found '{}'", text));
   return "[" + join(weights, ", ") + "]";
 }
 

@@ -28,7 +28,8 @@ int run(bool json) {
     log::print(nlohmann::ordered_json{{"devices", list}, {"cuda", cuda}}.dump(2));
     return 0;
   }
-  for (const device::DeviceInfo& info : devices) log::print(fmt::format("{:<6}{}; {}", info.id, info.name, info.details));
+  for (const device::DeviceInfo& info : devices)
+    log::print(fmt::format("{:<6}{}; {}", info.id, info.name, info.details));
   if (cuda.starts_with("no")) log::print(fmt::format("{:<6}no GPU backend in this build: {}", "gpu", cuda));
   return 0;
 }

@@ -18,7 +18,8 @@ std::int64_t largest_slice(const train::Experiment& experiment, int replicas) {
   std::vector<double> weights = config.parallel.split.weights;
   if (weights.empty()) weights.assign(static_cast<std::size_t>(replicas), 1.0);
   if (static_cast<int>(weights.size()) != replicas)
-    throw Error(ErrorKind::kUsage, fmt::format("split has {} weights, there are {} replicas; give --cpus {}", weights.size(), replicas, weights.size()));
+    throw Error(ErrorKind::kUsage, fmt::format("split has {} weights, there are {} replicas; give --cpus {}",
+                                               weights.size(), replicas, weights.size()));
   const auto shares = replica::split_rows(train::global_batch(config.train, replicas), weights);
   const std::int64_t largest = *std::max_element(shares.begin(), shares.end());
   return std::max<std::int64_t>(1, (largest + config.train.accumulate_steps - 1) / config.train.accumulate_steps);
@@ -31,7 +32,8 @@ plan::PlanOptions plan_options(const train::Experiment& experiment) {
   if (options.loss) options.metrics.assign(config.train.metrics.begin(), config.train.metrics.end());
   // As class numbers where the loss takes them; the data set may bring rows of values instead, which costs memory for labels only.
   const bool classes = config.train.loss && config.train.loss.get_if<optim::CategoricalCrossentropySpec>() != nullptr;
-  const bool sparse = config.train.loss && config.train.loss.get_if<optim::SparseCategoricalCrossentropySpec>() != nullptr;
+  const bool sparse =
+      config.train.loss && config.train.loss.get_if<optim::SparseCategoricalCrossentropySpec>() != nullptr;
   options.labels = classes || sparse ? optim::LabelKind::kClass : optim::LabelKind::kDense;
   options.bucket_bytes = config.parallel.bucket_size.bytes;
   options.sync_batchnorm = config.parallel.sync_batchnorm;
@@ -56,20 +58,27 @@ void make_dry_plan(const train::Experiment& experiment, const train::DeviceReque
   std::vector<plan::Need> needs;
   std::uint32_t index = 0;
   for (const plan::Step& step : result.plan.steps) {
-    const auto op = device->make_op({.plan = result.plan, .step = step, .rows = rows, .seed = config.seed, .stream_id = index++, .replicas = devices.replicas});
+    const auto op = device->make_op({.plan = result.plan,
+                                     .step = step,
+                                     .rows = rows,
+                                     .seed = config.seed,
+                                     .stream_id = index++,
+                                     .replicas = devices.replicas});
     op->prepare(rows);
     needs.push_back(op->need());
     result.choices.push_back(op->implementation());
   }
   const bool trains = static_cast<bool>(result.plan.loss.loss);
   const plan::Need loss_need = trains ? device->make_loss({.plan = result.plan, .rows = rows})->need() : plan::Need{};
-  result.memory = plan::plan_memory(result.plan, needs, loss_need, rows, trains ? plan::Mode::kTraining : plan::Mode::kInference);
+  result.memory =
+      plan::plan_memory(result.plan, needs, loss_need, rows, trains ? plan::Mode::kTraining : plan::Mode::kInference);
   if (trains) {
     result.slots = static_cast<int>(optim::slots(config.train.optimizer).size());
     if (optim::common(config.train.optimizer).use_ema) ++result.slots;
   }
   const std::int64_t gradients = trains ? result.plan.statistics_end * (config.train.accumulate_steps > 1 ? 2 : 1) : 0;
-  result.replica_bytes = floats(result.plan.total + gradients + result.slots * result.plan.trainable_end) + result.memory.arena_bytes;
+  result.replica_bytes =
+      floats(result.plan.total + gradients + result.slots * result.plan.trainable_end) + result.memory.arena_bytes;
 }
 
 }  // namespace dptrain::cli

@@ -15,7 +15,7 @@ namespace dptrain::cli {
 
 struct DryPlan {
   graph::Model model;
-  plan::Plan plan;             ///< points into `model`
+  plan::Plan plan;  ///< points into `model`
   plan::MemoryPlan memory;
   std::vector<std::string> choices;  ///< the device's implementation of each step
   int slots = 0;                     ///< of the optimizer

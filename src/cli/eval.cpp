@@ -37,13 +37,18 @@ std::string choose(const Flags& flags, const train::Experiment& experiment) {
   const train::DataSection& data = experiment.config.data;
   const bool synthetic = flags.data == "synthetic";
   if (flags.on) {
-    const bool present = *flags.on == "train" ? data.train || synthetic : *flags.on == "test" ? static_cast<bool>(data.test) : static_cast<bool>(data.validation);
-    if (!present) throw Error(ErrorKind::kUsage, fmt::format("--on {}: the config has no data.{}", *flags.on, *flags.on));
+    const bool present = *flags.on == "train"  ? data.train || synthetic
+                         : *flags.on == "test" ? static_cast<bool>(data.test)
+                                               : static_cast<bool>(data.validation);
+    if (!present)
+      throw Error(ErrorKind::kUsage, fmt::format("--on {}: the config has no data.{}", *flags.on, *flags.on));
     return *flags.on;
   }
   if (data.test) return "test";
   if (data.validation) return "validation";
-  throw Error(ErrorKind::kUsage, fmt::format("{}: there is neither data.test nor data.validation; add one, or give --on train", experiment.file));
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("{}: there is neither data.test nor data.validation; add one, or give --on train", experiment.file));
 }
 
 train::SessionOptions session_options(const Flags& flags, const std::string& on) {
@@ -67,16 +72,19 @@ fs::path output_folder(const Flags& flags, const ModelSource& source) {
   const fs::path folder = flags.output ? *flags.output : run_of(source.checkpoint);
   std::error_code error;
   if (!folder.empty()) fs::create_directories(folder, error);
-  if (error) throw Error(ErrorKind::kWrite, fmt::format("{}: cannot write: {}; choose another folder with --output", folder.string(), error.message()));
+  if (error)
+    throw Error(ErrorKind::kWrite, fmt::format("{}: cannot write: {}; choose another folder with --output",
+                                               folder.string(), error.message()));
   return folder;
 }
 
 /// Labels are matched by name: a data set in another order would be judged wrongly without a word.
 void check_class_names(const ModelSource& source, const std::vector<std::string>& data) {
   if (!source.state || source.state->class_names.empty() || data.empty() || source.state->class_names == data) return;
-  throw Error(ErrorKind::kData, fmt::format("{} was trained on the classes {}, the data set has {}; give the data set class_names in the "
-                                            "checkpoint's order",
-                                            source.checkpoint, join(source.state->class_names, ", "), join(data, ", ")));
+  throw Error(ErrorKind::kData,
+              fmt::format("{} was trained on the classes {}, the data set has {}; give the data set class_names in the "
+                          "checkpoint's order",
+                          source.checkpoint, join(source.state->class_names, ", "), join(data, ", ")));
 }
 
 void write_results(const fs::path& folder, const ModelSource& source, const std::string& on, std::int64_t samples,
@@ -90,9 +98,12 @@ int run(const Flags& flags) {
   const std::vector<Assertion> assertions = parse_assertions(flags.assertions);
   const ModelSource source = open_model_source(flags.source, flags.weights, flags.overrides.overrides());
   if (source.checkpoint.empty())
-    throw Error(ErrorKind::kUsage, fmt::format("eval needs weights: give a checkpoint in place of {}, or --weights FILE.h5", flags.source));
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("eval needs weights: give a checkpoint in place of {}, or --weights FILE.h5", flags.source));
   if (!source.experiment.config.train.loss)
-    throw Error(ErrorKind::kUsage, fmt::format("{}: eval needs a loss; add the section 'train'", source.experiment.file));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{}: eval needs a loss; add the section 'train'", source.experiment.file));
   const std::string on = choose(flags, source.experiment);
   const fs::path folder = output_folder(flags, source);
 
@@ -101,7 +112,8 @@ int run(const Flags& flags) {
   source.load_weights(session.model(), flags.ema);
   session.replicas().push(session.model());
   check_class_names(source, session.class_names());
-  log::info(fmt::format("{} on {}{}", source.checkpoint, on, on == "validation" && !flags.on ? " (the config has no test set)" : ""));
+  log::info(fmt::format("{} on {}{}", source.checkpoint, on,
+                        on == "validation" && !flags.on ? " (the config has no test set)" : ""));
 
   data::Loader& loader = loader_of(session, on);
   const replica::StepSums sums = train::evaluate(session, loader);
@@ -113,8 +125,10 @@ int run(const Flags& flags) {
   const graph::Graph& graph = session.model().graph;
   const Shape output = graph.nodes[static_cast<std::size_t>(graph.outputs.front())].output;
   const Classes classes(source.experiment.config.train.loss, output, session.class_names());
-  if (classes.known()) train::write_text((folder / "confusion.csv").string(), confusion(session, loader, classes).csv(classes));
-  log::info(fmt::format("wrote {}{}", (folder / "eval.json").string(), classes.known() ? " and " + (folder / "confusion.csv").string() : ""));
+  if (classes.known())
+    train::write_text((folder / "confusion.csv").string(), confusion(session, loader, classes).csv(classes));
+  log::info(fmt::format("wrote {}{}", (folder / "eval.json").string(),
+                        classes.known() ? " and " + (folder / "confusion.csv").string() : ""));
   check(assertions, values);
   return 0;
 }
@@ -124,12 +138,15 @@ int run(const Flags& flags) {
 void add_eval(App& app) {
   const auto flags = std::make_shared<Flags>();
   Command& command = app.command("eval", "loss and metrics of a checkpoint on a data set");
-  command.describe("Prints one `name: value` line per metric, and writes eval.json and confusion.csv into the checkpoint's run directory, or into the "
-                   "current one.");
+  command.describe(
+      "Prints one `name: value` line per metric, and writes eval.json and confusion.csv into the checkpoint's run "
+      "directory, or into the "
+      "current one.");
   command.example("runs/fashion-mnist/001/checkpoints/best.h5")
       .example("runs/fashion-mnist/001 --on test --assert 'accuracy>=0.90'")
       .example("configs/fashion_mnist.yaml --weights model.h5 --cpus 2");
-  command.positional("CONFIG|CKPT", flags->source, "a checkpoint or a run's folder (its best.h5, else last.h5); or a config, with --weights");
+  command.positional("CONFIG|CKPT", flags->source,
+                     "a checkpoint or a run's folder (its best.h5, else last.h5); or a config, with --weights");
   flags->devices.add(command);
   command.section("Evaluation")
       .option("--weights", "FILE", flags->weights, "a checkpoint or a Keras .h5, when the first argument is a config")

@@ -51,15 +51,20 @@ Resume find_resume(const Flags& flags, const train::Experiment& experiment) {
   const std::string& what = *flags.resume;
   const bool named = what == "last" || what == "best" || what == "auto";
   if (!named) return {checkpoint_file(what, {"last.h5"}), flags.run_dir};
-  const std::string run = flags.run_dir ? *flags.run_dir : train::RunDirectory::newest(experiment, flags.overrides.name);
+  const std::string run =
+      flags.run_dir ? *flags.run_dir : train::RunDirectory::newest(experiment, flags.overrides.name);
   const char* file = what == "best" ? "best.h5" : "last.h5";
   const std::string checkpoint = present(run, file);
   if (!checkpoint.empty()) return {checkpoint, run};
   if (what == "auto") return {"", flags.run_dir};
-  const std::string where = run.empty() ? fmt::format("no run of '{}' under {}", experiment.config.name, experiment.config.run_dir.value) : run;
-  throw Error(ErrorKind::kCheckpoint, fmt::format("--resume: {} has no checkpoints/{}; name a file with --resume=PATH, start fresh without it, or "
-                                                  "give --resume=auto for whichever is possible",
-                                                  where, file));
+  const std::string where =
+      run.empty() ? fmt::format("no run of '{}' under {}", experiment.config.name, experiment.config.run_dir.value)
+                  : run;
+  throw Error(
+      ErrorKind::kCheckpoint,
+      fmt::format("--resume: {} has no checkpoints/{}; name a file with --resume=PATH, start fresh without it, or "
+                  "give --resume=auto for whichever is possible",
+                  where, file));
 }
 
 train::SessionOptions session_options(const Flags& flags) {
@@ -80,7 +85,8 @@ std::vector<std::string> metric_names(train::Session& session) {
 
 void check_trainable(const train::Experiment& experiment) {
   if (!experiment.config.train.loss)
-    throw Error(ErrorKind::kUsage, fmt::format("{}: fit needs a section 'train' with loss, batch_size and epochs", experiment.file));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{}: fit needs a section 'train' with loss, batch_size and epochs", experiment.file));
 }
 
 train::RunOptions run_options(const Flags& flags, const Resume& resume, const Context& context) {
@@ -96,25 +102,29 @@ train::RunOptions run_options(const Flags& flags, const Resume& resume, const Co
 
 train::ProgressMode progress_mode(const Flags& flags, const Context& context) {
   if (flags.progress == "on") return train::ProgressMode::kOn;
-  return flags.progress == "off" || context.quiet || context.json ? train::ProgressMode::kOff : train::ProgressMode::kAuto;
+  return flags.progress == "off" || context.quiet || context.json ? train::ProgressMode::kOff
+                                                                  : train::ProgressMode::kAuto;
 }
 
 int run_dry(train::Session& session) {
   for (const std::string& line : run_header(session, "none (dry run)")) log::info(line);
-  log::print(fmt::format("dry run: one batch forward and backward, loss {:.6g}; nothing was updated or written", train::dry_run(session)));
+  log::print(fmt::format("dry run: one batch forward and backward, loss {:.6g}; nothing was updated or written",
+                         train::dry_run(session)));
   return 0;
 }
 
 /// What went wrong on the way is in the run's log too.
 int report(const train::FitResult& result, const train::RunDirectory& run) {
-  if (result.exit == "diverged") log::error("error: training diverged: the loss is not a finite number; try a smaller learning rate or clipnorm");
-  if (result.exit_code == static_cast<int>(ErrorKind::kWrite)) log::error("error: the last checkpoint could not be written, see the warnings above");
+  if (result.exit == "diverged")
+    log::error("error: training diverged: the loss is not a finite number; try a smaller learning rate or clipnorm");
+  if (result.exit_code == static_cast<int>(ErrorKind::kWrite))
+    log::error("error: the last checkpoint could not be written, see the warnings above");
   log::info(fmt::format("{}; {}", result.exit, run.path()));
   return result.exit_code;
 }
 
-int train_run(const Flags& flags, train::Session& session, const Resume& resume, const std::optional<checkpoint::State>& state,
-              const Context& context) {
+int train_run(const Flags& flags, train::Session& session, const Resume& resume,
+              const std::optional<checkpoint::State>& state, const Context& context) {
   const std::vector<Assertion> assertions = parse_assertions(flags.assertions);
   check_names(assertions, metric_names(session));
   train::RunDirectory run(session.experiment(), run_options(flags, resume, context), session.class_names());
@@ -136,7 +146,8 @@ int train_run(const Flags& flags, train::Session& session, const Resume& resume,
 
 int run(const Flags& flags, const Context& context) {
   parse_assertions(flags.assertions);  // before anything takes time
-  if (flags.overwrite && !flags.run_dir) throw Error(ErrorKind::kUsage, "--overwrite replaces the run in --run-dir; give that too");
+  if (flags.overwrite && !flags.run_dir)
+    throw Error(ErrorKind::kUsage, "--overwrite replaces the run in --run-dir; give that too");
   const train::Experiment experiment = load(flags.config, flags.overrides.overrides());
   check_trainable(experiment);
   const train::SessionOptions options = session_options(flags);
@@ -145,7 +156,9 @@ int run(const Flags& flags, const Context& context) {
   if (!resume.checkpoint.empty()) state = checkpoint::read_state(resume.checkpoint);
 
   train::Session session(experiment, options);
-  const std::string weights = state ? resume.checkpoint : flags.init_from ? checkpoint_file(*flags.init_from, {"best.h5", "last.h5"}) : "";
+  const std::string weights = state             ? resume.checkpoint
+                              : flags.init_from ? checkpoint_file(*flags.init_from, {"best.h5", "last.h5"})
+                                                : "";
   if (!weights.empty()) {
     checkpoint::load_weights(weights, session.model());
     session.replicas().push(session.model());
@@ -158,8 +171,10 @@ int run(const Flags& flags, const Context& context) {
 void add_fit(App& app) {
   const auto flags = std::make_shared<Flags>();
   Command& command = app.command("fit", "train a network");
-  command.describe("Trains what CONFIG describes and writes a run directory with log, tables, checkpoints and the config spelled out. A run can be "
-                   "stopped at any time with Ctrl-C (it saves first) and goes on with --resume.");
+  command.describe(
+      "Trains what CONFIG describes and writes a run directory with log, tables, checkpoints and the config spelled "
+      "out. A run can be "
+      "stopped at any time with Ctrl-C (it saves first) and goes on with --resume.");
   command.example("configs/fashion_mnist.yaml --cpus 2")
       .example("configs/fashion_mnist.yaml --cpus 2 --resume")
       .example("configs/fashion_mnist.yaml --set train.optimizer.Adam.learning_rate=3e-3 --epochs 3")
@@ -170,7 +185,8 @@ void add_fit(App& app) {
       .option("--run-dir", "DIR", flags->run_dir, "where everything goes (default runs/<name>/NNN)")
       .flag("--overwrite", flags->overwrite, "replace what a run has written in --run-dir")
       .optional_value("--resume", "last|best|auto|PATH", "last", flags->resume,
-                      "go on: the newest run of that name in its own folder, or a checkpoint in a new one; auto starts fresh if there is none")
+                      "go on: the newest run of that name in its own folder, or a checkpoint in a new one; auto starts "
+                      "fresh if there is none")
       .option("--init-from", "FILE", flags->init_from, "weights only, from a checkpoint or a Keras .h5")
       .exclusive({"--resume", "--init-from"})
       .exclusive({"--resume", "--overwrite"})

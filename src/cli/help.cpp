@@ -10,8 +10,8 @@
 namespace dptrain::cli {
 namespace {
 
-constexpr std::size_t kWidth = 110;   // columns of a help text
-constexpr std::size_t kIndent = 32;   // where explanations begin
+constexpr std::size_t kWidth = 110;  // columns of a help text
+constexpr std::size_t kIndent = 32;  // where explanations begin
 
 /// Text broken at blanks into lines of `width` columns.
 std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
@@ -27,13 +27,15 @@ std::string entry(const std::string& title, const std::string& doc) {
   std::string text = fmt::format("  {:<{}}", title, kIndent - 2);
   if (title.size() + 3 > kIndent) text = fmt::format("  {}\n{:<{}}", title, "", kIndent);
   const std::vector<std::string> lines = wrapped(doc, kWidth - kIndent);
-  for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "" : fmt::format("\n{:<{}}", "", kIndent)) + lines[i];
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    text += (i == 0 ? "" : fmt::format("\n{:<{}}", "", kIndent)) + lines[i];
   return text + "\n";
 }
 
 std::string title_of(const Argument& argument) {
   std::string names;
-  for (auto name = argument.names.rbegin(); name != argument.names.rend(); ++name) names += (names.empty() ? "" : ", ") + *name;
+  for (auto name = argument.names.rbegin(); name != argument.names.rend(); ++name)
+    names += (names.empty() ? "" : ", ") + *name;
   if (argument.placeholder.empty()) return names;
   if (argument.positional()) return argument.placeholder;
   if (!argument.implied.empty()) return fmt::format("{}[={}]", names, argument.placeholder);
@@ -45,7 +47,8 @@ std::string usage(const Command& command) {
   for (const Argument& argument : command.arguments()) {
     if (!argument.positional()) continue;
     const std::string dots = argument.repeatable ? "..." : "";
-    line += argument.required ? fmt::format(" {}{}", argument.placeholder, dots) : fmt::format(" [{}{}]", argument.placeholder, dots);
+    line += argument.required ? fmt::format(" {}{}", argument.placeholder, dots)
+                              : fmt::format(" [{}{}]", argument.placeholder, dots);
   }
   return line + " [flags]\n";
 }
@@ -53,12 +56,15 @@ std::string usage(const Command& command) {
 std::string flags_text(const Command& command) {
   std::vector<std::string> sections;
   for (const Argument& argument : command.arguments())
-    if (std::find(sections.begin(), sections.end(), argument.section) == sections.end()) sections.push_back(argument.section);
+    if (std::find(sections.begin(), sections.end(), argument.section) == sections.end())
+      sections.push_back(argument.section);
   std::string text;
   for (const std::string& section : sections) {
     text += section.empty() ? "\n" : "\n" + section + "\n";
     for (const Argument& argument : command.arguments())
-      if (argument.section == section) text += entry(title_of(argument), argument.doc + (argument.repeatable && !argument.positional() ? " (repeatable)" : ""));
+      if (argument.section == section)
+        text += entry(title_of(argument),
+                      argument.doc + (argument.repeatable && !argument.positional() ? " (repeatable)" : ""));
   }
   return text;
 }
@@ -66,11 +72,13 @@ std::string flags_text(const Command& command) {
 }  // namespace
 
 std::string help(const App& app) {
-  std::string text = "dptrain trains neural networks from one YAML file, on CPU replicas, with the same numbers on any of them.\n\n"
-                     "Usage: dptrain COMMAND [arguments]\n\n";
+  std::string text =
+      "dptrain trains neural networks from one YAML file, on CPU replicas, with the same numbers on any of them.\n\n"
+      "Usage: dptrain COMMAND [arguments]\n\n";
   for (const Command& command : app.commands()) text += fmt::format("  {:<12}{}\n", command.name(), command.summary());
   return text +
-         "\n  --version   version and libraries\n  --help      this text; `dptrain COMMAND --help` for a command's own\n"
+         "\n  --version   version and libraries\n  --help      this text; `dptrain COMMAND --help` for a command's "
+         "own\n"
          "\nExamples\n"
          "  dptrain init                                    # the configs that come along\n"
          "  dptrain check   configs/fashion_mnist.yaml      # every mistake at once, trains nothing\n"
@@ -84,10 +92,13 @@ std::string help(const App& app) {
 
 std::string help(const Command& command) {
   std::string text = usage(command);
-  for (const std::string& line : wrapped(command.description().empty() ? command.summary() : command.description(), kWidth)) text += "\n" + line;
+  for (const std::string& line :
+       wrapped(command.description().empty() ? command.summary() : command.description(), kWidth))
+    text += "\n" + line;
   text += "\n" + flags_text(command);
   if (!command.examples().empty()) text += "\nExamples\n";
-  for (const std::string& example : command.examples()) text += fmt::format("  dptrain {} {}\n", command.name(), example);
+  for (const std::string& example : command.examples())
+    text += fmt::format("  dptrain {} {}\n", command.name(), example);
   text.pop_back();
   return text;
 }

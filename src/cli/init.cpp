@@ -31,7 +31,8 @@ std::string short_name(std::string_view file) { return fs::path(file).replace_ex
 int list() {
   std::size_t width = 0;
   for (const BundledFile& file : bundled_configs()) width = std::max(width, short_name(file.name).size());
-  for (const BundledFile& file : bundled_configs()) log::print(fmt::format("{:<{}}  {}", short_name(file.name), width, purpose(file.text)));
+  for (const BundledFile& file : bundled_configs())
+    log::print(fmt::format("{:<{}}  {}", short_name(file.name), width, purpose(file.text)));
   log::info("write one with: dptrain init NAME [DIR]");
   return 0;
 }
@@ -42,7 +43,8 @@ const BundledFile& find(const std::string& name) {
     if (name == file.name || name == short_name(file.name)) return file;
     names.push_back(short_name(file.name));
   }
-  throw Error(ErrorKind::kUsage, fmt::format("init: there is no config '{}' among {}{}", name, join(names, ", "), did_you_mean(name, names)));
+  throw Error(ErrorKind::kUsage, fmt::format("init: there is no config '{}' among {}{}", name, join(names, ", "),
+                                             did_you_mean(name, names)));
 }
 
 int run(const Flags& flags) {
@@ -51,11 +53,14 @@ int run(const Flags& flags) {
   const fs::path folder = flags.directory.value_or(".");
   const fs::path path = (folder / fs::path(file.name).filename()).lexically_normal();
   std::error_code error;
-  if (fs::exists(path, error)) throw Error(ErrorKind::kUsage, fmt::format("init: {} is already there; give another folder, or move it away", path.string()));
+  if (fs::exists(path, error))
+    throw Error(ErrorKind::kUsage,
+                fmt::format("init: {} is already there; give another folder, or move it away", path.string()));
   fs::create_directories(folder, error);
   if (error) throw Error(ErrorKind::kWrite, fmt::format("{}: cannot write: {}", folder.string(), error.message()));
   train::write_text(path.string(), std::string(file.text));
-  log::info(fmt::format("wrote {}; paths in it are relative to the file. Next: dptrain check {}", path.string(), path.string()));
+  log::info(fmt::format("wrote {}; paths in it are relative to the file. Next: dptrain check {}", path.string(),
+                        path.string()));
   return 0;
 }
 
@@ -64,7 +69,9 @@ int run(const Flags& flags) {
 void add_init(App& app) {
   const auto flags = std::make_shared<Flags>();
   Command& command = app.command("init", "write one of the configs that come along");
-  command.describe("Without NAME lists the configs that come with dptrain; with it writes one, comments and all, for you to change.");
+  command.describe(
+      "Without NAME lists the configs that come with dptrain; with it writes one, comments and all, for you to "
+      "change.");
   command.example("").example("fashion_mnist my-experiments/");
   command.positional("NAME", flags->name, "of the config");
   command.positional("DIR", flags->directory, "where to write it (the current folder)");

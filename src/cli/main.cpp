@@ -1,6 +1,9 @@
+#include <csignal>
+
 #include "cli/commands.h"
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is a failed write with a message, not death
   dptrain::cli::App app;
   dptrain::cli::add_commands(app);
   return app.run(argc, argv);

@@ -33,14 +33,16 @@ std::string checkpoint_file(const std::string& path, const std::vector<std::stri
   if (!fs::is_directory(path, error)) return path;
   for (const std::string& name : names)
     if (const fs::path file = fs::path(path) / "checkpoints" / name; fs::exists(file, error)) return file.string();
-  throw Error(ErrorKind::kCheckpoint, fmt::format("{}: the folder has no checkpoints/{}", path, join(names, " or checkpoints/")));
+  throw Error(ErrorKind::kCheckpoint,
+              fmt::format("{}: the folder has no checkpoints/{}", path, join(names, " or checkpoints/")));
 }
 
 std::string run_of(const std::string& checkpoint) {
   const fs::path folder = fs::absolute(checkpoint).lexically_normal().parent_path();
   std::error_code error;
   if (folder.filename() == "checkpoints") return folder.parent_path().lexically_proximate(fs::current_path()).string();
-  return fs::exists(folder / "config.resolved.yaml", error) ? folder.lexically_proximate(fs::current_path()).string() : "";
+  return fs::exists(folder / "config.resolved.yaml", error) ? folder.lexically_proximate(fs::current_path()).string()
+                                                            : "";
 }
 
 void ModelSource::load_weights(graph::Model& model, bool averages) const {
@@ -48,16 +50,20 @@ void ModelSource::load_weights(graph::Model& model, bool averages) const {
   if (!averages) return;
   const config::Typed& optimizer = experiment.config.train.optimizer;
   if (!state || !optim::common(optimizer).use_ema)
-    throw Error(ErrorKind::kCheckpoint, fmt::format("--ema: {} holds no averages; they come with `use_ema: true` in the optimizer", checkpoint));
+    throw Error(
+        ErrorKind::kCheckpoint,
+        fmt::format("--ema: {} holds no averages; they come with `use_ema: true` in the optimizer", checkpoint));
   train::use_averages(*state, model);
 }
 
-ModelSource open_model_source(const std::string& path, const std::optional<std::string>& weights, const train::Overrides& overrides) {
+ModelSource open_model_source(const std::string& path, const std::optional<std::string>& weights,
+                              const train::Overrides& overrides) {
   std::error_code error;
   const bool folder = fs::is_directory(path, error);
   ModelSource source;
   if (folder || checkpoint::is_checkpoint(path)) {
-    if (weights) throw Error(ErrorKind::kUsage, fmt::format("--weights belongs to a config, but {} is a checkpoint", path));
+    if (weights)
+      throw Error(ErrorKind::kUsage, fmt::format("--weights belongs to a config, but {} is a checkpoint", path));
     source.checkpoint = folder ? checkpoint_file(path, {"best.h5", "last.h5"}) : path;
     source.state = whole_state(source.checkpoint);
     source.experiment = train::load_experiment_text(source.state->resolved_config, source.checkpoint, overrides);

@@ -43,7 +43,8 @@ Names names_of(const std::vector<std::string>& folders) {
     longer.push_back(experiments.back() + "/" + shorter.back());
   }
   if (folders.size() == 1) return {longer.front(), shorter};
-  const bool same = std::count(experiments.begin(), experiments.end(), experiments.front()) == static_cast<std::ptrdiff_t>(folders.size());
+  const bool same = std::count(experiments.begin(), experiments.end(), experiments.front()) ==
+                    static_cast<std::ptrdiff_t>(folders.size());
   return same ? Names{experiments.front(), shorter} : Names{"learning curves", longer};
 }
 
@@ -52,7 +53,8 @@ std::vector<Run> read_runs(const std::vector<std::string>& folders) {
   std::vector<Run> runs;
   for (std::size_t i = 0; i < folders.size(); ++i) {
     Run run{names[i], read_numbers((fs::path(folders[i]) / "train.csv").string())};
-    if (run.table.values["epoch"].empty()) throw Error(ErrorKind::kData, fmt::format("{}: train.csv has no epoch yet", folders[i]));
+    if (run.table.values["epoch"].empty())
+      throw Error(ErrorKind::kData, fmt::format("{}: train.csv has no epoch yet", folders[i]));
     runs.push_back(std::move(run));
   }
   return runs;
@@ -82,7 +84,8 @@ std::vector<std::string> metrics_of(const std::vector<Run>& runs) {
   std::vector<std::string> metrics;
   for (const Run& run : runs)
     for (const std::string& column : run.table.columns) {
-      const bool other = column == "epoch" || column == "lr" || column == "examples_per_second" || column == "seconds" || column.starts_with("val_");
+      const bool other = column == "epoch" || column == "lr" || column == "examples_per_second" ||
+                         column == "seconds" || column.starts_with("val_");
       if (!other && std::find(metrics.begin(), metrics.end(), column) == metrics.end()) metrics.push_back(column);
     }
   return metrics;
@@ -110,7 +113,8 @@ int run(const Flags& flags) {
   panels.push_back(std::move(speed));
 
   const std::string title = flags.title.value_or(names_of(flags.runs).title);
-  const std::string output = flags.output.value_or(runs.size() == 1 ? (fs::path(flags.runs.front()) / "curves.svg").string() : "curves.svg");
+  const std::string output =
+      flags.output.value_or(runs.size() == 1 ? (fs::path(flags.runs.front()) / "curves.svg").string() : "curves.svg");
   train::write_text(output, svg_chart(title, panels));
   log::info("wrote " + output);
   return 0;
@@ -121,11 +125,14 @@ int run(const Flags& flags) {
 void add_plot(App& app) {
   const auto flags = std::make_shared<Flags>();
   Command& command = app.command("plot", "learning curves and throughput of runs, as SVG");
-  command.describe("Reads train.csv of each run and draws loss, every metric and the throughput over the epochs; several runs share the panels.");
+  command.describe(
+      "Reads train.csv of each run and draws loss, every metric and the throughput over the epochs; several runs share "
+      "the panels.");
   command.example("runs/fashion-mnist/001").example("runs/fashion-mnist/001 runs/fashion-mnist/002 -o compare.svg");
   command.positionals("RUN_DIR", flags->runs, "folders of runs");
   command.section("Picture")
-      .option("--output,-o", "FILE", flags->output, "the SVG (default: curves.svg in the run's folder; of several runs, in the current one)")
+      .option("--output,-o", "FILE", flags->output,
+              "the SVG (default: curves.svg in the run's folder; of several runs, in the current one)")
       .option("--title", "TEXT", flags->title, "above the picture");
   command.run([flags](const Context&) { return run(*flags); });
 }

@@ -35,10 +35,12 @@ struct Flags {
 std::unique_ptr<data::Loader> open_input(const std::string& path, train::Session& session) {
   std::error_code error;
   if (fs::is_directory(path, error))
-    throw Error(ErrorKind::kUsage, fmt::format("--input {}: it is a folder; this version predicts on one IDX file (plain or .gz)", path));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--input {}: it is a folder; this version predicts on one IDX file (plain or .gz)", path));
   const graph::Graph& graph = session.model().graph;
   if (graph.inputs.size() != 1)
-    throw Error(ErrorKind::kUsage, fmt::format("predict takes models with one input, this one has {}", graph.inputs.size()));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("predict takes models with one input, this one has {}", graph.inputs.size()));
   const graph::Node& input = graph.nodes[static_cast<std::size_t>(graph.inputs.front())];
   const Shape output = graph.nodes[static_cast<std::size_t>(graph.outputs.front())].output;
   const data::ModelSide side{{input.name}, {input.output}, output};
@@ -49,7 +51,8 @@ std::unique_ptr<data::Loader> open_input(const std::string& path, train::Session
   options.shuffle = {data::Shuffle::Kind::kNone, 0};
   const auto source = data::open_idx_inputs(path);
   try {
-    return std::make_unique<data::Loader>(source, std::move(pipeline), side, data::LabelDelivery{false, {}, output.elements()}, options);
+    return std::make_unique<data::Loader>(source, std::move(pipeline), side,
+                                          data::LabelDelivery{false, {}, output.elements()}, options);
   } catch (const Error& unfit) {
     throw unfit.within(path);
   }
@@ -58,17 +61,20 @@ std::unique_ptr<data::Loader> open_input(const std::string& path, train::Session
 /// Rows of the table for one kind of output.
 class Table {
  public:
-  Table(const Classes& classes, std::int64_t top, bool probabilities) : classes_(classes), top_(top), probabilities_(probabilities) {}
+  Table(const Classes& classes, std::int64_t top, bool probabilities)
+      : classes_(classes), top_(top), probabilities_(probabilities) {}
 
   std::string header() const {
     std::string text = "index";
     if (!classes_.known()) {
-      for (std::int64_t i = 0; i < classes_.width(); ++i) text += classes_.width() == 1 ? ",output" : fmt::format(",output_{}", i);
+      for (std::int64_t i = 0; i < classes_.width(); ++i)
+        text += classes_.width() == 1 ? ",output" : fmt::format(",output_{}", i);
       return text + "\n";
     }
     text += ",label,probability";
     for (std::int64_t k = 2; k <= top_; ++k) text += fmt::format(",label_{0},probability_{0}", k);
-    for (std::int64_t c = 0; probabilities_ && c < classes_.count(); ++c) text += "," + csv_field("p_" + classes_.name(c));
+    for (std::int64_t c = 0; probabilities_ && c < classes_.count(); ++c)
+      text += "," + csv_field("p_" + classes_.name(c));
     return text + "\n";
   }
 
@@ -103,12 +109,16 @@ class Output {
  public:
   explicit Output(std::optional<std::string> path) : path_(std::move(path)) {}
   void add(const std::string& text) {
-    if (path_) text_ += text;
-    else if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw Error(ErrorKind::kWrite, "stdout: cannot write");
+    if (path_)
+      text_ += text;
+    else if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
+      throw Error(ErrorKind::kWrite, "stdout: cannot write");
   }
   void finish() {
-    if (path_) train::write_text(*path_, text_);
-    else if (std::fflush(stdout) != 0) throw Error(ErrorKind::kWrite, "stdout: cannot write");
+    if (path_)
+      train::write_text(*path_, text_);
+    else if (std::fflush(stdout) != 0)
+      throw Error(ErrorKind::kWrite, "stdout: cannot write");
   }
 
  private:
@@ -118,7 +128,8 @@ class Output {
 
 int run(const Flags& flags) {
   const ModelSource source = open_model_source(flags.checkpoint, std::nullopt, {});
-  if (source.checkpoint.empty()) throw Error(ErrorKind::kUsage, fmt::format("predict needs a checkpoint, {} is a config", flags.checkpoint));
+  if (source.checkpoint.empty())
+    throw Error(ErrorKind::kUsage, fmt::format("predict needs a checkpoint, {} is a config", flags.checkpoint));
   train::SessionOptions options;
   options.devices = flags.devices.request();
   options.training = options.wants_train = options.wants_validation = options.wants_data = false;
@@ -131,9 +142,11 @@ int run(const Flags& flags) {
   const Shape shape = graph.nodes[static_cast<std::size_t>(graph.outputs.front())].output;
   const Classes classes(source.experiment.config.train.loss, shape, source.state->class_names);
   if (!classes.known() && (flags.top || flags.probabilities))
-    throw Error(ErrorKind::kUsage, "--top and --probabilities need a model that tells classes apart; this one's loss compares values");
+    throw Error(ErrorKind::kUsage,
+                "--top and --probabilities need a model that tells classes apart; this one's loss compares values");
   if (flags.top.value_or(1) > classes.count() && classes.known())
-    throw Error(ErrorKind::kUsage, fmt::format("--top {}: the model tells {} classes apart", *flags.top, classes.count()));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--top {}: the model tells {} classes apart", *flags.top, classes.count()));
   const auto loader = open_input(flags.input, session);
 
   const Table table(classes, flags.top.value_or(1), flags.probabilities);
@@ -144,7 +157,8 @@ int run(const Flags& flags) {
   for (data::Batch batch = loader->next(); batch.rows() > 0; batch = loader->next()) {
     session.replicas().predict(train::host_batch(batch, 1), output.data());
     std::string rows;
-    for (std::int64_t r = 0; r < batch.rows(); ++r) rows += table.row(batch.first() + r, output.data() + r * classes.width());
+    for (std::int64_t r = 0; r < batch.rows(); ++r)
+      rows += table.row(batch.first() + r, output.data() + r * classes.width());
     out.add(rows);
   }
   out.finish();
@@ -157,7 +171,9 @@ int run(const Flags& flags) {
 void add_predict(App& app) {
   const auto flags = std::make_shared<Flags>();
   Command& command = app.command("predict", "classes and probabilities for an IDX file, as CSV");
-  command.describe("Runs the checkpoint on every sample of a file, with the evaluation transforms and class names that the checkpoint holds.");
+  command.describe(
+      "Runs the checkpoint on every sample of a file, with the evaluation transforms and class names that the "
+      "checkpoint holds.");
   command.example("runs/fashion-mnist/001/checkpoints/best.h5 --input t10k-images-idx3-ubyte.gz --output preds.csv")
       .example("runs/fashion-mnist/001 --input t10k-images-idx3-ubyte.gz --top 3");
   command.positional("CKPT", flags->checkpoint, "a checkpoint, or a run's folder (its best.h5, else last.h5)");

@@ -36,9 +36,11 @@ std::string rate_text(const train::Session& session) {
 std::string model_line(train::Session& session) {
   const graph::Model& model = session.model();
   std::vector<std::uint64_t> bytes(static_cast<std::size_t>(session.replica_count()));
-  session.replicas().on_each([&](int rank, replica::Replica& replica) { bytes[static_cast<std::size_t>(rank)] = replica.bytes(); });
+  session.replicas().on_each(
+      [&](int rank, replica::Replica& replica) { bytes[static_cast<std::size_t>(rank)] = replica.bytes(); });
   return fmt::format("{} params, {} trainable; plan {} per replica", with_commas(model.parameters()),
-                     with_commas(model.trainable_parameters()), human_bytes(*std::max_element(bytes.begin(), bytes.end())));
+                     with_commas(model.trainable_parameters()),
+                     human_bytes(*std::max_element(bytes.begin(), bytes.end())));
 }
 
 std::string phases_line(const train::Session& session) {
@@ -56,7 +58,8 @@ std::string devices_line(const train::DeviceRequest& devices) {
   for (int i = 0; i < std::min(devices.replicas, kMostNamed); ++i)
     names.push_back(device::make_cpu_device(i, devices.threads, {})->description());
   if (devices.replicas == 1) return names.front();
-  return fmt::format("{} replicas: {}{}", devices.replicas, join(names, "; "), devices.replicas > kMostNamed ? "; ..." : "");
+  return fmt::format("{} replicas: {}{}", devices.replicas, join(names, "; "),
+                     devices.replicas > kMostNamed ? "; ..." : "");
 }
 
 std::string batch_line(train::Session& session) {
@@ -64,8 +67,8 @@ std::string batch_line(train::Session& session) {
   const std::int64_t batch = session.global_batch(), samples = session.train_loader().samples();
   const std::string last = samples % batch == 0 ? "" : fmt::format(", last {}", samples % batch);
   return fmt::format("{} global = {}, accumulate {}; {} steps/epoch{}; {}", batch,
-                     shares(batch, session.replica_count(), config.parallel.split.weights), config.train.accumulate_steps,
-                     session.steps_per_epoch(), last, rate_text(session));
+                     shares(batch, session.replica_count(), config.parallel.split.weights),
+                     config.train.accumulate_steps, session.steps_per_epoch(), last, rate_text(session));
 }
 
 std::vector<std::string> run_header(train::Session& session, const std::string& run) {
@@ -73,8 +76,9 @@ std::vector<std::string> run_header(train::Session& session, const std::string& 
   std::string versions = "dptrain " + build.version;
   for (const auto& [library, version] : build.libraries)
     if (!version.starts_with("no")) versions += fmt::format("  {} {}", library, version);
-  std::vector<std::string> lines{fmt::format("{}  run {}", versions, run), "devices  " + devices_line(session.devices()),
-                                 "batch    " + batch_line(session), "model    " + model_line(session)};
+  std::vector<std::string> lines{fmt::format("{}  run {}", versions, run),
+                                 "devices  " + devices_line(session.devices()), "batch    " + batch_line(session),
+                                 "model    " + model_line(session)};
   if (const std::string phases = phases_line(session); !phases.empty()) lines.push_back("phases   " + phases);
   return lines;
 }

@@ -28,7 +28,8 @@ struct Flags {
 };
 
 /// Steps of the whole training and of an epoch. The data are only opened when the schedule or its end counts epochs.
-std::pair<std::int64_t, std::int64_t> steps_of(const train::Experiment& experiment, const train::DeviceRequest& devices) {
+std::pair<std::int64_t, std::int64_t> steps_of(const train::Experiment& experiment,
+                                               const train::DeviceRequest& devices) {
   train::SessionOptions options;
   options.devices = devices;
   options.wants_validation = false;
@@ -52,13 +53,15 @@ void draw_rate(const std::string& path, const train::Experiment& experiment, con
     series.x.push_back(static_cast<double>(step));
     series.y.push_back(rate(step) * factor);
   }
-  const std::string title = fmt::format("learning rate, {} steps, {} per epoch", with_commas(steps), with_commas(per_epoch));
+  const std::string title =
+      fmt::format("learning rate, {} steps, {} per epoch", with_commas(steps), with_commas(per_epoch));
   train::write_text(path, svg_chart(experiment.config.name, {{title, "step", "", {std::move(series)}, true, true}}));
   log::info("wrote " + path);
 }
 
 int run(const Flags& flags) {
-  const train::Experiment experiment = open_model_source(flags.source, std::nullopt, flags.overrides.overrides()).experiment;
+  const train::Experiment experiment =
+      open_model_source(flags.source, std::nullopt, flags.overrides.overrides()).experiment;
   const train::DeviceRequest devices = flags.devices.request();
   print_text(graph::summary(graph::make_model(experiment.graph, experiment.config.seed)));
   if (flags.plan) {
@@ -79,7 +82,9 @@ int run(const Flags& flags) {
 void add_summary(App& app) {
   const auto flags = std::make_shared<Flags>();
   Command& command = app.command("summary", "layers, shapes, parameters; the plan; the graph as a picture");
-  command.example("configs/fashion_mnist.yaml").example("configs/resnet_small.yaml --plan --cpus 2").example("configs/cifar10_towers.yaml --lr lr.svg");
+  command.example("configs/fashion_mnist.yaml")
+      .example("configs/resnet_small.yaml --plan --cpus 2")
+      .example("configs/cifar10_towers.yaml --lr lr.svg");
   command.positional("CONFIG|CKPT", flags->source, "a config or a checkpoint");
   command.section("Summary")
       .flag("--plan", flags->plan, "the steps of one replica, what runs them on this device, and the memory table")

@@ -14,9 +14,10 @@ namespace {
 constexpr std::array kPalette{"#0068a8", "#d55e00", "#00835f", "#b0538f", "#c98a00", "#3f9fd6", "#5f4fa2", "#5a5a5a"};
 
 // Pixels.
-constexpr double kWidth = 860, kPanelHeight = 270, kTitleHeight = 44, kPanelTop = 34, kLeft = 76, kRight = 26, kBottom = 50;
-constexpr double kLetter = 6.6;       // width of a letter at 12 px, for the legend's layout
-constexpr double kLegendMark = 26;    // the line before a name
+constexpr double kWidth = 860, kPanelHeight = 270, kTitleHeight = 44, kPanelTop = 34, kLeft = 76, kRight = 26,
+                 kBottom = 50;
+constexpr double kLetter = 6.6;     // width of a letter at 12 px, for the legend's layout
+constexpr double kLegendMark = 26;  // the line before a name
 constexpr std::size_t kMostMarkers = 50;
 
 struct Range {
@@ -48,12 +49,18 @@ Range padded(Range range, double share) {
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
-    if (c == '&') out += "&amp;";
-    else if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '"') out += "&quot;";
-    else if (static_cast<unsigned char>(c) < 0x20) out += ' ';
-    else out += c;
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (static_cast<unsigned char>(c) < 0x20)
+      out += ' ';
+    else
+      out += c;
   }
   return out;
 }
@@ -62,7 +69,9 @@ std::string escaped(const std::string& text) {
 std::string tick_text(double value, const std::vector<double>& all) {
   const double step = all.size() > 1 ? all[1] - all[0] : std::max(std::abs(value), 1e-12);
   const double size = std::max(std::abs(all.front()), std::abs(all.back()));
-  const auto digits = [&](double unit) { return static_cast<int>(std::clamp(std::ceil(-std::log10(step / unit) - 1e-9), 0.0, 12.0)); };
+  const auto digits = [&](double unit) {
+    return static_cast<int>(std::clamp(std::ceil(-std::log10(step / unit) - 1e-9), 0.0, 12.0));
+  };
   if (std::abs(value) < step * 1e-6) return "0";
   if (size >= 1e6) return fmt::format("{:.{}f}M", value / 1e6, digits(1e6));
   if (size >= 1e4) return fmt::format("{:.{}f}k", value / 1e3, digits(1e3));
@@ -73,30 +82,38 @@ std::string tick_text(double value, const std::vector<double>& all) {
 class Drawing {
  public:
   explicit Drawing(double height) {
-    text_ = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
-                        "font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif\" font-size=\"12\" fill=\"#333\">\n"
-                        "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
-                        kWidth, height);
+    text_ = fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
+        "{1:.0f}\" "
+        "font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif\" font-size=\"12\" "
+        "fill=\"#333\">\n"
+        "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
+        kWidth, height);
   }
 
   void line(double x1, double y1, double x2, double y2, const char* color, double width, bool dashed = false) {
-    text_ += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" stroke-width=\"{:.2g}\"{}/>\n", x1, y1, x2,
-                         y2, color, width, dashed ? " stroke-dasharray=\"5 3\"" : "");
+    text_ += fmt::format(
+        "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" stroke-width=\"{:.2g}\"{}/>\n", x1,
+        y1, x2, y2, color, width, dashed ? " stroke-dasharray=\"5 3\"" : "");
   }
   void text(double x, double y, const std::string& what, const char* anchor, const char* extra = "") {
-    text_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, extra, escaped(what));
+    text_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, extra,
+                         escaped(what));
   }
   void polyline(const std::string& points, const char* color, bool dashed) {
-    text_ += fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.8\" stroke-linejoin=\"round\"{}/>\n", points, color,
-                         dashed ? " stroke-dasharray=\"6 4\"" : "");
+    text_ += fmt::format(
+        "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.8\" stroke-linejoin=\"round\"{}/>\n",
+        points, color, dashed ? " stroke-dasharray=\"6 4\"" : "");
   }
   void dot(double x, double y, const char* color, bool hollow) {
-    text_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.6\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.2\"/>\n", x, y,
-                         hollow ? "#fff" : color, color);
+    text_ +=
+        fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.6\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.2\"/>\n",
+                    x, y, hollow ? "#fff" : color, color);
   }
   void vertical_text(double x, double y, const std::string& what) {
-    text_ += fmt::format("<text transform=\"translate({:.1f},{:.1f}) rotate(-90)\" text-anchor=\"middle\" fill=\"#666\">{}</text>\n", x, y,
-                         escaped(what));
+    text_ += fmt::format(
+        "<text transform=\"translate({:.1f},{:.1f}) rotate(-90)\" text-anchor=\"middle\" fill=\"#666\">{}</text>\n", x,
+        y, escaped(what));
   }
   std::string finish() { return text_ + "</svg>\n"; }
 
@@ -109,7 +126,8 @@ const char* color_of(const Series& series) { return kPalette[series.color % kPal
 /// One panel, its upper edge at `top`.
 class PanelDrawing {
  public:
-  PanelDrawing(const Panel& panel, double top, Drawing& out) : panel_(panel), out_(out), top_(top + kPanelTop), bottom_(top + kPanelHeight - kBottom) {
+  PanelDrawing(const Panel& panel, double top, Drawing& out)
+      : panel_(panel), out_(out), top_(top + kPanelTop), bottom_(top + kPanelHeight - kBottom) {
     x_ = range_of(panel, &Series::x);
     if (x_.low == x_.high) x_ = padded(x_, 0);
     y_ = padded(range_of(panel, &Series::y), 0.06);
@@ -207,7 +225,8 @@ std::string svg_chart(const std::string& title, const std::vector<Panel>& panels
     if (!range_of(panel, &Series::x).empty()) shown.push_back(&panel);
   Drawing out(kTitleHeight + kPanelHeight * static_cast<double>(shown.size()));
   out.text(kLeft, 28, title, "start", " font-weight=\"bold\" font-size=\"16\" fill=\"#111\"");
-  for (std::size_t i = 0; i < shown.size(); ++i) PanelDrawing(*shown[i], kTitleHeight + kPanelHeight * static_cast<double>(i), out).draw();
+  for (std::size_t i = 0; i < shown.size(); ++i)
+    PanelDrawing(*shown[i], kTitleHeight + kPanelHeight * static_cast<double>(i), out).draw();
   return out.finish();
 }
 

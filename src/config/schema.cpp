@@ -90,12 +90,12 @@ struct Reading {
     for (const Field& field : fields) known.push_back(field.name);
     for (const Field& field : fields) known.insert(known.end(), field.aliases.begin(), field.aliases.end());
     fail(entry.mark, fmt::format("unknown {} '{}'{}", word_for_key(name), entry.key, did_you_mean(entry.key, known)));
-    if (const Field* meant = find_field(fields, nearest(entry.key, known))) seen.insert(meant);  // misspelt, not missing
+    if (const Field* meant = find_field(fields, nearest(entry.key, known))) misspelt.insert(meant);
   }
 
   void missing(const Mark& where) {
     for (const Field& field : fields)
-      if (field.required && !seen.contains(&field))
+      if (field.required && !seen.contains(&field) && !misspelt.contains(&field))
         fail(where, fmt::format("missing {} '{}'", word_for_key(name), field.name));
   }
 };

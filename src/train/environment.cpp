@@ -31,8 +31,9 @@ std::string proc_value(const char* file, const std::string& key) {
 /// What the environment says about threads and memory: it changes speed, so it belongs to a result.
 nlohmann::json relevant_variables() {
   nlohmann::json found = nlohmann::json::object();
-  for (const char* name : {"OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES", "OMP_WAIT_POLICY", "GOMP_CPU_AFFINITY", "GOMP_SPINCOUNT",
-                           "DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES"})
+  for (const char* name :
+       {"OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES", "OMP_WAIT_POLICY", "GOMP_CPU_AFFINITY", "GOMP_SPINCOUNT",
+        "DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES"})
     if (const char* value = std::getenv(name)) found[name] = value;
   return found;
 }
@@ -50,7 +51,9 @@ std::string utc_now() {
 
 BuildInfo build_info() {
   BuildInfo info{std::string(kVersion), std::string(kGitCommit), std::string(kBuildType), {}};
-  info.libraries = {{"onednn", std::string(kBuiltWithOneDnn)}, {"cuda", std::string(kBuiltWithCuda)}, {"mpi", std::string(kBuiltWithMpi)}};
+  info.libraries = {{"onednn", std::string(kBuiltWithOneDnn)},
+                    {"cuda", std::string(kBuiltWithCuda)},
+                    {"mpi", std::string(kBuiltWithMpi)}};
   if (!kSanitizers.empty()) info.libraries.emplace_back("sanitizers", kSanitizers);
   return info;
 }

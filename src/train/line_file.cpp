@@ -25,8 +25,10 @@ int append_whole(const std::string& path, const std::string& header, const std::
   const std::string all = before.st_size == 0 ? header + text : text;
   for (std::size_t done = 0; failure == 0 && done < all.size();) {
     const ssize_t written = write(file, all.data() + done, all.size() - done);
-    if (written >= 0) done += static_cast<std::size_t>(written);
-    else if (errno != EINTR) failure = errno;
+    if (written >= 0)
+      done += static_cast<std::size_t>(written);
+    else if (errno != EINTR)
+      failure = errno;
   }
   if (failure != 0 && ftruncate(file, before.st_size) != 0) failure = errno;
   if (close(file) != 0 && failure == 0) failure = errno;
@@ -52,7 +54,8 @@ std::vector<std::string> LineFile::read(const std::string& path) {
   text << file.rdbuf();
   std::vector<std::string> lines;
   const std::string all = text.str();
-  for (std::size_t begin = 0, end = all.find('\n'); end != std::string::npos; begin = end + 1, end = all.find('\n', begin))
+  for (std::size_t begin = 0, end = all.find('\n'); end != std::string::npos;
+       begin = end + 1, end = all.find('\n', begin))
     lines.push_back(all.substr(begin, end - begin));
   return lines;
 }

@@ -45,7 +45,8 @@ std::string clock_text(double seconds) {
 
 }  // namespace
 
-Progress::Progress(ProgressMode mode) : visible_(mode == ProgressMode::kOn || (mode == ProgressMode::kAuto && on_terminal())) {}
+Progress::Progress(ProgressMode mode)
+    : visible_(mode == ProgressMode::kOn || (mode == ProgressMode::kAuto && on_terminal())) {}
 
 void Progress::draw(std::int64_t done, std::int64_t total, double seconds, const std::string& values) {
   if (!visible_) return;
@@ -53,7 +54,8 @@ void Progress::draw(std::int64_t done, std::int64_t total, double seconds, const
   if (now - last_draw_ < kRedrawSeconds && done != total) return;
   last_draw_ = now;
   const double left = done > 0 ? seconds / static_cast<double>(done) * static_cast<double>(total - done) : 0;
-  std::string line = fmt::format("{}/{} [{}] {} ETA {}{}", done, total, bar(static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(1, total))),
+  std::string line = fmt::format("{}/{} [{}] {} ETA {}{}", done, total,
+                                 bar(static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(1, total))),
                                  clock_text(seconds), clock_text(left), values);
   line.resize(std::min(line.size(), columns() - 1));  // a line that wraps could not be drawn over
   fmt::print(stderr, "\r{}\033[K", line);

@@ -27,12 +27,13 @@ namespace {
 constexpr const char* kStepHeader = "step,epoch,loss,lr,examples_per_second,step_ms,data_wait_ms,comm_exposed_ms";
 
 /// What --overwrite may take away: the files of a run, and nothing that somebody else has put beside them.
-constexpr std::array kOurFiles{"config.yaml", "config.resolved.yaml", "command.txt", "env.json", "train.log", "train.csv",
-                               "steps.csv", "events.jsonl", "result.json", "model.h5", "labels.txt", "log.csv", "eval.json",
-                               "confusion.csv"};
+constexpr std::array kOurFiles{
+    "config.yaml",  "config.resolved.yaml", "command.txt", "env.json",   "train.log", "train.csv", "steps.csv",
+    "events.jsonl", "result.json",          "model.h5",    "labels.txt", "log.csv",   "eval.json", "confusion.csv"};
 
 [[noreturn]] void cannot_write(const std::string& path, const std::string& reason) {
-  throw Error(ErrorKind::kWrite, fmt::format("{}: cannot write: {}; choose another folder with --run-dir", path, reason));
+  throw Error(ErrorKind::kWrite,
+              fmt::format("{}: cannot write: {}; choose another folder with --run-dir", path, reason));
 }
 
 /// The name as one component of a path.
@@ -141,8 +142,10 @@ std::int64_t leading_number(const std::string& row) {
 std::vector<std::string> epoch_columns(const Logs& logs, bool validated) {
   std::vector<std::string> train, all{"epoch"};
   for (const auto& [name, value] : logs.items()) {
-    if (name.starts_with("val_")) validated = true;
-    else if (name != "learning_rate") train.push_back(name);
+    if (name.starts_with("val_"))
+      validated = true;
+    else if (name != "learning_rate")
+      train.push_back(name);
   }
   all.insert(all.end(), train.begin(), train.end());
   if (validated)
@@ -153,7 +156,8 @@ std::vector<std::string> epoch_columns(const Logs& logs, bool validated) {
 
 }  // namespace
 
-RunDirectory::RunDirectory(const Experiment& experiment, const RunOptions& options, const std::vector<std::string>& class_names)
+RunDirectory::RunDirectory(const Experiment& experiment, const RunOptions& options,
+                           const std::vector<std::string>& class_names)
     : validated_(static_cast<bool>(experiment.config.data.validation)) {
   choose(experiment, options);
   make_folders(fs::path(path_) / "checkpoints");
@@ -181,13 +185,15 @@ void RunDirectory::choose(const Experiment& experiment, const RunOptions& option
   if (error) cannot_write(path_, error.message());
   if (empty || options.resuming_here) return;
   if (!options.overwrite && !(options.restarting_here && killed_at_start(path_)))
-    throw Error(ErrorKind::kUsage, fmt::format("--run-dir: {} is not empty; go on there with --resume, replace what a run has written "
-                                               "there with --overwrite, or choose another folder",
-                                               path_));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--run-dir: {} is not empty; go on there with --resume, replace what a run has written "
+                            "there with --overwrite, or choose another folder",
+                            path_));
   wipe(path_);
 }
 
-void RunDirectory::describe(const Experiment& experiment, const RunOptions& options, const std::vector<std::string>& class_names) const {
+void RunDirectory::describe(const Experiment& experiment, const RunOptions& options,
+                            const std::vector<std::string>& class_names) const {
   std::error_code error;
   const std::string resolved_config = config::to_yaml(resolved(experiment));
   const bool from_file = fs::is_regular_file(experiment.file, error) && fs::path(experiment.file).extension() != ".h5";
@@ -198,10 +204,13 @@ void RunDirectory::describe(const Experiment& experiment, const RunOptions& opti
   if (!class_names.empty()) write_plain(file("labels.txt"), join(class_names, "\n") + "\n");
 }
 
-std::string RunDirectory::checkpoint(const std::string& name) const { return (fs::path(path_) / "checkpoints" / name).string(); }
+std::string RunDirectory::checkpoint(const std::string& name) const {
+  return (fs::path(path_) / "checkpoints" / name).string();
+}
 std::string RunDirectory::file(const std::string& name) const { return (fs::path(path_) / name).string(); }
 
-void RunDirectory::epoch_row(std::int64_t epoch_from_1, const Logs& logs, double learning_rate, double examples_per_second, double seconds) {
+void RunDirectory::epoch_row(std::int64_t epoch_from_1, const Logs& logs, double learning_rate,
+                             double examples_per_second, double seconds) {
   if (columns_.empty()) columns_ = epoch_columns(logs, validated_);
   const auto field = [&](const std::string& column) -> std::string {
     if (column == "epoch") return std::to_string(epoch_from_1);
@@ -227,15 +236,17 @@ void RunDirectory::truncate_to(std::int64_t epochs_done, std::int64_t steps_done
 }
 
 void RunDirectory::step_row(const StepRow& row) {
-  steps_.append(fmt::format("{},{},{:.9g},{:.9g},{:.9g},{:.6g},{:.6g},{:.6g}", row.step, row.epoch_from_1, row.loss, row.learning_rate,
-                            row.examples_per_second, row.step_ms, row.data_wait_ms, row.comm_exposed_ms),
-                kStepHeader);
+  steps_.append(
+      fmt::format("{},{},{:.9g},{:.9g},{:.9g},{:.6g},{:.6g},{:.6g}", row.step, row.epoch_from_1, row.loss,
+                  row.learning_rate, row.examples_per_second, row.step_ms, row.data_wait_ms, row.comm_exposed_ms),
+      kStepHeader);
 }
 
 void RunDirectory::event(const std::string& kind, const nlohmann::json& fields) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   nlohmann::ordered_json line{
-      {"t", static_cast<double>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count()) / 1e3}, {"ev", kind}};
+      {"t", static_cast<double>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count()) / 1e3},
+      {"ev", kind}};
   for (const auto& [key, value] : fields.items()) line[key] = value;
   events_.append(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }

@@ -21,9 +21,9 @@ struct RunOptions {
   std::optional<std::string> directory{};  ///< --run-dir; absent: <run_dir>/<name>/NNN, the next free number
   std::optional<std::string> name{};       ///< --name
   bool overwrite = false;
-  bool resuming_here = false;            ///< go on in a directory that has a run in it
-  bool restarting_here = false;          ///< begin again where a run was killed before its first checkpoint
-  std::vector<std::string> command;      ///< argv, for command.txt
+  bool resuming_here = false;        ///< go on in a directory that has a run in it
+  bool restarting_here = false;      ///< begin again where a run was killed before its first checkpoint
+  std::vector<std::string> command;  ///< argv, for command.txt
 };
 
 class RunDirectory {
@@ -37,7 +37,8 @@ class RunDirectory {
   std::string file(const std::string& name) const;        ///< <path>/<name>
 
   /// train.csv: one row per epoch; a row of a partial epoch is replaced by the next row of the same epoch.
-  void epoch_row(std::int64_t epoch_from_1, const Logs& logs, double learning_rate, double examples_per_second, double seconds);
+  void epoch_row(std::int64_t epoch_from_1, const Logs& logs, double learning_rate, double examples_per_second,
+                 double seconds);
   /// After a resume: forget rows of train.csv and steps.csv that the state does not know.
   void truncate_to(std::int64_t epochs_done, std::int64_t steps_done);
 
@@ -57,7 +58,8 @@ class RunDirectory {
 
  private:
   void choose(const Experiment& experiment, const RunOptions& options);
-  void describe(const Experiment& experiment, const RunOptions& options, const std::vector<std::string>& class_names) const;
+  void describe(const Experiment& experiment, const RunOptions& options,
+                const std::vector<std::string>& class_names) const;
 
   std::string path_;
   bool validated_ = false;            ///< the config has a validation set: train.csv has val_ columns from the start

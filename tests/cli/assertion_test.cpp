@@ -33,9 +33,11 @@ TEST(Assertion, ReadsNameOperatorAndNumber) {
 }
 
 TEST(Assertion, RefusesWhatIsNoCondition) {
-  for (const char* wrong : {"", "accuracy", ">=0.9", "accuracy>=", "accuracy>=high", "accuracy=0.9", "accuracy=>0.9", "a b>1", "accuracy>=0.9x",
-                            "accuracy>=nan", "accuracy>=0.9 0.8", "accuracy!0.9"})
-    EXPECT_NE(refusal([&] { parse_assertion(wrong); }).find("expected a metric, one of >= <= > < == !="), std::string::npos) << wrong;
+  for (const char* wrong : {"", "accuracy", ">=0.9", "accuracy>=", "accuracy>=high", "accuracy=0.9", "accuracy=>0.9",
+                            "a b>1", "accuracy>=0.9x", "accuracy>=nan", "accuracy>=0.9 0.8", "accuracy!0.9"})
+    EXPECT_NE(refusal([&] { parse_assertion(wrong); }).find("expected a metric, one of >= <= > < == !="),
+              std::string::npos)
+        << wrong;
 }
 
 TEST(Assertion, ComparesAtTheBound) {
@@ -49,19 +51,27 @@ TEST(Assertion, ComparesAtTheBound) {
 
 TEST(Assertion, NothingHoldsForNaN) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  for (const char* text : {"x>=0", "x<=0", "x>0", "x<0", "x==0"}) EXPECT_FALSE(parse_assertion(text).holds(nan)) << text;
+  for (const char* text : {"x>=0", "x<=0", "x>0", "x<0", "x==0"})
+    EXPECT_FALSE(parse_assertion(text).holds(nan)) << text;
 }
 
 TEST(Assertion, ListsTheNamesThereAre) {
   const auto assertions = parse_assertions({"val_acuracy>=0.9"});
-  EXPECT_EQ(refusal([&] { check_names(assertions, {"loss", "accuracy", "val_loss", "val_accuracy"}); }),
-            "--assert 'val_acuracy>=0.9': there is no 'val_acuracy' among loss, accuracy, val_loss, val_accuracy; did you mean 'val_accuracy'?");
+  EXPECT_EQ(refusal([&] {
+              check_names(assertions, {"loss", "accuracy", "val_loss", "val_accuracy"});
+            }),
+            "--assert 'val_acuracy>=0.9': there is no 'val_acuracy' among loss, accuracy, val_loss, val_accuracy; did "
+            "you mean 'val_accuracy'?");
   EXPECT_NO_THROW(check_names(assertions, {"val_acuracy"}));
 }
 
 TEST(Assertion, SaysEverythingThatIsFalse) {
   const auto assertions = parse_assertions({"loss<1", "accuracy>=0.9", "val_loss<1"});
-  EXPECT_EQ(refusal([&] { check(assertions, {{"loss", 0.5}, {"accuracy", 0.8812}}); }, ErrorKind::kCheck),
+  EXPECT_EQ(refusal(
+                [&] {
+                  check(assertions, {{"loss", 0.5}, {"accuracy", 0.8812}});
+                },
+                ErrorKind::kCheck),
             "error: assertion 'accuracy>=0.9' is not fulfilled: accuracy is 0.8812\n"
             "error: assertion 'val_loss<1' is not fulfilled: the run ended before there was a val_loss");
   EXPECT_NO_THROW(check(assertions, {{"loss", 0.5}, {"accuracy", 0.9}, {"val_loss", 0.1}}));

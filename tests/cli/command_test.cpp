@@ -51,7 +51,8 @@ std::string refusal(const std::vector<std::string>& words) {
 }
 
 TEST(Command, BindsFlagsInAnyOrder) {
-  const Bound bound = parsed({"--set", "a=1", "-q", "net.yaml", "--set", "b=2", "--steps", "20", "--tol", "1e-5", "--data", "synthetic"});
+  const Bound bound = parsed(
+      {"--set", "a=1", "-q", "net.yaml", "--set", "b=2", "--steps", "20", "--tol", "1e-5", "--data", "synthetic"});
   EXPECT_EQ(bound.config, "net.yaml");
   EXPECT_EQ(bound.sets, (std::vector<std::string>{"a=1", "b=2"}));
   EXPECT_EQ(bound.whole, 20);
@@ -74,20 +75,28 @@ TEST(Command, SaysWhatIsWrong) {
   EXPECT_EQ(refusal({"net.yaml", "--step", "3"}), "fit: unknown flag '--step'; did you mean '--steps'?");
   EXPECT_EQ(refusal({"net.yaml", "--watchdog=60s"}), "fit: unknown flag '--watchdog'; see dptrain fit --help");
   EXPECT_EQ(refusal({"net.yaml", "more.yaml"}), "fit: unexpected argument 'more.yaml'; see dptrain fit --help");
-  EXPECT_EQ(refusal({"net.yaml", "--steps", "many"}), "fit: --steps must be a whole number >= 1, found 'many'; see dptrain fit --help");
-  EXPECT_EQ(refusal({"net.yaml", "--steps", "0"}), "fit: --steps must be a whole number >= 1, found 0; see dptrain fit --help");
-  EXPECT_EQ(refusal({"net.yaml", "--steps", "2.5"}), "fit: --steps must be a whole number >= 1, found '2.5'; see dptrain fit --help");
-  EXPECT_EQ(refusal({"net.yaml", "--tol", "inf"}), "fit: --tol must be a finite number, found 'inf'; see dptrain fit --help");
-  EXPECT_EQ(refusal({"net.yaml", "--data", "reel"}), "fit: --data must be real or synthetic, found 'reel'; did you mean 'real'?");
-  EXPECT_EQ(refusal({"net.yaml", "--steps", "3", "--steps", "4"}), "fit: --steps is given 2 times; see dptrain fit --help");
-  EXPECT_EQ(refusal({"net.yaml", "--text", "a", "--other", "b"}), "fit: give one of --text and --other, not both; see dptrain fit --help");
+  EXPECT_EQ(refusal({"net.yaml", "--steps", "many"}),
+            "fit: --steps must be a whole number >= 1, found 'many'; see dptrain fit --help");
+  EXPECT_EQ(refusal({"net.yaml", "--steps", "0"}),
+            "fit: --steps must be a whole number >= 1, found 0; see dptrain fit --help");
+  EXPECT_EQ(refusal({"net.yaml", "--steps", "2.5"}),
+            "fit: --steps must be a whole number >= 1, found '2.5'; see dptrain fit --help");
+  EXPECT_EQ(refusal({"net.yaml", "--tol", "inf"}),
+            "fit: --tol must be a finite number, found 'inf'; see dptrain fit --help");
+  EXPECT_EQ(refusal({"net.yaml", "--data", "reel"}),
+            "fit: --data must be real or synthetic, found 'reel'; did you mean 'real'?");
+  EXPECT_EQ(refusal({"net.yaml", "--steps", "3", "--steps", "4"}),
+            "fit: --steps is given 2 times; see dptrain fit --help");
+  EXPECT_EQ(refusal({"net.yaml", "--text", "a", "--other", "b"}),
+            "fit: give one of --text and --other, not both; see dptrain fit --help");
   EXPECT_NE(refusal({"net.yaml", "--steps"}), "accepted");
 }
 
 TEST(Command, HelpNamesEveryFlag) {
   Bound bound;
   const std::string text = help(command_for(bound));
-  for (const char* part : {"Usage: dptrain fit CONFIG [flags]", "--set K=V", "(repeatable)", "--resume[=PATH]", "-q, --quiet", "--data real|synthetic"})
+  for (const char* part : {"Usage: dptrain fit CONFIG [flags]", "--set K=V", "(repeatable)", "--resume[=PATH]",
+                           "-q, --quiet", "--data real|synthetic"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
@@ -96,7 +105,8 @@ TEST(DeviceFlags, CpusAreReplicasAndThreads) {
   EXPECT_EQ(parse_cpus("3").threads, 0);
   EXPECT_EQ(parse_cpus("4x2").replicas, 4);
   EXPECT_EQ(parse_cpus("4x2").threads, 2);
-  for (const char* wrong : {"", "0", "x2", "2x", "2x0", "-1", "2.5", "two", "2x2x2", "1000000000000"}) EXPECT_THROW(parse_cpus(wrong), Error) << wrong;
+  for (const char* wrong : {"", "0", "x2", "2x", "2x0", "-1", "2.5", "two", "2x2x2", "1000000000000"})
+    EXPECT_THROW(parse_cpus(wrong), Error) << wrong;
 }
 
 TEST(DeviceFlags, GpusWithoutABackendAreADeviceError) {
@@ -109,7 +119,8 @@ TEST(DeviceFlags, GpusWithoutABackendAreADeviceError) {
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kDevice);
-    EXPECT_NE(std::string(error.what()).find("--gpus 0,1: this dptrain has no GPU backend"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("--gpus 0,1: this dptrain has no GPU backend"), std::string::npos)
+        << error.what();
   }
 }
 
@@ -117,7 +128,8 @@ TEST(ConfigFlags, SplitIsWrittenAsAList) {
   EXPECT_EQ(parse_split("2:1"), "[2, 1]");
   EXPECT_EQ(parse_split("1:0:2.5"), "[1, 0, 2.5]");
   EXPECT_EQ(parse_split("even"), "even");
-  for (const char* wrong : {"", "2", "2:", ":1", "2:x", "2:-1", "auto", "2:inf"}) EXPECT_THROW(parse_split(wrong), Error) << wrong;
+  for (const char* wrong : {"", "2", "2:", ":1", "2:x", "2:-1", "auto", "2:inf"})
+    EXPECT_THROW(parse_split(wrong), Error) << wrong;
 }
 
 TEST(ConfigFlags, ShorthandsReplaceTheKeyThatExcludesThem) {
@@ -129,8 +141,9 @@ TEST(ConfigFlags, ShorthandsReplaceTheKeyThatExcludesThem) {
   flags.name = "1e3";
   flags.variables = {"DATA=/a=b"};
   const train::Overrides overrides = flags.overrides();
-  EXPECT_EQ(overrides.sets, (std::vector<std::string>{"train.loss=mse", "name=\"1e3\"", "train.batch_size=512", "train.batch_size_per_replica=null",
-                                                      "train.steps=20", "train.epochs=null", "parallel.split=[2, 1]"}));
+  EXPECT_EQ(overrides.sets, (std::vector<std::string>{"train.loss=mse", "name=\"1e3\"", "train.batch_size=512",
+                                                      "train.batch_size_per_replica=null", "train.steps=20",
+                                                      "train.epochs=null", "parallel.split=[2, 1]"}));
   EXPECT_EQ(overrides.variables.at("DATA"), "/a=b");
   flags.epochs = 2;  // then the steps are a second limit of the trainer's
   EXPECT_EQ(flags.overrides().sets[4], "train.epochs=2");

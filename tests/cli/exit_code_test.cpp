@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "cli/process.h"
+#include "support/process.h"
 
 namespace dptrain::testing {
 namespace {
@@ -35,7 +35,9 @@ const char* kTiny =
 
 class ExitCode : public ::testing::Test {
  protected:
-  ExitCode() : here_(std::string("exit-") + ::testing::UnitTest::GetInstance()->current_test_info()->name()) { here_.write("tiny.yaml", kTiny); }
+  ExitCode() : here_(std::string("exit-") + ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    here_.write("tiny.yaml", kTiny);
+  }
 
   Outcome dptrain(const std::vector<std::string>& words) const { return here_.run(words); }
   /// The exit code, and that stderr holds `said`.
@@ -63,7 +65,8 @@ TEST_F(ExitCode, UsageIs2) {
   expect(2, "error: fit: unknown flag '--memory-limit'", {"fit", "tiny.yaml", "--memory-limit", "8GiB"});
   expect(2, "missing.yaml: cannot read the config: No such file", {"check", "missing.yaml"});
   expect(2, "error: --assert: expected a metric", {"fit", "tiny.yaml", "--assert", "accuracy"});
-  expect(2, "there is no 'acc' among loss, accuracy, val_loss, val_accuracy", {"fit", "tiny.yaml", "--assert", "acc>0"});
+  expect(2, "there is no 'acc' among loss, accuracy, val_loss, val_accuracy",
+         {"fit", "tiny.yaml", "--assert", "acc>0"});
   EXPECT_FALSE(fs::exists(here_.path("runs")));
 }
 
@@ -77,6 +80,13 @@ TEST_F(ExitCode, ConfigIs2WithAPlace) {
   EXPECT_EQ(line["file"], "wrong.yaml");
   EXPECT_EQ(line["line"], 18);
   EXPECT_EQ(line["column"], 1);
+
+  // What only shows when the plan is made has a place too.
+  const Outcome later = dptrain(
+      {"check", "tiny.yaml", "--log", "json", "--set", "train.loss={CategoricalCrossentropy: {from_logits: true}}"});
+  EXPECT_EQ(later.code, 2);
+  EXPECT_EQ(nlohmann::json::parse(later.err)["file"], "--set") << later.err;
+  EXPECT_EQ(nlohmann::json::parse(later.err)["line"], 1);
 }
 
 TEST_F(ExitCode, MissingDataIs3) {
@@ -92,11 +102,13 @@ TEST_F(ExitCode, AbsentDevicesAre4) {
 
 TEST_F(ExitCode, DivergenceIs6) {
   expect(6, "error: training diverged",
-         {"fit", "tiny.yaml", "--set", "train.optimizer.SGD.learning_rate=1e30", "--set", "callbacks=[TerminateOnNaN]", "--epochs", "50"});
+         {"fit", "tiny.yaml", "--set", "train.optimizer.SGD.learning_rate=1e30", "--set", "callbacks=[TerminateOnNaN]",
+          "--epochs", "50"});
 }
 
 TEST_F(ExitCode, AFalseAssertionIs7) {
-  expect(7, "error: assertion 'loss<0' is not fulfilled: loss is ", {"fit", "tiny.yaml", "--assert", "loss<0", "--assert", "loss>0"});
+  expect(7, "error: assertion 'loss<0' is not fulfilled: loss is ",
+         {"fit", "tiny.yaml", "--assert", "loss<0", "--assert", "loss>0"});
   EXPECT_EQ(dptrain({"eval", "runs/tiny/001", "--assert", "accuracy<=1"}).code, 0);
   expect(7, "error: assertion 'accuracy>1'", {"eval", "runs/tiny/001", "--assert", "accuracy>1"});
   EXPECT_EQ(dptrain({"fit", "tiny.yaml", "--seed", "1"}).code, 0);
@@ -109,7 +121,8 @@ TEST_F(ExitCode, CheckpointsAre8) {
   expect(8, "no run of 'tiny' under", {"fit", "tiny.yaml", "--resume"});
   EXPECT_EQ(dptrain({"fit", "tiny.yaml", "--epochs", "1", "--resume=auto"}).code, 0);  // nothing there: a fresh start
   expect(8, "kernel", {"fit", "tiny.yaml", "--resume=runs/tiny/001", "--set", "model.layers.1.Conv2D.filters=4"});
-  expect(8, "kernel", {"fit", "tiny.yaml", "--init-from", "runs/tiny/001/model.h5", "--set", "model.layers.1.Conv2D.filters=4"});
+  expect(8, "kernel",
+         {"fit", "tiny.yaml", "--init-from", "runs/tiny/001/model.h5", "--set", "model.layers.1.Conv2D.filters=4"});
   EXPECT_FALSE(fs::exists(here_.path("runs/tiny/002")));
 }
 
@@ -123,7 +136,10 @@ TEST_F(ExitCode, ResultsGoToStdoutWarningsToStderr) {
   const Outcome fit = dptrain({"fit", "tiny.yaml", "--cpus", "2"});
   EXPECT_EQ(fit.code, 0) << fit.err;
   EXPECT_NE(fit.out.find("run runs/tiny/001"), std::string::npos);
-  EXPECT_NE(fit.out.find("batch    16 global = 2 x 8, accumulate 1; 4 steps/epoch, last 2; lr 1.000e-01 (scaling none)"), std::string::npos) << fit.out;
+  EXPECT_NE(
+      fit.out.find("batch    16 global = 2 x 8, accumulate 1; 4 steps/epoch, last 2; lr 1.000e-01 (scaling none)"),
+      std::string::npos)
+      << fit.out;
   EXPECT_NE(fit.out.find("Epoch 2/2\n"), std::string::npos);
   EXPECT_EQ(fit.out.find('\r'), std::string::npos);
   EXPECT_EQ(fit.err.find("ETA"), std::string::npos);  // not a terminal: no bar
@@ -141,7 +157,8 @@ TEST_F(ExitCode, ResultsGoToStdoutWarningsToStderr) {
 }
 
 TEST_F(ExitCode, UnevenReplicasShowTheirShares) {
-  const Outcome fit = dptrain({"fit", "tiny.yaml", "--cpus", "3x1", "--split", "2:1:1", "--batch-size", "14", "--dry-run"});
+  const Outcome fit =
+      dptrain({"fit", "tiny.yaml", "--cpus", "3x1", "--split", "2:1:1", "--batch-size", "14", "--dry-run"});
   EXPECT_EQ(fit.code, 0) << fit.err;
   EXPECT_NE(fit.out.find("14 global = 7 + 4 + 3, accumulate 1"), std::string::npos) << fit.out;
   EXPECT_FALSE(fs::exists(here_.path("runs")));
@@ -150,7 +167,8 @@ TEST_F(ExitCode, UnevenReplicasShowTheirShares) {
 /// Stops a long run with a signal once it has begun; the checkpoint must be good to go on from.
 void stop_with(int signal, const Workplace& here) {
   const pid_t child = here.start({"fit", "tiny.yaml", "--run-dir", "run", "--epochs", "1000000"});
-  for (int i = 0; i < 1000 && here.read("run/train.csv").empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (int i = 0; i < 1000 && here.read("run/train.csv").empty(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   kill(child, signal);
   const Outcome stopped = here.finish(child);
   EXPECT_EQ(stopped.code, 128 + signal) << stopped.out << stopped.err;
@@ -167,16 +185,27 @@ TEST_F(ExitCode, InterruptIs130AfterSaving) { stop_with(SIGINT, here_); }
 TEST_F(ExitCode, TerminationIs143AfterSaving) { stop_with(SIGTERM, here_); }
 
 TEST_F(ExitCode, TheOtherCommandsWork) {
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"check", "tiny.yaml", "--with-data"}, {"summary", "tiny.yaml", "--plan", "--dot", "g.dot", "--lr", "lr.svg"},
-           {"config", "tiny.yaml"}, {"config", "--schema"}, {"devices", "--json"}, {"init"}, {"init", "fashion_mnist", "new"},
-           {"completion", "bash"}, {"completion", "zsh"}, {"completion", "fish"}, {"fit", "tiny.yaml"}, {"plot", "runs/tiny/001"},
-           {"ckpt", "show", "runs/tiny/001"}, {"ckpt", "diff", "runs/tiny/001", "runs/tiny/001/model.h5"}}) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"check", "tiny.yaml", "--with-data"},
+                                             {"summary", "tiny.yaml", "--plan", "--dot", "g.dot", "--lr", "lr.svg"},
+                                             {"config", "tiny.yaml"},
+                                             {"config", "--schema"},
+                                             {"devices", "--json"},
+                                             {"init"},
+                                             {"init", "fashion_mnist", "new"},
+                                             {"completion", "bash"},
+                                             {"completion", "zsh"},
+                                             {"completion", "fish"},
+                                             {"fit", "tiny.yaml"},
+                                             {"plot", "runs/tiny/001"},
+                                             {"ckpt", "show", "runs/tiny/001"},
+                                             {"ckpt", "diff", "runs/tiny/001", "runs/tiny/001/model.h5"}}) {
     const Outcome outcome = dptrain(words);
     EXPECT_EQ(outcome.code, 0) << words.front() << "\n" << outcome.err;
     EXPECT_FALSE(outcome.out.empty()) << words.front();
   }
-  for (const char* file : {"g.dot", "lr.svg", "new/fashion_mnist.yaml", "runs/tiny/001/curves.svg"}) EXPECT_FALSE(here_.read(file).empty()) << file;
+  for (const char* file : {"g.dot", "lr.svg", "new/fashion_mnist.yaml", "runs/tiny/001/curves.svg"})
+    EXPECT_FALSE(here_.read(file).empty()) << file;
   EXPECT_EQ(dptrain({"init", "fashion_mnist", "new"}).code, 2);  // never over something
   const std::string spelled_out = dptrain({"config", "tiny.yaml"}).out;
   here_.write("again/spelled_out.yaml", spelled_out);

@@ -59,7 +59,8 @@ TEST(SvgChart, HigherValuesStandHigher) {
   Panel panel{"p", "x", "", {{"s", {0, 1}, {0, 5}, 0, false}}, false, false};
   std::smatch found;
   const std::string svg = svg_chart("t", {panel});
-  ASSERT_TRUE(std::regex_search(svg, found, std::regex("<polyline points=\"([0-9.]+),([0-9.]+) ([0-9.]+),([0-9.]+)\"")));
+  ASSERT_TRUE(
+      std::regex_search(svg, found, std::regex("<polyline points=\"([0-9.]+),([0-9.]+) ([0-9.]+),([0-9.]+)\"")));
   EXPECT_LT(std::stod(found[1]), std::stod(found[3]));
   EXPECT_GT(std::stod(found[2]), std::stod(found[4]));  // SVG counts downwards
 }

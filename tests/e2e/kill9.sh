@@ -14,12 +14,13 @@ cat >>small.yaml <<'YAML'
   - ModelCheckpoint: {filepath: 'step-{batch:03d}.h5', save_freq: 3}
   - ModelCheckpoint: {save_freq: 1 step}
 YAML
-epochs=$((2 + kills / 2))
+epochs=$((2 + 2 * kills))
 
 say "uninterrupted, $epochs epochs"
 started=$(date +%s%N)
 run 0 fit small.yaml --cpus 2x1 --run-dir whole --epochs $epochs
-milliseconds=$((($(date +%s%N) - started) / 1000000))
+longest=$((($(date +%s%N) - started) / 1000000 / kills + 100))  # milliseconds from start to kill: all of them fit in
+pause() { sleep "$(awk -v ms=$((RANDOM % longest)) 'BEGIN { printf "%.3f", ms / 1000 }')"; }
 
 saving() { compgen -G 'killed/checkpoints/.*.tmp-*' >/dev/null; }
 gone() { ! kill -0 "$1" 2>/dev/null; }
@@ -48,11 +49,11 @@ while [ $done_kills -lt "$kills" ] && [ $attempts -lt $((4 * kills)) ]; do
   process=$!
   if [ $((attempts % 2)) -eq 0 ]; then  # as soon as a file is being written, after some of them
     moment="while saving"
-    sleep "0.$((RANDOM % 5))"
+    pause
     until saving || gone $process; do :; done
   else  # anywhere, the start included
-    moment="after $((RANDOM % (1 + milliseconds / 3))) ms"
-    sleep "$(awk -v ms="${moment//[!0-9]/}" 'BEGIN { printf "%.3f", ms / 1000 }')"
+    moment="at any moment"
+    pause
   fi
   kill -9 $process 2>/dev/null || true
   code=0

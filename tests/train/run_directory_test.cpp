@@ -134,7 +134,8 @@ TEST_F(RunDirectoryTest, TruncatesToWhatTheStateKnows) {
   EXPECT_EQ(text(again.file("train.csv")),
             "epoch,loss,accuracy,val_loss,val_accuracy,lr,examples_per_second,seconds\n1,1,0.5,2,0.25,0.001,10,1\n");
   EXPECT_EQ(text(again.file("steps.csv")),
-            "step,epoch,loss,lr,examples_per_second,step_ms,data_wait_ms,comm_exposed_ms\n4,1,0.5,0,0,0,0,0\n8,2,0.5,0,0,0,0,0\n");
+            "step,epoch,loss,lr,examples_per_second,step_ms,data_wait_ms,comm_exposed_ms\n4,1,0.5,0,0,0,0,0\n8,2,0.5,0,"
+            "0,0,0,0\n");
   EXPECT_EQ(LineFile::read(again.file("events.jsonl")).size(), 1U);
   again.epoch_row(2, logs(0.5, 0.5), 1e-3, 10, 1);
   EXPECT_EQ(LineFile::read(again.file("train.csv")).size(), 3U);
@@ -160,7 +161,8 @@ TEST_F(RunDirectoryTest, AFullFolderIsNotTouched) {
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kUsage);
-    EXPECT_NE(std::string(error.what()).find("is not empty; go on there with --resume"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("is not empty; go on there with --resume"), std::string::npos)
+        << error.what();
   }
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "mine"), fs::directory_iterator()), 1);
 }
@@ -168,7 +170,8 @@ TEST_F(RunDirectoryTest, AFullFolderIsNotTouched) {
 TEST_F(RunDirectoryTest, OverwriteTakesOnlyWhatIsOurs) {
   RunDirectory run = make(in("here"));
   run.epoch_row(1, logs(0.5, 0.5), 1e-3, 10, 1);
-  for (const char* name : {"here/checkpoints/last.h5", "here/checkpoints/.last.h5.tmp-123", "here/notes.txt", "here/checkpoints/notes.txt"})
+  for (const char* name : {"here/checkpoints/last.h5", "here/checkpoints/.last.h5.tmp-123", "here/notes.txt",
+                           "here/checkpoints/notes.txt"})
     std::ofstream(folder_ / name) << "x";
   RunOptions options = in("here");
   options.overwrite = true;
@@ -214,7 +217,8 @@ TEST_F(RunDirectoryTest, LinesThatCannotBeWrittenAreKept) {
 
 TEST_F(RunDirectoryTest, EnvironmentSaysWhatRan) {
   const nlohmann::json env = environment("abc");
-  for (const char* key : {"dptrain", "git", "build", "libraries", "machine", "environment", "data_fingerprint", "time"}) EXPECT_TRUE(env.contains(key)) << key;
+  for (const char* key : {"dptrain", "git", "build", "libraries", "machine", "environment", "data_fingerprint", "time"})
+    EXPECT_TRUE(env.contains(key)) << key;
   EXPECT_EQ(env["data_fingerprint"], "abc");
   EXPECT_GT(resident_bytes(), 1U << 20U);
   EXPECT_GE(peak_resident_bytes(), resident_bytes() / 2);

@@ -44,8 +44,8 @@ class Workplace {
     return text.str();
   }
 
-  /// Starts `dptrain words...` here; its output goes to files of this folder.
-  pid_t start(const std::vector<std::string>& words) const {
+  /// Starts `dptrain words...` here, or in `folder`; its output goes to files of this folder.
+  pid_t start(const std::vector<std::string>& words, const std::string& folder = "") const {
     std::vector<std::string> all{DPTRAIN_BINARY};
     all.insert(all.end(), words.begin(), words.end());
     std::vector<char*> argv;
@@ -53,10 +53,12 @@ class Workplace {
     argv.push_back(nullptr);
     const pid_t child = fork();
     if (child == 0) {
-      const auto redirect = [&](const char* name, int to) { dup2(open(path(name).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), to); };
+      const auto redirect = [&](const char* name, int to) {
+        dup2(open(path(name).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), to);
+      };
       redirect("stdout", STDOUT_FILENO);
       redirect("stderr", STDERR_FILENO);
-      if (chdir(folder_.c_str()) == 0) execv(argv[0], argv.data());
+      if (chdir(folder.empty() ? folder_.c_str() : folder.c_str()) == 0) execv(argv[0], argv.data());
       _exit(127);
     }
     return child;

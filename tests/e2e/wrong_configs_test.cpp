@@ -1,0 +1,81 @@
+// Every file of wrong_configs/ has one thing wrong (some have several), and beside it, in <name>.expected, exactly what
+// `dptrain check` must say about it. A first line `# flags: ...` gives more arguments, `# exit: N` another code than 2;
+// {here} stands for the folder. After a deliberate change of a message: DPTRAIN_UPDATE=1 writes the files anew; read them
+// as a user would before they are kept.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "support/process.h"
+
+namespace dptrain::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kFolder = fs::path(DPTRAIN_TEST_DATA) / "e2e/wrong_configs";
+
+std::vector<std::string> wrong_configs() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(kFolder))
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// The words after "# <key>:" among the first lines of a config.
+std::vector<std::string> directive(const std::string& config, const std::string& key) {
+  std::istringstream lines(config);
+  for (std::string line; std::getline(lines, line) && line.rfind("# ", 0) == 0;) {
+    std::istringstream words(line.substr(2));
+    std::string word;
+    std::vector<std::string> found;
+    words >> word;
+    if (word != key + ":") continue;
+    while (words >> word) found.push_back(word);
+    return found;
+  }
+  return {};
+}
+
+class WrongConfig : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(WrongConfig, SaysExactlyWhatIsWrong) {
+  const std::string config = text_of(fs::path(kFolder) / (GetParam() + ".yaml"));
+  std::vector<std::string> words{"check", GetParam() + ".yaml"};
+  const std::vector<std::string> flags = directive(config, "flags"), exit = directive(config, "exit");
+  words.insert(words.end(), flags.begin(), flags.end());
+
+  const Workplace place("wrong-" + GetParam());
+  const Outcome outcome = place.finish(place.start(words, kFolder));
+  std::string said = outcome.err;
+  for (std::size_t at = said.find(kFolder); at != std::string::npos; at = said.find(kFolder))
+    said.replace(at, kFolder.size(), "{here}");
+
+  const fs::path expected = fs::path(kFolder) / (GetParam() + ".expected");
+  if (const char* update = std::getenv("DPTRAIN_UPDATE"); update != nullptr && *update == '1')
+    std::ofstream(expected, std::ios::binary) << said;
+  EXPECT_EQ(said, text_of(expected));
+  EXPECT_EQ(outcome.code, exit.empty() ? 2 : std::stoi(exit.front()));
+  EXPECT_NE(said, "");
+  EXPECT_EQ(outcome.out.find(": ok"), std::string::npos) << outcome.out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Check, WrongConfig, ::testing::ValuesIn(wrong_configs()),
+                         [](const auto& test) { return test.param; });
+
+TEST(WrongConfigs, AreFortyAtLeast) { EXPECT_GE(wrong_configs().size(), 40U); }
+
+}  // namespace
+}  // namespace dptrain::testing
