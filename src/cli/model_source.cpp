@@ -20,9 +20,15 @@ checkpoint::State whole_state(const std::string& path) {
     checkpoint::State state = checkpoint::read_state(path);
     if (!state.resolved_config.empty()) return state;
   } catch (const Error& error) {
-    throw Error(error.kind(), error.what() + hint);
+    throw Error(error.kind(), checkpoint::is_checkpoint(path) ? error.what() + hint : error.what());
   }
   throw Error(ErrorKind::kCheckpoint, fmt::format("{}: the file holds no config{}", path, hint));
+}
+
+/// A damaged checkpoint is one nevertheless, and says so better than the reader of configs would.
+bool meant_as_checkpoint(const std::string& path) {
+  const std::string suffix = fs::path(path).extension().string();
+  return suffix == ".h5" || suffix == ".hdf5" || suffix == ".keras" || checkpoint::is_checkpoint(path);
 }
 
 }  // namespace
@@ -61,7 +67,7 @@ ModelSource open_model_source(const std::string& path, const std::optional<std::
   std::error_code error;
   const bool folder = fs::is_directory(path, error);
   ModelSource source;
-  if (folder || checkpoint::is_checkpoint(path)) {
+  if (folder || meant_as_checkpoint(path)) {
     if (weights)
       throw Error(ErrorKind::kUsage, fmt::format("--weights belongs to a config, but {} is a checkpoint", path));
     source.checkpoint = folder ? checkpoint_file(path, {"best.h5", "last.h5"}) : path;

@@ -49,6 +49,7 @@ struct Reading {
   Reader& reader;
   void* spec;
   std::set<const Field*> seen = {};
+  std::set<const Field*> misspelt = {};  ///< there under a name that is nearly theirs: not missing
   bool good = true;
 
   void fail(const Mark& mark, const std::string& message) {

@@ -41,7 +41,7 @@ TEST(MaxPooling2DOp, OddSizesDropTheLastRowAndColumn) { check({.pool_size = {2, 
 TEST(MaxPooling2DOp, SameWithStrides) {
   check({.pool_size = {3, 3}, .strides = Size2{2, 2}, .padding = Padding::kSame}, {9, 8, 5});
 }
-TEST(MaxPooling2DOp, OverlappingWindows) { check({.pool_size = {3, 2}, .strides = Size2{1, 1}}, {6, 5, 17}); }
+TEST(MaxPooling2DOp, OverlappingWindows) { check({.pool_size = {3, 2}, .strides = Size2{1, 1}}, {4, 5, 17}); }
 TEST(MaxPooling2DOp, Gaps) { check({.pool_size = {2, 2}, .strides = Size2{3, 3}}, {8, 9, 4}); }
 TEST(MaxPooling2DOp, FoldsTheReluMask) {
   check({.pool_size = {2, 2}, .strides = {}}, {6, 7, 5}, true);

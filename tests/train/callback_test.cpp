@@ -115,7 +115,7 @@ TEST(ReduceLROnPlateau, ReducesAfterPatienceThenCoolsDown) {
   const auto callback = make_reduce_lr_on_plateau({.monitor = "val_loss", .factor = 0.5, .patience = 2, .cooldown = 1, .min_lr = 0.04});
   run(*callback, host, "val_loss", {1.0, 1.0, 1.0});
   EXPECT_DOUBLE_EQ(host.rate, 0.05);
-  run(*callback, host, "val_loss", {1.0, 1.0});  // one of cooldown, then the first wait
+  run(*callback, host, "val_loss", {1.0});  // ends the cooldown, and is the first to wait
   EXPECT_DOUBLE_EQ(host.rate, 0.05);
   run(*callback, host, "val_loss", {1.0});
   EXPECT_DOUBLE_EQ(host.rate, 0.04) << "not below min_lr";
