@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "train/build_info.h"
+#include "device/device.h"
 
 namespace dptrain::cli {
 namespace {
@@ -20,10 +20,11 @@ std::optional<int> positive(const std::string& text, int most) {
                                                                                                   : std::nullopt;
 }
 
-[[noreturn]] void no_gpu(const std::string& asked) {
-  throw Error(ErrorKind::kDevice,
-              fmt::format("{}: this dptrain has no GPU backend (cuda: {}); use --cpus N, or --gpus none", asked,
-                          train::build_info().library("cuda")));
+/// Replicas on GPUs come with the CUDA backend; until then asking for one says what is missing.
+void make_gpu(const std::string& asked) try {
+  device::make_cuda_device(0, {});
+} catch (const Error& error) {
+  throw error.within(asked);
 }
 
 }  // namespace
@@ -38,8 +39,8 @@ void DeviceFlags::add(Command& command) {
 }
 
 train::DeviceRequest DeviceFlags::request() const {
-  if (num_gpus) no_gpu(fmt::format("--num-gpus {}", *num_gpus));
-  if (gpus && *gpus != "none") no_gpu("--gpus " + *gpus);
+  if (num_gpus) make_gpu(fmt::format("--num-gpus {}", *num_gpus));
+  if (gpus && *gpus != "none") make_gpu("--gpus " + *gpus);
   return cpus ? parse_cpus(*cpus) : train::DeviceRequest{};
 }
 

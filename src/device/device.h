@@ -101,4 +101,9 @@ struct DeviceInfo {
 };
 std::vector<DeviceInfo> list_cpu();
 
+/// GPUs in PCI order; none where no backend is built in (cuda_stub.cpp stands for device/cuda/ then) or no driver answers.
+std::vector<DeviceInfo> list_cuda();
+/// Throws Error{kDevice} in one sentence: no backend, no driver, no such id.
+std::unique_ptr<Device> make_cuda_device(int id, const RuntimeOptions& options);
+
 }  // namespace dptrain::device
