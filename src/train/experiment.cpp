@@ -112,6 +112,27 @@ Experiment finish(config::Node root, const std::string& name, config::Diagnostic
   return read(root, name, diagnostics, overrides);
 }
 
+/// Null means absent wherever a key may be absent.
+config::Node without_nulls(const config::Node& node) {
+  config::Node out = node;
+  for (config::Node& item : out.items()) item = without_nulls(item);
+  std::erase_if(out.entries(), [](const config::Node::Entry& entry) { return entry.value.is_null(); });
+  for (config::Node::Entry& entry : out.entries()) entry.value = without_nulls(entry.value);
+  return out;
+}
+
+/// The entries of a map that differ from the defaults' ones, maps inside included.
+config::Node without(const config::Node& node, const config::Node& defaults) {
+  config::Node out = config::Node::map();
+  for (const config::Node::Entry& entry : node.entries()) {
+    const config::Node* other = defaults.find(entry.key);
+    if (other != nullptr && config::same(entry.value, *other)) continue;
+    const bool both_maps = other != nullptr && entry.value.is_map() && other->is_map();
+    out.set(entry.key, both_maps ? without(entry.value, *other) : without_nulls(entry.value));
+  }
+  return out;
+}
+
 }  // namespace
 
 Experiment load_experiment(const std::string& path, const Overrides& overrides) {
@@ -127,7 +148,11 @@ Experiment load_experiment_text(const std::string& text, const std::string& name
 }
 
 config::Node resolved(const Experiment& experiment, bool minimal) {
-  config::Node all = config_schema().write(&experiment.config, minimal);
+  config::Node all = config_schema().write(&experiment.config);
+  if (minimal) {
+    const ConfigFile defaults;
+    all = without(all, config_schema().write(&defaults));
+  }
   config::Node out = config::Node::map();
   out.set("dptrain", config::Node::integer(kSchemaVersion));
   out.set("name", config::Node::text(experiment.config.name));
