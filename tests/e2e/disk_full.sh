@@ -74,7 +74,7 @@ ended_with 0
 run 0 ckpt show disk/run/checkpoints/last.h5
 says "epoch: 200"
 [ "$(column disk/run/train.csv epoch | wc -l)" -eq 200 ] || fail "train.csv lacks rows of the time without room"
-python3 "$helper" json disk/run/result.json 'j["exit"] == "completed"' 'j["epochs"] == 200' || fail "result.json"
+python3 "$support" json disk/run/result.json 'j["exit"] == "completed"' 'j["epochs"] == 200' || fail "result.json"
 
 say "full before the start"
 new_disk

@@ -9,7 +9,7 @@ sed "s/labels: \(data[^}]*\)}/labels: \1, class_names: $names}/" plain.yaml >sma
 
 first_line() { head -n 1 "$1" | tr -d '\r'; }
 header() { [ "$(first_line "$1")" = "$2" ] || fail "$1 begins with '$(first_line "$1")', expected '$2'"; }
-json() { python3 "$helper" json "$@" || fail "$1"; }
+json() { python3 "$support" json "$@" || fail "$1"; }
 
 say "a run's folder"
 run 0 fit small.yaml --cpus 2x1 --run-dir "a run"
@@ -46,7 +46,7 @@ json run/result.json '{"exit", "epochs", "steps", "seconds", "examples_per_secon
   'j["checkpoints"] == {"last": "a run/checkpoints/last.h5", "best": "a run/checkpoints/best.h5"}'
 final=$(python3 -c 'import json; print("%.9g" % json.load(open("run/result.json"))["final"]["loss"])')
 [ "$(column run/train.csv loss | tail -n 1)" = "$final" ] || fail "train.csv and result.json differ in the final loss"
-python3 "$helper" jsonl run/events.jsonl 'all(line["t"] > 1e9 for line in j)' 'j[-1]["ev"] == "end" and j[-1]["exit"] == "completed"' \
+python3 "$support" jsonl run/events.jsonl 'all(line["t"] > 1e9 for line in j)' 'j[-1]["ev"] == "end" and j[-1]["exit"] == "completed"' \
   '{"step", "save", "epoch", "end"} == {line["ev"] for line in j}' '[line["epoch"] for line in j if line["ev"] == "epoch"] == [1, 2]' ||
   fail "events.jsonl"
 
@@ -101,7 +101,7 @@ json timing/bench.json '{"dptrain", "machine", "config", "rows", "verdict"} <= s
   'any(layer["name"] == "conv" and layer["forward_gflops"] > 0 for layer in j["rows"][0]["layers"])' 'len(j["verdict"]) > 10'
 header timing/bench.csv replicas,threads,global_batch,examples_per_second,examples_per_second_min,examples_per_second_max,speedup,efficiency,step_ms,forward_backward_ms,comm_exposed_ms,optimizer_ms,data_wait_ms,peak_bytes
 [ "$(rows timing/bench.csv)" -eq 5 ] || fail "rows of bench.csv"
-python3 "$helper" xml timing/scaling.svg || fail "scaling.svg"
+python3 "$support" xml timing/scaling.svg || fail "scaling.svg"
 sed 's/"examples_per_second": [0-9.]*/"examples_per_second": 1e12/' timing/bench.json >faster.json
 run 7 bench plain.yaml --cpus 1x1 --batch-size 30 --steps 2 --warmup 1 --repeats 1 --baseline faster.json --output timing
 says "slower than faster.json"
@@ -110,10 +110,10 @@ json timing/bench.json 'j["data"] == "loader-only"' 'j["rows"][0]["examples_per_
 
 say "plot, summary, config"
 run 0 plot run
-python3 "$helper" xml run/curves.svg || fail "curves.svg"
+python3 "$support" xml run/curves.svg || fail "curves.svg"
 run 0 summary small.yaml --dot graph.dot --lr lr.svg
 grep -q '^digraph' graph.dot || fail "graph.dot"
-python3 "$helper" xml lr.svg || fail "lr.svg"
+python3 "$support" xml lr.svg || fail "lr.svg"
 run 0 config --schema
 cp out schema.json
 json schema.json 'j["title"] == "dptrain config"' '"model" in j["properties"]' 'j["properties"]["train"]["additionalProperties"] is False'

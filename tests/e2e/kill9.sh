@@ -75,5 +75,5 @@ run 0 fit small.yaml --cpus 2x1 --run-dir killed --resume=auto --epochs $epochs
 same_run whole killed
 run 0 ckpt diff whole/checkpoints/best.h5 killed/checkpoints/best.h5
 [ "$(rows killed/steps.csv)" -eq $((20 * epochs + 1)) ] || fail "steps.csv has not one row per step"
-python3 "$helper" jsonl killed/events.jsonl 'all("ev" in line and "t" in line for line in j)' || fail "events.jsonl"
+python3 "$support" jsonl killed/events.jsonl 'all("ev" in line and "t" in line for line in j)' || fail "events.jsonl"
 ! compgen -G 'killed/checkpoints/.*.tmp-*' >/dev/null || fail "a temporary file is left"

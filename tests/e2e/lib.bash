@@ -6,7 +6,7 @@ set -euo pipefail
 : "${DPTRAIN:?the path of the dptrain executable}" "${DPTRAIN_SOURCE:?the path of the repository}"
 export LC_ALL=C
 unset NO_COLOR
-helper=$DPTRAIN_SOURCE/tests/e2e/helper.py
+support=$DPTRAIN_SOURCE/tests/e2e/support.py
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/dptrain-e2e.XXXXXX")
 cleanup() {
@@ -55,11 +55,14 @@ column() {
     fail "$1 has no column $2"
 }
 # close TOLERANCE A B: |a - b| <= tolerance |b|.
-close() { awk -v t="$1" -v a="$2" -v b="$3" 'BEGIN { d = a - b; m = b; exit !((d < 0 ? -d : d) <= t * (m < 0 ? -m : m)) }'; }
+close() {
+  [[ $2 =~ ^-?[0-9.]+(e[+-]?[0-9]+)?$ && $3 =~ ^-?[0-9.]+(e[+-]?[0-9]+)?$ ]] || fail "expected two numbers, found '$2' and '$3'"
+  awk -v t="$1" -v a="$2" -v b="$3" 'BEGIN { d = a - b; m = b; exit !((d < 0 ? -d : d) <= t * (m < 0 ? -m : m)) }'
+}
 
 # Two small IDX sets and a config with all that a resumed run must remember: dropout, augmentation, momentum, statistics,
 # averages, a callback with a best value. Small enough for a sanitizer build.
-small_data() { python3 "$helper" idx "${1:-data}" --train 600 --test 120 --side 12; }
+small_data() { python3 "$support" idx "${1:-data}" --train 600 --test 120 --side 12; }
 small_config() {
   cat <<'YAML'
 dptrain: 1

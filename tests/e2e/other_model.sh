@@ -34,7 +34,7 @@ rm -rf adam
 run 0 fit adam.yaml --cpus 1x1 --run-dir adam --init-from $last --steps 1
 
 say "another data set"
-mkdir fewer && python3 "$helper" idx fewer/data --train 90 --test 30 --side 12
+mkdir fewer && python3 "$support" idx fewer/data --train 90 --test 30 --side 12
 cp small.yaml fewer/
 run 8 fit fewer/small.yaml --cpus 1x1 --run-dir less "--resume=$last"
 says "the checkpoint was trained on 600 samples per epoch, the data set has 90"

@@ -16,7 +16,7 @@ elif [ -e $packaged/train-images-idx3-ubyte.gz ]; then
   done
 else
   say "generated images: Fashion-MNIST is not here"
-  python3 "$helper" idx . --train 2600 --test 200 --side 28
+  python3 "$support" idx . --train 2600 --test 200 --side 28
   for part in train:train validation:t10k; do
     set="data.${part%:*}.IDX" prefix=$work/${part#*:}
     data+=(--set "$set.inputs=$prefix-images-idx3-ubyte" --set "$set.labels=$prefix-labels-idx1-ubyte")

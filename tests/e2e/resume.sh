@@ -36,6 +36,12 @@ says "runs/small/002"
 same_run whole runs/small/002
 [ "$(column runs/small/001/steps.csv step | tail -n 1)" = 5 ] || fail "the older run was touched"
 
+say "from the best checkpoint: its state has what every callback saw of the epoch"
+run 0 fit small.yaml --cpus 2x1 --run-dir three --epochs 3
+run 0 fit small.yaml --cpus 2x1 --run-dir best --epochs 2
+run 0 fit small.yaml --cpus 2x1 --run-dir best --resume=best --epochs 3
+same_run three best
+
 say "on another number of replicas"
 for cpus in 1 3; do
   run 0 fit small.yaml --cpus 2x1 --run-dir "other-$cpus" --steps 13
@@ -57,7 +63,7 @@ stop_by() {
   wait $process || code=$?
   [ $code -eq "$2" ] || fail "exit $code after $1, expected $2"
   says "$1: saving and stopping after step"
-  python3 "$helper" json "$folder/result.json" 'j["exit"] == "signal"' || fail "result.json"
+  python3 "$support" json "$folder/result.json" 'j["exit"] == "signal"' || fail "result.json"
   step=$(column "$folder/steps.csv" step | tail -n 1)
   run 0 ckpt show "$folder/checkpoints/last.h5"
   says "step: $step"

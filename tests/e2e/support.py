@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """What the end-to-end tests need beyond the shell: data files, and judgements about JSON files.
 
-    helper.py idx FOLDER --train N --test N --side S    IDX files that a small network can learn, the same everywhere
-    helper.py json FILE EXPRESSION...                   each a Python expression over `j`, the file's content; all must hold
-    helper.py jsonl FILE EXPRESSION...                  the same over a list of the file's lines
-    helper.py xml FILE                                  the file is well-formed XML
+    support.py idx FOLDER --train N --test N --side S    IDX files that a small network can learn, the same everywhere
+    support.py json FILE EXPRESSION...                   each a Python expression over `j`, the file's content; all must hold
+    support.py jsonl FILE EXPRESSION...                  the same over a list of the file's lines
+    support.py xml FILE                                  the file is well-formed XML
 """
 
 import argparse

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Holds docs/layers.md and docs/config.md against the JSON Schema of configs, and pulls the examples out of the pages.
+
+    check_docs.py SOURCE SCHEMA    SOURCE: the repository. Writes the YAML examples into the current folder; exit 1 when the
+                                   pages lack a type, a key, or the default of a layer's key
+"""
+
+import json
+import pathlib
+import re
+import sys
+
+STEP_ARGUMENTS = {"name", "inputs", "device", "repeat", "trainable", "if"}
+
+
+def types_of(node):
+    """{type: {key: schema}} of the first family of types within a schema."""
+    if isinstance(node, dict):
+        properties = node.get("properties", {})
+        if node.get("maxProperties") == 1 and properties and all(name[:1].isupper() or name in ("acc", "mse", "mae") for name in properties):
+            objects = {name: next(c for c in t["anyOf"] if c.get("type") == "object") for name, t in properties.items()}
+            return {name: t.get("properties", {}) for name, t in objects.items()}
+    children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else []
+    return next((found for found in map(types_of, children) if found), {})
+
+
+def in_table(default):
+    """A default as the tables write it."""
+    if isinstance(default, bool):
+        return str(default).lower()
+    if isinstance(default, list):  # [2, 2] is written 2
+        return in_table(default[0])
+    return f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def layer_rows(page):
+    """{layer: {key: cell of the default}} of the table in layers.md; '' for keys that are 'as' another layer's."""
+    rows, layers = {}, []
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if len(cells) != 5 or cells[0] in ("layer", "---"):
+            continue
+        layers = re.findall(r"`(\w+)`", cells[0]) or layers
+        for layer in layers:
+            keys = rows.setdefault(layer, {})
+            default = "" if cells[2].startswith("as ") else cells[2]
+            keys.update({key: default for key in re.findall(r"`(\w+)`", cells[1])})
+            if "initializers, regularizers" in cells[1]:
+                keys.update({key: "" for key in rows["Dense"]})
+    return rows
+
+
+def check_layers(page, layers):
+    missing, rows = [], layer_rows(page)
+    for layer, keys in layers.items():
+        if layer not in rows:
+            missing.append(f"layers.md lacks {layer}")
+            continue
+        for key, schema in keys.items():
+            if key in STEP_ARGUMENTS or (layer, key) == ("LeakyReLU", "alpha"):  # the older name
+                continue
+            default, cell = schema.get("default"), rows[layer].get(key)
+            if cell is None:
+                missing.append(f"layers.md lacks {key} of {layer}")
+            elif cell and default is not None and in_table(default) not in re.findall(r"[\w.+-]+", cell):
+                missing.append(f"layers.md: {layer}.{key} is {in_table(default)} by default, the table says {cell}")
+    arguments = layers["Dense"]
+    for name in [*types_of(arguments["kernel_initializer"]), *types_of(arguments["kernel_regularizer"])]:
+        if f"`{name}`" not in page:
+            missing.append(f"layers.md lacks {name}")
+    return missing
+
+
+def check_config(page, schema):
+    missing, sections = [], schema["properties"]
+    for name in ("model", "data", "train", "parallel", "runtime"):
+        for key in sections[name]["properties"]:
+            if not re.search(rf"`([\w.]+\.)?{key}[`.]", page):
+                missing.append(f"config.md lacks {key} of {name}")
+    train, data = sections["train"]["properties"], sections["data"]["properties"]
+    optimizers = types_of(train["optimizer"])
+    families = [optimizers, types_of(optimizers["SGD"]["learning_rate"]), types_of(train["loss"]), types_of(train["metrics"]),
+                types_of(data["train"]), types_of(data["transforms"]), types_of(sections["callbacks"])]
+    for family in families:
+        assert family, "a family of types is not found in the schema"
+        for name, keys in family.items():
+            missing += [f"config.md lacks {word} ({name})" for word in [name, *keys] if f"`{word}`" not in page]
+    return missing
+
+
+def write_examples(source):
+    count = 0
+    for page in [source / "README.md", *sorted((source / "docs").glob("*.md"))]:
+        for text in re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.S):
+            count += 1
+            pathlib.Path(f"example-{count}-of-{page.stem}.yaml").write_text(text, encoding="utf-8")
+    assert count >= 4, f"{count} examples found"
+
+
+def main():
+    source, schema = pathlib.Path(sys.argv[1]), json.loads(pathlib.Path(sys.argv[2]).read_text(encoding="utf-8"))
+    write_examples(source)
+    layers = types_of(schema["properties"]["model"]["properties"]["layers"])
+    assert len(layers) >= 21, sorted(layers)
+    missing = check_layers((source / "docs/layers.md").read_text(encoding="utf-8"), layers)
+    missing += check_config((source / "docs/config.md").read_text(encoding="utf-8"), schema)
+    print("\n".join(missing))
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

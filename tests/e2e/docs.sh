@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# The documentation names every command, flag, type and key, with its default, and its examples are sound.
+. "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
+docs=$DPTRAIN_SOURCE/docs
+
+say "commands and flags: docs/cli.md"
+run 0 --help
+sed -n '/^Examples/q; s/^  \([a-z]\+\) .*/\1/p' out >commands
+has_rows commands 13 || fail "dptrain --help lists $(rows commands) commands"
+while read -r command; do
+  grep -q "\`${command}[ \`]" "$docs/cli.md" || fail "cli.md does not name the command $command"
+  run 0 "$command" --help
+  grep -o '^  \(-[a-z], \)\?--[a-z-]\+' out | grep -o -- '--[a-z-]\+' >flags || true
+  while read -r flag; do
+    grep -q -- "${flag}[\` =[]" "$docs/cli.md" || fail "cli.md does not name $flag of $command"
+  done <flags
+done <commands
+
+say "types, keys and defaults: docs/layers.md, docs/config.md"
+run 0 config --schema
+cp out schema.json
+python3 "$DPTRAIN_SOURCE/tests/e2e/check_docs.py" "$DPTRAIN_SOURCE" schema.json >out || fail "the documentation lacks something"
+
+say "examples are configs without a mistake"
+for example in example-*.yaml; do run 0 check "$example"; done
+
+say "links point to pages"
+grep -ho '](\([^)]*\.md\))' "$docs"/*.md | sort -u | sed 's/](\(.*\))/\1/' | while read -r page; do
+  [ -e "$docs/$page" ] || fail "no docs/$page"
+done
+for page in "$docs"/*.md; do
+  grep -qF "docs/$(basename "$page")" "$DPTRAIN_SOURCE/README.md" || fail "README.md does not point to docs/$(basename "$page")"
+done
