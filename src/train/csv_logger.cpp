@@ -22,7 +22,9 @@ class CsvLogger final : public Callback {
     const std::string path = (std::filesystem::path(host.run_directory()) / spec_.filename).string();
     if (!resumed && !spec_.append) std::filesystem::remove(path);
     // Rows of epochs that the resumed state does not know yet are written again.
-    if (resumed) LineFile::filter(path, [&](const std::string& row) { return row.starts_with("epoch") || std::atoll(row.c_str()) < rows_; });
+    if (resumed)
+      LineFile::filter(
+          path, [&](const std::string& row) { return row.starts_with("epoch") || std::atoll(row.c_str()) < rows_; });
     file_ = LineFile(path);
   }
 

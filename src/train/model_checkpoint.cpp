@@ -78,7 +78,8 @@ class ModelCheckpoint final : public Callback {
 
   std::string default_path() const {
     if (spec_.save_best_only) return "best.h5";
-    return spec_.save_freq ? "last.h5" : "epoch-{epoch:02d}.h5";
+    if (!spec_.save_freq) return "epoch-{epoch:02d}.h5";
+    return spec_.save_weights_only ? "weights.h5" : "last.h5";  // last.h5 can always be resumed
   }
 
   /// The last max_to_keep files of this callback stay; last.h5 and best.h5 are not counted.

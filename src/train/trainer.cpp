@@ -14,6 +14,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "layers/local_response_normalization.h"
 #include "train/position.h"
 #include "train/signals.h"
 
@@ -368,6 +369,9 @@ void Trainer::export_model() {
   if (optim::common(session_.experiment().config.train.optimizer).use_ema) use_averages(session_, model);
   try {
     checkpoint::export_model(run_.file("model.h5"), model, compiled(), session_.class_names());
+    for (const graph::Layer& layer : model.graph.layers)
+      if (layer.spec.get_if<layers::LocalResponseNormalizationSpec>() != nullptr)
+        return log::info("Keras has no LocalResponseNormalization: it opens model.h5 with custom_objects (scripts/interop/lrn.py)");
   } catch (const Error& error) {
     log::warn(error.what());
   }
