@@ -281,7 +281,7 @@ void Trainer::write_result(const FitResult& result) {
   run_.write_json("result.json", {{"exit", result.exit}, {"epochs", position_.epoch}, {"steps", position_.step}, {"seconds", seconds},
                                   {"examples_per_second", samples / std::max(seconds, 1e-9)}, {"final", final}, {"best", best},
                                   {"checkpoints", checkpoints}});
-  run_.event("end", {{"exit", result.exit}, {"step", position_.step}});
+  run_.event("end", {{"exit", result.exit}, {"step", position_.step}, {"saves", saves_}, {"save_stall_seconds", save_stall_}});
 }
 
 // Host
@@ -329,6 +329,7 @@ checkpoint::Compiled Trainer::compiled() const {
 }
 
 void Trainer::submit(const std::vector<std::string>& names, bool private_state) {
+  const Stopwatch stall;  // the copy, and waiting for the writer when saves come faster than the disk
   checkpoint::Job job;
   job.model = std::make_shared<const graph::Model>(pulled_model());
   job.state = std::make_shared<const checkpoint::State>(make_state(session_, position_, callbacks_, best_));
@@ -336,6 +337,8 @@ void Trainer::submit(const std::vector<std::string>& names, bool private_state) 
   for (const std::string& name : names) job.paths.push_back(run_.checkpoint(name));
   job.private_state = private_state;
   writer_->submit(std::move(job));
+  ++saves_;
+  save_stall_ += stall.seconds();
 }
 
 void Trainer::save(const std::string& name, bool weights_only, const std::string& note) {

@@ -98,6 +98,8 @@ class Trainer final : private Host {
   BestValues best_;
   bool warned_not_finite_ = false, warned_starved_ = false, past_first_interval_ = false;
   double started_ = 0, last_save_ = 0;
+  std::int64_t saves_ = 0;
+  double save_stall_ = 0;  ///< seconds that training stood still for saves
 
   struct Interval {
     double started = 0, waited = 0, step_seconds = 0, comm = 0, loss = 0;
