@@ -11,6 +11,7 @@
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
 #include "cli/model_source.h"
+#include "cli/out_of_memory.h"
 #include "cli/run_header.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -155,7 +156,8 @@ int run(const Flags& flags, const Context& context) {
   std::optional<checkpoint::State> state;
   if (!resume.checkpoint.empty()) state = checkpoint::read_state(resume.checkpoint);
 
-  train::Session session(experiment, options);
+  const std::unique_ptr<train::Session> made = make_session(experiment, options);
+  train::Session& session = *made;
   const std::string weights = state             ? resume.checkpoint
                               : flags.init_from ? checkpoint_file(*flags.init_from, {"best.h5", "last.h5"})
                                                 : "";

@@ -100,6 +100,8 @@ struct DeviceInfo {
   double peak_gflops = 0;  ///< CPU: fp32 multiply-adds times two of one core, measured (takes 20 ms)
 };
 std::vector<DeviceInfo> list_cpu();
+/// Bytes that can still be had without swapping.
+std::uint64_t cpu_memory_available();
 
 /// GPUs in PCI order; none where no backend is built in (cuda_stub.cpp stands for device/cuda/ then) or no driver answers.
 std::vector<DeviceInfo> list_cuda();

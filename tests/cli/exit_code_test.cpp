@@ -100,6 +100,15 @@ TEST_F(ExitCode, AbsentDevicesAre4) {
   EXPECT_EQ(dptrain({"fit", "tiny.yaml", "--gpus", "none", "--dry-run"}).code, 0);
 }
 
+TEST_F(ExitCode, TooLittleMemoryIs5AndSaysWhatFits) {
+  // 300 samples of a convolution over 3000 x 3000 pixels with 256 filters: terabytes.
+  const std::vector<std::string> words{"fit", "tiny.yaml", "--set", "model.layers.0.Input.shape=[3000, 3000, 1]", "--set",
+                                       "model.layers.1.Conv2D.filters=256", "--set", "model.layers.2=GlobalAveragePooling2D",
+                                       "--batch-size", "300"};
+  expect(5, "of memory asked", words);
+  expect(5, "a replica wants ", words);
+}
+
 TEST_F(ExitCode, DivergenceIs6) {
   expect(6, "error: training diverged",
          {"fit", "tiny.yaml", "--set", "train.optimizer.SGD.learning_rate=1e30", "--set", "callbacks=[TerminateOnNaN]",

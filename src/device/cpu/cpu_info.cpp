@@ -36,4 +36,6 @@ std::vector<DeviceInfo> list_cpu() {
   return {info};
 }
 
+std::uint64_t cpu_memory_available() { return cpu::system_memory().available; }
+
 }  // namespace dptrain::device
