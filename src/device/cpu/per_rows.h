@@ -8,11 +8,16 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <utility>
 #include <vector>
 
 namespace dptrain::device::cpu {
+
+/// oneDNN hands out of a cache of the process what another thread has made. One maker at a time, so that all that is known
+/// to have happened before: to the thread sanitizer too, which cannot see the library's own locks.
+inline std::mutex making_primitives;
 
 /// `Passes` says its scratch() in bytes.
 template <class Passes>
@@ -30,6 +35,7 @@ class PerRows {
   Passes& at(std::int64_t rows) {
     for (auto& [known, passes] : sets_)
       if (known == rows) return *passes;
+    const std::lock_guard lock(making_primitives);
     sets_.emplace_back(rows, std::make_unique<Passes>(make_(rows)));
     return *sets_.back().second;
   }
