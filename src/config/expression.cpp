@@ -56,14 +56,10 @@ class Parser {
     return left;
   }
 
+  /// One sign at most: "---" starts a document in YAML, so a number must not begin with it.
   Value sign() {
-    bool negative = false;
-    for (;;) {
-      if (take('-'))
-        negative = !negative;
-      else if (!take('+'))
-        break;
-    }
+    const bool negative = take('-');
+    if (!negative) take('+');
     const Value value = percent();
     return value && negative ? -*value : value;
   }

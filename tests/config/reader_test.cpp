@@ -27,7 +27,7 @@ TEST(Expression, Evaluates) {
                                                           {"2 * (3 + 4)", 14},
                                                           {"8/2/2", 2},
                                                           {"10-3-2", 5},
-                                                          {"--2", 2},
+                                                          {"3--2", 5},
                                                           {"-(1+1)", -2},
                                                           {"(1+1)%", 0.02},
                                                           {" 7 ", 7},
@@ -43,11 +43,11 @@ TEST(Expression, Evaluates) {
 TEST(Expression, Refuses) {
   for (const std::string text :
        {"",   " ",  "many", "1_000", "inf", "nan", "-inf", "1/0", "1/(2-2)", "1e999", "0x10",  "1,5",     "1 2",
-        "(1", "1)", "1+",   "*1",    "%",   "1%%", "e3",   "1e",  "--",      "()",    "1.2.3", "3 epochs"})
+        "(1", "1)", "1+",   "*1",    "%",   "1%%", "e3",   "1e",  "--",      "--2",    "()",    "1.2.3", "3 epochs"})
     EXPECT_FALSE(evaluate(text).has_value()) << text;
   EXPECT_FALSE(evaluate(std::string(100000, '(')).has_value());
   EXPECT_FALSE(evaluate(std::string(200, '(') + "1" + std::string(200, ')')).has_value());
-  EXPECT_EQ(evaluate(std::string(100000, '-') + "1"), 1);
+  EXPECT_FALSE(evaluate(std::string(100000, '-') + "1").has_value());
 }
 
 TEST(Reader, Numbers) {
