@@ -18,6 +18,27 @@
 namespace dptrain::config {
 namespace {
 
+/// yaml-cpp 0.7 turns the escapes \N and \_ into the single bytes 0x85 and 0xA0 instead of U+0085 and U+00A0. The source is
+/// UTF-8, so such a byte outside a sequence comes from there.
+std::string with_whole_characters(const std::string& value) {
+  std::string out;
+  int following = 0;  // continuation bytes still due
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0xC0) {
+      following = byte >= 0xF0 ? 3 : byte >= 0xE0 ? 2 : 1;
+    } else if (byte < 0x80) {
+      following = 0;
+    } else if (following > 0) {
+      --following;
+    } else {
+      out += '\xC2';
+    }
+    out += c;
+  }
+  return out;
+}
+
 class Events final : public YAML::EventHandler {
  public:
   Events(const SourceText& source, Diagnostics& diagnostics)
@@ -57,7 +78,7 @@ class Events final : public YAML::EventHandler {
                 const std::string& value) override {
     check_tag(mark, tag);
     const std::size_t begin = skip_properties(offset_of(mark));
-    builder_.scalar(value, tag == "!", source_.mark(begin, scalar_bytes(begin, value, tag == "!")), anchor);
+    builder_.scalar(with_whole_characters(value), tag == "!", source_.mark(begin, scalar_bytes(begin, value, tag == "!")), anchor);
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,

@@ -25,6 +25,7 @@ TEST(YamlWriter, ReadsBack) {
            "a: |\n  two\n  lines\nb: >-\n  folded\n  text\n",
            "gpu: gpu:0\nurl: http://x.y/z#w\nglob: block*_conv*\n",
            "\xc3\xa9: \xe2\x82\xac\n",
+           "a: \"\\u00e9\\N\\_x\"\n",
        }) {
     const Reading r(text);
     ASSERT_TRUE(r.diagnostics.ok()) << text << r.diagnostics.render();
