@@ -233,9 +233,8 @@ void Trainer::obey_signals() {
     log::info(fmt::format("{}: saving and stopping after step {}", signal == SIGINT ? "SIGINT" : "SIGTERM", position_.step));
     stop("signal");
   }
-  const auto& configured = session_.experiment().config.train.max_time;
-  const std::optional<double> limit = options_.max_seconds ? options_.max_seconds : configured ? std::optional(configured->value) : std::nullopt;
-  if (limit && now_seconds() - started_ >= *limit) stop("max_time");
+  const auto& limit = session_.experiment().config.train.max_time;
+  if (limit && now_seconds() - started_ >= limit->value) stop("max_time");
 }
 
 /// The row of a run that ends inside an epoch; the whole epoch's row replaces it after a resume.

@@ -22,7 +22,6 @@ namespace dptrain::train {
 
 struct FitOptions {
   std::optional<std::int64_t> epochs, steps;  ///< --epochs, --steps: instead of the config's
-  std::optional<double> max_seconds;
   ProgressMode progress = ProgressMode::kAuto;
 };
 
