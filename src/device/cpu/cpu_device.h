@@ -22,7 +22,7 @@ class CpuDevice final : public Device {
   void enter() override;
 
   std::unique_ptr<Stream> make_stream() override;
-  /// Aligned to 2 MiB and backed by huge pages where the system has them, a page otherwise; touched by the calling thread.
+  /// Begins on a page; touched by the calling thread.
   std::unique_ptr<Buffer> allocate(std::size_t bytes) override;
   void copy_to_device(void* destination, const void* host, std::size_t bytes, Stream& stream) override;
   void copy_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) override;
