@@ -1,0 +1,93 @@
+#include "kernels/cuda/dropout.h"
+
+#include <cmath>
+
+#include "kernels/cuda/lanes.h"
+#include "kernels/philox.h"
+
+namespace dptrain::kernels::DPTRAIN_GPU {
+namespace {
+
+/// The comparison uniform >= rate in whole numbers: kept where (bits >> 8) >= threshold.
+struct Keep {
+  std::uint32_t threshold;
+  float factor;
+  std::uint32_t seed, layer, first_row;
+};
+
+__device__ inline PhiloxBlock draw(const Keep& keep, std::int64_t row, std::int64_t group, std::int64_t step) {
+  const std::uint64_t count = static_cast<std::uint64_t>(step);
+  return philox4x32({{keep.first_row + static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(group),
+                      static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(count >> 32)}},
+                    {{keep.seed, keep.layer}});
+}
+
+__device__ inline float drop(const Keep& keep, std::uint32_t bits, float x) {
+  return (bits >> 8) >= keep.threshold ? x * keep.factor : 0.0F;
+}
+
+/// V elements, a multiple of four, per thread and turn; width is a multiple of V.
+template <class T, int V>
+__global__ void dropout_wide_kernel(const Keep keep, const StepState* state, const T* x, std::int64_t packs,
+                                    std::int64_t packs_per_row, T* y) {
+  const std::int64_t step = state->step;
+  for (std::int64_t i = thread_number(); i < packs; i += thread_count()) {
+    const Split place = split(i, packs_per_row);
+    Lanes<V> value = load<V>(x + i * V);
+    DPTRAIN_UNROLL
+    for (int group = 0; group < V / 4; ++group) {
+      const PhiloxBlock block = draw(keep, place.quotient, place.remainder * (V / 4) + group, step);
+      DPTRAIN_UNROLL
+      for (int k = 0; k < 4; ++k) value.v[group * 4 + k] = drop(keep, block.word[k], value.v[group * 4 + k]);
+    }
+    store<V>(value, y + i * V);
+  }
+}
+
+/// A group of up to four elements per thread and turn.
+template <class T>
+__global__ void dropout_kernel(const Keep keep, const StepState* state, const T* x, std::int64_t groups,
+                               std::int64_t width, T* y) {
+  const std::int64_t step = state->step, groups_per_row = (width + 3) / 4;
+  for (std::int64_t i = thread_number(); i < groups; i += thread_count()) {
+    const Split place = split(i, groups_per_row);
+    const PhiloxBlock block = draw(keep, place.quotient, place.remainder, step);
+    DPTRAIN_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      const std::int64_t element = place.remainder * 4 + k;
+      if (element >= width) continue;
+      const std::int64_t j = place.quotient * width + element;
+      y[j] = from_float<T>(drop(keep, block.word[k], to_float(x[j])));
+    }
+  }
+}
+
+}  // namespace
+
+void dropout(const Launch& at, DType type, const Dropout& dropout, const StepState* state, const void* x,
+             std::int64_t rows, std::int64_t width, void* y) {
+  if (rows <= 0 || width <= 0) return;
+  const double rate = static_cast<double>(dropout.rate);
+  const Keep keep{.threshold = static_cast<std::uint32_t>(std::ceil(rate * 16777216.0)),
+                  .factor = static_cast<float>(1.0 / (1.0 - rate)),
+                  .seed = dropout.seed,
+                  .layer = dropout.layer,
+                  .first_row = static_cast<std::uint32_t>(dropout.first_row)};
+  dispatch(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    constexpr int kWide = kVector<T>;
+    const T* const from = static_cast<const T*>(x);
+    T* const to = static_cast<T*>(y);
+    if (width % kWide == 0 && aligned(from, to)) {
+      const auto kernel = dropout_wide_kernel<T, kWide>;
+      const std::int64_t packs = rows * width / kWide;
+      DPTRAIN_LAUNCH_FLAT(at, kernel, grid_for(at, packs), kBlock, keep, state, from, packs, width / kWide, to);
+    } else {
+      const auto kernel = dropout_kernel<T>;
+      const std::int64_t groups = rows * ((width + 3) / 4);
+      DPTRAIN_LAUNCH_FLAT(at, kernel, grid_for(at, groups), kBlock, keep, state, from, groups, width, to);
+    }
+  });
+}
+
+}  // namespace dptrain::kernels::DPTRAIN_GPU

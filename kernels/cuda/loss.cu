@@ -1,0 +1,208 @@
+#include "kernels/cuda/loss.h"
+
+#include "kernels/cuda/loss_rows.h"
+
+// A thread writes only gradients of predictions that it has read itself, so they may lie in one place.
+
+namespace dptrain::kernels::DPTRAIN_GPU {
+namespace {
+
+constexpr double kLowest = 1e-7F, kHighest = 1.0 - kLowest;  // Keras's clip of probabilities
+
+/// NaN passes.
+__device__ inline double clipped(double p) { return p < kLowest ? kLowest : p > kHighest ? kHighest : p; }
+__device__ inline bool inside_clip(double p) { return p >= kLowest && p <= kHighest; }
+
+template <class Group, class T>
+__device__ void note_hit(const T* scores, float most, const LossTargets& targets, std::int64_t row,
+                         std::int64_t classes, std::int32_t* hit) {
+  const std::int64_t found = first_of<Group>(scores, classes, most);
+  const std::int64_t wanted = class_of<Group>(targets, row, classes);
+  if (Group::lane() == 0) hit[row] = found >= 0 && found == wanted ? 1 : 0;
+}
+
+/// With t = z - max z: loss = sum(y') ln(sum e^t) - sum(y' t), which keeps its digits where the logits are large;
+/// d loss / d z = softmax(z) sum(y') - y'.
+template <class T>
+struct SoftmaxCrossEntropy {
+  const T* logits;
+  std::int64_t classes;
+  LossTargets targets;
+  LossOutputs outputs;
+
+  template <class Group>
+  __device__ void run(std::int64_t row) const {
+    const T* const z = logits + row * classes;
+    const SmoothedRow<float> y(targets, row, classes);
+    const float most = largest_of<Group>(z, classes);
+    if (outputs.hit != nullptr) note_hit<Group>(z, most, targets, row, classes, outputs.hit);
+    float sum = 0.0F, mass = 0.0F, dot = 0.0F;
+    for (std::int64_t c = Group::lane(); c < classes; c += Group::kThreads) {
+      const float t = to_float(z[c]) - most, target = y[c];
+      sum += expf(t);
+      mass += target;
+      if (target != 0.0F) dot = fmaf(target, t, dot);  // a logit of -inf where nothing is wanted
+    }
+    sum = Group::sum(sum);
+    mass = Group::sum(mass);
+    dot = Group::sum(dot);
+    if (outputs.loss != nullptr && Group::lane() == 0) outputs.loss[row] = mass * logf(sum) - dot;
+    if (outputs.gradient == nullptr) return;
+    const float factor = gradient_factor(outputs), share = factor * mass / sum;
+    T* const gradient = static_cast<T*>(outputs.gradient) + row * classes;
+    for (std::int64_t c = Group::lane(); c < classes; c += Group::kThreads)
+      gradient[c] = from_float<T>(expf(to_float(z[c]) - most) * share - y[c] * factor);
+  }
+};
+
+template <class T>
+struct CategoricalCrossEntropy {
+  const T* probabilities;
+  std::int64_t classes;
+  LossTargets targets;
+  LossOutputs outputs;
+
+  template <class Group>
+  __device__ void run(std::int64_t row) const {
+    const T* const p = probabilities + row * classes;
+    const SmoothedRow<double> y(targets, row, classes);
+    if (outputs.hit != nullptr) note_hit<Group>(p, largest_of<Group>(p, classes), targets, row, classes, outputs.hit);
+    double sum = 0.0;
+    for (std::int64_t c = Group::lane(); c < classes; c += Group::kThreads) sum += static_cast<double>(to_float(p[c]));
+    sum = Group::sum(sum);
+    double value = 0.0, back = 0.0;  // back = sum of (d loss / d q) q, which normalising hands to every p
+    for (std::int64_t c = Group::lane(); c < classes; c += Group::kThreads) {
+      const double q = static_cast<double>(to_float(p[c])) / sum, target = y[c];
+      if (target != 0.0) value -= target * log(clipped(q));
+      if (inside_clip(q)) back -= target;
+    }
+    value = Group::sum(value);
+    back = Group::sum(back);
+    if (outputs.loss != nullptr && Group::lane() == 0) outputs.loss[row] = static_cast<float>(value);
+    if (outputs.gradient == nullptr) return;
+    const double factor = static_cast<double>(gradient_factor(outputs)) / sum;
+    T* const gradient = static_cast<T*>(outputs.gradient) + row * classes;
+    for (std::int64_t c = Group::lane(); c < classes; c += Group::kThreads) {
+      const double q = static_cast<double>(to_float(p[c])) / sum;
+      const double slope = (inside_clip(q) ? -y[c] / q : 0.0) - back;
+      gradient[c] = from_float<T>(static_cast<float>(factor * slope));
+    }
+  }
+};
+
+/// Value of one element and its derivative by the prediction.
+struct ElementLoss {
+  double value, slope;
+};
+
+struct Squared {
+  __device__ ElementLoss operator()(double p, double y) const { return {(p - y) * (p - y), 2.0 * (p - y)}; }
+};
+
+struct Absolute {
+  __device__ ElementLoss operator()(double p, double y) const {
+    return {fabs(p - y), p > y ? 1.0 : p < y ? -1.0 : 0.0};
+  }
+};
+
+struct Smoothing {
+  double amount;
+  __device__ double operator()(double y) const { return y * (1.0 - amount) + 0.5 * amount; }
+};
+
+struct Binary {
+  Smoothing smoothed;
+  __device__ ElementLoss operator()(double p, double target) const {
+    const double y = smoothed(target), q = clipped(p);
+    const double value = -(y * log(q) + (1.0 - y) * log1p(-q));
+    return {value, inside_clip(p) ? (q - y) / (q * (1.0 - q)) : 0.0};
+  }
+};
+
+struct BinaryFromLogits {
+  Smoothing smoothed;
+  __device__ ElementLoss operator()(double z, double target) const {
+    const double y = smoothed(target), e = exp(-fabs(z));
+    const double sigmoid = z >= 0.0 ? 1.0 / (1.0 + e) : e / (1.0 + e);
+    return {(z > 0.0 ? z : 0.0) - z * y + log1p(e), sigmoid - y};
+  }
+};
+
+/// loss = mean of f(prediction, target) over the row; gradient = slope / width * factor.
+template <class T, class F>
+struct MeanOfElements {
+  const T* predictions;
+  std::int64_t width;
+  LossTargets targets;
+  LossOutputs outputs;
+  F f;
+
+  template <class Group>
+  __device__ void run(std::int64_t row) const {
+    const double share = 1.0 / static_cast<double>(width);
+    const double factor = share * static_cast<double>(gradient_factor(outputs));
+    const T* const p = predictions + row * width;
+    T* const gradient = outputs.gradient == nullptr ? nullptr : static_cast<T*>(outputs.gradient) + row * width;
+    double sum = 0.0;
+    for (std::int64_t i = Group::lane(); i < width; i += Group::kThreads) {
+      const ElementLoss element =
+          f(static_cast<double>(to_float(p[i])), static_cast<double>(element_target(targets, row, width, i)));
+      sum += element.value;
+      if (gradient != nullptr) gradient[i] = from_float<T>(static_cast<float>(element.slope * factor));
+    }
+    sum = Group::sum(sum);
+    if (outputs.loss != nullptr && Group::lane() == 0) outputs.loss[row] = static_cast<float>(sum * share);
+  }
+};
+
+template <class F>
+void mean_of_elements(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t width,
+                      const LossTargets& targets, const LossOutputs& outputs, const F& f) {
+  dispatch(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    over_rows(at, MeanOfElements<T, F>{static_cast<const T*>(predictions), width, targets, outputs, f}, rows, width);
+  });
+}
+
+Smoothing smoothing_of(const LossTargets& targets) { return {static_cast<double>(targets.label_smoothing)}; }
+
+}  // namespace
+
+void softmax_cross_entropy(const Launch& at, DType type, const void* logits, std::int64_t rows, std::int64_t classes,
+                           const LossTargets& targets, const LossOutputs& outputs) {
+  dispatch(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    over_rows(at, SoftmaxCrossEntropy<T>{static_cast<const T*>(logits), classes, targets, outputs}, rows, classes);
+  });
+}
+
+void categorical_cross_entropy(const Launch& at, DType type, const void* probabilities, std::int64_t rows,
+                               std::int64_t classes, const LossTargets& targets, const LossOutputs& outputs) {
+  dispatch(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const CategoricalCrossEntropy<T> pass{static_cast<const T*>(probabilities), classes, targets, outputs};
+    over_rows(at, pass, rows, classes);
+  });
+}
+
+void binary_cross_entropy(const Launch& at, DType type, const void* probabilities, std::int64_t rows,
+                          std::int64_t width, const LossTargets& targets, const LossOutputs& outputs) {
+  mean_of_elements(at, type, probabilities, rows, width, targets, outputs, Binary{smoothing_of(targets)});
+}
+
+void binary_cross_entropy_from_logits(const Launch& at, DType type, const void* logits, std::int64_t rows,
+                                      std::int64_t width, const LossTargets& targets, const LossOutputs& outputs) {
+  mean_of_elements(at, type, logits, rows, width, targets, outputs, BinaryFromLogits{smoothing_of(targets)});
+}
+
+void mean_squared_error(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t width,
+                        const LossTargets& targets, const LossOutputs& outputs) {
+  mean_of_elements(at, type, predictions, rows, width, targets, outputs, Squared{});
+}
+
+void mean_absolute_error(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t width,
+                         const LossTargets& targets, const LossOutputs& outputs) {
+  mean_of_elements(at, type, predictions, rows, width, targets, outputs, Absolute{});
+}
+
+}  // namespace dptrain::kernels::DPTRAIN_GPU

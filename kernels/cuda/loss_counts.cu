@@ -1,0 +1,136 @@
+#include "kernels/cuda/loss.h"
+#include "kernels/cuda/loss_rows.h"
+
+// What metrics count row by row, and sums over rows.
+
+namespace dptrain::kernels::DPTRAIN_GPU {
+namespace {
+
+template <class T>
+struct CategoricalHits {
+  const T* scores;
+  std::int64_t classes;
+  LossTargets targets;
+  std::int32_t* hit;
+
+  template <class Group>
+  __device__ void run(std::int64_t row) const {
+    const T* const s = scores + row * classes;
+    const std::int64_t found = first_of<Group>(s, classes, largest_of<Group>(s, classes));
+    const std::int64_t wanted = class_of<Group>(targets, row, classes);
+    if (Group::lane() == 0) hit[row] = found >= 0 && found == wanted ? 1 : 0;
+  }
+};
+
+template <class T>
+struct TopKHits {
+  const T* scores;
+  std::int64_t classes, k;
+  LossTargets targets;
+  std::int32_t* hit;
+
+  template <class Group>
+  __device__ void run(std::int64_t row) const {
+    const T* const s = scores + row * classes;
+    const std::int64_t label = class_of<Group>(targets, row, classes);
+    const float own = label >= 0 && label < classes ? to_float(s[label]) : NAN;
+    int larger = 0;
+    for (std::int64_t c = Group::lane(); c < classes; c += Group::kThreads) larger += to_float(s[c]) > own ? 1 : 0;
+    larger = Group::sum(larger);
+    if (Group::lane() == 0) hit[row] = own == own && larger < k ? 1 : 0;
+  }
+};
+
+template <class T>
+struct BinaryHits {
+  const T* predictions;
+  std::int64_t width;
+  LossTargets targets;
+  float threshold;
+  std::int32_t* hits;
+
+  template <class Group>
+  __device__ void run(std::int64_t row) const {
+    int count = 0;
+    for (std::int64_t i = Group::lane(); i < width; i += Group::kThreads) {
+      const bool predicted = to_float(predictions[row * width + i]) > threshold;
+      count += predicted == (element_target(targets, row, width, i) == 1.0F) ? 1 : 0;
+    }
+    count = Group::sum(count);
+    if (Group::lane() == 0) hits[row] = count;
+  }
+};
+
+/// Values of a block of the first stage, and the most blocks.
+constexpr std::int64_t kSumPiece = 16 * kBlock, kMostSumPieces = 256;
+
+template <class T>
+__device__ double sum_of(const T* values, std::int64_t begin, std::int64_t end) {
+  double sum = 0.0;
+  for (std::int64_t i = begin + threadIdx.x; i < end; i += kBlock) sum += static_cast<double>(values[i]);
+  return block_sum(sum);
+}
+
+template <class T>
+__global__ void piece_sums_kernel(const T* values, std::int64_t n, std::int64_t piece, double* sums) {
+  const std::int64_t begin = blockIdx.x * piece, end = begin + piece;
+  const double sum = sum_of(values, begin, end < n ? end : n);
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+template <class T>
+__global__ void add_sum_kernel(const T* values, std::int64_t n, double factor, double* sum) {
+  const double all_of_them = sum_of(values, 0, n);
+  if (threadIdx.x == 0) *sum += factor * all_of_them;
+}
+
+template <class T>
+void add_sum_of(const Launch& at, const T* values, std::int64_t n, double factor, double* workspace, double* sum) {
+  if (n <= 0) return;
+  if (n <= kSumPiece) {
+    DPTRAIN_LAUNCH(at, add_sum_kernel<T>, 1, kBlock, values, n, factor, sum);
+    return;
+  }
+  const std::int64_t piece = std::max(kSumPiece, (n + kMostSumPieces - 1) / kMostSumPieces);
+  const std::int64_t pieces = (n + piece - 1) / piece;
+  DPTRAIN_LAUNCH(at, piece_sums_kernel<T>, static_cast<unsigned>(pieces), kBlock, values, n, piece, workspace);
+  DPTRAIN_LAUNCH(at, add_sum_kernel<double>, 1, kBlock, workspace, pieces, factor, sum);
+}
+
+}  // namespace
+
+void categorical_hits(const Launch& at, DType type, const void* scores, std::int64_t rows, std::int64_t classes,
+                      const LossTargets& targets, std::int32_t* hit) {
+  dispatch(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    over_rows(at, CategoricalHits<T>{static_cast<const T*>(scores), classes, targets, hit}, rows, classes);
+  });
+}
+
+void top_k_hits(const Launch& at, DType type, const void* scores, std::int64_t rows, std::int64_t classes,
+                const LossTargets& targets, std::int64_t k, std::int32_t* hit) {
+  dispatch(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    over_rows(at, TopKHits<T>{static_cast<const T*>(scores), classes, k, targets, hit}, rows, classes);
+  });
+}
+
+void binary_hits(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t width,
+                 const LossTargets& targets, float threshold, std::int32_t* hits) {
+  dispatch(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    over_rows(at, BinaryHits<T>{static_cast<const T*>(predictions), width, targets, threshold, hits}, rows, width);
+  });
+}
+
+std::int64_t add_sum_workspace() { return kMostSumPieces; }
+
+void add_sum(const Launch& at, const float* values, std::int64_t n, double factor, double* workspace, double* sum) {
+  add_sum_of(at, values, n, factor, workspace, sum);
+}
+void add_sum(const Launch& at, const std::int32_t* values, std::int64_t n, double factor, double* workspace,
+             double* sum) {
+  add_sum_of(at, values, n, factor, workspace, sum);
+}
+
+}  // namespace dptrain::kernels::DPTRAIN_GPU

@@ -1,0 +1,57 @@
+#pragma once
+
+// Sums and products of several tensors, extents of 1 spread over larger ones (Keras's Add and Multiply), and column
+// copies for concatenation. Asynchronous on the launch's stream; any thread. Outputs are overwritten; an output may be
+// an input that is not spread, unless said otherwise.
+
+#include <vector>
+
+#include "core/dtype.h"
+#include "kernels/cuda/launch.h"
+
+namespace dptrain::kernels::DPTRAIN_GPU {
+
+/// How the inputs lie in the output: made once for shapes of ONE sample, aligned at the last axis; an input's extent is
+/// the output's or 1. Neighbouring axes in which all inputs behave alike are one. Plain data, passed to kernels by
+/// value.
+struct Merge {
+  static constexpr int kMaxAxes = 8;  ///< after joining
+  static constexpr int kMaxInputs = 24;
+
+  /// Throws std::invalid_argument beyond these limits and for shapes that do not fit.
+  Merge(const std::vector<std::vector<std::int64_t>>& input_shapes, const std::vector<std::int64_t>& output_shape);
+
+  /// Nothing of input i is spread.
+  bool trivial(int i) const { return elements[i] == output_elements; }
+
+  int inputs = 0, axes = 0;
+  std::int64_t output_elements = 1;                ///< of one sample
+  std::int64_t elements[kMaxInputs] = {};          ///< of one sample of each input
+  std::int64_t extent[kMaxAxes] = {};              ///< of the output, outermost first
+  std::int64_t stride[kMaxInputs][kMaxAxes] = {};  ///< of each input along them; 0 where it is spread
+};
+
+/// y = sum of the inputs, then max(., 0) if `relu`.
+void add_forward(const Launch& at, DType type, const Merge& merge, const void* const* inputs, std::int64_t rows,
+                 bool relu, void* y);
+
+/// Gradient of input i: dx = dy, summed over what was spread. Where `output` (the forward y) is given, dy counts as
+/// zero at output <= 0: the ReLU is undone in the same pass. dx == dy allowed where input i is trivial.
+void add_backward(const Launch& at, DType type, const Merge& merge, int i, const void* output, const void* dy,
+                  std::int64_t rows, void* dx);
+
+/// y = product of the inputs.
+void multiply_forward(const Launch& at, DType type, const Merge& merge, const void* const* inputs, std::int64_t rows,
+                      void* y);
+
+/// Gradient of input i: dx = dy times the other inputs, summed over what was spread. Needs no scratch. dx must not be
+/// dy unless this is the last gradient that is asked for, and input i trivial.
+void multiply_backward(const Launch& at, DType type, const Merge& merge, int i, const void* const* inputs,
+                       const void* dy, std::int64_t rows, void* dx);
+
+/// For each row: `width` elements from src + row * src_stride to dst + row * dst_stride (strides in elements). They
+/// must not overlap. Concatenation and its gradient: everything before the axis is rows.
+void copy_columns(const Launch& at, DType type, const void* src, std::int64_t src_stride, void* dst,
+                  std::int64_t dst_stride, std::int64_t rows, std::int64_t width);
+
+}  // namespace dptrain::kernels::DPTRAIN_GPU

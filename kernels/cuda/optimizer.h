@@ -1,0 +1,131 @@
+#pragma once
+
+// Optimizer updates and other passes over flat arenas of n floats in device memory, with the equations of Keras 3 (as
+// kernels/cpu/optimizer.h). w: weights, g: gradients, the rest are the optimizer's slots. Arrays must not overlap. Queued
+// on the launch's stream; what changes from step to step is read from device memory, so the passes can be recorded and
+// replayed. Sums are in double, over pieces that depend on the sizes alone, added in order.
+
+#include <cstdint>
+
+#include "core/dtype.h"
+#include "kernels/cuda/launch.h"
+#include "kernels/step_state.h"
+
+namespace dptrain::kernels::DPTRAIN_GPU {
+
+/// What every pass that changes weights reads, in device memory. Where `scale` is given and its found_inf is set, the pass
+/// changes nothing. All passes read step->learning_rate; of step->hyper only this is used:
+///   adam_update: hyper[0] = learning_rate sqrt(1 - beta_2^t) / (1 - beta_1^t), t = step + 1.
+struct UpdateState {
+  const StepState* step = nullptr;
+  const LossScale* scale = nullptr;  ///< or null
+};
+
+/// The weights a pass updates, and their copy in the type that layers compute in.
+struct UpdatedWeights {
+  float* w = nullptr;
+  void* compute = nullptr;  ///< written too, element for element; null: none
+  DType compute_type = DType::kBf16;
+};
+
+struct SgdPass {
+  double momentum = 0.0;
+  bool nesterov = false;
+  double weight_decay = 0.0;  ///< decoupled: w -= lr weight_decay w before the update. The same in all passes.
+};
+
+/// Without momentum (m null): w -= lr g. With: m = momentum m - lr g; w += m, or, nesterov, w += momentum m - lr g.
+void sgd_update(const Launch& at, const SgdPass& pass, const UpdateState& state, const float* g, std::int64_t n,
+                const UpdatedWeights& weights, float* m);
+
+struct AdamPass {
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-7;
+  double weight_decay = 0.0;
+};
+
+/// m += (g - m)(1 - beta_1); v += (g^2 - v)(1 - beta_2); w -= rate m / (sqrt(v) + epsilon), rate = hyper[0]; once
+/// LossScale::skipped is not zero the rate is computed on the device, t being less by the steps that were left out.
+/// v_max not null (amsgrad): v_max = max(v_max, v) stands under the root.
+void adam_update(const Launch& at, const AdamPass& pass, const UpdateState& state, const float* g, std::int64_t n,
+                 const UpdatedWeights& weights, float* m, float* v, float* v_max);
+
+struct RmspropPass {
+  double rho = 0.9;
+  double momentum = 0.0;
+  double epsilon = 1e-7;
+  double weight_decay = 0.0;
+};
+
+/// v = rho v + (1 - rho) g^2; inc = lr g / sqrt(v + epsilon); w -= inc. `mean` not null (centered): mean = rho mean +
+/// (1 - rho) g, and v - mean^2 + epsilon stands under the root. `m` not null (momentum): m = momentum m + inc; w -= m.
+void rmsprop_update(const Launch& at, const RmspropPass& pass, const UpdateState& state, const float* g, std::int64_t n,
+                    const UpdatedWeights& weights, float* v, float* m, float* mean);
+
+struct AdagradPass {
+  double epsilon = 1e-7;
+  double weight_decay = 0.0;
+};
+
+/// accumulator += g^2; w -= lr g / sqrt(accumulator + epsilon).
+void adagrad_update(const Launch& at, const AdagradPass& pass, const UpdateState& state, const float* g, std::int64_t n,
+                    const UpdatedWeights& weights, float* accumulator);
+
+/// At step 0: average = w, whatever found_inf says. Later: average = momentum average + (1 - momentum) w. Then, where
+/// step + 1 is a multiple of `overwrite_every` (0: never), w = average.
+void ema_update(const Launch& at, double momentum, std::int64_t overwrite_every, const UpdateState& state,
+                std::int64_t n, const UpdatedWeights& weights, float* average);
+
+/// x = min(max(x, -limit), limit); NaN stays NaN.
+void clip_by_value(const Launch& at, float limit, std::int64_t n, float* x);
+
+/// Doubles of workspace for sum_of_squares and clip_by_global_norm, whatever n.
+std::int64_t norm_workspace();
+
+/// *sum = sum of x^2.
+void sum_of_squares(const Launch& at, const float* x, std::int64_t n, double* workspace, double* sum);
+
+/// g = g limit / max(|g|, limit), the norm over all n. A norm of NaN makes every g NaN.
+void clip_by_global_norm(const Launch& at, double limit, std::int64_t n, double* workspace, float* g);
+
+/// A table in device memory with `count` rows of type T, and its longest segment.
+template <class T>
+struct Table {
+  const T* rows = nullptr;
+  std::int64_t count = 0;
+  std::int64_t longest = 0;
+};
+
+struct Segment {
+  std::int64_t offset = 0, length = 0;  ///< floats of the arena
+};
+
+/// Doubles of workspace for clip_by_norm and penalty_value over a table of `count` segments.
+std::int64_t segments_workspace(std::int64_t count);
+
+/// As clip_by_global_norm, for each segment by itself.
+void clip_by_norm(const Launch& at, double limit, const Table<Segment>& segments, double* workspace, float* g);
+
+struct PenaltySegment {
+  std::int64_t offset = 0, length = 0;
+  float l1 = 0, l2 = 0;
+};
+
+/// g += l1 sign(w) + 2 l2 w.
+void add_penalty_gradient(const Launch& at, const Table<PenaltySegment>& segments, const float* w, float* g);
+
+/// *value = sum over the segments of l1 sum |w| + l2 sum w^2 (no 1/2). With no segments it is zero.
+void penalty_value(const Launch& at, const Table<PenaltySegment>& segments, const float* w, double* workspace,
+                   double* value);
+
+struct StatisticSegment {
+  std::int64_t offset = 0, length = 0;
+  double momentum = 0;
+};
+
+/// w = momentum w + (1 - momentum) value, where the value stands in the gradients' arena. `scale` as in UpdateState.
+void update_statistics(const Launch& at, const Table<StatisticSegment>& segments, const LossScale* scale,
+                       const float* values, float* w);
+
+}  // namespace dptrain::kernels::DPTRAIN_GPU

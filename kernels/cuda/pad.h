@@ -1,0 +1,23 @@
+#pragma once
+
+// Zero padding of [rows, h, w, channels]: moves without arithmetic. Asynchronous on the launch's stream; any thread.
+// Outputs are overwritten and must not overlap inputs.
+
+#include "core/dtype.h"
+#include "kernels/cuda/launch.h"
+
+namespace dptrain::kernels::DPTRAIN_GPU {
+
+struct Padding {
+  std::int64_t in_h, in_w, channels;
+  std::int64_t top, bottom, left, right;
+};
+
+/// y [rows, top + in_h + bottom, left + in_w + right, channels] = x with zeros around it.
+void zero_pad_forward(const Launch& at, DType type, const Padding& padding, const void* x, std::int64_t rows, void* y);
+
+/// dx = the inner part of dy.
+void zero_pad_backward(const Launch& at, DType type, const Padding& padding, const void* dy, std::int64_t rows,
+                       void* dx);
+
+}  // namespace dptrain::kernels::DPTRAIN_GPU

@@ -1,0 +1,52 @@
+#pragma once
+
+// Pooling of [rows, in_h, in_w, channels] to [rows, out_h, out_w, channels] and back. Asynchronous on the launch's
+// stream; any thread. Outputs are overwritten, dx wholly, and are not inputs. Gradients gather from the windows that
+// cover a position, in order, so there are no atomics and results are the same every time.
+
+#include "core/dtype.h"
+#include "kernels/cuda/launch.h"
+
+namespace dptrain::kernels::DPTRAIN_GPU {
+
+/// Every window must overlap the input in at least one position; what of it lies outside does not exist: it is no
+/// candidate for the maximum and does not count in the mean.
+struct PoolWindow {
+  std::int64_t in_h, in_w, channels;
+  std::int64_t out_h, out_w;
+  std::int64_t kernel_h, kernel_w;
+  std::int64_t stride_h, stride_w;
+  std::int64_t pad_top, pad_left;
+};
+
+/// The largest kernel_h * kernel_w that max pooling accepts: positions are kept in one byte. Checked by the caller.
+inline constexpr std::int64_t kMaxPoolWindow = 255;
+
+/// y = largest value of each window; argmax (size of y, may be null in evaluation) = kh * kernel_w + kw of the first
+/// one. A NaN is kept if it is the first of its window and passed over otherwise, as kernels/cpu does.
+void max_pool_forward(const Launch& at, DType type, const PoolWindow& window, const void* x, std::int64_t rows, void* y,
+                      std::uint8_t* argmax);
+
+/// dx = dy handed to the positions in argmax, zero elsewhere. Where `output` (the forward y) is given, dy counts as
+/// zero at output <= 0: the ReLU in front of the pooling is undone in the same pass.
+void max_pool_backward(const Launch& at, DType type, const PoolWindow& window, const void* dy,
+                       const std::uint8_t* argmax, const void* output, std::int64_t rows, void* dx);
+
+void avg_pool_forward(const Launch& at, DType type, const PoolWindow& window, const void* x, std::int64_t rows,
+                      void* y);
+void avg_pool_backward(const Launch& at, DType type, const PoolWindow& window, const void* dy, std::int64_t rows,
+                       void* dx);
+
+/// Over [rows, spatial, channels] to [rows, channels] and back.
+void global_avg_forward(const Launch& at, DType type, const void* x, std::int64_t rows, std::int64_t spatial,
+                        std::int64_t channels, void* y);
+void global_avg_backward(const Launch& at, DType type, const void* dy, std::int64_t rows, std::int64_t spatial,
+                         std::int64_t channels, void* dx);
+
+/// argmax (size of y, may be null in evaluation) = spatial position of the first largest value.
+void global_max_forward(const Launch& at, DType type, const void* x, std::int64_t rows, std::int64_t spatial,
+                        std::int64_t channels, void* y, std::int32_t* argmax);
+void global_max_backward(const Launch& at, DType type, const void* dy, const std::int32_t* argmax, std::int64_t rows,
+                         std::int64_t spatial, std::int64_t channels, void* dx);
+
+}  // namespace dptrain::kernels::DPTRAIN_GPU

@@ -1,0 +1,267 @@
+#pragma once
+
+// The part of the CUDA language that our kernels use, for the host's compiler: with it the .cu files of this folder run
+// on the CPU, unchanged (the emulator, device/emu). No CUDA header is needed. Included by launch.h; only kernels and
+// device/emu look inside.
+//
+// A launch is work on a Queue, or runs at once without one. The threads of a block are fibers (simt_fibers.cpp), of a flat
+// launch the turns of a loop; blocks run one after another. One launch runs at a time in the whole process, because
+// __shared__ variables are statics. What it finds:
+//
+//   a barrier or shuffle that not all threads reach            it aborts and names the kernel and the line
+//   a missing barrier                                          a data race to ThreadSanitizer
+//   access outside of memory, a Pack at a wrong address        AddressSanitizer; it aborts
+//   dynamic shared memory read before it is written            NaN: it is filled with 0xFF before every block
+//   dependence on the order of blocks or threads               both are drawn from DPTRAIN_EMU_SEED
+//
+// What it cannot find: races between blocks, use of static shared memory that the last block has left, weak memory order,
+// what only the hardware refuses (registers, static shared memory).
+
+#include <math.h>  // NOLINT(modernize-deprecated-headers): kernels say isnan, not std::isnan
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#define __global__
+#define __device__
+#define __host__
+#define __shared__ static
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __align__(n) alignas(n)
+
+namespace dptrain::simt {
+
+struct dim3 {
+  unsigned x, y, z;
+  constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}  // NOLINT: as in CUDA
+};
+struct uint3 { unsigned x, y, z; };
+struct alignas(8) int2 { int x, y; };
+struct alignas(16) int4 { int x, y, z, w; };
+struct alignas(8) uint2 { unsigned x, y; };
+struct alignas(16) uint4 { unsigned x, y, z, w; };
+struct alignas(8) float2 { float x, y; };
+struct alignas(16) float4 { float x, y, z, w; };
+struct alignas(16) double2 { double x, y; };
+
+constexpr int2 make_int2(int x, int y) { return {x, y}; }
+constexpr int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
+constexpr uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
+constexpr uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+constexpr float2 make_float2(float x, float y) { return {x, y}; }
+constexpr float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+constexpr double2 make_double2(double x, double y) { return {x, y}; }
+
+inline constexpr int warpSize = 32;
+
+// Where the running thread is. Set by the runner.
+inline constinit thread_local uint3 threadIdx{0, 0, 0}, blockIdx{0, 0, 0};
+inline constinit thread_local dim3 blockDim{0, 0, 0}, gridDim{0, 0, 0};
+
+// --- Queues and launches ---
+
+/// Takes launches, and runs them later, in order. Launch::stream points to one.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+  virtual void push(std::string_view name, std::function<void()> work) = 0;
+};
+
+/// What a launch looks like.
+struct Shape {
+  const char* name = "";  ///< the kernel as the source writes it
+  dim3 grid, block;
+  std::size_t shared = 0;  ///< bytes of dynamic shared memory
+  bool flat = false;       ///< threads never meet
+};
+
+inline constexpr unsigned kMaxBlock = 1024, kMaxBlockZ = 64, kMaxGridYZ = 65535;
+inline constexpr std::size_t kMaxShared = 227 << 10;  ///< bytes; of compute capability 9.0
+
+/// Throws std::runtime_error naming the kernel, as CUDA refuses such a launch.
+void check(const Shape& shape);
+
+/// Runs `thread` once for every thread of the grid, and returns when all are done.
+void run(const Shape& shape, const std::function<void()>& thread);
+
+template <class... P, class... A>
+void launch(void* stream, const Shape& shape, void (*kernel)(P...), A&&... arguments) {
+  check(shape);
+  auto work = [shape, kernel, values = std::tuple<P...>(std::forward<A>(arguments)...)] {
+    run(shape, [&] { std::apply(kernel, values); });
+  };
+  if (stream == nullptr) {
+    work();
+  } else {
+    static_cast<Queue*>(stream)->push(shape.name, std::move(work));
+  }
+}
+
+/// The seed of every order that CUDA leaves open: DPTRAIN_EMU_SEED, or 1.
+std::uint64_t seed();
+void set_seed(std::uint64_t seed);
+
+/// i -> (a * i + b) mod n with gcd(a, n) = 1: an order of 0..n-1 drawn from the seed, without memory.
+class Order {
+ public:
+  Order(std::uint64_t n, std::uint64_t draw);
+  std::uint64_t operator[](std::uint64_t i) const { return n_ == 0 ? 0 : (i * a_ + b_) % n_; }
+
+ private:
+  std::uint64_t n_, a_, b_;
+};
+
+// --- Meeting other threads of the block ---
+
+using Where = std::source_location;
+
+struct Warp {
+  alignas(16) unsigned char slot[2][warpSize][16];  ///< values handed over, in turns, so that one barrier is enough
+  unsigned lanes = 0;                               ///< threads in it; the last warp of a block may be short
+};
+
+/// The running thread, as far as shuffles need to know it.
+struct Thread {
+  Warp* warp = nullptr;
+  unsigned lane = 0, turn = 0;
+};
+
+inline constinit thread_local Thread* self = nullptr;  ///< null outside of kernels and in flat launches
+
+/// Both abort, naming the kernel, if the threads cannot meet here.
+void sync_block(const Where& where);
+void sync_warp(const Where& where);
+/// Prints the running kernel and the message, and aborts.
+[[noreturn]] void fail(const std::string& message);
+void* dynamic_shared();
+
+inline Thread& meeting_thread(const Where& where) {
+  if (self == nullptr) sync_warp(where);  // says what is wrong, and aborts
+  return *self;
+}
+
+/// Every lane hands over `value`; returns the slots of the warp.
+template <class T>
+auto& hand_over(const T& value, const Where& where) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16);
+  Thread& thread = meeting_thread(where);
+  auto& slots = thread.warp->slot[thread.turn++ & 1];
+  std::memcpy(slots[thread.lane], &value, sizeof value);
+  sync_warp(where);
+  return slots;
+}
+
+template <class T>
+T take_from(const T& value, unsigned lane, const Where& where) {
+  auto& slots = hand_over(value, where);
+  if (lane >= self->warp->lanes) fail("a shuffle reads lane " + std::to_string(lane) + ", which the warp does not have");
+  T taken;
+  std::memcpy(&taken, slots[lane], sizeof taken);
+  return taken;
+}
+
+inline void check_mask(unsigned mask) {
+  if (mask != 0xFFFFFFFFU) fail("warp operations take the full mask, 0xffffffff");
+}
+
+inline void __syncthreads(const Where& where = Where::current()) { sync_block(where); }
+inline void __syncwarp(unsigned mask = 0xFFFFFFFFU, const Where& where = Where::current()) {
+  check_mask(mask);
+  sync_warp(where);
+}
+
+// Lanes of one group of `width` exchange; a source outside of the group gives the lane's own value.
+template <class T>
+T __shfl_sync(unsigned mask, T value, int source, int width = warpSize, const Where& where = Where::current()) {
+  check_mask(mask);
+  const unsigned lane = meeting_thread(where).lane, group = static_cast<unsigned>(width);
+  return take_from(value, (lane & ~(group - 1)) + (static_cast<unsigned>(source) & (group - 1)), where);
+}
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, int bits, int width = warpSize, const Where& where = Where::current()) {
+  check_mask(mask);
+  const unsigned lane = meeting_thread(where).lane, group = static_cast<unsigned>(width);
+  const unsigned source = lane ^ static_cast<unsigned>(bits);
+  return take_from(value, source / group > lane / group ? lane : source, where);
+}
+template <class T>
+T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = warpSize, const Where& where = Where::current()) {
+  check_mask(mask);
+  const unsigned lane = meeting_thread(where).lane, group = static_cast<unsigned>(width);
+  return take_from(value, lane % group + by < group ? lane + by : lane, where);
+}
+template <class T>
+T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = warpSize, const Where& where = Where::current()) {
+  check_mask(mask);
+  const unsigned lane = meeting_thread(where).lane, group = static_cast<unsigned>(width);
+  return take_from(value, lane % group >= by ? lane - by : lane, where);
+}
+inline unsigned __ballot_sync(unsigned mask, bool vote, const Where& where = Where::current()) {
+  check_mask(mask);
+  auto& slots = hand_over(vote, where);
+  unsigned votes = 0;
+  for (unsigned lane = 0; lane < self->warp->lanes; ++lane) votes |= static_cast<unsigned>(slots[lane][0] != 0) << lane;
+  return votes;
+}
+inline bool __any_sync(unsigned mask, bool vote, const Where& where = Where::current()) {
+  return __ballot_sync(mask, vote, where) != 0;
+}
+inline bool __all_sync(unsigned mask, bool vote, const Where& where = Where::current()) {
+  return __ballot_sync(mask, !vote, where) == 0;
+}
+
+// --- Atomics: integers only, sums of floats would depend on the order ---
+
+template <class T>
+concept AtomicInteger = std::is_same_v<T, int> || std::is_same_v<T, unsigned> || std::is_same_v<T, unsigned long long>;
+
+template <AtomicInteger T>
+T atomicAdd(T* at, std::type_identity_t<T> value) { return __atomic_fetch_add(at, value, __ATOMIC_RELAXED); }
+template <AtomicInteger T>
+T atomicOr(T* at, std::type_identity_t<T> value) { return __atomic_fetch_or(at, value, __ATOMIC_RELAXED); }
+template <AtomicInteger T>
+T atomicExch(T* at, std::type_identity_t<T> value) { return __atomic_exchange_n(at, value, __ATOMIC_RELAXED); }
+template <AtomicInteger T>
+T atomicMax(T* at, std::type_identity_t<T> value) {
+  T before = __atomic_load_n(at, __ATOMIC_RELAXED);
+  while (before < value &&
+         !__atomic_compare_exchange_n(at, &before, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+  return before;
+}
+
+// --- Arithmetic ---
+
+inline float rsqrtf(float x) { return 1.0F / sqrtf(x); }
+inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>((std::uint64_t{a} * b) >> 32); }
+inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
+inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
+inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
+inline float __int_as_float(int x) { return std::bit_cast<float>(x); }
+inline int __popc(unsigned x) { return std::popcount(x); }
+inline int __clz(int x) { return std::countl_zero(static_cast<unsigned>(x)); }
+inline int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(static_cast<unsigned>(x)) + 1; }
+// Rounded one by one, never contracted into a fused multiply-add.
+inline float __fadd_rn(float a, float b) { return a + b; }
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
+
+template <class T>
+T __ldg(const T* at) { return *at; }
+template <class T>
+constexpr T min(T a, std::type_identity_t<T> b) { return b < a ? b : a; }
+template <class T>
+constexpr T max(T a, std::type_identity_t<T> b) { return a < b ? b : a; }
+
+}  // namespace dptrain::simt

@@ -1,0 +1,278 @@
+// Runs every thread of a block as a fiber of the calling OS thread. A thread that comes to a barrier gives way to the next
+// one that can go on; the last to come releases the others. When none can go on and not all are done, the barrier was
+// divergent.
+//
+// Under ThreadSanitizer every fiber counts as a thread, and only barriers order them: a missing one is a data race, found
+// whatever the order was in which the fibers ran. This file itself is not instrumented then.
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "kernels/cuda/simt.h"
+#include "kernels/cuda/simt_stack.h"
+
+namespace dptrain::simt {
+
+namespace {
+
+std::mutex one_launch;  ///< __shared__ variables are statics
+std::uint64_t launches = 0;
+constinit thread_local const char* running = nullptr;
+constinit thread_local bool is_flat = false;
+constinit thread_local unsigned char* dynamic = nullptr;
+
+/// Threads that wait for each other: a block or a warp.
+struct Meeting {
+  unsigned expected = 0, arrived = 0;
+  Where where;       ///< of the first that came
+  char places[2]{};  ///< for ThreadSanitizer, in turns: a thread may come to the next barrier before all have left this one
+  unsigned turn = 0;
+};
+
+struct Fiber : Thread {
+  explicit Fiber(void (*entry)()) : stack(entry) {}
+  Stack stack;
+  uint3 index{};
+  unsigned number = 0;
+  Meeting* waits = nullptr;
+  bool done = false;
+};
+
+bool same(const Where& a, const Where& b) {
+  return a.line() == b.line() &&
+         (a.file_name() == b.file_name() || std::string_view(a.file_name()) == b.file_name());
+}
+
+std::string text_of(const Where& where) {
+  return std::string(where.file_name()) + ":" + std::to_string(where.line());
+}
+
+/// Runs blocks, one after another. One for each OS thread; keeps its fibers.
+class Runner {
+ public:
+  void run(const Shape& shape, const std::function<void()>& thread);
+  void arrive(Meeting& meeting, unsigned first, unsigned count, const Where& where);
+  Meeting& block() { return block_; }
+  Meeting& warp_of(const Fiber& fiber) { return warp_meetings_[fiber.number / warpSize]; }
+  Fiber& current() { return *current_; }
+  unsigned threads() const { return threads_; }
+  [[noreturn]] void fiber_loop();
+
+ private:
+  void run_block(const Order& order);
+  void resume_next(Stack& from);
+  void make_ready(Fiber& fiber) { ready_[(head_ + waiting_++) % kMaxBlock] = &fiber; }
+  [[noreturn]] void fail_divergent() const;
+
+  const std::function<void()>* thread_ = nullptr;
+  Stack own_;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<Warp> warps_;
+  Meeting block_;
+  std::vector<Meeting> warp_meetings_;
+  std::array<Fiber*, kMaxBlock> ready_{};  ///< a ring
+  std::size_t head_ = 0, waiting_ = 0;
+  Fiber* current_ = nullptr;
+  unsigned threads_ = 0, done_ = 0;
+  char start_ = 0, end_ = 0;  ///< of a block, for ThreadSanitizer
+};
+
+constinit thread_local Runner* the_runner = nullptr;  ///< of this OS thread, once it has run a kernel
+
+Runner& runner() {
+  if (the_runner == nullptr) {
+    thread_local Runner own;
+    the_runner = &own;
+  }
+  return *the_runner;
+}
+
+void fiber_entry() { runner().fiber_loop(); }
+
+void Runner::fiber_loop() {
+  current_->stack.arrived();
+  for (;;) {
+    Fiber& fiber = *current_;
+    simt::arrive(&start_);
+    if (is_flat) self = nullptr;
+    (*thread_)();
+    simt::leave(&end_);
+    fiber.done = true;
+    ++done_;
+    resume_next(fiber.stack);
+  }
+}
+
+/// Gives way to the next fiber that can go on, or to the OS thread's own stack if there is none.
+void Runner::resume_next(Stack& from) {
+  if (waiting_ == 0) {
+    from.switch_to(own_);
+    return;
+  }
+  Fiber& next = *ready_[head_];
+  head_ = (head_ + 1) % kMaxBlock;
+  --waiting_;
+  current_ = &next;
+  self = &next;
+  threadIdx = next.index;
+  if (&next.stack != &from) from.switch_to(next.stack);
+}
+
+void Runner::arrive(Meeting& meeting, unsigned first, unsigned count, const Where& where) {
+  Fiber& fiber = *current_;
+  if (meeting.arrived == 0) {
+    meeting.where = where;
+  } else if (!same(meeting.where, where)) {
+    fail("divergent barrier: some threads wait at " + text_of(meeting.where) + ", others at " + text_of(where));
+  }
+  char* place = &meeting.places[meeting.turn & 1];
+  simt::leave(place);
+  if (++meeting.arrived < meeting.expected) {
+    fiber.waits = &meeting;
+    resume_next(fiber.stack);
+    simt::arrive(place);
+    return;
+  }
+  simt::arrive(place);
+  meeting.arrived = 0;
+  ++meeting.turn;
+  for (unsigned t = first; t < first + count; ++t) {
+    if (fibers_[t].get() == &fiber) continue;
+    fibers_[t]->waits = nullptr;
+    make_ready(*fibers_[t]);
+  }
+}
+
+void Runner::fail_divergent() const {
+  unsigned waiting = 0;
+  std::string where;
+  for (unsigned t = 0; t < threads_; ++t) {
+    if (fibers_[t]->done) continue;
+    ++waiting;
+    if (fibers_[t]->waits != nullptr) where = text_of(fibers_[t]->waits->where);
+  }
+  fail("divergent barrier: " + std::to_string(waiting) + " of " + std::to_string(threads_) + " threads wait at " + where +
+       " for threads that have returned or wait elsewhere");
+}
+
+void Runner::run_block(const Order& order) {
+  done_ = 0;
+  for (unsigned i = 0; i < threads_; ++i) {
+    Fiber& fiber = *fibers_[static_cast<unsigned>(order[i])];
+    fiber.done = false;
+    fiber.turn = 0;
+    make_ready(fiber);
+  }
+  simt::leave(&start_);
+  resume_next(own_);
+  simt::arrive(&end_);
+  if (done_ != threads_) fail_divergent();
+}
+
+void Runner::run(const Shape& shape, const std::function<void()>& thread) {
+  const dim3& block = shape.block;
+  threads_ = block.x * block.y * block.z;
+  thread_ = &thread;
+  own_.enter_from_thread();
+  while (fibers_.size() < threads_) fibers_.push_back(std::make_unique<Fiber>(fiber_entry));
+  head_ = waiting_ = 0;
+  block_ = {};
+  block_.expected = threads_;
+  const unsigned warps = (threads_ + warpSize - 1) / warpSize;
+  warps_.assign(warps, {});
+  warp_meetings_.assign(warps, {});
+  for (unsigned t = 0; t < threads_; ++t) {
+    Fiber& fiber = *fibers_[t];
+    fiber.index = {t % block.x, t / block.x % block.y, t / block.x / block.y};
+    fiber.number = t;
+    fiber.lane = t % warpSize;
+    fiber.warp = &warps_[t / warpSize];
+    ++fiber.warp->lanes;
+    ++warp_meetings_[t / warpSize].expected;
+  }
+  const std::uint64_t blocks = std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
+  const Order order(blocks, 2 * launches), thread_order(threads_, 2 * launches + 1);
+  for (std::uint64_t i = 0; i < blocks; ++i) {
+    const std::uint64_t b = order[i];
+    blockIdx = {static_cast<unsigned>(b % shape.grid.x), static_cast<unsigned>(b / shape.grid.x % shape.grid.y),
+                static_cast<unsigned>(b / shape.grid.x / shape.grid.y)};
+    if (shape.shared > 0) std::memset(dynamic, 0xFF, shape.shared);
+    run_block(thread_order);
+  }
+  self = nullptr;
+}
+
+/// Threads that never meet: a plain loop.
+void run_flat(const Shape& shape, const std::function<void()>& thread) {
+  const dim3& grid = shape.grid;
+  const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
+  const Order order(blocks, 2 * launches);
+  for (std::uint64_t i = 0; i < blocks; ++i) {
+    const std::uint64_t b = order[i];
+    blockIdx = {static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y),
+                static_cast<unsigned>(b / grid.x / grid.y)};
+    for (unsigned z = 0; z < shape.block.z; ++z) {
+      for (unsigned y = 0; y < shape.block.y; ++y) {
+        for (unsigned x = 0; x < shape.block.x; ++x) {
+          threadIdx = {x, y, z};
+          thread();
+        }
+      }
+    }
+  }
+}
+
+void require_meeting() {
+  if (self != nullptr) return;
+  fail(is_flat ? "a thread of a flat launch came to a barrier or a shuffle; start it with DPTRAIN_LAUNCH"
+               : "a barrier or a shuffle outside of a kernel");
+}
+
+}  // namespace
+
+void run(const Shape& shape, const std::function<void()>& thread) {
+  const std::lock_guard lock(one_launch);
+  ++launches;
+  running = shape.name;
+  is_flat = shape.flat;
+  gridDim = shape.grid;
+  blockDim = shape.block;
+  // Exactly as long as asked for, so that AddressSanitizer sees what lies behind it.
+  constexpr std::align_val_t kAlignment{16};
+  dynamic = shape.shared == 0 ? nullptr : static_cast<unsigned char*>(::operator new(shape.shared, kAlignment));
+  if (shape.flat && !kSeesRaces) {
+    run_flat(shape, thread);
+  } else {
+    runner().run(shape, thread);
+  }
+  ::operator delete(dynamic, kAlignment);
+  dynamic = nullptr;
+  running = nullptr;
+  is_flat = false;
+}
+
+void sync_block(const Where& where) {
+  require_meeting();
+  Runner& all = runner();
+  all.arrive(all.block(), 0, all.threads(), where);
+}
+
+void sync_warp(const Where& where) {
+  require_meeting();
+  Runner& all = runner();
+  Meeting& warp = all.warp_of(all.current());
+  all.arrive(warp, all.current().number / warpSize * warpSize, warp.expected, where);
+}
+
+void* dynamic_shared() { return dynamic; }
+
+void fail(const std::string& message) {
+  std::fprintf(stderr, "emulator: kernel %s: %s\n", running == nullptr ? "(none)" : running, message.c_str());
+  std::abort();
+}
+
+}  // namespace dptrain::simt

@@ -1,0 +1,26 @@
+#pragma once
+
+// What changes from step to step and is read by kernels from device memory, so that a recorded step can be replayed. The
+// same on host and device; plain data.
+
+#include <cstdint>
+
+namespace dptrain::kernels {
+
+/// Uploaded before every step.
+struct StepState {
+  int64_t step = 0;          ///< optimizer steps done before: counter of random layers
+  double learning_rate = 0;
+  double hyper[4] = {};      ///< what the optimizer's pass makes of them: kernels/cuda/optimizer.h says which
+};
+
+/// Dynamic loss scaling (mixed_float16); lives on the device. Loss gradients are multiplied by `scale`, the optimizer
+/// divides by it, and leaves everything as it is in a step whose gradients are not finite.
+struct LossScale {
+  float scale = 32768.0F;
+  int32_t good_steps = 0;   ///< since the scale last changed
+  int32_t found_inf = 0;    ///< of this step's reduced gradients
+  int64_t skipped = 0;      ///< steps left out so far: Adam's t does not count them
+};
+
+}  // namespace dptrain::kernels

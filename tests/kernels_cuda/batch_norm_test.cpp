@@ -1,0 +1,343 @@
+#include "kernels/cuda/batch_norm.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/cpu/batch_norm.h"
+#include "kernels_cuda/support.h"
+
+namespace dptrain::kernels::DPTRAIN_GPU::test {
+namespace {
+
+struct Shape {
+  std::int64_t positions, channels;
+};
+// Channels that fill vectors and that do not, below and above a tile of columns; pieces of several positions.
+constexpr std::array kShapes{Shape{1, 1},   Shape{5, 3},   Shape{37, 8},    Shape{61, 24},
+                             Shape{600, 5}, Shape{9, 129}, Shape{140, 264}, Shape{1100, 16}};
+constexpr float kEpsilon = 1e-3F;
+
+std::string name(const Shape& shape) {
+  return std::to_string(shape.positions) + " x " + std::to_string(shape.channels);
+}
+
+void on_every_shape(const std::function<void(const Shape&, DType, int)>& f) {
+  for (const Shape& shape : kShapes) {
+    SCOPED_TRACE(name(shape));
+    on_every_type([&](DType type, int offset) { f(shape, type, offset); });
+  }
+}
+
+void expect_doubles(const std::vector<double>& expected, const std::vector<double>& found, double absolute) {
+  ASSERT_EQ(expected.size(), found.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(expected[i], found[i], absolute) << "element " << i;
+}
+
+struct Sums {
+  std::vector<double> sum, product;
+};
+
+Sums sums_of(const std::vector<float>& x, std::int64_t channels) {
+  const auto n = static_cast<std::size_t>(channels);
+  Sums sums{std::vector<double>(n, 0.0), std::vector<double>(n, 0.0)};
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    sums.sum[i % n] += static_cast<double>(x[i]);
+    sums.product[i % n] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  }
+  return sums;
+}
+
+std::vector<double> slice(const std::vector<double>& values, std::int64_t begin, std::int64_t n) {
+  return {values.begin() + begin, values.begin() + begin + n};
+}
+
+TEST(BatchNorm, SumsAreThoseOfDoubles) {
+  on_every_shape([](const Shape& shape, DType type, int offset) {
+    Tensor x(type, random_floats(shape.positions * shape.channels, 1, -1.0F, 3.0F), offset);
+    Array<double> workspace(batch_norm_workspace(type, shape.positions, shape.channels));
+    Array<double> message(batch_norm_message(shape.channels));
+    batch_norm_sums(at_once(), type, x.data(), shape.positions, shape.channels, workspace.data(),
+                    batch_norm_message_sums(message.data(), shape.channels));
+    const Sums expected = sums_of(x.read(), shape.channels);
+    const std::vector<double> found = message.read();
+    EXPECT_EQ(found[0], static_cast<double>(shape.positions));
+    // Up to 1100 terms below 9, in another order: sums in float would be off by 1e-4.
+    expect_doubles(expected.sum, slice(found, 1, shape.channels), 1e-9);
+    expect_doubles(expected.product, slice(found, 1 + shape.channels, shape.channels), 1e-9);
+  });
+}
+
+TEST(BatchNorm, WorkspaceRisesWithPositions) {
+  for (const std::int64_t channels : {3, 64, 600}) {
+    std::int64_t last = 0;
+    for (std::int64_t positions = 0; positions < 200000; positions += 777) {
+      const std::int64_t room = batch_norm_workspace(DType::kBf16, positions, channels);
+      EXPECT_GE(room, last);
+      last = room;
+    }
+  }
+}
+
+/// Two replicas with a part of the positions each, and one with all of them, round to the same floats.
+TEST(BatchNorm, MessagesOfReplicasAddUp) {
+  const std::int64_t channels = 10, positions = 1500, first = 411, size = batch_norm_message(channels);
+  const std::vector<float> values = random_floats(positions * channels, 2, -4.0F, 5.0F);
+  Array<float> x(values);
+  Array<double> workspace(batch_norm_workspace(DType::kF32, positions, channels)), whole(size), parts(3 * size),
+      sum(size);
+  const auto add_up = [&](const float* from, std::int64_t n, double* to) {
+    batch_norm_sums(at_once(), DType::kF32, from, n, channels, workspace.data(), batch_norm_message_sums(to, channels));
+  };
+  add_up(x.data(), positions, whole.data());
+  add_up(x.data(), first, parts.data());
+  add_up(x.data(), 0, parts.data() + size);  // a replica without rows
+  add_up(x.data() + first * channels, positions - first, parts.data() + 2 * size);
+  EXPECT_EQ(slice(parts.read(), size, size), std::vector<double>(static_cast<std::size_t>(size), 0.0));
+  batch_norm_add_messages(at_once(), parts.data(), 3, channels, sum.data());
+  EXPECT_EQ(sum.read()[0], static_cast<double>(positions));
+
+  Array<float> of_whole(channels), of_parts(channels), variance_of_whole(channels), variance_of_parts(channels);
+  const BatchNormSums w = batch_norm_message_sums(whole.data(), channels);
+  const BatchNormSums s = batch_norm_message_sums(sum.data(), channels);
+  batch_norm_moments(at_once(), w.sum, w.product, {.known = positions}, kEpsilon, nullptr, nullptr, channels,
+                     {.mean = of_whole.data(), .variance = variance_of_whole.data()});
+  batch_norm_moments(at_once(), s.sum, s.product, {.counted = sum.data()}, kEpsilon, nullptr, nullptr, channels,
+                     {.mean = of_parts.data(), .variance = variance_of_parts.data()});
+  EXPECT_EQ(of_whole.read(), of_parts.read());
+  EXPECT_EQ(variance_of_whole.read(), variance_of_parts.read());
+}
+
+TEST(BatchNorm, MomentsAndWhatIsMadeOfThemAreThoseOfTheCpu) {
+  const std::int64_t channels = 7, total = 12;
+  std::vector<double> sum, sum_sq;
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const double mean = 3.0 * static_cast<double>(c) - 4.0, variance = static_cast<double>(c) / 2;
+    sum.push_back(mean * total);
+    sum_sq.push_back((variance + mean * mean) * total - (c == 0 ? 1e-9 : 0.0));  // the first below zero
+  }
+  const std::vector<float> gamma = random_floats(channels, 3), beta = random_floats(channels, 4);
+  const auto n = static_cast<std::size_t>(channels);
+  std::vector<float> mean(n), variance(n), inv_std(n), scale(n), offset(n);
+  cpu::batch_norm_moments(sum.data(), sum_sq.data(), total, kEpsilon, channels, mean.data(), variance.data(),
+                          inv_std.data());
+  cpu::batch_norm_coefficients(mean.data(), variance.data(), gamma.data(), beta.data(), kEpsilon, channels,
+                               scale.data(), offset.data());
+
+  Array<double> sums(sum), squares(sum_sq);
+  Array<float> g(gamma), b(beta);
+  Array<float> m(channels), v(channels), i(channels), s(channels), o(channels), sm(channels), sv(channels);
+  batch_norm_moments(at_once(), sums.data(), squares.data(), {.known = total}, kEpsilon, g.data(), b.data(), channels,
+                     {.mean = m.data(),
+                      .variance = v.data(),
+                      .inv_std = i.data(),
+                      .scale = s.data(),
+                      .offset = o.data(),
+                      .statistics_mean = sm.data(),
+                      .statistics_variance = sv.data(),
+                      .statistics_share = 0.5F,
+                      .unbiased = true});
+  const auto doubles = [](const std::vector<float>& values) {
+    return std::vector<double>(values.begin(), values.end());
+  };
+  const auto expect = [&](const std::vector<float>& expected, const Array<float>& found) {
+    expect_near(DType::kF32, doubles(expected), found.read(), 2e-7, 1e-6);
+  };
+  expect(mean, m);
+  expect(variance, v);
+  expect(inv_std, i);
+  expect(scale, s);
+  expect(offset, o);
+  for (std::size_t c = 0; c < n; ++c) {
+    EXPECT_FLOAT_EQ(sm.read()[c], 0.5F * mean[c]);
+    EXPECT_FLOAT_EQ(sv.read()[c], 0.5F * variance[c] * 12 / 11);
+  }
+  EXPECT_EQ(v.read()[0], 0.0F);
+
+  batch_norm_coefficients(at_once(), m.data(), v.data(), g.data(), b.data(), kEpsilon, channels, sm.data(), sv.data(),
+                          i.data());
+  EXPECT_EQ(sm.read(), s.read());
+  EXPECT_EQ(sv.read(), o.read());
+  batch_norm_coefficients(at_once(), m.data(), v.data(), nullptr, nullptr, kEpsilon, channels, sm.data(), sv.data(),
+                          nullptr);
+  EXPECT_EQ(sm.read(), i.read());
+
+  batch_norm_share(at_once(), m.data(), 0.25F, channels, m.data());
+  for (std::size_t c = 0; c < n; ++c) EXPECT_FLOAT_EQ(m.read()[c], 0.25F * mean[c]);
+}
+
+TEST(BatchNorm, MomentsOfOneAndOfNoPosition) {
+  Array<double> sum(std::vector<double>{3.0}), square(std::vector<double>{9.0}), none(std::vector<double>{0.0});
+  Array<float> mean(1), variance(1), unbiased(1);
+  const BatchNormMoments to{
+      .mean = mean.data(), .variance = variance.data(), .statistics_variance = unbiased.data(), .unbiased = true};
+  batch_norm_moments(at_once(), sum.data(), square.data(), {.known = 1}, kEpsilon, nullptr, nullptr, 1, to);
+  EXPECT_EQ(mean.read()[0], 3.0F);
+  EXPECT_EQ(variance.read()[0], 0.0F);
+  EXPECT_EQ(unbiased.read()[0], 0.0F);
+  batch_norm_moments(at_once(), none.data(), none.data(), {.counted = none.data()}, kEpsilon, nullptr, nullptr, 1, to);
+  EXPECT_EQ(mean.read()[0], 0.0F);
+  EXPECT_EQ(variance.read()[0], 0.0F);
+}
+
+TEST(BatchNorm, Apply) {
+  on_every_shape([](const Shape& shape, DType type, int offset) {
+    const std::int64_t n = shape.positions * shape.channels;
+    Tensor x(type, random_floats(n, 5), offset), y(type, n, offset);
+    Array<float> scale(random_floats(shape.channels, 6)), shift(random_floats(shape.channels, 7));
+    for (const bool relu : {false, true}) {
+      std::vector<double> expected;
+      const std::vector<float> values = x.read(), a = scale.read(), b = shift.read();
+      for (std::int64_t i = 0; i < n; ++i) {
+        const double value = at(values, i) * at(a, i % shape.channels) + at(b, i % shape.channels);
+        expected.push_back(relu ? std::max(value, 0.0) : value);
+      }
+      batch_norm_apply(at_once(), type, x.data(), scale.data(), shift.data(), shape.positions, shape.channels, relu,
+                       y.data());
+      expect_near(type, expected, y.read(), 1e-6, 1e-6);
+    }
+    batch_norm_apply(at_once(), type, x.data(), scale.data(), shift.data(), shape.positions, shape.channels, true,
+                     x.data());
+    EXPECT_EQ(x.read(), y.read());
+  });
+}
+
+/// Inputs of a gradient, and its sums by plain loops.
+struct GradientCase {
+  std::int64_t positions, channels;
+  Tensor x, dy, output;
+  Array<float> mean, inv_std, gamma;
+  bool masked;
+  std::vector<double> expected_dy, expected_dy_xhat;
+
+  GradientCase(const Shape& shape, DType type, int offset, bool mask)
+      : positions(shape.positions),
+        channels(shape.channels),
+        x(type, random_floats(positions * channels, 8), offset),
+        dy(type, random_floats(positions * channels, 9), offset),
+        output(type, random_floats(positions * channels, 10), offset),
+        mean(random_floats(channels, 11)),
+        inv_std(random_floats(channels, 12, 0.5F, 2.0F)),
+        gamma(random_floats(channels, 13)),
+        masked(mask),
+        expected_dy(static_cast<std::size_t>(channels), 0.0),
+        expected_dy_xhat(expected_dy) {
+    const std::vector<double> g = gradients(), h = xhat();
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      expected_dy[i % expected_dy.size()] += g[i];
+      expected_dy_xhat[i % expected_dy.size()] += g[i] * h[i];
+    }
+  }
+  BatchNormGradient gradient() const {
+    return {.x = x.data(),
+            .dy = dy.data(),
+            .output = masked ? output.data() : nullptr,
+            .mean = mean.data(),
+            .inv_std = inv_std.data()};
+  }
+  std::vector<double> gradients() const {
+    const std::vector<float> g = dy.read(), gate = output.read();
+    std::vector<double> values(g.begin(), g.end());
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (masked && gate[i] <= 0.0F) values[i] = 0.0;
+    return values;
+  }
+  std::vector<double> xhat() const {
+    const std::vector<float> values = x.read(), m = mean.read(), s = inv_std.read();
+    std::vector<double> normal;
+    for (std::int64_t i = 0; i < positions * channels; ++i)
+      normal.push_back((at(values, i) - at(m, i % channels)) * at(s, i % channels));
+    return normal;
+  }
+};
+
+TEST(BatchNorm, GradientSums) {
+  on_every_shape([](const Shape& shape, DType type, int offset) {
+    for (const bool masked : {false, true}) {
+      const GradientCase c(shape, type, offset, masked);
+      Array<double> workspace(batch_norm_workspace(type, c.positions, c.channels)),
+          message(batch_norm_message(c.channels));
+      Array<float> gamma_gradient(c.channels), beta_gradient(c.channels);
+      const BatchNormSums sums = batch_norm_message_sums(message.data(), c.channels);
+      batch_norm_gradient_sums(at_once(), type, c.gradient(), c.positions, c.channels, workspace.data(), sums,
+                               gamma_gradient.data(), beta_gradient.data());
+      const std::vector<double> found = message.read();
+      EXPECT_EQ(found[0], static_cast<double>(c.positions));
+      expect_doubles(c.expected_dy, slice(found, 1, c.channels), 1e-9);
+      // x - mean is rounded to float before it is multiplied: up to 1100 terms of 1e-7.
+      expect_doubles(c.expected_dy_xhat, slice(found, 1 + c.channels, c.channels), 5e-5);
+      expect_near(DType::kF32, c.expected_dy, beta_gradient.read(), 1e-6, 1e-10);
+      expect_near(DType::kF32, c.expected_dy_xhat, gamma_gradient.read(), 1e-6, 5e-5);
+      batch_norm_gradient_sums(at_once(), type, c.gradient(), c.positions, c.channels, workspace.data(), sums, nullptr,
+                               nullptr);
+      EXPECT_EQ(message.read(), found);
+    }
+  });
+}
+
+TEST(BatchNorm, GradientApply) {
+  on_every_shape([](const Shape& shape, DType type, int offset) {
+    for (const bool masked : {false, true}) {
+      GradientCase c(shape, type, offset, masked);
+      const std::int64_t n = c.positions * c.channels, total = c.positions + 5;  // another replica's, too
+      Array<double> sum_dy(c.expected_dy), sum_dy_xhat(c.expected_dy_xhat);
+      Array<double> counted(std::vector<double>{static_cast<double>(total)});
+      const std::vector<double> g = c.gradients(), h = c.xhat();
+      const std::vector<float> scale = c.inv_std.read(), gamma = c.gamma.read();
+      std::vector<double> expected, without_gamma;
+      for (std::int64_t i = 0; i < n; ++i) {
+        const auto k = static_cast<std::size_t>(i % c.channels), e = static_cast<std::size_t>(i);
+        const double centred = g[e] - (c.expected_dy[k] + h[e] * c.expected_dy_xhat[k]) / static_cast<double>(total);
+        without_gamma.push_back(static_cast<double>(scale[k]) * centred);
+        expected.push_back(static_cast<double>(gamma[k]) * without_gamma.back());
+      }
+      Tensor dx(type, n, offset);
+      batch_norm_gradient_apply(at_once(), type, c.gradient(), nullptr, sum_dy.data(), sum_dy_xhat.data(),
+                                {.known = total}, c.positions, c.channels, dx.data());
+      expect_near(type, without_gamma, dx.read(), 1e-5, 1e-5);
+      batch_norm_gradient_apply(at_once(), type, c.gradient(), c.gamma.data(), sum_dy.data(), sum_dy_xhat.data(),
+                                {.counted = counted.data()}, c.positions, c.channels, c.dy.data());
+      expect_near(type, expected, c.dy.read(), 1e-5, 1e-5);
+    }
+  });
+}
+
+TEST(BatchNorm, GradientFrozen) {
+  on_every_shape([](const Shape& shape, DType type, int offset) {
+    for (const bool masked : {false, true}) {
+      const GradientCase c(shape, type, offset, masked);
+      Tensor dx(type, c.positions * c.channels, offset);
+      std::vector<double> expected = c.gradients();
+      const std::vector<float> scale = c.inv_std.read();
+      for (std::size_t i = 0; i < expected.size(); ++i) expected[i] *= static_cast<double>(scale[i % scale.size()]);
+      batch_norm_gradient_frozen(at_once(), type, c.dy.data(), masked ? c.output.data() : nullptr, c.inv_std.data(),
+                                 c.positions, c.channels, dx.data());
+      expect_near(type, expected, dx.read());
+    }
+  });
+}
+
+TEST(BatchNorm, NoPositions) {
+  Array<double> workspace(batch_norm_workspace(DType::kF16, 0, 3)), message(7);
+  batch_norm_sums(at_once(), DType::kF16, nullptr, 0, 3, workspace.data(), batch_norm_message_sums(message.data(), 3));
+  EXPECT_EQ(message.read(), std::vector<double>(7, 0.0));
+  batch_norm_apply(at_once(), DType::kF16, nullptr, nullptr, nullptr, 0, 3, false, nullptr);
+}
+
+TEST(BatchNorm, NanGoesOn) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  Array<float> x(std::vector<float>{1, nan, 2, 3}), one(std::vector<float>{1, 1}), zero(std::vector<float>{0, 0});
+  batch_norm_apply(at_once(), DType::kF32, x.data(), one.data(), zero.data(), 2, 2, true, x.data());
+  EXPECT_TRUE(std::isnan(x.read()[1]));
+  Array<double> workspace(batch_norm_workspace(DType::kF32, 2, 2)), sum(2), square(2);
+  Array<float> mean(2), variance(2);
+  batch_norm_sums(at_once(), DType::kF32, x.data(), 2, 2, workspace.data(),
+                  {.sum = sum.data(), .product = square.data()});
+  batch_norm_moments(at_once(), sum.data(), square.data(), {.known = 2}, kEpsilon, nullptr, nullptr, 2,
+                     {.mean = mean.data(), .variance = variance.data()});
+  EXPECT_FALSE(std::isnan(mean.read()[0]));
+  EXPECT_TRUE(std::isnan(mean.read()[1]));
+  EXPECT_TRUE(std::isnan(variance.read()[1]));
+}
+
+}  // namespace
+}  // namespace dptrain::kernels::DPTRAIN_GPU::test

@@ -1,0 +1,193 @@
+#include "kernels/cuda/elementwise.h"
+
+#include <numeric>
+
+#include "kernels/cuda/affine.h"
+#include "kernels_cuda/support.h"
+
+namespace dptrain::kernels::DPTRAIN_GPU {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+// Whole packs, tails, less than a pack, and more than the grid of one multiprocessor takes in one turn.
+const std::vector<std::int64_t> kSizes{1, 3, 8, 37, 4099, 40000};
+
+TEST(GpuElementwise, Fills) {
+  for (const std::int64_t n : kSizes) {
+    for (const int offset : {0, 1}) {
+      Array<float> y(n, offset);
+      fill(at_once(), -2.5F, y.data(), n);
+      EXPECT_EQ(y.read(), std::vector<float>(static_cast<std::size_t>(n), -2.5F));
+    }
+  }
+}
+
+TEST(GpuElementwise, NothingIsNothing) {
+  Array<float> y(3);
+  fill(at_once(), 1.0F, y.data(), 0);
+  copy(at_once(), DType::kF32, y.data() + 1, y.data(), 0);
+  EXPECT_TRUE(std::isnan(y.read()[0]));
+}
+
+TEST(GpuElementwise, CopiesAccumulatesAndScales) {
+  on_every_type([](DType type, int offset) {
+    for (const std::int64_t n : kSizes) {
+      const Tensor x(type, random_floats(n, 1), offset);
+      Tensor y(type, n, offset), sum(type, random_floats(n, 2), offset), product(type, n, offset);
+      copy(at_once(), type, x.data(), y.data(), n);
+      EXPECT_EQ(y.read(), x.read());
+
+      const std::vector<float> a = x.read(), b = sum.read();
+      std::vector<double> sums, products;
+      for (std::int64_t i = 0; i < n; ++i) {
+        sums.push_back(at(a, i) + at(b, i));
+        products.push_back(0.3 * at(a, i));
+      }
+      accumulate(at_once(), type, x.data(), sum.data(), n);
+      expect_near(type, sums, sum.read(), 1e-6, 1e-6);
+      scale(at_once(), type, 0.3F, x.data(), product.data(), n);
+      expect_near(type, products, product.read());
+    }
+  });
+}
+
+TEST(GpuElementwise, CopiesToAnAddressOfAnotherAlignment) {
+  for (const DType type : {DType::kF32, DType::kBf16}) {
+    const Tensor x(type, random_floats(100, 3));
+    Tensor y(type, 100, 3);
+    copy(at_once(), type, x.data(), y.data(), 100);
+    EXPECT_EQ(y.read(), x.read());
+  }
+}
+
+TEST(GpuElementwise, Casts) {
+  on_every_type([](DType type, int offset) {
+    for (const std::int64_t n : kSizes) {
+      const std::vector<float> values = random_floats(n, 4, -300.0F, 300.0F);
+      const Array<float> x(values, offset);
+      const Tensor rounded(type, values, offset);
+      Tensor narrow(type, n, offset);
+      cast_from_float(at_once(), x.data(), type, narrow.data(), n);
+      EXPECT_EQ(narrow.read(), rounded.read());
+
+      Array<float> wide(n, offset), sum(values, offset);
+      cast_to_float(at_once(), type, narrow.data(), wide.data(), n);
+      EXPECT_EQ(wide.read(), rounded.read());
+      accumulate_to_float(at_once(), type, narrow.data(), sum.data(), n);
+      std::vector<float> expected = rounded.read();
+      for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += values[i];
+      EXPECT_EQ(sum.read(), expected);
+    }
+  });
+}
+
+TEST(GpuElementwise, NormalisesBytes) {
+  on_every_type([](DType type, int offset) {
+    for (const std::int64_t n : {5, 256, 777}) {
+      std::vector<std::uint8_t> bytes(static_cast<std::size_t>(n));
+      std::iota(bytes.begin(), bytes.end(), std::uint8_t{0});
+      const Array<std::uint8_t> x(bytes, offset);
+      Tensor y(type, n, offset);
+      cast_from_u8(at_once(), x.data(), 1.0F / 127.5F, -1.0F, type, y.data(), n);
+      std::vector<double> expected;
+      for (const std::uint8_t byte : bytes) expected.push_back(static_cast<double>(byte) / 127.5 - 1.0);
+      expect_near(type, expected, y.read(), 1e-6, 2e-7);
+    }
+  });
+}
+
+TEST(GpuElementwise, Rescales) {
+  on_every_type([](DType type, int offset) {
+    for (const std::int64_t n : kSizes) {
+      Tensor x(type, random_floats(n, 5, 0.0F, 255.0F), offset);
+      std::vector<double> expected;
+      for (const float value : x.read()) expected.push_back(static_cast<double>(value) / 127.5 - 1.0);
+      scale_offset(at_once(), type, x.data(), 1.0F / 127.5F, -1.0F, x.data(), n);
+      expect_near(type, expected, x.read(), 1e-6, 2e-7);
+    }
+  });
+}
+
+// --- Hash ---
+
+std::uint64_t hash_of(const std::vector<float>& values, int multiprocessors = 1, int offset = 0) {
+  const Array<float> x(values, offset);
+  Array<std::uint64_t> partials(kHashPartials), result(1);
+  hash(at_once(multiprocessors), x.data(), x.size(), partials.data(), result.data());
+  return result.read()[0];
+}
+
+std::uint64_t mixed(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
+  return z ^ (z >> 31);
+}
+
+TEST(GpuHash, IsTheSumOfMixedWordsOnAnyGrid) {
+  for (const std::int64_t n : {0, 1, 3, 1027, 40001}) {
+    const std::vector<float> values = random_floats(n, 6);
+    std::uint64_t expected = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      std::uint32_t word;
+      std::memcpy(&word, &values[static_cast<std::size_t>(i)], sizeof word);
+      expected += mixed(static_cast<std::uint64_t>(i + 1) * 0x9E3779B97F4A7C15U ^ word);
+    }
+    expected = mixed(expected ^ static_cast<std::uint64_t>(n));
+    EXPECT_EQ(hash_of(values), expected);
+    EXPECT_EQ(hash_of(values, 132), expected);
+    EXPECT_EQ(hash_of(values, 1, 1), expected);
+  }
+}
+
+TEST(GpuHash, SeesBitsAndPositions) {
+  const std::vector<float> values = random_floats(1000, 7);
+  const std::uint64_t before = hash_of(values);
+  std::vector<float> swapped = values, negative = values, longer = values;
+  std::swap(swapped[3], swapped[700]);
+  negative[17] = -negative[17];
+  longer.push_back(0.0F);
+  EXPECT_NE(hash_of(swapped), before);
+  EXPECT_NE(hash_of(negative), before);
+  EXPECT_NE(hash_of(longer), before);
+  EXPECT_NE(hash_of({0.0F}), hash_of({-0.0F}));
+}
+
+// --- Ranks ---
+
+TEST(GpuSumRanks, AddsInRankOrderWithinTheRange) {
+  const std::int64_t n = 5003;
+  for (const int ranks : {1, 2, 3, 16}) {
+    for (const auto& [begin, end] : {std::pair<std::int64_t, std::int64_t>{0, n}, {4, 5000}, {3, 2002}, {7, 7}}) {
+      std::vector<std::unique_ptr<Array<float>>> arrays;
+      std::vector<std::vector<float>> values;
+      RankArrays pointers{.array = {}, .ranks = ranks};
+      for (int rank = 0; rank < ranks; ++rank) {
+        values.push_back(random_floats(n, static_cast<std::uint32_t>(rank), -100.0F, 100.0F));
+        arrays.push_back(std::make_unique<Array<float>>(values.back()));
+        pointers.array[rank] = arrays.back()->data();
+      }
+      sum_ranks(at_once(), pointers, begin, end);
+      std::vector<float> sums(static_cast<std::size_t>(n), 0.0F);
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        sums[i] = values[0][i];
+        for (std::size_t rank = 1; rank < values.size(); ++rank) sums[i] += values[rank][i];
+      }
+      for (std::size_t rank = 0; rank < values.size(); ++rank) {
+        std::vector<float> expected = values[rank];
+        std::copy(sums.begin() + begin, sums.begin() + end, expected.begin() + begin);
+        EXPECT_EQ(arrays[rank]->read(), expected) << "rank " << rank << " of " << ranks;
+      }
+    }
+  }
+}
+
+TEST(GpuSumRanks, RefusesMoreRanksThanItHasRoomFor) {
+  EXPECT_THROW(sum_ranks(at_once(), RankArrays{.array = {}, .ranks = kMaxRanks + 1}, 0, 1), std::invalid_argument);
+  EXPECT_THROW(sum_ranks(at_once(), RankArrays{}, 0, 1), std::invalid_argument);
+}
+
+TEST(GpuDelay, IsAKernelLikeAnyOther) { EXPECT_NO_THROW(delay(at_once(), 10)); }
+
+}  // namespace
+}  // namespace dptrain::kernels::DPTRAIN_GPU

@@ -1,0 +1,106 @@
+#include "kernels/cuda/lrn.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/cpu/lrn.h"
+#include "kernels_cuda/support.h"
+
+namespace dptrain::kernels::DPTRAIN_GPU::test {
+namespace {
+
+struct Shape {
+  std::int64_t pixels, channels;
+};
+// Windows inside, across and beyond the channels; several thread blocks; windows across their borders.
+constexpr std::array kShapes{Shape{1, 1}, Shape{5, 3}, Shape{3, 33}, Shape{130, 16}, Shape{2, 1500}};
+constexpr std::array kLrns{Lrn{2, 1.0F, 1.0F, 0.5F}, Lrn{5, 2.0F, 0.5F, 0.75F}, Lrn{0, 1.0F, 2.0F, 1.0F},
+                           Lrn{1, 1.5F, 0.3F, 0.6F}, Lrn{700, 1.0F, 0.01F, 0.75F}};
+
+/// Calls f(i, j) for all neighbours j of element i, itself included.
+template <class F>
+void on_neighbours(const Lrn& lrn, const Shape& shape, const F& f) {
+  for (std::int64_t i = 0; i < shape.pixels * shape.channels; ++i) {
+    const std::int64_t pixel = i / shape.channels * shape.channels;
+    for (std::int64_t j = std::max(pixel, i - lrn.radius); j < std::min(pixel + shape.channels, i + lrn.radius + 1);
+         ++j)
+      f(i, j);
+  }
+}
+
+std::vector<double> scales(const Lrn& lrn, const Shape& shape, const std::vector<float>& x) {
+  std::vector<double> scale(x.size(), static_cast<double>(lrn.bias));
+  on_neighbours(lrn, shape, [&](std::int64_t i, std::int64_t j) {
+    scale[static_cast<std::size_t>(i)] += static_cast<double>(lrn.alpha) * at(x, j) * at(x, j);
+  });
+  return scale;
+}
+
+void on_every_case(const std::function<void(const Lrn&, const Shape&, DType, int)>& f) {
+  for (const Lrn& lrn : kLrns) {
+    for (const Shape& shape : kShapes) {
+      SCOPED_TRACE(std::to_string(shape.pixels) + " x " + std::to_string(shape.channels) + ", radius " +
+                   std::to_string(lrn.radius));
+      on_every_type([&](DType type, int offset) { f(lrn, shape, type, offset); });
+    }
+  }
+}
+
+TEST(Lrn, Forward) {
+  on_every_case([](const Lrn& lrn, const Shape& shape, DType type, int offset) {
+    const std::int64_t n = shape.pixels * shape.channels;
+    Tensor x(type, random_floats(n, 1), offset), y(type, n, offset);
+    const std::vector<float> values = x.read();
+    std::vector<double> expected = scales(lrn, shape, values);
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      expected[i] = static_cast<double>(values[i]) * std::pow(expected[i], -static_cast<double>(lrn.beta));
+    lrn_forward(at_once(), type, lrn, x.data(), shape.pixels, shape.channels, y.data());
+    expect_near(type, expected, y.read(), 1e-5);  // a window of 1401 squares
+  });
+}
+
+TEST(Lrn, Backward) {
+  on_every_case([](const Lrn& lrn, const Shape& shape, DType type, int offset) {
+    const std::int64_t n = shape.pixels * shape.channels;
+    Tensor x(type, random_floats(n, 2), offset), dy(type, random_floats(n, 3), offset), dx(type, n, offset);
+    const std::vector<float> values = x.read(), g = dy.read();
+    const std::vector<double> scale = scales(lrn, shape, values);
+    const double beta = static_cast<double>(lrn.beta);
+    std::vector<double> expected, spread;
+    for (std::size_t i = 0; i < scale.size(); ++i) {
+      expected.push_back(static_cast<double>(g[i]) * std::pow(scale[i], -beta));
+      spread.push_back(static_cast<double>(g[i]) * static_cast<double>(values[i]) * std::pow(scale[i], -beta - 1));
+    }
+    on_neighbours(lrn, shape, [&](std::int64_t i, std::int64_t j) {
+      expected[static_cast<std::size_t>(i)] -=
+          2 * static_cast<double>(lrn.alpha) * beta * at(values, i) * spread[static_cast<std::size_t>(j)];
+    });
+    lrn_backward(at_once(), type, lrn, x.data(), dy.data(), shape.pixels, shape.channels, dx.data());
+    expect_near(type, expected, dx.read(), 1e-5, 5e-6);
+  });
+}
+
+TEST(Lrn, AgreesWithTheCpu) {
+  const std::int64_t pixels = 7, channels = 21, n = pixels * channels;
+  for (const Lrn& lrn : kLrns) {
+    const cpu::Lrn there{.radius = lrn.radius, .bias = lrn.bias, .alpha = lrn.alpha, .beta = lrn.beta};
+    const std::vector<float> x = random_floats(n, 4), dy = random_floats(n, 5);
+    std::vector<float> y(x.size()), dx(x.size());
+    std::vector<float> workspace(static_cast<std::size_t>(cpu::lrn_workspace(there, pixels, channels)));
+    cpu::lrn_forward(there, x.data(), pixels, channels, workspace.data(), y.data(), nullptr);
+    cpu::lrn_backward(there, x.data(), nullptr, dy.data(), pixels, channels, workspace.data(), dx.data());
+    Array<float> in(x), gradient(dy), out(n), back(n);
+    lrn_forward(at_once(), DType::kF32, lrn, in.data(), pixels, channels, out.data());
+    lrn_backward(at_once(), DType::kF32, lrn, in.data(), gradient.data(), pixels, channels, back.data());
+    expect_near(DType::kF32, {y.begin(), y.end()}, out.read(), 3e-6);
+    expect_near(DType::kF32, {dx.begin(), dx.end()}, back.read(), 3e-6, 3e-6);
+  }
+}
+
+TEST(Lrn, NoPixels) {
+  lrn_forward(at_once(), DType::kBf16, kLrns[0], nullptr, 0, 3, nullptr);
+  lrn_backward(at_once(), DType::kBf16, kLrns[0], nullptr, nullptr, 0, 3, nullptr);
+}
+
+}  // namespace
+}  // namespace dptrain::kernels::DPTRAIN_GPU::test

@@ -1,0 +1,212 @@
+#include "kernels/cuda/merge.h"
+
+#include <memory>
+#include <numeric>
+
+#include "kernels_cuda/support.h"
+
+namespace dptrain::kernels::DPTRAIN_GPU {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+using Shapes = std::vector<std::vector<std::int64_t>>;
+
+constexpr std::int64_t kRows = 3;
+
+std::int64_t product(const std::vector<std::int64_t>& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+/// Inputs of one merge, and their naive broadcasting.
+struct Case {
+  Shapes inputs;
+  std::vector<std::int64_t> output;
+
+  /// Where input i has element `o` of the output, over all rows.
+  std::int64_t source(std::size_t i, std::int64_t o) const {
+    const std::vector<std::int64_t>& shape = inputs[i];
+    std::int64_t rest = o % product(output), step = 1, offset = 0;
+    for (std::size_t d = 0; d < output.size(); ++d) {
+      const std::int64_t extent = output[output.size() - 1 - d],
+                         own = d < shape.size() ? shape[shape.size() - 1 - d] : 1;
+      offset += own == 1 ? 0 : rest % extent * step;
+      step *= own;
+      rest /= extent;
+    }
+    return o / product(output) * product(shape) + offset;
+  }
+};
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> list{
+      {{{5}, {5}}, {5}},
+      {{{4, 4, 16}, {4, 4, 16}}, {4, 4, 16}},
+      {{{2, 3, 5}, {2, 3, 5}, {2, 3, 5}}, {2, 3, 5}},
+      {{{4, 6, 16}, {1, 1, 16}}, {4, 6, 16}},                     // squeeze and excite
+      {{{1, 1, 5}, {4, 3, 5}}, {4, 3, 5}},                        // the first one is spread
+      {{{5, 3, 8}, {5, 3, 1}}, {5, 3, 8}},                        // along the last axis
+      {{{3, 1, 8}, {1, 5, 8}, {3, 5, 1}}, {3, 5, 8}},             // nobody has it all
+      {{{2, 1, 3, 1}, {1, 4, 1, 5}, {3, 5}, {1}}, {2, 4, 3, 5}},  // many axes, fewer axes
+      {{{7, 9, 300}, {300}}, {7, 9, 300}},                        // more than a tile
+      {{{40, 40, 2}, {1, 1, 2}}, {40, 40, 2}},                    // more terms than threads
+      {{{30, 40}, {30, 1}}, {30, 40}},
+      {{{1}, {1}}, {1}},
+      {{{6}}, {6}},
+      {{{1, 2000}, {1, 1}}, {1, 2000}},
+  };
+  return list;
+}
+
+/// The inputs of a case on the device and on the host.
+struct Operands {
+  std::vector<std::unique_ptr<Tensor>> tensors;
+  std::vector<const void*> pointers;
+  std::vector<std::vector<float>> values;
+
+  Operands(DType type, int offset, const Case& c) {
+    for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+      const std::vector<float> random = random_floats(kRows * product(c.inputs[i]), static_cast<std::uint32_t>(i));
+      tensors.push_back(std::make_unique<Tensor>(type, random, offset));
+      pointers.push_back(tensors.back()->data());
+      values.push_back(tensors.back()->read());
+    }
+  }
+  double value(const Case& c, std::size_t i, std::int64_t o) const { return at(values[i], c.source(i, o)); }
+};
+
+void on_every_case(const std::function<void(const Case&, DType, int)>& f) {
+  for (std::size_t i = 0; i < cases().size(); ++i) {
+    SCOPED_TRACE("case " + std::to_string(i));
+    on_every_type([&](DType type, int offset) { f(cases()[i], type, offset); });
+  }
+}
+
+TEST(GpuMerge, AddsWithAndWithoutRelu) {
+  on_every_case([](const Case& c, DType type, int offset) {
+    const Merge merge(c.inputs, c.output);
+    const Operands in(type, offset, c);
+    const std::int64_t n = kRows * product(c.output);
+    for (const bool relu : {false, true}) {
+      std::vector<double> expected;
+      for (std::int64_t o = 0; o < n; ++o) {
+        double sum = 0;
+        for (std::size_t i = 0; i < c.inputs.size(); ++i) sum += in.value(c, i, o);
+        expected.push_back(relu ? std::max(sum, 0.0) : sum);
+      }
+      Tensor y(type, n, offset);
+      add_forward(at_once(), type, merge, in.pointers.data(), kRows, relu, y.data());
+      expect_near(type, expected, y.read(), 1e-6, 1e-6);
+    }
+  });
+}
+
+TEST(GpuMerge, Multiplies) {
+  on_every_case([](const Case& c, DType type, int offset) {
+    const Merge merge(c.inputs, c.output);
+    const Operands in(type, offset, c);
+    const std::int64_t n = kRows * product(c.output);
+    std::vector<double> expected;
+    for (std::int64_t o = 0; o < n; ++o) {
+      double value = 1;
+      for (std::size_t i = 0; i < c.inputs.size(); ++i) value *= in.value(c, i, o);
+      expected.push_back(value);
+    }
+    Tensor y(type, n, offset);
+    multiply_forward(at_once(), type, merge, in.pointers.data(), kRows, y.data());
+    expect_near(type, expected, y.read());
+  });
+}
+
+TEST(GpuMerge, GradientsOfASum) {
+  on_every_case([](const Case& c, DType type, int offset) {
+    const Merge merge(c.inputs, c.output);
+    const std::int64_t n = kRows * product(c.output);
+    const Tensor dy(type, random_floats(n, 21), offset), y(type, random_floats(n, 22), offset);
+    const std::vector<float> g = dy.read(), gate = y.read();
+    for (const bool relu : {false, true}) {
+      for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+        std::vector<double> expected(static_cast<std::size_t>(kRows * product(c.inputs[i])));
+        for (std::int64_t o = 0; o < n; ++o)
+          if (!relu || at(gate, o) > 0) expected[static_cast<std::size_t>(c.source(i, o))] += at(g, o);
+        Tensor dx(type, static_cast<std::int64_t>(expected.size()), offset);
+        add_backward(at_once(), type, merge, static_cast<int>(i), relu ? y.data() : nullptr, dy.data(), kRows,
+                     dx.data());
+        expect_near(type, expected, dx.read(), 1e-5, 1e-4);
+      }
+    }
+  });
+}
+
+TEST(GpuMerge, GradientsOfAProduct) {
+  on_every_case([](const Case& c, DType type, int offset) {
+    const Merge merge(c.inputs, c.output);
+    const Operands in(type, offset, c);
+    const std::int64_t n = kRows * product(c.output);
+    const Tensor dy(type, random_floats(n, 23), offset);
+    const std::vector<float> g = dy.read();
+    for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+      std::vector<double> expected(static_cast<std::size_t>(kRows * product(c.inputs[i])));
+      for (std::int64_t o = 0; o < n; ++o) {
+        double value = at(g, o);
+        for (std::size_t j = 0; j < c.inputs.size(); ++j)
+          if (j != i) value *= in.value(c, j, o);
+        expected[static_cast<std::size_t>(c.source(i, o))] += value;
+      }
+      Tensor dx(type, static_cast<std::int64_t>(expected.size()), offset);
+      multiply_backward(at_once(), type, merge, static_cast<int>(i), in.pointers.data(), dy.data(), kRows, dx.data());
+      expect_near(type, expected, dx.read(), 1e-5, 3e-4);
+    }
+  });
+}
+
+TEST(GpuMerge, WorksInPlaceWhereNothingIsSpread) {
+  const Merge merge({{7, 5}, {5}}, {7, 5});
+  Array<float> x(random_floats(kRows * 35, 1)), bias(random_floats(kRows * 5, 2)), y(kRows * 35);
+  const void* const inputs[] = {x.data(), bias.data()};
+  add_forward(at_once(), DType::kF32, merge, inputs, kRows, true, y.data());
+  add_forward(at_once(), DType::kF32, merge, inputs, kRows, true, x.data());
+  EXPECT_EQ(x.read(), y.read());
+}
+
+TEST(GpuMerge, TakesAsManyInputsAsItSays) {
+  const std::size_t most = Merge::kMaxInputs;
+  const Shapes shapes(most, {3, 4});
+  Array<float> x(std::vector<float>(12, 1.0F)), y(12);
+  const std::vector<const void*> inputs(most, x.data());
+  add_forward(at_once(), DType::kF32, Merge(shapes, {3, 4}), inputs.data(), 1, false, y.data());
+  EXPECT_EQ(y.read(), std::vector<float>(12, static_cast<float>(most)));
+  EXPECT_THROW(Merge(Shapes(most + 1, {3, 4}), {3, 4}), std::invalid_argument);
+  EXPECT_THROW(Merge(Shapes{}, {3, 4}), std::invalid_argument);
+  EXPECT_THROW(Merge({{3, 2}}, {3, 4}), std::invalid_argument);
+  EXPECT_THROW(Merge({{2, 3, 4}}, {3, 4}), std::invalid_argument);
+}
+
+TEST(GpuMerge, CopiesColumns) {
+  // The first joins widths 5 and 3, the second 16 and 8, into rows of both.
+  for (const auto& [a, b] : {std::pair<std::int64_t, std::int64_t>{5, 3}, {16, 8}, {2, 6}}) {
+    on_every_type([a = a, b = b](DType type, int offset) {
+      const std::int64_t rows = 67, total = a + b;
+      const Tensor x(type, random_floats(rows * a, 1), offset), z(type, random_floats(rows * b, 2), offset);
+      Tensor joined(type, rows * total, offset), x_again(type, rows * a, offset), z_again(type, rows * b, offset);
+      const auto column = [type](auto* tensor, std::int64_t c) {
+        return static_cast<unsigned char*>(tensor->data()) + static_cast<std::size_t>(c) * size_of(type);
+      };
+      copy_columns(at_once(), type, x.data(), a, joined.data(), total, rows, a);
+      copy_columns(at_once(), type, z.data(), b, column(&joined, a), total, rows, b);
+      const std::vector<float> left = x.read(), right = z.read();
+      std::vector<float> expected;
+      for (std::int64_t row = 0; row < rows; ++row) {
+        expected.insert(expected.end(), left.begin() + row * a, left.begin() + (row + 1) * a);
+        expected.insert(expected.end(), right.begin() + row * b, right.begin() + (row + 1) * b);
+      }
+      EXPECT_EQ(joined.read(), expected);
+      copy_columns(at_once(), type, joined.data(), total, x_again.data(), a, rows, a);
+      copy_columns(at_once(), type, column(&joined, a), total, z_again.data(), b, rows, b);
+      EXPECT_EQ(x_again.read(), left);
+      EXPECT_EQ(z_again.read(), right);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace dptrain::kernels::DPTRAIN_GPU

@@ -1,0 +1,403 @@
+#include "kernels/cuda/optimizer.h"
+
+#include <array>
+#include <cmath>
+
+#include "kernels/cpu/optimizer.h"
+#include "kernels_cuda/support.h"
+
+namespace dptrain::kernels::DPTRAIN_GPU::test {
+namespace {
+
+constexpr double kRate = 0.05;
+constexpr std::array kSizes{std::int64_t{1}, std::int64_t{7}, std::int64_t{64}, std::int64_t{5003}};
+
+void on_every_size(const std::function<void(std::int64_t, int)>& f) {
+  for (const std::int64_t n : kSizes) {
+    for (const int offset : {0, 1}) {
+      SCOPED_TRACE(std::to_string(n) + " elements from " + std::to_string(offset));
+      f(n, offset);
+    }
+  }
+}
+
+std::vector<double> doubles(const std::vector<float>& values) { return {values.begin(), values.end()}; }
+
+/// The device's arrays of one replica, beside the CPU's.
+struct Arena {
+  std::int64_t n;
+  Array<StepState> step;
+  Array<LossScale> scale;
+  Array<float> w, g;
+  std::vector<float> cpu_w, cpu_g;
+
+  Arena(std::int64_t size, int offset)
+      : n(size),
+        step(std::vector<StepState>{{}}),
+        scale(std::vector<LossScale>{{}}),
+        w(random_floats(n, 1), offset),
+        g(random_floats(n, 2), offset),
+        cpu_w(w.read()),
+        cpu_g(g.read()) {}
+
+  void set(const StepState& state) { copy_bytes(step.data(), &state, sizeof state); }
+  void set(const LossScale& state) { copy_bytes(scale.data(), &state, sizeof state); }
+  void new_gradients(std::uint32_t seed) {
+    cpu_g = random_floats(n, seed);
+    copy_bytes(g.data(), cpu_g.data(), cpu_g.size() * sizeof(float));
+  }
+  UpdateState state() const { return {step.data(), scale.data()}; }
+};
+
+/// Zeros on the device and beside it.
+struct Slot {
+  std::vector<float> there;
+  Array<float> here;
+  Slot(std::int64_t n, int offset, float value = 0.0F)
+      : there(static_cast<std::size_t>(n), value), here(there, offset) {}
+  void expect_equal() const { expect_near(DType::kF32, doubles(there), here.read(), 2e-6, 1e-7); }
+};
+
+using Update = std::function<void(const UpdateState&, const UpdatedWeights&)>;
+
+/// Three updates of both; the weights agree after each and so does their copy; a step with found_inf changes nothing.
+void compare(
+    Arena& arena, int offset, const Update& here, const std::function<void(std::int64_t)>& there,
+    const std::function<double(std::int64_t)>& hyper = [](std::int64_t) { return 0.0; }) {
+  for (std::int64_t step = 0; step < 3; ++step) {
+    const DType type = step == 0 ? DType::kBf16 : step == 1 ? DType::kF16 : DType::kF32;
+    Tensor copy(type, arena.n, offset);
+    arena.new_gradients(static_cast<std::uint32_t>(10 + step));
+    arena.set(StepState{.step = step, .learning_rate = kRate, .hyper = {hyper(step)}});
+
+    const std::vector<float> before = arena.w.read();
+    arena.set(LossScale{.found_inf = 1});
+    here(arena.state(), {arena.w.data(), copy.data(), type});
+    EXPECT_EQ(arena.w.read(), before);
+    for (const float value : copy.read()) ASSERT_TRUE(std::isnan(value));
+
+    arena.set(LossScale{});
+    here(arena.state(), {arena.w.data(), copy.data(), type});
+    there(step);
+    const std::vector<float> after = arena.w.read();
+    expect_near(DType::kF32, doubles(arena.cpu_w), after, 2e-6, 1e-6);
+    EXPECT_EQ(copy.read(), Tensor(type, after).read());
+  }
+  EXPECT_EQ(arena.g.read(), arena.cpu_g);
+}
+
+TEST(Optimizer, Sgd) {
+  on_every_size([](std::int64_t n, int offset) {
+    for (const double momentum : {0.0, 0.9}) {
+      for (const bool nesterov : {false, true}) {
+        for (const double decay : {0.0, 0.1}) {
+          Arena arena(n, offset);
+          Slot m(n, offset);
+          const bool moves = momentum != 0.0;
+          compare(
+              arena, offset,
+              [&](const UpdateState& state, const UpdatedWeights& weights) {
+                sgd_update(at_once(), {momentum, nesterov, decay}, state, arena.g.data(), n, weights,
+                           moves ? m.here.data() : nullptr);
+              },
+              [&](std::int64_t) {
+                cpu::weight_decay(kRate * decay, n, arena.cpu_w.data());
+                cpu::sgd_update({kRate, momentum, nesterov}, arena.cpu_g.data(), n, arena.cpu_w.data(),
+                                moves ? m.there.data() : nullptr);
+                m.expect_equal();
+              });
+        }
+      }
+    }
+  });
+}
+
+double adam_rate(const AdamPass& pass, std::int64_t step) {
+  const auto t = static_cast<double>(step + 1);
+  return kRate * std::sqrt(1 - std::pow(pass.beta_2, t)) / (1 - std::pow(pass.beta_1, t));
+}
+
+TEST(Optimizer, Adam) {
+  on_every_size([](std::int64_t n, int offset) {
+    for (const bool amsgrad : {false, true}) {
+      for (const AdamPass& pass : {AdamPass{}, AdamPass{.beta_1 = 0.5, .epsilon = 1e-3, .weight_decay = 0.1}}) {
+        Arena arena(n, offset);
+        Slot m(n, offset), v(n, offset), v_max(n, offset);
+        compare(
+            arena, offset,
+            [&](const UpdateState& state, const UpdatedWeights& weights) {
+              adam_update(at_once(), pass, state, arena.g.data(), n, weights, m.here.data(), v.here.data(),
+                          amsgrad ? v_max.here.data() : nullptr);
+            },
+            [&](std::int64_t step) {
+              cpu::adam_update({kRate, pass.beta_1, pass.beta_2, pass.epsilon, pass.weight_decay, step + 1},
+                               arena.cpu_g.data(), n, arena.cpu_w.data(), m.there.data(), v.there.data(),
+                               amsgrad ? v_max.there.data() : nullptr);
+              m.expect_equal();
+              v.expect_equal();
+              v_max.expect_equal();
+            },
+            [&](std::int64_t step) { return adam_rate(pass, step); });
+      }
+    }
+  });
+}
+
+/// Steps that were left out do not count in t: hyper is of no use then.
+TEST(Optimizer, AdamAfterSkippedSteps) {
+  for (const AdamPass& pass : {AdamPass{}, AdamPass{.beta_1 = 0.0}}) {
+    Arena arena(33, 0);
+    Slot m(33, 0), v(33, 0);
+    arena.set(StepState{.step = 6, .learning_rate = kRate, .hyper = {adam_rate(pass, 6)}});
+    arena.set(LossScale{.skipped = 4});
+    adam_update(at_once(), pass, arena.state(), arena.g.data(), 33, {.w = arena.w.data()}, m.here.data(), v.here.data(),
+                nullptr);
+    cpu::adam_update({.learning_rate = kRate, .beta_1 = pass.beta_1, .step = 3}, arena.cpu_g.data(), 33,
+                     arena.cpu_w.data(), m.there.data(), v.there.data(), nullptr);
+    expect_near(DType::kF32, doubles(arena.cpu_w), arena.w.read(), 1e-6, 1e-6);
+  }
+}
+
+TEST(Optimizer, Rmsprop) {
+  on_every_size([](std::int64_t n, int offset) {
+    for (const double momentum : {0.0, 0.9}) {
+      for (const bool centered : {false, true}) {
+        const RmspropPass pass{.rho = 0.8, .momentum = momentum, .epsilon = 1e-2, .weight_decay = 0.1};
+        Arena arena(n, offset);
+        Slot v(n, offset), m(n, offset), mean(n, offset);
+        compare(
+            arena, offset,
+            [&](const UpdateState& state, const UpdatedWeights& weights) {
+              rmsprop_update(at_once(), pass, state, arena.g.data(), n, weights, v.here.data(),
+                             momentum != 0 ? m.here.data() : nullptr, centered ? mean.here.data() : nullptr);
+            },
+            [&](std::int64_t) {
+              cpu::weight_decay(kRate * pass.weight_decay, n, arena.cpu_w.data());
+              cpu::rmsprop_update({kRate, pass.rho, momentum, pass.epsilon}, arena.cpu_g.data(), n, arena.cpu_w.data(),
+                                  v.there.data(), momentum != 0 ? m.there.data() : nullptr,
+                                  centered ? mean.there.data() : nullptr);
+              v.expect_equal();
+              m.expect_equal();
+              mean.expect_equal();
+            });
+      }
+    }
+  });
+}
+
+TEST(Optimizer, Adagrad) {
+  on_every_size([](std::int64_t n, int offset) {
+    Arena arena(n, offset);
+    Slot sum(n, offset, 0.1F);
+    compare(
+        arena, offset,
+        [&](const UpdateState& state, const UpdatedWeights& weights) {
+          adagrad_update(at_once(), {.epsilon = 1e-3, .weight_decay = 0.2}, state, arena.g.data(), n, weights,
+                         sum.here.data());
+        },
+        [&](std::int64_t) {
+          cpu::weight_decay(kRate * 0.2, n, arena.cpu_w.data());
+          cpu::adagrad_update(kRate, 1e-3, arena.cpu_g.data(), n, arena.cpu_w.data(), sum.there.data());
+          sum.expect_equal();
+        });
+  });
+}
+
+TEST(Optimizer, EmaStartsCountsAndOverwrites) {
+  on_every_size([](std::int64_t n, int offset) {
+    Arena arena(n, offset);
+    Array<float> average(n, offset);
+    Tensor copy(DType::kBf16, n, offset);
+    std::vector<float> expected(static_cast<std::size_t>(n));
+    const auto run = [&](std::int64_t step, const LossScale& scale) {
+      arena.set(StepState{.step = step});
+      arena.set(scale);
+      ema_update(at_once(), 0.75, 4, arena.state(), n, {arena.w.data(), copy.data(), DType::kBf16}, average.data());
+    };
+    const auto change = [&](std::uint32_t seed) {
+      const std::vector<float> w = random_floats(n, seed);
+      copy_bytes(arena.w.data(), w.data(), w.size() * sizeof(float));
+      return w;
+    };
+    run(0, {.found_inf = 1});  // the average is w from the start
+    EXPECT_EQ(average.read(), arena.w.read());
+    std::vector<float> w = change(20);
+    run(1, {.skipped = 1});  // the first update
+    EXPECT_EQ(average.read(), w);
+    expected = w;
+    for (std::int64_t step = 2; step < 4; ++step) {
+      w = change(static_cast<std::uint32_t>(20 + step));
+      run(step, {.skipped = 1});
+      cpu::ema_update(0.75, w.data(), n, expected.data());
+      expect_near(DType::kF32, doubles(expected), average.read(), 1e-6, 1e-7);
+      EXPECT_EQ(arena.w.read(), w);
+    }
+    const std::vector<float> before = average.read();
+    run(4, {.found_inf = 1, .skipped = 1});
+    EXPECT_EQ(average.read(), before);
+    EXPECT_EQ(arena.w.read(), w);
+    for (const float value : copy.read()) ASSERT_TRUE(std::isnan(value));
+    run(5, {.skipped = 2});  // the fourth
+    cpu::ema_update(0.75, w.data(), n, expected.data());
+    expect_near(DType::kF32, doubles(expected), average.read(), 1e-6, 1e-7);
+    EXPECT_EQ(arena.w.read(), average.read());
+    EXPECT_EQ(copy.read(), Tensor(DType::kBf16, average.read()).read());
+  });
+}
+
+TEST(Optimizer, EmaWithoutLossScaleNeverOverwrites) {
+  Arena arena(5, 0);
+  Array<float> average(random_floats(5, 3));
+  arena.set(StepState{.step = 7});
+  const std::vector<float> w = arena.w.read();
+  ema_update(at_once(), 0.5, 0, {.step = arena.step.data()}, 5, {.w = arena.w.data()}, average.data());
+  EXPECT_EQ(arena.w.read(), w);
+  const std::vector<float> start = random_floats(5, 3);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_FLOAT_EQ(average.read()[i], 0.5F * start[i] + 0.5F * w[i]);
+}
+
+TEST(Optimizer, ClipByValue) {
+  on_every_size([](std::int64_t n, int offset) {
+    std::vector<float> x = random_floats(n, 4);
+    x[0] = std::numeric_limits<float>::quiet_NaN();
+    Array<float> g(x, offset);
+    clip_by_value(at_once(), 0.5F, n, g.data());
+    const std::vector<float> found = g.read();
+    EXPECT_TRUE(std::isnan(found[0]));
+    for (std::size_t i = 1; i < x.size(); ++i) ASSERT_EQ(found[i], std::clamp(x[i], -0.5F, 0.5F));
+  });
+}
+
+double square_sum(const std::vector<float>& x, std::size_t begin, std::size_t n) {
+  double sum = 0;
+  for (std::size_t i = begin; i < begin + n; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  return sum;
+}
+
+TEST(Optimizer, SumOfSquares) {
+  on_every_size([](std::int64_t n, int offset) {
+    Array<float> x(random_floats(n, 5), offset);
+    Array<double> workspace(norm_workspace()), sum(1);
+    sum_of_squares(at_once(), x.data(), n, workspace.data(), sum.data());
+    const double expected = square_sum(x.read(), 0, static_cast<std::size_t>(n));
+    EXPECT_NEAR(sum.read()[0], expected, 1e-13 * expected);
+  });
+  Array<double> workspace(norm_workspace()), sum(1);
+  sum_of_squares(at_once(), nullptr, 0, workspace.data(), sum.data());
+  EXPECT_EQ(sum.read()[0], 0.0);
+}
+
+TEST(Optimizer, ClipByGlobalNorm) {
+  on_every_size([](std::int64_t n, int offset) {
+    const std::vector<float> x = random_floats(n, 6);
+    const double norm = std::sqrt(square_sum(x, 0, x.size()));
+    Array<float> g(x, offset);
+    Array<double> workspace(norm_workspace());
+    clip_by_global_norm(at_once(), norm * 1.001, n, workspace.data(), g.data());
+    EXPECT_EQ(g.read(), x) << "below the limit";
+    clip_by_global_norm(at_once(), norm / 3, n, workspace.data(), g.data());
+    std::vector<double> expected = doubles(x);
+    for (double& value : expected) value /= 3;
+    expect_near(DType::kF32, expected, g.read(), 1e-6);
+  });
+}
+
+TEST(Optimizer, NanInTheNormGoesOn) {
+  Array<float> g(std::vector<float>{1, std::numeric_limits<float>::quiet_NaN(), 2});
+  Array<double> workspace(norm_workspace());
+  clip_by_global_norm(at_once(), 1.0, 3, workspace.data(), g.data());
+  for (const float value : g.read()) EXPECT_TRUE(std::isnan(value));
+}
+
+// Segments: aligned and not, empty, many pieces, gaps between them.
+struct Range {
+  std::int64_t offset, length;
+};
+constexpr std::array kRanges{Range{0, 5}, Range{8, 64}, Range{75, 0}, Range{77, 1}, Range{100, 20000}};
+constexpr std::int64_t kArena = 20200, kLongest = 20000;
+
+template <class T>
+std::vector<T> segments(const std::function<void(T&, std::size_t)>& more = [](T&, std::size_t) {}) {
+  std::vector<T> rows;
+  for (const Range& range : kRanges) {
+    T row;
+    row.offset = range.offset;
+    row.length = range.length;
+    more(row, rows.size());
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+TEST(Optimizer, ClipByNorm) {
+  const Array<Segment> rows(segments<Segment>());
+  const Table<Segment> table{rows.data(), rows.size(), kLongest};
+  const std::vector<float> x = random_floats(kArena, 7);
+  Array<float> g(x);
+  Array<double> workspace(segments_workspace(table.count));
+  clip_by_norm(at_once(), 3.0, table, workspace.data(), g.data());
+  std::vector<double> expected = doubles(x);
+  for (const Range& range : kRanges) {
+    const auto begin = static_cast<std::size_t>(range.offset), n = static_cast<std::size_t>(range.length);
+    const double norm = std::sqrt(square_sum(x, begin, n));
+    for (std::size_t i = begin; i < begin + n; ++i) expected[i] *= 3.0 / std::max(norm, 3.0);
+  }
+  expect_near(DType::kF32, expected, g.read(), 1e-6);
+}
+
+TEST(Optimizer, Penalties) {
+  const auto penalty = [](PenaltySegment& row, std::size_t i) {
+    row.l1 = i % 2 == 0 ? 0.0F : 0.01F;
+    row.l2 = i == 1 ? 0.0F : 0.02F;
+  };
+  const Array<PenaltySegment> rows(segments<PenaltySegment>(penalty));
+  const Table<PenaltySegment> table{rows.data(), rows.size(), kLongest};
+  std::vector<float> w = random_floats(kArena, 8);
+  w[10] = 0.0F;
+  const std::vector<float> x = random_floats(kArena, 9);
+  Array<float> weights(w), g(x);
+  std::vector<float> expected = x;
+  double value = 0;
+  for (const PenaltySegment& row : rows.read()) {
+    cpu::add_l1l2_gradient(w.data() + row.offset, row.length, row.l1, row.l2, 1.0F, expected.data() + row.offset);
+    for (std::int64_t i = row.offset; i < row.offset + row.length; ++i)
+      value += static_cast<double>(row.l1) * std::abs(at(w, i)) + static_cast<double>(row.l2) * at(w, i) * at(w, i);
+  }
+  add_penalty_gradient(at_once(), table, weights.data(), g.data());
+  expect_near(DType::kF32, doubles(expected), g.read(), 1e-6, 1e-8);
+
+  Array<double> workspace(segments_workspace(table.count)), sum(1);
+  penalty_value(at_once(), table, weights.data(), workspace.data(), sum.data());
+  EXPECT_NEAR(sum.read()[0], value, 1e-12 * value);
+  penalty_value(at_once(), {}, weights.data(), workspace.data(), sum.data());
+  EXPECT_EQ(sum.read()[0], 0.0);
+}
+
+TEST(Optimizer, MovingStatistics) {
+  const auto momentum = [](StatisticSegment& row, std::size_t i) { row.momentum = i == 1 ? 0.9 : 0.99; };
+  const Array<StatisticSegment> rows(segments<StatisticSegment>(momentum));
+  const Table<StatisticSegment> table{rows.data(), rows.size(), kLongest};
+  Array<float> values(random_floats(kArena, 10)), w(random_floats(kArena, 11));
+  Array<LossScale> scale(std::vector<LossScale>{{.found_inf = 1}});
+  std::vector<float> expected = w.read();
+  update_statistics(at_once(), table, scale.data(), values.data(), w.data());
+  EXPECT_EQ(w.read(), expected);
+  const std::vector<float> x = values.read();
+  for (const StatisticSegment& row : rows.read())
+    cpu::ema_update(row.momentum, x.data() + row.offset, row.length, expected.data() + row.offset);
+  update_statistics(at_once(), table, nullptr, values.data(), w.data());
+  expect_near(DType::kF32, doubles(expected), w.read(), 1e-6, 1e-8);
+}
+
+TEST(Optimizer, NothingToDo) {
+  Arena arena(1, 0);
+  sgd_update(at_once(), {}, arena.state(), nullptr, 0, {}, nullptr);
+  clip_by_value(at_once(), 1.0F, 0, nullptr);
+  clip_by_global_norm(at_once(), 1.0, 0, nullptr, nullptr);
+  clip_by_norm(at_once(), 1.0, {}, nullptr, nullptr);
+  add_penalty_gradient(at_once(), {}, nullptr, nullptr);
+  update_statistics(at_once(), {}, nullptr, nullptr, nullptr);
+}
+
+}  // namespace
+}  // namespace dptrain::kernels::DPTRAIN_GPU::test

@@ -1,0 +1,31 @@
+// ThreadSanitizer finds a missing barrier in a kernel, and nothing in a right one.
+
+#include <gtest/gtest.h>
+
+#include "support.h"
+
+namespace dptrain::testing {
+namespace {
+
+#ifdef __SANITIZE_THREAD__
+constexpr bool kThreadSanitizer = true;
+#else
+constexpr bool kThreadSanitizer = false;
+#endif
+
+TEST(Race, ARightKernelIsClean) {
+  const auto [code, text] = run_program("TSAN_OPTIONS=halt_on_error=0:exitcode=66 " DPTRAIN_BARRIER_right);
+  EXPECT_EQ(code, 0) << text;
+  EXPECT_EQ(text, "ran\n");
+}
+
+TEST(Race, AMissingBarrierIsReported) {
+  if (!kThreadSanitizer) GTEST_SKIP() << "needs a build with DPTRAIN_SANITIZE=thread";
+  const auto [code, text] = run_program("TSAN_OPTIONS=halt_on_error=0:exitcode=66 " DPTRAIN_BARRIER_wrong);
+  EXPECT_EQ(code, 66) << text;
+  EXPECT_NE(text.find("WARNING: ThreadSanitizer: data race"), std::string::npos) << text;
+  EXPECT_NE(text.find("reverse"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace dptrain::testing
