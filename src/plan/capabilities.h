@@ -3,7 +3,11 @@
 // What a device can fuse: asked while the plan is made, answered by the device. A device that answers no still runs
 // everything, in more steps.
 
+#include <cstddef>
+#include <vector>
+
 #include "config/family.h"
+#include "core/shape.h"
 #include "layers/activation.h"
 
 namespace dptrain::plan {
@@ -16,6 +20,11 @@ class Capabilities {
   virtual bool fuses_activation(const config::Typed& layer, layers::Activation activation) const = 0;
   /// The pooling's backward can multiply by the ReLU mask of its input, seen from its own output.
   virtual bool pool_masks_relu(const config::Typed& pooling) const = 0;
+  /// Parameter::order of a layer's weight (Keras's place in the layer, Keras's shape).
+  virtual std::vector<int> weight_order(const config::Typed& layer, std::size_t weight, const Shape& shape) const {
+    static_cast<void>(layer), static_cast<void>(weight), static_cast<void>(shape);
+    return {};
+  }
 };
 
 /// Fuses nothing: the plan in its plainest form, for tests and for devices that have nothing to say.

@@ -143,7 +143,7 @@ MemoryPlan plan_memory(const Plan& plan, const std::vector<Need>& needs, const N
   for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
     const Tensor& tensor = plan.tensors[t];
     if (tensor.alias_of != kAbsent || lives[t].last < 0) continue;
-    const std::uint64_t bytes = static_cast<std::uint64_t>(tensor.elements(rows)) * sizeof(float);
+    const std::uint64_t bytes = tensor.bytes(rows);
     memory.activation_bytes += bytes;
     blocks.push_back({aligned(bytes), lives[t], &memory.tensor_offset[t]});
   }

@@ -87,6 +87,11 @@ void cut_buckets(Plan& plan, const PlanOptions& options, const std::vector<int>&
 
 void list_parameters(Draft& draft) {
   const graph::Model& model = draft.model;
+  const auto order = [&](const graph::Weight& weight, int index) {
+    const graph::Layer& layer = model.graph.layers[at(weight.layer)];
+    const auto place = static_cast<std::size_t>(std::ranges::find(layer.weights, index) - layer.weights.begin());
+    return draft.device.weight_order(layer.spec, place, weight.def.shape);
+  };
   for (int w = 0; w <= last_index(model.weights.size()); ++w) {
     const graph::Weight& weight = model.weights[at(w)];
     const ParameterKind kind = kind_of(weight, model.graph.layers[at(weight.layer)]);
@@ -94,6 +99,7 @@ void list_parameters(Draft& draft) {
         {.weight = w,
          .path = weight.path(model.graph),
          .shape = weight.def.shape,
+         .order = order(weight, w),
          .kind = kind,
          .penalty = kind == ParameterKind::kTrainable ? layers::penalty(weight.def.regularizer) : layers::Penalty{},
          .momentum = weight.def.momentum});

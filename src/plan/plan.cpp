@@ -12,6 +12,9 @@ Plan make_plan(const graph::Model& model, const PlanOptions& options, const Capa
   lower(draft);
   plan_backward(draft);
   lay_out_parameters(draft);
+  draft.plan.compute = options.compute;
+  for (Tensor& tensor : draft.plan.tensors)
+    if (!tensor.rowless) tensor.type = options.compute;
   return std::move(draft.plan);
 }
 

@@ -3,7 +3,7 @@
 // The plan: what every replica executes, step by step, computed once on the host from the Model. Pure data, the same for
 // every replica, printable (`dptrain summary --plan`), testable without a device. Read-only after make_plan: any thread.
 //
-// Tensors are [rows, shape...] float32, rows being the samples of one micro-batch of one replica. Parameters lie in one
+// Tensors are [rows, shape...] of the compute type, rows being the samples of one micro-batch of one replica. Parameters lie in one
 // flat arena of floats (on the host and on every device alike), in this order:
 //   [0, trainable_end)                trainable weights, in the order in which their gradients become ready in backward
 //   [trainable_end, statistics_end)   moving statistics of normalisation layers
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "config/family.h"
+#include "core/dtype.h"
 #include "graph/model.h"
 #include "layers/activation.h"
 #include "optim/loss.h"
@@ -33,8 +34,10 @@ struct Tensor {
   int alias_of = kAbsent;  ///< same memory as that tensor (views); never chained
   bool external = false;  ///< bound anew each step (graph inputs): the batch's own memory
   bool rowless = false;   ///< `shape` is all of it, whatever the rows: a parameter's gradient on its way to the arena
+  DType type = DType::kF32;  ///< the plan's compute type; float where rowless
 
   std::int64_t elements(std::int64_t rows) const { return shape.elements() * (rowless ? 1 : rows); }
+  std::size_t bytes(std::int64_t rows) const { return static_cast<std::size_t>(elements(rows)) * size_of(type); }
 };
 
 enum class ParameterKind { kTrainable, kStatistic, kFrozen };
@@ -42,7 +45,9 @@ enum class ParameterKind { kTrainable, kStatistic, kFrozen };
 struct Parameter {
   int weight = 0;  ///< index into Model::weights
   std::string path;
-  Shape shape;
+  Shape shape;  ///< Keras's
+  /// Axis i of the arenas is Keras's axis order[i], as the device wants it (filters KRSC on GPUs); empty: as Keras has it.
+  std::vector<int> order;
   ParameterKind kind = ParameterKind::kTrainable;
   std::int64_t offset = 0;   ///< floats from the start of the arena
   layers::Penalty penalty;   ///< l1, l2
@@ -122,6 +127,7 @@ struct Plan {
   LossStep loss;                ///< loss.loss empty: prediction only
   std::vector<int> inputs;      ///< tensors, in the order of Graph::inputs
   std::vector<int> outputs;     ///< tensors, in the order of Graph::outputs (after their activations)
+  DType compute = DType::kF32;  ///< of activations, of their gradients and of the weights that ops read
 };
 
 struct PlanOptions {
@@ -130,6 +136,7 @@ struct PlanOptions {
   optim::LabelKind labels = optim::LabelKind::kClass;
   std::uint64_t bucket_bytes = 25u << 20;
   std::uint64_t first_bucket_bytes = 1u << 20;  ///< small, so that reduction starts early
+  DType compute = DType::kF32;
   bool sync_batchnorm = false;           ///< sets `synchronized` in every BatchNormalization
 };
 

@@ -71,7 +71,7 @@ std::string steps_text(const Plan& plan, const MemoryPlan& memory, const std::ve
     const Tensor& output = plan.tensors[at(step.output)];
     const Lifetime& life = lives[at(step.output)];
     const std::string kept = life.last > loss_moment ? " kept" : "";
-    const std::string bytes = life.last < 0 ? "-" : bytes_of(output.elements(memory.rows)) + kept;
+    const std::string bytes = life.last < 0 ? "-" : human_bytes(output.bytes(memory.rows)) + kept;
     rows.push_back({std::to_string(s), step.name, op_text(step), reads_text(plan, step), output.shape.str(), bytes,
                     backward_text(step)});
     if (s < choices.size() && !choices[s].empty()) rows.push_back({"     " + choices[s]});
@@ -128,7 +128,9 @@ std::string bucket_list(const Plan& plan) {
 std::string memory_list(const Plan& plan, const MemoryPlan& memory, int slots) {
   const bool trains = !plan.backward.empty();
   const std::int64_t floats = plan.total + (trains ? plan.statistics_end + slots * plan.trainable_end : 0);
+  const std::uint64_t copy = plan.compute == DType::kF32 ? 0 : static_cast<std::uint64_t>(plan.total) * size_of(plan.compute);
   std::vector<Row> rows{{"parameters", bytes_of(plan.total)}};
+  if (copy > 0) rows.push_back({"parameters in " + std::string(name_of(plan.compute)), human_bytes(copy)});
   if (trains) {
     rows.push_back({"gradients", bytes_of(plan.statistics_end)});
     rows.push_back({"optimizer", bytes_of(slots * plan.trainable_end), fmt::format("{} per weight", slots)});
@@ -136,7 +138,7 @@ std::string memory_list(const Plan& plan, const MemoryPlan& memory, int slots) {
   rows.push_back({"tensors", human_bytes(memory.arena_bytes),
                   fmt::format("{} unshared, {} scratch", human_bytes(memory.activation_bytes),
                               human_bytes(memory.scratch_bytes))});
-  rows.push_back({"total", human_bytes(static_cast<std::uint64_t>(floats) * sizeof(float) + memory.arena_bytes)});
+  rows.push_back({"total", human_bytes(static_cast<std::uint64_t>(floats) * sizeof(float) + copy + memory.arena_bytes)});
   return table(rows);
 }
 

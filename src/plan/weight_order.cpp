@@ -1,0 +1,45 @@
+#include "plan/weight_order.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "plan/stages.h"
+
+namespace dptrain::plan {
+namespace {
+
+/// Calls f(place in the arena, place in Keras's array) for every element, in the arena's order.
+template <class F>
+void for_each_place(const Parameter& p, const F& f) {
+  const int rank = p.shape.rank();
+  std::vector<std::int64_t> keras_stride(at(rank), 1), extent, stride, index(at(rank), 0);
+  for (int axis = rank - 2; axis >= 0; --axis) keras_stride[at(axis)] = keras_stride[at(axis + 1)] * p.shape[axis + 1];
+  for (const int axis : p.order) {
+    extent.push_back(p.shape[axis]);
+    stride.push_back(keras_stride[at(axis)]);
+  }
+  std::int64_t keras = 0;
+  for (std::int64_t arena = 0; arena < p.elements(); ++arena) {
+    f(arena, keras);
+    for (int axis = rank - 1; axis >= 0; --axis) {
+      keras += stride[at(axis)];
+      if (++index[at(axis)] < extent[at(axis)]) break;
+      keras -= extent[at(axis)] * stride[at(axis)];
+      index[at(axis)] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+void to_arena_order(const Parameter& p, const float* keras, float* arena) {
+  if (p.order.empty()) std::copy_n(keras, p.elements(), arena);
+  else for_each_place(p, [&](std::int64_t a, std::int64_t k) { arena[a] = keras[k]; });
+}
+
+void to_keras_order(const Parameter& p, const float* arena, float* keras) {
+  if (p.order.empty()) std::copy_n(arena, p.elements(), keras);
+  else for_each_place(p, [&](std::int64_t a, std::int64_t k) { keras[k] = arena[a]; });
+}
+
+}  // namespace dptrain::plan
