@@ -2,8 +2,14 @@
 # is compiled, and both define the same functions.
 #
 #   device   src/device/cuda/*.cpp   or   src/device/cuda_stub.cpp
-#   reduce   src/reduce/nccl.cpp     or   src/reduce/nccl_stub.cpp     (with CUDA)
+#   reduce   src/reduce/nccl.cpp     or   nothing: it only holds our declarations of NCCL against nccl.h
 #            src/reduce/mpi.cpp      or   src/reduce/mpi_stub.cpp
+#
+# CUDA takes nvcc, the static CUDA runtime, and the headers of cuDNN and NCCL. Their libraries are opened when the program
+# first uses a GPU, never linked. How kernels and the GPU device are built is in Gpu.cmake.
+#
+#   CUDAToolkit_ROOT        where to look for the toolkit
+#   CUDNN_ROOT, NCCL_ROOT   where to look for cudnn.h and nccl.h; without them, in the toolkit and the system's folders
 
 set(DPTRAIN_HAVE_CUDA OFF)
 set(DPTRAIN_HAVE_MPI OFF)
@@ -20,10 +26,32 @@ endforeach()
 file(GLOB _cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/device/cuda/*.cpp)
 file(GLOB _mpi_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/reduce/mpi.cpp)
 
-if(NOT DPTRAIN_CUDA STREQUAL "OFF" AND NOT DPTRAIN_FUZZ)
+# The folder of a header that comes with the toolkit or apart from it.
+function(_dptrain_find_header out header root)
+  if(${root})
+    # A root that was named is a decision: nothing else is taken instead of it.
+    find_path(${out} ${header} HINTS ${${root}} PATH_SUFFIXES include NO_DEFAULT_PATH)
+  else()
+    find_path(${out} ${header} HINTS $ENV{${root}} ${CUDAToolkit_INCLUDE_DIRS} PATH_SUFFIXES include)
+  endif()
+  mark_as_advanced(${out})
+endfunction()
+
+if(DPTRAIN_CUDA STREQUAL "AUTO" AND DPTRAIN_SANITIZE)
+  # nvcc's objects are not instrumented, and the emulator runs the same kernels.
+  set(DPTRAIN_CUDA_STATE "no (a sanitizer build has it with DPTRAIN_CUDA=ON only)")
+elseif(NOT DPTRAIN_CUDA STREQUAL "OFF" AND NOT DPTRAIN_FUZZ)
   find_package(CUDAToolkit QUIET)
+  if(CUDAToolkit_FOUND)
+    _dptrain_find_header(CUDNN_INCLUDE_DIR cudnn.h CUDNN_ROOT)
+    _dptrain_find_header(NCCL_INCLUDE_DIR nccl.h NCCL_ROOT)
+  endif()
   if(NOT CUDAToolkit_FOUND OR NOT CUDAToolkit_NVCC_EXECUTABLE)
     set(DPTRAIN_CUDA_STATE "no (no toolkit found)")
+  elseif(NOT CUDNN_INCLUDE_DIR)
+    set(DPTRAIN_CUDA_STATE "no (toolkit ${CUDAToolkit_VERSION} found, cudnn.h not; name its root with CUDNN_ROOT)")
+  elseif(NOT NCCL_INCLUDE_DIR)
+    set(DPTRAIN_CUDA_STATE "no (toolkit ${CUDAToolkit_VERSION} found, nccl.h not; name its root with NCCL_ROOT)")
   elseif(NOT _cuda_sources)
     set(DPTRAIN_CUDA_STATE "no (toolkit ${CUDAToolkit_VERSION} found, this version has no CUDA sources)")
   else()
@@ -52,19 +80,18 @@ if(NOT DPTRAIN_MPI STREQUAL "OFF" AND NOT DPTRAIN_FUZZ)
   endif()
 endif()
 
-# Adds the CPU backend and the CUDA backend or its stub to the sources of the device room.
+# Adds the CPU backend to the sources of the device room, and takes the stub away where there is CUDA.
 function(dptrain_device_sources out)
   set(list ${${out}})
   file(GLOB cpu CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/device/cpu/*.cpp)
   list(APPEND list ${cpu})
   if(DPTRAIN_HAVE_CUDA)
     list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/device/cuda_stub.cpp)
-    list(APPEND list ${_cuda_sources})
   endif()
   set(${out} ${list} PARENT_SCOPE)
 endfunction()
 
-# Leaves one of each pair of communicator files among the sources of the reduce room.
+# Leaves one side of each pair among the sources of the reduce room: NAME.cpp or, where there is one, NAME_stub.cpp.
 function(dptrain_reduce_sources out)
   set(list ${${out}})
   foreach(pair "nccl;${DPTRAIN_HAVE_CUDA}" "mpi;${DPTRAIN_HAVE_MPI}")

@@ -1,4 +1,5 @@
-# One OBJECT library per room, so that the linker drops no registration, and one for the CPU kernels.
+# One OBJECT library per room, so that the linker drops no registration, and one for the CPU kernels. The GPU path's are
+# in Gpu.cmake.
 #
 #   dptrain_<room>        from src/<room>/*.cpp
 #   dptrain_kernels_cpu   from kernels/cpu/*.cpp
@@ -66,6 +67,9 @@ function(dptrain_room room)
   if(arg_KERNELS AND TARGET OpenMP::OpenMP_CXX)
     target_link_libraries(dptrain_${room} PUBLIC OpenMP::OpenMP_CXX)
   endif()
+  if(room STREQUAL "reduce" AND DPTRAIN_HAVE_CUDA)
+    target_link_libraries(dptrain_reduce PRIVATE dptrain_cuda)
+  endif()
   add_dependencies(dptrain_${room} dptrain_version)
 
   list(APPEND DPTRAIN_ROOMS ${room})
@@ -91,6 +95,9 @@ function(dptrain_link_rooms target level)
   target_link_libraries(${target} PRIVATE ${rooms})
   if(TARGET dptrain_kernels_cpu)
     target_link_libraries(${target} PRIVATE dptrain_kernels_cpu)
+  endif()
+  if(level GREATER_EQUAL 5)
+    dptrain_link_gpu_kernels(${target})
   endif()
 endfunction()
 

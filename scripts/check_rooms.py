@@ -27,8 +27,12 @@ LEVELS = {
     "cli": 9,
 }
 
-# Who may call kernels/cpu; device/cuda alone calls kernels/cuda. kernels/philox.h is shared ground.
+# Who may call kernels/cpu. kernels/cuda is called by the GPU device alone. Files directly in kernels/ are shared ground.
 CALL_KERNELS = {"device", "data", "replica", "reduce"}
+GPU_FOLDERS = ("gpu", "cuda", "emu")   # of device/
+
+# Of the house, the kernels for GPUs know the number types.
+SEEN_BY_KERNELS_CUDA = {"core/dtype.h"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,12 +58,13 @@ LIBRARIES = [
     Library("stb_image", r"stb/|stb_\w+\.h", (r"src/data/\w+\.cpp",), single=True),
     Library("CLI11", r"CLI/", (r"src/cli/\w+\.cpp",)),
     Library("MPI", r"mpi\.h", (r"src/reduce/mpi\.cpp",)),
-    Library("NCCL", r"nccl\.h", (r"src/reduce/nccl\.cpp",)),
+    Library("NCCL", r"nccl\.h", (r"src/reduce/nccl\w*\.(cpp|h)",)),
     Library("CUDA", r"cu(da|dnn|blas|pti|rand)|cooperative_groups|nv(rtc|tx)",
-            (r"src/device/cuda/", r"kernels/cuda/", r"src/reduce/nccl\.cpp")),
+            (r"src/device/cuda/", r"kernels/cuda/", r"src/reduce/nccl\w*\.(cpp|h)")),
+    Library("sanitizers", r"sanitizer/", (r"kernels/cuda/simt\w*\.(cpp|h)",)),
 ]
 
-POSIX = set("""dirent.h dlfcn.h errno.h execinfo.h fcntl.h fnmatch.h glob.h poll.h pthread.h pwd.h sched.h signal.h
+POSIX = set("""math.h link.h dirent.h dlfcn.h errno.h execinfo.h fcntl.h fnmatch.h glob.h poll.h pthread.h pwd.h sched.h signal.h
     spawn.h termios.h time.h ucontext.h unistd.h cxxabi.h malloc.h immintrin.h cpuid.h""".split())
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -72,6 +77,11 @@ def place_of(path):
     return parts[0], parts[1] if len(parts) > 2 else ""
 
 
+def folder_of_device(path):
+    """'cpu', 'gpu', ... for files of src/device/<folder>/; '' for all others."""
+    return path.parts[2] if path.parts[:2] == ("src", "device") and len(path.parts) > 3 else ""
+
+
 def check_kernels_include(path, target):
     """An include of kernels/... by any file; None if it is allowed."""
     top, room = place_of(path)
@@ -80,12 +90,12 @@ def check_kernels_include(path, target):
         if side and side != room:
             return f"kernels/{room or '*.h'} must not include kernels/{side}"
         return None
-    if target == "kernels/philox.h" and (room == "core" or room in CALL_KERNELS):
+    if target == "kernels/philox.h" and room == "core":
         return None
     if room not in CALL_KERNELS:
         return f"room '{room}' must not call kernels; {', '.join(sorted(CALL_KERNELS))} may"
-    if side == "cuda" and path.parts[:3] != ("src", "device", "cuda"):
-        return "kernels/cuda is called by src/device/cuda alone"
+    if side == "cuda" and folder_of_device(path) not in GPU_FOLDERS:
+        return "kernels/cuda is called by src/device/{gpu,cuda,emu} alone"
     return None
 
 
@@ -96,13 +106,18 @@ def check_room_include(path, target):
     if other not in LEVELS:
         return f'"{target}" names no room; includes are written from the root: "core/error.h", "kernels/cpu/pool.h"'
     if top == "kernels":
+        if room == "cuda" and target in SEEN_BY_KERNELS_CUDA:
+            return None
         return f"kernels know nothing of the house, found an include of room '{other}'"
-    backend = re.match(r"device/(cpu|cuda)/", target)
+    backend = re.match(r"device/(cpu|gpu|cuda|emu)/", target)
     if backend:
         if room != "device":
             return f"device/{backend[1]}/ is private to room 'device'; include a header of device/ itself"
-        if len(path.parts) > 3 and path.parts[2] != backend[1]:
-            return f"device/{path.parts[2]} must not include device/{backend[1]}"
+        here = folder_of_device(path)
+        # The CUDA and the emulated device are both built from device/gpu, which stands on neither.
+        built_from = backend[1] == "gpu" and here in GPU_FOLDERS
+        if here and here != backend[1] and not built_from:
+            return f"device/{here} must not include device/{backend[1]}"
     if other == room or LEVELS[other] < LEVELS[room]:
         return None
     direction = "up" if LEVELS[other] > LEVELS[room] else "sideways"
@@ -178,10 +193,27 @@ PLANTED = [
     ("src/plan/a.cpp", '#  include "device/device.h"', "must not include up into 'device'"),
     ("src/data/a.cpp", '#include "checkpoint/store.h"', "sideways"),
     ("src/data/b.cpp", '#include "kernels/cpu/gather.h"', None),
-    ("src/data/c.cpp", '#include "kernels/cuda/gather.h"', "src/device/cuda alone"),
+    ("src/data/c.cpp", '#include "kernels/cuda/gather.h"', "src/device/{gpu,cuda,emu} alone"),
+    ("src/replica/c.cpp", '#include "kernels/step_state.h"', None),
+    ("src/train/c.cpp", '#include "kernels/step_state.h"', "must not call kernels"),
     ("src/device/cpu/conv2d.cpp", "#include <oneapi/dnnl/dnnl.hpp>", None),
     ("src/device/device.cpp", "#include <oneapi/dnnl/dnnl.hpp>", "oneDNN is not allowed here"),
     ("src/device/cpu/a.cpp", '#include "device/cuda/stream.h"', "device/cpu must not include device/cuda"),
+    ("src/device/cpu/b.cpp", '#include "device/gpu/runtime.h"', "device/cpu must not include device/gpu"),
+    ("src/device/cpu/c.cpp", '#include "kernels/cuda/pool.h"', "src/device/{gpu,cuda,emu} alone"),
+    ("src/device/gpu/a.cpp", '#include "kernels/cuda/pool.h"', None),
+    ("src/device/gpu/b.cpp", '#include "device/cuda/cuda_runtime.h"', "device/gpu must not include device/cuda"),
+    ("src/device/gpu/c.cpp", "#include <cuda_runtime.h>", "CUDA is not allowed here"),
+    ("src/device/emu/a.cpp", '#include "device/gpu/runtime.h"', None),
+    ("src/device/emu/b.cpp", '#include "kernels/cuda/simt.h"', None),
+    ("src/device/emu/c.cpp", "#include <cuda_runtime.h>", "CUDA is not allowed here"),
+    ("src/device/cuda/a.cpp", '#include "device/gpu/runtime.h"', None),
+    ("src/device/cuda/b.cpp", "#include <cudnn.h>", None),
+    ("src/device/cuda/c.cpp", '#include "device/emu/emu_runtime.h"', "device/cuda must not include device/emu"),
+    ("src/device/cuda/d.cpp", "#include <nccl.h>", "NCCL is not allowed here"),
+    ("src/reduce/nccl_api.cpp", "#include <nccl.h>", None),
+    ("src/reduce/mean.cpp", "#include <nccl.h>", "NCCL is not allowed here"),
+    ("src/reduce/nccl.cpp", "#include <cuda_runtime.h>", None),
     ("src/replica/a.cpp", '#include "device/cpu/stream.h"', "private to room 'device'"),
     ("src/replica/b.cpp", '#include "device/device.h"', None),
     ("src/train/a.cpp", '#include "trainer.h"', "names no room"),
@@ -192,6 +224,11 @@ PLANTED = [
     ("kernels/cpu/a.h", '#include "core/shape.h"', "know nothing of the house"),
     ("kernels/cpu/b.cpp", "#include <hwy/highway.h>", None),
     ("kernels/cpu/c.cpp", '#include "kernels/cuda/a.h"', "must not include kernels/cuda"),
+    ("kernels/cpu/d.h", '#include "core/dtype.h"', "know nothing of the house"),
+    ("kernels/cuda/a.h", '#include "core/dtype.h"', None),
+    ("kernels/cuda/b.cu", '#include "core/shape.h"', "know nothing of the house"),
+    ("kernels/cuda/c.cu", '#include "kernels/step_state.h"', None),
+    ("kernels/cuda/d.cu", "#include <cuda_runtime.h>", None),
     ("src/cellar/a.h", "#include <string>", "is no room of the table"),
 ]
 

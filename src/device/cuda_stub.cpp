@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "device/device.h"
+#include "device/gpu_facts.h"
 #include "dptrain_version.h"
 
 namespace dptrain::device {
@@ -12,5 +13,14 @@ std::vector<DeviceInfo> list_cuda() { return {}; }
 std::unique_ptr<Device> make_cuda_device(int, const RuntimeOptions&) {
   throw Error(ErrorKind::kDevice, fmt::format("this dptrain has no GPU backend (cuda: {}); use --cpus N, or --gpus none", kBuiltWithCuda));
 }
+
+std::unique_ptr<Device> make_paper_gpu(const std::string&, const RuntimeOptions& options) {
+  return make_cuda_device(0, options);
+}
+
+GpuLibraries gpu_libraries() { return {}; }
+std::vector<GpuFacts> gpu_facts() { return {}; }
+std::string why_no_gpu() { return fmt::format("no GPU backend in this build (cuda: {})", kBuiltWithCuda); }
+bool gpus_are_peers(int, int) { return false; }
 
 }  // namespace dptrain::device

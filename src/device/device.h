@@ -12,6 +12,8 @@
 #include <typeindex>
 #include <vector>
 
+#include "core/dtype.h"
+#include "device/event.h"
 #include "device/op.h"
 #include "device/update.h"
 #include "plan/capabilities.h"
@@ -43,11 +45,20 @@ class Device : public plan::Capabilities {
   /// Makes the calling thread the device's thread (number of OpenMP threads; current CUDA device). Before anything else on it.
   virtual void enter() = 0;
 
-  virtual std::unique_ptr<Stream> make_stream() = 0;
+  /// A stream for collectives is served before others where the device can.
+  virtual std::unique_ptr<Stream> make_stream(bool high_priority = false) = 0;
+  virtual std::unique_ptr<Event> make_event() = 0;
   /// Throws Error{kMemory} saying what was asked and what is free.
   virtual std::unique_ptr<Buffer> allocate(std::size_t bytes) = 0;
+  /// GPUs: bytes that can still be had, by everybody on the device together. 0: not said. Any thread.
+  virtual std::uint64_t memory_available() const { return 0; }
+  /// Host memory that copies to and from the device need not wait for (page-locked); zero-filled.
+  virtual std::unique_ptr<Buffer> allocate_host(std::size_t bytes) = 0;
+  /// Queued. Memory of allocate_host may change when the stream has passed the copy, other memory when the call returns.
   virtual void copy_to_device(void* destination, const void* host, std::size_t bytes, Stream& stream) = 0;
   virtual void copy_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) = 0;  ///< complete on return
+  /// Queued; both on this device. A whole number of floats.
+  virtual void copy(void* destination, const void* source, std::size_t bytes, Stream& stream);
   virtual const RuntimeOptions& options() const noexcept = 0;
   /// Ops may read host batches in place (CPU); else the replica stages them.
   virtual bool reads_host_memory() const noexcept = 0;
@@ -59,7 +70,15 @@ class Device : public plan::Capabilities {
 
   // Flat passes over floats.
   virtual void fill(float* x, std::int64_t n, float value, Stream& stream) = 0;
-  virtual void accumulate(float* y, const float* x, std::int64_t n, Stream& stream) = 0;  ///< y += x
+  virtual void accumulate(void* y, const void* x, DType type, std::int64_t n, Stream& stream) = 0;  ///< y += x
+  /// Between float and another number type.
+  virtual void from_float(const float* x, void* y, DType type, std::int64_t n, Stream& stream) = 0;
+  virtual void to_float(const void* x, DType type, float* y, std::int64_t n, Stream& stream) = 0;
+  /// Floats [begin, end) of every arena become their sum over all arenas, added in order. For arenas in one memory.
+  virtual void sum_ranks(const std::vector<float*>& arenas, std::int64_t begin, std::int64_t end, Stream& stream) = 0;
+  /// What `work` queues on the stream, recorded to be replayed as one launch; null where the device has no such thing,
+  /// and then nothing was run.
+  virtual std::unique_ptr<Recording> record(Stream& stream, const std::function<void()>& work) = 0;
   /// 64-bit hash of the bits; equal bits, equal hash, on devices of one kind.
   virtual std::uint64_t hash(const float* x, std::int64_t n, Stream& stream) = 0;
 };
@@ -86,10 +105,16 @@ enum class ConvChoice { kAuto, kDirect };
 /// What ops ask of the config's `runtime` section.
 struct RuntimeOptions {
   ConvChoice conv = ConvChoice::kAuto;
+  DType compute = DType::kF32;           ///< of activations (train.dtype_policy)
+  bool deterministic = true;
+  bool tf32 = true;                      ///< GPUs: float32 products may be rounded to TF32
+  std::uint64_t workspace_limit = std::uint64_t{1} << 30;  ///< GPUs: bytes of one convolution's workspace
+  bool autotune = false;                 ///< GPUs: time convolution engines instead of believing the heuristics
   bool bn_unbiased_running_var = false;  ///< moving variance from N / (N - 1), as tf-keras and cuDNN have it
 };
 
-/// One CPU replica slot: `index` is its rank among the CPU replicas, `threads` its OpenMP threads.
+/// One CPU replica slot: `index` is its rank among the CPU replicas, `threads` its OpenMP threads. Throws Error{kDevice}
+/// for what a CPU cannot run.
 std::unique_ptr<Device> make_cpu_device(int index, int threads, const RuntimeOptions& options);
 
 /// A machine's devices for `dptrain devices`: one line of facts each (cores, ISA in use, memory; GPUs when built in).
@@ -107,5 +132,10 @@ std::uint64_t cpu_memory_available();
 std::vector<DeviceInfo> list_cuda();
 /// Throws Error{kDevice} in one sentence: no backend, no driver, no such id.
 std::unique_ptr<Device> make_cuda_device(int id, const RuntimeOptions& options);
+/// A GPU that is not there, for plans and memory tables on any machine: makes ops, says what they need, runs nothing.
+/// `model`: "h200". Throws Error{kDevice} without a backend or cuDNN.
+std::unique_ptr<Device> make_paper_gpu(const std::string& model, const RuntimeOptions& options);
+/// The GPU code on the CPU, for tests: kernels in the emulator, streams in seeded random order.
+std::unique_ptr<Device> make_emu_device(int id, const RuntimeOptions& options);
 
 }  // namespace dptrain::device

@@ -10,8 +10,10 @@
 
 #include "config/family.h"
 #include "layers/activation.h"
+#include "core/dtype.h"
 #include "device/collective.h"
 #include "device/stream.h"
+#include "kernels/step_state.h"
 #include "plan/memory.h"
 #include "plan/plan.h"
 
@@ -41,16 +43,30 @@ struct OpArgs {
   double share = 1;            ///< rows / samples of the global batch: weight of this call's statistics
   bool training = false;
 
-  std::span<const float* const> inputs;     ///< forward, backward
-  float* output = nullptr;                  ///< forward: written; backward: as forward left it
+  // Activations and their gradients, of the plan's compute type.
+  std::span<const void* const> inputs;      ///< forward, backward
+  void* output = nullptr;                   ///< forward: written; backward: as forward left it
+  void* output_gradient = nullptr;          ///< backward; the op may use it as scratch
+  std::span<void* const> input_gradients;   ///< null where not wanted
+  // Parameters: always float, axes in the order of Parameter::order.
   std::span<const float* const> weights;    ///< Keras's order
-  float* output_gradient = nullptr;         ///< backward; the op may use it as scratch
-  std::span<float* const> input_gradients;  ///< null where not wanted
+  std::span<const void* const> compute_weights;  ///< the same in the compute type (`weights` where that is float32)
   std::span<float* const> weight_gradients; ///< null where not wanted; statistics: forward in training writes share * value
   void* saved = nullptr;
   void* scratch = nullptr;
+  const kernels::StepState* state = nullptr;  ///< device memory: `step` for kernels of a recorded step
   Stream* stream = nullptr;
   Collective* collective = nullptr;  ///< the replica's, for synchronised normalisation
+
+  // The same, typed.
+  template <class T = float>
+  const T* in(std::size_t i = 0) const { return static_cast<const T*>(inputs[i]); }
+  template <class T = float>
+  T* out() const { return static_cast<T*>(output); }
+  template <class T = float>
+  T* dy() const { return static_cast<T*>(output_gradient); }
+  template <class T = float>
+  T* dx(std::size_t i = 0) const { return static_cast<T*>(input_gradients[i]); }
 };
 
 class Op {
@@ -77,10 +93,11 @@ struct LossContext {
 };
 struct LossArgs {
   std::int64_t rows = 0;
-  const float* prediction = nullptr;  ///< [rows, width...]
+  const void* prediction = nullptr;   ///< [rows, width...], of the plan's compute type
   const void* labels = nullptr;       ///< int32 [rows] or float [rows, width], as plan.loss.labels says
-  float* gradient = nullptr;          ///< d loss / d prediction times gradient_scale; null in evaluation
+  void* gradient = nullptr;           ///< d loss / d prediction times gradient_scale, of the compute type; null in evaluation
   double gradient_scale = 1;          ///< 1 / samples of the global batch
+  const kernels::LossScale* loss_scale = nullptr;  ///< device memory: another factor of the gradient; null: none
   double* sums = nullptr;             ///< added to: [0] loss summed over samples, [1 + i] metric i
   void* scratch = nullptr;
   Stream* stream = nullptr;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/stream.h"
+#include "kernels/step_state.h"
 #include "optim/optimizer.h"
 #include "plan/plan.h"
 
@@ -22,14 +23,23 @@ struct UpdateBuffers {
   float* gradients = nullptr;        ///< [0, statistics_end); scaled and clipped in place
   std::vector<float*> slots;         ///< [0, trainable_end) each, in the order of optim::slots()
   float* average = nullptr;          ///< [0, trainable_end), null without use_ema
+  void* compute = nullptr;           ///< the whole parameter arena in the compute type, written too; null for float32
+  kernels::LossScale* loss_scale = nullptr;  ///< gradients are divided by it and it is brought up to date; null: none
 };
 
 class Update {
  public:
   virtual ~Update() = default;
+  /// Fills what kernels read of this step from device memory; called on the host before the step is uploaded.
+  virtual void describe(const optim::UpdateArgs& args, kernels::StepState& state) const {
+    state.step = args.step;
+    state.learning_rate = args.learning_rate;
+  }
   /// In this order (Keras): g += 2 l2 w + l1 sign(w); clip; decoupled decay; update; statistics
   /// new = momentum * old + (1 - momentum) * value; averages; overwrite.
-  virtual void run(const UpdateBuffers& buffers, const optim::UpdateArgs& args, Stream& stream) = 0;
+  /// `state` (device memory) holds what describe() made of the same `args`.
+  virtual void run(const UpdateBuffers& buffers, const optim::UpdateArgs& args, const kernels::StepState* state,
+                   Stream& stream) = 0;
   /// l1 sum|w| + l2 sum w^2 over all regularized weights.
   virtual double penalty(const float* weights, Stream& stream) = 0;
 };

@@ -118,7 +118,7 @@ TEST(Conv2DOp, OtherActivations) {
 }
 
 /// Channels and sizes for which Winograd is chosen where the processor and oneDNN have it. Differences of 14,000 values
-/// would take minutes: forward is judged by the reference, the gradients by those of the direct kernels.
+/// would take minutes: forward is judged by the reference, the gradients by those of the CPU's direct kernels.
 TEST(Conv2DOp, WinogradSizes) {
   for (const Padding padding : {Padding::kValid, Padding::kSame}) {
     Case c = with(conv(32, {3, 3}, padding), {9, 8, 32});
@@ -127,18 +127,22 @@ TEST(Conv2DOp, WinogradSizes) {
     c.tolerance = 1e-5;  // Winograd's transforms
     check(c);
     c.differentiable = true;
-    const auto chosen = train(*devices()[0], c);
-    const auto direct = train(*devices({.conv = device::ConvChoice::kDirect})[0], c);
-    ASSERT_EQ(chosen.size(), 4U);
-    for (std::size_t i = 0; i < chosen.size(); ++i)
-      expect_close(chosen[i], {direct[i].begin(), direct[i].end()}, c.tolerance, "tensor " + std::to_string(i));
+    const auto direct = train(*device::make_cpu_device(0, 1, {.conv = device::ConvChoice::kDirect}), c);
+    for (const auto& device : devices()) {
+      SCOPED_TRACE(device->description());
+      const auto chosen = train(*device, c);
+      ASSERT_EQ(chosen.size(), 4U);
+      for (std::size_t i = 0; i < chosen.size(); ++i)
+        expect_close(chosen[i], {direct[i].begin(), direct[i].end()}, c.tolerance, "tensor " + std::to_string(i));
+    }
   }
 }
 
 TEST(Conv2DOp, DirectIsNeverWinograd) {
   const Case c = with(conv(32, {3, 3}, Padding::kSame), {9, 8, 32});
-  for (const auto& device : devices({.conv = device::ConvChoice::kDirect})) {
-    const std::string text = implementation(*device, c);
+  for (const int threads : {1, 3}) {
+    const auto cpu = device::make_cpu_device(0, threads, {.conv = device::ConvChoice::kDirect});
+    const std::string text = implementation(*cpu, c);
     EXPECT_EQ(text.find("wino"), std::string::npos) << text;
     for (const char* pass : {"forward dnnl", "; data dnnl", "; weights dnnl"})
       EXPECT_NE(text.find(pass), std::string::npos) << text;
@@ -148,12 +152,14 @@ TEST(Conv2DOp, DirectIsNeverWinograd) {
 /// A number of rows that was not prepared is served all the same.
 TEST(Conv2DOp, UnpreparedRowsGetMemoryOfTheirOwn) {
   Case c = with(conv(32, {3, 3}, Padding::kSame), {9, 8, 32});
-  const auto device = std::move(devices()[0]);
-  c.prepares_rows = false;
-  const auto found = train(*device, c);
-  c.prepares_rows = true;
-  const auto expected = train(*device, c);
-  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i], expected[i]);
+  for (const auto& device : devices()) {
+    SCOPED_TRACE(device->description());
+    c.prepares_rows = false;
+    const auto found = train(*device, c);
+    c.prepares_rows = true;
+    const auto expected = train(*device, c);
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i], expected[i]);
+  }
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ TEST(CpuDevice, FillsAndAdds) {
   const auto stream = device->make_stream();
   std::vector<float> x(7), y(7, 2.0F);
   device->fill(x.data(), 7, 1.5F, *stream);
-  device->accumulate(y.data(), x.data(), 7, *stream);
+  device->accumulate(y.data(), x.data(), DType::kF32, 7, *stream);
   EXPECT_EQ(y, std::vector<float>(7, 3.5F));
 }
 

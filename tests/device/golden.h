@@ -10,11 +10,12 @@
 #include "config/diagnostics.h"
 #include "config/family.h"
 #include "config/load.h"
+#include "support/test_data.h"
 
 namespace dptrain::test {
 
 inline nlohmann::json golden(const std::string& file) {
-  std::ifstream in(std::string(DPTRAIN_TEST_DATA) + "/golden/" + file);
+  std::ifstream in(dptrain::testing::test_data("golden/" + file));
   if (!in) throw std::runtime_error("tests/golden/" + file + " is missing");
   return nlohmann::json::parse(in);
 }

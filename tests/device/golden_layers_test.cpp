@@ -40,8 +40,11 @@ TEST(Golden, Layers) {
     if (type.is_view) continue;
     std::vector<Tensor> weights;
     for (const json& w : entry.at("weights")) weights.push_back(tensor(w.at("shape"), w.at("values")));
-    const auto y = infer(*devices()[0], c, {tensor(entry.at("input_shape"), entry.at("x"))}, weights);
-    expect_close(y, flat(entry.at("y")), 2e-6, "output");  // both are float32
+    for (const auto& device : devices()) {
+      SCOPED_TRACE(device->description());
+      const auto y = infer(*device, c, {tensor(entry.at("input_shape"), entry.at("x"))}, weights);
+      expect_close(y, flat(entry.at("y")), on_device(*device, 2e-6), "output");  // both are float32
+    }
   }
   EXPECT_GE(judged, 20U);
 }
@@ -59,7 +62,10 @@ TEST(Golden, Activations) {
     x.values = flat(file.at("x"));
     c.inputs = {{x.dim(1)}};
     c.rows = 1;
-    expect_close(infer(*devices()[0], c, {x}, {}), flat(*y), 2e-6, "output");
+    for (const auto& device : devices()) {
+      SCOPED_TRACE(device->description());
+      expect_close(infer(*device, c, {x}, {}), flat(*y), on_device(*device, 2e-6), "output");
+    }
     ++judged;
   }
   EXPECT_EQ(judged, 12U);

@@ -35,11 +35,13 @@ TEST(Golden, Losses) {
                .from_logits = arguments.value("from_logits", false)};
     set_labels(c, entry.at("y_true"), name == "SparseCategoricalCrossentropy");
     const double rows = static_cast<double>(entry.at("y_pred").size());
-    const auto found = run_loss(*devices()[0], c, flat(entry.at("y_pred")), 1 / rows);
     double expected = 0;
     for (const double value : flat(entry.at("value"))) expected += value;
     if (reduction == "sum_over_batch_size") expected *= rows;
-    EXPECT_NEAR(found.sums[0] - kStartSum, expected, 2e-6 * expected);
+    for (const auto& device : devices()) {
+      const auto found = run_loss(*device, c, flat(entry.at("y_pred")), 1 / rows);
+      EXPECT_NEAR(found.sums[0] - kStartSum, expected, on_device(*device, 2e-6) * expected) << device->description();
+    }
     ++judged;
   }
   EXPECT_GE(judged, 12U);
@@ -57,9 +59,12 @@ TEST(Golden, Metrics) {
                .metrics = {from_keras(optim::metric_family(), name, entry.at("config"))},
                .output = {binary ? 1 : static_cast<std::int64_t>(y_pred[0].size())}};
     set_labels(c, entry.at("y_true"), !binary && !entry.at("y_true")[0].is_array());
-    const auto found = run_loss(*devices()[0], c, flat(y_pred), 1);
-    EXPECT_NEAR((found.sums[1] - kStartSum) / static_cast<double>(y_pred.size()), entry.at("value").get<double>(),
-                1e-6);
+    for (const auto& device : devices()) {
+      const auto found = run_loss(*device, c, flat(y_pred), 1);
+      EXPECT_NEAR((found.sums[1] - kStartSum) / static_cast<double>(y_pred.size()), entry.at("value").get<double>(),
+                  1e-6)
+          << device->description();
+    }
     ++judged;
   }
   EXPECT_EQ(judged, 5U);

@@ -1,57 +1,70 @@
 #pragma once
 
-// Device memory of exactly the floats asked for, poisoned with NaN, with guard words on both sides.
+// Device memory of exactly the size asked for, poisoned with NaN (of any type), with guards on both sides.
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "device/device.h"
+#include "device/number_types.h"
 
 namespace dptrain::test {
 
 class Guarded {
  public:
-  Guarded(device::Device& device, device::Stream& stream, std::size_t floats)
+  /// `n` numbers.
+  Guarded(device::Device& device, device::Stream& stream, std::size_t n, DType type = DType::kF32)
       : device_(device),
         stream_(stream),
-        floats_(floats),
-        buffer_(device.allocate((floats + 2 * kGuard) * sizeof(float))) {
-    const std::vector<float> pattern(floats + 2 * kGuard, kPoison);
-    device.copy_to_device(buffer_->data(), pattern.data(), pattern.size() * sizeof(float), stream);
+        type_(type),
+        n_(n),
+        bytes_(n * size_of(type)),
+        buffer_(device.allocate(bytes_ + 2 * kGuard)) {
+    std::vector<std::byte> pattern(bytes_ + 2 * kGuard);
+    for (std::size_t i = 0; i < pattern.size(); ++i) pattern[i] = poison(i);
+    device.copy_to_device(buffer_->data(), pattern.data(), pattern.size(), stream);
   }
-  Guarded(device::Device& device, device::Stream& stream, const std::vector<double>& values)
-      : Guarded(device, stream, values.size()) {
-    const std::vector<float> floats(values.begin(), values.end());
-    device.copy_to_device(data(), floats.data(), floats.size() * sizeof(float), stream);
+  /// The values, rounded to the type.
+  Guarded(device::Device& device, device::Stream& stream, const std::vector<double>& values, DType type = DType::kF32)
+      : Guarded(device, stream, values.size(), type) {
+    const std::vector<std::byte> bytes = encoded(type, values);
+    device.copy_to_device(data(), bytes.data(), bytes.size(), stream);
   }
 
-  float* data() const { return buffer_->as<float>() + kGuard; }
+  void* data() const { return buffer_->as<std::byte>() + kGuard; }
+  float* floats() const { return static_cast<float*>(data()); }
 
   /// The values, after a look at the guards.
   std::vector<float> read(const std::string& what) const {
-    std::vector<float> all(floats_ + 2 * kGuard);
-    device_.copy_to_host(all.data(), buffer_->data(), all.size() * sizeof(float), stream_);
+    const std::vector<std::byte> all = bytes(what);
+    return decoded(type_, all.data() + kGuard, n_);
+  }
+  /// Guards and all, as they lie in memory.
+  std::vector<std::byte> bytes(const std::string& what) const {
+    std::vector<std::byte> all(bytes_ + 2 * kGuard);
+    device_.copy_to_host(all.data(), buffer_->data(), all.size(), stream_);
     for (std::size_t i = 0; i < kGuard; ++i) {
-      EXPECT_TRUE(is_poison(all[i])) << what << ": written " << kGuard - i << " floats before its start";
-      EXPECT_TRUE(is_poison(all[kGuard + floats_ + i])) << what << ": written " << i << " floats past its end";
+      EXPECT_TRUE(all[i] == poison(i)) << what << ": written " << kGuard - i << " bytes before its start";
+      const std::size_t end = kGuard + bytes_ + i;
+      EXPECT_TRUE(all[end] == poison(end)) << what << ": written " << i << " bytes past its end";
     }
-    return {all.begin() + kGuard, all.begin() + static_cast<std::ptrdiff_t>(kGuard + floats_)};
+    return all;
   }
 
  private:
-  static constexpr std::size_t kGuard = 64;  // keeps the alignment that arenas have
-  static constexpr float kPoison = std::bit_cast<float>(0x7FC0DEADU);
-  static bool is_poison(float x) { return std::bit_cast<std::uint32_t>(x) == 0x7FC0DEADU; }
+  static constexpr std::size_t kGuard = 256;  // keeps the alignment that arenas have
+  /// The words 0xFFFB: a NaN in two, four and eight bytes, and not the one that arithmetic makes.
+  static std::byte poison(std::size_t i) { return static_cast<std::byte>(i % 2 == 0 ? 0xFB : 0xFF); }
 
   device::Device& device_;
   device::Stream& stream_;
-  std::size_t floats_;
+  DType type_;
+  std::size_t n_, bytes_;
   std::unique_ptr<device::Buffer> buffer_;
 };
 

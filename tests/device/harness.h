@@ -1,17 +1,19 @@
 #pragma once
 
-// Op conformance: one description of a case, judged on every device present. A test gives a naive forward in double; the
-// harness derives the gradients by central differences of sum(r * y) with a fixed random r, runs the op on buffers that are
-// poisoned with NaN and framed by guard words, with fewer rows than it was made for, twice (same bits), in inference, with
-// input or weight gradients not wanted, and compares.
+// Op conformance: one description of a case, judged on every device present (test_devices.h). A test gives a naive forward
+// in double; the harness derives the gradients by central differences of sum(r * y) with a fixed random r, runs the op on
+// buffers that are poisoned with NaN and framed by guards, with fewer rows than it was made for, twice (same bits, though
+// the emulator runs in another order), in inference, with input or weight gradients not wanted, and compares.
+//
+// Devices with 16-bit types are judged in these, too, as ||found - expected|| / ||expected||, on data rounded to the type:
+// outputs by the reference, gradients by those that the CPU computes in float.
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "device/device.h"
+#include "device/test_devices.h"
 #include "layers/activation.h"
 #include "layers/layer.h"
 
@@ -64,7 +66,7 @@ struct Case {
   layers::Activation epilogue = layers::Activation::kLinear;
   bool epilogue_undone = false, masks_relu = false, inference_mode = false;
 
-  device::RuntimeOptions options = {};
+  device::RuntimeOptions options = {};  ///< `compute` is set from `types`
   double low = -1, high = 1.07;  ///< of the inputs, which have no ties; not symmetric, so that sums are not zero
   double tolerance = 2e-6;       ///< of the largest value of the tensor: some roundings of float
   double gradient_tolerance = 5e-6;
@@ -72,6 +74,7 @@ struct Case {
   bool prepares_rows = true;  ///< Op::prepare(rows) is called
   /// Sums of oneDNN over the batch are cut by the number of threads; everything of our own is not.
   bool same_bits_on_all_threads = true;
+  std::vector<DType> types = {DType::kF32, DType::kBf16, DType::kF16};
 
   Reference inference = {};  ///< where inference differs from training
   /// Batch values of the statistics, before share, in the order of the weights.
@@ -79,9 +82,6 @@ struct Case {
   /// Changes weights after they are drawn (variances must be positive).
   std::function<void(std::vector<Tensor>&)> weights = {};
 };
-
-/// Devices to judge: CPU with one and with three threads (and others when they are built in and present).
-std::vector<std::unique_ptr<device::Device>> devices(const device::RuntimeOptions& options = {});
 
 /// All checks of a case.
 void agrees(const Case& c, const Reference& reference);
@@ -99,6 +99,17 @@ std::string implementation(device::Device& device, const Case& c);
 /// |found - expected| <= tolerance * max |expected| for every element.
 void expect_close(const std::vector<float>& found, const std::vector<double>& expected, double tolerance,
                   const std::string& what);
+
+/// ||found - expected|| <= tolerance * ||expected||, Euclidean; for numbers rounded to 16 bits.
+void expect_near_in_norm(const std::vector<float>& found, const std::vector<double>& expected, double tolerance,
+                         const std::string& what);
+/// That tolerance: results are rounded once or twice, to 8 bits or to 11.
+constexpr double norm_tolerance(DType type) { return type == DType::kBf16 ? 1e-2 : 2e-3; }
+
+/// What a GPU may differ by in float: the functions of its mathematical library are good to a few roundings.
+inline double on_device(const device::Device& device, double tolerance) {
+  return device.kind() == device::DeviceKind::kCpu ? tolerance : std::max(tolerance, 1e-5);
+}
 
 template <class Spec>
 config::Typed layer(Spec spec) {

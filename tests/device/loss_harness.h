@@ -8,6 +8,7 @@
 
 #include "device/device.h"
 #include "device/guarded.h"
+#include "device/test_devices.h"
 #include "optim/loss.h"
 
 namespace dptrain::test {
@@ -23,17 +24,21 @@ struct LossCase {
 };
 
 struct LossResult {
-  std::vector<double> sums;  ///< as added to `start`
+  std::vector<double> sums;  ///< as added to kStartSum
   std::vector<float> gradient;
 };
 
 inline constexpr double kStartSum = 1.5;  // sums are added to
 
-/// `in_place`: the gradient overwrites the prediction.
+/// In the type that the device was made for. `in_place`: the gradient overwrites the prediction. `loss_scale`: where it is
+/// not 1, the gradient is multiplied by it from device memory.
 inline LossResult run_loss(device::Device& device, const LossCase& c, const std::vector<double>& prediction,
-                           double gradient_scale, bool in_place = false) {
+                           double gradient_scale, bool in_place = false, float loss_scale = 1) {
+  shuffle();
+  const DType type = device.options().compute;
   plan::Plan plan;
-  plan.tensors.push_back({.name = "prediction", .shape = c.output});
+  plan.compute = type;
+  plan.tensors.push_back({.name = "prediction", .shape = c.output, .type = type});
   plan.loss.loss = c.loss;
   plan.loss.from_logits = c.from_logits;
   plan.loss.fusion = c.fusion;
@@ -45,8 +50,11 @@ inline LossResult run_loss(device::Device& device, const LossCase& c, const std:
   const auto stream = device.make_stream();
   const auto rows = static_cast<std::int64_t>(prediction.size()) / c.output.elements();
   const auto op = device.make_loss({.plan = plan, .rows = rows + 1});
-  const Guarded predictions(device, *stream, prediction), gradient(device, *stream, prediction.size());
+  const Guarded predictions(device, *stream, prediction, type), gradient(device, *stream, prediction.size(), type);
   const Guarded labels(device, *stream, c.rows), scratch(device, *stream, op->need().scratch / sizeof(float));
+  const kernels::LossScale scale{.scale = loss_scale};
+  const auto device_scale = device.allocate(sizeof(scale));
+  device.copy_to_device(device_scale->data(), &scale, sizeof(scale), *stream);
   const auto classes = device.allocate(c.classes.size() * sizeof(std::int32_t));
   device.copy_to_device(classes->data(), c.classes.data(), c.classes.size() * sizeof(std::int32_t), *stream);
   const auto sums = device.allocate((1 + c.metrics.size()) * sizeof(double));
@@ -60,6 +68,7 @@ inline LossResult run_loss(device::Device& device, const LossCase& c, const std:
            .labels = c.classes.empty() ? static_cast<const void*>(labels.data()) : classes->data(),
            .gradient = target.data(),
            .gradient_scale = gradient_scale,
+           .loss_scale = loss_scale == 1 ? nullptr : device_scale->as<kernels::LossScale>(),
            .sums = sums->as<double>(),
            .scratch = scratch.data(),
            .stream = stream.get()});

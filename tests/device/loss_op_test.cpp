@@ -103,44 +103,75 @@ std::vector<double> one_hot(const std::vector<std::int32_t>& classes) {
   return rows;
 }
 
-/// Loss and metrics against the references, gradient against central differences, on every device.
-void check(const LossCase& c, const std::vector<double>& prediction, const std::vector<double>& targets,
-           const RowLoss& f, const std::vector<RowLoss>& metrics = {}) {
-  const auto width = static_cast<std::size_t>(c.output.elements());
-  const std::size_t rows = prediction.size() / width;
-  std::vector<double> z = prediction, gradient(z.size());
+/// What devices must come near to.
+struct Expected {
   double sum = 0;
-  std::vector<double> counts(metrics.size());
-  for (std::size_t row = 0; row < rows; ++row) {
-    const Row p(z.data() + row * width, width), y(targets.data() + row * width, width);
-    sum += f(p, y);
-    for (std::size_t m = 0; m < metrics.size(); ++m) counts[m] += metrics[m](p, y);
-    for (std::size_t i = row * width; i < (row + 1) * width; ++i) {
+  std::vector<double> counts, gradient;
+};
+
+Expected expectation(const LossCase& c, const std::vector<double>& prediction, const std::vector<double>& targets,
+                     const RowLoss& f, const std::vector<RowLoss>& metrics) {
+  const auto width = static_cast<std::size_t>(c.output.elements());
+  std::vector<double> z = prediction;
+  Expected expected{.counts = std::vector<double>(metrics.size()), .gradient = std::vector<double>(z.size())};
+  for (std::size_t at = 0; at < z.size(); at += width) {
+    const Row p(z.data() + at, width), y(targets.data() + at, width);
+    expected.sum += f(p, y);
+    for (std::size_t m = 0; m < metrics.size(); ++m) expected.counts[m] += metrics[m](p, y);
+    for (std::size_t i = at; i < at + width; ++i) {
       constexpr double kStep = 1e-6;
       const double value = z[i];
       z[i] = value + kStep;
       const double above = f(p, y);
       z[i] = value - kStep;
-      gradient[i] = kScale * (above - f(p, y)) / (2 * kStep);
+      expected.gradient[i] = kScale * (above - f(p, y)) / (2 * kStep);
       z[i] = value;
     }
   }
-  LossResult first;
-  for (const auto& device : devices()) {
-    SCOPED_TRACE(device->description() + ": " + c.loss.name());
-    const LossResult found = run_loss(*device, c, prediction, kScale);
-    EXPECT_NEAR(found.sums[0] - kStartSum, sum, 2e-6 * sum);  // float per row, double sum
-    for (std::size_t m = 0; m < metrics.size(); ++m)
-      EXPECT_NEAR(found.sums[1 + m] - kStartSum, counts[m], 2e-6 * counts[m] + 1e-12) << c.metrics[m].name();
-    expect_close(found.gradient, gradient, 1e-5, "gradient");
-    const LossResult in_place = run_loss(*device, c, prediction, kScale, true);
-    EXPECT_EQ(in_place.gradient, found.gradient);
-    EXPECT_EQ(in_place.sums, found.sums);
-    if (!first.gradient.empty()) {
-      EXPECT_EQ(first.gradient, found.gradient) << "another number of threads";
-      EXPECT_EQ(first.sums, found.sums) << "another number of threads";
+  return expected;
+}
+
+/// Loss, metrics and gradient on one device; returns what it found.
+LossResult judge(device::Device& device, const LossCase& c, const std::vector<double>& prediction,
+                 const Expected& expected) {
+  const DType type = device.options().compute;
+  const LossResult found = run_loss(device, c, prediction, kScale);
+  const double tolerance = on_device(device, 2e-6);  // float per row, double sum
+  EXPECT_NEAR(found.sums[0] - kStartSum, expected.sum, tolerance * expected.sum);
+  for (std::size_t m = 0; m < expected.counts.size(); ++m)
+    EXPECT_NEAR(found.sums[1 + m] - kStartSum, expected.counts[m], tolerance * expected.counts[m] + 1e-12)
+        << c.metrics[m].name();
+  if (type == DType::kF32)
+    expect_close(found.gradient, expected.gradient, 1e-5, "gradient");
+  else
+    expect_near_in_norm(found.gradient, expected.gradient, norm_tolerance(type), "gradient");
+  const LossResult in_place = run_loss(device, c, prediction, kScale, true);
+  EXPECT_EQ(in_place.gradient, found.gradient);
+  EXPECT_EQ(in_place.sums, found.sums);
+  if (type == DType::kF32 && device.kind() == device::DeviceKind::kCpu) return found;
+  std::vector<double> scaled(found.gradient.begin(), found.gradient.end());
+  for (double& value : scaled) value *= 64;  // but for subnormals of float16, only the exponent changes
+  expect_close(run_loss(device, c, prediction, kScale, false, 64).gradient, scaled, 1e-3, "gradient times loss scale");
+  return found;
+}
+
+/// Loss and metrics against the references, gradient against central differences, on every device and in every type.
+void check(const LossCase& c, const std::vector<double>& prediction, const std::vector<double>& targets,
+           const RowLoss& f, const std::vector<RowLoss>& metrics = {}) {
+  for (const DType type : {DType::kF32, DType::kBf16, DType::kF16}) {
+    const std::vector<double> z = rounded(type, prediction);
+    const Expected expected = expectation(c, z, targets, f, metrics);
+    LossResult first;
+    for (const auto& device : devices({.compute = type})) {
+      SCOPED_TRACE(device->description() + ": " + c.loss.name() + " in " + std::string(name_of(type)));
+      const LossResult found = judge(*device, c, z, expected);
+      if (device->kind() != device::DeviceKind::kCpu) continue;
+      if (!first.gradient.empty()) {
+        EXPECT_EQ(first.gradient, found.gradient) << "another number of threads";
+        EXPECT_EQ(first.sums, found.sums) << "another number of threads";
+      }
+      first = found;
     }
-    first = found;
   }
 }
 
@@ -236,7 +267,8 @@ TEST(LossOp, ClassesCanBeRowsOfASquaredLoss) {
 TEST(LossOp, RefusesOneClassForManyPositions) {
   LossCase c{.loss = loss(optim::SparseCategoricalCrossentropySpec{}), .output = {3, kWidth}};
   c.classes = {0};
-  EXPECT_THROW(run_loss(*devices()[0], c, std::vector<double>(3 * kWidth), 1), Error);
+  for (const auto& device : devices())
+    EXPECT_THROW(run_loss(*device, c, std::vector<double>(3 * kWidth), 1), Error) << device->name();
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Every registered layer has its places: definition, CPU op, test. The message names the missing one.
+// Every registered layer has its places: definition, ops on every device that is built in, tests. The message names the
+// missing one.
 
 #include <gtest/gtest.h>
 
@@ -6,6 +7,7 @@
 #include <filesystem>
 
 #include "device/harness.h"
+#include "dptrain_version.h"
 #include "layers/input.h"
 
 namespace dptrain::test {
@@ -30,6 +32,14 @@ void expect_file(const std::string& layer, const std::string& path) {
   EXPECT_TRUE(std::filesystem::exists(root / path)) << "layer " << layer << " has no " << path;
 }
 
+using device::DeviceKind;
+
+std::vector<std::pair<DeviceKind, const char*>> kinds() {
+  std::vector<std::pair<DeviceKind, const char*>> all{{DeviceKind::kCpu, "CPU"}, {DeviceKind::kEmu, "emulator"}};
+  if (!kBuiltWithCuda.starts_with("no")) all.emplace_back(DeviceKind::kCuda, "CUDA");
+  return all;
+}
+
 TEST(RollCall, EveryLayerHasItsPlaces) {
   std::size_t ops = 0;
   for (const config::TypeDef* def : layers::layer_family().types()) {
@@ -38,11 +48,14 @@ TEST(RollCall, EveryLayerHasItsPlaces) {
     expect_file(type.name, "src/layers/" + name + ".h");
     expect_file(type.name, "src/layers/" + name + ".cpp");
     if (type.is_view || type.type == typeid(layers::InputSpec)) {
-      EXPECT_FALSE(device::has_op(device::DeviceKind::kCpu, type.type)) << type.name << " is no operation";
+      for (const auto& [kind, word] : kinds())
+        EXPECT_FALSE(device::has_op(kind, type.type)) << type.name << " is no operation, but has one: " << word;
       continue;
     }
-    EXPECT_TRUE(device::has_op(device::DeviceKind::kCpu, type.type)) << "layer " << type.name << " has no CPU op";
+    for (const auto& [kind, word] : kinds())
+      EXPECT_TRUE(device::has_op(kind, type.type)) << "layer " << type.name << " has no op: " << word;
     expect_file(type.name, "src/device/cpu/" + name + ".cpp");
+    expect_file(type.name, "src/device/gpu/" + name + ".cpp");
     expect_file(type.name, "tests/device/" + name + "_op_test.cpp");
     ++ops;
   }

@@ -6,7 +6,9 @@
 #include <barrier>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <thread>
+#include <utility>
 
 #include "core/random.h"
 #include "device/guarded.h"
@@ -19,7 +21,7 @@ namespace {
 constexpr int kChannels = 5;
 constexpr std::int64_t kSpatial = 6;
 
-/// all_gather over threads that share memory.
+/// all_gather over threads, through the host's memory.
 struct Table {
   explicit Table(int size) : parts(static_cast<std::size_t>(size)), barrier(size) {}
   std::vector<std::vector<std::byte>> parts;
@@ -27,37 +29,45 @@ struct Table {
 };
 class ThreadCollective final : public device::Collective {
  public:
-  ThreadCollective(Table& table, int rank) : table_(table), rank_(rank) {}
+  ThreadCollective(Table& table, int rank, device::Device& device) : table_(table), rank_(rank), device_(device) {}
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(table_.parts.size()); }
-  void all_gather(const void* mine, std::int64_t bytes, void* all, device::Stream&) override {
-    const auto* const first = static_cast<const std::byte*>(mine);
-    table_.parts[static_cast<std::size_t>(rank_)].assign(first, first + bytes);
+  void all_gather(const void* mine, std::int64_t bytes, void* all, device::Stream& stream) override {
+    const auto size = static_cast<std::size_t>(bytes);
+    auto& part = table_.parts[static_cast<std::size_t>(rank_)];
+    part.resize(size);
+    device_.copy_to_host(part.data(), mine, size, stream);
     table_.barrier.arrive_and_wait();
     auto* to = static_cast<std::byte*>(all);
-    for (const auto& part : table_.parts) to = std::copy(part.begin(), part.end(), to);
+    for (const auto& each : table_.parts) device_.copy_to_device(std::exchange(to, to + size), each.data(), size, stream);
     table_.barrier.arrive_and_wait();
   }
 
  private:
   Table& table_;
   int rank_;
+  device::Device& device_;
 };
+
+/// Makes the device of a rank.
+using Maker = std::function<std::unique_ptr<device::Device>(int rank)>;
 
 struct Result {
   std::vector<float> y, dx, dgamma, dbeta, mean, variance;
 };
 
 /// Rows [first, first + rows) of the batch on one replica.
-Result replica(int rank, int replicas, std::int64_t first, std::int64_t rows, std::int64_t total, Table& table,
-               const std::vector<double>& x, const std::vector<double>& dy) {
-  const auto device = device::make_cpu_device(rank, 1, {});
+Result replica(const Maker& make, int rank, int replicas, std::int64_t first, std::int64_t rows, std::int64_t total,
+               Table& table, const std::vector<double>& x, const std::vector<double>& dy) {
+  const auto device = make(rank);
   device->enter();
   const auto stream = device->make_stream();
+  const DType type = device->options().compute;
   layers::BatchNormalizationSpec spec;
   spec.synchronized = true;
   plan::Plan plan;
-  for (int i = 0; i < 4; ++i) plan.tensors.push_back({.name = "t", .shape = {2, 3, kChannels}});
+  plan.compute = type;
+  for (int i = 0; i < 4; ++i) plan.tensors.push_back({.name = "t", .shape = {2, 3, kChannels}, .type = type});
   plan::Step step;
   step.spec = layer(spec);
   step.inputs = {0};
@@ -76,8 +86,8 @@ Result replica(int rank, int replicas, std::int64_t first, std::int64_t rows, st
     return std::vector<double>(at, at + rows * kSpatial * kChannels);
   };
   const auto floats = static_cast<std::size_t>(rows * kSpatial * kChannels);
-  const Guarded input(*device, *stream, part(x)), output_gradient(*device, *stream, part(dy));
-  const Guarded output(*device, *stream, floats), input_gradient(*device, *stream, floats);
+  const Guarded input(*device, *stream, part(x), type), output_gradient(*device, *stream, part(dy), type);
+  const Guarded output(*device, *stream, floats, type), input_gradient(*device, *stream, floats, type);
   const std::vector<double> gamma{0.5, -1, 2, 1, 0.25}, beta{1, 2, 3, 4, 5}, zeros(kChannels, 0.0),
       ones(kChannels, 1.0);
   const Guarded weights[] = {
@@ -87,12 +97,13 @@ Result replica(int rank, int replicas, std::int64_t first, std::int64_t rows, st
   const Guarded saved(*device, *stream, op->need().saved / sizeof(float));
   const Guarded scratch(*device, *stream, op->need().scratch / sizeof(float));
 
-  ThreadCollective collective(table, rank);
-  const float* const inputs[] = {input.data()};
-  const float* const weight_pointers[] = {weights[0].data(), weights[1].data(), weights[2].data(), weights[3].data()};
-  float* const input_gradients[] = {input_gradient.data()};
-  float* const weight_gradients[] = {gradients[0].data(), gradients[1].data(), gradients[2].data(),
-                                     gradients[3].data()};
+  ThreadCollective collective(table, rank, *device);
+  const void* const inputs[] = {input.data()};
+  const float* const weight_pointers[] = {weights[0].floats(), weights[1].floats(), weights[2].floats(),
+                                          weights[3].floats()};
+  void* const input_gradients[] = {input_gradient.data()};
+  float* const weight_gradients[] = {gradients[0].floats(), gradients[1].floats(), gradients[2].floats(),
+                                     gradients[3].floats()};
   device::OpArgs args;
   args.rows = rows;
   args.share = static_cast<double>(rows) / static_cast<double>(total);
@@ -115,27 +126,8 @@ Result replica(int rank, int replicas, std::int64_t first, std::int64_t rows, st
           gradients[1].read("dbeta"), gradients[2].read("mean"), gradients[3].read("variance")};
 }
 
-TEST(SynchronizedBatchNormalization, ReplicasAreOneBatch) {
-  const std::vector<std::int64_t> split{4, 0, 3};
-  constexpr std::int64_t kRows = 7;
-  RandomStream random(3, 1);
-  std::vector<double> x(kRows * kSpatial * kChannels), dy(x.size());
-  for (double& value : x) value = random.normal();
-  for (double& value : dy) value = random.normal();
-
-  Table alone(1), together(3);
-  const Result whole = replica(0, 1, 0, kRows, kRows, alone, x, dy);
-  std::vector<Result> parts(3);
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < 3; ++rank)
-    threads.emplace_back([&, rank] {
-      const auto at = static_cast<std::size_t>(rank);
-      std::int64_t first = 0;
-      for (std::size_t r = 0; r < at; ++r) first += split[r];
-      parts[at] = replica(rank, 3, first, split[at], kRows, together, x, dy);
-    });
-  for (std::thread& thread : threads) thread.join();
-
+/// `whole` against the parts of three replicas, of which the second has no rows.
+void expect_one_batch(const Result& whole, const std::vector<Result>& parts) {
   const auto expect = [&](std::vector<float> Result::*member, bool sum, const char* what) {
     std::vector<float> joined;
     for (const Result& part : parts) {
@@ -162,6 +154,45 @@ TEST(SynchronizedBatchNormalization, ReplicasAreOneBatch) {
   expect(&Result::dbeta, true, "d beta");
   expect(&Result::mean, true, "mean");
   expect(&Result::variance, true, "variance");
+}
+
+void check(const Maker& make) {
+  const std::vector<std::int64_t> split{4, 0, 3};
+  constexpr std::int64_t kRows = 7;
+  RandomStream random(3, 1);
+  std::vector<double> x(kRows * kSpatial * kChannels), dy(x.size());
+  for (double& value : x) value = random.normal();
+  for (double& value : dy) value = random.normal();
+
+  shuffle();
+  Table alone(1), together(3);
+  const Result whole = replica(make, 0, 1, 0, kRows, kRows, alone, x, dy);
+  std::vector<Result> parts(3);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 3; ++rank)
+    threads.emplace_back([&, rank] {
+      const auto at = static_cast<std::size_t>(rank);
+      std::int64_t first = 0;
+      for (std::size_t r = 0; r < at; ++r) first += split[r];
+      parts[at] = replica(make, rank, 3, first, split[at], kRows, together, x, dy);
+    });
+  for (std::thread& thread : threads) thread.join();
+  expect_one_batch(whole, parts);
+}
+
+/// Replicas on devices of one kind; GPUs hold several of them.
+TEST(SynchronizedBatchNormalization, ReplicasAreOneBatch) {
+  for (const DType type : {DType::kF32, DType::kBf16, DType::kF16}) {
+    const device::RuntimeOptions options{.compute = type};
+    for (const auto& each : devices(options)) {
+      SCOPED_TRACE(each->description() + " in " + std::string(name_of(type)));
+      check([&, kind = each->kind()](int rank) {
+        if (kind == device::DeviceKind::kCpu) return device::make_cpu_device(rank, 1, options);
+        return kind == device::DeviceKind::kEmu ? device::make_emu_device(0, options)
+                                                : device::make_cuda_device(0, options);
+      });
+    }
+  }
 }
 
 }  // namespace

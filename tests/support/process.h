@@ -53,6 +53,7 @@ class Workplace {
     argv.push_back(nullptr);
     const pid_t child = fork();
     if (child == 0) {
+      setenv("CUDA_VISIBLE_DEVICES", "", 1);  // these are tests of the CPU, whatever the machine has
       const auto redirect = [&](const char* name, int to) {
         dup2(open(path(name).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), to);
       };

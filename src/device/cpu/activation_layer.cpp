@@ -13,9 +13,9 @@ class ActivationOp final : public Op {
         width_(context.output().rank() > 0 ? context.output().back() : 1),
         positions_(context.output().elements() / width_) {}
 
-  void forward(const OpArgs& a) override { activate(activation_, a.inputs[0], a.output, a.rows * positions_, width_); }
+  void forward(const OpArgs& a) override { activate(activation_, a.in(), a.out(), a.rows * positions_, width_); }
   void backward(const OpArgs& a) override {
-    activate_backward(activation_, a.inputs[0], a.output, a.output_gradient, a.input_gradients[0], a.rows * positions_,
+    activate_backward(activation_, a.in(), a.out(), a.dy(), a.dx(), a.rows * positions_,
                       width_);
   }
 

@@ -19,23 +19,23 @@ class AddOp final : public Op {
   void forward(const OpArgs& a) override {
     std::size_t next = 1;
     if (inputs_[0].trivial() && inputs_[1].trivial()) {
-      kernels::cpu::add(a.inputs[0], a.inputs[1], a.output, a.rows * elements_);
+      kernels::cpu::add(a.in(), a.in(1), a.out(), a.rows * elements_);
       next = 2;
     } else {
-      inputs_[0].copy(a.inputs[0], a.rows, a.output);
+      inputs_[0].copy(a.in(), a.rows, a.out());
     }
-    for (; next < inputs_.size(); ++next) inputs_[next].add(a.inputs[next], a.rows, a.output);
-    epilogue_.apply(a.output, a.rows);
+    for (; next < inputs_.size(); ++next) inputs_[next].add(a.in(next), a.rows, a.out());
+    epilogue_.apply(a.out(), a.rows);
   }
 
   void backward(const OpArgs& a) override {
-    epilogue_.undo(a.output, a.output_gradient, a.rows);
+    epilogue_.undo(a.out(), a.dy(), a.rows);
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (a.input_gradients[i] == nullptr) continue;
+      if (a.dx(i) == nullptr) continue;
       if (inputs_[i].trivial())
-        kernels::cpu::copy(a.output_gradient, a.input_gradients[i], a.rows * elements_);
+        kernels::cpu::copy(a.dy(), a.dx(i), a.rows * elements_);
       else
-        inputs_[i].reduce(a.output_gradient, a.rows, a.input_gradients[i]);
+        inputs_[i].reduce(a.dy(), a.rows, a.dx(i));
     }
   }
 

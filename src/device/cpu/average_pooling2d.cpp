@@ -11,9 +11,9 @@ class AveragePooling2DOp final : public Op {
   AveragePooling2DOp(const layers::AveragePooling2DSpec& spec, const OpContext& context, Device&)
       : window_(pool_window(spec, context)) {}
 
-  void forward(const OpArgs& a) override { kernels::cpu::avg_pool_forward(window_, a.inputs[0], a.rows, a.output); }
+  void forward(const OpArgs& a) override { kernels::cpu::avg_pool_forward(window_, a.in(), a.rows, a.out()); }
   void backward(const OpArgs& a) override {
-    kernels::cpu::avg_pool_backward(window_, a.output_gradient, a.rows, a.input_gradients[0]);
+    kernels::cpu::avg_pool_backward(window_, a.dy(), a.rows, a.dx());
   }
 
  private:

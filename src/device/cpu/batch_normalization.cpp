@@ -63,7 +63,7 @@ class BatchNormalizationOp final : public Op {
       return;
     }
     const std::int64_t positions = a.rows * spatial_;
-    kernels::cpu::batch_norm_sums(a.inputs[0], positions, channels_, room.workspace, room.sums, room.products);
+    kernels::cpu::batch_norm_sums(a.in(), positions, channels_, room.workspace, room.sums, room.products);
     const std::int64_t total = add_replicas(a, room, positions);
     kernels::cpu::batch_norm_moments(room.sums, room.products, total, epsilon_, channels_, room.mean, room.variance,
                                      room.inv_std);
@@ -83,13 +83,13 @@ class BatchNormalizationOp final : public Op {
       for (std::int64_t c = 0; c < channels_; ++c)
         room.inv_std[c] = 1.0F / std::sqrt(a.weights[moving_variance_][c] + epsilon_);
     }
-    const BatchNormGradient gradient{.x = a.inputs[0],
-                                     .dy = a.output_gradient,
-                                     .output = relu_ && !relu_undone_ ? a.output : nullptr,
+    const BatchNormGradient gradient{.x = a.in(),
+                                     .dy = a.dy(),
+                                     .output = relu_ && !relu_undone_ ? a.out() : nullptr,
                                      .mean = mean,
                                      .inv_std = room.inv_std};
     const std::int64_t positions = a.rows * spatial_;
-    const bool wants_dx = a.input_gradients[0] != nullptr;
+    const bool wants_dx = a.dx() != nullptr;
     if ((wants_dx && !inference_mode_) || wants(a, gamma_) || wants(a, beta_)) {
       kernels::cpu::batch_norm_gradient_sums(gradient, positions, channels_, room.workspace, room.sums, room.products);
       if (wants(a, gamma_)) round(room.products, a.weight_gradients[gamma_]);
@@ -99,15 +99,15 @@ class BatchNormalizationOp final : public Op {
     if (inference_mode_) {
       kernels::cpu::batch_norm_coefficients(mean, a.weights[moving_variance_], weight(a, gamma_), nullptr, epsilon_,
                                             channels_, room.scale, room.offset);
-      kernels::cpu::batch_norm_gradient_frozen(a.output_gradient, gradient.output, room.scale, positions, channels_,
-                                               a.input_gradients[0]);
+      kernels::cpu::batch_norm_gradient_frozen(a.dy(), gradient.output, room.scale, positions, channels_,
+                                               a.dx());
       return;
     }
     const std::int64_t total = add_replicas(a, room, positions);
     round(room.sums, room.sum_dy);
     round(room.products, room.sum_dy_xhat);
     kernels::cpu::batch_norm_gradient_apply(gradient, weight(a, gamma_), room.sum_dy, room.sum_dy_xhat, total,
-                                            positions, channels_, a.input_gradients[0]);
+                                            positions, channels_, a.dx());
   }
 
  private:
@@ -152,7 +152,7 @@ class BatchNormalizationOp final : public Op {
   void normalize(const OpArgs& a, const Room& room, const float* mean, const float* variance) const {
     kernels::cpu::batch_norm_coefficients(mean, variance, weight(a, gamma_), weight(a, beta_), epsilon_, channels_,
                                           room.scale, room.offset);
-    kernels::cpu::batch_norm_apply(a.inputs[0], room.scale, room.offset, a.rows * spatial_, channels_, relu_, a.output);
+    kernels::cpu::batch_norm_apply(a.in(), room.scale, room.offset, a.rows * spatial_, channels_, relu_, a.out());
   }
 
   void write_statistics(const OpArgs& a, const float* mean, const float* variance) const {

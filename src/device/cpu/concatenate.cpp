@@ -22,13 +22,13 @@ class ConcatenateOp final : public Op {
   void forward(const OpArgs& a) override {
     std::int64_t at = 0;
     for (std::size_t i = 0; i < widths_.size(); at += widths_[i], ++i)
-      kernels::cpu::copy_columns(a.inputs[i], widths_[i], a.output + at, total_, a.rows * outer_, widths_[i]);
+      kernels::cpu::copy_columns(a.in(i), widths_[i], a.out() + at, total_, a.rows * outer_, widths_[i]);
   }
   void backward(const OpArgs& a) override {
     std::int64_t at = 0;
     for (std::size_t i = 0; i < widths_.size(); at += widths_[i], ++i)
-      if (a.input_gradients[i] != nullptr)
-        kernels::cpu::copy_columns(a.output_gradient + at, total_, a.input_gradients[i], widths_[i], a.rows * outer_,
+      if (a.dx(i) != nullptr)
+        kernels::cpu::copy_columns(a.dy() + at, total_, a.dx(i), widths_[i], a.rows * outer_,
                                    widths_[i]);
   }
 

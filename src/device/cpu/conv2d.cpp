@@ -30,23 +30,23 @@ class Conv2DOp final : public Op {
   void forward(const OpArgs& a) override {
     Passes& passes = passes_.at(a.rows);
     passes.forward->run(
-        {.x = a.inputs[0], .weights = a.weights[0], .bias = shape_.bias ? a.weights[1] : nullptr, .y = a.output},
+        {.x = a.in(), .weights = a.weights[0], .bias = shape_.bias ? a.weights[1] : nullptr, .y = a.out()},
         passes_.scratch(passes, a.scratch));
-    if (!shape_.relu) epilogue_.apply(a.output, a.rows);
+    if (!shape_.relu) epilogue_.apply(a.out(), a.rows);
   }
 
   void backward(const OpArgs& a) override {
-    epilogue_.undo(a.output, a.output_gradient, a.rows);
+    epilogue_.undo(a.out(), a.dy(), a.rows);
     Passes& passes = passes_.at(a.rows);
     void* const scratch = passes_.scratch(passes, a.scratch);
     if (passes.weights && a.weight_gradients[0] != nullptr)
-      passes.weights->run({.x = a.inputs[0],
-                           .dy = a.output_gradient,
+      passes.weights->run({.x = a.in(),
+                           .dy = a.dy(),
                            .dweights = a.weight_gradients[0],
                            .dbias = shape_.bias ? a.weight_gradients[1] : nullptr},
                           scratch);
-    if (passes.data && a.input_gradients[0] != nullptr)
-      passes.data->run({.weights = a.weights[0], .dy = a.output_gradient, .dx = a.input_gradients[0]}, scratch);
+    if (passes.data && a.dx() != nullptr)
+      passes.data->run({.weights = a.weights[0], .dy = a.dy(), .dx = a.dx()}, scratch);
   }
 
   std::pair<double, double> flops_per_sample() const override {

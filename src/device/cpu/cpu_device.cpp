@@ -5,12 +5,14 @@
 #include <bit>
 #include <cstring>
 
+#include "core/error.h"
 #include "core/format.h"
 #include "device/cpu/cpu_memory.h"
 #include "device/cpu/dnnl_support.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/reduce.h"
 #include "layers/add.h"
 #include "layers/batch_normalization.h"
 #include "layers/conv2d.h"
@@ -53,7 +55,9 @@ std::string CpuDevice::description() const {
 
 void CpuDevice::enter() { kernels::cpu::set_thread_count(threads_); }
 
-std::unique_ptr<Stream> CpuDevice::make_stream() { return std::make_unique<Stream>(); }
+std::unique_ptr<Stream> CpuDevice::make_stream(bool) { return std::make_unique<Stream>(); }
+std::unique_ptr<Event> CpuDevice::make_event() { return std::make_unique<Event>(); }
+std::unique_ptr<Recording> CpuDevice::record(Stream&, const std::function<void()>&) { return nullptr; }
 
 std::unique_ptr<Buffer> CpuDevice::allocate(std::size_t bytes) { return allocate_memory(bytes, name()); }
 
@@ -68,7 +72,19 @@ std::unique_ptr<LossOp> CpuDevice::make_loss(const LossContext& context) { retur
 std::unique_ptr<Update> CpuDevice::make_update(const UpdateContext& context) { return make_cpu_update(context); }
 
 void CpuDevice::fill(float* x, std::int64_t n, float value, Stream&) { kernels::cpu::fill(value, x, n); }
-void CpuDevice::accumulate(float* y, const float* x, std::int64_t n, Stream&) { kernels::cpu::accumulate(x, y, n); }
+
+void CpuDevice::accumulate(void* y, const void* x, DType, std::int64_t n, Stream&) {
+  kernels::cpu::accumulate(static_cast<const float*>(x), static_cast<float*>(y), n);
+}
+void CpuDevice::from_float(const float* x, void* y, DType, std::int64_t n, Stream&) {
+  kernels::cpu::copy(x, static_cast<float*>(y), n);
+}
+void CpuDevice::to_float(const void* x, DType, float* y, std::int64_t n, Stream&) {
+  kernels::cpu::copy(static_cast<const float*>(x), y, n);
+}
+void CpuDevice::sum_ranks(const std::vector<float*>& arenas, std::int64_t begin, std::int64_t end, Stream&) {
+  kernels::cpu::sum_ranks(arenas.data(), static_cast<int>(arenas.size()), begin, end);
+}
 
 std::uint64_t CpuDevice::hash(const float* x, std::int64_t n, Stream&) {
   std::atomic<std::uint64_t> sum = mixed(static_cast<std::uint64_t>(n));
@@ -95,6 +111,8 @@ bool CpuDevice::pool_masks_relu(const config::Typed& pooling) const {
 namespace dptrain::device {
 
 std::unique_ptr<Device> make_cpu_device(int index, int threads, const RuntimeOptions& options) {
+  if (options.compute != DType::kF32)
+    throw Error(ErrorKind::kDevice, fmt::format("cpu cannot run train.dtype_policy mixed_{}; use float32, or a GPU", name_of(options.compute)));
   return std::make_unique<cpu::CpuDevice>(index, threads, options);
 }
 

@@ -21,9 +21,12 @@ class CpuDevice final : public Device {
   std::string description() const override;
   void enter() override;
 
-  std::unique_ptr<Stream> make_stream() override;
+  std::unique_ptr<Stream> make_stream(bool high_priority) override;
+  std::unique_ptr<Event> make_event() override;
+  std::unique_ptr<Recording> record(Stream& stream, const std::function<void()>& work) override;
   /// Begins on a page; touched by the calling thread.
   std::unique_ptr<Buffer> allocate(std::size_t bytes) override;
+  std::unique_ptr<Buffer> allocate_host(std::size_t bytes) override { return allocate(bytes); }
   void copy_to_device(void* destination, const void* host, std::size_t bytes, Stream& stream) override;
   void copy_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) override;
   const RuntimeOptions& options() const noexcept override { return options_; }
@@ -33,7 +36,10 @@ class CpuDevice final : public Device {
   std::unique_ptr<Update> make_update(const UpdateContext& context) override;
 
   void fill(float* x, std::int64_t n, float value, Stream& stream) override;
-  void accumulate(float* y, const float* x, std::int64_t n, Stream& stream) override;
+  void accumulate(void* y, const void* x, DType type, std::int64_t n, Stream& stream) override;
+  void from_float(const float* x, void* y, DType type, std::int64_t n, Stream& stream) override;
+  void to_float(const void* x, DType type, float* y, std::int64_t n, Stream& stream) override;
+  void sum_ranks(const std::vector<float*>& arenas, std::int64_t begin, std::int64_t end, Stream& stream) override;
   std::uint64_t hash(const float* x, std::int64_t n, Stream& stream) override;
 
   bool fuses_activation(const config::Typed& layer, layers::Activation activation) const override;

@@ -100,6 +100,7 @@ class CpuLoss final : public LossOp {
   static const Shape& shape(const LossContext& context) {
     return context.plan.tensors[static_cast<std::size_t>(context.plan.loss.prediction)].shape;
   }
+  static const float* prediction(const LossArgs& a) { return static_cast<const float*>(a.prediction); }
   static bool is_error(const ResolvedMetric& metric) {
     return metric.kind == MetricKind::kSquaredError || metric.kind == MetricKind::kAbsoluteError;
   }
@@ -119,7 +120,7 @@ class CpuLoss final : public LossOp {
               .items = items,
               .targets = {},
               .rows = nullptr,
-              .probabilities = a.prediction,
+              .probabilities = prediction(a),
               .values = next,
               .counts = reinterpret_cast<std::int32_t*>(next + items)};
     next += 2 * items;
@@ -136,7 +137,7 @@ class CpuLoss final : public LossOp {
     }
     if (applies_activation_) {
       const bool softmax = plan_.fusion == plan::LossStep::Fusion::kSoftmax;
-      activate(softmax ? layers::Activation::kSoftmax : layers::Activation::kSigmoid, a.prediction, next, items,
+      activate(softmax ? layers::Activation::kSoftmax : layers::Activation::kSigmoid, prediction(a), next, items,
                classes_);
       call.probabilities = next;
     }
@@ -152,12 +153,13 @@ class CpuLoss final : public LossOp {
 
   void compute(const Call& call) const {
     const LossArgs& a = call.args;
-    const float* const p = a.prediction;
+    const float* const p = prediction(a);
+    auto* const gradient = static_cast<float*>(a.gradient);
     const auto scale = static_cast<float>(a.gradient_scale / static_cast<double>(parts_));
     switch (function_.kind) {
       case LossKind::kCategorical: {
         const kernels::cpu::ClassLossOutputs outputs{.loss = call.values,
-                                                     .gradient = a.gradient,
+                                                     .gradient = gradient,
                                                      .gradient_scale = scale,
                                                      .hit = plan_.from_logits ? call.hits() : nullptr};
         const auto loss =
@@ -167,14 +169,14 @@ class CpuLoss final : public LossOp {
       case LossKind::kBinary: {
         const auto loss =
             plan_.from_logits ? kernels::cpu::binary_cross_entropy_from_logits : kernels::cpu::binary_cross_entropy;
-        loss(p, call.rows, a.rows, elements_, function_.label_smoothing, call.values, a.gradient, scale);
+        loss(p, call.rows, a.rows, elements_, function_.label_smoothing, call.values, gradient, scale);
         break;
       }
       case LossKind::kSquared:
-        kernels::cpu::mean_squared_error(p, call.rows, a.rows, elements_, call.values, a.gradient, scale);
+        kernels::cpu::mean_squared_error(p, call.rows, a.rows, elements_, call.values, gradient, scale);
         break;
       case LossKind::kAbsolute:
-        kernels::cpu::mean_absolute_error(p, call.rows, a.rows, elements_, call.values, a.gradient, scale);
+        kernels::cpu::mean_absolute_error(p, call.rows, a.rows, elements_, call.values, gradient, scale);
         break;
     }
   }
@@ -185,13 +187,13 @@ class CpuLoss final : public LossOp {
     const std::int64_t rows = a.rows;
     switch (metric.kind) {
       case MetricKind::kArgmaxEqual:
-        kernels::cpu::categorical_hits(a.prediction, call.items, classes_, call.targets, call.hits());
+        kernels::cpu::categorical_hits(prediction(a), call.items, classes_, call.targets, call.hits());
         return mean_hits(call);
       case MetricKind::kTopK:
-        kernels::cpu::top_k_hits(a.prediction, call.items, classes_, call.targets, metric.k, call.hits());
+        kernels::cpu::top_k_hits(prediction(a), call.items, classes_, call.targets, metric.k, call.hits());
         return mean_hits(call);
       case MetricKind::kBinaryEqual:
-        kernels::cpu::binary_hits(a.prediction, call.rows, rows, elements_, threshold(metric), call.counts);
+        kernels::cpu::binary_hits(prediction(a), call.rows, rows, elements_, threshold(metric), call.counts);
         return sum_in_order(call.counts, rows) / static_cast<double>(elements_);
       case MetricKind::kSquaredError:
         kernels::cpu::mean_squared_error(call.probabilities, call.rows, rows, elements_, call.values, nullptr, 1.0F);

@@ -18,7 +18,7 @@ class CpuUpdate final : public Update {
   explicit CpuUpdate(const UpdateContext& context)
       : plan_(context.plan), optimizer_(context.optimizer), common_(optim::common(optimizer_)) {}
 
-  void run(const UpdateBuffers& b, const optim::UpdateArgs& args, Stream&) override {
+  void run(const UpdateBuffers& b, const optim::UpdateArgs& args, const kernels::StepState*, Stream&) override {
     add_regularizer_gradients(b);
     clip(b);
     update(b, args);

@@ -114,20 +114,20 @@ class DenseOp final : public Op {
 
   void forward(const OpArgs& a) override {
     InnerProduct& product = products_.at(a.rows);
-    product.forward(a.inputs[0], a.weights[0], bias_ ? a.weights[1] : nullptr, a.output,
+    product.forward(a.in(), a.weights[0], bias_ ? a.weights[1] : nullptr, a.out(),
                     products_.scratch(product, a.scratch));
-    if (!epilogue_.is_relu()) epilogue_.apply(a.output, a.rows);
+    if (!epilogue_.is_relu()) epilogue_.apply(a.out(), a.rows);
   }
 
   void backward(const OpArgs& a) override {
-    epilogue_.undo(a.output, a.output_gradient, a.rows);
+    epilogue_.undo(a.out(), a.dy(), a.rows);
     InnerProduct& product = products_.at(a.rows);
     void* const scratch = products_.scratch(product, a.scratch);
     if (wants_dweights_ && a.weight_gradients[0] != nullptr)
-      product.backward_weights(a.inputs[0], a.output_gradient, a.weight_gradients[0],
+      product.backward_weights(a.in(), a.dy(), a.weight_gradients[0],
                                bias_ ? a.weight_gradients[1] : nullptr, scratch);
-    if (wants_dx_ && a.input_gradients[0] != nullptr)
-      product.backward_data(a.output_gradient, a.weights[0], a.input_gradients[0], scratch);
+    if (wants_dx_ && a.dx() != nullptr)
+      product.backward_data(a.dy(), a.weights[0], a.dx(), scratch);
   }
 
   std::pair<double, double> flops_per_sample() const override {

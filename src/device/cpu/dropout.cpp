@@ -19,15 +19,15 @@ class DropoutOp final : public Op {
 
   void forward(const OpArgs& a) override {
     if (a.training && rate_ > 0)
-      kernels::cpu::dropout_forward(of(a), a.inputs[0], a.rows, width_, a.output);
+      kernels::cpu::dropout_forward(of(a), a.in(), a.rows, width_, a.out());
     else
-      kernels::cpu::copy(a.inputs[0], a.output, a.rows * width_);
+      kernels::cpu::copy(a.in(), a.out(), a.rows * width_);
   }
   void backward(const OpArgs& a) override {
     if (rate_ > 0)
-      kernels::cpu::dropout_backward(of(a), a.output_gradient, a.rows, width_, a.input_gradients[0]);
+      kernels::cpu::dropout_backward(of(a), a.dy(), a.rows, width_, a.dx());
     else
-      kernels::cpu::copy(a.output_gradient, a.input_gradients[0], a.rows * width_);
+      kernels::cpu::copy(a.dy(), a.dx(), a.rows * width_);
   }
 
  private:

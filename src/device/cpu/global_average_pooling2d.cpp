@@ -12,10 +12,10 @@ class GlobalAveragePooling2DOp final : public Op {
       : spatial_(context.input(0)[0] * context.input(0)[1]), channels_(context.input(0)[2]) {}
 
   void forward(const OpArgs& a) override {
-    kernels::cpu::global_avg_forward(a.inputs[0], a.rows, spatial_, channels_, a.output);
+    kernels::cpu::global_avg_forward(a.in(), a.rows, spatial_, channels_, a.out());
   }
   void backward(const OpArgs& a) override {
-    kernels::cpu::global_avg_backward(a.output_gradient, a.rows, spatial_, channels_, a.input_gradients[0]);
+    kernels::cpu::global_avg_backward(a.dy(), a.rows, spatial_, channels_, a.dx());
   }
 
  private:

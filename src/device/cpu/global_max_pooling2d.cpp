@@ -19,11 +19,11 @@ class GlobalMaxPooling2DOp final : public Op {
 
   void forward(const OpArgs& a) override {
     auto* const argmax = a.training && saved_ > 0 ? static_cast<std::int32_t*>(a.saved) : nullptr;
-    kernels::cpu::global_max_forward(a.inputs[0], a.rows, spatial_, channels_, a.output, argmax);
+    kernels::cpu::global_max_forward(a.in(), a.rows, spatial_, channels_, a.out(), argmax);
   }
   void backward(const OpArgs& a) override {
-    kernels::cpu::global_max_backward(a.output_gradient, static_cast<const std::int32_t*>(a.saved), a.rows, spatial_,
-                                      channels_, a.input_gradients[0]);
+    kernels::cpu::global_max_backward(a.dy(), static_cast<const std::int32_t*>(a.saved), a.rows, spatial_,
+                                      channels_, a.dx());
   }
 
  private:

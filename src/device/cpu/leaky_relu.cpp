@@ -15,11 +15,11 @@ class LeakyReLUOp final : public Op {
       : slope_(spec.negative_slope), elements_(context.output().elements()) {}
 
   void forward(const OpArgs& a) override {
-    kernels::cpu::activation_forward(Kernel::leaky_relu, slope_, a.inputs[0], a.output, a.rows * elements_);
+    kernels::cpu::activation_forward(Kernel::leaky_relu, slope_, a.in(), a.out(), a.rows * elements_);
   }
   void backward(const OpArgs& a) override {
-    kernels::cpu::activation_backward_from_output(Kernel::leaky_relu, slope_, a.output, a.output_gradient,
-                                                  a.input_gradients[0], a.rows * elements_);
+    kernels::cpu::activation_backward_from_output(Kernel::leaky_relu, slope_, a.out(), a.dy(),
+                                                  a.dx(), a.rows * elements_);
   }
 
  private:

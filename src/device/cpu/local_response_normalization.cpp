@@ -21,12 +21,12 @@ class LocalResponseNormalizationOp final : public Op {
   plan::Need need() const override { return {.saved = 0, .scratch = scratch_}; }
 
   void forward(const OpArgs& a) override {
-    kernels::cpu::lrn_forward(lrn_, a.inputs[0], a.rows * pixels_, channels_, static_cast<float*>(a.scratch), a.output,
+    kernels::cpu::lrn_forward(lrn_, a.in(), a.rows * pixels_, channels_, static_cast<float*>(a.scratch), a.out(),
                               nullptr);
   }
   void backward(const OpArgs& a) override {
-    kernels::cpu::lrn_backward(lrn_, a.inputs[0], nullptr, a.output_gradient, a.rows * pixels_, channels_,
-                               static_cast<float*>(a.scratch), a.input_gradients[0]);
+    kernels::cpu::lrn_backward(lrn_, a.in(), nullptr, a.dy(), a.rows * pixels_, channels_,
+                               static_cast<float*>(a.scratch), a.dx());
   }
 
  private:

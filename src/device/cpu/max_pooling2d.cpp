@@ -28,11 +28,11 @@ class MaxPooling2DOp final : public Op {
 
   void forward(const OpArgs& a) override {
     auto* const argmax = a.training && saved_ > 0 ? static_cast<std::uint8_t*>(a.saved) : nullptr;
-    kernels::cpu::max_pool_forward(window_, a.inputs[0], a.rows, a.output, argmax);
+    kernels::cpu::max_pool_forward(window_, a.in(), a.rows, a.out(), argmax);
   }
   void backward(const OpArgs& a) override {
-    kernels::cpu::max_pool_backward(window_, a.output_gradient, static_cast<const std::uint8_t*>(a.saved),
-                                    masks_relu_ ? a.output : nullptr, a.rows, a.input_gradients[0]);
+    kernels::cpu::max_pool_backward(window_, a.dy(), static_cast<const std::uint8_t*>(a.saved),
+                                    masks_relu_ ? a.out() : nullptr, a.rows, a.dx());
   }
 
  private:

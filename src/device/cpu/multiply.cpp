@@ -23,19 +23,19 @@ class MultiplyOp final : public Op {
   plan::Need need() const override { return {.saved = 0, .scratch = scratch_}; }
 
   void forward(const OpArgs& a) override {
-    inputs_[0].copy(a.inputs[0], a.rows, a.output);
-    for (std::size_t i = 1; i < inputs_.size(); ++i) inputs_[i].multiply(a.inputs[i], a.rows, a.output);
+    inputs_[0].copy(a.in(), a.rows, a.out());
+    for (std::size_t i = 1; i < inputs_.size(); ++i) inputs_[i].multiply(a.in(i), a.rows, a.out());
   }
 
   void backward(const OpArgs& a) override {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (a.input_gradients[i] == nullptr) continue;
+      if (a.dx(i) == nullptr) continue;
       const bool full = inputs_[i].trivial();
-      float* const product = full ? a.input_gradients[i] : static_cast<float*>(a.scratch);
-      kernels::cpu::copy(a.output_gradient, product, a.rows * elements_);
+      float* const product = full ? a.dx(i) : static_cast<float*>(a.scratch);
+      kernels::cpu::copy(a.dy(), product, a.rows * elements_);
       for (std::size_t j = 0; j < inputs_.size(); ++j)
-        if (j != i) inputs_[j].multiply(a.inputs[j], a.rows, product);
-      if (!full) inputs_[i].reduce(product, a.rows, a.input_gradients[i]);
+        if (j != i) inputs_[j].multiply(a.in(j), a.rows, product);
+      if (!full) inputs_[i].reduce(product, a.rows, a.dx(i));
     }
   }
 

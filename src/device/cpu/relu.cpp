@@ -17,10 +17,10 @@ class ReLUOp final : public Op {
         elements_(context.output().elements()) {}
 
   void forward(const OpArgs& a) override {
-    kernels::cpu::relu_layer_forward(layer_, a.inputs[0], a.output, a.rows * elements_);
+    kernels::cpu::relu_layer_forward(layer_, a.in(), a.out(), a.rows * elements_);
   }
   void backward(const OpArgs& a) override {
-    kernels::cpu::relu_layer_backward(layer_, a.inputs[0], a.output_gradient, a.input_gradients[0], a.rows * elements_);
+    kernels::cpu::relu_layer_backward(layer_, a.in(), a.dy(), a.dx(), a.rows * elements_);
   }
 
  private:

@@ -14,10 +14,10 @@ class RescalingOp final : public Op {
         elements_(context.output().elements()) {}
 
   void forward(const OpArgs& a) override {
-    kernels::cpu::scale_offset(a.inputs[0], scale_, offset_, a.output, a.rows * elements_);
+    kernels::cpu::scale_offset(a.in(), scale_, offset_, a.out(), a.rows * elements_);
   }
   void backward(const OpArgs& a) override {
-    kernels::cpu::scale_offset(a.output_gradient, scale_, 0.0F, a.input_gradients[0], a.rows * elements_);
+    kernels::cpu::scale_offset(a.dy(), scale_, 0.0F, a.dx(), a.rows * elements_);
   }
 
  private:

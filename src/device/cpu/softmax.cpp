@@ -12,10 +12,10 @@ class SoftmaxOp final : public Op {
       : classes_(context.output().back()), positions_(context.output().elements() / classes_) {}
 
   void forward(const OpArgs& a) override {
-    kernels::cpu::softmax_forward(a.inputs[0], a.rows * positions_, classes_, a.output);
+    kernels::cpu::softmax_forward(a.in(), a.rows * positions_, classes_, a.out());
   }
   void backward(const OpArgs& a) override {
-    kernels::cpu::softmax_backward(a.output, a.output_gradient, a.rows * positions_, classes_, a.input_gradients[0]);
+    kernels::cpu::softmax_backward(a.out(), a.dy(), a.rows * positions_, classes_, a.dx());
   }
 
  private:

@@ -19,9 +19,9 @@ class ZeroPadding2DOp final : public Op {
                 .right = spec.padding.right};
   }
 
-  void forward(const OpArgs& a) override { kernels::cpu::zero_pad_forward(padding_, a.inputs[0], a.rows, a.output); }
+  void forward(const OpArgs& a) override { kernels::cpu::zero_pad_forward(padding_, a.in(), a.rows, a.out()); }
   void backward(const OpArgs& a) override {
-    kernels::cpu::zero_pad_backward(padding_, a.output_gradient, a.rows, a.input_gradients[0]);
+    kernels::cpu::zero_pad_backward(padding_, a.dy(), a.rows, a.dx());
   }
 
  private:

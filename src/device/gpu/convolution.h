@@ -14,7 +14,7 @@
 namespace dptrain::device::gpu {
 
 struct ConvProblem {
-  DType type = DType::kFloat32;
+  DType type = DType::kF32;
   std::int64_t rows = 0;             ///< images
   std::int64_t h = 1, w = 1, c = 0;  ///< input
   std::int64_t out_h = 1, out_w = 1, k = 0;

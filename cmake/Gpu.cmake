@@ -1,0 +1,83 @@
+# The GPU path. Its kernels and its device are compiled twice, once for CUDA and once for the emulator, which runs the same
+# kernels on the CPU; DPTRAIN_GPU names the namespace.
+#
+#   dptrain_kernels_emu    kernels/cuda/*.cu as C++, and simt*.cpp      always
+#   dptrain_device_emu     src/device/gpu/*.cpp, src/device/emu/*.cpp   always
+#   dptrain_kernels_cuda   kernels/cuda/*.cu by nvcc                    with CUDA
+#   dptrain_device_cuda    src/device/gpu/*.cpp, src/device/cuda/*.cpp  with CUDA
+#
+# DPTRAIN_SANITIZE reaches all but nvcc's objects. A fuzz build has none of this.
+
+set(CMAKE_CUDA_ARCHITECTURES "80-virtual;90-real" CACHE STRING
+    "GPUs to compile for: a CMake list of compute capabilities; for all others the driver compiles 80-virtual")
+
+# Adds the two kernel libraries. The emulator's comes from here, nvcc's from kernels/cuda/CMakeLists.txt: a source has one
+# language in one folder of the build.
+function(dptrain_gpu_kernels)
+  if(DPTRAIN_FUZZ)
+    return()
+  endif()
+  set(folder ${PROJECT_SOURCE_DIR}/kernels/cuda)
+  file(GLOB kernels CONFIGURE_DEPENDS ${folder}/*.cu)
+  set_source_files_properties(${kernels} PROPERTIES LANGUAGE CXX)
+  add_library(dptrain_kernels_emu OBJECT ${kernels} ${folder}/simt.cpp ${folder}/simt_fibers.cpp)
+  target_compile_definitions(dptrain_kernels_emu PRIVATE DPTRAIN_GPU=emu)
+  target_link_libraries(dptrain_kernels_emu PUBLIC dptrain_house)
+  if(DPTRAIN_SANITIZE MATCHES "thread")
+    # It switches between what ThreadSanitizer takes for threads, and tells it so itself.
+    set_source_files_properties(${folder}/simt_fibers.cpp PROPERTIES
+      COMPILE_OPTIONS -fno-sanitize=thread COMPILE_DEFINITIONS DPTRAIN_SIMT_TSAN)
+  endif()
+
+  if(DPTRAIN_HAVE_CUDA)
+    add_subdirectory(${PROJECT_SOURCE_DIR}/kernels/cuda)
+  endif()
+endfunction()
+
+# Adds the GPU device's two libraries to the rooms, at the level of `device`.
+function(dptrain_gpu_device)
+  if(DPTRAIN_FUZZ)
+    return()
+  endif()
+  foreach(gpu emu cuda)
+    if(gpu STREQUAL "cuda" AND NOT DPTRAIN_HAVE_CUDA)
+      continue()
+    endif()
+    _dptrain_sources(both src/device/gpu)
+    _dptrain_sources(own src/device/${gpu})
+    if(NOT both AND NOT own)
+      continue()
+    endif()
+    add_library(dptrain_device_${gpu} OBJECT ${both} ${own})
+    set_target_properties(dptrain_device_${gpu} PROPERTIES DPTRAIN_LEVEL 5)
+    target_compile_definitions(dptrain_device_${gpu} PRIVATE DPTRAIN_GPU=${gpu})
+    target_link_libraries(dptrain_device_${gpu} PUBLIC dptrain_house)
+    add_dependencies(dptrain_device_${gpu} dptrain_version)
+    list(APPEND DPTRAIN_ROOMS device_${gpu})
+  endforeach()
+  if(TARGET dptrain_device_cuda)
+    target_link_libraries(dptrain_device_cuda PRIVATE dptrain_cuda)
+  endif()
+  set(DPTRAIN_ROOMS ${DPTRAIN_ROOMS} PARENT_SCOPE)
+endfunction()
+
+# What calls CUDA, cuDNN or NCCL is compiled with their headers and linked with the static CUDA runtime and dlopen.
+if(DPTRAIN_HAVE_CUDA)
+  add_library(dptrain_cuda INTERFACE)
+  target_include_directories(dptrain_cuda SYSTEM INTERFACE
+    ${CUDAToolkit_INCLUDE_DIRS} ${CUDNN_INCLUDE_DIR} ${NCCL_INCLUDE_DIR})
+  target_link_libraries(dptrain_cuda INTERFACE CUDA::cudart_static ${CMAKE_DL_LIBS})
+endif()
+
+# Links the kernels of the GPU path into an executable; dptrain_link_rooms() calls it from the device's level up.
+function(dptrain_link_gpu_kernels target)
+  foreach(library dptrain_kernels_emu dptrain_kernels_cuda)
+    if(TARGET ${library})
+      target_link_libraries(${target} PRIVATE ${library})
+    endif()
+  endforeach()
+  if(TARGET dptrain_cuda)
+    target_link_libraries(${target} PRIVATE dptrain_cuda)
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+  endif()
+endfunction()

@@ -1,0 +1,55 @@
+// The CUDA devices of device.h: those of this machine, and those on paper.
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+#include "device/cuda/cuda_runtime.h"
+#include "device/cuda/cudnn_convolution.h"
+#include "device/cuda/paper_h200.h"
+#include "device/cuda/paper_runtime.h"
+#include "device/gpu/make_device.h"
+#include "device/gpu_facts.h"
+
+namespace dptrain::device {
+namespace {
+
+gpu::ConvOptions conv_options(const RuntimeOptions& options) {
+  return {.tf32 = options.tf32,
+          .deterministic = options.deterministic,
+          .workspace_limit = options.workspace_limit,
+          .autotune = options.autotune};
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> list_cuda() {
+  std::vector<DeviceInfo> all;
+  for (const GpuFacts& facts : gpu_facts()) {
+    DeviceInfo& info = all.emplace_back();
+    info.id = fmt::format("gpu:{}", facts.id);
+    info.name = facts.name;
+    info.memory_bytes = facts.memory_bytes;
+    info.details = fmt::format("{}, compute capability {}, {}", facts.bus_id, facts.compute_capability,
+                               human_bytes(facts.memory_bytes));
+    if (facts.knows_used) info.details += fmt::format(", {} in use", human_bytes(facts.used_bytes));
+  }
+  return all;
+}
+
+std::unique_ptr<Device> make_cuda_device(int id, const RuntimeOptions& options) {
+  auto runtime = cuda::make_cuda_runtime(id);
+  auto convolutions = cuda::make_cudnn_convolutions(runtime, id, conv_options(options));
+  return cuda::make_gpu_device(std::move(runtime), std::move(convolutions), options);
+}
+
+std::unique_ptr<Device> make_paper_gpu(const std::string& model, const RuntimeOptions& options) {
+  if (model != "h200")
+    throw Error(ErrorKind::kDevice, fmt::format("no GPU on paper is called '{}'; there is h200", model));
+  return cuda::make_gpu_device(cuda::make_paper_runtime({.name = model,
+                                                         .description = "NVIDIA H200, on paper",
+                                                         .multiprocessors = cuda::kPaperH200Multiprocessors,
+                                                         .memory_bytes = cuda::kPaperH200Memory}),
+                               cuda::plan_cudnn_convolutions(cuda::kPaperH200, conv_options(options)), options);
+}
+
+}  // namespace dptrain::device

@@ -1,0 +1,44 @@
+#include "device/cuda/cuda_error.h"
+
+#include "core/error.h"
+#include "core/format.h"
+
+namespace dptrain::device::cuda {
+namespace {
+
+/// Errors after which every later call of the process fails on that device; kernels and copies report them late.
+bool loses_the_device(cudaError_t status) {
+  switch (status) {
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+std::string cuda_words(cudaError_t status) {
+  return fmt::format("{} ({})", cudaGetErrorString(status), static_cast<int>(status));
+}
+
+void check_cuda(cudaError_t status, const char* call, const std::string& where) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // a fault that can be forgotten must not be found again by the next kernel launch
+  throw Error(
+      ErrorKind::kDevice,
+      fmt::format("{}: {}: {}{}", where, call, cuda_words(status),
+                  loses_the_device(status) ? ", by this call or by work queued before it; the device is lost to this "
+                                             "process (CUDA_LAUNCH_BLOCKING=1 shows which)"
+                                           : ""));
+}
+
+}  // namespace dptrain::device::cuda

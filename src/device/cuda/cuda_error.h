@@ -1,0 +1,18 @@
+#pragma once
+
+// Checks of CUDA runtime calls. Any thread.
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+namespace dptrain::device::cuda {
+
+/// "out of memory (2)"
+std::string cuda_words(cudaError_t status);
+
+/// Throws Error{kDevice} "<where>: <call>: out of memory (2)" unless the status is success; where: "gpu:0". A fault of
+/// work queued earlier that surfaces here and has lost the device is said to be that.
+void check_cuda(cudaError_t status, const char* call, const std::string& where);
+
+}  // namespace dptrain::device::cuda

@@ -1,0 +1,63 @@
+#pragma once
+
+// A convolution pass that has its engine: what runs it and how. Belongs to one replica and its thread.
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "device/cuda/cudnn_engines.h"
+
+namespace dptrain::device::cuda {
+
+/// A cudnnHandle_t on the thread's current device.
+class CudnnHandle {
+ public:
+  CudnnHandle();
+  ~CudnnHandle();
+  CudnnHandle(const CudnnHandle&) = delete;
+  CudnnHandle& operator=(const CudnnHandle&) = delete;
+
+  /// The handle, its work going to this stream.
+  cudnnHandle_t on(gpu::StreamHandle stream);
+
+ private:
+  cudnnHandle_t raw_ = nullptr;
+  gpu::StreamHandle stream_ = nullptr;  ///< set_stream is not called again for the same one
+};
+
+/// Where the tensors lie; bias may be null if the plan has none.
+struct ConvMemory {
+  const void* x = nullptr;
+  const void* filter = nullptr;
+  const void* bias = nullptr;
+  const void* y = nullptr;
+  void* workspace = nullptr;
+
+  bool operator==(const ConvMemory&) const = default;
+};
+
+class CudnnPass {
+ public:
+  explicit CudnnPass(EnginePlan plan) : plan_(std::move(plan)) {}
+
+  std::uint64_t workspace() const noexcept { return plan_.workspace; }
+  const FusedOps& fused() const noexcept { return plan_.graph->fused; }
+  const EnginePlan& plan() const noexcept { return plan_; }
+  EnginePlan take_plan() && { return std::move(plan_); }
+  /// "eng57 k13=2 (A0, 12.0 MiB)"
+  std::string name() const;
+
+  /// Queues the pass. Throws Error{kDevice}; Error{kInternal} if it was planned without a device.
+  void run(CudnnHandle& handle, const ConvMemory& memory, gpu::StreamHandle stream);
+
+ private:
+  void pack(const ConvMemory& memory);
+
+  EnginePlan plan_;
+  ConvMemory packed_for_;
+  CudnnDescriptor pack_;  ///< the pointers as cuDNN wants them; made again when they change
+};
+
+}  // namespace dptrain::device::cuda

@@ -1,0 +1,54 @@
+#include "device/cuda/cudnn_planner.h"
+
+#include <utility>
+
+#include "core/error.h"
+#include "core/format.h"
+
+namespace dptrain::device::cuda {
+namespace {
+
+/// What to try forward, the most in one graph first.
+std::vector<FusedOps> fusions(const gpu::ConvProblem& problem, ConvPass pass) {
+  const FusedOps all{problem.bias, problem.relu};
+  if (pass != ConvPass::kForward || all == FusedOps{}) return {{}};
+  if (problem.bias && problem.relu) return {all, {.bias = true}, {}};
+  return {all, {}};
+}
+
+}  // namespace
+
+CudnnPlanner::CudnnPlanner(DeviceProperties device, const gpu::ConvOptions& options, std::optional<CudnnTuner> tuner)
+    : device_(std::move(device)), options_(options), tuner_(std::move(tuner)) {}
+
+CudnnPass CudnnPlanner::plan(const gpu::ConvProblem& problem, ConvPass pass) {
+  Rejections rejections;
+  for (const FusedOps& fused : fusions(problem, pass)) {
+    rejections = {};
+    if (auto found = find(problem, pass, fused, rejections)) return CudnnPass(std::move(*found));
+  }
+  throw Error(
+      ErrorKind::kDevice,
+      fmt::format(
+          "cuDNN {} has no engine for the {} pass of the convolution {} ({}, {}, workspace up to {} bytes): {}; try "
+          "a larger runtime.workspace_limit or a smaller batch_size",
+          cudnn().version(), name_of(pass), describe(problem), options_.tf32 ? "tf32" : "no tf32",
+          options_.deterministic ? "deterministic" : "not deterministic", options_.workspace_limit, rejections.text()));
+}
+
+std::optional<EnginePlan> CudnnPlanner::find(const gpu::ConvProblem& problem, ConvPass pass, const FusedOps& fused,
+                                             Rejections& rejections) {
+  const EngineQuery query{.type = problem.type, .options = options_};
+  try {
+    const auto graph = make_conv_graph(problem, pass, fused);
+    if (tuner_)
+      return tuner_->choose(graph, plan_cache_key(problem, pass, fused, options_), problem, device_, query, rejections);
+    auto plans = find_engines(graph, device_, query, rejections);
+    if (plans.empty()) return std::nullopt;
+    return std::move(plans.front());
+  } catch (const Error& error) {
+    throw error.within(fmt::format("{} pass of the convolution {}", name_of(pass), describe(problem)));
+  }
+}
+
+}  // namespace dptrain::device::cuda

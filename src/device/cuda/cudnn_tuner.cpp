@@ -1,0 +1,163 @@
+#include "device/cuda/cudnn_tuner.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "device/cuda/cuda_error.h"
+#include "device/cuda/plan_cache.h"
+
+namespace dptrain::device::cuda {
+namespace {
+
+constexpr std::size_t kMeasured = 8;
+constexpr int kRuns = 3;
+
+/// Device memory for the time of a measurement.
+class Scratch {
+ public:
+  Scratch(gpu::Runtime& runtime, std::uint64_t bytes)
+      : runtime_(runtime), memory_(runtime.allocate(bytes)), bytes_(bytes) {}
+  ~Scratch() { runtime_.free(memory_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  void* data() const noexcept { return memory_; }
+  /// The byte 0x3c everywhere: 0.0115 in float32 and bfloat16, 1.06 in float16. Zeros would draw less power than real
+  /// numbers do, and engines that a hot GPU slows down would look better than they are.
+  void fill(gpu::StreamHandle stream, const std::string& where) const {
+    check_cuda(cudaMemsetAsync(memory_, 0x3c, bytes_, static_cast<cudaStream_t>(stream)), "cudaMemsetAsync", where);
+  }
+
+ private:
+  gpu::Runtime& runtime_;
+  void* memory_;
+  std::uint64_t bytes_;
+};
+
+/// A stream and two events that tell the time.
+class Stopwatch {
+ public:
+  explicit Stopwatch(gpu::Runtime& runtime) : runtime_(runtime), stream_(runtime.make_stream(false)) {
+    check_cuda(cudaEventCreate(&begin_), "cudaEventCreate", runtime.name());
+    check_cuda(cudaEventCreate(&end_), "cudaEventCreate", runtime.name());
+  }
+  ~Stopwatch() {
+    cudaEventDestroy(begin_);
+    cudaEventDestroy(end_);
+    runtime_.destroy_stream(stream_);
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+  gpu::StreamHandle stream() const noexcept { return stream_; }
+
+  /// Microseconds of one run, the mean of kRuns after one that does not count.
+  template <class Run>
+  double time(const Run& run) {
+    const auto stream = static_cast<cudaStream_t>(stream_);
+    run();
+    check_cuda(cudaEventRecord(begin_, stream), "cudaEventRecord", runtime_.name());
+    for (int i = 0; i < kRuns; ++i) run();
+    check_cuda(cudaEventRecord(end_, stream), "cudaEventRecord", runtime_.name());
+    check_cuda(cudaEventSynchronize(end_), "cudaEventSynchronize", runtime_.name());
+    float milliseconds = 0;
+    check_cuda(cudaEventElapsedTime(&milliseconds, begin_, end_), "cudaEventElapsedTime", runtime_.name());
+    return milliseconds * 1000.0 / kRuns;
+  }
+
+ private:
+  gpu::Runtime& runtime_;
+  gpu::StreamHandle stream_;
+  cudaEvent_t begin_ = nullptr, end_ = nullptr;
+};
+
+/// Memory of every tensor of a problem and a workspace.
+struct Tensors {
+  Tensors(gpu::Runtime& runtime, const gpu::ConvProblem& p, std::uint64_t workspace_bytes)
+      : x(runtime, bytes(p, p.rows * p.h * p.w * p.c)),
+        filter(runtime, bytes(p, p.k * p.r * p.s * (p.c / p.groups))),
+        bias(runtime, bytes(p, p.k)),
+        y(runtime, bytes(p, p.rows * p.out_h * p.out_w * p.k)),
+        workspace(runtime, workspace_bytes) {}
+
+  void fill(gpu::StreamHandle stream, const std::string& where) const {
+    for (const Scratch* tensor : {&x, &filter, &bias, &y}) tensor->fill(stream, where);
+  }
+  ConvMemory memory() const { return {x.data(), filter.data(), bias.data(), y.data(), workspace.data()}; }
+
+  Scratch x, filter, bias, y, workspace;
+
+ private:
+  static std::uint64_t bytes(const gpu::ConvProblem& p, std::int64_t elements) {
+    return static_cast<std::uint64_t>(elements) * size_of(p.type);
+  }
+};
+
+/// One engine's time; infinite, and a rejection, where it does not run.
+double measure(CudnnPass& pass, CudnnHandle& handle, const Tensors& tensors, Stopwatch& watch, Rejections& rejections) {
+  try {
+    return watch.time([&] { pass.run(handle, tensors.memory(), watch.stream()); });
+  } catch (const Error& error) {
+    rejections.add(error.what(), pass.name());
+    return std::numeric_limits<double>::infinity();
+  }
+}
+
+}  // namespace
+
+CudnnTuner::CudnnTuner(std::shared_ptr<gpu::Runtime> runtime, std::shared_ptr<CudnnHandle> handle, int id)
+    : runtime_(std::move(runtime)), handle_(std::move(handle)) {
+  cudaDeviceProp properties{};
+  check_cuda(cudaGetDeviceProperties(&properties, id), "cudaGetDeviceProperties", runtime_->name());
+  cache_path_ = plan_cache_path(cudnn().version(), properties.name);
+}
+
+std::optional<EnginePlan> CudnnTuner::choose(const std::shared_ptr<const ConvGraph>& graph, const std::string& key,
+                                             const gpu::ConvProblem& problem, const DeviceProperties& device,
+                                             EngineQuery query, Rejections& rejections) {
+  PlanCache cache(cache_path_);
+  if (const auto known = cache.find(key)) {
+    query.only = *known;
+    Rejections stale;
+    if (auto plans = find_engines(graph, device, query, stale); !plans.empty()) return std::move(plans.front());
+    query.only.clear();
+  }
+
+  query.wanted = kMeasured;
+  std::vector<EnginePlan> plans = find_engines(graph, device, query, rejections);
+  if (plans.empty()) return std::nullopt;
+  std::uint64_t workspace = 0;
+  for (const EnginePlan& plan : plans) workspace = std::max(workspace, plan.workspace);
+  Stopwatch watch(*runtime_);
+  const Tensors tensors(*runtime_, problem, workspace);
+  tensors.fill(watch.stream(), runtime_->name());
+
+  std::optional<EnginePlan> best;
+  double best_time = std::numeric_limits<double>::infinity();
+  for (EnginePlan& plan : plans) {
+    CudnnPass candidate(std::move(plan));
+    const double time = measure(candidate, *handle_, tensors, watch, rejections);
+    if (time >= best_time) continue;
+    best_time = time;
+    best = std::move(candidate).take_plan();
+  }
+  if (best && !cache.store(key, best->name.text(), best_time) && !std::exchange(warned_, true))
+    log::warn(fmt::format("the plan cache {} cannot be written; engines are measured again at every start",
+                          cache_path_.empty() ? "(no HOME, no XDG_CACHE_HOME)" : cache_path_));
+  return best;
+}
+
+std::string plan_cache_key(const gpu::ConvProblem& p, ConvPass pass, const FusedOps& fused,
+                           const gpu::ConvOptions& options) {
+  return fmt::format("{} {} n{} x{},{},{} y{},{},{} f{},{} s{},{} d{},{} p{},{},{},{} g{}{}{}{}{} w{}", name_of(pass),
+                     name_of(p.type), p.rows, p.h, p.w, p.c, p.out_h, p.out_w, p.k, p.r, p.s, p.stride_h, p.stride_w,
+                     p.dilation_h, p.dilation_w, p.pad_top, p.pad_bottom, p.pad_left, p.pad_right, p.groups,
+                     fused.bias ? " bias" : "", fused.relu ? " relu" : "", options.deterministic ? " det" : "",
+                     options.tf32 ? " tf32" : "", options.workspace_limit);
+}
+
+}  // namespace dptrain::device::cuda

@@ -1,0 +1,66 @@
+#include "device/cuda/dynamic_library.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "core/error.h"
+#include "core/format.h"
+
+namespace dptrain::device::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Folders of a bundle: beside the executable, lib/ under it, ../lib.
+std::vector<fs::path> folders_of_executable() {
+  std::error_code failed;
+  const fs::path executable = fs::read_symlink("/proc/self/exe", failed);
+  if (failed) return {};
+  const fs::path folder = executable.parent_path();
+  return {folder, folder / "lib", folder.parent_path() / "lib"};
+}
+
+std::string path_of(void* handle, const std::string& otherwise) {
+  link_map* map = nullptr;
+  if (dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0 || map == nullptr || *map->l_name == '\0')
+    return otherwise;
+  return map->l_name;
+}
+
+}  // namespace
+
+DynamicLibrary::DynamicLibrary(const LibraryName& name) : name_(name) {
+  std::string said;
+  const auto open = [&](const std::string& file) {
+    handle_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle_ != nullptr) {
+      path_ = path_of(handle_, file);
+      return true;
+    }
+    const char* words = dlerror();
+    if (said.empty() && words != nullptr) said = words;
+    return false;
+  };
+  for (const std::string& file : name.files)
+    if (open(file)) return;
+  for (const fs::path& folder : folders_of_executable())
+    for (const std::string& file : name.files)
+      if (const fs::path path = folder / file; fs::exists(path)) {
+        said.clear();  // a file that is there and cannot be opened is the better reason
+        if (open(path.string())) return;
+      }
+  throw Error(ErrorKind::kDevice, fmt::format("{} cannot be opened ({}); install {} or put the folder of {} on "
+                                              "LD_LIBRARY_PATH, or use --cpus N",
+                                              name.what, said, name.package, name.files.front()));
+}
+
+void* DynamicLibrary::address(const char* symbol) const {
+  if (void* found = dlsym(handle_, symbol)) return found;
+  throw Error(ErrorKind::kDevice,
+              fmt::format("{} at {} has no function {}; install {}", name_.what, path_, symbol, name_.package));
+}
+
+}  // namespace dptrain::device::cuda

@@ -1,0 +1,71 @@
+#include "device/cuda/plan_check.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/error.h"
+#include "device/cuda/cudnn_planner.h"
+
+namespace dptrain::device::cuda {
+namespace {
+
+std::vector<PlanCase> without_repeats(const std::vector<PlanCase>& cases) {
+  std::vector<PlanCase> different;
+  for (const PlanCase& one : cases) {
+    const auto same = std::ranges::find(different, one.problem, &PlanCase::problem);
+    if (same == different.end()) {
+      different.push_back(one);
+      continue;
+    }
+    same->passes.forward |= one.passes.forward;
+    same->passes.data |= one.passes.data;
+    same->passes.weights |= one.passes.weights;
+  }
+  return different;
+}
+
+PlanLine plan_line(CudnnPlanner& planner, const PlanCase& one, ConvPass pass) {
+  PlanLine line;
+  line.where = one.where;
+  line.pass = name_of(pass);
+  line.problem = describe(one.problem);
+  try {
+    const CudnnPass planned = planner.plan(one.problem, pass);
+    line.engine = planned.name();
+    line.workspace = planned.workspace();
+    line.runtime_compiled = planned.plan().runtime_compiled;
+    if (pass == ConvPass::kForward) {
+      line.bias_apart = one.problem.bias && !planned.fused().bias;
+      line.relu_apart = one.problem.relu && !planned.fused().relu;
+    }
+  } catch (const Error& error) {
+    line.error = error.what();
+  }
+  return line;
+}
+
+}  // namespace
+
+PlanCheck check_plans(const std::vector<PlanCase>& cases, std::string_view device_json,
+                      const gpu::ConvOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  CudnnPlanner planner(DeviceProperties::from_json(device_json), options);
+  PlanCheck check;
+  const std::vector<PlanCase> different = without_repeats(cases);
+  check.convolutions = static_cast<int>(different.size());
+  for (const PlanCase& one : different) {
+    if (one.passes.forward) check.lines.push_back(plan_line(planner, one, ConvPass::kForward));
+    if (one.passes.data) check.lines.push_back(plan_line(planner, one, ConvPass::kData));
+    if (one.passes.weights) check.lines.push_back(plan_line(planner, one, ConvPass::kWeights));
+  }
+  for (const PlanLine& line : check.lines) {
+    check.missing += line.engine.empty();
+    check.runtime_compiled += line.runtime_compiled;
+    check.apart += line.bias_apart || line.relu_apart;
+    check.largest_workspace = std::max(check.largest_workspace, line.workspace);
+  }
+  check.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return check;
+}
+
+}  // namespace dptrain::device::cuda

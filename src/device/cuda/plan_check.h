@@ -1,0 +1,43 @@
+#pragma once
+
+// Whether every convolution of a model has an engine on a GPU that need not be there, and which. Any thread.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/gpu/convolution.h"
+
+namespace dptrain::device::cuda {
+
+struct PlanCase {
+  std::string where;  ///< the layer, for people
+  gpu::ConvProblem problem;
+  gpu::ConvPasses passes;
+};
+
+struct PlanLine {
+  std::string where, pass, problem;
+  std::string engine;  ///< "eng57 k13=2 (A0, 12.0 MiB)", or empty
+  std::string error;   ///< why there is none
+  std::uint64_t workspace = 0;
+  bool runtime_compiled = false;
+  bool bias_apart = false, relu_apart = false;  ///< steps of their own after the convolution
+};
+
+struct PlanCheck {
+  std::vector<PlanLine> lines;
+  int convolutions = 0;  ///< different ones
+  int missing = 0;       ///< passes without an engine
+  int runtime_compiled = 0;
+  int apart = 0;  ///< forward passes whose bias or ReLU is a step of its own
+  std::uint64_t largest_workspace = 0;
+  double seconds = 0;
+};
+
+/// Cases with equal problems are planned once, under the first one's name, all passes that any of them wants.
+PlanCheck check_plans(const std::vector<PlanCase>& cases, std::string_view device_json,
+                      const gpu::ConvOptions& options);
+
+}  // namespace dptrain::device::cuda

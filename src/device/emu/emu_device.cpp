@@ -1,0 +1,12 @@
+#include "device/device.h"
+#include "device/emu/emu_convolution.h"
+#include "device/emu/emu_runtime.h"
+#include "device/gpu/make_device.h"
+
+namespace dptrain::device {
+
+std::unique_ptr<Device> make_emu_device(int id, const RuntimeOptions& options) {
+  return emu::make_gpu_device(emu::make_emu_runtime(id), std::make_unique<emu::EmuConvolutionMaker>(), options);
+}
+
+}  // namespace dptrain::device

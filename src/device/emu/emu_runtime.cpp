@@ -1,0 +1,178 @@
+#include "device/emu/emu_runtime.h"
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "device/emu/emu_capture.h"
+#include "device/emu/emu_memory.h"
+#include "device/emu/emu_scheduler.h"
+
+namespace dptrain::device::emu {
+
+namespace {
+
+using gpu::EventHandle;
+using gpu::GraphHandle;
+using gpu::StreamHandle;
+
+struct EmuEvent {
+  EmuDevice* device;
+  std::mutex mutex;
+  std::shared_ptr<Mark> last;  ///< null before the first record
+};
+
+struct EmuGraph {
+  std::shared_ptr<Capture> capture;
+};
+
+EmuStream& stream_of(StreamHandle handle) { return *static_cast<EmuStream*>(static_cast<simt::Queue*>(handle)); }
+
+Scheduler& scheduler() { return Scheduler::instance(); }
+
+class EmuRuntime final : public gpu::Runtime {
+ public:
+  explicit EmuRuntime(int id) { device_.id = id, device_.name = fmt::format("emu:{}", id); }
+  ~EmuRuntime() override { scheduler().finish(device_); }
+  EmuRuntime(const EmuRuntime&) = delete;
+  EmuRuntime& operator=(const EmuRuntime&) = delete;
+
+  std::string name() const override { return device_.name; }
+  std::string description() const override {
+    return fmt::format("{} emulated GPU {:.1f} GiB", device_.name, static_cast<double>(memory().total) / (1 << 30));
+  }
+  int multiprocessors() const override { return 2; }
+  gpu::MemoryInfo memory() const override { return memory_.info(); }
+  void enter() override { enter_device(device_.id); }
+
+  void* allocate(std::size_t bytes) override {
+    scheduler().forbid_while_recording("allocate");
+    return memory_.allocate(bytes, device_.name);
+  }
+  void free(void* memory) noexcept override {
+    if (memory == nullptr) return;
+    scheduler().spoil_recording("free");
+    scheduler().finish(device_);
+    memory_.free(memory);
+  }
+  void* allocate_host(std::size_t bytes) override {
+    scheduler().forbid_while_recording("allocate_host");
+    void* memory = host_blocks().add(bytes);
+    if (memory == nullptr) {
+      throw Error(ErrorKind::kMemory, fmt::format("{}: out of page-locked memory: {} bytes asked for", device_.name, bytes));
+    }
+    return memory;
+  }
+  void free_host(void* memory) noexcept override {
+    if (memory == nullptr) return;
+    scheduler().spoil_recording("free_host");
+    scheduler().finish(device_);
+    host_blocks().remove(memory, "free_host");
+  }
+
+  StreamHandle make_stream(bool) override {
+    auto* stream = new EmuStream(device_);
+    scheduler().add(*stream);
+    return static_cast<simt::Queue*>(stream);
+  }
+  void destroy_stream(StreamHandle handle) noexcept override {
+    if (handle == nullptr) return;
+    EmuStream* stream = &stream_of(handle);
+    scheduler().remove(*stream);
+    delete stream;
+  }
+  void synchronize(StreamHandle stream) override { scheduler().synchronize(stream_of(stream)); }
+  bool idle(StreamHandle stream) override { return scheduler().idle(stream_of(stream)); }
+
+  void copy_in(void* device, const void* host, std::size_t bytes, StreamHandle stream) override {
+    if (bytes == 0) return;
+    check_device_memory("copy_in", device, bytes);
+    if (host_blocks().contain(host, bytes)) {
+      queue("copy_in", stream, [=] { std::memcpy(device, host, bytes); });
+      return;
+    }
+    scheduler().forbid_while_recording("copy_in from pageable memory");
+    const auto* first = static_cast<const unsigned char*>(host);
+    queue("copy_in", stream, [device, content = std::vector<unsigned char>(first, first + bytes)] {
+      std::memcpy(device, content.data(), content.size());
+    });
+  }
+  void copy_out(void* host, const void* device, std::size_t bytes, StreamHandle stream) override {
+    if (bytes == 0) return;
+    check_device_memory("copy_out", device, bytes);
+    if (!host_blocks().contain(host, bytes)) scheduler().forbid_while_recording("copy_out to pageable memory");
+    queue("copy_out", stream, [=] { std::memcpy(host, device, bytes); });
+  }
+  void copy(void* to, const void* from, std::size_t bytes, StreamHandle stream) override {
+    if (bytes == 0) return;
+    if (!host_blocks().contain(to, bytes)) check_device_memory("copy", to, bytes);
+    if (!host_blocks().contain(from, bytes)) check_device_memory("copy", from, bytes);
+    queue("copy", stream, [=] { std::memmove(to, from, bytes); });
+  }
+  void set_zero(void* device, std::size_t bytes, StreamHandle stream) override {
+    if (bytes == 0) return;
+    check_device_memory("set_zero", device, bytes);
+    queue("set_zero", stream, [=] { std::memset(device, 0, bytes); });
+  }
+
+  EventHandle make_event() override { return new EmuEvent{&device_, {}, nullptr}; }
+  void destroy_event(EventHandle event) noexcept override { delete static_cast<EmuEvent*>(event); }
+  void record(EventHandle handle, StreamHandle stream) override {
+    EmuEvent& event = *static_cast<EmuEvent*>(handle);
+    if (event.device != &stream_of(stream).device()) {
+      throw Error(ErrorKind::kDevice, fmt::format("record: an event of {} in a stream of {}", event.device->name,
+                                                  stream_of(stream).device().name));
+    }
+    const std::lock_guard lock(event.mutex);
+    event.last = scheduler().record(stream_of(stream));
+  }
+  void wait(StreamHandle stream, EventHandle handle) override {
+    EmuEvent& event = *static_cast<EmuEvent*>(handle);
+    const std::lock_guard lock(event.mutex);
+    scheduler().wait(stream_of(stream), event.last);
+  }
+
+  void begin_recording(StreamHandle stream) override { scheduler().begin_capture(stream_of(stream)); }
+  GraphHandle end_recording(StreamHandle stream) override {
+    return new EmuGraph{scheduler().end_capture(stream_of(stream))};
+  }
+  void replay(GraphHandle graph, StreamHandle stream) override {
+    scheduler().replay(*static_cast<EmuGraph*>(graph)->capture, stream_of(stream));
+  }
+  void destroy_graph(GraphHandle graph) noexcept override { delete static_cast<EmuGraph*>(graph); }
+
+ private:
+  void queue(const char* name, StreamHandle stream, std::function<void()> work) const {
+    scheduler().push(stream_of(stream), {name, nullptr, std::move(work), nullptr});
+  }
+  void check_device_memory(const char* call, const void* memory, std::size_t bytes) const {
+    if (device_blocks().contain(memory, bytes)) return;
+    throw Error(ErrorKind::kDevice,
+                fmt::format("{}: {}: {} bytes at {} do not lie in device memory", device_.name, call, bytes, memory));
+  }
+
+  EmuDevice device_;
+  EmuMemory memory_;
+};
+
+}  // namespace
+
+std::shared_ptr<gpu::Runtime> make_emu_runtime(int id) {
+  static std::mutex mutex;
+  static std::map<int, std::weak_ptr<gpu::Runtime>> runtimes;
+  if (id < 0) throw Error(ErrorKind::kDevice, fmt::format("emu:{}: no such device; emulated GPUs count from 0", id));
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<gpu::Runtime> runtime = runtimes[id].lock();
+  if (runtime == nullptr) runtimes[id] = runtime = std::make_shared<EmuRuntime>(id);
+  return runtime;
+}
+
+void reseed(std::uint64_t seed) {
+  simt::set_seed(seed);
+  scheduler().reseed(seed);
+}
+
+}  // namespace dptrain::device::emu

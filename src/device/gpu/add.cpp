@@ -1,0 +1,37 @@
+#include "layers/add.h"
+
+#include "device/gpu/activation.h"
+#include "device/gpu/gpu_op.h"
+#include "device/gpu/merge_shapes.h"
+
+namespace dptrain::device::DPTRAIN_GPU {
+namespace {
+
+/// A ReLU epilogue is part of both passes; another one is a pass of its own.
+class AddOp final : public GpuOp {
+ public:
+  AddOp(const layers::AddSpec&, const OpContext& context, Device& device)
+      : GpuOp(context, device), merge_(merge_of(context)), epilogue_(context) {}
+
+  void forward(const OpArgs& a) override {
+    kernel::add_forward(at(a), type_, merge_, a.inputs.data(), a.rows, epilogue_.is_relu(), a.output);
+    if (!epilogue_.is_relu()) epilogue_.apply(at(a), a.output, a.rows);
+  }
+
+  void backward(const OpArgs& a) override {
+    const bool masks = epilogue_.is_relu() && epilogue_.to_undo();
+    if (!masks) epilogue_.undo(at(a), a.output, a.output_gradient, a.rows);
+    for (int i = 0; i < merge_.inputs; ++i)
+      if (void* const dx = a.input_gradients[static_cast<std::size_t>(i)]; dx != nullptr)
+        kernel::add_backward(at(a), type_, merge_, i, masks ? a.output : nullptr, a.output_gradient, a.rows, dx);
+  }
+
+ private:
+  kernel::Merge merge_;
+  Epilogue epilogue_;
+};
+
+const RegisteredOp kAdd = op<layers::AddSpec, AddOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::device::DPTRAIN_GPU

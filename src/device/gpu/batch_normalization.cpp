@@ -1,0 +1,169 @@
+#include "layers/batch_normalization.h"
+
+#include <utility>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "device/gpu/gpu_op.h"
+#include "kernels/cuda/batch_norm.h"
+
+namespace dptrain::device::DPTRAIN_GPU {
+namespace {
+
+/// Training normalises by the batch's moments and hands share * moments to the all-reduce as the moving statistics'
+/// "gradients"; inference (and inference_mode) by the moving statistics. Synchronised, the moments are those of all
+/// replicas' rows: positions and the two sums over them, in double, are gathered and added in rank order on the device,
+/// and so in backward.
+class BatchNormalizationOp final : public GpuOp {
+ public:
+  BatchNormalizationOp(const layers::BatchNormalizationSpec& spec, const OpContext& context, Device& device)
+      : GpuOp(context, device),
+        channels_(context.input(0).back()),
+        spatial_(context.input(0).elements() / channels_),
+        epsilon_(static_cast<float>(spec.epsilon)),
+        unbiased_(device.options().bn_unbiased_running_var),
+        relu_(context.step.epilogue == layers::Activation::kRelu),
+        relu_undone_(context.step.epilogue_undone),
+        inference_mode_(context.step.inference_mode),
+        replicas_(spec.synchronized && !inference_mode_ ? context.replicas : 1),
+        has_backward_(context.step.has_backward),
+        gamma_(spec.scale ? 0 : kNone),
+        beta_(spec.center ? std::size_t{spec.scale} : kNone),
+        moving_mean_(std::size_t{spec.scale} + std::size_t{spec.center}),
+        moving_variance_(moving_mean_ + 1),
+        workspace_(kernel::batch_norm_workspace(type_, context.rows * spatial_, channels_)) {}
+
+  plan::Need need() const override {
+    const std::int64_t messages = (replicas_ > 1 ? 1 + replicas_ : 1) * kernel::batch_norm_message(channels_);
+    return {.saved = has_backward_ ? bytes<float>(kSavedVectors * channels_) : 0,
+            .scratch = bytes<double>(workspace_ + messages) + bytes<float>((kSavedVectors + kVectors) * channels_)};
+  }
+
+  bool runs_empty() const override { return replicas_ > 1; }
+  std::string implementation() const override {
+    return replicas_ > 1 ? fmt::format("moments over {} replicas", replicas_) : "";
+  }
+
+  void forward(const OpArgs& a) override {
+    const Room room(*this, a);
+    if (!a.training || inference_mode_) return normalize_by_moving(a, room);
+    const std::int64_t positions = a.rows * spatial_;
+    kernel::batch_norm_sums(at(a), type_, a.inputs[0], positions, channels_, room.workspace, room.sums);
+    const kernel::BatchNormTotal total = add_replicas(a, room, positions);
+    kernel::batch_norm_moments(at(a), room.sums.sum, room.sums.product, total, epsilon_, weight(a, gamma_),
+                               weight(a, beta_), channels_,
+                               {.mean = room.mean,
+                                .inv_std = room.inv_std,
+                                .scale = room.scale,
+                                .offset = room.offset,
+                                .statistics_mean = gradient(a, moving_mean_),
+                                .statistics_variance = gradient(a, moving_variance_),
+                                .statistics_share = static_cast<float>(a.share),
+                                .unbiased = unbiased_});
+    apply(a, room);
+  }
+
+  void backward(const OpArgs& a) override {
+    const Room room(*this, a);
+    const float* const mean = inference_mode_ ? a.weights[moving_mean_] : room.mean;
+    if (inference_mode_)
+      kernel::batch_norm_coefficients(at(a), mean, a.weights[moving_variance_], weight(a, gamma_), nullptr, epsilon_,
+                                      channels_, room.scale, nullptr, room.inv_std);
+    const kernel::BatchNormGradient through{.x = a.inputs[0],
+                                            .dy = a.output_gradient,
+                                            .output = relu_ && !relu_undone_ ? a.output : nullptr,
+                                            .mean = mean,
+                                            .inv_std = room.inv_std};
+    const std::int64_t positions = a.rows * spatial_;
+    void* const dx = a.input_gradients[0];
+    float *const dgamma = gradient(a, gamma_), *const dbeta = gradient(a, beta_);
+    if ((dx != nullptr && !inference_mode_) || dgamma != nullptr || dbeta != nullptr)
+      kernel::batch_norm_gradient_sums(at(a), type_, through, positions, channels_, room.workspace, room.sums, dgamma,
+                                       dbeta);
+    if (dx == nullptr) return;
+    if (inference_mode_)
+      return kernel::batch_norm_gradient_frozen(at(a), type_, a.output_gradient, through.output, room.scale, positions,
+                                                channels_, dx);
+    const kernel::BatchNormTotal total = add_replicas(a, room, positions);
+    kernel::batch_norm_gradient_apply(at(a), type_, through, weight(a, gamma_), room.sums.sum, room.sums.product, total,
+                                      positions, channels_, dx);
+  }
+
+ private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  static constexpr std::int64_t kSavedVectors = 2;  // mean and inv_std, which live from forward to backward
+  static constexpr std::int64_t kVectors = 2;       // scale and offset
+
+  template <class T>
+  static std::uint64_t bytes(std::int64_t n) {
+    return static_cast<std::uint64_t>(n) * sizeof(T);
+  }
+
+  /// Where things lie in `saved` and `scratch`.
+  struct Room {
+    double* workspace;
+    double *message, *gathered;  // this replica's, and all replicas'
+    kernel::BatchNormSums sums;  // those in `message`
+    float *mean, *inv_std, *scale, *offset;
+
+    Room(const BatchNormalizationOp& op, const OpArgs& a)
+        : workspace(static_cast<double*>(a.scratch)),
+          message(workspace + op.workspace_),
+          gathered(message + kernel::batch_norm_message(op.channels_)),
+          sums(kernel::batch_norm_message_sums(message, op.channels_)) {
+      const std::int64_t size = op.replicas_ > 1 ? op.replicas_ * kernel::batch_norm_message(op.channels_) : 0;
+      auto* next = reinterpret_cast<float*>(gathered + size);
+      for (float** vector : {&mean, &inv_std, &scale, &offset}) *vector = std::exchange(next, next + op.channels_);
+      if (!op.has_backward_ || !a.training) return;  // nobody reads them again
+      mean = static_cast<float*>(a.saved);
+      inv_std = mean + op.channels_;
+    }
+  };
+
+  const float* weight(const OpArgs& a, std::size_t index) const { return index == kNone ? nullptr : a.weights[index]; }
+  /// Null where it is not wanted.
+  static float* gradient(const OpArgs& a, std::size_t index) {
+    return index < a.weight_gradients.size() ? a.weight_gradients[index] : nullptr;
+  }
+
+  void apply(const OpArgs& a, const Room& room) const {
+    kernel::batch_norm_apply(at(a), type_, a.inputs[0], room.scale, room.offset, a.rows * spatial_, channels_, relu_,
+                             a.output);
+  }
+
+  void normalize_by_moving(const OpArgs& a, const Room& room) const {
+    if (a.rows == 0) return;
+    for (const std::size_t index : {moving_mean_, moving_variance_})
+      if (a.training && gradient(a, index) != nullptr)
+        kernel::batch_norm_share(at(a), a.weights[index], static_cast<float>(a.share), channels_, gradient(a, index));
+    kernel::batch_norm_coefficients(at(a), a.weights[moving_mean_], a.weights[moving_variance_], weight(a, gamma_),
+                                    weight(a, beta_), epsilon_, channels_, room.scale, room.offset, nullptr);
+    apply(a, room);
+  }
+
+  /// Replaces this replica's sums by those over all replicas that it is synchronised with; returns their positions.
+  kernel::BatchNormTotal add_replicas(const OpArgs& a, const Room& room, std::int64_t positions) const {
+    if (replicas_ == 1) return {.counted = nullptr, .known = positions};
+    if (a.collective == nullptr || a.collective->size() != replicas_)
+      throw Error(ErrorKind::kInternal,
+                  fmt::format("synchronised BatchNormalization was made for {} replicas, found {}", replicas_,
+                              a.collective == nullptr ? 1 : a.collective->size()));
+    a.collective->all_gather(room.message, static_cast<std::int64_t>(bytes<double>(kernel::batch_norm_message(channels_))),
+                             room.gathered, *a.stream);
+    kernel::batch_norm_add_messages(at(a), room.gathered, replicas_, channels_, room.message);
+    return {.counted = room.message, .known = 0};
+  }
+
+  std::int64_t channels_, spatial_;
+  float epsilon_;
+  bool unbiased_, relu_, relu_undone_, inference_mode_;
+  int replicas_;  // that moments are put together over; 1: unsynchronised
+  bool has_backward_;
+  std::size_t gamma_, beta_, moving_mean_, moving_variance_;
+  std::int64_t workspace_;  // doubles
+};
+
+const RegisteredOp kBatchNormalization = op<layers::BatchNormalizationSpec, BatchNormalizationOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::device::DPTRAIN_GPU

@@ -1,0 +1,135 @@
+#include "device/gpu/gpu_device.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "device/gpu/gpu_stream.h"
+#include "device/gpu/make_device.h"
+#include "kernels/cuda/elementwise.h"
+#include "layers/add.h"
+#include "layers/batch_normalization.h"
+#include "layers/conv2d.h"
+#include "layers/dense.h"
+#include "layers/max_pooling2d.h"
+
+namespace dptrain::device::DPTRAIN_GPU {
+
+void GpuStream::synchronize() {
+  if (!watcher_) return runtime_->synchronize(handle_);
+  // A step takes milliseconds: the first looks are close together, so that its end is not missed by much.
+  constexpr int kEager = 200;
+  constexpr std::chrono::microseconds kPause{20};
+  for (int looks = 0; !runtime_->idle(handle_); ++looks) {
+    watcher_();
+    looks < kEager ? std::this_thread::yield() : std::this_thread::sleep_for(kPause);
+  }
+}
+
+GpuDevice::GpuDevice(std::shared_ptr<gpu::Runtime> runtime, std::unique_ptr<gpu::ConvolutionMaker> convolutions,
+                     const RuntimeOptions& options)
+    : runtime_(std::move(runtime)),
+      convolutions_(std::move(convolutions)),
+      options_(options),
+      multiprocessors_(runtime_->multiprocessors()) {}
+
+GpuDevice::~GpuDevice() = default;
+
+std::unique_ptr<Stream> GpuDevice::make_stream(bool high_priority) {
+  return std::make_unique<GpuStream>(runtime_, high_priority);
+}
+std::unique_ptr<Event> GpuDevice::make_event() { return std::make_unique<GpuEvent>(runtime_); }
+
+std::unique_ptr<Buffer> GpuDevice::allocate(std::size_t bytes) {
+  return std::make_unique<GpuBuffer>(runtime_, bytes, GpuBuffer::Where::kDevice);
+}
+std::unique_ptr<Buffer> GpuDevice::allocate_host(std::size_t bytes) {
+  return std::make_unique<GpuBuffer>(runtime_, bytes, GpuBuffer::Where::kHost);
+}
+
+void GpuDevice::copy_to_device(void* destination, const void* host, std::size_t bytes, Stream& stream) {
+  if (bytes > 0) runtime_->copy_in(destination, host, bytes, stream.native());
+}
+void GpuDevice::copy_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) {
+  if (bytes > 0) runtime_->copy_out(host, source, bytes, stream.native());
+  stream.synchronize();
+}
+
+std::unique_ptr<LossOp> GpuDevice::make_loss(const LossContext& context) { return make_gpu_loss(context, *this); }
+std::unique_ptr<Update> GpuDevice::make_update(const UpdateContext& context) { return make_gpu_update(context, *this); }
+
+void GpuDevice::fill(float* x, std::int64_t n, float value, Stream& stream) {
+  kernel::fill(launch(stream), value, x, n);
+}
+void GpuDevice::accumulate(void* y, const void* x, DType type, std::int64_t n, Stream& stream) {
+  kernel::accumulate(launch(stream), type, x, y, n);
+}
+void GpuDevice::from_float(const float* x, void* y, DType type, std::int64_t n, Stream& stream) {
+  kernel::cast_from_float(launch(stream), x, type, y, n);
+}
+void GpuDevice::to_float(const void* x, DType type, float* y, std::int64_t n, Stream& stream) {
+  kernel::cast_to_float(launch(stream), type, x, y, n);
+}
+
+void GpuDevice::sum_ranks(const std::vector<float*>& arenas, std::int64_t begin, std::int64_t end, Stream& stream) {
+  if (arenas.size() > kernel::kMaxRanks)
+    throw Error(ErrorKind::kDevice, fmt::format("{}: at most {} replicas can share one device's memory, found {}",
+                                                name(), kernel::kMaxRanks, arenas.size()));
+  kernel::RankArrays ranks;
+  ranks.ranks = static_cast<int>(arenas.size());
+  std::ranges::copy(arenas, ranks.array);
+  kernel::sum_ranks(launch(stream), ranks, begin, end);
+}
+
+std::unique_ptr<Recording> GpuDevice::record(Stream& stream, const std::function<void()>& work) {
+  runtime_->begin_recording(stream.native());
+  try {
+    work();
+  } catch (...) {
+    try {
+      runtime_->destroy_graph(runtime_->end_recording(stream.native()));
+    } catch (const Error&) {  // what came first is what is told
+    }
+    throw;
+  }
+  return std::make_unique<GpuRecording>(runtime_, runtime_->end_recording(stream.native()));
+}
+
+std::uint64_t GpuDevice::hash(const float* x, std::int64_t n, Stream& stream) {
+  if (hash_room_ == nullptr) hash_room_ = allocate((kernel::kHashPartials + 1) * sizeof(std::uint64_t));
+  auto* const result = hash_room_->as<std::uint64_t>();
+  kernel::hash(launch(stream), x, n, result + 1, result);
+  std::uint64_t value = 0;
+  copy_to_host(&value, result, sizeof(value), stream);
+  return value;
+}
+
+bool GpuDevice::fuses_activation(const config::Typed& layer, layers::Activation activation) const {
+  // Softmax stays a step of its own, so that the loss can be fused with it; so does what needs the pre-activation.
+  if (activation == layers::Activation::kSoftmax || !layers::backward_from_output(activation)) return false;
+  if (layer.get_if<layers::BatchNormalizationSpec>() != nullptr) return activation == layers::Activation::kRelu;
+  return layer.get_if<layers::Conv2DSpec>() != nullptr || layer.get_if<layers::DenseSpec>() != nullptr ||
+         layer.get_if<layers::AddSpec>() != nullptr;
+}
+
+bool GpuDevice::pool_masks_relu(const config::Typed& pooling) const {
+  return pooling.get_if<layers::MaxPooling2DSpec>() != nullptr;
+}
+
+std::vector<int> GpuDevice::weight_order(const config::Typed& layer, std::size_t weight, const Shape&) const {
+  if (weight != 0) return {};
+  if (layer.get_if<layers::Conv2DSpec>() != nullptr) return {3, 0, 1, 2};  // HWIO to KRSC
+  if (layer.get_if<layers::DenseSpec>() != nullptr) return {1, 0};         // [in, out] to [out, in]
+  return {};
+}
+
+std::unique_ptr<Device> make_gpu_device(std::shared_ptr<gpu::Runtime> runtime,
+                                        std::unique_ptr<gpu::ConvolutionMaker> convolutions,
+                                        const RuntimeOptions& options) {
+  return std::make_unique<GpuDevice>(std::move(runtime), std::move(convolutions), options);
+}
+
+}  // namespace dptrain::device::DPTRAIN_GPU

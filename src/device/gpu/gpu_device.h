@@ -1,0 +1,74 @@
+#pragma once
+
+// A GPU, or the emulator in its place: everything of device.h over gpu::Runtime, our kernels and a maker of convolutions.
+// One object per replica; made anywhere, used from the replica's thread after enter(). The Runtime is shared by the
+// replicas of one device and lives as long as anything made here.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/gpu/backend.h"
+#include "device/gpu/convolution.h"
+#include "device/gpu/runtime.h"
+
+namespace dptrain::device::DPTRAIN_GPU {
+
+class GpuDevice final : public Device {
+ public:
+  GpuDevice(std::shared_ptr<gpu::Runtime> runtime, std::unique_ptr<gpu::ConvolutionMaker> convolutions,
+            const RuntimeOptions& options);
+  ~GpuDevice() override;
+
+  DeviceKind kind() const noexcept override { return kKind; }
+  std::string name() const override { return runtime_->name(); }
+  std::string description() const override { return runtime_->description(); }
+  void enter() override { runtime_->enter(); }
+
+  std::unique_ptr<Stream> make_stream(bool high_priority) override;
+  std::unique_ptr<Event> make_event() override;
+  std::unique_ptr<Buffer> allocate(std::size_t bytes) override;
+  std::uint64_t memory_available() const override { return runtime_->memory().free; }
+  std::unique_ptr<Buffer> allocate_host(std::size_t bytes) override;
+  void copy_to_device(void* destination, const void* host, std::size_t bytes, Stream& stream) override;
+  void copy_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) override;
+  const RuntimeOptions& options() const noexcept override { return options_; }
+  bool reads_host_memory() const noexcept override { return false; }
+
+  std::unique_ptr<LossOp> make_loss(const LossContext& context) override;
+  std::unique_ptr<Update> make_update(const UpdateContext& context) override;
+
+  void fill(float* x, std::int64_t n, float value, Stream& stream) override;
+  void accumulate(void* y, const void* x, DType type, std::int64_t n, Stream& stream) override;
+  void from_float(const float* x, void* y, DType type, std::int64_t n, Stream& stream) override;
+  void to_float(const void* x, DType type, float* y, std::int64_t n, Stream& stream) override;
+  void sum_ranks(const std::vector<float*>& arenas, std::int64_t begin, std::int64_t end, Stream& stream) override;
+  std::unique_ptr<Recording> record(Stream& stream, const std::function<void()>& work) override;
+  std::uint64_t hash(const float* x, std::int64_t n, Stream& stream) override;
+
+  bool fuses_activation(const config::Typed& layer, layers::Activation activation) const override;
+  bool pool_masks_relu(const config::Typed& pooling) const override;
+  std::vector<int> weight_order(const config::Typed& layer, std::size_t weight, const Shape& shape) const override;
+
+  /// For ops: where kernels run.
+  kernel::Launch launch(const Stream& stream) const {
+    return {.stream = stream.native(), .multiprocessors = multiprocessors_};
+  }
+  gpu::ConvolutionMaker& convolutions() noexcept { return *convolutions_; }
+
+ private:
+  std::shared_ptr<gpu::Runtime> runtime_;
+  std::unique_ptr<gpu::ConvolutionMaker> convolutions_;
+  RuntimeOptions options_;
+  int multiprocessors_;
+  std::unique_ptr<Buffer> hash_room_;  // made by the first hash
+};
+
+
+// gpu_loss.cpp, gpu_update.cpp
+std::unique_ptr<LossOp> make_gpu_loss(const LossContext& context, GpuDevice& device);
+std::unique_ptr<Update> make_gpu_update(const UpdateContext& context, GpuDevice& device);
+
+}  // namespace dptrain::device::DPTRAIN_GPU

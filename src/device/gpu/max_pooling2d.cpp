@@ -1,0 +1,47 @@
+#include "layers/max_pooling2d.h"
+
+#include "core/error.h"
+#include "core/format.h"
+#include "device/gpu/gpu_op.h"
+#include "device/gpu/pool_window.h"
+
+namespace dptrain::device::DPTRAIN_GPU {
+namespace {
+
+/// Keeps one byte per output: which of the window was the largest.
+class MaxPooling2DOp final : public GpuOp {
+ public:
+  MaxPooling2DOp(const layers::MaxPooling2DSpec& spec, const OpContext& context, Device& device)
+      : GpuOp(context, device),
+        window_(pool_window(spec, context)),
+        masks_relu_(context.step.masks_relu),
+        saved_(context.step.has_backward ? static_cast<std::uint64_t>(context.rows * context.output().elements()) : 0) {
+    if (window_.kernel_h * window_.kernel_w > kernel::kMaxPoolWindow)
+      throw Error(
+          ErrorKind::kUsage,
+          fmt::format("MaxPooling2D '{}': {} keeps positions in one byte: pool_size must have at most {} elements, "
+                      "found {}x{}",
+                      context.step.name, device.name(), kernel::kMaxPoolWindow, window_.kernel_h, window_.kernel_w));
+  }
+
+  plan::Need need() const override { return {.saved = saved_, .scratch = 0}; }
+
+  void forward(const OpArgs& a) override {
+    auto* const argmax = a.training && saved_ > 0 ? static_cast<std::uint8_t*>(a.saved) : nullptr;
+    kernel::max_pool_forward(at(a), type_, window_, a.inputs[0], a.rows, a.output, argmax);
+  }
+  void backward(const OpArgs& a) override {
+    kernel::max_pool_backward(at(a), type_, window_, a.output_gradient, static_cast<const std::uint8_t*>(a.saved),
+                              masks_relu_ ? a.output : nullptr, a.rows, a.input_gradients[0]);
+  }
+
+ private:
+  kernel::PoolWindow window_;
+  bool masks_relu_;
+  std::uint64_t saved_;
+};
+
+const RegisteredOp kMaxPooling2D = op<layers::MaxPooling2DSpec, MaxPooling2DOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::device::DPTRAIN_GPU

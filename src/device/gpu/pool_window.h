@@ -1,0 +1,31 @@
+#pragma once
+
+// The window of a pooling layer in the words of kernels/cuda.
+
+#include "device/gpu/backend.h"
+#include "device/op.h"
+#include "kernels/cuda/pool.h"
+#include "layers/geometry.h"
+
+namespace dptrain::device::DPTRAIN_GPU {
+
+/// `Spec`: MaxPooling2DSpec or AveragePooling2DSpec.
+template <class Spec>
+kernel::PoolWindow pool_window(const Spec& spec, const OpContext& context) {
+  const Shape &in = context.input(0), &out = context.output();
+  const Size2 strides = spec.strides.value_or(spec.pool_size);
+  const layers::Window window = layers::window(in, spec.pool_size, strides, Size2{1, 1}, spec.padding);
+  return {.in_h = in[0],
+          .in_w = in[1],
+          .channels = in[2],
+          .out_h = out[0],
+          .out_w = out[1],
+          .kernel_h = spec.pool_size.h,
+          .kernel_w = spec.pool_size.w,
+          .stride_h = strides.h,
+          .stride_w = strides.w,
+          .pad_top = window.h.pad_before,
+          .pad_left = window.w.pad_before};
+}
+
+}  // namespace dptrain::device::DPTRAIN_GPU

@@ -1,0 +1,35 @@
+#include "layers/zero_padding2d.h"
+
+#include "device/gpu/gpu_op.h"
+#include "kernels/cuda/pad.h"
+
+namespace dptrain::device::DPTRAIN_GPU {
+namespace {
+
+class ZeroPadding2DOp final : public GpuOp {
+ public:
+  ZeroPadding2DOp(const layers::ZeroPadding2DSpec& spec, const OpContext& context, Device& device)
+      : GpuOp(context, device),
+        padding_{.in_h = context.input(0)[0],
+                 .in_w = context.input(0)[1],
+                 .channels = context.input(0)[2],
+                 .top = spec.padding.top,
+                 .bottom = spec.padding.bottom,
+                 .left = spec.padding.left,
+                 .right = spec.padding.right} {}
+
+  void forward(const OpArgs& a) override {
+    kernel::zero_pad_forward(at(a), type_, padding_, a.inputs[0], a.rows, a.output);
+  }
+  void backward(const OpArgs& a) override {
+    kernel::zero_pad_backward(at(a), type_, padding_, a.output_gradient, a.rows, a.input_gradients[0]);
+  }
+
+ private:
+  kernel::Padding padding_;
+};
+
+const RegisteredOp kZeroPadding2D = op<layers::ZeroPadding2DSpec, ZeroPadding2DOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::device::DPTRAIN_GPU

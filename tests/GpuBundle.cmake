@@ -1,0 +1,26 @@
+# dptrain_bundle, for scripts/gpu/pack.sh: dptrain, the tests that have to do with GPUs and the plan check as one executable
+# (gpu_bundle/main.cpp). The bundle has to be small, and each executable of its own would carry the whole house.
+
+if(NOT DPTRAIN_STATIC OR NOT TARGET dptrain)
+  return()
+endif()
+
+set(folders device replica reduce)
+set(plan_check gpu_bundle/plan_check_none.cpp)
+if(DPTRAIN_HAVE_CUDA)
+  list(APPEND folders cuda)
+  set(plan_check gpu_bundle/plan_check_cuda.cpp)
+endif()
+set(sources "")
+foreach(folder IN LISTS folders)
+  file(GLOB found CONFIGURE_DEPENDS ${folder}/*.cpp)
+  list(APPEND sources ${found})
+endforeach()
+
+add_executable(dptrain_bundle EXCLUDE_FROM_ALL
+  gpu_bundle/main.cpp gpu_bundle/dptrain_main.cpp ${plan_check} ${sources} ${support_sources})
+target_include_directories(dptrain_bundle PRIVATE ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+target_compile_definitions(dptrain_bundle PRIVATE
+  DPTRAIN_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}" DPTRAIN_CUDA_STUB="libcuda.so")
+dptrain_link_rooms(dptrain_bundle 9)
+target_link_libraries(dptrain_bundle PRIVATE GTest::gtest GTest::gmock CLI11::CLI11 nlohmann_json::nlohmann_json)

@@ -1,0 +1,99 @@
+// What messages and the plan cache are written with; the choice of engines itself is tested by tests/plans.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "device/cuda/cudnn_tuner.h"
+#include "device/cuda/paper_runtime.h"
+
+namespace dptrain::test {
+namespace {
+
+using namespace device::cuda;
+
+device::gpu::ConvProblem sample() {
+  return {.type = DType::kBf16,
+          .rows = 3,
+          .h = 11,
+          .w = 9,
+          .c = 6,
+          .out_h = 6,
+          .out_w = 5,
+          .k = 4,
+          .r = 3,
+          .s = 2,
+          .stride_h = 2,
+          .stride_w = 2,
+          .pad_top = 1,
+          .pad_bottom = 0,
+          .pad_left = 0,
+          .pad_right = 1,
+          .groups = 2};
+}
+
+TEST(Engines, NamesFindThemAgain) {
+  EXPECT_EQ((EngineName{.engine = 57, .knobs = {{2, 9}, {13, 1}}}.text()), "eng57 k2=9 k13=1");
+  EXPECT_EQ((EngineName{.engine = 3, .knobs = {}}.text()), "eng3");
+}
+
+TEST(Engines, RejectionsAreGroupedByReason) {
+  Rejections rejections;
+  EXPECT_EQ(rejections.text(), "the heuristics name none");
+  rejections.add("not deterministic", "A1 eng0");
+  rejections.add("by FFT", "A0 eng4");
+  rejections.add("not deterministic", "F2 eng8");
+  EXPECT_EQ(rejections.text(), "by FFT: A0 eng4; not deterministic: A1 eng0, F2 eng8");
+}
+
+TEST(Engines, AProblemIsDescribedWithWhatIsNotUsual) {
+  EXPECT_EQ(describe(sample()),
+            "bfloat16 [3, 11, 9, 6] -> [3, 6, 5, 4], filter 3x2, strides 2x2, padding (1, 0), (0, 1), groups 2");
+}
+
+// Whatever changes the plan must change the key, or a replica would run another one's engine.
+TEST(Engines, CacheKeysDifferWhereverPlansDo) {
+  std::vector<std::string> keys;
+  const auto add = [&](const device::gpu::ConvProblem& problem, const device::gpu::ConvOptions& options = {},
+                       ConvPass pass = ConvPass::kForward,
+                       const FusedOps& fused = {}) { keys.push_back(plan_cache_key(problem, pass, fused, options)); };
+  add(sample());
+  for (const auto member :
+       {&device::gpu::ConvProblem::rows, &device::gpu::ConvProblem::h, &device::gpu::ConvProblem::w,
+        &device::gpu::ConvProblem::c, &device::gpu::ConvProblem::out_h, &device::gpu::ConvProblem::out_w,
+        &device::gpu::ConvProblem::k, &device::gpu::ConvProblem::r, &device::gpu::ConvProblem::s,
+        &device::gpu::ConvProblem::stride_h, &device::gpu::ConvProblem::stride_w, &device::gpu::ConvProblem::dilation_h,
+        &device::gpu::ConvProblem::dilation_w, &device::gpu::ConvProblem::pad_top,
+        &device::gpu::ConvProblem::pad_bottom, &device::gpu::ConvProblem::pad_left,
+        &device::gpu::ConvProblem::pad_right, &device::gpu::ConvProblem::groups}) {
+    auto other = sample();
+    other.*member += 10;
+    add(other);
+  }
+  auto half = sample();
+  half.type = DType::kF16;
+  add(half);
+  add(sample(), {.tf32 = false});
+  add(sample(), {.deterministic = false});
+  add(sample(), {.workspace_limit = 5});
+  add(sample(), {}, ConvPass::kData);
+  add(sample(), {}, ConvPass::kWeights);
+  add(sample(), {}, ConvPass::kForward, {.bias = true});
+  add(sample(), {}, ConvPass::kForward, {.relu = true});
+  const std::size_t all = keys.size();
+  std::ranges::sort(keys);
+  EXPECT_EQ(static_cast<std::size_t>(std::ranges::unique(keys).begin() - keys.begin()), all);
+  for (const std::string& key : keys) EXPECT_EQ(key.find_first_of("\t\n#"), std::string::npos) << key;
+}
+
+TEST(PaperRuntime, HasFiguresAndNoMemory) {
+  const auto runtime =
+      make_paper_runtime({.name = "h200", .description = "on paper", .multiprocessors = 132, .memory_bytes = 5});
+  EXPECT_EQ(runtime->multiprocessors(), 132);
+  EXPECT_EQ(runtime->memory().free, 5U);
+  EXPECT_THROW(runtime->allocate(1), Error);
+}
+
+}  // namespace
+}  // namespace dptrain::test

@@ -1,0 +1,25 @@
+#pragma once
+
+// Tests that need a GPU are skipped where there is none, and fail there if DPTRAIN_REQUIRE_DEVICES names cuda.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "device/gpu_facts.h"
+
+namespace dptrain::test {
+
+inline bool gpu_is_required() {
+  const char* required = std::getenv("DPTRAIN_REQUIRE_DEVICES");
+  return required != nullptr && std::string(required).find("cuda") != std::string::npos;
+}
+
+}  // namespace dptrain::test
+
+#define DPTRAIN_NEED_GPU()                                                  \
+  if (const std::string missing = device::why_no_gpu(); !missing.empty()) { \
+    if (gpu_is_required()) FAIL() << missing;                               \
+    GTEST_SKIP() << missing;                                                \
+  }

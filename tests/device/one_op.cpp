@@ -1,0 +1,227 @@
+#include "device/one_op.h"
+
+#include <gtest/gtest.h>
+
+#include "core/random.h"
+#include "device/guarded.h"
+#include "plan/weight_order.h"
+
+namespace dptrain::test {
+namespace {
+
+constexpr std::int64_t kSpareRows = 2;  // the op is made for more rows than a call has
+
+/// Distinct values, evenly spread over [low, high] in random order: no ties, none closer than the step of differences.
+std::vector<double> spread_values(std::size_t n, double low, double high, std::uint32_t stream) {
+  RandomStream random(42, stream);
+  std::vector<double> values(n);
+  for (std::size_t i = 0; i < n; ++i)
+    values[i] = low + (high - low) * (static_cast<double>(i) + 0.5) / static_cast<double>(n);
+  for (std::size_t i = n; i > 1; --i) std::swap(values[i - 1], values[random.below(i)]);
+  for (double& value : values) value = rounded(DType::kF32, value);  // exact on the device
+  return values;
+}
+
+using Reorder = void(const plan::Parameter&, const float*, float*);
+
+/// Through plan::to_arena_order or plan::to_keras_order.
+template <class T>
+std::vector<T> reordered(Reorder* reorder, const plan::Parameter& parameter, const std::vector<T>& values) {
+  const std::vector<float> from(values.begin(), values.end());
+  std::vector<float> to(from.size());
+  reorder(parameter, from.data(), to.data());
+  return {to.begin(), to.end()};
+}
+
+/// Memory of one call. Nothing in it is in Keras's order.
+struct Memory {
+  std::vector<Guarded> inputs, weights, compute_weights, input_gradients, weight_gradients, rest;
+
+  Memory(device::Device& device, device::Stream& stream, const Case& c, const Data& data, const OneStep& one,
+         const plan::Need& need) {
+    const DType type = one.plan.compute;
+    for (const Tensor& x : data.inputs) {
+      inputs.emplace_back(device, stream, c.masks_relu ? rectified(x.values) : x.values, type);
+      input_gradients.emplace_back(device, stream, x.values.size(), type);
+    }
+    for (std::size_t i = 0; i < data.weights.size(); ++i) {
+      const auto values = reordered(plan::to_arena_order, one.plan.parameters[i], data.weights[i].values);
+      weights.emplace_back(device, stream, values);
+      if (type != DType::kF32) compute_weights.emplace_back(device, stream, values, type);
+      weight_gradients.emplace_back(device, stream, values.size());
+    }
+    rest.emplace_back(device, stream, batch(c.rows, one.output()).values.size(), type);
+    for (const std::uint64_t bytes : {need.saved, need.scratch}) rest.emplace_back(device, stream, (bytes + 1) / 2, DType::kBf16);
+  }
+
+  const Guarded& output() const { return rest[0]; }
+  const Guarded& saved() const { return rest[1]; }
+  const Guarded& scratch() const { return rest[2]; }
+};
+
+template <class T>
+std::vector<T*> pointers(const std::vector<Guarded>& buffers) {
+  std::vector<T*> all;
+  for (const Guarded& buffer : buffers) all.push_back(static_cast<T*>(buffer.data()));
+  return all;
+}
+
+/// Numbers and pointers of one call; gradients that are not wanted are null.
+struct Call {
+  std::vector<const void*> inputs, compute_weights;
+  std::vector<const float*> weights;
+  std::vector<void*> input_gradients;
+  std::vector<float*> weight_gradients;
+  device::OpArgs args;
+
+  Call(const Case& c, const OneStep& one, const Memory& memory, bool training)
+      : inputs(pointers<const void>(memory.inputs)),
+        compute_weights(pointers<const void>(one.plan.compute == DType::kF32 ? memory.weights : memory.compute_weights)),
+        weights(pointers<const float>(memory.weights)),
+        input_gradients(pointers<void>(memory.input_gradients)),
+        weight_gradients(pointers<float>(memory.weight_gradients)) {
+    for (std::size_t i = 0; i < input_gradients.size(); ++i)
+      if (one.step().input_gradients[i] == plan::kAbsent) input_gradients[i] = nullptr;
+    for (std::size_t i = 0; i < weight_gradients.size(); ++i)
+      if (!one.step().parameter_gradients[i]) weight_gradients[i] = nullptr;
+    args.rows = c.rows;
+    args.first_row = kFirstRow;
+    args.step = kStep;
+    args.share = kShare;
+    args.training = training;
+    args.inputs = inputs;
+    args.output = memory.output().data();
+    args.weights = weights;
+    args.compute_weights = compute_weights;
+    args.saved = training ? memory.saved().data() : nullptr;
+    args.scratch = memory.scratch().data();
+    if (training) args.weight_gradients = weight_gradients;
+  }
+};
+
+void run_backward(device::Device& device, device::Op& op, const Case& c, const Data& data, Call& call,
+                  const Memory& memory, const std::vector<float>& output) {
+  std::vector<double> gradient = data.output_gradient.values;
+  if (c.epilogue_undone)  // ReLU, undone by the consumer
+    for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = output[i] > 0 ? gradient[i] : 0.0;
+  const Guarded output_gradient(device, *call.args.stream, gradient, device.options().compute);
+  const auto before = memory.output().bytes("output");
+  call.args.output_gradient = output_gradient.data();
+  call.args.input_gradients = call.input_gradients;
+  op.backward(call.args);
+  output_gradient.read("output gradient");
+  EXPECT_TRUE(before == memory.output().bytes("output")) << "backward changed the output";
+}
+
+}  // namespace
+
+std::vector<layers::WeightDef> weights_of(const Case& c) {
+  return layers::type_of(c.layer).weights(c.layer.spec(), c.inputs);
+}
+
+OneStep::OneStep(const Case& c, Wanted wanted, const device::Device& device) : weights(weights_of(c)) {
+  plan.compute = device.options().compute;
+  plan::Step step;
+  step.name = "layer";
+  step.spec = c.layer;
+  step.epilogue = c.epilogue;
+  step.epilogue_undone = c.epilogue_undone;
+  step.masks_relu = c.masks_relu;
+  step.inference_mode = c.inference_mode;
+  step.has_backward = true;
+  for (const Shape& shape : c.inputs) step.inputs.push_back(tensor("in", shape));
+  const Shape output = layers::type_of(c.layer).output(c.layer.spec(), c.inputs);
+  step.output = tensor("out", output);
+  step.output_gradient = tensor("d out", output);
+  for (const Shape& shape : c.inputs) {
+    const bool unwanted =
+        wanted == Wanted::kWeights || (wanted == Wanted::kFirstInput && !step.input_gradients.empty());
+    step.input_gradients.push_back(unwanted ? plan::kAbsent : tensor("d in", shape));
+  }
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    step.parameters.push_back(static_cast<int>(i));
+    step.parameter_gradients.push_back(wanted != Wanted::kInputs || !weights[i].trainable);
+    step.parameter_gradient_tensors.push_back(plan::kAbsent);
+    plan::Parameter parameter;
+    parameter.shape = weights[i].shape;
+    parameter.order = device.weight_order(c.layer, i, parameter.shape);
+    parameter.kind = weights[i].trainable ? plan::ParameterKind::kTrainable : plan::ParameterKind::kStatistic;
+    plan.parameters.push_back(parameter);
+  }
+  plan.steps.push_back(step);
+}
+
+int OneStep::tensor(const std::string& name, const Shape& shape) {
+  plan.tensors.push_back({.name = name, .shape = shape, .type = plan.compute});
+  return static_cast<int>(plan.tensors.size()) - 1;
+}
+
+std::vector<double> rectified(std::vector<double> values) {
+  for (double& value : values) value = std::max(value, 0.0);
+  return values;
+}
+
+Data make_data(const Case& c) {
+  Data data;
+  std::uint32_t stream = 1;
+  for (const Shape& shape : c.inputs) {
+    data.inputs.push_back(batch(c.rows, shape));
+    auto& values = data.inputs.back().values;
+    values = spread_values(values.size(), c.low, c.high, stream++);
+  }
+  for (const auto& weight : weights_of(c)) {
+    data.weights.emplace_back(weight.shape.dims());
+    auto& values = data.weights.back().values;
+    values = spread_values(values.size(), -1, 1, stream++);
+  }
+  if (c.weights) c.weights(data.weights);
+  data.output_gradient = batch(c.rows, layers::type_of(c.layer).output(c.layer.spec(), c.inputs));
+  auto& r = data.output_gradient.values;
+  r = spread_values(r.size(), -1, 1, stream);
+  return data;
+}
+
+Data rounded(DType type, Data data) {
+  for (auto* group : {&data.inputs, &data.weights})
+    for (Tensor& tensor : *group) tensor.values = rounded(type, std::move(tensor.values));
+  data.output_gradient.values = rounded(type, std::move(data.output_gradient.values));
+  return data;
+}
+
+Outcome run(device::Device& device, const Case& c, const Data& data, bool training, Wanted wanted) {
+  shuffle();
+  device.enter();
+  const auto stream = device.make_stream();
+  const OneStep one(c, wanted, device);
+  const auto op = device.make_op(one.context(c.rows + kSpareRows));
+  if (c.prepares_rows) op->prepare(c.rows);
+  const Memory memory(device, *stream, c, data, one, op->need());
+  Call call(c, one, memory, training);
+  const auto state = device.allocate(sizeof(kernels::StepState));
+  const kernels::StepState host_state{.step = kStep};
+  device.copy_to_device(state->data(), &host_state, sizeof(host_state), *stream);
+  call.args.state = state->as<kernels::StepState>();
+  call.args.stream = stream.get();
+
+  op->forward(call.args);
+  Outcome outcome;
+  outcome.output = memory.output().read("output");
+  if (training && c.differentiable) run_backward(device, *op, c, data, call, memory, outcome.output);
+  stream->synchronize();
+  for (std::size_t i = 0; training && i < memory.input_gradients.size(); ++i) {
+    auto values = memory.input_gradients[i].read("input gradient " + std::to_string(i));
+    if (call.input_gradients[i] == nullptr) values.clear();
+    outcome.input_gradients.push_back(std::move(values));
+  }
+  for (std::size_t i = 0; training && i < memory.weight_gradients.size(); ++i) {
+    auto values = memory.weight_gradients[i].read("gradient of " + one.weights[i].name);
+    if (call.weight_gradients[i] == nullptr) values.clear();
+    outcome.weight_gradients.push_back(
+        values.empty() ? values : reordered(plan::to_keras_order, one.plan.parameters[i], values));
+  }
+  memory.saved().read("saved");
+  memory.scratch().read("scratch");
+  return outcome;
+}
+
+}  // namespace dptrain::test

@@ -1,0 +1,55 @@
+#pragma once
+
+// One layer's op on a device, with a plan of one step: what the harness runs. Weights and their gradients are in Keras's
+// order here, whatever the device wants.
+
+#include <string>
+#include <vector>
+
+#include "device/harness.h"
+#include "plan/plan.h"
+
+namespace dptrain::test {
+
+struct Data {
+  std::vector<Tensor> inputs, weights;
+  Tensor output_gradient;
+};
+
+/// The case's own: the same on every call.
+Data make_data(const Case& c);
+Data rounded(DType type, Data data);
+
+/// What one forward and backward left.
+struct Outcome {
+  std::vector<float> output;
+  std::vector<std::vector<float>> input_gradients, weight_gradients;  ///< empty where not wanted; statistics included
+};
+
+enum class Wanted { kAll, kInputs, kWeights, kFirstInput };
+
+/// A plan of one step, by hand.
+struct OneStep {
+  plan::Plan plan;
+  std::vector<layers::WeightDef> weights;
+
+  OneStep(const Case& c, Wanted wanted, const device::Device& device);
+  const plan::Step& step() const { return plan.steps[0]; }
+  Shape output() const { return plan.tensors[static_cast<std::size_t>(step().output)].shape; }
+  device::OpContext context(std::int64_t rows) const {
+    return {.plan = plan, .step = step(), .rows = rows, .seed = kSeed, .stream_id = kStreamId, .replicas = 1};
+  }
+
+ private:
+  int tensor(const std::string& name, const Shape& shape);
+};
+
+/// Of the layer.
+std::vector<layers::WeightDef> weights_of(const Case& c);
+
+std::vector<double> rectified(std::vector<double> values);
+
+/// Runs the op once, everything freshly made and poisoned, in the type that the device was made for.
+Outcome run(device::Device& device, const Case& c, const Data& data, bool training, Wanted wanted);
+
+}  // namespace dptrain::test

@@ -1,0 +1,164 @@
+// Runs dptrain_plan_check, a process of its own for each test: should cuDNN crash on a graph, the test fails and no more.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace dptrain::test {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr int kSkipped = 77;
+
+struct Outcome {
+  int code = -1;  ///< 128 + signal if it was killed by one
+  std::string output;
+  std::vector<std::string> lines;
+
+  /// The one line that begins with these words.
+  std::string line(const std::string& begin) const {
+    const auto found = std::ranges::find_if(lines, [&](const std::string& text) { return text.starts_with(begin); });
+    return found == lines.end() ? "(no line '" + begin + "')" : *found;
+  }
+};
+
+Outcome plan_check(const std::string& arguments) {
+  // cuDNN leaks, which under the address sanitizer would be the exit code.
+  const std::string command =
+      std::string("ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 exec ") + DPTRAIN_PLAN_CHECK + " " + arguments + " 2>&1";
+  Outcome outcome;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return outcome;
+  std::array<char, 4096> block{};
+  while (const std::size_t got = fread(block.data(), 1, block.size(), pipe)) outcome.output.append(block.data(), got);
+  const int status = pclose(pipe);
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  std::istringstream text(outcome.output);
+  for (std::string line; std::getline(text, line);) outcome.lines.push_back(line);
+  return outcome;
+}
+
+std::string list(const std::string& name) { return std::string(DPTRAIN_PLAN_LISTS) + "/" + name; }
+
+/// Of a line "... : eng57 k13=2 (A0, 12.0 MiB)".
+double workspace_mebibytes(const std::string& line) {
+  std::istringstream words(line.substr(line.find(", ", line.rfind('(')) + 2));
+  double size = -1;
+  std::string unit;
+  words >> size >> unit;
+  for (const char first : std::string("BKMGT")) {
+    if (unit.front() == first) return size / (1024.0 * 1024.0);
+    size *= 1024;
+  }
+  return -1;
+}
+
+#define SKIP_IF_SKIPPED(outcome) \
+  if ((outcome).code == kSkipped) GTEST_SKIP() << (outcome).output
+
+struct Network {
+  std::string list;
+  int convolutions = 0, passes = 0;
+};
+
+// How many lines each list has, and three passes for each but two where the gradient for the input is not wanted.
+const std::vector<Network> kNetworks{{"resnet50.txt", 21, 62},
+                                     {"vgg16.txt", 12, 35},
+                                     {"xception.txt", 26, 77},
+                                     {"mobilenetv2.txt", 31, 92},
+                                     {"odd.txt", 21, 60}};
+
+class EveryPassHasAnEngine : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryPassHasAnEngine, WithinTheWorkspaceLimit) {
+  const std::string mode = GetParam();
+  std::string lists;
+  for (const Network& network : kNetworks) lists += " " + list(network.list);
+  const Outcome outcome = plan_check(mode + " 256" + lists);
+  SKIP_IF_SKIPPED(outcome);
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, Not(HasSubstr("NONE")));
+  for (const Network& network : kNetworks)
+    EXPECT_THAT(outcome.line(network.list + " " + mode + ": "),
+                HasSubstr(std::to_string(network.convolutions) + " convolutions, " + std::to_string(network.passes) +
+                          " passes, 0 without an engine"));
+  const double limit = mode.ends_with(":0") ? 0 : mode.ends_with("16") ? 512 : 1024;
+  for (const std::string& line : outcome.lines)
+    if (line.find(": eng") != std::string::npos) {
+      EXPECT_LE(workspace_mebibytes(line), limit) << line;
+    }
+}
+
+// With 0 MiB only engines without workspace are left.
+INSTANTIATE_TEST_SUITE_P(Modes, EveryPassHasAnEngine, testing::Values("bf16", "fp16", "tf32", "fp32", "bf16:0"),
+                         [](const auto& mode) {
+                           std::string name = mode.param;
+                           std::ranges::replace(name, ':', '_');
+                           return name;
+                         });
+
+TEST(PlanCheck, AWorkspaceLimitChangesTheChoice) {
+  const Outcome wide = plan_check("tf32 256 " + list("odd.txt")), tight = plan_check("tf32:16 256 " + list("odd.txt"));
+  SKIP_IF_SKIPPED(wide);
+  const std::string begin = " padded_stem_4 weights: ";
+  EXPECT_GT(workspace_mebibytes(wide.line("odd.txt tf32" + begin)), 16);
+  const double under_limit = workspace_mebibytes(tight.line("odd.txt tf32:16" + begin));
+  EXPECT_GE(under_limit, 0);
+  EXPECT_LE(under_limit, 16);
+}
+
+TEST(PlanCheck, StrictFloatTakesOtherEnginesThanTf32) {
+  const Outcome tf32 = plan_check("tf32 256 " + list("vgg16.txt")),
+                strict = plan_check("fp32 256 " + list("vgg16.txt"));
+  SKIP_IF_SKIPPED(tf32);
+  int different = 0;
+  for (const std::string& line : tf32.lines)
+    if (const auto colon = line.find(": eng"); colon != std::string::npos) {
+      const std::string begin = "vgg16.txt fp32" + line.substr(std::string("vgg16.txt tf32").size(), colon - 12);
+      const std::string other = strict.line(begin);
+      EXPECT_THAT(other, HasSubstr(": eng"));
+      different += other.substr(other.find(": eng")) != line.substr(colon);
+    }
+  EXPECT_GE(different, 30) << "of 35: an engine that rounds to TF32 passes for one that does not";
+}
+
+TEST(PlanCheck, ReluIsAStepOfItsOwnWhereNoEngineHasIt) {
+  const Outcome outcome = plan_check("bf16 256 " + list("odd.txt"));
+  SKIP_IF_SKIPPED(outcome);
+  EXPECT_THAT(outcome.line("odd.txt bf16 strides_beyond forward: "), EndsWith(") + relu"));
+}
+
+TEST(PlanCheck, WhatMakesNoSenseIsSaidWithCudnnsReason) {
+  const auto path = std::filesystem::temp_directory_path() / ("plan_check_" + std::to_string(getpid()) + ".txt");
+  std::ofstream(path) << "wrong_size 56 56 64  54 55 64  3 3  1 1  1 1  1 1 1 1  1  0 0 1\n";
+  const Outcome outcome = plan_check("bf16 4 " + path.string());
+  std::filesystem::remove(path);
+  SKIP_IF_SKIPPED(outcome);
+  EXPECT_EQ(outcome.code, 1) << outcome.output;
+  EXPECT_THAT(outcome.output,
+              HasSubstr("NONE: forward pass of the convolution bfloat16 [4, 56, 56, 64] -> [4, 54, 55, 64], "
+                        "filter 3x3, padding (1, 1), (1, 1): cudnnBackendFinalize: CUDNN_STATUS_BAD_PARAM ("));
+  EXPECT_THAT(outcome.output, HasSubstr("3 without an engine"));
+}
+
+TEST(PlanCheck, BadListsAndModesAreUsageErrors) {
+  const Outcome probe = plan_check("bf16 4 " + list("vgg16.txt"));
+  SKIP_IF_SKIPPED(probe);
+  for (const char* arguments : {"bf16 4 /nowhere.txt", "bf17 4 x", "bf16"})
+    EXPECT_EQ(plan_check(arguments).code, 2) << arguments;
+}
+
+}  // namespace
+}  // namespace dptrain::test
