@@ -11,12 +11,10 @@
 #include "kernels/cpu/reduce.h"
 #include "reduce/connector.h"
 #include "reduce/meeting.h"
+#include "reduce/parts.h"
 
 namespace dptrain::reduce {
 namespace {
-
-/// Floats in a cache line: parts are cut there, so that no line is written by two threads.
-constexpr std::int64_t kLineFloats = 16;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
@@ -36,13 +34,6 @@ struct Shared {
   std::vector<std::vector<std::byte>> gathered;
   Meeting::Counter gave = 0;
 };
-
-/// The part of a bucket that a rank sums.
-plan::Bucket part_of(const plan::Bucket& bucket, int rank, int ranks) {
-  const std::int64_t lines = (bucket.end - bucket.begin + kLineFloats - 1) / kLineFloats;
-  const auto cut = [&](int r) { return std::min(bucket.begin + lines * r / ranks * kLineFloats, bucket.end); };
-  return {cut(rank), cut(rank + 1)};
-}
 
 class LocalSink final : public replica::GradientSink {
  public:
@@ -136,7 +127,7 @@ class LocalConnector final : public replica::Connector {
   replica::GradientSink& sink(int rank) override { return sinks_[at(rank)]; }
   device::Collective* collective(int rank) override { return &collectives_[at(rank)]; }
 
-  void attach(int rank, float* gradients, const plan::Plan& plan) override {
+  void attach(int rank, device::Device&, device::Stream&, float* gradients, const plan::Plan& plan) override {
     const std::lock_guard lock(shared_.attaching);
     if (shared_.arrived.empty()) shared_.arrived = std::vector<Meeting::Counter>(plan.buckets.size());
     shared_.arenas[at(rank)] = gradients;

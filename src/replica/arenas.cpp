@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "plan/weight_order.h"
 
 namespace dptrain::replica {
 namespace {
@@ -17,7 +18,17 @@ ParameterArenas::ParameterArenas(const plan::Plan& plan, device::Device& device,
     : plan_(plan), device_(device), stream_(stream) {
   parameters_ = allocate(plan.total);
   update_buffers_.weights = parameters();
+  if (plan.compute != DType::kF32) {
+    compute_ = device_.allocate(static_cast<std::size_t>(plan.total) * size_of(plan.compute));
+    update_buffers_.compute = compute_->data();
+  }
   if (!optimizer) return;
+  if (plan.compute == DType::kF16) {
+    loss_scale_ = device_.allocate(sizeof(kernels::LossScale));
+    update_buffers_.loss_scale = loss_scale_->as<kernels::LossScale>();
+    const kernels::LossScale initial;
+    device_.copy_to_device(loss_scale_->data(), &initial, sizeof(initial), stream_);
+  }
   gradients_ = allocate(plan.statistics_end);
   if (accumulate) written_ = allocate(plan.statistics_end);
   update_buffers_.gradients = gradients();
@@ -41,16 +52,36 @@ void ParameterArenas::push(const graph::Model& model) {
     if (static_cast<std::int64_t>(values.size()) != p.elements())
       throw Error(ErrorKind::kInternal,
                   fmt::format("{} has {} values, expected {}", p.path, values.size(), p.elements()));
-    device_.copy_to_device(parameters() + p.offset, values.data(), bytes_of(p.elements()), stream_);
+    std::vector<float> ordered(values.size());
+    plan::to_arena_order(p, values.data(), ordered.data());
+    device_.copy_to_device(parameters() + p.offset, ordered.data(), bytes_of(p.elements()), stream_);
   }
-  stream_.synchronize();  // the model may change as soon as this returns
+  refresh_compute();
+  stream_.synchronize();
+}
+
+void ParameterArenas::refresh_compute() {
+  if (compute_) device_.from_float(parameters(), compute_->data(), plan_.compute, plan_.total, stream_);
 }
 
 void ParameterArenas::pull(graph::Model& model) {
   for (const plan::Parameter& p : plan_.parameters) {
     std::vector<float>& values = model.weights[static_cast<std::size_t>(p.weight)].values;
     values.resize(static_cast<std::size_t>(p.elements()));
-    device_.copy_to_host(values.data(), parameters() + p.offset, bytes_of(p.elements()), stream_);
+    std::vector<float> ordered(values.size());
+    device_.copy_to_host(ordered.data(), parameters() + p.offset, bytes_of(p.elements()), stream_);
+    plan::to_keras_order(p, ordered.data(), values.data());
+  }
+}
+
+/// Reorders the axes of every trainable parameter's block of a flat array, in place.
+template <class Reorder>
+void ParameterArenas::for_each_block(const Reorder& reorder, std::vector<float>& array) const {
+  for (const plan::Parameter& p : plan_.parameters) {
+    if (p.kind != plan::ParameterKind::kTrainable || p.order.empty()) continue;
+    const auto block = array.begin() + p.offset;
+    const std::vector<float> before(block, block + p.elements());
+    reorder(p, before.data(), &*block);
   }
 }
 
@@ -66,23 +97,42 @@ void ParameterArenas::check_state(const std::vector<std::vector<float>>& state) 
 
 void ParameterArenas::push_state(const std::vector<std::vector<float>>& state) {
   check_state(state);
-  for (std::size_t i = 0; i < state.size(); ++i)
-    device_.copy_to_device(floats(state_[i]), state[i].data(), bytes_of(plan_.trainable_end), stream_);
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    std::vector<float> array = state[i];
+    for_each_block(plan::to_arena_order, array);
+    device_.copy_to_device(floats(state_[i]), array.data(), bytes_of(plan_.trainable_end), stream_);
+  }
   stream_.synchronize();
 }
 
 std::vector<std::vector<float>> ParameterArenas::pull_state() {
   std::vector<std::vector<float>> state(state_.size(),
                                         std::vector<float>(static_cast<std::size_t>(plan_.trainable_end)));
-  for (std::size_t i = 0; i < state.size(); ++i)
+  for (std::size_t i = 0; i < state.size(); ++i) {
     device_.copy_to_host(state[i].data(), floats(state_[i]), bytes_of(plan_.trainable_end), stream_);
+    for_each_block(plan::to_keras_order, state[i]);
+  }
   return state;
+}
+
+void ParameterArenas::push_loss_scale(const kernels::LossScale& scale) {
+  if (!loss_scale_) return;
+  device_.copy_to_device(loss_scale_->data(), &scale, sizeof(scale), stream_);
+  stream_.synchronize();
+}
+
+std::optional<kernels::LossScale> ParameterArenas::pull_loss_scale() {
+  if (!loss_scale_) return std::nullopt;
+  kernels::LossScale scale;
+  device_.copy_to_host(&scale, loss_scale_->data(), sizeof(scale), stream_);
+  return scale;
 }
 
 std::size_t ParameterArenas::bytes() const {
   std::size_t sum = parameters_->bytes();
   if (gradients_) sum += gradients_->bytes();
-  if (written_) sum += written_->bytes();
+  for (const Buffer* buffer : {&written_, &compute_, &loss_scale_})
+    if (*buffer) sum += (*buffer)->bytes();
   for (const Buffer& buffer : state_) sum += buffer->bytes();
   return sum;
 }

@@ -1,9 +1,11 @@
 #pragma once
 
 // The flat arenas of one replica that outlive a step: parameters, gradients, optimizer state. Allocated once; used on the
-// replica's thread. All are in the plan's arena order (plan.h).
+// replica's thread. All are in the plan's arena order (plan.h), axes as the device wants them; what goes in and comes out
+// has Keras's axes.
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "device/device.h"
@@ -23,9 +25,15 @@ class ParameterArenas {
   void pull(graph::Model& model);
   void push_state(const std::vector<std::vector<float>>& state);
   std::vector<std::vector<float>> pull_state();
+  /// Of mixed_float16; nothing where there is none.
+  void push_loss_scale(const kernels::LossScale& scale);
+  std::optional<kernels::LossScale> pull_loss_scale();
 
   float* parameters() const { return floats(parameters_); }
   float* gradients() const { return floats(gradients_); }
+  /// The parameters as ops read them: of the compute type, or parameters() themselves where that is float.
+  void* compute() const { return compute_ ? compute_->data() : parameters(); }
+  const kernels::LossScale* loss_scale() const { return update_buffers_.loss_scale; }
   /// Where backward writes: the gradients, or the arena of one micro-batch.
   float* written() const { return written_ ? floats(written_) : gradients(); }
   bool accumulates() const { return written_ != nullptr; }
@@ -37,12 +45,15 @@ class ParameterArenas {
 
   static float* floats(const Buffer& buffer) { return buffer ? buffer->as<float>() : nullptr; }
   Buffer allocate(std::int64_t floats);
+  void refresh_compute();
+  template <class Reorder>
+  void for_each_block(const Reorder& reorder, std::vector<float>& array) const;
   void check_state(const std::vector<std::vector<float>>& state) const;
 
   const plan::Plan& plan_;
   device::Device& device_;
   device::Stream& stream_;
-  Buffer parameters_, gradients_, written_;
+  Buffer parameters_, gradients_, written_, compute_, loss_scale_;
   std::vector<Buffer> state_;  ///< slots in order, then the average with use_ema
   device::UpdateBuffers update_buffers_;
 };

@@ -18,7 +18,7 @@ Bindings::Bindings(const plan::Plan& plan, const plan::MemoryPlan& memory, const
   for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
     const int root = plan::root(plan, static_cast<int>(t));
     const bool external = plan.tensors[at(root)].external;
-    tensors_.push_back(external ? nullptr : reinterpret_cast<float*>(arenas.tensors + memory.tensor_offset[t]));
+    tensors_.push_back(external ? nullptr : arenas.tensors + memory.tensor_offset[t]);
     if (external) external_tensors_.push_back({t, input_of(plan, root)});
   }
   scratch_ = arenas.tensors + memory.scratch_offset;
@@ -37,9 +37,11 @@ Bindings::Bindings(const plan::Plan& plan, const plan::MemoryPlan& memory, const
     for (std::size_t k = 0; k < step.parameters.size(); ++k) {
       const plan::Parameter& parameter = plan.parameters[at(step.parameters[k])];
       bound.weights.push_back(arenas.parameters + parameter.offset);
+      bound.compute_weights.push_back(static_cast<const std::byte*>(arenas.compute) +
+                                      static_cast<std::size_t>(parameter.offset) * size_of(plan.compute));
       float* gradient = nullptr;
       if (arenas.gradients != nullptr && step.parameter_gradients[k]) {
-        gradient = tensor(step.parameter_gradient_tensors[k]);
+        gradient = static_cast<float*>(tensor(step.parameter_gradient_tensors[k]));
         if (gradient == nullptr) gradient = arenas.gradients + parameter.offset;
       }
       bound.weight_gradients.push_back(gradient);
@@ -49,13 +51,13 @@ Bindings::Bindings(const plan::Plan& plan, const plan::MemoryPlan& memory, const
   }
 }
 
-void Bindings::bind_inputs(const std::vector<const float*>& inputs) {
+void Bindings::bind_inputs(const std::vector<const void*>& inputs) {
   // Inputs are only ever read; the table of tensors is shared with what is written.
   for (const ExternalTensor& place : external_tensors_)
-    tensors_[place.tensor] = const_cast<float*>(inputs[place.input]);
+    tensors_[place.tensor] = const_cast<void*>(inputs[place.input]);
   for (const ExternalInput& place : external_inputs_) steps_[place.step].inputs[place.place] = inputs[place.input];
 }
 
-float* Bindings::tensor(int index) const { return index == plan::kAbsent ? nullptr : tensors_[at(index)]; }
+void* Bindings::tensor(int index) const { return index == plan::kAbsent ? nullptr : tensors_[at(index)]; }
 
 }  // namespace dptrain::replica

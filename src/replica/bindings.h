@@ -15,16 +15,18 @@ namespace dptrain::replica {
 struct Arenas {
   std::byte* tensors = nullptr;
   float* parameters = nullptr;
+  void* compute = nullptr;     ///< the parameters in the plan's compute type
   float* gradients = nullptr;  ///< where backward writes
 };
 
 /// Pointers of one step, in the order of device::OpArgs.
 struct BoundStep {
-  std::vector<const float*> inputs;
-  float* output = nullptr;
+  std::vector<const void*> inputs;
+  void* output = nullptr;
   std::vector<const float*> weights;
-  float* output_gradient = nullptr;
-  std::vector<float*> input_gradients;
+  std::vector<const void*> compute_weights;
+  void* output_gradient = nullptr;
+  std::vector<void*> input_gradients;
   std::vector<float*> weight_gradients;
   void* saved = nullptr;
 };
@@ -34,12 +36,12 @@ class Bindings {
   Bindings(const plan::Plan& plan, const plan::MemoryPlan& memory, const Arenas& arenas);
 
   /// The memory of this call's inputs, one per graph input.
-  void bind_inputs(const std::vector<const float*>& inputs);
+  void bind_inputs(const std::vector<const void*>& inputs);
 
   const BoundStep& step(std::size_t s) const { return steps_[s]; }
   void* scratch() const { return scratch_; }
   /// Of a tensor or a view of one; null for kAbsent and for inputs not yet bound.
-  float* tensor(int index) const;
+  void* tensor(int index) const;
 
  private:
   // Places that point to a graph input.
@@ -50,7 +52,7 @@ class Bindings {
     std::size_t step, place, input;
   };
 
-  std::vector<float*> tensors_;  ///< per tensor, views resolved
+  std::vector<void*> tensors_;  ///< per tensor, views resolved
   std::vector<BoundStep> steps_;
   std::vector<ExternalTensor> external_tensors_;
   std::vector<ExternalInput> external_inputs_;

@@ -33,11 +33,14 @@ Executor::Executor(const plan::Plan& plan, device::Device& device, device::Strea
       collective_(collective),
       rows_(options.rows),
       gradients_(arenas.written()),
+      loss_scale_(arenas.loss_scale()),
+      state_(device.allocate(sizeof(kernels::StepState))),
+      host_state_(device.allocate_host(sizeof(kernels::StepState))),
       writer_(plan.tensors.size(), plan::kAbsent),
+      staging_(plan, device, options.rows, options.accumulate ? 2 : 1),
       profile_(plan.steps.size()) {
   make_ops(options);
   plan_memory(arenas);
-  allocate_staging();
   for (std::size_t s = 0; s < plan.steps.size(); ++s)
     for (const int tensor : plan.steps[s].parameter_gradient_tensors)
       if (tensor != plan::kAbsent) writer_[at(tensor)] = static_cast<int>(s);
@@ -87,43 +90,32 @@ void Executor::plan_memory(const ParameterArenas& arenas) {
   }
   tensors_ = device_.allocate(std::max<std::size_t>(bytes, 1));
   sums_ = device_.allocate((1 + plan_.loss.metrics.size()) * sizeof(double));
+  host_sums_ = device_.allocate_host(sums_->bytes());
+  if (plan_.compute != DType::kF32) {
+    const plan::Tensor& output = plan_.tensors[at(plan_.outputs.front())];
+    output_floats_ = device_.allocate(static_cast<std::size_t>(output.elements(rows_)) * sizeof(float));
+  }
   auto* memory = tensors_->as<std::byte>();
-  inference_.emplace(plan_, inference_memory_, Arenas{.tensors = memory, .parameters = arenas.parameters()});
+  inference_.emplace(plan_, inference_memory_, Arenas{.tensors = memory, .parameters = arenas.parameters(), .compute = arenas.compute()});
   if (trains)
     training_.emplace(plan_, training_memory_,
-                      Arenas{.tensors = memory, .parameters = arenas.parameters(), .gradients = gradients_});
+                      Arenas{.tensors = memory,
+                             .parameters = arenas.parameters(),
+                             .compute = arenas.compute(),
+                             .gradients = gradients_});
 }
 
-void Executor::allocate_staging() {
-  const bool classes = plan_.loss.labels == optim::LabelKind::kClass;
-  const std::int64_t width = plan_.tensors[at(plan_.outputs.front())].shape.elements();
-  label_bytes_ = classes ? sizeof(std::int32_t) : static_cast<std::size_t>(width) * sizeof(float);
-  inputs_.resize(plan_.inputs.size());
-  if (device_.reads_host_memory()) return;
-  for (const int input : plan_.inputs)
-    staged_inputs_.push_back(
-        device_.allocate(static_cast<std::size_t>(plan_.tensors[at(input)].elements(rows_)) * sizeof(float)));
-  staged_labels_ = device_.allocate(static_cast<std::size_t>(rows_) * label_bytes_);
-}
-
-void Executor::begin(const Slice& slice, Bindings& bindings) {
+void Executor::stage(const Slice& slice, int set) {
   if (slice.rows == 0) return;
   prepare(slice.rows);
-  inputs_ = slice.inputs;
-  labels_ = slice.labels;
-  if (!device_.reads_host_memory()) {
-    for (std::size_t i = 0; i < staged_inputs_.size(); ++i) {
-      const auto bytes =
-          static_cast<std::size_t>(plan_.tensors[at(plan_.inputs[i])].elements(slice.rows)) * sizeof(float);
-      device_.copy_to_device(staged_inputs_[i]->data(), slice.inputs[i], bytes, stream_);
-      inputs_[i] = staged_inputs_[i]->as<float>();
-    }
-    if (slice.labels != nullptr)
-      device_.copy_to_device(staged_labels_->data(), slice.labels, static_cast<std::size_t>(slice.rows) * label_bytes_,
-                             stream_);
-    labels_ = staged_labels_->data();
-  }
-  bindings.bind_inputs(inputs_);
+  staging_.copy(slice, set);
+}
+
+void Executor::bind(const Slice& slice, int set, Bindings& bindings) {
+  if (slice.rows == 0) return;
+  const Staging::Place place = staging_.arrive(slice, set, stream_);
+  labels_ = place.labels;
+  bindings.bind_inputs(place.inputs);
 }
 
 template <class Call>
@@ -161,12 +153,14 @@ device::OpArgs Executor::args(std::size_t s, const Slice& slice, const StepInput
           .training = training && !step.inference_mode,
           .inputs = bound.inputs,
           .output = bound.output,
-          .weights = bound.weights,
           .output_gradient = bound.output_gradient,
           .input_gradients = bound.input_gradients,
+          .weights = bound.weights,
+          .compute_weights = bound.compute_weights,
           .weight_gradients = bound.weight_gradients,
           .saved = bound.saved,
           .scratch = bindings.scratch(),
+          .state = state(),
           .stream = &stream_,
           .collective = collective_};
 }
@@ -187,14 +181,18 @@ void Executor::run_loss(const Slice& slice, const StepInputs& in, const Bindings
               .labels = labels_,
               .gradient = training ? bindings.tensor(plan_.loss.prediction_gradient) : nullptr,
               .gradient_scale = training ? 1.0 / static_cast<double>(in.valid) : 1.0,
+              .loss_scale = training ? loss_scale_ : nullptr,
               .sums = sums_->as<double>(),
               .scratch = bindings.scratch(),
               .stream = &stream_});
 }
 
-void Executor::forward(const Slice& slice, const StepInputs& in) {
+void Executor::begin(const Slice& slice, int set) {
   if (!training_ || !loss_) throw Error(ErrorKind::kInternal, "a replica without loss or optimizer cannot train");
-  begin(slice, *training_);
+  bind(slice, set, *training_);
+}
+
+void Executor::forward(const Slice& slice, const StepInputs& in) {
   if (slice.rows == 0) device_.fill(gradients_, plan_.statistics_end, 0, stream_);
   run_forward(slice, in, *training_, true, true);
   run_loss(slice, in, *training_, true);
@@ -220,13 +218,13 @@ void Executor::run_item(const BackwardItem& item, const Slice& slice, const Step
     case BackwardItem::Kind::kAccumulateTensor:
       if (!empty)
         device_.accumulate(training_->tensor(item.destination), training_->tensor(item.source),
-                           plan_.tensors[at(item.source)].elements(slice.rows), stream_);
+                           plan_.compute, plan_.tensors[at(item.source)].elements(slice.rows), stream_);
       return;
     case BackwardItem::Kind::kAccumulateParameter: {
       const plan::Parameter& parameter = plan_.parameters[at(item.destination)];
       if (!empty || ops_[at(writer_[at(item.source)])]->runs_empty())
-        device_.accumulate(gradients_ + parameter.offset, training_->tensor(item.source), parameter.elements(),
-                           stream_);
+        device_.accumulate(gradients_ + parameter.offset, training_->tensor(item.source), DType::kF32,
+                           parameter.elements(), stream_);
       return;
     }
   }
@@ -234,29 +232,42 @@ void Executor::run_item(const BackwardItem& item, const Slice& slice, const Step
 
 void Executor::evaluate(const Slice& slice) {
   if (!loss_) throw Error(ErrorKind::kInternal, "a plan without a loss cannot evaluate");
-  begin(slice, *inference_);
+  stage(slice, 0);
+  bind(slice, 0, *inference_);
   run_forward(slice, {}, *inference_, false, true);
   run_loss(slice, {}, *inference_, false);
+  release(0);
 }
 
 void Executor::predict(const Slice& slice, float* output) {
   if (slice.rows == 0) return;
-  begin(slice, *inference_);
+  stage(slice, 0);
+  bind(slice, 0, *inference_);
   run_forward(slice, {}, *inference_, false, false);
+  release(0);
   const int tensor = plan_.outputs.front();
-  const auto bytes = static_cast<std::size_t>(plan_.tensors[at(tensor)].elements(slice.rows)) * sizeof(float);
-  device_.copy_to_host(output, inference_->tensor(tensor), bytes, stream_);
+  const std::int64_t n = plan_.tensors[at(tensor)].elements(slice.rows);
+  const void* values = inference_->tensor(tensor);
+  if (output_floats_) {
+    device_.to_float(values, plan_.compute, output_floats_->as<float>(), n, stream_);
+    values = output_floats_->data();
+  }
+  device_.copy_to_host(output, values, static_cast<std::size_t>(n) * sizeof(float), stream_);
 }
 
 void Executor::clear_sums() {
-  const std::vector<double> zeros(1 + plan_.loss.metrics.size(), 0.0);
-  device_.copy_to_device(sums_->data(), zeros.data(), zeros.size() * sizeof(double), stream_);
+  // Doubles of zeros, two floats each.
+  device_.fill(sums_->as<float>(), static_cast<std::int64_t>(sums_->bytes() / sizeof(float)), 0, stream_);
+}
+
+void Executor::upload_state() {
+  device_.copy_to_device(state_->data(), host_state_->data(), sizeof(kernels::StepState), stream_);
 }
 
 StepSums Executor::read_sums() {
-  std::vector<double> sums(1 + plan_.loss.metrics.size());
-  device_.copy_to_host(sums.data(), sums_->data(), sums.size() * sizeof(double), stream_);
-  return {.loss = sums.front(), .metrics = {sums.begin() + 1, sums.end()}};
+  device_.copy_to_host(host_sums_->data(), sums_->data(), sums_->bytes(), stream_);
+  const double* const sums = host_sums_->as<double>();
+  return {.loss = sums[0], .metrics = {sums + 1, sums + 1 + plan_.loss.metrics.size()}};
 }
 
 std::vector<std::string> Executor::implementations() const {
@@ -266,9 +277,8 @@ std::vector<std::string> Executor::implementations() const {
 }
 
 std::size_t Executor::bytes() const {
-  std::size_t sum = tensors_->bytes() + sums_->bytes();
-  for (const auto& buffer : staged_inputs_) sum += buffer->bytes();
-  return sum + (staged_labels_ ? staged_labels_->bytes() : 0);
+  const std::size_t sum = tensors_->bytes() + sums_->bytes() + staging_.bytes();
+  return sum + (output_floats_ ? output_floats_->bytes() : 0);
 }
 
 void Executor::set_profiling(bool on) {

@@ -1,7 +1,8 @@
 #pragma once
 
 // Executor: the plan's steps as ops of one device, and the arena of tensors they work in. Runs forward, loss and backward
-// of one micro-batch. Owned by a Replica, used on its thread; nothing is allocated after construction.
+// of one micro-batch: stage, then begin, forward, backward, release. Owned by a Replica, used on its thread; nothing is
+// allocated after construction.
 
 #include <functional>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "replica/arenas.h"
 #include "replica/bindings.h"
 #include "replica/replica.h"
+#include "replica/staging.h"
 
 namespace dptrain::replica {
 
@@ -20,35 +22,51 @@ class Executor {
   Executor(const plan::Plan& plan, device::Device& device, device::Stream& stream, device::Collective* collective,
            const ParameterArenas& arenas, const Options& options);
 
+  /// Brings a slice to the device, behind what has used that set of buffers before and beside everything else.
+  void stage(const Slice& slice, int set);
+  /// The ops read the staged slice from here on, in training.
+  void begin(const Slice& slice, int set);
+  /// Nothing queued from here on reads the slice.
+  void release(int set) { staging_.release(set, stream_); }
+
+  // What follows up to read_sums() queues work on the stream and waits for nothing; where the device records, all of it
+  // may be recorded.
   /// Forward in training mode, loss and metrics; the loss's gradient is scaled by 1 / in.valid.
   void forward(const Slice& slice, const StepInputs& in);
   /// Backward of the last forward. `after_item` is called when an item of the plan has run. A slice without rows leaves
   /// zeros in the gradients.
   void backward(const Slice& slice, const StepInputs& in,
                 const std::function<void(const plan::BackwardItem&)>& after_item);
-  /// Forward in inference mode, loss and metrics.
-  void evaluate(const Slice& slice);
-  /// Forward in inference mode, activations that the loss would take over included; output 0 goes to host memory.
-  void predict(const Slice& slice, float* output);
-
   void clear_sums();
+  /// What set_state() was given goes to the device.
+  void upload_state();
+
   /// Loss and metrics since clear_sums(); waits for the device.
   StepSums read_sums();
 
+  /// Stages the slice; forward in inference mode, loss and metrics.
+  void evaluate(const Slice& slice);
+  /// Stages the slice; forward in inference mode, activations that the loss would take over included; output 0 goes to host
+  /// memory.
+  void predict(const Slice& slice, float* output);
+
+  /// For the next upload_state(); the one before must have run, which read_sums() sees to.
+  void set_state(const kernels::StepState& state) { *host_state_->as<kernels::StepState>() = state; }
   const plan::MemoryPlan& memory() const { return training_ ? training_memory_ : inference_memory_; }
   std::vector<std::string> implementations() const;
   std::size_t bytes() const;
   void set_profiling(bool on);
+  bool profiling() const { return profiling_; }
   const std::vector<Replica::StepProfile>& profile() const { return profile_; }
+  /// Device memory that kernels read a step's numbers from.
+  const kernels::StepState* state() const { return state_->as<kernels::StepState>(); }
 
  private:
   void make_ops(const Options& options);
   void prepare(std::int64_t rows);
   void plan_memory(const ParameterArenas& arenas);
-  void allocate_staging();
 
-  /// Prepares for the slice and binds its inputs, staged where the device cannot read the host's memory.
-  void begin(const Slice& slice, Bindings& bindings);
+  void bind(const Slice& slice, int set, Bindings& bindings);
   void run_forward(const Slice& slice, const StepInputs& in, const Bindings& bindings, bool training, bool with_loss);
   void run_loss(const Slice& slice, const StepInputs& in, const Bindings& bindings, bool training);
   void run_item(const plan::BackwardItem& item, const Slice& slice, const StepInputs& in);
@@ -68,14 +86,15 @@ class Executor {
   std::unique_ptr<device::LossOp> loss_;          ///< null: prediction only
   std::vector<plan::Need> needs_;                 ///< per step
   plan::Need loss_need_;
+  const kernels::LossScale* loss_scale_;
+  std::unique_ptr<device::Buffer> state_, host_state_;
   std::vector<std::int64_t> prepared_;
   std::vector<int> writer_;  ///< per tensor: the step that writes a parameter's gradient there, or kAbsent
   plan::MemoryPlan training_memory_, inference_memory_;
-  std::unique_ptr<device::Buffer> tensors_, sums_, staged_labels_;
-  std::vector<std::unique_ptr<device::Buffer>> staged_inputs_;
-  std::vector<const float*> inputs_;  ///< of the running slice, as the device reads them
-  const void* labels_ = nullptr;
-  std::size_t label_bytes_ = 0;  ///< of one row
+  std::unique_ptr<device::Buffer> tensors_, sums_, host_sums_;
+  std::unique_ptr<device::Buffer> output_floats_;  ///< output 0 on its way to the host; null where it is float already
+  Staging staging_;
+  const void* labels_ = nullptr;  ///< of the running slice
   std::optional<Bindings> training_, inference_;
   bool profiling_ = false;
   std::vector<Replica::StepProfile> profile_;

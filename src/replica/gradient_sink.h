@@ -1,7 +1,8 @@
 #pragma once
 
 // Where backward hands its gradients over. Implemented by reduce/; with one replica it is an object that does nothing, not
-// an `if`. Called from the replica's thread, once per optimizer step in this order: begin, bucket_ready(0), (1), ..., finish.
+// an `if`. Called from the replica's thread, once per optimizer step in this order: begin, bucket_ready(0), (1), ..., finish,
+// end.
 
 #include <cstdint>
 
@@ -17,6 +18,8 @@ class GradientSink {
   virtual void bucket_ready(int bucket, device::Stream& compute) = 0;
   /// The compute stream may go on only when every bucket holds the sum over all replicas.
   virtual void finish(device::Stream& compute) = 0;
+  /// The device has done the step: nobody waits for others until the next begin().
+  virtual void end() {}
 };
 
 /// One replica: nothing to reduce.

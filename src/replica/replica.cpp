@@ -28,6 +28,11 @@ struct Replica::Impl {
         stream(device.make_stream()),
         arenas(plan, device, *stream, options.optimizer, options.accumulate),
         executor(plan, device, *stream, collective, arenas, options) {
+    if (options.graphs == Graphs::kOn && (options.replicas > 1 || options.accumulate))
+      throw Error(ErrorKind::kUsage, fmt::format("runtime.cuda_graphs: on wants one replica and accumulate_steps 1, found "
+                                                 "{} replica{}{}; use auto",
+                                                 options.replicas, options.replicas == 1 ? "" : "s",
+                                                 options.accumulate ? " and accumulation" : ""));
     // Without an optimizer the update is only asked for the penalty, which does not depend on the kind.
     if (options.optimizer)
       update = device.make_update({.plan = plan, .optimizer = options.optimizer});
@@ -35,32 +40,98 @@ struct Replica::Impl {
       update = device.make_update({.plan = plan, .optimizer = optim::optimizer_family().make(optim::SGDSpec{})});
   }
 
+  void check(const std::vector<Slice>& micro_batches) const {
+    if (micro_batches.empty() || (micro_batches.size() > 1 && !arenas.accumulates()))
+      throw Error(ErrorKind::kInternal, fmt::format("{} micro-batches for a replica made for {}", micro_batches.size(),
+                                                    arenas.accumulates() ? "at least one" : "one"));
+  }
+
+  /// Forward and backward of all micro-batches, reduction and update, queued one by one.
+  void run_step(const std::vector<Slice>& micro_batches, const StepInputs& in) {
+    Stopwatch watch;
+    executor.upload_state();
+    executor.clear_sums();
+    sink.begin(in.number);
+    if (arenas.accumulates()) device.fill(arenas.gradients(), plan.statistics_end, 0, *stream);
+    executor.stage(micro_batches.front(), 0);
+    for (std::size_t m = 0; m < micro_batches.size(); ++m) {
+      const bool last = m + 1 == micro_batches.size();
+      micro_batch(micro_batches[m], static_cast<int>(m % 2), in, last);
+      // Copies from memory that is not page-locked hold this thread up; by now the device has something to do.
+      if (!last) executor.stage(micro_batches[m + 1], static_cast<int>((m + 1) % 2));
+    }
+    times.forward_backward = watch.restart() - times.comm_exposed;
+
+    sink.finish(*stream);
+    times.comm_exposed += watch.restart();
+
+    run_update(in);
+    times.optimizer += watch.seconds();
+  }
+
   /// Forward and backward; `announce` hands buckets over, which the last micro-batch of a step does.
-  void micro_batch(const Slice& slice, const StepInputs& in, bool announce) {
+  void micro_batch(const Slice& slice, int set, const StepInputs& in, bool announce) {
+    executor.begin(slice, set);
     executor.forward(slice, in);
     executor.backward(slice, in, [&](const plan::BackwardItem& item) {
       if (announce)
         for (const int bucket : item.buckets_ready) hand_over(bucket);
     });
+    executor.release(set);
     if (announce && plan.backward.empty())
       for (int bucket = 0; bucket < static_cast<int>(plan.buckets.size()); ++bucket) hand_over(bucket);
     if (!announce && arenas.accumulates())
-      device.accumulate(arenas.gradients(), arenas.written(), plan.statistics_end, *stream);
+      device.accumulate(arenas.gradients(), arenas.written(), DType::kF32, plan.statistics_end, *stream);
   }
 
   void hand_over(int bucket) {
     const auto [begin, end] = plan.buckets[static_cast<std::size_t>(bucket)];
     if (arenas.accumulates())
-      device.accumulate(arenas.gradients() + begin, arenas.written() + begin, end - begin, *stream);
+      device.accumulate(arenas.gradients() + begin, arenas.written() + begin, DType::kF32, end - begin, *stream);
     const Stopwatch watch;
     sink.bucket_ready(bucket, *stream);
     times.comm_exposed += watch.seconds();
   }
 
-  /// Starts the sums of a step or of an evaluation.
-  void begin() {
-    executor.clear_sums();
-    times = {};
+  void run_update(const StepInputs& in) {
+    update->run(arenas.update_buffers(), {.step = in.number, .learning_rate = in.learning_rate}, executor.state(),
+                *stream);
+  }
+
+  /// The step before it is worth recording: everything is loaded, chosen and warm by then.
+  static constexpr int kEagerSteps = 3;
+
+  /// A recording has the rows, the sample count and the staged set built in, and nobody to exchange gradients with.
+  bool may_replay(const std::vector<Slice>& micro_batches, const StepInputs& in) const {
+    const Slice& slice = micro_batches.front();
+    return options.graphs != Graphs::kOff && options.replicas == 1 && micro_batches.size() == 1 &&
+           !arenas.accumulates() && slice.rows == options.rows && in.valid == slice.rows && slice.first_row == 0 &&
+           !cannot_record && !executor.profiling();
+  }
+
+  /// The same work as run_step() of one micro-batch queues, as one launch. False: the device has no such thing.
+  bool replay_step(const Slice& slice, const StepInputs& in) {
+    executor.stage(slice, 0);
+    executor.begin(slice, 0);
+    if (!recording) {
+      recording = device.record(*stream, [&] {
+        executor.upload_state();
+        executor.clear_sums();
+        executor.forward(slice, in);
+        executor.backward(slice, in, [](const plan::BackwardItem&) {});
+        run_update(in);
+      });
+      if (!recording) {
+        cannot_record = true;
+        if (options.graphs == Graphs::kOn)
+          throw Error(ErrorKind::kDevice,
+                      fmt::format("{} cannot record steps; use runtime.cuda_graphs: auto", device.name()));
+        return false;
+      }
+    }
+    recording->replay(*stream);
+    executor.release(0);
+    return true;
   }
 
   /// Sums over `samples`, with the penalty of the weights as they are now.
@@ -85,6 +156,9 @@ struct Replica::Impl {
   Executor executor;
   std::unique_ptr<device::Update> update;
   StepTimes times;
+  int full_steps = 0;  ///< that could have been replayed
+  bool cannot_record = false, replayed = false;
+  std::unique_ptr<device::Recording> recording;  ///< of a whole step
 };
 
 Replica::Replica(const plan::Plan& plan, device::Device& device, GradientSink& sink, device::Collective* collective,
@@ -95,39 +169,45 @@ Replica::~Replica() = default;
 
 StepSums Replica::step(const std::vector<Slice>& micro_batches, const StepInputs& in) {
   Impl& r = *impl_;
-  if (micro_batches.empty() || (micro_batches.size() > 1 && !r.arenas.accumulates()))
-    throw Error(ErrorKind::kInternal, fmt::format("{} micro-batches for a replica made for {}", micro_batches.size(),
-                                                  r.arenas.accumulates() ? "at least one" : "one"));
+  r.check(micro_batches);
+  r.times = {};
   Stopwatch watch;
-  r.begin();
-  r.sink.begin(in.number);
-  if (r.arenas.accumulates()) r.device.fill(r.arenas.gradients(), r.plan.statistics_end, 0, *r.stream);
-  std::int64_t samples = 0;
-  for (const Slice& slice : micro_batches) {
-    r.micro_batch(slice, in, &slice == &micro_batches.back());
-    samples += slice.rows;
-  }
-  r.times.forward_backward = watch.restart() - r.times.comm_exposed;
-
-  r.sink.finish(*r.stream);
-  r.times.comm_exposed += watch.restart();
-
+  // Of the weights before the step. Here the device has nothing to do, so that asking for a number holds nothing up.
   const double penalty = r.penalty();
-  r.update->run(r.arenas.update_buffers(), {.step = in.number, .learning_rate = in.learning_rate}, *r.stream);
-  r.times.optimizer = watch.seconds();
-  return r.sums(samples, penalty);
+  kernels::StepState state;
+  r.update->describe({.step = in.number, .learning_rate = in.learning_rate}, state);
+  r.executor.set_state(state);
+  r.times.optimizer = watch.restart();
+
+  const bool replay = r.may_replay(micro_batches, in) && ++r.full_steps > Impl::kEagerSteps;
+  r.replayed = replay && r.replay_step(micro_batches.front(), in);
+  if (!r.replayed) {
+    r.run_step(micro_batches, in);
+    watch.restart();
+  }
+  std::int64_t samples = 0;
+  for (const Slice& slice : micro_batches) samples += slice.rows;
+  const StepSums sums = r.sums(samples, penalty);
+  r.times.forward_backward += watch.seconds();
+  r.sink.end();
+  return sums;
 }
 
 StepSums Replica::gradients(const Slice& slice, std::int64_t valid, std::int64_t number) {
   Impl& r = *impl_;
-  r.begin();
+  r.times = {};
+  r.executor.set_state({.step = number});
+  r.executor.upload_state();
+  r.executor.clear_sums();
   if (r.arenas.accumulates()) r.device.fill(r.arenas.gradients(), r.plan.statistics_end, 0, *r.stream);
-  r.micro_batch(slice, {.number = number, .valid = valid}, false);
+  r.executor.stage(slice, 0);
+  r.micro_batch(slice, 0, {.number = number, .valid = valid}, false);
   return r.sums(slice.rows, r.penalty());
 }
 
 StepSums Replica::evaluate(const Slice& slice) {
-  impl_->begin();
+  impl_->times = {};
+  impl_->executor.clear_sums();
   impl_->executor.evaluate(slice);
   return impl_->sums(slice.rows, impl_->penalty());
 }
@@ -138,6 +218,8 @@ void Replica::push(const graph::Model& model) { impl_->arenas.push(model); }
 void Replica::pull(graph::Model& model) { impl_->arenas.pull(model); }
 void Replica::push_state(const std::vector<std::vector<float>>& state) { impl_->arenas.push_state(state); }
 std::vector<std::vector<float>> Replica::pull_state() { return impl_->arenas.pull_state(); }
+void Replica::push_loss_scale(const kernels::LossScale& scale) { impl_->arenas.push_loss_scale(scale); }
+std::optional<kernels::LossScale> Replica::pull_loss_scale() { return impl_->arenas.pull_loss_scale(); }
 
 std::uint64_t Replica::parameter_hash() {
   return impl_->device.hash(impl_->arenas.parameters(), impl_->plan.total, *impl_->stream);
@@ -151,7 +233,17 @@ std::vector<float> Replica::pull_gradients() {
 
 float* Replica::gradient_arena() { return impl_->arenas.gradients(); }
 float* Replica::parameter_arena() { return impl_->arenas.parameters(); }
+device::Stream& Replica::stream() { return *impl_->stream; }
+
+void Replica::drain() noexcept {
+  try {
+    impl_->stream->synchronize();
+  } catch (...) {  // what failed has been thrown before
+  }
+}
+
 const StepTimes& Replica::times() const { return impl_->times; }
+bool Replica::replayed() const { return impl_->replayed; }
 const plan::MemoryPlan& Replica::memory() const { return impl_->executor.memory(); }
 std::vector<std::string> Replica::implementations() const { return impl_->executor.implementations(); }
 std::size_t Replica::bytes() const { return impl_->arenas.bytes() + impl_->executor.bytes(); }

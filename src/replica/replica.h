@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "device/device.h"
@@ -38,6 +39,10 @@ struct StepSums {
   double penalty = 0;  ///< regularizers' value before the step, times nothing; counted once (rank 0)
 };
 
+/// Whether a whole step is recorded and replayed as one launch (CUDA graph), `runtime.cuda_graphs`. kAuto: where the device
+/// can and there is one replica; kOn: an error where it cannot be done.
+enum class Graphs { kAuto, kOn, kOff };
+
 struct Options {
   std::int64_t rows = 0;                    ///< the most rows of a slice
   std::vector<std::int64_t> row_counts{};     ///< all that will occur, for Op::prepare
@@ -46,9 +51,11 @@ struct Options {
   int rank = 0;
   int replicas = 1;
   bool accumulate = false;                  ///< more than one micro-batch per step: a second gradient arena is needed
+  Graphs graphs = Graphs::kAuto;
 };
 
-/// Seconds of the last step by part, for the ledger.
+/// Seconds of the last step by part, for the ledger. On a device that runs behind its caller the wait at the end of the step
+/// is nearly all of it and counts as forward and backward.
 struct StepTimes {
   double forward_backward = 0, comm_exposed = 0, optimizer = 0;
 };
@@ -64,6 +71,9 @@ class Replica {
   /// Optimizer state as flat host arrays in the plan's arena order: slots in order, then the average when use_ema.
   void push_state(const std::vector<std::vector<float>>& state);
   std::vector<std::vector<float>> pull_state();
+  /// The loss scale of mixed_float16; nothing where there is none.
+  void push_loss_scale(const kernels::LossScale& scale);
+  std::optional<kernels::LossScale> pull_loss_scale();
 
   /// One optimizer step over the given micro-batches (at least one; any may be empty).
   StepSums step(const std::vector<Slice>& micro_batches, const StepInputs& in);
@@ -76,11 +86,16 @@ class Replica {
 
   /// Hash of [0, total) of the parameter arena.
   std::uint64_t parameter_hash();
-  /// Host copy of [0, statistics_end) of the gradient arena: after step() the sums over all replicas.
+  /// Host copy of [0, statistics_end) of the gradient arena, axes as the device has them: after step() the sums over all
+  /// replicas.
   std::vector<float> pull_gradients();
   float* gradient_arena();  ///< device memory, [0, statistics_end)
   float* parameter_arena();
+  device::Stream& stream();  ///< compute
+  /// Waits for what is queued, whether it succeeds or not; before replicas that share memory are destroyed.
+  void drain() noexcept;
   const StepTimes& times() const;
+  bool replayed() const;  ///< the last step was one launch of a recording
   const plan::MemoryPlan& memory() const;
   std::vector<std::string> implementations() const;  ///< per plan step
   std::size_t bytes() const;                         ///< all arenas

@@ -77,9 +77,16 @@ struct ReplicaSet::Impl {
 
   ~Impl() { drop_replicas(); }
 
-  /// Replicas are destroyed where they were made. Destructors do not throw.
+  /// Replicas are destroyed where they were made, when nothing that one has queued touches the others' memory any more.
   void drop_replicas() {
-    crew.run([this](int rank) { replicas[at(rank)].reset(); });
+    crew.run([this](int rank) {
+      connector.drain(rank);
+      if (replicas[at(rank)]) replicas[at(rank)]->drain();
+    });
+    crew.run([this](int rank) {
+      connector.detach(rank);
+      replicas[at(rank)].reset();
+    });
   }
 
   void make_replica(int rank) {
@@ -89,7 +96,8 @@ struct ReplicaSet::Impl {
               .seed = options.seed,
               .rank = rank,
               .replicas = static_cast<int>(devices.size()),
-              .accumulate = options.accumulate_steps > 1};
+              .accumulate = options.accumulate_steps > 1,
+              .graphs = options.graphs};
     for (const std::int64_t batch : options.batch_sizes)
       for (const std::int64_t rows : cut(split_rows(batch, options.weights)[at(rank)], options.accumulate_steps))
         o.row_counts.push_back(rows);
@@ -99,7 +107,8 @@ struct ReplicaSet::Impl {
     capacity[at(rank)] = o.rows;
     auto& replica = replicas[at(rank)];
     replica = std::make_unique<Replica>(plan, device, connector.sink(rank), connector.collective(rank), std::move(o));
-    if (replica->gradient_arena() != nullptr) connector.attach(rank, replica->gradient_arena(), plan);
+    if (replica->gradient_arena() != nullptr)
+      connector.attach(rank, device, replica->stream(), replica->gradient_arena(), plan);
   }
 
   static std::vector<std::int64_t> cut(std::int64_t rows, std::int64_t pieces) {
@@ -170,6 +179,7 @@ StepTimes ReplicaSet::times() const {
 }
 
 int ReplicaSet::size() const { return impl_->crew.size(); }
+device::Device& ReplicaSet::device(int rank) { return *impl_->devices[at(rank)]; }
 
 StepSums ReplicaSet::step(const HostBatch& batch, const StepInputs& in) {
   Impl& set = *impl_;
@@ -225,6 +235,18 @@ std::vector<std::vector<float>> ReplicaSet::pull_state() {
     if (rank == 0) state = replica.pull_state();
   });
   return state;
+}
+
+void ReplicaSet::push_loss_scale(const kernels::LossScale& scale) {
+  on_each([&](int, Replica& replica) { replica.push_loss_scale(scale); });
+}
+
+std::optional<kernels::LossScale> ReplicaSet::pull_loss_scale() {
+  std::optional<kernels::LossScale> scale;
+  on_each([&](int rank, Replica& replica) {
+    if (rank == 0) scale = replica.pull_loss_scale();
+  });
+  return scale;
 }
 
 void ReplicaSet::on_each(const std::function<void(int rank, Replica& replica)>& f) {

@@ -19,8 +19,15 @@ class Connector {
   virtual ~Connector() = default;
   virtual GradientSink& sink(int rank) = 0;
   virtual device::Collective* collective(int rank) = 0;
-  /// Called once on each replica's thread when its arenas exist.
-  virtual void attach(int rank, float* gradients, const plan::Plan& plan) = 0;
+  /// Called once on each replica's thread when its arenas exist; before the first step. Not called for replicas that only
+  /// evaluate.
+  virtual void attach(int rank, device::Device& device, device::Stream& compute, float* gradients,
+                      const plan::Plan& plan) = 0;
+  /// At the end of replicas, attached or not, each on its thread: first drain(), after which nothing that was queued for
+  /// this rank touches anybody's memory, then, when all have done so, detach(), which gives back what belongs to the
+  /// rank's device.
+  virtual void drain(int rank) noexcept { static_cast<void>(rank); }
+  virtual void detach(int rank) noexcept { static_cast<void>(rank); }
   /// Wakes everybody who waits for a replica that will not come; they throw. Any thread.
   virtual void abort(const std::string& why) noexcept = 0;
 };
@@ -36,6 +43,7 @@ struct SetOptions {
   config::Typed optimizer{};
   std::uint64_t seed = 0;
   std::int64_t check_every = 0;         ///< steps between comparisons of the replicas' hashes; 0: never
+  Graphs graphs = Graphs::kAuto;
 };
 
 /// A global batch in host memory.
@@ -54,10 +62,14 @@ class ReplicaSet {
   ~ReplicaSet();
 
   int size() const;
+  /// For what any thread may call: allocate_host.
+  device::Device& device(int rank);
   void push(const graph::Model& model);
   void push_state(const std::vector<std::vector<float>>& state);
   void pull(graph::Model& model);  ///< from rank 0: all hold the same bits
   std::vector<std::vector<float>> pull_state();
+  void push_loss_scale(const kernels::LossScale& scale);
+  std::optional<kernels::LossScale> pull_loss_scale();  ///< from rank 0
 
   StepSums step(const HostBatch& batch, const StepInputs& in);
   StepSums evaluate(const HostBatch& batch);

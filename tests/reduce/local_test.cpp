@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "reduce/connector.h"
+#include "replica/toy_device.h"
 
 namespace dptrain::reduce {
 namespace {
@@ -28,7 +29,7 @@ class Ranks {
   Ranks(int ranks, const plan::Plan& plan) : plan_(plan), connector(make_local(ranks)), arenas(at(ranks)) {
     for (int rank = 0; rank < ranks; ++rank) {
       arenas[at(rank)].resize(static_cast<std::size_t>(plan.statistics_end));
-      connector->attach(rank, arenas[at(rank)].data(), plan);
+      connector->attach(rank, device_, stream_, arenas[at(rank)].data(), plan);
     }
   }
 
@@ -60,6 +61,8 @@ class Ranks {
 
  private:
   const plan::Plan& plan_;
+  testing::ToyDevice device_{0};
+  device::Stream stream_;
 
  public:
   std::unique_ptr<replica::Connector> connector;

@@ -41,7 +41,7 @@ class Apart final : public Connector {
  public:
   GradientSink& sink(int) override { return none_; }
   device::Collective* collective(int) override { return nullptr; }
-  void attach(int rank, float*, const plan::Plan&) override {
+  void attach(int rank, device::Device&, device::Stream&, float*, const plan::Plan&) override {
     const std::lock_guard lock(mutex_);
     attached.insert(rank);
   }

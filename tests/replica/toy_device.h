@@ -1,11 +1,14 @@
 #pragma once
 
 // A device for tests: plain loops over host memory, a few layers, and switches. It can keep its memory apart from the
-// host's (so that batches must be staged) and throw at a chosen place. It refuses calls that break the contract of Op.
+// host's (so that batches must be staged), throw at a chosen place, and have streams that do not end while a switch says so.
+// It refuses calls that break the contract of Op.
 
+#include <atomic>
 #include <cstring>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/error.h"
@@ -25,11 +28,29 @@ struct Fault {
   bool backward = false;
 };
 
+/// Runs everything at once; synchronize() asks the watcher for as long as `stuck` is set.
+class ToyStream final : public device::Stream {
+ public:
+  explicit ToyStream(const std::atomic<bool>* stuck) : stuck_(stuck) {}
+  void synchronize() override {
+    while (stuck_ != nullptr && watcher_ && stuck_->load()) {
+      watcher_();
+      std::this_thread::yield();
+    }
+  }
+  void set_watcher(std::function<void()> watcher) override { watcher_ = std::move(watcher); }
+
+ private:
+  const std::atomic<bool>* const stuck_;
+  std::function<void()> watcher_;
+};
+
 class ToyDevice final : public device::Device {
  public:
   struct Switches {
     bool reads_host_memory = true;
     std::optional<Fault> fault{};
+    const std::atomic<bool>* stuck = nullptr;
   };
 
   explicit ToyDevice(int index) : ToyDevice(index, {}) {}
@@ -39,7 +60,8 @@ class ToyDevice final : public device::Device {
   std::string name() const override { return fmt::format("toy:{}", index_); }
   std::string description() const override { return name(); }
   void enter() override { entered_ = true; }
-  std::unique_ptr<device::Stream> make_stream() override { return std::make_unique<device::Stream>(); }
+  std::unique_ptr<device::Stream> make_stream(bool) override { return std::make_unique<ToyStream>(switches_.stuck); }
+  std::unique_ptr<device::Event> make_event() override { return std::make_unique<device::Event>(); }
 
   std::unique_ptr<device::Buffer> allocate(std::size_t bytes) override {
     if (!entered_) throw Error(ErrorKind::kInternal, "allocate before enter");
@@ -47,10 +69,12 @@ class ToyDevice final : public device::Device {
     ranges_.push_back({buffer->as<char>(), buffer->as<char>() + bytes});
     return buffer;
   }
+  std::unique_ptr<device::Buffer> allocate_host(std::size_t bytes) override { return std::make_unique<Memory>(bytes); }
   void copy_to_device(void* to, const void* from, std::size_t bytes, device::Stream&) override {
     std::memcpy(to, from, bytes);
   }
-  void copy_to_host(void* to, const void* from, std::size_t bytes, device::Stream&) override {
+  void copy_to_host(void* to, const void* from, std::size_t bytes, device::Stream& stream) override {
+    stream.synchronize();
     std::memcpy(to, from, bytes);
   }
   const device::RuntimeOptions& options() const noexcept override { return options_; }
@@ -59,9 +83,23 @@ class ToyDevice final : public device::Device {
   std::unique_ptr<device::Update> make_update(const device::UpdateContext& context) override;
 
   void fill(float* x, std::int64_t n, float value, device::Stream&) override { std::fill_n(x, n, value); }
-  void accumulate(float* y, const float* x, std::int64_t n, device::Stream&) override {
-    for (std::int64_t i = 0; i < n; ++i) y[i] += x[i];
+  void accumulate(void* y, const void* x, DType, std::int64_t n, device::Stream&) override {
+    for (std::int64_t i = 0; i < n; ++i) static_cast<float*>(y)[i] += static_cast<const float*>(x)[i];
   }
+  void from_float(const float* x, void* y, DType, std::int64_t n, device::Stream&) override {
+    std::copy_n(x, n, static_cast<float*>(y));
+  }
+  void to_float(const void* x, DType, float* y, std::int64_t n, device::Stream&) override {
+    std::copy_n(static_cast<const float*>(x), n, y);
+  }
+  void sum_ranks(const std::vector<float*>& arenas, std::int64_t begin, std::int64_t end, device::Stream&) override {
+    for (std::int64_t i = begin; i < end; ++i) {
+      float sum = 0;
+      for (const float* arena : arenas) sum += arena[i];
+      for (float* arena : arenas) arena[i] = sum;
+    }
+  }
+  std::unique_ptr<device::Recording> record(device::Stream&, const std::function<void()>&) override { return nullptr; }
   std::uint64_t hash(const float* x, std::int64_t n, device::Stream&) override {
     std::uint64_t hash = 14695981039346656037U;
     for (std::int64_t i = 0; i < n; ++i) {
@@ -82,7 +120,7 @@ class ToyDevice final : public device::Device {
     const std::optional<Fault>& fault = switches_.fault;
     if (fault && fault->layer == step.name && fault->step == args.step && fault->backward == backward)
       throw Error(ErrorKind::kDevice, "injected");
-    for (const float* input : args.inputs) check_readable(input, args.rows);
+    for (const void* input : args.inputs) check_readable(input, args.rows);
   }
   void check_readable(const void* p, std::int64_t rows) const {
     if (switches_.reads_host_memory || rows == 0) return;

@@ -33,7 +33,7 @@ class ToyOp : public device::Op {
     check(a, true);
     differentiate(a);
     // Others' gradients must not depend on what is left here.
-    std::fill_n(a.output_gradient, a.rows * outputs_, NAN);
+    std::fill_n(a.dy(), a.rows * outputs_, NAN);
   }
 
  protected:
@@ -65,30 +65,30 @@ class ToyDense final : public ToyOp {
       for (std::int64_t j = 0; j < outputs_; ++j) {
         double sum = bias_ ? a.weights[1][j] : 0;
         for (std::int64_t i = 0; i < inputs_; ++i)
-          sum += double(a.inputs[0][r * inputs_ + i]) * a.weights[0][i * outputs_ + j];
+          sum += double(a.in()[r * inputs_ + i]) * a.weights[0][i * outputs_ + j];
         const bool cut = step_.epilogue == layers::Activation::kRelu && sum < 0;
-        a.output[r * outputs_ + j] = cut ? 0 : static_cast<float>(sum);
+        a.out()[r * outputs_ + j] = cut ? 0 : static_cast<float>(sum);
       }
   }
   void differentiate(const device::OpArgs& a) override {
     if (step_.epilogue == layers::Activation::kRelu)
       for (std::int64_t k = 0; k < a.rows * outputs_; ++k)
-        if (a.output[k] <= 0) a.output_gradient[k] = 0;
+        if (a.out()[k] <= 0) a.dy()[k] = 0;
     for (std::int64_t r = 0; a.input_gradients[0] != nullptr && r < a.rows; ++r)
       for (std::int64_t i = 0; i < inputs_; ++i) {
         double sum = 0;
         for (std::int64_t j = 0; j < outputs_; ++j)
-          sum += double(a.output_gradient[r * outputs_ + j]) * a.weights[0][i * outputs_ + j];
-        a.input_gradients[0][r * inputs_ + i] = static_cast<float>(sum);
+          sum += double(a.dy()[r * outputs_ + j]) * a.weights[0][i * outputs_ + j];
+        a.dx()[r * inputs_ + i] = static_cast<float>(sum);
       }
     for (std::int64_t i = 0; a.weight_gradients[0] != nullptr && i < inputs_; ++i)
       for (std::int64_t j = 0; j < outputs_; ++j)
         a.weight_gradients[0][i * outputs_ + j] = sum_over_rows(a, [&](std::int64_t r) {
-          return double(a.inputs[0][r * inputs_ + i]) * a.output_gradient[r * outputs_ + j];
+          return double(a.in()[r * inputs_ + i]) * a.dy()[r * outputs_ + j];
         });
     for (std::int64_t j = 0; bias_ && a.weight_gradients[1] != nullptr && j < outputs_; ++j)
       a.weight_gradients[1][j] =
-          sum_over_rows(a, [&](std::int64_t r) { return double(a.output_gradient[r * outputs_ + j]); });
+          sum_over_rows(a, [&](std::int64_t r) { return double(a.dy()[r * outputs_ + j]); });
   }
 
  private:
@@ -109,12 +109,12 @@ class ToyActivation final : public ToyOp {
 
  protected:
   void compute(const device::OpArgs& a) override {
-    for (std::int64_t r = 0; r < a.rows; ++r) row(a.inputs[0] + r * outputs_, a.output + r * outputs_);
+    for (std::int64_t r = 0; r < a.rows; ++r) row(a.in() + r * outputs_, a.out() + r * outputs_);
   }
   void differentiate(const device::OpArgs& a) override {
     if (activation_ != layers::Activation::kTanh) throw Error(ErrorKind::kInternal, "the toy has no such gradient");
     for (std::int64_t k = 0; k < a.rows * outputs_; ++k)
-      a.input_gradients[0][k] = a.output_gradient[k] * (1 - a.output[k] * a.output[k]);
+      a.dx()[k] = a.dy()[k] * (1 - a.out()[k] * a.out()[k]);
   }
 
  private:
@@ -141,13 +141,13 @@ class ToyAdd final : public ToyOp {
   void compute(const device::OpArgs& a) override {
     for (std::int64_t k = 0; k < a.rows * outputs_; ++k) {
       float sum = 0;
-      for (const float* input : a.inputs) sum += input[k];
-      a.output[k] = sum;
+      for (std::size_t i = 0; i < a.inputs.size(); ++i) sum += a.in(i)[k];
+      a.out()[k] = sum;
     }
   }
   void differentiate(const device::OpArgs& a) override {
-    for (float* gradient : a.input_gradients)
-      if (gradient != nullptr) std::copy_n(a.output_gradient, a.rows * outputs_, gradient);
+    for (std::size_t i = 0; i < a.input_gradients.size(); ++i)
+      if (a.dx(i) != nullptr) std::copy_n(a.dy(), a.rows * outputs_, a.dx(i));
   }
 };
 
@@ -158,8 +158,8 @@ class ToyDropout final : public ToyOp {
       : ToyOp(c, d), key_(c.seed * 31 + c.stream_id) {}
 
  protected:
-  void compute(const device::OpArgs& a) override { apply(a, a.inputs[0], a.output, a.training); }
-  void differentiate(const device::OpArgs& a) override { apply(a, a.output_gradient, a.input_gradients[0], true); }
+  void compute(const device::OpArgs& a) override { apply(a, a.in(), a.out(), a.training); }
+  void differentiate(const device::OpArgs& a) override { apply(a, a.dy(), a.dx(), true); }
 
  private:
   void apply(const device::OpArgs& a, const float* x, float* y, bool training) const {
@@ -198,7 +198,7 @@ class ToyNorm final : public ToyOp {
       }
       scale[j] = static_cast<float>(1 / std::sqrt(v + epsilon_));
       for (std::int64_t r = 0; r < a.rows; ++r)
-        a.output[r * outputs_ + j] = static_cast<float>((a.inputs[0][r * outputs_ + j] - m) * scale[j]);
+        a.out()[r * outputs_ + j] = static_cast<float>((a.in()[r * outputs_ + j] - m) * scale[j]);
     }
   }
   void differentiate(const device::OpArgs& a) override {
@@ -206,18 +206,18 @@ class ToyNorm final : public ToyOp {
     const float* mean = static_cast<const float*>(a.saved);
     const float* scale = mean + outputs_;
     const auto normal = [&](std::int64_t r, std::int64_t j) {
-      return (a.inputs[0][r * outputs_ + j] - mean[j]) * scale[j];
+      return (a.in()[r * outputs_ + j] - mean[j]) * scale[j];
     };
     const std::vector<double> sums = sum_over_replicas(a, [&](std::int64_t r, std::int64_t j) {
-      const double dy = a.output_gradient[r * outputs_ + j];
+      const double dy = a.dy()[r * outputs_ + j];
       return std::pair(dy, dy * normal(r, j));
     });
     for (std::int64_t r = 0; r < a.rows; ++r)
       for (std::int64_t j = 0; j < outputs_; ++j) {
         const std::int64_t k = r * outputs_ + j;
         const std::size_t c = static_cast<std::size_t>(2 * j);
-        a.input_gradients[0][k] =
-            static_cast<float>(scale[j] * (a.output_gradient[k] - (sums[c] + normal(r, j) * sums[c + 1]) / total_));
+        a.dx()[k] =
+            static_cast<float>(scale[j] * (a.dy()[k] - (sums[c] + normal(r, j) * sums[c + 1]) / total_));
       }
   }
 
@@ -232,7 +232,7 @@ class ToyNorm final : public ToyOp {
     total_ = 0;
     for (const float rows : all) total_ += double(rows);
     const std::vector<double> sums = sum_over_replicas(a, [&](std::int64_t r, std::int64_t j) {
-      const double x = a.inputs[0][r * outputs_ + j];
+      const double x = a.in()[r * outputs_ + j];
       return std::pair(x, x * x);
     });
     for (std::int64_t j = 0; j < outputs_; ++j) {
@@ -282,8 +282,8 @@ class ToyLoss final : public device::LossOp {
   void run(const device::LossArgs& a) override {
     device_.check_readable(a.labels, a.rows);
     for (std::int64_t r = 0; r < a.rows; ++r) {
-      const float* p = a.prediction + r * width_;
-      float* g = a.gradient == nullptr ? nullptr : a.gradient + r * width_;
+      const float* p = static_cast<const float*>(a.prediction) + r * width_;
+      float* g = a.gradient == nullptr ? nullptr : static_cast<float*>(a.gradient) + r * width_;
       if (loss_.labels == optim::LabelKind::kClass)
         classify(p, static_cast<const std::int32_t*>(a.labels)[r], g, a);
       else
@@ -319,7 +319,10 @@ class ToyUpdate final : public device::Update {
   explicit ToyUpdate(const device::UpdateContext& context)
       : plan_(context.plan), momentum_(static_cast<float>(context.optimizer.as<optim::SGDSpec>().momentum)) {}
 
-  void run(const device::UpdateBuffers& b, const optim::UpdateArgs& args, device::Stream&) override {
+  void run(const device::UpdateBuffers& b, const optim::UpdateArgs& args, const kernels::StepState* state,
+           device::Stream&) override {
+    if (state->step != args.step || state->learning_rate != args.learning_rate)
+      throw Error(ErrorKind::kInternal, "the device was told another step or learning rate");
     for (const plan::Parameter& p : plan_.parameters)
       for (std::int64_t i = p.offset; i < p.offset + p.elements(); ++i) {
         float& w = b.weights[i];

@@ -1,0 +1,218 @@
+// Replicas of one process whose devices share one memory and run behind their callers: several on one GPU, or the
+// emulator's. As in local.cpp each rank owns a part of every bucket and sums it over all arenas in rank order; here the
+// sums are queued on a communication stream of the rank. A thread waits only until the others have queued their work;
+// that the work itself is done in order is left to events.
+//
+// An event of a rank is recorded again only after every other rank has called hold() for its last mark: recording comes
+// in a later step (or gather), which a rank begins when it has seen all ranks arrive in the one before.
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "reduce/connector.h"
+#include "reduce/meeting.h"
+#include "reduce/parts.h"
+
+namespace dptrain::reduce {
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+using EventPointer = std::unique_ptr<device::Event>;
+
+/// What a rank lets the others see. Written by its thread, read by others after a counter has told them.
+struct Seat {
+  float* gradients = nullptr;
+  std::vector<EventPointer> ready;  ///< per bucket: the rank's gradients are written
+  EventPointer summed;              ///< the rank's parts of all buckets of a step are summed
+
+  /// all_gather: two sets that take turns. In round g + 2 a rank writes where it wrote in round g; its stream has by then
+  /// passed the marks of round g + 1 of all ranks, and those come after their reading of round g.
+  struct Gift {
+    std::unique_ptr<device::Buffer> memory;
+    std::int64_t bytes = 0;
+    EventPointer written;
+  } gifts[2];
+  std::vector<std::unique_ptr<device::Buffer>> outgrown;  ///< kept, for copies that are still queued
+};
+
+struct Shared {
+  explicit Shared(int ranks_) : ranks(ranks_), seats(at(ranks_)) {}
+
+  const int ranks;
+  Meeting meeting;
+  std::vector<Seat> seats;
+  std::vector<Meeting::Counter> arrived;  ///< per bucket: ranks that have marked it ready, over all steps
+  Meeting::Counter queued = 0;            ///< ranks that have queued all their parts, over all steps
+  Meeting::Counter gave = 0;              ///< ranks that have queued what they give to a gather, over all rounds
+  std::mutex attaching;                   ///< guards the size of `arrived`
+};
+
+class StreamSink final : public replica::GradientSink {
+ public:
+  StreamSink(Shared& shared, int rank) : shared_(shared), rank_(rank) {}
+
+  void attach(device::Device& device, float* gradients, const plan::Plan& plan) {
+    device_ = &device;
+    buckets_ = plan.buckets;
+    communication_ = device.make_stream(true);
+    Seat& seat = shared_.seats[at(rank_)];
+    seat.gradients = gradients;
+    seat.summed = device.make_event();
+    for (std::size_t k = 0; k < buckets_.size(); ++k) seat.ready.push_back(device.make_event());
+  }
+
+  /// After a failure sums may still be queued that write to all arenas.
+  void drain() noexcept {
+    try {
+      if (communication_) communication_->synchronize();
+    } catch (...) {  // the failure is known already
+    }
+  }
+  void detach() noexcept { communication_.reset(); }
+
+  void begin(std::int64_t) override {
+    shared_.meeting.throw_if_aborted();
+    ++steps_;
+    ready_ = summed_ = 0;
+  }
+
+  void bucket_ready(int bucket, device::Stream& compute) override {
+    if (bucket != ready_ || bucket >= static_cast<int>(buckets_.size()))
+      throw Error(ErrorKind::kInternal,
+                  fmt::format("bucket {} is ready, expected {} of {}", bucket, ready_, buckets_.size()));
+    ++ready_;
+    shared_.meeting.throw_if_aborted();
+    shared_.seats[at(rank_)].ready[at(bucket)]->record(compute);
+    shared_.meeting.advance(shared_.arrived[at(bucket)]);
+    while (summed_ < ready_ && Meeting::reached(shared_.arrived[at(summed_)], due())) queue_sum();
+  }
+
+  void finish(device::Stream& compute) override {
+    if (ready_ != static_cast<int>(buckets_.size()))
+      throw Error(ErrorKind::kInternal, fmt::format("{} buckets were ready, expected {}", ready_, buckets_.size()));
+    while (summed_ < ready_) {
+      shared_.meeting.wait(shared_.arrived[at(summed_)], due());
+      queue_sum();
+    }
+    shared_.seats[at(rank_)].summed->record(*communication_);
+    shared_.meeting.advance(shared_.queued);
+    shared_.meeting.wait(shared_.queued, due());
+    for (Seat& seat : shared_.seats) seat.summed->hold(compute);
+  }
+
+ private:
+  /// The count of something that every rank does once a step, when all have done it in this step.
+  std::uint64_t due() const { return steps_ * at(shared_.ranks); }
+
+  void queue_sum() {
+    std::vector<float*> arenas;
+    for (Seat& seat : shared_.seats) {
+      seat.ready[at(summed_)]->hold(*communication_);
+      arenas.push_back(seat.gradients);
+    }
+    const plan::Bucket part = part_of(buckets_[at(summed_)], rank_, shared_.ranks);
+    if (part.end > part.begin) device_->sum_ranks(arenas, part.begin, part.end, *communication_);
+    ++summed_;
+  }
+
+  Shared& shared_;
+  const int rank_;
+  device::Device* device_ = nullptr;
+  std::unique_ptr<device::Stream> communication_;
+  std::vector<plan::Bucket> buckets_;
+  std::uint64_t steps_ = 0;  ///< begun
+  int ready_ = 0;            ///< buckets of this step handed over
+  int summed_ = 0;           ///< buckets of this step whose part is queued
+};
+
+class StreamCollective final : public device::Collective {
+ public:
+  StreamCollective(Shared& shared, int rank) : shared_(shared), rank_(rank) {}
+
+  void attach(device::Device& device) {
+    device_ = &device;
+    for (Seat::Gift& gift : shared_.seats[at(rank_)].gifts) gift.written = device.make_event();
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return shared_.ranks; }
+
+  void all_gather(const void* mine, std::int64_t bytes, void* all, device::Stream& stream) override {
+    const std::size_t set = rounds_++ % 2;
+    shared_.meeting.throw_if_aborted();
+    give(shared_.seats[at(rank_)].gifts[set], mine, bytes, stream);
+    shared_.meeting.advance(shared_.gave);
+    shared_.meeting.wait(shared_.gave, rounds_ * at(shared_.ranks));
+    for (int r = 0; r < shared_.ranks; ++r) {
+      const Seat::Gift& gift = shared_.seats[at(r)].gifts[set];
+      if (gift.bytes != bytes)
+        throw Error(ErrorKind::kInternal,
+                    fmt::format("rank {} gave {} bytes to a gather, rank {} gave {}", r, gift.bytes, rank_, bytes));
+      gift.written->hold(stream);
+      device_->copy(static_cast<std::byte*>(all) + r * bytes, gift.memory->data(), static_cast<std::size_t>(bytes),
+                    stream);
+    }
+  }
+
+ private:
+  void give(Seat::Gift& gift, const void* mine, std::int64_t bytes, device::Stream& stream) {
+    const auto size = static_cast<std::size_t>(bytes);
+    if (!gift.memory || gift.memory->bytes() < size) {
+      if (gift.memory) shared_.seats[at(rank_)].outgrown.push_back(std::move(gift.memory));
+      gift.memory = device_->allocate(size);
+    }
+    device_->copy(gift.memory->data(), mine, size, stream);
+    gift.bytes = bytes;
+    gift.written->record(stream);
+  }
+
+  Shared& shared_;
+  const int rank_;
+  device::Device* device_ = nullptr;
+  std::uint64_t rounds_ = 0;
+};
+
+class StreamConnector final : public replica::Connector {
+ public:
+  explicit StreamConnector(int ranks) : shared_(ranks) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      sinks_.emplace_back(shared_, rank);
+      collectives_.emplace_back(shared_, rank);
+    }
+  }
+
+  replica::GradientSink& sink(int rank) override { return sinks_[at(rank)]; }
+  device::Collective* collective(int rank) override { return &collectives_[at(rank)]; }
+
+  void attach(int rank, device::Device& device, device::Stream&, float* gradients, const plan::Plan& plan) override {
+    const std::lock_guard lock(shared_.attaching);
+    if (shared_.arrived.empty()) shared_.arrived = std::vector<Meeting::Counter>(plan.buckets.size());
+    sinks_[at(rank)].attach(device, gradients, plan);
+    collectives_[at(rank)].attach(device);
+  }
+
+  void drain(int rank) noexcept override { sinks_[at(rank)].drain(); }
+
+  void detach(int rank) noexcept override {
+    shared_.seats[at(rank)] = {};
+    sinks_[at(rank)].detach();
+  }
+
+  void abort(const std::string& why) noexcept override { shared_.meeting.abort(why); }
+
+ private:
+  Shared shared_;
+  std::vector<StreamSink> sinks_;
+  std::vector<StreamCollective> collectives_;
+};
+
+}  // namespace
+
+std::unique_ptr<replica::Connector> make_local_streams(int ranks) { return std::make_unique<StreamConnector>(ranks); }
+
+}  // namespace dptrain::reduce

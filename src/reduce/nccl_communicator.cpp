@@ -1,0 +1,139 @@
+#include "reduce/nccl_communicator.h"
+
+#include <thread>
+#include <utility>
+
+#include "core/error.h"
+#include "core/format.h"
+
+namespace dptrain::reduce::nccl {
+namespace {
+
+/// A call is usually taken in within microseconds; what takes longer (connecting) may cost a poll in a tenth of a millisecond.
+constexpr int kBusyPolls = 200;
+constexpr std::chrono::microseconds kPollPause{100};
+/// Nothing is queued when communicators are closed, so this is only for the ranks to find each other.
+constexpr std::chrono::seconds kCloseLimit{10};
+
+void pause(int polls) {
+  if (polls < kBusyPolls)
+    std::this_thread::yield();
+  else
+    std::this_thread::sleep_for(kPollPause);
+}
+
+}  // namespace
+
+Communicator::Communicator(const Api& api, Meeting& meeting, int rank, int ranks)
+    : api_(api), meeting_(meeting), rank_(rank), ranks_(ranks) {}
+
+Communicator::~Communicator() { abort(); }
+
+template <class Call>
+void Communicator::run(const std::string& what, const Call& call) {
+  doing_ = what;
+  Result result = kSuccess;
+  {
+    const std::lock_guard lock(mutex_);
+    meeting_.throw_if_aborted();  // under the lock: whoever aborts tells the meeting first, then takes the handle
+    if (handle_ == nullptr) throw Error(ErrorKind::kInternal, fmt::format("NCCL {}: the communicator is closed", what));
+    result = call(handle_);
+  }
+  calls_.fetch_add(1, std::memory_order_relaxed);
+  if (result != kSuccess && result != kInProgress) fail(result, what);
+  settle(what);
+}
+
+void Communicator::open(const UniqueId& id) {
+  Config config;
+  Result result = kSuccess;
+  {
+    const std::lock_guard lock(mutex_);
+    meeting_.throw_if_aborted();
+    result = api_.init_rank(&handle_, ranks_, id, rank_, &config);
+  }
+  if (result != kSuccess && result != kInProgress) fail(result, doing_);
+  settle(doing_);
+}
+
+void Communicator::close() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (handle_ == nullptr) return;
+  const Handle handle = std::exchange(handle_, nullptr);
+  Result state = api_.finalize(handle);
+  const Clock::time_point limit = Clock::now() + kCloseLimit;
+  for (int polls = 0; state == kInProgress && Clock::now() < limit; ++polls) {
+    pause(polls);
+    if (api_.get_async_error(handle, &state) != kSuccess) break;
+  }
+  if (state != kSuccess || api_.destroy(handle) != kSuccess) api_.abort(handle);
+}
+
+void Communicator::abort() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (handle_ != nullptr) api_.abort(std::exchange(handle_, nullptr));
+}
+
+void Communicator::sum(float* values, std::int64_t count, void* stream, const std::string& what) {
+  run(what, [&](Handle handle) {
+    return api_.all_reduce(values, values, static_cast<std::size_t>(count), kFloat32, kSum, handle, stream);
+  });
+}
+
+void Communicator::gather(const void* mine, std::int64_t bytes, void* all, void* stream, const std::string& what) {
+  run(what, [&](Handle handle) {
+    return api_.all_gather(mine, all, static_cast<std::size_t>(bytes), kInt8, handle, stream);
+  });
+}
+
+void Communicator::expect_progress(double seconds) {
+  limit_seconds_ = seconds;
+  deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+Result Communicator::state() {
+  const std::lock_guard lock(mutex_);
+  if (handle_ == nullptr) return kSuccess;  // aborted: the meeting knows why
+  Result state = kSuccess;
+  const Result asked = api_.get_async_error(handle_, &state);
+  return asked == kSuccess ? state : asked;
+}
+
+void Communicator::look() {
+  meeting_.throw_if_aborted();
+  if (const Result now = state(); now != kSuccess && now != kInProgress) fail(now, doing_);
+  throw_if_late();
+}
+
+void Communicator::settle(const std::string& what) {
+  for (int polls = 0;; ++polls) {
+    const Result now = state();
+    meeting_.throw_if_aborted();  // after looking: an aborted communicator has no state of its own
+    if (now == kSuccess) return;
+    if (now != kInProgress) fail(now, what);
+    throw_if_late();
+    pause(polls);
+  }
+}
+
+void Communicator::throw_if_late() const {
+  if (!deadline_ || Clock::now() < *deadline_) return;
+  throw Error(ErrorKind::kDeadline,
+              fmt::format("NCCL {}: no progress for {:g} s{}; {}; a replica hangs or a link is down: go on from the last "
+                          "checkpoint with --resume, or give it more time with parallel.watchdog",
+                          doing_, limit_seconds_, report_ ? " (" + report_() + ")" : "", last_error()));
+}
+
+void Communicator::fail(Result result, const std::string& what) {
+  throw Error(ErrorKind::kDevice,
+              fmt::format("NCCL {}: {}; {}{}", what, api_.error_string(result), last_error(),
+                          result == kRemoteError ? "; another replica or its process has ended" : ""));
+}
+
+std::string Communicator::last_error() const {
+  // Kept per thread and process by NCCL; the handle is not looked at.
+  const char* const words = api_.last_error(nullptr);
+  return words == nullptr || *words == '\0' ? "NCCL has no more to say" : fmt::format("last error: {}", words);
+}
+
+}  // namespace dptrain::reduce::nccl

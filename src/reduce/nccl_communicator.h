@@ -1,0 +1,75 @@
+#pragma once
+
+// One rank's NCCL communicator: made without blocking, so that it can be given up at any point. Every call is followed by
+// polling until NCCL has taken it in. Owned by the connector; called by the rank's thread, but for abort(), which any
+// thread may call.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "reduce/meeting.h"
+#include "reduce/nccl_api.h"
+
+namespace dptrain::reduce::nccl {
+
+class Communicator {
+ public:
+  /// `meeting`: where all ranks learn that one has failed.
+  Communicator(const Api& api, Meeting& meeting, int rank, int ranks);
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  /// On the rank's thread, its device current; returns when all ranks have come.
+  void open(const UniqueId& id);
+  /// When nothing is queued any more: all ranks, each on its thread. After an abort, or when the others do not come, it
+  /// gives up what is left.
+  void close() noexcept;
+  /// Ends whatever is queued or running; later calls throw the meeting's reason.
+  void abort() noexcept;
+
+  /// Queued on the stream. `what`: "all-reduce of bucket 3", for messages.
+  void sum(float* values, std::int64_t count, void* stream, const std::string& what);
+  void gather(const void* mine, std::int64_t bytes, void* all, void* stream, const std::string& what);
+
+  /// From now on look() and calls that wait throw Error{kDeadline} when so many seconds have passed; until relax().
+  void expect_progress(double seconds);
+  void relax() { deadline_.reset(); }
+  /// Throws when another rank has failed, when NCCL reports an error, or when the deadline has passed.
+  void look();
+
+  /// Calls made, to compare ranks by.
+  std::int64_t calls() const { return calls_.load(std::memory_order_relaxed); }
+  /// Adds to the message of a deadline: how far all ranks are. Set before the first call.
+  void set_report(std::function<std::string()> report) { report_ = std::move(report); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  /// Runs `call` with the handle, then polls until NCCL has taken it in.
+  template <class Call>
+  void run(const std::string& what, const Call& call);
+  void settle(const std::string& what);
+  /// What NCCL says of this communicator: success, in progress, or an error.
+  Result state();
+  void throw_if_late() const;
+  [[noreturn]] void fail(Result result, const std::string& what);
+  std::string last_error() const;
+
+  const Api& api_;
+  Meeting& meeting_;
+  const int rank_, ranks_;
+  std::mutex mutex_;  ///< of the handle: abort() frees it while others may be about to use it
+  Handle handle_ = nullptr;
+  std::atomic<std::int64_t> calls_ = 0;
+  std::function<std::string()> report_;
+  std::string doing_ = "initialisation";  ///< the last thing asked for
+  std::optional<Clock::time_point> deadline_;
+  double limit_seconds_ = 0;
+};
+
+}  // namespace dptrain::reduce::nccl

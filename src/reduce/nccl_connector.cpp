@@ -1,0 +1,187 @@
+// Buckets are summed in place on a communication stream of each rank, in the order in which backward completes them,
+// which the plan fixes for all ranks. Two marks tie the streams together: the communication stream waits for the gradients
+// of a bucket, the compute stream for the last sum.
+
+#include "reduce/nccl_connector.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <deque>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "reduce/meeting.h"
+#include "reduce/nccl_communicator.h"
+
+namespace dptrain::reduce {
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+/// A rank's end of the connection: both what takes its gradients and what gathers in the middle of a step, because they
+/// share the communicator, the stream and so the order.
+class NcclRank final : public replica::GradientSink, public device::Collective {
+ public:
+  NcclRank(const nccl::Api& api, Meeting& meeting, const NcclOptions& options, int rank, int ranks)
+      : meeting_(meeting), options_(options), rank_(rank), ranks_(ranks), communicator_(api, meeting, rank, ranks) {}
+
+  nccl::Communicator& communicator() { return communicator_; }
+
+  void attach(device::Device& device, device::Stream& compute, float* gradients, const plan::Plan& plan,
+              const nccl::UniqueId& id) {
+    gradients_ = gradients;
+    buckets_ = plan.buckets;
+    stream_ = device.make_stream(true);
+    computed_ = device.make_event();
+    communicated_ = device.make_event();
+    communicator_.expect_progress(options_.first_step_seconds);
+    communicator_.open(id);
+    communicator_.relax();
+    compute_ = &compute;
+    compute_->set_watcher([this] { communicator_.look(); });
+  }
+
+  /// All ranks at once; after an abort nothing is queued that could still run.
+  void drain() noexcept {
+    try {
+      if (compute_ != nullptr) compute_->set_watcher({});
+      communicator_.close();
+      if (stream_) stream_->synchronize();
+    } catch (...) {  // the failure is known already
+    }
+  }
+  void detach() noexcept {
+    computed_.reset();
+    communicated_.reset();
+    stream_.reset();
+    compute_ = nullptr;
+  }
+
+  void begin(std::int64_t) override {
+    meeting_.throw_if_aborted();
+    communicator_.expect_progress(limit());
+    in_step_ = true;
+    ready_ = 0;
+  }
+
+  void bucket_ready(int bucket, device::Stream& compute) override {
+    if (bucket != ready_ || bucket >= static_cast<int>(buckets_.size()))
+      throw Error(ErrorKind::kInternal,
+                  fmt::format("bucket {} is ready, expected {} of {}", bucket, ready_, buckets_.size()));
+    ++ready_;
+    const auto [first, last] = buckets_[at(bucket)];
+    if (first == last) return;
+    progress();
+    computed_->record(compute);
+    computed_->hold(*stream_);
+    communicator_.sum(gradients_ + first, last - first, stream_->native(),
+                      fmt::format("all-reduce of bucket {} of {}", bucket, buckets_.size()));
+  }
+
+  void finish(device::Stream& compute) override {
+    if (ready_ != static_cast<int>(buckets_.size()))
+      throw Error(ErrorKind::kInternal, fmt::format("{} buckets were ready, expected {}", ready_, buckets_.size()));
+    progress();
+    communicated_->record(*stream_);
+    communicated_->hold(compute);
+  }
+
+  void end() override {
+    communicator_.relax();
+    in_step_ = false;
+    first_done_ = true;
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return ranks_; }
+
+  void all_gather(const void* mine, std::int64_t bytes, void* all, device::Stream& stream) override {
+    if (in_step_) progress();
+    computed_->record(stream);
+    computed_->hold(*stream_);
+    communicator_.gather(mine, bytes, all, stream_->native(), fmt::format("gather of {} bytes", bytes));
+    communicated_->record(*stream_);
+    communicated_->hold(stream);
+  }
+
+ private:
+  double limit() const { return first_done_ ? options_.watchdog_seconds : options_.first_step_seconds; }
+  /// The thread has got so far: the silence is counted from here.
+  void progress() { communicator_.expect_progress(limit()); }
+
+  Meeting& meeting_;
+  const NcclOptions options_;
+  const int rank_, ranks_;
+  nccl::Communicator communicator_;
+  std::unique_ptr<device::Stream> stream_;  ///< communication
+  std::unique_ptr<device::Event> computed_, communicated_;
+  device::Stream* compute_ = nullptr;
+  float* gradients_ = nullptr;
+  std::vector<plan::Bucket> buckets_;
+  int ready_ = 0;  ///< buckets of this step handed over
+  bool in_step_ = false;
+  bool first_done_ = false;
+};
+
+class NcclConnector final : public replica::Connector {
+ public:
+  NcclConnector(int ranks, const NcclOptions& options, const nccl::Api& api) : api_(api) {
+    if (const nccl::Result result = api.get_unique_id(&id_); result != nccl::kSuccess)
+      throw Error(ErrorKind::kDevice, fmt::format("NCCL cannot start: {}; last error: {}", api.error_string(result),
+                                                  api.last_error(nullptr)));
+    for (int rank = 0; rank < ranks; ++rank) {
+      ranks_.emplace_back(api_, meeting_, options, rank, ranks);
+      ranks_.back().communicator().set_report([this] { return progress(); });
+    }
+  }
+
+  replica::GradientSink& sink(int rank) override { return ranks_[at(rank)]; }
+  device::Collective* collective(int rank) override { return &ranks_[at(rank)]; }
+
+  void attach(int rank, device::Device& device, device::Stream& compute, float* gradients,
+              const plan::Plan& plan) override {
+    ranks_[at(rank)].attach(device, compute, gradients, plan, id_);
+  }
+  void drain(int rank) noexcept override { ranks_[at(rank)].drain(); }
+  void detach(int rank) noexcept override { ranks_[at(rank)].detach(); }
+
+  void abort(const std::string& why) noexcept override {
+    meeting_.abort(why);  // first, so that whoever sees its communicator gone knows the reason
+    for (NcclRank& rank : ranks_) rank.communicator().abort();
+  }
+
+ private:
+  std::string progress() {
+    std::string text = "calls so far:";
+    for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank)
+      text += fmt::format("{} replica {} {}", rank == 0 ? "" : ",", rank, ranks_[at(rank)].communicator().calls());
+    return text;
+  }
+
+  const nccl::Api api_;
+  Meeting meeting_;
+  nccl::UniqueId id_{};
+  std::deque<NcclRank> ranks_;
+};
+
+void make_deterministic() {
+  setenv("NCCL_ALGO", "Ring", 0);
+  setenv("NCCL_PROTO", "Simple", 0);
+  setenv("NCCL_NVLS_ENABLE", "0", 0);
+}
+
+}  // namespace
+
+std::unique_ptr<replica::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
+                                              const nccl::Api& api) {
+  std::vector<int> sorted = gpus;
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+    throw Error(ErrorKind::kDevice, fmt::format("gpu:{} is named twice, but NCCL wants a GPU of its own for every "
+                                                "replica; several replicas on one GPU only go on one GPU in all",
+                                                *twice));
+  if (options.deterministic) make_deterministic();
+  return std::make_unique<NcclConnector>(static_cast<int>(gpus.size()), options, api);
+}
+
+}  // namespace dptrain::reduce

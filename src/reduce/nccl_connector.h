@@ -1,0 +1,26 @@
+#pragma once
+
+// Replicas on GPUs of their own, joined by NCCL. Sums are deterministic (see make_nccl); an error or a silence of one rank
+// ends all. Call make_nccl on the main thread, before other threads run: it sets environment variables.
+
+#include <memory>
+#include <vector>
+
+#include "reduce/nccl_api.h"
+#include "replica/replica_set.h"
+
+namespace dptrain::reduce {
+
+struct NcclOptions {
+  /// Ring and Simple, no NVLink sums in the switch: the order of additions is then a function of the number of ranks.
+  /// NCCL_ALGO, NCCL_PROTO, NCCL_NVLS_ENABLE are left alone where the user has set them.
+  bool deterministic = true;
+  double watchdog_seconds = 60;     ///< the longest silence within a step: Error{kDeadline}
+  double first_step_seconds = 600;  ///< the same until the first step is done: kernels are loaded, ranks connect
+};
+
+/// One rank for each of these GPUs, in this order. Throws Error{kDevice}: a GPU named twice, no libnccl.so.2.
+std::unique_ptr<replica::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
+                                              const nccl::Api& api = nccl::library());
+
+}  // namespace dptrain::reduce

@@ -1,0 +1,54 @@
+#pragma once
+
+// Staging: how a slice's inputs and labels get from the host to where ops read them. A device that reads the host's memory
+// is given the slice as it is; for others copies go through a stream of their own into one of two sets of buffers, so that
+// the next micro-batch can arrive while one is computed. Owned by an Executor, used on its thread.
+//
+// The host's memory may change when the step is over: it ends by reading its sums back, and what it has computed waited
+// for the copies.
+
+#include <memory>
+#include <vector>
+
+#include "device/device.h"
+#include "plan/plan.h"
+#include "replica/replica.h"
+
+namespace dptrain::replica {
+
+class Staging {
+ public:
+  /// For slices of up to `rows` rows; `sets`: 1 or 2.
+  Staging(const plan::Plan& plan, device::Device& device, std::int64_t rows, int sets);
+
+  /// Where ops read a slice.
+  struct Place {
+    std::vector<const void*> inputs{};  ///< one per graph input, of the plan's compute type
+    const void* labels = nullptr;
+  };
+
+  /// Queues the copies to a set, behind the last use of it.
+  void copy(const Slice& slice, int set);
+  /// What is queued on `compute` from now on finds the slice in place.
+  Place arrive(const Slice& slice, int set, device::Stream& compute);
+  /// What is queued on `compute` until now was the last use of the set.
+  void release(int set, device::Stream& compute);
+
+  std::size_t bytes() const;
+
+ private:
+  struct Set {
+    std::vector<std::unique_ptr<device::Buffer>> inputs;
+    std::unique_ptr<device::Buffer> labels;
+    std::unique_ptr<device::Event> arrived, released;
+  };
+
+  const plan::Plan& plan_;
+  device::Device& device_;
+  std::size_t label_bytes_ = 0;                  ///< of one row
+  std::unique_ptr<device::Stream> stream_;       ///< null: the device reads the host's memory
+  std::unique_ptr<device::Buffer> floats_;       ///< an input as it comes, on its way to the compute type
+  std::vector<Set> sets_;
+};
+
+}  // namespace dptrain::replica

@@ -1,0 +1,182 @@
+#pragma once
+
+// NCCL for tests: a table of functions over plain pointers. A call is taken in when all ranks have made it (and after some
+// polls more); the last to come adds, in rank order. What should go wrong is set before a communicator is used.
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reduce/nccl_api.h"
+
+namespace dptrain::testing {
+
+class FakeNccl {
+ public:
+  struct Trouble {
+    int rank = 0;
+    std::int64_t call = 0;           ///< the rank's how many-th all-reduce or gather, from 0
+    reduce::nccl::Result result = 0;  ///< returned, or kInProgress: for ever
+    bool later = false;              ///< the call is taken in; what `result` says is found by polling afterwards
+  };
+  struct Call {
+    const float* begin;
+    std::size_t count;
+    bool operator==(const Call&) const = default;
+  };
+
+  int polls = 0;  ///< answered with "in progress" before a call is taken in
+  std::optional<Trouble> trouble{};
+  reduce::nccl::Result init_result = reduce::nccl::kSuccess;  ///< of rank 1
+  bool absent = false;                                         ///< rank 1 is never there
+
+  // What has happened; read when no communicator is in use.
+  int ids = 0, used_after_end = 0, finalized = 0, destroyed = 0, aborted = 0, wrong_configs = 0;
+  std::map<int, std::vector<Call>> sums;  ///< per rank: in order, `begin` relative to the first one
+
+  reduce::nccl::Api api() {
+    using namespace reduce::nccl;  // NOLINT(google-build-using-namespace)
+    return {.get_version = [](int* version) { return *version = 22809, kSuccess; },
+            .get_unique_id = [this](UniqueId* id) { return std::memset(id, 42, sizeof *id), ++ids, kSuccess; },
+            .init_rank = [this](Handle* h, int ranks, UniqueId id, int rank,
+                                Config* config) { return init(h, ranks, id, rank, *config); },
+            .finalize = [this](Handle h) { return finalize(h); },
+            .destroy = [this](Handle h) { return end(h, destroyed); },
+            .abort = [this](Handle h) { return end(h, aborted); },
+            .get_async_error = [this](Handle h, Result* state) { return poll(h, state); },
+            .error_string = [](Result r) { return r == kRemoteError ? "remote process exited" : "unhandled system error"; },
+            .last_error = [](Handle) { return "fake words"; },
+            .all_reduce = [this](const void* in, void* out, std::size_t n, int type, int operation, Handle h,
+                                 void*) { return all_reduce(in, out, n, type, operation, h); },
+            .all_gather = [this](const void* in, void* out, std::size_t n, int type, Handle h,
+                                 void*) { return all_gather(in, out, n, type, h); }};
+  }
+
+ private:
+  using Result = reduce::nccl::Result;
+
+  struct Rank {
+    FakeNccl* owner = nullptr;
+    int rank = 0;
+    std::int64_t calls = -1;  ///< taken up; the initialisation is call -1
+    int polls_left = 0;
+    bool open = false, lost = false, broken = false;
+    Result result = reduce::nccl::kSuccess;
+  };
+  struct Round {
+    int arrived = 0;
+    std::vector<const void*> in;
+    std::vector<void*> out;
+  };
+
+  Result init(reduce::nccl::Handle* handle, int ranks, const reduce::nccl::UniqueId& id, int rank,
+              const reduce::nccl::Config& config) {
+    const std::lock_guard lock(mutex_);
+    if (config.size != sizeof config || config.magic != 0xcafebeef || config.blocking != 0 || id.internal[127] != 42)
+      ++wrong_configs;
+    ranks_.resize(static_cast<std::size_t>(ranks));
+    Rank& mine = ranks_[static_cast<std::size_t>(rank)];
+    mine = {.owner = this, .rank = rank, .polls_left = polls, .open = true};
+    *handle = &mine;
+    if (rank == 1 && init_result != reduce::nccl::kSuccess) return init_result;
+    if (rank == 1 && absent) return mine.lost = true, reduce::nccl::kInProgress;
+    ++joined_;
+    return reduce::nccl::kInProgress;
+  }
+
+  /// Starts the rank's next call; null where it goes wrong at once.
+  Rank* next(reduce::nccl::Handle handle, Result& result) {
+    Rank& rank = *static_cast<Rank*>(handle);
+    if (!rank.open) return ++used_after_end, result = 3, nullptr;
+    ++rank.calls;
+    rank.polls_left = polls;
+    result = reduce::nccl::kInProgress;
+    if (!trouble || trouble->rank != rank.rank || trouble->call != rank.calls) return &rank;
+    if (trouble->result == reduce::nccl::kInProgress) return rank.lost = true, nullptr;
+    if (trouble->later) return rank.broken = true, &rank;
+    result = trouble->result;
+    return nullptr;
+  }
+
+  Round& arrive(const Rank& rank, const void* in, void* out) {
+    Round& round = rounds_[rank.calls];
+    round.in.resize(ranks_.size());
+    round.out.resize(ranks_.size());
+    round.in[static_cast<std::size_t>(rank.rank)] = in;
+    round.out[static_cast<std::size_t>(rank.rank)] = out;
+    ++round.arrived;
+    return round;
+  }
+  bool complete(const Round& round) const { return round.arrived == static_cast<int>(ranks_.size()); }
+
+  Result all_reduce(const void* in, void* out, std::size_t n, int type, int operation, reduce::nccl::Handle handle) {
+    const std::lock_guard lock(mutex_);
+    Result result = 0;
+    Rank* rank = next(handle, result);
+    if (rank == nullptr) return result;
+    if (in != out || type != reduce::nccl::kFloat32 || operation != reduce::nccl::kSum) return 4;
+    sums[rank->rank].push_back({static_cast<const float*>(in), n});
+    Round& round = arrive(*rank, in, out);
+    if (!complete(round)) return result;
+    for (std::size_t i = 0; i < n; ++i) {
+      float sum = static_cast<const float*>(round.in[0])[i];
+      for (std::size_t r = 1; r < round.in.size(); ++r) sum += static_cast<const float*>(round.in[r])[i];
+      for (void* each : round.out) static_cast<float*>(each)[i] = sum;
+    }
+    return result;
+  }
+
+  Result all_gather(const void* in, void* out, std::size_t n, int type, reduce::nccl::Handle handle) {
+    const std::lock_guard lock(mutex_);
+    Result result = 0;
+    Rank* rank = next(handle, result);
+    if (rank == nullptr) return result;
+    if (type != reduce::nccl::kInt8) return 4;
+    Round& round = arrive(*rank, in, out);
+    if (!complete(round)) return result;
+    for (void* each : round.out)
+      for (std::size_t r = 0; r < round.in.size(); ++r) std::memcpy(static_cast<char*>(each) + r * n, round.in[r], n);
+    return result;
+  }
+
+  Result poll(reduce::nccl::Handle handle, Result* state) {
+    const std::lock_guard lock(mutex_);
+    Rank& rank = *static_cast<Rank*>(handle);
+    if (!rank.open) return ++used_after_end, 3;
+    const bool taken_in = !rank.lost && (rank.calls < 0 ? joined_ == static_cast<int>(ranks_.size())
+                                         : complete(rounds_[rank.calls]));
+    *state = taken_in && rank.polls_left-- <= 0 ? (rank.broken ? trouble->result : reduce::nccl::kSuccess)
+                                                : reduce::nccl::kInProgress;
+    return reduce::nccl::kSuccess;
+  }
+
+  Result finalize(reduce::nccl::Handle handle) {
+    const std::lock_guard lock(mutex_);
+    Rank& rank = *static_cast<Rank*>(handle);
+    if (!rank.open) return ++used_after_end, 3;
+    ++finalized;
+    rank.polls_left = polls;
+    return polls > 0 ? reduce::nccl::kInProgress : reduce::nccl::kSuccess;
+  }
+  Result end(reduce::nccl::Handle handle, int& counter) {
+    const std::lock_guard lock(mutex_);
+    Rank& rank = *static_cast<Rank*>(handle);
+    if (!rank.open) return ++used_after_end, 3;
+    rank.open = false;
+    ++counter;
+    return reduce::nccl::kSuccess;
+  }
+
+  std::mutex mutex_;
+  std::deque<Rank> ranks_;
+  std::map<std::int64_t, Round> rounds_;
+  int joined_ = 0;
+};
+
+}  // namespace dptrain::testing

@@ -1,0 +1,305 @@
+// The NCCL connector over a table of functions that a test makes.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "core/clock.h"
+#include "reduce/connector.h"
+#include "reduce/fake_nccl.h"
+#include "reduce/nccl_connector.h"
+#include "replica/sample_batch.h"
+
+namespace dptrain::reduce {
+namespace {
+
+using namespace dptrain::testing;  // NOLINT(google-build-using-namespace)
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kRows = 9;
+
+/// Long enough for a machine that does other things; tests that wait for a deadline set their own.
+constexpr NcclOptions kPatient{.deterministic = false, .watchdog_seconds = 300, .first_step_seconds = 300};
+
+struct Fixture {
+  Fixture(int replicas, FakeNccl& nccl, const NcclOptions& options = kPatient, ToyDevice::Switches switches = {},
+          int faulty = -1)
+      : model(model_of(kToyModel)), plan(toy_plan(model, 128)) {
+    std::vector<int> gpus;
+    std::vector<std::unique_ptr<device::Device>> devices;
+    for (int r = 0; r < replicas; ++r) {
+      gpus.push_back(r);
+      ToyDevice::Switches own = switches;
+      if (faulty >= 0 && r != faulty) own.fault.reset();
+      devices.push_back(std::make_unique<ToyDevice>(r, own));
+    }
+    connector = make_nccl(gpus, options, nccl.api());
+    set.emplace(plan, std::move(devices), *connector,
+                replica::SetOptions{.weights = std::vector<double>(gpus.size(), 1.0),
+                                    .batch_sizes = {kRows},
+                                    .optimizer = sgd(),
+                                    .seed = 5,
+                                    .check_every = 1});
+    set->push(model);
+  }
+  void step(std::int64_t number) {
+    const SampleBatch batch(kRows, 6, 3, static_cast<std::uint64_t>(number));
+    set->step(batch.host(), {.number = number, .learning_rate = 0.05, .valid = kRows});
+  }
+  /// The error of a step; kind kInternal and no words where it succeeds.
+  Error error_of_step(std::int64_t number) {
+    try {
+      step(number);
+    } catch (const Error& error) {
+      return error;
+    }
+    return {ErrorKind::kInternal, ""};
+  }
+  graph::Model pulled() {
+    graph::Model now = model;
+    set->pull(now);
+    return now;
+  }
+
+  graph::Model model;
+  plan::Plan plan;
+  std::unique_ptr<replica::Connector> connector;
+  std::optional<replica::ReplicaSet> set;
+};
+
+/// The same steps through the CPU's connector, which adds in the order in which the fake does.
+graph::Model trained_locally(int replicas, int steps) {
+  const graph::Model model = model_of(kToyModel);
+  const plan::Plan plan = toy_plan(model, 128);
+  const auto connector = make_local(replicas);
+  replica::ReplicaSet set(plan, toy_devices(replicas), *connector,
+                          {.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
+                           .batch_sizes = {kRows},
+                           .optimizer = sgd(),
+                           .seed = 5});
+  set.push(model);
+  for (std::int64_t number = 0; number < steps; ++number) {
+    const SampleBatch batch(kRows, 6, 3, static_cast<std::uint64_t>(number));
+    set.step(batch.host(), {.number = number, .learning_rate = 0.05, .valid = kRows});
+  }
+  graph::Model now = model;
+  set.pull(now);
+  return now;
+}
+
+TEST(Nccl, TrainsAsReplicasOfOneProcessDo) {
+  for (const int replicas : {1, 2, 3})
+    for (const int polls : {0, 3}) {
+      FakeNccl nccl;
+      nccl.polls = polls;
+      {
+        Fixture f(replicas, nccl);
+        for (int number = 0; number < 4; ++number) f.step(number);
+        EXPECT_EQ(distance(f.pulled(), trained_locally(replicas, 4)), 0) << replicas << " replicas, " << polls << " polls";
+        EXPECT_GT(distance(f.pulled(), f.model), 1e-2);
+      }
+      EXPECT_EQ(nccl.ids, 1);
+      EXPECT_EQ(nccl.wrong_configs, 0);
+      EXPECT_EQ(nccl.used_after_end, 0);
+      EXPECT_EQ(nccl.finalized, replicas);
+      EXPECT_EQ(nccl.destroyed, replicas);
+      EXPECT_EQ(nccl.aborted, 0);
+    }
+}
+
+TEST(Nccl, SumsBucketsInPlanOrderOnAllRanks) {
+  FakeNccl nccl;
+  nccl.polls = 1;
+  Fixture f(3, nccl);
+  f.step(0);
+  f.step(1);
+  ASSERT_GT(f.plan.buckets.size(), 3U);
+  ASSERT_EQ(nccl.sums.size(), 3U);
+  f.set->on_each([&](int rank, replica::Replica& replica) {
+    std::vector<FakeNccl::Call> expected;
+    for (int step = 0; step < 2; ++step)
+      for (const auto& [begin, end] : f.plan.buckets)
+        expected.push_back({replica.gradient_arena() + begin, static_cast<std::size_t>(end - begin)});
+    EXPECT_EQ(nccl.sums.at(rank), expected);
+  });
+}
+
+TEST(Nccl, AnErrorOfACallEndsAllWithItsReason) {
+  for (const bool later : {false, true}) {
+    FakeNccl nccl;
+    nccl.trouble = {.rank = 1, .call = 3, .result = nccl::kRemoteError, .later = later};
+    {
+      Fixture f(3, nccl);
+      const Error error = f.error_of_step(0);
+      EXPECT_EQ(error.kind(), ErrorKind::kDevice);
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("replica 1 (toy:1), step 0: "), HasSubstr("NCCL "),
+                                      HasSubstr("remote process exited"), HasSubstr("fake words")));
+      EXPECT_THAT(f.error_of_step(1).what(), AllOf(HasSubstr("stopped, because of replica 1 (toy:1): "),
+                                                   HasSubstr("remote process exited")));
+    }
+    EXPECT_EQ(nccl.aborted, 3);
+    EXPECT_EQ(nccl.destroyed, 0);
+    EXPECT_EQ(nccl.used_after_end, 0);
+  }
+}
+
+TEST(Nccl, NobodyWaitsForAReplicaThatDied) {
+  for (const bool backward : {false, true}) {
+    FakeNccl nccl;
+    {
+      Fixture f(3, nccl, kPatient, {.fault = Fault{.layer = "t1", .step = 1, .backward = backward}}, 2);
+      f.step(0);
+      EXPECT_STREQ(f.error_of_step(1).what(), "replica 2 (toy:2), step 1: layer t1: injected");
+      EXPECT_THAT(f.error_of_step(2).what(), HasSubstr("stopped, because of replica 2 (toy:2): layer t1: injected"));
+    }
+    EXPECT_EQ(nccl.aborted, 3);
+    EXPECT_EQ(nccl.used_after_end, 0);
+  }
+}
+
+/// All-reduces and gathers of one step of a rank.
+std::int64_t calls_per_step() {
+  FakeNccl nccl;
+  Fixture f(2, nccl);
+  const auto& plan = f.plan;
+  std::int64_t gathers = 0;  // the toy's normalisation: rows and sums forward, sums backward
+  for (const plan::Step& step : plan.steps)
+    if (step.name == "n1" || step.name == "n2") gathers += step.input_gradients[0] == plan::kAbsent ? 2 : 3;
+  return gathers + static_cast<std::int64_t>(plan.buckets.size());
+}
+
+TEST(Nccl, ASilentReplicaIsADeadline) {
+  // In the first step the patience is another than later.
+  const std::int64_t per_step = calls_per_step();
+  for (const std::int64_t step : {0, 2}) {
+    FakeNccl nccl;
+    nccl.trouble = {.rank = 1, .call = step * per_step + 2, .result = nccl::kInProgress};
+    const double first = step == 0 ? 0.2 : 300, later = step == 0 ? 300 : 0.2;
+    Fixture f(2, nccl, {.deterministic = false, .watchdog_seconds = later, .first_step_seconds = first});
+    for (std::int64_t number = 0; number < step; ++number) f.step(number);
+    const Stopwatch watch;
+    const Error error = f.error_of_step(step);
+    EXPECT_LT(watch.seconds(), 60);
+    EXPECT_EQ(error.exit_code(), 9);
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr(fmt::format("step {}: ", step)), HasSubstr("NCCL "), HasSubstr("no progress for 0.2 s"),
+                      HasSubstr("calls so far: replica 0 "), HasSubstr("fake words"), HasSubstr("--resume")));
+  }
+}
+
+TEST(Nccl, ADeviceThatNeverEndsIsADeadline) {
+  FakeNccl nccl;
+  std::atomic<bool> stuck = false;
+  Fixture f(2, nccl, {.deterministic = false, .watchdog_seconds = 0.2, .first_step_seconds = 300}, {.stuck = &stuck});
+  f.step(0);
+  stuck = true;
+  const Error error = f.error_of_step(1);
+  EXPECT_EQ(error.kind(), ErrorKind::kDeadline);
+  EXPECT_THAT(error.what(), HasSubstr("step 1: NCCL all-reduce of bucket"));
+}
+
+TEST(Nccl, AnErrorThatComesWhileTheDeviceWorksIsFound) {
+  const std::int64_t per_step = calls_per_step();
+  FakeNccl nccl;
+  std::atomic<bool> stuck = false;
+  Fixture f(2, nccl, kPatient, {.stuck = &stuck});
+  // The last call of step 1 is taken in; then the communicator says that it is broken.
+  nccl.trouble = {.rank = 0, .call = 2 * per_step - 1, .result = nccl::kRemoteError, .later = true};
+  f.step(0);
+  stuck = true;
+  EXPECT_THAT(f.error_of_step(1).what(), AllOf(HasSubstr("replica 0 (toy:0), step 1"), HasSubstr("remote process exited")));
+}
+
+TEST(Nccl, BetweenStepsNobodyIsLate) {
+  FakeNccl nccl;
+  std::atomic<bool> stuck = false;
+  Fixture f(2, nccl, {.deterministic = false, .watchdog_seconds = 0.05, .first_step_seconds = 300}, {.stuck = &stuck});
+  f.step(0);
+  const SampleBatch batch(kRows, 6, 3);
+  stuck = true;
+  std::thread free([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    stuck = false;
+  });
+  EXPECT_NO_THROW(f.set->evaluate(batch.host()));
+  free.join();
+}
+
+TEST(Nccl, StartsTogetherOrNotAtAll) {
+  FakeNccl refusing;
+  refusing.init_result = 2;
+  try {
+    Fixture f(3, refusing);
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kDevice);
+    EXPECT_THAT(error.what(), HasSubstr("replica 1 (toy:1): NCCL initialisation: unhandled system error"));
+  }
+  EXPECT_EQ(refusing.used_after_end, 0);
+
+  FakeNccl waiting;
+  waiting.absent = true;
+  try {
+    Fixture f(3, waiting, {.deterministic = false, .first_step_seconds = 0.2});
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kDeadline);
+  }
+  EXPECT_EQ(waiting.aborted, 3);
+}
+
+TEST(Nccl, IsDeterministicUnlessTheUserSaysOtherwise) {
+  const auto value = [](const char* name) -> std::string {
+    const char* found = std::getenv(name);
+    return found == nullptr ? "unset" : found;
+  };
+  for (const char* name : {"NCCL_ALGO", "NCCL_PROTO", "NCCL_NVLS_ENABLE"}) unsetenv(name);
+  setenv("NCCL_PROTO", "LL", 1);
+  FakeNccl nccl;
+  make_nccl({0, 1}, {.deterministic = false}, nccl.api());
+  EXPECT_EQ(value("NCCL_ALGO"), "unset");
+  make_nccl({0, 1}, {}, nccl.api());
+  EXPECT_EQ(value("NCCL_ALGO"), "Ring");
+  EXPECT_EQ(value("NCCL_PROTO"), "LL");
+  EXPECT_EQ(value("NCCL_NVLS_ENABLE"), "0");
+  for (const char* name : {"NCCL_ALGO", "NCCL_PROTO", "NCCL_NVLS_ENABLE"}) unsetenv(name);
+}
+
+TEST(Nccl, RefusesAGpuTwiceAndALibraryThatIsNotThere) {
+  FakeNccl nccl;
+  try {
+    make_nccl({1, 0, 1}, {}, nccl.api());
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kDevice);
+    EXPECT_THAT(error.what(), HasSubstr("gpu:1 is named twice"));
+  }
+  try {
+    nccl::open_library("libnccl-of-nobody.so.2");
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kDevice);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("libnccl-of-nobody.so.2 cannot be opened"), HasSubstr("install NCCL 2")));
+  }
+}
+
+TEST(Nccl, FindsItsFunctionsInTheLibrary) {
+  try {
+    const nccl::Api api = nccl::open_library("libnccl.so.2");
+    int version = 0;
+    EXPECT_EQ(api.get_version(&version), nccl::kSuccess);
+    EXPECT_GT(version, 20000);
+    EXPECT_STREQ(api.error_string(nccl::kSuccess), "no error");
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("cannot be opened"));
+    GTEST_SKIP() << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace dptrain::reduce

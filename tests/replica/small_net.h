@@ -1,0 +1,68 @@
+#pragma once
+
+// A small CNN with everything that could tell replicas, recordings or devices apart, and devices to run it on.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+#include "replica/sample_batch.h"
+
+namespace dptrain::testing {
+
+inline constexpr const char* kSmallNet = R"(
+layers:
+  - Input: {name: image, shape: [5, 6, 2]}
+  - Conv2D: {name: stem, filters: 5, kernel_size: 3, padding: same, use_bias: false, kernel_regularizer: {L2: 0.01}}
+  - BatchNormalization: {name: bn1, momentum: 0.9}
+  - ReLU: {name: relu1}
+  - MaxPooling2D: {name: pool}
+  - Flatten
+  - Dropout: 0.25
+  - Dense: {name: hidden, units: 7, activation: relu}
+  - Dense: {name: logits, units: 3, activation: softmax}
+)";
+/// Rows do not depend on one another, so that micro-batches add up to the batch.
+inline constexpr const char* kSmallPlainNet = R"(
+layers:
+  - Input: {name: image, shape: [5, 6, 2]}
+  - Conv2D: {name: stem, filters: 5, kernel_size: 3, padding: same, activation: relu}
+  - MaxPooling2D: {name: pool}
+  - Flatten
+  - Dropout: 0.25
+  - Dense: {name: logits, units: 3, activation: softmax}
+)";
+inline constexpr std::int64_t kSmallNetInput = 5 * 6 * 2;
+
+/// "cpu", or "emu" with the number of an emulated GPU, one per replica; the same one may come twice.
+inline std::unique_ptr<device::Device> device_of(const std::string& name, int index, DType compute = DType::kF32) {
+  if (name == "cpu") return device::make_cpu_device(index, 1, {});
+  return device::make_emu_device(std::stoi(name.substr(4)), {.compute = compute, .tf32 = false});
+}
+
+inline plan::Plan small_plan(const graph::Model& model, const device::Device& device, DType compute = DType::kF32) {
+  plan::PlanOptions options = options_for("sparse_categorical_crossentropy", {"accuracy"});
+  options.sync_batchnorm = true;
+  options.first_bucket_bytes = options.bucket_bytes = 512;
+  options.compute = compute;
+  return plan::make_plan(model, options, device);
+}
+
+/// The largest difference of a weight, as a part of the largest number in it.
+inline double relative_distance(const graph::Model& a, const graph::Model& b) {
+  double largest = 0;
+  for (std::size_t w = 0; w < a.weights.size(); ++w) {
+    double difference = 0, scale = 1e-3;  // weights that are all about zero (fresh biases) are compared with this
+    for (std::size_t i = 0; i < a.weights[w].values.size(); ++i) {
+      const double x = double(a.weights[w].values[i]), y = double(b.weights[w].values[i]);
+      const double d = std::abs(x - y);
+      if (!(d <= difference)) difference = d;  // NaN counts
+      scale = std::max(scale, std::abs(x));
+    }
+    if (!(difference / scale <= largest)) largest = difference / scale;
+  }
+  return largest;
+}
+
+}  // namespace dptrain::testing
