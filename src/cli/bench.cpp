@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 
 #include "cli/bench_report.h"
 #include "cli/commands.h"
@@ -46,19 +47,23 @@ std::int64_t whole(const std::string& text, const std::string& flag) {
 
 /// Every combination of the swept values; with --mode weak the batch grows with the replicas.
 std::vector<Point> points(const Flags& flags, const train::Experiment& experiment) {
-  std::vector<train::DeviceRequest> devices{flags.devices.request()};
+  std::vector<train::DeviceRequest> devices;
   std::vector<std::int64_t> batches;
+  std::set<std::string> swept_devices;
   for (const std::string& sweep : flags.sweeps) {
     const std::size_t equals = sweep.find('=');
     const std::string key = sweep.substr(0, equals);
-    if (equals == std::string::npos || (key != "cpus" && key != "batch"))
-      throw Error(ErrorKind::kUsage, fmt::format("--sweep must be cpus=1,2 or batch=64,128, found '{}'", sweep));
-    if (key == "cpus") devices.clear();
+    if (equals == std::string::npos || (key != "cpus" && key != "gpus" && key != "batch"))
+      throw Error(ErrorKind::kUsage, fmt::format("--sweep must be cpus=1,2, gpus=1,2 or batch=64,128, found '{}'", sweep));
+    if (key != "batch" && !swept_devices.insert(key).second)
+      throw Error(ErrorKind::kUsage, fmt::format("--sweep {} is given twice; write one list", key));
     for (const std::string& value : split(sweep.substr(equals + 1), ',')) {
       if (key == "cpus") devices.push_back(parse_cpus(value));
+      else if (key == "gpus") devices.push_back(flags.devices.first_gpus(whole(value, "gpus")));
       else batches.push_back(whole(value, "batch"));
     }
   }
+  if (devices.empty()) devices.push_back(flags.devices.request());
   std::vector<Point> all;
   for (const train::DeviceRequest& request : devices) {
     const std::int64_t base = train::global_batch(experiment.config.train, flags.mode == "weak" ? 1 : request.replicas);
@@ -107,11 +112,11 @@ int run(const Flags& flags) {
     options.batch = point.batch;
     rows.push_back(train::bench(experiment, options));
     if (flags.layers && !rows.back().layers.empty())
-      log::print(layer_table(rows.back(), device::list_cpu().front().peak_gflops * rows.back().threads));
+      log::print(layer_table(rows.back(), point.devices.on_gpus() ? 0 : device::list_cpu().front().peak_gflops * rows.back().threads));
   }
   log::print(bench_table(rows, options.data));
   for (const train::BenchRow& row : rows)
-    log::info(fmt::format("{}x{} batch {}: start to first step {:.3f} s, opening data {:.3f} s", row.replicas, row.threads, row.global_batch,
+    log::info(fmt::format("{} batch {}: start to first step {:.3f} s, opening data {:.3f} s", train::short_name(row.devices), row.global_batch,
                           row.start_seconds, row.open_data_seconds));
 
   const std::filesystem::path directory = flags.output.value_or("bench");
@@ -140,7 +145,7 @@ void add_bench(App& app) {
   command.example("configs/bench/fashion_cnn.yaml --sweep cpus=1x1,2x1").example("configs/fashion_mnist.yaml --data real --cpus 2 --layers");
   command.positional("CONFIG", flags->config, "config file");
   flags->devices.add(command);
-  command.option("--sweep", "WHAT=A,B", flags->sweeps, "cpus=1,2x1 or batch=64,128; every combination is measured");
+  command.option("--sweep", "WHAT=A,B", flags->sweeps, "cpus=1,2x1 or gpus=1,2 or batch=64,128; every combination is measured");
   command.choice("--mode", {"strong", "weak"}, flags->mode, "weak: the batch grows with the replicas");
   command.choice("--data", {"real", "synthetic", "loader-only"}, flags->data, "what feeds the steps (synthetic)");
   command.whole("--steps", "N", flags->steps, "steps of a repeat (100)");

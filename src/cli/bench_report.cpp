@@ -37,32 +37,32 @@ bool sweeps_batch(const Rows& rows) {
 }  // namespace
 
 std::string bench_table(const Rows& rows, BenchData data) {
-  std::string text = fmt::format("{:>5} {:>7} {:>10} {:>8} {:>7} {:>5} {:>9} {:>9} {:>6} {:>6} {:>6} {:>9}  {}\n", "cpus", "global", "ex/s", "+/-",
+  std::string text = fmt::format("{:>10} {:>7} {:>10} {:>8} {:>7} {:>5} {:>9} {:>9} {:>6} {:>6} {:>6} {:>9}  {}\n", "devices", "global", "ex/s", "+/-",
                                  "speedup", "eff", "step_ms", "fwd+bwd", "comm", "opt", "data", "peak", "verdict");
   for (const BenchRow& row : rows)
-    text += fmt::format("{:>5} {:>7} {:>10.0f} {:>8.0f} {:>7.2f} {:>5.2f} {:>9.2f} {:>9.2f} {:>6.2f} {:>6.2f} {:>6.2f} {:>9}  {}\n",
-                        fmt::format("{}x{}", row.replicas, row.threads), row.global_batch, row.examples_per_second, spread(row), speedup(row, rows),
+    text += fmt::format("{:>10} {:>7} {:>10.0f} {:>8.0f} {:>7.2f} {:>5.2f} {:>9.2f} {:>9.2f} {:>6.2f} {:>6.2f} {:>6.2f} {:>9}  {}\n",
+                        train::short_name(row.devices), row.global_batch, row.examples_per_second, spread(row), speedup(row, rows),
                         efficiency(row, rows), row.step_ms, row.forward_backward_ms, row.comm_exposed_ms, row.optimizer_ms, row.data_wait_ms,
-                        human_bytes(row.peak_bytes), train::verdict(row, data));
+                        human_bytes(row.devices.on_gpus() ? row.device_bytes : row.peak_bytes), train::verdict(row, data));
   return text;
 }
 
 std::string bench_csv(const Rows& rows) {
   std::string text =
       "replicas,threads,global_batch,examples_per_second,examples_per_second_min,examples_per_second_max,speedup,efficiency,step_ms,"
-      "forward_backward_ms,comm_exposed_ms,optimizer_ms,data_wait_ms,peak_bytes\n";
+      "forward_backward_ms,comm_exposed_ms,optimizer_ms,data_wait_ms,peak_bytes,devices\n";
   for (const BenchRow& row : rows)
-    text += fmt::format("{},{},{},{:.9g},{:.9g},{:.9g},{:.4g},{:.4g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{}\n", row.replicas, row.threads,
+    text += fmt::format("{},{},{},{:.9g},{:.9g},{:.9g},{:.4g},{:.4g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{},{}\n", row.replicas, row.threads,
                         row.global_batch, row.examples_per_second, row.examples_per_second_min, row.examples_per_second_max, speedup(row, rows),
                         efficiency(row, rows), row.step_ms, row.forward_backward_ms, row.comm_exposed_ms, row.optimizer_ms, row.data_wait_ms,
-                        row.peak_bytes);
+                        row.peak_bytes, train::short_name(row.devices));
   return text;
 }
 
 std::string bench_json(const Rows& rows, const std::string& config, BenchData data) {
   nlohmann::json list = nlohmann::json::array();
   for (const BenchRow& row : rows) {
-    nlohmann::json entry{{"devices", fmt::format("{}x{}", row.replicas, row.threads)},
+    nlohmann::json entry{{"devices", train::short_name(row.devices)},
                          {"replicas", row.replicas},
                          {"threads", row.threads},
                          {"global_batch", row.global_batch},
@@ -76,7 +76,8 @@ std::string bench_json(const Rows& rows, const std::string& config, BenchData da
                          {"data_wait_ms", row.data_wait_ms},
                          {"start_seconds", row.start_seconds},
                          {"open_data_seconds", row.open_data_seconds},
-                         {"peak_bytes", row.peak_bytes}};
+                         {"peak_bytes", row.peak_bytes},
+                         {"device_bytes", row.device_bytes}};
     for (const train::LayerTime& layer : row.layers)
       entry["layers"].push_back({{"name", layer.name},
                                  {"implementation", layer.implementation},
@@ -86,8 +87,9 @@ std::string bench_json(const Rows& rows, const std::string& config, BenchData da
                                  {"backward_gflops", layer.backward_gflops}});
     list.push_back(entry);
   }
+  const BenchRow& widest = *std::max_element(rows.begin(), rows.end(), [](const BenchRow& a, const BenchRow& b) { return a.replicas < b.replicas; });
   const nlohmann::json all{{"dptrain", kVersion},
-                           {"machine", train::environment("")},
+                           {"machine", train::environment("", widest.devices, widest.device_lines)},
                            {"config", config},
                            {"data", data == BenchData::kReal ? "real" : data == BenchData::kSynthetic ? "synthetic" : "loader-only"},
                            {"rows", list},
@@ -121,11 +123,13 @@ std::string layer_table(const BenchRow& row, double peak_gflops) {
     total += layer.forward_ms + layer.backward_ms;
   }
   const auto rate = [&](double gflops) {
+    if (gflops > 0 && peak_gflops == 0) return fmt::format("{:>8.0f} {:>7}", gflops, "");
     return gflops > 0 ? fmt::format("{:>8.1f} {:>5.0f} %", gflops, 100 * gflops / peak_gflops) : fmt::format("{:>8} {:>7}", "-", "");
   };
-  std::string text = fmt::format("FMA peak {:.0f} GFLOP/s on {} thread{}, measured\n{:<{}} {:>9} {:>16} {:>9} {:>16} {:>6}  {}\n", peak_gflops,
-                                 row.threads, row.threads == 1 ? "" : "s", "layer", width, "fwd ms", "GFLOP/s of peak", "bwd ms", "GFLOP/s of peak",
-                                 "share", "implementation");
+  std::string text = peak_gflops == 0 ? "" : fmt::format("FMA peak {:.0f} GFLOP/s on {} thread{}, measured\n", peak_gflops, row.threads,
+                                                         row.threads == 1 ? "" : "s");
+  const char* unit = peak_gflops == 0 ? "GFLOP/s" : "GFLOP/s of peak";
+  text += fmt::format("{:<{}} {:>9} {:>16} {:>9} {:>16} {:>6}  {}\n", "layer", width, "fwd ms", unit, "bwd ms", unit, "share", "implementation");
   for (const train::LayerTime& layer : row.layers)
     text += fmt::format("{:<{}} {:>9.3f} {} {:>9.3f} {} {:>4.0f} %  {}\n", layer.name, width, layer.forward_ms, rate(layer.forward_gflops),
                         layer.backward_ms, rate(layer.backward_gflops), 100 * (layer.forward_ms + layer.backward_ms) / total, layer.implementation);
@@ -142,14 +146,14 @@ std::vector<std::string> regressions(const std::string& baseline_path, const Row
   bool matched = false;
   for (const BenchRow& row : rows)
     for (const nlohmann::json& old : baseline["rows"]) {
-      if (old.value("replicas", 0) != row.replicas || old.value("threads", 0) != row.threads || old.value("global_batch", 0) != row.global_batch) continue;
+      if (old.value("devices", "") != train::short_name(row.devices) || old.value("global_batch", 0) != row.global_batch) continue;
       matched = true;
       const double before = old.value("examples_per_second", 0.0), ratio = row.examples_per_second / before;
       if (ratio < 1 - max_regression)
-        slower.push_back(fmt::format("{}x{} batch {}: {:.0f} ex/s, {:.0f} before: {:.3f} of it, at least {:.3f} is asked", row.replicas, row.threads,
+        slower.push_back(fmt::format("{} batch {}: {:.0f} ex/s, {:.0f} before: {:.3f} of it, at least {:.3f} is asked", train::short_name(row.devices),
                                      row.global_batch, row.examples_per_second, before, ratio, 1 - max_regression));
     }
-  if (!matched) throw Error(ErrorKind::kUsage, fmt::format("{}: no row has the same replicas, threads and batch as this run", baseline_path));
+  if (!matched) throw Error(ErrorKind::kUsage, fmt::format("{}: no row has the same devices and batch as this run", baseline_path));
   return slower;
 }
 

@@ -16,7 +16,8 @@ std::string bench_json(const std::vector<train::BenchRow>& rows, const std::stri
 /// Throughput with the ideal line, and the time of an epoch's worth of samples, against the number of replicas (or the batch
 /// where that is what was swept).
 std::string bench_chart(const std::vector<train::BenchRow>& rows, const std::string& title, double samples_per_epoch);
-/// Where the time of a step goes; `peak_gflops` is the measured FMA peak of the replica's threads.
+/// Where the time of a step goes; `peak_gflops` is the measured FMA peak of the replica's threads, 0 where
+/// none is known (GPUs).
 std::string layer_table(const train::BenchRow& row, double peak_gflops);
 
 /// Rows of an earlier bench.json that are the same work, matched by replicas, threads and batch: messages for those that are

@@ -5,11 +5,12 @@
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
-#include "cli/dry_plan.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "train/dry_plan.h"
+#include "train/session.h"
 
 namespace dptrain::cli {
 namespace {
@@ -44,13 +45,13 @@ void check_data(const Flags& flags, const train::Experiment& experiment) {
 
 int run(const Flags& flags) {
   const train::Experiment experiment = load(flags.config, flags.overrides.overrides());
-  const train::DeviceRequest devices = flags.devices.request();
-  DryPlan plan;
-  make_dry_plan(experiment, devices, plan);
+  const train::DeviceRequest devices = flags.devices.plan_request();
+  train::DryPlan plan;
+  train::make_dry_plan(experiment, devices, {}, plan);
   log::print(fmt::format("model           {} params, {} trainable, {} steps", with_commas(plan.model.parameters()),
                          with_commas(plan.model.trainable_parameters()), plan.plan.steps.size()));
   log::print(fmt::format("memory          {} per replica at {} rows, {} of it activations and scratch",
-                         human_bytes(plan.replica_bytes), plan.memory.rows, human_bytes(plan.memory.arena_bytes)));
+                         human_bytes(plan.replica_bytes), plan.memory.rows, human_bytes(plan.batch_bytes)));
   if (flags.with_data) {
     if (!experiment.config.train.loss)
       throw Error(ErrorKind::kUsage, fmt::format("{}: --with-data needs a section 'train'", experiment.file));

@@ -5,42 +5,144 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/device_flags.h"
+#include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "device/device.h"
+#include "device/gpu_facts.h"
 #include "train/build_info.h"
+#include "train/link_speed.h"
 
 namespace dptrain::cli {
 namespace {
 
-int run(bool json) {
-  const std::vector<device::DeviceInfo> devices = device::list_cpu();
-  const std::string cuda = train::build_info().library("cuda");
-  if (json) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const device::DeviceInfo& info : devices)
-      list.push_back({{"id", info.id},
-                      {"name", info.name},
-                      {"details", info.details},
-                      {"cores", info.cores},
-                      {"memory_bytes", info.memory_bytes},
-                      {"peak_gflops_per_core", info.peak_gflops}});
-    log::print(nlohmann::ordered_json{{"devices", list}, {"cuda", cuda}}.dump(2));
-    return 0;
-  }
-  for (const device::DeviceInfo& info : devices)
-    log::print(fmt::format("{:<6}{}; {}", info.id, info.name, info.details));
-  if (cuda.starts_with("no")) log::print(fmt::format("{:<6}no GPU backend in this build: {}", "gpu", cuda));
+using Json = nlohmann::ordered_json;
+
+struct Flags {
+  bool json = false, p2p = false;
+  std::optional<std::string> gpus;
+};
+
+/// Measured between GPUs.
+struct Link {
+  train::DeviceRequest devices;
+  train::LinkSpeed speed;
+};
+
+constexpr std::uint64_t kSummedBytes = 64U << 20;
+constexpr std::uint64_t kEmulatedBytes = 64U << 10;  // the emulator takes its time
+constexpr int kRepeats = 20;
+
+/// Nothing where there are fewer than two GPUs.
+std::optional<Link> measure(const Flags& flags) {
+  if (!flags.p2p) return std::nullopt;
+  train::DeviceRequest devices;
+  if (flags.gpus)
+    devices = parse_gpus(*flags.gpus);
+  else
+    for (const device::GpuFacts& gpu : device::gpu_facts()) devices.gpus.push_back({device::DeviceKind::kCuda, gpu.id});
+  if (devices.gpus.size() < 2) return std::nullopt;
+  devices = train::request_of(devices.gpus);
+  return Link{devices, train::measure_all_reduce(devices, devices.on_real_gpus() ? kSummedBytes : kEmulatedBytes, kRepeats)};
+}
+
+std::vector<int> peers_of(const device::GpuFacts& gpu, const std::vector<device::GpuFacts>& all) {
+  std::vector<int> peers;
+  for (const device::GpuFacts& other : all)
+    if (other.id != gpu.id && device::gpus_are_peers(gpu.id, other.id)) peers.push_back(other.id);
+  return peers;
+}
+
+Json json_of(const device::DeviceInfo& cpu) {
+  return {{"id", cpu.id},
+          {"name", cpu.name},
+          {"details", cpu.details},
+          {"cores", cpu.cores},
+          {"memory_bytes", cpu.memory_bytes},
+          {"peak_gflops_per_core", cpu.peak_gflops}};
+}
+
+Json json_of(const device::GpuFacts& gpu, const std::vector<device::GpuFacts>& all) {
+  Json out{{"id", fmt::format("gpu:{}", gpu.id)},
+           {"name", gpu.name},
+           {"bus_id", gpu.bus_id},
+           {"compute_capability", gpu.compute_capability},
+           {"memory_bytes", gpu.memory_bytes},
+           {"peers", peers_of(gpu, all)}};
+  if (gpu.knows_used) out["used_bytes"] = gpu.used_bytes;
+  return out;
+}
+
+void print_json(const std::vector<device::GpuFacts>& gpus, const std::optional<Link>& link) {
+  Json list = Json::array();
+  for (const device::DeviceInfo& info : device::list_cpu()) list.push_back(json_of(info));
+  for (const device::GpuFacts& gpu : gpus) list.push_back(json_of(gpu, gpus));
+  const device::GpuLibraries libraries = device::gpu_libraries();
+  Json out{{"devices", list},
+           {"cuda", train::build_info().library("cuda")},
+           {"driver", libraries.driver},
+           {"cudnn", libraries.cudnn},
+           {"nccl", libraries.nccl},
+           {"no_gpu", device::why_no_gpu()}};
+  if (link)
+    out["all_reduce"] = {{"replicas", link->devices.replicas},
+                         {"bytes", link->speed.bytes},
+                         {"seconds", link->speed.seconds},
+                         {"algorithm_gbps", link->speed.algorithm_gbps()},
+                         {"bus_gbps", link->speed.bus_gbps(link->devices.replicas)}};
+  log::print(out.dump(2));
+}
+
+std::string gpu_line(const device::GpuFacts& gpu, const std::vector<device::GpuFacts>& all) {
+  std::vector<std::string> peers;
+  for (const int id : peers_of(gpu, all)) peers.push_back(std::to_string(id));
+  return fmt::format("gpu:{:<2}{}; {}, {}{}, compute capability {}{}", gpu.id, gpu.name, gpu.bus_id, human_bytes(gpu.memory_bytes),
+                     gpu.knows_used ? fmt::format(" ({} in use)", human_bytes(gpu.used_bytes)) : "", gpu.compute_capability,
+                     all.size() < 2  ? ""
+                     : peers.empty() ? ", no peer access"
+                                     : ", peer access to " + join(peers, ", "));
+}
+
+void print_text(const std::vector<device::GpuFacts>& gpus, const std::optional<Link>& link) {
+  for (const device::DeviceInfo& info : device::list_cpu()) log::print(fmt::format("{:<6}{}; {}", info.id, info.name, info.details));
+  for (const device::GpuFacts& gpu : gpus) log::print(gpu_line(gpu, gpus));
+  if (gpus.empty()) log::print(fmt::format("{:<6}none: {}", "gpu", device::why_no_gpu()));
+  const device::GpuLibraries libraries = device::gpu_libraries();
+  std::vector<std::string> versions;
+  for (const auto& [name, version] : {std::pair{"driver for CUDA", libraries.driver}, std::pair{"built with CUDA", libraries.cuda},
+                                      std::pair{"cuDNN", libraries.cudnn}, std::pair{"NCCL", libraries.nccl}})
+    if (!version.empty()) versions.push_back(fmt::format("{} {}", name, version));
+  if (!versions.empty()) log::print(fmt::format("{:<6}{}", "", join(versions, ", ")));
+  for (const std::string& sentence : libraries.missing) log::print(fmt::format("{:<6}{}", "", sentence));
+  if (link)
+    log::print(fmt::format("{:<6}all-reduce of {} over {} replicas ({}): {:.3f} ms, {:.1f} GB/s, {:.1f} GB/s on the bus", "",
+                           human_bytes(link->speed.bytes), link->devices.replicas, train::short_name(link->devices),
+                           link->speed.seconds * 1e3, link->speed.algorithm_gbps(), link->speed.bus_gbps(link->devices.replicas)));
+}
+
+int run(const Flags& flags) {
+  if (flags.gpus && !flags.p2p) throw Error(ErrorKind::kUsage, "devices: --gpus says what --p2p measures; give both");
+  const std::vector<device::GpuFacts> gpus = device::gpu_facts();
+  const std::optional<Link> link = measure(flags);
+  flags.json ? print_json(gpus, link) : print_text(gpus, link);
+  if (flags.p2p && !link) log::info("--p2p measures between two GPUs or more");
   return 0;
 }
 
 }  // namespace
 
 void add_devices(App& app) {
-  const auto json = std::make_shared<bool>(false);
+  const auto flags = std::make_shared<Flags>();
   Command& command = app.command("devices", "processors and GPUs that can train");
-  command.section("Output").flag("--json", *json, "as JSON");
-  command.run([json](const Context&) { return run(*json); });
+  command.describe("Lists what is there, the versions of the driver, cuDNN and NCCL, and which GPUs reach each other's memory. Nothing is "
+                   "allocated on a GPU without --p2p.");
+  command.section("Measurement")
+      .flag("--p2p", flags->p2p, "measure the sum of gradients over the GPUs (needs two or more)")
+      .option("--gpus", "IDS", flags->gpus, "the GPUs to measure (all)");
+  command.section("Output").flag("--json", flags->json, "as JSON");
+  command.run([flags](const Context&) { return run(*flags); });
 }
 
 }  // namespace dptrain::cli

@@ -11,7 +11,6 @@
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
 #include "cli/model_source.h"
-#include "cli/out_of_memory.h"
 #include "cli/run_header.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -130,7 +129,7 @@ int train_run(const Flags& flags, train::Session& session, const Resume& resume,
   check_names(assertions, metric_names(session));
   train::RunDirectory run(session.experiment(), run_options(flags, resume, context), session.class_names());
   log::open_file(run.file("train.log"));
-  run.write_json("env.json", train::environment(session.data_fingerprint()));
+  run.write_json("env.json", train::environment(session.data_fingerprint(), session.devices(), session.device_lines()));
   for (const std::string& line : run_header(session, run.path())) log::info(line);
 
   train::FitOptions options;
@@ -156,8 +155,7 @@ int run(const Flags& flags, const Context& context) {
   std::optional<checkpoint::State> state;
   if (!resume.checkpoint.empty()) state = checkpoint::read_state(resume.checkpoint);
 
-  const std::unique_ptr<train::Session> made = make_session(experiment, options);
-  train::Session& session = *made;
+  train::Session session(experiment, options);
   const std::string weights = state             ? resume.checkpoint
                               : flags.init_from ? checkpoint_file(*flags.init_from, {"best.h5", "last.h5"})
                                                 : "";
@@ -177,7 +175,8 @@ void add_fit(App& app) {
       "Trains what CONFIG describes and writes a run directory with log, tables, checkpoints and the config spelled "
       "out. A run can be "
       "stopped at any time with Ctrl-C (it saves first) and goes on with --resume.");
-  command.example("configs/fashion_mnist.yaml --cpus 2")
+  command.example("configs/fashion_mnist.yaml --gpus 0,1")
+      .example("configs/fashion_mnist.yaml --cpus 2")
       .example("configs/fashion_mnist.yaml --cpus 2 --resume")
       .example("configs/fashion_mnist.yaml --set train.optimizer.Adam.learning_rate=3e-3 --epochs 3")
       .example("configs/cifar10_towers.yaml --data synthetic --steps 20 --assert 'loss<3'");

@@ -73,7 +73,7 @@ std::string flags_text(const Command& command) {
 
 std::string help(const App& app) {
   std::string text =
-      "dptrain trains neural networks from one YAML file, on CPU replicas, with the same numbers on any of them.\n\n"
+      "dptrain trains neural networks from one YAML file, on CPUs or GPUs, with the same numbers on any number of replicas.\n\n"
       "Usage: dptrain COMMAND [arguments]\n\n";
   for (const Command& command : app.commands()) text += fmt::format("  {:<12}{}\n", command.name(), command.summary());
   return text +
@@ -84,10 +84,11 @@ std::string help(const App& app) {
          "  dptrain check   configs/fashion_mnist.yaml      # every mistake at once, trains nothing\n"
          "  dptrain fit     configs/fashion_mnist.yaml --cpus 2\n"
          "  dptrain fit     configs/fashion_mnist.yaml --cpus 2 --resume\n"
+         "  dptrain fit     configs/fashion_mnist.yaml --gpus 0,1\n"
          "  dptrain eval    runs/fashion-mnist/001/checkpoints/best.h5\n"
          "  dptrain plot    runs/fashion-mnist/001 runs/fashion-mnist/002\n"
          "\nExit codes: 0 ok, 1 internal, 2 usage or config, 3 data, 4 device, 5 memory, 6 diverged, 7 check failed,\n"
-         "8 checkpoint, 10 cannot write, 130 and 143 after SIGINT and SIGTERM.";
+         "8 checkpoint, 9 watchdog, 10 cannot write, 130 and 143 after SIGINT and SIGTERM.";
 }
 
 std::string help(const Command& command) {

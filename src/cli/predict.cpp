@@ -8,6 +8,7 @@
 
 #include "cli/classes.h"
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/csv.h"
 #include "cli/device_flags.h"
 #include "cli/model_source.h"
@@ -28,15 +29,21 @@ struct Flags {
   std::optional<std::string> output;
   std::optional<std::int64_t> top, batch_size;
   DeviceFlags devices;
+  ConfigFlags overrides;
   bool probabilities = false, ema = false;
 };
 
-/// One input file as a loader in the file's order, with the checkpoint's own evaluation transforms.
-std::unique_ptr<data::Loader> open_input(const std::string& path, train::Session& session) {
+std::shared_ptr<const data::Source> open_source(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error))
     throw Error(ErrorKind::kUsage,
                 fmt::format("--input {}: it is a folder; this version predicts on one IDX file (plain or .gz)", path));
+  return data::open_idx_inputs(path);
+}
+
+/// One input file as a loader in the file's order, with the checkpoint's own evaluation transforms.
+std::unique_ptr<data::Loader> open_input(const std::string& path, const std::shared_ptr<const data::Source>& source,
+                                         train::Session& session) {
   const graph::Graph& graph = session.model().graph;
   if (graph.inputs.size() != 1)
     throw Error(ErrorKind::kUsage,
@@ -49,7 +56,6 @@ std::unique_ptr<data::Loader> open_input(const std::string& path, train::Session
   data::LoaderOptions options;
   options.batch_size = session.global_batch();
   options.shuffle = {data::Shuffle::Kind::kNone, 0};
-  const auto source = data::open_idx_inputs(path);
   try {
     return std::make_unique<data::Loader>(source, std::move(pipeline), side,
                                           data::LabelDelivery{false, {}, output.elements()}, options);
@@ -127,13 +133,15 @@ class Output {
 };
 
 int run(const Flags& flags) {
-  const ModelSource source = open_model_source(flags.checkpoint, std::nullopt, {});
+  const ModelSource source = open_model_source(flags.checkpoint, std::nullopt, flags.overrides.overrides());
   if (source.checkpoint.empty())
     throw Error(ErrorKind::kUsage, fmt::format("predict needs a checkpoint, {} is a config", flags.checkpoint));
   train::SessionOptions options;
   options.devices = flags.devices.request();
   options.training = options.wants_train = options.wants_validation = options.wants_data = false;
   if (flags.batch_size) options.global_batch = *flags.batch_size;
+  const auto input = open_source(flags.input);
+  options.foreign_samples = input->size();
   train::Session session(source.experiment, options);
   source.load_weights(session.model(), flags.ema);
   session.replicas().push(session.model());
@@ -147,7 +155,7 @@ int run(const Flags& flags) {
   if (flags.top.value_or(1) > classes.count() && classes.known())
     throw Error(ErrorKind::kUsage,
                 fmt::format("--top {}: the model tells {} classes apart", *flags.top, classes.count()));
-  const auto loader = open_input(flags.input, session);
+  const auto loader = open_input(flags.input, input, session);
 
   const Table table(classes, flags.top.value_or(1), flags.probabilities);
   Output out(flags.output);
@@ -186,6 +194,7 @@ void add_predict(App& app) {
       .flag("--ema", flags->ema, "use the exponential moving averages of the weights")
       .whole("--batch-size", "N", flags->batch_size, "samples at a time (default: the config's)");
   flags->devices.add(command);
+  flags->overrides.add(command);
   command.run([flags](const Context&) { return run(*flags); });
 }
 

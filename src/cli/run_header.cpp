@@ -4,7 +4,6 @@
 
 #include "core/format.h"
 #include "core/text.h"
-#include "device/device.h"
 #include "train/build_info.h"
 
 namespace dptrain::cli {
@@ -52,14 +51,15 @@ std::string phases_line(const train::Session& session) {
 
 }  // namespace
 
-std::string devices_line(const train::DeviceRequest& devices) {
-  constexpr int kMostNamed = 4;
-  std::vector<std::string> names;
-  for (int i = 0; i < std::min(devices.replicas, kMostNamed); ++i)
-    names.push_back(device::make_cpu_device(i, devices.threads, {})->description());
-  if (devices.replicas == 1) return names.front();
-  return fmt::format("{} replicas: {}{}", devices.replicas, join(names, "; "),
-                     devices.replicas > kMostNamed ? "; ..." : "");
+std::string devices_line(const train::Session& session) {
+  constexpr std::size_t kMostNamed = 8;
+  const std::vector<std::string>& all = session.device_lines();
+  const std::vector<std::string> names(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), kMostNamed)));
+  const train::DtypePolicy policy = session.experiment().config.train.dtype_policy;
+  const std::string precision =
+      policy == train::DtypePolicy::kFloat32 ? "" : fmt::format("; {}", train::name_of(policy));
+  if (all.size() == 1) return names.front() + precision;
+  return fmt::format("{} replicas: {}{}{}", all.size(), join(names, "; "), all.size() > kMostNamed ? "; ..." : "", precision);
 }
 
 std::string batch_line(train::Session& session) {
@@ -74,10 +74,10 @@ std::string batch_line(train::Session& session) {
 std::vector<std::string> run_header(train::Session& session, const std::string& run) {
   const train::BuildInfo build = train::build_info();
   std::string versions = "dptrain " + build.version;
-  for (const auto& [library, version] : build.libraries)
+  for (const auto& [library, version] : train::library_versions(session.devices()))
     if (!version.starts_with("no")) versions += fmt::format("  {} {}", library, version);
   std::vector<std::string> lines{fmt::format("{}  run {}", versions, run),
-                                 "devices  " + devices_line(session.devices()), "batch    " + batch_line(session),
+                                 "devices  " + devices_line(session), "batch    " + batch_line(session),
                                  "model    " + model_line(session)};
   if (const std::string phases = phases_line(session); !phases.empty()) lines.push_back("phases   " + phases);
   return lines;

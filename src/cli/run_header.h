@@ -15,6 +15,6 @@ std::vector<std::string> run_header(train::Session& session, const std::string& 
 /// "512 global = 2 x 256, accumulate 1; 118 steps/epoch, last 96; lr 1.000e-03 (scaling none)"
 std::string batch_line(train::Session& session);
 /// "2 replicas: cpu:0 1 thread, AVX2; cpu:1 1 thread, AVX2"
-std::string devices_line(const train::DeviceRequest& devices);
+std::string devices_line(const train::Session& session);
 
 }  // namespace dptrain::cli

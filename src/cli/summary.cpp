@@ -6,7 +6,6 @@
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
-#include "cli/dry_plan.h"
 #include "cli/model_source.h"
 #include "cli/output.h"
 #include "cli/svg_chart.h"
@@ -14,7 +13,9 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "train/dry_plan.h"
 #include "train/line_file.h"
+#include "train/session.h"
 
 namespace dptrain::cli {
 namespace {
@@ -62,12 +63,12 @@ void draw_rate(const std::string& path, const train::Experiment& experiment, con
 int run(const Flags& flags) {
   const train::Experiment experiment =
       open_model_source(flags.source, std::nullopt, flags.overrides.overrides()).experiment;
-  const train::DeviceRequest devices = flags.devices.request();
+  const train::DeviceRequest devices = flags.devices.plan_request();
   print_text(graph::summary(graph::make_model(experiment.graph, experiment.config.seed)));
   if (flags.plan) {
-    DryPlan plan;
-    make_dry_plan(experiment, devices, plan);
-    print_text(plan.text());
+    train::DryPlan plan;
+    train::make_dry_plan(experiment, devices, {}, plan);
+    print_text(plan.device + "\n" + plan.text());
   }
   if (flags.dot) {
     train::write_text(*flags.dot, graph::to_dot(experiment.graph));
@@ -84,6 +85,7 @@ void add_summary(App& app) {
   Command& command = app.command("summary", "layers, shapes, parameters; the plan; the graph as a picture");
   command.example("configs/fashion_mnist.yaml")
       .example("configs/resnet_small.yaml --plan --cpus 2")
+      .example("configs/bench/resnet50.yaml --plan --gpus h200")
       .example("configs/cifar10_towers.yaml --lr lr.svg");
   command.positional("CONFIG|CKPT", flags->source, "a config or a checkpoint");
   command.section("Summary")

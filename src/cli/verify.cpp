@@ -22,6 +22,7 @@ struct Flags {
   DeviceFlags devices;
   std::optional<std::int64_t> steps, accumulate;
   std::optional<double> tolerance;
+  std::optional<std::string> against;
   std::string data = "real";
   bool all = false;
 };
@@ -38,20 +39,36 @@ std::string table(const train::VerifyResult& result, bool all) {
   return text;
 }
 
+/// Without a flag two replicas, on the GPU or the CPU.
+train::DeviceRequest devices(const Flags& flags) {
+  train::DeviceRequest request = flags.devices.request();
+  const bool named = flags.devices.cpus || flags.devices.num_gpus || (flags.devices.gpus && *flags.devices.gpus != "none");
+  if (named) return request;
+  if (request.on_gpus()) return train::request_of({request.gpus.front(), request.gpus.front()});
+  request.replicas = 2;
+  return request;
+}
+
 int run(const Flags& flags) {
   const train::Experiment experiment = load(flags.config, flags.overrides.overrides());
   train::VerifyOptions options;
-  options.devices = flags.devices.request();
-  if (!flags.devices.cpus) options.devices.replicas = 2;
+  options.devices = devices(flags);
+  if (flags.against) options.against = parse_device(*flags.against, "--against");
   options.data = flags.data == "synthetic" ? train::DataMode::kSynthetic : train::DataMode::kReal;
   options.steps = flags.steps.value_or(options.steps);
   options.accumulate = flags.overrides.accumulate.value_or(experiment.config.train.accumulate_steps);
-  options.tolerance = flags.tolerance.value_or(options.tolerance);
+  options.tolerance = flags.tolerance;
 
   const train::VerifyResult result = train::verify(experiment, options);
   log::print(fmt::format("{} replicas{} against one, {} steps of plain SGD, global batch {}; differences are |a-b| / |b|", options.devices.replicas,
                          options.accumulate > 1 ? fmt::format(" x {} micro-batches", options.accumulate) : "", options.steps,
                          train::global_batch(experiment.config.train, options.devices.replicas)));
+  if (result.tested_device != result.reference_device)
+    log::print(fmt::format("{} against {}", result.tested_device, result.reference_device));
+  if (result.full_float32) log::print("products are full float32 on both sides for this comparison (runtime.tf32: false)");
+  if (options.against && !options.against->on_gpus() && experiment.config.train.dtype_policy != train::DtypePolicy::kFloat32)
+    log::print(fmt::format("{} against float32: differences are the rounding of 16-bit activations, too",
+                           train::name_of(experiment.config.train.dtype_policy)));
   if (result.normalisation_synchronised && options.accumulate > 1)
     log::print("note: batch normalisation takes its moments per micro-batch; with accumulation it computes something else than one big batch");
   if (result.normalisation_synchronised && !experiment.config.parallel.sync_batchnorm)
@@ -61,8 +78,10 @@ int run(const Flags& flags) {
   for (const double loss : result.losses) losses += fmt::format(" {:.6g}", loss);
   log::print(fmt::format("loss{}; largest difference {:.2e}, drift {:.2e}", losses, result.loss, result.loss_drift));
   log::print("drift is the difference after both sides trained on their own: rounding, amplified where a ReLU switches; told, not judged");
-  log::print(result.passed ? fmt::format("verified: every difference is within {:.1e}", options.tolerance)
-                           : fmt::format("FAILED: a difference is above {:.1e}", options.tolerance));
+  const train::Tolerance& tolerance = result.tolerance;
+  const std::string of_loss = tolerance.loss == tolerance.layers ? "" : fmt::format(" (of the loss {:.1e})", tolerance.loss);
+  log::print(fmt::format("{} {:.1e}{}", result.passed ? "verified: every difference is within" : "FAILED: a difference is above",
+                         tolerance.layers, of_loss));
   return result.passed ? 0 : static_cast<int>(ErrorKind::kCheck);
 }
 
@@ -74,11 +93,14 @@ void add_verify(App& app) {
   command.describe("Runs N replicas and one replica on the same batches, each step from equal weights, and compares per layer the gradients and the "
                    "weights after the step, and the loss; the largest differences over the steps decide. Both sides use plain SGD, because adaptive "
                    "optimizers amplify rounding where gradients vanish.");
-  command.example("configs/fashion_mnist.yaml --cpus 3").example("configs/resnet_small.yaml --cpus 2 --accumulate 4 --data synthetic");
+  command.example("configs/fashion_mnist.yaml --cpus 3").example("configs/resnet_small.yaml --cpus 2 --accumulate 4 --data synthetic")
+      .example("configs/fashion_mnist.yaml --gpus 0 --against cpu");
   command.positional("CONFIG", flags->config, "config file");
   flags->devices.add(command);
+  command.option("--against", "DEVICE", flags->against, "where the one replica runs: cpu, gpu:0 (default: the first device of the N)");
   command.whole("--steps", "N", flags->steps, "steps to compare (5)");
-  command.option("--tol", "X", flags->tolerance, "largest relative difference that passes (1e-5)");
+  command.option("--tol", "X", flags->tolerance,
+                 "largest relative difference that passes (1e-5 in float32 on the CPU; docs/cli.md has the others)");
   command.choice("--data", {"real", "synthetic"}, flags->data, "synthetic: generated data in place of every data set");
   command.flag("--all", flags->all, "show every layer, not the worst alone");
   flags->overrides.add_batch(command);

@@ -24,8 +24,8 @@ std::int64_t Batch::first() const { return slot_ ? slot_->first : 0; }
 const float* Batch::input(int i) const { return slot_->inputs[static_cast<std::size_t>(i)].data(); }
 
 const void* Batch::labels() const {
-  if (!slot_ || (slot_->classes.empty() && slot_->values.empty())) return nullptr;
-  return slot_->classes.empty() ? static_cast<const void*>(slot_->values.data()) : slot_->classes.data();
+  if (!slot_) return nullptr;
+  return slot_->classes.data() == nullptr ? static_cast<const void*>(slot_->values.data()) : slot_->classes.data();
 }
 
 const std::vector<std::int64_t>& Batch::indices() const {

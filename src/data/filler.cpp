@@ -76,12 +76,12 @@ bool Filler::is_copy() const {
                      [](const Input& in) { return in.u8 != nullptr || in.f32 != nullptr; });
 }
 
-std::shared_ptr<Batch::Slot> Filler::make_slot(std::int64_t rows) const {
+std::shared_ptr<Batch::Slot> Filler::make_slot(std::int64_t rows, const Allocate& allocate) const {
   auto slot = std::make_shared<Batch::Slot>();
-  for (const Input& input : inputs_) slot->inputs.emplace_back(static_cast<std::size_t>(rows * input.elements));
+  for (const Input& input : inputs_) slot->inputs.emplace_back(allocate, rows * input.elements);
   slot->indices.reserve(static_cast<std::size_t>(rows));
-  if (labels_.wanted() && labels_.classes()) slot->classes.resize(static_cast<std::size_t>(rows));
-  if (labels_.wanted() && !labels_.classes()) slot->values.resize(static_cast<std::size_t>(rows * labels_.width()));
+  if (labels_.wanted() && labels_.classes()) slot->classes = {allocate, rows};
+  if (labels_.wanted() && !labels_.classes()) slot->values = {allocate, rows * labels_.width()};
   return slot;
 }
 
@@ -91,7 +91,7 @@ void Filler::fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scra
   if (!labels_.wanted()) return;
   if (labels_.classes()) {
     scratch.row.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, labels_.width())));
-    slot.classes[static_cast<std::size_t>(row)] = labels_.class_of(index, scratch.row.data());
+    slot.classes.data()[row] = labels_.class_of(index, scratch.row.data());
   } else {
     labels_.values_of(index, slot.values.data() + row * labels_.width());
   }

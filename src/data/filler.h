@@ -27,7 +27,7 @@ class Filler {
          std::uint64_t seed);
 
   /// Memory for `rows` samples.
-  std::shared_ptr<Batch::Slot> make_slot(std::int64_t rows) const;
+  std::shared_ptr<Batch::Slot> make_slot(std::int64_t rows, const Allocate& allocate) const;
   /// Writes sample `index`, as it looks in `epoch`, into row `row`.
   void fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch, Batch::Slot& slot) const;
   /// All inputs lie in memory and need one multiplication and addition: the work is a copy.

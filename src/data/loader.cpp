@@ -75,6 +75,7 @@ struct Loader::Impl {
        const LoaderOptions& options)
       : samples(source->size()),
         batch_size(options.batch_size),
+        allocate(options.allocate ? options.allocate : aligned_memory),
         filler(source, std::move(pipeline), model, labels, options.seed),
         workers(auto_workers(options, filler.is_copy())),
         ring(static_cast<std::size_t>(options.prefetch > 0 ? options.prefetch : 2 * workers)),
@@ -132,7 +133,7 @@ struct Loader::Impl {
     entry.ready = true;
     try {
       entry.slot = pool->take();
-      if (!entry.slot) entry.slot = filler.make_slot(std::min(batch_size, samples));
+      if (!entry.slot) entry.slot = filler.make_slot(std::min(batch_size, samples), allocate);
       entry.slot->pool = pool;
       fill(at, mine, scratch, *entry.slot);
     } catch (...) {
@@ -156,6 +157,7 @@ struct Loader::Impl {
   }
 
   const std::int64_t samples, batch_size;
+  const Allocate allocate;
   const Filler filler;
   const int workers;
 

@@ -5,6 +5,7 @@
 // holds never depends on how many they are. No allocation per batch once warm.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,10 @@ struct Shuffle {
   std::int64_t buffer = 0;  ///< kBuffer: samples to draw from, as tf.data's shuffle(buffer)
 };
 
+/// Memory of this many bytes, at least as aligned as double; freed with the last copy of the pointer. Called from the
+/// loader's threads.
+using Allocate = std::function<std::shared_ptr<void>(std::size_t bytes)>;
+
 struct LoaderOptions {
   std::int64_t batch_size = 0;  ///< global
   Shuffle shuffle;
@@ -27,6 +32,9 @@ struct LoaderOptions {
   int workers = 0;       ///< 0: auto (one where samples only need copying, else what the replicas leave, at least one)
   int busy_threads = 0;  ///< threads of the replicas, for auto; 0: unknown, half the cores are left
   int prefetch = 0;      ///< batches ahead; 0: auto (2 per worker)
+  /// Of the batches' inputs and labels; empty: ordinary memory. For GPUs page-locked memory, from which copies are
+  /// asynchronous. What it allocates from outlives the loader and its batches.
+  Allocate allocate{};
 };
 
 /// A batch in a slot of the loader; the slot is free for the workers again when the object dies. Movable; may outlive

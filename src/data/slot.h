@@ -1,7 +1,8 @@
 #pragma once
 
 // The memory of one batch. A worker fills it alone, then the trainer reads it through a Batch alone, then the pool
-// keeps it for the next. Slots outlive their loader for as long as a Batch holds them.
+// keeps it for the next. Slots outlive their loader for as long as a Batch holds them. Nobody may still copy from a slot
+// when its Batch dies: the trainer lets a Batch go when its step is over, and a step waits for its copies.
 
 #include <cstdint>
 #include <memory>
@@ -13,27 +14,30 @@
 
 namespace dptrain::data {
 
-/// Uninitialised floats on a cache line's boundary: what the CPU's vector loads and a copy to a GPU like best.
-class AlignedFloats {
+/// Memory on a cache line's boundary, which the CPU's vector loads like best.
+inline std::shared_ptr<void> aligned_memory(std::size_t bytes) {
+  constexpr std::align_val_t kAlignment{64};
+  return {::operator new (bytes, kAlignment), [](void* p) { ::operator delete (p, kAlignment); }};
+}
+
+/// An array of numbers in memory of an Allocate, with what it happens to hold.
+template <class T>
+class Memory {
  public:
-  explicit AlignedFloats(std::size_t count)
-      : data_(static_cast<float*>(::operator new (count * sizeof(float), std::align_val_t{kAlignmentBytes}))) {}
-  float* data() const { return data_.get(); }
+  Memory() = default;
+  Memory(const Allocate& allocate, std::int64_t count) : data_(allocate(static_cast<std::size_t>(count) * sizeof(T))) {}
+  T* data() const { return static_cast<T*>(data_.get()); }
 
  private:
-  static constexpr std::size_t kAlignmentBytes = 64;
-  struct Free {
-    void operator()(float* p) const { ::operator delete (p, std::align_val_t{kAlignmentBytes}); }
-  };
-  std::unique_ptr<float, Free> data_;
+  std::shared_ptr<void> data_;
 };
 
 class SlotPool;
 
 struct Batch::Slot {
-  std::vector<AlignedFloats> inputs;  // each [batch size, shape...]
-  std::vector<std::int32_t> classes;  // [batch size], or
-  std::vector<float> values;          // [batch size, width]
+  std::vector<Memory<float>> inputs;  // each [batch size, shape...]
+  Memory<std::int32_t> classes;       // [batch size], or
+  Memory<float> values;               // [batch size, width]
   std::vector<std::int64_t> indices;  // [rows]
   std::int64_t epoch = 0, first = 0;
   double waited = 0;

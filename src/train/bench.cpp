@@ -106,6 +106,12 @@ void profile_layers(Session& session, Run& run, BenchRow& row, std::int64_t step
   }
 }
 
+std::uint64_t largest_replica(Session& session) {
+  std::vector<std::uint64_t> bytes(static_cast<std::size_t>(session.replica_count()));
+  session.replicas().on_each([&](int rank, replica::Replica& replica) { bytes[static_cast<std::size_t>(rank)] = replica.bytes(); });
+  return *std::max_element(bytes.begin(), bytes.end());
+}
+
 SessionOptions session_options(const BenchOptions& options) {
   SessionOptions out;
   out.devices = options.devices;
@@ -123,6 +129,8 @@ BenchRow bench(const Experiment& experiment, const BenchOptions& options) {
   BenchRow row;
   row.replicas = session.replica_count();
   row.threads = session.devices().threads;
+  row.devices = session.devices();
+  row.device_lines = session.device_lines();
   row.global_batch = session.global_batch();
   for (const auto& [phase, seconds] : session.phases())
     if (phase == "open data") row.open_data_seconds = seconds;
@@ -152,6 +160,7 @@ BenchRow bench(const Experiment& experiment, const BenchOptions& options) {
   row.data_wait_ms = median(wait);
   if (options.layers && options.data != BenchData::kLoaderOnly) profile_layers(session, run, row, options.steps);
   row.peak_bytes = peak_resident_bytes();
+  if (session.devices().on_gpus()) row.device_bytes = largest_replica(session);
   return row;
 }
 

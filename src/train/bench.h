@@ -29,12 +29,15 @@ struct LayerTime {
 
 struct BenchRow {
   int replicas = 1, threads = 1;
+  DeviceRequest devices;                    ///< as the session had them
+  std::vector<std::string> device_lines{};
   std::int64_t global_batch = 0;
   double examples_per_second = 0, examples_per_second_min = 0, examples_per_second_max = 0;
   double step_ms = 0, forward_backward_ms = 0, comm_exposed_ms = 0, optimizer_ms = 0, data_wait_ms = 0;
   double start_seconds = 0;  ///< from the call to the end of the first step, data opening apart
   double open_data_seconds = 0;
   std::uint64_t peak_bytes = 0;  ///< resident, of the process
+  std::uint64_t device_bytes = 0;  ///< GPUs: what the largest replica has taken of its device's memory
   std::vector<LayerTime> layers;
 };
 

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "train/devices.h"
+
 namespace dptrain::train {
 
 struct BuildInfo {
@@ -17,5 +19,8 @@ struct BuildInfo {
 };
 
 BuildInfo build_info();
+
+/// The same, and where a run is on GPUs the driver, cuDNN and NCCL that it found.
+std::vector<std::pair<std::string, std::string>> library_versions(const DeviceRequest& devices);
 
 }  // namespace dptrain::train

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
+#include "device/gpu_facts.h"
 #include "dptrain_version.h"
 #include "train/build_info.h"
 #include "train/run_directory.h"
@@ -33,7 +34,8 @@ nlohmann::json relevant_variables() {
   nlohmann::json found = nlohmann::json::object();
   for (const char* name :
        {"OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES", "OMP_WAIT_POLICY", "GOMP_CPU_AFFINITY", "GOMP_SPINCOUNT",
-        "DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES"})
+        "DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES",
+        "CUDA_VISIBLE_DEVICES", "NCCL_ALGO", "NCCL_PROTO", "NCCL_NVLS_ENABLE"})
     if (const char* value = std::getenv(name)) found[name] = value;
   return found;
 }
@@ -64,16 +66,28 @@ std::string BuildInfo::library(const std::string& name) const {
   return "no";
 }
 
-nlohmann::json environment(const std::string& data_fingerprint) {
+std::vector<std::pair<std::string, std::string>> library_versions(const DeviceRequest& devices) {
+  auto all = build_info().libraries;
+  if (!devices.on_real_gpus()) return all;
+  const device::GpuLibraries found = device::gpu_libraries();
+  for (const auto& [name, version] :
+       {std::pair{"driver", found.driver}, std::pair{"cudnn", found.cudnn}, std::pair{"nccl", found.nccl}})
+    if (!version.empty()) all.emplace_back(name, version);
+  return all;
+}
+
+nlohmann::json environment(const std::string& data_fingerprint, const DeviceRequest& devices,
+                           const std::vector<std::string>& device_lines) {
   const BuildInfo build = build_info();
   utsname system{};
   uname(&system);
   nlohmann::json libraries = nlohmann::json::object();
-  for (const auto& [name, version] : build.libraries) libraries[name] = version;
+  for (const auto& [name, version] : library_versions(devices)) libraries[name] = version;
   return {{"dptrain", build.version},
           {"git", build.commit},
           {"build", build.build_type},
           {"libraries", libraries},
+          {"devices", device_lines},
           {"machine",
            {{"host", system.nodename},
             {"system", std::string(system.sysname) + " " + system.release},

@@ -63,6 +63,13 @@ void check_train(config::Reader& reader, const config::Node& root, const ConfigF
     reader.error(place(root, "train", "max_time"), "train: max_time must be a time such as 30m");
 }
 
+void check_parallel(config::Reader& reader, const config::Node& root, const ConfigFile& file) {
+  using Unit = config::Duration::Unit;
+  const config::Duration& watchdog = file.parallel.watchdog;
+  if ((watchdog.unit != Unit::kBare && watchdog.unit != Unit::kSeconds) || !(watchdog.value > 0))
+    reader.error(place(root, "parallel", "watchdog"), "parallel: watchdog must be a time such as 60s, above 0");
+}
+
 void check_callbacks(config::Reader& reader, const ConfigFile& file) {
   int unnamed_best = 0;
   const bool scheduled = file.train.optimizer && optim::common(file.train.optimizer).learning_rate.is_schedule();
@@ -99,6 +106,7 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
   else
     reader.error(root.mark(), "missing section 'model'");
   check_train(reader, root, file);
+  check_parallel(reader, root, file);
   check_callbacks(reader, file);
   diagnostics.throw_if_errors();
   for (const config::Diagnostic& warning : diagnostics.warnings())

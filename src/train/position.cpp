@@ -71,6 +71,15 @@ void restore_slots(const checkpoint::State& state, Session& session) {
   session.replicas().push_state(flat);
 }
 
+/// Of no effect on a run without one: the policy may have been changed for the resumed run.
+void restore_loss_scale(const json& saved, Session& session) {
+  kernels::LossScale scale;
+  scale.scale = saved.at("scale").get<float>();
+  scale.good_steps = saved.at("good_steps").get<std::int32_t>();
+  scale.skipped = saved.at("skipped").get<std::int64_t>();
+  session.replicas().push_loss_scale(scale);
+}
+
 void save_kept_weights(const Session& session, const Callbacks& callbacks, checkpoint::State& state, const graph::Model& model) {
   static_cast<void>(session);
   for (std::size_t c = 0; c < callbacks.size(); ++c) {
@@ -109,6 +118,8 @@ checkpoint::State make_state(Session& session, const Position& position, const C
                {"replicas", session.replica_count()},
                {"data", session.data_fingerprint()}};
   if (position.learning_rate) trainer["learning_rate"] = *position.learning_rate;
+  if (const auto scale = session.replicas().pull_loss_scale())
+    trainer["loss_scale"] = {{"scale", scale->scale}, {"good_steps", scale->good_steps}, {"skipped", scale->skipped}};
   for (const auto& [name, entry] : best) trainer["best"][name] = {{"value", entry.first}, {"epoch", entry.second}};
   trainer["callbacks"] = json::array();
   for (const auto& callback : callbacks)
@@ -144,6 +155,7 @@ Position restore_state(const checkpoint::State& state, Session& session, const C
     for (const auto& [name, entry] : saved_best.items())
       best[name] = {entry.at("value").get<double>(), entry.at("epoch").get<std::int64_t>()};
     restore_slots(state, session);
+    if (trainer.contains("loss_scale")) restore_loss_scale(trainer["loss_scale"], session);
     restore_callbacks(trainer.at("callbacks"), state, callbacks, session.model());
     return position;
   } catch (const json::exception& error) {

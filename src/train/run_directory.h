@@ -12,6 +12,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "train/callback.h"
+#include "train/devices.h"
 #include "train/experiment.h"
 #include "train/line_file.h"
 
@@ -68,8 +69,9 @@ class RunDirectory {
   LineFile epochs_, steps_, events_;
 };
 
-/// Versions, machine, git hash of the build, data fingerprint: for env.json and bench.json.
-nlohmann::json environment(const std::string& data_fingerprint);
+/// Versions, machine, devices, git hash of the build, data fingerprint: for env.json and bench.json.
+nlohmann::json environment(const std::string& data_fingerprint, const DeviceRequest& devices = {},
+                           const std::vector<std::string>& device_lines = {});
 /// Resident set size of this process now, and its peak, in bytes.
 std::uint64_t resident_bytes();
 std::uint64_t peak_resident_bytes();

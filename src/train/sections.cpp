@@ -29,6 +29,17 @@ struct EnumNames<device::ConvChoice> {
   static constexpr std::array names{std::pair{device::ConvChoice::kAuto, "auto"},
                                     std::pair{device::ConvChoice::kDirect, "direct"}};
 };
+template <>
+struct EnumNames<train::Autotune> {
+  static constexpr std::array names{std::pair{train::Autotune::kHeuristic, "heuristic"},
+                                    std::pair{train::Autotune::kTime, "time"}};
+};
+template <>
+struct EnumNames<replica::Graphs> {
+  static constexpr std::array names{std::pair{replica::Graphs::kAuto, "auto"},
+                                    std::pair{replica::Graphs::kOn, "on"},
+                                    std::pair{replica::Graphs::kOff, "off"}};
+};
 
 template <>
 struct Value<AutoInt> {
@@ -215,7 +226,8 @@ const Schema& schema_of(const train::ParallelSection&) {
                                    .key(key("split", &S::split))
                                    .key(key("sync_batchnorm", &S::sync_batchnorm))
                                    .key(key("bucket_size", &S::bucket_size))
-                                   .key(key("check_replicas", &S::check_replicas));
+                                   .key(key("check_replicas", &S::check_replicas))
+                                   .key(key("watchdog", &S::watchdog));
   return schema;
 }
 
@@ -224,7 +236,11 @@ const Schema& schema_of(const train::RuntimeSection&) {
   static const Schema schema = Schema::of<S>("runtime")
                                    .key(key("deterministic", &S::deterministic))
                                    .key(key("conv", &S::conv))
-                                   .key(key("bn_unbiased_running_var", &S::bn_unbiased_running_var));
+                                   .key(key("bn_unbiased_running_var", &S::bn_unbiased_running_var))
+                                   .key(key("tf32", &S::tf32))
+                                   .key(key("workspace_limit", &S::workspace_limit))
+                                   .key(key("autotune", &S::autotune))
+                                   .key(key("cuda_graphs", &S::cuda_graphs));
   return schema;
 }
 
@@ -242,6 +258,8 @@ struct Value<train::RuntimeSection> : Section<train::RuntimeSection> {};
 }  // namespace dptrain::config
 
 namespace dptrain::train {
+
+std::string name_of(DtypePolicy policy) { return config::Value<DtypePolicy>::write(policy).str(); }
 
 const config::Schema& config_schema() {
   using config::key;

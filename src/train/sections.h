@@ -14,6 +14,7 @@
 #include "device/device.h"
 #include "optim/loss.h"
 #include "optim/optimizer.h"
+#include "replica/replica.h"
 
 namespace dptrain::train {
 
@@ -43,6 +44,7 @@ struct DataSection {
 };
 
 enum class DtypePolicy { kFloat32, kMixedBfloat16, kMixedFloat16 };
+std::string name_of(DtypePolicy policy);  ///< "mixed_bfloat16"
 enum class LrScaling { kNone, kLinear, kSqrt };
 
 struct TrainSection {
@@ -72,12 +74,21 @@ struct ParallelSection {
   bool sync_batchnorm = false;
   config::ByteSize bucket_size{25u << 20};
   std::optional<config::Duration> check_replicas;  ///< steps between comparisons of the replicas' parameters
+  config::Duration watchdog{60, config::Duration::Unit::kSeconds};  ///< several GPUs: how long a step may stand still; bare: seconds
 };
 
+/// Which convolution engine: by rule, or by the clock.
+enum class Autotune { kHeuristic, kTime };
+
+/// From `tf32` on: GPUs only.
 struct RuntimeSection {
   bool deterministic = true;
   device::ConvChoice conv = device::ConvChoice::kAuto;
   bool bn_unbiased_running_var = false;
+  bool tf32 = true;
+  config::ByteSize workspace_limit{std::uint64_t{1} << 30};
+  Autotune autotune = Autotune::kHeuristic;
+  replica::Graphs cuda_graphs = replica::Graphs::kAuto;
 };
 
 config::Family& callback_family();

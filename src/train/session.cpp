@@ -1,21 +1,14 @@
 #include "train/session.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "reduce/connector.h"
+#include "train/dry_plan.h"
 
 namespace dptrain::train {
 namespace {
-
-DeviceRequest with_threads(DeviceRequest request) {
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  if (request.threads == 0) request.threads = std::max(1, cores / request.replicas);
-  return request;
-}
 
 bool is_crossentropy(const config::Typed& loss) {
   return loss.get_if<optim::CategoricalCrossentropySpec>() != nullptr ||
@@ -33,16 +26,15 @@ optim::LabelKind label_kind(const config::Typed& loss, const data::Source& sourc
 
 std::vector<config::Typed> plain(const auto& list) { return {list.begin(), list.end()}; }
 
-void refuse_unavailable(const Experiment& experiment) {
-  if (experiment.config.train.dtype_policy != DtypePolicy::kFloat32)
-    throw Error(ErrorKind::kDevice, "cpu cannot run train.dtype_policy mixed_bfloat16 or mixed_float16; use float32");
-}
-
 }  // namespace
 
 Session::Session(const Experiment& experiment, const SessionOptions& options)
     : experiment_(experiment), devices_(with_threads(options.devices)), phase_started_(now_seconds()) {
-  refuse_unavailable(experiment_);
+  if (!devices_.paper.empty())
+    throw Error(ErrorKind::kUsage, fmt::format("{} is a GPU on paper, for summary --plan and check; nothing runs on it", devices_.paper));
+  Devices devices = make_devices(devices_, runtime_options(experiment_.config));
+  for (const auto& device : devices) device_lines_.push_back(device->description());
+  done("devices");
   const std::vector<double>& weights = experiment_.config.parallel.split.weights;
   if (!weights.empty() && static_cast<int>(weights.size()) != devices_.replicas)
     throw Error(ErrorKind::kUsage, fmt::format("split has {} weights, there are {} replicas", weights.size(), devices_.replicas));
@@ -55,8 +47,8 @@ Session::Session(const Experiment& experiment, const SessionOptions& options)
   done("initialise weights");
   labels_wanted_ = options.wants_data && static_cast<bool>(train.loss);
   if (options.wants_data) open_data(options);
-  make_plan(options);
-  make_replicas(options);
+  make_plan(options, *devices.front());
+  make_replicas(options, std::move(devices));
   if (options.training) {
     rate_factor_ = train::rate_factor(train, global_batch_);
     rate_ = optim::make_rate(optim::common(train.optimizer).learning_rate, steps_per_epoch(), global_batch_);
@@ -125,7 +117,7 @@ std::unique_ptr<data::Loader> Session::make_loader(const std::shared_ptr<const d
   return std::make_unique<data::Loader>(source, std::move(pipeline), model_side(), labels, options);
 }
 
-void Session::make_plan(const SessionOptions& options) {
+void Session::make_plan(const SessionOptions& options, const device::Device& device) {
   const ConfigFile& config = experiment_.config;
   plan::PlanOptions plan_options;
   if (labels_wanted_) {
@@ -134,31 +126,35 @@ void Session::make_plan(const SessionOptions& options) {
     plan_options.labels = label_kind_;
   }
   plan_options.bucket_bytes = config.parallel.bucket_size.bytes;
+  plan_options.compute = compute_type(config.train.dtype_policy);
   plan_options.sync_batchnorm = config.parallel.sync_batchnorm || options.force_sync_batchnorm;
-  const auto asked = device::make_cpu_device(0, devices_.threads, {});
-  plan_ = std::make_unique<plan::Plan>(plan::make_plan(*model_, plan_options, *asked));
+  plan_ = std::make_unique<plan::Plan>(plan::make_plan(*model_, plan_options, device));
   done("plan");
 }
 
-void Session::make_replicas(const SessionOptions& options) {
+void Session::make_replicas(const SessionOptions& options, Devices devices) try {
   const ConfigFile& config = experiment_.config;
-  const device::RuntimeOptions runtime{config.runtime.conv, config.runtime.bn_unbiased_running_var};
-  std::vector<std::unique_ptr<device::Device>> devices;
-  for (int i = 0; i < devices_.replicas; ++i) devices.push_back(device::make_cpu_device(i, devices_.threads, runtime));
   replica::SetOptions set;
   set.weights = split_weights();
   set.accumulate_steps = options.training ? config.train.accumulate_steps : 1;
   set.batch_sizes = {global_batch_};
   for (const data::Loader* loader : {train_.get(), validation_.get(), test_.get()})
     if (loader != nullptr && loader->samples() % global_batch_ != 0) set.batch_sizes.push_back(loader->samples() % global_batch_);
+  if (options.foreign_samples % global_batch_ != 0) set.batch_sizes.push_back(options.foreign_samples % global_batch_);
   if (options.training) set.optimizer = config.train.optimizer;
   set.seed = config.seed;
+  set.graphs = config.runtime.cuda_graphs;
   if (config.parallel.check_replicas && options.training)
     set.check_every = config.parallel.check_replicas->steps(steps_per_epoch(), global_batch_);
-  connector_ = reduce::make_local(devices_.replicas);
+  connector_ = make_connector(devices_, config.parallel, config.runtime.deterministic);
   replicas_ = std::make_unique<replica::ReplicaSet>(*plan_, std::move(devices), *connector_, std::move(set));
   replicas_->push(*model_);
   done("replicas");
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::kMemory) throw;
+  replicas_.reset();  // what they have taken is free again for the advice
+  connector_.reset();
+  throw Error(ErrorKind::kMemory, error.what() + memory_advice(experiment_, devices_, {global_batch_, options.training}));
 }
 
 std::int64_t Session::steps_per_epoch() const { return train_ ? train_->batches_per_epoch() : 1; }

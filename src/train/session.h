@@ -13,15 +13,10 @@
 #include "graph/model.h"
 #include "plan/plan.h"
 #include "replica/replica_set.h"
+#include "train/devices.h"
 #include "train/experiment.h"
 
 namespace dptrain::train {
-
-/// `--cpus N[xT]`.
-struct DeviceRequest {
-  int replicas = 1;
-  int threads = 0;  ///< of each replica; 0: cores / replicas, at least 1
-};
 
 enum class DataMode { kReal, kSynthetic };
 
@@ -33,6 +28,7 @@ struct SessionOptions {
   bool wants_validation = true;
   bool wants_test = false;
   bool wants_data = true;            ///< false: no data set at all (predict on files); labels are not wanted
+  std::int64_t foreign_samples = 0;  ///< of data that the caller feeds (predict): the last batch is prepared for
   bool force_sync_batchnorm = false; ///< verify
   std::optional<std::int64_t> global_batch{};  ///< instead of the config's (bench sweeps)
 };
@@ -50,6 +46,8 @@ class Session {
   replica::ReplicaSet& replicas() { return *replicas_; }
   int replica_count() const { return devices_.replicas; }
   const DeviceRequest& devices() const { return devices_; }  ///< threads resolved
+  /// One line of facts per replica's device: "cpu:0 2 threads, AVX2", "gpu:0 NVIDIA H200 ...".
+  const std::vector<std::string>& device_lines() const { return device_lines_; }
   std::int64_t global_batch() const { return global_batch_; }
   std::int64_t steps_per_epoch() const;
 
@@ -67,15 +65,18 @@ class Session {
   const std::vector<std::pair<std::string, double>>& phases() const { return phases_; }
 
  private:
+  using Devices = std::vector<std::unique_ptr<device::Device>>;
+
   void open_data(const SessionOptions& options);
-  void make_plan(const SessionOptions& options);
-  void make_replicas(const SessionOptions& options);
+  void make_plan(const SessionOptions& options, const device::Device& device);
+  void make_replicas(const SessionOptions& options, Devices devices);
   std::unique_ptr<data::Loader> make_loader(const std::shared_ptr<const data::Source>& source, bool evaluation) const;
   data::ModelSide model_side() const;
   void done(const std::string& phase);
 
   const Experiment experiment_;
   DeviceRequest devices_;
+  std::vector<std::string> device_lines_;
   std::int64_t global_batch_ = 0;
   std::unique_ptr<graph::Model> model_;
   data::Sources sources_;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "layers/batch_normalization.h"
+#include "plan/weight_order.h"
 
 namespace dptrain::train {
 namespace {
@@ -34,6 +35,7 @@ Experiment with_plain_sgd(Experiment experiment, std::int64_t accumulate) {
   sgd.learning_rate.constant = rate.is_schedule() ? 0.01 : rate.constant;
   train.optimizer = optim::Optimizer(sgd);
   train.accumulate_steps = accumulate;
+  experiment.config.runtime.tf32 = false;  // its rounding would hide what is compared
   return experiment;
 }
 
@@ -45,11 +47,33 @@ struct Side {
     return session.replicas().step(host_batch(batch, session.plan().inputs.size()),
                                    {number, session.scheduled_rate(number), batch.rows()});
   }
-  std::vector<float> gradients() {
-    std::vector<float> out;
+  /// A step from these weights. In mixed_float16 the loss scale may still be too large and the step be left out: again then.
+  replica::StepSums step_from(const graph::Model& weights, const data::Batch& batch, std::int64_t number) {
+    constexpr int kMostHalvings = 40;
+    for (int halvings = 0;; ++halvings) {
+      session.replicas().push(weights);
+      const std::int64_t before = skipped();
+      const replica::StepSums sums = step(batch, number);
+      if (skipped() == before || halvings == kMostHalvings) return sums;
+    }
+  }
+  std::int64_t skipped() {
+    const auto scale = session.replicas().pull_loss_scale();
+    return scale ? scale->skipped : 0;
+  }
+  /// Per weight of the model, Keras's axes; empty for what is not trained.
+  std::vector<std::vector<float>> gradients() {
+    std::vector<float> arena;
     session.replicas().on_each([&](int rank, replica::Replica& replica) {
-      if (rank == 0) out = replica.pull_gradients();
+      if (rank == 0) arena = replica.pull_gradients();
     });
+    std::vector<std::vector<float>> out(session.model().weights.size());
+    for (const plan::Parameter& parameter : session.plan().parameters) {
+      if (parameter.kind != plan::ParameterKind::kTrainable) continue;
+      std::vector<float>& values = out[static_cast<std::size_t>(parameter.weight)];
+      values.resize(static_cast<std::size_t>(parameter.elements()));
+      plan::to_keras_order(parameter, arena.data() + parameter.offset, values.data());
+    }
     return out;
   }
 
@@ -61,11 +85,6 @@ struct Side {
   Session session;
 };
 
-const std::string& layer_of(const plan::Parameter& parameter, const graph::Model& model) {
-  const graph::Weight& weight = model.weights[static_cast<std::size_t>(parameter.weight)];
-  return model.graph.layers[static_cast<std::size_t>(weight.layer)].name;
-}
-
 /// The batch of a step, one epoch after another.
 data::Batch next_batch(data::Loader& loader) {
   data::Batch batch = loader.next();
@@ -74,26 +93,26 @@ data::Batch next_batch(data::Loader& loader) {
   return loader.next();
 }
 
-/// |a - b| / |b| of the weights of each layer.
-std::map<std::string, double> weight_differences(const graph::Model& a, const graph::Model& b) {
+/// |a - b| / |b| of each layer, over arrays that there are one of per weight.
+template <class ValuesOf>
+std::map<std::string, double> layer_differences(const graph::Model& model, const ValuesOf& values_of) {
   std::map<std::string, Difference> sums;
-  for (std::size_t w = 0; w < b.weights.size(); ++w)
-    sums[b.graph.layers[static_cast<std::size_t>(b.weights[w].layer)].name].add(a.weights[w].values.data(), b.weights[w].values.data(),
-                                                                               static_cast<std::int64_t>(b.weights[w].values.size()));
+  for (std::size_t w = 0; w < model.weights.size(); ++w) {
+    const auto [a, b] = values_of(w);
+    sums[model.graph.layers[static_cast<std::size_t>(model.weights[w].layer)].name].add(a->data(), b->data(), static_cast<std::int64_t>(b->size()));
+  }
   std::map<std::string, double> out;
   for (const auto& [layer, sum] : sums) out[layer] = sum.relative();
   return out;
 }
 
+std::map<std::string, double> weight_differences(const graph::Model& a, const graph::Model& b) {
+  return layer_differences(b, [&](std::size_t w) { return std::pair{&a.weights[w].values, &b.weights[w].values}; });
+}
+
 std::map<std::string, double> gradient_differences(Side& tested, Side& reference) {
-  const std::vector<float> a = tested.gradients(), b = reference.gradients();
-  std::map<std::string, Difference> sums;
-  for (const plan::Parameter& parameter : reference.session.plan().parameters)
-    if (parameter.kind == plan::ParameterKind::kTrainable)
-      sums[layer_of(parameter, reference.session.model())].add(a.data() + parameter.offset, b.data() + parameter.offset, parameter.elements());
-  std::map<std::string, double> out;
-  for (const auto& [layer, sum] : sums) out[layer] = sum.relative();
-  return out;
+  const auto a = tested.gradients(), b = reference.gradients();
+  return layer_differences(reference.session.model(), [&](std::size_t w) { return std::pair{&a[w], &b[w]}; });
 }
 
 double loss_difference(const replica::StepSums& a, const replica::StepSums& b) { return std::abs(a.loss - b.loss) / std::abs(b.loss); }
@@ -103,9 +122,9 @@ void compare_steps(Side& reference, Side& tested, const VerifyOptions& options, 
   data::Loader& loader = reference.session.train_loader();
   loader.seek(0, 0);
   for (std::int64_t step = 0; step < options.steps; ++step) {
-    tested.session.replicas().push(reference.pulled());
+    const graph::Model start = reference.pulled();
     const data::Batch batch = next_batch(loader);
-    const replica::StepSums a = tested.step(batch, step), b = reference.step(batch, step);
+    const replica::StepSums a = tested.step_from(start, batch, step), b = reference.step_from(start, batch, step);
     result.losses.push_back(b.loss / static_cast<double>(b.samples) + b.penalty);
     result.loss = std::max(result.loss, loss_difference(a, b));
     std::map<std::string, double> gradients = gradient_differences(tested, reference);
@@ -134,18 +153,44 @@ bool has_batch_normalization(const graph::Graph& graph) {
                      [](const graph::Layer& layer) { return layer.spec.get_if<layers::BatchNormalizationSpec>() != nullptr; });
 }
 
+/// The first replica of a request, alone.
+DeviceRequest one_of(const DeviceRequest& devices) {
+  return devices.on_gpus() ? request_of({devices.gpus.front()}) : DeviceRequest{};
+}
+
+device::DeviceKind kind_of(const DeviceRequest& devices) {
+  return devices.gpus.empty() ? device::DeviceKind::kCpu : devices.gpus.front().kind;
+}
+
 }  // namespace
+
+Tolerance default_tolerance(const Experiment& experiment, const VerifyOptions& options) {
+  const device::DeviceKind kind = kind_of(options.devices);
+  const bool same_rows = kind != device::DeviceKind::kCuda && kind_of(options.against.value_or(options.devices)) == kind;
+  switch (experiment.config.train.dtype_policy) {
+    case DtypePolicy::kMixedBfloat16: return same_rows ? Tolerance{2e-2, 1e-3} : Tolerance{5e-1, 1e-2};
+    case DtypePolicy::kMixedFloat16: return same_rows ? Tolerance{5e-3, 1e-4} : Tolerance{3e-1, 1e-3};
+    case DtypePolicy::kFloat32: break;
+  }
+  return same_rows ? Tolerance{1e-5, 1e-5} : Tolerance{1e-2, 1e-4};
+}
 
 VerifyResult verify(const Experiment& experiment, const VerifyOptions& options) {
   // Only the side under test knows how many replicas `batch_size_per_replica` is multiplied by.
   const std::int64_t batch_size = global_batch(experiment.config.train, options.devices.replicas);
   Experiment whole = experiment;
   whole.config.parallel.split.weights.clear();
-  Side reference(with_plain_sgd(whole, 1), options, {.replicas = 1, .threads = 0}, batch_size);
+  const DeviceRequest one = options.against.value_or(one_of(options.devices));
+  if (!one.on_gpus()) whole.config.train.dtype_policy = DtypePolicy::kFloat32;  // the CPU has no other
+  Side reference(with_plain_sgd(whole, 1), options, one, batch_size);
   Side tested(with_plain_sgd(experiment, options.accumulate), options, options.devices, batch_size);
   const graph::Model start = reference.session.model();
 
   VerifyResult result;
+  result.tolerance = options.tolerance ? Tolerance{*options.tolerance, *options.tolerance} : default_tolerance(experiment, options);
+  result.tested_device = tested.session.device_lines().front();
+  result.reference_device = reference.session.device_lines().front();
+  result.full_float32 = experiment.config.runtime.tf32 && options.devices.on_real_gpus();
   result.normalisation_synchronised = has_batch_normalization(experiment.graph);
   for (const graph::Layer& layer : start.graph.layers)
     if (!layer.weights.empty()) result.rows.push_back({layer.name, 0, 0});
@@ -154,8 +199,8 @@ VerifyResult verify(const Experiment& experiment, const VerifyOptions& options) 
   tested.session.replicas().push(start);
   measure_drift(reference, tested, options, result);
   std::sort(result.rows.begin(), result.rows.end(), [](const VerifyRow& a, const VerifyRow& b) { return a.gradient > b.gradient; });
-  result.passed = result.loss <= options.tolerance && std::all_of(result.rows.begin(), result.rows.end(), [&](const VerifyRow& row) {
-    return row.gradient <= options.tolerance && row.parameter <= options.tolerance;
+  result.passed = result.loss <= result.tolerance.loss && std::all_of(result.rows.begin(), result.rows.end(), [&](const VerifyRow& row) {
+    return row.gradient <= result.tolerance.layers && row.parameter <= result.tolerance.layers;
   });
   return result;
 }

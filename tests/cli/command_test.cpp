@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "cli/app.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
 #include "core/error.h"
+#include "device/device.h"
 
 namespace dptrain::cli {
 namespace {
@@ -109,19 +112,57 @@ TEST(DeviceFlags, CpusAreReplicasAndThreads) {
     EXPECT_THROW(parse_cpus(wrong), Error) << wrong;
 }
 
-TEST(DeviceFlags, GpusWithoutABackendAreADeviceError) {
-  DeviceFlags flags;
-  flags.gpus = "none";
-  EXPECT_EQ(flags.request().replicas, 1);
-  flags.gpus = "0,1";
+std::string refusal(ErrorKind kind, const std::function<void()>& call) {
   try {
-    flags.request();
-    FAIL() << "accepted";
+    call();
   } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kDevice);
-    EXPECT_NE(std::string(error.what()).find("--gpus 0,1: this dptrain has no GPU backend"), std::string::npos)
-        << error.what();
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    return error.what();
   }
+  return "accepted";
+}
+
+TEST(DeviceFlags, GpusAreIdsOneForEachReplica) {
+  const train::DeviceRequest two = parse_gpus("emu:0,emu:1");
+  EXPECT_EQ(two.replicas, 2);
+  EXPECT_EQ(two.gpus, (std::vector<train::GpuId>{{device::DeviceKind::kEmu, 0}, {device::DeviceKind::kEmu, 1}}));
+  EXPECT_EQ(parse_gpus("emu:3,emu:0-2,emu:0").replicas, 5);
+  EXPECT_FALSE(parse_gpus("none").on_gpus());
+  for (const char* wrong : {"", "x", "0-", "-1", "3-1", "0,,1", "0;1", "emu:", "emu:x", "gpu:0x", "1000000000000", "0-99999"})
+    EXPECT_NE(refusal(ErrorKind::kUsage, [&] { parse_gpus(wrong); }), "accepted") << wrong;
+  EXPECT_FALSE(parse_device("cpu", "--against").on_gpus());
+  EXPECT_EQ(parse_device("emu:1", "--against").gpus.front().id, 1);
+  for (const char* wrong : {"0", "none", "emu:0,emu:1", "cpu:0"})
+    EXPECT_NE(refusal(ErrorKind::kUsage, [&] { parse_device(wrong, "--against"); }), "accepted") << wrong;
+}
+
+TEST(DeviceFlags, AGpuOnPaperIsForPlansAlone) {
+  DeviceFlags flags;
+  flags.gpus = "h200";
+  EXPECT_EQ(flags.plan_request().paper, "h200");
+  EXPECT_NE(refusal(ErrorKind::kUsage, [&] { flags.request(); }).find("nothing runs on it"), std::string::npos);
+}
+
+TEST(DeviceFlags, ASweepTakesTheFirstGpus) {
+  DeviceFlags flags;
+  flags.gpus = "emu:2,emu:0,emu:1";
+  EXPECT_EQ(flags.first_gpus(2).gpus, parse_gpus("emu:2,emu:0").gpus);
+  EXPECT_EQ(refusal(ErrorKind::kUsage, [&] { flags.first_gpus(4); }), "--sweep gpus=4: --gpus names 3");
+}
+
+TEST(DeviceFlags, AbsentGpusAreADeviceErrorInOneSentence) {
+  if (!device::list_cuda().empty()) GTEST_SKIP() << "there are GPUs here";
+  DeviceFlags flags;
+  EXPECT_FALSE(flags.request().on_gpus());  // without a flag: the CPU
+  for (const char* ids : {"0", "0,1", "all"}) {
+    flags.gpus = ids;
+    const std::string said = refusal(ErrorKind::kDevice, [&] { flags.request(); });
+    EXPECT_EQ(said.rfind(std::string("--gpus ") + ids + ": ", 0), 0U) << said;
+    EXPECT_EQ(said.find('\n'), std::string::npos) << said;
+  }
+  flags.gpus.reset();
+  flags.num_gpus = 1;
+  EXPECT_EQ(refusal(ErrorKind::kDevice, [&] { flags.request(); }).rfind("--num-gpus 1: ", 0), 0U);
 }
 
 TEST(ConfigFlags, SplitIsWrittenAsAList) {

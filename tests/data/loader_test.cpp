@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <map>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -205,6 +207,40 @@ TEST(Loader, SlotsAreUsedAgain) {
   EXPECT_LE(memory.size(), 5U);  // two ahead, one in the making, two in the loop's hands
   const auto aligned = [](const float* p) { return reinterpret_cast<std::uintptr_t>(p) % 64 == 0; };
   EXPECT_TRUE(std::all_of(memory.begin(), memory.end(), aligned));
+}
+
+TEST(Loader, TakesTheMemoryItIsGiven) {
+  std::mutex mutex;
+  std::map<const std::byte*, std::size_t> alive;
+  LoaderOptions o = options(4, 2, 2);
+  o.allocate = [&](std::size_t bytes) -> std::shared_ptr<void> {
+    auto* memory = new std::byte[bytes];
+    const std::lock_guard lock(mutex);
+    alive[memory] = bytes;
+    return {memory, [&](std::byte* p) {
+              const std::lock_guard freeing(mutex);
+              alive.erase(p);
+              delete[] p;
+            }};
+  };
+  const auto inside = [&](const void* p, std::size_t bytes) {
+    const std::lock_guard lock(mutex);
+    const auto found = alive.find(static_cast<const std::byte*>(p));
+    return found != alive.end() && found->second >= bytes;
+  };
+  for (const LabelKind kind : {LabelKind::kClass, LabelKind::kDense}) {
+    Batch held;
+    {
+      Loader loader(source_of(21), {}, kModel, {.wanted = true, .kind = kind, .width = 4}, o);
+      for (Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) {
+        EXPECT_TRUE(inside(batch.input(0), 4 * 6 * sizeof(float)));
+        EXPECT_TRUE(inside(batch.labels(), 4 * (kind == LabelKind::kClass ? sizeof(std::int32_t) : 4 * sizeof(float))));
+        held = std::move(batch);
+      }
+    }
+    EXPECT_EQ(alive.size(), 2U);  // of the batch that is held
+  }
+  EXPECT_TRUE(alive.empty());
 }
 
 TEST(Loader, AWorkersErrorComesWithItsBatch) {

@@ -10,7 +10,7 @@ has_rows commands 13 || fail "dptrain --help lists $(rows commands) commands"
 while read -r command; do
   grep -q "\`${command}[ \`]" "$docs/cli.md" || fail "cli.md does not name the command $command"
   run 0 "$command" --help
-  grep -o '^  \(-[a-z], \)\?--[a-z-]\+' out | grep -o -- '--[a-z-]\+' >flags || true
+  grep -o '^  \(-[a-z], \)\?--[a-z0-9-]\+' out | grep -o -- '--[a-z0-9-]\+' >flags || true
   while read -r flag; do
     grep -q -- "${flag}[\` =[]" "$docs/cli.md" || fail "cli.md does not name $flag of $command"
   done <flags

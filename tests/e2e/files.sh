@@ -23,8 +23,8 @@ cmp -s small.yaml "a run/config.yaml" || fail "config.yaml is not the config as 
 [ "$(sed -n 5p "a run/labels.txt")" = "four, or five" ] && has_rows "a run/labels.txt" 10 || fail "labels.txt"
 mv "a run" run
 run 0 check run/config.resolved.yaml --with-data
-json run/env.json '{"dptrain", "git", "build", "libraries", "machine", "environment", "data_fingerprint", "time"} == set(j)' \
-  'j["machine"]["cores"] >= 1' 'j["libraries"]["onednn"][0].isdigit()' 'j["data_fingerprint"].startswith("idx:600:12x12:")'
+json run/env.json '{"dptrain", "git", "build", "libraries", "machine", "environment", "devices", "data_fingerprint", "time"} == set(j)' \
+  'j["machine"]["cores"] >= 1' 'len(j["devices"]) == 2 and j["devices"][1].startswith("cpu:1 1 thread")' 'j["libraries"]["onednn"][0].isdigit()' 'j["data_fingerprint"].startswith("idx:600:12x12:")'
 
 say "train.csv, steps.csv, log.csv"
 header run/train.csv epoch,loss,accuracy,val_loss,val_accuracy,lr,examples_per_second,seconds
@@ -99,7 +99,7 @@ json timing/bench.json '{"dptrain", "machine", "config", "rows", "verdict"} <= s
   'all({"devices", "replicas", "threads", "global_batch", "examples_per_second", "examples_per_second_min", "examples_per_second_max", "step_ms", "forward_backward_ms", "comm_exposed_ms", "optimizer_ms", "data_wait_ms", "peak_bytes"} <= set(r) for r in j["rows"])' \
   'all(r["examples_per_second_min"] <= r["examples_per_second"] <= r["examples_per_second_max"] for r in j["rows"])' \
   'any(layer["name"] == "conv" and layer["forward_gflops"] > 0 for layer in j["rows"][0]["layers"])' 'len(j["verdict"]) > 10'
-header timing/bench.csv replicas,threads,global_batch,examples_per_second,examples_per_second_min,examples_per_second_max,speedup,efficiency,step_ms,forward_backward_ms,comm_exposed_ms,optimizer_ms,data_wait_ms,peak_bytes
+header timing/bench.csv replicas,threads,global_batch,examples_per_second,examples_per_second_min,examples_per_second_max,speedup,efficiency,step_ms,forward_backward_ms,comm_exposed_ms,optimizer_ms,data_wait_ms,peak_bytes,devices
 [ "$(rows timing/bench.csv)" -eq 5 ] || fail "rows of bench.csv"
 python3 "$support" xml timing/scaling.svg || fail "scaling.svg"
 sed 's/"examples_per_second": [0-9.]*/"examples_per_second": 1e12/' timing/bench.json >faster.json

@@ -6,6 +6,7 @@ set -euo pipefail
 : "${DPTRAIN:?the path of the dptrain executable}" "${DPTRAIN_SOURCE:?the path of the repository}"
 export LC_ALL=C
 unset NO_COLOR
+export CUDA_VISIBLE_DEVICES=  # these are tests of the CPU and of the emulator, whatever the machine has
 support=$DPTRAIN_SOURCE/tests/e2e/support.py
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/dptrain-e2e.XXXXXX")

@@ -11,13 +11,14 @@
 #include <sstream>
 
 #include "support/process.h"
+#include "support/test_data.h"
 
 namespace dptrain::testing {
 namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kFolder = fs::path(DPTRAIN_TEST_DATA) / "e2e/wrong_configs";
+const std::string kFolder = test_data("e2e/wrong_configs");
 
 std::vector<std::string> wrong_configs() {
   std::vector<std::string> names;

@@ -1,0 +1,115 @@
+#include "train/dry_plan.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "replica/replica_set.h"
+
+namespace dptrain::train {
+namespace {
+
+/// Rows of the largest micro-batch of any replica.
+std::int64_t largest_slice(const Experiment& experiment, int replicas, const DryOptions& options) {
+  const ConfigFile& config = experiment.config;
+  if (!options.global_batch && !config.train.batch_size && !config.train.batch_size_per_replica) return kDefaultRows;
+  std::vector<double> weights = config.parallel.split.weights;
+  if (weights.empty()) weights.assign(static_cast<std::size_t>(replicas), 1.0);
+  if (static_cast<int>(weights.size()) != replicas)
+    throw Error(ErrorKind::kUsage, fmt::format("split has {} weights, there are {} replicas; give --cpus {}",
+                                               weights.size(), replicas, weights.size()));
+  const std::int64_t batch = options.global_batch ? *options.global_batch : global_batch(config.train, replicas);
+  const auto shares = replica::split_rows(batch, weights);
+  const std::int64_t largest = *std::max_element(shares.begin(), shares.end());
+  const std::int64_t pieces = options.training ? config.train.accumulate_steps : 1;
+  return std::max<std::int64_t>(1, (largest + pieces - 1) / pieces);
+}
+
+plan::PlanOptions plan_options(const Experiment& experiment) {
+  const ConfigFile& config = experiment.config;
+  plan::PlanOptions options;
+  options.loss = config.train.loss;
+  if (options.loss) options.metrics.assign(config.train.metrics.begin(), config.train.metrics.end());
+  // As class numbers where the loss takes them; the data set may bring rows of values instead, which costs memory for labels only.
+  const bool classes = config.train.loss && config.train.loss.get_if<optim::CategoricalCrossentropySpec>() != nullptr;
+  const bool sparse =
+      config.train.loss && config.train.loss.get_if<optim::SparseCategoricalCrossentropySpec>() != nullptr;
+  options.labels = classes || sparse ? optim::LabelKind::kClass : optim::LabelKind::kDense;
+  options.bucket_bytes = config.parallel.bucket_size.bytes;
+  options.compute = compute_type(config.train.dtype_policy);
+  options.sync_batchnorm = config.parallel.sync_batchnorm;
+  return options;
+}
+
+std::uint64_t floats(std::int64_t n) { return static_cast<std::uint64_t>(n) * sizeof(float); }
+
+/// What each op needs for so many rows, the loss last.
+std::vector<plan::Need> needs_of(device::Device& device, const Experiment& experiment, int replicas, std::int64_t rows,
+                                 DryPlan& result) {
+  std::vector<plan::Need> needs;
+  for (const plan::Step& step : result.plan.steps) {
+    const auto op = device.make_op({.plan = result.plan,
+                                    .step = step,
+                                    .rows = rows,
+                                    .seed = experiment.config.seed,
+                                    .stream_id = static_cast<std::uint32_t>(step.node),
+                                    .replicas = replicas});
+    op->prepare(rows);
+    needs.push_back(op->need());
+    result.choices.push_back(op->implementation());
+  }
+  const bool trains = static_cast<bool>(result.plan.loss.loss);
+  needs.push_back(trains ? device.make_loss({.plan = result.plan, .rows = rows})->need() : plan::Need{});
+  return needs;
+}
+
+/// Parameters, gradients, slots and averages.
+std::uint64_t weight_bytes(const DryPlan& result, bool trains, std::int64_t accumulate_steps) {
+  const plan::Plan& plan = result.plan;
+  const std::int64_t gradients = trains ? plan.statistics_end * (accumulate_steps > 1 ? 2 : 1) : 0;
+  const std::uint64_t copy =
+      plan.compute == DType::kF32 ? 0 : static_cast<std::uint64_t>(plan.total) * size_of(plan.compute);
+  return floats(plan.total + gradients + (trains ? result.slots * plan.trainable_end : 0)) + copy;
+}
+
+/// A device that cannot read the host's memory keeps the batch: inputs, as they come and as they are computed with, and labels.
+/// Twice where micro-batches follow one another.
+std::uint64_t staging_bytes(const plan::Plan& plan, const device::Device& device, std::int64_t rows, bool in_turns) {
+  if (device.reads_host_memory()) return 0;
+  std::uint64_t bytes = 0, arriving = 0;
+  for (const int input : plan.inputs) {
+    const plan::Tensor& tensor = plan.tensors[static_cast<std::size_t>(input)];
+    bytes += tensor.bytes(rows);
+    arriving = std::max(arriving, floats(tensor.elements(rows)));
+  }
+  const std::int64_t width = plan.tensors[static_cast<std::size_t>(plan.outputs.front())].shape.elements();
+  bytes += floats(rows * (plan.loss.labels == optim::LabelKind::kClass ? 1 : width));
+  return bytes * (in_turns ? 2 : 1) + (plan.compute == DType::kF32 ? 0 : arriving);
+}
+
+}  // namespace
+
+void make_dry_plan(const Experiment& experiment, const DeviceRequest& request, const DryOptions& options, DryPlan& result) {
+  const ConfigFile& config = experiment.config;
+  const auto device = make_device(with_threads(request), 0, runtime_options(config));
+  device->enter();
+  result.device = device->description();
+
+  result.model = graph::make_model(experiment.graph, config.seed);
+  result.plan = plan::make_plan(result.model, plan_options(experiment), *device);
+  const std::int64_t rows = largest_slice(experiment, request.replicas, options);
+  std::vector<plan::Need> needs = needs_of(*device, experiment, request.replicas, rows, result);
+  const plan::Need loss_need = needs.back();
+  needs.pop_back();
+  const bool trains = options.training && static_cast<bool>(result.plan.loss.loss);
+  result.memory =
+      plan::plan_memory(result.plan, needs, loss_need, rows, trains ? plan::Mode::kTraining : plan::Mode::kInference);
+  if (trains) {
+    result.slots = static_cast<int>(optim::slots(config.train.optimizer).size());
+    if (optim::common(config.train.optimizer).use_ema) ++result.slots;
+  }
+  result.batch_bytes = result.memory.arena_bytes + staging_bytes(result.plan, *device, rows, trains && config.train.accumulate_steps > 1);
+  result.replica_bytes = weight_bytes(result, trains, config.train.accumulate_steps) + result.batch_bytes;
+}
+
+}  // namespace dptrain::train
