@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/sample.h"
+#include "support/test_data.h"
 
 namespace dptrain::checkpoint {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 
 Json golden(const std::string& file) {
-  std::ifstream in(std::string(DPTRAIN_TEST_DATA) + "/golden/" + file);
+  std::ifstream in(dptrain::testing::test_data("golden/" + file));
   return Json::parse(in);
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/text.h"
 #include "graph/example.h"
+#include "support/test_data.h"
 
 namespace dptrain::graph {
 namespace {
@@ -68,7 +69,7 @@ layers:
 
 TEST(KerasOrder, ResNet50) {
   const Graph graph = graph_of(resnet50());
-  std::ifstream file(std::string(DPTRAIN_TEST_DATA) + "/golden/ResNet50.csv");
+  std::ifstream file(dptrain::testing::test_data("golden/ResNet50.csv"));
   std::string line;
   std::getline(file, line);  // head
   std::vector<std::string> names, shapes, weights;

@@ -11,6 +11,7 @@
 #include "layers/activation_layer.h"
 #include "plan/memory.h"
 #include "plan/sample_models.h"
+#include "support/test_data.h"
 
 namespace dptrain::plan {
 namespace {
@@ -54,7 +55,7 @@ TEST(Plan, PrintsTheFashionMnistCnn) {
   const MemoryPlan memory = plan_memory(plan, needs, {}, 128, Mode::kTraining);
   const std::string text = print(plan, memory, {"forward direct; data -; weights direct"}, 2);
 
-  std::ifstream file(DPTRAIN_TEST_DATA "/plan/fashion_mnist_plan.txt");
+  std::ifstream file(dptrain::testing::test_data("plan/fashion_mnist_plan.txt"));
   std::stringstream golden;
   golden << file.rdbuf();
   EXPECT_EQ(text, golden.str());

@@ -1,0 +1,257 @@
+# The stages of `check.sh correctness`, which sources this file: name, time limit in seconds, required or optional; in order
+# of value. Each runs in a process of its own, in the folder $out.
+
+correctness_stages=(
+  "environment   60 required"
+  "plans         90 required"
+  "conformance  150 required"
+  "verify        60 required"
+  "curves       100 required"
+  "repeatable    60 required"
+  "replicas      80 required"
+  "checkpoint    40 required"
+  "precision     60 required"
+  "refusals      40 required"
+  "sanitizer    150 optional"
+)
+
+# --- what several stages use -------------------------------------------------------------------------------------------------
+
+strict=(--set runtime.tf32=false)
+works() { echo small_cnn small_resnet; }
+
+# choose WORK: its config and flags, in the array `config`. Learning rates are such that rounding stays rounding for 50 steps.
+choose() {
+  case $1 in
+    small_cnn)
+      config=("$here/configs/bench/fashion_cnn.yaml" --set data.train.Synthetic.samples=4000
+        --set data.validation=null --set 'train.optimizer={SGD: {learning_rate: 0.005, momentum: 0.9}}') ;;
+    small_resnet) config=("$here/configs/check/small_resnet.yaml") ;;
+  esac
+  if [ $quick = yes ]; then config+=(--batch-size 12); else config+=(--batch-size 64); fi
+}
+if [ $quick = yes ]; then steps=3 half=2; else steps=50 half=25; fi
+
+# train NAME WORK FLAG...: the losses of every step are in runs/NAME/steps.csv.
+train() {
+  local name=$1 config
+  choose "$2"
+  shift 2
+  run 0 "$dptrain" fit "${config[@]}" --steps $steps --log-every '1 step' --run-dir "runs/$name" --overwrite --quiet "$@"
+}
+losses() { awk -F, 'NR > 1 { print $3 }' "runs/$1/steps.csv"; }
+
+# difference A B: the largest relative difference of the losses of two runs.
+difference() {
+  paste <(losses "$1") <(losses "$2") | awk '
+    NF != 2 || $1 != $1 + 0 || $2 != $2 + 0 { bad = 1; exit }
+    { d = $1 - $2; m = $2 < 0 ? -$2 : $2; if (d < 0) d = -d; if (d / m > most) most = d / m; ++n }
+    END { if (bad || !n) print "nan"; else printf "%.1e", most }'
+}
+# within LIMIT VALUE: a number, and not above the limit.
+within() { awk -v limit="$1" -v value="$2" 'BEGIN { exit !(value ~ /^[0-9.]+(e[-+]?[0-9]+)?$/ && value + 0 <= limit) }'; }
+must_agree() {
+  local found
+  found=$(difference "$2" "$3")
+  say "$2 against $3: largest relative difference of the loss $found, allowed $1"
+  within "$1" "$found" || fail "$2 and $3 differ by $found in the loss, allowed $1"
+  largest=$(awk -v a="${largest:-0}" -v b="$found" 'BEGIN { print (a + 0 > b + 0 ? a : b) }')
+}
+must_be_equal() {
+  run 0 "$dptrain" ckpt diff "runs/$1/checkpoints/last.h5" "runs/$2/checkpoints/last.h5"
+  cmp <(losses "$1") <(losses "$2") || fail "$1 and $2 differ in the losses of their steps"
+}
+
+# tests FILTER: runs test cases on this kind of device; sets $counted to how many did what.
+tests() {
+  local code=0 passed failed skipped
+  printf '$ dptrain_gpu_tests --gtest_filter=%s\n' "$1"
+  env DPTRAIN_TEST_DEVICES="$(device_kind)" DPTRAIN_REQUIRE_DEVICES="$(device_kind)" \
+    "$here/dptrain_gpu_tests" --gtest_brief=1 --gtest_filter="$1" >"$said" 2>&1 || code=$?
+  cat "$said"
+  passed=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$said") failed=$(grep -c '^\[  FAILED  \] .* ms)$' "$said")
+  skipped=$(sed -n 's/^\[  SKIPPED \] \([0-9]*\) test.*/\1/p' "$said")
+  counted="${passed:-0} passed, $failed failed, ${skipped:-0} skipped"
+  [ $code -eq 0 ] || fail "$counted, exit code $code: $(grep '^\[  FAILED  \] .* ms)$' "$said" | head -n 3 | tr '\n' ' ')"
+  [ "${passed:-0}" -gt 0 ] || fail "no test ran"
+}
+
+# --- stages --------------------------------------------------------------------------------------------------------------------
+
+stage_environment() {
+  local program missing gpu_name
+  uname -srm
+  getconf GNU_LIBC_VERSION
+  command -v nvidia-smi >/dev/null && nvidia-smi
+  echo "LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}"
+  for program in "$here"/dptrain*; do
+    missing=$(ldd "$program" | grep 'not found')
+    [ -z "$missing" ] || fail "$(basename "$program"): $missing"
+  done
+  run 0 "$dptrain" --version
+  run 0 "$dptrain" devices
+  cp "$said" "$out/machine.txt"
+  "$dptrain" devices --json >"$out/devices.json" || fail "dptrain devices --json"
+  on_emulator && { result "the emulator on $(uname -sr)"; return; }
+  grep -qF "\"id\": \"gpu:$gpu\"" "$out/devices.json" || fail "no gpu:$gpu here: $(json_text no_gpu)"
+  [ -n "$(json_text cudnn)" ] || fail "cuDNN does not open: $(grep -i cudnn "$out/machine.txt")"
+  gpu_name=$(grep -A1 -F "\"id\": \"gpu:$gpu\"" "$out/devices.json" | sed -n 's/.*"name": "\(.*\)".*/\1/p')
+  result "$gpu_name, driver for CUDA $(json_text driver), cuDNN $(json_text cudnn), NCCL $(json_text nccl)"
+}
+# json_text KEY: a text of devices.json, which has each on a line of its own.
+json_text() { sed -n "s/^ *\"$1\": \"\(.*\)\",\{0,1\}\$/\1/p" "$out/devices.json" | tail -n 1; }
+
+# Every convolution of the lists has an engine on this GPU, and the ones that the H200 on paper has.
+stage_plans() {
+  local mode list name same=0 lists=0
+  mkdir -p plans
+  if ! on_emulator; then
+    run 0 "$here/dptrain_gpu_tests" plan-check --gpu "$gpu" --properties
+    grep -v '^cuDNN ' "$said" >deviceprop.json
+  fi
+  for mode in bf16 tf32 fp32; do
+    for list in "$here"/tests/plans/*.txt; do
+      name=plans/$(basename "$list" .txt).$mode lists=$((lists + 1))
+      if on_emulator && ! "$here/dptrain_gpu_tests" plan-check $mode 256 "$list" >"$said" 2>&1 && grep -q ^SKIPPED "$said"; then
+        leave_out "$(tail -n 1 "$said")"
+      fi
+      run 0 "$here/dptrain_gpu_tests" plan-check $mode 256 "$list"
+      grep ': eng' "$said" >"$name.paper"
+      on_emulator && continue
+      run 0 "$here/dptrain_gpu_tests" plan-check --gpu "$gpu" $mode 256 "$list"
+      grep ': eng' "$said" >"$name.gpu"
+      if diff "$name".{paper,gpu}; then same=$((same + 1)); fi
+    done
+  done
+  if on_emulator; then result "an H200 on paper has an engine for every convolution of $lists lists"; return; fi
+  result "an engine for every convolution of $lists lists; for $same of them those of the H200 on paper"
+}
+
+# Every op, loss and optimizer against naive loops and Keras's values; cuDNN, streams, graphs; replicas and their sums.
+stage_conformance() {
+  local left_out=RollCall.*   # reads the source tree
+  if on_emulator; then left_out+=:Cuda*:Cudnn*:Engines*:PaperRuntime*; fi
+  tests "-$left_out"
+  result "$counted"
+}
+
+# Layer by layer: two replicas on the GPU against one; the GPU against the CPU.
+stage_verify() {
+  local work config told=()
+  for work in $(works); do
+    choose $work
+    run 0 "$dptrain" verify "${config[@]}" --steps 3 --gpus "$(all_of "$gpu" 2)"
+    run 0 "$dptrain" verify "${config[@]}" --steps 3 --gpus "$gpu" --against cpu
+    told+=("$work: $(grep -o 'largest difference [^,]*' "$said" | head -n 1)")
+  done
+  local IFS=';'
+  result "against the CPU: ${told[*]}"
+}
+
+# 50 steps in strict float32: the same losses as on the CPU, to rounding.
+stage_curves() {
+  local work
+  for work in $(works); do
+    train "$work-cpu" $work --cpus 1
+    train "$work-gpu" $work --gpus "$gpu" "${strict[@]}"
+    must_agree 1e-4 "$work-gpu" "$work-cpu"
+  done
+  result "$(losses "$work-gpu" | wc -l) steps, CPU against GPU, strict float32: losses within $largest"
+}
+
+# The same bits twice; and as a graph what step by step gives.
+stage_repeatable() {
+  local work policy
+  for work in $(works); do
+    for policy in float32 mixed_bfloat16; do
+      train "$work-$policy-1" $work --gpus "$gpu" --set train.dtype_policy=$policy --set runtime.cuda_graphs=on
+      train "$work-$policy-2" $work --gpus "$gpu" --set train.dtype_policy=$policy --set runtime.cuda_graphs=on
+      train "$work-$policy-eager" $work --gpus "$gpu" --set train.dtype_policy=$policy --set runtime.cuda_graphs=off
+      must_be_equal "$work-$policy-1" "$work-$policy-2"
+      must_be_equal "$work-$policy-1" "$work-$policy-eager"
+    done
+  done
+  result "two runs, and graph against eager, equal to the bit in float32 and mixed_bfloat16"
+}
+
+# 1, 2, 3 and 4 logical replicas on one GPU train the same network; 3 have uneven shares.
+stage_replicas() {
+  local work count
+  for work in $(works); do
+    train "$work-x1" $work --gpus "$gpu" "${strict[@]}"
+    for count in 2 3 4; do
+      train "$work-x$count" $work --gpus "$(all_of "$gpu" $count)" "${strict[@]}"
+      must_agree 1e-4 "$work-x$count" "$work-x1"
+    done
+  done
+  result "2, 3 and 4 replicas on one GPU: losses within $largest of one replica's"
+}
+
+# What the GPU saved means the same on the CPU, and training goes on from it to the same bits.
+stage_checkpoint() {
+  local work=small_resnet config gpu_loss cpu_loss
+  train whole $work --gpus "$gpu"
+  choose $work
+  run 0 "$dptrain" fit "${config[@]}" --steps $half --gpus "$gpu" --run-dir runs/parts --overwrite --quiet
+  run 0 "$dptrain" fit "${config[@]}" --steps $steps --gpus "$gpu" --run-dir runs/parts --resume --quiet
+  run 0 "$dptrain" ckpt diff runs/whole/checkpoints/last.h5 runs/parts/checkpoints/last.h5
+  run 0 "$dptrain" eval runs/whole/checkpoints/last.h5 --on train --gpus "$gpu" --set runtime.tf32=false
+  gpu_loss=$(sed -n 's/^loss: //p' "$said")
+  run 0 "$dptrain" eval runs/whole/checkpoints/last.h5 --on train --cpus 1
+  cpu_loss=$(sed -n 's/^loss: //p' "$said")
+  within 1e-4 "$(awk -v a="$gpu_loss" -v b="$cpu_loss" 'BEGIN { d = a - b; printf "%.1e", (d < 0 ? -d : d) / b }')" ||
+    fail "the checkpoint's loss is '$gpu_loss' on the GPU and '$cpu_loss' on the CPU"
+  result "resumed to the same bits; its loss is $gpu_loss on the GPU, $cpu_loss on the CPU"
+}
+
+# TF32 and 16 bits learn what float32 learns: the mean loss of the last ten steps, the difference as a share of the first loss.
+stage_precision() {
+  local work policy band told=() found
+  [ -e runs/small_cnn-cpu/steps.csv ] || { say "the CPU's runs first"; for work in $(works); do train "$work-cpu" $work --cpus 1; done; }
+  for work in $(works); do
+    for policy in tf32 mixed_bfloat16 mixed_float16; do
+      case $policy in
+        tf32) band=0.01; train "$work-$policy" $work --gpus "$gpu" --set runtime.tf32=true ;;
+        *) band=0.05; train "$work-$policy" $work --gpus "$gpu" --set train.dtype_policy=$policy ;;
+      esac
+      found=$(paste <(losses "$work-$policy") <(losses "$work-cpu") | tail -n 10 |
+        awk -v first="$(losses "$work-cpu" | head -n 1)" '{ a += $1; b += $2; ++n } END { d = (a - b) / n / first; printf "%.1e", d < 0 ? -d : d }')
+      say "$work in $policy: $found of the first loss away from the CPU's, allowed $band"
+      within $band "$found" || fail "$work in $policy ends $found of its first loss away from the CPU's, allowed $band"
+      told+=("$work $policy $found")
+    done
+  done
+  local IFS=';'
+  result "away from float32 on the CPU, as a share of the first loss: ${told[*]}"
+}
+
+# What cannot be is refused in a sentence: a GPU that is not there, a batch that does not fit.
+stage_refusals() {
+  local memory=4294967296   # the emulator's
+  on_emulator || memory=$(grep -A5 -F "\"id\": \"gpu:$gpu\"" "$out/devices.json" | sed -n 's/.*"memory_bytes": \([0-9]*\).*/\1/p')
+  [ -n "$memory" ] || fail "devices.json, of the stage environment, has no memory_bytes of gpu:$gpu"
+  run 4 "$dptrain" fit "$here/configs/check/small_resnet.yaml" --gpus 63 --steps 1 --run-dir runs/refused --overwrite
+  # VGG16 wants 39 MB a sample.
+  run 5 "$dptrain" fit "$here/configs/bench/vgg16.yaml" --gpus "$gpu" --batch-size $((memory / 30000000)) --steps 1 \
+    --set data.train.Synthetic.samples=16 --run-dir runs/refused --overwrite
+  result "no such GPU: exit 4; out of memory: exit 5,$(tail -n 1 "$said" | tr -s ' ')"
+}
+
+# NVIDIA's own checks of our kernels on the small shapes of the op tests; cuDNN's kernels stay out of it.
+stage_sanitizer() {
+  local tool found=()
+  command -v compute-sanitizer >/dev/null || cannot "compute-sanitizer is not on the PATH (it comes with the CUDA toolkit)"
+  for tool in memcheck racecheck synccheck initcheck; do
+    printf '$ compute-sanitizer --tool %s dptrain_gpu_tests\n' $tool
+    DPTRAIN_TEST_DEVICES=cuda DPTRAIN_REQUIRE_DEVICES=cuda compute-sanitizer --tool $tool --error-exitcode 9 \
+      "$here/dptrain_gpu_tests" --gtest_brief=1 --gtest_filter='*Op.*:Update.*-*Conv2D*:*Dense*' >"$said" 2>&1
+    case $? in
+      0) found+=("$tool clean") ;;
+      9) cat "$said"; fail "$tool: $(grep 'ERROR SUMMARY' "$said")" ;;
+      *) cat "$said"; cannot "$tool: $(grep -m 1 -iE 'error|not supported' "$said" || tail -n 1 "$said")" ;;
+    esac
+    cat "$said"
+    result "$(IFS=,; echo "${found[*]}"), $tool was the last within the time"
+  done
+  result "$(IFS=,; echo "${found[*]}")"
+}

@@ -1,0 +1,145 @@
+#!/usr/bin/env bash
+# Builds the bundle for a GPU host: dptrain, its GPU tests, the check script, and every library that is neither glibc's nor
+# NVIDIA's. It runs on x86-64 Linux with a glibc as new as this machine's. What to do with it: docs/gpu.md.
+#
+#   scripts/gpu/pack.sh [--output FILE] [--build-dir DIR] [--arch LIST] [--jobs N] [--without-cuda]
+#
+#   --output FILE    the archive (dptrain-gpu.tar.gz)
+#   --build-dir DIR  where it is built (build/gpu-bundle)
+#   --arch LIST      GPUs, as CMAKE_CUDA_ARCHITECTURES (90-real: H100 and H200)
+#   --jobs N         parallel compilations (number of cores)
+#   --without-cuda   tries the packing where there is no CUDA toolkit; the bundle then has no GPU in it
+
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+usage() { sed -n '2,/^$/s/^# \{0,1\}//p' scripts/gpu/pack.sh; }
+fail() { echo "pack: $*" >&2; exit 1; }
+say() { printf '\n== %s\n' "$*"; }
+
+most_bytes=60000000   # unpacked; it has to travel to hosts without a network
+
+output=dptrain-gpu.tar.gz
+build=build/gpu-bundle
+arch=90-real
+jobs=$(nproc)
+cuda=ON
+while [ $# -gt 0 ]; do
+  case $1 in
+    --output) output=${2:?--output needs a file}; shift ;;
+    --build-dir) build=${2:?--build-dir needs a folder}; shift ;;
+    --arch) arch=${2:?--arch needs a list}; shift ;;
+    --jobs) jobs=${2:?--jobs needs a number}; shift ;;
+    --without-cuda) cuda=OFF ;;
+    -h | --help) usage; exit 0 ;;
+    *) echo "pack: unknown argument '$1'" >&2; usage >&2; exit 2 ;;
+  esac
+  shift
+done
+for tool in cmake ninja strip readelf objdump ldd tar; do
+  command -v $tool >/dev/null || fail "$tool is missing"
+done
+
+# needed FILE: the libraries that a file asks the loader for.
+needed() { readelf --dynamic "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
+# loaded FILE: "name path" of every library that the loader takes for it, those of libraries too.
+loaded() { ldd "$1" | awk '$2 == "=>" { print $1, ($3 == "not" ? "MISSING" : $3) }' | sort -u; }
+is_glibc() { [[ $1 =~ ^(ld-linux.*|linux-vdso|lib(c|m|dl|rt|pthread|resolv|util|anl|mvec|nsl|BrokenLocale|thread_db))\.so ]]; }
+
+build_programs() {
+  local cuda_flags=()
+  # Machine code for GPUs is compressed six times smaller than by default; the driver takes a moment longer to load it.
+  if [ $cuda = ON ]; then cuda_flags=(-DCMAKE_CUDA_ARCHITECTURES="$arch" -DCMAKE_CUDA_FLAGS=--compress-mode=size); fi
+  cmake -S . -B "$build" -G Ninja -Wno-dev -DCMAKE_BUILD_TYPE=Release -DDPTRAIN_STATIC=ON -DDPTRAIN_MPI=OFF -DDPTRAIN_TESTS=ON \
+    -DDPTRAIN_CUDA=$cuda "${cuda_flags[@]}" >"$build.log" || { tail -n 20 "$build.log"; fail "cmake failed"; }
+  tail -n 4 "$build.log"
+  cmake --build "$build" -j "$jobs" --target dptrain_bundle
+}
+
+copy_files() {
+  local name path
+  mkdir -p "$bundle/lib" "$bundle/configs/check" "$bundle/tests/plans"
+  strip --strip-all -o "$bundle/dptrain" "$build/tests/dptrain_bundle"
+  ln -s dptrain "$bundle/dptrain_gpu_tests"   # the same executable under its other name
+  while read -r name path; do
+    is_glibc "$name" && continue
+    [ "$path" != MISSING ] || fail "$name is not on this machine"
+    strip --strip-unneeded -o "$bundle/lib/$name" "$(readlink -f "$path")"
+  done < <(loaded "$bundle/dptrain")
+  chmod 755 "$bundle"/lib/*
+  cp -r configs/*.yaml configs/bench "$bundle/configs/"
+  cp scripts/gpu/small_resnet.yaml "$bundle/configs/check/"
+  cp -r tests/golden "$bundle/tests/"
+  cp tests/plans/*.txt "$bundle/tests/plans/"
+  rm -f "$bundle/tests/plans/CMakeLists.txt"
+  cp scripts/gpu/{check.sh,correctness.bash,performance.bash,torch_side_by_side.py,table.py,kernels.py} "$bundle/"
+  cp LICENSE "$bundle/"
+  write_readme >"$bundle/README.txt"
+}
+
+write_readme() {
+  local file
+  "$bundle/dptrain" --version
+  cat <<'TEXT'
+
+dptrain for a GPU host: x86-64 Linux, a driver for CUDA 13 or newer; cuDNN 9 and NCCL 2 installed, on LD_LIBRARY_PATH, or
+as wheels of python3 (PyTorch brings them).
+
+    ./check.sh correctness        does it compute what it should
+    ./check.sh performance        how fast, beside PyTorch
+    ./dptrain devices             what there is to train on
+    ./dptrain --help
+
+By itself dptrain finds cuDNN and NCCL where the loader does; to point it at the wheels:
+
+    export LD_LIBRARY_PATH=$(python3 -c 'import nvidia, glob
+    print(":".join(sorted({d for p in nvidia.__path__ for d in glob.glob(p + "/*/lib")})))')
+
+lib/ holds libraries of other projects under their own licences, as the distribution has them:
+
+TEXT
+  for file in "$bundle"/lib/*; do echo "    $(basename "$file")  $(origin "$(basename "$file")")"; done
+}
+# origin LIBRARY: package and version, where the distribution is Debian's kind.
+origin() {
+  local path package
+  path=$(loaded "$build/tests/dptrain_bundle" | awk -v name="$1" '$1 == name { print $2 }')
+  package=$(dpkg-query --search "$(readlink -f "$path")" 2>/dev/null | head -n 1 | cut -d: -f1) || true
+  if [ -n "$package" ]; then dpkg-query --show --showformat='${Package} ${Version}\n' "$package" | head -n 1; fi
+}
+
+# Nothing of NVIDIA's is linked, nothing is looked for outside but glibc, and it starts in an empty environment.
+examine() {
+  local name path outside
+  if needed "$bundle/dptrain" | grep -E '^lib(cuda|cudart|cudnn|nccl|cublas|nvrtc)'; then fail "dptrain is linked with the libraries above"; fi
+  outside=$(loaded "$bundle/dptrain" | while read -r name path; do
+    if ! is_glibc "$name" && [[ $path != "$bundle"/lib/* ]]; then echo "$name ($path)"; fi
+  done)
+  [ -z "$outside" ] || fail "the loader looks outside the bundle for: $outside"
+  (
+    cd /
+    env -i "$bundle/dptrain" --version
+    env -i "$bundle/dptrain" devices
+    env -i "$bundle/dptrain_gpu_tests" --gtest_list_tests | grep -c '^  ' | sed 's/$/ tests/'
+  ) || fail "it does not start in an empty environment"
+}
+
+say "Build"
+mkdir -p "$build"
+build_programs
+
+say "Bundle"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bundle=$work/dptrain-gpu
+copy_files
+examine
+mkdir -p "$(dirname "$output")"
+tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner -czf "$output" dptrain-gpu
+
+say "What is in it"
+(cd "$bundle" && du --bytes --all --max-depth=1 lib tests configs . | sort -rn | awk '$2 != "." { sub("^\\./", "", $2); if (!seen[$2]++) printf "%11d  %s\n", $1, $2 }')
+newest=$(objdump -T "$bundle"/dptrain "$bundle"/lib/* | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1)
+total=$(find "$bundle" -type f -printf '%s\n' | awk '{ s += $1 } END { print s }')
+printf '\n%s: %d bytes unpacked, %d packed; needs %s, a GPU of compute capability %s\n' "$output" "$total" "$(stat -c %s "$output")" "$newest" "$arch"
+[ "$total" -le $most_bytes ] || fail "$total bytes unpacked are more than the $most_bytes that a bundle may have"

@@ -1,0 +1,108 @@
+# The stages of `check.sh performance`, which sources this file: name, time limit in seconds, required or optional.
+
+performance_stages=(
+  "resnet50       80 required"
+  "fashion_cnn    60 required"
+  "torch         150 optional"
+  "vgg16          70 required"
+  "cifar_towers   40 required"
+  "mlp            40 required"
+  "torch_compile 200 optional"
+  "input          30 required"
+  "profile        60 optional"
+  "table          20 required"
+)
+
+# batch_of WORK, steps_of WORK: a window of `steps` takes around half a second on an H200.
+batch_of() { case $1 in resnet50) echo 256 ;; vgg16 | cifar_towers) echo 128 ;; *) echo 512 ;; esac; }
+steps_of() { case $1 in resnet50) echo 15 ;; vgg16) echo 10 ;; fashion_cnn) echo 1000 ;; *) echo 2000 ;; esac; }
+
+# bench WORK PRECISION MODE [FLAG...]: leaves bench/WORK.PRECISION.MODE/bench.json.
+bench() {
+  local work=$1 precision=$2 mode=$3 settings=() size
+  shift 3
+  case $precision in
+    bf16) settings=(--set train.dtype_policy=mixed_bfloat16) ;;
+    tf32) settings=(--set runtime.tf32=true) ;;
+    fp32) settings=(--set runtime.tf32=false) ;;
+  esac
+  case $mode in graph) settings+=(--set runtime.cuda_graphs=on) ;; eager) settings+=(--set runtime.cuda_graphs=off) ;; esac
+  size=(--batch-size "$(batch_of $work)" --steps "$(steps_of $work)" --warmup 10 --repeats 5)
+  if [ $quick = yes ]; then size=(--batch-size 2 --steps 1 --warmup 1 --repeats 1); fi
+  run 0 "$dptrain" bench "$here/configs/bench/$work.yaml" --gpus "$gpu" "${settings[@]}" "${size[@]}" \
+    --output "bench/$work.$precision.$mode" --quiet "$@"
+  told+=("$precision $mode $(rate_of "bench/$work.$precision.$mode/bench.json")")
+}
+rate_of() { sed -n 's/^ *"examples_per_second": \([0-9.e+]*\).*/\1/p' "$1" | head -n 1 | awk '{ printf "%.0f", $1 }'; }
+
+# measure WORK PRECISION...: graph and eager.
+measure() {
+  local work=$1 precision mode told=()
+  shift
+  for precision in "$@"; do
+    for mode in graph eager; do bench $work $precision $mode; done
+  done
+  local IFS=';'
+  result "examples/s: ${told[*]}"
+}
+
+stage_resnet50() {
+  if on_emulator; then leave_out "too much for the emulator"; fi
+  measure resnet50 bf16 tf32 fp32
+}
+stage_vgg16() {
+  if on_emulator; then leave_out "too much for the emulator"; fi
+  measure vgg16 bf16 tf32
+}
+stage_fashion_cnn() { measure fashion_cnn bf16 tf32; }
+stage_cifar_towers() { measure cifar_towers bf16 tf32; }
+stage_mlp() { measure mlp bf16 tf32; }
+
+# PyTorch on the same work. Each network in a process of its own: an error of CUDA spoils the rest of a process.
+peer() {
+  local work modes=$1 precisions failed=() device=cuda:$gpu flags=()
+  shift
+  "$python" -c 'import torch' 2>"$said" || cannot "$python has no PyTorch ($(tail -n 1 "$said")); name one that has it with --python"
+  if on_emulator; then device=cpu flags=(--tiny) modes=eager; fi
+  mkdir -p torch
+  for work in "$@"; do
+    precisions=bf16,tf32
+    if [ $work = resnet50 ] && [ $modes != compile ]; then precisions=bf16,tf32,fp32; fi
+    if on_emulator; then precisions=fp32; fi
+    "$python" "$here/torch_side_by_side.py" --device "$device" --works $work --precisions $precisions --modes $modes "${flags[@]}" \
+      >"torch/$work.$modes.jsonl" 2>"$said" || failed+=("$work")
+    cat "torch/$work.$modes.jsonl" "$said"
+    result "PyTorch $modes up to $work; failed: ${failed[*]:-none}"
+  done
+  [ ${#failed[@]} -eq 0 ] || exit 1
+}
+stage_torch() { peer eager,graph resnet50 fashion_cnn vgg16 cifar_towers mlp; }
+stage_torch_compile() { peer compile resnet50 fashion_cnn vgg16 cifar_towers mlp; }
+
+# The same network fed from the data set, through loader, pinned memory and copy stream.
+stage_input() {
+  local told=() mode=auto
+  bench fashion_cnn tf32 real --data real
+  result "examples/s with the loader: ${told[*]}; waiting for data $(sed -n 's/^ *"data_wait_ms": \([0-9.e+-]*\).*/\1/p' bench/fashion_cnn.tf32.real/bench.json | head -n 1) ms a step"
+}
+
+# Which of our kernels one eager step spends its time in. The clocks stay as they are.
+stage_profile() {
+  command -v ncu >/dev/null || cannot "ncu is not on the PATH (Nsight Compute, of the CUDA toolkit)"
+  printf '$ ncu ... dptrain bench resnet50, one step\n'
+  ncu --clock-control none --launch-skip 1200 --launch-count 300 --csv \
+    --metrics gpu__time_duration.sum,dram__throughput.avg.pct_of_peak_sustained_elapsed \
+    "$dptrain" bench "$here/configs/bench/resnet50.yaml" --gpus "$gpu" --batch-size 64 --set train.dtype_policy=mixed_bfloat16 \
+    --set runtime.cuda_graphs=off --steps 3 --warmup 3 --repeats 1 --output bench/profile --quiet >profile.csv 2>"$said" ||
+    { cat "$said"; cannot "ncu: $(grep -m 1 -E '==(ERROR|WARNING)==' "$said" profile.csv || tail -n 1 "$said")"; }
+  "$python" "$here/kernels.py" profile.csv >"$said" 2>&1 || { cat "$said"; fail "kernels.py: $(tail -n 1 "$said")"; }
+  cat "$said"
+  cp "$said" profile.txt
+  result "most of the time: $(sed -n 2p "$said" | tr -s ' ')"
+}
+
+stage_table() {
+  run 0 "$python" "$here/table.py" "$out"
+  cp "$said" table.md
+  result "table.md"
+}

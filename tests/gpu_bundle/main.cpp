@@ -1,0 +1,20 @@
+// dptrain and what checks it on a GPU host in one executable, because they share nearly everything and the bundle has to be
+// small. What it is called decides what it is:
+//
+//   dptrain ...                          the product
+//   dptrain_gpu_tests [gtest's flags]    the tests of the rooms device, replica and reduce, and of CUDA
+//   dptrain_gpu_tests plan-check ...     tests/plans/plan_check.cpp
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string_view>
+
+#include "gpu_bundle/programs.h"
+
+int main(int argc, char** argv) {
+  if (std::filesystem::path(argv[0]).filename() != "dptrain_gpu_tests") return dptrain_main(argc, argv);
+  if (argc > 1 && argv[1] == std::string_view("plan-check")) return plan_check_main(argc - 1, argv + 1);
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
