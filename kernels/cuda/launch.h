@@ -64,7 +64,8 @@ inline unsigned grid_for(const Launch& at, std::int64_t n, std::int64_t per_thre
 #if DPTRAIN_GPU_NAMED(DPTRAIN_GPU)
 
 #define DPTRAIN_START(at, flat, kernel, grid, block, bytes, ...) \
-  ::dptrain::simt::launch((at).stream, ::dptrain::simt::Shape{#kernel, (grid), (block), (bytes), (flat)}, (kernel), __VA_ARGS__)
+  ::dptrain::simt::launch((at).stream, ::dptrain::simt::Shape{#kernel, (grid), (block), (bytes), (flat)}, (kernel), \
+                          __VA_ARGS__)
 #define DPTRAIN_LAUNCH(at, kernel, grid, block, ...) DPTRAIN_START(at, false, kernel, grid, block, 0, __VA_ARGS__)
 #define DPTRAIN_LAUNCH_SHARED(at, kernel, grid, block, bytes, ...) \
   DPTRAIN_START(at, false, kernel, grid, block, bytes, __VA_ARGS__)

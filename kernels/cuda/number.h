@@ -121,7 +121,8 @@ void dispatch(DType type, F&& f) {
     case DType::kF32: return f(Type<float>{});
     case DType::kBf16: return f(Type<bf16>{});
     case DType::kF16: return f(Type<half>{});
-    default: throw std::invalid_argument("kernels compute in float32, bfloat16 or float16, found " + std::string(name_of(type)));
+    default:
+      throw std::invalid_argument("kernels take float32, bfloat16 or float16, found " + std::string(name_of(type)));
   }
 }
 

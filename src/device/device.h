@@ -54,6 +54,8 @@ class Device : public plan::Capabilities {
   virtual std::uint64_t memory_available() const { return 0; }
   /// Host memory that copies to and from the device need not wait for (page-locked); zero-filled.
   virtual std::unique_ptr<Buffer> allocate_host(std::size_t bytes) = 0;
+  /// The same for other threads; may outlive the device. Empty where ordinary memory does as well.
+  virtual std::function<std::shared_ptr<void>(std::size_t bytes)> host_allocator() const { return {}; }
   /// Queued. Memory of allocate_host may change when the stream has passed the copy, other memory when the call returns.
   virtual void copy_to_device(void* destination, const void* host, std::size_t bytes, Stream& stream) = 0;
   virtual void copy_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) = 0;  ///< complete on return

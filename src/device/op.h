@@ -77,6 +77,7 @@ class Op {
   /// Asked once after construction and every prepare().
   virtual plan::Need need() const { return {}; }
   /// Makes everything that a call with this many rows needs (primitives), so that calls allocate nothing.
+  /// A call with rows that were not prepared works, too, and allocates.
   virtual void prepare(std::int64_t rows) { static_cast<void>(rows); }
   /// Called even where this replica has no samples, because others wait for it in a collective.
   virtual bool runs_empty() const { return false; }

@@ -19,10 +19,6 @@ void grow(plan::Need& need, const plan::Need& more) {
   need.scratch = std::max(need.scratch, more.scratch);
 }
 
-bool fits(const plan::Need& need, const plan::Need& room) {
-  return need.saved <= room.saved && need.scratch <= room.scratch;
-}
-
 }  // namespace
 
 Executor::Executor(const plan::Plan& plan, device::Device& device, device::Stream& stream,
@@ -65,19 +61,10 @@ void Executor::make_ops(const Options& options) {
 }
 
 void Executor::prepare(std::int64_t rows) {
-  if (rows > rows_)
-    throw Error(ErrorKind::kInternal,
-                fmt::format("a slice of {} rows, but the replica was made for at most {}", rows, rows_));
-  if (std::ranges::find(prepared_, rows) != prepared_.end()) return;
   for (std::size_t s = 0; s < ops_.size(); ++s) {
     ops_[s]->prepare(rows);
-    const plan::Need need = ops_[s]->need();
-    if (tensors_ != nullptr && !fits(need, needs_[s]))
-      throw Error(ErrorKind::kInternal,
-                  fmt::format("layer {} needs more room for {} rows than was planned", plan_.steps[s].name, rows));
-    grow(needs_[s], need);
+    grow(needs_[s], ops_[s]->need());
   }
-  prepared_.push_back(rows);
 }
 
 void Executor::plan_memory(const ParameterArenas& arenas) {
@@ -107,7 +94,9 @@ void Executor::plan_memory(const ParameterArenas& arenas) {
 
 void Executor::stage(const Slice& slice, int set) {
   if (slice.rows == 0) return;
-  prepare(slice.rows);
+  if (slice.rows > rows_)
+    throw Error(ErrorKind::kInternal,
+                fmt::format("a slice of {} rows, but the replica was made for at most {}", slice.rows, rows_));
   staging_.copy(slice, set);
 }
 

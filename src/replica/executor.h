@@ -88,7 +88,6 @@ class Executor {
   plan::Need loss_need_;
   const kernels::LossScale* loss_scale_;
   std::unique_ptr<device::Buffer> state_, host_state_;
-  std::vector<std::int64_t> prepared_;
   std::vector<int> writer_;  ///< per tensor: the step that writes a parameter's gradient there, or kAbsent
   plan::MemoryPlan training_memory_, inference_memory_;
   std::unique_ptr<device::Buffer> tensors_, sums_, host_sums_;

@@ -34,6 +34,7 @@ Session::Session(const Experiment& experiment, const SessionOptions& options)
     throw Error(ErrorKind::kUsage, fmt::format("{} is a GPU on paper, for summary --plan and check; nothing runs on it", devices_.paper));
   Devices devices = make_devices(devices_, runtime_options(experiment_.config));
   for (const auto& device : devices) device_lines_.push_back(device->description());
+  batch_memory_ = devices.front()->host_allocator();
   done("devices");
   const std::vector<double>& weights = experiment_.config.parallel.split.weights;
   if (!weights.empty() && static_cast<int>(weights.size()) != devices_.replicas)
@@ -112,6 +113,7 @@ std::unique_ptr<data::Loader> Session::make_loader(const std::shared_ptr<const d
   options.workers = section.loader.workers.value.value_or(0);
   options.prefetch = section.loader.prefetch.value.value_or(0);
   options.busy_threads = devices_.replicas * devices_.threads;
+  options.allocate = batch_memory_;
   const data::LabelDelivery labels{labels_wanted_, label_kind_, model_side().output.elements()};
   data::Pipeline pipeline(plain(evaluation ? section.transforms.eval : section.transforms.train), evaluation);
   return std::make_unique<data::Loader>(source, std::move(pipeline), model_side(), labels, options);

@@ -77,6 +77,7 @@ class Session {
   const Experiment experiment_;
   DeviceRequest devices_;
   std::vector<std::string> device_lines_;
+  data::Allocate batch_memory_;  ///< page-locked for GPUs
   std::int64_t global_batch_ = 0;
   std::unique_ptr<graph::Model> model_;
   data::Sources sources_;

@@ -49,6 +49,12 @@ std::unique_ptr<Buffer> GpuDevice::allocate(std::size_t bytes) {
 std::unique_ptr<Buffer> GpuDevice::allocate_host(std::size_t bytes) {
   return std::make_unique<GpuBuffer>(runtime_, bytes, GpuBuffer::Where::kHost);
 }
+std::function<std::shared_ptr<void>(std::size_t bytes)> GpuDevice::host_allocator() const {
+  return [runtime = runtime_](std::size_t bytes) -> std::shared_ptr<void> {
+    const auto buffer = std::make_shared<GpuBuffer>(runtime, bytes, GpuBuffer::Where::kHost);
+    return {buffer, buffer->data()};
+  };
+}
 
 void GpuDevice::copy_to_device(void* destination, const void* host, std::size_t bytes, Stream& stream) {
   if (bytes > 0) runtime_->copy_in(destination, host, bytes, stream.native());

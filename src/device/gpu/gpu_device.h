@@ -32,6 +32,7 @@ class GpuDevice final : public Device {
   std::unique_ptr<Buffer> allocate(std::size_t bytes) override;
   std::uint64_t memory_available() const override { return runtime_->memory().free; }
   std::unique_ptr<Buffer> allocate_host(std::size_t bytes) override;
+  std::function<std::shared_ptr<void>(std::size_t bytes)> host_allocator() const override;
   void copy_to_device(void* destination, const void* host, std::size_t bytes, Stream& stream) override;
   void copy_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) override;
   const RuntimeOptions& options() const noexcept override { return options_; }
@@ -65,7 +66,6 @@ class GpuDevice final : public Device {
   int multiprocessors_;
   std::unique_ptr<Buffer> hash_room_;  // made by the first hash
 };
-
 
 // gpu_loss.cpp, gpu_update.cpp
 std::unique_ptr<LossOp> make_gpu_loss(const LossContext& context, GpuDevice& device);

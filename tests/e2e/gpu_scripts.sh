@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# The scripts for GPU hosts (scripts/gpu), as far as they go without one: check.sh on a stand-in for a bundle, the table, the
+# sums of ncu's output. The rest of check.sh runs on the emulator: `check.sh correctness --gpu emu:0 --quick` in a bundle.
+. "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
+
+scripts=$DPTRAIN_SOURCE/scripts/gpu
+# expect CODE COMMAND...: as run(), for any program.
+expect() {
+  local expected=$1 code=0
+  shift
+  "$@" >out 2>&1 || code=$?
+  [ "$code" -eq "$expected" ] || fail "$*: exit $code, expected $expected"
+}
+
+say "check.sh wants a bundle"
+expect 2 bash "$scripts/check.sh" correctness
+says "no dptrain beside"
+expect 0 bash "$scripts/check.sh" --help
+says "correctness"
+
+say "check.sh in a bundle on the emulator"
+mkdir -p bundle/configs/bench bundle/configs/check
+ln -s "$DPTRAIN" bundle/dptrain
+ln -s "$scripts"/{correctness.bash,performance.bash,table.py,kernels.py} bundle/
+cp "$scripts/check.sh" bundle/
+ln -s "$scripts/small_resnet.yaml" bundle/configs/check/
+ln -s "$DPTRAIN_SOURCE/configs/bench/fashion_cnn.yaml" bundle/configs/bench/
+expect 0 bundle/check.sh correctness --gpu emu:0 --quick --out results --only environment,curves,replicas
+says "correctness: 3 stages, 0 failed"
+grep -q '^ok  *curves .* losses within [0-9]' results/summary.txt || fail "summary.txt lacks the difference of the losses"
+expect 1 bundle/check.sh correctness --gpu emu:0 --quick --out results --only conformance
+says "FAILED    conformance"
+expect 1 bundle/check.sh performance --out results --only table
+says "no measurement under"
+
+say "the table"
+mkdir -p measured/bench/resnet50.bf16.graph measured/bench/resnet50.bf16.eager measured/torch
+echo '{"rows": [{"global_batch": 256, "examples_per_second": 3300.0, "device_bytes": 13958643712}]}' >measured/bench/resnet50.bf16.graph/bench.json
+echo '{"rows": [{"global_batch": 256, "examples_per_second": 3000.0, "device_bytes": 13958643712}]}' >measured/bench/resnet50.bf16.eager/bench.json
+cat >measured/torch/resnet50.jsonl <<'JSON'
+{"work": "resnet50", "precision": "bf16", "mode": "eager", "batch": 256, "examples_per_second": 2200.0, "peak_bytes": 26843545600}
+{"work": "resnet50", "precision": "bf16", "mode": "compile", "error": "RuntimeError: no"}
+{"work": "resnet50", "precision": "bf16", "mode": "graph", "batch": 256, "examples_per_second": 3000.0, "peak_bytes": 25769803776}
+JSON
+expect 0 python3 "$scripts/table.py" measured
+grep -qE '^\| resnet50 \| +256 \| bf16 +\| +3,000 \| +3,300 \| +2,200 \| +- \| +3,000 \| +1\.50 \| +1\.10 \| +13\.0 \| +24\.0 \|$' out ||
+  fail "the table has another row"
+sed -i 's/256/128/' measured/bench/resnet50.bf16.eager/bench.json
+expect 1 python3 "$scripts/table.py" measured
+says "different batches"
+
+say "kernels by time"
+cat >profile.csv <<'CSV'
+==PROF== Connected to process
+"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"
+"0","void dptrain::kernels::cuda::(anonymous namespace)::pool<float, 2>(const T1 *, int)","gpu__time_duration.sum","ns","1,500.0"
+"0","void dptrain::kernels::cuda::(anonymous namespace)::pool<float, 2>(const T1 *, int)","dram__throughput.avg.pct_of_peak_sustained_elapsed","%","60"
+"1","void dptrain::kernels::cuda::(anonymous namespace)::pool<float, 2>(const T1 *, int)","gpu__time_duration.sum","us","1.5"
+"2","sm90_gemm","gpu__time_duration.sum","us","1"
+CSV
+expect 0 python3 "$scripts/kernels.py" profile.csv
+grep -qE '^dptrain::kernels::cuda::pool +2 +3\.0 +75 % +60 %$' out || fail "the two launches of one kernel do not add up"

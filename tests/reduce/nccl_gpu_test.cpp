@@ -1,0 +1,59 @@
+// The real NCCL on a real GPU, as far as one GPU goes: a world of one rank. Start-up, streams and events, buckets and the
+// end are those of many ranks; a sum over one rank changes nothing, so the results are those of no NCCL at all.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cuda/need_gpu.h"
+#include "reduce/connector.h"
+#include "reduce/nccl_connector.h"
+#include "replica/small_net.h"
+
+namespace dptrain::reduce {
+namespace {
+
+using namespace dptrain::testing;  // NOLINT(google-build-using-namespace)
+using test::gpu_is_required;
+
+struct Outcome {
+  graph::Model model;
+  std::vector<double> losses;
+};
+
+Outcome train(replica::Connector& connector) {
+  constexpr std::int64_t kRows = 12;
+  Outcome outcome{.model = model_of(kSmallNet), .losses = {}};
+  std::vector<std::unique_ptr<device::Device>> devices;
+  devices.push_back(device::make_cuda_device(0, {.tf32 = false}));
+  const plan::Plan plan = small_plan(outcome.model, *devices.front());
+  replica::ReplicaSet set(plan, std::move(devices), connector,
+                          {.weights = {1},
+                           .batch_sizes = {kRows},
+                           .optimizer = sgd(),
+                           .seed = 5,
+                           .check_every = 1,
+                           .graphs = replica::Graphs::kOff});
+  set.push(outcome.model);
+  for (std::int64_t number = 0; number < 5; ++number) {
+    const SampleBatch batch(kRows, kSmallNetInput, 3, static_cast<std::uint64_t>(number));
+    outcome.losses.push_back(set.step(batch.host(), {.number = number, .learning_rate = 0.05, .valid = kRows}).loss);
+  }
+  set.pull(outcome.model);
+  return outcome;
+}
+
+TEST(NcclOnAGpu, AWorldOfOneTrainsLikeNoWorld) {
+  DPTRAIN_NEED_GPU();
+  const auto alone = make_local(1);
+  const Outcome expected = train(*alone);
+  EXPECT_GT(distance(expected.model, model_of(kSmallNet)), 1e-3);
+  for (const bool deterministic : {true, false}) {
+    const auto nccl = make_nccl({0}, {.deterministic = deterministic});
+    const Outcome found = train(*nccl);
+    EXPECT_EQ(found.losses, expected.losses);
+    EXPECT_EQ(distance(found.model, expected.model), 0);
+  }
+}
+
+}  // namespace
+}  // namespace dptrain::reduce
