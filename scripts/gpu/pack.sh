@@ -141,5 +141,6 @@ say "What is in it"
 (cd "$bundle" && du --bytes --all --max-depth=1 lib tests configs . | sort -rn | awk '$2 != "." { sub("^\\./", "", $2); if (!seen[$2]++) printf "%11d  %s\n", $1, $2 }')
 newest=$(objdump -T "$bundle"/dptrain "$bundle"/lib/* | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1)
 total=$(find "$bundle" -type f -printf '%s\n' | awk '{ s += $1 } END { print s }')
-printf '\n%s: %d bytes unpacked, %d packed; needs %s, a GPU of compute capability %s\n' "$output" "$total" "$(stat -c %s "$output")" "$newest" "$arch"
+printf '\n%s: %d bytes unpacked, %d packed; needs %s; %s\n' "$output" "$total" "$(stat -c %s "$output")" "$newest" \
+  "$([ $cuda = ON ] && echo "for GPUs $arch" || echo "no GPU backend in it")"
 [ "$total" -le $most_bytes ] || fail "$total bytes unpacked are more than the $most_bytes that a bundle may have"

@@ -74,7 +74,7 @@ class Op {
   virtual ~Op() = default;
   virtual void forward(const OpArgs& args) = 0;
   virtual void backward(const OpArgs& args) = 0;
-  /// Asked once after construction and every prepare().
+  /// Asked once after construction and every prepare(), all of which come before the first call.
   virtual plan::Need need() const { return {}; }
   /// Makes everything that a call with this many rows needs (primitives), so that calls allocate nothing.
   /// A call with rows that were not prepared works, too, and allocates.

@@ -191,7 +191,7 @@ TEST(Replica, GoesOnFromPulledState) {
   EXPECT_THROW(once.replica->push_state({}), Error);
 }
 
-TEST(Replica, PreparesARowCountThatNobodyAnnouncedButNoLargerOne) {
+TEST(Replica, TakesARowCountThatNobodyAnnouncedButNoLargerOne) {
   Fixture f(kToyModel);
   const SampleBatch batch(10, 6, 3);
   EXPECT_GT(f.replica->evaluate(slice_of(batch, 0, 4)).loss, 0);
