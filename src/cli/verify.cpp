@@ -60,9 +60,10 @@ int run(const Flags& flags) {
   options.tolerance = flags.tolerance;
 
   const train::VerifyResult result = train::verify(experiment, options);
-  log::print(fmt::format("{} replicas{} against one, {} steps of plain SGD, global batch {}; differences are |a-b| / |b|", options.devices.replicas,
-                         options.accumulate > 1 ? fmt::format(" x {} micro-batches", options.accumulate) : "", options.steps,
-                         train::global_batch(experiment.config.train, options.devices.replicas)));
+  const int replicas = options.devices.replicas;
+  log::print(fmt::format("{} replica{}{} against one, {} steps of plain SGD, global batch {}; differences are |a-b| / |b|", replicas,
+                         replicas == 1 ? "" : "s", options.accumulate > 1 ? fmt::format(" x {} micro-batches", options.accumulate) : "", options.steps,
+                         train::global_batch(experiment.config.train, replicas)));
   if (result.tested_device != result.reference_device)
     log::print(fmt::format("{} against {}", result.tested_device, result.reference_device));
   if (result.full_float32) log::print("products are full float32 on both sides for this comparison (runtime.tf32: false)");

@@ -190,7 +190,7 @@ VerifyResult verify(const Experiment& experiment, const VerifyOptions& options) 
   result.tolerance = options.tolerance ? Tolerance{*options.tolerance, *options.tolerance} : default_tolerance(experiment, options);
   result.tested_device = tested.session.device_lines().front();
   result.reference_device = reference.session.device_lines().front();
-  result.full_float32 = experiment.config.runtime.tf32 && options.devices.on_real_gpus();
+  result.full_float32 = experiment.config.runtime.tf32 && (options.devices.on_real_gpus() || one.on_real_gpus());
   result.normalisation_synchronised = has_batch_normalization(experiment.graph);
   for (const graph::Layer& layer : start.graph.layers)
     if (!layer.weights.empty()) result.rows.push_back({layer.name, 0, 0});
