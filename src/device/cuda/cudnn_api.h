@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "device/cuda/dynamic_library.h"
+#include "core/dynamic_library.h"
 
 namespace dptrain::device::cuda {
 

@@ -9,10 +9,10 @@
 #include <cstdlib>
 #include <optional>
 
+#include "core/dynamic_library.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "device/cuda/cudnn_api.h"
-#include "device/cuda/dynamic_library.h"
 
 namespace dptrain::device {
 namespace {
@@ -37,7 +37,7 @@ int gpu_count() {
 }
 
 std::string nccl_version() {
-  const cuda::DynamicLibrary library(
+  const DynamicLibrary library(
       {"NCCL", {"libnccl.so.2"}, "NCCL 2 for CUDA 13 (package libnccl2, or pip's nvidia-nccl-cu13)"});
   auto* const get = library.function<int (*)(int*)>("ncclGetVersion");
   int version = 0;
@@ -69,7 +69,7 @@ class ManagementLibrary {
   };
 
   static std::optional<ManagementLibrary> open() try {
-    const cuda::DynamicLibrary library({"NVML", {"libnvidia-ml.so.1"}, "the NVIDIA driver"});
+    const DynamicLibrary library({"NVML", {"libnvidia-ml.so.1"}, "the NVIDIA driver"});
     ManagementLibrary made;
     made.by_bus_id_ = library.function<int (*)(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2");
     made.memory_info_ = library.function<int (*)(void*, MemoryInfo*)>("nvmlDeviceGetMemoryInfo_v2");

@@ -1,4 +1,4 @@
-#include "device/cuda/dynamic_library.h"
+#include "core/dynamic_library.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,6 @@
 
 namespace dptrain::test {
 namespace {
-
-using device::cuda::DynamicLibrary;
 
 std::string error_of(const auto& work) {
   try {

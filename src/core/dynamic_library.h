@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
-namespace dptrain::device::cuda {
+namespace dptrain {
 
 struct LibraryName {
   std::string what;                ///< "cuDNN"
   std::vector<std::string> files;  ///< tried in this order: {"libcudnn.so.9"}
   std::string package;             ///< what to install: "cuDNN 9 for CUDA 13 (package cudnn9-cuda-13)"
+  std::string otherwise = "use --cpus N";  ///< what works without it
 };
 
 class DynamicLibrary {
@@ -38,4 +39,4 @@ class DynamicLibrary {
   std::string path_;
 };
 
-}  // namespace dptrain::device::cuda
+}  // namespace dptrain

@@ -1,4 +1,4 @@
-#include "device/cuda/dynamic_library.h"
+#include "core/dynamic_library.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/format.h"
 
-namespace dptrain::device::cuda {
+namespace dptrain {
 namespace {
 
 namespace fs = std::filesystem;
@@ -53,8 +53,8 @@ DynamicLibrary::DynamicLibrary(const LibraryName& name) : name_(name) {
         if (open(path.string())) return;
       }
   throw Error(ErrorKind::kDevice, fmt::format("{} cannot be opened ({}); install {} or put the folder of {} on "
-                                              "LD_LIBRARY_PATH, or use --cpus N",
-                                              name.what, said, name.package, name.files.front()));
+                                              "LD_LIBRARY_PATH, or {}",
+                                              name.what, said, name.package, name.files.front(), name.otherwise));
 }
 
 void* DynamicLibrary::address(const char* symbol) const {
@@ -63,4 +63,4 @@ void* DynamicLibrary::address(const char* symbol) const {
               fmt::format("{} at {} has no function {}; install {}", name_.what, path_, symbol, name_.package));
 }
 
-}  // namespace dptrain::device::cuda
+}  // namespace dptrain
