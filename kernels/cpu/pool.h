@@ -5,20 +5,12 @@
 
 #include <cstdint>
 
+#include "kernels/pool_window.h"
+
 namespace dptrain::kernels::cpu {
 
-/// Every window must overlap the input in at least one position; what of it lies outside does not exist: it is no
-/// candidate for the maximum and does not count in the mean.
-struct PoolWindow {
-  int64_t in_h, in_w, channels;
-  int64_t out_h, out_w;
-  int64_t kernel_h, kernel_w;
-  int64_t stride_h, stride_w;
-  int64_t pad_top, pad_left;
-};
-
-/// The largest kernel_h * kernel_w that max pooling accepts: positions are kept in one byte.
-inline constexpr int64_t kMaxPoolWindow = 255;
+using kernels::kMaxPoolWindow;
+using kernels::PoolWindow;
 
 /// y = largest value of each window; argmax (size of y, may be null in evaluation) = kh * kernel_w + kw of the first
 /// one.

@@ -1,7 +1,7 @@
 #pragma once
 
 // Activations by their Keras names (formulas: docs/numerics.md, Keras's activations). The enumerators are in the order of
-// kernels::cpu::Activation only by accident: devices map them by name.
+// kernels::Activation only by accident: devices map them by name.
 
 #include <array>
 #include <utility>

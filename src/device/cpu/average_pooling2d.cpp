@@ -1,7 +1,8 @@
 #include "layers/average_pooling2d.h"
 
-#include "device/cpu/pool_window.h"
 #include "device/device.h"
+#include "device/pool_window.h"
+#include "kernels/cpu/pool.h"
 
 namespace dptrain::device::cpu {
 namespace {

@@ -1,13 +1,11 @@
 // Loss and metrics of the CPU device. Kernels give one number per row; rows are added in order in double, so that the
 // sums depend neither on threads nor on how rows are cut.
 
-#include <cmath>
-#include <limits>
-
 #include "core/error.h"
 #include "core/format.h"
 #include "device/cpu/activation.h"
 #include "device/cpu/cpu_device.h"
+#include "device/loss_function.h"
 #include "kernels/cpu/loss.h"
 #include "optim/loss.h"
 
@@ -17,25 +15,6 @@ namespace {
 using kernels::cpu::ClassTargets;
 using optim::MetricKind;
 using optim::ResolvedMetric;
-
-enum class LossKind { kCategorical, kBinary, kSquared, kAbsolute };
-
-struct LossFunction {
-  LossKind kind = LossKind::kCategorical;
-  float label_smoothing = 0;
-};
-
-/// Sparse and dense categorical losses are one: what the labels are is said by the plan.
-LossFunction function_of(const config::Typed& loss) {
-  if (const auto* spec = loss.get_if<optim::CategoricalCrossentropySpec>())
-    return {LossKind::kCategorical, static_cast<float>(spec->label_smoothing)};
-  if (loss.get_if<optim::SparseCategoricalCrossentropySpec>()) return {LossKind::kCategorical};
-  if (const auto* spec = loss.get_if<optim::BinaryCrossentropySpec>())
-    return {LossKind::kBinary, static_cast<float>(spec->label_smoothing)};
-  if (loss.get_if<optim::MeanSquaredErrorSpec>()) return {LossKind::kSquared};
-  if (loss.get_if<optim::MeanAbsoluteErrorSpec>()) return {LossKind::kAbsolute};
-  throw Error(ErrorKind::kInternal, fmt::format("{}: the CPU device has no such loss", loss.name()));
-}
 
 template <class T>
 double sum_in_order(const T* values, std::int64_t n) {
@@ -48,9 +27,9 @@ class CpuLoss final : public LossOp {
  public:
   explicit CpuLoss(const LossContext& context)
       : plan_(context.plan.loss),
-        function_(function_of(plan_.loss)),
-        elements_(shape(context).elements()),
-        classes_(shape(context).rank() > 0 ? shape(context).back() : 1),
+        function_(loss_function(plan_.loss)),
+        elements_(prediction_shape(context).elements()),
+        classes_(prediction_shape(context).rank() > 0 ? prediction_shape(context).back() : 1),
         positions_(elements_ / classes_),
         parts_(function_.kind == LossKind::kCategorical ? positions_ : 1),
         class_labels_(plan_.labels == optim::LabelKind::kClass),
@@ -58,7 +37,7 @@ class CpuLoss final : public LossOp {
     if (class_labels_ && positions_ != 1)
       throw Error(ErrorKind::kUsage,
                   fmt::format("loss {}: labels of one class per sample need an output of one axis, found {}",
-                              plan_.loss.name(), shape(context).str()));
+                              plan_.loss.name(), prediction_shape(context).str()));
     bool reads_rows = function_.kind != LossKind::kCategorical, reads_probabilities = false;
     for (const ResolvedMetric& metric : plan_.metrics) {
       reads_rows = reads_rows || is_error(metric) || metric.kind == MetricKind::kBinaryEqual;
@@ -97,13 +76,7 @@ class CpuLoss final : public LossOp {
     std::uint8_t* hits() const { return reinterpret_cast<std::uint8_t*>(counts); }
   };
 
-  static const Shape& shape(const LossContext& context) {
-    return context.plan.tensors[static_cast<std::size_t>(context.plan.loss.prediction)].shape;
-  }
   static const float* prediction(const LossArgs& a) { return static_cast<const float*>(a.prediction); }
-  static bool is_error(const ResolvedMetric& metric) {
-    return metric.kind == MetricKind::kSquaredError || metric.kind == MetricKind::kAbsoluteError;
-  }
   /// The softmax pass knows whether the largest is the right one.
   bool counted_by_loss(const ResolvedMetric& metric) const {
     return metric.kind == MetricKind::kArgmaxEqual && function_.kind == LossKind::kCategorical && plan_.from_logits;
@@ -193,7 +166,7 @@ class CpuLoss final : public LossOp {
         kernels::cpu::top_k_hits(prediction(a), call.items, classes_, call.targets, metric.k, call.hits());
         return mean_hits(call);
       case MetricKind::kBinaryEqual:
-        kernels::cpu::binary_hits(prediction(a), call.rows, rows, elements_, threshold(metric), call.counts);
+        kernels::cpu::binary_hits(prediction(a), call.rows, rows, elements_, hit_threshold(plan_, metric), call.counts);
         return sum_in_order(call.counts, rows) / static_cast<double>(elements_);
       case MetricKind::kSquaredError:
         kernels::cpu::mean_squared_error(call.probabilities, call.rows, rows, elements_, call.values, nullptr, 1.0F);
@@ -203,14 +176,6 @@ class CpuLoss final : public LossOp {
         return sum_in_order(call.values, rows);
     }
     return 0;
-  }
-
-  /// Where the sigmoid is fused, predictions are logits: p > t is z > ln(t / (1 - t)).
-  float threshold(const ResolvedMetric& metric) const {
-    if (plan_.fusion != plan::LossStep::Fusion::kSigmoid) return static_cast<float>(metric.threshold);
-    if (metric.threshold <= 0) return -std::numeric_limits<float>::infinity();
-    if (metric.threshold >= 1) return std::numeric_limits<float>::infinity();
-    return static_cast<float>(std::log(metric.threshold) - std::log1p(-metric.threshold));
   }
 
   const plan::LossStep& plan_;

@@ -2,8 +2,9 @@
 
 #include "core/error.h"
 #include "core/format.h"
-#include "device/cpu/pool_window.h"
 #include "device/device.h"
+#include "device/pool_window.h"
+#include "kernels/cpu/pool.h"
 
 namespace dptrain::device::cpu {
 namespace {

@@ -1,7 +1,8 @@
 #include "layers/average_pooling2d.h"
 
 #include "device/gpu/gpu_op.h"
-#include "device/gpu/pool_window.h"
+#include "device/pool_window.h"
+#include "kernels/cuda/pool.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
 namespace {

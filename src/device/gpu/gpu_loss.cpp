@@ -1,12 +1,10 @@
 // Loss and metrics of the GPU device. Kernels give one number per row, which are added to the sums on the device in an
 // order that depends on the rows alone; nothing waits for the host.
 
-#include <cmath>
-#include <limits>
-
 #include "core/error.h"
 #include "core/format.h"
 #include "device/gpu/gpu_device.h"
+#include "device/loss_function.h"
 #include "kernels/cuda/loss.h"
 #include "kernels/cuda/softmax.h"
 #include "optim/loss.h"
@@ -17,34 +15,15 @@ namespace {
 using optim::MetricKind;
 using optim::ResolvedMetric;
 
-enum class LossKind { kCategorical, kBinary, kSquared, kAbsolute };
-
-struct LossFunction {
-  LossKind kind = LossKind::kCategorical;
-  float label_smoothing = 0;
-};
-
-/// Sparse and dense categorical losses are one: what the labels are is said by the plan.
-LossFunction function_of(const config::Typed& loss) {
-  if (const auto* spec = loss.get_if<optim::CategoricalCrossentropySpec>())
-    return {LossKind::kCategorical, static_cast<float>(spec->label_smoothing)};
-  if (loss.get_if<optim::SparseCategoricalCrossentropySpec>()) return {LossKind::kCategorical};
-  if (const auto* spec = loss.get_if<optim::BinaryCrossentropySpec>())
-    return {LossKind::kBinary, static_cast<float>(spec->label_smoothing)};
-  if (loss.get_if<optim::MeanSquaredErrorSpec>()) return {LossKind::kSquared};
-  if (loss.get_if<optim::MeanAbsoluteErrorSpec>()) return {LossKind::kAbsolute};
-  throw Error(ErrorKind::kInternal, fmt::format("{}: the GPU device has no such loss", loss.name()));
-}
-
 class GpuLoss final : public LossOp {
  public:
   GpuLoss(const LossContext& context, GpuDevice& device)
       : device_(device),
         plan_(context.plan.loss),
         type_(context.plan.compute),
-        function_(function_of(plan_.loss)),
-        elements_(shape(context).elements()),
-        classes_(shape(context).rank() > 0 ? shape(context).back() : 1),
+        function_(loss_function(plan_.loss)),
+        elements_(prediction_shape(context).elements()),
+        classes_(prediction_shape(context).rank() > 0 ? prediction_shape(context).back() : 1),
         positions_(elements_ / classes_),
         parts_(function_.kind == LossKind::kCategorical ? positions_ : 1),
         class_labels_(plan_.labels == optim::LabelKind::kClass),
@@ -52,7 +31,7 @@ class GpuLoss final : public LossOp {
     if (class_labels_ && positions_ != 1)
       throw Error(ErrorKind::kUsage,
                   fmt::format("loss {}: labels of one class per sample need an output of one axis, found {}",
-                              plan_.loss.name(), shape(context).str()));
+                              plan_.loss.name(), prediction_shape(context).str()));
     for (const ResolvedMetric& metric : plan_.metrics)
       applies_activation_ = applies_activation_ || (plan_.fusion != plan::LossStep::Fusion::kNone && is_error(metric));
   }
@@ -89,12 +68,6 @@ class GpuLoss final : public LossOp {
     DType probability_type;     ///< which are floats, else the predictions themselves
   };
 
-  static const Shape& shape(const LossContext& context) {
-    return context.plan.tensors[static_cast<std::size_t>(context.plan.loss.prediction)].shape;
-  }
-  static bool is_error(const ResolvedMetric& metric) {
-    return metric.kind == MetricKind::kSquaredError || metric.kind == MetricKind::kAbsoluteError;
-  }
   /// The softmax pass knows whether the largest is the right one.
   bool counted_by_loss(const ResolvedMetric& metric) const {
     return metric.kind == MetricKind::kArgmaxEqual && function_.kind == LossKind::kCategorical && plan_.from_logits;
@@ -176,20 +149,12 @@ class GpuLoss final : public LossOp {
         kernel::top_k_hits(call.at, type_, a.prediction, call.items, classes_, call.targets, metric.k, call.hits);
         return add_hits(call, sum);
       case MetricKind::kBinaryEqual:
-        kernel::binary_hits(call.at, type_, a.prediction, a.rows, elements_, call.targets, threshold(metric),
+        kernel::binary_hits(call.at, type_, a.prediction, a.rows, elements_, call.targets, hit_threshold(plan_, metric),
                             call.hits);
         return add(call, call.hits, a.rows, static_cast<double>(elements_), sum);
       case MetricKind::kSquaredError: return error(kernel::mean_squared_error);
       case MetricKind::kAbsoluteError: return error(kernel::mean_absolute_error);
     }
-  }
-
-  /// Where the sigmoid is fused, predictions are logits: p > t is z > ln(t / (1 - t)).
-  float threshold(const ResolvedMetric& metric) const {
-    if (plan_.fusion != plan::LossStep::Fusion::kSigmoid) return static_cast<float>(metric.threshold);
-    if (metric.threshold <= 0) return -std::numeric_limits<float>::infinity();
-    if (metric.threshold >= 1) return std::numeric_limits<float>::infinity();
-    return static_cast<float>(std::log(metric.threshold) - std::log1p(-metric.threshold));
   }
 
   GpuDevice& device_;

@@ -3,7 +3,8 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "device/gpu/gpu_op.h"
-#include "device/gpu/pool_window.h"
+#include "device/pool_window.h"
+#include "kernels/cuda/pool.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
 namespace {

@@ -1,17 +1,16 @@
 #pragma once
 
-// The window of a pooling layer in the words of kernels/cuda.
+// The window of a pooling layer in the words of the kernels.
 
-#include "device/gpu/backend.h"
 #include "device/op.h"
-#include "kernels/cuda/pool.h"
+#include "kernels/pool_window.h"
 #include "layers/geometry.h"
 
-namespace dptrain::device::DPTRAIN_GPU {
+namespace dptrain::device {
 
 /// `Spec`: MaxPooling2DSpec or AveragePooling2DSpec.
 template <class Spec>
-kernel::PoolWindow pool_window(const Spec& spec, const OpContext& context) {
+kernels::PoolWindow pool_window(const Spec& spec, const OpContext& context) {
   const Shape &in = context.input(0), &out = context.output();
   const Size2 strides = spec.strides.value_or(spec.pool_size);
   const layers::Window window = layers::window(in, spec.pool_size, strides, Size2{1, 1}, spec.padding);
@@ -28,4 +27,4 @@ kernel::PoolWindow pool_window(const Spec& spec, const OpContext& context) {
           .pad_left = window.w.pad_before};
 }
 
-}  // namespace dptrain::device::DPTRAIN_GPU
+}  // namespace dptrain::device
