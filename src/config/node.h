@@ -69,6 +69,9 @@ class Node {
   bool quoted() const noexcept { return quoted_; }
   bool literal() const noexcept { return literal_; }  ///< `$` is a dollar, not the start of a variable
   void set_literal(bool literal) noexcept { literal_ = literal; }
+  /// The text begins with what a variable from outside the file said: as a path it is relative to the current folder.
+  bool from_outside() const noexcept { return from_outside_; }
+  void set_from_outside(bool outside) noexcept { from_outside_ = outside; }
 
   const std::vector<Node>& items() const noexcept { return items_; }  ///< sequences
   std::vector<Node>& items() noexcept { return items_; }
@@ -84,7 +87,7 @@ class Node {
   Kind kind_ = Kind::kNull;
   Mark mark_;
   std::string text_;
-  bool quoted_ = false, literal_ = true;
+  bool quoted_ = false, literal_ = true, from_outside_ = false;
   std::vector<Node> items_;
   std::vector<Entry> entries_;
 };

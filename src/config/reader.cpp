@@ -99,6 +99,7 @@ Node Reader::replaced(const Node& node) {
     else if (const auto value = lookup(name, node.mark()))
       taken = is_null_word(*value) ? Node() : Node::scalar(*value);
     taken.set_mark(node.mark());
+    taken.set_from_outside(taken.from_outside() || begins_outside(node));
     return taken;
   }
   // `$convs*2` with convs = 1+1 is 4: what stands in arithmetic goes in as a whole. Other text is not touched.
@@ -107,7 +108,9 @@ Node Reader::replaced(const Node& node) {
     const std::string value = lookup(name, node.mark()).value_or("$" + name);
     return arithmetic && !is_number_literal(value) && evaluate(value) ? "(" + value + ")" : value;
   });
-  return node.quoted() ? Node::text(std::move(result), node.mark()) : Node::scalar(std::move(result), node.mark());
+  Node out = node.quoted() ? Node::text(std::move(result), node.mark()) : Node::scalar(std::move(result), node.mark());
+  out.set_from_outside(begins_outside(node));
+  return out;
 }
 
 std::optional<std::string> Reader::lookup(const std::string& name, const Mark& mark) {
@@ -118,17 +121,47 @@ std::optional<std::string> Reader::lookup(const std::string& name, const Mark& m
     unknown_.emplace(mark.source.get(), mark.line, mark.column);
     return std::nullopt;
   }
-  if (const auto variable = variables_.find(name); variable != variables_.end()) return variable->second;
-  if (const char* value = std::getenv(name.c_str())) return value;
+  if (auto value = from_outside(name)) return value;
+  if (const auto fallback = defaults_.find(name); fallback != defaults_.end()) return fallback->second;
   unknown_variable(name, mark);
   return std::nullopt;
+}
+
+std::optional<std::string> Reader::from_outside(const std::string& name) const {
+  if (const auto variable = variables_.find(name); variable != variables_.end()) return variable->second;
+  if (const char* value = std::getenv(name.c_str())) return value;
+  return std::nullopt;
+}
+
+bool Reader::begins_outside(const Node& node) const {
+  if (!node.is_scalar() || node.literal() || !node.str().starts_with('$')) return false;
+  const std::string name = node.str().substr(1, name_length(node.str(), 1));
+  return !name.empty() && !parameters_.contains(name) && from_outside(name);
+}
+
+void Reader::read_defaults(const Node& vars) {
+  if (vars.is_null()) return;
+  if (!vars.is_map()) {
+    error(vars, fmt::format("vars must be a map {{NAME: value}}, found {}", vars.describe()));
+    return;
+  }
+  for (const Node::Entry& entry : vars.entries()) {
+    if (name_length(entry.key, 0) != entry.key.size()) {
+      error(entry.mark, fmt::format("vars: '{}' is no name for a variable: letters, digits and _", entry.key));
+    } else if (!entry.value.is_scalar()) {
+      error(entry.value, fmt::format("vars: {} must be a text or a number, found {}", entry.key, entry.value.describe()));
+    } else {
+      defaults_[entry.key] = substituted(entry.value).str();
+    }
+  }
 }
 
 void Reader::unknown_variable(const std::string& name, const Mark& mark) {
   std::vector<std::string> known;
   if (inside_block_)
     for (const auto& [parameter, node] : parameters_) known.push_back(parameter);
-  for (const auto& [variable, value] : variables_) known.push_back(variable);
+  for (const auto* given : {&variables_, &defaults_})
+    for (const auto& [variable, value] : *given) known.push_back(variable);
   const std::string near = nearest(name, known);
   error(mark, near.empty()
                   ? fmt::format("unknown variable '${0}'; give it with --var {0}=... or in the environment", name)
@@ -184,7 +217,8 @@ std::optional<std::string> Reader::path(const Node& node) {
     expected(value, "a path");
     return std::nullopt;
   }
-  const std::filesystem::path directory = node.mark().source ? node.mark().source->directory : "";
+  const bool in_file = node.mark().source != nullptr && !value.from_outside();
+  const std::filesystem::path directory = in_file ? node.mark().source->directory : "";
   return std::filesystem::absolute(directory / value.str()).lexically_normal().string();
 }
 

@@ -19,8 +19,10 @@ class Reader {
  public:
   explicit Reader(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
-  /// `--var NAME=VALUE`; after these the environment is asked.
+  /// `--var NAME=VALUE`; after these the environment is asked, then what the file's `vars` say.
   void set_variable(const std::string& name, const std::string& value) { variables_[name] = value; }
+  /// The file's `vars`: {NAME: text}. Call before anything else is read.
+  void read_defaults(const Node& vars);
 
   /// Parameters of the block being expanded; inner blocks hide outer ones entirely. Variables in the parameters themselves
   /// are replaced first, in the scope outside. RAII.
@@ -73,7 +75,8 @@ class Reader {
   std::optional<std::int64_t> integer(const Node& node);  ///< as number, and whole
   std::optional<bool> boolean(const Node& node);          ///< true or false only
   std::optional<std::string> text(const Node& node);      ///< any scalar as written
-  /// Text as a path: relative ones are joined to the directory of the file they stand in; absolute and normalised.
+  /// Text as a path, absolute and normalised. Relative ones are joined to the directory of the file they stand in; where
+  /// the text begins with a variable from outside the file, they are relative to the current folder, as its giver meant.
   std::optional<std::string> path(const Node& node);
 
   /// Reports "subject: message" at the node or mark; nothing where an unknown variable has been reported already.
@@ -87,11 +90,13 @@ class Reader {
 
  private:
   Node replaced(const Node& node);
+  std::optional<std::string> from_outside(const std::string& name) const;
   std::optional<std::string> lookup(const std::string& name, const Mark& mark);
+  bool begins_outside(const Node& node) const;
   void unknown_variable(const std::string& name, const Mark& mark);
 
   Diagnostics& diagnostics_;
-  std::map<std::string, std::string> variables_;
+  std::map<std::string, std::string> variables_, defaults_;
   std::map<std::string, Node> parameters_;
   bool inside_block_ = false;
   std::string subject_, key_;

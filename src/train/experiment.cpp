@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "config/json_fragment.h"
 #include "config/load.h"
 #include "config/reader.h"
 #include "core/error.h"
@@ -93,9 +94,11 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
     diagnostics.throw_if_errors();
   }
   ConfigFile& file = experiment.config;
+  if (const config::Node* vars = section(root, "vars"); vars != nullptr) reader.read_defaults(*vars);
   config::Node sections = root;
+  sections.erase("vars");
   sections.erase("model");  // its blocks have variables of their own
-  config_schema().read(sections, root.mark(), reader, &file, {"model"});
+  config_schema().read(sections, root.mark(), reader, &file, {"model", "vars"});
   if (file.dptrain != kSchemaVersion)
     reader.error(place(root, "dptrain"), fmt::format("dptrain: schema version {} is not known; this dptrain reads version {}",
                                                      file.dptrain, kSchemaVersion));
@@ -177,7 +180,10 @@ config::Node json_schema() {
   config::Node schema = config_schema().json_schema();
   schema.set("$schema", config::Node::text("https://json-schema.org/draft/2020-12/schema"));
   schema.set("title", config::Node::text("dptrain config"));
-  if (config::Node* properties = schema.find("properties"); properties != nullptr) properties->set("model", graph::json_schema());
+  if (config::Node* properties = schema.find("properties"); properties != nullptr) {
+    properties->set("vars", config::fragment::types({"object"}));
+    properties->set("model", graph::json_schema());
+  }
   return schema;
 }
 

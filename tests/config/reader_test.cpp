@@ -42,8 +42,8 @@ TEST(Expression, Evaluates) {
 
 TEST(Expression, Refuses) {
   for (const std::string text :
-       {"",   " ",  "many", "1_000", "inf", "nan", "-inf", "1/0", "1/(2-2)", "1e999", "0x10",  "1,5",     "1 2",
-        "(1", "1)", "1+",   "*1",    "%",   "1%%", "e3",   "1e",  "--",      "--2",    "()",    "1.2.3", "3 epochs"})
+       {"",   " ",  "many", "1_000", "inf", "nan", "-inf", "1/0", "1/(2-2)", "1e999", "0x10", "1,5",   "1 2",
+        "(1", "1)", "1+",   "*1",    "%",   "1%%", "e3",   "1e",  "--",      "--2",   "()",   "1.2.3", "3 epochs"})
     EXPECT_FALSE(evaluate(text).has_value()) << text;
   EXPECT_FALSE(evaluate(std::string(100000, '(')).has_value());
   EXPECT_FALSE(evaluate(std::string(200, '(') + "1" + std::string(200, ')')).has_value());
@@ -104,6 +104,30 @@ TEST(Variables, ComeFromTheCommandLineThenTheEnvironment) {
   r.reader.set_variable("DPTRAIN_TEST_A", "var");
   EXPECT_EQ(r.reader.text(*r.root.find("a")), "var");
   EXPECT_TRUE(r.diagnostics.ok());
+}
+
+TEST(Variables, TheFilesOwnComeLast) {
+  ::setenv("DPTRAIN_TEST_N", "4", 1);
+  Reading r(
+      "{vars: {DPTRAIN_TEST_N: 5, DPTRAIN_TEST_B: 6, DPTRAIN_TEST_C: $DPTRAIN_TEST_N/x}, n: $DPTRAIN_TEST_N, b: "
+      "$DPTRAIN_TEST_B, c: $DPTRAIN_TEST_C}");
+  r.reader.read_defaults(*r.root.find("vars"));
+  EXPECT_EQ(r.reader.integer(*r.root.find("n")), 4);
+  EXPECT_EQ(r.reader.integer(*r.root.find("b")), 6);
+  EXPECT_EQ(r.reader.text(*r.root.find("c")), "4/x");
+  r.reader.set_variable("DPTRAIN_TEST_B", "7");
+  EXPECT_EQ(r.reader.integer(*r.root.find("b")), 7);
+  EXPECT_TRUE(r.diagnostics.ok());
+}
+
+TEST(Variables, FaultsInVars) {
+  Reading r("{a: [1], b: {A B: 1, C: [2]}}");
+  r.reader.read_defaults(*r.root.find("a"));
+  r.reader.read_defaults(*r.root.find("b"));
+  EXPECT_EQ(r.messages(),
+            (std::vector<std::string>{"1:14: vars: 'A B' is no name for a variable: letters, digits and _",
+                                      "1:25: vars: C must be a text or a number, found a list",
+                                      "1:5: vars must be a map {NAME: value}, found a list"}));
 }
 
 TEST(Variables, Dollars) {
@@ -168,6 +192,17 @@ TEST(Scopes, Faults) {
   EXPECT_TRUE(r.reader.substituted(*r.root.find("d")).is_null());
   EXPECT_EQ(r.messages(), (std::vector<std::string>{"1:18: '$list' is a list and cannot stand inside text",
                                                     "1:5: unknown variable '$filtres'; did you mean '$filters'?"}));
+}
+
+TEST(Paths, FromOutsideTheFileAreRelativeToTheCurrentFolder) {
+  Reading r("{vars: {D: in}, a: $DPTRAIN_TEST_P/x, b: $D/x, c: x/$DPTRAIN_TEST_P, d: $$a}");
+  r.reader.read_defaults(*r.root.find("vars"));
+  r.reader.set_variable("DPTRAIN_TEST_P", "mine");
+  EXPECT_EQ(r.reader.path(*r.root.find("a")), (std::filesystem::current_path() / "mine/x").string());
+  EXPECT_EQ(r.reader.path(*r.root.find("b")), "/configs/in/x");
+  EXPECT_EQ(r.reader.path(*r.root.find("c")), "/configs/x/mine");
+  EXPECT_EQ(r.reader.path(*r.root.find("d")), "/configs/$a");
+  EXPECT_TRUE(r.diagnostics.ok());
 }
 
 TEST(Paths, AreRelativeToTheirFile) {
