@@ -13,8 +13,7 @@ Shape output(const Conv2DSpec& spec, std::span<const Shape> in) {
     throw LayerError(fmt::format("groups {} do not divide the input's {} channels", spec.groups, channels));
   if (spec.filters % spec.groups != 0)
     throw LayerError(fmt::format("groups {} do not divide filters {}", spec.groups, spec.filters));
-  if ((spec.strides.h > 1 || spec.strides.w > 1) && (spec.dilation_rate.h > 1 || spec.dilation_rate.w > 1))
-    throw LayerError("strides > 1 cannot be combined with dilation_rate > 1");
+  refuse_strided_dilation(spec.strides, spec.dilation_rate);
   const Window w = window(in[0], spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding);
   return {w.h.out, w.w.out, spec.filters};
 }
@@ -60,7 +59,7 @@ const Registered kConv2D =
         .key(key("padding", &Conv2DSpec::padding))
         .key(key("dilation_rate", &Conv2DSpec::dilation_rate).at_least(1).check(Bounded{}))
         .key(key("groups", &Conv2DSpec::groups).at_least(1))
-        .key(key("activation", &Conv2DSpec::activation))
+        .activation(&Conv2DSpec::activation)
         .key(key("use_bias", &Conv2DSpec::use_bias))
         .key(key("kernel_initializer", &Conv2DSpec::kernel_initializer))
         .key(key("bias_initializer", &Conv2DSpec::bias_initializer))

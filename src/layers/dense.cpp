@@ -41,7 +41,7 @@ config::Node keras(const DenseSpec& spec, std::span<const Shape>) {
 
 const Registered kDense = layer<DenseSpec>("Dense")
                               .positional(key("units", &DenseSpec::units).required().at_least(1).check(Bounded{}))
-                              .key(key("activation", &DenseSpec::activation))
+                              .activation(&DenseSpec::activation)
                               .key(key("use_bias", &DenseSpec::use_bias))
                               .key(key("kernel_initializer", &DenseSpec::kernel_initializer))
                               .key(key("bias_initializer", &DenseSpec::bias_initializer))

@@ -38,6 +38,22 @@ Window window(const Shape& in, Size2 kernel, Size2 strides, Size2 dilation, Padd
   return window;
 }
 
+void refuse_strided_dilation(Size2 strides, Size2 dilation) {
+  if (std::max(strides.h, strides.w) > 1 && std::max(dilation.h, dilation.w) > 1)
+    throw LayerError("strides > 1 cannot be combined with dilation_rate > 1");
+}
+
+Shape depthwise_output(const Shape& in, Size2 kernel, Size2 strides, Size2 dilation, Padding padding,
+                       std::int64_t multiplier) {
+  refuse_strided_dilation(strides, dilation);
+  const Window w = window(in, kernel, strides, dilation, padding);
+  const std::int64_t channels = in[2] * multiplier;
+  if (channels > kMaxExtent)
+    throw LayerError(fmt::format("depth_multiplier {} makes {} channels of {}, more than {}", multiplier, channels,
+                                 in[2], kMaxExtent));
+  return {w.h.out, w.w.out, channels};
+}
+
 Shape pooled(const Shape& in, Size2 pool_size, Size2 strides, Padding padding) {
   const Window w = window(in, pool_size, strides, {1, 1}, padding);
   return {w.h.out, w.w.out, in[2]};

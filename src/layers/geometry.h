@@ -39,6 +39,11 @@ struct Window {
 };
 /// `in` is [H, W, C]. Throws LayerError when a valid window does not fit ("window 9x9 is larger than the input 4x4").
 Window window(const Shape& in, Size2 kernel, Size2 strides, Size2 dilation, Padding padding);
+/// Throws LayerError where both are beyond 1, as Keras does.
+void refuse_strided_dilation(Size2 strides, Size2 dilation);
+/// [H', W', C * multiplier] of a depthwise convolution over [H, W, C]. Throws LayerError.
+Shape depthwise_output(const Shape& in, Size2 kernel, Size2 strides, Size2 dilation, Padding padding,
+                       std::int64_t multiplier);
 /// [H', W', C] of a pooling over [H, W, C].
 Shape pooled(const Shape& in, Size2 pool_size, Size2 strides, Padding padding);
 

@@ -56,6 +56,9 @@ struct LayerType final : config::TypeDef {
   std::function<Shape(const void* spec, std::span<const Shape>)> output;
   std::function<std::vector<WeightDef>(const void* spec, std::span<const Shape>)> weights;
   std::function<BackwardReads(const void* spec)> backward_reads;
+  /// The `activation` argument and a copy of the spec without it; empty where the layer has none.
+  std::function<Activation(const void* spec)> activation;
+  std::function<std::shared_ptr<void>(const void* spec)> linear;
   /// Keras 2 `config` of the layer beyond name/trainable/dtype, as JSON (docs/keras-files.md).
   std::function<config::Node(const void* spec, std::span<const Shape>)> keras_config;
 };
@@ -64,7 +67,7 @@ config::Family& layer_family();
 /// The definition behind a layer value.
 const LayerType& type_of(const config::Typed& layer);
 
-/// The `activation` argument of a layer that has one (Conv2D, Dense).
+/// The `activation` argument of a layer that has one (convolutions, Dense).
 std::optional<Activation> activation_of(const config::Typed& layer);
 /// The same layer with `activation: linear`; layers without the argument come back as they are.
 config::Typed without_activation(const config::Typed& layer);
@@ -114,6 +117,16 @@ class LayerBuilder {
   LayerBuilder&& backward_reads(std::function<BackwardReads(const Spec&)> f) {
     type_->backward_reads = [f](const void* s) { return f(*static_cast<const Spec*>(s)); };
     return std::move(*this);
+  }
+  /// Adds the key `activation`, which the plan may take off and give to a step of its own.
+  LayerBuilder&& activation(Activation Spec::*member) && {
+    type_->activation = [member](const void* s) { return static_cast<const Spec*>(s)->*member; };
+    type_->linear = [member](const void* s) {
+      auto copy = std::make_shared<Spec>(*static_cast<const Spec*>(s));
+      (*copy).*member = Activation::kLinear;
+      return std::shared_ptr<void>(std::move(copy));
+    };
+    return std::move(*this).key(config::key("activation", member));
   }
   LayerBuilder&& keras(std::function<config::Node(const Spec&, std::span<const Shape>)> f) && {
     type_->keras_config = [f](const void* s, std::span<const Shape> in) { return f(*static_cast<const Spec*>(s), in); };

@@ -23,6 +23,25 @@ TEST(KerasExport, Conv2DAsInTheExample) {
   EXPECT_EQ(exported("Conv2D: {filters: 4, kernel_size: 3, padding: same, activation: relu}", {{8, 8, 3}}), expected);
 }
 
+TEST(KerasExport, DepthwiseAndSeparableConvolutions) {
+  const std::vector<Shape> image{{8, 8, 3}};
+  EXPECT_EQ(exported("DepthwiseConv2D: {kernel_size: 3, strides: 2, padding: same, depth_multiplier: 2}", image),
+            json::parse(R"({
+    "kernel_size": [3, 3], "strides": [2, 2], "padding": "same", "depth_multiplier": 2, "data_format": "channels_last",
+    "dilation_rate": [1, 1], "activation": "linear", "use_bias": true,
+    "depthwise_initializer": "glorot_uniform", "bias_initializer": "zeros",
+    "depthwise_regularizer": null, "bias_regularizer": null, "activity_regularizer": null,
+    "depthwise_constraint": null, "bias_constraint": null})"));
+  EXPECT_EQ(exported("SeparableConv2D: {filters: 4, kernel_size: 3, use_bias: false, activation: relu}", image),
+            json::parse(R"({
+    "filters": 4, "kernel_size": [3, 3], "strides": [1, 1], "padding": "valid", "data_format": "channels_last",
+    "dilation_rate": [1, 1], "depth_multiplier": 1, "activation": "relu", "use_bias": false,
+    "depthwise_initializer": "glorot_uniform", "pointwise_initializer": "glorot_uniform", "bias_initializer": "zeros",
+    "depthwise_regularizer": null, "pointwise_regularizer": null, "bias_regularizer": null,
+    "activity_regularizer": null,
+    "depthwise_constraint": null, "pointwise_constraint": null, "bias_constraint": null})"));
+}
+
 TEST(KerasExport, Initializers) {
   const auto of = [](const Initializer& initializer) {
     return json::parse(config::to_json(keras_initializer(initializer)));

@@ -34,6 +34,41 @@ TEST(Shapes, Conv2DRefuses) {
             "Conv2D: padding must be valid or same, found 'sam'; did you mean 'same'?\n");
 }
 
+TEST(Shapes, DepthwiseConv2D) {
+  EXPECT_EQ(output_of("DepthwiseConv2D: 3", {kOdd}), (Shape{5, 3, 3}));
+  EXPECT_EQ(output_of("DepthwiseConv2D: {kernel_size: [3, 2], strides: 2, padding: same, depth_multiplier: 4}", {kOdd}),
+            (Shape{4, 3, 12}));
+  EXPECT_EQ(weights_of("DepthwiseConv2D: {kernel_size: [3, 2], depth_multiplier: 4}", {kOdd}),
+            "depthwise_kernel 3x2x3x4, bias 12");
+  EXPECT_EQ(weights_of("DepthwiseConv2D: {kernel_size: 5, padding: same, use_bias: false}", {kOdd}),
+            "depthwise_kernel 5x5x3x1");
+  EXPECT_EQ(reads_of("DepthwiseConv2D: 3"), "input");
+  EXPECT_EQ(reads_of("DepthwiseConv2D: {kernel_size: 3, activation: relu}"), "inputoutput");
+  EXPECT_EQ(refusal("DepthwiseConv2D: [3, 9]", {kOdd}), "window 3x9 is larger than the input 7x5");
+  EXPECT_EQ(refusal("DepthwiseConv2D: {kernel_size: 2, strides: [1, 2], dilation_rate: [2, 1]}", {kOdd}),
+            "strides > 1 cannot be combined with dilation_rate > 1");
+  EXPECT_EQ(refusal("DepthwiseConv2D: {kernel_size: 1, depth_multiplier: 16777216}", {kOdd}),
+            "depth_multiplier 16777216 makes 50331648 channels of 3, more than 16777216");
+  EXPECT_EQ(read_layer("DepthwiseConv2D: {kernel_size: 3, filters: 8}").errors.substr(0, 42),
+            "DepthwiseConv2D: unknown argument 'filters");
+}
+
+TEST(Shapes, SeparableConv2D) {
+  EXPECT_EQ(output_of("SeparableConv2D: {filters: 8, kernel_size: 3}", {kOdd}), (Shape{5, 3, 8}));
+  EXPECT_EQ(output_of("SeparableConv2D: {filters: 8, kernel_size: 3, strides: 2, padding: same}", {kOdd}),
+            (Shape{4, 3, 8}));
+  EXPECT_EQ(weights_of("SeparableConv2D: {filters: 8, kernel_size: [3, 2], depth_multiplier: 2}", {kOdd}),
+            "depthwise_kernel 3x2x3x2, pointwise_kernel 1x1x6x8, bias 8");
+  EXPECT_EQ(weights_of("SeparableConv2D: {filters: 8, kernel_size: 3, use_bias: false}", {kOdd}),
+            "depthwise_kernel 3x3x3x1, pointwise_kernel 1x1x3x8");
+  EXPECT_EQ(reads_of("SeparableConv2D: {filters: 8, kernel_size: 3, activation: tanh}"), "inputoutput");
+  EXPECT_EQ(refusal("SeparableConv2D: {filters: 8, kernel_size: 3, dilation_rate: 3}", {kOdd}),
+            "window 7x7 is larger than the input 7x5");
+  EXPECT_EQ(refusal("SeparableConv2D: {filters: 8, kernel_size: 2, strides: 2, dilation_rate: 2}", {kOdd}),
+            "strides > 1 cannot be combined with dilation_rate > 1");
+  EXPECT_EQ(read_layer("SeparableConv2D: {kernel_size: 3}").errors, "SeparableConv2D: missing argument 'filters'\n");
+}
+
 TEST(Shapes, Dense) {
   EXPECT_EQ(output_of("Dense: 4", {{6}}), (Shape{4}));
   EXPECT_EQ(output_of("Dense: {units: 4}", {kOdd}), (Shape{7, 5, 4}));
@@ -147,8 +182,9 @@ TEST(Shapes, InputRefuses) {
 }
 
 TEST(Layer, ActivationCanBeTakenOff) {
-  for (const char* yaml :
-       {"Conv2D: {filters: 4, kernel_size: 3, activation: gelu}", "Dense: {units: 4, activation: gelu}"}) {
+  for (const char* yaml : {"Conv2D: {filters: 4, kernel_size: 3, activation: gelu}",
+                           "Dense: {units: 4, activation: gelu}", "DepthwiseConv2D: {kernel_size: 3, activation: gelu}",
+                           "SeparableConv2D: {filters: 4, kernel_size: 3, activation: gelu}"}) {
     const config::Typed layer = layer_of(yaml);
     EXPECT_EQ(activation_of(layer), Activation::kGelu);
     const config::Typed bare = without_activation(layer);
@@ -164,8 +200,12 @@ TEST(Layer, EveryLayerWritesWhatItReads) {
   for (const char* yaml :
        {"Conv2D: {filters: 4, kernel_size: [3, 2], strides: 2, kernel_initializer: {TruncatedNormal: {stddev: 1/192}}, "
         "kernel_regularizer: {L2: 0.002}, bias_initializer: {Constant: 0.1}, activation: silu}",
-        "Dense: {units: 3, kernel_regularizer: l1_l2}", "LeakyReLU: {alpha: 0.2}",
-        "ReLU: {max_value: 6, threshold: 0.5}", "BatchNormalization: {momentum: 0.9, epsilon: 1.001e-5}",
+        "Dense: {units: 3, kernel_regularizer: l1_l2}",
+        "DepthwiseConv2D: {kernel_size: [3, 2], depth_multiplier: 2, depthwise_regularizer: l2, activation: relu6}",
+        "SeparableConv2D: {filters: 4, kernel_size: 3, padding: same, dilation_rate: 2, pointwise_initializer: "
+        "he_normal}",
+        "LeakyReLU: {alpha: 0.2}", "ReLU: {max_value: 6, threshold: 0.5}",
+        "BatchNormalization: {momentum: 0.9, epsilon: 1.001e-5}",
         "LocalResponseNormalization: {depth_radius: 4, alpha: 0.001/9}", "Rescaling: {scale: 1/255, offset: -0.5}",
         "MaxPooling2D: {pool_size: 3, strides: [2, 1]}"}) {
     const config::Typed layer = layer_of(yaml);
