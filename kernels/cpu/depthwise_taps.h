@@ -1,0 +1,67 @@
+#pragma once
+
+// Which elements of one axis a depthwise convolution puts together. Forward and backward data are the same walk: an
+// element of the result meets the window's taps at places that advance evenly.
+
+#include <algorithm>
+
+#include "kernels/depthwise_shape.h"
+
+namespace dptrain::kernels::cpu {
+
+/// Number k of `count` taps is tap + k tap_step of the window and stands at source element in + k in_step.
+struct Taps {
+  int64_t count, tap, tap_step, in, in_step;
+
+  /// Those whose element lies in [0, extent).
+  Taps inside(int64_t extent) const {
+    const int64_t step = in_step > 0 ? in_step : -in_step;
+    const int64_t before = in_step > 0 ? -in : in - extent + 1;  // elements that the first tap is out by
+    const int64_t room = in_step > 0 ? extent - 1 - in : in;     // elements from the first tap to the far end
+    const int64_t first = before > 0 ? (before + step - 1) / step : 0;
+    const int64_t end = room < 0 ? 0 : std::min(count, room / step + 1);
+    return {std::max<int64_t>(0, end - first), tap + first * tap_step, tap_step, in + first * in_step, in_step};
+  }
+  Taps moved(int64_t elements) const { return {count, tap, tap_step, in + elements, in_step}; }
+};
+
+/// One axis of the convolution.
+struct TapAxis {
+  int64_t kernel, stride, dilation, pad, in, out;
+
+  static TapAxis rows(const DepthwiseShape& s) {
+    return {s.kernel_h, s.stride_h, s.dilation_h, s.pad_top, s.in_h, s.out_h};
+  }
+  static TapAxis columns(const DepthwiseShape& s) {
+    return {s.kernel_w, s.stride_w, s.dilation_w, s.pad_left, s.in_w, s.out_w};
+  }
+
+  /// What output o reads.
+  Taps forward(int64_t o) const { return {kernel, 0, 1, o * stride - pad, dilation}; }
+  /// The outputs that read input i: with a stride, every so-manieth tap.
+  Taps backward(int64_t i) const {
+    const int64_t tap = (i + pad) % stride;
+    return {tap < kernel ? (kernel - tap + stride - 1) / stride : 0, tap, stride, (i + pad - tap) / stride, -dilation};
+  }
+};
+
+/// Elements first, first + step, ... of a line of the result, `count` of them, whose taps are those of the first one
+/// moved by `advance` source elements each.
+struct Run {
+  int64_t first, step, count, advance;
+  Taps taps;
+
+  /// [begin, end): the elements all of whose taps lie in [0, extent).
+  struct Range {
+    int64_t begin, end;
+  };
+  Range whole(int64_t extent) const {
+    const int64_t reach = taps.count > 0 ? (taps.count - 1) * taps.in_step : 0;
+    const int64_t low = taps.in + std::min<int64_t>(0, reach), high = taps.in + std::max<int64_t>(0, reach);
+    const int64_t begin = low < 0 ? std::min(count, (-low + advance - 1) / advance) : 0;
+    const int64_t end = high > extent - 1 ? 0 : std::min(count, (extent - 1 - high) / advance + 1);
+    return {begin, std::max(begin, end)};
+  }
+};
+
+}  // namespace dptrain::kernels::cpu
