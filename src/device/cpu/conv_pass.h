@@ -1,6 +1,6 @@
 #pragma once
 
-// One pass of a convolution on the CPU: forward, gradient of the input, or gradient of the weights. A Conv2D op holds one
+// One pass of a convolution on the CPU: forward, gradient of the input, or gradient of the weights. A convolution (convolution.h) holds one
 // object per pass and number of rows, each chosen by itself (conv2d_choice.h): another way to compute a pass is another
 // ConvPass class and a line there. Used from the replica's thread only.
 

@@ -1,0 +1,94 @@
+#pragma once
+
+// The convolutions that an op has made, one for each number of rows, and their room. Belongs to one op; used from the
+// replica's thread.
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "device/gpu/gpu_device.h"
+
+namespace dptrain::device::DPTRAIN_GPU {
+
+class ConvSets {
+ public:
+  /// What one number of rows needs. A set that was not prepared before memory was planned has memory of its own, so that
+  /// no call has to wait for another's.
+  struct Set {
+    std::int64_t rows = 0;
+    std::unique_ptr<gpu::Convolution> convolution;
+    std::uint64_t scratch = 0;
+    std::unique_ptr<Buffer> own;
+  };
+  /// Bytes of scratch that the op wants with this convolution and number of rows.
+  using Scratch = std::function<std::uint64_t(const gpu::Convolution&, std::int64_t rows)>;
+
+  /// `sample`: what one sample is, its `rows` images or points.
+  ConvSets(GpuDevice& device, const gpu::ConvProblem& sample, const gpu::ConvPasses& passes, Scratch scratch)
+      : device_(device), sample_(sample), passes_(passes), scratch_(std::move(scratch)) {}
+
+  void prepare(std::int64_t rows) { planned_ = std::max(planned_, at(rows).scratch); }
+  /// What prepared sets need: what the op's need() says.
+  std::uint64_t planned() const noexcept { return planned_; }
+  const gpu::ConvProblem& sample() const noexcept { return sample_; }
+  const gpu::ConvPasses& passes() const noexcept { return passes_; }
+
+  /// Made where it was not prepared.
+  Set& at(std::int64_t rows) {
+    for (const auto& set : sets_)
+      if (set->rows == rows) return *set;
+    auto set = std::make_unique<Set>();
+    set->rows = rows;
+    gpu::ConvProblem problem = sample_;
+    problem.rows *= rows;
+    set->convolution = device_.convolutions().make(problem, passes_);
+    set->scratch = scratch_(*set->convolution, rows);
+    sets_.push_back(std::move(set));
+    return *sets_.back();
+  }
+
+  /// The plan's scratch where it is large enough for the set, else memory of the set's own.
+  std::byte* room(Set& set, void* of_plan) {
+    if (set.scratch <= planned_) return static_cast<std::byte*>(of_plan);
+    if (set.own == nullptr) set.own = device_.allocate(set.scratch);
+    return set.own->as<std::byte>();
+  }
+
+ private:
+  GpuDevice& device_;
+  gpu::ConvProblem sample_;
+  gpu::ConvPasses passes_;
+  Scratch scratch_;
+  std::vector<std::unique_ptr<Set>> sets_;
+  std::uint64_t planned_ = 0;
+};
+
+/// Parts of an op's scratch begin at such a boundary, as the plan's blocks do.
+inline constexpr std::uint64_t kScratchAlign = 256;
+inline std::uint64_t scratch_part(std::uint64_t bytes) {
+  return (bytes + kScratchAlign - 1) / kScratchAlign * kScratchAlign;
+}
+inline std::uint64_t scratch_part(std::int64_t elements, DType type) {
+  return scratch_part(static_cast<std::uint64_t>(elements) * size_of(type));
+}
+
+inline std::int64_t filter_elements(const gpu::ConvProblem& p) { return p.k * p.r * p.s * p.c / p.groups; }
+inline std::int64_t output_positions(const gpu::ConvProblem& p) { return p.rows * p.out_h * p.out_w; }
+inline std::int64_t input_positions(const gpu::ConvProblem& p) { return p.rows * p.h * p.w; }
+/// Multiply-adds times two of one pass.
+inline double flops(const gpu::ConvProblem& p) {
+  return 2.0 * static_cast<double>(output_positions(p)) * static_cast<double>(filter_elements(p));
+}
+
+/// Room in which backward_weights rounds the filter's gradient: none in float32, which is written where it belongs.
+inline std::uint64_t rounded_filter_bytes(const gpu::ConvProblem& p, const gpu::ConvPasses& passes) {
+  return p.type == DType::kF32 || !passes.weights ? 0 : scratch_part(filter_elements(p), p.type);
+}
+
+/// The filter's gradient in float. `rounded`: rounded_filter_bytes.
+void differentiate_filter(const kernel::Launch& at, const gpu::ConvProblem& sample, gpu::Convolution& convolution,
+                          const void* x, const void* dy, void* rounded, void* workspace, float* gradient);
+
+}  // namespace dptrain::device::DPTRAIN_GPU
