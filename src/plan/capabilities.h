@@ -15,7 +15,7 @@ namespace dptrain::plan {
 class Capabilities {
  public:
   virtual ~Capabilities() = default;
-  /// The op of this layer (Conv2D, Dense, BatchNormalization, Add) can apply the activation to its output and undo it in
+  /// The op of this layer (a convolution, Dense, BatchNormalization, Add) can apply the activation to its output and undo it in
   /// backward from the output alone.
   virtual bool fuses_activation(const config::Typed& layer, layers::Activation activation) const = 0;
   /// The pooling's backward can multiply by the ReLU mask of its input, seen from its own output.

@@ -17,7 +17,9 @@
 #include "layers/batch_normalization.h"
 #include "layers/conv2d.h"
 #include "layers/dense.h"
+#include "layers/depthwise_conv2d.h"
 #include "layers/max_pooling2d.h"
+#include "layers/separable_conv2d.h"
 
 namespace dptrain::device::cpu {
 namespace {
@@ -99,7 +101,8 @@ bool CpuDevice::fuses_activation(const config::Typed& layer, layers::Activation 
   if (activation == layers::Activation::kSoftmax || !layers::backward_from_output(activation)) return false;
   if (layer.get_if<layers::BatchNormalizationSpec>() != nullptr) return activation == layers::Activation::kRelu;
   return layer.get_if<layers::Conv2DSpec>() != nullptr || layer.get_if<layers::DenseSpec>() != nullptr ||
-         layer.get_if<layers::AddSpec>() != nullptr;
+         layer.get_if<layers::DepthwiseConv2DSpec>() != nullptr ||
+         layer.get_if<layers::SeparableConv2DSpec>() != nullptr ||
 }
 
 bool CpuDevice::pool_masks_relu(const config::Typed& pooling) const {

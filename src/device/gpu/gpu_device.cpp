@@ -14,7 +14,9 @@
 #include "layers/batch_normalization.h"
 #include "layers/conv2d.h"
 #include "layers/dense.h"
+#include "layers/depthwise_conv2d.h"
 #include "layers/max_pooling2d.h"
+#include "layers/separable_conv2d.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
 
@@ -118,7 +120,8 @@ bool GpuDevice::fuses_activation(const config::Typed& layer, layers::Activation 
   if (activation == layers::Activation::kSoftmax || !layers::backward_from_output(activation)) return false;
   if (layer.get_if<layers::BatchNormalizationSpec>() != nullptr) return activation == layers::Activation::kRelu;
   return layer.get_if<layers::Conv2DSpec>() != nullptr || layer.get_if<layers::DenseSpec>() != nullptr ||
-         layer.get_if<layers::AddSpec>() != nullptr;
+         layer.get_if<layers::DepthwiseConv2DSpec>() != nullptr ||
+         layer.get_if<layers::SeparableConv2DSpec>() != nullptr ||
 }
 
 bool GpuDevice::pool_masks_relu(const config::Typed& pooling) const {
@@ -126,6 +129,7 @@ bool GpuDevice::pool_masks_relu(const config::Typed& pooling) const {
 }
 
 std::vector<int> GpuDevice::weight_order(const config::Typed& layer, std::size_t weight, const Shape&) const {
+  if (layer.get_if<layers::SeparableConv2DSpec>() != nullptr && weight == 1) return {3, 0, 1, 2};  // the pointwise one
   if (weight != 0) return {};
   if (layer.get_if<layers::Conv2DSpec>() != nullptr) return {3, 0, 1, 2};  // HWIO to KRSC
   if (layer.get_if<layers::DenseSpec>() != nullptr) return {1, 0};         // [in, out] to [out, in]
