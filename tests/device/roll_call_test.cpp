@@ -17,6 +17,7 @@ namespace {
 std::string file_name(const std::string& layer) {
   if (layer == "ReLU") return "relu";
   if (layer == "LeakyReLU") return "leaky_relu";
+  if (layer == "Conv2DTranspose") return "conv2d_transpose";
   if (layer == "Activation") return "activation_layer";  // activation.h holds the functions
   std::string name;
   for (std::size_t i = 0; i < layer.size(); ++i) {

@@ -7,7 +7,7 @@
 namespace dptrain::test {
 namespace {
 
-void check(const layers::ZeroPadding2DSpec::Sides& sides, const Shape& in) {
+void check(const layers::Sides& sides, const Shape& in) {
   Case c;
   c.layer = layer(layers::ZeroPadding2DSpec{.padding = sides});
   c.inputs = {in};

@@ -74,6 +74,14 @@ TEST(KerasExport, TheOthers) {
       json::parse(R"({"pool_size": [3, 3], "strides": [3, 3], "padding": "valid", "data_format": "channels_last"})"));
   EXPECT_EQ(exported("ZeroPadding2D: [1, 2]", image),
             json::parse(R"({"padding": [[1, 1], [2, 2]], "data_format": "channels_last"})"));
+  EXPECT_EQ(exported("Cropping2D: [[0, 1], [2, 3]]", image),
+            json::parse(R"({"cropping": [[0, 1], [2, 3]], "data_format": "channels_last"})"));
+  EXPECT_EQ(exported("UpSampling2D: {size: 2, interpolation: bilinear}", image),
+            json::parse(R"({"size": [2, 2], "data_format": "channels_last", "interpolation": "bilinear"})"));
+  const json transposed = exported("Conv2DTranspose: {filters: 4, kernel_size: 3, output_padding: 0}", image);
+  EXPECT_EQ(transposed["output_padding"], json::parse("[0, 0]"));
+  EXPECT_FALSE(transposed.contains("groups")) << "unknown to Keras 2's Conv2DTranspose";
+  EXPECT_TRUE(exported("Conv2DTranspose: {filters: 4, kernel_size: 3}", image)["output_padding"].is_null());
   EXPECT_EQ(exported("LeakyReLU", image), json::parse(R"({"alpha": 0.3})"));
   EXPECT_EQ(exported("ReLU: 6", image), json::parse(R"({"max_value": 6.0, "negative_slope": 0.0, "threshold": 0.0})"));
   EXPECT_EQ(exported("Dropout: 0.25", image), json::parse(R"({"rate": 0.25, "noise_shape": null, "seed": null})"));

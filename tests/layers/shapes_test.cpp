@@ -129,6 +129,53 @@ TEST(Shapes, ZeroPadding2D) {
   }
 }
 
+TEST(Shapes, Cropping2D) {
+  EXPECT_EQ(output_of("Cropping2D", {kOdd}), kOdd);
+  EXPECT_EQ(output_of("Cropping2D: 1", {kOdd}), (Shape{5, 3, 3}));
+  EXPECT_EQ(output_of("Cropping2D: {cropping: [[0, 1], [2, 0]]}", {kOdd}), (Shape{6, 3, 3}));
+  EXPECT_EQ(refusal("Cropping2D: [3, 3]", {kOdd}), "cropping takes 6 rows and 6 columns, {0} has 7 and 5");
+  EXPECT_EQ(read_layer("Cropping2D: -1").errors, "Cropping2D: cropping must be >= 0, found -1\n");
+}
+
+TEST(Shapes, UpSampling2D) {
+  EXPECT_EQ(output_of("UpSampling2D", {kOdd}), (Shape{14, 10, 3}));
+  EXPECT_EQ(output_of("UpSampling2D: {size: [1, 3], interpolation: bilinear}", {kOdd}), (Shape{7, 15, 3}));
+  EXPECT_EQ(refusal("UpSampling2D: 16777216", {kOdd}),
+            "size 16777216x16777216 makes 117440512x83886080 of 7x5, more than 16777216");
+  EXPECT_EQ(read_layer("UpSampling2D: {interpolation: bicubic}").errors,
+            "UpSampling2D: interpolation must be nearest or bilinear, found 'bicubic'\n");
+}
+
+/// Keras's deconv_output_length.
+TEST(Shapes, Conv2DTranspose) {
+  const auto extents = [](const std::string& arguments) {
+    return output_of("Conv2DTranspose: {filters: 4, " + arguments + "}", {kOdd});
+  };
+  EXPECT_EQ(extents("kernel_size: 3"), (Shape{9, 7, 4}));
+  EXPECT_EQ(extents("kernel_size: 3, strides: 2"), (Shape{15, 11, 4}));
+  EXPECT_EQ(extents("kernel_size: 2, strides: 3"), (Shape{21, 15, 4}));
+  EXPECT_EQ(extents("kernel_size: 3, strides: 2, padding: same"), (Shape{14, 10, 4}));
+  EXPECT_EQ(extents("kernel_size: 3, strides: 2, padding: same, output_padding: [0, 1]"), (Shape{13, 10, 4}));
+  EXPECT_EQ(extents("kernel_size: 3, strides: 2, output_padding: 1"), (Shape{16, 12, 4}));
+  EXPECT_EQ(extents("kernel_size: 3, dilation_rate: 2"), (Shape{11, 9, 4}));
+  EXPECT_EQ(weights_of("Conv2DTranspose: {filters: 4, kernel_size: [3, 2]}", {kOdd}), "kernel 3x2x4x3, bias 4");
+  EXPECT_EQ(reads_of("Conv2DTranspose: {filters: 4, kernel_size: 3, activation: relu}"), "inputoutput");
+}
+
+TEST(Shapes, Conv2DTransposeRefuses) {
+  const auto said = [](const std::string& arguments) {
+    return refusal("Conv2DTranspose: {filters: 4, " + arguments + "}", {kOdd});
+  };
+  EXPECT_EQ(said("kernel_size: 3, strides: 2, output_padding: 2"),
+            "output_padding 2 must be smaller than the stride 2");
+  EXPECT_EQ(
+      said("kernel_size: 4, strides: 2, padding: same, output_padding: 0"),
+      "output_padding 0 with kernel 4, stride 2 and padding same gives an extent of 12, from which no convolution "
+      "leads back to 7");
+  EXPECT_EQ(said("kernel_size: 2, strides: 2, dilation_rate: 2"),
+            "strides > 1 cannot be combined with dilation_rate > 1");
+}
+
 TEST(Shapes, Elementwise) {
   for (const char* type : {"Activation: relu", "ReLU", "LeakyReLU", "Softmax", "Dropout: 0.5", "Rescaling: 2",
                            "BatchNormalization", "LocalResponseNormalization"})
@@ -184,7 +231,8 @@ TEST(Shapes, InputRefuses) {
 TEST(Layer, ActivationCanBeTakenOff) {
   for (const char* yaml : {"Conv2D: {filters: 4, kernel_size: 3, activation: gelu}",
                            "Dense: {units: 4, activation: gelu}", "DepthwiseConv2D: {kernel_size: 3, activation: gelu}",
-                           "SeparableConv2D: {filters: 4, kernel_size: 3, activation: gelu}"}) {
+                           "SeparableConv2D: {filters: 4, kernel_size: 3, activation: gelu}",
+                           "Conv2DTranspose: {filters: 4, kernel_size: 3, activation: gelu}"}) {
     const config::Typed layer = layer_of(yaml);
     EXPECT_EQ(activation_of(layer), Activation::kGelu);
     const config::Typed bare = without_activation(layer);
@@ -201,6 +249,9 @@ TEST(Layer, EveryLayerWritesWhatItReads) {
        {"Conv2D: {filters: 4, kernel_size: [3, 2], strides: 2, kernel_initializer: {TruncatedNormal: {stddev: 1/192}}, "
         "kernel_regularizer: {L2: 0.002}, bias_initializer: {Constant: 0.1}, activation: silu}",
         "Dense: {units: 3, kernel_regularizer: l1_l2}",
+
+        "Conv2DTranspose: {filters: 4, kernel_size: 3, strides: 2, output_padding: [1, 0], kernel_regularizer: l2}",
+        "UpSampling2D: {size: [2, 3], interpolation: bilinear}", "Cropping2D: [[0, 1], [2, 3]]",
         "DepthwiseConv2D: {kernel_size: [3, 2], depth_multiplier: 2, depthwise_regularizer: l2, activation: relu6}",
         "SeparableConv2D: {filters: 4, kernel_size: 3, padding: same, dilation_rate: 2, pointwise_initializer: "
         "he_normal}",

@@ -16,6 +16,7 @@
 #include "layers/add.h"
 #include "layers/batch_normalization.h"
 #include "layers/conv2d.h"
+#include "layers/conv2d_transpose.h"
 #include "layers/dense.h"
 #include "layers/depthwise_conv2d.h"
 #include "layers/max_pooling2d.h"
@@ -103,6 +104,7 @@ bool CpuDevice::fuses_activation(const config::Typed& layer, layers::Activation 
   return layer.get_if<layers::Conv2DSpec>() != nullptr || layer.get_if<layers::DenseSpec>() != nullptr ||
          layer.get_if<layers::DepthwiseConv2DSpec>() != nullptr ||
          layer.get_if<layers::SeparableConv2DSpec>() != nullptr ||
+         layer.get_if<layers::Conv2DTransposeSpec>() != nullptr || layer.get_if<layers::AddSpec>() != nullptr;
 }
 
 bool CpuDevice::pool_masks_relu(const config::Typed& pooling) const {

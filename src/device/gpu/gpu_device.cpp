@@ -13,6 +13,7 @@
 #include "layers/add.h"
 #include "layers/batch_normalization.h"
 #include "layers/conv2d.h"
+#include "layers/conv2d_transpose.h"
 #include "layers/dense.h"
 #include "layers/depthwise_conv2d.h"
 #include "layers/max_pooling2d.h"
@@ -122,6 +123,7 @@ bool GpuDevice::fuses_activation(const config::Typed& layer, layers::Activation 
   return layer.get_if<layers::Conv2DSpec>() != nullptr || layer.get_if<layers::DenseSpec>() != nullptr ||
          layer.get_if<layers::DepthwiseConv2DSpec>() != nullptr ||
          layer.get_if<layers::SeparableConv2DSpec>() != nullptr ||
+         layer.get_if<layers::Conv2DTransposeSpec>() != nullptr || layer.get_if<layers::AddSpec>() != nullptr;
 }
 
 bool GpuDevice::pool_masks_relu(const config::Typed& pooling) const {
@@ -132,6 +134,7 @@ std::vector<int> GpuDevice::weight_order(const config::Typed& layer, std::size_t
   if (layer.get_if<layers::SeparableConv2DSpec>() != nullptr && weight == 1) return {3, 0, 1, 2};  // the pointwise one
   if (weight != 0) return {};
   if (layer.get_if<layers::Conv2DSpec>() != nullptr) return {3, 0, 1, 2};  // HWIO to KRSC
+  if (layer.get_if<layers::Conv2DTransposeSpec>() != nullptr) return {3, 0, 1, 2};  // of the convolution back
   if (layer.get_if<layers::DenseSpec>() != nullptr) return {1, 0};         // [in, out] to [out, in]
   return {};
 }

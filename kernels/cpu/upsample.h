@@ -1,0 +1,13 @@
+#pragma once
+
+// Enlargement of NHWC images. May be called from any thread; work is shared among the caller's OpenMP threads. Outputs are
+// overwritten and are not inputs; each number is computed by itself, so results depend on nothing but the inputs.
+
+#include "kernels/upsample_shape.h"
+
+namespace dptrain::kernels::cpu {
+
+void upsample_forward(const UpsampleShape& shape, const float* x, int64_t rows, float* y);
+void upsample_backward(const UpsampleShape& shape, const float* dy, int64_t rows, float* dx);
+
+}  // namespace dptrain::kernels::cpu

@@ -1,0 +1,104 @@
+#include "kernels/cuda/upsample.h"
+
+#include <type_traits>
+
+#include "kernels/cuda/lanes.h"
+
+namespace dptrain::kernels::DPTRAIN_GPU {
+namespace {
+
+/// Lanes of pack i of an image [rows, h, w, channels].
+struct Pixel {
+  std::int64_t row, h, w, c;
+};
+template <int V>
+__device__ inline Pixel pixel_of(std::int64_t pack, std::int64_t h, std::int64_t w, std::int64_t channels) {
+  const Split channel = split(pack, channels / V), column = split(channel.quotient, w),
+              line = split(column.quotient, h);
+  return {line.quotient, line.remainder, column.remainder, channel.remainder * V};
+}
+
+/// a + (b - a) share.
+template <int V>
+__device__ inline Lanes<V> between(Lanes<V> a, const Lanes<V>& b, float share) {
+  DPTRAIN_UNROLL
+  for (int k = 0; k < V; ++k) a.v[k] = fmaf(b.v[k] - a.v[k], share, a.v[k]);
+  return a;
+}
+
+template <class T, int V>
+__global__ void forward_kernel(const UpsampleShape s, const T* x, std::int64_t packs, T* y) {
+  const UpsampleAxis rows{s.in_h, s.size_h, s.bilinear}, columns{s.in_w, s.size_w, s.bilinear};
+  for (std::int64_t i = thread_number(); i < packs; i += thread_count()) {
+    const Pixel p = pixel_of<V>(i, s.in_h * s.size_h, s.in_w * s.size_w, s.channels);
+    const UpsampleAxis::Place h = rows.place(p.h), w = columns.place(p.w);
+    const T* const image = x + p.row * s.in_h * s.in_w * s.channels + p.c;
+    const auto at = [&](std::int64_t line, std::int64_t column) {
+      return load<V>(image + (line * s.in_w + column) * s.channels);
+    };
+    Lanes<V> value = at(h.low, w.low);
+    if (s.bilinear)
+      value = between<V>(between<V>(value, at(h.low, w.high), w.share),
+                         between<V>(at(h.high, w.low), at(h.high, w.high), w.share), h.share);
+    store<V>(value, y + i * V);
+  }
+}
+
+template <class T, int V>
+__global__ void backward_kernel(const UpsampleShape s, const T* dy, std::int64_t packs, T* dx) {
+  const UpsampleAxis rows{s.in_h, s.size_h, s.bilinear}, columns{s.in_w, s.size_w, s.bilinear};
+  const std::int64_t out_h = s.in_h * s.size_h, out_w = s.in_w * s.size_w;
+  for (std::int64_t i = thread_number(); i < packs; i += thread_count()) {
+    const Pixel p = pixel_of<V>(i, s.in_h, s.in_w, s.channels);
+    const T* const image = dy + p.row * out_h * out_w * s.channels + p.c;
+    Lanes<V> sum = all<V>(0.0F);
+    for (std::int64_t oh = rows.begin(p.h); oh < rows.end(p.h); ++oh) {
+      const float down = rows.part(p.h, oh);
+      for (std::int64_t ow = columns.begin(p.w); ow < columns.end(p.w); ++ow) {
+        const float part = down * columns.part(p.w, ow);
+        const Lanes<V> g = load<V>(image + (oh * out_w + ow) * s.channels);
+        DPTRAIN_UNROLL
+        for (int k = 0; k < V; ++k) sum.v[k] = fmaf(g.v[k], part, sum.v[k]);
+      }
+    }
+    store<V>(sum, dx + i * V);
+  }
+}
+
+/// Calls f(Type<T>, V as a constant) with the widest packs that the channels and the addresses allow.
+template <class F>
+void with_pack(DType type, std::int64_t channels, const void* from, const void* to, const F& f) {
+  dispatch(type, [&](auto tag) {
+    constexpr int kWide = kVector<typename decltype(tag)::type>;
+    if (channels % kWide == 0 && is_packed(from) && is_packed(to))
+      f(tag, std::integral_constant<int, kWide>{});
+    else
+      f(tag, std::integral_constant<int, 1>{});
+  });
+}
+
+}  // namespace
+
+void upsample_forward(const Launch& at, DType type, const UpsampleShape& shape, const void* x, std::int64_t rows,
+                      void* y) {
+  if (rows <= 0) return;
+  with_pack(type, shape.channels, x, y, [&](auto tag, auto v) {
+    using T = typename decltype(tag)::type;
+    const std::int64_t packs = rows * shape.in_h * shape.size_h * shape.in_w * shape.size_w * shape.channels / v;
+    DPTRAIN_LAUNCH_FLAT(at, (forward_kernel<T, v>), grid_for(at, packs), kBlock, shape, static_cast<const T*>(x), packs,
+                        static_cast<T*>(y));
+  });
+}
+
+void upsample_backward(const Launch& at, DType type, const UpsampleShape& shape, const void* dy, std::int64_t rows,
+                       void* dx) {
+  if (rows <= 0) return;
+  with_pack(type, shape.channels, dy, dx, [&](auto tag, auto v) {
+    using T = typename decltype(tag)::type;
+    const std::int64_t packs = rows * shape.in_h * shape.in_w * shape.channels / v;
+    DPTRAIN_LAUNCH_FLAT(at, (backward_kernel<T, v>), grid_for(at, packs), kBlock, shape, static_cast<const T*>(dy),
+                        packs, static_cast<T*>(dx));
+  });
+}
+
+}  // namespace dptrain::kernels::DPTRAIN_GPU

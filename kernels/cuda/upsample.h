@@ -1,0 +1,20 @@
+#pragma once
+
+// Enlargement of [rows, h, w, channels] in any number type; arithmetic in float. Asynchronous on the launch's stream; any
+// thread. Outputs are overwritten and are not inputs. Gradients gather, in order.
+
+#include "core/dtype.h"
+#include "kernels/cuda/launch.h"
+#include "kernels/upsample_shape.h"
+
+namespace dptrain::kernels::DPTRAIN_GPU {
+
+using kernels::UpsampleAxis;
+using kernels::UpsampleShape;
+
+void upsample_forward(const Launch& at, DType type, const UpsampleShape& shape, const void* x, std::int64_t rows,
+                      void* y);
+void upsample_backward(const Launch& at, DType type, const UpsampleShape& shape, const void* dy, std::int64_t rows,
+                       void* dx);
+
+}  // namespace dptrain::kernels::DPTRAIN_GPU

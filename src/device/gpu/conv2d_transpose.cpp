@@ -1,0 +1,113 @@
+#include "layers/conv2d_transpose.h"
+
+#include <algorithm>
+
+#include "device/gpu/activation.h"
+#include "device/gpu/conv_sets.h"
+#include "device/gpu/gpu_op.h"
+#include "device/transposed_window.h"
+#include "kernels/cuda/bias.h"
+
+namespace dptrain::device::DPTRAIN_GPU {
+namespace {
+
+/// The passes of the convolution that leads from the output back to the input, with their parts exchanged: forward is its
+/// gradient of the data. Bias and activation follow in place. Scratch: [rounded filter][workspace].
+class Conv2DTransposeOp final : public GpuOp {
+ public:
+  Conv2DTransposeOp(const layers::Conv2DTransposeSpec& spec, const OpContext& context, Device& device)
+      : GpuOp(context, device),
+        bias_(spec.use_bias),
+        epilogue_(context),
+        wants_dx_(context.step.has_backward && context.step.input_gradients[0] != plan::kAbsent),
+        wants_dweights_(context.step.has_backward && context.step.parameter_gradients[0]),
+        sets_(device_, back(spec, context), {.forward = wants_dx_, .data = true, .weights = wants_dweights_},
+              [this](const gpu::Convolution& convolution, std::int64_t rows) {
+                const std::int64_t floats = bias_ ? kernel::bias_gradient_workspace(rows * positions(), filters()) : 0;
+                return rounded_filter_bytes(sets_.sample(), sets_.passes()) +
+                       std::max(convolution.workspace(), static_cast<std::uint64_t>(floats) * sizeof(float));
+              }) {
+    prepare(context.rows);
+    implementation_ = "of the convolution back: " + sets_.at(context.rows).convolution->name();
+  }
+
+  void prepare(std::int64_t rows) override { sets_.prepare(rows); }
+  plan::Need need() const override { return {.saved = 0, .scratch = sets_.planned()}; }
+  std::string implementation() const override { return implementation_; }
+
+  void forward(const OpArgs& a) override {
+    const Room room(*this, a);
+    room.convolution->backward_data(a.inputs[0], a.compute_weights[0], a.output, room.workspace, a.stream->native());
+    if (bias_) kernel::bias_add(at(a), type_, a.output, a.weights[1], a.rows * positions(), filters(), a.output);
+    epilogue_.apply(at(a), a.output, a.rows);
+  }
+
+  void backward(const OpArgs& a) override {
+    const Room room(*this, a);
+    epilogue_.undo(at(a), a.output, a.output_gradient, a.rows);
+    if (bias_ && a.weight_gradients[1] != nullptr)
+      kernel::bias_gradient(at(a), type_, a.output_gradient, a.rows * positions(), filters(),
+                            reinterpret_cast<float*>(room.workspace), a.weight_gradients[1]);
+    if (wants_dweights_ && a.weight_gradients[0] != nullptr)
+      differentiate_filter(at(a), sets_.sample(), *room.convolution, a.output_gradient, a.inputs[0], room.rounded,
+                           room.workspace, a.weight_gradients[0]);
+    if (wants_dx_ && a.input_gradients[0] != nullptr)
+      room.convolution->forward(a.output_gradient, a.compute_weights[0], nullptr, a.input_gradients[0], room.workspace,
+                                a.stream->native());
+  }
+
+  std::pair<double, double> flops_per_sample() const override {
+    const double pass = flops(sets_.sample());
+    return {pass, pass * (int{wants_dx_} + int{wants_dweights_})};
+  }
+
+ private:
+  struct Room {
+    gpu::Convolution* convolution;
+    std::byte *rounded, *workspace;
+
+    Room(Conv2DTransposeOp& op, const OpArgs& a) {
+      ConvSets::Set& set = op.sets_.at(a.rows);
+      convolution = set.convolution.get();
+      rounded = op.sets_.room(set, a.scratch);
+      workspace = rounded + rounded_filter_bytes(op.sets_.sample(), op.sets_.passes());
+    }
+  };
+
+  gpu::ConvProblem back(const layers::Conv2DTransposeSpec& spec, const OpContext& context) const {
+    const Shape &in = context.input(0), &out = context.output();
+    const auto window = transposed_window(spec, out);
+    return {.type = type_,
+            .rows = 1,
+            .h = out[0],
+            .w = out[1],
+            .c = out[2],
+            .out_h = in[0],
+            .out_w = in[1],
+            .k = in[2],
+            .r = spec.kernel_size.h,
+            .s = spec.kernel_size.w,
+            .stride_h = spec.strides.h,
+            .stride_w = spec.strides.w,
+            .dilation_h = spec.dilation_rate.h,
+            .dilation_w = spec.dilation_rate.w,
+            .pad_top = window.h.pad_before,
+            .pad_bottom = window.h.pad_after,
+            .pad_left = window.w.pad_before,
+            .pad_right = window.w.pad_after};
+  }
+
+  std::int64_t positions() const { return input_positions(sets_.sample()); }  // of the layer's output
+  std::int64_t filters() const { return sets_.sample().c; }
+
+  bool bias_;
+  Epilogue epilogue_;
+  bool wants_dx_, wants_dweights_;
+  ConvSets sets_;
+  std::string implementation_;
+};
+
+const RegisteredOp kConv2DTranspose = op<layers::Conv2DTransposeSpec, Conv2DTransposeOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::device::DPTRAIN_GPU

@@ -1,0 +1,36 @@
+#include "layers/cropping2d.h"
+
+#include "device/gpu/gpu_op.h"
+#include "kernels/cuda/pad.h"
+
+namespace dptrain::device::DPTRAIN_GPU {
+namespace {
+
+/// Zero padding backwards: the output is what is inside.
+class Cropping2DOp final : public GpuOp {
+ public:
+  Cropping2DOp(const layers::Cropping2DSpec& spec, const OpContext& context, Device& device)
+      : GpuOp(context, device),
+        padding_{.in_h = context.output()[0],
+                 .in_w = context.output()[1],
+                 .channels = context.output()[2],
+                 .top = spec.cropping.top,
+                 .bottom = spec.cropping.bottom,
+                 .left = spec.cropping.left,
+                 .right = spec.cropping.right} {}
+
+  void forward(const OpArgs& a) override {
+    kernel::zero_pad_backward(at(a), type_, padding_, a.inputs[0], a.rows, a.output);
+  }
+  void backward(const OpArgs& a) override {
+    kernel::zero_pad_forward(at(a), type_, padding_, a.output_gradient, a.rows, a.input_gradients[0]);
+  }
+
+ private:
+  kernel::Padding padding_;
+};
+
+const RegisteredOp kCropping2D = op<layers::Cropping2DSpec, Cropping2DOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::device::DPTRAIN_GPU

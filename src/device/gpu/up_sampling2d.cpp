@@ -1,0 +1,34 @@
+#include "layers/up_sampling2d.h"
+
+#include "device/gpu/gpu_op.h"
+#include "kernels/cuda/upsample.h"
+
+namespace dptrain::device::DPTRAIN_GPU {
+namespace {
+
+class UpSampling2DOp final : public GpuOp {
+ public:
+  UpSampling2DOp(const layers::UpSampling2DSpec& spec, const OpContext& context, Device& device)
+      : GpuOp(context, device),
+        shape_{.in_h = context.input(0)[0],
+               .in_w = context.input(0)[1],
+               .channels = context.input(0)[2],
+               .size_h = spec.size.h,
+               .size_w = spec.size.w,
+               .bilinear = spec.interpolation == layers::Interpolation::kBilinear} {}
+
+  void forward(const OpArgs& a) override {
+    kernel::upsample_forward(at(a), type_, shape_, a.inputs[0], a.rows, a.output);
+  }
+  void backward(const OpArgs& a) override {
+    kernel::upsample_backward(at(a), type_, shape_, a.output_gradient, a.rows, a.input_gradients[0]);
+  }
+
+ private:
+  kernels::UpsampleShape shape_;
+};
+
+const RegisteredOp kUpSampling2D = op<layers::UpSampling2DSpec, UpSampling2DOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::device::DPTRAIN_GPU

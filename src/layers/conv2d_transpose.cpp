@@ -1,0 +1,118 @@
+#include "layers/conv2d_transpose.h"
+
+#include "core/format.h"
+#include "layers/keras_export.h"
+#include "layers/layer.h"
+
+namespace dptrain::layers {
+namespace {
+
+using Spec = Conv2DTransposeSpec;
+
+struct Axis {
+  std::int64_t in, kernel, stride, dilation;
+  Padding padding;
+  std::optional<std::int64_t> extra;  ///< output_padding
+};
+
+/// Keras's deconv_output_length.
+std::int64_t extent(const Axis& a) {
+  const std::int64_t window = (a.kernel - 1) * a.dilation + 1;
+  if (!a.extra)
+    return a.in * a.stride + (a.padding == Padding::kSame ? 0 : std::max<std::int64_t>(window - a.stride, 0));
+  return (a.in - 1) * a.stride + (a.padding == Padding::kSame ? window % 2 : window) + *a.extra;
+}
+
+std::int64_t checked_extent(const Axis& a) {
+  if (a.extra && *a.extra >= a.stride)
+    throw LayerError(fmt::format("output_padding {} must be smaller than the stride {}", *a.extra, a.stride));
+  const std::int64_t out = extent(a);
+  if (out > kMaxExtent)
+    throw LayerError(fmt::format("strides make an extent of {} from {}, more than {}", out, a.in, kMaxExtent));
+  if (out < 1 || window_axis(out, a.kernel, a.stride, a.dilation, a.padding).out != a.in)
+    throw LayerError(fmt::format(
+        "output_padding {} with kernel {}, stride {} and padding {} gives an extent of {}, from which no convolution "
+        "leads back to {}",
+        a.extra.value_or(0), a.kernel, a.stride, config::Value<Padding>::write(a.padding).str(), out, a.in));
+  return out;
+}
+
+Shape output(const Spec& spec, std::span<const Shape> in) {
+  refuse_strided_dilation(spec.strides, spec.dilation_rate);
+  const Size2 out = transposed_extents(spec, in[0]);
+  return {out.h, out.w, spec.filters};
+}
+
+std::vector<WeightDef> weights(const Spec& spec, std::span<const Shape> in) {
+  std::vector<WeightDef> all{{.name = "kernel",
+                              .shape = {spec.kernel_size.h, spec.kernel_size.w, spec.filters, in[0][2]},
+                              .initializer = spec.kernel_initializer,
+                              .regularizer = spec.kernel_regularizer}};
+  if (spec.use_bias)
+    all.push_back({.name = "bias",
+                   .shape = {spec.filters},
+                   .initializer = spec.bias_initializer,
+                   .regularizer = spec.bias_regularizer});
+  return all;
+}
+
+config::Node keras(const Spec& spec, std::span<const Shape>) {
+  return keras_object({{"filters", config::Node::integer(spec.filters)},
+                       {"kernel_size", keras_size(spec.kernel_size)},
+                       {"strides", keras_size(spec.strides)},
+                       {"padding", keras_padding(spec.padding)},
+                       {"data_format", keras_channels_last()},
+                       {"dilation_rate", keras_size(spec.dilation_rate)},
+                       {"activation", keras_activation(spec.activation)},
+                       {"use_bias", config::Node::boolean(spec.use_bias)},
+                       {"kernel_initializer", keras_initializer(spec.kernel_initializer)},
+                       {"bias_initializer", keras_initializer(spec.bias_initializer)},
+                       {"kernel_regularizer", keras_regularizer(spec.kernel_regularizer)},
+                       {"bias_regularizer", keras_regularizer(spec.bias_regularizer)},
+                       {"activity_regularizer", {}},
+                       {"kernel_constraint", {}},
+                       {"bias_constraint", {}},
+                       {"output_padding", spec.output_padding ? keras_size(*spec.output_padding) : config::Node()}});
+}
+
+const Registered kConv2DTranspose =
+    layer<Spec>("Conv2DTranspose")
+        .positional(key("filters", &Spec::filters).required().at_least(1).check(Bounded{}))
+        .key(key("kernel_size", &Spec::kernel_size).required().at_least(1).check(Bounded{}))
+        .key(key("strides", &Spec::strides).at_least(1).check(Bounded{}))
+        .key(key("padding", &Spec::padding))
+        .key(key("output_padding", &Spec::output_padding).at_least(0).check(Bounded{}))
+        .key(key("dilation_rate", &Spec::dilation_rate).at_least(1).check(Bounded{}))
+        .activation(&Spec::activation)
+        .key(key("use_bias", &Spec::use_bias))
+        .key(key("kernel_initializer", &Spec::kernel_initializer))
+        .key(key("bias_initializer", &Spec::bias_initializer))
+        .key(key("kernel_regularizer", &Spec::kernel_regularizer))
+        .key(key("bias_regularizer", &Spec::bias_regularizer))
+        .inputs(1)
+        .of_rank(3)
+        .output(output)
+        .weights(weights)
+        .backward_reads([](const Spec& spec) {
+          return BackwardReads{.input = true, .output = spec.activation != Activation::kLinear};
+        })
+        .keras(keras);
+
+}  // namespace
+
+Size2 transposed_extents(const Conv2DTransposeSpec& spec, const Shape& in) {
+  const auto extra = [&](std::int64_t Size2::*side) {
+    return spec.output_padding ? std::optional((*spec.output_padding).*side) : std::nullopt;
+  };
+  const auto of = [&](std::int64_t extent_in, std::int64_t Size2::*side) {
+    return checked_extent({.in = extent_in,
+                           .kernel = spec.kernel_size.*side,
+                           .stride = spec.strides.*side,
+                           .dilation = spec.dilation_rate.*side,
+                           .padding = spec.padding,
+                           .extra = extra(side)});
+  };
+  return {of(in[0], &Size2::h), of(in[1], &Size2::w)};
+}
+
+}  // namespace dptrain::layers

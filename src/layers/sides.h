@@ -1,0 +1,30 @@
+#pragma once
+
+#include "config/value.h"
+
+namespace dptrain::layers {
+
+/// Rows and columns at the four sides of [H, W, C], as ZeroPadding2D adds and Cropping2D takes away. In a config: n,
+/// [symmetric_h, symmetric_w] or [[top, bottom], [left, right]].
+struct Sides {
+  std::int64_t top = 0, bottom = 0, left = 0, right = 0;
+};
+
+/// A key's check that each is Bounded.
+struct BoundedSides {
+  std::string operator()(const Sides& sides) const;
+};
+
+/// [[top, bottom], [left, right]], as Keras writes it.
+config::Node keras_sides(const Sides& sides);
+
+}  // namespace dptrain::layers
+
+namespace dptrain::config {
+template <>
+struct Value<layers::Sides> {
+  static bool read(const Node&, Reader&, layers::Sides& out);
+  static Node write(const layers::Sides&);
+  static Node schema();
+};
+}  // namespace dptrain::config

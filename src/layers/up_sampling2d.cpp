@@ -1,0 +1,36 @@
+#include "layers/up_sampling2d.h"
+
+#include "core/format.h"
+#include "layers/geometry.h"
+#include "layers/keras_export.h"
+#include "layers/layer.h"
+
+namespace dptrain::layers {
+namespace {
+
+using Spec = UpSampling2DSpec;
+
+Shape output(const Spec& spec, std::span<const Shape> in) {
+  const std::int64_t h = in[0][0] * spec.size.h, w = in[0][1] * spec.size.w;
+  if (h > kMaxExtent || w > kMaxExtent)
+    throw LayerError(fmt::format("size {}x{} makes {}x{} of {}x{}, more than {}", spec.size.h, spec.size.w, h, w,
+                                 in[0][0], in[0][1], kMaxExtent));
+  return {h, w, in[0][2]};
+}
+
+const Registered kUpSampling2D =
+    layer<Spec>("UpSampling2D")
+        .positional(key("size", &Spec::size).at_least(1).check(Bounded{}))
+        .key(key("interpolation", &Spec::interpolation))
+        .inputs(1)
+        .of_rank(3)
+        .output(output)
+        .keras([](const Spec& spec, std::span<const Shape>) {
+          return keras_object(
+              {{"size", keras_size(spec.size)},
+               {"data_format", keras_channels_last()},
+               {"interpolation", keras_text(config::Value<Interpolation>::write(spec.interpolation).str())}});
+        });
+
+}  // namespace
+}  // namespace dptrain::layers
