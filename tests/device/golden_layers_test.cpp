@@ -23,9 +23,9 @@ Tensor tensor(const json& dims, const json& values) {
   return t;
 }
 
-TEST(Golden, Layers) {
+void expect_layers(const char* file, std::size_t at_least) {
   std::size_t judged = 0;
-  for (const json& entry : golden("layers_zoo_small.json")) {
+  for (const json& entry : golden(file)) {
     const auto name = entry.at("layer").get<std::string>();
     SCOPED_TRACE(name + " " + entry.at("arguments").dump());
     const config::Typed full = from_keras(layers::layer_family(), name, entry.at("arguments"));
@@ -46,8 +46,11 @@ TEST(Golden, Layers) {
       expect_close(y, flat(entry.at("y")), on_device(*device, 2e-6), "output");  // both are float32
     }
   }
-  EXPECT_GE(judged, 20U);
+  EXPECT_GE(judged, at_least);
 }
+
+TEST(Golden, Layers) { expect_layers("layers_zoo_small.json", 20); }
+TEST(Golden, ConvolutionsAndNormalizations) { expect_layers("layers_zoo_convolutions.json", 21); }
 
 TEST(Golden, Activations) {
   const json file = golden("activations.json");

@@ -65,6 +65,17 @@ TEST(KerasExport, RegularizersAreAlwaysL1L2) {
             json::parse(R"({"class_name": "L1L2", "config": {"l1": 0.5, "l2": 0.0}})"));
 }
 
+TEST(KerasExport, Normalizations) {
+  const std::vector<Shape> image{{7, 5, 3}};
+  const std::string weights = R"("center": true, "scale": true, "beta_initializer": "zeros",
+      "gamma_initializer": "ones", "beta_regularizer": null, "gamma_regularizer": null, "beta_constraint": null,
+      "gamma_constraint": null})";
+  EXPECT_EQ(exported("LayerNormalization", image), json::parse(R"({"axis": -1, "epsilon": 0.001, )" + weights));
+  EXPECT_EQ(exported("LayerNormalization: {axis: [2, 3]}", image)["axis"], json::parse("[2, 3]"));
+  EXPECT_EQ(exported("GroupNormalization: 3", image),
+            json::parse(R"({"groups": 3, "axis": -1, "epsilon": 0.001, )" + weights));
+}
+
 TEST(KerasExport, TheOthers) {
   const std::vector<Shape> image{{7, 5, 3}};
   EXPECT_EQ(exported("Input: [7, 5, 3]", {}),

@@ -176,6 +176,31 @@ TEST(Shapes, Conv2DTransposeRefuses) {
             "strides > 1 cannot be combined with dilation_rate > 1");
 }
 
+TEST(Shapes, LayerNormalization) {
+  EXPECT_EQ(output_of("LayerNormalization", {kOdd}), kOdd);
+  EXPECT_EQ(weights_of("LayerNormalization", {kOdd}), "gamma 3, beta 3");
+  EXPECT_EQ(weights_of("LayerNormalization: {axis: 3, center: false}", {kOdd}), "gamma 3");
+  EXPECT_EQ(weights_of("LayerNormalization: {axis: [1, 2, 3], scale: false}", {kOdd}), "beta 7x5x3");
+  EXPECT_EQ(weights_of("LayerNormalization: {axis: [-1, -2]}", {kOdd}), "gamma 5x3, beta 5x3");
+  for (const char* axis : {"1", "[1, 3]", "[0, 1, 2, 3]", "4", "[3, 3]", "[]"})
+    EXPECT_NE(refusal(std::string("LayerNormalization: {axis: ") + axis + "}", {kOdd}), "") << axis;
+  EXPECT_EQ(refusal("LayerNormalization: {axis: [1, 3]}", {kOdd}),
+            "axis [1, 3] is not supported: only the last axis is (-1 or 3), or the last few");
+  EXPECT_EQ(reads_of("LayerNormalization"), "input");
+}
+
+TEST(Shapes, GroupNormalization) {
+  EXPECT_EQ(output_of("GroupNormalization: 3", {kOdd}), kOdd);
+  EXPECT_EQ(weights_of("GroupNormalization: {groups: -1, axis: 3}", {kOdd}), "gamma 3, beta 3");
+  EXPECT_EQ(weights_of("GroupNormalization: {groups: 1, scale: false, center: false}", {kOdd}), "");
+  EXPECT_EQ(refusal("GroupNormalization", {kOdd}), "groups 32 do not divide the input's 3 channels");
+  EXPECT_EQ(refusal("GroupNormalization: {groups: 1, axis: 1}", {kOdd}),
+            "axis 1 is not supported: only the last axis is, -1 or 3");
+  EXPECT_EQ(read_layer("GroupNormalization: 0").errors,
+            "GroupNormalization: groups must be -1 (as many as channels) or >= 1, found 0\n");
+  EXPECT_EQ(read_layer("GroupNormalization: -2").errors, "GroupNormalization: groups must be >= -1, found -2\n");
+}
+
 TEST(Shapes, Elementwise) {
   for (const char* type : {"Activation: relu", "ReLU", "LeakyReLU", "Softmax", "Dropout: 0.5", "Rescaling: 2",
                            "BatchNormalization", "LocalResponseNormalization"})
@@ -248,8 +273,8 @@ TEST(Layer, EveryLayerWritesWhatItReads) {
   for (const char* yaml :
        {"Conv2D: {filters: 4, kernel_size: [3, 2], strides: 2, kernel_initializer: {TruncatedNormal: {stddev: 1/192}}, "
         "kernel_regularizer: {L2: 0.002}, bias_initializer: {Constant: 0.1}, activation: silu}",
-        "Dense: {units: 3, kernel_regularizer: l1_l2}",
-
+        "Dense: {units: 3, kernel_regularizer: l1_l2}", "LayerNormalization: {axis: [-2, -1], epsilon: 1e-6}",
+        "GroupNormalization: {groups: -1, center: false, gamma_regularizer: l2}",
         "Conv2DTranspose: {filters: 4, kernel_size: 3, strides: 2, output_padding: [1, 0], kernel_regularizer: l2}",
         "UpSampling2D: {size: [2, 3], interpolation: bilinear}", "Cropping2D: [[0, 1], [2, 3]]",
         "DepthwiseConv2D: {kernel_size: [3, 2], depth_multiplier: 2, depthwise_regularizer: l2, activation: relu6}",

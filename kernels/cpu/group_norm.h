@@ -1,0 +1,39 @@
+#pragma once
+
+// Normalisation within samples: of [rows, spatial, channels], the channels of a row cut into `groups` of neighbours, each
+// group of a row has its own mean and biased variance. Layer normalisation is spatial == 1 and one group. Rows are
+// computed by themselves; the gradients of gamma and beta are sums of fixed pieces of the rows, added in order. May be
+// called from any thread; work is shared among the caller's OpenMP threads, whose number changes nothing. Outputs are
+// overwritten.
+
+#include <cstdint>
+
+namespace dptrain::kernels::cpu {
+
+struct GroupNorm {
+  int64_t spatial, channels, groups;
+  float epsilon;
+};
+
+/// Floats of workspace for either pass.
+int64_t group_norm_workspace(const GroupNorm& norm, int64_t rows);
+
+/// y = (x - mean) / sqrt(variance + epsilon) gamma[c] + beta[c]; gamma null: 1, beta null: 0. Writes mean and
+/// inv_std = 1 / sqrt(variance + epsilon), [rows, groups], unless they are null.
+void group_norm_forward(const GroupNorm& norm, const float* x, const float* gamma, const float* beta, int64_t rows,
+                        float* workspace, float* y, float* mean, float* inv_std);
+
+/// What a gradient is taken through: mean and inv_std as forward left them.
+struct GroupNormGradient {
+  const float* x;
+  const float* dy;
+  const float* gamma;  ///< null: 1
+  const float* mean;
+  const float* inv_std;
+};
+
+/// dx, dgamma and dbeta may each be null; dx == dy allowed.
+void group_norm_backward(const GroupNorm& norm, const GroupNormGradient& gradient, int64_t rows, float* workspace,
+                         float* dx, float* dgamma, float* dbeta);
+
+}  // namespace dptrain::kernels::cpu

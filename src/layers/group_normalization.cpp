@@ -1,0 +1,50 @@
+#include "layers/group_normalization.h"
+
+#include "core/format.h"
+#include "layers/keras_export.h"
+#include "layers/layer.h"
+#include "layers/normalization_weights.h"
+
+namespace dptrain::layers {
+namespace {
+
+using Spec = GroupNormalizationSpec;
+
+Shape output(const Spec& spec, std::span<const Shape> in) {
+  // Keras counts the batch as axis 0, so the last axis of a sample has the number of its rank.
+  if (in[0].rank() == 0 || (spec.axis != -1 && spec.axis != in[0].rank()))
+    throw LayerError(fmt::format("axis {} is not supported: only the last axis is, -1 or {}", spec.axis, in[0].rank()));
+  if (in[0].back() % group_count(spec, in[0]) != 0)
+    throw LayerError(fmt::format("groups {} do not divide the input's {} channels", spec.groups, in[0].back()));
+  return in[0];
+}
+
+config::Node keras(const Spec& spec, std::span<const Shape>) {
+  std::vector<std::pair<std::string, config::Node>> entries{{"groups", config::Node::integer(spec.groups)},
+                                                            {"axis", config::Node::integer(spec.axis)},
+                                                            {"epsilon", keras_real(spec.epsilon)}};
+  add_gamma_and_beta(spec, entries);
+  return keras_object(std::move(entries));
+}
+
+const Registered kGroupNormalization =
+    layer<Spec>("GroupNormalization")
+        .positional(key("groups", &Spec::groups).at_least(-1).check([](std::int64_t groups) {
+          return groups == 0 ? std::string("must be -1 (as many as channels) or >= 1, found 0") : Bounded{}(groups);
+        }))
+        .key(key("axis", &Spec::axis))
+        .key(key("epsilon", &Spec::epsilon).above(0))
+        .key(key("center", &Spec::center))
+        .key(key("scale", &Spec::scale))
+        .key(key("beta_initializer", &Spec::beta_initializer))
+        .key(key("gamma_initializer", &Spec::gamma_initializer))
+        .key(key("beta_regularizer", &Spec::beta_regularizer))
+        .key(key("gamma_regularizer", &Spec::gamma_regularizer))
+        .inputs(1)
+        .output(output)
+        .weights([](const Spec& spec, std::span<const Shape> in) { return gamma_and_beta(spec, {in[0].back()}); })
+        .backward_reads(BackwardReads{.input = true})
+        .keras(keras);
+
+}  // namespace
+}  // namespace dptrain::layers

@@ -1,0 +1,64 @@
+#include "layers/layer_normalization.h"
+
+#include <algorithm>
+
+#include "core/format.h"
+#include "core/text.h"
+#include "layers/normalization_weights.h"
+
+namespace dptrain::layers {
+namespace {
+
+using Spec = LayerNormalizationSpec;
+
+config::Node keras(const Spec& spec, std::span<const Shape>) {
+  // An int where there is one axis: some releases drop a list.
+  std::vector<std::pair<std::string, config::Node>> entries{
+      {"axis", spec.axis.size() == 1 ? config::Node::integer(spec.axis[0]) : keras_extents(Shape(spec.axis))},
+      {"epsilon", keras_real(spec.epsilon)}};
+  add_gamma_and_beta(spec, entries);
+  return keras_object(std::move(entries));
+}
+
+const Registered kLayerNormalization = layer<Spec>("LayerNormalization")
+                                           .positional(key("axis", &Spec::axis))
+                                           .key(key("epsilon", &Spec::epsilon).above(0))
+                                           .key(key("center", &Spec::center))
+                                           .key(key("scale", &Spec::scale))
+                                           .key(key("beta_initializer", &Spec::beta_initializer))
+                                           .key(key("gamma_initializer", &Spec::gamma_initializer))
+                                           .key(key("beta_regularizer", &Spec::beta_regularizer))
+                                           .key(key("gamma_regularizer", &Spec::gamma_regularizer))
+                                           .inputs(1)
+                                           .output([](const Spec& spec, std::span<const Shape> in) {
+                                             normalized_shape(spec, in[0]);
+                                             return in[0];
+                                           })
+                                           .weights([](const Spec& spec, std::span<const Shape> in) {
+                                             return gamma_and_beta(spec, normalized_shape(spec, in[0]));
+                                           })
+                                           .backward_reads(BackwardReads{.input = true})
+                                           .keras(keras);
+
+}  // namespace
+
+Shape normalized_shape(const LayerNormalizationSpec& spec, const Shape& in) {
+  std::vector<std::int64_t> axes = spec.axis;
+  for (std::int64_t& axis : axes)
+    if (axis < 0) axis += in.rank() + 1;
+  std::ranges::sort(axes);
+  const std::int64_t first = in.rank() + 1 - static_cast<std::int64_t>(axes.size());
+  bool last_ones = !axes.empty() && first >= 1;
+  for (std::size_t i = 0; last_ones && i < axes.size(); ++i)
+    last_ones = axes[i] == first + static_cast<std::int64_t>(i);
+  if (!last_ones) {
+    std::vector<std::string> named;
+    for (const std::int64_t axis : spec.axis) named.push_back(std::to_string(axis));
+    throw LayerError(fmt::format("axis [{}] is not supported: only the last axis is (-1 or {}), or the last few",
+                                 join(named, ", "), in.rank()));
+  }
+  const std::vector<std::int64_t> dims = in.dims();
+  return Shape(std::vector<std::int64_t>(dims.begin() + (first - 1), dims.end()));
+}
+
+}  // namespace dptrain::layers
