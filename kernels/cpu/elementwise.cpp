@@ -33,6 +33,32 @@ void multiply_accumulate_piece(const float* a, const float* b, float* y, int64_t
       n, y, [](Vec u, Vec v, Vec sum) HWY_ATTR { return hn::MulAdd(u, v, sum); }, a, b, y);
 }
 
+void subtract_piece(const float* a, const float* b, float* y, int64_t n) {
+  map(
+      n, y, [](Vec u, Vec v) HWY_ATTR { return hn::Sub(u, v); }, a, b);
+}
+
+// A comparison with NaN is false: u is taken where it is NaN, and v where that is.
+
+void maximum_piece(const float* a, const float* b, float* y, int64_t n) {
+  map(
+      n, y, [](Vec u, Vec v) HWY_ATTR { return hn::IfThenElse(hn::Or(hn::Ge(u, v), hn::IsNaN(u)), u, v); }, a, b);
+}
+
+void minimum_piece(const float* a, const float* b, float* y, int64_t n) {
+  map(
+      n, y, [](Vec u, Vec v) HWY_ATTR { return hn::IfThenElse(hn::Or(hn::Le(u, v), hn::IsNaN(u)), u, v); }, a, b);
+}
+
+void take_where_equal_piece(const float* a, const float* b, float* left, float* taken, int64_t n) {
+  sweep(n, [&](int64_t i, auto io) HWY_ATTR {
+    const Vec value = io.load(left + i);
+    const auto equal = hn::Eq(io.load(a + i), io.load(b + i));
+    if (taken != nullptr) io.store(hn::IfThenElseZero(equal, value), taken + i);
+    io.store(hn::IfThenZeroElse(equal, value), left + i);
+  });
+}
+
 void scale_offset_piece(const float* x, float scale, float offset, float* y, int64_t n) {
   const Vec factor = splat(scale), shift = splat(offset);
   map(
@@ -63,6 +89,10 @@ HWY_EXPORT(fill_piece);
 HWY_EXPORT(add_piece);
 HWY_EXPORT(multiply_piece);
 HWY_EXPORT(multiply_accumulate_piece);
+HWY_EXPORT(subtract_piece);
+HWY_EXPORT(maximum_piece);
+HWY_EXPORT(minimum_piece);
+HWY_EXPORT(take_where_equal_piece);
 HWY_EXPORT(scale_offset_piece);
 HWY_EXPORT(u8_to_f32_piece);
 HWY_EXPORT(bias_add_piece);
@@ -98,6 +128,31 @@ void multiply(const float* a, const float* b, float* y, int64_t n) {
 void multiply_accumulate(const float* a, const float* b, float* y, int64_t n) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(multiply_accumulate_piece)(a + begin, b + begin, y + begin, end - begin);
+  });
+}
+
+void subtract(const float* a, const float* b, float* y, int64_t n) {
+  parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(subtract_piece)(a + begin, b + begin, y + begin, end - begin);
+  });
+}
+
+void maximum(const float* a, const float* b, float* y, int64_t n) {
+  parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(maximum_piece)(a + begin, b + begin, y + begin, end - begin);
+  });
+}
+
+void minimum(const float* a, const float* b, float* y, int64_t n) {
+  parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(minimum_piece)(a + begin, b + begin, y + begin, end - begin);
+  });
+}
+
+void take_where_equal(const float* a, const float* b, float* left, float* taken, int64_t n) {
+  parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(take_where_equal_piece)
+    (a + begin, b + begin, left + begin, taken == nullptr ? nullptr : taken + begin, end - begin);
   });
 }
 

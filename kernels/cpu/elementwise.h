@@ -23,6 +23,16 @@ void multiply(const float* a, const float* b, float* y, int64_t n);
 /// y += a b.
 void multiply_accumulate(const float* a, const float* b, float* y, int64_t n);
 
+/// y = a - b.
+void subtract(const float* a, const float* b, float* y, int64_t n);
+
+/// y = the larger (smaller) of a and b; NaN where one of them is.
+void maximum(const float* a, const float* b, float* y, int64_t n);
+void minimum(const float* a, const float* b, float* y, int64_t n);
+
+/// Where a == b moves `left` to `taken`, which is zero elsewhere, and leaves zero. `taken` may be null.
+void take_where_equal(const float* a, const float* b, float* left, float* taken, int64_t n);
+
 /// y = x scale + offset.
 void scale_offset(const float* x, float scale, float offset, float* y, int64_t n);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Sums and products of several tensors, extents of 1 spread over larger ones (Keras's Add and Multiply), and column
-// copies for concatenation. Asynchronous on the launch's stream; any thread. Outputs are overwritten; an output may be
+// Sums, means, differences, products and extremes of several tensors, extents of 1 spread over larger ones (Keras's merge
+// layers), and column copies for concatenation. Asynchronous on the launch's stream; any thread. Outputs are overwritten; an output may be
 // an input that is not spread, unless said otherwise.
 
 #include <vector>
@@ -39,6 +39,30 @@ void add_forward(const Launch& at, DType type, const Merge& merge, const void* c
 /// zero at output <= 0: the ReLU is undone in the same pass. dx == dy allowed where input i is trivial.
 void add_backward(const Launch& at, DType type, const Merge& merge, int i, const void* output, const void* dy,
                   std::int64_t rows, void* dx);
+
+/// y = mean of the inputs.
+void average_forward(const Launch& at, DType type, const Merge& merge, const void* const* inputs, std::int64_t rows,
+                     void* y);
+
+/// y = the first input minus the second.
+void subtract_forward(const Launch& at, DType type, const Merge& merge, const void* const* inputs, std::int64_t rows,
+                      void* y);
+
+/// Gradient of input i in a mean or difference: dx = factor dy, summed over what was spread. dx == dy allowed where input
+/// i is trivial.
+void scaled_backward(const Launch& at, DType type, const Merge& merge, int i, float factor, const void* dy,
+                     std::int64_t rows, void* dx);
+
+enum class Extreme { kLargest, kSmallest };
+
+/// y = the largest or smallest of the inputs; NaN where one of them is.
+void extreme_forward(const Launch& at, DType type, Extreme which, const Merge& merge, const void* const* inputs,
+                     std::int64_t rows, void* y);
+
+/// Gradient of input i: dx = dy where it is the first input that equals the output y, else zero; summed over what was
+/// spread.
+void extreme_backward(const Launch& at, DType type, const Merge& merge, int i, const void* const* inputs, const void* y,
+                      const void* dy, std::int64_t rows, void* dx);
 
 /// y = product of the inputs.
 void multiply_forward(const Launch& at, DType type, const Merge& merge, const void* const* inputs, std::int64_t rows,

@@ -81,6 +81,8 @@ struct Case {
   std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs)> statistics = {};
   /// Changes weights after they are drawn (variances must be positive).
   std::function<void(std::vector<Tensor>&)> weights = {};
+  /// The same for inputs, whose values are floats. Inputs of one size are drawn from the same values.
+  std::function<void(std::vector<Tensor>&)> values = {};
 };
 
 /// All checks of a case.

@@ -169,6 +169,7 @@ Data make_data(const Case& c) {
     auto& values = data.inputs.back().values;
     values = spread_values(values.size(), c.low, c.high, stream++);
   }
+  if (c.values) c.values(data.inputs);
   for (const auto& weight : weights_of(c)) {
     data.weights.emplace_back(weight.shape.dims());
     auto& values = data.weights.back().values;

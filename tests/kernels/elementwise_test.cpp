@@ -46,6 +46,44 @@ TEST(Elementwise, ArithmeticOfTwoArrays) {
   }
 }
 
+TEST(Elementwise, DifferencesAndExtremes) {
+  for (const int64_t n : {int64_t{0}, int64_t{5}, int64_t{64}, kLong}) {
+    std::vector<float> a = random_floats(n, 1), b = random_floats(n, 2), left = random_floats(n, 3);
+    for (size_t i = 0; i < a.size(); i += 3) b[i] = a[i];
+    std::vector<double> difference, larger, smaller, taken, rest;
+    for (int64_t i = 0; i < n; ++i) {
+      difference.push_back(at(a, i) - at(b, i));
+      larger.push_back(std::max(at(a, i), at(b, i)));
+      smaller.push_back(std::min(at(a, i), at(b, i)));
+      taken.push_back(i % 3 == 0 ? at(left, i) : 0.0);
+      rest.push_back(i % 3 == 0 ? 0.0 : at(left, i));
+    }
+    agrees(difference, 1e-6, 1e-7,
+           [&] { return written_floats(n, [&](float* y) { subtract(a.data(), b.data(), y, n); }); });
+    agrees(larger, 0.0, 0.0, [&] { return written_floats(n, [&](float* y) { maximum(a.data(), b.data(), y, n); }); });
+    agrees(smaller, 0.0, 0.0, [&] { return written_floats(n, [&](float* y) { minimum(a.data(), b.data(), y, n); }); });
+    agrees(taken, 0.0, 0.0, [&] {
+      std::vector<float> rest_of_it = left;
+      return written_floats(n, [&](float* y) { take_where_equal(a.data(), b.data(), rest_of_it.data(), y, n); });
+    });
+    agrees(rest, 0.0, 0.0, [&] {
+      std::vector<float> rest_of_it = left;
+      take_where_equal(a.data(), b.data(), rest_of_it.data(), nullptr, n);
+      return rest_of_it;
+    });
+  }
+}
+
+TEST(Elementwise, ExtremesKeepNaN) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> a{nan, 1.0F, nan}, b{1.0F, nan, nan};
+  for (const auto extreme : {maximum, minimum})
+    test::on_every_target([&] {
+      for (const float y : written_floats(3, [&](float* out) { extreme(a.data(), b.data(), out, 3); }))
+        EXPECT_TRUE(std::isnan(y));
+    });
+}
+
 TEST(Elementwise, BytesToFloats) {
   std::vector<uint8_t> bytes(static_cast<size_t>(kLong));
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 7);

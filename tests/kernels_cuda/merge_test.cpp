@@ -159,6 +159,76 @@ TEST(GpuMerge, GradientsOfAProduct) {
   });
 }
 
+TEST(GpuMerge, MeansAndDifferences) {
+  on_every_case([](const Case& c, DType type, int offset) {
+    const Merge merge(c.inputs, c.output);
+    const Operands in(type, offset, c);
+    const std::int64_t n = kRows * product(c.output);
+    std::vector<double> mean, difference;
+    for (std::int64_t o = 0; o < n; ++o) {
+      double sum = 0;
+      for (std::size_t i = 0; i < c.inputs.size(); ++i) sum += in.value(c, i, o);
+      mean.push_back(sum / static_cast<double>(c.inputs.size()));
+      if (c.inputs.size() == 2) difference.push_back(in.value(c, 0, o) - in.value(c, 1, o));
+    }
+    Tensor y(type, n, offset);
+    average_forward(at_once(), type, merge, in.pointers.data(), kRows, y.data());
+    expect_near(type, mean, y.read(), 1e-6, 1e-6);
+    if (difference.empty()) return;
+    subtract_forward(at_once(), type, merge, in.pointers.data(), kRows, y.data());
+    expect_near(type, difference, y.read(), 1e-6, 1e-6);
+  });
+}
+
+TEST(GpuMerge, GradientsOfAMultiple) {
+  on_every_case([](const Case& c, DType type, int offset) {
+    const Merge merge(c.inputs, c.output);
+    const std::int64_t n = kRows * product(c.output);
+    const Tensor dy(type, random_floats(n, 23), offset);
+    const std::vector<float> g = dy.read();
+    for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+      std::vector<double> expected(static_cast<std::size_t>(kRows * product(c.inputs[i])));
+      for (std::int64_t o = 0; o < n; ++o) expected[static_cast<std::size_t>(c.source(i, o))] += -0.5 * at(g, o);
+      Tensor dx(type, static_cast<std::int64_t>(expected.size()), offset);
+      scaled_backward(at_once(), type, merge, static_cast<int>(i), -0.5F, dy.data(), kRows, dx.data());
+      expect_near(type, expected, dx.read(), 1e-5, 3e-4);
+    }
+  });
+}
+
+TEST(GpuMerge, ExtremesAndTheirGradients) {
+  on_every_case([](const Case& c, DType type, int offset) {
+    const Merge merge(c.inputs, c.output);
+    const Operands in(type, offset, c);
+    const std::int64_t n = kRows * product(c.output);
+    const Tensor dy(type, random_floats(n, 23), offset);
+    const std::vector<float> g = dy.read();
+    for (const Extreme which : {Extreme::kLargest, Extreme::kSmallest}) {
+      std::vector<double> expected;
+      std::vector<std::vector<double>> gradients;
+      for (const auto& shape : c.inputs) gradients.emplace_back(static_cast<std::size_t>(kRows * product(shape)));
+      for (std::int64_t o = 0; o < n; ++o) {
+        std::size_t winner = 0;  // the first of equals
+        for (std::size_t i = 1; i < c.inputs.size(); ++i) {
+          const double here = in.value(c, i, o), best = in.value(c, winner, o);
+          if (which == Extreme::kLargest ? here > best : here < best) winner = i;
+        }
+        expected.push_back(in.value(c, winner, o));
+        gradients[winner][static_cast<std::size_t>(c.source(winner, o))] += at(g, o);
+      }
+      Tensor y(type, n, offset);
+      extreme_forward(at_once(), type, which, merge, in.pointers.data(), kRows, y.data());
+      expect_near(type, expected, y.read());
+      for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+        Tensor dx(type, static_cast<std::int64_t>(gradients[i].size()), offset);
+        extreme_backward(at_once(), type, merge, static_cast<int>(i), in.pointers.data(), y.data(), dy.data(), kRows,
+                         dx.data());
+        expect_near(type, gradients[i], dx.read(), 1e-5, 3e-4);
+      }
+    }
+  });
+}
+
 TEST(GpuMerge, WorksInPlaceWhereNothingIsSpread) {
   const Merge merge({{7, 5}, {5}}, {7, 5});
   Array<float> x(random_floats(kRows * 35, 1)), bias(random_floats(kRows * 5, 2)), y(kRows * 35);

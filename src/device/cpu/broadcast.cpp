@@ -1,6 +1,7 @@
 #include "device/cpu/broadcast.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/parallel.h"
@@ -66,6 +67,35 @@ void Broadcast::add(const float* x, std::int64_t rows, float* y) const {
 void Broadcast::multiply(const float* x, std::int64_t rows, float* y) const {
   if (trivial()) return kernels::cpu::multiply(y, x, y, rows * to_elements_);
   spread(x, rows, y, [](float old, float value) { return old * value; });
+}
+
+void Broadcast::subtract(const float* x, std::int64_t rows, float* y) const {
+  if (trivial()) return kernels::cpu::subtract(y, x, y, rows * to_elements_);
+  spread(x, rows, y, [](float old, float value) { return old - value; });
+}
+
+void Broadcast::maximum(const float* x, std::int64_t rows, float* y) const {
+  if (trivial()) return kernels::cpu::maximum(y, x, y, rows * to_elements_);
+  spread(x, rows, y, [](float old, float value) { return old >= value || std::isnan(old) ? old : value; });
+}
+
+void Broadcast::minimum(const float* x, std::int64_t rows, float* y) const {
+  if (trivial()) return kernels::cpu::minimum(y, x, y, rows * to_elements_);
+  spread(x, rows, y, [](float old, float value) { return old <= value || std::isnan(old) ? old : value; });
+}
+
+void Broadcast::take_where_equal(const float* x, const float* y, std::int64_t rows, float* left, float* taken) const {
+  if (trivial()) return kernels::cpu::take_where_equal(x, y, left, taken, rows * to_elements_);
+  kernels::cpu::parallel_for(rows, [&](std::int64_t row) {
+    const float* const source = x + row * from_elements_;
+    each_run(0, 0, row * to_elements_, [&](std::int64_t from, std::int64_t to, std::int64_t n, bool is_spread) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        const bool equal = source[is_spread ? from : from + i] == y[to + i];
+        if (taken != nullptr) taken[to + i] = equal ? left[to + i] : 0.0F;
+        if (equal) left[to + i] = 0.0F;
+      }
+    });
+  });
 }
 
 void Broadcast::reduce(const float* dy, std::int64_t rows, float* dx) const {

@@ -1,0 +1,15 @@
+#include "layers/minimum.h"
+
+#include "layers/layer.h"
+#include "layers/merge.h"
+
+namespace dptrain::layers {
+namespace {
+
+const Registered kMinimum = layer<MinimumSpec>("Minimum")
+                                .inputs(2, -1)
+                                .output([](const MinimumSpec&, std::span<const Shape> in) { return broadcast(in); })
+                                .backward_reads(BackwardReads{.input = true, .output = true});
+
+}  // namespace
+}  // namespace dptrain::layers
