@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/targets.h"
 #include "kernels/philox.h"
@@ -9,6 +10,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/dropout.cpp"
 #include <hwy/foreach_target.h>
 
+#include "kernels/cpu/philox-inl.h"
 #include "kernels/cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -24,33 +26,6 @@ struct Keep {
 };
 
 #if HWY_TARGET != HWY_SCALAR
-
-using Words = hn::RebindToUnsigned<Floats>;
-using WordVec = hn::Vec<Words>;
-
-/// Upper and lower words of a * factor.
-HWY_INLINE void multiply_wide(WordVec a, WordVec factor, WordVec& high, WordVec& low) {
-  const Words words;
-  const WordVec even = hn::BitCast(words, hn::MulEven(a, factor));             // low, high of lanes 0, 2, ...
-  const WordVec odd = hn::BitCast(words, hn::MulEven(hn::DupOdd(a), factor));  // low, high of lanes 1, 3, ...
-  high = hn::OddEven(odd, hn::DupOdd(even));
-  low = hn::OddEven(hn::DupEven(odd), even);
-}
-
-/// philox4x32 of kernels/philox.h in every lane.
-HWY_INLINE void philox_lanes(WordVec c[4], uint32_t key0, uint32_t key1) {
-  const Words words;
-  const WordVec factor0 = hn::Set(words, kPhiloxMultiplier0), factor1 = hn::Set(words, kPhiloxMultiplier1);
-  for (int round = 0; round < kPhiloxRounds; ++round, key0 += kPhiloxKeyStep0, key1 += kPhiloxKeyStep1) {
-    WordVec high0, low0, high1, low1;
-    multiply_wide(c[0], factor0, high0, low0);
-    multiply_wide(c[2], factor1, high1, low1);
-    c[0] = hn::Xor(hn::Xor(high1, c[1]), hn::Set(words, key0));
-    c[1] = low1;
-    c[2] = hn::Xor(hn::Xor(high0, c[3]), hn::Set(words, key1));
-    c[3] = low0;
-  }
-}
 
 HWY_INLINE Vec drop(const Keep& keep, WordVec bits, Vec x) {
   const IntVec upper = hn::BitCast(kInts, hn::ShiftRight<8>(bits));
@@ -95,6 +70,18 @@ void drop_row(const Dropout& dropout, int64_t row, const float* x, int64_t width
   }
 }
 
+/// Positions [begin, end) of all rows: y = x times its channel's factor, zero where that is.
+void scale_channels(const float* factors, const float* x, int64_t begin, int64_t end, int64_t positions,
+                    int64_t channels, float* y) {
+  for (int64_t position = begin; position < end; ++position)
+    map(
+        channels, y + position * channels,
+        [](Vec v, Vec factor) HWY_ATTR {
+          return hn::IfThenZeroElse(hn::Eq(factor, hn::Zero(kFloats)), hn::Mul(v, factor));
+        },
+        x + position * channels, factors + position / positions * channels);
+}
+
 }  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -102,6 +89,7 @@ HWY_AFTER_NAMESPACE();
 namespace dptrain::kernels::cpu {
 
 HWY_EXPORT(drop_row);
+HWY_EXPORT(scale_channels);
 
 void dropout_forward(const Dropout& dropout, const float* x, int64_t rows, int64_t width, float* y) {
   parallel_ranges(rows, rows_per_piece(4 * width),
@@ -113,6 +101,15 @@ void dropout_forward(const Dropout& dropout, const float* x, int64_t rows, int64
 
 void dropout_backward(const Dropout& dropout, const float* dy, int64_t rows, int64_t width, float* dx) {
   dropout_forward(dropout, dy, rows, width, dx);
+}
+
+void spatial_dropout(const Dropout& dropout, const float* x, int64_t rows, int64_t positions, int64_t channels,
+                     float* factors, float* y) {
+  fill(1.0F, factors, rows * channels);
+  dropout_forward(dropout, factors, rows, channels, factors);
+  parallel_ranges(rows * positions, rows_per_piece(channels), [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(scale_channels)(factors, x, begin, end, positions, channels, y);
+  });
 }
 
 }  // namespace dptrain::kernels::cpu

@@ -62,17 +62,51 @@ __global__ void dropout_kernel(const Keep keep, const StepState* state, const T*
   }
 }
 
+/// V neighbouring channels of a row per thread, which goes through every `shares`th position: their factors are drawn
+/// once. Neighbouring threads work on neighbouring channels, then on neighbouring positions.
+template <class T, int V>
+__global__ void spatial_dropout_kernel(const Keep keep, const StepState* state, const T* x, std::int64_t items,
+                                       std::int64_t shares, std::int64_t positions, std::int64_t channels, T* y) {
+  const std::int64_t step = state->step, packs = channels / V;
+  for (std::int64_t i = thread_number(); i < items; i += thread_count()) {
+    const Split line = split(i, packs), place = split(line.quotient, shares);
+    const std::int64_t channel = line.remainder * V;
+    Lanes<V> kept = all<V>(1.0F);
+    if constexpr (V % 4 == 0) {
+      DPTRAIN_UNROLL
+      for (int group = 0; group < V / 4; ++group) {
+        const PhiloxBlock block = draw(keep, place.quotient, channel / 4 + group, step);
+        DPTRAIN_UNROLL
+        for (int k = 0; k < 4; ++k) kept.v[group * 4 + k] = drop(keep, block.word[k], 1.0F);
+      }
+    } else {
+      kept.v[0] = drop(keep, draw(keep, place.quotient, channel / 4, step).word[channel % 4], 1.0F);
+    }
+    for (std::int64_t p = place.remainder; p < positions; p += shares) {
+      const std::int64_t at = (place.quotient * positions + p) * channels + channel;
+      Lanes<V> value = load<V>(x + at);
+      DPTRAIN_UNROLL
+      for (int k = 0; k < V; ++k) value.v[k] = kept.v[k] == 0.0F ? 0.0F : value.v[k] * kept.v[k];
+      store<V>(value, y + at);
+    }
+  }
+}
+
+Keep keep_of(const Dropout& dropout) {
+  const double rate = static_cast<double>(dropout.rate);
+  return {.threshold = static_cast<std::uint32_t>(std::ceil(rate * 16777216.0)),
+          .factor = static_cast<float>(1.0 / (1.0 - rate)),
+          .seed = dropout.seed,
+          .layer = dropout.layer,
+          .first_row = static_cast<std::uint32_t>(dropout.first_row)};
+}
+
 }  // namespace
 
 void dropout(const Launch& at, DType type, const Dropout& dropout, const StepState* state, const void* x,
              std::int64_t rows, std::int64_t width, void* y) {
   if (rows <= 0 || width <= 0) return;
-  const double rate = static_cast<double>(dropout.rate);
-  const Keep keep{.threshold = static_cast<std::uint32_t>(std::ceil(rate * 16777216.0)),
-                  .factor = static_cast<float>(1.0 / (1.0 - rate)),
-                  .seed = dropout.seed,
-                  .layer = dropout.layer,
-                  .first_row = static_cast<std::uint32_t>(dropout.first_row)};
+  const Keep keep = keep_of(dropout);
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     constexpr int kWide = kVector<T>;
@@ -87,6 +121,25 @@ void dropout(const Launch& at, DType type, const Dropout& dropout, const StepSta
       const std::int64_t groups = rows * ((width + 3) / 4);
       DPTRAIN_LAUNCH_FLAT(at, kernel, grid_for(at, groups), kBlock, keep, state, from, groups, width, to);
     }
+  });
+}
+
+void spatial_dropout(const Launch& at, DType type, const Dropout& dropout, const StepState* state, const void* x,
+                     std::int64_t rows, std::int64_t positions, std::int64_t channels, void* y) {
+  if (rows <= 0 || positions <= 0 || channels <= 0) return;
+  constexpr std::int64_t kPositions = 16;  // per thread: drawing costs as much as some of them
+  const std::int64_t shares = (positions + kPositions - 1) / kPositions;
+  const Keep keep = keep_of(dropout);
+  dispatch(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    constexpr int kWide = kVector<T>;
+    const T* const from = static_cast<const T*>(x);
+    T* const to = static_cast<T*>(y);
+    const bool wide = channels % kWide == 0 && aligned(from, to);
+    const auto kernel = wide ? spatial_dropout_kernel<T, kWide> : spatial_dropout_kernel<T, 1>;
+    const std::int64_t items = rows * shares * (channels / (wide ? kWide : 1));
+    DPTRAIN_LAUNCH_FLAT(at, kernel, grid_for(at, items), kBlock, keep, state, from, items, shares, positions, channels,
+                        to);
   });
 }
 

@@ -33,7 +33,9 @@ Json layer_config(const graph::Layer& layer) {
     config.update({{"dtype", "float32"}, {"sparse", false}, {"ragged", false}, {"name", layer.name}});
     return config;
   }
-  Json config{{"name", layer.name}, {"trainable", layer.trainable}, {"dtype", "float32"}};
+  Json config{{"name", layer.name}};
+  if (type.keras_trainable) config["trainable"] = layer.trainable;
+  config["dtype"] = "float32";
   config.update(own);
   return config;
 }

@@ -61,6 +61,7 @@ struct LayerType final : config::TypeDef {
   std::function<std::shared_ptr<void>(const void* spec)> linear;
   /// Keras 2 `config` of the layer beyond name/trainable/dtype, as JSON (docs/keras-files.md).
   std::function<config::Node(const void* spec, std::span<const Shape>)> keras_config;
+  bool keras_trainable = true;  ///< Keras 3 takes `trainable` in that config
 };
 
 config::Family& layer_family();
@@ -100,6 +101,7 @@ class LayerBuilder {
   LayerBuilder&& of_rank(int rank) && { return type_->input_rank = rank, std::move(*this); }
   LayerBuilder&& random() && { return type_->is_random = true, std::move(*this); }
   LayerBuilder&& view() && { return type_->is_view = true, std::move(*this); }
+  LayerBuilder&& without_keras_trainable() && { return type_->keras_trainable = false, std::move(*this); }
 
   /// Shape from (spec, all input shapes).
   LayerBuilder&& output(std::function<Shape(const Spec&, std::span<const Shape>)> f) && {

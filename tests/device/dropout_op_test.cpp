@@ -2,22 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
-#include "device/harness.h"
-#include "kernels/philox.h"
+#include "device/dropout_reference.h"
 
 namespace dptrain::test {
 namespace {
-
-/// The factor of one element, from the definition: key (seed, stream), counter (row, element / 4, step).
-double factor(double rate, std::int64_t row, std::int64_t element) {
-  const auto seed = static_cast<std::uint32_t>(kSeed ^ kSeed >> 32);
-  const auto stream = static_cast<std::uint32_t>(Purpose::kDropout) + kStreamId;
-  const auto counter = static_cast<std::uint32_t>(kFirstRow + row);
-  const kernels::PhiloxBlock words = kernels::philox4x32(
-      {{counter, static_cast<std::uint32_t>(element / 4), static_cast<std::uint32_t>(kStep), 0}}, {{seed, stream}});
-  return static_cast<double>(kernels::philox_uniform(words.word[element % 4])) >= rate ? 1 / (1 - rate) : 0.0;
-}
 
 void check(float rate, const Shape& in) {
   Case c;
@@ -29,7 +17,7 @@ void check(float rate, const Shape& in) {
     const std::int64_t width = in.elements();
     for (std::size_t i = 0; i < y.values.size(); ++i) {
       const auto at = static_cast<std::int64_t>(i);
-      y.values[i] *= factor(static_cast<double>(rate), at / width, at % width);
+      y.values[i] *= dropout_factor(static_cast<double>(rate), at / width, at % width);
     }
     return y;
   });

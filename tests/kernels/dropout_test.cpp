@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "kernels/philox.h"
 #include "kernels/support.h"
 
@@ -35,6 +37,24 @@ TEST(Dropout, FollowsPhilox) {
       std::vector<float> in_place = x;
       dropout_backward(dropout, in_place.data(), rows, width, in_place.data());
       return in_place;
+    });
+  }
+}
+
+TEST(Dropout, OfWholeChannels) {
+  const Dropout dropout{.rate = 0.4F, .seed = 17, .layer = 3, .step = 9, .first_row = 1000};
+  for (const auto& [rows, positions, channels] :
+       {std::array<int64_t, 3>{3, 5, 7}, {2, 1, 64}, {700, 9, 3}, {5, 6, 130}}) {
+    const int64_t n = rows * positions * channels;
+    std::vector<float> x = random_floats(n, 1);
+    x[0] = std::numeric_limits<float>::infinity();  // what is dropped is zero, whatever it was
+    std::vector<double> expected;
+    for (int64_t i = 0; i < n; ++i)
+      expected.push_back(kept(dropout, i / (positions * channels), i % channels) ? at(x, i) / 0.6 : 0.0);
+    agrees(expected, 1e-6, 0.0, [&] {
+      std::vector<float> factors(static_cast<size_t>(rows * channels));
+      return written_floats(
+          n, [&](float* y) { spatial_dropout(dropout, x.data(), rows, positions, channels, factors.data(), y); });
     });
   }
 }

@@ -39,6 +39,30 @@ TEST(GpuDropout, IsTheCpusBitForBit) {
   }
 }
 
+TEST(GpuDropout, OfWholeChannelsIsTheCpusBitForBit) {
+  const Dropout dropout_{.rate = 0.4F, .seed = 17, .layer = 3, .first_row = 1000};
+  Array<StepState> room(1);
+  const StepState* const state = state_at(9, room).data();
+  const cpu::Dropout reference{.rate = 0.4F, .seed = 17, .layer = 3, .step = 9, .first_row = 1000};
+  struct Size {
+    std::int64_t rows, positions, channels;
+  };
+  for (const Size& s : {Size{3, 5, 7}, Size{2, 1, 64}, Size{40, 33, 16}, Size{5, 70, 1}, Size{3, 17, 24}}) {
+    on_every_type([&](DType type, int offset) {
+      const std::int64_t n = s.rows * s.positions * s.channels;
+      Tensor x(type, random_floats(n, 1), offset), y(type, n, offset);
+      const std::vector<float> values = x.read();
+      std::vector<float> dropped(values.size()), factors(static_cast<std::size_t>(s.rows * s.channels));
+      cpu::spatial_dropout(reference, values.data(), s.rows, s.positions, s.channels, factors.data(), dropped.data());
+      const std::vector<float> expected = Tensor(type, dropped).read();
+      spatial_dropout(at_once(), type, dropout_, state, x.data(), s.rows, s.positions, s.channels, y.data());
+      EXPECT_EQ(y.read(), expected);
+      spatial_dropout(at_once(), type, dropout_, state, x.data(), s.rows, s.positions, s.channels, x.data());
+      EXPECT_EQ(x.read(), expected) << "in place";
+    });
+  }
+}
+
 TEST(GpuDropout, ReadsTheStepWhenItRuns) {
   const std::int64_t rows = 4, width = 64;
   const Dropout dropout_{.rate = 0.5F, .seed = 1, .layer = 2, .first_row = 0};

@@ -1,0 +1,20 @@
+#include "layers/gaussian_noise.h"
+
+#include "layers/keras_export.h"
+#include "layers/layer.h"
+
+namespace dptrain::layers {
+namespace {
+
+const Registered kGaussianNoise =
+    layer<GaussianNoiseSpec>("GaussianNoise")
+        .positional(key("stddev", &GaussianNoiseSpec::stddev).required().at_least(0).at_most(1))  // Keras 3's range
+        .inputs(1)
+        .random()
+        .output([](const GaussianNoiseSpec&, std::span<const Shape> in) { return in[0]; })
+        .keras([](const GaussianNoiseSpec& spec, std::span<const Shape>) {
+          return keras_object({{"stddev", keras_real(spec.stddev)}});
+        });
+
+}  // namespace
+}  // namespace dptrain::layers

@@ -1,0 +1,22 @@
+#include "layers/spatial_dropout2d.h"
+
+#include "layers/keras_export.h"
+#include "layers/layer.h"
+
+namespace dptrain::layers {
+namespace {
+
+const Registered kSpatialDropout2D =
+    layer<SpatialDropout2DSpec>("SpatialDropout2D")
+        .positional(key("rate", &SpatialDropout2DSpec::rate).required().at_least(0).below(1))
+        .inputs(1)
+        .of_rank(3)
+        .random()
+        .without_keras_trainable()
+        .output([](const SpatialDropout2DSpec&, std::span<const Shape> in) { return in[0]; })
+        .keras([](const SpatialDropout2DSpec& spec, std::span<const Shape>) {
+          return keras_object({{"rate", keras_real(spec.rate)}, {"data_format", keras_channels_last()}});
+        });
+
+}  // namespace
+}  // namespace dptrain::layers
