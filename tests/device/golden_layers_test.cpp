@@ -4,6 +4,7 @@
 
 #include "device/golden.h"
 #include "device/harness.h"
+#include "device/one_op.h"
 #include "layers/activation_layer.h"
 
 namespace dptrain::test {
@@ -49,7 +50,39 @@ void expect_layers(const char* file, std::size_t at_least) {
   EXPECT_GE(judged, at_least);
 }
 
-TEST(Golden, Layers) { expect_layers("layers_zoo_small.json", 20); }
+/// Forward and backward, on inputs that hold zeros and ties.
+TEST(Golden, LayersAndTheirGradients) {
+  std::size_t judged = 0;
+  for (const json& entry : golden("layers_gradients.json")) {
+    const auto name = entry.at("layer").get<std::string>();
+    SCOPED_TRACE(name + " " + entry.at("arguments").dump());
+    Case c;
+    c.layer = from_keras(layers::layer_family(), name, entry.at("arguments"));
+    Data data;
+    for (const json& x : entry.at("inputs")) {
+      c.inputs.push_back(sample(x.at("shape")));
+      data.inputs.push_back(tensor(x.at("shape"), x.at("values")));
+    }
+    for (const json& w : entry.at("weights")) data.weights.push_back(tensor(w.at("shape"), w.at("values")));
+    c.rows = data.inputs[0].dim(0);
+    data.output_gradient = tensor(entry.at("output").at("shape"), entry.at("output_gradient"));
+    EXPECT_EQ(layers::type_of(c.layer).output(c.layer.spec(), c.inputs), sample(entry.at("output").at("shape")));
+    for (const auto& device : devices()) {
+      SCOPED_TRACE(device->description());
+      const double tolerance = on_device(*device, 2e-6);  // both are float32
+      const Outcome found = run(*device, c, data, true, Wanted::kAll);
+      expect_close(found.output, flat(entry.at("output").at("values")), tolerance, "output");
+      for (std::size_t i = 0; i < data.inputs.size(); ++i)
+        expect_close(found.input_gradients[i], flat(entry.at("input_gradients")[i]), tolerance, "input gradient");
+      for (std::size_t i = 0; i < data.weights.size(); ++i)
+        expect_close(found.weight_gradients[i], flat(entry.at("weight_gradients")[i]), tolerance, "weight gradient");
+    }
+    ++judged;
+  }
+  EXPECT_EQ(judged, 19U);
+}
+
+TEST(Golden, Layers) { expect_layers("layers_zoo_small.json", 27); }
 TEST(Golden, ConvolutionsAndNormalizations) { expect_layers("layers_zoo_convolutions.json", 21); }
 
 TEST(Golden, Activations) {

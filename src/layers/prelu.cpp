@@ -1,0 +1,49 @@
+#include "layers/prelu.h"
+
+#include "core/format.h"
+#include "layers/keras_export.h"
+#include "layers/layer.h"
+
+namespace dptrain::layers {
+namespace {
+
+using Spec = PReLUSpec;
+
+Shape output(const Spec& spec, std::span<const Shape> in) {
+  for (const std::int64_t axis : spec.shared_axes.dims())
+    if (axis > in[0].rank())
+      throw LayerError(fmt::format("shared_axes {} is not one of the axes of {{0}}, which is {}: 1 to {}", axis,
+                                   in[0].str(), in[0].rank()));
+  return in[0];
+}
+
+std::vector<WeightDef> weights(const Spec& spec, std::span<const Shape> in) {
+  std::vector<std::int64_t> dims = in[0].dims();
+  for (const std::int64_t axis : spec.shared_axes.dims()) dims[static_cast<std::size_t>(axis - 1)] = 1;
+  return {{.name = "alpha",
+           .shape = Shape(std::move(dims)),
+           .initializer = spec.alpha_initializer,
+           .regularizer = spec.alpha_regularizer}};
+}
+
+config::Node keras(const Spec& spec, std::span<const Shape>) {
+  return keras_object(
+      {{"alpha_initializer", keras_initializer(spec.alpha_initializer)},
+       {"alpha_regularizer", keras_regularizer(spec.alpha_regularizer)},
+       {"alpha_constraint", {}},
+       {"shared_axes", spec.shared_axes.rank() > 0 ? keras_extents(spec.shared_axes) : config::Node()}});
+}
+
+const Registered kPReLU =
+    layer<Spec>("PReLU")
+        .key(key("alpha_initializer", &Spec::alpha_initializer))
+        .key(key("alpha_regularizer", &Spec::alpha_regularizer))
+        .key(key("shared_axes", &Spec::shared_axes).at_least(1))
+        .inputs(1)
+        .output(output)
+        .weights(weights)
+        .backward_reads(BackwardReads{.input = true})  // alpha may be negative: the output does not say where x stood
+        .keras(keras);
+
+}  // namespace
+}  // namespace dptrain::layers

@@ -1,0 +1,22 @@
+#include "layers/repeat_vector.h"
+
+#include "layers/geometry.h"
+#include "layers/keras_export.h"
+#include "layers/layer.h"
+
+namespace dptrain::layers {
+namespace {
+
+const Registered kRepeatVector = layer<RepeatVectorSpec>("RepeatVector")
+                                     .positional(key("n", &RepeatVectorSpec::n).required().at_least(1).check(Bounded{}))
+                                     .inputs(1)
+                                     .of_rank(1)
+                                     .output([](const RepeatVectorSpec& spec, std::span<const Shape> in) {
+                                       return Shape{spec.n, in[0][0]};
+                                     })
+                                     .keras([](const RepeatVectorSpec& spec, std::span<const Shape>) {
+                                       return keras_object({{"n", config::Node::integer(spec.n)}});
+                                     });
+
+}  // namespace
+}  // namespace dptrain::layers
