@@ -1,5 +1,5 @@
-# Compiles configs/**/*.yaml into the executable for `dptrain init` (src/cli/bundled.h). Run with -P it is the script
-# that writes the .cpp.
+# Compiles configs/**/*.yaml into the executable (src/config/bundled.h): the experiments for `dptrain init`, and the
+# networks of configs/networks. Run with -P it is the script that writes the .cpp.
 
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(_bundle_script ${CMAKE_CURRENT_LIST_FILE})
@@ -18,24 +18,36 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
   return()
 endif()
 
-set(text "// Written by the build from configs/ (cmake/BundledConfigs.cmake).
-#include \"cli/bundled.h\"
-
-namespace dptrain::cli {
-
-const std::vector<BundledFile>& bundled_configs() {
-  static const std::vector<BundledFile> files{
-")
+set(configs "")
+set(networks "")
 list(SORT FILES)
 foreach(file IN LISTS FILES)
   file(RELATIVE_PATH name ${FOLDER} ${file})
   file(READ ${file} content)
-  string(APPEND text "      {\"${name}\", R\"yaml~(${content})yaml~\"},\n")
+  set(entry "      {\"${name}\", R\"yaml~(${content})yaml~\"},\n")
+  if(name MATCHES "^networks/")
+    string(APPEND networks "${entry}")
+  else()
+    string(APPEND configs "${entry}")
+  endif()
 endforeach()
-string(APPEND text "  };
+set(text "// Written by the build from configs/ (cmake/BundledConfigs.cmake).
+#include \"config/bundled.h\"
+
+namespace dptrain::config {
+
+const std::vector<BundledFile>& bundled_configs() {
+  static const std::vector<BundledFile> files{
+${configs}  };
   return files;
 }
 
-}  // namespace dptrain::cli
+const std::vector<BundledFile>& bundled_networks() {
+  static const std::vector<BundledFile> files{
+${networks}  };
+  return files;
+}
+
+}  // namespace dptrain::config
 ")
 file(WRITE ${OUTPUT} "${text}")

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "cli/bundled.h"
 #include "cli/commands.h"
+#include "config/bundled.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -30,16 +30,16 @@ std::string short_name(std::string_view file) { return fs::path(file).replace_ex
 
 int list() {
   std::size_t width = 0;
-  for (const BundledFile& file : bundled_configs()) width = std::max(width, short_name(file.name).size());
-  for (const BundledFile& file : bundled_configs())
+  for (const config::BundledFile& file : config::bundled_configs()) width = std::max(width, short_name(file.name).size());
+  for (const config::BundledFile& file : config::bundled_configs())
     log::print(fmt::format("{:<{}}  {}", short_name(file.name), width, purpose(file.text)));
   log::info("write one with: dptrain init NAME [DIR]");
   return 0;
 }
 
-const BundledFile& find(const std::string& name) {
+const config::BundledFile& find(const std::string& name) {
   std::vector<std::string> names;
-  for (const BundledFile& file : bundled_configs()) {
+  for (const config::BundledFile& file : config::bundled_configs()) {
     if (name == file.name || name == short_name(file.name)) return file;
     names.push_back(short_name(file.name));
   }
@@ -49,7 +49,7 @@ const BundledFile& find(const std::string& name) {
 
 int run(const Flags& flags) {
   if (!flags.name) return list();
-  const BundledFile& file = find(*flags.name);
+  const config::BundledFile& file = find(*flags.name);
   const fs::path folder = flags.directory.value_or(".");
   const fs::path path = (folder / fs::path(file.name).filename()).lexically_normal();
   std::error_code error;
