@@ -1,5 +1,6 @@
 #include "config/expression.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -71,12 +72,12 @@ class Parser {
   }
 
   Value primary() {
-    if (take('(')) {
-      if (++depth_ > kMaxDepth) return std::nullopt;
-      const Value value = sum();
-      --depth_;
-      return take(')') ? value : std::nullopt;
-    }
+    for (const Function& function : kFunctions)
+      if (take_call(function.name)) {
+        const Value value = parentheses();
+        return value ? function.apply(*value) : value;
+      }
+    if (take('(')) return parentheses();
     if (at_ == end_ || (!is_digit(*at_) && *at_ != '.'))
       return std::nullopt;  // keeps from_chars away from "inf" and "nan"
     double value = 0;
@@ -85,6 +86,32 @@ class Parser {
     at_ = rest;
     return value;
   }
+
+  /// What stands behind an opening one.
+  Value parentheses() {
+    if (++depth_ > kMaxDepth) return std::nullopt;
+    const Value value = sum();
+    --depth_;
+    return take(')') ? value : std::nullopt;
+  }
+
+  /// The name of a function with its opening parenthesis.
+  bool take_call(std::string_view name) {
+    skip_spaces();
+    if (!std::string_view(at_, end_).starts_with(name)) return false;
+    const char* const start = at_;
+    at_ += name.size();
+    if (take('(')) return true;
+    at_ = start;
+    return false;
+  }
+
+  struct Function {
+    std::string_view name;
+    double (*apply)(double);
+  };
+  static constexpr std::array<Function, 2> kFunctions{
+      Function{"floor", [](double x) { return std::floor(x); }}, {"multiple_of_8", multiple_of_8}};
 
   static constexpr int kMaxDepth = 100;  // of parentheses; far above any use, far below the end of the stack
   const char* at_;
@@ -102,6 +129,11 @@ bool among(const std::array<std::string_view, n>& words, std::string_view text) 
 }  // namespace
 
 std::optional<double> evaluate(std::string_view text) { return Parser(text).all(); }
+
+double multiple_of_8(double x) {
+  const double nearest = std::max(8.0, std::floor((x + 4) / 8) * 8);
+  return nearest < 0.9 * x ? nearest + 8 : nearest;
+}
 
 bool is_number_literal(std::string_view text) {
   if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);

@@ -33,6 +33,19 @@ std::size_t name_length(const std::string& text, std::size_t at) {
   return end - at;
 }
 
+/// `NAME` or `{NAME}` behind a dollar.
+struct Variable {
+  std::string name;
+  std::size_t length = 0;  ///< of what stands there; 0: no variable
+};
+
+Variable variable_at(const std::string& text, std::size_t at) {
+  const std::size_t brace = at < text.size() && text[at] == '{' ? 1 : 0;
+  const std::size_t length = name_length(text, at + brace);
+  if (length == 0 || (brace == 1 && text.substr(at + 1 + length, 1) != "}")) return {};
+  return {text.substr(at + brace, length), length + 2 * brace};
+}
+
 /// Text with every variable replaced by `value(name)` and `$$` by a dollar.
 template <class Value>
 std::string with_variables(const std::string& text, Value value) {
@@ -42,9 +55,9 @@ std::string with_variables(const std::string& text, Value value) {
       out += text[i];
     } else if (i + 1 < text.size() && text[i + 1] == '$') {
       out += text[++i];
-    } else if (const std::size_t length = name_length(text, i + 1); length > 0) {
-      out += value(text.substr(i + 1, length));
-      i += length;
+    } else if (const Variable variable = variable_at(text, i + 1); variable.length > 0) {
+      out += value(variable.name);
+      i += variable.length;
     } else {
       out += '$';
     }
@@ -91,8 +104,9 @@ Node Reader::substituted(const Node& node) {
 
 Node Reader::replaced(const Node& node) {
   const std::string& text = node.str();
-  if (const std::size_t length = name_length(text, 1); text[0] == '$' && length > 0 && length + 1 == text.size()) {
-    const std::string name = text.substr(1);
+  const Variable variable = variable_at(text, 1);
+  if (text[0] == '$' && variable.length > 0 && variable.length + 1 == text.size()) {
+    const std::string& name = variable.name;
     Node taken = Node::scalar(text);
     if (const auto parameter = parameters_.find(name); parameter != parameters_.end())
       taken = parameter->second;
@@ -135,7 +149,7 @@ std::optional<std::string> Reader::from_outside(const std::string& name) const {
 
 bool Reader::begins_outside(const Node& node) const {
   if (!node.is_scalar() || node.literal() || !node.str().starts_with('$')) return false;
-  const std::string name = node.str().substr(1, name_length(node.str(), 1));
+  const std::string name = variable_at(node.str(), 1).name;
   return !name.empty() && !parameters_.contains(name) && from_outside(name);
 }
 

@@ -66,14 +66,16 @@ class Reader {
   const std::string& key() const noexcept { return key_; }
 
   /// The node with every `$NAME` in it replaced: a scalar that is exactly `$NAME` becomes the parameter's node, other
-  /// occurrences become its text (in parentheses where they stand in arithmetic). `$$` becomes a dollar; a `$` before
-  /// anything else stays. Unknown names are reported; the mark stays that of the use. Doing it twice changes nothing.
+  /// occurrences become its text (in parentheses where they stand in arithmetic). `${NAME}` is the same where a letter
+  /// follows. `$$` becomes a dollar; a `$` before anything else stays. Unknown names are reported; the mark stays that of
+  /// the use. Doing it twice changes nothing.
   Node substituted(const Node& node);
 
   // Each reports and returns nothing when the node is something else. They substitute first.
-  std::optional<double> number(const Node& node);         ///< + - * / ( ), 1e-3, 0.1%
+  std::optional<double> number(const Node& node);         ///< + - * / ( ), 1e-3, 0.1%, floor(x)
   std::optional<std::int64_t> integer(const Node& node);  ///< as number, and whole
   std::optional<bool> boolean(const Node& node);          ///< true or false only
+  std::optional<bool> condition(const Node& node);        ///< as boolean, or `not $a and $b == same or $c > 1`
   std::optional<std::string> text(const Node& node);      ///< any scalar as written
   /// Text as a path, absolute and normalised. Relative ones are joined to the directory of the file they stand in; where
   /// the text begins with a variable from outside the file, they are relative to the current folder, as its giver meant.

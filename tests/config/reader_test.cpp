@@ -33,7 +33,15 @@ TEST(Expression, Evaluates) {
                                                           {" 7 ", 7},
                                                           {"2*-3", -6},
                                                           {"0.001/9", 0.001 / 9},
-                                                          {"1e-3*2", 2e-3}};
+                                                          {"1e-3*2", 2e-3},
+                                                          {"floor(2.9)", 2},
+                                                          {"-floor( 5 / 2 ) * 3", -6},
+                                                          {"2*floor(1+floor(1.5))", 4},
+                                                          {"multiple_of_8(12)", 16},
+                                                          {"multiple_of_8(11)", 16},
+                                                          {"multiple_of_8(8.4)", 8},
+                                                          {"multiple_of_8(3)", 8},
+                                                          {"multiple_of_8(67.2)", 64}};
   for (const auto& [text, value] : cases) {
     ASSERT_TRUE(evaluate(text).has_value()) << text;
     EXPECT_EQ(*evaluate(text), value) << text;
@@ -42,12 +50,54 @@ TEST(Expression, Evaluates) {
 
 TEST(Expression, Refuses) {
   for (const std::string text :
-       {"",   " ",  "many", "1_000", "inf", "nan", "-inf", "1/0", "1/(2-2)", "1e999", "0x10", "1,5",   "1 2",
-        "(1", "1)", "1+",   "*1",    "%",   "1%%", "e3",   "1e",  "--",      "--2",   "()",   "1.2.3", "3 epochs"})
+       {"",   " ",  "many", "1_000", "inf", "nan", "-inf", "1/0", "1/(2-2)", "1e999", "0x10",  "1,5",     "1 2",
+        "(1", "1)", "1+",   "*1",    "%",   "1%%", "e3",   "1e",  "--",      "--2",    "()",    "1.2.3", "3 epochs",
+        "floor", "floor()", "floor 2", "floor(1,2)", "ceil(1)", "2floor(1)", "multiple_of_8"})
     EXPECT_FALSE(evaluate(text).has_value()) << text;
   EXPECT_FALSE(evaluate(std::string(100000, '(')).has_value());
   EXPECT_FALSE(evaluate(std::string(200, '(') + "1" + std::string(200, ')')).has_value());
   EXPECT_FALSE(evaluate(std::string(100000, '-') + "1").has_value());
+}
+
+TEST(Reader, Conditions) {
+  const auto holds = [](const std::string& text) {
+    Reading r("{if: " + text + "}");
+    r.reader.set_variable("x", "1+1");
+    const Reader::Scope scope(r.reader, {{"top", Node::boolean(true)},
+                                         {"pooling", Node::scalar("avg")},
+                                         {"odd", Node::text("b and c == d")}});
+    const auto value = r.reader.condition(*r.root.find("if"));
+    return !r.diagnostics.ok() || !value ? r.diagnostics.errors().at(0).message : std::string(*value ? "true" : "false");
+  };
+  for (const char* text :
+       {"true", "$top", "not false", "not not $top", "$pooling == avg", "$pooling != max", "3 * $x == 6", "$x>=2",
+        "1e3 == 1000", "2 < 3 and 3 <= 3", "false or $top", "false and false or true", "not $top or $pooling == avg",
+        "$odd != avg", "not $pooling == max and $x > 1.5"})
+    EXPECT_EQ(holds(text), "true") << text;
+  for (const char* text : {"false", "not $top", "$pooling == max", "true and not true", "false or $x < 2", "$x != 2",
+                           "true and false or false"})
+    EXPECT_EQ(holds(text), "false") << text;
+  EXPECT_EQ(holds("maybe"), "expected true or false, found 'maybe'");
+  EXPECT_EQ(holds("not"), "expected true or false, found 'not'");
+  EXPECT_EQ(holds("$top and"), "expected true or false, found 'true and'");
+  EXPECT_EQ(holds("'true'"), "expected true or false, found the text 'true'");
+  EXPECT_EQ(holds("$pooling < max"), "cannot compare 'avg' < 'max'");
+  EXPECT_EQ(holds("1 < 2 < 3"), "cannot compare 1 < '2 < 3'");
+  EXPECT_EQ(holds("$pooling =="), "cannot compare 'avg' == nothing");
+  EXPECT_EQ(holds("$nothing == 1").substr(0, 26), "unknown variable '$nothing");
+}
+
+TEST(Reader, BracesEndAName) {
+  Reading r("{a: \"conv_${id}_bn\", b: \"${id}\", c: \"${id\", d: \"$${id}\", e: \"${}\", f: \"2 * ${id}\"}");
+  const Reader::Scope scope(r.reader, {{"id", Node::integer(7)}});
+  const auto at = [&](const char* key) { return r.reader.text(*r.root.find(key)).value_or("?"); };
+  EXPECT_EQ(at("a"), "conv_7_bn");
+  EXPECT_EQ(at("b"), "7");
+  EXPECT_EQ(at("c"), "${id");
+  EXPECT_EQ(at("d"), "${id}");
+  EXPECT_EQ(at("e"), "${}");
+  EXPECT_EQ(at("f"), "2 * 7");
+  EXPECT_TRUE(r.diagnostics.ok());
 }
 
 TEST(Reader, Numbers) {
