@@ -6,6 +6,7 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "graph/names.h"
+#include "graph/network.h"
 #include "graph/step.h"
 #include "layers/layer.h"
 
@@ -57,28 +58,6 @@ std::vector<Parameter> read_parameters(const Node& node, Reader& reader) {
   return all;
 }
 
-std::optional<Block> read_block(const Node::Entry& entry, Reader& reader) {
-  const Reader::Subject subject(reader, fmt::format("block '{}'", entry.key));
-  if (!entry.value.is_map()) {
-    reader.error(entry.mark,
-                 fmt::format("expected a mapping with params and layers, found {}", entry.value.describe()));
-    return std::nullopt;
-  }
-  static const std::array<std::string, 2> kKeys{"params", "layers"};
-  for (const auto& part : entry.value.entries())
-    if (std::find(kKeys.begin(), kKeys.end(), part.key) == kKeys.end())
-      reader.error(part.mark, fmt::format("unknown key '{}'{}", part.key, did_you_mean(part.key, kKeys)));
-  Block block;
-  if (const Node* params = entry.value.find("params")) block.parameters = read_parameters(*params, reader);
-  const Node* layers = entry.value.find("layers");
-  if (layers == nullptr) {
-    reader.error(entry.mark, "missing key 'layers'");
-    return std::nullopt;
-  }
-  block.layers = *layers;
-  return block;
-}
-
 const Node* section(const Node& model, const char* key, Reader& reader) {
   const Node* node = model.find(key);
   if (node == nullptr || node->is_null()) return nullptr;
@@ -92,17 +71,43 @@ const Node* section(const Node& model, const char* key, Reader& reader) {
 
 std::vector<std::string> Definitions::type_names() const {
   std::vector<std::string> names = layers::layer_family().names();
+  for (const auto& [name, network] : networks()) names.push_back(name);
   for (const auto& [name, block] : blocks) names.push_back(name);
   for (const auto& [name, entry] : shared) names.push_back(name);
   return names;
+}
+
+std::optional<Block> read_block(const Node& node, const config::Mark& mark, std::vector<std::string> others,
+                                Reader& reader) {
+  if (!node.is_map()) {
+    reader.error(mark, fmt::format("expected a mapping with params and layers, found {}", node.describe()));
+    return std::nullopt;
+  }
+  std::vector<std::string> keys = std::move(others);
+  keys.insert(keys.end(), {"params", "layers"});
+  for (const auto& part : node.entries())
+    if (std::find(keys.begin(), keys.end(), part.key) == keys.end())
+      reader.error(part.mark, fmt::format("unknown key '{}'{}", part.key, did_you_mean(part.key, keys)));
+  Block block;
+  if (const Node* params = node.find("params")) block.parameters = read_parameters(*params, reader);
+  const Node* layers = node.find("layers");
+  if (layers == nullptr) {
+    reader.error(mark, "missing key 'layers'");
+    return std::nullopt;
+  }
+  block.layers = *layers;
+  return block;
 }
 
 Definitions read_definitions(const Node& model, Reader& reader) {
   Definitions all;
   if (const Node* blocks = section(model, "blocks", reader))
     for (const auto& entry : blocks->entries())
-      if (good_type_name(entry, "block", reader))
-        if (auto block = read_block(entry, reader)) all.blocks.emplace(entry.key, std::move(*block));
+      if (good_type_name(entry, "block", reader)) {
+        const Reader::Subject subject(reader, fmt::format("block '{}'", entry.key));
+        if (auto block = read_block(entry.value, entry.mark, {}, reader))
+          all.blocks.emplace(entry.key, std::move(*block));
+      }
   if (const Node* shared = section(model, "shared", reader)) {
     for (const auto& entry : shared->entries()) {
       if (!good_type_name(entry, "shared", reader)) continue;

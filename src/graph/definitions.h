@@ -33,10 +33,13 @@ struct Definitions {
   std::map<std::string, Block> blocks;
   std::map<std::string, Shared> shared;
 
-  /// Every type name that a step can have, built-in layers first.
+  /// Every type name that a step can have: built-in layers, networks, blocks, shared layers.
   std::vector<std::string> type_names() const;
 };
 
+/// `params` and `layers` of one block, whose place is `mark`; `others` are keys that the caller reads. Nothing after reporting.
+std::optional<Block> read_block(const config::Node& node, const config::Mark& mark, std::vector<std::string> others,
+                                config::Reader& reader);
 /// Reports and leaves out what is wrong. `model` is the section's map.
 Definitions read_definitions(const config::Node& model, config::Reader& reader);
 

@@ -32,6 +32,7 @@ Expansion expand(const config::Node& layers, const Definitions& definitions, Rea
 
 Expansion Expander::run(const config::Node& layers) {
   Scope top;
+  top.definitions = &definitions_;
   for (const Source& source : chain(layers, top)) result_.last.push_back(source.node);
   result_.names = std::move(top.names);
   for (const auto& [name, entry] : definitions_.shared)
@@ -74,7 +75,7 @@ Sources Expander::step(const Step& step, Scope& scope, const Sources& above) {
   const bool numbered = step.reserved("repeat") != nullptr;
   for (std::int64_t n = 1; n <= *count; ++n) {
     std::optional<std::string> local = *base;
-    if (local && numbered) local = repeated_name(*local, n);
+    if (local && numbered && !local->empty()) local = repeated_name(*local, n);
     last = {copy({step, local, last, n > 1}, scope)};
     if (reader_.diagnostics().errors().size() > errors) return failed(step, scope);
     if (steps_ > kMaxSteps) break;
@@ -103,12 +104,14 @@ Source Expander::copy(const Call& call, Scope& scope) {
   }
   if (const config::TypeDef* type = layers::layer_family().find(step.type))
     return layer(call, static_cast<const layers::LayerType&>(*type), scope);
-  if (const auto block = definitions_.blocks.find(step.type); block != definitions_.blocks.end())
+  const Definitions& known = *scope.definitions;
+  if (const auto block = known.blocks.find(step.type); block != known.blocks.end())
     return this->block(call, block->second, scope);
-  if (const auto entry = definitions_.shared.find(step.type); entry != definitions_.shared.end())
+  if (const auto entry = known.shared.find(step.type); entry != known.shared.end())
     return shared(call, entry->second, scope);
+  if (const Network* network = find_network(step.type)) return this->network(call, *network, scope);
   reader_.diagnostics().error(
-      step.mark, fmt::format("unknown layer '{}'{}", step.type, did_you_mean(step.type, definitions_.type_names())));
+      step.mark, fmt::format("unknown layer '{}'{}", step.type, did_you_mean(step.type, known.type_names())));
   return {};
 }
 
@@ -135,7 +138,8 @@ Source Expander::layer(const Call& call, const layers::LayerType& type, Scope& s
     reader_.error(step.mark, "an Input cannot be shared"), sources.reset();
   else if (step.reserved("inputs") != nullptr)
     reader_.error(step.mark, "takes no inputs"), sources.reset();
-  const bool named = claim(node_names_, node_name, step.mark) && (again || claim(layer_names_, layer_name, step.mark));
+  const bool named = claim(node_names_, node_name, step.mark, scope) &&
+                     (again || claim(layer_names_, layer_name, step.mark, scope));
   const auto shape = typed && sources ? inferred(typed, step, *sources, scope) : std::nullopt;
 
   Source result{-1, local};
@@ -218,10 +222,13 @@ void Expander::declare(Scope& scope, const std::string& local, int node, const c
     reader_.error(mark, fmt::format("the name '{}' stands for another step already", local));
 }
 
-bool Expander::claim(std::map<std::string, config::Mark>& taken, const std::string& name, const config::Mark& mark) {
+bool Expander::claim(std::map<std::string, config::Mark>& taken, const std::string& name, const config::Mark& mark,
+                     const Scope& scope) {
   const auto [entry, fresh] = taken.emplace(name, mark);
   if (fresh) return automatic_.take(name), true;
-  reader_.error(mark, fmt::format("the name '{}' is taken", name)).notes.emplace_back(entry->second, "first used");
+  config::Diagnostic& error = reader_.error(mark, fmt::format("the name '{}' is taken", name));
+  error.notes.emplace_back(entry->second, "first used");
+  add_notes(error, scope);
   return false;
 }
 

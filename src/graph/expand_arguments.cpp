@@ -14,7 +14,7 @@ std::optional<bool> Expander::condition(const Step& step) {
   const config::Node* node = step.reserved("if");
   if (node == nullptr) return true;
   const Reader::Key key(reader_, "if");
-  return reader_.boolean(*node);
+  return reader_.condition(*node);
 }
 
 std::optional<std::optional<std::string>> Expander::name(const Step& step, const Scope& scope) {
@@ -23,6 +23,7 @@ std::optional<std::optional<std::string>> Expander::name(const Step& step, const
   const Reader::Key key(reader_, "name");
   const auto text = reader_.text(*node);
   if (!text) return std::nullopt;
+  if (text->empty() && is_block(step.type, scope)) return text;
   std::string complaint = name_complaint(*text);
   if (scope.outer != nullptr && *text == "input")
     complaint = fmt::format("another than 'input', the input of {} '{}'", scope.kind, scope.type);

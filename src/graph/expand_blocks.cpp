@@ -21,13 +21,35 @@ std::string use_name(const std::optional<std::string>& given, const std::string&
   return name;
 }
 
-/// Adds the steps of an inner scope to the names that the outer one knows.
-void export_names(const Scope& inner, const std::string& local, Scope& outer) {
-  for (const auto& [name, node] : inner.names) outer.names.emplace(join_names(local, name), node);
-  outer.blind = outer.blind || inner.blind;
+/// Extents of what a block reads, for its arithmetic; a parameter of the same name hides them.
+void add_extents(const Shape& shape, std::map<std::string, config::Node>& values) {
+  if (shape.rank() == 3) {
+    values.emplace("input_height", config::Node::integer(shape[0]));
+    values.emplace("input_width", config::Node::integer(shape[1]));
+  }
+  if (shape.rank() > 0) values.emplace("input_channels", config::Node::integer(shape.back()));
 }
 
 }  // namespace
+
+bool Expander::is_block(const std::string& type, const Scope& scope) const {
+  return scope.definitions->blocks.contains(type) || find_network(type) != nullptr;
+}
+
+/// Adds the steps of an inner scope to the names that the outer one knows. Without a name in between each has the name that
+/// it has in the graph, below the outer scope's: what a block calls its parts is its own affair.
+void Expander::export_names(const Scope& inner, const std::string& local, Scope& outer) {
+  const std::string base = inner.node_base.empty() ? "" : inner.node_base + "_";
+  for (const auto& [name, index] : inner.names) {
+    if (!local.empty() || index < 0) {
+      outer.names.emplace(join_names(local, name), index);
+    } else {
+      const std::string& real = result_.graph.nodes[static_cast<std::size_t>(index)].name;
+      outer.names.emplace(real.starts_with(base) ? real.substr(base.size()) : real, index);
+    }
+  }
+  outer.blind = outer.blind || inner.blind;
+}
 
 std::optional<Scope> Expander::inner_scope(const Call& call, const std::string& kind, const std::string& local,
                                            Scope& scope) {
@@ -51,6 +73,7 @@ std::optional<Scope> Expander::inner_scope(const Call& call, const std::string& 
   if (!call.above.empty() || step.reserved("inputs") != nullptr) sources = inputs(call, scope);
 
   Scope inner;  // opened even where something is missing: the rest of it may be wrong as well
+  inner.definitions = scope.definitions;
   inner.layer_base = join_names(scope.layer_base, local);
   inner.node_base = join_names(scope.node_base, local);
   inner.device = slot.value_or("");
@@ -72,7 +95,7 @@ Source Expander::close(Scope& inner, const Sources& last, const std::string& loc
     reader_.error(inner.use,
                   fmt::format("{} '{}' must end in one step, found {}", inner.kind, inner.type, last.size()));
   if (!local.empty()) declare(scope, local, node, inner.use);
-  return {node, local};
+  return {node, local.empty() && last.size() == 1 ? last.front().name : local};
 }
 
 Source Expander::block(const Call& call, const Block& block, Scope& scope) {
@@ -82,10 +105,66 @@ Source Expander::block(const Call& call, const Block& block, Scope& scope) {
   auto parameters = block_arguments(step, block);
   auto inner = inner_scope(call, "block", local, scope);
   if (!parameters || !inner) return {};
-  const Reader::Scope values(reader_, std::move(*parameters));
-  const Reader::Subject list(reader_, fmt::format("block '{}'", step.type));
-  const Sources last = chain(block.layers, *inner);
-  return close(*inner, last, local, scope);
+  return open(block, std::move(*parameters), std::move(*inner), local, scope);
+}
+
+Source Expander::open(const Block& block, std::map<std::string, config::Node> values, Scope inner,
+                      const std::string& local, Scope& scope) {
+  // Where the input is wrong nothing will be inferred from it; any extents will do.
+  const int input = inner.input.empty() ? -1 : inner.input.front().node;
+  add_extents(input < 0 ? Shape{64, 64, 64} : result_.graph.nodes[static_cast<std::size_t>(input)].output, values);
+  const Reader::Scope parameters(reader_, std::move(values));
+  const Reader::Subject list(reader_, fmt::format("{} '{}'", inner.kind, inner.type));
+  const Sources last = chain(block.layers, inner);
+  return close(inner, last, local, scope);
+}
+
+Source Expander::network(const Call& call, const Network& network, Scope& scope) {
+  const Step& step = call.step;
+  const Reader::Subject subject(reader_, step.type);
+  const std::string local = call.name.value_or("");  // without a name its layers have the names that Keras gives them
+  auto values = network_values(network, step, reader_);
+  auto read = values ? network_input(call, network, *values, scope) : std::nullopt;
+  if (!read) return {};
+  auto inner = inner_scope({step, call.name, *read, true}, "network", local, scope);
+  if (!inner) return {};
+  inner->definitions = &network.definitions;
+  const int node = read->front().node;
+  const std::vector<int>& given = result_.graph.inputs;
+  result_.graph.networks.push_back(
+      {network.name, network.preprocessing, std::find(given.begin(), given.end(), node) != given.end(), step.mark});
+  return open(network.block, std::move(*values), std::move(*inner), local, scope);
+}
+
+std::optional<Sources> Expander::network_input(const Call& call, const Network& network,
+                                               const std::map<std::string, config::Node>& values, Scope& scope) {
+  const Step& step = call.step;
+  if (call.above.empty() && step.reserved("inputs") == nullptr) {
+    Step own{"Input", step.mark, config::Node::map(step.mark)};
+    own.arguments.set("shape", values.at("input_shape"));
+    const auto& type = static_cast<const layers::LayerType&>(*layers::layer_family().find("Input"));
+    return Sources{layer({own, std::nullopt, {}}, type, scope)};
+  }
+  const auto sources = inputs(call, scope);
+  if (!sources) return std::nullopt;
+  if (sources->size() != 1) {
+    reader_.error(step.mark, fmt::format("expected 1 input, found {}", sources->size()));
+    return std::nullopt;
+  }
+  const auto& [node, name] = sources->front();
+  if (node < 0) return sources;
+  const Shape& found = result_.graph.nodes[static_cast<std::size_t>(node)].output;
+  const config::Node* given = step.arguments.is_map() ? step.arguments.find("input_shape") : nullptr;
+  Shape wanted = found;
+  if (given != nullptr && !reader_.substituted(*given).is_null()) config::Value<Shape>::read(*given, reader_, wanted);
+  std::string complaint = image_complaint(network, found);
+  if (!complaint.empty()) complaint = fmt::format("'{}' must be {}", name, complaint);
+  if (wanted != found)
+    complaint = fmt::format("input_shape is {}, but '{}' is {}; leave input_shape out, or '{}'", wanted.str(), name,
+                            found.str(), name);
+  if (complaint.empty()) return sources;
+  add_notes(reader_.error(step.mark, complaint), scope);
+  return std::nullopt;
 }
 
 std::optional<std::map<std::string, config::Node>> Expander::block_arguments(const Step& step, const Block& block) {

@@ -12,6 +12,7 @@
 
 #include "graph/expand.h"
 #include "graph/names.h"
+#include "graph/network.h"
 #include "graph/step.h"
 
 namespace dptrain::graph {
@@ -36,6 +37,7 @@ struct SharedLayers {
 
 /// One list of steps being expanded: the model's, or that of one use of a block or of a shared sub-model.
 struct Scope {
+  const Definitions* definitions = nullptr;  ///< the blocks and shared layers that its steps can use
   std::string layer_base, node_base;  ///< names below which layers and nodes get theirs
   std::string device;
   bool trainable = true;
@@ -75,6 +77,13 @@ class Expander {
   Source copy(const Call& call, Scope& scope);
   Source layer(const Call& call, const layers::LayerType& type, Scope& scope);
   Source block(const Call& call, const Block& block, Scope& scope);
+  Source network(const Call& call, const Network& network, Scope& scope);
+  /// What the network reads: the step above, what `inputs` names, else an Input of its own. Nothing after reporting.
+  std::optional<Sources> network_input(const Call& call, const Network& network,
+                                       const std::map<std::string, config::Node>& values, Scope& scope);
+  /// The steps of a block or network, with values for its parameters.
+  Source open(const Block& block, std::map<std::string, config::Node> values, Scope inner, const std::string& local,
+              Scope& scope);
   Source shared(const Call& call, const Shared& shared, Scope& scope);
 
   // The six arguments of every step; each reports and returns nothing when it is wrong.
@@ -95,13 +104,16 @@ class Expander {
                const std::string& device, const config::Mark& mark);
   std::optional<std::map<std::string, config::Node>> block_arguments(const Step& step, const Block& block);
   bool only_reserved(const config::Node& arguments, const std::vector<std::string>& allowed, const std::string& hint);
+  bool is_block(const std::string& type, const Scope& scope) const;  ///< or a network
+  void export_names(const Scope& inner, const std::string& local, Scope& outer);
   std::optional<Scope> inner_scope(const Call& call, const std::string& kind, const std::string& local, Scope& scope);
   Source close(Scope& inner, const Sources& last, const std::string& local, Scope& scope);
 
   /// Enters the name into the scope; reports one that stands there already.
   void declare(Scope& scope, const std::string& local, int node, const config::Mark& mark);
   /// Of a layer or node in the whole model; reports one that is taken.
-  bool claim(std::map<std::string, config::Mark>& taken, const std::string& name, const config::Mark& mark);
+  bool claim(std::map<std::string, config::Mark>& taken, const std::string& name, const config::Mark& mark,
+             const Scope& scope);
   Sources failed(const Step& step, Scope& scope);
   void add_notes(config::Diagnostic& diagnostic, const Scope& scope) const;
 

@@ -33,12 +33,21 @@ struct Node {
   config::Mark mark;
 };
 
+/// A use of a network that comes along, for advice; a graph that is written out and read again has none.
+struct NetworkUse {
+  std::string network;        ///< "VGG16"
+  std::string preprocessing;  ///< what its published weights want: "caffe", "tf" or "torch"
+  bool reads_input = false;   ///< an Input directly: what the transforms make of the images
+  config::Mark mark;
+};
+
 struct Graph {
   std::string name;
   std::vector<Layer> layers;
   std::vector<Node> nodes;      ///< topological order
   std::vector<int> inputs;      ///< nodes of Input layers, in the order of the config
   std::vector<int> outputs;     ///< nodes
+  std::vector<NetworkUse> networks;
 };
 
 /// Order of `model.layers` after Keras has loaded the graph (depth descending, first visit ascending; docs/keras-files.md):

@@ -2,6 +2,7 @@
 
 #include "config/json_fragment.h"
 #include "graph/build.h"
+#include "graph/network.h"
 #include "layers/layer.h"
 
 namespace dptrain::graph {
@@ -20,9 +21,9 @@ Tree object(Tree properties, bool open) {
 Tree text() { return fragment::types({"string"}); }
 Tree names() { return fragment::any_of({text(), fragment::list(text())}); }
 
-/// The arguments of one layer type: its own and those of every step.
-Tree arguments(const config::TypeDef& type) {
-  Tree schema = type.schema.json_schema();
+/// The arguments of one layer type or network: its own and those of every step.
+Tree arguments(const config::Schema& type) {
+  Tree schema = type.json_schema();
   Tree& own = *schema.find("properties");
   own.set("name", text());
   own.set("inputs", names());
@@ -31,7 +32,7 @@ Tree arguments(const config::TypeDef& type) {
   own.set("trainable", fragment::boolean());
   own.set("if", fragment::boolean());
   std::vector<Tree> choices{std::move(schema), fragment::types({"null"})};
-  for (const config::Field& field : type.schema.fields())
+  for (const config::Field& field : type.fields())
     if (field.positional) choices.push_back(field.schema());
   return fragment::any_of(std::move(choices));
 }
@@ -39,7 +40,12 @@ Tree arguments(const config::TypeDef& type) {
 /// `Type` or `Type: arguments`; names that start lower-case are blocks and shared layers of the file itself.
 Tree step() {
   Tree types = Tree::map();
-  for (const config::TypeDef* type : layers::layer_family().types()) types.set(type->name, arguments(*type));
+  for (const config::TypeDef* type : layers::layer_family().types()) types.set(type->name, arguments(type->schema));
+  std::vector<std::string> words = layers::layer_family().names();
+  for (const auto& [name, network] : networks()) {
+    types.set(name, arguments(network.schema));
+    words.push_back(name);
+  }
   Tree one = object(std::move(types), false);
   Tree own = Tree::map();
   own.set("^[a-z]", Tree::map());
@@ -48,7 +54,7 @@ Tree step() {
   one.set("maxProperties", Tree::integer(1));
   Tree name = text();
   name.set("pattern", Tree::text("^[a-z]"));
-  return fragment::any_of({fragment::one_of_words(layers::layer_family().names()), std::move(name), std::move(one)});
+  return fragment::any_of({fragment::one_of_words(words), std::move(name), std::move(one)});
 }
 
 }  // namespace

@@ -50,8 +50,19 @@ def layer_rows(page):
     return rows
 
 
+def network_rows(page):
+    """The same of the networks, which have one table of names and one of arguments for all of them."""
+    section = page.split("\n## Networks\n")[1].split("\n## ")[0]
+    names, arguments = [block for block in section.split("\n\n") if block.lstrip().startswith("|")]
+    keys = {}
+    for line in arguments.strip().splitlines()[2:]:
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        keys[re.findall(r"`(\w+)`", cells[0])[0]] = cells[1] if "`" in cells[1] or cells[1][:1].isdigit() else ""
+    return {name: keys for name in re.findall(r"^\| `(\w+)`", names, re.M)}
+
+
 def check_layers(page, layers):
-    missing, rows = [], layer_rows(page)
+    missing, rows = [], {**network_rows(page), **layer_rows(page.split("\n## Networks\n")[0])}
     for layer, keys in layers.items():
         if layer not in rows:
             missing.append(f"layers.md lacks {layer}")

@@ -6,7 +6,7 @@
   { grep -Eq 'no GPU backend|libcudnn' out && skip "$(tail -n 1 out)" || fail "summary --plan --gpus h200"; }
 
 plans=0
-for config in $(find "$DPTRAIN_SOURCE/configs" -name '*.yaml' | sort); do
+for config in $(find "$DPTRAIN_SOURCE/configs" -name '*.yaml' -not -path '*/networks/*' | sort); do
   for mode in runtime.tf32=true runtime.tf32=false train.dtype_policy=mixed_bfloat16; do
     "$DPTRAIN" summary "$config" --plan --gpus h200 --set $mode >out 2>&1 || fail "$config, $mode"
     [ "$(grep -c 'forward cudnn' out)" -eq "$(grep -cE '^ *[0-9]+ .* (Conv2D|Dense)' out)" ] ||

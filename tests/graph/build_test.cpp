@@ -270,5 +270,55 @@ TEST(Build, DeviceIsKept) {
   EXPECT_EQ(graph_of("layers: [{Input: [4]}, {Dense: {units: 3, device: 'gpu:0'}}]").nodes[1].device, "gpu:0");
 }
 
+TEST(Build, EmptyNameAddsNoPrefix) {
+  const Graph graph = graph_of(R"(
+blocks:
+  conv: {params: {filters: required}, layers: [{Conv2D: {filters: $filters, kernel_size: 1}}, ReLU]}
+  pair: {params: {out: required}, layers: [{conv: {name: a, filters: 3}}, {Add: {name: $out, inputs: [a, a]}}]}
+layers:
+  - Input: [4, 4, 1]
+  - pair: {name: "", out: low}
+  - pair: {name: "", out: high}
+  - pair: {name: deep, out: last}
+  - Add: {inputs: [low, high, deep, deep_last, conv2d]}
+)");
+  EXPECT_EQ(wiring(graph),
+            "input_layer, conv2d <- input_layer, re_lu <- conv2d, low <- re_lu re_lu, conv2d_1 <- low, re_lu_1 <- conv2d_1, "
+            "high <- re_lu_1 re_lu_1, conv2d_2 <- high, re_lu_2 <- conv2d_2, deep_last <- re_lu_2 re_lu_2, "
+            "add <- low high deep_last deep_last conv2d");
+  const std::string pair = "blocks: {pair: {layers: [{Dense: {name: a, units: 2}}, {Dense: {name: b, units: 2}}]}}\n";
+  EXPECT_EQ(build_text(pair + "layers: [{Input: [4]}, {pair: {name: ''}}, {pair: {name: ''}}]").errors,
+            "1:37 Dense 'a': the name 'a' is taken\n  first used at net.yaml:1:37\n  in block 'pair', used at "
+            "net.yaml:2:45\n");
+  EXPECT_EQ(build_text("layers: [{Input: [4]}, {Dense: {name: '', units: 2}}]").errors,
+            "1:39 Dense '': name must be 1 to 200 letters, digits, '_', '-' and '.', the first a letter or digit, found "
+            "''\n");
+}
+
+TEST(Build, BlocksKnowTheExtentsOfTheirInput) {
+  const Graph graph = graph_of(R"(
+blocks:
+  widen:
+    params: {by: 2}
+    layers:
+      - Conv2D: {filters: $by * $input_channels, kernel_size: 1}
+      - ZeroPadding2D: {padding: [[$input_height - 2 * floor($input_height / 2), 1], [$input_width, 0]]}
+      - Add: {inputs: [zero_padding2d, input], if: $input_channels == 7 and $input_height > 6}
+  dense: {layers: [{Dense: $input_channels}]}
+layers:
+  - Input: [5, 4, 3]
+  - widen
+  - widen: {by: 1/2}
+  - Flatten
+  - dense
+)");
+  EXPECT_EQ(graph.nodes[2].output.str(), "7x8x6");
+  EXPECT_EQ(graph.nodes[4].output.str(), "9x16x3");
+  EXPECT_EQ(graph.nodes.back().output.str(), "432");
+  EXPECT_EQ(build_text("blocks: {a: {layers: [{Dense: $input_height}]}}\nlayers: [{Input: [4]}, a]").errors,
+            "1:31 Dense 'dense': unknown variable '$input_height'; give it with --var input_height=... or in the "
+            "environment\n");
+}
+
 }  // namespace
 }  // namespace dptrain::graph

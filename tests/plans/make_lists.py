@@ -3,7 +3,7 @@
 
     tests/plans/make_lists.py TABLE.csv ... --out tests/plans
 
-A table has one line per layer: i,name,class,inputs,config,out_shape,weights (tests/golden/ResNet50.csv is one), written
+A table has one line per layer: i,name,class,inputs,config,out_shape,weights (tests/golden/keras_apps holds some), written
 from Keras by going over model.layers. Conv2D, DepthwiseConv2D, SeparableConv2D and Dense become lines of <model>.txt in
 the format that the first lines of each file tell; a layer that comes several times in one shape is listed once.
 """
