@@ -1,4 +1,5 @@
-// The config reader on arbitrary text: it reports or it reads, and what it reads it writes so that it reads back.
+// The config reader on arbitrary text: it reports or it reads, and what it reads it writes so that it reads back. The same of
+// a model: text with `layers` is built, blocks and networks expanded.
 
 #include <algorithm>
 #include <cstdint>
@@ -8,6 +9,7 @@
 
 #include "config/load.h"
 #include "config/schema.h"
+#include "graph/build.h"
 #include "tests/config/example.h"
 
 namespace {
@@ -39,6 +41,22 @@ void read_with_schemas(const Node& root) {
   diagnostics.render_json();
 }
 
+void build_model(const Node& root) {
+  if (!root.is_map() || root.find("layers") == nullptr) return;
+  Diagnostics diagnostics;
+  Reader reader(diagnostics);
+  const dptrain::graph::Graph graph = dptrain::graph::build(root, "fuzz", reader);
+  diagnostics.render();
+  if (!diagnostics.ok()) return;
+  const std::string written = to_yaml(dptrain::graph::write(graph));
+  Diagnostics again;
+  Reader second(again);
+  const dptrain::graph::Graph back =
+      dptrain::graph::build(load_text(written, "written.yaml", ".", again), "fuzz", second);
+  require(again.ok() && back.nodes.size() == graph.nodes.size(), "a written model does not read back",
+          written + again.render());
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -53,6 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(same(root, back), "what was written reads as another tree", written);
     to_json(root);
     read_with_schemas(root);
+    build_model(root);
     apply_set(root, text.substr(0, text.find('\n')), diagnostics);
   }
   diagnostics.render();
