@@ -10,6 +10,7 @@
 #include "core/format.h"
 #include "graph/build.h"
 #include "train/callback.h"
+#include "train/preprocessing_advice.h"
 
 namespace dptrain::train {
 namespace {
@@ -111,6 +112,9 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
   check_train(reader, root, file);
   check_parallel(reader, root, file);
   check_callbacks(reader, file);
+  if (const config::Node* model = section(root, "model"); model != nullptr && model->is_map() && diagnostics.ok())
+    if (const config::Node* weights = model->find("weights"); weights && !reader.substituted(*weights).is_null())
+      advise_preprocessing(experiment.graph, file.data, diagnostics);
   diagnostics.throw_if_errors();
   for (const config::Diagnostic& warning : diagnostics.warnings())
     experiment.warnings.push_back(fmt::format("{}: {}", warning.mark.str(), warning.message));
