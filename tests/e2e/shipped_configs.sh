@@ -22,6 +22,7 @@ parameters mnist_mlp.yaml 669,706 669,706
 parameters bench/mlp.yaml 669,706 669,706
 parameters resnet_small.yaml 274,042 272,474
 parameters bench/resnet50.yaml 25,610,152 25,557,032
+parameters xception.yaml 22,910,480 22,855,952
 
 # resolved FILE: every key with its value, but for the folder of the runs, which is meant from here in one case and from the
 # file in the other.
@@ -53,6 +54,25 @@ for name in fashion_mnist mnist_mlp resnet_small cifar10_towers; do
 done
 run 0 verify "$configs/fashion_mnist.yaml" --data synthetic --cpus 2x1 --accumulate 3 --batch-size 20 --steps 2
 says "2 replicas x 3 micro-batches against one"
+
+say "networks, made small: a step, an evaluation, replicas against one"
+# small NAME SET...: the config with changes that fit into the time of a test
+small() {
+  local name=$1 file=$configs/$1.yaml changes=()
+  shift
+  for change in 'data.validation=null' "$@"; do changes+=(--set "$change"); done
+  spelled_out "$file"
+  run 0 fit "$file" --data synthetic --cpus 2x1 --batch-size-per-replica 2 --steps 2 --run-dir "$name" "${changes[@]}"
+  loss=$(column "$name/train.csv" loss)
+  awk -v x="$loss" 'BEGIN { exit !(x > 0 && x < 20) }' || fail "$name: the loss is $loss"
+  run 0 verify "$file" --data synthetic --cpus 2x1 --batch-size-per-replica 2 --steps 1 "${changes[@]}"
+  says "verified: every difference is within"
+}
+small xception 'model.layers.Xception={input_shape: [71, 71, 3], classes: 10}' 'data.train={Synthetic: {samples: 8, classes: 10}}'
+for name in VGG19 ResNet50 MobileNet DenseNet121 InceptionV3; do
+  printf 'dptrain: 1\nmodel: {layers: [%s]}\n' "$name" >"$name.yaml"
+  spelled_out "$name.yaml"
+done
 
 say "init writes each of them as it is here"
 run 0 init
