@@ -23,6 +23,9 @@ parameters bench/mlp.yaml 669,706 669,706
 parameters resnet_small.yaml 274,042 272,474
 parameters bench/resnet50.yaml 25,610,152 25,557,032
 parameters xception.yaml 22,910,480 22,855,952
+parameters vgg16_oct.yaml 14,815,044 7,179,780
+says "Non-trainable params: 7,635,264 ("
+parameters flowers_mobilenetv2.yaml 2,264,389 6,405
 
 # resolved FILE: every key with its value, but for the folder of the runs, which is meant from here in one case and from the
 # file in the other.
@@ -69,6 +72,9 @@ small() {
   says "verified: every difference is within"
 }
 small xception 'model.layers.Xception={input_shape: [71, 71, 3], classes: 10}' 'data.train={Synthetic: {samples: 8, classes: 10}}'
+small vgg16_oct 'model.layers.VGG16={include_top: false, input_shape: [32, 32, 3]}' 'data.transforms=null'
+small flowers_mobilenetv2 'model.layers.MobileNetV2={include_top: false, input_shape: [32, 32, 3], pooling: avg, trainable: false}' \
+  'data.transforms=null'
 for name in VGG19 ResNet50 MobileNet DenseNet121 InceptionV3; do
   printf 'dptrain: 1\nmodel: {layers: [%s]}\n' "$name" >"$name.yaml"
   spelled_out "$name.yaml"
