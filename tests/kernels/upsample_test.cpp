@@ -1,0 +1,59 @@
+#include "kernels/cpu/upsample.h"
+
+#include "kernels/support.h"
+
+namespace dptrain::kernels::cpu {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+/// Each input's part in each output, from the places of the outputs' centres.
+double part(const UpsampleAxis& axis, int64_t i, int64_t o) {
+  if (!axis.bilinear) return o / axis.size == i ? 1 : 0;
+  const double centre = (static_cast<double>(o) + 0.5) / static_cast<double>(axis.size) - 0.5;
+  const double inside = std::min(std::max(centre, 0.0), static_cast<double>(axis.in - 1));
+  return std::max(0.0, 1 - std::abs(inside - static_cast<double>(i)));
+}
+
+TEST(UpsampleKernel, AgreesWithTheNaiveSums) {
+  const int64_t rows = 2;
+  for (const UpsampleShape& s : {UpsampleShape{3, 5, 37, 2, 2, true}, UpsampleShape{1, 4, 3, 5, 3, true},
+                                 UpsampleShape{4, 1, 16, 1, 4, true}, UpsampleShape{3, 4, 5, 2, 3, false}}) {
+    const int64_t in_pixels = s.in_h * s.in_w, out_w = s.in_w * s.size_w, out_pixels = s.in_h * s.size_h * out_w;
+    const auto x = random_floats(rows * in_pixels * s.channels, 1),
+               dy = random_floats(rows * out_pixels * s.channels, 2);
+    std::vector<double> y(dy.size()), dx(x.size());
+    for (int64_t o = 0; o < out_pixels; ++o)
+      for (int64_t i = 0; i < in_pixels; ++i) {
+        const double share = part({s.in_h, s.size_h, s.bilinear}, i / s.in_w, o / out_w) *
+                             part({s.in_w, s.size_w, s.bilinear}, i % s.in_w, o % out_w);
+        for (int64_t n = 0; n < rows; ++n)
+          for (int64_t c = 0; c < s.channels; ++c) {
+            const auto from = static_cast<size_t>((n * in_pixels + i) * s.channels + c);
+            const auto to = static_cast<size_t>((n * out_pixels + o) * s.channels + c);
+            y[to] += share * static_cast<double>(x[from]);
+            dx[from] += share * static_cast<double>(dy[to]);
+          }
+      }
+    const auto forward = [&] {
+      return written_floats(static_cast<int64_t>(y.size()),
+                            [&](float* to) { upsample_forward(s, x.data(), rows, to); });
+    };
+    const auto backward = [&] {
+      return written_floats(static_cast<int64_t>(dx.size()),
+                            [&](float* to) { upsample_backward(s, dy.data(), rows, to); });
+    };
+    on_every_target([&] {
+      use_threads(1);
+      const auto found = forward(), found_dx = backward();
+      expect_near(y, found, 1e-6, 1e-6);
+      expect_near(dx, found_dx, 1e-6, 5e-6);  // sums of up to 50 terms
+      use_threads(3);
+      EXPECT_EQ(found, forward());
+      EXPECT_EQ(found_dx, backward());
+    });
+  }
+}
+
+}  // namespace
+}  // namespace dptrain::kernels::cpu
