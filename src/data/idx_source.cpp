@@ -95,7 +95,7 @@ class IdxSource final : public Source {
   std::string input_name(int input) const override { return at(input).name; }
   Shape input_shape(int input) const override { return at(input).shape; }
 
-  void read(std::int64_t index, int input, Array& out) const override {
+  void read(std::int64_t index, int input, Array& out, const ReadHint&) const override {
     const Input& in = at(input);
     const std::int64_t elements = in.shape.elements();
     out.shape = in.shape;

@@ -1,17 +1,20 @@
 #pragma once
 
 // Source: a set of samples that can be read by index from any thread. It knows files, not epochs, batches or replicas.
-// IDX, Synthetic and Split live here now; image folders, CIFAR-10, fixed records and HDF5 arrays join as further sources.
+// Each type of data set (IDX, ImageFolder, Synthetic, Split, ...) has a file of its own.
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/family.h"
 #include "core/dtype.h"
 #include "core/shape.h"
+#include "data/on_error.h"
 
 namespace dptrain::data {
 
@@ -26,6 +29,11 @@ struct Array {
 /// What the labels in a source are.
 enum class LabelType { kNone, kClass /*an integer*/, kValues /*a row of floats*/ };
 
+/// What whoever reads does not need: images may come smaller, but in no axis below this. 0, 0: the whole size.
+struct ReadHint {
+  std::int64_t least_height = 0, least_width = 0;
+};
+
 class Source {
  public:
   virtual ~Source() = default;
@@ -37,8 +45,11 @@ class Source {
   virtual std::string input_name(int input) const = 0;
   /// Shape of every sample, or nothing known (rank 0) where samples differ in size (image files before Resizing).
   virtual Shape input_shape(int input) const = 0;
-  /// Reads one sample's input. Any thread. Throws Error{kData} naming file and byte offset.
-  virtual void read(std::int64_t index, int input, Array& out) const = 0;
+  /// Reads one sample's input. Any thread. Throws Error{kData} naming file and byte offset; SampleError where there is an
+  /// account of bad samples.
+  virtual void read(std::int64_t index, int input, Array& out, const ReadHint& hint = {}) const = 0;
+  /// Where samples that cannot be read are noted and, if the user allows it, left out; null: they are fatal.
+  virtual std::shared_ptr<BadSamples> bad_samples() const { return nullptr; }
   /// Where samples lie as contiguous u8 or f32 rows in memory: that memory, else null. Lets the loader gather and convert
   /// in one pass. Sample `index` is row row(index): parts of a data set share the memory of the whole.
   virtual const std::uint8_t* u8_rows(int input) const { return static_cast<void>(input), nullptr; }
@@ -49,7 +60,7 @@ class Source {
   virtual std::int64_t label_width() const = 0;  ///< kValues: floats per sample; kClass: 1
   virtual std::int64_t label_class(std::int64_t index) const = 0;              ///< kClass
   virtual void label_values(std::int64_t index, float* out) const = 0;          ///< kValues
-  /// "labels.gz, item 17": for messages about a label.
+  /// "labels.gz, item 17": for messages about a label. The file of an image.
   virtual std::string label_place(std::int64_t index) const = 0;
 
   virtual std::vector<std::string> class_names() const { return {}; }
@@ -77,6 +88,15 @@ struct SyntheticSpec : DatasetCommon {
   std::int64_t samples = 10000;
   std::int64_t classes = 0;  ///< 0: the width of the model's output (1 output: 2 classes)
   std::uint64_t seed = 0;
+};
+enum class ColorMode { kGrayscale, kRgb, kRgba };
+enum class Exif { kRotate, kIgnore };
+/// Folders of image files, one per class (image_folder.cpp).
+struct ImageFolderSpec : DatasetCommon {
+  config::Path directory;
+  ColorMode color_mode = ColorMode::kRgb;
+  Exif exif = Exif::kRotate;
+  OnError on_error;
 };
 /// A part of another role's data set: the samples of `of` that fall into `fraction`; `of` keeps the rest.
 struct SplitSpec : DatasetCommon {
@@ -108,10 +128,22 @@ Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std:
 Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed);
 /// Inputs of `predict --input FILE.idx`: a source without labels.
 std::shared_ptr<const Source> open_idx_inputs(const std::string& path);
+/// Image files without labels: `paths` are files, taken as they are, and folders, taken with all below them; label_place()
+/// is a sample's file. Of `options`, directory and class_names are not used. Throws Error{kData}.
+std::shared_ptr<const Source> open_images(const std::vector<std::string>& paths, const ImageFolderSpec& options);
 
 }  // namespace dptrain::data
 
 namespace dptrain::config {
+template <>
+struct EnumNames<data::ColorMode> {
+  static constexpr std::array names{std::pair{data::ColorMode::kGrayscale, "grayscale"},
+                                    std::pair{data::ColorMode::kRgb, "rgb"}, std::pair{data::ColorMode::kRgba, "rgba"}};
+};
+template <>
+struct EnumNames<data::Exif> {
+  static constexpr std::array names{std::pair{data::Exif::kRotate, "rotate"}, std::pair{data::Exif::kIgnore, "ignore"}};
+};
 template <>
 struct Value<data::NamedPaths> {
   static bool read(const Node&, Reader&, data::NamedPaths& out);

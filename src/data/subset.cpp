@@ -17,7 +17,10 @@ class Subset final : public Source {
   int inputs() const override { return whole_->inputs(); }
   std::string input_name(int input) const override { return whole_->input_name(input); }
   Shape input_shape(int input) const override { return whole_->input_shape(input); }
-  void read(std::int64_t index, int input, Array& out) const override { whole_->read(at(index), input, out); }
+  void read(std::int64_t index, int input, Array& out, const ReadHint& hint) const override {
+    whole_->read(at(index), input, out, hint);
+  }
+  std::shared_ptr<BadSamples> bad_samples() const override { return whole_->bad_samples(); }
   const std::uint8_t* u8_rows(int input) const override { return whole_->u8_rows(input); }
   const float* f32_rows(int input) const override { return whole_->f32_rows(input); }
   std::int64_t row(std::int64_t index) const override { return whole_->row(at(index)); }

@@ -125,7 +125,7 @@ class Synthetic final : public Source {
     return pools_.size() == 1 ? "" : model_.input_names[static_cast<std::size_t>(input)];
   }
   Shape input_shape(int input) const override { return model_.input_shapes[static_cast<std::size_t>(input)]; }
-  void read(std::int64_t index, int input, Array& out) const override {
+  void read(std::int64_t index, int input, Array& out, const ReadHint&) const override {
     const Pool& pool = pools_[static_cast<std::size_t>(input)];
     const std::int64_t first = row(index) * pool.elements;
     out.shape = input_shape(input);

@@ -111,7 +111,7 @@ class VectorSource : public Source {
   int inputs() const override { return 1; }
   std::string input_name(int) const override { return name; }
   Shape input_shape(int) const override { return shape_; }
-  void read(std::int64_t index, int, Array& out) const override {
+  void read(std::int64_t index, int, Array& out, const ReadHint&) const override {
     if (index == broken) throw Error(ErrorKind::kData, "sample " + std::to_string(index) + " is broken");
     out.shape = shape_;
     out.type = DType::kF32;

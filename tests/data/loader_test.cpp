@@ -160,9 +160,9 @@ TEST(Loader, NextEpochInTheMiddleSkipsTheRest) {
 class CountingSource : public VectorSource {
  public:
   using VectorSource::VectorSource;
-  void read(std::int64_t index, int input, Array& out) const override {
+  void read(std::int64_t index, int input, Array& out, const ReadHint& hint) const override {
     ++reads;
-    VectorSource::read(index, input, out);
+    VectorSource::read(index, input, out, hint);
   }
   mutable std::atomic<int> reads{0};
 };
@@ -261,9 +261,9 @@ TEST(Loader, StopsInTheMiddleOfAnything) {
   class SlowSource : public VectorSource {
    public:
     using VectorSource::VectorSource;
-    void read(std::int64_t index, int input, Array& out) const override {
+    void read(std::int64_t index, int input, Array& out, const ReadHint& hint) const override {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
-      VectorSource::read(index, input, out);
+      VectorSource::read(index, input, out, hint);
     }
   };
   const auto source = std::make_shared<SlowSource>(100000, Shape{2, 3, 1});
@@ -283,9 +283,9 @@ TEST(Loader, MeasuresWaiting) {
   class SlowSource : public VectorSource {
    public:
     using VectorSource::VectorSource;
-    void read(std::int64_t index, int input, Array& out) const override {
+    void read(std::int64_t index, int input, Array& out, const ReadHint& hint) const override {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      VectorSource::read(index, input, out);
+      VectorSource::read(index, input, out, hint);
     }
   };
   const auto source = std::make_shared<SlowSource>(8, Shape{2, 3, 1});

@@ -1,0 +1,92 @@
+#include "data/on_error.h"
+
+#include <cmath>
+
+#include "config/json_fragment.h"
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::data {
+
+std::string BadSample::str() const {
+  const std::string place = byte < 0 ? "" : fmt::format("byte {}: ", with_commas(byte));
+  return file + ": " + place + words;
+}
+
+BadSamples::BadSamples(const OnError& policy, std::int64_t files, std::string place)
+    : policy_(policy), files_(files), place_(std::move(place)) {}
+
+void BadSamples::add(const BadSample& bad) {
+  if (known_.insert(bad.file).second) {
+    all_.push_back(bad);
+    if (listener_) listener_(bad);
+  }
+  if (!policy_.skip) throw Error(ErrorKind::kData, bad.str() + " (on_error: skip leaves such files out)");
+  if (too_many())
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: {} of {} files cannot be read, more than on_error allows ({}); the last one: {}",
+                            place_, with_commas(static_cast<std::int64_t>(all_.size())), with_commas(files_),
+                            policy_.most ? with_commas(*policy_.most) : shortest(*policy_.most_fraction * 100) + " %",
+                            bad.str()));
+}
+
+bool BadSamples::too_many() const {
+  const auto count = static_cast<std::int64_t>(all_.size());
+  if (policy_.most) return count > *policy_.most;
+  return policy_.most_fraction && static_cast<double>(count) > *policy_.most_fraction * static_cast<double>(files_);
+}
+
+void BadSamples::listen(std::function<void(const BadSample&)> listener) {
+  listener_ = std::move(listener);
+  if (listener_)
+    for (const BadSample& bad : all_) listener_(bad);
+}
+
+}  // namespace dptrain::data
+
+namespace dptrain::config {
+namespace {
+
+constexpr const char* kExpected = "fail, skip, or {skip: LIMIT} with a limit such as 10 or 0.1%";
+
+bool read_limit(const Node& limit, Reader& reader, data::OnError& out) {
+  const Reader::Key naming(reader, reader.key() + ".skip");
+  const std::optional<double> number = reader.number(limit);
+  if (!number) return false;
+  const bool percent = limit.str().find('%') != std::string::npos;
+  if (percent ? *number >= 0 && *number <= 1 : *number > 0 && *number < 1) return out.most_fraction = *number, true;
+  if (!percent && *number >= 0 && *number < 1e15 && *number == std::floor(*number))
+    return out.most = static_cast<std::int64_t>(*number), true;
+  reader.expected(limit, "a number of files such as 10, or a part of them such as 0.1%");
+  return false;
+}
+
+}  // namespace
+
+bool Value<data::OnError>::read(const Node& node, Reader& reader, data::OnError& out) {
+  out = {};
+  const Node found = reader.substituted(node);
+  if (found.is_scalar() && (found.str() == "fail" || found.str() == "skip"))
+    return out.skip = found.str() == "skip", true;
+  if (!found.is_map() || found.entries().size() != 1 || found.entries().front().key != "skip") {
+    reader.expected(found, kExpected);
+    return false;
+  }
+  out.skip = true;
+  return read_limit(reader.substituted(found.entries().front().value), reader, out);
+}
+
+Node Value<data::OnError>::write(const data::OnError& value) {
+  if (!value.most && !value.most_fraction) return Node::scalar(value.skip ? "skip" : "fail");
+  Node map = Node::map();
+  if (value.most) return map.set("skip", Node::integer(*value.most)), map;
+  const bool whole = *value.most_fraction == 0 || *value.most_fraction == 1;  // as numbers these would be counts
+  map.set("skip", whole ? Node::scalar(*value.most_fraction == 0 ? "0%" : "100%") : Node::number(*value.most_fraction));
+  return map;
+}
+
+Node Value<data::OnError>::schema() {
+  return fragment::any_of({detail::enum_schema({"fail", "skip"}), detail::map_schema(Value<std::string>::schema())});
+}
+
+}  // namespace dptrain::config
