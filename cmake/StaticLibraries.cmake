@@ -48,6 +48,7 @@ else()
   _dptrain_link_archive(yaml-cpp::yaml-cpp yaml-cpp)
 endif()
 _dptrain_link_archive(ZLIB::ZLIB z)
+_dptrain_link_archive(JPEG::JPEG jpeg)
 _dptrain_link_archive(hdf5::hdf5 hdf5 sz aec z)
 _dptrain_link_archive(Highway::Highway hwy)
 

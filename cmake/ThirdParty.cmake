@@ -5,6 +5,8 @@ find_package(spdlog REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(JPEG REQUIRED)   # libjpeg-turbo: with JCS_EXT_RGBA
+find_package(Stb REQUIRED)
 find_package(HDF5 REQUIRED COMPONENTS C)
 find_package(Highway REQUIRED)
 

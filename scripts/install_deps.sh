@@ -18,7 +18,7 @@ set -euo pipefail
 {
   build="g++ cmake ninja-build ccache git
     libdnnl-dev libhwy-dev libyaml-cpp-dev libhdf5-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
-    zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev"
+    zlib1g-dev libjpeg-dev libstb-dev libgtest-dev libgmock-dev libbenchmark-dev"
   check="python3"
   fuzz="clang libclang-rt-dev"
   download="curl ca-certificates"
