@@ -1,0 +1,43 @@
+#pragma once
+
+// FileList: the files below some folders, in a fixed order, in little memory: a name costs its bytes and 13 more. Filled by
+// one thread, then read by any.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dptrain::data {
+
+class FileList {
+ public:
+  /// One file as it is.
+  void add_file(const std::string& path);
+  /// All below a folder: its own files sorted by the bytes of their names, then each sub-folder, sorted, in the same way.
+  /// Symbolic links are followed, each folder is entered once. Left out: names that begin with a dot, and what is neither
+  /// file nor folder. A link to nothing counts as a file. Throws Error{kData} for a folder that cannot be read.
+  void add_folder(const std::string& folder);
+
+  std::int64_t size() const { return static_cast<std::int64_t>(names_.size()); }
+  std::string path(std::int64_t index) const;
+  /// Of the names, without the folders', for a fingerprint.
+  std::uint64_t hash(std::uint64_t hash) const;
+
+ private:
+  class Walk;
+  void add_name(const char* name);  ///< in the last folder
+
+  std::vector<std::string> folders_;
+  std::vector<char> text_;             // names, each with a zero behind it
+  std::vector<std::uint64_t> names_;   // where each begins in text_
+  std::vector<std::uint32_t> owners_;  // its folder
+};
+
+/// Names of the sub-folders of `folder`, also behind links, sorted by bytes; hidden ones are left out. `files`: how many
+/// files lie beside them. Throws Error{kData}.
+std::vector<std::string> sub_folders(const std::string& folder, std::int64_t& files);
+
+/// The file's bytes into `bytes`. Throws SampleError with the system's words.
+void read_file(const std::string& path, std::vector<std::uint8_t>& bytes);
+
+}  // namespace dptrain::data
