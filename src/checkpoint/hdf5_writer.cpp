@@ -10,14 +10,10 @@
 #include "checkpoint/crc32.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/hdf5_lock.h"
 
 namespace dptrain::checkpoint {
 namespace {
-
-std::mutex& library_mutex() {
-  static std::mutex mutex;
-  return mutex;
-}
 
 /// What the library says about its last failure: the innermost record of its error stack.
 std::string library_error() {
@@ -73,7 +69,7 @@ bool is_ascii(const std::vector<std::string>& values) {
 }  // namespace
 
 struct Hdf5Writer::Impl {
-  std::unique_lock<std::mutex> lock{library_mutex()};
+  std::unique_lock<std::mutex> lock{hdf5_mutex()};
   hid_t file = -1;
   hid_t link_list = -1;     ///< makes the groups on the way
   hid_t dataset_list = -1;  ///< no time stamps: the same contents give the same bytes

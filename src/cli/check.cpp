@@ -40,6 +40,7 @@ void check_data(const Flags& flags, const train::Experiment& experiment) {
   look("train", &session.train_loader());
   look("validation", session.validation_loader());
   look("test", session.test_loader());
+  session.warn_about_bad_samples();
   if (!session.class_names().empty()) log::print("classes         " + join(session.class_names(), ", "));
 }
 

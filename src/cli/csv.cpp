@@ -10,12 +10,7 @@
 
 namespace dptrain::cli {
 
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
+std::string csv_field(const std::string& text) { return dptrain::csv_field(text); }
 
 NumberTable read_numbers(const std::string& path) {
   const std::vector<std::string> lines = train::LineFile::read(path);

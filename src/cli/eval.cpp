@@ -120,6 +120,7 @@ int run(const Flags& flags) {
   const std::vector<std::pair<std::string, double>> values = train::means(session.plan(), sums);
   for (const auto& [name, value] : values) log::print(fmt::format("{}: {:.6g}", name, value));
   log::print(fmt::format("n: {}", sums.samples));
+  session.warn_about_bad_samples();
   write_results(folder, source, on, sums.samples, values);
 
   const graph::Graph& graph = session.model().graph;

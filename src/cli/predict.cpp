@@ -166,7 +166,7 @@ int run(const Flags& flags) {
     session.replicas().predict(train::host_batch(batch, 1), output.data());
     std::string rows;
     for (std::int64_t r = 0; r < batch.rows(); ++r)
-      rows += table.row(batch.first() + r, output.data() + r * classes.width());
+      rows += table.row(batch.indices()[static_cast<std::size_t>(r)], output.data() + r * classes.width());
     out.add(rows);
   }
   out.finish();

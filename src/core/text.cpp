@@ -129,4 +129,11 @@ std::string shortest(double value, bool decimal) {
 
 std::string shortest(float value) { return shortest_text(value); }
 
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
 }  // namespace dptrain

@@ -22,6 +22,8 @@ std::string trim(std::string_view text);
 std::string with_commas(std::int64_t n);
 /// 1234567 -> "1.2 MiB".
 std::string human_bytes(std::uint64_t bytes);
+/// A field of comma-separated values, in quotes where it needs them (RFC 4180).
+std::string csv_field(std::string_view text);
 /// Shell-style match: `*` any run, `?` one character; the rest literal.
 bool glob_match(std::string_view pattern, std::string_view text);
 /// Shortest decimal text that reads back as the same float or double; always with a point or an exponent if `decimal`.

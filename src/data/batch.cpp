@@ -21,6 +21,7 @@ Batch::~Batch() {
 std::int64_t Batch::rows() const { return slot_ ? static_cast<std::int64_t>(slot_->indices.size()) : 0; }
 std::int64_t Batch::epoch() const { return slot_ ? slot_->epoch : 0; }
 std::int64_t Batch::first() const { return slot_ ? slot_->first : 0; }
+std::int64_t Batch::end() const { return slot_ ? slot_->end : 0; }
 const float* Batch::input(int i) const { return slot_->inputs[static_cast<std::size_t>(i)].data(); }
 
 const void* Batch::labels() const {

@@ -43,6 +43,9 @@ std::unique_ptr<config::TypeDef> dataset_def(config::Schema schema, Open open) {
 
 std::unique_ptr<config::TypeDef> idx_def();
 std::unique_ptr<config::TypeDef> image_folder_def();
+std::unique_ptr<config::TypeDef> cifar10_def();
+std::unique_ptr<config::TypeDef> fixed_records_def();
+std::unique_ptr<config::TypeDef> hdf5_dataset_def();
 std::unique_ptr<config::TypeDef> synthetic_def();
 std::unique_ptr<config::TypeDef> split_def();
 

@@ -114,6 +114,16 @@ void Filler::fill_input(const Input& input, std::int64_t index, std::int64_t epo
     return;
   }
   source_->read(index, input.from, scratch.image);
+  try {
+    transform(input, index, epoch, scratch);
+  } catch (const Error& unfit) {  // an image that is too small, say, is as bad as a damaged one
+    if (!source_->bad_samples() || unfit.kind() == ErrorKind::kInternal) throw;
+    throw SampleError({.file = source_->label_place(index), .byte = -1, .words = unfit.what()});
+  }
+  std::copy_n(scratch.image.f32.begin(), input.elements, out);
+}
+
+void Filler::transform(const Input& input, std::int64_t index, std::int64_t epoch, Scratch& scratch) const {
   scratch.image.shape = with_channel(scratch.image.shape, input.wanted);
   pipeline_.apply(
       scratch.image, scratch.spare,
@@ -121,7 +131,6 @@ void Filler::fill_input(const Input& input, std::int64_t index, std::int64_t epo
   if (scratch.image.shape != input.wanted)
     throw Error(ErrorKind::kData, fmt::format("sample {} is {} after the transforms, the model wants {}", index,
                                               scratch.image.shape.str(), input.wanted.str()));
-  std::copy_n(scratch.image.f32.begin(), input.elements, out);
 }
 
 }  // namespace dptrain::data

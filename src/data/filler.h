@@ -28,7 +28,8 @@ class Filler {
 
   /// Memory for `rows` samples.
   std::shared_ptr<Batch::Slot> make_slot(std::int64_t rows, const Allocate& allocate) const;
-  /// Writes sample `index`, as it looks in `epoch`, into row `row`.
+  /// Writes sample `index`, as it looks in `epoch`, into row `row`. Throws SampleError where the source has an account of
+  /// bad samples: the row is then to be filled anew.
   void fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch, Batch::Slot& slot) const;
   /// All inputs lie in memory and need one multiplication and addition: the work is a copy.
   bool is_copy() const;
@@ -45,6 +46,7 @@ class Filler {
 
   Input match(const ModelSide& model, std::size_t which) const;
   void fill_input(const Input& input, std::int64_t index, std::int64_t epoch, Scratch& scratch, float* out) const;
+  void transform(const Input& input, std::int64_t index, std::int64_t epoch, Scratch& scratch) const;
 
   std::shared_ptr<const Source> source_;
   Pipeline pipeline_;

@@ -44,6 +44,8 @@ std::size_t allocation_limit(std::int64_t height, std::int64_t width) {
   constexpr std::int64_t kSlack = 64 << 10;
   return static_cast<std::size_t>(2 * (8 * width * height + height + kSlack));
 }
+/// The densest of the three is PNG: deflate packs 1032 bytes into one (RFC 1951), of 8 pixels each.
+constexpr std::int64_t kMostPixelsPerByte = 8 * 1032;
 constexpr std::size_t kHeaderLimit = 1 << 20;  // while nothing is known
 
 /// The file as stb_image reads it.
@@ -102,6 +104,9 @@ void decode_stb(FileBytes file, ImageFormat format, const DecodeOptions& options
     most_bytes = kHeaderLimit;
     if (stbi_info_from_callbacks(&callbacks, &input, &width, &height, &channels) == 0) fail(input, file, format);
     check_pixels(height, width, input.position());
+    if (std::int64_t{height} * width / kMostPixelsPerByte > static_cast<std::int64_t>(file.size()))
+      throw ImageError(static_cast<std::int64_t>(file.size()),
+                       fmt::format("truncated: an image of {} x {} pixels needs more bytes", width, height));
   }
   Input input(file);
   most_bytes = allocation_limit(height, width);

@@ -77,6 +77,7 @@ struct Loader::Impl {
         batch_size(options.batch_size),
         allocate(options.allocate ? options.allocate : aligned_memory),
         filler(source, std::move(pipeline), model, labels, options.seed),
+        account(source->bad_samples()),
         workers(auto_workers(options, filler.is_copy())),
         ring(static_cast<std::size_t>(options.prefetch > 0 ? options.prefetch : 2 * workers)),
         orders(samples, options.shuffle, options.seed) {}
@@ -146,19 +147,25 @@ struct Loader::Impl {
     const Orders::Order order = orders.of(at.epoch);
     slot.epoch = at.epoch;
     slot.first = at.first;
+    slot.end = std::min(at.first + batch_size, samples);
     slot.indices.clear();
-    const std::int64_t rows = std::min(batch_size, samples - at.first);
-    for (std::int64_t row = 0; row < rows && mine == generation.load(std::memory_order_relaxed); ++row) {
-      const std::int64_t position = at.first + row;
-      const std::int64_t index = order ? (*order)[static_cast<std::size_t>(position)] : position;
-      filler.fill(index, at.epoch, row, scratch, slot);
-      slot.indices.push_back(index);
+    slot.dropped.clear();
+    for (std::int64_t p = at.first; p < slot.end && mine == generation.load(std::memory_order_relaxed); ++p) {
+      const std::int64_t index = order ? (*order)[static_cast<std::size_t>(p)] : p;
+      try {
+        filler.fill(index, at.epoch, static_cast<std::int64_t>(slot.indices.size()), scratch, slot);
+        slot.indices.push_back(index);
+      } catch (const SampleError& error) {
+        if (!account) throw;
+        slot.dropped.push_back(error.sample());
+      }
     }
   }
 
   const std::int64_t samples, batch_size;
   const Allocate allocate;
   const Filler filler;
+  const std::shared_ptr<BadSamples> account;  // the trainer's thread only
   const int workers;
 
   std::mutex mutex;  // guards what follows up to the condition variables
@@ -169,7 +176,8 @@ struct Loader::Impl {
   bool stop = false;
   std::condition_variable to_do, done;
 
-  std::int64_t epoch = 0;  // the trainer's own
+  std::int64_t epoch = 0;   // the trainer's own
+  bool epoch_lost = false;  // nothing but dropped samples since its start
   Orders orders;
   const std::shared_ptr<SlotPool> pool = std::make_shared<SlotPool>();
   std::vector<std::thread> threads;
@@ -204,6 +212,7 @@ void Loader::seek(std::int64_t epoch, std::int64_t first_sample) {
     }
   }
   impl_->epoch = epoch;
+  impl_->epoch_lost = false;
   impl_->to_do.notify_all();
   impl_->run();
 }
@@ -211,17 +220,28 @@ void Loader::seek(std::int64_t epoch, std::int64_t first_sample) {
 Batch Loader::next() {
   impl_->run();
   Batch batch;
-  std::unique_lock lock(impl_->mutex);
-  if (impl_->position(impl_->delivered).epoch != impl_->epoch) return batch;
-  Impl::Entry& entry = impl_->ring[static_cast<std::size_t>(impl_->delivered) % impl_->ring.size()];
   const Stopwatch watch;
-  impl_->done.wait(lock, [&] { return entry.ready; });
-  if (entry.error) std::rethrow_exception(entry.error);  // the ticket stays, so that asking again fails again
-  batch.slot_ = std::move(entry.slot);
-  batch.slot_->waited = watch.seconds();
-  entry = {};
-  ++impl_->delivered;
-  impl_->to_do.notify_one();
+  std::unique_lock lock(impl_->mutex);
+  while (impl_->position(impl_->delivered).epoch == impl_->epoch) {
+    Impl::Entry& entry = impl_->ring[static_cast<std::size_t>(impl_->delivered) % impl_->ring.size()];
+    impl_->done.wait(lock, [&] { return entry.ready; });
+    if (entry.error) std::rethrow_exception(entry.error);  // the ticket stays, so that asking again fails again
+    for (const BadSample& bad : entry.slot->dropped) impl_->account->add(bad);  // as above
+    std::shared_ptr<Batch::Slot> slot = std::move(entry.slot);
+    entry = {};
+    ++impl_->delivered;
+    impl_->to_do.notify_one();
+    if (!slot->indices.empty()) {
+      impl_->epoch_lost = false;
+      slot->waited = watch.seconds();
+      batch.slot_ = std::move(slot);
+      return batch;
+    }
+    impl_->epoch_lost = impl_->epoch_lost || slot->first == 0;
+    impl_->pool->give(std::move(slot));
+  }
+  if (impl_->epoch_lost)
+    throw Error(ErrorKind::kData, fmt::format("none of the {} samples can be read", impl_->samples));
   return batch;
 }
 
@@ -231,6 +251,7 @@ void Loader::next_epoch() {
     const std::lock_guard lock(impl_->mutex);
     if (impl_->position(impl_->delivered).epoch == next) {
       impl_->epoch = next;
+      impl_->epoch_lost = false;
       return;
     }
   }

@@ -2,7 +2,8 @@
 
 // Loader: global batches of one source, in an order that is a function of (seed, epoch) alone, filled by worker threads
 // ahead of the trainer. One trainer thread calls it; workers are the loader's own, each a single thread. What a batch
-// holds never depends on how many they are. No allocation per batch once warm.
+// holds never depends on how many they are. No allocation per batch once warm. A sample that cannot be read is missing
+// from its batch where the source's account (BadSamples) lets it; the others keep their order.
 
 #include <cstdint>
 #include <functional>
@@ -48,7 +49,8 @@ class Batch {
 
   std::int64_t rows() const;
   std::int64_t epoch() const;
-  std::int64_t first() const;  ///< position of row 0 in the epoch's order
+  std::int64_t first() const;  ///< position in the epoch's order at which the batch begins
+  std::int64_t end() const;    ///< position at which the next one begins: first() + rows() unless samples were dropped
   const float* input(int i) const;  ///< [rows, shape...]
   const void* labels() const;       ///< int32 [rows] or float [rows, width]; null without labels
   const std::vector<std::int64_t>& indices() const;  ///< sample of each row in the data set
@@ -85,7 +87,8 @@ class Loader {
   /// Starts, or goes on, at a position of an epoch without reading what lies before. Forgets what was prefetched.
   void seek(std::int64_t epoch, std::int64_t first_sample);
   /// The next batch of the current epoch (0 until seek says otherwise); rows() == 0 at its end. Rethrows what went
-  /// wrong while that batch was made, again each time it is asked for.
+  /// wrong while that batch was made, again each time it is asked for. Samples dropped from it are added to the source's
+  /// account, which may throw. A batch that has lost all its rows is passed over; a whole epoch of them is Error{kData}.
   Batch next();
   /// The next epoch begins. The workers run on across the boundary by themselves, so its first batches have been made
   /// while the trainer validated and saved. In the middle of an epoch the rest of it is skipped.

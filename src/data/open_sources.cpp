@@ -94,6 +94,21 @@ void apply_split(Roles& roles, std::size_t self, std::uint64_t seed) {
   roles.result[self] = taken(subset(whole, std::move(parts.held), "split"), typed);
 }
 
+/// Labels are positions in the list of names: two data sets must count alike.
+void check_same_classes(const Roles& roles) {
+  std::vector<std::string> names;
+  std::size_t from = 0;
+  for (std::size_t r = 0; r < roles.result.size(); ++r) {
+    const std::vector<std::string> found = roles.result[r] ? roles.result[r]->class_names() : std::vector<std::string>{};
+    if (found.empty()) continue;
+    if (names.empty()) names = found, from = r;
+    if (names != found)
+      fail_at(*roles.specs[r], ErrorKind::kData,
+              fmt::format("the classes of data.{} are {}, those of data.{} {}; give both the same class_names",
+                          kRoleNames[r], join(found, ", "), kRoleNames[from], join(names, ", ")));
+  }
+}
+
 Sources open_all(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed) {
   Roles roles{.specs = {&datasets.train, &datasets.validation, &datasets.test}, .whole = {}, .rest = {}, .result = {}};
   const auto is_split = [&](std::size_t r) { return roles.specs[r]->get_if<SplitSpec>() != nullptr; };
@@ -112,6 +127,7 @@ Sources open_all(const DatasetConfig& datasets, const ModelSide& model, std::uin
   for (std::size_t r = 0; r < roles.specs.size(); ++r) {
     if (*roles.specs[r] && is_split(r)) apply_split(roles, r, seed);
   }
+  check_same_classes(roles);
   return {.train = roles.result[0], .validation = roles.result[1], .test = roles.result[2]};
 }
 

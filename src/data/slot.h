@@ -39,7 +39,9 @@ struct Batch::Slot {
   Memory<std::int32_t> classes;       // [batch size], or
   Memory<float> values;               // [batch size, width]
   std::vector<std::int64_t> indices;  // [rows]
+  std::vector<BadSample> dropped;     // samples that could not be read
   std::int64_t epoch = 0, first = 0;
+  std::int64_t end = 0;               // position behind the last sample, read or dropped
   double waited = 0;
   std::weak_ptr<SlotPool> pool;
 };

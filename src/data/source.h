@@ -98,6 +98,36 @@ struct ImageFolderSpec : DatasetCommon {
   Exif exif = Exif::kRotate;
   OnError on_error;
 };
+enum class CifarSubset { kTrain, kTest };
+/// The binary version of CIFAR-10.
+struct CIFAR10Spec : DatasetCommon {
+  config::Path directory;
+  CifarSubset subset = CifarSubset::kTrain;
+};
+enum class RecordType { kU8, kI8, kI16, kI32, kF32, kF64 };
+enum class DataFormat { kChannelsLast, kChannelsFirst };
+enum class ByteOrder { kLittle, kBig };
+/// Files of records of one length (fixed_records.h).
+struct FixedRecordsSpec : DatasetCommon {
+  std::vector<config::Path> files;
+  std::vector<std::int64_t> shape;
+  RecordType dtype = RecordType::kU8;
+  DataFormat data_format = DataFormat::kChannelsLast;
+  ByteOrder byte_order = ByteOrder::kLittle;
+  std::int64_t label_bytes = 1, label_offset = 0;
+  std::optional<std::int64_t> data_offset, record_bytes;
+  std::int64_t header_bytes = 0, footer_bytes = 0;
+};
+/// `inputs:` one array, or {input name: array}.
+struct NamedArrays {
+  std::vector<std::pair<std::string, std::string>> arrays;  ///< name "" when one unnamed
+};
+/// Arrays of one HDF5 file, one row per sample (hdf5_dataset.cpp).
+struct HDF5DatasetSpec : DatasetCommon {
+  config::Path file;
+  NamedArrays inputs;
+  std::string labels;
+};
 /// A part of another role's data set: the samples of `of` that fall into `fraction`; `of` keeps the rest.
 struct SplitSpec : DatasetCommon {
   std::string of = "train";

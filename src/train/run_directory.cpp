@@ -26,10 +26,13 @@ namespace {
 
 constexpr const char* kStepHeader = "step,epoch,loss,lr,examples_per_second,step_ms,data_wait_ms,comm_exposed_ms";
 
+constexpr const char* kDataErrors = "data-errors.csv";
+
 /// What --overwrite may take away: the files of a run, and nothing that somebody else has put beside them.
 constexpr std::array kOurFiles{
     "config.yaml",  "config.resolved.yaml", "command.txt", "env.json",   "train.log", "train.csv", "steps.csv",
-    "events.jsonl", "result.json",          "model.h5",    "labels.txt", "log.csv",   "eval.json", "confusion.csv"};
+    "events.jsonl", "result.json",          "model.h5",    "labels.txt", "log.csv",   "eval.json", "confusion.csv",
+    kDataErrors};
 
 [[noreturn]] void cannot_write(const std::string& path, const std::string& reason) {
   throw Error(ErrorKind::kWrite,
@@ -165,6 +168,8 @@ RunDirectory::RunDirectory(const Experiment& experiment, const RunOptions& optio
   epochs_ = LineFile(file("train.csv"));
   steps_ = LineFile(file("steps.csv"));
   events_ = LineFile(file("events.jsonl"));
+  data_errors_ = LineFile(file(kDataErrors));
+  for (const std::string& row : LineFile::read(file(kDataErrors))) known_data_errors_.insert(row);
   if (const std::vector<std::string> rows = LineFile::read(file("train.csv")); !rows.empty()) {
     columns_ = split(rows.front(), ',');
     last_row_ = leading_number(rows.back());
@@ -232,6 +237,7 @@ void RunDirectory::truncate_to(std::int64_t epochs_done, std::int64_t steps_done
   LineFile::filter(file("train.csv"), [&](const std::string& row) { return leading_number(row) <= epochs_done; });
   LineFile::filter(file("steps.csv"), [&](const std::string& row) { return leading_number(row) <= steps_done; });
   LineFile::filter(file("events.jsonl"), [](const std::string& line) { return nlohmann::json::accept(line); });
+  LineFile::filter(file(kDataErrors), [](const std::string&) { return true; });
   last_row_ = std::min(last_row_, epochs_done);
 }
 
@@ -240,6 +246,12 @@ void RunDirectory::step_row(const StepRow& row) {
       fmt::format("{},{},{:.9g},{:.9g},{:.9g},{:.6g},{:.6g},{:.6g}", row.step, row.epoch_from_1, row.loss,
                   row.learning_rate, row.examples_per_second, row.step_ms, row.data_wait_ms, row.comm_exposed_ms),
       kStepHeader);
+}
+
+void RunDirectory::data_error(const data::BadSample& bad) {
+  const std::string byte = bad.byte < 0 ? "" : std::to_string(bad.byte);
+  const std::string row = join(std::vector{csv_field(bad.file), byte, csv_field(bad.words)}, ",");
+  if (known_data_errors_.insert(row).second) data_errors_.append(row, "file,byte,message");
 }
 
 void RunDirectory::event(const std::string& kind, const nlohmann::json& fields) {

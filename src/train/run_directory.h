@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +50,9 @@ class RunDirectory {
   };
   void step_row(const StepRow& row);
 
+  /// data-errors.csv: one row per file; a row that is there already (the run was resumed) is not written again.
+  void data_error(const data::BadSample& bad);
+
   /// events.jsonl: one line {"t": unix seconds, "ev": kind, ...fields}.
   void event(const std::string& kind, const nlohmann::json& fields);
   /// env.json, result.json and other whole files: temporary name, then rename.
@@ -66,7 +70,8 @@ class RunDirectory {
   bool validated_ = false;            ///< the config has a validation set: train.csv has val_ columns from the start
   std::vector<std::string> columns_;  ///< of train.csv, once known
   std::int64_t last_row_ = 0;         ///< epoch of the last row of train.csv
-  LineFile epochs_, steps_, events_;
+  std::set<std::string> known_data_errors_;
+  LineFile epochs_, steps_, events_, data_errors_;
 };
 
 /// Versions, machine, devices, git hash of the build, data fingerprint: for env.json and bench.json.

@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/log.h"
 #include "train/dry_plan.h"
 
 namespace dptrain::train {
@@ -164,6 +165,34 @@ std::int64_t Session::steps_per_epoch() const { return train_ ? train_->batches_
 double Session::scheduled_rate(std::int64_t step) const { return rate_(step) * rate_factor_; }
 
 std::string Session::data_fingerprint() const { return sources_.train ? sources_.train->fingerprint() : ""; }
+
+/// Of the data sets; a Split shares that of the set it is part of.
+std::vector<std::shared_ptr<data::BadSamples>> Session::accounts() const {
+  std::vector<std::shared_ptr<data::BadSamples>> found;
+  for (const auto& source : {sources_.train, sources_.validation, sources_.test}) {
+    const auto account = source ? source->bad_samples() : nullptr;
+    if (account && std::find(found.begin(), found.end(), account) == found.end()) found.push_back(account);
+  }
+  return found;
+}
+
+void Session::on_bad_sample(const std::function<void(const data::BadSample&)>& listener) {
+  for (const auto& account : accounts()) account->listen(listener);
+}
+
+void Session::warn_about_bad_samples(const std::string& listed_in) {
+  std::size_t count = 0;
+  std::string last;
+  for (const auto& account : accounts()) {
+    count += account->all().size();
+    if (!account->all().empty()) last = account->all().back().str();
+  }
+  if (count == bad_samples_told_) return;
+  bad_samples_told_ = count;
+  log::warn(fmt::format("{} cannot be read and {} left out: {}{}{}", count == 1 ? "a file" : fmt::format("{} files", count),
+                        count == 1 ? "is" : "are", count == 1 ? "" : "the last one ", last,
+                        listed_in.empty() ? "" : "; all are listed in " + listed_in));
+}
 
 std::vector<double> Session::split_weights() const {
   const std::vector<double>& weights = experiment_.config.parallel.split.weights;

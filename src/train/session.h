@@ -3,6 +3,7 @@
 // Session: an experiment made ready to run: the template model, the plan, devices with a replica each, and loaders. What
 // fit, eval, predict, bench and verify share. Made and used on the main thread; phases and their times are kept for the log.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,6 +57,10 @@ class Session {
   data::Loader* test_loader() { return test_.get(); }
   const std::vector<std::string>& class_names() const { return class_names_; }
   std::string data_fingerprint() const;
+  /// Samples that could not be read, as the loaders meet them; each file once.
+  void on_bad_sample(const std::function<void(const data::BadSample&)>& listener);
+  /// One warning about those that are new since the last call; `listed_in` is the file that has them all, if there is one.
+  void warn_about_bad_samples(const std::string& listed_in = "");
   std::vector<double> split_weights() const;  ///< one per replica
 
   /// Rate of a step by the config alone: schedule times lr_scaling.
@@ -72,6 +77,7 @@ class Session {
   void make_replicas(const SessionOptions& options, Devices devices);
   std::unique_ptr<data::Loader> make_loader(const std::shared_ptr<const data::Source>& source, bool evaluation) const;
   data::ModelSide model_side() const;
+  std::vector<std::shared_ptr<data::BadSamples>> accounts() const;
   void done(const std::string& phase);
 
   const Experiment experiment_;
@@ -92,6 +98,7 @@ class Session {
   double rate_factor_ = 1;
   std::vector<std::pair<std::string, double>> phases_;
   double phase_started_ = 0;
+  std::size_t bad_samples_told_ = 0;
 };
 
 /// Whether a Split of the training set is among the others.

@@ -40,6 +40,7 @@ Trainer::Trainer(Session& session, RunDirectory& run, const FitOptions& options)
     : session_(session), run_(run), options_(options), progress_(options.progress) {
   for (const CallbackConfig& callback : session_.experiment().config.callbacks) callbacks_.push_back(make_callback(callback));
   position_.sums.metrics.assign(session_.plan().loss.metrics.size(), 0.0);
+  session_.on_bad_sample([this](const data::BadSample& bad) { run_.data_error(bad); });
   writer_ = std::make_unique<checkpoint::Writer>([](const checkpoint::Saved& saved) {
     if (saved.error)
       log::warn(fmt::format("{}; training goes on, the next save tries again", saved.error->what()));
@@ -48,7 +49,7 @@ Trainer::Trainer(Session& session, RunDirectory& run, const FitOptions& options)
   });
 }
 
-Trainer::~Trainer() = default;
+Trainer::~Trainer() { session_.on_bad_sample({}); }
 
 FitResult Trainer::fit() {
   const Signals signals;
@@ -61,10 +62,14 @@ FitResult Trainer::fit() {
     if (position_.samples == 0) log::info(fmt::format("Epoch {}{}", position_.epoch + 1, epochs_text()));
     interval_ = {};
     interval_.started = now_seconds();
-    for (data::Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) {
+    while (position_.samples < loader.samples() && !finished()) {
+      const data::Batch batch = loader.next();
+      if (batch.rows() == 0) {  // the last ones could not be read
+        position_.samples = loader.samples();
+        break;
+      }
       train_step(batch);
       obey_signals();
-      if (finished()) break;
     }
     if (position_.samples == loader.samples()) {
       end_epoch();
@@ -86,7 +91,7 @@ void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch
   position_.sums.loss += sums.loss + sums.penalty * rows;
   position_.sums.samples += sums.samples;
   for (std::size_t i = 0; i < sums.metrics.size(); ++i) position_.sums.metrics[i] += sums.metrics[i];
-  position_.samples += sums.samples;
+  position_.samples = batch.end();
   ++position_.step;
   position_.epoch_seconds += seconds + batch.waited();
 
@@ -134,6 +139,7 @@ void Trainer::log_interval() {
   if (progress_.visible()) log::debug(line);
   else log::info(line);
   warn_when_starved(row);
+  session_.warn_about_bad_samples(run_.file("data-errors.csv"));
   interval_ = {};
   interval_.started = now_seconds();
 }
@@ -173,6 +179,7 @@ void Trainer::end_epoch() {
   progress_.clear();
   log::info(fmt::format("{0}/{0} - {1:.0f}s{2} - {3:.0f} ex/s - rss {4}", session_.steps_per_epoch(), report.seconds,
                         values_text(report.logs.items()), examples, human_bytes(resident_bytes())));
+  session_.warn_about_bad_samples(run_.file("data-errors.csv"));  // met in validation
   run_.epoch_row(position_.epoch + 1, report.logs, rate_of(position_.step - 1), examples, report.seconds);
   remember_best(report);
   // The state that callbacks save is the one after this epoch.

@@ -58,6 +58,52 @@ TEST(DatasetFamily, ReadsSyntheticAndSplit) {
   EXPECT_TRUE(typed.as<SplitSpec>().stratified);
 }
 
+TEST(DatasetFamily, ReadsImageFolder) {
+  const config::Typed plain = read(dataset_family(), "ImageFolder: photos/train");
+  const auto& spec = plain.as<ImageFolderSpec>();
+  EXPECT_EQ(spec.directory.value, "/home/user/configs/photos/train");
+  EXPECT_EQ(spec.color_mode, ColorMode::kRgb);
+  EXPECT_EQ(spec.exif, Exif::kRotate);
+  EXPECT_FALSE(spec.on_error.skip);
+  const auto policy = [](const std::string& text) {
+    const config::Typed typed = read(dataset_family(), "ImageFolder: {directory: x, on_error: " + text + "}");
+    const OnError found = typed.as<ImageFolderSpec>().on_error;
+    // What is written reads back as the same.
+    EXPECT_EQ(read(dataset_family(), config::to_yaml(typed.write())).as<ImageFolderSpec>().on_error, found);
+    return found;
+  };
+  EXPECT_EQ(policy("fail"), OnError{});
+  EXPECT_EQ(policy("skip"), OnError{.skip = true});
+  EXPECT_EQ(policy("{skip: 10}"), (OnError{.skip = true, .most = 10}));
+  EXPECT_EQ(policy("{skip: 1}"), (OnError{.skip = true, .most = 1}));
+  EXPECT_EQ(policy("{skip: 100%}"), (OnError{.skip = true, .most_fraction = 1}));
+  EXPECT_EQ(policy("{skip: 0.25}"), (OnError{.skip = true, .most_fraction = 0.25}));
+  EXPECT_NEAR(*policy("{skip: 0.1%}").most_fraction, 0.001, 1e-12);
+  for (const char* text : {"ignore", "{skip: 1.5}", "{skip: -1}", "{skip: 101%}", "{fail: 3}", "{}"})
+    EXPECT_THAT(refusal(dataset_family(), std::string("ImageFolder: {directory: x, on_error: ") + text + "}"),
+                HasSubstr("error: ImageFolder: on_error"))
+        << text;
+  EXPECT_THAT(refusal(dataset_family(), "ImageFolder: {directory: x, color_mode: bgr}"), HasSubstr("rgb"));
+}
+
+TEST(DatasetFamily, ReadsRecordsAndArrays) {
+  const config::Typed records = read(dataset_family(),
+                                     "FixedRecords: {files: [a.bin, b.bin], shape: [32, 32, 3], data_format: "
+                                     "channels_first, label_bytes: 2, byte_order: big}");
+  EXPECT_EQ(records.as<FixedRecordsSpec>().files[1].value, "/home/user/configs/b.bin");
+  EXPECT_THAT(refusal(dataset_family(), "FixedRecords: {files: a, shape: [2], label_bytes: 3}"),
+              HasSubstr("label_bytes must be 0, 1, 2 or 4, found 3"));
+  EXPECT_THAT(refusal(dataset_family(), "FixedRecords: {files: a, shape: [2, 2], record_bytes: 4}"),
+              HasSubstr("record_bytes is 4, but label and data take 5"));
+  EXPECT_THAT(refusal(dataset_family(), "FixedRecords: {files: a, shape: [2, 0]}"), HasSubstr("found 0"));
+  EXPECT_EQ(read(dataset_family(), "CIFAR10: {directory: d, subset: test}").as<CIFAR10Spec>().subset,
+            CifarSubset::kTest);
+  const config::Typed arrays =
+      read(dataset_family(), "HDF5Dataset: {file: a.h5, inputs: {left: l, right: r}, labels: y}");
+  EXPECT_EQ(arrays.as<HDF5DatasetSpec>().inputs.arrays[1], (std::pair<std::string, std::string>("right", "r")));
+  EXPECT_THAT(config::to_yaml(arrays.write()), HasSubstr("left: l"));
+}
+
 TEST(DatasetFamily, Refuses) {
   EXPECT_THAT(refusal(dataset_family(), "IDX: {inputs: x}"), HasSubstr("labels"));
   EXPECT_THAT(refusal(dataset_family(), "IDX: {inputs: {}, labels: y}"),
