@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <set>
@@ -101,7 +102,14 @@ class Descriptor {
 /// One add_folder().
 class FileList::Walk {
  public:
-  explicit Walk(FileList& list) : list_(list) {}
+  Walk(FileList& list, const std::string& start) : list_(list) {
+    // A link back to a folder above would bring in the files of other classes.
+    std::error_code ignored;
+    pass_by_parents(std::filesystem::absolute(start, ignored));
+    pass_by_parents(std::filesystem::canonical(start, ignored));
+    struct stat info {};
+    if (stat(start.c_str(), &info) == 0) seen_.erase({info.st_dev, info.st_ino});  // "." is its own parent
+  }
 
   void enter(const std::string& path) {
     std::vector<std::string> folders;
@@ -125,6 +133,14 @@ class FileList::Walk {
   }
 
  private:
+  void pass_by_parents(std::filesystem::path path) {
+    struct stat info {};
+    for (path = path.parent_path(); !path.empty(); path = path.parent_path()) {
+      if (stat(path.c_str(), &info) == 0) seen_.insert({info.st_dev, info.st_ino});
+      if (path == path.parent_path()) return;
+    }
+  }
+
   FileList& list_;
   std::set<std::pair<dev_t, ino_t>> seen_;
 };
@@ -140,7 +156,7 @@ void FileList::add_file(const std::string& path) {
   add_name(path.c_str());
 }
 
-void FileList::add_folder(const std::string& folder) { Walk(*this).enter(folder); }
+void FileList::add_folder(const std::string& folder) { Walk(*this, folder).enter(folder); }
 
 std::string FileList::path(std::int64_t index) const {
   const auto i = static_cast<std::size_t>(index);

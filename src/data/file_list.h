@@ -14,7 +14,7 @@ class FileList {
   /// One file as it is.
   void add_file(const std::string& path);
   /// All below a folder: its own files sorted by the bytes of their names, then each sub-folder, sorted, in the same way.
-  /// Symbolic links are followed, each folder is entered once. Left out: names that begin with a dot, and what is neither
+  /// Symbolic links are followed, each folder is entered once and none above `folder`. Left out: names that begin with a dot, and what is neither
   /// file nor folder. A link to nothing counts as a file. Throws Error{kData} for a folder that cannot be read.
   void add_folder(const std::string& folder);
 

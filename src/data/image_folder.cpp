@@ -11,7 +11,7 @@
 #include "data/dataset.h"
 #include "data/file_list.h"
 #include "data/hash.h"
-#include "data/image.h"
+#include "data/image_decoders.h"
 
 namespace dptrain::data {
 namespace {
@@ -51,7 +51,7 @@ class ImageFiles final : public Source {
         bad_(std::make_shared<BadSamples>(spec.on_error, files_.size(), place)) {
     std::uint64_t hash = hash_of_files(files_);
     for (const std::int64_t end : ends_) hash = hash_number(static_cast<std::uint64_t>(end), hash);
-    fingerprint_ = fmt::format("images:{}:{}:{}:{:016x}", files_.size(), ends_.size(), channels(), hash);
+    fingerprint_ = fmt::format("images:{}:{}:{}:{:016x}", files_.size(), ends_.size(), channels_of(color_), hash);
   }
 
   std::int64_t size() const override { return files_.size(); }
@@ -88,8 +88,6 @@ class ImageFiles final : public Source {
   std::string fingerprint() const override { return fingerprint_; }
 
  private:
-  int channels() const { return color_ == ColorMode::kGrayscale ? 1 : color_ == ColorMode::kRgb ? 3 : 4; }
-
   FileList files_;
   std::vector<std::int64_t> ends_;
   std::vector<std::string> class_names_;
@@ -125,6 +123,17 @@ std::vector<std::string> classes_of(const ImageFolderSpec& spec) {
   return spec.class_names;
 }
 
+/// No transform changes the channels, so a model that wants others shows before the first file is read.
+void check_channels(const ImageFolderSpec& spec, const ModelSide& model) {
+  if (model.input_shapes.size() != 1 || model.input_shapes[0].rank() != 3) return;
+  const std::int64_t wanted = model.input_shapes[0].back();
+  for (const auto& [color, name] : config::EnumNames<ColorMode>::names)
+    if (channels_of(color) == wanted && color != spec.color_mode)
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("color_mode gives images of {} channels, the model wants {}; write color_mode: {}",
+                              channels_of(spec.color_mode), wanted, name));
+}
+
 /// More classes than outputs is an error with its cause; fewer are suspicious.
 void compare_with_model(const std::string& directory, std::size_t classes, const ModelSide& model) {
   const std::int64_t outputs = model.output.rank() == 1 ? model.output[0] : 1;
@@ -139,6 +148,7 @@ void compare_with_model(const std::string& directory, std::size_t classes, const
 std::shared_ptr<const Source> open_image_folder(const ImageFolderSpec& spec, const ModelSide& model, Role) {
   const std::string& directory = spec.directory.value;
   std::vector<std::string> classes = classes_of(spec);
+  check_channels(spec, model);
   compare_with_model(directory, classes.size(), model);
   FileList files;
   std::vector<std::int64_t> ends;

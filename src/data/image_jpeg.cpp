@@ -70,7 +70,7 @@ void skip_bytes(j_decompress_ptr jpeg, long count) {
 void count_scans(j_common_ptr jpeg) {
   if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number <= kMostScans) return;
   Failure& failure = failure_of(jpeg);
-  *fmt::format_to_n(failure.words.data(), JMSG_LENGTH_MAX - 1, "more than {} scans", kMostScans).out = '\0';
+  std::snprintf(failure.words.data(), failure.words.size(), "more than %d scans", kMostScans);
   std::longjmp(failure.jump, 1);
 }
 

@@ -10,6 +10,7 @@ namespace dptrain::data {
 namespace {
 
 constexpr std::size_t kSignature = 8, kAround = 12;  // length, type and checksum of a chunk
+constexpr std::size_t kSize = 16;                    // width and height in IHDR, which comes first
 
 std::uint32_t word(FileBytes file, std::size_t at) {
   return std::uint32_t{file[at]} << 24 | std::uint32_t{file[at + 1]} << 16 | std::uint32_t{file[at + 2]} << 8 |
@@ -30,6 +31,7 @@ void check_png(FileBytes file) {
   const auto fail = [](std::size_t byte, const std::string& words) {
     throw ImageError(static_cast<std::int64_t>(byte), words);
   };
+  if (file.size() >= kSize + 8) check_pixels(word(file, kSize + 4), word(file, kSize), kSize);
   for (std::size_t at = kSignature;;) {
     const std::size_t left = file.size() - at;
     if (left < kAround) fail(file.size(), "truncated: the chunk IEND is missing");

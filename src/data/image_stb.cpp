@@ -102,7 +102,11 @@ void decode_stb(FileBytes file, ImageFormat format, const DecodeOptions& options
   {
     Input input(file);
     most_bytes = kHeaderLimit;
-    if (stbi_info_from_callbacks(&callbacks, &input, &width, &height, &channels) == 0) fail(input, file, format);
+    if (stbi_info_from_callbacks(&callbacks, &input, &width, &height, &channels) == 0) {
+      Input again(file);  // the reason is that of the last format tried; loading keeps to the right one
+      std::free(stbi_load_from_callbacks(&callbacks, &again, &width, &height, &channels, 0));
+      fail(again, file, format);
+    }
     check_pixels(height, width, input.position());
     if (std::int64_t{height} * width / kMostPixelsPerByte > static_cast<std::int64_t>(file.size()))
       throw ImageError(static_cast<std::int64_t>(file.size()),

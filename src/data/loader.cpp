@@ -241,7 +241,8 @@ Batch Loader::next() {
     impl_->pool->give(std::move(slot));
   }
   if (impl_->epoch_lost)
-    throw Error(ErrorKind::kData, fmt::format("none of the {} samples can be read", impl_->samples));
+    throw Error(ErrorKind::kData, fmt::format("none of the {} samples can be read; the last one: {}", impl_->samples,
+                                              impl_->account->all().back().str()));
   return batch;
 }
 

@@ -18,16 +18,16 @@ model:
   layers:
     - Input: {shape: [8, 8, 1]}
     - Flatten
-    - Dense: {units: 8, activation: relu}
     - Dense: {units: $(find photos -mindepth 1 -maxdepth 1 -type d | wc -l), activation: softmax}
 data:
   train: {ImageFolder: {directory: photos, color_mode: grayscale, on_error: $1}}
-  transforms: [{CenterCrop: {height: 8, width: 8}}, {Rescaling: 1/255}]
+  validation: {Split: {of: train, fraction: 0.2, stratified: true}}
+  transforms: [{CenterCrop: {height: 8, width: 8}}, {Rescaling: {scale: 1/64, offset: -2}}]
   loader: {workers: ${2:-2}}
 train:
   epochs: 2
   batch_size: 4
-  optimizer: {Adam: 0.01}
+  optimizer: {Adam: 0.05}
   loss: categorical_crossentropy
   metrics: [accuracy]
 callbacks: [CSVLogger]
@@ -69,7 +69,7 @@ run 0 fit photos.yaml --run-dir strange
 
 say "fail: the run ends with the name of a bad file, the byte and the decoder's words"
 mkdir photos/nothing
-photo photos/light/cut.jpg 64 64 200
+photo photos/light/cut.jpg 640 64 200
 truncate -s 200 photos/light/cut.jpg
 config fail
 run 3 fit photos.yaml --run-dir failed
@@ -106,7 +106,7 @@ cmp -s skipped/data-errors.csv workers/data-errors.csv || fail "another order of
 say "stop and resume: the same, and no file twice"
 config skip
 run 0 fit photos.yaml --run-dir resumed --steps 9
-run 0 fit photos.yaml --resume resumed
+run 0 fit photos.yaml --resume --run-dir resumed
 same_run skipped resumed
 cmp -s skipped/data-errors.csv resumed/data-errors.csv || fail "$(cat resumed/data-errors.csv)"
 
@@ -133,7 +133,8 @@ run 3 fit photos.yaml --set 'data.train.ImageFolder.class_names=[dark, light, a 
 says "no folder of the class 'nothin' that class_names lists; did you mean 'nothing'?"
 run 3 fit photos.yaml --set 'data.train.ImageFolder.class_names=[dark, light, a class, extra]'
 says "no folder of the class 'extra'"
-run 3 fit photos.yaml --set 'data.test={ImageFolder: {directory: '"$work"'/test, color_mode: grayscale}}'
+run 3 check photos.yaml --with-data --set 'data.test={ImageFolder: {directory: '"$work"'/test, color_mode: grayscale}}'
+says "the classes of data.test are dark, light, those of data.train a class, dark, light, nothing"
 run 3 fit photos.yaml --set data.train.ImageFolder.directory="$work/none"
 says "none: cannot open the folder: No such file or directory"
 run 2 fit photos.yaml --set data.train.ImageFolder.on_error=ignore
