@@ -1,5 +1,3 @@
-#include "core/error.h"
-#include "core/format.h"
 #include "data/transforms.h"
 
 namespace dptrain::data {
@@ -9,22 +7,35 @@ class CenterCrop final : public Transform {
  public:
   explicit CenterCrop(const CenterCropSpec& spec) : spec_(spec) {}
 
-  bool takes_u8() const override { return true; }
+  bool fixes_size() const override { return true; }
   Shape output(const Shape& input) const override {
     if (input.rank() == 0) return {};
     check_image(input);
-    if (input[0] < spec_.height || input[1] < spec_.width)
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("samples of {} are smaller than the crop {}x{}", input.str(), spec_.height, spec_.width));
     return {spec_.height, spec_.width, input[2]};
   }
-  void apply(Array& image, Array& spare, const DrawKey&, std::uint32_t) const override {
-    static_cast<void>(output(image.shape));
-    crop(image, spare, (image.shape[0] - spec_.height) / 2, (image.shape[1] - spec_.width) / 2, spec_.height,
-         spec_.width);
+  void apply(const ImageView& in, Array& out, const DrawKey&, std::uint32_t) const override {
+    if (fits(in.shape)) {
+      crop(in, middle(in.shape), out);
+    } else {
+      resize_image(in, centred(in.shape, spec_.height, spec_.width), resize(), out);
+    }
+  }
+  void write(const ImageView& in, const DrawKey&, std::uint32_t, const Finish& finish, Array&,
+             float* out) const override {
+    if (fits(in.shape)) {
+      crop(in, middle(in.shape), finish, out);
+    } else {
+      resize_image(in, centred(in.shape, spec_.height, spec_.width), resize(), finish, out);
+    }
   }
 
  private:
+  bool fits(const Shape& image) const { return image[0] >= spec_.height && image[1] >= spec_.width; }
+  Window middle(const Shape& image) const {
+    return {(image[0] - spec_.height) / 2, (image[1] - spec_.width) / 2, spec_.height, spec_.width};
+  }
+  Resize resize() const { return {.height = spec_.height, .width = spec_.width}; }
+
   CenterCropSpec spec_;
 };
 

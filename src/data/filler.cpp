@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/pixels.h"
 
 namespace dptrain::data {
 namespace {
@@ -40,7 +40,7 @@ Filler::Filler(std::shared_ptr<const Source> source, Pipeline pipeline, const Mo
                std::uint64_t seed)
     : source_(std::move(source)),
       pipeline_(std::move(pipeline)),
-      affine_(pipeline_.affine()),
+      only_map_(pipeline_.only_map()),
       labels_(source_, labels),
       seed_(seed) {
   if (source_->inputs() > static_cast<int>(model.input_shapes.size()))
@@ -64,16 +64,13 @@ Filler::Input Filler::match(const ModelSide& model, std::size_t which) const {
                 fmt::format("samples{} are {}{}, the model wants {}", name.empty() ? "" : " of " + name, found.str(),
                             made == input.sample ? "" : ", after the transforms " + made.str(), input.wanted.str()));
   }
-  if (affine_) {
-    input.u8 = source_->u8_rows(input.from);
-    input.f32 = source_->f32_rows(input.from);
-  }
+  input.u8 = source_->u8_rows(input.from);
+  input.f32 = source_->f32_rows(input.from);
   return input;
 }
 
 bool Filler::is_copy() const {
-  return std::all_of(inputs_.begin(), inputs_.end(),
-                     [](const Input& in) { return in.u8 != nullptr || in.f32 != nullptr; });
+  return only_map_ && std::all_of(inputs_.begin(), inputs_.end(), in_memory);
 }
 
 std::shared_ptr<Batch::Slot> Filler::make_slot(std::int64_t rows, const Allocate& allocate) const {
@@ -99,38 +96,42 @@ void Filler::fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scra
 
 void Filler::fill_input(const Input& input, std::int64_t index, std::int64_t epoch, Scratch& scratch,
                         float* out) const {
-  if (input.u8 != nullptr) {
-    const std::uint8_t* const from = input.u8 + source_->row(index) * input.elements;
-    kernels::cpu::u8_to_f32(from, affine_->first, affine_->second, out, input.elements);
+  if (in_memory(input) && only_map_) {
+    copy_row(input, index, out);
     return;
   }
-  if (input.f32 != nullptr) {
-    const float* const from = input.f32 + source_->row(index) * input.elements;
-    if (*affine_ == std::pair{1.0F, 0.0F}) {
-      std::copy_n(from, input.elements, out);
-    } else {
-      kernels::cpu::scale_offset(from, affine_->first, affine_->second, out, input.elements);
-    }
-    return;
+  ImageView view;
+  if (in_memory(input)) {
+    const std::int64_t first = source_->row(index) * input.sample.elements();
+    view.shape = input.sample;
+    view.type = input.u8 != nullptr ? DType::kU8 : DType::kF32;
+    view.data = input.u8 != nullptr ? static_cast<const void*>(input.u8 + first) : input.f32 + first;
+  } else if (!source_->view(index, input.from, view)) {
+    source_->read(index, input.from, scratch.image, pipeline_.hint());
+    view = view_of(scratch.image);
   }
-  source_->read(index, input.from, scratch.image);
+  view.shape = with_channel(view.shape, input.wanted);
+  const DrawKey key{
+      .seed = seed_, .sample = static_cast<std::uint64_t>(index), .epoch = static_cast<std::uint32_t>(epoch)};
   try {
-    transform(input, index, epoch, scratch);
-  } catch (const Error& unfit) {  // an image that is too small, say, is as bad as a damaged one
+    pipeline_.write(view, key, scratch.pipeline, input.wanted, out);
+  } catch (const Error& unfit) {  // an image of another size, say, is as bad as a damaged one
     if (!source_->bad_samples() || unfit.kind() == ErrorKind::kInternal) throw;
     throw SampleError({.file = source_->label_place(index), .byte = -1, .words = unfit.what()});
   }
-  std::copy_n(scratch.image.f32.begin(), input.elements, out);
 }
 
-void Filler::transform(const Input& input, std::int64_t index, std::int64_t epoch, Scratch& scratch) const {
-  scratch.image.shape = with_channel(scratch.image.shape, input.wanted);
-  pipeline_.apply(
-      scratch.image, scratch.spare,
-      {.seed = seed_, .sample = static_cast<std::uint64_t>(index), .epoch = static_cast<std::uint32_t>(epoch)});
-  if (scratch.image.shape != input.wanted)
-    throw Error(ErrorKind::kData, fmt::format("sample {} is {} after the transforms, the model wants {}", index,
-                                              scratch.image.shape.str(), input.wanted.str()));
+void Filler::copy_row(const Input& input, std::int64_t index, float* out) const {
+  const auto channels = static_cast<std::int64_t>(only_map_->scale.size());
+  const KernelMap map(*only_map_, channels);
+  const std::int64_t places = input.elements / channels, first = source_->row(index) * input.elements;
+  if (input.u8 != nullptr) {
+    const kernels::cpu::Pixels<std::uint8_t> row{input.u8 + first, 1, places, channels, input.elements};
+    kernels::cpu::map_pixels(row, map.get(), false, false, out, input.elements);
+  } else {
+    const kernels::cpu::Pixels<float> row{input.f32 + first, 1, places, channels, input.elements};
+    kernels::cpu::map_pixels(row, map.get(), false, false, out, input.elements);
+  }
 }
 
 }  // namespace dptrain::data

@@ -18,7 +18,8 @@ class Filler {
  public:
   /// What a thread reuses from sample to sample.
   struct Scratch {
-    Array image, spare;
+    Array image;
+    Pipeline::Scratch pipeline;
     std::vector<float> row;
   };
 
@@ -31,7 +32,7 @@ class Filler {
   /// Writes sample `index`, as it looks in `epoch`, into row `row`. Throws SampleError where the source has an account of
   /// bad samples: the row is then to be filled anew.
   void fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch, Batch::Slot& slot) const;
-  /// All inputs lie in memory and need one multiplication and addition: the work is a copy.
+  /// All inputs lie in memory and need no more than a map of their channels: the work is a copy.
   bool is_copy() const;
 
  private:
@@ -40,17 +41,18 @@ class Filler {
     Shape sample;                      ///< as the pipeline gets it; rank 0 where samples differ
     Shape wanted;                      ///< as the model wants it
     std::int64_t elements = 0;         ///< of `wanted`
-    const std::uint8_t* u8 = nullptr;  ///< rows in memory, where one affine function is all there is to do
+    const std::uint8_t* u8 = nullptr;  ///< rows in memory
     const float* f32 = nullptr;
   };
 
+  static bool in_memory(const Input& input) { return input.u8 != nullptr || input.f32 != nullptr; }
   Input match(const ModelSide& model, std::size_t which) const;
   void fill_input(const Input& input, std::int64_t index, std::int64_t epoch, Scratch& scratch, float* out) const;
-  void transform(const Input& input, std::int64_t index, std::int64_t epoch, Scratch& scratch) const;
+  void copy_row(const Input& input, std::int64_t index, float* out) const;
 
   std::shared_ptr<const Source> source_;
   Pipeline pipeline_;
-  std::optional<std::pair<float, float>> affine_;
+  std::optional<ChannelMap> only_map_;  ///< all that the pipeline does
   LabelWriter labels_;
   std::uint64_t seed_;
   std::vector<Input> inputs_;

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.h"
 #include "core/format.h"
 #include "data/transforms.h"
 
@@ -15,34 +14,25 @@ class Normalization final : public Transform {
  public:
   explicit Normalization(const NormalizationSpec& spec) {
     const std::size_t channels = std::max(spec.mean.size(), spec.variance.size());
+    map_ = {.scale = std::vector<float>(channels), .offset = std::vector<float>(channels)};
     for (std::size_t c = 0; c < channels; ++c) {
       const double mean = spec.mean[spec.mean.size() == 1 ? 0 : c];
       const double variance = spec.variance[spec.variance.size() == 1 ? 0 : c];
       const double scale = 1 / std::max(std::sqrt(variance), kSmallestDeviation);
-      scale_.push_back(static_cast<float>(scale));
-      offset_.push_back(static_cast<float>(-mean * scale));
+      map_.scale[c] = static_cast<float>(scale);
+      map_.offset[c] = static_cast<float>(-mean * scale);
     }
   }
 
   Shape output(const Shape& input) const override {
-    const auto channels = static_cast<std::int64_t>(scale_.size());
-    if (input.rank() > 0 && channels > 1 && input.back() != channels)
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("mean and variance are for {} channels, but samples are {}", channels, input.str()));
+    map_.check(input);
     return input;
   }
-  void apply(Array& image, Array&, const DrawKey&, std::uint32_t) const override {
-    const std::size_t channels = scale_.size();
-    for (std::size_t i = 0; i < image.f32.size(); ++i)
-      image.f32[i] = image.f32[i] * scale_[i % channels] + offset_[i % channels];
-  }
-  std::optional<std::pair<float, float>> affine() const override {
-    if (scale_.size() != 1) return std::nullopt;
-    return std::pair{scale_[0], offset_[0]};
-  }
+  void apply(const ImageView& in, Array& out, const DrawKey&, std::uint32_t) const override { map_image(in, map_, out); }
+  std::optional<ChannelMap> channel_map() const override { return map_; }
 
  private:
-  std::vector<float> scale_, offset_;
+  ChannelMap map_;
 };
 
 std::string check_lists(const NormalizationSpec& spec) {

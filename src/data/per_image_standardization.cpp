@@ -11,14 +11,15 @@ class PerImageStandardization final : public Transform {
   explicit PerImageStandardization(const PerImageStandardizationSpec&) {}
 
   Shape output(const Shape& input) const override { return input; }
-  void apply(Array& image, Array&, const DrawKey&, std::uint32_t) const override {
-    const auto elements = static_cast<double>(image.f32.size());
+  void apply(const ImageView& in, Array& out, const DrawKey&, std::uint32_t) const override {
+    copy_floats(in, out);
+    const auto elements = static_cast<double>(out.f32.size());
     double sum = 0, squares = 0;
-    for (const float x : image.f32) sum += static_cast<double>(x);
+    for (const float x : out.f32) sum += static_cast<double>(x);
     const double mean = sum / elements;
-    for (const float x : image.f32) squares += (static_cast<double>(x) - mean) * (static_cast<double>(x) - mean);
+    for (const float x : out.f32) squares += (static_cast<double>(x) - mean) * (static_cast<double>(x) - mean);
     const double scale = 1 / std::max(std::sqrt(squares / elements), 1 / std::sqrt(elements));
-    for (float& x : image.f32) x = static_cast<float>((static_cast<double>(x) - mean) * scale);
+    for (float& x : out.f32) x = static_cast<float>((static_cast<double>(x) - mean) * scale);
   }
 };
 

@@ -4,25 +4,16 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "data/transforms.h"
-#include "kernels/cpu/elementwise.h"
 
 namespace dptrain::data {
-namespace {
-
-void to_floats(Array& image) {
-  if (image.type == DType::kF32) return;
-  image.f32.resize(image.u8.size());
-  kernels::cpu::u8_to_f32(image.u8.data(), 1, 0, image.f32.data(), static_cast<std::int64_t>(image.u8.size()));
-  image.type = DType::kF32;
-}
-
-}  // namespace
 
 config::Family& transform_family() {
   static config::Family family = [] {
     config::Family made("transform");
-    for (const auto def : {rescaling_def, normalization_def, center_crop_def, random_crop_def, random_flip_def,
-                           random_brightness_def, random_contrast_def, per_image_standardization_def})
+    for (const auto def :
+         {rescaling_def, normalization_def, preprocess_input_def, resizing_def, center_crop_def, random_crop_def,
+          random_resized_crop_def, random_flip_def, random_rotation_def, random_zoom_def, random_translation_def,
+          random_brightness_def, random_contrast_def, per_image_standardization_def})
       made.add(def());
     return made;
   }();
@@ -38,6 +29,7 @@ bool expect_pixels(const std::vector<config::Typed>& transforms) {
   constexpr double kLargestScale = 1.0 / 32, kSmallestRange = 128;
   const auto wide = [](const std::vector<double>& range) { return range[1] - range[0] > kSmallestRange; };
   return std::any_of(transforms.begin(), transforms.end(), [&](const config::Typed& spec) {
+    if (spec.get_if<PreprocessInputSpec>() != nullptr) return true;
     if (const auto* rescaling = spec.get_if<RescalingSpec>()) return std::fabs(rescaling->scale) <= kLargestScale;
     if (const auto* brightness = spec.get_if<RandomBrightnessSpec>()) return wide(brightness->value_range);
     if (const auto* contrast = spec.get_if<RandomContrastSpec>()) return wide(contrast->value_range);
@@ -47,14 +39,27 @@ bool expect_pixels(const std::vector<config::Typed>& transforms) {
   });
 }
 
+void Transform::write(const ImageView& in, const DrawKey& key, std::uint32_t index, const Finish& finish, Array& spare,
+                      float* out) const {
+  apply(in, spare, key, index);
+  finish_image(view_of(spare), finish, out);
+}
+
 Pipeline::Pipeline(const std::vector<config::Typed>& transforms, bool evaluation) {
   for (const config::Typed& spec : transforms) {
-    Step step{.transform = make_transform(spec), .place = spec.name()};
+    Step step{.transform = make_transform(spec), .place = spec.name(), .text = config::to_yaml(spec.write()), .index = 0, .folds = false};
+    step.index = static_cast<std::uint32_t>(steps_.size());
+    step.folds = step.transform->channel_map() || step.transform->mirror({}, 0);
     if (spec.mark().known()) step.place = spec.mark().str() + ": error: " + spec.name();
     if (evaluation && step.transform->random())
       throw Error(ErrorKind::kUsage, step.place +
                                          ": random transforms cannot be used in evaluation; write transforms as "
                                          "{train: [...], eval: [...]} and leave it out of eval");
+    if (!steps_.empty() && step.transform->hint().least_height > 0)
+      throw Error(ErrorKind::kUsage, step.place +
+                                         ": scaled_decode tells how images are read, so it can stand in the first "
+                                         "transform only, found in number " +
+                                         std::to_string(steps_.size() + 1));
     steps_.push_back(std::move(step));
   }
 }
@@ -71,27 +76,91 @@ Shape Pipeline::output(const Shape& input) const {
   return shape;
 }
 
-void Pipeline::apply(Array& image, Array& spare, const DrawKey& key) const {
-  std::uint32_t index = 0;
-  for (const Step& step : steps_) {
-    if (!step.transform->takes_u8()) to_floats(image);
-    step.transform->apply(image, spare, key, index++);
-  }
-  to_floats(image);
+std::size_t Pipeline::unfolded() const {
+  std::size_t count = steps_.size();
+  while (count > 0 && steps_[count - 1].folds) --count;
+  return count;
 }
 
-std::optional<std::pair<float, float>> Pipeline::affine() const {
-  std::pair<float, float> whole{1.0F, 0.0F};
-  for (const Step& step : steps_) {
-    const auto next = step.transform->affine();
-    if (!next) return std::nullopt;
-    whole = {whole.first * next->first, whole.second * next->first + next->second};
+void Pipeline::write(const ImageView& in, const DrawKey& key, Scratch& scratch, const Shape& wanted, float* out) const {
+  if (const Shape made = output(in.shape); made != wanted)
+    throw Error(ErrorKind::kData, fmt::format("sample {} is {} after the transforms, the model wants {}", key.sample,
+                                              made.str(), wanted.str()));
+  const std::size_t count = unfolded();
+  Finish finish;
+  for (std::size_t i = count; i < steps_.size(); ++i) {
+    const Step& step = steps_[i];
+    if (const auto mirror = step.transform->mirror(key, step.index)) {
+      finish.mirror.x ^= mirror->x;
+      finish.mirror.y ^= mirror->y;
+    } else {
+      finish.map = *step.transform->channel_map() * finish.map;
+    }
   }
-  return whole;
+  ImageView view = in;
+  Array *next = &scratch.even, *other = &scratch.odd;
+  for (std::size_t i = 0; i + 1 < count; ++i) {
+    steps_[i].transform->apply(view, *next, key, steps_[i].index);
+    view = view_of(*next);
+    std::swap(next, other);
+  }
+  if (count == 0) {
+    finish_image(view, finish, out);
+  } else {
+    steps_[count - 1].transform->write(view, key, steps_[count - 1].index, finish, *next, out);
+  }
+}
+
+void Pipeline::apply(Array& image, Array& spare, const DrawKey& key) const {
+  Scratch scratch;
+  const Shape made = output(image.shape);
+  spare.f32.resize(static_cast<std::size_t>(made.elements()));
+  write(view_of(image), key, scratch, made, spare.f32.data());
+  image.f32.swap(spare.f32);
+  image.shape = made;
+  image.type = DType::kF32;
+}
+
+void Pipeline::run(Array& image, Array& spare, const DrawKey& key) const {
+  for (const Step& step : steps_) {
+    step.transform->apply(view_of(image), spare, key, step.index);
+    std::swap(image, spare);
+  }
 }
 
 bool Pipeline::random() const {
   return std::any_of(steps_.begin(), steps_.end(), [](const Step& step) { return step.transform->random(); });
+}
+
+std::optional<ChannelMap> Pipeline::only_map() const {
+  ChannelMap all;
+  for (const Step& step : steps_) {
+    const auto map = step.transform->channel_map();
+    if (!map) return std::nullopt;
+    all = *map * all;
+  }
+  return all;
+}
+
+ReadHint Pipeline::hint() const { return steps_.empty() ? ReadHint{} : steps_.front().transform->hint(); }
+
+bool Pipeline::fixes_size() const {
+  return std::any_of(steps_.begin(), steps_.end(), [](const Step& step) { return step.transform->fixes_size(); });
+}
+
+std::pair<Pipeline, Pipeline> Pipeline::split() const {
+  auto cut = std::find_if(steps_.begin(), steps_.end(), [](const Step& step) { return step.transform->random(); });
+  while (cut != steps_.begin() && std::prev(cut)->transform->channel_map()) --cut;
+  std::pair<Pipeline, Pipeline> parts;
+  parts.first.steps_.assign(steps_.begin(), cut);
+  parts.second.steps_.assign(cut, steps_.end());
+  return parts;
+}
+
+std::string Pipeline::text() const {
+  std::string text;
+  for (const Step& step : steps_) text += step.text + "\n";
+  return text;
 }
 
 }  // namespace dptrain::data

@@ -6,28 +6,22 @@ namespace {
 class RandomBrightness final : public Transform {
  public:
   explicit RandomBrightness(const RandomBrightnessSpec& spec)
-      : low_(spec.factor.size() == 1 ? -spec.factor[0] : spec.factor[0]),
-        high_(spec.factor.back()),
-        range_(spec.value_range) {}
+      : low_(factor_range(spec.factor).first), high_(factor_range(spec.factor).second), range_(spec.value_range) {}
 
   bool random() const override { return true; }
   Shape output(const Shape& input) const override { return input; }
-  void apply(Array& image, Array&, const DrawKey& key, std::uint32_t index) const override {
+  void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const override {
+    copy_floats(in, out);
     RandomStream stream = draws(key, index);
     const float added = uniform(stream, low_, high_) * static_cast<float>(range_[1] - range_[0]);
-    for (float& x : image.f32) x += added;
-    clip(image.f32, range_);
+    for (float& x : out.f32) x += added;
+    clip(out.f32, range_);
   }
 
  private:
   double low_, high_;
   std::vector<double> range_;
 };
-
-std::string check_factor(const std::vector<double>& factor) {
-  if (factor.size() == 1) return factor[0] >= 0 ? "" : "must be >= 0, or [lower, upper]";
-  return factor.size() == 2 && factor[0] <= factor[1] ? "" : "must be one number or [lower, upper]";
-}
 
 }  // namespace
 

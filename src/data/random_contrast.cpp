@@ -13,23 +13,21 @@ class RandomContrast final : public Transform {
     if (input.rank() > 0) check_image(input);
     return input;
   }
-  void apply(Array& image, Array& spare, const DrawKey& key, std::uint32_t index) const override {
-    check_image(image.shape);
+  void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const override {
+    copy_floats(in, out);
     RandomStream stream = draws(key, index);
     const float contrast = uniform(stream, low_, high_);
-    const auto channels = static_cast<std::size_t>(image.shape[2]);
-    const auto pixels = static_cast<double>(image.shape[0] * image.shape[1]);
-    std::vector<float>& mean = spare.f32;
-    mean.resize(channels);
+    const auto channels = static_cast<std::size_t>(in.shape[2]);
+    const auto pixels = static_cast<double>(in.shape[0] * in.shape[1]);
+    std::vector<double> sums(channels);
+    for (std::size_t i = 0; i < out.f32.size(); i += channels) {
+      for (std::size_t c = 0; c < channels; ++c) sums[c] += static_cast<double>(out.f32[i + c]);
+    }
     for (std::size_t c = 0; c < channels; ++c) {
-      double sum = 0;
-      for (std::size_t i = c; i < image.f32.size(); i += channels) sum += static_cast<double>(image.f32[i]);
-      mean[c] = static_cast<float>(sum / pixels);
+      const auto mean = static_cast<float>(sums[c] / pixels);
+      for (std::size_t i = c; i < out.f32.size(); i += channels) out.f32[i] = (out.f32[i] - mean) * contrast + mean;
     }
-    for (std::size_t i = 0; i < image.f32.size(); i += channels) {
-      for (std::size_t c = 0; c < channels; ++c) image.f32[i + c] = (image.f32[i + c] - mean[c]) * contrast + mean[c];
-    }
-    clip(image.f32, range_);
+    clip(out.f32, range_);
   }
 
  private:
@@ -37,7 +35,7 @@ class RandomContrast final : public Transform {
   std::vector<double> range_;
 };
 
-std::string check_factor(const std::vector<double>& factor) {
+std::string check_contrast(const std::vector<double>& factor) {
   return factor.size() == 1 || factor.size() == 2 ? "" : "must be one number or [lower, upper]";
 }
 
@@ -47,7 +45,7 @@ std::unique_ptr<config::TypeDef> random_contrast_def() {
   using config::key;
   return transform_def<RandomContrastSpec, RandomContrast>(
       config::Schema::of<RandomContrastSpec>("RandomContrast")
-          .positional(key("factor", &RandomContrastSpec::factor).required().at_least(0).at_most(1).check(check_factor))
+          .positional(key("factor", &RandomContrastSpec::factor).required().at_least(0).at_most(1).check(check_contrast))
           .key(key("value_range", &RandomContrastSpec::value_range).check(check_range)));
 }
 

@@ -1,5 +1,3 @@
-#include "core/error.h"
-#include "core/format.h"
 #include "data/transforms.h"
 
 namespace dptrain::data {
@@ -10,26 +8,38 @@ class RandomCrop final : public Transform {
   explicit RandomCrop(const RandomCropSpec& spec) : spec_(spec) {}
 
   bool random() const override { return true; }
-  bool takes_u8() const override { return true; }
+  bool fixes_size() const override { return true; }
   Shape output(const Shape& input) const override {
     if (input.rank() == 0) return {};
     check_image(input);
-    if (room(input[0], spec_.height) < 0 || room(input[1], spec_.width) < 0)
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("samples of {}{} are smaller than the crop {}x{}", input.str(),
-                              spec_.padding > 0 ? fmt::format(" with padding {}", spec_.padding) : "", spec_.height,
-                              spec_.width));
     return {spec_.height, spec_.width, input[2]};
   }
-  void apply(Array& image, Array& spare, const DrawKey& key, std::uint32_t index) const override {
-    static_cast<void>(output(image.shape));
-    RandomStream stream = draws(key, index);
-    const std::int64_t top = offset(stream, room(image.shape[0], spec_.height));
-    const std::int64_t left = offset(stream, room(image.shape[1], spec_.width));
-    crop(image, spare, top - spec_.padding, left - spec_.padding, spec_.height, spec_.width);
+  void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const override {
+    if (const auto window = draw(in.shape, key, index)) {
+      crop(in, *window, out);
+    } else {
+      resize_image(in, centred(in.shape, spec_.height, spec_.width), resize(), out);
+    }
+  }
+  void write(const ImageView& in, const DrawKey& key, std::uint32_t index, const Finish& finish, Array&,
+             float* out) const override {
+    if (const auto window = draw(in.shape, key, index)) {
+      crop(in, *window, finish, out);
+    } else {
+      resize_image(in, centred(in.shape, spec_.height, spec_.width), resize(), finish, out);
+    }
   }
 
  private:
+  Resize resize() const { return {.height = spec_.height, .width = spec_.width}; }
+  /// Nothing for an image that is too small.
+  std::optional<Window> draw(const Shape& image, const DrawKey& key, std::uint32_t index) const {
+    const std::int64_t down = room(image[0], spec_.height), right = room(image[1], spec_.width);
+    if (down < 0 || right < 0) return std::nullopt;
+    RandomStream stream = draws(key, index);
+    const std::int64_t top = offset(stream, down), left = offset(stream, right);
+    return Window{top - spec_.padding, left - spec_.padding, spec_.height, spec_.width};
+  }
   std::int64_t room(std::int64_t size, std::int64_t wanted) const { return size + 2 * spec_.padding - wanted; }
   static std::int64_t offset(RandomStream& stream, std::int64_t room) {
     return static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(room) + 1));

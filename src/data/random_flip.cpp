@@ -14,22 +14,18 @@ struct EnumNames<data::FlipMode> {
 namespace dptrain::data {
 namespace {
 
+/// out[y, x] = in, mirrored.
 template <class T>
-void flip_columns(std::vector<T>& pixels, const Shape& shape) {
-  const std::int64_t width = shape[1], channels = shape[2];
-  for (std::int64_t row = 0; row < shape[0]; ++row) {
-    auto left = pixels.begin() + row * width * channels;
-    auto right = left + (width - 1) * channels;
-    for (; left < right; left += channels, right -= channels) std::swap_ranges(left, left + channels, right);
+void flip(const T* in, const Shape& shape, Mirror mirror, std::vector<T>& out) {
+  const std::int64_t height = shape[0], width = shape[1], channels = shape[2], row = width * channels;
+  out.resize(static_cast<std::size_t>(height * row));
+  for (std::int64_t y = 0; y < height; ++y) {
+    const T* const from = in + (mirror.y ? height - 1 - y : y) * row;
+    T* const to = out.data() + y * row;
+    if (!mirror.x) std::copy_n(from, row, to);
+    for (std::int64_t x = 0; mirror.x && x < width; ++x)
+      std::copy_n(from + (width - 1 - x) * channels, channels, to + x * channels);
   }
-}
-
-template <class T>
-void flip_rows(std::vector<T>& pixels, const Shape& shape) {
-  const std::int64_t bytes = shape[1] * shape[2];
-  auto top = pixels.begin();
-  auto bottom = top + (shape[0] - 1) * bytes;
-  for (; top < bottom; top += bytes, bottom -= bytes) std::swap_ranges(top, top + bytes, bottom);
 }
 
 class RandomFlip final : public Transform {
@@ -37,21 +33,28 @@ class RandomFlip final : public Transform {
   explicit RandomFlip(const RandomFlipSpec& spec) : mode_(spec.mode) {}
 
   bool random() const override { return true; }
-  bool takes_u8() const override { return true; }
   Shape output(const Shape& input) const override {
     if (input.rank() > 0) check_image(input);
     return input;
   }
-  void apply(Array& image, Array&, const DrawKey& key, std::uint32_t index) const override {
-    check_image(image.shape);
-    const std::uint32_t coins = draws(key, index).next_u32();
-    if (mode_ != FlipMode::kVertical && (coins & 1U) != 0)
-      image.type == DType::kU8 ? flip_columns(image.u8, image.shape) : flip_columns(image.f32, image.shape);
-    if (mode_ != FlipMode::kHorizontal && (coins & 2U) != 0)
-      image.type == DType::kU8 ? flip_rows(image.u8, image.shape) : flip_rows(image.f32, image.shape);
+  void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const override {
+    out.shape = in.shape;
+    out.type = in.type;
+    if (in.type == DType::kU8) {
+      flip(in.u8(), in.shape, drawn(key, index), out.u8);
+    } else {
+      flip(in.f32(), in.shape, drawn(key, index), out.f32);
+    }
   }
+  std::optional<Mirror> mirror(const DrawKey& key, std::uint32_t index) const override { return drawn(key, index); }
 
  private:
+  Mirror drawn(const DrawKey& key, std::uint32_t index) const {
+    const std::uint32_t coins = draws(key, index).next_u32();
+    return {.x = mode_ != FlipMode::kVertical && (coins & 1U) != 0,
+            .y = mode_ != FlipMode::kHorizontal && (coins & 2U) != 0};
+  }
+
   FlipMode mode_;
 };
 

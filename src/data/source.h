@@ -26,6 +26,16 @@ struct Array {
   std::vector<float> f32;
 };
 
+/// The same in memory that somebody else keeps.
+struct ImageView {
+  Shape shape;
+  DType type = DType::kF32;  ///< kU8 or kF32
+  const void* data = nullptr;
+
+  const std::uint8_t* u8() const { return static_cast<const std::uint8_t*>(data); }
+  const float* f32() const { return static_cast<const float*>(data); }
+};
+
 /// What the labels in a source are.
 enum class LabelType { kNone, kClass /*an integer*/, kValues /*a row of floats*/ };
 
@@ -48,6 +58,8 @@ class Source {
   /// Reads one sample's input. Any thread. Throws Error{kData} naming file and byte offset; SampleError where there is an
   /// account of bad samples.
   virtual void read(std::int64_t index, int input, Array& out, const ReadHint& hint = {}) const = 0;
+  /// Where a sample lies in memory as read() would give it, for as long as the source lives: that memory. False: read().
+  virtual bool view(std::int64_t /*index*/, int /*input*/, ImageView& /*out*/) const { return false; }
   /// Where samples that cannot be read are noted and, if the user allows it, left out; null: they are fatal.
   virtual std::shared_ptr<BadSamples> bad_samples() const { return nullptr; }
   /// Where samples lie as contiguous u8 or f32 rows in memory: that memory, else null. Lets the loader gather and convert

@@ -13,6 +13,7 @@
 
 #include "config/family.h"
 #include "core/shape.h"
+#include "data/finish.h"
 #include "data/source.h"
 
 namespace dptrain::data {
@@ -26,19 +27,27 @@ struct DrawKey {
   std::uint32_t epoch = 0;
 };
 
-/// One transform bound to its spec. Immutable.
+/// One transform bound to its spec. Immutable. `index` is the place in the pipeline: part of the key of the draws.
 class Transform {
  public:
   virtual ~Transform() = default;
   virtual bool random() const { return false; }
-  /// False: `image` is f32 when it comes in. True: it may be u8 as well.
-  virtual bool takes_u8() const { return false; }
   /// Output shape for an input shape (rank 0: unknown). Throws Error{kUsage}.
   virtual Shape output(const Shape& input) const = 0;
-  /// Transforms in place, or into `spare` and swaps. `index` is the place in the pipeline: part of the key of the draws.
-  virtual void apply(Array& image, Array& spare, const DrawKey& key, std::uint32_t index) const = 0;
-  /// y = x * scale + offset for every element: the loader folds it into the gather. Nothing for other transforms.
-  virtual std::optional<std::pair<float, float>> affine() const { return std::nullopt; }
+  /// `out` becomes the result, its memory is used again; `in`, u8 or f32, lies elsewhere.
+  virtual void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const = 0;
+  /// Writes the result, finished, to `out`, as many floats as output() says. Overridden where that saves a pass over the
+  /// pixels. `spare` may be used.
+  virtual void write(const ImageView& in, const DrawKey& key, std::uint32_t index, const Finish& finish, Array& spare,
+                     float* out) const;
+  /// Where a transform does no more than this, the transform before it, or the copy into the batch, does it as well.
+  virtual std::optional<ChannelMap> channel_map() const { return std::nullopt; }
+  /// The same for one that does no more than mirror the image.
+  virtual std::optional<Mirror> mirror(const DrawKey& /*key*/, std::uint32_t /*index*/) const { return std::nullopt; }
+  /// The result has one size, whatever comes in.
+  virtual bool fixes_size() const { return false; }
+  /// How small an image may be that comes in without a change that the user has not allowed.
+  virtual ReadHint hint() const { return {}; }
 };
 /// A transform of transform_family().
 std::unique_ptr<Transform> make_transform(const config::Typed& spec);
@@ -47,23 +56,50 @@ bool expect_pixels(const std::vector<config::Typed>& transforms);
 
 class Pipeline {
  public:
+  /// What a thread reuses from sample to sample.
+  struct Scratch {
+    Array even, odd;
+  };
+
   Pipeline() = default;
   /// Throws Error{kUsage} at the transform's mark for random ones in evaluation.
   Pipeline(const std::vector<config::Typed>& transforms, bool evaluation);
 
   /// Throws Error{kUsage} at the mark of the transform that the shape does not fit.
   Shape output(const Shape& input) const;
-  /// Runs all; the result is f32 in `image`.
+  /// Runs all; writes the result, of `wanted` elements, to `out`. Throws Error{kData} when its shape is another. The last
+  /// transforms that only map channels or mirror happen while the one before them writes.
+  void write(const ImageView& in, const DrawKey& key, Scratch& scratch, const Shape& wanted, float* out) const;
+  /// The same; the result is f32 in `image`.
   void apply(Array& image, Array& spare, const DrawKey& key) const;
-  /// All transforms together as one affine function, or nothing.
-  std::optional<std::pair<float, float>> affine() const;
+  /// Runs all without a conversion at the end: u8 stays u8 where no transform makes floats of it.
+  void run(Array& image, Array& spare, const DrawKey& key) const;
+
+  bool empty() const { return steps_.empty(); }
   bool random() const;
+  /// All transforms together where they only map channels: the work is a copy. Nothing otherwise.
+  std::optional<ChannelMap> only_map() const;
+  /// Of the first transform.
+  ReadHint hint() const;
+  /// The result has one size, whatever comes in.
+  bool fixes_size() const;
+  /// What is the same in every epoch, up to the last transform that does more than map channels; and the rest, whose
+  /// draws stay what they were. Running one after the other is running all.
+  std::pair<Pipeline, Pipeline> split() const;
+  /// Type and arguments of all transforms, for fingerprints.
+  std::string text() const;
 
  private:
   struct Step {
     std::shared_ptr<const Transform> transform;
     std::string place;  ///< "configs/a.yaml:14:7: error: RandomCrop"
+    std::string text;
+    std::uint32_t index = 0;
+    bool folds = false;  ///< maps channels or mirrors, and no more
   };
+
+  std::size_t unfolded() const;
+
   std::vector<Step> steps_;
 };
 

@@ -137,6 +137,12 @@ TEST(TransformFamily, Refuses) {
               HasSubstr("height must be >= 1, found 0"));
   EXPECT_THAT(refusal(transform_family(), "RandomBrightness: -0.5"),
               HasSubstr("factor must be >= 0, or [lower, upper]"));
+  EXPECT_THAT(refusal(transform_family(), "Resizing: {height: 5, width: 5, interpolation: nearest, antialias: true}"),
+              HasSubstr("antialias needs interpolation: bilinear"));
+  EXPECT_THAT(refusal(transform_family(), "RandomZoom: {height_factor: 0.5, width_factor: [0.3, 0.1]}"),
+              HasSubstr("width_factor must be one number or [lower, upper]"));
+  EXPECT_THAT(refusal(transform_family(), "RandomResizedCrop: {height: 5, width: 5, scale: [0, 1]}"),
+              HasSubstr("scale[0] must be > 0, found 0"));
   EXPECT_THAT(refusal(transform_family(), "RandomContrast: {factor: 0.5, value_range: [1, 1]}"),
               HasSubstr("value_range must be [low, high]"));
   EXPECT_THAT(refusal(transform_family(), "Normalization: {mean: [1, 2], variance: [1, 2, 3]}"),
@@ -144,12 +150,12 @@ TEST(TransformFamily, Refuses) {
 }
 
 TEST(TransformFamily, ErrorsNameTheLine) {
-  const config::Typed crop = read(transform_family(), "\n\nCenterCrop: {height: 40, width: 40}");
+  const config::Typed caffe = read(transform_family(), "\n\nPreprocessInput: caffe");
   EXPECT_EQ(error_of(ErrorKind::kUsage,
                      [&] {
-                       static_cast<void>(Pipeline({crop}, true).output({28, 28, 1}));
+                       static_cast<void>(Pipeline({caffe}, true).output({28, 28, 1}));
                      }),
-            "c.yaml:3:1: error: CenterCrop: samples of 28x28x1 are smaller than the crop 40x40");
+            "c.yaml:3:1: error: PreprocessInput: mean and variance are for 3 channels, but samples are 28x28x1");
 }
 
 }  // namespace

@@ -1,0 +1,80 @@
+#pragma once
+
+// The cheap last steps of a pipeline, which whoever writes the pixels does by the way: mirroring, and a function of each
+// channel. Values; any thread.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "data/source.h"
+#include "kernels/cpu/pixels.h"
+
+namespace dptrain::data {
+
+ImageView view_of(const Array& array);
+
+/// y[c] = x[reverse ? channels - 1 - c : c] * scale[c] + offset[c].
+struct ChannelMap {
+  std::vector<float> scale{1.0F}, offset{0.0F};  ///< one value for all channels, or one each
+  bool reverse = false;
+
+  /// Throws Error{kUsage} unless it fits so many channels.
+  void check(const Shape& shape) const;
+};
+/// `second` after `first`.
+ChannelMap operator*(const ChannelMap& second, const ChannelMap& first);
+
+struct Mirror {
+  bool x = false, y = false;  ///< left to right, top to bottom
+};
+
+struct Finish {
+  ChannelMap map;
+  Mirror mirror;
+};
+
+/// A ChannelMap spelled out for an image's channels, as kernels take it.
+class KernelMap {
+ public:
+  KernelMap(const ChannelMap& map, std::int64_t channels);
+  KernelMap(const KernelMap&) = delete;
+  KernelMap& operator=(const KernelMap&) = delete;
+
+  const kernels::cpu::PixelMap& get() const { return map_; }
+
+ private:
+  std::array<float, 8> few_{};  // of up to four channels, so that images need no memory
+  std::vector<float> many_;
+  kernels::cpu::PixelMap map_;
+};
+
+/// A view of [H, W, C] as kernels take it; of another rank, as one row of elements that the map treats as channels.
+template <class T>
+kernels::cpu::Pixels<T> pixels(const ImageView& image, const ChannelMap& map) {
+  const auto* const data = static_cast<const T*>(image.data);
+  if (image.shape.rank() == 3) {
+    const std::int64_t width = image.shape[1], channels = image.shape[2];
+    return {data, image.shape[0], width, channels, width * channels};
+  }
+  const auto channels = static_cast<std::int64_t>(map.scale.size() > map.offset.size() ? map.scale.size() : map.offset.size());
+  const std::int64_t elements = image.shape.elements();
+  return {data, 1, elements / channels, channels, elements};
+}
+
+/// Calls f(Pixels<T>) with the T of the image.
+template <class F>
+void with_pixels(const ImageView& image, const ChannelMap& map, const F& f) {
+  if (image.type == DType::kU8) {
+    f(pixels<std::uint8_t>(image, map));
+  } else {
+    f(pixels<float>(image, map));
+  }
+}
+
+/// The whole image, finished.
+void finish_image(const ImageView& image, const Finish& finish, float* out);
+/// `out` becomes the mapped image.
+void map_image(const ImageView& image, const ChannelMap& map, Array& out);
+
+}  // namespace dptrain::data
