@@ -9,10 +9,6 @@ namespace dptrain::config {
 using train::AutoInt;
 
 template <>
-struct EnumNames<train::Cache> {
-  static constexpr std::array names{std::pair{train::Cache::kNone, "none"}, std::pair{train::Cache::kMemory, "memory"}};
-};
-template <>
 struct EnumNames<train::DtypePolicy> {
   static constexpr std::array names{std::pair{train::DtypePolicy::kFloat32, "float32"},
                                     std::pair{train::DtypePolicy::kMixedBfloat16, "mixed_bfloat16"},

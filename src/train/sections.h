@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/family.h"
+#include "data/cache.h"
 #include "data/loader.h"
 #include "data/source.h"
 #include "data/transform.h"
@@ -23,13 +24,11 @@ struct AutoInt {
   std::optional<int> value;
 };
 
-enum class Cache { kNone, kMemory };
-
 struct LoaderSection {
   data::Shuffle shuffle;
   AutoInt workers;
   AutoInt prefetch;
-  Cache cache = Cache::kMemory;
+  data::CacheOptions cache;
 };
 
 /// One list for both, or {train: [...], eval: [...]}.

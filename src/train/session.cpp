@@ -98,14 +98,15 @@ void Session::open_data(const SessionOptions& options) {
     if (labels_wanted_) label_kind_ = label_kind(experiment_.config.train.loss, *any);
     class_names_ = any->class_names();
   }
-  if (options.training) train_ = make_loader(sources_.train, false);
-  else if (options.wants_train) train_ = make_loader(sources_.train, true);
-  if (sources_.validation) validation_ = make_loader(sources_.validation, true);
-  if (sources_.test) test_ = make_loader(sources_.test, true);
+  if (options.training) train_ = make_loader(sources_.train, false, "train");
+  else if (options.wants_train) train_ = make_loader(sources_.train, true, "train-eval");
+  if (sources_.validation) validation_ = make_loader(sources_.validation, true, "validation");
+  if (sources_.test) test_ = make_loader(sources_.test, true, "test");
   done("open data");
 }
 
-std::unique_ptr<data::Loader> Session::make_loader(const std::shared_ptr<const data::Source>& source, bool evaluation) const {
+std::unique_ptr<data::Loader> Session::make_loader(const std::shared_ptr<const data::Source>& source, bool evaluation,
+                                                   const std::string& name) const {
   const DataSection& section = experiment_.config.data;
   data::LoaderOptions options;
   options.batch_size = global_batch_;
@@ -117,7 +118,8 @@ std::unique_ptr<data::Loader> Session::make_loader(const std::shared_ptr<const d
   options.allocate = batch_memory_;
   const data::LabelDelivery labels{labels_wanted_, label_kind_, model_side().output.elements()};
   data::Pipeline pipeline(plain(evaluation ? section.transforms.eval : section.transforms.train), evaluation);
-  return std::make_unique<data::Loader>(source, std::move(pipeline), model_side(), labels, options);
+  auto [samples, rest] = data::cached(source, std::move(pipeline), section.loader.cache, name);
+  return std::make_unique<data::Loader>(std::move(samples), std::move(rest), model_side(), labels, options);
 }
 
 void Session::make_plan(const SessionOptions& options, const device::Device& device) {

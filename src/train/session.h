@@ -75,7 +75,8 @@ class Session {
   void open_data(const SessionOptions& options);
   void make_plan(const SessionOptions& options, const device::Device& device);
   void make_replicas(const SessionOptions& options, Devices devices);
-  std::unique_ptr<data::Loader> make_loader(const std::shared_ptr<const data::Source>& source, bool evaluation) const;
+  std::unique_ptr<data::Loader> make_loader(const std::shared_ptr<const data::Source>& source, bool evaluation,
+                                            const std::string& name) const;
   data::ModelSide model_side() const;
   std::vector<std::shared_ptr<data::BadSamples>> accounts() const;
   void done(const std::string& phase);

@@ -1,0 +1,95 @@
+#include "data/cache.h"
+
+#include <vector>
+
+#include "core/error.h"
+#include "core/format.h"
+
+namespace dptrain::data {
+namespace {
+
+/// [28, 28] is an image of one channel to transforms.
+Shape with_channels(const Shape& shape) { return shape.rank() == 2 ? Shape{shape[0], shape[1], 1} : shape; }
+
+class CachedSource final : public Source {
+ public:
+  CachedSource(std::shared_ptr<const Source> whole, Pipeline prefix, std::vector<std::unique_ptr<CacheStore>> stores)
+      : whole_(std::move(whole)), prefix_(std::move(prefix)), stores_(std::move(stores)) {}
+
+  std::int64_t size() const override { return whole_->size(); }
+  int inputs() const override { return whole_->inputs(); }
+  std::string input_name(int input) const override { return whole_->input_name(input); }
+  Shape input_shape(int input) const override { return prefix_.output(first_shape(input)); }
+  void read(std::int64_t index, int input, Array& out, const ReadHint&) const override {
+    CacheStore& store = *stores_[static_cast<std::size_t>(input)];
+    try {
+      whole_->read(index, input, out, prefix_.hint());
+    } catch (const SampleError&) {
+      store.give_up(index);
+      throw;
+    }
+    if (!prefix_.empty()) {
+      out.shape = with_channels(out.shape);
+      Array spare;
+      prefix_.run(out, spare, {});
+    }
+    store.keep(index, out);
+  }
+  bool view(std::int64_t index, int input, ImageView& out) const override {
+    return stores_[static_cast<std::size_t>(input)]->find(index, out);
+  }
+  std::shared_ptr<BadSamples> bad_samples() const override { return whole_->bad_samples(); }
+  LabelType label_type() const override { return whole_->label_type(); }
+  std::int64_t label_width() const override { return whole_->label_width(); }
+  std::int64_t label_class(std::int64_t index) const override { return whole_->label_class(index); }
+  void label_values(std::int64_t index, float* out) const override { whole_->label_values(index, out); }
+  std::string label_place(std::int64_t index) const override { return whole_->label_place(index); }
+  std::vector<std::string> class_names() const override { return whole_->class_names(); }
+  std::string fingerprint() const override { return whole_->fingerprint(); }
+
+ private:
+  Shape first_shape(int input) const {
+    const Shape shape = whole_->input_shape(input);
+    return prefix_.empty() ? shape : with_channels(shape);
+  }
+
+  std::shared_ptr<const Source> whole_;
+  Pipeline prefix_;
+  std::vector<std::unique_ptr<CacheStore>> stores_;
+};
+
+bool in_memory(const Source& source) {
+  for (int input = 0; input < source.inputs(); ++input)
+    if (source.u8_rows(input) == nullptr && source.f32_rows(input) == nullptr) return false;
+  return true;
+}
+
+}  // namespace
+
+std::pair<std::shared_ptr<const Source>, Pipeline> cached(std::shared_ptr<const Source> source, Pipeline pipeline,
+                                                          const CacheOptions& options, const std::string& name) {
+  auto [prefix, rest] = pipeline.split();
+  if (options.kind == CacheOptions::Kind::kNone || (prefix.empty() && in_memory(*source)))
+    return {std::move(source), std::move(pipeline)};
+  std::vector<std::unique_ptr<CacheStore>> stores;
+  for (int input = 0; input < source->inputs(); ++input) {
+    const Shape first = source->input_shape(input);
+    const Shape shape = prefix.empty() ? first : prefix.output(with_channels(first));
+    // A prefix that begins with an unknown shape may still end with a known one.
+    const bool fixed = shape.rank() > 0 || prefix.fixes_size();
+    if (options.kind == CacheOptions::Kind::kMemory) {
+      stores.push_back(memory_store(source->size(), fixed, options.limit));
+      continue;
+    }
+    if (!fixed)
+      throw Error(ErrorKind::kUsage,
+                  "data.loader.cache: a disk cache keeps images of one size; put Resizing or CenterCrop before the "
+                  "random transforms, or use cache: memory");
+    const std::string file = options.folder.value + "/" + name + (input > 0 ? "." + std::to_string(input) : "") + ".cache";
+    const std::string key = fmt::format("{}\n{}\n{}", source->fingerprint(), input, prefix.text());
+    stores.push_back(disk_store(file, source->size(), key));
+  }
+  return {std::make_shared<CachedSource>(std::move(source), std::move(prefix), std::move(stores)), std::move(rest)};
+}
+
+}  // namespace dptrain::data

@@ -1,0 +1,214 @@
+#include "data/cache.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "data/loader.h"
+#include "data/transforms.h"
+#include "fixtures.h"
+
+namespace dptrain::data {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr LabelDelivery kNoLabels{.wanted = false, .kind = optim::LabelKind::kClass, .width = 4};
+
+/// Images of different sizes that are made as they are read; says how often.
+class Photos : public VectorSource {
+ public:
+  explicit Photos(std::int64_t size, bool one_size = false)
+      : VectorSource(size, Shape{2, 3, 1}), one_size_(one_size) {
+    contiguous = false;
+  }
+  Shape input_shape(int) const override { return one_size_ ? Shape{7, 9, 3} : Shape{}; }
+  void read(std::int64_t index, int, Array& out, const ReadHint&) const override {
+    ++reads;
+    if (index == broken) throw SampleError({.file = "broken.jpg", .byte = 3, .words = "gone"});
+    out.shape = one_size_ ? Shape{7, 9, 3} : Shape{7 + index % 3, 9 + index % 4, 3};
+    out.type = DType::kU8;
+    out.u8.resize(static_cast<std::size_t>(out.shape.elements()));
+    for (std::size_t i = 0; i < out.u8.size(); ++i)
+      out.u8[i] = static_cast<std::uint8_t>(static_cast<std::size_t>(index) * 31 + i * 7);
+  }
+  std::string fingerprint() const override { return print; }
+  mutable std::atomic<int> reads{0};
+  std::string print = "photos";
+
+ private:
+  const bool one_size_;
+};
+
+Pipeline augment() {
+  ResizingSpec small;
+  small.height = 4;
+  small.width = 5;
+  return Pipeline({transform_family().make(small), transform_family().make(RandomFlipSpec{}),
+                   transform_family().make(PreprocessInputSpec{PreprocessMode::kTorch})},
+                  false);
+}
+
+/// All pixels of some epochs, and the number of reads after each.
+struct Seen {
+  std::vector<std::vector<float>> epochs;
+  std::vector<int> reads;
+};
+Seen epochs(const std::shared_ptr<Photos>& photos, const CacheOptions& options, int count, int workers = 2,
+            const Pipeline& pipeline = augment(), const Shape& made = {4, 5, 3}) {
+  LoaderOptions o;
+  o.batch_size = 4;
+  o.seed = 3;
+  o.workers = workers;
+  o.prefetch = 1;
+  photos->reads = 0;
+  auto [source, rest] = cached(photos, pipeline, options, "train");
+  Seen seen;
+  Loader loader(source, rest, model_of(made, {4}), kNoLabels, o);
+  for (int e = 0; e < count; ++e) {
+    std::vector<float> all;
+    for (Batch batch = loader.next(); batch.rows() > 0; batch = loader.next())
+      all.insert(all.end(), batch.input(0), batch.input(0) + batch.rows() * made.elements());
+    seen.epochs.push_back(std::move(all));
+    seen.reads.push_back(photos->reads);
+    loader.next_epoch();
+  }
+  return seen;
+}
+
+CacheOptions memory(std::optional<std::uint64_t> limit = std::nullopt) {
+  CacheOptions options{.kind = CacheOptions::Kind::kMemory, .limit = {}, .folder = {}};
+  if (limit) options.limit = config::ByteSize{*limit};
+  return options;
+}
+CacheOptions disk(const std::string& folder) { return {.kind = CacheOptions::Kind::kDisk, .limit = {}, .folder = {folder}}; }
+
+TEST(Cache, ChangesNoPixelAndReadsOnce) {
+  const auto photos = std::make_shared<Photos>(10);
+  const Seen plain = epochs(photos, {}, 3);
+  EXPECT_GE(plain.reads.back(), 30);
+  EXPECT_NE(plain.epochs[0], plain.epochs[1]);  // the flips
+  TempFolder folder;
+  for (const CacheOptions& options : {memory(), disk(folder.file("cache"))})
+    for (const int workers : {1, 3}) {
+      fs::remove_all(folder.file("cache"));
+      const Seen kept = epochs(photos, options, 3, workers);
+      EXPECT_EQ(kept.epochs, plain.epochs);
+      // The next epoch may begin before a sample of the last batch is kept: never with a ring of one batch.
+      EXPECT_EQ(kept.reads.back(), 10);
+    }
+}
+
+TEST(Cache, KeepsBytesWhereNothingMakesFloats) {
+  const auto photos = std::make_shared<Photos>(10, true);
+  const Pipeline flips({transform_family().make(RandomFlipSpec{})}, false);
+  const Seen plain = epochs(photos, {}, 2, 1, flips, {7, 9, 3});
+  const Seen kept = epochs(photos, memory(10 * 7 * 9 * 3), 2, 1, flips, {7, 9, 3});
+  EXPECT_EQ(kept.epochs, plain.epochs);
+  EXPECT_EQ(kept.reads.back(), 10);
+}
+
+TEST(Cache, SaysWhenMemoryDoesNotSuffice) {
+  const auto photos = std::make_shared<Photos>(10);
+  EXPECT_EQ(error_of(ErrorKind::kUsage, [&] { epochs(photos, memory(2000), 1); }),
+            "data.loader.cache: 10 samples of 4x5x3 floats need 2.3 KiB, the limit is 2.0 KiB; write cache: {memory: "
+            "2.4 KiB}, {disk: FOLDER} or none");
+  // Sizes that differ: what fits is kept.
+  const Pipeline crops({transform_family().make(RandomCropSpec{4, 5, 0})}, false);
+  const Seen plain = epochs(photos, {}, 2, 1, crops), kept = epochs(photos, memory(1000), 2, 1, crops);
+  EXPECT_EQ(kept.epochs, plain.epochs);
+  EXPECT_LT(kept.reads.back(), plain.reads.back());
+  EXPECT_GT(kept.reads.back(), 10);
+}
+
+TEST(DiskCache, ServesTheNextRunAndNoOtherData) {
+  const auto photos = std::make_shared<Photos>(10);
+  TempFolder folder;
+  const CacheOptions options = disk(folder.file("cache"));
+  const Seen first = epochs(photos, options, 1);
+  EXPECT_TRUE(fs::exists(folder.file("cache/train.cache")));
+  EXPECT_FALSE(fs::exists(folder.file("cache/train.cache.part")));
+  const Seen second = epochs(photos, options, 1);
+  EXPECT_EQ(second.reads.back(), 0);
+  EXPECT_EQ(second.epochs, first.epochs);
+
+  photos->print = "other photos";
+  EXPECT_EQ(epochs(photos, options, 2).reads.back(), 10);
+  EXPECT_EQ(epochs(photos, options, 1).reads.back(), 0);
+  ResizingSpec other;
+  other.height = 4;
+  other.width = 5;
+  other.antialias = true;
+  const Pipeline changed({transform_family().make(other)}, false);
+  EXPECT_EQ(epochs(photos, options, 2, 2, changed).reads.back(), 10);
+}
+
+TEST(DiskCache, DamagedAndUnfinishedFilesAreMadeAnew) {
+  const auto photos = std::make_shared<Photos>(10);
+  TempFolder folder;
+  const CacheOptions options = disk(folder.file("cache"));
+  const std::string file = folder.file("cache/train.cache");
+  const Seen first = epochs(photos, options, 1);
+  fs::resize_file(file, fs::file_size(file) - 1);
+  EXPECT_EQ(epochs(photos, options, 1).epochs, first.epochs);
+  EXPECT_EQ(epochs(photos, options, 1).reads.back(), 0);
+  write_plain(file, Bytes(10000, 0xFF));
+  EXPECT_EQ(epochs(photos, options, 1).epochs, first.epochs);
+
+  fs::remove(file);
+  write_plain(file + ".part", Bytes(100, 1));  // of a run that was killed
+  {
+    auto [source, rest] = cached(photos, augment(), options, "train");
+    Array out;
+    source->read(0, 0, out);  // one of ten, then the run ends
+    ImageView view;
+    EXPECT_TRUE(source->view(0, 0, view));
+    EXPECT_EQ(view.shape, (Shape{4, 5, 3}));
+    EXPECT_FALSE(source->view(1, 0, view));
+    EXPECT_TRUE(fs::exists(file + ".part"));
+    // A second run beside the first neither waits nor writes.
+    EXPECT_GE(epochs(photos, options, 2).reads.back(), 20);
+  }
+  EXPECT_FALSE(fs::exists(file));
+  EXPECT_FALSE(fs::exists(file + ".part"));
+}
+
+TEST(DiskCache, NeedsOneSizeAndAPlaceToWrite) {
+  const auto photos = std::make_shared<Photos>(10);
+  TempFolder folder;
+  const Pipeline flips({transform_family().make(RandomFlipSpec{})}, false);
+  EXPECT_EQ(error_of(ErrorKind::kUsage, [&] { cached(photos, flips, disk(folder.file("cache")), "train"); }),
+            "data.loader.cache: a disk cache keeps images of one size; put Resizing or CenterCrop before the random "
+            "transforms, or use cache: memory");
+  write_plain(folder.file("file"), {1});
+  EXPECT_EQ(error_of(ErrorKind::kWrite, [&] { cached(photos, augment(), disk(folder.file("file")), "train"); }),
+            folder.file("file/train.cache.part") + ": cannot be opened: Not a directory");
+}
+
+TEST(DiskCache, WhatCannotBeReadIsNotWaitedFor) {
+  const auto photos = std::make_shared<Photos>(3);
+  photos->broken = 1;
+  TempFolder folder;
+  for (int run = 0; run < 2; ++run) {
+    photos->reads = 0;
+    auto [source, rest] = cached(photos, augment(), disk(folder.file("cache")), "train");
+    ImageView view;
+    Array out;
+    for (std::int64_t i : {0, 1, 2}) {
+      if (source->view(i, 0, view)) continue;
+      if (i == 1) EXPECT_THROW(source->read(i, 0, out), SampleError);
+      else source->read(i, 0, out);
+    }
+    EXPECT_EQ(photos->reads, run == 0 ? 3 : 1);
+    EXPECT_TRUE(fs::exists(folder.file("cache/train.cache")));
+  }
+}
+
+TEST(Cache, LeavesWhatLiesInMemory) {
+  auto source = std::make_shared<VectorSource>(4, Shape{2, 3, 1});
+  EXPECT_EQ(cached(source, {}, memory(), "train").first, source);
+  EXPECT_NE(cached(source, Pipeline({transform_family().make(CenterCropSpec{1, 1})}, false), memory(), "train").first,
+            source);
+}
+
+}  // namespace
+}  // namespace dptrain::data
