@@ -13,18 +13,12 @@ namespace {
 
 using config::Reader;
 
-const std::array<std::string, 5> kKeys{"layers", "blocks", "shared", "outputs", "freeze"};
+const std::array<std::string, 6> kKeys{"layers", "blocks", "shared", "outputs", "freeze", "weights"};
 
 void check_keys(const config::Node& model, Reader& reader) {
-  for (const auto& entry : model.entries()) {
-    if (entry.key == "weights" || entry.key == "from_keras")
-      reader.error(entry.mark,
-                   fmt::format("'{}' is not available in this version; --init-from FILE loads weights by name, "
-                               "and the layers are written under 'layers'",
-                               entry.key));
-    else if (std::find(kKeys.begin(), kKeys.end(), entry.key) == kKeys.end())
+  for (const auto& entry : model.entries())
+    if (std::find(kKeys.begin(), kKeys.end(), entry.key) == kKeys.end())
       reader.error(entry.mark, fmt::format("unknown key '{}'{}", entry.key, did_you_mean(entry.key, kKeys)));
-  }
 }
 
 /// The nodes that `outputs` names; -1 for one that is wrong.
@@ -114,6 +108,9 @@ Graph build(const config::Node& model, const std::string& name, Reader& reader) 
   if (const config::Node* frozen = model.find("freeze"); frozen != nullptr && good())
     freeze(*frozen, expansion, reader);
   if (good()) check_dead_steps(graph, reader);
+  for (const auto& entry : model.entries())
+    if (entry.key == "weights" && good())
+      graph.weights = read_weights(entry.value, entry.mark, graph, expansion.names, reader);
   if (good()) check_devices(graph, reader);
   return good() ? std::move(graph) : Graph();
 }

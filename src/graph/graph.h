@@ -3,11 +3,13 @@
 // The graph of layers: blocks, repeats and shared layers expanded, shapes inferred, names final. Built once on the host,
 // immutable afterwards: any thread may read it.
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "config/family.h"
 #include "core/shape.h"
+#include "graph/weights_spec.h"
 #include "layers/layer.h"
 
 namespace dptrain::graph {
@@ -48,6 +50,7 @@ struct Graph {
   std::vector<int> inputs;      ///< nodes of Input layers, in the order of the config
   std::vector<int> outputs;     ///< nodes
   std::vector<NetworkUse> networks;
+  std::optional<WeightsSpec> weights{};  ///< what a fresh start reads from a file
 };
 
 /// Order of `model.layers` after Keras has loaded the graph (depth descending, first visit ascending; docs/keras-files.md):

@@ -3,6 +3,7 @@
 #include "config/json_fragment.h"
 #include "graph/build.h"
 #include "graph/network.h"
+#include "graph/weights_spec.h"
 #include "layers/layer.h"
 
 namespace dptrain::graph {
@@ -75,8 +76,18 @@ config::Node json_schema() {
   sections.set("shared", fragment::types({"object"}));
   sections.set("outputs", names());
   sections.set("freeze", fragment::any_of({names(), object(std::move(up_to), false)}));
+  sections.set("weights", fragment::any_of({weights_schema().json_schema(), fragment::types({"string", "null"})}));
+  Tree source = Tree::map();
+  source.set("file", text());
+  source.set("input_shape", fragment::list(fragment::number("integer")));
+  sections.set("from_keras", fragment::any_of({text(), object(std::move(source), false)}));
   Tree schema = object(std::move(sections), false);
-  schema.set("required", Tree::sequence({Tree::text("layers")}));
+  const auto needs = [](const char* key) {
+    Tree one = Tree::map();
+    one.set("required", Tree::sequence({Tree::text(key)}));
+    return one;
+  };
+  schema.set("oneOf", Tree::sequence({needs("layers"), needs("from_keras")}));
   return schema;
 }
 

@@ -65,6 +65,7 @@ config::Node write(const Graph& graph, bool minimal) {
   model.set("layers", std::move(steps));
   const bool last = graph.outputs == std::vector<int>{static_cast<int>(graph.nodes.size()) - 1};
   if (!minimal || !last) model.set("outputs", names_of(graph, graph.outputs));
+  if (graph.weights) model.set("weights", weights_schema().write(&*graph.weights, minimal));
   return model;
 }
 

@@ -1,0 +1,115 @@
+#include "graph/weights_spec.h"
+
+#include <algorithm>
+#include <regex>
+
+#include "config/json_fragment.h"
+#include "config/schema.h"
+#include "core/format.h"
+#include "core/text.h"
+#include "graph/graph.h"
+
+namespace dptrain::graph {
+namespace {
+
+using config::Reader;
+
+/// The node of a step; the name becomes the node's own, which does not depend on blocks.
+bool settle_up_to(const config::Node& node, const Graph& graph, const std::map<std::string, int>& steps, Reader& reader,
+                  std::string& up_to) {
+  const auto found = steps.find(up_to);
+  if (found == steps.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, index] : steps) names.push_back(name);
+    reader.error(node, fmt::format("up_to: no step is called '{}'{}", up_to, did_you_mean(up_to, names)));
+    return false;
+  }
+  if (found->second < 0) return false;
+  up_to = graph.nodes[static_cast<std::size_t>(found->second)].name;
+  return true;
+}
+
+/// A pattern that no layer has is a slip: it would be satisfied by nothing.
+bool check_expected(const config::Node& node, const Graph& graph, const std::string& pattern, Reader& reader) {
+  std::vector<std::string> names;
+  for (const Layer& layer : graph.layers) {
+    if (glob_match(pattern, layer.name)) return true;
+    names.push_back(layer.name);
+  }
+  reader.error(node, fmt::format("expect: no layer is called '{}'{}", pattern, did_you_mean(pattern, names)));
+  return false;
+}
+
+/// Where a key stands, or the whole.
+const config::Node& place(const config::Node& node, const char* key) {
+  const config::Node* found = node.is_map() ? node.find(key) : nullptr;
+  return found != nullptr ? *found : node;
+}
+
+}  // namespace
+
+const config::Schema& weights_schema() {
+  using config::key;
+  static const config::Schema schema = config::Schema::of<WeightsSpec>("weights")
+                                           .positional(key("file", &WeightsSpec::file).required())
+                                           .key(key("match", &WeightsSpec::match))
+                                           .key(key("rename", &WeightsSpec::rename))
+                                           .key(key("up_to", &WeightsSpec::up_to))
+                                           .key(key("expect", &WeightsSpec::expect))
+                                           .key(key("ignore", &WeightsSpec::ignore))
+                                           .key(key("skip_mismatch", &WeightsSpec::skip_mismatch));
+  return schema;
+}
+
+std::optional<WeightsSpec> read_weights(const config::Node& raw, const config::Mark& where, const Graph& graph,
+                                        const std::map<std::string, int>& steps, Reader& reader) {
+  const Reader::Subject subject(reader, "model.weights");
+  const config::Node node = reader.substituted(raw);
+  if (node.is_null()) return std::nullopt;
+  WeightsSpec spec;
+  if (!weights_schema().read(node, where, reader, &spec)) return std::nullopt;
+  bool good = spec.up_to.empty() || settle_up_to(place(node, "up_to"), graph, steps, reader, spec.up_to);
+  for (const std::string& pattern : spec.expect)
+    good = check_expected(place(node, "expect"), graph, pattern, reader) && good;
+  return good ? std::optional(std::move(spec)) : std::nullopt;
+}
+
+}  // namespace dptrain::graph
+
+namespace dptrain::config {
+
+using graph::Renames;
+
+bool Value<Renames>::read(const Node& node, Reader& reader, Renames& out) {
+  out.rules.clear();
+  const Node map = reader.substituted(node);
+  if (map.is_null()) return true;
+  if (!map.is_map()) return reader.expected(map, "a mapping of regular expressions to names"), false;
+  bool good = true;
+  for (const Node::Entry& entry : map.entries()) {
+    const auto name = reader.text(entry.value);
+    good = good && name.has_value();
+    try {
+      const std::regex tried(entry.key);
+    } catch (const std::regex_error& error) {
+      reader.error(entry.mark, fmt::format("rename: '{}' is no regular expression: {}", entry.key, error.what()));
+      good = false;
+    }
+    if (name) out.rules.emplace_back(entry.key, *name);
+  }
+  return good;
+}
+
+Node Value<Renames>::write(const Renames& value) {
+  Node map = Node::map();
+  for (const auto& [pattern, name] : value.rules) map.set(pattern, Node::text(name));
+  return map;
+}
+
+Node Value<Renames>::schema() {
+  Node schema = fragment::types({"object"});
+  schema.set("additionalProperties", fragment::types({"string"}));
+  return schema;
+}
+
+}  // namespace dptrain::config
