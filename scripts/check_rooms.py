@@ -53,7 +53,7 @@ LIBRARIES = [
     Library("Highway", r"hwy/", (r"kernels/cpu/",)),
     Library("OpenMP", r"omp\.h", (r"kernels/cpu/",)),
     Library("HDF5", r"(hdf5|H5\w+)\.h", (r"src/(checkpoint|data)/\w+\.cpp",), single=True),
-    Library("zlib", r"zlib\.h", (r"src/data/(gzip_file|image_png)\.cpp",)),
+    Library("zlib", r"zlib\.h", (r"src/data/(gzip_file|image_png)\.cpp", r"src/checkpoint/\w+\.cpp")),
     Library("libjpeg-turbo", r"(turbojpeg|jpeglib|jerror)\.h", (r"src/data/\w+\.cpp",), single=True),
     Library("stb_image", r"stb/|stb_\w+\.h", (r"src/data/\w+\.cpp",), single=True),
     Library("CLI11", r"CLI/", (r"src/cli/\w+\.cpp",)),

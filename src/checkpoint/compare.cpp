@@ -14,7 +14,7 @@ std::vector<std::pair<std::string, Hdf5Dataset>> arrays_of(const Contents& conte
   std::vector<std::pair<std::string, Hdf5Dataset>> all;
   for (const StoredLayer& layer : contents.layers())
     for (std::size_t i = 0; i < layer.weights.size(); ++i)
-      all.emplace_back(layer.name + "/" + layer.short_name(i), layer.weights[i]);
+      all.emplace_back(layer.full_name() + "/" + layer.short_name(i), layer.weights[i]);
   for (auto& [name, dataset] : contents.arrays()) all.emplace_back("state " + name, dataset);
   return all;
 }
@@ -50,7 +50,7 @@ class Comparison {
       say("class names differ: {} in A, {} in B", a.class_names().size(), b.class_names().size());
       result_.equal = false;
     }
-    if (a.root.text("model_config") != b.root.text("model_config")) say("the models' descriptions differ");
+    if (a.model_config() != b.model_config()) say("the models' descriptions differ");
     if (a.has_state() && b.has_state()) {
       compare_lines("resolved config", a.resolved_config(), b.resolved_config());
       if (a.trainer() != b.trainer()) say("the trainers' positions differ (see 'ckpt show')");

@@ -1,46 +1,29 @@
 #include "checkpoint/contents.h"
 
+#include "checkpoint/keras_archive.h"
 #include "checkpoint/seal.h"
 #include "core/error.h"
 #include "core/format.h"
 
 namespace dptrain::checkpoint {
-namespace {
-
-/// Where `layer_names` is: the root of a file of weights alone, else `model_weights` (as Keras's loaders look).
-std::optional<Hdf5Group> weights_root(const Hdf5Group& root) {
-  if (root.has("layer_names") || root.has("layer_names0")) return root;
-  return root.find_group("model_weights");
-}
-
-}  // namespace
-
-std::string StoredLayer::short_name(std::size_t weight) const {
-  const std::string& full = weight_names[weight];
-  const std::string last = full.substr(full.rfind('/') + 1);
-  return last.substr(0, last.rfind(':'));
-}
-
 Contents Contents::open(const std::string& path) { return over(Hdf5Bytes::of_file(path)); }
 
 Contents Contents::over(std::shared_ptr<const Hdf5Bytes> bytes) {
+  if (is_archive(*bytes)) {
+    const auto config = archive_member(bytes, "config.json"), weights = archive_member(bytes, "model.weights.h5");
+    if (config == nullptr || weights == nullptr)
+      bytes->refuse(fmt::format("is a zip archive without {}, which a .keras file holds",
+                                config == nullptr ? "config.json" : "model.weights.h5"));
+    std::string text(static_cast<std::size_t>(config->size()), '\0');
+    config->read(0, std::as_writable_bytes(std::span(text)));
+    return {Hdf5Group::root(weights), false, std::move(text)};
+  }
   const bool sealed = check_seal(*bytes);
   return {Hdf5Group::root(std::move(bytes)), sealed};
 }
 
-bool Contents::has_layers() const { return weights_root(root).has_value(); }
-
-std::vector<StoredLayer> Contents::layers() const {
-  const std::optional<Hdf5Group> where = weights_root(root);
-  if (!where) file().refuse("holds no Keras model: no group 'model_weights' and no 'layer_names'");
-  std::vector<StoredLayer> layers;
-  for (std::string& name : where->list("layer_names")) {
-    const Hdf5Group group = where->group(name);
-    StoredLayer layer{std::move(name), group.list("weight_names"), {}};
-    for (const std::string& weight : layer.weight_names) layer.weights.push_back(group.dataset(weight));
-    layers.push_back(std::move(layer));
-  }
-  return layers;
+std::string Contents::model_config() const {
+  return archive_config.empty() ? root.text("model_config").value_or("") : archive_config;
 }
 
 State Contents::state() const {

@@ -10,6 +10,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/hdf5_reader.h"
+#include "checkpoint/stored_layers.h"
 
 namespace dptrain::checkpoint {
 
@@ -19,28 +20,21 @@ constexpr const char* kClassNames = "class_names";
 constexpr const char* kKerasVersion = "2.15.0";
 constexpr const char* kKerasBackend = "tensorflow";
 
-/// A layer of a file in Keras's layout. Positions count: names of weights differ between the versions of Keras.
-struct StoredLayer {
-  std::string name;
-  std::vector<std::string> weight_names;  ///< "conv1/kernel:0"
-  std::vector<Hdf5Dataset> weights;
-
-  /// "kernel"
-  std::string short_name(std::size_t weight) const;
-};
-
 /// An open file whose seal, if it has one, fits.
 struct Contents {
   Hdf5Group root;
   bool sealed = false;
+  std::string archive_config{};  ///< config.json of a `.keras` file; root is then that of its model.weights.h5
 
   static Contents open(const std::string& path);
   static Contents over(std::shared_ptr<const Hdf5Bytes> bytes);
 
   const Hdf5Bytes& file() const noexcept { return root.file(); }
   bool has_state() const { return root.contains(kStateGroup); }
-  bool has_layers() const;
-  std::vector<StoredLayer> layers() const;
+  bool has_layers() const { return has_stored_layers(root); }
+  std::string model_config() const;  ///< JSON, or ""
+  StoredLayers stored() const { return read_stored_layers(root, model_config()); }
+  std::vector<StoredLayer> layers() const { return stored().layers; }
   std::vector<std::string> class_names() const { return root.list(kClassNames); }
   State state() const;
   std::string trainer() const;

@@ -45,8 +45,8 @@ std::string headline(const Contents& contents) {
     kind = fmt::format("dptrain checkpoint, format {}, dptrain {}", state.number("format").value_or(0),
                        printable(state.text("dptrain_version").value_or("of unknown version")));
   } else {
-    const std::string version = root.text("keras_version").value_or("of unknown version");
-    kind = fmt::format("Keras {}, Keras {}", root.has("model_config") ? "model" : "weights", printable(version));
+    const bool model = !contents.model_config().empty();
+    kind = fmt::format("Keras {}, {}", model ? "model" : "weights", printable(contents.stored().layout));
   }
   return fmt::format("{}: {}, {}, {}\n", contents.file().name(), kind, human_bytes(contents.file().size()),
                      contents.sealed ? "checksum good" : "without checksum");
@@ -78,7 +78,7 @@ std::string table(const std::vector<Row>& rows) {
 }
 
 std::string layer_table(const Contents& contents) {
-  const Json model = parse(contents.root.text("model_config").value_or(""));
+  const Json model = parse(contents.model_config());
   const std::map<std::string, std::string> class_of = classes(model);
   std::vector<Row> rows{{"Layer", "Class", "Param #", "Weights"}};
   std::int64_t total = 0;
@@ -93,7 +93,7 @@ std::string layer_table(const Contents& contents) {
     }
     total += parameters;
     const auto found = class_of.find(layer.name);
-    rows.push_back({printable(layer.name), found == class_of.end() ? "-" : printable(found->second),
+    rows.push_back({printable(layer.full_name()), found == class_of.end() ? "-" : printable(found->second),
                     with_commas(parameters), weights.empty() ? "-" : join(weights, ", ")});
   }
   const std::string name = string_at(child(model, "config"), "name");

@@ -1,6 +1,10 @@
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "checkpoint/contents.h"
+#include "checkpoint/pairing.h"
+#include "checkpoint/weights.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
@@ -8,51 +12,11 @@
 namespace dptrain::checkpoint {
 namespace {
 
-/// Everything that does not fit, layer by layer, in the words of the error.
-class Fit {
- public:
-  Fit(const std::vector<StoredLayer>& stored, const graph::Model& model) : stored_(stored), model_(model) {
-    for (const graph::Layer& layer : model.graph.layers) check(layer);
-    for (const StoredLayer& layer : stored)
-      if (!layer.weights.empty() && !in_model(layer.name))
-        misfits_.push_back(fmt::format("layer '{}' of the file is not in the model", layer.name));
-  }
+using Fate = WeightsReport::Fate;
 
-  const std::vector<std::string>& misfits() const noexcept { return misfits_; }
-  /// Sources of the layer's weights, in its order.
-  const StoredLayer& source(const graph::Layer& layer) const { return *find(layer.name); }
-
- private:
-  const StoredLayer* find(const std::string& name) const {
-    const auto found =
-        std::find_if(stored_.begin(), stored_.end(), [&](const StoredLayer& l) { return l.name == name; });
-    return found == stored_.end() ? nullptr : &*found;
-  }
-
-  bool in_model(const std::string& name) const {
-    return std::any_of(model_.graph.layers.begin(), model_.graph.layers.end(),
-                       [&](const graph::Layer& layer) { return layer.name == name && !layer.weights.empty(); });
-  }
-
-  void check(const graph::Layer& layer) {
-    if (layer.weights.empty()) return;
-    const StoredLayer* const source = find(layer.name);
-    if (source == nullptr) return misfits_.push_back(fmt::format("layer '{}' is not in the file", layer.name));
-    if (source->weights.size() != layer.weights.size())
-      return misfits_.push_back(fmt::format("layer '{}' has {} weights in the file, {} in the model", layer.name,
-                                            source->weights.size(), layer.weights.size()));
-    for (std::size_t i = 0; i < layer.weights.size(); ++i) {
-      const layers::WeightDef& def = model_.weights[static_cast<std::size_t>(layer.weights[i])].def;
-      if (const Shape found = source->weights[i].shape(); found != def.shape)
-        misfits_.push_back(fmt::format("layer '{}' {} is {} in the file, {} in the model", layer.name, def.name,
-                                       found.str(), def.shape.str()));
-    }
-  }
-
-  const std::vector<StoredLayer>& stored_;
-  const graph::Model& model_;
-  std::vector<std::string> misfits_;
-};
+bool any_match(const std::vector<std::string>& patterns, const std::string& name) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& p) { return glob_match(p, name); });
+}
 
 std::string listed(const std::vector<std::string>& misfits) {
   constexpr std::size_t kMost = 10;  // a whole other network would fill screens
@@ -61,6 +25,144 @@ std::string listed(const std::vector<std::string>& misfits) {
   for (std::size_t i = 0; i < std::min(misfits.size(), kMost); ++i) text += "\n  " + misfits[i];
   if (misfits.size() > kMost) text += fmt::format("\n  and {} more", misfits.size() - kMost);
   return text;
+}
+
+/// One load: pairs, checks, reads, fills. Everything that does not fit is collected first.
+class Load {
+ public:
+  Load(const StoredLayers& stored, const graph::WeightsSpec& spec, graph::Model& model, Need need)
+      : stored_(stored), spec_(spec), model_(model), need_(need), sides_(stored, model, spec) {
+    pairing_ = pair_layers(sides_, spec);
+    if (!pairing_.failure.empty()) {
+      misfits_.push_back(pairing_.failure);
+      return;
+    }
+    for (const Pair& pair : pairing_.pairs) {
+      source_of_[pair.layer] = pair.stored;
+      used_.insert(pair.stored);
+    }
+    for (const int layer : graph::keras_order(model.graph))
+      if (!layer_of(layer).weights.empty()) plan_layer(layer);
+    for (const std::size_t s : sides_.source)
+      if (!used_.contains(s)) plan_unused(stored.layers[s]);
+    check_expected();
+  }
+
+  const std::vector<std::string>& misfits() const noexcept { return misfits_; }
+  /// A file of which nothing is taken is the wrong one, unless there is nothing on both sides.
+  bool is_idle() const noexcept { return reads_.empty() && !(sides_.source.empty() && sides_.target.empty()); }
+
+  /// All are read before the first is replaced: a damaged file leaves the model as it was.
+  WeightsReport fill(const std::string& file) {
+    std::vector<std::pair<int, std::vector<float>>> loaded;
+    for (const auto& [weight, dataset] : reads_) loaded.emplace_back(weight, dataset->floats());
+    for (auto& [weight, values] : loaded) model_.weights[static_cast<std::size_t>(weight)].values = std::move(values);
+    return {file, stored_.layout, pairing_.how, stored_.notes, std::move(rows_)};
+  }
+
+ private:
+  const graph::Layer& layer_of(int index) const { return model_.graph.layers[static_cast<std::size_t>(index)]; }
+  const layers::WeightDef& def(int weight) const { return model_.weights[static_cast<std::size_t>(weight)].def; }
+
+  std::string shapes(const graph::Layer& layer) const {
+    std::vector<std::string> all;
+    for (const int w : layer.weights) all.push_back(fmt::format("{} {}", def(w).name, def(w).shape.str()));
+    return join(all, ", ");
+  }
+
+  /// A misfit, unless it is to be skipped.
+  void misfit(const std::string& text) {
+    if (!spec_.skip_mismatch) misfits_.push_back(text);
+  }
+
+  void plan_layer(int index) {
+    const graph::Layer& layer = layer_of(index);
+    const auto found = source_of_.find(index);
+    if (any_match(spec_.ignore, layer.name)) return row(Fate::kInitialised, layer, "", "by 'ignore'");
+    if (found == source_of_.end()) {
+      if (need_ == Need::kAll) misfits_.push_back(fmt::format("layer '{}' is not in the file", layer.name));
+      const bool outside = std::find(sides_.target.begin(), sides_.target.end(), index) == sides_.target.end();
+      return row(Fate::kInitialised, layer, "", outside ? "beyond 'up_to'" : "not in the file");
+    }
+    const StoredLayer& source = stored_.layers[found->second];
+    const std::string called = source.name == layer.name ? "" : fmt::format(" ('{}' there)", source.full_name());
+    if (source.weights.size() != layer.weights.size()) {
+      const std::string reason =
+          fmt::format("{} weights in the file, {} in the model", source.weights.size(), layer.weights.size());
+      misfit(fmt::format("layer '{}'{} has {}", layer.name, called, reason));
+      return row(Fate::kInitialised, layer, source.full_name(), reason);
+    }
+    plan_weights(layer, source, called);
+  }
+
+  void plan_weights(const graph::Layer& layer, const StoredLayer& source, const std::string& called) {
+    std::vector<std::string> reasons;
+    for (std::size_t i = 0; i < layer.weights.size(); ++i) {
+      const layers::WeightDef& weight = def(layer.weights[i]);
+      if (const Shape shape = source.weights[i].shape(); shape != weight.shape) {
+        reasons.push_back(
+            fmt::format("{} is {} in the file, {} in the model", weight.name, shape.str(), weight.shape.str()));
+        misfit(fmt::format("layer '{}'{} {}", layer.name, called, reasons.back()));
+      } else {
+        reads_.emplace_back(layer.weights[i], &source.weights[i]);
+      }
+    }
+    const Fate fate = reasons.empty()                          ? Fate::kLoaded
+                      : reasons.size() == layer.weights.size() ? Fate::kInitialised
+                                                               : Fate::kPartly;
+    row(fate, layer, source.full_name(), join(reasons, "; "));
+  }
+
+  void plan_unused(const StoredLayer& source) {
+    const std::string name = source.full_name();
+    if (need_ == Need::kAll) misfits_.push_back(fmt::format("layer '{}' of the file is not in the model", name));
+    std::vector<std::string> shapes;
+    for (std::size_t i = 0; i < source.weights.size(); ++i)
+      shapes.push_back(fmt::format("{} {}", source.short_name(i), source.weights[i].shape().str()));
+    rows_.push_back({Fate::kUnused, name, name, join(shapes, ", "), "no layer of the model takes it"});
+  }
+
+  void row(Fate fate, const graph::Layer& layer, const std::string& source, const std::string& reason) {
+    rows_.push_back({fate, layer.name, source, shapes(layer), reason});
+  }
+
+  void check_expected() {
+    for (const WeightsReport::Row& row : rows_)
+      if (row.fate != Fate::kLoaded && row.fate != Fate::kUnused && any_match(spec_.expect, row.layer))
+        misfits_.push_back(fmt::format("layer '{}' is expected from the file: {}", row.layer, row.reason));
+  }
+
+  const StoredLayers& stored_;
+  const graph::WeightsSpec& spec_;
+  graph::Model& model_;
+  const Need need_;
+  const Sides sides_;
+  Pairing pairing_;
+  std::map<int, std::size_t> source_of_;
+  std::set<std::size_t> used_;
+  std::vector<std::pair<int, const Hdf5Dataset*>> reads_;  ///< weight of the model, its values
+  std::vector<WeightsReport::Row> rows_;
+  std::vector<std::string> misfits_;
+};
+
+/// What both sides call their layers, where nothing came together.
+std::string both_names(const Sides& sides) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> file, model;
+  for (const std::size_t s : sides.source)
+    if (file.size() < kMost) file.push_back(sides.stored.layers[s].full_name());
+  for (const int layer : sides.target)
+    if (model.size() < kMost) model.push_back(sides.model.graph.layers[static_cast<std::size_t>(layer)].name);
+  return fmt::format("the file has {} layers with weights ({}{}), the model {} ({}{})", sides.source.size(),
+                     join(file, ", "), sides.source.size() > kMost ? ", ..." : "", sides.target.size(),
+                     join(model, ", "), sides.target.size() > kMost ? ", ..." : "");
+}
+
+graph::WeightsSpec own_names(const std::string& path) {
+  graph::WeightsSpec spec;
+  spec.file.value = path;
+  spec.match = graph::WeightsMatch::kName;
+  return spec;
 }
 
 }  // namespace
@@ -81,16 +183,24 @@ bool is_checkpoint(const std::string& path) {
 void load_weights(const std::string& path, graph::Model& model) { load_weights(Contents::open(path), model); }
 
 void load_weights(const Contents& contents, graph::Model& model) {
-  const std::vector<StoredLayer> stored = contents.layers();
-  const Fit fit(stored, model);
-  if (!fit.misfits().empty())
-    contents.file().refuse(fmt::format("is a checkpoint of another model: {}", listed(fit.misfits())));
-  // All are read before the first is replaced: a damaged file leaves the model as it was.
-  std::vector<std::pair<int, std::vector<float>>> loaded;
-  for (const graph::Layer& layer : model.graph.layers)
-    for (std::size_t i = 0; i < layer.weights.size(); ++i)
-      loaded.emplace_back(layer.weights[i], fit.source(layer).weights[i].floats());
-  for (auto& [index, values] : loaded) model.weights[static_cast<std::size_t>(index)].values = std::move(values);
+  load_weights(contents, own_names(contents.file().name()), model, Need::kAll);
+}
+
+WeightsReport load_weights(const graph::WeightsSpec& spec, graph::Model& model, Need need) {
+  return load_weights(Contents::open(spec.file.value), spec, model, need);
+}
+
+WeightsReport load_weights(const Contents& contents, const graph::WeightsSpec& spec, graph::Model& model, Need need) {
+  const StoredLayers stored = contents.stored();
+  Load load(stored, spec, model, need);
+  if (!load.misfits().empty())
+    contents.file().refuse(fmt::format("is {}: {}",
+                                       need == Need::kAll ? "a checkpoint of another model" : "not of this model",
+                                       listed(load.misfits())));
+  if (load.is_idle())
+    contents.file().refuse(fmt::format("fills nothing of this model: {}; try match: topology, or rename",
+                                       both_names(Sides(stored, model, spec))));
+  return load.fill(contents.file().name());
 }
 
 }  // namespace dptrain::checkpoint

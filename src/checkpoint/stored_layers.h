@@ -1,0 +1,43 @@
+#pragma once
+
+// The layers of a Keras file and their weights, in whichever of Keras's layouts: the legacy tree of `layer_names` (Keras 1, 2
+// and 3; whole models and weights alone) and the tree of object paths (`.weights.h5`, inside of `.keras`). Models inside of
+// models are opened up: what is returned are the layers that own weights or could. Values stay in the file until they are
+// asked for. One thread at a time.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/hdf5_reader.h"
+
+namespace dptrain::checkpoint {
+
+/// A layer of a file in one of Keras's layouts. Positions count: names of weights differ between the versions of Keras.
+struct StoredLayer {
+  std::string name;                       ///< the layer's; the path of its group where the file names none
+  std::vector<std::string> weight_names;  ///< "conv1/kernel:0"
+  std::vector<Hdf5Dataset> weights;
+  std::string scope;  ///< names of the models that it stands in, "outer/inner"; "": the file's own model
+  std::string kind;   ///< its class in snake case where the file says it: "conv2d"
+  bool named = true;  ///< false: `name` is only a path
+
+  /// "kernel"
+  std::string short_name(std::size_t weight) const;
+  /// "backbone/conv1"
+  std::string full_name() const { return scope.empty() || !named ? name : scope + "/" + name; }
+};
+
+struct StoredLayers {
+  std::vector<StoredLayer> layers;
+  std::string layout;              ///< "Keras 2.15.0 .h5", "Keras .weights.h5"
+  bool ordered = true;             ///< false: in the order of a model only within each class (`kind`)
+  std::vector<std::string> notes;  ///< what was opened up, for the report
+};
+
+/// Whether there is a tree that read_stored_layers can read.
+bool has_stored_layers(const Hdf5Group& root);
+/// `model_config`: JSON, where there is one; it tells classes, order and which layers are models. Throws Error{kCheckpoint}.
+StoredLayers read_stored_layers(const Hdf5Group& root, const std::string& model_config);
+
+}  // namespace dptrain::checkpoint
