@@ -2,9 +2,11 @@
 
 #include <memory>
 
+#include "checkpoint/weights.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
+#include "cli/output.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -53,6 +55,8 @@ int run(const Flags& flags) {
                          with_commas(plan.model.trainable_parameters()), plan.plan.steps.size()));
   log::print(fmt::format("memory          {} per replica at {} rows, {} of it activations and scratch",
                          human_bytes(plan.replica_bytes), plan.memory.rows, human_bytes(plan.batch_bytes)));
+  if (experiment.graph.weights)
+    print_text(checkpoint::load_weights(*experiment.graph.weights, plan.model).table());
   if (flags.with_data) {
     if (!experiment.config.train.loss)
       throw Error(ErrorKind::kUsage, fmt::format("{}: --with-data needs a section 'train'", experiment.file));

@@ -150,7 +150,7 @@ void add_eval(App& app) {
                      "a checkpoint or a run's folder (its best.h5, else last.h5); or a config, with --weights");
   flags->devices.add(command);
   command.section("Evaluation")
-      .option("--weights", "FILE", flags->weights, "a checkpoint or a Keras .h5, when the first argument is a config")
+      .option("--weights", "FILE", flags->weights, "a checkpoint or a file of Keras, when the first argument is a config")
       .choice("--on", {"test", "validation", "train"}, flags->on, "the data set (default test, else validation)")
       .choice("--data", {"real", "synthetic"}, flags->data, "synthetic: generated data in place of the data set")
       .flag("--ema", flags->ema, "use the exponential moving averages of the weights")

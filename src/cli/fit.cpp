@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/weights.h"
 #include "cli/assertion.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
@@ -150,19 +151,21 @@ int run(const Flags& flags, const Context& context) {
     throw Error(ErrorKind::kUsage, "--overwrite replaces the run in --run-dir; give that too");
   const train::Experiment experiment = load(flags.config, flags.overrides.overrides());
   check_trainable(experiment);
-  const train::SessionOptions options = session_options(flags);
+  train::SessionOptions options = session_options(flags);
   const Resume resume = find_resume(flags, experiment);
   std::optional<checkpoint::State> state;
   if (!resume.checkpoint.empty()) state = checkpoint::read_state(resume.checkpoint);
 
+  options.read_weights = !state && !flags.init_from;
   train::Session session(experiment, options);
-  const std::string weights = state             ? resume.checkpoint
-                              : flags.init_from ? checkpoint_file(*flags.init_from, {"best.h5", "last.h5"})
-                                                : "";
-  if (!weights.empty()) {
-    checkpoint::load_weights(weights, session.model());
-    session.replicas().push(session.model());
+  if (state) {
+    checkpoint::load_weights(resume.checkpoint, session.model());
+  } else if (flags.init_from) {
+    graph::WeightsSpec weights;
+    weights.file.value = checkpoint_file(*flags.init_from, {"best.h5", "last.h5"});
+    checkpoint::load_weights(weights, session.model(), checkpoint::Need::kAll);
   }
+  if (state || flags.init_from) session.replicas().push(session.model());
   return flags.dry_run ? run_dry(session) : train_run(flags, session, resume, state, context);
 }
 
@@ -188,7 +191,7 @@ void add_fit(App& app) {
       .optional_value("--resume", "last|best|auto|PATH", "last", flags->resume,
                       "go on: the newest run of that name in its own folder, or a checkpoint in a new one; auto starts "
                       "fresh if there is none")
-      .option("--init-from", "FILE", flags->init_from, "weights only, from a checkpoint or a Keras .h5")
+      .option("--init-from", "FILE", flags->init_from, "all weights, from a checkpoint or a file of Keras (.h5, .weights.h5, .keras)")
       .exclusive({"--resume", "--init-from"})
       .exclusive({"--resume", "--overwrite"})
       .choice("--data", {"real", "synthetic"}, flags->data, "synthetic: generated data in place of every data set")

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "checkpoint/weights.h"
 #include "cli/config_flags.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -52,7 +53,10 @@ std::string run_of(const std::string& checkpoint) {
 }
 
 void ModelSource::load_weights(graph::Model& model, bool averages) const {
-  checkpoint::load_weights(checkpoint, model);
+  if (weights)
+    checkpoint::load_weights(*weights, model, complete ? checkpoint::Need::kAll : checkpoint::Need::kSome);
+  else
+    checkpoint::load_weights(checkpoint, model);
   if (!averages) return;
   const config::Typed& optimizer = experiment.config.train.optimizer;
   if (!state || !optim::common(optimizer).use_ema)
@@ -76,8 +80,18 @@ ModelSource open_model_source(const std::string& path, const std::optional<std::
     return source;
   }
   source.experiment = load(path, overrides);
-  if (!weights) return source;
+  if (!weights) {
+    source.weights = source.experiment.graph.weights;
+    if (!source.weights) return source;
+    source.checkpoint = source.weights->file.value;
+    // What the file does not fill would be numbers drawn at random.
+    source.weights->expect = {"*"};
+    return source;
+  }
   source.checkpoint = checkpoint_file(*weights, {"best.h5", "last.h5"});
+  source.weights = graph::WeightsSpec{};
+  source.weights->file.value = source.checkpoint;
+  source.complete = true;
   try {
     source.state = checkpoint::read_state(source.checkpoint);
   } catch (const Error& only_weights) {

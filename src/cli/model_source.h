@@ -15,12 +15,15 @@ struct ModelSource {
   train::Experiment experiment;
   std::string checkpoint;                  ///< where the weights are; "": a config alone
   std::optional<checkpoint::State> state;  ///< of a checkpoint that has one
+  /// How a file is read that belongs to a config (`--weights`, `model.weights`); a checkpoint fits as it is.
+  std::optional<graph::WeightsSpec> weights{};
+  bool complete = false;  ///< every layer of the file must be taken too (`--weights`)
 
   /// Fills the model; with `averages` the exponential moving averages instead. Throws Error{kCheckpoint}.
   void load_weights(graph::Model& model, bool averages) const;
 };
 
-/// `path` is a config (then `weights` may name a file) or a checkpoint, or a run's folder: its best.h5, else last.h5.
+/// `path` is a config (then `weights` may name a file, in place of what its `model.weights` says) or a checkpoint, or a run's folder: its best.h5, else last.h5.
 /// Throws Error{kUsage, kCheckpoint}.
 ModelSource open_model_source(const std::string& path, const std::optional<std::string>& weights,
                               const train::Overrides& overrides);

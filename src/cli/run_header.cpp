@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/format.h"
+#include "core/log.h"
 #include "core/text.h"
 #include "train/build_info.h"
 
@@ -79,6 +80,11 @@ std::vector<std::string> run_header(train::Session& session, const std::string& 
   std::vector<std::string> lines{fmt::format("{}  run {}", versions, run),
                                  "devices  " + devices_line(session), "batch    " + batch_line(session),
                                  "model    " + model_line(session)};
+  if (const auto& weights = session.weights_report()) {
+    lines.push_back("weights  " + weights->line());
+    for (const std::string& note : weights->notes) lines.push_back("         " + note);
+    log::debug(weights->table());
+  }
   if (const std::string phases = phases_line(session); !phases.empty()) lines.push_back("phases   " + phases);
   return lines;
 }

@@ -47,6 +47,10 @@ Session::Session(const Experiment& experiment, const SessionOptions& options)
                       : 128;
   model_ = std::make_unique<graph::Model>(graph::make_model(experiment_.graph, experiment_.config.seed));
   done("initialise weights");
+  if (options.read_weights && experiment_.graph.weights) {
+    weights_report_ = checkpoint::load_weights(*experiment_.graph.weights, *model_);
+    done("read weights");
+  }
   labels_wanted_ = options.wants_data && static_cast<bool>(train.loss);
   if (options.wants_data) open_data(options);
   make_plan(options, *devices.front());

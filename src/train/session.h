@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "checkpoint/weights.h"
 #include "data/loader.h"
 #include "graph/model.h"
 #include "plan/plan.h"
@@ -31,6 +32,7 @@ struct SessionOptions {
   bool wants_data = true;            ///< false: no data set at all (predict on files); labels are not wanted
   std::int64_t foreign_samples = 0;  ///< of data that the caller feeds (predict): the last batch is prepared for
   bool force_sync_batchnorm = false; ///< verify
+  bool read_weights = false;         ///< a fresh start: fill the model from the file that `model.weights` names
   std::optional<std::int64_t> global_batch{};  ///< instead of the config's (bench sweeps)
 };
 
@@ -49,6 +51,8 @@ class Session {
   const DeviceRequest& devices() const { return devices_; }  ///< threads resolved
   /// One line of facts per replica's device: "cpu:0 2 threads, AVX2", "gpu:0 NVIDIA H200 ...".
   const std::vector<std::string>& device_lines() const { return device_lines_; }
+  /// What `model.weights` has filled; nothing without it or without `read_weights`.
+  const std::optional<checkpoint::WeightsReport>& weights_report() const { return weights_report_; }
   std::int64_t global_batch() const { return global_batch_; }
   std::int64_t steps_per_epoch() const;
 
@@ -87,6 +91,7 @@ class Session {
   data::Allocate batch_memory_;  ///< page-locked for GPUs
   std::int64_t global_batch_ = 0;
   std::unique_ptr<graph::Model> model_;
+  std::optional<checkpoint::WeightsReport> weights_report_;
   data::Sources sources_;
   optim::LabelKind label_kind_ = optim::LabelKind::kClass;
   bool labels_wanted_ = true;
