@@ -1,22 +1,31 @@
-// dptrain ckpt: what is in a checkpoint, and how two differ.
+// dptrain ckpt: what is in a checkpoint, how two differ, and a Keras file as a config or as a file of ours.
 
+#include <charconv>
+#include <filesystem>
 #include <memory>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/weights.h"
 #include "cli/commands.h"
 #include "cli/model_source.h"
 #include "cli/output.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/log.h"
 #include "core/text.h"
+#include "graph/build.h"
+#include "train/keras_model.h"
+#include "train/line_file.h"
 
 namespace dptrain::cli {
+namespace fs = std::filesystem;
 namespace {
 
 struct Flags {
   std::string action;
   std::vector<std::string> files;
   std::optional<double> tolerance;
+  std::optional<std::string> input_shape;
 };
 
 int show(const std::vector<std::string>& files) {
@@ -33,11 +42,61 @@ int diff(const Flags& flags) {
   return difference.equal ? 0 : static_cast<int>(ErrorKind::kCheck);
 }
 
+std::optional<Shape> input_shape(const Flags& flags) {
+  if (!flags.input_shape) return std::nullopt;
+  std::vector<std::int64_t> extents;
+  for (const std::string& part : split(*flags.input_shape, ',')) {
+    std::int64_t extent = 0;
+    const auto [end, fault] = std::from_chars(part.data(), part.data() + part.size(), extent);
+    if (fault != std::errc() || end != part.data() + part.size() || extent < 1)
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("--input-shape must be extents such as 224,224,3, found '{}'", *flags.input_shape));
+    extents.push_back(extent);
+  }
+  return Shape(std::move(extents));
+}
+
+/// A config with the model of the file, and its weights from there.
+void write_config(const graph::Graph& graph, const std::string& from, const std::string& to) {
+  config::Node model = graph::write(graph, true);
+  const fs::path folder = fs::absolute(to).parent_path();
+  model.find("weights")->set("file", config::Node::text(fs::absolute(from).lexically_proximate(folder).string()));
+  config::Node all = config::Node::map();
+  all.set("dptrain", config::Node::integer(1));
+  all.set("name", config::Node::text(graph.name));
+  all.set("model", std::move(model));
+  train::write_text(to, config::to_yaml(all));
+  log::print(fmt::format("{}: {} layers, {} outputs; weights from {}", to, graph.layers.size(), graph.outputs.size(), from));
+}
+
+/// A file as dptrain writes it, without the state of a run.
+void write_model(const graph::Graph& graph, const std::string& from, const std::string& to) {
+  graph::Model model = graph::make_model(graph, 0);
+  const checkpoint::WeightsReport report = checkpoint::load_weights(*graph.weights, model);
+  for (const std::string& note : report.notes) log::info(note);
+  checkpoint::export_model(to, model, {}, checkpoint::read_class_names(from));
+  log::print(fmt::format("{}: {} parameters; {}", to, with_commas(model.parameters()), report.line()));
+}
+
+int convert(const Flags& flags) {
+  if (flags.files.size() != 2)
+    throw Error(ErrorKind::kUsage, fmt::format("ckpt convert takes two files, from and to, found {}", flags.files.size()));
+  const std::string from = checkpoint_file(flags.files[0], {"best.h5", "last.h5"}), &to = flags.files[1];
+  const std::string suffix = fs::path(to).extension().string();
+  const bool config = suffix == ".yaml" || suffix == ".yml";
+  if (!config && (suffix != ".h5" || to.ends_with(".weights.h5")))
+    throw Error(ErrorKind::kUsage, fmt::format("ckpt convert writes .yaml (the model as a config) or .h5, found '{}'", to));
+  const graph::Graph graph = train::keras_graph(from, input_shape(flags));
+  config ? write_config(graph, from, to) : write_model(graph, from, to);
+  return 0;
+}
+
 int run(const Flags& flags) {
   if (flags.action == "show") return show(flags.files);
   if (flags.action == "diff") return diff(flags);
-  const std::vector<std::string> actions{"show", "diff"};
-  throw Error(ErrorKind::kUsage, fmt::format("ckpt: expected show or diff, found '{}'{}", flags.action,
+  if (flags.action == "convert") return convert(flags);
+  const std::vector<std::string> actions{"show", "diff", "convert"};
+  throw Error(ErrorKind::kUsage, fmt::format("ckpt: expected show, diff or convert, found '{}'{}", flags.action,
                                              did_you_mean(flags.action, actions)));
 }
 
@@ -45,14 +104,18 @@ int run(const Flags& flags) {
 
 void add_ckpt(App& app) {
   const auto flags = std::make_shared<Flags>();
-  Command& command = app.command("ckpt", "show what a checkpoint holds, or how two differ");
+  Command& command = app.command("ckpt", "show what a checkpoint holds, how two differ; convert Keras files");
   command.describe(
       "show FILE... prints weights, optimizer state and position. diff A B compares everything; exit 0 when equal, 7 "
-      "when not.");
-  command.example("show runs/fashion-mnist/001/checkpoints/last.h5").example("diff runs/a/001 runs/a/002 --tol 1e-6");
-  command.positional("show|diff", flags->action, "what to do");
+      "when not. convert FROM TO.yaml writes the model of a Keras .h5 or .keras as a config, convert FROM TO.h5 model and "
+      "weights as dptrain writes them, which every Keras opens.");
+  command.example("show runs/fashion-mnist/001/checkpoints/last.h5").example("diff runs/a/001 runs/a/002 --tol 1e-6")
+      .example("convert model.keras model.yaml");
+  command.positional("show|diff|convert", flags->action, "what to do");
   command.positionals("FILE", flags->files, "checkpoints, or runs' folders (their last.h5)");
   command.section("Comparison").option("--tol", "X", flags->tolerance, "differences up to this count as equal (0)");
+  command.section("Conversion")
+      .option("--input-shape", "H,W,C", flags->input_shape, "of the model's one input, where the file leaves it open");
   command.run([flags](const Context&) { return run(*flags); });
 }
 

@@ -10,6 +10,7 @@
 #include "core/format.h"
 #include "graph/build.h"
 #include "train/callback.h"
+#include "train/keras_model.h"
 #include "train/preprocessing_advice.h"
 
 namespace dptrain::train {
@@ -105,10 +106,13 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
                                                      file.dptrain, kSchemaVersion));
   if (file.name.empty()) file.name = std::filesystem::path(name).stem().string();
 
-  if (const config::Node* model = section(root, "model"); model != nullptr)
-    experiment.graph = graph::build(*model, file.name, reader);
-  else
+  if (const config::Node* model = section(root, "model"); model != nullptr) {
+    const std::size_t errors = diagnostics.errors().size();
+    const config::Node layers = with_keras_layers(*model, reader);
+    if (diagnostics.errors().size() == errors) experiment.graph = graph::build(layers, file.name, reader);
+  } else {
     reader.error(root.mark(), "missing section 'model'");
+  }
   check_train(reader, root, file);
   check_parallel(reader, root, file);
   check_callbacks(reader, file);
