@@ -90,6 +90,10 @@ class Flattener {
     std::map<std::pair<std::size_t, std::size_t>, Tensors> made;
     if (!outermost)
       for (std::size_t i = 0; i < given.size(); ++i) made[{model.inputs[i].layer, model.inputs[i].call}] = {given[i]};
+    if (outermost)  // the order of a model's inputs is that of its list
+      for (const KerasTensor& input : model.inputs)
+        if (model.layers[input.layer].class_name == "InputLayer" && !made.contains({input.layer, input.call}))
+          made[{input.layer, input.call}] = call_layer(model.layers[input.layer], {}, prefix, trainable);
     for (bool progress = true; progress;) {
       progress = false;
       for (std::size_t l = 0; l < model.layers.size(); ++l)

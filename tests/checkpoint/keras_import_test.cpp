@@ -1,0 +1,139 @@
+// Models from their own description in a Keras file.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "checkpoint/keras_import.h"
+#include "checkpoint/keras_sample.h"
+#include "support/test_data.h"
+
+namespace dptrain::checkpoint {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string config_of(const graph::Graph& graph) { return keras_model_config(graph); }
+
+graph::Graph imported(const std::string& json) {
+  return graph::graph_of(config::to_yaml(import_model_config("m.h5", json).model));
+}
+
+std::string refusal(const std::string& json) {
+  try {
+    import_model_config("m.h5", json);
+  } catch (const Error& error) {
+    return error.kind() == ErrorKind::kCheckpoint ? error.what() : "another kind of error";
+  }
+  return "";
+}
+
+/// What dptrain writes it reads again: every layer with its arguments, shared ones too.
+TEST(KerasImport, ReadsWhatWeWrite) {
+  for (
+      const char* yaml : {
+          "layers: [{Input: {name: a, shape: [8, 8, 3]}}, {Conv2D: {name: c, filters: 4, kernel_size: [3, 1], strides: "
+          "2, "
+          "padding: same, groups: 1, activation: relu6, use_bias: false, kernel_initializer: {VarianceScaling: {scale: "
+          "2}}, kernel_regularizer: {L2: 0.01}}}, {BatchNormalization: {name: b, scale: false, epsilon: 1.001e-5}}, "
+          "{ZeroPadding2D: {name: z, padding: [[1, 2], [0, 3]]}}, {MaxPooling2D: {name: p, pool_size: 3, strides: 2}}, "
+          "{AveragePooling2D: {name: q, pool_size: 2, padding: same}}, {ReLU: {name: r, max_value: 6}}, {LeakyReLU: "
+          "{name: l, negative_slope: 0.1}}, {Dropout: {name: d, rate: 0.25}}, {Flatten: {name: f}}, {Dense: {name: o, "
+          "units: 3, activation: softmax, trainable: false}}]",
+          "shared: {code: {Dense: {units: 3}}}\nlayers: [{Input: {name: a, shape: [4]}}, {Input: {name: b, shape: "
+          "[4]}}, "
+          "{code: {name: code_call1, inputs: a}}, {code: {name: code_call2, inputs: b}}, {Multiply: {name: m, inputs: "
+          "[code_call2, code_call1]}}, {Concatenate: {name: c, inputs: [m, code_call1], axis: -1}}]",
+      }) {
+    const graph::Graph graph = graph::graph_of(yaml);
+    const graph::Graph again = imported(config_of(graph));
+    EXPECT_EQ(config_of(again), config_of(graph));
+    EXPECT_EQ(graph::wiring(again), graph::wiring(graph));
+  }
+}
+
+TEST(KerasImport, Keras2WithAModelCalledTwice) {
+  const KerasImport import = import_model(dptrain::testing::test_data("golden/keras2_siamese.h5"));
+  EXPECT_EQ(import.name, "siamese");
+  const graph::Graph graph = graph::graph_of(config::to_yaml(import.model));
+  EXPECT_EQ(graph.layers.size(), 11U);
+  EXPECT_EQ(graph.nodes.size(), 18U);
+  EXPECT_THAT(graph::wiring(graph), HasSubstr("backbone_add_call2 <- backbone_r1_call2 backbone_c2_call2"));
+  EXPECT_THAT(graph::wiring(graph), HasSubstr("cat <- code_call1 code_call2"));
+  const KerasImport archive = import_model(dptrain::testing::test_data("golden/keras2_siamese.keras"));
+  EXPECT_TRUE(config::same(archive.model, import.model));
+}
+
+TEST(KerasImport, SequentialOfKeras3) {
+  for (const char* form : {".h5", ".keras"}) {
+    const KerasImport import = import_model(dptrain::testing::test_data(std::string("golden/keras3_C") + form));
+    EXPECT_EQ(graph::wiring(graph::graph_of(config::to_yaml(import.model))),
+              "input_layer, dense_1 <- input_layer, dropout <- dense_1, dense_2 <- dropout")
+        << form;
+  }
+}
+
+TEST(KerasImport, SequentialThatSaysItsShapeInTheFirstLayer) {
+  const graph::Graph graph = imported(
+      R"({"class_name": "Sequential", "config": [{"class_name": "Dense", "config": {"name": "fc/1",
+      "batch_input_shape": [null, 4], "units": 2, "kernel_initializer": {"class_name": "VarianceScaling", "config":
+      {"scale": 1.0, "mode": "fan_avg", "distribution": "uniform", "seed": null}}}}]})");
+  EXPECT_EQ(graph::wiring(graph), "fc_1_input, fc_1 <- fc_1_input");
+  EXPECT_EQ(graph.nodes[1].output, Shape{2});
+}
+
+constexpr const char* kOpenShape = R"({"class_name": "Functional", "config": {"layers": [
+  {"class_name": "InputLayer", "name": "in", "config": {"batch_input_shape": [null, null, null, 3]}, "inbound_nodes": []},
+  {"class_name": "GlobalAveragePooling2D", "name": "gap", "config": {}, "inbound_nodes": [[["in", 0, 0, {}]]]}],
+  "input_layers": [["in", 0, 0]], "output_layers": [["gap", 0, 0]]}})";
+
+TEST(KerasImport, AnOpenInputShapeIsAskedFor) {
+  EXPECT_THAT(refusal(kOpenShape),
+              HasSubstr("layer 'in' (InputLayer): its shape is [null,null,null,3]; give one without "
+                        "holes, as in {file: ..., input_shape: [224, 224, 3]}"));
+  const KerasImport import = import_model_config("m.h5", kOpenShape, Shape{9, 7, 3});
+  EXPECT_EQ(graph::graph_of(config::to_yaml(import.model)).nodes[0].output, (Shape{9, 7, 3}));
+}
+
+TEST(KerasImport, NamesEverythingThatIsNotSupported) {
+  const std::string text = refusal(R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
+    {"class_name": "InputLayer", "config": {"name": "in", "batch_shape": [null, 4, 4, 3]}},
+    {"class_name": "Conv2D", "config": {"name": "c", "filters": 3, "kernel_size": [1, 1],
+     "data_format": "channels_first", "kernel_constraint": {"class_name": "MaxNorm", "config": {"max_value": 2}}}},
+    {"class_name": "Lambda", "config": {"name": "l"}}]}})");
+  EXPECT_THAT(text, HasSubstr("'m.h5': the model cannot be built:\n"));
+  EXPECT_THAT(text,
+              HasSubstr("layer 'c' (Conv2D): argument 'data_format' is not supported, found \"channels_first\"\n"));
+  EXPECT_THAT(text, HasSubstr("argument 'kernel_constraint' is not supported, found {\"class_name\":\"MaxNorm\""));
+  EXPECT_THAT(text, HasSubstr("layer 'l' (Lambda): is of class Lambda, which dptrain does not have"));
+}
+
+TEST(KerasImport, NonsenseIsRefused) {
+  EXPECT_THAT(refusal(""), HasSubstr("holds no Sequential or Functional model: it has weights alone"));
+  for (const char* json :
+       {"{", "[]", R"({"class_name": "Functional", "config": {"layers": []}})",
+        R"({"class_name": "Functional", "config": {"layers": [{"class_name": "Add"}]}})",
+        R"({"class_name": "Functional", "config": {"layers": [{"class_name": "Add", "name": "a", "inbound_nodes":
+         [[["b", 0, 0, {}]]]}], "input_layers": [["a", 0, 0]], "output_layers": [["a", 0, 0]]}})",
+        R"({"class_name": "Functional", "config": {"layers": [{"class_name": "Add", "name": "a", "inbound_nodes":
+         [[["a", 0, 0, {}]]]}], "input_layers": [["a", 0, 0]], "output_layers": [["a", 0, 0]]}})",
+        R"({"class_name": "Functional", "config": {"layers": [{"class_name": "InputLayer", "name": "a"}],
+         "input_layers": [["a", 0, 0]], "output_layers": [["a", 7, 0]]}})"})
+    EXPECT_THAT(refusal(json), HasSubstr("m.h5")) << json;
+}
+
+/// An outer graph of slices and a concatenation, as multi_gpu_model of Keras 2 made it, around the one model.
+TEST(KerasImport, AMultiGpuModelIsItsInnerModel) {
+  const graph::Graph graph = imported(R"({"class_name": "Model", "config": {"name": "model_2", "layers": [
+    {"class_name": "InputLayer", "name": "input_1", "config": {"batch_input_shape": [null, 3]}, "inbound_nodes": []},
+    {"class_name": "Lambda", "name": "lambda_1", "config": {}, "inbound_nodes": [[["input_1", 0, 0, {}]]]},
+    {"class_name": "Model", "name": "model_1", "config": {"name": "model_1", "layers": [
+      {"class_name": "InputLayer", "name": "x", "config": {"batch_input_shape": [null, 3]}, "inbound_nodes": []},
+      {"class_name": "Dense", "name": "fc", "config": {"units": 2}, "inbound_nodes": [[["x", 0, 0, {}]]]}],
+      "input_layers": [["x", 0, 0]], "output_layers": [["fc", 0, 0]]}, "inbound_nodes": [[["lambda_1", 0, 0, {}]]]},
+    {"class_name": "Concatenate", "name": "fc", "config": {}, "inbound_nodes": [[["model_1", 1, 0, {}]]]}],
+    "input_layers": [["input_1", 0, 0]], "output_layers": [["fc", 0, 0]]}})");
+  EXPECT_EQ(graph::wiring(graph), "x, fc <- x");
+}
+
+}  // namespace
+}  // namespace dptrain::checkpoint

@@ -1,0 +1,76 @@
+// Any bytes as a file of weights: HDF5 in Keras's layouts, a .keras archive, or the text of a model_config. Weights are paired
+// every way and loaded, the model is built from its description, or Error{kCheckpoint} says why not. What the importer makes
+// is given to graph::build, which may find errors in it.
+
+#include <cstdlib>
+
+#include "checkpoint/contents.h"
+#include "checkpoint/keras_import.h"
+#include "checkpoint/sample.h"
+#include "checkpoint/weights.h"
+#include "config/reader.h"
+#include "core/error.h"
+#include "graph/build.h"
+
+namespace {
+
+using namespace dptrain;  // NOLINT(google-build-using-namespace)
+
+template <class Read>
+void attempt(const Read& read) {
+  try {
+    read();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kCheckpoint) std::abort();
+  }
+}
+
+/// Shapes of more than a little memory are left alone: large models are no mistake of the reader.
+bool is_small(const graph::Graph& graph) {
+  std::int64_t elements = 0;
+  for (const graph::Layer& layer : graph.layers)
+    for (const layers::WeightDef& def : layers::type_of(layer.spec).weights(layer.spec.spec(), layer.inputs))
+      elements += def.shape.elements();
+  return elements < 100'000;
+}
+
+void build_from(const std::string& config, const checkpoint::Contents* contents) {
+  const checkpoint::KerasImport import = checkpoint::import_model_config("fuzz", config);
+  config::Diagnostics diagnostics;
+  config::Reader reader(diagnostics);
+  const graph::Graph graph = graph::build(import.model, "fuzz", reader);
+  if (!diagnostics.ok() || contents == nullptr || !is_small(graph)) return;
+  graph::Model model = graph::make_model(graph, 1);
+  load_weights(*contents, {}, model, checkpoint::Need::kSome);
+}
+
+void load_all_ways(const checkpoint::Contents& contents) {
+  static graph::Model model = checkpoint::sample::branched();
+  using graph::WeightsMatch;
+  for (const WeightsMatch match : {WeightsMatch::kName, WeightsMatch::kTopology, WeightsMatch::kAuto})
+    attempt([&] {
+      graph::WeightsSpec spec;
+      spec.match = match;
+      spec.skip_mismatch = true;
+      spec.rename.rules = {{"^(.*)_(\\d+)$", "\\1$2"}};
+      load_weights(contents, spec, model, checkpoint::Need::kSome).table();
+    });
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto span = std::as_bytes(std::span(data, size));
+  if (size > 0 && data[0] == '{') {
+    attempt([&] { build_from({reinterpret_cast<const char*>(data), size}, nullptr); });
+    return 0;
+  }
+  attempt([&] {
+    const auto contents =
+        checkpoint::Contents::over(checkpoint::Hdf5Bytes::of_memory("fuzz", {span.begin(), span.end()}));
+    load_all_ways(contents);
+    attempt([&] { build_from(contents.model_config(), &contents); });
+    describe(contents);
+  });
+  return 0;
+}
