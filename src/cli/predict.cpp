@@ -148,7 +148,8 @@ int run(const Flags& flags) {
 
   const graph::Graph& graph = session.model().graph;
   const Shape shape = graph.nodes[static_cast<std::size_t>(graph.outputs.front())].output;
-  const Classes classes(source.experiment.config.train.loss, shape, source.state->class_names);
+  const Classes classes(source.experiment.config.train.loss, shape,
+                        source.state ? source.state->class_names : checkpoint::read_class_names(source.checkpoint));
   if (!classes.known() && (flags.top || flags.probabilities))
     throw Error(ErrorKind::kUsage,
                 "--top and --probabilities need a model that tells classes apart; this one's loss compares values");
