@@ -74,7 +74,7 @@ const Registered kBatchNormalization = layer<Spec>("BatchNormalization")
                                            .inputs(1)
                                            .output(output)
                                            .weights(weights)
-                                           .backward_reads(BackwardReads{.input = true})
+                                           .backward_reads(BackwardReads{.input_to_train = true})
                                            .keras(keras);
 
 }  // namespace

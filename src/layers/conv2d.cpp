@@ -70,7 +70,7 @@ const Registered kConv2D =
         .output(output)
         .weights(weights)
         .backward_reads([](const Conv2DSpec& spec) {
-          return BackwardReads{.input = true, .output = spec.activation != Activation::kLinear};
+          return BackwardReads{.output = spec.activation != Activation::kLinear, .input_to_train = true};
         })
         .keras(keras);
 

@@ -51,7 +51,7 @@ const Registered kDense = layer<DenseSpec>("Dense")
                               .output(output)
                               .weights(weights)
                               .backward_reads([](const DenseSpec& spec) {
-                                return BackwardReads{.input = true, .output = spec.activation != Activation::kLinear};
+                                return BackwardReads{.output = spec.activation != Activation::kLinear, .input_to_train = true};
                               })
                               .keras(keras);
 

@@ -36,6 +36,7 @@ struct WeightDef {
 struct BackwardReads {
   bool input = false;
   bool output = false;
+  bool input_to_train = false;  ///< the input, for its own weights or moments: a frozen layer does without
 };
 
 /// The layer is wrong for these inputs; the graph builder adds name and place. Message: "window 9x9 is larger than the input 4x4".

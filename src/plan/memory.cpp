@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "layers/layer.h"
 #include "plan/stages.h"
 
 namespace dptrain::plan {
@@ -63,11 +62,10 @@ void add_backward(const TimeLine& time, std::vector<Lifetime>& lives) {
       continue;
     }
     const Step& step = plan.steps[at(item.step)];
-    const layers::BackwardReads reads = layers::type_of(step.spec).backward_reads(step.spec.spec());
-    const bool undoes_epilogue = step.epilogue != layers::Activation::kLinear && !step.epilogue_undone;
-    if (reads.input)
+    const StepReads reads = backward_reads(step);
+    if (reads.inputs)
       for (const int input : step.inputs) use(input, now);
-    if (reads.output || undoes_epilogue || step.masks_relu) use(step.output, now);
+    if (reads.output) use(step.output, now);
     use(step.output_gradient, now);
     for (const int gradient : step.input_gradients) use(gradient, now);
     for (const int gradient : step.parameter_gradient_tensors) use(gradient, now);

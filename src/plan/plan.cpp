@@ -1,8 +1,19 @@
 #include "plan/plan.h"
 
+#include <algorithm>
+
+#include "layers/layer.h"
 #include "plan/stages.h"
 
 namespace dptrain::plan {
+
+StepReads backward_reads(const Step& step) {
+  const layers::BackwardReads reads = layers::type_of(step.spec).backward_reads(step.spec.spec());
+  const bool trains = std::ranges::any_of(step.parameter_gradients, [](bool wanted) { return wanted; });
+  const bool undoes_epilogue = step.epilogue != layers::Activation::kLinear && !step.epilogue_undone;
+  return {.inputs = reads.input || (reads.input_to_train && trains),
+          .output = reads.output || undoes_epilogue || step.masks_relu};
+}
 
 Plan make_plan(const graph::Model& model, const PlanOptions& options, const Capabilities& device) {
   Draft draft{.model = model, .options = options, .device = device, .plan = {}, .node_tensor = {}};

@@ -86,6 +86,12 @@ struct Step {
   std::vector<int> parameter_gradient_tensors{};
 };
 
+/// Which of its tensors the step's backward reads, besides the output's gradient.
+struct StepReads {
+  bool inputs = false, output = false;
+};
+StepReads backward_reads(const Step& step);
+
 /// Backward is a list of these, in order.
 struct BackwardItem {
   enum class Kind { kStep, kAccumulateTensor, kAccumulateParameter };

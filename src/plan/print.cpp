@@ -130,6 +130,8 @@ std::string memory_list(const Plan& plan, const MemoryPlan& memory, int slots) {
   const std::int64_t floats = plan.total + (trains ? plan.statistics_end + slots * plan.trainable_end : 0);
   const std::uint64_t copy = plan.compute == DType::kF32 ? 0 : static_cast<std::uint64_t>(plan.total) * size_of(plan.compute);
   std::vector<Row> rows{{"parameters", bytes_of(plan.total)}};
+  if (plan.total > plan.statistics_end && trains)
+    rows.back().push_back(bytes_of(plan.total - plan.statistics_end) + " frozen");
   if (copy > 0) rows.push_back({"parameters in " + std::string(name_of(plan.compute)), human_bytes(copy)});
   if (trains) {
     rows.push_back({"gradients", bytes_of(plan.statistics_end)});

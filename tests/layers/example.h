@@ -64,7 +64,8 @@ inline std::string weights_of(const std::string& yaml, const std::vector<Shape>&
 inline std::string reads_of(const std::string& yaml) {
   const config::Typed layer = layer_of(yaml);
   const BackwardReads reads = type_of(layer).backward_reads(layer.spec());
-  return std::string(reads.input ? "input" : "") + (reads.output ? "output" : "");
+  return std::string(reads.input ? "input" : "") + (reads.output ? "output" : "") +
+         (reads.input_to_train ? "; input to train" : "");
 }
 
 inline std::string keras_of(const std::string& yaml, const std::vector<Shape>& inputs) {

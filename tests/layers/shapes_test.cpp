@@ -15,8 +15,8 @@ TEST(Shapes, Conv2D) {
   EXPECT_EQ(output_of("Conv2D: {filters: 4, kernel_size: 3, dilation_rate: 2}", {kOdd}), (Shape{3, 1, 4}));
   EXPECT_EQ(weights_of("Conv2D: {filters: 4, kernel_size: [3, 2]}", {kOdd}), "kernel 3x2x3x4, bias 4");
   EXPECT_EQ(weights_of("Conv2D: {filters: 9, kernel_size: 1, groups: 3, use_bias: false}", {kOdd}), "kernel 1x1x1x9");
-  EXPECT_EQ(reads_of("Conv2D: {filters: 4, kernel_size: 3}"), "input");
-  EXPECT_EQ(reads_of("Conv2D: {filters: 4, kernel_size: 3, activation: relu}"), "inputoutput");
+  EXPECT_EQ(reads_of("Conv2D: {filters: 4, kernel_size: 3}"), "; input to train");
+  EXPECT_EQ(reads_of("Conv2D: {filters: 4, kernel_size: 3, activation: relu}"), "output; input to train");
 }
 
 TEST(Shapes, Conv2DRefuses) {
@@ -74,7 +74,7 @@ TEST(Shapes, Dense) {
   EXPECT_EQ(output_of("Dense: {units: 4}", {kOdd}), (Shape{7, 5, 4}));
   EXPECT_EQ(weights_of("Dense: {units: 4}", {kOdd}), "kernel 3x4, bias 4");
   EXPECT_EQ(weights_of("Dense: {units: 4, use_bias: false}", {{6}}), "kernel 6x4");
-  EXPECT_EQ(reads_of("Dense: {units: 4, activation: tanh}"), "inputoutput");
+  EXPECT_EQ(reads_of("Dense: {units: 4, activation: tanh}"), "output; input to train");
 }
 
 TEST(Shapes, Pooling) {
@@ -242,7 +242,7 @@ TEST(Shapes, BackwardReads) {
   EXPECT_EQ(reads_of("ReLU: 6"), "input");
   EXPECT_EQ(reads_of("LeakyReLU"), "output");
   EXPECT_EQ(reads_of("Softmax"), "output");
-  EXPECT_EQ(reads_of("BatchNormalization"), "input");
+  EXPECT_EQ(reads_of("BatchNormalization"), "; input to train");
   EXPECT_EQ(reads_of("LocalResponseNormalization"), "input");
   EXPECT_EQ(reads_of("Dropout: 0.1"), "");
 }

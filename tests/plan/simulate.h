@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "layers/layer.h"
 #include "plan/memory.h"
 
 namespace dptrain::testing {
@@ -56,13 +55,12 @@ class Simulation {
       return;
     }
     const plan::Step& step = plan_.steps[at(item.step)];
-    const layers::BackwardReads reads = layers::type_of(step.spec).backward_reads(step.spec.spec());
+    const plan::StepReads reads = plan::backward_reads(step);
     const std::string who = "backward of " + step.name;
     read(step.output_gradient, who);
-    if (reads.input)
+    if (reads.inputs)
       for (const int input : step.inputs) read(input, who);
-    const bool undoes = step.epilogue != layers::Activation::kLinear && !step.epilogue_undone;
-    if (reads.output || undoes || step.masks_relu) read(step.output, who);
+    if (reads.output) read(step.output, who);
     check(memory_.saved_offset[at(item.step)], needs_[at(item.step)].saved, "saved of " + step.name, who);
     write_scratch();
     for (const int gradient : step.input_gradients) write(gradient);
