@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 
 #include "layers/activation_layer.h"
@@ -14,7 +15,7 @@ using layers::Activation;
 class Lowering {
  public:
   explicit Lowering(Draft& draft)
-      : draft_(draft), plan_(draft.plan), graph_(draft.model.graph), readers_(count_readers(graph_)) {
+      : draft_(draft), plan_(draft.plan), graph_(draft.model.graph), readers_(count_readers()) {
     draft_.node_tensor.assign(graph_.nodes.size(), kAbsent);
     node_step_.assign(graph_.nodes.size(), kAbsent);
   }
@@ -22,17 +23,18 @@ class Lowering {
   void run() {
     for (int n = 0; n <= last_index(graph_.nodes.size()); ++n) {
       const config::Typed& spec = spec_of(n);
-      if (spec.get_if<layers::InputSpec>() != nullptr)
+      const bool is_input = spec.get_if<layers::InputSpec>() != nullptr;
+      if (starts_at(n) || (is_input && !is_head()))
         add_input(n);
-      else if (readers_[at(n)] == 0)
+      else if (is_input || readers_[at(n)] == 0)
         continue;
       else if (is_view(spec))
         add_view(n);
       else if (!fused_into_producer(n))
         add_steps(n);
     }
-    for (const int n : graph_.inputs) plan_.inputs.push_back(tensor_of(n));
-    for (const int n : graph_.outputs) plan_.outputs.push_back(tensor_of(n));
+    for (const int n : is_head() ? draft_.options.border : graph_.inputs) plan_.inputs.push_back(tensor_of(n));
+    for (const int n : outputs()) plan_.outputs.push_back(tensor_of(n));
     bind_loss();
     weigh_statistics();
   }
@@ -43,13 +45,20 @@ class Lowering {
   const config::Typed& spec_of(int n) const { return layer_of(n).spec; }
   int tensor_of(int n) const { return draft_.node_tensor[at(n)]; }
 
-  /// How many nodes that matter read each node's output; an output of the model counts as a reader. 0: the node is left out.
-  static std::vector<int> count_readers(const graph::Graph& graph) {
-    std::vector<int> readers(graph.nodes.size(), 0);
-    for (const int n : graph.outputs) ++readers[at(n)];
-    for (int n = last_index(graph.nodes.size()); n >= 0; --n)
-      if (readers[at(n)] > 0)
-        for (const int input : graph.nodes[at(n)].inputs) ++readers[at(input)];
+  bool is_head() const { return draft_.options.part == Part::kHead; }
+  /// The node is computed elsewhere and comes in as an input.
+  bool starts_at(int n) const { return is_head() && std::ranges::find(draft_.options.border, n) != draft_.options.border.end(); }
+  const std::vector<int>& outputs() const {
+    return draft_.options.part == Part::kPrefix ? draft_.options.border : graph_.outputs;
+  }
+
+  /// How many nodes that matter read each node's output; an output of the plan counts as a reader. 0: the node is left out.
+  std::vector<int> count_readers() const {
+    std::vector<int> readers(graph_.nodes.size(), 0);
+    for (const int n : outputs()) ++readers[at(n)];
+    for (int n = last_index(graph_.nodes.size()); n >= 0; --n)
+      if (readers[at(n)] > 0 && !starts_at(n))
+        for (const int input : graph_.nodes[at(n)].inputs) ++readers[at(input)];
     return readers;
   }
 

@@ -29,14 +29,24 @@ std::vector<int> completions(const Plan& plan) {
   return done;
 }
 
-/// Sorts the parameters into arena order and tells everybody their new indices.
-void reorder(Plan& plan, std::vector<int>& done) {
-  std::vector<int> order(plan.parameters.size());
-  std::iota(order.begin(), order.end(), 0);
+std::vector<int> used_by_steps(const Plan& plan) {
+  std::vector<bool> used(plan.parameters.size(), false);
+  for (const Step& step : plan.steps)
+    for (const int p : step.parameters) used[at(p)] = true;
+  std::vector<int> indices;
+  for (int p = 0; p <= last_index(used.size()); ++p)
+    if (used[at(p)]) indices.push_back(p);
+  return indices;
+}
+
+/// Sorts the parameters into arena order and tells everybody their new indices. A part of a graph has its own ones only.
+void reorder(Plan& plan, Part part, std::vector<int>& done) {
+  std::vector<int> order = part == Part::kWhole ? std::vector<int>(plan.parameters.size()) : used_by_steps(plan);
+  if (part == Part::kWhole) std::iota(order.begin(), order.end(), 0);
   const auto key = [&](int p) { return std::pair(plan.parameters[at(p)].kind, done[at(p)]); };
   std::ranges::stable_sort(order, [&](int a, int b) { return key(a) < key(b); });
 
-  std::vector<int> place(order.size()), done_sorted;
+  std::vector<int> place(plan.parameters.size(), kAbsent), done_sorted;
   std::vector<Parameter> sorted;
   for (const int p : order) {
     place[at(p)] = last_index(sorted.size()) + 1;
@@ -115,7 +125,7 @@ void lay_out_parameters(Draft& draft) {
         plan.parameters[p].kind = ParameterKind::kFrozen;
         plan.parameters[p].penalty = {};
       }
-  reorder(plan, done);
+  reorder(plan, draft.options.part, done);
   place(plan);
   if (plan.loss.loss) cut_buckets(plan, draft.options, done);
 }

@@ -131,9 +131,17 @@ struct Plan {
   /// ready after forward.
   std::vector<Bucket> buckets;
   LossStep loss;                ///< loss.loss empty: prediction only
-  std::vector<int> inputs;      ///< tensors, in the order of Graph::inputs
-  std::vector<int> outputs;     ///< tensors, in the order of Graph::outputs (after their activations)
+  std::vector<int> inputs;      ///< tensors, in the order of Graph::inputs; of a head: of the border
+  std::vector<int> outputs;     ///< tensors, in the order of Graph::outputs (after their activations); of a prefix: of the border
   DType compute = DType::kF32;  ///< of activations, of their gradients and of the weights that ops read
+};
+
+/// Which part of the graph a plan runs: all of it, or one side of a cut (frozen_prefix() in prefix.h). Both sides keep the
+/// whole graph's numbers of nodes and weights, so that random layers draw the same and one Model serves both.
+enum class Part {
+  kWhole,
+  kPrefix,  ///< from the inputs to the border, whose nodes are the plan's outputs; no loss
+  kHead     ///< from the border, whose nodes are the plan's inputs; only the parameters that it reads
 };
 
 struct PlanOptions {
@@ -144,6 +152,8 @@ struct PlanOptions {
   std::uint64_t first_bucket_bytes = 1u << 20;  ///< small, so that reduction starts early
   DType compute = DType::kF32;
   bool sync_batchnorm = false;           ///< sets `synchronized` in every BatchNormalization
+  Part part = Part::kWhole;
+  std::vector<int> border;               ///< nodes; kPrefix and kHead
 };
 
 /// The memory a tensor lies in: itself, or what it is a view of.
