@@ -79,8 +79,9 @@ void Executor::plan_memory(const ParameterArenas& arenas) {
   sums_ = device_.allocate((1 + plan_.loss.metrics.size()) * sizeof(double));
   host_sums_ = device_.allocate_host(sums_->bytes());
   if (plan_.compute != DType::kF32) {
-    const plan::Tensor& output = plan_.tensors[at(plan_.outputs.front())];
-    output_floats_ = device_.allocate(static_cast<std::size_t>(output.elements(rows_)) * sizeof(float));
+    std::int64_t largest = 0;
+    for (const int output : plan_.outputs) largest = std::max(largest, plan_.tensors[at(output)].elements(rows_));
+    output_floats_ = device_.allocate(static_cast<std::size_t>(largest) * sizeof(float));
   }
   auto* memory = tensors_->as<std::byte>();
   inference_.emplace(plan_, inference_memory_, Arenas{.tensors = memory, .parameters = arenas.parameters(), .compute = arenas.compute()});
@@ -228,20 +229,23 @@ void Executor::evaluate(const Slice& slice) {
   release(0);
 }
 
-void Executor::predict(const Slice& slice, float* output) {
+void Executor::predict(const Slice& slice, const std::vector<float*>& outputs) {
   if (slice.rows == 0) return;
   stage(slice, 0);
   bind(slice, 0, *inference_);
   run_forward(slice, {}, *inference_, false, false);
-  release(0);
-  const int tensor = plan_.outputs.front();
-  const std::int64_t n = plan_.tensors[at(tensor)].elements(slice.rows);
+  for (std::size_t i = 0; i < outputs.size(); ++i) copy_output(plan_.outputs[i], slice.rows, outputs[i]);
+  release(0);  // only now: an output may be an input
+}
+
+void Executor::copy_output(int tensor, std::int64_t rows, float* to) {
+  const std::int64_t n = plan_.tensors[at(tensor)].elements(rows);
   const void* values = inference_->tensor(tensor);
   if (output_floats_) {
     device_.to_float(values, plan_.compute, output_floats_->as<float>(), n, stream_);
     values = output_floats_->data();
   }
-  device_.copy_to_host(output, values, static_cast<std::size_t>(n) * sizeof(float), stream_);
+  device_.copy_to_host(to, values, static_cast<std::size_t>(n) * sizeof(float), stream_);
 }
 
 void Executor::clear_sums() {

@@ -46,9 +46,9 @@ class Executor {
 
   /// Stages the slice; forward in inference mode, loss and metrics.
   void evaluate(const Slice& slice);
-  /// Stages the slice; forward in inference mode, activations that the loss would take over included; output 0 goes to host
-  /// memory.
-  void predict(const Slice& slice, float* output);
+  /// Stages the slice; forward in inference mode, activations that the loss would take over included; the plan's first
+  /// outputs go to host memory, one to each pointer.
+  void predict(const Slice& slice, const std::vector<float*>& outputs);
 
   /// For the next upload_state(); the one before must have run, which read_sums() sees to.
   void set_state(const kernels::StepState& state) { *host_state_->as<kernels::StepState>() = state; }
@@ -66,6 +66,7 @@ class Executor {
   void prepare(std::int64_t rows);
   void plan_memory(const ParameterArenas& arenas);
 
+  void copy_output(int tensor, std::int64_t rows, float* to);
   void bind(const Slice& slice, int set, Bindings& bindings);
   void run_forward(const Slice& slice, const StepInputs& in, const Bindings& bindings, bool training, bool with_loss);
   void run_loss(const Slice& slice, const StepInputs& in, const Bindings& bindings, bool training);
@@ -91,7 +92,7 @@ class Executor {
   std::vector<int> writer_;  ///< per tensor: the step that writes a parameter's gradient there, or kAbsent
   plan::MemoryPlan training_memory_, inference_memory_;
   std::unique_ptr<device::Buffer> tensors_, sums_, host_sums_;
-  std::unique_ptr<device::Buffer> output_floats_;  ///< output 0 on its way to the host; null where it is float already
+  std::unique_ptr<device::Buffer> output_floats_;  ///< an output on its way to the host; null where it is float already
   Staging staging_;
   const void* labels_ = nullptr;  ///< of the running slice
   std::optional<Bindings> training_, inference_;

@@ -212,7 +212,7 @@ StepSums Replica::evaluate(const Slice& slice) {
   return impl_->sums(slice.rows, impl_->penalty());
 }
 
-void Replica::predict(const Slice& slice, float* output) { impl_->executor.predict(slice, output); }
+void Replica::predict(const Slice& slice, const std::vector<float*>& outputs) { impl_->executor.predict(slice, outputs); }
 
 void Replica::push(const graph::Model& model) { impl_->arenas.push(model); }
 void Replica::pull(graph::Model& model) { impl_->arenas.pull(model); }

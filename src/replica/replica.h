@@ -79,8 +79,8 @@ class Replica {
   StepSums step(const std::vector<Slice>& micro_batches, const StepInputs& in);
   /// Forward and loss in inference mode.
   StepSums evaluate(const Slice& slice);
-  /// Forward in inference mode; copies output 0, [rows, width], to `output`.
-  void predict(const Slice& slice, float* output);
+  /// Forward in inference mode; copies the plan's first outputs, [rows, shape...], to `outputs`.
+  void predict(const Slice& slice, const std::vector<float*>& outputs);
   /// Forward and backward in training mode without update or reduction: fills the gradient arena (verify, tests).
   StepSums gradients(const Slice& slice, std::int64_t valid, std::int64_t number);
 

@@ -206,12 +206,15 @@ StepSums ReplicaSet::evaluate(const HostBatch& batch) {
   return set.total();
 }
 
-void ReplicaSet::predict(const HostBatch& batch, float* output) {
+void ReplicaSet::predict(const HostBatch& batch, const std::vector<float*>& outputs) {
   Impl& set = *impl_;
-  const std::int64_t width = set.plan.tensors[at(set.plan.outputs.front())].shape.elements();
   set.run("", [&](int rank) {
-    for (const Slice& slice : set.slices(batch, rank, set.inference_pieces(batch, rank)))
-      set.replicas[at(rank)]->predict(slice, output + slice.first_row * width);
+    for (const Slice& slice : set.slices(batch, rank, set.inference_pieces(batch, rank))) {
+      std::vector<float*> places;
+      for (std::size_t i = 0; i < outputs.size(); ++i)
+        places.push_back(outputs[i] + slice.first_row * set.plan.tensors[at(set.plan.outputs[i])].shape.elements());
+      set.replicas[at(rank)]->predict(slice, places);
+    }
   });
 }
 

@@ -73,7 +73,9 @@ class ReplicaSet {
 
   StepSums step(const HostBatch& batch, const StepInputs& in);
   StepSums evaluate(const HostBatch& batch);
-  void predict(const HostBatch& batch, float* output);  ///< [rows, width], rows in order
+  /// The plan's first outputs, one to each pointer: [rows, shape...], rows in order.
+  void predict(const HostBatch& batch, const std::vector<float*>& outputs);
+  void predict(const HostBatch& batch, float* output) { predict(batch, std::vector<float*>{output}); }
 
   /// Of the last step: the slowest replica's.
   StepTimes times() const;

@@ -154,7 +154,7 @@ TEST(Replica, EvaluatesAndPredictsInInferenceMode) {
   const std::uint64_t before = f.replica->parameter_hash();
   const StepSums sums = f.replica->evaluate(slice_of(batch, 0, 9));
   std::vector<float> rows(9 * 3);
-  f.replica->predict(slice_of(batch, 0, 9), rows.data());
+  f.replica->predict(slice_of(batch, 0, 9), {rows.data()});
   double loss = 0, hits = 0;
   for (std::size_t r = 0; r < 9; ++r) {
     const float* p = rows.data() + 3 * r;
