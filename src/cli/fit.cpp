@@ -152,6 +152,9 @@ int run(const Flags& flags, const Context& context) {
   const train::Experiment experiment = load(flags.config, flags.overrides.overrides());
   check_trainable(experiment);
   train::SessionOptions options = session_options(flags);
+  options.may_cache_prefix = !flags.dry_run;
+  options.epochs = flags.overrides.epochs;
+  options.steps = flags.overrides.steps;
   const Resume resume = find_resume(flags, experiment);
   std::optional<checkpoint::State> state;
   if (!resume.checkpoint.empty()) state = checkpoint::read_state(resume.checkpoint);

@@ -96,10 +96,10 @@ void Features::keep(std::int64_t index, const std::vector<const float*>& rows) {
   kept_[which] = true;
 }
 
-void Features::read(std::int64_t index, int input, Array& out) const {
+void Features::read(std::int64_t index, int input, Array& out, const ReadHint& hint) const {
   const auto i = static_cast<std::size_t>(input);
   if (!kept_[static_cast<std::size_t>(index)]) {
-    of_->read(index, 0, out);
+    of_->read(index, 0, out, hint);
     throw Error(ErrorKind::kData, fmt::format("{}: could not be read when the features were computed, and can be now; "
                                               "start again",
                                               of_->label_place(index)));

@@ -37,7 +37,7 @@ class Features final : public Source {
   int inputs() const override { return static_cast<int>(inputs_.size()); }
   std::string input_name(int input) const override { return inputs_[static_cast<std::size_t>(input)].name; }
   Shape input_shape(int input) const override { return inputs_[static_cast<std::size_t>(input)].shape; }
-  void read(std::int64_t index, int input, Array& out) const override;
+  void read(std::int64_t index, int input, Array& out, const ReadHint& hint) const override;
   /// Where they lie in memory and none is missing.
   const float* f32_rows(int input) const override;
 
@@ -48,6 +48,7 @@ class Features final : public Source {
   std::string label_place(std::int64_t index) const override { return of_->label_place(index); }
   std::vector<std::string> class_names() const override { return of_->class_names(); }
   std::string fingerprint() const override { return of_->fingerprint(); }
+  std::shared_ptr<BadSamples> bad_samples() const override { return of_->bad_samples(); }
 
  private:
   void open_file(const std::string& folder);

@@ -55,6 +55,42 @@ struct Value<AutoInt> {
   }
 };
 
+/// auto | off | memory | {disk: folder}
+template <>
+struct Value<train::CachePrefix> {
+  using Kind = train::CachePrefix::Kind;
+  static constexpr std::array kWords{std::pair{"auto", Kind::kAuto}, std::pair{"off", Kind::kOff},
+                                     std::pair{"memory", Kind::kMemory}};
+  static bool read(const Node& node, Reader& reader, train::CachePrefix& out) {
+    const Node value = reader.substituted(node);
+    for (const auto& [word, kind] : kWords)
+      if (value.is_scalar() && value.str() == word) return out = {kind, {}}, true;
+    if (value.is_map() && value.entries().size() == 1 && value.entries()[0].key == "disk") {
+      out.kind = Kind::kDisk;
+      return Value<Path>::read(value.entries()[0].value, reader, out.folder);
+    }
+    reader.error(node, "cache_frozen_prefix must be auto, off, memory or {disk: folder}, found " + value.describe());
+    return false;
+  }
+  static Node write(const train::CachePrefix& value) {
+    for (const auto& [word, kind] : kWords)
+      if (value.kind == kind) return Node::scalar(word);
+    Node disk = Node::map();
+    disk.set("disk", Value<Path>::write(value.folder));
+    return disk;
+  }
+  static Node schema() {
+    Node disk = Node::map(), properties = Node::map(), any = Node::map();
+    properties.set("disk", Value<Path>::schema());
+    disk.set("type", Node::text("object"));
+    disk.set("properties", properties);
+    disk.set("required", Node::sequence({Node::text("disk")}));
+    disk.set("additionalProperties", Node::boolean(false));
+    any.set("anyOf", Node::sequence({detail::enum_schema({"auto", "off", "memory"}), disk}));
+    return any;
+  }
+};
+
 /// full | none | buffer N
 template <>
 struct Value<data::Shuffle> {
@@ -231,6 +267,7 @@ const Schema& schema_of(const train::RuntimeSection&) {
   using S = train::RuntimeSection;
   static const Schema schema = Schema::of<S>("runtime")
                                    .key(key("deterministic", &S::deterministic))
+                                   .key(key("cache_frozen_prefix", &S::cache_frozen_prefix))
                                    .key(key("conv", &S::conv))
                                    .key(key("bn_unbiased_running_var", &S::bn_unbiased_running_var))
                                    .key(key("tf32", &S::tf32))

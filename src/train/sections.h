@@ -79,8 +79,15 @@ struct ParallelSection {
 /// Which convolution engine: by rule, or by the clock.
 enum class Autotune { kHeuristic, kTime };
 
+/// Where the features of a frozen prefix are kept, if they are (train/prefix_cache.h).
+struct CachePrefix {
+  enum class Kind { kAuto, kOff, kMemory, kDisk } kind = Kind::kAuto;
+  config::Path folder{};  ///< kDisk
+};
+
 /// From `tf32` on: GPUs only.
 struct RuntimeSection {
+  CachePrefix cache_frozen_prefix;
   bool deterministic = true;
   device::ConvChoice conv = device::ConvChoice::kAuto;
   bool bn_unbiased_running_var = false;

@@ -32,14 +32,16 @@ std::vector<config::Typed> plain(const auto& list) { return {list.begin(), list.
 Session::Session(const Experiment& experiment, const SessionOptions& options)
     : experiment_(experiment), devices_(with_threads(options.devices)), phase_started_(now_seconds()) {
   if (!devices_.paper.empty())
-    throw Error(ErrorKind::kUsage, fmt::format("{} is a GPU on paper, for summary --plan and check; nothing runs on it", devices_.paper));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{} is a GPU on paper, for summary --plan and check; nothing runs on it", devices_.paper));
   Devices devices = make_devices(devices_, runtime_options(experiment_.config));
   for (const auto& device : devices) device_lines_.push_back(device->description());
   batch_memory_ = devices.front()->host_allocator();
   done("devices");
   const std::vector<double>& weights = experiment_.config.parallel.split.weights;
   if (!weights.empty() && static_cast<int>(weights.size()) != devices_.replicas)
-    throw Error(ErrorKind::kUsage, fmt::format("split has {} weights, there are {} replicas", weights.size(), devices_.replicas));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("split has {} weights, there are {} replicas", weights.size(), devices_.replicas));
   const TrainSection& train = experiment_.config.train;
   global_batch_ = options.global_batch ? *options.global_batch
                   : train.batch_size || train.batch_size_per_replica || options.training
@@ -53,6 +55,7 @@ Session::Session(const Experiment& experiment, const SessionOptions& options)
   }
   labels_wanted_ = options.wants_data && static_cast<bool>(train.loss);
   if (options.wants_data) open_data(options);
+  decide_prefix(options);
   make_plan(options, *devices.front());
   make_replicas(options, std::move(devices));
   if (options.training) {
@@ -93,37 +96,107 @@ void Session::open_data(const SessionOptions& options) {
     sources_ = data::synthetic_sources(datasets, model_side(), experiment_.config.seed);
   } else {
     if (options.wants_train && !datasets.train)
-      throw Error(ErrorKind::kUsage, fmt::format("{}: no data.train; add a data set, or give --data synthetic", experiment_.file));
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("{}: no data.train; add a data set, or give --data synthetic", experiment_.file));
     if (!options.wants_train && !needs_train(datasets)) datasets.train = {};
     sources_ = data::open_sources(datasets, model_side(), experiment_.config.seed);
   }
-  const data::Source* any = sources_.train ? sources_.train.get() : sources_.validation ? sources_.validation.get() : sources_.test.get();
+  const data::Source* any = sources_.train        ? sources_.train.get()
+                            : sources_.validation ? sources_.validation.get()
+                                                  : sources_.test.get();
   if (any != nullptr) {
     if (labels_wanted_) label_kind_ = label_kind(experiment_.config.train.loss, *any);
     class_names_ = any->class_names();
   }
-  if (options.training) train_ = make_loader(sources_.train, false, "train");
-  else if (options.wants_train) train_ = make_loader(sources_.train, true, "train-eval");
-  if (sources_.validation) validation_ = make_loader(sources_.validation, true, "validation");
-  if (sources_.test) test_ = make_loader(sources_.test, true, "test");
+  const auto in_order = [](const char* name) { return LoaderPlan{.name = name, .evaluation = true, .in_order = true}; };
+  if (options.training)
+    train_ = make_loader(sources_.train, {.name = "train"});
+  else if (options.wants_train)
+    train_ = make_loader(sources_.train, in_order("train-eval"));
+  if (sources_.validation) validation_ = make_loader(sources_.validation, in_order("validation"));
+  if (sources_.test) test_ = make_loader(sources_.test, in_order("test"));
   done("open data");
 }
 
-std::unique_ptr<data::Loader> Session::make_loader(const std::shared_ptr<const data::Source>& source, bool evaluation,
-                                                   const std::string& name) const {
+std::unique_ptr<data::Loader> Session::make_loader(const std::shared_ptr<const data::Source>& source,
+                                                   const LoaderPlan& plan) const {
   const DataSection& section = experiment_.config.data;
   data::LoaderOptions options;
   options.batch_size = global_batch_;
-  options.shuffle = evaluation ? data::Shuffle{data::Shuffle::Kind::kNone, 0} : section.loader.shuffle;
+  options.shuffle = plan.in_order ? data::Shuffle{data::Shuffle::Kind::kNone, 0} : section.loader.shuffle;
   options.seed = experiment_.config.seed;
   options.workers = section.loader.workers.value.value_or(0);
   options.prefetch = section.loader.prefetch.value.value_or(0);
   options.busy_threads = devices_.replicas * devices_.threads;
   options.allocate = batch_memory_;
-  const data::LabelDelivery labels{labels_wanted_, label_kind_, model_side().output.elements()};
-  data::Pipeline pipeline(plain(evaluation ? section.transforms.eval : section.transforms.train), evaluation);
-  auto [samples, rest] = data::cached(source, std::move(pipeline), section.loader.cache, name);
-  return std::make_unique<data::Loader>(std::move(samples), std::move(rest), model_side(), labels, options);
+  data::ModelSide side = model_side();
+  const data::LabelDelivery labels{labels_wanted_ && plan.labels, label_kind_, side.output.elements()};
+  if (!plan.features) {
+    data::Pipeline pipeline(plain(plan.evaluation ? section.transforms.eval : section.transforms.train),
+                            plan.evaluation);
+    auto [samples, rest] = data::cached(source, std::move(pipeline), section.loader.cache, plan.name);
+    return std::make_unique<data::Loader>(std::move(samples), std::move(rest), side, labels, options);
+  }
+  side.input_names.clear();
+  side.input_shapes.clear();
+  for (const data::FeatureInput& input : border_inputs(model_->graph, cache_.prefix)) {
+    side.input_names.push_back(input.name);
+    side.input_shapes.push_back(input.shape);
+  }
+  return std::make_unique<data::Loader>(source, data::Pipeline(), side, labels, options);
+}
+
+double Session::planned_epochs(const SessionOptions& options) const {
+  const TrainSection& train = experiment_.config.train;
+  const bool flags = options.epochs || options.steps;
+  const auto epochs = flags ? options.epochs : train.epochs;
+  const auto steps = flags ? options.steps : train.steps;
+  if (epochs) return static_cast<double>(*epochs);
+  return static_cast<double>(steps.value_or(0)) / static_cast<double>(steps_per_epoch());
+}
+
+void Session::decide_prefix(const SessionOptions& options) {
+  if (!options.may_cache_prefix || !options.training) return;
+  cache_ = decide_cache(
+      experiment_.config, *model_,
+      {.samples = prefix_samples(), .epochs = planned_epochs(options), .free_memory = device::cpu_memory_available()});
+}
+
+std::int64_t Session::prefix_samples() const {
+  std::int64_t samples = 0;
+  for (const data::Loader* loader : {train_.get(), validation_.get(), test_.get()})
+    samples += loader == nullptr ? 0 : loader->samples();
+  return samples;
+}
+
+bool Session::compute_features(const std::function<bool(std::int64_t done)>& go_on) {
+  struct Role {
+    std::shared_ptr<const data::Source>& source;
+    std::unique_ptr<data::Loader>& loader;
+    const char* name;
+    bool evaluation;
+  };
+  std::vector<Role> roles{{sources_.train, train_, "train", false}};
+  if (sources_.validation) roles.push_back({sources_.validation, validation_, "validation", true});
+  if (sources_.test) roles.push_back({sources_.test, test_, "test", true});
+  std::vector<FeatureJob> jobs;
+  for (const Role& role : roles) {
+    role.loader.reset();
+    jobs.push_back(
+        {role.source,
+         make_loader(role.source,
+                     {.name = role.name, .evaluation = role.evaluation, .in_order = true, .labels = false})});
+  }
+  const auto features =
+      train::compute_features(experiment_, *model_, devices_, cache_, global_batch_, std::move(jobs), go_on);
+  for (std::size_t i = 0; i < roles.size(); ++i) {
+    const auto& source = features ? (*features)[i] : roles[i].source;
+    roles[i].loader = make_loader(source, {.name = roles[i].name,
+                                           .evaluation = roles[i].evaluation,
+                                           .in_order = roles[i].evaluation,
+                                           .features = features.has_value()});
+  }
+  return features.has_value();
 }
 
 void Session::make_plan(const SessionOptions& options, const device::Device& device) {
@@ -136,6 +209,10 @@ void Session::make_plan(const SessionOptions& options, const device::Device& dev
   }
   plan_options.bucket_bytes = config.parallel.bucket_size.bytes;
   plan_options.compute = compute_type(config.train.dtype_policy);
+  if (cache_.on) {
+    plan_options.part = plan::Part::kHead;
+    plan_options.border = cache_.prefix.border;
+  }
   plan_options.sync_batchnorm = config.parallel.sync_batchnorm || options.force_sync_batchnorm;
   plan_ = std::make_unique<plan::Plan>(plan::make_plan(*model_, plan_options, device));
   done("plan");
@@ -148,7 +225,8 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
   set.accumulate_steps = options.training ? config.train.accumulate_steps : 1;
   set.batch_sizes = {global_batch_};
   for (const data::Loader* loader : {train_.get(), validation_.get(), test_.get()})
-    if (loader != nullptr && loader->samples() % global_batch_ != 0) set.batch_sizes.push_back(loader->samples() % global_batch_);
+    if (loader != nullptr && loader->samples() % global_batch_ != 0)
+      set.batch_sizes.push_back(loader->samples() % global_batch_);
   if (options.foreign_samples % global_batch_ != 0) set.batch_sizes.push_back(options.foreign_samples % global_batch_);
   if (options.training) set.optimizer = config.train.optimizer;
   set.seed = config.seed;
@@ -163,7 +241,8 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
   if (error.kind() != ErrorKind::kMemory) throw;
   replicas_.reset();  // what they have taken is free again for the advice
   connector_.reset();
-  throw Error(ErrorKind::kMemory, error.what() + memory_advice(experiment_, devices_, {global_batch_, options.training}));
+  throw Error(ErrorKind::kMemory,
+              error.what() + memory_advice(experiment_, devices_, {global_batch_, options.training}));
 }
 
 std::int64_t Session::steps_per_epoch() const { return train_ ? train_->batches_per_epoch() : 1; }
@@ -195,8 +274,9 @@ void Session::warn_about_bad_samples(const std::string& listed_in) {
   }
   if (count == bad_samples_told_) return;
   bad_samples_told_ = count;
-  log::warn(fmt::format("{} cannot be read and {} left out: {}{}{}", count == 1 ? "a file" : fmt::format("{} files", count),
-                        count == 1 ? "is" : "are", count == 1 ? "" : "the last one ", last,
+  log::warn(fmt::format("{} cannot be read and {} left out: {}{}{}",
+                        count == 1 ? "a file" : fmt::format("{} files", count), count == 1 ? "is" : "are",
+                        count == 1 ? "" : "the last one ", last,
                         listed_in.empty() ? "" : "; all are listed in " + listed_in));
 }
 
@@ -221,7 +301,8 @@ std::vector<std::string> sum_names(const plan::Plan& plan) {
 std::vector<std::pair<std::string, double>> means(const plan::Plan& plan, const replica::StepSums& sums) {
   const double n = static_cast<double>(std::max<std::int64_t>(1, sums.samples));
   std::vector<std::pair<std::string, double>> out{{"loss", sums.loss / n + sums.penalty}};
-  for (std::size_t i = 0; i < plan.loss.metrics.size(); ++i) out.emplace_back(plan.loss.metrics[i].name, sums.metrics[i] / n);
+  for (std::size_t i = 0; i < plan.loss.metrics.size(); ++i)
+    out.emplace_back(plan.loss.metrics[i].name, sums.metrics[i] / n);
   return out;
 }
 

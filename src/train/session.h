@@ -17,6 +17,7 @@
 #include "replica/replica_set.h"
 #include "train/devices.h"
 #include "train/experiment.h"
+#include "train/prefix_cache.h"
 
 namespace dptrain::train {
 
@@ -34,6 +35,10 @@ struct SessionOptions {
   bool force_sync_batchnorm = false; ///< verify
   bool read_weights = false;         ///< a fresh start: fill the model from the file that `model.weights` names
   std::optional<std::int64_t> global_batch{};  ///< instead of the config's (bench sweeps)
+  /// The frozen prefix may be cached: plan and replicas are then those of the rest of the network, and compute_features()
+  /// comes before the first batch.
+  bool may_cache_prefix = false;
+  std::optional<std::int64_t> epochs{}, steps{};  ///< instead of the config's: how long training will take
 };
 
 class Session {
@@ -67,6 +72,14 @@ class Session {
   void warn_about_bad_samples(const std::string& listed_in = "");
   std::vector<double> split_weights() const;  ///< one per replica
 
+  /// Says what becomes of the frozen prefix; "" where there is nothing to say.
+  const std::string& prefix_line() const { return cache_.line; }
+  bool caches_prefix() const { return cache_.on; }
+  std::int64_t prefix_samples() const;  ///< whose features are kept, of all data sets
+  /// Where the prefix is cached: runs it over the data sets, with the weights of model() as they are now, and hands the
+  /// features to the loaders. `go_on` hears how many samples are done; false stops it, and then this gives false.
+  bool compute_features(const std::function<bool(std::int64_t done)>& go_on);
+
   /// Rate of a step by the config alone: schedule times lr_scaling.
   double scheduled_rate(std::int64_t step) const;
 
@@ -77,12 +90,21 @@ class Session {
   using Devices = std::vector<std::unique_ptr<device::Device>>;
 
   void open_data(const SessionOptions& options);
+  void decide_prefix(const SessionOptions& options);
   void make_plan(const SessionOptions& options, const device::Device& device);
   void make_replicas(const SessionOptions& options, Devices devices);
-  std::unique_ptr<data::Loader> make_loader(const std::shared_ptr<const data::Source>& source, bool evaluation,
-                                            const std::string& name) const;
+  /// One pass over a data set.
+  struct LoaderPlan {
+    std::string name;         ///< of the pass, for a cache on disk: "train", "validation"
+    bool evaluation = false;  ///< eval's transforms
+    bool in_order = false;
+    bool features = false;    ///< the source has features: what comes over the border, no transforms
+    bool labels = true;
+  };
+  std::unique_ptr<data::Loader> make_loader(const std::shared_ptr<const data::Source>& source, const LoaderPlan& plan) const;
   data::ModelSide model_side() const;
   std::vector<std::shared_ptr<data::BadSamples>> accounts() const;
+  double planned_epochs(const SessionOptions& options) const;
   void done(const std::string& phase);
 
   const Experiment experiment_;
@@ -93,6 +115,7 @@ class Session {
   std::unique_ptr<graph::Model> model_;
   std::optional<checkpoint::WeightsReport> weights_report_;
   data::Sources sources_;
+  CacheDecision cache_;
   optim::LabelKind label_kind_ = optim::LabelKind::kClass;
   bool labels_wanted_ = true;
   std::vector<std::string> class_names_;

@@ -56,6 +56,7 @@ FitResult Trainer::fit() {
   started_ = last_save_ = now_seconds();
   for (const auto& callback : callbacks_) callback->train_begin(*this, resumed_);
   if (!resumed_) save_last();  // proves the path before an epoch's work hangs on it
+  if (session_.caches_prefix() && !finished()) compute_features();
   data::Loader& loader = session_.train_loader();
   loader.seek(position_.epoch, position_.samples);
   while (!finished()) {
@@ -77,6 +78,23 @@ FitResult Trainer::fit() {
     }
   }
   return finish();
+}
+
+/// Features of the frozen prefix, from the weights that training starts with.
+void Trainer::compute_features() {
+  const Stopwatch watch;
+  const std::int64_t all = session_.prefix_samples();
+  const bool whole = session_.compute_features([&](std::int64_t done) {
+    progress_.draw(done, all, watch.seconds(), " - features");
+    obey_signals();
+    return stop_reason_.empty();
+  });
+  features_seconds_ = watch.seconds();
+  progress_.clear();
+  if (!whole) return;
+  log::info(fmt::format("features of {} samples in {:.1f} s, {:.0f} ex/s; from here on only the rest of the network runs", all,
+                        features_seconds_, static_cast<double>(all) / features_seconds_));
+  run_.event("features", {{"samples", all}, {"seconds", features_seconds_}});
 }
 
 void Trainer::train_step(const data::Batch& batch) {
@@ -167,7 +185,7 @@ void Trainer::end_epoch() {
   report.epoch = position_.epoch;
   report.logs = epoch_logs();
   report.samples = position_.sums.samples;
-  report.train_seconds = position_.epoch_seconds;
+  report.train_seconds = position_.epoch_seconds + std::exchange(features_seconds_, 0.0);
   const std::int64_t every = static_cast<std::int64_t>(session_.experiment().config.train.validate_every.value);
   if (has_validation() && (position_.epoch + 1) % every == 0)
     for (const auto& [name, value] : means(session_.plan(), evaluate(session_, *session_.validation_loader())))
@@ -250,10 +268,11 @@ void Trainer::partial_epoch() {
   log_interval();
   last_logs_ = epoch_logs();
   progress_.clear();
-  const double examples = static_cast<double>(position_.sums.samples) / position_.epoch_seconds;
+  const double seconds = position_.epoch_seconds + std::exchange(features_seconds_, 0.0);
+  const double examples = static_cast<double>(position_.sums.samples) / seconds;
   log::info(fmt::format("{}/{} - {:.0f}s{} - {:.0f} ex/s - rss {}", (position_.samples + session_.global_batch() - 1) / session_.global_batch(),
-                        session_.steps_per_epoch(), position_.epoch_seconds, values_text(last_logs_.items()), examples, human_bytes(resident_bytes())));
-  run_.epoch_row(position_.epoch + 1, last_logs_, rate_of(position_.step - 1), examples, position_.epoch_seconds);
+                        session_.steps_per_epoch(), seconds, values_text(last_logs_.items()), examples, human_bytes(resident_bytes())));
+  run_.epoch_row(position_.epoch + 1, last_logs_, rate_of(position_.step - 1), examples, seconds);
 }
 
 FitResult Trainer::finish() {

@@ -56,6 +56,7 @@ class Trainer final : private Host {
   std::int64_t global_batch() const override { return session_.global_batch(); }
 
   bool finished() const;
+  void compute_features();
   void train_step(const data::Batch& batch);
   void after_step(const replica::StepSums& sums, const data::Batch& batch, double seconds);
   void end_epoch();
@@ -97,6 +98,7 @@ class Trainer final : private Host {
   BestValues best_;
   bool warned_not_finite_ = false, warned_starved_ = false, past_first_interval_ = false;
   double started_ = 0, last_save_ = 0;
+  double features_seconds_ = 0;  ///< of the frozen prefix; they belong to the epoch that waited for them
   std::int64_t saves_ = 0;
   double save_stall_ = 0;  ///< seconds that training stood still for saves
 
