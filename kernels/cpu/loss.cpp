@@ -165,4 +165,20 @@ void binary_hits(const float* predictions, const float* targets, int64_t rows, i
   });
 }
 
+void class_factors(const ClassTargets& targets, int64_t rows, int64_t classes, const float* weights, int64_t count,
+                   float* factor) {
+  for_rows(rows, classes, [&](int64_t row) {
+    int64_t label = -1;
+    if (targets.dense == nullptr || classes > 1) label = label_of(targets, row, classes);
+    else if (std::isfinite(targets.dense[row])) label = std::lrint(targets.dense[row]);
+    factor[row] = label >= 0 && label < count ? weights[label] : 1.0F;
+  });
+}
+
+void scale_rows(float* x, int64_t rows, int64_t width, const float* factor) {
+  for_rows(rows, width, [&](int64_t row) {
+    for (int64_t i = row * width; i < (row + 1) * width; ++i) x[i] *= factor[row];
+  });
+}
+
 }  // namespace dptrain::kernels::cpu

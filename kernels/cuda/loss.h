@@ -71,6 +71,11 @@ void top_k_hits(const Launch& at, DType type, const void* scores, std::int64_t r
 void binary_hits(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t width,
                  const LossTargets& targets, float threshold, std::int32_t* hits);
 
+/// Rows of a loss and of its gradient ([rows, width] in `type`; may be null) times weights[class of the row]: its label, the
+/// first largest dense target, or with width 1 the number itself, rounded. A class outside [0, count) has 1.
+void weigh_by_class(const Launch& at, DType type, const LossTargets& targets, std::int64_t rows, std::int64_t width,
+                    const float* weights, std::int64_t count, float* loss, void* gradient);
+
 /// Doubles of workspace for add_sum, whatever n.
 std::int64_t add_sum_workspace();
 

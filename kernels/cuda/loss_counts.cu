@@ -61,6 +61,29 @@ struct BinaryHits {
   }
 };
 
+template <class T>
+struct WeighByClass {
+  LossTargets targets;
+  std::int64_t width;
+  const float* weights;
+  std::int64_t count;
+  float* loss;
+  T* gradient;
+
+  template <class Group>
+  __device__ void run(std::int64_t row) const {
+    std::int64_t label = -1;
+    if (targets.dense == nullptr || width > 1)
+      label = class_of<Group>(targets, row, width);
+    else if (fabsf(targets.dense[row]) < 1e9F)  // neither NaN nor too large for a class
+      label = static_cast<std::int64_t>(rintf(targets.dense[row]));
+    const float factor = label >= 0 && label < count ? weights[label] : 1.0F;
+    if (Group::lane() == 0) loss[row] *= factor;
+    for (std::int64_t i = Group::lane(); gradient != nullptr && i < width; i += Group::kThreads)
+      gradient[row * width + i] = from_float<T>(to_float(gradient[row * width + i]) * factor);
+  }
+};
+
 /// Values of a block of the first stage, and the most blocks.
 constexpr std::int64_t kSumPiece = 16 * kBlock, kMostSumPieces = 256;
 
@@ -120,6 +143,14 @@ void binary_hits(const Launch& at, DType type, const void* predictions, std::int
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     over_rows(at, BinaryHits<T>{static_cast<const T*>(predictions), width, targets, threshold, hits}, rows, width);
+  });
+}
+
+void weigh_by_class(const Launch& at, DType type, const LossTargets& targets, std::int64_t rows, std::int64_t width,
+                    const float* weights, std::int64_t count, float* loss, void* gradient) {
+  dispatch(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    over_rows(at, WeighByClass<T>{targets, width, weights, count, loss, static_cast<T*>(gradient)}, rows, width);
   });
 }
 

@@ -99,6 +99,7 @@ struct LossArgs {
   void* gradient = nullptr;           ///< d loss / d prediction times gradient_scale, of the compute type; null in evaluation
   double gradient_scale = 1;          ///< 1 / samples of the global batch
   const kernels::LossScale* loss_scale = nullptr;  ///< device memory: another factor of the gradient; null: none
+  bool weighted = false;              ///< by the plan's class weights, where it has any: in training
   double* sums = nullptr;             ///< added to: [0] loss summed over samples, [1 + i] metric i
   void* scratch = nullptr;
   Stream* stream = nullptr;

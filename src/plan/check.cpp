@@ -82,6 +82,18 @@ void check_shape(const config::Typed& loss, const LossTraits& traits, const Outp
                        output.name));
 }
 
+void check_class_weights(const config::Typed& loss, const LossTraits& traits, const Output& output, std::size_t weights) {
+  const bool classes = traits.reads == Reads::kClasses && output.shape.rank() == 1;
+  const bool two = traits.reads == Reads::kProbabilities && output.shape.elements() == 1;
+  if (!classes && !two)
+    refuse(loss, fmt::format("class_weight wants one class per sample, which output {} of shape {} and this loss do not have; "
+                             "remove class_weight, or try categorical_crossentropy",
+                             output.name, output.shape.str()));
+  const auto wanted = two ? std::size_t{2} : static_cast<std::size_t>(output.shape.back());
+  if (weights != wanted)
+    refuse(loss, fmt::format("{} class weights for {} classes", weights, wanted));
+}
+
 void check_activation(const config::Typed& loss, const LossTraits& traits, const Output& output) {
   if (traits.reads == Reads::kValues || !output.activation) return;
   const bool classes = traits.reads == Reads::kClasses;
@@ -164,6 +176,8 @@ void resolve_loss(Draft& draft) {
   check_shape(loss.loss, traits, output);
   check_labels(loss.loss, traits, output);
   check_activation(loss.loss, traits, output);
+  loss.class_weights = draft.options.class_weights;
+  if (!loss.class_weights.empty()) check_class_weights(loss.loss, traits, output, loss.class_weights.size());
   for (const config::Typed& metric : draft.options.metrics) {
     loss.metrics.push_back(optim::resolve_metric(metric, output.shape));
     check_metric(metric, loss.metrics.back(), output);

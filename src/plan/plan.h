@@ -118,6 +118,8 @@ struct LossStep {
   int prediction_gradient = kAbsent;
   optim::LabelKind labels = optim::LabelKind::kClass;
   std::vector<optim::ResolvedMetric> metrics;
+  /// One per class: factor of a sample's loss and gradient in training; metrics go without. Empty: none.
+  std::vector<float> class_weights;
 };
 
 struct Plan {
@@ -147,6 +149,7 @@ enum class Part {
 struct PlanOptions {
   config::Typed loss;                    ///< may be empty
   std::vector<config::Typed> metrics;
+  std::vector<float> class_weights;      ///< one per class (one output: two); may be empty
   optim::LabelKind labels = optim::LabelKind::kClass;
   std::uint64_t bucket_bytes = 25u << 20;
   std::uint64_t first_bucket_bytes = 1u << 20;  ///< small, so that reduction starts early

@@ -84,10 +84,11 @@ std::string loss_text(const LossStep& loss, const Plan& plan) {
   std::vector<std::string> metrics;
   for (const optim::ResolvedMetric& metric : loss.metrics) metrics.push_back(metric.name);
   const std::string fused = loss.fusion == LossStep::Fusion::kNone ? "" : " with " + name_of(fused_activation(loss));
-  return fmt::format("loss: {}{} of {}{}, labels: {}, metrics: {}\n", loss.loss.name(), fused,
+  return fmt::format("loss: {}{} of {}{}, labels: {}, metrics: {}{}\n", loss.loss.name(), fused,
                      plan.tensors[at(loss.prediction)].name, loss.from_logits ? " (logits)" : "",
                      loss.labels == optim::LabelKind::kClass ? "class numbers" : "rows of values",
-                     metrics.empty() ? "none" : join(metrics, ", "));
+                     metrics.empty() ? "none" : join(metrics, ", "),
+                     loss.class_weights.empty() ? "" : ", class weights");
 }
 
 std::string item_text(const Plan& plan, const BackwardItem& item) {

@@ -172,6 +172,7 @@ void Executor::run_loss(const Slice& slice, const StepInputs& in, const Bindings
               .gradient = training ? bindings.tensor(plan_.loss.prediction_gradient) : nullptr,
               .gradient_scale = training ? 1.0 / static_cast<double>(in.valid) : 1.0,
               .loss_scale = training ? loss_scale_ : nullptr,
+              .weighted = training,
               .sums = sums_->as<double>(),
               .scratch = bindings.scratch(),
               .stream = &stream_});

@@ -21,6 +21,8 @@ struct LossCase {
   plan::LossStep::Fusion fusion = plan::LossStep::Fusion::kNone;
   std::vector<std::int32_t> classes = {};  ///< labels: these,
   std::vector<double> rows = {};           ///< or these
+  std::vector<float> class_weights = {};
+  bool weighted = true;                    ///< in training
 };
 
 struct LossResult {
@@ -44,6 +46,7 @@ inline LossResult run_loss(device::Device& device, const LossCase& c, const std:
   plan.loss.fusion = c.fusion;
   plan.loss.prediction = 0;
   plan.loss.labels = c.classes.empty() ? optim::LabelKind::kDense : optim::LabelKind::kClass;
+  plan.loss.class_weights = c.class_weights;
   for (const auto& metric : c.metrics) plan.loss.metrics.push_back(optim::resolve_metric(metric, c.output));
 
   device.enter();
@@ -69,6 +72,7 @@ inline LossResult run_loss(device::Device& device, const LossCase& c, const std:
            .gradient = target.data(),
            .gradient_scale = gradient_scale,
            .loss_scale = loss_scale == 1 ? nullptr : device_scale->as<kernels::LossScale>(),
+           .weighted = c.weighted,
            .sums = sums->as<double>(),
            .scratch = scratch.data(),
            .stream = stream.get()});

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -191,6 +192,48 @@ TEST(LossOp, CategoricalFusedWithSoftmaxAndAllMetrics) {
   check(c, random_values(kRows * kWidth, -4, 4, 1), one_hot(c.classes),
         of_softmax([](Row p, Row y) { return cross_entropy(p, y, 0); }),
         {hit, top2, of_softmax(squared), of_softmax(absolute)});
+}
+
+constexpr std::array kClassWeights{2.5F, 0.0F, 1.0F, 0.25F, 3.0F};
+
+/// A row's loss times the weight of its class: the largest target, or the only one.
+RowLoss by_class(const RowLoss& f, const std::vector<float>& weights) {
+  return [f, weights](Row z, Row y) {
+    const auto label = y.size() == 1 ? std::lrint(y[0]) : std::ranges::max_element(y) - y.begin();
+    return static_cast<double>(weights[static_cast<std::size_t>(label)]) * f(z, y);
+  };
+}
+
+TEST(LossOp, ClassWeightsMultiplyLossAndGradientAndNoMetric) {
+  LossCase c{.loss = loss(optim::SparseCategoricalCrossentropySpec{}), .output = {kWidth}, .from_logits = true};
+  c.fusion = Fusion::kSoftmax;
+  c.classes = random_classes();
+  c.class_weights.assign(kClassWeights.begin(), kClassWeights.end());
+  c.metrics = {metric(optim::AccuracySpec{}), metric(optim::MeanSquaredErrorMetricSpec{})};
+  const RowLoss f = of_softmax([](Row p, Row y) { return cross_entropy(p, y, 0); });
+  const std::vector<double> z = random_values(kRows * kWidth, -4, 4, 21);
+  check(c, z, one_hot(c.classes), by_class(f, c.class_weights), {hit, of_softmax(squared)});
+
+  c.weighted = false;  // validation
+  check(c, z, one_hot(c.classes), f, {hit, of_softmax(squared)});
+}
+
+TEST(LossOp, ClassWeightsOfRowsAreThoseOfTheirLargestTarget) {
+  LossCase c{.loss = loss(optim::CategoricalCrossentropySpec{.label_smoothing = 0.2}), .output = {kWidth}};
+  c.class_weights.assign(kClassWeights.begin(), kClassWeights.end());
+  c.rows = one_hot(random_classes());
+  const RowLoss f = [](Row p, Row y) { return cross_entropy(p, y, 0.2); };
+  check(c, random_values(kRows * kWidth, 0.05, 0.95, 22), c.rows, by_class(f, c.class_weights));
+}
+
+TEST(LossOp, ClassWeightsOfOneOutputAreThoseOfZeroAndOne) {
+  LossCase c{.loss = loss(optim::BinaryCrossentropySpec{}), .output = {1}, .from_logits = true};
+  c.fusion = Fusion::kSigmoid;
+  c.class_weights = {0.25F, 3.0F};
+  for (const std::int32_t label : random_classes()) c.rows.push_back(label % 2);
+  c.metrics = {metric(optim::MeanAbsoluteErrorMetricSpec{})};
+  const RowLoss f = of_sigmoid([](Row p, Row y) { return binary(p, y, 0); });
+  check(c, random_values(kRows, -3, 3, 23), c.rows, by_class(f, c.class_weights), {of_sigmoid(absolute)});
 }
 
 TEST(LossOp, CategoricalFromLogitsWithRowsAndSmoothing) {

@@ -48,7 +48,8 @@ class CpuLoss final : public LossOp {
   }
 
   plan::Need need() const override {
-    const auto per_row = positions_ * (1 + 1) + elements_ * (int{expands_labels_} + int{applies_activation_});
+    const auto per_row = positions_ * (1 + 1) + elements_ * (int{expands_labels_} + int{applies_activation_}) +
+                         int{!plan_.class_weights.empty()};
     return {.saved = 0, .scratch = static_cast<std::uint64_t>(capacity_ * per_row) * sizeof(float)};
   }
 
@@ -58,6 +59,7 @@ class CpuLoss final : public LossOp {
     for (std::size_t i = 0; i < plan_.metrics.size(); ++i)
       if (!counted_by_loss(plan_.metrics[i])) a.sums[1 + i] += count(plan_.metrics[i], call);
     compute(call);
+    if (call.factors != nullptr) weigh(call);
     a.sums[0] += sum_in_order(call.values, a.rows * parts_) / static_cast<double>(parts_);
     for (std::size_t i = 0; i < plan_.metrics.size(); ++i)
       if (counted_by_loss(plan_.metrics[i])) a.sums[1 + i] += mean_hits(call);
@@ -73,6 +75,7 @@ class CpuLoss final : public LossOp {
     const float* probabilities;  ///< predictions after the activation that is fused into the loss
     float* values;
     std::int32_t* counts;
+    float* factors;  ///< room for those of the rows' classes; null where nothing is weighted
     std::uint8_t* hits() const { return reinterpret_cast<std::uint8_t*>(counts); }
   };
 
@@ -95,7 +98,8 @@ class CpuLoss final : public LossOp {
               .rows = nullptr,
               .probabilities = prediction(a),
               .values = next,
-              .counts = reinterpret_cast<std::int32_t*>(next + items)};
+              .counts = reinterpret_cast<std::int32_t*>(next + items),
+              .factors = nullptr};
     next += 2 * items;
     if (class_labels_) {
       call.targets.labels = static_cast<const std::int32_t*>(a.labels);
@@ -113,8 +117,20 @@ class CpuLoss final : public LossOp {
       activate(softmax ? layers::Activation::kSoftmax : layers::Activation::kSigmoid, prediction(a), next, items,
                classes_);
       call.probabilities = next;
+      next += a.rows * elements_;
     }
+    if (a.weighted && !plan_.class_weights.empty()) call.factors = next;
     return call;
+  }
+
+  /// There is one class per sample (the plan has checked that), so items are rows.
+  void weigh(const Call& call) const {
+    const LossArgs& a = call.args;
+    kernels::cpu::class_factors(call.targets, a.rows, classes_, plan_.class_weights.data(),
+                                static_cast<std::int64_t>(plan_.class_weights.size()), call.factors);
+    kernels::cpu::scale_rows(call.values, a.rows, 1, call.factors);
+    if (a.gradient != nullptr)
+      kernels::cpu::scale_rows(static_cast<float*>(a.gradient), a.rows, elements_, call.factors);
   }
 
   /// A class is a row with a one, or with a single output the number itself.

@@ -34,6 +34,7 @@ class GpuLoss final : public LossOp {
                               plan_.loss.name(), prediction_shape(context).str()));
     for (const ResolvedMetric& metric : plan_.metrics)
       applies_activation_ = applies_activation_ || (plan_.fusion != plan::LossStep::Fusion::kNone && is_error(metric));
+    if (!plan_.class_weights.empty()) upload_class_weights();
   }
 
   plan::Need need() const override {
@@ -49,6 +50,9 @@ class GpuLoss final : public LossOp {
     for (std::size_t i = 0; i < plan_.metrics.size(); ++i)
       if (!counted_by_loss(plan_.metrics[i])) count(plan_.metrics[i], call, a.sums + 1 + i);
     compute(call);
+    if (a.weighted && class_weights_)  // one class per sample, as the plan has checked, so items are rows
+      kernel::weigh_by_class(call.at, type_, call.targets, a.rows, elements_, class_weights_->as<float>(),
+                             static_cast<std::int64_t>(plan_.class_weights.size()), call.values, a.gradient);
     add(call, call.values, a.rows * parts_, static_cast<double>(parts_), a.sums);
     for (std::size_t i = 0; i < plan_.metrics.size(); ++i)
       if (counted_by_loss(plan_.metrics[i])) add_hits(call, a.sums + 1 + i);
@@ -113,6 +117,14 @@ class GpuLoss final : public LossOp {
     call.probability_type = DType::kF32;
   }
 
+  void upload_class_weights() {
+    const std::size_t bytes = plan_.class_weights.size() * sizeof(float);
+    class_weights_ = device_.allocate(bytes);
+    const auto stream = device_.make_stream(false);
+    device_.copy_to_device(class_weights_->data(), plan_.class_weights.data(), bytes, *stream);
+    stream->synchronize();
+  }
+
   void compute(const Call& call) const {
     const LossArgs& a = call.args;
     const auto scale = static_cast<float>(a.gradient_scale / static_cast<double>(parts_));
@@ -165,6 +177,7 @@ class GpuLoss final : public LossOp {
   std::int64_t parts_;  // numbers per sample that the loss kernel gives: one per position, or one
   bool class_labels_, applies_activation_ = false;
   std::int64_t capacity_;
+  std::unique_ptr<Buffer> class_weights_;  ///< on the device; null where there are none
 };
 
 }  // namespace
