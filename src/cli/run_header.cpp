@@ -85,6 +85,7 @@ std::vector<std::string> run_header(train::Session& session, const std::string& 
     for (const std::string& note : weights->notes) lines.push_back("         " + note);
     log::debug(weights->table());
   }
+  if (const std::string classes = session.class_weights_line(); !classes.empty()) lines.push_back("classes  " + classes);
   if (!session.prefix_line().empty()) lines.push_back("prefix   " + session.prefix_line());
   if (const std::string phases = phases_line(session); !phases.empty()) lines.push_back("phases   " + phases);
   return lines;

@@ -1,6 +1,7 @@
 #include "train/sections.h"
 
 #include <array>
+#include <limits>
 
 #include "core/format.h"
 
@@ -51,6 +52,45 @@ struct Value<AutoInt> {
   static Node schema() {
     Node any = Node::map();
     any.set("anyOf", Node::sequence({Value<int>::schema(), detail::enum_schema({"auto"})}));
+    return any;
+  }
+};
+
+/// balanced | {class: weight}
+template <>
+struct Value<train::ClassWeight> {
+  static bool read(const Node& node, Reader& reader, train::ClassWeight& out) {
+    const Node value = reader.substituted(node);
+    out.mark = value.mark();
+    if (value.is_scalar() && value.str() == "balanced") return out.balanced = true;
+    if (!value.is_map() || value.entries().empty()) {
+      reader.error(node, "class_weight must be balanced or {class: weight, ...}, found " + value.describe());
+      return false;
+    }
+    bool good = true;
+    for (const Node::Entry& entry : value.entries()) {
+      double weight = 0;
+      if (!Value<double>::read(entry.value, reader, weight)) {
+        good = false;
+      } else if (!(weight >= 0 && weight <= std::numeric_limits<float>::max())) {
+        reader.error(entry.mark, fmt::format("class_weight of '{}' must be a number >= 0", entry.key));
+        good = false;
+      }
+      out.weights.emplace_back(entry.key, weight);
+    }
+    return good;
+  }
+  static Node write(const train::ClassWeight& value) {
+    if (value.balanced) return Node::scalar("balanced");
+    Node map = Node::map();
+    for (const auto& [name, weight] : value.weights) map.set(name, Value<double>::write(weight));
+    return map;
+  }
+  static Node schema() {
+    Node weights = Node::map(), any = Node::map();
+    weights.set("type", Node::text("object"));
+    weights.set("additionalProperties", Value<double>::schema());
+    any.set("anyOf", Node::sequence({detail::enum_schema({"balanced"}), weights}));
     return any;
   }
 };
@@ -243,6 +283,7 @@ const Schema& schema_of(const train::TrainSection&) {
           .key(key("optimizer", &S::optimizer))
           .key(key("loss", &S::loss))
           .key(key("metrics", &S::metrics))
+          .key(key("class_weight", &S::class_weight))
           .key(key("dtype_policy", &S::dtype_policy))
           .key(key("lr_scaling", &S::lr_scaling))
           .key(key("reference_batch_size", &S::reference_batch_size).at_least(1))

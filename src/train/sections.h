@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/family.h"
@@ -46,6 +47,13 @@ enum class DtypePolicy { kFloat32, kMixedBfloat16, kMixedFloat16 };
 std::string name_of(DtypePolicy policy);  ///< "mixed_bfloat16"
 enum class LrScaling { kNone, kLinear, kSqrt };
 
+/// Keras's class_weight: by class name or number, or from how often each class occurs (train/class_weights.h).
+struct ClassWeight {
+  bool balanced = false;
+  std::vector<std::pair<std::string, double>> weights{};
+  config::Mark mark{};
+};
+
 struct TrainSection {
   std::optional<std::int64_t> epochs;
   std::optional<std::int64_t> steps;
@@ -55,6 +63,7 @@ struct TrainSection {
   optim::Optimizer optimizer{optim::RMSpropSpec{}};    ///< as Keras's compile()
   optim::Loss loss;
   std::vector<optim::Metric> metrics;
+  std::optional<ClassWeight> class_weight;
   DtypePolicy dtype_policy = DtypePolicy::kFloat32;
   LrScaling lr_scaling = LrScaling::kNone;
   std::optional<std::int64_t> reference_batch_size;

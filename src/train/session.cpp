@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "train/class_weights.h"
 #include "train/dry_plan.h"
 
 namespace dptrain::train {
@@ -108,6 +109,7 @@ void Session::open_data(const SessionOptions& options) {
     if (labels_wanted_) label_kind_ = label_kind(experiment_.config.train.loss, *any);
     class_names_ = any->class_names();
   }
+  resolve_class_weights(options);
   const auto in_order = [](const char* name) { return LoaderPlan{.name = name, .evaluation = true, .in_order = true}; };
   if (options.training)
     train_ = make_loader(sources_.train, {.name = "train"});
@@ -144,6 +146,19 @@ std::unique_ptr<data::Loader> Session::make_loader(const std::shared_ptr<const d
     side.input_shapes.push_back(input.shape);
   }
   return std::make_unique<data::Loader>(source, data::Pipeline(), side, labels, options);
+}
+
+/// Only training knows class weights.
+void Session::resolve_class_weights(const SessionOptions& options) {
+  const std::optional<ClassWeight>& wish = experiment_.config.train.class_weight;
+  if (!wish || !options.training || !labels_wanted_ || !sources_.train) return;
+  class_weights_ = class_weights(*wish, {.labels = *sources_.train,
+                                         .outputs = model_side().output.elements(),
+                                         .synthetic = options.data == DataMode::kSynthetic});
+}
+
+std::string Session::class_weights_line() const {
+  return class_weights_.empty() ? "" : describe_class_weights(*experiment_.config.train.class_weight, class_weights_, class_names_);
 }
 
 double Session::planned_epochs(const SessionOptions& options) const {
@@ -205,6 +220,7 @@ void Session::make_plan(const SessionOptions& options, const device::Device& dev
   if (labels_wanted_) {
     plan_options.loss = config.train.loss;
     plan_options.metrics = plain(config.train.metrics);
+    plan_options.class_weights = class_weights_;
     plan_options.labels = label_kind_;
   }
   plan_options.bucket_bytes = config.parallel.bucket_size.bytes;

@@ -72,6 +72,8 @@ class Session {
   void warn_about_bad_samples(const std::string& listed_in = "");
   std::vector<double> split_weights() const;  ///< one per replica
 
+  /// "balanced: daisy 1.2, roses 0.9"; "" without class weights.
+  std::string class_weights_line() const;
   /// Says what becomes of the frozen prefix; "" where there is nothing to say.
   const std::string& prefix_line() const { return cache_.line; }
   bool caches_prefix() const { return cache_.on; }
@@ -104,6 +106,7 @@ class Session {
   std::unique_ptr<data::Loader> make_loader(const std::shared_ptr<const data::Source>& source, const LoaderPlan& plan) const;
   data::ModelSide model_side() const;
   std::vector<std::shared_ptr<data::BadSamples>> accounts() const;
+  void resolve_class_weights(const SessionOptions& options);
   double planned_epochs(const SessionOptions& options) const;
   void done(const std::string& phase);
 
@@ -116,6 +119,7 @@ class Session {
   std::optional<checkpoint::WeightsReport> weights_report_;
   data::Sources sources_;
   CacheDecision cache_;
+  std::vector<float> class_weights_;  ///< one per class; empty: none
   optim::LabelKind label_kind_ = optim::LabelKind::kClass;
   bool labels_wanted_ = true;
   std::vector<std::string> class_names_;
