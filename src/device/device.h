@@ -59,6 +59,10 @@ class Device : public plan::Capabilities {
   /// Queued. Memory of allocate_host may change when the stream has passed the copy, other memory when the call returns.
   virtual void copy_to_device(void* destination, const void* host, std::size_t bytes, Stream& stream) = 0;
   virtual void copy_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) = 0;  ///< complete on return
+  /// Queued; memory of allocate_host holds the bytes when the stream has passed the copy.
+  virtual void queue_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) {
+    copy_to_host(host, source, bytes, stream);
+  }
   /// Queued; both on this device. A whole number of floats.
   virtual void copy(void* destination, const void* source, std::size_t bytes, Stream& stream);
   virtual const RuntimeOptions& options() const noexcept = 0;

@@ -14,6 +14,8 @@ class Event {
   virtual void record(Stream& stream) { static_cast<void>(stream); }
   /// What is queued on the stream from now on runs after the mark as last recorded. The stream may be another device's.
   virtual void hold(Stream& stream) { static_cast<void>(stream); }
+  /// Whether the mark as last recorded has been passed; throws what went wrong before it. Any thread.
+  virtual bool passed() { return true; }
 };
 
 class Recording {

@@ -7,12 +7,16 @@
 
 namespace dptrain::device {
 
+class Event;
+
 class Stream {
  public:
   virtual ~Stream() = default;
   /// Waits until everything queued has run; while it waits, the stream's watcher is called again and again. Throws what
   /// queued work failed with, or what the watcher throws.
   virtual void synchronize() {}
+  /// The same until the event has been passed, whatever is queued behind it.
+  virtual void wait_for(Event& event) { static_cast<void>(event); }
   /// Looks after something that can keep the stream from ever ending (a collective whose other ranks have died): called
   /// every now and then by synchronize(), and throws to give up.
   virtual void set_watcher(std::function<void()> watcher) { static_cast<void>(watcher); }

@@ -40,8 +40,8 @@ class Update {
   /// `state` (device memory) holds what describe() made of the same `args`.
   virtual void run(const UpdateBuffers& buffers, const optim::UpdateArgs& args, const kernels::StepState* state,
                    Stream& stream) = 0;
-  /// l1 sum|w| + l2 sum w^2 over all regularized weights.
-  virtual double penalty(const float* weights, Stream& stream) = 0;
+  /// *value (device memory) = l1 sum|w| + l2 sum w^2 over all regularized weights. Queued.
+  virtual void penalty(const float* weights, double* value, Stream& stream) = 0;
 };
 
 }  // namespace dptrain::device

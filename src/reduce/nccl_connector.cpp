@@ -86,10 +86,11 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
     communicated_->hold(compute);
   }
 
-  void end() override {
+  void end(bool idle) override {
+    first_done_ = true;
+    if (!idle) return progress();
     communicator_.relax();
     in_step_ = false;
-    first_done_ = true;
   }
 
   int rank() const override { return rank_; }

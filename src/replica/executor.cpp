@@ -31,9 +31,8 @@ Executor::Executor(const plan::Plan& plan, device::Device& device, device::Strea
       gradients_(arenas.written()),
       loss_scale_(arenas.loss_scale()),
       state_(device.allocate(sizeof(kernels::StepState))),
-      host_state_(device.allocate_host(sizeof(kernels::StepState))),
       writer_(plan.tensors.size(), plan::kAbsent),
-      staging_(plan, device, options.rows, options.accumulate ? 2 : 1),
+      staging_(plan, device, options.rows, options.optimizer ? Replica::kSets : 1),
       profile_(plan.steps.size()) {
   make_ops(options);
   plan_memory(arenas);
@@ -76,8 +75,11 @@ void Executor::plan_memory(const ParameterArenas& arenas) {
     bytes = std::max(bytes, training_memory_.arena_bytes);
   }
   tensors_ = device_.allocate(std::max<std::size_t>(bytes, 1));
-  sums_ = device_.allocate((1 + plan_.loss.metrics.size()) * sizeof(double));
-  host_sums_ = device_.allocate_host(sums_->bytes());
+  sums_ = device_.allocate((2 + plan_.loss.metrics.size()) * sizeof(double));
+  for (std::size_t post = 0; post < Replica::kMostQueued; ++post)
+    posts_.push_back({.state = device_.allocate_host(sizeof(kernels::StepState)),
+                      .sums = device_.allocate_host(sums_->bytes()),
+                      .fetched = device_.make_event()});
   if (plan_.compute != DType::kF32) {
     std::int64_t largest = 0;
     for (const int output : plan_.outputs) largest = std::max(largest, plan_.tensors[at(output)].elements(rows_));
@@ -254,14 +256,27 @@ void Executor::clear_sums() {
   device_.fill(sums_->as<float>(), static_cast<std::int64_t>(sums_->bytes() / sizeof(float)), 0, stream_);
 }
 
-void Executor::upload_state() {
-  device_.copy_to_device(state_->data(), host_state_->data(), sizeof(kernels::StepState), stream_);
+void Executor::penalty(device::Update& update, const float* weights) {
+  update.penalty(weights, sums_->as<double>() + 1 + plan_.loss.metrics.size(), stream_);
 }
 
-StepSums Executor::read_sums() {
-  device_.copy_to_host(host_sums_->data(), sums_->data(), sums_->bytes(), stream_);
-  const double* const sums = host_sums_->as<double>();
-  return {.loss = sums[0], .metrics = {sums + 1, sums + 1 + plan_.loss.metrics.size()}};
+void Executor::send_state(const kernels::StepState& state, std::size_t post) {
+  device::Buffer& memory = *posts_[post].state;
+  *memory.as<kernels::StepState>() = state;
+  device_.copy_to_device(state_->data(), memory.data(), sizeof(state), stream_);
+}
+
+void Executor::fetch_sums(std::size_t post) {
+  device_.queue_to_host(posts_[post].sums->data(), sums_->data(), sums_->bytes(), stream_);
+  posts_[post].fetched->record(stream_);
+}
+
+StepSums Executor::read_sums(std::size_t post) {
+  stream_.wait_for(*posts_[post].fetched);
+  const double* const sums = posts_[post].sums->as<double>();
+  const double* const metrics = sums + 1;
+  const std::size_t count = plan_.loss.metrics.size();
+  return {.loss = sums[0], .metrics = {metrics, metrics + count}, .penalty = metrics[count]};
 }
 
 std::vector<std::string> Executor::implementations() const {

@@ -29,8 +29,8 @@ class Executor {
   /// Nothing queued from here on reads the slice.
   void release(int set) { staging_.release(set, stream_); }
 
-  // What follows up to read_sums() queues work on the stream and waits for nothing; where the device records, all of it
-  // may be recorded.
+  // What follows up to the penalty queues work on the stream and waits for nothing; where the device records, all of it may
+  // be recorded.
   /// Forward in training mode, loss and metrics; the loss's gradient is scaled by 1 / in.valid.
   void forward(const Slice& slice, const StepInputs& in);
   /// Backward of the last forward. `after_item` is called when an item of the plan has run. A slice without rows leaves
@@ -38,11 +38,18 @@ class Executor {
   void backward(const Slice& slice, const StepInputs& in,
                 const std::function<void(const plan::BackwardItem&)>& after_item);
   void clear_sums();
-  /// What set_state() was given goes to the device.
-  void upload_state();
+  /// The regularizers' value of the weights as they are now, into the sums.
+  void penalty(device::Update& update, const float* weights);
 
-  /// Loss and metrics since clear_sums(); waits for the device.
-  StepSums read_sums();
+  // The host's side of a step, one post for each step that may be queued, so that the device may run behind.
+  /// What kernels read of a step goes to the device.
+  void send_state(const kernels::StepState& state, std::size_t post);
+  /// Sums since clear_sums() are on their way to the host.
+  void fetch_sums(std::size_t post);
+  /// Whether they have come. Any thread.
+  bool has_sums(std::size_t post) { return posts_[post].fetched->passed(); }
+  /// Waits for them.
+  StepSums read_sums(std::size_t post);
 
   /// Stages the slice; forward in inference mode, loss and metrics.
   void evaluate(const Slice& slice);
@@ -50,8 +57,6 @@ class Executor {
   /// outputs go to host memory, one to each pointer.
   void predict(const Slice& slice, const std::vector<float*>& outputs);
 
-  /// For the next upload_state(); the one before must have run, which read_sums() sees to.
-  void set_state(const kernels::StepState& state) { *host_state_->as<kernels::StepState>() = state; }
   const plan::MemoryPlan& memory() const { return training_ ? training_memory_ : inference_memory_; }
   std::vector<std::string> implementations() const;
   std::size_t bytes() const;
@@ -62,6 +67,12 @@ class Executor {
   const kernels::StepState* state() const { return state_->as<kernels::StepState>(); }
 
  private:
+  /// Page-locked memory, and a mark behind the last use of it.
+  struct Post {
+    std::unique_ptr<device::Buffer> state, sums;
+    std::unique_ptr<device::Event> fetched;
+  };
+
   void make_ops(const Options& options);
   void prepare(std::int64_t rows);
   void plan_memory(const ParameterArenas& arenas);
@@ -88,10 +99,11 @@ class Executor {
   std::vector<plan::Need> needs_;                 ///< per step
   plan::Need loss_need_;
   const kernels::LossScale* loss_scale_;
-  std::unique_ptr<device::Buffer> state_, host_state_;
+  std::unique_ptr<device::Buffer> state_;
+  std::vector<Post> posts_;
   std::vector<int> writer_;  ///< per tensor: the step that writes a parameter's gradient there, or kAbsent
   plan::MemoryPlan training_memory_, inference_memory_;
-  std::unique_ptr<device::Buffer> tensors_, sums_, host_sums_;
+  std::unique_ptr<device::Buffer> tensors_, sums_;
   std::unique_ptr<device::Buffer> output_floats_;  ///< an output on its way to the host; null where it is float already
   Staging staging_;
   const void* labels_ = nullptr;  ///< of the running slice

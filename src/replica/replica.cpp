@@ -1,6 +1,7 @@
 #include "replica/replica.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -49,16 +50,16 @@ struct Replica::Impl {
   /// Forward and backward of all micro-batches, reduction and update, queued one by one.
   void run_step(const std::vector<Slice>& micro_batches, const StepInputs& in) {
     Stopwatch watch;
-    executor.upload_state();
-    executor.clear_sums();
+    clear_sums();
     sink.begin(in.number);
     if (arenas.accumulates()) device.fill(arenas.gradients(), plan.statistics_end, 0, *stream);
-    executor.stage(micro_batches.front(), 0);
+    int set = next_set();
+    executor.stage(micro_batches.front(), set);
     for (std::size_t m = 0; m < micro_batches.size(); ++m) {
       const bool last = m + 1 == micro_batches.size();
-      micro_batch(micro_batches[m], static_cast<int>(m % 2), in, last);
+      micro_batch(micro_batches[m], set, in, last);
       // Copies from memory that is not page-locked hold this thread up; by now the device has something to do.
-      if (!last) executor.stage(micro_batches[m + 1], static_cast<int>((m + 1) % 2));
+      if (!last) executor.stage(micro_batches[m + 1], set = next_set());
     }
     times.forward_backward = watch.restart() - times.comm_exposed;
 
@@ -111,12 +112,13 @@ struct Replica::Impl {
 
   /// The same work as run_step() of one micro-batch queues, as one launch. False: the device has no such thing.
   bool replay_step(const Slice& slice, const StepInputs& in) {
-    executor.stage(slice, 0);
-    executor.begin(slice, 0);
+    const int set = next_set();
+    executor.stage(slice, set);
+    executor.begin(slice, set);
+    std::unique_ptr<device::Recording>& recording = recordings[static_cast<std::size_t>(set)];
     if (!recording) {
       recording = device.record(*stream, [&] {
-        executor.upload_state();
-        executor.clear_sums();
+        clear_sums();
         executor.forward(slice, in);
         executor.backward(slice, in, [](const plan::BackwardItem&) {});
         run_update(in);
@@ -130,22 +132,29 @@ struct Replica::Impl {
       }
     }
     recording->replay(*stream);
-    executor.release(0);
+    executor.release(set);
     return true;
   }
 
-  /// Sums over `samples`, with the penalty of the weights as they are now.
-  StepSums sums(std::int64_t samples, double penalty) {
-    StepSums all = executor.read_sums();
+  int next_set() { return last_set = (last_set + 1) % kSets; }
+
+  /// To zero, but for the penalty of the weights as they are now: counted once for all replicas, which hold the same ones.
+  void clear_sums() {
+    executor.clear_sums();
+    if (options.rank == 0 && update && regularized(plan)) executor.penalty(*update, arenas.parameters());
+  }
+
+  /// Sums over `samples` of what is not a step; waits for them.
+  StepSums sums(std::int64_t samples) {
+    if (count > 0) throw Error(ErrorKind::kInternal, fmt::format("{} steps were not collected", count));
+    executor.fetch_sums(0);
+    StepSums all = executor.read_sums(0);
     all.samples = samples;
-    all.penalty = penalty;
     return all;
   }
 
-  /// Counted once for all replicas, which hold the same weights.
-  double penalty() {
-    return options.rank == 0 && update && regularized(plan) ? update->penalty(arenas.parameters(), *stream) : 0;
-  }
+  /// Where the state and the sums of the step lie that is `place` behind the oldest queued one.
+  std::size_t post(std::size_t place) const { return (oldest + place) % kMostQueued; }
 
   const plan::Plan& plan;
   device::Device& device;
@@ -158,7 +167,10 @@ struct Replica::Impl {
   StepTimes times;
   int full_steps = 0;  ///< that could have been replayed
   bool cannot_record = false, replayed = false;
-  std::unique_ptr<device::Recording> recording;  ///< of a whole step
+  std::array<std::unique_ptr<device::Recording>, kSets> recordings;  ///< of a whole step on each set of buffers
+  int last_set = kSets - 1;                        ///< used last
+  std::size_t oldest = 0, count = 0;               ///< of the queued steps
+  std::array<std::int64_t, kMostQueued> queued_samples{};  ///< by post
 };
 
 Replica::Replica(const plan::Plan& plan, device::Device& device, GradientSink& sink, device::Collective* collective,
@@ -167,16 +179,16 @@ Replica::Replica(const plan::Plan& plan, device::Device& device, GradientSink& s
 
 Replica::~Replica() = default;
 
-StepSums Replica::step(const std::vector<Slice>& micro_batches, const StepInputs& in) {
+void Replica::queue_step(const std::vector<Slice>& micro_batches, const StepInputs& in) {
   Impl& r = *impl_;
   r.check(micro_batches);
+  if (r.count == kMostQueued) throw Error(ErrorKind::kInternal, fmt::format("{} steps are queued already", r.count));
   r.times = {};
   Stopwatch watch;
-  // Of the weights before the step. Here the device has nothing to do, so that asking for a number holds nothing up.
-  const double penalty = r.penalty();
+  const std::size_t post = r.post(r.count);
   kernels::StepState state;
   r.update->describe({.step = in.number, .learning_rate = in.learning_rate}, state);
-  r.executor.set_state(state);
+  r.executor.send_state(state, post);
   r.times.optimizer = watch.restart();
 
   const bool replay = r.may_replay(micro_batches, in) && ++r.full_steps > Impl::kEagerSteps;
@@ -185,31 +197,51 @@ StepSums Replica::step(const std::vector<Slice>& micro_batches, const StepInputs
     r.run_step(micro_batches, in);
     watch.restart();
   }
-  std::int64_t samples = 0;
-  for (const Slice& slice : micro_batches) samples += slice.rows;
-  const StepSums sums = r.sums(samples, penalty);
+  r.executor.fetch_sums(post);
+  r.queued_samples[post] = 0;
+  for (const Slice& slice : micro_batches) r.queued_samples[post] += slice.rows;
+  ++r.count;
   r.times.forward_backward += watch.seconds();
-  r.sink.end();
+}
+
+std::size_t Replica::queued() const { return impl_->count; }
+
+bool Replica::done() { return impl_->executor.has_sums(impl_->oldest); }
+
+StepSums Replica::collect() {
+  Impl& r = *impl_;
+  if (r.count == 0) throw Error(ErrorKind::kInternal, "no step is queued");
+  const Stopwatch watch;
+  StepSums sums = r.executor.read_sums(r.oldest);
+  sums.samples = r.queued_samples[r.oldest];
+  r.oldest = r.post(1);
+  --r.count;
+  r.times.forward_backward += watch.seconds();
+  r.sink.end(r.count == 0);
   return sums;
+}
+
+StepSums Replica::step(const std::vector<Slice>& micro_batches, const StepInputs& in) {
+  queue_step(micro_batches, in);
+  return collect();
 }
 
 StepSums Replica::gradients(const Slice& slice, std::int64_t valid, std::int64_t number) {
   Impl& r = *impl_;
   r.times = {};
-  r.executor.set_state({.step = number});
-  r.executor.upload_state();
-  r.executor.clear_sums();
+  r.executor.send_state({.step = number}, 0);
+  r.clear_sums();
   if (r.arenas.accumulates()) r.device.fill(r.arenas.gradients(), r.plan.statistics_end, 0, *r.stream);
   r.executor.stage(slice, 0);
   r.micro_batch(slice, 0, {.number = number, .valid = valid}, false);
-  return r.sums(slice.rows, r.penalty());
+  return r.sums(slice.rows);
 }
 
 StepSums Replica::evaluate(const Slice& slice) {
   impl_->times = {};
-  impl_->executor.clear_sums();
+  impl_->clear_sums();
   impl_->executor.evaluate(slice);
-  return impl_->sums(slice.rows, impl_->penalty());
+  return impl_->sums(slice.rows);
 }
 
 void Replica::predict(const Slice& slice, const std::vector<float*>& outputs) { impl_->executor.predict(slice, outputs); }

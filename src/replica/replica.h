@@ -54,8 +54,8 @@ struct Options {
   Graphs graphs = Graphs::kAuto;
 };
 
-/// Seconds of the last step by part, for the ledger. On a device that runs behind its caller the wait at the end of the step
-/// is nearly all of it and counts as forward and backward.
+/// Seconds of the caller since a step was last queued, by part, for the ledger. On a device that runs behind its caller
+/// waiting for sums is nearly all of it and counts as forward and backward.
 struct StepTimes {
   double forward_backward = 0, comm_exposed = 0, optimizer = 0;
 };
@@ -75,7 +75,21 @@ class Replica {
   void push_loss_scale(const kernels::LossScale& scale);
   std::optional<kernels::LossScale> pull_loss_scale();
 
-  /// One optimizer step over the given micro-batches (at least one; any may be empty).
+  /// Steps that may be queued and not collected.
+  static constexpr std::size_t kMostQueued = 3;
+  /// Sets of buffers that batches are staged into, in turns.
+  static constexpr int kSets = 2;
+
+  /// Queues one optimizer step over the given micro-batches (at least one; any may be empty). A device that runs behind its
+  /// caller may still work on it afterwards: the slices' memory stays as it is until the step is collected.
+  void queue_step(const std::vector<Slice>& micro_batches, const StepInputs& in);
+  std::size_t queued() const;
+  /// Whether the oldest of the queued steps is done. Like collect() also for another thread while the replica's own has
+  /// nothing to do.
+  bool done();
+  /// The sums of the oldest of the queued steps; waits for it.
+  StepSums collect();
+  /// queue_step() and collect().
   StepSums step(const std::vector<Slice>& micro_batches, const StepInputs& in);
   /// Forward and loss in inference mode.
   StepSums evaluate(const Slice& slice);

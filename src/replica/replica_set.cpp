@@ -1,6 +1,7 @@
 #include "replica/replica_set.h"
 
 #include <algorithm>
+#include <deque>
 #include <new>
 
 #include "core/error.h"
@@ -35,6 +36,8 @@ void add(StepSums& sum, const StepSums& more) {
   sum.samples += more.samples;
   sum.penalty += more.penalty;
 }
+
+enum class Progress { kRunning, kDone, kFailed };
 
 }  // namespace
 
@@ -149,6 +152,16 @@ struct ReplicaSet::Impl {
     return sum;
   }
 
+  /// Of the oldest queued step. What has failed is thrown where it can be told whose it is.
+  Progress progress() const {
+    try {
+      const bool done = std::ranges::all_of(replicas, [](const auto& replica) { return replica->done(); });
+      return done ? Progress::kDone : Progress::kRunning;
+    } catch (...) {
+      return Progress::kFailed;
+    }
+  }
+
   std::string name(int rank) const { return fmt::format("replica {} ({})", rank, devices[at(rank)]->name()); }
 
   const plan::Plan& plan;
@@ -156,6 +169,7 @@ struct ReplicaSet::Impl {
   Connector& connector;
   const SetOptions options;
   std::vector<StepSums> sums;  ///< per rank, of the last command
+  std::deque<std::int64_t> queued;  ///< numbers of the steps that were not collected
   std::vector<std::unique_ptr<Replica>> replicas;
   std::vector<std::int64_t> capacity = std::vector<std::int64_t>(replicas.size(), 1);  ///< rows per slice
   Crew crew;  ///< last: its threads use everything above
@@ -181,14 +195,35 @@ StepTimes ReplicaSet::times() const {
 int ReplicaSet::size() const { return impl_->crew.size(); }
 device::Device& ReplicaSet::device(int rank) { return *impl_->devices[at(rank)]; }
 
-StepSums ReplicaSet::step(const HostBatch& batch, const StepInputs& in) {
+void ReplicaSet::queue_step(const HostBatch& batch, const StepInputs& in) {
   Impl& set = *impl_;
   set.run(fmt::format(", step {}", in.number), [&](int rank) {
-    set.sums[at(rank)] = set.replicas[at(rank)]->step(set.slices(batch, rank, set.options.accumulate_steps), in);
+    set.replicas[at(rank)]->queue_step(set.slices(batch, rank, set.options.accumulate_steps), in);
   });
+  set.queued.push_back(in.number);
   const std::int64_t every = set.options.check_every;
   if (every > 0 && (in.number + 1) % every == 0) check_equal(in.number);
+}
+
+std::size_t ReplicaSet::queued() const { return impl_->queued.size(); }
+
+bool ReplicaSet::done() { return impl_->progress() != Progress::kRunning; }
+
+StepSums ReplicaSet::collect() {
+  Impl& set = *impl_;
+  if (set.queued.empty()) throw Error(ErrorKind::kInternal, "no step is queued");
+  const auto collect_from = [&](int rank) { set.sums[at(rank)] = set.replicas[at(rank)]->collect(); };
+  if (set.progress() == Progress::kDone)  // nobody need be woken
+    for (int rank = 0; rank < size(); ++rank) collect_from(rank);
+  else
+    set.run(fmt::format(", step {}", set.queued.front()), collect_from);
+  set.queued.pop_front();
   return set.total();
+}
+
+StepSums ReplicaSet::step(const HostBatch& batch, const StepInputs& in) {
+  queue_step(batch, in);
+  return collect();
 }
 
 StepSums ReplicaSet::evaluate(const HostBatch& batch) {

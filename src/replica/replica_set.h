@@ -71,13 +71,23 @@ class ReplicaSet {
   void push_loss_scale(const kernels::LossScale& scale);
   std::optional<kernels::LossScale> pull_loss_scale();  ///< from rank 0
 
+  /// Queues a step on every replica; on devices that run behind their caller it may not be done when this returns, and the
+  /// batch stays as it is until the step is collected.
+  void queue_step(const HostBatch& batch, const StepInputs& in);
+  /// Queued and not collected: at most Replica::kMostQueued.
+  std::size_t queued() const;
+  /// Whether collect() would not wait.
+  bool done();
+  /// The sums of the oldest queued step; waits for it.
+  StepSums collect();
+  /// Both at once.
   StepSums step(const HostBatch& batch, const StepInputs& in);
   StepSums evaluate(const HostBatch& batch);
   /// The plan's first outputs, one to each pointer: [rows, shape...], rows in order.
   void predict(const HostBatch& batch, const std::vector<float*>& outputs);
   void predict(const HostBatch& batch, float* output) { predict(batch, std::vector<float*>{output}); }
 
-  /// Of the last step: the slowest replica's.
+  /// Since a step was last queued: the slowest replica's.
   StepTimes times() const;
 
   /// Runs f on every replica's own thread and waits.

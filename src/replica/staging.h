@@ -4,8 +4,7 @@
 // is given the slice as it is; for others copies go through a stream of their own into one of two sets of buffers, so that
 // the next micro-batch can arrive while one is computed. Owned by an Executor, used on its thread.
 //
-// The host's memory may change when the step is over: it ends by reading its sums back, and what it has computed waited
-// for the copies.
+// The host's memory may change when the step's sums have come back: what was computed waited for the copies.
 
 #include <memory>
 #include <vector>

@@ -1,6 +1,8 @@
 #include "train/bench.h"
 
 #include <algorithm>
+#include <deque>
+#include <memory>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -18,7 +20,7 @@ double median(std::vector<double> values) {
 
 /// Sums over one repeat.
 struct Sample {
-  double seconds = 0, examples = 0, step = 0, forward_backward = 0, comm = 0, optimizer = 0, wait = 0;
+  double seconds = 0, examples = 0, forward_backward = 0, comm = 0, optimizer = 0, wait = 0;
 };
 
 /// Batches of the train loader without end, or one batch again and again.
@@ -26,29 +28,30 @@ class Feed {
  public:
   Feed(data::Loader& loader, bool one_batch) : loader_(loader), one_batch_(one_batch) {
     loader_.seek(0, 0);
-    batch_ = loader_.next();
+    batch_ = std::make_shared<const data::Batch>(loader_.next());
   }
-  /// The batch for the next step and the seconds it was waited for.
-  std::pair<const data::Batch*, double> next() {
-    if (one_batch_) return {&batch_, 0};
+  /// The batch for the next step, to be kept until the step is over, and the seconds it was waited for.
+  std::pair<std::shared_ptr<const data::Batch>, double> next() {
+    if (one_batch_) return {batch_, 0};
     const Stopwatch watch;
     if (!first_) {
-      batch_ = data::Batch();  // its slot goes back to the workers first
-      batch_ = loader_.next();
-      if (batch_.rows() == 0) {
+      batch_.reset();  // its slot goes back to the workers first, where no step has it
+      data::Batch batch = loader_.next();
+      if (batch.rows() == 0) {
         loader_.next_epoch();
-        batch_ = loader_.next();
+        batch = loader_.next();
       }
+      batch_ = std::make_shared<const data::Batch>(std::move(batch));
     }
     first_ = false;
-    return {&batch_, watch.seconds()};
+    return {batch_, watch.seconds()};
   }
 
  private:
   data::Loader& loader_;
   const bool one_batch_;
   bool first_ = true;
-  data::Batch batch_;
+  std::shared_ptr<const data::Batch> batch_;
 };
 
 class Run {
@@ -60,28 +63,42 @@ class Run {
     Sample sample;
     const Stopwatch total;
     for (std::int64_t i = 0; i < count; ++i) {
-      const auto [batch, waited] = feed_.next();
+      auto [batch, waited] = feed_.next();
       sample.wait += waited;
       sample.examples += static_cast<double>(batch->rows());
       if (options_.data == BenchData::kLoaderOnly) continue;
-      const Stopwatch step;
-      session_.replicas().step(host_batch(*batch, session_.plan().inputs.size()), {number_, session_.scheduled_rate(number_), batch->rows()});
-      ++number_;
-      sample.step += step.seconds();
-      const replica::StepTimes times = session_.replicas().times();
-      sample.forward_backward += times.forward_backward;
-      sample.comm += times.comm_exposed;
-      sample.optimizer += times.optimizer;
+      step(std::move(batch), sample);
     }
+    const Stopwatch rest;
+    while (!ahead_.empty()) collect();
+    sample.forward_backward += rest.seconds();
     sample.seconds = total.seconds();
     return sample;
   }
 
  private:
+  /// Queued steps are collected as the trainer does it.
+  void step(std::shared_ptr<const data::Batch> batch, Sample& sample) {
+    replica::ReplicaSet& replicas = session_.replicas();
+    replicas.queue_step(host_batch(*batch, session_.plan().inputs.size()), {number_, session_.scheduled_rate(number_), batch->rows()});
+    ++number_;
+    ahead_.push_back(std::move(batch));
+    while (!ahead_.empty() && (ahead_.size() == replica::Replica::kMostQueued || replicas.done())) collect();
+    const replica::StepTimes times = replicas.times();
+    sample.forward_backward += times.forward_backward;
+    sample.comm += times.comm_exposed;
+    sample.optimizer += times.optimizer;
+  }
+  void collect() {
+    session_.replicas().collect();
+    ahead_.pop_front();
+  }
+
   Session& session_;
   const BenchOptions& options_;
   Feed feed_;
   std::int64_t number_ = 0;
+  std::deque<std::shared_ptr<const data::Batch>> ahead_;  ///< of the steps that were not collected
 };
 
 void profile_layers(Session& session, Run& run, BenchRow& row, std::int64_t steps) {

@@ -109,6 +109,9 @@ class Callback {
   virtual ~Callback() = default;
   virtual std::string name() const = 0;
   virtual void train_begin(Host& host, bool resumed) { static_cast<void>(host), static_cast<void>(resumed); }
+  /// Whether step_end() of this step (StepReport::step) will look at weights or state; asked once, when the step is queued.
+  /// No other one is queued before it then; otherwise the devices may be some steps ahead of what step_end() hears of.
+  virtual bool stops_at(Host& host, std::int64_t step) { return static_cast<void>(host), static_cast<void>(step), false; }
   virtual void step_end(Host& host, const StepReport& report) { static_cast<void>(host), static_cast<void>(report); }
   /// May add to the logs (ReduceLROnPlateau: learning_rate), seen by the callbacks after it.
   virtual void epoch_end(Host& host, EpochReport& report) { static_cast<void>(host), static_cast<void>(report); }

@@ -73,7 +73,7 @@ std::uint64_t weight_bytes(const DryPlan& result, bool trains, std::int64_t accu
 }
 
 /// A device that cannot read the host's memory keeps the batch: inputs, as they come and as they are computed with, and labels.
-/// Twice where micro-batches follow one another.
+/// Twice where batches follow one another.
 std::uint64_t staging_bytes(const plan::Plan& plan, const device::Device& device, std::int64_t rows, bool in_turns) {
   if (device.reads_host_memory()) return 0;
   std::uint64_t bytes = 0, arriving = 0;
@@ -108,7 +108,7 @@ void make_dry_plan(const Experiment& experiment, const DeviceRequest& request, c
     result.slots = static_cast<int>(optim::slots(config.train.optimizer).size());
     if (optim::common(config.train.optimizer).use_ema) ++result.slots;
   }
-  result.batch_bytes = result.memory.arena_bytes + staging_bytes(result.plan, *device, rows, trains && config.train.accumulate_steps > 1);
+  result.batch_bytes = result.memory.arena_bytes + staging_bytes(result.plan, *device, rows, trains);
   result.replica_bytes = weight_bytes(result, trains, config.train.accumulate_steps) + result.batch_bytes;
 }
 

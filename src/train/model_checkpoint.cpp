@@ -23,8 +23,15 @@ class ModelCheckpoint final : public Callback {
     last_time_ = now_seconds();
   }
 
+  bool stops_at(Host& host, std::int64_t step) override {
+    if (!spec_.save_freq || !due(host, step)) return false;
+    last_time_ = now_seconds();
+    last_step_ = step;
+    return true;
+  }
+
   void step_end(Host& host, const StepReport& report) override {
-    if (!spec_.save_freq || !due(host, report)) return;
+    if (!spec_.save_freq || report.step != last_step_) return;
     Logs logs;
     logs.set("loss", report.loss);
     save(host, logs, report.epoch + 1, report.batch);
@@ -47,15 +54,9 @@ class ModelCheckpoint final : public Callback {
 
  private:
   /// A bare number counts batches, as in Keras.
-  bool due(Host& host, const StepReport& report) {
-    if (spec_.save_freq->unit == config::Duration::Unit::kSeconds) {
-      if (now_seconds() - last_time_ < spec_.save_freq->value) return false;
-      last_time_ = now_seconds();
-      return true;
-    }
-    if (report.step - last_step_ < spec_.save_freq->steps(host.steps_per_epoch(), host.global_batch())) return false;
-    last_step_ = report.step;
-    return true;
+  bool due(Host& host, std::int64_t step) const {
+    if (spec_.save_freq->unit == config::Duration::Unit::kSeconds) return now_seconds() - last_time_ >= spec_.save_freq->value;
+    return step - last_step_ >= spec_.save_freq->steps(host.steps_per_epoch(), host.global_batch());
   }
 
   void save(Host& host, const Logs& logs, std::int64_t epoch, std::int64_t batch) {

@@ -22,6 +22,7 @@ namespace dptrain::train {
 namespace {
 
 constexpr double kLastEverySeconds = 600;  // a rolling last.h5 every ten minutes
+constexpr const char* kDiverged = "diverged";
 
 std::string values_text(const std::vector<std::pair<std::string, double>>& values) {
   std::string text;
@@ -63,15 +64,17 @@ FitResult Trainer::fit() {
     if (position_.samples == 0) log::info(fmt::format("Epoch {}{}", position_.epoch + 1, epochs_text()));
     interval_ = {};
     interval_.started = now_seconds();
-    while (position_.samples < loader.samples() && !finished()) {
-      const data::Batch batch = loader.next();
+    while (queued_samples() < loader.samples() && !finished()) {
+      data::Batch batch = loader.next();
       if (batch.rows() == 0) {  // the last ones could not be read
+        catch_up();
         position_.samples = loader.samples();
         break;
       }
-      train_step(batch);
+      train_step(std::move(batch));
       obey_signals();
     }
+    catch_up();
     if (position_.samples == loader.samples()) {
       end_epoch();
       loader.next_epoch();
@@ -97,25 +100,58 @@ void Trainer::compute_features() {
   run_.event("features", {{"samples", all}, {"seconds", features_seconds_}});
 }
 
-void Trainer::train_step(const data::Batch& batch) {
-  Stopwatch watch;
-  const replica::StepInputs inputs{position_.step, learning_rate(), batch.rows()};
-  const replica::StepSums sums = session_.replicas().step(host_batch(batch, session_.plan().inputs.size()), inputs);
-  after_step(sums, batch, watch.seconds());
+/// Devices that run behind the host are kept some steps ahead of what is collected, so that they never wait for it.
+void Trainer::train_step(data::Batch batch) {
+  const Stopwatch watch;
+  const std::int64_t number = queued_steps();
+  const replica::StepInputs inputs{number, rate_of(number), batch.rows()};
+  replica::ReplicaSet& replicas = session_.replicas();
+  replicas.queue_step(host_batch(batch, session_.plan().inputs.size()), inputs);
+  const double seconds = watch.seconds();
+  position_.epoch_seconds += seconds + batch.waited();
+  interval_.waited += batch.waited();
+  interval_.step_seconds += seconds;
+  interval_.comm += replicas.times().comm_exposed;
+  ahead_.push_back(std::move(batch));
+  if (must_stop_at(number + 1)) return catch_up();
+  while (!ahead_.empty() && (ahead_.size() == replica::Replica::kMostQueued || replicas.done())) collect_step();
 }
 
-void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch, double seconds) {
+bool Trainer::must_stop_at(std::int64_t step) {
+  bool must = now_seconds() - last_save_ > kLastEverySeconds;
+  for (const auto& callback : callbacks_) must = callback->stops_at(*this, step) || must;
+  return must;
+}
+
+std::int64_t Trainer::queued_steps() const { return position_.step + static_cast<std::int64_t>(ahead_.size()); }
+
+std::int64_t Trainer::queued_samples() const { return ahead_.empty() ? position_.samples : ahead_.back().end(); }
+
+void Trainer::collect_step() {
+  const Stopwatch watch;
+  const replica::StepSums sums = session_.replicas().collect();
+  const double seconds = watch.seconds();
+  position_.epoch_seconds += seconds;
+  interval_.step_seconds += seconds;
+  const data::Batch batch = std::move(ahead_.front());
+  ahead_.pop_front();
+  if (stop_reason_ == kDiverged) return;  // went on from what is no number
+  after_step(sums, batch);
+}
+
+/// Until the devices stand where position_ does.
+void Trainer::catch_up() {
+  while (!ahead_.empty()) collect_step();
+}
+
+void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch) {
   const double rows = static_cast<double>(sums.samples);
   position_.sums.loss += sums.loss + sums.penalty * rows;
   position_.sums.samples += sums.samples;
   for (std::size_t i = 0; i < sums.metrics.size(); ++i) position_.sums.metrics[i] += sums.metrics[i];
   position_.samples = batch.end();
   ++position_.step;
-  position_.epoch_seconds += seconds + batch.waited();
 
-  interval_.waited += batch.waited();
-  interval_.step_seconds += seconds;
-  interval_.comm += session_.replicas().times().comm_exposed;
   interval_.loss += sums.loss + sums.penalty * rows;
   interval_.samples += sums.samples;
   ++interval_.steps;
@@ -130,7 +166,7 @@ void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch
   if (interval_over()) log_interval();
   if (progress_.visible())
     progress_.draw(report.batch, session_.steps_per_epoch(), position_.epoch_seconds, values_text(means(session_.plan(), position_.sums)));
-  if (now_seconds() - last_save_ > kLastEverySeconds) save_last();
+  if (ahead_.empty() && now_seconds() - last_save_ > kLastEverySeconds) save_last();
 }
 
 /// One line for the log and one row of steps.csv about the steps since the last one.
@@ -235,7 +271,7 @@ bool Trainer::finished() const {
   const bool flags = options_.epochs || options_.steps;
   const auto epochs = flags ? options_.epochs : train.epochs;
   const auto steps = flags ? options_.steps : train.steps;
-  return (epochs && position_.epoch >= *epochs) || (steps && position_.step >= *steps);
+  return (epochs && position_.epoch >= *epochs) || (steps && queued_steps() >= *steps);
 }
 
 std::string Trainer::epochs_text() const {
@@ -248,12 +284,16 @@ std::string Trainer::epochs_text() const {
 }
 
 void Trainer::obey_signals() {
-  if (Signals::take_save()) save_last();
+  if (Signals::take_save()) {
+    catch_up();
+    save_last();
+  }
   if (Signals::take_status())
     log::info(fmt::format("status: epoch {} step {} sample {}{}", position_.epoch + 1, position_.step, position_.samples,
                           values_text(means(session_.plan(), position_.sums))));
   if (const int signal = Signals::stop_signal(); signal != 0 && signal_ == 0) {
     signal_ = signal;
+    catch_up();
     progress_.clear();
     log::info(fmt::format("{}: saving and stopping after step {}", signal == SIGINT ? "SIGINT" : "SIGTERM", position_.step));
     stop("signal");
@@ -277,7 +317,7 @@ void Trainer::partial_epoch() {
 
 FitResult Trainer::finish() {
   partial_epoch();
-  if (stop_reason_ != "diverged") save_last();
+  if (stop_reason_ != kDiverged) save_last();
   for (const auto& callback : callbacks_) callback->train_end(*this);
   export_model();
   writer_->drain();
@@ -286,7 +326,7 @@ FitResult Trainer::finish() {
   result.exit = stop_reason_.empty() ? "completed" : stop_reason_;
   result.final = last_logs_;
   if (result.exit == "signal") result.exit_code = 128 + signal_;
-  if (result.exit == "diverged") result.exit_code = static_cast<int>(ErrorKind::kDiverged);
+  if (result.exit == kDiverged) result.exit_code = static_cast<int>(ErrorKind::kDiverged);
   const std::optional<Error> failed = writer_->last_error();
   if (failed && result.exit_code == 0) result.exit_code = failed->exit_code();
   write_result(result);

@@ -4,6 +4,7 @@
 // the run directory. One thread, the main one.
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -57,8 +58,13 @@ class Trainer final : private Host {
 
   bool finished() const;
   void compute_features();
-  void train_step(const data::Batch& batch);
-  void after_step(const replica::StepSums& sums, const data::Batch& batch, double seconds);
+  void train_step(data::Batch batch);
+  bool must_stop_at(std::int64_t step);
+  void collect_step();
+  void catch_up();
+  void after_step(const replica::StepSums& sums, const data::Batch& batch);
+  std::int64_t queued_steps() const;
+  std::int64_t queued_samples() const;  ///< of this epoch
   void end_epoch();
   void partial_epoch();
   void obey_signals();
@@ -83,7 +89,8 @@ class Trainer final : private Host {
   Session& session_;
   RunDirectory& run_;
   const FitOptions options_;
-  Position position_;
+  Position position_;  ///< of the steps whose sums have come; devices may be ahead of it
+  std::deque<data::Batch> ahead_;  ///< of the steps that are queued beyond it, oldest first
   Callbacks callbacks_;
   std::unique_ptr<checkpoint::Writer> writer_;
   Progress progress_;

@@ -91,7 +91,11 @@ class OnDevice {
 
   double penalty() {
     device_.copy_to_device(memory_[0]->data(), arena_.weights.data(), memory_[0]->bytes(), *stream_);
-    return update_->penalty(memory_[0]->as<float>(), *stream_);
+    const std::unique_ptr<device::Buffer> value = device_.allocate(sizeof(double));
+    update_->penalty(memory_[0]->as<float>(), value->as<double>(), *stream_);
+    double penalty = 0;
+    device_.copy_to_host(&penalty, value->data(), sizeof(penalty), *stream_);
+    return penalty;
   }
 
  private:

@@ -339,11 +339,11 @@ class ToyUpdate final : public device::Update {
           w += b.slots[0][i] = momentum_ * b.slots[0][i] + step;
       }
   }
-  double penalty(const float* w, device::Stream&) override {
+  void penalty(const float* w, double* value, device::Stream&) override {
     double sum = 0;
     for (const plan::Parameter& p : plan_.parameters)
       for (std::int64_t i = p.offset; i < p.offset + p.elements(); ++i) sum += p.penalty.l2 * w[i] * w[i];
-    return sum;
+    *value = sum;
   }
 
  private:

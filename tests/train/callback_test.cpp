@@ -158,7 +158,16 @@ TEST(ModelCheckpoint, SaveFreqCountsBatchesAcrossEpochs) {
   FakeHost host;
   const auto callback = make_model_checkpoint({.filepath = "b-{batch}.h5", .save_freq = config::Duration{7, config::Duration::Unit::kBare}, .max_to_keep = 9});
   callback->train_begin(host, false);
-  for (std::int64_t step = 1; step <= 20; ++step) callback->step_end(host, {step, (step - 1) / 10, (step - 1) % 10 + 1, 1.0});
+  // Asked when a step is queued, told when its loss has come; devices are two steps ahead unless it stops them.
+  std::vector<std::int64_t> stops;
+  std::int64_t told = 0;
+  const auto tell = [&] { ++told, callback->step_end(host, {told, (told - 1) / 10, (told - 1) % 10 + 1, 1.0}); };
+  for (std::int64_t step = 1; step <= 20; ++step) {
+    const bool stop = callback->stops_at(host, step);
+    if (stop) stops.push_back(step);
+    while (told < (stop ? step : step - 2)) tell();
+  }
+  EXPECT_EQ(stops, (std::vector<std::int64_t>{7, 14}));
   EXPECT_EQ(host.saved, (std::vector<std::string>{"b-7.h5", "b-4.h5"}));
 }
 

@@ -26,13 +26,13 @@ class CpuUpdate final : public Update {
     if (common_.use_ema) average(b, args.step);
   }
 
-  double penalty(const float* weights, Stream&) override {
+  void penalty(const float* weights, double* value, Stream&) override {
     double sum = 0;
     for (const plan::Parameter& p : plan_.parameters)
       if (is_regularized(p))
         sum += kernel::l1l2_value(weights + p.offset, p.elements(), static_cast<float>(p.penalty.l1),
                                   static_cast<float>(p.penalty.l2));
-    return sum;
+    *value = sum;
   }
 
  private:

@@ -120,13 +120,7 @@ class CudaRuntime final : public gpu::Runtime {
   }
 
   bool idle(gpu::StreamHandle stream) override {
-    const cudaError_t status = cudaStreamQuery(stream_of(stream));
-    if (status == cudaErrorNotReady) {
-      cudaGetLastError();  // no fault, but kept as one
-      return false;
-    }
-    check(status, "cudaStreamQuery");
-    return true;
+    return !not_ready(cudaStreamQuery(stream_of(stream)), "cudaStreamQuery");
   }
 
   void copy_in(void* device, const void* host, std::size_t bytes, gpu::StreamHandle stream) override {
@@ -156,6 +150,12 @@ class CudaRuntime final : public gpu::Runtime {
   }
   void wait(gpu::StreamHandle stream, gpu::EventHandle event) override {
     check(cudaStreamWaitEvent(stream_of(stream), event_of(event), 0), "cudaStreamWaitEvent");
+  }
+  void synchronize_event(gpu::EventHandle event) override {
+    check(cudaEventSynchronize(event_of(event)), "cudaEventSynchronize");
+  }
+  bool passed(gpu::EventHandle event) override {
+    return !not_ready(cudaEventQuery(event_of(event)), "cudaEventQuery");
   }
 
   /// Thread-local: what other replicas' threads do meanwhile (allocate, synchronise) does not spoil the recording.
@@ -196,6 +196,15 @@ class CudaRuntime final : public gpu::Runtime {
   };
 
   void check(cudaError_t status, const char* call) const { check_cuda(status, call, name_); }
+  /// Of a query.
+  bool not_ready(cudaError_t status, const char* call) const {
+    if (status != cudaErrorNotReady) {
+      check(status, call);
+      return false;
+    }
+    cudaGetLastError();  // no fault, but kept as one
+    return true;
+  }
 
   int id_;
   std::string name_;

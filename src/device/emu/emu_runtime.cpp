@@ -134,6 +134,8 @@ class EmuRuntime final : public gpu::Runtime {
     const std::lock_guard lock(event.mutex);
     scheduler().wait(stream_of(stream), event.last);
   }
+  void synchronize_event(EventHandle handle) override { scheduler().synchronize(*last_mark(handle), device_); }
+  bool passed(EventHandle handle) override { return scheduler().passed(*last_mark(handle), device_); }
 
   void begin_recording(StreamHandle stream) override { scheduler().begin_capture(stream_of(stream)); }
   GraphHandle end_recording(StreamHandle stream) override {
@@ -145,6 +147,12 @@ class EmuRuntime final : public gpu::Runtime {
   void destroy_graph(GraphHandle graph) noexcept override { delete static_cast<EmuGraph*>(graph); }
 
  private:
+  static std::shared_ptr<Mark> last_mark(EventHandle handle) {
+    EmuEvent& event = *static_cast<EmuEvent*>(handle);
+    const std::lock_guard lock(event.mutex);
+    if (event.last == nullptr) event.last = std::make_shared<Mark>(Mark{.passed = true, .captured = false, .capture = {}});
+    return event.last;
+  }
   void queue(const char* name, StreamHandle stream, std::function<void()> work) const {
     scheduler().push(stream_of(stream), {name, nullptr, std::move(work), nullptr});
   }
@@ -169,6 +177,8 @@ std::shared_ptr<gpu::Runtime> make_emu_runtime(int id) {
   if (runtime == nullptr) runtimes[id] = runtime = std::make_shared<EmuRuntime>(id);
   return runtime;
 }
+
+HostWaits host_waits() { return scheduler().host_waits(); }
 
 void reseed(std::uint64_t seed) {
   simt::set_seed(seed);

@@ -24,4 +24,11 @@ std::shared_ptr<gpu::Runtime> make_emu_runtime(int id);
 /// Draws all orders from `seed` from now on, instead of DPTRAIN_EMU_SEED. For tests.
 void reseed(std::uint64_t seed);
 
+/// How often threads have waited for the emulated GPUs of this process: for all of a stream, or for an event of it. For
+/// tests.
+struct HostWaits {
+  std::uint64_t streams = 0, events = 0;
+};
+HostWaits host_waits();
+
 }  // namespace dptrain::device::emu

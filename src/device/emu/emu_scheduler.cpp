@@ -236,6 +236,7 @@ void Scheduler::throw_error_of(const EmuDevice& device) const {
 
 void Scheduler::synchronize(EmuStream& stream) {
   forbid_while_recording("synchronize");
+  ++stream_waits_;
   Lock lock(mutex_);
   if (stream.capture_ != nullptr) throw Error(ErrorKind::kDevice, "synchronize: the stream is being recorded");
   run_until(lock, [&] { return stream.queue_.empty() && !stream.busy_; });
@@ -244,12 +245,31 @@ void Scheduler::synchronize(EmuStream& stream) {
 
 bool Scheduler::idle(EmuStream& stream) {
   forbid_while_recording("idle");
+  ++stream_waits_;
   Lock lock(mutex_);
   if (stream.capture_ != nullptr) throw Error(ErrorKind::kDevice, "idle: the stream is being recorded");
   if (!stream.queue_.empty()) run_one(lock);
   throw_error_of(stream.device_);
   return stream.queue_.empty() && !stream.busy_;
 }
+
+void Scheduler::synchronize(const Mark& mark, const EmuDevice& device) {
+  forbid_while_recording("synchronize_event");
+  ++event_waits_;
+  Lock lock(mutex_);
+  run_until(lock, [&] { return mark.passed; });
+  throw_error_of(device);
+}
+
+bool Scheduler::passed(const Mark& mark, const EmuDevice& device) {
+  forbid_while_recording("passed");
+  Lock lock(mutex_);
+  if (!mark.passed) run_one(lock);
+  throw_error_of(device);
+  return mark.passed;
+}
+
+HostWaits Scheduler::host_waits() const { return {.streams = stream_waits_, .events = event_waits_}; }
 
 void Scheduler::finish(const EmuDevice& device) noexcept {
   Lock lock(mutex_);

@@ -7,6 +7,7 @@
 //
 // All state here is guarded by the scheduler's mutex. Operations run without it.
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "device/emu/emu_runtime.h"
 #include "kernels/cuda/simt.h"
 
 namespace dptrain::device::emu {
@@ -99,6 +101,10 @@ class Scheduler {
   void synchronize(EmuStream& stream);
   /// Runs at most one operation; whether the stream is empty. Throws its device's error.
   bool idle(EmuStream& stream);
+  /// The same for a mark of a stream of the device.
+  void synchronize(const Mark& mark, const EmuDevice& device);
+  bool passed(const Mark& mark, const EmuDevice& device);
+  HostWaits host_waits() const;
   /// Runs operations until all streams of the device are empty. Throws nothing, the error stays.
   void finish(const EmuDevice& device) noexcept;
 
@@ -120,6 +126,7 @@ class Scheduler {
   std::mt19937_64 random_;
   EmuStream* favourite_ = nullptr;
   std::size_t running_ = 0;  ///< operations
+  std::atomic<std::uint64_t> stream_waits_ = 0, event_waits_ = 0;
 };
 
 }  // namespace dptrain::device::emu

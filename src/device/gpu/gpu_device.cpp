@@ -21,15 +21,26 @@
 
 namespace dptrain::device::DPTRAIN_GPU {
 
-void GpuStream::synchronize() {
-  if (!watcher_) return runtime_->synchronize(handle_);
+template <class Reached>
+void GpuStream::watch(const Reached& reached) const {
   // A step takes milliseconds: the first looks are close together, so that its end is not missed by much.
   constexpr int kEager = 200;
   constexpr std::chrono::microseconds kPause{20};
-  for (int looks = 0; !runtime_->idle(handle_); ++looks) {
+  for (int looks = 0; !reached(); ++looks) {
     watcher_();
     looks < kEager ? std::this_thread::yield() : std::this_thread::sleep_for(kPause);
   }
+}
+
+void GpuStream::synchronize() {
+  if (!watcher_) return runtime_->synchronize(handle_);
+  watch([&] { return runtime_->idle(handle_); });
+}
+
+void GpuStream::wait_for(Event& event) {
+  auto& mine = static_cast<GpuEvent&>(event);
+  if (!watcher_) return mine.wait();
+  watch([&] { return mine.passed(); });
 }
 
 GpuDevice::GpuDevice(std::shared_ptr<gpu::Runtime> runtime, std::unique_ptr<gpu::ConvolutionMaker> convolutions,
@@ -63,8 +74,11 @@ void GpuDevice::copy_to_device(void* destination, const void* host, std::size_t 
   if (bytes > 0) runtime_->copy_in(destination, host, bytes, stream.native());
 }
 void GpuDevice::copy_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) {
-  if (bytes > 0) runtime_->copy_out(host, source, bytes, stream.native());
+  queue_to_host(host, source, bytes, stream);
   stream.synchronize();
+}
+void GpuDevice::queue_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) {
+  if (bytes > 0) runtime_->copy_out(host, source, bytes, stream.native());
 }
 
 std::unique_ptr<LossOp> GpuDevice::make_loss(const LossContext& context) { return make_gpu_loss(context, *this); }

@@ -22,10 +22,15 @@ class GpuStream final : public Stream {
   GpuStream& operator=(const GpuStream&) = delete;
 
   void synchronize() override;
+  void wait_for(Event& event) override;
   void set_watcher(std::function<void()> watcher) override { watcher_ = std::move(watcher); }
   void* native() const override { return handle_; }
 
  private:
+  /// Calls the watcher until `reached` says so.
+  template <class Reached>
+  void watch(const Reached& reached) const;
+
   SharedRuntime runtime_;
   gpu::StreamHandle handle_;
   std::function<void()> watcher_;
@@ -40,6 +45,9 @@ class GpuEvent final : public Event {
 
   void record(Stream& stream) override { runtime_->record(handle_, stream.native()); }
   void hold(Stream& stream) override { runtime_->wait(stream.native(), handle_); }
+  bool passed() override { return runtime_->passed(handle_); }
+  /// Waits on the host.
+  void wait() { runtime_->synchronize_event(handle_); }
 
  private:
   SharedRuntime runtime_;

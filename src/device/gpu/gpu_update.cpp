@@ -92,13 +92,9 @@ class GpuUpdate final : public Update {
     if (b.loss_scale != nullptr) kernel::update_loss_scale(call.at, b.loss_scale);
   }
 
-  double penalty(const float* weights, Stream& stream) override {
-    if (penalties_.empty()) return 0;
-    auto* const value = workspace_->as<double>();
-    kernel::penalty_value(device_.launch(stream), penalties_.table(), weights, value + 1, value);
-    double sum = 0;
-    device_.copy_to_host(&sum, value, sizeof(sum), stream);
-    return sum;
+  void penalty(const float* weights, double* value, Stream& stream) override {
+    if (penalties_.empty()) return device_.fill(reinterpret_cast<float*>(value), 2, 0, stream);  // the bits of 0.0
+    kernel::penalty_value(device_.launch(stream), penalties_.table(), weights, workspace_->as<double>(), value);
   }
 
  private:
@@ -121,8 +117,8 @@ class GpuUpdate final : public Update {
   }
 
   std::int64_t workspace_doubles() const {
-    return 1 + std::max({kernel::norm_workspace(), kernel::segments_workspace(penalties_.table().count),
-                         kernel::segments_workspace(clipped_.table().count)});
+    return std::max({kernel::norm_workspace(), kernel::segments_workspace(penalties_.table().count),
+                     kernel::segments_workspace(clipped_.table().count)});
   }
 
   /// Null where the optimizer is another.

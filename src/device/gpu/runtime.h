@@ -58,6 +58,9 @@ class Runtime {
   /// Work queued on the stream from now on waits for the event as last recorded (an event of any device); an event never
   /// recorded holds nothing up.
   virtual void wait(StreamHandle stream, EventHandle event) = 0;
+  /// As synchronize and idle, for what was queued before the event as last recorded.
+  virtual void synchronize_event(EventHandle event) = 0;
+  virtual bool passed(EventHandle event) = 0;
 
   /// Everything queued on the stream between begin and end is recorded instead of run. No allocation, synchronisation or
   /// copy from pageable memory in between.
