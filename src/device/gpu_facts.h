@@ -10,6 +10,9 @@
 
 namespace dptrain::device {
 
+/// What to install where NCCL does not open.
+inline constexpr const char* kNcclPackage = "NCCL 2 for CUDA 13 (package libnccl2, or pip's nvidia-nccl-cu13)";
+
 /// Versions; "" where a library does not open.
 struct GpuLibraries {
   std::string driver;  ///< the newest CUDA version that it runs, "13.0"

@@ -2,9 +2,12 @@
 
 // The window of a pooling layer in the words of the kernels.
 
-#include "device/op.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "device/device.h"
 #include "kernels/pool_window.h"
 #include "layers/geometry.h"
+#include "layers/max_pooling2d.h"
 
 namespace dptrain::device {
 
@@ -25,6 +28,19 @@ kernels::PoolWindow pool_window(const Spec& spec, const OpContext& context) {
           .stride_w = strides.w,
           .pad_top = window.h.pad_before,
           .pad_left = window.w.pad_before};
+}
+
+/// The same of a MaxPooling2D, which keeps positions in one byte. Throws Error{kUsage} where that is too little.
+inline kernels::PoolWindow max_pool_window(const layers::MaxPooling2DSpec& spec, const OpContext& context,
+                                           const Device& device) {
+  const kernels::PoolWindow window = pool_window(spec, context);
+  if (window.kernel_h * window.kernel_w > kernels::kMaxPoolWindow)
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("MaxPooling2D '{}': {} keeps positions in one byte: pool_size must have at most {} elements, "
+                    "found {}x{}",
+                    context.step.name, device.name(), kernels::kMaxPoolWindow, window.kernel_h, window.kernel_w));
+  return window;
 }
 
 }  // namespace dptrain::device

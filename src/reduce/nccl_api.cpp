@@ -3,11 +3,11 @@
 #include "core/dynamic_library.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "device/gpu_facts.h"
 
 namespace dptrain::reduce::nccl {
 namespace {
 
-constexpr const char* kPackage = "NCCL 2 (package libnccl2, or pip's nvidia-nccl-cu13)";
 /// The first with non-blocking communicators whose errors can be read: ncclGetLastError, ncclCommInitRankConfig.
 constexpr int kOldestVersion = 21403;
 
@@ -16,7 +16,7 @@ std::string version_text(int number) { return fmt::format("{}.{}.{}", number / 1
 }  // namespace
 
 Api open_library(const std::string& file) {
-  const DynamicLibrary library({"NCCL", {file}, kPackage, "use one GPU"});
+  const DynamicLibrary library({"NCCL", {file}, device::kNcclPackage, "use one GPU"});
   Api api;
   api.get_version = library.function<Result (*)(int*)>("ncclGetVersion");
   api.get_unique_id = library.function<Result (*)(UniqueId*)>("ncclGetUniqueId");
@@ -32,7 +32,7 @@ Api open_library(const std::string& file) {
   int version = 0;
   if (api.get_version(&version) != kSuccess || version < kOldestVersion)
     throw Error(ErrorKind::kDevice, fmt::format("{} is version {}, expected {} or newer; install {}", file,
-                                                version_text(version), version_text(kOldestVersion), kPackage));
+                                                version_text(version), version_text(kOldestVersion), device::kNcclPackage));
   return api;
 }
 

@@ -121,6 +121,22 @@ class Memory {
   void* data_ = nullptr;
 };
 
+/// A stream, and the memory that a convolution works in.
+struct Workplace {
+  Workplace(device::gpu::Runtime& runtime_, const device::gpu::Convolution& convolution)
+      : runtime(runtime_), workspace(runtime.allocate(convolution.workspace())), stream(runtime.make_stream(false)) {}
+  ~Workplace() {
+    runtime.destroy_stream(stream);
+    runtime.free(workspace);
+  }
+  Workplace(const Workplace&) = delete;
+  Workplace& operator=(const Workplace&) = delete;
+
+  device::gpu::Runtime& runtime;
+  void* const workspace;
+  const device::gpu::StreamHandle stream;
+};
+
 struct Results {
   Values y, dx, dfilter;
 };
@@ -133,15 +149,11 @@ Results run(const ConvProblem& p, device::gpu::ConvolutionMaker& maker, device::
       on_dy(runtime, p.type, dy);
   const Memory y(runtime, p.type, Values(dy.size(), NAN)), dx(runtime, p.type, Values(x.size(), NAN)),
       dfilter(runtime, p.type, Values(filter.size(), NAN));
-  void* workspace = runtime.allocate(convolution->workspace());
-  const auto stream = runtime.make_stream(false);
-  convolution->forward(on_x.data(), on_filter.data(), on_bias.data(), y.data(), workspace, stream);
-  convolution->backward_data(on_dy.data(), on_filter.data(), dx.data(), workspace, stream);
-  convolution->backward_weights(on_x.data(), on_dy.data(), dfilter.data(), workspace, stream);
-  Results results{y.read(stream), dx.read(stream), dfilter.read(stream)};
-  runtime.destroy_stream(stream);
-  runtime.free(workspace);
-  return results;
+  const Workplace at(runtime, *convolution);
+  convolution->forward(on_x.data(), on_filter.data(), on_bias.data(), y.data(), at.workspace, at.stream);
+  convolution->backward_data(on_dy.data(), on_filter.data(), dx.data(), at.workspace, at.stream);
+  convolution->backward_weights(on_x.data(), on_dy.data(), dfilter.data(), at.workspace, at.stream);
+  return {y.read(at.stream), dx.read(at.stream), dfilter.read(at.stream)};
 }
 
 void expect_right(const ConvProblem& p, const ConvOptions& options, double tolerance) {
@@ -189,23 +201,29 @@ struct Shape {
   ConvProblem problem;
 };
 
+/// Of the size of its input, with bias and ReLU.
+ConvProblem same_3x3(std::int64_t rows, std::int64_t h, std::int64_t w, std::int64_t c, std::int64_t k,
+                     std::int64_t groups = 1) {
+  return {.rows = rows,
+          .h = h,
+          .w = w,
+          .c = c,
+          .out_h = h,
+          .out_w = w,
+          .k = k,
+          .r = 3,
+          .s = 3,
+          .pad_top = 1,
+          .pad_bottom = 1,
+          .pad_left = 1,
+          .pad_right = 1,
+          .groups = groups,
+          .bias = true,
+          .relu = true};
+}
+
 const std::vector<Shape> kShapes{
-    {"plain",
-     {.rows = 3,
-      .h = 9,
-      .w = 7,
-      .c = 16,
-      .out_h = 9,
-      .out_w = 7,
-      .k = 24,
-      .r = 3,
-      .s = 3,
-      .pad_top = 1,
-      .pad_bottom = 1,
-      .pad_left = 1,
-      .pad_right = 1,
-      .bias = true,
-      .relu = true}},
+    {"plain", same_3x3(3, 9, 7, 16, 24)},
     {"five_channels",
      {.rows = 3, .h = 9, .w = 7, .c = 5, .out_h = 7, .out_w = 6, .k = 7, .r = 3, .s = 2, .bias = true}},
     {"uneven",
@@ -242,40 +260,8 @@ const std::vector<Shape> kShapes{
       .pad_right = 3,
       .bias = true,
       .relu = true}},
-    {"towers",
-     {.rows = 3,
-      .h = 6,
-      .w = 7,
-      .c = 16,
-      .out_h = 6,
-      .out_w = 7,
-      .k = 32,
-      .r = 3,
-      .s = 3,
-      .pad_top = 1,
-      .pad_bottom = 1,
-      .pad_left = 1,
-      .pad_right = 1,
-      .groups = 2,
-      .bias = true,
-      .relu = true}},
-    {"depthwise",
-     {.rows = 3,
-      .h = 9,
-      .w = 9,
-      .c = 21,
-      .out_h = 9,
-      .out_w = 9,
-      .k = 21,
-      .r = 3,
-      .s = 3,
-      .pad_top = 1,
-      .pad_bottom = 1,
-      .pad_left = 1,
-      .pad_right = 1,
-      .groups = 21,
-      .bias = true,
-      .relu = true}},
+    {"towers", same_3x3(3, 6, 7, 16, 32, 2)},
+    {"depthwise", same_3x3(3, 9, 9, 21, 21, 21)},
     {"strides_beyond",
      {.rows = 2,
       .h = 33,
@@ -341,18 +327,18 @@ TEST(CudnnConvolutionMaker, RunsInARecording) {
       bias(*runtime, p.type, random_values(p.k, p.type, 3));
   const Values poison(static_cast<std::size_t>(sizes.y), NAN);
   const Memory eager(*runtime, p.type, poison), replayed(*runtime, p.type, poison);
-  void* workspace = runtime->allocate(convolution->workspace());
-  const auto stream = runtime->make_stream(false);
-  convolution->forward(x.data(), filter.data(), bias.data(), eager.data(), workspace, stream);
-  runtime->synchronize(stream);
-  runtime->begin_recording(stream);
-  convolution->forward(x.data(), filter.data(), bias.data(), replayed.data(), workspace, stream);
-  const auto graph = runtime->end_recording(stream);
-  runtime->replay(graph, stream);
-  EXPECT_EQ(replayed.read(stream), eager.read(stream));
+  const Workplace at(*runtime, *convolution);
+  const auto forward = [&](const Memory& y) {
+    convolution->forward(x.data(), filter.data(), bias.data(), y.data(), at.workspace, at.stream);
+  };
+  forward(eager);
+  runtime->synchronize(at.stream);
+  runtime->begin_recording(at.stream);
+  forward(replayed);
+  const auto graph = runtime->end_recording(at.stream);
+  runtime->replay(graph, at.stream);
+  EXPECT_EQ(replayed.read(at.stream), eager.read(at.stream));
   runtime->destroy_graph(graph);
-  runtime->destroy_stream(stream);
-  runtime->free(workspace);
 }
 
 }  // namespace

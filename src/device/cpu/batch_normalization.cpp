@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "device/batch_norm_weights.h"
 #include "device/cpu/workspace.h"
 #include "device/device.h"
 #include "kernels/cpu/batch_norm.h"
@@ -32,10 +33,7 @@ class BatchNormalizationOp final : public Op {
         inference_mode_(context.step.inference_mode),
         replicas_(spec.synchronized && !inference_mode_ ? context.replicas : 1),
         has_backward_(context.step.has_backward),
-        gamma_(spec.scale ? 0 : kNone),
-        beta_(spec.center ? gamma_ + 1 : kNone),
-        moving_mean_(std::size_t{spec.scale} + std::size_t{spec.center}),
-        moving_variance_(moving_mean_ + 1),
+        weights_(spec),
         workspace_bytes_(workspace_bytes(context.rows, [&](std::int64_t rows) {
           return kFloatsOfDouble * kernels::cpu::batch_norm_workspace(rows * spatial_, channels_);
         })) {}
@@ -56,8 +54,8 @@ class BatchNormalizationOp final : public Op {
     Room room(*this, a);
     if (!a.training || inference_mode_) {
       if (a.rows == 0) return;
-      const float* const mean = a.weights[moving_mean_];
-      const float* const variance = a.weights[moving_variance_];
+      const float* const mean = a.weights[weights_.moving_mean];
+      const float* const variance = a.weights[weights_.moving_variance];
       if (a.training) write_statistics(a, mean, variance);
       normalize(a, room, mean, variance);
       return;
@@ -79,9 +77,9 @@ class BatchNormalizationOp final : public Op {
     Room room(*this, a);
     const float* mean = room.mean;
     if (inference_mode_) {
-      mean = a.weights[moving_mean_];
+      mean = a.weights[weights_.moving_mean];
       for (std::int64_t c = 0; c < channels_; ++c)
-        room.inv_std[c] = 1.0F / std::sqrt(a.weights[moving_variance_][c] + epsilon_);
+        room.inv_std[c] = 1.0F / std::sqrt(a.weights[weights_.moving_variance][c] + epsilon_);
     }
     const BatchNormGradient gradient{.x = a.in(),
                                      .dy = a.dy(),
@@ -90,14 +88,14 @@ class BatchNormalizationOp final : public Op {
                                      .inv_std = room.inv_std};
     const std::int64_t positions = a.rows * spatial_;
     const bool wants_dx = a.dx() != nullptr;
-    if ((wants_dx && !inference_mode_) || wants(a, gamma_) || wants(a, beta_)) {
+    if ((wants_dx && !inference_mode_) || wants(a, weights_.gamma) || wants(a, weights_.beta)) {
       kernels::cpu::batch_norm_gradient_sums(gradient, positions, channels_, room.workspace, room.sums, room.products);
-      if (wants(a, gamma_)) round(room.products, a.weight_gradients[gamma_]);
-      if (wants(a, beta_)) round(room.sums, a.weight_gradients[beta_]);
+      if (wants(a, weights_.gamma)) round(room.products, a.weight_gradients[weights_.gamma]);
+      if (wants(a, weights_.beta)) round(room.sums, a.weight_gradients[weights_.beta]);
     }
     if (!wants_dx) return;
     if (inference_mode_) {
-      kernels::cpu::batch_norm_coefficients(mean, a.weights[moving_variance_], weight(a, gamma_), nullptr, epsilon_,
+      kernels::cpu::batch_norm_coefficients(mean, a.weights[weights_.moving_variance], weight(a, weights_.gamma), nullptr, epsilon_,
                                             channels_, room.scale, room.offset);
       kernels::cpu::batch_norm_gradient_frozen(a.dy(), gradient.output, room.scale, positions, channels_,
                                                a.dx());
@@ -106,12 +104,11 @@ class BatchNormalizationOp final : public Op {
     const std::int64_t total = add_replicas(a, room, positions);
     round(room.sums, room.sum_dy);
     round(room.products, room.sum_dy_xhat);
-    kernels::cpu::batch_norm_gradient_apply(gradient, weight(a, gamma_), room.sum_dy, room.sum_dy_xhat, total,
+    kernels::cpu::batch_norm_gradient_apply(gradient, weight(a, weights_.gamma), room.sum_dy, room.sum_dy_xhat, total,
                                             positions, channels_, a.dx());
   }
 
  private:
-  static constexpr std::size_t kNone = ~std::size_t{0};
   static constexpr std::int64_t kVectors = 5;       // of Room, in scratch
   static constexpr std::int64_t kSavedVectors = 2;  // mean and inv_std, which live from forward to backward
   static constexpr std::int64_t kFloatsOfDouble = sizeof(double) / sizeof(float);
@@ -141,7 +138,7 @@ class BatchNormalizationOp final : public Op {
 
   std::int64_t message_doubles() const { return 1 + 2 * channels_; }
 
-  const float* weight(const OpArgs& a, std::size_t index) const { return index == kNone ? nullptr : a.weights[index]; }
+  const float* weight(const OpArgs& a, std::size_t index) const { return index == BatchNormWeights::kNone ? nullptr : a.weights[index]; }
   static bool wants(const OpArgs& a, std::size_t index) {
     return index < a.weight_gradients.size() && a.weight_gradients[index] != nullptr;
   }
@@ -150,14 +147,14 @@ class BatchNormalizationOp final : public Op {
   }
 
   void normalize(const OpArgs& a, const Room& room, const float* mean, const float* variance) const {
-    kernels::cpu::batch_norm_coefficients(mean, variance, weight(a, gamma_), weight(a, beta_), epsilon_, channels_,
+    kernels::cpu::batch_norm_coefficients(mean, variance, weight(a, weights_.gamma), weight(a, weights_.beta), epsilon_, channels_,
                                           room.scale, room.offset);
     kernels::cpu::batch_norm_apply(a.in(), room.scale, room.offset, a.rows * spatial_, channels_, relu_, a.out());
   }
 
   void write_statistics(const OpArgs& a, const float* mean, const float* variance) const {
     const auto share = static_cast<float>(a.share);
-    for (const auto& [index, values] : {std::pair(moving_mean_, mean), std::pair(moving_variance_, variance)})
+    for (const auto& [index, values] : {std::pair(weights_.moving_mean, mean), std::pair(weights_.moving_variance, variance)})
       if (wants(a, index))
         for (std::int64_t c = 0; c < channels_; ++c) a.weight_gradients[index][c] = share * values[c];
   }
@@ -183,7 +180,7 @@ class BatchNormalizationOp final : public Op {
   bool unbiased_, relu_, relu_undone_, inference_mode_;
   int replicas_;  // that moments are put together over; 1: unsynchronised
   bool has_backward_;
-  std::size_t gamma_, beta_, moving_mean_, moving_variance_;
+  const BatchNormWeights weights_;
   std::uint64_t workspace_bytes_;
 };
 

@@ -9,18 +9,11 @@
 #include "core/format.h"
 #include "device/cpu/cpu_memory.h"
 #include "device/cpu/dnnl_support.h"
+#include "device/fusions.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/reduce.h"
-#include "layers/add.h"
-#include "layers/batch_normalization.h"
-#include "layers/conv2d.h"
-#include "layers/conv2d_transpose.h"
-#include "layers/dense.h"
-#include "layers/depthwise_conv2d.h"
-#include "layers/max_pooling2d.h"
-#include "layers/separable_conv2d.h"
 
 namespace dptrain::device::cpu {
 namespace {
@@ -98,18 +91,9 @@ std::uint64_t CpuDevice::hash(const float* x, std::int64_t n, Stream&) {
 }
 
 bool CpuDevice::fuses_activation(const config::Typed& layer, layers::Activation activation) const {
-  // Softmax stays a step of its own, so that the loss can be fused with it; so does what needs the pre-activation.
-  if (activation == layers::Activation::kSoftmax || !layers::backward_from_output(activation)) return false;
-  if (layer.get_if<layers::BatchNormalizationSpec>() != nullptr) return activation == layers::Activation::kRelu;
-  return layer.get_if<layers::Conv2DSpec>() != nullptr || layer.get_if<layers::DenseSpec>() != nullptr ||
-         layer.get_if<layers::DepthwiseConv2DSpec>() != nullptr ||
-         layer.get_if<layers::SeparableConv2DSpec>() != nullptr ||
-         layer.get_if<layers::Conv2DTransposeSpec>() != nullptr || layer.get_if<layers::AddSpec>() != nullptr;
+  return op_fuses_activation(layer, activation);
 }
-
-bool CpuDevice::pool_masks_relu(const config::Typed& pooling) const {
-  return pooling.get_if<layers::MaxPooling2DSpec>() != nullptr;
-}
+bool CpuDevice::pool_masks_relu(const config::Typed& pooling) const { return op_masks_relu(pooling); }
 
 }  // namespace dptrain::device::cpu
 

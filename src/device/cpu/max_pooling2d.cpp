@@ -1,7 +1,5 @@
 #include "layers/max_pooling2d.h"
 
-#include "core/error.h"
-#include "core/format.h"
 #include "device/device.h"
 #include "device/pool_window.h"
 #include "kernels/cpu/pool.h"
@@ -13,16 +11,9 @@ namespace {
 class MaxPooling2DOp final : public Op {
  public:
   MaxPooling2DOp(const layers::MaxPooling2DSpec& spec, const OpContext& context, Device& device)
-      : window_(pool_window(spec, context)),
+      : window_(max_pool_window(spec, context, device)),
         masks_relu_(context.step.masks_relu),
         saved_(context.step.has_backward ? static_cast<std::uint64_t>(context.rows * context.output().elements()) : 0) {
-    if (window_.kernel_h * window_.kernel_w > kernels::cpu::kMaxPoolWindow)
-      throw Error(
-          ErrorKind::kUsage,
-          fmt::format("MaxPooling2D '{}': {} keeps positions in one byte: pool_size must have at most {} elements, "
-                      "found {}x{}",
-                      context.step.name, device.name(), kernels::cpu::kMaxPoolWindow, window_.kernel_h,
-                      window_.kernel_w));
   }
 
   plan::Need need() const override { return {.saved = saved_, .scratch = 0}; }

@@ -38,7 +38,7 @@ int gpu_count() {
 
 std::string nccl_version() {
   const DynamicLibrary library(
-      {"NCCL", {"libnccl.so.2"}, "NCCL 2 for CUDA 13 (package libnccl2, or pip's nvidia-nccl-cu13)"});
+      {"NCCL", {"libnccl.so.2"}, kNcclPackage});
   auto* const get = library.function<int (*)(int*)>("ncclGetVersion");
   int version = 0;
   if (get(&version) != 0) return "";

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "device/batch_norm_weights.h"
 #include "device/gpu/gpu_op.h"
 #include "kernels/cuda/batch_norm.h"
 
@@ -27,10 +28,7 @@ class BatchNormalizationOp final : public GpuOp {
         inference_mode_(context.step.inference_mode),
         replicas_(spec.synchronized && !inference_mode_ ? context.replicas : 1),
         has_backward_(context.step.has_backward),
-        gamma_(spec.scale ? 0 : kNone),
-        beta_(spec.center ? std::size_t{spec.scale} : kNone),
-        moving_mean_(std::size_t{spec.scale} + std::size_t{spec.center}),
-        moving_variance_(moving_mean_ + 1),
+        weights_(spec),
         workspace_(kernel::batch_norm_workspace(type_, context.rows * spatial_, channels_)) {}
 
   plan::Need need() const override {
@@ -50,14 +48,14 @@ class BatchNormalizationOp final : public GpuOp {
     const std::int64_t positions = a.rows * spatial_;
     kernel::batch_norm_sums(at(a), type_, a.inputs[0], positions, channels_, room.workspace, room.sums);
     const kernel::BatchNormTotal total = add_replicas(a, room, positions);
-    kernel::batch_norm_moments(at(a), room.sums.sum, room.sums.product, total, epsilon_, weight(a, gamma_),
-                               weight(a, beta_), channels_,
+    kernel::batch_norm_moments(at(a), room.sums.sum, room.sums.product, total, epsilon_, weight(a, weights_.gamma),
+                               weight(a, weights_.beta), channels_,
                                {.mean = room.mean,
                                 .inv_std = room.inv_std,
                                 .scale = room.scale,
                                 .offset = room.offset,
-                                .statistics_mean = gradient(a, moving_mean_),
-                                .statistics_variance = gradient(a, moving_variance_),
+                                .statistics_mean = gradient(a, weights_.moving_mean),
+                                .statistics_variance = gradient(a, weights_.moving_variance),
                                 .statistics_share = static_cast<float>(a.share),
                                 .unbiased = unbiased_});
     apply(a, room);
@@ -65,9 +63,9 @@ class BatchNormalizationOp final : public GpuOp {
 
   void backward(const OpArgs& a) override {
     const Room room(*this, a);
-    const float* const mean = inference_mode_ ? a.weights[moving_mean_] : room.mean;
+    const float* const mean = inference_mode_ ? a.weights[weights_.moving_mean] : room.mean;
     if (inference_mode_)
-      kernel::batch_norm_coefficients(at(a), mean, a.weights[moving_variance_], weight(a, gamma_), nullptr, epsilon_,
+      kernel::batch_norm_coefficients(at(a), mean, a.weights[weights_.moving_variance], weight(a, weights_.gamma), nullptr, epsilon_,
                                       channels_, room.scale, nullptr, room.inv_std);
     const kernel::BatchNormGradient through{.x = a.inputs[0],
                                             .dy = a.output_gradient,
@@ -76,7 +74,7 @@ class BatchNormalizationOp final : public GpuOp {
                                             .inv_std = room.inv_std};
     const std::int64_t positions = a.rows * spatial_;
     void* const dx = a.input_gradients[0];
-    float *const dgamma = gradient(a, gamma_), *const dbeta = gradient(a, beta_);
+    float *const dgamma = gradient(a, weights_.gamma), *const dbeta = gradient(a, weights_.beta);
     if ((dx != nullptr && !inference_mode_) || dgamma != nullptr || dbeta != nullptr)
       kernel::batch_norm_gradient_sums(at(a), type_, through, positions, channels_, room.workspace, room.sums, dgamma,
                                        dbeta);
@@ -85,12 +83,11 @@ class BatchNormalizationOp final : public GpuOp {
       return kernel::batch_norm_gradient_frozen(at(a), type_, a.output_gradient, through.output, room.scale, positions,
                                                 channels_, dx);
     const kernel::BatchNormTotal total = add_replicas(a, room, positions);
-    kernel::batch_norm_gradient_apply(at(a), type_, through, weight(a, gamma_), room.sums.sum, room.sums.product, total,
+    kernel::batch_norm_gradient_apply(at(a), type_, through, weight(a, weights_.gamma), room.sums.sum, room.sums.product, total,
                                       positions, channels_, dx);
   }
 
  private:
-  static constexpr std::size_t kNone = ~std::size_t{0};
   static constexpr std::int64_t kSavedVectors = 2;  // mean and inv_std, which live from forward to backward
   static constexpr std::int64_t kVectors = 2;       // scale and offset
 
@@ -120,7 +117,7 @@ class BatchNormalizationOp final : public GpuOp {
     }
   };
 
-  const float* weight(const OpArgs& a, std::size_t index) const { return index == kNone ? nullptr : a.weights[index]; }
+  const float* weight(const OpArgs& a, std::size_t index) const { return index == BatchNormWeights::kNone ? nullptr : a.weights[index]; }
   /// Null where it is not wanted.
   static float* gradient(const OpArgs& a, std::size_t index) {
     return index < a.weight_gradients.size() ? a.weight_gradients[index] : nullptr;
@@ -133,11 +130,11 @@ class BatchNormalizationOp final : public GpuOp {
 
   void normalize_by_moving(const OpArgs& a, const Room& room) const {
     if (a.rows == 0) return;
-    for (const std::size_t index : {moving_mean_, moving_variance_})
+    for (const std::size_t index : {weights_.moving_mean, weights_.moving_variance})
       if (a.training && gradient(a, index) != nullptr)
         kernel::batch_norm_share(at(a), a.weights[index], static_cast<float>(a.share), channels_, gradient(a, index));
-    kernel::batch_norm_coefficients(at(a), a.weights[moving_mean_], a.weights[moving_variance_], weight(a, gamma_),
-                                    weight(a, beta_), epsilon_, channels_, room.scale, room.offset, nullptr);
+    kernel::batch_norm_coefficients(at(a), a.weights[weights_.moving_mean], a.weights[weights_.moving_variance], weight(a, weights_.gamma),
+                                    weight(a, weights_.beta), epsilon_, channels_, room.scale, room.offset, nullptr);
     apply(a, room);
   }
 
@@ -159,7 +156,7 @@ class BatchNormalizationOp final : public GpuOp {
   bool unbiased_, relu_, relu_undone_, inference_mode_;
   int replicas_;  // that moments are put together over; 1: unsynchronised
   bool has_backward_;
-  std::size_t gamma_, beta_, moving_mean_, moving_variance_;
+  const BatchNormWeights weights_;
   std::int64_t workspace_;  // doubles
 };
 

@@ -7,16 +7,13 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "device/fusions.h"
 #include "device/gpu/gpu_stream.h"
 #include "device/gpu/make_device.h"
 #include "kernels/cuda/elementwise.h"
-#include "layers/add.h"
-#include "layers/batch_normalization.h"
 #include "layers/conv2d.h"
 #include "layers/conv2d_transpose.h"
 #include "layers/dense.h"
-#include "layers/depthwise_conv2d.h"
-#include "layers/max_pooling2d.h"
 #include "layers/separable_conv2d.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
@@ -131,18 +128,9 @@ std::uint64_t GpuDevice::hash(const float* x, std::int64_t n, Stream& stream) {
 }
 
 bool GpuDevice::fuses_activation(const config::Typed& layer, layers::Activation activation) const {
-  // Softmax stays a step of its own, so that the loss can be fused with it; so does what needs the pre-activation.
-  if (activation == layers::Activation::kSoftmax || !layers::backward_from_output(activation)) return false;
-  if (layer.get_if<layers::BatchNormalizationSpec>() != nullptr) return activation == layers::Activation::kRelu;
-  return layer.get_if<layers::Conv2DSpec>() != nullptr || layer.get_if<layers::DenseSpec>() != nullptr ||
-         layer.get_if<layers::DepthwiseConv2DSpec>() != nullptr ||
-         layer.get_if<layers::SeparableConv2DSpec>() != nullptr ||
-         layer.get_if<layers::Conv2DTransposeSpec>() != nullptr || layer.get_if<layers::AddSpec>() != nullptr;
+  return op_fuses_activation(layer, activation);
 }
-
-bool GpuDevice::pool_masks_relu(const config::Typed& pooling) const {
-  return pooling.get_if<layers::MaxPooling2DSpec>() != nullptr;
-}
+bool GpuDevice::pool_masks_relu(const config::Typed& pooling) const { return op_masks_relu(pooling); }
 
 std::vector<int> GpuDevice::weight_order(const config::Typed& layer, std::size_t weight, const Shape&) const {
   if (layer.get_if<layers::SeparableConv2DSpec>() != nullptr && weight == 1) return {3, 0, 1, 2};  // the pointwise one
