@@ -8,6 +8,7 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "replica/crew.h"
+#include "replica/exit_guard.h"
 
 namespace dptrain::replica {
 namespace {
@@ -65,7 +66,9 @@ struct ReplicaSet::Impl {
         sums(devices.size()),
         replicas(devices.size()),
         crew(static_cast<int>(devices.size()), [this](int rank, const std::exception_ptr& failure) {
-          connector.abort(name(rank) + ": " + as_error(failure).what());
+          const std::string why = name(rank) + ": " + as_error(failure).what();
+          if (!devices[at(rank)]->reads_host_memory()) guard.arm(options.exit_seconds, why);
+          connector.abort(why);
         }) {
     if (options.weights.size() != devices.size())
       throw Error(ErrorKind::kInternal,
@@ -175,6 +178,7 @@ struct ReplicaSet::Impl {
   Crew crew;  ///< last: its threads use everything above
 };
 
+  ExitGuard guard;  ///< armed by the first failure, and over when all replicas are gone
 ReplicaSet::ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<device::Device>> devices,
                        Connector& connector, SetOptions options)
     : impl_(std::make_unique<Impl>(plan, std::move(devices), connector, std::move(options))) {}

@@ -44,6 +44,7 @@ struct SetOptions {
   std::uint64_t seed = 0;
   std::int64_t check_every = 0;         ///< steps between comparisons of the replicas' hashes; 0: never
   Graphs graphs = Graphs::kAuto;
+  double exit_seconds = 60;             ///< that devices get to stop in after a failure; then the process ends without them
 };
 
 /// A global batch in host memory.

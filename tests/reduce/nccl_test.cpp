@@ -28,7 +28,7 @@ constexpr NcclOptions kPatient{.deterministic = false, .watchdog_seconds = 300, 
 
 struct Fixture {
   Fixture(int replicas, FakeNccl& nccl, const NcclOptions& options = kPatient, ToyDevice::Switches switches = {},
-          int faulty = -1)
+          int faulty = -1, double exit_seconds = 60)
       : model(model_of(kToyModel)), plan(toy_plan(model, 128)) {
     std::vector<int> gpus;
     std::vector<std::unique_ptr<device::Device>> devices;
@@ -44,7 +44,8 @@ struct Fixture {
                                     .batch_sizes = {kRows},
                                     .optimizer = sgd(),
                                     .seed = 5,
-                                    .check_every = 1});
+                                    .check_every = 1,
+                                    .exit_seconds = exit_seconds});
     set->push(model);
   }
   void step(std::int64_t number) {
@@ -201,6 +202,21 @@ TEST(Nccl, ADeviceThatNeverEndsIsADeadline) {
   const Error error = f.error_of_step(1);
   EXPECT_EQ(error.kind(), ErrorKind::kDeadline);
   EXPECT_THAT(error.what(), HasSubstr("step 1: NCCL all-reduce of bucket"));
+}
+
+TEST(NcclDeathTest, ADeviceThatHangsAfterTheAbortDoesNotKeepTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto hang = [] {
+    FakeNccl nccl;
+    std::atomic<bool> hanging = false;
+    Fixture f(2, nccl, kPatient,
+              {.reads_host_memory = false, .fault = Fault{.layer = "t1", .step = 1, .backward = true}, .hanging = &hanging}, 1, 0.3);
+    f.step(0);
+    hanging = true;
+    f.step(1);
+  };
+  EXPECT_EXIT(hang(), ::testing::ExitedWithCode(9),
+              "replica 1 .toy:1.: layer t1: injected; 0.3 s later the devices still do not stop");
 }
 
 TEST(Nccl, AnErrorThatComesWhileTheDeviceWorksIsFound) {

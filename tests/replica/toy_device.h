@@ -28,20 +28,22 @@ struct Fault {
   bool backward = false;
 };
 
-/// Runs everything at once; synchronize() asks the watcher for as long as `stuck` is set.
+/// Runs everything at once; synchronize() asks the watcher, if there is one, for as long as `stuck` is set, and does not
+/// return before `hanging` is reset.
 class ToyStream final : public device::Stream {
  public:
-  explicit ToyStream(const std::atomic<bool>* stuck) : stuck_(stuck) {}
+  ToyStream(const std::atomic<bool>* stuck, const std::atomic<bool>* hanging) : stuck_(stuck), hanging_(hanging) {}
   void synchronize() override {
     while (stuck_ != nullptr && watcher_ && stuck_->load()) {
       watcher_();
       std::this_thread::yield();
     }
+    while (hanging_ != nullptr && hanging_->load()) std::this_thread::yield();
   }
   void set_watcher(std::function<void()> watcher) override { watcher_ = std::move(watcher); }
 
  private:
-  const std::atomic<bool>* const stuck_;
+  const std::atomic<bool>*const stuck_, *const hanging_;
   std::function<void()> watcher_;
 };
 
@@ -51,6 +53,7 @@ class ToyDevice final : public device::Device {
     bool reads_host_memory = true;
     std::optional<Fault> fault{};
     const std::atomic<bool>* stuck = nullptr;
+    const std::atomic<bool>* hanging = nullptr;
   };
 
   explicit ToyDevice(int index) : ToyDevice(index, {}) {}
@@ -60,7 +63,7 @@ class ToyDevice final : public device::Device {
   std::string name() const override { return fmt::format("toy:{}", index_); }
   std::string description() const override { return name(); }
   void enter() override { entered_ = true; }
-  std::unique_ptr<device::Stream> make_stream(bool) override { return std::make_unique<ToyStream>(switches_.stuck); }
+  std::unique_ptr<device::Stream> make_stream(bool) override { return std::make_unique<ToyStream>(switches_.stuck, switches_.hanging); }
   std::unique_ptr<device::Event> make_event() override { return std::make_unique<device::Event>(); }
 
   std::unique_ptr<device::Buffer> allocate(std::size_t bytes) override {
