@@ -24,6 +24,13 @@ std::int64_t Batch::first() const { return slot_ ? slot_->first : 0; }
 std::int64_t Batch::end() const { return slot_ ? slot_->end : 0; }
 const float* Batch::input(int i) const { return slot_->inputs[static_cast<std::size_t>(i)].data(); }
 
+const std::byte* Batch::row(int i) const { return slot_->rows[static_cast<std::size_t>(i)].data(); }
+std::size_t Batch::row_bytes(int i) const {
+  return slot_->row_bytes.empty() ? 0 : slot_->row_bytes[static_cast<std::size_t>(i)];
+}
+const std::int64_t* Batch::samples() const { return slot_ ? slot_->samples.data() : nullptr; }
+int Batch::feed() const { return slot_ ? slot_->feed : -1; }
+
 const void* Batch::labels() const {
   if (!slot_) return nullptr;
   return slot_->classes.data() == nullptr ? static_cast<const void*>(slot_->values.data()) : slot_->classes.data();

@@ -1,6 +1,7 @@
 #include "data/filler.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/error.h"
 #include "core/format.h"
@@ -37,16 +38,18 @@ Shape with_channel(const Shape& sample, const Shape& wanted) {
 }  // namespace
 
 Filler::Filler(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model, LabelDelivery labels,
-               std::uint64_t seed)
+               std::uint64_t seed, Delivery delivery)
     : source_(std::move(source)),
       pipeline_(std::move(pipeline)),
       only_map_(pipeline_.only_map()),
       labels_(source_, labels),
-      seed_(seed) {
+      seed_(seed),
+      delivery_(delivery) {
   if (source_->inputs() > static_cast<int>(model.input_shapes.size()))
     throw Error(ErrorKind::kData,
                 fmt::format("the data set has {} inputs, the model {}", source_->inputs(), model.input_shapes.size()));
   for (std::size_t i = 0; i < model.input_shapes.size(); ++i) inputs_.push_back(match(model, i));
+  if (delivery_ == Delivery::kRows) raw_ = rows_in_memory();
   labels_.check_all();
 }
 
@@ -70,12 +73,21 @@ Filler::Input Filler::match(const ModelSide& model, std::size_t which) const {
 }
 
 bool Filler::is_copy() const {
+  if (delivery_ != Delivery::kFloats) return true;
   return only_map_ && std::all_of(inputs_.begin(), inputs_.end(), in_memory);
 }
 
 std::shared_ptr<Batch::Slot> Filler::make_slot(std::int64_t rows, const Allocate& allocate) const {
   auto slot = std::make_shared<Batch::Slot>();
-  for (const Input& input : inputs_) slot->inputs.emplace_back(allocate, rows * input.elements);
+  if (delivery_ == Delivery::kFloats)
+    for (const Input& input : inputs_) slot->inputs.emplace_back(allocate, rows * input.elements);
+  else
+    slot->samples = {allocate, rows};
+  if (delivery_ == Delivery::kRows)
+    for (const RowsInMemory& input : raw_) {
+      slot->rows.emplace_back(allocate, rows * static_cast<std::int64_t>(input.row_bytes()));
+      slot->row_bytes.push_back(input.row_bytes());
+    }
   slot->indices.reserve(static_cast<std::size_t>(rows));
   if (labels_.wanted() && labels_.classes()) slot->classes = {allocate, rows};
   if (labels_.wanted() && !labels_.classes()) slot->values = {allocate, rows * labels_.width()};
@@ -83,7 +95,9 @@ std::shared_ptr<Batch::Slot> Filler::make_slot(std::int64_t rows, const Allocate
 }
 
 void Filler::fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch, Batch::Slot& slot) const {
-  for (std::size_t i = 0; i < inputs_.size(); ++i)
+  if (delivery_ != Delivery::kFloats) slot.samples.data()[row] = index;
+  if (delivery_ == Delivery::kRows) copy_rows(index, row, slot);
+  for (std::size_t i = 0; i < slot.inputs.size(); ++i)
     fill_input(inputs_[i], index, epoch, scratch, slot.inputs[i].data() + row * inputs_[i].elements);
   if (!labels_.wanted()) return;
   if (labels_.classes()) {
@@ -91,6 +105,28 @@ void Filler::fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scra
     slot.classes.data()[row] = labels_.class_of(index, scratch.row.data());
   } else {
     labels_.values_of(index, slot.values.data() + row * labels_.width());
+  }
+}
+
+std::vector<RowsInMemory> Filler::rows_in_memory() const {
+  std::vector<RowsInMemory> all;
+  for (const Input& input : inputs_) {
+    const std::uint8_t* const u8 = source_->u8_rows(input.from);
+    const float* const f32 = source_->f32_rows(input.from);
+    if (input.sample.rank() == 0 || (u8 == nullptr && f32 == nullptr)) return {};
+    all.push_back({.input = input.from,
+                   .sample = input.sample,
+                   .type = u8 != nullptr ? DType::kU8 : DType::kF32,
+                   .rows = u8 != nullptr ? reinterpret_cast<const std::byte*>(u8) : reinterpret_cast<const std::byte*>(f32)});
+  }
+  return all;
+}
+
+void Filler::copy_rows(std::int64_t index, std::int64_t row, Batch::Slot& slot) const {
+  for (std::size_t i = 0; i < raw_.size(); ++i) {
+    const std::size_t bytes = raw_[i].row_bytes();
+    std::memcpy(slot.rows[i].data() + static_cast<std::size_t>(row) * bytes,
+                raw_[i].rows + static_cast<std::size_t>(source_->row(index)) * bytes, bytes);
   }
 }
 

@@ -25,13 +25,14 @@ class Filler {
 
   /// Throws Error{kData} or Error{kUsage} as Loader does.
   Filler(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model, LabelDelivery labels,
-         std::uint64_t seed);
+         std::uint64_t seed, Delivery delivery);
 
   /// Memory for `rows` samples.
   std::shared_ptr<Batch::Slot> make_slot(std::int64_t rows, const Allocate& allocate) const;
   /// Writes sample `index`, as it looks in `epoch`, into row `row`. Throws SampleError where the source has an account of
   /// bad samples: the row is then to be filled anew.
   void fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch, Batch::Slot& slot) const;
+  std::vector<RowsInMemory> rows_in_memory() const;
   /// All inputs lie in memory and need no more than a map of their channels: the work is a copy.
   bool is_copy() const;
 
@@ -47,6 +48,7 @@ class Filler {
 
   static bool in_memory(const Input& input) { return input.u8 != nullptr || input.f32 != nullptr; }
   Input match(const ModelSide& model, std::size_t which) const;
+  void copy_rows(std::int64_t index, std::int64_t row, Batch::Slot& slot) const;
   void fill_input(const Input& input, std::int64_t index, std::int64_t epoch, Scratch& scratch, float* out) const;
   void copy_row(const Input& input, std::int64_t index, float* out) const;
 
@@ -55,7 +57,9 @@ class Filler {
   std::optional<ChannelMap> only_map_;  ///< all that the pipeline does
   LabelWriter labels_;
   std::uint64_t seed_;
+  Delivery delivery_;
   std::vector<Input> inputs_;
+  std::vector<RowsInMemory> raw_;  ///< Delivery::kRows
 };
 
 }  // namespace dptrain::data

@@ -75,8 +75,9 @@ struct Loader::Impl {
        const LoaderOptions& options)
       : samples(source->size()),
         batch_size(options.batch_size),
+        feed(options.feed),
         allocate(options.allocate ? options.allocate : aligned_memory),
-        filler(source, std::move(pipeline), model, labels, options.seed),
+        filler(source, std::move(pipeline), model, labels, options.seed, options.delivery),
         account(source->bad_samples()),
         workers(auto_workers(options, filler.is_copy())),
         ring(static_cast<std::size_t>(options.prefetch > 0 ? options.prefetch : 2 * workers)),
@@ -148,6 +149,7 @@ struct Loader::Impl {
     slot.epoch = at.epoch;
     slot.first = at.first;
     slot.end = std::min(at.first + batch_size, samples);
+    slot.feed = feed;
     slot.indices.clear();
     slot.dropped.clear();
     for (std::int64_t p = at.first; p < slot.end && mine == generation.load(std::memory_order_relaxed); ++p) {
@@ -163,6 +165,7 @@ struct Loader::Impl {
   }
 
   const std::int64_t samples, batch_size;
+  const int feed;
   const Allocate allocate;
   const Filler filler;
   const std::shared_ptr<BadSamples> account;  // the trainer's thread only
@@ -196,6 +199,7 @@ Loader::~Loader() = default;
 std::int64_t Loader::samples() const { return impl_->samples; }
 std::int64_t Loader::batches_per_epoch() const { return impl_->batches_from(0); }
 int Loader::workers() const { return impl_->workers; }
+std::vector<RowsInMemory> Loader::rows_in_memory() const { return impl_->filler.rows_in_memory(); }
 
 void Loader::seek(std::int64_t epoch, std::int64_t first_sample) {
   if (epoch < 0 || first_sample < 0 || first_sample > impl_->samples)

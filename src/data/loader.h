@@ -5,6 +5,7 @@
 // holds never depends on how many they are. No allocation per batch once warm. A sample that cannot be read is missing
 // from its batch where the source's account (BadSamples) lets it; the others keep their order.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -26,6 +27,19 @@ struct Shuffle {
 /// loader's threads.
 using Allocate = std::function<std::shared_ptr<void>(std::size_t bytes)>;
 
+/// What of its inputs a batch holds: floats after the transforms; or, for a device that runs the transforms itself, the rows
+/// as the source has them in memory, or only which they are.
+enum class Delivery { kFloats, kRows, kSamples };
+
+/// A source's rows in memory that feed one input of the model.
+struct RowsInMemory {
+  int input = 0;                ///< of the source
+  Shape sample;                 ///< as the transforms get it
+  DType type = DType::kF32;     ///< kU8 or kF32
+  const std::byte* rows = nullptr;  ///< row Source::row(index) is sample `index`
+  std::size_t row_bytes() const { return static_cast<std::size_t>(sample.elements()) * size_of(type); }
+};
+
 struct LoaderOptions {
   std::int64_t batch_size = 0;  ///< global
   Shuffle shuffle;
@@ -36,6 +50,8 @@ struct LoaderOptions {
   /// Of the batches' inputs and labels; empty: ordinary memory. For GPUs page-locked memory, from which copies are
   /// asynchronous. What it allocates from outlives the loader and its batches.
   Allocate allocate{};
+  Delivery delivery = Delivery::kFloats;
+  int feed = -1;  ///< what Batch::feed() says
 };
 
 /// A batch in a slot of the loader; the slot is free for the workers again when the object dies. Movable; may outlive
@@ -51,7 +67,11 @@ class Batch {
   std::int64_t epoch() const;
   std::int64_t first() const;  ///< position in the epoch's order at which the batch begins
   std::int64_t end() const;    ///< position at which the next one begins: first() + rows() unless samples were dropped
-  const float* input(int i) const;  ///< [rows, shape...]
+  const float* input(int i) const;  ///< [rows, shape...]; Delivery::kFloats
+  const std::byte* row(int i) const;  ///< the first of rows(); Delivery::kRows
+  std::size_t row_bytes(int i) const;  ///< 0: the batch has no such rows
+  const std::int64_t* samples() const;  ///< indices() in memory of the Allocate; null for Delivery::kFloats
+  int feed() const;                 ///< LoaderOptions::feed
   const void* labels() const;       ///< int32 [rows] or float [rows, width]; null without labels
   const std::vector<std::int64_t>& indices() const;  ///< sample of each row in the data set
   double waited() const;  ///< seconds the trainer waited for it
@@ -83,6 +103,8 @@ class Loader {
   /// The last batch of an epoch is short, never dropped.
   std::int64_t batches_per_epoch() const;
   int workers() const;
+  /// One for each input of the model; empty where not all of them lie in memory as rows.
+  std::vector<RowsInMemory> rows_in_memory() const;
 
   /// Starts, or goes on, at a position of an epoch without reading what lies before. Forgets what was prefetched.
   void seek(std::int64_t epoch, std::int64_t first_sample);

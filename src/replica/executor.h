@@ -22,6 +22,7 @@ class Executor {
   Executor(const plan::Plan& plan, device::Device& device, device::Stream& stream, device::Collective* collective,
            const ParameterArenas& arenas, const Options& options);
 
+  void add_feed(int number, const Feed& feed) { staging_.add_feed(number, feed); }
   /// Brings a slice to the device, behind what has used that set of buffers before and beside everything else.
   void stage(const Slice& slice, int set);
   /// The ops read the staged slice from here on, in training.

@@ -246,6 +246,8 @@ StepSums Replica::evaluate(const Slice& slice) {
 
 void Replica::predict(const Slice& slice, const std::vector<float*>& outputs) { impl_->executor.predict(slice, outputs); }
 
+void Replica::add_feed(int number, const Feed& feed) { impl_->executor.add_feed(number, feed); }
+
 void Replica::push(const graph::Model& model) { impl_->arenas.push(model); }
 void Replica::pull(graph::Model& model) { impl_->arenas.pull(model); }
 void Replica::push_state(const std::vector<std::vector<float>>& state) { impl_->arenas.push_state(state); }

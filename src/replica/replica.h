@@ -3,13 +3,16 @@
 // Replica: a plan bound to one device: arenas, ops, forward, backward, update. Made and used on one thread, its own
 // (ReplicaSet sees to that). Nothing is allocated after construction.
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "device/device.h"
 #include "graph/model.h"
+#include "kernels/pixel_program.h"
 #include "plan/memory.h"
 #include "plan/plan.h"
 #include "replica/gradient_sink.h"
@@ -22,6 +25,25 @@ struct Slice {
   std::int64_t first_row = 0;         ///< within the global batch
   std::vector<const float*> inputs{};   ///< one per graph input, [rows, shape...]
   const void* labels = nullptr;       ///< int32 [rows] or float [rows, width]
+  // Instead of `inputs`, where the device makes them itself.
+  int feed = -1;                        ///< number of the Feed
+  std::int64_t epoch = 0;
+  const std::int64_t* samples = nullptr;  ///< [rows]: which samples of the feed these are
+  std::vector<const std::byte*> raw{};  ///< one per graph input, rows as the feed has them; empty where it is resident
+};
+
+/// A data set from which a device makes its batches.
+struct Feed {
+  /// What one graph input is made of: sample i is row row(i) of `rows`.
+  struct Input {
+    kernels::PixelProgram program;
+    DType type = DType::kU8;          ///< kU8 or kF32
+    const std::byte* rows = nullptr;
+    std::function<std::int64_t(std::int64_t)> row;
+  };
+  std::int64_t samples = 0;
+  bool resident = false;  ///< all samples are kept in the device's memory; else they come with each slice
+  std::vector<Input> inputs{};
 };
 
 /// What one optimizer step needs besides data.
@@ -64,6 +86,9 @@ class Replica {
  public:
   Replica(const plan::Plan& plan, device::Device& device, GradientSink& sink, device::Collective* collective, Options options);
   ~Replica();
+
+  /// For slices that name it by `number`; before the first of them. Throws Error{kMemory} when it does not fit.
+  void add_feed(int number, const Feed& feed);
 
   /// Host model to device arenas, and back. Statistics and frozen weights included; slots and averages separately.
   void push(const graph::Model& model);

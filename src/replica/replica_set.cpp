@@ -43,7 +43,10 @@ enum class Progress { kRunning, kDone, kFailed };
 }  // namespace
 
 Slice slice_of(const HostBatch& batch, std::int64_t first, std::int64_t rows, const plan::Plan& plan) {
-  Slice slice{.rows = rows, .first_row = first};
+  Slice slice{.rows = rows, .first_row = first, .feed = batch.feed, .epoch = batch.epoch};
+  if (batch.samples != nullptr) slice.samples = batch.samples + first;
+  for (std::size_t i = 0; i < batch.raw.size(); ++i)
+    slice.raw.push_back(batch.raw[i] + static_cast<std::size_t>(first) * batch.raw_row_bytes[i]);
   for (std::size_t i = 0; i < batch.inputs.size(); ++i)
     slice.inputs.push_back(batch.inputs[i] + first * plan.tensors[at(plan.inputs[i])].shape.elements());
   if (batch.labels == nullptr) return slice;
@@ -175,10 +178,10 @@ struct ReplicaSet::Impl {
   std::deque<std::int64_t> queued;  ///< numbers of the steps that were not collected
   std::vector<std::unique_ptr<Replica>> replicas;
   std::vector<std::int64_t> capacity = std::vector<std::int64_t>(replicas.size(), 1);  ///< rows per slice
+  ExitGuard guard;  ///< armed by the first failure, and over when all replicas are gone
   Crew crew;  ///< last: its threads use everything above
 };
 
-  ExitGuard guard;  ///< armed by the first failure, and over when all replicas are gone
 ReplicaSet::ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<device::Device>> devices,
                        Connector& connector, SetOptions options)
     : impl_(std::make_unique<Impl>(plan, std::move(devices), connector, std::move(options))) {}
@@ -255,6 +258,10 @@ void ReplicaSet::predict(const HostBatch& batch, const std::vector<float*>& outp
       set.replicas[at(rank)]->predict(slice, places);
     }
   });
+}
+
+void ReplicaSet::add_feed(int number, const Feed& feed) {
+  on_each([&](int, Replica& replica) { replica.add_feed(number, feed); });
 }
 
 void ReplicaSet::push(const graph::Model& model) {

@@ -52,6 +52,12 @@ struct HostBatch {
   std::int64_t rows = 0;
   std::vector<const float*> inputs{};
   const void* labels = nullptr;
+  // Instead of `inputs`: as in Slice, for the whole batch.
+  int feed = -1;
+  std::int64_t epoch = 0;
+  const std::int64_t* samples = nullptr;
+  std::vector<const std::byte*> raw{};
+  std::vector<std::size_t> raw_row_bytes{};  ///< of each of `raw`
 };
 
 /// Rows [first, first + rows) of a batch as one replica sees them.
@@ -65,6 +71,8 @@ class ReplicaSet {
   int size() const;
   /// For what any thread may call: allocate_host.
   device::Device& device(int rank);
+  /// Every replica takes the feed in.
+  void add_feed(int number, const Feed& feed);
   void push(const graph::Model& model);
   void push_state(const std::vector<std::vector<float>>& state);
   void pull(graph::Model& model);  ///< from rank 0: all hold the same bits

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/error.h"
+
 namespace dptrain::replica {
 namespace {
 
@@ -15,7 +17,7 @@ std::size_t label_bytes(const plan::Plan& plan) {
 }  // namespace
 
 Staging::Staging(const plan::Plan& plan, device::Device& device, std::int64_t rows, int sets)
-    : plan_(plan), device_(device), label_bytes_(label_bytes(plan)) {
+    : plan_(plan), device_(device), rows_(rows), label_bytes_(label_bytes(plan)) {
   if (device.reads_host_memory()) return;
   stream_ = device.make_stream();
   std::int64_t largest = 0;
@@ -30,20 +32,35 @@ Staging::Staging(const plan::Plan& plan, device::Device& device, std::int64_t ro
   }
 }
 
+void Staging::add_feed(int number, const Feed& feed) {
+  if (!stream_) throw Error(ErrorKind::kInternal, device_.name() + " reads the host's memory and needs no feed");
+  feeds_.try_emplace(number, plan_.compute, device_, *stream_, feed, rows_, static_cast<int>(sets_.size()));
+}
+
 void Staging::copy(const Slice& slice, int s) {
   if (!stream_ || slice.rows == 0) return;
   Set& set = sets_[at(s)];
   set.released->hold(*stream_);
+  if (slice.feed >= 0) {
+    std::vector<void*> inputs;
+    for (const auto& input : set.inputs) inputs.push_back(input->data());
+    feeds_.at(slice.feed).make(slice, s, inputs);
+  } else {
+    copy_inputs(slice, set);
+  }
+  if (slice.labels != nullptr)
+    device_.copy_to_device(set.labels->data(), slice.labels, static_cast<std::size_t>(slice.rows) * label_bytes_,
+                           *stream_);
+  set.arrived->record(*stream_);
+}
+
+void Staging::copy_inputs(const Slice& slice, Set& set) {
   for (std::size_t i = 0; i < set.inputs.size(); ++i) {
     const std::int64_t floats = plan_.tensors[at(plan_.inputs[i])].elements(slice.rows);
     device::Buffer& arrival = floats_ ? *floats_ : *set.inputs[i];
     device_.copy_to_device(arrival.data(), slice.inputs[i], static_cast<std::size_t>(floats) * sizeof(float), *stream_);
     if (floats_) device_.from_float(floats_->as<float>(), set.inputs[i]->data(), plan_.compute, floats, *stream_);
   }
-  if (slice.labels != nullptr)
-    device_.copy_to_device(set.labels->data(), slice.labels, static_cast<std::size_t>(slice.rows) * label_bytes_,
-                           *stream_);
-  set.arrived->record(*stream_);
 }
 
 Staging::Place Staging::arrive(const Slice& slice, int s, device::Stream& compute) {
@@ -65,6 +82,7 @@ std::size_t Staging::bytes() const {
     sum += set.labels->bytes();
     for (const auto& input : set.inputs) sum += input->bytes();
   }
+  for (const auto& [number, feed] : feeds_) sum += feed.bytes();
   return sum;
 }
 

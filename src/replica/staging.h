@@ -6,11 +6,13 @@
 //
 // The host's memory may change when the step's sums have come back: what was computed waited for the copies.
 
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "device/device.h"
 #include "plan/plan.h"
+#include "replica/device_input.h"
 #include "replica/replica.h"
 
 namespace dptrain::replica {
@@ -19,6 +21,8 @@ class Staging {
  public:
   /// For slices of up to `rows` rows; `sets`: 1 or 2.
   Staging(const plan::Plan& plan, device::Device& device, std::int64_t rows, int sets);
+  /// Slices may name a feed by `number` from now on, instead of having inputs.
+  void add_feed(int number, const Feed& feed);
 
   /// Where ops read a slice.
   struct Place {
@@ -42,12 +46,16 @@ class Staging {
     std::unique_ptr<device::Event> arrived, released;
   };
 
+  void copy_inputs(const Slice& slice, Set& set);
+
   const plan::Plan& plan_;
   device::Device& device_;
+  const std::int64_t rows_;
   std::size_t label_bytes_ = 0;                  ///< of one row
   std::unique_ptr<device::Stream> stream_;       ///< null: the device reads the host's memory
   std::unique_ptr<device::Buffer> floats_;       ///< an input as it comes, on its way to the compute type
   std::vector<Set> sets_;
+  std::map<int, DeviceInput> feeds_;
 };
 
 }  // namespace dptrain::replica

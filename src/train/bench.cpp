@@ -135,6 +135,7 @@ SessionOptions session_options(const BenchOptions& options) {
   out.data = options.data == BenchData::kSynthetic ? DataMode::kSynthetic : DataMode::kReal;
   out.wants_validation = false;
   out.global_batch = options.batch;
+  out.device_input = options.data != BenchData::kLoaderOnly;
   return out;
 }
 

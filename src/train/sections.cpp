@@ -32,6 +32,10 @@ struct EnumNames<train::Autotune> {
                                     std::pair{train::Autotune::kTime, "time"}};
 };
 template <>
+struct EnumNames<train::Resident> {
+  static constexpr std::array names{std::pair{train::Resident::kAuto, "auto"}, std::pair{train::Resident::kOff, "off"}};
+};
+template <>
 struct EnumNames<replica::Graphs> {
   static constexpr std::array names{std::pair{replica::Graphs::kAuto, "auto"},
                                     std::pair{replica::Graphs::kOn, "on"},
@@ -314,7 +318,8 @@ const Schema& schema_of(const train::RuntimeSection&) {
                                    .key(key("tf32", &S::tf32))
                                    .key(key("workspace_limit", &S::workspace_limit))
                                    .key(key("autotune", &S::autotune))
-                                   .key(key("cuda_graphs", &S::cuda_graphs));
+                                   .key(key("cuda_graphs", &S::cuda_graphs))
+                                   .key(key("resident", &S::resident));
   return schema;
 }
 

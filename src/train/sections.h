@@ -94,6 +94,9 @@ struct CachePrefix {
   config::Path folder{};  ///< kDisk
 };
 
+/// Where data sets that lie in memory become batches: on the GPU, and kept there where they fit; or in the loader.
+enum class Resident { kAuto, kOff };
+
 /// From `tf32` on: GPUs only.
 struct RuntimeSection {
   CachePrefix cache_frozen_prefix;
@@ -104,6 +107,7 @@ struct RuntimeSection {
   config::ByteSize workspace_limit{std::uint64_t{1} << 30};
   Autotune autotune = Autotune::kHeuristic;
   replica::Graphs cuda_graphs = replica::Graphs::kAuto;
+  Resident resident = Resident::kAuto;
 };
 
 config::Family& callback_family();

@@ -6,11 +6,27 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/text.h"
+#include "data/pixel_program.h"
+#include "device/pixel_pass.h"
 #include "train/class_weights.h"
 #include "train/dry_plan.h"
 
 namespace dptrain::train {
 namespace {
+
+/// A data set, and what makes batches of it, may take one part in so many of the memory that a GPU has free when it comes.
+constexpr std::uint64_t kRoomPart = 4;
+
+/// At most so many bytes for each row of a batch are needed to make it on a device: two sets of what arrives, draws, and
+/// images between transforms.
+std::uint64_t working_bytes(const kernels::PixelProgram& program, std::size_t row_bytes) {
+  constexpr std::uint64_t kSets = 2, kNumbers = 512;
+  std::int64_t elements = program.in_elements();
+  for (int k = 0; k < program.count; ++k)
+    elements = std::max(elements, std::int64_t{program.op[k].height} * program.op[k].width * program.channels);
+  return kSets * (row_bytes + static_cast<std::uint64_t>(elements) * sizeof(float)) + kNumbers;
+}
 
 bool is_crossentropy(const config::Typed& loss) {
   return loss.get_if<optim::CategoricalCrossentropySpec>() != nullptr ||
@@ -59,6 +75,7 @@ Session::Session(const Experiment& experiment, const SessionOptions& options)
   decide_prefix(options);
   make_plan(options, *devices.front());
   make_replicas(options, std::move(devices));
+  feed_devices(options);
   if (options.training) {
     rate_factor_ = train::rate_factor(train, global_batch_);
     rate_ = optim::make_rate(optim::common(train.optimizer).learning_rate, steps_per_epoch(), global_batch_);
@@ -131,6 +148,8 @@ std::unique_ptr<data::Loader> Session::make_loader(const std::shared_ptr<const d
   options.prefetch = section.loader.prefetch.value.value_or(0);
   options.busy_threads = devices_.replicas * devices_.threads;
   options.allocate = batch_memory_;
+  options.delivery = plan.delivery;
+  options.feed = plan.feed;
   data::ModelSide side = model_side();
   const data::LabelDelivery labels{labels_wanted_ && plan.labels, label_kind_, side.output.elements()};
   if (!plan.features) {
@@ -261,6 +280,61 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
               error.what() + memory_advice(experiment_, devices_, {global_batch_, options.training}));
 }
 
+/// Data sets that lie in memory, whose transforms the device knows, are handed over to it: the loader only says which
+/// samples a batch has, or brings them as they are.
+void Session::feed_devices(const SessionOptions& options) {
+  if (!options.device_input || cache_.on || experiment_.config.runtime.resident == Resident::kOff) return;
+  if (!device::has_pixel_pass(replicas_->device(0).kind())) return;
+  const auto feed = [&](const char* role, const std::shared_ptr<const data::Source>& source,
+                        std::unique_ptr<data::Loader>& loader, bool evaluation) {
+    if (!loader) return;
+    if (auto fed = fed_loader(role, source, *loader, evaluation)) loader = std::move(fed);
+  };
+  feed("train", sources_.train, train_, !options.training);
+  feed("validation", sources_.validation, validation_, true);
+  feed("test", sources_.test, test_, true);
+  done("data to device");
+}
+
+/// Null where the loader has to go on making the batches.
+std::unique_ptr<data::Loader> Session::fed_loader(const std::string& role, const std::shared_ptr<const data::Source>& source,
+                                                  const data::Loader& loader, bool evaluation) {
+  if (source->u8_rows(0) == nullptr && source->f32_rows(0) == nullptr) return nullptr;
+  const DataSection& section = experiment_.config.data;
+  const std::vector<config::Typed> transforms = plain(evaluation ? section.transforms.eval : section.transforms.train);
+  replica::Feed feed{.samples = source->size()};
+  std::uint64_t bytes = 0, per_row = 0;
+  for (const data::RowsInMemory& rows : loader.rows_in_memory()) {
+    const auto program = data::pixel_program(transforms, rows.sample, experiment_.config.seed);
+    if (!program) return nullptr;
+    feed.inputs.push_back({.program = *program, .type = rows.type, .rows = rows.rows, .row = [source](std::int64_t sample) {
+                             return source->row(sample);
+                           }});
+    bytes += static_cast<std::uint64_t>(source->size()) * rows.row_bytes();
+    per_row += working_bytes(*program, rows.row_bytes());
+  }
+  if (feed.inputs.empty()) return nullptr;
+  // All replicas of a GPU take from the same memory.
+  const auto sharing = static_cast<std::uint64_t>(std::ranges::count(devices_.gpus, devices_.gpus.front()));
+  const std::uint64_t room = replicas_->device(0).memory_available() / kRoomPart / sharing;
+  const std::uint64_t working = static_cast<std::uint64_t>(global_batch_) * per_row;
+  if (working > room) return nullptr;
+  feed.resident = bytes + working <= room;
+  const int number = static_cast<int>(device_inputs_.size());
+  try {
+    replicas_->add_feed(number, feed);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kMemory) throw;
+    throw Error(ErrorKind::kMemory, fmt::format("{}; runtime.resident: off leaves data.{} to the loader", error.what(), role));
+  }
+  device_inputs_.push_back(feed.resident ? fmt::format("{} resident ({})", role, human_bytes(bytes)) : role + " uploaded as it is");
+  return make_loader(source, {.name = role,
+                              .evaluation = evaluation,
+                              .in_order = evaluation,
+                              .delivery = feed.resident ? data::Delivery::kSamples : data::Delivery::kRows,
+                              .feed = number});
+}
+
 std::int64_t Session::steps_per_epoch() const { return train_ ? train_->batches_per_epoch() : 1; }
 
 double Session::scheduled_rate(std::int64_t step) const { return rate_(step) * rate_factor_; }
@@ -323,8 +397,16 @@ std::vector<std::pair<std::string, double>> means(const plan::Plan& plan, const 
 }
 
 replica::HostBatch host_batch(const data::Batch& batch, std::size_t inputs) {
-  replica::HostBatch host{batch.rows(), {}, batch.labels()};
-  for (std::size_t i = 0; i < inputs; ++i) host.inputs.push_back(batch.input(static_cast<int>(i)));
+  replica::HostBatch host{.rows = batch.rows(), .labels = batch.labels(), .feed = batch.feed(), .epoch = batch.epoch(), .samples = batch.samples()};
+  for (std::size_t i = 0; i < inputs; ++i) {
+    const int input = static_cast<int>(i);
+    if (batch.feed() < 0) {
+      host.inputs.push_back(batch.input(input));
+    } else if (batch.row_bytes(input) > 0) {
+      host.raw.push_back(batch.row(input));
+      host.raw_row_bytes.push_back(batch.row_bytes(input));
+    }
+  }
   return host;
 }
 

@@ -39,6 +39,7 @@ struct SessionOptions {
   /// comes before the first batch.
   bool may_cache_prefix = false;
   std::optional<std::int64_t> epochs{}, steps{};  ///< instead of the config's: how long training will take
+  bool device_input = true;          ///< false: batches hold floats whatever the device could do (verify)
 };
 
 class Session {
@@ -64,6 +65,8 @@ class Session {
   data::Loader& train_loader() { return *train_; }
   data::Loader* validation_loader() { return validation_.get(); }
   data::Loader* test_loader() { return test_.get(); }
+  /// Which data sets become batches on the GPU: "train resident (45 MiB)"; empty on CPUs.
+  const std::vector<std::string>& device_inputs() const { return device_inputs_; }
   const std::vector<std::string>& class_names() const { return class_names_; }
   std::string data_fingerprint() const;
   /// Samples that could not be read, as the loaders meet them; each file once.
@@ -102,8 +105,13 @@ class Session {
     bool in_order = false;
     bool features = false;    ///< the source has features: what comes over the border, no transforms
     bool labels = true;
+    data::Delivery delivery = data::Delivery::kFloats;
+    int feed = -1;            ///< of the devices, unless floats are delivered
   };
   std::unique_ptr<data::Loader> make_loader(const std::shared_ptr<const data::Source>& source, const LoaderPlan& plan) const;
+  void feed_devices(const SessionOptions& options);
+  std::unique_ptr<data::Loader> fed_loader(const std::string& role, const std::shared_ptr<const data::Source>& source,
+                                           const data::Loader& loader, bool evaluation);
   data::ModelSide model_side() const;
   std::vector<std::shared_ptr<data::BadSamples>> accounts() const;
   void resolve_class_weights(const SessionOptions& options);
@@ -127,6 +135,7 @@ class Session {
   std::unique_ptr<replica::Connector> connector_;
   std::unique_ptr<replica::ReplicaSet> replicas_;
   std::unique_ptr<data::Loader> train_, validation_, test_;
+  std::vector<std::string> device_inputs_;
   optim::Rate rate_;
   double rate_factor_ = 1;
   std::vector<std::pair<std::string, double>> phases_;

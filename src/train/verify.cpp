@@ -41,7 +41,7 @@ Experiment with_plain_sgd(Experiment experiment, std::int64_t accumulate) {
 
 struct Side {
   Side(const Experiment& experiment, const VerifyOptions& options, const DeviceRequest& devices, std::optional<std::int64_t> batch)
-      : session(experiment, {.devices = devices, .data = options.data, .wants_validation = false, .force_sync_batchnorm = true, .global_batch = batch}) {}
+      : session(experiment, {.devices = devices, .data = options.data, .wants_validation = false, .force_sync_batchnorm = true, .global_batch = batch, .device_input = false}) {}
 
   replica::StepSums step(const data::Batch& batch, std::int64_t number) {
     return session.replicas().step(host_batch(batch, session.plan().inputs.size()),

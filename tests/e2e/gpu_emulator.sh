@@ -24,6 +24,21 @@ python3 "$support" json emu/env.json 'len(j["devices"]) == 2' 'j["devices"][1].s
 run 0 fit "$config" "${data[@]}" "${short[@]}" --gpus emu:0,emu:0 --run-dir shared
 close 1e-6 "$(loss_of shared)" "$(loss_of emu)" || fail "two replicas on one GPU differ from two on two"
 
+say "batches made on the device are the loader's"
+says "input    on the GPU: train resident (153.1 KiB), validation resident (45.9 KiB)"
+run 0 fit "$config" "${data[@]}" "${short[@]}" --gpus emu:0,emu:1 --set runtime.resident=off --run-dir loader
+if grep -q 'on the GPU' out; then fail "runtime.resident: off"; fi
+close 1e-6 "$(loss_of loader)" "$(loss_of emu)" || fail "the losses differ"
+augmented=(--set 'data.transforms={train: [RandomFlip: horizontal, RandomCrop: {height: 28, width: 28, padding: 2}, Rescaling: 0.004, RandomContrast: {factor: 0.2, value_range: [0, 1]}], eval: [Rescaling: 0.004]}')
+run 0 fit "$config" "${data[@]}" "${short[@]}" "${augmented[@]}" --gpus emu:0,emu:1 --run-dir flips
+run 0 fit "$config" "${data[@]}" "${short[@]}" "${augmented[@]}" --cpus 2x1 --run-dir flips_cpu
+close 1e-4 "$(loss_of flips)" "$(loss_of flips_cpu)" || fail "the losses differ"
+for more in "--steps 3" "--steps 6 --resume"; do
+  # shellcheck disable=SC2086
+  run 0 fit "$config" "${data[@]}" "${augmented[@]}" --batch-size 20 --log-every '1 step' --gpus emu:0,emu:1 $more --run-dir flips_half
+done
+run 0 ckpt diff flips_half flips
+
 say "mixed precision"
 for policy in mixed_bfloat16 mixed_float16; do
   run 0 fit "$config" "${data[@]}" "${short[@]}" --gpus emu:0,emu:1 --set train.dtype_policy=$policy --run-dir $policy

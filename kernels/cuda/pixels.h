@@ -1,0 +1,31 @@
+#pragma once
+
+// Runs a PixelProgram over a batch: from rows of bytes or floats in device memory, picked by index or in order, to rows of
+// any number type. Random transforms draw for each sample what the CPU's draw (data/transforms.h): the numbers are a function
+// of (seed, transform, epoch, sample). Queued on the launch's stream.
+
+#include <cstdint>
+
+#include "core/dtype.h"
+#include "kernels/cuda/launch.h"
+#include "kernels/pixel_program.h"
+
+namespace dptrain::kernels::DPTRAIN_GPU {
+
+struct PixelBatch {
+  const void* in = nullptr;               ///< [any, height, width, channels]
+  DType type = DType::kU8;                ///< of `in`: kU8 or kF32
+  const std::int64_t* samples = nullptr;  ///< [rows] in device memory: the numbers in the data set, keys of the draws
+  bool gather = false;                    ///< row i of the batch is in[samples[i]], else in[i]
+  std::uint32_t epoch = 0;
+  std::int64_t rows = 0;
+};
+
+/// Bytes of workspace for batches of up to `rows` rows.
+std::int64_t pixels_workspace(const PixelProgram& program, std::int64_t rows);
+
+/// out [rows, out_height, out_width, channels] of `type`. The workspace is aligned to 16 bytes.
+void run_pixels(const Launch& at, const PixelProgram& program, const PixelBatch& batch, void* workspace, DType type,
+                void* out);
+
+}  // namespace dptrain::kernels::DPTRAIN_GPU
