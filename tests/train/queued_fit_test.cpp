@@ -1,0 +1,104 @@
+// The training loop on devices that run behind it: no waiting between log lines, the numbers of the CPU's order, a stop at
+// the step that went wrong, and saves of the step that asked for them.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "checkpoint/checkpoint.h"
+#include "device/emu/emu_runtime.h"
+#include "train/trainer.h"
+
+namespace dptrain::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* kConfig =
+    "dptrain: 1\n"
+    "name: tiny\n"
+    "model: {layers: [{Input: {shape: [4, 3, 2]}}, {Conv2D: {filters: 3, kernel_size: 2, activation: relu}}, Flatten, "
+    "{Dense: {units: 3, activation: softmax, kernel_regularizer: {L2: 0.01}}}]}\n"
+    "data:\n"
+    "  train: {Synthetic: {samples: 60}}\n"
+    "train: {epochs: 1, batch_size: 3, log_every: 1000, loss: categorical_crossentropy, metrics: [accuracy], "
+    "optimizer: {SGD: {learning_rate: 0.05}}}\n";
+
+class QueuedFit : public ::testing::Test {
+ protected:
+  QueuedFit() : folder_(fs::temp_directory_path() / ("dptrain-queued-" + std::to_string(getpid()))) { fs::remove_all(folder_); }
+  ~QueuedFit() override { fs::remove_all(folder_); }
+
+  struct Outcome {
+    FitResult result;
+    std::vector<std::string> step_rows;
+    device::emu::HostWaits waits;
+  };
+
+  Outcome fit(const std::vector<std::string>& sets, bool emulated = true, std::optional<std::int64_t> steps = {}) {
+    const Experiment experiment = load_experiment_text(kConfig, "tiny.yaml", {sets, {}});
+    SessionOptions options;
+    options.devices = emulated ? request_of({{device::DeviceKind::kEmu, 0}}) : DeviceRequest{.replicas = 1, .threads = 1};
+    Session session(experiment, options);
+    RunOptions run_options;
+    run_options.directory = (folder_ / std::to_string(runs_++)).string();
+    RunDirectory run(experiment, run_options, {"a", "b", "c"});
+    path_ = run.path();
+    Trainer trainer(session, run, {.epochs = {}, .steps = steps, .progress = ProgressMode::kOff});
+    const device::emu::HostWaits before = device::emu::host_waits();
+    Outcome o{.result = trainer.fit(), .step_rows = {}, .waits = device::emu::host_waits()};
+    o.waits.streams -= before.streams;
+    std::ifstream rows(run.file("steps.csv"));
+    for (std::string line; std::getline(rows, line);) o.step_rows.push_back(line);
+    return o;
+  }
+
+  fs::path folder_, path_;
+  int runs_ = 0;
+};
+
+TEST_F(QueuedFit, WaitsAsOftenInManyStepsAsInFew) {
+  const Outcome few = fit({"data.train.Synthetic.samples=30"}), many = fit({"data.train.Synthetic.samples=120"});
+  EXPECT_EQ(few.waits.streams, many.waits.streams) << "saves at both ends of the run, and none in 30 steps more";
+  EXPECT_GT(few.waits.streams, 0U);
+}
+
+TEST_F(QueuedFit, LogsEveryStepAsTheCpuDoes) {
+  const Outcome emulated = fit({"train.log_every=1", "runtime.tf32=false"}), cpu = fit({"train.log_every=1"}, false);
+  ASSERT_EQ(emulated.step_rows.size(), 21U);
+  ASSERT_EQ(cpu.step_rows.size(), 21U);
+  for (std::size_t i = 1; i < cpu.step_rows.size(); ++i) {
+    long step = 0, epoch = 0, other_step = 0;
+    double loss = 0, expected = 0;
+    ASSERT_EQ(std::sscanf(cpu.step_rows[i].c_str(), "%ld,%ld,%lf", &step, &epoch, &expected), 3) << cpu.step_rows[i];
+    ASSERT_EQ(std::sscanf(emulated.step_rows[i].c_str(), "%ld,%ld,%lf", &other_step, &epoch, &loss), 3);
+    EXPECT_EQ(step, other_step);
+    EXPECT_NEAR(loss, expected, 1e-4 * expected);
+  }
+}
+
+TEST_F(QueuedFit, StopsAtTheStepWhoseLossIsNoNumber) {
+  const Outcome o = fit({"train.optimizer={SGD: {learning_rate: 1e30}}", "callbacks=[TerminateOnNaN]"});
+  const Outcome cpu = fit({"train.optimizer={SGD: {learning_rate: 1e30}}", "callbacks=[TerminateOnNaN]"}, false);
+  EXPECT_EQ(o.result.exit, "diverged");
+  EXPECT_EQ(o.result.exit_code, 6);
+  EXPECT_EQ(o.step_rows.back().substr(0, 2), cpu.step_rows.back().substr(0, 2)) << "the same step";
+}
+
+TEST_F(QueuedFit, SavesTheStepThatWasAskedFor) {
+  fit({"callbacks=[{ModelCheckpoint: {save_freq: 5, filepath: 's{batch:02d}.h5', max_to_keep: 9}}]"});
+  for (const char* name : {"s05.h5", "s10.h5", "s15.h5", "s20.h5"}) EXPECT_TRUE(fs::exists(path_ / "checkpoints" / name)) << name;
+  const std::string saved = (path_ / "checkpoints/s10.h5").string();
+  fit({}, true, 10);
+  const std::string last = (path_ / "checkpoints/last.h5").string();
+  const checkpoint::Difference difference = checkpoint::compare(saved, last, 0);
+  EXPECT_TRUE(difference.equal) << "the devices ran on before step 10 was read:\n" << difference.report;
+  fit({}, true, 11);
+  EXPECT_FALSE(checkpoint::compare(saved, (path_ / "checkpoints/last.h5").string(), 0).equal);
+}
+
+}  // namespace
+}  // namespace dptrain::train
