@@ -142,7 +142,7 @@ TEST(TransformFamily, Refuses) {
   EXPECT_THAT(refusal(transform_family(), "RandomZoom: {height_factor: 0.5, width_factor: [0.3, 0.1]}"),
               HasSubstr("width_factor must be one number or [lower, upper]"));
   EXPECT_THAT(refusal(transform_family(), "RandomResizedCrop: {height: 5, width: 5, scale: [0, 1]}"),
-              HasSubstr("scale[0] must be > 0, found 0"));
+              HasSubstr("scale must be > 0 and <= 1, found 0"));
   EXPECT_THAT(refusal(transform_family(), "RandomContrast: {factor: 0.5, value_range: [1, 1]}"),
               HasSubstr("value_range must be [low, high]"));
   EXPECT_THAT(refusal(transform_family(), "Normalization: {mean: [1, 2], variance: [1, 2, 3]}"),
