@@ -130,6 +130,18 @@ void Filler::copy_rows(std::int64_t index, std::int64_t row, Batch::Slot& slot) 
   }
 }
 
+void Filler::move_row(Batch::Slot& slot, std::int64_t from, std::int64_t to) const {
+  if (from == to) return;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    float* const rows = slot.inputs[i].data();
+    std::copy_n(rows + from * inputs_[i].elements, inputs_[i].elements, rows + to * inputs_[i].elements);
+  }
+  if (labels_.wanted() && labels_.classes()) slot.classes.data()[to] = slot.classes.data()[from];
+  if (labels_.wanted() && !labels_.classes())
+    std::copy_n(slot.values.data() + from * labels_.width(), labels_.width(), slot.values.data() + to * labels_.width());
+  slot.indices[static_cast<std::size_t>(to)] = slot.indices[static_cast<std::size_t>(from)];
+}
+
 void Filler::fill_input(const Input& input, std::int64_t index, std::int64_t epoch, Scratch& scratch,
                         float* out) const {
   if (in_memory(input) && only_map_) {

@@ -33,6 +33,8 @@ class Filler {
   /// bad samples: the row is then to be filled anew.
   void fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch, Batch::Slot& slot) const;
   std::vector<RowsInMemory> rows_in_memory() const;
+  /// Row `to` of the slot becomes what row `from` is.
+  void move_row(Batch::Slot& slot, std::int64_t from, std::int64_t to) const;
   /// All inputs lie in memory and need no more than a map of their channels: the work is a copy.
   bool is_copy() const;
 

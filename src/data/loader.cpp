@@ -24,8 +24,22 @@ int auto_workers(const LoaderOptions& options, bool is_copy) {
   if (options.workers > 0) return options.workers;
   if (is_copy) return 1;  // memory is the limit
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  if (options.alone) return std::max(1, cores);
   const int left = options.busy_threads > 0 ? cores - options.busy_threads : cores / 2;
   return std::clamp(left, 1, kMostAutoWorkers);
+}
+
+int auto_prefetch(const LoaderOptions& options, int workers) {
+  if (options.prefetch > 0) return options.prefetch;
+  // All work on the same batch, so few of them suffice, unless one has fewer samples than there are workers.
+  const auto small = static_cast<int>(std::min<std::int64_t>(2 * workers / options.batch_size + 2, 2 * workers));
+  return std::max(std::min(4, 2 * workers), small);
+}
+
+/// Samples that a worker takes at once.
+std::int64_t piece_size(const LoaderOptions& options, int workers, bool is_copy) {
+  constexpr std::int64_t kLargest = 8;
+  return is_copy ? options.batch_size : std::clamp<std::int64_t>(options.batch_size / (4 * workers), 1, kLargest);
 }
 
 /// The orders of the epochs in flight. Any thread; whoever asks first makes one, the others wait for it.
@@ -58,16 +72,22 @@ class Orders {
 
 }  // namespace
 
-/// Batches since the last seek are numbered by tickets. Workers claim tickets in order, fewer than the ring is long
-/// beyond the one to be delivered next, and put what they made into the ring. A seek starts a new generation: whatever
-/// belongs to an older one is dropped, and who works on it stops at the next sample.
+/// Batches since the last seek are numbered by tickets; a batch is made in an entry of a ring. Workers take pieces of the
+/// first batch that has rows left, so one batch is made by all of them, and tickets stay fewer than the ring is long ahead
+/// of the one to be delivered next. A seek waits until nobody works, which takes a sample at most.
 struct Loader::Impl {
   struct Position {
     std::int64_t epoch, first;
   };
   struct Entry {
     std::shared_ptr<Batch::Slot> slot;
+    Orders::Order order;
+    std::int64_t rows = 0, next_row = 0;  // of the batch; not yet taken by a worker
+    int working = 0;                      // workers that have rows of it
+    bool opening = false, opened = false;
+    std::vector<std::pair<std::int64_t, BadSample>> bad;  // by row
     std::exception_ptr error;
+    std::int64_t error_row = 0;  // the first one that failed
     bool ready = false;
   };
 
@@ -80,7 +100,8 @@ struct Loader::Impl {
         filler(source, std::move(pipeline), model, labels, options.seed, options.delivery),
         account(source->bad_samples()),
         workers(auto_workers(options, filler.is_copy())),
-        ring(static_cast<std::size_t>(options.prefetch > 0 ? options.prefetch : 2 * workers)),
+        piece(piece_size(options, workers, filler.is_copy())),
+        ring(static_cast<std::size_t>(auto_prefetch(options, workers))),
         orders(samples, options.shuffle, options.seed) {}
 
   ~Impl() {
@@ -108,60 +129,156 @@ struct Loader::Impl {
     for (int i = 0; i < workers; ++i) threads.emplace_back([this] { work(); });
   }
 
+  Entry& entry_of(std::int64_t ticket) { return ring[static_cast<std::size_t>(ticket) % ring.size()]; }
+
+  bool work_left() {
+    return !seeking && claimed < delivered + static_cast<std::int64_t>(ring.size()) && !entry_of(claimed).opening;
+  }
+
   void work() {
     kernels::cpu::set_thread_count(1);  // a worker is one thread; the cores belong to the replicas
     Filler::Scratch scratch;
     std::unique_lock lock(mutex);
     while (true) {
-      to_do.wait(lock, [&] { return stop || claimed < delivered + static_cast<std::int64_t>(ring.size()); });
+      to_do.wait(lock, [&] { return stop || work_left(); });
       if (stop) return;
-      const std::int64_t ticket = claimed++;
-      const Position at = position(ticket);
-      const std::uint64_t mine = generation;
-      lock.unlock();
-      Entry made = make(at, mine, scratch);
-      lock.lock();
-      if (mine != generation) {
-        if (made.slot) pool->give(std::move(made.slot));
-        continue;
-      }
-      ring[static_cast<std::size_t>(ticket) % ring.size()] = std::move(made);
-      if (ticket == delivered) done.notify_one();
+      const std::int64_t ticket = claimed;
+      if (!entry_of(ticket).opened && !open(ticket, lock)) continue;
+      work_on(ticket, scratch, lock);
     }
   }
 
-  Entry make(Position at, std::uint64_t mine, Filler::Scratch& scratch) {
-    Entry entry;
-    entry.ready = true;
+  /// Gives the batch its memory and its order. False where that failed or a seek came between.
+  bool open(std::int64_t ticket, std::unique_lock<std::mutex>& lock) {
+    Entry& entry = entry_of(ticket);
+    const Position at = position(ticket);
+    const std::uint64_t mine = generation;
+    entry.opening = true;
+    ++busy;
+    lock.unlock();
+    std::shared_ptr<Batch::Slot> slot;
+    Orders::Order order;
+    std::exception_ptr error;
     try {
-      entry.slot = pool->take();
-      if (!entry.slot) entry.slot = filler.make_slot(std::min(batch_size, samples), allocate);
-      entry.slot->pool = pool;
-      fill(at, mine, scratch, *entry.slot);
+      slot = pool->take();
+      if (!slot) slot = filler.make_slot(std::min(batch_size, samples), allocate);
+      slot->pool = pool;
+      order = orders.of(at.epoch);
+      slot->epoch = at.epoch;
+      slot->first = at.first;
+      slot->feed = feed;
+      slot->end = std::min(at.first + batch_size, samples);
+      slot->indices.assign(static_cast<std::size_t>(slot->end - at.first), -1);
+      slot->dropped.clear();
     } catch (...) {
-      entry.error = std::current_exception();
+      error = std::current_exception();
     }
-    return entry;
+    lock.lock();
+    leave();
+    if (mine != generation) {
+      if (slot) pool->give(std::move(slot));
+      return false;
+    }
+    entry.opening = false;
+    entry.opened = true;
+    entry.error = error;
+    entry.rows = error ? 0 : slot->end - slot->first;
+    entry.slot = std::move(slot);
+    entry.order = std::move(order);
+    if (error) finish_claims(ticket);
+    to_do.notify_all();
+    return !error;
   }
 
-  void fill(Position at, std::uint64_t mine, Filler::Scratch& scratch, Batch::Slot& slot) {
-    const Orders::Order order = orders.of(at.epoch);
-    slot.epoch = at.epoch;
-    slot.first = at.first;
-    slot.end = std::min(at.first + batch_size, samples);
-    slot.feed = feed;
-    slot.indices.clear();
-    slot.dropped.clear();
-    for (std::int64_t p = at.first; p < slot.end && mine == generation.load(std::memory_order_relaxed); ++p) {
-      const std::int64_t index = order ? (*order)[static_cast<std::size_t>(p)] : p;
-      try {
-        filler.fill(index, at.epoch, static_cast<std::int64_t>(slot.indices.size()), scratch, slot);
-        slot.indices.push_back(index);
-      } catch (const SampleError& error) {
-        if (!account) throw;
-        slot.dropped.push_back(error.sample());
+  void work_on(std::int64_t ticket, Filler::Scratch& scratch, std::unique_lock<std::mutex>& lock) {
+    Entry& entry = entry_of(ticket);
+    const std::uint64_t mine = generation;
+    const std::int64_t begin = entry.next_row, end = std::min(begin + piece, entry.rows);
+    entry.next_row = end;
+    if (end == entry.rows) ++claimed;
+    ++entry.working;
+    ++busy;
+    Batch::Slot& slot = *entry.slot;
+    const Orders::Order order = entry.order;
+    lock.unlock();
+    Outcome outcome = fill(slot, order.get(), begin, end, mine, scratch);
+    lock.lock();
+    leave();
+    if (mine != generation) return;
+    --entry.working;
+    entry.bad.insert(entry.bad.end(), outcome.bad.begin(), outcome.bad.end());
+    if (outcome.error && (!entry.error || outcome.error_row < entry.error_row)) {
+      entry.error = outcome.error;
+      entry.error_row = outcome.error_row;
+    }
+    // Rows before one that failed are with other workers already, so the first error does not depend on their number.
+    if (outcome.error && entry.next_row < entry.rows) {
+      entry.next_row = entry.rows;
+      ++claimed;
+    }
+    if (entry.next_row == entry.rows && entry.working == 0) finish(ticket);
+  }
+
+  /// A worker has nothing of the ring in its hands any more.
+  void leave() {
+    if (--busy == 0 && seeking) idle.notify_all();
+  }
+
+  void finish_claims(std::int64_t ticket) {
+    ++claimed;
+    finish(ticket);
+  }
+
+  void finish(std::int64_t ticket) {
+    Entry& entry = entry_of(ticket);
+    if (!entry.error && !entry.bad.empty()) drop(entry);
+    entry.ready = true;
+    if (ticket == delivered) done.notify_one();
+  }
+
+  /// The rows that remain move together; samples that could not be read are noted in their order.
+  void drop(Entry& entry) {
+    std::sort(entry.bad.begin(), entry.bad.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    Batch::Slot& slot = *entry.slot;
+    std::int64_t to = 0;
+    auto bad = entry.bad.begin();
+    for (std::int64_t row = 0; row < entry.rows; ++row) {
+      if (bad != entry.bad.end() && bad->first == row) {
+        slot.dropped.push_back(std::move((bad++)->second));
+      } else {
+        filler.move_row(slot, row, to++);
       }
     }
+    slot.indices.resize(static_cast<std::size_t>(to));
+  }
+
+  struct Outcome {
+    std::vector<std::pair<std::int64_t, BadSample>> bad;
+    std::exception_ptr error;
+    std::int64_t error_row = 0;
+  };
+
+  Outcome fill(Batch::Slot& slot, const std::vector<std::int64_t>* order, std::int64_t begin, std::int64_t end,
+               std::uint64_t mine, Filler::Scratch& scratch) {
+    Outcome outcome;
+    std::int64_t row = begin;
+    try {
+      for (; row < end && mine == generation.load(std::memory_order_relaxed); ++row) {
+        const std::int64_t position = slot.first + row;
+        const std::int64_t index = order != nullptr ? (*order)[static_cast<std::size_t>(position)] : position;
+        try {
+          filler.fill(index, slot.epoch, row, scratch, slot);
+          slot.indices[static_cast<std::size_t>(row)] = index;
+        } catch (const SampleError& error) {
+          if (!account) throw;
+          outcome.bad.emplace_back(row, error.sample());
+        }
+      }
+    } catch (...) {
+      outcome.error = std::current_exception();
+      outcome.error_row = row;
+    }
+    return outcome;
   }
 
   const std::int64_t samples, batch_size;
@@ -170,14 +287,17 @@ struct Loader::Impl {
   const Filler filler;
   const std::shared_ptr<BadSamples> account;  // the trainer's thread only
   const int workers;
+  const std::int64_t piece;
 
   std::mutex mutex;  // guards what follows up to the condition variables
   std::vector<Entry> ring;
   Position start{0, 0};
-  std::int64_t claimed = 0, delivered = 0;   // tickets
+  std::int64_t claimed = 0, delivered = 0;   // tickets: the first with rows left, the next to be delivered
+  int busy = 0;                              // workers that hold something of the ring
+  bool seeking = false;
   std::atomic<std::uint64_t> generation{0};  // written under the mutex, read anywhere
   bool stop = false;
-  std::condition_variable to_do, done;
+  std::condition_variable to_do, done, idle;
 
   std::int64_t epoch = 0;   // the trainer's own
   bool epoch_lost = false;  // nothing but dropped samples since its start
@@ -199,6 +319,7 @@ Loader::~Loader() = default;
 std::int64_t Loader::samples() const { return impl_->samples; }
 std::int64_t Loader::batches_per_epoch() const { return impl_->batches_from(0); }
 int Loader::workers() const { return impl_->workers; }
+int Loader::prefetch() const { return static_cast<int>(impl_->ring.size()); }
 std::vector<RowsInMemory> Loader::rows_in_memory() const { return impl_->filler.rows_in_memory(); }
 
 void Loader::seek(std::int64_t epoch, std::int64_t first_sample) {
@@ -206,8 +327,11 @@ void Loader::seek(std::int64_t epoch, std::int64_t first_sample) {
     throw Error(ErrorKind::kData, fmt::format("cannot go on at sample {} of epoch {}: the data set has {} samples",
                                               first_sample, epoch, impl_->samples));
   {
-    const std::lock_guard lock(impl_->mutex);
+    std::unique_lock lock(impl_->mutex);
     ++impl_->generation;
+    impl_->seeking = true;
+    impl_->idle.wait(lock, [&] { return impl_->busy == 0; });
+    impl_->seeking = false;
     impl_->start = {epoch, first_sample};
     impl_->claimed = impl_->delivered = 0;
     for (Impl::Entry& entry : impl_->ring) {
@@ -227,14 +351,14 @@ Batch Loader::next() {
   const Stopwatch watch;
   std::unique_lock lock(impl_->mutex);
   while (impl_->position(impl_->delivered).epoch == impl_->epoch) {
-    Impl::Entry& entry = impl_->ring[static_cast<std::size_t>(impl_->delivered) % impl_->ring.size()];
+    Impl::Entry& entry = impl_->entry_of(impl_->delivered);
     impl_->done.wait(lock, [&] { return entry.ready; });
     if (entry.error) std::rethrow_exception(entry.error);  // the ticket stays, so that asking again fails again
     for (const BadSample& bad : entry.slot->dropped) impl_->account->add(bad);  // as above
     std::shared_ptr<Batch::Slot> slot = std::move(entry.slot);
     entry = {};
     ++impl_->delivered;
-    impl_->to_do.notify_one();
+    impl_->to_do.notify_all();
     if (!slot->indices.empty()) {
       impl_->epoch_lost = false;
       slot->waited = watch.seconds();

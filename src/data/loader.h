@@ -46,7 +46,8 @@ struct LoaderOptions {
   std::uint64_t seed = 0;
   int workers = 0;       ///< 0: auto (one where samples only need copying, else what the replicas leave, at least one)
   int busy_threads = 0;  ///< threads of the replicas, for auto; 0: unknown, half the cores are left
-  int prefetch = 0;      ///< batches ahead; 0: auto (2 per worker)
+  bool alone = false;    ///< nobody computes meanwhile: auto takes every core
+  int prefetch = 0;      ///< batches ahead; 0: auto (as many as keep all workers busy: 2 to 4, more of small ones)
   /// Of the batches' inputs and labels; empty: ordinary memory. For GPUs page-locked memory, from which copies are
   /// asynchronous. What it allocates from outlives the loader and its batches.
   Allocate allocate{};
@@ -103,6 +104,7 @@ class Loader {
   /// The last batch of an epoch is short, never dropped.
   std::int64_t batches_per_epoch() const;
   int workers() const;
+  int prefetch() const;  ///< batches ahead at most
   /// One for each input of the model; empty where not all of them lie in memory as rows.
   std::vector<RowsInMemory> rows_in_memory() const;
 

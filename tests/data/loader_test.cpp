@@ -279,6 +279,68 @@ TEST(Loader, StopsInTheMiddleOfAnything) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
+TEST(Loader, AllWorkersMakeOneBatch) {
+  class Watched : public VectorSource {
+   public:
+    using VectorSource::VectorSource;
+    void read(std::int64_t index, int input, Array& out, const ReadHint&) const override {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      VectorSource::read(index, input, out, {});
+      const std::lock_guard lock(mutex);
+      readers.insert(std::this_thread::get_id());
+    }
+    mutable std::mutex mutex;
+    mutable std::set<std::thread::id> readers;
+  };
+  const auto source = std::make_shared<Watched>(32, Shape{2, 3, 1});
+  source->contiguous = false;
+  source->classes.assign(32, 0);
+  Loader loader(source, {}, kModel, kClasses, options(32, 4, 1));
+  EXPECT_EQ(loader.next().rows(), 32);
+  const std::lock_guard lock(source->mutex);
+  EXPECT_EQ(source->readers.size(), 4U);
+}
+
+TEST(Loader, DropsRowsAloneAndInOrder) {
+  class Holes : public VectorSource {
+   public:
+    using VectorSource::VectorSource;
+    void read(std::int64_t index, int input, Array& out, const ReadHint&) const override {
+      if (index % 5 == 1) throw SampleError({.file = std::to_string(index), .byte = 0, .words = "hole"});
+      VectorSource::read(index, input, out, {});
+    }
+    std::shared_ptr<BadSamples> bad_samples() const override { return account; }
+    std::shared_ptr<BadSamples> account;
+  };
+  std::vector<Copy> reference;
+  std::vector<std::string> account;
+  for (const int workers : {1, 2, 5}) {
+    const auto source = std::make_shared<Holes>(53, Shape{2, 3, 1});
+    source->contiguous = false;
+    for (std::int64_t i = 0; i < 53; ++i) source->classes.push_back(i % 4);
+    OnError skip;
+    skip.skip = true;
+    source->account = std::make_shared<BadSamples>(skip, 53, "test");
+    Loader loader(source, {}, kModel, kClasses, options(16, workers));
+    const std::vector<Copy> found = epochs(loader, 2);
+    std::vector<std::string> bad;
+    for (const BadSample& sample : source->account->all()) bad.push_back(sample.file);
+    if (workers == 1) {
+      reference = found;
+      account = bad;
+      EXPECT_EQ(bad.size(), 11U);
+      for (const Copy& batch : found)
+        for (std::size_t row = 0; row < batch.indices.size(); ++row) {
+          EXPECT_NE(batch.indices[row] % 5, 1);
+          EXPECT_EQ(batch.input[row * 6 + 2], static_cast<float>(100 * batch.indices[row] + 2));
+          EXPECT_EQ(batch.labels[row], batch.indices[row] % 4);
+        }
+    }
+    EXPECT_EQ(found, reference);
+    EXPECT_EQ(bad, account);
+  }
+}
+
 TEST(Loader, MeasuresWaiting) {
   class SlowSource : public VectorSource {
    public:
