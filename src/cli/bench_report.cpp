@@ -50,12 +50,12 @@ std::string bench_table(const Rows& rows, BenchData data) {
 std::string bench_csv(const Rows& rows) {
   std::string text =
       "replicas,threads,global_batch,examples_per_second,examples_per_second_min,examples_per_second_max,speedup,efficiency,step_ms,"
-      "forward_backward_ms,comm_exposed_ms,optimizer_ms,data_wait_ms,peak_bytes,devices\n";
+      "forward_backward_ms,comm_exposed_ms,optimizer_ms,data_wait_ms,peak_bytes,devices,workers,loader_examples_per_second\n";
   for (const BenchRow& row : rows)
-    text += fmt::format("{},{},{},{:.9g},{:.9g},{:.9g},{:.4g},{:.4g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{},{}\n", row.replicas, row.threads,
+    text += fmt::format("{},{},{},{:.9g},{:.9g},{:.9g},{:.4g},{:.4g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{},{},{},{:.9g}\n", row.replicas, row.threads,
                         row.global_batch, row.examples_per_second, row.examples_per_second_min, row.examples_per_second_max, speedup(row, rows),
                         efficiency(row, rows), row.step_ms, row.forward_backward_ms, row.comm_exposed_ms, row.optimizer_ms, row.data_wait_ms,
-                        row.peak_bytes, train::short_name(row.devices));
+                        row.peak_bytes, train::short_name(row.devices), row.workers, row.loader_examples_per_second);
   return text;
 }
 
@@ -74,6 +74,8 @@ std::string bench_json(const Rows& rows, const std::string& config, BenchData da
                          {"comm_exposed_ms", row.comm_exposed_ms},
                          {"optimizer_ms", row.optimizer_ms},
                          {"data_wait_ms", row.data_wait_ms},
+                         {"workers", row.workers},
+                         {"loader_examples_per_second", row.loader_examples_per_second},
                          {"start_seconds", row.start_seconds},
                          {"open_data_seconds", row.open_data_seconds},
                          {"peak_bytes", row.peak_bytes},

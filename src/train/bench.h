@@ -1,7 +1,8 @@
 #pragma once
 
 // bench: how fast a step is and where its time goes. Warm-up, then repeats of so many steps each; medians over the repeats.
-// With synthetic data one batch lies in memory and is used again and again: pure compute. Main thread.
+// With synthetic data one batch lies in memory and is used again and again: pure compute. With loader-only data nothing is
+// computed. Main thread.
 
 #include <optional>
 #include <string>
@@ -36,6 +37,8 @@ struct BenchRow {
   double step_ms = 0, forward_backward_ms = 0, comm_exposed_ms = 0, optimizer_ms = 0, data_wait_ms = 0;
   double start_seconds = 0;  ///< from the call to the end of the first step, data opening apart
   double open_data_seconds = 0;
+  int workers = 0;                       ///< of the loader
+  double loader_examples_per_second = 0;  ///< real and loader-only data: what the loader delivers when nobody computes
   std::uint64_t peak_bytes = 0;  ///< resident, of the process
   std::uint64_t device_bytes = 0;  ///< GPUs: what the largest replica has taken of its device's memory
   std::vector<LayerTime> layers;
@@ -43,7 +46,8 @@ struct BenchRow {
 
 BenchRow bench(const Experiment& experiment, const BenchOptions& options);
 
-/// One sentence in numbers: input-bound, compute-bound, or bound by the all-reduce.
+/// One sentence in numbers: input-bound, compute-bound, or bound by the all-reduce; with real data also what the loader
+/// and the network do without each other.
 std::string verdict(const BenchRow& row, BenchData data);
 
 }  // namespace dptrain::train

@@ -71,7 +71,9 @@ Session::Session(const Experiment& experiment, const SessionOptions& options)
     done("read weights");
   }
   labels_wanted_ = options.wants_data && static_cast<bool>(train.loss);
+  loader_only_ = options.loader_only;
   if (options.wants_data) open_data(options);
+  if (loader_only_) return;
   decide_prefix(options);
   make_plan(options, *devices.front());
   make_replicas(options, std::move(devices));
@@ -146,6 +148,7 @@ std::unique_ptr<data::Loader> Session::make_loader(const std::shared_ptr<const d
   options.seed = experiment_.config.seed;
   options.workers = section.loader.workers.value.value_or(0);
   options.prefetch = section.loader.prefetch.value.value_or(0);
+  options.alone = loader_only_;
   options.busy_threads = devices_.replicas * devices_.threads;
   options.allocate = batch_memory_;
   options.delivery = plan.delivery;

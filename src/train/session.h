@@ -31,6 +31,7 @@ struct SessionOptions {
   bool wants_validation = true;
   bool wants_test = false;
   bool wants_data = true;            ///< false: no data set at all (predict on files); labels are not wanted
+  bool loader_only = false;          ///< bench: no plan, no replicas; every core may prepare batches
   std::int64_t foreign_samples = 0;  ///< of data that the caller feeds (predict): the last batch is prepared for
   bool force_sync_batchnorm = false; ///< verify
   bool read_weights = false;         ///< a fresh start: fill the model from the file that `model.weights` names
@@ -121,6 +122,7 @@ class Session {
   const Experiment experiment_;
   DeviceRequest devices_;
   std::vector<std::string> device_lines_;
+  bool loader_only_ = false;
   data::Allocate batch_memory_;  ///< page-locked for GPUs
   std::int64_t global_batch_ = 0;
   std::unique_ptr<graph::Model> model_;

@@ -99,7 +99,7 @@ json timing/bench.json '{"dptrain", "machine", "config", "rows", "verdict"} <= s
   'all({"devices", "replicas", "threads", "global_batch", "examples_per_second", "examples_per_second_min", "examples_per_second_max", "step_ms", "forward_backward_ms", "comm_exposed_ms", "optimizer_ms", "data_wait_ms", "peak_bytes"} <= set(r) for r in j["rows"])' \
   'all(r["examples_per_second_min"] <= r["examples_per_second"] <= r["examples_per_second_max"] for r in j["rows"])' \
   'any(layer["name"] == "conv" and layer["forward_gflops"] > 0 for layer in j["rows"][0]["layers"])' 'len(j["verdict"]) > 10'
-header timing/bench.csv replicas,threads,global_batch,examples_per_second,examples_per_second_min,examples_per_second_max,speedup,efficiency,step_ms,forward_backward_ms,comm_exposed_ms,optimizer_ms,data_wait_ms,peak_bytes,devices
+header timing/bench.csv replicas,threads,global_batch,examples_per_second,examples_per_second_min,examples_per_second_max,speedup,efficiency,step_ms,forward_backward_ms,comm_exposed_ms,optimizer_ms,data_wait_ms,peak_bytes,devices,workers,loader_examples_per_second
 [ "$(rows timing/bench.csv)" -eq 5 ] || fail "rows of bench.csv"
 python3 "$support" xml timing/scaling.svg || fail "scaling.svg"
 sed 's/"examples_per_second": [0-9.]*/"examples_per_second": 1e12/' timing/bench.json >faster.json
