@@ -23,7 +23,7 @@ struct Flags {
   ConfigFlags overrides;
   DeviceFlags devices;
   std::vector<std::string> sweeps;
-  std::optional<std::int64_t> steps, warmup, repeats;
+  std::optional<std::int64_t> steps, warmup, repeats, samples;
   std::string data = "synthetic", mode = "strong";
   bool layers = false;
   std::optional<std::string> baseline, max_regression, output;
@@ -125,8 +125,9 @@ int run(const Flags& flags) {
   if (failed) throw Error(ErrorKind::kWrite, fmt::format("{}: {}", directory.string(), failed.message()));
   write(directory / "bench.csv", bench_csv(rows));
   write(directory / "bench.json", bench_json(rows, flags.config, options.data));
-  constexpr double kSamples = 60000;  // of the epoch in the chart: the size of the MNIST family
-  write(directory / "scaling.svg", bench_chart(rows, experiment.config.name, kSamples));
+  constexpr std::int64_t kSamples = 60000;  // an epoch of the MNIST family
+  write(directory / "scaling.svg",
+        bench_chart(rows, experiment.config.name, static_cast<double>(flags.samples.value_or(kSamples))));
   log::info(fmt::format("wrote bench.csv, bench.json and scaling.svg into {}", directory.string()));
 
   if (!flags.baseline) return 0;
@@ -151,6 +152,7 @@ void add_bench(App& app) {
   command.whole("--steps", "N", flags->steps, "steps of a repeat (100)");
   command.whole("--warmup", "N", flags->warmup, "steps before the first repeat (20)");
   command.whole("--repeats", "N", flags->repeats, "repeats; the medians are reported (3)");
+  command.whole("--samples", "N", flags->samples, "of the total time that scaling.svg draws (60000)");
   command.flag("--layers", flags->layers, "time every layer, in GFLOP/s and as a fraction of the FMA peak");
   command.option("--baseline", "FILE", flags->baseline, "an earlier bench.json to compare with; exit 7 when slower");
   command.option("--max-regression", "SHARE", flags->max_regression, "what still passes against the baseline (3%)");

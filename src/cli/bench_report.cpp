@@ -99,7 +99,7 @@ std::string bench_json(const Rows& rows, const std::string& config, BenchData da
   return all.dump(2) + "\n";
 }
 
-std::string bench_chart(const Rows& rows, const std::string& title, double samples_per_epoch) {
+std::string bench_chart(const Rows& rows, const std::string& title, double samples) {
   const bool batch = sweeps_batch(rows);
   Series measured{"measured", {}, {}, 0, false}, ideal{"ideal", {}, {}, 1, true}, time{"measured", {}, {}, 0, false};
   for (const BenchRow& row : rows) {
@@ -109,12 +109,12 @@ std::string bench_chart(const Rows& rows, const std::string& title, double sampl
     ideal.x.push_back(x);
     ideal.y.push_back(rows.front().examples_per_second * row.replicas / rows.front().replicas);
     time.x.push_back(x);
-    time.y.push_back(samples_per_epoch / row.examples_per_second);
+    time.y.push_back(samples / row.examples_per_second);
   }
   const std::string x_label = batch ? "global batch" : "replicas";
   Panel throughput{"Throughput", x_label, "examples/s", {measured}, true, !batch};
   if (!batch) throughput.series.push_back(ideal);
-  return svg_chart(title, {throughput, Panel{"Total time of one epoch", x_label, "seconds", {time}, true, !batch}});
+  return svg_chart(title, {throughput, Panel{fmt::format("Total time for {} samples", with_commas(static_cast<std::int64_t>(samples))), x_label, "seconds", {time}, true, !batch}});
 }
 
 std::string layer_table(const BenchRow& row, double peak_gflops) {

@@ -13,9 +13,9 @@ namespace dptrain::cli {
 std::string bench_table(const std::vector<train::BenchRow>& rows, train::BenchData data);
 std::string bench_csv(const std::vector<train::BenchRow>& rows);
 std::string bench_json(const std::vector<train::BenchRow>& rows, const std::string& config, train::BenchData data);
-/// Throughput with the ideal line, and the time of an epoch's worth of samples, against the number of replicas (or the batch
+/// Throughput with the ideal line, and the total time for so many samples, against the number of replicas (or the batch
 /// where that is what was swept).
-std::string bench_chart(const std::vector<train::BenchRow>& rows, const std::string& title, double samples_per_epoch);
+std::string bench_chart(const std::vector<train::BenchRow>& rows, const std::string& title, double samples);
 /// Where the time of a step goes; `peak_gflops` is the measured FMA peak of the replica's threads, 0 where
 /// none is known (GPUs).
 std::string layer_table(const train::BenchRow& row, double peak_gflops);

@@ -6,12 +6,14 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/assertion.h"
+#include "cli/class_scores.h"
 #include "cli/classes.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/confusion.h"
 #include "cli/device_flags.h"
 #include "cli/model_source.h"
+#include "cli/output.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -87,11 +89,14 @@ void check_class_names(const ModelSource& source, const std::vector<std::string>
                           source.checkpoint, join(source.state->class_names, ", "), join(data, ", ")));
 }
 
+/// `scores`: of the classes, where there are any.
 void write_results(const fs::path& folder, const ModelSource& source, const std::string& on, std::int64_t samples,
-                   const std::vector<std::pair<std::string, double>>& values) {
+                   const std::vector<std::pair<std::string, double>>& values, const std::vector<ClassScore>& scores) {
   nlohmann::ordered_json json{{"checkpoint", source.checkpoint}, {"on", on}, {"n", samples}};
   for (const auto& [name, value] : values) json[name] = value;
-  train::write_text((folder / "eval.json").string(), json.dump(2) + "\n");
+  if (!scores.empty()) json.update(scores_json(scores));
+  train::write_text((folder / "eval.json").string(),
+                    json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 int run(const Flags& flags) {
@@ -121,13 +126,18 @@ int run(const Flags& flags) {
   for (const auto& [name, value] : values) log::print(fmt::format("{}: {:.6g}", name, value));
   log::print(fmt::format("n: {}", sums.samples));
   session.warn_about_bad_samples();
-  write_results(folder, source, on, sums.samples, values);
 
   const graph::Graph& graph = session.model().graph;
   const Shape output = graph.nodes[static_cast<std::size_t>(graph.outputs.front())].output;
   const Classes classes(source.experiment.config.train.loss, output, session.class_names());
-  if (classes.known())
-    train::write_text((folder / "confusion.csv").string(), confusion(session, loader, classes).csv(classes));
+  std::vector<ClassScore> scores;
+  if (classes.known()) {
+    const Confusion matrix = confusion(session, loader, classes);
+    scores = class_scores(matrix, classes);
+    print_text(scores_table(scores));
+    train::write_text((folder / "confusion.csv").string(), matrix.csv(classes));
+  }
+  write_results(folder, source, on, sums.samples, values, scores);
   log::info(fmt::format("wrote {}{}", (folder / "eval.json").string(),
                         classes.known() ? " and " + (folder / "confusion.csv").string() : ""));
   check(assertions, values);
