@@ -13,7 +13,6 @@
 #include "cli/confusion.h"
 #include "cli/device_flags.h"
 #include "cli/model_source.h"
-#include "cli/output.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -134,7 +133,7 @@ int run(const Flags& flags) {
   if (classes.known()) {
     const Confusion matrix = confusion(session, loader, classes);
     scores = class_scores(matrix, classes);
-    print_text(scores_table(scores));
+    log::info(trim(scores_table(scores)));
     train::write_text((folder / "confusion.csv").string(), matrix.csv(classes));
   }
   write_results(folder, source, on, sums.samples, values, scores);
