@@ -12,6 +12,7 @@ void add_predict(App& app);
 void add_bench(App& app);
 void add_verify(App& app);
 void add_check(App& app);
+void add_data(App& app);
 void add_summary(App& app);
 void add_config(App& app);
 void add_ckpt(App& app);
@@ -28,6 +29,7 @@ inline void add_commands(App& app) {
   add_bench(app);
   add_verify(app);
   add_check(app);
+  add_data(app);
   add_summary(app);
   add_config(app);
   add_ckpt(app);

@@ -1,0 +1,128 @@
+// dptrain data: what a data set holds, its statistics, and what augmentation makes of it. Trains nothing.
+
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/config_flags.h"
+#include "cli/data_preview.h"
+#include "cli/data_scan.h"
+#include "cli/data_stats.h"
+#include "cli/output.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "data/transforms.h"
+#include "train/line_file.h"
+
+namespace dptrain::cli {
+namespace {
+
+struct Flags {
+  std::string action, path;
+  std::optional<std::string> on, output;
+  std::optional<std::int64_t> samples, epochs;
+  ConfigFlags overrides;
+  bool evaluation = false;
+};
+
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+int run_scan(const Flags& flags) {
+  bool damaged = false;
+  for (const NamedSet& set : open_data_sets(flags.path, flags.overrides.overrides(), flags.on).sets) {
+    const DataScan found = scan(*set.source);
+    print_text(scan_report(set.name, found));
+    damaged = damaged || !found.damaged.empty();
+  }
+  return damaged ? static_cast<int>(ErrorKind::kData) : 0;
+}
+
+/// Of a config the eval transforms in front of the first Normalization, whose numbers are looked for.
+std::vector<config::Typed> before_normalization(const DataSets& data) {
+  std::vector<config::Typed> front;
+  if (!data.experiment) return front;
+  for (const auto& transform : data.experiment->config.data.transforms.eval) {
+    if (transform.get_if<data::NormalizationSpec>() != nullptr) break;
+    front.push_back(transform);
+  }
+  return front;
+}
+
+int run_stats(const Flags& flags) {
+  const DataSets data =
+      open_data_sets(flags.path, flags.overrides.overrides(),
+                     flags.on                                    ? flags.on
+                     : std::filesystem::is_directory(flags.path) ? std::nullopt
+                                                                 : std::optional<std::string>("train"));
+  const std::vector<config::Typed> front = before_normalization(data);
+  std::vector<std::string> names;
+  for (const config::Typed& transform : front) names.push_back(transform.name());
+  const std::string values = names.empty() ? "values as they are stored" : "values after " + join(names, ", ");
+  const data::Pipeline pipeline(front, true);
+  for (const NamedSet& set : data.sets)
+    for (int input = 0; input < set.source->inputs(); ++input) {
+      const std::string of = set.source->input_name(input);
+      print_text(
+          stats_report(of.empty() ? set.name : set.name + " " + of, data_stats(*set.source, input, pipeline), values));
+    }
+  return 0;
+}
+
+int run_preview(const Flags& flags) {
+  if (is_folder(flags.path))
+    throw Error(ErrorKind::kUsage,
+                fmt::format("data preview shows what a config's transforms make; {} is a folder", flags.path));
+  const DataSets data = open_data_sets(flags.path, flags.overrides.overrides(), flags.on.value_or("train"));
+  PreviewOptions options;
+  options.samples = flags.samples.value_or(options.samples);
+  options.epochs = flags.epochs.value_or(options.epochs);
+  options.evaluation = flags.evaluation;
+  const data::RgbImage sheet = preview(data, data.sets.front(), options);
+  const std::vector<std::uint8_t> file = data::encode_png(sheet);
+  const std::string path = flags.output.value_or("preview.png");
+  train::write_text(path, {file.begin(), file.end()});
+  log::info(fmt::format("wrote {} ({} x {} pixels)", path, sheet.width, sheet.height));
+  return 0;
+}
+
+int run(const Flags& flags) {
+  if (flags.action == "scan") return run_scan(flags);
+  if (flags.action == "stats") return run_stats(flags);
+  if (flags.action == "preview") return run_preview(flags);
+  const std::vector<std::string> actions{"scan", "stats", "preview"};
+  throw Error(ErrorKind::kUsage, fmt::format("data: expected scan, stats or preview, found '{}'{}", flags.action,
+                                             did_you_mean(flags.action, actions)));
+}
+
+}  // namespace
+
+void add_data(App& app) {
+  const auto flags = std::make_shared<Flags>();
+  Command& command = app.command("data", "what a data set holds, its statistics, and what augmentation makes of it");
+  command.describe(
+      "scan reads every sample: counts per class, formats, sizes, and every damaged file with place and reason; exit 3 "
+      "if there is one. stats prints mean and deviation per channel, ready for a Normalization, and how large images "
+      "are. preview draws samples as training sees them in several epochs.");
+  command.example("scan flowers/train")
+      .example("stats configs/flowers_cnn.yaml")
+      .example("preview configs/flowers_cnn.yaml --samples 12 --epochs 8 -o preview.png");
+  command.positional("scan|stats|preview", flags->action, "what to do");
+  command.positional("DIR|CONFIG", flags->path,
+                     "a folder of images, in class folders or not; or a config (preview: a config)");
+  command.section("Data")
+      .choice("--on", {"train", "validation", "test"}, flags->on,
+              "which data set of the config (scan: all; stats and preview: train)")
+      .whole("--samples", "N", flags->samples, "preview: rows, evenly spread over the data set (8)")
+      .whole("--epochs", "N", flags->epochs, "preview: columns, the same sample in so many epochs (6)")
+      .flag("--eval-transforms", flags->evaluation, "preview: the eval transforms, once")
+      .option("--output,-o", "FILE", flags->output, "preview: the PNG file (preview.png)");
+  flags->overrides.add(command);
+  command.run([flags](const Context&) { return run(*flags); });
+}
+
+}  // namespace dptrain::cli

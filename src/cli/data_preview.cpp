@@ -1,0 +1,104 @@
+#include "cli/data_preview.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "data/filler.h"
+#include "data/slot.h"
+
+namespace dptrain::cli {
+namespace {
+
+/// What the model gets of one sample, in several epochs.
+struct Line {
+  std::string label;
+  std::vector<std::vector<float>> values;
+};
+
+std::string label_of(const data::Source& source, std::int64_t index) {
+  std::string label = fmt::format("#{}", index);
+  if (source.label_type() == data::LabelType::kClass) {
+    const std::vector<std::string> names = source.class_names();
+    const auto c = static_cast<std::size_t>(source.label_class(index));
+    label += " " + (c < names.size() ? names[c] : std::to_string(c));
+  }
+  if (holds_files(source)) label += " " + std::filesystem::path(source.label_place(index)).filename().string();
+  return label;
+}
+
+/// Height, width and channels of the first input.
+Shape image_shape(const data::ModelSide& model) {
+  const Shape shape = model.input_shapes.empty() ? Shape() : model.input_shapes.front();
+  if (shape.rank() != 3)
+    throw Error(ErrorKind::kUsage, fmt::format("data preview shows images; the model's input is {}", shape.str()));
+  return shape;
+}
+
+std::vector<Line> lines(const DataSets& data, const NamedSet& set, const PreviewOptions& options) {
+  const auto& transforms = data.experiment->config.data.transforms;
+  const auto& list = options.evaluation ? transforms.eval : transforms.train;
+  const data::Filler filler(set.source, data::Pipeline({list.begin(), list.end()}, options.evaluation), data.model,
+                            data::LabelDelivery{.wanted = false}, data.experiment->config.seed);
+  const auto slot = filler.make_slot(1, data::aligned_memory);
+  data::Filler::Scratch scratch;
+  const std::int64_t elements = data.model.input_shapes.front().elements();
+  const std::int64_t count = std::min(options.samples, set.source->size());
+  std::vector<Line> found;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t index = i * set.source->size() / count;
+    Line line{.label = label_of(*set.source, index), .values = {}};
+    try {
+      for (std::int64_t epoch = 0; epoch < (options.evaluation ? 1 : options.epochs); ++epoch) {
+        filler.fill(index, epoch, 0, scratch, *slot);
+        line.values.emplace_back(slot->inputs.front().data(), slot->inputs.front().data() + elements);
+      }
+    } catch (const data::SampleError& error) {
+      log::warn(fmt::format("left out: {}", error.what()));
+      continue;
+    }
+    found.push_back(std::move(line));
+  }
+  if (found.empty()) throw Error(ErrorKind::kData, fmt::format("{}: none of the samples can be read", set.name));
+  return found;
+}
+
+/// What is shown as black and as white.
+std::pair<float, float> range_of(const std::vector<Line>& lines) {
+  float low = lines.front().values.front().front(), high = low;
+  for (const Line& line : lines)
+    for (const auto& values : line.values) {
+      const auto [least, most] = std::minmax_element(values.begin(), values.end());
+      low = std::min(low, *least);
+      high = std::max(high, *most);
+    }
+  if (low >= 0 && high <= 1) return {0.0F, 1.0F};
+  if (low >= 0 && high <= 255) return {0.0F, 255.0F};
+  log::info(fmt::format("values from {:.4g} to {:.4g} are shown as black to white", low, high));
+  return {low, high};
+}
+
+}  // namespace
+
+data::RgbImage preview(const DataSets& data, const NamedSet& set, const PreviewOptions& options) {
+  constexpr std::int64_t kLeast = 96;  // pixels that a picture takes at least
+  const Shape shape = image_shape(data.model);
+  const std::vector<Line> all = lines(data, set, options);
+  const auto [low, high] = range_of(all);
+  std::vector<std::string> titles;
+  for (std::size_t epoch = 1; epoch <= all.front().values.size(); ++epoch)
+    titles.push_back(options.evaluation ? set.name : fmt::format("epoch {}", epoch));
+  std::vector<data::SheetRow> rows;
+  for (const Line& line : all) {
+    data::SheetRow row{.label = line.label, .pictures = {}};
+    for (const auto& values : line.values)
+      row.pictures.push_back(data::image_of(values.data(), shape[0], shape[1], shape[2], low, high));
+    rows.push_back(std::move(row));
+  }
+  return data::contact_sheet(titles, rows, kLeast);
+}
+
+}  // namespace dptrain::cli

@@ -1,0 +1,137 @@
+#include "cli/data_scan.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+#include "data/file_list.h"
+#include "data/image.h"
+#include "data/image_info.h"
+
+namespace dptrain::cli {
+namespace {
+
+/// What is kept of one sample.
+struct Seen {
+  std::string format, color_mode;
+  std::int64_t height = -1, width = -1;
+  bool damaged = false;
+  data::BadSample bad{};
+};
+
+/// Of `bytes`, before anything is decoded.
+void look_at_header(const std::string& path, Seen& seen) {
+  thread_local std::vector<std::uint8_t> bytes;
+  data::read_file(path, bytes);
+  try {
+    const data::ImageInfo info = data::image_info(bytes);
+    seen.format = info.format;
+    seen.color_mode = info.color_mode + (info.bits > 8 ? fmt::format(" {} bit", info.bits) : "");
+    if (info.progressive) seen.format += " progressive";
+  } catch (const data::ImageError&) {
+    // the decoder says what is wrong
+  }
+}
+
+Seen look(const data::Source& source, std::int64_t index, bool files) {
+  thread_local data::Array image;
+  Seen seen;
+  try {
+    if (files) look_at_header(source.label_place(index), seen);
+    for (int input = source.inputs() - 1; input >= 0; --input) source.read(index, input, image);
+    if (image.shape.rank() >= 2) seen.height = image.shape[0], seen.width = image.shape[1];
+  } catch (const data::SampleError& error) {
+    seen.damaged = true;
+    seen.bad = error.sample();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kData) throw;
+    seen.damaged = true;
+    seen.bad = {.file = source.label_place(index), .byte = -1, .words = error.what()};
+  }
+  return seen;
+}
+
+void count_classes(const data::Source& source, DataScan& scan) {
+  if (source.label_type() != data::LabelType::kClass) return;
+  const std::vector<std::string> names = source.class_names();
+  std::vector<std::int64_t> counts(names.size());
+  for (std::int64_t i = 0; i < source.size(); ++i) {
+    const auto label = static_cast<std::size_t>(std::max<std::int64_t>(0, source.label_class(i)));
+    if (label >= counts.size()) counts.resize(label + 1);
+    ++counts[label];
+  }
+  for (std::size_t c = 0; c < counts.size(); ++c)
+    scan.classes.emplace_back(c < names.size() ? names[c] : std::to_string(c), counts[c]);
+}
+
+std::string listed(const std::map<std::string, std::int64_t>& counts) {
+  std::vector<std::string> parts;
+  for (const auto& [what, count] : counts) parts.push_back(fmt::format("{} {}", what, with_commas(count)));
+  return join(parts, ", ");
+}
+
+std::string at(const std::vector<std::int64_t>& sorted, std::size_t percent) {
+  return std::to_string(sorted[(sorted.size() - 1) * percent / 100]);
+}
+
+}  // namespace
+
+DataScan scan(const data::Source& source) {
+  DataScan result{.samples = source.size()};
+  count_classes(source, result);
+  const bool files = holds_files(source);
+  std::vector<Seen> all(static_cast<std::size_t>(source.size()));
+  for_each_sample(source.size(),
+                  [&](std::int64_t index) { all[static_cast<std::size_t>(index)] = look(source, index, files); });
+  std::set<std::pair<std::int64_t, std::int64_t>> sizes;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Seen& seen = all[i];
+    if (!seen.format.empty()) {
+      ++result.formats[seen.format];
+      ++result.color_modes[seen.color_mode];
+      const std::string path = source.label_place(static_cast<std::int64_t>(i));
+      if (const std::string promised = data::format_of_name(path); promised != split(seen.format, ' ').front())
+        result.misnamed.push_back(fmt::format("{}: {}", path, seen.format));
+    }
+    if (seen.damaged) result.damaged.push_back(seen.bad);
+    if (seen.damaged || seen.height < 0) continue;
+    result.heights.push_back(seen.height);
+    result.widths.push_back(seen.width);
+    sizes.emplace(seen.height, seen.width);
+  }
+  std::sort(result.heights.begin(), result.heights.end());
+  std::sort(result.widths.begin(), result.widths.end());
+  result.sizes = static_cast<std::int64_t>(sizes.size());
+  return result;
+}
+
+std::string scan_report(const std::string& name, const DataScan& scan) {
+  std::string text = fmt::format("{}: {} samples", name, with_commas(scan.samples));
+  if (!scan.classes.empty()) text += fmt::format(", {} classes", scan.classes.size());
+  text += "\n";
+  std::size_t width = 5;
+  for (const auto& [label, count] : scan.classes) width = std::max(width, label.size());
+  for (const auto& [label, count] : scan.classes)
+    text +=
+        fmt::format("  {:<{}} {:>9}  {:>5.1f} %\n", label, width, with_commas(count),
+                    scan.samples == 0 ? 0.0 : 100.0 * static_cast<double>(count) / static_cast<double>(scan.samples));
+  if (!scan.formats.empty()) text += "formats  " + listed(scan.formats) + "\n";
+  if (!scan.color_modes.empty()) text += "colours  " + listed(scan.color_modes) + "\n";
+  if (!scan.heights.empty())
+    text += fmt::format("sizes    {} different; height {} to {}, median {}; width {} to {}, median {}\n",
+                        with_commas(scan.sizes), at(scan.heights, 0), at(scan.heights, 100), at(scan.heights, 50),
+                        at(scan.widths, 0), at(scan.widths, 100), at(scan.widths, 50));
+  constexpr std::size_t kMisnamed = 10;
+  if (!scan.misnamed.empty())
+    text += fmt::format("{} not what the name says (read all the same):\n",
+                        scan.misnamed.size() == 1 ? "one file is" : fmt::format("{} files are", scan.misnamed.size()));
+  for (std::size_t i = 0; i < std::min(kMisnamed, scan.misnamed.size()); ++i) text += "  " + scan.misnamed[i] + "\n";
+  if (scan.misnamed.size() > kMisnamed) text += fmt::format("  and {} more\n", scan.misnamed.size() - kMisnamed);
+  text += fmt::format("damaged  {}\n", with_commas(static_cast<std::int64_t>(scan.damaged.size())));
+  for (const data::BadSample& bad : scan.damaged) text += "  " + bad.str() + "\n";
+  return text;
+}
+
+}  // namespace dptrain::cli

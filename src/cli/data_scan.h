@@ -1,0 +1,30 @@
+#pragma once
+
+// `dptrain data scan`: what a data set holds, and every sample that cannot be read. Main thread; reads on many.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/data_sets.h"
+#include "data/on_error.h"
+
+namespace dptrain::cli {
+
+struct DataScan {
+  std::int64_t samples = 0;
+  std::vector<std::pair<std::string, std::int64_t>> classes{};   ///< in the order of the labels; none: no classes
+  std::map<std::string, std::int64_t> formats{}, color_modes{};  ///< of files; what cannot be recognised is in neither
+  std::vector<std::int64_t> heights{}, widths{};                 ///< of what could be read, sorted
+  std::int64_t sizes = 0;                                        ///< different ones
+  std::vector<std::string> misnamed{};                           ///< "a.jpg: png"
+  std::vector<data::BadSample> damaged{};                        ///< in the order of the data set
+};
+
+DataScan scan(const data::Source& source);
+
+/// The report, several lines.
+std::string scan_report(const std::string& name, const DataScan& scan);
+
+}  // namespace dptrain::cli

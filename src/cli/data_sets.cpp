@@ -1,0 +1,97 @@
+#include "cli/data_sets.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include "cli/config_flags.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "data/file_list.h"
+#include "data/transform.h"
+
+namespace dptrain::cli {
+namespace fs = std::filesystem;
+namespace {
+
+std::shared_ptr<const data::Source> open_folder(const std::string& path) {
+  std::int64_t files_beside = 0;
+  data::ImageFolderSpec spec;
+  spec.on_error.skip = true;  // they are what is looked for
+  if (data::sub_folders(path, files_beside).empty()) return data::open_images({path}, spec);
+  spec.directory.value = path;
+  data::DatasetConfig only;
+  only.train = data::dataset_family().make(spec);
+  return data::open_sources(only, {}, 0).train;
+}
+
+data::ModelSide side_of(const train::Experiment& experiment) {
+  data::ModelSide side;
+  const graph::Graph& graph = experiment.graph;
+  for (const int input : graph.inputs) {
+    const graph::Node& node = graph.nodes[static_cast<std::size_t>(input)];
+    side.input_names.push_back(node.name);
+    side.input_shapes.push_back(node.output);
+  }
+  if (!graph.outputs.empty()) side.output = graph.nodes[static_cast<std::size_t>(graph.outputs.front())].output;
+  const auto& transforms = experiment.config.data.transforms.train;
+  side.pixels = data::expect_pixels({transforms.begin(), transforms.end()});
+  return side;
+}
+
+}  // namespace
+
+DataSets open_data_sets(const std::string& path, const train::Overrides& overrides,
+                        const std::optional<std::string>& only) {
+  DataSets found;
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) {
+    if (only) throw Error(ErrorKind::kUsage, fmt::format("--on belongs to a config, but {} is a folder", path));
+    found.sets.push_back({path, open_folder(path)});
+    return found;
+  }
+  found.experiment = load(path, overrides);
+  found.model = side_of(*found.experiment);
+  const train::DataSection& section = found.experiment->config.data;
+  const data::Sources sources =
+      data::open_sources({section.train, section.validation, section.test}, found.model, found.experiment->config.seed);
+  for (const auto& [name, source] : {std::pair{"train", sources.train}, std::pair{"validation", sources.validation},
+                                     std::pair{"test", sources.test}})
+    if (source && (!only || *only == name)) found.sets.push_back({name, source});
+  if (found.sets.empty())
+    throw Error(ErrorKind::kUsage, only ? fmt::format("--on {}: the config has no data.{}", *only, *only)
+                                        : fmt::format("{}: the config names no data set", path));
+  return found;
+}
+
+bool holds_files(const data::Source& source) { return source.bad_samples() != nullptr; }
+
+void for_each_sample(std::int64_t samples, const std::function<void(std::int64_t)>& f) {
+  std::atomic<std::int64_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr error;
+  std::int64_t error_at = samples;
+  const auto work = [&] {
+    for (std::int64_t index = next++; index < samples; index = next++) {
+      try {
+        f(index);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (index < error_at) error = std::current_exception(), error_at = index;
+      }
+    }
+  };
+  const std::int64_t count =
+      std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, std::max<std::int64_t>(1, samples));
+  {
+    std::vector<std::jthread> threads;
+    for (std::int64_t t = 1; t < count; ++t) threads.emplace_back(work);
+    work();
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace dptrain::cli
