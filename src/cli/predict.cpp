@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <numeric>
 
@@ -12,6 +11,7 @@
 #include "cli/csv.h"
 #include "cli/device_flags.h"
 #include "cli/model_source.h"
+#include "cli/predict_input.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -21,28 +21,20 @@
 #include "train/session.h"
 
 namespace dptrain::cli {
-namespace fs = std::filesystem;
 namespace {
 
 struct Flags {
-  std::string checkpoint, input;
-  std::optional<std::string> output;
+  std::string checkpoint;
+  std::vector<std::string> inputs;
+  std::optional<std::string> output, on_error;
   std::optional<std::int64_t> top, batch_size;
   DeviceFlags devices;
   ConfigFlags overrides;
   bool probabilities = false, ema = false;
 };
 
-std::shared_ptr<const data::Source> open_source(const std::string& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error))
-    throw Error(ErrorKind::kUsage,
-                fmt::format("--input {}: it is a folder; this version predicts on one IDX file (plain or .gz)", path));
-  return data::open_idx_inputs(path);
-}
-
-/// One input file as a loader in the file's order, with the checkpoint's own evaluation transforms.
-std::unique_ptr<data::Loader> open_input(const std::string& path, const std::shared_ptr<const data::Source>& source,
+/// The samples as a loader in their order, with the checkpoint's own evaluation transforms.
+std::unique_ptr<data::Loader> open_input(const std::string& place, const std::shared_ptr<const data::Source>& source,
                                          train::Session& session) {
   const graph::Graph& graph = session.model().graph;
   if (graph.inputs.size() != 1)
@@ -60,18 +52,19 @@ std::unique_ptr<data::Loader> open_input(const std::string& path, const std::sha
     return std::make_unique<data::Loader>(source, std::move(pipeline), side,
                                           data::LabelDelivery{false, {}, output.elements()}, options);
   } catch (const Error& unfit) {
-    throw unfit.within(path);
+    throw unfit.within(place);
   }
 }
 
 /// Rows of the table for one kind of output.
 class Table {
  public:
-  Table(const Classes& classes, std::int64_t top, bool probabilities)
-      : classes_(classes), top_(top), probabilities_(probabilities) {}
+  /// `files`: rows begin with the sample's file, not with its index.
+  Table(const Classes& classes, std::int64_t top, bool probabilities, bool files)
+      : classes_(classes), top_(top), probabilities_(probabilities), files_(files) {}
 
   std::string header() const {
-    std::string text = "index";
+    std::string text = files_ ? "file" : "index";
     if (!classes_.known()) {
       for (std::int64_t i = 0; i < classes_.width(); ++i)
         text += classes_.width() == 1 ? ",output" : fmt::format(",output_{}", i);
@@ -84,8 +77,8 @@ class Table {
     return text + "\n";
   }
 
-  std::string row(std::int64_t index, const float* output) const {
-    std::string text = std::to_string(index);
+  std::string row(const std::string& sample, const float* output) const {
+    std::string text = csv_field(sample);
     if (!classes_.known()) {
       for (std::int64_t i = 0; i < classes_.width(); ++i) text += fmt::format(",{:.9g}", output[i]);
       return text + "\n";
@@ -107,7 +100,7 @@ class Table {
  private:
   const Classes& classes_;
   const std::int64_t top_;
-  const bool probabilities_;
+  const bool probabilities_, files_;
 };
 
 /// Predictions go out batch by batch on stdout, or into a file that appears when it is whole.
@@ -140,8 +133,10 @@ int run(const Flags& flags) {
   options.devices = flags.devices.request();
   options.training = options.wants_train = options.wants_validation = options.wants_data = false;
   if (flags.batch_size) options.global_batch = *flags.batch_size;
-  const auto input = open_source(flags.input);
-  options.foreign_samples = input->size();
+  const PredictInput input = open_predict_input(flags.inputs, source.experiment, flags.on_error);
+  options.foreign_samples = input.source->size();
+  if (const auto account = input.source->bad_samples())
+    account->listen([](const data::BadSample& bad) { log::warn("left out: " + bad.str()); });
   train::Session session(source.experiment, options);
   source.load_weights(session.model(), flags.ema);
   session.replicas().push(session.model());
@@ -156,22 +151,27 @@ int run(const Flags& flags) {
   if (flags.top.value_or(1) > classes.count() && classes.known())
     throw Error(ErrorKind::kUsage,
                 fmt::format("--top {}: the model tells {} classes apart", *flags.top, classes.count()));
-  const auto loader = open_input(flags.input, input, session);
+  const auto loader = open_input(join(flags.inputs, ", "), input.source, session);
 
-  const Table table(classes, flags.top.value_or(1), flags.probabilities);
+  const Table table(classes, flags.top.value_or(1), flags.probabilities, input.files);
   Output out(flags.output);
   out.add(table.header());
   std::vector<float> output(static_cast<std::size_t>(session.global_batch() * classes.width()));
+  std::int64_t written = 0;
   loader->seek(0, 0);
   for (data::Batch batch = loader->next(); batch.rows() > 0; batch = loader->next()) {
     session.replicas().predict(train::host_batch(batch, 1), output.data());
     std::string rows;
-    for (std::int64_t r = 0; r < batch.rows(); ++r)
-      rows += table.row(batch.indices()[static_cast<std::size_t>(r)], output.data() + r * classes.width());
+    for (std::int64_t r = 0; r < batch.rows(); ++r) {
+      const std::int64_t index = batch.indices()[static_cast<std::size_t>(r)];
+      rows += table.row(input.files ? input.source->label_place(index) : std::to_string(index),
+                        output.data() + r * classes.width());
+    }
     out.add(rows);
+    written += batch.rows();
   }
   out.finish();
-  if (flags.output) log::info(fmt::format("wrote {} ({} rows)", *flags.output, with_commas(loader->samples())));
+  if (flags.output) log::info(fmt::format("wrote {} ({} rows)", *flags.output, with_commas(written)));
   return 0;
 }
 
@@ -179,16 +179,22 @@ int run(const Flags& flags) {
 
 void add_predict(App& app) {
   const auto flags = std::make_shared<Flags>();
-  Command& command = app.command("predict", "classes and probabilities for an IDX file, as CSV");
+  Command& command = app.command("predict", "classes and probabilities for images or an IDX file, as CSV");
   command.describe(
-      "Runs the checkpoint on every sample of a file, with the evaluation transforms and class names that the "
-      "checkpoint holds.");
+      "Runs the checkpoint on images or on every sample of an IDX file, with the evaluation transforms and class names "
+      "that the checkpoint holds. Folders are taken with all below them, sorted.");
   command.example("runs/fashion-mnist/001/checkpoints/best.h5 --input t10k-images-idx3-ubyte.gz --output preds.csv")
-      .example("runs/fashion-mnist/001 --input t10k-images-idx3-ubyte.gz --top 3");
+      .example("runs/flowers/001 --input photos --top 3")
+      .example("runs/flowers/001 --input rose.jpg --input tulip.png --probabilities");
   command.positional("CKPT", flags->checkpoint, "a checkpoint, or a run's folder (its best.h5, else last.h5)");
   command.section("Prediction")
-      .option("--input", "FILE", flags->input, "samples: an IDX file, plain or .gz")
+      .option("--input", "DIR|FILE", flags->inputs,
+              "a folder of images, an image (both repeatable), or an IDX file, plain or .gz")
       .required()
+      .choice(
+          "--on-error", {"fail", "skip"}, flags->on_error,
+          "images that cannot be read: the end (exit 3), or left out with a warning (default: as the data set of the "
+          "checkpoint)")
       .option("--output", "FILE", flags->output, "the CSV file (default: stdout)")
       .whole("--top", "K", flags->top, "the K most probable classes")
       .flag("--probabilities", flags->probabilities, "a column p_<class> for every class")

@@ -123,4 +123,4 @@ truncate -s 100 data/$images
 run 3 predict trained --input data/$images
 says "data/$images: truncated: 86,416 bytes expected, found 100 (item 0 of 600)"
 run 3 predict trained --input missing-idx3-ubyte
-says "missing-idx3-ubyte: cannot open"
+says "missing-idx3-ubyte: no such file or folder"

@@ -1,0 +1,73 @@
+#include "cli/predict_input.h"
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+#include "core/error.h"
+#include "core/format.h"
+
+namespace dptrain::cli {
+namespace fs = std::filesystem;
+namespace {
+
+/// Zero, zero, a type, a number of axes; or a gzip file, which images are not.
+bool is_idx(const std::string& path) {
+  std::array<unsigned char, 4> head{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(reinterpret_cast<char*>(head.data()), static_cast<std::streamsize>(head.size()));
+  if (file.gcount() < static_cast<std::streamsize>(head.size())) return false;
+  const bool idx = head[0] == 0 && head[1] == 0 && head[2] >= 0x08 && head[2] <= 0x0E && head[3] >= 1 && head[3] <= 8;
+  return idx || (head[0] == 0x1F && head[1] == 0x8B);
+}
+
+data::ColorMode color_of(const train::Experiment& experiment) {
+  const graph::Graph& graph = experiment.graph;
+  const Shape input = graph.nodes[static_cast<std::size_t>(graph.inputs.front())].output;
+  const std::int64_t channels = input.rank() == 3 ? input.back() : 0;
+  if (channels == 1) return data::ColorMode::kGrayscale;
+  if (channels == 3) return data::ColorMode::kRgb;
+  if (channels == 4) return data::ColorMode::kRgba;
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("the model takes {}, not images of 1, 3 or 4 channels; --input must be an IDX file", input.str()));
+}
+
+/// As the data set that the model was trained or judged on.
+data::ImageFolderSpec image_options(const train::Experiment& experiment, const std::optional<std::string>& on_error) {
+  data::ImageFolderSpec options;
+  const train::DataSection& section = experiment.config.data;
+  const data::ImageFolderSpec* known = nullptr;
+  for (const config::Typed* spec : {&section.test, &section.validation, &section.train})
+    if (known == nullptr && *spec) known = spec->get_if<data::ImageFolderSpec>();
+  if (known != nullptr) {
+    options.color_mode = known->color_mode;
+    options.exif = known->exif;
+    options.on_error = known->on_error;
+  } else {
+    options.color_mode = color_of(experiment);
+  }
+  if (on_error) {
+    options.on_error = {};
+    options.on_error.skip = *on_error == "skip";
+  }
+  return options;
+}
+
+}  // namespace
+
+PredictInput open_predict_input(const std::vector<std::string>& paths, const train::Experiment& experiment,
+                                const std::optional<std::string>& on_error) {
+  std::error_code ignored;
+  for (const std::string& path : paths) {
+    if (!fs::is_regular_file(path, ignored) || !is_idx(path)) continue;
+    if (paths.size() > 1)
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("--input {}: an IDX file stands alone, found {} inputs", path, paths.size()));
+    if (on_error) throw Error(ErrorKind::kUsage, "--on-error is about image files, and --input is an IDX file");
+    return {.source = data::open_idx_inputs(path), .files = false};
+  }
+  return {.source = data::open_images(paths, image_options(experiment, on_error)), .files = true};
+}
+
+}  // namespace dptrain::cli

@@ -1,0 +1,26 @@
+#pragma once
+
+// --input of predict: an IDX file, image files, or folders of them, as a source without labels. Main thread.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/source.h"
+#include "train/experiment.h"
+
+namespace dptrain::cli {
+
+struct PredictInput {
+  std::shared_ptr<const data::Source> source;
+  bool files = false;  ///< samples are files, which label_place() names
+};
+
+/// What a file is is told by its first bytes; one IDX file stands alone. Images are read as those of the config's data sets
+/// (colours, orientation), or, where it has none, with as many channels as the model's input. `on_error` ("fail", "skip")
+/// goes before the data set's. Throws Error{kUsage, kData}.
+PredictInput open_predict_input(const std::vector<std::string>& paths, const train::Experiment& experiment,
+                                const std::optional<std::string>& on_error);
+
+}  // namespace dptrain::cli
