@@ -4,6 +4,14 @@
 
 #include <cstdint>
 
+#ifndef DPTRAIN_HOST_DEVICE
+#if defined(__CUDACC__)
+#define DPTRAIN_HOST_DEVICE __host__ __device__
+#else
+#define DPTRAIN_HOST_DEVICE
+#endif
+#endif
+
 namespace dptrain::kernels {
 
 /// Images are [rows, in_h, in_w, channels] and [rows, out_h, out_w, channels * multiplier], weights
@@ -17,8 +25,8 @@ struct DepthwiseShape {
   int64_t dilation_h, dilation_w;
   int64_t pad_top, pad_left;
 
-  constexpr int64_t out_channels() const { return channels * multiplier; }
-  constexpr int64_t weights() const { return kernel_h * kernel_w * out_channels(); }
+  DPTRAIN_HOST_DEVICE constexpr int64_t out_channels() const { return channels * multiplier; }
+  DPTRAIN_HOST_DEVICE constexpr int64_t weights() const { return kernel_h * kernel_w * out_channels(); }
 };
 
 }  // namespace dptrain::kernels
