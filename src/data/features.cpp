@@ -39,7 +39,10 @@ std::uint64_t feature_bytes(const std::vector<FeatureInput>& inputs, std::int64_
 }
 
 Features::Features(std::shared_ptr<const Source> of, std::vector<FeatureInput> inputs, const std::string& folder)
-    : of_(std::move(of)), inputs_(std::move(inputs)), folder_(folder), kept_(static_cast<std::size_t>(of_->size()), false) {
+    : of_(std::move(of)),
+      inputs_(std::move(inputs)),
+      folder_(folder),
+      kept_(static_cast<std::size_t>(of_->size()), false) {
   if (!folder.empty()) {
     open_file(folder);
     return;
@@ -64,8 +67,8 @@ void Features::open_file(const std::string& folder) {
   // A full disk shows here, not in the middle of the features.
   if (const int error = posix_fallocate(file_, 0, static_cast<off_t>(bytes())); error != 0) {
     close(std::exchange(file_, -1));
-    throw Error(ErrorKind::kWrite, fmt::format("{}: no room for {} of features: {}", folder, human_bytes(bytes()),
-                                               std::strerror(error)));
+    throw Error(ErrorKind::kWrite,
+                fmt::format("{}: no room for {} of features: {}", folder, human_bytes(bytes()), std::strerror(error)));
   }
 }
 
@@ -118,7 +121,8 @@ void Features::read(std::int64_t index, int input, Array& out, const ReadHint& h
   };
   const auto start = place(index, i) * static_cast<std::int64_t>(sizeof(float));
   if (const int error = all_of(read, out.f32.size() * sizeof(float), start); error != 0)
-    throw Error(ErrorKind::kData, fmt::format("{}: cannot read features of sample {}: {}", folder_, index, std::strerror(error)));
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: cannot read features of sample {}: {}", folder_, index, std::strerror(error)));
 }
 
 const float* Features::f32_rows(int input) const {

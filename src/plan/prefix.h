@@ -14,11 +14,11 @@ namespace dptrain::plan {
 struct FrozenPrefix {
   /// Nodes of the prefix that the rest of the graph reads, ascending; empty: there is no prefix worth the name.
   std::vector<int> border;
-  int layers = 0;              ///< of the prefix, inputs apart
-  std::int64_t weights = 0;    ///< numbers in them
-  std::int64_t elements = 0;   ///< floats of one sample at the border
-  std::string ends;            ///< what ends it: "'conv5', which trains", "'dropout', which is random"
-  std::string none;            ///< why there is no prefix: "no frozen layer comes before 'conv1', which trains"
+  int layers = 0;             ///< of the prefix, inputs apart
+  std::int64_t weights = 0;   ///< numbers in them
+  std::int64_t elements = 0;  ///< floats of one sample at the border
+  std::string ends;           ///< what ends it: "'conv5', which trains", "'dropout', which is random"
+  std::string none;           ///< why there is no prefix: "no frozen layer comes before 'conv1', which trains"
 };
 
 FrozenPrefix frozen_prefix(const graph::Model& model);

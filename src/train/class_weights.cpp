@@ -18,7 +18,8 @@ namespace {
 }
 
 /// A class by its name, else by its number.
-std::optional<std::size_t> find_class(const std::string& key, const std::vector<std::string>& names, std::size_t classes) {
+std::optional<std::size_t> find_class(const std::string& key, const std::vector<std::string>& names,
+                                      std::size_t classes) {
   const auto found = std::find(names.begin(), names.end(), key);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   std::size_t number = 0;
@@ -59,7 +60,8 @@ std::vector<float> balanced(const ClassWeight& wish, const ClassWeightContext& c
   std::vector<float> weights(classes, 1.0F);
   for (std::size_t c = 0; c < classes; ++c)
     if (counts[c] > 0)
-      weights[c] = static_cast<float>(static_cast<double>(samples) / static_cast<double>(occurring) / static_cast<double>(counts[c]));
+      weights[c] = static_cast<float>(static_cast<double>(samples) / static_cast<double>(occurring) /
+                                      static_cast<double>(counts[c]));
   return weights;
 }
 

@@ -26,7 +26,8 @@ std::string random_transform(const ConfigFile& config) {
 }
 
 bool has_frozen_weights(const graph::Model& model) {
-  return std::ranges::any_of(model.graph.layers, [](const graph::Layer& layer) { return !layer.trainable && !layer.weights.empty(); });
+  return std::ranges::any_of(model.graph.layers,
+                             [](const graph::Layer& layer) { return !layer.trainable && !layer.weights.empty(); });
 }
 
 /// Why there can be no cache, whatever the room; "" when there can.
@@ -37,29 +38,33 @@ std::string obstacle(const ConfigFile& config, const plan::FrozenPrefix& prefix)
   return "";
 }
 
-std::string describe(const graph::Graph& graph, const CacheDecision& decision, const CacheQuestion& question, std::uint64_t bytes) {
+std::string describe(const graph::Graph& graph, const CacheDecision& decision, const CacheQuestion& question,
+                     std::uint64_t bytes) {
   std::vector<std::string> names, shapes;
   for (const int node : decision.prefix.border) {
     names.push_back(graph.nodes[at(node)].name);
     shapes.push_back(graph.nodes[at(node)].output.str());
   }
-  return fmt::format("frozen up to {} ({} layers, {} weights); its features {} of {} samples are computed once and kept {}, {}",
-                     join(names, ", "), decision.prefix.layers, with_commas(decision.prefix.weights), join(shapes, ", "),
-                     with_commas(question.samples), decision.folder.empty() ? "in memory" : "in " + decision.folder,
-                     human_bytes(bytes));
+  return fmt::format(
+      "frozen up to {} ({} layers, {} weights); its features {} of {} samples are computed once and kept {}, {}",
+      join(names, ", "), decision.prefix.layers, with_commas(decision.prefix.weights), join(shapes, ", "),
+      with_commas(question.samples), decision.folder.empty() ? "in memory" : "in " + decision.folder,
+      human_bytes(bytes));
 }
 
 /// What `auto` has against it; "" for nothing.
 std::string not_worth_it(const CacheQuestion& question, std::uint64_t bytes) {
   if (question.epochs <= 1) return "the run has no second epoch";
   if (bytes > question.free_memory / kShareOfMemory)
-    return fmt::format("features take {}, half of the free memory is {}; runtime.cache_frozen_prefix: {{disk: FOLDER}} keeps "
-                       "them in a file",
-                       human_bytes(bytes), human_bytes(question.free_memory / kShareOfMemory));
+    return fmt::format(
+        "features take {}, half of the free memory is {}; runtime.cache_frozen_prefix: {{disk: FOLDER}} keeps "
+        "them in a file",
+        human_bytes(bytes), human_bytes(question.free_memory / kShareOfMemory));
   return "";
 }
 
-plan::Plan prefix_plan(const ConfigFile& config, const graph::Model& model, const CacheDecision& decision, const device::Device& device) {
+plan::Plan prefix_plan(const ConfigFile& config, const graph::Model& model, const CacheDecision& decision,
+                       const device::Device& device) {
   plan::PlanOptions options;
   options.compute = compute_type(config.train.dtype_policy);
   options.part = plan::Part::kPrefix;
@@ -67,7 +72,8 @@ plan::Plan prefix_plan(const ConfigFile& config, const graph::Model& model, cons
   return plan::make_plan(model, options, device);
 }
 
-replica::SetOptions set_options(const ConfigFile& config, int replicas, std::int64_t global_batch, const std::vector<FeatureJob>& jobs) {
+replica::SetOptions set_options(const ConfigFile& config, int replicas, std::int64_t global_batch,
+                                const std::vector<FeatureJob>& jobs) {
   replica::SetOptions set;
   set.weights = config.parallel.split.weights;
   if (set.weights.empty()) set.weights.assign(at(replicas), 1.0);
@@ -82,7 +88,8 @@ replica::SetOptions set_options(const ConfigFile& config, int replicas, std::int
 /// Runs batches through the prefix and keeps what comes out.
 class Filler {
  public:
-  Filler(const plan::Plan& plan, replica::ReplicaSet& replicas, std::int64_t global_batch) : plan_(plan), replicas_(replicas) {
+  Filler(const plan::Plan& plan, replica::ReplicaSet& replicas, std::int64_t global_batch)
+      : plan_(plan), replicas_(replicas) {
     for (const int output : plan.outputs)
       rows_.emplace_back(static_cast<std::size_t>(plan.tensors[at(output)].elements(global_batch)));
   }
@@ -118,12 +125,14 @@ CacheDecision decide_cache(const ConfigFile& config, const graph::Model& model, 
 
   std::string why = obstacle(config, decision.prefix);
   if (asked && !why.empty())
-    throw Error(ErrorKind::kUsage, fmt::format("runtime.cache_frozen_prefix: {}; nothing can be cached, use auto or off", why));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("runtime.cache_frozen_prefix: {}; nothing can be cached, use auto or off", why));
   const std::uint64_t bytes = data::feature_bytes(border_inputs(model.graph, decision.prefix), question.samples);
   if (wish.kind == Kind::kMemory && bytes > question.free_memory)
-    throw Error(ErrorKind::kMemory, fmt::format("runtime.cache_frozen_prefix: memory: features take {}, {} are free; use auto or "
-                                                "{{disk: FOLDER}}",
-                                                human_bytes(bytes), human_bytes(question.free_memory)));
+    throw Error(ErrorKind::kMemory,
+                fmt::format("runtime.cache_frozen_prefix: memory: features take {}, {} are free; use auto or "
+                            "{{disk: FOLDER}}",
+                            human_bytes(bytes), human_bytes(question.free_memory)));
   if (!asked && why.empty()) why = not_worth_it(question, bytes);
   decision.on = why.empty();
   if (decision.on)
@@ -140,17 +149,20 @@ std::vector<data::FeatureInput> border_inputs(const graph::Graph& graph, const p
 }
 
 std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features(
-    const Experiment& experiment, const graph::Model& model, const DeviceRequest& request, const CacheDecision& decision,
-    std::int64_t global_batch, std::vector<FeatureJob> jobs, const std::function<bool(std::int64_t done)>& go_on) {
+    const Experiment& experiment, const graph::Model& model, const DeviceRequest& request,
+    const CacheDecision& decision, std::int64_t global_batch, std::vector<FeatureJob> jobs,
+    const std::function<bool(std::int64_t done)>& go_on) {
   const ConfigFile& config = experiment.config;
   std::vector<std::shared_ptr<data::Features>> all;  // first of all: the room is taken before the work begins
   for (const FeatureJob& job : jobs)
-    all.push_back(std::make_shared<data::Features>(job.source, border_inputs(model.graph, decision.prefix), decision.folder));
+    all.push_back(
+        std::make_shared<data::Features>(job.source, border_inputs(model.graph, decision.prefix), decision.folder));
 
   auto devices = make_devices(request, runtime_options(config));
   const plan::Plan plan = prefix_plan(config, model, decision, *devices.front());
   const auto connector = make_connector(request, config.parallel, config.runtime.deterministic);
-  replica::ReplicaSet replicas(plan, std::move(devices), *connector, set_options(config, request.replicas, global_batch, jobs));
+  replica::ReplicaSet replicas(plan, std::move(devices), *connector,
+                               set_options(config, request.replicas, global_batch, jobs));
   replicas.push(model);
 
   Filler filler(plan, replicas, global_batch);

@@ -22,9 +22,9 @@ namespace dptrain::train {
 
 /// What the decision depends on besides the config and the model.
 struct CacheQuestion {
-  std::int64_t samples = 0;          ///< of all data sets whose features are wanted
-  double epochs = 0;                 ///< that the run will take
-  std::uint64_t free_memory = 0;     ///< bytes of the host
+  std::int64_t samples = 0;       ///< of all data sets whose features are wanted
+  double epochs = 0;              ///< that the run will take
+  std::uint64_t free_memory = 0;  ///< bytes of the host
 };
 
 struct CacheDecision {
@@ -50,7 +50,8 @@ struct FeatureJob {
 /// Runs the prefix over the jobs on devices of its own, which are given back afterwards. `go_on` hears after each batch how
 /// many samples are done; false stops, and then nothing is returned.
 std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features(
-    const Experiment& experiment, const graph::Model& model, const DeviceRequest& devices, const CacheDecision& decision,
-    std::int64_t global_batch, std::vector<FeatureJob> jobs, const std::function<bool(std::int64_t done)>& go_on);
+    const Experiment& experiment, const graph::Model& model, const DeviceRequest& devices,
+    const CacheDecision& decision, std::int64_t global_batch, std::vector<FeatureJob> jobs,
+    const std::function<bool(std::int64_t done)>& go_on);
 
 }  // namespace dptrain::train

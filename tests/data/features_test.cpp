@@ -39,7 +39,8 @@ class FeaturesIn : public ::testing::TestWithParam<bool> {
   ~FeaturesIn() override { std::filesystem::remove_all(folder_); }
 
   std::shared_ptr<Features> make() const {
-    return std::make_shared<Features>(std::make_shared<Labelled>(), std::vector<FeatureInput>{{"x", {2, 3}}, {"y", {5}}},
+    return std::make_shared<Features>(std::make_shared<Labelled>(),
+                                      std::vector<FeatureInput>{{"x", {2, 3}}, {"y", {5}}},
                                       GetParam() ? folder_.string() : "");
   }
   static float value(std::int64_t sample, int input, std::int64_t i) {
@@ -65,7 +66,7 @@ TEST_P(FeaturesIn, ComeBackThroughALoaderInAnyOrder) {
   EXPECT_EQ(features->f32_rows(0) != nullptr, !GetParam());
 
   const ModelSide side{.input_names = {"x", "y"}, .input_shapes = {{2, 3}, {5}}, .output = {3}};
-  Loader loader(features, Pipeline(), side, {.width = 3}, {.batch_size = 3, .seed = 4, .workers = 2});
+  Loader loader(features, Pipeline(), side, {.width = 3}, {.batch_size = 3, .shuffle = {}, .seed = 4, .workers = 2});
   std::int64_t seen = 0;
   for (Batch batch = loader.next(); batch.rows() > 0; batch = loader.next())
     for (std::int64_t row = 0; row < batch.rows(); ++row, ++seen) {

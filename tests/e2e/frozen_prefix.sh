@@ -99,7 +99,7 @@ says "not cached: the run has no second epoch"
 say "class weights: printed, the same on any number of replicas, unknown ones refused"
 run 0 fit frozen.yaml --cpus 1x1 --run-dir weighted --epochs 1 --set "train.class_weight={'0': 3, '4': 0.5}"
 says "classes  of classes: 0 3, 1 1, 2 1, 3 1, 4 0.5"
-grep -q "class_weight" weighted/config.yaml || fail "the resolved config lacks class_weight"
+grep -q "class_weight" weighted/config.resolved.yaml || fail "the resolved config lacks class_weight"
 [ "$(column weighted/train.csv loss)" != "$(column whole-1x1/train.csv loss | head -n 1)" ] || fail "the weights changed nothing"
 run 0 verify frozen.yaml --cpus 3x1 --steps 3 --set "train.class_weight={'0': 3, '4': 0.5}"
 run 0 fit frozen.yaml --cpus 1x1 --run-dir balanced --epochs 1 --set train.class_weight=balanced

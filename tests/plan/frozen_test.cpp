@@ -13,10 +13,10 @@ namespace dptrain::plan {
 namespace {
 
 using ::testing::Each;
-using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::FusingCapabilities;
+using ::testing::HasSubstr;
 using testing::model_of;
+using ::testing::Not;
 using testing::options_for;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }

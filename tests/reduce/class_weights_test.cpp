@@ -27,7 +27,8 @@ json cases() {
 graph::Model model_of(const json& c) {
   const auto outputs = c.at("outputs").get<int>();
   const std::string text =
-      "layers:\n  - Input: {shape: [4]}\n  - Dense: {name: hidden, units: 5, activation: tanh}\n  - Dense: {name: out, units: " +
+      "layers:\n  - Input: {shape: [4]}\n  - Dense: {name: hidden, units: 5, activation: tanh}\n  - Dense: {name: out, "
+      "units: " +
       std::to_string(outputs) + ", activation: " + (outputs > 1 ? "softmax" : "sigmoid") + "}\n";
   graph::Model model = testing::model_of(text);
   for (std::size_t w = 0; w < model.weights.size(); ++w)
@@ -77,11 +78,13 @@ TEST_P(ClassWeights, TrainAsInKerasAndDoNotCountInEvaluation) {
 
     const auto inputs = c.at("inputs").get<std::vector<float>>();
     const auto batch = [&](std::int64_t first, std::int64_t rows) {
-      return replica::HostBatch{.rows = rows, .inputs = {inputs.data() + first * kInputs}, .labels = labels.from(first)};
+      return replica::HostBatch{
+          .rows = rows, .inputs = {inputs.data() + first * kInputs}, .labels = labels.from(first)};
     };
     for (std::int64_t step = 0; step < 3; ++step) {
       const std::int64_t first = step * kBatch, rows = std::min(kBatch, 12 - first);
-      const replica::StepSums sums = set.step(batch(first, rows), {.number = step, .learning_rate = 0.2, .valid = rows});
+      const replica::StepSums sums =
+          set.step(batch(first, rows), {.number = step, .learning_rate = 0.2, .valid = rows});
       const auto n = static_cast<double>(rows);
       const auto s = static_cast<std::size_t>(step);
       // Keras computes losses and steps in float.

@@ -46,11 +46,13 @@ graph::Model frozen_model() {
 
 std::vector<SampleBatch> batches() {
   std::vector<SampleBatch> all;
-  for (int i = 0; i < kSteps; ++i) all.emplace_back(i + 1 == kSteps ? 4 : kRows, kSmallNetInput, 3, static_cast<std::uint64_t>(i % 2));
+  for (int i = 0; i < kSteps; ++i)
+    all.emplace_back(i + 1 == kSteps ? 4 : kRows, kSmallNetInput, 3, static_cast<std::uint64_t>(i % 2));
   return all;
 }
 
-plan::Plan plan_of(const graph::Model& model, const device::Device& device, plan::Part part, const std::vector<int>& border, DType compute) {
+plan::Plan plan_of(const graph::Model& model, const device::Device& device, plan::Part part,
+                   const std::vector<int>& border, DType compute) {
   plan::PlanOptions options;
   if (part != plan::Part::kPrefix) options = options_for("sparse_categorical_crossentropy", {"accuracy"});
   options.part = part;
@@ -60,13 +62,14 @@ plan::Plan plan_of(const graph::Model& model, const device::Device& device, plan
 }
 
 struct Machine {
-  Machine(const graph::Model& model, const std::string& device, int replicas, plan::Part part, const std::vector<int>& border,
-          DType compute) {
+  Machine(const graph::Model& model, const std::string& device, int replicas, plan::Part part,
+          const std::vector<int>& border, DType compute) {
     std::vector<std::unique_ptr<device::Device>> devices;
     for (int r = 0; r < replicas; ++r) devices.push_back(device_of(device, r, compute));
     plan = std::make_unique<plan::Plan>(plan_of(model, *devices.front(), part, border, compute));
     connector = device == "cpu" ? make_local(replicas) : make_local_streams(replicas);
-    replica::SetOptions options{.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0), .batch_sizes = {kRows, 4}, .seed = 5};
+    replica::SetOptions options{
+        .weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0), .batch_sizes = {kRows, 4}, .seed = 5};
     if (part != plan::Part::kPrefix) options.optimizer = sgd();
     set = std::make_unique<replica::ReplicaSet>(*plan, std::move(devices), *connector, std::move(options));
     set->push(model);
@@ -86,7 +89,8 @@ Outcome train(Machine& machine, graph::Model model, const std::vector<replica::H
   Outcome outcome;
   for (int number = 0; number < kSteps; ++number) {
     const replica::HostBatch& batch = inputs[static_cast<std::size_t>(number)];
-    const replica::StepSums sums = machine.set->step(batch, {.number = number, .learning_rate = 0.05, .valid = batch.rows});
+    const replica::StepSums sums =
+        machine.set->step(batch, {.number = number, .learning_rate = 0.05, .valid = batch.rows});
     outcome.losses.push_back(sums.loss);
     outcome.penalties.push_back(sums.penalty);
   }
@@ -117,7 +121,8 @@ Outcome train_on_features(const std::string& device, int replicas, DType compute
       auto& rows = features.emplace_back();
       std::vector<float*> places;
       for (const int output : prefix.plan->outputs)
-        rows.emplace_back(static_cast<std::size_t>(prefix.plan->tensors[static_cast<std::size_t>(output)].elements(batch.rows)), NAN);
+        rows.emplace_back(
+            static_cast<std::size_t>(prefix.plan->tensors[static_cast<std::size_t>(output)].elements(batch.rows)), NAN);
       for (std::vector<float>& row : rows) places.push_back(row.data());
       prefix.set->predict(batch.host(), places);
     }
@@ -144,7 +149,8 @@ TEST_P(Frozen, LayersStayToTheBitAndTheOthersLearn) {
   std::int64_t trainable = 0;
   for (std::size_t w = 0; w < before.weights.size(); ++w) {
     const bool frozen = is_frozen(before, before.weights[w]);
-    EXPECT_EQ(outcome.model.weights[w].values == before.weights[w].values, frozen) << before.weights[w].path(before.graph);
+    EXPECT_EQ(outcome.model.weights[w].values == before.weights[w].values, frozen)
+        << before.weights[w].path(before.graph);
     if (!frozen) trainable += (before.weights[w].def.shape.elements() + 63) / 64 * 64;
   }
   EXPECT_EQ(outcome.state, static_cast<std::size_t>(trainable)) << "momentum, of trainable weights alone";
@@ -152,7 +158,8 @@ TEST_P(Frozen, LayersStayToTheBitAndTheOthersLearn) {
   for (std::size_t w = 0; w < before.weights.size(); ++w)
     if (before.weights[w].path(before.graph) == "middle/kernel")
       for (const float x : before.weights[w].values) squares += double(x) * double(x);
-  EXPECT_NEAR(outcome.penalties.front(), 0.01 * squares, 1e-6 * squares) << "as in Keras, low1's regularizer does not count";
+  EXPECT_NEAR(outcome.penalties.front(), 0.01 * squares, 1e-6 * squares)
+      << "as in Keras, low1's regularizer does not count";
 }
 
 TEST_P(Frozen, APrefixRunOnceIsTheWholeNetwork) {

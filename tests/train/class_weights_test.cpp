@@ -23,11 +23,14 @@ class Labels final : public data::Source {
   std::string input_name(int) const override { return ""; }
   Shape input_shape(int) const override { return {1}; }
   void read(std::int64_t, int, data::Array&) const override {}
-  data::LabelType label_type() const override { return width_ > 0 ? data::LabelType::kValues : data::LabelType::kClass; }
+  data::LabelType label_type() const override {
+    return width_ > 0 ? data::LabelType::kValues : data::LabelType::kClass;
+  }
   std::int64_t label_width() const override { return width_ > 0 ? width_ : 1; }
   std::int64_t label_class(std::int64_t index) const override { return classes_[static_cast<std::size_t>(index)]; }
   void label_values(std::int64_t index, float* out) const override {
-    for (std::int64_t i = 0; i < width_; ++i) out[i] = width_ == 1 ? float(label_class(index)) : label_class(index) == i ? 1 : 0;
+    for (std::int64_t i = 0; i < width_; ++i)
+      out[i] = width_ == 1 ? float(label_class(index)) : label_class(index) == i ? 1 : 0;
   }
   std::string label_place(std::int64_t) const override { return ""; }
   std::vector<std::string> class_names() const override { return names_; }
@@ -39,7 +42,7 @@ class Labels final : public data::Source {
   std::int64_t width_;
 };
 
-constexpr ClassWeight kBalanced{.balanced = true};
+const ClassWeight kBalanced{.balanced = true};
 ClassWeight by(std::vector<std::pair<std::string, double>> weights) { return {.weights = std::move(weights)}; }
 
 std::string refusal(const ClassWeight& wish, const Labels& labels, std::int64_t outputs) {
@@ -60,7 +63,8 @@ TEST(ClassWeights, BalancedIsSamplesByClassesTimesCount) {
   EXPECT_THAT(class_weights(kBalanced, {.labels = Labels({1, 0, 1, 1}, {}, 1), .outputs = 1}),
               ElementsAre(2.0F, 4.0F / 6));
   // A class without samples is none of those that are balanced.
-  EXPECT_THAT(class_weights(kBalanced, {.labels = Labels({0, 0, 0, 2}), .outputs = 3}), ElementsAre(4.0F / 6, 1.0F, 2.0F));
+  EXPECT_THAT(class_weights(kBalanced, {.labels = Labels({0, 0, 0, 2}), .outputs = 3}),
+              ElementsAre(4.0F / 6, 1.0F, 2.0F));
 }
 
 TEST(ClassWeights, GoByNameElseByNumber) {
@@ -84,7 +88,7 @@ TEST(ClassWeights, StandInTheConfigAndAreTrainedWith) {
       "data: {train: {Synthetic: {samples: 8, class_names: [cat, dog]}}}\n"
       "train: {epochs: 1, batch_size: 8, loss: categorical_crossentropy, class_weight: {dog: 0.5}}\n";
   const Experiment experiment = load_experiment_text(config, "tiny.yaml", {});
-  Session session(experiment, {.wants_validation = false});
+  Session session(experiment, {.devices = {}, .wants_validation = false});
   EXPECT_THAT(session.plan().loss.class_weights, ElementsAre(1, 0.5F));
   EXPECT_EQ(session.class_weights_line(), "of classes: cat 1, dog 0.5");
   const Experiment again = load_experiment_text(config::to_yaml(resolved(experiment)), "resolved", {});
@@ -93,7 +97,7 @@ TEST(ClassWeights, StandInTheConfigAndAreTrainedWith) {
   const auto refused = [&](const std::string& set) {
     try {
       const Experiment changed = load_experiment_text(config, "tiny.yaml", {.sets = {set}, .variables = {}});
-      Session(changed, {.wants_validation = false});
+      Session(changed, {.devices = {}, .wants_validation = false});
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kUsage);
       return std::string(error.what());

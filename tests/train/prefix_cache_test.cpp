@@ -27,12 +27,14 @@ const char* kConfig =
     "train: {epochs: 3, batch_size: 8, loss: categorical_crossentropy}\n";
 constexpr std::uint64_t kBytes = std::uint64_t{6 * 6 * 4} * 4 * 40;  // of the features of both data sets
 
-CacheDecision decide(const std::vector<std::string>& sets, CacheQuestion question = {.samples = 40, .epochs = 3, .free_memory = 1 << 30}) {
+CacheDecision decide(const std::vector<std::string>& sets,
+                     CacheQuestion question = {.samples = 40, .epochs = 3, .free_memory = 1 << 30}) {
   const Experiment experiment = load_experiment_text(kConfig, "tiny.yaml", {sets, {}});
   return decide_cache(experiment.config, graph::make_model(experiment.graph, 1), question);
 }
 
-Error refusal(const std::vector<std::string>& sets, const CacheQuestion& question = {.samples = 40, .epochs = 3, .free_memory = 1 << 30}) {
+Error refusal(const std::vector<std::string>& sets,
+              const CacheQuestion& question = {.samples = 40, .epochs = 3, .free_memory = 1 << 30}) {
   try {
     decide(sets, question);
   } catch (const Error& error) {
@@ -45,8 +47,9 @@ TEST(PrefixCache, SaysWhatIsKeptAndWhere) {
   const CacheDecision memory = decide({});
   EXPECT_TRUE(memory.on);
   EXPECT_EQ(memory.folder, "");
-  EXPECT_EQ(memory.line, "frozen up to flat (2 layers, 112 weights); its features 144 of 40 samples are computed once and kept in "
-                         "memory, 22.5 KiB");
+  EXPECT_EQ(memory.line,
+            "frozen up to flat (2 layers, 112 weights); its features 144 of 40 samples are computed once and kept in "
+            "memory, 22.5 KiB");
   const CacheDecision disk = decide({"runtime.cache_frozen_prefix={disk: /somewhere}"});
   EXPECT_TRUE(disk.on);
   EXPECT_EQ(disk.folder, "/somewhere");
@@ -54,7 +57,8 @@ TEST(PrefixCache, SaysWhatIsKeptAndWhere) {
 }
 
 TEST(PrefixCache, AutoSaysInOneLineWhyNot) {
-  const auto why = [](const std::vector<std::string>& sets, const CacheQuestion& question = {.samples = 40, .epochs = 3, .free_memory = 1 << 30}) {
+  const auto why = [](const std::vector<std::string>& sets,
+                      const CacheQuestion& question = {.samples = 40, .epochs = 3, .free_memory = 1 << 30}) {
     const CacheDecision decision = decide(sets, question);
     EXPECT_FALSE(decision.on);
     return decision.line;
@@ -62,25 +66,29 @@ TEST(PrefixCache, AutoSaysInOneLineWhyNot) {
   EXPECT_EQ(why({"data.transforms={train: [RandomFlip: horizontal]}"}),
             "not cached: data.transforms.train has RandomFlip, which draws anew in every epoch");
   EXPECT_EQ(why({}, {.samples = 40, .epochs = 1, .free_memory = 1 << 30}), "not cached: the run has no second epoch");
-  EXPECT_EQ(why({}, {.samples = 40, .epochs = 3, .free_memory = 2 * kBytes - 2}),
-            "not cached: features take 22.5 KiB, half of the free memory is 22.5 KiB; runtime.cache_frozen_prefix: {disk: "
-            "FOLDER} keeps them in a file");
+  EXPECT_EQ(
+      why({}, {.samples = 40, .epochs = 3, .free_memory = 2 * kBytes - 2}),
+      "not cached: features take 22.5 KiB, half of the free memory is 22.5 KiB; runtime.cache_frozen_prefix: {disk: "
+      "FOLDER} keeps them in a file");
   EXPECT_TRUE(decide({}, {.samples = 40, .epochs = 3, .free_memory = 2 * kBytes}).on);
   EXPECT_THAT(why({"runtime.cache_frozen_prefix=off"}), IsEmpty());
 
   std::string thawed = kConfig;
   thawed.replace(thawed.find(", trainable: false"), std::string(", trainable: false").size(), "");
   const Experiment experiment = load_experiment_text(thawed, "thawed.yaml", {});
-  const CacheDecision nothing = decide_cache(experiment.config, graph::make_model(experiment.graph, 1), {.samples = 40, .epochs = 3, .free_memory = 1 << 30});
+  const CacheDecision nothing = decide_cache(experiment.config, graph::make_model(experiment.graph, 1),
+                                             {.samples = 40, .epochs = 3, .free_memory = 1 << 30});
   EXPECT_FALSE(nothing.on);
   EXPECT_EQ(nothing.line, "") << "nothing is frozen, nothing to say";
 }
 
 TEST(PrefixCache, WhatIsAskedForAndCannotBeIsAnError) {
-  const Error random = refusal({"runtime.cache_frozen_prefix=memory", "data.transforms={train: [RandomFlip: horizontal]}"});
+  const Error random =
+      refusal({"runtime.cache_frozen_prefix=memory", "data.transforms={train: [RandomFlip: horizontal]}"});
   EXPECT_EQ(random.kind(), ErrorKind::kUsage);
   EXPECT_THAT(random.what(), HasSubstr("runtime.cache_frozen_prefix: data.transforms.train has RandomFlip"));
-  const Error large = refusal({"runtime.cache_frozen_prefix=memory"}, {.samples = 40, .epochs = 3, .free_memory = kBytes - 1});
+  const Error large =
+      refusal({"runtime.cache_frozen_prefix=memory"}, {.samples = 40, .epochs = 3, .free_memory = kBytes - 1});
   EXPECT_EQ(large.kind(), ErrorKind::kMemory);
   EXPECT_THAT(large.what(), HasSubstr("features take 22.5 KiB"));
   EXPECT_TRUE(decide({"runtime.cache_frozen_prefix=memory"}, {.samples = 40, .epochs = 1, .free_memory = kBytes}).on);
@@ -108,7 +116,8 @@ std::vector<double> losses(const std::vector<std::string>& sets, int replicas, c
   for (int epoch = 0; epoch < 3; ++epoch) {
     data::Loader& loader = session.train_loader();
     for (data::Batch batch = loader.next(); batch.rows() > 0; batch = loader.next(), ++step)
-      all.push_back(session.replicas().step(host_batch(batch, session.plan().inputs.size()), {step, 0.01, batch.rows()}).loss);
+      all.push_back(
+          session.replicas().step(host_batch(batch, session.plan().inputs.size()), {step, 0.01, batch.rows()}).loss);
     loader.next_epoch();
     all.push_back(evaluate(session, *session.validation_loader()).loss);
   }
