@@ -80,9 +80,9 @@ class MemoryStore final : public CacheStore {
     if (all <= limit_) return;
     throw Error(ErrorKind::kUsage,
                 fmt::format("data.loader.cache: {} samples of {} {} need {}, the limit is {}; write "
-                            "cache: {{memory: {}}}, {{disk: FOLDER}} or none",
+                            "cache: {{memory: {} MiB}}, {{disk: FOLDER}} or none",
                             samples_.size(), array.shape.str(), array.type == DType::kU8 ? "bytes" : "floats",
-                            human_bytes(all), limit_text(), human_bytes(all + all / 100)));
+                            human_bytes(all), limit_text(), (all >> 20) + 1));
   }
   void say_full() {
     std::call_once(full_, [&] {

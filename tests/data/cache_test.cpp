@@ -111,7 +111,7 @@ TEST(Cache, SaysWhenMemoryDoesNotSuffice) {
   const auto photos = std::make_shared<Photos>(10);
   EXPECT_EQ(error_of(ErrorKind::kUsage, [&] { epochs(photos, memory(2000), 1); }),
             "data.loader.cache: 10 samples of 4x5x3 floats need 2.3 KiB, the limit is 2.0 KiB; write cache: {memory: "
-            "2.4 KiB}, {disk: FOLDER} or none");
+            "1 MiB}, {disk: FOLDER} or none");
   // Sizes that differ: what fits is kept.
   const Pipeline crops({transform_family().make(RandomCropSpec{4, 5, 0})}, false);
   const Seen plain = epochs(photos, {}, 2, 1, crops), kept = epochs(photos, memory(1000), 2, 1, crops);

@@ -21,7 +21,7 @@ class Labelled final : public Source {
   int inputs() const override { return 1; }
   std::string input_name(int) const override { return ""; }
   Shape input_shape(int) const override { return {2}; }
-  void read(std::int64_t index, int, Array&) const override {
+  void read(std::int64_t index, int, Array&, const ReadHint&) const override {
     throw Error(ErrorKind::kData, "sample " + std::to_string(index) + " cannot be read");
   }
   LabelType label_type() const override { return LabelType::kClass; }

@@ -29,7 +29,7 @@ class Rows final : public data::Source {
   int inputs() const override { return 1; }
   std::string input_name(int) const override { return ""; }
   Shape input_shape(int) const override { return shape_; }
-  void read(std::int64_t index, int, data::Array& out) const override {
+  void read(std::int64_t index, int, data::Array& out, const data::ReadHint&) const override {
     const auto n = static_cast<std::size_t>(shape_.elements()), first = static_cast<std::size_t>(row(index)) * n;
     out.shape = shape_;
     out.type = type_;

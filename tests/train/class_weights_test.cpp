@@ -22,7 +22,7 @@ class Labels final : public data::Source {
   int inputs() const override { return 1; }
   std::string input_name(int) const override { return ""; }
   Shape input_shape(int) const override { return {1}; }
-  void read(std::int64_t, int, data::Array&) const override {}
+  void read(std::int64_t, int, data::Array&, const data::ReadHint&) const override {}
   data::LabelType label_type() const override {
     return width_ > 0 ? data::LabelType::kValues : data::LabelType::kClass;
   }
