@@ -29,7 +29,7 @@ def in_table(default):
     if isinstance(default, bool):
         return str(default).lower()
     if isinstance(default, list):  # [2, 2] is written 2
-        return in_table(default[0])
+        return in_table(default[0]) if default else "none"
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 
