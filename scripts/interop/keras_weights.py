@@ -7,7 +7,8 @@ For each network of Keras Applications, with random weights and random statistic
 softmax: written as .h5, .weights.h5 and .keras; loaded by dptrain by name and by topology into the graph of the file
 (from_keras) and, where dptrain has the network as a layer type, into that; outputs on random inputs compared as
 |a - b| / |b| over all outputs (--tolerance); then one step of SGD on both sides from the same weights, and every weight
-compared likewise (--step-tolerance). Exit 1 if anything fails.
+compared likewise (--step-tolerance, or four times what Keras differs from itself when its inputs are rounded otherwise).
+Exit 1 if anything fails.
 """
 
 import argparse
@@ -27,6 +28,7 @@ import keras
 import numpy as np
 
 CLASSES = 10
+RATE = 1e-3
 LEAST_SIDE = {"Xception": 71, "InceptionV3": 75}
 
 
@@ -96,7 +98,7 @@ def config(model, weights, folder, unbiased):
             "data": {"train": {"IDX": {"inputs": str(folder / "x.idx"), "labels": str(folder / "y.idx")}},
                      "loader": {"shuffle": "none"}},
             "runtime": {"bn_unbiased_running_var": unbiased},
-            "train": {"steps": 1, "batch_size": 20, "optimizer": {"SGD": {"learning_rate": 0.01}},
+            "train": {"steps": 1, "batch_size": 20, "optimizer": {"SGD": {"learning_rate": RATE}},
                       "loss": {"CategoricalCrossentropy": {"from_logits": True}}}}
 
 
@@ -130,6 +132,11 @@ class Check:
         randomize(model, inputs, 11)
         print(f"{name}: {side}x{side}, {len(model.layers)} layers, {model.count_params():,} parameters", flush=True)
         expected = model.predict(inputs, verbose=0)
+        spread = relative(expected, np.broadcast_to(expected.mean(axis=0), expected.shape))
+        print(f"  outputs differ between samples by {spread:.3g} of their size")
+        if not spread > 0.01:  # dead units: agreement would show nothing
+            self.good = False
+            print("  they hardly depend on the input  FAILED")
         files = {form: self.folder / f"{name}{form}" for form in (".h5", ".keras", ".weights.h5")}
         model.save(files[".h5"])
         model.save(files[".keras"])
@@ -169,19 +176,29 @@ class Check:
         path.write_text(json.dumps(settings))
         out = self.folder / "run"
         run([self.arguments.dptrain, "fit", path, "--cpus", "1", "--run-dir", out, "--overwrite", "--progress", "off"])
-        model.compile(keras.optimizers.SGD(0.01), keras.losses.CategoricalCrossentropy(from_logits=True))
-        model.train_on_batch(inputs, np.eye(CLASSES, dtype=np.float32)[labels])
-        after = self.folder / "after.h5"
-        model.save(after)
-        ours, theirs, before = weights_of(out / "model.h5"), weights_of(after), weights_of(files[".h5"])
+        ours, before = weights_of(out / "model.h5"), weights_of(files[".h5"])
+        theirs = self.keras_step(model, files, inputs, labels)
         assert ours.keys() == theirs.keys(), "the files have different layers"
+        # How far Keras is from itself when the inputs are rounded otherwise: what the network does to rounding errors.
+        noise = np.random.default_rng(2).choice([-1, 1], inputs.shape) * np.float32(6e-8)
+        again = self.keras_step(model, files, inputs * (1 + noise), labels)
+        itself = max((relative(again[key], theirs[key]), key) for key in theirs)
+        print(f"  Keras against itself, inputs moved by one rounding: {itself[0]:.3g} at '{itself[1][0]}'")
         worst = max((relative(ours[key], theirs[key]), key) for key in ours)
         moved = sum(not np.array_equal(before[key], theirs[key]) for key in theirs)
-        self.say(f"after one step of SGD, {moved} of {len(theirs)} arrays moved; worst '{worst[1][0]}'", worst[0],
-                 self.arguments.step_tolerance)
+        self.say(f"after one step of SGD, {moved} of {len(theirs)} arrays moved; worst '{worst[1][0]}' [{worst[1][1]}]",
+                 worst[0], max(self.arguments.step_tolerance, 4 * itself[0]))
         if moved < len(theirs) // 2:
             self.good = False
             print("  the step moved too little to show anything  FAILED")
+
+    def keras_step(self, model, files, inputs, labels):
+        model.load_weights(files[".h5"])
+        model.compile(keras.optimizers.SGD(RATE), keras.losses.CategoricalCrossentropy(from_logits=True))
+        model.train_on_batch(inputs.astype(np.float32), np.eye(CLASSES, dtype=np.float32)[labels])
+        after = self.folder / "after.h5"
+        model.save(after)
+        return weights_of(after)
 
 
 def main():

@@ -16,8 +16,8 @@ struct GroupNormalizationSpec {
   bool scale = true;
   Initializer beta_initializer{Zeros{}};
   Initializer gamma_initializer{Ones{}};
-  Regularizer beta_regularizer;
-  Regularizer gamma_regularizer;
+  Regularizer beta_regularizer{};
+  Regularizer gamma_regularizer{};
 };
 
 /// Of an input that the layer accepts.

@@ -18,8 +18,8 @@ struct LayerNormalizationSpec {
   bool scale = true;
   Initializer beta_initializer{Zeros{}};
   Initializer gamma_initializer{Ones{}};
-  Regularizer beta_regularizer;
-  Regularizer gamma_regularizer;
+  Regularizer beta_regularizer{};
+  Regularizer gamma_regularizer{};
 };
 
 /// Extents of the axes that are normalised. Throws LayerError where they are not the last ones.

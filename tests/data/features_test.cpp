@@ -85,10 +85,10 @@ TEST_P(FeaturesIn, AMissingOneFailsAsItsSampleDoes) {
   EXPECT_EQ(features->missing(), 1);
   EXPECT_EQ(features->f32_rows(0), nullptr);
   Array out;
-  features->read(3, 1, out);
+  features->read(3, 1, out, {});
   EXPECT_EQ(out.f32.front(), value(3, 1, 0));
   try {
-    features->read(4, 0, out);
+    features->read(4, 0, out, {});
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "sample 4 cannot be read");

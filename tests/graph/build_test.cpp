@@ -288,11 +288,13 @@ layers:
             "add <- low high deep_last deep_last conv2d");
   const std::string pair = "blocks: {pair: {layers: [{Dense: {name: a, units: 2}}, {Dense: {name: b, units: 2}}]}}\n";
   EXPECT_EQ(build_text(pair + "layers: [{Input: [4]}, {pair: {name: ''}}, {pair: {name: ''}}]").errors,
-            "1:37 Dense 'a': the name 'a' is taken\n  first used at net.yaml:1:37\n  in block 'pair', used at "
+            "1:27 Dense 'a': the name 'a' is taken\n  first used at net.yaml:1:27\n  in block 'pair', used at "
+            "net.yaml:2:45\n"
+            "1:57 Dense 'b': the name 'b' is taken\n  first used at net.yaml:1:57\n  in block 'pair', used at "
             "net.yaml:2:45\n");
   EXPECT_EQ(build_text("layers: [{Input: [4]}, {Dense: {name: '', units: 2}}]").errors,
             "1:39 Dense '': name must be 1 to 200 letters, digits, '_', '-' and '.', the first a letter or digit, found "
-            "''\n");
+            "the text ''\n");
 }
 
 TEST(Build, BlocksKnowTheExtentsOfTheirInput) {
