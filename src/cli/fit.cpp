@@ -1,5 +1,6 @@
 // dptrain fit: train, resume, and say how it went.
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -145,6 +146,18 @@ int train_run(const Flags& flags, train::Session& session, const Resume& resume,
   return code;
 }
 
+/// Nothing will ever train these, and nothing has filled them.
+void warn_of_random_frozen_layers(const graph::Model& model) {
+  const auto frozen = [&](const graph::Weight& weight) {
+    return !model.graph.layers[static_cast<std::size_t>(weight.layer)].trainable;
+  };
+  const auto first = std::find_if(model.weights.begin(), model.weights.end(), frozen);
+  if (first == model.weights.end()) return;
+  log::warn(fmt::format("frozen layers keep their random initial values ('{}' and others): the config has no model.weights; "
+                        "name a file there, or give --init-from",
+                        model.graph.layers[static_cast<std::size_t>(first->layer)].name));
+}
+
 int run(const Flags& flags, const Context& context) {
   parse_assertions(flags.assertions);  // before anything takes time
   if (flags.overwrite && !flags.run_dir)
@@ -161,6 +174,7 @@ int run(const Flags& flags, const Context& context) {
 
   options.read_weights = !state && !flags.init_from;
   train::Session session(experiment, options);
+  if (options.read_weights && !session.weights_report()) warn_of_random_frozen_layers(session.model());
   if (state) {
     checkpoint::load_weights(resume.checkpoint, session.model());
   } else if (flags.init_from) {
