@@ -46,9 +46,9 @@ std::string describe(const graph::Graph& graph, const CacheDecision& decision, c
     shapes.push_back(graph.nodes[at(node)].output.str());
   }
   return fmt::format(
-      "frozen up to {} ({} layers, {} weights); its features {} of {} samples are computed once and kept {}, {}",
-      join(names, ", "), decision.prefix.layers, with_commas(decision.prefix.weights), join(shapes, ", "),
-      with_commas(question.samples), decision.folder.empty() ? "in memory" : "in " + decision.folder,
+      "frozen up to {} ({} layers, {} weights); features of {} samples, {} each, are computed once and kept {}, {}",
+      join(names, ", "), decision.prefix.layers, with_commas(decision.prefix.weights), with_commas(question.samples),
+      join(shapes, ", "), decision.folder.empty() ? "in memory" : "in " + decision.folder,
       human_bytes(bytes));
 }
 

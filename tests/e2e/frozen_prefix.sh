@@ -44,7 +44,7 @@ for cpus in 1x1 2x1; do
   run 0 fit frozen.yaml --cpus $cpus --run-dir "whole-$cpus" $off
   silent_on "prefix "
   run 0 fit frozen.yaml --cpus $cpus --run-dir "cached-$cpus"
-  says "frozen up to low5 (5 layers, 5,520 weights); its features 4x4x24 of 720 samples are computed once and kept in memory, 1.1 MiB"
+  says "frozen up to low5 (5 layers, 5,520 weights); features of 720 samples, 4x4x24 each, are computed once and kept in memory, 1.1 MiB"
   says "features of 720 samples in"
   # The config in a checkpoint is the one it was trained with, so states are compared by their numbers.
   for name in epoch loss accuracy val_loss val_accuracy lr; do

@@ -48,7 +48,7 @@ TEST(PrefixCache, SaysWhatIsKeptAndWhere) {
   EXPECT_TRUE(memory.on);
   EXPECT_EQ(memory.folder, "");
   EXPECT_EQ(memory.line,
-            "frozen up to flat (2 layers, 112 weights); its features 144 of 40 samples are computed once and kept in "
+            "frozen up to flat (2 layers, 112 weights); features of 40 samples, 144 each, are computed once and kept in "
             "memory, 22.5 KiB");
   const CacheDecision disk = decide({"runtime.cache_frozen_prefix={disk: /somewhere}"});
   EXPECT_TRUE(disk.on);
