@@ -71,6 +71,11 @@ function(dptrain_room room)
     target_link_libraries(dptrain_reduce PRIVATE dptrain_cuda)
   endif()
   add_dependencies(dptrain_${room} dptrain_version)
+  if(room STREQUAL "data" AND (DPTRAIN_FUZZ OR DPTRAIN_SANITIZE MATCHES "undefined"))
+    # stb_image copies the no bytes of an empty IDAT chunk to a null pointer.
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/data/image_stb.cpp PROPERTIES
+      COMPILE_OPTIONS -fno-sanitize=nonnull-attribute)
+  endif()
 
   list(APPEND DPTRAIN_ROOMS ${room})
   set(DPTRAIN_ROOMS ${DPTRAIN_ROOMS} PARENT_SCOPE)
