@@ -28,6 +28,31 @@ inline void set_thread_count(int threads) {
 #endif
 }
 
+/// That number for the calling thread: what room that each of them needs is multiplied with.
+inline int thread_count() {
+#if defined(_OPENMP)
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
+/// Calls f(piece, slot) once for each piece in [0, pieces), in any order; returns when all are done. Calls with the same
+/// `slot`, in [0, thread_count()), never overlap: a piece may use the slot's room, and must not depend on what others
+/// left there. Pieces are handed out one by one, so a thread that is held up costs what it does not do.
+/// `f` must not throw.
+template <class F>
+void parallel_slots(int64_t pieces, const F& f) {
+#if defined(_OPENMP)
+  if (pieces > 1 && omp_get_max_threads() > 1) {
+#pragma omp parallel for schedule(dynamic, 1)
+    for (int64_t piece = 0; piece < pieces; ++piece) f(piece, omp_get_thread_num());
+    return;
+  }
+#endif
+  for (int64_t piece = 0; piece < pieces; ++piece) f(piece, 0);
+}
+
 /// Calls f(piece) once for each piece in [0, pieces), on any thread and in any order; returns when all are done.
 /// `f` must not throw.
 template <class F>

@@ -25,6 +25,21 @@ TEST(Parallel, CoversEveryElementOnce) {
   test::use_threads(1);
 }
 
+TEST(Parallel, SlotsAreNeverUsedTwiceAtOnce) {
+  for (const int threads : {1, 3}) {
+    test::use_threads(threads);
+    std::vector<std::atomic<int>> users(static_cast<size_t>(thread_count()));
+    std::vector<std::atomic<int>> seen(200);
+    parallel_slots(200, [&](int64_t piece, int slot) {
+      EXPECT_EQ(users[static_cast<size_t>(slot)]++, 0);
+      ++seen[static_cast<size_t>(piece)];
+      --users[static_cast<size_t>(slot)];
+    });
+    for (const std::atomic<int>& times : seen) EXPECT_EQ(times, 1);
+  }
+  test::use_threads(1);
+}
+
 TEST(Parallel, RunsOnTheCallersThreadWhenItIsAlone) {
   test::use_threads(1);
   int calls = 0;  // not atomic: a second thread would be a race that the thread sanitizer sees

@@ -24,7 +24,14 @@ struct ConvShape {
   std::int64_t groups = 1;
   bool bias = true;
   bool relu = false;  ///< forward: max(y, 0) after the bias
+  /// y and dy are those of a 2x2 max-pooling behind bias and ReLU, [rows, out_h / 2, out_w / 2, out_channels]: an odd last
+  /// row or column is not seen. The convolution's own output and its gradient never exist.
+  bool pool = false;
 };
+
+/// What ConvTensors::taken says of a window: 0..3, the position 2 * row + column of its (first) largest value, or that ReLU
+/// let nothing through.
+inline constexpr std::uint8_t kTakenNone = 4;
 
 /// What a pass reads and writes; the others are null. Everything written is overwritten.
 struct ConvTensors {
@@ -36,6 +43,7 @@ struct ConvTensors {
   float* dx = nullptr;             ///< data: written
   float* dweights = nullptr;       ///< weights: written
   float* dbias = nullptr;          ///< weights: written, unless the shape has no bias
+  std::uint8_t* taken = nullptr;   ///< with pool, one per y: forward: written, unless null; data, weights: read
 };
 
 class ConvPass {
