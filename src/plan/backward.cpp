@@ -111,7 +111,7 @@ class BackwardPlanner {
       if (!is_pool || !pool.has_backward || !draft_.device.pool_masks_relu(pool.spec)) continue;
       for (Step& producer : plan_.steps) {
         if (producer.output != pool.inputs.front() || producer.epilogue != layers::Activation::kRelu) continue;
-        if (!producer.has_backward || readers(producer.output) != 1) continue;
+        if (!producer.has_backward || producer.pooling || readers(producer.output) != 1) continue;
         producer.epilogue_undone = pool.masks_relu = true;
       }
     }

@@ -20,6 +20,13 @@ class Capabilities {
   virtual bool fuses_activation(const config::Typed& layer, layers::Activation activation) const = 0;
   /// The pooling's backward can multiply by the ReLU mask of its input, seen from its own output.
   virtual bool pool_masks_relu(const config::Typed& pooling) const = 0;
+  /// The op of this layer can apply the epilogue and then that max-pooling, and go back through both from what it keeps.
+  /// `input`: of one sample.
+  virtual bool fuses_pooling(const config::Typed& layer, const Shape& input, layers::Activation epilogue,
+                             const config::Typed& pooling) const {
+    static_cast<void>(layer), static_cast<void>(input), static_cast<void>(epilogue), static_cast<void>(pooling);
+    return false;
+  }
   /// Parameter::order of a layer's weight (Keras's place in the layer, Keras's shape).
   virtual std::vector<int> weight_order(const config::Typed& layer, std::size_t weight, const Shape& shape) const {
     static_cast<void>(layer), static_cast<void>(weight), static_cast<void>(shape);

@@ -5,6 +5,7 @@
 #include "layers/batch_normalization.h"
 #include "layers/input.h"
 #include "layers/layer.h"
+#include "layers/max_pooling2d.h"
 #include "plan/stages.h"
 
 namespace dptrain::plan {
@@ -30,7 +31,7 @@ class Lowering {
         continue;
       else if (is_view(spec))
         add_view(n);
-      else if (!fused_into_producer(n))
+      else if (!fused_into_producer(n) && !pooled_by_producer(n))
         add_steps(n);
     }
     for (const int n : is_head() ? draft_.options.border : graph_.inputs) plan_.inputs.push_back(tensor_of(n));
@@ -95,14 +96,40 @@ class Lowering {
   bool fused_into_producer(int n) {
     const std::optional<Activation> activation = pure_activation(spec_of(n));
     if (!activation || taken_by_loss(n, *activation)) return false;
-    const int input = node(n).inputs.front();
-    if (node_step_[at(input)] == kAbsent || readers_[at(input)] != 1) return false;
-    Step& producer = plan_.steps[at(node_step_[at(input)])];
-    if (producer.epilogue != Activation::kLinear || !fuses(producer.spec, *activation)) return false;
-    producer.epilogue = *activation;
-    plan_.tensors[at(producer.output)].name = node(n).name;
-    draft_.node_tensor[at(n)] = producer.output;
+    Step* producer = only_reads(n);
+    if (producer == nullptr || producer->pooling || producer->epilogue != Activation::kLinear) return false;
+    if (!fuses(producer->spec, *activation)) return false;
+    producer->epilogue = *activation;
+    append(n, *producer);
     return true;
+  }
+
+  /// A max-pooling that is the only reader of a step may be computed by it.
+  bool pooled_by_producer(int n) {
+    if (spec_of(n).get_if<layers::MaxPooling2DSpec>() == nullptr) return false;
+    Step* producer = only_reads(n);
+    if (producer == nullptr || producer->pooling) return false;
+    const Shape& input = plan_.tensors[at(producer->inputs.front())].shape;
+    if (!draft_.device.fuses_pooling(producer->spec, input, producer->epilogue, spec_of(n))) return false;
+    producer->pooling = spec_of(n);
+    append(n, *producer);
+    return true;
+  }
+
+  /// The step whose output nobody but node `n` reads, and n nothing else; null where it is not so.
+  Step* only_reads(int n) {
+    const int input = node(n).inputs.front();
+    if (node_step_[at(input)] == kAbsent || readers_[at(input)] != 1) return nullptr;
+    return &plan_.steps[at(node_step_[at(input)])];
+  }
+
+  /// Node `n` is computed by `step` as its last part.
+  void append(int n, Step& step) {
+    Tensor& output = plan_.tensors[at(step.output)];
+    output.name = node(n).name;
+    output.shape = node(n).output;
+    draft_.node_tensor[at(n)] = step.output;
+    node_step_[at(n)] = node_step_[at(node(n).inputs.front())];
   }
 
   void add_steps(int n) {

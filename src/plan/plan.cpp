@@ -10,7 +10,8 @@ namespace dptrain::plan {
 StepReads backward_reads(const Step& step) {
   const layers::BackwardReads reads = layers::type_of(step.spec).backward_reads(step.spec.spec());
   const bool trains = std::ranges::any_of(step.parameter_gradients, [](bool wanted) { return wanted; });
-  const bool undoes_epilogue = step.epilogue != layers::Activation::kLinear && !step.epilogue_undone;
+  const bool undoes_epilogue =
+      step.epilogue != layers::Activation::kLinear && !step.epilogue_undone && !step.pooling;
   return {.inputs = reads.input || (reads.input_to_train && trains),
           .output = reads.output || undoes_epilogue || step.masks_relu};
 }

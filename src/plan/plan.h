@@ -62,6 +62,9 @@ struct Step {
   int node = 0;      ///< in Graph::nodes
   config::Typed spec;  ///< of layers::layer_family(); its `activation` argument is linear, what remains is `epilogue`
   layers::Activation epilogue = layers::Activation::kLinear;  ///< applied by the op to its output, and undone in its backward
+  /// A MaxPooling2D that the op applies after the epilogue: `output` is the pooling's. Its backward takes the pooling's
+  /// gradient and undoes both, without the output. Empty: none.
+  config::Typed pooling{};
   /// The consumer's backward has already multiplied the gradient by the derivative of the epilogue (ReLU mask folded into max-pooling).
   bool epilogue_undone = false;
   /// This op's backward multiplies by the ReLU mask of its input's producer as well (the other side of epilogue_undone).

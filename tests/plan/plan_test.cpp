@@ -95,6 +95,53 @@ layers:
   EXPECT_FALSE(step_named(plan, "pool").masks_relu);
 }
 
+/// And computes poolings in convolutions.
+class PoolingCapabilities final : public FusingCapabilities {
+ public:
+  bool fuses_pooling(const config::Typed& layer, const Shape&, layers::Activation, const config::Typed&) const override {
+    return layer.get_if<layers::Conv2DSpec>() != nullptr;
+  }
+};
+
+TEST(Plan, APoolingBecomesPartOfTheConvolutionThatItReadsAlone) {
+  const auto steps_of = [](const char* text) {
+    std::vector<std::string> names;
+    const Plan plan = make_plan(model_of(text), options_for("mse", {}, optim::LabelKind::kDense), PoolingCapabilities());
+    for (const Step& step : plan.steps)
+      names.push_back(step.name + (step.pooling ? " + pool " : " ") + plan.tensors[static_cast<std::size_t>(step.output)].shape.str());
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(steps_of(R"(
+layers:
+  - Input: {shape: [8, 8, 1]}
+  - Conv2D: {name: a, filters: 2, kernel_size: 3, padding: same}
+  - ReLU
+  - MaxPooling2D
+  - Conv2D: {name: b, filters: 2, kernel_size: 3, padding: same, activation: relu}
+  - MaxPooling2D: {name: pool_b}
+  - MaxPooling2D: {name: second}
+)"),
+            (Names{"a + pool 4x4x2", "b + pool 2x2x2", "second 1x1x2"}));
+  EXPECT_EQ(steps_of(R"(
+layers:
+  - Input: {name: image, shape: [8, 8, 1]}
+  - Conv2D: {name: a, filters: 2, kernel_size: 3, padding: same, activation: relu}
+  - MaxPooling2D: {name: pool}
+  - UpSampling2D: {name: up}
+  - Add: {name: sum, inputs: [up, a]}
+)"),
+            (Names{"a 8x8x2", "pool 4x4x2", "up 8x8x2", "sum 8x8x2"}));
+}
+
+TEST(Plan, APooledConvolutionKeepsNeitherItsOutputNorThePooled) {
+  const Plan plan =
+      make_plan(model_of(testing::kFashionMnist), options_for("categorical_crossentropy"), PoolingCapabilities());
+  EXPECT_TRUE(plan.steps[0].pooling);
+  EXPECT_FALSE(backward_reads(plan.steps[0]).output);
+  EXPECT_FALSE(plan.steps[0].epilogue_undone);
+}
+
 TEST(Plan, SumsWhereATensorFansOut) {
   const Plan plan =
       make_plan(model_of(testing::kResidual), options_for("categorical_crossentropy"), FusingCapabilities());

@@ -1,6 +1,7 @@
 #include "layers/conv2d.h"
 
 #include "device/cpu/activation.h"
+#include "device/cpu/conv2d_shape.h"
 #include "device/cpu/convolution.h"
 #include "device/cpu/cpu_device.h"
 #include "device/device.h"
@@ -9,7 +10,8 @@ namespace dptrain::device::cpu {
 namespace {
 
 /// Bias and ReLU are part of the forward pass; another epilogue follows it in place, and all are undone in the gradient
-/// of the output before the backward passes.
+/// of the output before the backward passes. With a pooling behind it, one byte of each output is kept instead, and the
+/// backward passes undo both themselves.
 class Conv2DOp final : public Op {
  public:
   Conv2DOp(const layers::Conv2DSpec& spec, const OpContext& context, Device& device)
@@ -17,6 +19,9 @@ class Conv2DOp final : public Op {
         epilogue_(context),
         wants_dx_(context.step.has_backward && context.step.input_gradients[0] != plan::kAbsent),
         wants_dweights_(context.step.has_backward && context.step.parameter_gradients[0]),
+        taken_bytes_(shape_.pool && context.step.has_backward
+                         ? static_cast<std::uint64_t>(context.rows * context.output().elements())
+                         : 0),
         convolution_(shape_, {.forward = true, .data = wants_dx_, .weights = wants_dweights_}, device.options().conv,
                      static_cast<CpuDevice&>(device).dnnl()) {
     prepare(context.rows);
@@ -24,28 +29,33 @@ class Conv2DOp final : public Op {
   }
 
   void prepare(std::int64_t rows) override { convolution_.prepare(rows); }
-  plan::Need need() const override { return {.saved = 0, .scratch = convolution_.planned_scratch()}; }
+  plan::Need need() const override { return {.saved = taken_bytes_, .scratch = convolution_.planned_scratch()}; }
   std::string implementation() const override { return implementation_; }
 
   void forward(const OpArgs& a) override {
-    convolution_.run(
-        ConvPassKind::kForward, a.rows,
-        {.x = a.in(), .weights = a.weights[0], .bias = shape_.bias ? a.weights[1] : nullptr, .y = a.out()}, a.scratch);
+    convolution_.run(ConvPassKind::kForward, a.rows,
+                     {.x = a.in(),
+                      .weights = a.weights[0],
+                      .bias = shape_.bias ? a.weights[1] : nullptr,
+                      .y = a.out(),
+                      .taken = a.training ? taken(a) : nullptr},
+                     a.scratch);
     if (!shape_.relu) epilogue_.apply(a.out(), a.rows);
   }
 
   void backward(const OpArgs& a) override {
-    epilogue_.undo(a.out(), a.dy(), a.rows);
+    if (!shape_.pool) epilogue_.undo(a.out(), a.dy(), a.rows);
     if (wants_dweights_ && a.weight_gradients[0] != nullptr)
       convolution_.run(ConvPassKind::kBackwardWeights, a.rows,
                        {.x = a.in(),
                         .dy = a.dy(),
                         .dweights = a.weight_gradients[0],
-                        .dbias = shape_.bias ? a.weight_gradients[1] : nullptr},
+                        .dbias = shape_.bias ? a.weight_gradients[1] : nullptr,
+                        .taken = taken(a)},
                        a.scratch);
     if (wants_dx_ && a.dx() != nullptr)
-      convolution_.run(ConvPassKind::kBackwardData, a.rows, {.weights = a.weights[0], .dy = a.dy(), .dx = a.dx()},
-                       a.scratch);
+      convolution_.run(ConvPassKind::kBackwardData, a.rows,
+                       {.weights = a.weights[0], .dy = a.dy(), .dx = a.dx(), .taken = taken(a)}, a.scratch);
   }
 
   std::pair<double, double> flops_per_sample() const override {
@@ -55,29 +65,20 @@ class Conv2DOp final : public Op {
 
  private:
   static ConvShape shape_of(const layers::Conv2DSpec& spec, const OpContext& context) {
-    const Shape &in = context.input(0), &out = context.output();
-    const auto window = layers::window(in, spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding);
-    return {.in_h = in[0],
-            .in_w = in[1],
-            .in_channels = in[2],
-            .out_h = out[0],
-            .out_w = out[1],
-            .out_channels = out[2],
-            .kernel = spec.kernel_size,
-            .strides = spec.strides,
-            .dilation = spec.dilation_rate,
-            .pad_top = window.h.pad_before,
-            .pad_bottom = window.h.pad_after,
-            .pad_left = window.w.pad_before,
-            .pad_right = window.w.pad_after,
-            .groups = spec.groups,
-            .bias = spec.use_bias,
-            .relu = context.step.epilogue == layers::Activation::kRelu};
+    ConvShape shape = conv2d_shape(spec, context.input(0));
+    shape.relu = context.step.epilogue == layers::Activation::kRelu;
+    shape.pool = static_cast<bool>(context.step.pooling);
+    return shape;
+  }
+
+  std::uint8_t* taken(const OpArgs& a) const {
+    return taken_bytes_ > 0 ? static_cast<std::uint8_t*>(a.saved) : nullptr;
   }
 
   ConvShape shape_;  // rows unset
   Epilogue epilogue_;
   bool wants_dx_, wants_dweights_;
+  std::uint64_t taken_bytes_;  // of ConvTensors::taken, which is all that is saved
   Convolution convolution_;
   std::string implementation_;
 };

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "device/cpu/conv2d_dnnl.h"
+#include "device/cpu/conv2d_pooled.h"
 
 // Measured with oneDNN 2.6.3 on an AVX-512 core (3.0 GHz, no AMX), one thread, milliseconds with all reorders:
 //
@@ -59,7 +60,14 @@ bool winograd_pays(ConvPassKind kind, const ConvShape& s) {
   return std::min(s.out_h, s.out_w) >= kWinogradOutput;
 }
 
+bool computes_pooling(ConvPassKind, const ConvShape&, ConvChoice) { return false; }  // oneDNN's never do
+
 std::unique_ptr<ConvPass> choose_conv_pass(ConvPassKind kind, const ConvShape& shape, ConvChoice choice, Dnnl& dnnl) {
+  if (shape.pool) {
+    ConvShape apart = shape;
+    apart.pool = false;
+    return with_pooling(kind, shape, choose_conv_pass(kind, apart, choice, dnnl));
+  }
   if (choice == ConvChoice::kAuto && winograd_pays(kind, shape))
     if (auto winograd = make_dnnl_conv(kind, shape, DnnlAlgorithm::kWinograd, DnnlLayout::kBlocked, dnnl))
       return winograd;

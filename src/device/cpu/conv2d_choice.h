@@ -15,6 +15,9 @@ struct Dnnl;
 /// Never null: throws Error{kDevice} where nothing can compute the pass.
 std::unique_ptr<ConvPass> choose_conv_pass(ConvPassKind kind, const ConvShape& shape, ConvChoice choice, Dnnl& dnnl);
 
+/// Whether what is chosen for this shape, which has `pool` set, computes the pooling in the same pass.
+bool computes_pooling(ConvPassKind kind, const ConvShape& shape, ConvChoice choice);
+
 /// Whether oneDNN's Winograd, reorders included, is faster than direct convolution where it exists.
 bool winograd_pays(ConvPassKind kind, const ConvShape& shape);
 

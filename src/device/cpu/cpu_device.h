@@ -44,6 +44,8 @@ class CpuDevice final : public Device {
 
   bool fuses_activation(const config::Typed& layer, layers::Activation activation) const override;
   bool pool_masks_relu(const config::Typed& pooling) const override;
+  bool fuses_pooling(const config::Typed& layer, const Shape& input, layers::Activation epilogue,
+                     const config::Typed& pooling) const override;
 
   Dnnl& dnnl() noexcept { return *dnnl_; }
 
