@@ -94,7 +94,7 @@ const Registered kConv2DTranspose =
         .output(output)
         .weights(weights)
         .backward_reads([](const Spec& spec) {
-          return BackwardReads{.input = true, .output = spec.activation != Activation::kLinear};
+          return BackwardReads{.output = spec.activation != Activation::kLinear, .input_to_train = true};
         })
         .keras(keras);
 

@@ -75,7 +75,7 @@ const Registered kSeparableConv2D =
         .output(output)
         .weights(weights)
         .backward_reads([](const Spec& spec) {
-          return BackwardReads{.input = true, .output = spec.activation != Activation::kLinear};
+          return BackwardReads{.output = spec.activation != Activation::kLinear, .input_to_train = true};
         })
         .keras(keras);
 

@@ -3,7 +3,8 @@
 // Op conformance: one description of a case, judged on every device present (test_devices.h). A test gives a naive forward
 // in double; the harness derives the gradients by central differences of sum(r * y) with a fixed random r, runs the op on
 // buffers that are poisoned with NaN and framed by guards, with fewer rows than it was made for, twice (same bits, though
-// the emulator runs in another order), in inference, with input or weight gradients not wanted, and compares.
+// the emulator runs in another order), in inference, with input or weight gradients not wanted, and compares. In backward
+// it finds NaN where the layer says that it does not read.
 //
 // Devices with 16-bit types are judged in these, too, as ||found - expected|| / ||expected||, on data rounded to the type:
 // outputs by the reference, gradients by those that the CPU computes in float.

@@ -4,6 +4,7 @@
 
 #include "core/random.h"
 #include "device/guarded.h"
+#include "plan/plan.h"
 #include "plan/weight_order.h"
 
 namespace dptrain::test {
@@ -51,7 +52,8 @@ struct Memory {
       weight_gradients.emplace_back(device, stream, values.size());
     }
     rest.emplace_back(device, stream, batch(c.rows, one.output()).values.size(), type);
-    for (const std::uint64_t bytes : {need.saved, need.scratch}) rest.emplace_back(device, stream, (bytes + 1) / 2, DType::kBf16);
+    for (const std::uint64_t bytes : {need.saved, need.scratch})
+      rest.emplace_back(device, stream, (bytes + 1) / 2, DType::kBf16);
   }
 
   const Guarded& output() const { return rest[0]; }
@@ -76,7 +78,8 @@ struct Call {
 
   Call(const Case& c, const OneStep& one, const Memory& memory, bool training)
       : inputs(pointers<const void>(memory.inputs)),
-        compute_weights(pointers<const void>(one.plan.compute == DType::kF32 ? memory.weights : memory.compute_weights)),
+        compute_weights(
+            pointers<const void>(one.plan.compute == DType::kF32 ? memory.weights : memory.compute_weights)),
         weights(pointers<const float>(memory.weights)),
         input_gradients(pointers<void>(memory.input_gradients)),
         weight_gradients(pointers<float>(memory.weight_gradients)) {
@@ -99,13 +102,28 @@ struct Call {
   }
 };
 
-void run_backward(device::Device& device, device::Op& op, const Case& c, const Data& data, Call& call,
-                  const Memory& memory, const std::vector<float>& output) {
+/// What backward does not read by the layer's definition is gone by then: NaN lies there, in the memory that comes back.
+std::vector<Guarded> free_unread(device::Device& device, const OneStep& one, Call& call) {
+  const plan::StepReads reads = plan::backward_reads(one.step());
+  std::vector<Guarded> freed;
+  const auto nan = [&](int tensor) {
+    const auto elements =
+        static_cast<std::size_t>(call.args.rows * one.plan.tensors[static_cast<std::size_t>(tensor)].shape.elements());
+    return freed.emplace_back(device, *call.args.stream, elements, one.plan.compute).data();
+  };
+  for (std::size_t i = 0; !reads.inputs && i < call.inputs.size(); ++i) call.inputs[i] = nan(one.step().inputs[i]);
+  if (!reads.output) call.args.output = nan(one.step().output);
+  return freed;
+}
+
+void run_backward(device::Device& device, device::Op& op, const Case& c, const Data& data, const OneStep& one,
+                  Call& call, const Memory& memory, const std::vector<float>& output) {
   std::vector<double> gradient = data.output_gradient.values;
   if (c.epilogue_undone)  // ReLU, undone by the consumer
     for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = output[i] > 0 ? gradient[i] : 0.0;
   const Guarded output_gradient(device, *call.args.stream, gradient, device.options().compute);
   const auto before = memory.output().bytes("output");
+  const std::vector<Guarded> freed = free_unread(device, one, call);
   call.args.output_gradient = output_gradient.data();
   call.args.input_gradients = call.input_gradients;
   op.backward(call.args);
@@ -207,7 +225,7 @@ Outcome run(device::Device& device, const Case& c, const Data& data, bool traini
   op->forward(call.args);
   Outcome outcome;
   outcome.output = memory.output().read("output");
-  if (training && c.differentiable) run_backward(device, *op, c, data, call, memory, outcome.output);
+  if (training && c.differentiable) run_backward(device, *op, c, data, one, call, memory, outcome.output);
   stream->synchronize();
   for (std::size_t i = 0; training && i < memory.input_gradients.size(); ++i) {
     auto values = memory.input_gradients[i].read("input gradient " + std::to_string(i));

@@ -42,8 +42,8 @@ TEST(Shapes, DepthwiseConv2D) {
             "depthwise_kernel 3x2x3x4, bias 12");
   EXPECT_EQ(weights_of("DepthwiseConv2D: {kernel_size: 5, padding: same, use_bias: false}", {kOdd}),
             "depthwise_kernel 5x5x3x1");
-  EXPECT_EQ(reads_of("DepthwiseConv2D: 3"), "input");
-  EXPECT_EQ(reads_of("DepthwiseConv2D: {kernel_size: 3, activation: relu}"), "inputoutput");
+  EXPECT_EQ(reads_of("DepthwiseConv2D: 3"), "; input to train");
+  EXPECT_EQ(reads_of("DepthwiseConv2D: {kernel_size: 3, activation: relu}"), "output; input to train");
   EXPECT_EQ(refusal("DepthwiseConv2D: [3, 9]", {kOdd}), "window 3x9 is larger than the input 7x5");
   EXPECT_EQ(refusal("DepthwiseConv2D: {kernel_size: 2, strides: [1, 2], dilation_rate: [2, 1]}", {kOdd}),
             "strides > 1 cannot be combined with dilation_rate > 1");
@@ -61,7 +61,7 @@ TEST(Shapes, SeparableConv2D) {
             "depthwise_kernel 3x2x3x2, pointwise_kernel 1x1x6x8, bias 8");
   EXPECT_EQ(weights_of("SeparableConv2D: {filters: 8, kernel_size: 3, use_bias: false}", {kOdd}),
             "depthwise_kernel 3x3x3x1, pointwise_kernel 1x1x3x8");
-  EXPECT_EQ(reads_of("SeparableConv2D: {filters: 8, kernel_size: 3, activation: tanh}"), "inputoutput");
+  EXPECT_EQ(reads_of("SeparableConv2D: {filters: 8, kernel_size: 3, activation: tanh}"), "output; input to train");
   EXPECT_EQ(refusal("SeparableConv2D: {filters: 8, kernel_size: 3, dilation_rate: 3}", {kOdd}),
             "window 7x7 is larger than the input 7x5");
   EXPECT_EQ(refusal("SeparableConv2D: {filters: 8, kernel_size: 2, strides: 2, dilation_rate: 2}", {kOdd}),
@@ -159,7 +159,7 @@ TEST(Shapes, Conv2DTranspose) {
   EXPECT_EQ(extents("kernel_size: 3, strides: 2, output_padding: 1"), (Shape{16, 12, 4}));
   EXPECT_EQ(extents("kernel_size: 3, dilation_rate: 2"), (Shape{11, 9, 4}));
   EXPECT_EQ(weights_of("Conv2DTranspose: {filters: 4, kernel_size: [3, 2]}", {kOdd}), "kernel 3x2x4x3, bias 4");
-  EXPECT_EQ(reads_of("Conv2DTranspose: {filters: 4, kernel_size: 3, activation: relu}"), "inputoutput");
+  EXPECT_EQ(reads_of("Conv2DTranspose: {filters: 4, kernel_size: 3, activation: relu}"), "output; input to train");
 }
 
 TEST(Shapes, Conv2DTransposeRefuses) {

@@ -91,6 +91,34 @@ TEST(Frozen, AboveATrainableLayerHandsOnDataGradientsOnlyAndKeepsNoInput) {
   EXPECT_GT(last_use(plan, "high3", Mode::kTraining), loss);  // read by the head, which trains
 }
 
+/// Convolutions of every kind, frozen above a trainable one.
+constexpr const char* kKinds = R"(
+layers:
+  - Input: {shape: [12, 12, 3]}
+  - Conv2D: {name: low, filters: 4, kernel_size: 3}
+  - Conv2D: {name: conv, filters: 6, kernel_size: 3}
+  - DepthwiseConv2D: {name: depthwise, kernel_size: 3}
+  - SeparableConv2D: {name: separable, filters: 5, kernel_size: 3}
+  - Conv2DTranspose: {name: transpose, filters: 4, kernel_size: 3}
+  - Conv2D: {name: last, filters: 2, kernel_size: 3}
+  - Flatten
+  - Dense: {name: predictions, units: 3, activation: softmax}
+freeze: [conv, depthwise, separable, transpose, last]
+)";
+
+TEST(Frozen, ConvolutionsOfEveryKindKeepTheirInputsOnlyToTrain) {
+  const graph::Model frozen = model_of(kKinds);
+  graph::Model trained = frozen;
+  for (graph::Layer& layer : trained.graph.layers) layer.trainable = true;
+  for (graph::Weight& weight : trained.weights) weight.trainable = weight.def.trainable;
+  const Plan with = sandwich(frozen), without = sandwich(trained);
+  const int loss = static_cast<int>(with.steps.size());
+  for (const char* input : {"low", "conv", "depthwise", "separable", "transpose"}) {
+    EXPECT_LE(last_use(with, input, Mode::kTraining), loss) << input;
+    EXPECT_GT(last_use(without, input, Mode::kTraining), loss) << input;
+  }
+}
+
 TEST(Frozen, WeightsHaveNoGradientNoSlotAndNoPenalty) {
   const graph::Model model = model_of(kSandwich);
   const Plan plan = sandwich(model);
