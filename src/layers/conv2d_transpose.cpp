@@ -1,13 +1,14 @@
 #include "layers/conv2d_transpose.h"
 
 #include "core/format.h"
-#include "layers/keras_export.h"
-#include "layers/layer.h"
+#include "layers/kernels_and_bias.h"
 
 namespace dptrain::layers {
 namespace {
 
 using Spec = Conv2DTransposeSpec;
+
+const KernelsAndBias<Spec> kKernels({{"kernel", &Spec::kernel_initializer, &Spec::kernel_regularizer}});
 
 struct Axis {
   std::int64_t in, kernel, stride, dilation;
@@ -44,58 +45,34 @@ Shape output(const Spec& spec, std::span<const Shape> in) {
 }
 
 std::vector<WeightDef> weights(const Spec& spec, std::span<const Shape> in) {
-  std::vector<WeightDef> all{{.name = "kernel",
-                              .shape = {spec.kernel_size.h, spec.kernel_size.w, spec.filters, in[0][2]},
-                              .initializer = spec.kernel_initializer,
-                              .regularizer = spec.kernel_regularizer}};
-  if (spec.use_bias)
-    all.push_back({.name = "bias",
-                   .shape = {spec.filters},
-                   .initializer = spec.bias_initializer,
-                   .regularizer = spec.bias_regularizer});
-  return all;
+  const Shape kernel{spec.kernel_size.h, spec.kernel_size.w, spec.filters, in[0][2]};
+  return kKernels.weights(spec, {kernel}, spec.filters);
 }
 
 config::Node keras(const Spec& spec, std::span<const Shape>) {
-  return keras_object({{"filters", config::Node::integer(spec.filters)},
-                       {"kernel_size", keras_size(spec.kernel_size)},
-                       {"strides", keras_size(spec.strides)},
-                       {"padding", keras_padding(spec.padding)},
-                       {"data_format", keras_channels_last()},
-                       {"dilation_rate", keras_size(spec.dilation_rate)},
-                       {"activation", keras_activation(spec.activation)},
-                       {"use_bias", config::Node::boolean(spec.use_bias)},
-                       {"kernel_initializer", keras_initializer(spec.kernel_initializer)},
-                       {"bias_initializer", keras_initializer(spec.bias_initializer)},
-                       {"kernel_regularizer", keras_regularizer(spec.kernel_regularizer)},
-                       {"bias_regularizer", keras_regularizer(spec.bias_regularizer)},
-                       {"activity_regularizer", {}},
-                       {"kernel_constraint", {}},
-                       {"bias_constraint", {}},
-                       {"output_padding", spec.output_padding ? keras_size(*spec.output_padding) : config::Node()}});
+  config::Node all = kKernels.keras(spec, {{"filters", config::Node::integer(spec.filters)},
+                                           {"kernel_size", keras_size(spec.kernel_size)},
+                                           {"strides", keras_size(spec.strides)},
+                                           {"padding", keras_padding(spec.padding)},
+                                           {"data_format", keras_channels_last()},
+                                           {"dilation_rate", keras_size(spec.dilation_rate)}});
+  all.set("output_padding", spec.output_padding ? keras_size(*spec.output_padding) : config::Node());
+  return all;
 }
 
 const Registered kConv2DTranspose =
-    layer<Spec>("Conv2DTranspose")
-        .positional(key("filters", &Spec::filters).required().at_least(1).check(Bounded{}))
-        .key(key("kernel_size", &Spec::kernel_size).required().at_least(1).check(Bounded{}))
-        .key(key("strides", &Spec::strides).at_least(1).check(Bounded{}))
-        .key(key("padding", &Spec::padding))
-        .key(key("output_padding", &Spec::output_padding).at_least(0).check(Bounded{}))
-        .key(key("dilation_rate", &Spec::dilation_rate).at_least(1).check(Bounded{}))
-        .activation(&Spec::activation)
-        .key(key("use_bias", &Spec::use_bias))
-        .key(key("kernel_initializer", &Spec::kernel_initializer))
-        .key(key("bias_initializer", &Spec::bias_initializer))
-        .key(key("kernel_regularizer", &Spec::kernel_regularizer))
-        .key(key("bias_regularizer", &Spec::bias_regularizer))
+    kKernels
+        .add_to(layer<Spec>("Conv2DTranspose")
+                    .positional(key("filters", &Spec::filters).required().at_least(1).check(Bounded{}))
+                    .key(key("kernel_size", &Spec::kernel_size).required().at_least(1).check(Bounded{}))
+                    .key(key("strides", &Spec::strides).at_least(1).check(Bounded{}))
+                    .key(key("padding", &Spec::padding))
+                    .key(key("output_padding", &Spec::output_padding).at_least(0).check(Bounded{}))
+                    .key(key("dilation_rate", &Spec::dilation_rate).at_least(1).check(Bounded{})))
         .inputs(1)
         .of_rank(3)
         .output(output)
         .weights(weights)
-        .backward_reads([](const Spec& spec) {
-          return BackwardReads{.output = spec.activation != Activation::kLinear, .input_to_train = true};
-        })
         .keras(keras);
 
 }  // namespace
