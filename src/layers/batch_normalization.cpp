@@ -1,8 +1,7 @@
 #include "layers/batch_normalization.h"
 
 #include "core/format.h"
-#include "layers/keras_export.h"
-#include "layers/layer.h"
+#include "layers/normalization_weights.h"
 
 namespace dptrain::layers {
 namespace {
@@ -18,17 +17,7 @@ Shape output(const Spec& spec, std::span<const Shape> in) {
 
 std::vector<WeightDef> weights(const Spec& spec, std::span<const Shape> in) {
   const Shape channels{in[0].back()};
-  std::vector<WeightDef> all;
-  if (spec.scale)
-    all.push_back({.name = "gamma",
-                   .shape = channels,
-                   .initializer = spec.gamma_initializer,
-                   .regularizer = spec.gamma_regularizer});
-  if (spec.center)
-    all.push_back({.name = "beta",
-                   .shape = channels,
-                   .initializer = spec.beta_initializer,
-                   .regularizer = spec.beta_regularizer});
+  std::vector<WeightDef> all = gamma_and_beta(spec, channels);
   all.push_back({.name = "moving_mean",
                  .shape = channels,
                  .initializer = spec.moving_mean_initializer,

@@ -1,8 +1,6 @@
 #include "layers/group_normalization.h"
 
 #include "core/format.h"
-#include "layers/keras_export.h"
-#include "layers/layer.h"
 #include "layers/normalization_weights.h"
 
 namespace dptrain::layers {
@@ -28,18 +26,13 @@ config::Node keras(const Spec& spec, std::span<const Shape>) {
 }
 
 const Registered kGroupNormalization =
-    layer<Spec>("GroupNormalization")
-        .positional(key("groups", &Spec::groups).at_least(-1).check([](std::int64_t groups) {
-          return groups == 0 ? std::string("must be -1 (as many as channels) or >= 1, found 0") : Bounded{}(groups);
-        }))
-        .key(key("axis", &Spec::axis))
-        .key(key("epsilon", &Spec::epsilon).above(0))
-        .key(key("center", &Spec::center))
-        .key(key("scale", &Spec::scale))
-        .key(key("beta_initializer", &Spec::beta_initializer))
-        .key(key("gamma_initializer", &Spec::gamma_initializer))
-        .key(key("beta_regularizer", &Spec::beta_regularizer))
-        .key(key("gamma_regularizer", &Spec::gamma_regularizer))
+    add_gamma_and_beta(layer<Spec>("GroupNormalization")
+                           .positional(key("groups", &Spec::groups).at_least(-1).check([](std::int64_t groups) {
+                             return groups == 0 ? std::string("must be -1 (as many as channels) or >= 1, found 0")
+                                                : Bounded{}(groups);
+                           }))
+                           .key(key("axis", &Spec::axis))
+                           .key(key("epsilon", &Spec::epsilon).above(0)))
         .inputs(1)
         .output(output)
         .weights([](const Spec& spec, std::span<const Shape> in) { return gamma_and_beta(spec, {in[0].back()}); })

@@ -20,15 +20,9 @@ config::Node keras(const Spec& spec, std::span<const Shape>) {
   return keras_object(std::move(entries));
 }
 
-const Registered kLayerNormalization = layer<Spec>("LayerNormalization")
-                                           .positional(key("axis", &Spec::axis))
-                                           .key(key("epsilon", &Spec::epsilon).above(0))
-                                           .key(key("center", &Spec::center))
-                                           .key(key("scale", &Spec::scale))
-                                           .key(key("beta_initializer", &Spec::beta_initializer))
-                                           .key(key("gamma_initializer", &Spec::gamma_initializer))
-                                           .key(key("beta_regularizer", &Spec::beta_regularizer))
-                                           .key(key("gamma_regularizer", &Spec::gamma_regularizer))
+const Registered kLayerNormalization = add_gamma_and_beta(layer<Spec>("LayerNormalization")
+                                                              .positional(key("axis", &Spec::axis))
+                                                              .key(key("epsilon", &Spec::epsilon).above(0)))
                                            .inputs(1)
                                            .output([](const Spec& spec, std::span<const Shape> in) {
                                              normalized_shape(spec, in[0]);

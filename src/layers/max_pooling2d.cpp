@@ -1,27 +1,11 @@
 #include "layers/max_pooling2d.h"
 
-#include "layers/keras_export.h"
-#include "layers/layer.h"
+#include "layers/pooling.h"
 
 namespace dptrain::layers {
 namespace {
 
-const Registered kMaxPooling2D =
-    layer<MaxPooling2DSpec>("MaxPooling2D")
-        .positional(key("pool_size", &MaxPooling2DSpec::pool_size).at_least(1).check(Bounded{}))
-        .key(key("strides", &MaxPooling2DSpec::strides).at_least(1).check(Bounded{}))
-        .key(key("padding", &MaxPooling2DSpec::padding))
-        .inputs(1)
-        .of_rank(3)
-        .output([](const MaxPooling2DSpec& spec, std::span<const Shape> in) {
-          return pooled(in[0], spec.pool_size, spec.strides.value_or(spec.pool_size), spec.padding);
-        })
-        .keras([](const MaxPooling2DSpec& spec, std::span<const Shape>) {
-          return keras_object({{"pool_size", keras_size(spec.pool_size)},
-                               {"strides", keras_size(spec.strides.value_or(spec.pool_size))},
-                               {"padding", keras_padding(spec.padding)},
-                               {"data_format", keras_channels_last()}});
-        });
+const Registered kMaxPooling2D = pooling<MaxPooling2DSpec>("MaxPooling2D");
 
 }  // namespace
 }  // namespace dptrain::layers

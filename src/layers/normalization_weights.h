@@ -1,6 +1,6 @@
 #pragma once
 
-// gamma and beta, as the layers that normalise within samples have them.
+// gamma and beta of the layers that normalise. Private to the room.
 
 #include <string>
 #include <utility>
@@ -11,6 +11,18 @@
 #include "layers/layer.h"
 
 namespace dptrain::layers {
+
+/// Their keys, in Keras's order.
+template <class Spec>
+LayerBuilder<Spec>&& add_gamma_and_beta(LayerBuilder<Spec>&& builder) {
+  return std::move(builder)
+      .key(key("center", &Spec::center))
+      .key(key("scale", &Spec::scale))
+      .key(key("beta_initializer", &Spec::beta_initializer))
+      .key(key("gamma_initializer", &Spec::gamma_initializer))
+      .key(key("beta_regularizer", &Spec::beta_regularizer))
+      .key(key("gamma_regularizer", &Spec::gamma_regularizer));
+}
 
 template <class Spec>
 std::vector<WeightDef> gamma_and_beta(const Spec& spec, const Shape& shape) {
