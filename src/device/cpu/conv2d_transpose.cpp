@@ -6,9 +6,9 @@
 #include "device/cpu/activation.h"
 #include "device/cpu/convolution.h"
 #include "device/cpu/cpu_device.h"
+#include "device/cpu/window_shape.h"
 #include "device/cpu/workspace.h"
 #include "device/device.h"
-#include "device/transposed_window.h"
 #include "kernels/cpu/elementwise.h"
 
 namespace dptrain::device::cpu {
@@ -73,22 +73,9 @@ class Conv2DTransposeOp final : public Op {
  private:
   /// Keras's kernel [kh, kw, filters, in] is that of the convolution, as it is.
   static ConvShape back(const layers::Conv2DTransposeSpec& spec, const OpContext& context) {
-    const Shape &in = context.input(0), &out = context.output();
-    const auto window = transposed_window(spec, out);
-    return {.in_h = out[0],
-            .in_w = out[1],
-            .in_channels = out[2],
-            .out_h = in[0],
-            .out_w = in[1],
-            .out_channels = in[2],
-            .kernel = spec.kernel_size,
-            .strides = spec.strides,
-            .dilation = spec.dilation_rate,
-            .pad_top = window.h.pad_before,
-            .pad_bottom = window.h.pad_after,
-            .pad_left = window.w.pad_before,
-            .pad_right = window.w.pad_after,
-            .bias = false};
+    ConvShape shape = window_shape(spec, context.output(), context.input(0));
+    shape.bias = false;
+    return shape;
   }
 
   std::int64_t filters_, positions_;

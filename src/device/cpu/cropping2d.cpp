@@ -1,6 +1,7 @@
 #include "layers/cropping2d.h"
 
 #include "device/device.h"
+#include "device/sides_padding.h"
 #include "kernels/cpu/pad.h"
 
 namespace dptrain::device::cpu {
@@ -9,22 +10,14 @@ namespace {
 /// Zero padding backwards: the output is what is inside.
 class Cropping2DOp final : public Op {
  public:
-  Cropping2DOp(const layers::Cropping2DSpec& spec, const OpContext& context, Device&) {
-    const Shape& in = context.output();
-    padding_ = {.in_h = in[0],
-                .in_w = in[1],
-                .channels = in[2],
-                .top = spec.cropping.top,
-                .bottom = spec.cropping.bottom,
-                .left = spec.cropping.left,
-                .right = spec.cropping.right};
-  }
+  Cropping2DOp(const layers::Cropping2DSpec& spec, const OpContext& context, Device&)
+      : padding_(sides_padding<kernels::cpu::Padding>(spec.cropping, context.output())) {}
 
   void forward(const OpArgs& a) override { kernels::cpu::zero_pad_backward(padding_, a.in(), a.rows, a.out()); }
   void backward(const OpArgs& a) override { kernels::cpu::zero_pad_forward(padding_, a.dy(), a.rows, a.dx()); }
 
  private:
-  kernels::cpu::Padding padding_{};
+  kernels::cpu::Padding padding_;
 };
 
 const RegisteredOp kCpuCropping2D = op<layers::Cropping2DSpec, Cropping2DOp>(DeviceKind::kCpu);

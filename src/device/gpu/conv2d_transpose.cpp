@@ -5,7 +5,7 @@
 #include "device/gpu/activation.h"
 #include "device/gpu/conv_sets.h"
 #include "device/gpu/gpu_op.h"
-#include "device/transposed_window.h"
+#include "device/gpu/window_problem.h"
 #include "kernels/cuda/bias.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
@@ -75,26 +75,9 @@ class Conv2DTransposeOp final : public GpuOp {
   };
 
   gpu::ConvProblem back(const layers::Conv2DTransposeSpec& spec, const OpContext& context) const {
-    const Shape &in = context.input(0), &out = context.output();
-    const auto window = transposed_window(spec, out);
-    return {.type = type_,
-            .rows = 1,
-            .h = out[0],
-            .w = out[1],
-            .c = out[2],
-            .out_h = in[0],
-            .out_w = in[1],
-            .k = in[2],
-            .r = spec.kernel_size.h,
-            .s = spec.kernel_size.w,
-            .stride_h = spec.strides.h,
-            .stride_w = spec.strides.w,
-            .dilation_h = spec.dilation_rate.h,
-            .dilation_w = spec.dilation_rate.w,
-            .pad_top = window.h.pad_before,
-            .pad_bottom = window.h.pad_after,
-            .pad_left = window.w.pad_before,
-            .pad_right = window.w.pad_after};
+    gpu::ConvProblem problem = gpu::window_problem(spec, context.output(), context.input(0));
+    problem.type = type_;
+    return problem;
   }
 
   std::int64_t positions() const { return input_positions(sets_.sample()); }  // of the layer's output

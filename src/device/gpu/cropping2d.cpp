@@ -1,6 +1,7 @@
 #include "layers/cropping2d.h"
 
 #include "device/gpu/gpu_op.h"
+#include "device/sides_padding.h"
 #include "kernels/cuda/pad.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
@@ -10,14 +11,7 @@ namespace {
 class Cropping2DOp final : public GpuOp {
  public:
   Cropping2DOp(const layers::Cropping2DSpec& spec, const OpContext& context, Device& device)
-      : GpuOp(context, device),
-        padding_{.in_h = context.output()[0],
-                 .in_w = context.output()[1],
-                 .channels = context.output()[2],
-                 .top = spec.cropping.top,
-                 .bottom = spec.cropping.bottom,
-                 .left = spec.cropping.left,
-                 .right = spec.cropping.right} {}
+      : GpuOp(context, device), padding_(sides_padding<kernel::Padding>(spec.cropping, context.output())) {}
 
   void forward(const OpArgs& a) override {
     kernel::zero_pad_backward(at(a), type_, padding_, a.inputs[0], a.rows, a.output);

@@ -1,6 +1,7 @@
 #include "layers/zero_padding2d.h"
 
 #include "device/gpu/gpu_op.h"
+#include "device/sides_padding.h"
 #include "kernels/cuda/pad.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
@@ -9,14 +10,7 @@ namespace {
 class ZeroPadding2DOp final : public GpuOp {
  public:
   ZeroPadding2DOp(const layers::ZeroPadding2DSpec& spec, const OpContext& context, Device& device)
-      : GpuOp(context, device),
-        padding_{.in_h = context.input(0)[0],
-                 .in_w = context.input(0)[1],
-                 .channels = context.input(0)[2],
-                 .top = spec.padding.top,
-                 .bottom = spec.padding.bottom,
-                 .left = spec.padding.left,
-                 .right = spec.padding.right} {}
+      : GpuOp(context, device), padding_(sides_padding<kernel::Padding>(spec.padding, context.input(0))) {}
 
   void forward(const OpArgs& a) override {
     kernel::zero_pad_forward(at(a), type_, padding_, a.inputs[0], a.rows, a.output);
