@@ -4,8 +4,7 @@
 
 #include <array>
 
-#include "kernels/philox.h"
-#include "kernels/support.h"
+#include "kernels/draws.h"
 
 namespace dptrain::kernels::cpu {
 namespace {
@@ -16,29 +15,14 @@ using test::random_floats;
 using test::written_floats;
 
 bool kept(const Dropout& d, int64_t row, int64_t element) {
-  const PhiloxBlock block = philox4x32({{static_cast<uint32_t>(d.first_row + row), static_cast<uint32_t>(element / 4),
-                                         static_cast<uint32_t>(d.step), static_cast<uint32_t>(d.step >> 32)}},
-                                       {{d.seed, d.layer}});
-  return philox_uniform(block.word[element % 4]) >= d.rate;
+  return philox_uniform(test::words_of(d, row, element).word[element % 4]) >= d.rate;
 }
 
 TEST(Dropout, FollowsPhilox) {
   const Dropout dropout{.rate = 0.4F, .seed = 17, .layer = 3, .step = (uint64_t{5} << 32) + 9, .first_row = 1000};
-  for (const auto& shape : {std::pair<int64_t, int64_t>{3, 5}, {7, 64}, {2, 1027}, {900, 130}}) {
-    const int64_t rows = shape.first, width = shape.second;
-    const std::vector<float> x = random_floats(rows * width, 1);
-    std::vector<double> expected;
-    for (int64_t i = 0; i < rows * width; ++i)
-      expected.push_back(kept(dropout, i / width, i % width) ? at(x, i) / 0.6 : 0.0);
-    agrees(expected, 1e-6, 0.0, [&] {
-      return written_floats(rows * width, [&](float* y) { dropout_forward(dropout, x.data(), rows, width, y); });
-    });
-    agrees(expected, 1e-6, 0.0, [&] {
-      std::vector<float> in_place = x;
-      dropout_backward(dropout, in_place.data(), rows, width, in_place.data());
-      return in_place;
-    });
-  }
+  test::follows_philox<Dropout>(
+      dropout, 0.0, dropout_forward, dropout_backward,
+      [&](double value, int64_t row, int64_t element) { return kept(dropout, row, element) ? value / 0.6 : 0.0; });
 }
 
 TEST(Dropout, OfWholeChannels) {
@@ -60,15 +44,8 @@ TEST(Dropout, OfWholeChannels) {
 }
 
 TEST(Dropout, ASliceOfTheBatchDropsWhatTheWholeBatchDrops) {
-  const int64_t width = 70;
-  const std::vector<float> x = random_floats(10 * width, 2);
-  const Dropout whole{.rate = 0.5F, .seed = 1, .layer = 2, .step = 3, .first_row = 40};
-  std::vector<float> all(x.size()), slice(static_cast<size_t>(4 * width));
-  dropout_forward(whole, x.data(), 10, width, all.data());
-  Dropout part = whole;
-  part.first_row = 46;
-  dropout_forward(part, x.data() + 6 * width, 4, width, slice.data());
-  EXPECT_EQ(slice, std::vector<float>(all.begin() + 6 * width, all.end()));
+  test::slice_draws_as_the_batch<Dropout>({.rate = 0.5F, .seed = 1, .layer = 2, .step = 3, .first_row = 40},
+                                          dropout_forward);
 }
 
 TEST(Dropout, KeepsTheRightShareAndEveryKeyCounts) {

@@ -1,0 +1,56 @@
+#pragma once
+
+// What the tests of kernels that draw random numbers share: Philox's words of an element as the definition has them, and
+// the two things that are asked of such a kernel. `Draws`: Dropout or Noise, with seed, layer, step and first_row.
+
+#include <functional>
+
+#include "kernels/philox.h"
+#include "kernels/support.h"
+
+namespace dptrain::kernels::cpu::test {
+
+template <class Draws>
+PhiloxBlock words_of(const Draws& d, int64_t row, int64_t element) {
+  return philox4x32({{static_cast<uint32_t>(d.first_row + row), static_cast<uint32_t>(element / 4),
+                      static_cast<uint32_t>(d.step), static_cast<uint32_t>(d.step >> 32)}},
+                    {{d.seed, d.layer}});
+}
+
+/// The kernel: draws, x, rows, width, y.
+template <class Draws>
+using DrawingKernel = std::function<void(const Draws&, const float*, int64_t, int64_t, float*)>;
+
+/// Of several sizes: the kernel gives `expected(value, row, element)` in another array and, by `in_place`, in its own.
+template <class Draws>
+void follows_philox(const Draws& draws, double absolute, const DrawingKernel<Draws>& kernel,
+                    const DrawingKernel<Draws>& in_place,
+                    const std::function<double(double value, int64_t row, int64_t element)>& expected) {
+  for (const auto& [rows, width] : {std::pair<int64_t, int64_t>{3, 5}, {7, 64}, {2, 1027}, {900, 130}}) {
+    const std::vector<float> x = random_floats(rows * width, 1);
+    std::vector<double> values;
+    for (int64_t i = 0; i < rows * width; ++i) values.push_back(expected(at(x, i), i / width, i % width));
+    agrees(values, 1e-6, absolute,
+           [&] { return written_floats(rows * width, [&](float* y) { kernel(draws, x.data(), rows, width, y); }); });
+    agrees(values, 1e-6, absolute, [&] {
+      std::vector<float> own = x;
+      in_place(draws, own.data(), rows, width, own.data());
+      return own;
+    });
+  }
+}
+
+/// `draws`: of a batch of ten rows. Rows 6 to 9 alone get what they get in it.
+template <class Draws>
+void slice_draws_as_the_batch(const Draws& draws, const DrawingKernel<Draws>& kernel) {
+  const int64_t width = 70;
+  const std::vector<float> x = random_floats(10 * width, 2);
+  std::vector<float> all(x.size()), slice(static_cast<size_t>(4 * width));
+  kernel(draws, x.data(), 10, width, all.data());
+  Draws part = draws;
+  part.first_row += 6;
+  kernel(part, x.data() + 6 * width, 4, width, slice.data());
+  EXPECT_EQ(slice, std::vector<float>(all.begin() + 6 * width, all.end()));
+}
+
+}  // namespace dptrain::kernels::cpu::test
