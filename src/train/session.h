@@ -15,33 +15,13 @@
 #include "graph/model.h"
 #include "plan/plan.h"
 #include "replica/replica_set.h"
-#include "train/devices.h"
+#include "train/evaluation.h"
 #include "train/experiment.h"
 #include "train/prefix_cache.h"
+#include "train/session_data.h"
+#include "train/session_options.h"
 
 namespace dptrain::train {
-
-enum class DataMode { kReal, kSynthetic };
-
-struct SessionOptions {
-  DeviceRequest devices;
-  DataMode data = DataMode::kReal;
-  bool training = true;              ///< make optimizer state and the train loader
-  bool wants_train = true;           ///< data sets to open
-  bool wants_validation = true;
-  bool wants_test = false;
-  bool wants_data = true;            ///< false: no data set at all (predict on files); labels are not wanted
-  bool loader_only = false;          ///< bench: no plan, no replicas; every core may prepare batches
-  std::int64_t foreign_samples = 0;  ///< of data that the caller feeds (predict): the last batch is prepared for
-  bool force_sync_batchnorm = false; ///< verify
-  bool read_weights = false;         ///< a fresh start: fill the model from the file that `model.weights` names
-  std::optional<std::int64_t> global_batch{};  ///< instead of the config's (bench sweeps)
-  /// The frozen prefix may be cached: plan and replicas are then those of the rest of the network, and compute_features()
-  /// comes before the first batch.
-  bool may_cache_prefix = false;
-  std::optional<std::int64_t> epochs{}, steps{};  ///< instead of the config's: how long training will take
-  bool device_input = true;          ///< false: batches hold floats whatever the device could do (verify)
-};
 
 class Session {
  public:
@@ -63,25 +43,25 @@ class Session {
   std::int64_t global_batch() const { return global_batch_; }
   std::int64_t steps_per_epoch() const;
 
-  data::Loader& train_loader() { return *train_; }
-  data::Loader* validation_loader() { return validation_.get(); }
-  data::Loader* test_loader() { return test_.get(); }
+  data::Loader& train_loader() { return *data_->loader("train"); }
+  data::Loader* validation_loader() { return data_->loader("validation"); }
+  data::Loader* test_loader() { return data_->loader("test"); }
   /// Which data sets become batches on the GPU: "train resident (45 MiB)"; empty on CPUs.
   const std::vector<std::string>& device_inputs() const { return device_inputs_; }
-  const std::vector<std::string>& class_names() const { return class_names_; }
-  std::string data_fingerprint() const;
+  const std::vector<std::string>& class_names() const { return data_->class_names(); }
+  std::string data_fingerprint() const { return data_->fingerprint(); }
   /// Samples that could not be read, as the loaders meet them; each file once.
-  void on_bad_sample(const std::function<void(const data::BadSample&)>& listener);
+  void on_bad_sample(const std::function<void(const data::BadSample&)>& listener) { data_->on_bad_sample(listener); }
   /// One warning about those that are new since the last call; `listed_in` is the file that has them all, if there is one.
-  void warn_about_bad_samples(const std::string& listed_in = "");
+  void warn_about_bad_samples(const std::string& listed_in = "") { data_->warn_about_bad_samples(listed_in); }
   std::vector<double> split_weights() const;  ///< one per replica
 
   /// "balanced: daisy 1.2, roses 0.9"; "" without class weights.
-  std::string class_weights_line() const;
+  std::string class_weights_line() const { return data_->class_weights_line(); }
   /// Says what becomes of the frozen prefix; "" where there is nothing to say.
   const std::string& prefix_line() const { return cache_.line; }
   bool caches_prefix() const { return cache_.on; }
-  std::int64_t prefix_samples() const;  ///< whose features are kept, of all data sets
+  std::int64_t prefix_samples() const { return data_->samples(); }  ///< whose features are kept, of all data sets
   /// Where the prefix is cached: runs it over the data sets, with the weights of model() as they are now, and hands the
   /// features to the loaders. `go_on` hears how many samples are done; false stops it, and then this gives false.
   bool compute_features(const std::function<bool(std::int64_t done)>& go_on);
@@ -95,67 +75,27 @@ class Session {
  private:
   using Devices = std::vector<std::unique_ptr<device::Device>>;
 
-  void open_data(const SessionOptions& options);
   void decide_prefix(const SessionOptions& options);
   void make_plan(const SessionOptions& options, const device::Device& device);
   void make_replicas(const SessionOptions& options, Devices devices);
-  /// One pass over a data set.
-  struct LoaderPlan {
-    std::string name;         ///< of the pass, for a cache on disk: "train", "validation"
-    bool evaluation = false;  ///< eval's transforms
-    bool in_order = false;
-    bool features = false;    ///< the source has features: what comes over the border, no transforms
-    bool labels = true;
-    data::Delivery delivery = data::Delivery::kFloats;
-    int feed = -1;            ///< of the devices, unless floats are delivered
-  };
-  std::unique_ptr<data::Loader> make_loader(const std::shared_ptr<const data::Source>& source, const LoaderPlan& plan) const;
-  void feed_devices(const SessionOptions& options);
-  std::unique_ptr<data::Loader> fed_loader(const std::string& role, const std::shared_ptr<const data::Source>& source,
-                                           const data::Loader& loader, bool evaluation);
-  data::ModelSide model_side() const;
-  std::vector<std::shared_ptr<data::BadSamples>> accounts() const;
-  void resolve_class_weights(const SessionOptions& options);
-  double planned_epochs(const SessionOptions& options) const;
   void done(const std::string& phase);
 
   const Experiment experiment_;
   DeviceRequest devices_;
   std::vector<std::string> device_lines_;
-  bool loader_only_ = false;
-  data::Allocate batch_memory_;  ///< page-locked for GPUs
   std::int64_t global_batch_ = 0;
   std::unique_ptr<graph::Model> model_;
   std::optional<checkpoint::WeightsReport> weights_report_;
-  data::Sources sources_;
   CacheDecision cache_;
-  std::vector<float> class_weights_;  ///< one per class; empty: none
-  optim::LabelKind label_kind_ = optim::LabelKind::kClass;
-  bool labels_wanted_ = true;
-  std::vector<std::string> class_names_;
   std::unique_ptr<plan::Plan> plan_;
   std::unique_ptr<replica::Connector> connector_;
   std::unique_ptr<replica::ReplicaSet> replicas_;
-  std::unique_ptr<data::Loader> train_, validation_, test_;
+  std::unique_ptr<SessionData> data_;  // after the replicas, whose devices its batches lie with
   std::vector<std::string> device_inputs_;
   optim::Rate rate_;
   double rate_factor_ = 1;
   std::vector<std::pair<std::string, double>> phases_;
   double phase_started_ = 0;
-  std::size_t bad_samples_told_ = 0;
 };
-
-/// Whether a Split of the training set is among the others.
-bool needs_train(const data::DatasetConfig& datasets);
-
-/// Names of what StepSums hold: "loss" first, then the metrics.
-std::vector<std::string> sum_names(const plan::Plan& plan);
-/// Means by name from sums; the loss includes the penalty.
-std::vector<std::pair<std::string, double>> means(const plan::Plan& plan, const replica::StepSums& sums);
-
-/// Runs a whole loader in inference mode.
-replica::StepSums evaluate(Session& session, data::Loader& loader);
-
-replica::HostBatch host_batch(const data::Batch& batch, std::size_t inputs);
 
 }  // namespace dptrain::train

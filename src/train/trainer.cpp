@@ -14,7 +14,6 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "layers/local_response_normalization.h"
 #include "train/position.h"
 #include "train/signals.h"
 
@@ -24,30 +23,13 @@ namespace {
 constexpr double kLastEverySeconds = 600;  // a rolling last.h5 every ten minutes
 constexpr const char* kDiverged = "diverged";
 
-std::string values_text(const std::vector<std::pair<std::string, double>>& values) {
-  std::string text;
-  for (const auto& [name, value] : values) text += fmt::format(" - {}: {:.4f}", name, value);
-  return text;
-}
-
-std::string save_note(const checkpoint::Saved& saved) {
-  return fmt::format("saved {} {} {:.0f} ms", std::filesystem::path(saved.path).filename().string(), human_bytes(saved.bytes),
-                     saved.seconds * 1e3);
-}
-
 }  // namespace
 
 Trainer::Trainer(Session& session, RunDirectory& run, const FitOptions& options)
-    : session_(session), run_(run), options_(options), progress_(options.progress) {
+    : session_(session), run_(run), goal_(Goal::of(session.experiment().config.train, options.epochs, options.steps)), progress_(options.progress), log_(session, run, progress_), saver_(run) {
   for (const CallbackConfig& callback : session_.experiment().config.callbacks) callbacks_.push_back(make_callback(callback));
   position_.sums.metrics.assign(session_.plan().loss.metrics.size(), 0.0);
   session_.on_bad_sample([this](const data::BadSample& bad) { run_.data_error(bad); });
-  writer_ = std::make_unique<checkpoint::Writer>([](const checkpoint::Saved& saved) {
-    if (saved.error)
-      log::warn(fmt::format("{}; training goes on, the next save tries again", saved.error->what()));
-    else
-      log::debug(save_note(saved));
-  });
 }
 
 Trainer::~Trainer() { session_.on_bad_sample({}); }
@@ -62,8 +44,7 @@ FitResult Trainer::fit() {
   loader.seek(position_.epoch, position_.samples);
   while (!finished()) {
     if (position_.samples == 0) log::info(fmt::format("Epoch {}{}", position_.epoch + 1, epochs_text()));
-    interval_ = {};
-    interval_.started = now_seconds();
+    log_.restart();
     while (queued_samples() < loader.samples() && !finished()) {
       data::Batch batch = loader.next();
       if (batch.rows() == 0) {  // the last ones could not be read
@@ -109,9 +90,7 @@ void Trainer::train_step(data::Batch batch) {
   replicas.queue_step(host_batch(batch, session_.plan().inputs.size()), inputs);
   const double seconds = watch.seconds();
   position_.epoch_seconds += seconds + batch.waited();
-  interval_.waited += batch.waited();
-  interval_.step_seconds += seconds;
-  interval_.comm += replicas.times().comm_exposed;
+  log_.add_queued(batch.waited(), seconds, replicas.times().comm_exposed);
   ahead_.push_back(std::move(batch));
   if (must_stop_at(number + 1)) return catch_up();
   while (!ahead_.empty() && (ahead_.size() == replica::Replica::kMostQueued || replicas.done())) collect_step();
@@ -132,7 +111,7 @@ void Trainer::collect_step() {
   const replica::StepSums sums = session_.replicas().collect();
   const double seconds = watch.seconds();
   position_.epoch_seconds += seconds;
-  interval_.step_seconds += seconds;
+  log_.add_collected(seconds);
   const data::Batch batch = std::move(ahead_.front());
   ahead_.pop_front();
   if (stop_reason_ == kDiverged) return;  // went on from what is no number
@@ -152,9 +131,7 @@ void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch
   position_.samples = batch.end();
   ++position_.step;
 
-  interval_.loss += sums.loss + sums.penalty * rows;
-  interval_.samples += sums.samples;
-  ++interval_.steps;
+  log_.add_sums(sums.loss + sums.penalty * rows, sums.samples);
 
   const double loss = sums.loss / rows + sums.penalty;
   const StepReport report{position_.step, position_.epoch, batch.first() / session_.global_batch() + 1, loss};
@@ -163,63 +140,20 @@ void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch
     log::warn(fmt::format("loss is {} at step {}; the callback TerminateOnNaN would stop here", loss, position_.step));
   }
   for (const auto& callback : callbacks_) callback->step_end(*this, report);
-  if (interval_over()) log_interval();
+  if (log_.due(position_.step)) log_interval();
   if (progress_.visible())
     progress_.draw(report.batch, session_.steps_per_epoch(), position_.epoch_seconds, values_text(means(session_.plan(), position_.sums)));
   if (ahead_.empty() && now_seconds() - last_save_ > kLastEverySeconds) save_last();
 }
 
-/// One line for the log and one row of steps.csv about the steps since the last one.
-void Trainer::log_interval() {
-  if (interval_.steps == 0) return;
-  const double steps = static_cast<double>(interval_.steps), samples = static_cast<double>(interval_.samples);
-  const double rate = samples / (interval_.step_seconds + interval_.waited);
-  RunDirectory::StepRow row;
-  row.step = position_.step;
-  row.epoch_from_1 = position_.epoch + 1;
-  row.loss = interval_.loss / samples;
-  row.learning_rate = rate_of(position_.step - 1);
-  row.examples_per_second = rate;
-  row.step_ms = interval_.step_seconds / steps * 1e3;
-  row.data_wait_ms = interval_.waited / steps * 1e3;
-  row.comm_exposed_ms = interval_.comm / steps * 1e3;
-  run_.step_row(row);
-  run_.event("step", {{"step", row.step}, {"epoch", row.epoch_from_1}, {"loss", row.loss}, {"lr", row.learning_rate}});
-  const std::int64_t batch = (position_.samples + session_.global_batch() - 1) / session_.global_batch();
-  const std::string line =
-      fmt::format("step {}/{}{} - lr: {:.3e} - {:.0f} ex/s - {:.1f} ms (data {:.1f} comm {:.1f})", batch, session_.steps_per_epoch(),
-                  values_text(means(session_.plan(), position_.sums)), row.learning_rate, rate, row.step_ms, row.data_wait_ms, row.comm_exposed_ms);
-  progress_.clear();
-  if (progress_.visible()) log::debug(line);
-  else log::info(line);
-  warn_when_starved(row);
-  session_.warn_about_bad_samples(run_.file("data-errors.csv"));
-  interval_ = {};
-  interval_.started = now_seconds();
-}
-
-void Trainer::warn_when_starved(const RunDirectory::StepRow& row) {
-  constexpr double kNoticeable = 0.2;  // of the step
-  const bool first = !std::exchange(past_first_interval_, true);  // it holds the start-up
-  if (first || warned_starved_ || interval_.steps < 2) return;
-  if (row.data_wait_ms + row.comm_exposed_ms < kNoticeable * (row.step_ms + row.data_wait_ms)) return;
-  warned_starved_ = true;
-  log::warn(fmt::format("{:.0f} % of the step goes to waiting for data and {:.0f} % to the all-reduce; `dptrain bench` shows more",
-                        100 * row.data_wait_ms / (row.step_ms + row.data_wait_ms), 100 * row.comm_exposed_ms / row.step_ms));
-}
-
-Logs Trainer::epoch_logs() const {
-  Logs logs;
-  for (const auto& [name, value] : means(session_.plan(), position_.sums)) logs.set(name, value);
-  return logs;
-}
+void Trainer::log_interval() { log_.write(position_, rate_of(position_.step - 1)); }
 
 void Trainer::end_epoch() {
   log_interval();
   Stopwatch watch;
   EpochReport report;
   report.epoch = position_.epoch;
-  report.logs = epoch_logs();
+  report.logs = logs_of(session_, position_);
   report.samples = position_.sums.samples;
   report.train_seconds = position_.epoch_seconds + std::exchange(features_seconds_, 0.0);
   const std::int64_t every = static_cast<std::int64_t>(session_.experiment().config.train.validate_every.value);
@@ -229,58 +163,29 @@ void Trainer::end_epoch() {
   report.seconds = report.train_seconds + watch.seconds();
   position_.seconds += report.seconds;
 
-  const double examples = static_cast<double>(report.samples) / report.train_seconds;
   progress_.clear();
-  log::info(fmt::format("{0}/{0} - {1:.0f}s{2} - {3:.0f} ex/s - rss {4}", session_.steps_per_epoch(), report.seconds,
-                        values_text(report.logs.items()), examples, human_bytes(resident_bytes())));
+  log_epoch(session_, run_, report, session_.steps_per_epoch(), rate_of(position_.step - 1));
   session_.warn_about_bad_samples(run_.file("data-errors.csv"));  // met in validation
-  run_.epoch_row(position_.epoch + 1, report.logs, rate_of(position_.step - 1), examples, report.seconds);
-  remember_best(report);
+  remember_best(report, best_);
   // The state that callbacks save is the one after this epoch.
   ++position_.epoch;
   position_.samples = 0;
   position_.sums = {};
   position_.sums.metrics.assign(session_.plan().loss.metrics.size(), 0.0);
   position_.epoch_seconds = 0;
-  defers_ = true;
+  saver_.hold_back();
   for (const auto& callback : callbacks_) callback->epoch_end(*this, report);
-  defers_ = false;
-  for (const auto& action : std::exchange(deferred_, {})) action();
+  saver_.catch_up();
   last_logs_ = report.logs;
   save_last();
-  run_.event("epoch", epoch_event(report));
+  write_epoch_event(run_, report, position_.step);
 }
 
-nlohmann::json Trainer::epoch_event(const EpochReport& report) const {
-  nlohmann::json fields{{"epoch", report.epoch + 1}, {"step", position_.step}, {"seconds", report.seconds}};
-  for (const auto& [name, value] : report.logs.items()) fields[name] = value;
-  return fields;
-}
-
-void Trainer::remember_best(const EpochReport& report) {
-  for (const auto& [name, value] : report.logs.items()) {
-    const auto found = best_.find(name);
-    const std::optional<double> old = found == best_.end() ? std::nullopt : std::optional(found->second.first);
-    if (improved(value, old, wants_max(MonitorMode::kAuto, name), 0)) best_[name] = {value, report.epoch + 1};
-  }
-}
-
-bool Trainer::finished() const {
-  if (!stop_reason_.empty()) return true;
-  const TrainSection& train = session_.experiment().config.train;
-  const bool flags = options_.epochs || options_.steps;
-  const auto epochs = flags ? options_.epochs : train.epochs;
-  const auto steps = flags ? options_.steps : train.steps;
-  return (epochs && position_.epoch >= *epochs) || (steps && queued_steps() >= *steps);
-}
+bool Trainer::finished() const { return !stop_reason_.empty() || goal_.reached(position_.epoch, queued_steps()); }
 
 std::string Trainer::epochs_text() const {
-  const TrainSection& train = session_.experiment().config.train;
-  const bool flags = options_.epochs || options_.steps;
-  const auto epochs = flags ? options_.epochs : train.epochs;
-  if (epochs) return fmt::format("/{}", *epochs);
-  const auto steps = flags ? options_.steps : train.steps;
-  return fmt::format("/{}", (*steps + session_.steps_per_epoch() - 1) / session_.steps_per_epoch());
+  if (goal_.epochs) return fmt::format("/{}", *goal_.epochs);
+  return fmt::format("/{}", (*goal_.steps + session_.steps_per_epoch() - 1) / session_.steps_per_epoch());
 }
 
 void Trainer::obey_signals() {
@@ -306,13 +211,14 @@ void Trainer::obey_signals() {
 void Trainer::partial_epoch() {
   if (position_.samples == 0) return;
   log_interval();
-  last_logs_ = epoch_logs();
+  EpochReport report;
+  report.epoch = position_.epoch;
+  report.logs = last_logs_ = logs_of(session_, position_);
+  report.samples = position_.sums.samples;
+  report.seconds = report.train_seconds = position_.epoch_seconds + std::exchange(features_seconds_, 0.0);
   progress_.clear();
-  const double seconds = position_.epoch_seconds + std::exchange(features_seconds_, 0.0);
-  const double examples = static_cast<double>(position_.sums.samples) / seconds;
-  log::info(fmt::format("{}/{} - {:.0f}s{} - {:.0f} ex/s - rss {}", (position_.samples + session_.global_batch() - 1) / session_.global_batch(),
-                        session_.steps_per_epoch(), seconds, values_text(last_logs_.items()), examples, human_bytes(resident_bytes())));
-  run_.epoch_row(position_.epoch + 1, last_logs_, rate_of(position_.step - 1), examples, seconds);
+  const std::int64_t batches = (position_.samples + session_.global_batch() - 1) / session_.global_batch();
+  log_epoch(session_, run_, report, batches, rate_of(position_.step - 1));
 }
 
 FitResult Trainer::finish() {
@@ -320,33 +226,16 @@ FitResult Trainer::finish() {
   if (stop_reason_ != kDiverged) save_last();
   for (const auto& callback : callbacks_) callback->train_end(*this);
   export_model();
-  writer_->drain();
+  const std::optional<Error> failed = saver_.drain();
 
   FitResult result;
   result.exit = stop_reason_.empty() ? "completed" : stop_reason_;
   result.final = last_logs_;
   if (result.exit == "signal") result.exit_code = 128 + signal_;
   if (result.exit == kDiverged) result.exit_code = static_cast<int>(ErrorKind::kDiverged);
-  const std::optional<Error> failed = writer_->last_error();
   if (failed && result.exit_code == 0) result.exit_code = failed->exit_code();
-  write_result(result);
+  write_result(result, session_, run_, position_, best_, saver_);
   return result;
-}
-
-void Trainer::write_result(const FitResult& result) {
-  nlohmann::json final = nlohmann::json::object(), best = nlohmann::json::object();
-  for (const auto& [name, value] : result.final.items()) final[name] = value;
-  const std::string monitor = best_.contains("val_loss") ? "val_loss" : "loss";
-  for (const auto& [name, entry] : best_) best[name] = entry.first;
-  if (best_.contains(monitor)) best["epoch"] = best_[monitor].second;
-  nlohmann::json checkpoints{{"last", run_.checkpoint("last.h5")}};
-  if (std::filesystem::exists(run_.checkpoint("best.h5"))) checkpoints["best"] = run_.checkpoint("best.h5");
-  const double seconds = position_.seconds + position_.epoch_seconds;
-  const double samples = static_cast<double>(position_.epoch * session_.train_loader().samples() + position_.samples);
-  run_.write_json("result.json", {{"exit", result.exit}, {"epochs", position_.epoch}, {"steps", position_.step}, {"seconds", seconds},
-                                  {"examples_per_second", samples / std::max(seconds, 1e-9)}, {"final", final}, {"best", best},
-                                  {"checkpoints", checkpoints}});
-  run_.event("end", {{"exit", result.exit}, {"step", position_.step}, {"saves", saves_}, {"save_stall_seconds", save_stall_}});
 }
 
 // Host
@@ -365,12 +254,6 @@ double Trainer::learning_rate() const { return rate_of(position_.step); }
 
 void Trainer::stop(const std::string& reason) {
   if (stop_reason_.empty()) stop_reason_ = reason;
-}
-
-bool Trainer::interval_over() const {
-  const config::Duration& every = session_.experiment().config.train.log_every;
-  if (every.unit == config::Duration::Unit::kSeconds) return now_seconds() - interval_.started >= every.value;
-  return position_.step % std::max<std::int64_t>(1, every.steps(session_.steps_per_epoch(), session_.global_batch())) == 0;
 }
 
 const graph::Model& Trainer::pulled_model() {
@@ -394,28 +277,21 @@ checkpoint::Compiled Trainer::compiled() const {
 }
 
 void Trainer::submit(const std::vector<std::string>& names, bool private_state) {
-  const Stopwatch stall;  // the copy, and waiting for the writer when saves come faster than the disk
-  checkpoint::Job job;
-  job.model = std::make_shared<const graph::Model>(pulled_model());
-  job.state = std::make_shared<const checkpoint::State>(make_state(session_, position_, callbacks_, best_));
-  job.compiled = compiled();
-  for (const std::string& name : names) job.paths.push_back(run_.checkpoint(name));
-  job.private_state = private_state;
-  writer_->submit(std::move(job));
-  ++saves_;
-  save_stall_ += stall.seconds();
+  saver_.submit(names, [&] {
+    checkpoint::Job job;
+    job.model = std::make_shared<const graph::Model>(pulled_model());
+    job.state = std::make_shared<const checkpoint::State>(make_state(session_, position_, callbacks_, best_));
+    job.compiled = compiled();
+    job.private_state = private_state;
+    return job;
+  });
 }
 
 void Trainer::save(const std::string& name, bool weights_only, const std::string& note) {
-  now_or_deferred([this, name, weights_only] { submit({name}, !weights_only); });
+  saver_.now_or_later([this, name, weights_only] { submit({name}, !weights_only); });
   progress_.clear();
   log::info(fmt::format("saving checkpoints/{}{}{}", name, note.empty() ? "" : "; ", note));
   run_.event("save", {{"file", name}, {"step", position_.step}, {"note", note}});
-}
-
-void Trainer::now_or_deferred(std::function<void()> action) {
-  if (defers_) deferred_.push_back(std::move(action));
-  else action();
 }
 
 void Trainer::save_last() {
@@ -424,25 +300,14 @@ void Trainer::save_last() {
 }
 
 void Trainer::remove_checkpoint(const std::string& name) {
-  now_or_deferred([this, name] {
-    writer_->drain();  // it may still be on its way to the disk
-    std::error_code ignored;
-    std::filesystem::remove(run_.checkpoint(name), ignored);
-  });
+  saver_.now_or_later([this, name] { saver_.remove(name); });
 }
 
-/// The file to hand on: no private state, the averages where use_ema.
+/// The averages where use_ema.
 void Trainer::export_model() {
   graph::Model model = pulled_model();
   if (optim::common(session_.experiment().config.train.optimizer).use_ema) use_averages(session_, model);
-  try {
-    checkpoint::export_model(run_.file("model.h5"), model, compiled(), session_.class_names());
-    for (const graph::Layer& layer : model.graph.layers)
-      if (layer.spec.get_if<layers::LocalResponseNormalizationSpec>() != nullptr)
-        return log::info("Keras has no LocalResponseNormalization: it opens model.h5 with custom_objects (scripts/interop/lrn.py)");
-  } catch (const Error& error) {
-    log::warn(error.what());
-  }
+  saver_.export_model(model, compiled(), session_.class_names());
 }
 
 void Trainer::resume(const checkpoint::State& state) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Trainer: the training loop of `fit`. Owns the position, the callbacks and the checkpoint writer; borrows the session and
-// the run directory. One thread, the main one.
+// Trainer: the training loop of `fit`. Owns the position, the callbacks, the log of steps and the saver of checkpoints;
+// borrows the session and the run directory. One thread, the main one.
 
 #include <cstdint>
 #include <deque>
@@ -12,24 +12,21 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/writer.h"
 #include "train/callback.h"
+#include "train/epoch_log.h"
+#include "train/goal.h"
 #include "train/position.h"
 #include "train/progress.h"
 #include "train/run_directory.h"
+#include "train/saver.h"
 #include "train/session.h"
+#include "train/step_log.h"
 
 namespace dptrain::train {
 
 struct FitOptions {
   std::optional<std::int64_t> epochs, steps;  ///< --epochs, --steps: instead of the config's
   ProgressMode progress = ProgressMode::kAuto;
-};
-
-struct FitResult {
-  std::string exit;  ///< completed, early_stopping, max_time, signal, diverged
-  int exit_code = 0;
-  Logs final;        ///< of the last epoch
 };
 
 class Trainer final : private Host {
@@ -71,48 +68,32 @@ class Trainer final : private Host {
   FitResult finish();
 
   void log_interval();
-  void warn_when_starved(const RunDirectory::StepRow& row);
-  void remember_best(const EpochReport& report);
-  nlohmann::json epoch_event(const EpochReport& report) const;
-  void write_result(const FitResult& result);
-  Logs epoch_logs() const;
   std::string epochs_text() const;
-  bool interval_over() const;
   double rate_of(std::int64_t step) const;
 
   void save_last();
   void submit(const std::vector<std::string>& names, bool private_state);
-  void now_or_deferred(std::function<void()> action);
   void export_model();
   checkpoint::Compiled compiled() const;
 
   Session& session_;
   RunDirectory& run_;
-  const FitOptions options_;
+  const Goal goal_;
   Position position_;  ///< of the steps whose sums have come; devices may be ahead of it
   std::deque<data::Batch> ahead_;  ///< of the steps that are queued beyond it, oldest first
   Callbacks callbacks_;
-  std::unique_ptr<checkpoint::Writer> writer_;
   Progress progress_;
+  StepLog log_;
+  Saver saver_;
   bool resumed_ = false;
   std::string stop_reason_;
   int signal_ = 0;
-  /// Saves that callbacks ask for at an epoch's end wait until all callbacks have seen it: a file holds their state too.
-  bool defers_ = false;
-  std::vector<std::function<void()>> deferred_;
   std::int64_t pulled_at_step_ = -1;
   Logs last_logs_;
   BestValues best_;
-  bool warned_not_finite_ = false, warned_starved_ = false, past_first_interval_ = false;
+  bool warned_not_finite_ = false;
   double started_ = 0, last_save_ = 0;
   double features_seconds_ = 0;  ///< of the frozen prefix; they belong to the epoch that waited for them
-  std::int64_t saves_ = 0;
-  double save_stall_ = 0;  ///< seconds that training stood still for saves
-
-  struct Interval {
-    double started = 0, waited = 0, step_seconds = 0, comm = 0, loss = 0;
-    std::int64_t samples = 0, steps = 0;
-  } interval_;
 };
 
 }  // namespace dptrain::train

@@ -1,0 +1,69 @@
+#include "train/epoch_log.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "train/step_log.h"
+
+namespace dptrain::train {
+
+Logs logs_of(const Session& session, const Position& position) {
+  Logs logs;
+  for (const auto& [name, value] : means(session.plan(), position.sums)) logs.set(name, value);
+  return logs;
+}
+
+void log_epoch(const Session& session, RunDirectory& run, const EpochReport& report, std::int64_t batches,
+               double learning_rate) {
+  const double examples = static_cast<double>(report.samples) / report.train_seconds;
+  log::info(fmt::format("{}/{} - {:.0f}s{} - {:.0f} ex/s - rss {}", batches, session.steps_per_epoch(), report.seconds,
+                        values_text(report.logs.items()), examples, human_bytes(resident_bytes())));
+  run.epoch_row(report.epoch + 1, report.logs, learning_rate, examples, report.seconds);
+}
+
+void write_epoch_event(RunDirectory& run, const EpochReport& report, std::int64_t step) {
+  nlohmann::json fields{{"epoch", report.epoch + 1}, {"step", step}, {"seconds", report.seconds}};
+  for (const auto& [name, value] : report.logs.items()) fields[name] = value;
+  run.event("epoch", fields);
+}
+
+void remember_best(const EpochReport& report, BestValues& best) {
+  for (const auto& [name, value] : report.logs.items()) {
+    const auto found = best.find(name);
+    const std::optional<double> old = found == best.end() ? std::nullopt : std::optional(found->second.first);
+    if (improved(value, old, wants_max(MonitorMode::kAuto, name), 0)) best[name] = {value, report.epoch + 1};
+  }
+}
+
+void write_result(const FitResult& result, Session& session, RunDirectory& run, const Position& position,
+                  const BestValues& best_values, const Saver& saver) {
+  nlohmann::json final = nlohmann::json::object(), best = nlohmann::json::object();
+  for (const auto& [name, value] : result.final.items()) final[name] = value;
+  for (const auto& [name, entry] : best_values) best[name] = entry.first;
+  const auto monitored = best_values.find(best_values.contains("val_loss") ? "val_loss" : "loss");
+  if (monitored != best_values.end()) best["epoch"] = monitored->second.second;
+  nlohmann::json checkpoints{{"last", run.checkpoint("last.h5")}};
+  if (std::filesystem::exists(run.checkpoint("best.h5"))) checkpoints["best"] = run.checkpoint("best.h5");
+  const double seconds = position.seconds + position.epoch_seconds;
+  const double samples = static_cast<double>(position.epoch * session.train_loader().samples() + position.samples);
+  run.write_json("result.json", {{"exit", result.exit},
+                                 {"epochs", position.epoch},
+                                 {"steps", position.step},
+                                 {"seconds", seconds},
+                                 {"examples_per_second", samples / std::max(seconds, 1e-9)},
+                                 {"final", final},
+                                 {"best", best},
+                                 {"checkpoints", checkpoints}});
+  run.event("end", {{"exit", result.exit},
+                    {"step", position.step},
+                    {"saves", saver.saves()},
+                    {"save_stall_seconds", saver.stall()}});
+}
+
+}  // namespace dptrain::train

@@ -1,0 +1,35 @@
+#pragma once
+
+// What a run says and writes at the end of an epoch and at its own end: lines of the log, train.csv, events, result.json.
+// Main thread.
+
+#include <string>
+
+#include "train/callback.h"
+#include "train/position.h"
+#include "train/run_directory.h"
+#include "train/saver.h"
+#include "train/session.h"
+
+namespace dptrain::train {
+
+struct FitResult {
+  std::string exit;  ///< completed, early_stopping, max_time, signal, diverged
+  int exit_code = 0;
+  Logs final;  ///< of the last epoch
+};
+
+/// Of the epoch so far.
+Logs logs_of(const Session& session, const Position& position);
+
+/// An epoch, whole or not, after `batches` of it: its line and its row.
+void log_epoch(const Session& session, RunDirectory& run, const EpochReport& report, std::int64_t batches,
+               double learning_rate);
+void write_epoch_event(RunDirectory& run, const EpochReport& report, std::int64_t step);
+void remember_best(const EpochReport& report, BestValues& best);
+
+/// result.json and the last event.
+void write_result(const FitResult& result, Session& session, RunDirectory& run, const Position& position,
+                  const BestValues& best, const Saver& saver);
+
+}  // namespace dptrain::train

@@ -1,0 +1,27 @@
+#pragma once
+
+// Batches into the replicas, sums out of them and into means: what training, evaluation and benchmarks share. Main thread.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/loader.h"
+#include "plan/plan.h"
+#include "replica/replica_set.h"
+
+namespace dptrain::train {
+
+class Session;
+
+/// Names of what StepSums hold: "loss" first, then the metrics.
+std::vector<std::string> sum_names(const plan::Plan& plan);
+/// Means by name from sums; the loss includes the penalty.
+std::vector<std::pair<std::string, double>> means(const plan::Plan& plan, const replica::StepSums& sums);
+
+/// Runs a whole loader in inference mode.
+replica::StepSums evaluate(Session& session, data::Loader& loader);
+
+replica::HostBatch host_batch(const data::Batch& batch, std::size_t inputs);
+
+}  // namespace dptrain::train

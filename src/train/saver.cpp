@@ -1,0 +1,72 @@
+#include "train/saver.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "core/clock.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "layers/local_response_normalization.h"
+
+namespace dptrain::train {
+namespace {
+
+void report(const checkpoint::Saved& saved) {
+  if (saved.error)
+    log::warn(fmt::format("{}; training goes on, the next save tries again", saved.error->what()));
+  else
+    log::debug(fmt::format("saved {} {} {:.0f} ms", std::filesystem::path(saved.path).filename().string(),
+                           human_bytes(saved.bytes), saved.seconds * 1e3));
+}
+
+}  // namespace
+
+Saver::Saver(RunDirectory& run) : run_(run), writer_(report) {}
+
+void Saver::submit(const std::vector<std::string>& names, const std::function<checkpoint::Job()>& job) {
+  const Stopwatch stall;  // the copy, and waiting for the writer when saves come faster than the disk
+  checkpoint::Job made = job();
+  for (const std::string& name : names) made.paths.push_back(run_.checkpoint(name));
+  writer_.submit(std::move(made));
+  ++saves_;
+  stall_ += stall.seconds();
+}
+
+void Saver::remove(const std::string& name) {
+  writer_.drain();  // it may still be on its way to the disk
+  std::error_code ignored;
+  std::filesystem::remove(run_.checkpoint(name), ignored);
+}
+
+void Saver::export_model(const graph::Model& model, const checkpoint::Compiled& compiled,
+                         const std::vector<std::string>& class_names) {
+  try {
+    checkpoint::export_model(run_.file("model.h5"), model, compiled, class_names);
+    for (const graph::Layer& layer : model.graph.layers)
+      if (layer.spec.get_if<layers::LocalResponseNormalizationSpec>() != nullptr)
+        return log::info(
+            "Keras has no LocalResponseNormalization: it opens model.h5 with custom_objects (scripts/interop/lrn.py)");
+  } catch (const Error& error) {
+    log::warn(error.what());
+  }
+}
+
+std::optional<Error> Saver::drain() {
+  writer_.drain();
+  return writer_.last_error();
+}
+
+void Saver::catch_up() {
+  holds_back_ = false;
+  for (const auto& action : std::exchange(held_back_, {})) action();
+}
+
+void Saver::now_or_later(std::function<void()> action) {
+  if (holds_back_)
+    held_back_.push_back(std::move(action));
+  else
+    action();
+}
+
+}  // namespace dptrain::train

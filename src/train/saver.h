@@ -1,0 +1,51 @@
+#pragma once
+
+// Saver: writes a run's checkpoints while training goes on, and keeps account of what that costs. Owned by the trainer, on
+// its thread; the files are written by a thread of the checkpoint room.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/writer.h"
+#include "core/error.h"
+#include "train/run_directory.h"
+
+namespace dptrain::train {
+
+class Saver {
+ public:
+  explicit Saver(RunDirectory& run);
+
+  /// A snapshot under checkpoints/<name>. `job` without its paths; it is asked for at once, and the time that takes counts
+  /// as part of the save.
+  void submit(const std::vector<std::string>& names, const std::function<checkpoint::Job()>& job);
+  void remove(const std::string& name);
+  /// The file to hand on: no private state. A failure is warned of.
+  void export_model(const graph::Model& model, const checkpoint::Compiled& compiled,
+                    const std::vector<std::string>& class_names);
+  /// Until everything is on disk; the error of the last save if it failed.
+  std::optional<Error> drain();
+
+  /// Between these two now_or_later() keeps its actions: what callbacks ask for at an epoch's end waits until all of them
+  /// have seen it, for a file holds their state too.
+  void hold_back() { holds_back_ = true; }
+  void catch_up();
+  void now_or_later(std::function<void()> action);
+
+  std::int64_t saves() const { return saves_; }
+  double stall() const { return stall_; }  ///< seconds that training stood still for them
+
+ private:
+  RunDirectory& run_;
+  checkpoint::Writer writer_;
+  bool holds_back_ = false;
+  std::vector<std::function<void()>> held_back_;
+  std::int64_t saves_ = 0;
+  double stall_ = 0;
+};
+
+}  // namespace dptrain::train

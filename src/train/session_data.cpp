@@ -1,0 +1,214 @@
+#include "train/session_data.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "train/class_weights.h"
+
+namespace dptrain::train {
+namespace {
+
+bool is_crossentropy(const config::Typed& loss) {
+  return loss.get_if<optim::CategoricalCrossentropySpec>() != nullptr ||
+         loss.get_if<optim::SparseCategoricalCrossentropySpec>() != nullptr;
+}
+
+/// Integer labels stay integers for crossentropy over classes; everything else gets rows of floats.
+optim::LabelKind label_kind(const config::Typed& loss, const data::Source& source) {
+  if (!is_crossentropy(loss)) return optim::LabelKind::kDense;
+  if (source.label_type() == data::LabelType::kClass) return optim::LabelKind::kClass;
+  if (loss.get_if<optim::SparseCategoricalCrossentropySpec>() != nullptr && source.label_width() == 1)
+    throw Error(ErrorKind::kData, "sparse_categorical_crossentropy wants integer labels, the data set has floats");
+  return optim::LabelKind::kDense;
+}
+
+/// Whether a Split of the training set is among the others.
+bool needs_train(const data::DatasetConfig& datasets) {
+  for (const config::Typed* set : {&datasets.validation, &datasets.test})
+    if (*set)
+      if (const auto* split = set->get_if<data::SplitSpec>(); split != nullptr && split->of == "train") return true;
+  return false;
+}
+
+}  // namespace
+
+SessionData::SessionData(const Experiment& experiment, const graph::Graph& graph, const SessionOptions& options,
+                         Setting setting)
+    : experiment_(experiment),
+      graph_(graph),
+      setting_(std::move(setting)),
+      labels_wanted_(options.wants_data && static_cast<bool>(experiment.config.train.loss)),
+      loader_only_(options.loader_only) {
+  if (!options.wants_data) return;
+  open(options);
+  resolve_class_weights(options);
+  make_loaders(options);
+}
+
+void SessionData::open(const SessionOptions& options) {
+  const DataSection& section = experiment_.config.data;
+  data::DatasetConfig datasets;
+  // A Split of train needs train, whoever asks.
+  datasets.train = section.train;
+  if (options.wants_validation) datasets.validation = section.validation;
+  if (options.wants_test) datasets.test = section.test;
+  if (options.data == DataMode::kSynthetic) {
+    sources_ = data::synthetic_sources(datasets, model_side(), experiment_.config.seed);
+  } else {
+    if (options.wants_train && !datasets.train)
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("{}: no data.train; add a data set, or give --data synthetic", experiment_.file));
+    if (!options.wants_train && !needs_train(datasets)) datasets.train = {};
+    sources_ = data::open_sources(datasets, model_side(), experiment_.config.seed);
+  }
+  const data::Source* any = sources_.train        ? sources_.train.get()
+                            : sources_.validation ? sources_.validation.get()
+                                                  : sources_.test.get();
+  if (any == nullptr) return;
+  if (labels_wanted_) label_kind_ = train::label_kind(experiment_.config.train.loss, *any);
+  class_names_ = any->class_names();
+}
+
+/// Only training knows class weights.
+void SessionData::resolve_class_weights(const SessionOptions& options) {
+  const std::optional<ClassWeight>& wish = experiment_.config.train.class_weight;
+  if (!wish || !options.training || !labels_wanted_ || !sources_.train) return;
+  class_weights_ = train::class_weights(*wish, {.labels = *sources_.train,
+                                                .outputs = model_side().output.elements(),
+                                                .synthetic = options.data == DataMode::kSynthetic});
+}
+
+void SessionData::make_loaders(const SessionOptions& options) {
+  const auto add = [&](const char* name, const std::shared_ptr<const data::Source>& source, const LoaderPlan& plan) {
+    sets_.push_back({name, source, plan.evaluation, make_loader(source, plan)});
+  };
+  const auto in_order = [](const char* name) { return LoaderPlan{.name = name, .evaluation = true, .in_order = true}; };
+  if (options.training)
+    add("train", sources_.train, {.name = "train"});
+  else if (options.wants_train)
+    add("train", sources_.train, in_order("train-eval"));
+  if (sources_.validation) add("validation", sources_.validation, in_order("validation"));
+  if (sources_.test) add("test", sources_.test, in_order("test"));
+}
+
+std::vector<config::Typed> SessionData::transforms(bool evaluation) const {
+  const auto& list = evaluation ? experiment_.config.data.transforms.eval : experiment_.config.data.transforms.train;
+  return {list.begin(), list.end()};
+}
+
+data::Loader* SessionData::loader(const std::string& name) const {
+  const auto found = std::ranges::find(sets_, name, &Set::name);
+  return found == sets_.end() ? nullptr : found->loader.get();
+}
+
+std::int64_t SessionData::samples() const {
+  std::int64_t samples = 0;
+  for (const Set& set : sets_) samples += set.loader->samples();
+  return samples;
+}
+
+std::string SessionData::class_weights_line() const {
+  return class_weights_.empty()
+             ? ""
+             : describe_class_weights(*experiment_.config.train.class_weight, class_weights_, class_names_);
+}
+
+std::string SessionData::fingerprint() const { return sources_.train ? sources_.train->fingerprint() : ""; }
+
+data::ModelSide SessionData::model_side() const {
+  data::ModelSide side;
+  for (const int input : graph_.inputs) {
+    const graph::Node& node = graph_.nodes[static_cast<std::size_t>(input)];
+    side.input_names.push_back(node.name);
+    side.input_shapes.push_back(node.output);
+  }
+  side.output = graph_.nodes[static_cast<std::size_t>(graph_.outputs.front())].output;
+  side.pixels = data::expect_pixels(transforms(false));
+  return side;
+}
+
+std::unique_ptr<data::Loader> SessionData::make_loader(const std::shared_ptr<const data::Source>& source,
+                                                       const LoaderPlan& plan) const {
+  const DataSection& section = experiment_.config.data;
+  data::LoaderOptions options;
+  options.batch_size = setting_.global_batch;
+  options.shuffle = plan.in_order ? data::Shuffle{data::Shuffle::Kind::kNone, 0} : section.loader.shuffle;
+  options.seed = experiment_.config.seed;
+  options.workers = section.loader.workers.value.value_or(0);
+  options.prefetch = section.loader.prefetch.value.value_or(0);
+  options.alone = loader_only_;
+  options.busy_threads = setting_.busy_threads;
+  options.allocate = setting_.allocate;
+  options.delivery = plan.delivery;
+  options.feed = plan.feed;
+  data::ModelSide side = model_side();
+  const data::LabelDelivery labels{labels_wanted_ && plan.labels, label_kind_, side.output.elements()};
+  if (!plan.features) {
+    data::Pipeline pipeline(transforms(plan.evaluation), plan.evaluation);
+    auto [samples, rest] = data::cached(source, std::move(pipeline), section.loader.cache, plan.name);
+    return std::make_unique<data::Loader>(std::move(samples), std::move(rest), side, labels, options);
+  }
+  side.input_names.clear();
+  side.input_shapes.clear();
+  for (const data::FeatureInput& input : border_) {
+    side.input_names.push_back(input.name);
+    side.input_shapes.push_back(input.shape);
+  }
+  return std::make_unique<data::Loader>(source, data::Pipeline(), side, labels, options);
+}
+
+std::vector<FeatureJob> SessionData::feature_jobs() {
+  std::vector<FeatureJob> jobs;
+  for (Set& set : sets_) {
+    set.loader.reset();
+    jobs.push_back(
+        {set.source,
+         make_loader(set.source, {.name = set.name, .evaluation = set.evaluation, .in_order = true, .labels = false})});
+  }
+  return jobs;
+}
+
+void SessionData::take_features(const std::optional<std::vector<std::shared_ptr<const data::Source>>>& features,
+                                std::vector<data::FeatureInput> inputs) {
+  border_ = std::move(inputs);
+  for (std::size_t i = 0; i < sets_.size(); ++i) {
+    Set& set = sets_[i];
+    set.loader = make_loader(
+        features ? (*features)[i] : set.source,
+        {.name = set.name, .evaluation = set.evaluation, .in_order = set.evaluation, .features = features.has_value()});
+  }
+}
+
+/// Of the data sets; a Split shares that of the set it is part of.
+std::vector<std::shared_ptr<data::BadSamples>> SessionData::accounts() const {
+  std::vector<std::shared_ptr<data::BadSamples>> found;
+  for (const auto& source : {sources_.train, sources_.validation, sources_.test}) {
+    const auto account = source ? source->bad_samples() : nullptr;
+    if (account && std::find(found.begin(), found.end(), account) == found.end()) found.push_back(account);
+  }
+  return found;
+}
+
+void SessionData::on_bad_sample(const std::function<void(const data::BadSample&)>& listener) {
+  for (const auto& account : accounts()) account->listen(listener);
+}
+
+void SessionData::warn_about_bad_samples(const std::string& listed_in) {
+  std::size_t count = 0;
+  std::string last;
+  for (const auto& account : accounts()) {
+    count += account->all().size();
+    if (!account->all().empty()) last = account->all().back().str();
+  }
+  if (count == bad_samples_told_) return;
+  bad_samples_told_ = count;
+  log::warn(fmt::format("{} cannot be read and {} left out: {}{}{}",
+                        count == 1 ? "a file" : fmt::format("{} files", count), count == 1 ? "is" : "are",
+                        count == 1 ? "" : "the last one ", last,
+                        listed_in.empty() ? "" : "; all are listed in " + listed_in));
+}
+
+}  // namespace dptrain::train
