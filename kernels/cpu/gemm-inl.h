@@ -1,0 +1,158 @@
+// Matrix products in registers, for convolutions of every kind. Operands are packed by the caller in blocks of 16 numbers,
+// one cache line, so that the rows of a tile stand at constant offsets from one pointer and power-of-two strides, which
+// fight for the same cache sets, do not arise. Two products:
+//
+//   over channels   C[rows][kTileColumns] = A B        A in panels: [group of kTileRows rows][K / 16][kTileRows][16],
+//                                                      B rows of the tile's width, C rows of kTileColumns
+//   over rows       C[16][kTileColumns] += A' B        A, B: [channels / 16][rows][16]
+//
+// An element's sum is one chain of multiply-adds, in the order of K, cut only where K is cut: it does not depend on the
+// row's place in a tile nor on its neighbours, so rows that only fill up a group may hold anything. A block of fewer
+// columns than kTileColumns is computed with fewer vectors. Pointers are aligned to a cache line. Toggle as in simd-inl.h.
+
+#if defined(DPTRAIN_KERNELS_CPU_GEMM_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef DPTRAIN_KERNELS_CPU_GEMM_INL_H
+#undef DPTRAIN_KERNELS_CPU_GEMM_INL_H
+#else
+#define DPTRAIN_KERNELS_CPU_GEMM_INL_H
+#endif
+
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/cpu/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dptrain::kernels::cpu::HWY_NAMESPACE {
+
+/// The register tile: as many sums as registers hold beside kTileVectors of B and a broadcast of A.
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+inline constexpr int kTileRows = 12, kTileVectors = 2;  // 32 registers of 16 lanes
+#elif HWY_TARGET == HWY_NEON
+inline constexpr int kTileRows = 6, kTileVectors = 4;  // 32 registers of 4
+#else
+inline constexpr int kTileRows = 6, kTileVectors = 2;  // 16 registers
+#endif
+inline constexpr int64_t kTileColumns = kTileVectors * kLanes;
+inline constexpr int64_t kChannelBlock = 16;
+/// Floats from one group of rows to the next per 16 of K.
+inline constexpr int64_t kPanelBlock = kTileRows * kChannelBlock;
+
+#define DPTRAIN_UNROLL _Pragma("GCC unroll 16")
+
+/// kRows x (kVectors * kLanes) sums.
+template <int kRows, int kVectors>
+struct Tile {
+  Vec sum[kRows][kVectors];
+
+  HWY_INLINE void clear() {
+    DPTRAIN_UNROLL for (int r = 0; r < kRows; ++r) {
+      DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(kFloats);
+    }
+  }
+  HWY_INLINE void load(const float* c, int64_t stride) {
+    DPTRAIN_UNROLL for (int r = 0; r < kRows; ++r) {
+      DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::LoadU(kFloats, c + r * stride + v * kLanes);
+    }
+  }
+  HWY_INLINE void store(float* c, int64_t stride) const {
+    DPTRAIN_UNROLL for (int r = 0; r < kRows; ++r) {
+      DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[r][v], kFloats, c + r * stride + v * kLanes);
+    }
+  }
+
+  /// sum += A B over `blocks` blocks of 16 of K. A: [16]-blocks `a_step` floats apart, its rows 16 floats apart.
+  HWY_INLINE void add(int64_t blocks, const float* HWY_RESTRICT a, int64_t a_step, const float* HWY_RESTRICT b) {
+    for (; blocks > 0; --blocks, a += a_step) {
+      _Pragma("GCC unroll 4") for (int64_t k = 0; k < kChannelBlock; ++k, b += kVectors * kLanes) {
+        Vec column[kVectors];
+        DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) column[v] = hn::LoadU(kFloats, b + v * kLanes);
+        DPTRAIN_UNROLL for (int r = 0; r < kRows; ++r) {
+          const Vec row = splat(a[r * kChannelBlock + k]);
+          DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(row, column[v], sum[r][v]);
+        }
+      }
+    }
+  }
+
+  /// sum += A' B over `rows` rows of 16 floats; vectors of B beyond 16 columns stand `b_step` floats on.
+  HWY_INLINE void add_transposed(int64_t rows, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b,
+                                 int64_t b_step) {
+    _Pragma("GCC unroll 2") for (int64_t k = 0; k < rows; ++k, a += kChannelBlock, b += kChannelBlock) {
+      Vec column[kVectors];
+      DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) {
+        column[v] = hn::LoadU(kFloats, b + v * kLanes / kChannelBlock * b_step + v * kLanes % kChannelBlock);
+      }
+      DPTRAIN_UNROLL for (int r = 0; r < kRows; ++r) {
+        const Vec row = splat(a[r]);
+        DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(row, column[v], sum[r][v]);
+      }
+    }
+  }
+};
+
+/// Calls f(std::integral_constant<int, vectors>) for 1 <= vectors <= kTileVectors.
+template <int kMost = kTileVectors, class F>
+HWY_INLINE void with_vectors(int64_t vectors, const F& f) {
+  if constexpr (kMost > 1) {
+    if (vectors < kMost) return with_vectors<kMost - 1>(vectors, f);
+  }
+  f(std::integral_constant<int, kMost>{});
+}
+
+/// Vectors of the tile that starts at column `first` of `columns`.
+HWY_INLINE int64_t tile_vectors(int64_t columns, int64_t first) {
+  return std::min<int64_t>(kTileVectors, (columns - first + kLanes - 1) / kLanes);
+}
+
+/// C[groups * kTileRows][kTileColumns] (+)= A B. `a`: `groups` panels `a_group` floats apart, of which `blocks` blocks of 16
+/// are multiplied; B: [16 * blocks][kVectors * kLanes]. `add`: to what is in C. K is taken in pieces that keep B's in half
+/// of the nearest cache.
+template <int kVectors>
+HWY_NOINLINE void multiply_panels(int64_t groups, int64_t blocks, const float* HWY_RESTRICT a, int64_t a_group,
+                                  const float* HWY_RESTRICT b, float* HWY_RESTRICT c, bool add) {
+  constexpr int64_t kMost = 16384 / (kTileColumns * 4) / kChannelBlock;
+  const int64_t pieces = (blocks + kMost - 1) / kMost, step = (blocks + pieces - 1) / pieces;
+  for (int64_t k = 0; k < blocks; k += step) {
+    const float* panel = a + k * kPanelBlock;
+    const float* const rows = b + k * kChannelBlock * kVectors * kLanes;
+    float* to = c;
+    for (int64_t g = 0; g < groups; ++g, panel += a_group, to += kTileRows * kTileColumns) {
+      Tile<kTileRows, kVectors> tile;
+      if (add || k > 0)
+        tile.load(to, kTileColumns);
+      else
+        tile.clear();
+      tile.add(std::min(step, blocks - k), panel, kPanelBlock, rows);
+      tile.store(to, kTileColumns);
+    }
+  }
+}
+
+template <int kRows, int kVectors>
+HWY_INLINE void multiply_rows_part(int64_t rows, const float* a, const float* b, int64_t b_step, float* c, bool add) {
+  Tile<kRows, kVectors> tile;
+  if (add)
+    tile.load(c, kTileColumns);
+  else
+    tile.clear();
+  tile.add_transposed(rows, a, b, b_step);
+  tile.store(c, kTileColumns);
+}
+
+/// C[16][kTileColumns] (+)= A' B over `rows` rows. `b_step`: floats between 16 columns of B and the next 16.
+template <int kVectors>
+HWY_NOINLINE void multiply_rows(int64_t rows, const float* a, const float* b, int64_t b_step, float* c, bool add) {
+  if constexpr (kTileRows >= 8) {
+    for (int r = 0; r < 16; r += 8) multiply_rows_part<8, kVectors>(rows, a + r, b, b_step, c + r * kTileColumns, add);
+  } else {
+    multiply_rows_part<6, kVectors>(rows, a, b, b_step, c, add);
+    multiply_rows_part<5, kVectors>(rows, a + 6, b, b_step, c + 6 * kTileColumns, add);
+    multiply_rows_part<5, kVectors>(rows, a + 11, b, b_step, c + 11 * kTileColumns, add);
+  }
+}
+
+}  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
