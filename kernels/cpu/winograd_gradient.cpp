@@ -1,0 +1,231 @@
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/targets.h"
+#include "kernels/cpu/winograd.h"
+#include "kernels/cpu/winograd_grid.h"
+
+#ifndef DPTRAIN_KERNELS_CPU_WINOGRAD_GRADIENT_ONCE  // this file is read once per instruction set
+#define DPTRAIN_KERNELS_CPU_WINOGRAD_GRADIENT_ONCE
+namespace dptrain::kernels::cpu {
+
+/// What a pass for the gradient of the weights is given.
+struct WinogradGradient {
+  WinogradShape shape;
+  int64_t rows = 0;
+  const float *x = nullptr, *dy = nullptr;
+  const uint8_t* taken = nullptr;
+  float *dweights = nullptr, *dbias = nullptr;
+};
+
+/// Bytes: of the gradients of all pieces together; of the points of a block of tiles, a thread's own and shared.
+inline constexpr int64_t kPartsBytes = 4 << 20, kOwnPoints = 1 << 20, kSharedPoints = 16 << 20;
+inline constexpr int64_t kMostParts = 16;
+
+}  // namespace dptrain::kernels::cpu
+#endif
+
+#define HWY_TARGET_INCLUDE "kernels/cpu/winograd_gradient.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/cpu/winograd_tile-inl.h"
+#include "kernels/cpu/winograd_weights-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dptrain::kernels::cpu::HWY_NAMESPACE {
+
+/// Gradient of the weights: points of a block of tiles of x and of dy, products summed over the tiles, at the end the
+/// inverse. Small gradients: each piece of the batch has one of its own, in a thread's caches, and they are added in order.
+/// Large ones: there is one, a block's points are shared, and threads divide the gradient.
+template <class W>
+class Gradient {
+ public:
+  Gradient(const WinogradGradient& gradient, int threads, float* workspace)
+      : g_(gradient),
+        s_(gradient.shape),
+        grid_(W::kTile, seen(s_.out_h), seen(s_.out_w), gradient.rows),
+        in_blocks_(pieces_of(s_.in_channels, kChannelBlock)),
+        out_blocks_(pieces_of(s_.out_channels, kChannelBlock)),
+        columns_(pieces_of(s_.out_channels, kTileColumns)) {
+    sum_point_ = odd_lines(in_blocks_ * kChannelBlock * kTileColumns);
+    sum_ = kProducts * sum_point_ * columns_;
+    const int64_t parts = std::min<int64_t>(kMostParts, kPartsBytes / kFloat / sum_);
+    divides_sum_ = parts < 2;
+    const int64_t tile = kProducts * kChannelBlock * (in_blocks_ + out_blocks_) * kFloat;
+    const int64_t most = (divides_sum_ ? kSharedPoints : kOwnPoints) / tile;
+    tiles_ = tiles_in_block(most, divides_sum_ ? grid_.total : pieces_of(grid_.total, parts), 1);
+    const int64_t blocks = pieces_of(grid_.total, tiles_);
+    piece_ = divides_sum_ ? grid_.total : pieces_of(std::max<int64_t>(1, blocks), parts) * tiles_;
+    parts_ = divides_sum_ ? 1 : std::max<int64_t>(1, pieces_of(grid_.total, piece_));
+
+    x_block_ = tiles_ * kChannelBlock;
+    x_point_ = odd_lines(in_blocks_ * x_block_);
+    dy_point_ = odd_lines(out_blocks_ * x_block_);
+    WinogradRoom room(workspace);
+    zeros_ = room.take(std::max(s_.in_channels, s_.out_channels));
+    sums_ = room.take(sum_ * parts_);
+    bias_ = room.take(bias_step() * parts_);
+    points_slot_ = kProducts * (x_point_ + dy_point_) + bias_step();
+    points_ = room.take(points_slot_ * (divides_sum_ ? 1 : threads));
+    workspace_ = room.taken();
+  }
+
+  int64_t workspace() const { return workspace_; }
+
+  void run() const {
+    if (grid_.total == 0) return run_nothing();
+    std::memset(zeros_, 0, static_cast<size_t>(std::max(s_.in_channels, s_.out_channels)) * sizeof(float));
+    if (divides_sum_)
+      run_divided();
+    else
+      parallel_slots(parts_, [&](int64_t part, int slot) HWY_ATTR {
+        run_part(part * piece_, std::min(grid_.total, (part + 1) * piece_), points_ + slot * points_slot_,
+                 sums_ + part * sum_, bias_ + part * bias_step());
+      });
+    parallel_for(columns_ * s_.in_channels, [&](int64_t piece) HWY_ATTR {
+      const int64_t column = piece / s_.in_channels, row = piece % s_.in_channels;
+      inverse_filters<W>(sums_ + column * kProducts * sum_point_ + row * kTileColumns, sum_point_, parts_, sum_,
+                         s_.in_channels, s_.out_channels, row, column * kTileColumns,
+                         std::min(kTileColumns, s_.out_channels - column * kTileColumns), g_.dweights);
+    });
+    if (g_.dbias != nullptr) add_bias_parts();
+  }
+
+ private:
+  static constexpr int64_t kProducts = W::kPoints * W::kPoints, kFloat = sizeof(float);
+  /// Points (1, 1): all weights of A dY A' are one there, so they are the sum over the tile.
+  static constexpr int64_t kSumPoint = W::kPoints + 1;
+
+  int64_t seen(int64_t pixels) const { return s_.pool ? pixels / 2 * 2 : pixels; }
+  int64_t bias_step() const { return out_blocks_ * kChannelBlock; }
+
+  void run_nothing() const {
+    std::memset(g_.dweights, 0,
+                static_cast<size_t>(s_.kernel * s_.kernel * s_.in_channels * s_.out_channels) * sizeof(float));
+    if (g_.dbias != nullptr) std::memset(g_.dbias, 0, static_cast<size_t>(s_.out_channels) * sizeof(float));
+  }
+
+  void run_part(int64_t begin, int64_t end, float* points, float* sum, float* bias) const {
+    for (int64_t first = begin; first < end; first += tiles_) {
+      const int64_t count = std::min(tiles_, end - first);
+      for (int64_t t = 0; t < count; ++t) transform(first + t, t, points);
+      for (int64_t block = 0; block < out_blocks_; ++block) add_bias(block, count, points, first > begin, bias);
+      for (int64_t p = 0; p < kProducts; ++p)
+        for (int64_t block = 0; block < in_blocks_; ++block) multiply(p, block, count, points, first > begin, sum);
+    }
+  }
+
+  void run_divided() const {
+    for (int64_t first = 0; first < grid_.total; first += tiles_) {
+      const int64_t count = std::min(tiles_, grid_.total - first);
+      parallel_for(count, [&](int64_t t) HWY_ATTR { transform(first + t, t, points_); });
+      parallel_slots(out_blocks_ + kProducts * in_blocks_, [&](int64_t piece, int) HWY_ATTR {
+        if (piece < out_blocks_)
+          add_bias(piece, count, points_, first > 0, bias_);
+        else
+          multiply((piece - out_blocks_) / in_blocks_, (piece - out_blocks_) % in_blocks_, count, points_, first > 0,
+                   sums_);
+      });
+    }
+  }
+
+  /// sum of point p, 16 input channels by all of the output.
+  void multiply(int64_t p, int64_t block, int64_t count, const float* points, bool add, float* sum) const {
+    const float* const x = points + p * x_point_ + block * x_block_;
+    const float* const dy = points + kProducts * x_point_ + p * dy_point_;
+    for (int64_t column = 0; column < columns_; ++column) {
+      const int64_t first = column * kTileColumns;
+      with_vectors(tile_vectors(s_.out_channels, first), [&](auto vectors) HWY_ATTR {
+        multiply_rows<decltype(vectors)::value>(
+            count, x, dy + first / kChannelBlock * x_block_ + first % kChannelBlock, x_block_,
+            sum + (column * kProducts + p) * sum_point_ + block * kChannelBlock * kTileColumns, add);
+      });
+    }
+  }
+
+  void add_bias(int64_t block, int64_t count, const float* points, bool add, float* bias) const {
+    const float* const from = points + kProducts * x_point_ + kSumPoint * dy_point_ + block * x_block_;
+    for (int64_t c = 0; c < kChannelBlock; c += kLanes) {
+      Vec sum = hn::Zero(kFloats);
+      for (int64_t t = 0; t < count; ++t) sum = hn::Add(sum, hn::LoadU(kFloats, from + t * kChannelBlock + c));
+      float* const to = bias + block * kChannelBlock + c;
+      hn::StoreU(add ? hn::Add(hn::LoadU(kFloats, to), sum) : sum, kFloats, to);
+    }
+  }
+
+  void add_bias_parts() const {
+    sweep(s_.out_channels, [&](int64_t c, auto io) HWY_ATTR {
+      Vec sum = hn::LoadU(kFloats, bias_ + c);
+      for (int64_t part = 1; part < parts_; ++part)
+        sum = hn::Add(sum, hn::LoadU(kFloats, bias_ + part * bias_step() + c));
+      io.store(sum, g_.dbias + c);
+    });
+  }
+
+  /// Points of tile t of x and of dy, as row `row` of a block.
+  HWY_INLINE void transform(int64_t t, int64_t row, float* points) const {
+    const auto [image, y, x] = grid_.place(t);
+    const Picture in{s_.in_h, s_.in_w, s_.in_channels};
+    transform_input<W>(Window<W::kPoints>(g_.x, in, image, y - s_.pad_top, x - s_.pad_left, zeros_), in.channels,
+                       {points + row * kChannelBlock, x_point_, x_block_});
+    const PointStore to{points + kProducts * x_point_ + row * kChannelBlock, dy_point_, x_block_};
+    if constexpr (W::kTile % 2 == 0) {
+      if (s_.pool) {
+        const Picture pooled{s_.out_h / 2, s_.out_w / 2, s_.out_channels};
+        const auto* none = reinterpret_cast<const uint8_t*>(zeros_);
+        return transform_pooled_gradient<W>(
+            Window<W::kTile / 2>(g_.dy, pooled, image, y / 2, x / 2, zeros_),
+            Window<W::kTile / 2, const uint8_t>(g_.taken, pooled, image, y / 2, x / 2, none), pooled.channels, to);
+      }
+    }
+    const Picture out{s_.out_h, s_.out_w, s_.out_channels};
+    transform_gradient<W>(Window<W::kTile>(g_.dy, out, image, y, x, zeros_), out.channels, to);
+  }
+
+  WinogradGradient g_;
+  const WinogradShape& s_ = g_.shape;
+  TileGrid grid_;
+  int64_t in_blocks_, out_blocks_, columns_;  // of 16 channels; of kTileColumns
+  bool divides_sum_;
+  int64_t tiles_, piece_, parts_;  // tiles in a block, in a piece of the batch; pieces
+  int64_t x_block_, x_point_, dy_point_, sum_point_, sum_;
+  float *zeros_, *sums_, *bias_, *points_;
+  int64_t points_slot_, workspace_;
+};
+
+int64_t winograd_gradient(const WinogradGradient& gradient, int threads, float* workspace) {
+  const auto with = [&](auto w) HWY_ATTR {
+    const Gradient<decltype(w)> pass(gradient, threads, workspace);
+    if (workspace != nullptr) pass.run();
+    return pass.workspace();
+  };
+  switch (tile_of(gradient.shape)) {
+    case WinogradTile::k4x3: return with(F4x3{});
+    case WinogradTile::k3x3: return with(F3x3{});
+    case WinogradTile::k2x5: return with(F2x5{});
+  }
+  return 0;
+}
+
+}  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dptrain::kernels::cpu {
+
+HWY_EXPORT(winograd_gradient);
+
+int64_t winograd_backward_weights_workspace(const WinogradShape& shape, int64_t rows, int threads) {
+  return HWY_DYNAMIC_DISPATCH(winograd_gradient)({.shape = shape, .rows = rows}, threads, nullptr);
+}
+
+void winograd_backward_weights(const WinogradShape& shape, const float* x, const float* dy, const uint8_t* taken,
+                               int64_t rows, float* workspace, float* dweights, float* dbias) {
+  HWY_DYNAMIC_DISPATCH(winograd_gradient)
+  ({.shape = shape, .rows = rows, .x = x, .dy = dy, .taken = taken, .dweights = dweights, .dbias = dbias},
+   thread_count(), workspace);
+}
+
+}  // namespace dptrain::kernels::cpu
+#endif

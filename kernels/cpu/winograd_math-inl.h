@@ -1,0 +1,190 @@
+// Winograd's transforms of one line, a channel in every lane. With o the product number by number (Lavin and Gray, "Fast
+// algorithms for convolutional neural networks", 2015, for the first; the others are its transposes):
+//
+//   output             Y  = A' [ (G g G') o (B' d B) ] A       d: (m + r - 1)^2 inputs, g: r^2 weights, Y: m^2 outputs
+//   gradient of input  dd = B  [ (G g G') o (A dY A') ] B'     overlapping tiles are added
+//   gradient of g      dg = G' [ sum over tiles (B' d B) o (A dY A') ] G
+//
+// Polynomials are evaluated at 0, 1, -1, 2 and infinity, with six points at -2 too. Toggle as in simd-inl.h.
+
+#if defined(DPTRAIN_KERNELS_CPU_WINOGRAD_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef DPTRAIN_KERNELS_CPU_WINOGRAD_MATH_INL_H
+#undef DPTRAIN_KERNELS_CPU_WINOGRAD_MATH_INL_H
+#else
+#define DPTRAIN_KERNELS_CPU_WINOGRAD_MATH_INL_H
+#endif
+
+#include "kernels/cpu/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dptrain::kernels::cpu::HWY_NAMESPACE {
+
+/// B' and B for six points: the same for every m and r with m + r = 7.
+struct SixPoints {
+  static constexpr int kPoints = 6;
+  // [4, 0, -5, 0, 1, 0] [0, -4, -4, 1, 1, 0] [0, 4, -4, -1, 1, 0] [0, -2, -1, 2, 1, 0] [0, 2, -1, -2, 1, 0] [0, 4, 0, -5, 0, 1]
+  static HWY_INLINE void bt(const Vec* d, Vec* v) {
+    const Vec four = splat(4), two = splat(2);
+    const Vec p = hn::NegMulAdd(four, d[2], d[4]), q = hn::NegMulAdd(four, d[1], d[3]);
+    const Vec r = hn::Sub(d[4], d[2]), t = hn::Sub(d[3], d[1]);
+    v[0] = hn::MulAdd(four, hn::Sub(d[0], d[2]), r);
+    v[1] = hn::Add(p, q);
+    v[2] = hn::Sub(p, q);
+    v[3] = hn::MulAdd(two, t, r);
+    v[4] = hn::NegMulAdd(two, t, r);
+    v[5] = hn::NegMulAdd(four, t, hn::Sub(d[5], d[3]));
+  }
+  static HWY_INLINE void b(const Vec* v, Vec* d) {
+    const Vec four = splat(4), five = splat(5);
+    const Vec s = hn::Add(v[1], v[2]), f = hn::Sub(v[1], v[2]), s2 = hn::Add(v[3], v[4]), f2 = hn::Sub(v[3], v[4]);
+    const Vec t = hn::Add(f2, f2);
+    d[0] = hn::Mul(four, v[0]);
+    d[1] = hn::MulSub(four, hn::Sub(v[5], f), t);
+    d[2] = hn::NegMulAdd(five, v[0], hn::NegMulAdd(four, s, hn::Neg(s2)));
+    d[3] = hn::NegMulAdd(five, v[5], hn::Add(f, t));
+    d[4] = hn::Add(v[0], hn::Add(s, s2));
+    d[5] = v[5];
+  }
+};
+
+struct F4x3 : SixPoints {
+  static constexpr int kTile = 4, kKernel = 3;
+  static constexpr const char* kName = "F(4x4,3x3)";
+  // A: powers 0 to 3 of 0, 1, -1, 2, -2, and infinity
+  static HWY_INLINE void at(const Vec* v, Vec* y) {
+    const Vec s = hn::Add(v[1], v[2]), f = hn::Sub(v[1], v[2]), s2 = hn::Add(v[3], v[4]), f2 = hn::Sub(v[3], v[4]);
+    y[0] = hn::Add(v[0], hn::Add(s, s2));
+    y[1] = hn::MulAdd(splat(2), f2, f);
+    y[2] = hn::MulAdd(splat(4), s2, s);
+    y[3] = hn::MulAdd(splat(8), f2, hn::Add(f, v[5]));
+  }
+  static HWY_INLINE void a(const Vec* y, Vec* v) {
+    const Vec e = hn::Add(y[0], y[2]), o = hn::Add(y[1], y[3]);
+    const Vec e2 = hn::MulAdd(splat(4), y[2], y[0]), o2 = hn::MulAdd(splat(8), y[3], hn::Add(y[1], y[1]));
+    v[0] = y[0];
+    v[1] = hn::Add(e, o);
+    v[2] = hn::Sub(e, o);
+    v[3] = hn::Add(e2, o2);
+    v[4] = hn::Sub(e2, o2);
+    v[5] = y[3];
+  }
+  // G: powers 0 to 2, rows times 1/4, -1/6, -1/6, 1/24, 1/24, 1
+  static HWY_INLINE void g(const Vec* g, Vec* u) {
+    const Vec sixth = splat(1.F / 6);
+    const Vec e = hn::Mul(splat(-1.F / 6), hn::Add(g[0], g[2])), o = hn::Mul(sixth, g[1]);
+    const Vec e2 = hn::MulAdd(splat(1.F / 24), g[0], hn::Mul(sixth, g[2])), o2 = hn::Mul(splat(1.F / 12), g[1]);
+    u[0] = hn::Mul(splat(0.25F), g[0]);
+    u[1] = hn::Sub(e, o);
+    u[2] = hn::Add(e, o);
+    u[3] = hn::Add(e2, o2);
+    u[4] = hn::Sub(e2, o2);
+    u[5] = g[2];
+  }
+  static HWY_INLINE void gt(const Vec* u, Vec* g) {
+    const Vec sixth = splat(1.F / 6);
+    const Vec s = hn::Mul(splat(-1.F / 6), hn::Add(u[1], u[2])), f = hn::Mul(sixth, hn::Sub(u[2], u[1]));
+    const Vec s2 = hn::Add(u[3], u[4]), f2 = hn::Sub(u[3], u[4]);
+    g[0] = hn::MulAdd(splat(0.25F), u[0], hn::MulAdd(splat(1.F / 24), s2, s));
+    g[1] = hn::MulAdd(splat(1.F / 12), f2, f);
+    g[2] = hn::Add(hn::MulAdd(sixth, s2, s), u[5]);
+  }
+};
+
+struct F2x5 : SixPoints {
+  static constexpr int kTile = 2, kKernel = 5;
+  static constexpr const char* kName = "F(2x2,5x5)";
+  static HWY_INLINE void at(const Vec* v, Vec* y) {
+    const Vec s = hn::Add(v[1], v[2]), f = hn::Sub(v[1], v[2]), s2 = hn::Add(v[3], v[4]), f2 = hn::Sub(v[3], v[4]);
+    y[0] = hn::Add(v[0], hn::Add(s, s2));
+    y[1] = hn::MulAdd(splat(2), f2, hn::Add(f, v[5]));
+  }
+  static HWY_INLINE void a(const Vec* y, Vec* v) {
+    const Vec o2 = hn::Add(y[1], y[1]);
+    v[0] = y[0];
+    v[1] = hn::Add(y[0], y[1]);
+    v[2] = hn::Sub(y[0], y[1]);
+    v[3] = hn::Add(y[0], o2);
+    v[4] = hn::Sub(y[0], o2);
+    v[5] = y[1];
+  }
+  // G: powers 0 to 4, rows scaled as those of F(4x4,3x3)
+  static HWY_INLINE void g(const Vec* g, Vec* u) {
+    const Vec sixth = splat(1.F / 6), quarter = splat(0.25F);
+    const Vec e = hn::Mul(splat(-1.F / 6), hn::Add(hn::Add(g[0], g[2]), g[4])), o = hn::Mul(sixth, hn::Add(g[1], g[3]));
+    // (g0 + 4 g2 + 16 g4) / 24 and (2 g1 + 8 g3) / 24
+    const Vec e2 = hn::Mul(sixth, hn::MulAdd(quarter, g[0], hn::MulAdd(splat(4), g[4], g[2])));
+    const Vec o2 = hn::Mul(splat(1.F / 3), hn::MulAdd(quarter, g[1], g[3]));
+    u[0] = hn::Mul(quarter, g[0]);
+    u[1] = hn::Sub(e, o);
+    u[2] = hn::Add(e, o);
+    u[3] = hn::Add(e2, o2);
+    u[4] = hn::Sub(e2, o2);
+    u[5] = g[4];
+  }
+  static HWY_INLINE void gt(const Vec* u, Vec* g) {
+    const Vec s = hn::Mul(splat(-1.F / 6), hn::Add(u[1], u[2])), f = hn::Mul(splat(1.F / 6), hn::Sub(u[2], u[1]));
+    const Vec s2 = hn::Add(u[3], u[4]), f2 = hn::Sub(u[3], u[4]);
+    g[0] = hn::MulAdd(splat(0.25F), u[0], hn::MulAdd(splat(1.F / 24), s2, s));
+    g[1] = hn::MulAdd(splat(1.F / 12), f2, f);
+    g[2] = hn::MulAdd(splat(1.F / 6), s2, s);
+    g[3] = hn::MulAdd(splat(1.F / 3), f2, f);
+    g[4] = hn::Add(hn::MulAdd(splat(2.F / 3), s2, s), u[5]);
+  }
+};
+
+struct F3x3 {
+  static constexpr int kPoints = 5, kTile = 3, kKernel = 3;
+  static constexpr const char* kName = "F(3x3,3x3)";
+  // [2, -1, -2, 1, 0] [0, -2, -1, 1, 0] [0, 2, -3, 1, 0] [0, -1, 0, 1, 0] [0, 2, -1, -2, 1]
+  static HWY_INLINE void bt(const Vec* d, Vec* v) {
+    const Vec two = splat(2), t = hn::Sub(d[3], d[1]);
+    v[0] = hn::MulAdd(two, hn::Sub(d[0], d[2]), t);
+    v[1] = hn::Sub(hn::NegMulAdd(two, d[1], d[3]), d[2]);
+    v[2] = hn::MulAdd(two, d[1], hn::NegMulAdd(splat(3), d[2], d[3]));
+    v[3] = t;
+    v[4] = hn::NegMulAdd(two, t, hn::Sub(d[4], d[2]));
+  }
+  static HWY_INLINE void b(const Vec* v, Vec* d) {
+    const Vec two = splat(2), f = hn::Sub(v[2], v[1]);
+    d[0] = hn::Add(v[0], v[0]);
+    d[1] = hn::MulSub(two, hn::Add(f, v[4]), hn::Add(v[0], v[3]));
+    d[2] = hn::NegMulAdd(two, v[0], hn::NegMulAdd(splat(3), v[2], hn::Neg(hn::Add(v[1], v[4]))));
+    d[3] = hn::NegMulAdd(two, v[4], hn::Add(hn::Add(v[0], v[3]), hn::Add(v[1], v[2])));
+    d[4] = v[4];
+  }
+  static HWY_INLINE void at(const Vec* v, Vec* y) {
+    const Vec s = hn::Add(v[1], v[2]), f = hn::Sub(v[1], v[2]);
+    y[0] = hn::Add(hn::Add(v[0], s), v[3]);
+    y[1] = hn::MulAdd(splat(2), v[3], f);
+    y[2] = hn::Add(hn::MulAdd(splat(4), v[3], s), v[4]);
+  }
+  static HWY_INLINE void a(const Vec* y, Vec* v) {
+    const Vec e = hn::Add(y[0], y[2]);
+    v[0] = y[0];
+    v[1] = hn::Add(e, y[1]);
+    v[2] = hn::Sub(e, y[1]);
+    v[3] = hn::MulAdd(splat(4), y[2], hn::MulAdd(splat(2), y[1], y[0]));
+    v[4] = y[2];
+  }
+  // G: powers 0 to 2, rows times 1/2, -1/2, -1/6, 1/6, 1
+  static HWY_INLINE void g(const Vec* g, Vec* u) {
+    const Vec e = hn::Add(g[0], g[2]);
+    u[0] = hn::Mul(splat(0.5F), g[0]);
+    u[1] = hn::Mul(splat(-0.5F), hn::Add(e, g[1]));
+    u[2] = hn::Mul(splat(-1.F / 6), hn::Sub(e, g[1]));
+    u[3] = hn::Mul(splat(1.F / 6), hn::MulAdd(splat(4), g[2], hn::MulAdd(splat(2), g[1], g[0])));
+    u[4] = g[2];
+  }
+  static HWY_INLINE void gt(const Vec* u, Vec* g) {
+    const Vec p = hn::Mul(splat(-0.5F), u[1]), q = hn::Mul(splat(-1.F / 6), u[2]), r = hn::Mul(splat(1.F / 6), u[3]);
+    const Vec s = hn::Add(p, q);
+    g[0] = hn::Add(hn::MulAdd(splat(0.5F), u[0], s), r);
+    g[1] = hn::MulAdd(splat(2), r, hn::Sub(p, q));
+    g[2] = hn::Add(hn::MulAdd(splat(4), r, s), u[4]);
+  }
+};
+
+}  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

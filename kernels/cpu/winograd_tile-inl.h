@@ -1,0 +1,254 @@
+// Winograd's transforms of one tile of an image: pixels to points and back. A tile's points are stored by blocks of 16
+// channels, as the products of gemm-inl.h want them; channels that only fill up a block are zeros. Toggle as in simd-inl.h.
+
+#if defined(DPTRAIN_KERNELS_CPU_WINOGRAD_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef DPTRAIN_KERNELS_CPU_WINOGRAD_TILE_INL_H
+#undef DPTRAIN_KERNELS_CPU_WINOGRAD_TILE_INL_H
+#else
+#define DPTRAIN_KERNELS_CPU_WINOGRAD_TILE_INL_H
+#endif
+
+#include "kernels/cpu/gemm-inl.h"
+#include "kernels/cpu/winograd.h"
+#include "kernels/cpu/winograd_math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dptrain::kernels::cpu::HWY_NAMESPACE {
+
+/// An image of a batch, or the same part of one: extents in pixels.
+struct Picture {
+  int64_t h, w, channels;
+};
+
+/// Pointers to the kSide x kSide pixels of a window, which may hang over the image's border: there they point to `outside`.
+/// Found without branches: edge tiles are common in small images, and would be mispredicted.
+template <int kSide, class T = const float>
+struct Window {
+  T* pixel[kSide * kSide];
+
+  HWY_INLINE Window(T* images, const Picture& p, int64_t image, int64_t y, int64_t x, T* outside) {
+    const auto out = reinterpret_cast<intptr_t>(outside);
+    const int64_t step = p.channels * static_cast<int64_t>(sizeof(T)), line = p.w * step;
+    intptr_t row = reinterpret_cast<intptr_t>(images) + (image * p.h + y) * line + x * step - out;
+    intptr_t column_inside[kSide];
+    DPTRAIN_UNROLL for (int j = 0; j < kSide; ++j) column_inside[j] = inside(x + j, p.w);
+    for (int i = 0; i < kSide; ++i, row += line) {
+      const intptr_t row_inside = inside(y + i, p.h);
+      DPTRAIN_UNROLL for (int j = 0; j < kSide; ++j) {
+        pixel[i * kSide + j] = reinterpret_cast<T*>(out + ((row + j * step) & row_inside & column_inside[j]));
+      }
+    }
+  }
+
+ private:
+  static HWY_INLINE intptr_t inside(int64_t at, int64_t size) {
+    return -static_cast<intptr_t>(static_cast<uint64_t>(at) < static_cast<uint64_t>(size));
+  }
+};
+
+/// Where a tile's points go: point p of channel c to `points[p * point_step + c / 16 * block_step + c % 16]`.
+struct PointStore {
+  float* points;
+  int64_t point_step, block_step;
+  HWY_INLINE float* at(int64_t c) const { return points + c / kChannelBlock * block_step + c % kChannelBlock; }
+};
+
+/// Calls f(c, io) for the vectors of `channels`, and stores zeros in those that fill up the last block.
+template <int kPoints, class F>
+HWY_INLINE void sweep_blocks(int64_t channels, const PointStore& to, const F& f) {
+  sweep(channels, f);
+  for (int64_t c = (channels + kLanes - 1) / kLanes * kLanes; c % kChannelBlock != 0; c += kLanes)
+    for (int p = 0; p < kPoints * kPoints; ++p) hn::StoreU(hn::Zero(kFloats), kFloats, to.at(c) + p * to.point_step);
+}
+
+/// B' d B of a window of the input.
+template <class W>
+HWY_INLINE void transform_input(const Window<W::kPoints>& window, int64_t channels, const PointStore& to) {
+  constexpr int kPoints = W::kPoints;
+  sweep_blocks<kPoints>(channels, to, [&](int64_t c, auto io) HWY_ATTR {
+    Vec half[kPoints][kPoints];
+    _Pragma("GCC unroll 1") for (int j = 0; j < kPoints; ++j) {
+      Vec in[kPoints], out[kPoints];
+      DPTRAIN_UNROLL for (int i = 0; i < kPoints; ++i) in[i] = io.load(window.pixel[i * kPoints + j] + c);
+      W::bt(in, out);
+      DPTRAIN_UNROLL for (int i = 0; i < kPoints; ++i) half[i][j] = out[i];
+    }
+    float* point = to.at(c);
+    _Pragma("GCC unroll 1") for (int i = 0; i < kPoints; ++i) {
+      Vec out[kPoints];
+      W::bt(half[i], out);
+      DPTRAIN_UNROLL for (int j = 0; j < kPoints; ++j, point += to.point_step) hn::StoreU(out[j], kFloats, point);
+    }
+  });
+}
+
+/// A h A' for h [kPoints][kTile] = A dY.
+template <class W>
+HWY_INLINE void finish_gradient(const Vec (&half)[W::kPoints][W::kTile], float* point, int64_t point_step) {
+  _Pragma("GCC unroll 1") for (int i = 0; i < W::kPoints; ++i) {
+    Vec out[W::kPoints];
+    W::a(half[i], out);
+    DPTRAIN_UNROLL for (int j = 0; j < W::kPoints; ++j, point += point_step) hn::StoreU(out[j], kFloats, point);
+  }
+}
+
+/// A dY A' of a tile of the output's gradient.
+template <class W>
+HWY_INLINE void transform_gradient(const Window<W::kTile>& window, int64_t channels, const PointStore& to) {
+  constexpr int kPoints = W::kPoints, kTile = W::kTile;
+  sweep_blocks<kPoints>(channels, to, [&](int64_t c, auto io) HWY_ATTR {
+    Vec half[kPoints][kTile];
+    _Pragma("GCC unroll 1") for (int j = 0; j < kTile; ++j) {
+      Vec in[kTile], out[kPoints];
+      DPTRAIN_UNROLL for (int i = 0; i < kTile; ++i) in[i] = io.load(window.pixel[i * kTile + j] + c);
+      W::a(in, out);
+      DPTRAIN_UNROLL for (int i = 0; i < kPoints; ++i) half[i][j] = out[i];
+    }
+    finish_gradient<W>(half, to.at(c), to.point_step);
+  });
+}
+
+/// The same where the gradient is that of the pooled tile.
+template <class W, int kPooled = W::kTile / 2>
+HWY_INLINE void transform_pooled_gradient(const Window<kPooled>& window, const Window<kPooled, const uint8_t>& taken,
+                                          int64_t channels, const PointStore& to) {
+  constexpr int kPoints = W::kPoints, kTile = W::kTile;
+  sweep_blocks<kPoints>(channels, to, [&](int64_t c, auto io) HWY_ATTR {
+    Vec half[kPoints][kTile];
+    DPTRAIN_UNROLL for (int j = 0; j < kPooled; ++j) {
+      Vec pooled[kPooled];
+      IntVec position[kPooled];
+      DPTRAIN_UNROLL for (int i = 0; i < kPooled; ++i) {
+        pooled[i] = io.load(window.pixel[i * kPooled + j] + c);
+        position[i] = io.load(taken.pixel[i * kPooled + j] + c);
+      }
+      DPTRAIN_UNROLL for (int right = 0; right < 2; ++right) {
+        Vec in[kTile], out[kPoints];
+        DPTRAIN_UNROLL for (int i = 0; i < kTile; ++i) {
+          const auto here = hn::Eq(position[i / 2], hn::Set(kInts, i % 2 * 2 + right));
+          in[i] = hn::IfThenElseZero(float_mask(here), pooled[i / 2]);
+        }
+        W::a(in, out);
+        DPTRAIN_UNROLL for (int i = 0; i < kPoints; ++i) half[i][2 * j + right] = out[i];
+      }
+    }
+    finish_gradient<W>(half, to.at(c), to.point_step);
+  });
+}
+
+/// A' m A, calling emit(row of the tile, its pixels) for each row from the top.
+template <class W, class F>
+HWY_INLINE void inverse_output(const float* products, int64_t point_step, const F& emit) {
+  constexpr int kPoints = W::kPoints, kTile = W::kTile;
+  Vec half[kTile][kPoints];
+  _Pragma("GCC unroll 1") for (int j = 0; j < kPoints; ++j) {
+    Vec in[kPoints], out[kTile];
+    DPTRAIN_UNROLL for (int i = 0; i < kPoints; ++i) in[i] =
+        hn::LoadU(kFloats, products + (i * kPoints + j) * point_step);
+    W::at(in, out);
+    DPTRAIN_UNROLL for (int i = 0; i < kTile; ++i) half[i][j] = out[i];
+  }
+  DPTRAIN_UNROLL for (int i = 0; i < kTile; ++i) {
+    Vec out[kTile];
+    W::at(half[i], out);
+    emit(i, out);
+  }
+}
+
+/// max(v, 0); NaN passes.
+HWY_INLINE Vec rectified(Vec v) { return hn::IfThenZeroElse(hn::Le(v, hn::Zero(kFloats)), v); }
+
+/// Bias, and whether ReLU follows.
+struct Finish {
+  const float* bias;  ///< or null
+  bool relu;
+  template <class Io>
+  HWY_INLINE Vec bias_of(int64_t c, Io io) const {
+    return bias == nullptr ? hn::Zero(kFloats) : io.load(bias + c);
+  }
+};
+
+/// The output's tile, `count` channels from channel c.
+template <class W>
+HWY_INLINE void store_output(const float* products, int64_t point_step, int64_t c, int64_t count, const Finish& finish,
+                             const Window<W::kTile, float>& window) {
+  constexpr int kTile = W::kTile;
+  sweep(count, [&](int64_t first, auto io) HWY_ATTR {
+    const Vec bias = finish.bias_of(c + first, io);
+    inverse_output<W>(products + first, point_step, [&](int i, const Vec* row) HWY_ATTR {
+      DPTRAIN_UNROLL for (int j = 0; j < kTile; ++j) {
+        const Vec sum = hn::Add(row[j], bias);
+        io.store(finish.relu ? rectified(sum) : sum, window.pixel[i * kTile + j] + c + first);
+      }
+    });
+  });
+}
+
+/// The tile pooled two by two, with positions if there are pointers to them.
+template <class W, int kPooled = W::kTile / 2>
+HWY_INLINE void store_pooled_output(const float* products, int64_t point_step, int64_t c, int64_t count,
+                                    const Finish& finish, const Window<kPooled, float>& window,
+                                    const Window<kPooled, uint8_t>* taken) {
+  sweep(count, [&](int64_t first, auto io) HWY_ATTR {
+    const Vec bias = finish.bias_of(c + first, io);
+    Vec upper[W::kTile];
+    inverse_output<W>(products + first, point_step, [&](int i, const Vec* row) HWY_ATTR {
+      if (i % 2 == 0) {
+        DPTRAIN_UNROLL for (int j = 0; j < W::kTile; ++j) upper[j] = row[j];
+        return;
+      }
+      DPTRAIN_UNROLL for (int j = 0; j < kPooled; ++j) {
+        const auto right = hn::Gt(upper[2 * j + 1], upper[2 * j]), right_below = hn::Gt(row[2 * j + 1], row[2 * j]);
+        const Vec above = hn::IfThenElse(right, upper[2 * j + 1], upper[2 * j]);
+        const Vec beneath = hn::IfThenElse(right_below, row[2 * j + 1], row[2 * j]);
+        const auto below = hn::Gt(beneath, above);
+        const Vec sum = hn::Add(hn::IfThenElse(below, beneath, above), bias);
+        const int64_t at = i / 2 * kPooled + j;
+        io.store(finish.relu ? rectified(sum) : sum, window.pixel[at] + c + first);
+        if (taken == nullptr) continue;
+        const auto set = [](int k) HWY_ATTR { return hn::Set(kInts, k); };
+        const auto ints = [](auto mask) HWY_ATTR { return hn::RebindMask(kInts, mask); };
+        const IntVec position = hn::IfThenElse(ints(below), hn::IfThenElse(ints(right_below), set(3), set(2)),
+                                               hn::IfThenElse(ints(right), set(1), set(0)));
+        const auto none = hn::Le(sum, hn::Zero(kFloats));
+        io.store(finish.relu ? hn::IfThenElse(ints(none), set(kWinogradNoneTaken), position) : position,
+                 taken->pixel[at] + c + first);
+      }
+    });
+  });
+}
+
+/// B m B' into the input's gradient. Tiles come from the top left: what the tiles above (`up`) and to the left have written
+/// is added to.
+template <class W>
+HWY_INLINE void store_input_gradient(const float* products, int64_t point_step, int64_t c, int64_t count, bool up,
+                                     bool left, const Window<W::kPoints, float>& window) {
+  constexpr int kPoints = W::kPoints, kOverlap = W::kKernel - 1;
+  sweep(count, [&](int64_t first, auto io) HWY_ATTR {
+    Vec half[kPoints][kPoints];
+    _Pragma("GCC unroll 1") for (int j = 0; j < kPoints; ++j) {
+      Vec in[kPoints], out[kPoints];
+      DPTRAIN_UNROLL for (int i = 0; i < kPoints; ++i) in[i] =
+          hn::LoadU(kFloats, products + first + (i * kPoints + j) * point_step);
+      W::b(in, out);
+      DPTRAIN_UNROLL for (int i = 0; i < kPoints; ++i) half[i][j] = out[i];
+    }
+    _Pragma("GCC unroll 1") for (int i = 0; i < kPoints; ++i) {
+      Vec out[kPoints];
+      W::b(half[i], out);
+      float* const* const pixel = window.pixel + i * kPoints;
+      const auto add = [&](int j) HWY_ATTR { out[j] = hn::Add(out[j], io.load(pixel[j] + c + first)); };
+      if (up && i < kOverlap) {
+        DPTRAIN_UNROLL for (int j = 0; j < kPoints; ++j) add(j);
+      } else if (left) {
+        DPTRAIN_UNROLL for (int j = 0; j < kOverlap; ++j) add(j);
+      }
+      DPTRAIN_UNROLL for (int j = 0; j < kPoints; ++j) io.store(out[j], pixel[j] + c + first);
+    }
+  });
+}
+
+}  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
