@@ -117,14 +117,29 @@ TEST(Conv2DOp, OtherActivations) {
   }
 }
 
-/// Channels and sizes for which Winograd is chosen where the processor and oneDNN have it. Differences of 14,000 values
-/// would take minutes: forward is judged by the reference, the gradients by those of the CPU's direct kernels.
+/// Channels and sizes for which the CPU chooses Winograd. Differences of 14,000 values would take minutes: forward is judged
+/// by the reference, the gradients by those of the CPU's direct kernels.
 TEST(Conv2DOp, WinogradSizes) {
-  for (const Padding padding : {Padding::kValid, Padding::kSame}) {
-    Case c = with(conv(32, {3, 3}, padding), {9, 8, 32});
+  struct Sizes {
+    Size2 kernel;
+    Padding padding;
+    Shape in;
+    std::int64_t filters;
+    const char* tile;
+  };
+  for (const Sizes& sizes : {Sizes{{3, 3}, Padding::kValid, {9, 8, 32}, 32, "F(4x4,3x3)"},
+                             Sizes{{3, 3}, Padding::kSame, {9, 8, 32}, 32, "F(4x4,3x3)"},
+                             Sizes{{3, 3}, Padding::kSame, {7, 8, 21}, 13, "F(4x4,3x3)"},
+                             Sizes{{3, 3}, Padding::kValid, {5, 5, 18}, 17, "F(3x3,3x3)"},
+                             Sizes{{5, 5}, Padding::kSame, {8, 7, 16}, 20, "F(2x2,5x5)"}}) {
+    Case c = with(conv(sizes.filters, sizes.kernel, sizes.padding), sizes.in);
+    const std::string text = implementation(*device::make_cpu_device(0, 1, {}), c);
+    for (const char* pass : {"forward winograd ", "; data winograd ", "; weights winograd "})
+      EXPECT_NE(text.find(std::string(pass) + sizes.tile), std::string::npos) << text;
     c.differentiable = false;
     c.epilogue = Activation::kRelu;
     c.tolerance = 1e-5;  // Winograd's transforms
+    c.same_bits_on_all_threads = true;
     check(c);
     c.differentiable = true;
     const auto direct = train(*device::make_cpu_device(0, 1, {.conv = device::ConvChoice::kDirect}), c);

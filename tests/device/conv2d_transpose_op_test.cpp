@@ -97,14 +97,19 @@ TEST(Conv2DTransposeOp, Activations) {
   }
 }
 
-/// Activations must not depend on the batch they are in.
-TEST(Conv2DTransposeOp, IsNeverWinograd) {
+/// Stride 1: by Winograd unless told not to; both agree.
+TEST(Conv2DTransposeOp, WinogradSizes) {
   const Case c = with(transpose(32, {3, 3}, {1, 1}, Padding::kSame), {9, 8, 32});
   for (const int threads : {1, 3}) {
-    const auto cpu = device::make_cpu_device(0, threads, {});
-    const std::string text = implementation(*cpu, c);
-    EXPECT_EQ(text.find("wino"), std::string::npos) << text;
-    EXPECT_NE(text.find("forward dnnl"), std::string::npos) << text;
+    const auto direct = device::make_cpu_device(0, threads, {.conv = device::ConvChoice::kDirect});
+    const auto free = device::make_cpu_device(0, threads, {});
+    const std::string text = implementation(*free, c), direct_text = implementation(*direct, c);
+    for (const char* pass : {"forward winograd", "; data winograd", "; weights winograd"})
+      EXPECT_NE(text.find(pass), std::string::npos) << text;
+    EXPECT_EQ(direct_text.find("winograd"), std::string::npos) << direct_text;
+    const auto expected = train(*direct, c), found = train(*free, c);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      expect_close(found[i], {expected[i].begin(), expected[i].end()}, 1e-5, "tensor " + std::to_string(i));
   }
 }
 

@@ -6,39 +6,38 @@
 #include "core/format.h"
 #include "device/cpu/conv2d_dnnl.h"
 #include "device/cpu/conv2d_pooled.h"
+#include "device/cpu/conv2d_winograd.h"
 
-// Measured with oneDNN 2.6.3 on an AVX-512 core (3.0 GHz, no AMX), one thread, milliseconds with all reorders:
+// Measured on an AVX-512 core (3.0 GHz, no AMX), one thread, milliseconds of CPU time, all reorders included: Winograd
+// here, and the best of oneDNN 2.6.3's direct kernels:
 //
-//   rows, layer                     forward                backward data          backward weights
-//                                   nhwc  blocked winograd nhwc  blocked winograd nhwc  blocked winograd
-//   512, 1->32, 28x28, 3x3 valid     3.3    5.3    30       -      -       -       5.2    5.9    22
-//   512, 32->64, 13x13, 3x3 valid   14.0   15.4     9.8    15.1   17.6    18.1    17.6   17.0    10.4
-//    32, 32->64, 13x13, 3x3 valid    1.1             0.7    0.9            1.3     0.9             1.0
-//   512, 64->64, 5x5, 3x3 valid      2.3    3.1     2.0     2.2    2.5     6.1     3.2    3.7     2.0
-//    32, 64->64, 5x5, 3x3 valid      0.14           0.23    0.13           0.54    0.19           0.18
-//    16, 64->64, 56x56, 3x3 same    22.2   23.6    11.3    21.0   23.7    11.5    22.7   25.0    13.6
-//    16, 256->256, 14x14, 3x3 same  19.8   20.5    11.0    20.5   20.7    11.2    22.3   21.9    13.4
-//    16, 512->512, 7x7, 3x3 same    20.6           16.0    20.1           16.5    24.7            13.4
-//    64, 32->32, 12x12, 3x3 same     1.0             0.9    1.0            0.9     0.96            0.95
-//   128, 16->16, 32x32, 3x3 same     3.6    5.2     5.3     3.8    4.9     4.9     4.0    4.9     3.9
-//   128, 64->64, 12x12, 5x5 same    17.2   18.7      -     18.4   18.8      -     18.0   19.9      -
-//    16, 128->128, 28x28, 3x3 / 2    4.8    5.9      -      5.3    5.8      -      6.8    6.8      -
-//    16, 256->64, 28x28, 1x1         2.4    3.7      -      2.5    3.4      -      2.6    4.1      -
+//   rows, layer                        forward          backward data    backward weights
+//                                      here  oneDNN     here  oneDNN     here  oneDNN
+//   512, 32->64, 13x13, 3x3 valid       9.1    15.2     10.1    18.1      9.3    18.5
+//   512, 64->64, 5x5, 3x3 valid         0.95    2.4      1.1     2.4      1.2     3.4
+//    64, 16->16, 32x32, 3x3 same        1.25    2.0      1.4     2.0      1.4     2.1
+//    64, 16->32, 32x32, 3x3 same        1.9     3.8      2.2     4.0      2.1     4.4
+//    64, 32->32, 16x16, 3x3 same        0.81    1.8      1.1     1.8      0.97    1.9
+//    64, 64->64, 8x8, 3x3 same          0.66    1.6      0.72    1.8      0.87    1.8
+//    64, 8->8, 32x32, 3x3 same          1.1     1.1      1.3     0.96     1.3     1.1
+//    64, 8->16, 32x32, 3x3 same         1.2     1.1      1.3     2.0      1.3     1.2
+//    16, 64->64, 56x56, 3x3 same       12.5    27.6     12.1    24.0     10.2    26.6
+//     4, 256->256, 56x56, 3x3 same     37.9    90.7     49.5   107.1     48.1   103.2
+//     4, 512->512, 28x28, 3x3 same     48.6    89.8     59.9   113.2     49.3   137.5
+//    16, 512->512, 7x7, 3x3 same       23.2    25.1     24.4    23.7     16.7    27.7
+//   128, 64->64, 12x12, 5x5 same       11.1    18.5     11.4    20.3     12.8    21.2
+//    64, 32->32, 14x14, 5x5 valid       2.1     3.3      2.6     3.3      2.4     3.6
+//    64, 6->16, 28x28, 5x5 valid        2.3     1.3      2.7     2.8      2.6     1.4
 //
-// So: NHWC wherever oneDNN has a generated kernel for it (reading the weights as HWIO without a reorder falls to a matrix
-// product, 2 to 5 times as slow: weights are reordered, 0 to 1 ms); Winograd from 32 channels on, but for small outputs
-// only the weights' gradient, and not for the data gradient of "valid" convolutions, which Winograd pads. With AVX2 the
-// same kernels are the fastest and there is no Winograd. oneDNN 3.2: within 20 % of the direct figures, no Winograd.
-//
-// Never forward, although it is faster there: oneDNN's Winograd gives a sample other last bits in a batch of 43 than in one
-// of 128. A ReLU then switches in one and not in the other, and Adam makes of it a loss that differs by 2.1e-4 after 20
-// steps on 3 replicas; with the direct kernels it is 7.5e-6. Gradients may differ in their last bits, activations may not.
+// So: Winograd from 12 channels on, unless the output is so small that its tiles are mostly empty. Of oneDNN NHWC wherever
+// it has a generated kernel for it (reading the weights as HWIO without a reorder falls to a matrix product, 2 to 5 times
+// as slow: weights are reordered, 0 to 1 ms). oneDNN's own Winograd (2.x, AVX-512) is not used: it gives a sample other
+// last bits in another batch, after which a ReLU switches in one and not in the other.
 
 namespace dptrain::device::cpu {
 namespace {
 
-constexpr std::int64_t kWinogradChannels = 32;
-constexpr std::int64_t kWinogradOutput = 7;
+constexpr std::int64_t kWinogradChannels = 12;  // vectors and blocks of 16 must not be half empty
 
 const char* name_of(ConvPassKind kind) {
   switch (kind) {
@@ -49,31 +48,35 @@ const char* name_of(ConvPassKind kind) {
   return "";
 }
 
-}  // namespace
-
-bool winograd_pays(ConvPassKind kind, const ConvShape& s) {
-  const Size2 one{1, 1};
-  if (s.kernel != Size2{3, 3} || s.strides != one || s.dilation != one || s.groups != 1) return false;
-  if (kind == ConvPassKind::kForward || std::min(s.in_channels, s.out_channels) < kWinogradChannels) return false;
-  if (kind == ConvPassKind::kBackwardWeights) return true;
-  if (kind == ConvPassKind::kBackwardData && std::min(s.pad_top, s.pad_left) < 1) return false;
-  return std::min(s.out_h, s.out_w) >= kWinogradOutput;
+/// Of kernels/cpu; null where they have none or oneDNN is faster.
+std::unique_ptr<ConvPass> make_own(ConvPassKind kind, const ConvShape& shape, ConvChoice choice) {
+  return choice == ConvChoice::kAuto && winograd_pays(shape) ? make_winograd_conv(kind, shape) : nullptr;
 }
 
-bool computes_pooling(ConvPassKind, const ConvShape&, ConvChoice) { return false; }  // oneDNN's never do
+}  // namespace
+
+bool winograd_pays(const ConvShape& s) {
+  if (s.kernel != Size2{3, 3} && s.kernel != Size2{5, 5}) return false;
+  if (std::min(s.in_channels, s.out_channels) < kWinogradChannels) return false;
+  const std::int64_t points = 6, tile = points - s.kernel.h + 1;
+  const std::int64_t tiles = (s.out_h + tile - 1) / tile * ((s.out_w + tile - 1) / tile);
+  return 2 * tiles * points * points <= s.kernel.h * s.kernel.w * s.out_h * s.out_w;
+}
+
+bool computes_pooling(ConvPassKind kind, const ConvShape& shape, ConvChoice choice) {
+  return shape.pool && make_own(kind, shape, choice) != nullptr;
+}
 
 std::unique_ptr<ConvPass> choose_conv_pass(ConvPassKind kind, const ConvShape& shape, ConvChoice choice, Dnnl& dnnl) {
+  if (auto own = make_own(kind, shape, choice)) return own;
   if (shape.pool) {
     ConvShape apart = shape;
     apart.pool = false;
     return with_pooling(kind, shape, choose_conv_pass(kind, apart, choice, dnnl));
   }
-  if (choice == ConvChoice::kAuto && winograd_pays(kind, shape))
-    if (auto winograd = make_dnnl_conv(kind, shape, DnnlAlgorithm::kWinograd, DnnlLayout::kBlocked, dnnl))
-      return winograd;
-  auto nhwc = make_dnnl_conv(kind, shape, DnnlAlgorithm::kDirect, DnnlLayout::kNhwc, dnnl);
+  auto nhwc = make_dnnl_conv(kind, shape, DnnlLayout::kNhwc, dnnl);
   if (nhwc && !is_slow(*nhwc)) return nhwc;
-  auto blocked = make_dnnl_conv(kind, shape, DnnlAlgorithm::kDirect, DnnlLayout::kBlocked, dnnl);
+  auto blocked = make_dnnl_conv(kind, shape, DnnlLayout::kBlocked, dnnl);
   if (blocked && !is_slow(*blocked)) return blocked;
   if (nhwc) return nhwc;
   if (blocked) return blocked;

@@ -18,7 +18,8 @@ std::unique_ptr<ConvPass> choose_conv_pass(ConvPassKind kind, const ConvShape& s
 /// Whether what is chosen for this shape, which has `pool` set, computes the pooling in the same pass.
 bool computes_pooling(ConvPassKind kind, const ConvShape& shape, ConvChoice choice);
 
-/// Whether oneDNN's Winograd, reorders included, is faster than direct convolution where it exists.
-bool winograd_pays(ConvPassKind kind, const ConvShape& shape);
+/// Whether Winograd, where it fits, is faster than oneDNN's direct convolution: at most half of its products, and channels
+/// enough.
+bool winograd_pays(const ConvShape& shape);
 
 }  // namespace dptrain::device::cpu

@@ -50,14 +50,12 @@ class DnnlConv final : public ConvPass {
   Job job_;
 };
 
-/// Makes the passes of one convolution with one algorithm and layout.
+/// Makes the passes of one convolution in one layout.
 class Maker {
  public:
-  Maker(const ConvShape& shape, DnnlAlgorithm algorithm, DnnlLayout layout, Dnnl& dnnl)
+  Maker(const ConvShape& shape, DnnlLayout layout, Dnnl& dnnl)
       : d_(shape),
         relu_(shape.relu),
-        algorithm_(algorithm == DnnlAlgorithm::kWinograd ? dnnl::algorithm::convolution_winograd
-                                                         : dnnl::algorithm::convolution_direct),
         suffix_(layout == DnnlLayout::kNhwc ? " nhwc" : " blocked"),
         dnnl_(dnnl),
         have_source_(desc(d_.source, Tag::nhwc)),
@@ -70,7 +68,7 @@ class Maker {
 
   std::unique_ptr<ConvPass> forward() {
     const auto pd = describe<dnnl::convolution_forward>(dnnl_, attributes(relu_), dnnl::prop_kind::forward_training,
-                                                        algorithm_, source_, weights_, bias_, destination_, d_.strides,
+                                                        kAlgorithm, source_, weights_, bias_, destination_, d_.strides,
                                                         d_.dilates, d_.pad_begin, d_.pad_end);
     if (!pd) return nullptr;
     Job job(dnnl_, dnnl::convolution_forward(*pd), pd->scratchpad_desc());
@@ -85,7 +83,7 @@ class Maker {
     const auto hint = forward_hint();
     if (!hint) return nullptr;
     const auto pd = describe_backward<dnnl::convolution_backward_data>(
-        dnnl_, *hint, algorithm_, source_, weights_, destination_, d_.strides, d_.dilates, d_.pad_begin, d_.pad_end);
+        dnnl_, *hint, kAlgorithm, source_, weights_, destination_, d_.strides, d_.dilates, d_.pad_begin, d_.pad_end);
     if (!pd) return nullptr;
     Job job(dnnl_, dnnl::convolution_backward_data(*pd), pd->scratchpad_desc());
     job.reads(DNNL_ARG_WEIGHTS, have_weights_, pd->weights_desc());
@@ -97,7 +95,7 @@ class Maker {
   std::unique_ptr<ConvPass> backward_weights() {
     const auto hint = forward_hint();
     if (!hint) return nullptr;
-    const auto pd = describe_backward<dnnl::convolution_backward_weights>(dnnl_, *hint, algorithm_, source_, weights_,
+    const auto pd = describe_backward<dnnl::convolution_backward_weights>(dnnl_, *hint, kAlgorithm, source_, weights_,
                                                                           bias_, destination_, d_.strides, d_.dilates,
                                                                           d_.pad_begin, d_.pad_end);
     if (!pd) return nullptr;
@@ -110,14 +108,16 @@ class Maker {
   }
 
  private:
+  static constexpr dnnl::algorithm kAlgorithm = dnnl::algorithm::convolution_direct;
+
   bool has_bias() const { return bias_ != Desc(); }
 
   /// oneDNN derives backward passes from a forward one; any implementation will do.
   std::optional<dnnl::convolution_forward::primitive_desc> forward_hint() {
     const auto any = [](const Dims& dims) { return desc(dims, Tag::any); };
-    return describe<dnnl::convolution_forward>(
-        dnnl_, attributes(), dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, any(d_.source),
-        any(d_.weights), bias_, any(d_.destination), d_.strides, d_.dilates, d_.pad_begin, d_.pad_end);
+    return describe<dnnl::convolution_forward>(dnnl_, attributes(), dnnl::prop_kind::forward_training, kAlgorithm,
+                                               any(d_.source), any(d_.weights), bias_, any(d_.destination), d_.strides,
+                                               d_.dilates, d_.pad_begin, d_.pad_end);
   }
 
   template <class PrimitiveDesc>
@@ -127,7 +127,6 @@ class Maker {
 
   Description d_;
   bool relu_;
-  dnnl::algorithm algorithm_;
   const char* suffix_;
   Dnnl& dnnl_;
   Desc have_source_, have_weights_, have_destination_;  // of the caller
@@ -136,9 +135,8 @@ class Maker {
 
 }  // namespace
 
-std::unique_ptr<ConvPass> make_dnnl_conv(ConvPassKind kind, const ConvShape& shape, DnnlAlgorithm algorithm,
-                                         DnnlLayout layout, Dnnl& dnnl) try {
-  Maker maker(shape, algorithm, layout, dnnl);
+std::unique_ptr<ConvPass> make_dnnl_conv(ConvPassKind kind, const ConvShape& shape, DnnlLayout layout, Dnnl& dnnl) try {
+  Maker maker(shape, layout, dnnl);
   switch (kind) {
     case ConvPassKind::kForward: return maker.forward();
     case ConvPassKind::kBackwardData: return maker.backward_data();

@@ -11,18 +11,13 @@ namespace dptrain::device::cpu {
 
 struct Dnnl;
 
-enum class DnnlAlgorithm {
-  kDirect,
-  kWinograd,  ///< 3x3 with AVX-512, oneDNN 2.x only
-};
 enum class DnnlLayout {
   kNhwc,     ///< images as they are, weights as oneDNN likes them
   kBlocked,  ///< everything as oneDNN likes it
 };
 
 /// Null where oneDNN has no implementation.
-std::unique_ptr<ConvPass> make_dnnl_conv(ConvPassKind kind, const ConvShape& shape, DnnlAlgorithm algorithm,
-                                         DnnlLayout layout, Dnnl& dnnl);
+std::unique_ptr<ConvPass> make_dnnl_conv(ConvPassKind kind, const ConvShape& shape, DnnlLayout layout, Dnnl& dnnl);
 
 /// Whether the pass runs oneDNN's reference or matrix-product fallback rather than a generated kernel.
 bool is_slow(const ConvPass& pass);

@@ -15,7 +15,7 @@ namespace dptrain::device::cpu {
 namespace {
 
 /// The passes of the convolution that leads from the output back to the input, with their parts exchanged: forward is its
-/// gradient of the data. Never Winograd, which may give a sample other last bits in another batch.
+/// gradient of the data.
 class Conv2DTransposeOp final : public Op {
  public:
   Conv2DTransposeOp(const layers::Conv2DTransposeSpec& spec, const OpContext& context, Device& device)
@@ -32,7 +32,7 @@ class Conv2DTransposeOp final : public Op {
                                           })
                         : 0),
         convolution_(back(spec, context), {.forward = wants_dx_, .data = true, .weights = wants_dweights_},
-                     ConvChoice::kDirect, static_cast<CpuDevice&>(device).dnnl()) {
+                     device.options().conv, static_cast<CpuDevice&>(device).dnnl()) {
     prepare(context.rows);
     implementation_ = "forward " + convolution_.name(ConvPassKind::kBackwardData, context.rows);
     if (wants_dx_) implementation_ += "; data " + convolution_.name(ConvPassKind::kForward, context.rows);
