@@ -65,6 +65,23 @@ TEST(Conv2DOp, ValidOddSizes) { check(with(conv(5, {3, 3}), {7, 6, 3})); }
 
 TEST(Conv2DOp, OneInputChannel) { check(with(conv(8, {3, 3}), {8, 7, 1})); }
 
+/// The CPU's kernels for few input channels; the gradients are judged by central differences of small images.
+TEST(Conv2DOp, FewInputChannels) {
+  for (const std::int64_t channels : {1, 3}) {
+    Case c = with(conv(5, {3, 5}, Padding::kSame), {5, 6, channels});
+    c.epilogue = Activation::kRelu;
+    c.epilogue_undone = true;
+    check(c);
+  }
+  Conv2DSpec strided = conv(3, {7, 7}, Padding::kSame);
+  strided.strides = {2, 2};
+  check(with(strided, {7, 8, 3}));
+  const auto cpu = device::make_cpu_device(0, 3, {});
+  const std::string text = implementation(*cpu, with(strided, {7, 8, 3}));
+  EXPECT_NE(text.find("forward direct 7x7 3ch"), std::string::npos) << text;
+  EXPECT_NE(text.find("weights direct 7x7 3ch"), std::string::npos) << text;
+}
+
 TEST(Conv2DOp, SameWithStridesPadsUnevenly) {
   Conv2DSpec spec = conv(4, {3, 2}, Padding::kSame);
   spec.strides = {2, 2};

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "device/cpu/conv2d_dnnl.h"
+#include "device/cpu/conv2d_first.h"
 #include "device/cpu/conv2d_pooled.h"
 #include "device/cpu/conv2d_winograd.h"
 
@@ -50,6 +51,7 @@ const char* name_of(ConvPassKind kind) {
 
 /// Of kernels/cpu; null where they have none or oneDNN is faster.
 std::unique_ptr<ConvPass> make_own(ConvPassKind kind, const ConvShape& shape, ConvChoice choice) {
+  if (auto first = make_first_conv(kind, shape)) return first;
   return choice == ConvChoice::kAuto && winograd_pays(shape) ? make_winograd_conv(kind, shape) : nullptr;
 }
 

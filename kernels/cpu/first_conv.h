@@ -1,0 +1,36 @@
+#pragma once
+
+// Convolution of images of few channels, as a network's first layer has it: NHWC images, HWIO weights. The in_channels
+// values of a pixel cannot fill a vector, so vectors run over the output channels, and the taps of one row of the
+// window, which lie side by side in an image, are multiplied one by one.
+//
+// A number of the output is one chain of multiply-adds that starts with the bias and runs over the window row by row;
+// gradients are partial sums of fixed pieces of the batch, added in order. So nothing depends on the number of rows or
+// threads. May be called from any thread; work is shared among the caller's OpenMP threads. Everything written is
+// overwritten and is not an input. `workspace`: as many floats as the function beside says, for at most `slots` threads.
+
+#include "kernels/conv_window.h"
+
+namespace dptrain::kernels::cpu {
+
+/// The most input channels for which these kernels were made; more are computed, but slowly.
+inline constexpr int64_t kFirstConvChannels = 4;
+
+int64_t first_conv_workspace(const ConvWindow& window, int slots);
+
+/// y = x * weights + bias (null: none), then max(y, 0) if `relu`.
+void first_conv_forward(const ConvWindow& window, const float* x, const float* weights, const float* bias, bool relu,
+                        int64_t rows, float* workspace, float* y);
+
+/// The same behind a 2x2 max-pooling: pooled [rows, out_h / 2, out_w / 2, out_channels], an odd last row or column is not
+/// seen. `taken` (size of pooled, may be null): see kNothingTaken.
+void first_conv_pool_forward(const ConvWindow& window, const float* x, const float* weights, const float* bias,
+                             bool relu, int64_t rows, float* workspace, float* pooled, uint8_t* taken);
+
+int64_t first_conv_gradient_workspace(const ConvWindow& window, bool pool, int64_t rows, int slots);
+
+/// dweights and dbias (may be null) from dy. With `taken`, dy is the gradient of the pooled output.
+void first_conv_backward_weights(const ConvWindow& window, const float* x, const float* dy, const uint8_t* taken,
+                                 int64_t rows, float* workspace, float* dweights, float* dbias);
+
+}  // namespace dptrain::kernels::cpu

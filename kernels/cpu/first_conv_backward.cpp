@@ -1,0 +1,262 @@
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/first_conv.h"
+#include "kernels/cpu/first_conv_lines.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/targets.h"
+
+#ifndef DPTRAIN_KERNELS_CPU_FIRST_CONV_BACKWARD_ONCE  // this file is read once per instruction set
+#define DPTRAIN_KERNELS_CPU_FIRST_CONV_BACKWARD_ONCE
+namespace dptrain::kernels::cpu {
+
+struct FirstConvGradient {
+  ConvWindow window;
+  const float* x;
+  const float* dy;       ///< with taken: of the pooled output
+  const uint8_t* taken;  ///< or null
+  int64_t wide;          ///< output channels rounded up to vectors
+  LineBlocks blocks;
+  InputBlocks input;
+};
+
+/// The gradient of some lines of the output, `pixels` each, [.., wide] floats; and the input that they were made from.
+struct GradientBlock {
+  InputLines in;
+  const float* dy;
+  int64_t lines, pixels;
+};
+
+}  // namespace dptrain::kernels::cpu
+#endif
+
+#define HWY_TARGET_INCLUDE "kernels/cpu/first_conv_backward.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/cpu/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dptrain::kernels::cpu::HWY_NAMESPACE {
+
+// A tile of the gradient is some neighbouring taps of kRows rows of the window by kVectors vectors of channels; its sums
+// stay in registers while the gradient of a block, which is in the nearest cache, goes by.
+#if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64  // 32 registers
+inline constexpr int kMostTaps = 14;
+inline constexpr bool kThreeRows = true;
+#else  // 16
+inline constexpr int kMostTaps = 6;
+inline constexpr bool kThreeRows = false;
+#endif
+inline constexpr int kMostTapsOfFour = 3;  // and what four vectors or three rows have room for
+
+/// sums[row * taps of a row + tap][channel] += over the block; with kBias, bias[channel] too.
+template <int kRows, int kTaps, int kVectors, bool kBias>
+HWY_NOINLINE void gradient_tile(const FirstConvGradient& job, const GradientBlock& block, const float* x,
+                                const float* HWY_RESTRICT dy, float* HWY_RESTRICT sums, float* HWY_RESTRICT bias) {
+  const ConvWindow& w = job.window;
+  const int64_t step = w.stride_w * w.in_channels, wide = job.wide, row = w.kernel_w * w.in_channels * wide;
+  Vec sum[kRows][kTaps][kVectors], total[kVectors];
+  for (auto& of_row : sum)
+    for (auto& of_tap : of_row)
+      for (Vec& v : of_tap) v = hn::Zero(kFloats);
+  for (Vec& v : total) v = hn::Zero(kFloats);
+  for (int64_t line = 0; line < block.lines; ++line, x += w.stride_h * block.in.stride) {
+    const float* pixel = x;
+    for (int64_t i = 0; i < block.pixels; ++i, pixel += step, dy += wide) {
+      Vec g[kVectors];
+      for (int v = 0; v < kVectors; ++v) g[v] = hn::LoadU(kFloats, dy + v * kLanes);
+      for (int v = 0; kBias && v < kVectors; ++v) total[v] = hn::Add(total[v], g[v]);
+      for (int r = 0; r < kRows; ++r)
+        for (int t = 0; t < kTaps; ++t) {
+          const Vec value = splat(pixel[r * block.in.stride + t]);
+          for (int v = 0; v < kVectors; ++v) sum[r][t][v] = hn::MulAdd(value, g[v], sum[r][t][v]);
+        }
+    }
+  }
+  const auto add = [](Vec v, float* to) HWY_ATTR { hn::StoreU(hn::Add(hn::LoadU(kFloats, to), v), kFloats, to); };
+  for (int v = 0; v < kVectors; ++v) {
+    for (int r = 0; r < kRows; ++r)
+      for (int t = 0; t < kTaps; ++t) add(sum[r][t][v], sums + r * row + t * wide + v * kLanes);
+    if (kBias) add(total[v], bias + v * kLanes);
+  }
+}
+
+/// Calls f(constant) with n in [1, kMost].
+template <int kMost, class F>
+HWY_INLINE void with_count(int64_t n, const F& f) {
+  if constexpr (kMost > 1)
+    if (n < kMost) return with_count<kMost - 1>(n, f);
+  f(std::integral_constant<int, kMost>{});
+}
+
+/// All taps of a group of channels. The first tile sums the bias' gradient.
+template <int kRows, int kMost, int kVectors>
+HWY_INLINE void gradient_group(const FirstConvGradient& job, const GradientBlock& block, int64_t channel, float* sums) {
+  const ConvWindow& w = job.window;
+  const int64_t row_taps = w.kernel_w * w.in_channels, tiles = pieces_of(row_taps, kMost);
+  float* const bias = sums + w.taps() * job.wide + channel;
+  for (int64_t row = 0; row < w.kernel_h; row += kRows)
+    for (int64_t t = 0; t < tiles; ++t) {
+      const int64_t tap = row_taps * t / tiles;
+      const float* const x = block.in.first + row * block.in.stride + tap;
+      float* const to = sums + (row * row_taps + tap) * job.wide + channel;
+      with_count<kMost>(row_taps * (t + 1) / tiles - tap, [&](auto n) HWY_ATTR {
+        constexpr int kTaps = decltype(n)::value;
+        if (row == 0 && tap == 0)
+          gradient_tile<kRows, kTaps, kVectors, true>(job, block, x, block.dy + channel, to, bias);
+        else
+          gradient_tile<kRows, kTaps, kVectors, false>(job, block, x, block.dy + channel, to, bias);
+      });
+    }
+}
+
+template <int kRows, int kMost>
+HWY_INLINE void gradient_pairs(const FirstConvGradient& job, const GradientBlock& block, int64_t channel, float* sums) {
+  for (; channel + 2 * kLanes <= job.wide; channel += 2 * kLanes)
+    gradient_group<kRows, kMost, 2>(job, block, channel, sums);
+  if (channel < job.wide) gradient_group<kRows, kMost, 1>(job, block, channel, sums);
+}
+
+HWY_INLINE void gradient_block(const FirstConvGradient& job, const GradientBlock& block, float* sums) {
+  const ConvWindow& w = job.window;
+  const bool few = w.kernel_w * w.in_channels <= kMostTapsOfFour;
+  if (few && kThreeRows && w.kernel_h % 3 == 0) return gradient_pairs<3, kMostTapsOfFour>(job, block, 0, sums);
+  int64_t channel = 0;
+  if (few)
+    for (; channel + 4 * kLanes <= job.wide; channel += 4 * kLanes)
+      gradient_group<1, kMostTapsOfFour, 4>(job, block, channel, sums);
+  gradient_pairs<1, kMostTaps>(job, block, channel, sums);
+}
+
+/// Two lines of the gradient from a line of the pooled one: to [2][2 * pixels][wide].
+HWY_INLINE void expand_pairs(const float* dy, const uint8_t* taken, int64_t pixels, int64_t channels, int64_t wide,
+                             float* to) {
+  const int64_t line = 2 * pixels * wide;
+  const int64_t places[4] = {0, wide, line, line + wide};
+  for (int64_t i = 0; i < pixels; ++i, dy += channels, taken += channels, to += 2 * wide) {
+    sweep(channels, [&](int64_t c, auto io) HWY_ATTR {
+      const Vec g = io.load(dy + c);
+      const IntVec where = io.load(taken + c);
+      for (int k = 0; k < 4; ++k)  // channels beyond the last are given the zeros that load() makes of them
+        hn::StoreU(hn::IfThenElseZero(float_mask(hn::Eq(where, hn::Set(kInts, k))), g), kFloats, to + places[k] + c);
+    });
+  }
+}
+
+/// The block's gradient, in place or, `wide` channels a pixel, in room.
+HWY_INLINE const float* gradient_of(const FirstConvGradient& job, const LineBlock& block, float* room) {
+  const ConvWindow& w = job.window;
+  const int64_t from = (block.image * job.blocks.lines + block.first) * w.out_channels;
+  if (job.taken != nullptr) {
+    const int64_t pixels = w.out_w / 2, line = pixels * w.out_channels;
+    for (int64_t i = 0; i < block.count; ++i)
+      expand_pairs(job.dy + from * pixels + i * line, job.taken + from * pixels + i * line, pixels, w.out_channels,
+                   job.wide, room + i * 4 * pixels * job.wide);
+    return room;
+  }
+  const float* const dy = job.dy + from * w.out_w;
+  if (job.wide == w.out_channels) return dy;
+  for (int64_t i = 0; i < block.count * w.out_w; ++i)
+    sweep(w.out_channels, [&](int64_t c, auto io) HWY_ATTR {
+      hn::StoreU(io.load(dy + i * w.out_channels + c), kFloats, room + i * job.wide + c);
+    });
+  return room;
+}
+
+/// sums [taps + 1, wide] of blocks [begin, end) of the batch; the last line is the bias' gradient.
+void first_gradient_piece(const FirstConvGradient& job, int64_t begin, int64_t end, float* room, float* sums) {
+  const ConvWindow& w = job.window;
+  const int64_t lines = job.taken == nullptr ? 1 : 2;
+  std::memset(sums, 0, static_cast<size_t>((w.taps() + 1) * job.wide) * sizeof(float));
+  float* const gradient_room = room + job.input.room();
+  for (int64_t b = begin; b < end; ++b) {
+    const LineBlock block = job.blocks.at(b);
+    const InputLines in = job.input.at(job.x, block.image, lines * block.first, lines * block.count, room);
+    const GradientBlock gradient{in, gradient_of(job, block, gradient_room), lines * block.count,
+                                 w.out_w / lines * lines};
+    gradient_block(job, gradient, sums);
+  }
+}
+
+int64_t first_gradient_wide(int64_t channels) { return (channels + kLanes - 1) / kLanes * kLanes; }
+
+/// to[c] = sum over `count` parts, `stride` floats apart, in order.
+void first_gradient_sum(const float* parts, int64_t count, int64_t stride, int64_t channels, float* to) {
+  sweep(channels, [&](int64_t c, auto io) HWY_ATTR {
+    Vec sum = hn::Zero(kFloats);
+    for (int64_t i = 0; i < count; ++i) sum = hn::Add(sum, io.load(parts + i * stride + c));
+    io.store(sum, to + c);
+  });
+}
+
+}  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dptrain::kernels::cpu {
+
+HWY_EXPORT(first_gradient_piece);
+HWY_EXPORT(first_gradient_wide);
+HWY_EXPORT(first_gradient_sum);
+
+namespace {
+
+/// Floats of a block's gradient: half of the nearest cache, where a tile of taps after the other reads it.
+constexpr int64_t kBlockFloats = 4096;
+
+/// Where the parts of a gradient lie, and how the batch is cut: from the shape and the number of rows alone.
+struct GradientPlan {
+  int64_t wide, lines, block_lines, room, pieces, blocks_per_piece, part;
+
+  GradientPlan(const ConvWindow& w, bool pool, int64_t rows)
+      : wide(HWY_DYNAMIC_DISPATCH(first_gradient_wide)(w.out_channels)), lines(pool ? 2 : 1) {
+    const int64_t line = std::max<int64_t>(1, lines * w.out_w * wide);
+    block_lines = std::max<int64_t>(1, kBlockFloats / line);
+    const LineBlocks blocks(w.out_h / lines, block_lines);
+    block_lines = blocks.size;
+    const int64_t count = rows * blocks.per_image;
+    room = InputBlocks(w, lines * block_lines).room() +
+           (pool || wide != w.out_channels ? lines * block_lines * w.out_w * wide : 0);
+    room = pieces_of(room, kPad) * kPad;
+    part = pieces_of((w.taps() + 1) * wide, kPad) * kPad;
+    blocks_per_piece = std::max<int64_t>(1, rows_per_partial(count, block_lines * line));
+    pieces = pieces_of(count, blocks_per_piece);
+  }
+  int64_t workspace(int slots) const { return pieces * part + slots * room; }
+
+ private:
+  static constexpr int64_t kPad = 16;  // a line of the cache
+};
+
+}  // namespace
+
+int64_t first_conv_gradient_workspace(const ConvWindow& window, bool pool, int64_t rows, int slots) {
+  return GradientPlan(window, pool, rows).workspace(slots);
+}
+
+void first_conv_backward_weights(const ConvWindow& window, const float* x, const float* dy, const uint8_t* taken,
+                                 int64_t rows, float* workspace, float* dweights, float* dbias) {
+  const GradientPlan plan(window, taken != nullptr, rows);
+  const FirstConvGradient job{.window = window,
+                              .x = x,
+                              .dy = dy,
+                              .taken = taken,
+                              .wide = plan.wide,
+                              .blocks = LineBlocks(window.out_h / plan.lines, plan.block_lines),
+                              .input = InputBlocks(window, plan.lines * plan.block_lines)};
+  const int64_t blocks = rows * job.blocks.per_image, size = plan.blocks_per_piece;
+  float* const rooms = workspace + plan.pieces * plan.part;
+  parallel_slots(plan.pieces, [&](int64_t piece, int slot) {
+    HWY_DYNAMIC_DISPATCH(first_gradient_piece)
+    (job, piece * size, std::min(blocks, (piece + 1) * size), rooms + slot * plan.room, workspace + piece * plan.part);
+  });
+  parallel_for(window.taps() + 1, [&](int64_t tap) {
+    float* const to = tap < window.taps() ? dweights + tap * window.out_channels : dbias;
+    if (to == nullptr) return;
+    HWY_DYNAMIC_DISPATCH(first_gradient_sum)
+    (workspace + tap * plan.wide, plan.pieces, plan.part, window.out_channels, to);
+  });
+}
+
+}  // namespace dptrain::kernels::cpu
+#endif
