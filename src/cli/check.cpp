@@ -13,6 +13,7 @@
 #include "core/text.h"
 #include "train/dry_plan.h"
 #include "train/session.h"
+#include "train/weights_file.h"
 
 namespace dptrain::cli {
 namespace {
@@ -48,6 +49,7 @@ void check_data(const Flags& flags, const train::Experiment& experiment) {
 
 int run(const Flags& flags) {
   const train::Experiment experiment = load(flags.config, flags.overrides.overrides());
+  train::require_weights_file(experiment);
   const train::DeviceRequest devices = flags.devices.plan_request();
   train::DryPlan plan;
   train::make_dry_plan(experiment, devices, {}, plan);

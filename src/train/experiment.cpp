@@ -32,6 +32,15 @@ config::Mark place(const config::Node& root, const char* section_name, const cha
   return in->mark();
 }
 
+/// The place of the file that `model.weights` names: of `file`, or of the whole value.
+config::Mark weights_place(const config::Node& root) {
+  const config::Node* model = section(root, "model");
+  const config::Node* weights = model != nullptr && model->is_map() ? model->find("weights") : nullptr;
+  if (weights == nullptr) return {};
+  const config::Node* file = weights->is_map() ? weights->find("file") : nullptr;
+  return file != nullptr ? file->mark() : weights->mark();
+}
+
 /// Whether a key of `train` has been given, be its value right or wrong; null is as good as absent.
 bool given(const config::Node& train, const char* key) {
   const config::Node* value = train.find(key);
@@ -113,6 +122,7 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
   } else {
     reader.error(root.mark(), "missing section 'model'");
   }
+  experiment.weights_place = weights_place(root);
   check_train(reader, root, file);
   check_parallel(reader, root, file);
   check_callbacks(reader, file);

@@ -8,6 +8,7 @@
 #include "train/device_input.h"
 #include "train/dry_plan.h"
 #include "train/goal.h"
+#include "train/weights_file.h"
 
 namespace dptrain::train {
 
@@ -16,6 +17,7 @@ Session::Session(const Experiment& experiment, const SessionOptions& options)
   if (!devices_.paper.empty())
     throw Error(ErrorKind::kUsage,
                 fmt::format("{} is a GPU on paper, for summary --plan and check; nothing runs on it", devices_.paper));
+  if (options.read_weights) require_weights_file(experiment_);
   Devices devices = make_devices(devices_, runtime_options(experiment_.config));
   for (const auto& device : devices) device_lines_.push_back(device->description());
   done("devices");
