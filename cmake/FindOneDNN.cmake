@@ -4,7 +4,7 @@
 #   DPTRAIN_ONEDNN_ROOT or DNNL_ROOT   where to look first, e.g. the root of a virtual environment
 #   OneDNN::OneDNN                     the target; OneDNN_VERSION its version
 #
-# Take a build on GNU OpenMP: two OpenMP runtimes in one process fight for the cores.
+# It must be a build on GNU OpenMP, whose part src/device/cpu/gomp.cpp plays: another runtime would bring threads of its own.
 
 set(_onednn_hints ${DPTRAIN_ONEDNN_ROOT} ${DNNL_ROOT} $ENV{DNNL_ROOT})
 if(_onednn_hints)
@@ -22,6 +22,13 @@ if(OneDNN_INCLUDE_DIR AND EXISTS ${OneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.
        REGEX "#define DNNL_VERSION_(MAJOR|MINOR|PATCH) +[0-9]+")
   string(REGEX MATCHALL "[0-9]+" _onednn_numbers "${_onednn_lines}")
   list(JOIN _onednn_numbers "." OneDNN_VERSION)
+endif()
+
+if(OneDNN_LIBRARY)
+  file(STRINGS ${OneDNN_LIBRARY} _onednn_gomp REGEX "GOMP_parallel" LIMIT_COUNT 1)
+  if(NOT _onednn_gomp)
+    message(FATAL_ERROR "${OneDNN_LIBRARY} is not built on GNU OpenMP; name another with DPTRAIN_ONEDNN_ROOT")
+  endif()
 endif()
 
 include(FindPackageHandleStandardArgs)

@@ -26,9 +26,6 @@ function(dptrain_kernels)
   target_include_directories(dptrain_kernels_cpu PUBLIC ${PROJECT_SOURCE_DIR})
   target_compile_options(dptrain_kernels_cpu PRIVATE $<$<CONFIG:Release>:-O3>)
   target_link_libraries(dptrain_kernels_cpu PUBLIC dptrain_flags PRIVATE Highway::Highway)
-  if(TARGET OpenMP::OpenMP_CXX)
-    target_link_libraries(dptrain_kernels_cpu PUBLIC OpenMP::OpenMP_CXX)
-  endif()
 endfunction()
 
 # What every room sees. Rooms do not link one another: that would only make one wait for the other's objects.
@@ -39,12 +36,12 @@ target_include_directories(dptrain_house INTERFACE
   ${PROJECT_BINARY_DIR}/generated)     # "dptrain_version.h"
 target_link_libraries(dptrain_house INTERFACE dptrain_flags fmt::fmt)
 
-# dptrain_room(<room> LEVEL <n> [KERNELS] [LIBS ...])
+# dptrain_room(<room> LEVEL <n> [LIBS ...])
 #
-# KERNELS: the room calls kernels/cpu, whose headers use OpenMP. LIBS stay private to the room.
+# LIBS stay private to the room.
 # Left out: the compute rooms in a fuzz build, and a room without sources.
 function(dptrain_room room)
-  cmake_parse_arguments(arg "KERNELS" "LEVEL" "LIBS" ${ARGN})
+  cmake_parse_arguments(arg "" "LEVEL" "LIBS" ${ARGN})
   if(DPTRAIN_FUZZ AND NOT room MATCHES "^(core|config|layers|optim|graph|plan|data|checkpoint)$")
     return()
   endif()
@@ -64,9 +61,6 @@ function(dptrain_room room)
   add_library(dptrain_${room} OBJECT ${sources})
   set_target_properties(dptrain_${room} PROPERTIES DPTRAIN_LEVEL ${arg_LEVEL})
   target_link_libraries(dptrain_${room} PUBLIC dptrain_house PRIVATE ${arg_LIBS})
-  if(arg_KERNELS AND TARGET OpenMP::OpenMP_CXX)
-    target_link_libraries(dptrain_${room} PUBLIC OpenMP::OpenMP_CXX)
-  endif()
   if(room STREQUAL "reduce" AND DPTRAIN_HAVE_CUDA)
     target_link_libraries(dptrain_reduce PRIVATE dptrain_cuda)
   endif()

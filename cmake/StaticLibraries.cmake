@@ -1,6 +1,6 @@
 # DPTRAIN_STATIC: executables for machines without the packages of our libraries (scripts/gpu/pack.sh). Where the
 # distribution has an archive of a library of cmake/ThirdParty.cmake, it is linked in; HDF5's saves some forty libraries.
-# oneDNN, OpenMP, and on Debian 12 Highway, fmt and spdlog stay shared and are looked for in lib/ beside the executable,
+# oneDNN with libgomp, and on Debian 12 Highway, fmt and spdlog stay shared and are looked for in lib/ beside the executable,
 # and so is libstdc++, which oneDNN would bring anyway: two copies of it in one process do not go together.
 
 if(NOT DPTRAIN_STATIC)

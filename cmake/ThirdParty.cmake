@@ -15,9 +15,8 @@ if(NOT TARGET yaml-cpp::yaml-cpp)   # before yaml-cpp 0.8 the target has no name
   target_link_libraries(yaml-cpp::yaml-cpp INTERFACE yaml-cpp)
 endif()
 
-# The readers that are fuzzed need neither the compute library nor OpenMP.
+# The readers that are fuzzed do not need the compute library.
 if(NOT DPTRAIN_FUZZ)
-  find_package(OpenMP REQUIRED COMPONENTS CXX)
   find_package(OneDNN REQUIRED)
   find_package(CLI11 REQUIRED)
 endif()

@@ -51,7 +51,6 @@ LIBRARIES = [
     Library("nlohmann-json", r"nlohmann/", (r"src/(config|checkpoint|train|cli)/\w+\.cpp",)),
     Library("oneDNN", r"(oneapi/)?dnnl", (r"src/device/cpu/",)),
     Library("Highway", r"hwy/", (r"kernels/cpu/",)),
-    Library("OpenMP", r"omp\.h", (r"kernels/cpu/",)),
     Library("HDF5", r"(hdf5|H5\w+)\.h", (r"src/(checkpoint|data)/\w+\.cpp",), single=True),
     Library("zlib", r"zlib\.h", (r"src/data/(gzip_file|image_png)\.cpp", r"src/checkpoint/\w+\.cpp")),
     Library("libjpeg-turbo", r"(turbojpeg|jpeglib|jerror)\.h", (r"src/data/\w+\.cpp",), single=True),

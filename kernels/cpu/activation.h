@@ -1,7 +1,7 @@
 #pragma once
 
 // Activation functions and their gradients over flat arrays of n floats. May be called from any thread; work is shared
-// among the caller's OpenMP threads. Everything is overwritten. In place is allowed: y == x, dx == dy. NaN stays NaN.
+// among the caller's threads. Everything is overwritten. In place is allowed: y == x, dx == dy. NaN stays NaN.
 
 #include <cstdint>
 

@@ -4,7 +4,7 @@
 // put their sums together between them. Sums are in double and rounded to float once, after the replicas' sums have been
 // added: how positions are cut into pieces and among replicas moves a sum by 1e-16 of its terms, which the rounding to
 // float all but never lets through, so any number of replicas gets the same bits. May be called from any thread; work is
-// shared among the caller's OpenMP threads, whose number changes nothing. Outputs are overwritten.
+// shared among the caller's threads, whose number changes nothing. Outputs are overwritten.
 
 #include <cstdint>
 

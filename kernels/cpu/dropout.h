@@ -2,7 +2,7 @@
 
 // Inverted dropout over [rows, width]. No mask is kept: it is a function of (seed, layer, step, row of the global
 // batch, element of the row), so backward computes it again, and it is the same on any number of replicas and threads.
-// May be called from any thread; work is shared among the caller's OpenMP threads.
+// May be called from any thread; work is shared among the caller's threads.
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // Elementwise passes over flat arrays, and the bias of a layer. May be called from any thread; work is shared among the
-// caller's OpenMP threads. In place (an output equal to an input, not merely overlapping it) is allowed except for
+// caller's threads. In place (an output equal to an input, not merely overlapping it) is allowed except for
 // u8_to_f32.
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 // Losses other than softmax cross-entropy, and what classification metrics count. Predictions are [rows, width]; a loss
 // is one float per row, not scaled; the gradient with respect to the predictions is multiplied by `gradient_scale`
 // (the caller's 1 / valid samples). `loss` and `gradient` may be null; the gradient may overwrite the predictions.
-// May be called from any thread; work is shared among the caller's OpenMP threads.
+// May be called from any thread; work is shared among the caller's threads.
 
 #include <cstdint>
 

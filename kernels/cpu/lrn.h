@@ -1,7 +1,7 @@
 #pragma once
 
 // TensorFlow's local_response_normalization across channels, over [pixels, channels] (pixels = rows * height * width).
-// May be called from any thread; work is shared among the caller's OpenMP threads. Outputs are overwritten; in place is
+// May be called from any thread; work is shared among the caller's threads. Outputs are overwritten; in place is
 // allowed (y == x, dx == dy).
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 
 // Normal noise over [rows, width]. Nothing is kept: the noise is a function of (seed, layer, step, row of the global
 // batch, element of the row), so it is the same on any number of replicas and threads. May be called from any thread; work
-// is shared among the caller's OpenMP threads.
+// is shared among the caller's threads.
 
 #include <cstdint>
 

@@ -2,7 +2,7 @@
 
 // Optimizer updates and other passes over flat arenas of n floats, with the equations of Keras 3. w: weights, g:
 // gradients, the rest are the optimizer's slots. May be called from any thread; work is shared among the caller's
-// OpenMP threads. Arrays must not overlap. Sums are over fixed blocks, added in order. Hyperparameters are double, so
+// threads. Arrays must not overlap. Sums are over fixed blocks, added in order. Hyperparameters are double, so
 // that 1 - beta is taken before it is rounded to float.
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Moves without arithmetic: zero padding of [rows, h, w, channels], and copies of column blocks for concatenation and
-// its gradient. May be called from any thread; work is shared among the caller's OpenMP threads. Outputs are
+// its gradient. May be called from any thread; work is shared among the caller's threads. Outputs are
 // overwritten and must not overlap inputs.
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Pooling of [rows, in_h, in_w, channels] to [rows, out_h, out_w, channels] and back. May be called from any thread;
-// work is shared among the caller's OpenMP threads. Outputs are overwritten, dx wholly.
+// work is shared among the caller's threads. Outputs are overwritten, dx wholly.
 
 #include <cstdint>
 

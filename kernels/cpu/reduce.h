@@ -1,7 +1,7 @@
 #pragma once
 
 // The all-reduce of replicas that share memory: each rank's thread calls it for its own range of elements, between two
-// barriers. Work is shared among the caller's OpenMP threads.
+// barriers. Work is shared among the caller's threads.
 
 #include <cstdint>
 

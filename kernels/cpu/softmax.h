@@ -1,7 +1,7 @@
 #pragma once
 
 // Softmax over the last axis of [rows, classes], and softmax with cross-entropy in one pass. May be called from any
-// thread; work is shared among the caller's OpenMP threads. Outputs are overwritten.
+// thread; work is shared among the caller's threads. Outputs are overwritten.
 
 #include <cstdint>
 

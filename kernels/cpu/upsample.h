@@ -1,6 +1,6 @@
 #pragma once
 
-// Enlargement of NHWC images. May be called from any thread; work is shared among the caller's OpenMP threads. Outputs are
+// Enlargement of NHWC images. May be called from any thread; work is shared among the caller's threads. Outputs are
 // overwritten and are not inputs; each number is computed by itself, so results depend on nothing but the inputs.
 
 #include "kernels/upsample_shape.h"

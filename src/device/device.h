@@ -42,7 +42,7 @@ class Device : public plan::Capabilities {
   virtual std::string name() const = 0;         ///< "cpu:0"
   virtual std::string description() const = 0;  ///< "cpu:0 2 threads, AVX-512"
 
-  /// Makes the calling thread the device's thread (number of OpenMP threads; current CUDA device). Before anything else on it.
+  /// Makes the calling thread the device's thread (its helpers; current CUDA device). Before anything else on it.
   virtual void enter() = 0;
 
   /// A stream for collectives is served before others where the device can.
@@ -119,7 +119,7 @@ struct RuntimeOptions {
   bool bn_unbiased_running_var = false;  ///< moving variance from N / (N - 1), as tf-keras and cuDNN have it
 };
 
-/// One CPU replica slot: `index` is its rank among the CPU replicas, `threads` its OpenMP threads. Throws Error{kDevice}
+/// One CPU replica slot: `index` is its rank among the CPU replicas, `threads` its threads. Throws Error{kDevice}
 /// for what a CPU cannot run.
 std::unique_ptr<Device> make_cpu_device(int index, int threads, const RuntimeOptions& options);
 

@@ -35,11 +35,7 @@ void on_every_target(const F& f) {
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
-inline void use_threads([[maybe_unused]] int threads) {
-#if defined(_OPENMP)
-  omp_set_num_threads(threads);
-#endif
-}
+inline void use_threads(int threads) { set_thread_count(threads); }
 
 /// Uniform numbers, the same for a seed everywhere.
 inline std::vector<float> random_floats(int64_t n, uint32_t seed, float low = -2.0F, float high = 2.0F) {

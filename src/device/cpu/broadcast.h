@@ -1,7 +1,7 @@
 #pragma once
 
 // Extents of 1 that stand for larger ones (Keras's merge layers): a smaller tensor spread over a larger one and, in
-// backward, the larger one's gradient summed over what was spread. Any thread; work is shared among the caller's OpenMP
+// backward, the larger one's gradient summed over what was spread. Any thread; work is shared among the caller's
 // threads by rows, sums are in the order of memory.
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-// A CPU replica slot: plain memory, calls that run at once on the replica's thread and its OpenMP team. Made anywhere,
+// A CPU replica slot: plain memory, calls that run at once on the replica's thread and its helpers. Made anywhere,
 // used from the replica's thread after enter().
 
 #include <memory>

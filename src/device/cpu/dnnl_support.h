@@ -3,7 +3,7 @@
 // What the CPU ops share of oneDNN, and the only place that knows how 2.6 and 3.x differ. Engine and stream belong to a
 // CpuDevice; a Job belongs to one op. Used from the replica's thread only.
 //
-// Primitives divide their work by the number of OpenMP threads they were made with. Two runs with the same number give the
+// Primitives divide their work by the number of threads they were made with. Two runs with the same number give the
 // same bits; with another number, sums over the batch (weight gradients, split matrix products) may round otherwise.
 
 #include <cstddef>

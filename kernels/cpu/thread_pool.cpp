@@ -1,0 +1,147 @@
+#include "kernels/cpu/thread_pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+namespace dptrain::kernels::cpu {
+namespace {
+
+/// How long who waits stays awake: longer than most gaps between two kernels, shorter than a time slice by far.
+constexpr std::chrono::microseconds kSpin{30};
+
+thread_local bool at_work = false;
+
+void pause_briefly() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb");
+#endif
+}
+
+/// True as soon as `done` is, false when it was not for kSpin.
+template <class Done>
+bool spin_until(const Done& done) noexcept {
+  constexpr int kPauses = 16;  // between two looks at the clock
+  const auto end = std::chrono::steady_clock::now() + kSpin;
+  do {
+    for (int i = 0; i < kPauses; ++i) {
+      if (done()) return true;
+      pause_briefly();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return done();
+}
+
+/// A calling thread and its helpers. `state_` says whether there is work to join and how many helpers have joined: the
+/// description of the work is written while there are none, so a helper that has joined may read it.
+class Team {
+ public:
+  Team() = default;
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+  ~Team() { end_helpers(); }
+
+  int threads() const noexcept { return static_cast<int>(helpers_.size()) + 1; }
+
+  void resize(int threads) {
+    if (threads == this->threads()) return;
+    end_helpers();
+    helpers_.reserve(static_cast<size_t>(threads - 1));
+    for (int slot = 1; slot < threads; ++slot) helpers_.emplace_back([this, slot] { help(slot); });
+  }
+
+  void run(int64_t pieces, PieceFunction function, const void* work) noexcept {
+    pieces_ = pieces;
+    function_ = function;
+    work_ = work;
+    next_.store(0, std::memory_order_relaxed);
+    state_.store(kOpen);
+    if (pieces > static_cast<int64_t>(helpers_.size()))
+      state_.notify_all();
+    else
+      for (int64_t i = 1; i < pieces; ++i) state_.notify_one();
+    take_pieces(0);
+    if (!spin_until([&] { return state_.load(std::memory_order_acquire) == 0; })) sleep_until_done();
+  }
+
+ private:
+  static constexpr uint32_t kOpen = 1U << 31, kEnd = 1U << 30;  // the other bits: helpers that have joined
+
+  void end_helpers() noexcept {
+    state_.store(kEnd);
+    state_.notify_all();
+    for (std::thread& helper : helpers_) helper.join();
+    helpers_.clear();
+    state_.store(0);
+  }
+
+  /// Until no piece is left to take; nobody joins after that.
+  void take_pieces(int slot) noexcept {
+    at_work = true;
+    for (int64_t piece; (piece = next_.fetch_add(1, std::memory_order_relaxed)) < pieces_;)
+      function_(work_, piece, slot);
+    at_work = false;
+    state_.fetch_and(~kOpen, std::memory_order_acq_rel);
+  }
+
+  void help(int slot) noexcept {
+    const auto called = [this] { return (state_.load(std::memory_order_acquire) & (kOpen | kEnd)) != 0; };
+    for (;;) {
+      uint32_t state = state_.load(std::memory_order_acquire);
+      if (state & kEnd) return;
+      if (state & kOpen) {
+        if (!state_.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel)) continue;
+        take_pieces(slot);
+        if (state_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+          ++done_;
+          done_.notify_one();
+        }
+      } else if (!spin_until(called)) {
+        state = state_.load(std::memory_order_acquire);
+        if (!(state & (kOpen | kEnd))) state_.wait(state);
+      }
+    }
+  }
+
+  /// The last helper to leave counts `done_` up after that, so a count read before is overtaken.
+  void sleep_until_done() noexcept {
+    for (;;) {
+      const uint32_t seen = done_.load();
+      if (state_.load(std::memory_order_acquire) == 0) return;
+      done_.wait(seen);
+    }
+  }
+
+  static constexpr size_t kLine = 64;  // bytes of a cache line: what is written often lies alone
+  alignas(kLine) std::atomic<uint32_t> state_{0};
+  alignas(kLine) std::atomic<int64_t> next_{0};
+  alignas(kLine) std::atomic<uint32_t> done_{0};
+  int64_t pieces_ = 0;
+  PieceFunction function_ = nullptr;
+  const void* work_ = nullptr;
+  std::vector<std::thread> helpers_;
+};
+
+thread_local Team team;
+
+}  // namespace
+
+void set_thread_count(int threads) { team.resize(std::max(1, threads)); }
+
+int thread_count() noexcept { return team.threads(); }
+
+bool inside_piece() noexcept { return at_work; }
+
+void run_pieces(int64_t pieces, PieceFunction function, const void* work) noexcept {
+  if (pieces > 1 && !at_work && team.threads() > 1) {
+    team.run(pieces, function, work);
+    return;
+  }
+  for (int64_t piece = 0; piece < pieces; ++piece) function(work, piece, 0);
+}
+
+}  // namespace dptrain::kernels::cpu

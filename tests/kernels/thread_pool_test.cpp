@@ -1,0 +1,125 @@
+#include "kernels/cpu/thread_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "kernels/cpu/parallel.h"
+#include "kernels/support.h"
+
+namespace dptrain::kernels::cpu {
+namespace {
+
+/// Threads of this process.
+int threads_alive() {
+  int count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) ++count;
+  return count;
+}
+
+TEST(ThreadPool, ManySmallJobsSeeWhatTheCallerWroteAndItSeesTheirs) {
+  for (const int threads : {2, 3, 7}) {
+    set_thread_count(threads);
+    EXPECT_EQ(thread_count(), threads);
+    std::vector<int64_t> values(40, 0);  // not atomic: the pool alone orders the accesses
+    std::vector<int64_t> expected(values);
+    for (int64_t round = 1; round <= 2000; ++round) {
+      const int64_t pieces = 1 + round % 40;
+      parallel_for(pieces, [&](int64_t piece) { values[static_cast<size_t>(piece)] += round * (piece + 1); });
+      for (int64_t piece = 0; piece < pieces; ++piece) expected[static_cast<size_t>(piece)] += round * (piece + 1);
+      ASSERT_EQ(values, expected) << "round " << round;
+    }
+  }
+  set_thread_count(1);
+}
+
+TEST(ThreadPool, HelpersThatSleptWakeUp) {
+  set_thread_count(3);
+  for (int round = 0; round < 20; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // far longer than they spin
+    std::atomic<int> arrived = 0;
+    parallel_for(3, [&](int64_t) {  // ends only if three threads take part
+      ++arrived;
+      while (arrived < 3) std::this_thread::yield();
+    });
+    EXPECT_EQ(arrived, 3);
+  }
+  set_thread_count(1);
+}
+
+TEST(ThreadPool, TheCallerSleepsUntilALatePieceIsDone) {
+  set_thread_count(2);
+  for (int round = 0; round < 10; ++round) {
+    std::atomic<int> started = 0;
+    int done = 0;  // not atomic, as above
+    parallel_slots(2, [&](int64_t, int slot) {
+      ++started;
+      while (started < 2) std::this_thread::yield();
+      if (slot == 0) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      done = 1;
+    });
+    EXPECT_EQ(done, 1);
+  }
+  set_thread_count(1);
+}
+
+TEST(ThreadPool, WorkSharedWithinAPieceIsDoneByItsThread) {
+  set_thread_count(3);
+  std::array<std::atomic<int>, 12> calls{};
+  parallel_for(4, [&](int64_t piece) {
+    EXPECT_TRUE(inside_piece());
+    const std::thread::id self = std::this_thread::get_id();
+    parallel_slots(3, [&](int64_t inner, int slot) {
+      EXPECT_EQ(std::this_thread::get_id(), self);
+      EXPECT_EQ(slot, 0);
+      ++calls[static_cast<size_t>(piece * 3 + inner)];
+    });
+    EXPECT_TRUE(inside_piece());
+  });
+  for (const std::atomic<int>& times : calls) EXPECT_EQ(times, 1);
+  EXPECT_FALSE(inside_piece());
+  set_thread_count(1);
+}
+
+TEST(ThreadPool, CallersHaveHelpersOfTheirOwn) {
+  std::vector<std::thread> callers;
+  std::array<int64_t, 4> sums{};
+  for (size_t caller = 0; caller < sums.size(); ++caller)
+    callers.emplace_back([&, caller] {
+      EXPECT_EQ(thread_count(), 1);  // another thread's number is not ours
+      set_thread_count(1 + static_cast<int>(caller));
+      std::array<int64_t, 100> squares{};
+      for (int round = 0; round < 200; ++round) {
+        parallel_for(100, [&](int64_t piece) { squares[static_cast<size_t>(piece)] = piece * piece; });
+        sums[caller] += std::accumulate(squares.begin(), squares.end(), int64_t{0});
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
+  for (const int64_t sum : sums) EXPECT_EQ(sum, 200 * 328350);
+}
+
+TEST(ThreadPool, HelpersEndWithTheirCaller) {
+  set_thread_count(1);
+  const int before = threads_alive();
+  std::thread caller([&] {
+    set_thread_count(4);
+    EXPECT_EQ(threads_alive(), before + 4);
+    set_thread_count(2);
+    EXPECT_EQ(threads_alive(), before + 2);
+    set_thread_count(3);
+    parallel_for(10, [](int64_t) {});
+  });
+  caller.join();
+  EXPECT_EQ(threads_alive(), before);
+}
+
+}  // namespace
+}  // namespace dptrain::kernels::cpu
