@@ -1,5 +1,7 @@
 #include "kernels/cpu/thread_pool.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -36,6 +38,29 @@ bool spin_until(const Done& done) noexcept {
   return done();
 }
 
+/// Leaves the core that the caller of the work is on, if there is another to go to. Beside a stranger's thread the system
+/// tends to leave helper and caller together on one core and the other to the stranger: nobody's share is unfair then,
+/// but half of the machine is more than a stranger is due. After the move the system is free to do as it likes.
+class StepAside {
+ public:
+  void from(int core) noexcept {
+    if (core < 0 || sched_getcpu() != core) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < kAtMostEvery) return;
+    last_ = now;
+    cpu_set_t allowed, others;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+    others = allowed;
+    CPU_CLR(core, &others);
+    if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
+    sched_setaffinity(0, sizeof allowed, &allowed);
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kAtMostEvery{2};  // for where there are more threads than cores
+  std::chrono::steady_clock::time_point last_{};
+};
+
 /// A calling thread and its helpers. `state_` says whether there is work to join and how many helpers have joined: the
 /// description of the work is written while there are none, so a helper that has joined may read it.
 class Team {
@@ -58,6 +83,7 @@ class Team {
     pieces_ = pieces;
     function_ = function;
     work_ = work;
+    core_ = sched_getcpu();
     next_.store(0, std::memory_order_relaxed);
     state_.store(kOpen);
     if (pieces > static_cast<int64_t>(helpers_.size()))
@@ -89,12 +115,14 @@ class Team {
   }
 
   void help(int slot) noexcept {
+    StepAside step_aside;
     const auto called = [this] { return (state_.load(std::memory_order_acquire) & (kOpen | kEnd)) != 0; };
     for (;;) {
       uint32_t state = state_.load(std::memory_order_acquire);
       if (state & kEnd) return;
       if (state & kOpen) {
         if (!state_.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel)) continue;
+        step_aside.from(core_);
         take_pieces(slot);
         if (state_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
           ++done_;
@@ -123,6 +151,7 @@ class Team {
   int64_t pieces_ = 0;
   PieceFunction function_ = nullptr;
   const void* work_ = nullptr;
+  int core_ = -1;  // the caller's, when the work began
   std::vector<std::thread> helpers_;
 };
 
