@@ -40,13 +40,17 @@ void triangle(std::int64_t in, ResizeTable& table) {
   const std::int64_t size = table.size;
   const float scale = static_cast<float>(size) / static_cast<float>(in), step = 1.0F / scale;
   const float radius = std::max(step, 1.0F), inverse = 1.0F / radius;
-  table.taps = std::min(2 * static_cast<std::int64_t>(std::ceil(radius)) + 1, in);
+  const auto clamped = [&](float place) {
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(place), 0, in - 1);
+  };
+  const auto begin_of = [&](float at) { return clamped(std::ceil(at - radius - 0.5F)); };
+  const auto end_of = [&](float at) { return clamped(std::floor(at + radius - 0.5F)) + 1; };
+  for (std::int64_t i = 0; i < size; ++i)
+    table.taps = std::max(table.taps, end_of(centre(i, step)) - begin_of(centre(i, step)));
   table.weights.assign(static_cast<std::size_t>(table.taps * size), 0.0F);
   for (std::int64_t i = 0; i < size; ++i) {
     const float at = centre(i, step);
-    const auto begin = std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(at - radius - 0.5F)), 0, in - 1);
-    const auto end = std::clamp<std::int64_t>(static_cast<std::int64_t>(std::floor(at + radius - 0.5F)), 0, in - 1) + 1;
-    const std::int64_t first = std::min(begin, in - table.taps);
+    const std::int64_t begin = begin_of(at), end = end_of(at), first = std::min(begin, in - table.taps);
     table.first.push_back(static_cast<std::int32_t>(first));
     const auto weight = [&](std::int64_t source) -> float& {
       return table.weights[static_cast<std::size_t>((source - first) * size + i)];
@@ -60,18 +64,6 @@ void triangle(std::int64_t in, ResizeTable& table) {
   }
 }
 
-/// Leaves out last taps that nobody uses.
-void trim(ResizeTable& table) {
-  const auto size = static_cast<std::size_t>(table.size);
-  const auto unused = [&] {
-    return table.taps > 1 && std::all_of(table.weights.end() - table.size, table.weights.end(), [](float w) { return w == 0; });
-  };
-  while (unused()) {
-    table.weights.resize(table.weights.size() - size);
-    --table.taps;
-  }
-}
-
 }  // namespace
 
 ResizeTable make_resize_table(std::int64_t in, std::int64_t out, ResizeFilter filter, bool mirror) {
@@ -81,7 +73,6 @@ ResizeTable make_resize_table(std::int64_t in, std::int64_t out, ResizeFilter fi
   if (filter == ResizeFilter::kNearest) nearest(in, table);
   if (filter == ResizeFilter::kBilinear) bilinear(in, table);
   if (filter == ResizeFilter::kTriangle) triangle(in, table);
-  if (filter == ResizeFilter::kTriangle) trim(table);
   if (mirror) {
     std::reverse(table.first.begin(), table.first.end());
     for (auto row = table.weights.begin(); row != table.weights.end(); row += out) std::reverse(row, row + out);

@@ -94,6 +94,12 @@ TEST(Resizing, TablesStayInsideAndSumToOne) {
       }
 }
 
+TEST(Resizing, TablesHaveNoTapsThatNobodyNeeds) {
+  EXPECT_EQ(make_resize_table(500, 224, ResizeFilter::kTriangle, false).taps, 5);  // a triangle 4.46 pixels wide
+  EXPECT_EQ(make_resize_table(333, 224, ResizeFilter::kTriangle, false).taps, 3);
+  EXPECT_EQ(make_resize_table(100, 224, ResizeFilter::kTriangle, false).taps, 2);
+}
+
 TEST(Resizing, ScaledDecodeIsAHintOfTheFirstTransform) {
   ResizingSpec spec;
   spec.height = 20;
