@@ -35,18 +35,21 @@ void weigh_rows(const T* from, int64_t stride, const float* weights, int64_t wei
 
 /// Three or four channels; kTaps 0: as many as the table says. `row` has room for a vector beyond its end.
 template <int kTaps, int kChannels, bool kReverse>
-void weigh_quads(const float* row, const ResizeAxis& columns, const QuadMap<kReverse>& map, bool last_row, float* out) {
-  const int64_t taps = kTaps > 0 ? kTaps : columns.taps;
-  const int64_t full = last_row && kChannels == 3 ? columns.size - 1 : columns.size;  // the next row takes the fourth
+void weigh_quads(const float* row, const ResizeAxis& columns, const QuadMap<kReverse>& of_map, bool last_row, float* out) {
+  const QuadMap<kReverse> map = of_map;  // in registers, as what is written could be anything
+  const int32_t* const first = columns.first;
+  const float* const weights = columns.weights;
+  const int64_t taps = kTaps > 0 ? kTaps : columns.taps, size = columns.size;
+  const int64_t full = last_row && kChannels == 3 ? size - 1 : size;  // the next row takes the fourth
   const auto pixel = [&](int64_t x) HWY_ATTR {
-    const float* const from = row + columns.first[x] * kChannels;
-    QuadVec sum = multiply(quad(columns.weights[x]), load_quad(from));
+    const float* const from = row + first[x] * kChannels;
+    QuadVec sum = multiply(quad(weights[x]), load_quad(from));
     for (int64_t t = 1; t < taps; ++t)
-      sum = multiply_add(quad(columns.weights[t * columns.size + x]), load_quad(from + t * kChannels), sum);
+      sum = multiply_add(quad(weights[t * size + x]), load_quad(from + t * kChannels), sum);
     return map(sum);
   };
   for (int64_t x = 0; x < full; ++x) store_quad(pixel(x), out + x * kChannels);
-  if (full < columns.size) store_pixel(pixel(full), out + full * kChannels, kChannels);
+  if (full < size) store_pixel(pixel(full), out + full * kChannels, kChannels);
 }
 
 /// One channel: a vector of places at a time.
@@ -89,14 +92,17 @@ void resize_quads(const Pixels<T>& in, const ResizeAxis& rows, const ResizeAxis&
                   float* work, float* out) {
   const QuadMap<kReverse> quad(map, kChannels);
   const int64_t out_row = columns.size * kChannels;
-  if (columns.taps == 2) {
+  const auto with_taps = [&](auto taps) {
     resize_rows(in, rows, out_row, work, out, [&](const float* row, bool last, float* to) {
-      weigh_quads<2, kChannels>(row, columns, quad, last, to);
+      weigh_quads<decltype(taps)::value, kChannels>(row, columns, quad, last, to);
     });
-  } else {
-    resize_rows(in, rows, out_row, work, out, [&](const float* row, bool last, float* to) {
-      weigh_quads<0, kChannels>(row, columns, quad, last, to);
-    });
+  };
+  switch (columns.taps) {
+    case 2: return with_taps(std::integral_constant<int, 2>{});
+    case 3: return with_taps(std::integral_constant<int, 3>{});
+    case 4: return with_taps(std::integral_constant<int, 4>{});
+    case 5: return with_taps(std::integral_constant<int, 5>{});
+    default: return with_taps(std::integral_constant<int, 0>{});
   }
 }
 
