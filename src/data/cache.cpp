@@ -23,7 +23,9 @@ class CachedSource final : public Source {
   void read(std::int64_t index, int input, Array& out, const ReadHint&) const override {
     CacheStore& store = *stores_[static_cast<std::size_t>(input)];
     try {
-      whole_->read(index, input, out, prefix_.hint());
+      ReadHint hint = prefix_.hint();
+      if (!prefix_.empty()) hint.part = [this](const Shape& image) { return prefix_.part(image, {}); };
+      whole_->read(index, input, out, hint);
     } catch (const SampleError&) {
       store.give_up(index);
       throw;

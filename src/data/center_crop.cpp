@@ -28,6 +28,9 @@ class CenterCrop final : public Transform {
       resize_image(in, centred(in.shape, spec_.height, spec_.width), resize(), finish, out);
     }
   }
+  Window part(const Shape& image, const DrawKey&, std::uint32_t) const override {
+    return fits(image) ? middle(image) : centred(image, spec_.height, spec_.width);
+  }
 
  private:
   bool fits(const Shape& image) const { return image[0] >= spec_.height && image[1] >= spec_.width; }

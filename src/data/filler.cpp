@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "core/error.h"
 #include "core/format.h"
@@ -148,6 +149,8 @@ void Filler::fill_input(const Input& input, std::int64_t index, std::int64_t epo
     copy_row(input, index, out);
     return;
   }
+  const DrawKey key{
+      .seed = seed_, .sample = static_cast<std::uint64_t>(index), .epoch = static_cast<std::uint32_t>(epoch)};
   ImageView view;
   if (in_memory(input)) {
     const std::int64_t first = source_->row(index) * input.sample.elements();
@@ -155,12 +158,13 @@ void Filler::fill_input(const Input& input, std::int64_t index, std::int64_t epo
     view.type = input.u8 != nullptr ? DType::kU8 : DType::kF32;
     view.data = input.u8 != nullptr ? static_cast<const void*>(input.u8 + first) : input.f32 + first;
   } else if (!source_->view(index, input.from, view)) {
-    source_->read(index, input.from, scratch.image, pipeline_.hint());
+    const auto part = [&](const Shape& image) { return pipeline_.part(image, key); };
+    ReadHint hint = pipeline_.hint();
+    hint.part = std::ref(part);
+    source_->read(index, input.from, scratch.image, hint);
     view = view_of(scratch.image);
   }
   view.shape = with_channel(view.shape, input.wanted);
-  const DrawKey key{
-      .seed = seed_, .sample = static_cast<std::uint64_t>(index), .epoch = static_cast<std::uint32_t>(epoch)};
   try {
     pipeline_.write(view, key, scratch.pipeline, input.wanted, out);
   } catch (const Error& unfit) {  // an image of another size, say, is as bad as a damaged one

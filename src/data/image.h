@@ -21,6 +21,8 @@ struct DecodeOptions {
   bool rotate = true;  ///< turn and mirror a JPEG as its EXIF orientation says
   /// Not 0: a JPEG may be decoded at 1/2, 1/4 or 1/8 of its size as long as it stays at least this large, after rotation.
   std::int64_t least_height = 0, least_width = 0;
+  /// As in ReadHint. Then damage behind the last row of the part may go unnoticed, unless the file has no end.
+  std::function<Window(const Shape&)> part{};
 };
 
 /// Why an image could not be read: where in the file, and the decoder's words.

@@ -66,7 +66,11 @@ class ImageFiles final : public Source {
     try {
       decode_image(
           bytes,
-          {.color = color_, .rotate = rotate_, .least_height = hint.least_height, .least_width = hint.least_width},
+          {.color = color_,
+           .rotate = rotate_,
+           .least_height = hint.least_height,
+           .least_width = hint.least_width,
+           .part = hint.part},
           out);
     } catch (const ImageError& error) {
       throw SampleError({.file = path, .byte = error.byte(), .words = error.words()});

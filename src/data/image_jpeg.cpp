@@ -20,6 +20,8 @@ constexpr unsigned kMostMarkerBytes = 0xFFFF;
 constexpr int kMostScans = 100;
 /// A block of 8 x 8 pixels takes at least a bit, unless its coding is arithmetic.
 constexpr std::int64_t kPixelsPerByte = 64 * 8;
+/// What a pixel's color is interpolated from lies one sample of the coarser grid away.
+constexpr std::int64_t kMargin = 4;
 constexpr std::array<unsigned, 4> kScales{8, 4, 2, 1};
 
 /// How libjpeg reports: error_exit must not return, and an exception must not pass through C, so it jumps.
@@ -141,16 +143,24 @@ class JpegFile {
     }
   }
 
+  /// See DecodeOptions; the size is the file's. Only of a file whose data can be passed over quickly, and whose end is there.
+  void choose_part(const std::function<Window(const Shape&)>& part, ColorMode color) {
+    if (!part || !is_baseline() || is_inks() || jpeg_.scale_denom != 1 || !has_end()) return;
+    const std::int64_t height = jpeg_.image_height, width = jpeg_.image_width;
+    const Window window = part(Shape{height, width, channels_of(color)});
+    if (window.height > 0 && window.width > 0 && (window.height < height || window.width < width)) part_ = window;
+  }
+
   void decode(ColorMode color, Array& out) {
-    const bool inks = jpeg_.jpeg_color_space == JCS_CMYK || jpeg_.jpeg_color_space == JCS_YCCK;
-    jpeg_.out_color_space = inks                        ? JCS_CMYK
+    jpeg_.out_color_space = is_inks()                   ? JCS_CMYK
                             : color == ColorMode::kRgb  ? JCS_RGB
                             : color == ColorMode::kRgba ? JCS_EXT_RGBA
                                                         : JCS_GRAYSCALE;
     guarded([&] { jpeg_start_decompress(&jpeg_); });
     out.shape = Shape{jpeg_.output_height, jpeg_.output_width, channels_of(color)};
     out.u8.resize(static_cast<std::size_t>(out.shape.elements()));
-    inks ? read_inks(color, out.u8.data()) : read_rows(out.u8.data(), out.shape[1] * out.shape[2]);
+    if (part_.height > 0) return read_part(out);
+    is_inks() ? read_inks(color, out.u8.data()) : read_rows(out.u8.data(), out.shape[1] * out.shape[2], jpeg_.output_height);
     guarded([&] { jpeg_finish_decompress(&jpeg_); });
   }
 
@@ -161,12 +171,40 @@ class JpegFile {
     f();
   }
 
-  void read_rows(std::uint8_t* out, std::int64_t stride) {
+  bool is_inks() const { return jpeg_.jpeg_color_space == JCS_CMYK || jpeg_.jpeg_color_space == JCS_YCCK; }
+
+  bool has_end() const {
+    constexpr std::size_t kTail = 64;  // some writers pad
+    const FileBytes tail = file_.last(std::min(kTail, file_.size()));
+    constexpr std::array<std::uint8_t, 2> kEnd{0xFF, JPEG_EOI};
+    return std::search(tail.begin(), tail.end(), kEnd.begin(), kEnd.end()) != tail.end();
+  }
+
+  bool is_baseline() {
+    return jpeg_.progressive_mode == FALSE && jpeg_.arith_code == FALSE && jpeg_.data_precision == 8 &&
+           jpeg_has_multiple_scans(&jpeg_) == FALSE;
+  }
+
+  /// part_ alone, and what of its surroundings comes along, in its place.
+  void read_part(Array& out) {
+    const std::int64_t channels = out.shape[2], stride = out.shape[1] * channels;
+    const auto top = static_cast<JDIMENSION>(std::max<std::int64_t>(part_.top - kMargin, 0));
+    auto left = static_cast<JDIMENSION>(std::max<std::int64_t>(part_.left - kMargin, 0));
+    auto width = static_cast<JDIMENSION>(std::min(part_.left + part_.width + kMargin, out.shape[1])) - left;
     guarded([&] {
-      while (jpeg_.output_scanline < jpeg_.output_height) {
+      if (width < jpeg_.output_width) jpeg_crop_scanline(&jpeg_, &left, &width);
+      if (top > 0) jpeg_skip_scanlines(&jpeg_, top);
+    });
+    read_rows(out.u8.data() + left * channels, stride, static_cast<JDIMENSION>(part_.top + part_.height));
+  }
+
+  /// Up to row `end`; row r to `out` + r * stride.
+  void read_rows(std::uint8_t* out, std::int64_t stride, JDIMENSION end) {
+    guarded([&] {
+      while (jpeg_.output_scanline < end) {
         std::array<JSAMPROW, 16> rows;
         const JDIMENSION first = jpeg_.output_scanline;
-        const JDIMENSION count = std::min<JDIMENSION>(rows.size(), jpeg_.output_height - first);
+        const JDIMENSION count = std::min<JDIMENSION>(rows.size(), end - first);
         for (JDIMENSION i = 0; i < count; ++i) rows[i] = out + (first + i) * stride;
         jpeg_read_scanlines(&jpeg_, rows.data(), count);
       }
@@ -193,6 +231,7 @@ class JpegFile {
   Failure failure_{};
   jpeg_source_mgr source_{};
   jpeg_progress_mgr progress_{};
+  Window part_;  ///< of the pixels; height 0: all
 };
 
 }  // namespace
@@ -204,6 +243,7 @@ void decode_jpeg(FileBytes file, const DecodeOptions& options, Array& out) {
   const bool swaps = swaps_axes(orientation);
   jpeg.choose_scale(swaps ? options.least_width : options.least_height,
                     swaps ? options.least_height : options.least_width);
+  if (orientation == 1) jpeg.choose_part(options.part, options.color);
   jpeg.decode(options.color, out);
   apply_orientation(orientation, out);
 }

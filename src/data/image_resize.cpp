@@ -78,6 +78,13 @@ void resize_pixels(const kernels::cpu::Pixels<T>& in, const Resize& resize, cons
 
 Window whole(const Shape& image) { return {0, 0, image[0], image[1]}; }
 
+Window inside(const Shape& image, const Window& window) {
+  const std::int64_t top = std::clamp<std::int64_t>(window.top, 0, image[0]);
+  const std::int64_t left = std::clamp<std::int64_t>(window.left, 0, image[1]);
+  return {top, left, std::clamp<std::int64_t>(window.top + window.height, top, image[0]) - top,
+          std::clamp<std::int64_t>(window.left + window.width, left, image[1]) - left};
+}
+
 Window centred(const Shape& image, std::int64_t height, std::int64_t width) {
   // In floats, cut off, as Keras (backend/tensorflow/image.py, resize).
   const auto fit = [](std::int64_t most, std::int64_t other, std::int64_t target, std::int64_t other_target) {

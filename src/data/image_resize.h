@@ -17,11 +17,10 @@ struct Resize {
   Interpolation interpolation = Interpolation::kBilinear;
   bool antialias = false;  ///< kBilinear
 };
-struct Window {
-  std::int64_t top = 0, left = 0, height = 0, width = 0;
-};
 
 Window whole(const Shape& image);
+/// What of the window lies in the image; empty where nothing does.
+Window inside(const Shape& image, const Window& window);
 /// The largest window in the middle with the sides' ratio of height : width (Keras's crop_to_aspect_ratio).
 Window centred(const Shape& image, std::int64_t height, std::int64_t width);
 

@@ -144,6 +144,11 @@ std::optional<ChannelMap> Pipeline::only_map() const {
 
 ReadHint Pipeline::hint() const { return steps_.empty() ? ReadHint{} : steps_.front().transform->hint(); }
 
+Window Pipeline::part(const Shape& image, const DrawKey& key) const {
+  if (steps_.empty()) return {0, 0, image[0], image[1]};
+  return steps_.front().transform->part(image, key, steps_.front().index);
+}
+
 bool Pipeline::fixes_size() const {
   return std::any_of(steps_.begin(), steps_.end(), [](const Step& step) { return step.transform->fixes_size(); });
 }

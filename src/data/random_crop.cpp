@@ -29,6 +29,10 @@ class RandomCrop final : public Transform {
       resize_image(in, centred(in.shape, spec_.height, spec_.width), resize(), finish, out);
     }
   }
+  Window part(const Shape& image, const DrawKey& key, std::uint32_t index) const override {
+    const auto window = draw(image, key, index);
+    return window ? inside(image, *window) : centred(image, spec_.height, spec_.width);
+  }
 
  private:
   Resize resize() const { return {.height = spec_.height, .width = spec_.width}; }

@@ -29,6 +29,9 @@ class RandomResizedCrop final : public Transform {
              float* out) const override {
     resize_image(in, draw(in.shape, key, index), resize_, finish, out);
   }
+  Window part(const Shape& image, const DrawKey& key, std::uint32_t index) const override {
+    return draw(image, key, index);
+  }
 
  private:
   /// torchvision/transforms/transforms.py, RandomResizedCrop.get_params: ten draws, then the middle.

@@ -29,6 +29,7 @@ class Resizing final : public Transform {
   ReadHint hint() const override {
     return scaled_decode_ ? ReadHint{.least_height = resize_.height, .least_width = resize_.width} : ReadHint{};
   }
+  Window part(const Shape& image, const DrawKey&, std::uint32_t) const override { return window(image); }
 
  private:
   Window window(const Shape& image) const {

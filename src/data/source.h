@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,9 +40,17 @@ struct ImageView {
 /// What the labels in a source are.
 enum class LabelType { kNone, kClass /*an integer*/, kValues /*a row of floats*/ };
 
+/// A rectangle of an image, in pixels; it may reach beyond the image where that is said.
+struct Window {
+  std::int64_t top = 0, left = 0, height = 0, width = 0;
+};
+
 /// What whoever reads does not need: images may come smaller, but in no axis below this. 0, 0: the whole size.
 struct ReadHint {
   std::int64_t least_height = 0, least_width = 0;
+  /// Of an image of this shape only these pixels are looked at, which lie inside it: the others may hold anything. Not
+  /// set: all. Called, if at all, once, by the thread that reads.
+  std::function<Window(const Shape&)> part{};
 };
 
 class Source {

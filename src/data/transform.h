@@ -48,6 +48,10 @@ class Transform {
   virtual bool fixes_size() const { return false; }
   /// How small an image may be that comes in without a change that the user has not allowed.
   virtual ReadHint hint() const { return {}; }
+  /// All that apply() and write() look at of an image of this shape.
+  virtual Window part(const Shape& image, const DrawKey&, std::uint32_t /*index*/) const {
+    return {0, 0, image[0], image[1]};
+  }
 };
 /// A transform of transform_family().
 std::unique_ptr<Transform> make_transform(const config::Typed& spec);
@@ -81,6 +85,8 @@ class Pipeline {
   std::optional<ChannelMap> only_map() const;
   /// Of the first transform.
   ReadHint hint() const;
+  /// Of the first transform: what it looks at of an image of this shape.
+  Window part(const Shape& image, const DrawKey& key) const;
   /// The result has one size, whatever comes in.
   bool fixes_size() const;
   /// What is the same in every epoch, up to the last transform that does more than map channels; and the rest, whose

@@ -43,7 +43,7 @@ struct JpegKind {
   int orientation = 0;  ///< 1..8: with EXIF
   bool big_endian = false;
   int restart_interval = 0;
-  bool subsampled = true;
+  bool subsampled = true, subsampled_rows = true;
 };
 
 inline Bytes exif(int orientation, bool big_endian) {
@@ -75,6 +75,7 @@ inline Bytes jpeg_bytes(const Picture& picture, const JpegKind& kind = {}) {
   jpeg_set_colorspace(&jpeg, kind.space);
   jpeg_set_quality(&jpeg, kind.quality, TRUE);
   if (!kind.subsampled) jpeg.comp_info[0].h_samp_factor = jpeg.comp_info[0].v_samp_factor = 1;
+  if (!kind.subsampled_rows) jpeg.comp_info[0].v_samp_factor = 1;
   if (!kind.adobe) jpeg.write_Adobe_marker = FALSE;
   jpeg.restart_interval = static_cast<unsigned>(kind.restart_interval);
   if (kind.progressive) jpeg_simple_progression(&jpeg);

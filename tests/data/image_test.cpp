@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr DecodeOptions kGray{.color = ColorMode::kGrayscale}, kRgb{}, kRgba{.color = ColorMode::kRgba};
+const DecodeOptions kGray{.color = ColorMode::kGrayscale}, kRgb{}, kRgba{.color = ColorMode::kRgba};
 
 Array decoded(const Bytes& file, const DecodeOptions& options = {}) {
   Array out;
@@ -164,6 +164,79 @@ TEST(DecodeJpeg, StrangeExifIsNoOrientation) {
   ASSERT_NE(at, file.end());
   at[10] = 0xFF, at[11] = 0xFF;  // the directory lies far outside
   EXPECT_EQ(decoded(file).shape[0], 8);
+}
+
+/// Smooth above, noise below: blocks from almost empty to full.
+Picture half_noise(std::int64_t height, std::int64_t width, int channels = 3) {
+  Picture picture = gradient(height, width, channels);
+  std::mt19937 draw(5);
+  for (std::size_t i = picture.pixels.size() / 2; i < picture.pixels.size(); ++i)
+    picture.pixels[i] = static_cast<std::uint8_t>(draw() & 255);
+  return picture;
+}
+
+TEST(DecodeJpeg, APartIsThatPartOfTheWhole) {
+  constexpr std::int64_t kHeight = 117, kWidth = 150;
+  std::mt19937 draw(7);
+  for (int mode = 0; mode < 12; ++mode) {
+    const JpegKind kind{.quality = 90,
+                        .restart_interval = mode / 3 % 2 * 3,
+                        .subsampled = mode % 3 > 0,
+                        .subsampled_rows = mode % 3 > 1};
+    const Bytes file = jpeg_bytes(half_noise(kHeight, kWidth), kind);
+    const ColorMode color = mode < 6 ? ColorMode::kRgb : ColorMode::kGrayscale;
+    const Array all = decoded(file, {.color = color});
+    const std::int64_t channels = all.shape[2];
+    for (int i = 0; i < 100; ++i) {
+      const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(draw() % static_cast<unsigned long>(n)); };
+      Window part{.height = 1 + below(kHeight), .width = 1 + below(kWidth)};
+      part.top = below(kHeight - part.height + 1);
+      part.left = below(kWidth - part.width + 1);
+      Array some;
+      some.u8.assign(all.u8.size(), 0xEE);
+      const auto choose = [&](const Shape& shape) {
+        EXPECT_EQ(shape, all.shape);
+        return part;
+      };
+      decode_image(file, {.color = color, .part = choose}, some);
+      ASSERT_EQ(some.shape, all.shape);
+      for (std::int64_t y = part.top; y < part.top + part.height; ++y) {
+        const auto first = all.u8.begin() + (y * kWidth + part.left) * channels;
+        ASSERT_TRUE(std::equal(first, first + part.width * channels,
+                               some.u8.begin() + (y * kWidth + part.left) * channels))
+            << "row " << y << " of " << part.top << "+" << part.height << ", " << part.left << "+" << part.width << ", mode "
+            << mode;
+      }
+    }
+  }
+}
+
+TEST(DecodeJpeg, WhatIsNotInThePartIsNotDecoded) {
+  const Bytes file = jpeg_bytes(gradient(160, 160));
+  Array some;
+  some.u8.assign(160 * 160 * 3, 0xEE);
+  decode_image(file, {.part = [](const Shape&) { return Window{64, 64, 16, 16}; }}, some);
+  const auto at = [&](std::size_t y, std::size_t x) { return some.u8[(y * 160 + x) * 3]; };
+  EXPECT_NE(at(64, 64), 0xEE);
+  EXPECT_EQ(at(20, 70), 0xEE) << "above";
+  EXPECT_EQ(at(120, 70), 0xEE) << "below";
+  EXPECT_EQ(at(70, 20), 0xEE) << "left";
+  EXPECT_EQ(at(70, 120), 0xEE) << "right";
+}
+
+TEST(DecodeJpeg, APartOfAFileCutShortIsAnError) {
+  Bytes file = jpeg_bytes(half_noise(160, 160));
+  file.resize(file.size() - 10);
+  EXPECT_THAT(error_in(file, {.part = [](const Shape&) { return Window{0, 0, 16, 16}; }}).words(), HasSubstr("remature end"));
+}
+
+TEST(DecodeJpeg, APartOfATurnedPhotoIsThatOfTheTurned) {
+  const Bytes file = jpeg_bytes(gradient(40, 60), {.orientation = 6});
+  Array some;
+  decode_image(file, {.part = [](const Shape& shape) { return Window{0, 0, shape[0] / 2, shape[1] / 2}; }}, some);
+  const Array all = decoded(file);
+  ASSERT_EQ(some.shape, (Shape{60, 40, 3}));
+  EXPECT_TRUE(std::equal(some.u8.begin(), some.u8.begin() + 60, all.u8.begin()));
 }
 
 TEST(DecodeJpeg, SmallerWhereAllowed) {

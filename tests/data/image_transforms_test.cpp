@@ -231,6 +231,38 @@ std::vector<float> one_by_one(const std::vector<config::Typed>& specs, Array in,
   return out.f32;
 }
 
+TEST(Pipeline, LooksAtNothingOutsideItsPart) {
+  const auto check = [](const auto& spec, const Shape& shape) {
+    const Pipeline pipe = pipeline(spec);
+    for (std::uint64_t sample = 0; sample < 20; ++sample) {
+      const DrawKey key{.seed = 3, .sample = sample};
+      Array image{.shape = shape, .type = DType::kU8, .u8 = {}, .f32 = {}};
+      for (std::int64_t i = 0; i < shape.elements(); ++i) image.u8.push_back(static_cast<std::uint8_t>(i * 37));
+      const Window part = pipe.part(shape, key);
+      ASSERT_GE(std::min(part.top, part.left), 0);
+      ASSERT_LE(part.top + part.height, shape[0]);
+      ASSERT_LE(part.left + part.width, shape[1]);
+      Array other = image, spare;
+      for (std::int64_t y = 0, i = 0; y < shape[0]; ++y)
+        for (std::int64_t x = 0; x < shape[1]; ++x)
+          for (int c = 0; c < 3; ++c, ++i)
+            if (y < part.top || y >= part.top + part.height || x < part.left || x >= part.left + part.width)
+              other.u8[static_cast<std::size_t>(i)] ^= 0xFF;
+      pipe.apply(image, spare, key);
+      pipe.apply(other, spare, key);
+      ASSERT_EQ(image.f32, other.f32) << "sample " << sample;
+    }
+  };
+  for (const Shape& shape : {Shape{50, 60, 3}, Shape{20, 61, 3}, Shape{9, 7, 3}}) {
+    check(CenterCropSpec{.height = 21, .width = 30}, shape);
+    check(RandomCropSpec{.height = 21, .width = 30}, shape);
+    check(RandomCropSpec{.height = 21, .width = 30, .padding = 12}, shape);
+    check(RandomResizedCropSpec{.height = 24, .width = 24, .antialias = true}, shape);
+    check(ResizingSpec{.height = 24, .width = 24, .crop_to_aspect_ratio = true}, shape);
+    check(ResizingSpec{.height = 24, .width = 24}, shape);
+  }
+}
+
 TEST(Pipeline, FoldingChangesNothing) {
   const auto typed = [](const auto& spec) { return transform_family().make(spec); };
   ResizingSpec bilinear, antialiased, nearest;
