@@ -40,6 +40,27 @@ inline constexpr int64_t kPanelBlock = kTileRows * kChannelBlock;
 
 #define DPTRAIN_UNROLL _Pragma("GCC unroll 16")
 
+/// What Tile::add fetches into the caches while it computes: the panel of A that is next, and `lines` lines of the B that
+/// is next with every block of 16.
+struct FetchAhead {
+  const float *a, *b;
+  int64_t lines;
+  HWY_INLINE void fetch_b() {
+    for (int64_t i = 0; i < lines; ++i, b += kChannelBlock) __builtin_prefetch(b, 0, 2);
+  }
+  /// Called for k in [0, 16): a line for each of the rows.
+  template <int kRows>
+  HWY_INLINE void fetch_a(int64_t k) {
+    __builtin_prefetch(a, 0, 3);
+    if (k < kRows - 1 || k == kChannelBlock - 1) a += kChannelBlock;
+  }
+};
+struct FetchNothing {
+  HWY_INLINE void fetch_b() const {}
+  template <int kRows>
+  HWY_INLINE void fetch_a(int64_t) const {}
+};
+
 /// kRows x (kVectors * kLanes) sums.
 template <int kRows, int kVectors>
 struct Tile {
@@ -62,11 +83,15 @@ struct Tile {
   }
 
   /// sum += A B over `blocks` blocks of 16 of K. A: [16]-blocks `a_step` floats apart, its rows 16 floats apart.
-  HWY_INLINE void add(int64_t blocks, const float* HWY_RESTRICT a, int64_t a_step, const float* HWY_RESTRICT b) {
+  template <class Ahead>
+  HWY_INLINE void add(int64_t blocks, const float* HWY_RESTRICT a, int64_t a_step, const float* HWY_RESTRICT b,
+                      Ahead ahead) {
     for (; blocks > 0; --blocks, a += a_step) {
+      ahead.fetch_b();
       _Pragma("GCC unroll 4") for (int64_t k = 0; k < kChannelBlock; ++k, b += kVectors * kLanes) {
         Vec column[kVectors];
         DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) column[v] = hn::LoadU(kFloats, b + v * kLanes);
+        ahead.template fetch_a<kRows>(k);
         DPTRAIN_UNROLL for (int r = 0; r < kRows; ++r) {
           const Vec row = splat(a[r * kChannelBlock + k]);
           DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(row, column[v], sum[r][v]);
@@ -105,25 +130,37 @@ HWY_INLINE int64_t tile_vectors(int64_t columns, int64_t first) {
   return std::min<int64_t>(kTileVectors, (columns - first + kLanes - 1) / kLanes);
 }
 
-/// C[groups * kTileRows][kTileColumns] (+)= A B. `a`: `groups` panels `a_group` floats apart, of which `blocks` blocks of 16
-/// are multiplied; B: [16 * blocks][kVectors * kLanes]. `add`: to what is in C. K is taken in pieces that keep B's in half
-/// of the nearest cache.
-template <int kVectors>
+/// C[groups * kTileRows][kTileColumns] = A B. `a`: `groups` panels `a_group` floats apart, of which `blocks` blocks of 16
+/// are multiplied; B: [16 * blocks][kVectors * kLanes]. K is taken in pieces that keep B's in half of the nearest cache.
+/// kFetch: for operands that lie beyond the second cache: what comes next is fetched meanwhile, at last the B of the product
+/// that follows at `next_b`. Where they lie nearer it only costs.
+template <int kVectors, bool kFetch>
 HWY_NOINLINE void multiply_panels(int64_t groups, int64_t blocks, const float* HWY_RESTRICT a, int64_t a_group,
-                                  const float* HWY_RESTRICT b, float* HWY_RESTRICT c, bool add) {
+                                  const float* HWY_RESTRICT b, const float* next_b, float* HWY_RESTRICT c) {
   constexpr int64_t kMost = 16384 / (kTileColumns * 4) / kChannelBlock;
+  constexpr int64_t kRowsOfB = kChannelBlock * kVectors * kLanes;  // floats of B per block
   const int64_t pieces = (blocks + kMost - 1) / kMost, step = (blocks + pieces - 1) / pieces;
+  const int64_t lines = (kRowsOfB / kChannelBlock + groups - 1) / groups;
   for (int64_t k = 0; k < blocks; k += step) {
     const float* panel = a + k * kPanelBlock;
-    const float* const rows = b + k * kChannelBlock * kVectors * kLanes;
+    const float* const rows = b + k * kRowsOfB;
+    const bool last = k + step >= blocks;
+    const int64_t count = std::min(step, blocks - k);
     float* to = c;
     for (int64_t g = 0; g < groups; ++g, panel += a_group, to += kTileRows * kTileColumns) {
       Tile<kTileRows, kVectors> tile;
-      if (add || k > 0)
+      if (k > 0)
         tile.load(to, kTileColumns);
       else
         tile.clear();
-      tile.add(std::min(step, blocks - k), panel, kPanelBlock, rows);
+      if constexpr (kFetch) {
+        const float* const next_a = g + 1 < groups ? panel + a_group : a + (last ? 0 : k + step) * kPanelBlock;
+        tile.add(
+            count, panel, kPanelBlock, rows,
+            FetchAhead{next_a, (last ? next_b : rows + step * kRowsOfB) + g * lines * count * kChannelBlock, lines});
+      } else {
+        tile.add(count, panel, kPanelBlock, rows, FetchNothing{});
+      }
       tile.store(to, kTileColumns);
     }
   }

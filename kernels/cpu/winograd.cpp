@@ -25,7 +25,7 @@ struct WinogradImages {
 inline constexpr int64_t kFewFilters = 3 << 20, kBlockBytes = 288 << 10;
 /// With more filters: tiles that meet them together, blocks of columns that meet a tile's points together; floats of a
 /// panel of points; up to so many tiles in all, threads divide the columns.
-inline constexpr int64_t kManyTiles = 96, kAbreast = 4, kPanelFloats = 64 << 10, kFewTiles = 256;
+inline constexpr int64_t kManyTiles = 144, kAbreast = 2, kPanelFloats = 64 << 10, kFewTiles = 256;
 
 }  // namespace dptrain::kernels::cpu
 #endif
@@ -54,17 +54,15 @@ class Images {
         columns_((filters_.columns() + kTileColumns - 1) / kTileColumns) {
     filter_point_ = odd_lines(depth_ * kChannelBlock * kTileColumns);
     const int64_t filter_block = kProducts * filter_point_;
-    const bool big = filter_block * columns_ * kFloat > kFewFilters;
-    divides_columns_ = big && grid_.total <= kFewTiles;
-    const int64_t tile_bytes = kProducts * kFloat * (depth_ * kChannelBlock + (big ? 0 : kTileColumns));
-    const int64_t most = big ? kManyTiles : kBlockBytes / tile_bytes;
+    big_ = filter_block * columns_ * kFloat > kFewFilters;
+    divides_columns_ = big_ && grid_.total <= kFewTiles;
+    const int64_t tile_bytes = kProducts * kFloat * (depth_ * kChannelBlock + (big_ ? 0 : kTileColumns));
+    const int64_t most = big_ ? kManyTiles : kBlockBytes / tile_bytes;
     tiles_ = divides_columns_ ? pieces_of(grid_.total, kTileRows) * kTileRows
                               : tiles_in_block(most, pieces_of(grid_.total, threads), kTileRows);
     product_tiles_ =
         divides_columns_ ? tiles_in_block(kPanelFloats / (depth_ * kChannelBlock), grid_.total, kTileRows) : tiles_;
-    abreast_ = divides_columns_ ? std::min<int64_t>(std::max<int64_t>(1, columns_ / threads), 8)
-               : big            ? std::min<int64_t>(columns_, kAbreast)
-                                : 1;
+    abreast_ = big_ && !divides_columns_ ? std::min<int64_t>(columns_, kAbreast) : 1;
     panel_ = depth_ * kPanelBlock;
     input_point_ = odd_lines(tiles_ / kTileRows * panel_);
     product_point_ = odd_lines(product_tiles_ * kTileColumns);
@@ -140,18 +138,33 @@ class Images {
   /// Products and inverse of `count` tiles for `abreast` blocks of columns.
   void finish_columns(int64_t column, int64_t abreast, int64_t first, int64_t count, const float* points,
                       const float* u, float* products) const {
-    const int64_t groups = pieces_of(count, kTileRows), block = kProducts * product_point_;
+    const int64_t block = kProducts * product_point_;
     for (int64_t p = 0; p < kProducts; ++p)
-      for (int64_t c = 0; c < abreast; ++c)
-        with_vectors(tile_vectors(filters_.columns(), (column + c) * kTileColumns), [&](auto vectors) HWY_ATTR {
-          multiply_panels<decltype(vectors)::value>(groups, depth_, points + p * input_point_, panel_,
-                                                    u + (c * kProducts + p) * filter_point_,
-                                                    products + c * block + p * product_point_, false);
-        });
+      for (int64_t c = 0; c < abreast; ++c) {
+        const float* const filters = u + (c * kProducts + p) * filter_point_;
+        const float* const next = c + 1 < abreast     ? filters + kProducts * filter_point_
+                                  : p + 1 < kProducts ? u + (p + 1) * filter_point_
+                                                      : filters;
+        const float* const from = points + p * input_point_;
+        float* const to = products + c * block + p * product_point_;
+        if (big_)
+          multiply<true>(column + c, count, from, filters, next, to);
+        else
+          multiply<false>(column + c, count, from, filters, next, to);
+      }
     float* const outside = products + products_slot_ - lines(std::max(filters_.columns(), kTileColumns));
     for (int64_t c = 0; c < abreast; ++c)
       for (int64_t t = 0; t < count; ++t)
         inverse(first + t, (column + c) * kTileColumns, products + c * block + t * kTileColumns, outside);
+  }
+
+  template <bool kFetch>
+  HWY_INLINE void multiply(int64_t column, int64_t count, const float* points, const float* u, const float* next_u,
+                           float* products) const {
+    with_vectors(tile_vectors(filters_.columns(), column * kTileColumns), [&](auto vectors) HWY_ATTR {
+      multiply_panels<decltype(vectors)::value, kFetch>(pieces_of(count, kTileRows), depth_, points, panel_, u, next_u,
+                                                        products);
+    });
   }
 
   /// Points of tile t, as row `row` of a block.
@@ -206,8 +219,8 @@ class Images {
   const WinogradShape& s_ = i_.shape;
   TileGrid grid_;
   Filters filters_;
-  int64_t depth_, columns_;  // blocks of 16 rows and of kTileColumns columns of the filters
-  bool divides_columns_;
+  int64_t depth_, columns_;        // blocks of 16 rows and of kTileColumns columns of the filters
+  bool big_, divides_columns_;     // filters beyond the second cache; few tiles besides
   int64_t tiles_, product_tiles_;  // in a block of points, and of products
   int64_t abreast_;                // blocks of columns that share a pass over the points
   int64_t panel_, input_point_, filter_point_, product_point_;
