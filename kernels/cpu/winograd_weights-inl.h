@@ -25,21 +25,59 @@ struct Filters {
   int64_t columns() const { return transposed ? in : out; }
 };
 
-/// taps [kernel^2][16][kTileColumns] <- 16 rows and one block of columns of the filters, zeros where there are none.
+/// to[r * kTileColumns + c] = from[c * stride + r] for r < 16 and c < columns.
+HWY_INLINE void transpose_rows(const float* from, int64_t stride, int64_t columns, float* to) {
+  int64_t c = 0;
+#if HWY_TARGET != HWY_SCALAR
+  constexpr hn::FixedTag<float, 4> kFour;
+  constexpr hn::RepartitionToWide<decltype(kFour)> kTwo;
+  for (; c + 4 <= columns; c += 4, from += 4 * stride) {
+    for (int64_t r = 0; r < kChannelBlock; r += 4) {
+      const auto a0 = hn::LoadU(kFour, from + r), a1 = hn::LoadU(kFour, from + stride + r);
+      const auto a2 = hn::LoadU(kFour, from + 2 * stride + r), a3 = hn::LoadU(kFour, from + 3 * stride + r);
+      const auto wide = [&](auto v) HWY_ATTR { return hn::BitCast(kTwo, v); };
+      const auto low01 = wide(hn::InterleaveLower(kFour, a0, a1)), high01 = wide(hn::InterleaveUpper(kFour, a0, a1));
+      const auto low23 = wide(hn::InterleaveLower(kFour, a2, a3)), high23 = wide(hn::InterleaveUpper(kFour, a2, a3));
+      float* const row = to + r * kTileColumns + c;
+      const auto put = [&](auto v, int64_t i)
+                           HWY_ATTR { hn::StoreU(hn::BitCast(kFour, v), kFour, row + i * kTileColumns); };
+      put(hn::InterleaveLower(kTwo, low01, low23), 0);
+      put(hn::InterleaveUpper(kTwo, low01, low23), 1);
+      put(hn::InterleaveLower(kTwo, high01, high23), 2);
+      put(hn::InterleaveUpper(kTwo, high01, high23), 3);
+    }
+  }
+#endif
+  for (; c < columns; ++c, from += stride)
+    for (int64_t r = 0; r < kChannelBlock; ++r) to[r * kTileColumns + c] = from[r];
+}
+
+/// taps [kernel^2][16][kTileColumns] <- 16 rows and one block of columns of the filters, zeros where there are none. The
+/// rows that follow are fetched ahead: lines far apart, which no hardware foresees.
 template <class W>
 HWY_INLINE void gather_taps(const Filters& f, int64_t row, int64_t column, float* taps) {
   const int64_t rows = std::min(kChannelBlock, f.rows() - row), columns = std::min(kTileColumns, f.columns() - column);
+  const int64_t next = std::min(kChannelBlock, f.rows() - row - rows);
   if (rows < kChannelBlock || columns < kTileColumns)
     std::memset(taps, 0, W::kKernel * W::kKernel * kChannelBlock * kTileColumns * sizeof(float));
   for (int64_t t = 0; t < W::kKernel * W::kKernel; ++t, taps += kChannelBlock * kTileColumns) {
     const float* const tap = f.weights + t * f.in * f.out;
     if (f.transposed) {
-      for (int64_t c = 0; c < columns; ++c)
-        for (int64_t r = 0; r < rows; ++r) taps[r * kTileColumns + c] = tap[(column + c) * f.out + row + r];
+      const float* const from = tap + column * f.out + row;
+      if (next > 0)
+        for (int64_t c = 0; c < columns; ++c) __builtin_prefetch(from + c * f.out + rows, 0, 2);
+      if (rows == kChannelBlock) {
+        transpose_rows(from, f.out, columns, taps);
+      } else {
+        for (int64_t c = 0; c < columns; ++c)
+          for (int64_t r = 0; r < rows; ++r) taps[r * kTileColumns + c] = from[c * f.out + r];
+      }
     } else {
+      const float* const from = tap + row * f.out + column;
+      for (int64_t r = 0; r < next; ++r)
+        for (int64_t c = 0; c < columns; c += kChannelBlock) __builtin_prefetch(from + (rows + r) * f.out + c, 0, 2);
       for (int64_t r = 0; r < rows; ++r)
-        std::memcpy(taps + r * kTileColumns, tap + (row + r) * f.out + column,
-                    static_cast<size_t>(columns) * sizeof(float));
+        std::memcpy(taps + r * kTileColumns, from + r * f.out, static_cast<size_t>(columns) * sizeof(float));
     }
   }
 }
