@@ -1,6 +1,6 @@
-// Matrix products in registers, for convolutions of every kind. Operands are packed by the caller in blocks of 16 numbers,
-// one cache line, so that the rows of a tile stand at constant offsets from one pointer and power-of-two strides, which
-// fight for the same cache sets, do not arise. Two products:
+// Matrix products in registers, for convolutions of every kind. Operands are packed by the caller in blocks of 16
+// numbers, one cache line, so that the rows of a tile stand at constant offsets from one pointer and power-of-two
+// strides, which fight for the same cache sets, do not arise. Two products:
 //
 //   over channels   C[rows][kTileColumns] = A B        A in panels: [group of kTileRows rows][K / 16][kTileRows][16],
 //                                                      B rows of the tile's width, C rows of kTileColumns
@@ -8,7 +8,8 @@
 //
 // An element's sum is one chain of multiply-adds, in the order of K, cut only where K is cut: it does not depend on the
 // row's place in a tile nor on its neighbours, so rows that only fill up a group may hold anything. A block of fewer
-// columns than kTileColumns is computed with fewer vectors. Pointers are aligned to a cache line. Toggle as in simd-inl.h.
+// columns than kTileColumns is computed with fewer vectors. Pointers are aligned to a cache line. Toggle as in
+// simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_GEMM_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_GEMM_INL_H
@@ -40,8 +41,8 @@ inline constexpr int64_t kPanelBlock = kTileRows * kChannelBlock;
 
 #define DPTRAIN_UNROLL _Pragma("GCC unroll 16")
 
-/// What Tile::add fetches into the caches while it computes: the panel of A that is next, and `lines` lines of the B that
-/// is next with every block of 16.
+/// What Tile::add fetches into the caches while it computes: the panel of A that is next, and `lines` lines of the B
+/// that is next with every block of 16.
 struct FetchAhead {
   const float *a, *b;
   int64_t lines;
@@ -130,10 +131,10 @@ HWY_INLINE int64_t tile_vectors(int64_t columns, int64_t first) {
   return std::min<int64_t>(kTileVectors, (columns - first + kLanes - 1) / kLanes);
 }
 
-/// C[groups * kTileRows][kTileColumns] = A B. `a`: `groups` panels `a_group` floats apart, of which `blocks` blocks of 16
-/// are multiplied; B: [16 * blocks][kVectors * kLanes]. K is taken in pieces that keep B's in half of the nearest cache.
-/// kFetch: for operands that lie beyond the second cache: what comes next is fetched meanwhile, at last the B of the product
-/// that follows at `next_b`. Where they lie nearer it only costs.
+/// C[groups * kTileRows][kTileColumns] = A B. `a`: `groups` panels `a_group` floats apart, of which `blocks` blocks of
+/// 16 are multiplied; B: [16 * blocks][kVectors * kLanes]. K is taken in pieces that keep B's in half of the nearest
+/// cache. kFetch: for operands that lie beyond the second cache: what comes next is fetched meanwhile, at last the B of
+/// the product that follows at `next_b`. Where they lie nearer it only costs.
 template <int kVectors, bool kFetch>
 HWY_NOINLINE void multiply_panels(int64_t groups, int64_t blocks, const float* HWY_RESTRICT a, int64_t a_group,
                                   const float* HWY_RESTRICT b, const float* next_b, float* HWY_RESTRICT c) {

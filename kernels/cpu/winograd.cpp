@@ -39,9 +39,10 @@ inline constexpr int64_t kManyTiles = 144, kAbreast = 2, kPanelFloats = 64 << 10
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Forward and backward data alike: points of a block of tiles, products with the transformed filters per point, inverse,
-/// for blocks that stay in the second cache. Filters too large for it are met by larger blocks of tiles; where there are few
-/// tiles in all, threads share the points of all of them and divide the columns, whose filters they transform as they go.
+/// Forward and backward data alike: points of a block of tiles, products with the transformed filters per point,
+/// inverse, for blocks that stay in the second cache. Filters too large for it are met by larger blocks of tiles; where
+/// there are few tiles in all, threads share the points of all of them and divide the columns, whose filters they
+/// transform as they go.
 template <class W, bool kBackward>
 class Images {
  public:

@@ -1,17 +1,17 @@
 #pragma once
 
-// Convolutions of stride 1 by Winograd's minimal filtering: NHWC images, HWIO weights, zero padding of any width. An m x m
-// tile of the output takes (m + r - 1)^2 products per pair of channels in place of m^2 r^2:
+// Convolutions of stride 1 by Winograd's minimal filtering: NHWC images, HWIO weights, zero padding of any width. A
+// tile of m x m outputs takes (m + r - 1)^2 products per pair of channels in place of m^2 r^2:
 //
 //   F(4x4, 3x3)   36 for 144        F(3x3, 3x3)   25 for 81 (for 3x3 outputs)        F(2x2, 5x5)   36 for 100
 //
-// Transform, products and inverse run block by block of tiles, in the caches. Results are as exact as the transforms allow:
-// about ten times the rounding of direct sums (tests/kernels/winograd_test.cpp states the bounds).
+// Transform, products and inverse run block by block of tiles, in the caches. The transforms round more than
+// direct sums do (tests/kernels/winograd_test.cpp states the bounds).
 //
 // A sample's outputs and data gradients are the same bits in any batch and with any number of threads; weight gradients
 // are sums over fixed pieces of the batch, added in order: the same bits with any number of threads. Other instruction
-// sets may give other last bits. May be called from any thread; work is shared among the caller's OpenMP threads. Outputs
-// are overwritten and are not inputs; tensors may be aligned as they like.
+// sets may give other last bits. May be called from any thread; work is shared among the caller's threads (parallel.h).
+// Outputs are overwritten and are not inputs; tensors may be aligned as they like.
 
 #include <cstdint>
 
@@ -23,9 +23,9 @@ struct WinogradShape {
   int64_t kernel = 3;                              ///< 3 or 5, square
   int64_t pad_top = 0, pad_left = 0;               ///< less than `kernel`; after the image whatever the output wants
   bool relu = false;                               ///< forward: max(y, 0) after the bias
-  /// y and dy are those of a 2x2 max-pooling with stride 2 behind bias and ReLU, [rows, out_h / 2, out_w / 2, out_channels],
-  /// each with a byte `taken`: the position 2 * row + column of the (first) largest value in its window, or
-  /// kWinogradNoneTaken where ReLU let nothing through. The last of an odd number of rows or columns is not seen.
+  /// y and dy are those of a 2x2 max-pooling with stride 2 behind bias and ReLU, [rows, out_h / 2, out_w / 2,
+  /// out_channels], each with a byte `taken`: the position 2 * row + column of the (first) largest value in its window,
+  /// or kWinogradNoneTaken where ReLU let nothing through. The last of an odd number of rows or columns is not seen.
   bool pool = false;
 };
 

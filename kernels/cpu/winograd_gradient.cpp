@@ -36,8 +36,8 @@ HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
 /// Gradient of the weights: points of a block of tiles of x and of dy, products summed over the tiles, at the end the
-/// inverse. Small gradients: each piece of the batch has one of its own, in a thread's caches, and they are added in order.
-/// Large ones: there is one, a block's points are shared, and threads divide the gradient.
+/// inverse. Small gradients: each piece of the batch has one of its own, in a thread's caches, and they are added in
+/// order. Large ones: there is one, a block's points are shared, and threads divide the gradient.
 template <class W>
 class Gradient {
  public:

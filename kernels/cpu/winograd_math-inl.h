@@ -1,5 +1,5 @@
-// Winograd's transforms of one line, a channel in every lane. With o the product number by number (Lavin and Gray, "Fast
-// algorithms for convolutional neural networks", 2015, for the first; the others are its transposes):
+// Winograd's transforms of one line, a channel in every lane. With o the product number by number (Lavin and Gray,
+// "Fast algorithms for convolutional neural networks", 2015, for the first; the others are its transposes):
 //
 //   output             Y  = A' [ (G g G') o (B' d B) ] A       d: (m + r - 1)^2 inputs, g: r^2 weights, Y: m^2 outputs
 //   gradient of input  dd = B  [ (G g G') o (A dY A') ] B'     overlapping tiles are added
@@ -22,7 +22,8 @@ namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 /// B' and B for six points: the same for every m and r with m + r = 7.
 struct SixPoints {
   static constexpr int kPoints = 6;
-  // [4, 0, -5, 0, 1, 0] [0, -4, -4, 1, 1, 0] [0, 4, -4, -1, 1, 0] [0, -2, -1, 2, 1, 0] [0, 2, -1, -2, 1, 0] [0, 4, 0, -5, 0, 1]
+  // [4, 0, -5, 0, 1, 0] [0, -4, -4, 1, 1, 0] [0, 4, -4, -1, 1, 0]
+  // [0, -2, -1, 2, 1, 0] [0, 2, -1, -2, 1, 0] [0, 4, 0, -5, 0, 1]
   static HWY_INLINE void bt(const Vec* d, Vec* v) {
     const Vec four = splat(4), two = splat(2);
     const Vec p = hn::NegMulAdd(four, d[2], d[4]), q = hn::NegMulAdd(four, d[1], d[3]);

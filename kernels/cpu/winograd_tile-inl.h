@@ -1,5 +1,6 @@
 // Winograd's transforms of one tile of an image: pixels to points and back. A tile's points are stored by blocks of 16
-// channels, as the products of gemm-inl.h want them; channels that only fill up a block are zeros. Toggle as in simd-inl.h.
+// channels, as the products of gemm-inl.h want them; channels that only fill up a block are zeros. Toggle as in
+// simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_WINOGRAD_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_WINOGRAD_TILE_INL_H
@@ -20,8 +21,8 @@ struct Picture {
   int64_t h, w, channels;
 };
 
-/// Pointers to the kSide x kSide pixels of a window, which may hang over the image's border: there they point to `outside`.
-/// Found without branches: edge tiles are common in small images, and would be mispredicted.
+/// Pointers to the kSide x kSide pixels of a window, which may hang over the image's border: there they point to
+/// `outside`. Found without branches: edge tiles are common in small images, and would be mispredicted.
 template <int kSide, class T = const float>
 struct Window {
   T* pixel[kSide * kSide];
@@ -218,8 +219,8 @@ HWY_INLINE void store_pooled_output(const float* products, int64_t point_step, i
   });
 }
 
-/// B m B' into the input's gradient. Tiles come from the top left: what the tiles above (`up`) and to the left have written
-/// is added to.
+/// B m B' into the input's gradient. Tiles come from the top left: what the tiles above (`up`) and to the left have
+/// written is added to.
 template <class W>
 HWY_INLINE void store_input_gradient(const float* products, int64_t point_step, int64_t c, int64_t count, bool up,
                                      bool left, const Window<W::kPoints, float>& window) {

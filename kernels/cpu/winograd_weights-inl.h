@@ -1,6 +1,6 @@
-// Winograd's transforms of the weights and of their gradient. Transformed weights of a block of output columns and their
-// gradient are [point][input channel][columns of the block], points an odd number of cache lines apart. Toggle as in
-// simd-inl.h.
+// Winograd's transforms of the weights and of their gradient. Transformed weights of a block of output columns and
+// their gradient are [point][input channel][columns of the block], points an odd number of cache lines apart. Toggle as
+// in simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_WINOGRAD_WEIGHTS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_WINOGRAD_WEIGHTS_INL_H
@@ -15,8 +15,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// The caller's weights [kernel][kernel][in][out], read as a matrix from `rows` to `columns` channels per tap: forward as
-/// they are; for the gradient of the input from output to input channels.
+/// The caller's weights [kernel][kernel][in][out], read as a matrix from `rows` to `columns` channels per tap: forward
+/// as they are; for the gradient of the input from output to input channels.
 struct Filters {
   const float* weights;
   int64_t in, out;
@@ -52,8 +52,8 @@ HWY_INLINE void transpose_rows(const float* from, int64_t stride, int64_t column
     for (int64_t r = 0; r < kChannelBlock; ++r) to[r * kTileColumns + c] = from[r];
 }
 
-/// taps [kernel^2][16][kTileColumns] <- 16 rows and one block of columns of the filters, zeros where there are none. The
-/// rows that follow are fetched ahead: lines far apart, which no hardware foresees.
+/// taps [kernel^2][16][kTileColumns] <- 16 rows and one block of columns of the filters, zeros where there are none.
+/// The rows that follow are fetched ahead: lines far apart, which no hardware foresees.
 template <class W>
 HWY_INLINE void gather_taps(const Filters& f, int64_t row, int64_t column, float* taps) {
   const int64_t rows = std::min(kChannelBlock, f.rows() - row), columns = std::min(kTileColumns, f.columns() - column);
@@ -109,8 +109,8 @@ HWY_INLINE void transform_filters(const Filters& f, int64_t row, int64_t column,
     }
 }
 
-/// dweights <- G' du G of row `row` and `columns` columns from `column`, where du is the sum of `parts` arrays, `part_step`
-/// floats apart, in order. du points to the row.
+/// dweights <- G' du G of row `row` and `columns` columns from `column`, where du is the sum of `parts` arrays,
+/// `part_step` floats apart, in order. du points to the row.
 template <class W>
 HWY_INLINE void inverse_filters(const float* du, int64_t point_step, int64_t parts, int64_t part_step, int64_t in,
                                 int64_t out_channels, int64_t row, int64_t column, int64_t columns, float* dweights) {

@@ -116,10 +116,10 @@ void each_product(const WinogradShape& s, int64_t rows, const F& f) {
 
 double value(const std::vector<float>& values, size_t i) { return static_cast<double>(values[i]); }
 
-/// Sums of `products` products of numbers up to one. Winograd rounds not the products of one output but sums over a tile, of
-/// which the inverse lets the outputs remain: larger by what the transforms multiply with, up to 64 for six points and 16 for
-/// five, and such roundings add up as the square root of their number. The constants are two to three times the worst
-/// of all the outputs of RandomShapes, where direct sums err by 0.3e-6.
+/// Sums of `products` products of numbers up to one. Winograd rounds not the products of one output but sums over a
+/// tile, of which the inverse lets the outputs remain: larger by what the transforms multiply with, up to 64 for six
+/// points and 16 for five, and such roundings add up as the square root of their number. The constants are two to three
+/// times the worst of all the outputs of RandomShapes.
 double bound(const WinogradShape& s, int64_t products) {
   const bool five_points = std::string(winograd_tile(s)) == "F(3x3,3x3)";
   return (five_points ? 6e-6 : 2.5e-5) * std::sqrt(static_cast<double>(products));

@@ -30,10 +30,10 @@
 //    64, 32->32, 14x14, 5x5 valid       2.1     3.3      2.6     3.3      2.4     3.6
 //    64, 6->16, 28x28, 5x5 valid        2.3     1.3      2.7     2.8      2.6     1.4
 //
-// So: Winograd from 12 channels on, unless the output is so small that its tiles are mostly empty. Of oneDNN NHWC wherever
-// it has a generated kernel for it (reading the weights as HWIO without a reorder falls to a matrix product, 2 to 5 times
-// as slow: weights are reordered, 0 to 1 ms). oneDNN's own Winograd (2.x, AVX-512) is not used: it gives a sample other
-// last bits in another batch, after which a ReLU switches in one and not in the other.
+// So: Winograd from 12 channels on, unless the output is so small that its tiles are mostly empty. Of oneDNN NHWC
+// wherever it has a generated kernel for it (reading the weights as HWIO without a reorder falls to a matrix product, 2
+// to 5 times as slow: weights are reordered, 0 to 1 ms). oneDNN's own Winograd (2.x, AVX-512) is not used: it gives a
+// sample other last bits in another batch, after which a ReLU switches in one and not in the other.
 
 namespace dptrain::device::cpu {
 namespace {

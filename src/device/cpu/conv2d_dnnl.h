@@ -1,7 +1,7 @@
 #pragma once
 
-// Convolution passes of oneDNN. Images and weights of the caller are NHWC and HWIO; a pass that computes in blocked layouts
-// reorders into scratch and back within run(). Made and used on the replica's thread.
+// Convolution passes of oneDNN. Images and weights of the caller are NHWC and HWIO; a pass that computes in blocked
+// layouts reorders into scratch and back within run(). Made and used on the replica's thread.
 
 #include <memory>
 

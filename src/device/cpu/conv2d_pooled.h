@@ -1,7 +1,8 @@
 #pragma once
 
-// A pass that knows nothing of pooling, with the 2x2 max-pooling behind the convolution done beside it: the convolution's
-// whole output, or its whole gradient, stands in scratch. For the odd pass of a layer whose other passes do it themselves.
+// A pass that knows nothing of pooling, with the 2x2 max-pooling behind the convolution done beside it: the
+// convolution's whole output, or its whole gradient, stands in scratch. For the odd pass of a layer whose other passes
+// do it themselves.
 
 #include <memory>
 

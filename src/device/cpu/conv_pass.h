@@ -1,8 +1,8 @@
 #pragma once
 
-// One pass of a convolution on the CPU: forward, gradient of the input, or gradient of the weights. A convolution (convolution.h) holds one
-// object per pass and number of rows, each chosen by itself (conv2d_choice.h): another way to compute a pass is another
-// ConvPass class and a line there. Used from the replica's thread only.
+// One pass of a convolution on the CPU: forward, gradient of the input, or gradient of the weights. A convolution
+// (convolution.h) holds one object per pass and number of rows, each chosen by itself (conv2d_choice.h): another way to
+// compute a pass is another ConvPass class and a line there. Used from the replica's thread only.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,13 +24,13 @@ struct ConvShape {
   std::int64_t groups = 1;
   bool bias = true;
   bool relu = false;  ///< forward: max(y, 0) after the bias
-  /// y and dy are those of a 2x2 max-pooling behind bias and ReLU, [rows, out_h / 2, out_w / 2, out_channels]: an odd last
-  /// row or column is not seen. The convolution's own output and its gradient never exist.
+  /// y and dy are those of a 2x2 max-pooling behind bias and ReLU, [rows, out_h / 2, out_w / 2, out_channels]: an odd
+  /// last row or column is not seen. The convolution's own output and its gradient never exist.
   bool pool = false;
 };
 
-/// What ConvTensors::taken says of a window: 0..3, the position 2 * row + column of its (first) largest value, or that ReLU
-/// let nothing through.
+/// What ConvTensors::taken says of a window: 0..3, the position 2 * row + column of its (first) largest value, or that
+/// ReLU let nothing through.
 inline constexpr std::uint8_t kTakenNone = 4;
 
 /// What a pass reads and writes; the others are null. Everything written is overwritten.
