@@ -60,10 +60,9 @@ void Executor::make_ops(const Options& options) {
 }
 
 void Executor::prepare(std::int64_t rows) {
-  for (std::size_t s = 0; s < ops_.size(); ++s) {
-    ops_[s]->prepare(rows);
-    grow(needs_[s], ops_[s]->need());
-  }
+  // All are told before any is asked: devices make several ops' primitives at once.
+  for (const auto& op : ops_) op->prepare(rows);
+  for (std::size_t s = 0; s < ops_.size(); ++s) grow(needs_[s], ops_[s]->need());
 }
 
 void Executor::plan_memory(const ParameterArenas& arenas) {

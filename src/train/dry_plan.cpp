@@ -46,15 +46,19 @@ std::uint64_t floats(std::int64_t n) { return static_cast<std::uint64_t>(n) * si
 /// What each op needs for so many rows, the loss last.
 std::vector<plan::Need> needs_of(device::Device& device, const Experiment& experiment, int replicas, std::int64_t rows,
                                  DryPlan& result) {
-  std::vector<plan::Need> needs;
+  // All are made before any is asked: devices make several ops' primitives at once.
+  std::vector<std::unique_ptr<device::Op>> ops;
   for (const plan::Step& step : result.plan.steps) {
-    const auto op = device.make_op({.plan = result.plan,
-                                    .step = step,
-                                    .rows = rows,
-                                    .seed = experiment.config.seed,
-                                    .stream_id = static_cast<std::uint32_t>(step.node),
-                                    .replicas = replicas});
-    op->prepare(rows);
+    ops.push_back(device.make_op({.plan = result.plan,
+                                  .step = step,
+                                  .rows = rows,
+                                  .seed = experiment.config.seed,
+                                  .stream_id = static_cast<std::uint32_t>(step.node),
+                                  .replicas = replicas}));
+    ops.back()->prepare(rows);
+  }
+  std::vector<plan::Need> needs;
+  for (const auto& op : ops) {
     needs.push_back(op->need());
     result.choices.push_back(op->implementation());
   }

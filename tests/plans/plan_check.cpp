@@ -1,8 +1,9 @@
-// dptrain_plan_check [--gpu ID] MODE BATCH LIST...: has every convolution of the lists an engine of cuDNN's on an H200? None
+// dptrain_plan_check [--gpu ID] [--threads N] MODE BATCH LIST...: has every convolution of the lists an engine of cuDNN's on an H200? None
 // need be there, nor a driver. Prints one line per pass and a sum for each list.
 // dptrain_plan_check --gpu ID --properties: what cuDNN knows of that GPU, the text to write into device/cuda/paper_h200.h.
 //
 //   --gpu  the GPU that is there instead of the H200 on paper; its plans, too, are made without touching it
+//   --threads  that make plans side by side, as a replica's do (1)
 //   MODE   bf16, fp16, tf32 or fp32 (no TF32), each with the workspace limit that fits it, or with ":MIB" another one
 //   LIST   a file of make_lists.py's format
 //
@@ -131,14 +132,20 @@ int run(std::vector<std::string> arguments) {
       return 0;
     }
   }
+  int threads = 1;
+  if (arguments.size() >= 2 && arguments[0] == "--threads") {
+    threads = std::stoi(arguments[1]);
+    arguments.erase(arguments.begin(), arguments.begin() + 2);
+  }
   if (arguments.size() < 3)
-    throw Error(ErrorKind::kUsage, "usage: dptrain_plan_check [--gpu ID] MODE BATCH LIST..., or --gpu ID --properties");
+    throw Error(ErrorKind::kUsage, "usage: dptrain_plan_check [--gpu ID] [--threads N] MODE BATCH LIST..., or --gpu ID --properties");
   const Mode mode = mode_of(arguments[0]);
   const std::int64_t batch = std::stoll(arguments[1]);
   if (!open_driver() || !open_cudnn()) return kSkipped;
   int missing = 0;
   for (std::size_t i = 2; i < arguments.size(); ++i) {
-    const auto check = device::cuda::check_plans(read_list(arguments[i], mode.type, batch), properties, mode.options);
+    const auto check =
+        device::cuda::check_plans(read_list(arguments[i], mode.type, batch), properties, mode.options, threads);
     const std::size_t slash = arguments[i].rfind('/');
     print(arguments[i].substr(slash == std::string::npos ? 0 : slash + 1), arguments[0], check);
     missing += check.missing;

@@ -119,6 +119,24 @@ TEST(PlanCheck, AWorkspaceLimitChangesTheChoice) {
   EXPECT_LE(under_limit, 16);
 }
 
+// As a replica's threads do, which make the plans of all its layers at once.
+TEST(PlanCheck, ThreadsSideBySideFindWhatOneFinds) {
+  for (const char* mode : {"bf16", "fp32"}) {
+    const std::string rest = std::string(mode) + " 64 " + list("odd.txt") + " " + list("resnet50.txt");
+    const Outcome one = plan_check(rest), many = plan_check("--threads 8 " + rest);
+    SKIP_IF_SKIPPED(one);
+    EXPECT_EQ(many.code, 0) << many.output;
+    ASSERT_EQ(one.lines.size(), many.lines.size());
+    int engines = 0;
+    for (std::size_t i = 0; i < one.lines.size(); ++i) {
+      const std::size_t time = one.lines[i].find(" passes, ");  // a list's last line ends in seconds
+      EXPECT_EQ(one.lines[i].substr(0, time), many.lines[i].substr(0, time));
+      engines += one.lines[i].find(": eng") != std::string::npos;
+    }
+    EXPECT_GT(engines, 100);
+  }
+}
+
 TEST(PlanCheck, StrictFloatTakesOtherEnginesThanTf32) {
   const Outcome tf32 = plan_check("tf32 256 " + list("vgg16.txt")),
                 strict = plan_check("fp32 256 " + list("vgg16.txt"));

@@ -93,8 +93,9 @@ class CudnnConvolution final : public gpu::Convolution {
 
 class CudnnConvolutionMaker final : public gpu::ConvolutionMaker {
  public:
-  CudnnConvolutionMaker(CudnnPlanner planner, Engine engine)
-      : planner_(std::move(planner)), engine_(std::move(engine)) {}
+  CudnnConvolutionMaker(DeviceProperties device, const gpu::ConvOptions& options, std::unique_ptr<CudnnTuner> tuner,
+                        Engine engine)
+      : planner_(std::move(device), options, std::move(tuner)), engine_(std::move(engine)) {}
 
   std::unique_ptr<gpu::Convolution> make(const gpu::ConvProblem& problem, const gpu::ConvPasses& passes) override {
     auto convolution = std::make_unique<CudnnConvolution>(problem, engine_);
@@ -115,17 +116,15 @@ std::unique_ptr<gpu::ConvolutionMaker> make_cudnn_convolutions(std::shared_ptr<g
                                                                const gpu::ConvOptions& options) {
   runtime->enter();
   auto handle = std::make_shared<CudnnHandle>();
-  std::optional<CudnnTuner> tuner;
-  if (options.autotune) tuner.emplace(runtime, handle, id);
+  auto tuner = options.autotune ? std::make_unique<CudnnTuner>(runtime, handle, id) : nullptr;
   return std::make_unique<CudnnConvolutionMaker>(
-      CudnnPlanner(DeviceProperties::from_device(id), options, std::move(tuner)),
+      DeviceProperties::from_device(id), options, std::move(tuner),
       Engine{std::move(handle), runtime->multiprocessors()});
 }
 
 std::unique_ptr<gpu::ConvolutionMaker> plan_cudnn_convolutions(std::string_view device_json,
                                                                const gpu::ConvOptions& options) {
-  return std::make_unique<CudnnConvolutionMaker>(CudnnPlanner(DeviceProperties::from_json(device_json), options),
-                                                 Engine{});
+  return std::make_unique<CudnnConvolutionMaker>(DeviceProperties::from_json(device_json), options, nullptr, Engine{});
 }
 
 }  // namespace dptrain::device::cuda

@@ -2,7 +2,7 @@
 
 // Which of cuDNN's engines computes a graph. The heuristics list candidates, best first, mode A and then FALLBACK; taken is
 // the first that keeps the promises of ConvOptions (determinism, no TF32, workspace) and makes a plan. Every rejection is
-// kept with its reason for the message of the case that none is left. One thread at a time.
+// kept with its reason for the message of the case that none is left. Several threads at once, each with its own query.
 
 #include <cstdint>
 #include <map>

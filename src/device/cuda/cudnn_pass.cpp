@@ -19,15 +19,15 @@ cudnnHandle_t CudnnHandle::on(gpu::StreamHandle stream) {
 }
 
 std::string CudnnPass::name() const {
-  return fmt::format("{} ({}, {}{})", plan_.name.text(), plan_.rank, human_bytes(plan_.workspace),
-                     plan_.runtime_compiled ? ", compiled at run time" : "");
+  return fmt::format("{} ({}, {}{})", plan_->name.text(), plan_->rank, human_bytes(plan_->workspace),
+                     plan_->runtime_compiled ? ", compiled at run time" : "");
 }
 
 void CudnnPass::run(CudnnHandle& handle, const ConvMemory& memory, gpu::StreamHandle stream) {
-  if (!plan_.plan) throw Error(ErrorKind::kInternal, "a convolution planned without a device cannot run");
+  if (!plan_->plan) throw Error(ErrorKind::kInternal, "a convolution planned without a device cannot run");
   if (!pack_ || memory != packed_for_) pack(memory);
-  check_cudnn(cudnn().execute(handle.on(stream), plan_.plan.raw(), pack_.raw()),
-              fmt::format("cudnnBackendExecute of {}", plan_.name.text()));
+  check_cudnn(cudnn().execute(handle.on(stream), plan_->plan.raw(), pack_.raw()),
+              fmt::format("cudnnBackendExecute of {}", plan_->name.text()));
 }
 
 void CudnnPass::pack(const ConvMemory& memory) {

@@ -40,12 +40,11 @@ struct ConvMemory {
 
 class CudnnPass {
  public:
-  explicit CudnnPass(EnginePlan plan) : plan_(std::move(plan)) {}
+  explicit CudnnPass(std::shared_ptr<const EnginePlan> plan) : plan_(std::move(plan)) {}
 
-  std::uint64_t workspace() const noexcept { return plan_.workspace; }
-  const FusedOps& fused() const noexcept { return plan_.graph->fused; }
-  const EnginePlan& plan() const noexcept { return plan_; }
-  EnginePlan take_plan() && { return std::move(plan_); }
+  std::uint64_t workspace() const noexcept { return plan_->workspace; }
+  const FusedOps& fused() const noexcept { return plan_->graph->fused; }
+  const std::shared_ptr<const EnginePlan>& plan() const noexcept { return plan_; }
   /// "eng57 k13=2 (A0, 12.0 MiB)"
   std::string name() const;
 
@@ -55,7 +54,7 @@ class CudnnPass {
  private:
   void pack(const ConvMemory& memory);
 
-  EnginePlan plan_;
+  std::shared_ptr<const EnginePlan> plan_;  ///< of all equal convolutions
   ConvMemory packed_for_;
   CudnnDescriptor pack_;  ///< the pointers as cuDNN wants them; made again when they change
 };

@@ -18,14 +18,37 @@ std::vector<FusedOps> fusions(const gpu::ConvProblem& problem, ConvPass pass) {
 
 }  // namespace
 
-CudnnPlanner::CudnnPlanner(DeviceProperties device, const gpu::ConvOptions& options, std::optional<CudnnTuner> tuner)
+CudnnPlanner::CudnnPlanner(DeviceProperties device, const gpu::ConvOptions& options, std::unique_ptr<CudnnTuner> tuner)
     : device_(std::move(device)), options_(options), tuner_(std::move(tuner)) {}
 
 CudnnPass CudnnPlanner::plan(const gpu::ConvProblem& problem, ConvPass pass) {
+  gpu::ConvProblem key = problem;
+  if (pass != ConvPass::kForward) key.bias = key.relu = false;
+  std::promise<SharedPlan> found;
+  std::shared_future<SharedPlan> plan;
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto place = plans_.try_emplace({key, pass});
+    if ((first = place.second)) place.first->second = found.get_future().share();
+    plan = place.first->second;
+  }
+  if (first) {
+    try {
+      found.set_value(choose(problem, pass));
+    } catch (...) {
+      found.set_exception(std::current_exception());
+    }
+  }
+  return CudnnPass(plan.get());
+}
+
+CudnnPlanner::SharedPlan CudnnPlanner::choose(const gpu::ConvProblem& problem, ConvPass pass) {
   Rejections rejections;
   for (const FusedOps& fused : fusions(problem, pass)) {
     rejections = {};
-    if (auto found = find(problem, pass, fused, rejections)) return CudnnPass(std::move(*found));
+    if (auto found = find(problem, pass, fused, rejections))
+      return std::make_shared<const EnginePlan>(std::move(*found));
   }
   throw Error(
       ErrorKind::kDevice,

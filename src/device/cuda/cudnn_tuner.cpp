@@ -14,7 +14,7 @@ namespace dptrain::device::cuda {
 namespace {
 
 constexpr std::size_t kMeasured = 8;
-constexpr int kRuns = 3;
+constexpr int kRuns = 3, kWindows = 3;
 
 /// Device memory for the time of a measurement.
 class Scratch {
@@ -55,11 +55,20 @@ class Stopwatch {
 
   gpu::StreamHandle stream() const noexcept { return stream_; }
 
-  /// Microseconds of one run, the mean of kRuns after one that does not count.
+  /// Microseconds of one run: the mean of kRuns after one that does not count, the best of kWindows such means, because the
+  /// host may be late with a launch while other threads compile.
   template <class Run>
   double time(const Run& run) {
-    const auto stream = static_cast<cudaStream_t>(stream_);
     run();
+    double best = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < kWindows; ++i) best = std::min(best, window(run));
+    return best;
+  }
+
+ private:
+  template <class Run>
+  double window(const Run& run) {
+    const auto stream = static_cast<cudaStream_t>(stream_);
     check_cuda(cudaEventRecord(begin_, stream), "cudaEventRecord", runtime_.name());
     for (int i = 0; i < kRuns; ++i) run();
     check_cuda(cudaEventRecord(end_, stream), "cudaEventRecord", runtime_.name());
@@ -69,7 +78,6 @@ class Stopwatch {
     return milliseconds * 1000.0 / kRuns;
   }
 
- private:
   gpu::Runtime& runtime_;
   gpu::StreamHandle stream_;
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
@@ -119,36 +127,53 @@ CudnnTuner::CudnnTuner(std::shared_ptr<gpu::Runtime> runtime, std::shared_ptr<Cu
 std::optional<EnginePlan> CudnnTuner::choose(const std::shared_ptr<const ConvGraph>& graph, const std::string& key,
                                              const gpu::ConvProblem& problem, const DeviceProperties& device,
                                              EngineQuery query, Rejections& rejections) {
-  PlanCache cache(cache_path_);
-  if (const auto known = cache.find(key)) {
+  // Making a plan may take a second of compiling. So it is done without the cache, which others wait for.
+  std::string stale;
+  if (const auto known = PlanCache(cache_path_).find(key)) {
     query.only = *known;
-    Rejections stale;
-    if (auto plans = find_engines(graph, device, query, stale); !plans.empty()) return std::move(plans.front());
+    Rejections unsaid;
+    if (auto plans = find_engines(graph, device, query, unsaid); !plans.empty()) return std::move(plans.front());
     query.only.clear();
+    stale = *known;
   }
-
   query.wanted = kMeasured;
   std::vector<EnginePlan> plans = find_engines(graph, device, query, rejections);
   if (plans.empty()) return std::nullopt;
+
+  const std::lock_guard lock(measuring_);
+  PlanCache cache(cache_path_);
+  if (const auto known = cache.find(key); known && *known != stale) {  // another replica has measured meanwhile
+    const auto same = std::ranges::find_if(plans, [&](const EnginePlan& plan) { return plan.name.text() == *known; });
+    if (same != plans.end()) return std::move(*same);
+  }
+  return fastest(std::move(plans), key, problem, cache, rejections);
+}
+
+std::optional<EnginePlan> CudnnTuner::fastest(std::vector<EnginePlan> plans, const std::string& key,
+                                              const gpu::ConvProblem& problem, PlanCache& cache,
+                                              Rejections& rejections) {
   std::uint64_t workspace = 0;
   for (const EnginePlan& plan : plans) workspace = std::max(workspace, plan.workspace);
   Stopwatch watch(*runtime_);
   const Tensors tensors(*runtime_, problem, workspace);
   tensors.fill(watch.stream(), runtime_->name());
 
-  std::optional<EnginePlan> best;
+  EnginePlan* best = nullptr;
   double best_time = std::numeric_limits<double>::infinity();
-  for (EnginePlan& plan : plans) {
-    CudnnPass candidate(std::move(plan));
+  std::vector<std::shared_ptr<EnginePlan>> all;
+  for (EnginePlan& plan : plans) all.push_back(std::make_shared<EnginePlan>(std::move(plan)));
+  for (const auto& plan : all) {
+    CudnnPass candidate(plan);
     const double time = measure(candidate, *handle_, tensors, watch, rejections);
     if (time >= best_time) continue;
     best_time = time;
-    best = std::move(candidate).take_plan();
+    best = plan.get();
   }
-  if (best && !cache.store(key, best->name.text(), best_time) && !std::exchange(warned_, true))
+  if (best == nullptr) return std::nullopt;
+  if (!cache.store(key, best->name.text(), best_time) && !std::exchange(warned_, true))
     log::warn(fmt::format("the plan cache {} cannot be written; engines are measured again at every start",
                           cache_path_.empty() ? "(no HOME, no XDG_CACHE_HOME)" : cache_path_));
-  return best;
+  return std::move(*best);
 }
 
 std::string plan_cache_key(const gpu::ConvProblem& p, ConvPass pass, const FusedOps& fused,

@@ -1,9 +1,11 @@
 #pragma once
 
 // Takes the engine that measures fastest instead of the one that the heuristics name first (ConvOptions::autotune), and
-// remembers it in the plan cache. One per ConvolutionMaker, on its thread.
+// remembers it in the plan cache. One per ConvolutionMaker; several threads may call at once: they make plans side by side and
+// measure in turns.
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -11,21 +13,28 @@
 
 namespace dptrain::device::cuda {
 
+class PlanCache;
+
 class CudnnTuner {
  public:
   CudnnTuner(std::shared_ptr<gpu::Runtime> runtime, std::shared_ptr<CudnnHandle> handle, int id);
 
   /// The fastest engine of the problem's graph, remembered under the key: of the first eight that find_engines finds, or from
   /// the cache if it is there and still holds; none where there are no engines. Takes memory of the size of the pass's
-  /// tensors and workspaces for the time of the call.
+  /// tensors and workspaces while it measures.
   std::optional<EnginePlan> choose(const std::shared_ptr<const ConvGraph>& graph, const std::string& key,
                                    const gpu::ConvProblem& problem, const DeviceProperties& device, EngineQuery query,
                                    Rejections& rejections);
 
  private:
+  /// The fastest of `plans`, none if none runs; remembered under the key. Called with measuring_ and the cache held.
+  std::optional<EnginePlan> fastest(std::vector<EnginePlan> plans, const std::string& key,
+                                    const gpu::ConvProblem& problem, PlanCache& cache, Rejections& rejections);
+
   std::shared_ptr<gpu::Runtime> runtime_;
   std::shared_ptr<CudnnHandle> handle_;
   std::string cache_path_;
+  std::mutex measuring_;  // guards handle_ and what follows
   bool warned_ = false;
 };
 

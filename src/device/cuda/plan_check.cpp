@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "core/error.h"
+#include "core/task_pool.h"
 #include "device/cuda/cudnn_planner.h"
 
 namespace dptrain::device::cuda {
@@ -33,7 +34,7 @@ PlanLine plan_line(CudnnPlanner& planner, const PlanCase& one, ConvPass pass) {
     const CudnnPass planned = planner.plan(one.problem, pass);
     line.engine = planned.name();
     line.workspace = planned.workspace();
-    line.runtime_compiled = planned.plan().runtime_compiled;
+    line.runtime_compiled = planned.plan()->runtime_compiled;
     if (pass == ConvPass::kForward) {
       line.bias_apart = one.problem.bias && !planned.fused().bias;
       line.relu_apart = one.problem.relu && !planned.fused().relu;
@@ -47,17 +48,23 @@ PlanLine plan_line(CudnnPlanner& planner, const PlanCase& one, ConvPass pass) {
 }  // namespace
 
 PlanCheck check_plans(const std::vector<PlanCase>& cases, std::string_view device_json,
-                      const gpu::ConvOptions& options) {
+                      const gpu::ConvOptions& options, int threads) {
   const auto begin = std::chrono::steady_clock::now();
   CudnnPlanner planner(DeviceProperties::from_json(device_json), options);
   PlanCheck check;
   const std::vector<PlanCase> different = without_repeats(cases);
   check.convolutions = static_cast<int>(different.size());
+  std::vector<std::future<PlanLine>> lines;
+  TaskPool pool(threads);
+  const auto plan = [&](const PlanCase& one, ConvPass pass) {
+    lines.push_back(pool.send([&planner, &one, pass] { return plan_line(planner, one, pass); }));
+  };
   for (const PlanCase& one : different) {
-    if (one.passes.forward) check.lines.push_back(plan_line(planner, one, ConvPass::kForward));
-    if (one.passes.data) check.lines.push_back(plan_line(planner, one, ConvPass::kData));
-    if (one.passes.weights) check.lines.push_back(plan_line(planner, one, ConvPass::kWeights));
+    if (one.passes.forward) plan(one, ConvPass::kForward);
+    if (one.passes.data) plan(one, ConvPass::kData);
+    if (one.passes.weights) plan(one, ConvPass::kWeights);
   }
+  for (auto& line : lines) check.lines.push_back(line.get());
   for (const PlanLine& line : check.lines) {
     check.missing += line.engine.empty();
     check.runtime_compiled += line.runtime_compiled;

@@ -28,12 +28,11 @@ class Conv2DTransposeOp final : public GpuOp {
                        std::max(convolution.workspace(), static_cast<std::uint64_t>(floats) * sizeof(float));
               }) {
     prepare(context.rows);
-    implementation_ = "of the convolution back: " + sets_.at(context.rows).convolution->name();
   }
 
   void prepare(std::int64_t rows) override { sets_.prepare(rows); }
   plan::Need need() const override { return {.saved = 0, .scratch = sets_.planned()}; }
-  std::string implementation() const override { return implementation_; }
+  std::string implementation() const override { return "of the convolution back: " + sets_.name(); }
 
   void forward(const OpArgs& a) override {
     const Room room(*this, a);
@@ -87,7 +86,6 @@ class Conv2DTransposeOp final : public GpuOp {
   Epilogue epilogue_;
   bool wants_dx_, wants_dweights_;
   ConvSets sets_;
-  std::string implementation_;
 };
 
 const RegisteredOp kConv2DTranspose = op<layers::Conv2DTransposeSpec, Conv2DTransposeOp>(kKind);

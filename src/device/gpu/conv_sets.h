@@ -1,11 +1,13 @@
 #pragma once
 
-// The convolutions that an op has made, one for each number of rows, and their room. Belongs to one op; used from the
-// replica's thread.
+// The convolutions that an op has made, one for each number of rows, and their room. They are made on
+// other threads; what asks about one waits for it. Belongs to one op; used from the replica's thread.
 
 #include <algorithm>
 #include <functional>
+#include <future>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "device/gpu/gpu_device.h"
@@ -18,6 +20,8 @@ class ConvSets {
   /// no call has to wait for another's.
   struct Set {
     std::int64_t rows = 0;
+    bool prepared = false;
+    std::future<std::unique_ptr<gpu::Convolution>> coming;  ///< of no use once `convolution` is there
     std::unique_ptr<gpu::Convolution> convolution;
     std::uint64_t scratch = 0;
     std::unique_ptr<Buffer> own;
@@ -29,40 +33,57 @@ class ConvSets {
   ConvSets(GpuDevice& device, const gpu::ConvProblem& sample, const gpu::ConvPasses& passes, Scratch scratch)
       : device_(device), sample_(sample), passes_(passes), scratch_(std::move(scratch)) {}
 
-  void prepare(std::int64_t rows) { planned_ = std::max(planned_, at(rows).scratch); }
-  /// What prepared sets need: what the op's need() says.
-  std::uint64_t planned() const noexcept { return planned_; }
+  /// Has the convolution made and does not wait for it: the other ops' are made meanwhile.
+  void prepare(std::int64_t rows) { find(rows).prepared = true; }
+  /// What prepared sets need: what the op's need() says. Waits for them.
+  std::uint64_t planned() const {
+    std::uint64_t bytes = 0;
+    for (const auto& set : sets_)
+      if (set->prepared) bytes = std::max(bytes, made(*set).scratch);
+    return bytes;
+  }
   const gpu::ConvProblem& sample() const noexcept { return sample_; }
   const gpu::ConvPasses& passes() const noexcept { return passes_; }
+  /// Of the set that was prepared first.
+  std::string name() const { return sets_.empty() ? "" : made(*sets_.front()).convolution->name(); }
 
   /// Made where it was not prepared.
-  Set& at(std::int64_t rows) {
+  Set& at(std::int64_t rows) { return made(find(rows)); }
+
+  /// The plan's scratch where it is large enough for the set, else memory of the set's own.
+  std::byte* room(Set& set, void* of_plan) {
+    if (set.prepared || set.scratch <= planned()) return static_cast<std::byte*>(of_plan);
+    if (set.own == nullptr) set.own = device_.allocate(set.scratch);
+    return set.own->as<std::byte>();
+  }
+
+ private:
+  /// Begun where it is not there.
+  Set& find(std::int64_t rows) {
     for (const auto& set : sets_)
       if (set->rows == rows) return *set;
     auto set = std::make_unique<Set>();
     set->rows = rows;
     gpu::ConvProblem problem = sample_;
     problem.rows *= rows;
-    set->convolution = device_.convolutions().make(problem, passes_);
-    set->scratch = scratch_(*set->convolution, rows);
+    set->coming = device_.make_convolution(problem, passes_);
     sets_.push_back(std::move(set));
     return *sets_.back();
   }
 
-  /// The plan's scratch where it is large enough for the set, else memory of the set's own.
-  std::byte* room(Set& set, void* of_plan) {
-    if (set.scratch <= planned_) return static_cast<std::byte*>(of_plan);
-    if (set.own == nullptr) set.own = device_.allocate(set.scratch);
-    return set.own->as<std::byte>();
+  Set& made(Set& set) const {
+    if (set.convolution == nullptr) {
+      set.convolution = set.coming.get();
+      set.scratch = scratch_(*set.convolution, set.rows);
+    }
+    return set;
   }
 
- private:
   GpuDevice& device_;
   gpu::ConvProblem sample_;
   gpu::ConvPasses passes_;
   Scratch scratch_;
   std::vector<std::unique_ptr<Set>> sets_;
-  std::uint64_t planned_ = 0;
 };
 
 /// Parts of an op's scratch begin at such a boundary, as the plan's blocks do.

@@ -53,7 +53,8 @@ struct ConvOptions {
   bool autotune = false;      ///< time the first engines instead of believing the heuristics
 };
 
-/// Makes the convolutions of one device. Throws Error{kDevice} naming the problem where no engine can do it.
+/// Makes the convolutions of one device, several at once: any thread that has entered it. Throws Error{kDevice} naming the
+/// problem where no engine can do it.
 class ConvolutionMaker {
  public:
   virtual ~ConvolutionMaker() = default;

@@ -35,7 +35,6 @@ ConvolutionOp::ConvolutionOp(const gpu::ConvProblem& sample, const OpContext& co
               return std::max(scratch, static_cast<std::uint64_t>(floats) * sizeof(float));
             }) {
   ConvolutionOp::prepare(context.rows);
-  implementation_ = sets_.at(context.rows).convolution->name();
 }
 
 void ConvolutionOp::forward(const OpArgs& a) {

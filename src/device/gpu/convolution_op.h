@@ -16,7 +16,7 @@ class ConvolutionOp : public GpuOp {
  public:
   void prepare(std::int64_t rows) override { sets_.prepare(rows); }
   plan::Need need() const override { return {.saved = 0, .scratch = sets_.planned()}; }
-  std::string implementation() const override { return implementation_; }
+  std::string implementation() const override { return sets_.name(); }
   void forward(const OpArgs& a) override;
   void backward(const OpArgs& a) override;
   std::pair<double, double> flops_per_sample() const override;
@@ -30,7 +30,6 @@ class ConvolutionOp : public GpuOp {
 
   Epilogue epilogue_;
   ConvSets sets_;
-  std::string implementation_;
 };
 
 }  // namespace dptrain::device::DPTRAIN_GPU

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -40,12 +41,27 @@ void GpuStream::wait_for(Event& event) {
   watch([&] { return mine.passed(); });
 }
 
+namespace {
+
+/// Shared by the devices of the process, so that their threads together are no more than the machine has cores for.
+std::shared_ptr<TaskPool> shared_pool() {
+  static std::mutex mutex;
+  static std::weak_ptr<TaskPool> shared;
+  const std::lock_guard lock(mutex);
+  auto pool = shared.lock();
+  if (!pool) shared = pool = std::make_shared<TaskPool>(static_cast<int>(std::thread::hardware_concurrency()));
+  return pool;
+}
+
+}  // namespace
+
 GpuDevice::GpuDevice(std::shared_ptr<gpu::Runtime> runtime, std::unique_ptr<gpu::ConvolutionMaker> convolutions,
                      const RuntimeOptions& options)
     : runtime_(std::move(runtime)),
       convolutions_(std::move(convolutions)),
       options_(options),
-      multiprocessors_(runtime_->multiprocessors()) {}
+      multiprocessors_(runtime_->multiprocessors()),
+      pool_(shared_pool()) {}
 
 GpuDevice::~GpuDevice() = default;
 
@@ -76,6 +92,15 @@ void GpuDevice::copy_to_host(void* host, const void* source, std::size_t bytes, 
 }
 void GpuDevice::queue_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) {
   if (bytes > 0) runtime_->copy_out(host, source, bytes, stream.native());
+}
+
+std::future<std::unique_ptr<gpu::Convolution>> GpuDevice::make_convolution(const gpu::ConvProblem& problem,
+                                                                           const gpu::ConvPasses& passes) {
+  // Nobody waits for it where another op has failed meanwhile, and the device may be gone before its end.
+  return pool_->send([runtime = runtime_, maker = convolutions_, problem, passes] {
+    runtime->enter();
+    return maker->make(problem, passes);
+  });
 }
 
 std::unique_ptr<LossOp> GpuDevice::make_loss(const LossContext& context) { return make_gpu_loss(context, *this); }

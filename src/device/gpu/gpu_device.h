@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "core/task_pool.h"
 #include "device/gpu/backend.h"
 #include "device/gpu/convolution.h"
 #include "device/gpu/runtime.h"
@@ -58,13 +60,17 @@ class GpuDevice final : public Device {
   kernel::Launch launch(const Stream& stream) const {
     return {.stream = stream.native(), .multiprocessors = multiprocessors_};
   }
-  gpu::ConvolutionMaker& convolutions() noexcept { return *convolutions_; }
+  /// For ops: makes a convolution on another thread, beside those of the other ops. An engine that is compiled at run time
+  /// takes a second or more, and a network has many.
+  std::future<std::unique_ptr<gpu::Convolution>> make_convolution(const gpu::ConvProblem& problem,
+                                                                  const gpu::ConvPasses& passes);
 
  private:
   std::shared_ptr<gpu::Runtime> runtime_;
-  std::unique_ptr<gpu::ConvolutionMaker> convolutions_;
+  std::shared_ptr<gpu::ConvolutionMaker> convolutions_;
   RuntimeOptions options_;
   int multiprocessors_;
+  std::shared_ptr<TaskPool> pool_;
   std::unique_ptr<Buffer> hash_room_;  // made by the first hash
 };
 

@@ -28,12 +28,11 @@ class SeparableConv2DOp final : public GpuOp {
               {.forward = true, .data = wants_dx_ || wants_depthwise_, .weights = wants_pointwise_},
               [this](const gpu::Convolution& convolution, std::int64_t rows) { return scratch(convolution, rows); }) {
     prepare(context.rows);
-    implementation_ = "pointwise " + sets_.at(context.rows).convolution->name();
   }
 
   void prepare(std::int64_t rows) override { sets_.prepare(rows); }
   plan::Need need() const override { return {.saved = kept_bytes_, .scratch = sets_.planned()}; }
-  std::string implementation() const override { return implementation_; }
+  std::string implementation() const override { return "pointwise " + sets_.name(); }
 
   void forward(const OpArgs& a) override {
     const Room room(*this, a);
@@ -120,7 +119,6 @@ class SeparableConv2DOp final : public GpuOp {
   bool wants_dx_, wants_depthwise_, wants_pointwise_;
   std::uint64_t kept_bytes_;
   ConvSets sets_;
-  std::string implementation_;
 };
 
 const RegisteredOp kSeparableConv2D = op<layers::SeparableConv2DSpec, SeparableConv2DOp>(kKind);
