@@ -46,26 +46,25 @@ all_of() { local ids=$1 i; for ((i = 1; i < $2; ++i)); do ids+=,$1; done; echo "
 
 # Names the folders of the wheels' libraries where the loader has no cuDNN or NCCL of its own.
 find_libraries() {
-  local file missing=no folders
-  for file in libcudnn.so.9 libnccl.so.2; do
-    on_loader_path "$file" || missing=yes
-  done
-  if [ $missing = no ]; then return; fi
+  local folders
+  if ! libraries_missing; then return; fi
   if [ -e /usr/local/cuda/lib64/libcudnn.so.9 ]; then
     export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}/usr/local/cuda/lib64
-    return
+    if ! libraries_missing; then return; fi
   fi
   folders=$("$python" -c 'import nvidia, glob
 print(":".join(sorted({d for p in nvidia.__path__ for d in glob.glob(p + "/*/lib")})))' 2>/dev/null) || return 0
   export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folders
 }
+libraries_missing() { ! on_loader_path libcudnn.so.9 || ! on_loader_path libnccl.so.2; }
 on_loader_path() {
   local folder folders
   IFS=: read -r -a folders <<<"${LD_LIBRARY_PATH:-}"
   for folder in "${folders[@]}" "$here" "$here/lib"; do
     [ -n "$folder" ] && [ -e "$folder/$1" ] && return 0
   done
-  { ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null | grep -qF "$1"
+  # Not grep -q: it would end before ldconfig does, which the pipe then reports as a failure.
+  { ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null | grep -F "$1" >/dev/null
 }
 
 # --- arguments ---------------------------------------------------------------------------------------------------------------
