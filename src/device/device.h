@@ -106,8 +106,9 @@ RegisteredOp op(DeviceKind kind) {
           }};
 }
 
-/// How convolutions are chosen (`runtime.conv`, --conv): by rule, or without Winograd.
+/// How convolutions are chosen (`runtime.conv`, --conv): by rule and by what was timed, or the same without Winograd.
 enum class ConvChoice { kAuto, kDirect };
+class ConvChoices;
 /// What ops ask of the config's `runtime` section.
 struct RuntimeOptions {
   ConvChoice conv = ConvChoice::kAuto;
@@ -117,6 +118,8 @@ struct RuntimeOptions {
   std::uint64_t workspace_limit = std::uint64_t{1} << 30;  ///< GPUs: bytes of one convolution's workspace
   bool autotune = false;                 ///< GPUs: time convolution engines instead of believing the heuristics
   bool bn_unbiased_running_var = false;  ///< moving variance from N / (N - 1), as tf-keras and cuDNN have it
+  /// CPUs: what was timed, and the account of what is taken (device/conv_choices.h). Null: by rule, without account.
+  std::shared_ptr<ConvChoices> conv_choices{};
 };
 
 /// One CPU replica slot: `index` is its rank among the CPU replicas, `threads` its threads. Throws Error{kDevice}

@@ -22,7 +22,7 @@ class Conv2DOp final : public Op {
         taken_bytes_(shape_.pool && context.step.has_backward
                          ? static_cast<std::uint64_t>(context.rows * context.output().elements())
                          : 0),
-        convolution_(shape_, {.forward = true, .data = wants_dx_, .weights = wants_dweights_}, device.options().conv,
+        convolution_(shape_, {.forward = true, .data = wants_dx_, .weights = wants_dweights_}, device.options(),
                      static_cast<CpuDevice&>(device).dnnl()) {
     prepare(context.rows);
     implementation_ = convolution_.describe(context.rows);

@@ -1,13 +1,17 @@
 #include "device/cpu/conv2d_choice.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "core/error.h"
 #include "core/format.h"
+#include "device/conv_choices.h"
 #include "device/cpu/conv2d_dnnl.h"
 #include "device/cpu/conv2d_first.h"
 #include "device/cpu/conv2d_pooled.h"
 #include "device/cpu/conv2d_winograd.h"
+#include "device/cpu/conv_key.h"
 
 // Measured on an AVX-512 core (3.0 GHz, no AMX), one thread, milliseconds of CPU time, all reorders included: Winograd
 // here, and the best of oneDNN 2.6.3's direct kernels:
@@ -40,19 +44,59 @@ namespace {
 
 constexpr std::int64_t kWinogradChannels = 12;  // vectors and blocks of 16 must not be half empty
 
-const char* name_of(ConvPassKind kind) {
-  switch (kind) {
-    case ConvPassKind::kForward: return "forward";
-    case ConvPassKind::kBackwardData: return "backward data";
-    case ConvPassKind::kBackwardWeights: return "backward weights";
-  }
-  return "";
+/// A way to compute passes.
+struct Way {
+  const char* name;
+  bool winograd;
+  bool pools;  ///< knows ConvShape::pool; else the pooling is computed apart
+  std::unique_ptr<ConvPass> (*make)(ConvPassKind, const ConvShape&, Dnnl&);
+};
+
+template <DnnlLayout kLayout>
+std::unique_ptr<ConvPass> make_dnnl(ConvPassKind kind, const ConvShape& shape, Dnnl& dnnl) {
+  return make_dnnl_conv(kind, shape, kLayout, dnnl);
 }
 
-/// Of kernels/cpu; null where they have none or oneDNN is faster.
-std::unique_ptr<ConvPass> make_own(ConvPassKind kind, const ConvShape& shape, ConvChoice choice) {
-  if (auto first = make_first_conv(kind, shape)) return first;
-  return choice == ConvChoice::kAuto && winograd_pays(shape) ? make_winograd_conv(kind, shape) : nullptr;
+constexpr Way kFirst{"direct", false, true,
+                     [](ConvPassKind kind, const ConvShape& shape, Dnnl&) { return make_first_conv(kind, shape); }};
+constexpr Way kWinograd{"winograd", true, true, [](ConvPassKind kind, const ConvShape& shape, Dnnl&) {
+                          return make_winograd_conv(kind, shape);
+                        }};
+constexpr Way kDnnlNhwc{"dnnl nhwc", false, false, make_dnnl<DnnlLayout::kNhwc>};
+constexpr Way kDnnlBlocked{"dnnl blocked", false, false, make_dnnl<DnnlLayout::kBlocked>};
+constexpr std::array kWays{kFirst, kWinograd, kDnnlNhwc, kDnnlBlocked};
+
+ConvShape without_pooling(ConvShape shape) {
+  shape.pool = false;
+  return shape;
+}
+
+/// Without a pass where this is no way to compute it.
+ChosenConv make(const Way& way, ConvPassKind kind, const ConvShape& shape, Dnnl& dnnl) {
+  if (way.pools || !shape.pool) return {way.name, way.make(kind, shape, dnnl)};
+  auto apart = way.make(kind, without_pooling(shape), dnnl);
+  return {way.name, apart ? with_pooling(kind, shape, std::move(apart)) : nullptr};
+}
+
+/// The way of our own that the rules name; null where there is none or oneDNN is faster.
+const Way* own_way(ConvPassKind kind, const ConvShape& shape, ConvChoice choice) {
+  if (make_first_conv(kind, shape)) return &kFirst;
+  const bool winograd = choice == ConvChoice::kAuto && winograd_pays(shape) && make_winograd_conv(kind, shape);
+  return winograd ? &kWinograd : nullptr;
+}
+
+/// What was timed for this pass on this machine. Without a pass where nothing was, or where it must not be used.
+ChosenConv tuned(ConvPassKind kind, const ConvShape& shape, const RuntimeOptions& options, Dnnl& dnnl) {
+  if (!options.conv_choices) return {};
+  const std::string* const name = options.conv_choices->tuned(conv_key(kind, shape));
+  if (name == nullptr) return {};
+  for (const Way& way : kWays)
+    if (*name == way.name && !(way.winograd && options.conv == ConvChoice::kDirect)) {
+      ChosenConv chosen = make(way, kind, shape, dnnl);
+      chosen.tuned = true;
+      return chosen;
+    }
+  return {};
 }
 
 }  // namespace
@@ -66,26 +110,41 @@ bool winograd_pays(const ConvShape& s) {
 }
 
 bool computes_pooling(ConvPassKind kind, const ConvShape& shape, ConvChoice choice) {
-  return shape.pool && make_own(kind, shape, choice) != nullptr;
+  const Way* const own = own_way(kind, shape, choice);
+  return shape.pool && own != nullptr && own->pools;
 }
 
-std::unique_ptr<ConvPass> choose_conv_pass(ConvPassKind kind, const ConvShape& shape, ConvChoice choice, Dnnl& dnnl) {
-  if (auto own = make_own(kind, shape, choice)) return own;
-  if (shape.pool) {
-    ConvShape apart = shape;
-    apart.pool = false;
-    return with_pooling(kind, shape, choose_conv_pass(kind, apart, choice, dnnl));
-  }
-  auto nhwc = make_dnnl_conv(kind, shape, DnnlLayout::kNhwc, dnnl);
-  if (nhwc && !is_slow(*nhwc)) return nhwc;
-  auto blocked = make_dnnl_conv(kind, shape, DnnlLayout::kBlocked, dnnl);
-  if (blocked && !is_slow(*blocked)) return blocked;
-  if (nhwc) return nhwc;
-  if (blocked) return blocked;
+ChosenConv choose_by_rule(ConvPassKind kind, const ConvShape& shape, ConvChoice choice, Dnnl& dnnl) {
+  if (const Way* const own = own_way(kind, shape, choice)) return make(*own, kind, shape, dnnl);
+  ChosenConv nhwc = make(kDnnlNhwc, kind, shape, dnnl);
+  if (nhwc.pass && !is_slow(*nhwc.pass)) return nhwc;
+  ChosenConv blocked = make(kDnnlBlocked, kind, shape, dnnl);
+  if (blocked.pass && !is_slow(*blocked.pass)) return blocked;
+  if (nhwc.pass) return nhwc;
+  if (blocked.pass) return blocked;
   throw Error(ErrorKind::kDevice,
               fmt::format("oneDNN has no {} pass for a convolution of {}x{}x{} with kernel {}x{} to {}x{}x{}",
                           name_of(kind), shape.in_h, shape.in_w, shape.in_channels, shape.kernel.h, shape.kernel.w,
                           shape.out_h, shape.out_w, shape.out_channels));
+}
+
+ChosenConv choose_conv_pass(ConvPassKind kind, const ConvShape& shape, const RuntimeOptions& options, Dnnl& dnnl) {
+  ChosenConv chosen = tuned(kind, shape, options, dnnl);
+  if (!chosen.pass) chosen = choose_by_rule(kind, shape, options.conv, dnnl);
+  if (options.conv_choices) options.conv_choices->note(kind, shape, chosen.name, chosen.tuned);
+  return chosen;
+}
+
+std::vector<ChosenConv> conv_candidates(ConvPassKind kind, const ConvShape& shape, ConvChoice choice, Dnnl& dnnl) {
+  std::vector<ChosenConv> all;
+  for (const Way& way : kWays) {
+    if (way.winograd && choice == ConvChoice::kDirect) continue;
+    ChosenConv candidate = make(way, kind, shape, dnnl);
+    const bool of_dnnl = std::string_view(way.name).starts_with("dnnl");
+    if (candidate.pass && !(of_dnnl && is_slow(*candidate.pass))) all.push_back(std::move(candidate));
+  }
+  if (all.empty()) all.push_back(choose_by_rule(kind, shape, choice, dnnl));
+  return all;
 }
 
 }  // namespace dptrain::device::cpu

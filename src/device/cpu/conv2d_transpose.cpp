@@ -32,7 +32,7 @@ class Conv2DTransposeOp final : public Op {
                                           })
                         : 0),
         convolution_(back(spec, context), {.forward = wants_dx_, .data = true, .weights = wants_dweights_},
-                     device.options().conv, static_cast<CpuDevice&>(device).dnnl()) {
+                     device.options(), static_cast<CpuDevice&>(device).dnnl()) {
     prepare(context.rows);
     implementation_ = "forward " + convolution_.name(ConvPassKind::kBackwardData, context.rows);
     if (wants_dx_) implementation_ += "; data " + convolution_.name(ConvPassKind::kForward, context.rows);

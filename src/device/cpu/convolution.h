@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "device/cpu/conv2d_choice.h"
 #include "device/cpu/conv_pass.h"
 #include "device/cpu/per_rows.h"
 #include "device/device.h"
@@ -21,12 +22,13 @@ class Convolution {
     bool forward = true, data = false, weights = false;
   };
   /// `sample`: with rows unset. Nothing is made before prepare().
-  Convolution(const ConvShape& sample, Wanted wanted, ConvChoice choice, Dnnl& dnnl);
+  Convolution(const ConvShape& sample, Wanted wanted, const RuntimeOptions& options, Dnnl& dnnl);
 
   void prepare(std::int64_t rows) { passes_.prepare(rows); }
   /// Bytes that run() wants for the rows that were prepared.
   std::size_t planned_scratch() const noexcept { return passes_.planned_scratch(); }
   bool wants(ConvPassKind kind) const;
+  /// "winograd F(4x4,3x3) AVX3 nhwc", with ", tuned" behind it where it was timed and not chosen by rule.
   std::string name(ConvPassKind kind, std::int64_t rows) const;
   /// "forward ...; data ...; weights ...", for summary --plan.
   std::string describe(std::int64_t rows) const;
@@ -38,14 +40,14 @@ class Convolution {
 
  private:
   struct Passes {
-    std::array<std::unique_ptr<ConvPass>, 3> of_kind;  // null where not wanted
+    std::array<ChosenConv, 3> of_kind;  // without a pass where not wanted
     std::size_t scratch() const;
   };
   Passes make(std::int64_t rows) const;
 
   ConvShape sample_;
   Wanted wanted_;
-  ConvChoice choice_;
+  RuntimeOptions options_;
   Dnnl& dnnl_;
   mutable PerRows<Passes> passes_{[this](std::int64_t rows) { return make(rows); }};
 };

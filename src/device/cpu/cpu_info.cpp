@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "core/format.h"
+#include "device/conv_choices.h"
 #include "device/cpu/cpu_memory.h"
 #include "device/device.h"
 #include "kernels/cpu/isa.h"
@@ -35,6 +36,8 @@ std::vector<DeviceInfo> list_cpu() {
                              static_cast<double>(info.memory_bytes) / (1 << 30), info.peak_gflops);
   return {info};
 }
+
+std::string cpu_identity() { return fmt::format("{}, {}", model_name(), kernels::cpu::isa_name()); }
 
 std::uint64_t cpu_memory_available() { return cpu::system_memory().available; }
 

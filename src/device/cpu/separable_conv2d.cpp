@@ -43,7 +43,7 @@ class SeparableConv2DOp final : public Op {
                     .bias = spec.use_bias,
                     .relu = epilogue_.is_relu()},
                    {.forward = true, .data = wants_dx_ || wants_depthwise_, .weights = wants_pointwise_},
-                   device.options().conv, static_cast<CpuDevice&>(device).dnnl()) {
+                   device.options(), static_cast<CpuDevice&>(device).dnnl()) {
     prepare(context.rows);
     implementation_ = "pointwise " + pointwise_.describe(context.rows);
   }
