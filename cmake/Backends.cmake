@@ -2,6 +2,7 @@
 # is compiled, and both define the same functions.
 #
 #   device   src/device/cuda/*.cpp   or   src/device/cuda_stub.cpp
+#   device   src/device/cpu/bench/*.cpp   or   src/device/kernel_bench_stub.cpp   (Google Benchmark)
 #   reduce   src/reduce/nccl.cpp     or   nothing: it only holds our declarations of NCCL against nccl.h
 #            src/reduce/mpi.cpp      or   src/reduce/mpi_stub.cpp
 #
@@ -80,13 +81,18 @@ if(NOT DPTRAIN_MPI STREQUAL "OFF" AND NOT DPTRAIN_FUZZ)
   endif()
 endif()
 
-# Adds the CPU backend to the sources of the device room, and takes the stub away where there is CUDA.
+# Adds the CPU backend to the sources of the device room, and takes the stubs away where there are CUDA and Google Benchmark.
 function(dptrain_device_sources out)
   set(list ${${out}})
   file(GLOB cpu CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/device/cpu/*.cpp)
   list(APPEND list ${cpu})
   if(DPTRAIN_HAVE_CUDA)
     list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/device/cuda_stub.cpp)
+  endif()
+  if(TARGET benchmark::benchmark)
+    file(GLOB bench CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/device/cpu/bench/*.cpp)
+    list(APPEND list ${bench})
+    list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/device/kernel_bench_stub.cpp)
   endif()
   set(${out} ${list} PARENT_SCOPE)
 endfunction()

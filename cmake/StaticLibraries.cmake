@@ -51,6 +51,9 @@ _dptrain_link_archive(ZLIB::ZLIB z)
 _dptrain_link_archive(JPEG::JPEG jpeg)
 _dptrain_link_archive(hdf5::hdf5 hdf5 sz aec z)
 _dptrain_link_archive(Highway::Highway hwy)
+if(TARGET benchmark::benchmark)
+  _dptrain_link_archive(benchmark::benchmark benchmark)
+endif()
 
 # RPATH, which unlike RUNPATH also leads the shared libraries to what they need in their turn.
 target_link_options(dptrain_flags INTERFACE LINKER:--disable-new-dtags LINKER:--gc-sections)

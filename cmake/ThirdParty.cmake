@@ -19,4 +19,5 @@ endif()
 if(NOT DPTRAIN_FUZZ)
   find_package(OneDNN REQUIRED)
   find_package(CLI11 REQUIRED)
+  find_package(benchmark QUIET)   # Google Benchmark, for `bench --kernels`
 endif()

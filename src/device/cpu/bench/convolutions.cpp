@@ -1,0 +1,77 @@
+#include <algorithm>
+#include <set>
+
+#include "core/format.h"
+#include "device/cpu/bench/naive_convolution.h"
+#include "device/cpu/bench/suite.h"
+#include "device/cpu/conv2d_choice.h"
+#include "device/cpu/conv_key.h"
+#include "device/cpu/conv_trial.h"
+#include "device/cpu/dnnl_support.h"
+
+namespace dptrain::device::cpu {
+namespace {
+
+constexpr double kFlopsOfRun = 4e9;       // rows of a batch are cut to about this
+constexpr double kFlopsOfNaiveRun = 2e8;  // so are rows and lines of the reference's
+
+/// "conv/28x28x1/3x3/32/pool/forward": input, kernel (and stride), filters.
+std::string name_of(const ConvChoices::Pass& pass) {
+  const ConvShape& s = pass.shape;
+  const std::string strides = s.strides == Size2{1, 1} ? "" : fmt::format("s{}", s.strides.h);
+  const std::string groups = s.groups == 1 ? "" : fmt::format("/groups{}", s.groups);
+  return fmt::format("conv/{}x{}x{}/{}x{}{}{}/{}{}{}/{}", s.in_h, s.in_w, s.in_channels, s.kernel.h, s.kernel.w,
+                     strides, s.pad_top > 0 ? "" : "v", s.out_channels, groups, s.pool ? "/pool" : "",
+                     name_of(pass.kind));
+}
+
+std::string underscored(std::string name) {
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name;
+}
+
+/// One way to compute a pass, with its tensors.
+struct Candidate {
+  Dnnl dnnl;
+  ConvTrial trial;
+  std::unique_ptr<ConvPass> pass;
+
+  Candidate(const ConvChoices::Pass& asked, const std::string& way)
+      : trial(asked.kind, with_rows_for(asked.shape, kFlopsOfRun)) {
+    for (ChosenConv& one : conv_candidates(asked.kind, trial.shape(), ConvChoice::kAuto, dnnl))
+      if (one.name == way) pass = std::move(one.pass);
+    trial.make_room(*pass);
+  }
+};
+
+Kernel make_candidate(const ConvChoices::Pass& asked, const std::string& way) {
+  const auto candidate = std::make_shared<Candidate>(asked, way);
+  return {[candidate] { candidate->trial.run(*candidate->pass); }, candidate->trial.flops()};
+}
+
+Kernel make_naive(const ConvChoices::Pass& asked) {
+  const ConvShape shape = few_lines(asked.shape, kFlopsOfNaiveRun);
+  const auto trial = std::make_shared<ConvTrial>(asked.kind, shape);
+  const std::shared_ptr<ConvPass> pass = make_naive_conv(asked.kind, shape);
+  trial->make_room(*pass);
+  return {[=] { trial->run(*pass); }, trial->flops()};
+}
+
+}  // namespace
+
+void add_convolutions(Suite& suite, const ConvChoices& asked) {
+  Dnnl dnnl;
+  std::set<std::string> names;  // passes that differ in bias or ReLU alone are one
+  for (const ConvChoices::Pass& pass : asked.passes()) {
+    const std::string name = name_of(pass);
+    if (!names.insert(name).second) continue;
+    ConvChoices::Pass one = pass;
+    one.shape = with_rows_for(pass.shape, kFlopsOfRun);
+    for (const ChosenConv& way : conv_candidates(one.kind, one.shape, ConvChoice::kAuto, dnnl))
+      suite.push_back({name + "/" + underscored(way.name),
+                       [pass, way = std::string(way.name)] { return make_candidate(pass, way); }});
+    suite.push_back({name + "/naive", [pass] { return make_naive(pass); }});
+  }
+}
+
+}  // namespace dptrain::device::cpu

@@ -1,0 +1,136 @@
+#include "device/cpu/bench/suite.h"
+#include "kernels/cpu/activation.h"
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/optimizer.h"
+#include "kernels/cpu/prelu.h"
+#include "kernels/cpu/reduce.h"
+
+namespace dptrain::device::cpu {
+namespace {
+
+namespace k = kernels::cpu;
+using k::Activation;
+
+constexpr std::int64_t kN = std::int64_t{1} << 23;  // 32 MiB: more than a core's caches
+constexpr std::int64_t kChannels = 64;
+
+/// `arrays`: how many arrays of kN floats are read or written.
+void flat(Suite& suite, const std::string& name, double arrays, std::function<void(Room&)> run) {
+  add(suite, name, arrays * sizeof(float) * static_cast<double>(kN), 0, std::move(run));
+}
+
+void add_activations(Suite& suite) {
+  constexpr std::pair<const char*, Activation> kKinds[] = {{"relu", Activation::relu},
+                                                           {"relu6", Activation::relu6},
+                                                           {"leaky_relu", Activation::leaky_relu},
+                                                           {"elu", Activation::elu},
+                                                           {"selu", Activation::selu},
+                                                           {"gelu", Activation::gelu},
+                                                           {"gelu_tanh", Activation::gelu_tanh},
+                                                           {"swish", Activation::swish},
+                                                           {"tanh", Activation::tanh},
+                                                           {"sigmoid", Activation::sigmoid},
+                                                           {"softplus", Activation::softplus}};
+  for (const auto& [word, kind] : kKinds) {
+    const std::string name = std::string("activation/") + word;
+    flat(suite, name + "/forward", 2,
+         [kind = kind](Room& r) { k::activation_forward(kind, 0.3F, r.floats(0, kN), r.floats(1, kN), kN); });
+    flat(suite, name + "/backward", 3, [kind = kind](Room& r) {
+      const auto gradient =
+          has_gradient_from_output(kind) ? k::activation_backward_from_output : k::activation_backward_from_input;
+      gradient(kind, 0.3F, r.floats(0, kN), r.floats(1, kN), r.floats(2, kN), kN);
+    });
+  }
+  const k::ReluLayer layer{.max_value = 6, .negative_slope = 0.1F, .threshold = 0.2F};
+  flat(suite, "activation/relu_layer/forward", 2,
+       [=](Room& r) { k::relu_layer_forward(layer, r.floats(0, kN), r.floats(1, kN), kN); });
+  flat(suite, "activation/relu_layer/backward", 3,
+       [=](Room& r) { k::relu_layer_backward(layer, r.floats(0, kN), r.floats(1, kN), r.floats(2, kN), kN); });
+  flat(suite, "activation/prelu/forward", 2, [](Room& r) {
+    k::prelu_forward(r.floats(0, kN), r.floats(2, kChannels), kN / kChannels, kChannels, r.floats(1, kN));
+  });
+  flat(suite, "activation/prelu/backward", 3, [](Room& r) {
+    k::prelu_input_gradient(r.floats(0, kN), r.floats(1, kN), r.floats(3, kChannels), kN / kChannels, kChannels,
+                            r.floats(2, kN));
+  });
+}
+
+void add_elementwise(Suite& suite) {
+  flat(suite, "elementwise/fill", 1, [](Room& r) { k::fill(1.0F, r.floats(0, kN), kN); });
+  flat(suite, "elementwise/copy", 2, [](Room& r) { k::copy(r.floats(0, kN), r.floats(1, kN), kN); });
+  flat(suite, "elementwise/scale_offset", 2,
+       [](Room& r) { k::scale_offset(r.floats(0, kN), 2.0F, 1.0F, r.floats(1, kN), kN); });
+  flat(suite, "elementwise/u8_to_f32", 1.25,
+       [](Room& r) { k::u8_to_f32(r.zeros<std::uint8_t>(0, kN), 1.0F / 255, 0.0F, r.floats(1, kN), kN); });
+  constexpr std::pair<const char*, void (*)(const float*, const float*, float*, std::int64_t)> kBinary[] = {
+      {"add", k::add},
+      {"multiply", k::multiply},
+      {"subtract", k::subtract},
+      {"maximum", k::maximum},
+      {"minimum", k::minimum}};
+  for (const auto& [word, pass] : kBinary)
+    flat(suite, std::string("elementwise/") + word, 3,
+         [pass = pass](Room& r) { pass(r.floats(0, kN), r.floats(1, kN), r.floats(2, kN), kN); });
+  flat(suite, "elementwise/bias_add", 2, [](Room& r) {
+    k::bias_add(r.floats(0, kN), r.floats(2, kChannels), kN / kChannels, kChannels, r.floats(1, kN));
+  });
+}
+
+void add_reductions(Suite& suite) {
+  flat(suite, "reduce/accumulate", 3, [](Room& r) { k::accumulate(r.floats(0, kN), r.zeros<float>(1, kN), kN); });
+  for (const int ranks : {2, 4})
+    flat(suite, "reduce/sum_ranks" + std::to_string(ranks), 2 * ranks, [ranks](Room& r) {
+      float* arrays[4] = {};
+      for (int i = 0; i < ranks; ++i) arrays[i] = r.zeros<float>(i, kN);
+      k::sum_ranks(arrays, ranks, 0, kN);
+    });
+  flat(suite, "reduce/bias_gradient", 1, [](Room& r) {
+    constexpr std::int64_t kRows = kN / kChannels;
+    k::bias_gradient(r.floats(0, kN), kRows, kChannels, r.floats(1, k::bias_gradient_workspace(kRows, kChannels)),
+                     r.floats(2, kChannels));
+  });
+  flat(suite, "reduce/sum_of_squares", 1,
+       [](Room& r) { *r.zeros<double>(1, 1) = k::sum_of_squares(r.floats(0, kN), kN); });
+  flat(suite, "reduce/all_finite", 1, [](Room& r) { *r.zeros<bool>(1, 1) = k::all_finite(r.floats(0, kN), kN); });
+  flat(suite, "reduce/l1l2_value", 1,
+       [](Room& r) { *r.zeros<double>(1, 1) = k::l1l2_value(r.floats(0, kN), kN, 1e-4F, 1e-4F); });
+}
+
+void add_optimizers(Suite& suite) {
+  // Rates so small that a benchmark's many steps from one gradient keep weights finite and normal.
+  flat(suite, "optimizer/sgd", 3,
+       [](Room& r) { k::sgd_update({.learning_rate = 1e-6}, r.floats(0, kN), kN, r.floats(1, kN), nullptr); });
+  for (const bool nesterov : {false, true})
+    flat(suite, nesterov ? "optimizer/sgd_nesterov" : "optimizer/sgd_momentum", 5, [nesterov](Room& r) {
+      k::sgd_update({.learning_rate = 1e-6, .momentum = 0.9, .nesterov = nesterov}, r.floats(0, kN), kN,
+                    r.floats(1, kN), r.floats(2, kN));
+    });
+  for (const bool amsgrad : {false, true})
+    flat(suite, amsgrad ? "optimizer/amsgrad" : "optimizer/adam", amsgrad ? 9 : 7, [amsgrad](Room& r) {
+      k::adam_update({.learning_rate = 1e-6}, r.floats(0, kN), kN, r.floats(1, kN), r.zeros<float>(2, kN),
+                     r.zeros<float>(3, kN), amsgrad ? r.zeros<float>(4, kN) : nullptr);
+    });
+  flat(suite, "optimizer/rmsprop", 5, [](Room& r) {
+    k::rmsprop_update({.learning_rate = 1e-6}, r.floats(0, kN), kN, r.floats(1, kN), r.zeros<float>(2, kN), nullptr,
+                      nullptr);
+  });
+  flat(suite, "optimizer/adagrad", 5,
+       [](Room& r) { k::adagrad_update(1e-6, 1e-7, r.floats(0, kN), kN, r.floats(1, kN), r.zeros<float>(2, kN)); });
+  flat(suite, "optimizer/ema", 3, [](Room& r) { k::ema_update(0.99, r.floats(0, kN), kN, r.floats(1, kN)); });
+  flat(suite, "optimizer/weight_decay", 2, [](Room& r) { k::weight_decay(1e-9, kN, r.floats(0, kN)); });
+  flat(suite, "optimizer/clip_by_value", 2, [](Room& r) { k::clip_by_value(0.5F, kN, r.floats(0, kN)); });
+  flat(suite, "optimizer/scale", 2, [](Room& r) { k::scale(1.0F, kN, r.floats(0, kN)); });
+  flat(suite, "optimizer/add_l1l2_gradient", 3,
+       [](Room& r) { k::add_l1l2_gradient(r.floats(0, kN), kN, 1e-4F, 1e-4F, 1e-6F, r.floats(1, kN)); });
+}
+
+}  // namespace
+
+void add_flat_kernels(Suite& suite) {
+  add_activations(suite);
+  add_elementwise(suite);
+  add_reductions(suite);
+  add_optimizers(suite);
+}
+
+}  // namespace dptrain::device::cpu

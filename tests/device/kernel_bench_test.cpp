@@ -1,0 +1,87 @@
+#include "device/kernel_bench.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "core/error.h"
+#include "device/conv_choices.h"
+#include "device/cpu/conv2d_choice.h"
+#include "device/cpu/dnnl_support.h"
+
+namespace dptrain::device {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<KernelTime> times_of(const ConvChoices& convolutions, const std::string& filter) {
+  std::vector<KernelTime> times;
+  bench_kernels(convolutions, {.threads = 1, .filter = filter, .least_seconds = 1e-4},
+                [&](const KernelTime& time) { times.push_back(time); });
+  return times;
+}
+
+class KernelBench : public testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      times_of(ConvChoices(), "^elementwise/fill$");
+    } catch (const Error& error) {
+      ASSERT_THAT(error.what(), HasSubstr("Google Benchmark"));
+      GTEST_SKIP() << error.what();
+    }
+  }
+};
+
+TEST_F(KernelBench, TimesWhatTheFilterNames) {
+  const auto times = times_of(ConvChoices(), "^pool/max2x2.*/forward|sum_ranks2");
+  ASSERT_EQ(times.size(), 2U);
+  EXPECT_EQ(times[1].name, "reduce/sum_ranks2");
+  for (const KernelTime& time : times) {
+    EXPECT_GT(time.milliseconds, 0);
+    EXPECT_GT(time.gbytes, 0);
+    EXPECT_EQ(time.gflops, 0);
+  }
+}
+
+TEST_F(KernelBench, TimesConvolutionsInEveryWay) {
+  const RuntimeOptions options{.conv_choices = std::make_shared<ConvChoices>()};
+  cpu::Dnnl dnnl;
+  const cpu::ConvShape shape{.rows = 4,
+                             .in_h = 10,
+                             .in_w = 10,
+                             .in_channels = 16,
+                             .out_h = 8,
+                             .out_w = 8,
+                             .out_channels = 16,
+                             .kernel = {3, 3},
+                             .strides = {1, 1},
+                             .dilation = {1, 1},
+                             .relu = true,
+                             .pool = true};
+  cpu::choose_conv_pass(cpu::ConvPassKind::kBackwardData, shape, options, dnnl);
+  std::set<std::string> names;
+  for (const KernelTime& time : times_of(*options.conv_choices, "^conv/")) {
+    names.insert(time.name);
+    EXPECT_GT(time.gflops, 0) << time.name;
+  }
+  const std::string pass = "conv/10x10x16/3x3v/16/pool/data/";
+  EXPECT_THAT(names, testing::IsSupersetOf({pass + "winograd", pass + "dnnl_blocked", pass + "naive"}));
+}
+
+TEST_F(KernelBench, RefusesFiltersThatMeanNothing) {
+  const auto refusal = [](const std::string& filter) -> std::string {
+    try {
+      times_of(ConvChoices(), filter);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(refusal("no_such_kernel"), HasSubstr("no kernel's name matches 'no_such_kernel'"));
+  EXPECT_THAT(refusal("("), HasSubstr("no regular expression"));
+}
+
+}  // namespace
+}  // namespace dptrain::device
