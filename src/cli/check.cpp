@@ -11,6 +11,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "train/conv_cache.h"
 #include "train/dry_plan.h"
 #include "train/session.h"
 #include "train/weights_file.h"
@@ -52,7 +53,7 @@ int run(const Flags& flags) {
   train::require_weights_file(experiment);
   const train::DeviceRequest devices = flags.devices.plan_request();
   train::DryPlan plan;
-  train::make_dry_plan(experiment, devices, {}, plan);
+  train::make_dry_plan(experiment, devices, {.conv_choices = train::open_conv_choices(experiment.config.runtime, devices)}, plan);
   log::print(fmt::format("model           {} params, {} trainable, {} steps", with_commas(plan.model.parameters()),
                          with_commas(plan.model.trainable_parameters()), plan.plan.steps.size()));
   log::print(fmt::format("memory          {} per replica at {} rows, {} of it activations and scratch",

@@ -13,6 +13,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "train/conv_cache.h"
 #include "train/dry_plan.h"
 #include "train/line_file.h"
 #include "train/session.h"
@@ -67,8 +68,11 @@ int run(const Flags& flags) {
   print_text(graph::summary(graph::make_model(experiment.graph, experiment.config.seed)));
   if (flags.plan) {
     train::DryPlan plan;
-    train::make_dry_plan(experiment, devices, {}, plan);
+    const train::RuntimeSection& runtime = experiment.config.runtime;
+    const auto choices = train::open_conv_choices(runtime, devices);
+    train::make_dry_plan(experiment, devices, {.conv_choices = choices}, plan);
     print_text(plan.device + "\n" + plan.text());
+    if (const std::string line = choices ? train::conv_choices_line(*choices, runtime) : ""; !line.empty()) print_text(line);
   }
   if (flags.dot) {
     train::write_text(*flags.dot, graph::to_dot(experiment.graph));

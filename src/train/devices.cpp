@@ -74,14 +74,15 @@ DType compute_type(DtypePolicy policy) {
   return DType::kF32;
 }
 
-device::RuntimeOptions runtime_options(const ConfigFile& config) {
+device::RuntimeOptions runtime_options(const ConfigFile& config, std::shared_ptr<device::ConvChoices> conv_choices) {
   return {.conv = config.runtime.conv,
           .compute = compute_type(config.train.dtype_policy),
           .deterministic = config.runtime.deterministic,
           .tf32 = config.runtime.tf32,
           .workspace_limit = config.runtime.workspace_limit.bytes,
           .autotune = config.runtime.autotune == Autotune::kTime,
-          .bn_unbiased_running_var = config.runtime.bn_unbiased_running_var};
+          .bn_unbiased_running_var = config.runtime.bn_unbiased_running_var,
+          .conv_choices = std::move(conv_choices)};
 }
 
 std::unique_ptr<device::Device> make_device(const DeviceRequest& request, int rank, const device::RuntimeOptions& options) {

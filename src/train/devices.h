@@ -41,7 +41,8 @@ DeviceRequest with_threads(DeviceRequest request);
 std::string short_name(const DeviceRequest& request);
 
 DType compute_type(DtypePolicy policy);
-device::RuntimeOptions runtime_options(const ConfigFile& config);
+/// `conv_choices`: train/conv_cache.h; null: convolutions by rule.
+device::RuntimeOptions runtime_options(const ConfigFile& config, std::shared_ptr<device::ConvChoices> conv_choices = nullptr);
 
 /// One per replica. Throws Error{kUsage} for GPUs whose replicas cannot be connected, Error{kDevice} for what is not there
 /// or cannot run the config's `dtype_policy`.

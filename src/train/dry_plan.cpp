@@ -95,7 +95,7 @@ std::uint64_t staging_bytes(const plan::Plan& plan, const device::Device& device
 
 void make_dry_plan(const Experiment& experiment, const DeviceRequest& request, const DryOptions& options, DryPlan& result) {
   const ConfigFile& config = experiment.config;
-  const auto device = make_device(with_threads(request), 0, runtime_options(config));
+  const auto device = make_device(with_threads(request), 0, runtime_options(config, options.conv_choices));
   device->enter();
   result.device = device->description();
 

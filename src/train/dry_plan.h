@@ -4,6 +4,7 @@
 // what to say when memory runs out. Main thread.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +37,7 @@ struct DryPlan {
 struct DryOptions {
   std::optional<std::int64_t> global_batch{};  ///< instead of the config's
   bool training = true;
+  std::shared_ptr<device::ConvChoices> conv_choices{};  ///< null: by rule
 };
 
 /// `result` is filled in place: the plan keeps a pointer to the model's graph. Without a train section: prediction only, of

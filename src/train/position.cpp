@@ -7,6 +7,8 @@
 #include "config/node.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/log.h"
+#include "train/conv_cache.h"
 
 namespace dptrain::train {
 namespace {
@@ -80,6 +82,13 @@ void restore_loss_scale(const json& saved, Session& session) {
   session.replicas().push_loss_scale(scale);
 }
 
+/// Machines differ in what they were tuned to, and versions in their rules.
+void warn_of_other_convolutions(const json& trainer, const Session& session) {
+  if (!session.conv_choices() || !trainer.contains("convolutions")) return;
+  const auto before = trainer["convolutions"].get<device::ConvChoices::Names>();
+  if (const std::string text = conv_difference(before, conv_names(*session.conv_choices())); !text.empty()) log::warn(text);
+}
+
 void save_kept_weights(const Session& session, const Callbacks& callbacks, checkpoint::State& state, const graph::Model& model) {
   static_cast<void>(session);
   for (std::size_t c = 0; c < callbacks.size(); ++c) {
@@ -117,6 +126,7 @@ checkpoint::State make_state(Session& session, const Position& position, const C
                {"global_batch", session.global_batch()},
                {"replicas", session.replica_count()},
                {"data", session.data_fingerprint()}};
+  if (session.conv_choices()) trainer["convolutions"] = conv_names(*session.conv_choices());
   if (position.learning_rate) trainer["learning_rate"] = *position.learning_rate;
   if (const auto scale = session.replicas().pull_loss_scale())
     trainer["loss_scale"] = {{"scale", scale->scale}, {"good_steps", scale->good_steps}, {"skipped", scale->skipped}};
@@ -155,6 +165,7 @@ Position restore_state(const checkpoint::State& state, Session& session, const C
     for (const auto& [name, entry] : saved_best.items())
       best[name] = {entry.at("value").get<double>(), entry.at("epoch").get<std::int64_t>()};
     restore_slots(state, session);
+    warn_of_other_convolutions(trainer, session);
     if (trainer.contains("loss_scale")) restore_loss_scale(trainer["loss_scale"], session);
     restore_callbacks(trainer.at("callbacks"), state, callbacks, session.model());
     return position;

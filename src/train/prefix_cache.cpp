@@ -150,7 +150,7 @@ std::vector<data::FeatureInput> border_inputs(const graph::Graph& graph, const p
 
 std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features(
     const Experiment& experiment, const graph::Model& model, const DeviceRequest& request,
-    const CacheDecision& decision, std::int64_t global_batch, std::vector<FeatureJob> jobs,
+    const std::shared_ptr<device::ConvChoices>& conv_choices, const CacheDecision& decision, std::int64_t global_batch, std::vector<FeatureJob> jobs,
     const std::function<bool(std::int64_t done)>& go_on) {
   const ConfigFile& config = experiment.config;
   std::vector<std::shared_ptr<data::Features>> all;  // first of all: the room is taken before the work begins
@@ -158,7 +158,7 @@ std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features
     all.push_back(
         std::make_shared<data::Features>(job.source, border_inputs(model.graph, decision.prefix), decision.folder));
 
-  auto devices = make_devices(request, runtime_options(config));
+  auto devices = make_devices(request, runtime_options(config, conv_choices));
   const plan::Plan plan = prefix_plan(config, model, decision, *devices.front());
   const auto connector = make_connector(request, config.parallel, config.runtime.deterministic);
   replica::ReplicaSet replicas(plan, std::move(devices), *connector,

@@ -135,6 +135,26 @@ struct Value<train::CachePrefix> {
   }
 };
 
+/// auto | none | FILE
+template <>
+struct Value<train::ConvCache> {
+  using Kind = train::ConvCache::Kind;
+  static constexpr std::array kWords{std::pair{"auto", Kind::kAuto}, std::pair{"none", Kind::kNone}};
+  static bool read(const Node& node, Reader& reader, train::ConvCache& out) {
+    const Node value = reader.substituted(node);
+    for (const auto& [word, kind] : kWords)
+      if (value.is_scalar() && value.str() == word) return out = {kind, {}}, true;
+    out.kind = Kind::kFile;
+    return Value<Path>::read(node, reader, out.file);
+  }
+  static Node write(const train::ConvCache& value) {
+    for (const auto& [word, kind] : kWords)
+      if (value.kind == kind) return Node::scalar(word);
+    return Value<Path>::write(value.file);
+  }
+  static Node schema() { return Value<Path>::schema(); }
+};
+
 /// full | none | buffer N
 template <>
 struct Value<data::Shuffle> {
@@ -314,6 +334,7 @@ const Schema& schema_of(const train::RuntimeSection&) {
                                    .key(key("deterministic", &S::deterministic))
                                    .key(key("cache_frozen_prefix", &S::cache_frozen_prefix))
                                    .key(key("conv", &S::conv))
+                                   .key(key("conv_cache", &S::conv_cache))
                                    .key(key("bn_unbiased_running_var", &S::bn_unbiased_running_var))
                                    .key(key("tf32", &S::tf32))
                                    .key(key("workspace_limit", &S::workspace_limit))

@@ -97,11 +97,18 @@ struct CachePrefix {
 /// Where data sets that lie in memory become batches: on the GPU, and kept there where they fit; or in the loader.
 enum class Resident { kAuto, kOff };
 
+/// Where choices of convolutions that were timed are kept (train/conv_cache.h).
+struct ConvCache {
+  enum class Kind { kAuto, kNone, kFile } kind = Kind::kAuto;
+  config::Path file{};  ///< kFile
+};
+
 /// From `tf32` on: GPUs only.
 struct RuntimeSection {
   CachePrefix cache_frozen_prefix;
   bool deterministic = true;
   device::ConvChoice conv = device::ConvChoice::kAuto;
+  ConvCache conv_cache;
   bool bn_unbiased_running_var = false;
   bool tf32 = true;
   config::ByteSize workspace_limit{std::uint64_t{1} << 30};

@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "train/conv_cache.h"
 #include "train/device_input.h"
 #include "train/dry_plan.h"
 #include "train/goal.h"
@@ -18,7 +19,8 @@ Session::Session(const Experiment& experiment, const SessionOptions& options)
     throw Error(ErrorKind::kUsage,
                 fmt::format("{} is a GPU on paper, for summary --plan and check; nothing runs on it", devices_.paper));
   if (options.read_weights) require_weights_file(experiment_);
-  Devices devices = make_devices(devices_, runtime_options(experiment_.config));
+  conv_choices_ = open_conv_choices(experiment_.config.runtime, devices_);
+  Devices devices = make_devices(devices_, runtime_options(experiment_.config, conv_choices_));
   for (const auto& device : devices) device_lines_.push_back(device->description());
   done("devices");
   const std::vector<double>& weights = experiment_.config.parallel.split.weights;
@@ -114,12 +116,12 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
   replicas_.reset();  // what they have taken is free again for the advice
   connector_.reset();
   throw Error(ErrorKind::kMemory,
-              error.what() + memory_advice(experiment_, devices_, {global_batch_, options.training}));
+              error.what() + memory_advice(experiment_, devices_, {global_batch_, options.training, conv_choices_}));
 }
 
 bool Session::compute_features(const std::function<bool(std::int64_t done)>& go_on) {
-  const auto features = train::compute_features(experiment_, *model_, devices_, cache_, global_batch_,
-                                                data_->feature_jobs(), go_on);
+  const auto features = train::compute_features(experiment_, *model_, devices_, conv_choices_, cache_,
+                                                global_batch_, data_->feature_jobs(), go_on);
   data_->take_features(features, border_inputs(model_->graph, cache_.prefix));
   return features.has_value();
 }

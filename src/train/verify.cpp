@@ -36,6 +36,7 @@ Experiment with_plain_sgd(Experiment experiment, std::int64_t accumulate) {
   train.optimizer = optim::Optimizer(sgd);
   train.accumulate_steps = accumulate;
   experiment.config.runtime.tf32 = false;  // its rounding would hide what is compared
+  experiment.config.runtime.conv_cache.kind = ConvCache::Kind::kNone;  // choices are timed for a number of threads, the sides may differ
   return experiment;
 }
 

@@ -7,6 +7,7 @@ set -euo pipefail
 export LC_ALL=C
 unset NO_COLOR
 export CUDA_VISIBLE_DEVICES=  # these are tests of the CPU and of the emulator, whatever the machine has
+export XDG_CACHE_HOME=/nonexistent  # what was tuned on this machine is none of theirs
 support=$DPTRAIN_SOURCE/tests/e2e/support.py
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/dptrain-e2e.XXXXXX")
