@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "cli/bench_kernels.h"
 #include "cli/bench_report.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
@@ -19,13 +20,13 @@ namespace dptrain::cli {
 namespace {
 
 struct Flags {
-  std::string config;
+  std::optional<std::string> config, filter;
   ConfigFlags overrides;
   DeviceFlags devices;
   std::vector<std::string> sweeps;
   std::optional<std::int64_t> steps, warmup, repeats, samples;
   std::string data = "synthetic", mode = "strong";
-  bool layers = false;
+  bool layers = false, kernels = false, tune = false;
   std::optional<std::string> baseline, max_regression, output;
 };
 
@@ -97,8 +98,23 @@ train::BenchData data_of(const std::string& name) {
   return name == "synthetic" ? train::BenchData::kSynthetic : train::BenchData::kLoaderOnly;
 }
 
+int run_kernels(const Flags& flags) {
+  std::optional<train::Experiment> experiment;
+  if (flags.config) experiment = load(*flags.config, flags.overrides.overrides());
+  const bool on_gpus = flags.devices.gpus || flags.devices.num_gpus;
+  const train::DeviceRequest devices = flags.devices.cpus || on_gpus ? flags.devices.request() : train::DeviceRequest{};
+  if (flags.kernels)
+    bench_kernels(experiment ? &*experiment : nullptr, devices, flags.filter.value_or(""));
+  else
+    tune_convolutions(*experiment, devices);
+  return 0;
+}
+
 int run(const Flags& flags) {
-  const train::Experiment experiment = load(flags.config, flags.overrides.overrides());
+  if (flags.filter && !flags.kernels) throw Error(ErrorKind::kUsage, "bench: --filter goes with --kernels");
+  if (!flags.config && !flags.kernels) throw Error(ErrorKind::kUsage, "bench: CONFIG is missing");
+  if (flags.kernels || flags.tune) return run_kernels(flags);
+  const train::Experiment experiment = load(*flags.config, flags.overrides.overrides());
   train::BenchOptions options;
   options.data = data_of(flags.data);
   options.steps = flags.steps.value_or(options.steps);
@@ -124,7 +140,7 @@ int run(const Flags& flags) {
   std::filesystem::create_directories(directory, failed);
   if (failed) throw Error(ErrorKind::kWrite, fmt::format("{}: {}", directory.string(), failed.message()));
   write(directory / "bench.csv", bench_csv(rows));
-  write(directory / "bench.json", bench_json(rows, flags.config, options.data));
+  write(directory / "bench.json", bench_json(rows, *flags.config, options.data));
   constexpr std::int64_t kSamples = 60000;  // an epoch of the MNIST family
   write(directory / "scaling.svg",
         bench_chart(rows, experiment.config.name, static_cast<double>(flags.samples.value_or(kSamples))));
@@ -143,8 +159,9 @@ void add_bench(App& app) {
   Command& command = app.command("bench", "measure steps per second and where the time goes");
   command.describe("Warms up, then times repeats of so many steps and reports medians. Synthetic data is one batch kept in memory: pure compute. "
                    "Writes bench.csv, bench.json and scaling.svg.");
-  command.example("configs/bench/fashion_cnn.yaml --sweep cpus=1x1,2x1").example("configs/fashion_mnist.yaml --data real --cpus 2 --layers");
-  command.positional("CONFIG", flags->config, "config file");
+  command.example("configs/bench/fashion_cnn.yaml --sweep cpus=1x1,2x1").example("configs/fashion_mnist.yaml --data real --cpus 2 --layers")
+      .example("configs/fashion_mnist.yaml --tune --cpus 1x2").example("--kernels --cpus 1x1 --filter 'conv/.*/forward'");
+  command.positional("CONFIG", flags->config, "config file; may be left out with --kernels");
   flags->devices.add(command);
   command.option("--sweep", "WHAT=A,B", flags->sweeps, "cpus=1,2x1 or gpus=1,2 or batch=64,128; every combination is measured");
   command.choice("--mode", {"strong", "weak"}, flags->mode, "weak: the batch grows with the replicas");
@@ -157,6 +174,11 @@ void add_bench(App& app) {
   command.option("--baseline", "FILE", flags->baseline, "an earlier bench.json to compare with; exit 7 when slower");
   command.option("--max-regression", "SHARE", flags->max_regression, "what still passes against the baseline (3%)");
   command.option("--output", "DIR", flags->output, "where the files go (bench)");
+  command.section("Kernels of the CPU")
+      .flag("--kernels", flags->kernels, "time each kernel by itself, convolutions of CONFIG or of configs/bench/ in every way, and beside plain loops")
+      .option("--filter", "REGEX", flags->filter, "only kernels whose name it matches somewhere")
+      .flag("--tune", flags->tune, "time every way to compute CONFIG's convolutions, and keep the fastest for later runs (runtime.conv_cache)")
+      .exclusive({"--kernels", "--tune"});
   flags->overrides.add_batch(command);
   flags->overrides.add(command);
   command.run([flags](const Context&) { return run(*flags); });

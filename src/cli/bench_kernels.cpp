@@ -1,0 +1,86 @@
+#include "cli/bench_kernels.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "device/kernel_bench.h"
+#include "train/conv_cache.h"
+
+namespace dptrain::cli {
+namespace {
+
+std::string number(double value) { return value == 0 ? "" : fmt::format("{:.1f}", value); }
+
+void require_cpu(const train::DeviceRequest& devices, const std::string& flag) {
+  if (devices.on_gpus())
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{} times kernels of the CPU; name it with --cpus 1xT or --gpus none", flag));
+}
+
+}  // namespace
+
+void bench_kernels(const train::Experiment* experiment, const train::DeviceRequest& request,
+                   const std::string& filter) {
+  require_cpu(request, "--kernels");
+  if (request.replicas != 1)
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--kernels runs on one replica; give --cpus 1x{}", std::max(1, request.threads)));
+  const train::DeviceRequest devices = train::with_threads(request);
+  const auto convolutions = std::make_shared<device::ConvChoices>();
+  if (experiment != nullptr)
+    train::collect_convolutions(*experiment, devices, convolutions);
+  else
+    train::collect_shipped_convolutions(devices, convolutions);
+
+  const double peak = device::list_cpu().front().peak_gflops * devices.threads;
+  bool first = true;
+  device::bench_kernels(
+      *convolutions, {.threads = devices.threads, .filter = filter}, [&](const device::KernelTime& time) {
+        if (first)
+          log::print(fmt::format("{}, {} thread{}\n{:<56} {:>10} {:>9} {:>7} {:>8}", device::cpu_identity(),
+                                 devices.threads, devices.threads == 1 ? "" : "s", "kernel", "ms", "GFLOP/s", "of peak",
+                                 "GB/s"));
+        first = false;
+        log::print(fmt::format("{:<56} {:>10.3f} {:>9} {:>7} {:>8}", time.name, time.milliseconds, number(time.gflops),
+                               time.gflops == 0 ? "" : fmt::format("{:.1f}%", 100 * time.gflops / peak),
+                               number(time.gbytes)));
+      });
+}
+
+void tune_convolutions(const train::Experiment& experiment, const train::DeviceRequest& request) {
+  require_cpu(request, "--tune");
+  const train::RuntimeSection& runtime = experiment.config.runtime;
+  if (runtime.conv == device::ConvChoice::kDirect)
+    throw Error(ErrorKind::kUsage, "--tune times Winograd's convolutions too; runtime.conv must be auto (--conv auto)");
+  const std::string file = train::conv_cache_file(runtime);
+  if (file.empty())
+    throw Error(ErrorKind::kUsage,
+                "--tune has nowhere to keep what it finds: runtime.conv_cache must be auto, with HOME set, or a file");
+  const train::DeviceRequest devices = train::with_threads(request);
+  const auto asked = std::make_shared<device::ConvChoices>();
+  train::collect_convolutions(experiment, devices, asked);
+
+  device::ConvChoices::Names names;
+  double by_rule = 0, best = 0;  // seconds of all passes' samples
+  device::time_convolutions(*asked, runtime.conv, devices.threads, [&](const device::ConvTiming& timing) {
+    std::string line = fmt::format("{}\n ", timing.key);
+    for (const auto& [name, seconds] : timing.seconds) {
+      line += fmt::format(" {}{} {:.3f} ms", name == timing.best ? "*" : "", name, seconds * 1e3);
+      if (name == timing.rule) by_rule += seconds / static_cast<double>(timing.rows);
+      if (name == timing.best) best += seconds / static_cast<double>(timing.rows);
+    }
+    log::print(fmt::format("{}, {:.1f} GFLOP/s{}", line, timing.gflops(),
+                           timing.best == timing.rule ? "" : "; by rule " + timing.rule));
+    names[timing.key] = timing.best;
+  });
+  if (names.empty()) return log::print("the plan has no convolutions: nothing to tune");
+  train::keep_conv_choices(file, names);
+  log::print(fmt::format("all passes, each shape once: by rule {:.3f} ms a sample, tuned {:.3f} ms", by_rule * 1e3,
+                         best * 1e3));
+  log::info(fmt::format("kept {} choices in {}", names.size(), file));
+}
+
+}  // namespace dptrain::cli

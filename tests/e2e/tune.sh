@@ -1,0 +1,75 @@
+# bench --tune keeps what is fastest, later runs take it, checkpoints record it; bench --kernels.
+source "$DPTRAIN_SOURCE/tests/e2e/lib.bash"
+
+cat >tiny.yaml <<'YAML'
+dptrain: 1
+name: tiny
+model:
+  layers:
+    - Input: {shape: [16, 16, 3]}
+    - Conv2D: {filters: 16, kernel_size: 3, activation: relu}
+    - MaxPooling2D
+    - Conv2D: {filters: 16, kernel_size: 3, padding: same}
+    - Flatten
+    - Dense: 4
+data: {train: {Synthetic: {samples: 64, classes: 4}}}
+train: {epochs: 2, batch_size: 16, optimizer: SGD, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+YAML
+export XDG_CACHE_HOME=$work/cache
+cache=$work/cache/dptrain/conv.json
+
+say "tuning times every pass and keeps the fastest"
+run 0 bench tiny.yaml --tune --cpus 2x1
+says 'forward 16x16x3 to 14x14x16'
+says 'weights 7x7x16 to 7x7x16'
+says "kept 5 choices in $cache"
+[ -s "$cache" ] || fail "there is no $cache"
+[ "$(ls -A "$work/cache/dptrain")" = conv.json ] || fail "temporaries are left beside the cache"
+
+say "later runs take them, for this number of threads"
+sed -i 's/"\(forward 7x7x16[^"]*\)": "[^"]*"/"\1": "dnnl nhwc"/' "$cache"
+run 0 summary tiny.yaml --plan --cpus 2x1
+says "5 convolution passes: 5 tuned ($cache), 0 by rule"
+says 'nhwc, tuned'
+run 0 summary tiny.yaml --plan --cpus 1x2
+says '5 convolution passes by rule'
+run 0 summary tiny.yaml --plan --cpus 2x1 --set runtime.conv_cache=none
+says '5 convolution passes by rule'
+run 0 summary tiny.yaml --plan --cpus 2x1 --conv direct
+silent_on winograd
+
+say "a checkpoint records them, and resuming with others says so"
+run 0 fit tiny.yaml --cpus 2x1 --epochs 1 --run-dir run
+run 0 fit tiny.yaml --cpus 2x1 --epochs 2 --run-dir run --resume
+silent_on 'computed otherwise'
+run 0 fit tiny.yaml --cpus 2x1 --epochs 1 --run-dir other
+run 0 fit tiny.yaml --cpus 2x1 --epochs 2 --run-dir other --resume --set runtime.conv_cache=none
+says 'computed otherwise than in the checkpoint (forward 7x7x16'
+
+say "a damaged cache is a warning and the rules"
+head -c 40 "$cache" >half && mv half "$cache"
+run 0 summary tiny.yaml --plan --cpus 2x1
+says 'is no cache of convolution choices, or damaged'
+says '5 convolution passes by rule'
+run 0 fit tiny.yaml --cpus 2x1 --epochs 1 --run-dir third
+says 'or damaged'
+
+say "what --tune cannot do is an error of usage"
+run 2 bench tiny.yaml --tune --conv direct
+run 2 bench tiny.yaml --tune --set runtime.conv_cache=none
+run 2 bench --tune
+says 'CONFIG is missing'
+run 2 bench tiny.yaml --filter conv
+says '--filter goes with --kernels'
+
+say "kernels by themselves, where Google Benchmark is built in"
+code=0
+"$DPTRAIN" bench tiny.yaml --kernels --cpus 1x1 --filter 'conv/7x7x16/.*/forward' >out 2>&1 || code=$?
+if [ $code -eq 2 ]; then
+  says 'this build has no kernel benchmarks'
+else
+  [ $code -eq 0 ] || fail "bench --kernels: exit $code"
+  says 'conv/7x7x16/3x3/16/forward/winograd'
+  says 'conv/7x7x16/3x3/16/forward/naive'
+  run 2 bench tiny.yaml --kernels --cpus 2x1
+fi
