@@ -60,15 +60,15 @@ class Images {
     const int64_t tile_bytes = kProducts * kFloat * (depth_ * kChannelBlock + (big_ ? 0 : kTileColumns));
     const int64_t most = big_ ? kManyTiles : kBlockBytes / tile_bytes;
     tiles_ = divides_columns_ ? pieces_of(grid_.total, kTileRows) * kTileRows
-                              : tiles_in_block(most, pieces_of(grid_.total, threads), kTileRows);
+                              : even_block(most, pieces_of(grid_.total, threads), kTileRows);
     product_tiles_ =
-        divides_columns_ ? tiles_in_block(kPanelFloats / (depth_ * kChannelBlock), grid_.total, kTileRows) : tiles_;
+        divides_columns_ ? even_block(kPanelFloats / (depth_ * kChannelBlock), grid_.total, kTileRows) : tiles_;
     abreast_ = big_ && !divides_columns_ ? std::min<int64_t>(columns_, kAbreast) : 1;
     panel_ = depth_ * kPanelBlock;
     input_point_ = odd_lines(tiles_ / kTileRows * panel_);
     product_point_ = odd_lines(product_tiles_ * kTileColumns);
 
-    WinogradRoom room(workspace);
+    Room room(workspace);
     zeros_ = room.take(std::max(s_.in_channels, s_.out_channels));
     const int64_t filter_room = filter_block * (divides_columns_ ? abreast_ : columns_);
     const int64_t points_room = kProducts * input_point_, product_room = kProducts * product_point_ * abreast_;
@@ -96,7 +96,7 @@ class Images {
     const int64_t piece = kBackward ? images * grid_.per_image : tiles_;
     parallel_slots(pieces_of(grid_.total, piece), [&](int64_t p, int slot) HWY_ATTR {
       const int64_t end = std::min(grid_.total, (p + 1) * piece);
-      const int64_t each = tiles_in_block(tiles_, end - p * piece, kTileRows);
+      const int64_t each = even_block(tiles_, end - p * piece, kTileRows);
       for (int64_t t = p * piece; t < end; t += each) run_block(t, std::min(each, end - t), slot);
     });
   }

@@ -54,7 +54,7 @@ class Gradient {
     divides_sum_ = parts < 2;
     const int64_t tile = kProducts * kChannelBlock * (in_blocks_ + out_blocks_) * kFloat;
     const int64_t most = (divides_sum_ ? kSharedPoints : kOwnPoints) / tile;
-    tiles_ = tiles_in_block(most, divides_sum_ ? grid_.total : pieces_of(grid_.total, parts), 1);
+    tiles_ = even_block(most, divides_sum_ ? grid_.total : pieces_of(grid_.total, parts), 1);
     const int64_t blocks = pieces_of(grid_.total, tiles_);
     piece_ = divides_sum_ ? grid_.total : pieces_of(std::max<int64_t>(1, blocks), parts) * tiles_;
     parts_ = divides_sum_ ? 1 : std::max<int64_t>(1, pieces_of(grid_.total, piece_));
@@ -62,7 +62,7 @@ class Gradient {
     x_block_ = tiles_ * kChannelBlock;
     x_point_ = odd_lines(in_blocks_ * x_block_);
     dy_point_ = odd_lines(out_blocks_ * x_block_);
-    WinogradRoom room(workspace);
+    Room room(workspace);
     zeros_ = room.take(std::max(s_.in_channels, s_.out_channels));
     sums_ = room.take(sum_ * parts_);
     bias_ = room.take(bias_step() * parts_);
