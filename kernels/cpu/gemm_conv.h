@@ -1,0 +1,29 @@
+#pragma once
+
+// Gradients of the weights of convolutions of any window and stride as matrix products, without a matrix of the windows in
+// memory: windows are gathered block by block into panels that stay in the second cache and multiplied in registers
+// (gemm-inl.h). A window of one pixel is a product of two matrices: a Dense layer, or a 1x1 convolution. NHWC images,
+// weights [kernel_h, kernel_w, in, out]. May be called from any thread; work is shared among the caller's threads.
+// Everything written is overwritten; nothing is allocated: the workspace holds as many floats as the function beside says,
+// for at most `threads` threads.
+//
+// Gradients are sums over fixed pieces of the batch, added in order: the same bits with any number of threads. Large ones
+// are written past the caches.
+
+#include "kernels/conv_window.h"
+
+namespace dptrain::kernels::cpu {
+
+/// The most pixels of a window.
+inline constexpr int64_t kGemmConvTaps = 49;
+
+/// y [rows, out] = x [rows, in] weights [in, out], as a convolution of rows images of one pixel.
+constexpr ConvWindow matrix_window(int64_t in, int64_t out) { return {1, 1, in, 1, 1, out, 1, 1, 1, 1, 0, 0}; }
+
+int64_t gemm_conv_backward_weights_workspace(const ConvWindow& window, int64_t rows, int threads);
+
+/// dweights and dbias (may be null) from dy.
+void gemm_conv_backward_weights(const ConvWindow& window, const float* x, const float* dy, int64_t rows,
+                                float* workspace, float* dweights, float* dbias);
+
+}  // namespace dptrain::kernels::cpu

@@ -1,0 +1,67 @@
+// Operands of a convolution by matrix products, packed for the tiles of gemm-inl.h. K runs over the taps of a window and
+// their channels, each tap's rounded up to blocks of 16 with zeros. Toggle as in simd-inl.h.
+
+#if defined(DPTRAIN_KERNELS_CPU_GEMM_PACK_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef DPTRAIN_KERNELS_CPU_GEMM_PACK_INL_H
+#undef DPTRAIN_KERNELS_CPU_GEMM_PACK_INL_H
+#else
+#define DPTRAIN_KERNELS_CPU_GEMM_PACK_INL_H
+#endif
+
+#include "kernels/cpu/gemm-inl.h"
+#include "kernels/cpu/gemm_pixels.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dptrain::kernels::cpu::HWY_NAMESPACE {
+
+/// Blocks of 16 of K, [first, first + count).
+struct DepthRange {
+  int64_t first, count;
+};
+
+HWY_INLINE int64_t channel_blocks(int64_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock; }
+
+/// Calls f(tap, first block of its channels, blocks, blocks so far) for the parts of `range` that are of one tap each.
+template <class F>
+HWY_INLINE void each_tap(int64_t channels, DepthRange range, const F& f) {
+  const int64_t of_tap = channel_blocks(channels);
+  for (int64_t done = 0; done < range.count;) {
+    const int64_t at = range.first + done, count = std::min(of_tap - at % of_tap, range.count - done);
+    f(at / of_tap, at % of_tap, count, done);
+    done += count;
+  }
+}
+
+/// Blocks of 16 of the channels at `from` (null: zeros) from block `first`: to `to`, `step` floats apart.
+HWY_INLINE void copy_blocks(const float* from, int64_t channels, int64_t first, int64_t blocks, float* to,
+                            int64_t step) {
+  for (int64_t b = first; b < first + blocks; ++b, to += step) {
+    const int64_t left = channels - b * kChannelBlock;
+    if (from != nullptr && left >= kChannelBlock) {
+      for (int64_t v = 0; v < kChannelBlock; v += kLanes)
+        hn::StoreU(hn::LoadU(kFloats, from + b * kChannelBlock + v), kFloats, to + v);
+      continue;
+    }
+    for (int64_t v = 0; v < kChannelBlock; v += kLanes) hn::StoreU(hn::Zero(kFloats), kFloats, to + v);
+    if (from != nullptr) std::memcpy(to, from + b * kChannelBlock, static_cast<size_t>(left) * sizeof(float));
+  }
+}
+
+/// Windows [first, first + rows), groups of kTileRows panels of range.count blocks: rows that fill up the last are zeros.
+HWY_INLINE void pack_windows(const GemmPixels& px, const float* in, int64_t first, int64_t rows, DepthRange range,
+                             float* panels) {
+  const int64_t panel = range.count * kPanelBlock, all = (rows + kTileRows - 1) / kTileRows * kTileRows;
+  for (int64_t r = 0; r < all; ++r) {
+    float* const to = panels + r / kTileRows * panel + r % kTileRows * kChannelBlock;
+    const GemmPixels::Place place = px.place(first + r);
+    each_tap(px.in_channels, range, [&](int64_t tap, int64_t block, int64_t blocks, int64_t done) HWY_ATTR {
+      const int64_t at = r < rows ? px.in_offset(place, tap) : -1;
+      copy_blocks(at < 0 ? nullptr : in + at, px.in_channels, block, blocks, to + done * kPanelBlock, kPanelBlock);
+    });
+  }
+}
+
+}  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

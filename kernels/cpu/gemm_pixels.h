@@ -1,0 +1,65 @@
+#pragma once
+
+// Which pixels of two images meet in a convolution by matrix products. Words of gemm_conv*.cpp alone.
+
+#include <cstdint>
+
+#include "kernels/cpu/gemm_conv.h"
+
+namespace dptrain::kernels::cpu {
+
+/// The windows of a convolution: one for each pixel of the output.
+struct GemmPixels {
+  struct Tap {
+    int64_t y, x;  ///< of the pixel that is read, from the window's place
+  };
+
+  int64_t h = 0, w = 0;            ///< of the output
+  int64_t step_h = 1, step_w = 1;  ///< pixels of the image that is read from a window to the next
+  int64_t in_h = 0, in_w = 0, in_channels = 0;
+  int64_t out_channels = 0;
+  int64_t taps = 0;
+  Tap tap[kGemmConvTaps];
+
+  /// Where a window stands.
+  struct Place {
+    int64_t image, y, x;
+  };
+  Place place(int64_t row) const {
+    if (h * w == 1) return {row, 0, 0};
+    return {row / (h * w), row % (h * w) / w, row % w};
+  }
+  /// -1: outside of the image.
+  int64_t in_offset(const Place& p, int64_t t) const {
+    const int64_t y = p.y * step_h + tap[t].y, x = p.x * step_w + tap[t].x;
+    if (y < 0 || y >= in_h || x < 0 || x >= in_w) return -1;
+    return ((p.image * in_h + y) * in_w + x) * in_channels;
+  }
+};
+
+/// Images of one pixel stand for the pixels of larger ones where each pixel meets only itself. Returns the rows of that.
+inline int64_t flatten_pixels(ConvWindow& w, int64_t rows) {
+  if (w.kernel_h != 1 || w.kernel_w != 1 || w.stride_h != 1 || w.stride_w != 1 || w.pad_top != 0 || w.pad_left != 0 ||
+      w.in_h != w.out_h || w.in_w != w.out_w)
+    return rows;
+  rows *= w.in_h * w.in_w;
+  w = matrix_window(w.in_channels, w.out_channels);
+  return rows;
+}
+
+inline GemmPixels forward_pixels(const ConvWindow& w) {
+  GemmPixels p{.h = w.out_h,
+               .w = w.out_w,
+               .step_h = w.stride_h,
+               .step_w = w.stride_w,
+               .in_h = w.in_h,
+               .in_w = w.in_w,
+               .in_channels = w.in_channels,
+               .out_channels = w.out_channels,
+               .taps = w.kernel_h * w.kernel_w,
+               .tap = {}};
+  for (int64_t t = 0; t < p.taps; ++t) p.tap[t] = {t / w.kernel_w - w.pad_top, t % w.kernel_w - w.pad_left};
+  return p;
+}
+
+}  // namespace dptrain::kernels::cpu

@@ -1,0 +1,101 @@
+#include "kernels/cpu/gemm_conv.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "kernels/conv_reference.h"
+#include "kernels/support.h"
+
+namespace dptrain::kernels::cpu {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+/// dweights, which are aligned as in a plan, then dbias. The workspace starts as NaN and must suffice.
+std::vector<float> weight_gradient(const ConvWindow& w, const std::vector<float>& x, const std::vector<float>& dy,
+                                   int64_t rows, bool bias) {
+  constexpr int64_t kGuard = 32;
+  const int64_t floats = gemm_conv_backward_weights_workspace(w, rows, thread_count());
+  std::vector<float> room(static_cast<size_t>(floats + 2 * kGuard), NAN), dbias(static_cast<size_t>(w.out_channels));
+  for (int64_t i = 0; i < kGuard; ++i)
+    room[static_cast<size_t>(i)] = room[static_cast<size_t>(floats + kGuard + i)] = 7;
+  std::vector<float> gradient(static_cast<size_t>(w.weights() + 2 * kGuard), NAN);
+  float* const dweights = gradient.data() + (64 - reinterpret_cast<uintptr_t>(gradient.data()) % 64) / sizeof(float);
+  gemm_conv_backward_weights(w, x.data(), dy.data(), rows, room.data() + kGuard, dweights,
+                             bias ? dbias.data() : nullptr);
+  std::vector<float> result(dweights, dweights + w.weights());
+  EXPECT_TRUE(std::isnan(dweights[-1]) && std::isnan(dweights[w.weights()])) << "wrote outside of the gradient";
+  for (int64_t i = 0; i < kGuard; ++i)
+    EXPECT_TRUE(room[static_cast<size_t>(i)] == 7 && room[static_cast<size_t>(floats + kGuard + i)] == 7)
+        << "wrote outside of the workspace";
+  result.insert(result.end(), dbias.begin(), dbias.end());
+  return result;
+}
+
+/// Against sums in double. What is rounded is the sum of products below 1, which grows as the root of their number; the
+/// constant is twice what the worst of all the elements here shows.
+void check(const ConvWindow& w, int64_t rows, uint32_t seed, bool bias = true) {
+  SCOPED_TRACE(testing::Message() << rows << " of " << w.in_h << "x" << w.in_w << "x" << w.in_channels << " to "
+                                  << w.out_h << "x" << w.out_w << "x" << w.out_channels << ", kernel " << w.kernel_h
+                                  << "x" << w.kernel_w << ", stride " << w.stride_h << ", seed " << seed);
+  const std::vector<float> x = random_floats(rows * in_size(w), seed, -1, 1);
+  const std::vector<float> dy = random_floats(rows * out_size(w), seed + 1, -1, 1);
+  std::vector<double> expected = naive_weight_gradient(w, x, dy, rows);
+  if (!bias) std::fill(expected.end() - w.out_channels, expected.end(), 0.0);
+  const double products = static_cast<double>(std::max<int64_t>(1, rows * w.out_h * w.out_w));
+  agrees(expected, 0, 3e-6 * std::sqrt(products), [&] { return weight_gradient(w, x, dy, rows, bias); });
+}
+
+TEST(GemmConvTest, MatricesOfAnySize) {
+  for (const int64_t in : {1, 15, 16, 17, 40})
+    for (const int64_t out : {1, 7, 16, 33, 64})
+      for (const int64_t rows : {1, 2, 13, 129})
+        check(matrix_window(in, out), rows, static_cast<uint32_t>(in * 64 + out));
+}
+
+TEST(GemmConvTest, SeveralBlocksOfTheGradient) { check(matrix_window(300, 290), 150, 1); }
+
+TEST(GemmConvTest, ManyRowsAreCutIntoParts) {
+  check(matrix_window(20, 18), 1500, 2);
+  check(conv_window(9, 9, 5, 6, 3, 2, 1, 1), 60, 3);
+}
+
+TEST(GemmConvTest, LargeGradientsAreWrittenPastTheCaches) {
+  check(matrix_window(2048, 1040), 2, 4);
+  check(matrix_window(2047, 1040), 129, 5);
+}
+
+TEST(GemmConvTest, WindowsAndStrides) {
+  check(conv_window(7, 7, 20, 24, 3, 2, 1, 1), 3, 5);
+  check(conv_window(8, 8, 20, 24, 3, 2, 0, 1), 3, 6);
+  check(conv_window(8, 8, 33, 17, 1, 2, 0, 0), 5, 7);
+  check(conv_window(6, 6, 19, 17, 1, 1, 0, 0), 5, 8);
+  check(conv_window(9, 9, 8, 8, 5, 2, 2, 2), 2, 9);
+  check(conv_window(9, 9, 2, 3, 7, 3, 3, 3), 2, 10);
+}
+
+TEST(GemmConvTest, WithoutBias) { check(conv_window(5, 5, 8, 9, 3, 2, 1, 1), 2, 11, false); }
+
+TEST(GemmConvTest, NoRowsGiveZeros) {
+  const ConvWindow w = matrix_window(5, 6);
+  for (const float g : weight_gradient(w, {}, {}, 0, true)) EXPECT_EQ(g, 0.0F);
+}
+
+TEST(GemmConvTest, RandomShapes) {
+  std::mt19937 generator(20);
+  const auto draw = [&](int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(generator() % static_cast<uint32_t>(high - low + 1));
+  };
+  for (uint32_t i = 0; i < 300; ++i) {
+    const int64_t kernel = draw(1, 5), stride = draw(1, 3), size = draw(kernel, kernel + 5);
+    ConvWindow w = conv_window(size, size + draw(0, 2), draw(1, 40), draw(1, 40), kernel, stride, draw(0, kernel - 1),
+                               draw(0, kernel - 1));
+    w.stride_w = draw(1, 2);
+    w.out_w = (w.in_w + w.pad_left - kernel) / w.stride_w + 1;
+    check(w, draw(1, 4), 1000 + i);
+  }
+}
+
+}  // namespace
+}  // namespace dptrain::kernels::cpu
