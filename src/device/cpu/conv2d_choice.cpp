@@ -9,6 +9,7 @@
 #include "device/conv_choices.h"
 #include "device/cpu/conv2d_dnnl.h"
 #include "device/cpu/conv2d_first.h"
+#include "device/cpu/conv2d_gemm.h"
 #include "device/cpu/conv2d_pooled.h"
 #include "device/cpu/conv2d_winograd.h"
 #include "device/cpu/conv_key.h"
@@ -62,9 +63,11 @@ constexpr Way kFirst{"direct", false, true,
 constexpr Way kWinograd{"winograd", true, true, [](ConvPassKind kind, const ConvShape& shape, Dnnl&) {
                           return make_winograd_conv(kind, shape);
                         }};
+constexpr Way kGemm{"gemm", false, false,
+                    [](ConvPassKind kind, const ConvShape& shape, Dnnl&) { return make_gemm_conv(kind, shape); }};
 constexpr Way kDnnlNhwc{"dnnl nhwc", false, false, make_dnnl<DnnlLayout::kNhwc>};
 constexpr Way kDnnlBlocked{"dnnl blocked", false, false, make_dnnl<DnnlLayout::kBlocked>};
-constexpr std::array kWays{kFirst, kWinograd, kDnnlNhwc, kDnnlBlocked};
+constexpr std::array kWays{kFirst, kWinograd, kGemm, kDnnlNhwc, kDnnlBlocked};
 
 ConvShape without_pooling(ConvShape shape) {
   shape.pool = false;
@@ -81,8 +84,8 @@ ChosenConv make(const Way& way, ConvPassKind kind, const ConvShape& shape, Dnnl&
 /// The way of our own that the rules name; null where there is none or oneDNN is faster.
 const Way* own_way(ConvPassKind kind, const ConvShape& shape, ConvChoice choice) {
   if (make_first_conv(kind, shape)) return &kFirst;
-  const bool winograd = choice == ConvChoice::kAuto && winograd_pays(shape) && make_winograd_conv(kind, shape);
-  return winograd ? &kWinograd : nullptr;
+  if (choice == ConvChoice::kAuto && winograd_pays(shape) && make_winograd_conv(kind, shape)) return &kWinograd;
+  return make_gemm_conv(kind, shape) ? &kGemm : nullptr;
 }
 
 /// What was timed for this pass on this machine. Without a pass where nothing was, or where it must not be used.

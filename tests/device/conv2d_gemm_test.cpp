@@ -1,0 +1,66 @@
+#include "device/cpu/conv2d_gemm.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "device/cpu/conv_window.h"
+#include "kernels/conv_reference.h"
+
+namespace dptrain::device::cpu {
+namespace {
+
+ConvShape strided() {
+  return {.rows = 2,
+          .in_h = 5,
+          .in_w = 6,
+          .in_channels = 240,
+          .out_h = 3,
+          .out_w = 3,
+          .out_channels = 250,
+          .kernel = {3, 3},
+          .strides = {2, 2},
+          .dilation = {1, 1},
+          .pad_top = 1,
+          .pad_bottom = 1,
+          .pad_left = 0,
+          .pad_right = 1};
+}
+
+TEST(GemmConvPass, GradientOfLargeWeights) {
+  const ConvShape shape = strided();
+  const kernels::ConvWindow window = window_of(shape);
+  std::vector<float> x(2 * 5 * 6 * 240), dy(2 * 3 * 3 * 250), dweights(9 * 240 * 250, NAN), dbias(250, NAN);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 17) - 8.0F;  // whole numbers: sums are exact
+  for (std::size_t i = 0; i < dy.size(); ++i) dy[i] = static_cast<float>(i % 13) - 6.0F;
+  const auto pass = make_gemm_conv(ConvPassKind::kBackwardWeights, shape);
+  ASSERT_NE(pass, nullptr);
+  std::vector<float> scratch(pass->scratch() / sizeof(float), NAN);
+  pass->run({.x = x.data(), .dy = dy.data(), .dweights = dweights.data(), .dbias = dbias.data()}, scratch.data());
+  const std::vector<double> expected = kernels::cpu::test::naive_weight_gradient(window, x, dy, shape.rows);
+  dweights.insert(dweights.end(), dbias.begin(), dbias.end());
+  EXPECT_EQ(expected, std::vector<double>(dweights.begin(), dweights.end()));
+}
+
+TEST(GemmConvPass, LeavesOtherShapesToOthers) {
+  const auto made = [](auto change, ConvPassKind kind = ConvPassKind::kBackwardWeights) {
+    ConvShape shape = strided();
+    change(shape);
+    return make_gemm_conv(kind, shape) != nullptr;
+  };
+  EXPECT_TRUE(made([](ConvShape&) {}));
+  EXPECT_TRUE(made([](ConvShape& s) {
+    s.kernel = {1, 1}, s.strides = {1, 1}, s.in_channels = 2048, s.out_channels = 256;
+  }));
+  EXPECT_FALSE(made([](ConvShape& s) { s.in_channels = 64; }));  // small
+  EXPECT_FALSE(made([](ConvShape& s) { s.strides = {1, 1}; }));
+  EXPECT_FALSE(made([](ConvShape& s) { s.dilation = {2, 1}; }));
+  EXPECT_FALSE(made([](ConvShape& s) { s.groups = 2; }));
+  EXPECT_FALSE(made([](ConvShape& s) { s.pool = true; }));
+  EXPECT_FALSE(made([](ConvShape&) {}, ConvPassKind::kForward));
+  EXPECT_FALSE(made([](ConvShape&) {}, ConvPassKind::kBackwardData));
+}
+
+}  // namespace
+}  // namespace dptrain::device::cpu
