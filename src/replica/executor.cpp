@@ -32,7 +32,7 @@ Executor::Executor(const plan::Plan& plan, device::Device& device, device::Strea
       loss_scale_(arenas.loss_scale()),
       state_(device.allocate(sizeof(kernels::StepState))),
       writer_(plan.tensors.size(), plan::kAbsent),
-      staging_(plan, device, options.rows, options.optimizer ? Replica::kSets : 1),
+      staging_(plan, device, options.rows, plan.loss.loss ? Replica::kSets : 1),
       profile_(plan.steps.size()) {
   make_ops(options);
   plan_memory(arenas);
@@ -222,13 +222,13 @@ void Executor::run_item(const BackwardItem& item, const Slice& slice, const Step
   }
 }
 
-void Executor::evaluate(const Slice& slice) {
+void Executor::evaluate(const Slice& slice, int set) {
   if (!loss_) throw Error(ErrorKind::kInternal, "a plan without a loss cannot evaluate");
-  stage(slice, 0);
-  bind(slice, 0, *inference_);
+  stage(slice, set);
+  bind(slice, set, *inference_);
   run_forward(slice, {}, *inference_, false, true);
   run_loss(slice, {}, *inference_, false);
-  release(0);
+  release(set);
 }
 
 void Executor::predict(const Slice& slice, const std::vector<float*>& outputs) {

@@ -52,8 +52,8 @@ class Executor {
   /// Waits for them.
   StepSums read_sums(std::size_t post);
 
-  /// Stages the slice; forward in inference mode, loss and metrics.
-  void evaluate(const Slice& slice);
+  /// Stages the slice to that set of buffers; forward in inference mode, loss and metrics. Waits for nothing.
+  void evaluate(const Slice& slice, int set);
   /// Stages the slice; forward in inference mode, activations that the loss would take over included; the plan's first
   /// outputs go to host memory, one to each pointer.
   void predict(const Slice& slice, const std::vector<float*>& outputs);

@@ -144,9 +144,25 @@ struct Replica::Impl {
     if (options.rank == 0 && update && regularized(plan)) executor.penalty(*update, arenas.parameters());
   }
 
+  void check_nothing_is_queued() const {
+    if (count > 0) throw Error(ErrorKind::kInternal, fmt::format("{} steps were not collected", count));
+  }
+  void check_room() const {
+    if (count == kMostQueued) throw Error(ErrorKind::kInternal, fmt::format("{} steps are queued already", count));
+  }
+
+  /// What was queued last stands in the queue, and its sums are on their way.
+  void stand_in_queue(const std::vector<Slice>& slices, bool step) {
+    Queued& last = queue[post(count)];
+    last = {.step = step};
+    for (const Slice& slice : slices) last.samples += slice.rows;
+    executor.fetch_sums(post(count));
+    ++count;
+  }
+
   /// Sums over `samples` of what is not a step; waits for them.
   StepSums sums(std::int64_t samples) {
-    if (count > 0) throw Error(ErrorKind::kInternal, fmt::format("{} steps were not collected", count));
+    check_nothing_is_queued();
     executor.fetch_sums(0);
     StepSums all = executor.read_sums(0);
     all.samples = samples;
@@ -170,7 +186,11 @@ struct Replica::Impl {
   std::array<std::unique_ptr<device::Recording>, kSets> recordings;  ///< of a whole step on each set of buffers
   int last_set = kSets - 1;                        ///< used last
   std::size_t oldest = 0, count = 0;               ///< of the queued steps
-  std::array<std::int64_t, kMostQueued> queued_samples{};  ///< by post
+  struct Queued {
+    std::int64_t samples = 0;
+    bool step = false;  ///< or an evaluation
+  };
+  std::array<Queued, kMostQueued> queue{};  ///< by post
 };
 
 Replica::Replica(const plan::Plan& plan, device::Device& device, GradientSink& sink, device::Collective* collective,
@@ -182,7 +202,7 @@ Replica::~Replica() = default;
 void Replica::queue_step(const std::vector<Slice>& micro_batches, const StepInputs& in) {
   Impl& r = *impl_;
   r.check(micro_batches);
-  if (r.count == kMostQueued) throw Error(ErrorKind::kInternal, fmt::format("{} steps are queued already", r.count));
+  r.check_room();
   r.times = {};
   Stopwatch watch;
   const std::size_t post = r.post(r.count);
@@ -197,10 +217,7 @@ void Replica::queue_step(const std::vector<Slice>& micro_batches, const StepInpu
     r.run_step(micro_batches, in);
     watch.restart();
   }
-  r.executor.fetch_sums(post);
-  r.queued_samples[post] = 0;
-  for (const Slice& slice : micro_batches) r.queued_samples[post] += slice.rows;
-  ++r.count;
+  r.stand_in_queue(micro_batches, true);
   r.times.forward_backward += watch.seconds();
 }
 
@@ -213,11 +230,12 @@ StepSums Replica::collect() {
   if (r.count == 0) throw Error(ErrorKind::kInternal, "no step is queued");
   const Stopwatch watch;
   StepSums sums = r.executor.read_sums(r.oldest);
-  sums.samples = r.queued_samples[r.oldest];
+  const Impl::Queued done = r.queue[r.oldest];
+  sums.samples = done.samples;
   r.oldest = r.post(1);
   --r.count;
   r.times.forward_backward += watch.seconds();
-  r.sink.end(r.count == 0);
+  if (done.step) r.sink.end(r.count == 0);
   return sums;
 }
 
@@ -237,11 +255,19 @@ StepSums Replica::gradients(const Slice& slice, std::int64_t valid, std::int64_t
   return r.sums(slice.rows);
 }
 
+void Replica::queue_evaluation(const std::vector<Slice>& slices) {
+  Impl& r = *impl_;
+  r.check_room();
+  r.times = {};
+  r.clear_sums();
+  for (const Slice& slice : slices) r.executor.evaluate(slice, r.next_set());
+  r.stand_in_queue(slices, false);
+}
+
 StepSums Replica::evaluate(const Slice& slice) {
-  impl_->times = {};
-  impl_->clear_sums();
-  impl_->executor.evaluate(slice);
-  return impl_->sums(slice.rows);
+  impl_->check_nothing_is_queued();
+  queue_evaluation({slice});
+  return collect();
 }
 
 void Replica::predict(const Slice& slice, const std::vector<float*>& outputs) { impl_->executor.predict(slice, outputs); }

@@ -112,11 +112,13 @@ class Replica {
   /// Whether the oldest of the queued steps is done. Like collect() also for another thread while the replica's own has
   /// nothing to do.
   bool done();
+  /// Queues forward and loss in inference mode of slices whose sums are wanted together. Stands in the same queue as steps.
+  void queue_evaluation(const std::vector<Slice>& slices);
   /// The sums of the oldest of the queued steps; waits for it.
   StepSums collect();
   /// queue_step() and collect().
   StepSums step(const std::vector<Slice>& micro_batches, const StepInputs& in);
-  /// Forward and loss in inference mode.
+  /// queue_evaluation() and collect(), with nothing queued before.
   StepSums evaluate(const Slice& slice);
   /// Forward in inference mode; copies the plan's first outputs, [rows, shape...], to `outputs`.
   void predict(const Slice& slice, const std::vector<float*>& outputs);

@@ -38,6 +38,9 @@ void add(StepSums& sum, const StepSums& more) {
   sum.penalty += more.penalty;
 }
 
+/// Stands for a step's number where an evaluation is queued.
+constexpr std::int64_t kEvaluation = -1;
+
 enum class Progress { kRunning, kDone, kFailed };
 
 }  // namespace
@@ -175,7 +178,7 @@ struct ReplicaSet::Impl {
   Connector& connector;
   const SetOptions options;
   std::vector<StepSums> sums;  ///< per rank, of the last command
-  std::deque<std::int64_t> queued;  ///< numbers of the steps that were not collected
+  std::deque<std::int64_t> queued;  ///< numbers of the steps that were not collected, or kEvaluation
   std::vector<std::unique_ptr<Replica>> replicas;
   std::vector<std::int64_t> capacity = std::vector<std::int64_t>(replicas.size(), 1);  ///< rows per slice
   ExitGuard guard;  ///< armed by the first failure, and over when all replicas are gone
@@ -223,7 +226,7 @@ StepSums ReplicaSet::collect() {
   if (set.progress() == Progress::kDone)  // nobody need be woken
     for (int rank = 0; rank < size(); ++rank) collect_from(rank);
   else
-    set.run(fmt::format(", step {}", set.queued.front()), collect_from);
+    set.run(set.queued.front() == kEvaluation ? "" : fmt::format(", step {}", set.queued.front()), collect_from);
   set.queued.pop_front();
   return set.total();
 }
@@ -233,19 +236,19 @@ StepSums ReplicaSet::step(const HostBatch& batch, const StepInputs& in) {
   return collect();
 }
 
-StepSums ReplicaSet::evaluate(const HostBatch& batch) {
+void ReplicaSet::queue_evaluation(const HostBatch& batch) {
   Impl& set = *impl_;
   set.run("", [&](int rank) {
-    StepSums sum;
-    for (const Slice& slice : set.slices(batch, rank, set.inference_pieces(batch, rank))) {
-      const StepSums part = set.replicas[at(rank)]->evaluate(slice);
-      const double penalty = part.penalty;  // of the weights, so the same in every piece
-      add(sum, part);
-      sum.penalty = penalty;
-    }
-    set.sums[at(rank)] = sum;
+    set.replicas[at(rank)]->queue_evaluation(set.slices(batch, rank, set.inference_pieces(batch, rank)));
   });
-  return set.total();
+  set.queued.push_back(kEvaluation);
+}
+
+StepSums ReplicaSet::evaluate(const HostBatch& batch) {
+  if (!impl_->queued.empty())
+    throw Error(ErrorKind::kInternal, fmt::format("{} steps were not collected", impl_->queued.size()));
+  queue_evaluation(batch);
+  return collect();
 }
 
 void ReplicaSet::predict(const HostBatch& batch, const std::vector<float*>& outputs) {

@@ -83,6 +83,8 @@ class ReplicaSet {
   /// Queues a step on every replica; on devices that run behind their caller it may not be done when this returns, and the
   /// batch stays as it is until the step is collected.
   void queue_step(const HostBatch& batch, const StepInputs& in);
+  /// Queues forward and loss in inference mode of a batch, behind what is queued already; else as queue_step().
+  void queue_evaluation(const HostBatch& batch);
   /// Queued and not collected: at most Replica::kMostQueued.
   std::size_t queued() const;
   /// Whether collect() would not wait.
@@ -91,6 +93,7 @@ class ReplicaSet {
   StepSums collect();
   /// Both at once.
   StepSums step(const HostBatch& batch, const StepInputs& in);
+  /// queue_evaluation() and collect(), with nothing queued before.
   StepSums evaluate(const HostBatch& batch);
   /// The plan's first outputs, one to each pointer: [rows, shape...], rows in order.
   void predict(const HostBatch& batch, const std::vector<float*>& outputs);

@@ -112,7 +112,7 @@ void make_dry_plan(const Experiment& experiment, const DeviceRequest& request, c
     result.slots = static_cast<int>(optim::slots(config.train.optimizer).size());
     if (optim::common(config.train.optimizer).use_ema) ++result.slots;
   }
-  result.batch_bytes = result.memory.arena_bytes + staging_bytes(result.plan, *device, rows, trains);
+  result.batch_bytes = result.memory.arena_bytes + staging_bytes(result.plan, *device, rows, static_cast<bool>(result.plan.loss.loss));
   result.replica_bytes = weight_bytes(result, trains, config.train.accumulate_steps) + result.batch_bytes;
 }
 

@@ -1,6 +1,8 @@
 #include "train/evaluation.h"
 
 #include <algorithm>
+#include <deque>
+#include <utility>
 
 #include "train/session.h"
 
@@ -42,13 +44,22 @@ replica::StepSums evaluate(Session& session, data::Loader& loader) {
   replica::StepSums total;
   total.metrics.assign(session.plan().loss.metrics.size(), 0.0);
   const std::size_t inputs = session.plan().inputs.size();
-  for (data::Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) {
-    const replica::StepSums sums = session.replicas().evaluate(host_batch(batch, inputs));
+  replica::ReplicaSet& replicas = session.replicas();
+  std::deque<data::Batch> ahead;  // queued: devices that run behind the host are not kept waiting for the next batch
+  const auto collect = [&] {
+    const replica::StepSums sums = replicas.collect();
+    ahead.pop_front();
     total.loss += sums.loss;
     total.samples += sums.samples;
     total.penalty = sums.penalty;  // of the same weights every time
     for (std::size_t i = 0; i < total.metrics.size(); ++i) total.metrics[i] += sums.metrics[i];
+  };
+  for (data::Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) {
+    replicas.queue_evaluation(host_batch(batch, inputs));
+    ahead.push_back(std::move(batch));
+    while (!ahead.empty() && (ahead.size() == replica::Replica::kMostQueued || replicas.done())) collect();
   }
+  while (!ahead.empty()) collect();
   loader.next_epoch();  // its first batches are made while training goes on
   return total;
 }

@@ -66,6 +66,18 @@ TEST_F(QueuedFit, WaitsAsOftenInManyStepsAsInFew) {
   EXPECT_GT(few.waits.streams, 0U);
 }
 
+TEST_F(QueuedFit, EvaluationWaitsAsOftenForManyBatchesAsForFew) {
+  const std::vector<std::string> few{"data.validation={Synthetic: {samples: 6}}"},
+      many{"data.validation={Synthetic: {samples: 60}}"};
+  const Outcome two = fit(few), twenty = fit(many), cpu = fit(many, false);
+  EXPECT_EQ(two.waits.streams, twenty.waits.streams);
+  for (const char* name : {"val_loss", "val_accuracy"}) {
+    const double *on_gpu = twenty.result.final.find(name), *on_cpu = cpu.result.final.find(name);
+    ASSERT_TRUE(on_gpu != nullptr && on_cpu != nullptr) << name;
+    EXPECT_NEAR(*on_gpu, *on_cpu, 1e-4) << name;
+  }
+}
+
 TEST_F(QueuedFit, LogsEveryStepAsTheCpuDoes) {
   const Outcome emulated = fit({"train.log_every=1", "runtime.tf32=false"}), cpu = fit({"train.log_every=1"}, false);
   ASSERT_EQ(emulated.step_rows.size(), 21U);

@@ -1,0 +1,134 @@
+// Evaluations that are queued have the sums of those that are waited for, between steps and beside them.
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "core/error.h"
+#include "device/emu/emu_runtime.h"
+#include "replica/small_net.h"
+
+namespace dptrain::replica {
+namespace {
+
+using namespace dptrain::testing;  // NOLINT(google-build-using-namespace)
+
+constexpr std::int64_t kRows = 6;
+
+/// Replicas that exchange nothing.
+class Apart final : public Connector {
+ public:
+  GradientSink& sink(int) override { return none_; }
+  device::Collective* collective(int) override { return nullptr; }
+  void attach(int, device::Device&, device::Stream&, float*, const plan::Plan&) override {}
+  void abort(const std::string&) noexcept override {}
+
+ private:
+  NoReduction none_;
+};
+
+struct Fixture {
+  Fixture(const std::vector<std::string>& names, bool trains)
+      : model(model_of(kSmallPlainNet)), plan(small_plan(model, *device_of(names.front(), 0))) {
+    std::vector<std::unique_ptr<device::Device>> devices;
+    for (const std::string& name : names) devices.push_back(device_of(name, static_cast<int>(devices.size())));
+    SetOptions options{.weights = std::vector<double>(names.size(), 1.0), .batch_sizes = {kRows}, .seed = 5};
+    if (trains) options.optimizer = sgd();
+    set.emplace(plan, std::move(devices), connector, std::move(options));
+    set->push(model);
+  }
+
+  graph::Model model;
+  plan::Plan plan;
+  Apart connector;
+  std::optional<ReplicaSet> set;
+};
+
+/// Batches of different sizes; some are more than a replica was made for and go through in pieces.
+std::vector<SampleBatch> batches(std::size_t count) {
+  std::vector<SampleBatch> all;
+  for (std::size_t i = 0; i < count; ++i)
+    all.emplace_back(i % 3 == 1 ? 17 : i % 3 == 2 ? 1 : kRows, kSmallNetInput, 3, 40 + i);
+  return all;
+}
+
+class QueuedEvaluation : public ::testing::TestWithParam<std::vector<std::string>> {};
+
+// A batch's memory is written over as soon as its sums are there, as the loader does.
+TEST_P(QueuedEvaluation, HasTheSumsOfAWaitedOne) {
+  for (const bool trains : {false, true}) {
+    Fixture f(GetParam(), trains);
+    const std::vector<SampleBatch> data = batches(12);
+    std::vector<StepSums> waited, queued;
+    for (const SampleBatch& batch : data) waited.push_back(f.set->evaluate(batch.host()));
+    std::deque<SampleBatch> ahead;
+    const auto collect = [&] {
+      queued.push_back(f.set->collect());
+      std::ranges::fill(ahead.front().inputs, 1e30F);
+      std::ranges::fill(ahead.front().labels, 0);
+      ahead.pop_front();
+    };
+    for (const SampleBatch& batch : data) {
+      ahead.push_back(batch);
+      f.set->queue_evaluation(ahead.back().host());
+      if (ahead.size() == Replica::kMostQueued) collect();
+    }
+    EXPECT_EQ(f.set->queued(), Replica::kMostQueued - 1);
+    while (!ahead.empty()) collect();
+    ASSERT_EQ(queued.size(), waited.size());
+    for (std::size_t i = 0; i < waited.size(); ++i) {
+      EXPECT_EQ(queued[i].samples, data[i].rows);
+      EXPECT_EQ(queued[i].loss, waited[i].loss) << i;
+      EXPECT_EQ(queued[i].metrics, waited[i].metrics) << i;
+      EXPECT_GT(waited[i].loss, 0);
+    }
+  }
+}
+
+// With the weights of the moment at which it was queued, and leaving the steps around it as they were.
+TEST(QueuedEvaluations, StandInTheQueueOfTheSteps) {
+  const SampleBatch first(kRows, kSmallNetInput, 3, 1), second(kRows, kSmallNetInput, 3, 2),
+      held(9, kSmallNetInput, 3, 3);
+  const StepInputs a{.number = 0, .learning_rate = 0.1, .valid = kRows},
+      b{.number = 1, .learning_rate = 0.1, .valid = kRows};
+  for (const char* name : {"cpu", "emu:0"}) {
+    Fixture in_turn({name}, true), queued({name}, true);
+    const double loss_a = in_turn.set->step(first.host(), a).loss, loss_held = in_turn.set->evaluate(held.host()).loss,
+                 loss_b = in_turn.set->step(second.host(), b).loss;
+    queued.set->queue_step(first.host(), a);
+    queued.set->queue_evaluation(held.host());
+    queued.set->queue_step(second.host(), b);
+    EXPECT_EQ(queued.set->collect().loss, loss_a) << name;
+    EXPECT_EQ(queued.set->collect().loss, loss_held) << name;
+    EXPECT_EQ(queued.set->collect().loss, loss_b) << name;
+    EXPECT_NE(loss_a, loss_b);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, QueuedEvaluation,
+                         ::testing::Values(std::vector<std::string>{"cpu"}, std::vector<std::string>{"emu:0"},
+                                           std::vector<std::string>{"cpu", "cpu"},
+                                           std::vector<std::string>{"emu:0", "emu:1"}));
+
+TEST(QueuedEvaluations, TheHostWaitsForNoStream) {
+  Fixture f({"emu:0"}, true);
+  const std::vector<SampleBatch> data = batches(3);
+  f.set->evaluate(data[0].host());
+  const device::emu::HostWaits before = device::emu::host_waits();
+  for (const SampleBatch& batch : data) f.set->queue_evaluation(batch.host());
+  const device::emu::HostWaits queued = device::emu::host_waits();
+  EXPECT_EQ(queued.streams, before.streams);
+  EXPECT_EQ(queued.events, before.events);
+  for (std::size_t i = 0; i < data.size(); ++i) f.set->collect();
+  EXPECT_EQ(device::emu::host_waits().streams, before.streams) << "for a batch's sums alone";
+}
+
+TEST(QueuedEvaluations, HasRoomForSoManyOnly) {
+  Fixture f({"cpu"}, false);
+  const SampleBatch batch(2, kSmallNetInput, 3);
+  for (std::size_t i = 0; i < Replica::kMostQueued; ++i) f.set->queue_evaluation(batch.host());
+  EXPECT_THROW(f.set->queue_evaluation(batch.host()), Error);
+}
+
+}  // namespace
+}  // namespace dptrain::replica
