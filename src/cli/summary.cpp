@@ -70,7 +70,7 @@ int run(const Flags& flags) {
     train::DryPlan plan;
     const train::RuntimeSection& runtime = experiment.config.runtime;
     const auto choices = train::open_conv_choices(runtime, devices);
-    train::make_dry_plan(experiment, devices, {.conv_choices = choices}, plan);
+    train::make_dry_plan(experiment, devices, {.conv_choices = choices, .data = true}, plan);
     print_text(plan.device + "\n" + plan.text());
     if (const std::string line = choices ? train::conv_choices_line(*choices, runtime) : ""; !line.empty()) print_text(line);
   }

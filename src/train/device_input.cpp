@@ -31,6 +31,15 @@ struct Offer {
   std::uint64_t per_row = 0;  ///< of a batch, to make it
 };
 
+/// Where a set's samples lie with so much memory free for a replica; nothing where there is no room even to make batches.
+std::optional<DeviceInputMemory> place(const Offer& offer, const std::string& name, std::int64_t rows,
+                                       std::uint64_t free) {
+  const std::uint64_t room = free / kRoomPart, working = static_cast<std::uint64_t>(rows) * offer.per_row;
+  if (working > room) return {};
+  const bool resident = offer.bytes + working <= room;
+  return DeviceInputMemory{name, resident, resident ? offer.bytes : 0, working};
+}
+
 /// Nothing where the loader has to go on making the batches.
 std::optional<Offer> offer_of(const SessionData& data, const SessionData::Set& set, std::uint64_t seed) {
   const auto& source = set.source;
@@ -53,6 +62,21 @@ std::optional<Offer> offer_of(const SessionData& data, const SessionData::Set& s
 
 }  // namespace
 
+std::vector<DeviceInputMemory> device_input_memory(const Experiment& experiment, device::DeviceKind kind,
+                                                   std::int64_t global_batch, std::uint64_t free,
+                                                   const SessionData& data) {
+  std::vector<DeviceInputMemory> all;
+  if (experiment.config.runtime.resident == Resident::kOff || !device::has_pixel_pass(kind)) return all;
+  for (const SessionData::Set& set : data.sets()) {
+    const std::optional<Offer> offer = offer_of(data, set, experiment.config.seed);
+    const auto placed = offer ? place(*offer, set.name, global_batch, free) : std::nullopt;
+    if (!placed) continue;
+    free -= placed->samples + placed->working;
+    all.push_back(*placed);
+  }
+  return all;
+}
+
 std::vector<std::string> feed_devices(const Experiment& experiment, const DeviceRequest& devices,
                                       std::int64_t global_batch, SessionData& data, replica::ReplicaSet& replicas) {
   std::vector<std::string> lines;
@@ -63,10 +87,9 @@ std::vector<std::string> feed_devices(const Experiment& experiment, const Device
     if (!offer) continue;
     // All replicas of a GPU take from the same memory.
     const auto sharing = static_cast<std::uint64_t>(std::ranges::count(devices.gpus, devices.gpus.front()));
-    const std::uint64_t room = replicas.device(0).memory_available() / kRoomPart / sharing;
-    const std::uint64_t working = static_cast<std::uint64_t>(global_batch) * offer->per_row;
-    if (working > room) continue;
-    offer->feed.resident = offer->bytes + working <= room;
+    const auto placed = place(*offer, set.name, global_batch, replicas.device(0).memory_available() / sharing);
+    if (!placed) continue;
+    offer->feed.resident = placed->resident;
     const int number = static_cast<int>(lines.size());
     try {
       replicas.add_feed(number, offer->feed);

@@ -1,10 +1,13 @@
 #include "train/dry_plan.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/text.h"
 #include "replica/replica_set.h"
+#include "train/session_data.h"
 
 namespace dptrain::train {
 namespace {
@@ -91,6 +94,24 @@ std::uint64_t staging_bytes(const plan::Plan& plan, const device::Device& device
   return bytes * (in_turns ? 2 : 1) + (plan.compute == DType::kF32 ? 0 : arriving);
 }
 
+/// What the device would keep of the data sets, as far as they are at hand.
+void look_at_data(const Experiment& experiment, const DeviceRequest& request, const device::Device& device,
+                  std::int64_t rows, DryPlan& result) {
+  const auto sharing = request.gpus.empty() ? 1 : std::ranges::count(request.gpus, request.gpus.front());
+  const std::uint64_t share = device.memory_available() / static_cast<std::uint64_t>(sharing);
+  // The whole batch, as what decides at the start of a run counts it.
+  const std::int64_t batch = rows * request.replicas * experiment.config.train.accumulate_steps;
+  SessionOptions options;
+  options.devices = request;
+  try {
+    const SessionData data(experiment, result.model.graph, options, {.global_batch = batch, .busy_threads = 1, .allocate = {}});
+    result.inputs = device_input_memory(experiment, device.kind(), batch,
+                                        share > result.replica_bytes ? share - result.replica_bytes : 0, data);
+  } catch (const Error& error) {
+    result.inputs_unknown = error.what();
+  }
+}
+
 }  // namespace
 
 void make_dry_plan(const Experiment& experiment, const DeviceRequest& request, const DryOptions& options, DryPlan& result) {
@@ -112,8 +133,30 @@ void make_dry_plan(const Experiment& experiment, const DeviceRequest& request, c
     result.slots = static_cast<int>(optim::slots(config.train.optimizer).size());
     if (optim::common(config.train.optimizer).use_ema) ++result.slots;
   }
-  result.batch_bytes = result.memory.arena_bytes + staging_bytes(result.plan, *device, rows, static_cast<bool>(result.plan.loss.loss));
+  result.staging_bytes = staging_bytes(result.plan, *device, rows, static_cast<bool>(result.plan.loss.loss));
+  result.batch_bytes = result.memory.arena_bytes + result.staging_bytes;
   result.replica_bytes = weight_bytes(result, trains, config.train.accumulate_steps) + result.batch_bytes;
+  if (options.data && trains && !device->reads_host_memory()) look_at_data(experiment, request, *device, rows, result);
+}
+
+std::string DryPlan::text() const {
+  std::string text = plan::print(plan, memory, choices, slots);
+  if (staging_bytes == 0) return text;
+  std::vector<std::array<std::string, 3>> lines{
+      {"staging", human_bytes(staging_bytes), "batches on their way: two sets of inputs and labels"}};
+  std::uint64_t all = replica_bytes;
+  for (const DeviceInputMemory& input : inputs) {
+    lines.push_back({"data." + input.name, human_bytes(input.samples + input.working),
+                     input.resident ? fmt::format("resident: {} of samples, up to {} to make batches",
+                                                  human_bytes(input.samples), human_bytes(input.working))
+                                    : "uploaded as it is: up to so much to make batches"});
+    all += input.samples + input.working;
+  }
+  lines.push_back({"all", human_bytes(all), "the total above and this"});
+  text += "on the device besides\n";
+  for (const auto& [name, bytes, note] : lines) text += fmt::format("  {:<16}  {:>10}  {}\n", name, bytes, note);
+  if (!inputs_unknown.empty()) text += fmt::format("  without the data sets: {}\n", inputs_unknown);
+  return text;
 }
 
 }  // namespace dptrain::train

@@ -12,6 +12,7 @@
 #include "graph/model.h"
 #include "plan/memory.h"
 #include "plan/plan.h"
+#include "train/device_input.h"
 #include "train/devices.h"
 #include "train/experiment.h"
 
@@ -25,19 +26,24 @@ struct DryPlan {
   int slots = 0;                     ///< of the optimizer
   std::uint64_t replica_bytes = 0;   ///< all of the device's memory that a replica takes
   std::uint64_t batch_bytes = 0;     ///< of these, what grows with the batch
+  std::uint64_t staging_bytes = 0;   ///< of these, batches on their way to the ops
+  /// Besides replica_bytes: data sets that the device makes batches of. With DryOptions::data.
+  std::vector<DeviceInputMemory> inputs;
+  std::string inputs_unknown;        ///< why the data sets could not be looked at
   std::string device;                ///< its description
 
   DryPlan() = default;
   DryPlan(const DryPlan&) = delete;
   DryPlan& operator=(const DryPlan&) = delete;
 
-  std::string text() const { return plan::print(plan, memory, choices, slots); }
+  std::string text() const;
 };
 
 struct DryOptions {
   std::optional<std::int64_t> global_batch{};  ///< instead of the config's
   bool training = true;
   std::shared_ptr<device::ConvChoices> conv_choices{};  ///< null: by rule
+  bool data = false;  ///< open the data sets to see what a GPU keeps of them
 };
 
 /// `result` is filled in place: the plan keeps a pointer to the model's graph. Without a train section: prediction only, of

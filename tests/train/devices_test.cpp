@@ -2,6 +2,7 @@
 
 #include "train/devices.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -31,6 +32,8 @@ const char* kConfig =
     "    - Dense: {units: 3, activation: softmax}\n"
     "data: {train: {Synthetic: {samples: 33}}}\n"
     "train: {epochs: 1, batch_size: 11, loss: categorical_crossentropy, optimizer: {SGD: {learning_rate: 0.05, momentum: 0.9}}}\n";
+
+using ::testing::HasSubstr;
 
 Experiment experiment(const std::vector<std::string>& sets = {}) { return load_experiment_text(kConfig, "tiny.yaml", {sets, {}}); }
 
@@ -112,6 +115,36 @@ TEST(Devices, SumsOverReplicasAreMeasured) {
     EXPECT_GT(speed.seconds, 0);
     EXPECT_DOUBLE_EQ(speed.bus_gbps(2), speed.algorithm_gbps());
   }
+}
+
+TEST(Devices, ADryPlanKnowsWhatDataSetsTakeOfAGpu) {
+  const Experiment tiny = experiment();
+  DryPlan dry;
+  make_dry_plan(tiny, emu({0, 1}), {.data = true}, dry);
+  Session session(tiny, options_for(emu({0, 1})));
+  ASSERT_FALSE(session.device_inputs().empty());
+  ASSERT_EQ(dry.inputs.size(), session.device_inputs().size());
+  std::uint64_t least = dry.replica_bytes, most = dry.replica_bytes + 1024;
+  for (std::size_t i = 0; i < dry.inputs.size(); ++i) {
+    const DeviceInputMemory& input = dry.inputs[i];
+    EXPECT_THAT(session.device_inputs()[i], HasSubstr(input.name + (input.resident ? " resident" : " uploaded")));
+    EXPECT_THAT(dry.text(), HasSubstr("data." + input.name));
+    least += input.samples;
+    most += input.samples + input.working;
+  }
+  EXPECT_GT(least, dry.replica_bytes) << "nothing is resident";
+  session.replicas().on_each([&](int rank, replica::Replica& replica) {
+    if (rank != 0) return;
+    EXPECT_GE(replica.bytes(), least);
+    EXPECT_LE(replica.bytes(), most);
+  });
+
+  DryPlan off, cpu;
+  make_dry_plan(experiment({"runtime.resident=off"}), emu({0}), {.data = true}, off);
+  EXPECT_TRUE(off.inputs.empty());
+  EXPECT_THAT(off.text(), HasSubstr("staging"));
+  make_dry_plan(tiny, {.replicas = 1, .threads = 1}, {.data = true}, cpu);
+  EXPECT_EQ(cpu.text().find("on the device besides"), std::string::npos) << "the CPU reads batches where they are";
 }
 
 TEST(Devices, ADryPlanKnowsWhatAReplicaTakes) {
