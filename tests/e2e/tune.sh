@@ -27,7 +27,7 @@ says "kept 5 choices in $cache"
 [ "$(ls -A "$work/cache/dptrain")" = conv.json ] || fail "temporaries are left beside the cache"
 
 say "later runs take them, for this number of threads"
-sed -i 's/"\(forward 7x7x16[^"]*\)": "[^"]*"/"\1": "dnnl nhwc"/' "$cache"
+sed -i 's/"\(\(forward\|data\|weights\) [^"]*\)": "[^"]*"/"\1": "dnnl nhwc"/' "$cache"
 run 0 summary tiny.yaml --plan --cpus 2x1
 says "5 convolution passes: 5 tuned ($cache), 0 by rule"
 says 'nhwc, tuned'
@@ -44,7 +44,7 @@ run 0 fit tiny.yaml --cpus 2x1 --epochs 2 --run-dir run --resume
 silent_on 'computed otherwise'
 run 0 fit tiny.yaml --cpus 2x1 --epochs 1 --run-dir other
 run 0 fit tiny.yaml --cpus 2x1 --epochs 2 --run-dir other --resume --set runtime.conv_cache=none
-says 'computed otherwise than in the checkpoint (forward 7x7x16'
+says 'computed otherwise than in the checkpoint (data 7x7x16'
 
 say "a damaged cache is a warning and the rules"
 head -c 40 "$cache" >half && mv half "$cache"
