@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/log.h"
 #include "train/run_directory.h"
 
 namespace dptrain::train {
@@ -154,6 +155,16 @@ SessionOptions session_options(const BenchOptions& options) {
 
 }  // namespace
 
+std::string bench_outlook(const BenchRow& row, const BenchOptions& options, double step_seconds) {
+  constexpr double kWorthALine = 20, kMinute = 60;
+  const std::int64_t steps = options.warmup + options.repeats * options.steps;
+  const double seconds = static_cast<double>(steps) * step_seconds;
+  if (seconds < kWorthALine) return "";
+  const std::string time = seconds < 2 * kMinute ? fmt::format("{:.0f} seconds", seconds) : fmt::format("{:.0f} minutes", seconds / kMinute);
+  return fmt::format("{} batch {}: {} steps of about {:.3g} s, {} in all (--warmup, --repeats, --steps)", short_name(row.devices),
+                     row.global_batch, steps, step_seconds, time);
+}
+
 BenchRow bench(const Experiment& experiment, const BenchOptions& options) {
   const Stopwatch start;
   Session session(experiment, session_options(options));
@@ -168,7 +179,11 @@ BenchRow bench(const Experiment& experiment, const BenchOptions& options) {
   Run run(session, options);
   run.steps(1);
   row.start_seconds = start.seconds() - row.open_data_seconds;
-  run.steps(std::max<std::int64_t>(0, options.warmup - 1));
+  if (options.warmup > 1) {
+    const std::string outlook = bench_outlook(row, options, run.steps(1).seconds);
+    if (!outlook.empty()) log::info(outlook);
+    run.steps(options.warmup - 2);
+  }
 
   std::vector<double> rate, step, forward_backward, comm, optimizer, wait;
   for (std::int64_t r = 0; r < options.repeats; ++r) {

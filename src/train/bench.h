@@ -46,6 +46,10 @@ struct BenchRow {
 
 BenchRow bench(const Experiment& experiment, const BenchOptions& options);
 
+/// Before a long time without a word: how many steps and minutes are to come, when one step takes so long; "" before a
+/// short one. bench() logs it after the second step.
+std::string bench_outlook(const BenchRow& row, const BenchOptions& options, double step_seconds);
+
 /// One sentence in numbers: input-bound, compute-bound, or bound by the all-reduce; with real data also what the loader
 /// and the network do without each other.
 std::string verdict(const BenchRow& row, BenchData data);
