@@ -40,13 +40,13 @@ void bench_kernels(const train::Experiment* experiment, const train::DeviceReque
   device::bench_kernels(
       *convolutions, {.threads = devices.threads, .filter = filter}, [&](const device::KernelTime& time) {
         if (first)
-          log::print(fmt::format("{}, {} thread{}\n{:<56} {:>10} {:>9} {:>7} {:>8}", device::cpu_identity(),
+          log::print(fmt::format("{}, {} thread{}\n{:<56} {:>10} {:>9} {:>7} {:>8} {:>8}", device::cpu_identity(),
                                  devices.threads, devices.threads == 1 ? "" : "s", "kernel", "ms", "GFLOP/s", "of peak",
-                                 "GB/s"));
+                                 "GB/s", "error"));
         first = false;
-        log::print(fmt::format("{:<56} {:>10.3f} {:>9} {:>7} {:>8}", time.name, time.milliseconds, number(time.gflops),
+        log::print(fmt::format("{:<56} {:>10.3f} {:>9} {:>7} {:>8} {:>8}", time.name, time.milliseconds, number(time.gflops),
                                time.gflops == 0 ? "" : fmt::format("{:.1f}%", 100 * time.gflops / peak),
-                               number(time.gbytes)));
+                               number(time.gbytes), time.error == 0 ? "" : fmt::format("{:.1e}", time.error)));
       });
 }
 

@@ -16,6 +16,7 @@ struct KernelTime {
   double milliseconds = 0;  ///< of one run, on the clock
   double gflops = 0;        ///< per second; 0: memory traffic only
   double gbytes = 0;        ///< per second: what must be read and written once; 0 for convolutions
+  double error = 0;         ///< of a convolution, ||result - exact|| / ||exact|| with exact in double; 0 for others
 };
 
 struct KernelBenchOptions {

@@ -41,6 +41,7 @@ TEST_F(KernelBench, TimesWhatTheFilterNames) {
     EXPECT_GT(time.milliseconds, 0);
     EXPECT_GT(time.gbytes, 0);
     EXPECT_EQ(time.gflops, 0);
+    EXPECT_EQ(time.error, 0);
   }
 }
 
@@ -64,9 +65,45 @@ TEST_F(KernelBench, TimesConvolutionsInEveryWay) {
   for (const KernelTime& time : times_of(*options.conv_choices, "^conv/")) {
     names.insert(time.name);
     EXPECT_GT(time.gflops, 0) << time.name;
+    EXPECT_GT(time.error, 1e-9) << time.name << ": float sums are not exact";
+    EXPECT_LT(time.error, 1e-5) << time.name;
   }
   const std::string pass = "conv/10x10x16/3x3v/16/pool/data/";
   EXPECT_THAT(names, testing::IsSupersetOf({pass + "winograd", pass + "dnnl_blocked", pass + "naive"}));
+}
+
+TEST_F(KernelBench, ErrorsOfConvolutionsAreThoseOfRounding) {
+  const RuntimeOptions options{.conv_choices = std::make_shared<ConvChoices>()};
+  cpu::Dnnl dnnl;
+  const cpu::ConvShape strided{.rows = 2,
+                               .in_h = 9,
+                               .in_w = 11,
+                               .in_channels = 6,
+                               .out_h = 5,
+                               .out_w = 6,
+                               .out_channels = 4,
+                               .kernel = {3, 3},
+                               .strides = {2, 2},
+                               .dilation = {1, 1},
+                               .pad_top = 1,
+                               .pad_bottom = 1,
+                               .pad_left = 1,
+                               .pad_right = 1};
+  cpu::ConvShape grouped = strided, dilated = strided;
+  grouped.groups = 2;
+  dilated.strides = {1, 1};
+  dilated.dilation = {2, 3};
+  dilated.out_h = 7;
+  dilated.out_w = 7;
+  for (const cpu::ConvShape& shape : {strided, grouped, dilated})
+    for (const auto kind : {cpu::ConvPassKind::kForward, cpu::ConvPassKind::kBackwardData, cpu::ConvPassKind::kBackwardWeights})
+      cpu::choose_conv_pass(kind, shape, options, dnnl);
+  const auto times = times_of(*options.conv_choices, "^conv/");
+  EXPECT_GE(times.size(), 2U * 9U) << "a way and the naive loops, for each pass";
+  for (const KernelTime& time : times) {
+    EXPECT_GT(time.error, 1e-9) << time.name;
+    EXPECT_LT(time.error, 2e-6) << time.name;
+  }
 }
 
 TEST_F(KernelBench, RefusesFiltersThatMeanNothing) {

@@ -42,7 +42,9 @@ void ConvTrial::make_room(const ConvPass& pass) {
   if (!scratch_ || scratch_->bytes() < pass.scratch()) scratch_ = allocate_memory(pass.scratch(), "cpu");
 }
 
-void ConvTrial::run(ConvPass& pass) {
+void ConvTrial::run(ConvPass& pass) { pass.run(tensors(), scratch_->data()); }
+
+ConvTensors ConvTrial::tensors() const {
   ConvTensors t;
   t.taken = taken_ ? taken_->as<std::uint8_t>() : nullptr;
   switch (kind_) {
@@ -64,7 +66,7 @@ void ConvTrial::run(ConvPass& pass) {
       if (shape_.bias) t.dbias = values(kBias);
       break;
   }
-  pass.run(t, scratch_->data());
+  return t;
 }
 
 std::vector<float> ConvTrial::result() const {

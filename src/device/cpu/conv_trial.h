@@ -22,6 +22,8 @@ class ConvTrial {
   /// Room that a pass wants; before its first run.
   void make_room(const ConvPass& pass);
   void run(ConvPass& pass);
+  /// What a run reads and writes.
+  ConvTensors tensors() const;
   /// What a run has written: y, dx, or dweights with dbias behind them.
   std::vector<float> result() const;
 

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "core/format.h"
+#include "device/cpu/bench/conv_error.h"
 #include "device/cpu/bench/naive_convolution.h"
 #include "device/cpu/bench/suite.h"
 #include "device/cpu/conv2d_choice.h"
@@ -44,9 +45,15 @@ struct Candidate {
   }
 };
 
+std::function<double()> error_of(ConvPassKind kind, std::shared_ptr<ConvTrial> trial) {
+  return [kind, trial = std::move(trial)] { return conv_error(kind, trial->shape(), trial->tensors()); };
+}
+
 Kernel make_candidate(const ConvChoices::Pass& asked, const std::string& way) {
   const auto candidate = std::make_shared<Candidate>(asked, way);
-  return {[candidate] { candidate->trial.run(*candidate->pass); }, candidate->trial.flops()};
+  return {.run = [candidate] { candidate->trial.run(*candidate->pass); },
+          .flops = candidate->trial.flops(),
+          .error = error_of(asked.kind, std::shared_ptr<ConvTrial>(candidate, &candidate->trial))};
 }
 
 Kernel make_naive(const ConvChoices::Pass& asked) {
@@ -54,7 +61,7 @@ Kernel make_naive(const ConvChoices::Pass& asked) {
   const auto trial = std::make_shared<ConvTrial>(asked.kind, shape);
   const std::shared_ptr<ConvPass> pass = make_naive_conv(asked.kind, shape);
   trial->make_room(*pass);
-  return {[=] { trial->run(*pass); }, trial->flops()};
+  return {.run = [=] { trial->run(*pass); }, .flops = trial->flops(), .error = error_of(asked.kind, trial)};
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ void* Room::zero_bytes(int index, std::int64_t bytes) {
 void add(Suite& suite, std::string name, double bytes, double flops, std::function<void(Room&)> run) {
   suite.push_back({std::move(name), [=] {
                      const auto room = std::make_shared<Room>();
-                     return Kernel{[=] { run(*room); }, flops, bytes};
+                     return Kernel{.run = [=] { run(*room); }, .flops = flops, .bytes = bytes};
                    }});
 }
 
@@ -39,6 +39,7 @@ namespace {
 
 constexpr const char* kFlops = "flops";
 constexpr const char* kBytes = "bytes";
+constexpr const char* kError = "error";
 
 class Reporter final : public benchmark::BenchmarkReporter {
  public:
@@ -51,7 +52,8 @@ class Reporter final : public benchmark::BenchmarkReporter {
       done_({.name = run.run_name.function_name,
              .milliseconds = seconds * 1e3,
              .gflops = run.counters.at(kFlops) / seconds / 1e9,
-             .gbytes = run.counters.at(kBytes) / seconds / 1e9});
+             .gbytes = run.counters.at(kBytes) / seconds / 1e9,
+             .error = run.counters.at(kError)});
     }
   }
 
@@ -63,6 +65,7 @@ class Reporter final : public benchmark::BenchmarkReporter {
 struct Current {
   const cpu::Benchmark* benchmark = nullptr;
   cpu::Kernel kernel;
+  double measured_error = -1;
 
   cpu::Kernel& of(const cpu::Benchmark& wanted) {
     if (benchmark == &wanted) return kernel;
@@ -70,7 +73,14 @@ struct Current {
     kernel = wanted.make();
     kernel.run();  // takes memory, warms up
     benchmark = &wanted;
+    measured_error = -1;
     return kernel;
+  }
+
+  /// Of the kernel's last run.
+  double error() {
+    if (measured_error < 0) measured_error = kernel.error ? kernel.error() : 0;
+    return measured_error;
   }
 };
 
@@ -106,6 +116,7 @@ void bench_kernels(const ConvChoices& convolutions, const KernelBenchOptions& op
                                    for ([[maybe_unused]] const auto iteration : state) kernel.run();
                                    state.counters[kFlops] = kernel.flops;
                                    state.counters[kBytes] = kernel.bytes;
+                                   state.counters[kError] = current.error();
                                  })
         ->MinTime(options.least_seconds)
         ->UseRealTime();

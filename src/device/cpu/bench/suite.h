@@ -17,7 +17,8 @@ namespace dptrain::device::cpu {
 
 struct Kernel {
   std::function<void()> run;
-  double flops = 0, bytes = 0;  ///< of one run
+  double flops = 0, bytes = 0;      ///< of one run
+  std::function<double()> error{};  ///< convolutions: of what run() wrote, against double (conv_error.h)
 };
 
 struct Benchmark {
