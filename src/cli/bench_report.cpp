@@ -8,6 +8,7 @@
 #include "cli/svg_chart.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/rate.h"
 #include "core/text.h"
 #include "dptrain_version.h"
 #include "train/run_directory.h"
@@ -40,9 +41,9 @@ std::string bench_table(const Rows& rows, BenchData data) {
   std::string text = fmt::format("{:>10} {:>7} {:>10} {:>8} {:>7} {:>5} {:>9} {:>9} {:>6} {:>6} {:>6} {:>9}  {}\n", "devices", "global", "ex/s", "+/-",
                                  "speedup", "eff", "step_ms", "fwd+bwd", "comm", "opt", "data", "peak", "verdict");
   for (const BenchRow& row : rows)
-    text += fmt::format("{:>10} {:>7} {:>10.0f} {:>8.0f} {:>7.2f} {:>5.2f} {:>9.2f} {:>9.2f} {:>6.2f} {:>6.2f} {:>6.2f} {:>9}  {}\n",
-                        train::short_name(row.devices), row.global_batch, row.examples_per_second, spread(row), speedup(row, rows),
-                        efficiency(row, rows), row.step_ms, row.forward_backward_ms, row.comm_exposed_ms, row.optimizer_ms, row.data_wait_ms,
+    text += fmt::format("{:>10} {:>7} {:>10} {:>8} {:>7.2f} {:>5.2f} {:>9.2f} {:>9.2f} {:>6.2f} {:>6.2f} {:>6.2f} {:>9}  {}\n",
+                        train::short_name(row.devices), row.global_batch, rate_text(row.examples_per_second), rate_text(spread(row)),
+                        speedup(row, rows), efficiency(row, rows), row.step_ms, row.forward_backward_ms, row.comm_exposed_ms, row.optimizer_ms, row.data_wait_ms,
                         human_bytes(row.devices.on_gpus() ? row.device_bytes : row.peak_bytes), train::verdict(row, data));
   return text;
 }
@@ -107,7 +108,7 @@ std::string bench_chart(const Rows& rows, const std::string& title, double sampl
     measured.x.push_back(x);
     measured.y.push_back(row.examples_per_second);
     ideal.x.push_back(x);
-    ideal.y.push_back(rows.front().examples_per_second * row.replicas / rows.front().replicas);
+    ideal.y.push_back(row.examples_per_second / efficiency(row, rows));
     time.x.push_back(x);
     time.y.push_back(samples / row.examples_per_second);
   }
@@ -152,8 +153,8 @@ std::vector<std::string> regressions(const std::string& baseline_path, const Row
       matched = true;
       const double before = old.value("examples_per_second", 0.0), ratio = row.examples_per_second / before;
       if (ratio < 1 - max_regression)
-        slower.push_back(fmt::format("{} batch {}: {:.0f} ex/s, {:.0f} before: {:.3f} of it, at least {:.3f} is asked", train::short_name(row.devices),
-                                     row.global_batch, row.examples_per_second, before, ratio, 1 - max_regression));
+        slower.push_back(fmt::format("{} batch {}: {} ex/s, {} before: {:.3f} of it, at least {:.3f} is asked", train::short_name(row.devices),
+                                     row.global_batch, rate_text(row.examples_per_second), rate_text(before), ratio, 1 - max_regression));
     }
   if (!matched) throw Error(ErrorKind::kUsage, fmt::format("{}: no row has the same devices and batch as this run", baseline_path));
   return slower;

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/rate.h"
 #include "train/run_directory.h"
 
 namespace dptrain::train {
@@ -221,8 +222,8 @@ std::string workers_text(int workers) { return fmt::format("{} worker{}", worker
 std::string alone(const BenchRow& row, BenchData data) {
   const double computing_ms = row.step_ms - row.data_wait_ms;
   if (data != BenchData::kReal || computing_ms <= 0) return "";
-  return fmt::format("; alone the network takes {:.0f} ex/s, the loader delivers {:.0f} ({})",
-                     static_cast<double>(row.global_batch) * 1e3 / computing_ms, row.loader_examples_per_second,
+  return fmt::format("; alone the network takes {} ex/s, the loader delivers {} ({})",
+                     rate_text(static_cast<double>(row.global_batch) * 1e3 / computing_ms), rate_text(row.loader_examples_per_second),
                      workers_text(row.workers));
 }
 
@@ -230,8 +231,8 @@ std::string alone(const BenchRow& row, BenchData data) {
 
 std::string verdict(const BenchRow& row, BenchData data) {
   if (data == BenchData::kLoaderOnly)
-    return fmt::format("the loader alone delivers {:.0f} examples/s, {:.0f} in each of {}", row.examples_per_second,
-                       row.examples_per_second / std::max(1, row.workers), workers_text(row.workers));
+    return fmt::format("the loader alone delivers {} examples/s, {} in each of {}", rate_text(row.examples_per_second),
+                       rate_text(row.examples_per_second / std::max(1, row.workers)), workers_text(row.workers));
   const double wait = 100 * row.data_wait_ms / row.step_ms, comm = 100 * row.comm_exposed_ms / row.step_ms;
   if (wait > 20) return fmt::format("input-bound: {:.0f} % of a step waits for data", wait) + alone(row, data);
   if (comm > 20) return fmt::format("bound by the all-reduce: {:.0f} % of a step waits for other replicas", comm) + alone(row, data);

@@ -8,6 +8,7 @@
 
 #include "core/format.h"
 #include "core/log.h"
+#include "core/rate.h"
 #include "core/text.h"
 #include "train/step_log.h"
 
@@ -22,8 +23,8 @@ Logs logs_of(const Session& session, const Position& position) {
 void log_epoch(const Session& session, RunDirectory& run, const EpochReport& report, std::int64_t batches,
                double learning_rate) {
   const double examples = static_cast<double>(report.samples) / report.train_seconds;
-  log::info(fmt::format("{}/{} - {:.0f}s{} - {:.0f} ex/s - rss {}", batches, session.steps_per_epoch(), report.seconds,
-                        values_text(report.logs.items()), examples, human_bytes(resident_bytes())));
+  log::info(fmt::format("{}/{} - {:.0f}s{} - {} ex/s - rss {}", batches, session.steps_per_epoch(), report.seconds,
+                        values_text(report.logs.items()), rate_text(examples), human_bytes(resident_bytes())));
   run.epoch_row(report.epoch + 1, report.logs, learning_rate, examples, report.seconds);
 }
 

@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/rate.h"
 
 namespace dptrain::train {
 
@@ -58,9 +59,9 @@ void StepLog::write(const Position& position, double learning_rate) {
   run_.event("step", {{"step", row.step}, {"epoch", row.epoch_from_1}, {"loss", row.loss}, {"lr", row.learning_rate}});
   const std::int64_t batch = (position.samples + session_.global_batch() - 1) / session_.global_batch();
   const std::string line =
-      fmt::format("step {}/{}{} - lr: {:.3e} - {:.0f} ex/s - {:.1f} ms (data {:.1f} comm {:.1f})", batch,
+      fmt::format("step {}/{}{} - lr: {:.3e} - {} ex/s - {:.1f} ms (data {:.1f} comm {:.1f})", batch,
                   session_.steps_per_epoch(), values_text(means(session_.plan(), position.sums)), row.learning_rate,
-                  rate, row.step_ms, row.data_wait_ms, row.comm_exposed_ms);
+                  rate_text(rate), row.step_ms, row.data_wait_ms, row.comm_exposed_ms);
   progress_.clear();
   if (progress_.visible())
     log::debug(line);

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/rate.h"
 #include "core/text.h"
 #include "train/position.h"
 #include "train/signals.h"
@@ -76,8 +77,8 @@ void Trainer::compute_features() {
   features_seconds_ = watch.seconds();
   progress_.clear();
   if (!whole) return;
-  log::info(fmt::format("features of {} samples in {:.1f} s, {:.0f} ex/s; from here on only the rest of the network runs", all,
-                        features_seconds_, static_cast<double>(all) / features_seconds_));
+  log::info(fmt::format("features of {} samples in {:.1f} s, {} ex/s; from here on only the rest of the network runs", all,
+                        features_seconds_, rate_text(static_cast<double>(all) / features_seconds_)));
   run_.event("features", {{"samples", all}, {"seconds", features_seconds_}});
 }
 
