@@ -48,6 +48,26 @@ void zero_pad_backward(const Padding& padding, const float* dy, int64_t rows, fl
   });
 }
 
+void spread_pixels(const Spreading& s, const float* x, int64_t rows, float* y) {
+  const int64_t step = s.stride_w * s.channels, line_floats = s.out_w * s.channels;
+  parallel_ranges(rows * s.out_h, rows_per_piece(line_floats), [&](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; ++line) {
+      float* const to = y + line * line_floats;
+      const int64_t image = line / s.out_h, h = line % s.out_h;
+      if (h % s.stride_h != 0 || h / s.stride_h >= s.in_h) {
+        std::memset(to, 0, bytes(line_floats));
+        continue;
+      }
+      const float* const from = x + (image * s.in_h + h / s.stride_h) * s.in_w * s.channels;
+      for (int64_t w = 0; w < s.in_w; ++w) {
+        float* const pixel = to + w * step;
+        std::memcpy(pixel, from + w * s.channels, bytes(s.channels));
+        std::memset(pixel + s.channels, 0, bytes((w + 1 < s.in_w ? step : line_floats - w * step) - s.channels));
+      }
+    }
+  });
+}
+
 void copy_columns(const float* src, int64_t src_stride, float* dst, int64_t dst_stride, int64_t rows, int64_t width) {
   parallel_ranges(rows, rows_per_piece(width), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row)

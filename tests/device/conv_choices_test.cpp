@@ -112,7 +112,13 @@ TEST(ConvCandidates, AllComputeTheSame) {
   Dnnl dnnl;
   ConvShape first = many_channels(3);
   first.in_channels = 3;
-  for (const ConvShape& shape : {many_channels(3), pooled(many_channels(3)), first, pooled(first)})
+  ConvShape pointwise = many_channels(3);
+  pointwise.kernel = {1, 1};
+  pointwise.pad_top = pointwise.pad_bottom = pointwise.pad_left = pointwise.pad_right = 0;
+  ConvShape strided = pointwise;
+  strided.strides = {2, 2}, strided.out_h = 5, strided.out_w = 4;
+  for (const ConvShape& shape :
+       {many_channels(3), pooled(many_channels(3)), first, pooled(first), pointwise, pooled(pointwise), strided})
     for (const ConvPassKind kind :
          {ConvPassKind::kForward, ConvPassKind::kBackwardData, ConvPassKind::kBackwardWeights}) {
       auto candidates = conv_candidates(kind, shape, ConvChoice::kAuto, dnnl);

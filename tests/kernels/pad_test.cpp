@@ -36,6 +36,27 @@ TEST(ZeroPad, ForwardAndBackward) {
   }
 }
 
+TEST(SpreadPixels, LeavesZerosBetween) {
+  for (const auto& [s, rows] : {std::pair<Spreading, int64_t>{{2, 3, 5, 2, 2, 4, 5}, 3},
+                                {{2, 3, 5, 2, 2, 3, 6}, 3},
+                                {{3, 1, 7, 3, 2, 9, 1}, 2},
+                                {{1, 1, 1, 1, 1, 1, 1}, 1},
+                                {{1, 2, 3, 2, 4, 4, 7}, 2},
+                                {{14, 14, 33, 2, 2, 28, 28}, 5}}) {
+    const std::vector<float> x = random_floats(rows * s.in_h * s.in_w * s.channels, 5);
+    const int64_t out = rows * s.out_h * s.out_w * s.channels;
+    std::vector<double> y(static_cast<size_t>(out));
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t h = 0; h < s.in_h; ++h)
+        for (int64_t w = 0; w < s.in_w; ++w)
+          for (int64_t c = 0; c < s.channels; ++c) {
+            const int64_t pixel = (row * s.out_h + h * s.stride_h) * s.out_w + w * s.stride_w;
+            y[static_cast<size_t>(pixel * s.channels + c)] = at(x, ((row * s.in_h + h) * s.in_w + w) * s.channels + c);
+          }
+    agrees(y, 0.0, 0.0, [&] { return written_floats(out, [&](float* to) { spread_pixels(s, x.data(), rows, to); }); });
+  }
+}
+
 TEST(CopyColumns, ConcatenatesAndSplits) {
   const int64_t rows = 5000, widths[] = {3, 5}, total = 8;
   const std::vector<float> a = random_floats(rows * widths[0], 3), b = random_floats(rows * widths[1], 4);

@@ -11,6 +11,7 @@
 #include "device/cpu/conv2d_first.h"
 #include "device/cpu/conv2d_gemm.h"
 #include "device/cpu/conv2d_pooled.h"
+#include "device/cpu/conv2d_turned.h"
 #include "device/cpu/conv2d_winograd.h"
 #include "device/cpu/conv_key.h"
 
@@ -67,7 +68,8 @@ constexpr Way kGemm{"gemm", false, false,
                     [](ConvPassKind kind, const ConvShape& shape, Dnnl&) { return make_gemm_conv(kind, shape); }};
 constexpr Way kDnnlNhwc{"dnnl nhwc", false, false, make_dnnl<DnnlLayout::kNhwc>};
 constexpr Way kDnnlBlocked{"dnnl blocked", false, false, make_dnnl<DnnlLayout::kBlocked>};
-constexpr std::array kWays{kFirst, kWinograd, kGemm, kDnnlNhwc, kDnnlBlocked};
+constexpr Way kDnnlTurned{"dnnl turned", false, false, make_turned_conv};
+constexpr std::array kWays{kFirst, kWinograd, kGemm, kDnnlTurned, kDnnlNhwc, kDnnlBlocked};
 
 ConvShape without_pooling(ConvShape shape) {
   shape.pool = false;
@@ -119,6 +121,8 @@ bool computes_pooling(ConvPassKind kind, const ConvShape& shape, ConvChoice choi
 
 ChosenConv choose_by_rule(ConvPassKind kind, const ConvShape& shape, ConvChoice choice, Dnnl& dnnl) {
   if (const Way* const own = own_way(kind, shape, choice)) return make(*own, kind, shape, dnnl);
+  ChosenConv turned = make(kDnnlTurned, kind, shape, dnnl);
+  if (turned.pass && !is_slow(*turned.pass)) return turned;
   ChosenConv nhwc = make(kDnnlNhwc, kind, shape, dnnl);
   if (nhwc.pass && !is_slow(*nhwc.pass)) return nhwc;
   ChosenConv blocked = make(kDnnlBlocked, kind, shape, dnnl);

@@ -10,7 +10,7 @@ struct Description {
   Dims source, weights, bias, destination, strides, dilates, pad_begin, pad_end;
   Tag weights_tag;
 
-  explicit Description(const ConvShape& s)
+  Description(const ConvShape& s, DnnlWeights order)
       : source{s.rows, s.in_channels, s.in_h, s.in_w},
         weights{s.out_channels, s.in_channels, s.kernel.h, s.kernel.w},
         bias{s.out_channels},
@@ -19,7 +19,7 @@ struct Description {
         dilates{s.dilation.h - 1, s.dilation.w - 1},
         pad_begin{s.pad_top, s.pad_left},
         pad_end{s.pad_bottom, s.pad_right},
-        weights_tag(Tag::hwio) {
+        weights_tag(order == DnnlWeights::kOhwi ? Tag::ohwi : Tag::hwio) {
     if (s.groups == 1) return;
     weights = {s.groups, s.out_channels / s.groups, s.in_channels / s.groups, s.kernel.h, s.kernel.w};
     weights_tag = Tag::hwigo;
@@ -53,8 +53,8 @@ class DnnlConv final : public ConvPass {
 /// Makes the passes of one convolution in one layout.
 class Maker {
  public:
-  Maker(const ConvShape& shape, DnnlLayout layout, Dnnl& dnnl)
-      : d_(shape),
+  Maker(const ConvShape& shape, DnnlLayout layout, DnnlWeights order, Dnnl& dnnl)
+      : d_(shape, order),
         relu_(shape.relu),
         suffix_(layout == DnnlLayout::kNhwc ? " nhwc" : " blocked"),
         dnnl_(dnnl),
@@ -135,8 +135,9 @@ class Maker {
 
 }  // namespace
 
-std::unique_ptr<ConvPass> make_dnnl_conv(ConvPassKind kind, const ConvShape& shape, DnnlLayout layout, Dnnl& dnnl) try {
-  Maker maker(shape, layout, dnnl);
+std::unique_ptr<ConvPass> make_dnnl_conv(ConvPassKind kind, const ConvShape& shape, DnnlLayout layout, Dnnl& dnnl,
+                                         DnnlWeights weights) try {
+  Maker maker(shape, layout, weights, dnnl);
   switch (kind) {
     case ConvPassKind::kForward: return maker.forward();
     case ConvPassKind::kBackwardData: return maker.backward_data();

@@ -16,8 +16,14 @@ enum class DnnlLayout {
   kBlocked,  ///< everything as oneDNN likes it
 };
 
-/// Null where oneDNN has no implementation.
-std::unique_ptr<ConvPass> make_dnnl_conv(ConvPassKind kind, const ConvShape& shape, DnnlLayout layout, Dnnl& dnnl);
+enum class DnnlWeights {
+  kHwio,  ///< as everywhere
+  kOhwi,  ///< [out_channels, kernel.h, kernel.w, in_channels]: for 1x1 the weights of the other direction
+};
+
+/// Null where oneDNN has no implementation. kOhwi: forward passes without groups.
+std::unique_ptr<ConvPass> make_dnnl_conv(ConvPassKind kind, const ConvShape& shape, DnnlLayout layout, Dnnl& dnnl,
+                                         DnnlWeights weights = DnnlWeights::kHwio);
 
 /// Whether the pass runs oneDNN's reference or matrix-product fallback rather than a generated kernel.
 bool is_slow(const ConvPass& pass);

@@ -87,6 +87,9 @@ void add_padding(Suite& suite) {
       [=](Room& r) { k::zero_pad_forward(padding, r.floats(0, kIn), kRows, r.floats(1, kOut)); });
   add(suite, "pad/zero/backward", floats(2 * kIn), 0,
       [=](Room& r) { k::zero_pad_backward(padding, r.floats(0, kOut), kRows, r.floats(1, kIn)); });
+  const k::Spreading spreading{kSize, kSize, kChannels, 2, 2, 2 * kSize, 2 * kSize};
+  add(suite, "pad/spread2x2", floats(5 * kIn), 0,
+      [=](Room& r) { k::spread_pixels(spreading, r.floats(0, kIn), kRows, r.floats(1, 4 * kIn)); });
   add(suite, "pad/copy_columns", floats(2 * kIn), 0, [](Room& r) {
     k::copy_columns(r.floats(0, kIn), kChannels, r.floats(1, 2 * kIn), 2 * kChannels, kIn / kChannels, kChannels);
   });
