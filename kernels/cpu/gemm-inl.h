@@ -60,7 +60,11 @@ struct FetchNothing {
   HWY_INLINE void fetch_b() const {}
   template <int kRows>
   HWY_INLINE void fetch_a(int64_t) const {}
+  HWY_INLINE void fetch_some() const {}
 };
+
+/// Rows of a transposed product between two calls of fetch_some().
+inline constexpr int64_t kFetchRows = 8;
 
 /// kRows x (kVectors * kLanes) sums.
 template <int kRows, int kVectors>
@@ -101,17 +105,24 @@ struct Tile {
     }
   }
 
-  /// sum += A' B over `rows` rows of 16 floats; vectors of B beyond 16 columns stand `b_step` floats on.
-  HWY_INLINE void add_transposed(int64_t rows, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b,
-                                 int64_t b_step) {
-    _Pragma("GCC unroll 2") for (int64_t k = 0; k < rows; ++k, a += kChannelBlock, b += kChannelBlock) {
-      Vec column[kVectors];
-      DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) {
-        column[v] = hn::LoadU(kFloats, b + v * kLanes / kChannelBlock * b_step + v * kLanes % kChannelBlock);
-      }
-      DPTRAIN_UNROLL for (int r = 0; r < kRows; ++r) {
-        const Vec row = splat(a[r]);
-        DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(row, column[v], sum[r][v]);
+  /// sum += A' B over `rows` rows of 16 floats; vectors of B beyond 16 columns stand `b_step` floats on. ahead.fetch_some()
+  /// is called for every kFetchRows of them.
+  template <class Ahead>
+  HWY_INLINE void add_transposed(int64_t rows, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int64_t b_step,
+                                 Ahead& ahead) {
+    while (rows > 0) {
+      ahead.fetch_some();
+      const int64_t count = std::min(rows, kFetchRows);
+      rows -= count;
+      _Pragma("GCC unroll 2") for (int64_t k = 0; k < count; ++k, a += kChannelBlock, b += kChannelBlock) {
+        Vec column[kVectors];
+        DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) {
+          column[v] = hn::LoadU(kFloats, b + v * kLanes / kChannelBlock * b_step + v * kLanes % kChannelBlock);
+        }
+        DPTRAIN_UNROLL for (int r = 0; r < kRows; ++r) {
+          const Vec row = splat(a[r]);
+          DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(row, column[v], sum[r][v]);
+        }
       }
     }
   }
@@ -167,26 +178,30 @@ HWY_NOINLINE void multiply_panels(int64_t groups, int64_t blocks, const float* H
   }
 }
 
-template <int kRows, int kVectors>
-HWY_INLINE void multiply_rows_part(int64_t rows, const float* a, const float* b, int64_t b_step, float* c, bool add) {
+template <int kRows, int kVectors, class Ahead>
+HWY_INLINE void multiply_rows_part(int64_t rows, const float* a, const float* b, int64_t b_step, float* c, bool add,
+                                   Ahead& ahead) {
   Tile<kRows, kVectors> tile;
   if (add)
     tile.load(c, kTileColumns);
   else
     tile.clear();
-  tile.add_transposed(rows, a, b, b_step);
+  tile.add_transposed(rows, a, b, b_step, ahead);
   tile.store(c, kTileColumns);
 }
 
-/// C[16][kTileColumns] (+)= A' B over `rows` rows. `b_step`: floats between 16 columns of B and the next 16.
-template <int kVectors>
-HWY_NOINLINE void multiply_rows(int64_t rows, const float* a, const float* b, int64_t b_step, float* c, bool add) {
+/// C[16][kTileColumns] (+)= A' B over `rows` rows. `b_step`: floats between 16 columns of B and the next 16. What `ahead`
+/// names is fetched meanwhile.
+template <int kVectors, class Ahead>
+HWY_NOINLINE void multiply_rows(int64_t rows, const float* a, const float* b, int64_t b_step, float* c, bool add,
+                                Ahead& ahead) {
   if constexpr (kTileRows >= 8) {
-    for (int r = 0; r < 16; r += 8) multiply_rows_part<8, kVectors>(rows, a + r, b, b_step, c + r * kTileColumns, add);
+    for (int r = 0; r < 16; r += 8)
+      multiply_rows_part<8, kVectors>(rows, a + r, b, b_step, c + r * kTileColumns, add, ahead);
   } else {
-    multiply_rows_part<6, kVectors>(rows, a, b, b_step, c, add);
-    multiply_rows_part<5, kVectors>(rows, a + 6, b, b_step, c + 6 * kTileColumns, add);
-    multiply_rows_part<5, kVectors>(rows, a + 11, b, b_step, c + 11 * kTileColumns, add);
+    multiply_rows_part<6, kVectors>(rows, a, b, b_step, c, add, ahead);
+    multiply_rows_part<5, kVectors>(rows, a + 6, b, b_step, c + 6 * kTileColumns, add, ahead);
+    multiply_rows_part<5, kVectors>(rows, a + 11, b, b_step, c + 11 * kTileColumns, add, ahead);
   }
 }
 

@@ -38,6 +38,70 @@ inline constexpr int64_t kStreamedFloats = 2 << 20;
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
+/// The part of windows and gradients that will be packed next: fetched into the second cache while the one before is
+/// multiplied.
+class Upcoming {
+ public:
+  /// Windows [first, end), blocks `range` of K and `columns` from `column`; `lines` at each fetch_some().
+  Upcoming(const GemmGradient& g, DepthRange range, int64_t column, int64_t columns, int64_t first, int64_t end)
+      : g_(g), range_(range), column_(column), columns_(columns), row_(first), end_(end) {}
+
+  /// As many lines at a time as spread them over `products` products of `rows` rows.
+  void spread_over(int64_t products, int64_t rows) {
+    const int64_t lines = (end_ - row_) * (range_.count + channel_blocks(columns_));
+    const int64_t calls = products * (kTileRows >= 8 ? 2 : 3) * pieces_of(rows, kFetchRows);
+    step_ = end_ > row_ ? pieces_of(lines, std::max<int64_t>(1, calls)) : 0;
+  }
+
+  HWY_INLINE void fetch_some() {
+    for (int64_t i = 0; i < step_; ++i) {
+      if (left_ == 0 && !next_part()) return;
+      __builtin_prefetch(at_, 0, 2);
+      at_ += kChannelBlock;
+      --left_;
+    }
+  }
+
+ private:
+  HWY_NOINLINE bool next_part() {
+    if (part_ == parts_) {
+      if (row_ == end_) {
+        step_ = 0;
+        return false;
+      }
+      find_parts();
+    }
+    at_ = from_[part_];
+    left_ = lines_[part_++];
+    return true;
+  }
+
+  void find_parts() {
+    const GemmPixels& px = g_.pixels;
+    const GemmPixels::Place place = px.place(row_);
+    part_ = parts_ = 0;
+    add_part(g_.dy + row_ * px.out_channels + column_, channel_blocks(columns_));
+    each_tap(px.in_channels, range_, [&](int64_t tap, int64_t block, int64_t blocks, int64_t) HWY_ATTR {
+      const int64_t at = px.in_offset(place, tap);
+      if (at >= 0) add_part(g_.x + at + block * kChannelBlock, blocks);
+    });
+    ++row_;
+  }
+
+  void add_part(const float* from, int64_t lines) {
+    from_[parts_] = from;
+    lines_[parts_++] = lines;
+  }
+
+  const GemmGradient& g_;
+  DepthRange range_;
+  int64_t column_, columns_, row_, end_, step_ = 0;
+  const float* at_ = nullptr;
+  int64_t left_ = 0, part_ = 0, parts_ = 0;
+  const float* from_[kGradientBlocks + 1] = {};
+  int64_t lines_[kGradientBlocks + 1] = {};
+};
+
 /// Gradient of the weights: products of windows and gradients, summed over the windows. A piece of the work is a block of
 /// the gradient and a part of the batch; parts are added in order at the end.
 class WeightProducts {
@@ -110,13 +174,16 @@ class WeightProducts {
       const int64_t count = std::min(rows_, end - first);
       const bool fresh = first == part * part_rows_, last = first + count == end;
       pack(range, column, columns, first, count, a, b);
+      Upcoming next(g_, range, column, columns, first + count, std::min(end, first + count + rows_));
+      next.spread_over(range.count * pieces_of(columns, kTileColumns), count);
       if (down == 0 && g_.dbias != nullptr) add_bias(columns, count, b, fresh, bias_ + part * bias_step_ + column);
       for (int64_t k = 0; k < range.count; ++k)
         for (int64_t tile = 0; tile < columns; tile += kTileColumns) {
           float* const sums = c + (fresh && last ? 0 : (tile / kTileColumns * deep_ + k) * kTileFloats);
           with_vectors(tile_vectors(columns, tile), [&](auto vectors) HWY_ATTR {
-            multiply_rows<decltype(vectors)::value>(
-                count, a + k * block_, b + tile / kChannelBlock * block_ + tile % kChannelBlock, block_, sums, !fresh);
+            multiply_rows<decltype(vectors)::value>(count, a + k * block_,
+                                                    b + tile / kChannelBlock * block_ + tile % kChannelBlock, block_,
+                                                    sums, !fresh, next);
           });
           if (last) store(sums, range.first + k, column + tile, std::min(kTileColumns, columns - tile), to);
         }

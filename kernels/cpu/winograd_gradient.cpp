@@ -134,12 +134,13 @@ class Gradient {
   void multiply(int64_t p, int64_t block, int64_t count, const float* points, bool add, float* sum) const {
     const float* const x = points + p * x_point_ + block * x_block_;
     const float* const dy = points + kProducts * x_point_ + p * dy_point_;
+    FetchNothing nothing;
     for (int64_t column = 0; column < columns_; ++column) {
       const int64_t first = column * kTileColumns;
       with_vectors(tile_vectors(s_.out_channels, first), [&](auto vectors) HWY_ATTR {
         multiply_rows<decltype(vectors)::value>(
             count, x, dy + first / kChannelBlock * x_block_ + first % kChannelBlock, x_block_,
-            sum + (column * kProducts + p) * sum_point_ + block * kChannelBlock * kTileColumns, add);
+            sum + (column * kProducts + p) * sum_point_ + block * kChannelBlock * kTileColumns, add, nothing);
       });
     }
   }

@@ -87,7 +87,7 @@ ChosenConv make(const Way& way, ConvPassKind kind, const ConvShape& shape, Dnnl&
 const Way* own_way(ConvPassKind kind, const ConvShape& shape, ConvChoice choice) {
   if (make_first_conv(kind, shape)) return &kFirst;
   if (choice == ConvChoice::kAuto && winograd_pays(shape) && make_winograd_conv(kind, shape)) return &kWinograd;
-  return make_gemm_conv(kind, shape) ? &kGemm : nullptr;
+  return gemm_pays(kind, shape) ? &kGemm : nullptr;
 }
 
 /// What was timed for this pass on this machine. Without a pass where nothing was, or where it must not be used.

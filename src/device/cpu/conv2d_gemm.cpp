@@ -12,18 +12,20 @@ namespace {
 
 // Gradients of the weights on an AVX-512 core, one thread, as time of oneDNN 2.6.3 (with its reorder) by time here, 8 rows:
 //
-//   1x1, 2048->512 and 512->2048, 7x7    1.07  1.14      3x3/2, 128->128, 56x56    0.98
-//   1x1, 1024->256 and 256->1024, 14x14  0.98  0.93      3x3/2, 256->256, 28x28    1.06-1.17
-//   1x1/2, 256->512, 56x56               0.94            3x3/2, 512->512, 14x14    1.44
-//   1x1/2, 512->1024 and 1024->2048      1.06  1.17
+//   1x1, 2048->512 and 512->2048, 7x7    1.13  1.15      3x3/2, 128->128, 56x56    1.04-1.19
+//   1x1, 1024->256 and 256->1024, 14x14  0.91  0.90      3x3/2, 256->256, 28x28    1.18
+//   1x1, 1024->512, 14x14                0.99            3x3/2, 512->512, 14x14    1.56
+//   1x1, 128->512 and 512->128, 28x28    0.91  0.84      1x1/2, 256->512, 56x56    0.93
+//   1x1, 64->256 and 256->64, 56x56      1.18  1.01      1x1/2, 512->1024 and 1024->2048      1.00  1.25
 //
-// The gain is in blocks of the gradient that stay in the second cache, so gradients must be larger than that.
-constexpr std::int64_t kLargeWeights = 512 << 10;
+// The gain is in blocks of the gradient that stay in the second cache, and in what is fetched ahead: gradients that are
+// larger than that cache, and images that are large against the products they take.
+constexpr std::int64_t kLargeWeights = 512 << 10, kLargeStrided = 128 << 10;
+constexpr std::int64_t kFewChannels = 64, kManyChannels = 256;
 
-bool pays(const ConvShape& s) {
-  const kernels::ConvWindow window = window_of(s);
-  const bool one = s.kernel == Size2{1, 1}, strided = s.strides != Size2{1, 1};
-  return (one || strided) && window.weights() >= kLargeWeights;
+bool fits(const ConvShape& s) {
+  return !s.pool && has_window(s) && s.kernel.h * s.kernel.w <= kernels::cpu::kGemmConvTaps &&
+         (s.kernel == Size2{1, 1} || s.strides != Size2{1, 1});
 }
 
 class GemmGradient final : public ConvPass {
@@ -51,10 +53,15 @@ class GemmGradient final : public ConvPass {
 
 }  // namespace
 
+bool gemm_pays(ConvPassKind kind, const ConvShape& s) {
+  if (kind != ConvPassKind::kBackwardWeights || !fits(s)) return false;
+  const std::int64_t weights = window_of(s).weights();
+  if (s.kernel != Size2{1, 1}) return weights >= kLargeStrided;
+  return weights >= kLargeWeights || (s.in_channels <= kFewChannels && s.out_channels >= kManyChannels);
+}
+
 std::unique_ptr<ConvPass> make_gemm_conv(ConvPassKind kind, const ConvShape& shape) {
-  if (kind != ConvPassKind::kBackwardWeights || shape.pool || !has_window(shape) ||
-      shape.kernel.h * shape.kernel.w > kernels::cpu::kGemmConvTaps || !pays(shape))
-    return nullptr;
+  if (kind != ConvPassKind::kBackwardWeights || !fits(shape)) return nullptr;
   return std::make_unique<GemmGradient>(shape);
 }
 
