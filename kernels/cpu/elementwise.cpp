@@ -23,6 +23,24 @@ void add_piece(const float* a, const float* b, float* y, int64_t n) {
       n, y, [](Vec u, Vec v) HWY_ATTR { return hn::Add(u, v); }, a, b);
 }
 
+void add_relu_piece(const float* a, const float* b, float* y, int64_t n) {
+  map(
+      n, y,
+      [](Vec u, Vec v) HWY_ATTR {
+        const Vec sum = hn::Add(u, v);
+        return hn::IfThenZeroElse(hn::Le(sum, hn::Zero(kFloats)), sum);
+      },
+      a, b);
+}
+
+void add_relu_backward_piece(const float* y, const float* dy, float* da, float* db, int64_t n) {
+  sweep(n, [&](int64_t i, auto io) HWY_ATTR {
+    const Vec gradient = where_positive(io.load(y + i), io.load(dy + i));
+    io.store(gradient, da + i);
+    io.store(gradient, db + i);
+  });
+}
+
 void multiply_piece(const float* a, const float* b, float* y, int64_t n) {
   map(
       n, y, [](Vec u, Vec v) HWY_ATTR { return hn::Mul(u, v); }, a, b);
@@ -87,6 +105,8 @@ namespace dptrain::kernels::cpu {
 
 HWY_EXPORT(fill_piece);
 HWY_EXPORT(add_piece);
+HWY_EXPORT(add_relu_piece);
+HWY_EXPORT(add_relu_backward_piece);
 HWY_EXPORT(multiply_piece);
 HWY_EXPORT(multiply_accumulate_piece);
 HWY_EXPORT(subtract_piece);
@@ -114,6 +134,18 @@ void copy(const float* x, float* y, int64_t n) {
 void add(const float* a, const float* b, float* y, int64_t n) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(add_piece)(a + begin, b + begin, y + begin, end - begin);
+  });
+}
+
+void add_relu(const float* a, const float* b, float* y, int64_t n) {
+  parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(add_relu_piece)(a + begin, b + begin, y + begin, end - begin);
+  });
+}
+
+void add_relu_backward(const float* y, const float* dy, float* da, float* db, int64_t n) {
+  parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(add_relu_backward_piece)(y + begin, dy + begin, da + begin, db + begin, end - begin);
   });
 }
 

@@ -14,6 +14,12 @@ void copy(const float* x, float* y, int64_t n);
 /// y = a + b.
 void add(const float* a, const float* b, float* y, int64_t n);
 
+/// y = max(a + b, 0), NaN where the sum is.
+void add_relu(const float* a, const float* b, float* y, int64_t n);
+
+/// Its gradients: da = db = dy where y is not zero, else 0.
+void add_relu_backward(const float* y, const float* dy, float* da, float* db, int64_t n);
+
 /// y += x.
 void accumulate(const float* x, float* y, int64_t n);
 

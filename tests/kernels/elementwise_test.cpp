@@ -74,6 +74,30 @@ TEST(Elementwise, DifferencesAndExtremes) {
   }
 }
 
+TEST(Elementwise, SumsCutAtZero) {
+  for (const int64_t n : {int64_t{0}, int64_t{5}, int64_t{64}, kLong}) {
+    const std::vector<float> a = random_floats(n, 1), b = random_floats(n, 2), dy = random_floats(n, 3);
+    std::vector<double> y, gradients;
+    for (int64_t i = 0; i < n; ++i) y.push_back(std::max(0.0, at(a, i) + at(b, i)));
+    for (int64_t i = 0; i < 2 * n; ++i) gradients.push_back(y[static_cast<size_t>(i % n)] > 0 ? at(dy, i % n) : 0.0);
+    const std::vector<float> out(y.begin(), y.end());
+    agrees(y, 1e-6, 1e-7, [&] { return written_floats(n, [&](float* to) { add_relu(a.data(), b.data(), to, n); }); });
+    agrees(gradients, 0.0, 0.0, [&] {
+      return written_floats(2 * n, [&](float* to) { add_relu_backward(out.data(), dy.data(), to, to + n, n); });
+    });
+  }
+}
+
+TEST(Elementwise, SumsCutAtZeroKeepNaN) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> a{nan, 1.0F, -2.0F}, b{1.0F, nan, 1.0F};
+  test::on_every_target([&] {
+    const std::vector<float> y = written_floats(3, [&](float* out) { add_relu(a.data(), b.data(), out, 3); });
+    EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[1]));
+    EXPECT_EQ(y[2], 0.0F);
+  });
+}
+
 TEST(Elementwise, ExtremesKeepNaN) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> a{nan, 1.0F, nan}, b{1.0F, nan, nan};

@@ -41,6 +41,10 @@ class SumOp : public Op {
       inputs_.emplace_back(context.input(i), context.output());
   }
 
+  /// Two inputs of the output's shape.
+  bool of_two() const { return inputs_.size() == 2 && inputs_[0].trivial() && inputs_[1].trivial(); }
+  std::int64_t elements() const noexcept { return elements_; }
+
  private:
   void scale(const float* x, float* y, std::int64_t n) const { kernels::cpu::scale_offset(x, factor_, 0.0F, y, n); }
 

@@ -71,6 +71,10 @@ void add_elementwise(Suite& suite) {
   for (const auto& [word, pass] : kBinary)
     flat(suite, std::string("elementwise/") + word, 3,
          [pass = pass](Room& r) { pass(r.floats(0, kN), r.floats(1, kN), r.floats(2, kN), kN); });
+  flat(suite, "elementwise/add_relu", 3,
+       [](Room& r) { k::add_relu(r.floats(0, kN), r.floats(1, kN), r.floats(2, kN), kN); });
+  flat(suite, "elementwise/add_relu_backward", 4,
+       [](Room& r) { k::add_relu_backward(r.floats(0, kN), r.floats(1, kN), r.floats(2, kN), r.floats(3, kN), kN); });
   flat(suite, "elementwise/bias_add", 2, [](Room& r) {
     k::bias_add(r.floats(0, kN), r.floats(2, kChannels), kN / kChannels, kChannels, r.floats(1, kN));
   });
