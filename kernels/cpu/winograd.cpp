@@ -170,8 +170,17 @@ class Images {
 
   /// Points of tile t, as row `row` of a block.
   HWY_INLINE void transform(int64_t t, int64_t row, float* points) const {
+    if (big_)
+      transform_to<true>(t, row, points);
+    else
+      transform_to<false>(t, row, points);
+  }
+
+  template <bool kFar>
+  HWY_INLINE void transform_to(int64_t t, int64_t row, float* points) const {
     const auto [image, y, x] = grid_.place(t);
-    const PointStore to{points + row / kTileRows * panel_ + row % kTileRows * kChannelBlock, input_point_, kPanelBlock};
+    const PointStore<kFar> to{points + row / kTileRows * panel_ + row % kTileRows * kChannelBlock, input_point_,
+                              kPanelBlock};
     if constexpr (!kBackward) {
       const Picture in{s_.in_h, s_.in_w, s_.in_channels};
       transform_input<W>(Window<W::kPoints>(i_.in, in, image, y - s_.pad_top, x - s_.pad_left, zeros_), in.channels,
@@ -197,7 +206,8 @@ class Images {
     if constexpr (kBackward) {
       const Picture in{s_.in_h, s_.in_w, s_.in_channels};
       store_input_gradient<W>(products, product_point_, column, count, y > 0, x > 0,
-                              Window<W::kPoints, float>(i_.out, in, image, y - s_.pad_top, x - s_.pad_left, outside));
+                              Window<W::kPoints, float>(i_.out, in, image, y - s_.pad_top, x - s_.pad_left, outside),
+                              in.channels);
     } else {
       const Finish finish{i_.bias, s_.relu};
       if constexpr (W::kTile % 2 == 0) {
@@ -212,7 +222,7 @@ class Images {
       }
       const Picture out{s_.out_h, s_.out_w, s_.out_channels};
       store_output<W>(products, product_point_, column, count, finish,
-                      Window<W::kTile, float>(i_.out, out, image, y, x, outside));
+                      Window<W::kTile, float>(i_.out, out, image, y, x, outside), out.channels);
     }
   }
 

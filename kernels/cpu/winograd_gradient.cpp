@@ -169,8 +169,8 @@ class Gradient {
     const auto [image, y, x] = grid_.place(t);
     const Picture in{s_.in_h, s_.in_w, s_.in_channels};
     transform_input<W>(Window<W::kPoints>(g_.x, in, image, y - s_.pad_top, x - s_.pad_left, zeros_), in.channels,
-                       {points + row * kChannelBlock, x_point_, x_block_});
-    const PointStore to{points + kProducts * x_point_ + row * kChannelBlock, dy_point_, x_block_};
+                       PointStore<true>{points + row * kChannelBlock, x_point_, x_block_});
+    const PointStore<true> to{points + kProducts * x_point_ + row * kChannelBlock, dy_point_, x_block_};
     if constexpr (W::kTile % 2 == 0) {
       if (s_.pool) {
         const Picture pooled{s_.out_h / 2, s_.out_w / 2, s_.out_channels};

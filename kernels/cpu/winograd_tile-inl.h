@@ -47,24 +47,35 @@ struct Window {
   }
 };
 
-/// Where a tile's points go: point p of channel c to `points[p * point_step + c / 16 * block_step + c % 16]`.
+/// Where a tile's points go: point p of channel c to `points[p * point_step + c / 16 * block_step + c % 16]`. kFar: they
+/// lie beyond the second cache, in more places than the hardware foresees: the lines of the tile after the next, 16 floats
+/// from one to the other, are fetched meanwhile.
+template <bool kFar>
 struct PointStore {
   float* points;
   int64_t point_step, block_step;
   HWY_INLINE float* at(int64_t c) const { return points + c / kChannelBlock * block_step + c % kChannelBlock; }
+  /// kCount points, the first to `point`, which is moved on.
+  template <int kCount>
+  HWY_INLINE void put(const Vec (&values)[kCount], float*& point) const {
+    DPTRAIN_UNROLL for (int j = 0; j < kCount; ++j, point += point_step) {
+      hn::StoreU(values[j], kFloats, point);
+      if (kFar) __builtin_prefetch(point + 2 * kChannelBlock, 1, 2);
+    }
+  }
 };
 
 /// Calls f(c, io) for the vectors of `channels`, and stores zeros in those that fill up the last block.
-template <int kPoints, class F>
-HWY_INLINE void sweep_blocks(int64_t channels, const PointStore& to, const F& f) {
+template <int kPoints, class To, class F>
+HWY_INLINE void sweep_blocks(int64_t channels, const To& to, const F& f) {
   sweep(channels, f);
   for (int64_t c = (channels + kLanes - 1) / kLanes * kLanes; c % kChannelBlock != 0; c += kLanes)
     for (int p = 0; p < kPoints * kPoints; ++p) hn::StoreU(hn::Zero(kFloats), kFloats, to.at(c) + p * to.point_step);
 }
 
 /// B' d B of a window of the input.
-template <class W>
-HWY_INLINE void transform_input(const Window<W::kPoints>& window, int64_t channels, const PointStore& to) {
+template <class W, class To>
+HWY_INLINE void transform_input(const Window<W::kPoints>& window, int64_t channels, const To& to) {
   constexpr int kPoints = W::kPoints;
   sweep_blocks<kPoints>(channels, to, [&](int64_t c, auto io) HWY_ATTR {
     Vec half[kPoints][kPoints];
@@ -78,24 +89,24 @@ HWY_INLINE void transform_input(const Window<W::kPoints>& window, int64_t channe
     _Pragma("GCC unroll 1") for (int i = 0; i < kPoints; ++i) {
       Vec out[kPoints];
       W::bt(half[i], out);
-      DPTRAIN_UNROLL for (int j = 0; j < kPoints; ++j, point += to.point_step) hn::StoreU(out[j], kFloats, point);
+      to.put(out, point);
     }
   });
 }
 
 /// A h A' for h [kPoints][kTile] = A dY.
-template <class W>
-HWY_INLINE void finish_gradient(const Vec (&half)[W::kPoints][W::kTile], float* point, int64_t point_step) {
+template <class W, class To>
+HWY_INLINE void finish_gradient(const Vec (&half)[W::kPoints][W::kTile], float* point, const To& to) {
   _Pragma("GCC unroll 1") for (int i = 0; i < W::kPoints; ++i) {
     Vec out[W::kPoints];
     W::a(half[i], out);
-    DPTRAIN_UNROLL for (int j = 0; j < W::kPoints; ++j, point += point_step) hn::StoreU(out[j], kFloats, point);
+    to.put(out, point);
   }
 }
 
 /// A dY A' of a tile of the output's gradient.
-template <class W>
-HWY_INLINE void transform_gradient(const Window<W::kTile>& window, int64_t channels, const PointStore& to) {
+template <class W, class To>
+HWY_INLINE void transform_gradient(const Window<W::kTile>& window, int64_t channels, const To& to) {
   constexpr int kPoints = W::kPoints, kTile = W::kTile;
   sweep_blocks<kPoints>(channels, to, [&](int64_t c, auto io) HWY_ATTR {
     Vec half[kPoints][kTile];
@@ -105,14 +116,14 @@ HWY_INLINE void transform_gradient(const Window<W::kTile>& window, int64_t chann
       W::a(in, out);
       DPTRAIN_UNROLL for (int i = 0; i < kPoints; ++i) half[i][j] = out[i];
     }
-    finish_gradient<W>(half, to.at(c), to.point_step);
+    finish_gradient<W>(half, to.at(c), to);
   });
 }
 
 /// The same where the gradient is that of the pooled tile.
-template <class W, int kPooled = W::kTile / 2>
+template <class W, class To, int kPooled = W::kTile / 2>
 HWY_INLINE void transform_pooled_gradient(const Window<kPooled>& window, const Window<kPooled, const uint8_t>& taken,
-                                          int64_t channels, const PointStore& to) {
+                                          int64_t channels, const To& to) {
   constexpr int kPoints = W::kPoints, kTile = W::kTile;
   sweep_blocks<kPoints>(channels, to, [&](int64_t c, auto io) HWY_ATTR {
     Vec half[kPoints][kTile];
@@ -133,7 +144,7 @@ HWY_INLINE void transform_pooled_gradient(const Window<kPooled>& window, const W
         DPTRAIN_UNROLL for (int i = 0; i < kPoints; ++i) half[i][2 * j + right] = out[i];
       }
     }
-    finish_gradient<W>(half, to.at(c), to.point_step);
+    finish_gradient<W>(half, to.at(c), to);
   });
 }
 
@@ -169,17 +180,19 @@ struct Finish {
   }
 };
 
-/// The output's tile, `count` channels from channel c.
+/// The output's tile, `count` of its `channels` from channel c. What the tile on the right will write is fetched.
 template <class W>
 HWY_INLINE void store_output(const float* products, int64_t point_step, int64_t c, int64_t count, const Finish& finish,
-                             const Window<W::kTile, float>& window) {
+                             const Window<W::kTile, float>& window, int64_t channels) {
   constexpr int kTile = W::kTile;
   sweep(count, [&](int64_t first, auto io) HWY_ATTR {
     const Vec bias = finish.bias_of(c + first, io);
     inverse_output<W>(products + first, point_step, [&](int i, const Vec* row) HWY_ATTR {
       DPTRAIN_UNROLL for (int j = 0; j < kTile; ++j) {
         const Vec sum = hn::Add(row[j], bias);
-        io.store(finish.relu ? rectified(sum) : sum, window.pixel[i * kTile + j] + c + first);
+        float* const to = window.pixel[i * kTile + j] + c + first;
+        io.store(finish.relu ? rectified(sum) : sum, to);
+        __builtin_prefetch(to + kTile * channels, 1, 2);
       }
     });
   });
@@ -220,10 +233,10 @@ HWY_INLINE void store_pooled_output(const float* products, int64_t point_step, i
 }
 
 /// B m B' into the input's gradient. Tiles come from the top left: what the tiles above (`up`) and to the left have
-/// written is added to.
+/// written is added to. What the tile on the right will write is fetched.
 template <class W>
 HWY_INLINE void store_input_gradient(const float* products, int64_t point_step, int64_t c, int64_t count, bool up,
-                                     bool left, const Window<W::kPoints, float>& window) {
+                                     bool left, const Window<W::kPoints, float>& window, int64_t channels) {
   constexpr int kPoints = W::kPoints, kOverlap = W::kKernel - 1;
   sweep(count, [&](int64_t first, auto io) HWY_ATTR {
     Vec half[kPoints][kPoints];
@@ -245,6 +258,9 @@ HWY_INLINE void store_input_gradient(const float* products, int64_t point_step, 
         DPTRAIN_UNROLL for (int j = 0; j < kOverlap; ++j) add(j);
       }
       DPTRAIN_UNROLL for (int j = 0; j < kPoints; ++j) io.store(out[j], pixel[j] + c + first);
+      DPTRAIN_UNROLL for (int j = kOverlap; j < kPoints; ++j) {
+        __builtin_prefetch(pixel[j] + c + first + W::kTile * channels, 1, 2);
+      }
     }
   });
 }
