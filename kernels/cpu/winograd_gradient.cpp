@@ -22,6 +22,8 @@ struct WinogradGradient {
 /// Bytes: of the gradients of all pieces together; of the points of a block of tiles, a thread's own and shared.
 inline constexpr int64_t kPartsBytes = 4 << 20, kOwnPoints = 1 << 20, kSharedPoints = 16 << 20;
 inline constexpr int64_t kMostParts = 16;
+/// Bytes of the second cache for the points and the sums of a block of the gradient that is finished at once.
+inline constexpr int64_t kBlockBytes = 1280 << 10;
 
 }  // namespace dptrain::kernels::cpu
 #endif
@@ -37,7 +39,8 @@ namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
 /// Gradient of the weights: points of a block of tiles of x and of dy, products summed over the tiles, at the end the
 /// inverse. Small gradients: each piece of the batch has one of its own, in a thread's caches, and they are added in
-/// order. Large ones: there is one, a block's points are shared, and threads divide the gradient.
+/// order. Large ones: there is one, a block's points are shared, and threads divide the gradient; where a batch has so few
+/// tiles that the sums are more than their points, blocks of the gradient are summed and inverted in a thread's cache.
 template <class W>
 class Gradient {
  public:
@@ -62,9 +65,12 @@ class Gradient {
     x_block_ = tiles_ * kChannelBlock;
     x_point_ = odd_lines(in_blocks_ * x_block_);
     dy_point_ = odd_lines(out_blocks_ * x_block_);
+    group_ = blocks_at_once();
+    group_point_ = odd_lines(group_ * kChannelBlock * kTileColumns);
+
     Room room(workspace);
     zeros_ = room.take(std::max(s_.in_channels, s_.out_channels));
-    sums_ = room.take(sum_ * parts_);
+    sums_ = room.take(group_ > 0 ? kProducts * group_point_ * threads : sum_ * parts_);
     bias_ = room.take(bias_step() * parts_);
     points_slot_ = kProducts * (x_point_ + dy_point_) + bias_step();
     points_ = room.take(points_slot_ * (divides_sum_ ? 1 : threads));
@@ -76,6 +82,7 @@ class Gradient {
   void run() const {
     if (grid_.total == 0) return run_nothing();
     std::memset(zeros_, 0, static_cast<size_t>(std::max(s_.in_channels, s_.out_channels)) * sizeof(float));
+    if (group_ > 0) return run_blocks();
     if (divides_sum_)
       run_divided();
     else
@@ -99,6 +106,15 @@ class Gradient {
 
   int64_t seen(int64_t pixels) const { return s_.pool ? pixels / 2 * 2 : pixels; }
   int64_t bias_step() const { return out_blocks_ * kChannelBlock; }
+
+  /// Blocks of 16 input channels whose sums with a block of columns are inverted at once; 0: not so. For each of them the
+  /// points of all dy are read again, in place of writing the sums and reading them back.
+  int64_t blocks_at_once() const {
+    if (!divides_sum_ || grid_.total > tiles_) return 0;
+    const int64_t bytes = kProducts * kChannelBlock * (tiles_ + kTileColumns) * kFloat;
+    const int64_t group = even_block(std::max<int64_t>(1, kBlockBytes / bytes), in_blocks_, 1);
+    return pieces_of(in_blocks_, group) * dy_point_ * kProducts < 2 * sum_ ? group : 0;
+  }
 
   void run_nothing() const {
     std::memset(g_.dweights, 0,
@@ -130,19 +146,46 @@ class Gradient {
     }
   }
 
+  void run_blocks() const {
+    parallel_for(grid_.total, [&](int64_t t) HWY_ATTR { transform(t, t, points_); });
+    parallel_for(out_blocks_, [&](int64_t block) HWY_ATTR { add_bias(block, grid_.total, points_, false, bias_); });
+    parallel_slots(pieces_of(in_blocks_, group_) * columns_, [&](int64_t piece, int slot) HWY_ATTR {
+      finish_block(piece / columns_ * group_, piece % columns_, sums_ + slot * kProducts * group_point_);
+    });
+    if (g_.dbias != nullptr) add_bias_parts();
+  }
+
+  /// The gradient of group_ blocks of input channels and one of columns.
+  void finish_block(int64_t first, int64_t column, float* sums) const {
+    const int64_t end = std::min(in_blocks_, first + group_);
+    for (int64_t p = 0; p < kProducts; ++p)
+      for (int64_t block = first; block < end; ++block)
+        multiply_column(p, block, column, grid_.total, points_, false,
+                        sums + p * group_point_ + (block - first) * kChannelBlock * kTileColumns);
+    for (int64_t row = first * kChannelBlock; row < std::min(s_.in_channels, end * kChannelBlock); ++row)
+      inverse_filters<W>(sums + (row - first * kChannelBlock) * kTileColumns, group_point_, 1, 0, s_.in_channels,
+                         s_.out_channels, row, column * kTileColumns,
+                         std::min(kTileColumns, s_.out_channels - column * kTileColumns), g_.dweights);
+  }
+
   /// sum of point p, 16 input channels by all of the output.
   void multiply(int64_t p, int64_t block, int64_t count, const float* points, bool add, float* sum) const {
+    for (int64_t column = 0; column < columns_; ++column)
+      multiply_column(p, block, column, count, points, add,
+                      sum + (column * kProducts + p) * sum_point_ + block * kChannelBlock * kTileColumns);
+  }
+
+  /// 16 input channels by a block of columns.
+  HWY_INLINE void multiply_column(int64_t p, int64_t block, int64_t column, int64_t count, const float* points,
+                                  bool add, float* sum) const {
     const float* const x = points + p * x_point_ + block * x_block_;
     const float* const dy = points + kProducts * x_point_ + p * dy_point_;
+    const int64_t first = column * kTileColumns;
     FetchNothing nothing;
-    for (int64_t column = 0; column < columns_; ++column) {
-      const int64_t first = column * kTileColumns;
-      with_vectors(tile_vectors(s_.out_channels, first), [&](auto vectors) HWY_ATTR {
-        multiply_rows<decltype(vectors)::value>(
-            count, x, dy + first / kChannelBlock * x_block_ + first % kChannelBlock, x_block_,
-            sum + (column * kProducts + p) * sum_point_ + block * kChannelBlock * kTileColumns, add, nothing);
-      });
-    }
+    with_vectors(tile_vectors(s_.out_channels, first), [&](auto vectors) HWY_ATTR {
+      multiply_rows<decltype(vectors)::value>(count, x, dy + first / kChannelBlock * x_block_ + first % kChannelBlock,
+                                              x_block_, sum, add, nothing);
+    });
   }
 
   void add_bias(int64_t block, int64_t count, const float* points, bool add, float* bias) const {
@@ -191,6 +234,8 @@ class Gradient {
   bool divides_sum_;
   int64_t tiles_, piece_, parts_;  // tiles in a block, in a piece of the batch; pieces
   int64_t x_block_, x_point_, dy_point_, sum_point_, sum_;
+  int64_t group_,
+      group_point_;  // blocks of input channels that are finished at once, or 0; floats of a point of theirs
   float *zeros_, *sums_, *bias_, *points_;
   int64_t points_slot_, workspace_;
 };
