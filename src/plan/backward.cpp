@@ -71,6 +71,7 @@ class BackwardPlanner {
     const int source = root(plan_, step.inputs[i]);
     if (!wanted_[at(source)]) return;
     step.input_gradients[i] = gradient_for(source);
+    if (step.adds && i == 1) plan_.tensors[at(step.input_gradients[i])].alias_of = root(plan_, step.output_gradient);
     if (step.input_gradients[i] == gradient_[at(source)]) return;
     plan_.backward.push_back({.kind = BackwardItem::Kind::kAccumulateTensor,
                               .destination = gradient_[at(source)],

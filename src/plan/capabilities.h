@@ -27,6 +27,12 @@ class Capabilities {
     static_cast<void>(layer), static_cast<void>(input), static_cast<void>(epilogue), static_cast<void>(pooling);
     return false;
   }
+  /// The op of this layer can add a second input, of its output's shape, to its result before the epilogue, and leaves the
+  /// sum's gradient where the output's lay.
+  virtual bool fuses_sum(const config::Typed& layer) const {
+    static_cast<void>(layer);
+    return false;
+  }
   /// Parameter::order of a layer's weight (Keras's place in the layer, Keras's shape).
   virtual std::vector<int> weight_order(const config::Typed& layer, std::size_t weight, const Shape& shape) const {
     static_cast<void>(layer), static_cast<void>(weight), static_cast<void>(shape);

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "layers/activation_layer.h"
+#include "layers/add.h"
 #include "layers/batch_normalization.h"
 #include "layers/input.h"
 #include "layers/layer.h"
@@ -31,7 +32,7 @@ class Lowering {
         continue;
       else if (is_view(spec))
         add_view(n);
-      else if (!fused_into_producer(n) && !pooled_by_producer(n))
+      else if (!fused_into_producer(n) && !pooled_by_producer(n) && !added_by_producer(n))
         add_steps(n);
     }
     for (const int n : is_head() ? draft_.options.border : graph_.inputs) plan_.inputs.push_back(tensor_of(n));
@@ -96,7 +97,7 @@ class Lowering {
   bool fused_into_producer(int n) {
     const std::optional<Activation> activation = pure_activation(spec_of(n));
     if (!activation || taken_by_loss(n, *activation)) return false;
-    Step* producer = only_reads(n);
+    Step* producer = only_reads(n, 0);
     if (producer == nullptr || producer->pooling || producer->epilogue != Activation::kLinear) return false;
     if (!fuses(producer->spec, *activation)) return false;
     producer->epilogue = *activation;
@@ -107,8 +108,8 @@ class Lowering {
   /// A max-pooling that is the only reader of a step may be computed by it.
   bool pooled_by_producer(int n) {
     if (spec_of(n).get_if<layers::MaxPooling2DSpec>() == nullptr) return false;
-    Step* producer = only_reads(n);
-    if (producer == nullptr || producer->pooling) return false;
+    Step* producer = only_reads(n, 0);
+    if (producer == nullptr || producer->pooling || producer->adds) return false;
     const Shape& input = plan_.tensors[at(producer->inputs.front())].shape;
     if (!draft_.device.fuses_pooling(producer->spec, input, producer->epilogue, spec_of(n))) return false;
     producer->pooling = spec_of(n);
@@ -116,20 +117,45 @@ class Lowering {
     return true;
   }
 
-  /// The step whose output nobody but node `n` reads, and n nothing else; null where it is not so.
-  Step* only_reads(int n) {
-    const int input = node(n).inputs.front();
+  /// A sum of two that is the only reader of a step may be computed by it, where the other summand exists by then.
+  bool added_by_producer(int n) {
+    if (spec_of(n).get_if<layers::AddSpec>() == nullptr || node(n).inputs.size() != 2) return false;
+    for (const std::size_t i : {std::size_t{1}, std::size_t{0}}) {
+      const int own = node(n).inputs[i], other = node(n).inputs[1 - i];
+      Step* producer = only_reads(n, i);
+      if (producer == nullptr || producer->pooling || producer->adds || producer->epilogue != Activation::kLinear) continue;
+      if (node(own).output != node(other).output || written_by(tensor_of(other)) >= node_step_[at(own)]) continue;
+      if (!draft_.device.fuses_sum(producer->spec)) continue;
+      producer->adds = true;
+      producer->inputs.push_back(tensor_of(other));
+      append(n, *producer, own);
+      return true;
+    }
+    return false;
+  }
+
+  /// The step that writes the tensor's memory; kAbsent for what comes from outside.
+  int written_by(int tensor) const {
+    for (int s = last_index(plan_.steps.size()); s >= 0; --s)
+      if (plan_.steps[at(s)].output == root(plan_, tensor)) return s;
+    return kAbsent;
+  }
+
+  /// The step behind input `i` of node `n`, if nobody else reads that; else null.
+  Step* only_reads(int n, std::size_t i) {
+    const int input = node(n).inputs[i];
     if (node_step_[at(input)] == kAbsent || readers_[at(input)] != 1) return nullptr;
     return &plan_.steps[at(node_step_[at(input)])];
   }
 
-  /// Node `n` is computed by `step` as its last part.
-  void append(int n, Step& step) {
+  /// Node `n`, which reads node `from`, is computed by that one's step as its last part.
+  void append(int n, Step& step) { append(n, step, node(n).inputs.front()); }
+  void append(int n, Step& step, int from) {
     Tensor& output = plan_.tensors[at(step.output)];
     output.name = node(n).name;
     output.shape = node(n).output;
     draft_.node_tensor[at(n)] = step.output;
-    node_step_[at(n)] = node_step_[at(node(n).inputs.front())];
+    node_step_[at(n)] = node_step_[at(from)];
   }
 
   void add_steps(int n) {

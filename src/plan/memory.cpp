@@ -63,8 +63,7 @@ void add_backward(const TimeLine& time, std::vector<Lifetime>& lives) {
     }
     const Step& step = plan.steps[at(item.step)];
     const StepReads reads = backward_reads(step);
-    if (reads.inputs)
-      for (const int input : step.inputs) use(input, now);
+    for (const int input : reads.inputs) use(input, now);
     if (reads.output) use(step.output, now);
     use(step.output_gradient, now);
     for (const int gradient : step.input_gradients) use(gradient, now);

@@ -12,7 +12,9 @@ StepReads backward_reads(const Step& step) {
   const bool trains = std::ranges::any_of(step.parameter_gradients, [](bool wanted) { return wanted; });
   const bool undoes_epilogue =
       step.epilogue != layers::Activation::kLinear && !step.epilogue_undone && !step.pooling;
-  return {.inputs = reads.input || (reads.input_to_train && trains),
+  std::span<const int> inputs;
+  if (reads.input || (reads.input_to_train && trains)) inputs = step.inputs;
+  return {.inputs = step.adds ? inputs.first(std::min<std::size_t>(inputs.size(), 1)) : inputs,
           .output = reads.output || undoes_epilogue || step.masks_relu};
 }
 

@@ -12,6 +12,7 @@
 // replica's share of the global batch, so that the all-reduce that sums gradients also averages statistics, weighted by samples.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,9 @@ struct Step {
   /// A MaxPooling2D that the op applies after the epilogue: `output` is the pooling's. Its backward takes the pooling's
   /// gradient and undoes both, without the output. Empty: none.
   config::Typed pooling{};
+  /// The op adds inputs[1], of the output's shape, before the epilogue (BatchNormalization with the Add behind it). Backward
+  /// reads inputs[0] alone, and the gradient of inputs[1] lies where the output's lay: the op undoes the epilogue there.
+  bool adds = false;
   /// The consumer's backward has already multiplied the gradient by the derivative of the epilogue (ReLU mask folded into max-pooling).
   bool epilogue_undone = false;
   /// This op's backward multiplies by the ReLU mask of its input's producer as well (the other side of epilogue_undone).
@@ -91,7 +95,8 @@ struct Step {
 
 /// Which of its tensors the step's backward reads, besides the output's gradient.
 struct StepReads {
-  bool inputs = false, output = false;
+  std::span<const int> inputs{};  ///< of Step::inputs
+  bool output = false;
 };
 StepReads backward_reads(const Step& step);
 

@@ -39,6 +39,7 @@ std::string op_text(const Step& step) {
   std::string text = step.spec.name();
   if (step.name.find('/') != std::string::npos && pure_activation(step.spec))
     text = name_of(*pure_activation(step.spec));
+  if (step.adds) text += " + Add";
   if (step.epilogue != layers::Activation::kLinear) text += " + " + name_of(step.epilogue);
   if (step.pooling) text += fmt::format(" + {}", step.pooling.name());
   return text;

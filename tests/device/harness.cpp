@@ -210,6 +210,7 @@ void agrees(const Case& c, const Reference& reference) {
                                                   : expectation_of_cpu(c, reference, data, defs);
     std::vector<Outcome> of_cpu;
     for (const auto& device : all) {
+      if (c.adds && !device->fuses_sum(c.layer)) continue;
       SCOPED_TRACE(device->description() + ": " + c.layer.name() + " of " + c.inputs[0].str() + " in " +
                    std::string(name_of(type)));
       const Outcome found = judge(*device, c, data, expected, defs);

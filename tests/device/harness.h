@@ -66,6 +66,7 @@ struct Case {
   // The plan's fusions.
   layers::Activation epilogue = layers::Activation::kLinear;
   bool epilogue_undone = false, masks_relu = false, inference_mode = false;
+  bool adds = false;  ///< the second input is the addend; judged on devices that fuse it
 
   device::RuntimeOptions options = {};  ///< `compute` is set from `types`
   double low = -1, high = 1.07;  ///< of the inputs, which have no ties; not symmetric, so that sums are not zero

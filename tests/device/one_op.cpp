@@ -23,6 +23,9 @@ std::vector<double> spread_values(std::size_t n, double low, double high, std::u
   return values;
 }
 
+/// Without what is added to the layer's result.
+std::span<const Shape> own_inputs(const Case& c) { return std::span(c.inputs).first(c.adds ? 1 : c.inputs.size()); }
+
 using Reorder = void(const plan::Parameter&, const float*, float*);
 
 /// Through plan::to_arena_order or plan::to_keras_order.
@@ -111,12 +114,13 @@ std::vector<Guarded> free_unread(device::Device& device, const OneStep& one, Cal
         static_cast<std::size_t>(call.args.rows * one.plan.tensors[static_cast<std::size_t>(tensor)].shape.elements());
     return freed.emplace_back(device, *call.args.stream, elements, one.plan.compute).data();
   };
-  for (std::size_t i = 0; !reads.inputs && i < call.inputs.size(); ++i) call.inputs[i] = nan(one.step().inputs[i]);
+  for (std::size_t i = reads.inputs.size(); i < call.inputs.size(); ++i) call.inputs[i] = nan(one.step().inputs[i]);
   if (!reads.output) call.args.output = nan(one.step().output);
   return freed;
 }
 
-void run_backward(device::Device& device, device::Op& op, const Case& c, const Data& data, const OneStep& one,
+/// Returns what lies in the output's gradient afterwards.
+std::vector<float> run_backward(device::Device& device, device::Op& op, const Case& c, const Data& data, const OneStep& one,
                   Call& call, const Memory& memory, const std::vector<float>& output) {
   std::vector<double> gradient = data.output_gradient.values;
   if (c.epilogue_undone)  // ReLU, undone by the consumer
@@ -125,16 +129,17 @@ void run_backward(device::Device& device, device::Op& op, const Case& c, const D
   const auto before = memory.output().bytes("output");
   const std::vector<Guarded> freed = free_unread(device, one, call);
   call.args.output_gradient = output_gradient.data();
+  if (c.adds && call.input_gradients[1] != nullptr) call.input_gradients[1] = output_gradient.data();
   call.args.input_gradients = call.input_gradients;
   op.backward(call.args);
-  output_gradient.read("output gradient");
   EXPECT_TRUE(before == memory.output().bytes("output")) << "backward changed the output";
+  return output_gradient.read("output gradient");
 }
 
 }  // namespace
 
 std::vector<layers::WeightDef> weights_of(const Case& c) {
-  return layers::type_of(c.layer).weights(c.layer.spec(), c.inputs);
+  return layers::type_of(c.layer).weights(c.layer.spec(), own_inputs(c));
 }
 
 OneStep::OneStep(const Case& c, Wanted wanted, const device::Device& device) : weights(weights_of(c)) {
@@ -146,9 +151,10 @@ OneStep::OneStep(const Case& c, Wanted wanted, const device::Device& device) : w
   step.epilogue_undone = c.epilogue_undone;
   step.masks_relu = c.masks_relu;
   step.inference_mode = c.inference_mode;
+  step.adds = c.adds;
   step.has_backward = true;
   for (const Shape& shape : c.inputs) step.inputs.push_back(tensor("in", shape));
-  const Shape output = layers::type_of(c.layer).output(c.layer.spec(), c.inputs);
+  const Shape output = layers::type_of(c.layer).output(c.layer.spec(), own_inputs(c));
   step.output = tensor("out", output);
   step.output_gradient = tensor("d out", output);
   for (const Shape& shape : c.inputs) {
@@ -194,7 +200,7 @@ Data make_data(const Case& c) {
     values = spread_values(values.size(), -1, 1, stream++);
   }
   if (c.weights) c.weights(data.weights);
-  data.output_gradient = batch(c.rows, layers::type_of(c.layer).output(c.layer.spec(), c.inputs));
+  data.output_gradient = batch(c.rows, layers::type_of(c.layer).output(c.layer.spec(), own_inputs(c)));
   auto& r = data.output_gradient.values;
   r = spread_values(r.size(), -1, 1, stream);
   return data;
@@ -225,10 +231,12 @@ Outcome run(device::Device& device, const Case& c, const Data& data, bool traini
   op->forward(call.args);
   Outcome outcome;
   outcome.output = memory.output().read("output");
-  if (training && c.differentiable) run_backward(device, *op, c, data, one, call, memory, outcome.output);
+  std::vector<float> spent;
+  if (training && c.differentiable) spent = run_backward(device, *op, c, data, one, call, memory, outcome.output);
   stream->synchronize();
   for (std::size_t i = 0; training && i < memory.input_gradients.size(); ++i) {
     auto values = memory.input_gradients[i].read("input gradient " + std::to_string(i));
+    if (c.adds && i == 1) values = spent;
     if (call.input_gradients[i] == nullptr) values.clear();
     outcome.input_gradients.push_back(std::move(values));
   }

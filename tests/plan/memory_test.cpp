@@ -35,6 +35,7 @@ layers:
 const Case kCases[] = {
     {"FashionMnist", testing::kFashionMnist, "sparse_categorical_crossentropy"},
     {"Residual", testing::kResidual, "categorical_crossentropy"},
+    {"Bottlenecks", testing::kBottlenecks, "categorical_crossentropy"},
     {"Shared", testing::kShared, "binary_crossentropy", optim::LabelKind::kDense},
     {"Frozen", testing::kFrozen, "categorical_crossentropy"},
     {"StatisticsShared", kStatisticsShared, "mse", optim::LabelKind::kDense},
@@ -54,8 +55,10 @@ TEST_P(Memory, NothingIsOverwrittenBeforeItsLastReader) {
   const graph::Model model = model_of(GetParam().model);
   const PlainCapabilities plain;
   const testing::FusingCapabilities fusing;
+  const testing::SummingCapabilities summing;
   for (const Capabilities* device :
-       {static_cast<const Capabilities*>(&plain), static_cast<const Capabilities*>(&fusing)})
+       {static_cast<const Capabilities*>(&plain), static_cast<const Capabilities*>(&fusing),
+        static_cast<const Capabilities*>(&summing)})
     for (const std::int64_t rows : {1, 3, 64}) {
       const Plan plan = make_plan(model, options_for(GetParam().loss, {}, GetParam().labels), *device);
       const std::vector<Need> needs = odd_needs(plan);
@@ -102,6 +105,14 @@ TEST(Lifetimes, AReluMaskedByItsPoolingIsNotKept) {
   };
   EXPECT_EQ(last_of_first_conv(testing::FusingCapabilities()), 1);  // read by the pooling, step 1, and no more
   EXPECT_GT(last_of_first_conv(NoMasks()), 2);
+}
+
+TEST(Lifetimes, AnAddendIsNotKeptForTheBackwardOfWhatAddsIt) {
+  const graph::Model model = model_of(testing::kBottlenecks);
+  const Plan plan = make_plan(model, options_for("categorical_crossentropy"), testing::SummingCapabilities());
+  const std::vector<Lifetime> lives = tensor_lifetimes(plan, Mode::kTraining);
+  EXPECT_EQ(plan.steps[1].name, "wide_bn");
+  EXPECT_EQ(lives[static_cast<std::size_t>(plan.steps[1].output)].last, 3);  // short_bn adds it
 }
 
 TEST(Lifetimes, OutputsLiveToTheEndOfForward) {

@@ -150,6 +150,64 @@ TEST(Plan, SumsWhereATensorFansOut) {
                                        "d relu2 +=", "add", "bn2", "conv2/gelu", "conv2", "d relu1 +=", "bn1", "stem"));
 }
 
+TEST(Plan, AnAddBecomesPartOfTheNormalisationThatItReadsAlone) {
+  const Plan plan =
+      make_plan(model_of(testing::kBottlenecks), options_for("categorical_crossentropy"), testing::SummingCapabilities());
+  EXPECT_THAT(step_names(plan),
+              ElementsAre("wide", "wide_bn", "short", "short_bn", "conv", "bn", "logits", "probabilities"));
+  EXPECT_FALSE(step_named(plan, "wide_bn").adds);  // the other summand does not exist yet
+  const auto names_of = [&](const std::vector<int>& tensors) {
+    std::vector<std::string> names;
+    for (const int tensor : tensors) names.push_back(plan.tensors[at(tensor)].name);
+    return names;
+  };
+  for (const auto& [name, own, other, output] :
+       {std::tuple("short_bn", "short", "wide_bn", "relu1"), std::tuple("bn", "conv", "relu1", "relu2")}) {
+    const Step& step = step_named(plan, name);
+    EXPECT_TRUE(step.adds) << name;
+    EXPECT_EQ(step.epilogue, layers::Activation::kRelu);
+    EXPECT_THAT(names_of(step.inputs), ElementsAre(own, other));
+    EXPECT_EQ(plan.tensors[at(step.output)].name, output);
+    EXPECT_EQ(root(plan, step.input_gradients[1]), root(plan, step.output_gradient)) << name;
+    EXPECT_NE(root(plan, step.input_gradients[0]), root(plan, step.output_gradient)) << name;
+    EXPECT_THAT(names_of({backward_reads(step).inputs.begin(), backward_reads(step).inputs.end()}), ElementsAre(own));
+  }
+  EXPECT_THAT(items(plan), ElementsAre("logits", "bn", "conv", "d relu1 +=", "short_bn", "short", "wide_bn", "wide"));
+}
+
+TEST(Plan, AnAddStaysAStepWhereItCannotBeTakenOver) {
+  const auto steps_of = [](const char* text) {
+    return step_names(make_plan(model_of(text), options_for("mse", {}, optim::LabelKind::kDense), testing::SummingCapabilities()));
+  };
+  // Spread over the image; read by others; with an activation between; three summands.
+  EXPECT_THAT(steps_of(R"(
+layers:
+  - Input: {name: image, shape: [4, 4, 2]}
+  - GlobalAveragePooling2D: {name: mean, keepdims: true}
+  - BatchNormalization: {name: bn, inputs: image}
+  - Add: {name: sum, inputs: [bn, mean]}
+)"),
+              ElementsAre("mean", "bn", "sum"));
+  EXPECT_THAT(steps_of(R"(
+layers:
+  - Input: {name: image, shape: [4, 4, 2]}
+  - BatchNormalization: {name: bn}
+  - Add: {name: sum, inputs: [bn, image]}
+  - Add: {name: again, inputs: [sum, bn]}
+)"),
+              ElementsAre("bn", "sum", "again"));
+  EXPECT_THAT(steps_of(R"(
+layers:
+  - Input: {name: image, shape: [4, 4, 2]}
+  - BatchNormalization: {name: bn}
+  - ReLU: {name: relu}
+  - Add: {name: sum, inputs: [relu, image]}
+  - BatchNormalization: {name: bn2}
+  - Add: {name: three, inputs: [bn2, sum, image]}
+)"),
+              ElementsAre("bn", "sum", "bn2", "three"));
+}
+
 TEST(Plan, EveryGradientTensorHasOneReader) {
   for (const char* text : {testing::kResidual, testing::kFashionMnist, testing::kFrozen}) {
     const Plan plan = make_plan(model_of(text), options_for("categorical_crossentropy"), PlainCapabilities());

@@ -54,6 +54,33 @@ class FusingCapabilities : public plan::Capabilities {
   bool pool_masks_relu(const config::Typed&) const override { return true; }
 };
 
+/// And adds behind a normalisation.
+class SummingCapabilities final : public FusingCapabilities {
+ public:
+  bool fuses_sum(const config::Typed& layer) const override {
+    return layer.get_if<layers::BatchNormalizationSpec>() != nullptr;
+  }
+};
+
+/// As ResNet has it: an Add of two normalisations, then one of a normalisation and the block's input.
+inline constexpr const char* kBottlenecks = R"(
+layers:
+  - Input: {name: image, shape: [9, 7, 3]}
+  - Conv2D: {name: wide, filters: 5, kernel_size: 1}
+  - BatchNormalization: {name: wide_bn}
+  - Conv2D: {name: short, inputs: image, filters: 5, kernel_size: 1}
+  - BatchNormalization: {name: short_bn}
+  - Add: {name: add1, inputs: [wide_bn, short_bn]}
+  - ReLU: {name: relu1}
+  - Conv2D: {name: conv, filters: 5, kernel_size: 3, padding: same}
+  - BatchNormalization: {name: bn}
+  - Add: {name: add2, inputs: [bn, relu1]}
+  - ReLU: {name: relu2}
+  - Flatten
+  - Dense: {name: logits, units: 4}
+  - Softmax: {name: probabilities}
+)";
+
 inline constexpr const char* kFashionMnist = R"(
 layers:
   - Input: {shape: [28, 28, 1]}

@@ -58,8 +58,7 @@ class Simulation {
     const plan::StepReads reads = plan::backward_reads(step);
     const std::string who = "backward of " + step.name;
     read(step.output_gradient, who);
-    if (reads.inputs)
-      for (const int input : step.inputs) read(input, who);
+    for (const int input : reads.inputs) read(input, who);
     if (reads.output) read(step.output, who);
     check(memory_.saved_offset[at(item.step)], needs_[at(item.step)].saved, "saved of " + step.name, who);
     write_scratch();
@@ -68,8 +67,9 @@ class Simulation {
       if (plan_.parameters[at(step.parameters[k])].kind == plan::ParameterKind::kTrainable)
         write(step.parameter_gradient_tensors[k]);
     // The op may have used its output's gradient as scratch: nobody may read it again, and it must not be another's memory.
-    const plan::Tensor& spent = plan_.tensors[at(step.output_gradient)];
+    const plan::Tensor& spent = plan_.tensors[at(plan::root(plan_, step.output_gradient))];
     check(memory_.tensor_offset[at(step.output_gradient)], bytes(spent), spent.name, who + " (its own scratch)");
+    if (step.adds && step.input_gradients[1] != plan::kAbsent) return;  // it is the sum's gradient now
     mark(memory_.tensor_offset[at(step.output_gradient)], bytes(spent), "garbage");
   }
 
