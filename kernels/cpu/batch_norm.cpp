@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <hwy/cache_control.h>
+
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/targets.h"
 
@@ -11,6 +13,14 @@
 namespace dptrain::kernels::cpu {
 /// Room behind a vector of sums per channel: a whole vector may be stored where a part of one is left.
 inline constexpr int64_t kChannelPadding = 8;
+/// Sums go down the positions in blocks of so many, of so many elements where channels are few: memory is read nearly in
+/// order then.
+inline constexpr int64_t kBlockPositions = 16, kBlockElements = 1024;
+/// A gradient's sums ask for their arrays so many positions ahead, up to so many channels.
+inline constexpr int64_t kAheadPositions = 4, kAheadChannels = 512;
+/// From 8 MiB on the forward pass stores past the caches: no line is read only to be overwritten. Not so backward, where two
+/// passes of a convolution read dx at once.
+inline constexpr int64_t kStreamElements = int64_t{2} << 20;
 }  // namespace dptrain::kernels::cpu
 #endif
 
@@ -25,6 +35,7 @@ namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 using Doubles = hn::ScalableTag<double>;
 using Halves = hn::Rebind<float, Doubles>;  // as many floats
 using DoubleVec = hn::Vec<Doubles>;
+using HalfVec = hn::Vec<Halves>;
 
 inline constexpr Doubles kDoubles{};
 inline constexpr Halves kHalves{};
@@ -32,48 +43,62 @@ inline constexpr int64_t kDoubleLanes = static_cast<int64_t>(hn::MaxLanes(kDoubl
 
 static_assert(kDoubleLanes <= kChannelPadding);
 
-/// Loads floats as a vector of doubles.
-struct WholeDoubles {
-  HWY_INLINE DoubleVec load(const float* p) const { return hn::PromoteTo(kDoubles, hn::LoadU(kHalves, p)); }
+/// Moves as many floats as there are doubles in a vector.
+struct WholeHalves {
+  HWY_INLINE HalfVec load(const float* p) const { return hn::LoadU(kHalves, p); }
+  HWY_INLINE void store(HalfVec v, float* p) const { hn::StoreU(v, kHalves, p); }
 };
 
 /// The first `count` of them, zeros behind; memory beyond is not touched.
-struct PartialDoubles {
+struct PartialHalves {
   int64_t count;
 
-  HWY_INLINE DoubleVec load(const float* p) const {
 #if HWY_TARGET == HWY_AVX2 || !HWY_MEM_OPS_MIGHT_FAULT  // as in Partial
-    return hn::PromoteTo(kDoubles, hn::MaskedLoad(hn::FirstN(kHalves, static_cast<size_t>(count)), kHalves, p));
+  HWY_INLINE HalfVec load(const float* p) const {
+    return hn::MaskedLoad(hn::FirstN(kHalves, static_cast<size_t>(count)), kHalves, p);
+  }
+  HWY_INLINE void store(HalfVec v, float* p) const {
+    hn::BlendedStore(v, hn::FirstN(kHalves, static_cast<size_t>(count)), kHalves, p);
+  }
 #else
+  HWY_INLINE HalfVec load(const float* p) const {
     float lanes[kDoubleLanes] = {};
     std::memcpy(lanes, p, static_cast<size_t>(count) * sizeof(float));
-    return WholeDoubles{}.load(lanes);
-#endif
+    return hn::LoadU(kHalves, lanes);
   }
+  HWY_INLINE void store(HalfVec v, float* p) const {
+    float lanes[kDoubleLanes];
+    hn::StoreU(v, kHalves, lanes);
+    std::memcpy(p, lanes, static_cast<size_t>(count) * sizeof(float));
+  }
+#endif
 };
+
+HWY_INLINE DoubleVec promoted(HalfVec v) { return hn::PromoteTo(kDoubles, v); }
 
 struct Terms {
   DoubleVec u, v;
 };
 
-/// A pass down the positions for two sums per channel: terms(at, io, centre) gives Terms of the elements `at`; sum[c] gets
-/// u and product[c] u v, position after position. Both have room for kChannelPadding more channels. Four vectors of
-/// channels keep eight sums in flight: as many as two adders of four cycles want.
-template <class Centre, class F>
+/// A pass down the positions for two sums per channel: terms(at, io, constants) gives Terms of the elements `at`, with
+/// what constants_of(channel, io) had loaded; sum[c] gets u and product[c] u v, position after position. Both have room
+/// for kChannelPadding more channels. Four vectors of channels keep eight sums in flight: as many as two adders of four
+/// cycles want.
+template <class Constants, class F>
 HWY_INLINE void add_positions(int64_t begin, int64_t end, int64_t channels, double* sum, double* product,
-                              const Centre& centre_of, const F& terms) {
+                              const Constants& constants_of, const F& terms) {
   const auto columns = [&](int64_t c, auto vectors, auto io) HWY_ATTR {
     constexpr int kVectors = decltype(vectors)::value;
     DoubleVec s[kVectors], p[kVectors];
-    decltype(centre_of(c, io)) centre[kVectors];
+    decltype(constants_of(c, io)) constants[kVectors];
     for (int k = 0; k < kVectors; ++k) {
       s[k] = hn::LoadU(kDoubles, sum + c + k * kDoubleLanes);
       p[k] = hn::LoadU(kDoubles, product + c + k * kDoubleLanes);
-      centre[k] = centre_of(c + k * kDoubleLanes, io);
+      constants[k] = constants_of(c + k * kDoubleLanes, io);
     }
     for (int64_t position = begin; position < end; ++position) {
       for (int k = 0; k < kVectors; ++k) {
-        const Terms t = terms(position * channels + c + k * kDoubleLanes, io, centre[k]);
+        const Terms t = terms(position * channels + c + k * kDoubleLanes, io, constants[k]);
         s[k] = hn::Add(s[k], t.u);
         p[k] = hn::MulAdd(t.u, t.v, p[k]);
       }
@@ -85,90 +110,172 @@ HWY_INLINE void add_positions(int64_t begin, int64_t end, int64_t channels, doub
   };
   int64_t c = 0;
   for (; c + 4 * kDoubleLanes <= channels; c += 4 * kDoubleLanes)
-    columns(c, std::integral_constant<int, 4>{}, WholeDoubles{});
+    columns(c, std::integral_constant<int, 4>{}, WholeHalves{});
   for (; c + 2 * kDoubleLanes <= channels; c += 2 * kDoubleLanes)
-    columns(c, std::integral_constant<int, 2>{}, WholeDoubles{});
-  for (; c + kDoubleLanes <= channels; c += kDoubleLanes) columns(c, std::integral_constant<int, 1>{}, WholeDoubles{});
-  if (c < channels) columns(c, std::integral_constant<int, 1>{}, PartialDoubles{channels - c});
+    columns(c, std::integral_constant<int, 2>{}, WholeHalves{});
+  for (; c + kDoubleLanes <= channels; c += kDoubleLanes) columns(c, std::integral_constant<int, 1>{}, WholeHalves{});
+  if (c < channels) columns(c, std::integral_constant<int, 1>{}, PartialHalves{channels - c});
 }
 
-/// The same in blocks of positions that stay in the second-level cache while the columns are gone through. Sets the sums.
-template <class Centre, class F>
+/// The same in blocks of few positions, so that memory is read nearly in order. Sets the sums.
+template <class Constants, class F>
 HWY_INLINE void sum_positions(int64_t begin, int64_t end, int64_t channels, double* sum, double* product,
-                              const Centre& centre_of, const F& terms) {
-  const int64_t room = channels + kChannelPadding, size = std::max<int64_t>(16, kPieceElements / channels);
+                              const Constants& constants_of, const F& terms) {
+  const int64_t room = channels + kChannelPadding, size = std::max<int64_t>(kBlockPositions, kBlockElements / channels);
   std::fill_n(sum, room, 0.0);
   std::fill_n(product, room, 0.0);
   for (int64_t first = begin; first < end; first += size)
-    add_positions(first, std::min(end, first + size), channels, sum, product, centre_of, terms);
+    add_positions(first, std::min(end, first + size), channels, sum, product, constants_of, terms);
 }
 
 void sums_piece(const float* x, int64_t begin, int64_t end, int64_t channels, double* sum, double* sum_sq) {
   const auto none = [](int64_t, auto) HWY_ATTR { return 0; };
   sum_positions(begin, end, channels, sum, sum_sq, none, [&](int64_t at, auto io, int) HWY_ATTR {
-    const DoubleVec value = io.load(x + at);
+    const DoubleVec value = promoted(io.load(x + at));
     return Terms{value, value};
   });
 }
 
-void apply_piece(const float* x, const float* scale, const float* offset, int64_t positions, int64_t channels,
-                 bool relu, float* y) {
-  for (int64_t at = 0; at < positions * channels; at += channels) {
-    if (relu) {
-      map(
-          channels, y + at,
-          [](Vec v, Vec a, Vec b) HWY_ATTR {
-            const Vec normal = hn::MulAdd(v, a, b);
-            return hn::IfThenZeroElse(hn::Le(normal, hn::Zero(kFloats)), normal);  // NaN passes
-          },
-          x + at, scale, offset);
-    } else {
-      map(
-          channels, y + at, [](Vec v, Vec a, Vec b) HWY_ATTR { return hn::MulAdd(v, a, b); }, x + at, scale, offset);
-    }
+/// Past the caches, for arrays larger than those.
+struct Streamed {
+  HWY_INLINE Vec load(const float* p) const { return hn::LoadU(kFloats, p); }
+  HWY_INLINE void store(Vec v, float* p) const { hn::Stream(v, kFloats, p); }
+};
+
+/// f(at, c, io) for all elements `at` of positions [begin, end), c being their channels; `streamed`: what io stores goes
+/// past the caches.
+template <class F>
+HWY_INLINE void for_positions(int64_t begin, int64_t end, int64_t channels, bool streamed, const F& f) {
+  if (streamed) {
+    for (int64_t at = begin * channels; at < end * channels; at += channels)
+      for (int64_t c = 0; c < channels; c += kLanes) f(at + c, c, Streamed{});
+    hwy::FlushStream();
+    return;
   }
+  for (int64_t at = begin * channels; at < end * channels; at += channels)
+    sweep(channels, [&](int64_t c, auto io) HWY_ATTR { f(at + c, c, io); });
 }
 
-/// dy at element `at`, zero where the ReLU after the normalisation let nothing through.
-template <class Io>
-HWY_INLINE Vec masked_dy(const BatchNormGradient& g, int64_t at, Io io) {
-  const Vec dy = io.load(g.dy + at);
-  return g.output == nullptr ? dy : where_positive(io.load(g.output + at), dy);
+/// x scale + offset: what the forward pass gives and backward passes recompute for the mask, in the same roundings.
+template <class V>
+HWY_INLINE V affine(V x, V scale, V offset) {
+  return hn::MulAdd(x, scale, offset);
+}
+
+void apply_piece(const float* x, const BatchNormAffine& f, int64_t begin, int64_t end, int64_t channels, bool streamed,
+                 float* y) {
+  const auto pass = [&](auto has_addend, auto relu) HWY_ATTR {
+    for_positions(begin, end, channels, streamed, [&](int64_t at, int64_t c, auto io) HWY_ATTR {
+      Vec v = affine(io.load(x + at), io.load(f.scale + c), io.load(f.offset + c));
+      if constexpr (decltype(has_addend)::value) v = hn::Add(v, io.load(f.addend + at));
+      if constexpr (decltype(relu)::value) v = hn::IfThenZeroElse(hn::Le(v, hn::Zero(kFloats)), v);  // NaN passes
+      io.store(v, y + at);
+    });
+  };
+  const std::true_type yes;
+  const std::false_type no;
+  if (f.addend != nullptr) return f.relu ? pass(yes, yes) : pass(yes, no);
+  f.relu ? pass(no, yes) : pass(no, no);
+}
+
+/// What dy is multiplied by, as functions of (place, channel, io): constants(c, io) is loaded once per channel.
+struct Unmasked {
+  struct None {};
+  template <class Io>
+  HWY_INLINE None constants(int64_t, Io) const {
+    return {};
+  }
+  template <class V, class Io>
+  HWY_INLINE V operator()(V dy, V, int64_t, Io, None) const {
+    return dy;
+  }
+};
+
+struct MaskedByOutput {
+  const float* output;
+  struct None {};
+  template <class Io>
+  HWY_INLINE None constants(int64_t, Io) const {
+    return {};
+  }
+  template <class V, class Io>
+  HWY_INLINE V operator()(V dy, V, int64_t at, Io io, None) const {
+    return hn::IfThenElseZero(hn::Gt(io.load(output + at), hn::Zero(hn::DFromV<V>())), dy);
+  }
+};
+
+struct MaskedByInput {
+  const float *scale, *offset;
+  template <class V>
+  struct Affine {
+    V scale, offset;
+  };
+  template <class Io>
+  HWY_INLINE auto constants(int64_t c, Io io) const {
+    return Affine<decltype(io.load(scale))>{io.load(scale + c), io.load(offset + c)};
+  }
+  template <class V, class Io>
+  HWY_INLINE V operator()(V dy, V x, int64_t, Io, const Affine<V>& f) const {
+    return hn::IfThenElseZero(hn::Gt(affine(x, f.scale, f.offset), hn::Zero(hn::DFromV<V>())), dy);
+  }
+};
+
+template <class F>
+HWY_INLINE void with_mask(const BatchNormGradient& g, const F& f) {
+  if (g.output != nullptr) return f(MaskedByOutput{g.output});
+  if (g.scale != nullptr) return f(MaskedByInput{g.scale, g.offset});
+  f(Unmasked{});
 }
 
 /// Sums over positions [begin, end): sum_dy[c], and sum_dy_xhat[c] still without the factor inv_std.
-void gradient_sums_piece(const BatchNormGradient& g, int64_t begin, int64_t end, int64_t channels, double* sum_dy,
-                         double* sum_dy_xhat) {
-  const auto mean_of = [&](int64_t c, auto io) HWY_ATTR { return io.load(g.mean + c); };
-  sum_positions(begin, end, channels, sum_dy, sum_dy_xhat, mean_of, [&](int64_t at, auto io, DoubleVec mean) HWY_ATTR {
-    DoubleVec dy = io.load(g.dy + at);
-    if (g.output != nullptr) dy = hn::IfThenElseZero(hn::Gt(io.load(g.output + at), hn::Zero(kDoubles)), dy);
-    return Terms{dy, hn::Sub(io.load(g.x + at), mean)};
+void gradient_sums_piece(const BatchNormGradient& g, float* masked, int64_t begin, int64_t end, int64_t channels,
+                         double* sum_dy, double* sum_dy_xhat) {
+  with_mask(g, [&](const auto& mask) HWY_ATTR {
+    const auto constants_of = [&](int64_t c, auto io) HWY_ATTR {
+      struct Constants {
+        DoubleVec mean;
+        decltype(mask.constants(c, io)) of_mask;
+      };
+      return Constants{promoted(io.load(g.mean + c)), mask.constants(c, io)};
+    };
+    const int64_t ahead = channels <= kAheadChannels ? kAheadPositions * channels : 0;
+    sum_positions(begin, end, channels, sum_dy, sum_dy_xhat, constants_of,
+                  [&](int64_t at, auto io, const auto& constants) HWY_ATTR {
+                    if (ahead > 0) {
+                      hwy::Prefetch(g.x + at + ahead);
+                      hwy::Prefetch(g.dy + at + ahead);
+                      if (g.output != nullptr) hwy::Prefetch(g.output + at + ahead);
+                    }
+                    const HalfVec x = io.load(g.x + at), dy = mask(io.load(g.dy + at), x, at, io, constants.of_mask);
+                    if (masked != nullptr) io.store(dy, masked + at);
+                    return Terms{promoted(dy), hn::Sub(promoted(x), constants.mean)};
+                  });
   });
 }
 
 void gradient_apply_piece(const BatchNormGradient& g, const float* gamma, const float* sum_dy, const float* sum_dy_xhat,
                           int64_t total, int64_t begin, int64_t end, int64_t channels, float* dx) {
   const Vec share = splat(1.0F / static_cast<float>(total));
-  for (int64_t position = begin; position < end; ++position) {
-    sweep(channels, [&](int64_t c, auto io) HWY_ATTR {
-      const int64_t at = position * channels + c;
-      const Vec inv_std = io.load(g.inv_std + c);
-      const Vec xhat = hn::Mul(hn::Sub(io.load(g.x + at), io.load(g.mean + c)), inv_std);
+  with_mask(g, [&](const auto& mask) HWY_ATTR {
+    for_positions(begin, end, channels, false, [&](int64_t at, int64_t c, auto io) HWY_ATTR {
+      const Vec x = io.load(g.x + at), dy = mask(io.load(g.dy + at), x, at, io, mask.constants(c, io));
+      const Vec inv_std = io.load(g.inv_std + c), xhat = hn::Mul(hn::Sub(x, io.load(g.mean + c)), inv_std);
       const Vec common = hn::MulAdd(xhat, io.load(sum_dy_xhat + c), io.load(sum_dy + c));
       const Vec scale = gamma == nullptr ? inv_std : hn::Mul(io.load(gamma + c), inv_std);
-      io.store(hn::Mul(scale, hn::NegMulAdd(common, share, masked_dy(g, at, io))), dx + at);
+      io.store(hn::Mul(scale, hn::NegMulAdd(common, share, dy)), dx + at);
     });
-  }
+  });
 }
 
 void gradient_frozen_piece(const float* dy, const float* output, const float* scale, int64_t begin, int64_t end,
                            int64_t channels, float* dx) {
-  const BatchNormGradient g{nullptr, dy, output, nullptr, nullptr};
-  for (int64_t at = begin * channels; at < end * channels; at += channels) {
-    sweep(channels, [&](int64_t c, auto io)
-                        HWY_ATTR { io.store(hn::Mul(masked_dy(g, at + c, io), io.load(scale + c)), dx + at + c); });
-  }
+  const auto pass = [&](const auto& mask) HWY_ATTR {
+    for_positions(begin, end, channels, false, [&](int64_t at, int64_t c, auto io) HWY_ATTR {
+      const Vec v = io.load(dy + at);
+      io.store(hn::Mul(mask(v, v, at, io, mask.constants(c, io)), io.load(scale + c)), dx + at);
+    });
+  };
+  output == nullptr ? pass(Unmasked{}) : pass(MaskedByOutput{output});
 }
 
 }  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
@@ -188,6 +295,11 @@ namespace {
 /// The pieces that `count` positions are cut into; each has two sums of room_of(channels) doubles in the workspace.
 int64_t piece_size(int64_t positions, int64_t channels) { return rows_per_partial(positions, channels); }
 int64_t room_of(int64_t channels) { return channels + kChannelPadding; }
+
+/// Whole cache lines only, so that no two threads write into one.
+bool streams(const float* y, int64_t positions, int64_t channels) {
+  return positions * channels >= kStreamElements && channels % 16 == 0 && reinterpret_cast<uintptr_t>(y) % 64 == 0;
+}
 
 /// Runs piece(begin, end, first, second) for all pieces and adds their sums in order.
 template <class F>
@@ -240,19 +352,18 @@ void batch_norm_coefficients(const float* mean, const float* variance, const flo
   }
 }
 
-void batch_norm_apply(const float* x, const float* scale, const float* offset, int64_t positions, int64_t channels,
-                      bool relu, float* y) {
+void batch_norm_apply(const float* x, const BatchNormAffine& affine, int64_t positions, int64_t channels, float* y) {
+  const bool streamed = streams(y, positions, channels);
   parallel_ranges(positions, rows_per_piece(channels), [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(apply_piece)
-    (x + begin * channels, scale, offset, end - begin, channels, relu, y + begin * channels);
+    HWY_DYNAMIC_DISPATCH(apply_piece)(x, affine, begin, end, channels, streamed, y);
   });
 }
 
 void batch_norm_gradient_sums(const BatchNormGradient& gradient, int64_t positions, int64_t channels, double* workspace,
-                              double* sum_dy, double* sum_dy_xhat) {
+                              double* sum_dy, double* sum_dy_xhat, float* masked) {
   sum_pieces(positions, channels, workspace, sum_dy, sum_dy_xhat,
              [&](int64_t begin, int64_t end, double* a, double* b) {
-               HWY_DYNAMIC_DISPATCH(gradient_sums_piece)(gradient, begin, end, channels, a, b);
+               HWY_DYNAMIC_DISPATCH(gradient_sums_piece)(gradient, masked, begin, end, channels, a, b);
              });
   for (int64_t c = 0; c < channels; ++c) sum_dy_xhat[c] *= static_cast<double>(gradient.inv_std[c]);
 }

@@ -28,24 +28,34 @@ void batch_norm_moments(const double* sum, const double* sum_sq, int64_t total, 
 void batch_norm_coefficients(const float* mean, const float* variance, const float* gamma, const float* beta,
                              float epsilon, int64_t channels, float* scale, float* offset);
 
-/// y = x scale[c] + offset[c], then max(y, 0) if `relu`; y == x allowed.
-void batch_norm_apply(const float* x, const float* scale, const float* offset, int64_t positions, int64_t channels,
-                      bool relu, float* y);
+/// What the normalisation comes down to, and what is done with it in the same pass.
+struct BatchNormAffine {
+  const float* scale;             ///< [channels]
+  const float* offset;            ///< [channels]
+  const float* addend = nullptr;  ///< or [positions, channels], added
+  bool relu = false;              ///< at last
+};
 
-/// What a gradient is taken through. Where `output` is given (the forward's y with relu), dy counts as zero at
-/// output <= 0.
+/// y = x scale[c] + offset[c] + addend, then max(y, 0) if `relu`; y == x and y == addend allowed.
+void batch_norm_apply(const float* x, const BatchNormAffine& affine, int64_t positions, int64_t channels, float* y);
+
+/// What a gradient is taken through. A ReLU lets dy pass where its output was positive; how that is known, if there was
+/// one: from `output` (the forward's y), or, without an addend, from x by the forward's scale and offset, which saves
+/// reading y and gives the same answer.
 struct BatchNormGradient {
   const float* x;
   const float* dy;
-  const float* output;   ///< or null
-  const float* mean;     ///< [channels]
-  const float* inv_std;  ///< [channels], 1 / sqrt(variance + epsilon)
+  const float* output;             ///< or null
+  const float* mean;               ///< [channels]
+  const float* inv_std;            ///< [channels], 1 / sqrt(variance + epsilon)
+  const float* scale = nullptr;    ///< [channels], or null
+  const float* offset = nullptr;   ///< [channels], where scale is given
 };
 
 /// sum_dy[c] = sum of dy (beta's gradient); sum_dy_xhat[c] = sum of dy (x - mean) inv_std (gamma's gradient). Sums of
-/// parts are added.
+/// parts are added. `masked`, if not null, gets dy as the ReLU lets it pass; masked == dy allowed.
 void batch_norm_gradient_sums(const BatchNormGradient& gradient, int64_t positions, int64_t channels, double* workspace,
-                              double* sum_dy, double* sum_dy_xhat);
+                              double* sum_dy, double* sum_dy_xhat, float* masked = nullptr);
 
 /// dx = gamma inv_std (dy - sum_dy / total - xhat sum_dy_xhat / total), with the sums over `total` positions (those of
 /// all replicas whose statistics were put together). gamma null: 1. dx == dy allowed.

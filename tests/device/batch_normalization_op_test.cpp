@@ -54,15 +54,21 @@ Case with(const BatchNormalizationSpec& spec, const Shape& in) {
   return c;
 }
 
+/// And the addend, if there is one.
+Tensor summed(Tensor y, const std::vector<Tensor>& in) {
+  for (std::size_t i = 0; in.size() > 1 && i < y.values.size(); ++i) y.values[i] += in[1].values[i];
+  return y;
+}
+
 void check(Case c) {
   const auto spec = c.layer.as<BatchNormalizationSpec>();
   const Reference moving = [spec](const std::vector<Tensor>& in, const std::vector<Tensor>& w) {
-    return normalized(spec, in[0], w[w.size() - 2], w.back(), w);
+    return summed(normalized(spec, in[0], w[w.size() - 2], w.back(), w), in);
   };
   c.inference = moving;
   agrees(c, c.inference_mode ? moving : Reference([spec](const std::vector<Tensor>& in, const std::vector<Tensor>& w) {
            const Moments m = moments(in[0]);
-           return normalized(spec, in[0], m.mean, m.variance, w);
+           return summed(normalized(spec, in[0], m.mean, m.variance, w), in);
          }));
 }
 
@@ -88,6 +94,23 @@ TEST(BatchNormalizationOp, Relu) {
   check(c);
   c.epilogue_undone = true;
   check(c);
+}
+
+TEST(BatchNormalizationOp, WithTheAddBehindIt) {
+  for (const bool inference_mode : {false, true}) {
+    for (const auto epilogue : {layers::Activation::kLinear, layers::Activation::kRelu}) {
+      Case c = with({}, {4, 3, 6});
+      c.inputs.push_back(c.inputs[0]);
+      c.adds = true;
+      c.types = {DType::kF32};  // CPUs only
+      c.inference_mode = inference_mode;
+      if (inference_mode) c.statistics = nullptr;
+      c.epilogue = epilogue;
+      check(c);
+      c.epilogue_undone = epilogue == layers::Activation::kRelu;
+      check(c);
+    }
+  }
 }
 
 TEST(BatchNormalizationOp, InferenceModeKeepsStatistics) {

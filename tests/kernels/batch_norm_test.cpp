@@ -150,7 +150,7 @@ TEST(BatchNorm, CoefficientsAndApply) {
     const int64_t positions = shape.positions, channels = shape.channels, n = positions * channels;
     const std::vector<float> x = random_floats(n, 3), mean = random_floats(channels, 4),
                              gamma = random_floats(channels, 5), beta = random_floats(channels, 6),
-                             variance = random_floats(channels, 7, 0.1F, 2.0F);
+                             variance = random_floats(channels, 7, 0.1F, 2.0F), addend = random_floats(n, 8);
     for (const bool affine : {true, false}) {
       std::vector<double> y, y_relu;
       for (int64_t i = 0; i < n; ++i) {
@@ -166,7 +166,20 @@ TEST(BatchNorm, CoefficientsAndApply) {
         // x scale and offset are up to 2 / sqrt(0.1) x 2 in size and cancel.
         agrees(relu ? y_relu : y, 1e-6, 4e-6, [&] {
           return written_floats(n, [&](float* out) {
-            batch_norm_apply(x.data(), scale.data(), offset.data(), positions, channels, relu, out);
+            batch_norm_apply(x.data(), {.scale = scale.data(), .offset = offset.data(), .relu = relu}, positions, channels,
+                             out);
+          });
+        });
+        std::vector<double> sum;
+        for (int64_t i = 0; i < n; ++i) {
+          const double value = y[static_cast<size_t>(i)] + at(addend, i);
+          sum.push_back(relu ? std::max(value, 0.0) : value);
+        }
+        agrees(sum, 1e-6, 4e-6, [&] {
+          return written_floats(n, [&](float* out) {
+            batch_norm_apply(x.data(),
+                             {.scale = scale.data(), .offset = offset.data(), .addend = addend.data(), .relu = relu},
+                             positions, channels, out);
           });
         });
       }
@@ -270,6 +283,75 @@ TEST(BatchNorm, GradientSumsAndApplyOfLargerShapes) {
         });
       });
     }
+  }
+}
+
+/// Large outputs that begin on a cache line are stored past the caches.
+TEST(BatchNorm, LargeOutputsAreTheSameWhereverTheyLie) {
+  constexpr int64_t kPositions = 16411, kChannels = 128, kSize = kPositions * kChannels;
+  static_assert(kSize > int64_t{2} << 20);
+  const std::vector<float> x = random_floats(kSize, 26), scale = random_floats(kChannels, 27),
+                           offset = random_floats(kChannels, 28);
+  std::vector<float> room(static_cast<size_t>(kSize) + 2 * 16, 7.0F);
+  float* const line = room.data() + (64 - reinterpret_cast<uintptr_t>(room.data()) % 64) / sizeof(float);
+  test::on_every_target([&] {
+    for (const bool relu : {false, true}) {
+      const BatchNormAffine affine{.scale = scale.data(), .offset = offset.data(), .addend = x.data(), .relu = relu};
+      test::use_threads(3);
+      batch_norm_apply(x.data(), affine, kPositions, kChannels, line);
+      test::use_threads(1);
+      EXPECT_EQ(line[-1], 7.0F);
+      EXPECT_EQ(line[kSize], 7.0F);
+      const std::vector<float> streamed(line, line + kSize);
+      batch_norm_apply(x.data(), affine, kPositions, kChannels, line + 1);
+      EXPECT_EQ(std::memcmp(streamed.data(), line + 1, streamed.size() * sizeof(float)), 0);
+      std::fill(room.begin(), room.end(), 7.0F);
+    }
+  });
+}
+
+/// The mask from x, scale and offset is that of the output to the bit, and a masked dy gives the same as the mask.
+TEST(BatchNorm, EveryWayToMaskGivesTheSameBits) {
+  for (const Shape shape : kShapes) {
+    SCOPED_TRACE(testing::Message() << shape.positions << " x " << shape.channels);
+    const int64_t positions = shape.positions, channels = shape.channels, n = positions * channels;
+    const std::vector<float> x = random_floats(n, 20), dy = random_floats(n, 21), mean = random_floats(channels, 22),
+                             inv_std = random_floats(channels, 23, 0.5F, 2.0F), scale = random_floats(channels, 24),
+                             offset = random_floats(channels, 25);
+    test::on_every_target([&] {
+      std::vector<float> output(x.size());
+      batch_norm_apply(x.data(), {.scale = scale.data(), .offset = offset.data(), .relu = true}, positions, channels,
+                       output.data());
+      /// sums, dx
+      const auto results = [&](const BatchNormGradient& g, float* masked, const BatchNormGradient& then) {
+        std::vector<float> all = rounded(sums_of(shape, [&](double* workspace, double* a, double* b) {
+          batch_norm_gradient_sums(g, positions, channels, workspace, a, b, masked);
+        }));
+        const std::vector<float> sums = all, dx = written_floats(n, [&](float* out) {
+          batch_norm_gradient_apply(then, nullptr, sums.data(), sums.data() + channels, positions, positions, channels,
+                                    out);
+        });
+        all.insert(all.end(), dx.begin(), dx.end());
+        return all;
+      };
+      const BatchNormGradient by_output{x.data(), dy.data(), output.data(), mean.data(), inv_std.data()};
+      const BatchNormGradient by_input{x.data(),       dy.data(),    nullptr,      mean.data(),
+                                       inv_std.data(), scale.data(), offset.data()};
+      const std::vector<float> expected = results(by_output, nullptr, by_output);
+      const auto same = [&](const std::vector<float>& found) {
+        return found.size() == expected.size() &&
+               std::memcmp(found.data(), expected.data(), found.size() * sizeof(float)) == 0;
+      };
+      EXPECT_TRUE(same(results(by_input, nullptr, by_input)));
+      for (const bool in_place : {false, true}) {
+        std::vector<float> room = dy, masked(room.size());
+        float* const to = in_place ? room.data() : masked.data();
+        const BatchNormGradient first{x.data(), room.data(), output.data(), mean.data(), inv_std.data()};
+        const BatchNormGradient then{x.data(), to, nullptr, mean.data(), inv_std.data()};
+        EXPECT_TRUE(same(results(first, to, then))) << (in_place ? "in place" : "beside");
+        for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(to[i], output[i] > 0.0F ? dy[i] : 0.0F) << i;
+      }
+    });
   }
 }
 

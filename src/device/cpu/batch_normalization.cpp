@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "device/batch_norm_weights.h"
+#include "device/cpu/activation.h"
 #include "device/cpu/workspace.h"
 #include "device/device.h"
 #include "kernels/cpu/batch_norm.h"
@@ -18,6 +19,7 @@ namespace {
 
 using kernels::cpu::BatchNormGradient;
 
+/// Where the step adds, the Add behind is part of both passes, and dy is left as that sum's gradient.
 /// Training normalises by the batch's moments and hands share * moments to the all-reduce as the moving statistics'
 /// "gradients"; inference (and inference_mode) by the moving statistics. Synchronised, the moments are those of all
 /// replicas' rows: positions and the two sums over them, in double, are gathered and added in rank order, and so in backward.
@@ -29,7 +31,8 @@ class BatchNormalizationOp final : public Op {
         epsilon_(static_cast<float>(spec.epsilon)),
         unbiased_(device.options().bn_unbiased_running_var),
         relu_(context.step.epilogue == layers::Activation::kRelu),
-        relu_undone_(context.step.epilogue_undone),
+        masks_(relu_ && !context.step.epilogue_undone),
+        adds_(context.step.adds),
         inference_mode_(context.step.inference_mode),
         replicas_(spec.synchronized && !inference_mode_ ? context.replicas : 1),
         has_backward_(context.step.has_backward),
@@ -81,18 +84,25 @@ class BatchNormalizationOp final : public Op {
       for (std::int64_t c = 0; c < channels_; ++c)
         room.inv_std[c] = 1.0F / std::sqrt(a.weights[weights_.moving_variance][c] + epsilon_);
     }
-    const BatchNormGradient gradient{.x = a.in(),
-                                     .dy = a.dy(),
-                                     .output = relu_ && !relu_undone_ ? a.out() : nullptr,
-                                     .mean = mean,
-                                     .inv_std = room.inv_std};
+    const bool by_output = masks_ && (adds_ || inference_mode_);
+    BatchNormGradient gradient{.x = a.in(),
+                               .dy = a.dy(),
+                               .output = by_output ? a.out() : nullptr,
+                               .mean = mean,
+                               .inv_std = room.inv_std,
+                               .scale = masks_ && !by_output ? room.scale : nullptr,
+                               .offset = room.offset};
     const std::int64_t positions = a.rows * spatial_;
-    const bool wants_dx = a.dx() != nullptr;
+    const bool wants_dx = a.dx() != nullptr, leaves_sum_gradient = adds_ && masks_;
     if ((wants_dx && !inference_mode_) || wants(a, weights_.gamma) || wants(a, weights_.beta)) {
-      kernels::cpu::batch_norm_gradient_sums(gradient, positions, channels_, room.workspace, room.sums, room.products);
+      kernels::cpu::batch_norm_gradient_sums(gradient, positions, channels_, room.workspace, room.sums, room.products,
+                                             leaves_sum_gradient ? a.dy() : nullptr);
       if (wants(a, weights_.gamma)) round(room.products, a.weight_gradients[weights_.gamma]);
       if (wants(a, weights_.beta)) round(room.sums, a.weight_gradients[weights_.beta]);
+    } else if (leaves_sum_gradient) {
+      activate_backward(layers::Activation::kRelu, nullptr, a.out(), a.dy(), a.dy(), positions, channels_);
     }
+    if (leaves_sum_gradient) gradient.output = nullptr;  // dy is masked
     if (!wants_dx) return;
     if (inference_mode_) {
       kernels::cpu::batch_norm_coefficients(mean, a.weights[weights_.moving_variance], weight(a, weights_.gamma), nullptr, epsilon_,
@@ -109,8 +119,8 @@ class BatchNormalizationOp final : public Op {
   }
 
  private:
-  static constexpr std::int64_t kVectors = 5;       // of Room, in scratch
-  static constexpr std::int64_t kSavedVectors = 2;  // mean and inv_std, which live from forward to backward
+  static constexpr std::int64_t kVectors = 3;       // of Room, in scratch
+  static constexpr std::int64_t kSavedVectors = 4;  // those that live from forward to backward
   static constexpr std::int64_t kFloatsOfDouble = sizeof(double) / sizeof(float);
 
   /// Where things lie in `saved` and `scratch`.
@@ -118,8 +128,8 @@ class BatchNormalizationOp final : public Op {
     double* workspace;
     double *mine, *all;       // messages: positions, then the two sums of every channel
     double *sums, *products;  // those in `mine`
-    float *mean, *inv_std;
-    float *variance, *scale, *offset, *sum_dy, *sum_dy_xhat;
+    float *mean, *inv_std, *scale, *offset;
+    float *variance, *sum_dy, *sum_dy_xhat;
 
     Room(const BatchNormalizationOp& op, const OpArgs& a)
         : workspace(static_cast<double*>(a.scratch)),
@@ -128,11 +138,11 @@ class BatchNormalizationOp final : public Op {
           sums(mine + 1),
           products(sums + op.channels_) {
       float* next = reinterpret_cast<float*>(all + (op.replicas_ > 1 ? op.replicas_ * op.message_doubles() : 0));
-      for (float** vector : {&mean, &inv_std, &variance, &scale, &offset, &sum_dy, &sum_dy_xhat})
+      for (float** vector : {&variance, &sum_dy, &sum_dy_xhat, &mean, &inv_std, &scale, &offset})
         *vector = std::exchange(next, next + op.channels_);
       if (!op.has_backward_ || !a.training) return;  // nobody reads them again
-      mean = static_cast<float*>(a.saved);
-      inv_std = mean + op.channels_;
+      next = static_cast<float*>(a.saved);
+      for (float** vector : {&mean, &inv_std, &scale, &offset}) *vector = std::exchange(next, next + op.channels_);
     }
   };
 
@@ -149,7 +159,9 @@ class BatchNormalizationOp final : public Op {
   void normalize(const OpArgs& a, const Room& room, const float* mean, const float* variance) const {
     kernels::cpu::batch_norm_coefficients(mean, variance, weight(a, weights_.gamma), weight(a, weights_.beta), epsilon_, channels_,
                                           room.scale, room.offset);
-    kernels::cpu::batch_norm_apply(a.in(), room.scale, room.offset, a.rows * spatial_, channels_, relu_, a.out());
+    kernels::cpu::batch_norm_apply(
+        a.in(), {.scale = room.scale, .offset = room.offset, .addend = adds_ ? a.in(1) : nullptr, .relu = relu_},
+        a.rows * spatial_, channels_, a.out());
   }
 
   void write_statistics(const OpArgs& a, const float* mean, const float* variance) const {
@@ -177,7 +189,9 @@ class BatchNormalizationOp final : public Op {
 
   std::int64_t channels_, spatial_;
   float epsilon_;
-  bool unbiased_, relu_, relu_undone_, inference_mode_;
+  bool unbiased_, relu_;
+  bool masks_;  // backward multiplies dy by the ReLU's mask
+  bool adds_, inference_mode_;
   int replicas_;  // that moments are put together over; 1: unsynchronised
   bool has_backward_;
   const BatchNormWeights weights_;

@@ -16,6 +16,7 @@
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/reduce.h"
+#include "layers/batch_normalization.h"
 #include "layers/max_pooling2d.h"
 
 namespace dptrain::device::cpu {
@@ -97,6 +98,10 @@ bool CpuDevice::fuses_activation(const config::Typed& layer, layers::Activation 
   return op_fuses_activation(layer, activation);
 }
 bool CpuDevice::pool_masks_relu(const config::Typed& pooling) const { return op_masks_relu(pooling); }
+
+bool CpuDevice::fuses_sum(const config::Typed& layer) const {
+  return layer.get_if<layers::BatchNormalizationSpec>() != nullptr;
+}
 
 bool CpuDevice::fuses_pooling(const config::Typed& layer, const Shape& input, layers::Activation epilogue,
                               const config::Typed& pooling) const {

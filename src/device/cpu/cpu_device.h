@@ -46,6 +46,7 @@ class CpuDevice final : public Device {
   bool pool_masks_relu(const config::Typed& pooling) const override;
   bool fuses_pooling(const config::Typed& layer, const Shape& input, layers::Activation epilogue,
                      const config::Typed& pooling) const override;
+  bool fuses_sum(const config::Typed& layer) const override;
 
   Dnnl& dnnl() noexcept { return *dnnl_; }
 

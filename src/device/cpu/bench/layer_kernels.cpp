@@ -27,8 +27,8 @@ void add_batch_norm(Suite& suite, std::int64_t positions, std::int64_t channels)
   });
   for (const bool relu : {false, true})
     add(suite, name + (relu ? "/apply_relu" : "/apply"), floats(2, n), 0, [=](Room& r) {
-      k::batch_norm_apply(r.floats(0, n), r.floats(2, channels), r.floats(3, channels), positions, channels, relu,
-                          r.floats(1, n));
+      k::batch_norm_apply(r.floats(0, n), {.scale = r.floats(2, channels), .offset = r.floats(3, channels), .relu = relu},
+                          positions, channels, r.floats(1, n));
     });
   for (const bool relu : {false, true}) {
     const auto gradient = [=](Room& r) {
@@ -128,6 +128,7 @@ void add_losses(Suite& suite) {
 
 void add_layer_kernels(Suite& suite) {
   add_batch_norm(suite, 16 * 112 * 112, 64);
+  add_batch_norm(suite, 16 * 56 * 56, 256);
   add_batch_norm(suite, 32 * 7 * 7, 2048);
   add_group_norm(suite, "group_norm", {.spatial = 28 * 28, .channels = 256, .groups = 32, .epsilon = 1e-3F}, 32);
   add_group_norm(suite, "layer_norm", {.spatial = 1, .channels = 512, .groups = 1, .epsilon = 1e-3F}, 8192);
