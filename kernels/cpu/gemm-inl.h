@@ -63,8 +63,9 @@ struct FetchNothing {
   HWY_INLINE void fetch_some() const {}
 };
 
-/// Rows of a transposed product between two calls of fetch_some().
-inline constexpr int64_t kFetchRows = 8;
+/// Rows of a transposed product between two calls of fetch_some(), and parts of its 16 columns of A that each take all
+/// rows.
+inline constexpr int64_t kFetchRows = 8, kRowParts = kTileRows >= 8 ? 2 : 3;
 
 /// kRows x (kVectors * kLanes) sums.
 template <int kRows, int kVectors>

@@ -49,7 +49,7 @@ class Upcoming {
   /// As many lines at a time as spread them over `products` products of `rows` rows.
   void spread_over(int64_t products, int64_t rows) {
     const int64_t lines = (end_ - row_) * (range_.count + channel_blocks(columns_));
-    const int64_t calls = products * (kTileRows >= 8 ? 2 : 3) * pieces_of(rows, kFetchRows);
+    const int64_t calls = products * kRowParts * pieces_of(rows, kFetchRows);
     step_ = end_ > row_ ? pieces_of(lines, std::max<int64_t>(1, calls)) : 0;
   }
 

@@ -37,6 +37,26 @@ inline constexpr int64_t kBlockBytes = 1280 << 10;
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
+/// Two runs of cache lines, fetched into the second cache in steps: what the next products read.
+struct FetchLines {
+  const float *first, *second;
+  int64_t first_lines, second_lines, step;
+
+  HWY_INLINE void fetch_some() {
+    for (int64_t i = 0; i < step; ++i) {
+      if (first_lines > 0) {
+        --first_lines;
+        __builtin_prefetch(first, 0, 2);
+        first += kChannelBlock;
+      } else if (second_lines > 0) {
+        --second_lines;
+        __builtin_prefetch(second, 0, 2);
+        second += kChannelBlock;
+      }
+    }
+  }
+};
+
 /// Gradient of the weights: points of a block of tiles of x and of dy, products summed over the tiles, at the end the
 /// inverse. Small gradients: each piece of the batch has one of its own, in a thread's caches, and they are added in
 /// order. Large ones: there is one, a block's points are shared, and threads divide the gradient; where a batch has so few
@@ -128,7 +148,10 @@ class Gradient {
       for (int64_t t = 0; t < count; ++t) transform(first + t, t, points);
       for (int64_t block = 0; block < out_blocks_; ++block) add_bias(block, count, points, first > begin, bias);
       for (int64_t p = 0; p < kProducts; ++p)
-        for (int64_t block = 0; block < in_blocks_; ++block) multiply(p, block, count, points, first > begin, sum);
+        for (int64_t block = 0; block < in_blocks_; ++block) {
+          FetchNothing nothing;
+          multiply(p, block, count, points, first > begin, sum, nothing);
+        }
     }
   }
 
@@ -137,13 +160,26 @@ class Gradient {
       const int64_t count = std::min(tiles_, grid_.total - first);
       parallel_for(count, [&](int64_t t) HWY_ATTR { transform(first + t, t, points_); });
       parallel_slots(out_blocks_ + kProducts * in_blocks_, [&](int64_t piece, int) HWY_ATTR {
-        if (piece < out_blocks_)
-          add_bias(piece, count, points_, first > 0, bias_);
-        else
-          multiply((piece - out_blocks_) / in_blocks_, (piece - out_blocks_) % in_blocks_, count, points_, first > 0,
-                   sums_);
+        if (piece < out_blocks_) return add_bias(piece, count, points_, first > 0, bias_);
+        const int64_t p = (piece - out_blocks_) / in_blocks_, block = (piece - out_blocks_) % in_blocks_;
+        FetchLines next = part_of_point(p + 1, block, count);
+        multiply(p, block, count, points_, first > 0, sums_, next);
       });
     }
+  }
+
+  /// What one of in_blocks_ pieces fetches of point p: nothing where memory is busy with the sums.
+  FetchLines part_of_point(int64_t p, int64_t block, int64_t count) const {
+    if (p >= kProducts || sum_point_ * columns_ > 2 * (x_point_ + dy_point_)) return {};
+    const int64_t dy_lines = out_blocks_ * tiles_, begin = dy_lines * block / in_blocks_;
+    FetchLines part{.first = points_ + p * x_point_ + block * x_block_,
+                    .second = points_ + kProducts * x_point_ + p * dy_point_ + begin * kChannelBlock,
+                    .first_lines = count,
+                    .second_lines = dy_lines * (block + 1) / in_blocks_ - begin,
+                    .step = 0};
+    const int64_t calls = columns_ * kRowParts * pieces_of(count, kFetchRows);
+    part.step = pieces_of(part.first_lines + part.second_lines, calls);
+    return part;
   }
 
   void run_blocks() const {
@@ -158,10 +194,11 @@ class Gradient {
   /// The gradient of group_ blocks of input channels and one of columns.
   void finish_block(int64_t first, int64_t column, float* sums) const {
     const int64_t end = std::min(in_blocks_, first + group_);
+    FetchNothing nothing;
     for (int64_t p = 0; p < kProducts; ++p)
       for (int64_t block = first; block < end; ++block)
         multiply_column(p, block, column, grid_.total, points_, false,
-                        sums + p * group_point_ + (block - first) * kChannelBlock * kTileColumns);
+                        sums + p * group_point_ + (block - first) * kChannelBlock * kTileColumns, nothing);
     for (int64_t row = first * kChannelBlock; row < std::min(s_.in_channels, end * kChannelBlock); ++row)
       inverse_filters<W>(sums + (row - first * kChannelBlock) * kTileColumns, group_point_, 1, 0, s_.in_channels,
                          s_.out_channels, row, column * kTileColumns,
@@ -169,22 +206,24 @@ class Gradient {
   }
 
   /// sum of point p, 16 input channels by all of the output.
-  void multiply(int64_t p, int64_t block, int64_t count, const float* points, bool add, float* sum) const {
+  template <class Ahead>
+  void multiply(int64_t p, int64_t block, int64_t count, const float* points, bool add, float* sum,
+                Ahead& ahead) const {
     for (int64_t column = 0; column < columns_; ++column)
       multiply_column(p, block, column, count, points, add,
-                      sum + (column * kProducts + p) * sum_point_ + block * kChannelBlock * kTileColumns);
+                      sum + (column * kProducts + p) * sum_point_ + block * kChannelBlock * kTileColumns, ahead);
   }
 
   /// 16 input channels by a block of columns.
+  template <class Ahead>
   HWY_INLINE void multiply_column(int64_t p, int64_t block, int64_t column, int64_t count, const float* points,
-                                  bool add, float* sum) const {
+                                  bool add, float* sum, Ahead& ahead) const {
     const float* const x = points + p * x_point_ + block * x_block_;
     const float* const dy = points + kProducts * x_point_ + p * dy_point_;
     const int64_t first = column * kTileColumns;
-    FetchNothing nothing;
     with_vectors(tile_vectors(s_.out_channels, first), [&](auto vectors) HWY_ATTR {
       multiply_rows<decltype(vectors)::value>(count, x, dy + first / kChannelBlock * x_block_ + first % kChannelBlock,
-                                              x_block_, sum, add, nothing);
+                                              x_block_, sum, add, ahead);
     });
   }
 
