@@ -16,7 +16,8 @@
 #include "device/cpu/conv_key.h"
 
 // Measured on an AVX-512 core (3.0 GHz, no AMX), one thread, milliseconds of CPU time, all reorders included: Winograd
-// here, and the best of oneDNN 2.6.3's direct kernels:
+// here (before it fetched ahead what it writes: larger images are up to 1.15 times as fast since, gradients of weights
+// 1.45 times), and the best of oneDNN 2.6.3's direct kernels:
 //
 //   rows, layer                        forward          backward data    backward weights
 //                                      here  oneDNN     here  oneDNN     here  oneDNN
