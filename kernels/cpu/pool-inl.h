@@ -24,6 +24,35 @@ struct Span {
   int64_t size() const { return end - begin; }
 };
 
+/// The windows [begin, end) along one axis that cover input `at`: window o has it at its place at - first(o).
+struct Cover {
+  int64_t begin, end;
+  Cover(int64_t at, int64_t stride, int64_t pad, int64_t kernel, int64_t out)
+      : begin((std::max<int64_t>(0, at + pad - kernel + 1) + stride - 1) / stride),
+        end(std::max(begin, std::min(out, (at + pad) / stride + 1))) {}
+  int64_t size() const { return end - begin; }
+};
+
+/// Calls f(place of the input's channel 0 in x's line, windows of rows, windows of columns) for all inputs of one line.
+template <class F>
+HWY_INLINE void for_each_input(const PoolWindow& w, int64_t ih, const F& f) {
+  const Cover h(ih, w.stride_h, w.pad_top, w.kernel_h, w.out_h);
+  for (int64_t iw = 0; iw < w.in_w; ++iw)
+    f(iw * w.channels, iw, h, Cover(iw, w.stride_w, w.pad_left, w.kernel_w, w.out_w));
+}
+
+/// Calls f(rows, columns) with the sizes of a rectangle of windows, as constants where both are 1 or 2.
+template <class F>
+HWY_INLINE void with_sizes(int64_t rows, int64_t columns, const F& f) {
+  constexpr std::integral_constant<int64_t, 1> kOne{};
+  constexpr std::integral_constant<int64_t, 2> kTwo{};
+  if (rows == 1 && columns == 1) return f(kOne, kOne);
+  if (rows == 1 && columns == 2) return f(kOne, kTwo);
+  if (rows == 2 && columns == 1) return f(kTwo, kOne);
+  if (rows == 2 && columns == 2) return f(kTwo, kTwo);
+  f(rows, columns);
+}
+
 /// Calls f(output position, rows of the window, columns of the window) for every output of one sample.
 template <class F>
 HWY_INLINE void for_each_window(const PoolWindow& w, const F& f) {
@@ -54,12 +83,35 @@ struct Best {
   }
 };
 
+/// One output's channels from a window of 3x3 that lies inside the input.
+HWY_INLINE void max_forward_nine(const PoolWindow& w, const float* x, float* y, uint8_t* index) {
+  const int64_t channels = w.channels, line = w.in_w * channels;
+  sweep(channels, [&](int64_t c, auto io) HWY_ATTR {
+    const float *upper = x + c, *middle = upper + line, *lower = middle + line;
+    Best best(io.load(upper), 0);
+    best.meet(io.load(upper + channels), 1);
+    best.meet(io.load(upper + 2 * channels), 2);
+    best.meet(io.load(middle), 3);
+    best.meet(io.load(middle + channels), 4);
+    best.meet(io.load(middle + 2 * channels), 5);
+    best.meet(io.load(lower), 6);
+    best.meet(io.load(lower + channels), 7);
+    best.meet(io.load(lower + 2 * channels), 8);
+    io.store(best.value, y + c);
+    if (index != nullptr) io.store(best.index, index + c);
+  });
+}
+
 /// One line of outputs of one sample; `index` may be null.
 HWY_INLINE void max_forward_line(const PoolWindow& w, const float* x, int64_t oh, float* y, uint8_t* index) {
   const Span h(oh, w.stride_h, w.pad_top, w.kernel_h, w.in_h);
   for (int64_t ow = 0; ow < w.out_w; ++ow) {
     const Span v(ow, w.stride_w, w.pad_left, w.kernel_w, w.in_w);
     const float* first = x + ((h.origin + h.begin) * w.in_w + v.origin + v.begin) * w.channels;
+    if (w.kernel_h == 3 && w.kernel_w == 3 && h.size() == 3 && v.size() == 3) {
+      max_forward_nine(w, first, y + ow * w.channels, index == nullptr ? nullptr : index + ow * w.channels);
+      continue;
+    }
     sweep(w.channels, [&](int64_t c, auto io) HWY_ATTR {
       Best best(io.load(first + c), h.begin * w.kernel_w + v.begin);
       for_each_position(w, h, v,

@@ -45,21 +45,34 @@ void max_backward_pairs_piece(const PoolWindow& w, const float* dy, const uint8_
   }
 }
 
-void max_backward_row(const PoolWindow& w, const float* dy, const uint8_t* argmax, const float* output, float* dx) {
-  std::memset(dx, 0, static_cast<size_t>(w.in_h * w.in_w * w.channels) * sizeof(float));
-  for_each_window(w, [&](int64_t at, const Span& h, const Span& v) HWY_ATTR {
-    sweep(w.channels, [&](int64_t c, auto io) HWY_ATTR {
-      const int64_t out = at * w.channels + c;
-      Vec g = io.load(dy + out);
-      if (output != nullptr) g = where_positive(io.load(output + out), g);
-      const IntVec index = io.load(argmax + out);
-      for_each_position(w, h, v, [&](int64_t position, int64_t k) HWY_ATTR {
-        float* to = dx + position + c;
-        const auto here = float_mask(hn::Eq(index, hn::Set(kInts, static_cast<int32_t>(k))));
-        io.store(hn::Add(io.load(to), hn::IfThenElseZero(here, g)), to);
+/// Input lines [begin, end) of all rows * in_h lines: each input gathers from the windows that cover it.
+void max_backward_piece(const PoolWindow& w, const float* dy, const uint8_t* argmax, const float* output, int64_t begin,
+                        int64_t end, float* dx) {
+  for (int64_t line = begin; line < end; ++line) {
+    const int64_t ih = line % w.in_h, sample = line / w.in_h * w.out_h * w.out_w;
+    float* const to_line = dx + line * w.in_w * w.channels;
+    for_each_input(w, ih, [&](int64_t place, int64_t iw, const Cover& h, const Cover& v) HWY_ATTR {
+      const int64_t first = (sample + h.begin * w.out_w + v.begin) * w.channels;
+      const int64_t kernel_place =
+          (ih + w.pad_top - h.begin * w.stride_h) * w.kernel_w + iw + w.pad_left - v.begin * w.stride_w;
+      with_sizes(h.size(), v.size(), [&](auto rows, auto columns) HWY_ATTR {
+        sweep(w.channels, [&](int64_t c, auto io) HWY_ATTR {
+          Vec sum = hn::Zero(kFloats);
+          for (int64_t r = 0; r < rows; ++r) {
+            for (int64_t q = 0; q < columns; ++q) {
+              const int64_t from = first + (r * w.out_w + q) * w.channels + c;
+              const int64_t k = kernel_place - r * w.stride_h * w.kernel_w - q * w.stride_w;
+              Vec g = io.load(dy + from);
+              if (output != nullptr) g = where_positive(io.load(output + from), g);
+              const auto here = float_mask(hn::Eq(io.load(argmax + from), hn::Set(kInts, static_cast<int32_t>(k))));
+              sum = hn::Add(sum, hn::IfThenElseZero(here, g));
+            }
+          }
+          io.store(sum, to_line + place + c);
+        });
       });
     });
-  });
+  }
 }
 
 void avg_forward_row(const PoolWindow& w, const float* x, float* y) {
@@ -74,17 +87,32 @@ void avg_forward_row(const PoolWindow& w, const float* x, float* y) {
   });
 }
 
-void avg_backward_row(const PoolWindow& w, const float* dy, float* dx) {
-  std::memset(dx, 0, static_cast<size_t>(w.in_h * w.in_w * w.channels) * sizeof(float));
-  for_each_window(w, [&](int64_t at, const Span& h, const Span& v) HWY_ATTR {
-    const Vec share = splat(1.0F / static_cast<float>(h.size() * v.size()));
-    sweep(w.channels, [&](int64_t c, auto io) HWY_ATTR {
-      const Vec g = hn::Mul(io.load(dy + at * w.channels + c), share);
-      for_each_position(w, h, v, [&](int64_t position, int64_t) HWY_ATTR {
-        io.store(hn::Add(io.load(dx + position + c), g), dx + position + c);
-      });
+/// Input lines [begin, end) of all rows * in_h lines.
+void avg_backward_piece(const PoolWindow& w, const float* dy, int64_t begin, int64_t end, float* dx) {
+  const auto share_of = [&](int64_t oh, int64_t ow) HWY_ATTR {
+    const Span h(oh, w.stride_h, w.pad_top, w.kernel_h, w.in_h), v(ow, w.stride_w, w.pad_left, w.kernel_w, w.in_w);
+    return splat(1.0F / static_cast<float>(h.size() * v.size()));
+  };
+  for (int64_t line = begin; line < end; ++line) {
+    const int64_t sample = line / w.in_h * w.out_h * w.out_w;
+    float* const to_line = dx + line * w.in_w * w.channels;
+    for_each_input(w, line % w.in_h, [&](int64_t place, int64_t, const Cover& h, const Cover& v) HWY_ATTR {
+      float* const to = to_line + place;
+      bool first = true;
+      for (int64_t oh = h.begin; oh < h.end; ++oh) {
+        for (int64_t ow = v.begin; ow < v.end; ++ow) {
+          const Vec share = share_of(oh, ow);
+          const float* const from = dy + (sample + oh * w.out_w + ow) * w.channels;
+          sweep(w.channels, [&](int64_t c, auto io) HWY_ATTR {
+            const Vec g = hn::Mul(io.load(from + c), share);
+            io.store(first ? g : hn::Add(io.load(to + c), g), to + c);
+          });
+          first = false;
+        }
+      }
+      if (first) std::memset(to, 0, static_cast<size_t>(w.channels) * sizeof(float));
     });
-  });
+  }
 }
 
 void global_avg_forward_row(const float* x, int64_t spatial, int64_t channels, float* y) {
@@ -118,9 +146,9 @@ namespace dptrain::kernels::cpu {
 
 HWY_EXPORT(max_forward_piece);
 HWY_EXPORT(max_backward_pairs_piece);
-HWY_EXPORT(max_backward_row);
+HWY_EXPORT(max_backward_piece);
 HWY_EXPORT(avg_forward_row);
-HWY_EXPORT(avg_backward_row);
+HWY_EXPORT(avg_backward_piece);
 HWY_EXPORT(global_avg_forward_row);
 HWY_EXPORT(global_avg_backward_row);
 HWY_EXPORT(global_max_forward_row);
@@ -151,11 +179,8 @@ void max_pool_backward(const PoolWindow& window, const float* dy, const uint8_t*
     });
     return;
   }
-  const Sizes size(window);
-  parallel_for(rows, [&](int64_t row) {
-    HWY_DYNAMIC_DISPATCH(max_backward_row)
-    (window, dy + row * size.out, argmax + row * size.out, output == nullptr ? nullptr : output + row * size.out,
-     dx + row * size.in);
+  parallel_ranges(rows * window.in_h, rows_per_piece(window.in_w * window.channels), [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(max_backward_piece)(window, dy, argmax, output, begin, end, dx);
   });
 }
 
@@ -167,9 +192,8 @@ void avg_pool_forward(const PoolWindow& window, const float* x, int64_t rows, fl
 }
 
 void avg_pool_backward(const PoolWindow& window, const float* dy, int64_t rows, float* dx) {
-  const Sizes size(window);
-  parallel_for(rows, [&](int64_t row) {
-    HWY_DYNAMIC_DISPATCH(avg_backward_row)(window, dy + row * size.out, dx + row * size.in);
+  parallel_ranges(rows * window.in_h, rows_per_piece(window.in_w * window.channels), [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(avg_backward_piece)(window, dy, begin, end, dx);
   });
 }
 
