@@ -45,11 +45,11 @@ void batch_norm_apply(const float* x, const BatchNormAffine& affine, int64_t pos
 struct BatchNormGradient {
   const float* x;
   const float* dy;
-  const float* output;             ///< or null
-  const float* mean;               ///< [channels]
-  const float* inv_std;            ///< [channels], 1 / sqrt(variance + epsilon)
-  const float* scale = nullptr;    ///< [channels], or null
-  const float* offset = nullptr;   ///< [channels], where scale is given
+  const float* output;            ///< or null
+  const float* mean;              ///< [channels]
+  const float* inv_std;           ///< [channels], 1 / sqrt(variance + epsilon)
+  const float* scale = nullptr;   ///< [channels], or null
+  const float* offset = nullptr;  ///< [channels], where scale is given
 };
 
 /// sum_dy[c] = sum of dy (beta's gradient); sum_dy_xhat[c] = sum of dy (x - mean) inv_std (gamma's gradient). Sums of
