@@ -151,8 +151,8 @@ TEST(Plan, SumsWhereATensorFansOut) {
 }
 
 TEST(Plan, AnAddBecomesPartOfTheNormalisationThatItReadsAlone) {
-  const Plan plan =
-      make_plan(model_of(testing::kBottlenecks), options_for("categorical_crossentropy"), testing::SummingCapabilities());
+  const graph::Model model = model_of(testing::kBottlenecks);
+  const Plan plan = make_plan(model, options_for("categorical_crossentropy"), testing::SummingCapabilities());
   EXPECT_THAT(step_names(plan),
               ElementsAre("wide", "wide_bn", "short", "short_bn", "conv", "bn", "logits", "probabilities"));
   EXPECT_FALSE(step_named(plan, "wide_bn").adds);  // the other summand does not exist yet
@@ -173,6 +173,10 @@ TEST(Plan, AnAddBecomesPartOfTheNormalisationThatItReadsAlone) {
     EXPECT_THAT(names_of({backward_reads(step).inputs.begin(), backward_reads(step).inputs.end()}), ElementsAre(own));
   }
   EXPECT_THAT(items(plan), ElementsAre("logits", "bn", "conv", "d relu1 +=", "short_bn", "short", "wide_bn", "wide"));
+
+  const std::vector<Need> needs(plan.steps.size());
+  EXPECT_THAT(print(plan, plan_memory(plan, needs, {}, 8, Mode::kTraining), {}, 1),
+              ::testing::HasSubstr("BatchNormalization + Add + relu"));
 }
 
 TEST(Plan, AnAddStaysAStepWhereItCannotBeTakenOver) {
