@@ -18,8 +18,8 @@ inline constexpr int64_t kChannelPadding = 8;
 inline constexpr int64_t kBlockPositions = 16, kBlockElements = 1024;
 /// A gradient's sums ask for their arrays so many positions ahead, up to so many channels.
 inline constexpr int64_t kAheadPositions = 4, kAheadChannels = 512;
-/// From 8 MiB on the forward pass stores past the caches: no line is read only to be overwritten. Not so backward, where two
-/// passes of a convolution read dx at once.
+/// From 8 MiB on the forward pass stores past the caches: no line is read only to be overwritten. Not so backward:
+/// two passes of a convolution read dx at once, and whole steps were now faster, now slower.
 inline constexpr int64_t kStreamElements = int64_t{2} << 20;
 }  // namespace dptrain::kernels::cpu
 #endif

@@ -17,7 +17,7 @@ void add(const float* a, const float* b, float* y, int64_t n);
 /// y = max(a + b, 0), NaN where the sum is.
 void add_relu(const float* a, const float* b, float* y, int64_t n);
 
-/// Its gradients: da = db = dy where y is not zero, else 0.
+/// Its gradients: da = db = dy where y is positive, else 0.
 void add_relu_backward(const float* y, const float* dy, float* da, float* db, int64_t n);
 
 /// y += x.

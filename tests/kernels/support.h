@@ -22,13 +22,6 @@
 
 namespace dptrain::kernels::cpu::test {
 
-/// A build in which tests of one thread take long and find nothing that others do not.
-#ifdef __SANITIZE_THREAD__
-inline constexpr bool kThreadSanitizer = true;
-#else
-inline constexpr bool kThreadSanitizer = false;
-#endif
-
 /// Calls f once with each instruction set that this machine has and the kernels are compiled for.
 template <class F>
 void on_every_target(const F& f) {

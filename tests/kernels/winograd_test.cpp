@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/support.h"
+#include "support/sanitizer.h"
 
 namespace dptrain::kernels::cpu {
 namespace {
@@ -254,7 +255,7 @@ TEST(Winograd, FewTilesAndManyChannels) {
 
 /// A sample's outputs and data gradients are the same bits alone and in a batch.
 TEST(Winograd, SamplesDoNotKnowEachOther) {
-  if (kThreadSanitizer) GTEST_SKIP() << "one thread; two minutes";
+  if (dptrain::testing::kThreadSanitizer) GTEST_SKIP() << "one thread; two minutes";
   for (const WinogradShape& s :
        {shape(13, 13, 32, 64, 3, 0, 0, 0, 0), with(shape(9, 9, 19, 37, 3, 1, 1, 1, 1), true, true),
         shape(5, 5, 20, 20, 3, 0, 0, 0, 0), shape(9, 9, 20, 20, 5, 2, 2, 2, 2),

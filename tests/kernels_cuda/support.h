@@ -19,6 +19,7 @@
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/number.h"
+#include "support/sanitizer.h"
 
 #if !DPTRAIN_GPU_NAMED(DPTRAIN_GPU)
 #include <cuda_runtime_api.h>
@@ -191,18 +192,13 @@ inline double at(const std::vector<float>& values, std::int64_t i) {
   return static_cast<double>(values.at(static_cast<std::size_t>(i)));
 }
 
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool kThreadSanitizer = true;
-#else
-inline constexpr bool kThreadSanitizer = false;
-#endif
 
 /// Calls f(type, offset) for every number type, with arrays aligned and one element off. Under ThreadSanitizer, where a
 /// launch is hundreds of OS threads, only for float aligned and bfloat16 not: what threads do is the same for all types.
 inline void on_every_type(const std::function<void(DType, int)>& f) {
   for (const DType type : {DType::kF32, DType::kBf16, DType::kF16}) {
     for (const int offset : {0, 1}) {
-      if (kThreadSanitizer && (type == DType::kF16 || (type == DType::kF32) != (offset == 0))) continue;
+      if (dptrain::testing::kThreadSanitizer && (type == DType::kF16 || (type == DType::kF32) != (offset == 0))) continue;
       SCOPED_TRACE(std::string(name_of(type)) + (offset == 0 ? ", aligned" : ", not aligned"));
       f(type, offset);
     }

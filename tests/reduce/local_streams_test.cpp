@@ -15,6 +15,7 @@
 #include "device/emu/emu_runtime.h"
 #include "reduce/connector.h"
 #include "reduce/forgetful_device.h"
+#include "support/sanitizer.h"
 
 namespace dptrain::reduce {
 namespace {
@@ -169,9 +170,7 @@ TEST(LocalStreams, GatherInRankOrder) {
 }
 
 TEST(LocalStreams, AForgottenWaitIsSeen) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "the forgotten wait is a data race";
-#endif
+  if (dptrain::testing::kThreadSanitizer) GTEST_SKIP() << "the forgotten wait is a data race";
   for (const Forget forget : {Forget::kOnCommunicationStreams, Forget::kOnComputeStreams}) {
     std::int64_t wrong = 0;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) wrong += wrong_sums(3, 1, seed, forget);

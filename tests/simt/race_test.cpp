@@ -3,15 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "support.h"
+#include "support/sanitizer.h"
 
 namespace dptrain::testing {
 namespace {
-
-#ifdef __SANITIZE_THREAD__
-constexpr bool kThreadSanitizer = true;
-#else
-constexpr bool kThreadSanitizer = false;
-#endif
 
 TEST(Race, ARightKernelIsClean) {
   const auto [code, text] = run_program("TSAN_OPTIONS=halt_on_error=0:exitcode=66 " DPTRAIN_BARRIER_right);

@@ -1,5 +1,6 @@
 #include "device/kernel_bench.h"
 
+#include <optional>
 #include <regex>
 
 #include <benchmark/benchmark.h>
@@ -65,7 +66,7 @@ class Reporter final : public benchmark::BenchmarkReporter {
 struct Current {
   const cpu::Benchmark* benchmark = nullptr;
   cpu::Kernel kernel;
-  double measured_error = -1;
+  std::optional<double> measured_error;
 
   cpu::Kernel& of(const cpu::Benchmark& wanted) {
     if (benchmark == &wanted) return kernel;
@@ -73,14 +74,14 @@ struct Current {
     kernel = wanted.make();
     kernel.run();  // takes memory, warms up
     benchmark = &wanted;
-    measured_error = -1;
+    measured_error.reset();
     return kernel;
   }
 
   /// Of the kernel's last run.
   double error() {
-    if (measured_error < 0) measured_error = kernel.error ? kernel.error() : 0;
-    return measured_error;
+    if (!measured_error) measured_error = kernel.error ? kernel.error() : 0;
+    return *measured_error;
   }
 };
 

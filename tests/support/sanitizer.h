@@ -1,0 +1,13 @@
+#pragma once
+
+// Which sanitizer the tests are built with, for what only one of them can see or stands in the way of.
+
+namespace dptrain::testing {
+
+#ifdef __SANITIZE_THREAD__
+inline constexpr bool kThreadSanitizer = true;
+#else
+inline constexpr bool kThreadSanitizer = false;
+#endif
+
+}  // namespace dptrain::testing
