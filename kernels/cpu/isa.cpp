@@ -48,6 +48,11 @@ constexpr int64_t kRounds = 150000;  // about 1 ms a run at 2 to 3 GHz: long aga
 
 const char* isa_name() { return HWY_DYNAMIC_DISPATCH(target_name)(); }
 
+void limit_isa(IsaLimit limit) {
+  const int64_t most = limit == IsaLimit::kSse4 ? HWY_SSE4 : HWY_AVX2;
+  hwy::DisableTargets(most - 1);  // the better a set, the lower its bit
+}
+
 int isa_vector_floats() { return HWY_DYNAMIC_DISPATCH(vector_floats)(); }
 
 double measure_fma_peak_gflops() {

@@ -1,12 +1,16 @@
 #pragma once
 
-// What the machine's vector unit is and what it can do at most: for `dptrain devices` and the fraction of the peak in
-// `dptrain bench --layers`.
+// What the machine's vector unit is and what it can do at most, for `dptrain devices` and the fraction of the peak in
+// `dptrain bench --layers`; and how to keep the kernels to less.
 
 namespace dptrain::kernels::cpu {
 
 /// Name of the instruction set that the kernels use on this machine, e.g. "AVX2" or "AVX3" (AVX-512).
 const char* isa_name();
+
+/// Kernels use no instruction set beyond this one, from their next call on. Call it before other threads run kernels.
+enum class IsaLimit { kSse4, kAvx2 };
+void limit_isa(IsaLimit limit);
 
 /// Floats in one vector of that instruction set.
 int isa_vector_floats();

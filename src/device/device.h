@@ -134,6 +134,9 @@ struct DeviceInfo {
   double peak_gflops = 0;  ///< CPU: fp32 multiply-adds times two of one core, measured (takes 20 ms)
 };
 std::vector<DeviceInfo> list_cpu();
+/// Where the environment keeps oneDNN to an instruction set (ONEDNN_MAX_CPU_ISA), our own kernels stay within it, too. Once,
+/// before other threads run.
+void limit_cpu_isa();
 /// Bytes that can still be had without swapping.
 std::uint64_t cpu_memory_available();
 

@@ -25,6 +25,15 @@ TEST(Isa, TheWidestVectorsAreChosen) {
   test::on_every_target([&] { EXPECT_LE(isa_vector_floats(), chosen); });
 }
 
+TEST(Isa, KeepsWithinALimit) {
+  limit_isa(IsaLimit::kAvx2);
+  EXPECT_LE(isa_vector_floats(), 8);
+  test::on_every_target([] { EXPECT_LE(isa_vector_floats(), 8); });
+  limit_isa(IsaLimit::kSse4);
+  EXPECT_LE(isa_vector_floats(), 4);
+  hwy::DisableTargets(0);  // no limit again
+}
+
 TEST(Isa, PeakIsPlausible) {
   const double peak = measure_fma_peak_gflops();
   EXPECT_GT(peak, 0.1);     // slower than any machine, sanitizers included

@@ -1,5 +1,7 @@
 // What `dptrain devices` says about the processor.
 
+#include <oneapi/dnnl/dnnl.hpp>
+
 #include <fstream>
 #include <string>
 #include <thread>
@@ -35,6 +37,17 @@ std::vector<DeviceInfo> list_cpu() {
                              info.cores == 1 ? "" : "s", kernels::cpu::isa_name(),
                              static_cast<double>(info.memory_bytes) / (1 << 30), info.peak_gflops);
   return {info};
+}
+
+void limit_cpu_isa() {
+  using kernels::cpu::IsaLimit;
+  switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::sse41:
+    case dnnl::cpu_isa::avx: return kernels::cpu::limit_isa(IsaLimit::kSse4);
+    case dnnl::cpu_isa::avx2:
+    case dnnl::cpu_isa::avx2_vnni: return kernels::cpu::limit_isa(IsaLimit::kAvx2);
+    default: return;
+  }
 }
 
 std::string cpu_identity() { return fmt::format("{}, {}", model_name(), kernels::cpu::isa_name()); }
