@@ -19,7 +19,7 @@ inline constexpr int64_t kMaxPartials = 64;
 
 /// Calls f(piece, slot) once for each piece in [0, pieces), in any order; returns when all are done. Calls with the same
 /// `slot`, in [0, thread_count()), never overlap: a piece may use the slot's room, and must not depend on what others
-/// left there. Pieces are handed out one by one, so a thread that is held up costs what it does not do.
+/// left there. Pieces are taken one by one, so a thread that is held up costs what it does not do.
 /// `f` must not throw.
 template <class F>
 void parallel_slots(int64_t pieces, const F& f) {

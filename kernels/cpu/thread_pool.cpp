@@ -61,8 +61,10 @@ class StepAside {
   std::chrono::steady_clock::time_point last_{};
 };
 
-/// A calling thread and its helpers. `state_` says whether there is work to join and how many helpers have joined: the
-/// description of the work is written while there are none, so a helper that has joined may read it.
+/// A calling thread and its helpers. Each has a range of the pieces, which it takes in order, and then takes what is left
+/// of the others': what a thread wrote in one kernel it tends to read in the next, out of its own core's caches. `state_`
+/// says whether there is work to join and how many helpers have joined: the description of the work is written while
+/// there are none, so a helper that has joined may read it.
 class Team {
  public:
   Team() = default;
@@ -70,21 +72,27 @@ class Team {
   Team& operator=(const Team&) = delete;
   ~Team() { end_helpers(); }
 
-  int threads() const noexcept { return static_cast<int>(helpers_.size()) + 1; }
+  int threads() const noexcept { return static_cast<int>(ranges_.size()); }
 
   void resize(int threads) {
     if (threads == this->threads()) return;
     end_helpers();
+    ranges_ = std::vector<Range>(static_cast<size_t>(threads));
     helpers_.reserve(static_cast<size_t>(threads - 1));
     for (int slot = 1; slot < threads; ++slot) helpers_.emplace_back([this, slot] { help(slot); });
   }
 
   void run(int64_t pieces, PieceFunction function, const void* work) noexcept {
-    pieces_ = pieces;
     function_ = function;
     work_ = work;
     core_ = sched_getcpu();
-    next_.store(0, std::memory_order_relaxed);
+    const auto count = static_cast<int64_t>(ranges_.size());
+    int64_t begin = 0;
+    for (int64_t slot = 0; slot < count; ++slot) {
+      Range& range = ranges_[static_cast<size_t>(slot)];
+      range.next.store(begin, std::memory_order_relaxed);
+      range.end = begin = ((slot + 1) * pieces + count - 1) / count;  // the caller has the first piece
+    }
     state_.store(kOpen);
     if (pieces > static_cast<int64_t>(helpers_.size()))
       state_.notify_all();
@@ -108,8 +116,12 @@ class Team {
   /// Until no piece is left to take; nobody joins after that.
   void take_pieces(int slot) noexcept {
     at_work = true;
-    for (int64_t piece; (piece = next_.fetch_add(1, std::memory_order_relaxed)) < pieces_;)
-      function_(work_, piece, slot);
+    const size_t count = ranges_.size();
+    for (size_t i = 0; i < count; ++i) {
+      Range& range = ranges_[(static_cast<size_t>(slot) + i) % count];
+      for (int64_t piece; (piece = range.next.fetch_add(1, std::memory_order_relaxed)) < range.end;)
+        function_(work_, piece, slot);
+    }
     at_work = false;
     state_.fetch_and(~kOpen, std::memory_order_acq_rel);
   }
@@ -145,13 +157,19 @@ class Team {
   }
 
   static constexpr size_t kLine = 64;  // bytes of a cache line: what is written often lies alone
+
+  /// Pieces of one thread that nobody has taken.
+  struct alignas(kLine) Range {
+    std::atomic<int64_t> next{0};
+    int64_t end = 0;
+  };
+
   alignas(kLine) std::atomic<uint32_t> state_{0};
-  alignas(kLine) std::atomic<int64_t> next_{0};
   alignas(kLine) std::atomic<uint32_t> done_{0};
-  int64_t pieces_ = 0;
   PieceFunction function_ = nullptr;
   const void* work_ = nullptr;
-  int core_ = -1;  // the caller's, when the work began
+  int core_ = -1;                                      // the caller's, when the work began
+  std::vector<Range> ranges_ = std::vector<Range>(1);  // one per thread, the caller's first
   std::vector<std::thread> helpers_;
 };
 

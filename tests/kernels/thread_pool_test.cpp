@@ -99,6 +99,27 @@ TEST(ThreadPool, WorkSharedWithinAPieceIsDoneByItsThread) {
   set_thread_count(1);
 }
 
+TEST(ThreadPool, EachThreadBeginsWithPiecesOfItsOwn) {
+  set_thread_count(3);
+  for (int round = 0; round < 20; ++round) {
+    std::array<std::atomic<int64_t>, 3> first = {-1, -1, -1};
+    run_pieces(
+        9,
+        [](const void* work, int64_t piece, int slot) {
+          auto& of_slot = *static_cast<std::array<std::atomic<int64_t>, 3>*>(const_cast<void*>(work));
+          int64_t none = -1;
+          of_slot[static_cast<size_t>(slot)].compare_exchange_strong(none, piece);
+          for (const auto& other : of_slot)  // ends only if three threads take part
+            while (other < 0) std::this_thread::yield();
+        },
+        &first);
+    EXPECT_EQ(first[0], 0);
+    EXPECT_EQ(first[1], 3);
+    EXPECT_EQ(first[2], 6);
+  }
+  set_thread_count(1);
+}
+
 TEST(ThreadPool, CallersHaveHelpersOfTheirOwn) {
   std::vector<std::thread> callers;
   std::array<int64_t, 4> sums{};
