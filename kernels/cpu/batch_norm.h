@@ -34,6 +34,8 @@ struct BatchNormAffine {
   const float* offset;            ///< [channels]
   const float* addend = nullptr;  ///< or [positions, channels], added
   bool relu = false;              ///< at last
+  /// y lies where nothing lay for long, kept for a backward pass: a large one is written past the caches.
+  bool kept = false;
 };
 
 /// y = x scale[c] + offset[c] + addend, then max(y, 0) if `relu`; y == x and y == addend allowed.

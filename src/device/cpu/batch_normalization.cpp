@@ -159,9 +159,13 @@ class BatchNormalizationOp final : public Op {
   void normalize(const OpArgs& a, const Room& room, const float* mean, const float* variance) const {
     kernels::cpu::batch_norm_coefficients(mean, variance, weight(a, weights_.gamma), weight(a, weights_.beta), epsilon_, channels_,
                                           room.scale, room.offset);
-    kernels::cpu::batch_norm_apply(
-        a.in(), {.scale = room.scale, .offset = room.offset, .addend = adds_ ? a.in(1) : nullptr, .relu = relu_},
-        a.rows * spatial_, channels_, a.out());
+    kernels::cpu::batch_norm_apply(a.in(),
+                                   {.scale = room.scale,
+                                    .offset = room.offset,
+                                    .addend = adds_ ? a.in(1) : nullptr,
+                                    .relu = relu_,
+                                    .kept = a.training},
+                                   a.rows * spatial_, channels_, a.out());
   }
 
   void write_statistics(const OpArgs& a, const float* mean, const float* variance) const {
