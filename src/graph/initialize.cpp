@@ -34,11 +34,11 @@ double truncated(RandomStream& stream) {
 }
 
 template <class Draw>
-void fill(std::vector<float>& values, Draw draw) {
+void fill(std::span<float> values, Draw draw) {
   std::generate(values.begin(), values.end(), [&] { return static_cast<float>(draw()); });
 }
 
-void uniform(std::vector<float>& values, double low, double high, RandomStream& stream) {
+void uniform(std::span<float> values, double low, double high, RandomStream& stream) {
   fill(values, [&] { return low + (high - low) * static_cast<double>(stream.uniform()); });
 }
 
@@ -57,8 +57,7 @@ std::optional<VarianceScaling> scaling(const layers::Initializer& initializer) {
   return std::nullopt;
 }
 
-void variance_scaling(std::vector<float>& values, const VarianceScaling& spec, const Shape& shape,
-                      RandomStream& stream) {
+void variance_scaling(std::span<float> values, const VarianceScaling& spec, const Shape& shape, RandomStream& stream) {
   const Fans fan = fans(shape);
   const double n = spec.mode == FanMode::kFanIn    ? fan.in
                    : spec.mode == FanMode::kFanOut ? fan.out
@@ -78,10 +77,9 @@ void variance_scaling(std::vector<float>& values, const VarianceScaling& spec, c
 
 }  // namespace
 
-std::vector<float> initialize(const layers::WeightDef& weight, std::uint64_t seed, std::uint32_t index) {
+void initialize(const layers::WeightDef& weight, std::uint64_t seed, std::uint32_t index, std::span<float> values) {
   const layers::Initializer& initializer = weight.initializer;
   RandomStream stream(seed, static_cast<std::uint32_t>(Purpose::kInitializer) + index);
-  std::vector<float> values(static_cast<std::size_t>(weight.shape.elements()));
   if (initializer.get_if<layers::Ones>()) {
     std::fill(values.begin(), values.end(), 1.0F);
   } else if (const auto* constant = initializer.get_if<layers::Constant>()) {
@@ -96,8 +94,15 @@ std::vector<float> initialize(const layers::WeightDef& weight, std::uint64_t see
     fill_orthogonal(values, weight.shape, orthogonal->gain, stream);
   } else if (const auto spec = scaling(initializer)) {
     variance_scaling(values, *spec, weight.shape, stream);
+  } else {  // Zeros, and no initializer at all
+    std::fill(values.begin(), values.end(), 0.0F);
   }
-  return values;  // Zeros, and no initializer at all
+}
+
+std::vector<float> initialize(const layers::WeightDef& weight, std::uint64_t seed, std::uint32_t index) {
+  std::vector<float> values(static_cast<std::size_t>(weight.shape.elements()));
+  initialize(weight, seed, index, values);
+  return values;
 }
 
 }  // namespace dptrain::graph

@@ -12,21 +12,31 @@ std::int64_t elements(const Model& model, bool only_trainable) {
 
 }  // namespace
 
-Model make_model(Graph graph, std::uint64_t seed) {
+Model undrawn_model(Graph graph, std::uint64_t seed) {
   Model model;
   model.seed = seed;
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     Layer& layer = graph.layers[i];
     layer.weights.clear();
     for (layers::WeightDef& def : layers::type_of(layer.spec).weights(layer.spec.spec(), layer.inputs)) {
-      const auto index = static_cast<std::uint32_t>(model.weights.size());
-      layer.weights.push_back(static_cast<int>(index));
-      std::vector<float> values = initialize(def, seed, index);
+      layer.weights.push_back(static_cast<int>(model.weights.size()));
       const bool trainable = layer.trainable && def.trainable;
-      model.weights.push_back({static_cast<int>(i), std::move(def), trainable, std::move(values)});
+      model.weights.push_back({static_cast<int>(i), std::move(def), trainable, {}});
     }
   }
   model.graph = std::move(graph);
+  return model;
+}
+
+void draw(Model& model) {
+  for (std::size_t i = 0; i < model.weights.size(); ++i)
+    if (Weight& weight = model.weights[i]; weight.values.empty())
+      weight.values = initialize(weight.def, model.seed, static_cast<std::uint32_t>(i));
+}
+
+Model make_model(Graph graph, std::uint64_t seed) {
+  Model model = undrawn_model(std::move(graph), seed);
+  draw(model);
   return model;
 }
 

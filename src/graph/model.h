@@ -2,8 +2,12 @@
 
 // The Model is the template: the graph and the host's values of its weights, in Keras's layout. Replicas are pushed from
 // it and pulled into it; checkpoints know only it. Owned by the trainer; not thread-safe for writing.
+//
+// A weight need not have values: until something gives it some, it is what its initializer draws, and who wants the numbers
+// draws them where he wants them. So a fresh network's weights lie in the replicas alone.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,7 +19,7 @@ struct Weight {
   int layer = 0;         ///< index into Graph::layers
   layers::WeightDef def;
   bool trainable = true;  ///< the layer is trainable and the weight is not a statistic
-  std::vector<float> values;
+  std::vector<float> values;  ///< empty: as the initializer draws it
 
   /// "conv1/kernel"
   std::string path(const Graph& graph) const { return graph.layers[static_cast<std::size_t>(layer)].name + "/" + def.name; }
@@ -30,9 +34,14 @@ struct Model {
   std::int64_t trainable_parameters() const;
 };
 
-/// Draws every weight from its initializer: a function of (seed, index of the weight) alone.
+/// The graph's weights, all without values.
+Model undrawn_model(Graph graph, std::uint64_t seed);
+/// Draws every weight that has no values.
+void draw(Model& model);
+/// Both.
 Model make_model(Graph graph, std::uint64_t seed);
-/// One weight, for tests and `skip_mismatch`.
+/// Writes what the initializer draws to `values`, as many as the weight has: a function of (seed, index of the weight) alone.
+void initialize(const layers::WeightDef& weight, std::uint64_t seed, std::uint32_t index, std::span<float> values);
 std::vector<float> initialize(const layers::WeightDef& weight, std::uint64_t seed, std::uint32_t index);
 
 /// Keras-shaped table: Layer (type) | Output Shape | Param # | Connected to; frozen and shared marked; totals.

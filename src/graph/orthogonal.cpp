@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <vector>
 
 namespace dptrain::graph {
 namespace {
@@ -51,7 +52,7 @@ std::vector<Column> orthonormal_columns(std::vector<Column> a) {
 
 }  // namespace
 
-void fill_orthogonal(std::vector<float>& values, const Shape& shape, double gain, RandomStream& stream) {
+void fill_orthogonal(std::span<float> values, const Shape& shape, double gain, RandomStream& stream) {
   const auto last = static_cast<std::size_t>(shape.rank() == 0 ? 1 : shape.back());
   const std::size_t first = values.size() / last;
   std::vector<Column> columns(std::min(first, last), Column(std::max(first, last)));

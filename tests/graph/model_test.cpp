@@ -90,6 +90,28 @@ TEST(Initialize, AFunctionOfSeedAndIndexAlone) {
   for (std::size_t i = 0; i < a.weights.size(); ++i) EXPECT_EQ(a.weights[i].values, b.weights[i].values);
 }
 
+TEST(Initialize, OverwritesWhatWasThere) {
+  for (const Initializer& initializer : {Initializer{layers::HeNormal{}}, Initializer{layers::Zeros{}},
+                                         Initializer{layers::Orthogonal{1}}, Initializer{}}) {
+    const layers::WeightDef def = weight(initializer, {3, 4});
+    std::vector<float> values(12, NAN);
+    initialize(def, 2, 5, values);
+    EXPECT_EQ(values, initialize(def, 2, 5));
+  }
+}
+
+TEST(Model, IsDrawnWhereItHasNoValues) {
+  const Model whole = make_model(graph_of(kFashionMnist), 42);
+  Model model = undrawn_model(graph_of(kFashionMnist), 42);
+  EXPECT_EQ(model.parameters(), whole.parameters());
+  for (const Weight& w : model.weights) EXPECT_TRUE(w.values.empty()) << w.path(model.graph);
+  const std::vector<float> own{1, 2, 3};
+  model.weights[2].values = own;
+  draw(model);
+  for (std::size_t i = 0; i < model.weights.size(); ++i)
+    EXPECT_EQ(model.weights[i].values, i == 2 ? own : whole.weights[i].values) << i;
+}
+
 TEST(Model, WeightsOfEachLayer) {
   const Model model =
       make_model(graph_of("layers: [{Input: [4]}, {Dense: {units: 3, trainable: false}}, BatchNormalization]"), 1);
