@@ -66,7 +66,8 @@ class Device : public plan::Capabilities {
   /// Queued; both on this device. A whole number of floats.
   virtual void copy(void* destination, const void* source, std::size_t bytes, Stream& stream);
   virtual const RuntimeOptions& options() const noexcept = 0;
-  /// Ops may read host batches in place (CPU); else the replica stages them.
+  /// Its memory is the host's (CPU): ops may read host batches in place, else the replica stages them; and the host may
+  /// write to buffers in place while nothing is queued.
   virtual bool reads_host_memory() const noexcept = 0;
 
   /// From the op table; throws Error{kInternal} naming layer and device where a layer has no op.

@@ -48,16 +48,36 @@ ParameterArenas::Buffer ParameterArenas::allocate(std::int64_t floats) {
 
 void ParameterArenas::push(const graph::Model& model) {
   for (const plan::Parameter& p : plan_.parameters) {
-    const std::vector<float>& values = model.weights[static_cast<std::size_t>(p.weight)].values;
-    if (static_cast<std::int64_t>(values.size()) != p.elements())
-      throw Error(ErrorKind::kInternal,
-                  fmt::format("{} has {} values, expected {}", p.path, values.size(), p.elements()));
-    std::vector<float> ordered(values.size());
-    plan::to_arena_order(p, values.data(), ordered.data());
-    device_.copy_to_device(parameters() + p.offset, ordered.data(), bytes_of(p.elements()), stream_);
+    const graph::Weight& weight = model.weights[static_cast<std::size_t>(p.weight)];
+    if (weight.values.empty())
+      draw(p, weight, model.seed);
+    else
+      send(p, weight.values);
   }
   refresh_compute();
   stream_.synchronize();
+}
+
+/// In its place where that is host memory: large weights are not held twice.
+void ParameterArenas::draw(const plan::Parameter& p, const graph::Weight& weight, std::uint64_t seed) {
+  const auto index = static_cast<std::uint32_t>(p.weight);
+  if (device_.reads_host_memory() && p.order.empty())
+    graph::initialize(weight.def, seed, index, {parameters() + p.offset, static_cast<std::size_t>(p.elements())});
+  else
+    send(p, graph::initialize(weight.def, seed, index));
+}
+
+void ParameterArenas::send(const plan::Parameter& p, const std::vector<float>& values) {
+  if (static_cast<std::int64_t>(values.size()) != p.elements())
+    throw Error(ErrorKind::kInternal,
+                fmt::format("{} has {} values, expected {}", p.path, values.size(), p.elements()));
+  std::vector<float> ordered;
+  if (!p.order.empty()) {
+    ordered.resize(values.size());
+    plan::to_arena_order(p, values.data(), ordered.data());
+  }
+  const std::vector<float>& sent = p.order.empty() ? values : ordered;
+  device_.copy_to_device(parameters() + p.offset, sent.data(), bytes_of(p.elements()), stream_);
 }
 
 void ParameterArenas::refresh_compute() {
@@ -68,10 +88,12 @@ void ParameterArenas::pull(graph::Model& model) {
   for (const plan::Parameter& p : plan_.parameters) {
     std::vector<float>& values = model.weights[static_cast<std::size_t>(p.weight)].values;
     values.resize(static_cast<std::size_t>(p.elements()));
-    std::vector<float> ordered(values.size());
-    device_.copy_to_host(ordered.data(), parameters() + p.offset, bytes_of(p.elements()), stream_);
+    device_.copy_to_host(values.data(), parameters() + p.offset, bytes_of(p.elements()), stream_);
+    if (p.order.empty()) continue;
+    const std::vector<float> ordered = values;
     plan::to_keras_order(p, ordered.data(), values.data());
   }
+  graph::draw(model);
 }
 
 /// Reorders the axes of every trainable parameter's block of a flat array, in place.

@@ -22,6 +22,7 @@ class ParameterArenas {
                   const config::Typed& optimizer, bool accumulate);
 
   void push(const graph::Model& model);
+  /// Afterwards all of the model's weights have values, those that the plan does not have their initial ones.
   void pull(graph::Model& model);
   void push_state(const std::vector<std::vector<float>>& state);
   std::vector<std::vector<float>> pull_state();
@@ -45,6 +46,8 @@ class ParameterArenas {
 
   static float* floats(const Buffer& buffer) { return buffer ? buffer->as<float>() : nullptr; }
   Buffer allocate(std::int64_t floats);
+  void draw(const plan::Parameter& p, const graph::Weight& weight, std::uint64_t seed);
+  void send(const plan::Parameter& p, const std::vector<float>& values);
   void refresh_compute();
   template <class Reorder>
   void for_each_block(const Reorder& reorder, std::vector<float>& array) const;

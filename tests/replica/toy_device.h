@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -75,11 +76,15 @@ class ToyDevice final : public device::Device {
   std::unique_ptr<device::Buffer> allocate_host(std::size_t bytes) override { return std::make_unique<Memory>(bytes); }
   void copy_to_device(void* to, const void* from, std::size_t bytes, device::Stream&) override {
     std::memcpy(to, from, bytes);
+    host_ends_.push_back(from);
   }
   void copy_to_host(void* to, const void* from, std::size_t bytes, device::Stream& stream) override {
     stream.synchronize();
     std::memcpy(to, from, bytes);
+    host_ends_.push_back(to);
   }
+  /// The host's side of every copy, in order; the list begins anew.
+  std::vector<const void*> take_host_ends() { return std::exchange(host_ends_, {}); }
   const device::RuntimeOptions& options() const noexcept override { return options_; }
   bool reads_host_memory() const noexcept override { return switches_.reads_host_memory; }
   std::unique_ptr<device::LossOp> make_loss(const device::LossContext& context) override;
@@ -148,6 +153,7 @@ class ToyDevice final : public device::Device {
   const device::RuntimeOptions options_;
   bool entered_ = false;
   std::vector<std::pair<const char*, const char*>> ranges_;
+  std::vector<const void*> host_ends_;
 };
 
 }  // namespace dptrain::testing
