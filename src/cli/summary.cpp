@@ -65,7 +65,7 @@ int run(const Flags& flags) {
   const train::Experiment experiment =
       open_model_source(flags.source, std::nullopt, flags.overrides.overrides()).experiment;
   const train::DeviceRequest devices = flags.devices.plan_request();
-  print_text(graph::summary(graph::make_model(experiment.graph, experiment.config.seed)));
+  print_text(graph::summary(graph::undrawn_model(experiment.graph, experiment.config.seed)));
   if (flags.plan) {
     train::DryPlan plan;
     const train::RuntimeSection& runtime = experiment.config.runtime;

@@ -82,7 +82,7 @@ class Host {
   /// Saves the current state in the background under checkpoints/<name>. `weights_only` leaves the private state out.
   virtual void save(const std::string& name, bool weights_only, const std::string& note) = 0;
   virtual void remove_checkpoint(const std::string& name) = 0;
-  /// The template model with the replicas' current weights.
+  /// The template model with the replicas' current weights; until training goes on.
   virtual const graph::Model& pulled_model() = 0;
   virtual void push_weights(const std::vector<std::vector<float>>& weights) = 0;
   virtual std::int64_t steps_per_epoch() const = 0;

@@ -120,7 +120,7 @@ void make_dry_plan(const Experiment& experiment, const DeviceRequest& request, c
   device->enter();
   result.device = device->description();
 
-  result.model = graph::make_model(experiment.graph, config.seed);
+  result.model = graph::undrawn_model(experiment.graph, config.seed);
   result.plan = plan::make_plan(result.model, plan_options(experiment), *device);
   const std::int64_t rows = largest_slice(experiment, request.replicas, options);
   std::vector<plan::Need> needs = needs_of(*device, experiment, request.replicas, rows, result);

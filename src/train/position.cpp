@@ -40,12 +40,14 @@ json sums_json(const replica::StepSums& sums) {
 
 void save_slots(Session& session, checkpoint::State& state) {
   const std::vector<std::string> names = state_names(optimizer_of(session));
-  const std::vector<std::vector<float>> flat = session.replicas().pull_state();
-  for (std::size_t s = 0; s < names.size(); ++s)
+  std::vector<std::vector<float>> flat = session.replicas().pull_state();
+  for (std::size_t s = 0; s < names.size(); ++s) {
     for_trainable(session.plan(), [&](const plan::Parameter& parameter, std::int64_t begin) {
       const auto first = flat[s].begin() + begin;
       state.arrays.push_back({names[s] + "/" + parameter.path, parameter.shape, {first, first + parameter.elements()}});
     });
+    flat[s] = {};  // as large as all weights
+  }
 }
 
 const checkpoint::NamedArray& array(const checkpoint::State& state, const std::string& name) {

@@ -32,8 +32,7 @@ Session::Session(const Experiment& experiment, const SessionOptions& options)
                   : train.batch_size || train.batch_size_per_replica || options.training
                       ? train::global_batch(train, devices_.replicas)
                       : 128;
-  model_ = std::make_unique<graph::Model>(graph::make_model(experiment_.graph, experiment_.config.seed));
-  done("initialise weights");
+  model_ = std::make_unique<graph::Model>(graph::undrawn_model(experiment_.graph, experiment_.config.seed));
   if (options.read_weights && experiment_.graph.weights) {
     weights_report_ = checkpoint::load_weights(*experiment_.graph.weights, *model_);
     done("read weights");

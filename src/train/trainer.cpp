@@ -131,6 +131,7 @@ void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch
   for (std::size_t i = 0; i < sums.metrics.size(); ++i) position_.sums.metrics[i] += sums.metrics[i];
   position_.samples = batch.end();
   ++position_.step;
+  snapshot_.reset();
 
   log_.add_sums(sums.loss + sums.penalty * rows, sums.samples);
 
@@ -257,19 +258,20 @@ void Trainer::stop(const std::string& reason) {
   if (stop_reason_.empty()) stop_reason_ = reason;
 }
 
-const graph::Model& Trainer::pulled_model() {
-  if (pulled_at_step_ != position_.step) {
-    session_.replicas().pull(session_.model());
-    pulled_at_step_ = position_.step;
+std::shared_ptr<const graph::Model> Trainer::snapshot() {
+  if (!snapshot_) {
+    auto model = std::make_shared<graph::Model>(session_.model());
+    session_.replicas().pull(*model);
+    snapshot_ = std::move(model);
   }
-  return session_.model();
+  return snapshot_;
 }
 
 void Trainer::push_weights(const std::vector<std::vector<float>>& weights) {
-  graph::Model& model = session_.model();
-  for (std::size_t i = 0; i < weights.size(); ++i) model.weights[i].values = weights[i];
-  session_.replicas().push(model);
-  pulled_at_step_ = position_.step;
+  auto model = std::make_shared<graph::Model>(session_.model());
+  for (std::size_t i = 0; i < weights.size(); ++i) model->weights[i].values = weights[i];
+  session_.replicas().push(*model);
+  snapshot_ = std::move(model);
 }
 
 checkpoint::Compiled Trainer::compiled() const {
@@ -280,7 +282,7 @@ checkpoint::Compiled Trainer::compiled() const {
 void Trainer::submit(const std::vector<std::string>& names, bool private_state) {
   saver_.submit(names, [&] {
     checkpoint::Job job;
-    job.model = std::make_shared<const graph::Model>(pulled_model());
+    job.model = snapshot();
     job.state = std::make_shared<const checkpoint::State>(make_state(session_, position_, callbacks_, best_));
     job.compiled = compiled();
     job.private_state = private_state;
@@ -306,8 +308,10 @@ void Trainer::remove_checkpoint(const std::string& name) {
 
 /// The averages where use_ema.
 void Trainer::export_model() {
-  graph::Model model = pulled_model();
-  if (optim::common(session_.experiment().config.train.optimizer).use_ema) use_averages(session_, model);
+  if (!optim::common(session_.experiment().config.train.optimizer).use_ema)
+    return saver_.export_model(*snapshot(), compiled(), session_.class_names());
+  graph::Model model = *snapshot();
+  use_averages(session_, model);
   saver_.export_model(model, compiled(), session_.class_names());
 }
 

@@ -48,7 +48,7 @@ class Trainer final : private Host {
   void stop(const std::string& reason) override;
   void save(const std::string& name, bool weights_only, const std::string& note) override;
   void remove_checkpoint(const std::string& name) override;
-  const graph::Model& pulled_model() override;
+  const graph::Model& pulled_model() override { return *snapshot(); }
   void push_weights(const std::vector<std::vector<float>>& weights) override;
   std::int64_t steps_per_epoch() const override { return session_.steps_per_epoch(); }
   std::int64_t global_batch() const override { return session_.global_batch(); }
@@ -71,6 +71,8 @@ class Trainer final : private Host {
   std::string epochs_text() const;
   double rate_of(std::int64_t step) const;
 
+  /// The weights after position_.step. All who ask there share one, the writer's thread too.
+  std::shared_ptr<const graph::Model> snapshot();
   void save_last();
   void submit(const std::vector<std::string>& names, bool private_state);
   void export_model();
@@ -88,7 +90,7 @@ class Trainer final : private Host {
   bool resumed_ = false;
   std::string stop_reason_;
   int signal_ = 0;
-  std::int64_t pulled_at_step_ = -1;
+  std::shared_ptr<const graph::Model> snapshot_;  ///< null until somebody asks
   Logs last_logs_;
   BestValues best_;
   bool warned_not_finite_ = false;

@@ -36,6 +36,7 @@ class QueuedFit : public ::testing::Test {
     FitResult result;
     std::vector<std::string> step_rows;
     device::emu::HostWaits waits;
+    std::size_t template_values = 0;  ///< that the session's model holds after the run
   };
 
   Outcome fit(const std::vector<std::string>& sets, bool emulated = true, std::optional<std::int64_t> steps = {}) {
@@ -50,6 +51,7 @@ class QueuedFit : public ::testing::Test {
     Trainer trainer(session, run, {.epochs = {}, .steps = steps, .progress = ProgressMode::kOff});
     const device::emu::HostWaits before = device::emu::host_waits();
     Outcome o{.result = trainer.fit(), .step_rows = {}, .waits = device::emu::host_waits()};
+    for (const graph::Weight& weight : session.model().weights) o.template_values += weight.values.size();
     o.waits.streams -= before.streams;
     std::ifstream rows(run.file("steps.csv"));
     for (std::string line; std::getline(rows, line);) o.step_rows.push_back(line);
@@ -76,6 +78,12 @@ TEST_F(QueuedFit, EvaluationWaitsAsOftenForManyBatchesAsForFew) {
     ASSERT_TRUE(on_gpu != nullptr && on_cpu != nullptr) << name;
     EXPECT_NEAR(*on_gpu, *on_cpu, 1e-4) << name;
   }
+}
+
+TEST_F(QueuedFit, LeavesTheWeightsToTheReplicas) {
+  for (const bool emulated : {false, true})
+    EXPECT_EQ(fit({"callbacks=[ModelCheckpoint]"}, emulated).template_values, 0U)
+        << "a second copy of all weights would last from the start or the first save to the end";
 }
 
 TEST_F(QueuedFit, LogsEveryStepAsTheCpuDoes) {
