@@ -33,11 +33,12 @@ struct Cover {
   int64_t size() const { return end - begin; }
 };
 
-/// Calls f(place of the input's channel 0 in x's line, windows of rows, windows of columns) for all inputs of one line.
+/// Calls f(place of the input's channel 0 in x's line, its column, windows of rows, windows of columns) for the inputs
+/// [begin, end) of one line.
 template <class F>
-HWY_INLINE void for_each_input(const PoolWindow& w, int64_t ih, const F& f) {
+HWY_INLINE void for_each_input(const PoolWindow& w, int64_t ih, int64_t begin, int64_t end, const F& f) {
   const Cover h(ih, w.stride_h, w.pad_top, w.kernel_h, w.out_h);
-  for (int64_t iw = 0; iw < w.in_w; ++iw)
+  for (int64_t iw = begin; iw < end; ++iw)
     f(iw * w.channels, iw, h, Cover(iw, w.stride_w, w.pad_left, w.kernel_w, w.out_w));
 }
 
@@ -163,6 +164,46 @@ HWY_INLINE void max_backward_pairs(const PoolWindow& w, const float* dy, const u
   const size_t rest = static_cast<size_t>((w.in_w - 2 * w.out_w) * channels) * sizeof(float);
   std::memset(dx, 0, rest);
   std::memset(dx + line, 0, rest);
+}
+
+/// Strides that cover an image's lines, from the first line of padding.
+inline int64_t strides_of(const PoolWindow& w) { return (w.in_h + w.pad_top + w.stride_h - 1) / w.stride_h; }
+
+/// Windows of 3x3 that start at every other input: four of them meet in each square of four inputs.
+inline bool is_three_by_two(const PoolWindow& w) {
+  return w.kernel_h == 3 && w.kernel_w == 3 && w.stride_h == 2 && w.stride_w == 2;
+}
+
+/// dx of four inputs at once, the upper left of which is the first of the fourth window, the last of the first: every
+/// window is read, and masked by the ReLU, once. Pointers to the first window and to the first input. Sums are in the
+/// order of the windows, as in a gather of one input. What the square after the next will write is fetched: four streams
+/// of short runs, which the hardware hardly foresees.
+template <bool kMasked>
+HWY_INLINE void max_backward_square(const PoolWindow& w, const float* dy, const uint8_t* index, const float* output,
+                                    float* dx) {
+  const int64_t channels = w.channels, in_line = w.in_w * channels, out_line = w.out_w * channels;
+  const int64_t windows[4] = {0, channels, out_line, out_line + channels};
+  const int64_t inputs[4] = {0, channels, in_line, in_line + channels};
+  sweep(channels, [&](int64_t c, auto io) HWY_ATTR {
+    Vec g[4];
+    IntVec place[4];
+    for (int i = 0; i < 4; ++i) {
+      g[i] = io.load(dy + windows[i] + c);
+      if constexpr (kMasked) g[i] = where_positive(io.load(output + windows[i] + c), g[i]);
+      place[i] = io.load(index + windows[i] + c);
+    }
+    const auto part = [&](int window, int k) HWY_ATTR {
+      return hn::IfThenElseZero(float_mask(hn::Eq(place[window], hn::Set(kInts, k))), g[window]);
+    };
+    for (const int64_t input : inputs) __builtin_prefetch(dx + input + c + 4 * channels, 1, 2);
+    const Vec zero = hn::Zero(kFloats);  // a sum never starts at -0
+    const Vec right = hn::Add(zero, part(1, 7)), below = hn::Add(zero, part(2, 5));
+    const Vec here = hn::Add(hn::Add(hn::Add(zero, part(0, 8)), part(1, 6)), part(2, 2));
+    io.store(hn::Add(here, part(3, 0)), dx + inputs[0] + c);
+    io.store(hn::Add(right, part(3, 1)), dx + inputs[1] + c);
+    io.store(hn::Add(below, part(3, 3)), dx + inputs[2] + c);
+    io.store(hn::Add(zero, part(3, 4)), dx + inputs[3] + c);
+  });
 }
 
 }  // namespace dptrain::kernels::cpu::HWY_NAMESPACE

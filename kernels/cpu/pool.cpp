@@ -45,33 +45,68 @@ void max_backward_pairs_piece(const PoolWindow& w, const float* dy, const uint8_
   }
 }
 
-/// Input lines [begin, end) of all rows * in_h lines: each input gathers from the windows that cover it.
-void max_backward_piece(const PoolWindow& w, const float* dy, const uint8_t* argmax, const float* output, int64_t begin,
-                        int64_t end, float* dx) {
-  for (int64_t line = begin; line < end; ++line) {
-    const int64_t ih = line % w.in_h, sample = line / w.in_h * w.out_h * w.out_w;
-    float* const to_line = dx + line * w.in_w * w.channels;
-    for_each_input(w, ih, [&](int64_t place, int64_t iw, const Cover& h, const Cover& v) HWY_ATTR {
-      const int64_t first = (sample + h.begin * w.out_w + v.begin) * w.channels;
-      const int64_t kernel_place =
-          (ih + w.pad_top - h.begin * w.stride_h) * w.kernel_w + iw + w.pad_left - v.begin * w.stride_w;
-      with_sizes(h.size(), v.size(), [&](auto rows, auto columns) HWY_ATTR {
-        sweep(w.channels, [&](int64_t c, auto io) HWY_ATTR {
-          Vec sum = hn::Zero(kFloats);
-          for (int64_t r = 0; r < rows; ++r) {
-            for (int64_t q = 0; q < columns; ++q) {
-              const int64_t from = first + (r * w.out_w + q) * w.channels + c;
-              const int64_t k = kernel_place - r * w.stride_h * w.kernel_w - q * w.stride_w;
-              Vec g = io.load(dy + from);
-              if (output != nullptr) g = where_positive(io.load(output + from), g);
-              const auto here = float_mask(hn::Eq(io.load(argmax + from), hn::Set(kInts, static_cast<int32_t>(k))));
-              sum = hn::Add(sum, hn::IfThenElseZero(here, g));
-            }
+/// Inputs [begin, end) of input line `line` of all rows * in_h lines: each gathers from the windows that cover it.
+void max_backward_gather(const PoolWindow& w, const float* dy, const uint8_t* argmax, const float* output, int64_t line,
+                         int64_t begin, int64_t end, float* dx) {
+  const int64_t ih = line % w.in_h, sample = line / w.in_h * w.out_h * w.out_w;
+  float* const to_line = dx + line * w.in_w * w.channels;
+  for_each_input(w, ih, begin, end, [&](int64_t place, int64_t iw, const Cover& h, const Cover& v) HWY_ATTR {
+    const int64_t first = (sample + h.begin * w.out_w + v.begin) * w.channels;
+    const int64_t kernel_place =
+        (ih + w.pad_top - h.begin * w.stride_h) * w.kernel_w + iw + w.pad_left - v.begin * w.stride_w;
+    with_sizes(h.size(), v.size(), [&](auto rows, auto columns) HWY_ATTR {
+      sweep(w.channels, [&](int64_t c, auto io) HWY_ATTR {
+        Vec sum = hn::Zero(kFloats);
+        for (int64_t r = 0; r < rows; ++r) {
+          for (int64_t q = 0; q < columns; ++q) {
+            const int64_t from = first + (r * w.out_w + q) * w.channels + c;
+            const int64_t k = kernel_place - r * w.stride_h * w.kernel_w - q * w.stride_w;
+            Vec g = io.load(dy + from);
+            if (output != nullptr) g = where_positive(io.load(output + from), g);
+            const auto here = float_mask(hn::Eq(io.load(argmax + from), hn::Set(kInts, static_cast<int32_t>(k))));
+            sum = hn::Add(sum, hn::IfThenElseZero(here, g));
           }
-          io.store(sum, to_line + place + c);
-        });
+        }
+        io.store(sum, to_line + place + c);
       });
     });
+  });
+}
+
+/// Input lines `line` and the next, which are the first two of window line `oh` > 0, of windows for
+/// max_backward_square().
+void max_backward_squares(const PoolWindow& w, const float* dy, const uint8_t* argmax, const float* output,
+                          int64_t line, int64_t oh, float* dx) {
+  const int64_t windows = std::min(w.out_w, (w.in_w + w.pad_left) / 2);  // such that the square lies inside
+  const int64_t begin = std::min(w.in_w, 2 - w.pad_left), end = std::max(begin, 2 * windows - w.pad_left);
+  for (int64_t below = 0; below < 2; ++below) {
+    max_backward_gather(w, dy, argmax, output, line + below, 0, begin, dx);
+    max_backward_gather(w, dy, argmax, output, line + below, end, w.in_w, dx);
+  }
+  const int64_t first = (line / w.in_h * w.out_h + oh - 1) * w.out_w * w.channels;
+  float* to = dx + (line * w.in_w + begin) * w.channels;
+  for (int64_t ow = 1; ow < windows; ++ow, to += 2 * w.channels) {
+    const int64_t from = first + (ow - 1) * w.channels;
+    if (output == nullptr)
+      max_backward_square<false>(w, dy + from, argmax + from, nullptr, to);
+    else
+      max_backward_square<true>(w, dy + from, argmax + from, output + from, to);
+  }
+}
+
+/// Strides [begin, end) of all rows * strides_of(w): the input lines from the first of a window line to the next's.
+void max_backward_piece(const PoolWindow& w, const float* dy, const uint8_t* argmax, const float* output, int64_t begin,
+                        int64_t end, float* dx) {
+  const int64_t strides = strides_of(w);
+  for (int64_t stride = begin; stride < end; ++stride) {
+    const int64_t oh = stride % strides, top = oh * w.stride_h - w.pad_top, sample = stride / strides * w.in_h;
+    if (is_three_by_two(w) && oh > 0 && oh < w.out_h && top + 2 <= w.in_h) {
+      max_backward_squares(w, dy, argmax, output, sample + top, oh, dx);
+      continue;
+    }
+    const int64_t last = std::min(w.in_h, top + w.stride_h);
+    for (int64_t ih = std::max<int64_t>(0, top); ih < last; ++ih)
+      max_backward_gather(w, dy, argmax, output, sample + ih, 0, w.in_w, dx);
   }
 }
 
@@ -96,7 +131,7 @@ void avg_backward_piece(const PoolWindow& w, const float* dy, int64_t begin, int
   for (int64_t line = begin; line < end; ++line) {
     const int64_t sample = line / w.in_h * w.out_h * w.out_w;
     float* const to_line = dx + line * w.in_w * w.channels;
-    for_each_input(w, line % w.in_h, [&](int64_t place, int64_t, const Cover& h, const Cover& v) HWY_ATTR {
+    for_each_input(w, line % w.in_h, 0, w.in_w, [&](int64_t place, int64_t, const Cover& h, const Cover& v) HWY_ATTR {
       float* const to = to_line + place;
       bool first = true;
       for (int64_t oh = h.begin; oh < h.end; ++oh) {
@@ -179,7 +214,8 @@ void max_pool_backward(const PoolWindow& window, const float* dy, const uint8_t*
     });
     return;
   }
-  parallel_ranges(rows * window.in_h, rows_per_piece(window.in_w * window.channels), [&](int64_t begin, int64_t end) {
+  const int64_t strides = rows * HWY_STATIC_DISPATCH(strides_of)(window);
+  parallel_ranges(strides, lines_per_piece(window), [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(max_backward_piece)(window, dy, argmax, output, begin, end, dx);
   });
 }

@@ -88,7 +88,10 @@ struct Partial {
   struct Copy {
     T lanes[kLanes] = {};
     HWY_INLINE Copy() = default;
-    HWY_INLINE Copy(const T* p, int64_t count) { std::memcpy(lanes, p, static_cast<size_t>(count) * sizeof(T)); }
+    HWY_INLINE Copy(const T* p, int64_t count) {
+      if (count < 0 || count > kLanes) __builtin_unreachable();  // g++ warns of an overflow where it cannot tell
+      std::memcpy(lanes, p, static_cast<size_t>(count) * sizeof(T));
+    }
   };
 };
 
