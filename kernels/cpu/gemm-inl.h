@@ -49,16 +49,14 @@ struct FetchAhead {
   HWY_INLINE void fetch_b() {
     for (int64_t i = 0; i < lines; ++i, b += kChannelBlock) __builtin_prefetch(b, 0, 2);
   }
-  /// Called for k in [0, 16): a line for each of the rows.
-  template <int kRows>
+  /// Called for k in [0, 16): a line for each row of a panel.
   HWY_INLINE void fetch_a(int64_t k) {
     __builtin_prefetch(a, 0, 3);
-    if (k < kRows - 1 || k == kChannelBlock - 1) a += kChannelBlock;
+    if (k < kTileRows - 1 || k == kChannelBlock - 1) a += kChannelBlock;
   }
 };
 struct FetchNothing {
   HWY_INLINE void fetch_b() const {}
-  template <int kRows>
   HWY_INLINE void fetch_a(int64_t) const {}
   HWY_INLINE void fetch_some() const {}
 };
@@ -97,7 +95,7 @@ struct Tile {
       _Pragma("GCC unroll 4") for (int64_t k = 0; k < kChannelBlock; ++k, b += kVectors * kLanes) {
         Vec column[kVectors];
         DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) column[v] = hn::LoadU(kFloats, b + v * kLanes);
-        ahead.template fetch_a<kRows>(k);
+        ahead.fetch_a(k);
         DPTRAIN_UNROLL for (int r = 0; r < kRows; ++r) {
           const Vec row = splat(a[r * kChannelBlock + k]);
           DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(row, column[v], sum[r][v]);
@@ -143,38 +141,57 @@ HWY_INLINE int64_t tile_vectors(int64_t columns, int64_t first) {
   return std::min<int64_t>(kTileVectors, (columns - first + kLanes - 1) / kLanes);
 }
 
-/// C[groups * kTileRows][kTileColumns] = A B. `a`: `groups` panels `a_group` floats apart, of which `blocks` blocks of
-/// 16 are multiplied; B: [16 * blocks][kVectors * kLanes]. K is taken in pieces that keep B's in half of the nearest
-/// cache. kFetch: for operands that lie beyond the second cache: what comes next is fetched meanwhile, at last the B of
-/// the product that follows at `next_b`. Where they lie nearer it only costs.
+/// Calls f(std::integral_constant<int, r>) with r thirds of kTileRows that hold `rows`, at most kTileRows.
+template <class F>
+HWY_INLINE void with_rows(int64_t rows, const F& f) {
+  constexpr int kThird = kTileRows / 3;
+  if (rows > 2 * kThird) return f(std::integral_constant<int, kTileRows>{});
+  if (rows > kThird) return f(std::integral_constant<int, 2 * kThird>{});
+  f(std::integral_constant<int, kThird>{});
+}
+
+/// The operands of the product that follows: fetched if they lie beyond the second cache. b: null if it lies nearer.
+struct NextOperands {
+  const float *a, *b;
+};
+
+/// C[rows][kTileColumns] (+)= A B, rows rounded up to thirds of kTileRows. `a`: panels of kTileRows rows `a_group` floats
+/// apart, of which `blocks` blocks of 16 are multiplied; B: [16 * blocks][kVectors * kLanes]. K is taken in pieces that
+/// keep B's in half of the nearest cache. kFetch: for operands that lie beyond the second cache: what comes next is
+/// fetched meanwhile. Where they lie nearer it only costs.
 template <int kVectors, bool kFetch>
-HWY_NOINLINE void multiply_panels(int64_t groups, int64_t blocks, const float* HWY_RESTRICT a, int64_t a_group,
-                                  const float* HWY_RESTRICT b, const float* next_b, float* HWY_RESTRICT c) {
+HWY_NOINLINE void multiply_panels(int64_t rows, int64_t blocks, const float* HWY_RESTRICT a, int64_t a_group,
+                                  const float* HWY_RESTRICT b, const NextOperands& next, bool add,
+                                  float* HWY_RESTRICT c) {
   constexpr int64_t kMost = 16384 / (kTileColumns * 4) / kChannelBlock;
   constexpr int64_t kRowsOfB = kChannelBlock * kVectors * kLanes;  // floats of B per block
   const int64_t pieces = (blocks + kMost - 1) / kMost, step = (blocks + pieces - 1) / pieces;
-  const int64_t lines = (kRowsOfB / kChannelBlock + groups - 1) / groups;
+  const int64_t groups = (rows + kTileRows - 1) / kTileRows;
+  const int64_t lines = next.b == nullptr ? 0 : (kRowsOfB / kChannelBlock + groups - 1) / groups;
   for (int64_t k = 0; k < blocks; k += step) {
     const float* panel = a + k * kPanelBlock;
-    const float* const rows = b + k * kRowsOfB;
+    const float* const of_b = b + k * kRowsOfB;
     const bool last = k + step >= blocks;
+    const float* const next_a = last ? next.a : a + (k + step) * kPanelBlock;
+    const float* const next_b = last ? next.b : of_b + step * kRowsOfB;
     const int64_t count = std::min(step, blocks - k);
-    float* to = c;
-    for (int64_t g = 0; g < groups; ++g, panel += a_group, to += kTileRows * kTileColumns) {
-      Tile<kTileRows, kVectors> tile;
-      if (k > 0)
-        tile.load(to, kTileColumns);
-      else
-        tile.clear();
-      if constexpr (kFetch) {
-        const float* const next_a = g + 1 < groups ? panel + a_group : a + (last ? 0 : k + step) * kPanelBlock;
-        tile.add(
-            count, panel, kPanelBlock, rows,
-            FetchAhead{next_a, (last ? next_b : rows + step * kRowsOfB) + g * lines * count * kChannelBlock, lines});
-      } else {
-        tile.add(count, panel, kPanelBlock, rows, FetchNothing{});
-      }
-      tile.store(to, kTileColumns);
+    for (int64_t g = 0; g < groups; ++g, panel += a_group) {
+      float* const to = c + g * kTileRows * kTileColumns;
+      with_rows(rows - g * kTileRows, [&](auto r) HWY_ATTR {
+        Tile<decltype(r)::value, kVectors> tile;
+        if (add || k > 0)
+          tile.load(to, kTileColumns);
+        else
+          tile.clear();
+        if constexpr (kFetch) {
+          const FetchAhead ahead{g + 1 < groups ? panel + a_group : next_a,
+                                 lines == 0 ? nullptr : next_b + g * lines * count * kChannelBlock, lines};
+          tile.add(count, panel, kPanelBlock, of_b, ahead);
+        } else {
+          tile.add(count, panel, kPanelBlock, of_b, FetchNothing{});
+        }
+        tile.store(to, kTileColumns);
+      });
     }
   }
 }

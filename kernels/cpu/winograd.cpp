@@ -23,9 +23,12 @@ struct WinogradImages {
 
 /// Bytes: transformed filters beyond these do not stay in the second cache; a block's points and products, which do.
 inline constexpr int64_t kFewFilters = 3 << 20, kBlockBytes = 288 << 10;
-/// With more filters: tiles that meet them together, blocks of columns that meet a tile's points together; floats of a
-/// panel of points; up to so many tiles in all, threads divide the columns.
-inline constexpr int64_t kManyTiles = 144, kAbreast = 2, kPanelFloats = 64 << 10, kFewTiles = 256;
+/// With more filters: tiles that meet them together, blocks of columns that meet a tile's points together; up to so many
+/// tiles in all, threads divide the columns.
+inline constexpr int64_t kManyTiles = 144, kAbreast = 2, kFewTiles = 256;
+/// Bytes of transformed filters and points of a slice of the depth, and blocks of 16 channels below which loading and
+/// storing its sums costs more than the slice saves.
+inline constexpr int64_t kSliceBytes = 1 << 20, kLeastSlice = 4;
 
 }  // namespace dptrain::kernels::cpu
 #endif
@@ -42,7 +45,7 @@ namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 /// Forward and backward data alike: points of a block of tiles, products with the transformed filters per point,
 /// inverse, for blocks that stay in the second cache. Filters too large for it are met by larger blocks of tiles; where
 /// there are few tiles in all, threads share the points of all of them and divide the columns, whose filters they
-/// transform as they go.
+/// transform as they go, a slice of the depth that stays in the second cache at a time.
 template <class W, bool kBackward>
 class Images {
  public:
@@ -53,24 +56,24 @@ class Images {
         filters_{images.weights, s_.in_channels, s_.out_channels, kBackward},
         depth_((filters_.rows() + kChannelBlock - 1) / kChannelBlock),
         columns_((filters_.columns() + kTileColumns - 1) / kTileColumns) {
-    filter_point_ = odd_lines(depth_ * kChannelBlock * kTileColumns);
-    const int64_t filter_block = kProducts * filter_point_;
-    big_ = filter_block * columns_ * kFloat > kFewFilters;
+    const int64_t block_bytes = kProducts * kChannelBlock * kFloat;
+    big_ = block_bytes * kTileColumns * depth_ * columns_ > kFewFilters;
     divides_columns_ = big_ && grid_.total <= kFewTiles;
+    const int64_t slice = kSliceBytes / (block_bytes * (kTileColumns + grid_.total));
+    slice_ = divides_columns_ && slice >= kLeastSlice ? even_block(slice, depth_, 1) : depth_;
+    filter_point_ = odd_lines(slice_ * kChannelBlock * kTileColumns);
     const int64_t tile_bytes = kProducts * kFloat * (depth_ * kChannelBlock + (big_ ? 0 : kTileColumns));
     const int64_t most = big_ ? kManyTiles : kBlockBytes / tile_bytes;
     tiles_ = divides_columns_ ? pieces_of(grid_.total, kTileRows) * kTileRows
                               : even_block(most, pieces_of(grid_.total, threads), kTileRows);
-    product_tiles_ =
-        divides_columns_ ? even_block(kPanelFloats / (depth_ * kChannelBlock), grid_.total, kTileRows) : tiles_;
     abreast_ = big_ && !divides_columns_ ? std::min<int64_t>(columns_, kAbreast) : 1;
     panel_ = depth_ * kPanelBlock;
     input_point_ = odd_lines(tiles_ / kTileRows * panel_);
-    product_point_ = odd_lines(product_tiles_ * kTileColumns);
+    product_point_ = odd_lines(tiles_ * kTileColumns);
 
     Room room(workspace);
     zeros_ = room.take(std::max(s_.in_channels, s_.out_channels));
-    const int64_t filter_room = filter_block * (divides_columns_ ? abreast_ : columns_);
+    const int64_t filter_room = kProducts * filter_point_ * (divides_columns_ ? 1 : columns_);
     const int64_t points_room = kProducts * input_point_, product_room = kProducts * product_point_ * abreast_;
     u_ = room.take(filter_room * (divides_columns_ ? threads : 1));
     u_slot_ = divides_columns_ ? lines(filter_room) : 0;
@@ -89,7 +92,7 @@ class Images {
     if (divides_columns_) return run_columns();
     parallel_for(columns_ * depth_, [&](int64_t piece) HWY_ATTR {
       const int64_t column = piece / depth_, block = piece % depth_;
-      transform_filter_block(column, block, u_ + column * kProducts * filter_point_);
+      transform_filter_block(column, block, block, u_ + column * kProducts * filter_point_);
     });
     // The gradient of an image is written by one thread: neighbouring tiles add to each other's border.
     const int64_t images = std::max<int64_t>(1, tiles_ / grid_.per_image);
@@ -107,64 +110,70 @@ class Images {
   /// Pixels of the output that tiles must cover; backward those that give nothing are still written to.
   int64_t seen(int64_t pixels) const { return s_.pool && !kBackward ? pixels / 2 * 2 : pixels; }
 
-  void transform_filter_block(int64_t column, int64_t block, float* u) const {
+  /// Block `block` of 16 rows and one of columns, as block `to` of a slice.
+  void transform_filter_block(int64_t column, int64_t block, int64_t to, float* u) const {
     const int64_t vectors = tile_vectors(filters_.columns(), column * kTileColumns);
     transform_filters<W>(filters_, block * kChannelBlock, column * kTileColumns, vectors, filter_point_,
-                         u + block * kChannelBlock * vectors * kLanes);
+                         u + to * kChannelBlock * vectors * kLanes);
   }
 
   void run_block(int64_t first, int64_t count, int slot) const {
     float* const points = points_ + slot * points_slot_;
     float* const products = products_ + slot * products_slot_;
     for (int64_t t = 0; t < count; ++t) transform(first + t, t, points);
-    for (int64_t column = 0; column < columns_; column += abreast_)
-      finish_columns(column, std::min(abreast_, columns_ - column), first, count, points,
-                     u_ + column * kProducts * filter_point_, products);
+    for (int64_t column = 0; column < columns_; column += abreast_) {
+      const int64_t abreast = std::min(abreast_, columns_ - column);
+      multiply_columns(column, abreast, count, points, depth_, false, u_ + column * kProducts * filter_point_,
+                       products);
+      inverse_columns(column, abreast, first, count, products);
+    }
   }
 
   void run_columns() const {
     parallel_for(grid_.total, [&](int64_t t) HWY_ATTR { transform(t, t, points_); });
-    parallel_slots(pieces_of(columns_, abreast_), [&](int64_t piece, int slot) HWY_ATTR {
-      const int64_t column = piece * abreast_, count = std::min(abreast_, columns_ - column);
+    parallel_slots(columns_, [&](int64_t column, int slot) HWY_ATTR {
       float* const u = u_ + slot * u_slot_;
-      for (int64_t c = 0; c < count; ++c)
-        for (int64_t block = 0; block < depth_; ++block)
-          transform_filter_block(column + c, block, u + c * kProducts * filter_point_);
-      for (int64_t t = 0; t < grid_.total; t += product_tiles_)
-        finish_columns(column, count, t, std::min(product_tiles_, grid_.total - t), points_ + t / kTileRows * panel_, u,
-                       products_ + slot * products_slot_);
+      float* const products = products_ + slot * products_slot_;
+      for (int64_t block = 0; block < depth_; block += slice_) {
+        const int64_t blocks = std::min(slice_, depth_ - block);
+        for (int64_t b = 0; b < blocks; ++b) transform_filter_block(column, block + b, b, u);
+        multiply_columns(column, 1, grid_.total, points_ + block * kPanelBlock, blocks, block > 0, u, products);
+      }
+      inverse_columns(column, 1, 0, grid_.total, products);
     });
   }
 
-  /// Products and inverse of `count` tiles for `abreast` blocks of columns.
-  void finish_columns(int64_t column, int64_t abreast, int64_t first, int64_t count, const float* points,
-                      const float* u, float* products) const {
-    const int64_t block = kProducts * product_point_;
+  /// Products of `count` tiles for `abreast` blocks of columns, over `blocks` blocks of 16 channels.
+  void multiply_columns(int64_t column, int64_t abreast, int64_t count, const float* points, int64_t blocks, bool add,
+                        const float* u, float* products) const {
     for (int64_t p = 0; p < kProducts; ++p)
       for (int64_t c = 0; c < abreast; ++c) {
         const float* const filters = u + (c * kProducts + p) * filter_point_;
-        const float* const next = c + 1 < abreast     ? filters + kProducts * filter_point_
-                                  : p + 1 < kProducts ? u + (p + 1) * filter_point_
-                                                      : filters;
         const float* const from = points + p * input_point_;
-        float* const to = products + c * block + p * product_point_;
+        const bool turns = c + 1 == abreast, ends = turns && p + 1 == kProducts;
+        const float* const next_u = ends ? filters : u + (turns ? p + 1 : (c + 1) * kProducts + p) * filter_point_;
+        const NextOperands next{turns && !ends ? from + input_point_ : from, slice_ < depth_ ? nullptr : next_u};
+        float* const to = products + (c * kProducts + p) * product_point_;
         if (big_)
-          multiply<true>(column + c, count, from, filters, next, to);
+          multiply<true>(column + c, count, from, blocks, filters, next, add, to);
         else
-          multiply<false>(column + c, count, from, filters, next, to);
+          multiply<false>(column + c, count, from, blocks, filters, next, add, to);
       }
+  }
+
+  void inverse_columns(int64_t column, int64_t abreast, int64_t first, int64_t count, float* products) const {
     float* const outside = products + products_slot_ - lines(std::max(filters_.columns(), kTileColumns));
     for (int64_t c = 0; c < abreast; ++c)
       for (int64_t t = 0; t < count; ++t)
-        inverse(first + t, (column + c) * kTileColumns, products + c * block + t * kTileColumns, outside);
+        inverse(first + t, (column + c) * kTileColumns, products + c * kProducts * product_point_ + t * kTileColumns,
+                outside);
   }
 
   template <bool kFetch>
-  HWY_INLINE void multiply(int64_t column, int64_t count, const float* points, const float* u, const float* next_u,
-                           float* products) const {
+  HWY_INLINE void multiply(int64_t column, int64_t count, const float* points, int64_t blocks, const float* u,
+                           const NextOperands& next, bool add, float* products) const {
     with_vectors(tile_vectors(filters_.columns(), column * kTileColumns), [&](auto vectors) HWY_ATTR {
-      multiply_panels<decltype(vectors)::value, kFetch>(pieces_of(count, kTileRows), depth_, points, panel_, u, next_u,
-                                                        products);
+      multiply_panels<decltype(vectors)::value, kFetch>(count, blocks, points, panel_, u, next, add, products);
     });
   }
 
@@ -230,10 +239,11 @@ class Images {
   const WinogradShape& s_ = i_.shape;
   TileGrid grid_;
   Filters filters_;
-  int64_t depth_, columns_;        // blocks of 16 rows and of kTileColumns columns of the filters
-  bool big_, divides_columns_;     // filters beyond the second cache; few tiles besides
-  int64_t tiles_, product_tiles_;  // in a block of points, and of products
-  int64_t abreast_;                // blocks of columns that share a pass over the points
+  int64_t depth_, columns_;     // blocks of 16 rows and of kTileColumns columns of the filters
+  bool big_, divides_columns_;  // filters beyond the second cache; few tiles besides
+  int64_t slice_;               // blocks of 16 rows whose filters are transformed and used at once
+  int64_t tiles_;               // in a block of points and of products
+  int64_t abreast_;             // blocks of columns that share a pass over the points
   int64_t panel_, input_point_, filter_point_, product_point_;
   float *zeros_, *u_, *points_, *products_;
   int64_t u_slot_, points_slot_, products_slot_;  // floats from one slot's to the next

@@ -25,26 +25,42 @@ struct Filters {
   int64_t columns() const { return transposed ? in : out; }
 };
 
+#if HWY_TARGET != HWY_SCALAR
+/// Four floats from each of the lines 0, 4, 8... (`stride` floats apart) of `from`, one after the other.
+template <class D>
+HWY_INLINE hn::Vec<D> load_every_fourth(D d, const float* from, int64_t stride) {
+  if constexpr (hn::MaxLanes(D()) > 4) {
+    constexpr hn::Half<D> kHalf;
+    const auto lower = load_every_fourth(kHalf, from, stride);
+    const auto upper = load_every_fourth(kHalf, from + static_cast<int64_t>(hn::MaxLanes(kHalf)) * stride, stride);
+    return hn::Combine(d, upper, lower);
+  } else {
+    return hn::LoadU(d, from);
+  }
+}
+#endif
+
 /// to[r * kTileColumns + c] = from[c * stride + r] for r < 16 and c < columns.
 HWY_INLINE void transpose_rows(const float* from, int64_t stride, int64_t columns, float* to) {
   int64_t c = 0;
 #if HWY_TARGET != HWY_SCALAR
-  constexpr hn::FixedTag<float, 4> kFour;
-  constexpr hn::RepartitionToWide<decltype(kFour)> kTwo;
-  for (; c + 4 <= columns; c += 4, from += 4 * stride) {
+  constexpr hn::RepartitionToWide<Floats> kPairs;
+  for (; c + kLanes <= columns; c += kLanes, from += kLanes * stride) {
     for (int64_t r = 0; r < kChannelBlock; r += 4) {
-      const auto a0 = hn::LoadU(kFour, from + r), a1 = hn::LoadU(kFour, from + stride + r);
-      const auto a2 = hn::LoadU(kFour, from + 2 * stride + r), a3 = hn::LoadU(kFour, from + 3 * stride + r);
-      const auto wide = [&](auto v) HWY_ATTR { return hn::BitCast(kTwo, v); };
-      const auto low01 = wide(hn::InterleaveLower(kFour, a0, a1)), high01 = wide(hn::InterleaveUpper(kFour, a0, a1));
-      const auto low23 = wide(hn::InterleaveLower(kFour, a2, a3)), high23 = wide(hn::InterleaveUpper(kFour, a2, a3));
+      const auto line = [&](int64_t i) HWY_ATTR { return load_every_fourth(kFloats, from + i * stride + r, stride); };
+      const Vec a0 = line(0), a1 = line(1), a2 = line(2), a3 = line(3);  // squares of 4x4 are turned in their place
+      const auto pairs = [&](Vec v) HWY_ATTR { return hn::BitCast(kPairs, v); };
+      const auto low01 = pairs(hn::InterleaveLower(kFloats, a0, a1)),
+                 high01 = pairs(hn::InterleaveUpper(kFloats, a0, a1));
+      const auto low23 = pairs(hn::InterleaveLower(kFloats, a2, a3)),
+                 high23 = pairs(hn::InterleaveUpper(kFloats, a2, a3));
       float* const row = to + r * kTileColumns + c;
       const auto put = [&](auto v, int64_t i)
-                           HWY_ATTR { hn::StoreU(hn::BitCast(kFour, v), kFour, row + i * kTileColumns); };
-      put(hn::InterleaveLower(kTwo, low01, low23), 0);
-      put(hn::InterleaveUpper(kTwo, low01, low23), 1);
-      put(hn::InterleaveLower(kTwo, high01, high23), 2);
-      put(hn::InterleaveUpper(kTwo, high01, high23), 3);
+                           HWY_ATTR { hn::StoreU(hn::BitCast(kFloats, v), kFloats, row + i * kTileColumns); };
+      put(hn::InterleaveLower(kPairs, low01, low23), 0);
+      put(hn::InterleaveUpper(kPairs, low01, low23), 1);
+      put(hn::InterleaveLower(kPairs, high01, high23), 2);
+      put(hn::InterleaveUpper(kPairs, high01, high23), 3);
     }
   }
 #endif
@@ -52,51 +68,71 @@ HWY_INLINE void transpose_rows(const float* from, int64_t stride, int64_t column
     for (int64_t r = 0; r < kChannelBlock; ++r) to[r * kTileColumns + c] = from[r];
 }
 
-/// taps [kernel^2][16][kTileColumns] <- 16 rows and one block of columns of the filters, zeros where there are none.
-/// The rows that follow are fetched ahead: lines far apart, which no hardware foresees.
+/// Taps of 16 rows and a block of columns: tap t of row r at at[t * tap_step + r * row_step].
+struct Taps {
+  const float* at;
+  int64_t tap_step, row_step;
+};
+
+/// The same rows and columns of the filters, where they lie if all of them are there and need no turning; else copied to
+/// `room` [kernel^2][16][kTileColumns], zeros where there are none.
 template <class W>
-HWY_INLINE void gather_taps(const Filters& f, int64_t row, int64_t column, float* taps) {
+HWY_INLINE Taps gather_taps(const Filters& f, int64_t row, int64_t column, float* room) {
+  constexpr int64_t kTaps = W::kKernel * W::kKernel, kTap = kChannelBlock * kTileColumns;
   const int64_t rows = std::min(kChannelBlock, f.rows() - row), columns = std::min(kTileColumns, f.columns() - column);
-  const int64_t next = std::min(kChannelBlock, f.rows() - row - rows);
-  if (rows < kChannelBlock || columns < kTileColumns)
-    std::memset(taps, 0, W::kKernel * W::kKernel * kChannelBlock * kTileColumns * sizeof(float));
-  for (int64_t t = 0; t < W::kKernel * W::kKernel; ++t, taps += kChannelBlock * kTileColumns) {
+  const bool whole = rows == kChannelBlock && columns % kLanes == 0;
+  if (whole && !f.transposed) return {f.weights + row * f.out + column, f.in * f.out, f.out};
+  if (!whole) std::memset(room, 0, kTaps * kTap * sizeof(float));
+  for (int64_t t = 0; t < kTaps; ++t) {
+    const float* const tap = f.weights + t * f.in * f.out;
+    float* const to = room + t * kTap;
+    if (!f.transposed) {
+      for (int64_t r = 0; r < rows; ++r)
+        std::memcpy(to + r * kTileColumns, tap + (row + r) * f.out + column,
+                    static_cast<size_t>(columns) * sizeof(float));
+    } else if (rows == kChannelBlock) {
+      transpose_rows(tap + column * f.out + row, f.out, columns, to);
+    } else {
+      for (int64_t c = 0; c < columns; ++c)
+        for (int64_t r = 0; r < rows; ++r) to[r * kTileColumns + c] = tap[(column + c) * f.out + row + r];
+    }
+  }
+  return {room, kTap, kTileColumns};
+}
+
+/// A sixteenth of the lines of 16 rows and a block of columns is fetched: lines far apart, which no hardware foresees.
+template <class W>
+HWY_INLINE void fetch_taps(const Filters& f, int64_t row, int64_t column, int64_t part) {
+  const int64_t rows = std::min(kChannelBlock, f.rows() - row), columns = std::min(kTileColumns, f.columns() - column);
+  for (int64_t t = 0; t < W::kKernel * W::kKernel; ++t) {
     const float* const tap = f.weights + t * f.in * f.out;
     if (f.transposed) {
-      const float* const from = tap + column * f.out + row;
-      if (next > 0)
-        for (int64_t c = 0; c < columns; ++c) __builtin_prefetch(from + c * f.out + rows, 0, 2);
-      if (rows == kChannelBlock) {
-        transpose_rows(from, f.out, columns, taps);
-      } else {
-        for (int64_t c = 0; c < columns; ++c)
-          for (int64_t r = 0; r < rows; ++r) taps[r * kTileColumns + c] = from[c * f.out + r];
-      }
-    } else {
-      const float* const from = tap + row * f.out + column;
-      for (int64_t r = 0; r < next; ++r)
-        for (int64_t c = 0; c < columns; c += kChannelBlock) __builtin_prefetch(from + (rows + r) * f.out + c, 0, 2);
-      for (int64_t r = 0; r < rows; ++r)
-        std::memcpy(taps + r * kTileColumns, from + r * f.out, static_cast<size_t>(columns) * sizeof(float));
+      for (int64_t c = part; c < columns; c += kChannelBlock)
+        if (rows > 0) __builtin_prefetch(tap + (column + c) * f.out + row, 0, 2);
+    } else if (part < rows) {
+      for (int64_t c = 0; c < columns; c += kChannelBlock)
+        __builtin_prefetch(tap + (row + part) * f.out + column + c, 0, 2);
     }
   }
 }
 
-/// G g G' of 16 rows and a block of columns, of `vectors` vectors: to u, which points to the first of the rows.
+/// G g G' of 16 rows and a block of columns, of `vectors` vectors: to u, which points to the first of the rows. The rows
+/// that follow are fetched.
 template <class W>
 HWY_INLINE void transform_filters(const Filters& f, int64_t row, int64_t column, int64_t vectors, int64_t point_step,
                                   float* u) {
   constexpr int kPoints = W::kPoints, kKernel = W::kKernel;
-  HWY_ALIGN float taps[kKernel * kKernel * kChannelBlock * kTileColumns];
-  gather_taps<W>(f, row, column, taps);
-  for (int64_t r = 0; r < kChannelBlock; ++r)
+  HWY_ALIGN float room[kKernel * kKernel * kChannelBlock * kTileColumns];
+  const Taps taps = gather_taps<W>(f, row, column, room);
+  for (int64_t r = 0; r < kChannelBlock; ++r) {
+    fetch_taps<W>(f, row + kChannelBlock, column, r);
     for (int64_t v = 0; v < vectors; ++v) {
-      const float* const from = taps + r * kTileColumns + v * kLanes;
+      const float* const from = taps.at + r * taps.row_step + v * kLanes;
       Vec half[kPoints][kKernel];
       DPTRAIN_UNROLL for (int j = 0; j < kKernel; ++j) {
         Vec in[kKernel], out[kPoints];
         DPTRAIN_UNROLL for (int i = 0; i < kKernel; ++i) in[i] =
-            hn::LoadU(kFloats, from + (i * kKernel + j) * kChannelBlock * kTileColumns);
+            hn::LoadU(kFloats, from + (i * kKernel + j) * taps.tap_step);
         W::g(in, out);
         DPTRAIN_UNROLL for (int i = 0; i < kPoints; ++i) half[i][j] = out[i];
       }
@@ -107,6 +143,7 @@ HWY_INLINE void transform_filters(const Filters& f, int64_t row, int64_t column,
         DPTRAIN_UNROLL for (int j = 0; j < kPoints; ++j, point += point_step) hn::StoreU(out[j], kFloats, point);
       }
     }
+  }
 }
 
 /// dweights <- G' du G of row `row` and `columns` columns from `column`, where du is the sum of `parts` arrays,

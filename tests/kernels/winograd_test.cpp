@@ -246,9 +246,11 @@ TEST(Winograd, ManyChannels) {
   agrees_everywhere(shape(2, 2, 190, 185, 3, 1, 1, 1, 1), 260);
 }
 
-/// Gradients that are finished block by block: more sums than points.
+/// Gradients that are finished block by block: more sums than points. Filters whose depth is taken in slices, the second
+/// shape backward.
 TEST(Winograd, FewTilesAndManyChannels) {
   agrees_everywhere(shape(4, 3, 550, 70, 3, 1, 1, 1, 1), 2);
+  agrees_everywhere(shape(7, 8, 66, 360, 3, 1, 1, 1, 1), 2);
   agrees_everywhere(with(shape(5, 4, 260, 130, 3, 1, 1, 1, 1), true, true), 2);
   agrees_everywhere(shape(2, 2, 270, 75, 5, 2, 2, 2, 2), 2);
 }
