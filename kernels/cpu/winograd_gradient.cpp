@@ -20,7 +20,7 @@ struct WinogradGradient {
 };
 
 /// Bytes: of the gradients of all pieces together; of the points of a block of tiles, a thread's own and shared.
-inline constexpr int64_t kPartsBytes = 4 << 20, kOwnPoints = 1 << 20, kSharedPoints = 16 << 20;
+inline constexpr int64_t kPartsBytes = 4 << 20, kOwnPoints = 1 << 20, kSharedPoints = 24 << 20;
 inline constexpr int64_t kMostParts = 16;
 /// Bytes of the second cache for the points and the sums of a block of the gradient that is finished at once.
 inline constexpr int64_t kBlockBytes = 1280 << 10;

@@ -147,7 +147,7 @@ HWY_INLINE void transform_filters(const Filters& f, int64_t row, int64_t column,
 }
 
 /// dweights <- G' du G of row `row` and `columns` columns from `column`, where du is the sum of `parts` arrays,
-/// `part_step` floats apart, in order. du points to the row.
+/// `part_step` floats apart, in order. du points to the row. What the row after the next will write is fetched.
 template <class W>
 HWY_INLINE void inverse_filters(const float* du, int64_t point_step, int64_t parts, int64_t part_step, int64_t in,
                                 int64_t out_channels, int64_t row, int64_t column, int64_t columns, float* dweights) {
@@ -168,8 +168,11 @@ HWY_INLINE void inverse_filters(const float* du, int64_t point_step, int64_t par
     DPTRAIN_UNROLL for (int i = 0; i < kKernel; ++i) {
       Vec out[kKernel];
       W::gt(half[i], out);
-      DPTRAIN_UNROLL for (int j = 0; j < kKernel; ++j)
-          io.store(out[j], dweights + ((i * kKernel + j) * in + row) * out_channels + column + c);
+      DPTRAIN_UNROLL for (int j = 0; j < kKernel; ++j) {
+        float* const to = dweights + ((i * kKernel + j) * in + row) * out_channels + column + c;
+        io.store(out[j], to);
+        __builtin_prefetch(to + 2 * out_channels, 1, 2);
+      }
     }
   });
 }
