@@ -210,6 +210,9 @@ struct MaskedByInput {
   template <class V>
   struct Affine {
     V scale, offset;
+
+    HWY_INLINE Affine() = default;
+    HWY_INLINE Affine(V s, V o) : scale(s), offset(o) {}
   };
   template <class Io>
   HWY_INLINE auto constants(int64_t c, Io io) const {
@@ -228,16 +231,22 @@ HWY_INLINE void with_mask(const BatchNormGradient& g, const F& f) {
   f(Unmasked{});
 }
 
+/// What the sums of gradients load once per channel.
+template <class OfMask>
+struct GradientConstants {
+  DoubleVec mean;
+  OfMask of_mask;
+
+  HWY_INLINE GradientConstants() = default;
+  HWY_INLINE GradientConstants(DoubleVec m, OfMask o) : mean(m), of_mask(o) {}
+};
+
 /// Sums over positions [begin, end): sum_dy[c], and sum_dy_xhat[c] still without the factor inv_std.
 void gradient_sums_piece(const BatchNormGradient& g, float* masked, int64_t begin, int64_t end, int64_t channels,
                          double* sum_dy, double* sum_dy_xhat) {
   with_mask(g, [&](const auto& mask) HWY_ATTR {
     const auto constants_of = [&](int64_t c, auto io) HWY_ATTR {
-      struct Constants {
-        DoubleVec mean;
-        decltype(mask.constants(c, io)) of_mask;
-      };
-      return Constants{promoted(io.load(g.mean + c)), mask.constants(c, io)};
+      return GradientConstants(promoted(io.load(g.mean + c)), mask.constants(c, io));
     };
     const int64_t ahead = channels <= kAheadChannels ? kAheadPositions * channels : 0;
     sum_positions(begin, end, channels, sum_dy, sum_dy_xhat, constants_of,

@@ -29,7 +29,7 @@ namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 /// The register tile: as many sums as registers hold beside kTileVectors of B and a broadcast of A.
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
 inline constexpr int kTileRows = 12, kTileVectors = 2;  // 32 registers of 16 lanes
-#elif HWY_TARGET == HWY_NEON
+#elif HWY_ARCH_ARM_A64
 inline constexpr int kTileRows = 6, kTileVectors = 4;  // 32 registers of 4
 #else
 inline constexpr int kTileRows = 6, kTileVectors = 2;  // 16 registers
@@ -70,6 +70,7 @@ template <int kRows, int kVectors>
 struct Tile {
   Vec sum[kRows][kVectors];
 
+  HWY_INLINE Tile() = default;
   HWY_INLINE void clear() {
     DPTRAIN_UNROLL for (int r = 0; r < kRows; ++r) {
       DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(kFloats);

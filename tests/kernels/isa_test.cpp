@@ -36,7 +36,7 @@ TEST(Isa, KeepsWithinALimit) {
 
 TEST(Isa, PeakIsPlausible) {
   const double peak = measure_fma_peak_gflops();
-  EXPECT_GT(peak, 0.1);     // slower than any machine, sanitizers included
+  EXPECT_GT(peak, 0.01);    // slower than any machine, sanitizers and emulation included
   EXPECT_LT(peak, 2000.0);  // one thread: more means that the loop was optimised away
 }
 
