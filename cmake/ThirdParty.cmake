@@ -1,14 +1,18 @@
 # Finds the libraries. Which room may use which is said in the top CMakeLists.txt.
 
+find_package(Highway REQUIRED)
+find_package(nlohmann_json REQUIRED)
+if(DPTRAIN_KERNELS_ONLY)
+  return()
+endif()
+
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(yaml-cpp REQUIRED)
-find_package(nlohmann_json REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(JPEG REQUIRED)   # libjpeg-turbo: with JCS_EXT_RGBA
 find_package(Stb REQUIRED)
 find_package(HDF5 REQUIRED COMPONENTS C)
-find_package(Highway REQUIRED)
 
 if(NOT TARGET yaml-cpp::yaml-cpp)   # before yaml-cpp 0.8 the target has no namespace
   add_library(yaml-cpp::yaml-cpp INTERFACE IMPORTED)
