@@ -7,6 +7,7 @@
 #   build      compiler, CMake and the libraries of the product and its unit tests
 #   check      python3, for the tests that read the source
 #   fuzz       clang with libFuzzer
+#   neon       cross compiler, emulator and libraries for AArch64; arm64 becomes an architecture of dpkg's
 #   download   curl, where a data set has to be fetched
 #   data       the package with Fashion-MNIST; left out, and said, where the distribution has none
 #
@@ -21,6 +22,8 @@ set -euo pipefail
     zlib1g-dev libjpeg-dev libstb-dev libgtest-dev libgmock-dev libbenchmark-dev"
   check="python3"
   fuzz="clang libclang-rt-dev"
+  neon="cmake ninja-build nlohmann-json3-dev g++-aarch64-linux-gnu qemu-user
+    libhwy-dev:arm64 libgtest-dev:arm64 libgmock-dev:arm64"
   download="curl ca-certificates"
 }
 data="dataset-fashion-mnist"
@@ -36,7 +39,7 @@ optional=()
 for argument in "$@"; do
   case $argument in
     --no-install) install=no ;;
-    build | check | fuzz | download) read -r -d '' -a names <<<"${!argument}" || true; wanted+=("${names[@]}") ;;
+    build | check | fuzz | neon | download) read -r -d '' -a names <<<"${!argument}" || true; wanted+=("${names[@]}") ;;
     data) optional+=("$data") ;;
     -h | --help) usage; exit 0 ;;
     *) echo "install_deps: unknown argument '$argument'" >&2; usage >&2; exit 2 ;;
@@ -60,6 +63,7 @@ fi
 if [ $install = no ]; then
   echo "install_deps: --no-install, and these packages are missing:" >&2
   printf '  %s\n' "${missing[@]}" >&2
+  if [[ "${missing[*]}" == *:arm64* ]]; then echo "first: dpkg --add-architecture arm64 && apt-get update" >&2; fi
   echo "install them with: apt-get install ${missing[*]}" >&2
   exit 2
 fi
@@ -75,6 +79,7 @@ fi
 
 echo "install_deps: installing with apt: ${missing[*]}"
 quiet_apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=3 -o Dpkg::Use-Pty=0)
+if [[ "${missing[*]}" == *:arm64* ]]; then "${as_root[@]}" dpkg --add-architecture arm64; fi
 "${quiet_apt[@]}" update
 chosen=()
 for package in "${missing[@]}"; do
