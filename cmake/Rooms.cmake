@@ -28,6 +28,10 @@ function(dptrain_kernels)
   add_library(dptrain_kernels_cpu OBJECT ${sources})
   target_include_directories(dptrain_kernels_cpu PUBLIC ${PROJECT_SOURCE_DIR})
   target_compile_options(dptrain_kernels_cpu PRIVATE $<$<CONFIG:Release>:-O3>)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # As on x86, where it is the default: tiles fill the registers, and loads moved ahead would spill their sums.
+    target_compile_options(dptrain_kernels_cpu PRIVATE -fno-schedule-insns)
+  endif()
   target_link_libraries(dptrain_kernels_cpu PUBLIC dptrain_flags PRIVATE Highway::Highway)
 endfunction()
 
