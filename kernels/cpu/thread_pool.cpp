@@ -119,8 +119,11 @@ class Team {
     const size_t count = ranges_.size();
     for (size_t i = 0; i < count; ++i) {
       Range& range = ranges_[(static_cast<size_t>(slot) + i) % count];
-      for (int64_t piece; (piece = range.next.fetch_add(1, std::memory_order_relaxed)) < range.end;)
-        function_(work_, piece, slot);
+      // Looked at first: who finds nothing left, at the end of every kernel, should not write to the others' lines.
+      while (range.next.load(std::memory_order_relaxed) < range.end) {
+        const int64_t piece = range.next.fetch_add(1, std::memory_order_relaxed);
+        if (piece < range.end) function_(work_, piece, slot);
+      }
     }
     at_work = false;
     state_.fetch_and(~kOpen, std::memory_order_acq_rel);
