@@ -91,8 +91,7 @@ void warn_of_other_convolutions(const json& trainer, const Session& session) {
   if (const std::string text = conv_difference(before, conv_names(*session.conv_choices())); !text.empty()) log::warn(text);
 }
 
-void save_kept_weights(const Session& session, const Callbacks& callbacks, checkpoint::State& state, const graph::Model& model) {
-  static_cast<void>(session);
+void save_kept_weights(const Callbacks& callbacks, checkpoint::State& state, const graph::Model& model) {
   for (std::size_t c = 0; c < callbacks.size(); ++c) {
     const auto& kept = callbacks[c]->kept_weights();
     for (std::size_t w = 0; w < kept.size(); ++w)
@@ -138,7 +137,7 @@ checkpoint::State make_state(Session& session, const Position& position, const C
     trainer["callbacks"].push_back({{"name", callback->name()}, {"state", callback->save()}, {"weights", !callback->kept_weights().empty()}});
   state.trainer = trainer.dump();
   save_slots(session, state);
-  save_kept_weights(session, callbacks, state, session.model());
+  save_kept_weights(callbacks, state, session.model());
   return state;
 }
 

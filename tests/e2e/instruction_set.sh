@@ -1,18 +1,7 @@
 # ONEDNN_MAX_CPU_ISA holds dptrain's own kernels, too.
 source "$DPTRAIN_SOURCE/tests/e2e/lib.bash"
 
-cat >tiny.yaml <<'YAML'
-dptrain: 1
-name: tiny
-model:
-  layers:
-    - Input: {shape: [16, 16, 16]}
-    - Conv2D: {filters: 16, kernel_size: 3, activation: relu}
-    - Flatten
-    - Dense: 4
-data: {train: {Synthetic: {samples: 64, classes: 4}}}
-train: {epochs: 1, batch_size: 16, optimizer: SGD, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
-YAML
+tiny_convolutions >tiny.yaml
 
 say "no instruction set beyond the one that the environment names"
 for limit in AVX2 SSE41; do

@@ -111,3 +111,21 @@ same_run() {
     [ "$(column "$1/train.csv" $name)" = "$(column "$2/train.csv" $name)" ] || fail "$1 and $2 differ in $name of train.csv"
   done
 }
+
+# A config of two convolutions, the second a Winograd's, on synthetic data.
+tiny_convolutions() {
+  cat <<'YAML'
+dptrain: 1
+name: tiny
+model:
+  layers:
+    - Input: {shape: [16, 16, 3]}
+    - Conv2D: {filters: 16, kernel_size: 3, activation: relu}
+    - MaxPooling2D
+    - Conv2D: {filters: 16, kernel_size: 3, padding: same}
+    - Flatten
+    - Dense: 4
+data: {train: {Synthetic: {samples: 64, classes: 4}}}
+train: {epochs: 2, batch_size: 16, optimizer: SGD, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+YAML
+}

@@ -1,20 +1,7 @@
 # bench --tune keeps what is fastest, later runs take it, checkpoints record it; bench --kernels.
 source "$DPTRAIN_SOURCE/tests/e2e/lib.bash"
 
-cat >tiny.yaml <<'YAML'
-dptrain: 1
-name: tiny
-model:
-  layers:
-    - Input: {shape: [16, 16, 3]}
-    - Conv2D: {filters: 16, kernel_size: 3, activation: relu}
-    - MaxPooling2D
-    - Conv2D: {filters: 16, kernel_size: 3, padding: same}
-    - Flatten
-    - Dense: 4
-data: {train: {Synthetic: {samples: 64, classes: 4}}}
-train: {epochs: 2, batch_size: 16, optimizer: SGD, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
-YAML
+tiny_convolutions >tiny.yaml
 export XDG_CACHE_HOME=$work/cache
 cache=$work/cache/dptrain/conv.json
 
