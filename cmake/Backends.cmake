@@ -2,6 +2,7 @@
 # is compiled, and both define the same functions.
 #
 #   device   src/device/cuda/*.cpp   or   src/device/cuda_stub.cpp
+#   device   src/device/emu/*.cpp    or   src/device/emu_stub.cpp    (DPTRAIN_EMULATOR)
 #   device   src/device/cpu/bench/*.cpp   or   src/device/kernel_bench_stub.cpp   (Google Benchmark)
 #   reduce   src/reduce/nccl.cpp     or   nothing: it only holds our declarations of NCCL against nccl.h
 #            src/reduce/mpi.cpp      or   src/reduce/mpi_stub.cpp
@@ -88,6 +89,9 @@ function(dptrain_device_sources out)
   list(APPEND list ${cpu})
   if(DPTRAIN_HAVE_CUDA)
     list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/device/cuda_stub.cpp)
+  endif()
+  if(DPTRAIN_EMULATOR)
+    list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/device/emu_stub.cpp)
   endif()
   if(TARGET benchmark::benchmark)
     file(GLOB bench CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/device/cpu/bench/*.cpp)

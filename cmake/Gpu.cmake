@@ -1,12 +1,13 @@
 # The GPU path. Its kernels and its device are compiled twice, once for CUDA and once for the emulator, which runs the same
 # kernels on the CPU; DPTRAIN_GPU names the namespace.
 #
-#   dptrain_kernels_emu    kernels/cuda/*.cu as C++, and simt*.cpp      always
-#   dptrain_device_emu     src/device/gpu/*.cpp, src/device/emu/*.cpp   always
+#   dptrain_kernels_emu    kernels/cuda/*.cu as C++, and simt*.cpp      with DPTRAIN_EMULATOR
+#   dptrain_device_emu     src/device/gpu/*.cpp, src/device/emu/*.cpp   with DPTRAIN_EMULATOR
 #   dptrain_kernels_cuda   kernels/cuda/*.cu by nvcc                    with CUDA
 #   dptrain_device_cuda    src/device/gpu/*.cpp, src/device/cuda/*.cpp  with CUDA
 #
-# DPTRAIN_SANITIZE reaches all but nvcc's objects. A fuzz build has none of this.
+# DPTRAIN_EMULATOR=OFF leaves the emulator out; src/device/emu_stub.cpp says so at run time. DPTRAIN_SANITIZE reaches all but
+# nvcc's objects. A fuzz build has none of this.
 
 set(CMAKE_CUDA_ARCHITECTURES "80-virtual;90-real" CACHE STRING
     "GPUs to compile for: a CMake list of compute capabilities; for all others the driver compiles 80-virtual")
@@ -18,19 +19,22 @@ function(dptrain_gpu_kernels)
     return()
   endif()
   set(folder ${PROJECT_SOURCE_DIR}/kernels/cuda)
+  if(DPTRAIN_HAVE_CUDA)
+    add_subdirectory(${folder})
+  endif()
+  if(NOT DPTRAIN_EMULATOR)
+    return()
+  endif()
   file(GLOB kernels CONFIGURE_DEPENDS ${folder}/*.cu)
   set_source_files_properties(${kernels} PROPERTIES LANGUAGE CXX)
   add_library(dptrain_kernels_emu OBJECT ${kernels} ${folder}/simt.cpp ${folder}/simt_fibers.cpp)
+  set_target_properties(dptrain_kernels_emu PROPERTIES UNITY_BUILD ${DPTRAIN_UNITY})
   target_compile_definitions(dptrain_kernels_emu PRIVATE DPTRAIN_GPU=emu)
   target_link_libraries(dptrain_kernels_emu PUBLIC dptrain_house)
   if(DPTRAIN_SANITIZE MATCHES "thread")
     # It switches between what ThreadSanitizer takes for threads, and tells it so itself.
     set_source_files_properties(${folder}/simt_fibers.cpp PROPERTIES
       COMPILE_OPTIONS -fno-sanitize=thread COMPILE_DEFINITIONS DPTRAIN_SIMT_TSAN)
-  endif()
-
-  if(DPTRAIN_HAVE_CUDA)
-    add_subdirectory(${PROJECT_SOURCE_DIR}/kernels/cuda)
   endif()
 endfunction()
 
@@ -40,7 +44,7 @@ function(dptrain_gpu_device)
     return()
   endif()
   foreach(gpu emu cuda)
-    if(gpu STREQUAL "cuda" AND NOT DPTRAIN_HAVE_CUDA)
+    if((gpu STREQUAL "cuda" AND NOT DPTRAIN_HAVE_CUDA) OR (gpu STREQUAL "emu" AND NOT DPTRAIN_EMULATOR))
       continue()
     endif()
     _dptrain_sources(both src/device/gpu)
@@ -49,7 +53,7 @@ function(dptrain_gpu_device)
       continue()
     endif()
     add_library(dptrain_device_${gpu} OBJECT ${both} ${own})
-    set_target_properties(dptrain_device_${gpu} PROPERTIES DPTRAIN_LEVEL 5)
+    set_target_properties(dptrain_device_${gpu} PROPERTIES DPTRAIN_LEVEL 5 UNITY_BUILD ${DPTRAIN_UNITY})
     target_compile_definitions(dptrain_device_${gpu} PRIVATE DPTRAIN_GPU=${gpu})
     target_link_libraries(dptrain_device_${gpu} PUBLIC dptrain_house)
     add_dependencies(dptrain_device_${gpu} dptrain_version)

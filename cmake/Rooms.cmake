@@ -28,6 +28,10 @@ function(dptrain_kernels)
   add_library(dptrain_kernels_cpu OBJECT ${sources})
   target_include_directories(dptrain_kernels_cpu PUBLIC ${PROJECT_SOURCE_DIR})
   target_compile_options(dptrain_kernels_cpu PRIVATE $<$<CONFIG:Release>:-O3>)
+  if(DPTRAIN_SANITIZE AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+    # Without SSE2's copies, which the release tests run; who tests has AVX2.
+    target_compile_options(dptrain_kernels_cpu PRIVATE -march=haswell)
+  endif()
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # As on x86, where it is the default: tiles fill the registers, and loads moved ahead would spill their sums.
     target_compile_options(dptrain_kernels_cpu PRIVATE -fno-schedule-insns)
@@ -66,12 +70,15 @@ function(dptrain_room room)
   endif()
 
   add_library(dptrain_${room} OBJECT ${sources})
-  set_target_properties(dptrain_${room} PROPERTIES DPTRAIN_LEVEL ${arg_LEVEL})
+  set_target_properties(dptrain_${room} PROPERTIES DPTRAIN_LEVEL ${arg_LEVEL} UNITY_BUILD ${DPTRAIN_UNITY})
   target_link_libraries(dptrain_${room} PUBLIC dptrain_house PRIVATE ${arg_LIBS})
   if(room STREQUAL "reduce" AND DPTRAIN_HAVE_CUDA)
     target_link_libraries(dptrain_reduce PRIVATE dptrain_cuda)
   endif()
   add_dependencies(dptrain_${room} dptrain_version)
+  if(room MATCHES "^(data|checkpoint)$")
+    dptrain_check_every_access(dptrain_${room})
+  endif()
   if(room STREQUAL "data" AND (DPTRAIN_FUZZ OR DPTRAIN_SANITIZE MATCHES "undefined"))
     # stb_image copies the no bytes of an empty IDAT chunk to a null pointer.
     set_source_files_properties(${PROJECT_SOURCE_DIR}/src/data/image_stb.cpp PROPERTIES

@@ -4,7 +4,8 @@
 #   scripts/install_deps.sh [--no-install] GROUP...
 #
 # Groups:
-#   build      compiler, CMake and the libraries of the product and its unit tests
+#   product    compiler, CMake and the libraries of the executable
+#   build      the same, a faster linker, and the libraries of the tests and of `bench --kernels`
 #   check      python3, for the tests that read the source
 #   fuzz       clang with libFuzzer
 #   neon       cross compiler, emulator and libraries for AArch64; arm64 becomes an architecture of dpkg's
@@ -17,9 +18,10 @@ set -euo pipefail
 
 # shellcheck disable=SC2034  # the groups are read by name, ${!argument}
 {
-  build="g++ cmake ninja-build ccache git
+  product="g++ cmake ninja-build ccache git
     libdnnl-dev libhwy-dev libyaml-cpp-dev libhdf5-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
-    zlib1g-dev libjpeg-dev libstb-dev libgtest-dev libgmock-dev libbenchmark-dev"
+    zlib1g-dev libjpeg-dev libstb-dev"
+  build="$product mold libgtest-dev libgmock-dev libbenchmark-dev"
   check="python3"
   fuzz="clang libclang-rt-dev"
   neon="cmake ninja-build nlohmann-json3-dev g++-aarch64-linux-gnu qemu-user
@@ -39,7 +41,7 @@ optional=()
 for argument in "$@"; do
   case $argument in
     --no-install) install=no ;;
-    build | check | fuzz | neon | download) read -r -d '' -a names <<<"${!argument}" || true; wanted+=("${names[@]}") ;;
+    product | build | check | fuzz | neon | download) read -r -d '' -a names <<<"${!argument}" || true; wanted+=("${names[@]}") ;;
     data) optional+=("$data") ;;
     -h | --help) usage; exit 0 ;;
     *) echo "install_deps: unknown argument '$argument'" >&2; usage >&2; exit 2 ;;

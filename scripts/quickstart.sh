@@ -2,8 +2,11 @@
 # From a fresh machine to a trained model: installs what is missing, builds dptrain, gets Fashion-MNIST, trains on two
 # CPU replicas to a test accuracy of 0.90 or more, evaluates the checkpoint and draws the curves.
 #
-#   scripts/quickstart.sh [--no-install] [--cpus N] [--data auto|package|download|generated]
+#   scripts/quickstart.sh [--no-install] [--cuda] [--cpus N] [--data auto|package|download|generated]
 #
+# It builds the executable alone: no tests, no GPU emulator, and the CUDA backend where there is a GPU.
+#
+#   --cuda         build the CUDA backend, GPU or not
 #   --no-install   install nothing; list what is missing and exit 2
 #   --cpus N       CPU replicas (2)
 #   --data SOURCE  where Fashion-MNIST comes from; auto (the default) tries the three in order
@@ -18,9 +21,12 @@ fail() { echo "quickstart: $*" >&2; exit 1; }
 install_flag=()
 cpus=2
 source=auto
+cuda=OFF
+if [ -e /dev/nvidiactl ]; then cuda=AUTO; fi
 while [ $# -gt 0 ]; do
   case $1 in
     --no-install) install_flag=(--no-install) ;;
+    --cuda) cuda=ON ;;
     --cpus) cpus=${2:?--cpus needs a number}; shift ;;
     --data) source=${2:?--data needs a source}; shift ;;
     -h | --help) usage; exit 0 ;;
@@ -71,9 +77,9 @@ from_download() {
 }
 
 from_generator() {
-  cmake --build --preset release --target dptrain_make_idx
+  cmake --build --preset product --target dptrain_make_idx
   forget_stand_in
-  build/release/tests/dptrain_make_idx "$folder"
+  build/product/dptrain_make_idx "$folder"
   gzip --no-name --force --fast "$folder"/*-ubyte
   echo "made by dptrain_make_idx, not Fashion-MNIST" >"$marker"
   cat >&2 <<'TEXT'
@@ -102,13 +108,13 @@ get_data() {
 }
 
 say "Dependencies"
-scripts/install_deps.sh "${install_flag[@]}" build
+scripts/install_deps.sh "${install_flag[@]}" product
 echo "complete"
 
 say "Build"
-cmake --preset release -Wno-dev >/dev/null
-cmake --build --preset release --target dptrain
-dptrain=build/release/dptrain
+cmake --preset product -Wno-dev -DDPTRAIN_CUDA=$cuda | tail -n 4 | grep -- '-- dptrain'
+cmake --build --preset product --target dptrain
+dptrain=build/product/dptrain
 
 say "Fashion-MNIST"
 get_data
@@ -143,6 +149,10 @@ Done. What to look at, and what to try next:
       how fast it is, and where the time goes
   $dptrain init
       the configs that come along, to start your own
+  scripts/quickstart.sh --cuda
+      the same with the CUDA backend (docs/gpu.md); it is built without asking where there is a GPU
+  scripts/test.sh --quick
+      builds the tests and the GPU emulator as well, and runs them
 TEXT
 if [ -e $marker ]; then
   echo

@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds dptrain and runs every test.
 #
-#   scripts/test.sh [--quick] [--no-install] [--fuzz-seconds N] [--jobs N]
+#   scripts/test.sh [--quick | --nightly] [--times] [--no-install] [--fuzz-seconds N] [--jobs N]
 #
 #   --quick            the release suite only, without sanitizers and fuzzing
+#   --nightly          more of what is random or slow: new random cases, 60 kills, 10 minutes for each fuzz target; and
+#                      every source compiled by itself
+#   --times            at the end, where the time went: phases, slowest tests, slowest sources
 #   --no-install       install nothing; list what is missing and exit 2
 #   --fuzz-seconds N   time for each fuzz target (15)
 #   --jobs N           parallel compilations and tests (number of cores)
@@ -16,12 +19,16 @@ cd "$(dirname "$0")/.."
 usage() { sed -n '2,/^$/s/^# \{0,1\}//p' scripts/test.sh; }
 
 quick=no
+nightly=no
+times_wanted=no
 install_flag=()
 fuzz_seconds=15
 jobs=$(nproc)
 while [ $# -gt 0 ]; do
   case $1 in
     --quick) quick=yes ;;
+    --nightly) nightly=yes; fuzz_seconds=600; export DPTRAIN_KILLS=60 DPTRAIN_NIGHTLY=$(($(date +%s) / 86400)) ;;
+    --times) times_wanted=yes ;;
     --no-install) install_flag=(--no-install) ;;
     --fuzz-seconds) fuzz_seconds=${2:?--fuzz-seconds needs a number}; shift ;;
     --jobs) jobs=${2:?--jobs needs a number}; shift ;;
@@ -34,6 +41,7 @@ done
 passed=0 failed=0 skipped=0
 failed_phases=()
 times=()
+presets=()
 
 # phase TITLE COMMAND...: runs it, notes how long it took and whether it failed.
 phase() {
@@ -53,32 +61,26 @@ build() {
 
 # Runs the tests of a preset and adds up what they report.
 run_tests() {
-  local preset=$1 report=$PWD/build/$1/junit.xml result=0
-  rm -f "$report"
+  local preset=$1 report=$PWD/build/$1/reports/ctest.xml result=0
+  presets+=("$preset")
+  mkdir -p "$(dirname "$report")"
+  rm -f "$(dirname "$report")"/*.xml
   # The sanitizers' shadow memory wants addresses that newer kernels hand out at random.
   local runner=()
   if setarch -R true 2>/dev/null; then runner=(setarch -R); fi
   "${runner[@]}" ctest --preset "$preset" -j "$jobs" --no-tests=error --output-junit "$report" \
     2>&1 | grep -Ev '^ *(Start +[0-9]+:|[0-9]+/[0-9]+ .* Passed )' || result=${PIPESTATUS[0]}
-  local total bad left_out disabled
-  total=$(count tests "$report") bad=$(count failures "$report")
-  left_out=$(count skipped "$report") disabled=$(count disabled "$report")
-  passed=$((passed + total - bad - left_out - disabled))
-  failed=$((failed + bad))
-  skipped=$((skipped + left_out + disabled))
+  local ran bad left_out
+  read -r ran bad left_out < <(python3 scripts/test_report.py count "build/$preset")
+  passed=$((passed + ran)) failed=$((failed + bad)) skipped=$((skipped + left_out))
   return "$result"
 }
 
-# One number of a JUnit file's head, e.g. 17 of tests="17"; 0 where there is no file.
-count() {
-  local number=
-  if [ -e "$2" ]; then number=$(awk -F'"' -v key="$1=" '$1 ~ "[ \t]" key "$" { print $2; exit }' "$2"); fi
-  echo "${number:-0}"
-}
-
-release() { build release all && run_tests release; }
+# For one kind of GPU: the tests want the kernels compiled, and none runs here.
+release() { build release all -DCMAKE_CUDA_ARCHITECTURES=90-real && run_tests release; }
 address() { build asan all && run_tests asan; }
 threads() { build tsan dptrain_tests_threads && run_tests tsan; }
+each() { build debug all -DDPTRAIN_UNITY=OFF; }
 fuzz() { build fuzz all -DDPTRAIN_FUZZ_SECONDS="$fuzz_seconds" && run_tests fuzz; }
 
 groups=(build check)
@@ -93,9 +95,13 @@ if [ $quick = no ]; then
   phase "ThreadSanitizer, threaded tests" threads
   phase "Fuzzing, $fuzz_seconds s a target" fuzz
 fi
+if [ $nightly = yes ]; then phase "Every source by itself" each; fi
 
 printf '\n== Summary\n'
 printf '%s\n' "${times[@]}"
+if [ $times_wanted = yes ]; then
+  for preset in "${presets[@]}"; do python3 scripts/test_report.py times "build/$preset"; done
+fi
 for title in "${failed_phases[@]}"; do echo "failed: $title"; done
 echo "$passed passed, $failed failed, $skipped skipped"
 [ ${#failed_phases[@]} -eq 0 ] && [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

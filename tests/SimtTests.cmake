@@ -2,7 +2,7 @@
 # namespace dptrain::kernels::emu, and no room but core. Under ThreadSanitizer a missing barrier is a data race.
 
 dptrain_tests(simt         LEVEL 0 LABELS threads LIBS dptrain_kernels_emu)
-dptrain_tests(kernels_cuda LEVEL 0 LABELS threads LIBS dptrain_kernels_emu)
+dptrain_tests(kernels_cuda LEVEL 0 OPTIMIZE LABELS threads LIBS dptrain_kernels_emu)
 foreach(test dptrain_test_simt dptrain_test_kernels_cuda)
   if(TARGET ${test})
     target_compile_definitions(${test} PRIVATE DPTRAIN_GPU=emu)

@@ -8,12 +8,12 @@ namespace dptrain::kernels::DPTRAIN_GPU {
 namespace {
 
 /// The most thread blocks of the first stage: four for every multiprocessor of an H200. Positions for each thread.
-constexpr std::int64_t kMostBlocks = 528, kPositionsPerThread = 8;
+constexpr std::int64_t kMostSumBlocks = 528, kSumPositionsPerThread = 8;
 /// The second stage: channels times pieces that a thread block works on side by side.
 constexpr int kFinishChannels = 16, kFinishLanes = kBlock / kFinishChannels;
 
 ColumnCover cover_sums(std::int64_t positions, std::int64_t channels, int v) {
-  return cover_columns(positions, channels, v, kPositionsPerThread, kMostBlocks);
+  return cover_columns(positions, channels, v, kSumPositionsPerThread, kMostSumBlocks);
 }
 
 // What is added up: run gives V factors u and v of each position; the sums are of u and of u v. Both are rounded to

@@ -10,11 +10,11 @@ namespace dptrain::kernels::DPTRAIN_GPU {
 namespace {
 
 /// Lanes i of pack p of an image [rows, h, w, channels].
-struct Pixel {
+struct DepthwisePixel {
   std::int64_t row, h, w, c;
 };
 template <int V>
-__device__ inline Pixel pixel_of(std::int64_t pack, std::int64_t h, std::int64_t w, std::int64_t channels) {
+__device__ inline DepthwisePixel depthwise_pixel_of(std::int64_t pack, std::int64_t h, std::int64_t w, std::int64_t channels) {
   const Split channel = split(pack, channels / V), column = split(channel.quotient, w),
               line = split(column.quotient, h);
   return {line.quotient, line.remainder, column.remainder, channel.remainder * V};
@@ -32,7 +32,7 @@ __global__ void forward_kernel(const DepthwiseShape s, const T* x, const float* 
                                std::int64_t packs, T* y) {
   const std::int64_t channels = s.out_channels();
   for (std::int64_t i = thread_number(); i < packs; i += thread_count()) {
-    const Pixel p = pixel_of<V>(i, s.out_h, s.out_w, channels);
+    const DepthwisePixel p = depthwise_pixel_of<V>(i, s.out_h, s.out_w, channels);
     const std::int64_t from = V > 1 ? p.c : split(p.c, s.multiplier).quotient;  // packs only without a multiplier
     const T* const image = x + p.row * s.in_h * s.in_w * s.channels + from;
     Lanes<V> sum = bias == nullptr ? all<V>(0.0F) : load<V>(bias + p.c);
@@ -65,7 +65,7 @@ __global__ void backward_data_kernel(const DepthwiseShape s, const T* dy, const 
                                      T* dx) {
   const std::int64_t channels = s.out_channels();
   for (std::int64_t i = thread_number(); i < packs; i += thread_count()) {
-    const Pixel p = pixel_of<V>(i, s.in_h, s.in_w, s.channels);
+    const DepthwisePixel p = depthwise_pixel_of<V>(i, s.in_h, s.in_w, s.channels);
     const T* const image = dy + p.row * s.out_h * s.out_w * channels + p.c * s.multiplier;
     const float* const taps = weights + p.c * s.multiplier;
     const Readers rows(p.h, s.pad_top, s.stride_h), columns(p.w, s.pad_left, s.stride_w);
@@ -89,10 +89,10 @@ __global__ void backward_data_kernel(const DepthwiseShape s, const T* dy, const 
 // Weight gradients in two stages: a thread block adds up kTaps neighbouring taps of a row of the window over a piece of
 // the output's positions; a second launch adds the pieces up in order.
 
-constexpr std::int64_t kMostBlocks = 264, kPositionsPerThread = 8;
+constexpr std::int64_t kMostGradientBlocks = 264, kGradientPositionsPerThread = 8;
 
 ColumnCover cover_weights(const DepthwiseShape& s, std::int64_t rows, int v) {
-  return cover_columns(rows * s.out_h * s.out_w, s.out_channels(), v, kPositionsPerThread, kMostBlocks);
+  return cover_columns(rows * s.out_h * s.out_w, s.out_channels(), v, kGradientPositionsPerThread, kMostGradientBlocks);
 }
 
 /// workspace[piece, kernel_h, kernel_w, channels]. Groups of taps are one axis of the grid, pieces and tiles of columns the

@@ -16,7 +16,7 @@ struct Constant {
 struct Same {
   __device__ float operator()(float x) const { return x; }
 };
-struct Sum {
+struct SumOfTwo {
   __device__ float operator()(float x, float y) const { return x + y; }
 };
 struct Scale {
@@ -122,7 +122,7 @@ void copy(const Launch& at, DType type, const void* x, void* y, std::int64_t n) 
 void accumulate(const Launch& at, DType type, const void* x, void* y, std::int64_t n) {
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    map(at, n, Sum{}, static_cast<T*>(y), static_cast<const T*>(y), static_cast<const T*>(x));
+    map(at, n, SumOfTwo{}, static_cast<T*>(y), static_cast<const T*>(y), static_cast<const T*>(x));
   });
 }
 
@@ -144,7 +144,7 @@ void cast_to_float(const Launch& at, DType type, const void* x, float* y, std::i
 void accumulate_to_float(const Launch& at, DType type, const void* x, float* y, std::int64_t n) {
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    map(at, n, Sum{}, y, static_cast<const float*>(y), static_cast<const T*>(x));
+    map(at, n, SumOfTwo{}, y, static_cast<const float*>(y), static_cast<const T*>(x));
   });
 }
 

@@ -103,7 +103,7 @@ __global__ void finish_sums_kernel(const double* sums, std::int64_t pieces, Fini
   if (threadIdx.x == 0) results[blockIdx.x] = finish(sum);
 }
 
-struct Scale {
+struct ScaleGradient {
   float* x;
   float factor;
   template <int V>
@@ -120,7 +120,7 @@ __global__ void scale_kernel(Cut<Segments> cut, const double* factors, float* x)
   const float factor = static_cast<float>(factors[cut.row()]);
   if (factor == 1.0F) return;
   const Piece piece = cut.piece();
-  const Scale pass{x, factor};
+  const ScaleGradient pass{x, factor};
   sweep_block(piece.begin, piece.end, at_16_bytes(x + piece.begin), pass);
 }
 
@@ -148,7 +148,7 @@ __global__ void penalty_gradient_kernel(Cut<Rows<PenaltySegment>> cut, const flo
   sweep_block(piece.begin, piece.end, at_16_bytes(w + piece.begin) && at_16_bytes(g + piece.begin), pass);
 }
 
-struct Statistics {
+struct SumsOfSquares {
   const float* values;
   float* w;
   float keep, share;
@@ -167,7 +167,7 @@ __global__ void statistics_kernel(Cut<Rows<StatisticSegment>> cut, const LossSca
   if (scale != nullptr && scale->found_inf != 0) return;
   const StatisticSegment segment = cut.segments.segment(cut.row());
   const Piece piece = cut.piece();
-  const Statistics pass{values, w, static_cast<float>(segment.momentum), static_cast<float>(1.0 - segment.momentum)};
+  const SumsOfSquares pass{values, w, static_cast<float>(segment.momentum), static_cast<float>(1.0 - segment.momentum)};
   sweep_block(piece.begin, piece.end, at_16_bytes(values + piece.begin) && at_16_bytes(w + piece.begin), pass);
 }
 

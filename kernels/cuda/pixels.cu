@@ -89,7 +89,7 @@ __global__ void draw_kernel(PixelProgram p, std::int64_t rows, const std::int64_
 // --- Pixels ---
 
 /// Transforms [begin, end) of a program, from images of height x width to what the last of them makes.
-struct Segment {
+struct PixelSegment {
   std::int32_t begin, end, height, width, out_height, out_width;
 };
 
@@ -126,7 +126,7 @@ __device__ inline float number_of(std::uint8_t x) { return static_cast<float>(x)
 __device__ inline float number_of(float x) { return x; }
 
 template <class In, class Out>
-__global__ void pixel_kernel(PixelProgram p, Segment s, const In* in, const std::int64_t* where, const Drawn* drawn,
+__global__ void pixel_kernel(PixelProgram p, PixelSegment s, const In* in, const std::int64_t* where, const Drawn* drawn,
                              const Statistics* statistics, Out* out, std::int64_t n) {
   for (std::int64_t i = thread_number(); i < n; i += thread_count()) {
     const auto channel = static_cast<std::int32_t>(i % p.channels);
@@ -161,7 +161,7 @@ __global__ void pixel_kernel(PixelProgram p, Segment s, const In* in, const std:
 // --- Statistics ---
 
 /// images [rows, elements], the channel last; one block a row.
-__global__ void statistics_kernel(PixelOpKind kind, const float* images, std::int64_t rows, std::int64_t elements,
+__global__ void pixel_statistics_kernel(PixelOpKind kind, const float* images, std::int64_t rows, std::int64_t elements,
                                   std::int32_t channels, Statistics* statistics) {
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const float* const image = images + row * elements;
@@ -224,7 +224,7 @@ struct Parts {
 };
 
 template <class In>
-void run_segment(const Launch& at, const PixelProgram& p, const Segment& s, const In* in, const std::int64_t* where,
+void run_segment(const Launch& at, const PixelProgram& p, const PixelSegment& s, const In* in, const std::int64_t* where,
                  std::int64_t rows, const Drawn* drawn, const Statistics* statistics, DType type, void* out) {
   const std::int64_t n = rows * s.out_height * s.out_width * p.channels;
   dispatch(type, [&](auto tag) {
@@ -254,7 +254,7 @@ void run_pixels(const Launch& at, const PixelProgram& p, const PixelBatch& batch
                         batch.epoch, drawn);
 
   const float* before = nullptr;  // the images between two segments; null: samples as they come
-  Segment s{0, 0, p.height, p.width, p.height, p.width};
+  PixelSegment s{0, 0, p.height, p.width, p.height, p.width};
   for (int turn = 0;; ++turn) {
     s.end = segment_end(p, s.begin, before != nullptr);
     if (s.end > s.begin) s.out_height = p.op[s.end - 1].height, s.out_width = p.op[s.end - 1].width;
@@ -263,7 +263,7 @@ void run_pixels(const Launch& at, const PixelProgram& p, const PixelBatch& batch
     const DType target_type = last ? type : DType::kF32;
     if (before != nullptr) {
       const std::int64_t elements = std::int64_t{s.height} * s.width * p.channels;
-      DPTRAIN_LAUNCH(at, statistics_kernel, std::min<unsigned>(static_cast<unsigned>(batch.rows), 65535U), kBlock,
+      DPTRAIN_LAUNCH(at, pixel_statistics_kernel, std::min<unsigned>(static_cast<unsigned>(batch.rows), 65535U), kBlock,
                      p.op[s.begin].kind, before, batch.rows, elements, p.channels, statistics);
       run_segment(at, p, s, before, nullptr, batch.rows, drawn, statistics, target_type, target);
     } else {

@@ -21,7 +21,7 @@ __device__ inline std::int64_t alpha_of(const PRelu& p, std::int64_t index) {
   return at;
 }
 
-struct Value {
+struct PreluValue {
   __device__ float operator()(float x, float, float alpha) const { return x > 0.0F ? x : alpha * x; }
 };
 struct Slope {
@@ -148,7 +148,7 @@ PRelu::PRelu(const std::vector<std::int64_t>& sample, const std::vector<std::int
 
 void prelu_forward(const Launch& at, DType type, const PRelu& prelu, const void* x, const float* alpha,
                    std::int64_t rows, void* y) {
-  run(at, type, prelu, Value{}, x, x, alpha, rows, y);
+  run(at, type, prelu, PreluValue{}, x, x, alpha, rows, y);
 }
 
 void prelu_input_gradient(const Launch& at, DType type, const PRelu& prelu, const void* x, const void* dy,

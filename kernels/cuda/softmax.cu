@@ -9,7 +9,7 @@ namespace {
 // A thread writes only elements that it has read itself, so outputs may be the inputs.
 
 template <class T, class Out>
-struct Forward {
+struct SoftmaxForward {
   const T* x;
   std::int64_t classes;
   Out* y;
@@ -44,7 +44,7 @@ struct Backward {
   }
 };
 
-struct Sigmoid {
+struct SigmoidOf {
   __device__ float operator()(float x) const { return 1.0F / (1.0F + expf(-x)); }
 };
 
@@ -53,7 +53,7 @@ struct Sigmoid {
 void softmax_forward(const Launch& at, DType type, const void* x, std::int64_t rows, std::int64_t classes, void* y) {
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    over_rows(at, Forward<T, T>{static_cast<const T*>(x), classes, static_cast<T*>(y)}, rows, classes);
+    over_rows(at, SoftmaxForward<T, T>{static_cast<const T*>(x), classes, static_cast<T*>(y)}, rows, classes);
   });
 }
 
@@ -61,14 +61,14 @@ void softmax_probabilities(const Launch& at, DType type, const void* x, std::int
                            float* y) {
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    over_rows(at, Forward<T, float>{static_cast<const T*>(x), classes, y}, rows, classes);
+    over_rows(at, SoftmaxForward<T, float>{static_cast<const T*>(x), classes, y}, rows, classes);
   });
 }
 
 void sigmoid_probabilities(const Launch& at, DType type, const void* x, std::int64_t n, float* y) {
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    map(at, n, Sigmoid{}, y, static_cast<const T*>(x));
+    map(at, n, SigmoidOf{}, y, static_cast<const T*>(x));
   });
 }
 

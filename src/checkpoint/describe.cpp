@@ -11,20 +11,18 @@
 namespace dptrain::checkpoint {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// JSON from a file: anything may come.
-Json parse(const std::string& text) { return Json::parse(text, nullptr, false); }
+nlohmann::ordered_json parse(const std::string& text) { return nlohmann::ordered_json::parse(text, nullptr, false); }
 
 /// The string at a key, or "".
-std::string string_at(const Json& json, const char* key) {
+std::string string_at(const nlohmann::ordered_json& json, const char* key) {
   if (!json.is_object()) return "";
   const auto found = json.find(key);
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-const Json& child(const Json& json, const char* key) {
-  static const Json nothing;
+const nlohmann::ordered_json& child(const nlohmann::ordered_json& json, const char* key) {
+  static const nlohmann::ordered_json nothing;
   if (!json.is_object()) return nothing;
   const auto found = json.find(key);
   return found == json.end() ? nothing : *found;
@@ -53,11 +51,11 @@ std::string headline(const Contents& contents) {
 }
 
 /// Class of each layer by name, from model_config.
-std::map<std::string, std::string> classes(const Json& model) {
+std::map<std::string, std::string> classes(const nlohmann::ordered_json& model) {
   std::map<std::string, std::string> all;
-  const Json& layers = child(child(model, "config"), "layers");
+  const nlohmann::ordered_json& layers = child(child(model, "config"), "layers");
   if (!layers.is_array()) return all;
-  for (const Json& layer : layers) {
+  for (const nlohmann::ordered_json& layer : layers) {
     std::string name = string_at(layer, "name");
     if (name.empty()) name = string_at(child(layer, "config"), "name");  // Sequential of Keras 2
     all.emplace(std::move(name), string_at(layer, "class_name"));
@@ -78,7 +76,7 @@ std::string table(const std::vector<Row>& rows) {
 }
 
 std::string layer_table(const Contents& contents) {
-  const Json model = parse(contents.model_config());
+  const nlohmann::ordered_json model = parse(contents.model_config());
   const std::map<std::string, std::string> class_of = classes(model);
   std::vector<Row> rows{{"Layer", "Class", "Param #", "Weights"}};
   std::int64_t total = 0;
@@ -103,7 +101,7 @@ std::string layer_table(const Contents& contents) {
 }
 
 /// "epoch: 5" for what tells where the run stands and what it reached: keys named so at any depth of the trainer's JSON.
-void collect_position(const Json& json, const std::string& path, int depth, std::vector<std::string>& lines) {
+void collect_position(const nlohmann::ordered_json& json, const std::string& path, int depth, std::vector<std::string>& lines) {
   static const std::set<std::string> telling{"epoch", "epochs", "step", "steps", "samples", "seed", "learning_rate"};
   if (depth > 6 || lines.size() >= 40 || !json.is_object()) return;
   for (const auto& [key, value] : json.items()) {
@@ -118,10 +116,10 @@ void collect_position(const Json& json, const std::string& path, int depth, std:
 
 std::string training(const Contents& contents) {
   std::string text;
-  const Json compiled = parse(contents.root.text("training_config").value_or(""));
-  const Json& optimizer = child(compiled, "optimizer_config");
+  const nlohmann::ordered_json compiled = parse(contents.root.text("training_config").value_or(""));
+  const nlohmann::ordered_json& optimizer = child(compiled, "optimizer_config");
   if (optimizer.is_object()) {
-    const Json& rate = child(child(optimizer, "config"), "learning_rate");
+    const nlohmann::ordered_json& rate = child(child(optimizer, "config"), "learning_rate");
     text += fmt::format("optimizer: {}{}\n", printable(string_at(optimizer, "class_name")),
                         rate.is_number() ? ", learning rate " + shortest(rate.get<double>()) : "");
   }

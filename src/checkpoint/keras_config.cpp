@@ -11,9 +11,7 @@
 namespace dptrain::checkpoint {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string one_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string one_line(const nlohmann::ordered_json& json) { return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace); }
 
 /// A name that TensorFlow takes as a name scope: [A-Za-z0-9.][A-Za-z0-9_.-]*.
 std::string scope_name(std::string name) {
@@ -25,15 +23,15 @@ std::string scope_name(std::string name) {
 
 bool is_input(const graph::Layer& layer) { return layer.spec.name() == "Input"; }
 
-Json layer_config(const graph::Layer& layer) {
+nlohmann::ordered_json layer_config(const graph::Layer& layer) {
   const layers::LayerType& type = layers::type_of(layer.spec);
-  const Json own = Json::parse(config::to_json(type.keras_config(layer.spec.spec(), layer.inputs)));
+  const nlohmann::ordered_json own = nlohmann::ordered_json::parse(config::to_json(type.keras_config(layer.spec.spec(), layer.inputs)));
   if (is_input(layer)) {  // Keras 2 takes these keys and no others
-    Json config{{"batch_input_shape", own.at("batch_input_shape")}};
+    nlohmann::ordered_json config{{"batch_input_shape", own.at("batch_input_shape")}};
     config.update({{"dtype", "float32"}, {"sparse", false}, {"ragged", false}, {"name", layer.name}});
     return config;
   }
-  Json config{{"name", layer.name}};
+  nlohmann::ordered_json config{{"name", layer.name}};
   if (type.keras_trainable) config["trainable"] = layer.trainable;
   config["dtype"] = "float32";
   config.update(own);
@@ -41,37 +39,37 @@ Json layer_config(const graph::Layer& layer) {
 }
 
 /// A tensor: [layer, call, 0].
-Json tensor(const graph::Graph& graph, int node) {
+nlohmann::ordered_json tensor(const graph::Graph& graph, int node) {
   const graph::Node& producer = graph.nodes[static_cast<std::size_t>(node)];
-  return Json::array({graph.layers[static_cast<std::size_t>(producer.layer)].name, producer.call, 0});
+  return nlohmann::ordered_json::array({graph.layers[static_cast<std::size_t>(producer.layer)].name, producer.call, 0});
 }
 
-Json tensors(const graph::Graph& graph, const std::vector<int>& nodes) {
-  Json list = Json::array();
+nlohmann::ordered_json tensors(const graph::Graph& graph, const std::vector<int>& nodes) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const int node : nodes) list.push_back(tensor(graph, node));
   return list;
 }
 
 /// The calls of a layer, in order; each a list of [layer, call, 0, {}].
-Json inbound_nodes(const graph::Graph& graph, int layer) {
-  Json calls = Json::array();
+nlohmann::ordered_json inbound_nodes(const graph::Graph& graph, int layer) {
+  nlohmann::ordered_json calls = nlohmann::ordered_json::array();
   for (const graph::Node& node : graph.nodes) {
     if (node.layer != layer || node.inputs.empty()) continue;
-    Json call = tensors(graph, node.inputs);
-    for (Json& input : call) input.push_back(Json::object());
+    nlohmann::ordered_json call = tensors(graph, node.inputs);
+    for (nlohmann::ordered_json& input : call) input.push_back(nlohmann::ordered_json::object());
     calls.push_back(std::move(call));
   }
   return calls;
 }
 
-Json object(const std::string& name, Json config) { return {{"class_name", name}, {"config", std::move(config)}}; }
+nlohmann::ordered_json object(const std::string& name, nlohmann::ordered_json config) { return {{"class_name", name}, {"config", std::move(config)}}; }
 
 /// A loss as the string that both worlds know, or with its parameters.
-Json loss_config(const config::Typed& loss) {
-  const auto with = [&](const char* name, bool from_logits, double label_smoothing, bool smooths) -> Json {
+nlohmann::ordered_json loss_config(const config::Typed& loss) {
+  const auto with = [&](const char* name, bool from_logits, double label_smoothing, bool smooths) -> nlohmann::ordered_json {
     if (!from_logits && label_smoothing == 0) return name;
     // Keras 3 refuses the reduction "auto" that Keras 2 would write.
-    Json config{{"reduction", "sum_over_batch_size"}, {"name", name}, {"from_logits", from_logits}};
+    nlohmann::ordered_json config{{"reduction", "sum_over_batch_size"}, {"name", name}, {"from_logits", from_logits}};
     if (smooths) config["label_smoothing"] = label_smoothing;
     return object(loss.name(), config);
   };
@@ -86,14 +84,14 @@ Json loss_config(const config::Typed& loss) {
   return {};
 }
 
-Json metric_object(const char* name, const std::string& shown, Json config = Json::object()) {
+nlohmann::ordered_json metric_object(const char* name, const std::string& shown, nlohmann::ordered_json config = nlohmann::ordered_json::object()) {
   config["name"] = shown;
   config["dtype"] = "float32";
   return object(name, std::move(config));
 }
 
 /// Null for a metric that Keras has not.
-Json metric_config(const config::Typed& metric) {
+nlohmann::ordered_json metric_config(const config::Typed& metric) {
   if (metric.get_if<optim::AccuracySpec>() != nullptr)
     return "accuracy";  // Keras resolves it against the output, as we do
   if (const auto* s = metric.get_if<optim::BinaryAccuracySpec>())
@@ -114,7 +112,7 @@ Json metric_config(const config::Typed& metric) {
 }
 
 /// The arguments that the optimizer alone has; null for one that Keras 2 cannot load from a file (AdamW).
-Json optimizer_arguments(const config::Typed& optimizer) {
+nlohmann::ordered_json optimizer_arguments(const config::Typed& optimizer) {
   if (const auto* s = optimizer.get_if<optim::SGDSpec>()) return {{"momentum", s->momentum}, {"nesterov", s->nesterov}};
   if (const auto* s = optimizer.get_if<optim::AdamSpec>())
     return {{"beta_1", s->beta_1}, {"beta_2", s->beta_2}, {"epsilon", s->epsilon}, {"amsgrad", s->amsgrad}};
@@ -127,13 +125,13 @@ Json optimizer_arguments(const config::Typed& optimizer) {
 
 /// Null where one of the worlds would fail to load the model. Keras 2 reads optimizers of a file as its "legacy" ones, which
 /// know neither weight decay nor averages (and the key that would tell it otherwise is refused by Keras 3).
-Json optimizer_config(const config::Typed& optimizer, double learning_rate) {
-  const Json own = optimizer_arguments(optimizer);
+nlohmann::ordered_json optimizer_config(const config::Typed& optimizer, double learning_rate) {
+  const nlohmann::ordered_json own = optimizer_arguments(optimizer);
   if (own.is_null()) return {};
   const optim::OptimizerCommon& common = optim::common(optimizer);
   if (common.weight_decay.value_or(0) != 0 || common.use_ema) return {};
   // Always a float (Keras 3 refuses integers), and the current value: Keras 3 cannot load a schedule in this form.
-  Json config{{"name", optimizer.name()}, {"learning_rate", learning_rate}};
+  nlohmann::ordered_json config{{"name", optimizer.name()}, {"learning_rate", learning_rate}};
   config.update(own);
   if (common.clipnorm) config["clipnorm"] = *common.clipnorm;
   if (common.clipvalue) config["clipvalue"] = *common.clipvalue;
@@ -144,7 +142,7 @@ Json optimizer_config(const config::Typed& optimizer, double learning_rate) {
 }  // namespace
 
 std::string keras_model_config(const graph::Graph& graph) {
-  Json layers = Json::array();
+  nlohmann::ordered_json layers = nlohmann::ordered_json::array();
   for (const int index : graph::keras_order(graph)) {
     const graph::Layer& layer = graph.layers[static_cast<std::size_t>(index)];
     layers.push_back({{"class_name", is_input(layer) ? "InputLayer" : layer.spec.name()},
@@ -152,7 +150,7 @@ std::string keras_model_config(const graph::Graph& graph) {
                       {"config", layer_config(layer)},
                       {"inbound_nodes", inbound_nodes(graph, index)}});
   }
-  const Json model{{"name", scope_name(graph.name)},
+  const nlohmann::ordered_json model{{"name", scope_name(graph.name)},
                    {"trainable", true},
                    {"layers", layers},
                    {"input_layers", tensors(graph, graph.inputs)},
@@ -162,13 +160,13 @@ std::string keras_model_config(const graph::Graph& graph) {
 
 std::string keras_training_config(const Compiled& compiled) {
   if (!compiled.optimizer || !compiled.loss) return "";
-  const Json optimizer = optimizer_config(compiled.optimizer, compiled.learning_rate);
-  const Json loss = loss_config(compiled.loss);
+  const nlohmann::ordered_json optimizer = optimizer_config(compiled.optimizer, compiled.learning_rate);
+  const nlohmann::ordered_json loss = loss_config(compiled.loss);
   if (optimizer.is_null() || loss.is_null()) return "";
-  Json metrics = Json::array();
+  nlohmann::ordered_json metrics = nlohmann::ordered_json::array();
   for (const config::Typed& metric : compiled.metrics)
-    if (Json one = metric_config(metric); !one.is_null()) metrics.push_back(std::move(one));
-  return one_line(Json{{"loss", loss},
+    if (nlohmann::ordered_json one = metric_config(metric); !one.is_null()) metrics.push_back(std::move(one));
+  return one_line(nlohmann::ordered_json{{"loss", loss},
                        {"metrics", metrics},
                        {"weighted_metrics", nullptr},
                        {"loss_weights", nullptr},

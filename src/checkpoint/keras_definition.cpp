@@ -13,23 +13,21 @@
 namespace dptrain::checkpoint {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr int kDeepest = 16;  ///< models in models, lists in arguments
 
-const Json& at(const Json& json, const char* key) {
-  static const Json nothing;
+const nlohmann::json& at(const nlohmann::json& json, const char* key) {
+  static const nlohmann::json nothing;
   if (!json.is_object()) return nothing;
   const auto found = json.find(key);
   return found == json.end() ? nothing : *found;
 }
 
-std::string text_at(const Json& json, const char* key) {
-  const Json& value = at(json, key);
+std::string text_at(const nlohmann::json& json, const char* key) {
+  const nlohmann::json& value = at(json, key);
   return value.is_string() ? value.get<std::string>() : "";
 }
 
-bool is_model(const Json& layer) {
+bool is_model(const nlohmann::json& layer) {
   return at(at(layer, "config"), "layers").is_array() ||
          (at(layer, "config").is_array() && text_at(layer, "class_name") == "Sequential");
 }
@@ -44,15 +42,15 @@ class ModelReader {
  public:
   explicit ModelReader(const std::string& file) : file_(file) {}
 
-  KerasModel read(const Json& json, int depth) {
+  KerasModel read(const nlohmann::json& json, int depth) {
     if (depth > kDeepest) refuse("models are nested too deeply");
-    const Json& config = at(json, "config");
+    const nlohmann::json& config = at(json, "config");
     KerasModel model;
     model.name = text_at(config, "name");
     model.trainable = at(config, "trainable") != false;
     const bool sequential = text_at(json, "class_name") == "Sequential";
-    const Json& list = config.is_array() ? config : at(config, "layers");
-    for (const Json& entry : list) model.layers.push_back(layer(entry, depth));
+    const nlohmann::json& list = config.is_array() ? config : at(config, "layers");
+    for (const nlohmann::json& entry : list) model.layers.push_back(layer(entry, depth));
     if (model.layers.empty()) refuse(fmt::format("model '{}' has no layers", model.name));
     if (sequential)
       chain(model, config);
@@ -66,29 +64,29 @@ class ModelReader {
     throw Error(ErrorKind::kCheckpoint, fmt::format("'{}': the model cannot be built: {}", file_, what));
   }
 
-  KerasLayer layer(const Json& entry, int depth) {
+  KerasLayer layer(const nlohmann::json& entry, int depth) {
     KerasLayer layer;
-    const Json& config = at(entry, "config");
+    const nlohmann::json& config = at(entry, "config");
     layer.class_name = text_at(entry, "class_name");
     layer.name = text_at(entry, "name");
     if (layer.name.empty()) layer.name = text_at(config, "name");
     if (layer.name.empty() || layer.class_name.empty()) refuse("a layer has no name or no class_name");
     layer.trainable = at(config, "trainable") != false;
-    layer.config = std::make_unique<Json>(config);
+    layer.config = std::make_unique<nlohmann::json>(config);
     if (is_model(entry)) layer.model = std::make_unique<KerasModel>(read(entry, depth + 1));
     return layer;
   }
 
   /// Each layer reads the one before. An input is made where the list has none.
-  void chain(KerasModel& model, const Json& config) {
+  void chain(KerasModel& model, const nlohmann::json& config) {
     if (model.layers.front().class_name != "InputLayer") {
-      const Json* shape = &at(*model.layers.front().config, "batch_input_shape");
+      const nlohmann::json* shape = &at(*model.layers.front().config, "batch_input_shape");
       if (shape->is_null()) shape = &at(*model.layers.front().config, "batch_shape");
       if (shape->is_null()) shape = &at(config, "build_input_shape");
       KerasLayer input;
       input.name = model.layers.front().name + "_input";
       input.class_name = "InputLayer";
-      input.config = std::make_unique<Json>(Json{{"batch_shape", *shape}});
+      input.config = std::make_unique<nlohmann::json>(nlohmann::json{{"batch_shape", *shape}});
       model.layers.insert(model.layers.begin(), std::move(input));
     }
     model.layers.front().calls = {{}};
@@ -97,7 +95,7 @@ class ModelReader {
     model.outputs = {{model.layers.size() - 1, 0, 0}};
   }
 
-  void connect(KerasModel& model, const Json& list, const Json& config) {
+  void connect(KerasModel& model, const nlohmann::json& list, const nlohmann::json& config) {
     std::map<std::string, std::size_t> places;
     for (std::size_t i = 0; i < model.layers.size(); ++i)
       if (!places.emplace(model.layers[i].name, i).second)
@@ -105,9 +103,9 @@ class ModelReader {
     std::vector<std::vector<std::vector<Reference>>> calls;
     for (std::size_t i = 0; i < model.layers.size(); ++i) {
       calls.emplace_back();
-      const Json& nodes = at(list[i], "inbound_nodes");
+      const nlohmann::json& nodes = at(list[i], "inbound_nodes");
       if (nodes.is_array())
-        for (const Json& node : nodes) calls.back().push_back(call(node, model.layers[i].name));
+        for (const nlohmann::json& node : nodes) calls.back().push_back(call(node, model.layers[i].name));
       if (calls.back().empty() && model.layers[i].class_name == "InputLayer") calls.back().emplace_back();
     }
     std::vector<Reference> inputs, outputs;
@@ -157,7 +155,7 @@ class ModelReader {
   }
 
   /// Keras 2: [[layer, call, output, {kwargs}], ...]; Keras 3: {"args": [...], "kwargs": {...}}.
-  std::vector<Reference> call(const Json& node, const std::string& layer) {
+  std::vector<Reference> call(const nlohmann::json& node, const std::string& layer) {
     std::vector<Reference> references;
     const std::string where = fmt::format("layer '{}'", layer);
     collect(node.is_object() ? at(node, "args") : node, references, 0, where);
@@ -166,7 +164,7 @@ class ModelReader {
   }
 
   /// Masks and `training` are no tensors of ours; anything else that is a tensor is.
-  void check_keywords(const Json& keywords, const std::string& where) {
+  void check_keywords(const nlohmann::json& keywords, const std::string& where) {
     if (!keywords.is_object()) return;
     std::vector<Reference> tensors;
     for (const auto& [key, value] : keywords.items())
@@ -174,10 +172,10 @@ class ModelReader {
     if (!tensors.empty()) refuse(fmt::format("{}: it is called with a tensor as a keyword argument", where));
   }
 
-  void collect(const Json& value, std::vector<Reference>& out, int depth, const std::string& where) {
+  void collect(const nlohmann::json& value, std::vector<Reference>& out, int depth, const std::string& where) {
     if (depth > kDeepest) refuse(fmt::format("{}: its inputs are nested too deeply", where));
     if (value.is_object()) {
-      const Json& history = at(at(value, "config"), "keras_history");
+      const nlohmann::json& history = at(at(value, "config"), "keras_history");
       if (text_at(value, "class_name") == "__keras_tensor__" && history.is_array())
         return collect(history, out, depth + 1, where);
       for (const auto& [key, item] : value.items()) collect(item, out, depth + 1, where);
@@ -187,7 +185,7 @@ class ModelReader {
     const bool leaf =
         value.size() >= 3 && value[0].is_string() && value[1].is_number_unsigned() && value[2].is_number_unsigned();
     if (!leaf) {
-      for (const Json& item : value) collect(item, out, depth + 1, where);
+      for (const nlohmann::json& item : value) collect(item, out, depth + 1, where);
       return;
     }
     out.push_back({value[0].get<std::string>(), value[1].get<std::uint64_t>(), value[2].get<std::uint64_t>()});
@@ -198,8 +196,8 @@ class ModelReader {
 };
 
 /// The entry of a layer of the outermost model.
-const Json& entry_called(const Json& model, const std::string& name) {
-  for (const Json& entry : at(at(model, "config"), "layers"))
+const nlohmann::json& entry_called(const nlohmann::json& model, const std::string& name) {
+  for (const nlohmann::json& entry : at(at(model, "config"), "layers"))
     if (text_at(entry, "name") == name || text_at(at(entry, "config"), "name") == name) return entry;
   return model;
 }
@@ -212,7 +210,7 @@ KerasLayer& KerasLayer::operator=(KerasLayer&&) noexcept = default;
 KerasLayer::~KerasLayer() = default;
 
 KerasModel read_keras_model(const std::string& file, const std::string& model_config) {
-  const Json json = Json::parse(model_config, nullptr, false);
+  const nlohmann::json json = nlohmann::json::parse(model_config, nullptr, false);
   if (!is_model(json))
     throw Error(ErrorKind::kCheckpoint,
                 fmt::format("'{}' holds no Sequential or Functional model{}", file,

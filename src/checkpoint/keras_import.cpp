@@ -19,7 +19,6 @@ namespace dptrain::checkpoint {
 namespace {
 
 using config::Node;
-using Json = nlohmann::json;
 
 constexpr std::size_t kMostCalls = 20'000;  ///< as many as a config may have steps
 
@@ -178,14 +177,14 @@ class Writer {
     return all;
   }
 
-  Node input(const Json& config, std::vector<std::string>& complaints) {
+  Node input(const nlohmann::json& config, std::vector<std::string>& complaints) {
     Node shape = Node::sequence();
     if (input_shape_) {
       for (const std::int64_t extent : input_shape_->dims()) shape.items().push_back(Node::integer(extent));
       return shape;
     }
     const char* key = config.is_object() && config.contains("batch_shape") ? "batch_shape" : "batch_input_shape";
-    const Json batch = config.is_object() && config.contains(key) ? config.at(key) : Json();
+    const nlohmann::json batch = config.is_object() && config.contains(key) ? config.at(key) : nlohmann::json();
     if (!batch.is_array() || batch.size() < 2) {
       complaints.push_back("the file does not say its shape; give it, as in {file: ..., input_shape: [224, 224, 3]}");
       return shape;
@@ -194,7 +193,7 @@ class Writer {
       if (!batch[i].is_number_integer()) {
         complaints.push_back(
             fmt::format("its shape is {}; give one without holes, as in {{file: ..., input_shape: [224, 224, 3]}}",
-                        batch.dump(-1, ' ', true, Json::error_handler_t::replace)));
+                        batch.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)));
         return shape;
       }
       shape.items().push_back(Node::scalar(batch[i].dump()));

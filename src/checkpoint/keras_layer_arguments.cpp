@@ -14,9 +14,8 @@ namespace dptrain::checkpoint {
 namespace {
 
 using config::Node;
-using Json = nlohmann::json;
 
-constexpr int kDeepest = 8;  ///< lists and objects within one argument
+constexpr int kDeepestArgument = 8;  ///< lists and objects within one argument
 
 /// What Keras writes besides the arguments that say what a layer computes.
 bool is_bookkeeping(const std::string& key) {
@@ -43,21 +42,21 @@ bool is_bookkeeping(const std::string& key) {
 }
 
 /// The value that leaves a thing out.
-bool is_nothing(const Json& value) {
+bool is_nothing(const nlohmann::json& value) {
   return value.is_null() || (value.is_boolean() && !value.get<bool>()) ||
          ((value.is_array() || value.is_object()) && value.empty());
 }
 
-std::string excerpt(const Json& value) {
-  std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+std::string excerpt(const nlohmann::json& value) {
+  std::string text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
   constexpr std::size_t kMost = 60;
   return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
 }
 
-std::optional<Node> node_of(const Json& value, int depth);
+std::optional<Node> node_of(const nlohmann::json& value, int depth);
 
 /// {"class_name": "L2", "config": {"l2": 0.01}} -> L2: {l2: 0.01}; a function of Keras 3 has its name for a config.
-std::optional<Node> object_of(const Json& value, int depth) {
+std::optional<Node> object_of(const nlohmann::json& value, int depth) {
   if (const auto plain = value.find("value"); plain != value.end())
     return node_of(*plain, depth + 1);  // a number of numpy
   const auto name = value.find("class_name"), config = value.find("config");
@@ -77,15 +76,15 @@ std::optional<Node> object_of(const Json& value, int depth) {
   return typed;
 }
 
-std::optional<Node> node_of(const Json& value, int depth) {
-  if (depth > kDeepest) return std::nullopt;
+std::optional<Node> node_of(const nlohmann::json& value, int depth) {
+  if (depth > kDeepestArgument) return std::nullopt;
   if (value.is_string()) return Node::text(value.get<std::string>());
   if (value.is_boolean()) return Node::boolean(value.get<bool>());
   if (value.is_number()) return Node::scalar(value.dump());
   if (value.is_object()) return object_of(value, depth);
   if (!value.is_array()) return std::nullopt;
   Node list = Node::sequence();
-  for (const Json& item : value) {
+  for (const nlohmann::json& item : value) {
     std::optional<Node> node = node_of(item, depth + 1);
     if (!node) return std::nullopt;
     list.items().push_back(std::move(*node));
@@ -101,7 +100,7 @@ const config::Field* field_of(const config::Schema& schema, const std::string& k
 }
 
 /// Whether a key that our layer has not may be passed over: its value changes nothing.
-bool is_harmless(const std::string& class_name, const std::string& key, const Json& value) {
+bool is_harmless(const std::string& class_name, const std::string& key, const nlohmann::json& value) {
   if (is_nothing(value)) return true;
   if (key == "data_format") return value == "channels_last";
   if (key == "groups" || key == "depth_multiplier") return value == 1;
@@ -113,7 +112,7 @@ bool is_harmless(const std::string& class_name, const std::string& key, const Js
 
 }  // namespace
 
-Node layer_arguments(const std::string& class_name, const Json& config, std::vector<std::string>& complaints) {
+Node layer_arguments(const std::string& class_name, const nlohmann::json& config, std::vector<std::string>& complaints) {
   const config::Schema& schema = layers::layer_family().find(class_name)->schema;
   Node arguments = Node::map();
   if (!config.is_object()) return arguments;

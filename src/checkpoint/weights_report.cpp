@@ -9,59 +9,59 @@
 namespace dptrain::checkpoint {
 namespace {
 
-using Fate = WeightsReport::Fate;
+using ReportedFate = WeightsReport::Fate;
 
 /// Control characters of a hostile file must not reach the terminal.
-std::string printable(std::string text) {
+std::string printable_name(std::string text) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 32 || c == 127) c = '?';
   return text;
 }
 
-std::string names(const WeightsReport& report, Fate fate) {
+std::string names(const WeightsReport& report, ReportedFate fate) {
   constexpr std::size_t kMost = 6;
   std::vector<std::string> all;
   for (const WeightsReport::Row& row : report.rows)
-    if (row.fate == fate) all.push_back(printable(row.layer));
+    if (row.fate == fate) all.push_back(printable_name(row.layer));
   const std::size_t count = all.size();
   all.resize(std::min(count, kMost));
   return join(all, ", ") + (count > kMost ? fmt::format(" and {} more", count - kMost) : "");
 }
 
-std::string word(Fate fate) {
+std::string word(ReportedFate fate) {
   switch (fate) {
-    case Fate::kLoaded: return "loaded";
-    case Fate::kPartly: return "partly";
-    case Fate::kInitialised: return "initialised";
-    case Fate::kUnused: return "unused";
+    case ReportedFate::kLoaded: return "loaded";
+    case ReportedFate::kPartly: return "partly";
+    case ReportedFate::kInitialised: return "initialised";
+    case ReportedFate::kUnused: return "unused";
   }
   return "";
 }
 
 }  // namespace
 
-std::size_t WeightsReport::count(Fate fate) const {
+std::size_t WeightsReport::count(ReportedFate fate) const {
   return static_cast<std::size_t>(
       std::count_if(rows.begin(), rows.end(), [&](const Row& row) { return row.fate == fate; }));
 }
 
 std::string WeightsReport::line() const {
   std::string text = fmt::format("{}: {} of {} layers {}", std::filesystem::path(file).filename().string(),
-                                 count(Fate::kLoaded), rows.size() - count(Fate::kUnused), how);
-  if (count(Fate::kPartly) != 0) text += "; partly: " + names(*this, Fate::kPartly);
-  if (count(Fate::kInitialised) != 0) text += "; initialised: " + names(*this, Fate::kInitialised);
-  if (count(Fate::kUnused) != 0) text += "; unused in the file: " + names(*this, Fate::kUnused);
+                                 count(ReportedFate::kLoaded), rows.size() - count(ReportedFate::kUnused), how);
+  if (count(ReportedFate::kPartly) != 0) text += "; partly: " + names(*this, ReportedFate::kPartly);
+  if (count(ReportedFate::kInitialised) != 0) text += "; initialised: " + names(*this, ReportedFate::kInitialised);
+  if (count(ReportedFate::kUnused) != 0) text += "; unused in the file: " + names(*this, ReportedFate::kUnused);
   return text;
 }
 
 std::string WeightsReport::table() const {
-  std::string text = fmt::format("{} ({}), {}\n", file, printable(layout), how);
-  for (const std::string& note : notes) text += "  " + printable(note) + "\n";
+  std::string text = fmt::format("{} ({}), {}\n", file, printable_name(layout), how);
+  for (const std::string& note : notes) text += "  " + printable_name(note) + "\n";
   std::vector<std::array<std::string, 4>> lines{{"Layer", "Weights", "From the file", "Shapes"}};
   for (const Row& row : rows) {
-    const std::string source = row.fate == Fate::kUnused ? "-" : row.source.empty() ? "-" : printable(row.source);
-    lines.push_back({printable(row.layer), word(row.fate), source,
-                     printable(row.shapes) + (row.reason.empty() ? "" : fmt::format("  ({})", printable(row.reason)))});
+    const std::string source = row.fate == ReportedFate::kUnused ? "-" : row.source.empty() ? "-" : printable_name(row.source);
+    lines.push_back({printable_name(row.layer), word(row.fate), source,
+                     printable_name(row.shapes) + (row.reason.empty() ? "" : fmt::format("  ({})", printable_name(row.reason)))});
   }
   std::array<std::size_t, 3> width{};
   for (const auto& line : lines)

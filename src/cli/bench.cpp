@@ -19,7 +19,7 @@
 namespace dptrain::cli {
 namespace {
 
-struct Flags {
+struct BenchFlags {
   std::optional<std::string> config, filter;
   ConfigFlags overrides;
   DeviceFlags devices;
@@ -47,7 +47,7 @@ std::int64_t whole(const std::string& text, const std::string& flag) {
 }
 
 /// Every combination of the swept values; with --mode weak the batch grows with the replicas.
-std::vector<Point> points(const Flags& flags, const train::Experiment& experiment) {
+std::vector<Point> points(const BenchFlags& flags, const train::Experiment& experiment) {
   std::vector<train::DeviceRequest> devices;
   std::vector<std::int64_t> batches;
   std::set<std::string> swept_devices;
@@ -98,7 +98,7 @@ train::BenchData data_of(const std::string& name) {
   return name == "synthetic" ? train::BenchData::kSynthetic : train::BenchData::kLoaderOnly;
 }
 
-int run_kernels(const Flags& flags) {
+int run_kernels(const BenchFlags& flags) {
   std::optional<train::Experiment> experiment;
   if (flags.config) experiment = load(*flags.config, flags.overrides.overrides());
   const bool on_gpus = flags.devices.gpus || flags.devices.num_gpus;
@@ -110,7 +110,7 @@ int run_kernels(const Flags& flags) {
   return 0;
 }
 
-int run(const Flags& flags) {
+int run(const BenchFlags& flags) {
   if (flags.filter && !flags.kernels) throw Error(ErrorKind::kUsage, "bench: --filter goes with --kernels");
   if (!flags.config && !flags.kernels) throw Error(ErrorKind::kUsage, "bench: CONFIG is missing");
   if (flags.kernels || flags.tune) return run_kernels(flags);
@@ -155,7 +155,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 void add_bench(App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<BenchFlags>();
   Command& command = app.command("bench", "measure steps per second and where the time goes");
   command.describe("Warms up, then times repeats of so many steps and reports medians. Synthetic data is one batch kept in memory: pure compute. "
                    "Writes bench.csv, bench.json and scaling.svg.");

@@ -19,7 +19,7 @@
 namespace dptrain::cli {
 namespace {
 
-struct Flags {
+struct CheckFlags {
   std::string config;
   DeviceFlags devices;
   ConfigFlags overrides;
@@ -28,7 +28,7 @@ struct Flags {
 };
 
 /// Opens the data sets as fit does and takes one batch from each.
-void check_data(const Flags& flags, const train::Experiment& experiment) {
+void check_data(const CheckFlags& flags, const train::Experiment& experiment) {
   train::SessionOptions options;
   options.devices = flags.devices.request();
   options.data = flags.data == "synthetic" ? train::DataMode::kSynthetic : train::DataMode::kReal;
@@ -48,7 +48,7 @@ void check_data(const Flags& flags, const train::Experiment& experiment) {
   if (!session.class_names().empty()) log::print("classes         " + join(session.class_names(), ", "));
 }
 
-int run(const Flags& flags) {
+int run(const CheckFlags& flags) {
   const train::Experiment experiment = load(flags.config, flags.overrides.overrides());
   train::require_weights_file(experiment);
   const train::DeviceRequest devices = flags.devices.plan_request();
@@ -72,7 +72,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 void add_check(App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<CheckFlags>();
   Command& command = app.command("check", "find every mistake in a config; trains nothing");
   command.describe(
       "Reads the config, builds the graph with all shapes, and plans steps and memory for the device. Every mistake is "

@@ -21,7 +21,7 @@ namespace dptrain::cli {
 namespace fs = std::filesystem;
 namespace {
 
-struct Flags {
+struct CkptFlags {
   std::string action;
   std::vector<std::string> files;
   std::optional<double> tolerance;
@@ -33,7 +33,7 @@ int show(const std::vector<std::string>& files) {
   return 0;
 }
 
-int diff(const Flags& flags) {
+int diff(const CkptFlags& flags) {
   if (flags.files.size() != 2)
     throw Error(ErrorKind::kUsage, fmt::format("ckpt diff compares two files, found {}", flags.files.size()));
   const auto file = [&](std::size_t i) { return checkpoint_file(flags.files[i], {"last.h5"}); };
@@ -42,7 +42,7 @@ int diff(const Flags& flags) {
   return difference.equal ? 0 : static_cast<int>(ErrorKind::kCheck);
 }
 
-std::optional<Shape> input_shape(const Flags& flags) {
+std::optional<Shape> input_shape(const CkptFlags& flags) {
   if (!flags.input_shape) return std::nullopt;
   std::vector<std::int64_t> extents;
   for (const std::string& part : split(*flags.input_shape, ',')) {
@@ -78,7 +78,7 @@ void write_model(const graph::Graph& graph, const std::string& from, const std::
   log::print(fmt::format("{}: {} parameters; {}", to, with_commas(model.parameters()), report.line()));
 }
 
-int convert(const Flags& flags) {
+int convert(const CkptFlags& flags) {
   if (flags.files.size() != 2)
     throw Error(ErrorKind::kUsage, fmt::format("ckpt convert takes two files, from and to, found {}", flags.files.size()));
   const std::string from = checkpoint_file(flags.files[0], {"best.h5", "last.h5"}), &to = flags.files[1];
@@ -91,7 +91,7 @@ int convert(const Flags& flags) {
   return 0;
 }
 
-int run(const Flags& flags) {
+int run(const CkptFlags& flags) {
   if (flags.action == "show") return show(flags.files);
   if (flags.action == "diff") return diff(flags);
   if (flags.action == "convert") return convert(flags);
@@ -103,7 +103,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 void add_ckpt(App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<CkptFlags>();
   Command& command = app.command("ckpt", "show what a checkpoint holds, how two differ; convert Keras files");
   command.describe(
       "show FILE... prints weights, optimizer state and position. diff A B compares everything; exit 0 when equal, 7 "

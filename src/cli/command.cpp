@@ -14,21 +14,21 @@
 namespace dptrain::cli {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::kUsage, message); }
+[[noreturn]] void refuse_use(const std::string& message) { throw Error(ErrorKind::kUsage, message); }
 
 template <class T>
 T number(const std::string& text, const std::string& flag, const std::string& wanted) {
   T value{};
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || rest != end) refuse(fmt::format("{} must be {}, found '{}'", flag, wanted, text));
+  if (error != std::errc() || rest != end) refuse_use(fmt::format("{} must be {}, found '{}'", flag, wanted, text));
   return value;
 }
 
 void check_choice(const std::string& text, const std::string& flag, const std::vector<std::string>& choices) {
   for (const std::string& choice : choices)
     if (text == choice) return;
-  refuse(fmt::format("{} must be {}, found '{}'{}", flag, join(choices, " or "), text, did_you_mean(text, choices)));
+  refuse_use(fmt::format("{} must be {}, found '{}'{}", flag, join(choices, " or "), text, did_you_mean(text, choices)));
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ Command& Command::option(const std::string& names, std::string placeholder, std:
   Argument& argument = add(names, std::move(placeholder), std::move(doc));
   argument.take = [&value, flag = argument.title()](const std::string& text) {
     value = number<double>(text, flag, "a number");
-    if (!std::isfinite(*value)) refuse(fmt::format("{} must be a finite number, found '{}'", flag, text));
+    if (!std::isfinite(*value)) refuse_use(fmt::format("{} must be a finite number, found '{}'", flag, text));
   };
   return *this;
 }
@@ -108,7 +108,7 @@ Command& Command::whole(const std::string& names, std::string placeholder, std::
   argument.take = [&value, at_least, flag = argument.title()](const std::string& text) {
     const std::string wanted = fmt::format("a whole number >= {}", at_least);
     value = number<std::int64_t>(text, flag, wanted);
-    if (*value < at_least) refuse(fmt::format("{} must be {}, found {}", flag, wanted, text));
+    if (*value < at_least) refuse_use(fmt::format("{} must be {}, found {}", flag, wanted, text));
   };
   return *this;
 }
@@ -140,7 +140,7 @@ Command& Command::optional_value(const std::string& names, std::string placehold
   Argument& argument = add(names, std::move(placeholder), std::move(doc));
   argument.implied = std::move(implied);
   argument.take = [&value, flag = argument.title()](const std::string& text) {
-    if (text.empty()) refuse(fmt::format("{}= lacks its value", flag));
+    if (text.empty()) refuse_use(fmt::format("{}= lacks its value", flag));
     value = text;
   };
   return *this;
@@ -199,16 +199,16 @@ class Words {
 void refuse_unknown(const std::vector<std::string>& unknown, const std::vector<std::string>& known) {
   for (const std::string& word : unknown) {
     const std::string flag = word.substr(0, word.find('='));
-    if (word.starts_with('-')) refuse(fmt::format("unknown flag '{}'{}", flag, did_you_mean(flag, known)));
+    if (word.starts_with('-')) refuse_use(fmt::format("unknown flag '{}'{}", flag, did_you_mean(flag, known)));
   }
-  if (!unknown.empty()) refuse(fmt::format("unexpected argument '{}'", unknown.front()));
+  if (!unknown.empty()) refuse_use(fmt::format("unexpected argument '{}'", unknown.front()));
 }
 
 }  // namespace
 
 void Command::parse(const std::vector<std::string>& given) const {
   const auto refuse_here = [&](const std::string& message) {
-    refuse(fmt::format("{}: {}{}", name_, message,
+    refuse_use(fmt::format("{}: {}{}", name_, message,
                        message.ends_with('?') ? "" : fmt::format("; see dptrain {} --help", name_)));
   };
   try {
@@ -220,8 +220,8 @@ void Command::parse(const std::vector<std::string>& given) const {
       const Argument& argument = arguments_[i];
       const std::vector<std::string>& values = words.values(i);
       const bool several = values.size() > 1 && !argument.repeatable && !argument.placeholder.empty();
-      if (several) refuse(fmt::format("{} is given {} times", argument.title(), values.size()));
-      if (argument.required && values.empty()) refuse(fmt::format("{} is missing", argument.title()));
+      if (several) refuse_use(fmt::format("{} is given {} times", argument.title(), values.size()));
+      if (argument.required && values.empty()) refuse_use(fmt::format("{} is missing", argument.title()));
       present[argument.title()] = !values.empty();
       for (const std::string& value : values) argument.take(value);
     }
@@ -229,7 +229,7 @@ void Command::parse(const std::vector<std::string>& given) const {
       std::vector<std::string> both;
       for (const std::string& name : group)
         if (present[name]) both.push_back(name);
-      if (both.size() > 1) refuse(fmt::format("give one of {}, not both", join(both, " and ")));
+      if (both.size() > 1) refuse_use(fmt::format("give one of {}, not both", join(both, " and ")));
     }
   } catch (const CLI::ParseError& error) {
     refuse_here(error.what());

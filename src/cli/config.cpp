@@ -11,13 +11,13 @@
 namespace dptrain::cli {
 namespace {
 
-struct Flags {
+struct ConfigCommandFlags {
   std::optional<std::string> source;
   ConfigFlags overrides;
   bool resolved = false, minimal = false, schema = false;
 };
 
-int run(const Flags& flags) {
+int run(const ConfigCommandFlags& flags) {
   if (flags.schema) {
     print_text(config::to_json(train::json_schema()));
     return 0;
@@ -32,7 +32,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 void add_config(App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<ConfigCommandFlags>();
   Command& command = app.command("config", "a config with every key spelled out, or the JSON Schema");
   command.describe(
       "Prints a config as dptrain understands it: blocks expanded, variables replaced, paths absolute. The result is a "

@@ -19,7 +19,7 @@
 namespace dptrain::cli {
 namespace {
 
-struct Flags {
+struct DataCommandFlags {
   std::string action, path;
   std::optional<std::string> on, output;
   std::optional<std::int64_t> samples, epochs;
@@ -32,7 +32,7 @@ bool is_folder(const std::string& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
-int run_scan(const Flags& flags) {
+int run_scan(const DataCommandFlags& flags) {
   bool damaged = false;
   for (const NamedSet& set : open_data_sets(flags.path, flags.overrides.overrides(), flags.on).sets) {
     const DataScan found = scan(*set.source);
@@ -53,7 +53,7 @@ std::vector<config::Typed> before_normalization(const DataSets& data) {
   return front;
 }
 
-int run_stats(const Flags& flags) {
+int run_stats(const DataCommandFlags& flags) {
   const DataSets data =
       open_data_sets(flags.path, flags.overrides.overrides(),
                      flags.on                                    ? flags.on
@@ -73,7 +73,7 @@ int run_stats(const Flags& flags) {
   return 0;
 }
 
-int run_preview(const Flags& flags) {
+int run_preview(const DataCommandFlags& flags) {
   if (is_folder(flags.path))
     throw Error(ErrorKind::kUsage,
                 fmt::format("data preview shows what a config's transforms make; {} is a folder", flags.path));
@@ -90,7 +90,7 @@ int run_preview(const Flags& flags) {
   return 0;
 }
 
-int run(const Flags& flags) {
+int run(const DataCommandFlags& flags) {
   if (flags.action == "scan") return run_scan(flags);
   if (flags.action == "stats") return run_stats(flags);
   if (flags.action == "preview") return run_preview(flags);
@@ -102,7 +102,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 void add_data(App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<DataCommandFlags>();
   Command& command = app.command("data", "what a data set holds, its statistics, and what augmentation makes of it");
   command.describe(
       "scan reads every sample: counts per class, formats, sizes, and every damaged file with place and reason; exit 3 "

@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Flags {
+struct DevicesFlags {
   bool json = false, p2p = false;
   std::optional<std::string> gpus;
 };
@@ -36,7 +36,7 @@ constexpr std::uint64_t kEmulatedBytes = 64U << 10;  // the emulator takes its t
 constexpr int kRepeats = 20;
 
 /// Nothing where there are fewer than two GPUs.
-std::optional<Link> measure(const Flags& flags) {
+std::optional<Link> measure(const DevicesFlags& flags) {
   if (!flags.p2p) return std::nullopt;
   train::DeviceRequest devices;
   if (flags.gpus)
@@ -105,7 +105,7 @@ std::string gpu_line(const device::GpuFacts& gpu, const std::vector<device::GpuF
                                      : ", peer access to " + join(peers, ", "));
 }
 
-void print_text(const std::vector<device::GpuFacts>& gpus, const std::optional<Link>& link) {
+void print_devices(const std::vector<device::GpuFacts>& gpus, const std::optional<Link>& link) {
   for (const device::DeviceInfo& info : device::list_cpu()) log::print(fmt::format("{:<6}{}; {}", info.id, info.name, info.details));
   for (const device::GpuFacts& gpu : gpus) log::print(gpu_line(gpu, gpus));
   if (gpus.empty()) log::print(fmt::format("{:<6}none: {}", "gpu", device::why_no_gpu()));
@@ -122,11 +122,11 @@ void print_text(const std::vector<device::GpuFacts>& gpus, const std::optional<L
                            link->speed.seconds * 1e3, link->speed.algorithm_gbps(), link->speed.bus_gbps(link->devices.replicas)));
 }
 
-int run(const Flags& flags) {
+int run(const DevicesFlags& flags) {
   if (flags.gpus && !flags.p2p) throw Error(ErrorKind::kUsage, "devices: --gpus says what --p2p measures; give both");
   const std::vector<device::GpuFacts> gpus = device::gpu_facts();
   const std::optional<Link> link = measure(flags);
-  flags.json ? print_json(gpus, link) : print_text(gpus, link);
+  flags.json ? print_json(gpus, link) : print_devices(gpus, link);
   if (flags.p2p && !link) log::info("--p2p measures between two GPUs or more");
   return 0;
 }
@@ -134,7 +134,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 void add_devices(App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<DevicesFlags>();
   Command& command = app.command("devices", "processors and GPUs that can train");
   command.describe("Lists what is there, the versions of the driver, cuDNN and NCCL, and which GPUs reach each other's memory. Nothing is "
                    "allocated on a GPU without --p2p.");

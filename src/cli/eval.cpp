@@ -23,7 +23,7 @@ namespace dptrain::cli {
 namespace fs = std::filesystem;
 namespace {
 
-struct Flags {
+struct EvalFlags {
   std::string source;
   std::optional<std::string> weights, on, output;
   DeviceFlags devices;
@@ -34,7 +34,7 @@ struct Flags {
 };
 
 /// Which data set: as asked, else test, else validation. Says why.
-std::string choose(const Flags& flags, const train::Experiment& experiment) {
+std::string choose(const EvalFlags& flags, const train::Experiment& experiment) {
   const train::DataSection& data = experiment.config.data;
   const bool synthetic = flags.data == "synthetic";
   if (flags.on) {
@@ -52,7 +52,7 @@ std::string choose(const Flags& flags, const train::Experiment& experiment) {
       fmt::format("{}: there is neither data.test nor data.validation; add one, or give --on train", experiment.file));
 }
 
-train::SessionOptions session_options(const Flags& flags, const std::string& on) {
+train::SessionOptions session_options(const EvalFlags& flags, const std::string& on) {
   train::SessionOptions options;
   options.devices = flags.devices.request();
   options.data = flags.data == "synthetic" ? train::DataMode::kSynthetic : train::DataMode::kReal;
@@ -69,7 +69,7 @@ data::Loader& loader_of(train::Session& session, const std::string& on) {
 }
 
 /// --output, else the checkpoint's run, else here. Made when it is missing.
-fs::path output_folder(const Flags& flags, const ModelSource& source) {
+fs::path output_folder(const EvalFlags& flags, const ModelSource& source) {
   const fs::path folder = flags.output ? *flags.output : run_of(source.checkpoint);
   std::error_code error;
   if (!folder.empty()) fs::create_directories(folder, error);
@@ -98,7 +98,7 @@ void write_results(const fs::path& folder, const ModelSource& source, const std:
                     json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
-int run(const Flags& flags) {
+int run(const EvalFlags& flags) {
   const std::vector<Assertion> assertions = parse_assertions(flags.assertions);
   const ModelSource source = open_model_source(flags.source, flags.weights, flags.overrides.overrides());
   if (source.checkpoint.empty())
@@ -146,7 +146,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 void add_eval(App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<EvalFlags>();
   Command& command = app.command("eval", "loss and metrics of a checkpoint on a data set");
   command.describe(
       "Prints one `name: value` line per metric, and writes eval.json and confusion.csv into the checkpoint's run "

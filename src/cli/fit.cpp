@@ -25,7 +25,7 @@ namespace dptrain::cli {
 namespace fs = std::filesystem;
 namespace {
 
-struct Flags {
+struct FitFlags {
   std::string config;
   DeviceFlags devices;
   ConfigFlags overrides;
@@ -48,7 +48,7 @@ std::string present(const std::string& run, const char* name) {
   return !run.empty() && fs::exists(file, error) ? file.string() : "";
 }
 
-Resume find_resume(const Flags& flags, const train::Experiment& experiment) {
+Resume find_resume(const FitFlags& flags, const train::Experiment& experiment) {
   if (!flags.resume) return {"", flags.run_dir};
   const std::string& what = *flags.resume;
   const bool named = what == "last" || what == "best" || what == "auto";
@@ -69,7 +69,7 @@ Resume find_resume(const Flags& flags, const train::Experiment& experiment) {
                   where, file));
 }
 
-train::SessionOptions session_options(const Flags& flags) {
+train::SessionOptions session_options(const FitFlags& flags) {
   train::SessionOptions options;
   options.devices = flags.devices.request();
   options.data = flags.data == "synthetic" ? train::DataMode::kSynthetic : train::DataMode::kReal;
@@ -91,7 +91,7 @@ void check_trainable(const train::Experiment& experiment) {
                 fmt::format("{}: fit needs a section 'train' with loss, batch_size and epochs", experiment.file));
 }
 
-train::RunOptions run_options(const Flags& flags, const Resume& resume, const Context& context) {
+train::RunOptions run_options(const FitFlags& flags, const Resume& resume, const Context& context) {
   train::RunOptions options;
   options.directory = resume.directory;
   options.name = flags.overrides.name;
@@ -102,7 +102,7 @@ train::RunOptions run_options(const Flags& flags, const Resume& resume, const Co
   return options;
 }
 
-train::ProgressMode progress_mode(const Flags& flags, const Context& context) {
+train::ProgressMode progress_mode(const FitFlags& flags, const Context& context) {
   if (flags.progress == "on") return train::ProgressMode::kOn;
   return flags.progress == "off" || context.quiet || context.json ? train::ProgressMode::kOff
                                                                   : train::ProgressMode::kAuto;
@@ -125,7 +125,7 @@ int report(const train::FitResult& result, const train::RunDirectory& run) {
   return result.exit_code;
 }
 
-int train_run(const Flags& flags, train::Session& session, const Resume& resume,
+int train_run(const FitFlags& flags, train::Session& session, const Resume& resume,
               const std::optional<checkpoint::State>& state, const Context& context) {
   const std::vector<Assertion> assertions = parse_assertions(flags.assertions);
   check_names(assertions, metric_names(session));
@@ -158,7 +158,7 @@ void warn_of_random_frozen_layers(const graph::Model& model) {
                         model.graph.layers[static_cast<std::size_t>(first->layer)].name));
 }
 
-int run(const Flags& flags, const Context& context) {
+int run(const FitFlags& flags, const Context& context) {
   parse_assertions(flags.assertions);  // before anything takes time
   if (flags.overwrite && !flags.run_dir)
     throw Error(ErrorKind::kUsage, "--overwrite replaces the run in --run-dir; give that too");
@@ -189,7 +189,7 @@ int run(const Flags& flags, const Context& context) {
 }  // namespace
 
 void add_fit(App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<FitFlags>();
   Command& command = app.command("fit", "train a network");
   command.describe(
       "Trains what CONFIG describes and writes a run directory with log, tables, checkpoints and the config spelled "

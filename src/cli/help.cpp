@@ -10,7 +10,7 @@
 namespace dptrain::cli {
 namespace {
 
-constexpr std::size_t kWidth = 110;  // columns of a help text
+constexpr std::size_t kColumns = 110;  // columns of a help text
 constexpr std::size_t kIndent = 32;  // where explanations begin
 
 /// Text broken at blanks into lines of `width` columns.
@@ -26,7 +26,7 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
 std::string entry(const std::string& title, const std::string& doc) {
   std::string text = fmt::format("  {:<{}}", title, kIndent - 2);
   if (title.size() + 3 > kIndent) text = fmt::format("  {}\n{:<{}}", title, "", kIndent);
-  const std::vector<std::string> lines = wrapped(doc, kWidth - kIndent);
+  const std::vector<std::string> lines = wrapped(doc, kColumns - kIndent);
   for (std::size_t i = 0; i < lines.size(); ++i)
     text += (i == 0 ? "" : fmt::format("\n{:<{}}", "", kIndent)) + lines[i];
   return text + "\n";
@@ -94,7 +94,7 @@ std::string help(const App& app) {
 std::string help(const Command& command) {
   std::string text = usage(command);
   for (const std::string& line :
-       wrapped(command.description().empty() ? command.summary() : command.description(), kWidth))
+       wrapped(command.description().empty() ? command.summary() : command.description(), kColumns))
     text += "\n" + line;
   text += "\n" + flags_text(command);
   if (!command.examples().empty()) text += "\nExamples\n";

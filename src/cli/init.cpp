@@ -15,7 +15,7 @@ namespace dptrain::cli {
 namespace fs = std::filesystem;
 namespace {
 
-struct Flags {
+struct InitFlags {
   std::optional<std::string> name, directory;
 };
 
@@ -47,7 +47,7 @@ const config::BundledFile& find(const std::string& name) {
                                              did_you_mean(name, names)));
 }
 
-int run(const Flags& flags) {
+int run(const InitFlags& flags) {
   if (!flags.name) return list();
   const config::BundledFile& file = find(*flags.name);
   const fs::path folder = flags.directory.value_or(".");
@@ -67,7 +67,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 void add_init(App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<InitFlags>();
   Command& command = app.command("init", "write one of the configs that come along");
   command.describe(
       "Without NAME lists the configs that come with dptrain; with it writes one, comments and all, for you to "

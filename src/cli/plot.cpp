@@ -17,7 +17,7 @@ namespace dptrain::cli {
 namespace fs = std::filesystem;
 namespace {
 
-struct Flags {
+struct PlotFlags {
   std::vector<std::string> runs;
   std::optional<std::string> output, title;
 };
@@ -98,7 +98,7 @@ bool changes(const Panel& panel) {
   return false;
 }
 
-int run(const Flags& flags) {
+int run(const PlotFlags& flags) {
   const std::vector<Run> runs = read_runs(flags.runs);
   std::vector<Panel> panels;
   for (const std::string& metric : metrics_of(runs)) panels.push_back(panel_of(runs, metric));
@@ -123,7 +123,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 void add_plot(App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<PlotFlags>();
   Command& command = app.command("plot", "learning curves and throughput of runs, as SVG");
   command.describe(
       "Reads train.csv of each run and draws loss, every metric and the throughput over the epochs; several runs share "

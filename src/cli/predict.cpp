@@ -23,7 +23,7 @@
 namespace dptrain::cli {
 namespace {
 
-struct Flags {
+struct PredictFlags {
   std::string checkpoint;
   std::vector<std::string> inputs;
   std::optional<std::string> output, on_error;
@@ -125,7 +125,7 @@ class Output {
   std::string text_;
 };
 
-int run(const Flags& flags) {
+int run(const PredictFlags& flags) {
   const ModelSource source = open_model_source(flags.checkpoint, std::nullopt, flags.overrides.overrides());
   if (source.checkpoint.empty())
     throw Error(ErrorKind::kUsage, fmt::format("predict needs a checkpoint, {} is a config", flags.checkpoint));
@@ -178,7 +178,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 void add_predict(App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<PredictFlags>();
   Command& command = app.command("predict", "classes and probabilities for images or an IDX file, as CSV");
   command.describe(
       "Runs the checkpoint on images or on every sample of an IDX file, with the evaluation transforms and class names "

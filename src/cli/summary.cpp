@@ -21,7 +21,7 @@
 namespace dptrain::cli {
 namespace {
 
-struct Flags {
+struct SummaryFlags {
   std::string source;
   std::optional<std::string> dot, lr;
   DeviceFlags devices;
@@ -61,7 +61,7 @@ void draw_rate(const std::string& path, const train::Experiment& experiment, con
   log::info("wrote " + path);
 }
 
-int run(const Flags& flags) {
+int run(const SummaryFlags& flags) {
   const train::Experiment experiment =
       open_model_source(flags.source, std::nullopt, flags.overrides.overrides()).experiment;
   const train::DeviceRequest devices = flags.devices.plan_request();
@@ -85,7 +85,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 void add_summary(App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<SummaryFlags>();
   Command& command = app.command("summary", "layers, shapes, parameters; the plan; the graph as a picture");
   command.example("configs/fashion_mnist.yaml")
       .example("configs/resnet_small.yaml --plan --cpus 2")

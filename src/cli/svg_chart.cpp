@@ -14,7 +14,7 @@ namespace {
 constexpr std::array kPalette{"#0068a8", "#d55e00", "#00835f", "#b0538f", "#c98a00", "#3f9fd6", "#5f4fa2", "#5a5a5a"};
 
 // Pixels.
-constexpr double kWidth = 860, kPanelHeight = 270, kTitleHeight = 44, kPanelTop = 34, kLeft = 76, kRight = 26,
+constexpr double kChartWidth = 860, kPanelHeight = 270, kTitleHeight = 44, kPanelTop = 34, kLeft = 76, kRight = 26,
                  kBottom = 50;
 constexpr double kLetter = 6.6;     // width of a letter at 12 px, for the legend's layout
 constexpr double kLegendMark = 26;  // the line before a name
@@ -88,7 +88,7 @@ class Drawing {
         "font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif\" font-size=\"12\" "
         "fill=\"#333\">\n"
         "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
-        kWidth, height);
+        kChartWidth, height);
   }
 
   void line(double x1, double y1, double x2, double y2, const char* color, double width, bool dashed = false) {
@@ -141,21 +141,21 @@ class PanelDrawing {
   }
 
  private:
-  double px(double x) const { return kLeft + (x - x_.low) / (x_.high - x_.low) * (kWidth - kRight - kLeft); }
+  double px(double x) const { return kLeft + (x - x_.low) / (x_.high - x_.low) * (kChartWidth - kRight - kLeft); }
   double py(double y) const { return bottom_ - (y - y_.low) / (y_.high - y_.low) * (bottom_ - top_); }
 
   void axes() {
     const std::vector<double> xs = ticks(x_.low, x_.high, 10, panel_.whole_x), ys = ticks(y_.low, y_.high, 5, false);
     for (const double y : ys) {
-      out_.line(kLeft, py(y), kWidth - kRight, py(y), "#e6e6e6", 1);
+      out_.line(kLeft, py(y), kChartWidth - kRight, py(y), "#e6e6e6", 1);
       out_.text(kLeft - 8, py(y) + 4, tick_text(y, ys), "end", " fill=\"#666\"");
     }
     for (const double x : xs) {
       out_.line(px(x), bottom_, px(x), bottom_ + 4, "#999", 1);
       out_.text(px(x), bottom_ + 18, tick_text(x, xs), "middle", " fill=\"#666\"");
     }
-    out_.line(kLeft, bottom_, kWidth - kRight, bottom_, "#999", 1);
-    out_.text((kLeft + kWidth - kRight) / 2, bottom_ + 36, panel_.x_label, "middle", " fill=\"#666\"");
+    out_.line(kLeft, bottom_, kChartWidth - kRight, bottom_, "#999", 1);
+    out_.text((kLeft + kChartWidth - kRight) / 2, bottom_ + 36, panel_.x_label, "middle", " fill=\"#666\"");
     out_.vertical_text(20, (top_ + bottom_) / 2, panel_.y_label);
     out_.text(kLeft, top_ - 12, panel_.title, "start", " font-weight=\"bold\" font-size=\"13\"");
   }
@@ -184,7 +184,7 @@ class PanelDrawing {
 
   /// In one line above the plot, from the right; what has no room is left out.
   void legend() {
-    double right = kWidth - kRight;
+    double right = kChartWidth - kRight;
     const double least = kLeft + kLetter * 1.2 * static_cast<double>(panel_.title.size()) + 20;
     for (auto series = panel_.series.rbegin(); series != panel_.series.rend(); ++series) {
       const double width = kLetter * static_cast<double>(series->name.size()) + kLegendMark + 18;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kWorstRows = 12;
 
-struct Flags {
+struct VerifyFlags {
   std::string config;
   ConfigFlags overrides;
   DeviceFlags devices;
@@ -40,7 +40,7 @@ std::string table(const train::VerifyResult& result, bool all) {
 }
 
 /// Without a flag two replicas, on the GPU or the CPU.
-train::DeviceRequest devices(const Flags& flags) {
+train::DeviceRequest devices(const VerifyFlags& flags) {
   train::DeviceRequest request = flags.devices.request();
   const bool named = flags.devices.cpus || flags.devices.num_gpus || (flags.devices.gpus && *flags.devices.gpus != "none");
   if (named) return request;
@@ -49,7 +49,7 @@ train::DeviceRequest devices(const Flags& flags) {
   return request;
 }
 
-int run(const Flags& flags) {
+int run(const VerifyFlags& flags) {
   const train::Experiment experiment = load(flags.config, flags.overrides.overrides());
   train::VerifyOptions options;
   options.devices = devices(flags);
@@ -89,7 +89,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 void add_verify(App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<VerifyFlags>();
   Command& command = app.command("verify", "show that N replicas compute what one computes on the whole batch");
   command.describe("Runs N replicas and one replica on the same batches, each step from equal weights, and compares per layer the gradients and the "
                    "weights after the step, and the loss; the largest differences over the steps decide. Both sides use plain SGD, because adaptive "

@@ -149,23 +149,13 @@ Node Schema::json_schema() const {
   return schema;
 }
 
-namespace detail {
+std::string Range::str() const {
+  const std::string above = std::isinf(low) ? "" : fmt::format("{} {}", low_open ? ">" : ">=", shortest(low));
+  const std::string below = std::isinf(high) ? "" : fmt::format("{} {}", high_open ? "<" : "<=", shortest(high));
+  return above + (above.empty() || below.empty() ? "" : " and ") + below;
+}
+
 namespace {
-
-struct Range {
-  double low;
-  bool low_open;
-  double high;
-  bool high_open;
-
-  bool holds(double x) const { return (low_open ? x > low : x >= low) && (high_open ? x < high : x <= high); }
-  /// ">= 1", "> 0 and <= 1".
-  std::string str() const {
-    const std::string above = std::isinf(low) ? "" : fmt::format("{} {}", low_open ? ">" : ">=", shortest(low));
-    const std::string below = std::isinf(high) ? "" : fmt::format("{} {}", high_open ? "<" : "<=", shortest(high));
-    return above + (above.empty() || below.empty() ? "" : " and ") + below;
-  }
-};
 
 /// The number in a written value: itself, or before a unit (`5 epochs`; sizes count in bytes).
 std::optional<double> number_in(const Node& written) {
@@ -202,17 +192,20 @@ void limit(Node& schema, const Range& range) {
 
 }  // namespace
 
-bool in_range(const Node& written, const std::string& key, double low, bool low_open, double high, bool high_open,
-              const Node& at, Reader& reader) {
-  if (std::isinf(low) && std::isinf(high)) return true;
-  return all_in(written, key, {low, low_open, high, high_open}, at, reader);
+bool Field::read(const Node& node, Reader& reader, void* spec) const {
+  const Reader::Key naming(reader, name);
+  void* const found = member(spec);
+  if (!value->read(node, reader, found)) return false;
+  if (range.limits() && !all_in(value->write(found), name, range, node, reader)) return false;
+  const std::string complaint = check ? check(found) : "";
+  if (!complaint.empty()) reader.error(node, name + " " + complaint);
+  return complaint.empty();
 }
 
-Node ranged_schema(Node schema, double low, bool low_open, double high, bool high_open) {
-  limit(schema, {low, low_open, high, high_open});
+Node Field::schema() const {
+  Node schema = value->schema();
+  limit(schema, range);
   return schema;
 }
-
-}  // namespace detail
 
 }  // namespace dptrain::config

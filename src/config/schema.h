@@ -9,6 +9,7 @@
 //
 // Schemas are built before or at the first use and are read-only afterwards: any thread may read with them.
 
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -21,6 +22,28 @@
 
 namespace dptrain::config {
 
+/// What numbers a key takes, and each part of its sizes and lists.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+  bool low_open = false, high_open = false;
+
+  bool limits() const noexcept { return !std::isinf(low) || !std::isinf(high); }
+  bool holds(double x) const noexcept { return (low_open ? x > low : x >= low) && (high_open ? x < high : x <= high); }
+  std::string str() const;  ///< ">= 1", "> 0 and <= 1"
+};
+
+/// Value<T> of some T behind untyped pointers: one table for all keys of that type.
+struct ValueOperations {
+  bool (*read)(const Node&, Reader&, void* value);
+  Node (*write)(const void* value);
+  Node (*schema)();
+};
+
+template <class T>
+inline constexpr ValueOperations kValueOperations{
+    [](const Node& node, Reader& reader, void* value) { return Value<T>::read(node, reader, *static_cast<T*>(value)); },
+    [](const void* value) { return Value<T>::write(*static_cast<const T*>(value)); }, [] { return Value<T>::schema(); }};
+
 /// One key, its type erased.
 struct Field {
   std::string name;
@@ -28,38 +51,50 @@ struct Field {
   bool required = false;
   bool positional = false;  ///< also readable as the bare value of the type: `Dropout: 0.5`
   std::string doc;
-  std::function<bool(const Node&, Reader&, void* spec)> read;
-  std::function<Node(const void* spec)> write;
-  std::function<Node()> schema;
+  Range range;
+  std::function<void*(void* spec)> member;  ///< where in the spec the value lies
+  const ValueOperations* value = nullptr;
+  std::function<std::string(const void* value)> check;  ///< may be empty
+
+  bool read(const Node& node, Reader& reader, void* spec) const;
+  Node write(const void* spec) const { return value->write(member(const_cast<void*>(spec))); }
+  Node schema() const;
 };
 
 /// Builder of a Field. Ranges apply to numbers and to each part of sizes and lists.
 template <class Spec, class T>
 class Key {
  public:
-  Key(std::string name, T Spec::*member) : name_(std::move(name)), member_(member) {}
+  Key(std::string name, T Spec::*member) : member_(member) {
+    field_.name = std::move(name);
+    field_.value = &kValueOperations<T>;
+  }
 
-  Key& required() { return required_ = true, *this; }
-  Key& at_least(double low) { return low_ = low, *this; }
-  Key& above(double low) { return low_ = low, low_open_ = true, *this; }
-  Key& at_most(double high) { return high_ = high, *this; }
-  Key& below(double high) { return high_ = high, high_open_ = true, *this; }
-  Key& alias(std::string name) { return aliases_.push_back(std::move(name)), *this; }
-  Key& doc(std::string text) { return doc_ = std::move(text), *this; }
+  Key& required() { return field_.required = true, *this; }
+  Key& at_least(double low) { return field_.range.low = low, *this; }
+  Key& above(double low) { return field_.range.low = low, field_.range.low_open = true, *this; }
+  Key& at_most(double high) { return field_.range.high = high, *this; }
+  Key& below(double high) { return field_.range.high = high, field_.range.high_open = true, *this; }
+  Key& alias(std::string name) { return field_.aliases.push_back(std::move(name)), *this; }
+  Key& doc(std::string text) { return field_.doc = std::move(text), *this; }
   /// Returns "" when good, else the rest of "<key> ..." such as "must be even".
-  Key& check(std::function<std::string(const T&)> check) { return check_ = std::move(check), *this; }
+  template <class Check>
+  Key& check(Check judge) {
+    field_.check = [judge](const void* value) -> std::string { return judge(*static_cast<const T*>(value)); };
+    return *this;
+  }
 
+  /// The key of `Owner`, which is Spec or derives from it.
   template <class Owner>
-  Field field() const;
+  Field field() const {
+    Field field = field_;
+    field.member = [member = member_](void* spec) -> void* { return &(static_cast<Owner*>(spec)->*member); };
+    return field;
+  }
 
  private:
-  std::string name_;
   T Spec::*member_;
-  bool required_ = false, low_open_ = false, high_open_ = false;
-  double low_ = -std::numeric_limits<double>::infinity(), high_ = std::numeric_limits<double>::infinity();
-  std::vector<std::string> aliases_;
-  std::string doc_;
-  std::function<std::string(const T&)> check_;
+  Field field_;
 };
 
 template <class Spec, class T>
@@ -124,37 +159,5 @@ class Schema {
   std::vector<std::function<std::string(const void*)>> rules_;
   std::function<std::shared_ptr<void>()> make_;
 };
-
-namespace detail {
-/// Range check over every number in a written value; reports "<key> must be >= 1, found 0". Returns false when out of range.
-bool in_range(const Node& written, const std::string& key, double low, bool low_open, double high, bool high_open,
-              const Node& at, Reader& reader);
-Node ranged_schema(Node schema, double low, bool low_open, double high, bool high_open);
-}  // namespace detail
-
-template <class Spec, class T>
-template <class Owner>
-Field Key<Spec, T>::field() const {
-  Field f;
-  f.name = name_;
-  f.aliases = aliases_;
-  f.required = required_;
-  f.doc = doc_;
-  f.read = [k = *this](const Node& node, Reader& reader, void* spec) {
-    const Reader::Key naming(reader, k.name_);
-    T& value = static_cast<Owner*>(spec)->*(k.member_);
-    if (!Value<T>::read(node, reader, value)) return false;
-    if (!detail::in_range(Value<T>::write(value), k.name_, k.low_, k.low_open_, k.high_, k.high_open_, node, reader))
-      return false;
-    const std::string complaint = k.check_ ? k.check_(value) : "";
-    if (!complaint.empty()) reader.error(node, k.name_ + " " + complaint);
-    return complaint.empty();
-  };
-  f.write = [k = *this](const void* spec) { return Value<T>::write(static_cast<const Owner*>(spec)->*(k.member_)); };
-  f.schema = [k = *this] {
-    return detail::ranged_schema(Value<T>::schema(), k.low_, k.low_open_, k.high_, k.high_open_);
-  };
-  return f;
-}
 
 }  // namespace dptrain::config

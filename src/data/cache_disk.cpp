@@ -23,7 +23,7 @@ namespace dptrain::data {
 namespace {
 
 /// The start of the file; samples follow at kDataOffset, then a byte for each: 1 where there is a sample.
-struct Header {
+struct CacheHeader {
   char magic[16];
   std::uint64_t key, samples, bytes;  ///< bytes: of one sample
   std::uint64_t type, rank;
@@ -31,9 +31,9 @@ struct Header {
 };
 constexpr char kMagic[16] = "dptrain cache 1";
 constexpr std::size_t kDataOffset = 4096;  // a page
-static_assert(sizeof(Header) <= kDataOffset);
+static_assert(sizeof(CacheHeader) <= kDataOffset);
 
-std::size_t file_bytes(const Header& header) { return kDataOffset + header.samples * (header.bytes + 1); }
+std::size_t file_bytes(const CacheHeader& header) { return kDataOffset + header.samples * (header.bytes + 1); }
 
 [[noreturn]] void fail(const std::string& file, const char* what) {
   throw Error(ErrorKind::kWrite, fmt::format("{}: cannot {}: {}", file, what, std::generic_category().message(errno)));
@@ -200,7 +200,7 @@ class DiskStore final : public CacheStore {
   const std::string file_, part_;
   const std::uint64_t key_;
   File out_;  ///< locked, while this process writes the file
-  Header header_{};
+  CacheHeader header_{};
   Shape shape_;
   Mapping map_;
   std::vector<std::atomic<std::uint8_t>> states_;

@@ -23,15 +23,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFolder = "cifar-10-batches-bin";  // in the archive as it is distributed
+constexpr const char* kArchiveFolder = "cifar-10-batches-bin";  // in the archive as it is distributed
 constexpr std::int64_t kSide = 32, kChannels = 3, kClasses = 10;
 
 /// The folder with the files: the one given, or the archive's folder in it.
 fs::path folder_of(const CIFAR10Spec& spec) {
   const fs::path given = spec.directory.value;
   std::error_code ignored;
-  if (!fs::exists(given / "test_batch.bin", ignored) && fs::is_directory(given / kFolder, ignored))
-    return given / kFolder;
+  if (!fs::exists(given / "test_batch.bin", ignored) && fs::is_directory(given / kArchiveFolder, ignored))
+    return given / kArchiveFolder;
   return given;
 }
 

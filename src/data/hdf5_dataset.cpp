@@ -164,7 +164,7 @@ void read_rows(const Stored& array, std::int64_t first, std::int64_t count, hid_
     fail(fmt::format("{}, row {}", array.place, first), "cannot read: " + library_error());
 }
 
-struct Labels {
+struct Hdf5Labels {
   std::string place;
   LabelType type = LabelType::kClass;
   std::int64_t width = 1;
@@ -173,8 +173,8 @@ struct Labels {
 };
 
 /// Integers, one per row, are classes; anything else is a row of floats. Under the lock.
-Labels read_labels(const Stored& array) {
-  Labels labels;
+Hdf5Labels read_labels(const Stored& array) {
+  Hdf5Labels labels;
   labels.place = array.place;
   labels.width = array.row.elements();
   if (array.kind == H5T_INTEGER && labels.width == 1) {
@@ -304,7 +304,7 @@ class Hdf5Dataset final : public Source {
   Handle file_;
   std::vector<std::string> names_;
   std::vector<Stored> inputs_;
-  Labels labels_;
+  Hdf5Labels labels_;
   std::vector<std::string> class_names_;
   std::string fingerprint_;
 };

@@ -38,13 +38,13 @@ std::optional<DType> element_type(std::uint8_t code) {
   }
 }
 
-struct Header {
+struct IdxHeader {
   DType type = DType::kU8;
   std::vector<std::int64_t> extents;
   std::uint64_t header_bytes = 0, data_bytes = 0;
 };
 
-void read_magic(ByteReader& reader, Header& header) {
+void read_magic(ByteReader& reader, IdxHeader& header) {
   std::array<std::uint8_t, 4> magic{};
   const std::size_t got = reader.read(magic.data(), magic.size());
   if (got == 0) fail(reader, "the file is empty; an IDX file is expected");
@@ -63,7 +63,7 @@ void read_magic(ByteReader& reader, Header& header) {
   header.extents.resize(magic[3]);
 }
 
-void read_extents(ByteReader& reader, Header& header) {
+void read_extents(ByteReader& reader, IdxHeader& header) {
   std::uint64_t bytes = size_of(header.type);
   for (std::size_t axis = 0; axis < header.extents.size(); ++axis) {
     std::array<std::uint8_t, 4> word{};
@@ -84,7 +84,7 @@ void read_extents(ByteReader& reader, Header& header) {
   header.data_bytes = bytes;
 }
 
-[[noreturn]] void fail_truncated(const ByteReader& reader, const Header& header, std::uint64_t found) {
+[[noreturn]] void fail_truncated(const ByteReader& reader, const IdxHeader& header, std::uint64_t found) {
   const std::uint64_t item_bytes = header.data_bytes / static_cast<std::uint64_t>(header.extents[0]);
   fail(reader,
        fmt::format("truncated: {} bytes expected{}, found {} (item {} of {})",
@@ -92,7 +92,7 @@ void read_extents(ByteReader& reader, Header& header) {
                    bytes_text(header.header_bytes + found), found / item_bytes, header.extents[0]));
 }
 
-void read_elements(ByteReader& reader, const Header& header, std::vector<std::uint8_t>& bytes) {
+void read_elements(ByteReader& reader, const IdxHeader& header, std::vector<std::uint8_t>& bytes) {
   const std::uint64_t stored = reader.stored_bytes();
   const std::uint64_t likely = reader.packed() ? stored * kLikelyRatio : stored;
   std::uint64_t room = std::min(header.data_bytes, std::max(likely, kSmallestAllocation));
@@ -107,7 +107,7 @@ void read_elements(ByteReader& reader, const Header& header, std::vector<std::ui
   }
 }
 
-void expect_end(ByteReader& reader, const Header& header) {
+void expect_end(ByteReader& reader, const IdxHeader& header) {
   std::array<std::uint8_t, 4096> rest{};
   const std::size_t more = reader.read(rest.data(), rest.size());
   if (more == 0 && reader.cut_short())
@@ -153,7 +153,7 @@ bool convert_integers(const IdxFile& file, std::vector<To>& to) {
 }  // namespace
 
 IdxFile parse_idx(ByteReader& reader) {
-  Header header;
+  IdxHeader header;
   read_magic(reader, header);
   read_extents(reader, header);
   IdxFile file;

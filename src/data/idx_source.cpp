@@ -14,14 +14,14 @@ namespace dptrain::data {
 namespace {
 
 /// How much of each end of a file enters its fingerprint: quick for any size.
-constexpr std::size_t kHashedBytes = 64U << 10;
+constexpr std::size_t kFingerprintBytes = 64U << 10;
 
 std::uint64_t fingerprint_of(const IdxFile& file, std::uint64_t hash) {
   hash = hash_number(file.stored_bytes, hash);
   hash = hash_number(static_cast<std::uint64_t>(file.type), hash);
   hash = hash_number(static_cast<std::uint64_t>(file.count), hash);
   for (const std::int64_t extent : file.item.dims()) hash = hash_number(static_cast<std::uint64_t>(extent), hash);
-  const std::size_t edge = std::min(kHashedBytes, file.bytes.size());
+  const std::size_t edge = std::min(kFingerprintBytes, file.bytes.size());
   hash = hash_bytes(file.bytes.data(), edge, hash);
   return hash_bytes(file.bytes.data() + file.bytes.size() - edge, edge, hash);
 }
@@ -31,14 +31,14 @@ std::string extents_text(const IdxFile& file) {
   return file.item.rank() == 0 ? fmt::format("{}", file.count) : fmt::format("{}x{}", file.count, file.item.str());
 }
 
-struct Input {
+struct IdxInput {
   std::string name;
   Shape shape;
   std::vector<std::uint8_t> u8;  // one of the two is filled
   std::vector<float> f32;
 };
 
-struct Labels {
+struct IdxLabels {
   std::string file;
   LabelType type = LabelType::kNone;
   std::int64_t width = 0;
@@ -46,8 +46,8 @@ struct Labels {
   std::vector<float> values;
 };
 
-Input make_input(const std::string& name, IdxFile file) {
-  Input input{.name = name, .shape = file.item.rank() == 0 ? Shape{1} : file.item, .u8 = {}, .f32 = {}};
+IdxInput make_input(const std::string& name, IdxFile file) {
+  IdxInput input{.name = name, .shape = file.item.rank() == 0 ? Shape{1} : file.item, .u8 = {}, .f32 = {}};
   if (file.type == DType::kU8) {
     input.u8 = std::move(file.bytes);
   } else {
@@ -57,13 +57,13 @@ Input make_input(const std::string& name, IdxFile file) {
 }
 
 /// Integers, one per item, are classes; anything else is a row of floats: regression values or one-hot rows.
-Labels make_labels(const IdxFile& file) {
+IdxLabels make_labels(const IdxFile& file) {
   if (file.item.rank() > 1)
     throw Error(ErrorKind::kData,
                 fmt::format("{}: labels have the shape {}; expected one number or one row per sample; "
                             "are inputs and labels swapped?",
                             file.name, extents_text(file)));
-  Labels labels;
+  IdxLabels labels;
   labels.file = file.name;
   labels.width = file.item.elements();
   if (is_integer(file) && labels.width == 1) {
@@ -82,7 +82,7 @@ Labels make_labels(const IdxFile& file) {
 
 class IdxSource final : public Source {
  public:
-  IdxSource(std::vector<Input> inputs, Labels labels, std::int64_t size, std::vector<std::string> class_names,
+  IdxSource(std::vector<IdxInput> inputs, IdxLabels labels, std::int64_t size, std::vector<std::string> class_names,
             std::string fingerprint)
       : inputs_(std::move(inputs)),
         labels_(std::move(labels)),
@@ -96,7 +96,7 @@ class IdxSource final : public Source {
   Shape input_shape(int input) const override { return at(input).shape; }
 
   void read(std::int64_t index, int input, Array& out, const ReadHint&) const override {
-    const Input& in = at(input);
+    const IdxInput& in = at(input);
     const std::int64_t elements = in.shape.elements();
     out.shape = in.shape;
     if (!in.u8.empty()) {
@@ -124,10 +124,10 @@ class IdxSource final : public Source {
   std::string fingerprint() const override { return fingerprint_; }
 
  private:
-  const Input& at(int input) const { return inputs_[static_cast<std::size_t>(input)]; }
+  const IdxInput& at(int input) const { return inputs_[static_cast<std::size_t>(input)]; }
 
-  std::vector<Input> inputs_;
-  Labels labels_;
+  std::vector<IdxInput> inputs_;
+  IdxLabels labels_;
   std::int64_t size_;
   std::vector<std::string> class_names_;
   std::string fingerprint_;
@@ -139,7 +139,7 @@ void check_count(const IdxFile& first, const IdxFile& other, const std::string& 
                                             first.count, other.name, other.count, what));
 }
 
-IdxFile read_file(const std::string& path) { return parse_idx(*open_bytes(path)); }
+IdxFile read_idx(const std::string& path) { return parse_idx(*open_bytes(path)); }
 
 }  // namespace
 
@@ -154,13 +154,13 @@ std::shared_ptr<const Source> make_idx_source(std::vector<std::pair<std::string,
     text += fmt::format(":{}:{}", file.item.str(), name_of(file.type));
     hash = fingerprint_of(file, hash_bytes(name.data(), name.size(), hash));
   }
-  Labels made;
+  IdxLabels made;
   if (labels) {
     check_count(inputs.front().second, *labels, "labels");
     made = make_labels(*labels);
     hash = fingerprint_of(*labels, hash);
   }
-  std::vector<Input> arrays;
+  std::vector<IdxInput> arrays;
   for (auto& [name, file] : inputs) arrays.push_back(make_input(name, std::move(file)));
   return std::make_shared<IdxSource>(std::move(arrays), std::move(made), count, std::move(class_names),
                                      fmt::format("{}:{:016x}", text, hash));
@@ -169,9 +169,9 @@ std::shared_ptr<const Source> make_idx_source(std::vector<std::pair<std::string,
 std::shared_ptr<const Source> open_idx(const IDXSpec& spec) {
   // Labels first: they are small, so a wrong path shows before the images have been unpacked.
   std::optional<IdxFile> labels;
-  if (!spec.labels.value.empty()) labels = read_file(spec.labels.value);
+  if (!spec.labels.value.empty()) labels = read_idx(spec.labels.value);
   std::vector<std::pair<std::string, IdxFile>> inputs;
-  for (const auto& [name, path] : spec.inputs.paths) inputs.emplace_back(name, read_file(path.value));
+  for (const auto& [name, path] : spec.inputs.paths) inputs.emplace_back(name, read_idx(path.value));
   return make_idx_source(std::move(inputs), std::move(labels), spec.class_names);
 }
 
@@ -186,7 +186,7 @@ std::unique_ptr<config::TypeDef> idx_def() {
 
 std::shared_ptr<const Source> open_idx_inputs(const std::string& path) {
   std::vector<std::pair<std::string, IdxFile>> inputs;
-  inputs.emplace_back("", read_file(path));
+  inputs.emplace_back("", read_idx(path));
   return make_idx_source(std::move(inputs), std::nullopt, {});
 }
 

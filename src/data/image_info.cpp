@@ -13,9 +13,9 @@ namespace dptrain::data {
 namespace {
 
 /// Numbers at places of the file, which must have them.
-class Header {
+class FormatHeader {
  public:
-  explicit Header(FileBytes file) : file_(file) {}
+  explicit FormatHeader(FileBytes file) : file_(file) {}
 
   std::int64_t byte(std::size_t at) const {
     if (at >= file_.size())
@@ -32,7 +32,7 @@ class Header {
 };
 
 /// Markers up to the frame header, SOFn (ITU T.81, annex B).
-ImageInfo jpeg(const Header& file) {
+ImageInfo jpeg(const FormatHeader& file) {
   constexpr std::int64_t kFrames = 0xC0, kTables[] = {0xC4, 0xC8, 0xCC}, kProgressive[] = {0xC2, 0xC6, 0xCA, 0xCE};
   std::size_t at = 2;
   for (;;) {
@@ -60,7 +60,7 @@ ImageInfo jpeg(const Header& file) {
   }
 }
 
-ImageInfo png(const Header& file) {
+ImageInfo png(const FormatHeader& file) {
   static constexpr std::array<const char*, 7> kModes{"gray", "", "rgb", "palette", "gray+alpha", "", "rgba"};
   const auto type = static_cast<std::size_t>(file.byte(25));
   if (type >= kModes.size() || *kModes[type] == '\0')
@@ -72,7 +72,7 @@ ImageInfo png(const Header& file) {
           .bits = static_cast<int>(file.byte(24))};
 }
 
-ImageInfo bmp(const Header& file) {
+ImageInfo bmp(const FormatHeader& file) {
   const bool old = file.little32(14) == 12;  // OS/2: 16-bit extents
   const std::int64_t bits = file.little16(old ? 24 : 28);
   const auto height = static_cast<std::int32_t>(old ? file.little16(20) : file.little32(22));
@@ -84,12 +84,12 @@ ImageInfo bmp(const Header& file) {
           .width = old ? file.little16(18) : file.little32(18)};
 }
 
-ImageInfo gif(const Header& file) {
+ImageInfo gif(const FormatHeader& file) {
   return {.format = "gif", .color_mode = "palette", .height = file.little16(8), .width = file.little16(6)};
 }
 
 /// "P6 640 480 255", with comments to the end of a line anywhere between.
-ImageInfo pnm(const Header& file) {
+ImageInfo pnm(const FormatHeader& file) {
   std::size_t at = 2;
   const auto number = [&] {
     while (std::isdigit(static_cast<int>(file.byte(at))) == 0) {
@@ -115,7 +115,7 @@ ImageInfo pnm(const Header& file) {
 }  // namespace
 
 ImageInfo image_info(std::span<const std::uint8_t> file) {
-  const Header header(file);
+  const FormatHeader header(file);
   switch (image_format(file)) {
     case ImageFormat::kJpeg: return jpeg(header);
     case ImageFormat::kPng: return png(header);

@@ -13,7 +13,7 @@ constexpr std::int64_t kLargestNumber = 1 << 30;
 
 bool is_space(std::uint8_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-struct Header {
+struct PnmHeader {
   std::int64_t width = 0, height = 0, maxval = 0;
   std::size_t bytes = 0;
   int channels = 1;
@@ -35,8 +35,8 @@ std::int64_t number(FileBytes file, std::size_t& at, const char* what) {
   return value;
 }
 
-Header read_header(FileBytes file) {
-  Header header;
+PnmHeader read_header(FileBytes file) {
+  PnmHeader header;
   header.channels = file[1] == '6' ? 3 : 1;
   std::size_t at = 2;
   header.width = number(file, at, "width");
@@ -54,7 +54,7 @@ Header read_header(FileBytes file) {
 }  // namespace
 
 void decode_pnm(FileBytes file, const DecodeOptions& options, Array& out) {
-  const Header header = read_header(file);
+  const PnmHeader header = read_header(file);
   const std::int64_t pixels = header.width * header.height, values = pixels * header.channels;
   const std::int64_t wide = header.maxval > 255 ? 2 : 1, wanted = values * wide;
   const auto found = static_cast<std::int64_t>(file.size() - header.bytes);

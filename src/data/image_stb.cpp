@@ -49,14 +49,14 @@ constexpr std::int64_t kMostPixelsPerByte = 8 * 1032;
 constexpr std::size_t kHeaderLimit = 1 << 20;  // while nothing is known
 
 /// The file as stb_image reads it.
-class Input {
+class StbInput {
  public:
-  explicit Input(FileBytes file) : file_(file) {}
+  explicit StbInput(FileBytes file) : file_(file) {}
 
   static stbi_io_callbacks callbacks() {
-    return {.read = [](void* self, char* to, int count) { return static_cast<Input*>(self)->read(to, count); },
-            .skip = [](void* self, int count) { static_cast<Input*>(self)->skip(count); },
-            .eof = [](void* self) { return static_cast<Input*>(self)->ended() ? 1 : 0; }};
+    return {.read = [](void* self, char* to, int count) { return static_cast<StbInput*>(self)->read(to, count); },
+            .skip = [](void* self, int count) { static_cast<StbInput*>(self)->skip(count); },
+            .eof = [](void* self) { return static_cast<StbInput*>(self)->ended() ? 1 : 0; }};
   }
 
   std::int64_t position() const { return static_cast<std::int64_t>(at_); }
@@ -87,7 +87,7 @@ class Input {
   bool overrun_ = false;
 };
 
-[[noreturn]] void fail(const Input& input, FileBytes file, ImageFormat format) {
+[[noreturn]] void fail(const StbInput& input, FileBytes file, ImageFormat format) {
   const char* const kind = format == ImageFormat::kPng ? "PNG" : format == ImageFormat::kBmp ? "BMP" : "GIF";
   if (input.overrun()) throw ImageError(static_cast<std::int64_t>(file.size()), fmt::format("truncated {}", kind));
   const char* const reason = stbi_failure_reason();
@@ -97,13 +97,13 @@ class Input {
 }  // namespace
 
 void decode_stb(FileBytes file, ImageFormat format, const DecodeOptions& options, Array& out) {
-  const stbi_io_callbacks callbacks = Input::callbacks();
+  const stbi_io_callbacks callbacks = StbInput::callbacks();
   int width = 0, height = 0, channels = 0;
   {
-    Input input(file);
+    StbInput input(file);
     most_bytes = kHeaderLimit;
     if (stbi_info_from_callbacks(&callbacks, &input, &width, &height, &channels) == 0) {
-      Input again(file);  // the reason is that of the last format tried; loading keeps to the right one
+      StbInput again(file);  // the reason is that of the last format tried; loading keeps to the right one
       std::free(stbi_load_from_callbacks(&callbacks, &again, &width, &height, &channels, 0));
       fail(again, file, format);
     }
@@ -112,7 +112,7 @@ void decode_stb(FileBytes file, ImageFormat format, const DecodeOptions& options
       throw ImageError(static_cast<std::int64_t>(file.size()),
                        fmt::format("truncated: an image of {} x {} pixels needs more bytes", width, height));
   }
-  Input input(file);
+  StbInput input(file);
   most_bytes = allocation_limit(height, width);
   const std::unique_ptr<stbi_uc, decltype(&std::free)> pixels(
       stbi_load_from_callbacks(&callbacks, &input, &width, &height, &channels, 0), &std::free);

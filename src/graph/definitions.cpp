@@ -13,11 +13,10 @@
 namespace dptrain::graph {
 namespace {
 
-using config::Node;
 using config::Reader;
 
 /// Lower-case first letters keep these apart from built-in layers, present and future.
-bool good_type_name(const Node::Entry& entry, const char* what, Reader& reader) {
+bool good_type_name(const config::Node::Entry& entry, const char* what, Reader& reader) {
   const bool good =
       !entry.key.empty() && entry.key[0] >= 'a' && entry.key[0] <= 'z' && name_complaint(entry.key).empty();
   if (!good)
@@ -34,7 +33,7 @@ bool good_parameter_name(const std::string& name) {
          std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
-std::vector<Parameter> read_parameters(const Node& node, Reader& reader) {
+std::vector<Parameter> read_parameters(const config::Node& node, Reader& reader) {
   std::vector<Parameter> all;
   if (node.is_null()) return all;
   if (!node.is_map()) {
@@ -58,8 +57,8 @@ std::vector<Parameter> read_parameters(const Node& node, Reader& reader) {
   return all;
 }
 
-const Node* section(const Node& model, const char* key, Reader& reader) {
-  const Node* node = model.find(key);
+const config::Node* section(const config::Node& model, const char* key, Reader& reader) {
+  const config::Node* node = model.find(key);
   if (node == nullptr || node->is_null()) return nullptr;
   if (node->is_map()) return node;
   const Reader::Key name(reader, key);
@@ -77,7 +76,7 @@ std::vector<std::string> Definitions::type_names() const {
   return names;
 }
 
-std::optional<Block> read_block(const Node& node, const config::Mark& mark, std::vector<std::string> others,
+std::optional<Block> read_block(const config::Node& node, const config::Mark& mark, std::vector<std::string> others,
                                 Reader& reader) {
   if (!node.is_map()) {
     reader.error(mark, fmt::format("expected a mapping with params and layers, found {}", node.describe()));
@@ -89,8 +88,8 @@ std::optional<Block> read_block(const Node& node, const config::Mark& mark, std:
     if (std::find(keys.begin(), keys.end(), part.key) == keys.end())
       reader.error(part.mark, fmt::format("unknown key '{}'{}", part.key, did_you_mean(part.key, keys)));
   Block block;
-  if (const Node* params = node.find("params")) block.parameters = read_parameters(*params, reader);
-  const Node* layers = node.find("layers");
+  if (const config::Node* params = node.find("params")) block.parameters = read_parameters(*params, reader);
+  const config::Node* layers = node.find("layers");
   if (layers == nullptr) {
     reader.error(mark, "missing key 'layers'");
     return std::nullopt;
@@ -99,21 +98,21 @@ std::optional<Block> read_block(const Node& node, const config::Mark& mark, std:
   return block;
 }
 
-Definitions read_definitions(const Node& model, Reader& reader) {
+Definitions read_definitions(const config::Node& model, Reader& reader) {
   Definitions all;
-  if (const Node* blocks = section(model, "blocks", reader))
+  if (const config::Node* blocks = section(model, "blocks", reader))
     for (const auto& entry : blocks->entries())
       if (good_type_name(entry, "block", reader)) {
         const Reader::Subject subject(reader, fmt::format("block '{}'", entry.key));
         if (auto block = read_block(entry.value, entry.mark, {}, reader))
           all.blocks.emplace(entry.key, std::move(*block));
       }
-  if (const Node* shared = section(model, "shared", reader)) {
+  if (const config::Node* shared = section(model, "shared", reader)) {
     for (const auto& entry : shared->entries()) {
       if (!good_type_name(entry, "shared", reader)) continue;
       if (all.blocks.contains(entry.key))
         reader.error(entry.mark, fmt::format("shared '{}' is a block as well", entry.key));
-      const Node* list =
+      const config::Node* list =
           entry.value.is_map() && entry.value.entries().size() == 1 ? entry.value.find("layers") : nullptr;
       all.shared.emplace(entry.key, Shared{entry.mark, list != nullptr ? *list : entry.value});
     }

@@ -13,7 +13,6 @@ namespace dptrain::graph {
 namespace {
 
 using config::key;
-using config::Node;
 using config::Reader;
 using A = NetworkArguments;
 
@@ -45,8 +44,8 @@ config::Schema schema_of(const Network& network) {
 }
 
 /// Text of one of the file's heads. The files are ours: what is wrong with them is a bug.
-std::string head(const Node& file, const char* name) {
-  const Node* node = file.find(name);
+std::string head(const config::Node& file, const char* name) {
+  const config::Node* node = file.find(name);
   if (node == nullptr || !node->is_scalar())
     throw Error(ErrorKind::kInternal, fmt::format("{}: '{}' is missing", file.mark().str(), name));
   return node->str();
@@ -55,7 +54,7 @@ std::string head(const Node& file, const char* name) {
 Network read_network(const config::BundledFile& bundled) {
   config::Diagnostics diagnostics;
   Reader reader(diagnostics);
-  const Node file = config::load_text(std::string(bundled.text), std::string(bundled.name), ".", diagnostics);
+  const config::Node file = config::load_text(std::string(bundled.text), std::string(bundled.name), ".", diagnostics);
   diagnostics.throw_if_errors();
   Network network;
   network.name = head(file, "network");
@@ -94,7 +93,7 @@ std::string image_complaint(const Network& network, const Shape& shape) {
                      shape.str());
 }
 
-std::optional<std::map<std::string, Node>> network_values(const Network& network, const Step& step, Reader& reader) {
+std::optional<std::map<std::string, config::Node>> network_values(const Network& network, const Step& step, Reader& reader) {
   std::vector<std::string> ignored = reserved_arguments();
   bool known = true;
   if (step.arguments.is_map()) {
@@ -112,10 +111,10 @@ std::optional<std::map<std::string, Node>> network_values(const Network& network
   }
   A arguments;
   if (!network.schema.read(step.arguments, step.mark, reader, &arguments, ignored) || !known) return std::nullopt;
-  const Node given = network.schema.write(&arguments, true);
-  std::map<std::string, Node> values;
+  const config::Node given = network.schema.write(&arguments, true);
+  std::map<std::string, config::Node> values;
   for (const Parameter& parameter : network.block.parameters) {
-    const Node* own = given.find(parameter.name);
+    const config::Node* own = given.find(parameter.name);
     values.emplace(parameter.name, own != nullptr ? *own : *parameter.fallback);
   }
   return values;

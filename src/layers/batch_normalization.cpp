@@ -6,16 +6,14 @@
 namespace dptrain::layers {
 namespace {
 
-using Spec = BatchNormalizationSpec;
-
-Shape output(const Spec& spec, std::span<const Shape> in) {
+Shape output(const BatchNormalizationSpec& spec, std::span<const Shape> in) {
   // Keras counts the batch as axis 0, so the last axis of a sample has the number of its rank.
   if (in[0].rank() == 0 || (spec.axis != -1 && spec.axis != in[0].rank()))
     throw LayerError(fmt::format("axis {} is not supported: only the last axis is, -1 or {}", spec.axis, in[0].rank()));
   return in[0];
 }
 
-std::vector<WeightDef> weights(const Spec& spec, std::span<const Shape> in) {
+std::vector<WeightDef> weights(const BatchNormalizationSpec& spec, std::span<const Shape> in) {
   const Shape channels{in[0].back()};
   std::vector<WeightDef> all = gamma_and_beta(spec, channels);
   all.push_back({.name = "moving_mean",
@@ -31,7 +29,7 @@ std::vector<WeightDef> weights(const Spec& spec, std::span<const Shape> in) {
   return all;
 }
 
-config::Node keras(const Spec& spec, std::span<const Shape>) {
+config::Node keras(const BatchNormalizationSpec& spec, std::span<const Shape>) {
   return keras_object({{"axis", config::Node::integer(spec.axis)},
                        {"momentum", keras_real(spec.momentum)},
                        {"epsilon", keras_real(spec.epsilon)},
@@ -47,19 +45,19 @@ config::Node keras(const Spec& spec, std::span<const Shape>) {
                        {"gamma_constraint", {}}});
 }
 
-const Registered kBatchNormalization = layer<Spec>("BatchNormalization")
-                                           .positional(key("axis", &Spec::axis))
-                                           .key(key("momentum", &Spec::momentum).at_least(0).at_most(1))
-                                           .key(key("epsilon", &Spec::epsilon).above(0))
-                                           .key(key("center", &Spec::center))
-                                           .key(key("scale", &Spec::scale))
-                                           .key(key("beta_initializer", &Spec::beta_initializer))
-                                           .key(key("gamma_initializer", &Spec::gamma_initializer))
-                                           .key(key("moving_mean_initializer", &Spec::moving_mean_initializer))
-                                           .key(key("moving_variance_initializer", &Spec::moving_variance_initializer))
-                                           .key(key("beta_regularizer", &Spec::beta_regularizer))
-                                           .key(key("gamma_regularizer", &Spec::gamma_regularizer))
-                                           .key(key("synchronized", &Spec::synchronized))
+const Registered kBatchNormalization = layer<BatchNormalizationSpec>("BatchNormalization")
+                                           .positional(key("axis", &BatchNormalizationSpec::axis))
+                                           .key(key("momentum", &BatchNormalizationSpec::momentum).at_least(0).at_most(1))
+                                           .key(key("epsilon", &BatchNormalizationSpec::epsilon).above(0))
+                                           .key(key("center", &BatchNormalizationSpec::center))
+                                           .key(key("scale", &BatchNormalizationSpec::scale))
+                                           .key(key("beta_initializer", &BatchNormalizationSpec::beta_initializer))
+                                           .key(key("gamma_initializer", &BatchNormalizationSpec::gamma_initializer))
+                                           .key(key("moving_mean_initializer", &BatchNormalizationSpec::moving_mean_initializer))
+                                           .key(key("moving_variance_initializer", &BatchNormalizationSpec::moving_variance_initializer))
+                                           .key(key("beta_regularizer", &BatchNormalizationSpec::beta_regularizer))
+                                           .key(key("gamma_regularizer", &BatchNormalizationSpec::gamma_regularizer))
+                                           .key(key("synchronized", &BatchNormalizationSpec::synchronized))
                                            .inputs(1)
                                            .output(output)
                                            .weights(weights)

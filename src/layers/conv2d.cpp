@@ -6,11 +6,9 @@
 namespace dptrain::layers {
 namespace {
 
-using Spec = Conv2DSpec;
+const KernelsAndBias<Conv2DSpec> kConv2DKernels({{"kernel", &Conv2DSpec::kernel_initializer, &Conv2DSpec::kernel_regularizer}});
 
-const KernelsAndBias<Spec> kKernels({{"kernel", &Spec::kernel_initializer, &Spec::kernel_regularizer}});
-
-Shape output(const Spec& spec, std::span<const Shape> in) {
+Shape output(const Conv2DSpec& spec, std::span<const Shape> in) {
   const std::int64_t channels = in[0][2];
   if (channels % spec.groups != 0)
     throw LayerError(fmt::format("groups {} do not divide the input's {} channels", spec.groups, channels));
@@ -21,13 +19,13 @@ Shape output(const Spec& spec, std::span<const Shape> in) {
   return {w.h.out, w.w.out, spec.filters};
 }
 
-std::vector<WeightDef> weights(const Spec& spec, std::span<const Shape> in) {
+std::vector<WeightDef> weights(const Conv2DSpec& spec, std::span<const Shape> in) {
   const Shape kernel{spec.kernel_size.h, spec.kernel_size.w, in[0][2] / spec.groups, spec.filters};
-  return kKernels.weights(spec, {kernel}, spec.filters);
+  return kConv2DKernels.weights(spec, {kernel}, spec.filters);
 }
 
-config::Node keras(const Spec& spec, std::span<const Shape>) {
-  return kKernels.keras(spec, {{"filters", config::Node::integer(spec.filters)},
+config::Node keras(const Conv2DSpec& spec, std::span<const Shape>) {
+  return kConv2DKernels.keras(spec, {{"filters", config::Node::integer(spec.filters)},
                                {"kernel_size", keras_size(spec.kernel_size)},
                                {"strides", keras_size(spec.strides)},
                                {"padding", keras_padding(spec.padding)},
@@ -37,14 +35,14 @@ config::Node keras(const Spec& spec, std::span<const Shape>) {
 }
 
 const Registered kConv2D =
-    kKernels
-        .add_to(layer<Spec>("Conv2D")
-                    .positional(key("filters", &Spec::filters).required().at_least(1).check(Bounded{}))
-                    .key(key("kernel_size", &Spec::kernel_size).required().at_least(1).check(Bounded{}))
-                    .key(key("strides", &Spec::strides).at_least(1).check(Bounded{}))
-                    .key(key("padding", &Spec::padding))
-                    .key(key("dilation_rate", &Spec::dilation_rate).at_least(1).check(Bounded{}))
-                    .key(key("groups", &Spec::groups).at_least(1)))
+    kConv2DKernels
+        .add_to(layer<Conv2DSpec>("Conv2D")
+                    .positional(key("filters", &Conv2DSpec::filters).required().at_least(1).check(Bounded{}))
+                    .key(key("kernel_size", &Conv2DSpec::kernel_size).required().at_least(1).check(Bounded{}))
+                    .key(key("strides", &Conv2DSpec::strides).at_least(1).check(Bounded{}))
+                    .key(key("padding", &Conv2DSpec::padding))
+                    .key(key("dilation_rate", &Conv2DSpec::dilation_rate).at_least(1).check(Bounded{}))
+                    .key(key("groups", &Conv2DSpec::groups).at_least(1)))
         .inputs(1)
         .of_rank(3)
         .output(output)

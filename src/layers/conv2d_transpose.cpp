@@ -6,9 +6,7 @@
 namespace dptrain::layers {
 namespace {
 
-using Spec = Conv2DTransposeSpec;
-
-const KernelsAndBias<Spec> kKernels({{"kernel", &Spec::kernel_initializer, &Spec::kernel_regularizer}});
+const KernelsAndBias<Conv2DTransposeSpec> kConv2DTransposeKernels({{"kernel", &Conv2DTransposeSpec::kernel_initializer, &Conv2DTransposeSpec::kernel_regularizer}});
 
 struct Axis {
   std::int64_t in, kernel, stride, dilation;
@@ -38,19 +36,19 @@ std::int64_t checked_extent(const Axis& a) {
   return out;
 }
 
-Shape output(const Spec& spec, std::span<const Shape> in) {
+Shape output(const Conv2DTransposeSpec& spec, std::span<const Shape> in) {
   refuse_strided_dilation(spec.strides, spec.dilation_rate);
   const Size2 out = transposed_extents(spec, in[0]);
   return {out.h, out.w, spec.filters};
 }
 
-std::vector<WeightDef> weights(const Spec& spec, std::span<const Shape> in) {
+std::vector<WeightDef> weights(const Conv2DTransposeSpec& spec, std::span<const Shape> in) {
   const Shape kernel{spec.kernel_size.h, spec.kernel_size.w, spec.filters, in[0][2]};
-  return kKernels.weights(spec, {kernel}, spec.filters);
+  return kConv2DTransposeKernels.weights(spec, {kernel}, spec.filters);
 }
 
-config::Node keras(const Spec& spec, std::span<const Shape>) {
-  config::Node all = kKernels.keras(spec, {{"filters", config::Node::integer(spec.filters)},
+config::Node keras(const Conv2DTransposeSpec& spec, std::span<const Shape>) {
+  config::Node all = kConv2DTransposeKernels.keras(spec, {{"filters", config::Node::integer(spec.filters)},
                                            {"kernel_size", keras_size(spec.kernel_size)},
                                            {"strides", keras_size(spec.strides)},
                                            {"padding", keras_padding(spec.padding)},
@@ -61,14 +59,14 @@ config::Node keras(const Spec& spec, std::span<const Shape>) {
 }
 
 const Registered kConv2DTranspose =
-    kKernels
-        .add_to(layer<Spec>("Conv2DTranspose")
-                    .positional(key("filters", &Spec::filters).required().at_least(1).check(Bounded{}))
-                    .key(key("kernel_size", &Spec::kernel_size).required().at_least(1).check(Bounded{}))
-                    .key(key("strides", &Spec::strides).at_least(1).check(Bounded{}))
-                    .key(key("padding", &Spec::padding))
-                    .key(key("output_padding", &Spec::output_padding).at_least(0).check(Bounded{}))
-                    .key(key("dilation_rate", &Spec::dilation_rate).at_least(1).check(Bounded{})))
+    kConv2DTransposeKernels
+        .add_to(layer<Conv2DTransposeSpec>("Conv2DTranspose")
+                    .positional(key("filters", &Conv2DTransposeSpec::filters).required().at_least(1).check(Bounded{}))
+                    .key(key("kernel_size", &Conv2DTransposeSpec::kernel_size).required().at_least(1).check(Bounded{}))
+                    .key(key("strides", &Conv2DTransposeSpec::strides).at_least(1).check(Bounded{}))
+                    .key(key("padding", &Conv2DTransposeSpec::padding))
+                    .key(key("output_padding", &Conv2DTransposeSpec::output_padding).at_least(0).check(Bounded{}))
+                    .key(key("dilation_rate", &Conv2DTransposeSpec::dilation_rate).at_least(1).check(Bounded{})))
         .inputs(1)
         .of_rank(3)
         .output(output)

@@ -5,27 +5,25 @@
 namespace dptrain::layers {
 namespace {
 
-using Spec = DenseSpec;
+const KernelsAndBias<DenseSpec> kDenseKernels({{"kernel", &DenseSpec::kernel_initializer, &DenseSpec::kernel_regularizer}});
 
-const KernelsAndBias<Spec> kKernels({{"kernel", &Spec::kernel_initializer, &Spec::kernel_regularizer}});
-
-Shape output(const Spec& spec, std::span<const Shape> in) {
+Shape output(const DenseSpec& spec, std::span<const Shape> in) {
   if (in[0].rank() == 0) throw LayerError("{0} is a scalar, expected at least one axis");
   std::vector<std::int64_t> dims = in[0].dims();
   dims.back() = spec.units;
   return Shape(std::move(dims));
 }
 
-std::vector<WeightDef> weights(const Spec& spec, std::span<const Shape> in) {
-  return kKernels.weights(spec, {Shape{in[0].back(), spec.units}}, spec.units);
+std::vector<WeightDef> weights(const DenseSpec& spec, std::span<const Shape> in) {
+  return kDenseKernels.weights(spec, {Shape{in[0].back(), spec.units}}, spec.units);
 }
 
-config::Node keras(const Spec& spec, std::span<const Shape>) {
-  return kKernels.keras(spec, {{"units", config::Node::integer(spec.units)}});
+config::Node keras(const DenseSpec& spec, std::span<const Shape>) {
+  return kDenseKernels.keras(spec, {{"units", config::Node::integer(spec.units)}});
 }
 
 const Registered kDense =
-    kKernels.add_to(layer<Spec>("Dense").positional(key("units", &Spec::units).required().at_least(1).check(Bounded{})))
+    kDenseKernels.add_to(layer<DenseSpec>("Dense").positional(key("units", &DenseSpec::units).required().at_least(1).check(Bounded{})))
         .inputs(1)
         .output(output)
         .weights(weights)

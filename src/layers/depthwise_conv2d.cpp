@@ -5,22 +5,20 @@
 namespace dptrain::layers {
 namespace {
 
-using Spec = DepthwiseConv2DSpec;
+const KernelsAndBias<DepthwiseConv2DSpec> kDepthwiseConv2DKernels({{"depthwise", &DepthwiseConv2DSpec::depthwise_initializer, &DepthwiseConv2DSpec::depthwise_regularizer}});
 
-const KernelsAndBias<Spec> kKernels({{"depthwise", &Spec::depthwise_initializer, &Spec::depthwise_regularizer}});
-
-Shape output(const Spec& spec, std::span<const Shape> in) {
+Shape output(const DepthwiseConv2DSpec& spec, std::span<const Shape> in) {
   return depthwise_output(in[0], spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding,
                           spec.depth_multiplier);
 }
 
-std::vector<WeightDef> weights(const Spec& spec, std::span<const Shape> in) {
+std::vector<WeightDef> weights(const DepthwiseConv2DSpec& spec, std::span<const Shape> in) {
   const Shape kernel{spec.kernel_size.h, spec.kernel_size.w, in[0][2], spec.depth_multiplier};
-  return kKernels.weights(spec, {kernel}, in[0][2] * spec.depth_multiplier);
+  return kDepthwiseConv2DKernels.weights(spec, {kernel}, in[0][2] * spec.depth_multiplier);
 }
 
-config::Node keras(const Spec& spec, std::span<const Shape>) {
-  return kKernels.keras(spec, {{"kernel_size", keras_size(spec.kernel_size)},
+config::Node keras(const DepthwiseConv2DSpec& spec, std::span<const Shape>) {
+  return kDepthwiseConv2DKernels.keras(spec, {{"kernel_size", keras_size(spec.kernel_size)},
                                {"strides", keras_size(spec.strides)},
                                {"padding", keras_padding(spec.padding)},
                                {"depth_multiplier", config::Node::integer(spec.depth_multiplier)},
@@ -29,13 +27,13 @@ config::Node keras(const Spec& spec, std::span<const Shape>) {
 }
 
 const Registered kDepthwiseConv2D =
-    kKernels
-        .add_to(layer<Spec>("DepthwiseConv2D")
-                    .positional(key("kernel_size", &Spec::kernel_size).required().at_least(1).check(Bounded{}))
-                    .key(key("strides", &Spec::strides).at_least(1).check(Bounded{}))
-                    .key(key("padding", &Spec::padding))
-                    .key(key("depth_multiplier", &Spec::depth_multiplier).at_least(1).check(Bounded{}))
-                    .key(key("dilation_rate", &Spec::dilation_rate).at_least(1).check(Bounded{})))
+    kDepthwiseConv2DKernels
+        .add_to(layer<DepthwiseConv2DSpec>("DepthwiseConv2D")
+                    .positional(key("kernel_size", &DepthwiseConv2DSpec::kernel_size).required().at_least(1).check(Bounded{}))
+                    .key(key("strides", &DepthwiseConv2DSpec::strides).at_least(1).check(Bounded{}))
+                    .key(key("padding", &DepthwiseConv2DSpec::padding))
+                    .key(key("depth_multiplier", &DepthwiseConv2DSpec::depth_multiplier).at_least(1).check(Bounded{}))
+                    .key(key("dilation_rate", &DepthwiseConv2DSpec::dilation_rate).at_least(1).check(Bounded{})))
         .inputs(1)
         .of_rank(3)
         .output(output)

@@ -6,9 +6,7 @@
 namespace dptrain::layers {
 namespace {
 
-using Spec = GroupNormalizationSpec;
-
-Shape output(const Spec& spec, std::span<const Shape> in) {
+Shape output(const GroupNormalizationSpec& spec, std::span<const Shape> in) {
   // Keras counts the batch as axis 0, so the last axis of a sample has the number of its rank.
   if (in[0].rank() == 0 || (spec.axis != -1 && spec.axis != in[0].rank()))
     throw LayerError(fmt::format("axis {} is not supported: only the last axis is, -1 or {}", spec.axis, in[0].rank()));
@@ -17,7 +15,7 @@ Shape output(const Spec& spec, std::span<const Shape> in) {
   return in[0];
 }
 
-config::Node keras(const Spec& spec, std::span<const Shape>) {
+config::Node keras(const GroupNormalizationSpec& spec, std::span<const Shape>) {
   std::vector<std::pair<std::string, config::Node>> entries{{"groups", config::Node::integer(spec.groups)},
                                                             {"axis", config::Node::integer(spec.axis)},
                                                             {"epsilon", keras_real(spec.epsilon)}};
@@ -26,16 +24,16 @@ config::Node keras(const Spec& spec, std::span<const Shape>) {
 }
 
 const Registered kGroupNormalization =
-    add_gamma_and_beta(layer<Spec>("GroupNormalization")
-                           .positional(key("groups", &Spec::groups).at_least(-1).check([](std::int64_t groups) {
+    add_gamma_and_beta(layer<GroupNormalizationSpec>("GroupNormalization")
+                           .positional(key("groups", &GroupNormalizationSpec::groups).at_least(-1).check([](std::int64_t groups) {
                              return groups == 0 ? std::string("must be -1 (as many as channels) or >= 1, found 0")
                                                 : Bounded{}(groups);
                            }))
-                           .key(key("axis", &Spec::axis))
-                           .key(key("epsilon", &Spec::epsilon).above(0)))
+                           .key(key("axis", &GroupNormalizationSpec::axis))
+                           .key(key("epsilon", &GroupNormalizationSpec::epsilon).above(0)))
         .inputs(1)
         .output(output)
-        .weights([](const Spec& spec, std::span<const Shape> in) { return gamma_and_beta(spec, {in[0].back()}); })
+        .weights([](const GroupNormalizationSpec& spec, std::span<const Shape> in) { return gamma_and_beta(spec, {in[0].back()}); })
         .backward_reads(BackwardReads{.input = true})
         .keras(keras);
 

@@ -30,7 +30,7 @@ void add(config::Family& family, const std::string& name, std::vector<std::strin
   family.add(type_def<Spec>(Schema::of<Spec>(name), std::move(aliases)));
 }
 
-config::Family make_family() {
+config::Family make_initializers() {
   config::Family family("initializer");
   add<Zeros>(family, "Zeros", {"zeros", "zero"});
   add<Ones>(family, "Ones", {"ones", "one"});
@@ -71,7 +71,7 @@ config::Family make_family() {
 }  // namespace
 
 config::Family& initializer_family() {
-  static config::Family family = make_family();
+  static config::Family family = make_initializers();
   return family;
 }
 

@@ -105,11 +105,11 @@ class LayerBuilder {
   LayerBuilder&& without_keras_trainable() && { return type_->keras_trainable = false, std::move(*this); }
 
   /// Shape from (spec, all input shapes).
-  LayerBuilder&& output(std::function<Shape(const Spec&, std::span<const Shape>)> f) && {
+  LayerBuilder&& output(Shape (*f)(const Spec&, std::span<const Shape>)) && {
     type_->output = [f](const void* s, std::span<const Shape> in) { return f(*static_cast<const Spec*>(s), in); };
     return std::move(*this);
   }
-  LayerBuilder&& weights(std::function<std::vector<WeightDef>(const Spec&, std::span<const Shape>)> f) {
+  LayerBuilder&& weights(std::vector<WeightDef> (*f)(const Spec&, std::span<const Shape>)) {
     type_->weights = [f](const void* s, std::span<const Shape> in) { return f(*static_cast<const Spec*>(s), in); };
     return std::move(*this);
   }
@@ -131,7 +131,7 @@ class LayerBuilder {
     };
     return std::move(*this).key(config::key("activation", member));
   }
-  LayerBuilder&& keras(std::function<config::Node(const Spec&, std::span<const Shape>)> f) && {
+  LayerBuilder&& keras(config::Node (*f)(const Spec&, std::span<const Shape>)) && {
     type_->keras_config = [f](const void* s, std::span<const Shape> in) { return f(*static_cast<const Spec*>(s), in); };
     return std::move(*this);
   }

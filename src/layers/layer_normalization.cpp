@@ -9,9 +9,7 @@
 namespace dptrain::layers {
 namespace {
 
-using Spec = LayerNormalizationSpec;
-
-config::Node keras(const Spec& spec, std::span<const Shape>) {
+config::Node keras(const LayerNormalizationSpec& spec, std::span<const Shape>) {
   // An int where there is one axis: some releases drop a list.
   std::vector<std::pair<std::string, config::Node>> entries{
       {"axis", spec.axis.size() == 1 ? config::Node::integer(spec.axis[0]) : keras_extents(Shape(spec.axis))},
@@ -20,15 +18,15 @@ config::Node keras(const Spec& spec, std::span<const Shape>) {
   return keras_object(std::move(entries));
 }
 
-const Registered kLayerNormalization = add_gamma_and_beta(layer<Spec>("LayerNormalization")
-                                                              .positional(key("axis", &Spec::axis))
-                                                              .key(key("epsilon", &Spec::epsilon).above(0)))
+const Registered kLayerNormalization = add_gamma_and_beta(layer<LayerNormalizationSpec>("LayerNormalization")
+                                                              .positional(key("axis", &LayerNormalizationSpec::axis))
+                                                              .key(key("epsilon", &LayerNormalizationSpec::epsilon).above(0)))
                                            .inputs(1)
-                                           .output([](const Spec& spec, std::span<const Shape> in) {
+                                           .output([](const LayerNormalizationSpec& spec, std::span<const Shape> in) {
                                              normalized_shape(spec, in[0]);
                                              return in[0];
                                            })
-                                           .weights([](const Spec& spec, std::span<const Shape> in) {
+                                           .weights([](const LayerNormalizationSpec& spec, std::span<const Shape> in) {
                                              return gamma_and_beta(spec, normalized_shape(spec, in[0]));
                                            })
                                            .backward_reads(BackwardReads{.input = true})

@@ -7,19 +7,17 @@
 namespace dptrain::layers {
 namespace {
 
-using Spec = LocalResponseNormalizationSpec;
-
 const Registered kLocalResponseNormalization =
-    layer<Spec>("LocalResponseNormalization")
-        .positional(key("depth_radius", &Spec::depth_radius).at_least(0).check(Bounded{}))
-        .key(key("bias", &Spec::bias).above(0))
-        .key(key("alpha", &Spec::alpha).at_least(0))
-        .key(key("beta", &Spec::beta))
+    layer<LocalResponseNormalizationSpec>("LocalResponseNormalization")
+        .positional(key("depth_radius", &LocalResponseNormalizationSpec::depth_radius).at_least(0).check(Bounded{}))
+        .key(key("bias", &LocalResponseNormalizationSpec::bias).above(0))
+        .key(key("alpha", &LocalResponseNormalizationSpec::alpha).at_least(0))
+        .key(key("beta", &LocalResponseNormalizationSpec::beta))
         .inputs(1)
         .of_rank(3)
-        .output([](const Spec&, std::span<const Shape> in) { return in[0]; })
+        .output([](const LocalResponseNormalizationSpec&, std::span<const Shape> in) { return in[0]; })
         .backward_reads(BackwardReads{.input = true})
-        .keras([](const Spec& spec, std::span<const Shape>) {
+        .keras([](const LocalResponseNormalizationSpec& spec, std::span<const Shape>) {
           return keras_object({{"depth_radius", config::Node::integer(spec.depth_radius)},
                                {"bias", keras_real(spec.bias)},
                                {"alpha", keras_real(spec.alpha)},

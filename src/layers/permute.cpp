@@ -16,7 +16,7 @@ Shape output(const PermuteSpec& spec, std::span<const Shape> in) {
   return Shape(std::move(out));
 }
 
-std::string complaint(const Shape& dims) {
+std::string permute_complaint(const Shape& dims) {
   std::vector<bool> seen(dims.dims().size() + 1);
   for (const std::int64_t axis : dims.dims()) {
     if (axis > dims.rank() || seen[static_cast<std::size_t>(axis)])
@@ -27,7 +27,7 @@ std::string complaint(const Shape& dims) {
 }
 
 const Registered kPermute = layer<PermuteSpec>("Permute")
-                                .positional(key("dims", &PermuteSpec::dims).required().at_least(1).check(complaint))
+                                .positional(key("dims", &PermuteSpec::dims).required().at_least(1).check(permute_complaint))
                                 .inputs(1)
                                 .output(output)
                                 .keras([](const PermuteSpec& spec, std::span<const Shape>) {

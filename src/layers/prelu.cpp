@@ -7,9 +7,7 @@
 namespace dptrain::layers {
 namespace {
 
-using Spec = PReLUSpec;
-
-Shape output(const Spec& spec, std::span<const Shape> in) {
+Shape output(const PReLUSpec& spec, std::span<const Shape> in) {
   for (const std::int64_t axis : spec.shared_axes.dims())
     if (axis > in[0].rank())
       throw LayerError(fmt::format("shared_axes {} is not one of the axes of {{0}}, which is {}: 1 to {}", axis,
@@ -17,7 +15,7 @@ Shape output(const Spec& spec, std::span<const Shape> in) {
   return in[0];
 }
 
-std::vector<WeightDef> weights(const Spec& spec, std::span<const Shape> in) {
+std::vector<WeightDef> weights(const PReLUSpec& spec, std::span<const Shape> in) {
   std::vector<std::int64_t> dims = in[0].dims();
   for (const std::int64_t axis : spec.shared_axes.dims()) dims[static_cast<std::size_t>(axis - 1)] = 1;
   return {{.name = "alpha",
@@ -26,7 +24,7 @@ std::vector<WeightDef> weights(const Spec& spec, std::span<const Shape> in) {
            .regularizer = spec.alpha_regularizer}};
 }
 
-config::Node keras(const Spec& spec, std::span<const Shape>) {
+config::Node keras(const PReLUSpec& spec, std::span<const Shape>) {
   return keras_object(
       {{"alpha_initializer", keras_initializer(spec.alpha_initializer)},
        {"alpha_regularizer", keras_regularizer(spec.alpha_regularizer)},
@@ -35,10 +33,10 @@ config::Node keras(const Spec& spec, std::span<const Shape>) {
 }
 
 const Registered kPReLU =
-    layer<Spec>("PReLU")
-        .key(key("alpha_initializer", &Spec::alpha_initializer))
-        .key(key("alpha_regularizer", &Spec::alpha_regularizer))
-        .key(key("shared_axes", &Spec::shared_axes).at_least(1))
+    layer<PReLUSpec>("PReLU")
+        .key(key("alpha_initializer", &PReLUSpec::alpha_initializer))
+        .key(key("alpha_regularizer", &PReLUSpec::alpha_regularizer))
+        .key(key("shared_axes", &PReLUSpec::shared_axes).at_least(1))
         .inputs(1)
         .output(output)
         .weights(weights)

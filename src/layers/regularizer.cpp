@@ -13,7 +13,7 @@ config::Key<Spec, double> penalty_key(const char* name, double Spec::*member) {
   return key(name, member).at_least(0);
 }
 
-config::Family make_family() {
+config::Family make_regularizers() {
   config::Family family("regularizer");
   family.add(type_def<L1Spec>(Schema::of<L1Spec>("L1").positional(penalty_key<L1Spec>("l1", &L1Spec::l1)), {"l1"}));
   family.add(type_def<L2Spec>(Schema::of<L2Spec>("L2").positional(penalty_key<L2Spec>("l2", &L2Spec::l2)), {"l2"}));
@@ -27,7 +27,7 @@ config::Family make_family() {
 }  // namespace
 
 config::Family& regularizer_family() {
-  static config::Family family = make_family();
+  static config::Family family = make_regularizers();
   return family;
 }
 

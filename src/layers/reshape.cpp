@@ -27,7 +27,7 @@ Shape output(const ReshapeSpec& spec, std::span<const Shape> in) {
   return Shape(std::move(dims));
 }
 
-std::string complaint(const Shape& target) {
+std::string reshape_complaint(const Shape& target) {
   const auto& dims = target.dims();
   if (dims.empty() || dims.size() > 6) return "must have 1 to 6 extents (without the batch)";
   if (std::count(dims.begin(), dims.end(), -1) > 1) return "may hold -1 only once";
@@ -37,7 +37,7 @@ std::string complaint(const Shape& target) {
 
 const Registered kReshape =
     layer<ReshapeSpec>("Reshape")
-        .positional(key("target_shape", &ReshapeSpec::target_shape).required().at_least(-1).check(complaint))
+        .positional(key("target_shape", &ReshapeSpec::target_shape).required().at_least(-1).check(reshape_complaint))
         .inputs(1)
         .view()
         .output(output)

@@ -8,9 +8,7 @@
 namespace dptrain::layers {
 namespace {
 
-using Spec = UpSampling2DSpec;
-
-Shape output(const Spec& spec, std::span<const Shape> in) {
+Shape output(const UpSampling2DSpec& spec, std::span<const Shape> in) {
   const std::int64_t h = in[0][0] * spec.size.h, w = in[0][1] * spec.size.w;
   if (h > kMaxExtent || w > kMaxExtent)
     throw LayerError(fmt::format("size {}x{} makes {}x{} of {}x{}, more than {}", spec.size.h, spec.size.w, h, w,
@@ -19,13 +17,13 @@ Shape output(const Spec& spec, std::span<const Shape> in) {
 }
 
 const Registered kUpSampling2D =
-    layer<Spec>("UpSampling2D")
-        .positional(key("size", &Spec::size).at_least(1).check(Bounded{}))
-        .key(key("interpolation", &Spec::interpolation))
+    layer<UpSampling2DSpec>("UpSampling2D")
+        .positional(key("size", &UpSampling2DSpec::size).at_least(1).check(Bounded{}))
+        .key(key("interpolation", &UpSampling2DSpec::interpolation))
         .inputs(1)
         .of_rank(3)
         .output(output)
-        .keras([](const Spec& spec, std::span<const Shape>) {
+        .keras([](const UpSampling2DSpec& spec, std::span<const Shape>) {
           return keras_object(
               {{"size", keras_size(spec.size)},
                {"data_format", keras_channels_last()},

@@ -57,7 +57,7 @@ Schema adam_schema(const std::string& name) {
       .key(own<Spec, bool>("amsgrad", &Spec::amsgrad));
 }
 
-config::Family make_family() {
+config::Family make_optimizers() {
   config::Family family("optimizer");
   family.add(finish<SGDSpec>(start<SGDSpec>("SGD")
                                  .key(key("momentum", &SGDSpec::momentum).at_least(0).at_most(1))
@@ -95,7 +95,7 @@ std::vector<SlotDef> rmsprop_slots(const RMSpropSpec& rmsprop) {
 }  // namespace
 
 config::Family& optimizer_family() {
-  static config::Family family = make_family();
+  static config::Family family = make_optimizers();
   return family;
 }
 

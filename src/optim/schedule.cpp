@@ -40,7 +40,7 @@ std::string every_boundary(const std::vector<Duration>& boundaries) {
   return "";
 }
 
-config::Family make_family() {
+config::Family make_schedules() {
   using Exponential = ExponentialDecaySpec;
   using Piecewise = PiecewiseConstantDecaySpec;
   using Polynomial = PolynomialDecaySpec;
@@ -106,7 +106,7 @@ double cosine(const CosineDecaySpec& spec, double steps, double warmup, double s
 }  // namespace
 
 config::Family& schedule_family() {
-  static config::Family family = make_family();
+  static config::Family family = make_schedules();
   return family;
 }
 

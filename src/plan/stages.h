@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/index.h"
 #include "layers/activation.h"
 #include "plan/plan.h"
 
@@ -18,8 +19,6 @@ struct Draft {
   Plan plan;
   std::vector<int> node_tensor;  ///< of each node's output; kAbsent for nodes that no output depends on
 };
-
-inline std::size_t at(int index) { return static_cast<std::size_t>(index); }
 inline int last_index(std::size_t size) { return static_cast<int>(size) - 1; }
 
 /// The function a layer is, where it is nothing else: Activation, Softmax, a ReLU with Keras's or relu6's numbers.

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/index.h"
 #include "kernels/cpu/reduce.h"
 #include "reduce/connector.h"
 #include "reduce/meeting.h"
@@ -15,8 +16,6 @@
 
 namespace dptrain::reduce {
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// What the ranks have in common.
 struct Shared {

@@ -13,14 +13,13 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/index.h"
 #include "reduce/connector.h"
 #include "reduce/meeting.h"
 #include "reduce/parts.h"
 
 namespace dptrain::reduce {
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 using EventPointer = std::unique_ptr<device::Event>;
 
@@ -40,8 +39,8 @@ struct Seat {
   std::vector<std::unique_ptr<device::Buffer>> outgrown;  ///< kept, for copies that are still queued
 };
 
-struct Shared {
-  explicit Shared(int ranks_) : ranks(ranks_), seats(at(ranks_)) {}
+struct SharedStreams {
+  explicit SharedStreams(int ranks_) : ranks(ranks_), seats(at(ranks_)) {}
 
   const int ranks;
   Meeting meeting;
@@ -54,7 +53,7 @@ struct Shared {
 
 class StreamSink final : public replica::GradientSink {
  public:
-  StreamSink(Shared& shared, int rank) : shared_(shared), rank_(rank) {}
+  StreamSink(SharedStreams& shared, int rank) : shared_(shared), rank_(rank) {}
 
   void attach(device::Device& device, float* gradients, const plan::Plan& plan) {
     device_ = &device;
@@ -120,7 +119,7 @@ class StreamSink final : public replica::GradientSink {
     ++summed_;
   }
 
-  Shared& shared_;
+  SharedStreams& shared_;
   const int rank_;
   device::Device* device_ = nullptr;
   std::unique_ptr<device::Stream> communication_;
@@ -132,7 +131,7 @@ class StreamSink final : public replica::GradientSink {
 
 class StreamCollective final : public device::Collective {
  public:
-  StreamCollective(Shared& shared, int rank) : shared_(shared), rank_(rank) {}
+  StreamCollective(SharedStreams& shared, int rank) : shared_(shared), rank_(rank) {}
 
   void attach(device::Device& device) {
     device_ = &device;
@@ -171,7 +170,7 @@ class StreamCollective final : public device::Collective {
     gift.written->record(stream);
   }
 
-  Shared& shared_;
+  SharedStreams& shared_;
   const int rank_;
   device::Device* device_ = nullptr;
   std::uint64_t rounds_ = 0;
@@ -206,7 +205,7 @@ class StreamConnector final : public replica::Connector {
   void abort(const std::string& why) noexcept override { shared_.meeting.abort(why); }
 
  private:
-  Shared shared_;
+  SharedStreams shared_;
   std::vector<StreamSink> sinks_;
   std::vector<StreamCollective> collectives_;
 };

@@ -10,13 +10,12 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/index.h"
 #include "reduce/meeting.h"
 #include "reduce/nccl_communicator.h"
 
 namespace dptrain::reduce {
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// A rank's end of the connection: both what takes its gradients and what gathers in the middle of a step, because they
 /// share the communicator, the stream and so the order.

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "core/index.h"
+
 namespace dptrain::replica {
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Which graph input a tensor is.
 std::size_t input_of(const plan::Plan& plan, int tensor) {

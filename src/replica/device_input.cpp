@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/index.h"
+
 namespace dptrain::replica {
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Samples go to the device in pieces of about this size.
 constexpr std::size_t kPieceBytes = std::size_t{8} << 20;

@@ -6,13 +6,12 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/index.h"
 
 namespace dptrain::replica {
 namespace {
 
 using plan::BackwardItem;
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 void grow(plan::Need& need, const plan::Need& more) {
   need.saved = std::max(need.saved, more.saved);

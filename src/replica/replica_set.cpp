@@ -6,14 +6,13 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/index.h"
 #include "core/text.h"
 #include "replica/crew.h"
 #include "replica/exit_guard.h"
 
 namespace dptrain::replica {
 namespace {
-
-std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
 
 /// The message of whatever was thrown.
 Error as_error(const std::exception_ptr& failure) {

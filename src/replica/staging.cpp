@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/index.h"
 
 namespace dptrain::replica {
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 std::size_t label_bytes(const plan::Plan& plan) {
   if (plan.loss.labels == optim::LabelKind::kClass) return sizeof(std::int32_t);

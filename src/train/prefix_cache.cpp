@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/index.h"
 #include "core/text.h"
 #include "plan/plan.h"
 #include "replica/replica_set.h"
@@ -12,8 +13,6 @@ namespace dptrain::train {
 namespace {
 
 using Kind = CachePrefix::Kind;
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// The part of the free memory that `auto` takes.
 constexpr std::uint64_t kShareOfMemory = 2;

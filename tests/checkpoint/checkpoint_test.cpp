@@ -34,7 +34,7 @@ graph::Model scrambled(graph::Model model) {
 
 /// The message of the Error{kCheckpoint} that `call` must throw.
 template <class Call>
-std::string refusal(Call call) {
+std::string refusal_of(Call call) {
   try {
     call();
   } catch (const Error& error) {
@@ -115,7 +115,7 @@ TEST(Checkpoint, AnExportedModelHasWeightsAndClassNamesButNoState) {
   expect_same_weights(model, loaded);
   EXPECT_EQ(read_class_names(folder / "model.h5"), (std::vector<std::string>{"ankle boot", "bag"}));
   EXPECT_TRUE(is_checkpoint(folder / "model.h5"));
-  EXPECT_THAT(refusal([&] { read_state(folder / "model.h5"); }), HasSubstr("start from its weights with --init-from"));
+  EXPECT_THAT(refusal_of([&] { read_state(folder / "model.h5"); }), HasSubstr("start from its weights with --init-from"));
 }
 
 TEST(Checkpoint, AnotherShapeIsNamed) {
@@ -124,7 +124,7 @@ TEST(Checkpoint, AnotherShapeIsNamed) {
   graph::Model model = sample::tiny_cnn(7);
   const graph::Model before = model;
   const std::string path = folder / "last.h5";
-  EXPECT_EQ(refusal([&] { load_weights(path, model); }),
+  EXPECT_EQ(refusal_of([&] { load_weights(path, model); }),
             "'" + path +
                 "' is a checkpoint of another model: \n"
                 "  layer 'predictions' kernel is 64x5 in the file, 64x7 in the model\n"
@@ -136,7 +136,7 @@ TEST(Checkpoint, AnotherModelIsListedWhole) {
   const sample::Folder folder;
   save(folder / "last.h5", sample::tiny_cnn(), {}, {});
   graph::Model model = sample::branched();
-  const std::string message = refusal([&] { load_weights(folder / "last.h5", model); });
+  const std::string message = refusal_of([&] { load_weights(folder / "last.h5", model); });
   EXPECT_THAT(message, HasSubstr("is a checkpoint of another model"));
   EXPECT_THAT(message, HasSubstr("layer 'left1_bn' is not in the file"));
   EXPECT_THAT(message, HasSubstr("layer 'conv1' of the file is not in the model"));
@@ -147,7 +147,7 @@ TEST(Checkpoint, AnotherNumberOfWeightsIsNamed) {
   graph::Model model = sample::tiny_cnn();
   save(folder / "last.h5", model, {}, {});
   model.graph.layers[1].weights.pop_back();
-  EXPECT_THAT(refusal([&] { load_weights(folder / "last.h5", model); }),
+  EXPECT_THAT(refusal_of([&] { load_weights(folder / "last.h5", model); }),
               HasSubstr("layer 'conv1' has 2 weights in the file, 1 in the model"));
 }
 
@@ -159,11 +159,11 @@ TEST(Checkpoint, TellsWhatIsNoCheckpoint) {
   put("empty.h5", "");
   put("text.h5", "experiment: {name: a text that was given for a checkpoint by mistake}\n");
   put("short.h5", std::string("\x89HDF\r\n\x1a\n", 8));
-  EXPECT_THAT(refusal([&] { read_state(folder / "empty.h5"); }), HasSubstr("is empty, expected an HDF5 file"));
-  EXPECT_THAT(refusal([&] { read_state(folder / "text.h5"); }), HasSubstr("is not an HDF5 file"));
-  EXPECT_THAT(refusal([&] { read_state(folder / "short.h5"); }), HasSubstr("is damaged"));
-  EXPECT_THAT(refusal([&] { read_state(folder / "none.h5"); }), HasSubstr("none.h5': No such file or directory"));
-  EXPECT_THAT(refusal([&] { read_state(folder.path().string()); }), HasSubstr("it is a folder; name the file in it"));
+  EXPECT_THAT(refusal_of([&] { read_state(folder / "empty.h5"); }), HasSubstr("is empty, expected an HDF5 file"));
+  EXPECT_THAT(refusal_of([&] { read_state(folder / "text.h5"); }), HasSubstr("is not an HDF5 file"));
+  EXPECT_THAT(refusal_of([&] { read_state(folder / "short.h5"); }), HasSubstr("is damaged"));
+  EXPECT_THAT(refusal_of([&] { read_state(folder / "none.h5"); }), HasSubstr("none.h5': No such file or directory"));
+  EXPECT_THAT(refusal_of([&] { read_state(folder.path().string()); }), HasSubstr("it is a folder; name the file in it"));
   for (const char* file : {"empty.h5", "text.h5", "short.h5", "none.h5", "."})
     EXPECT_FALSE(is_checkpoint(folder / file)) << file;
 }

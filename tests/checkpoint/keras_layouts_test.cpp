@@ -19,7 +19,7 @@ using sample::weight;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Contents golden(const std::string& name) { return Contents::open(test_data("golden/" + name)); }
+Contents golden_file(const std::string& name) { return Contents::open(test_data("golden/" + name)); }
 
 /// Layers with weights by their full names, in order.
 std::vector<std::string> weighted(const Contents& contents) {
@@ -67,30 +67,30 @@ TEST(KerasLayouts, ARecurrentLayerOfKeras1HasOtherWeights) {
 
 TEST(KerasLayouts, AllFormsOfKeras3HoldTheSame) {
   for (const std::string net : {"keras3_A", "keras3_D"}) {
-    const auto legacy = values(golden(net + ".h5"));
+    const auto legacy = values(golden_file(net + ".h5"));
     EXPECT_FALSE(legacy.empty());
-    EXPECT_EQ(values(golden(net + ".weights.h5")), legacy) << net;
-    EXPECT_EQ(values(golden(net + ".keras")), legacy) << net;
+    EXPECT_EQ(values(golden_file(net + ".weights.h5")), legacy) << net;
+    EXPECT_EQ(values(golden_file(net + ".keras")), legacy) << net;
   }
-  EXPECT_THAT(weighted(golden("keras3_D.h5")),
+  EXPECT_THAT(weighted(golden_file("keras3_D.h5")),
               ElementsAre("backbone/c1", "backbone/bn1", "backbone/sep", "backbone/dw", "head"));
-  EXPECT_EQ(weighted(golden("keras3_D.keras")), weighted(golden("keras3_D.h5")));
-  EXPECT_TRUE(golden("keras3_D.keras").stored().ordered);
-  EXPECT_FALSE(golden("keras3_D.weights.h5").stored().ordered);
+  EXPECT_EQ(weighted(golden_file("keras3_D.keras")), weighted(golden_file("keras3_D.h5")));
+  EXPECT_TRUE(golden_file("keras3_D.keras").stored().ordered);
+  EXPECT_FALSE(golden_file("keras3_D.weights.h5").stored().ordered);
 }
 
 TEST(KerasLayouts, SequentialOfKeras3) {
   const char* const kNet =
       "layers: [{Input: [5]}, {Dense: {name: dense_1, units: 4}}, {Dense: {name: dense_2, units: 2}}]";
   graph::Model expected = model_of(kNet);
-  load_weights(golden("keras3_C.h5"), {}, expected, Need::kAll);
+  load_weights(golden_file("keras3_C.h5"), {}, expected, Need::kAll);
   EXPECT_EQ(weight(expected, "dense_2/kernel")[0], -0.039572592824697495F);
   for (const char* name : {"keras3_C.weights.h5", "keras3_C.keras", "keras3_C_deflated.keras"})
     for (const graph::WeightsMatch match : {graph::WeightsMatch::kName, graph::WeightsMatch::kTopology}) {
       graph::Model model = model_of(kNet);
       graph::WeightsSpec spec;
       spec.match = match;
-      load_weights(golden(name), spec, model, Need::kAll);
+      load_weights(golden_file(name), spec, model, Need::kAll);
       for (std::size_t i = 0; i < model.weights.size(); ++i)
         EXPECT_EQ(model.weights[i].values, expected.weights[i].values) << name << i;
     }
@@ -103,7 +103,7 @@ TEST(KerasLayouts, AllFormsOfKeras2FillTheSame) {
   std::vector<graph::Model> filled;
   for (const char* form : {".h5", ".keras", ".weights.h5", "_weights_only.h5"}) {
     graph::Model model = graph::make_model(graph, 1);
-    const WeightsReport report = load_weights(golden(std::string("keras2_siamese") + form), {}, model, Need::kAll);
+    const WeightsReport report = load_weights(golden_file(std::string("keras2_siamese") + form), {}, model, Need::kAll);
     EXPECT_EQ(report.count(WeightsReport::Fate::kLoaded), 5U) << form;
     filled.push_back(std::move(model));
   }
@@ -121,7 +121,7 @@ TEST(KerasLayouts, AllFormsOfKeras2FillTheSame) {
   graph::Model model = graph::make_model(graph, 1);
   graph::WeightsSpec by_name;
   by_name.match = graph::WeightsMatch::kName;
-  EXPECT_THAT(sample::refusal_of(golden("keras2_siamese.weights.h5"), by_name, model),
+  EXPECT_THAT(sample::refusal_of(golden_file("keras2_siamese.weights.h5"), by_name, model),
               HasSubstr("it does not hold the names of its layers"));
 }
 

@@ -9,7 +9,7 @@
 namespace dptrain::cli {
 namespace {
 
-std::string refusal(const std::function<void()>& f, ErrorKind kind = ErrorKind::kUsage) {
+std::string refused_assertion(const std::function<void()>& f, ErrorKind kind = ErrorKind::kUsage) {
   try {
     f();
   } catch (const Error& error) {
@@ -35,7 +35,7 @@ TEST(Assertion, ReadsNameOperatorAndNumber) {
 TEST(Assertion, RefusesWhatIsNoCondition) {
   for (const char* wrong : {"", "accuracy", ">=0.9", "accuracy>=", "accuracy>=high", "accuracy=0.9", "accuracy=>0.9",
                             "a b>1", "accuracy>=0.9x", "accuracy>=nan", "accuracy>=0.9 0.8", "accuracy!0.9"})
-    EXPECT_NE(refusal([&] { parse_assertion(wrong); }).find("expected a metric, one of >= <= > < == !="),
+    EXPECT_NE(refused_assertion([&] { parse_assertion(wrong); }).find("expected a metric, one of >= <= > < == !="),
               std::string::npos)
         << wrong;
 }
@@ -57,7 +57,7 @@ TEST(Assertion, NothingHoldsForNaN) {
 
 TEST(Assertion, ListsTheNamesThereAre) {
   const auto assertions = parse_assertions({"val_acuracy>=0.9"});
-  EXPECT_EQ(refusal([&] {
+  EXPECT_EQ(refused_assertion([&] {
               check_names(assertions, {"loss", "accuracy", "val_loss", "val_accuracy"});
             }),
             "--assert 'val_acuracy>=0.9': there is no 'val_acuracy' among loss, accuracy, val_loss, val_accuracy; did "
@@ -67,7 +67,7 @@ TEST(Assertion, ListsTheNamesThereAre) {
 
 TEST(Assertion, SaysEverythingThatIsFalse) {
   const auto assertions = parse_assertions({"loss<1", "accuracy>=0.9", "val_loss<1"});
-  EXPECT_EQ(refusal(
+  EXPECT_EQ(refused_assertion(
                 [&] {
                   check(assertions, {{"loss", 0.5}, {"accuracy", 0.8812}});
                 },

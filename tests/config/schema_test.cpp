@@ -13,13 +13,13 @@
 namespace dptrain::config {
 namespace {
 
-struct Case {
+struct SchemaCase {
   std::string text;
   std::vector<std::string> messages;
 };
 
-const std::vector<Case>& conv_cases() {
-  static const std::vector<Case> all{
+const std::vector<SchemaCase>& conv_cases() {
+  static const std::vector<SchemaCase> all{
       {"Conv2D: {filter: 3}",
        {"1:10: Conv2D 'conv1': unknown argument 'filter'; did you mean 'filters'?"}},  // and not missing as well
       {"Conv2D: {filters: 3, nme: x}", {"1:22: Conv2D 'conv1': unknown argument 'nme'; did you mean 'name'?"}},
@@ -65,7 +65,7 @@ const std::vector<Case>& conv_cases() {
 
 /// The text is `Conv2D: arguments`, read as a step of a model is.
 TEST(WrongArguments, SayWhatAndWhere) {
-  for (const Case& c : conv_cases()) {
+  for (const SchemaCase& c : conv_cases()) {
     Reading r(c.text);
     ASSERT_TRUE(r.diagnostics.ok()) << r.diagnostics.render();
     const Reader::Subject subject(r.reader, "Conv2D 'conv1'");
@@ -76,8 +76,8 @@ TEST(WrongArguments, SayWhatAndWhere) {
   }
 }
 
-const std::vector<Case>& optimizer_cases() {
-  static const std::vector<Case> all{
+const std::vector<SchemaCase>& optimizer_cases() {
+  static const std::vector<SchemaCase> all{
       {"Adm", {"1:1: train: unknown optimizer 'Adm'; did you mean 'Adam'?"}},
       {"Adm: {lr: 1}", {"1:1: train: unknown optimizer 'Adm'; did you mean 'Adam'?"}},
       {"[Adam]",
@@ -104,7 +104,7 @@ const std::vector<Case>& optimizer_cases() {
 }
 
 TEST(WrongTypes, SayWhatAndWhere) {
-  for (const Case& c : optimizer_cases()) {
+  for (const SchemaCase& c : optimizer_cases()) {
     Reading r(c.text);
     const Reader::Subject subject(r.reader, "train");
     const Reader::Key key(r.reader, "optimizer");

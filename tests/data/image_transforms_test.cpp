@@ -30,10 +30,10 @@ Array as_floats(const Array& bytes) {
 }
 
 template <class... Specs>
-Pipeline pipeline(const Specs&... specs) {
+Pipeline image_pipeline(const Specs&... specs) {
   return Pipeline({transform_family().make(specs)...}, false);
 }
-std::vector<float> run(const Pipeline& p, Array in, DrawKey key = {}) {
+std::vector<float> run_images(const Pipeline& p, Array in, DrawKey key = {}) {
   Array spare;
   const Shape expected = p.output(in.shape);
   p.apply(in, spare, key);
@@ -65,8 +65,8 @@ TEST(Resizing, EqualsKeras) {
     spec.crop_to_aspect_ratio = entry["crop_to_aspect_ratio"];
     json named = entry;
     named.erase("values");
-    expect_near(run(pipeline(spec), image(entry)), entry["values"], named.dump());
-    expect_near(run(pipeline(spec), as_floats(image(entry))), entry["values"], named.dump() + " of floats");
+    expect_near(run_images(image_pipeline(spec), image(entry)), entry["values"], named.dump());
+    expect_near(run_images(image_pipeline(spec), as_floats(image(entry))), entry["values"], named.dump() + " of floats");
   }
 }
 
@@ -104,11 +104,11 @@ TEST(Resizing, ScaledDecodeIsAHintOfTheFirstTransform) {
   ResizingSpec spec;
   spec.height = 20;
   spec.width = 30;
-  EXPECT_EQ(pipeline(spec).hint().least_height, 0);
+  EXPECT_EQ(image_pipeline(spec).hint().least_height, 0);
   spec.scaled_decode = true;
-  EXPECT_EQ(pipeline(spec, RandomFlipSpec{}).hint().least_height, 20);
-  EXPECT_EQ(pipeline(spec).hint().least_width, 30);
-  EXPECT_EQ(error_of(ErrorKind::kUsage, [&] { pipeline(RandomFlipSpec{}, spec); }),
+  EXPECT_EQ(image_pipeline(spec, RandomFlipSpec{}).hint().least_height, 20);
+  EXPECT_EQ(image_pipeline(spec).hint().least_width, 30);
+  EXPECT_EQ(error_of(ErrorKind::kUsage, [&] { image_pipeline(RandomFlipSpec{}, spec); }),
             "Resizing: scaled_decode tells how images are read, so it can stand in the first transform only, found in "
             "number 2");
 }
@@ -117,12 +117,12 @@ TEST(PreprocessInput, EqualsKeras) {
   const std::map<std::string, PreprocessMode> modes{
       {"caffe", PreprocessMode::kCaffe}, {"tf", PreprocessMode::kTf}, {"torch", PreprocessMode::kTorch}};
   for (const json& entry : golden()["preprocess"]) {
-    const Pipeline p = pipeline(PreprocessInputSpec{modes.at(entry["mode"])});
-    expect_near(run(p, image(entry)), entry["values"], entry["mode"]);
-    expect_near(run(p, as_floats(image(entry))), entry["values"], entry["mode"]);
+    const Pipeline p = image_pipeline(PreprocessInputSpec{modes.at(entry["mode"])});
+    expect_near(run_images(p, image(entry)), entry["values"], entry["mode"]);
+    expect_near(run_images(p, as_floats(image(entry))), entry["values"], entry["mode"]);
   }
   EXPECT_EQ(error_of(ErrorKind::kUsage,
-                     [] { static_cast<void>(pipeline(PreprocessInputSpec{PreprocessMode::kCaffe}).output({4, 4, 1})); }),
+                     [] { static_cast<void>(image_pipeline(PreprocessInputSpec{PreprocessMode::kCaffe}).output({4, 4, 1})); }),
             "PreprocessInput: mean and variance are for 3 channels, but samples are 4x4x1");
 }
 
@@ -165,24 +165,24 @@ TEST(RandomWarp, ByTheFactorsThatAreAsked) {
   const Array in = image(6, 5, 3);
   const std::vector<float> same(in.u8.begin(), in.u8.end());
   const auto near = [](const std::vector<float>& values) { return ::testing::Pointwise(::testing::FloatNear(1e-3F), values); };
-  EXPECT_THAT(run(pipeline(RandomRotationSpec{{}, {0, 0}}), in), near(same));
-  EXPECT_THAT(run(pipeline(RandomZoomSpec{{}, {0, 0}, {}}), in), near(same));
+  EXPECT_THAT(run_images(image_pipeline(RandomRotationSpec{{}, {0, 0}}), in), near(same));
+  EXPECT_THAT(run_images(image_pipeline(RandomZoomSpec{{}, {0, 0}, {}}), in), near(same));
   // Half a turn is both flips, whatever lies outside.
-  const Pipeline half = pipeline(RandomRotationSpec{{}, {0.5, 0.5}});
+  const Pipeline half = image_pipeline(RandomRotationSpec{{}, {0.5, 0.5}});
   std::vector<float> turned(same.size());
   for (std::size_t p = 0; p < 30; ++p)
     for (std::size_t c = 0; c < 3; ++c) turned[p * 3 + c] = same[(29 - p) * 3 + c];
-  EXPECT_THAT(run(half, in), near(turned));
+  EXPECT_THAT(run_images(half, in), near(turned));
   // A third of six rows down, two fifths of five columns to the left.
   WarpArguments constant;
   constant.fill_mode = FillMode::kConstant;
   const std::vector<float> moved =
-      run(pipeline(RandomTranslationSpec{constant, {2.0 / 6, 2.0 / 6}, {-0.4, -0.4}}), in);
+      run_images(image_pipeline(RandomTranslationSpec{constant, {2.0 / 6, 2.0 / 6}, {-0.4, -0.4}}), in);
   for (std::size_t y = 0; y < 6; ++y)
     for (std::size_t x = 0; x < 5; ++x)
       EXPECT_NEAR(moved[(y * 5 + x) * 3], y >= 2 && x + 2 < 5 ? same[((y - 2) * 5 + x + 2) * 3] : 0.0F, 1e-3F);
   // Zooming out by one half with zeros around: the middle pixel stays, the corner is outside.
-  const std::vector<float> small = run(pipeline(RandomZoomSpec{constant, {1, 1}, {}}), image(5, 5, 1));
+  const std::vector<float> small = run_images(image_pipeline(RandomZoomSpec{constant, {1, 1}, {}}), image(5, 5, 1));
   EXPECT_NEAR(small[12], image(5, 5, 1).u8[12], 1e-3F);
   EXPECT_EQ(small[0], 0);
 }
@@ -198,10 +198,10 @@ TEST(RandomResizedCrop, WindowsHaveTheAreasAndRatiosAsked) {
   spec.scale = {0.2, 0.5};
   spec.ratio = {0.5, 2};
   spec.interpolation = Interpolation::kNearest;
-  const Pipeline p = pipeline(spec);
+  const Pipeline p = image_pipeline(spec);
   double least = 1, most = 0;
   for (std::uint64_t sample = 0; sample < 300; ++sample) {
-    const std::vector<float> out = run(p, in, {.seed = 3, .sample = sample, .epoch = 0});
+    const std::vector<float> out = run_images(p, in, {.seed = 3, .sample = sample, .epoch = 0});
     const double height = out[out.size() - 2] - out[0] + 1, width = out[out.size() - 1] - out[1] + 1;
     const double area = height * width / 4800, ratio = width / height;
     EXPECT_GT(area, 0.2 * 0.95) << sample;  // sides are rounded to whole pixels of at least 22
@@ -215,7 +215,7 @@ TEST(RandomResizedCrop, WindowsHaveTheAreasAndRatiosAsked) {
   EXPECT_GT(most, 0.47);
   spec.ratio = {9, 10};  // nothing fits: the widest window in the middle
   spec.scale = {1, 1};
-  const std::vector<float> wide = run(pipeline(spec), in);
+  const std::vector<float> wide = run_images(image_pipeline(spec), in);
   EXPECT_EQ(wide[0], 25);  // 80 / 9 = 9 rows of 60
   EXPECT_EQ(wide[1], 0);
 }
@@ -233,7 +233,7 @@ std::vector<float> one_by_one(const std::vector<config::Typed>& specs, Array in,
 
 TEST(Pipeline, LooksAtNothingOutsideItsPart) {
   const auto check = [](const auto& spec, const Shape& shape) {
-    const Pipeline pipe = pipeline(spec);
+    const Pipeline pipe = image_pipeline(spec);
     for (std::uint64_t sample = 0; sample < 20; ++sample) {
       const DrawKey key{.seed = 3, .sample = sample};
       Array image{.shape = shape, .type = DType::kU8, .u8 = {}, .f32 = {}};
@@ -296,7 +296,7 @@ TEST(Pipeline, FoldingChangesNothing) {
       for (std::uint64_t sample = 0; sample < 12; ++sample) {
         const DrawKey key{.seed = 5, .sample = sample, .epoch = 1};
         const std::vector<float> expected = one_by_one(specs, image(17, 13, channels), key);
-        EXPECT_THAT(run(whole, image(17, 13, channels), key), ::testing::Pointwise(::testing::FloatNear(2e-3F), expected))
+        EXPECT_THAT(run_images(whole, image(17, 13, channels), key), ::testing::Pointwise(::testing::FloatNear(2e-3F), expected))
             << first.name() << " of " << channels << " channels, sample " << sample;
       }
     }
@@ -306,7 +306,7 @@ TEST(Pipeline, SplitsBehindTheLastThatIsWorthKeeping) {
   ResizingSpec small;
   small.height = small.width = 4;
   const Pipeline p =
-      pipeline(CenterCropSpec{8, 8}, RescalingSpec{0.5, 0}, small, RescalingSpec{2, 1}, RandomFlipSpec{}, RescalingSpec{3, 0});
+      image_pipeline(CenterCropSpec{8, 8}, RescalingSpec{0.5, 0}, small, RescalingSpec{2, 1}, RandomFlipSpec{}, RescalingSpec{3, 0});
   const auto [prefix, rest] = p.split();
   EXPECT_FALSE(prefix.random());
   EXPECT_TRUE(rest.random());
@@ -316,13 +316,13 @@ TEST(Pipeline, SplitsBehindTheLastThatIsWorthKeeping) {
     Array kept = image(9, 9, 1), spare;
     prefix.run(kept, spare, key);
     EXPECT_EQ(kept.type, DType::kF32);
-    EXPECT_EQ(run(rest, kept, key), run(p, image(9, 9, 1), key));
+    EXPECT_EQ(run_images(rest, kept, key), run_images(p, image(9, 9, 1), key));
   }
-  const auto [none, all] = pipeline(RescalingSpec{2, 1}, RandomFlipSpec{}).split();
+  const auto [none, all] = image_pipeline(RescalingSpec{2, 1}, RandomFlipSpec{}).split();
   EXPECT_TRUE(none.empty());
-  EXPECT_EQ(run(all, image(3, 3, 1)), run(pipeline(RescalingSpec{2, 1}, RandomFlipSpec{}), image(3, 3, 1)));
+  EXPECT_EQ(run_images(all, image(3, 3, 1)), run_images(image_pipeline(RescalingSpec{2, 1}, RandomFlipSpec{}), image(3, 3, 1)));
   Array kept = image(9, 9, 1), spare;
-  pipeline(CenterCropSpec{8, 8}, RandomFlipSpec{}).split().first.run(kept, spare, {});
+  image_pipeline(CenterCropSpec{8, 8}, RandomFlipSpec{}).split().first.run(kept, spare, {});
   EXPECT_EQ(kept.type, DType::kU8);
 }
 

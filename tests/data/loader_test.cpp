@@ -17,7 +17,7 @@ namespace dptrain::data {
 namespace {
 
 using optim::LabelKind;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 LoaderOptions options(std::int64_t batch, int workers = 1, int prefetch = 0) {
   LoaderOptions o;

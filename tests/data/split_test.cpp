@@ -87,7 +87,7 @@ Typed split(const std::string& of, double fraction, bool stratified = false) {
   spec.stratified = stratified;
   return dataset_family().make(spec);
 }
-const ModelSide kModel = model_of({3, 3, 1}, {4});
+const ModelSide kSplitModel = model_of({3, 3, 1}, {4});
 
 std::set<std::int64_t> rows(const Source& source) {
   std::set<std::int64_t> all;
@@ -97,7 +97,7 @@ std::set<std::int64_t> rows(const Source& source) {
 
 TEST(OpenSources, TwoSplitsOfOneDataSetNeverOverlap) {
   const Sources sources = open_sources(
-      {.train = synthetic(100), .validation = split("train", 0.2, true), .test = split("train", 0.3)}, kModel, 9);
+      {.train = synthetic(100), .validation = split("train", 0.2, true), .test = split("train", 0.3)}, kSplitModel, 9);
   EXPECT_EQ(sources.train->size(), 50);
   EXPECT_EQ(sources.validation->size(), 20);
   EXPECT_EQ(sources.test->size(), 30);
@@ -110,7 +110,7 @@ TEST(OpenSources, TwoSplitsOfOneDataSetNeverOverlap) {
 
 TEST(OpenSources, PartsShareTheMemoryOfTheWhole) {
   const Sources sources =
-      open_sources({.train = synthetic(100), .validation = split("train", 0.2), .test = {}}, kModel, 9);
+      open_sources({.train = synthetic(100), .validation = split("train", 0.2), .test = {}}, kSplitModel, 9);
   EXPECT_EQ(sources.train->f32_rows(0), sources.validation->f32_rows(0));
   Array sample;
   sources.validation->read(3, 0, sample);
@@ -119,7 +119,7 @@ TEST(OpenSources, PartsShareTheMemoryOfTheWhole) {
 
 TEST(OpenSources, TakeComesBeforeTheSplit) {
   const Sources sources = open_sources(
-      {.train = synthetic(100, 40), .validation = split("train", 0.25), .test = synthetic(30, 99)}, kModel, 0);
+      {.train = synthetic(100, 40), .validation = split("train", 0.25), .test = synthetic(30, 99)}, kSplitModel, 0);
   EXPECT_EQ(sources.train->size(), 30);
   EXPECT_EQ(sources.validation->size(), 10);
   EXPECT_EQ(sources.test->size(), 30);
@@ -127,7 +127,7 @@ TEST(OpenSources, TakeComesBeforeTheSplit) {
 
 TEST(OpenSources, RefusesSplitsThatMeanNothing) {
   const auto refusal = [](const Typed& train, const Typed& validation, ErrorKind kind = ErrorKind::kUsage) {
-    return error_of(kind, [&] { open_sources({.train = train, .validation = validation, .test = {}}, kModel, 0); });
+    return error_of(kind, [&] { open_sources({.train = train, .validation = validation, .test = {}}, kSplitModel, 0); });
   };
   EXPECT_EQ(refusal(synthetic(9), split("trian", 0.5)),
             "Split: of must be train, validation or test, found 'trian'; did you mean 'train'?");
@@ -146,7 +146,7 @@ TEST(OpenSources, ClassNamesMustMatchTheModel) {
   spec.class_names = {"a", "b"};
   EXPECT_EQ(
       error_of(ErrorKind::kUsage,
-               [&] { open_sources({.train = dataset_family().make(spec), .validation = {}, .test = {}}, kModel, 0); }),
+               [&] { open_sources({.train = dataset_family().make(spec), .validation = {}, .test = {}}, kSplitModel, 0); }),
       "Synthetic: class_names lists 2 names, but the model has 4 outputs");
 }
 
@@ -156,13 +156,13 @@ TEST(SyntheticSources, StandInForEveryDataSet) {
   idx.take = 64;
   idx.class_names = {"a", "b", "c", "d"};
   const Sources sources = synthetic_sources(
-      {.train = dataset_family().make(idx), .validation = split("train", 0.1), .test = {}}, kModel, 3);
+      {.train = dataset_family().make(idx), .validation = split("train", 0.1), .test = {}}, kSplitModel, 3);
   EXPECT_EQ(sources.train->size(), 64);
   EXPECT_EQ(sources.train->class_names().size(), 4U);
   EXPECT_EQ(sources.validation->size(), 2000);
   EXPECT_EQ(sources.test, nullptr);
-  EXPECT_EQ(synthetic_sources({}, kModel, 3).train->size(), 10000);
-  EXPECT_EQ(synthetic_sources({.train = synthetic(123), .validation = {}, .test = {}}, kModel, 3).train->size(), 123);
+  EXPECT_EQ(synthetic_sources({}, kSplitModel, 3).train->size(), 10000);
+  EXPECT_EQ(synthetic_sources({.train = synthetic(123), .validation = {}, .test = {}}, kSplitModel, 3).train->size(), 123);
 }
 
 }  // namespace

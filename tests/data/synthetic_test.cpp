@@ -18,7 +18,7 @@ SyntheticSpec spec_of(std::int64_t samples, std::int64_t classes = 0, std::uint6
   return spec;
 }
 
-std::vector<float> read(const Source& source, std::int64_t index) {
+std::vector<float> read_row(const Source& source, std::int64_t index) {
   Array sample;
   source.read(index, 0, sample);
   if (sample.type == DType::kF32) return sample.f32;
@@ -38,7 +38,7 @@ std::vector<std::vector<float>> means(const Source& source, std::size_t classes)
   std::vector<float> count(classes);
   for (std::int64_t i = 0; i < source.size(); ++i) {
     const auto k = static_cast<std::size_t>(source.label_class(i));
-    const std::vector<float> sample = read(source, i);
+    const std::vector<float> sample = read_row(source, i);
     ++count[k];
     for (std::size_t e = 0; e < sample.size(); ++e) mean[k][e] += sample[e];
   }
@@ -51,7 +51,7 @@ std::vector<std::vector<float>> means(const Source& source, std::size_t classes)
 double nearest_mean_accuracy(const Source& source, const std::vector<std::vector<float>>& mean) {
   std::int64_t right = 0;
   for (std::int64_t i = 0; i < source.size(); ++i) {
-    const std::vector<float> sample = read(source, i);
+    const std::vector<float> sample = read_row(source, i);
     const auto nearest = std::min_element(mean.begin(), mean.end(), [&](const auto& a, const auto& b) {
       return distance(sample, a) < distance(sample, b);
     });
@@ -66,7 +66,7 @@ TEST(Synthetic, WhatIsLearntFromOneRoleHoldsForAnother) {
     model.pixels = pixels;
     const auto train = make_synthetic(spec_of(500), model, Role::kTrain);
     const auto test = make_synthetic(spec_of(100), model, Role::kTest);
-    EXPECT_NE(read(*train, 0), read(*test, 0));
+    EXPECT_NE(read_row(*train, 0), read_row(*test, 0));
     // 105 elements, noise as large as the pattern: chance is 0.1.
     EXPECT_GT(nearest_mean_accuracy(*test, means(*train, 10)), 0.95);
   }
@@ -78,7 +78,7 @@ TEST(Synthetic, FloatsAreAboutUnitAndPixelsFillTheirRange) {
     const auto source = make_synthetic(spec_of(300), model, Role::kTrain);
     double sum = 0, squares = 0, count = 0, low = 1e9, high = -1e9;
     for (std::int64_t i = 0; i < source->size(); ++i)
-      for (const float x : read(*source, i)) {
+      for (const float x : read_row(*source, i)) {
         const auto v = static_cast<double>(x);
         sum += v, squares += v * v, ++count, low = std::min(low, v), high = std::max(high, v);
       }
@@ -104,9 +104,9 @@ TEST(Synthetic, IsAFunctionOfSeedAndIndex) {
   const auto b = make_synthetic(spec_of(80, 0, 7), model, Role::kTrain);  // the size changes nothing
   const auto c = make_synthetic(spec_of(50, 0, 8), model, Role::kTrain);
   for (const std::int64_t i : {0, 17, 49}) {
-    EXPECT_EQ(read(*a, i), read(*b, i));
+    EXPECT_EQ(read_row(*a, i), read_row(*b, i));
     EXPECT_EQ(a->label_class(i), b->label_class(i));
-    EXPECT_NE(read(*a, i), read(*c, i));
+    EXPECT_NE(read_row(*a, i), read_row(*c, i));
   }
   EXPECT_NE(a->fingerprint(), c->fingerprint());
 }
@@ -115,9 +115,9 @@ TEST(Synthetic, RepeatsItsPool) {
   const auto source = make_synthetic(spec_of(100000), model_of({2, 2, 1}, {10}), Role::kTrain);
   EXPECT_EQ(source->size(), 100000);
   EXPECT_EQ(source->row(99999), 99999 % 4096);
-  EXPECT_EQ(read(*source, 5), read(*source, 5 + 4096));
+  EXPECT_EQ(read_row(*source, 5), read_row(*source, 5 + 4096));
   EXPECT_EQ(source->label_class(5), source->label_class(5 + 4096));
-  EXPECT_NE(read(*source, 5), read(*source, 6));
+  EXPECT_NE(read_row(*source, 5), read_row(*source, 6));
 }
 
 TEST(Synthetic, ClassesFollowTheModel) {

@@ -7,7 +7,7 @@
 namespace dptrain::test {
 namespace {
 
-void check(const std::vector<Shape>& inputs, const Shape& out,
+void check_add(const std::vector<Shape>& inputs, const Shape& out,
            layers::Activation epilogue = layers::Activation::kLinear) {
   Case c;
   c.layer = layer(layers::AddSpec{});
@@ -16,13 +16,13 @@ void check(const std::vector<Shape>& inputs, const Shape& out,
   agrees(c, merged(inputs, out, std::plus<>()));
 }
 
-TEST(AddOp, Equal) { check({{3, 2, 5}, {3, 2, 5}}, {3, 2, 5}); }
-TEST(AddOp, Three) { check({{7}, {7}, {7}}, {7}); }
-TEST(AddOp, Relu) { check({{3, 2, 5}, {3, 2, 5}}, {3, 2, 5}, layers::Activation::kRelu); }
+TEST(AddOp, Equal) { check_add({{3, 2, 5}, {3, 2, 5}}, {3, 2, 5}); }
+TEST(AddOp, Three) { check_add({{7}, {7}, {7}}, {7}); }
+TEST(AddOp, Relu) { check_add({{3, 2, 5}, {3, 2, 5}}, {3, 2, 5}, layers::Activation::kRelu); }
 TEST(AddOp, Broadcast) {
-  check({{3, 2, 5}, {1, 1, 5}}, {3, 2, 5});
-  check({{5}, {3, 2, 5}}, {3, 2, 5});
-  check({{3, 1, 5}, {1, 4, 1}, {3, 4, 5}}, {3, 4, 5});
+  check_add({{3, 2, 5}, {1, 1, 5}}, {3, 2, 5});
+  check_add({{5}, {3, 2, 5}}, {3, 2, 5});
+  check_add({{3, 1, 5}, {1, 4, 1}, {3, 4, 5}}, {3, 4, 5});
 }
 
 }  // namespace

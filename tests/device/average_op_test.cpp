@@ -7,7 +7,7 @@
 namespace dptrain::test {
 namespace {
 
-void check(const std::vector<Shape>& inputs, const Shape& out) {
+void check_average(const std::vector<Shape>& inputs, const Shape& out) {
   Case c;
   c.layer = layer(layers::AverageSpec{});
   c.inputs = inputs;
@@ -18,11 +18,11 @@ void check(const std::vector<Shape>& inputs, const Shape& out) {
   });
 }
 
-TEST(AverageOp, Equal) { check({{3, 2, 5}, {3, 2, 5}}, {3, 2, 5}); }
-TEST(AverageOp, Three) { check({{7}, {7}, {7}}, {7}); }
+TEST(AverageOp, Equal) { check_average({{3, 2, 5}, {3, 2, 5}}, {3, 2, 5}); }
+TEST(AverageOp, Three) { check_average({{7}, {7}, {7}}, {7}); }
 TEST(AverageOp, Broadcast) {
-  check({{3, 2, 5}, {1, 1, 5}}, {3, 2, 5});
-  check({{3, 1, 5}, {1, 4, 1}, {3, 4, 5}}, {3, 4, 5});
+  check_average({{3, 2, 5}, {1, 1, 5}}, {3, 2, 5});
+  check_average({{3, 1, 5}, {1, 4, 1}, {3, 4, 5}}, {3, 4, 5});
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 using layers::AveragePooling2DSpec;
 using layers::Padding;
 
-void check(const AveragePooling2DSpec& spec, const Shape& in) {
+void check_average_pooling2d(const AveragePooling2DSpec& spec, const Shape& in) {
   Case c;
   c.layer = layer(spec);
   c.inputs = {in};
@@ -37,11 +37,11 @@ void check(const AveragePooling2DSpec& spec, const Shape& in) {
   });
 }
 
-TEST(AveragePooling2DOp, OddSizes) { check({.pool_size = {2, 2}, .strides = {}}, {7, 5, 3}); }
+TEST(AveragePooling2DOp, OddSizes) { check_average_pooling2d({.pool_size = {2, 2}, .strides = {}}, {7, 5, 3}); }
 TEST(AveragePooling2DOp, SameLeavesPaddingOut) {
-  check({.pool_size = {3, 3}, .strides = Size2{2, 2}, .padding = Padding::kSame}, {9, 8, 5});
+  check_average_pooling2d({.pool_size = {3, 3}, .strides = Size2{2, 2}, .padding = Padding::kSame}, {9, 8, 5});
 }
-TEST(AveragePooling2DOp, OverlappingWindows) { check({.pool_size = {2, 3}, .strides = Size2{1, 2}}, {4, 6, 17}); }
+TEST(AveragePooling2DOp, OverlappingWindows) { check_average_pooling2d({.pool_size = {2, 3}, .strides = Size2{1, 2}}, {4, 6, 17}); }
 
 }  // namespace
 }  // namespace dptrain::test

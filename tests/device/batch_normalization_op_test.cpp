@@ -60,7 +60,7 @@ Tensor summed(Tensor y, const std::vector<Tensor>& in) {
   return y;
 }
 
-void check(Case c) {
+void check_batch_normalization(Case c) {
   const auto spec = c.layer.as<BatchNormalizationSpec>();
   const Reference moving = [spec](const std::vector<Tensor>& in, const std::vector<Tensor>& w) {
     return summed(normalized(spec, in[0], w[w.size() - 2], w.back(), w), in);
@@ -72,11 +72,11 @@ void check(Case c) {
          }));
 }
 
-TEST(BatchNormalizationOp, Images) { check(with({}, {5, 3, 7})); }
+TEST(BatchNormalizationOp, Images) { check_batch_normalization(with({}, {5, 3, 7})); }
 TEST(BatchNormalizationOp, Vectors) {
   Case c = with({}, {17});
   c.rows = 13;
-  check(c);
+  check_batch_normalization(c);
 }
 
 TEST(BatchNormalizationOp, WithoutScaleOrCenter) {
@@ -84,16 +84,16 @@ TEST(BatchNormalizationOp, WithoutScaleOrCenter) {
     BatchNormalizationSpec spec;
     spec.scale = scale;
     spec.center = center;
-    check(with(spec, {3, 4, 5}));
+    check_batch_normalization(with(spec, {3, 4, 5}));
   }
 }
 
 TEST(BatchNormalizationOp, Relu) {
   Case c = with({}, {4, 3, 6});
   c.epilogue = layers::Activation::kRelu;
-  check(c);
+  check_batch_normalization(c);
   c.epilogue_undone = true;
-  check(c);
+  check_batch_normalization(c);
 }
 
 TEST(BatchNormalizationOp, WithTheAddBehindIt) {
@@ -106,9 +106,9 @@ TEST(BatchNormalizationOp, WithTheAddBehindIt) {
       c.inference_mode = inference_mode;
       if (inference_mode) c.statistics = nullptr;
       c.epilogue = epilogue;
-      check(c);
+      check_batch_normalization(c);
       c.epilogue_undone = epilogue == layers::Activation::kRelu;
-      check(c);
+      check_batch_normalization(c);
     }
   }
 }
@@ -119,7 +119,7 @@ TEST(BatchNormalizationOp, InferenceModeKeepsStatistics) {
     c.inference_mode = true;
     c.epilogue = epilogue;
     c.statistics = nullptr;
-    check(c);
+    check_batch_normalization(c);
   }
 }
 
@@ -132,7 +132,7 @@ TEST(BatchNormalizationOp, MovingVarianceMayBeUnbiased) {
     for (double& v : m.variance.values) v *= n / (n - 1);
     return std::vector<Tensor>{m.mean, m.variance};
   };
-  check(c);
+  check_batch_normalization(c);
 }
 
 /// Values far from zero: the variance must not come from a difference of large squares.
@@ -143,7 +143,7 @@ TEST(BatchNormalizationOp, LargeMean) {
   c.tolerance = 1e-4;  // of inputs that are rounded to 6e-5, on outputs of 1.7
   c.differentiable = false;
   c.types = {DType::kF32};  // in 16 bits, nothing is left of them but the mean
-  check(c);
+  check_batch_normalization(c);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace dptrain::test {
 namespace {
 
 /// `axis` as Keras counts it, the batch being 0.
-void check(int axis, const std::vector<Shape>& inputs) {
+void check_concatenate(int axis, const std::vector<Shape>& inputs) {
   Case c;
   c.layer = layer(layers::ConcatenateSpec{.axis = axis});
   c.inputs = inputs;
@@ -26,9 +26,9 @@ void check(int axis, const std::vector<Shape>& inputs) {
   });
 }
 
-TEST(ConcatenateOp, Channels) { check(-1, {{3, 2, 5}, {3, 2, 1}, {3, 2, 7}}); }
-TEST(ConcatenateOp, Rows) { check(1, {{2, 3, 4}, {5, 3, 4}}); }
-TEST(ConcatenateOp, Vectors) { check(1, {{7}, {4}}); }
+TEST(ConcatenateOp, Channels) { check_concatenate(-1, {{3, 2, 5}, {3, 2, 1}, {3, 2, 7}}); }
+TEST(ConcatenateOp, Rows) { check_concatenate(1, {{2, 3, 4}, {5, 3, 4}}); }
+TEST(ConcatenateOp, Vectors) { check_concatenate(1, {{7}, {4}}); }
 
 }  // namespace
 }  // namespace dptrain::test

@@ -46,7 +46,7 @@ Case with(const Conv2DSpec& spec, const Shape& in) {
   return c;
 }
 
-void check(const Case& c) {
+void check_conv2d(const Case& c) {
   const auto spec = c.layer.as<Conv2DSpec>();
   agrees(c, [spec](const std::vector<Tensor>& in, const std::vector<Tensor>& weights) {
     return naive(spec, in[0], weights[0], spec.use_bias ? &weights[1] : nullptr);
@@ -61,9 +61,9 @@ Conv2DSpec conv(std::int64_t filters, Size2 kernel, Padding padding = Padding::k
   return spec;
 }
 
-TEST(Conv2DOp, ValidOddSizes) { check(with(conv(5, {3, 3}), {7, 6, 3})); }
+TEST(Conv2DOp, ValidOddSizes) { check_conv2d(with(conv(5, {3, 3}), {7, 6, 3})); }
 
-TEST(Conv2DOp, OneInputChannel) { check(with(conv(8, {3, 3}), {8, 7, 1})); }
+TEST(Conv2DOp, OneInputChannel) { check_conv2d(with(conv(8, {3, 3}), {8, 7, 1})); }
 
 /// The CPU's kernels for few input channels; the gradients are judged by central differences of small images.
 TEST(Conv2DOp, FewInputChannels) {
@@ -71,11 +71,11 @@ TEST(Conv2DOp, FewInputChannels) {
     Case c = with(conv(5, {3, 5}, Padding::kSame), {5, 6, channels});
     c.epilogue = Activation::kRelu;
     c.epilogue_undone = true;
-    check(c);
+    check_conv2d(c);
   }
   Conv2DSpec strided = conv(3, {7, 7}, Padding::kSame);
   strided.strides = {2, 2};
-  check(with(strided, {7, 8, 3}));
+  check_conv2d(with(strided, {7, 8, 3}));
   const auto cpu = device::make_cpu_device(0, 3, {});
   const std::string text = implementation(*cpu, with(strided, {7, 8, 3}));
   EXPECT_NE(text.find("forward direct 7x7 3ch"), std::string::npos) << text;
@@ -85,52 +85,52 @@ TEST(Conv2DOp, FewInputChannels) {
 TEST(Conv2DOp, SameWithStridesPadsUnevenly) {
   Conv2DSpec spec = conv(4, {3, 2}, Padding::kSame);
   spec.strides = {2, 2};
-  check(with(spec, {8, 7, 5}));
+  check_conv2d(with(spec, {8, 7, 5}));
 }
 
 TEST(Conv2DOp, Dilated) {
   Conv2DSpec spec = conv(3, {3, 3}, Padding::kSame);
   spec.dilation_rate = {2, 1};
-  check(with(spec, {9, 6, 4}));
+  check_conv2d(with(spec, {9, 6, 4}));
 }
 
 TEST(Conv2DOp, Groups) {
   Conv2DSpec spec = conv(6, {3, 3});
   spec.groups = 3;
-  check(with(spec, {5, 6, 9}));
+  check_conv2d(with(spec, {5, 6, 9}));
 }
 
 TEST(Conv2DOp, Depthwise) {
   Conv2DSpec spec = conv(8, {3, 3}, Padding::kSame);
   spec.groups = 8;
-  check(with(spec, {6, 5, 8}));
+  check_conv2d(with(spec, {6, 5, 8}));
 }
 
 TEST(Conv2DOp, OneByOneWithoutBias) {
   Conv2DSpec spec = conv(7, {1, 1});
   spec.use_bias = false;
-  check(with(spec, {4, 5, 6}));
+  check_conv2d(with(spec, {4, 5, 6}));
 }
 
 TEST(Conv2DOp, LargeKernelAndStride) {
   Conv2DSpec spec = conv(3, {5, 7}, Padding::kSame);
   spec.strides = {2, 3};
-  check(with(spec, {8, 10, 2}));
+  check_conv2d(with(spec, {8, 10, 2}));
 }
 
 TEST(Conv2DOp, Relu) {
   Case c = with(conv(5, {3, 3}), {6, 7, 3});
   c.epilogue = Activation::kRelu;
-  check(c);
+  check_conv2d(c);
   c.epilogue_undone = true;
-  check(c);
+  check_conv2d(c);
 }
 
 TEST(Conv2DOp, OtherActivations) {
   for (const Activation f : {Activation::kTanh, Activation::kLeakyRelu, Activation::kSoftplus}) {
     Case c = with(conv(5, {2, 2}), {4, 5, 3});
     c.epilogue = f;
-    check(c);
+    check_conv2d(c);
   }
 }
 
@@ -157,7 +157,7 @@ TEST(Conv2DOp, WinogradSizes) {
     c.epilogue = Activation::kRelu;
     c.tolerance = 1e-5;  // Winograd's transforms
     c.same_bits_on_all_threads = true;
-    check(c);
+    check_conv2d(c);
     c.differentiable = true;
     const auto direct = train(*device::make_cpu_device(0, 1, {.conv = device::ConvChoice::kDirect}), c);
     for (const auto& device : devices()) {

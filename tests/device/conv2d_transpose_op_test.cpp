@@ -57,43 +57,43 @@ Case with(const Conv2DTransposeSpec& spec, const Shape& in) {
   return c;
 }
 
-void check(const Case& c) {
+void check_transpose(const Case& c) {
   const auto spec = c.layer.as<Conv2DTransposeSpec>();
   agrees(c, [spec](const std::vector<Tensor>& in, const std::vector<Tensor>& weights) {
     return naive(spec, in[0], weights[0], spec.use_bias ? &weights[1] : nullptr);
   });
 }
 
-TEST(Conv2DTransposeOp, ValidOddSizes) { check(with(transpose(5, {3, 3}, {1, 1}, Padding::kValid), {4, 5, 3})); }
+TEST(Conv2DTransposeOp, ValidOddSizes) { check_transpose(with(transpose(5, {3, 3}, {1, 1}, Padding::kValid), {4, 5, 3})); }
 
 TEST(Conv2DTransposeOp, StridesEnlarge) {
-  check(with(transpose(4, {3, 3}, {2, 2}, Padding::kSame), {4, 3, 5}));
-  check(with(transpose(3, {4, 2}, {2, 3}, Padding::kValid), {3, 4, 2}));
-  check(with(transpose(8, {2, 2}, {2, 2}, Padding::kSame), {3, 3, 16}));
+  check_transpose(with(transpose(4, {3, 3}, {2, 2}, Padding::kSame), {4, 3, 5}));
+  check_transpose(with(transpose(3, {4, 2}, {2, 3}, Padding::kValid), {3, 4, 2}));
+  check_transpose(with(transpose(8, {2, 2}, {2, 2}, Padding::kSame), {3, 3, 16}));
 }
 
 TEST(Conv2DTransposeOp, OutputPadding) {
   Conv2DTransposeSpec spec = transpose(3, {3, 3}, {2, 2}, Padding::kSame);
   for (const Size2 extra : {Size2{0, 1}, Size2{1, 0}}) {
     spec.output_padding = extra;
-    check(with(spec, {3, 4, 2}));
+    check_transpose(with(spec, {3, 4, 2}));
   }
   spec.padding = Padding::kValid;
-  check(with(spec, {3, 4, 2}));
+  check_transpose(with(spec, {3, 4, 2}));
 }
 
 TEST(Conv2DTransposeOp, DilatedWithoutBias) {
   Conv2DTransposeSpec spec = transpose(3, {3, 3}, {1, 1}, Padding::kValid);
   spec.dilation_rate = {2, 2};
   spec.use_bias = false;
-  check(with(spec, {3, 4, 4}));
+  check_transpose(with(spec, {3, 4, 4}));
 }
 
 TEST(Conv2DTransposeOp, Activations) {
   for (const Activation f : {Activation::kRelu, Activation::kTanh}) {
     Case c = with(transpose(4, {3, 3}, {2, 2}, Padding::kSame), {3, 4, 3});
     c.epilogue = f;
-    check(c);
+    check_transpose(c);
   }
 }
 

@@ -10,7 +10,7 @@ namespace {
 using layers::Activation;
 using layers::DenseSpec;
 
-void check(std::int64_t units, const Shape& in, Activation epilogue = Activation::kLinear, bool use_bias = true) {
+void check_dense(std::int64_t units, const Shape& in, Activation epilogue = Activation::kLinear, bool use_bias = true) {
   DenseSpec spec;
   spec.units = units;
   spec.use_bias = use_bias;
@@ -35,11 +35,11 @@ void check(std::int64_t units, const Shape& in, Activation epilogue = Activation
   });
 }
 
-TEST(DenseOp, OddSizes) { check(5, {13}); }
-TEST(DenseOp, OneUnitWithoutBias) { check(1, {7}, Activation::kLinear, false); }
-TEST(DenseOp, ActsOnTheLastAxis) { check(4, {3, 2, 6}); }
-TEST(DenseOp, Relu) { check(17, {33}, Activation::kRelu); }
-TEST(DenseOp, Sigmoid) { check(3, {5}, Activation::kSigmoid); }
+TEST(DenseOp, OddSizes) { check_dense(5, {13}); }
+TEST(DenseOp, OneUnitWithoutBias) { check_dense(1, {7}, Activation::kLinear, false); }
+TEST(DenseOp, ActsOnTheLastAxis) { check_dense(4, {3, 2, 6}); }
+TEST(DenseOp, Relu) { check_dense(17, {33}, Activation::kRelu); }
+TEST(DenseOp, Sigmoid) { check_dense(3, {5}, Activation::kSigmoid); }
 
 }  // namespace
 }  // namespace dptrain::test

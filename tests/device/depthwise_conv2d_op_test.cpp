@@ -28,7 +28,7 @@ Case with(const DepthwiseConv2DSpec& spec, const Shape& in) {
   return c;
 }
 
-void check(const Case& c) {
+void check_depthwise(const Case& c) {
   const auto spec = c.layer.as<DepthwiseConv2DSpec>();
   agrees(c, [spec](const std::vector<Tensor>& in, const std::vector<Tensor>& weights) {
     const Tensor y = naive_depthwise(spec, in[0], weights[0]);
@@ -36,47 +36,47 @@ void check(const Case& c) {
   });
 }
 
-TEST(DepthwiseConv2DOp, ValidOddSizes) { check(with(depthwise({3, 3}), {7, 6, 5})); }
+TEST(DepthwiseConv2DOp, ValidOddSizes) { check_depthwise(with(depthwise({3, 3}), {7, 6, 5})); }
 
-TEST(DepthwiseConv2DOp, SameOfManyChannels) { check(with(depthwise({3, 3}, Padding::kSame), {3, 11, 17})); }
+TEST(DepthwiseConv2DOp, SameOfManyChannels) { check_depthwise(with(depthwise({3, 3}, Padding::kSame), {3, 11, 17})); }
 
 TEST(DepthwiseConv2DOp, SameWithStridesPadsUnevenly) {
-  check(with(depthwise({3, 3}, Padding::kSame, {2, 2}), {8, 6, 8}));
-  check(with(depthwise({3, 2}, Padding::kSame, {2, 3}), {7, 8, 3}));
+  check_depthwise(with(depthwise({3, 3}, Padding::kSame, {2, 2}), {8, 6, 8}));
+  check_depthwise(with(depthwise({3, 2}, Padding::kSame, {2, 3}), {7, 8, 3}));
 }
 
 TEST(DepthwiseConv2DOp, FiveByFive) {
-  check(with(depthwise({5, 5}, Padding::kSame), {6, 7, 5}));
-  check(with(depthwise({5, 5}, Padding::kSame, {2, 2}), {7, 9, 4}));
+  check_depthwise(with(depthwise({5, 5}, Padding::kSame), {6, 7, 5}));
+  check_depthwise(with(depthwise({5, 5}, Padding::kSame, {2, 2}), {7, 9, 4}));
 }
 
 TEST(DepthwiseConv2DOp, SeveralFiltersPerChannel) {
-  check(with(depthwise({3, 3}, Padding::kSame, {1, 1}, 2), {5, 4, 3}));
-  check(with(depthwise({2, 3}, Padding::kValid, {2, 2}, 3), {6, 7, 4}));
+  check_depthwise(with(depthwise({3, 3}, Padding::kSame, {1, 1}, 2), {5, 4, 3}));
+  check_depthwise(with(depthwise({2, 3}, Padding::kValid, {2, 2}, 3), {6, 7, 4}));
 }
 
 TEST(DepthwiseConv2DOp, Dilated) {
   DepthwiseConv2DSpec spec = depthwise({3, 3}, Padding::kSame);
   spec.dilation_rate = {2, 1};
-  check(with(spec, {9, 6, 4}));
+  check_depthwise(with(spec, {9, 6, 4}));
 }
 
 TEST(DepthwiseConv2DOp, WithoutBias) {
   DepthwiseConv2DSpec spec = depthwise({3, 3}, Padding::kSame);
   spec.use_bias = false;
-  check(with(spec, {4, 5, 6}));
+  check_depthwise(with(spec, {4, 5, 6}));
 }
 
 TEST(DepthwiseConv2DOp, Activations) {
   for (const Activation f : {Activation::kRelu, Activation::kRelu6, Activation::kTanh}) {
     Case c = with(depthwise({3, 3}, Padding::kSame), {4, 5, 3});
     c.epilogue = f;
-    check(c);
+    check_depthwise(c);
   }
   Case c = with(depthwise({3, 3}), {4, 5, 3});
   c.epilogue = Activation::kRelu;
   c.epilogue_undone = true;
-  check(c);
+  check_depthwise(c);
 }
 
 }  // namespace

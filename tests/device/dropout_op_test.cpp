@@ -7,7 +7,7 @@
 namespace dptrain::test {
 namespace {
 
-void check(float rate, const Shape& in) {
+void check_dropout(float rate, const Shape& in) {
   Case c;
   c.layer = layer(layers::DropoutSpec{.rate = rate});
   c.inputs = {in};
@@ -24,10 +24,10 @@ void check(float rate, const Shape& in) {
 }
 
 TEST(DropoutOp, Rates) {
-  check(0.5F, {3, 5, 7});
-  check(0.2F, {129});
+  check_dropout(0.5F, {3, 5, 7});
+  check_dropout(0.2F, {129});
 }
-TEST(DropoutOp, NothingToDrop) { check(0.0F, {5}); }
+TEST(DropoutOp, NothingToDrop) { check_dropout(0.0F, {5}); }
 
 }  // namespace
 }  // namespace dptrain::test

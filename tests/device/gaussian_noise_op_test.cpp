@@ -28,7 +28,7 @@ double normal(std::int64_t row, std::int64_t element) {
   return (b >> (k % 2 == 0 ? 31 : 30) & 1U) != 0 ? -value : value;
 }
 
-void check(float stddev, const Shape& in) {
+void check_noise(float stddev, const Shape& in) {
   Case c;
   c.layer = layer(layers::GaussianNoiseSpec{.stddev = stddev});
   c.inputs = {in};
@@ -45,11 +45,11 @@ void check(float stddev, const Shape& in) {
 }
 
 TEST(GaussianNoiseOp, Widths) {
-  check(0.5F, {3, 5, 7});
-  check(1.0F, {129});
-  check(0.1F, {64});
+  check_noise(0.5F, {3, 5, 7});
+  check_noise(1.0F, {129});
+  check_noise(0.1F, {64});
 }
-TEST(GaussianNoiseOp, NothingToAdd) { check(0.0F, {5}); }
+TEST(GaussianNoiseOp, NothingToAdd) { check_noise(0.0F, {5}); }
 
 }  // namespace
 }  // namespace dptrain::test

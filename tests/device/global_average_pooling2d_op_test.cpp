@@ -7,7 +7,7 @@
 namespace dptrain::test {
 namespace {
 
-void check(bool keepdims, const Shape& in) {
+void check_global_average_pooling2d(bool keepdims, const Shape& in) {
   Case c;
   c.layer = layer(layers::GlobalAveragePooling2DSpec{.keepdims = keepdims});
   c.inputs = {in};
@@ -23,8 +23,8 @@ void check(bool keepdims, const Shape& in) {
   });
 }
 
-TEST(GlobalAveragePooling2DOp, OddSizes) { check(false, {5, 3, 7}); }
-TEST(GlobalAveragePooling2DOp, KeepsDims) { check(true, {2, 4, 17}); }
+TEST(GlobalAveragePooling2DOp, OddSizes) { check_global_average_pooling2d(false, {5, 3, 7}); }
+TEST(GlobalAveragePooling2DOp, KeepsDims) { check_global_average_pooling2d(true, {2, 4, 17}); }
 
 }  // namespace
 }  // namespace dptrain::test

@@ -9,7 +9,7 @@
 namespace dptrain::test {
 namespace {
 
-void check(bool keepdims, const Shape& in) {
+void check_max(bool keepdims, const Shape& in) {
   Case c;
   c.layer = layer(layers::GlobalMaxPooling2DSpec{.keepdims = keepdims});
   c.inputs = {in};
@@ -24,8 +24,8 @@ void check(bool keepdims, const Shape& in) {
   });
 }
 
-TEST(GlobalMaxPooling2DOp, OddSizes) { check(false, {5, 3, 7}); }
-TEST(GlobalMaxPooling2DOp, KeepsDims) { check(true, {2, 4, 17}); }
+TEST(GlobalMaxPooling2DOp, OddSizes) { check_max(false, {5, 3, 7}); }
+TEST(GlobalMaxPooling2DOp, KeepsDims) { check_max(true, {2, 4, 17}); }
 
 }  // namespace
 }  // namespace dptrain::test

@@ -9,7 +9,7 @@ namespace {
 
 using layers::GroupNormalizationSpec;
 
-void check(const GroupNormalizationSpec& spec, const Shape& in) {
+void check_group_normalization(const GroupNormalizationSpec& spec, const Shape& in) {
   Case c;
   c.layer = layer(spec);
   c.inputs = {in};
@@ -22,17 +22,17 @@ void check(const GroupNormalizationSpec& spec, const Shape& in) {
 }
 
 TEST(GroupNormalizationOp, Groups) {
-  for (const std::int64_t groups : {1, 2, 3, 6}) check({.groups = groups}, {4, 5, 6});
-  check({.groups = 2}, {5, 3, 40});
-  check({.groups = 4}, {64});
+  for (const std::int64_t groups : {1, 2, 3, 6}) check_group_normalization({.groups = groups}, {4, 5, 6});
+  check_group_normalization({.groups = 2}, {5, 3, 40});
+  check_group_normalization({.groups = 4}, {64});
 }
 
-TEST(GroupNormalizationOp, AsManyAsChannels) { check({.groups = -1}, {4, 5, 6}); }
+TEST(GroupNormalizationOp, AsManyAsChannels) { check_group_normalization({.groups = -1}, {4, 5, 6}); }
 
 TEST(GroupNormalizationOp, WithoutScaleOrCenter) {
-  check({.groups = 2, .epsilon = 1e-5, .scale = false}, {3, 4, 6});
-  check({.groups = 2, .center = false}, {3, 4, 6});
-  check({.groups = 2, .center = false, .scale = false}, {3, 4, 6});
+  check_group_normalization({.groups = 2, .epsilon = 1e-5, .scale = false}, {3, 4, 6});
+  check_group_normalization({.groups = 2, .center = false}, {3, 4, 6});
+  check_group_normalization({.groups = 2, .center = false, .scale = false}, {3, 4, 6});
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 
 using layers::LayerNormalizationSpec;
 
-void check(const LayerNormalizationSpec& spec, const Shape& in, std::int64_t rows = 3) {
+void check_layer_normalization(const LayerNormalizationSpec& spec, const Shape& in, std::int64_t rows = 3) {
   Case c;
   c.layer = layer(spec);
   c.inputs = {in};
@@ -23,30 +23,30 @@ void check(const LayerNormalizationSpec& spec, const Shape& in, std::int64_t row
 }
 
 TEST(LayerNormalizationOp, LastAxis) {
-  for (const std::int64_t width : {5, 8, 37, 300}) check({}, {width});
-  check({}, {4, 3, 7});
+  for (const std::int64_t width : {5, 8, 37, 300}) check_layer_normalization({}, {width});
+  check_layer_normalization({}, {4, 3, 7});
 }
 
 TEST(LayerNormalizationOp, SeveralAxes) {
   LayerNormalizationSpec spec;
   spec.axis = {-2, -1};
-  check(spec, {3, 4, 5});
+  check_layer_normalization(spec, {3, 4, 5});
   spec.axis = {1, 2, 3};
-  check(spec, {3, 4, 5});
+  check_layer_normalization(spec, {3, 4, 5});
 }
 
 TEST(LayerNormalizationOp, WithoutScaleOrCenter) {
   LayerNormalizationSpec spec;
   spec.scale = false;
-  check(spec, {4, 6});
+  check_layer_normalization(spec, {4, 6});
   spec.center = false;
   spec.epsilon = 1e-5;
-  check(spec, {4, 6});
+  check_layer_normalization(spec, {4, 6});
   spec.scale = true;
-  check(spec, {4, 6});
+  check_layer_normalization(spec, {4, 6});
 }
 
-TEST(LayerNormalizationOp, ManyRows) { check({}, {20, 9}, 11); }
+TEST(LayerNormalizationOp, ManyRows) { check_layer_normalization({}, {20, 9}, 11); }
 
 }  // namespace
 }  // namespace dptrain::test

@@ -105,16 +105,16 @@ std::vector<double> one_hot(const std::vector<std::int32_t>& classes) {
 }
 
 /// What devices must come near to.
-struct Expected {
+struct ExpectedLoss {
   double sum = 0;
   std::vector<double> counts, gradient;
 };
 
-Expected expectation(const LossCase& c, const std::vector<double>& prediction, const std::vector<double>& targets,
+ExpectedLoss expectation(const LossCase& c, const std::vector<double>& prediction, const std::vector<double>& targets,
                      const RowLoss& f, const std::vector<RowLoss>& metrics) {
   const auto width = static_cast<std::size_t>(c.output.elements());
   std::vector<double> z = prediction;
-  Expected expected{.counts = std::vector<double>(metrics.size()), .gradient = std::vector<double>(z.size())};
+  ExpectedLoss expected{.counts = std::vector<double>(metrics.size()), .gradient = std::vector<double>(z.size())};
   for (std::size_t at = 0; at < z.size(); at += width) {
     const Row p(z.data() + at, width), y(targets.data() + at, width);
     expected.sum += f(p, y);
@@ -134,7 +134,7 @@ Expected expectation(const LossCase& c, const std::vector<double>& prediction, c
 
 /// Loss, metrics and gradient on one device; returns what it found.
 LossResult judge(device::Device& device, const LossCase& c, const std::vector<double>& prediction,
-                 const Expected& expected) {
+                 const ExpectedLoss& expected) {
   const DType type = device.options().compute;
   const LossResult found = run_loss(device, c, prediction, kScale);
   const double tolerance = on_device(device, 2e-6);  // float per row, double sum
@@ -157,11 +157,11 @@ LossResult judge(device::Device& device, const LossCase& c, const std::vector<do
 }
 
 /// Loss and metrics against the references, gradient against central differences, on every device and in every type.
-void check(const LossCase& c, const std::vector<double>& prediction, const std::vector<double>& targets,
+void check_loss(const LossCase& c, const std::vector<double>& prediction, const std::vector<double>& targets,
            const RowLoss& f, const std::vector<RowLoss>& metrics = {}) {
   for (const DType type : {DType::kF32, DType::kBf16, DType::kF16}) {
     const std::vector<double> z = rounded(type, prediction);
-    const Expected expected = expectation(c, z, targets, f, metrics);
+    const ExpectedLoss expected = expectation(c, z, targets, f, metrics);
     LossResult first;
     for (const auto& device : devices({.compute = type})) {
       SCOPED_TRACE(device->description() + ": " + c.loss.name() + " in " + std::string(name_of(type)));
@@ -189,7 +189,7 @@ TEST(LossOp, CategoricalFusedWithSoftmaxAndAllMetrics) {
   c.classes = random_classes();
   c.metrics = {metric(optim::AccuracySpec{}), metric(optim::SparseTopKCategoricalAccuracySpec{.k = 2}),
                metric(optim::MeanSquaredErrorMetricSpec{}), metric(optim::MeanAbsoluteErrorMetricSpec{})};
-  check(c, random_values(kRows * kWidth, -4, 4, 1), one_hot(c.classes),
+  check_loss(c, random_values(kRows * kWidth, -4, 4, 1), one_hot(c.classes),
         of_softmax([](Row p, Row y) { return cross_entropy(p, y, 0); }),
         {hit, top2, of_softmax(squared), of_softmax(absolute)});
 }
@@ -212,10 +212,10 @@ TEST(LossOp, ClassWeightsMultiplyLossAndGradientAndNoMetric) {
   c.metrics = {metric(optim::AccuracySpec{}), metric(optim::MeanSquaredErrorMetricSpec{})};
   const RowLoss f = of_softmax([](Row p, Row y) { return cross_entropy(p, y, 0); });
   const std::vector<double> z = random_values(kRows * kWidth, -4, 4, 21);
-  check(c, z, one_hot(c.classes), by_class(f, c.class_weights), {hit, of_softmax(squared)});
+  check_loss(c, z, one_hot(c.classes), by_class(f, c.class_weights), {hit, of_softmax(squared)});
 
   c.weighted = false;  // validation
-  check(c, z, one_hot(c.classes), f, {hit, of_softmax(squared)});
+  check_loss(c, z, one_hot(c.classes), f, {hit, of_softmax(squared)});
 }
 
 TEST(LossOp, ClassWeightsOfRowsAreThoseOfTheirLargestTarget) {
@@ -223,7 +223,7 @@ TEST(LossOp, ClassWeightsOfRowsAreThoseOfTheirLargestTarget) {
   c.class_weights.assign(kClassWeights.begin(), kClassWeights.end());
   c.rows = one_hot(random_classes());
   const RowLoss f = [](Row p, Row y) { return cross_entropy(p, y, 0.2); };
-  check(c, random_values(kRows * kWidth, 0.05, 0.95, 22), c.rows, by_class(f, c.class_weights));
+  check_loss(c, random_values(kRows * kWidth, 0.05, 0.95, 22), c.rows, by_class(f, c.class_weights));
 }
 
 TEST(LossOp, ClassWeightsOfOneOutputAreThoseOfZeroAndOne) {
@@ -233,7 +233,7 @@ TEST(LossOp, ClassWeightsOfOneOutputAreThoseOfZeroAndOne) {
   for (const std::int32_t label : random_classes()) c.rows.push_back(label % 2);
   c.metrics = {metric(optim::MeanAbsoluteErrorMetricSpec{})};
   const RowLoss f = of_sigmoid([](Row p, Row y) { return binary(p, y, 0); });
-  check(c, random_values(kRows, -3, 3, 23), c.rows, by_class(f, c.class_weights), {of_sigmoid(absolute)});
+  check_loss(c, random_values(kRows, -3, 3, 23), c.rows, by_class(f, c.class_weights), {of_sigmoid(absolute)});
 }
 
 TEST(LossOp, CategoricalFromLogitsWithRowsAndSmoothing) {
@@ -242,7 +242,7 @@ TEST(LossOp, CategoricalFromLogitsWithRowsAndSmoothing) {
              .from_logits = true};
   c.rows = one_hot(random_classes());
   c.metrics = {metric(optim::CategoricalAccuracySpec{}), metric(optim::TopKCategoricalAccuracySpec{.k = 2})};
-  check(c, random_values(kRows * kWidth, -4, 4, 2), c.rows,
+  check_loss(c, random_values(kRows * kWidth, -4, 4, 2), c.rows,
         of_softmax([](Row p, Row y) { return cross_entropy(p, y, 0.1); }), {hit, top2});
 }
 
@@ -250,7 +250,7 @@ TEST(LossOp, CategoricalFromProbabilities) {
   LossCase c{.loss = loss(optim::CategoricalCrossentropySpec{.label_smoothing = 0.2}), .output = {kWidth}};
   c.classes = random_classes();
   c.metrics = {metric(optim::AccuracySpec{})};
-  check(c, random_values(kRows * kWidth, 0.05, 1, 3), one_hot(c.classes),
+  check_loss(c, random_values(kRows * kWidth, 0.05, 1, 3), one_hot(c.classes),
         [](Row p, Row y) { return cross_entropy(p, y, 0.2); }, {hit});
 }
 
@@ -269,7 +269,7 @@ TEST(LossOp, CategoricalOverPositions) {
       return sum / kPositions;
     };
   };
-  check(c, random_values(36 * kWidth, -4, 4, 4), c.rows,
+  check_loss(c, random_values(36 * kWidth, -4, 4, 4), c.rows,
         mean(of_softmax([](Row p, Row y) { return cross_entropy(p, y, 0); })), {mean(hit)});
 }
 
@@ -279,7 +279,7 @@ TEST(LossOp, BinaryFusedWithSigmoid) {
   c.classes = random_classes();
   for (auto& label : c.classes) label = label % 2;
   c.metrics = {metric(optim::BinaryAccuracySpec{.threshold = 0.4}), metric(optim::MeanSquaredErrorMetricSpec{})};
-  check(c, random_values(kRows, -3, 3, 5), {c.classes.begin(), c.classes.end()},
+  check_loss(c, random_values(kRows, -3, 3, 5), {c.classes.begin(), c.classes.end()},
         of_sigmoid([](Row p, Row y) { return binary(p, y, 0.1); }), {of_sigmoid(same_side), of_sigmoid(squared)});
 }
 
@@ -287,7 +287,7 @@ TEST(LossOp, BinaryFromProbabilities) {
   LossCase c{.loss = loss(optim::BinaryCrossentropySpec{}), .output = {kWidth}};
   c.rows = one_hot(random_classes());
   c.metrics = {metric(optim::BinaryAccuracySpec{.threshold = 0.4})};
-  check(c, random_values(kRows * kWidth, 0.05, 0.95, 6), c.rows, [](Row p, Row y) { return binary(p, y, 0); },
+  check_loss(c, random_values(kRows * kWidth, 0.05, 0.95, 6), c.rows, [](Row p, Row y) { return binary(p, y, 0); },
         {same_side});
 }
 
@@ -295,16 +295,16 @@ TEST(LossOp, SquaredAndAbsolute) {
   LossCase c{.loss = loss(optim::MeanSquaredErrorSpec{}), .output = {kWidth}};
   c.rows = random_values(kRows * kWidth, -1, 1, 7);
   const auto prediction = random_values(kRows * kWidth, -1, 1, 8);
-  check(c, prediction, c.rows, squared);
+  check_loss(c, prediction, c.rows, squared);
   c.loss = loss(optim::MeanAbsoluteErrorSpec{});
-  check(c, prediction, c.rows, absolute);
+  check_loss(c, prediction, c.rows, absolute);
 }
 
 TEST(LossOp, ClassesCanBeRowsOfASquaredLoss) {
   LossCase c{.loss = loss(optim::MeanSquaredErrorSpec{}), .output = {kWidth}};
   c.classes = random_classes();
   c.metrics = {metric(optim::CategoricalAccuracySpec{})};
-  check(c, random_values(kRows * kWidth, -1, 1, 9), one_hot(c.classes), squared, {hit});
+  check_loss(c, random_values(kRows * kWidth, -1, 1, 9), one_hot(c.classes), squared, {hit});
 }
 
 TEST(LossOp, RefusesOneClassForManyPositions) {

@@ -13,7 +13,7 @@ namespace {
 using layers::MaxPooling2DSpec;
 using layers::Padding;
 
-void check(const MaxPooling2DSpec& spec, const Shape& in, bool masks_relu = false) {
+void check_max_pooling2d(const MaxPooling2DSpec& spec, const Shape& in, bool masks_relu = false) {
   Case c;
   c.layer = layer(spec);
   c.inputs = {in};
@@ -37,15 +37,15 @@ void check(const MaxPooling2DSpec& spec, const Shape& in, bool masks_relu = fals
   });
 }
 
-TEST(MaxPooling2DOp, OddSizesDropTheLastRowAndColumn) { check({.pool_size = {2, 2}, .strides = {}}, {7, 5, 3}); }
+TEST(MaxPooling2DOp, OddSizesDropTheLastRowAndColumn) { check_max_pooling2d({.pool_size = {2, 2}, .strides = {}}, {7, 5, 3}); }
 TEST(MaxPooling2DOp, SameWithStrides) {
-  check({.pool_size = {3, 3}, .strides = Size2{2, 2}, .padding = Padding::kSame}, {9, 8, 5});
+  check_max_pooling2d({.pool_size = {3, 3}, .strides = Size2{2, 2}, .padding = Padding::kSame}, {9, 8, 5});
 }
-TEST(MaxPooling2DOp, OverlappingWindows) { check({.pool_size = {3, 2}, .strides = Size2{1, 1}}, {4, 5, 17}); }
-TEST(MaxPooling2DOp, Gaps) { check({.pool_size = {2, 2}, .strides = Size2{3, 3}}, {8, 9, 4}); }
+TEST(MaxPooling2DOp, OverlappingWindows) { check_max_pooling2d({.pool_size = {3, 2}, .strides = Size2{1, 1}}, {4, 5, 17}); }
+TEST(MaxPooling2DOp, Gaps) { check_max_pooling2d({.pool_size = {2, 2}, .strides = Size2{3, 3}}, {8, 9, 4}); }
 TEST(MaxPooling2DOp, FoldsTheReluMask) {
-  check({.pool_size = {2, 2}, .strides = {}}, {6, 7, 5}, true);
-  check({.pool_size = {3, 3}, .strides = Size2{2, 2}, .padding = Padding::kSame}, {7, 6, 3}, true);
+  check_max_pooling2d({.pool_size = {2, 2}, .strides = {}}, {6, 7, 5}, true);
+  check_max_pooling2d({.pool_size = {3, 3}, .strides = Size2{2, 2}, .padding = Padding::kSame}, {7, 6, 3}, true);
 }
 
 TEST(MaxPooling2DOp, RefusesWindowsOfMoreThanAByte) {

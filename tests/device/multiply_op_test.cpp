@@ -7,20 +7,20 @@
 namespace dptrain::test {
 namespace {
 
-void check(const std::vector<Shape>& inputs, const Shape& out) {
+void check_multiply(const std::vector<Shape>& inputs, const Shape& out) {
   Case c;
   c.layer = layer(layers::MultiplySpec{});
   c.inputs = inputs;
   agrees(c, merged(inputs, out, std::multiplies<>()));
 }
 
-TEST(MultiplyOp, Equal) { check({{3, 2, 5}, {3, 2, 5}}, {3, 2, 5}); }
-TEST(MultiplyOp, Three) { check({{7}, {7}, {7}}, {7}); }
+TEST(MultiplyOp, Equal) { check_multiply({{3, 2, 5}, {3, 2, 5}}, {3, 2, 5}); }
+TEST(MultiplyOp, Three) { check_multiply({{7}, {7}, {7}}, {7}); }
 TEST(MultiplyOp, Broadcast) {
-  check({{3, 2, 5}, {1, 1, 5}}, {3, 2, 5});
-  check({{3, 2, 1}, {3, 2, 5}}, {3, 2, 5});
-  check({{1, 2, 1}, {3, 1, 5}}, {3, 2, 5});
-  check({{4, 3, 2}, {2}, {1, 3, 1}}, {4, 3, 2});
+  check_multiply({{3, 2, 5}, {1, 1, 5}}, {3, 2, 5});
+  check_multiply({{3, 2, 1}, {3, 2, 5}}, {3, 2, 5});
+  check_multiply({{1, 2, 1}, {3, 1, 5}}, {3, 2, 5});
+  check_multiply({{4, 3, 2}, {2}, {1, 3, 1}}, {4, 3, 2});
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ Reference permuted(const Shape& in, const Shape& dims) {
   };
 }
 
-void check(const Shape& in, const Shape& dims) {
+void check_permute(const Shape& in, const Shape& dims) {
   SCOPED_TRACE("dims " + dims.str());
   Case c;
   c.layer = layer(layers::PermuteSpec{.dims = dims});
@@ -37,14 +37,14 @@ void check(const Shape& in, const Shape& dims) {
 TEST(PermuteOp, EveryOrderOfThreeAxes) {
   for (const Shape& dims :
        {Shape{1, 2, 3}, Shape{1, 3, 2}, Shape{2, 1, 3}, Shape{2, 3, 1}, Shape{3, 1, 2}, Shape{3, 2, 1}})
-    check({4, 3, 5}, dims);
+    check_permute({4, 3, 5}, dims);
 }
 TEST(PermuteOp, FewAndManyAxes) {
-  check({7}, {1});
-  check({5, 6}, {2, 1});
-  check({2, 3, 2, 4}, {4, 2, 1, 3});
-  check({2, 3, 1, 2, 3}, {3, 5, 1, 4, 2});
-  check({2, 3, 2, 2, 1, 2}, {6, 4, 2, 5, 3, 1});
+  check_permute({7}, {1});
+  check_permute({5, 6}, {2, 1});
+  check_permute({2, 3, 2, 4}, {4, 2, 1, 3});
+  check_permute({2, 3, 1, 2, 3}, {3, 5, 1, 4, 2});
+  check_permute({2, 3, 2, 2, 1, 2}, {6, 4, 2, 5, 3, 1});
 }
 /// Edges that fill no tile, and runs that move in wide words.
 TEST(PermuteOp, Tiles) {

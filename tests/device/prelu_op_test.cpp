@@ -28,7 +28,7 @@ Case with(const Shape& in, const Shape& shared_axes) {
   return c;
 }
 
-void check(const Shape& in, const Shape& shared_axes, std::int64_t rows = 3) {
+void check_prelu(const Shape& in, const Shape& shared_axes, std::int64_t rows = 3) {
   SCOPED_TRACE("shared axes " + shared_axes.str());
   Case c = with(in, shared_axes);
   c.rows = rows;
@@ -45,22 +45,22 @@ void check(const Shape& in, const Shape& shared_axes, std::int64_t rows = 3) {
 }
 
 TEST(PReLUOp, OneForEachElement) {
-  check({3, 2, 7}, {});
-  check({37}, {});
+  check_prelu({3, 2, 7}, {});
+  check_prelu({37}, {});
 }
 TEST(PReLUOp, OneForEachChannel) {
-  check({3, 4, 5}, {1, 2});
-  check({4, 2, 32}, {1, 2});
+  check_prelu({3, 4, 5}, {1, 2});
+  check_prelu({4, 2, 32}, {1, 2});
 }
-TEST(PReLUOp, OneForAll) { check({3, 4, 5}, {1, 2, 3}); }
+TEST(PReLUOp, OneForAll) { check_prelu({3, 4, 5}, {1, 2, 3}); }
 TEST(PReLUOp, OtherAxes) {
-  check({3, 4, 5}, {1});
-  check({3, 4, 5}, {2});
-  check({3, 4, 5}, {3});
-  check({3, 4, 5}, {1, 3});
-  check({3, 4, 5}, {2, 3});
-  check({2, 3, 2, 3, 2}, {1, 3, 5});
-  check({1, 4, 1}, {1, 2});
+  check_prelu({3, 4, 5}, {1});
+  check_prelu({3, 4, 5}, {2});
+  check_prelu({3, 4, 5}, {3});
+  check_prelu({3, 4, 5}, {1, 3});
+  check_prelu({3, 4, 5}, {2, 3});
+  check_prelu({2, 3, 2, 3, 2}, {1, 3, 5});
+  check_prelu({1, 4, 1}, {1, 2});
 }
 
 /// Sums so long that they are cut into pieces; the naive gradient is exact enough without differences.

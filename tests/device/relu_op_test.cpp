@@ -7,7 +7,7 @@
 namespace dptrain::test {
 namespace {
 
-void check(const layers::ReLUSpec& spec) {
+void check_relu(const layers::ReLUSpec& spec) {
   Case c;
   c.layer = layer(spec);
   c.inputs = {{5, 17}};
@@ -25,11 +25,11 @@ void check(const layers::ReLUSpec& spec) {
   });
 }
 
-TEST(ReLUOp, Plain) { check({}); }
+TEST(ReLUOp, Plain) { check_relu({}); }
 TEST(ReLUOp, MaxValueSlopeThreshold) {
-  check({.max_value = 2.5F});
-  check({.max_value = {}, .negative_slope = 0.25F});
-  check({.max_value = 3.0F, .negative_slope = 0.1F, .threshold = 0.75F});
+  check_relu({.max_value = 2.5F});
+  check_relu({.max_value = {}, .negative_slope = 0.25F});
+  check_relu({.max_value = 3.0F, .negative_slope = 0.1F, .threshold = 0.75F});
 }
 
 }  // namespace

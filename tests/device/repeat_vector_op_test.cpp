@@ -7,7 +7,7 @@
 namespace dptrain::test {
 namespace {
 
-void check(std::int64_t features, std::int64_t n) {
+void check_repeat_vector(std::int64_t features, std::int64_t n) {
   Case c;
   c.layer = layer(layers::RepeatVectorSpec{.n = n});
   c.inputs = {{features}};
@@ -21,11 +21,11 @@ void check(std::int64_t features, std::int64_t n) {
 }
 
 TEST(RepeatVectorOp, Copies) {
-  check(5, 3);
-  check(16, 7);
-  check(1, 4);
+  check_repeat_vector(5, 3);
+  check_repeat_vector(16, 7);
+  check_repeat_vector(1, 4);
 }
-TEST(RepeatVectorOp, Once) { check(6, 1); }
+TEST(RepeatVectorOp, Once) { check_repeat_vector(6, 1); }
 
 }  // namespace
 }  // namespace dptrain::test

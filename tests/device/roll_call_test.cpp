@@ -9,6 +9,7 @@
 #include "device/harness.h"
 #include "dptrain_version.h"
 #include "layers/input.h"
+#include "support/test_data.h"
 
 namespace dptrain::test {
 namespace {
@@ -30,7 +31,7 @@ std::string file_name(const std::string& layer) {
 }
 
 void expect_file(const std::string& layer, const std::string& path) {
-  const auto root = std::filesystem::path(DPTRAIN_TEST_DATA).parent_path();
+  const std::filesystem::path root = dptrain::testing::test_data("..");
   EXPECT_TRUE(std::filesystem::exists(root / path)) << "layer " << layer << " has no " << path;
 }
 

@@ -42,39 +42,39 @@ Case with(const SeparableConv2DSpec& spec, const Shape& in) {
   return c;
 }
 
-void check(const Case& c) {
+void check_separable(const Case& c) {
   const auto spec = c.layer.as<SeparableConv2DSpec>();
   agrees(c, [spec](const std::vector<Tensor>& in, const std::vector<Tensor>& weights) {
     return naive(spec, in[0], weights);
   });
 }
 
-TEST(SeparableConv2DOp, ValidOddSizes) { check(with(separable(7, {3, 3}), {6, 5, 3})); }
+TEST(SeparableConv2DOp, ValidOddSizes) { check_separable(with(separable(7, {3, 3}), {6, 5, 3})); }
 
 TEST(SeparableConv2DOp, SameWithStrides) {
   SeparableConv2DSpec spec = separable(8, {3, 3}, Padding::kSame);
   spec.strides = {2, 2};
-  check(with(spec, {8, 7, 16}));
+  check_separable(with(spec, {8, 7, 16}));
 }
 
 TEST(SeparableConv2DOp, SeveralFiltersPerChannel) {
   SeparableConv2DSpec spec = separable(5, {2, 3}, Padding::kSame);
   spec.depth_multiplier = 2;
-  check(with(spec, {4, 5, 3}));
+  check_separable(with(spec, {4, 5, 3}));
 }
 
 TEST(SeparableConv2DOp, DilatedWithoutBias) {
   SeparableConv2DSpec spec = separable(4, {3, 3}, Padding::kSame);
   spec.dilation_rate = {2, 2};
   spec.use_bias = false;
-  check(with(spec, {6, 7, 5}));
+  check_separable(with(spec, {6, 7, 5}));
 }
 
 TEST(SeparableConv2DOp, Activations) {
   for (const Activation f : {Activation::kRelu, Activation::kTanh}) {
     Case c = with(separable(5, {3, 3}, Padding::kSame), {5, 4, 4});
     c.epilogue = f;
-    check(c);
+    check_separable(c);
   }
 }
 

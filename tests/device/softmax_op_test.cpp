@@ -10,7 +10,7 @@
 namespace dptrain::test {
 namespace {
 
-void check(const Shape& in) {
+void check_softmax(const Shape& in) {
   Case c;
   c.layer = layer(layers::SoftmaxSpec{});
   c.inputs = {in};
@@ -28,9 +28,9 @@ void check(const Shape& in) {
   });
 }
 
-TEST(SoftmaxOp, Classes) { check({10}); }
-TEST(SoftmaxOp, ManyClasses) { check({101}); }
-TEST(SoftmaxOp, LastAxis) { check({2, 3, 5}); }
+TEST(SoftmaxOp, Classes) { check_softmax({10}); }
+TEST(SoftmaxOp, ManyClasses) { check_softmax({101}); }
+TEST(SoftmaxOp, LastAxis) { check_softmax({2, 3, 5}); }
 
 }  // namespace
 }  // namespace dptrain::test

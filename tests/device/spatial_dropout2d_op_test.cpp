@@ -7,7 +7,7 @@
 namespace dptrain::test {
 namespace {
 
-void check(float rate, const Shape& in) {
+void check_spatial(float rate, const Shape& in) {
   Case c;
   c.layer = layer(layers::SpatialDropout2DSpec{.rate = rate});
   c.inputs = {in};
@@ -23,12 +23,12 @@ void check(float rate, const Shape& in) {
 }
 
 TEST(SpatialDropout2DOp, Rates) {
-  check(0.5F, {3, 5, 7});
-  check(0.2F, {2, 1, 32});
-  check(0.7F, {5, 4, 12});
+  check_spatial(0.5F, {3, 5, 7});
+  check_spatial(0.2F, {2, 1, 32});
+  check_spatial(0.7F, {5, 4, 12});
 }
-TEST(SpatialDropout2DOp, ManyPositions) { check(0.4F, {7, 9, 1}); }
-TEST(SpatialDropout2DOp, NothingToDrop) { check(0.0F, {2, 3, 5}); }
+TEST(SpatialDropout2DOp, ManyPositions) { check_spatial(0.4F, {7, 9, 1}); }
+TEST(SpatialDropout2DOp, NothingToDrop) { check_spatial(0.0F, {2, 3, 5}); }
 
 }  // namespace
 }  // namespace dptrain::test

@@ -7,7 +7,7 @@
 namespace dptrain::test {
 namespace {
 
-void check(const layers::Sides& sides, const Shape& in) {
+void check_zero_padding2d(const layers::Sides& sides, const Shape& in) {
   Case c;
   c.layer = layer(layers::ZeroPadding2DSpec{.padding = sides});
   c.inputs = {in};
@@ -22,8 +22,8 @@ void check(const layers::Sides& sides, const Shape& in) {
   });
 }
 
-TEST(ZeroPadding2DOp, EachSide) { check({.top = 1, .bottom = 2, .left = 3, .right = 0}, {4, 3, 5}); }
-TEST(ZeroPadding2DOp, None) { check({.top = 0, .bottom = 0, .left = 0, .right = 0}, {3, 3, 2}); }
+TEST(ZeroPadding2DOp, EachSide) { check_zero_padding2d({.top = 1, .bottom = 2, .left = 3, .right = 0}, {4, 3, 5}); }
+TEST(ZeroPadding2DOp, None) { check_zero_padding2d({.top = 0, .bottom = 0, .left = 0, .right = 0}, {3, 3, 2}); }
 
 }  // namespace
 }  // namespace dptrain::test

@@ -16,18 +16,18 @@ using test::random_floats;
 using test::written;
 using test::written_floats;
 
-struct Shape {
+struct NormShape {
   int64_t positions, channels;
 };
 
-constexpr Shape kShapes[] = {{3, 5}, {1, 1}, {2000, 32}, {70000, 3}, {513, 147}, {49, 600}};
+constexpr NormShape kBatchNormShapes[] = {{3, 5}, {1, 1}, {2000, 32}, {70000, 3}, {513, 147}, {49, 600}};
 
-struct Reference {
+struct NormReference {
   std::vector<double> mean, m2;
 };
 
-Reference moments(const std::vector<float>& x, int64_t positions, int64_t channels) {
-  Reference r{std::vector<double>(static_cast<size_t>(channels)), std::vector<double>(static_cast<size_t>(channels))};
+NormReference moments(const std::vector<float>& x, int64_t positions, int64_t channels) {
+  NormReference r{std::vector<double>(static_cast<size_t>(channels)), std::vector<double>(static_cast<size_t>(channels))};
   for (int64_t i = 0; i < positions * channels; ++i)
     r.mean[static_cast<size_t>(i % channels)] += at(x, i) / static_cast<double>(positions);
   for (int64_t i = 0; i < positions * channels; ++i)
@@ -41,7 +41,7 @@ std::vector<double> joined(std::vector<double> a, const std::vector<double>& b) 
 }
 
 /// Two sums of `channels` each from a kernel with workspace, one after the other.
-std::vector<double> sums_of(Shape shape, const std::function<void(double* workspace, double* a, double* b)>& run) {
+std::vector<double> sums_of(NormShape shape, const std::function<void(double* workspace, double* a, double* b)>& run) {
   const double poison = std::numeric_limits<double>::quiet_NaN();
   std::vector<double> first, second;
   written<double>(batch_norm_workspace(shape.positions, shape.channels), poison, [&](double* workspace) {
@@ -70,10 +70,10 @@ std::vector<double> sums_of(const std::vector<float>& x, int64_t first, int64_t 
 std::vector<float> rounded(const std::vector<double>& values) { return {values.begin(), values.end()}; }
 
 TEST(BatchNorm, MomentsFarFromZero) {
-  for (const Shape shape : kShapes) {
+  for (const NormShape shape : kBatchNormShapes) {
     SCOPED_TRACE(testing::Message() << shape.positions << " x " << shape.channels);
     const std::vector<float> x = random_floats(shape.positions * shape.channels, 1, 99.0F, 101.0F);
-    Reference expected = moments(x, shape.positions, shape.channels);
+    NormReference expected = moments(x, shape.positions, shape.channels);
     std::vector<double> inv_std;
     for (double& m2 : expected.m2) {
       m2 /= static_cast<double>(shape.positions);
@@ -146,7 +146,7 @@ TEST(BatchNorm, BitsDoNotDependOnHowSamplesAreCut) {
 }
 
 TEST(BatchNorm, CoefficientsAndApply) {
-  for (const Shape shape : kShapes) {
+  for (const NormShape shape : kBatchNormShapes) {
     const int64_t positions = shape.positions, channels = shape.channels, n = positions * channels;
     const std::vector<float> x = random_floats(n, 3), mean = random_floats(channels, 4),
                              gamma = random_floats(channels, 5), beta = random_floats(channels, 6),
@@ -189,7 +189,7 @@ TEST(BatchNorm, CoefficientsAndApply) {
 
 /// Gradients against central differences of the whole forward pass in double, with ReLU behind.
 TEST(BatchNorm, BackwardIsTheDerivativeOfForward) {
-  const Shape shape{13, 5};
+  const NormShape shape{13, 5};
   const int64_t n = shape.positions * shape.channels;
   const double epsilon = 1e-3;
   const std::vector<float> x = random_floats(n, 8), dy = random_floats(n, 9), gamma = random_floats(5, 10, 0.5F, 1.5F),
@@ -223,7 +223,7 @@ TEST(BatchNorm, BackwardIsTheDerivativeOfForward) {
   }
   const std::vector<double> y = forward(exact);
   const std::vector<float> output(y.begin(), y.end());
-  const Reference r = moments(x, shape.positions, shape.channels);
+  const NormReference r = moments(x, shape.positions, shape.channels);
   std::vector<float> mean, inv_std;
   for (size_t c = 0; c < 5; ++c) {
     mean.push_back(static_cast<float>(r.mean[c]));
@@ -242,7 +242,7 @@ TEST(BatchNorm, BackwardIsTheDerivativeOfForward) {
 }
 
 TEST(BatchNorm, GradientSumsAndApplyOfLargerShapes) {
-  for (const Shape shape : kShapes) {
+  for (const NormShape shape : kBatchNormShapes) {
     const int64_t positions = shape.positions, channels = shape.channels;
     const int64_t n = positions * channels, total = positions + 7;  // other replicas hold the rest
     const std::vector<float> x = random_floats(n, 12), dy = random_floats(n, 13), output = random_floats(n, 14),
@@ -315,7 +315,7 @@ TEST(BatchNorm, LargeOutputsAreTheSameWhereverTheyLie) {
 
 /// The mask from x, scale and offset is that of the output to the bit, and a masked dy gives the same as the mask.
 TEST(BatchNorm, EveryWayToMaskGivesTheSameBits) {
-  for (const Shape shape : kShapes) {
+  for (const NormShape shape : kBatchNormShapes) {
     SCOPED_TRACE(testing::Message() << shape.positions << " x " << shape.channels);
     const int64_t positions = shape.positions, channels = shape.channels, n = positions * channels;
     const std::vector<float> x = random_floats(n, 20), dy = random_floats(n, 21), mean = random_floats(channels, 22),

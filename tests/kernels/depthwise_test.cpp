@@ -26,7 +26,7 @@ void each_product(const DepthwiseShape& s, int64_t rows, const F& f) {
 }
 
 /// in_h, in_w, channels, multiplier, out_h, out_w, kernel, stride, dilation, pads.
-const DepthwiseShape kShapes[] = {
+const DepthwiseShape kDepthwiseShapes[] = {
     {7, 21, 37, 1, 7, 21, 3, 3, 1, 1, 1, 1, 1, 1},  // 3x3 same: blocks of eight and four, a partial vector
     {8, 10, 16, 1, 4, 5, 3, 3, 2, 2, 1, 1, 0, 0},   // stride 2, padded after only
     {9, 13, 19, 1, 9, 13, 5, 5, 1, 1, 1, 1, 2, 2},  // 5x5
@@ -85,11 +85,11 @@ TEST_P(DepthwiseKernel, AgreesWithTheNaiveLoops) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, DepthwiseKernel, testing::ValuesIn(kShapes));
+INSTANTIATE_TEST_SUITE_P(Shapes, DepthwiseKernel, testing::ValuesIn(kDepthwiseShapes));
 
 /// A sample's activations are the same bits alone and in a batch.
 TEST(DepthwiseKernel, RowsDoNotKnowEachOther) {
-  const DepthwiseShape s = kShapes[0];
+  const DepthwiseShape s = kDepthwiseShapes[0];
   const int64_t in = s.in_h * s.in_w * s.channels, out = s.out_h * s.out_w * s.out_channels();
   const auto x = random_floats(5 * in, 1), weights = random_floats(s.weights(), 2);
   std::vector<float> all(static_cast<size_t>(5 * out)), one(static_cast<size_t>(out));

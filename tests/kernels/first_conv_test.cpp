@@ -8,6 +8,7 @@
 #include "kernels/conv_reference.h"
 #include "kernels/cpu/pool.h"
 #include "kernels/support.h"
+#include "support/tier.h"
 
 namespace dptrain::kernels::cpu {
 namespace {
@@ -16,12 +17,12 @@ using namespace test;  // NOLINT(google-build-using-namespace)
 
 constexpr int kSlots = 3;  // as many threads as the tests use
 
-struct Problem {
+struct FirstProblem {
   ConvWindow w;
   int64_t rows;
   std::vector<float> x, weights, bias;
 
-  Problem(const ConvWindow& window, int64_t count, uint32_t seed = 1)
+  FirstProblem(const ConvWindow& window, int64_t count, uint32_t seed = 1)
       : w(window),
         rows(count),
         x(random_floats(count * in_size(window), seed)),
@@ -67,8 +68,8 @@ struct Problem {
 };
 
 /// What the pooling's own kernels make of the output: they have their own judge.
-Problem::Pooled pool_of(const Problem& problem, const std::vector<float>& y, bool relu) {
-  Problem::Pooled p{std::vector<float>(static_cast<size_t>(problem.pooled_size())),
+FirstProblem::Pooled pool_of(const FirstProblem& problem, const std::vector<float>& y, bool relu) {
+  FirstProblem::Pooled p{std::vector<float>(static_cast<size_t>(problem.pooled_size())),
                     std::vector<uint8_t>(static_cast<size_t>(problem.pooled_size()))};
   max_pool_forward(problem.pool(), y.data(), problem.rows, p.y.data(), p.taken.data());
   for (size_t i = 0; relu && i < p.y.size(); ++i)
@@ -76,7 +77,7 @@ Problem::Pooled pool_of(const Problem& problem, const std::vector<float>& y, boo
   return p;
 }
 
-std::vector<float> expanded(const Problem& problem, const std::vector<float>& dy, const std::vector<uint8_t>& taken) {
+std::vector<float> expanded(const FirstProblem& problem, const std::vector<float>& dy, const std::vector<uint8_t>& taken) {
   std::vector<float> masked = dy, full(static_cast<size_t>(problem.rows * out_size(problem.w)));
   std::vector<uint8_t> position = taken;
   for (size_t i = 0; i < masked.size(); ++i)
@@ -85,7 +86,7 @@ std::vector<float> expanded(const Problem& problem, const std::vector<float>& dy
   return full;
 }
 
-void check(const Problem& problem) {
+void check(const FirstProblem& problem) {
   const ConvWindow& w = problem.w;
   const std::vector<double> y = naive_conv(w, problem.x, problem.weights, problem.bias, problem.rows);
   std::vector<double> rectified = y;
@@ -118,17 +119,17 @@ void check(const Problem& problem) {
   });
 }
 
-struct Case {
+struct FirstConvCase {
   ConvWindow w;
   int64_t rows;
 };
 
-class FirstConvKernel : public testing::TestWithParam<Case> {};
+class FirstConvKernel : public testing::TestWithParam<FirstConvCase> {};
 
 TEST_P(FirstConvKernel, AgreesWithTheNaiveLoops) { check({GetParam().w, GetParam().rows}); }
 
 //                         h   w  in out k  s  pads
-const Case kCases[] = {{conv_window(28, 28, 1, 32, 3, 1, 0, 0), 2}, {conv_window(13, 27, 1, 37, 3, 1, 1, 1), 3},
+const FirstConvCase kFirstConvCases[] = {{conv_window(28, 28, 1, 32, 3, 1, 0, 0), 2}, {conv_window(13, 27, 1, 37, 3, 1, 1, 1), 3},
                        {conv_window(24, 24, 3, 64, 5, 1, 2, 2), 1}, {conv_window(9, 31, 3, 24, 3, 1, 1, 1), 2},
                        {conv_window(17, 23, 3, 40, 7, 2, 3, 3), 2}, {conv_window(12, 10, 4, 5, 3, 2, 0, 1), 3},
                        {conv_window(11, 14, 2, 16, 5, 2, 2, 2), 1}, {conv_window(8, 9, 1, 3, 7, 1, 3, 3), 5},
@@ -136,12 +137,12 @@ const Case kCases[] = {{conv_window(28, 28, 1, 32, 3, 1, 0, 0), 2}, {conv_window
                        {conv_window(40, 6, 4, 17, 5, 1, 0, 4), 2},  {conv_window(5, 70, 1, 130, 3, 1, 1, 1), 1},
                        {conv_window(5, 6, 3, 20, 2, 3, 0, 0), 2}};
 
-INSTANTIATE_TEST_SUITE_P(Shapes, FirstConvKernel, testing::ValuesIn(kCases));
+INSTANTIATE_TEST_SUITE_P(Shapes, FirstConvKernel, testing::ValuesIn(kFirstConvCases));
 
 /// The sums of a sample are the same bits alone and in a batch, in every pass that writes samples.
 TEST(FirstConvKernel, RowsDoNotKnowEachOther) {
-  const Problem all(conv_window(19, 21, 3, 24, 3, 1, 1, 1), 7);
-  Problem one(all.w, 1);
+  const FirstProblem all(conv_window(19, 21, 3, 24, 3, 1, 1, 1), 7);
+  FirstProblem one(all.w, 1);
   one.weights = all.weights;
   one.bias = all.bias;
   const auto part = [](const std::vector<float>& v, int64_t sample, int64_t size) {
@@ -153,7 +154,7 @@ TEST(FirstConvKernel, RowsDoNotKnowEachOther) {
 }
 
 TEST(FirstConvKernel, NoBiasIsAZeroBias) {
-  Problem problem(conv_window(6, 7, 3, 20, 3, 1, 1, 1), 2);
+  FirstProblem problem(conv_window(6, 7, 3, 20, 3, 1, 1, 1), 2);
   const auto without = problem.forward(false, false);
   problem.bias.assign(problem.bias.size(), 0.0F);
   EXPECT_EQ(without, problem.forward(false));
@@ -167,7 +168,7 @@ std::unique_ptr<float[], void (*)(void*)> aligned_floats(int64_t n) {
 
 /// Outputs too large for the caches are written past them, with the same bits.
 TEST(FirstConvKernel, LargeOutputs) {
-  const Problem problem(conv_window(96, 96, 1, 32, 3, 1, 1, 1), 37);
+  const FirstProblem problem(conv_window(96, 96, 1, 32, 3, 1, 1, 1), 37);
   const int64_t n = problem.rows * out_size(problem.w), pooled = problem.pooled_size();
   std::vector<float> room(static_cast<size_t>(first_conv_workspace(problem.w, kSlots)));
   const auto y = aligned_floats(n), y_pooled = aligned_floats(pooled);
@@ -178,7 +179,7 @@ TEST(FirstConvKernel, LargeOutputs) {
     first_conv_forward(problem.w, problem.x.data(), problem.weights.data(), problem.bias.data(), true, problem.rows,
                        room.data(), y.get());
     EXPECT_TRUE(std::equal(written.begin(), written.end(), y.get()));
-    const Problem::Pooled expected = problem.pooled(true);
+    const FirstProblem::Pooled expected = problem.pooled(true);
     std::fill(y_pooled.get(), y_pooled.get() + pooled, NAN);
     first_conv_pool_forward(problem.w, problem.x.data(), problem.weights.data(), problem.bias.data(), true,
                             problem.rows, room.data(), y_pooled.get(), taken.data());
@@ -188,21 +189,21 @@ TEST(FirstConvKernel, LargeOutputs) {
 }
 
 TEST(FirstConvKernel, NothingToDo) {
-  Problem problem(conv_window(5, 5, 1, 8, 3, 1, 0, 0), 0);
+  FirstProblem problem(conv_window(5, 5, 1, 8, 3, 1, 0, 0), 0);
   EXPECT_EQ(problem.gradient({}, nullptr), std::vector<float>(static_cast<size_t>(problem.w.weights() + 8)));
-  const Problem thin(conv_window(3, 6, 1, 8, 3, 1, 0, 0), 2);  // one line: no pair of lines to pool
+  const FirstProblem thin(conv_window(3, 6, 1, 8, 3, 1, 0, 0), 2);  // one line: no pair of lines to pool
   EXPECT_EQ(thin.pooled(true).y.size(), 0U);
   const std::vector<uint8_t> nothing(1);
   EXPECT_EQ(thin.gradient({}, nothing.data()), std::vector<float>(static_cast<size_t>(thin.w.weights() + 8)));
 }
 
-/// Random small shapes, on the best instruction set.
+/// Random small shapes, the same on every change and others each night, on the best instruction set.
 TEST(FirstConvKernel, RandomShapes) {
-  std::mt19937 generator(7);
+  std::mt19937 generator(tier::case_seed(7));
   const auto pick = [&](int64_t low, int64_t high) {
     return low + static_cast<int64_t>(generator() % static_cast<uint32_t>(high - low + 1));
   };
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < tier::how_many(100, 1000); ++i) {
     ConvWindow w{};
     w.in_channels = pick(1, 5);
     w.out_channels = pick(1, 40);
@@ -215,7 +216,7 @@ TEST(FirstConvKernel, RandomShapes) {
     w.out_w = (w.in_w + w.pad_left + right - w.kernel_w) / w.stride_w + 1;
     if (w.in_h + w.pad_top + below < w.kernel_h || w.in_w + w.pad_left + right < w.kernel_w) continue;
     SCOPED_TRACE(testing::Message() << "shape " << i);
-    const Problem problem(w, pick(1, 3), static_cast<uint32_t>(i));
+    const FirstProblem problem(w, pick(1, 3), static_cast<uint32_t>(i));
     const bool relu = pick(0, 1) == 1;
     use_threads(static_cast<int>(pick(1, 3)));
     auto y = naive_conv(w, problem.x, problem.weights, problem.bias, problem.rows);

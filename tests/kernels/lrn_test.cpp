@@ -12,12 +12,12 @@ using test::at;
 using test::random_floats;
 using test::written_floats;
 
-struct Case {
+struct LrnCase {
   Lrn lrn;
   int64_t pixels, channels;
 };
 
-const Case kCases[] = {{{5, 1.0F, 1.0F, 0.5F}, 3, 5},  // the window is wider than the channels
+const LrnCase kLrnCases[] = {{{5, 1.0F, 1.0F, 0.5F}, 3, 5},  // the window is wider than the channels
                        {{4, 1.0F, 0.001F / 9.0F, 0.75F}, 700, 64},
                        {{2, 2.0F, 0.5F, 1.0F}, 7, 35},
                        {{1, 1.5F, 0.3F, 0.6F}, 300, 17},
@@ -28,7 +28,7 @@ struct Reference {
   std::vector<double> y, scale, dx;
 };
 
-Reference reference(const Case& c, const std::vector<float>& x, const std::vector<float>& dy) {
+Reference reference(const LrnCase& c, const std::vector<float>& x, const std::vector<float>& dy) {
   const double bias = static_cast<double>(c.lrn.bias), alpha = static_cast<double>(c.lrn.alpha),
                beta = static_cast<double>(c.lrn.beta);
   Reference r;
@@ -54,7 +54,7 @@ Reference reference(const Case& c, const std::vector<float>& x, const std::vecto
 }
 
 TEST(Lrn, ForwardAndBackward) {
-  for (const Case& c : kCases) {
+  for (const LrnCase& c : kLrnCases) {
     const int64_t n = c.pixels * c.channels;
     SCOPED_TRACE(testing::Message() << c.pixels << " x " << c.channels << ", radius " << c.lrn.radius);
     const std::vector<float> x = random_floats(n, 1), dy = random_floats(n, 2);

@@ -12,13 +12,13 @@ using test::at;
 using test::random_floats;
 using test::written_floats;
 
-struct Case {
+struct PoolCase {
   PoolWindow window;
   int64_t rows;
 };
 
 //                        in      c   out    kernel stride pad
-const Case kCases[] = {{{4, 4, 1, 2, 2, 2, 2, 2, 2, 0, 0}, 1},
+const PoolCase kPoolCases[] = {{{4, 4, 1, 2, 2, 2, 2, 2, 2, 0, 0}, 1},
                        {{7, 5, 3, 3, 2, 2, 2, 2, 2, 0, 0}, 3},  // odd sizes: the last row and column are dropped
                        {{26, 26, 32, 13, 13, 2, 2, 2, 2, 0, 0}, 5},
                        {{9, 6, 37, 4, 3, 2, 2, 2, 2, 0, 0}, 2},
@@ -39,7 +39,7 @@ struct Position {
 
 /// Calls f(output element, positions of its window) in the order of memory.
 template <class F>
-void for_each_output(const Case& c, const F& f) {
+void for_each_output(const PoolCase& c, const F& f) {
   const PoolWindow& w = c.window;
   for (int64_t row = 0; row < c.rows; ++row)
     for (int64_t oh = 0; oh < w.out_h; ++oh)
@@ -56,8 +56,8 @@ void for_each_output(const Case& c, const F& f) {
         }
 }
 
-int64_t in_size(const Case& c) { return c.rows * c.window.in_h * c.window.in_w * c.window.channels; }
-int64_t out_size(const Case& c) { return c.rows * c.window.out_h * c.window.out_w * c.window.channels; }
+int64_t in_size(const PoolCase& c) { return c.rows * c.window.in_h * c.window.in_w * c.window.channels; }
+int64_t out_size(const PoolCase& c) { return c.rows * c.window.out_h * c.window.out_w * c.window.channels; }
 
 /// Few different values, so that windows have ties; mostly negative values too.
 std::vector<float> coarse_floats(int64_t n, uint32_t seed) {
@@ -67,7 +67,7 @@ std::vector<float> coarse_floats(int64_t n, uint32_t seed) {
 }
 
 TEST(MaxPool, ForwardAndBackward) {
-  for (const Case& c : kCases) {
+  for (const PoolCase& c : kPoolCases) {
     SCOPED_TRACE(testing::Message() << c.window.in_h << "x" << c.window.in_w << "x" << c.window.channels);
     const std::vector<float> x = coarse_floats(in_size(c), 1), dy = random_floats(out_size(c), 2);
     std::vector<double> y(static_cast<size_t>(out_size(c))), index(y.size());
@@ -109,7 +109,7 @@ TEST(MaxPool, ForwardAndBackward) {
 }
 
 TEST(AvgPool, ForwardAndBackwardLeaveOutThePadding) {
-  for (const Case& c : kCases) {
+  for (const PoolCase& c : kPoolCases) {
     SCOPED_TRACE(testing::Message() << c.window.in_h << "x" << c.window.in_w << "x" << c.window.channels);
     const std::vector<float> x = random_floats(in_size(c), 3), dy = random_floats(out_size(c), 4);
     std::vector<double> y(static_cast<size_t>(out_size(c))), dx(x.size());

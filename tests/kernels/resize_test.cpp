@@ -47,16 +47,16 @@ struct Map {
   }
 };
 
-struct Case {
+struct ResizeCase {
   int64_t height, width, channels, out_height, out_width, row_taps, column_taps;
 };
 
-const Case kCases[] = {{5, 7, 3, 4, 3, 2, 2},   {9, 33, 3, 5, 40, 3, 5}, {6, 5, 1, 7, 37, 2, 2}, {6, 50, 1, 3, 9, 4, 5},
+const ResizeCase kResizeCases[] = {{5, 7, 3, 4, 3, 2, 2},   {9, 33, 3, 5, 40, 3, 5}, {6, 5, 1, 7, 37, 2, 2}, {6, 50, 1, 3, 9, 4, 5},
                        {4, 21, 4, 3, 11, 2, 2}, {7, 6, 4, 2, 5, 5, 3},   {5, 8, 2, 3, 4, 2, 3},  {3, 9, 5, 4, 6, 1, 2},
                        {1, 1, 3, 2, 2, 1, 1},   {8, 3, 3, 1, 1, 2, 2}};
 
 template <class T>
-void check_resize(const Case& c, const std::vector<T>& image, int64_t stride, bool reverse) {
+void check_resize(const ResizeCase& c, const std::vector<T>& image, int64_t stride, bool reverse) {
   const Axis rows(c.height, c.out_height, c.row_taps, 11), columns(c.width, c.out_width, c.column_taps, 21);
   const Map map(c.channels, reverse);
   std::vector<double> expected;
@@ -83,7 +83,7 @@ void check_resize(const Case& c, const std::vector<T>& image, int64_t stride, bo
 }
 
 TEST(Resize, IsTwoWeightedSums) {
-  for (const Case& c : kCases) {
+  for (const ResizeCase& c : kResizeCases) {
     const int64_t stride = c.width * c.channels + 4, n = (c.height - 1) * stride + c.width * c.channels;
     SCOPED_TRACE(testing::Message() << c.height << "x" << c.width << "x" << c.channels);
     for (const bool reverse : {false, true}) {

@@ -14,12 +14,12 @@ using test::at;
 using test::random_floats;
 using test::written_floats;
 
-struct Shape {
+struct SoftmaxShape {
   int64_t rows, classes;
 };
 
 // Both ways of softmax (up to 32 classes and above), rows that fill no group, more than one piece.
-constexpr Shape kShapes[] = {{3, 5}, {1, 1}, {16, 10}, {1037, 10}, {37, 2}, {7, 32}, {5, 33}, {9, 1000}, {300, 65}};
+constexpr SoftmaxShape kSoftmaxShapes[] = {{3, 5}, {1, 1}, {16, 10}, {1037, 10}, {37, 2}, {7, 32}, {5, 33}, {9, 1000}, {300, 65}};
 
 std::vector<double> softmax(const std::vector<float>& x, int64_t row, int64_t classes) {
   std::vector<double> p;
@@ -32,7 +32,7 @@ std::vector<double> softmax(const std::vector<float>& x, int64_t row, int64_t cl
 }
 
 TEST(Softmax, ForwardAndBackward) {
-  for (const Shape& shape : kShapes) {
+  for (const SoftmaxShape& shape : kSoftmaxShapes) {
     const int64_t rows = shape.rows, classes = shape.classes;
     SCOPED_TRACE(testing::Message() << rows << " x " << classes);
     const int64_t n = rows * classes;
@@ -60,14 +60,14 @@ TEST(Softmax, ForwardAndBackward) {
   }
 }
 
-struct Reference {
+struct SoftmaxReference {
   std::vector<double> loss, gradient, hit;
 };
 
 /// From the definition: y' smoothed, loss = -sum y' log p, gradient = scale (p sum y' - y').
-Reference reference(const std::vector<float>& x, int64_t rows, int64_t classes, const std::vector<float>& dense,
+SoftmaxReference reference(const std::vector<float>& x, int64_t rows, int64_t classes, const std::vector<float>& dense,
                     double smoothing, double scale) {
-  Reference r;
+  SoftmaxReference r;
   for (int64_t row = 0; row < rows; ++row) {
     const std::vector<double> p = softmax(x, row, classes);
     double loss = 0.0, mass = 0.0;
@@ -88,7 +88,7 @@ Reference reference(const std::vector<float>& x, int64_t rows, int64_t classes, 
   return r;
 }
 
-void check(const Reference& expected, const std::vector<float>& x, int64_t rows, int64_t classes,
+void check(const SoftmaxReference& expected, const std::vector<float>& x, int64_t rows, int64_t classes,
            const ClassTargets& targets, float scale) {
   const auto run = [&](float* loss, float* gradient) {
     const std::vector<uint8_t> hit = test::written<uint8_t>(rows, 0xEE, [&](uint8_t* hits) {
@@ -108,7 +108,7 @@ void check(const Reference& expected, const std::vector<float>& x, int64_t rows,
 }
 
 TEST(SoftmaxCrossEntropy, LabelsAndDenseTargets) {
-  for (const Shape& shape : kShapes) {
+  for (const SoftmaxShape& shape : kSoftmaxShapes) {
     const int64_t rows = shape.rows, classes = shape.classes;
     SCOPED_TRACE(testing::Message() << rows << " x " << classes);
     std::vector<float> x = random_floats(rows * classes, 3, -8.0F, 8.0F);

@@ -9,20 +9,20 @@
 namespace dptrain::kernels::DPTRAIN_GPU::test {
 namespace {
 
-struct Shape {
+struct BatchNormShape {
   std::int64_t positions, channels;
 };
 // Channels that fill vectors and that do not, below and above a tile of columns; pieces of several positions.
-constexpr std::array kShapes{Shape{1, 1},   Shape{5, 3},   Shape{37, 8},    Shape{61, 24},
-                             Shape{600, 5}, Shape{9, 129}, Shape{140, 264}, Shape{1100, 16}};
+constexpr std::array kBatchNormShapes{BatchNormShape{1, 1},   BatchNormShape{5, 3},   BatchNormShape{37, 8},    BatchNormShape{61, 24},
+                             BatchNormShape{600, 5}, BatchNormShape{9, 129}, BatchNormShape{140, 264}, BatchNormShape{1100, 16}};
 constexpr float kEpsilon = 1e-3F;
 
-std::string name(const Shape& shape) {
+std::string name(const BatchNormShape& shape) {
   return std::to_string(shape.positions) + " x " + std::to_string(shape.channels);
 }
 
-void on_every_shape(const std::function<void(const Shape&, DType, int)>& f) {
-  for (const Shape& shape : kShapes) {
+void on_every_shape(const std::function<void(const BatchNormShape&, DType, int)>& f) {
+  for (const BatchNormShape& shape : kBatchNormShapes) {
     SCOPED_TRACE(name(shape));
     on_every_type([&](DType type, int offset) { f(shape, type, offset); });
   }
@@ -52,7 +52,7 @@ std::vector<double> slice(const std::vector<double>& values, std::int64_t begin,
 }
 
 TEST(BatchNorm, SumsAreThoseOfDoubles) {
-  on_every_shape([](const Shape& shape, DType type, int offset) {
+  on_every_shape([](const BatchNormShape& shape, DType type, int offset) {
     Tensor x(type, random_floats(shape.positions * shape.channels, 1, -1.0F, 3.0F), offset);
     Array<double> workspace(batch_norm_workspace(type, shape.positions, shape.channels));
     Array<double> message(batch_norm_message(shape.channels));
@@ -180,7 +180,7 @@ TEST(BatchNorm, MomentsOfOneAndOfNoPosition) {
 }
 
 TEST(BatchNorm, Apply) {
-  on_every_shape([](const Shape& shape, DType type, int offset) {
+  on_every_shape([](const BatchNormShape& shape, DType type, int offset) {
     const std::int64_t n = shape.positions * shape.channels;
     Tensor x(type, random_floats(n, 5), offset), y(type, n, offset);
     Array<float> scale(random_floats(shape.channels, 6)), shift(random_floats(shape.channels, 7));
@@ -209,7 +209,7 @@ struct GradientCase {
   bool masked;
   std::vector<double> expected_dy, expected_dy_xhat;
 
-  GradientCase(const Shape& shape, DType type, int offset, bool mask)
+  GradientCase(const BatchNormShape& shape, DType type, int offset, bool mask)
       : positions(shape.positions),
         channels(shape.channels),
         x(type, random_floats(positions * channels, 8), offset),
@@ -251,7 +251,7 @@ struct GradientCase {
 };
 
 TEST(BatchNorm, GradientSums) {
-  on_every_shape([](const Shape& shape, DType type, int offset) {
+  on_every_shape([](const BatchNormShape& shape, DType type, int offset) {
     for (const bool masked : {false, true}) {
       const GradientCase c(shape, type, offset, masked);
       Array<double> workspace(batch_norm_workspace(type, c.positions, c.channels)),
@@ -275,7 +275,7 @@ TEST(BatchNorm, GradientSums) {
 }
 
 TEST(BatchNorm, GradientApply) {
-  on_every_shape([](const Shape& shape, DType type, int offset) {
+  on_every_shape([](const BatchNormShape& shape, DType type, int offset) {
     for (const bool masked : {false, true}) {
       GradientCase c(shape, type, offset, masked);
       const std::int64_t n = c.positions * c.channels, total = c.positions + 5;  // another replica's, too
@@ -302,7 +302,7 @@ TEST(BatchNorm, GradientApply) {
 }
 
 TEST(BatchNorm, GradientFrozen) {
-  on_every_shape([](const Shape& shape, DType type, int offset) {
+  on_every_shape([](const BatchNormShape& shape, DType type, int offset) {
     for (const bool masked : {false, true}) {
       const GradientCase c(shape, type, offset, masked);
       Tensor dx(type, c.positions * c.channels, offset);

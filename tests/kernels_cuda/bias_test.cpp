@@ -11,7 +11,7 @@ struct Extents {
   std::int64_t rows, channels;
 };
 // One and several blocks of rows, channels in whole packs and not, more channels than one tile.
-const std::vector<Extents> kShapes{{1, 1}, {3, 5}, {67, 8}, {130, 24}, {65, 300}, {200, 3}};
+const std::vector<Extents> kBiasShapes{{1, 1}, {3, 5}, {67, 8}, {130, 24}, {65, 300}, {200, 3}};
 
 TEST(GpuBias, IsAddedToEveryRow) {
   for (const auto& [rows, channels] : {Extents{3, 5}, {7, 16}, {67, 24}}) {
@@ -36,7 +36,7 @@ std::vector<double> column_sums_of(const std::vector<float>& dy, std::int64_t ch
 }
 
 TEST(GpuBias, GradientIsTheSumOverRows) {
-  for (const auto& [rows, channels] : kShapes) {
+  for (const auto& [rows, channels] : kBiasShapes) {
     on_every_type([rows = rows, channels = channels](DType type, int offset) {
       SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(channels));
       Tensor dy(type, random_floats(rows * channels, 3), offset);

@@ -11,15 +11,15 @@
 namespace dptrain::kernels::DPTRAIN_GPU::test {
 namespace {
 
-struct Shape {
+struct LossShape {
   std::int64_t rows, width;
 };
 // A thread, a warp and a block for each row.
-constexpr std::array kShapes{Shape{300, 1}, Shape{7, 2}, Shape{3, 5}, Shape{37, 10}, Shape{3, 270}};
-constexpr float kScale = 0.25F;
+constexpr std::array kLossShapes{LossShape{300, 1}, LossShape{7, 2}, LossShape{3, 5}, LossShape{37, 10}, LossShape{3, 270}};
+constexpr float kLossScale = 0.25F;
 
 /// Labels in [0, classes).
-std::vector<std::int32_t> random_labels(const Shape& shape, std::uint32_t seed) {
+std::vector<std::int32_t> random_labels(const LossShape& shape, std::uint32_t seed) {
   std::mt19937 generator(seed);
   std::vector<std::int32_t> labels(static_cast<std::size_t>(shape.rows));
   for (std::int32_t& label : labels)
@@ -40,7 +40,7 @@ struct Expected {
 
 /// From a loss of one row and its gradient: f(prediction row, target row, gradient row) -> loss.
 using RowLoss = std::function<double(const std::vector<double>&, const std::vector<double>&, std::vector<double>&)>;
-Expected reference(const Shape& shape, const std::vector<float>& predictions, const std::vector<float>& targets,
+Expected reference(const LossShape& shape, const std::vector<float>& predictions, const std::vector<float>& targets,
                    double scale, const RowLoss& f) {
   Expected expected;
   for (auto at = predictions.begin(); at != predictions.end(); at += shape.width) {
@@ -129,7 +129,7 @@ enum class Smoothing { kNone, kClasses, kBinary };
 /// Runs `kernel` with labels and with dense targets, smoothed or not, with the gradient beside the predictions and over
 /// them, with and without a loss scale, and compares it with `f` of the smoothed targets.
 void check(Kernel kernel, const RowLoss& f, float low, float high, Smoothing smoothing, bool labels_allowed) {
-  for (const Shape& shape : kShapes) {
+  for (const LossShape& shape : kLossShapes) {
     SCOPED_TRACE(std::to_string(shape.rows) + " x " + std::to_string(shape.width));
     on_every_type([&](DType type, int offset) {
       const std::int64_t n = shape.rows * shape.width;
@@ -147,20 +147,20 @@ void check(Kernel kernel, const RowLoss& f, float low, float high, Smoothing smo
             for (float& y : smoothed) y = y * (1 - amount) + amount / share;
           }
           Tensor predictions(type, random_floats(n, 3, low, high), offset), gradient(type, n, offset);
-          const Expected expected = reference(shape, predictions.read(), smoothed, 8.0 * kScale, f);
+          const Expected expected = reference(shape, predictions.read(), smoothed, 8.0 * kLossScale, f);
           Array<float> loss(shape.rows);
           const LossTargets wanted{.labels = dense ? nullptr : label_memory.data(),
                                    .dense = dense ? target_memory.data() : nullptr,
                                    .label_smoothing = amount};
           LossOutputs outputs{.loss = loss.data(),
                               .gradient = gradient.data(),
-                              .gradient_scale = kScale,
+                              .gradient_scale = kLossScale,
                               .loss_scale = loss_scale.data()};
           kernel(at_once(), type, predictions.data(), shape.rows, shape.width, wanted, outputs);
           expect_near(DType::kF32, expected.loss, loss.read(), 3e-6, 3e-6);
           expect_near(type, expected.gradient, gradient.read(), 1e-5, 3e-6);
 
-          outputs = {.gradient = predictions.data(), .gradient_scale = 8.0F * kScale};
+          outputs = {.gradient = predictions.data(), .gradient_scale = 8.0F * kLossScale};
           kernel(at_once(), type, predictions.data(), shape.rows, shape.width, wanted, outputs);
           EXPECT_EQ(predictions.read(), gradient.read());
         }
@@ -191,7 +191,7 @@ TEST(Loss, LabelsStandForRowsAndForNumbers) {
 }
 
 TEST(Loss, ClipsAndBadLabelsAreThoseOfTheCpu) {
-  const Shape shape{4, 3};
+  const LossShape shape{4, 3};
   const std::vector<float> p{1, 0, 0, 0, 1, 0, 0.5F, 0.25F, 0.25F, 0.2F, 0.3F, 0.5F};
   const std::vector<std::int32_t> labels{1, 1, -1, 3};
   std::vector<float> loss(4), gradient(12);
@@ -249,7 +249,7 @@ std::vector<float> tied_scores(std::int64_t n, std::uint32_t seed) {
 }
 
 TEST(Loss, HitsAreThoseOfTheCpu) {
-  for (const Shape& shape : kShapes) {
+  for (const LossShape& shape : kLossShapes) {
     const std::int64_t n = shape.rows * shape.width;
     const std::vector<std::int32_t> labels = random_labels(shape, 5);
     const std::vector<float> scores = tied_scores(n, 6), dense = tied_scores(n, 7);

@@ -9,17 +9,17 @@
 namespace dptrain::kernels::DPTRAIN_GPU::test {
 namespace {
 
-struct Shape {
+struct LrnShape {
   std::int64_t pixels, channels;
 };
 // Windows inside, across and beyond the channels; several thread blocks; windows across their borders.
-constexpr std::array kShapes{Shape{1, 1}, Shape{5, 3}, Shape{3, 33}, Shape{130, 16}, Shape{2, 1500}};
+constexpr std::array kLrnShapes{LrnShape{1, 1}, LrnShape{5, 3}, LrnShape{3, 33}, LrnShape{130, 16}, LrnShape{2, 1500}};
 constexpr std::array kLrns{Lrn{2, 1.0F, 1.0F, 0.5F}, Lrn{5, 2.0F, 0.5F, 0.75F}, Lrn{0, 1.0F, 2.0F, 1.0F},
                            Lrn{1, 1.5F, 0.3F, 0.6F}, Lrn{700, 1.0F, 0.01F, 0.75F}};
 
 /// Calls f(i, j) for all neighbours j of element i, itself included.
 template <class F>
-void on_neighbours(const Lrn& lrn, const Shape& shape, const F& f) {
+void on_neighbours(const Lrn& lrn, const LrnShape& shape, const F& f) {
   for (std::int64_t i = 0; i < shape.pixels * shape.channels; ++i) {
     const std::int64_t pixel = i / shape.channels * shape.channels;
     for (std::int64_t j = std::max(pixel, i - lrn.radius); j < std::min(pixel + shape.channels, i + lrn.radius + 1);
@@ -28,7 +28,7 @@ void on_neighbours(const Lrn& lrn, const Shape& shape, const F& f) {
   }
 }
 
-std::vector<double> scales(const Lrn& lrn, const Shape& shape, const std::vector<float>& x) {
+std::vector<double> scales(const Lrn& lrn, const LrnShape& shape, const std::vector<float>& x) {
   std::vector<double> scale(x.size(), static_cast<double>(lrn.bias));
   on_neighbours(lrn, shape, [&](std::int64_t i, std::int64_t j) {
     scale[static_cast<std::size_t>(i)] += static_cast<double>(lrn.alpha) * at(x, j) * at(x, j);
@@ -36,9 +36,9 @@ std::vector<double> scales(const Lrn& lrn, const Shape& shape, const std::vector
   return scale;
 }
 
-void on_every_case(const std::function<void(const Lrn&, const Shape&, DType, int)>& f) {
+void on_every_case(const std::function<void(const Lrn&, const LrnShape&, DType, int)>& f) {
   for (const Lrn& lrn : kLrns) {
-    for (const Shape& shape : kShapes) {
+    for (const LrnShape& shape : kLrnShapes) {
       SCOPED_TRACE(std::to_string(shape.pixels) + " x " + std::to_string(shape.channels) + ", radius " +
                    std::to_string(lrn.radius));
       on_every_type([&](DType type, int offset) { f(lrn, shape, type, offset); });
@@ -47,7 +47,7 @@ void on_every_case(const std::function<void(const Lrn&, const Shape&, DType, int
 }
 
 TEST(Lrn, Forward) {
-  on_every_case([](const Lrn& lrn, const Shape& shape, DType type, int offset) {
+  on_every_case([](const Lrn& lrn, const LrnShape& shape, DType type, int offset) {
     const std::int64_t n = shape.pixels * shape.channels;
     Tensor x(type, random_floats(n, 1), offset), y(type, n, offset);
     const std::vector<float> values = x.read();
@@ -60,7 +60,7 @@ TEST(Lrn, Forward) {
 }
 
 TEST(Lrn, Backward) {
-  on_every_case([](const Lrn& lrn, const Shape& shape, DType type, int offset) {
+  on_every_case([](const Lrn& lrn, const LrnShape& shape, DType type, int offset) {
     const std::int64_t n = shape.pixels * shape.channels;
     Tensor x(type, random_floats(n, 2), offset), dy(type, random_floats(n, 3), offset), dx(type, n, offset);
     const std::vector<float> values = x.read(), g = dy.read();

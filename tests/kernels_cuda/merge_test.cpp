@@ -11,14 +11,14 @@ namespace {
 using namespace test;  // NOLINT(google-build-using-namespace)
 using Shapes = std::vector<std::vector<std::int64_t>>;
 
-constexpr std::int64_t kRows = 3;
+constexpr std::int64_t kMergeRows = 3;
 
 std::int64_t product(const std::vector<std::int64_t>& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
 /// Inputs of one merge, and their naive broadcasting.
-struct Case {
+struct MergeCase {
   Shapes inputs;
   std::vector<std::int64_t> output;
 
@@ -37,8 +37,8 @@ struct Case {
   }
 };
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> list{
+const std::vector<MergeCase>& merge_cases() {
+  static const std::vector<MergeCase> list{
       {{{5}, {5}}, {5}},
       {{{4, 4, 16}, {4, 4, 16}}, {4, 4, 16}},
       {{{2, 3, 5}, {2, 3, 5}, {2, 3, 5}}, {2, 3, 5}},
@@ -63,29 +63,29 @@ struct Operands {
   std::vector<const void*> pointers;
   std::vector<std::vector<float>> values;
 
-  Operands(DType type, int offset, const Case& c) {
+  Operands(DType type, int offset, const MergeCase& c) {
     for (std::size_t i = 0; i < c.inputs.size(); ++i) {
-      const std::vector<float> random = random_floats(kRows * product(c.inputs[i]), static_cast<std::uint32_t>(i));
+      const std::vector<float> random = random_floats(kMergeRows * product(c.inputs[i]), static_cast<std::uint32_t>(i));
       tensors.push_back(std::make_unique<Tensor>(type, random, offset));
       pointers.push_back(tensors.back()->data());
       values.push_back(tensors.back()->read());
     }
   }
-  double value(const Case& c, std::size_t i, std::int64_t o) const { return at(values[i], c.source(i, o)); }
+  double value(const MergeCase& c, std::size_t i, std::int64_t o) const { return at(values[i], c.source(i, o)); }
 };
 
-void on_every_case(const std::function<void(const Case&, DType, int)>& f) {
-  for (std::size_t i = 0; i < cases().size(); ++i) {
+void on_every_case(const std::function<void(const MergeCase&, DType, int)>& f) {
+  for (std::size_t i = 0; i < merge_cases().size(); ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
-    on_every_type([&](DType type, int offset) { f(cases()[i], type, offset); });
+    on_every_type([&](DType type, int offset) { f(merge_cases()[i], type, offset); });
   }
 }
 
 TEST(GpuMerge, AddsWithAndWithoutRelu) {
-  on_every_case([](const Case& c, DType type, int offset) {
+  on_every_case([](const MergeCase& c, DType type, int offset) {
     const Merge merge(c.inputs, c.output);
     const Operands in(type, offset, c);
-    const std::int64_t n = kRows * product(c.output);
+    const std::int64_t n = kMergeRows * product(c.output);
     for (const bool relu : {false, true}) {
       std::vector<double> expected;
       for (std::int64_t o = 0; o < n; ++o) {
@@ -94,17 +94,17 @@ TEST(GpuMerge, AddsWithAndWithoutRelu) {
         expected.push_back(relu ? std::max(sum, 0.0) : sum);
       }
       Tensor y(type, n, offset);
-      add_forward(at_once(), type, merge, in.pointers.data(), kRows, relu, y.data());
+      add_forward(at_once(), type, merge, in.pointers.data(), kMergeRows, relu, y.data());
       expect_near(type, expected, y.read(), 1e-6, 1e-6);
     }
   });
 }
 
 TEST(GpuMerge, Multiplies) {
-  on_every_case([](const Case& c, DType type, int offset) {
+  on_every_case([](const MergeCase& c, DType type, int offset) {
     const Merge merge(c.inputs, c.output);
     const Operands in(type, offset, c);
-    const std::int64_t n = kRows * product(c.output);
+    const std::int64_t n = kMergeRows * product(c.output);
     std::vector<double> expected;
     for (std::int64_t o = 0; o < n; ++o) {
       double value = 1;
@@ -112,24 +112,24 @@ TEST(GpuMerge, Multiplies) {
       expected.push_back(value);
     }
     Tensor y(type, n, offset);
-    multiply_forward(at_once(), type, merge, in.pointers.data(), kRows, y.data());
+    multiply_forward(at_once(), type, merge, in.pointers.data(), kMergeRows, y.data());
     expect_near(type, expected, y.read());
   });
 }
 
 TEST(GpuMerge, GradientsOfASum) {
-  on_every_case([](const Case& c, DType type, int offset) {
+  on_every_case([](const MergeCase& c, DType type, int offset) {
     const Merge merge(c.inputs, c.output);
-    const std::int64_t n = kRows * product(c.output);
+    const std::int64_t n = kMergeRows * product(c.output);
     const Tensor dy(type, random_floats(n, 21), offset), y(type, random_floats(n, 22), offset);
     const std::vector<float> g = dy.read(), gate = y.read();
     for (const bool relu : {false, true}) {
       for (std::size_t i = 0; i < c.inputs.size(); ++i) {
-        std::vector<double> expected(static_cast<std::size_t>(kRows * product(c.inputs[i])));
+        std::vector<double> expected(static_cast<std::size_t>(kMergeRows * product(c.inputs[i])));
         for (std::int64_t o = 0; o < n; ++o)
           if (!relu || at(gate, o) > 0) expected[static_cast<std::size_t>(c.source(i, o))] += at(g, o);
         Tensor dx(type, static_cast<std::int64_t>(expected.size()), offset);
-        add_backward(at_once(), type, merge, static_cast<int>(i), relu ? y.data() : nullptr, dy.data(), kRows,
+        add_backward(at_once(), type, merge, static_cast<int>(i), relu ? y.data() : nullptr, dy.data(), kMergeRows,
                      dx.data());
         expect_near(type, expected, dx.read(), 1e-5, 1e-4);
       }
@@ -138,14 +138,14 @@ TEST(GpuMerge, GradientsOfASum) {
 }
 
 TEST(GpuMerge, GradientsOfAProduct) {
-  on_every_case([](const Case& c, DType type, int offset) {
+  on_every_case([](const MergeCase& c, DType type, int offset) {
     const Merge merge(c.inputs, c.output);
     const Operands in(type, offset, c);
-    const std::int64_t n = kRows * product(c.output);
+    const std::int64_t n = kMergeRows * product(c.output);
     const Tensor dy(type, random_floats(n, 23), offset);
     const std::vector<float> g = dy.read();
     for (std::size_t i = 0; i < c.inputs.size(); ++i) {
-      std::vector<double> expected(static_cast<std::size_t>(kRows * product(c.inputs[i])));
+      std::vector<double> expected(static_cast<std::size_t>(kMergeRows * product(c.inputs[i])));
       for (std::int64_t o = 0; o < n; ++o) {
         double value = at(g, o);
         for (std::size_t j = 0; j < c.inputs.size(); ++j)
@@ -153,17 +153,17 @@ TEST(GpuMerge, GradientsOfAProduct) {
         expected[static_cast<std::size_t>(c.source(i, o))] += value;
       }
       Tensor dx(type, static_cast<std::int64_t>(expected.size()), offset);
-      multiply_backward(at_once(), type, merge, static_cast<int>(i), in.pointers.data(), dy.data(), kRows, dx.data());
+      multiply_backward(at_once(), type, merge, static_cast<int>(i), in.pointers.data(), dy.data(), kMergeRows, dx.data());
       expect_near(type, expected, dx.read(), 1e-5, 3e-4);
     }
   });
 }
 
 TEST(GpuMerge, MeansAndDifferences) {
-  on_every_case([](const Case& c, DType type, int offset) {
+  on_every_case([](const MergeCase& c, DType type, int offset) {
     const Merge merge(c.inputs, c.output);
     const Operands in(type, offset, c);
-    const std::int64_t n = kRows * product(c.output);
+    const std::int64_t n = kMergeRows * product(c.output);
     std::vector<double> mean, difference;
     for (std::int64_t o = 0; o < n; ++o) {
       double sum = 0;
@@ -172,41 +172,41 @@ TEST(GpuMerge, MeansAndDifferences) {
       if (c.inputs.size() == 2) difference.push_back(in.value(c, 0, o) - in.value(c, 1, o));
     }
     Tensor y(type, n, offset);
-    average_forward(at_once(), type, merge, in.pointers.data(), kRows, y.data());
+    average_forward(at_once(), type, merge, in.pointers.data(), kMergeRows, y.data());
     expect_near(type, mean, y.read(), 1e-6, 1e-6);
     if (difference.empty()) return;
-    subtract_forward(at_once(), type, merge, in.pointers.data(), kRows, y.data());
+    subtract_forward(at_once(), type, merge, in.pointers.data(), kMergeRows, y.data());
     expect_near(type, difference, y.read(), 1e-6, 1e-6);
   });
 }
 
 TEST(GpuMerge, GradientsOfAMultiple) {
-  on_every_case([](const Case& c, DType type, int offset) {
+  on_every_case([](const MergeCase& c, DType type, int offset) {
     const Merge merge(c.inputs, c.output);
-    const std::int64_t n = kRows * product(c.output);
+    const std::int64_t n = kMergeRows * product(c.output);
     const Tensor dy(type, random_floats(n, 23), offset);
     const std::vector<float> g = dy.read();
     for (std::size_t i = 0; i < c.inputs.size(); ++i) {
-      std::vector<double> expected(static_cast<std::size_t>(kRows * product(c.inputs[i])));
+      std::vector<double> expected(static_cast<std::size_t>(kMergeRows * product(c.inputs[i])));
       for (std::int64_t o = 0; o < n; ++o) expected[static_cast<std::size_t>(c.source(i, o))] += -0.5 * at(g, o);
       Tensor dx(type, static_cast<std::int64_t>(expected.size()), offset);
-      scaled_backward(at_once(), type, merge, static_cast<int>(i), -0.5F, dy.data(), kRows, dx.data());
+      scaled_backward(at_once(), type, merge, static_cast<int>(i), -0.5F, dy.data(), kMergeRows, dx.data());
       expect_near(type, expected, dx.read(), 1e-5, 3e-4);
     }
   });
 }
 
 TEST(GpuMerge, ExtremesAndTheirGradients) {
-  on_every_case([](const Case& c, DType type, int offset) {
+  on_every_case([](const MergeCase& c, DType type, int offset) {
     const Merge merge(c.inputs, c.output);
     const Operands in(type, offset, c);
-    const std::int64_t n = kRows * product(c.output);
+    const std::int64_t n = kMergeRows * product(c.output);
     const Tensor dy(type, random_floats(n, 23), offset);
     const std::vector<float> g = dy.read();
     for (const Extreme which : {Extreme::kLargest, Extreme::kSmallest}) {
       std::vector<double> expected;
       std::vector<std::vector<double>> gradients;
-      for (const auto& shape : c.inputs) gradients.emplace_back(static_cast<std::size_t>(kRows * product(shape)));
+      for (const auto& shape : c.inputs) gradients.emplace_back(static_cast<std::size_t>(kMergeRows * product(shape)));
       for (std::int64_t o = 0; o < n; ++o) {
         std::size_t winner = 0;  // the first of equals
         for (std::size_t i = 1; i < c.inputs.size(); ++i) {
@@ -217,11 +217,11 @@ TEST(GpuMerge, ExtremesAndTheirGradients) {
         gradients[winner][static_cast<std::size_t>(c.source(winner, o))] += at(g, o);
       }
       Tensor y(type, n, offset);
-      extreme_forward(at_once(), type, which, merge, in.pointers.data(), kRows, y.data());
+      extreme_forward(at_once(), type, which, merge, in.pointers.data(), kMergeRows, y.data());
       expect_near(type, expected, y.read());
       for (std::size_t i = 0; i < c.inputs.size(); ++i) {
         Tensor dx(type, static_cast<std::int64_t>(gradients[i].size()), offset);
-        extreme_backward(at_once(), type, merge, static_cast<int>(i), in.pointers.data(), y.data(), dy.data(), kRows,
+        extreme_backward(at_once(), type, merge, static_cast<int>(i), in.pointers.data(), y.data(), dy.data(), kMergeRows,
                          dx.data());
         expect_near(type, gradients[i], dx.read(), 1e-5, 3e-4);
       }
@@ -231,10 +231,10 @@ TEST(GpuMerge, ExtremesAndTheirGradients) {
 
 TEST(GpuMerge, WorksInPlaceWhereNothingIsSpread) {
   const Merge merge({{7, 5}, {5}}, {7, 5});
-  Array<float> x(random_floats(kRows * 35, 1)), bias(random_floats(kRows * 5, 2)), y(kRows * 35);
+  Array<float> x(random_floats(kMergeRows * 35, 1)), bias(random_floats(kMergeRows * 5, 2)), y(kMergeRows * 35);
   const void* const inputs[] = {x.data(), bias.data()};
-  add_forward(at_once(), DType::kF32, merge, inputs, kRows, true, y.data());
-  add_forward(at_once(), DType::kF32, merge, inputs, kRows, true, x.data());
+  add_forward(at_once(), DType::kF32, merge, inputs, kMergeRows, true, y.data());
+  add_forward(at_once(), DType::kF32, merge, inputs, kMergeRows, true, x.data());
   EXPECT_EQ(x.read(), y.read());
 }
 

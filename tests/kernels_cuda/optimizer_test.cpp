@@ -10,10 +10,10 @@ namespace dptrain::kernels::DPTRAIN_GPU::test {
 namespace {
 
 constexpr double kRate = 0.05;
-constexpr std::array kSizes{std::int64_t{1}, std::int64_t{7}, std::int64_t{64}, std::int64_t{5003}};
+constexpr std::array kUpdateSizes{std::int64_t{1}, std::int64_t{7}, std::int64_t{64}, std::int64_t{5003}};
 
 void on_every_size(const std::function<void(std::int64_t, int)>& f) {
-  for (const std::int64_t n : kSizes) {
+  for (const std::int64_t n : kUpdateSizes) {
     for (const int offset : {0, 1}) {
       SCOPED_TRACE(std::to_string(n) + " elements from " + std::to_string(offset));
       f(n, offset);

@@ -14,7 +14,7 @@ std::int64_t product(const Extents& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-struct Case {
+struct PreluCase {
   Extents sample, alpha;
   std::int64_t rows;
 
@@ -29,10 +29,10 @@ struct Case {
 };
 
 TEST(GpuPRelu, ValuesAndGradients) {
-  for (const Case& c : {Case{{5}, {5}, 3}, Case{{5}, {1}, 3}, Case{{4, 3, 16}, {1, 1, 16}, 3},
-                        Case{{40, 30, 3}, {1, 1, 3}, 9}, Case{{6, 8}, {6, 8}, 70}, Case{{3, 4, 8}, {3, 1, 1}, 5},
-                        Case{{3, 4, 8}, {1, 4, 1}, 2}, Case{{3, 4, 8}, {3, 1, 8}, 2}, Case{{50, 40}, {1, 1}, 6},
-                        Case{{2, 3, 2, 3, 2, 3}, {1, 3, 1, 3, 1, 3}, 2}, Case{{1, 1}, {1, 1}, 4}}) {
+  for (const PreluCase& c : {PreluCase{{5}, {5}, 3}, PreluCase{{5}, {1}, 3}, PreluCase{{4, 3, 16}, {1, 1, 16}, 3},
+                        PreluCase{{40, 30, 3}, {1, 1, 3}, 9}, PreluCase{{6, 8}, {6, 8}, 70}, PreluCase{{3, 4, 8}, {3, 1, 1}, 5},
+                        PreluCase{{3, 4, 8}, {1, 4, 1}, 2}, PreluCase{{3, 4, 8}, {3, 1, 8}, 2}, PreluCase{{50, 40}, {1, 1}, 6},
+                        PreluCase{{2, 3, 2, 3, 2, 3}, {1, 3, 1, 3, 1, 3}, 2}, PreluCase{{1, 1}, {1, 1}, 4}}) {
     on_every_type([&](DType type, int offset) {
       const PRelu prelu(c.sample, c.alpha);
       const std::int64_t n = c.rows * product(c.sample), alphas = product(c.alpha);
@@ -64,7 +64,7 @@ TEST(GpuPRelu, ValuesAndGradients) {
 }
 
 TEST(GpuPRelu, WorkspaceNeverFallsWithMoreRows) {
-  for (const Case& c : {Case{{40, 30, 3}, {1, 1, 3}, 0}, Case{{7, 5}, {7, 5}, 0}, Case{{50, 40}, {1, 1}, 0}}) {
+  for (const PreluCase& c : {PreluCase{{40, 30, 3}, {1, 1, 3}, 0}, PreluCase{{7, 5}, {7, 5}, 0}, PreluCase{{50, 40}, {1, 1}, 0}}) {
     const PRelu prelu(c.sample, c.alpha);
     for (std::int64_t rows = 1; rows < 300; ++rows)
       EXPECT_LE(prelu_workspace(prelu, rows), prelu_workspace(prelu, rows + 1)) << rows;

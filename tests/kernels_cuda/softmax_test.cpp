@@ -10,13 +10,13 @@
 namespace dptrain::kernels::DPTRAIN_GPU::test {
 namespace {
 
-struct Shape {
+struct SoftmaxShape {
   std::int64_t rows, classes;
 };
 // A thread, a warp and a block for each row; more rows than groups of threads.
-constexpr std::array kShapes{Shape{1, 1}, Shape{700, 3}, Shape{5, 8}, Shape{131, 9}, Shape{3, 37}, Shape{19, 300}};
+constexpr std::array kSoftmaxShapes{SoftmaxShape{1, 1}, SoftmaxShape{700, 3}, SoftmaxShape{5, 8}, SoftmaxShape{131, 9}, SoftmaxShape{3, 37}, SoftmaxShape{19, 300}};
 
-std::vector<double> softmax_of(const std::vector<float>& x, const Shape& shape) {
+std::vector<double> softmax_of(const std::vector<float>& x, const SoftmaxShape& shape) {
   std::vector<double> y(x.begin(), x.end());
   for (auto row = y.begin(); row != y.end(); row += shape.classes) {
     const double most = *std::max_element(row, row + shape.classes);
@@ -28,7 +28,7 @@ std::vector<double> softmax_of(const std::vector<float>& x, const Shape& shape) 
 }
 
 TEST(Softmax, ForwardIsThatOfDoubles) {
-  for (const Shape& shape : kShapes) {
+  for (const SoftmaxShape& shape : kSoftmaxShapes) {
     on_every_type([&](DType type, int offset) {
       const std::int64_t n = shape.rows * shape.classes;
       Tensor x(type, random_floats(n, 1, -9.0F, 9.0F), offset), y(type, n, offset);
@@ -63,7 +63,7 @@ TEST(Softmax, LargeLogitsAndInfinitiesStayFinite) {
 }
 
 TEST(Softmax, BackwardIsThatOfDoubles) {
-  for (const Shape& shape : kShapes) {
+  for (const SoftmaxShape& shape : kSoftmaxShapes) {
     on_every_type([&](DType type, int offset) {
       const std::int64_t n = shape.rows * shape.classes;
       const std::vector<double> exact = softmax_of(random_floats(n, 2), shape);
@@ -86,7 +86,7 @@ TEST(Softmax, BackwardIsThatOfDoubles) {
 }
 
 TEST(Softmax, AgreesWithTheCpu) {
-  const Shape shape{11, 21};
+  const SoftmaxShape shape{11, 21};
   const std::vector<float> x = random_floats(shape.rows * shape.classes, 4);
   std::vector<float> expected(x.size());
   cpu::softmax_forward(x.data(), shape.rows, shape.classes, expected.data());

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "core/index.h"
 #include "plan/memory.h"
 #include "plan/sample_models.h"
 
@@ -18,8 +19,6 @@ using ::testing::HasSubstr;
 using testing::model_of;
 using ::testing::Not;
 using testing::options_for;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// A frozen prefix, a trainable layer, frozen layers of every kind above it, a trainable head.
 constexpr const char* kSandwich = R"(
@@ -44,7 +43,7 @@ Plan sandwich(const graph::Model& model) {
   return make_plan(model, options_for("categorical_crossentropy"), FusingCapabilities());
 }
 
-const Step& step_named(const Plan& plan, const std::string& name) {
+const Step& frozen_step(const Plan& plan, const std::string& name) {
   for (const Step& step : plan.steps)
     if (step.name == name) return step;
   throw std::runtime_error("no step " + name);
@@ -72,7 +71,7 @@ TEST(Frozen, APrefixIsFreedAsInInferenceAndHasNoBackward) {
   }
   for (const Tensor& tensor : plan.tensors) EXPECT_THAT(tensor.name, Not(HasSubstr("d low")));
   EXPECT_EQ(plan.steps[at(plan.backward.back().step)].name, "middle");
-  EXPECT_EQ(step_named(plan, "middle").input_gradients, std::vector{kAbsent});
+  EXPECT_EQ(frozen_step(plan, "middle").input_gradients, std::vector{kAbsent});
 }
 
 TEST(Frozen, AboveATrainableLayerHandsOnDataGradientsOnlyAndKeepsNoInput) {
@@ -80,12 +79,12 @@ TEST(Frozen, AboveATrainableLayerHandsOnDataGradientsOnlyAndKeepsNoInput) {
   const Plan plan = sandwich(model);
   const int loss = static_cast<int>(plan.steps.size());
   for (const char* name : {"high1", "high2", "high3"}) {
-    const Step& step = step_named(plan, name);
+    const Step& step = frozen_step(plan, name);
     EXPECT_TRUE(step.has_backward) << name;
     EXPECT_THAT(step.input_gradients, Each(::testing::Ne(kAbsent))) << name;
     EXPECT_THAT(step.parameter_gradients, Each(false)) << name;
   }
-  EXPECT_TRUE(step_named(plan, "high1").inference_mode);
+  EXPECT_TRUE(frozen_step(plan, "high1").inference_mode);
   // What they read is freed when they have read it; trained, each of them would keep it for its own gradients.
   for (const char* name : {"middle", "high1", "high2"}) EXPECT_LE(last_use(plan, name, Mode::kTraining), loss) << name;
   EXPECT_GT(last_use(plan, "high3", Mode::kTraining), loss);  // read by the head, which trains

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/index.h"
 #include "layers/activation_layer.h"
 #include "plan/memory.h"
 #include "plan/sample_models.h"
@@ -21,8 +22,6 @@ using testing::FusingCapabilities;
 using testing::model_of;
 using testing::options_for;
 using Fusion = LossStep::Fusion;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::vector<std::string> step_names(const Plan& plan) {
   std::vector<std::string> names;

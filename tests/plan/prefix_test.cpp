@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/index.h"
 #include "plan/memory.h"
 #include "plan/sample_models.h"
 
@@ -16,8 +17,6 @@ using ::testing::IsEmpty;
 using testing::model_of;
 using ::testing::Not;
 using testing::options_for;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::vector<std::string> names(const graph::Model& model, const std::vector<int>& nodes) {
   std::vector<std::string> all;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/index.h"
 #include "plan/memory.h"
 
 namespace dptrain::testing {
@@ -33,7 +34,6 @@ class Simulation {
 
  private:
   static constexpr std::uint64_t kGranule = 64;
-  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
   void forward(std::size_t s, bool training) {
     const plan::Step& step = plan_.steps[s];

@@ -20,7 +20,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr int kSkipped = 77;
+constexpr int kExitSkipped = 77;
 
 struct Outcome {
   int code = -1;  ///< 128 + signal if it was killed by one
@@ -66,7 +66,7 @@ double workspace_mebibytes(const std::string& line) {
 }
 
 #define SKIP_IF_SKIPPED(outcome) \
-  if ((outcome).code == kSkipped) GTEST_SKIP() << (outcome).output
+  if ((outcome).code == kExitSkipped) GTEST_SKIP() << (outcome).output
 
 struct Network {
   std::string list;

@@ -24,7 +24,7 @@ json cases() {
   return json::parse(file).at("cases");
 }
 
-graph::Model model_of(const json& c) {
+graph::Model golden_model(const json& c) {
   const auto outputs = c.at("outputs").get<int>();
   const std::string text =
       "layers:\n  - Input: {shape: [4]}\n  - Dense: {name: hidden, units: 5, activation: tanh}\n  - Dense: {name: out, "
@@ -62,7 +62,7 @@ TEST_P(ClassWeights, TrainAsInKerasAndDoNotCountInEvaluation) {
   const auto [name, replicas] = GetParam();
   for (const json& c : cases()) {
     SCOPED_TRACE(c.at("name").get<std::string>());
-    graph::Model model = model_of(c);
+    graph::Model model = golden_model(c);
     const Labels labels(c);
     std::vector<std::unique_ptr<device::Device>> devices;
     for (int r = 0; r < replicas; ++r) devices.push_back(device_of(name, r));

@@ -27,13 +27,13 @@ layers:
   - Dense: {name: logits, units: 3, activation: softmax}
 )";
 
-struct Outcome {
+struct CpuReplicasOutcome {
   graph::Model model;
   std::vector<double> losses;
 };
 
-Outcome train(std::int64_t batch_size, const std::vector<double>& weights, const std::string& optimizer) {
-  Outcome outcome{.model = model_of(kSmallResNet), .losses = {}};
+CpuReplicasOutcome train(std::int64_t batch_size, const std::vector<double>& weights, const std::string& optimizer) {
+  CpuReplicasOutcome outcome{.model = model_of(kSmallResNet), .losses = {}};
   const int replicas = static_cast<int>(weights.size());
   std::vector<std::unique_ptr<device::Device>> devices;
   for (int r = 0; r < replicas; ++r) devices.push_back(device::make_cpu_device(r, 1, {}));
@@ -61,11 +61,11 @@ Outcome train(std::int64_t batch_size, const std::vector<double>& weights, const
 
 TEST(CpuReplicas, AreOneBigBatch) {
   for (const std::int64_t batch : {5, 17}) {
-    const Outcome one = train(batch, {1}, "SGD: {momentum: 0.9}");
+    const CpuReplicasOutcome one = train(batch, {1}, "SGD: {momentum: 0.9}");
     EXPECT_GT(distance(one.model, model_of(kSmallResNet)), 1e-2);
     for (const std::vector<double>& weights :
          std::vector<std::vector<double>>{{1, 1}, {1, 1, 1}, {2, 1}, std::vector<double>(7, 1.0)}) {
-      const Outcome many = train(batch, weights, "SGD: {momentum: 0.9}");
+      const CpuReplicasOutcome many = train(batch, weights, "SGD: {momentum: 0.9}");
       for (std::size_t i = 0; i < one.losses.size(); ++i)
         EXPECT_NEAR(one.losses[i], many.losses[i], 1e-5 * one.losses[i]);
       EXPECT_LT(distance(one.model, many.model), 1e-5);
@@ -74,8 +74,8 @@ TEST(CpuReplicas, AreOneBigBatch) {
 }
 
 TEST(CpuReplicas, StayCloseWithAdamWhichAmplifiesRounding) {
-  const Outcome one = train(17, {1}, "Adam");
-  const Outcome many = train(17, {1, 1, 1}, "Adam");
+  const CpuReplicasOutcome one = train(17, {1}, "Adam");
+  const CpuReplicasOutcome many = train(17, {1, 1, 1}, "Adam");
   for (std::size_t i = 0; i < one.losses.size(); ++i) EXPECT_NEAR(one.losses[i], many.losses[i], 1e-4 * one.losses[i]);
 }
 

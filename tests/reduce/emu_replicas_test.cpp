@@ -16,7 +16,7 @@ namespace {
 using namespace dptrain::testing;  // NOLINT(google-build-using-namespace)
 using ::testing::Each;
 
-struct Training {
+struct EmuTraining {
   const char* model = kSmallNet;
   std::vector<std::string> devices{"emu:0"};
   std::vector<double> weights{};  ///< empty: even
@@ -28,7 +28,7 @@ struct Training {
   DType compute = DType::kF32;
 };
 
-struct Outcome {
+struct EmuReplicasOutcome {
   graph::Model model;
   std::vector<replica::StepSums> sums;
   std::vector<std::vector<float>> state;
@@ -63,9 +63,9 @@ class Locked {
 };
 
 /// Steps, the last with fewer rows; then evaluation and prediction of another batch.
-Outcome train(const Training& run) {
+EmuReplicasOutcome train_emu(const EmuTraining& run) {
   device::emu::reseed(run.seed);
-  Outcome o{.model = model_of(run.model), .sums = {}, .state = {}, .hashes = {}, .evaluated = {}, .predicted = {}};
+  EmuReplicasOutcome o{.model = model_of(run.model), .sums = {}, .state = {}, .hashes = {}, .evaluated = {}, .predicted = {}};
   const int replicas = static_cast<int>(run.devices.size());
   std::vector<std::unique_ptr<device::Device>> devices;
   for (int r = 0; r < replicas; ++r)
@@ -98,7 +98,7 @@ Outcome train(const Training& run) {
   return o;
 }
 
-void expect_close(const Outcome& a, const Outcome& b, double tolerance) {
+void expect_close(const EmuReplicasOutcome& a, const EmuReplicasOutcome& b, double tolerance) {
   EXPECT_LT(relative_distance(a.model, b.model), tolerance);
   for (std::size_t i = 0; i < a.sums.size(); ++i) {
     EXPECT_NEAR(a.sums[i].loss, b.sums[i].loss, tolerance * a.sums[i].loss);
@@ -115,49 +115,49 @@ std::vector<std::string> same(int replicas) { return std::vector<std::string>(st
 
 TEST(EmuReplicas, OneIsTheCpu) {
   for (const std::int64_t batch : {5, 12})
-    expect_close(train({.devices = {"cpu"}, .batch = batch}), train({.batch = batch}), 1e-4);
+    expect_close(train_emu({.devices = {"cpu"}, .batch = batch}), train_emu({.batch = batch}), 1e-4);
 }
 
 TEST(EmuReplicas, SeveralOnOneGpuAreOneBigBatch) {
-  const Outcome one = train({});
+  const EmuReplicasOutcome one = train_emu({});
   EXPECT_GT(relative_distance(one.model, model_of(kSmallNet)), 1e-2);
   for (const int replicas : {2, 4}) {
-    const Outcome many = train({.devices = same(replicas)});
+    const EmuReplicasOutcome many = train_emu({.devices = same(replicas)});
     // Partial sums in another order, three times.
     expect_close(one, many, 1e-6);
     EXPECT_THAT(many.hashes, Each(many.hashes.front()));
-    expect_close(train({.devices = std::vector<std::string>(static_cast<std::size_t>(replicas), "cpu")}), many, 1e-4);
+    expect_close(train_emu({.devices = std::vector<std::string>(static_cast<std::size_t>(replicas), "cpu")}), many, 1e-4);
   }
 }
 
 TEST(EmuReplicas, SharesMayBeUnevenOrEmpty) {
-  const Outcome one = train({.batch = 5});
+  const EmuReplicasOutcome one = train_emu({.batch = 5});
   for (const std::vector<double>& weights : std::vector<std::vector<double>>{{1, 1, 1}, {2, 1}, {1, 0, 3}}) {
-    const Outcome many = train({.devices = same(static_cast<int>(weights.size())), .weights = weights, .batch = 5});
+    const EmuReplicasOutcome many = train_emu({.devices = same(static_cast<int>(weights.size())), .weights = weights, .batch = 5});
     expect_close(one, many, 1e-5);  // statistics of three rows: a small variance divides
     EXPECT_THAT(many.hashes, Each(many.hashes.front()));
   }
 }
 
 TEST(EmuReplicas, MicroBatchesAddUp) {
-  const Outcome one = train({.model = kSmallPlainNet});
+  const EmuReplicasOutcome one = train_emu({.model = kSmallPlainNet});
   for (const int replicas : {1, 2})
     for (const std::int64_t accumulate : {2, 5}) {
-      expect_close(one, train({.model = kSmallPlainNet, .devices = same(replicas), .accumulate = accumulate}), 1e-6);
-      expect_close(train({.devices = std::vector<std::string>(static_cast<std::size_t>(replicas), "cpu"),
+      expect_close(one, train_emu({.model = kSmallPlainNet, .devices = same(replicas), .accumulate = accumulate}), 1e-6);
+      expect_close(train_emu({.devices = std::vector<std::string>(static_cast<std::size_t>(replicas), "cpu"),
                           .accumulate = accumulate}),
-                   train({.devices = same(replicas), .accumulate = accumulate}), 1e-4);
+                   train_emu({.devices = same(replicas), .accumulate = accumulate}), 1e-4);
     }
 }
 
 TEST(EmuReplicas, GiveTheSameBitsInAnyOrderOfStreams) {
   for (const std::int64_t accumulate : {1, 3}) {
-    const Training run{.devices = {"emu:0", "emu:1", "emu:0"}, .accumulate = accumulate, .optimizer = "Adam"};
-    const Outcome first = train(run);
+    const EmuTraining run{.devices = {"emu:0", "emu:1", "emu:0"}, .accumulate = accumulate, .optimizer = "Adam"};
+    const EmuReplicasOutcome first = train_emu(run);
     for (std::uint64_t seed = 2; seed <= 4; ++seed) {
-      Training again = run;
+      EmuTraining again = run;
       again.seed = seed;
-      const Outcome other = train(again);
+      const EmuReplicasOutcome other = train_emu(again);
       EXPECT_EQ(first.hashes, other.hashes) << "seed " << seed;
       EXPECT_EQ(first.state, other.state);
       EXPECT_EQ(first.predicted, other.predicted);
@@ -167,8 +167,8 @@ TEST(EmuReplicas, GiveTheSameBitsInAnyOrderOfStreams) {
 }
 
 TEST(EmuReplicas, TrainInBfloat16) {
-  const Outcome full = train({.devices = same(2)});
-  const Outcome half = train({.devices = same(2), .compute = DType::kBf16});
+  const EmuReplicasOutcome full = train_emu({.devices = same(2)});
+  const EmuReplicasOutcome half = train_emu({.devices = same(2), .compute = DType::kBf16});
   EXPECT_THAT(half.hashes, Each(half.hashes.front()));
   // Eight bits of mantissa in every activation.
   for (std::size_t i = 0; i < full.sums.size(); ++i) EXPECT_NEAR(full.sums[i].loss, half.sums[i].loss, 0.05 * full.sums[i].loss);

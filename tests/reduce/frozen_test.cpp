@@ -79,14 +79,14 @@ struct Machine {
   std::unique_ptr<replica::ReplicaSet> set;
 };
 
-struct Outcome {
+struct FrozenOutcome {
   graph::Model model;
   std::vector<double> losses, penalties;
   std::size_t state = 0;
 };
 
-Outcome train(Machine& machine, graph::Model model, const std::vector<replica::HostBatch>& inputs) {
-  Outcome outcome;
+FrozenOutcome train(Machine& machine, graph::Model model, const std::vector<replica::HostBatch>& inputs) {
+  FrozenOutcome outcome;
   for (int number = 0; number < kSteps; ++number) {
     const replica::HostBatch& batch = inputs[static_cast<std::size_t>(number)];
     const replica::StepSums sums =
@@ -100,7 +100,7 @@ Outcome train(Machine& machine, graph::Model model, const std::vector<replica::H
   return outcome;
 }
 
-Outcome train_whole(const std::string& device, int replicas, DType compute = DType::kF32) {
+FrozenOutcome train_whole(const std::string& device, int replicas, DType compute = DType::kF32) {
   const graph::Model model = frozen_model();
   Machine machine(model, device, replicas, plan::Part::kWhole, {}, compute);
   const std::vector<SampleBatch> data = batches();
@@ -109,7 +109,7 @@ Outcome train_whole(const std::string& device, int replicas, DType compute = DTy
   return train(machine, model, inputs);
 }
 
-Outcome train_on_features(const std::string& device, int replicas, DType compute = DType::kF32) {
+FrozenOutcome train_on_features(const std::string& device, int replicas, DType compute = DType::kF32) {
   const graph::Model model = frozen_model();
   const std::vector<int> border = plan::frozen_prefix(model).border;
   EXPECT_EQ(border.size(), 2U);
@@ -145,7 +145,7 @@ class Frozen : public ::testing::TestWithParam<std::tuple<const char*, int>> {};
 TEST_P(Frozen, LayersStayToTheBitAndTheOthersLearn) {
   const auto [device, replicas] = GetParam();
   const graph::Model before = frozen_model();
-  const Outcome outcome = train_whole(device, replicas);
+  const FrozenOutcome outcome = train_whole(device, replicas);
   std::int64_t trainable = 0;
   for (std::size_t w = 0; w < before.weights.size(); ++w) {
     const bool frozen = is_frozen(before, before.weights[w]);
@@ -164,7 +164,7 @@ TEST_P(Frozen, LayersStayToTheBitAndTheOthersLearn) {
 
 TEST_P(Frozen, APrefixRunOnceIsTheWholeNetwork) {
   const auto [device, replicas] = GetParam();
-  const Outcome whole = train_whole(device, replicas), cached = train_on_features(device, replicas);
+  const FrozenOutcome whole = train_whole(device, replicas), cached = train_on_features(device, replicas);
   EXPECT_EQ(cached.losses, whole.losses);  // the same operations on the same bits
   EXPECT_EQ(cached.penalties, whole.penalties);
   EXPECT_EQ(distance(cached.model, whole.model), 0);
@@ -179,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, Frozen,
 
 TEST(FrozenPrefixRuns, InSixteenBitsToo) {
   for (const DType compute : {DType::kBf16, DType::kF16}) {
-    const Outcome whole = train_whole("emu:0", 1, compute), cached = train_on_features("emu:0", 1, compute);
+    const FrozenOutcome whole = train_whole("emu:0", 1, compute), cached = train_on_features("emu:0", 1, compute);
     EXPECT_EQ(cached.losses, whole.losses);  // features of 16 bits survive the way through floats
     EXPECT_EQ(distance(cached.model, whole.model), 0);
   }

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/index.h"
 #include "core/random.h"
 #include "device/emu/emu_runtime.h"
 #include "reduce/connector.h"
@@ -23,10 +24,8 @@ namespace {
 using testing::Forget;
 using testing::ForgetfulDevice;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 /// Buckets of very different sizes, among them one that is smaller than there are ranks to share it.
-plan::Plan plan_with_buckets() {
+plan::Plan plan_for_streams() {
   plan::Plan plan;
   plan.buckets = {{0, 64}, {64, 64 * 12}, {64 * 12, 64 * 13}, {64 * 13, 64 * 30}};
   plan.statistics_end = plan.buckets.back().end;
@@ -83,7 +82,7 @@ struct Rank {
 /// Runs `work` on a thread for each rank and ends them as ReplicaSet does.
 template <class Work>
 void on_ranks(int ranks, int devices, Forget forget, const Work& work) {
-  const plan::Plan plan = plan_with_buckets();
+  const plan::Plan plan = plan_for_streams();
   const auto connector = make_local_streams(ranks);
   std::vector<std::optional<Rank>> all(at(ranks));
   const auto each = [&](const auto& f) {

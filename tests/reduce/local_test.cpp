@@ -6,14 +6,13 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/index.h"
 #include "core/random.h"
 #include "reduce/connector.h"
 #include "replica/toy_device.h"
 
 namespace dptrain::reduce {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// Buckets of very different sizes over an arena of 64-float slots.
 plan::Plan plan_with_buckets() {
@@ -75,10 +74,10 @@ TEST_P(Local, SumsInRankOrderWhateverTheTiming) {
   const int ranks = GetParam();
   const plan::Plan plan = plan_with_buckets();
   Ranks all(ranks, plan);
-  constexpr std::int64_t kSteps = 12;
+  constexpr std::int64_t kRounds = 12;
   std::vector<std::int64_t> wrong(at(ranks));
   all.on_each([&](int rank) {
-    for (std::int64_t step = 0; step < kSteps; ++step) {
+    for (std::int64_t step = 0; step < kRounds; ++step) {
       all.step(rank, step, step % 2 == 1);
       for (std::int64_t i = 0; i < plan.statistics_end; ++i) {
         float sum = Ranks::gradient(0, step, i);

@@ -15,28 +15,28 @@ namespace {
 using namespace dptrain::testing;  // NOLINT(google-build-using-namespace)
 using test::gpu_is_required;
 
-struct Outcome {
+struct NcclGpuOutcome {
   graph::Model model;
   std::vector<double> losses;
 };
 
-Outcome train(replica::Connector& connector) {
-  constexpr std::int64_t kRows = 12;
-  Outcome outcome{.model = model_of(kSmallNet), .losses = {}};
+NcclGpuOutcome train(replica::Connector& connector) {
+  constexpr std::int64_t kGpuRows = 12;
+  NcclGpuOutcome outcome{.model = model_of(kSmallNet), .losses = {}};
   std::vector<std::unique_ptr<device::Device>> devices;
   devices.push_back(device::make_cuda_device(0, {.tf32 = false}));
   const plan::Plan plan = small_plan(outcome.model, *devices.front());
   replica::ReplicaSet set(plan, std::move(devices), connector,
                           {.weights = {1},
-                           .batch_sizes = {kRows},
+                           .batch_sizes = {kGpuRows},
                            .optimizer = sgd(),
                            .seed = 5,
                            .check_every = 1,
                            .graphs = replica::Graphs::kOff});
   set.push(outcome.model);
   for (std::int64_t number = 0; number < 5; ++number) {
-    const SampleBatch batch(kRows, kSmallNetInput, 3, static_cast<std::uint64_t>(number));
-    outcome.losses.push_back(set.step(batch.host(), {.number = number, .learning_rate = 0.05, .valid = kRows}).loss);
+    const SampleBatch batch(kGpuRows, kSmallNetInput, 3, static_cast<std::uint64_t>(number));
+    outcome.losses.push_back(set.step(batch.host(), {.number = number, .learning_rate = 0.05, .valid = kGpuRows}).loss);
   }
   set.pull(outcome.model);
   return outcome;
@@ -45,11 +45,11 @@ Outcome train(replica::Connector& connector) {
 TEST(NcclOnAGpu, AWorldOfOneTrainsLikeNoWorld) {
   DPTRAIN_NEED_GPU();
   const auto alone = make_local(1);
-  const Outcome expected = train(*alone);
+  const NcclGpuOutcome expected = train(*alone);
   EXPECT_GT(distance(expected.model, model_of(kSmallNet)), 1e-3);
   for (const bool deterministic : {true, false}) {
     const auto nccl = make_nccl({0}, {.deterministic = deterministic});
-    const Outcome found = train(*nccl);
+    const NcclGpuOutcome found = train(*nccl);
     EXPECT_EQ(found.losses, expected.losses);
     EXPECT_EQ(distance(found.model, expected.model), 0);
   }

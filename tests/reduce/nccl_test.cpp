@@ -21,7 +21,7 @@ using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kRows = 9;
+constexpr std::int64_t kNcclRows = 9;
 
 /// Long enough for a machine that does other things; tests that wait for a deadline set their own.
 constexpr NcclOptions kPatient{.deterministic = false, .watchdog_seconds = 300, .first_step_seconds = 300};
@@ -41,7 +41,7 @@ struct Fixture {
     connector = make_nccl(gpus, options, nccl.api());
     set.emplace(plan, std::move(devices), *connector,
                 replica::SetOptions{.weights = std::vector<double>(gpus.size(), 1.0),
-                                    .batch_sizes = {kRows},
+                                    .batch_sizes = {kNcclRows},
                                     .optimizer = sgd(),
                                     .seed = 5,
                                     .check_every = 1,
@@ -49,8 +49,8 @@ struct Fixture {
     set->push(model);
   }
   void step(std::int64_t number) {
-    const SampleBatch batch(kRows, 6, 3, static_cast<std::uint64_t>(number));
-    set->step(batch.host(), {.number = number, .learning_rate = 0.05, .valid = kRows});
+    const SampleBatch batch(kNcclRows, 6, 3, static_cast<std::uint64_t>(number));
+    set->step(batch.host(), {.number = number, .learning_rate = 0.05, .valid = kNcclRows});
   }
   /// The error of a step; kind kInternal and no words where it succeeds.
   Error error_of_step(std::int64_t number) {
@@ -80,13 +80,13 @@ graph::Model trained_locally(int replicas, int steps) {
   const auto connector = make_local(replicas);
   replica::ReplicaSet set(plan, toy_devices(replicas), *connector,
                           {.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
-                           .batch_sizes = {kRows},
+                           .batch_sizes = {kNcclRows},
                            .optimizer = sgd(),
                            .seed = 5});
   set.push(model);
   for (std::int64_t number = 0; number < steps; ++number) {
-    const SampleBatch batch(kRows, 6, 3, static_cast<std::uint64_t>(number));
-    set.step(batch.host(), {.number = number, .learning_rate = 0.05, .valid = kRows});
+    const SampleBatch batch(kNcclRows, 6, 3, static_cast<std::uint64_t>(number));
+    set.step(batch.host(), {.number = number, .learning_rate = 0.05, .valid = kNcclRows});
   }
   graph::Model now = model;
   set.pull(now);
@@ -236,7 +236,7 @@ TEST(Nccl, BetweenStepsNobodyIsLate) {
   std::atomic<bool> stuck = false;
   Fixture f(2, nccl, {.deterministic = false, .watchdog_seconds = 0.05, .first_step_seconds = 300}, {.stuck = &stuck});
   f.step(0);
-  const SampleBatch batch(kRows, 6, 3);
+  const SampleBatch batch(kNcclRows, 6, 3);
   stuck = true;
   std::thread free([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));

@@ -14,10 +14,10 @@ namespace {
 
 using namespace dptrain::testing;  // NOLINT(google-build-using-namespace)
 
-constexpr std::int64_t kRows = 6;
-constexpr int kSteps = 12;
+constexpr std::int64_t kQueuedRows = 6;
+constexpr int kQueuedSteps = 12;
 
-struct Outcome {
+struct QueuedStepsOutcome {
   std::vector<double> sums;  ///< loss, metrics, penalty, samples of every step
   graph::Model model;
   device::emu::HostWaits waits;
@@ -29,17 +29,17 @@ void append(const StepSums& sums, std::vector<double>& all) {
 }
 
 /// Steps of `replicas` on the device, with up to `ahead` of them queued; one batch is short.
-Outcome train(const std::string& device_name, int replicas, std::size_t ahead, Graphs graphs,
+QueuedStepsOutcome train(const std::string& device_name, int replicas, std::size_t ahead, Graphs graphs,
               std::int64_t accumulate_steps = 1) {
   std::vector<std::unique_ptr<device::Device>> devices;
   for (int rank = 0; rank < replicas; ++rank) devices.push_back(device_of(device_name, rank));
-  Outcome o{.sums = {}, .model = model_of(kSmallNet), .waits = {}};
+  QueuedStepsOutcome o{.sums = {}, .model = model_of(kSmallNet), .waits = {}};
   const plan::Plan plan = small_plan(o.model, *devices.front());
   NoReduction none;
   const auto connector = device_name == "cpu" ? reduce::make_local(replicas) : reduce::make_local_streams(replicas);
   SetOptions options{.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                      .accumulate_steps = accumulate_steps,
-                     .batch_sizes = {kRows, 4},
+                     .batch_sizes = {kQueuedRows, 4},
                      .optimizer = value_of(optim::optimizer_family(), "Adam"),
                      .seed = 5,
                      .graphs = graphs};
@@ -47,8 +47,8 @@ Outcome train(const std::string& device_name, int replicas, std::size_t ahead, G
   set.push(o.model);
   const device::emu::HostWaits before = device::emu::host_waits();
   std::deque<SampleBatch> batches;  // as long as they are in use
-  for (int number = 0; number < kSteps; ++number) {
-    const std::int64_t rows = number == 5 ? 4 : kRows;
+  for (int number = 0; number < kQueuedSteps; ++number) {
+    const std::int64_t rows = number == 5 ? 4 : kQueuedRows;
     batches.emplace_back(rows, kSmallNetInput, 3, static_cast<std::uint64_t>(number));
     set.queue_step(batches.back().host(), {.number = number, .learning_rate = 0.02 / (1 + number), .valid = rows});
     while (set.queued() >= ahead) {
@@ -69,11 +69,11 @@ TEST(QueuedSteps, GiveTheSumsAndWeightsOfStepsOneByOne) {
       for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         SCOPED_TRACE(fmt::format("{} on {}, {} micro-batches, seed {}", replicas, device, accumulate, seed));
         device::emu::reseed(seed);
-        const Outcome one_by_one = train(device, replicas, 1, Graphs::kOff, accumulate);
-        const Outcome queued = train(device, replicas, Replica::kMostQueued, Graphs::kAuto, accumulate);
+        const QueuedStepsOutcome one_by_one = train(device, replicas, 1, Graphs::kOff, accumulate);
+        const QueuedStepsOutcome queued = train(device, replicas, Replica::kMostQueued, Graphs::kAuto, accumulate);
         EXPECT_EQ(one_by_one.sums, queued.sums);
         EXPECT_EQ(distance(one_by_one.model, queued.model), 0);
-        EXPECT_EQ(queued.sums.size(), kSteps * 4U);
+        EXPECT_EQ(queued.sums.size(), kQueuedSteps * 4U);
         EXPECT_GT(queued.sums[1], 0) << "the penalty";
       }
 }
@@ -82,9 +82,9 @@ TEST(QueuedSteps, NeedNoSynchronisationOfAStream) {
   // Eager or recorded. Host and device meet at the event of the oldest step only, when kMostQueued are queued: the device
   // still has the younger ones to do.
   for (const Graphs graphs : {Graphs::kOff, Graphs::kOn}) {
-    const Outcome queued = train("emu:0", 1, Replica::kMostQueued, graphs);
+    const QueuedStepsOutcome queued = train("emu:0", 1, Replica::kMostQueued, graphs);
     EXPECT_EQ(queued.waits.streams, 0U);
-    EXPECT_LE(queued.waits.events, kSteps - Replica::kMostQueued + 1);
+    EXPECT_LE(queued.waits.events, kQueuedSteps - Replica::kMostQueued + 1);
   }
   EXPECT_EQ(train("emu:0", 2, Replica::kMostQueued, Graphs::kOff).waits.streams, 0U);
 }
@@ -95,15 +95,15 @@ TEST(QueuedSteps, AreBounded) {
   graph::Model model = model_of(kSmallNet);
   const plan::Plan plan = small_plan(model, *device);
   NoReduction sink;
-  Options options{.rows = kRows, .row_counts = {kRows}};
+  Options options{.rows = kQueuedRows, .row_counts = {kQueuedRows}};
   options.optimizer = value_of(optim::optimizer_family(), "SGD");
   Replica replica(plan, *device, sink, nullptr, std::move(options));
   replica.push(model);
-  const SampleBatch batch(kRows, kSmallNetInput, 3, 1);
-  const std::vector<Slice> slices{slice_of(batch.host(), 0, kRows, plan)};
+  const SampleBatch batch(kQueuedRows, kSmallNetInput, 3, 1);
+  const std::vector<Slice> slices{slice_of(batch.host(), 0, kQueuedRows, plan)};
   for (std::size_t i = 0; i < Replica::kMostQueued; ++i)
-    replica.queue_step(slices, {.number = static_cast<std::int64_t>(i), .learning_rate = 0.1, .valid = kRows});
-  EXPECT_THROW(replica.queue_step(slices, {.number = 9, .learning_rate = 0.1, .valid = kRows}), Error);
+    replica.queue_step(slices, {.number = static_cast<std::int64_t>(i), .learning_rate = 0.1, .valid = kQueuedRows});
+  EXPECT_THROW(replica.queue_step(slices, {.number = 9, .learning_rate = 0.1, .valid = kQueuedRows}), Error);
   EXPECT_THROW(replica.evaluate(slices.front()), Error) << "its sums would mix with theirs";
   while (replica.queued() > 0) replica.collect();
   EXPECT_THROW(replica.collect(), Error);

@@ -30,8 +30,8 @@ std::vector<const void*> places(const graph::Model& model) {
   return all;
 }
 
-struct Fixture {
-  Fixture(std::unique_ptr<device::Device> device_, plan::Plan plan_)
+struct ArenasFixture {
+  ArenasFixture(std::unique_ptr<device::Device> device_, plan::Plan plan_)
       : device(std::move(device_)), plan(std::move(plan_)) {
     device->enter();
     stream = device->make_stream();
@@ -50,7 +50,7 @@ TEST_P(Arenas, AWeightWithoutValuesIsWhatItsInitializerDraws) {
   const graph::Model drawn = model_of(kSmallNet);
   auto device = device_of(GetParam(), 0);
   plan::Plan plan = small_plan(drawn, *device);
-  Fixture f(std::move(device), std::move(plan));
+  ArenasFixture f(std::move(device), std::move(plan));
   graph::Model model = undrawn(drawn), pulled = model;
   f.arenas->push(model);
   f.arenas->pull(pulled);
@@ -73,7 +73,7 @@ TEST_P(Arenas, PullGivesAlsoThoseThatThePlanLeavesOut) {
   auto device = device_of(GetParam(), 0);
   plan::Plan plan = plan::make_plan(drawn, options, *device);
   ASSERT_LT(plan.parameters.size(), drawn.weights.size());
-  Fixture f(std::move(device), std::move(plan));
+  ArenasFixture f(std::move(device), std::move(plan));
   graph::Model model = undrawn(drawn);
   f.arenas->push(model);
   f.arenas->pull(model);
@@ -88,7 +88,7 @@ TEST(ArenasOfHostMemory, HoldNoSecondCopyOfTheWeights) {
   const graph::Model drawn = model_of(kToyModel);
   auto owned = std::make_unique<ToyDevice>(0);
   ToyDevice& device = *owned;
-  Fixture f(std::move(owned), toy_plan(drawn));
+  ArenasFixture f(std::move(owned), toy_plan(drawn));
   graph::Model model = undrawn(drawn);
   device.take_host_ends();
   f.arenas->push(model);

@@ -13,10 +13,10 @@ namespace {
 
 using namespace dptrain::testing;  // NOLINT(google-build-using-namespace)
 
-constexpr std::int64_t kRows = 6;
+constexpr std::int64_t kQueuedRows = 6;
 
 /// Replicas that exchange nothing.
-class Apart final : public Connector {
+class QueuedApart final : public Connector {
  public:
   GradientSink& sink(int) override { return none_; }
   device::Collective* collective(int) override { return nullptr; }
@@ -27,12 +27,12 @@ class Apart final : public Connector {
   NoReduction none_;
 };
 
-struct Fixture {
-  Fixture(const std::vector<std::string>& names, bool trains)
+struct QueuedFixture {
+  QueuedFixture(const std::vector<std::string>& names, bool trains)
       : model(model_of(kSmallPlainNet)), plan(small_plan(model, *device_of(names.front(), 0))) {
     std::vector<std::unique_ptr<device::Device>> devices;
     for (const std::string& name : names) devices.push_back(device_of(name, static_cast<int>(devices.size())));
-    SetOptions options{.weights = std::vector<double>(names.size(), 1.0), .batch_sizes = {kRows}, .seed = 5};
+    SetOptions options{.weights = std::vector<double>(names.size(), 1.0), .batch_sizes = {kQueuedRows}, .seed = 5};
     if (trains) options.optimizer = sgd();
     set.emplace(plan, std::move(devices), connector, std::move(options));
     set->push(model);
@@ -40,7 +40,7 @@ struct Fixture {
 
   graph::Model model;
   plan::Plan plan;
-  Apart connector;
+  QueuedApart connector;
   std::optional<ReplicaSet> set;
 };
 
@@ -48,7 +48,7 @@ struct Fixture {
 std::vector<SampleBatch> batches(std::size_t count) {
   std::vector<SampleBatch> all;
   for (std::size_t i = 0; i < count; ++i)
-    all.emplace_back(i % 3 == 1 ? 17 : i % 3 == 2 ? 1 : kRows, kSmallNetInput, 3, 40 + i);
+    all.emplace_back(i % 3 == 1 ? 17 : i % 3 == 2 ? 1 : kQueuedRows, kSmallNetInput, 3, 40 + i);
   return all;
 }
 
@@ -57,7 +57,7 @@ class QueuedEvaluation : public ::testing::TestWithParam<std::vector<std::string
 // A batch's memory is written over as soon as its sums are there, as the loader does.
 TEST_P(QueuedEvaluation, HasTheSumsOfAWaitedOne) {
   for (const bool trains : {false, true}) {
-    Fixture f(GetParam(), trains);
+    QueuedFixture f(GetParam(), trains);
     const std::vector<SampleBatch> data = batches(12);
     std::vector<StepSums> waited, queued;
     for (const SampleBatch& batch : data) waited.push_back(f.set->evaluate(batch.host()));
@@ -87,12 +87,12 @@ TEST_P(QueuedEvaluation, HasTheSumsOfAWaitedOne) {
 
 // With the weights of the moment at which it was queued, and leaving the steps around it as they were.
 TEST(QueuedEvaluations, StandInTheQueueOfTheSteps) {
-  const SampleBatch first(kRows, kSmallNetInput, 3, 1), second(kRows, kSmallNetInput, 3, 2),
+  const SampleBatch first(kQueuedRows, kSmallNetInput, 3, 1), second(kQueuedRows, kSmallNetInput, 3, 2),
       held(9, kSmallNetInput, 3, 3);
-  const StepInputs a{.number = 0, .learning_rate = 0.1, .valid = kRows},
-      b{.number = 1, .learning_rate = 0.1, .valid = kRows};
+  const StepInputs a{.number = 0, .learning_rate = 0.1, .valid = kQueuedRows},
+      b{.number = 1, .learning_rate = 0.1, .valid = kQueuedRows};
   for (const char* name : {"cpu", "emu:0"}) {
-    Fixture in_turn({name}, true), queued({name}, true);
+    QueuedFixture in_turn({name}, true), queued({name}, true);
     const double loss_a = in_turn.set->step(first.host(), a).loss, loss_held = in_turn.set->evaluate(held.host()).loss,
                  loss_b = in_turn.set->step(second.host(), b).loss;
     queued.set->queue_step(first.host(), a);
@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, QueuedEvaluation,
                                            std::vector<std::string>{"emu:0", "emu:1"}));
 
 TEST(QueuedEvaluations, TheHostWaitsForNoStream) {
-  Fixture f({"emu:0"}, true);
+  QueuedFixture f({"emu:0"}, true);
   const std::vector<SampleBatch> data = batches(3);
   f.set->evaluate(data[0].host());
   const device::emu::HostWaits before = device::emu::host_waits();
@@ -124,7 +124,7 @@ TEST(QueuedEvaluations, TheHostWaitsForNoStream) {
 }
 
 TEST(QueuedEvaluations, HasRoomForSoManyOnly) {
-  Fixture f({"cpu"}, false);
+  QueuedFixture f({"cpu"}, false);
   const SampleBatch batch(2, kSmallNetInput, 3);
   for (std::size_t i = 0; i < Replica::kMostQueued; ++i) f.set->queue_evaluation(batch.host());
   EXPECT_THROW(f.set->queue_evaluation(batch.host()), Error);

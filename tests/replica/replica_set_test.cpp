@@ -58,8 +58,8 @@ class Apart final : public Connector {
   NoReduction none_;
 };
 
-struct Fixture {
-  explicit Fixture(int replicas, SetOptions options = {}, ToyDevice::Switches switches = {})
+struct SetFixture {
+  explicit SetFixture(int replicas, SetOptions options = {}, ToyDevice::Switches switches = {})
       : model(model_of(kToyPlainModel)), plan(toy_plan(model)) {
     options.weights.assign(static_cast<std::size_t>(replicas), 1.0);
     options.batch_sizes = {9};
@@ -75,7 +75,7 @@ struct Fixture {
 };
 
 TEST(ReplicaSet, GivesEveryReplicaAThreadForLife) {
-  Fixture f(3);
+  SetFixture f(3);
   EXPECT_THAT(f.connector.attached, ElementsAre(0, 1, 2));
   std::vector<std::thread::id> first(3), second(3);
   f.set->on_each([&](int rank, Replica&) { first[static_cast<std::size_t>(rank)] = std::this_thread::get_id(); });
@@ -89,7 +89,7 @@ TEST(ReplicaSet, PredictsRowsInOrderWhateverTheSplit) {
   std::vector<std::vector<float>> predictions;
   StepSums sums;
   for (const int replicas : {1, 2, 5}) {
-    Fixture f(replicas, {.accumulate_steps = replicas});
+    SetFixture f(replicas, {.accumulate_steps = replicas});
     predictions.emplace_back(23 * 3);
     f.set->predict(batch.host(), predictions.back().data());
     EXPECT_EQ(predictions.back(), predictions.front()) << replicas;
@@ -104,7 +104,7 @@ TEST(ReplicaSet, PredictsRowsInOrderWhateverTheSplit) {
 
 TEST(ReplicaSet, RethrowsTheFirstFailureWithItsPlace) {
   const SampleBatch batch(9, 6, 3);
-  Fixture f(2, {}, {.fault = Fault{.layer = "t1", .step = 2, .backward = true}});
+  SetFixture f(2, {}, {.fault = Fault{.layer = "t1", .step = 2, .backward = true}});
   for (std::int64_t number = 0; number < 2; ++number)
     f.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9});
   try {
@@ -120,7 +120,7 @@ TEST(ReplicaSet, RethrowsTheFirstFailureWithItsPlace) {
 
 TEST(ReplicaSet, RefusesABatchItWasNotMadeFor) {
   const SampleBatch batch(23, 6, 3);
-  Fixture f(2);
+  SetFixture f(2);
   try {
     f.set->step(batch.host(), {.number = 0, .learning_rate = 0.1, .valid = 23});
     FAIL() << "expected an error";
@@ -131,7 +131,7 @@ TEST(ReplicaSet, RefusesABatchItWasNotMadeFor) {
 
 TEST(ReplicaSet, NoticesReplicasThatHaveDiverged) {
   const SampleBatch batch(9, 6, 3);
-  Fixture f(3, {.check_every = 2});
+  SetFixture f(3, {.check_every = 2});
   f.set->check_equal(0);
   const auto step = [&](std::int64_t number) {
     f.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9});

@@ -23,7 +23,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const char* kConfig =
+const char* kConvCacheConfig =
     "dptrain: 1\n"
     "name: tiny\n"
     "model:\n"
@@ -46,7 +46,7 @@ class ConvCacheFile : public testing::Test {
     return section;
   }
   Experiment experiment(const std::string& cache) const {
-    return load_experiment_text(kConfig, "tiny.yaml", {{"runtime.conv_cache=" + cache}, {}});
+    return load_experiment_text(kConvCacheConfig, "tiny.yaml", {{"runtime.conv_cache=" + cache}, {}});
   }
   void write(const std::string& text) const { std::ofstream(file_) << text; }
   std::string text() const {

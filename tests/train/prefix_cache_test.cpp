@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const char* kConfig =
+const char* kPrefixCacheConfig =
     "dptrain: 1\n"
     "name: tiny\n"
     "model:\n"
@@ -29,7 +29,7 @@ constexpr std::uint64_t kBytes = std::uint64_t{6 * 6 * 4} * 4 * 40;  // of the f
 
 CacheDecision decide(const std::vector<std::string>& sets,
                      CacheQuestion question = {.samples = 40, .epochs = 3, .free_memory = 1 << 30}) {
-  const Experiment experiment = load_experiment_text(kConfig, "tiny.yaml", {sets, {}});
+  const Experiment experiment = load_experiment_text(kPrefixCacheConfig, "tiny.yaml", {sets, {}});
   return decide_cache(experiment.config, graph::make_model(experiment.graph, 1), question);
 }
 
@@ -73,7 +73,7 @@ TEST(PrefixCache, AutoSaysInOneLineWhyNot) {
   EXPECT_TRUE(decide({}, {.samples = 40, .epochs = 3, .free_memory = 2 * kBytes}).on);
   EXPECT_THAT(why({"runtime.cache_frozen_prefix=off"}), IsEmpty());
 
-  std::string thawed = kConfig;
+  std::string thawed = kPrefixCacheConfig;
   thawed.replace(thawed.find(", trainable: false"), std::string(", trainable: false").size(), "");
   const Experiment experiment = load_experiment_text(thawed, "thawed.yaml", {});
   const CacheDecision nothing = decide_cache(experiment.config, graph::make_model(experiment.graph, 1),
@@ -99,7 +99,7 @@ TEST(PrefixCache, WhatIsAskedForAndCannotBeIsAnError) {
 
 /// The losses of three epochs and a validation, batch by batch.
 std::vector<double> losses(const std::vector<std::string>& sets, int replicas, const char* wanted_place) {
-  const Experiment experiment = load_experiment_text(kConfig, "tiny.yaml", {sets, {}});
+  const Experiment experiment = load_experiment_text(kPrefixCacheConfig, "tiny.yaml", {sets, {}});
   DeviceRequest devices{.replicas = replicas, .threads = 1};
   Session session(experiment, {.devices = devices, .may_cache_prefix = true});
   EXPECT_THAT(session.prefix_line(), HasSubstr(wanted_place));

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* kConfig =
+const char* kQueuedFitConfig =
     "dptrain: 1\n"
     "name: tiny\n"
     "model: {layers: [{Input: {shape: [4, 3, 2]}}, {Conv2D: {filters: 3, kernel_size: 2, activation: relu}}, Flatten, "
@@ -40,7 +40,7 @@ class QueuedFit : public ::testing::Test {
   };
 
   Outcome fit(const std::vector<std::string>& sets, bool emulated = true, std::optional<std::int64_t> steps = {}) {
-    const Experiment experiment = load_experiment_text(kConfig, "tiny.yaml", {sets, {}});
+    const Experiment experiment = load_experiment_text(kQueuedFitConfig, "tiny.yaml", {sets, {}});
     SessionOptions options;
     options.devices = emulated ? request_of({{device::DeviceKind::kEmu, 0}}) : DeviceRequest{.replicas = 1, .threads = 1};
     Session session(experiment, options);

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* kConfig =
+const char* kRunDirectoryConfig =
     "dptrain: 1\n"
     "name: tiny net\n"
     "model: {layers: [{Input: {shape: [4]}}, {Dense: {units: 3, activation: softmax}}]}\n"
@@ -30,7 +30,7 @@ class RunDirectoryTest : public ::testing::Test {
   RunDirectoryTest() : folder_(fs::temp_directory_path() / ("dptrain-run-" + std::to_string(getpid()))) {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
-    std::ofstream(folder_ / "tiny.yaml") << kConfig;
+    std::ofstream(folder_ / "tiny.yaml") << kRunDirectoryConfig;
     experiment_ = load_experiment((folder_ / "tiny.yaml").string(), {{"run_dir=" + (folder_ / "runs").string()}, {}});
   }
   ~RunDirectoryTest() override { fs::remove_all(folder_); }
@@ -77,7 +77,7 @@ TEST_F(RunDirectoryTest, DescribesTheRun) {
   RunOptions options;
   options.command = {"dptrain", "fit", "tiny.yaml", "--set", "name=it's"};
   const RunDirectory run = make(options);
-  EXPECT_EQ(text(run.file("config.yaml")), kConfig);
+  EXPECT_EQ(text(run.file("config.yaml")), kRunDirectoryConfig);
   EXPECT_EQ(text(run.file("command.txt")), "dptrain fit tiny.yaml --set 'name=it'\\''s'\n");
   EXPECT_EQ(text(run.file("labels.txt")), "a\nb\nc\n");
   EXPECT_TRUE(fs::is_directory(fs::path(run.path()) / "checkpoints"));

@@ -15,7 +15,7 @@ using kernels::ConvWindow;
 constexpr std::int64_t kMostKernel = 7;
 constexpr std::int64_t kMostStride = 2;
 
-bool fits(const ConvShape& s) {
+bool fits_first(const ConvShape& s) {
   return has_window(s) && s.in_channels <= kernels::cpu::kFirstConvChannels &&
          std::max(s.kernel.h, s.kernel.w) <= kMostKernel && std::max(s.strides.h, s.strides.w) <= kMostStride;
 }
@@ -76,7 +76,7 @@ class BackwardWeights final : public FirstConv {
 }  // namespace
 
 std::unique_ptr<ConvPass> make_first_conv(ConvPassKind kind, const ConvShape& shape) {
-  if (!fits(shape)) return nullptr;
+  if (!fits_first(shape)) return nullptr;
   switch (kind) {
     case ConvPassKind::kForward: return std::make_unique<Forward>(shape);
     case ConvPassKind::kBackwardWeights: return std::make_unique<BackwardWeights>(shape);

@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kLargeWeights = 512 << 10, kLargeStrided = 128 << 10;
 constexpr std::int64_t kFewChannels = 64, kManyChannels = 256;
 
-bool fits(const ConvShape& s) {
+bool fits_gemm(const ConvShape& s) {
   return !s.pool && has_window(s) && s.kernel.h * s.kernel.w <= kernels::cpu::kGemmConvTaps &&
          (s.kernel == Size2{1, 1} || s.strides != Size2{1, 1});
 }
@@ -54,14 +54,14 @@ class GemmGradient final : public ConvPass {
 }  // namespace
 
 bool gemm_pays(ConvPassKind kind, const ConvShape& s) {
-  if (kind != ConvPassKind::kBackwardWeights || !fits(s)) return false;
+  if (kind != ConvPassKind::kBackwardWeights || !fits_gemm(s)) return false;
   const std::int64_t weights = window_of(s).weights();
   if (s.kernel != Size2{1, 1}) return weights >= kLargeStrided;
   return weights >= kLargeWeights || (s.in_channels <= kFewChannels && s.out_channels >= kManyChannels);
 }
 
 std::unique_ptr<ConvPass> make_gemm_conv(ConvPassKind kind, const ConvShape& shape) {
-  if (kind != ConvPassKind::kBackwardWeights || !fits(shape)) return nullptr;
+  if (kind != ConvPassKind::kBackwardWeights || !fits_gemm(shape)) return nullptr;
   return std::make_unique<GemmGradient>(shape);
 }
 

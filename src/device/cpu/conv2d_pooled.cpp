@@ -8,7 +8,7 @@
 namespace dptrain::device::cpu {
 namespace {
 
-constexpr std::size_t kAlign = 64;
+constexpr std::size_t kPooledAlign = 64;
 
 class PooledPass final : public ConvPass {
  public:
@@ -50,7 +50,7 @@ class PooledPass final : public ConvPass {
   }
 
  private:
-  static std::size_t aligned(std::size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+  static std::size_t aligned(std::size_t bytes) { return (bytes + kPooledAlign - 1) / kPooledAlign * kPooledAlign; }
 
   /// No position of a window takes the gradient where ReLU made all of them zero.
   void mark_cut(const float* y, std::uint8_t* taken) const {

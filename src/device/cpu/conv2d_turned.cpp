@@ -20,7 +20,7 @@ constexpr Size2 kOne{1, 1};
 constexpr std::size_t kAlign = 64;
 
 /// Pixels of the output meet one pixel of the input each.
-bool fits(const ConvShape& s) {
+bool fits_turned(const ConvShape& s) {
   return s.kernel == kOne && s.groups == 1 && !s.pool && s.pad_top == 0 && s.pad_left == 0 &&
          (s.out_h - 1) * s.strides.h < s.in_h && (s.out_w - 1) * s.strides.w < s.in_w;
 }
@@ -71,7 +71,7 @@ class TurnedConv final : public ConvPass {
 }  // namespace
 
 std::unique_ptr<ConvPass> make_turned_conv(ConvPassKind kind, const ConvShape& shape, Dnnl& dnnl) {
-  if (kind != ConvPassKind::kBackwardData || !fits(shape)) return nullptr;
+  if (kind != ConvPassKind::kBackwardData || !fits_turned(shape)) return nullptr;
   auto forward = make_dnnl_conv(ConvPassKind::kForward, turned(shape), DnnlLayout::kNhwc, dnnl, DnnlWeights::kOhwi);
   return forward ? std::make_unique<TurnedConv>(shape, std::move(forward)) : nullptr;
 }

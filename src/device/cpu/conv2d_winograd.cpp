@@ -13,7 +13,7 @@ namespace {
 namespace cpu = kernels::cpu;
 static_assert(cpu::kWinogradNoneTaken == kTakenNone);
 
-bool fits(const ConvShape& s) {
+bool fits_winograd(const ConvShape& s) {
   const Size2 one{1, 1};
   return s.strides == one && s.dilation == one && s.groups == 1 && s.kernel.h == s.kernel.w &&
          (s.kernel.h == 3 || s.kernel.h == 5) && std::max(s.pad_top, s.pad_left) < s.kernel.h;
@@ -84,7 +84,7 @@ class WinogradConv final : public ConvPass {
 }  // namespace
 
 std::unique_ptr<ConvPass> make_winograd_conv(ConvPassKind kind, const ConvShape& shape) {
-  if (!fits(shape)) return nullptr;
+  if (!fits_winograd(shape)) return nullptr;
   return std::make_unique<WinogradConv>(kind, shape);
 }
 
