@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # data scan, stats and preview, predict on images and eval's scores, on folders of small photos, good and bad.
+# Sanitized: scan, stats, preview and predict read and write image files.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 photo() { python3 "$support" photo "$@"; }
 json() { python3 "$support" json "$@" || fail "$1"; }
 
-python3 "$support" photos photos --count 20
+python3 "$support" photos photos 20
 cat >photos.yaml <<'YAML'
 dptrain: 1
 name: photos

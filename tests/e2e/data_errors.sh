@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Damaged data sets: exit 3, and a message that names the file and where in it.
+# Sanitized: damaged IDX and gzip files through fit, check and predict.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 
 small_data good

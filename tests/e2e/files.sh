@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The files that scripts read, name by name and column by column (docs/files.md).
+# Sanitized: every writer, eval, predict and plot.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 
 small_data
@@ -129,7 +130,7 @@ run 0 fit plain.yaml --cpus 1x1 --run-dir partial --resume
 say "why a run ended"
 run 0 fit plain.yaml --cpus 1x1 --run-dir early --epochs 50 --set 'callbacks=[{EarlyStopping: {monitor: loss, min_delta: 100, patience: 2}}]'
 json early/result.json 'j["exit"] == "early_stopping"' 'j["epochs"] == 3' '"best" not in j["checkpoints"]'
-run 0 fit plain.yaml --cpus 1x1 --run-dir short --epochs 100000 --max-time 1s --log-every '1000 steps'
+run 0 fit plain.yaml --cpus 1x1 --run-dir short --epochs 100000 --max-time 0.2s --log-every '1000 steps'
 json short/result.json 'j["exit"] == "max_time"' 'j["epochs"] < 100000'
 run 6 fit plain.yaml --cpus 1x1 --run-dir diverged --set train.optimizer.SGD.learning_rate=1e38 --set 'callbacks=[TerminateOnNaN]'
 json diverged/result.json 'j["exit"] == "diverged"'

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# kill -9 at random moments, while training and while saving: every time a readable checkpoint is there, and the run that
+# kill -9 at random moments, while starting, training and saving: every time a readable checkpoint is there, and the run that
 # goes on with --resume=auto ends with the bits of an uninterrupted one.
 #
 #   DPTRAIN_KILLS   how often (6); the argument of the script does the same
+#   DPTRAIN_SEED    of the random moments
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 kills=${1:-${DPTRAIN_KILLS:-6}}
 RANDOM=$((${DPTRAIN_SEED:-$$}))
@@ -11,27 +12,23 @@ say "$kills kills"
 small_data
 small_config >small.yaml
 cat >>small.yaml <<'YAML'
-  - ModelCheckpoint: {filepath: 'step-{batch:03d}.h5', save_freq: 3}
+  - ModelCheckpoint: {filepath: 'step-{batch:03d}.h5', save_freq: 5}
   - ModelCheckpoint: {save_freq: 1 step}
 YAML
-epochs=$((2 + 2 * kills))
+epochs=$((kills + 1))  # of 20 steps, the most that a run is meant to make before it is killed
 
 say "uninterrupted, $epochs epochs"
-started=$(date +%s%N)
 run 0 fit small.yaml --cpus 2x1 --run-dir whole --epochs $epochs
-longest=$((($(date +%s%N) - started) / 1000000 / kills + 100))  # milliseconds from start to kill: all of them fit in
-pause() { sleep "$(awk -v ms=$((RANDOM % longest)) 'BEGIN { printf "%.3f", ms / 1000 }')"; }
 
 saving() { compgen -G 'killed/checkpoints/.*.tmp-*' >/dev/null; }
-gone() { ! kill -0 "$1" 2>/dev/null; }
-# checked: every file in the folder is whole.
+has_rows_or_is_gone() { has_rows killed/steps.csv "$until_rows" || gone; }
+# checked: every file that the killed run wrote is whole.
 checked() {
-  local file
-  for file in killed/checkpoints/*.h5; do
-    [ -e "$file" ] || continue
-    run 0 ckpt show "$file"
-    says "checksum good"
-  done
+  local files
+  mapfile -t files < <(find killed -name '*.h5' -newer since)
+  [ ${#files[@]} -gt 0 ] || return 0
+  run 0 ckpt show "${files[@]}"
+  [ "$(grep -c 'checksum good' out)" -eq ${#files[@]} ] || fail "not all of ${files[*]} are whole"
 }
 
 say "killed before its first checkpoint"
@@ -42,33 +39,30 @@ head -n 1 whole/train.csv >killed/train.csv
 run 0 fit small.yaml --cpus 2x1 --run-dir killed --resume=auto --steps 1
 [ "$(rows killed/steps.csv)" -eq 2 ] || fail "rows of the killed run are left in steps.csv"
 
+# Each run is killed at a moment that does not hang on how fast it is: while it starts, after so many steps, or as soon as it
+# writes a file after so many steps. One that comes to its end all the same counts for nothing, and the next begins anew.
 done_kills=0 attempts=0
 while [ $done_kills -lt "$kills" ] && [ $attempts -lt $((4 * kills)) ]; do
-  attempts=$((attempts + 1))
-  "$DPTRAIN" fit small.yaml --cpus 2x1 --run-dir killed --resume=auto --epochs $epochs >out 2>&1 &
-  process=$!
-  if [ $((attempts % 2)) -eq 0 ]; then  # as soon as a file is being written, after some of them
-    moment="while saving"
-    pause
-    until saving || gone $process; do :; done
-  else  # anywhere, the start included
-    moment="at any moment"
-    pause
-  fi
-  kill -9 $process 2>/dev/null || true
+  attempts=$((attempts + 1)) steps=$((RANDOM % 20)) had=no
+  if [ -e killed/checkpoints/last.h5 ]; then had=yes; fi
+  until_rows=$(($(rows killed/steps.csv) + 1 + steps))
+  touch since
+  start fit small.yaml --cpus 2x1 --run-dir killed --resume=auto --epochs $epochs
+  case $((attempts % 3)) in
+    0) moment="while starting, after $((5 * steps)) ms" && sleep "$(printf '0.%03d' $((5 * steps)))" ;;
+    1) moment="after $steps steps" && until_true has_rows_or_is_gone ;;
+    2) moment="while saving, after $steps steps" && until_true has_rows_or_is_gone && until saving || gone; do :; done ;;
+  esac
+  kill -9 "$process" 2>/dev/null || true
   code=0
-  wait $process 2>/dev/null || code=$?
+  wait "$process" 2>/dev/null || code=$?
   [ $code -eq 137 ] || [ $code -eq 0 ] || fail "exit $code where a kill was to end the run"
-  if [ $code -eq 137 ]; then done_kills=$((done_kills + 1)); fi
   say "$moment: exit $code, $(($(rows killed/steps.csv) - 1)) steps logged"
-  had=${have:-no}
-  have=no
-  if [ -e killed/checkpoints/last.h5 ]; then have=yes; fi
-  [ $had = no ] || [ $have = yes ] || fail "last.h5 is gone"
+  [ $had = no ] || [ -e killed/checkpoints/last.h5 ] || fail "last.h5 is gone"
   checked
-  if [ $code -eq 0 ]; then break; fi
+  if [ $code -eq 137 ]; then done_kills=$((done_kills + 1)); else rm -r killed; fi
 done
-[ $done_kills -ge $(((kills + 1) / 2)) ] || fail "only $done_kills of $kills kills met a running process"
+[ $done_kills -eq "$kills" ] || fail "only $done_kills of $kills kills met a running process"
 
 say "to the end, after $done_kills kills"
 run 0 fit small.yaml --cpus 2x1 --run-dir killed --resume=auto --epochs $epochs

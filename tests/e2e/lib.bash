@@ -28,7 +28,10 @@ fail() {
 }
 skip() { printf 'SKIPPED: %s\n' "$*"; exit 77; }
 
-command -v python3 >/dev/null || skip "python3 makes the data and reads the JSON files of these tests"
+# The interpreter itself: what a version manager puts in its place takes longer to start than most of its work here.
+python=$(python3 -S -c 'import sys; print(sys.executable)') || skip "python3 makes the data and reads the JSON files of these tests"
+PATH=${python%/*}:$PATH
+python3() { "$python" -S "$@"; }  # the standard library is enough
 
 # run CODE ARGUMENT...: dptrain with these arguments must end with this exit code; stdout and stderr are in the file out.
 run() {
@@ -40,14 +43,27 @@ run() {
 # says TEXT: the last run printed it.
 says() { grep -qF -- "$1" out || fail "the output lacks '$1'"; }
 silent_on() { ! grep -qF -- "$1" out || fail "the output must not hold '$1'"; }
-# until_true SECONDS COMMAND...: waits for it, looking often.
+
+# start ARGUMENT...: dptrain in the background, as $process; its output is in the file out.
+start() {
+  : >out  # what the last run said is gone before anybody looks
+  "$DPTRAIN" "$@" >out 2>&1 &
+  process=$!
+}
+gone() { ! kill -0 "$process" 2>/dev/null; }
+# until_true COMMAND...: waits for it as long as $process is there, however slow the machine is; looks often.
 until_true() {
-  local end=$((SECONDS + $1))
-  shift
+  local ended=no
   until "$@"; do
-    [ $SECONDS -lt $end ] || fail "waited in vain for: $*"
-    sleep 0.02
+    [ $ended = no ] || fail "the process ended before: $*"
+    if gone; then ended=yes; else sleep 0.01; fi  # once more after its end
   done
+}
+# ended_with CODE: $process ends, or has ended, with this exit code.
+ended_with() {
+  local code=0
+  wait "$process" || code=$?
+  [ $code -eq "$1" ] || fail "exit $code, expected $1"
 }
 rows() { if [ -e "$1" ]; then wc -l <"$1"; else echo 0; fi; }
 has_rows() { [ "$(rows "$1")" -ge "$2" ]; }
@@ -64,7 +80,7 @@ close() {
 
 # Two small IDX sets and a config with all that a resumed run must remember: dropout, augmentation, momentum, statistics,
 # averages, a callback with a best value. Small enough for a sanitizer build.
-small_data() { python3 "$support" idx "${1:-data}" --train 600 --test 120 --side 12; }
+small_data() { python3 "$support" idx "${1:-data}" 600 120 12; }
 small_config() {
   cat <<'YAML'
 dptrain: 1

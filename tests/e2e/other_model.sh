@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Checkpoints of another model, of another optimizer, damaged ones and files that are none: exit 8 and what does not fit.
+# Sanitized: cut, damaged and foreign checkpoints through every command.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 
 small_data
@@ -34,7 +35,7 @@ rm -rf adam
 run 0 fit adam.yaml --cpus 1x1 --run-dir adam --init-from $last --steps 1
 
 say "another data set"
-mkdir fewer && python3 "$support" idx fewer/data --train 90 --test 30 --side 12
+mkdir fewer && python3 "$support" idx fewer/data 90 30 12
 cp small.yaml fewer/
 run 8 fit fewer/small.yaml --cpus 1x1 --run-dir less "--resume=$last"
 says "the checkpoint was trained on 600 samples per epoch, the data set has 90"
@@ -64,11 +65,10 @@ no_checkpoint() {
   run 8 predict "$1" --input data/t10k-images-idx3-ubyte
   says "$2"
 }
-size=$(stat -c %s $last)
 head -c 1000 $last >cut.h5
 no_checkpoint cut.h5 "it is cut off, 1000 bytes of"
 cp $last damaged.h5
-printf 'x' | dd of=damaged.h5 bs=1 seek=$((size / 2)) conv=notrunc status=none
+python3 "$support" flip damaged.h5 $(($(stat -c %s $last) / 2))
 no_checkpoint damaged.h5 "is damaged"
 : >empty.h5
 no_checkpoint empty.h5 "empty.h5"

@@ -1,50 +1,56 @@
 #!/usr/bin/env python3
 """What the end-to-end tests need beyond the shell: data files, and judgements about JSON files.
 
-    support.py idx FOLDER --train N --test N --side S    IDX files that a small network can learn, the same everywhere
-    support.py photos FOLDER --count N                   class folders light/ and dark/ of N small gray JPEGs each
+    support.py idx FOLDER TRAIN TEST SIDE     IDX files that a small network can learn, the same everywhere
+    support.py photos FOLDER COUNT            class folders light/ and dark/ of COUNT small gray JPEGs each
     support.py photo FILE WIDTH HEIGHT LEVEL [ORIENTATION]   one such JPEG, with EXIF if it has an orientation
-    support.py json FILE EXPRESSION...                   each a Python expression over `j`, the file's content; all must hold
-    support.py jsonl FILE EXPRESSION...                  the same over a list of the file's lines
-    support.py xml FILE                                  the file is well-formed XML
+    support.py flip FILE OFFSET               turns the bits of one byte
+    support.py json FILE EXPRESSION...        each a Python expression over `j`, the file's content; all must hold
+    support.py jsonl FILE EXPRESSION...       the same over a list of the file's lines
+    support.py xml FILE                       the file is well-formed XML
+
+Some tests start this ten times, so what takes long to import is imported where it is needed.
 """
 
-import argparse
-import json
 import math
-import pathlib
-import random
+import os
 import struct
 import sys
-import xml.etree.ElementTree
 
 
 def images_of(count, side, seed):
-    """Gratings of ten directions with noise."""
+    """Gratings of ten directions and eight phases, with noise."""
+    import random
     generator = random.Random(seed)
-    images, labels = bytearray(), bytearray()
+    noise = bytes(60 * i // 256 for i in range(256))
+    images, labels, gratings = [], bytearray(), {}
     for _ in range(count):
-        label = generator.randrange(10)
-        angle, phase = math.pi * label / 10, 2 * math.pi * generator.random()
-        for y in range(side):
-            for x in range(side):
-                wave = math.sin(1.3 * (x * math.cos(angle) + y * math.sin(angle)) + phase)
-                images.append(min(255, max(0, int(128 + 90 * wave + 60 * (generator.random() - 0.5)))))
+        label, phase = generator.randrange(10), generator.randrange(8)
+        if (label, phase) not in gratings:
+            across, down, start = math.cos(math.pi * label / 10), math.sin(math.pi * label / 10), math.pi * phase / 4
+            gratings[label, phase] = [int(98 + 90 * math.sin(1.3 * (x * across + y * down) + start))
+                                      for y in range(side) for x in range(side)]
+        drawn = generator.getrandbits(8 * side * side).to_bytes(side * side, "little").translate(noise)
+        images.append(bytes(map(int.__add__, gratings[label, phase], drawn)))
         labels.append(label)
-    return images, labels
+    return b"".join(images), labels
+
+
+def write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
 
 
 def write_idx(path, extents, data):
-    head = struct.pack(">BBBB", 0, 0, 8, len(extents)) + b"".join(struct.pack(">I", e) for e in extents)
-    path.write_bytes(head + bytes(data))
+    write(path, struct.pack(">BBBB", 0, 0, 8, len(extents)) + struct.pack(f">{len(extents)}I", *extents) + data)
 
 
 def make_idx(folder, train, test, side):
-    folder.mkdir(parents=True, exist_ok=True)
+    os.makedirs(folder, exist_ok=True)
     for prefix, count, seed in (("train", train, 1), ("t10k", test, 2)):
         images, labels = images_of(count, side, seed)
-        write_idx(folder / f"{prefix}-images-idx3-ubyte", (count, side, side), images)
-        write_idx(folder / f"{prefix}-labels-idx1-ubyte", (count,), labels)
+        write_idx(f"{folder}/{prefix}-images-idx3-ubyte", (count, side, side), images)
+        write_idx(f"{folder}/{prefix}-labels-idx1-ubyte", (count,), labels)
 
 
 def huffman_table(kind, counts, symbols):
@@ -59,7 +65,7 @@ DC_CODES = ["00", "010", "011", "100", "101", "110", "1110", "11110"]  # of the 
 END_OF_BLOCK = "0000"
 
 
-def gray_jpeg(width, height, level, orientation):
+def gray_jpeg(width, height, level, orientation=0):
     """A baseline JPEG of one gray: the first block says which, all others that nothing changes."""
     dc = level - 128
     size = abs(dc).bit_length()
@@ -80,10 +86,17 @@ def gray_jpeg(width, height, level, orientation):
 def make_photos(folder, count):
     """Dark ones of 20 to 80, light ones of 160 to 240; no two of a class are alike."""
     for name, first, step in (("dark", 20, 60), ("light", 160, 80)):
-        (folder / name).mkdir(parents=True, exist_ok=True)
+        os.makedirs(f"{folder}/{name}", exist_ok=True)
         for i in range(count):
-            level = first + step * i // count
-            (folder / name / f"{i:03}.jpg").write_bytes(gray_jpeg(16 + i % 5, 16 + i % 3, level, 0))
+            write(f"{folder}/{name}/{i:03}.jpg", gray_jpeg(16 + i % 5, 16 + i % 3, first + step * i // count))
+
+
+def flip(path, offset):
+    with open(path, "r+b") as file:
+        file.seek(offset)
+        byte = file.read(1)[0]
+        file.seek(offset)
+        file.write(bytes([byte ^ 0xFF]))
 
 
 def judge(content, expressions, name):
@@ -96,46 +109,30 @@ def judge(content, expressions, name):
         if not held:
             print(f"{name}: does not hold: {expression}")
             good = False
-    return 0 if good else 1
+    return good
+
+
+def judge_json(action, path, expressions):
+    import json
+    assert expressions, "what is to hold?"
+    with open(path, encoding="utf-8") as file:
+        content = json.load(file) if action == "json" else [json.loads(line) for line in file]
+    return judge(content, expressions, path)
+
+
+def parse_xml(path):
+    import xml.etree.ElementTree
+    xml.etree.ElementTree.parse(path)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    actions = parser.add_subparsers(dest="action", required=True)
-    idx = actions.add_parser("idx")
-    idx.add_argument("folder", type=pathlib.Path)
-    for name in ("--train", "--test", "--side"):
-        idx.add_argument(name, type=int, required=True)
-    photos = actions.add_parser("photos")
-    photos.add_argument("folder", type=pathlib.Path)
-    photos.add_argument("--count", type=int, required=True)
-    photo = actions.add_parser("photo")
-    photo.add_argument("file", type=pathlib.Path)
-    for name in ("width", "height", "level"):
-        photo.add_argument(name, type=int)
-    photo.add_argument("orientation", type=int, nargs="?", default=0)
-    for name in ("json", "jsonl"):
-        action = actions.add_parser(name)
-        action.add_argument("file", type=pathlib.Path)
-        action.add_argument("expressions", nargs="+")
-    actions.add_parser("xml").add_argument("file", type=pathlib.Path)
-    arguments = parser.parse_args()
-
-    if arguments.action == "idx":
-        make_idx(arguments.folder, arguments.train, arguments.test, arguments.side)
-        return 0
-    if arguments.action == "photos":
-        make_photos(arguments.folder, arguments.count)
-        return 0
-    if arguments.action == "photo":
-        arguments.file.write_bytes(gray_jpeg(arguments.width, arguments.height, arguments.level, arguments.orientation))
-        return 0
-    text = arguments.file.read_text(encoding="utf-8")
-    if arguments.action == "xml":
-        xml.etree.ElementTree.fromstring(text)
-        return 0
-    content = [json.loads(line) for line in text.splitlines()] if arguments.action == "jsonl" else json.loads(text)
-    return judge(content, arguments.expressions, arguments.file)
+    action, path, *words = sys.argv[1:]
+    if action in ("json", "jsonl"):
+        return 0 if judge_json(action, path, words) else 1
+    makers = {"idx": make_idx, "photos": make_photos, "photo": lambda path, *numbers: write(path, gray_jpeg(*numbers)),
+              "flip": flip, "xml": parse_xml}
+    makers[action](path, *map(int, words))
+    return 0
 
 
 if __name__ == "__main__":
