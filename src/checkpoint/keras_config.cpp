@@ -11,7 +11,9 @@
 namespace dptrain::checkpoint {
 namespace {
 
-std::string one_line(const nlohmann::ordered_json& json) { return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace); }
+std::string one_line(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
 
 /// A name that TensorFlow takes as a name scope: [A-Za-z0-9.][A-Za-z0-9_.-]*.
 std::string scope_name(std::string name) {
@@ -25,7 +27,8 @@ bool is_input(const graph::Layer& layer) { return layer.spec.name() == "Input"; 
 
 nlohmann::ordered_json layer_config(const graph::Layer& layer) {
   const layers::LayerType& type = layers::type_of(layer.spec);
-  const nlohmann::ordered_json own = nlohmann::ordered_json::parse(config::to_json(type.keras_config(layer.spec.spec(), layer.inputs)));
+  const nlohmann::ordered_json own =
+      nlohmann::ordered_json::parse(config::to_json(type.keras_config(layer.spec.spec(), layer.inputs)));
   if (is_input(layer)) {  // Keras 2 takes these keys and no others
     nlohmann::ordered_json config{{"batch_input_shape", own.at("batch_input_shape")}};
     config.update({{"dtype", "float32"}, {"sparse", false}, {"ragged", false}, {"name", layer.name}});
@@ -62,11 +65,14 @@ nlohmann::ordered_json inbound_nodes(const graph::Graph& graph, int layer) {
   return calls;
 }
 
-nlohmann::ordered_json object(const std::string& name, nlohmann::ordered_json config) { return {{"class_name", name}, {"config", std::move(config)}}; }
+nlohmann::ordered_json object(const std::string& name, nlohmann::ordered_json config) {
+  return {{"class_name", name}, {"config", std::move(config)}};
+}
 
 /// A loss as the string that both worlds know, or with its parameters.
 nlohmann::ordered_json loss_config(const config::Typed& loss) {
-  const auto with = [&](const char* name, bool from_logits, double label_smoothing, bool smooths) -> nlohmann::ordered_json {
+  const auto with = [&](const char* name, bool from_logits, double label_smoothing,
+                        bool smooths) -> nlohmann::ordered_json {
     if (!from_logits && label_smoothing == 0) return name;
     // Keras 3 refuses the reduction "auto" that Keras 2 would write.
     nlohmann::ordered_json config{{"reduction", "sum_over_batch_size"}, {"name", name}, {"from_logits", from_logits}};
@@ -84,7 +90,8 @@ nlohmann::ordered_json loss_config(const config::Typed& loss) {
   return {};
 }
 
-nlohmann::ordered_json metric_object(const char* name, const std::string& shown, nlohmann::ordered_json config = nlohmann::ordered_json::object()) {
+nlohmann::ordered_json metric_object(const char* name, const std::string& shown,
+                                     nlohmann::ordered_json config = nlohmann::ordered_json::object()) {
   config["name"] = shown;
   config["dtype"] = "float32";
   return object(name, std::move(config));
@@ -151,10 +158,10 @@ std::string keras_model_config(const graph::Graph& graph) {
                       {"inbound_nodes", inbound_nodes(graph, index)}});
   }
   const nlohmann::ordered_json model{{"name", scope_name(graph.name)},
-                   {"trainable", true},
-                   {"layers", layers},
-                   {"input_layers", tensors(graph, graph.inputs)},
-                   {"output_layers", tensors(graph, graph.outputs)}};
+                                     {"trainable", true},
+                                     {"layers", layers},
+                                     {"input_layers", tensors(graph, graph.inputs)},
+                                     {"output_layers", tensors(graph, graph.outputs)}};
   return one_line(object("Functional", model));
 }
 
@@ -167,10 +174,10 @@ std::string keras_training_config(const Compiled& compiled) {
   for (const config::Typed& metric : compiled.metrics)
     if (nlohmann::ordered_json one = metric_config(metric); !one.is_null()) metrics.push_back(std::move(one));
   return one_line(nlohmann::ordered_json{{"loss", loss},
-                       {"metrics", metrics},
-                       {"weighted_metrics", nullptr},
-                       {"loss_weights", nullptr},
-                       {"optimizer_config", optimizer}});
+                                         {"metrics", metrics},
+                                         {"weighted_metrics", nullptr},
+                                         {"loss_weights", nullptr},
+                                         {"optimizer_config", optimizer}});
 }
 
 }  // namespace dptrain::checkpoint

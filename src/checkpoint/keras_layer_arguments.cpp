@@ -112,7 +112,8 @@ bool is_harmless(const std::string& class_name, const std::string& key, const nl
 
 }  // namespace
 
-Node layer_arguments(const std::string& class_name, const nlohmann::json& config, std::vector<std::string>& complaints) {
+Node layer_arguments(const std::string& class_name, const nlohmann::json& config,
+                     std::vector<std::string>& complaints) {
   const config::Schema& schema = layers::layer_family().find(class_name)->schema;
   Node arguments = Node::map();
   if (!config.is_object()) return arguments;

@@ -59,9 +59,12 @@ std::string WeightsReport::table() const {
   for (const std::string& note : notes) text += "  " + printable_name(note) + "\n";
   std::vector<std::array<std::string, 4>> lines{{"Layer", "Weights", "From the file", "Shapes"}};
   for (const Row& row : rows) {
-    const std::string source = row.fate == ReportedFate::kUnused ? "-" : row.source.empty() ? "-" : printable_name(row.source);
-    lines.push_back({printable_name(row.layer), word(row.fate), source,
-                     printable_name(row.shapes) + (row.reason.empty() ? "" : fmt::format("  ({})", printable_name(row.reason)))});
+    const std::string source = row.fate == ReportedFate::kUnused ? "-"
+                               : row.source.empty()              ? "-"
+                                                                 : printable_name(row.source);
+    lines.push_back(
+        {printable_name(row.layer), word(row.fate), source,
+         printable_name(row.shapes) + (row.reason.empty() ? "" : fmt::format("  ({})", printable_name(row.reason)))});
   }
   std::array<std::size_t, 3> width{};
   for (const auto& line : lines)

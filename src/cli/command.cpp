@@ -28,7 +28,8 @@ T number(const std::string& text, const std::string& flag, const std::string& wa
 void check_choice(const std::string& text, const std::string& flag, const std::vector<std::string>& choices) {
   for (const std::string& choice : choices)
     if (text == choice) return;
-  refuse_use(fmt::format("{} must be {}, found '{}'{}", flag, join(choices, " or "), text, did_you_mean(text, choices)));
+  refuse_use(
+      fmt::format("{} must be {}, found '{}'{}", flag, join(choices, " or "), text, did_you_mean(text, choices)));
 }
 
 }  // namespace
@@ -209,7 +210,7 @@ void refuse_unknown(const std::vector<std::string>& unknown, const std::vector<s
 void Command::parse(const std::vector<std::string>& given) const {
   const auto refuse_here = [&](const std::string& message) {
     refuse_use(fmt::format("{}: {}{}", name_, message,
-                       message.ends_with('?') ? "" : fmt::format("; see dptrain {} --help", name_)));
+                           message.ends_with('?') ? "" : fmt::format("; see dptrain {} --help", name_)));
   };
   try {
     Words words(arguments_);

@@ -42,7 +42,8 @@ struct ValueOperations {
 template <class T>
 inline constexpr ValueOperations kValueOperations{
     [](const Node& node, Reader& reader, void* value) { return Value<T>::read(node, reader, *static_cast<T*>(value)); },
-    [](const void* value) { return Value<T>::write(*static_cast<const T*>(value)); }, [] { return Value<T>::schema(); }};
+    [](const void* value) { return Value<T>::write(*static_cast<const T*>(value)); },
+    [] { return Value<T>::schema(); }};
 
 /// One key, its type erased.
 struct Field {

@@ -93,7 +93,8 @@ std::string image_complaint(const Network& network, const Shape& shape) {
                      shape.str());
 }
 
-std::optional<std::map<std::string, config::Node>> network_values(const Network& network, const Step& step, Reader& reader) {
+std::optional<std::map<std::string, config::Node>> network_values(const Network& network, const Step& step,
+                                                                  Reader& reader) {
   std::vector<std::string> ignored = reserved_arguments();
   bool known = true;
   if (step.arguments.is_map()) {

@@ -45,24 +45,25 @@ config::Node keras(const BatchNormalizationSpec& spec, std::span<const Shape>) {
                        {"gamma_constraint", {}}});
 }
 
-const Registered kBatchNormalization = layer<BatchNormalizationSpec>("BatchNormalization")
-                                           .positional(key("axis", &BatchNormalizationSpec::axis))
-                                           .key(key("momentum", &BatchNormalizationSpec::momentum).at_least(0).at_most(1))
-                                           .key(key("epsilon", &BatchNormalizationSpec::epsilon).above(0))
-                                           .key(key("center", &BatchNormalizationSpec::center))
-                                           .key(key("scale", &BatchNormalizationSpec::scale))
-                                           .key(key("beta_initializer", &BatchNormalizationSpec::beta_initializer))
-                                           .key(key("gamma_initializer", &BatchNormalizationSpec::gamma_initializer))
-                                           .key(key("moving_mean_initializer", &BatchNormalizationSpec::moving_mean_initializer))
-                                           .key(key("moving_variance_initializer", &BatchNormalizationSpec::moving_variance_initializer))
-                                           .key(key("beta_regularizer", &BatchNormalizationSpec::beta_regularizer))
-                                           .key(key("gamma_regularizer", &BatchNormalizationSpec::gamma_regularizer))
-                                           .key(key("synchronized", &BatchNormalizationSpec::synchronized))
-                                           .inputs(1)
-                                           .output(output)
-                                           .weights(weights)
-                                           .backward_reads(BackwardReads{.input_to_train = true})
-                                           .keras(keras);
+const Registered kBatchNormalization =
+    layer<BatchNormalizationSpec>("BatchNormalization")
+        .positional(key("axis", &BatchNormalizationSpec::axis))
+        .key(key("momentum", &BatchNormalizationSpec::momentum).at_least(0).at_most(1))
+        .key(key("epsilon", &BatchNormalizationSpec::epsilon).above(0))
+        .key(key("center", &BatchNormalizationSpec::center))
+        .key(key("scale", &BatchNormalizationSpec::scale))
+        .key(key("beta_initializer", &BatchNormalizationSpec::beta_initializer))
+        .key(key("gamma_initializer", &BatchNormalizationSpec::gamma_initializer))
+        .key(key("moving_mean_initializer", &BatchNormalizationSpec::moving_mean_initializer))
+        .key(key("moving_variance_initializer", &BatchNormalizationSpec::moving_variance_initializer))
+        .key(key("beta_regularizer", &BatchNormalizationSpec::beta_regularizer))
+        .key(key("gamma_regularizer", &BatchNormalizationSpec::gamma_regularizer))
+        .key(key("synchronized", &BatchNormalizationSpec::synchronized))
+        .inputs(1)
+        .output(output)
+        .weights(weights)
+        .backward_reads(BackwardReads{.input_to_train = true})
+        .keras(keras);
 
 }  // namespace
 }  // namespace dptrain::layers

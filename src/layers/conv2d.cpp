@@ -6,7 +6,8 @@
 namespace dptrain::layers {
 namespace {
 
-const KernelsAndBias<Conv2DSpec> kConv2DKernels({{"kernel", &Conv2DSpec::kernel_initializer, &Conv2DSpec::kernel_regularizer}});
+const KernelsAndBias<Conv2DSpec> kConv2DKernels({{"kernel", &Conv2DSpec::kernel_initializer,
+                                                  &Conv2DSpec::kernel_regularizer}});
 
 Shape output(const Conv2DSpec& spec, std::span<const Shape> in) {
   const std::int64_t channels = in[0][2];
@@ -26,12 +27,12 @@ std::vector<WeightDef> weights(const Conv2DSpec& spec, std::span<const Shape> in
 
 config::Node keras(const Conv2DSpec& spec, std::span<const Shape>) {
   return kConv2DKernels.keras(spec, {{"filters", config::Node::integer(spec.filters)},
-                               {"kernel_size", keras_size(spec.kernel_size)},
-                               {"strides", keras_size(spec.strides)},
-                               {"padding", keras_padding(spec.padding)},
-                               {"data_format", keras_channels_last()},
-                               {"dilation_rate", keras_size(spec.dilation_rate)},
-                               {"groups", config::Node::integer(spec.groups)}});
+                                     {"kernel_size", keras_size(spec.kernel_size)},
+                                     {"strides", keras_size(spec.strides)},
+                                     {"padding", keras_padding(spec.padding)},
+                                     {"data_format", keras_channels_last()},
+                                     {"dilation_rate", keras_size(spec.dilation_rate)},
+                                     {"groups", config::Node::integer(spec.groups)}});
 }
 
 const Registered kConv2D =

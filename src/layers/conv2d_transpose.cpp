@@ -6,7 +6,8 @@
 namespace dptrain::layers {
 namespace {
 
-const KernelsAndBias<Conv2DTransposeSpec> kConv2DTransposeKernels({{"kernel", &Conv2DTransposeSpec::kernel_initializer, &Conv2DTransposeSpec::kernel_regularizer}});
+const KernelsAndBias<Conv2DTransposeSpec> kConv2DTransposeKernels({{"kernel", &Conv2DTransposeSpec::kernel_initializer,
+                                                                    &Conv2DTransposeSpec::kernel_regularizer}});
 
 struct Axis {
   std::int64_t in, kernel, stride, dilation;
@@ -49,11 +50,11 @@ std::vector<WeightDef> weights(const Conv2DTransposeSpec& spec, std::span<const 
 
 config::Node keras(const Conv2DTransposeSpec& spec, std::span<const Shape>) {
   config::Node all = kConv2DTransposeKernels.keras(spec, {{"filters", config::Node::integer(spec.filters)},
-                                           {"kernel_size", keras_size(spec.kernel_size)},
-                                           {"strides", keras_size(spec.strides)},
-                                           {"padding", keras_padding(spec.padding)},
-                                           {"data_format", keras_channels_last()},
-                                           {"dilation_rate", keras_size(spec.dilation_rate)}});
+                                                          {"kernel_size", keras_size(spec.kernel_size)},
+                                                          {"strides", keras_size(spec.strides)},
+                                                          {"padding", keras_padding(spec.padding)},
+                                                          {"data_format", keras_channels_last()},
+                                                          {"dilation_rate", keras_size(spec.dilation_rate)}});
   all.set("output_padding", spec.output_padding ? keras_size(*spec.output_padding) : config::Node());
   return all;
 }

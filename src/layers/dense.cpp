@@ -5,7 +5,8 @@
 namespace dptrain::layers {
 namespace {
 
-const KernelsAndBias<DenseSpec> kDenseKernels({{"kernel", &DenseSpec::kernel_initializer, &DenseSpec::kernel_regularizer}});
+const KernelsAndBias<DenseSpec> kDenseKernels({{"kernel", &DenseSpec::kernel_initializer,
+                                                &DenseSpec::kernel_regularizer}});
 
 Shape output(const DenseSpec& spec, std::span<const Shape> in) {
   if (in[0].rank() == 0) throw LayerError("{0} is a scalar, expected at least one axis");
@@ -22,12 +23,13 @@ config::Node keras(const DenseSpec& spec, std::span<const Shape>) {
   return kDenseKernels.keras(spec, {{"units", config::Node::integer(spec.units)}});
 }
 
-const Registered kDense =
-    kDenseKernels.add_to(layer<DenseSpec>("Dense").positional(key("units", &DenseSpec::units).required().at_least(1).check(Bounded{})))
-        .inputs(1)
-        .output(output)
-        .weights(weights)
-        .keras(keras);
+const Registered kDense = kDenseKernels
+                              .add_to(layer<DenseSpec>("Dense").positional(
+                                  key("units", &DenseSpec::units).required().at_least(1).check(Bounded{})))
+                              .inputs(1)
+                              .output(output)
+                              .weights(weights)
+                              .keras(keras);
 
 }  // namespace
 }  // namespace dptrain::layers

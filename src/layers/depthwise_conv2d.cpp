@@ -5,7 +5,8 @@
 namespace dptrain::layers {
 namespace {
 
-const KernelsAndBias<DepthwiseConv2DSpec> kDepthwiseConv2DKernels({{"depthwise", &DepthwiseConv2DSpec::depthwise_initializer, &DepthwiseConv2DSpec::depthwise_regularizer}});
+const KernelsAndBias<DepthwiseConv2DSpec> kDepthwiseConv2DKernels(
+    {{"depthwise", &DepthwiseConv2DSpec::depthwise_initializer, &DepthwiseConv2DSpec::depthwise_regularizer}});
 
 Shape output(const DepthwiseConv2DSpec& spec, std::span<const Shape> in) {
   return depthwise_output(in[0], spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding,
@@ -19,17 +20,18 @@ std::vector<WeightDef> weights(const DepthwiseConv2DSpec& spec, std::span<const 
 
 config::Node keras(const DepthwiseConv2DSpec& spec, std::span<const Shape>) {
   return kDepthwiseConv2DKernels.keras(spec, {{"kernel_size", keras_size(spec.kernel_size)},
-                               {"strides", keras_size(spec.strides)},
-                               {"padding", keras_padding(spec.padding)},
-                               {"depth_multiplier", config::Node::integer(spec.depth_multiplier)},
-                               {"data_format", keras_channels_last()},
-                               {"dilation_rate", keras_size(spec.dilation_rate)}});
+                                              {"strides", keras_size(spec.strides)},
+                                              {"padding", keras_padding(spec.padding)},
+                                              {"depth_multiplier", config::Node::integer(spec.depth_multiplier)},
+                                              {"data_format", keras_channels_last()},
+                                              {"dilation_rate", keras_size(spec.dilation_rate)}});
 }
 
 const Registered kDepthwiseConv2D =
     kDepthwiseConv2DKernels
         .add_to(layer<DepthwiseConv2DSpec>("DepthwiseConv2D")
-                    .positional(key("kernel_size", &DepthwiseConv2DSpec::kernel_size).required().at_least(1).check(Bounded{}))
+                    .positional(
+                        key("kernel_size", &DepthwiseConv2DSpec::kernel_size).required().at_least(1).check(Bounded{}))
                     .key(key("strides", &DepthwiseConv2DSpec::strides).at_least(1).check(Bounded{}))
                     .key(key("padding", &DepthwiseConv2DSpec::padding))
                     .key(key("depth_multiplier", &DepthwiseConv2DSpec::depth_multiplier).at_least(1).check(Bounded{}))

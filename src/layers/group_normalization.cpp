@@ -24,16 +24,18 @@ config::Node keras(const GroupNormalizationSpec& spec, std::span<const Shape>) {
 }
 
 const Registered kGroupNormalization =
-    add_gamma_and_beta(layer<GroupNormalizationSpec>("GroupNormalization")
-                           .positional(key("groups", &GroupNormalizationSpec::groups).at_least(-1).check([](std::int64_t groups) {
-                             return groups == 0 ? std::string("must be -1 (as many as channels) or >= 1, found 0")
-                                                : Bounded{}(groups);
-                           }))
-                           .key(key("axis", &GroupNormalizationSpec::axis))
-                           .key(key("epsilon", &GroupNormalizationSpec::epsilon).above(0)))
+    add_gamma_and_beta(
+        layer<GroupNormalizationSpec>("GroupNormalization")
+            .positional(key("groups", &GroupNormalizationSpec::groups).at_least(-1).check([](std::int64_t groups) {
+              return groups == 0 ? std::string("must be -1 (as many as channels) or >= 1, found 0") : Bounded{}(groups);
+            }))
+            .key(key("axis", &GroupNormalizationSpec::axis))
+            .key(key("epsilon", &GroupNormalizationSpec::epsilon).above(0)))
         .inputs(1)
         .output(output)
-        .weights([](const GroupNormalizationSpec& spec, std::span<const Shape> in) { return gamma_and_beta(spec, {in[0].back()}); })
+        .weights([](const GroupNormalizationSpec& spec, std::span<const Shape> in) {
+          return gamma_and_beta(spec, {in[0].back()});
+        })
         .backward_reads(BackwardReads{.input = true})
         .keras(keras);
 

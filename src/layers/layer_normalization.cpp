@@ -18,19 +18,20 @@ config::Node keras(const LayerNormalizationSpec& spec, std::span<const Shape>) {
   return keras_object(std::move(entries));
 }
 
-const Registered kLayerNormalization = add_gamma_and_beta(layer<LayerNormalizationSpec>("LayerNormalization")
-                                                              .positional(key("axis", &LayerNormalizationSpec::axis))
-                                                              .key(key("epsilon", &LayerNormalizationSpec::epsilon).above(0)))
-                                           .inputs(1)
-                                           .output([](const LayerNormalizationSpec& spec, std::span<const Shape> in) {
-                                             normalized_shape(spec, in[0]);
-                                             return in[0];
-                                           })
-                                           .weights([](const LayerNormalizationSpec& spec, std::span<const Shape> in) {
-                                             return gamma_and_beta(spec, normalized_shape(spec, in[0]));
-                                           })
-                                           .backward_reads(BackwardReads{.input = true})
-                                           .keras(keras);
+const Registered kLayerNormalization =
+    add_gamma_and_beta(layer<LayerNormalizationSpec>("LayerNormalization")
+                           .positional(key("axis", &LayerNormalizationSpec::axis))
+                           .key(key("epsilon", &LayerNormalizationSpec::epsilon).above(0)))
+        .inputs(1)
+        .output([](const LayerNormalizationSpec& spec, std::span<const Shape> in) {
+          normalized_shape(spec, in[0]);
+          return in[0];
+        })
+        .weights([](const LayerNormalizationSpec& spec, std::span<const Shape> in) {
+          return gamma_and_beta(spec, normalized_shape(spec, in[0]));
+        })
+        .backward_reads(BackwardReads{.input = true})
+        .keras(keras);
 
 }  // namespace
 

@@ -26,13 +26,14 @@ std::string permute_complaint(const Shape& dims) {
   return dims.rank() == 0 ? "must not be empty" : "";
 }
 
-const Registered kPermute = layer<PermuteSpec>("Permute")
-                                .positional(key("dims", &PermuteSpec::dims).required().at_least(1).check(permute_complaint))
-                                .inputs(1)
-                                .output(output)
-                                .keras([](const PermuteSpec& spec, std::span<const Shape>) {
-                                  return keras_object({{"dims", keras_extents(spec.dims)}});
-                                });
+const Registered kPermute =
+    layer<PermuteSpec>("Permute")
+        .positional(key("dims", &PermuteSpec::dims).required().at_least(1).check(permute_complaint))
+        .inputs(1)
+        .output(output)
+        .keras([](const PermuteSpec& spec, std::span<const Shape>) {
+          return keras_object({{"dims", keras_extents(spec.dims)}});
+        });
 
 }  // namespace
 }  // namespace dptrain::layers

@@ -5,8 +5,9 @@
 namespace dptrain::layers {
 namespace {
 
-const KernelsAndBias<SeparableConv2DSpec> kSeparableConv2DKernels({{"depthwise", &SeparableConv2DSpec::depthwise_initializer, &SeparableConv2DSpec::depthwise_regularizer},
-                                     {"pointwise", &SeparableConv2DSpec::pointwise_initializer, &SeparableConv2DSpec::pointwise_regularizer}});
+const KernelsAndBias<SeparableConv2DSpec> kSeparableConv2DKernels(
+    {{"depthwise", &SeparableConv2DSpec::depthwise_initializer, &SeparableConv2DSpec::depthwise_regularizer},
+     {"pointwise", &SeparableConv2DSpec::pointwise_initializer, &SeparableConv2DSpec::pointwise_regularizer}});
 
 Shape output(const SeparableConv2DSpec& spec, std::span<const Shape> in) {
   const Shape between =
@@ -23,12 +24,12 @@ std::vector<WeightDef> weights(const SeparableConv2DSpec& spec, std::span<const 
 
 config::Node keras(const SeparableConv2DSpec& spec, std::span<const Shape>) {
   return kSeparableConv2DKernels.keras(spec, {{"filters", config::Node::integer(spec.filters)},
-                               {"kernel_size", keras_size(spec.kernel_size)},
-                               {"strides", keras_size(spec.strides)},
-                               {"padding", keras_padding(spec.padding)},
-                               {"data_format", keras_channels_last()},
-                               {"dilation_rate", keras_size(spec.dilation_rate)},
-                               {"depth_multiplier", config::Node::integer(spec.depth_multiplier)}});
+                                              {"kernel_size", keras_size(spec.kernel_size)},
+                                              {"strides", keras_size(spec.strides)},
+                                              {"padding", keras_padding(spec.padding)},
+                                              {"data_format", keras_channels_last()},
+                                              {"dilation_rate", keras_size(spec.dilation_rate)},
+                                              {"depth_multiplier", config::Node::integer(spec.depth_multiplier)}});
 }
 
 const Registered kSeparableConv2D =

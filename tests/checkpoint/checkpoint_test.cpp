@@ -115,7 +115,8 @@ TEST(Checkpoint, AnExportedModelHasWeightsAndClassNamesButNoState) {
   expect_same_weights(model, loaded);
   EXPECT_EQ(read_class_names(folder / "model.h5"), (std::vector<std::string>{"ankle boot", "bag"}));
   EXPECT_TRUE(is_checkpoint(folder / "model.h5"));
-  EXPECT_THAT(refusal_of([&] { read_state(folder / "model.h5"); }), HasSubstr("start from its weights with --init-from"));
+  EXPECT_THAT(refusal_of([&] { read_state(folder / "model.h5"); }),
+              HasSubstr("start from its weights with --init-from"));
 }
 
 TEST(Checkpoint, AnotherShapeIsNamed) {
@@ -163,7 +164,8 @@ TEST(Checkpoint, TellsWhatIsNoCheckpoint) {
   EXPECT_THAT(refusal_of([&] { read_state(folder / "text.h5"); }), HasSubstr("is not an HDF5 file"));
   EXPECT_THAT(refusal_of([&] { read_state(folder / "short.h5"); }), HasSubstr("is damaged"));
   EXPECT_THAT(refusal_of([&] { read_state(folder / "none.h5"); }), HasSubstr("none.h5': No such file or directory"));
-  EXPECT_THAT(refusal_of([&] { read_state(folder.path().string()); }), HasSubstr("it is a folder; name the file in it"));
+  EXPECT_THAT(refusal_of([&] { read_state(folder.path().string()); }),
+              HasSubstr("it is a folder; name the file in it"));
   for (const char* file : {"empty.h5", "text.h5", "short.h5", "none.h5", "."})
     EXPECT_FALSE(is_checkpoint(folder / file)) << file;
 }

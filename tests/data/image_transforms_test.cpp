@@ -66,7 +66,8 @@ TEST(Resizing, EqualsKeras) {
     json named = entry;
     named.erase("values");
     expect_near(run_images(image_pipeline(spec), image(entry)), entry["values"], named.dump());
-    expect_near(run_images(image_pipeline(spec), as_floats(image(entry))), entry["values"], named.dump() + " of floats");
+    expect_near(run_images(image_pipeline(spec), as_floats(image(entry))), entry["values"],
+                named.dump() + " of floats");
   }
 }
 
@@ -122,7 +123,9 @@ TEST(PreprocessInput, EqualsKeras) {
     expect_near(run_images(p, as_floats(image(entry))), entry["values"], entry["mode"]);
   }
   EXPECT_EQ(error_of(ErrorKind::kUsage,
-                     [] { static_cast<void>(image_pipeline(PreprocessInputSpec{PreprocessMode::kCaffe}).output({4, 4, 1})); }),
+                     [] {
+                       static_cast<void>(image_pipeline(PreprocessInputSpec{PreprocessMode::kCaffe}).output({4, 4, 1}));
+                     }),
             "PreprocessInput: mean and variance are for 3 channels, but samples are 4x4x1");
 }
 
@@ -296,7 +299,8 @@ TEST(Pipeline, FoldingChangesNothing) {
       for (std::uint64_t sample = 0; sample < 12; ++sample) {
         const DrawKey key{.seed = 5, .sample = sample, .epoch = 1};
         const std::vector<float> expected = one_by_one(specs, image(17, 13, channels), key);
-        EXPECT_THAT(run_images(whole, image(17, 13, channels), key), ::testing::Pointwise(::testing::FloatNear(2e-3F), expected))
+        EXPECT_THAT(run_images(whole, image(17, 13, channels), key),
+                    ::testing::Pointwise(::testing::FloatNear(2e-3F), expected))
             << first.name() << " of " << channels << " channels, sample " << sample;
       }
     }
@@ -305,8 +309,8 @@ TEST(Pipeline, FoldingChangesNothing) {
 TEST(Pipeline, SplitsBehindTheLastThatIsWorthKeeping) {
   ResizingSpec small;
   small.height = small.width = 4;
-  const Pipeline p =
-      image_pipeline(CenterCropSpec{8, 8}, RescalingSpec{0.5, 0}, small, RescalingSpec{2, 1}, RandomFlipSpec{}, RescalingSpec{3, 0});
+  const Pipeline p = image_pipeline(CenterCropSpec{8, 8}, RescalingSpec{0.5, 0}, small, RescalingSpec{2, 1},
+                                    RandomFlipSpec{}, RescalingSpec{3, 0});
   const auto [prefix, rest] = p.split();
   EXPECT_FALSE(prefix.random());
   EXPECT_TRUE(rest.random());
@@ -320,7 +324,8 @@ TEST(Pipeline, SplitsBehindTheLastThatIsWorthKeeping) {
   }
   const auto [none, all] = image_pipeline(RescalingSpec{2, 1}, RandomFlipSpec{}).split();
   EXPECT_TRUE(none.empty());
-  EXPECT_EQ(run_images(all, image(3, 3, 1)), run_images(image_pipeline(RescalingSpec{2, 1}, RandomFlipSpec{}), image(3, 3, 1)));
+  EXPECT_EQ(run_images(all, image(3, 3, 1)),
+            run_images(image_pipeline(RescalingSpec{2, 1}, RandomFlipSpec{}), image(3, 3, 1)));
   Array kept = image(9, 9, 1), spare;
   image_pipeline(CenterCropSpec{8, 8}, RandomFlipSpec{}).split().first.run(kept, spare, {});
   EXPECT_EQ(kept.type, DType::kU8);

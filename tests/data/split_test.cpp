@@ -127,7 +127,8 @@ TEST(OpenSources, TakeComesBeforeTheSplit) {
 
 TEST(OpenSources, RefusesSplitsThatMeanNothing) {
   const auto refusal = [](const Typed& train, const Typed& validation, ErrorKind kind = ErrorKind::kUsage) {
-    return error_of(kind, [&] { open_sources({.train = train, .validation = validation, .test = {}}, kSplitModel, 0); });
+    return error_of(kind,
+                    [&] { open_sources({.train = train, .validation = validation, .test = {}}, kSplitModel, 0); });
   };
   EXPECT_EQ(refusal(synthetic(9), split("trian", 0.5)),
             "Split: of must be train, validation or test, found 'trian'; did you mean 'train'?");
@@ -145,8 +146,9 @@ TEST(OpenSources, ClassNamesMustMatchTheModel) {
   SyntheticSpec spec;
   spec.class_names = {"a", "b"};
   EXPECT_EQ(
-      error_of(ErrorKind::kUsage,
-               [&] { open_sources({.train = dataset_family().make(spec), .validation = {}, .test = {}}, kSplitModel, 0); }),
+      error_of(
+          ErrorKind::kUsage,
+          [&] { open_sources({.train = dataset_family().make(spec), .validation = {}, .test = {}}, kSplitModel, 0); }),
       "Synthetic: class_names lists 2 names, but the model has 4 outputs");
 }
 
@@ -162,7 +164,8 @@ TEST(SyntheticSources, StandInForEveryDataSet) {
   EXPECT_EQ(sources.validation->size(), 2000);
   EXPECT_EQ(sources.test, nullptr);
   EXPECT_EQ(synthetic_sources({}, kSplitModel, 3).train->size(), 10000);
-  EXPECT_EQ(synthetic_sources({.train = synthetic(123), .validation = {}, .test = {}}, kSplitModel, 3).train->size(), 123);
+  EXPECT_EQ(synthetic_sources({.train = synthetic(123), .validation = {}, .test = {}}, kSplitModel, 3).train->size(),
+            123);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace dptrain::test {
 namespace {
 
 void check_add(const std::vector<Shape>& inputs, const Shape& out,
-           layers::Activation epilogue = layers::Activation::kLinear) {
+               layers::Activation epilogue = layers::Activation::kLinear) {
   Case c;
   c.layer = layer(layers::AddSpec{});
   c.inputs = inputs;

@@ -41,7 +41,9 @@ TEST(AveragePooling2DOp, OddSizes) { check_average_pooling2d({.pool_size = {2, 2
 TEST(AveragePooling2DOp, SameLeavesPaddingOut) {
   check_average_pooling2d({.pool_size = {3, 3}, .strides = Size2{2, 2}, .padding = Padding::kSame}, {9, 8, 5});
 }
-TEST(AveragePooling2DOp, OverlappingWindows) { check_average_pooling2d({.pool_size = {2, 3}, .strides = Size2{1, 2}}, {4, 6, 17}); }
+TEST(AveragePooling2DOp, OverlappingWindows) {
+  check_average_pooling2d({.pool_size = {2, 3}, .strides = Size2{1, 2}}, {4, 6, 17});
+}
 
 }  // namespace
 }  // namespace dptrain::test

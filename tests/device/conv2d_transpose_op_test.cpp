@@ -64,7 +64,9 @@ void check_transpose(const Case& c) {
   });
 }
 
-TEST(Conv2DTransposeOp, ValidOddSizes) { check_transpose(with(transpose(5, {3, 3}, {1, 1}, Padding::kValid), {4, 5, 3})); }
+TEST(Conv2DTransposeOp, ValidOddSizes) {
+  check_transpose(with(transpose(5, {3, 3}, {1, 1}, Padding::kValid), {4, 5, 3}));
+}
 
 TEST(Conv2DTransposeOp, StridesEnlarge) {
   check_transpose(with(transpose(4, {3, 3}, {2, 2}, Padding::kSame), {4, 3, 5}));

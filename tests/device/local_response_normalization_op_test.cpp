@@ -36,7 +36,8 @@ void check_local_response_normalization(const Spec& s, const Shape& in) {
 
 TEST(LocalResponseNormalizationOp, Defaults) { check_local_response_normalization({}, {3, 2, 17}); }
 TEST(LocalResponseNormalizationOp, OfTheTutorials) {
-  check_local_response_normalization({.depth_radius = 4, .bias = 1.0F, .alpha = 0.001F / 9.0F, .beta = 0.75F}, {2, 3, 20});
+  check_local_response_normalization({.depth_radius = 4, .bias = 1.0F, .alpha = 0.001F / 9.0F, .beta = 0.75F},
+                                     {2, 3, 20});
 }
 TEST(LocalResponseNormalizationOp, WindowWiderThanTheChannels) {
   check_local_response_normalization({.depth_radius = 7, .bias = 2.0F, .alpha = 0.5F, .beta = 0.6F}, {2, 2, 5});

@@ -111,7 +111,7 @@ struct ExpectedLoss {
 };
 
 ExpectedLoss expectation(const LossCase& c, const std::vector<double>& prediction, const std::vector<double>& targets,
-                     const RowLoss& f, const std::vector<RowLoss>& metrics) {
+                         const RowLoss& f, const std::vector<RowLoss>& metrics) {
   const auto width = static_cast<std::size_t>(c.output.elements());
   std::vector<double> z = prediction;
   ExpectedLoss expected{.counts = std::vector<double>(metrics.size()), .gradient = std::vector<double>(z.size())};
@@ -158,7 +158,7 @@ LossResult judge(device::Device& device, const LossCase& c, const std::vector<do
 
 /// Loss and metrics against the references, gradient against central differences, on every device and in every type.
 void check_loss(const LossCase& c, const std::vector<double>& prediction, const std::vector<double>& targets,
-           const RowLoss& f, const std::vector<RowLoss>& metrics = {}) {
+                const RowLoss& f, const std::vector<RowLoss>& metrics = {}) {
   for (const DType type : {DType::kF32, DType::kBf16, DType::kF16}) {
     const std::vector<double> z = rounded(type, prediction);
     const ExpectedLoss expected = expectation(c, z, targets, f, metrics);
@@ -190,8 +190,8 @@ TEST(LossOp, CategoricalFusedWithSoftmaxAndAllMetrics) {
   c.metrics = {metric(optim::AccuracySpec{}), metric(optim::SparseTopKCategoricalAccuracySpec{.k = 2}),
                metric(optim::MeanSquaredErrorMetricSpec{}), metric(optim::MeanAbsoluteErrorMetricSpec{})};
   check_loss(c, random_values(kRows * kWidth, -4, 4, 1), one_hot(c.classes),
-        of_softmax([](Row p, Row y) { return cross_entropy(p, y, 0); }),
-        {hit, top2, of_softmax(squared), of_softmax(absolute)});
+             of_softmax([](Row p, Row y) { return cross_entropy(p, y, 0); }),
+             {hit, top2, of_softmax(squared), of_softmax(absolute)});
 }
 
 constexpr std::array kClassWeights{2.5F, 0.0F, 1.0F, 0.25F, 3.0F};
@@ -243,7 +243,7 @@ TEST(LossOp, CategoricalFromLogitsWithRowsAndSmoothing) {
   c.rows = one_hot(random_classes());
   c.metrics = {metric(optim::CategoricalAccuracySpec{}), metric(optim::TopKCategoricalAccuracySpec{.k = 2})};
   check_loss(c, random_values(kRows * kWidth, -4, 4, 2), c.rows,
-        of_softmax([](Row p, Row y) { return cross_entropy(p, y, 0.1); }), {hit, top2});
+             of_softmax([](Row p, Row y) { return cross_entropy(p, y, 0.1); }), {hit, top2});
 }
 
 TEST(LossOp, CategoricalFromProbabilities) {
@@ -251,7 +251,7 @@ TEST(LossOp, CategoricalFromProbabilities) {
   c.classes = random_classes();
   c.metrics = {metric(optim::AccuracySpec{})};
   check_loss(c, random_values(kRows * kWidth, 0.05, 1, 3), one_hot(c.classes),
-        [](Row p, Row y) { return cross_entropy(p, y, 0.2); }, {hit});
+             [](Row p, Row y) { return cross_entropy(p, y, 0.2); }, {hit});
 }
 
 TEST(LossOp, CategoricalOverPositions) {
@@ -270,7 +270,7 @@ TEST(LossOp, CategoricalOverPositions) {
     };
   };
   check_loss(c, random_values(36 * kWidth, -4, 4, 4), c.rows,
-        mean(of_softmax([](Row p, Row y) { return cross_entropy(p, y, 0); })), {mean(hit)});
+             mean(of_softmax([](Row p, Row y) { return cross_entropy(p, y, 0); })), {mean(hit)});
 }
 
 TEST(LossOp, BinaryFusedWithSigmoid) {
@@ -280,7 +280,7 @@ TEST(LossOp, BinaryFusedWithSigmoid) {
   for (auto& label : c.classes) label = label % 2;
   c.metrics = {metric(optim::BinaryAccuracySpec{.threshold = 0.4}), metric(optim::MeanSquaredErrorMetricSpec{})};
   check_loss(c, random_values(kRows, -3, 3, 5), {c.classes.begin(), c.classes.end()},
-        of_sigmoid([](Row p, Row y) { return binary(p, y, 0.1); }), {of_sigmoid(same_side), of_sigmoid(squared)});
+             of_sigmoid([](Row p, Row y) { return binary(p, y, 0.1); }), {of_sigmoid(same_side), of_sigmoid(squared)});
 }
 
 TEST(LossOp, BinaryFromProbabilities) {
@@ -288,7 +288,7 @@ TEST(LossOp, BinaryFromProbabilities) {
   c.rows = one_hot(random_classes());
   c.metrics = {metric(optim::BinaryAccuracySpec{.threshold = 0.4})};
   check_loss(c, random_values(kRows * kWidth, 0.05, 0.95, 6), c.rows, [](Row p, Row y) { return binary(p, y, 0); },
-        {same_side});
+             {same_side});
 }
 
 TEST(LossOp, SquaredAndAbsolute) {

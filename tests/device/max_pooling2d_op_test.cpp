@@ -37,11 +37,15 @@ void check_max_pooling2d(const MaxPooling2DSpec& spec, const Shape& in, bool mas
   });
 }
 
-TEST(MaxPooling2DOp, OddSizesDropTheLastRowAndColumn) { check_max_pooling2d({.pool_size = {2, 2}, .strides = {}}, {7, 5, 3}); }
+TEST(MaxPooling2DOp, OddSizesDropTheLastRowAndColumn) {
+  check_max_pooling2d({.pool_size = {2, 2}, .strides = {}}, {7, 5, 3});
+}
 TEST(MaxPooling2DOp, SameWithStrides) {
   check_max_pooling2d({.pool_size = {3, 3}, .strides = Size2{2, 2}, .padding = Padding::kSame}, {9, 8, 5});
 }
-TEST(MaxPooling2DOp, OverlappingWindows) { check_max_pooling2d({.pool_size = {3, 2}, .strides = Size2{1, 1}}, {4, 5, 17}); }
+TEST(MaxPooling2DOp, OverlappingWindows) {
+  check_max_pooling2d({.pool_size = {3, 2}, .strides = Size2{1, 1}}, {4, 5, 17});
+}
 TEST(MaxPooling2DOp, Gaps) { check_max_pooling2d({.pool_size = {2, 2}, .strides = Size2{3, 3}}, {8, 9, 4}); }
 TEST(MaxPooling2DOp, FoldsTheReluMask) {
   check_max_pooling2d({.pool_size = {2, 2}, .strides = {}}, {6, 7, 5}, true);

@@ -27,7 +27,8 @@ struct NormReference {
 };
 
 NormReference moments(const std::vector<float>& x, int64_t positions, int64_t channels) {
-  NormReference r{std::vector<double>(static_cast<size_t>(channels)), std::vector<double>(static_cast<size_t>(channels))};
+  NormReference r{std::vector<double>(static_cast<size_t>(channels)),
+                  std::vector<double>(static_cast<size_t>(channels))};
   for (int64_t i = 0; i < positions * channels; ++i)
     r.mean[static_cast<size_t>(i % channels)] += at(x, i) / static_cast<double>(positions);
   for (int64_t i = 0; i < positions * channels; ++i)

@@ -70,14 +70,15 @@ struct FirstProblem {
 /// What the pooling's own kernels make of the output: they have their own judge.
 FirstProblem::Pooled pool_of(const FirstProblem& problem, const std::vector<float>& y, bool relu) {
   FirstProblem::Pooled p{std::vector<float>(static_cast<size_t>(problem.pooled_size())),
-                    std::vector<uint8_t>(static_cast<size_t>(problem.pooled_size()))};
+                         std::vector<uint8_t>(static_cast<size_t>(problem.pooled_size()))};
   max_pool_forward(problem.pool(), y.data(), problem.rows, p.y.data(), p.taken.data());
   for (size_t i = 0; relu && i < p.y.size(); ++i)
     if (p.y[i] <= 0.0F) p.y[i] = 0.0F, p.taken[i] = kNothingTaken;
   return p;
 }
 
-std::vector<float> expanded(const FirstProblem& problem, const std::vector<float>& dy, const std::vector<uint8_t>& taken) {
+std::vector<float> expanded(const FirstProblem& problem, const std::vector<float>& dy,
+                            const std::vector<uint8_t>& taken) {
   std::vector<float> masked = dy, full(static_cast<size_t>(problem.rows * out_size(problem.w)));
   std::vector<uint8_t> position = taken;
   for (size_t i = 0; i < masked.size(); ++i)
@@ -129,13 +130,14 @@ class FirstConvKernel : public testing::TestWithParam<FirstConvCase> {};
 TEST_P(FirstConvKernel, AgreesWithTheNaiveLoops) { check({GetParam().w, GetParam().rows}); }
 
 //                         h   w  in out k  s  pads
-const FirstConvCase kFirstConvCases[] = {{conv_window(28, 28, 1, 32, 3, 1, 0, 0), 2}, {conv_window(13, 27, 1, 37, 3, 1, 1, 1), 3},
-                       {conv_window(24, 24, 3, 64, 5, 1, 2, 2), 1}, {conv_window(9, 31, 3, 24, 3, 1, 1, 1), 2},
-                       {conv_window(17, 23, 3, 40, 7, 2, 3, 3), 2}, {conv_window(12, 10, 4, 5, 3, 2, 0, 1), 3},
-                       {conv_window(11, 14, 2, 16, 5, 2, 2, 2), 1}, {conv_window(8, 9, 1, 3, 7, 1, 3, 3), 5},
-                       {conv_window(3, 3, 1, 1, 3, 1, 0, 0), 1},    {conv_window(7, 5, 2, 33, 1, 1, 0, 0), 2},
-                       {conv_window(40, 6, 4, 17, 5, 1, 0, 4), 2},  {conv_window(5, 70, 1, 130, 3, 1, 1, 1), 1},
-                       {conv_window(5, 6, 3, 20, 2, 3, 0, 0), 2}};
+const FirstConvCase kFirstConvCases[] = {
+    {conv_window(28, 28, 1, 32, 3, 1, 0, 0), 2}, {conv_window(13, 27, 1, 37, 3, 1, 1, 1), 3},
+    {conv_window(24, 24, 3, 64, 5, 1, 2, 2), 1}, {conv_window(9, 31, 3, 24, 3, 1, 1, 1), 2},
+    {conv_window(17, 23, 3, 40, 7, 2, 3, 3), 2}, {conv_window(12, 10, 4, 5, 3, 2, 0, 1), 3},
+    {conv_window(11, 14, 2, 16, 5, 2, 2, 2), 1}, {conv_window(8, 9, 1, 3, 7, 1, 3, 3), 5},
+    {conv_window(3, 3, 1, 1, 3, 1, 0, 0), 1},    {conv_window(7, 5, 2, 33, 1, 1, 0, 0), 2},
+    {conv_window(40, 6, 4, 17, 5, 1, 0, 4), 2},  {conv_window(5, 70, 1, 130, 3, 1, 1, 1), 1},
+    {conv_window(5, 6, 3, 20, 2, 3, 0, 0), 2}};
 
 INSTANTIATE_TEST_SUITE_P(Shapes, FirstConvKernel, testing::ValuesIn(kFirstConvCases));
 

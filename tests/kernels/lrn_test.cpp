@@ -18,11 +18,11 @@ struct LrnCase {
 };
 
 const LrnCase kLrnCases[] = {{{5, 1.0F, 1.0F, 0.5F}, 3, 5},  // the window is wider than the channels
-                       {{4, 1.0F, 0.001F / 9.0F, 0.75F}, 700, 64},
-                       {{2, 2.0F, 0.5F, 1.0F}, 7, 35},
-                       {{1, 1.5F, 0.3F, 0.6F}, 300, 17},
-                       {{0, 1.0F, 2.0F, 0.75F}, 2, 3},
-                       {{3, 1.0F, 0.1F, 0.75F}, 5, 1}};
+                             {{4, 1.0F, 0.001F / 9.0F, 0.75F}, 700, 64},
+                             {{2, 2.0F, 0.5F, 1.0F}, 7, 35},
+                             {{1, 1.5F, 0.3F, 0.6F}, 300, 17},
+                             {{0, 1.0F, 2.0F, 0.75F}, 2, 3},
+                             {{3, 1.0F, 0.1F, 0.75F}, 5, 1}};
 
 struct Reference {
   std::vector<double> y, scale, dx;

@@ -18,20 +18,21 @@ struct PoolCase {
 };
 
 //                        in      c   out    kernel stride pad
-const PoolCase kPoolCases[] = {{{4, 4, 1, 2, 2, 2, 2, 2, 2, 0, 0}, 1},
-                       {{7, 5, 3, 3, 2, 2, 2, 2, 2, 0, 0}, 3},  // odd sizes: the last row and column are dropped
-                       {{26, 26, 32, 13, 13, 2, 2, 2, 2, 0, 0}, 5},
-                       {{9, 6, 37, 4, 3, 2, 2, 2, 2, 0, 0}, 2},
-                       {{7, 7, 5, 4, 4, 2, 2, 2, 2, 0, 0}, 2},  // "same": windows over the border
-                       {{9, 8, 5, 5, 4, 3, 3, 2, 2, 1, 0}, 3},  // overlapping, padded above
-                       {{6, 6, 17, 3, 2, 2, 3, 2, 3, 0, 0}, 1},
-                       {{8, 10, 35, 4, 5, 3, 3, 2, 2, 0, 0}, 2},  // "same" over even sizes
-                       {{13, 12, 19, 7, 6, 3, 3, 2, 2, 1, 1}, 3},
-                       {{10, 14, 32, 4, 6, 3, 3, 2, 2, 0, 0}, 2},  // the last row and column are not seen
-                       {{2, 3, 5, 1, 1, 3, 3, 2, 2, 1, 0}, 2},
-                       {{8, 7, 19, 3, 2, 2, 2, 3, 3, 0, 0}, 2},  // inputs between the windows
-                       {{5, 5, 2, 5, 5, 3, 3, 1, 1, 1, 1}, 2},
-                       {{15, 17, 4, 1, 1, 15, 17, 15, 17, 0, 0}, 2}};  // 255 positions
+const PoolCase kPoolCases[] = {
+    {{4, 4, 1, 2, 2, 2, 2, 2, 2, 0, 0}, 1},
+    {{7, 5, 3, 3, 2, 2, 2, 2, 2, 0, 0}, 3},  // odd sizes: the last row and column are dropped
+    {{26, 26, 32, 13, 13, 2, 2, 2, 2, 0, 0}, 5},
+    {{9, 6, 37, 4, 3, 2, 2, 2, 2, 0, 0}, 2},
+    {{7, 7, 5, 4, 4, 2, 2, 2, 2, 0, 0}, 2},  // "same": windows over the border
+    {{9, 8, 5, 5, 4, 3, 3, 2, 2, 1, 0}, 3},  // overlapping, padded above
+    {{6, 6, 17, 3, 2, 2, 3, 2, 3, 0, 0}, 1},
+    {{8, 10, 35, 4, 5, 3, 3, 2, 2, 0, 0}, 2},  // "same" over even sizes
+    {{13, 12, 19, 7, 6, 3, 3, 2, 2, 1, 1}, 3},
+    {{10, 14, 32, 4, 6, 3, 3, 2, 2, 0, 0}, 2},  // the last row and column are not seen
+    {{2, 3, 5, 1, 1, 3, 3, 2, 2, 1, 0}, 2},
+    {{8, 7, 19, 3, 2, 2, 2, 3, 3, 0, 0}, 2},  // inputs between the windows
+    {{5, 5, 2, 5, 5, 3, 3, 1, 1, 1, 1}, 2},
+    {{15, 17, 4, 1, 1, 15, 17, 15, 17, 0, 0}, 2}};  // 255 positions
 
 struct Position {
   int64_t input, kernel;

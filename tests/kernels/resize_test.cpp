@@ -51,9 +51,10 @@ struct ResizeCase {
   int64_t height, width, channels, out_height, out_width, row_taps, column_taps;
 };
 
-const ResizeCase kResizeCases[] = {{5, 7, 3, 4, 3, 2, 2},   {9, 33, 3, 5, 40, 3, 5}, {6, 5, 1, 7, 37, 2, 2}, {6, 50, 1, 3, 9, 4, 5},
-                       {4, 21, 4, 3, 11, 2, 2}, {7, 6, 4, 2, 5, 5, 3},   {5, 8, 2, 3, 4, 2, 3},  {3, 9, 5, 4, 6, 1, 2},
-                       {1, 1, 3, 2, 2, 1, 1},   {8, 3, 3, 1, 1, 2, 2}};
+const ResizeCase kResizeCases[] = {{5, 7, 3, 4, 3, 2, 2},  {9, 33, 3, 5, 40, 3, 5}, {6, 5, 1, 7, 37, 2, 2},
+                                   {6, 50, 1, 3, 9, 4, 5}, {4, 21, 4, 3, 11, 2, 2}, {7, 6, 4, 2, 5, 5, 3},
+                                   {5, 8, 2, 3, 4, 2, 3},  {3, 9, 5, 4, 6, 1, 2},   {1, 1, 3, 2, 2, 1, 1},
+                                   {8, 3, 3, 1, 1, 2, 2}};
 
 template <class T>
 void check_resize(const ResizeCase& c, const std::vector<T>& image, int64_t stride, bool reverse) {

@@ -19,7 +19,8 @@ struct SoftmaxShape {
 };
 
 // Both ways of softmax (up to 32 classes and above), rows that fill no group, more than one piece.
-constexpr SoftmaxShape kSoftmaxShapes[] = {{3, 5}, {1, 1}, {16, 10}, {1037, 10}, {37, 2}, {7, 32}, {5, 33}, {9, 1000}, {300, 65}};
+constexpr SoftmaxShape kSoftmaxShapes[] = {{3, 5},  {1, 1},  {16, 10},  {1037, 10}, {37, 2},
+                                           {7, 32}, {5, 33}, {9, 1000}, {300, 65}};
 
 std::vector<double> softmax(const std::vector<float>& x, int64_t row, int64_t classes) {
   std::vector<double> p;
@@ -66,7 +67,7 @@ struct SoftmaxReference {
 
 /// From the definition: y' smoothed, loss = -sum y' log p, gradient = scale (p sum y' - y').
 SoftmaxReference reference(const std::vector<float>& x, int64_t rows, int64_t classes, const std::vector<float>& dense,
-                    double smoothing, double scale) {
+                           double smoothing, double scale) {
   SoftmaxReference r;
   for (int64_t row = 0; row < rows; ++row) {
     const std::vector<double> p = softmax(x, row, classes);

@@ -263,6 +263,7 @@ TEST(Winograd, SamplesDoNotKnowEachOther) {
        {shape(13, 13, 32, 64, 3, 0, 0, 0, 0), with(shape(9, 9, 19, 37, 3, 1, 1, 1, 1), true, true),
         shape(5, 5, 20, 20, 3, 0, 0, 0, 0), shape(9, 9, 20, 20, 5, 2, 2, 2, 2),
         shape(30, 30, 200, 160, 3, 1, 1, 1, 1)}) {
+    if (dptrain::testing::kAddressSanitizer && s.in_h > 20) continue;  // minutes; the release suite compares its bits
     SCOPED_TRACE(text(s));
     const Problem all(s, 7, 3);
     on_every_target([&] {

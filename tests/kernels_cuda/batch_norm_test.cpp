@@ -13,8 +13,9 @@ struct BatchNormShape {
   std::int64_t positions, channels;
 };
 // Channels that fill vectors and that do not, below and above a tile of columns; pieces of several positions.
-constexpr std::array kBatchNormShapes{BatchNormShape{1, 1},   BatchNormShape{5, 3},   BatchNormShape{37, 8},    BatchNormShape{61, 24},
-                             BatchNormShape{600, 5}, BatchNormShape{9, 129}, BatchNormShape{140, 264}, BatchNormShape{1100, 16}};
+constexpr std::array kBatchNormShapes{BatchNormShape{1, 1},     BatchNormShape{5, 3},    BatchNormShape{37, 8},
+                                      BatchNormShape{61, 24},   BatchNormShape{600, 5},  BatchNormShape{9, 129},
+                                      BatchNormShape{140, 264}, BatchNormShape{1100, 16}};
 constexpr float kEpsilon = 1e-3F;
 
 std::string name(const BatchNormShape& shape) {

@@ -15,7 +15,8 @@ struct LossShape {
   std::int64_t rows, width;
 };
 // A thread, a warp and a block for each row.
-constexpr std::array kLossShapes{LossShape{300, 1}, LossShape{7, 2}, LossShape{3, 5}, LossShape{37, 10}, LossShape{3, 270}};
+constexpr std::array kLossShapes{LossShape{300, 1}, LossShape{7, 2}, LossShape{3, 5}, LossShape{37, 10},
+                                 LossShape{3, 270}};
 constexpr float kLossScale = 0.25F;
 
 /// Labels in [0, classes).

@@ -153,7 +153,8 @@ TEST(GpuMerge, GradientsOfAProduct) {
         expected[static_cast<std::size_t>(c.source(i, o))] += value;
       }
       Tensor dx(type, static_cast<std::int64_t>(expected.size()), offset);
-      multiply_backward(at_once(), type, merge, static_cast<int>(i), in.pointers.data(), dy.data(), kMergeRows, dx.data());
+      multiply_backward(at_once(), type, merge, static_cast<int>(i), in.pointers.data(), dy.data(), kMergeRows,
+                        dx.data());
       expect_near(type, expected, dx.read(), 1e-5, 3e-4);
     }
   });
@@ -221,8 +222,8 @@ TEST(GpuMerge, ExtremesAndTheirGradients) {
       expect_near(type, expected, y.read());
       for (std::size_t i = 0; i < c.inputs.size(); ++i) {
         Tensor dx(type, static_cast<std::int64_t>(gradients[i].size()), offset);
-        extreme_backward(at_once(), type, merge, static_cast<int>(i), in.pointers.data(), y.data(), dy.data(), kMergeRows,
-                         dx.data());
+        extreme_backward(at_once(), type, merge, static_cast<int>(i), in.pointers.data(), y.data(), dy.data(),
+                         kMergeRows, dx.data());
         expect_near(type, gradients[i], dx.read(), 1e-5, 3e-4);
       }
     }

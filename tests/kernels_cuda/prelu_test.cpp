@@ -29,10 +29,11 @@ struct PreluCase {
 };
 
 TEST(GpuPRelu, ValuesAndGradients) {
-  for (const PreluCase& c : {PreluCase{{5}, {5}, 3}, PreluCase{{5}, {1}, 3}, PreluCase{{4, 3, 16}, {1, 1, 16}, 3},
-                        PreluCase{{40, 30, 3}, {1, 1, 3}, 9}, PreluCase{{6, 8}, {6, 8}, 70}, PreluCase{{3, 4, 8}, {3, 1, 1}, 5},
-                        PreluCase{{3, 4, 8}, {1, 4, 1}, 2}, PreluCase{{3, 4, 8}, {3, 1, 8}, 2}, PreluCase{{50, 40}, {1, 1}, 6},
-                        PreluCase{{2, 3, 2, 3, 2, 3}, {1, 3, 1, 3, 1, 3}, 2}, PreluCase{{1, 1}, {1, 1}, 4}}) {
+  for (const PreluCase& c :
+       {PreluCase{{5}, {5}, 3}, PreluCase{{5}, {1}, 3}, PreluCase{{4, 3, 16}, {1, 1, 16}, 3},
+        PreluCase{{40, 30, 3}, {1, 1, 3}, 9}, PreluCase{{6, 8}, {6, 8}, 70}, PreluCase{{3, 4, 8}, {3, 1, 1}, 5},
+        PreluCase{{3, 4, 8}, {1, 4, 1}, 2}, PreluCase{{3, 4, 8}, {3, 1, 8}, 2}, PreluCase{{50, 40}, {1, 1}, 6},
+        PreluCase{{2, 3, 2, 3, 2, 3}, {1, 3, 1, 3, 1, 3}, 2}, PreluCase{{1, 1}, {1, 1}, 4}}) {
     on_every_type([&](DType type, int offset) {
       const PRelu prelu(c.sample, c.alpha);
       const std::int64_t n = c.rows * product(c.sample), alphas = product(c.alpha);
@@ -64,7 +65,8 @@ TEST(GpuPRelu, ValuesAndGradients) {
 }
 
 TEST(GpuPRelu, WorkspaceNeverFallsWithMoreRows) {
-  for (const PreluCase& c : {PreluCase{{40, 30, 3}, {1, 1, 3}, 0}, PreluCase{{7, 5}, {7, 5}, 0}, PreluCase{{50, 40}, {1, 1}, 0}}) {
+  for (const PreluCase& c :
+       {PreluCase{{40, 30, 3}, {1, 1, 3}, 0}, PreluCase{{7, 5}, {7, 5}, 0}, PreluCase{{50, 40}, {1, 1}, 0}}) {
     const PRelu prelu(c.sample, c.alpha);
     for (std::int64_t rows = 1; rows < 300; ++rows)
       EXPECT_LE(prelu_workspace(prelu, rows), prelu_workspace(prelu, rows + 1)) << rows;

@@ -14,7 +14,8 @@ struct SoftmaxShape {
   std::int64_t rows, classes;
 };
 // A thread, a warp and a block for each row; more rows than groups of threads.
-constexpr std::array kSoftmaxShapes{SoftmaxShape{1, 1}, SoftmaxShape{700, 3}, SoftmaxShape{5, 8}, SoftmaxShape{131, 9}, SoftmaxShape{3, 37}, SoftmaxShape{19, 300}};
+constexpr std::array kSoftmaxShapes{SoftmaxShape{1, 1},   SoftmaxShape{700, 3}, SoftmaxShape{5, 8},
+                                    SoftmaxShape{131, 9}, SoftmaxShape{3, 37},  SoftmaxShape{19, 300}};
 
 std::vector<double> softmax_of(const std::vector<float>& x, const SoftmaxShape& shape) {
   std::vector<double> y(x.begin(), x.end());

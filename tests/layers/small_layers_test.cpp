@@ -11,7 +11,9 @@ using nlohmann::json;
 
 const Shape kOddShape{7, 5, 3};
 
-json exported_small(const std::string& yaml, const std::vector<Shape>& inputs) { return json::parse(keras_of(yaml, inputs)); }
+json exported_small(const std::string& yaml, const std::vector<Shape>& inputs) {
+  return json::parse(keras_of(yaml, inputs));
+}
 
 TEST(SmallLayers, KeepTheShape) {
   for (const char* type : {"ELU", "PReLU", "GaussianNoise: 0.1", "SpatialDropout2D: 0.5"})
@@ -49,7 +51,8 @@ TEST(SmallLayers, RandomOnes) {
   EXPECT_EQ(read_layer("SpatialDropout2D: 1").errors, "SpatialDropout2D: rate must be >= 0 and < 1, found 1\n");
   EXPECT_EQ(exported_small("GaussianNoise: 0.5", {kOddShape}), json::parse(R"({"stddev": 0.5})"));
   // Keras 3's constructor takes these keys and no other, `trainable` neither.
-  EXPECT_EQ(exported_small("SpatialDropout2D: 0.5", {kOddShape}), json::parse(R"({"rate": 0.5, "data_format": "channels_last"})"));
+  EXPECT_EQ(exported_small("SpatialDropout2D: 0.5", {kOddShape}),
+            json::parse(R"({"rate": 0.5, "data_format": "channels_last"})"));
   EXPECT_FALSE(type_of(layer_of("SpatialDropout2D: 0.5")).keras_trainable);
   EXPECT_TRUE(type_of(layer_of("Dropout: 0.5")).keras_trainable);
 }

@@ -65,7 +65,8 @@ class Locked {
 /// Steps, the last with fewer rows; then evaluation and prediction of another batch.
 EmuReplicasOutcome train_emu(const EmuTraining& run) {
   device::emu::reseed(run.seed);
-  EmuReplicasOutcome o{.model = model_of(run.model), .sums = {}, .state = {}, .hashes = {}, .evaluated = {}, .predicted = {}};
+  EmuReplicasOutcome o{
+      .model = model_of(run.model), .sums = {}, .state = {}, .hashes = {}, .evaluated = {}, .predicted = {}};
   const int replicas = static_cast<int>(run.devices.size());
   std::vector<std::unique_ptr<device::Device>> devices;
   for (int r = 0; r < replicas; ++r)
@@ -126,14 +127,16 @@ TEST(EmuReplicas, SeveralOnOneGpuAreOneBigBatch) {
     // Partial sums in another order, three times.
     expect_close(one, many, 1e-6);
     EXPECT_THAT(many.hashes, Each(many.hashes.front()));
-    expect_close(train_emu({.devices = std::vector<std::string>(static_cast<std::size_t>(replicas), "cpu")}), many, 1e-4);
+    expect_close(train_emu({.devices = std::vector<std::string>(static_cast<std::size_t>(replicas), "cpu")}), many,
+                 1e-4);
   }
 }
 
 TEST(EmuReplicas, SharesMayBeUnevenOrEmpty) {
   const EmuReplicasOutcome one = train_emu({.batch = 5});
   for (const std::vector<double>& weights : std::vector<std::vector<double>>{{1, 1, 1}, {2, 1}, {1, 0, 3}}) {
-    const EmuReplicasOutcome many = train_emu({.devices = same(static_cast<int>(weights.size())), .weights = weights, .batch = 5});
+    const EmuReplicasOutcome many =
+        train_emu({.devices = same(static_cast<int>(weights.size())), .weights = weights, .batch = 5});
     expect_close(one, many, 1e-5);  // statistics of three rows: a small variance divides
     EXPECT_THAT(many.hashes, Each(many.hashes.front()));
   }
@@ -143,9 +146,10 @@ TEST(EmuReplicas, MicroBatchesAddUp) {
   const EmuReplicasOutcome one = train_emu({.model = kSmallPlainNet});
   for (const int replicas : {1, 2})
     for (const std::int64_t accumulate : {2, 5}) {
-      expect_close(one, train_emu({.model = kSmallPlainNet, .devices = same(replicas), .accumulate = accumulate}), 1e-6);
+      expect_close(one, train_emu({.model = kSmallPlainNet, .devices = same(replicas), .accumulate = accumulate}),
+                   1e-6);
       expect_close(train_emu({.devices = std::vector<std::string>(static_cast<std::size_t>(replicas), "cpu"),
-                          .accumulate = accumulate}),
+                              .accumulate = accumulate}),
                    train_emu({.devices = same(replicas), .accumulate = accumulate}), 1e-4);
     }
 }

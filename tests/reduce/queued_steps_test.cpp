@@ -30,7 +30,7 @@ void append(const StepSums& sums, std::vector<double>& all) {
 
 /// Steps of `replicas` on the device, with up to `ahead` of them queued; one batch is short.
 QueuedStepsOutcome train(const std::string& device_name, int replicas, std::size_t ahead, Graphs graphs,
-              std::int64_t accumulate_steps = 1) {
+                         std::int64_t accumulate_steps = 1) {
   std::vector<std::unique_ptr<device::Device>> devices;
   for (int rank = 0; rank < replicas; ++rank) devices.push_back(device_of(device_name, rank));
   QueuedStepsOutcome o{.sums = {}, .model = model_of(kSmallNet), .waits = {}};

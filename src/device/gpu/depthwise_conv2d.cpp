@@ -53,7 +53,9 @@ class DepthwiseConv2DOp final : public GpuOp {
                                       a.input_gradients[0]);
   }
 
-  std::pair<double, double> flops_per_sample() const override { return {device::flops(shape_), device::flops(shape_) * passes_}; }
+  std::pair<double, double> flops_per_sample() const override {
+    return {device::flops(shape_), device::flops(shape_) * passes_};
+  }
 
  private:
   kernels::DepthwiseShape shape_;
