@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Plants faults one by one and checks that the tests find each of them.
+
+    mutate.py SOURCE BUILD                        all faults; exit 1 if one was missed
+    mutate.py SOURCE BUILD --only 3,7             some of them
+    mutate.py SOURCE BUILD --tsan-build BUILD     and those that only ThreadSanitizer can see
+    mutate.py --list [SOURCE]                     only prints them; exit 1 if the text of one is not there exactly once
+
+SOURCE is a clone made for this, without changes; every fault is written into it and taken back, also when the script is
+interrupted. BUILD is its build folder for Ninja with the tests, configured with the preset release (and tsan). First the
+tests that are needed must pass without a fault; then for each fault they are rebuilt and run. Tests that crash or do not
+end have found it. The faults are such as people make: they compile, and change what the program does.
+"""
+
+import argparse
+import collections
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+
+Fault = collections.namedtuple("Fault", "kind file old new tests tsan", defaults=[False])
+
+# `tests`: rooms, for dptrain_test_<room>, and e2e:<script>.
+FAULTS = [
+    Fault("a dropped term", "src/core/random.cpp", "static_cast<std::uint32_t>(seed_ >> 32) ^ (purpose_ * 0x9E3779B9u)",
+          "purpose_ * 0x9E3779B9u", ["core"]),
+    Fault("a rounding", "src/config/units.cpp", "std::ceil(value / static_cast<double>(batch_size))",
+          "value / static_cast<double>(batch_size)", ["config"]),
+    Fault("an off-by-one", "src/layers/geometry.cpp", "return (kernel - 1) * dilation + 1;", "return kernel * dilation;",
+          ["layers"]),
+    Fault("a bound on the wrong side", "src/optim/schedule.cpp", "std::lower_bound(", "std::upper_bound(", ["optim"]),
+    Fault("a sign", "src/graph/keras_order.cpp", "std::pair(-depth[", "std::pair(depth[", ["graph"]),
+    Fault("an interval without its end", "src/plan/memory.cpp", "return a.first <= b.last && b.first <= a.last;",
+          "return a.first < b.last && b.first < a.last;", ["plan"]),
+    Fault("an unchecked length", "src/data/idx.cpp", "got < word.size())", "got == 0)", ["data"]),
+    Fault("a byte order", "src/data/image_pnm.cpp", "from[2 * i] * 256 + from[2 * i + 1]",
+          "from[2 * i + 1] * 256 + from[2 * i]", ["data"]),
+    Fault("an unchecked end", "src/data/loader.cpp", "slot->end = std::min(at.first + batch_size, samples);",
+          "slot->end = at.first + batch_size;", ["data"]),
+    Fault("an unchecked key", "src/data/cache_disk.cpp", "|| header_.key != key_ ||", "||", ["data"]),
+    Fault("a wrong order", "src/data/split.cpp", "return remainder[a] > remainder[b];",
+          "return remainder[a] < remainder[b];", ["data"]),
+    Fault("an off-by-one", "src/data/random_crop.cpp", "stream.below(static_cast<std::uint64_t>(room) + 1)",
+          "stream.below(static_cast<std::uint64_t>(room))", ["data"]),
+    Fault("an unchecked length", "src/checkpoint/hdf5_reader.cpp",
+          "const std::uint64_t end = at.u64();\n  if (end > file.size()) "
+          'file.damaged(fmt::format("it is cut off, {} bytes of {}", file.size(), end));', "at.skip(8);", ["checkpoint"]),
+    Fault("a stale value", "src/checkpoint/writer.cpp", "last_error = saved.error;",
+          "if (saved.error) last_error = saved.error;", ["checkpoint"]),
+    Fault("a leak where it fails", "src/checkpoint/atomic_file.cpp",
+          "if (!temporary_.empty()) unlink(temporary_.c_str());", "", ["checkpoint"]),
+    Fault("an off-by-one", "src/checkpoint/keras_import.cpp", "if (layer.calls < 2) continue;",
+          "if (layer.calls <= 2) continue;", ["checkpoint"]),
+    Fault("a wrong stride", "src/device/cpu/prelu.cpp", "axis->alpha_stride = axis->shared ? 0 : alpha_stride;",
+          "axis->alpha_stride = alpha_stride;", ["device"]),
+    Fault("a dropped term", "src/device/gpu/dropout.cpp", ".layer = stream_, .first_row = a.first_row}",
+          ".layer = stream_}", ["device"]),
+    Fault("a missing wait", "src/device/emu/emu_runtime.cpp", "scheduler().finish(device_);\n    memory_.free(memory);",
+          "memory_.free(memory);", ["device"]),
+    Fault("a dropped factor", "kernels/cpu/lrn.cpp", "splat(-2.0F * lrn.alpha * lrn.beta)", "splat(-2.0F * lrn.alpha)",
+          ["kernels"]),
+    Fault("memory left unwritten", "kernels/cpu/pool.cpp",
+          "const int64_t below = out_h + 1 == w.out_h ? w.in_h - 2 * w.out_h : 0;", "const int64_t below = 0;", ["kernels"]),
+    Fault("a lost remainder", "kernels/cpu/thread_pool.cpp", "((slot + 1) * pieces + count - 1) / count;",
+          "(slot + 1) * (pieces / count);", ["kernels"]),
+    Fault("a missing barrier", "kernels/cuda/permute.cu", "  __syncthreads();\n", "", ["kernels_cuda"]),
+    Fault("a missing lock", "src/replica/crew.cpp", "const std::lock_guard lock(mutex_);\n    stopping_ = true;",
+          "stopping_ = true;", ["replica"], tsan=True),
+    Fault("a missing wait", "src/reduce/local_streams.cpp",
+          "    for (Seat& seat : shared_.seats) seat.summed->hold(compute);\n", "", ["reduce"]),
+    Fault("a part of the state forgotten", "src/train/position.cpp",
+          '    position.sums.loss = trainer.at("sums").at("loss").get<double>();\n', "", ["e2e:resume"]),
+    Fault("a part of the state forgotten", "src/train/early_stopping.cpp",
+          '    wait_ = state.value("wait", std::int64_t{0});\n', "", ["train"]),
+    Fault("an off-by-one", "src/train/run_directory.cpp", "leading_number(row) <= steps_done",
+          "leading_number(row) < steps_done", ["train"]),
+    Fault("data lost on an error", "src/train/line_file.cpp", 'pending_ += line + "\\n";', 'pending_ = line + "\\n";',
+          ["train"]),
+    Fault("swapped indices", "src/cli/class_scores.cpp",
+          "support += confusion.count(c, other);\n      predicted += confusion.count(other, c);",
+          "support += confusion.count(other, c);\n      predicted += confusion.count(c, other);", ["cli"]),
+]
+
+
+
+def refuse(message):
+    print(f"mutate.py: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+def stop(child):
+    """Ends a process and all that it has started."""
+    for number in (signal.SIGTERM, signal.SIGKILL):  # the first lets scripts remove their folders
+        try:
+            os.killpg(child.pid, number)
+            child.wait(timeout=10)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            pass
+
+
+def run(command, folder, seconds=None, **variables):
+    """(output, exit status); the status is None where it did not end in time."""
+    child = subprocess.Popen(command, cwd=folder, env={**os.environ, **variables}, stdin=subprocess.DEVNULL, text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace", start_new_session=True)
+    try:
+        return child.communicate(timeout=seconds)[0], child.returncode
+    except BaseException as error:
+        stop(child)
+        if not isinstance(error, subprocess.TimeoutExpired):
+            raise
+        return "", None
+
+
+def compile_error(build, tests):
+    """Builds what runs these tests; the first line that tells why that failed, or None."""
+    targets = {"dptrain" if test.startswith("e2e:") else f"dptrain_test_{test}" for test in tests}
+    output, status = run(["ninja", "-C", str(build), *sorted(targets)], build)
+    return None if status == 0 else next((line for line in output.splitlines() if "error:" in line), output[-200:])
+
+
+def failure(source, build, test, seconds):
+    """Runs the tests of a room or a script; the name of the first that fails, or what else went wrong, or None."""
+    if test.startswith("e2e:"):
+        output, status = run(["bash", str(source / "tests/e2e" / f"{test[4:]}.sh")], build, seconds,
+                             DPTRAIN=str(build / "dptrain"), DPTRAIN_SOURCE=str(source))
+    else:
+        output, status = run([str(build / "tests" / f"dptrain_test_{test}"), "--gtest_brief=1", "--gtest_fail_fast=1"],
+                             build / "tests", seconds, TSAN_OPTIONS="halt_on_error=1")
+    if status == 0:
+        return None
+    if status is None:
+        return f"{test} did not end within {seconds} s"
+    told = re.search(r"^(?:\[  FAILED  \] (?=\D)|FAILED: |SUMMARY: )([^(,\n]*[^(,\s])", output, re.MULTILINE)
+    if told:
+        return f"{test}: {told[1]}"
+    return f"{test} crashed: {signal.Signals(-status).name}" if status < 0 else f"{test}: exit code {status}"
+
+
+def judge(source, build, fault, seconds):
+    """("found", by what), ("MISSED", "") or ("does not compile", why)."""
+    path = source / fault.file
+    whole = path.read_bytes()
+    try:
+        path.write_bytes(whole.replace(fault.old.encode(), fault.new.encode()))
+        if (error := compile_error(build, fault.tests)) is not None:
+            return "does not compile", error
+        names = (failure(source, build, test, seconds) for test in fault.tests)
+        name = next((name for name in names if name is not None), None)
+        return ("found", name) if name is not None else ("MISSED", "")
+    finally:
+        path.write_bytes(whole)
+
+
+def list_faults():
+    for number, fault in enumerate(FAULTS, 1):
+        print(f"{number:2} {fault.kind}, {fault.file}: {', '.join(fault.tests)}{' with --tsan-build' if fault.tsan else ''}")
+        for sign, text in (("-", fault.old), ("+", fault.new)):
+            print("".join(f"   {sign} {line.strip()}\n" for line in text.splitlines()), end="")
+
+
+def check_without_faults(source, build, tsan, tests, seconds):
+    cache = (build / "CMakeCache.txt").read_text()
+    home = re.search(r"^CMAKE_HOME_DIRECTORY:\w+=(.*)$", cache, re.MULTILINE)
+    if not home or pathlib.Path(home[1]).resolve() != source or not (build / "build.ninja").exists():
+        refuse(f"{build} is no build folder of {source} for Ninja")
+    if bool(re.search(r"^DPTRAIN_SANITIZE:\w+=thread$", cache, re.MULTILINE)) != tsan:
+        refuse(f"{build} is {'not ' if tsan else ''}built for ThreadSanitizer")
+    if (error := compile_error(build, tests)) is not None:
+        refuse(f"{build} does not compile without a fault: {error}")
+    for test in tests:
+        if (name := failure(source, build, test, seconds)) is not None:
+            refuse(f"{build} fails without a fault: {name}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).parents[1])
+    parser.add_argument("build", nargs="?", type=pathlib.Path)
+    parser.add_argument("--only", metavar="N,N", type=lambda text: set(map(int, text.split(","))))
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--tsan-build", metavar="BUILD", type=pathlib.Path)
+    parser.add_argument("--timeout", metavar="SECONDS", type=int, default=300, help="of an executable or script (300)")
+    given = parser.parse_args()
+    source = given.source.resolve()
+    if given.list:
+        list_faults()
+    if lost := [fault.file for fault in FAULTS if (source / fault.file).read_text().count(fault.old) != 1]:
+        sys.exit("mutate.py: the text to replace is not there exactly once in " + ", ".join(lost))
+    if given.list:
+        return
+    if given.build is None:
+        parser.error("BUILD is missing")
+    if run(["git", "status", "--porcelain", "--untracked-files=no"], source) != ("", 0):
+        refuse(f"{source} is no clone without changes")
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the file is restored
+    chosen = {number: fault for number, fault in enumerate(FAULTS, 1) if given.only is None or number in given.only}
+    builds = {False: given.build.resolve(), True: given.tsan_build and given.tsan_build.resolve()}
+    for tsan, build in builds.items():
+        tests = {test for fault in chosen.values() if fault.tsan == tsan for test in fault.tests}
+        if build and tests:
+            check_without_faults(source, build, tsan, sorted(tests), given.timeout)
+    counts = collections.Counter()
+    for number, fault in chosen.items():
+        build = builds[fault.tsan]
+        verdict, by = judge(source, build, fault, given.timeout) if build else ("not run", "needs --tsan-build")
+        counts[verdict] += 1
+        print(f"{number:2} {verdict:8} {fault.kind}, {fault.file}{by and ': ' + by}", flush=True)
+    print(f"{counts['found']} of {len(chosen)} found{counts['not run'] and ', one not run' or ''}")
+    sys.exit(0 if counts["found"] + counts["not run"] == len(chosen) else 1)
+
+
+if __name__ == "__main__":
+    main()
