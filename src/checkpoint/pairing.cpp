@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <regex>
 #include <set>
 
 #include "core/format.h"
+#include "core/pattern.h"
 #include "graph/names.h"
 
 namespace dptrain::checkpoint {
@@ -42,12 +42,12 @@ std::string flat(std::string name) {
 class Renamer {
  public:
   explicit Renamer(const graph::Renames& renames) {
-    for (const auto& [pattern, name] : renames.rules) rules_.emplace_back(std::regex(pattern), dollars(name));
+    for (const auto& [pattern, name] : renames.rules) rules_.emplace_back(Pattern(pattern), dollars(name));
   }
   /// All rules one after the other; unchanged where none is found in the name.
   std::string operator()(std::string name) const {
     for (const auto& [pattern, with] : rules_)
-      if (name.size() <= kLongestName) name = std::regex_replace(name, pattern, with);
+      if (name.size() <= kLongestName) name = pattern.replaced(name, with);
     return name;
   }
 
@@ -62,7 +62,7 @@ class Renamer {
     return text;
   }
 
-  std::vector<std::pair<std::regex, std::string>> rules_;
+  std::vector<std::pair<Pattern, std::string>> rules_;
 };
 
 /// Pairs what has the same key on both sides and is free on both; a key that two free layers of a side share says nothing.

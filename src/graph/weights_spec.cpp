@@ -1,11 +1,11 @@
 #include "graph/weights_spec.h"
 
 #include <algorithm>
-#include <regex>
 
 #include "config/json_fragment.h"
 #include "config/schema.h"
 #include "core/format.h"
+#include "core/pattern.h"
 #include "core/text.h"
 #include "graph/graph.h"
 
@@ -90,8 +90,8 @@ bool Value<Renames>::read(const Node& node, Reader& reader, Renames& out) {
     const auto name = reader.text(entry.value);
     good = good && name.has_value();
     try {
-      const std::regex tried(entry.key);
-    } catch (const std::regex_error& error) {
+      const Pattern tried(entry.key);
+    } catch (const PatternError& error) {
       reader.error(entry.mark, fmt::format("rename: '{}' is no regular expression: {}", entry.key, error.what()));
       good = false;
     }

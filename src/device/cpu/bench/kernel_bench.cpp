@@ -1,12 +1,12 @@
 #include "device/kernel_bench.h"
 
 #include <optional>
-#include <regex>
 
 #include <benchmark/benchmark.h>
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/pattern.h"
 #include "device/cpu/bench/suite.h"
 #include "device/cpu/conv_trial.h"
 #include "device/cpu/cpu_memory.h"
@@ -86,13 +86,13 @@ struct Current {
 };
 
 cpu::Suite matching(const cpu::Suite& all, const std::string& filter) try {
-  const std::regex pattern(filter);
+  const Pattern pattern(filter);
   cpu::Suite chosen;
   for (const cpu::Benchmark& one : all)
-    if (std::regex_search(one.name, pattern)) chosen.push_back(one);
+    if (pattern.is_in(one.name)) chosen.push_back(one);
   if (chosen.empty()) throw Error(ErrorKind::kUsage, fmt::format("--filter: no kernel's name matches '{}'", filter));
   return chosen;
-} catch (const std::regex_error& error) {
+} catch (const PatternError& error) {
   throw Error(ErrorKind::kUsage, fmt::format("--filter: '{}' is no regular expression: {}", filter, error.what()));
 }
 
