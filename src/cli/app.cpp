@@ -3,11 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <new>
-#include <regex>
+#include <optional>
+#include <span>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -67,16 +70,28 @@ std::string composed(const Error& error) {
   return first_line.find("error: ") != std::string::npos ? text : "error: " + text;
 }
 
+std::optional<int> whole_number(const std::string& text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
+  return number;
+}
+
 /// "file:line:column: error: message" as the JSON line that a config's errors have; "" for anything else.
 std::string placed_json(const std::string& text) {
-  static const std::regex form("^([^\n]+):([0-9]+):([0-9]+): error: ([^]*)$");
-  std::smatch part;
-  if (!std::regex_match(text, part, form)) return "";
+  constexpr std::string_view kMark = ": error: ";
+  const std::size_t mark = std::string_view(text).substr(0, text.find('\n')).find(kMark);
+  if (mark == std::string::npos) return "";
+  const std::vector<std::string> place = split(std::string_view(text).substr(0, mark), ':');
+  if (place.size() < 3) return "";
+  const auto row = whole_number(place[place.size() - 2]), column = whole_number(place.back());
+  if (!row || !column) return "";
+  const std::string file = join(std::span(place).first(place.size() - 2), ":");
   const nlohmann::ordered_json line{{"level", "error"},
-                                    {"file", part[1].str()},
-                                    {"line", std::stoi(part[2])},
-                                    {"column", std::stoi(part[3])},
-                                    {"message", part[4].str()}};
+                                    {"file", file},
+                                    {"line", *row},
+                                    {"column", *column},
+                                    {"message", text.substr(mark + kMark.size())}};
   return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

@@ -89,6 +89,14 @@ TEST_F(ExitCode, ConfigIs2WithAPlace) {
   EXPECT_EQ(nlohmann::json::parse(later.err)["line"], 1);
 }
 
+/// With --log json an error is searched for the place it names, whatever its length.
+TEST_F(ExitCode, ALongMessageIsAMessage) {
+  const std::string name(40000, 'x');
+  const Outcome outcome = dptrain({"check", name + ".yaml", "--log", "json"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find(name), std::string::npos);
+}
+
 TEST_F(ExitCode, MissingDataIs3) {
   expect(3, "nowhere.gz", {"fit", "tiny.yaml", "--set", "data.train={IDX: {inputs: nowhere.gz, labels: nowhere.gz}}"});
   EXPECT_FALSE(fs::exists(here_.path("runs")));
