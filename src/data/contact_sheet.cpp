@@ -97,9 +97,9 @@ std::vector<std::uint8_t> encode_png(const RgbImage& picture) {
     static_cast<std::vector<std::uint8_t>*>(to)->insert(static_cast<std::vector<std::uint8_t>*>(to)->end(), begin,
                                                         begin + size);
   };
-  constexpr int kChannels = 3;
+  constexpr int kRgb = 3;
   if (stbi_write_png_to_func(append, &bytes, static_cast<int>(picture.width), static_cast<int>(picture.height),
-                             kChannels, picture.rgb.data(), static_cast<int>(picture.width) * kChannels) == 0)
+                             kRgb, picture.rgb.data(), static_cast<int>(picture.width) * kRgb) == 0)
     throw Error(ErrorKind::kMemory, "the picture could not be packed as PNG");
   return bytes;
 }

@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (out.type != DType::kU8 || out.u8.size() != static_cast<std::size_t>(out.shape.elements())) __builtin_trap();
     std::uint8_t all = 0;  // every pixel is there
     for (const std::uint8_t pixel : out.u8) all = static_cast<std::uint8_t>(all ^ pixel);
-    static volatile std::uint8_t sink;
+    [[maybe_unused]] static volatile std::uint8_t sink;
     sink = all;
   } catch (const data::ImageError& error) {
     if (error.byte() < 0 || error.byte() > static_cast<std::int64_t>(size - 1)) __builtin_trap();
