@@ -15,7 +15,7 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2" CACHE STRING "" FORCE)
 # Many small sources spend most of their compilation in the same headers: the rooms and tests are compiled several sources at
 # a time. Names in unnamed namespaces are therefore unique within a folder.
 option(DPTRAIN_UNITY "Compile several sources of a folder at a time; OFF compiles each by itself" ON)
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)   # of the folders that name no other
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 64)   # a room at once, but the largest; for the folders that name no other
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -80,7 +80,7 @@ run_tests() {
 release() { build release all -DCMAKE_CUDA_ARCHITECTURES=90-real && run_tests release; }
 address() { build asan all && run_tests asan; }
 threads() { build tsan dptrain_tests_threads && run_tests tsan; }
-each() { build debug all -DDPTRAIN_UNITY=OFF; }
+each() { build debug all; }
 fuzz() { build fuzz all -DDPTRAIN_FUZZ_SECONDS="$fuzz_seconds" && run_tests fuzz; }
 
 groups=(build check)

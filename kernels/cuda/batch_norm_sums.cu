@@ -72,7 +72,7 @@ __device__ inline void add_lanes(const double (&mine)[V], int tile, bool inside,
 
 /// workspace[piece, 0, c] = sum of u, workspace[piece, 1, c] = sum of u v.
 template <class T, int V, class Pass>
-__global__ void piece_sums_kernel(ColumnCover cover, Pass pass, double* workspace) {
+__global__ void batch_norm_sums_kernel(ColumnCover cover, Pass pass, double* workspace) {
   __shared__ double parts[kBlock * V];
   const ColumnPlace place = place_of<V>(cover);
   const bool inside = place.column < cover.channels;
@@ -131,7 +131,7 @@ void sum_positions(const Launch& at, const Pass& pass, std::int64_t positions, s
   wide = wide && channels % kWide == 0;
   const ColumnCover cover = cover_sums(positions, channels, wide ? kWide : 1);
   if (positions > 0) {
-    const auto kernel = wide ? piece_sums_kernel<T, kWide, Pass> : piece_sums_kernel<T, 1, Pass>;
+    const auto kernel = wide ? batch_norm_sums_kernel<T, kWide, Pass> : batch_norm_sums_kernel<T, 1, Pass>;
     DPTRAIN_LAUNCH(at, kernel, cover.blocks(), kBlock, cover, pass, workspace);
   }
   const auto blocks = static_cast<unsigned>((channels + kFinishChannels - 1) / kFinishChannels * 2);

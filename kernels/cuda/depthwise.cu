@@ -28,7 +28,7 @@ __device__ inline void multiply_add(const Lanes<V>& a, const Lanes<V>& b, Lanes<
 }
 
 template <class T, int V>
-__global__ void forward_kernel(const DepthwiseShape s, const T* x, const float* weights, const float* bias, bool relu,
+__global__ void depthwise_forward_kernel(const DepthwiseShape s, const T* x, const float* weights, const float* bias, bool relu,
                                std::int64_t packs, T* y) {
   const std::int64_t channels = s.out_channels();
   for (std::int64_t i = thread_number(); i < packs; i += thread_count()) {
@@ -98,7 +98,7 @@ ColumnCover cover_weights(const DepthwiseShape& s, std::int64_t rows, int v) {
 /// workspace[piece, kernel_h, kernel_w, channels]. Groups of taps are one axis of the grid, pieces and tiles of columns the
 /// other.
 template <class T, int V, int kTaps>
-__global__ void weights_kernel(const DepthwiseShape s, const ColumnCover cover, const T* x, const T* dy,
+__global__ void depthwise_weights_kernel(const DepthwiseShape s, const ColumnCover cover, const T* x, const T* dy,
                                float* workspace) {
   __shared__ float parts[kBlock * V];
   const std::int64_t groups = s.kernel_w / kTaps, channels = s.out_channels();
@@ -149,7 +149,7 @@ template <class T, int V, int kTaps>
 void launch_weights(const Launch& at, const DepthwiseShape& s, const ColumnCover& cover, const T* x, const T* dy,
                     float* workspace) {
   const dim3 grid(cover.blocks(), static_cast<unsigned>(s.kernel_h * (s.kernel_w / kTaps)));
-  const auto kernel = weights_kernel<T, V, kTaps>;
+  const auto kernel = depthwise_weights_kernel<T, V, kTaps>;
   DPTRAIN_LAUNCH(at, kernel, grid, kBlock, s, cover, x, dy, workspace);
 }
 
@@ -173,7 +173,7 @@ void depthwise_forward(const Launch& at, DType type, const DepthwiseShape& shape
   with_pack(type, shape, {x, weights, bias, y}, [&](auto tag, auto v) {
     using T = typename decltype(tag)::type;
     const std::int64_t packs = rows * shape.out_h * shape.out_w * shape.out_channels() / v;
-    DPTRAIN_LAUNCH_FLAT(at, (forward_kernel<T, v>), grid_for(at, packs), kBlock, shape, static_cast<const T*>(x),
+    DPTRAIN_LAUNCH_FLAT(at, (depthwise_forward_kernel<T, v>), grid_for(at, packs), kBlock, shape, static_cast<const T*>(x),
                         weights, bias, relu, packs, static_cast<T*>(y));
   });
 }

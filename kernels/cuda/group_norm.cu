@@ -119,7 +119,7 @@ __device__ inline float add_lanes(float mine, int tile, float* parts) {
 
 /// products[piece, c] = sum of dy xhat, sums[piece, c] = sum of dy.
 template <class T>
-__global__ void weights_kernel(const GroupNorm n, const ColumnCover cover, const T* x, const T* dy, const float* mean,
+__global__ void group_norm_weights_kernel(const GroupNorm n, const ColumnCover cover, const T* x, const T* dy, const float* mean,
                                const float* inv_std, float* products, float* sums) {
   __shared__ float parts[kBlock];
   const ColumnPlace place = place_of<1>(cover);
@@ -178,7 +178,7 @@ void group_norm_backward_weights(const Launch& at, DType type, const GroupNorm& 
   float *const products = workspace, *const sums = workspace + pieces * norm.channels;
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const auto kernel = weights_kernel<T>;
+    const auto kernel = group_norm_weights_kernel<T>;
     DPTRAIN_LAUNCH(at, kernel, cover.blocks(), kBlock, norm, cover, static_cast<const T*>(gradient.x),
                    static_cast<const T*>(gradient.dy), gradient.mean, gradient.inv_std, products, sums);
   });

@@ -95,7 +95,7 @@ __device__ double sum_of(const T* values, std::int64_t begin, std::int64_t end) 
 }
 
 template <class T>
-__global__ void piece_sums_kernel(const T* values, std::int64_t n, std::int64_t piece, double* sums) {
+__global__ void loss_sums_kernel(const T* values, std::int64_t n, std::int64_t piece, double* sums) {
   const std::int64_t begin = blockIdx.x * piece, end = begin + piece;
   const double sum = sum_of(values, begin, end < n ? end : n);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
@@ -116,7 +116,7 @@ void add_sum_of(const Launch& at, const T* values, std::int64_t n, double factor
   }
   const std::int64_t piece = std::max(kSumPiece, (n + kMostSumPieces - 1) / kMostSumPieces);
   const std::int64_t pieces = (n + piece - 1) / piece;
-  DPTRAIN_LAUNCH(at, piece_sums_kernel<T>, static_cast<unsigned>(pieces), kBlock, values, n, piece, workspace);
+  DPTRAIN_LAUNCH(at, loss_sums_kernel<T>, static_cast<unsigned>(pieces), kBlock, values, n, piece, workspace);
   DPTRAIN_LAUNCH(at, add_sum_kernel<double>, 1, kBlock, workspace, pieces, factor, sum);
 }
 

@@ -62,7 +62,7 @@ struct Pixels {
 };
 
 template <class T, class Power>
-__global__ void forward_kernel(Pixels<T, Power> p, T* y) {
+__global__ void lrn_forward_kernel(Pixels<T, Power> p, T* y) {
   for (std::int64_t i = thread_number(); i < p.n; i += thread_count())
     y[i] = from_float<T>(to_float(p.x[i]) * p.power(p.scale(i)));
 }
@@ -72,7 +72,7 @@ constexpr int kElements = 4 * kBlock, kKept = 5 * kBlock;
 
 /// dx[i] = dy[i] s[i]^-beta - 2 alpha beta x[i] sum over the window of dy[j] x[j] s[j]^(-beta - 1).
 template <class T, class Power>
-__global__ void backward_kernel(Pixels<T, Power> p, const T* dy, T* dx) {
+__global__ void lrn_backward_kernel(Pixels<T, Power> p, const T* dy, T* dx) {
   __shared__ float spread[kKept];
   constexpr int kEach = kElements / kBlock;
   const int thread = static_cast<int>(threadIdx.x);
@@ -122,14 +122,14 @@ void with_pixels(DType type, const Lrn& lrn, const void* x, std::int64_t pixels,
 
 template <class T, class Power>
 void forward(const Launch& at, const Pixels<T, Power>& p, void* y) {
-  const auto kernel = forward_kernel<T, Power>;
+  const auto kernel = lrn_forward_kernel<T, Power>;
   DPTRAIN_LAUNCH_FLAT(at, kernel, grid_for(at, p.n), kBlock, p, static_cast<T*>(y));
 }
 
 template <class T, class Power>
 void backward(const Launch& at, const Pixels<T, Power>& p, const void* dy, void* dx) {
   const auto blocks = static_cast<unsigned>((p.n + kElements - 1) / kElements);
-  const auto kernel = backward_kernel<T, Power>;
+  const auto kernel = lrn_backward_kernel<T, Power>;
   DPTRAIN_LAUNCH(at, kernel, blocks, kBlock, p, static_cast<const T*>(dy), static_cast<T*>(dx));
 }
 

@@ -73,7 +73,7 @@ struct PenaltySum {
 
 /// sums[b] = the pass's sum over block b's piece.
 template <class Segments, class Pass>
-__global__ void piece_sums_kernel(Cut<Segments> cut, Pass pass, double* sums) {
+__global__ void optimizer_sums_kernel(Cut<Segments> cut, Pass pass, double* sums) {
   const Piece piece = cut.piece();
   pass.of(cut.segments.segment(cut.row()));
   sweep_block(piece.begin, piece.end, at_16_bytes(pass.x + piece.begin), pass);
@@ -181,7 +181,7 @@ template <class Segments, class Pass, class Finish>
 void sum_segments(const Launch& at, const Cut<Segments>& cut, std::int64_t count, const Pass& pass,
                   const Finish& finish, double* workspace, double* results) {
   const auto blocks = static_cast<unsigned>(count * cut.pieces);
-  const auto stage_one = piece_sums_kernel<Segments, Pass>;
+  const auto stage_one = optimizer_sums_kernel<Segments, Pass>;
   DPTRAIN_LAUNCH(at, stage_one, blocks, kBlock, cut, pass, workspace);
   DPTRAIN_LAUNCH(at, finish_sums_kernel<Finish>, static_cast<unsigned>(count), kBlock, workspace, cut.pieces, finish,
                  results);
@@ -226,7 +226,7 @@ void penalty_value(const Launch& at, const Table<PenaltySegment>& segments, cons
   const auto cut = cut_table(segments);
   const std::int64_t blocks = segments.count * cut.pieces;
   if (blocks > 0) {
-    const auto stage_one = piece_sums_kernel<Rows<PenaltySegment>, PenaltySum>;
+    const auto stage_one = optimizer_sums_kernel<Rows<PenaltySegment>, PenaltySum>;
     DPTRAIN_LAUNCH(at, stage_one, static_cast<unsigned>(blocks), kBlock, cut, PenaltySum{w}, workspace);
   }
   DPTRAIN_LAUNCH(at, finish_sums_kernel<Itself>, 1, kBlock, workspace, blocks, Itself{}, value);

@@ -27,7 +27,7 @@ __device__ inline Lanes<V> between(Lanes<V> a, const Lanes<V>& b, float share) {
 }
 
 template <class T, int V>
-__global__ void forward_kernel(const UpsampleShape s, const T* x, std::int64_t packs, T* y) {
+__global__ void upsample_forward_kernel(const UpsampleShape s, const T* x, std::int64_t packs, T* y) {
   const UpsampleAxis rows{s.in_h, s.size_h, s.bilinear}, columns{s.in_w, s.size_w, s.bilinear};
   for (std::int64_t i = thread_number(); i < packs; i += thread_count()) {
     const Pixel p = pixel_of<V>(i, s.in_h * s.size_h, s.in_w * s.size_w, s.channels);
@@ -45,7 +45,7 @@ __global__ void forward_kernel(const UpsampleShape s, const T* x, std::int64_t p
 }
 
 template <class T, int V>
-__global__ void backward_kernel(const UpsampleShape s, const T* dy, std::int64_t packs, T* dx) {
+__global__ void upsample_backward_kernel(const UpsampleShape s, const T* dy, std::int64_t packs, T* dx) {
   const UpsampleAxis rows{s.in_h, s.size_h, s.bilinear}, columns{s.in_w, s.size_w, s.bilinear};
   const std::int64_t out_h = s.in_h * s.size_h, out_w = s.in_w * s.size_w;
   for (std::int64_t i = thread_number(); i < packs; i += thread_count()) {
@@ -85,7 +85,7 @@ void upsample_forward(const Launch& at, DType type, const UpsampleShape& shape, 
   with_pack(type, shape.channels, x, y, [&](auto tag, auto v) {
     using T = typename decltype(tag)::type;
     const std::int64_t packs = rows * shape.in_h * shape.size_h * shape.in_w * shape.size_w * shape.channels / v;
-    DPTRAIN_LAUNCH_FLAT(at, (forward_kernel<T, v>), grid_for(at, packs), kBlock, shape, static_cast<const T*>(x), packs,
+    DPTRAIN_LAUNCH_FLAT(at, (upsample_forward_kernel<T, v>), grid_for(at, packs), kBlock, shape, static_cast<const T*>(x), packs,
                         static_cast<T*>(y));
   });
 }
@@ -96,7 +96,7 @@ void upsample_backward(const Launch& at, DType type, const UpsampleShape& shape,
   with_pack(type, shape.channels, dy, dx, [&](auto tag, auto v) {
     using T = typename decltype(tag)::type;
     const std::int64_t packs = rows * shape.in_h * shape.in_w * shape.channels / v;
-    DPTRAIN_LAUNCH_FLAT(at, (backward_kernel<T, v>), grid_for(at, packs), kBlock, shape, static_cast<const T*>(dy),
+    DPTRAIN_LAUNCH_FLAT(at, (upsample_backward_kernel<T, v>), grid_for(at, packs), kBlock, shape, static_cast<const T*>(dy),
                         packs, static_cast<T*>(dx));
   });
 }

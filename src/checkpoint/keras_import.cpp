@@ -128,9 +128,9 @@ class Flattener {
 };
 
 /// Steps and shared entries of the config language from the flat calls.
-class Writer {
+class SectionWriter {
  public:
-  Writer(const Flattener& flat, const std::optional<Shape>& input_shape, std::vector<std::string>& complaints)
+  SectionWriter(const Flattener& flat, const std::optional<Shape>& input_shape, std::vector<std::string>& complaints)
       : flat_(flat), input_shape_(input_shape), complaints_(complaints) {
     for (const FlatLayer& layer : flat.layers_) names_.insert(layer.name);
     for (const FlatLayer& layer : flat.layers_) arguments_.push_back(arguments(layer));
@@ -243,7 +243,7 @@ KerasImport import_model_config(const std::string& file, const std::string& mode
   const auto is_input = [](const FlatLayer& layer) { return layer.definition->class_name == "InputLayer"; };
   if (input_shape && std::count_if(flat.layers_.begin(), flat.layers_.end(), is_input) != 1)
     complaints.push_back("input_shape is for models with one input");
-  KerasImport result{definition.name, Writer(flat, input_shape, complaints).model()};
+  KerasImport result{definition.name, SectionWriter(flat, input_shape, complaints).model()};
   if (complaints.empty()) return result;
   constexpr std::size_t kMost = 20;
   const std::size_t count = complaints.size();
