@@ -240,7 +240,7 @@ TEST(Hdf5Reader, SaysThatItDoesNotReadTheNewestFormat) {
 
 /// Names, shapes and sums of the weights as h5py gives them.
 TEST(Hdf5Reader, ReadsAModelThatKeras3Wrote) {
-  const Contents file = Contents::open(dptrain::testing::test_data("golden/keras3_A.h5"));
+  const Contents file = Contents::open(dptrain::test::test_data("golden/keras3_A.h5"));
   EXPECT_EQ(file.root.text("keras_version"), "3.16.0");
   EXPECT_FALSE(file.has_state());
   const std::vector<StoredLayer> layers = file.layers();
@@ -261,12 +261,12 @@ TEST(Hdf5Reader, ReadsAModelThatKeras3Wrote) {
 
 TEST(Hdf5Reader, ReadsASequentialModelWhosePathsBeginWithItsName) {
   const std::vector<StoredLayer> layers =
-      Contents::open(dptrain::testing::test_data("golden/keras3_C.h5")).layers();
+      Contents::open(dptrain::test::test_data("golden/keras3_C.h5")).layers();
   ASSERT_EQ(layers.size(), 3U);
   EXPECT_EQ(layers[2].weight_names[0], "seq/dense_2/kernel");
   EXPECT_EQ(layers[2].short_name(0), "kernel");
   EXPECT_EQ(layers[2].weights[0].floats()[0], -0.039572592824697495F);
-  EXPECT_THAT(describe(dptrain::testing::test_data("golden/keras3_C.h5")), HasSubstr("model seq (Sequential)"));
+  EXPECT_THAT(describe(dptrain::test::test_data("golden/keras3_C.h5")), HasSubstr("model seq (Sequential)"));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 
 Json golden(const std::string& file) {
-  std::ifstream in(dptrain::testing::test_data("golden/" + file));
+  std::ifstream in(dptrain::test::test_data("golden/" + file));
   return Json::parse(in);
 }
 

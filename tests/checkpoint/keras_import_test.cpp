@@ -52,20 +52,20 @@ TEST(KerasImport, ReadsWhatWeWrite) {
 }
 
 TEST(KerasImport, Keras2WithAModelCalledTwice) {
-  const KerasImport import = import_model(dptrain::testing::test_data("golden/keras2_siamese.h5"));
+  const KerasImport import = import_model(dptrain::test::test_data("golden/keras2_siamese.h5"));
   EXPECT_EQ(import.name, "siamese");
   const graph::Graph graph = graph::graph_of(config::to_yaml(import.model));
   EXPECT_EQ(graph.layers.size(), 11U);
   EXPECT_EQ(graph.nodes.size(), 18U);
   EXPECT_THAT(graph::wiring(graph), HasSubstr("backbone_add_call2 <- backbone_r1_call2 backbone_c2_call2"));
   EXPECT_THAT(graph::wiring(graph), HasSubstr("cat <- code_call1 code_call2"));
-  const KerasImport archive = import_model(dptrain::testing::test_data("golden/keras2_siamese.keras"));
+  const KerasImport archive = import_model(dptrain::test::test_data("golden/keras2_siamese.keras"));
   EXPECT_TRUE(config::same(archive.model, import.model));
 }
 
 TEST(KerasImport, SequentialOfKeras3) {
   for (const char* form : {".h5", ".keras"}) {
-    const KerasImport import = import_model(dptrain::testing::test_data(std::string("golden/keras3_C") + form));
+    const KerasImport import = import_model(dptrain::test::test_data(std::string("golden/keras3_C") + form));
     EXPECT_EQ(graph::wiring(graph::graph_of(config::to_yaml(import.model))),
               "input_layer, dense_1 <- input_layer, dropout <- dense_1, dense_2 <- dropout")
         << form;

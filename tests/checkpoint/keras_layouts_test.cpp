@@ -10,7 +10,7 @@
 namespace dptrain::checkpoint {
 namespace {
 
-using dptrain::testing::test_data;
+using dptrain::test::test_data;
 using sample::FileLayer;
 using sample::legacy_file;
 using sample::model_of;

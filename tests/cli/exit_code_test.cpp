@@ -9,7 +9,7 @@
 
 #include "support/process.h"
 
-namespace dptrain::testing {
+namespace dptrain::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -232,4 +232,4 @@ TEST_F(ExitCode, TheOtherCommandsWork) {
 }
 
 }  // namespace
-}  // namespace dptrain::testing
+}  // namespace dptrain::test

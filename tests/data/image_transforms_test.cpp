@@ -42,7 +42,7 @@ std::vector<float> run_images(const Pipeline& p, Array in, DrawKey key = {}) {
 }
 
 const json& golden() {
-  static const json values = json::parse(std::ifstream(dptrain::testing::test_data("golden/images.json")));
+  static const json values = json::parse(std::ifstream(dptrain::test::test_data("golden/images.json")));
   return values;
 }
 

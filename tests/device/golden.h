@@ -15,7 +15,7 @@
 namespace dptrain::test {
 
 inline nlohmann::json golden(const std::string& file) {
-  std::ifstream in(dptrain::testing::test_data("golden/" + file));
+  std::ifstream in(dptrain::test::test_data("golden/" + file));
   if (!in) throw std::runtime_error("tests/golden/" + file + " is missing");
   return nlohmann::json::parse(in);
 }

@@ -31,7 +31,7 @@ std::string file_name(const std::string& layer) {
 }
 
 void expect_file(const std::string& layer, const std::string& path) {
-  const std::filesystem::path root = dptrain::testing::test_data("..");
+  const std::filesystem::path root = dptrain::test::test_data("..");
   EXPECT_TRUE(std::filesystem::exists(root / path)) << "layer " << layer << " has no " << path;
 }
 

@@ -13,7 +13,7 @@
 #include "support/process.h"
 #include "support/test_data.h"
 
-namespace dptrain::testing {
+namespace dptrain::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -79,4 +79,4 @@ INSTANTIATE_TEST_SUITE_P(Check, WrongConfig, ::testing::ValuesIn(wrong_configs()
 TEST(WrongConfigs, AreFortyAtLeast) { EXPECT_GE(wrong_configs().size(), 40U); }
 
 }  // namespace
-}  // namespace dptrain::testing
+}  // namespace dptrain::test

@@ -17,7 +17,7 @@ namespace dptrain::graph {
 namespace {
 
 std::vector<std::string> lines_of(const std::string& file) {
-  std::ifstream in(dptrain::testing::test_data("golden/keras_apps/" + file));
+  std::ifstream in(dptrain::test::test_data("golden/keras_apps/" + file));
   std::vector<std::string> all;
   for (std::string line; std::getline(in, line);) all.push_back(trim(line));
   if (all.size() < 2) throw std::runtime_error(file + " is missing");

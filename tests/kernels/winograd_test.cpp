@@ -244,7 +244,7 @@ TEST(Winograd, OnePixelAndOneChannel) {
 /// Filters that do not fit into caches: few tiles, for which threads divide the columns, and many.
 TEST(Winograd, ManyChannels) {
   agrees_everywhere(shape(3, 5, 160, 150, 3, 1, 1, 1, 1), 2);
-  agrees_everywhere(shape(2, 2, 190, 185, 3, 1, 1, 1, 1), dptrain::testing::kThreadSanitizer ? 20 : 260);
+  agrees_everywhere(shape(2, 2, 190, 185, 3, 1, 1, 1, 1), dptrain::test::kThreadSanitizer ? 20 : 260);
 }
 
 /// Gradients that are finished block by block: more sums than points. Filters whose depth is taken in slices, the second
@@ -258,12 +258,12 @@ TEST(Winograd, FewTilesAndManyChannels) {
 
 /// A sample's outputs and data gradients are the same bits alone and in a batch.
 TEST(Winograd, SamplesDoNotKnowEachOther) {
-  if (dptrain::testing::kThreadSanitizer) GTEST_SKIP() << "one thread; two minutes";
+  if (dptrain::test::kThreadSanitizer) GTEST_SKIP() << "one thread; two minutes";
   for (const WinogradShape& s :
        {shape(13, 13, 32, 64, 3, 0, 0, 0, 0), with(shape(9, 9, 19, 37, 3, 1, 1, 1, 1), true, true),
         shape(5, 5, 20, 20, 3, 0, 0, 0, 0), shape(9, 9, 20, 20, 5, 2, 2, 2, 2),
         shape(30, 30, 200, 160, 3, 1, 1, 1, 1)}) {
-    if (dptrain::testing::kAddressSanitizer && s.in_h > 20) continue;  // minutes; the release suite compares its bits
+    if (dptrain::test::kAddressSanitizer && s.in_h > 20) continue;  // minutes; the release suite compares its bits
     SCOPED_TRACE(text(s));
     const Problem all(s, 7, 3);
     on_every_target([&] {

@@ -53,7 +53,7 @@ TEST(GpuBias, GradientIsTheSumOverRows) {
 }
 
 TEST(GpuBias, GradientOfMoreRowsThanTheFewestPerBlockAllow) {
-  if (dptrain::testing::kThreadSanitizer)
+  if (dptrain::test::kThreadSanitizer)
     GTEST_SKIP() << "a thousand blocks of OS threads take minutes, the other shapes have the barriers";
   const std::int64_t rows = 64 * 1024 + 5;
   const Array<float> dy(random_floats(rows, 6));

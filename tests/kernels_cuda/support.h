@@ -198,7 +198,7 @@ inline double at(const std::vector<float>& values, std::int64_t i) {
 inline void on_every_type(const std::function<void(DType, int)>& f) {
   for (const DType type : {DType::kF32, DType::kBf16, DType::kF16}) {
     for (const int offset : {0, 1}) {
-      if (dptrain::testing::kThreadSanitizer && (type == DType::kF16 || (type == DType::kF32) != (offset == 0))) continue;
+      if (dptrain::test::kThreadSanitizer && (type == DType::kF16 || (type == DType::kF32) != (offset == 0))) continue;
       SCOPED_TRACE(std::string(name_of(type)) + (offset == 0 ? ", aligned" : ", not aligned"));
       f(type, offset);
     }

@@ -21,7 +21,7 @@ Rate rate_of(const std::string& yaml, std::int64_t steps_per_epoch = 100, std::i
 }
 
 TEST(Schedule, AgreesWithKeras) {
-  std::ifstream file(dptrain::testing::test_data("golden/schedules.json"));
+  std::ifstream file(dptrain::test::test_data("golden/schedules.json"));
   const json golden = json::parse(file);
   int compared = 0;
   for (const json& one : golden["cases"]) {

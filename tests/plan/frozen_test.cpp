@@ -14,11 +14,11 @@ namespace dptrain::plan {
 namespace {
 
 using ::testing::Each;
-using testing::FusingCapabilities;
+using test::FusingCapabilities;
 using ::testing::HasSubstr;
-using testing::model_of;
+using test::model_of;
 using ::testing::Not;
-using testing::options_for;
+using test::options_for;
 
 /// A frozen prefix, a trainable layer, frozen layers of every kind above it, a trainable head.
 constexpr const char* kSandwich = R"(

@@ -9,8 +9,8 @@
 namespace dptrain::plan {
 namespace {
 
-using testing::model_of;
-using testing::options_for;
+using test::model_of;
+using test::options_for;
 
 struct Case {
   const char* name;
@@ -33,13 +33,13 @@ layers:
 )";
 
 const Case kCases[] = {
-    {"FashionMnist", testing::kFashionMnist, "sparse_categorical_crossentropy"},
-    {"Residual", testing::kResidual, "categorical_crossentropy"},
-    {"Bottlenecks", testing::kBottlenecks, "categorical_crossentropy"},
-    {"Shared", testing::kShared, "binary_crossentropy", optim::LabelKind::kDense},
-    {"Frozen", testing::kFrozen, "categorical_crossentropy"},
+    {"FashionMnist", test::kFashionMnist, "sparse_categorical_crossentropy"},
+    {"Residual", test::kResidual, "categorical_crossentropy"},
+    {"Bottlenecks", test::kBottlenecks, "categorical_crossentropy"},
+    {"Shared", test::kShared, "binary_crossentropy", optim::LabelKind::kDense},
+    {"Frozen", test::kFrozen, "categorical_crossentropy"},
     {"StatisticsShared", kStatisticsShared, "mse", optim::LabelKind::kDense},
-    {"PredictionOnly", testing::kResidual, ""},
+    {"PredictionOnly", test::kResidual, ""},
 };
 
 class Memory : public ::testing::TestWithParam<Case> {};
@@ -54,8 +54,8 @@ std::vector<Need> odd_needs(const Plan& plan) {
 TEST_P(Memory, NothingIsOverwrittenBeforeItsLastReader) {
   const graph::Model model = model_of(GetParam().model);
   const PlainCapabilities plain;
-  const testing::FusingCapabilities fusing;
-  const testing::SummingCapabilities summing;
+  const test::FusingCapabilities fusing;
+  const test::SummingCapabilities summing;
   for (const Capabilities* device :
        {static_cast<const Capabilities*>(&plain), static_cast<const Capabilities*>(&fusing),
         static_cast<const Capabilities*>(&summing)})
@@ -66,7 +66,7 @@ TEST_P(Memory, NothingIsOverwrittenBeforeItsLastReader) {
         if (mode == Mode::kTraining && !plan.loss.loss) continue;
         const MemoryPlan memory = plan_memory(plan, needs, {.scratch = 999}, rows, mode);
         EXPECT_GE(memory.scratch_bytes, 999U);
-        EXPECT_THAT(testing::Simulation(plan, memory, needs).run(mode), ::testing::ElementsAre())
+        EXPECT_THAT(test::Simulation(plan, memory, needs).run(mode), ::testing::ElementsAre())
             << GetParam().name << " rows " << rows;
       }
     }
@@ -83,8 +83,8 @@ TEST_P(Memory, SharingSavesMemory) {
 INSTANTIATE_TEST_SUITE_P(Models, Memory, ::testing::ValuesIn(kCases), [](const auto& c) { return c.param.name; });
 
 TEST(Lifetimes, AFrozenPrefixKeepsNothing) {
-  const graph::Model model = model_of(testing::kFrozen);
-  const Plan plan = make_plan(model, options_for("categorical_crossentropy"), testing::FusingCapabilities());
+  const graph::Model model = model_of(test::kFrozen);
+  const Plan plan = make_plan(model, options_for("categorical_crossentropy"), test::FusingCapabilities());
   const std::vector<Lifetime> lives = tensor_lifetimes(plan, Mode::kTraining);
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
@@ -95,21 +95,21 @@ TEST(Lifetimes, AFrozenPrefixKeepsNothing) {
 }
 
 TEST(Lifetimes, AReluMaskedByItsPoolingIsNotKept) {
-  class NoMasks final : public testing::FusingCapabilities {
+  class NoMasks final : public test::FusingCapabilities {
     bool pool_masks_relu(const config::Typed&) const override { return false; }
   };
-  const graph::Model model = model_of(testing::kFashionMnist);
+  const graph::Model model = model_of(test::kFashionMnist);
   const auto last_of_first_conv = [&](const Capabilities& device) {
     const Plan plan = make_plan(model, options_for("categorical_crossentropy"), device);
     return tensor_lifetimes(plan, Mode::kTraining)[static_cast<std::size_t>(plan.steps[0].output)].last;
   };
-  EXPECT_EQ(last_of_first_conv(testing::FusingCapabilities()), 1);  // read by the pooling, step 1, and no more
+  EXPECT_EQ(last_of_first_conv(test::FusingCapabilities()), 1);  // read by the pooling, step 1, and no more
   EXPECT_GT(last_of_first_conv(NoMasks()), 2);
 }
 
 TEST(Lifetimes, AnAddendIsNotKeptForTheBackwardOfWhatAddsIt) {
-  const graph::Model model = model_of(testing::kBottlenecks);
-  const Plan plan = make_plan(model, options_for("categorical_crossentropy"), testing::SummingCapabilities());
+  const graph::Model model = model_of(test::kBottlenecks);
+  const Plan plan = make_plan(model, options_for("categorical_crossentropy"), test::SummingCapabilities());
   const std::vector<Lifetime> lives = tensor_lifetimes(plan, Mode::kTraining);
   EXPECT_EQ(plan.steps[1].name, "wide_bn");
   EXPECT_EQ(lives[static_cast<std::size_t>(plan.steps[1].output)].last, 3);  // short_bn adds it

@@ -18,9 +18,9 @@ namespace dptrain::plan {
 namespace {
 
 using ::testing::ElementsAre;
-using testing::FusingCapabilities;
-using testing::model_of;
-using testing::options_for;
+using test::FusingCapabilities;
+using test::model_of;
+using test::options_for;
 using Fusion = LossStep::Fusion;
 
 std::vector<std::string> step_names(const Plan& plan) {
@@ -48,20 +48,20 @@ std::vector<std::string> items(const Plan& plan) {
 }
 
 TEST(Plan, PrintsTheFashionMnistCnn) {
-  const graph::Model model = model_of(testing::kFashionMnist);
+  const graph::Model model = model_of(test::kFashionMnist);
   const Plan plan = make_plan(model, options_for("categorical_crossentropy", {"accuracy"}), FusingCapabilities());
   const std::vector<Need> needs(plan.steps.size(), {.saved = 64, .scratch = 4096});
   const MemoryPlan memory = plan_memory(plan, needs, {}, 128, Mode::kTraining);
   const std::string text = print(plan, memory, {"forward direct; data -; weights direct"}, 2);
 
-  std::ifstream file(dptrain::testing::test_data("plan/fashion_mnist_plan.txt"));
+  std::ifstream file(dptrain::test::test_data("plan/fashion_mnist_plan.txt"));
   std::stringstream golden;
   golden << file.rdbuf();
   EXPECT_EQ(text, golden.str());
 }
 
 TEST(Plan, FusesWhatTheDeviceFusesAndSplitsTheRest) {
-  const graph::Model model = model_of(testing::kResidual);
+  const graph::Model model = model_of(test::kResidual);
   const Plan fused = make_plan(model, options_for("categorical_crossentropy"), FusingCapabilities());
   EXPECT_THAT(step_names(fused), ElementsAre("stem", "bn1", "conv2", "conv2/gelu", "bn2", "add", "conv3", "conv3/swish",
                                              "twice", "pool", "dropout", "logits", "probabilities"));
@@ -77,7 +77,7 @@ TEST(Plan, FusesWhatTheDeviceFusesAndSplitsTheRest) {
 
 TEST(Plan, FoldsAReluOnlyIntoAPoolingThatReadsItAlone) {
   const Plan cnn =
-      make_plan(model_of(testing::kFashionMnist), options_for("categorical_crossentropy"), FusingCapabilities());
+      make_plan(model_of(test::kFashionMnist), options_for("categorical_crossentropy"), FusingCapabilities());
   EXPECT_TRUE(step_named(cnn, "conv2d").epilogue_undone);
   EXPECT_TRUE(step_named(cnn, "max_pooling2d").masks_relu);
   EXPECT_FALSE(step_named(cnn, "conv2d_2").epilogue_undone);  // Flatten and Dense follow
@@ -135,7 +135,7 @@ layers:
 
 TEST(Plan, APooledConvolutionKeepsNeitherItsOutputNorThePooled) {
   const Plan plan =
-      make_plan(model_of(testing::kFashionMnist), options_for("categorical_crossentropy"), PoolingCapabilities());
+      make_plan(model_of(test::kFashionMnist), options_for("categorical_crossentropy"), PoolingCapabilities());
   EXPECT_TRUE(plan.steps[0].pooling);
   EXPECT_FALSE(backward_reads(plan.steps[0]).output);
   EXPECT_FALSE(plan.steps[0].epilogue_undone);
@@ -143,15 +143,15 @@ TEST(Plan, APooledConvolutionKeepsNeitherItsOutputNorThePooled) {
 
 TEST(Plan, SumsWhereATensorFansOut) {
   const Plan plan =
-      make_plan(model_of(testing::kResidual), options_for("categorical_crossentropy"), FusingCapabilities());
+      make_plan(model_of(test::kResidual), options_for("categorical_crossentropy"), FusingCapabilities());
   // "twice" reads conv3 two times and relu2; relu2 has two readers, relu1 two.
   EXPECT_THAT(items(plan), ElementsAre("logits", "dropout", "pool", "twice", "d conv3/swish +=", "conv3/swish", "conv3",
                                        "d relu2 +=", "add", "bn2", "conv2/gelu", "conv2", "d relu1 +=", "bn1", "stem"));
 }
 
 TEST(Plan, AnAddBecomesPartOfTheNormalisationThatItReadsAlone) {
-  const graph::Model model = model_of(testing::kBottlenecks);
-  const Plan plan = make_plan(model, options_for("categorical_crossentropy"), testing::SummingCapabilities());
+  const graph::Model model = model_of(test::kBottlenecks);
+  const Plan plan = make_plan(model, options_for("categorical_crossentropy"), test::SummingCapabilities());
   EXPECT_THAT(step_names(plan),
               ElementsAre("wide", "wide_bn", "short", "short_bn", "conv", "bn", "logits", "probabilities"));
   EXPECT_FALSE(step_named(plan, "wide_bn").adds);  // the other summand does not exist yet
@@ -180,7 +180,7 @@ TEST(Plan, AnAddBecomesPartOfTheNormalisationThatItReadsAlone) {
 
 TEST(Plan, AnAddStaysAStepWhereItCannotBeTakenOver) {
   const auto steps_of = [](const char* text) {
-    return step_names(make_plan(model_of(text), options_for("mse", {}, optim::LabelKind::kDense), testing::SummingCapabilities()));
+    return step_names(make_plan(model_of(text), options_for("mse", {}, optim::LabelKind::kDense), test::SummingCapabilities()));
   };
   // Spread over the image; read by others; with an activation between; three summands.
   EXPECT_THAT(steps_of(R"(
@@ -212,7 +212,7 @@ layers:
 }
 
 TEST(Plan, EveryGradientTensorHasOneReader) {
-  for (const char* text : {testing::kResidual, testing::kFashionMnist, testing::kFrozen}) {
+  for (const char* text : {test::kResidual, test::kFashionMnist, test::kFrozen}) {
     const Plan plan = make_plan(model_of(text), options_for("categorical_crossentropy"), PlainCapabilities());
     std::map<int, int> readers;
     for (const Step& step : plan.steps)
@@ -224,7 +224,7 @@ TEST(Plan, EveryGradientTensorHasOneReader) {
 }
 
 TEST(Plan, SharedWeightsAreSummedOverTheirCalls) {
-  const Plan plan = make_plan(model_of(testing::kShared),
+  const Plan plan = make_plan(model_of(test::kShared),
                               options_for("binary_crossentropy", {}, optim::LabelKind::kDense), FusingCapabilities());
   EXPECT_THAT(items(plan), ElementsAre("same", "merged", "encoded_b", "encoded_aa", "encoder/kernel +=",
                                        "encoder/bias +=", "encoded_a", "encoder/kernel +=", "encoder/bias +="));
@@ -255,7 +255,7 @@ layers:
 
 TEST(Plan, NothingBelowTheFirstTrainableLayerGoesBackward) {
   const Plan plan =
-      make_plan(model_of(testing::kFrozen), options_for("categorical_crossentropy"), FusingCapabilities());
+      make_plan(model_of(test::kFrozen), options_for("categorical_crossentropy"), FusingCapabilities());
   EXPECT_THAT(items(plan), ElementsAre("predictions", "pool", "block2_bn", "block2_conv1"));
   EXPECT_EQ(step_named(plan, "block2_conv1").input_gradients, std::vector{kAbsent});
   EXPECT_TRUE(step_named(plan, "block2_bn").inference_mode);
@@ -266,7 +266,7 @@ TEST(Plan, NothingBelowTheFirstTrainableLayerGoesBackward) {
 
 TEST(Plan, PutsParametersIntoTheOrderOfTheirGradients) {
   const Plan plan =
-      make_plan(model_of(testing::kResidual), options_for("categorical_crossentropy"), PlainCapabilities());
+      make_plan(model_of(test::kResidual), options_for("categorical_crossentropy"), PlainCapabilities());
   std::vector<std::string> paths;
   for (const Parameter& p : plan.parameters) paths.push_back(p.path);
   EXPECT_THAT(paths, ElementsAre("logits/kernel", "logits/bias", "conv3/kernel", "conv3/bias", "bn2/gamma", "bn2/beta",
@@ -313,12 +313,12 @@ TEST_P(Buckets, TileTheArenaAndAreReadyOnceInOrder) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, Buckets,
-                         ::testing::Combine(::testing::Values(testing::kFashionMnist, testing::kResidual,
-                                                              testing::kFrozen),
+                         ::testing::Combine(::testing::Values(test::kFashionMnist, test::kResidual,
+                                                              test::kFrozen),
                                             ::testing::Values(1, 1000, 40'000, 25U << 20)));
 
 TEST(Plan, LeavesTheLastActivationToTheLoss) {
-  const graph::Model model = model_of(testing::kFashionMnist);
+  const graph::Model model = model_of(test::kFashionMnist);
   const auto fusion = [&](const std::string& loss, const std::vector<std::string>& metrics, optim::LabelKind labels) {
     const Plan plan = make_plan(model, options_for(loss, metrics, labels), FusingCapabilities());
     EXPECT_EQ(plan.loss.from_logits, plan.loss.fusion != Fusion::kNone);
@@ -335,18 +335,18 @@ TEST(Plan, LeavesTheLastActivationToTheLoss) {
   EXPECT_EQ(fusion("categorical_crossentropy", {"binary_accuracy"}, optim::LabelKind::kDense), Fusion::kNone);
 
   const Plan sigmoid =
-      make_plan(model_of(testing::kShared), options_for("binary_crossentropy", {"accuracy"}, optim::LabelKind::kDense),
+      make_plan(model_of(test::kShared), options_for("binary_crossentropy", {"accuracy"}, optim::LabelKind::kDense),
                 FusingCapabilities());
   EXPECT_EQ(sigmoid.loss.fusion, Fusion::kSigmoid);
   EXPECT_THAT(step_names(sigmoid),
               ElementsAre("encoded_a", "encoded_aa", "encoded_b", "merged", "same", "same/sigmoid"));
   const Plan regression =
-      make_plan(model_of(testing::kShared), options_for("mse", {}, optim::LabelKind::kDense), FusingCapabilities());
+      make_plan(model_of(test::kShared), options_for("mse", {}, optim::LabelKind::kDense), FusingCapabilities());
   EXPECT_EQ(step_named(regression, "same").epilogue, layers::Activation::kSigmoid);  // nobody takes it over
 }
 
 TEST(Plan, WithoutALossThereIsOnlyForward) {
-  const Plan plan = make_plan(model_of(testing::kResidual), {}, FusingCapabilities());
+  const Plan plan = make_plan(model_of(test::kResidual), {}, FusingCapabilities());
   EXPECT_TRUE(plan.backward.empty());
   EXPECT_TRUE(plan.buckets.empty());
   EXPECT_EQ(plan.loss.prediction, kAbsent);
@@ -371,7 +371,7 @@ outputs: [used, unused]
 TEST(Plan, SetsSynchronizedInEveryNormalisation) {
   PlanOptions options = options_for("categorical_crossentropy");
   options.sync_batchnorm = true;
-  const Plan plan = make_plan(model_of(testing::kResidual), options, PlainCapabilities());
+  const Plan plan = make_plan(model_of(test::kResidual), options, PlainCapabilities());
   EXPECT_TRUE(step_named(plan, "bn1").spec.as<layers::BatchNormalizationSpec>().synchronized);
   EXPECT_TRUE(step_named(plan, "bn2").spec.as<layers::BatchNormalizationSpec>().synchronized);
 }

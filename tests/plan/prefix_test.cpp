@@ -11,12 +11,12 @@ namespace dptrain::plan {
 namespace {
 
 using ::testing::ElementsAre;
-using testing::FusingCapabilities;
+using test::FusingCapabilities;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::model_of;
+using test::model_of;
 using ::testing::Not;
-using testing::options_for;
+using test::options_for;
 
 std::vector<std::string> names(const graph::Model& model, const std::vector<int>& nodes) {
   std::vector<std::string> all;
@@ -173,7 +173,7 @@ TEST_P(Parts, RunEveryStepOnceAndKeepTheNumbersOfTheWhole) {
       }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Parts, ::testing::Values(kChain, kSkip, testing::kFrozen));
+INSTANTIATE_TEST_SUITE_P(Models, Parts, ::testing::Values(kChain, kSkip, test::kFrozen));
 
 }  // namespace
 }  // namespace dptrain::plan

@@ -14,7 +14,7 @@
 #include "plan/capabilities.h"
 #include "plan/plan.h"
 
-namespace dptrain::testing {
+namespace dptrain::test {
 
 /// `text` is the `model` section: "layers: [...]".
 inline graph::Model model_of(const std::string& text, std::uint64_t seed = 7) {
@@ -140,4 +140,4 @@ layers:
 freeze: [block1_*]
 )";
 
-}  // namespace dptrain::testing
+}  // namespace dptrain::test

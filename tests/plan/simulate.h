@@ -10,7 +10,7 @@
 #include "core/index.h"
 #include "plan/memory.h"
 
-namespace dptrain::testing {
+namespace dptrain::test {
 
 class Simulation {
  public:
@@ -105,4 +105,4 @@ class Simulation {
   std::vector<std::string> problems_;
 };
 
-}  // namespace dptrain::testing
+}  // namespace dptrain::test

@@ -14,7 +14,7 @@
 namespace dptrain::reduce {
 namespace {
 
-using namespace dptrain::testing;  // NOLINT(google-build-using-namespace)
+using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 using nlohmann::json;
 
 constexpr std::int64_t kInputs = 4, kBatch = 5;
@@ -30,7 +30,7 @@ graph::Model golden_model(const json& c) {
       "layers:\n  - Input: {shape: [4]}\n  - Dense: {name: hidden, units: 5, activation: tanh}\n  - Dense: {name: out, "
       "units: " +
       std::to_string(outputs) + ", activation: " + (outputs > 1 ? "softmax" : "sigmoid") + "}\n";
-  graph::Model model = testing::model_of(text);
+  graph::Model model = test::model_of(text);
   for (std::size_t w = 0; w < model.weights.size(); ++w)
     model.weights[w].values = c.at("before")[w].get<std::vector<float>>();
   return model;

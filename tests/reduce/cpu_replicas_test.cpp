@@ -9,7 +9,7 @@
 namespace dptrain::reduce {
 namespace {
 
-using namespace dptrain::testing;  // NOLINT(google-build-using-namespace)
+using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 
 constexpr const char* kSmallResNet = R"(
 layers:

@@ -15,7 +15,7 @@
 
 #include "reduce/nccl_api.h"
 
-namespace dptrain::testing {
+namespace dptrain::test {
 
 class FakeNccl {
  public:
@@ -179,4 +179,4 @@ class FakeNccl {
   int joined_ = 0;
 };
 
-}  // namespace dptrain::testing
+}  // namespace dptrain::test

@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "device/device.h"
 
-namespace dptrain::testing {
+namespace dptrain::test {
 
 /// Which streams run ahead of the events that should hold them.
 enum class Forget { kNothing, kOnCommunicationStreams, kOnComputeStreams };
@@ -97,4 +97,4 @@ class ForgetfulDevice final : public device::Device {
   static inline thread_local std::vector<const device::Stream*> communication_;
 };
 
-}  // namespace dptrain::testing
+}  // namespace dptrain::test

@@ -21,8 +21,8 @@
 namespace dptrain::reduce {
 namespace {
 
-using testing::Forget;
-using testing::ForgetfulDevice;
+using test::Forget;
+using test::ForgetfulDevice;
 
 /// Buckets of very different sizes, among them one that is smaller than there are ranks to share it.
 plan::Plan plan_for_streams() {
@@ -169,7 +169,7 @@ TEST(LocalStreams, GatherInRankOrder) {
 }
 
 TEST(LocalStreams, AForgottenWaitIsSeen) {
-  if (dptrain::testing::kThreadSanitizer) GTEST_SKIP() << "the forgotten wait is a data race";
+  if (dptrain::test::kThreadSanitizer) GTEST_SKIP() << "the forgotten wait is a data race";
   for (const Forget forget : {Forget::kOnCommunicationStreams, Forget::kOnComputeStreams}) {
     std::int64_t wrong = 0;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) wrong += wrong_sums(3, 1, seed, forget);

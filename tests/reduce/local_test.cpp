@@ -60,7 +60,7 @@ class Ranks {
 
  private:
   const plan::Plan& plan_;
-  testing::ToyDevice device_{0};
+  test::ToyDevice device_{0};
   device::Stream stream_;
 
  public:

@@ -12,7 +12,7 @@
 namespace dptrain::reduce {
 namespace {
 
-using namespace dptrain::testing;  // NOLINT(google-build-using-namespace)
+using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 using test::gpu_is_required;
 
 struct NcclGpuOutcome {

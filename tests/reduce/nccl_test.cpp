@@ -16,7 +16,7 @@
 namespace dptrain::reduce {
 namespace {
 
-using namespace dptrain::testing;  // NOLINT(google-build-using-namespace)
+using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;

@@ -13,7 +13,7 @@
 namespace dptrain::replica {
 namespace {
 
-using namespace dptrain::testing;  // NOLINT(google-build-using-namespace)
+using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 
 /// Samples of one input in memory, in the reverse of their order.
 class Rows final : public data::Source {

@@ -9,7 +9,7 @@
 namespace dptrain::replica {
 namespace {
 
-using namespace dptrain::testing;  // NOLINT(google-build-using-namespace)
+using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 
 /// The device's answers, but for poolings.
 class Pooling final : public plan::Capabilities {

@@ -11,7 +11,7 @@
 namespace dptrain::replica {
 namespace {
 
-using namespace dptrain::testing;  // NOLINT(google-build-using-namespace)
+using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 
 constexpr std::int64_t kQueuedRows = 6;
 

@@ -10,7 +10,7 @@
 namespace dptrain::replica {
 namespace {
 
-using namespace dptrain::testing;  // NOLINT(google-build-using-namespace)
+using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 

@@ -9,7 +9,7 @@
 #include "replica/replica_set.h"
 #include "replica/toy_device.h"
 
-namespace dptrain::testing {
+namespace dptrain::test {
 
 struct SampleBatch {
   SampleBatch(std::int64_t rows_, std::int64_t width, std::int32_t classes, std::uint64_t seed = 3) : rows(rows_) {
@@ -50,4 +50,4 @@ inline double distance(const graph::Model& a, const graph::Model& b) {
   return largest;
 }
 
-}  // namespace dptrain::testing
+}  // namespace dptrain::test

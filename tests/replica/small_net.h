@@ -9,7 +9,7 @@
 #include "device/device.h"
 #include "replica/sample_batch.h"
 
-namespace dptrain::testing {
+namespace dptrain::test {
 
 inline constexpr const char* kSmallNet = R"(
 layers:
@@ -65,4 +65,4 @@ inline double relative_distance(const graph::Model& a, const graph::Model& b) {
   return largest;
 }
 
-}  // namespace dptrain::testing
+}  // namespace dptrain::test

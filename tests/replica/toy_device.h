@@ -17,7 +17,7 @@
 #include "device/device.h"
 #include "layers/dense.h"
 
-namespace dptrain::testing {
+namespace dptrain::test {
 
 /// Not a kind that the program knows, so that the ops below meet no others in the table.
 inline constexpr auto kToy = static_cast<device::DeviceKind>(100);
@@ -156,6 +156,6 @@ class ToyDevice final : public device::Device {
   std::vector<const void*> host_ends_;
 };
 
-}  // namespace dptrain::testing
+}  // namespace dptrain::test
 
 #include "replica/toy_ops.h"

@@ -11,7 +11,7 @@
 #include "layers/dropout.h"
 #include "replica/toy_device.h"
 
-namespace dptrain::testing {
+namespace dptrain::test {
 
 /// Checks what an op may rely on.
 class ToyOp : public device::Op {
@@ -391,4 +391,4 @@ layers:
   - Dense: {name: logits, units: 3, activation: softmax}
 )";
 
-}  // namespace dptrain::testing
+}  // namespace dptrain::test

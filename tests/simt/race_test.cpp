@@ -5,7 +5,7 @@
 #include "support.h"
 #include "support/sanitizer.h"
 
-namespace dptrain::testing {
+namespace dptrain::test {
 namespace {
 
 TEST(Race, ARightKernelIsClean) {
@@ -23,4 +23,4 @@ TEST(Race, AMissingBarrierIsReported) {
 }
 
 }  // namespace
-}  // namespace dptrain::testing
+}  // namespace dptrain::test

@@ -218,7 +218,7 @@ TEST(Simt, Atomics) {
 __global__ void take(double from_int, const float* pointer, float* out) { *out = *pointer + static_cast<float>(from_int); }
 
 TEST(Simt, ArgumentsAreTakenAtTheLaunchAndConverted) {
-  testing::ListQueue queue;
+  test::ListQueue queue;
   Launch at;
   at.stream = static_cast<simt::Queue*>(&queue);
   float in = 1, out = 0;

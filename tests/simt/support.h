@@ -13,7 +13,7 @@
 
 #include "kernels/cuda/launch.h"
 
-namespace dptrain::testing {
+namespace dptrain::test {
 
 /// Keeps launches until they are run.
 class ListQueue final : public simt::Queue {
@@ -40,4 +40,4 @@ inline std::pair<int, std::string> run_program(const std::string& command) {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), text};
 }
 
-}  // namespace dptrain::testing
+}  // namespace dptrain::test

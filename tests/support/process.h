@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace dptrain::testing {
+namespace dptrain::test {
 
 struct Outcome {
   int code = -1;  ///< exit code, or 128 + signal
@@ -76,4 +76,4 @@ class Workplace {
   std::filesystem::path folder_;
 };
 
-}  // namespace dptrain::testing
+}  // namespace dptrain::test

@@ -2,7 +2,7 @@
 
 // Which sanitizer the tests are built with, for what only one of them can see or stands in the way of.
 
-namespace dptrain::testing {
+namespace dptrain::test {
 
 #ifdef __SANITIZE_ADDRESS__
 inline constexpr bool kAddressSanitizer = true;
@@ -16,4 +16,4 @@ inline constexpr bool kThreadSanitizer = true;
 inline constexpr bool kThreadSanitizer = false;
 #endif
 
-}  // namespace dptrain::testing
+}  // namespace dptrain::test

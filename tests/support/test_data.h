@@ -4,10 +4,10 @@
 
 #include <string>
 
-namespace dptrain::testing {
+namespace dptrain::test {
 
 /// The path of "golden/losses.json", of anything below tests/. The environment's DPTRAIN_TEST_DATA names another folder
 /// than the source tree's, for test executables that run on another machine (scripts/gpu/pack.sh).
 std::string test_data(const std::string& path);
 
-}  // namespace dptrain::testing
+}  // namespace dptrain::test
