@@ -14,12 +14,12 @@ struct StepState {
   double hyper[4] = {};      ///< what the optimizer's pass makes of them: kernels/cuda/optimizer.h says which
 };
 
-/// Dynamic loss scaling (mixed_float16); lives on the device. Loss gradients are multiplied by `scale`, the optimizer
-/// divides by it, and leaves everything as it is in a step whose gradients are not finite.
+/// What becomes of steps whose gradients are not finite; lives on the device. The optimizer leaves everything as it is in such
+/// a step. With dynamic loss scaling (mixed_float16) loss gradients are multiplied by `scale` and the optimizer divides by it.
 struct LossScale {
   float scale = 32768.0F;
   int32_t good_steps = 0;   ///< since the scale last changed
-  int32_t found_inf = 0;    ///< of this step's reduced gradients
+  int32_t found_inf = 0;    ///< in this step's reduced gradients, or since it was last cleared
   int64_t skipped = 0;      ///< steps left out so far: Adam's t does not count them
 };
 

@@ -66,6 +66,16 @@ __global__ void update_loss_scale_kernel(LossScale* scale) {
   *scale = next;
 }
 
+__global__ void count_skipped_kernel(LossScale* scale) {
+  if (scale->found_inf == 0) return;
+  ++scale->skipped;
+  scale->found_inf = 0;
+}
+
+__global__ void taint_kernel(const double* value, float* gradient) {
+  if (!(fabs(*value) <= DBL_MAX)) *gradient = static_cast<float>(*value - *value);
+}
+
 }  // namespace
 
 void unscale(const Launch& at, LossScale* scale, std::int64_t n, float* g) {
@@ -74,6 +84,12 @@ void unscale(const Launch& at, LossScale* scale, std::int64_t n, float* g) {
 
 void find_infinite(const Launch& at, const float* x, std::int64_t n, LossScale* scale) {
   flat(at, FindInfinite{x, scale}, n, aligned(x));
+}
+
+void count_skipped(const Launch& at, LossScale* scale) { DPTRAIN_LAUNCH_FLAT(at, count_skipped_kernel, 1, 1, scale); }
+
+void taint(const Launch& at, const double* value, float* gradient) {
+  DPTRAIN_LAUNCH_FLAT(at, taint_kernel, 1, 1, value, gradient);
 }
 
 void update_loss_scale(const Launch& at, LossScale* scale) {

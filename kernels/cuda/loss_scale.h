@@ -1,7 +1,7 @@
 #pragma once
 
-// Dynamic loss scaling on the device (kernels/step_state.h): a step's gradients are unscaled and looked through, the
-// optimizer's passes read found_inf, and the scale is adjusted last. All pointers are device memory; queued on the
+// Steps whose gradients are not finite, and dynamic loss scaling (kernels/step_state.h): a step's gradients are looked
+// through, and unscaled; the optimizer's passes read found_inf, and the account is brought up to date last. All pointers are device memory; queued on the
 // launch's stream; nothing waits for the host.
 
 #include <cstdint>
@@ -20,6 +20,12 @@ void unscale(const Launch& at, LossScale* scale, std::int64_t n, float* g);
 
 /// Sets scale->found_inf to 1 if any of x is infinite or NaN; x is not changed.
 void find_infinite(const Launch& at, const float* x, std::int64_t n, LossScale* scale);
+
+/// *gradient = NaN where *value is infinite or NaN.
+void taint(const Launch& at, const double* value, float* gradient);
+
+/// After the optimizer, without loss scaling: a step with found_inf counts as skipped. Clears found_inf.
+void count_skipped(const Launch& at, LossScale* scale);
 
 /// After the optimizer: with found_inf the scale is halved (never below 1) and the step counts as skipped; after
 /// kLossScaleGrowthSteps good steps it is doubled (as long as that is finite). Clears found_inf.

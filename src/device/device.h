@@ -78,6 +78,8 @@ class Device : public plan::Capabilities {
   // Flat passes over floats.
   virtual void fill(float* x, std::int64_t n, float value, Stream& stream) = 0;
   virtual void accumulate(void* y, const void* x, DType type, std::int64_t n, Stream& stream) = 0;  ///< y += x
+  /// *gradient becomes NaN where *value is infinite or NaN. Queued.
+  virtual void taint(const double* value, float* gradient, Stream& stream) = 0;
   /// Between float and another number type.
   virtual void from_float(const float* x, void* y, DType type, std::int64_t n, Stream& stream) = 0;
   virtual void to_float(const void* x, DType type, float* y, std::int64_t n, Stream& stream) = 0;

@@ -16,6 +16,9 @@ namespace dptrain::device {
 struct UpdateContext {
   const plan::Plan& plan;
   config::Typed optimizer;
+  /// After a step that was left out because its gradients were not finite; false: so are all that follow, until the host
+  /// clears LossScale::found_inf. Loss scaling always goes on.
+  bool goes_on = false;
 };
 
 struct UpdateBuffers {
@@ -24,7 +27,9 @@ struct UpdateBuffers {
   std::vector<float*> slots;         ///< [0, trainable_end) each, in the order of optim::slots()
   float* average = nullptr;          ///< [0, trainable_end), null without use_ema
   void* compute = nullptr;           ///< the whole parameter arena in the compute type, written too; null for float32
-  kernels::LossScale* loss_scale = nullptr;  ///< gradients are divided by it and it is brought up to date; null: none
+  /// Where the gradients or statistics are not finite nothing is changed but this. In float16 gradients are divided by it.
+  /// Null: whatever the gradients are goes into the weights.
+  kernels::LossScale* loss_scale = nullptr;
 };
 
 class Update {

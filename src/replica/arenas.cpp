@@ -23,12 +23,9 @@ ParameterArenas::ParameterArenas(const plan::Plan& plan, device::Device& device,
     update_buffers_.compute = compute_->data();
   }
   if (!optimizer) return;
-  if (plan.compute == DType::kF16) {
-    loss_scale_ = device_.allocate(sizeof(kernels::LossScale));
-    update_buffers_.loss_scale = loss_scale_->as<kernels::LossScale>();
-    const kernels::LossScale initial;
-    device_.copy_to_device(loss_scale_->data(), &initial, sizeof(initial), stream_);
-  }
+  loss_scale_ = device_.allocate(sizeof(kernels::LossScale));
+  update_buffers_.loss_scale = loss_scale_->as<kernels::LossScale>();
+  push_loss_scale({});
   gradients_ = allocate(plan.statistics_end);
   if (accumulate) written_ = allocate(plan.statistics_end);
   update_buffers_.gradients = gradients();
@@ -139,7 +136,9 @@ std::vector<std::vector<float>> ParameterArenas::pull_state() {
 
 void ParameterArenas::push_loss_scale(const kernels::LossScale& scale) {
   if (!loss_scale_) return;
-  device_.copy_to_device(loss_scale_->data(), &scale, sizeof(scale), stream_);
+  kernels::LossScale sent = scale;
+  if (!scales_loss()) sent.scale = 1;
+  device_.copy_to_device(loss_scale_->data(), &sent, sizeof(sent), stream_);
   stream_.synchronize();
 }
 

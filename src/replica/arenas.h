@@ -26,7 +26,7 @@ class ParameterArenas {
   void pull(graph::Model& model);
   void push_state(const std::vector<std::vector<float>>& state);
   std::vector<std::vector<float>> pull_state();
-  /// Of mixed_float16; nothing where there is none.
+  /// Its scale counts in mixed_float16 alone; nothing without an optimizer.
   void push_loss_scale(const kernels::LossScale& scale);
   std::optional<kernels::LossScale> pull_loss_scale();
 
@@ -34,7 +34,8 @@ class ParameterArenas {
   float* gradients() const { return floats(gradients_); }
   /// The parameters as ops read them: of the compute type, or parameters() themselves where that is float.
   void* compute() const { return compute_ ? compute_->data() : parameters(); }
-  const kernels::LossScale* loss_scale() const { return update_buffers_.loss_scale; }
+  const kernels::LossScale* loss_scale() const { return update_buffers_.loss_scale; }  ///< null without an optimizer
+  bool scales_loss() const { return plan_.compute == DType::kF16; }
   /// Where backward writes: the gradients, or the arena of one micro-batch.
   float* written() const { return written_ ? floats(written_) : gradients(); }
   bool accumulates() const { return written_ != nullptr; }

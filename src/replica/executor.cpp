@@ -28,7 +28,9 @@ Executor::Executor(const plan::Plan& plan, device::Device& device, device::Strea
       collective_(collective),
       rows_(options.rows),
       gradients_(arenas.written()),
+      summed_gradients_(arenas.gradients()),
       loss_scale_(arenas.loss_scale()),
+      scales_loss_(arenas.scales_loss()),
       state_(device.allocate(sizeof(kernels::StepState))),
       writer_(plan.tensors.size(), plan::kAbsent),
       staging_(plan, device, options.rows, plan.loss.loss ? Replica::kSets : 1),
@@ -77,6 +79,7 @@ void Executor::plan_memory(const ParameterArenas& arenas) {
   for (std::size_t post = 0; post < Replica::kMostQueued; ++post)
     posts_.push_back({.state = device_.allocate_host(sizeof(kernels::StepState)),
                       .sums = device_.allocate_host(sums_->bytes()),
+                      .loss_scale = device_.allocate_host(sizeof(kernels::LossScale)),
                       .fetched = device_.make_event()});
   if (plan_.compute != DType::kF32) {
     std::int64_t largest = 0;
@@ -112,6 +115,7 @@ template <class Call>
 void Executor::run_op(std::size_t step, std::int64_t rows, bool backward, const Call& call) {
   const std::string& name = plan_.steps[step].name;
   try {
+    if (watch_) return call(), watch_(step, backward);
     if (!profiling_) return call();
     const Stopwatch watch;
     call();
@@ -171,7 +175,7 @@ void Executor::run_loss(const Slice& slice, const StepInputs& in, const Bindings
               .labels = labels_,
               .gradient = training ? bindings.tensor(plan_.loss.prediction_gradient) : nullptr,
               .gradient_scale = training ? 1.0 / static_cast<double>(in.valid) : 1.0,
-              .loss_scale = training ? loss_scale_ : nullptr,
+              .loss_scale = training && scales_loss_ ? loss_scale_ : nullptr,
               .weighted = training,
               .sums = sums_->as<double>(),
               .scratch = bindings.scratch(),
@@ -258,6 +262,10 @@ void Executor::penalty(device::Update& update, const float* weights) {
   update.penalty(weights, sums_->as<double>() + 1 + plan_.loss.metrics.size(), stream_);
 }
 
+void Executor::taint_gradients() {
+  if (plan_.statistics_end > 0) device_.taint(sums_->as<double>(), summed_gradients_, stream_);
+}
+
 void Executor::send_state(const kernels::StepState& state, std::size_t post) {
   device::Buffer& memory = *posts_[post].state;
   *memory.as<kernels::StepState>() = state;
@@ -266,6 +274,8 @@ void Executor::send_state(const kernels::StepState& state, std::size_t post) {
 
 void Executor::fetch_sums(std::size_t post) {
   device_.queue_to_host(posts_[post].sums->data(), sums_->data(), sums_->bytes(), stream_);
+  if (loss_scale_ != nullptr)
+    device_.queue_to_host(posts_[post].loss_scale->data(), loss_scale_, sizeof(*loss_scale_), stream_);
   posts_[post].fetched->record(stream_);
 }
 

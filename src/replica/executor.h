@@ -12,6 +12,7 @@
 
 #include "replica/arenas.h"
 #include "replica/bindings.h"
+#include "replica/not_finite.h"
 #include "replica/replica.h"
 #include "replica/staging.h"
 
@@ -42,6 +43,10 @@ class Executor {
   /// The regularizers' value of the weights as they are now, into the sums.
   void penalty(device::Update& update, const float* weights);
 
+  /// Where the loss is not finite, the first gradient becomes NaN, so that the update is left out on all replicas. Behind
+  /// all that writes it.
+  void taint_gradients();
+
   // The host's side of a step, one post for each step that may be queued, so that the device may run behind.
   /// What kernels read of a step goes to the device.
   void send_state(const kernels::StepState& state, std::size_t post);
@@ -51,12 +56,19 @@ class Executor {
   bool has_sums(std::size_t post) { return posts_[post].fetched->passed(); }
   /// Waits for them.
   StepSums read_sums(std::size_t post);
+  /// As it was behind the update; after read_sums(). In training only.
+  const kernels::LossScale& read_loss_scale(std::size_t post) const {
+    return *posts_[post].loss_scale->as<kernels::LossScale>();
+  }
 
   /// Stages the slice to that set of buffers; forward in inference mode, loss and metrics. Waits for nothing.
   void evaluate(const Slice& slice, int set);
   /// Stages the slice; forward in inference mode, activations that the loss would take over included; the plan's first
   /// outputs go to host memory, one to each pointer.
   void predict(const Slice& slice, const std::vector<float*>& outputs);
+
+  /// Forward, loss and backward once more, with a look at all that is written; statistics and weights stay.
+  std::optional<NotFinite> find_not_finite(const Slice& slice, const StepInputs& in, int set);
 
   const plan::MemoryPlan& memory() const { return training_ ? training_memory_ : inference_memory_; }
   std::vector<std::string> implementations() const;
@@ -70,7 +82,7 @@ class Executor {
  private:
   /// Page-locked memory, and a mark behind the last use of it.
   struct Post {
-    std::unique_ptr<device::Buffer> state, sums;
+    std::unique_ptr<device::Buffer> state, sums, loss_scale;
     std::unique_ptr<device::Event> fetched;
   };
 
@@ -85,6 +97,9 @@ class Executor {
   void run_item(const plan::BackwardItem& item, const Slice& slice, const StepInputs& in);
   device::OpArgs args(std::size_t step, const Slice& slice, const StepInputs& in, const Bindings& bindings,
                       bool training);
+  std::optional<NotFinite> look(const void* values, DType type, std::int64_t n, const Slice* slice);
+  std::optional<NotFinite> look_at_op(std::size_t step, bool backward, const Slice& slice);
+  std::optional<NotFinite> look_at_loss(const Slice& slice);
   /// Calls `call` for a step, timed when profiling; errors get the layer's name.
   template <class Call>
   void run_op(std::size_t step, std::int64_t rows, bool backward, const Call& call);
@@ -95,11 +110,13 @@ class Executor {
   device::Collective* collective_;
   const std::int64_t rows_;                       ///< the most rows of a slice
   float* const gradients_;                        ///< where backward writes
+  float* const summed_gradients_;                 ///< of all micro-batches
   std::vector<std::unique_ptr<device::Op>> ops_;  ///< per step
   std::unique_ptr<device::LossOp> loss_;          ///< null: prediction only
   std::vector<plan::Need> needs_;                 ///< per step
   plan::Need loss_need_;
-  const kernels::LossScale* loss_scale_;
+  const kernels::LossScale* loss_scale_;  ///< null: no training
+  const bool scales_loss_;
   std::unique_ptr<device::Buffer> state_;
   std::vector<Post> posts_;
   std::vector<int> writer_;  ///< per tensor: the step that writes a parameter's gradient there, or kAbsent
@@ -109,6 +126,7 @@ class Executor {
   Staging staging_;
   const void* labels_ = nullptr;  ///< of the running slice
   std::optional<Bindings> training_, inference_;
+  std::function<void(std::size_t step, bool backward)> watch_;  ///< called behind every op
   bool profiling_ = false;
   std::vector<Replica::StepProfile> profile_;
 };

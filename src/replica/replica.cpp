@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -36,7 +37,7 @@ struct Replica::Impl {
                                                  options.accumulate ? " and accumulation" : ""));
     // Without an optimizer the update is only asked for the penalty, which does not depend on the kind.
     if (options.optimizer)
-      update = device.make_update({.plan = plan, .optimizer = options.optimizer});
+      update = device.make_update({.plan = plan, .optimizer = options.optimizer, .goes_on = options.goes_on});
     else if (regularized(plan))
       update = device.make_update({.plan = plan, .optimizer = optim::optimizer_family().make(optim::SGDSpec{})});
   }
@@ -89,6 +90,7 @@ struct Replica::Impl {
     const auto [begin, end] = plan.buckets[static_cast<std::size_t>(bucket)];
     if (arenas.accumulates())
       device.accumulate(arenas.gradients() + begin, arenas.written() + begin, DType::kF32, end - begin, *stream);
+    if (begin == 0) executor.taint_gradients();
     const Stopwatch watch;
     sink.bucket_ready(bucket, *stream);
     times.comm_exposed += watch.seconds();
@@ -121,6 +123,7 @@ struct Replica::Impl {
         clear_sums();
         executor.forward(slice, in);
         executor.backward(slice, in, [](const plan::BackwardItem&) {});
+        executor.taint_gradients();
         run_update(in);
       });
       if (!recording) {
@@ -134,6 +137,12 @@ struct Replica::Impl {
     recording->replay(*stream);
     executor.release(set);
     return true;
+  }
+
+  /// Whether the step behind which the account stood so was left out.
+  bool left_out(const kernels::LossScale& account) {
+    const bool more = account.skipped != std::exchange(skipped, account.skipped);
+    return !arenas.scales_loss() && (account.found_inf != 0 || more);
   }
 
   int next_set() { return last_set = (last_set + 1) % kSets; }
@@ -184,6 +193,7 @@ struct Replica::Impl {
   int full_steps = 0;  ///< that could have been replayed
   bool cannot_record = false, replayed = false;
   std::array<std::unique_ptr<device::Recording>, kSets> recordings;  ///< of a whole step on each set of buffers
+  std::int64_t skipped = 0;                                          ///< LossScale::skipped of the last collected step
   int last_set = kSets - 1;                        ///< used last
   std::size_t oldest = 0, count = 0;               ///< of the queued steps
   struct Queued {
@@ -229,13 +239,17 @@ StepSums Replica::collect() {
   Impl& r = *impl_;
   if (r.count == 0) throw Error(ErrorKind::kInternal, "no step is queued");
   const Stopwatch watch;
-  StepSums sums = r.executor.read_sums(r.oldest);
-  const Impl::Queued done = r.queue[r.oldest];
+  const std::size_t place = r.oldest;
+  StepSums sums = r.executor.read_sums(place);
+  const Impl::Queued done = r.queue[place];
   sums.samples = done.samples;
   r.oldest = r.post(1);
   --r.count;
   r.times.forward_backward += watch.seconds();
-  if (done.step) r.sink.end(r.count == 0);
+  if (done.step) {
+    sums.left_out = r.left_out(r.executor.read_loss_scale(place));
+    r.sink.end(r.count == 0);
+  }
   return sums;
 }
 
@@ -253,6 +267,20 @@ StepSums Replica::gradients(const Slice& slice, std::int64_t valid, std::int64_t
   r.executor.stage(slice, 0);
   r.micro_batch(slice, 0, {.number = number, .valid = valid}, false);
   return r.sums(slice.rows);
+}
+
+std::optional<NotFinite> Replica::find_not_finite(const std::vector<Slice>& micro_batches, const StepInputs& in) {
+  Impl& r = *impl_;
+  r.check_nothing_is_queued();
+  r.executor.send_state({.step = in.number}, 0);
+  std::optional<NotFinite> first;
+  for (const Slice& slice : micro_batches) {
+    r.clear_sums();
+    const auto found = r.executor.find_not_finite(slice, in, r.next_set());
+    if (!first) first = found;
+  }
+  r.stream->synchronize();
+  return first;
 }
 
 void Replica::queue_evaluation(const std::vector<Slice>& slices) {
@@ -278,7 +306,10 @@ void Replica::push(const graph::Model& model) { impl_->arenas.push(model); }
 void Replica::pull(graph::Model& model) { impl_->arenas.pull(model); }
 void Replica::push_state(const std::vector<std::vector<float>>& state) { impl_->arenas.push_state(state); }
 std::vector<std::vector<float>> Replica::pull_state() { return impl_->arenas.pull_state(); }
-void Replica::push_loss_scale(const kernels::LossScale& scale) { impl_->arenas.push_loss_scale(scale); }
+void Replica::push_loss_scale(const kernels::LossScale& scale) {
+  impl_->arenas.push_loss_scale(scale);
+  impl_->skipped = scale.skipped;
+}
 std::optional<kernels::LossScale> Replica::pull_loss_scale() { return impl_->arenas.pull_loss_scale(); }
 
 std::uint64_t Replica::parameter_hash() {

@@ -16,6 +16,7 @@
 #include "plan/memory.h"
 #include "plan/plan.h"
 #include "replica/gradient_sink.h"
+#include "replica/not_finite.h"
 
 namespace dptrain::replica {
 
@@ -59,6 +60,9 @@ struct StepSums {
   std::vector<double> metrics{};
   std::int64_t samples = 0;
   double penalty = 0;  ///< regularizers' value before the step, times nothing; counted once (rank 0)
+  /// Of a step: nothing was updated, because the loss or the gradients were not finite. Not told in mixed_float16, which
+  /// searches its scale that way.
+  bool left_out = false;
 };
 
 /// Whether a whole step is recorded and replayed as one launch (CUDA graph), `runtime.cuda_graphs`. kAuto: where the device
@@ -74,6 +78,7 @@ struct Options {
   int replicas = 1;
   bool accumulate = false;                  ///< more than one micro-batch per step: a second gradient arena is needed
   Graphs graphs = Graphs::kAuto;
+  bool goes_on = false;  ///< as UpdateContext::goes_on
 };
 
 /// Seconds of the caller since a step was last queued, by part, for the ledger. On a device that runs behind its caller
@@ -96,7 +101,8 @@ class Replica {
   /// Optimizer state as flat host arrays in the plan's arena order: slots in order, then the average when use_ema.
   void push_state(const std::vector<std::vector<float>>& state);
   std::vector<std::vector<float>> pull_state();
-  /// The loss scale of mixed_float16; nothing where there is none.
+  /// Also the account of the steps that were left out; its scale counts in mixed_float16 alone. Nothing without an optimizer.
+  /// With found_inf 0 it ends the standstill after a step that was left out.
   void push_loss_scale(const kernels::LossScale& scale);
   std::optional<kernels::LossScale> pull_loss_scale();
 
@@ -124,6 +130,10 @@ class Replica {
   void predict(const Slice& slice, const std::vector<float*>& outputs);
   /// Forward and backward in training mode without update or reduction: fills the gradient arena (verify, tests).
   StepSums gradients(const Slice& slice, std::int64_t valid, std::int64_t number);
+
+  /// The first value of a step that is not finite, found by forward and backward once more; weights stay as they are. All
+  /// replicas together, with nothing queued.
+  std::optional<NotFinite> find_not_finite(const std::vector<Slice>& micro_batches, const StepInputs& in);
 
   /// Hash of [0, total) of the parameter arena.
   std::uint64_t parameter_hash();

@@ -1,6 +1,7 @@
 #include "replica/replica_set.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <new>
 
@@ -35,6 +36,7 @@ void add(StepSums& sum, const StepSums& more) {
   for (std::size_t i = 0; i < more.metrics.size(); ++i) sum.metrics[i] += more.metrics[i];
   sum.samples += more.samples;
   sum.penalty += more.penalty;
+  sum.left_out = sum.left_out || more.left_out;
 }
 
 /// Stands for a step's number where an evaluation is queued.
@@ -108,7 +110,8 @@ struct ReplicaSet::Impl {
               .rank = rank,
               .replicas = static_cast<int>(devices.size()),
               .accumulate = options.accumulate_steps > 1,
-              .graphs = options.graphs};
+              .graphs = options.graphs,
+              .goes_on = options.goes_on};
     for (const std::int64_t batch : options.batch_sizes)
       for (const std::int64_t rows : cut(split_rows(batch, options.weights)[at(rank)], options.accumulate_steps))
         o.row_counts.push_back(rows);
@@ -248,6 +251,30 @@ StepSums ReplicaSet::evaluate(const HostBatch& batch) {
     throw Error(ErrorKind::kInternal, fmt::format("{} steps were not collected", impl_->queued.size()));
   queue_evaluation(batch);
   return collect();
+}
+
+std::optional<NotFinite> ReplicaSet::find_not_finite(const HostBatch& batch, const StepInputs& in) {
+  Impl& set = *impl_;
+  std::vector<std::optional<NotFinite>> found(set.replicas.size());
+  std::vector<std::vector<float>> gradients(set.replicas.size());
+  set.run(fmt::format(", step {}", in.number), [&](int rank) {
+    Replica& replica = *set.replicas[at(rank)];
+    found[at(rank)] = replica.find_not_finite(set.slices(batch, rank, set.options.accumulate_steps), in);
+    gradients[at(rank)] = replica.pull_gradients();
+  });
+  for (const auto& one : found)
+    if (one) return one;
+  for (const plan::Parameter& parameter : set.plan.parameters) {
+    if (parameter.kind == plan::ParameterKind::kFrozen) continue;
+    NotFinite sum{.layer = parameter.path, .what = "sum of the replicas' gradients", .values = parameter.elements()};
+    for (std::int64_t i = parameter.offset; i < parameter.offset + parameter.elements(); ++i) {
+      float all = 0;
+      for (const std::vector<float>& one : gradients) all += one[static_cast<std::size_t>(i)];
+      sum.count += std::isfinite(all) ? 0 : 1;
+    }
+    if (sum.count > 0) return sum;
+  }
+  return std::nullopt;
 }
 
 void ReplicaSet::predict(const HostBatch& batch, const std::vector<float*>& outputs) {

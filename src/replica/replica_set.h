@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "replica/replica.h"
@@ -44,6 +45,7 @@ struct SetOptions {
   std::uint64_t seed = 0;
   std::int64_t check_every = 0;         ///< steps between comparisons of the replicas' hashes; 0: never
   Graphs graphs = Graphs::kAuto;
+  bool goes_on = false;                 ///< after a step that was left out; as UpdateContext::goes_on
   double exit_seconds = 60;             ///< that devices get to stop in after a failure; then the process ends without them
 };
 
@@ -95,6 +97,9 @@ class ReplicaSet {
   StepSums step(const HostBatch& batch, const StepInputs& in);
   /// queue_evaluation() and collect(), with nothing queued before.
   StepSums evaluate(const HostBatch& batch);
+  /// The first value that is not finite, of the first replica that has one, when this step is done again from the weights as they are;
+  /// or in the sum of gradients, each finite. Changes no weight. With nothing queued.
+  std::optional<NotFinite> find_not_finite(const HostBatch& batch, const StepInputs& in);
   /// The plan's first outputs, one to each pointer: [rows, shape...], rows in order.
   void predict(const HostBatch& batch, const std::vector<float*>& outputs);
   void predict(const HostBatch& batch, float* output) { predict(batch, std::vector<float*>{output}); }

@@ -24,7 +24,7 @@ struct Arena {
   std::vector<float> weights, gradients, average;
   std::vector<std::vector<float>> slots;
   std::vector<float> compute;                    ///< what the copy in plan.compute holds
-  std::optional<kernels::LossScale> loss_scale;  ///< of float16
+  std::optional<kernels::LossScale> loss_scale;  ///< none: gradients are not looked at
 
   void add(ParameterKind kind, std::vector<std::int64_t> dims, layers::Penalty penalty = {}, double momentum = 0) {
     plan::Parameter p;
@@ -58,12 +58,13 @@ struct Arena {
 /// The arenas in device memory, and the device's update of them.
 class OnDevice {
  public:
-  OnDevice(device::Device& device, Arena& arena, const config::Typed& optimizer) : device_(device), arena_(arena) {
+  OnDevice(device::Device& device, Arena& arena, const config::Typed& optimizer, bool goes_on = false)
+      : device_(device), arena_(arena) {
     shuffle();
     device.enter();
     arena.plan.compute = device.options().compute;
     stream_ = device.make_stream();
-    update_ = device.make_update({.plan = arena.plan, .optimizer = optimizer});
+    update_ = device.make_update({.plan = arena.plan, .optimizer = optimizer, .goes_on = goes_on});
     state_ = device.allocate(sizeof(kernels::StepState));
     for (std::vector<float>* array : arrays()) memory_.push_back(device.allocate(array->size() * sizeof(float)));
     compute_ = device.allocate(arena.weights.size() * sizeof(float));
@@ -326,6 +327,44 @@ TEST(Update, LeavesOutAStepThatIsNotFinite) {
           EXPECT_EQ(arena.loss_scale->skipped, 1);
         },
         {.compute = DType::kF16});
+}
+
+/// In float32: what comes after such a step, the optimizer's count of steps included.
+TEST(Update, AfterAStepThatIsNotFiniteStandsStillOrGoesOn) {
+  for (const std::size_t place : {0U, 128U})  // a gradient, a statistic
+    on_devices([&](device::Device& device) {
+      const auto adam = optim::optimizer_family().make(optim::AdamSpec{});
+      Arena arena = mixed(adam);
+      arena.loss_scale = kernels::LossScale{.scale = 1};
+      const Arena good = arena;
+      arena.gradients[place] = std::numeric_limits<float>::quiet_NaN();
+      Arena standing = arena, going = arena, unhurt = good;
+
+      OnDevice stands(device, standing, adam), goes(device, going, adam, true), never_hurt(device, unhurt, adam, true);
+      for (const auto& [arenas, update] : {std::pair(&standing, &stands), std::pair(&going, &goes)}) {
+        update->step(0, 0.01);
+        EXPECT_EQ(arenas->weights, good.weights);
+        EXPECT_EQ(arenas->slots, good.slots);
+        arenas->gradients = good.gradients;
+        update->step(1, 0.01);
+      }
+      EXPECT_EQ(standing.weights, good.weights) << "until somebody says otherwise";
+      EXPECT_EQ(standing.loss_scale->found_inf, 1);
+      EXPECT_EQ(standing.loss_scale->skipped, 0);
+      standing.loss_scale->found_inf = 0;
+      standing.gradients = good.gradients;
+      stands.step(0, 0.01);
+
+      never_hurt.step(0, 0.01);
+      EXPECT_NE(unhurt.weights, good.weights);
+      EXPECT_EQ(standing.weights, unhurt.weights);
+      EXPECT_EQ(going.loss_scale->found_inf, 0);
+      EXPECT_EQ(going.loss_scale->skipped, 1);
+      ASSERT_EQ(going.weights.size(), unhurt.weights.size());
+      for (std::size_t i = 0; i < going.weights.size();
+           ++i)  // GPUs: the rate is computed elsewhere after a step left out
+        EXPECT_FLOAT_EQ(going.weights[i], unhurt.weights[i]) << "Adam counts the steps that it has taken";
+    });
 }
 
 }  // namespace

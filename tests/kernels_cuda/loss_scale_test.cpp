@@ -1,5 +1,6 @@
 #include "kernels/cuda/loss_scale.h"
 
+#include <cmath>
 #include <limits>
 
 #include "kernels_cuda/support.h"
@@ -51,6 +52,32 @@ TEST(LossScale, LargestFloatIsFinite) {
 TEST(LossScale, AFlagThatIsSetStaysSet) {
   Array<float> g(std::vector<float>{1, 2});
   EXPECT_EQ(after({.found_inf = 1}, [&](LossScale* scale) { unscale(at_once(), scale, 2, g.data()); }).found_inf, 1);
+}
+
+TEST(LossScale, CountsWhatWasLeftOut) {
+  const auto count = [](const LossScale& before) {
+    return after(before, [](LossScale* scale) { count_skipped(at_once(), scale); });
+  };
+  EXPECT_EQ(count({.found_inf = 0, .skipped = 2}).skipped, 2);
+  const LossScale next = count({.scale = 8.0F, .found_inf = 1, .skipped = 2});
+  EXPECT_EQ(next.skipped, 3);
+  EXPECT_EQ(next.found_inf, 0);
+  EXPECT_EQ(next.scale, 8.0F);
+}
+
+TEST(LossScale, ALossThatIsNotFiniteTaintsAGradient) {
+  for (const double bad : {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
+                           std::numeric_limits<double>::quiet_NaN()}) {
+    Array<double> loss(std::vector<double>{bad});
+    Array<float> g(std::vector<float>{1, 2});
+    taint(at_once(), loss.data(), g.data());
+    EXPECT_TRUE(std::isnan(g.read()[0])) << bad;
+    EXPECT_EQ(g.read()[1], 2);
+  }
+  Array<double> loss(std::vector<double>{1e300});
+  Array<float> g(std::vector<float>{1});
+  taint(at_once(), loss.data(), g.data());
+  EXPECT_EQ(g.read()[0], 1);
 }
 
 TEST(LossScale, HalvedByInfinitiesDoubledByGoodSteps) {

@@ -49,6 +49,9 @@ class ForgetfulDevice final : public device::Device {
   std::unique_ptr<device::LossOp> make_loss(const device::LossContext& c) override { return device_->make_loss(c); }
   std::unique_ptr<device::Update> make_update(const device::UpdateContext& c) override { return device_->make_update(c); }
   void fill(float* x, std::int64_t n, float value, device::Stream& stream) override { device_->fill(x, n, value, stream); }
+  void taint(const double* value, float* gradient, device::Stream& stream) override {
+    device_->taint(value, gradient, stream);
+  }
   void accumulate(void* y, const void* x, DType type, std::int64_t n, device::Stream& stream) override {
     device_->accumulate(y, x, type, n, stream);
   }

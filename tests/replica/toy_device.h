@@ -5,7 +5,9 @@
 // It refuses calls that break the contract of Op.
 
 #include <atomic>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string>
 #include <thread>
@@ -91,6 +93,9 @@ class ToyDevice final : public device::Device {
   std::unique_ptr<device::Update> make_update(const device::UpdateContext& context) override;
 
   void fill(float* x, std::int64_t n, float value, device::Stream&) override { std::fill_n(x, n, value); }
+  void taint(const double* value, float* gradient, device::Stream&) override {
+    if (!std::isfinite(*value)) *gradient = std::numeric_limits<float>::quiet_NaN();
+  }
   void accumulate(void* y, const void* x, DType, std::int64_t n, device::Stream&) override {
     for (std::int64_t i = 0; i < n; ++i) static_cast<float*>(y)[i] += static_cast<const float*>(x)[i];
   }

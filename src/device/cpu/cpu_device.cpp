@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "core/error.h"
 #include "core/format.h"
@@ -75,6 +77,9 @@ void CpuDevice::fill(float* x, std::int64_t n, float value, Stream&) { kernels::
 
 void CpuDevice::accumulate(void* y, const void* x, DType, std::int64_t n, Stream&) {
   kernels::cpu::accumulate(static_cast<const float*>(x), static_cast<float*>(y), n);
+}
+void CpuDevice::taint(const double* value, float* gradient, Stream&) {
+  if (!std::isfinite(*value)) *gradient = std::numeric_limits<float>::quiet_NaN();
 }
 void CpuDevice::from_float(const float* x, void* y, DType, std::int64_t n, Stream&) {
   kernels::cpu::copy(x, static_cast<float*>(y), n);

@@ -16,9 +16,16 @@ namespace kernel = kernels::cpu;
 class CpuUpdate final : public Update {
  public:
   explicit CpuUpdate(const UpdateContext& context)
-      : plan_(context.plan), optimizer_(context.optimizer), common_(optim::common(optimizer_)) {}
+      : plan_(context.plan),
+        optimizer_(context.optimizer),
+        common_(optim::common(optimizer_)),
+        goes_on_(context.goes_on) {}
 
   void run(const UpdateBuffers& b, const optim::UpdateArgs& args, const kernels::StepState*, Stream&) override {
+    if (b.loss_scale != nullptr && leave_out(b)) {
+      if (common_.use_ema && args.step == 0) kernel::copy(b.weights, b.average, plan_.trainable_end);
+      return;
+    }
     add_regularizer_gradients(b);
     clip(b);
     update(b, args);
@@ -36,6 +43,15 @@ class CpuUpdate final : public Update {
   }
 
  private:
+  /// Whether this step changes nothing, because gradients are not finite, or because an earlier step's were not.
+  bool leave_out(const UpdateBuffers& b) const {
+    kernels::LossScale& account = *b.loss_scale;
+    if (account.found_inf == 0 && kernel::all_finite(b.gradients, plan_.statistics_end)) return false;
+    account.found_inf = goes_on_ ? 0 : 1;
+    if (goes_on_) ++account.skipped;
+    return true;
+  }
+
   /// Frozen weights have no penalty, as in Keras.
   static bool is_regularized(const plan::Parameter& p) {
     return p.kind == plan::ParameterKind::kTrainable && (p.penalty.l1 != 0 || p.penalty.l2 != 0);
@@ -88,7 +104,7 @@ class CpuUpdate final : public Update {
                                 .beta_2 = adam.beta_2,
                                 .epsilon = adam.epsilon,
                                 .weight_decay = adam.weight_decay.value_or(0),
-                                .step = args.step + 1};
+                                .step = args.step + 1 - (b.loss_scale != nullptr ? b.loss_scale->skipped : 0)};
     kernel::adam_update(step, b.gradients, plan_.trainable_end, b.weights, b.slots[0], b.slots[1],
                         adam.amsgrad ? b.slots[2] : nullptr);
   }
@@ -124,6 +140,7 @@ class CpuUpdate final : public Update {
   const plan::Plan& plan_;
   config::Typed optimizer_;
   const optim::OptimizerCommon& common_;  // of optimizer_
+  const bool goes_on_;
 };
 
 }  // namespace

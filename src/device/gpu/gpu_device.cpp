@@ -12,6 +12,7 @@
 #include "device/gpu/gpu_stream.h"
 #include "device/gpu/make_device.h"
 #include "kernels/cuda/elementwise.h"
+#include "kernels/cuda/loss_scale.h"
 #include "layers/conv2d.h"
 #include "layers/conv2d_transpose.h"
 #include "layers/dense.h"
@@ -111,6 +112,9 @@ void GpuDevice::fill(float* x, std::int64_t n, float value, Stream& stream) {
 }
 void GpuDevice::accumulate(void* y, const void* x, DType type, std::int64_t n, Stream& stream) {
   kernel::accumulate(launch(stream), type, x, y, n);
+}
+void GpuDevice::taint(const double* value, float* gradient, Stream& stream) {
+  kernel::taint(launch(stream), value, gradient);
 }
 void GpuDevice::from_float(const float* x, void* y, DType type, std::int64_t n, Stream& stream) {
   kernel::cast_from_float(launch(stream), x, type, y, n);

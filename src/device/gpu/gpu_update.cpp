@@ -76,12 +76,7 @@ class GpuUpdate final : public Update {
   void run(const UpdateBuffers& b, const optim::UpdateArgs&, const kernels::StepState* state,
            Stream& stream) override {
     const Call call{.b = b, .at = device_.launch(stream), .state = {.step = state, .scale = b.loss_scale}};
-    if (b.loss_scale != nullptr) {
-      // Statistics come from forward, which is not scaled.
-      kernel::unscale(call.at, b.loss_scale, plan_.trainable_end, b.gradients);
-      kernel::find_infinite(call.at, b.gradients + plan_.trainable_end, plan_.statistics_end - plan_.trainable_end,
-                            b.loss_scale);
-    }
+    if (b.loss_scale != nullptr) look_through(call);
     if (!penalties_.empty()) kernel::add_penalty_gradient(call.at, penalties_.table(), b.weights, b.gradients);
     clip(call);
     update(call);
@@ -89,7 +84,11 @@ class GpuUpdate final : public Update {
     if (common_.use_ema)
       kernel::ema_update(call.at, common_.ema_momentum, common_.ema_overwrite_frequency.value_or(0), call.state,
                          plan_.trainable_end, weights(call), b.average);
-    if (b.loss_scale != nullptr) kernel::update_loss_scale(call.at, b.loss_scale);
+    if (b.loss_scale == nullptr) return;
+    if (scales())
+      kernel::update_loss_scale(call.at, b.loss_scale);
+    else if (goes_on_)
+      kernel::count_skipped(call.at, b.loss_scale);
   }
 
   void penalty(const float* weights, double* value, Stream& stream) override {
@@ -109,6 +108,7 @@ class GpuUpdate final : public Update {
         plan_(context.plan),
         optimizer_(context.optimizer),
         common_(optim::common(optimizer_)),
+        goes_on_(context.goes_on),
         penalties_(penalties_of(plan_), device, stream),
         statistics_(statistics_of(plan_), device, stream),
         clipped_(common_.clipnorm ? trainable_of(plan_) : std::vector<kernel::Segment>{}, device, stream),
@@ -119,6 +119,16 @@ class GpuUpdate final : public Update {
   std::int64_t workspace_doubles() const {
     return std::max({kernel::norm_workspace(), kernel::segments_workspace(penalties_.table().count),
                      kernel::segments_workspace(clipped_.table().count)});
+  }
+
+  bool scales() const { return plan_.compute == DType::kF16; }
+
+  /// Statistics come from forward, which is not scaled.
+  void look_through(const Call& call) const {
+    float* const g = call.b.gradients;
+    const std::int64_t unscaled = scales() ? plan_.trainable_end : 0;
+    if (scales()) kernel::unscale(call.at, call.b.loss_scale, plan_.trainable_end, g);
+    kernel::find_infinite(call.at, g + unscaled, plan_.statistics_end - unscaled, call.b.loss_scale);
   }
 
   /// Null where the optimizer is another.
@@ -183,6 +193,7 @@ class GpuUpdate final : public Update {
   const plan::Plan& plan_;
   config::Typed optimizer_;
   const optim::OptimizerCommon& common_;  // of optimizer_
+  const bool goes_on_;
   DeviceTable<kernel::PenaltySegment> penalties_;
   DeviceTable<kernel::StatisticSegment> statistics_;
   DeviceTable<kernel::Segment> clipped_;

@@ -1,0 +1,93 @@
+// Executor::find_not_finite(): a step once more, with a look at what every op has written.
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/index.h"
+#include "replica/executor.h"
+
+namespace dptrain::replica {
+namespace {
+
+bool is_bad(float value) { return !std::isfinite(value); }
+
+}  // namespace
+
+std::optional<NotFinite> Executor::find_not_finite(const Slice& slice, const StepInputs& in, int set) {
+  std::optional<NotFinite> found;
+  stage(slice, set);
+  begin(slice, set);
+  for (std::size_t i = 0; i < plan_.inputs.size() && !found && slice.rows > 0; ++i) {
+    const plan::Tensor& tensor = plan_.tensors[at(plan_.inputs[i])];
+    found = look(training_->tensor(plan_.inputs[i]), tensor.type, tensor.elements(slice.rows), &slice);
+    if (found) found->what = "input";
+  }
+  watch_ = [&](std::size_t step, bool backward) {
+    if (!found) found = look_at_op(step, backward, slice);
+  };
+  forward(slice, in);
+  if (!found && slice.rows > 0) found = look_at_loss(slice);
+  backward(slice, in, [](const plan::BackwardItem&) {});
+  watch_ = {};
+  release(set);
+  return found;
+}
+
+/// What is not finite among n values in device memory. `slice`: they are of its rows.
+std::optional<NotFinite> Executor::look(const void* values, DType type, std::int64_t n, const Slice* slice) {
+  if (values == nullptr || n == 0) return std::nullopt;
+  std::vector<float> host(static_cast<std::size_t>(n));
+  std::unique_ptr<device::Buffer> floats;
+  if (type != DType::kF32) {
+    floats = device_.allocate(host.size() * sizeof(float));
+    device_.to_float(values, type, floats->as<float>(), n, stream_);
+    values = floats->data();
+  }
+  device_.copy_to_host(host.data(), values, host.size() * sizeof(float), stream_);
+  const auto first = std::ranges::find_if(host, is_bad);
+  if (first == host.end()) return std::nullopt;
+  NotFinite found{.count = std::ranges::count_if(host, is_bad), .values = n};
+  if (slice != nullptr) found.row = slice->first_row + (first - host.begin()) / (n / slice->rows);
+  return found;
+}
+
+std::optional<NotFinite> Executor::look_at_op(std::size_t s, bool backward, const Slice& slice) {
+  const plan::Step& step = plan_.steps[s];
+  const BoundStep& bound = training_->step(s);
+  const auto named = [&](std::optional<NotFinite> found, const std::string& what) {
+    if (found) found->layer = step.name, found->node = step.node, found->what = what;
+    return found;
+  };
+  const auto rows_of = [&](int tensor) { return plan_.tensors[at(tensor)].elements(slice.rows); };
+  if (!backward)
+    return named(look(bound.output, plan_.tensors[at(step.output)].type, rows_of(step.output), &slice), "output");
+  for (std::size_t i = 0; i < step.parameters.size(); ++i) {
+    const plan::Parameter& parameter = plan_.parameters[at(step.parameters[i])];
+    if (!step.parameter_gradients[i]) continue;
+    const std::string name = parameter.path.substr(parameter.path.rfind('/') + 1);
+    const bool statistic = parameter.kind == plan::ParameterKind::kStatistic;
+    if (auto found = named(look(bound.weight_gradients[i], DType::kF32, parameter.elements(), nullptr),
+                           statistic ? "new " + name : "gradient of " + name))
+      return found;
+  }
+  for (std::size_t i = 0; i < step.input_gradients.size(); ++i)
+    if (step.input_gradients[i] != plan::kAbsent)
+      if (auto found = named(
+              look(bound.input_gradients[i], plan_.tensors[at(step.inputs[i])].type, rows_of(step.inputs[i]), &slice),
+              "gradient of its input"))
+        return found;
+  return std::nullopt;
+}
+
+std::optional<NotFinite> Executor::look_at_loss(const Slice& slice) {
+  double loss = 0;
+  device_.copy_to_host(&loss, sums_->data(), sizeof(loss), stream_);
+  if (!std::isfinite(loss)) return NotFinite{.what = "loss", .count = 1, .values = 1};
+  const int gradient = plan_.loss.prediction_gradient;
+  auto found = look(training_->tensor(gradient), plan_.tensors[at(gradient)].type,
+                    plan_.tensors[at(gradient)].elements(slice.rows), &slice);
+  if (found) found->what = "gradient of the loss";
+  return found;
+}
+
+}  // namespace dptrain::replica
