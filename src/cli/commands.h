@@ -11,6 +11,7 @@ void add_eval(App& app);
 void add_predict(App& app);
 void add_bench(App& app);
 void add_verify(App& app);
+void add_replay(App& app);
 void add_check(App& app);
 void add_data(App& app);
 void add_summary(App& app);
@@ -28,6 +29,7 @@ inline void add_commands(App& app) {
   add_predict(app);
   add_bench(app);
   add_verify(app);
+  add_replay(app);
   add_check(app);
   add_data(app);
   add_summary(app);

@@ -118,7 +118,10 @@ int run_dry(train::Session& session) {
 /// What went wrong on the way is in the run's log too.
 int report(const train::FitResult& result, const train::RunDirectory& run) {
   if (result.exit == "diverged")
-    log::error("error: training diverged: the loss is not a finite number; try a smaller learning rate or clipnorm");
+    log::error(
+        fmt::format("error: training diverged: {}; last.h5 has the last weights that were saved before. Try a smaller "
+                    "learning rate, clipnorm, or train.on_nonfinite: skip_step or rollback",
+                    result.reason));
   if (result.exit_code == static_cast<int>(ErrorKind::kWrite))
     log::error("error: the last checkpoint could not be written, see the warnings above");
   log::info(fmt::format("{}; {}", result.exit, run.path()));

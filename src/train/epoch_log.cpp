@@ -53,14 +53,18 @@ void write_result(const FitResult& result, Session& session, RunDirectory& run, 
   if (std::filesystem::exists(run.checkpoint("best.h5"))) checkpoints["best"] = run.checkpoint("best.h5");
   const double seconds = position.seconds + position.epoch_seconds;
   const double samples = static_cast<double>(position.epoch * session.train_loader().samples() + position.samples);
-  run.write_json("result.json", {{"exit", result.exit},
-                                 {"epochs", position.epoch},
-                                 {"steps", position.step},
-                                 {"seconds", seconds},
-                                 {"examples_per_second", samples / std::max(seconds, 1e-9)},
-                                 {"final", final},
-                                 {"best", best},
-                                 {"checkpoints", checkpoints}});
+  nlohmann::json written{{"exit", result.exit},
+                         {"epochs", position.epoch},
+                         {"steps", position.step},
+                         {"skipped_steps", result.skipped_steps},
+                         {"rollbacks", result.rollbacks},
+                         {"seconds", seconds},
+                         {"examples_per_second", samples / std::max(seconds, 1e-9)},
+                         {"final", final},
+                         {"best", best},
+                         {"checkpoints", checkpoints}};
+  if (!result.reason.empty()) written["reason"] = result.reason;
+  run.write_json("result.json", written);
   run.event("end", {{"exit", result.exit},
                     {"step", position.step},
                     {"saves", saver.saves()},

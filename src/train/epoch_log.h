@@ -16,6 +16,8 @@ namespace dptrain::train {
 struct FitResult {
   std::string exit;  ///< completed, early_stopping, max_time, signal, diverged
   int exit_code = 0;
+  std::string reason;                             ///< of diverged: "the loss of step 12 is nan"
+  std::int64_t skipped_steps = 0, rollbacks = 0;  ///< train.on_nonfinite
   Logs final;  ///< of the last epoch
 };
 

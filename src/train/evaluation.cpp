@@ -41,6 +41,10 @@ replica::HostBatch host_batch(const data::Batch& batch, std::size_t inputs) {
 }
 
 replica::StepSums evaluate(Session& session, data::Loader& loader) {
+  return *evaluate(session, loader, [] { return true; });
+}
+
+std::optional<replica::StepSums> evaluate(Session& session, data::Loader& loader, const std::function<bool()>& go_on) {
   replica::StepSums total;
   total.metrics.assign(session.plan().loss.metrics.size(), 0.0);
   const std::size_t inputs = session.plan().inputs.size();
@@ -54,12 +58,16 @@ replica::StepSums evaluate(Session& session, data::Loader& loader) {
     total.penalty = sums.penalty;  // of the same weights every time
     for (std::size_t i = 0; i < total.metrics.size(); ++i) total.metrics[i] += sums.metrics[i];
   };
+  bool whole = true;
   for (data::Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) {
+    whole = go_on();
+    if (!whole) break;
     replicas.queue_evaluation(host_batch(batch, inputs));
     ahead.push_back(std::move(batch));
     while (!ahead.empty() && (ahead.size() == replica::Replica::kMostQueued || replicas.done())) collect();
   }
   while (!ahead.empty()) collect();
+  if (!whole) return std::nullopt;
   loader.next_epoch();  // its first batches are made while training goes on
   return total;
 }

@@ -2,6 +2,8 @@
 
 // Batches into the replicas, sums out of them and into means: what training, evaluation and benchmarks share. Main thread.
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +23,8 @@ std::vector<std::pair<std::string, double>> means(const plan::Plan& plan, const 
 
 /// Runs a whole loader in inference mode.
 replica::StepSums evaluate(Session& session, data::Loader& loader);
+/// The same, asking after each batch; nothing where it was stopped, and the loader then stands within its epoch.
+std::optional<replica::StepSums> evaluate(Session& session, data::Loader& loader, const std::function<bool()>& go_on);
 
 replica::HostBatch host_batch(const data::Batch& batch, std::size_t inputs);
 

@@ -75,7 +75,7 @@ void restore_slots(const checkpoint::State& state, Session& session) {
   session.replicas().push_state(flat);
 }
 
-/// Of no effect on a run without one: the policy may have been changed for the resumed run.
+/// Without mixed_float16 the scale has no effect: the policy may have been changed for the resumed run.
 void restore_loss_scale(const json& saved, Session& session) {
   kernels::LossScale scale;
   scale.scale = saved.at("scale").get<float>();
@@ -129,7 +129,9 @@ checkpoint::State make_state(Session& session, const Position& position, const C
                {"data", session.data_fingerprint()}};
   if (session.conv_choices()) trainer["convolutions"] = conv_names(*session.conv_choices());
   if (position.learning_rate) trainer["learning_rate"] = *position.learning_rate;
-  if (const auto scale = session.replicas().pull_loss_scale())
+  if (position.rate_factor != 1) trainer["rate_factor"] = position.rate_factor;
+  const auto scale = session.replicas().pull_loss_scale();
+  if (scale && (session.plan().compute == DType::kF16 || scale->skipped > 0))
     trainer["loss_scale"] = {{"scale", scale->scale}, {"good_steps", scale->good_steps}, {"skipped", scale->skipped}};
   for (const auto& [name, entry] : best) trainer["best"][name] = {{"value", entry.first}, {"epoch", entry.second}};
   trainer["callbacks"] = json::array();
@@ -155,6 +157,7 @@ Position restore_state(const checkpoint::State& state, Session& session, const C
     position.sums.samples = trainer.at("sums").at("samples").get<std::int64_t>();
     position.epoch_seconds = trainer.at("epoch_seconds").get<double>();
     position.seconds = trainer.at("seconds").get<double>();
+    position.rate_factor = trainer.value("rate_factor", 1.0);
     if (trainer.contains("learning_rate")) position.learning_rate = trainer["learning_rate"].get<double>();
     const auto samples = trainer.at("samples_per_epoch").get<std::int64_t>();
     if (samples != session.train_loader().samples())

@@ -25,6 +25,7 @@ struct Position {
   double epoch_seconds = 0;  ///< training time of the current epoch so far
   double seconds = 0;        ///< training and validation time of the whole epochs, resumed runs included
   std::optional<double> learning_rate;  ///< set by ReduceLROnPlateau
+  double rate_factor = 1;               ///< of the learning rate, after going back (train.on_nonfinite: rollback)
 };
 
 using Callbacks = std::vector<std::unique_ptr<Callback>>;

@@ -30,9 +30,9 @@ constexpr const char* kDataErrors = "data-errors.csv";
 
 /// What --overwrite may take away: the files of a run, and nothing that somebody else has put beside them.
 constexpr std::array kOurFiles{
-    "config.yaml",  "config.resolved.yaml", "command.txt", "env.json",   "train.log", "train.csv", "steps.csv",
-    "events.jsonl", "result.json",          "model.h5",    "labels.txt", "log.csv",   "eval.json", "confusion.csv",
-    kDataErrors};
+    "config.yaml", "config.resolved.yaml", "command.txt", "env.json",         "train.log",     "train.csv",
+    "steps.csv",   "events.jsonl",         "result.json", "model.h5",         "labels.txt",    "log.csv",
+    "eval.json",   "confusion.csv",        kDataErrors,   "fault/fault.json", "fault/state.h5"};
 
 [[noreturn]] void cannot_write(const std::string& path, const std::string& reason) {
   throw Error(ErrorKind::kWrite,

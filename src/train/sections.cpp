@@ -297,23 +297,23 @@ const Schema& schema_of(const train::DataSection&) {
 
 const Schema& schema_of(const train::TrainSection&) {
   using S = train::TrainSection;
-  static const Schema schema =
-      Schema::of<S>("train")
-          .key(key("epochs", &S::epochs).at_least(1))
-          .key(key("steps", &S::steps).at_least(1))
-          .key(key("batch_size", &S::batch_size).at_least(1))
-          .key(key("batch_size_per_replica", &S::batch_size_per_replica).at_least(1))
-          .key(key("accumulate_steps", &S::accumulate_steps).at_least(1))
-          .key(key("optimizer", &S::optimizer))
-          .key(key("loss", &S::loss))
-          .key(key("metrics", &S::metrics))
-          .key(key("class_weight", &S::class_weight))
-          .key(key("dtype_policy", &S::dtype_policy))
-          .key(key("lr_scaling", &S::lr_scaling))
-          .key(key("reference_batch_size", &S::reference_batch_size).at_least(1))
-          .key(key("validate_every", &S::validate_every))
-          .key(key("log_every", &S::log_every))
-          .key(key("max_time", &S::max_time));
+  static const Schema schema = Schema::of<S>("train")
+                                   .key(key("epochs", &S::epochs).at_least(1))
+                                   .key(key("steps", &S::steps).at_least(1))
+                                   .key(key("batch_size", &S::batch_size).at_least(1))
+                                   .key(key("batch_size_per_replica", &S::batch_size_per_replica).at_least(1))
+                                   .key(key("accumulate_steps", &S::accumulate_steps).at_least(1))
+                                   .key(key("optimizer", &S::optimizer))
+                                   .key(key("loss", &S::loss))
+                                   .key(key("metrics", &S::metrics))
+                                   .key(key("class_weight", &S::class_weight))
+                                   .key(key("dtype_policy", &S::dtype_policy))
+                                   .key(key("lr_scaling", &S::lr_scaling))
+                                   .key(key("reference_batch_size", &S::reference_batch_size).at_least(1))
+                                   .key(key("validate_every", &S::validate_every))
+                                   .key(key("log_every", &S::log_every))
+                                   .key(key("max_time", &S::max_time))
+                                   .key(key("on_nonfinite", &S::on_nonfinite));
   return schema;
 }
 

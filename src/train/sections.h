@@ -17,6 +17,7 @@
 #include "optim/loss.h"
 #include "optim/optimizer.h"
 #include "replica/replica.h"
+#include "train/nonfinite.h"
 
 namespace dptrain::train {
 
@@ -70,6 +71,7 @@ struct TrainSection {
   config::Duration validate_every{1, config::Duration::Unit::kEpochs};  ///< bare: epochs
   config::Duration log_every{50, config::Duration::Unit::kSteps};       ///< bare: steps
   std::optional<config::Duration> max_time;                             ///< bare: seconds
+  OnNonfinite on_nonfinite{StopSpec{}};
 };
 
 /// "even", or one weight per replica.

@@ -102,6 +102,7 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
     if (one.loader->samples() % global_batch_ != 0) set.batch_sizes.push_back(one.loader->samples() % global_batch_);
   if (options.foreign_samples % global_batch_ != 0) set.batch_sizes.push_back(options.foreign_samples % global_batch_);
   if (options.training) set.optimizer = config.train.optimizer;
+  set.goes_on = config.train.on_nonfinite.get_if<SkipStepSpec>() != nullptr;
   set.seed = config.seed;
   set.graphs = config.runtime.cuda_graphs;
   if (config.parallel.check_replicas && options.training)

@@ -52,6 +52,7 @@ class Session {
   const std::vector<std::string>& device_inputs() const { return device_inputs_; }
   const std::vector<std::string>& class_names() const { return data_->class_names(); }
   std::string data_fingerprint() const { return data_->fingerprint(); }
+  std::string train_sample(std::int64_t index) const { return data_->train_sample(index); }  ///< the file or item it is
   /// Samples that could not be read, as the loaders meet them; each file once.
   void on_bad_sample(const std::function<void(const data::BadSample&)>& listener) { data_->on_bad_sample(listener); }
   /// One warning about those that are new since the last call; `listed_in` is the file that has them all, if there is one.

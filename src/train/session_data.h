@@ -64,7 +64,10 @@ class SessionData {
   const std::vector<std::string>& class_names() const { return class_names_; }
   const std::vector<float>& class_weights() const { return class_weights_; }  ///< one per class; empty: none
   std::string class_weights_line() const;
-  std::string fingerprint() const;  ///< of the training set
+  std::string fingerprint() const;
+  std::string train_sample(std::int64_t index) const {
+    return sources_.train->label_place(index);
+  }  ///< of the training set
 
   std::unique_ptr<data::Loader> make_loader(const std::shared_ptr<const data::Source>& source,
                                             const LoaderPlan& plan) const;

@@ -15,6 +15,7 @@
 #include "core/log.h"
 #include "core/rate.h"
 #include "core/text.h"
+#include "train/fault.h"
 #include "train/position.h"
 #include "train/signals.h"
 
@@ -27,7 +28,13 @@ constexpr const char* kDiverged = "diverged";
 }  // namespace
 
 Trainer::Trainer(Session& session, RunDirectory& run, const FitOptions& options)
-    : session_(session), run_(run), goal_(Goal::of(session.experiment().config.train, options.epochs, options.steps)), progress_(options.progress), log_(session, run, progress_), saver_(run) {
+    : session_(session),
+      run_(run),
+      goal_(Goal::of(session.experiment().config.train, options.epochs, options.steps)),
+      progress_(options.progress),
+      log_(session, run, progress_),
+      saver_(run),
+      nonfinite_(session.experiment().config.train.on_nonfinite) {
   for (const CallbackConfig& callback : session_.experiment().config.callbacks) callbacks_.push_back(make_callback(callback));
   position_.sums.metrics.assign(session_.plan().loss.metrics.size(), 0.0);
   session_.on_bad_sample([this](const data::BadSample& bad) { run_.data_error(bad); });
@@ -46,21 +53,23 @@ FitResult Trainer::fit() {
   while (!finished()) {
     if (position_.samples == 0) log::info(fmt::format("Epoch {}{}", position_.epoch + 1, epochs_text()));
     log_.restart();
-    while (queued_samples() < loader.samples() && !finished()) {
+    while (queued_samples() < loader.samples() && !finished() && !rolls_back_) {
       data::Batch batch = loader.next();
       if (batch.rows() == 0) {  // the last ones could not be read
         catch_up();
-        position_.samples = loader.samples();
+        if (!failed()) position_.samples = loader.samples();
         break;
       }
       train_step(std::move(batch));
       obey_signals();
     }
     catch_up();
-    if (position_.samples == loader.samples()) {
-      end_epoch();
-      loader.next_epoch();
+    if (!failed() && position_.samples == loader.samples()) {
+      if (end_epoch()) loader.next_epoch();
+    } else if (finished()) {
+      may_save();
     }
+    if (rolls_back_) roll_back();
   }
   return finish();
 }
@@ -115,7 +124,7 @@ void Trainer::collect_step() {
   log_.add_collected(seconds);
   const data::Batch batch = std::move(ahead_.front());
   ahead_.pop_front();
-  if (stop_reason_ == kDiverged) return;  // went on from what is no number
+  if (failed()) return;  // the devices have left it out, too, or it goes on from what is no number
   after_step(sums, batch);
 }
 
@@ -126,21 +135,24 @@ void Trainer::catch_up() {
 
 void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch) {
   const double rows = static_cast<double>(sums.samples);
+  const double loss = sums.loss / rows + sums.penalty;
+  const BadStep bad{batch, loss};
+  if (!std::isfinite(loss)) {
+    const std::string value = std::isnan(loss) ? "nan" : fmt::format("{}", loss);  // whose sign says nothing
+    return not_finite(fmt::format("the loss of step {} is {}", position_.step + 1, value), &bad);
+  }
+  if (sums.left_out)
+    return not_finite(fmt::format("gradients of step {} are not finite, its loss is {:.6g}", position_.step + 1, loss),
+                      &bad);
   position_.sums.loss += sums.loss + sums.penalty * rows;
   position_.sums.samples += sums.samples;
   for (std::size_t i = 0; i < sums.metrics.size(); ++i) position_.sums.metrics[i] += sums.metrics[i];
-  position_.samples = batch.end();
-  ++position_.step;
+  count(batch);
   snapshot_.reset();
 
   log_.add_sums(sums.loss + sums.penalty * rows, sums.samples);
 
-  const double loss = sums.loss / rows + sums.penalty;
   const StepReport report{position_.step, position_.epoch, batch.first() / session_.global_batch() + 1, loss};
-  if (!std::isfinite(loss) && !warned_not_finite_) {
-    warned_not_finite_ = true;
-    log::warn(fmt::format("loss is {} at step {}; the callback TerminateOnNaN would stop here", loss, position_.step));
-  }
   for (const auto& callback : callbacks_) callback->step_end(*this, report);
   if (log_.due(position_.step)) log_interval();
   if (progress_.visible())
@@ -148,10 +160,80 @@ void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch
   if (ahead_.empty() && now_seconds() - last_save_ > kLastEverySeconds) save_last();
 }
 
+void Trainer::count(const data::Batch& batch) {
+  position_.samples = batch.end();
+  ++position_.step;
+}
+
+bool Trainer::failed() const { return stop_reason_ == kDiverged || rolls_back_; }
+
+/// `step`: the one that was left out; null where weights are not finite, which nothing can mend in place.
+void Trainer::not_finite(const std::string& what, const BadStep* step) {
+  progress_.clear();
+  const Reaction reaction = nonfinite_.react(step != nullptr);
+  constexpr const char* kDoes[] = {"stopping", "its update is left out", "going back to last.h5"};
+  log::warn(fmt::format("{}: {}", what, kDoes[static_cast<int>(reaction)]));
+  run_.event("nonfinite", {{"what", what}, {"step", position_.step}});
+  if (reaction == Reaction::kStop) stop_reason_ = kDiverged, diverged_ = what;
+  if (reaction == Reaction::kRollBack) rolls_back_ = true;
+  const bool stand_still = reaction != Reaction::kSkip && session_.plan().compute != DType::kF16;
+  const bool before_the_step =
+      stand_still || ahead_.empty();  // are the weights, on devices that have steps queued behind it
+  if (reaction != Reaction::kSkip) catch_up();
+  if (before_the_step) leave_fault(what, step);
+  if (reaction == Reaction::kSkip) count(step->batch);
+}
+
+/// RUN/fault, from the weights before the step.
+void Trainer::leave_fault(const std::string& what, const BadStep* step) try {
+  const std::string folder = run_.file("fault");
+  const std::shared_ptr<const graph::Model> model = snapshot();
+  std::optional<Fault> fault = examine(*model, what);
+  if (!fault && step != nullptr) {
+    const replica::StepInputs in{position_.step, learning_rate(), step->batch.rows()};
+    fault = examine(session_, step->batch, in, position_.epoch, step->loss, what);
+    std::filesystem::create_directories(folder);
+    checkpoint::save((std::filesystem::path(folder) / kFaultState).string(), *model, compiled(),
+                     make_state(session_, position_, callbacks_, best_));
+  }
+  if (!fault) return;
+  write_fault(folder, *fault);
+  log::warn(fmt::format("{}; dptrain replay {} does that step again", describe(*fault), folder));
+} catch (const std::exception& error) {
+  log::warn(fmt::format("what went wrong could not be kept: {}", error.what()));
+}
+
+/// Whether the weights are fit to be kept, evaluated or shown.
+bool Trainer::may_save() {
+  if (failed()) return false;
+  snapshot();
+  if (!snapshot_is_finite_) not_finite(fmt::format("weights after step {} are not finite", position_.step), nullptr);
+  return snapshot_is_finite_;
+}
+
+void Trainer::roll_back() {
+  saver_.drain();
+  const std::string file = run_.checkpoint("last.h5");
+  const double factor = position_.rate_factor * nonfinite_.factor();
+  graph::Model model = session_.model();
+  checkpoint::load_weights(file, model);
+  session_.replicas().push(model);
+  session_.replicas().push_loss_scale({});
+  resume(checkpoint::read_state(file));
+  position_.rate_factor = factor;
+  snapshot_.reset();
+  rolls_back_ = false;
+  log::info(fmt::format("learning rate {:.3e} from here on", learning_rate()));
+  session_.train_loader().seek(position_.epoch, position_.samples);
+}
+
 void Trainer::log_interval() { log_.write(position_, rate_of(position_.step - 1)); }
 
-void Trainer::end_epoch() {
+/// Validation, callbacks, checkpoints. False: weights are not finite, or validation was stopped and will be done again when the
+/// run is resumed from here.
+bool Trainer::end_epoch() {
   log_interval();
+  if (!may_save()) return false;
   Stopwatch watch;
   EpochReport report;
   report.epoch = position_.epoch;
@@ -159,9 +241,15 @@ void Trainer::end_epoch() {
   report.samples = position_.sums.samples;
   report.train_seconds = position_.epoch_seconds + std::exchange(features_seconds_, 0.0);
   const std::int64_t every = static_cast<std::int64_t>(session_.experiment().config.train.validate_every.value);
-  if (has_validation() && (position_.epoch + 1) % every == 0)
-    for (const auto& [name, value] : means(session_.plan(), evaluate(session_, *session_.validation_loader())))
-      report.logs.set("val_" + name, value);
+  if (has_validation() && (position_.epoch + 1) % every == 0) {
+    const auto sums =
+        evaluate(session_, *session_.validation_loader(), [this] { return obey_signals(), stop_reason_.empty(); });
+    if (!sums) {
+      features_seconds_ = report.train_seconds - position_.epoch_seconds;
+      return false;
+    }
+    for (const auto& [name, value] : means(session_.plan(), *sums)) report.logs.set("val_" + name, value);
+  }
   report.seconds = report.train_seconds + watch.seconds();
   position_.seconds += report.seconds;
 
@@ -181,6 +269,7 @@ void Trainer::end_epoch() {
   last_logs_ = report.logs;
   save_last();
   write_epoch_event(run_, report, position_.step);
+  return true;
 }
 
 bool Trainer::finished() const { return !stop_reason_.empty() || goal_.reached(position_.epoch, queued_steps()); }
@@ -224,15 +313,21 @@ void Trainer::partial_epoch() {
 }
 
 FitResult Trainer::finish() {
+  const bool good = may_save();
   partial_epoch();
-  if (stop_reason_ != kDiverged) save_last();
-  for (const auto& callback : callbacks_) callback->train_end(*this);
-  export_model();
+  if (good) {
+    save_last();
+    for (const auto& callback : callbacks_) callback->train_end(*this);
+    export_model();
+  }
   const std::optional<Error> failed = saver_.drain();
 
   FitResult result;
   result.exit = stop_reason_.empty() ? "completed" : stop_reason_;
   result.final = last_logs_;
+  result.reason = diverged_;
+  result.skipped_steps = nonfinite_.skipped_steps();
+  result.rollbacks = nonfinite_.rollbacks();
   if (result.exit == "signal") result.exit_code = 128 + signal_;
   if (result.exit == kDiverged) result.exit_code = static_cast<int>(ErrorKind::kDiverged);
   if (failed && result.exit_code == 0) result.exit_code = failed->exit_code();
@@ -249,7 +344,8 @@ bool Trainer::has_schedule() const {
 }
 
 double Trainer::rate_of(std::int64_t step) const {
-  return position_.learning_rate ? *position_.learning_rate : session_.scheduled_rate(std::max<std::int64_t>(0, step));
+  return position_.rate_factor * (position_.learning_rate ? *position_.learning_rate
+                                                          : session_.scheduled_rate(std::max<std::int64_t>(0, step)));
 }
 
 double Trainer::learning_rate() const { return rate_of(position_.step); }
@@ -262,6 +358,7 @@ std::shared_ptr<const graph::Model> Trainer::snapshot() {
   if (!snapshot_) {
     auto model = std::make_shared<graph::Model>(session_.model());
     session_.replicas().pull(*model);
+    snapshot_is_finite_ = all_finite(*model);
     snapshot_ = std::move(model);
   }
   return snapshot_;
@@ -291,6 +388,7 @@ void Trainer::submit(const std::vector<std::string>& names, bool private_state) 
 }
 
 void Trainer::save(const std::string& name, bool weights_only, const std::string& note) {
+  if (!may_save()) return;
   saver_.now_or_later([this, name, weights_only] { submit({name}, !weights_only); });
   progress_.clear();
   log::info(fmt::format("saving checkpoints/{}{}{}", name, note.empty() ? "" : "; ", note));
@@ -298,6 +396,7 @@ void Trainer::save(const std::string& name, bool weights_only, const std::string
 }
 
 void Trainer::save_last() {
+  if (!may_save()) return;
   submit({"last.h5"}, true);
   last_save_ = now_seconds();
 }

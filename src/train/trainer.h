@@ -15,6 +15,7 @@
 #include "train/callback.h"
 #include "train/epoch_log.h"
 #include "train/goal.h"
+#include "train/nonfinite.h"
 #include "train/position.h"
 #include "train/progress.h"
 #include "train/run_directory.h"
@@ -44,7 +45,7 @@ class Trainer final : private Host {
   bool has_validation() const override;
   double learning_rate() const override;
   bool has_schedule() const override;
-  void set_learning_rate(double rate) override { position_.learning_rate = rate; }
+  void set_learning_rate(double rate) override { position_.learning_rate = rate / position_.rate_factor; }
   void stop(const std::string& reason) override;
   void save(const std::string& name, bool weights_only, const std::string& note) override;
   void remove_checkpoint(const std::string& name) override;
@@ -60,9 +61,19 @@ class Trainer final : private Host {
   void collect_step();
   void catch_up();
   void after_step(const replica::StepSums& sums, const data::Batch& batch);
+  void count(const data::Batch& batch);
+  bool failed() const;
+  struct BadStep {
+    const data::Batch& batch;
+    double loss;
+  };
+  void not_finite(const std::string& what, const BadStep* step);
+  void leave_fault(const std::string& what, const BadStep* step);
+  bool may_save();
+  void roll_back();
   std::int64_t queued_steps() const;
   std::int64_t queued_samples() const;  ///< of this epoch
-  void end_epoch();
+  bool end_epoch();
   void partial_epoch();
   void obey_signals();
   FitResult finish();
@@ -91,9 +102,12 @@ class Trainer final : private Host {
   std::string stop_reason_;
   int signal_ = 0;
   std::shared_ptr<const graph::Model> snapshot_;  ///< null until somebody asks
+  bool snapshot_is_finite_ = true;
   Logs last_logs_;
   BestValues best_;
-  bool warned_not_finite_ = false;
+  NonfiniteAccount nonfinite_;
+  bool rolls_back_ = false;  ///< as soon as the devices have caught up
+  std::string diverged_;     ///< why
   double started_ = 0, last_save_ = 0;
   double features_seconds_ = 0;  ///< of the frozen prefix; they belong to the epoch that waited for them
 };

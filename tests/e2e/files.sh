@@ -40,7 +40,8 @@ header run/log.csv epoch,accuracy,loss,val_accuracy,val_loss
 [ "$(cut -d, -f1 run/log.csv | paste -sd,)" = epoch,0,1 ] || fail "epochs of log.csv"
 
 say "result.json, events.jsonl"
-json run/result.json '{"exit", "epochs", "steps", "seconds", "examples_per_second", "final", "best", "checkpoints"} == set(j)' \
+json run/result.json '{"exit", "epochs", "steps", "skipped_steps", "rollbacks", "seconds", "examples_per_second", "final", "best", "checkpoints"} == set(j)' \
+  'j["skipped_steps"] == j["rollbacks"] == 0' \
   'j["exit"] == "completed"' 'j["epochs"] == 2' 'j["steps"] == 40' 'j["seconds"] > 0' 'j["examples_per_second"] > 0' \
   '{"loss", "accuracy", "val_loss", "val_accuracy"} == set(j["final"])' \
   '{"loss", "accuracy", "val_loss", "val_accuracy", "epoch"} == set(j["best"])' 'j["best"]["epoch"] in (1, 2)' \
@@ -132,8 +133,13 @@ run 0 fit plain.yaml --cpus 1x1 --run-dir early --epochs 50 --set 'callbacks=[{E
 json early/result.json 'j["exit"] == "early_stopping"' 'j["epochs"] == 3' '"best" not in j["checkpoints"]'
 run 0 fit plain.yaml --cpus 1x1 --run-dir short --epochs 100000 --max-time 0.2s --log-every '1000 steps'
 json short/result.json 'j["exit"] == "max_time"' 'j["epochs"] < 100000'
-run 6 fit plain.yaml --cpus 1x1 --run-dir diverged --set train.optimizer.SGD.learning_rate=1e38 --set 'callbacks=[TerminateOnNaN]'
-json diverged/result.json 'j["exit"] == "diverged"'
+run 6 fit plain.yaml --cpus 1x1 --run-dir diverged --set train.optimizer.SGD.learning_rate=1e38
+says "error: training diverged: the loss of step 2 is nan"
+json diverged/result.json 'j["exit"] == "diverged"' 'j["steps"] == 1'
+[ ! -e diverged/model.h5 ] || fail "a run that failed left a model to hand on"
+run 6 replay diverged/fault
+says "replay   on 1x1: the same"
+says "loss     nan, the same bits"
 run 7 fit plain.yaml --cpus 1x1 --run-dir claimed --assert 'val_accuracy>=1.5'
 says "assertion 'val_accuracy>=1.5' is not fulfilled: val_accuracy is"
 json claimed/result.json 'j["exit"] == "completed"'

@@ -91,10 +91,24 @@ until_true grep -q '^status: epoch' out
 kill -s INT "$process"
 ended_with 130
 
-say "a second SIGINT does not wait for the long validation that holds up the first"
-start fit small.yaml --cpus 2x1 --run-dir twice --epochs 1 --log-every '1000 steps' \
-  --set 'data.train={Synthetic: {samples: 30}}' --set 'data.validation={Synthetic: {samples: 3000000}}'
-until_true has_rows twice/steps.csv 2  # so late in this epoch of one step that nothing looks for signals before the end
+say "a signal does not wait for a long validation; the run that goes on has the bits of one that was not stopped"
+start fit small.yaml --cpus 2x1 --run-dir validating --epochs 2 --log-every '1000 steps' \
+  --set 'data.validation={Synthetic: {samples: 3000000}}'
+until_true has_rows validating/steps.csv 2  # at the end of the first epoch, before its validation
+kill -s INT "$process"
+ended_with 130
+python3 "$support" json validating/result.json 'j["exit"] == "signal"' || fail "result.json"
+[ "$(rows validating/train.csv)" -eq 2 ] || fail "the epoch's row is missing"
+validation='data.validation={Synthetic: {samples: 300}}'
+run 0 fit small.yaml --cpus 2x1 --run-dir validating --epochs 2 --resume --set "$validation"
+run 0 fit small.yaml --cpus 2x1 --run-dir not-stopped --epochs 2 --set "$validation"
+run 0 ckpt diff validating/checkpoints/last.h5 not-stopped/checkpoints/last.h5
+run 0 ckpt diff validating/model.h5 not-stopped/model.h5
+
+say "a second SIGINT does not wait for the long step that holds up the first"
+start fit small.yaml --cpus 2x1 --run-dir twice --steps 2 --log-every '1 step' --batch-size 400000 \
+  --set 'data.train={Synthetic: {samples: 400000}}' --set 'data.loader={shuffle: none, prefetch: 1}'
+until_true [ -e twice/checkpoints/last.h5 ]  # the first step begins
 kill -s INT "$process"
 until_true grep -q '^ShdPnd:[[:space:]]*0*$' /proc/$process/status  # taken: one more would else be lost in the first
 kill -s INT "$process"

@@ -1,0 +1,133 @@
+#include "train/fault.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+#include "train/line_file.h"
+
+namespace dptrain::train {
+namespace fs = std::filesystem;
+namespace {
+
+using nlohmann::ordered_json;
+
+/// A number as people read it, and its bits, for JSON has no NaN.
+ordered_json exact(double value) {
+  return {{"text", fmt::format("{}", value)}, {"bits", std::bit_cast<std::uint64_t>(value)}};
+}
+
+ordered_json devices_json(const DeviceRequest& request) {
+  ordered_json out{{"replicas", request.replicas}, {"threads", request.threads}, {"gpus", ordered_json::array()}};
+  for (const GpuId& gpu : request.gpus) out["gpus"].push_back(gpu.name());
+  return out;
+}
+
+DeviceRequest devices_of(const ordered_json& saved) {
+  DeviceRequest request{.replicas = saved.at("replicas").get<int>(), .threads = saved.at("threads").get<int>()};
+  for (const auto& entry : saved.at("gpus")) {
+    const auto name = entry.get<std::string>();  // "emu:1"
+    const auto kind = name.starts_with("emu:") ? device::DeviceKind::kEmu : device::DeviceKind::kCuda;
+    request.gpus.push_back({kind, std::stoi(name.substr(4))});
+  }
+  return request;
+}
+
+}  // namespace
+
+std::optional<Fault> examine(const graph::Model& model, const std::string& what) {
+  for (const graph::Weight& weight : model.weights) {
+    const auto bad = std::ranges::count_if(weight.values, [](float value) { return !std::isfinite(value); });
+    if (bad == 0) continue;
+    const graph::Layer& layer = model.graph.layers[static_cast<std::size_t>(weight.layer)];
+    Fault fault{.what = what, .place = layer.mark.str()};
+    fault.first = replica::NotFinite{.layer = layer.name,
+                                     .what = weight.def.name,
+                                     .count = bad,
+                                     .values = static_cast<std::int64_t>(weight.values.size())};
+    return fault;
+  }
+  return std::nullopt;
+}
+
+Fault examine(Session& session, const data::Batch& batch, const replica::StepInputs& in, std::int64_t epoch,
+              double loss, const std::string& what) {
+  Fault fault{.what = what, .step = in.number + 1, .epoch = epoch + 1, .loss = loss};
+  fault.devices = session.devices();
+  fault.first = session.replicas().find_not_finite(host_batch(batch, session.plan().inputs.size()), in);
+  if (fault.first && fault.first->node >= 0)
+    fault.place = session.model().graph.nodes[static_cast<std::size_t>(fault.first->node)].mark.str();
+  for (const std::int64_t index : batch.indices()) fault.samples.emplace_back(index, session.train_sample(index));
+  return fault;
+}
+
+std::string describe(const Fault& fault) {
+  if (!fault.first) return "the step done again is finite";
+  const replica::NotFinite& first = *fault.first;
+  std::string text = first.layer.empty() ? first.what : fmt::format("layer '{}', {}", first.layer, first.what);
+  if (!fault.place.empty()) text = fmt::format("layer '{}' ({}), {}", first.layer, fault.place, first.what);
+  if (first.values > 1) text += fmt::format(": {} of {} values are not finite", first.count, first.values);
+  const auto row = static_cast<std::size_t>(first.row);
+  if (first.row >= 0 && row < fault.samples.size())
+    text += fmt::format(", first of sample {} ({})", fault.samples[row].first, fault.samples[row].second);
+  return text;
+}
+
+void write_fault(const std::string& folder, const Fault& fault) {
+  ordered_json out{{"what", fault.what}, {"step", fault.step}, {"epoch", fault.epoch}, {"loss", exact(fault.loss)}};
+  if (fault.first) {
+    const replica::NotFinite& first = *fault.first;
+    out["first"] = {{"layer", first.layer}, {"node", first.node},     {"place", fault.place}, {"what", first.what},
+                    {"count", first.count}, {"values", first.values}, {"row", first.row}};
+  }
+  out["said"] = describe(fault);
+  out["devices"] = devices_json(fault.devices);
+  out["samples"] = ordered_json::array();
+  for (const auto& [index, file] : fault.samples) out["samples"].push_back({{"index", index}, {"file", file}});
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw Error(ErrorKind::kWrite, fmt::format("{}: cannot write: {}", folder, error.message()));
+  write_text((fs::path(folder) / kFaultFile).string(),
+             out.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+}
+
+Fault read_fault(const std::string& folder) {
+  const std::string path = (fs::path(folder) / kFaultFile).string();
+  std::ifstream file(path);
+  if (!file)
+    throw Error(ErrorKind::kCheckpoint,
+                fmt::format("{}: there is no {}; name the folder 'fault' of a run that ended with exit code 6", folder,
+                            kFaultFile));
+  try {
+    const ordered_json saved = ordered_json::parse(file);
+    Fault fault{.what = saved.at("what").get<std::string>(),
+                .step = saved.at("step").get<std::int64_t>(),
+                .epoch = saved.at("epoch").get<std::int64_t>(),
+                .loss = std::bit_cast<double>(saved.at("loss").at("bits").get<std::uint64_t>())};
+    if (saved.contains("first")) {
+      const ordered_json& first = saved["first"];
+      fault.first = replica::NotFinite{.layer = first.at("layer").get<std::string>(),
+                                       .node = first.at("node").get<int>(),
+                                       .what = first.at("what").get<std::string>(),
+                                       .count = first.at("count").get<std::int64_t>(),
+                                       .values = first.at("values").get<std::int64_t>(),
+                                       .row = first.at("row").get<std::int64_t>()};
+      fault.place = first.at("place").get<std::string>();
+    }
+    fault.devices = devices_of(saved.at("devices"));
+    for (const ordered_json& sample : saved.at("samples"))
+      fault.samples.emplace_back(sample.at("index").get<std::int64_t>(), sample.at("file").get<std::string>());
+    return fault;
+  } catch (const std::exception& error) {
+    throw Error(ErrorKind::kCheckpoint, fmt::format("{}: cannot be read: {}", path, error.what()));
+  }
+}
+
+}  // namespace dptrain::train

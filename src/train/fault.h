@@ -1,0 +1,46 @@
+#pragma once
+
+// RUN/fault: what a run leaves behind that met values that are not finite, so that `dptrain replay` can do the step again:
+// fault.json says what happened and where, state.h5 is a checkpoint of the state before the step. Main thread.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "replica/not_finite.h"
+#include "train/devices.h"
+#include "train/session.h"
+
+namespace dptrain::train {
+
+struct Fault {
+  std::string what{};                ///< "the loss of step 3 is nan"
+  std::int64_t step = 0, epoch = 0;  ///< both counted from 1
+  double loss = 0;
+  std::optional<replica::NotFinite> first{};                    ///< none: the step done again was finite
+  std::string place{};                                          ///< of its layer in the config: "net.yaml:14:12"
+  std::vector<std::pair<std::int64_t, std::string>> samples{};  ///< of the batch: index, and the file or item it is
+  DeviceRequest devices{};
+};
+
+constexpr const char* kFaultFile = "fault.json";
+constexpr const char* kFaultState = "state.h5";
+
+/// The first of the model's weights that is not finite.
+std::optional<Fault> examine(const graph::Model& model, const std::string& what);
+
+/// The step that has just been left out, done again with a look at every layer. With nothing queued; changes no weight.
+Fault examine(Session& session, const data::Batch& batch, const replica::StepInputs& in, std::int64_t epoch,
+              double loss, const std::string& what);
+
+/// "layer 'conv2' (net.yaml:14:12), output: 3 of 64 values are not finite, first in sample 7 (a/7.jpg)"
+std::string describe(const Fault& fault);
+
+/// <folder>/fault.json, made with its folder. Throws Error{kWrite}.
+void write_fault(const std::string& folder, const Fault& fault);
+/// Throws Error{kCheckpoint} where there is none, or one that cannot be read.
+Fault read_fault(const std::string& folder);
+
+}  // namespace dptrain::train

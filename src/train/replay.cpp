@@ -1,0 +1,58 @@
+#include "train/replay.h"
+
+#include <bit>
+#include <cmath>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/checkpoint.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "train/position.h"
+
+namespace dptrain::train {
+
+bool Replay::confirmed() const {
+  if (finite || again.first.has_value() != recorded.first.has_value()) return false;
+  return !again.first || (again.first->layer == recorded.first->layer && again.first->what == recorded.first->what &&
+                          again.first->row == recorded.first->row);
+}
+
+Replay replay(const std::string& folder, const std::optional<DeviceRequest>& devices, const Overrides& overrides) {
+  Replay result;
+  result.recorded = read_fault(folder);
+  const std::string file = (std::filesystem::path(folder) / kFaultState).string();
+  const checkpoint::State state = checkpoint::read_state(file);
+  const Experiment experiment = load_experiment_text(state.resolved_config, file, overrides);
+  SessionOptions options;
+  options.devices = devices.value_or(result.recorded.devices);
+  options.wants_validation = false;
+  options.global_batch = nlohmann::json::parse(state.trainer).at("global_batch").get<std::int64_t>();
+  Session session(experiment, options);
+  checkpoint::load_weights(file, session.model());
+  session.replicas().push(session.model());
+  BestValues best;
+  const Position position = restore_state(state, session, {}, best);
+  result.devices = short_name(session.devices());
+
+  data::Loader& loader = session.train_loader();
+  loader.seek(position.epoch, position.samples);
+  const data::Batch batch = loader.next();
+  std::vector<std::int64_t> recorded;
+  for (const auto& [index, name] : result.recorded.samples) recorded.push_back(index);
+  if (batch.indices() != recorded)
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: the data set gives other samples than in the run; it has changed", folder));
+  const double rate = position.rate_factor * position.learning_rate.value_or(session.scheduled_rate(position.step));
+  const replica::StepInputs in{position.step, rate, batch.rows()};
+  const replica::StepSums sums = session.replicas().step(host_batch(batch, session.plan().inputs.size()), in);
+  const double loss = sums.loss / static_cast<double>(sums.samples) + sums.penalty;
+  result.finite = std::isfinite(loss) && !sums.left_out;
+  result.same_bits = std::bit_cast<std::uint64_t>(loss) == std::bit_cast<std::uint64_t>(result.recorded.loss);
+  result.again.loss = loss;
+  if (!result.finite) result.again = examine(session, batch, in, position.epoch, loss, result.recorded.what);
+  return result;
+}
+
+}  // namespace dptrain::train

@@ -1,0 +1,294 @@
+// Steps and weights that are not finite: how a run ends, what it leaves behind, and how it goes on (train.on_nonfinite). On CPUs
+// and emulated GPUs, one replica and three.
+
+#include "train/nonfinite.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/checkpoint.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "train/replay.h"
+#include "train/trainer.h"
+
+namespace dptrain::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Twelve rows of two numbers and a target; inputs lie in x.idx.
+const char* kNonfiniteConfig =
+    "dptrain: 1\n"
+    "name: tiny\n"
+    "model: {layers: [{Input: {shape: [2]}}, {Dense: {units: 3, activation: tanh}}, {Dense: {units: 1}}]}\n"
+    "data:\n"
+    "  train: {IDX: {inputs: x.idx, labels: y.idx}}\n"
+    "  loader: {shuffle: none}\n"
+    "train: {epochs: 2, batch_size: 3, log_every: 1000, loss: mse, optimizer: {SGD: {learning_rate: 0.05}}}\n";
+
+/// A loss of 4e6 whose gradient by the first weight is 1e40 times as large.
+const char* kSteep =
+    "model.layers=[{Input: {shape: [2]}}, {Dense: {units: 1, kernel_initializer: {Constant: 1e-36}}}, "
+    "{Dense: {units: 1, kernel_initializer: {Constant: 1e30}}}, {Dense: {units: 1, kernel_initializer: {Constant: "
+    "1e9}}}]";
+
+void write_idx(const fs::path& path, const std::vector<std::uint32_t>& dims, const std::vector<float>& values) {
+  std::ofstream file(path, std::ios::binary);
+  const auto word = [&](std::uint32_t value) {
+    for (int shift = 24; shift >= 0; shift -= 8) file.put(static_cast<char>(value >> shift));
+  };
+  word(0x0D00U + static_cast<std::uint32_t>(dims.size()));
+  for (const std::uint32_t dim : dims) word(dim);
+  for (const float value : values) word(std::bit_cast<std::uint32_t>(value));
+}
+
+struct Place {
+  const char* name;
+  DeviceRequest devices;
+};
+
+std::vector<Place> places() {
+  using device::DeviceKind;
+  return {{"cpu", {.replicas = 1, .threads = 1}},
+          {"3 cpus", {.replicas = 3, .threads = 1}},
+          {"emu", request_of({{DeviceKind::kEmu, 0}})},
+          {"3 emus", request_of({{DeviceKind::kEmu, 0}, {DeviceKind::kEmu, 1}, {DeviceKind::kEmu, 2}})}};
+}
+
+class Nonfinite : public ::testing::Test {
+ protected:
+  Nonfinite() : folder_(fs::temp_directory_path() / ("dptrain-nonfinite-" + std::to_string(getpid()))) {
+    fs::create_directories(folder_);
+    write_data();
+  }
+  ~Nonfinite() override { fs::remove_all(folder_); }
+
+  /// `bad`: a row whose input is `value`.
+  void write_data(int bad = -1, float value = std::numeric_limits<float>::quiet_NaN()) {
+    std::vector<float> x, y;
+    for (int i = 0; i < 12; ++i) {
+      x.push_back(i == bad ? value : 0.1F * static_cast<float>(i));
+      x.push_back(1 - 0.05F * static_cast<float>(i));
+      y.push_back(0.3F * static_cast<float>(i % 4));
+    }
+    write_idx(folder_ / "x.idx", {12, 2}, x);
+    write_idx(folder_ / "y.idx", {12, 1}, y);
+  }
+
+  FitResult fit(const Place& place, std::vector<std::string> sets, const std::string& run_name = "") {
+    sets.push_back("data.train={IDX: {inputs: " + (folder_ / "x.idx").string() +
+                   ", labels: " + (folder_ / "y.idx").string() + "}}");
+    const Experiment experiment = load_experiment_text(kNonfiniteConfig, "tiny.yaml", {sets, {}});
+    SessionOptions options;
+    options.devices = place.devices;
+    Session session(experiment, options);
+    RunOptions run_options;
+    run_options.directory = (folder_ / (run_name.empty() ? std::to_string(runs_++) : run_name)).string();
+    RunDirectory run(experiment, run_options, {});
+    path_ = run.path();
+    Trainer trainer(session, run, {.epochs = {}, .steps = {}, .progress = ProgressMode::kOff});
+    const FitResult result = trainer.fit();
+    std::ifstream file(run.file("result.json"));
+    written_ = nlohmann::json::parse(file);
+    return result;
+  }
+
+  graph::Model weights_of(const std::string& checkpoint) const {
+    const Experiment experiment = load_experiment_text(kNonfiniteConfig, "tiny.yaml", {});
+    graph::Model model = graph::undrawn_model(experiment.graph, experiment.config.seed);
+    checkpoint::load_weights((path_ / "checkpoints" / checkpoint).string(), model);
+    return model;
+  }
+
+  graph::Model weights_of_fault() const {
+    const std::string file = (path_ / "fault/state.h5").string();
+    const Experiment experiment = load_experiment_text(checkpoint::read_state(file).resolved_config, "fault", {});
+    graph::Model model = graph::undrawn_model(experiment.graph, experiment.config.seed);
+    checkpoint::load_weights(file, model);
+    return model;
+  }
+
+  const fs::path folder_;
+  fs::path path_;
+  nlohmann::json written_;
+  int runs_ = 0;
+};
+
+TEST_F(Nonfinite, ALossThatIsNoNumberEndsTheRun) {
+  write_data(7);  // in the third step
+  for (const Place& place : places()) {
+    SCOPED_TRACE(place.name);
+    const FitResult result = fit(place, {});
+    EXPECT_EQ(result.exit, "diverged");
+    EXPECT_EQ(result.exit_code, 6);
+    EXPECT_EQ(result.reason, "the loss of step 3 is nan");
+    EXPECT_EQ(written_["exit"], "diverged");
+    EXPECT_EQ(written_["reason"], result.reason);
+    EXPECT_EQ(written_["steps"], 2);
+    EXPECT_FALSE(fs::exists(path_ / "model.h5"));
+    EXPECT_TRUE(all_finite(weights_of("last.h5")));
+  }
+}
+
+TEST_F(Nonfinite, GradientsThatAreNotFiniteEndTheRun) {
+  for (const Place& place : places()) {
+    SCOPED_TRACE(place.name);
+    const FitResult result = fit(place, {kSteep});
+    EXPECT_EQ(result.exit_code, 6);
+    EXPECT_NE(result.reason.find("gradients of step 1 are not finite, its loss is "), std::string::npos)
+        << result.reason;
+    EXPECT_FALSE(fs::exists(path_ / "model.h5"));
+  }
+}
+
+/// The last step of an epoch, whose weights no loss has judged yet.
+TEST_F(Nonfinite, WeightsThatAreNotFiniteAreNotSaved) {
+  for (const Place& place : places()) {
+    SCOPED_TRACE(place.name);
+    const FitResult result = fit(place, {"train.optimizer={SGD: {learning_rate: 3e38}}", "train.batch_size=12",
+                                         "callbacks=[{ModelCheckpoint: {filepath: e.h5}}]"});
+    EXPECT_EQ(result.exit_code, 6);
+    EXPECT_EQ(result.reason, "weights after step 1 are not finite");
+    EXPECT_TRUE(all_finite(weights_of("last.h5")));
+    EXPECT_FALSE(fs::exists(path_ / "checkpoints/e.h5"));
+    EXPECT_FALSE(fs::exists(path_ / "model.h5"));
+  }
+}
+
+TEST_F(Nonfinite, SkipStepGoesOnWithoutTheUpdate) {
+  write_data(7);
+  for (const Place& place : places()) {
+    SCOPED_TRACE(place.name);
+    const FitResult result = fit(place, {"train.on_nonfinite=skip_step"});
+    EXPECT_EQ(result.exit, "completed");
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_EQ(written_["skipped_steps"], 2) << "one in each epoch";
+    EXPECT_TRUE(std::isfinite(*result.final.find("loss")));
+    EXPECT_TRUE(all_finite(weights_of("last.h5")));
+    EXPECT_TRUE(fs::exists(path_ / "model.h5"));
+    EXPECT_EQ(fit(place, {"train.on_nonfinite={skip_step: {at_most: 1}}"}).exit_code, 6);
+    EXPECT_EQ(written_["skipped_steps"], 1);
+  }
+}
+
+/// What the step would have done is not in the weights: two runs that differ in what stands in the batch that is left out.
+TEST_F(Nonfinite, ASkippedStepLeavesNoTrace) {
+  for (const Place& place : places()) {
+    SCOPED_TRACE(place.name);
+    write_data(7);
+    fit(place, {"train.on_nonfinite=skip_step", "train.optimizer=Adam"});
+    const graph::Model nan = weights_of("last.h5");
+    write_data(8, std::numeric_limits<float>::infinity());
+    fit(place, {"train.on_nonfinite=skip_step", "train.optimizer=Adam"});
+    const graph::Model infinite = weights_of("last.h5");
+    for (std::size_t w = 0; w < nan.weights.size(); ++w)
+      EXPECT_EQ(nan.weights[w].values, infinite.weights[w].values) << w;
+  }
+}
+
+TEST_F(Nonfinite, RollbackGoesBackWithASmallerRate) {
+  for (const Place& place : places()) {
+    SCOPED_TRACE(place.name);
+    const std::string steep = "train.optimizer={SGD: {learning_rate: 1e30}}";
+    const FitResult result = fit(place, {steep, "train.on_nonfinite={rollback: {factor: 1e-32}}"});
+    EXPECT_EQ(result.exit, "completed");
+    EXPECT_EQ(written_["rollbacks"], 1);
+    EXPECT_EQ(written_["steps"], 8);
+    EXPECT_TRUE(all_finite(weights_of("last.h5")));
+    EXPECT_EQ(
+        nlohmann::json::parse(checkpoint::read_state((path_ / "checkpoints/last.h5").string()).trainer)["rate_factor"],
+        1e-32);
+
+    EXPECT_EQ(fit(place, {steep, "train.on_nonfinite={rollback: {factor: 0.9, at_most: 2}}"}).exit_code, 6);
+    EXPECT_EQ(written_["rollbacks"], 2);
+  }
+}
+
+/// One row of the data has what a layer makes infinite, forward or backward: that layer is named, with the sample and its line.
+TEST_F(Nonfinite, TheFirstLayerIsFoundAndReplayed) {
+  struct Case {
+    const char* layers;
+    float value;
+    const char *layer, *what;
+  };
+  const char* narrow = "use_bias: false, kernel_initializer: {Constant: ";
+  const std::string backward = fmt::format(
+      "{{Input: {{shape: [2]}}}}, {{Dense: {{units: 1, {0}1e-25}}}}}}, {{Dense: {{units: 1, {0}1e3}}}}}}, {{Dense: "
+      "{{units: 1, {0}1e3}}}}}}",
+      narrow);
+  const std::vector<Case> cases{
+      {"{Input: {shape: [2]}}, {Dense: {units: 2}}, {Dense: {units: 1}}", std::numeric_limits<float>::quiet_NaN(),
+       "input", "input"},
+      {"{Input: {shape: [2]}}, {Rescaling: {scale: 1e10}}, {Dense: {units: 2}}, {Dense: {units: 1}}", 1e30F,
+       "rescaling", "output"},
+      {"{Input: {shape: [2]}}, {Dense: {units: 2}}, {Rescaling: {scale: 1e10}}, {Dense: {units: 1}}", 1e30F,
+       "rescaling", "output"},
+      {"{Input: {shape: [2]}}, {Dense: {units: 2}}, {Dense: {units: 1}}, {Rescaling: {scale: 1e10}}", 1e30F,
+       "rescaling", "output"},
+      {backward.c_str(), 1e30F, "dense", "gradient of kernel"}};
+  for (const Place& place : places())
+    for (const Case& c : cases)
+      for (const int row : {1, 8}) {  // of the first and the third step, of the second replica and the third
+        SCOPED_TRACE(fmt::format("{}: {} in row {}", place.name, c.layers, row));
+        write_data(row, c.value);
+        const FitResult result =
+            fit(place, {fmt::format("model.layers=[{}]", c.layers), "train.optimizer={SGD: {learning_rate: 1e-37}}"});
+        ASSERT_EQ(result.exit_code, 6);
+        const std::string folder = (path_ / "fault").string();
+        const Fault fault = read_fault(folder);
+        EXPECT_EQ(fault.step, row / 3 + 1);
+        ASSERT_TRUE(fault.first);
+        EXPECT_EQ(fault.first->what, c.what);
+        if (std::string(c.layer) != "input") {
+          EXPECT_EQ(fault.first->layer, c.layer);
+          EXPECT_NE(fault.place, "");
+        }
+        if (std::string(c.what) != "gradient of kernel") {
+          ASSERT_EQ(fault.first->row, row % 3);
+          EXPECT_EQ(fault.samples[static_cast<std::size_t>(row % 3)].first, row);
+          EXPECT_NE(describe(fault).find(fmt::format("y.idx, item {}", row)), std::string::npos) << describe(fault);
+        }
+        const Replay again = replay(folder, {}, {});
+        EXPECT_TRUE(again.confirmed()) << describe(again.again);
+        EXPECT_TRUE(again.same_bits);
+        EXPECT_TRUE(all_finite(weights_of_fault()));
+      }
+}
+
+TEST_F(Nonfinite, ReplayElsewhereAndWithAnotherSetting) {
+  write_data(7, 1e30F);
+  const std::string layers = "model.layers=[{Input: {shape: [2]}}, {Rescaling: {scale: 1e10}}, {Dense: {units: 1}}]";
+  ASSERT_EQ(fit(places()[1], {layers, "train.optimizer={SGD: {learning_rate: 1e-30}}"}).exit_code, 6);
+  const std::string folder = (path_ / "fault").string();
+  EXPECT_TRUE(replay(folder, places()[2].devices, {}).confirmed());
+  const Replay mended = replay(folder, {}, {{"model.layers.1.Rescaling.scale=1e-30"}, {}});
+  EXPECT_TRUE(mended.finite);
+  write_data();
+  EXPECT_TRUE(replay(folder, {}, {}).finite) << "the sample was mended";
+  fs::remove(path_ / "fault/fault.json");
+  EXPECT_THROW(replay(folder, {}, {}), Error);
+}
+
+TEST_F(Nonfinite, TerminateOnNaNAndGoingOnContradictEachOther) {
+  try {
+    load_experiment_text(kNonfiniteConfig, "tiny.yaml",
+                         {{"callbacks=[TerminateOnNaN]", "train.on_nonfinite=skip_step"}, {}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("TerminateOnNaN stops where train.on_nonfinite: skip_step goes on"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace dptrain::train
