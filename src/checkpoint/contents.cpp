@@ -4,6 +4,7 @@
 #include "checkpoint/seal.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/json_depth.h"
 
 namespace dptrain::checkpoint {
 Contents Contents::open(const std::string& path) { return over(Hdf5Bytes::of_file(path)); }
@@ -23,7 +24,9 @@ Contents Contents::over(std::shared_ptr<const Hdf5Bytes> bytes) {
 }
 
 std::string Contents::model_config() const {
-  return archive_config.empty() ? root.text("model_config").value_or("") : archive_config;
+  std::string text = archive_config.empty() ? root.text("model_config").value_or("") : archive_config;
+  check_depth(text, "its model_config");
+  return text;
 }
 
 State Contents::state() const {
@@ -39,7 +42,22 @@ State Contents::state() const {
   return state;
 }
 
-std::string Contents::trainer() const { return state_text("trainer"); }
+std::string Contents::training_config() const {
+  std::string text = root.text("training_config").value_or("");
+  check_depth(text, "its training_config");
+  return text;
+}
+
+std::string Contents::trainer() const {
+  std::string text = state_text("trainer");
+  check_depth(text, "the state of its trainer");
+  return text;
+}
+
+void Contents::check_depth(const std::string& json, const char* what) const {
+  shallow_json(json, ErrorKind::kCheckpoint, fmt::format("'{}': {}", file().name(), what));
+}
+
 std::string Contents::resolved_config() const { return state_text("resolved_config"); }
 
 std::string Contents::state_text(const char* name) const {

@@ -32,17 +32,20 @@ struct Contents {
   const Hdf5Bytes& file() const noexcept { return root.file(); }
   bool has_state() const { return root.contains(kStateGroup); }
   bool has_layers() const { return has_stored_layers(root); }
-  std::string model_config() const;  ///< JSON, or ""
+  /// Texts of JSON, or "". Of bounded depth: a file that nests deeper is refused with Error{kCheckpoint}.
+  std::string model_config() const;
+  std::string training_config() const;
+  std::string trainer() const;
   StoredLayers stored() const { return read_stored_layers(root, model_config()); }
   std::vector<StoredLayer> layers() const { return stored().layers; }
   std::vector<std::string> class_names() const { return root.list(kClassNames); }
   State state() const;
-  std::string trainer() const;
   std::string resolved_config() const;
   std::vector<std::pair<std::string, Hdf5Dataset>> arrays() const;
 
  private:
   std::string state_text(const char* name) const;
+  void check_depth(const std::string& json, const char* what) const;
 };
 
 void load_weights(const Contents& contents, graph::Model& model);

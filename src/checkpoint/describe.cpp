@@ -11,7 +11,7 @@
 namespace dptrain::checkpoint {
 namespace {
 
-/// JSON from a file: anything may come.
+/// JSON from a file, of bounded depth: anything else may come.
 nlohmann::ordered_json parse(const std::string& text) { return nlohmann::ordered_json::parse(text, nullptr, false); }
 
 /// The string at a key, or "".
@@ -117,7 +117,7 @@ void collect_position(const nlohmann::ordered_json& json, const std::string& pat
 
 std::string training(const Contents& contents) {
   std::string text;
-  const nlohmann::ordered_json compiled = parse(contents.root.text("training_config").value_or(""));
+  const nlohmann::ordered_json compiled = parse(contents.training_config());
   const nlohmann::ordered_json& optimizer = child(compiled, "optimizer_config");
   if (optimizer.is_object()) {
     const nlohmann::ordered_json& rate = child(child(optimizer, "config"), "learning_rate");

@@ -9,6 +9,7 @@
 #include "checkpoint/config_layers.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/json_depth.h"
 
 namespace dptrain::checkpoint {
 namespace {
@@ -210,7 +211,9 @@ KerasLayer& KerasLayer::operator=(KerasLayer&&) noexcept = default;
 KerasLayer::~KerasLayer() = default;
 
 KerasModel read_keras_model(const std::string& file, const std::string& model_config) {
-  const nlohmann::json json = nlohmann::json::parse(model_config, nullptr, false);
+  const auto what = fmt::format("'{}': its model_config", file);
+  const nlohmann::json json =
+      nlohmann::json::parse(shallow_json(model_config, ErrorKind::kCheckpoint, what), nullptr, false);
   if (!is_model(json))
     throw Error(ErrorKind::kCheckpoint,
                 fmt::format("'{}' holds no Sequential or Functional model{}", file,

@@ -1,10 +1,14 @@
 // Files cut off and with flipped bytes: an error or the right contents, never a crash and never wrong numbers.
 
 #include <cstring>
+#include <functional>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "checkpoint/contents.h"
+#include "checkpoint/keras_import.h"
+#include "checkpoint/keras_sample.h"
 #include "checkpoint/sample.h"
 #include "checkpoint/seal.h"
 #include "core/error.h"
@@ -117,6 +121,46 @@ TEST_F(Damage, BytesAfterTheEndDoNotMatter) {
   whole_.insert(whole_.end(), 1000, std::byte{'x'});
   EXPECT_TRUE(readable(whole_, model));
   EXPECT_FALSE(over(whole_).sealed);
+}
+
+/// A value that is a tower of arrays, with something in it, so that no parser throws it away early.
+std::string tower(int levels) {
+  const auto count = static_cast<std::size_t>(levels);
+  return R"({"config": )" + std::string(count, '[') + "1" + std::string(count, ']') + "}";
+}
+
+std::string depth_refusal(const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const Error& error) {
+    return error.kind() == ErrorKind::kCheckpoint ? error.what() : "another kind of error";
+  }
+  return "";
+}
+
+/// Who copies or destroys such a tree calls itself once a level, until the stack ends.
+TEST(DeepJson, IsRefusedWhereverAFileHoldsIt) {
+  constexpr int kLevels = 200'000;
+  const Contents model = sample::legacy_file({}, {.model_config = tower(kLevels)});
+  const std::string deep = "is JSON nested deeper than 128 levels";
+  EXPECT_THAT(depth_refusal([&] { describe(model); }), ::testing::HasSubstr("'keras.h5': its model_config " + deep));
+  EXPECT_THAT(depth_refusal([&] { model.stored(); }), ::testing::HasSubstr(deep));
+  EXPECT_THAT(depth_refusal([&] { import_model_config("c.keras", tower(kLevels)); }),
+              ::testing::HasSubstr("'c.keras': its model_config " + deep));
+
+  const sample::Folder folder;
+  const graph::Model tiny = sample::small_dense();
+  State state = sample::state_of(tiny);
+  state.trainer = tower(kLevels);
+  save(folder / "deep.h5", tiny, sample::compiled(), state);
+  EXPECT_THAT(depth_refusal([&] { read_state(folder / "deep.h5"); }),
+              ::testing::HasSubstr("the state of its trainer " + deep));
+  EXPECT_THAT(depth_refusal([&] { describe(folder / "deep.h5"); }),
+              ::testing::HasSubstr("the state of its trainer " + deep));
+}
+
+TEST(DeepJson, WhatKerasNestsIsRead) {
+  EXPECT_EQ(depth_refusal([] { describe(sample::legacy_file({}, {.model_config = tower(100)})); }), "");
 }
 
 }  // namespace
