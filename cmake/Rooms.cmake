@@ -17,6 +17,21 @@ function(_dptrain_sources out folder)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
+# No copies of the kernels for instruction sets that this machine does not have, or passes over for better ones.
+function(_dptrain_leave_out_other_processors)
+  if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" OR NOT EXISTS /proc/cpuinfo)
+    return()
+  endif()
+  file(STRINGS /proc/cpuinfo avx2 REGEX "avx2.* fma|fma.* avx2" LIMIT_COUNT 1)
+  file(STRINGS /proc/cpuinfo avx512 REGEX "avx512" LIMIT_COUNT 1)
+  if(avx2)
+    target_compile_options(dptrain_kernels_cpu PRIVATE -march=haswell)   # instead of SSE2's
+  endif()
+  if(NOT avx512)
+    target_compile_definitions(dptrain_kernels_cpu PRIVATE HWY_BROKEN_TARGETS=HWY_AVX3)
+  endif()
+endfunction()
+
 function(dptrain_kernels)
   _dptrain_sources(sources kernels/cpu)
   if(DPTRAIN_FUZZ)   # the rooms that are there need these; clang takes minutes for the convolutions
@@ -28,9 +43,8 @@ function(dptrain_kernels)
   add_library(dptrain_kernels_cpu OBJECT ${sources})
   target_include_directories(dptrain_kernels_cpu PUBLIC ${PROJECT_SOURCE_DIR})
   target_compile_options(dptrain_kernels_cpu PRIVATE $<$<CONFIG:Release>:-O3>)
-  if(DPTRAIN_SANITIZE AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
-    # Without SSE2's copies, which the release tests run; who tests has AVX2.
-    target_compile_options(dptrain_kernels_cpu PRIVATE -march=haswell)
+  if(DPTRAIN_KERNELS_HERE OR DPTRAIN_SANITIZE)
+    _dptrain_leave_out_other_processors()
   endif()
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # As on x86, where it is the default: tiles fill the registers, and loads moved ahead would spill their sums.

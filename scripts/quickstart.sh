@@ -4,7 +4,8 @@
 #
 #   scripts/quickstart.sh [--no-install] [--cuda] [--cpus N] [--data auto|package|download|generated]
 #
-# It builds the executable alone: no tests, no GPU emulator, and the CUDA backend where there is a GPU.
+# It builds the executable alone: no tests, no GPU emulator, kernels for this machine's processor, and the CUDA backend where
+# there is a GPU. `cmake --preset product` builds one that runs on other machines too.
 #
 #   --cuda         build the CUDA backend, GPU or not
 #   --no-install   install nothing; list what is missing and exit 2
@@ -112,8 +113,8 @@ scripts/install_deps.sh "${install_flag[@]}" product
 echo "complete"
 
 say "Build"
-cmake --preset product -Wno-dev -DDPTRAIN_CUDA=$cuda | tail -n 4 | grep -- '-- dptrain'
-cmake --build --preset product --target dptrain
+cmake --preset product -Wno-dev -DDPTRAIN_CUDA=$cuda -DDPTRAIN_KERNELS_HERE=ON | tail -n 4 | grep -- '-- dptrain'
+cmake --build --preset product --target dptrain -j "$(nproc)"
 dptrain=build/product/dptrain
 
 say "Fashion-MNIST"

@@ -1,0 +1,120 @@
+// What a run leaves behind that an error has ended, and that replay meets the error again.
+
+#include "train/fault.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include "core/error.h"
+#include "replica/replica.h"
+#include "train/replay.h"
+#include "train/trainer.h"
+
+namespace dptrain::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* kFaultConfig =
+    "dptrain: 1\n"
+    "name: tiny\n"
+    "model: {layers: [{Input: {shape: [2, 2, 1]}}, Flatten, {Dense: {units: 2, activation: softmax}}]}\n"
+    "data: {train: {ImageFolder: {directory: none}}, loader: {shuffle: none}}\n"
+    "train: {epochs: 2, batch_size: 2, log_every: 1000, loss: sparse_categorical_crossentropy, optimizer: SGD}\n";
+
+/// Four pictures in two classes; two steps an epoch.
+class Faults : public ::testing::Test {
+ protected:
+  Faults() : folder_(fs::temp_directory_path() / ("dptrain-faults-" + std::to_string(getpid()))) {
+    for (const char* name : {"train/cats/0.pgm", "train/cats/1.pgm", "train/dogs/2.pgm", "train/dogs/3.pgm"})
+      write_picture(name, "abcd");
+    for (const char* name : {"validation/cats/4.pgm", "validation/dogs/5.pgm"}) write_picture(name, "efgh");
+  }
+  ~Faults() override { fs::remove_all(folder_); }
+
+  void write_picture(const std::string& name, const std::string& pixels) const {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name, std::ios::binary) << "P5 2 2 255\n" << pixels;
+  }
+
+  /// The kind of the error that ends the run.
+  ErrorKind fit(int replicas, std::vector<std::string> sets, const std::function<void(Session&)>& before = {}) {
+    for (const char* role : {"train", "validation"})
+      sets.push_back(std::string("data.") + role + "={ImageFolder: {directory: " + (folder_ / role).string() + "}}");
+    const Experiment experiment = load_experiment_text(kFaultConfig, "tiny.yaml", {sets, {}});
+    SessionOptions options;
+    options.devices = {.replicas = replicas, .threads = 1};
+    Session session(experiment, options);
+    if (before) before(session);
+    RunOptions run_options;
+    run_options.directory = (folder_ / "run").string();
+    run_options.overwrite = true;
+    RunDirectory run(experiment, run_options, {});
+    Trainer trainer(session, run, {.epochs = {}, .steps = {}, .progress = ProgressMode::kOff});
+    try {
+      trainer.fit();
+    } catch (const Error& error) {
+      return error.kind();
+    }
+    ADD_FAILURE() << "no error";
+    return ErrorKind::kInternal;
+  }
+
+  std::string fault_folder() const { return (folder_ / "run/fault").string(); }
+
+  const fs::path folder_;
+};
+
+TEST_F(Faults, APictureThatCannotBeReadIsMetAgain) {
+  write_picture("train/dogs/3.pgm", "ab");
+  ASSERT_EQ(fit(1, {}), ErrorKind::kData);
+  const Fault fault = read_fault(fault_folder());
+  EXPECT_EQ(fault.error, ErrorKind::kData);
+  EXPECT_NE(fault.what.find("3.pgm"), std::string::npos) << fault.what;
+  EXPECT_EQ(fault.epoch, 1);
+  const Replay again = replay(fault_folder(), {}, {});
+  EXPECT_TRUE(again.confirmed()) << again.again.what;
+
+  write_picture("train/dogs/3.pgm", "abcd");
+  const Replay mended = replay(fault_folder(), {}, {});
+  EXPECT_FALSE(mended.confirmed());
+  EXPECT_FALSE(mended.again.error);
+}
+
+TEST_F(Faults, OneInValidationToo) {
+  write_picture("validation/dogs/5.pgm", "ab");
+  ASSERT_EQ(fit(1, {}), ErrorKind::kData);
+  const Fault fault = read_fault(fault_folder());
+  EXPECT_EQ(fault.step, 3) << "both steps of the epoch had ended";
+  EXPECT_TRUE(replay(fault_folder(), {}, {}).confirmed());
+}
+
+TEST_F(Faults, ReplicasThatDifferAreADevicesFault) {
+  const auto disturb = [](Session& session) {
+    graph::Model other = session.model();
+    other.weights[0].values[0] += 1;
+    session.replicas().on_each([&](int rank, replica::Replica& replica) {
+      if (rank == 1) replica.push(other);
+    });
+  };
+  ASSERT_EQ(fit(2, {"parallel.check_replicas=1 step"}, disturb), ErrorKind::kDevice);
+  const Fault fault = read_fault(fault_folder());
+  EXPECT_EQ(fault.error, ErrorKind::kDevice);
+  EXPECT_NE(fault.what.find("differ from those of"), std::string::npos) << fault.what;
+  EXPECT_FALSE(replay(fault_folder(), {}, {}).again.error) << "it starts from equal weights";
+}
+
+TEST(LeavesFault, NotForTheWorldAroundTheRun) {
+  EXPECT_FALSE(leaves_fault(ErrorKind::kUsage));
+  EXPECT_FALSE(leaves_fault(ErrorKind::kMemory));
+  EXPECT_FALSE(leaves_fault(ErrorKind::kWrite));
+  EXPECT_TRUE(leaves_fault(ErrorKind::kInternal));
+  EXPECT_TRUE(leaves_fault(ErrorKind::kDeadline));
+}
+
+}  // namespace
+}  // namespace dptrain::train
