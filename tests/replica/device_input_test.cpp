@@ -9,6 +9,7 @@
 #include "device/emu/emu_runtime.h"
 #include "replica/device_input.h"
 #include "replica/small_net.h"
+#include "support/sanitizer.h"
 
 namespace dptrain::replica {
 namespace {
@@ -158,7 +159,7 @@ TEST_P(Batches, AreTheLoaders) {
 
 INSTANTIATE_TEST_SUITE_P(OfBytesAndFloats, Batches,
                          ::testing::Combine(::testing::Values(DType::kU8, DType::kF32), ::testing::Bool(),
-                                            ::testing::Values(1, 2)));
+                                            ::testing::Range<std::uint64_t>(1, 1 + test::seeds(2))));
 
 TEST(PixelPrograms, AreThereForWhatTheDeviceKnows) {
   const Shape image{4, 4, 3};

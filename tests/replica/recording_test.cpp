@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "device/emu/emu_runtime.h"
 #include "replica/small_net.h"
+#include "support/sanitizer.h"
 
 namespace dptrain::replica {
 namespace {
@@ -62,7 +63,7 @@ TEST(Recording, GivesTheBitsOfEagerSteps) {
   for (const char* optimizer : {"SGD: {momentum: 0.9, nesterov: true, clipnorm: 0.5}", "Adam: {use_ema: true}",
                                 "RMSprop: {global_clipnorm: 0.7}"})
     for (const DType compute : {DType::kF32, DType::kBf16})
-      for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+      for (std::uint64_t seed = 1; seed <= test::seeds(2); ++seed) {
         SCOPED_TRACE(fmt::format("{} in {}, seed {}", optimizer, name_of(compute), seed));
         device::emu::reseed(seed);
         const Outcome eager = Runner("emu:0", Graphs::kOff, optimizer, false, compute).train(9);
