@@ -109,7 +109,8 @@ void check_same_classes(const Roles& roles) {
   }
 }
 
-Sources open_all(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed) {
+Sources open_all(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
+                 const WantedRoles& roles_wanted) {
   Roles roles{.specs = {&datasets.train, &datasets.validation, &datasets.test}, .whole = {}, .rest = {}, .result = {}};
   const auto is_split = [&](std::size_t r) { return roles.specs[r]->get_if<SplitSpec>() != nullptr; };
   for (std::size_t r = 0; r < roles.specs.size(); ++r) {  // what the config has wrong shows before files are read
@@ -117,27 +118,36 @@ Sources open_all(const DatasetConfig& datasets, const ModelSide& model, std::uin
     check_class_names(*roles.specs[r], model);
     if (is_split(r)) origin(roles, r);
   }
+  const std::array<bool, 3> wanted{roles_wanted.train, roles_wanted.validation, roles_wanted.test};
+  std::array<bool, 3> opened = wanted;
+  for (std::size_t r = 0; r < roles.specs.size(); ++r)
+    if (wanted[r] && *roles.specs[r] && is_split(r)) opened[origin(roles, r)] = true;
   for (std::size_t r = 0; r < roles.specs.size(); ++r) {
-    if (!*roles.specs[r] || is_split(r)) continue;
+    if (!opened[r] || !*roles.specs[r] || is_split(r)) continue;
     roles.whole[r] = taken(open_one(*roles.specs[r], model, static_cast<Role>(r)), *roles.specs[r]);
     roles.rest[r].resize(static_cast<std::size_t>(roles.whole[r]->size()));
     std::iota(roles.rest[r].begin(), roles.rest[r].end(), 0);
     roles.result[r] = roles.whole[r];
   }
   for (std::size_t r = 0; r < roles.specs.size(); ++r) {
-    if (*roles.specs[r] && is_split(r)) apply_split(roles, r, seed);
+    // Wanted or not: it takes samples away from the set that it is part of, and from the Splits after it.
+    if (*roles.specs[r] && is_split(r) && opened[origin(roles, r)]) apply_split(roles, r, seed);
   }
   check_same_classes(roles);
+  for (std::size_t r = 0; r < wanted.size(); ++r)
+    if (!wanted[r]) roles.result[r].reset();
   return {.train = roles.result[0], .validation = roles.result[1], .test = roles.result[2]};
 }
 
 }  // namespace
 
-Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed) {
-  return open_all(datasets, model, seed);
+Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
+                     const WantedRoles& wanted) {
+  return open_all(datasets, model, seed, wanted);
 }
 
-Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed) {
+Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
+                          const WantedRoles& wanted) {
   // With the default seed, which all roles must have in common: the class means follow from it.
   const auto stand_in = [&](const config::Typed& spec, std::int64_t samples) {
     if (spec.get_if<SyntheticSpec>() != nullptr) return spec;
@@ -152,7 +162,7 @@ Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model,
   replaced.train = stand_in(datasets.train, train);
   if (datasets.validation) replaced.validation = stand_in(datasets.validation, train / 5);
   if (datasets.test) replaced.test = stand_in(datasets.test, train / 5);
-  return open_all(replaced, model, seed);
+  return open_all(replaced, model, seed, wanted);
 }
 
 }  // namespace dptrain::data

@@ -87,6 +87,9 @@ class Source {
   virtual std::vector<std::string> class_names() const { return {}; }
   /// Changes when the data do: sizes, shapes and a hash of file sizes and first and last bytes. For env.json and resume.
   virtual std::string fingerprint() const = 0;
+  /// What a cache of its samples as read() gives them stands or falls with: every option of reading, and the size and time of
+  /// change of every file.
+  virtual std::string cache_key() const { return fingerprint(); }
 };
 
 config::Family& dataset_family();
@@ -167,16 +170,22 @@ struct ModelSide {
 
 enum class Role { kTrain, kValidation, kTest };
 
-/// Opens the data sets of the roles present (null: absent) with splits applied. Throws Error{kData} or kUsage with places.
 struct Sources {
   std::shared_ptr<const Source> train, validation, test;
 };
 struct DatasetConfig {
   config::Typed train, validation, test;  ///< empty: absent
 };
-Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed);
+struct WantedRoles {
+  bool train = true, validation = true, test = true;
+};
+/// Opens the data sets of the wanted roles that are present (null: absent), with the Splits of all roles applied: a sample has
+/// the same role whoever asks. Throws Error{kData} or kUsage with places.
+Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
+                     const WantedRoles& wanted = {});
 /// `--data synthetic`: Synthetic in place of every data set given (train always); a Synthetic stays as it is.
-Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed);
+Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
+                          const WantedRoles& wanted = {});
 /// Inputs of `predict --input FILE.idx`: a source without labels.
 std::shared_ptr<const Source> open_idx_inputs(const std::string& path);
 /// Image files without labels: `paths` are files, taken as they are, and folders, taken with all below them; label_place()

@@ -25,14 +25,6 @@ optim::LabelKind label_kind(const config::Typed& loss, const data::Source& sourc
   return optim::LabelKind::kDense;
 }
 
-/// Whether a Split of the training set is among the others.
-bool needs_train(const data::DatasetConfig& datasets) {
-  for (const config::Typed* set : {&datasets.validation, &datasets.test})
-    if (*set)
-      if (const auto* split = set->get_if<data::SplitSpec>(); split != nullptr && split->of == "train") return true;
-  return false;
-}
-
 }  // namespace
 
 SessionData::SessionData(const Experiment& experiment, const graph::Graph& graph, const SessionOptions& options,
@@ -50,19 +42,16 @@ SessionData::SessionData(const Experiment& experiment, const graph::Graph& graph
 
 void SessionData::open(const SessionOptions& options) {
   const DataSection& section = experiment_.config.data;
-  data::DatasetConfig datasets;
-  // A Split of train needs train, whoever asks.
-  datasets.train = section.train;
-  if (options.wants_validation) datasets.validation = section.validation;
-  if (options.wants_test) datasets.test = section.test;
+  const data::DatasetConfig datasets{section.train, section.validation, section.test};
+  data::WantedRoles wanted{options.wants_train, options.wants_validation, options.wants_test};
   if (options.data == DataMode::kSynthetic) {
-    sources_ = data::synthetic_sources(datasets, model_side(), experiment_.config.seed);
+    wanted.train = true;
+    sources_ = data::synthetic_sources(datasets, model_side(), experiment_.config.seed, wanted);
   } else {
     if (options.wants_train && !datasets.train)
       throw Error(ErrorKind::kUsage,
                   fmt::format("{}: no data.train; add a data set, or give --data synthetic", experiment_.file));
-    if (!options.wants_train && !needs_train(datasets)) datasets.train = {};
-    sources_ = data::open_sources(datasets, model_side(), experiment_.config.seed);
+    sources_ = data::open_sources(datasets, model_side(), experiment_.config.seed, wanted);
   }
   const data::Source* any = sources_.train        ? sources_.train.get()
                             : sources_.validation ? sources_.validation.get()

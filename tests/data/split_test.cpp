@@ -108,6 +108,35 @@ TEST(OpenSources, TwoSplitsOfOneDataSetNeverOverlap) {
   EXPECT_NE(sources.train->fingerprint(), sources.validation->fingerprint());
 }
 
+/// fit opens no test set, eval no training set: each must find the samples that the others do not have.
+TEST(OpenSources, ASampleHasTheSameRoleWhoeverAsks) {
+  const std::vector<DatasetConfig> configs{
+      {synthetic(100), split("train", 0.2), split("train", 0.3)},
+      {synthetic(100), {}, split("train", 0.5)},
+      {synthetic(100), synthetic(60, 50), split("validation", 0.4)},
+      {synthetic(100), split("test", 0.4), synthetic(50)},
+      {synthetic(100), split("train", 0.4), synthetic(50)},
+  };
+  for (std::size_t c = 0; c < configs.size(); ++c) {
+    const Sources whole = open_sources(configs[c], kSplitModel, 9);
+    for (unsigned bits = 1; bits < 8; ++bits) {
+      SCOPED_TRACE(testing::Message() << "config " << c << ", roles " << bits);
+      const WantedRoles wanted{(bits & 1U) != 0, (bits & 2U) != 0, (bits & 4U) != 0};
+      const Sources some = open_sources(configs[c], kSplitModel, 9, wanted);
+      const auto compare = [](bool asked, const std::shared_ptr<const Source>& found,
+                              const std::shared_ptr<const Source>& expected) {
+        ASSERT_EQ(found != nullptr, asked && expected != nullptr);
+        if (found) {
+          EXPECT_EQ(rows(*found), rows(*expected));
+        }
+      };
+      compare(wanted.train, some.train, whole.train);
+      compare(wanted.validation, some.validation, whole.validation);
+      compare(wanted.test, some.test, whole.test);
+    }
+  }
+}
+
 TEST(OpenSources, PartsShareTheMemoryOfTheWhole) {
   const Sources sources =
       open_sources({.train = synthetic(100), .validation = split("train", 0.2), .test = {}}, kSplitModel, 9);
