@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <atomic>
 #include <cerrno>
@@ -22,18 +23,21 @@
 namespace dptrain::data {
 namespace {
 
-/// The start of the file; samples follow at kDataOffset, then a byte for each: 1 where there is a sample.
+/// The start of the file; samples follow at kDataOffset, then the CRC-32 of each, then a byte for each: 1 where there is a sample.
 struct CacheHeader {
   char magic[16];
   std::uint64_t key, samples, bytes;  ///< bytes: of one sample
   std::uint64_t type, rank;
   std::int64_t dims[8];
 };
-constexpr char kMagic[16] = "dptrain cache 1";
+constexpr char kMagic[16] = "dptrain cache 2";
 constexpr std::size_t kDataOffset = 4096;  // a page
+constexpr std::size_t kCrcBytes = 4;
 static_assert(sizeof(CacheHeader) <= kDataOffset);
 
-std::size_t file_bytes(const CacheHeader& header) { return kDataOffset + header.samples * (header.bytes + 1); }
+std::size_t file_bytes(const CacheHeader& header) {
+  return kDataOffset + header.samples * (header.bytes + kCrcBytes + 1);
+}
 
 [[noreturn]] void fail(const std::string& file, const char* what) {
   throw Error(ErrorKind::kWrite, fmt::format("{}: cannot {}: {}", file, what, std::generic_category().message(errno)));
@@ -97,7 +101,10 @@ class DiskStore final : public CacheStore {
 
   bool find(std::int64_t index, ImageView& out) const override {
     const auto i = static_cast<std::size_t>(index);
-    if (states_[i].load(std::memory_order_acquire) != kReady) return false;
+    const std::uint8_t state = states_[i].load(std::memory_order_acquire);
+    if (state != kReady && state != kStored) return false;
+    if (in_ && is_cut_short()) return false;
+    if (state == kStored && !is_intact(i)) return false;
     out.shape = shape_;
     out.type = header_.type == 0 ? DType::kU8 : DType::kF32;
     out.data = row(i);
@@ -116,6 +123,8 @@ class DiskStore final : public CacheStore {
     if (!states_[i].compare_exchange_strong(empty, kTaken)) return;
     std::memcpy(row(i), sample.type == DType::kU8 ? static_cast<const void*>(sample.u8.data()) : sample.f32.data(),
                 header_.bytes);
+    const std::uint32_t crc = crc_of(i);
+    std::memcpy(crcs() + i * kCrcBytes, &crc, kCrcBytes);
     flags()[i] = 1;
     states_[i].store(kReady, std::memory_order_release);
     tried_one();
@@ -128,14 +137,42 @@ class DiskStore final : public CacheStore {
   }
 
  private:
-  static constexpr std::uint8_t kEmpty = 0, kTaken = 1, kReady = 2, kBad = 3;
+  /// kStored: in the file of another run, and not yet compared with its CRC.
+  static constexpr std::uint8_t kEmpty = 0, kTaken = 1, kReady = 2, kBad = 3, kStored = 4;
 
   std::uint8_t* row(std::size_t i) const { return map_.get() + kDataOffset + i * header_.bytes; }
-  std::uint8_t* flags() const { return map_.get() + kDataOffset + header_.samples * header_.bytes; }
+  std::uint8_t* crcs() const { return row(header_.samples); }
+  std::uint8_t* flags() const { return crcs() + header_.samples * kCrcBytes; }
+
+  std::uint32_t crc_of(std::size_t i) const {
+    return static_cast<std::uint32_t>(crc32_z(0, row(i), static_cast<z_size_t>(header_.bytes)));
+  }
+
+  /// Memory behind the end of the file must not be touched.
+  bool is_cut_short() const {
+    struct stat facts {};
+    const bool cut = fstat(in_.get(), &facts) != 0 || static_cast<std::size_t>(facts.st_size) < map_.bytes();
+    if (cut && !warned_.exchange(true))
+      log::warn(fmt::format("{}: it has been cut short meanwhile; this run goes on without the cache", file_));
+    return cut;
+  }
+
+  bool is_intact(std::size_t i) const {
+    std::uint32_t crc = 0;
+    std::memcpy(&crc, crcs() + i * kCrcBytes, kCrcBytes);
+    const bool intact = crc == crc_of(i);
+    states_[i].store(intact ? kReady : kBad, std::memory_order_release);
+    if (!intact && !warned_.exchange(true))
+      log::warn(
+          fmt::format("{}: sample {} does not agree with its checksum; what is damaged is read from the data set "
+                      "again; delete the file",
+                      file_, i));
+    return intact;
+  }
 
   /// False where there is no file, or one of other data, other transforms or another length.
   bool open_finished() {
-    const File in(open(file_.c_str(), O_RDONLY | O_CLOEXEC));
+    File in(open(file_.c_str(), O_RDONLY | O_CLOEXEC));
     struct stat facts {};
     if (!in || fstat(in.get(), &facts) != 0) return false;
     if (pread(in.get(), &header_, sizeof header_, 0) != static_cast<ssize_t>(sizeof header_) ||
@@ -148,7 +185,8 @@ class DiskStore final : public CacheStore {
     if (header_.bytes != elements * (header_.type == 0 ? 1 : sizeof(float)) || size != file_bytes(header_)) return false;
     map_ = Mapping(in.get(), size, false);
     if (map_.get() == nullptr) return false;
-    for (std::size_t i = 0; i < states_.size(); ++i) states_[i].store(flags()[i] == 1 ? kReady : kBad);
+    for (std::size_t i = 0; i < states_.size(); ++i) states_[i].store(flags()[i] == 1 ? kStored : kBad);
+    in_ = std::move(in);
     finished_.store(true);
     return true;
   }
@@ -156,13 +194,22 @@ class DiskStore final : public CacheStore {
   void begin() {
     std::error_code failed;
     std::filesystem::create_directories(std::filesystem::path(file_).parent_path(), failed);
-    File out(open(part_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-    if (!out) fail(part_, "be opened");
-    if (flock(out.get(), LOCK_EX | LOCK_NB) == 0) {
+    for (;;) {
+      File out(open(part_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+      if (!out) fail(part_, "be opened");
+      if (flock(out.get(), LOCK_EX | LOCK_NB) != 0)
+        return log::warn(fmt::format("{} is being written by another process; this run goes without the cache", file_));
+      if (!has_name(out, part_)) continue;  // the other one has just given the file its real name, or removed it
       out_ = std::move(out);
-    } else {
-      log::warn(fmt::format("{} is being written by another process; this run goes without the cache", file_));
+      return;
     }
+  }
+
+  static bool has_name(const File& file, const std::string& name) {
+    struct stat mine {
+    }, named{};
+    return fstat(file.get(), &mine) == 0 && stat(name.c_str(), &named) == 0 && mine.st_ino == named.st_ino &&
+           mine.st_dev == named.st_dev;
   }
 
   void allocate(const Array& sample) {
@@ -199,11 +246,13 @@ class DiskStore final : public CacheStore {
 
   const std::string file_, part_;
   const std::uint64_t key_;
+  File in_;   ///< a finished file of before
   File out_;  ///< locked, while this process writes the file
   CacheHeader header_{};
   Shape shape_;
   Mapping map_;
-  std::vector<std::atomic<std::uint8_t>> states_;
+  mutable std::vector<std::atomic<std::uint8_t>> states_;
+  mutable std::atomic<bool> warned_{false};
   std::atomic<std::size_t> tried_{0};
   std::atomic<bool> finished_{false};
   std::once_flag started_;

@@ -15,6 +15,7 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "data/dataset.h"
+#include "data/file_stamp.h"
 #include "data/hash.h"
 
 namespace dptrain::data {
@@ -192,6 +193,13 @@ class FixedRecords final : public Source {
   }
   std::vector<std::string> class_names() const override { return class_names_; }
   std::string fingerprint() const override { return fingerprint_; }
+  std::string cache_key() const override {
+    std::uint64_t hash = kHashStart;
+    for (const RecordFile& file : files_) hash = hash_stamp(file.path(), hash);
+    return fmt::format("{}, {} of {} bytes, {} {}, files {:016x}", fingerprint_, layout_.data_at, layout_.record,
+                       layout_.channels_first ? "channels first" : "channels last",
+                       layout_.big_endian ? "big endian" : "little endian", hash);
+  }
 
  private:
   std::pair<const RecordFile*, std::int64_t> place(std::int64_t index) const {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <hdf5.h>
+#include <sys/stat.h>
 
 #include "config/json_fragment.h"
 #include "core/error.h"
@@ -14,6 +15,7 @@
 #include "core/hdf5_lock.h"
 #include "core/text.h"
 #include "data/dataset.h"
+#include "data/file_stamp.h"
 #include "data/hash.h"
 
 namespace dptrain::config {
@@ -242,6 +244,7 @@ class Hdf5Dataset final : public Source {
       out.f32.resize(elements);
       read_rows(array, index, 1, H5T_NATIVE_FLOAT, out.f32.data());
     }
+    check_length();
   }
 
   LabelType label_type() const override { return labels_.type; }
@@ -255,6 +258,11 @@ class Hdf5Dataset final : public Source {
   std::string label_place(std::int64_t index) const override { return fmt::format("{}, row {}", labels_.place, index); }
   std::vector<std::string> class_names() const override { return class_names_; }
   std::string fingerprint() const override { return fingerprint_; }
+  std::string cache_key() const override {
+    std::string arrays;
+    for (const Stored& input : inputs_) arrays += input.place + ", ";
+    return fmt::format("{}, {}file {:016x}", fingerprint_, arrays, hash_stamp(path_, kHashStart));
+  }
 
  private:
   const Stored& at(int input) const { return inputs_[static_cast<std::size_t>(input)]; }
@@ -262,6 +270,8 @@ class Hdf5Dataset final : public Source {
   void open(const HDF5DatasetSpec& spec, const std::string& path) {
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // it would print
     file_ = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, path, "open as HDF5");
+    path_ = path;
+    bytes_ = length();
     for (const auto& [name, array] : spec.inputs.arrays) {
       names_.push_back(name);
       inputs_.push_back(open_array(file_, path, array));
@@ -295,6 +305,21 @@ class Hdf5Dataset final : public Source {
     fingerprint_ += fmt::format(":{:016x}", hash);
   }
 
+  /// Of the file that is open, which another may have replaced under its name; -1 where the system does not tell.
+  std::int64_t length() const {
+    void* descriptor = nullptr;
+    struct stat info {};
+    if (H5Fget_vfd_handle(file_, H5P_DEFAULT, &descriptor) < 0 || fstat(*static_cast<int*>(descriptor), &info) != 0)
+      return -1;
+    return info.st_size;
+  }
+  /// After a read: the library gives zeros for what is no longer there.
+  void check_length() const {
+    if (const std::int64_t now = length(); now < bytes_)
+      fail(path_, fmt::format("it had {} bytes when it was opened and has {} now; it must not change while it is read",
+                              bytes_, now));
+  }
+
   /// Closes everything, arrays before their file. Under the lock.
   void forget() {
     inputs_.clear();
@@ -307,6 +332,8 @@ class Hdf5Dataset final : public Source {
   Hdf5Labels labels_;
   std::vector<std::string> class_names_;
   std::string fingerprint_;
+  std::string path_;
+  std::int64_t bytes_ = 0;
 };
 
 }  // namespace

@@ -122,6 +122,15 @@ class IdxSource final : public Source {
 
   std::vector<std::string> class_names() const override { return class_names_; }
   std::string fingerprint() const override { return fingerprint_; }
+  /// Of all bytes, which are in memory already.
+  std::string cache_key() const override {
+    std::uint64_t hash = kHashStart;
+    for (const IdxInput& input : inputs_) {
+      hash = hash_bytes(input.u8.data(), input.u8.size(), hash);
+      hash = hash_bytes(input.f32.data(), input.f32.size() * sizeof(float), hash);
+    }
+    return fmt::format("{}, bytes {:016x}", fingerprint_, hash);
+  }
 
  private:
   const IdxInput& at(int input) const { return inputs_[static_cast<std::size_t>(input)]; }

@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "data/dataset.h"
 #include "data/file_list.h"
+#include "data/file_stamp.h"
 #include "data/hash.h"
 #include "data/image_decoders.h"
 
@@ -90,6 +91,11 @@ class ImageFiles final : public Source {
 
   std::vector<std::string> class_names() const override { return class_names_; }
   std::string fingerprint() const override { return fingerprint_; }
+  std::string cache_key() const override {
+    std::uint64_t hash = files_.hash(kHashStart);
+    for (std::int64_t i = 0; i < files_.size(); ++i) hash = hash_stamp(files_.path(i), hash);
+    return fmt::format("{}, {}, files {:016x}", fingerprint_, rotate_ ? "upright" : "as stored", hash);
+  }
 
  private:
   FileList files_;

@@ -31,6 +31,7 @@ class Subset final : public Source {
   std::string label_place(std::int64_t index) const override { return whole_->label_place(at(index)); }
   std::vector<std::string> class_names() const override { return whole_->class_names(); }
   std::string fingerprint() const override { return fingerprint_; }
+  std::string cache_key() const override { return fingerprint_ + " in " + whole_->cache_key(); }
 
  private:
   std::int64_t at(std::int64_t index) const { return indices_[static_cast<std::size_t>(index)]; }

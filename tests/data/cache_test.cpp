@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "data/loader.h"
 #include "data/transforms.h"
@@ -170,6 +171,31 @@ TEST(DiskCache, DamagedAndUnfinishedFilesAreMadeAnew) {
   }
   EXPECT_FALSE(fs::exists(file));
   EXPECT_FALSE(fs::exists(file + ".part"));
+}
+
+TEST(DiskCache, WhatHasChangedInTheFileIsReadAnew) {
+  const auto photos = std::make_shared<Photos>(10);
+  TempFolder folder;
+  const CacheOptions options = disk(folder.file("cache"));
+  const std::string file = folder.file("cache/train.cache");
+  const Seen first = epochs(photos, options, 1);
+  {
+    std::fstream damaged(file, std::ios::in | std::ios::out | std::ios::binary);
+    damaged.seekp(4096 + 3 * 60 + 17);  // in the fourth sample of 4x5x3 bytes
+    damaged.put('\x5a');
+  }
+  const Seen second = epochs(photos, options, 2);
+  EXPECT_EQ(second.epochs.front(), first.epochs.front());
+  EXPECT_EQ(second.reads.front(), 1);
+
+  auto [source, rest] = cached(photos, augment(), options, "train");
+  Array out;
+  ImageView view;
+  ASSERT_TRUE(source->view(9, 0, view));
+  fs::resize_file(file, 4096);  // while it is mapped
+  EXPECT_FALSE(source->view(9, 0, view));
+  source->read(9, 0, out);
+  EXPECT_EQ(out.shape, (Shape{4, 5, 3}));
 }
 
 TEST(DiskCache, NeedsOneSizeAndAPlaceToWrite) {

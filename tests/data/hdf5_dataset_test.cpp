@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <hdf5.h>
 
+#include <filesystem>
 #include <numeric>
 #include <thread>
 
@@ -113,6 +114,15 @@ TEST_F(Hdf5Dataset, FloatsAndRowsOfLabels) {
   std::vector<float> row(2);
   source->label_values(5, row.data());
   EXPECT_THAT(row, ElementsAre(10, 11));
+}
+
+TEST_F(Hdf5Dataset, AFileCutShortIsNotZeros) {
+  const auto source = open_set(spec_of(path_, "x", "y"));
+  Array out;
+  source->read(0, 0, out);
+  std::filesystem::resize_file(path_, std::filesystem::file_size(path_) - 1);
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { source->read(22, 0, out); }),
+              HasSubstr("it must not change while it is read"));
 }
 
 TEST_F(Hdf5Dataset, NamedInputs) {

@@ -148,6 +148,21 @@ TEST_F(ImageFolders, ClassesOfTwoSetsMustAgree) {
               HasSubstr("the classes of data.test are a, c, those of data.train a, b"));
 }
 
+/// What a disk cache lives by: a file in the middle of many, of the same size, and how it is decoded.
+TEST_F(ImageFolders, CacheKeyChangesWithEveryFileAndOption) {
+  for (int i = 0; i < 200; ++i) put("a/" + std::to_string(1000 + i) + ".jpg");
+  put("b/2.jpg");
+  const auto key = [&](const ImageFolderSpec& wish) { return open(wish, 2).train->cache_key(); };
+  const std::string before = key(spec());
+  EXPECT_EQ(key(spec()), before);
+  ImageFolderSpec ignore = spec();
+  ignore.exif = Exif::kIgnore;
+  EXPECT_NE(key(ignore), before);
+  const auto file = folder_.file("a/1101.jpg");
+  fs::last_write_time(file, fs::last_write_time(file) + std::chrono::milliseconds(1));
+  EXPECT_NE(key(spec()), before);
+}
+
 TEST_F(ImageFolders, FingerprintChangesWithTheData) {
   put("a/1.jpg");
   put("b/2.jpg");
