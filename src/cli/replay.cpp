@@ -1,5 +1,6 @@
-// dptrain replay: the step at which a run met values that are not finite, once more.
+// dptrain replay: the step at which a run failed, once more.
 
+#include <cmath>
 #include <memory>
 
 #include "cli/commands.h"
@@ -19,18 +20,31 @@ struct ReplayFlags {
   ConfigFlags overrides;
 };
 
+int say_error(const train::Replay& replay) {
+  if (!replay.again.error) {
+    log::print(fmt::format("replay   on {}: no error up to step {}", replay.devices, replay.recorded.last_step));
+    return 0;
+  }
+  log::print(fmt::format("replay   on {}: {}", replay.devices,
+                         replay.confirmed() ? "the same" : "another error: " + replay.again.what));
+  return static_cast<int>(*replay.again.error);
+}
+
 int run(const ReplayFlags& flags) {
   std::optional<train::DeviceRequest> devices;
   if (flags.on) devices = parse_device(*flags.on, "--on");
   const train::Replay replay = train::replay(flags.fault, devices, flags.overrides.overrides());
   log::print(fmt::format("run      {}\n         {}", replay.recorded.what, train::describe(replay.recorded)));
+  if (replay.recorded.error) return say_error(replay);
   if (replay.finite) {
     log::print(fmt::format("replay   finite on {}: the loss is {:.6g}", replay.devices, replay.again.loss));
     return 0;
   }
   log::print(fmt::format("replay   on {}: {}\n         {}", replay.devices,
                          replay.confirmed() ? "the same" : "not finite, but elsewhere", train::describe(replay.again)));
-  log::print(fmt::format("loss     {}, {} bits", replay.again.loss, replay.same_bits ? "the same" : "other"));
+  const double loss = std::abs(replay.again.loss);  // the sign of a NaN says nothing
+  log::print(fmt::format("loss     {}, {} bits", std::isnan(loss) ? loss : replay.again.loss,
+                         replay.same_bits ? "the same" : "other"));
   return static_cast<int>(ErrorKind::kDiverged);
 }
 
@@ -38,13 +52,15 @@ int run(const ReplayFlags& flags) {
 
 void add_replay(App& app) {
   const auto flags = std::make_shared<ReplayFlags>();
-  Command& command = app.command("replay", "do the step again at which a run met values that are not finite");
+  Command& command = app.command("replay", "do the step again at which a run failed");
   command.describe(
-      "Reads the folder 'fault' of a run that ended with exit code 6: the state before that step and which samples it "
-      "had. Does "
-      "the step once more, says the first layer whose values are not finite, and ends with 6 again; with 0 where --on "
-      "or --set "
-      "have made it finite.");
+      "Reads the folder 'fault' of a run. Where values were not finite (exit code 6) it has the state before that step "
+      "and "
+      "which samples it had: replay does the step once more, names the first layer whose values are not finite, and "
+      "ends "
+      "with 6 again; with 0 where --on or --set have made it finite. Where an error of the data, a device or dptrain "
+      "ended "
+      "the run, replay goes on from the last checkpoint until the error comes again, or says that it does not.");
   command.example("runs/net/001/fault")
       .example("runs/net/001/fault --on cpu")
       .example("runs/net/001/fault --set train.loss.mse={}");

@@ -20,7 +20,7 @@ std::optional<NotFinite> Executor::find_not_finite(const Slice& slice, const Ste
   for (std::size_t i = 0; i < plan_.inputs.size() && !found && slice.rows > 0; ++i) {
     const plan::Tensor& tensor = plan_.tensors[at(plan_.inputs[i])];
     found = look(training_->tensor(plan_.inputs[i]), tensor.type, tensor.elements(slice.rows), &slice);
-    if (found) found->what = "input";
+    if (found) found->layer = tensor.name, found->what = "input";
   }
   watch_ = [&](std::size_t step, bool backward) {
     if (!found) found = look_at_op(step, backward, slice);
@@ -82,12 +82,12 @@ std::optional<NotFinite> Executor::look_at_op(std::size_t s, bool backward, cons
 std::optional<NotFinite> Executor::look_at_loss(const Slice& slice) {
   double loss = 0;
   device_.copy_to_host(&loss, sums_->data(), sizeof(loss), stream_);
-  if (!std::isfinite(loss)) return NotFinite{.what = "loss", .count = 1, .values = 1};
   const int gradient = plan_.loss.prediction_gradient;
   auto found = look(training_->tensor(gradient), plan_.tensors[at(gradient)].type,
                     plan_.tensors[at(gradient)].elements(slice.rows), &slice);
   if (found) found->what = "gradient of the loss";
-  return found;
+  if (std::isfinite(loss)) return found;
+  return NotFinite{.what = "loss", .count = 1, .values = 1, .row = found ? found->row : -1};
 }
 
 }  // namespace dptrain::replica

@@ -40,6 +40,14 @@ DeviceRequest devices_of(const ordered_json& saved) {
   return request;
 }
 
+/// In the config; "" for the loss.
+std::string place_of(const replica::NotFinite& found, const graph::Graph& graph) {
+  const auto& nodes = graph.nodes;
+  if (found.node >= 0) return nodes[static_cast<std::size_t>(found.node)].mark.str();
+  const auto input = std::ranges::find(nodes, found.layer, &graph::Node::name);
+  return input == nodes.end() ? "" : input->mark.str();
+}
+
 }  // namespace
 
 std::optional<Fault> examine(const graph::Model& model, const std::string& what) {
@@ -62,13 +70,24 @@ Fault examine(Session& session, const data::Batch& batch, const replica::StepInp
   Fault fault{.what = what, .step = in.number + 1, .epoch = epoch + 1, .loss = loss};
   fault.devices = session.devices();
   fault.first = session.replicas().find_not_finite(host_batch(batch, session.plan().inputs.size()), in);
-  if (fault.first && fault.first->node >= 0)
-    fault.place = session.model().graph.nodes[static_cast<std::size_t>(fault.first->node)].mark.str();
-  for (const std::int64_t index : batch.indices()) fault.samples.emplace_back(index, session.train_sample(index));
+  if (fault.first) fault.place = place_of(*fault.first, session.model().graph);
+  fault.samples = samples_of(session, batch);
   return fault;
 }
 
+std::vector<std::pair<std::int64_t, std::string>> samples_of(const Session& session, const data::Batch& batch) {
+  std::vector<std::pair<std::int64_t, std::string>> samples;
+  for (const std::int64_t index : batch.indices()) samples.emplace_back(index, session.train_sample(index));
+  return samples;
+}
+
+bool leaves_fault(ErrorKind kind) {
+  return kind == ErrorKind::kInternal || kind == ErrorKind::kData || kind == ErrorKind::kDevice ||
+         kind == ErrorKind::kDeadline;
+}
+
 std::string describe(const Fault& fault) {
+  if (fault.error) return fmt::format("in epoch {}, after step {}", fault.epoch, fault.step - 1);
   if (!fault.first) return "the step done again is finite";
   const replica::NotFinite& first = *fault.first;
   std::string text = first.layer.empty() ? first.what : fmt::format("layer '{}', {}", first.layer, first.what);
@@ -82,6 +101,7 @@ std::string describe(const Fault& fault) {
 
 void write_fault(const std::string& folder, const Fault& fault) {
   ordered_json out{{"what", fault.what}, {"step", fault.step}, {"epoch", fault.epoch}, {"loss", exact(fault.loss)}};
+  if (fault.error) out["exit_code"] = static_cast<int>(*fault.error), out["last_step"] = fault.last_step;
   if (fault.first) {
     const replica::NotFinite& first = *fault.first;
     out["first"] = {{"layer", first.layer}, {"node", first.node},     {"place", fault.place}, {"what", first.what},
@@ -98,19 +118,31 @@ void write_fault(const std::string& folder, const Fault& fault) {
              out.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
+void keep_fault(const std::string& folder, const Fault& fault, const std::string& checkpoint) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  const fs::path state = fs::path(folder) / kFaultState;
+  fs::remove(state, error);  // of an earlier fault
+  if (fs::exists(checkpoint, error)) fs::copy_file(checkpoint, state);
+  write_fault(folder, fault);
+}
+
 Fault read_fault(const std::string& folder) {
   const std::string path = (fs::path(folder) / kFaultFile).string();
   std::ifstream file(path);
   if (!file)
     throw Error(ErrorKind::kCheckpoint,
-                fmt::format("{}: there is no {}; name the folder 'fault' of a run that ended with exit code 6", folder,
-                            kFaultFile));
+                fmt::format("{}: there is no {}; name the folder 'fault' of a run that failed", folder, kFaultFile));
   try {
     const ordered_json saved = ordered_json::parse(file);
     Fault fault{.what = saved.at("what").get<std::string>(),
                 .step = saved.at("step").get<std::int64_t>(),
                 .epoch = saved.at("epoch").get<std::int64_t>(),
                 .loss = std::bit_cast<double>(saved.at("loss").at("bits").get<std::uint64_t>())};
+    if (saved.contains("exit_code")) {
+      fault.error = static_cast<ErrorKind>(saved["exit_code"].get<int>());
+      fault.last_step = saved.at("last_step").get<std::int64_t>();
+    }
     if (saved.contains("first")) {
       const ordered_json& first = saved["first"];
       fault.first = replica::NotFinite{.layer = first.at("layer").get<std::string>(),

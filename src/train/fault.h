@@ -1,7 +1,8 @@
 #pragma once
 
-// RUN/fault: what a run leaves behind that met values that are not finite, so that `dptrain replay` can do the step again:
-// fault.json says what happened and where, state.h5 is a checkpoint of the state before the step. Main thread.
+// RUN/fault: what a run leaves behind that met values that are not finite, or that an error ended, so that `dptrain replay` can
+// do the step again: fault.json says what happened and where, state.h5 is a checkpoint: of the state before the step, or, after an
+// error, the last one there is. Main thread.
 
 #include <cstdint>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/error.h"
 #include "replica/not_finite.h"
 #include "train/devices.h"
 #include "train/session.h"
@@ -16,8 +18,10 @@
 namespace dptrain::train {
 
 struct Fault {
-  std::string what{};                ///< "the loss of step 3 is nan"
-  std::int64_t step = 0, epoch = 0;  ///< both counted from 1
+  std::string what{};                ///< "the loss of step 3 is nan", or the words of the error
+  std::optional<ErrorKind> error{};  ///< none: values that are not finite
+  std::int64_t step = 0, epoch = 0;  ///< both counted from 1; after an error the first step that had not ended
+  std::int64_t last_step = 0;        ///< that the devices had been given when the error came
   double loss = 0;
   std::optional<replica::NotFinite> first{};                    ///< none: the step done again was finite
   std::string place{};                                          ///< of its layer in the config: "net.yaml:14:12"
@@ -35,11 +39,19 @@ std::optional<Fault> examine(const graph::Model& model, const std::string& what)
 Fault examine(Session& session, const data::Batch& batch, const replica::StepInputs& in, std::int64_t epoch,
               double loss, const std::string& what);
 
+/// What is worth a fault of its own: data, device, watchdog and dptrain's own faults. Others tell of the world around the run.
+bool leaves_fault(ErrorKind kind);
+
+/// A batch's samples, as Fault::samples.
+std::vector<std::pair<std::int64_t, std::string>> samples_of(const Session& session, const data::Batch& batch);
+
 /// "layer 'conv2' (net.yaml:14:12), output: 3 of 64 values are not finite, first in sample 7 (a/7.jpg)"
 std::string describe(const Fault& fault);
 
 /// <folder>/fault.json, made with its folder. Throws Error{kWrite}.
 void write_fault(const std::string& folder, const Fault& fault);
+/// The same, with a copy of a checkpoint as its state.
+void keep_fault(const std::string& folder, const Fault& fault, const std::string& checkpoint);
 /// Throws Error{kCheckpoint} where there is none, or one that cannot be read.
 Fault read_fault(const std::string& folder);
 

@@ -13,7 +13,37 @@
 
 namespace dptrain::train {
 
+namespace {
+
+double rate_of(const Session& session, const Position& position, std::int64_t step) {
+  return position.rate_factor * position.learning_rate.value_or(session.scheduled_rate(step));
+}
+
+/// Steps from `position` on, with a validation after each epoch, until an error comes or the run is past `last_step`.
+std::optional<Error> go_on(Session& session, const Position& position, std::int64_t last_step) try {
+  data::Loader& loader = session.train_loader();
+  for (std::int64_t step = position.step; step < last_step;) {
+    const data::Batch batch = loader.next();
+    if (batch.rows() == 0) {
+      if (data::Loader* validation = session.validation_loader()) evaluate(session, *validation);
+      loader.next_epoch();
+      continue;
+    }
+    const replica::StepInputs in{step, rate_of(session, position, step), batch.rows()};
+    session.replicas().step(host_batch(batch, session.plan().inputs.size()), in);
+    ++step;
+  }
+  return std::nullopt;
+} catch (const Error& error) {
+  return error;
+} catch (const std::exception& error) {
+  return Error(ErrorKind::kInternal, error.what());
+}
+
+}  // namespace
+
 bool Replay::confirmed() const {
+  if (recorded.error) return again.error == recorded.error && again.what == recorded.what;
   if (finite || again.first.has_value() != recorded.first.has_value()) return false;
   return !again.first || (again.first->layer == recorded.first->layer && again.first->what == recorded.first->what &&
                           again.first->row == recorded.first->row);
@@ -27,7 +57,7 @@ Replay replay(const std::string& folder, const std::optional<DeviceRequest>& dev
   const Experiment experiment = load_experiment_text(state.resolved_config, file, overrides);
   SessionOptions options;
   options.devices = devices.value_or(result.recorded.devices);
-  options.wants_validation = false;
+  options.wants_validation = result.recorded.error.has_value();
   options.global_batch = nlohmann::json::parse(state.trainer).at("global_batch").get<std::int64_t>();
   Session session(experiment, options);
   checkpoint::load_weights(file, session.model());
@@ -38,20 +68,26 @@ Replay replay(const std::string& folder, const std::optional<DeviceRequest>& dev
 
   data::Loader& loader = session.train_loader();
   loader.seek(position.epoch, position.samples);
+  if (result.recorded.error) {
+    if (const std::optional<Error> error = go_on(session, position, result.recorded.last_step))
+      result.again.error = error->kind(), result.again.what = error->what();
+    return result;
+  }
   const data::Batch batch = loader.next();
   std::vector<std::int64_t> recorded;
   for (const auto& [index, name] : result.recorded.samples) recorded.push_back(index);
   if (batch.indices() != recorded)
     throw Error(ErrorKind::kData,
                 fmt::format("{}: the data set gives other samples than in the run; it has changed", folder));
-  const double rate = position.rate_factor * position.learning_rate.value_or(session.scheduled_rate(position.step));
-  const replica::StepInputs in{position.step, rate, batch.rows()};
+  const replica::StepInputs in{position.step, rate_of(session, position, position.step), batch.rows()};
   const replica::StepSums sums = session.replicas().step(host_batch(batch, session.plan().inputs.size()), in);
   const double loss = sums.loss / static_cast<double>(sums.samples) + sums.penalty;
   result.finite = std::isfinite(loss) && !sums.left_out;
   result.same_bits = std::bit_cast<std::uint64_t>(loss) == std::bit_cast<std::uint64_t>(result.recorded.loss);
   result.again.loss = loss;
-  if (!result.finite) result.again = examine(session, batch, in, position.epoch, loss, result.recorded.what);
+  if (result.finite) return result;
+  result.again = examine(session, batch, in, position.epoch, loss, result.recorded.what);
+  if (result.confirmed()) result.again.place = result.recorded.place;  // in the run's own config, not in the state's
   return result;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// The step of RUN/fault once more, from its state and its samples. Main thread.
+// The step of RUN/fault once more, from its state and its samples; after an error the steps from its state to the error. Main
+// thread.
 
 #include <optional>
 #include <string>
@@ -15,7 +16,7 @@ struct Replay {
   std::string devices;     ///< that it ran on: "3x1"
   bool finite = false;     ///< nothing is wrong any more
   bool same_bits = false;  ///< of the loss
-  /// Not finite, and first in the same values of the same layer and row.
+  /// Not finite, and first in the same values of the same layer and row; or the same error.
   bool confirmed() const;
 };
 

@@ -44,7 +44,8 @@ class Faults : public ::testing::Test {
   /// The kind of the error that ends the run.
   ErrorKind fit(int replicas, std::vector<std::string> sets, const std::function<void(Session&)>& before = {}) {
     for (const char* role : {"train", "validation"})
-      sets.push_back(std::string("data.") + role + "={ImageFolder: {directory: " + (folder_ / role).string() + "}}");
+      sets.push_back(std::string("data.") + role + "={ImageFolder: {directory: " + (folder_ / role).string() +
+                     ", color_mode: grayscale}}");
     const Experiment experiment = load_experiment_text(kFaultConfig, "tiny.yaml", {sets, {}});
     SessionOptions options;
     options.devices = {.replicas = replicas, .threads = 1};
@@ -96,6 +97,7 @@ TEST_F(Faults, OneInValidationToo) {
 TEST_F(Faults, ReplicasThatDifferAreADevicesFault) {
   const auto disturb = [](Session& session) {
     graph::Model other = session.model();
+    session.replicas().pull(other);
     other.weights[0].values[0] += 1;
     session.replicas().on_each([&](int rank, replica::Replica& replica) {
       if (rank == 1) replica.push(other);
