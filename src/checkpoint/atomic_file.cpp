@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -38,26 +39,32 @@ std::string no_space(const std::string& path, std::uint64_t need, std::uint64_t 
 
 /// Temporaries of `file` whose process is gone, or is this one.
 void remove_leftovers(const fs::path& folder, const std::string& file) {
-  const std::string prefix = "." + file + ".tmp-";
   std::error_code ignored;
   for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
     const std::string name = entry->path().filename().string();
-    if (!std::string_view(name).starts_with(prefix)) continue;
+    if (target_of_temporary(name) != file) continue;
     pid_t pid = 0;
-    const char* last = name.data() + name.size();
-    const auto parsed = std::from_chars(name.data() + prefix.size(), last, pid);
-    if (parsed.ec != std::errc() || parsed.ptr != last || pid <= 0) continue;
+    if (std::from_chars(name.data() + name.rfind('-') + 1, name.data() + name.size(), pid).ec != std::errc()) continue;
     const bool gone = pid == getpid() || (kill(pid, 0) != 0 && errno == ESRCH);
     std::error_code failed;  // somebody else's file: then it stays
     if (gone) fs::remove(entry->path(), failed);
   }
 }
 
+/// A pipe or a device, /dev/stdout too when it leads to a file: another file in its place would not be what was asked for.
+bool is_written_directly(const std::string& path) {
+  struct stat info {};
+  return path.starts_with("/dev/") ||
+         (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
+}
+
 /// The file under its temporary name; removed again unless it has taken the real one.
 class Temporary {
  public:
+  /// Without a temporary name: `path` itself, which is there.
   Temporary(std::string path, std::string temporary) : path_(std::move(path)), temporary_(std::move(temporary)) {
-    fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    fd_ = temporary_.empty() ? open(path_.c_str(), O_WRONLY | O_CLOEXEC)
+                             : open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd_ < 0) throw Error(ErrorKind::kWrite, fmt::format("cannot write '{}': {}", path_, system_error()));
   }
   Temporary(const Temporary&) = delete;
@@ -111,6 +118,13 @@ void sync_folder(const std::string& folder, const std::string& path) {
 
 }  // namespace
 
+std::string target_of_temporary(const std::string& name) {
+  const std::size_t end = name.rfind(".tmp-");
+  const bool digits = end != std::string::npos && end + 5 < name.size() &&
+                      name.find_first_not_of("0123456789", end + 5) == std::string::npos;
+  return digits && name.front() == '.' ? name.substr(1, end - 1) : "";
+}
+
 std::uint64_t write_atomically(const std::string& path, const std::vector<std::span<const std::byte>>& parts) {
   const fs::path target(path);
   const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
@@ -118,6 +132,13 @@ std::uint64_t write_atomically(const std::string& path, const std::vector<std::s
   std::uint64_t bytes = 0;
   for (const auto& part : parts) bytes += part.size();
 
+  if (is_written_directly(path)) {
+    Temporary direct(path, "");
+    bool good = true;
+    for (const auto& part : parts) good = good && direct.write_all(part);
+    if (!good) throw Error(ErrorKind::kWrite, fmt::format("cannot write '{}': {}", path, system_error()));
+    return bytes;
+  }
   remove_leftovers(folder, file);
   // Before anything is written: a disk filled to the last byte hurts more than this file.
   if (const std::uint64_t free = free_bytes(folder.string()); free < bytes)

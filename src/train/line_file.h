@@ -18,15 +18,24 @@ class LineFile {
   /// Appends and flushes; `header` goes before the first line of a new file. Warns once when it fails.
   void append(const std::string& line, const std::string& header = "");
 
-  /// Whole lines of a file; a torn last line (the writer was killed) is left out. Empty when there is no file.
+  /// Tries once more what could not be written; false: it is lost when this object goes.
+  bool flush();
+
+  /// Whole lines of a file; a torn last line (the writer was killed) is left out. Empty when there is no file. Throws
+  /// Error{kWrite} when it cannot be read.
   static std::vector<std::string> read(const std::string& path);
-  /// Keeps the lines that `keep` likes and cuts a torn one. Throws Error{kWrite}.
+  /// Keeps the lines that `keep` likes and cuts a torn one. Throws Error{kWrite}; then the file is as it was.
   static void filter(const std::string& path, const std::function<bool(const std::string& line)>& keep);
 
  private:
-  std::string path_, pending_;
+  int write_pending();  ///< errno
+
+  std::string path_, header_, pending_;
   bool warned_ = false;
 };
+
+/// All of a file; "" when there is none. Throws Error{kWrite} when it cannot be read: what builds on it must not go on.
+std::string read_text(const std::string& path);
 
 /// Replaces a file as a whole, atomically. Throws Error{kWrite}.
 void write_text(const std::string& path, const std::string& text);

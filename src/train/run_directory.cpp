@@ -9,12 +9,11 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
-#include <sstream>
 
 #include <nlohmann/json.hpp>
 
+#include "checkpoint/atomic_file.h"
 #include "config/node.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -85,38 +84,39 @@ std::string make_next(const fs::path& runs) {
   }
 }
 
+bool is_ours(const std::string& name) { return std::ranges::find(kOurFiles, name) != kOurFiles.end(); }
+
 void wipe(const fs::path& path) {
   std::error_code ignored;
   for (const char* name : kOurFiles) fs::remove(path / name, ignored);
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored))
+    if (is_ours(checkpoint::target_of_temporary(entry.path().filename().string()))) fs::remove(entry.path(), ignored);
+  if (fs::is_symlink(path / "checkpoints", ignored)) return;  // what lies there is not this run's
   for (const fs::directory_entry& entry : fs::directory_iterator(path / "checkpoints", ignored))
-    if (entry.path().extension() == ".h5" || entry.path().filename().string().find(".h5.tmp-") != std::string::npos)
+    if (entry.path().extension() == ".h5" ||
+        checkpoint::target_of_temporary(entry.path().filename().string()).ends_with(".h5"))
       fs::remove(entry.path(), ignored);
 }
 
-/// Nothing lies there but what a run writes at its start, and it has not come to an end.
+/// Nothing lies there but what a run writes before its first checkpoint: nothing is lost when it goes.
 bool killed_at_start(const fs::path& path) {
   std::error_code ignored;
-  if (!fs::is_directory(path / "checkpoints", ignored)) return false;
   for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored)) {
     const std::string name = entry.path().filename().string();
-    const bool ours = std::find(kOurFiles.begin(), kOurFiles.end(), name) != kOurFiles.end();
+    const bool ours = is_ours(name) || is_ours(checkpoint::target_of_temporary(name)) || name == RunLock::kFile;
     if (!(ours || name == "checkpoints") || name == "result.json" || name == "model.h5") return false;
   }
+  for (const fs::directory_entry& entry : fs::directory_iterator(path / "checkpoints", ignored))
+    if (checkpoint::target_of_temporary(entry.path().filename().string()).empty()) return false;
   return true;
 }
 
-void write_plain(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) cannot_write(path, std::strerror(errno));
-}
-
-std::string file_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+bool is_unused(const fs::path& path) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, error))
+    if (entry.path().filename() != RunLock::kFile) return false;
+  if (error) cannot_write(path.string(), error.message());
+  return true;
 }
 
 /// A word as a shell would read it back.
@@ -179,22 +179,22 @@ RunDirectory::RunDirectory(const Experiment& experiment, const RunOptions& optio
 void RunDirectory::choose(const Experiment& experiment, const RunOptions& options) {
   if (!options.directory) {
     path_ = make_next(runs_of(experiment, options.name));
+    lock_ = RunLock(path_);
     return;
   }
   path_ = fs::path(*options.directory).lexically_normal().string();
   if (path_.size() > 1 && path_.back() == '/') path_.pop_back();
   std::error_code error;
-  if (!fs::exists(path_, error)) return;
-  if (!fs::is_directory(path_, error)) cannot_write(path_, "it is a file");
-  const bool empty = fs::is_empty(path_, error);
-  if (error) cannot_write(path_, error.message());
-  if (empty || options.resuming_here) return;
-  if (!options.overwrite && !(options.restarting_here && killed_at_start(path_)))
+  if (fs::exists(path_, error) && !fs::is_directory(path_, error)) cannot_write(path_, "it is a file");
+  const bool goes_on = !fs::exists(path_, error) || is_unused(path_) || options.resuming_here;
+  if (!goes_on && !options.overwrite && !(options.restarting_here && killed_at_start(path_)))
     throw Error(ErrorKind::kUsage,
                 fmt::format("--run-dir: {} is not empty; go on there with --resume, replace what a run has written "
                             "there with --overwrite, or choose another folder",
                             path_));
-  wipe(path_);
+  make_folders(path_);
+  lock_ = RunLock(path_);
+  if (!goes_on) wipe(path_);
 }
 
 void RunDirectory::describe(const Experiment& experiment, const RunOptions& options,
@@ -202,11 +202,11 @@ void RunDirectory::describe(const Experiment& experiment, const RunOptions& opti
   std::error_code error;
   const std::string resolved_config = config::to_yaml(resolved(experiment));
   const bool from_file = fs::is_regular_file(experiment.file, error) && fs::path(experiment.file).extension() != ".h5";
-  write_plain(file("config.yaml"), from_file ? file_text(experiment.file) : resolved_config);
-  write_plain(file("config.resolved.yaml"), resolved_config);
-  const std::string before = options.resuming_here ? file_text(file("command.txt")) : "";
-  write_plain(file("command.txt"), before + command_line(options.command) + "\n");
-  if (!class_names.empty()) write_plain(file("labels.txt"), join(class_names, "\n") + "\n");
+  write_text(file("config.yaml"), from_file ? read_text(experiment.file) : resolved_config);
+  write_text(file("config.resolved.yaml"), resolved_config);
+  const std::string before = options.resuming_here ? read_text(file("command.txt")) : "";
+  write_text(file("command.txt"), before + command_line(options.command) + "\n");
+  if (!class_names.empty()) write_text(file("labels.txt"), join(class_names, "\n") + "\n");
 }
 
 std::string RunDirectory::checkpoint(const std::string& name) const {
@@ -265,6 +265,17 @@ void RunDirectory::event(const std::string& kind, const nlohmann::json& fields) 
 
 void RunDirectory::write_json(const std::string& name, const nlohmann::json& value) {
   write_text(file(name), value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+bool RunDirectory::writes(const std::string& name) {
+  const fs::path path = fs::path(name).lexically_normal();
+  return (is_ours(path.string()) && path != "log.csv") || path == RunLock::kFile || *path.begin() == "checkpoints";
+}
+
+bool RunDirectory::flush() {
+  bool all = true;
+  for (LineFile* lines : {&epochs_, &steps_, &events_, &data_errors_}) all = lines->flush() && all;
+  return all;
 }
 
 std::string RunDirectory::newest(const Experiment& experiment, const std::optional<std::string>& name) {

@@ -16,6 +16,7 @@
 #include "train/devices.h"
 #include "train/experiment.h"
 #include "train/line_file.h"
+#include "train/run_lock.h"
 
 namespace dptrain::train {
 
@@ -30,8 +31,9 @@ struct RunOptions {
 
 class RunDirectory {
  public:
-  /// Makes the directory and writes config.yaml, config.resolved.yaml, command.txt and labels.txt. Throws Error{kUsage} when it
-  /// is not empty (and neither overwrite nor resuming_here), Error{kWrite} when it cannot be written.
+  /// Makes the directory, locks it for as long as this object lives, and writes config.yaml, config.resolved.yaml, command.txt
+  /// and labels.txt. Throws Error{kUsage} when it is not empty (and neither overwrite nor resuming_here) or another process has
+  /// it, Error{kWrite} when it cannot be written, or read where the run goes on.
   RunDirectory(const Experiment& experiment, const RunOptions& options, const std::vector<std::string>& class_names);
 
   const std::string& path() const { return path_; }
@@ -58,6 +60,12 @@ class RunDirectory {
   /// env.json, result.json and other whole files: temporary name, then rename.
   void write_json(const std::string& name, const nlohmann::json& value);
 
+  /// Whether a run has a file of this name for itself.
+  static bool writes(const std::string& name);
+
+  /// Tries once more to write the lines that could not be; false: some are lost.
+  bool flush();
+
   /// The newest run of a name under run_dir that has checkpoints/last.h5, or "".
   static std::string newest(const Experiment& experiment, const std::optional<std::string>& name);
 
@@ -67,6 +75,7 @@ class RunDirectory {
                 const std::vector<std::string>& class_names) const;
 
   std::string path_;
+  RunLock lock_;
   bool validated_ = false;            ///< the config has a validation set: train.csv has val_ columns from the start
   std::vector<std::string> columns_;  ///< of train.csv, once known
   std::int64_t last_row_ = 0;         ///< epoch of the last row of train.csv

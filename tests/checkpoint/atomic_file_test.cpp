@@ -2,14 +2,17 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,6 +57,29 @@ TEST(AtomicFile, WritesThePartsInOrder) {
   const std::string expected = a + c;
   EXPECT_EQ(found, std::vector<std::byte>(as_part(expected).begin(), as_part(expected).end()));
   EXPECT_THAT(folder.files(), ElementsAre("file"));
+}
+
+TEST(AtomicFile, WhatIsNoFileIsWrittenTo) {
+  const sample::Folder folder;
+  const std::string pipe = folder / "pipe", text = "through";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int end = open(pipe.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(end, 0);
+  EXPECT_EQ(write_atomically(pipe, {as_part(text)}), 7U);
+  char arrived[8] = {};
+  EXPECT_EQ(read(end, arrived, sizeof(arrived)), 7);
+  EXPECT_EQ(arrived, text);
+  close(end);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_EQ(write_atomically("/dev/null", {as_part(text)}), 7U);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_THAT(folder.files(), ElementsAre("pipe"));
+}
+
+TEST(AtomicFile, TemporariesAreToldByTheirNames) {
+  EXPECT_EQ(target_of_temporary(".net.h5.tmp-4711"), "net.h5");
+  for (const char* other : {"net.h5", ".net.h5", ".net.h5.tmp-", ".net.h5.tmp-4x", "net.h5.tmp-4711", ""})
+    EXPECT_EQ(target_of_temporary(other), "") << other;
 }
 
 TEST(AtomicFile, WritesIntoTheCurrentFolder) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "core/error.h"
@@ -107,9 +108,10 @@ TEST_F(RunDirectoryTest, EpochsWithoutValidationLeaveTheirFieldsEmpty) {
 }
 
 TEST_F(RunDirectoryTest, ARowOfAPartialEpochIsReplaced) {
-  RunDirectory run = make(in("here"));
-  run.epoch_row(1, logs(0.5, 0.5), 1e-3, 10, 1);
-  run.epoch_row(2, logs(0.4, 0.5, false), 1e-3, 10, 0.5);
+  std::optional<RunDirectory> run(make(in("here")));
+  run->epoch_row(1, logs(0.5, 0.5), 1e-3, 10, 1);
+  run->epoch_row(2, logs(0.4, 0.5, false), 1e-3, 10, 0.5);
+  run.reset();
   RunOptions options = in("here");
   options.resuming_here = true;
   RunDirectory again = make(options);
@@ -121,12 +123,13 @@ TEST_F(RunDirectoryTest, ARowOfAPartialEpochIsReplaced) {
 }
 
 TEST_F(RunDirectoryTest, TruncatesToWhatTheStateKnows) {
-  RunDirectory run = make(in("here"));
-  for (const int epoch : {1, 2, 3}) run.epoch_row(epoch, logs(1.0 / epoch, 0.5), 1e-3, 10, 1);
-  for (const std::int64_t step : {4, 8, 12}) run.step_row({.step = step, .epoch_from_1 = step / 4, .loss = 0.5});
-  run.event("step", {{"step", 4}});
-  std::ofstream(run.file("train.csv"), std::ios::app) << "4,0.1";  // torn: killed while writing
-  std::ofstream(run.file("events.jsonl"), std::ios::app) << "{\"t\":1,\"ev\"";
+  std::optional<RunDirectory> run(make(in("here")));
+  for (const int epoch : {1, 2, 3}) run->epoch_row(epoch, logs(1.0 / epoch, 0.5), 1e-3, 10, 1);
+  for (const std::int64_t step : {4, 8, 12}) run->step_row({.step = step, .epoch_from_1 = step / 4, .loss = 0.5});
+  run->event("step", {{"step", 4}});
+  std::ofstream(run->file("train.csv"), std::ios::app) << "4,0.1";  // torn: killed while writing
+  std::ofstream(run->file("events.jsonl"), std::ios::app) << "{\"t\":1,\"ev\"";
+  run.reset();
   RunOptions options = in("here");
   options.resuming_here = true;
   RunDirectory again = make(options);
@@ -168,11 +171,12 @@ TEST_F(RunDirectoryTest, AFullFolderIsNotTouched) {
 }
 
 TEST_F(RunDirectoryTest, OverwriteTakesOnlyWhatIsOurs) {
-  RunDirectory run = make(in("here"));
-  run.epoch_row(1, logs(0.5, 0.5), 1e-3, 10, 1);
+  std::optional<RunDirectory> run(make(in("here")));
+  run->epoch_row(1, logs(0.5, 0.5), 1e-3, 10, 1);
   for (const char* name : {"here/checkpoints/last.h5", "here/checkpoints/.last.h5.tmp-123", "here/notes.txt",
                            "here/checkpoints/notes.txt"})
     std::ofstream(folder_ / name) << "x";
+  run.reset();
   RunOptions options = in("here");
   options.overwrite = true;
   const RunDirectory again = make(options);
@@ -181,6 +185,109 @@ TEST_F(RunDirectoryTest, OverwriteTakesOnlyWhatIsOurs) {
   EXPECT_FALSE(fs::exists(again.checkpoint(".last.h5.tmp-123")));
   EXPECT_TRUE(fs::exists(again.file("notes.txt")));
   EXPECT_TRUE(fs::exists(again.checkpoint("notes.txt")));
+}
+
+TEST_F(RunDirectoryTest, OneProcessAtATime) {
+  std::string path;
+  {
+    const RunDirectory run = make(in("mine"));
+    path = run.path();
+    for (const bool overwrite : {false, true}) {
+      RunOptions again = in("mine");
+      again.overwrite = overwrite;
+      again.resuming_here = !overwrite;
+      try {
+        make(again);
+        FAIL();
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+        EXPECT_NE(std::string(error.what()).find("process " + std::to_string(getpid())), std::string::npos)
+            << error.what();
+      }
+    }
+    EXPECT_TRUE(fs::exists(fs::path(path) / "config.yaml")) << "nothing was wiped";
+  }
+  RunOptions again = in("mine");
+  again.resuming_here = true;
+  EXPECT_EQ(make(again).path(), path);
+}
+
+TEST_F(RunDirectoryTest, AFolderWithNothingButAnOldLockIsEmpty) {
+  fs::create_directories(folder_ / "killed");
+  std::ofstream(folder_ / "killed/.lock") << "process 1";
+  EXPECT_NO_THROW(make(in("killed")));
+}
+
+TEST_F(RunDirectoryTest, RestartingTakesWhatAKilledStartHasLeft) {
+  RunOptions restart = in("killed");
+  restart.restarting_here = true;
+  for (const char* left :
+       {"config.yaml", ".env.json.tmp-4711", ".command.txt.tmp-4711", "checkpoints/.last.h5.tmp-4711"}) {
+    fs::create_directories(folder_ / "killed/checkpoints");
+    std::ofstream(folder_ / "killed" / left) << "half";
+    EXPECT_NO_THROW(make(restart)) << left;
+    EXPECT_EQ(fs::exists(folder_ / "killed" / left), std::string(left) == "config.yaml") << left;
+    fs::remove_all(folder_ / "killed");
+  }
+}
+
+TEST_F(RunDirectoryTest, RestartingNeverTakesACheckpoint) {
+  RunOptions restart = in("run");
+  restart.restarting_here = true;
+  for (const char* precious : {"checkpoints/best.h5", "checkpoints/notes.txt", "model.h5", ".notes.tmp-12"}) {
+    fs::create_directories(folder_ / "run/checkpoints");
+    std::ofstream(folder_ / "run/config.yaml") << "old";
+    std::ofstream(folder_ / "run" / precious) << "mine";
+    EXPECT_THROW(make(restart), Error) << precious;
+    EXPECT_EQ(text(folder_ / "run" / precious), "mine");
+    EXPECT_EQ(text(folder_ / "run/config.yaml"), "old");
+    fs::remove_all(folder_ / "run");
+  }
+}
+
+TEST_F(RunDirectoryTest, OverwriteDoesNotReachThroughALink) {
+  fs::create_directories(folder_ / "elsewhere");
+  std::ofstream(folder_ / "elsewhere/other.h5") << "mine";
+  make(in("run"));
+  fs::remove_all(folder_ / "run/checkpoints");
+  fs::create_directory_symlink(folder_ / "elsewhere", folder_ / "run/checkpoints");
+  std::ofstream(folder_ / "elsewhere/command.txt") << "mine";
+  fs::remove(folder_ / "run/command.txt");
+  fs::create_symlink(folder_ / "elsewhere/command.txt", folder_ / "run/command.txt");
+  RunOptions again = in("run");
+  again.overwrite = true;
+  make(again);
+  EXPECT_EQ(text(folder_ / "elsewhere/other.h5"), "mine");
+  EXPECT_EQ(text(folder_ / "elsewhere/command.txt"), "mine");
+}
+
+/// A folder in a file's place stands for a disk that cannot be read.
+TEST_F(RunDirectoryTest, WhatCannotBeReadIsNotReplaced) {
+  RunOptions again = in("run");
+  again.resuming_here = true;
+  for (const char* name : {"train.csv", "command.txt"}) {
+    make(in("run"));
+    fs::remove(folder_ / "run" / name);
+    fs::create_directories(folder_ / "run" / name);
+    try {
+      make(again);
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kWrite);
+      EXPECT_NE(std::string(error.what()).find("cannot read"), std::string::npos) << error.what();
+    }
+    fs::remove_all(folder_ / "run");
+  }
+}
+
+TEST_F(RunDirectoryTest, LinesAreWrittenAtTheEndOrMissed) {
+  RunDirectory run = make();
+  fs::create_directory(run.file("steps.csv"));
+  run.step_row({.step = 1});
+  EXPECT_FALSE(run.flush());
+  fs::remove(run.file("steps.csv"));
+  EXPECT_TRUE(run.flush());
+  EXPECT_EQ(LineFile::read(run.file("steps.csv")).size(), 2U) << "with its header";
 }
 
 TEST_F(RunDirectoryTest, WhatCannotBeWrittenIsSaidAtOnce) {
