@@ -123,7 +123,7 @@ int report(const train::FitResult& result, const train::RunDirectory& run) {
                     "learning rate, clipnorm, or train.on_nonfinite: skip_step or rollback",
                     result.reason));
   if (result.exit_code == static_cast<int>(ErrorKind::kWrite))
-    log::error("error: the last checkpoint could not be written, see the warnings above");
+    log::error("error: the last checkpoint, model.h5 or lines of a table could not be written, see the warnings above");
   log::info(fmt::format("{}; {}", result.exit, run.path()));
   return result.exit_code;
 }

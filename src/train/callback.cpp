@@ -68,8 +68,10 @@ config::Family make_family() {
 
 /// printf-style conversion of one Python format spec such as "02d" or ".3f".
 std::string format_value(const std::string& spec, double value, bool integral) {
+  constexpr std::size_t kLongest = 6;  // "010.4f": a name of a file needs no width of thousands
   if (spec.empty()) return integral ? fmt::format("{}", static_cast<std::int64_t>(value)) : shortest(value);
   try {
+    if (spec.size() > kLongest) throw std::runtime_error("too long");
     if (integral) return fmt::format(fmt::runtime("{:" + spec + "}"), static_cast<std::int64_t>(value));
     return fmt::format(fmt::runtime("{:" + spec + "}"), value);
   } catch (const std::runtime_error&) {

@@ -81,7 +81,10 @@ class Host {
   virtual void stop(const std::string& reason) = 0;
   /// Saves the current state in the background under checkpoints/<name>. `weights_only` leaves the private state out.
   virtual void save(const std::string& name, bool weights_only, const std::string& note) = 0;
-  virtual void remove_checkpoint(const std::string& name) = 0;
+  /// Waits for that save; false: the file is the one of before, or none.
+  virtual bool is_saved(const std::string& name) = 0;
+  /// As soon as checkpoints/<successor> is on the disk; never if it could not be written.
+  virtual void remove_checkpoint(const std::string& name, const std::string& successor) = 0;
   /// The template model with the replicas' current weights; until training goes on.
   virtual const graph::Model& pulled_model() = 0;
   virtual void push_weights(const std::vector<std::vector<float>>& weights) = 0;
@@ -116,7 +119,12 @@ class Callback {
   /// May add to the logs (ReduceLROnPlateau: learning_rate), seen by the callbacks after it.
   virtual void epoch_end(Host& host, EpochReport& report) { static_cast<void>(host), static_cast<void>(report); }
   virtual void train_end(Host& host) { static_cast<void>(host); }
+  /// Once more what could not be written to the callback's own files; false: some of it is lost.
+  virtual bool flush() { return true; }
 
+  /// What its state is about, beside its name: of two callbacks of one type each finds its own again when the list is edited.
+  /// Arguments that may change from one part of a run to the next (patience) are not in it.
+  virtual std::string subject() const { return ""; }
   virtual nlohmann::json save() const;
   virtual void restore(const nlohmann::json& state);
   /// Weights to keep beside the JSON, one array per Model::weights entry (EarlyStopping); empty: none.

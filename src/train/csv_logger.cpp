@@ -17,9 +17,12 @@ class CsvLogger final : public Callback {
   explicit CsvLogger(const CSVLoggerSpec& spec) : spec_(spec) {}
 
   std::string name() const override { return "CSVLogger"; }
+  std::string subject() const override { return spec_.filename; }
 
   void train_begin(Host& host, bool resumed) override {
     const std::string path = (std::filesystem::path(host.run_directory()) / spec_.filename).string();
+    std::error_code failed;  // then the first line tells
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
     if (!resumed && !spec_.append) std::filesystem::remove(path);
     // Rows of epochs that the resumed state does not know yet are written again.
     if (resumed)
@@ -38,6 +41,8 @@ class CsvLogger final : public Callback {
     file_.append(row + "\r", "epoch" + spec_.separator + join(columns_, spec_.separator) + "\r");
     rows_ = report.epoch + 1;
   }
+
+  bool flush() override { return file_.flush(); }
 
   nlohmann::json save() const override { return {{"columns", columns_}, {"rows", rows_}}; }
   void restore(const nlohmann::json& state) override {

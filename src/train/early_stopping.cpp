@@ -15,6 +15,13 @@ class EarlyStopping final : public Callback {
 
   std::string name() const override { return "EarlyStopping"; }
 
+  /// A run that it has ended stays ended, unless it may be more patient now.
+  void train_begin(Host& host, bool resumed) override {
+    if (!resumed || !stopped_) return;
+    stopped_ = wait_ >= spec_.patience;
+    if (stopped_) host.stop("early_stopping");
+  }
+
   void epoch_end(Host& host, EpochReport& report) override {
     const double* value = report.logs.find(spec_.monitor);
     if (value == nullptr) {
@@ -31,7 +38,8 @@ class EarlyStopping final : public Callback {
       if (!spec_.baseline || improved(*value, spec_.baseline, max, spec_.min_delta)) wait_ = 0;
       return;
     }
-    if (wait_ >= spec_.patience && report.epoch > 0) host.stop("early_stopping");
+    stopped_ = wait_ >= spec_.patience && report.epoch > 0;
+    if (stopped_) host.stop("early_stopping");
   }
 
   void train_end(Host& host) override {
@@ -41,13 +49,14 @@ class EarlyStopping final : public Callback {
   }
 
   nlohmann::json save() const override {
-    nlohmann::json state{{"wait", wait_}, {"best_epoch", best_epoch_}};
+    nlohmann::json state{{"wait", wait_}, {"best_epoch", best_epoch_}, {"stopped", stopped_}};
     if (best_) state["best"] = *best_;
     return state;
   }
   void restore(const nlohmann::json& state) override {
     wait_ = state.value("wait", std::int64_t{0});
     best_epoch_ = state.value("best_epoch", std::int64_t{0});
+    stopped_ = state.value("stopped", false);
     if (state.contains("best")) best_ = state["best"].get<double>();
   }
   const std::vector<std::vector<float>>& kept_weights() const override { return weights_; }
@@ -63,6 +72,7 @@ class EarlyStopping final : public Callback {
   const EarlyStoppingSpec spec_;
   std::int64_t wait_ = 0;
   std::int64_t best_epoch_ = 0;
+  bool stopped_ = false;
   std::optional<double> best_;
   std::vector<std::vector<float>> weights_;
 };

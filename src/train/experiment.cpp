@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "graph/build.h"
-#include "train/callback.h"
+#include "train/callback_checks.h"
 #include "train/keras_model.h"
 #include "train/preprocessing_advice.h"
 
@@ -82,23 +82,6 @@ void check_parallel(config::Reader& reader, const config::Node& root, const Conf
     reader.error(place(root, "parallel", "watchdog"), "parallel: watchdog must be a time such as 60s, above 0");
 }
 
-void check_callbacks(config::Reader& reader, const ConfigFile& file) {
-  int unnamed_best = 0;
-  const bool scheduled = file.train.optimizer && optim::common(file.train.optimizer).learning_rate.is_schedule();
-  for (const CallbackConfig& callback : file.callbacks) {
-    if (scheduled && callback.get_if<ReduceLROnPlateauSpec>() != nullptr)
-      reader.error(callback.mark(), "ReduceLROnPlateau needs a plain learning_rate, found a schedule; remove one of the two");
-    if (callback.get_if<TerminateOnNaNSpec>() != nullptr && file.train.on_nonfinite &&
-        file.train.on_nonfinite.get_if<StopSpec>() == nullptr)
-      reader.error(callback.mark(),
-                   fmt::format("TerminateOnNaN stops where train.on_nonfinite: {} goes on; remove one of the two",
-                               file.train.on_nonfinite.name()));
-    const auto* spec = callback.get_if<ModelCheckpointSpec>();
-    if (spec != nullptr && spec->save_best_only && !spec->filepath && ++unnamed_best > 1)
-      reader.error(callback.mark(), "ModelCheckpoint: a second save_best_only needs its own filepath; two monitors need two names");
-  }
-}
-
 Experiment read(const config::Node& root, const std::string& name, config::Diagnostics& diagnostics, const Overrides& overrides) {
   Experiment experiment;
   experiment.file = name;
@@ -130,7 +113,7 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
   experiment.weights_place = weights_place(root);
   check_train(reader, root, file);
   check_parallel(reader, root, file);
-  check_callbacks(reader, file);
+  check_callbacks(reader, file, diagnostics.ok() ? &experiment.graph : nullptr);
   if (const config::Node* model = section(root, "model"); model != nullptr && model->is_map() && diagnostics.ok())
     if (const config::Node* weights = model->find("weights"); weights && !reader.substituted(*weights).is_null())
       advise_preprocessing(experiment.graph, file.data, diagnostics);

@@ -5,9 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
+#include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "train/callback.h"
+#include "train/callback_checks.h"
 
 namespace dptrain::train {
 namespace {
@@ -17,6 +19,7 @@ class ModelCheckpoint final : public Callback {
   explicit ModelCheckpoint(const ModelCheckpointSpec& spec) : spec_(spec), best_(spec.initial_value_threshold) {}
 
   std::string name() const override { return "ModelCheckpoint"; }
+  std::string subject() const override { return spec_.filepath.value_or(default_path()); }
 
   void train_begin(Host& host, bool) override {
     monitor_ = spec_.monitor.value_or(host.has_validation() ? "val_loss" : "loss");
@@ -49,6 +52,11 @@ class ModelCheckpoint final : public Callback {
   void restore(const nlohmann::json& state) override {
     if (state.contains("best")) best_ = state["best"].get<double>();
     written_ = state.value("written", std::deque<std::string>());
+    for (const std::string& file : written_)  // which keep() removes one day
+      if (!stays_inside(file) || !file.ends_with(".h5"))
+        throw Error(
+            ErrorKind::kCheckpoint,
+            fmt::format("the checkpoint's ModelCheckpoint names '{}', which is none of a run's checkpoints", file));
     last_step_ = state.value("last_step", std::int64_t{0});
   }
 
@@ -59,7 +67,17 @@ class ModelCheckpoint final : public Callback {
     return step - last_step_ >= spec_.save_freq->steps(host.steps_per_epoch(), host.global_batch());
   }
 
+  /// What could not be written counts for nothing: neither as the best nor among the last max_to_keep.
+  void forget_what_failed(Host& host) {
+    if (!attempt_ || host.is_saved(attempt_->file)) return attempt_.reset();
+    best_ = attempt_->best_before;
+    written_ = attempt_->written_before;
+    attempt_.reset();
+  }
+
   void save(Host& host, const Logs& logs, std::int64_t epoch, std::int64_t batch) {
+    forget_what_failed(host);
+    const std::optional<double> best_before = best_;
     std::string note;
     if (spec_.save_best_only) {
       const double* value = logs.find(monitor_);
@@ -74,6 +92,7 @@ class ModelCheckpoint final : public Callback {
     }
     const std::string file = format_filepath(spec_.filepath.value_or(default_path()), epoch, batch, logs);
     host.save(file, spec_.save_weights_only, note);
+    attempt_ = {file, best_before, written_};
     keep(host, file);
   }
 
@@ -89,7 +108,7 @@ class ModelCheckpoint final : public Callback {
     std::erase(written_, file);
     written_.push_back(file);
     while (static_cast<std::int64_t>(written_.size()) > spec_.max_to_keep) {
-      host.remove_checkpoint(written_.front());
+      host.remove_checkpoint(written_.front(), file);
       written_.pop_front();
     }
   }
@@ -98,6 +117,12 @@ class ModelCheckpoint final : public Callback {
   std::string monitor_;
   std::optional<double> best_;
   std::deque<std::string> written_;
+  struct Attempt {
+    std::string file;
+    std::optional<double> best_before;
+    std::deque<std::string> written_before;
+  };
+  std::optional<Attempt> attempt_;  ///< the last save, until it is known how it went
   double last_time_ = 0;
   std::int64_t last_step_ = 0;
 };

@@ -7,6 +7,7 @@
 #include "config/node.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/json_depth.h"
 #include "core/log.h"
 #include "train/conv_cache.h"
 
@@ -84,6 +85,20 @@ void restore_loss_scale(const json& saved, Session& session) {
   session.replicas().push_loss_scale(scale);
 }
 
+/// Order, Splits and random transforms follow from the seed: with another one samples would be seen twice, or never, and those
+/// that were held back would be trained on.
+void compare_data(const json& trainer, const Session& session) {
+  const std::uint64_t seed = session.experiment().config.seed;
+  if (const auto before = trainer.value("seed", seed); before != seed)
+    throw Error(ErrorKind::kCheckpoint,
+                fmt::format("the checkpoint was trained with seed {}, this run has {}; give --seed {}, or start afresh "
+                            "from its weights with --init-from",
+                            before, seed, before));
+  const std::string data = session.data_fingerprint();
+  if (const auto before = trainer.value("data", data); before != data)
+    log::warn(fmt::format("the training data are not those of the checkpoint (then {}, now {})", before, data));
+}
+
 /// Machines differ in what they were tuned to, and versions in their rules.
 void warn_of_other_convolutions(const json& trainer, const Session& session) {
   if (!session.conv_choices() || !trainer.contains("convolutions")) return;
@@ -99,14 +114,51 @@ void save_kept_weights(const Callbacks& callbacks, checkpoint::State& state, con
   }
 }
 
-void restore_callbacks(const json& saved, const checkpoint::State& state, const Callbacks& callbacks, const graph::Model& model) {
-  for (std::size_t c = 0; c < callbacks.size() && c < saved.size(); ++c) {
-    if (saved[c].value("name", "") != callbacks[c]->name()) continue;  // the list was edited: what is new starts afresh
-    callbacks[c]->restore(saved[c]["state"]);
-    if (!saved[c].value("weights", false)) continue;
+std::string title(const std::string& name, const std::string& subject) {
+  return subject.empty() ? name : fmt::format("{} ({})", name, subject);
+}
+
+/// Which saved entry is whose: of the same type and subject, in order of occurrence. An entry without a subject (an older
+/// version wrote it) is any one's of its type.
+std::vector<const json*> pair_up(const json& saved, const Callbacks& callbacks) {
+  std::vector<const json*> found(callbacks.size(), nullptr);
+  for (const json& entry : saved) {
+    const auto name = entry.at("name").get<std::string>();
+    const bool any = !entry.contains("subject");
+    const std::string subject = entry.value("subject", "");
+    std::size_t c = 0;
+    while (c < callbacks.size() &&
+           (found[c] != nullptr || callbacks[c]->name() != name || !(any || callbacks[c]->subject() == subject)))
+      ++c;
+    if (c < callbacks.size())
+      found[c] = &entry;
+    else
+      log::warn(fmt::format("the config has no callback {} any more; its state is dropped", title(name, subject)));
+  }
+  return found;
+}
+
+void restore_callbacks(const json& saved, const checkpoint::State& state, const Callbacks& callbacks,
+                       const graph::Model& model) {
+  const std::vector<const json*> pairs = pair_up(saved, callbacks);
+  for (std::size_t c = 0; c < callbacks.size(); ++c) {
+    Callback& callback = *callbacks[c];
+    if (pairs[c] == nullptr) {
+      log::info(fmt::format("the callback {} is new, it starts afresh", title(callback.name(), callback.subject())));
+      continue;
+    }
+    callback.restore(pairs[c]->at("state"));
+    if (!pairs[c]->value("weights", false)) continue;
+    const auto number = static_cast<std::size_t>(pairs[c] - saved.get_ptr<const json::array_t*>()->data());
     std::vector<std::vector<float>> kept;
-    for (const graph::Weight& weight : model.weights) kept.push_back(array(state, kept_name(c, weight.path(model.graph))).values);
-    callbacks[c]->restore_weights(std::move(kept));
+    for (const graph::Weight& weight : model.weights) {
+      kept.push_back(array(state, kept_name(number, weight.path(model.graph))).values);
+      if (static_cast<std::int64_t>(kept.back().size()) != weight.def.shape.elements())
+        throw Error(ErrorKind::kCheckpoint,
+                    fmt::format("{} keeps {} values of '{}', the model has {}", callback.name(), kept.back().size(),
+                                weight.path(model.graph), weight.def.shape.elements()));
+    }
+    callback.restore_weights(std::move(kept));
   }
 }
 
@@ -134,9 +186,13 @@ checkpoint::State make_state(Session& session, const Position& position, const C
   if (scale && (session.plan().compute == DType::kF16 || scale->skipped > 0))
     trainer["loss_scale"] = {{"scale", scale->scale}, {"good_steps", scale->good_steps}, {"skipped", scale->skipped}};
   for (const auto& [name, entry] : best) trainer["best"][name] = {{"value", entry.first}, {"epoch", entry.second}};
+  for (const auto& [name, value] : position.last_logs.items()) trainer["logs"].push_back({name, value});
   trainer["callbacks"] = json::array();
   for (const auto& callback : callbacks)
-    trainer["callbacks"].push_back({{"name", callback->name()}, {"state", callback->save()}, {"weights", !callback->kept_weights().empty()}});
+    trainer["callbacks"].push_back({{"name", callback->name()},
+                                    {"subject", callback->subject()},
+                                    {"state", callback->save()},
+                                    {"weights", !callback->kept_weights().empty()}});
   state.trainer = trainer.dump();
   save_slots(session, state);
   save_kept_weights(callbacks, state, session.model());
@@ -147,7 +203,7 @@ Position restore_state(const checkpoint::State& state, Session& session, const C
   if (state.trainer.empty())
     throw Error(ErrorKind::kCheckpoint, "the checkpoint holds weights only and cannot be resumed; --init-from starts from its weights");
   try {
-    const json trainer = json::parse(state.trainer);
+    const json trainer = json::parse(shallow_json(state.trainer, ErrorKind::kCheckpoint, "the state of the trainer"));
     Position position;
     position.epoch = trainer.at("epoch").get<std::int64_t>();
     position.samples = trainer.at("samples").get<std::int64_t>();
@@ -159,6 +215,9 @@ Position restore_state(const checkpoint::State& state, Session& session, const C
     position.seconds = trainer.at("seconds").get<double>();
     position.rate_factor = trainer.value("rate_factor", 1.0);
     if (trainer.contains("learning_rate")) position.learning_rate = trainer["learning_rate"].get<double>();
+    for (const json& entry : trainer.value("logs", json::array()))
+      position.last_logs.set(entry.at(0).get<std::string>(), entry.at(1).get<double>());
+    compare_data(trainer, session);
     const auto samples = trainer.at("samples_per_epoch").get<std::int64_t>();
     if (samples != session.train_loader().samples())
       throw Error(ErrorKind::kCheckpoint, fmt::format("the checkpoint was trained on {} samples per epoch, the data set has {}; "
@@ -171,6 +230,7 @@ Position restore_state(const checkpoint::State& state, Session& session, const C
     restore_slots(state, session);
     warn_of_other_convolutions(trainer, session);
     if (trainer.contains("loss_scale")) restore_loss_scale(trainer["loss_scale"], session);
+    if (!trainer.at("callbacks").is_array()) throw Error(ErrorKind::kCheckpoint, "its callbacks are no list");
     restore_callbacks(trainer.at("callbacks"), state, callbacks, session.model());
     return position;
   } catch (const json::exception& error) {

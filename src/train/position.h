@@ -25,6 +25,7 @@ struct Position {
   double epoch_seconds = 0;  ///< training time of the current epoch so far
   double seconds = 0;        ///< training and validation time of the whole epochs, resumed runs included
   std::optional<double> learning_rate;  ///< set by ReduceLROnPlateau
+  Logs last_logs;                       ///< of the last epoch that was logged
   double rate_factor = 1;               ///< of the learning rate, after going back (train.on_nonfinite: rollback)
 };
 

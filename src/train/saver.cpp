@@ -22,33 +22,55 @@ void report(const checkpoint::Saved& saved) {
 
 }  // namespace
 
-Saver::Saver(RunDirectory& run) : run_(run), writer_(report) {}
+Saver::Saver(RunDirectory& run)
+    : run_(run), writer_([this](const checkpoint::Saved& saved) {
+        report(saved);
+        const std::lock_guard lock(mutex_);
+        if (saved.error)
+          failed_.insert(saved.path);
+        else
+          failed_.erase(saved.path);
+      }) {}
 
 void Saver::submit(const std::vector<std::string>& names, const std::function<checkpoint::Job()>& job) {
   const Stopwatch stall;  // the copy, and waiting for the writer when saves come faster than the disk
   checkpoint::Job made = job();
-  for (const std::string& name : names) made.paths.push_back(run_.checkpoint(name));
+  for (const std::string& name : names) {
+    made.paths.push_back(run_.checkpoint(name));
+    std::error_code failed;  // then the save tells
+    std::filesystem::create_directories(std::filesystem::path(made.paths.back()).parent_path(), failed);
+  }
   writer_.submit(std::move(made));
   ++saves_;
   stall_ += stall.seconds();
 }
 
-void Saver::remove(const std::string& name) {
-  writer_.drain();  // it may still be on its way to the disk
+bool Saver::is_saved(const std::string& name) {
+  writer_.drain();
+  const std::lock_guard lock(mutex_);
+  return !failed_.contains(run_.checkpoint(name));
+}
+
+void Saver::remove(const std::string& name, const std::string& successor) {
+  if (!is_saved(successor)) return;
   std::error_code ignored;
   std::filesystem::remove(run_.checkpoint(name), ignored);
 }
 
-void Saver::export_model(const graph::Model& model, const checkpoint::Compiled& compiled,
-                         const std::vector<std::string>& class_names) {
+std::optional<Error> Saver::export_model(const graph::Model& model, const checkpoint::Compiled& compiled,
+                                         const std::vector<std::string>& class_names) {
   try {
     checkpoint::export_model(run_.file("model.h5"), model, compiled, class_names);
     for (const graph::Layer& layer : model.graph.layers)
-      if (layer.spec.get_if<layers::LocalResponseNormalizationSpec>() != nullptr)
-        return log::info(
+      if (layer.spec.get_if<layers::LocalResponseNormalizationSpec>() != nullptr) {
+        log::info(
             "Keras has no LocalResponseNormalization: it opens model.h5 with custom_objects (scripts/interop/lrn.py)");
+        break;
+      }
+    return std::nullopt;
   } catch (const Error& error) {
     log::warn(error.what());
+    return error;
   }
 }
 

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,10 +25,13 @@ class Saver {
   /// A snapshot under checkpoints/<name>. `job` without its paths; it is asked for at once, and the time that takes counts
   /// as part of the save.
   void submit(const std::vector<std::string>& names, const std::function<checkpoint::Job()>& job);
-  void remove(const std::string& name);
-  /// The file to hand on: no private state. A failure is warned of.
-  void export_model(const graph::Model& model, const checkpoint::Compiled& compiled,
-                    const std::vector<std::string>& class_names);
+  /// Waits; whether the last save of that name went well.
+  bool is_saved(const std::string& name);
+  /// Waits; removes a checkpoint if its successor is_saved().
+  void remove(const std::string& name, const std::string& successor);
+  /// The file to hand on: no private state. What is returned has been warned of.
+  std::optional<Error> export_model(const graph::Model& model, const checkpoint::Compiled& compiled,
+                                    const std::vector<std::string>& class_names);
   /// Until everything is on disk; the error of the last save if it failed.
   std::optional<Error> drain();
 
@@ -41,7 +46,10 @@ class Saver {
 
  private:
   RunDirectory& run_;
-  checkpoint::Writer writer_;
+  std::mutex mutex_;
+  std::set<std::string>
+      failed_;                 ///< paths whose last save went wrong; under mutex_, for the writer's thread adds to it
+  checkpoint::Writer writer_;  ///< after what its thread uses
   bool holds_back_ = false;
   std::vector<std::function<void()>> held_back_;
   std::int64_t saves_ = 0;

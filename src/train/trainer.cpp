@@ -42,7 +42,7 @@ Trainer::Trainer(Session& session, RunDirectory& run, const FitOptions& options)
 
 Trainer::~Trainer() { session_.on_bad_sample({}); }
 
-FitResult Trainer::fit() {
+FitResult Trainer::fit() try {
   const Signals signals;
   started_ = last_save_ = now_seconds();
   for (const auto& callback : callbacks_) callback->train_begin(*this, resumed_);
@@ -72,6 +72,9 @@ FitResult Trainer::fit() {
     if (rolls_back_) roll_back();
   }
   return finish();
+} catch (const std::exception& error) {
+  leave_failure(error);
+  throw;
 }
 
 /// Features of the frozen prefix, from the weights that training starts with.
@@ -203,6 +206,26 @@ void Trainer::leave_fault(const std::string& what, const BadStep* step) try {
   log::warn(fmt::format("what went wrong could not be kept: {}", error.what()));
 }
 
+/// RUN/fault after an error, from the last checkpoint.
+void Trainer::leave_failure(const std::exception& error) noexcept try {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return;
+  const auto* known = dynamic_cast<const Error*>(&error);
+  Fault fault{.what = error.what(), .error = known != nullptr ? known->kind() : ErrorKind::kInternal};
+  if (!leaves_fault(*fault.error)) return;
+  fault.step = position_.step + 1;
+  fault.epoch = position_.epoch + 1;
+  fault.last_step = queued_steps() + 1;
+  fault.devices = session_.devices();
+  if (!ahead_.empty()) fault.samples = samples_of(session_, ahead_.front());
+  saver_.drain();
+  const std::string folder = run_.file("fault");
+  keep_fault(folder, fault, run_.checkpoint("last.h5"));
+  progress_.clear();
+  log::warn(fmt::format("dptrain replay {} goes on from the last checkpoint up to the error", folder));
+} catch (const std::exception& other) {
+  log::warn(fmt::format("what went wrong could not be kept: {}", other.what()));
+}
+
 /// Whether the weights are fit to be kept, evaluated or shown.
 bool Trainer::may_save() {
   if (failed()) return false;
@@ -266,7 +289,7 @@ bool Trainer::end_epoch() {
   saver_.hold_back();
   for (const auto& callback : callbacks_) callback->epoch_end(*this, report);
   saver_.catch_up();
-  last_logs_ = report.logs;
+  position_.last_logs = report.logs;
   save_last();
   write_epoch_event(run_, report, position_.step);
   return true;
@@ -304,7 +327,7 @@ void Trainer::partial_epoch() {
   log_interval();
   EpochReport report;
   report.epoch = position_.epoch;
-  report.logs = last_logs_ = logs_of(session_, position_);
+  report.logs = position_.last_logs = logs_of(session_, position_);
   report.samples = position_.sums.samples;
   report.seconds = report.train_seconds = position_.epoch_seconds + std::exchange(features_seconds_, 0.0);
   progress_.clear();
@@ -315,16 +338,20 @@ void Trainer::partial_epoch() {
 FitResult Trainer::finish() {
   const bool good = may_save();
   partial_epoch();
+  std::optional<Error> failed;
   if (good) {
     save_last();
     for (const auto& callback : callbacks_) callback->train_end(*this);
-    export_model();
+    failed = export_model();
   }
-  const std::optional<Error> failed = saver_.drain();
+  if (const std::optional<Error> save = saver_.drain()) failed = save;
+  bool all_lines = run_.flush();
+  for (const auto& callback : callbacks_) all_lines = callback->flush() && all_lines;
+  if (!all_lines && !failed) failed = Error(ErrorKind::kWrite, fmt::format("{}: lines are lost", run_.path()));
 
   FitResult result;
   result.exit = stop_reason_.empty() ? "completed" : stop_reason_;
-  result.final = last_logs_;
+  result.final = position_.last_logs;
   result.reason = diverged_;
   result.skipped_steps = nonfinite_.skipped_steps();
   result.rollbacks = nonfinite_.rollbacks();
@@ -369,6 +396,7 @@ void Trainer::push_weights(const std::vector<std::vector<float>>& weights) {
   for (std::size_t i = 0; i < weights.size(); ++i) model->weights[i].values = weights[i];
   session_.replicas().push(*model);
   snapshot_ = std::move(model);
+  restored_ = true;
 }
 
 checkpoint::Compiled Trainer::compiled() const {
@@ -401,17 +429,18 @@ void Trainer::save_last() {
   last_save_ = now_seconds();
 }
 
-void Trainer::remove_checkpoint(const std::string& name) {
-  saver_.now_or_later([this, name] { saver_.remove(name); });
+void Trainer::remove_checkpoint(const std::string& name, const std::string& successor) {
+  saver_.now_or_later([this, name, successor] { saver_.remove(name, successor); });
 }
 
 /// The averages where use_ema.
-void Trainer::export_model() {
-  if (!optim::common(session_.experiment().config.train.optimizer).use_ema)
+std::optional<Error> Trainer::export_model() {
+  // What EarlyStopping has restored is meant as it is, in Keras too.
+  if (restored_ || !optim::common(session_.experiment().config.train.optimizer).use_ema)
     return saver_.export_model(*snapshot(), compiled(), session_.class_names());
   graph::Model model = *snapshot();
   use_averages(session_, model);
-  saver_.export_model(model, compiled(), session_.class_names());
+  return saver_.export_model(model, compiled(), session_.class_names());
 }
 
 void Trainer::resume(const checkpoint::State& state) {
@@ -421,7 +450,11 @@ void Trainer::resume(const checkpoint::State& state) {
   std::string best;
   for (const char* name : {"val_accuracy", "val_loss"})
     if (best.empty() && best_.contains(name)) best = fmt::format("; best {} {:.4f} (epoch {})", name, best_[name].first, best_[name].second);
-  log::info(fmt::format("resumed at epoch {}, step {}, sample {}{}", position_.epoch + 1, position_.step, position_.samples, best));
+  const bool other_rate =
+      position_.learning_rate || position_.rate_factor != 1;  // than the config's, which the header has
+  const std::string rate = other_rate ? fmt::format("; learning rate {:.3e}", learning_rate()) : "";
+  log::info(fmt::format("resumed at epoch {}, step {}, sample {}{}{}", position_.epoch + 1, position_.step,
+                        position_.samples, rate, best));
 }
 
 }  // namespace dptrain::train

@@ -48,7 +48,8 @@ class Trainer final : private Host {
   void set_learning_rate(double rate) override { position_.learning_rate = rate / position_.rate_factor; }
   void stop(const std::string& reason) override;
   void save(const std::string& name, bool weights_only, const std::string& note) override;
-  void remove_checkpoint(const std::string& name) override;
+  bool is_saved(const std::string& name) override { return saver_.is_saved(name); }
+  void remove_checkpoint(const std::string& name, const std::string& successor) override;
   const graph::Model& pulled_model() override { return *snapshot(); }
   void push_weights(const std::vector<std::vector<float>>& weights) override;
   std::int64_t steps_per_epoch() const override { return session_.steps_per_epoch(); }
@@ -69,6 +70,7 @@ class Trainer final : private Host {
   };
   void not_finite(const std::string& what, const BadStep* step);
   void leave_fault(const std::string& what, const BadStep* step);
+  void leave_failure(const std::exception& error) noexcept;
   bool may_save();
   void roll_back();
   std::int64_t queued_steps() const;
@@ -86,7 +88,7 @@ class Trainer final : private Host {
   std::shared_ptr<const graph::Model> snapshot();
   void save_last();
   void submit(const std::vector<std::string>& names, bool private_state);
-  void export_model();
+  std::optional<Error> export_model();
   checkpoint::Compiled compiled() const;
 
   Session& session_;
@@ -103,7 +105,7 @@ class Trainer final : private Host {
   int signal_ = 0;
   std::shared_ptr<const graph::Model> snapshot_;  ///< null until somebody asks
   bool snapshot_is_finite_ = true;
-  Logs last_logs_;
+  bool restored_ = false;  ///< a callback has pushed weights
   BestValues best_;
   NonfiniteAccount nonfinite_;
   bool rolls_back_ = false;  ///< as soon as the devices have caught up

@@ -36,15 +36,18 @@ class FakeHost final : public Host {
   void stop(const std::string& reason) override { stopped = reason; }
   void save(const std::string& name, bool, const std::string&) override {
     saved.push_back(name);
-    files.insert(name);
+    if (!disk_full) files.insert(name);
   }
-  void remove_checkpoint(const std::string& name) override { files.erase(name); }
+  bool is_saved(const std::string& name) override { return files.contains(name); }
+  void remove_checkpoint(const std::string& name, const std::string& successor) override {
+    if (is_saved(successor)) files.erase(name);
+  }
   const graph::Model& pulled_model() override { return model; }
   void push_weights(const std::vector<std::vector<float>>& weights) override { model.weights[0].values = weights[0]; }
   std::int64_t steps_per_epoch() const override { return 10; }
   std::int64_t global_batch() const override { return 4; }
 
-  bool validation = true, schedule = false;
+  bool validation = true, schedule = false, disk_full = false;
   double rate = 0.1;
   std::string stopped;
   std::vector<std::string> saved;
@@ -152,6 +155,38 @@ TEST(ModelCheckpoint, NamesFilesAsPythonWouldAndKeepsTheLast) {
   run(*callback, host, "val_loss", {0.5, 0.25, 0.125});
   EXPECT_EQ(host.saved, (std::vector<std::string>{"oct-01-0.50.h5", "oct-02-0.25.h5", "oct-03-0.12.h5"}));
   EXPECT_EQ(host.files, (std::set<std::string>{"oct-02-0.25.h5", "oct-03-0.12.h5"}));
+}
+
+TEST(ModelCheckpoint, AStateNamesNoFileOutsideOfTheRun) {
+  const auto callback = make_model_checkpoint({});
+  for (const char* file : {"/etc/passwd", "../../other.h5", "notes.txt", ""})
+    EXPECT_THROW(callback->restore({{"written", {file}}}), Error) << file;
+  EXPECT_NO_THROW(callback->restore({{"written", {"sub/a.h5"}}}));
+}
+
+TEST(ModelCheckpoint, WhatCouldNotBeWrittenReplacesNothing) {
+  FakeHost host;
+  const auto callback = make_model_checkpoint({.filepath = "n-{epoch}.h5", .max_to_keep = 2});
+  callback->train_begin(host, false);
+  run(*callback, host, "val_loss", {1, 1});
+  host.disk_full = true;
+  run(*callback, host, "val_loss", {1, 1, 1}, 2);
+  EXPECT_EQ(host.files, (std::set<std::string>{"n-1.h5", "n-2.h5"}));
+  host.disk_full = false;
+  run(*callback, host, "val_loss", {1}, 5);
+  EXPECT_EQ(host.files, (std::set<std::string>{"n-2.h5", "n-6.h5"})) << "the two that are there";
+}
+
+TEST(ModelCheckpoint, TheBestIsWhatWasWritten) {
+  FakeHost host;
+  const auto callback = make_model_checkpoint({.monitor = "val_loss", .save_best_only = true});
+  callback->train_begin(host, false);
+  host.disk_full = true;
+  run(*callback, host, "val_loss", {0.5});
+  host.disk_full = false;
+  run(*callback, host, "val_loss", {0.7}, 1);
+  EXPECT_EQ(host.saved.size(), 2U) << "0.5 is nowhere";
+  EXPECT_TRUE(host.files.contains("best.h5"));
 }
 
 TEST(ModelCheckpoint, SaveFreqCountsBatchesAcrossEpochs) {

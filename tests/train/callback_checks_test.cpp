@@ -1,0 +1,76 @@
+#include "train/callback_checks.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "train/experiment.h"
+
+namespace dptrain::train {
+namespace {
+
+const char* kCheckedConfig =
+    "dptrain: 1\n"
+    "model: {layers: [{Input: {shape: [4]}}, {Dense: {units: 3, activation: softmax}}]}\n"
+    "data: {train: {Synthetic: {samples: 12}}, validation: {Synthetic: {samples: 6}}}\n"
+    "train: {epochs: 2, batch_size: 3, loss: sparse_categorical_crossentropy, metrics: [accuracy]}\n";
+
+/// What is wrong with one callback; "" for nothing.
+std::string complaint(const std::string& callback, const std::vector<std::string>& sets = {}) {
+  std::vector<std::string> all{"callbacks=[" + callback + "]"};
+  all.insert(all.end(), sets.begin(), sets.end());
+  try {
+    load_experiment_text(kCheckedConfig, "net.yaml", {all, {}});
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    const std::string text = error.what();
+    const std::string mark = "error: ";
+    return text.substr(text.find(mark) + mark.size(), text.find('\n', text.find(mark)) - text.find(mark) - mark.size());
+  }
+  return "";
+}
+
+TEST(CallbackChecks, WhatIsMonitoredIsKnownBeforeTraining) {
+  const std::string known = "; there are loss, accuracy, val_loss, val_accuracy";
+  for (const std::string name : {"EarlyStopping", "ReduceLROnPlateau"}) {
+    EXPECT_EQ(complaint("{" + name + ": {monitor: val_accuracy}}"), "");
+    EXPECT_NE(complaint("{" + name + ": {monitor: val_acc}}").find(name + ": there is no 'val_acc' to monitor" + known),
+              std::string::npos)
+        << complaint("{" + name + ": {monitor: val_acc}}");
+  }
+  EXPECT_NE(
+      complaint("{ModelCheckpoint: {monitor: val_f1, save_best_only: true}}").find("there is no 'val_f1' to monitor"),
+      std::string::npos);
+  EXPECT_NE(
+      complaint("{EarlyStopping: {monitor: val_loss}}", {"data.validation=null"}).find("data.validation is missing"),
+      std::string::npos);
+  EXPECT_EQ(complaint("ReduceLROnPlateau, {EarlyStopping: {monitor: learning_rate}}"), "");
+  EXPECT_NE(complaint("{EarlyStopping: {monitor: learning_rate}}, ReduceLROnPlateau"), "");
+}
+
+TEST(CallbackChecks, FieldsOfAFilepath) {
+  const auto of = [](const std::string& path, const std::string& more = "", const std::vector<std::string>& sets = {}) {
+    return complaint("{ModelCheckpoint: {filepath: '" + path + "'" + more + "}}", sets);
+  };
+  EXPECT_EQ(of("sub/net-{epoch:02d}-{val_accuracy:.3f}.h5"), "");
+  EXPECT_NE(of("{val_acc}.h5").find("there is no 'val_acc'; there are epoch, loss, accuracy, val_loss, val_accuracy"),
+            std::string::npos);
+  EXPECT_NE(of("{val_loss}.h5", "", {"train.validate_every=2 epochs"}), "") << "not there in every epoch";
+  EXPECT_NE(of("{accuracy}.h5", ", save_freq: 5"), "") << "a step has a loss alone";
+  EXPECT_EQ(of("{epoch}-{batch}-{loss:.2f}.h5", ", save_freq: 5"), "");
+  EXPECT_NE(of("{batch}.h5"), "") << "at an epoch's end";
+  EXPECT_NE(of("{epoch:2000000000d}.h5"), "");
+  EXPECT_NE(of("{epoch.h5"), "");
+  EXPECT_NE(of("m.keras").find("must end in .h5"), std::string::npos);
+}
+
+TEST(CallbackChecks, FilesStayInTheRun) {
+  for (const char* path : {"/tmp/x.h5", "../x.h5", "a/../../x.h5", "", "sub/"})
+    EXPECT_NE(complaint(std::string("{ModelCheckpoint: {filepath: '") + path + "'}}"), "") << path;
+  for (const char* name : {"/tmp/x.csv", "../x.csv", "", "config.yaml", "./train.csv", "checkpoints/x.csv", ".lock"})
+    EXPECT_NE(complaint(std::string("{CSVLogger: {filename: '") + name + "'}}"), "") << name;
+  for (const char* name : {"log.csv", "tables/mine.csv"})
+    EXPECT_EQ(complaint(std::string("{CSVLogger: {filename: '") + name + "'}}"), "") << name;
+}
+
+}  // namespace
+}  // namespace dptrain::train

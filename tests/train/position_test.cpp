@@ -1,0 +1,112 @@
+// What a checkpoint keeps of a run beside the weights, and how it comes back.
+
+#include "train/position.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "train/session.h"
+
+namespace dptrain::train {
+namespace {
+
+using nlohmann::json;
+
+const char* kPositionConfig =
+    "dptrain: 1\n"
+    "model: {layers: [{Input: {shape: [4]}}, {Dense: {units: 3, activation: softmax}}]}\n"
+    "data: {train: {Synthetic: {samples: 12}}}\n"
+    "train: {epochs: 2, batch_size: 3, loss: sparse_categorical_crossentropy}\n";
+
+class PositionTest : public ::testing::Test {
+ protected:
+  PositionTest() : session_(load_experiment_text(kPositionConfig, "net.yaml", {}), options()) {}
+
+  static SessionOptions options() {
+    SessionOptions options;
+    options.devices = {.replicas = 1, .threads = 1};
+    return options;
+  }
+
+  Position restore(const checkpoint::State& state, const Callbacks& callbacks = {}) {
+    BestValues best;
+    return restore_state(state, session_, callbacks, best);
+  }
+  /// The same state with its JSON edited.
+  checkpoint::State edited(const std::function<void(json&)>& edit) {
+    checkpoint::State state = make_state(session_, {}, callbacks_, {});
+    json trainer = json::parse(state.trainer);
+    edit(trainer);
+    state.trainer = trainer.dump();
+    return state;
+  }
+
+  Session session_;
+  Callbacks callbacks_;
+};
+
+TEST_F(PositionTest, CallbacksFindTheirStateWhenTheListIsEdited) {
+  callbacks_.push_back(make_early_stopping({.monitor = "loss", .patience = 5}));
+  callbacks_.push_back(make_model_checkpoint({.filepath = "a-{epoch}.h5"}));
+  callbacks_.push_back(make_model_checkpoint({.filepath = "b-{epoch}.h5"}));
+  callbacks_.push_back(make_csv_logger({}));
+  callbacks_[0]->restore({{"wait", 3}, {"best", 0.5}, {"best_epoch", 1}});
+  callbacks_[1]->restore({{"written", {"a-1.h5"}}, {"last_step", 7}});
+  callbacks_[2]->restore({{"written", {"b-1.h5"}}, {"last_step", 8}});
+  callbacks_[3]->restore({{"columns", {"loss"}}, {"rows", 1}});
+  const checkpoint::State state = make_state(session_, {}, callbacks_, {});
+
+  Callbacks others;
+  others.push_back(make_time_history());
+  others.push_back(make_model_checkpoint({.filepath = "new-{epoch}.h5"}));
+  others.push_back(make_model_checkpoint({.filepath = "b-{epoch}.h5", .max_to_keep = 9}));
+  others.push_back(make_csv_logger({}));
+  others.push_back(make_early_stopping({.monitor = "loss", .patience = 50}));
+  const json fresh = others[1]->save();
+  restore(state, others);
+  EXPECT_EQ(others[1]->save(), fresh) << "it must not inherit the files of another";
+  EXPECT_EQ(others[2]->save(), callbacks_[2]->save());
+  EXPECT_EQ(others[3]->save(), callbacks_[3]->save());
+  EXPECT_EQ(others[4]->save(), callbacks_[0]->save());
+}
+
+TEST_F(PositionTest, StatesThatMakeNoSenseAreRefused) {
+  callbacks_.push_back(make_early_stopping({.monitor = "loss", .restore_best_weights = true}));
+  const std::vector<std::function<void(json&)>> edits{
+      [](json& t) { t["callbacks"][0].erase("state"); },    [](json& t) { t["callbacks"] = 3; },
+      [](json& t) { t["callbacks"][0] = "EarlyStopping"; }, [](json& t) { t["callbacks"][0]["state"] = json::array(); },
+      [](json& t) { t["callbacks"][0]["weights"] = true; }, [](json& t) { t["best"] = {{"loss", 3}}; },
+      [](json& t) { t["sums"]["loss"] = nullptr; },         [](json& t) { t["epoch"] = "one"; }};
+  EXPECT_NO_THROW(restore(edited([](json&) {}), callbacks_));
+  for (std::size_t i = 0; i < edits.size(); ++i) {
+    try {
+      restore(edited(edits[i]), callbacks_);
+      ADD_FAILURE() << i;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kCheckpoint) << i << ": " << error.what();
+    }
+  }
+  checkpoint::State deep = make_state(session_, {}, callbacks_, {});
+  deep.trainer = "{\"best\": " + std::string(100000, '[') + std::string(100000, ']') + "}";
+  EXPECT_THROW(restore(deep, callbacks_), Error);
+}
+
+TEST_F(PositionTest, KeptWeightsHaveTheModelsShapes) {
+  callbacks_.push_back(make_early_stopping({.monitor = "loss", .restore_best_weights = true}));
+  std::vector<std::vector<float>> kept;
+  for (const graph::Weight& weight : session_.model().weights)
+    kept.emplace_back(static_cast<std::size_t>(weight.def.shape.elements()), 0.5F);
+  callbacks_[0]->restore_weights(kept);
+  checkpoint::State state = make_state(session_, {}, callbacks_, {});
+  EXPECT_NO_THROW(restore(state, callbacks_));
+  for (checkpoint::NamedArray& array : state.arrays)
+    if (array.name.starts_with("callback0/")) array.values.pop_back();
+  EXPECT_THROW(restore(state, callbacks_), Error);
+}
+
+}  // namespace
+}  // namespace dptrain::train
