@@ -85,13 +85,13 @@ class Comparison {
   }
 
   void missing(const std::string& name, const char* only) {
-    say("{}: only in {}", name, only);
+    say("{}: only in {}", printable(name), only);
     ++different_;
   }
 
   void compare(const std::string& name, const Hdf5Dataset& a, const Hdf5Dataset& b) {
     if (a.shape() != b.shape()) {
-      say("{}: {} in A, {} in B", name, a.shape().str(), b.shape().str());
+      say("{}: {} in A, {} in B", printable(name), a.shape().str(), b.shape().str());
       ++different_;
       return;
     }
@@ -99,7 +99,7 @@ class Comparison {
     const bool far = d.largest > tolerance_;
     ++(far ? different_ : equal_);
     if (d.largest > 0)
-      say("{}: max |A - B| {:.3g}, relative {:.3g}{}", name, d.largest, d.relative,
+      say("{}: max |A - B| {:.3g}, relative {:.3g}{}", printable(name), d.largest, d.relative,
           far ? "" : " (within the tolerance)");
   }
 
@@ -115,7 +115,7 @@ class Comparison {
         if (found != known.end())
           known.erase(found);
         else
-          say("  {} {}", sign, line);
+          say("  {} {}", sign, printable(line));
       }
     };
     only(left, right, '-');

@@ -28,13 +28,6 @@ const nlohmann::ordered_json& child(const nlohmann::ordered_json& json, const ch
   return found == json.end() ? nothing : *found;
 }
 
-/// Control characters of a hostile file must not reach the terminal.
-std::string printable(std::string text) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 32 || c == 127) c = '?';
-  return text;
-}
-
 std::string headline(const Contents& contents) {
   const Hdf5Group& root = contents.root;
   std::string kind;

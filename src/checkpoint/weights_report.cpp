@@ -11,18 +11,11 @@ namespace {
 
 using ReportedFate = WeightsReport::Fate;
 
-/// Control characters of a hostile file must not reach the terminal.
-std::string printable_name(std::string text) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 32 || c == 127) c = '?';
-  return text;
-}
-
 std::string names(const WeightsReport& report, ReportedFate fate) {
   constexpr std::size_t kMost = 6;
   std::vector<std::string> all;
   for (const WeightsReport::Row& row : report.rows)
-    if (row.fate == fate) all.push_back(printable_name(row.layer));
+    if (row.fate == fate) all.push_back(printable(row.layer));
   const std::size_t count = all.size();
   all.resize(std::min(count, kMost));
   return join(all, ", ") + (count > kMost ? fmt::format(" and {} more", count - kMost) : "");
@@ -55,16 +48,16 @@ std::string WeightsReport::line() const {
 }
 
 std::string WeightsReport::table() const {
-  std::string text = fmt::format("{} ({}), {}\n", file, printable_name(layout), how);
-  for (const std::string& note : notes) text += "  " + printable_name(note) + "\n";
+  std::string text = fmt::format("{} ({}), {}\n", file, printable(layout), how);
+  for (const std::string& note : notes) text += "  " + printable(note) + "\n";
   std::vector<std::array<std::string, 4>> lines{{"Layer", "Weights", "From the file", "Shapes"}};
   for (const Row& row : rows) {
     const std::string source = row.fate == ReportedFate::kUnused ? "-"
                                : row.source.empty()              ? "-"
-                                                                 : printable_name(row.source);
+                                                                 : printable(row.source);
     lines.push_back(
-        {printable_name(row.layer), word(row.fate), source,
-         printable_name(row.shapes) + (row.reason.empty() ? "" : fmt::format("  ({})", printable_name(row.reason)))});
+        {printable(row.layer), word(row.fate), source,
+         printable(row.shapes) + (row.reason.empty() ? "" : fmt::format("  ({})", printable(row.reason)))});
   }
   std::array<std::size_t, 3> width{};
   for (const auto& line : lines)

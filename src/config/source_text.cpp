@@ -8,19 +8,6 @@
 namespace dptrain::config {
 namespace {
 
-/// Length of the well-formed UTF-8 sequence that `text` starts with (RFC 3629: no overlong forms, no surrogates), or 0.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const auto continues = [&](std::size_t i) { return (byte(i) & 0xC0) == 0x80; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first < 0xC2 || first > 0xF4 || !continues(1)) return 0;
-  if (first < 0xE0) return 2;
-  if (!continues(2)) return 0;
-  if (first < 0xF0) return (first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F) ? 0 : 3;
-  return !continues(3) || (first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F) ? 0 : 4;
-}
-
 /// Without byte order mark, and every line end a '\n'.
 std::string with_plain_line_ends(const std::string& text) {
   std::string out;

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/text.h"
 
 namespace dptrain::log {
 namespace {
@@ -51,13 +52,14 @@ void emit(bool to_stderr, Rank rank, const char* level, const std::string& line,
   State& s = state();
   const std::lock_guard lock(s.mutex);
   if (rank == Rank::kDebug && !s.options.verbose) return;
+  const std::string plain = printable(line, "\n\t");
   if (rank == Rank::kAlways || !s.options.quiet) {
-    std::string text = line;
+    std::string text = plain;
     if (s.options.format == Format::kJson) text = fmt::format("{{\"level\":\"{}\",\"message\":\"{}\"}}", level, escaped(line));
-    else if (s.options.color && *color) text = fmt::format("{}{}\033[0m", color, line);
+    else if (s.options.color && *color) text = fmt::format("{}{}\033[0m", color, plain);
     (to_stderr ? s.err : s.out)->log(spdlog::level::info, "{}", text);
   }
-  if (s.file) s.file->log(spdlog::level::info, "{}", line);
+  if (s.file) s.file->log(spdlog::level::info, "{}", plain);
 }
 
 }  // namespace
@@ -88,7 +90,7 @@ void error(const std::string& line) { emit(true, Rank::kAlways, "error", line, "
 
 void print(const std::string& text) {
   const std::lock_guard lock(state().mutex);
-  state().out->log(spdlog::level::info, "{}", text);
+  state().out->log(spdlog::level::info, "{}", printable(text, "\n\t"));
 }
 
 }  // namespace dptrain::log

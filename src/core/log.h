@@ -4,8 +4,10 @@
 
 namespace dptrain::log {
 
-// Lines a person or a script reads. Results and progress lines go to stdout, warnings and errors to stderr; both also
-// into the run's train.log once one is opened. Safe from every thread. Never called inside a step.
+// Lines a person or a script reads. Results and progress lines go to stdout, warnings and errors to stderr; all
+// but results also go into the run's train.log once one is opened.
+// Names in lines may come from anybody: control characters, but line breaks and tabs, are written as printable() writes
+// them. Safe from every thread. Never called inside a step.
 
 enum class Format { kText, kJson };
 

@@ -129,6 +129,38 @@ std::string shortest(double value, bool decimal) {
 
 std::string shortest(float value) { return shortest_text(value); }
 
+std::size_t utf8_length(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto continues = [&](std::size_t i) { return (byte(i) & 0xC0) == 0x80; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  if (first < 0xC2 || first > 0xF4 || !continues(1)) return 0;
+  if (first < 0xE0) return 2;
+  if (!continues(2)) return 0;
+  if (first < 0xF0) return (first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F) ? 0 : 3;
+  return !continues(3) || (first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F) ? 0 : 4;
+}
+
+std::string printable(std::string_view text, std::string_view keep) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const std::size_t length = utf8_length(text.substr(i));
+    const bool c1 = length == 2 && c == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0;
+    if (c1)
+      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(text[i + 1]));
+    else if (length > 1 || (length == 1 && c >= 0x20 && c != 0x7F) || keep.find(text[i]) != std::string_view::npos)
+      out += text.substr(i, std::max<std::size_t>(length, 1));
+    else if (c == '\n')
+      out += "\\n";
+    else
+      out += fmt::format("\\x{:02x}", c);
+    i += std::max<std::size_t>(length, 1);
+  }
+  return out;
+}
+
 std::string csv_field(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string quoted = "\"";

@@ -24,6 +24,11 @@ std::string with_commas(std::int64_t n);
 std::string human_bytes(std::uint64_t bytes);
 /// A field of comma-separated values, in quotes where it needs them (RFC 4180).
 std::string csv_field(std::string_view text);
+/// Length of the well-formed UTF-8 sequence that `text` starts with (RFC 3629: no overlong forms, no surrogates), or 0.
+std::size_t utf8_length(std::string_view text) noexcept;
+/// Text from elsewhere (names in files, file names) for a terminal, to which it must not give orders: control characters,
+/// those of C1 included, and bytes that are not UTF-8 are written as "\x1b", "\u009b", "\n". Those of `keep` stay.
+std::string printable(std::string_view text, std::string_view keep = "");
 /// Shell-style match: `*` any run, `?` one character; the rest literal.
 bool glob_match(std::string_view pattern, std::string_view text);
 /// Shortest decimal text that reads back as the same float or double; always with a point or an exponent if `decimal`.

@@ -13,6 +13,7 @@
 namespace dptrain::checkpoint {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -216,6 +217,24 @@ TEST(Checkpoint, DiffTellsEachArrayAndLine) {
   EXPECT_THAT(d.report, HasSubstr("2 arrays differ, 11 equal\n"));
   EXPECT_FALSE(compare(folder / "a.h5", folder / "b.h5", 0.01).equal);
   EXPECT_TRUE(compare(folder / "a.h5", folder / "b.h5", 10).equal);
+}
+
+TEST(Checkpoint, NamesGiveTheTerminalNoOrders) {
+  const sample::Folder folder;
+  const graph::Model model = sample::tiny_cnn();
+  State state = sample::state_of(model);
+  state.arrays.back().name = "a\x1b[2Jb\nequal";
+  state.class_names[1] = "\xC2\x9Bmm";
+  save(folder / "a.h5", model, {}, state);
+  state.arrays.back().values = {4};
+  state.resolved_config = "name: \x1b]0;title\x07\n";
+  save(folder / "b.h5", model, {}, state);
+  state.arrays.pop_back();
+  save(folder / "c.h5", model, {}, state);
+  EXPECT_THAT(compare(folder / "a.h5", folder / "b.h5", 0).report,
+              AllOf(HasSubstr("state a\\x1b[2Jb\\nequal: max |A - B|"), HasSubstr("  + name: \\x1b]0;title\\x07\n")));
+  EXPECT_THAT(compare(folder / "a.h5", folder / "c.h5", 0).report, HasSubstr("state a\\x1b[2Jb\\nequal: only in A\n"));
+  EXPECT_THAT(describe(folder / "a.h5"), AllOf(HasSubstr("T-shirt, \\u009bmm"), HasSubstr(", a\\x1b[2Jb\\nequal (")));
 }
 
 TEST(Checkpoint, DiffTakesNotANumberSeriously) {

@@ -71,6 +71,23 @@ TEST_F(Log, JsonLines) {
   EXPECT_EQ(printed([] { log::print("acc: 1"); }).out, "acc: 1\n");
 }
 
+TEST_F(Log, NamesGiveTheTerminalNoOrders) {
+  const auto path = std::filesystem::temp_directory_path() / ("dptrain_log_orders_" + std::to_string(::getpid()));
+  log::open_file(path.string());
+  const Printed text = printed([] {
+    log::info("a\tb\nc \x1b[2J");
+    log::warn("\x1b]0;title\x07.png left out");
+    log::print("\xC2\x9Bname: 1");
+  });
+  log::close_file();
+  EXPECT_EQ(text.out, "a\tb\nc \\x1b[2J\n\\u009bname: 1\n");
+  EXPECT_EQ(text.err, "warning: \\x1b]0;title\\x07.png left out\n");
+  std::stringstream file;
+  file << std::ifstream(path).rdbuf();
+  EXPECT_EQ(file.str(), "a\tb\nc \\x1b[2J\nwarning: \\x1b]0;title\\x07.png left out\n");
+  std::filesystem::remove(path);
+}
+
 TEST_F(Log, TheFileGetsEverythingButWhatIsNotAskedFor) {
   const auto path = std::filesystem::temp_directory_path() / ("dptrain_log_test_" + std::to_string(::getpid()));
   log::open_file(path.string());

@@ -57,6 +57,19 @@ TEST(Text, HumanBytes) {
   EXPECT_EQ(human_bytes(std::uint64_t{5000} << 40), "5000.0 TiB");
 }
 
+TEST(Text, PrintableGivesTheTerminalNoOrders) {
+  EXPECT_EQ(printable("conv1/kernel"), "conv1/kernel");
+  EXPECT_EQ(printable("caf\xC3\xA9 \xE4\xB8\xAD \xF0\x9F\x90\x8D"), "caf\xC3\xA9 \xE4\xB8\xAD \xF0\x9F\x90\x8D");
+  EXPECT_EQ(printable("\x1b[2Jgone\a"), "\\x1b[2Jgone\\x07");
+  EXPECT_EQ(printable("two\nlines\r\t\x7F"), "two\\nlines\\x0d\\x09\\x7f");
+  EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\x00b");
+  EXPECT_EQ(printable("\xC2\x9Bmm"), "\\u009bmm") << "C1: what ESC [ is in one character";
+  EXPECT_EQ(printable("\xC2\xA0"), "\xC2\xA0") << "no longer C1";
+  EXPECT_EQ(printable("\x9Bmm \xFF \xC3"), "\\x9bmm \\xff \\xc3")
+      << "not UTF-8: what a terminal of one byte would obey";
+  EXPECT_EQ(printable("a\nb\tc\x1b", "\n\t"), "a\nb\tc\\x1b");
+}
+
 TEST(Text, GlobMatch) {
   EXPECT_TRUE(glob_match("block1_*", "block1_conv1"));
   EXPECT_TRUE(glob_match("block*_conv*", "block5_conv3"));
