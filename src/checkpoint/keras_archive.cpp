@@ -17,6 +17,9 @@ constexpr std::uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x060
                         kLocator64 = 0x07064b50;
 constexpr std::uint64_t kEndBytes = 22, kLocatorBytes = 20, kLongestComment = 65535;
 constexpr std::uint32_t kSee64 = 0xFFFFFFFF;  ///< the number stands in the 64-bit record
+constexpr std::uint64_t kHighestRatio = 100;  ///< trained weights deflate to nine tenths, text to a tenth
+constexpr std::uint64_t kFreeBytes = std::uint64_t{64} << 20U;  ///< up to here any ratio goes: weights may all be zero
+constexpr std::uint64_t kPiece = std::uint64_t{1} << 20U;
 
 /// A range of another file.
 class Slice final : public Hdf5Bytes {
@@ -108,28 +111,68 @@ std::optional<Member> find_member(const Hdf5Bytes& file, const std::string& want
   return std::nullopt;
 }
 
-/// All of a raw deflate stream. The format packs at most 1032 to 1, so a claim beyond that is a lie.
-std::vector<std::byte> inflated(const Hdf5Bytes& file, const Member& member, std::uint64_t data) {
-  if (member.size / 1040 > member.packed) file.damaged("a member of the zip archive claims an impossible size");
-  std::vector<std::byte> packed = file.read(data, member.packed), out(static_cast<std::size_t>(member.size));
-  z_stream stream{};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) file.refuse("cannot be inflated: zlib does not start");
-  constexpr std::size_t kStep = std::size_t{1} << 30U;  // zlib counts in 32 bits
-  std::size_t read = 0, written = 0;
-  int state = Z_OK;
-  while (state == Z_OK) {
-    stream.next_in = reinterpret_cast<Bytef*>(packed.data() + read);
-    stream.avail_in = static_cast<uInt>(std::min(kStep, packed.size() - read));
-    stream.next_out = reinterpret_cast<Bytef*>(out.data() + written);
-    stream.avail_out = static_cast<uInt>(std::min(kStep, out.size() - written));
-    const uInt in = stream.avail_in, room = stream.avail_out;
-    state = inflate(&stream, Z_NO_FLUSH);
-    read += in - stream.avail_in;
-    written += room - stream.avail_out;
+/// zlib's state, ended whatever happens in between.
+class Inflater {
+ public:
+  explicit Inflater(const Hdf5Bytes& file) {
+    if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) file.refuse("cannot be inflated: zlib does not start");
   }
-  inflateEnd(&stream);
-  if (state != Z_STREAM_END || written != out.size()) file.damaged("a member of the zip archive cannot be inflated");
-  return out;
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+  ~Inflater() { inflateEnd(&stream_); }
+
+  /// Goes on in `in` and `out`, which lose what was read and written. False at the end of the stream, and where it is none.
+  bool run(std::span<std::byte>& in, std::span<std::byte>& out) {
+    constexpr std::size_t kStep = std::size_t{1} << 30U;  // zlib counts in 32 bits
+    const auto some_in = static_cast<uInt>(std::min(kStep, in.size()));
+    const auto some_out = static_cast<uInt>(std::min(kStep, out.size()));
+    stream_.next_in = reinterpret_cast<Bytef*>(in.data());
+    stream_.avail_in = some_in;
+    stream_.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream_.avail_out = some_out;
+    state_ = inflate(&stream_, Z_NO_FLUSH);
+    in = in.subspan(some_in - stream_.avail_in);
+    out = out.subspan(some_out - stream_.avail_out);
+    return state_ == Z_OK;
+  }
+  bool ended() const noexcept { return state_ == Z_STREAM_END; }
+
+ private:
+  z_stream stream_{};
+  int state_ = Z_OK;
+};
+
+/// All of a raw deflate stream, which must give as many bytes as the directory says. Memory follows what has been inflated,
+/// never what is claimed.
+std::vector<std::byte> inflated(const Hdf5Bytes& file, const Member& member, std::uint64_t data,
+                                const std::string& name) {
+  if (member.size > kFreeBytes && member.size / kHighestRatio > member.packed)
+    file.refuse(
+        fmt::format("holds {} deflated to {} of {} bytes: no weights or text are packed more than {} to 1, "
+                    "the file is damaged or made to do harm",
+                    name, member.packed, member.size, kHighestRatio));
+  std::vector<std::byte> packed = file.read(data, member.packed), all;
+  std::span<std::byte> in(packed);
+  Inflater inflater(file);
+  for (bool more = true; more;) {
+    const std::uint64_t written = all.size();
+    if (written == member.size) {  // the end of the stream may still be to come, but no byte more
+      std::byte beyond{};
+      std::span<std::byte> out(&beyond, 1);
+      more = inflater.run(in, out);
+      if (!out.empty()) continue;
+      file.damaged(fmt::format("its member {} is longer than the {} bytes that the directory says", name, member.size));
+    }
+    all.resize(static_cast<std::size_t>(std::min(member.size, written + std::max(kPiece, written))));
+    std::span<std::byte> out = std::span(all).subspan(static_cast<std::size_t>(written));
+    do more = inflater.run(in, out);
+    while (more && !out.empty());
+    all.resize(all.size() - out.size());
+  }
+  if (!inflater.ended() || all.size() != member.size)
+    file.damaged(
+        fmt::format("its member {} cannot be inflated to the {} bytes that the directory says", name, member.size));
+  return all;
 }
 
 void check_crc(const Hdf5Bytes& member, std::uint32_t expected, const std::string& name) {
@@ -171,7 +214,7 @@ std::shared_ptr<const Hdf5Bytes> archive_member(const std::shared_ptr<const Hdf5
   if (member->method == 0 && member->packed == member->size)
     bytes = std::make_shared<Slice>(archive, data, member->size);
   else if (member->method == Z_DEFLATED)
-    bytes = Hdf5Bytes::of_memory(file.name(), inflated(file, *member, data));
+    bytes = Hdf5Bytes::of_memory(file.name(), inflated(file, *member, data, name));
   else
     file.refuse(fmt::format("holds {} packed by method {}, which is not supported", name, member->method));
   check_crc(*bytes, member->crc, name);
