@@ -8,6 +8,7 @@
 #include "cli/svg_chart.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/json_depth.h"
 #include "core/rate.h"
 #include "core/text.h"
 #include "dptrain_version.h"
@@ -142,7 +143,8 @@ std::string layer_table(const BenchRow& row, double peak_gflops) {
 
 std::vector<std::string> regressions(const std::string& baseline_path, const Rows& rows, double max_regression) {
   std::ifstream file(baseline_path);
-  const nlohmann::json baseline = nlohmann::json::parse(file, nullptr, false);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const nlohmann::json baseline = nlohmann::json::parse(json_nests_deeper(text) ? std::string() : text, nullptr, false);
   if (!file || baseline.is_discarded() || !baseline.contains("rows"))
     throw Error(ErrorKind::kUsage, fmt::format("{}: not a bench.json; --baseline wants the bench.json of an earlier `dptrain bench`", baseline_path));
   std::vector<std::string> slower;

@@ -13,6 +13,7 @@
 #include "config/bundled.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/json_depth.h"
 #include "core/log.h"
 #include "dptrain_version.h"
 #include "train/dry_plan.h"
@@ -33,7 +34,7 @@ std::string this_machine() {
 
 /// Throws json::exception for what is not such a file.
 Machines parse(const std::string& text) {
-  const json whole = json::parse(text);
+  const json whole = json::parse(json_nests_deeper(text) ? std::string() : text);
   if (whole.at("format").get<int>() != kFormat) return {};  // of another version: nothing to take, nothing damaged
   return whole.at("machines").get<Machines>();
 }

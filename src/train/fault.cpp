@@ -5,11 +5,13 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/json_depth.h"
 #include "core/text.h"
 #include "train/line_file.h"
 
@@ -134,7 +136,8 @@ Fault read_fault(const std::string& folder) {
     throw Error(ErrorKind::kCheckpoint,
                 fmt::format("{}: there is no {}; name the folder 'fault' of a run that failed", folder, kFaultFile));
   try {
-    const ordered_json saved = ordered_json::parse(file);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const ordered_json saved = ordered_json::parse(shallow_json(text, ErrorKind::kCheckpoint, "it"));
     Fault fault{.what = saved.at("what").get<std::string>(),
                 .step = saved.at("step").get<std::int64_t>(),
                 .epoch = saved.at("epoch").get<std::int64_t>(),

@@ -123,10 +123,10 @@ TEST_F(Damage, BytesAfterTheEndDoNotMatter) {
   EXPECT_FALSE(over(whole_).sealed);
 }
 
-/// A value that is a tower of arrays, with something in it, so that no parser throws it away early.
+/// A tower of arrays beside another key, for which the object that holds both grows, and copies what it has.
 std::string tower(int levels) {
   const auto count = static_cast<std::size_t>(levels);
-  return R"({"config": )" + std::string(count, '[') + "1" + std::string(count, ']') + "}";
+  return R"({"config": )" + std::string(count, '[') + "1" + std::string(count, ']') + R"(, "name": "tower"})";
 }
 
 std::string depth_refusal(const std::function<void()>& read) {
