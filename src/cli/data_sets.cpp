@@ -10,6 +10,7 @@
 #include "cli/config_flags.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/machine.h"
 #include "data/file_list.h"
 #include "data/transform.h"
 
@@ -84,8 +85,7 @@ void for_each_sample(std::int64_t samples, const std::function<void(std::int64_t
       }
     }
   };
-  const std::int64_t count =
-      std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, std::max<std::int64_t>(1, samples));
+  const std::int64_t count = std::clamp<std::int64_t>(machine::cpus(), 1, std::max<std::int64_t>(1, samples));
   {
     std::vector<std::jthread> threads;
     for (std::int64_t t = 1; t < count; ++t) threads.emplace_back(work);

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/machine.h"
 #include "core/text.h"
 #include "data/cache.h"
 #include "data/slot.h"
@@ -20,8 +21,32 @@ std::size_t bytes_of(const Array& sample) {
   return sample.type == DType::kU8 ? sample.u8.size() : sample.f32.size() * sizeof(float);
 }
 
-std::uint64_t free_memory() {
-  return static_cast<std::uint64_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+/// Bytes that stores may take. Any thread.
+class Room {
+ public:
+  explicit Room(std::uint64_t most) : most_(most) {}
+  bool take(std::uint64_t bytes) {
+    if (taken_.fetch_add(bytes) + bytes <= most_) return true;
+    taken_.fetch_sub(bytes);
+    return false;
+  }
+  void give_back(std::uint64_t bytes) { taken_.fetch_sub(bytes); }
+  std::uint64_t most() const { return most_; }
+  std::uint64_t taken() const { return taken_; }
+
+ private:
+  const std::uint64_t most_;
+  std::atomic<std::uint64_t> taken_{0};
+};
+
+/// That all stores without a limit of their own share: half of what was free when the first of them was made.
+std::shared_ptr<Room> shared_room() {
+  static std::mutex mutex;
+  static std::weak_ptr<Room> room;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<Room> shared = room.lock();
+  if (!shared) room = shared = std::make_shared<Room>(machine::memory().available / 2);
+  return shared;
 }
 
 /// Each sample in memory of its own, made when it comes.
@@ -30,8 +55,9 @@ class MemoryStore final : public CacheStore {
   MemoryStore(std::int64_t samples, bool fixed, std::optional<config::ByteSize> limit)
       : samples_(static_cast<std::size_t>(samples)),
         fixed_(fixed),
-        limit_(limit ? limit->bytes : free_memory() / 2),
+        room_(limit ? std::make_shared<Room>(limit->bytes) : shared_room()),
         limit_given_(limit.has_value()) {}
+  ~MemoryStore() override { room_->give_back(used_); }
 
   bool find(std::int64_t index, ImageView& out) const override {
     const Sample& sample = samples_[static_cast<std::size_t>(index)];
@@ -44,12 +70,11 @@ class MemoryStore final : public CacheStore {
 
   void keep(std::int64_t index, const Array& array) override {
     const std::size_t bytes = bytes_of(array);
-    if (fixed_) check_all_fit(array, bytes);
+    if (fixed_) std::call_once(all_fit_, [&] { reserve_all(array, bytes); });
     Sample& sample = samples_[static_cast<std::size_t>(index)];
     std::uint8_t empty = kEmpty;
     if (!sample.state.compare_exchange_strong(empty, kTaken)) return;
-    if (used_.fetch_add(bytes) + bytes > limit_) {
-      used_.fetch_sub(bytes);
+    if (!fixed_ && !take(bytes)) {
       sample.state.store(kEmpty);
       say_full();
       return;
@@ -72,12 +97,22 @@ class MemoryStore final : public CacheStore {
     std::shared_ptr<void> data;
   };
 
-  std::string limit_text() const {
-    return human_bytes(limit_) + (limit_given_ ? "" : " (half of the free memory)");
+  bool take(std::uint64_t bytes) {
+    if (!room_->take(bytes)) return false;
+    used_.fetch_add(bytes);
+    return true;
   }
-  void check_all_fit(const Array& array, std::size_t bytes) const {
+
+  std::string limit_text() const {
+    const std::uint64_t others = room_->taken() - used_;
+    std::string text = human_bytes(room_->most()) + (limit_given_ ? "" : " (half of the free memory)");
+    if (others > 0) text += fmt::format(", of which other data sets have {}", human_bytes(others));
+    return text;
+  }
+  /// Samples of one size: whether there is room for all shows at the first.
+  void reserve_all(const Array& array, std::size_t bytes) {
     const std::uint64_t all = bytes * samples_.size();
-    if (all <= limit_) return;
+    if (take(all)) return;
     throw Error(ErrorKind::kUsage,
                 fmt::format("data.loader.cache: {} samples of {} {} need {}, the limit is {}; write "
                             "cache: {{memory: {} MiB}}, {{disk: FOLDER}} or none",
@@ -93,10 +128,10 @@ class MemoryStore final : public CacheStore {
 
   std::vector<Sample> samples_;
   const bool fixed_;
-  const std::uint64_t limit_;
+  const std::shared_ptr<Room> room_;
   const bool limit_given_;
   std::atomic<std::uint64_t> used_{0}, count_{0};
-  std::once_flag full_;
+  std::once_flag all_fit_, full_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/machine.h"
 #include "data/filler.h"
 #include "kernels/cpu/parallel.h"
 
@@ -23,7 +24,7 @@ constexpr int kMostAutoWorkers = 16;
 int auto_workers(const LoaderOptions& options, bool is_copy) {
   if (options.workers > 0) return options.workers;
   if (is_copy) return 1;  // memory is the limit
-  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  const int cores = machine::cpus();
   if (options.alone) return std::max(1, cores);
   const int left = options.busy_threads > 0 ? cores - options.busy_threads : cores / 2;
   return std::clamp(left, 1, kMostAutoWorkers);

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/machine.h"
 #include "core/text.h"
 #include "reduce/connector.h"
 #include "reduce/nccl_connector.h"
@@ -51,7 +52,7 @@ DeviceRequest request_of(std::vector<GpuId> gpus) {
 }
 
 DeviceRequest with_threads(DeviceRequest request) {
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int cores = machine::cpus();
   if (request.on_gpus()) request.threads = 1;  // the one that feeds it
   if (request.threads == 0) request.threads = std::max(1, cores / request.replicas);
   return request;

@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/machine.h"
 #include "core/text.h"
 #include "device/gpu_facts.h"
 #include "dptrain_version.h"
@@ -94,6 +95,7 @@ nlohmann::json environment(const std::string& data_fingerprint, const DeviceRequ
             {"architecture", system.machine},
             {"cpu", proc_value("/proc/cpuinfo", "model name")},
             {"cores", std::thread::hardware_concurrency()},
+            {"usable_cores", machine::cpus()},
             {"memory", proc_value("/proc/meminfo", "MemTotal")}}},
           {"environment", relevant_variables()},
           {"data_fingerprint", data_fingerprint},

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/format.h"
+#include "core/machine.h"
 #include "device/conv_choices.h"
 #include "device/cpu/cpu_memory.h"
 #include "device/device.h"
@@ -30,8 +31,8 @@ std::vector<DeviceInfo> list_cpu() {
   DeviceInfo info;
   info.id = "cpu";
   info.name = model_name();
-  info.cores = static_cast<int>(std::thread::hardware_concurrency());
-  info.memory_bytes = cpu::system_memory().total;
+  info.cores = machine::cpus();
+  info.memory_bytes = machine::memory().total;
   info.peak_gflops = kernels::cpu::measure_fma_peak_gflops();
   info.details = fmt::format("{} core{}, {}, {:.1f} GiB, {:.0f} GFLOP/s a core (fp32 FMA, measured)", info.cores,
                              info.cores == 1 ? "" : "s", kernels::cpu::isa_name(),
@@ -52,6 +53,6 @@ void limit_cpu_isa() {
 
 std::string cpu_identity() { return fmt::format("{}, {}", model_name(), kernels::cpu::isa_name()); }
 
-std::uint64_t cpu_memory_available() { return cpu::system_memory().available; }
+std::uint64_t cpu_memory_available() { return machine::memory().available; }
 
 }  // namespace dptrain::device

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/machine.h"
 
 namespace dptrain::device::cpu {
 namespace {
@@ -45,22 +46,9 @@ Error out_of_memory(std::size_t bytes, std::uint64_t available, const std::strin
 
 }  // namespace
 
-SystemMemory system_memory() {
-  SystemMemory memory;
-  std::ifstream file("/proc/meminfo");
-  std::string word;
-  while (file >> word) {
-    std::uint64_t* const target = word == "MemTotal:"       ? &memory.total
-                                  : word == "MemAvailable:" ? &memory.available
-                                                            : nullptr;
-    if (target != nullptr && file >> *target) *target *= 1024;
-  }
-  return memory;
-}
-
 std::unique_ptr<Buffer> allocate_memory(std::size_t bytes, const std::string& device) {
   // The system grants more than it has and kills later: ask first.
-  const std::uint64_t available = system_memory().available;
+  const std::uint64_t available = machine::memory().available;
   if (available > 0 && bytes > available) throw out_of_memory(bytes, available, device, "");
   try {
     return std::make_unique<CpuBuffer>(bytes);

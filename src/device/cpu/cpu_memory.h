@@ -14,11 +14,4 @@ namespace dptrain::device::cpu {
 /// Zero-filled and touched by the calling thread. Throws Error{kMemory}; `device` is named in it.
 std::unique_ptr<Buffer> allocate_memory(std::size_t bytes, const std::string& device);
 
-struct SystemMemory {
-  std::uint64_t total = 0;
-  std::uint64_t available = 0;  ///< without swapping
-};
-/// Zeros where the system does not say.
-SystemMemory system_memory();
-
 }  // namespace dptrain::device::cpu

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/machine.h"
 #include "device/fusions.h"
 #include "device/gpu/gpu_stream.h"
 #include "device/gpu/make_device.h"
@@ -50,7 +51,7 @@ std::shared_ptr<TaskPool> shared_pool() {
   static std::weak_ptr<TaskPool> shared;
   const std::lock_guard lock(mutex);
   auto pool = shared.lock();
-  if (!pool) shared = pool = std::make_shared<TaskPool>(static_cast<int>(std::thread::hardware_concurrency()));
+  if (!pool) shared = pool = std::make_shared<TaskPool>(machine::cpus());
   return pool;
 }
 

@@ -1,0 +1,129 @@
+#include "core/machine.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "core/text.h"
+
+namespace dptrain::machine {
+namespace fs = std::filesystem;
+namespace {
+
+std::optional<std::string> first_line(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line)) return std::nullopt;
+  return line;
+}
+
+/// "max", which means no limit, and what cannot be read are nothing.
+std::optional<double> number(const std::string& text) {
+  std::istringstream in(text);
+  double value = 0;
+  if (!(in >> value)) return std::nullopt;
+  return value;
+}
+
+std::optional<double> number_in(const fs::path& path) {
+  const auto line = first_line(path);
+  return line ? number(*line) : std::nullopt;
+}
+
+/// "name value" lines; the value of one name, 0 without it.
+double entry_in(const fs::path& path, const std::string& name) {
+  std::ifstream file(path);
+  std::string word;
+  double value = 0;
+  while (file >> word >> value)
+    if (word == name) return value;
+  return 0;
+}
+
+/// The folders of the process's group of a controller and of those around it. The empty controller: version 2.
+std::vector<fs::path> groups(const Places& places, const std::string& controller) {
+  std::vector<fs::path> found;
+  std::ifstream file(fs::path(places.proc) / "self/cgroup");
+  for (std::string line; std::getline(file, line);) {  // "4:cpu,cpuacct:/docker/ab12", "0::/user.slice"
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const std::vector<std::string> names = split(controllers, ',');
+    if (std::ranges::find(names, controller) == names.end()) continue;
+    fs::path root = places.cgroup;
+    if (!controller.empty()) root /= fs::exists(root / controllers) ? controllers : controller;
+    // Inside of a container the path may be the one outside, and the root is the group itself.
+    fs::path inside = fs::path(line.substr(second + 1)).relative_path();
+    for (;; inside = inside.parent_path()) {
+      found.push_back(root / inside);
+      if (inside.empty()) break;
+    }
+  }
+  return found;
+}
+
+void lower(double& least, std::optional<double> value) {
+  if (value && *value > 0 && (least == 0 || *value < least)) least = *value;
+}
+
+void limit_by(Memory& memory, std::optional<double> limit, std::optional<double> used, double cached) {
+  if (!limit || !used || *limit >= static_cast<double>(memory.total)) return;
+  memory.total = static_cast<std::uint64_t>(*limit);
+  const double left = std::max(0.0, *limit - std::max(0.0, *used - cached));
+  memory.available = std::min(memory.available, std::max<std::uint64_t>(1, static_cast<std::uint64_t>(left)));
+}
+
+}  // namespace
+
+double cpu_quota(const Places& places) {
+  double least = 0;
+  for (const fs::path& group : groups(places, ""))
+    if (const auto line = first_line(group / "cpu.max")) {  // "50000 100000", "max 100000"
+      const std::vector<std::string> words = split(*line, ' ');
+      const auto quota = number(words.front()), period = number(words.back());
+      if (words.size() == 2 && quota && period && *period > 0) lower(least, *quota / *period);
+    }
+  for (const fs::path& group : groups(places, "cpu")) {
+    const auto quota = number_in(group / "cpu.cfs_quota_us"), period = number_in(group / "cpu.cfs_period_us");
+    if (quota && period && *period > 0) lower(least, *quota / *period);  // -1: none
+  }
+  return least;
+}
+
+int cpus(const Places& places) {
+  int allowed = static_cast<int>(std::thread::hardware_concurrency());
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof mask, &mask) == 0) allowed = CPU_COUNT(&mask);
+  const double quota = cpu_quota(places);
+  if (quota > 0) allowed = std::min(allowed, static_cast<int>(std::ceil(quota)));
+  return std::max(1, allowed);
+}
+
+Memory memory(const Places& places) {
+  Memory memory;
+  std::ifstream file(fs::path(places.proc) / "meminfo");
+  std::string word;
+  while (file >> word) {
+    std::uint64_t* const target = word == "MemTotal:"       ? &memory.total
+                                  : word == "MemAvailable:" ? &memory.available
+                                                            : nullptr;
+    if (target != nullptr && file >> *target) *target *= 1024;
+  }
+  for (const fs::path& group : groups(places, ""))
+    limit_by(memory, number_in(group / "memory.max"), number_in(group / "memory.current"),
+             entry_in(group / "memory.stat", "inactive_file"));
+  for (const fs::path& group : groups(places, "memory"))
+    limit_by(memory, number_in(group / "memory.limit_in_bytes"), number_in(group / "memory.usage_in_bytes"),
+             entry_in(group / "memory.stat", "total_inactive_file"));
+  return memory;
+}
+
+}  // namespace dptrain::machine
