@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <new>
 #include <optional>
@@ -113,7 +114,10 @@ Command& App::command(std::string name, std::string summary) {
 
 int App::run(int argc, const char* const* argv) {
   try {
-    return dispatch({argv, argv + argc});
+    const int code = dispatch({argv, argv + argc});
+    if (const int failure = log::stdout_failure(); failure != 0 && code == 0)
+      throw Error(ErrorKind::kWrite, fmt::format("cannot write to stdout: {}", std::strerror(failure)));
+    return code;
   } catch (const Error& error) {
     return report(error, output_flags().log == "json");
   } catch (const std::bad_alloc&) {

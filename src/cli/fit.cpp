@@ -17,7 +17,9 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "train/run_directory.h"
+#include "train/signals.h"
 #include "train/trainer.h"
 #include "train/verify.h"
 
@@ -116,7 +118,7 @@ int run_dry(train::Session& session) {
 }
 
 /// What went wrong on the way is in the run's log too.
-int report(const train::FitResult& result, const train::RunDirectory& run) {
+int report(const train::FitResult& result, const train::RunDirectory& run, const Context& context) {
   if (result.exit == "diverged")
     log::error(
         fmt::format("error: training diverged: {}; last.h5 has the last weights that were saved before. Try a smaller "
@@ -124,7 +126,16 @@ int report(const train::FitResult& result, const train::RunDirectory& run) {
                     result.reason));
   if (result.exit_code == static_cast<int>(ErrorKind::kWrite))
     log::error("error: the last checkpoint, model.h5 or lines of a table could not be written, see the warnings above");
-  log::info(fmt::format("{}; {}", result.exit, run.path()));
+  const std::string how = fmt::format("{}; {}", result.exit, run.path());
+  log::info(how);
+  if (context.quiet) {  // "results only": these
+    std::string values;
+    for (const auto& [name, value] : result.final.items()) values += fmt::format("{}: {:.9g}\n", name, value);
+    log::print(values + how);
+  }
+  if (result.exit == "signal" || result.exit == "max_time")
+    log::info(fmt::format("go on with: dptrain fit {} --run-dir {} --resume",
+                          shell_quoted(run.file("config.resolved.yaml")), shell_quoted(run.path())));
   return result.exit_code;
 }
 
@@ -144,7 +155,7 @@ int train_run(const FitFlags& flags, train::Session& session, const Resume& resu
   train::Trainer trainer(session, run, options);
   if (state) trainer.resume(*state);
   const train::FitResult result = trainer.fit();
-  const int code = report(result, run);
+  const int code = report(result, run, context);
   if (code == 0) check(assertions, result.final.items());
   return code;
 }
@@ -162,6 +173,8 @@ void warn_of_random_frozen_layers(const graph::Model& model) {
 }
 
 int run(const FitFlags& flags, const Context& context) {
+  const train::Signals signals;  // before there are other threads
+  log::outlive_readers();
   parse_assertions(flags.assertions);  // before anything takes time
   if (flags.overwrite && !flags.run_dir)
     throw Error(ErrorKind::kUsage, "--overwrite replaces the run in --run-dir; give that too");

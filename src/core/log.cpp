@@ -1,9 +1,11 @@
 #include "core/log.h"
 
 #include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
 #include <memory>
 #include <mutex>
 
@@ -17,9 +19,9 @@ namespace {
 struct State {
   std::mutex mutex;
   Options options;
-  std::shared_ptr<spdlog::logger> out = plain(std::make_shared<spdlog::sinks::stdout_sink_mt>());
-  std::shared_ptr<spdlog::logger> err = plain(std::make_shared<spdlog::sinks::stderr_sink_mt>());
   std::shared_ptr<spdlog::logger> file;
+  int stdout_failure = 0;
+  bool outlives_readers = false;
 
   static std::shared_ptr<spdlog::logger> plain(spdlog::sink_ptr sink) {
     auto logger = std::make_shared<spdlog::logger>("dptrain", std::move(sink));
@@ -33,6 +35,16 @@ struct State {
 State& state() {
   static State instance;
   return instance;
+}
+
+/// A line on a stream; spdlog's sinks do not tell whether it arrived. Under the lock.
+void put(std::FILE* stream, const std::string& line) {
+  State& s = state();
+  const bool good = std::fwrite(line.data(), 1, line.size(), stream) == line.size() &&
+                    std::fputc('\n', stream) != EOF && std::fflush(stream) == 0;
+  if (good || stream != stdout || s.stdout_failure != 0) return;
+  const bool reader_gone = errno == EPIPE || errno == EIO;
+  if (!(reader_gone && s.outlives_readers)) s.stdout_failure = errno;
 }
 
 std::string escaped(const std::string& text) {
@@ -57,7 +69,7 @@ void emit(bool to_stderr, Rank rank, const char* level, const std::string& line,
     std::string text = plain;
     if (s.options.format == Format::kJson) text = fmt::format("{{\"level\":\"{}\",\"message\":\"{}\"}}", level, escaped(line));
     else if (s.options.color && *color) text = fmt::format("{}{}\033[0m", color, plain);
-    (to_stderr ? s.err : s.out)->log(spdlog::level::info, "{}", text);
+    put(to_stderr ? stderr : stdout, text);
   }
   if (s.file) s.file->log(spdlog::level::info, "{}", plain);
 }
@@ -90,7 +102,18 @@ void error(const std::string& line) { emit(true, Rank::kAlways, "error", line, "
 
 void print(const std::string& text) {
   const std::lock_guard lock(state().mutex);
-  state().out->log(spdlog::level::info, "{}", printable(text, "\n\t"));
+  put(stdout, printable(text, "\n\t"));
+}
+
+void outlive_readers() {
+  std::signal(SIGPIPE, SIG_IGN);
+  const std::lock_guard lock(state().mutex);
+  state().outlives_readers = true;
+}
+
+int stdout_failure() {
+  const std::lock_guard lock(state().mutex);
+  return state().stdout_failure;
 }
 
 }  // namespace dptrain::log

@@ -35,4 +35,7 @@ bool glob_match(std::string_view pattern, std::string_view text);
 std::string shortest(double value, bool decimal = false);
 std::string shortest(float value);
 
+/// A word as a shell would read it back.
+std::string shell_quoted(const std::string& word);
+
 }  // namespace dptrain

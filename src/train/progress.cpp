@@ -35,6 +35,12 @@ std::string bar(double share) {
   return text;
 }
 
+/// A terminal that is gone takes the bar with it, not the run.
+void put(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
 /// "12s", "3:05", "1:02:03"
 std::string clock_text(double seconds) {
   const auto s = static_cast<std::int64_t>(seconds + 0.5);
@@ -58,15 +64,13 @@ void Progress::draw(std::int64_t done, std::int64_t total, double seconds, const
                                  bar(static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(1, total))),
                                  clock_text(seconds), clock_text(left), values);
   line.resize(std::min(line.size(), columns() - 1));  // a line that wraps could not be drawn over
-  fmt::print(stderr, "\r{}\033[K", line);
-  std::fflush(stderr);
+  put(fmt::format("\r{}\033[K", line));
   on_screen_ = true;
 }
 
 void Progress::clear() {
   if (!on_screen_) return;
-  fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
+  put("\r\033[K");
   on_screen_ = false;
 }
 

@@ -119,15 +119,6 @@ bool is_unused(const fs::path& path) {
   return true;
 }
 
-/// A word as a shell would read it back.
-std::string shell_quoted(const std::string& word) {
-  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 std::string command_line(const std::vector<std::string>& command) {
   std::vector<std::string> words;
   for (const std::string& word : command) words.push_back(shell_quoted(word));

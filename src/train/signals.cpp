@@ -1,51 +1,84 @@
 #include "train/signals.h"
 
+#include <pthread.h>
 #include <unistd.h>
-#include <csignal>
 
-#include <array>
 #include <atomic>
+#include <csignal>
+#include <initializer_list>
+
+#include "core/log.h"
 
 namespace dptrain::train {
 namespace {
 
-// All that a handler may touch; lock-free atomics are safe in one.
 std::atomic<int> stop_requested{0};
-std::atomic<bool> save_requested{false}, status_requested{false};
-static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
+std::atomic<bool> save_requested{false}, status_requested{false}, training{false}, ended{false};
 
-constexpr std::array kHandled{SIGINT, SIGTERM, SIGHUP, SIGUSR1};
-std::array<struct sigaction, kHandled.size()> previous_actions;
+sigset_t set_of(std::initializer_list<int> signals) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : signals) sigaddset(&set, signal);
+  return set;
+}
 
-extern "C" void dptrain_on_signal(int signal) {
-  if (signal == SIGHUP) {
-    save_requested = true;
-  } else if (signal == SIGUSR1) {
-    status_requested = true;
-  } else {
-    int none = 0;
-    if (!stop_requested.compare_exchange_strong(none, signal)) _exit(128 + signal);  // asked twice: now
-  }
+sigset_t taken() { return set_of({SIGINT, SIGTERM, SIGHUP, SIGUSR1}); }
+
+/// As if nobody had taken it.
+void end_by(int signal) {
+  std::signal(signal, SIG_DFL);
+  const sigset_t set = set_of({signal});
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  raise(signal);
+}
+
+void stop(int signal) {
+  if (!training) return end_by(signal);
+  if (stop_requested.exchange(signal) != 0) _exit(kStoppedUnsaved);
+  log::warn("saving after this step; press again to leave without");
 }
 
 }  // namespace
 
 Signals::Signals() {
   stop_requested = 0;
-  save_requested = status_requested = false;
-  struct sigaction action {};
-  action.sa_handler = dptrain_on_signal;
-  action.sa_flags = SA_RESTART;  // reads and writes under way go on
-  sigemptyset(&action.sa_mask);
-  for (std::size_t i = 0; i < kHandled.size(); ++i) sigaction(kHandled[i], &action, &previous_actions[i]);
+  save_requested = status_requested = ended = false;
+  const sigset_t set = taken();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  listener_ = std::thread([this] { listen(); });
 }
 
 Signals::~Signals() {
-  for (std::size_t i = 0; i < kHandled.size(); ++i) sigaction(kHandled[i], &previous_actions[i], nullptr);
+  ended = true;
+  pthread_kill(listener_.native_handle(), SIGUSR1);
+  listener_.join();
+  const sigset_t set = taken();
+  const timespec now{};
+  while (sigtimedwait(&set, nullptr, &now) > 0) {  // what came meanwhile must not end the process now
+  }
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+void Signals::listen() {
+  const sigset_t set = taken();
+  for (;;) {
+    int signal = 0;
+    if (sigwait(&set, &signal) != 0) continue;
+    if (ended) return;
+    if (signal == SIGHUP)
+      save_requested = true;
+    else if (signal == SIGUSR1)
+      status_requested = true;
+    else
+      stop(signal);
+  }
 }
 
 int Signals::stop_signal() { return stop_requested; }
 bool Signals::take_save() { return save_requested.exchange(false); }
 bool Signals::take_status() { return status_requested.exchange(false); }
+
+Training::Training() { training = true; }
+Training::~Training() { training = false; }
 
 }  // namespace dptrain::train

@@ -74,9 +74,11 @@ void StepLog::write(const Position& position, double learning_rate) {
 
 void StepLog::warn_when_starved(const RunDirectory::StepRow& row) {
   constexpr double kNoticeable = 0.2;                    // of the step
+  constexpr double kLeastMs = 1;                         // in a step of a tenth of that the clock sees anything
   const bool first = !std::exchange(past_first_, true);  // it holds the start-up
   if (first || warned_starved_ || interval_.steps < 2) return;
-  if (row.data_wait_ms + row.comm_exposed_ms < kNoticeable * (row.step_ms + row.data_wait_ms)) return;
+  const double waits = row.data_wait_ms + row.comm_exposed_ms;
+  if (waits < kLeastMs || waits < kNoticeable * (row.step_ms + row.data_wait_ms)) return;
   warned_starved_ = true;
   log::warn(fmt::format(
       "{:.0f} % of the step goes to waiting for data and {:.0f} % to the all-reduce; `dptrain bench` shows more",

@@ -43,7 +43,7 @@ Trainer::Trainer(Session& session, RunDirectory& run, const FitOptions& options)
 Trainer::~Trainer() { session_.on_bad_sample({}); }
 
 FitResult Trainer::fit() try {
-  const Signals signals;
+  const Training training;
   started_ = last_save_ = now_seconds();
   for (const auto& callback : callbacks_) callback->train_begin(*this, resumed_);
   if (!resumed_) save_last();  // proves the path before an epoch's work hangs on it

@@ -112,7 +112,8 @@ until_true [ -e twice/checkpoints/last.h5 ]  # the first step begins
 kill -s INT "$process"
 until_true grep -q '^ShdPnd:[[:space:]]*0*$' /proc/$process/status  # taken: one more would else be lost in the first
 kill -s INT "$process"
-ended_with 130
+ended_with 11
+says "saving after this step; press again to leave without"
 silent_on "saving and stopping"
 [ ! -e twice/result.json ] || fail "the second SIGINT waited"
 
