@@ -67,7 +67,8 @@ void ModelSource::load_weights(graph::Model& model, bool averages) const {
 }
 
 ModelSource open_model_source(const std::string& path, const std::optional<std::string>& weights,
-                              const train::Overrides& overrides) {
+                              train::Overrides overrides) {
+  overrides.callbacks = false;
   std::error_code error;
   const bool folder = fs::is_directory(path, error);
   ModelSource source;

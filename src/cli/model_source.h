@@ -24,9 +24,9 @@ struct ModelSource {
 };
 
 /// `path` is a config (then `weights` may name a file, in place of what its `model.weights` says) or a checkpoint, or a run's folder: its best.h5, else last.h5.
-/// Throws Error{kUsage, kCheckpoint}.
+/// What the callbacks name is not checked. Throws Error{kUsage, kCheckpoint}.
 ModelSource open_model_source(const std::string& path, const std::optional<std::string>& weights,
-                              const train::Overrides& overrides);
+                              train::Overrides overrides);
 
 /// A checkpoint as the user names it: the file, or in a run's folder checkpoints/<the first of `names` that is there>.
 /// Throws Error{kCheckpoint} when there is none.

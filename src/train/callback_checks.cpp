@@ -119,19 +119,20 @@ void check_callbacks(config::Reader& reader, const ConfigFile& file, const graph
   } catch (const Error&) {  // a metric does not fit the output: the plan says so
   }
   for (const CallbackConfig& callback : file.callbacks) {
+    const auto* spec = callback.get_if<ModelCheckpointSpec>();
     if (scheduled && callback.get_if<ReduceLROnPlateauSpec>() != nullptr)
       reader.error(callback.mark(),
                    "ReduceLROnPlateau needs a plain learning_rate, found a schedule; remove one of the two");
-    if (callback.get_if<TerminateOnNaNSpec>() != nullptr && file.train.on_nonfinite &&
-        file.train.on_nonfinite.get_if<StopSpec>() == nullptr)
+    else if (callback.get_if<TerminateOnNaNSpec>() != nullptr && file.train.on_nonfinite &&
+             file.train.on_nonfinite.get_if<StopSpec>() == nullptr)
       reader.error(callback.mark(),
                    fmt::format("TerminateOnNaN stops where train.on_nonfinite: {} goes on; remove one of the two",
                                file.train.on_nonfinite.name()));
-    const auto* spec = callback.get_if<ModelCheckpointSpec>();
-    if (spec != nullptr && spec->save_best_only && !spec->filepath && ++unnamed_best > 1)
+    else if (spec != nullptr && spec->save_best_only && !spec->filepath && ++unnamed_best > 1)
       reader.error(callback.mark(),
                    "ModelCheckpoint: a second save_best_only needs its own filepath; two monitors need two names");
-    if (checks) checks->check(callback);
+    else if (checks)
+      checks->check(callback);
   }
 }
 

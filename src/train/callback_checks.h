@@ -11,7 +11,8 @@
 
 namespace dptrain::train {
 
-/// Reports at each callback's place. `graph`: its one output decides the names of the metrics; null where it could not be built.
+/// Reports at each callback's place, one error each. `graph`: its one output decides the names of the metrics; null
+/// where it could not be built or where nothing will call the callbacks: then what they name is not looked up.
 void check_callbacks(config::Reader& reader, const ConfigFile& file, const graph::Graph* graph);
 
 /// Whether a path leads to a file below the folder that it starts from: relative, with a name, without "..".

@@ -113,7 +113,7 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
   experiment.weights_place = weights_place(root);
   check_train(reader, root, file);
   check_parallel(reader, root, file);
-  check_callbacks(reader, file, diagnostics.ok() ? &experiment.graph : nullptr);
+  check_callbacks(reader, file, overrides.callbacks && diagnostics.ok() ? &experiment.graph : nullptr);
   if (const config::Node* model = section(root, "model"); model != nullptr && model->is_map() && diagnostics.ok())
     if (const config::Node* weights = model->find("weights"); weights && !reader.substituted(*weights).is_null())
       advise_preprocessing(experiment.graph, file.data, diagnostics);

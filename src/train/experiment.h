@@ -24,6 +24,7 @@ struct Experiment {
 struct Overrides {
   std::vector<std::string> sets;                 ///< `--set a.b=value`, in order
   std::map<std::string, std::string> variables;  ///< `--var NAME=VALUE`
+  bool callbacks = true;  ///< false where nothing will call them: what they monitor need not be there
 };
 
 /// Throws Error{kUsage} with every error of the file, sorted by line.

@@ -47,6 +47,23 @@ TEST(CallbackChecks, WhatIsMonitoredIsKnownBeforeTraining) {
   EXPECT_NE(complaint("{EarlyStopping: {monitor: learning_rate}}, ReduceLROnPlateau"), "");
 }
 
+TEST(CallbackChecks, OneErrorForACallbackAndNoneWhereNothingCallsIt) {
+  const std::vector<std::string> sets{"callbacks=[{EarlyStopping: {monitor: val_loss}}]", "data.validation=null"};
+  EXPECT_NO_THROW(load_experiment_text(kCheckedConfig, "net.yaml", {sets, {}, false}));
+  try {
+    load_experiment_text(
+        kCheckedConfig, "net.yaml",
+        {{"callbacks=[ReduceLROnPlateau]", "data.validation=null",
+          "train.optimizer={SGD: {learning_rate: {CosineDecay: {initial_learning_rate: 0.1, decay_steps: 9}}}}"},
+         {}});
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("needs a plain learning_rate"), std::string::npos) << text;
+    EXPECT_EQ(text.find("val_loss"), std::string::npos) << text;
+  }
+}
+
 TEST(CallbackChecks, FieldsOfAFilepath) {
   const auto of = [](const std::string& path, const std::string& more = "", const std::vector<std::string>& sets = {}) {
     return complaint("{ModelCheckpoint: {filepath: '" + path + "'" + more + "}}", sets);
