@@ -99,6 +99,7 @@ bool changes(const Panel& panel) {
 }
 
 int run(const PlotFlags& flags) {
+  if (flags.output) require_svg(*flags.output, "--output");
   const std::vector<Run> runs = read_runs(flags.runs);
   std::vector<Panel> panels;
   for (const std::string& metric : metrics_of(runs)) panels.push_back(panel_of(runs, metric));
@@ -132,7 +133,7 @@ void add_plot(App& app) {
   command.positionals("RUN_DIR", flags->runs, "folders of runs");
   command.section("Picture")
       .option("--output,-o", "FILE", flags->output,
-              "the SVG (default: curves.svg in the run's folder; of several runs, in the current one)")
+              "the SVG, FILE.svg (default: curves.svg in the run's folder; of several runs, in the current one)")
       .option("--title", "TEXT", flags->title, "above the picture");
   command.run([flags](const Context&) { return run(*flags); });
 }

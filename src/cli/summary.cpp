@@ -62,6 +62,7 @@ void draw_rate(const std::string& path, const train::Experiment& experiment, con
 }
 
 int run(const SummaryFlags& flags) {
+  if (flags.lr) require_svg(*flags.lr, "--lr");
   const train::Experiment experiment =
       open_model_source(flags.source, std::nullopt, flags.overrides.overrides()).experiment;
   const train::DeviceRequest devices = flags.devices.plan_request();

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
+#include "core/error.h"
 #include "core/format.h"
 
 namespace dptrain::cli {
@@ -217,6 +219,19 @@ std::vector<double> ticks(double low, double high, int count, bool whole) {
   std::vector<double> out;
   for (double k = std::ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; ++k) out.push_back(k * step);
   return out;
+}
+
+void require_svg(const std::string& path, const std::string& flag) {
+  const std::filesystem::path file(path);
+  const std::string suffix = file.extension().string();
+  if (suffix.empty() || suffix == ".svg" || suffix == ".SVG") return;
+  std::filesystem::path svg = file;
+  svg.replace_extension(".svg");
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("{0} {1}: pictures are written as SVG, found the suffix '{2}'; give {3}, which browsers show, and "
+                  "'rsvg-convert {3} -o {1}' or Inkscape make other kinds of it",
+                  flag, path, suffix, svg.string()));
 }
 
 std::string svg_chart(const std::string& title, const std::vector<Panel>& panels) {

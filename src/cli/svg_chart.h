@@ -23,6 +23,9 @@ struct Panel {
   bool whole_x = false;    ///< ticks of x at whole numbers only (epochs, devices)
 };
 
+/// Throws Error{kUsage} for a file that `flag` names and whose suffix promises another kind of picture than SVG.
+void require_svg(const std::string& path, const std::string& flag);
+
 /// A complete SVG document. Panels without a finite point are left out.
 std::string svg_chart(const std::string& title, const std::vector<Panel>& panels);
 

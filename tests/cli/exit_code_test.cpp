@@ -176,6 +176,11 @@ TEST_F(ExitCode, ResultsGoToStdoutWarningsToStderr) {
   EXPECT_EQ(here_.read("runs/tiny/001/confusion.csv").rfind("label,cat,dog,owl\ncat,", 0), 0U);
 }
 
+TEST_F(ExitCode, PicturesAreSvg) {
+  expect(2, "--output curves.png: pictures are written as SVG", {"plot", "runs/tiny/001", "-o", "curves.png"});
+  expect(2, "--lr rate.pdf: pictures are written as SVG", {"summary", "tiny.yaml", "--lr", "rate.pdf"});
+}
+
 TEST_F(ExitCode, UnevenReplicasShowTheirShares) {
   const Outcome fit =
       dptrain({"fit", "tiny.yaml", "--cpus", "3x1", "--split", "2:1:1", "--batch-size", "14", "--dry-run"});

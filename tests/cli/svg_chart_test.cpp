@@ -6,6 +6,8 @@
 #include <limits>
 #include <regex>
 
+#include "core/error.h"
+
 namespace dptrain::cli {
 namespace {
 
@@ -72,6 +74,24 @@ TEST(SvgChart, AMissingPointInterruptsTheLine) {
   EXPECT_EQ(count(svg, "<polyline"), 2U);
   EXPECT_EQ(count(svg, "<circle"), 4U);
   EXPECT_EQ(svg.find("nan"), std::string::npos);
+}
+
+TEST(SvgChart, IsNotWrittenUnderAnotherKindsName) {
+  for (const char* good : {"curves.svg", "CURVES.SVG", "curves", "a.b/curves", "/dev/stdout"})
+    EXPECT_NO_THROW(require_svg(good, "--output")) << good;
+  try {
+    require_svg("out/curves.png", "--output");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    EXPECT_EQ(std::string(error.what())
+                  .rfind("--output out/curves.png: pictures are written as SVG, found the suffix '.png'; "
+                         "give out/curves.svg",
+                         0),
+              0U)
+        << error.what();
+  }
+  EXPECT_THROW(require_svg("rate.pdf", "--lr"), Error);
 }
 
 TEST(SvgChart, SurvivesHardData) {
