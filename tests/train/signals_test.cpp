@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -49,51 +48,45 @@ TEST(Signals, AreBlockedInEveryOtherThread) {
   EXPECT_EQ(Signals::stop_signal(), 0) << "each begins afresh";
 }
 
-/// In a process of its own.
-template <class Run>
-int status_of(Run run) {
-  const pid_t child = fork();
-  if (child == 0) {
-    run();
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return status;
+/// Each in a process of its own, begun afresh: one that other tests gave threads cannot be forked under ThreadSanitizer.
+class SignalsDeathTest : public testing::Test {
+ protected:
+  SignalsDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+TEST_F(SignalsDeathTest, BeforeTrainingTheyEndTheProcess) {
+  for (const int signal : {SIGINT, SIGTERM})
+    EXPECT_EXIT(
+        {
+          const Signals signals;
+          kill(getpid(), signal);
+          for (;;) pause();
+        },
+        testing::KilledBySignal(signal), "");
 }
 
-TEST(Signals, BeforeTrainingTheyEndTheProcess) {
-  for (const int signal : {SIGINT, SIGTERM}) {
-    const int status = status_of([&] {
-      const Signals signals;
-      kill(getpid(), signal);
-      for (;;) pause();
-    });
-    EXPECT_TRUE(WIFSIGNALED(status));
-    EXPECT_EQ(WTERMSIG(status), signal);
-  }
+TEST_F(SignalsDeathTest, ASecondOneLeavesAtOnceWithACodeOfItsOwn) {
+  EXPECT_EXIT(
+      {
+        const Signals signals;
+        const Training training;
+        send_until(SIGINT, [] { return Signals::stop_signal() != 0; });
+        kill(getpid(), SIGINT);
+        for (;;) pause();
+      },
+      testing::ExitedWithCode(kStoppedUnsaved), "press again to leave without");
 }
 
-TEST(Signals, ASecondOneLeavesAtOnceWithACodeOfItsOwn) {
-  const int status = status_of([] {
-    const Signals signals;
-    const Training training;
-    send_until(SIGINT, [] { return Signals::stop_signal() != 0; });
-    kill(getpid(), SIGINT);
-    for (;;) pause();
-  });
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), kStoppedUnsaved);
-}
-
-TEST(Signals, NothingThatCameTooLateEndsTheProcess) {
-  const int status = status_of([] {
-    {
-      const Signals signals;
-      pthread_kill(pthread_self(), SIGHUP);  // pending for this thread alone: the listener cannot take it
-    }
-  });
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+TEST_F(SignalsDeathTest, NothingThatCameTooLateEndsTheProcess) {
+  EXPECT_EXIT(
+      {
+        {
+          const Signals signals;
+          pthread_kill(pthread_self(), SIGHUP);  // pending for this thread alone: the listener cannot take it
+        }
+        _exit(0);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
