@@ -53,6 +53,8 @@ State read_state(const std::string& path);
 /// Of a checkpoint or an exported model; empty where the file names none.
 std::vector<std::string> read_class_names(const std::string& path);
 bool is_checkpoint(const std::string& path);  ///< HDF5 with a private group or a Keras layout
+bool is_weights_only(
+    const std::string& path);  ///< a Keras layout without the private group: model.h5, Keras's own files
 
 /// Fills the model's weights, every one, by layer and weight name, shapes checked. Throws Error{kCheckpoint} that lists what
 /// does not fit ("checkpoint is of another model: layer 'conv2' kernel is 3x3x32x64 in the file, 3x3x32x32 in the model").

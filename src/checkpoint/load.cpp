@@ -180,6 +180,15 @@ bool is_checkpoint(const std::string& path) {
   }
 }
 
+bool is_weights_only(const std::string& path) {
+  try {
+    const Contents contents = Contents::open(path);
+    return !contents.has_state() && contents.has_layers();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 void load_weights(const std::string& path, graph::Model& model) { load_weights(Contents::open(path), model); }
 
 void load_weights(const Contents& contents, graph::Model& model) {

@@ -23,8 +23,9 @@ int run(const ConfigCommandFlags& flags) {
     return 0;
   }
   if (!flags.source) throw Error(ErrorKind::kUsage, "config: CONFIG is missing; only --schema goes without one");
+  const SourceUse use{.with_config = "config CONFIG; 'dptrain ckpt convert {} model.yaml' writes the model as one"};
   const train::Experiment experiment =
-      open_model_source(*flags.source, std::nullopt, flags.overrides.overrides()).experiment;
+      open_model_source(*flags.source, std::nullopt, flags.overrides.overrides(), use).experiment;
   print_text(config::to_yaml(train::resolved(experiment, flags.minimal)));
   return 0;
 }

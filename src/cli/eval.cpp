@@ -1,5 +1,7 @@
 // dptrain eval: the metrics of a checkpoint on a data set.
 
+#include <array>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 
@@ -33,7 +35,14 @@ struct EvalFlags {
   bool ema = false;
 };
 
-/// Which data set: as asked, else test, else validation. Says why.
+/// The data set that is judged when nobody asks for one.
+std::string usual(const train::Experiment& experiment) {
+  const train::DataSection& data = experiment.config.data;
+  if (data.test) return "test";
+  return data.validation ? "validation" : "";
+}
+
+/// Which data set: as asked, else the usual one. Says why.
 std::string choose(const EvalFlags& flags, const train::Experiment& experiment) {
   const train::DataSection& data = experiment.config.data;
   const bool synthetic = flags.data == "synthetic";
@@ -45,8 +54,7 @@ std::string choose(const EvalFlags& flags, const train::Experiment& experiment) 
       throw Error(ErrorKind::kUsage, fmt::format("--on {}: the config has no data.{}", *flags.on, *flags.on));
     return *flags.on;
   }
-  if (data.test) return "test";
-  if (data.validation) return "validation";
+  if (const std::string on = usual(experiment); !on.empty()) return on;
   throw Error(
       ErrorKind::kUsage,
       fmt::format("{}: there is neither data.test nor data.validation; add one, or give --on train", experiment.file));
@@ -88,19 +96,39 @@ void check_class_names(const ModelSource& source, const std::vector<std::string>
                           source.checkpoint, join(source.state->class_names, ", "), join(data, ", ")));
 }
 
+/// "eval.json"; of another set than the usual one "eval-train.json", so that neither replaces the other.
+std::string file_name(const std::string& stem, const std::string& on, const train::Experiment& experiment,
+                      const std::string& suffix) {
+  return stem + (on == usual(experiment) ? "" : "-" + on) + suffix;
+}
+
+/// The averages over the classes that may be asserted, too.
+const std::vector<std::string>& score_names() {
+  static const std::vector<std::string> names{"precision", "recall", "f1"};
+  return names;
+}
+
+/// Undefined averages count as not fulfilled: NaN.
+void add_averages(const std::vector<ClassScore>& scores, std::vector<std::pair<std::string, double>>& values) {
+  const ClassScore mean = macro_average(scores);
+  const std::array averages{mean.precision, mean.recall, mean.f1};
+  for (std::size_t i = 0; i < averages.size(); ++i)
+    values.emplace_back(score_names()[i], averages[i].value_or(std::nan("")));
+}
+
 /// `scores`: of the classes, where there are any.
-void write_results(const fs::path& folder, const ModelSource& source, const std::string& on, std::int64_t samples,
+void write_results(const fs::path& file, const ModelSource& source, const std::string& on, std::int64_t samples,
                    const std::vector<std::pair<std::string, double>>& values, const std::vector<ClassScore>& scores) {
   nlohmann::ordered_json json{{"checkpoint", source.checkpoint}, {"on", on}, {"n", samples}};
   for (const auto& [name, value] : values) json[name] = value;
   if (!scores.empty()) json.update(scores_json(scores));
-  train::write_text((folder / "eval.json").string(),
-                    json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  train::write_text(file.string(), json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 int run(const EvalFlags& flags) {
   const std::vector<Assertion> assertions = parse_assertions(flags.assertions);
-  const ModelSource source = open_model_source(flags.source, flags.weights, flags.overrides.overrides());
+  const ModelSource source = open_model_source(flags.source, flags.weights, flags.overrides.overrides(),
+                                               {.with_config = "eval CONFIG --weights {}"});
   if (source.checkpoint.empty())
     throw Error(
         ErrorKind::kUsage,
@@ -112,7 +140,12 @@ int run(const EvalFlags& flags) {
   const fs::path folder = output_folder(flags, source);
 
   train::Session session(source.experiment, session_options(flags, on));
-  check_names(assertions, train::sum_names(session.plan()));
+  const graph::Graph& graph = session.model().graph;
+  const Shape output = graph.nodes[static_cast<std::size_t>(graph.outputs.front())].output;
+  const Classes classes(source.experiment.config.train.loss, output, session.class_names());
+  std::vector<std::string> known = train::sum_names(session.plan());
+  if (classes.known()) known.insert(known.end(), score_names().begin(), score_names().end());
+  check_names(assertions, known);
   source.load_weights(session.model(), flags.ema);
   session.replicas().push(session.model());
   check_class_names(source, session.class_names());
@@ -121,24 +154,26 @@ int run(const EvalFlags& flags) {
 
   data::Loader& loader = loader_of(session, on);
   const replica::StepSums sums = train::evaluate(session, loader);
-  const std::vector<std::pair<std::string, double>> values = train::means(session.plan(), sums);
+  std::vector<std::pair<std::string, double>> values = train::means(session.plan(), sums);
   for (const auto& [name, value] : values) log::print(fmt::format("{}: {:.6g}", name, value));
   log::print(fmt::format("n: {}", sums.samples));
   session.warn_about_bad_samples();
 
-  const graph::Graph& graph = session.model().graph;
-  const Shape output = graph.nodes[static_cast<std::size_t>(graph.outputs.front())].output;
-  const Classes classes(source.experiment.config.train.loss, output, session.class_names());
   std::vector<ClassScore> scores;
+  std::string written = (folder / file_name("eval", on, source.experiment, ".json")).string();
   if (classes.known()) {
     const Confusion matrix = confusion(session, loader, classes);
+    const std::string table = (folder / file_name("confusion", on, source.experiment, ".csv")).string();
     scores = class_scores(matrix, classes);
     log::info(trim(scores_table(scores)));
-    train::write_text((folder / "confusion.csv").string(), matrix.csv(classes));
+    train::write_text(table, matrix.csv(classes));
+    write_results(written, source, on, sums.samples, values, scores);
+    add_averages(scores, values);
+    written += " and " + table;
+  } else {
+    write_results(written, source, on, sums.samples, values, scores);
   }
-  write_results(folder, source, on, sums.samples, values, scores);
-  log::info(fmt::format("wrote {}{}", (folder / "eval.json").string(),
-                        classes.known() ? " and " + (folder / "confusion.csv").string() : ""));
+  log::info("wrote " + written);
   check(assertions, values);
   return 0;
 }
@@ -149,22 +184,23 @@ void add_eval(App& app) {
   const auto flags = std::make_shared<EvalFlags>();
   Command& command = app.command("eval", "loss and metrics of a checkpoint on a data set");
   command.describe(
-      "Prints one `name: value` line per metric, and writes eval.json and confusion.csv into the checkpoint's run "
-      "directory, or into the "
-      "current one.");
+      "Prints one `name: value` line per metric, and writes eval.json and confusion.csv (eval-train.json and "
+      "confusion-train.csv with --on train) into the checkpoint's run directory, or into the current one.");
   command.example("runs/fashion-mnist/001/checkpoints/best.h5")
       .example("runs/fashion-mnist/001 --on test --assert 'accuracy>=0.90'")
       .example("configs/fashion_mnist.yaml --weights model.h5 --cpus 2");
-  command.positional("CONFIG|CKPT", flags->source,
-                     "a checkpoint or a run's folder (its best.h5, else last.h5); or a config, with --weights");
+  command.positional(
+      "CONFIG|CKPT", flags->source,
+      "a checkpoint, a run's folder (its best.h5, else last.h5) or its model.h5; or a config, with --weights");
   flags->devices.add(command);
   command.section("Evaluation")
-      .option("--weights", "FILE", flags->weights, "a checkpoint or a file of Keras, when the first argument is a config")
+      .option("--weights", "FILE", flags->weights,
+              "a checkpoint or a file of Keras, when the first argument is a config")
       .choice("--on", {"test", "validation", "train"}, flags->on, "the data set (default test, else validation)")
       .choice("--data", {"real", "synthetic"}, flags->data, "synthetic: generated data in place of the data set")
       .flag("--ema", flags->ema, "use the exponential moving averages of the weights")
       .option("--output", "DIR", flags->output, "where eval.json and confusion.csv go")
-      .option("--assert", "EXPR", flags->assertions, "exit 7 unless this holds, as in 'accuracy>=0.90'");
+      .option("--assert", "EXPR", flags->assertions, "exit 7 unless this holds, as in 'accuracy>=0.90' or 'f1>=0.9'");
   flags->overrides.add_batch(command);
   flags->overrides.add(command);
   command.run([flags](const Context&) { return run(*flags); });

@@ -14,16 +14,33 @@ namespace dptrain::cli {
 namespace fs = std::filesystem;
 namespace {
 
-/// The state of a checkpoint that stands for a config too; a file with weights alone (model.h5, Keras's own) does not.
 checkpoint::State whole_state(const std::string& path) {
-  const std::string hint = fmt::format("; with the config at hand: dptrain eval CONFIG --weights {}", path);
-  try {
-    checkpoint::State state = checkpoint::read_state(path);
-    if (!state.resolved_config.empty()) return state;
-  } catch (const Error& error) {
-    throw Error(error.kind(), checkpoint::is_checkpoint(path) ? error.what() + hint : error.what());
-  }
-  throw Error(ErrorKind::kCheckpoint, fmt::format("{}: the file holds no config{}", path, hint));
+  checkpoint::State state = checkpoint::read_state(path);
+  if (state.resolved_config.empty())
+    throw Error(ErrorKind::kCheckpoint, fmt::format("{}: the file holds no config", path));
+  return state;
+}
+
+/// Of a file with weights alone: the run's that it lies in, or for `own_model` what the file itself says of its layers.
+train::Experiment experiment_beside(const std::string& path, const train::Overrides& overrides, const SourceUse& use) {
+  const std::string run = run_of(path), config = (fs::path(run) / "config.resolved.yaml").string();
+  std::error_code error;
+  if (!run.empty() && fs::exists(config, error)) return load(config, overrides);
+  if (!use.own_model)
+    throw Error(ErrorKind::kCheckpoint,
+                fmt::format("{}: the file holds weights and no config; with the config at hand: dptrain {}", path,
+                            fmt::format(fmt::runtime(use.with_config), path)));
+  config::Node model = config::Node::map(), all = config::Node::map();
+  model.set("from_keras", config::Node::text(fs::absolute(path).string()));
+  all.set("dptrain", config::Node::integer(1));
+  all.set("model", std::move(model));
+  return train::load_experiment_text(config::to_yaml(all), path, overrides);
+}
+
+graph::WeightsSpec weights_from(const std::string& path) {
+  graph::WeightsSpec weights;
+  weights.file.value = path;
+  return weights;
 }
 
 /// A damaged checkpoint is one nevertheless, and says so better than the reader of configs would.
@@ -67,7 +84,7 @@ void ModelSource::load_weights(graph::Model& model, bool averages) const {
 }
 
 ModelSource open_model_source(const std::string& path, const std::optional<std::string>& weights,
-                              train::Overrides overrides) {
+                              train::Overrides overrides, const SourceUse& use) {
   overrides.callbacks = false;
   std::error_code error;
   const bool folder = fs::is_directory(path, error);
@@ -76,6 +93,12 @@ ModelSource open_model_source(const std::string& path, const std::optional<std::
     if (weights)
       throw Error(ErrorKind::kUsage, fmt::format("--weights belongs to a config, but {} is a checkpoint", path));
     source.checkpoint = folder ? checkpoint_file(path, {"best.h5", "last.h5"}) : path;
+    if (checkpoint::is_weights_only(source.checkpoint)) {
+      source.experiment = experiment_beside(source.checkpoint, overrides, use);
+      source.weights = weights_from(source.checkpoint);
+      source.complete = true;
+      return source;
+    }
     source.state = whole_state(source.checkpoint);
     source.experiment = train::load_experiment_text(source.state->resolved_config, source.checkpoint, overrides);
     return source;
@@ -90,8 +113,7 @@ ModelSource open_model_source(const std::string& path, const std::optional<std::
     return source;
   }
   source.checkpoint = checkpoint_file(*weights, {"best.h5", "last.h5"});
-  source.weights = graph::WeightsSpec{};
-  source.weights->file.value = source.checkpoint;
+  source.weights = weights_from(source.checkpoint);
   source.complete = true;
   try {
     source.state = checkpoint::read_state(source.checkpoint);

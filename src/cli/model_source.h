@@ -23,10 +23,17 @@ struct ModelSource {
   void load_weights(graph::Model& model, bool averages) const;
 };
 
+/// What a command can do with a file that holds weights and no config, and what it advises where it can do nothing.
+struct SourceUse {
+  std::string with_config;  ///< the command line after "dptrain", "{}" for the file
+  bool own_model = false;   ///< the layers that the file describes are enough
+};
+
 /// `path` is a config (then `weights` may name a file, in place of what its `model.weights` says) or a checkpoint, or a run's folder: its best.h5, else last.h5.
+/// With a file of weights alone (model.h5, Keras's own) goes the config of the run that it lies in.
 /// What the callbacks name is not checked. Throws Error{kUsage, kCheckpoint}.
 ModelSource open_model_source(const std::string& path, const std::optional<std::string>& weights,
-                              train::Overrides overrides);
+                              train::Overrides overrides, const SourceUse& use);
 
 /// A checkpoint as the user names it: the file, or in a run's folder checkpoints/<the first of `names` that is there>.
 /// Throws Error{kCheckpoint} when there is none.

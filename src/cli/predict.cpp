@@ -24,9 +24,9 @@ namespace dptrain::cli {
 namespace {
 
 struct PredictFlags {
-  std::string checkpoint;
+  std::string source;
   std::vector<std::string> inputs;
-  std::optional<std::string> output, on_error;
+  std::optional<std::string> weights, output, on_error;
   std::optional<std::int64_t> top, batch_size;
   DeviceFlags devices;
   ConfigFlags overrides;
@@ -126,9 +126,12 @@ class Output {
 };
 
 int run(const PredictFlags& flags) {
-  const ModelSource source = open_model_source(flags.checkpoint, std::nullopt, flags.overrides.overrides());
+  const ModelSource source = open_model_source(flags.source, flags.weights, flags.overrides.overrides(),
+                                               {.with_config = "predict CONFIG --weights {}"});
   if (source.checkpoint.empty())
-    throw Error(ErrorKind::kUsage, fmt::format("predict needs a checkpoint, {} is a config", flags.checkpoint));
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("predict needs weights: give a checkpoint in place of {}, or --weights FILE.h5", flags.source));
   train::SessionOptions options;
   options.devices = flags.devices.request();
   options.training = options.wants_train = options.wants_validation = options.wants_data = false;
@@ -186,8 +189,12 @@ void add_predict(App& app) {
   command.example("runs/fashion-mnist/001/checkpoints/best.h5 --input t10k-images-idx3-ubyte.gz --output preds.csv")
       .example("runs/flowers/001 --input photos --top 3")
       .example("runs/flowers/001 --input rose.jpg --input tulip.png --probabilities");
-  command.positional("CKPT", flags->checkpoint, "a checkpoint, or a run's folder (its best.h5, else last.h5)");
+  command.positional(
+      "CONFIG|CKPT", flags->source,
+      "a checkpoint, a run's folder (its best.h5, else last.h5) or its model.h5, or a config with --weights");
   command.section("Prediction")
+      .option("--weights", "FILE", flags->weights,
+              "a checkpoint or a file of Keras, when the first argument is a config")
       .option("--input", "DIR|FILE", flags->inputs,
               "a folder of images, an image (both repeatable), or an IDX file, plain or .gz")
       .required()

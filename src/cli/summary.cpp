@@ -63,8 +63,9 @@ void draw_rate(const std::string& path, const train::Experiment& experiment, con
 
 int run(const SummaryFlags& flags) {
   if (flags.lr) require_svg(*flags.lr, "--lr");
+  const SourceUse use{.with_config = "summary CONFIG", .own_model = true};
   const train::Experiment experiment =
-      open_model_source(flags.source, std::nullopt, flags.overrides.overrides()).experiment;
+      open_model_source(flags.source, std::nullopt, flags.overrides.overrides(), use).experiment;
   const train::DeviceRequest devices = flags.devices.plan_request();
   print_text(graph::summary(graph::undrawn_model(experiment.graph, experiment.config.seed)));
   if (flags.plan) {

@@ -28,10 +28,27 @@ constexpr const char* kStepHeader = "step,epoch,loss,lr,examples_per_second,step
 constexpr const char* kDataErrors = "data-errors.csv";
 
 /// What --overwrite may take away: the files of a run, and nothing that somebody else has put beside them.
-constexpr std::array kOurFiles{
-    "config.yaml", "config.resolved.yaml", "command.txt", "env.json",         "train.log",     "train.csv",
-    "steps.csv",   "events.jsonl",         "result.json", "model.h5",         "labels.txt",    "log.csv",
-    "eval.json",   "confusion.csv",        kDataErrors,   "fault/fault.json", "fault/state.h5"};
+constexpr std::array kOurFiles{"config.yaml",
+                               "config.resolved.yaml",
+                               "command.txt",
+                               "env.json",
+                               "train.log",
+                               "train.csv",
+                               "steps.csv",
+                               "events.jsonl",
+                               "result.json",
+                               "model.h5",
+                               "labels.txt",
+                               "log.csv",
+                               "eval.json",
+                               "confusion.csv",
+                               "eval-train.json",
+                               "confusion-train.csv",
+                               "eval-validation.json",
+                               "confusion-validation.csv",
+                               "fault/fault.json",
+                               "fault/state.h5",
+                               kDataErrors};
 
 [[noreturn]] void cannot_write(const std::string& path, const std::string& reason) {
   throw Error(ErrorKind::kWrite,

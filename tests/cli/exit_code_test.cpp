@@ -1,5 +1,6 @@
 // What a script sees of the commands: exit codes, and which stream says what.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -174,6 +175,70 @@ TEST_F(ExitCode, ResultsGoToStdoutWarningsToStderr) {
   EXPECT_EQ(json["n"], 13);
   EXPECT_EQ(json["on"], "validation");
   EXPECT_EQ(here_.read("runs/tiny/001/confusion.csv").rfind("label,cat,dog,owl\ncat,", 0), 0U);
+}
+
+TEST_F(ExitCode, EvalAssertsWhatItPrints) {
+  ASSERT_EQ(dptrain({"fit", "tiny.yaml", "--epochs", "1"}).code, 0);
+  EXPECT_EQ(dptrain({"eval", "runs/tiny/001", "--assert", "f1<=1", "--assert", "recall>=0"}).code, 0);
+  const auto json = nlohmann::json::parse(here_.read("runs/tiny/001/eval.json"));
+  expect(7, "error: assertion 'f1>1' is not fulfilled: f1 is ", {"eval", "runs/tiny/001", "--assert", "f1>1"});
+  expect(7, fmt::format("precision is {:.6g}", json["macro"]["precision"].get<double>()),
+         {"eval", "runs/tiny/001", "--assert", "precision>1"});
+  expect(2, "there is no 'f2' among loss, accuracy, precision, recall, f1",
+         {"eval", "runs/tiny/001", "--assert", "f2>1"});
+  expect(2, "there is no 'f1' among loss",
+         {"eval", "runs/tiny/001", "--assert", "f1>0", "--set", "train.metrics=[]", "--set",
+          "train.loss=mean_squared_error"});
+}
+
+TEST_F(ExitCode, EvalOfAnotherSetLeavesTheUsualOneAlone) {
+  ASSERT_EQ(dptrain({"fit", "tiny.yaml", "--epochs", "1"}).code, 0);
+  ASSERT_EQ(dptrain({"eval", "runs/tiny/001"}).code, 0);
+  const std::string usual = here_.read("runs/tiny/001/eval.json"), table = here_.read("runs/tiny/001/confusion.csv");
+  ASSERT_EQ(dptrain({"eval", "runs/tiny/001", "--on", "train"}).code, 0);
+  EXPECT_EQ(here_.read("runs/tiny/001/eval.json"), usual);
+  EXPECT_EQ(here_.read("runs/tiny/001/confusion.csv"), table);
+  EXPECT_EQ(nlohmann::json::parse(here_.read("runs/tiny/001/eval-train.json"))["n"], 50);
+  EXPECT_FALSE(here_.read("runs/tiny/001/confusion-train.csv").empty());
+}
+
+/// 36 pixels of two images.
+std::string two_images() {
+  std::string idx{0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 6, 0, 0, 0, 6};
+  for (char pixel = 0; pixel < 72; ++pixel) idx += pixel;
+  return idx;
+}
+
+TEST_F(ExitCode, ModelH5IsGoodForEvalPredictAndSummary) {
+  ASSERT_EQ(dptrain({"fit", "tiny.yaml"}).code, 0);
+  here_.write("images-idx3-ubyte", two_images());
+  const auto predicted = [&](const std::vector<std::string>& model) {
+    std::vector<std::string> words{"predict"};
+    words.insert(words.end(), model.begin(), model.end());
+    words.insert(words.end(), {"--input", "images-idx3-ubyte"});
+    const Outcome outcome = dptrain(words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.out;
+  };
+  const std::string expected = predicted({"runs/tiny/001/checkpoints/last.h5"});
+  EXPECT_NE(expected.find("\n1,"), std::string::npos) << expected;
+  EXPECT_EQ(predicted({"runs/tiny/001/model.h5"}), expected);
+  fs::copy_file(here_.path("runs/tiny/001/model.h5"), here_.path("handed-on.h5"));
+  EXPECT_EQ(predicted({"tiny.yaml", "--weights", "handed-on.h5"}), expected);
+
+  EXPECT_EQ(dptrain({"eval", "runs/tiny/001/model.h5", "--quiet"}).out,
+            dptrain({"eval", "runs/tiny/001/checkpoints/last.h5", "--quiet"}).out);
+  const std::string layers = dptrain({"summary", "tiny.yaml"}).out;
+  EXPECT_EQ(dptrain({"summary", "runs/tiny/001/model.h5"}).out, layers);
+  const std::string bare = dptrain({"summary", "handed-on.h5"}).out;
+  EXPECT_EQ(bare.substr(0, bare.find('\n')), "Model: handed-on");
+  EXPECT_EQ(bare.substr(bare.find('\n')), layers.substr(layers.find('\n')));
+  expect(8, "dptrain predict CONFIG --weights handed-on.h5",
+         {"predict", "handed-on.h5", "--input", "images-idx3-ubyte"});
+  expect(8, "dptrain eval CONFIG --weights handed-on.h5", {"eval", "handed-on.h5"});
+  expect(8, "dptrain config CONFIG; 'dptrain ckpt convert handed-on.h5 model.yaml'", {"config", "handed-on.h5"});
+  expect(2, "predict needs weights: give a checkpoint in place of tiny.yaml, or --weights",
+         {"predict", "tiny.yaml", "--input", "images-idx3-ubyte"});
 }
 
 TEST_F(ExitCode, PicturesAreSvg) {

@@ -76,7 +76,7 @@ right = sum(table[i][i] for i in range(10)) / 120
 raise SystemExit(sum(map(sum, table)) != 120 or abs(right - json.load(open("run/eval.json"))["accuracy"]) > 1e-9)
 PYTHON
 run 0 eval run --on train --ema --output elsewhere
-[ -s elsewhere/eval.json ] && [ -s elsewhere/confusion.csv ] || fail "--output"
+[ -s elsewhere/eval-train.json ] && [ -s elsewhere/confusion-train.csv ] || fail "--output"
 
 say "predict"
 run 0 predict run --input data/t10k-images-idx3-ubyte --output preds.csv

@@ -43,8 +43,6 @@ says "the checkpoint was trained on 600 samples per epoch, the data set has 90"
 say "weights without a training state"
 run 8 fit small.yaml --run-dir none "--resume=run/model.h5"
 says "--init-from"
-run 8 eval run/model.h5
-says "--weights run/model.h5"
 run 0 eval small.yaml --weights run/model.h5 --output .
 run 0 fit small.yaml --cpus 1x1 --run-dir from-weights --init-from run/model.h5 --steps 1
 
