@@ -4,8 +4,8 @@
 #   scripts/test.sh [--quick | --nightly] [--times] [--no-install] [--fuzz-seconds N] [--jobs N]
 #
 #   --quick            the release suite only, without sanitizers
-#   --nightly          more of what is random or slow: new random cases, 60 kills, 10 minutes for each fuzz target; and
-#                      every source compiled by itself
+#   --nightly          more of what is random or slow: new random cases, 60 kills at random and one before each call that
+#                      changes a run's folder, 10 minutes for each fuzz target; and every source compiled by itself
 #   --times            at the end, where the time went: phases, slowest tests, slowest sources
 #   --no-install       install nothing; list what is missing and exit 2
 #   --fuzz-seconds N   time for each libFuzzer target (0: none; their seeds and small changes of them are in every run)
@@ -27,7 +27,7 @@ jobs=$(nproc)
 while [ $# -gt 0 ]; do
   case $1 in
     --quick) quick=yes ;;
-    --nightly) nightly=yes; fuzz_seconds=600; export DPTRAIN_KILLS=60 DPTRAIN_NIGHTLY=$(($(date +%s) / 86400)) ;;
+    --nightly) nightly=yes; fuzz_seconds=600; export DPTRAIN_KILLS=60 DPTRAIN_KILL_POINTS=all DPTRAIN_NIGHTLY=$(($(date +%s) / 86400)) ;;
     --times) times_wanted=yes ;;
     --no-install) install_flag=(--no-install) ;;
     --fuzz-seconds) fuzz_seconds=${2:?--fuzz-seconds needs a number}; shift ;;
