@@ -1,11 +1,14 @@
 #include "core/shape.h"
 
+#include <algorithm>
+
 namespace dptrain {
 
 std::int64_t Shape::elements() const noexcept {
   std::int64_t n = 1;
-  for (const std::int64_t d : dims_) n *= d;
-  return n;
+  for (const std::int64_t d : dims_)
+    if (__builtin_mul_overflow(n, d, &n)) return kMost;
+  return std::min(n, kMost);
 }
 
 std::string Shape::str() const {

@@ -3,6 +3,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "train/callback.h"
+#include "train/saved_state.h"
 
 namespace dptrain::train {
 namespace {
@@ -54,10 +55,10 @@ class EarlyStopping final : public Callback {
     return state;
   }
   void restore(const nlohmann::json& state) override {
-    wait_ = state.value("wait", std::int64_t{0});
-    best_epoch_ = state.value("best_epoch", std::int64_t{0});
+    wait_ = saved_count(state, "wait");
+    best_epoch_ = saved_count(state, "best_epoch");
     stopped_ = state.value("stopped", false);
-    if (state.contains("best")) best_ = state["best"].get<double>();
+    best_ = saved_best(state);
   }
   const std::vector<std::vector<float>>& kept_weights() const override { return weights_; }
   void restore_weights(std::vector<std::vector<float>> weights) override { weights_ = std::move(weights); }

@@ -52,7 +52,8 @@ void write_result(const FitResult& result, Session& session, RunDirectory& run, 
   nlohmann::json checkpoints{{"last", run.checkpoint("last.h5")}};
   if (std::filesystem::exists(run.checkpoint("best.h5"))) checkpoints["best"] = run.checkpoint("best.h5");
   const double seconds = position.seconds + position.epoch_seconds;
-  const double samples = static_cast<double>(position.epoch * session.train_loader().samples() + position.samples);
+  const double samples = static_cast<double>(position.epoch) * static_cast<double>(session.train_loader().samples()) +
+                         static_cast<double>(position.samples);
   nlohmann::json written{{"exit", result.exit},
                          {"epochs", position.epoch},
                          {"steps", position.step},

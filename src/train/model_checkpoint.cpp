@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "train/callback.h"
 #include "train/callback_checks.h"
+#include "train/saved_state.h"
 
 namespace dptrain::train {
 namespace {
@@ -50,14 +51,14 @@ class ModelCheckpoint final : public Callback {
     return state;
   }
   void restore(const nlohmann::json& state) override {
-    if (state.contains("best")) best_ = state["best"].get<double>();
+    best_ = saved_best(state);
     written_ = state.value("written", std::deque<std::string>());
     for (const std::string& file : written_)  // which keep() removes one day
       if (!stays_inside(file) || !file.ends_with(".h5"))
         throw Error(
             ErrorKind::kCheckpoint,
             fmt::format("the checkpoint's ModelCheckpoint names '{}', which is none of a run's checkpoints", file));
-    last_step_ = state.value("last_step", std::int64_t{0});
+    last_step_ = saved_count(state, "last_step");
   }
 
  private:

@@ -10,6 +10,7 @@
 #include "core/json_depth.h"
 #include "core/log.h"
 #include "train/conv_cache.h"
+#include "train/saved_state.h"
 
 namespace dptrain::train {
 namespace {
@@ -81,7 +82,7 @@ void restore_loss_scale(const json& saved, Session& session) {
   kernels::LossScale scale;
   scale.scale = saved.at("scale").get<float>();
   scale.good_steps = saved.at("good_steps").get<std::int32_t>();
-  scale.skipped = saved.at("skipped").get<std::int64_t>();
+  scale.skipped = saved_count(saved, "skipped");
   session.replicas().push_loss_scale(scale);
 }
 
@@ -205,18 +206,18 @@ Position restore_state(const checkpoint::State& state, Session& session, const C
   try {
     const json trainer = json::parse(shallow_json(state.trainer, ErrorKind::kCheckpoint, "the state of the trainer"));
     Position position;
-    position.epoch = trainer.at("epoch").get<std::int64_t>();
-    position.samples = trainer.at("samples").get<std::int64_t>();
-    position.step = trainer.at("step").get<std::int64_t>();
+    position.epoch = saved_count(trainer, "epoch");
+    position.samples = saved_count(trainer, "samples");
+    position.step = saved_count(trainer, "step");
     position.sums.loss = trainer.at("sums").at("loss").get<double>();
-    position.sums.metrics = trainer.at("sums").at("metrics").get<std::vector<double>>();
-    position.sums.samples = trainer.at("sums").at("samples").get<std::int64_t>();
+    for (const json& sum : trainer.at("sums").at("metrics")) position.sums.metrics.push_back(saved_number(sum));
+    position.sums.samples = saved_count(trainer.at("sums"), "samples");
     position.epoch_seconds = trainer.at("epoch_seconds").get<double>();
     position.seconds = trainer.at("seconds").get<double>();
     position.rate_factor = trainer.value("rate_factor", 1.0);
     if (trainer.contains("learning_rate")) position.learning_rate = trainer["learning_rate"].get<double>();
     for (const json& entry : trainer.value("logs", json::array()))
-      position.last_logs.set(entry.at(0).get<std::string>(), entry.at(1).get<double>());
+      position.last_logs.set(entry.at(0).get<std::string>(), saved_number(entry.at(1)));
     compare_data(trainer, session);
     const auto samples = trainer.at("samples_per_epoch").get<std::int64_t>();
     if (samples != session.train_loader().samples())
@@ -224,9 +225,9 @@ Position restore_state(const checkpoint::State& state, Session& session, const C
                                                       "--init-from starts afresh from its weights", samples, session.train_loader().samples()));
     if (position.sums.metrics.size() != session.plan().loss.metrics.size())
       position.sums.metrics.assign(session.plan().loss.metrics.size(), 0.0);
-    const json saved_best = trainer.value("best", json::object());
-    for (const auto& [name, entry] : saved_best.items())
-      best[name] = {entry.at("value").get<double>(), entry.at("epoch").get<std::int64_t>()};
+    const json bests = trainer.value("best", json::object());
+    for (const auto& [name, entry] : bests.items())
+      if (!entry.at("value").is_null()) best[name] = {entry["value"].get<double>(), saved_count(entry, "epoch")};
     restore_slots(state, session);
     warn_of_other_convolutions(trainer, session);
     if (trainer.contains("loss_scale")) restore_loss_scale(trainer["loss_scale"], session);

@@ -6,6 +6,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "train/callback.h"
+#include "train/saved_state.h"
 
 namespace dptrain::train {
 namespace {
@@ -47,9 +48,9 @@ class ReduceLROnPlateau final : public Callback {
     return state;
   }
   void restore(const nlohmann::json& state) override {
-    wait_ = state.value("wait", std::int64_t{0});
-    cooldown_ = state.value("cooldown", std::int64_t{0});
-    if (state.contains("best")) best_ = state["best"].get<double>();
+    wait_ = saved_count(state, "wait");
+    cooldown_ = saved_count(state, "cooldown");
+    best_ = saved_best(state);
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "train/callback.h"
+#include "train/saved_state.h"
 
 namespace dptrain::train {
 namespace {
@@ -21,32 +22,28 @@ class TerminateOnNaN final : public Callback {
   }
 };
 
-/// Total time, and of each epoch its time and images per second.
+/// Of each epoch its time and images per second, and the total time.
 class TimeHistory final : public Callback {
  public:
   std::string name() const override { return "TimeHistory"; }
 
   void epoch_end(Host&, EpochReport& report) override {
-    epochs_.push_back({{"seconds", report.seconds},
-                       {"train_seconds", report.train_seconds},
-                       {"examples_per_second", static_cast<double>(report.samples) / report.train_seconds}});
+    ++epochs_;
+    seconds_ += report.seconds;
+    log::info(fmt::format("TimeHistory: epoch {}: {:.2f} s, {:.0f} images/s", report.epoch + 1, report.seconds,
+                          static_cast<double>(report.samples) / report.train_seconds));
   }
-  void train_end(Host&) override {
-    double total = 0;
-    for (const nlohmann::json& epoch : epochs_) total += epoch["seconds"].get<double>();
-    log::info(fmt::format("TimeHistory: {} epochs in {:.1f} s", epochs_.size(), total));
-    for (std::size_t i = 0; i < epochs_.size(); ++i)
-      log::info(fmt::format("  epoch {}: {:.2f} s, {:.0f} images/s", i + 1, epochs_[i]["seconds"].get<double>(),
-                            epochs_[i]["examples_per_second"].get<double>()));
-  }
+  void train_end(Host&) override { log::info(fmt::format("TimeHistory: {} epochs in {:.1f} s", epochs_, seconds_)); }
 
-  nlohmann::json save() const override { return {{"epochs", epochs_}}; }
+  nlohmann::json save() const override { return {{"count", epochs_}, {"seconds", seconds_}}; }
   void restore(const nlohmann::json& state) override {
-    epochs_ = state.value("epochs", std::vector<nlohmann::json>());
+    epochs_ = saved_count(state, "count");
+    seconds_ = state.value("seconds", 0.0);
   }
 
  private:
-  std::vector<nlohmann::json> epochs_;
+  std::int64_t epochs_ = 0;
+  double seconds_ = 0;
 };
 
 }  // namespace

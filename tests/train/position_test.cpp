@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
@@ -76,11 +78,20 @@ TEST_F(PositionTest, CallbacksFindTheirStateWhenTheListIsEdited) {
 
 TEST_F(PositionTest, StatesThatMakeNoSenseAreRefused) {
   callbacks_.push_back(make_early_stopping({.monitor = "loss", .restore_best_weights = true}));
-  const std::vector<std::function<void(json&)>> edits{
-      [](json& t) { t["callbacks"][0].erase("state"); },    [](json& t) { t["callbacks"] = 3; },
-      [](json& t) { t["callbacks"][0] = "EarlyStopping"; }, [](json& t) { t["callbacks"][0]["state"] = json::array(); },
-      [](json& t) { t["callbacks"][0]["weights"] = true; }, [](json& t) { t["best"] = {{"loss", 3}}; },
-      [](json& t) { t["sums"]["loss"] = nullptr; },         [](json& t) { t["epoch"] = "one"; }};
+  const std::vector<std::function<void(json&)>> edits{[](json& t) { t["callbacks"][0].erase("state"); },
+                                                      [](json& t) { t["callbacks"] = 3; },
+                                                      [](json& t) { t["callbacks"][0] = "EarlyStopping"; },
+                                                      [](json& t) { t["callbacks"][0]["state"] = json::array(); },
+                                                      [](json& t) { t["callbacks"][0]["weights"] = true; },
+                                                      [](json& t) {
+                                                        t["best"] = {{"loss", 3}};
+                                                      },
+                                                      [](json& t) { t["sums"]["loss"] = nullptr; },
+                                                      [](json& t) { t["epoch"] = "one"; },
+                                                      [](json& t) { t["epoch"] = -1; },
+                                                      [](json& t) { t["step"] = INT64_MAX; },
+                                                      [](json& t) { t["sums"]["samples"] = -3; },
+                                                      [](json& t) { t["callbacks"][0]["state"]["wait"] = INT64_MAX; }};
   EXPECT_NO_THROW(restore(edited([](json&) {}), callbacks_));
   for (std::size_t i = 0; i < edits.size(); ++i) {
     try {
@@ -93,6 +104,25 @@ TEST_F(PositionTest, StatesThatMakeNoSenseAreRefused) {
   checkpoint::State deep = make_state(session_, {}, callbacks_, {});
   deep.trainer = "{\"best\": " + std::string(100000, '[') + std::string(100000, ']') + "}";
   EXPECT_THROW(restore(deep, callbacks_), Error);
+}
+
+/// A validation may give what is not finite, and JSON has no number for it.
+TEST_F(PositionTest, ValuesThatAreNotFiniteComeBack) {
+  callbacks_.push_back(make_early_stopping({.monitor = "val_loss"}));
+  callbacks_.push_back(make_model_checkpoint({}));
+  callbacks_.push_back(make_reduce_lr_on_plateau({}));
+  for (const auto& callback : callbacks_) callback->restore({{"best", nullptr}});
+  const double infinite = std::numeric_limits<double>::infinity();
+  Position position;
+  position.sums.metrics = {infinite};
+  position.last_logs.set("loss", 0.5);
+  position.last_logs.set("val_loss", infinite);
+  BestValues best{{"loss", {0.5, 1}}, {"val_loss", {infinite, 1}}};
+  const checkpoint::State state = make_state(session_, position, callbacks_, best);
+  best.clear();
+  const Position back = restore_state(state, session_, callbacks_, best);
+  EXPECT_TRUE(std::isnan(*back.last_logs.find("val_loss")));
+  EXPECT_EQ(best.size(), 1U);
 }
 
 TEST_F(PositionTest, KeptWeightsHaveTheModelsShapes) {
