@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 
 #include "kernels/cpu/targets.h"
 
@@ -16,7 +17,10 @@ namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 // Two multiply-add units of latency 4 or 5 need 10 chains; 12 leave room in the 16 registers of AVX2.
 inline constexpr int kChains = 12;
 
-const char* target_name() { return hwy::TargetName(HWY_TARGET); }
+const char* target_name() {
+  const char* name = hwy::TargetName(HWY_TARGET);
+  return std::string_view(name) == "AVX3" ? "AVX-512" : name;  // Highway's name for it is nobody else's
+}
 
 int vector_floats() { return static_cast<int>(kLanes); }
 

@@ -5,7 +5,7 @@
 
 namespace dptrain::kernels::cpu {
 
-/// Name of the instruction set that the kernels use on this machine, e.g. "AVX2" or "AVX3" (AVX-512).
+/// Name of the instruction set that the kernels use on this machine, "AVX2", "AVX-512".
 const char* isa_name();
 
 /// Kernels use no instruction set beyond this one, from their next call on. Call it before other threads run kernels.

@@ -1,7 +1,7 @@
 #pragma once
 
 // Which of Highway's instruction sets the kernels are compiled for: included before any header of Highway. On x86-64
-// these are AVX-512 ("AVX3"), AVX2 and SSE2, which every such processor has; SSSE3 and SSE4 would help only processors of
+// these are AVX-512, AVX2 and SSE2, which every such processor has; SSSE3 and SSE4 would help only processors of
 // before 2013, and each costs a quarter of the compilation. Vectors without a size known to the compiler (SVE, RISC-V)
 // cannot stand in arrays, as the kernels have them; such machines take NEON.
 

@@ -272,7 +272,6 @@ int64_t winograd_forward_images(const WinogradImages& given, int threads, float*
 int64_t winograd_backward_images(const WinogradImages& given, int threads, float* workspace) {
   return images<true>(given, threads, workspace);
 }
-const char* winograd_target_name() { return hwy::TargetName(HWY_TARGET); }
 
 }  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -282,9 +281,6 @@ namespace dptrain::kernels::cpu {
 
 HWY_EXPORT(winograd_forward_images);
 HWY_EXPORT(winograd_backward_images);
-HWY_EXPORT(winograd_target_name);
-
-const char* winograd_target() { return HWY_DYNAMIC_DISPATCH(winograd_target_name)(); }
 
 const char* winograd_tile(const WinogradShape& shape) {
   switch (tile_of(shape)) {

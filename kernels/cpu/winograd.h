@@ -34,9 +34,6 @@ inline constexpr uint8_t kWinogradNoneTaken = 4;
 /// "F(4x4,3x3)": the tile that the shape is computed with, chosen from its extents.
 const char* winograd_tile(const WinogradShape& shape);
 
-/// The instruction set that the kernels run on, "AVX3".
-const char* winograd_target();
-
 /// Floats of workspace that the passes want for `rows` samples on `threads` threads.
 int64_t winograd_forward_workspace(const WinogradShape& shape, int64_t rows, int threads);
 int64_t winograd_backward_data_workspace(const WinogradShape& shape, int64_t rows, int threads);

@@ -76,7 +76,8 @@ std::vector<std::string> run_header(train::Session& session, const std::string& 
   const train::BuildInfo build = train::build_info();
   std::string versions = "dptrain " + build.version;
   for (const auto& [library, version] : train::library_versions(session.devices()))
-    if (!version.starts_with("no")) versions += fmt::format("  {} {}", library, version);
+    if (!version.starts_with("no") && (library != "cuda" || session.devices().on_real_gpus()))
+      versions += fmt::format("  {} {}", library, version);
   std::vector<std::string> lines{fmt::format("{}  run {}", versions, run),
                                  "devices  " + devices_line(session), "batch    " + batch_line(session),
                                  "model    " + model_line(session)};

@@ -67,7 +67,7 @@ struct ConvTiming {
 void time_convolutions(const ConvChoices& asked, ConvChoice choice, int threads,
                        const std::function<void(const ConvTiming&)>& done);
 
-/// What speeds depend on: "Intel(R) Xeon(R) ..., AVX3".
+/// What speeds depend on: "Intel(R) Xeon(R) ..., AVX-512".
 std::string cpu_identity();
 
 }  // namespace dptrain::device

@@ -18,6 +18,10 @@ std::string values_text(const std::vector<std::pair<std::string, double>>& value
   return text;
 }
 
+std::int64_t StepLog::batch_of(const Position& position) const {
+  return (position.samples + session_.global_batch() - 1) / session_.global_batch();
+}
+
 void StepLog::restart() {
   interval_ = {};
   interval_.started = now_seconds();
@@ -35,10 +39,12 @@ void StepLog::add_sums(double loss, std::int64_t samples) {
   ++interval_.steps;
 }
 
-bool StepLog::due(std::int64_t step) const {
+bool StepLog::due(const Position& position) const {
   const config::Duration& every = session_.experiment().config.train.log_every;
   if (every.unit == config::Duration::Unit::kSeconds) return now_seconds() - interval_.started >= every.value;
-  return step % std::max<std::int64_t>(1, every.steps(session_.steps_per_epoch(), session_.global_batch())) == 0;
+  const std::int64_t steps =
+      std::max<std::int64_t>(1, every.steps(session_.steps_per_epoch(), session_.global_batch()));
+  return (steps > session_.steps_per_epoch() ? position.step : batch_of(position)) % steps == 0;
 }
 
 /// One line for the log and one row of steps.csv about the steps since the last one.
@@ -57,13 +63,13 @@ void StepLog::write(const Position& position, double learning_rate) {
   row.comm_exposed_ms = interval_.comm / steps * 1e3;
   run_.step_row(row);
   run_.event("step", {{"step", row.step}, {"epoch", row.epoch_from_1}, {"loss", row.loss}, {"lr", row.learning_rate}});
-  const std::int64_t batch = (position.samples + session_.global_batch() - 1) / session_.global_batch();
+  const std::int64_t batch = batch_of(position);
   const std::string line =
       fmt::format("step {}/{}{} - lr: {:.3e} - {} ex/s - {:.1f} ms (data {:.1f} comm {:.1f})", batch,
                   session_.steps_per_epoch(), values_text(means(session_.plan(), position.sums)), row.learning_rate,
                   rate_text(rate), row.step_ms, row.data_wait_ms, row.comm_exposed_ms);
   progress_.clear();
-  if (progress_.visible())
+  if (progress_.visible() || batch == session_.steps_per_epoch())  // the epoch's line follows
     log::debug(line);
   else
     log::info(line);

@@ -29,12 +29,13 @@ class StepLog {
   void add_collected(double seconds) { interval_.step_seconds += seconds; }
   void add_sums(double loss, std::int64_t samples);
 
-  /// Whether `train.log_every` asks for a line.
-  bool due(std::int64_t step) const;
+  /// Whether `train.log_every` asks for a line: at the same steps of each epoch, or of the run when an epoch is shorter.
+  bool due(const Position& position) const;
   /// Writes it and restarts; nothing where no step was made. `learning_rate`: of the last step.
   void write(const Position& position, double learning_rate);
 
  private:
+  std::int64_t batch_of(const Position& position) const;
   void warn_when_starved(const RunDirectory::StepRow& row);
 
   Session& session_;

@@ -157,7 +157,7 @@ void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch
 
   const StepReport report{position_.step, position_.epoch, batch.first() / session_.global_batch() + 1, loss};
   for (const auto& callback : callbacks_) callback->step_end(*this, report);
-  if (log_.due(position_.step)) log_interval();
+  if (log_.due(position_)) log_interval();
   if (progress_.visible())
     progress_.draw(report.batch, session_.steps_per_epoch(), position_.epoch_seconds, values_text(means(session_.plan(), position_.sums)));
   if (ahead_.empty() && now_seconds() - last_save_ > kLastEverySeconds) save_last();

@@ -40,7 +40,7 @@ class WinogradConv final : public ConvPass {
         floats_(workspace()) {}
 
   std::string name() const override {
-    return fmt::format("winograd {} {} nhwc", cpu::winograd_tile(shape_), cpu::winograd_target());
+    return fmt::format("winograd {} {} nhwc", cpu::winograd_tile(shape_), cpu::isa_name());
   }
 
   std::size_t scratch() const override { return static_cast<std::size_t>(floats_) * sizeof(float); }

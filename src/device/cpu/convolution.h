@@ -28,7 +28,7 @@ class Convolution {
   /// Bytes that run() wants for the rows that were prepared.
   std::size_t planned_scratch() const noexcept { return passes_.planned_scratch(); }
   bool wants(ConvPassKind kind) const;
-  /// "winograd F(4x4,3x3) AVX3 nhwc", with ", tuned" behind it where it was timed and not chosen by rule.
+  /// "winograd F(4x4,3x3) AVX-512 nhwc", with ", tuned" behind it where it was timed and not chosen by rule.
   std::string name(ConvPassKind kind, std::int64_t rows) const;
   /// "forward ...; data ...; weights ...", for summary --plan.
   std::string describe(std::int64_t rows) const;
