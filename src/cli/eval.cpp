@@ -117,12 +117,18 @@ void add_averages(const std::vector<ClassScore>& scores, std::vector<std::pair<s
 }
 
 /// `scores`: of the classes, where there are any.
-void write_results(const fs::path& file, const ModelSource& source, const std::string& on, std::int64_t samples,
-                   const std::vector<std::pair<std::string, double>>& values, const std::vector<ClassScore>& scores) {
+std::string results_json(const ModelSource& source, const std::string& on, std::int64_t samples,
+                         const std::vector<std::pair<std::string, double>>& values,
+                         const std::vector<ClassScore>& scores) {
   nlohmann::ordered_json json{{"checkpoint", source.checkpoint}, {"on", on}, {"n", samples}};
   for (const auto& [name, value] : values) json[name] = value;
   if (!scores.empty()) json.update(scores_json(scores));
-  train::write_text(file.string(), json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void print_values(const std::vector<std::pair<std::string, double>>& values, std::int64_t samples) {
+  for (const auto& [name, value] : values) log::print(fmt::format("{}: {:.6g}", name, value));
+  log::print(fmt::format("n: {}", samples));
 }
 
 int run(const EvalFlags& flags) {
@@ -155,25 +161,25 @@ int run(const EvalFlags& flags) {
   data::Loader& loader = loader_of(session, on);
   const replica::StepSums sums = train::evaluate(session, loader);
   std::vector<std::pair<std::string, double>> values = train::means(session.plan(), sums);
-  for (const auto& [name, value] : values) log::print(fmt::format("{}: {:.6g}", name, value));
-  log::print(fmt::format("n: {}", sums.samples));
+  if (!log::is_json()) print_values(values, sums.samples);
   session.warn_about_bad_samples();
 
   std::vector<ClassScore> scores;
-  std::string written = (folder / file_name("eval", on, source.experiment, ".json")).string();
+  const std::string file = file_name("eval", on, source.experiment, ".json");
+  std::string written = (folder / file).string();
   if (classes.known()) {
     const Confusion matrix = confusion(session, loader, classes);
     const std::string table = (folder / file_name("confusion", on, source.experiment, ".csv")).string();
     scores = class_scores(matrix, classes);
-    log::info(trim(scores_table(scores)));
+    if (!log::is_json()) log::info(trim(scores_table(scores)));
     train::write_text(table, matrix.csv(classes));
-    write_results(written, source, on, sums.samples, values, scores);
-    add_averages(scores, values);
     written += " and " + table;
-  } else {
-    write_results(written, source, on, sums.samples, values, scores);
   }
+  const std::string results = results_json(source, on, sums.samples, values, scores);
+  if (log::is_json()) log::print(results);
+  train::write_text((folder / file).string(), results + "\n");
   log::info("wrote " + written);
+  if (classes.known()) add_averages(scores, values);
   check(assertions, values);
   return 0;
 }

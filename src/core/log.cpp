@@ -67,9 +67,11 @@ void emit(bool to_stderr, Rank rank, const char* level, const std::string& line,
   const std::string plain = printable(line, "\n\t");
   if (rank == Rank::kAlways || !s.options.quiet) {
     std::string text = plain;
-    if (s.options.format == Format::kJson) text = fmt::format("{{\"level\":\"{}\",\"message\":\"{}\"}}", level, escaped(line));
+    const bool json = s.options.format == Format::kJson;
+    if (json)
+      text = fmt::format("{{\"level\":\"{}\",\"message\":\"{}\"}}", level, escaped(line));
     else if (s.options.color && *color) text = fmt::format("{}{}\033[0m", color, plain);
-    put(to_stderr ? stderr : stdout, text);
+    put(to_stderr || json ? stderr : stdout, text);
   }
   if (s.file) s.file->log(spdlog::level::info, "{}", plain);
 }
@@ -79,6 +81,11 @@ void emit(bool to_stderr, Rank rank, const char* level, const std::string& line,
 void configure(const Options& options) {
   const std::lock_guard lock(state().mutex);
   state().options = options;
+}
+
+bool is_json() {
+  const std::lock_guard lock(state().mutex);
+  return state().options.format == Format::kJson;
 }
 
 void open_file(const std::string& path) {

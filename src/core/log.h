@@ -4,8 +4,8 @@
 
 namespace dptrain::log {
 
-// Lines a person or a script reads. Results and progress lines go to stdout, warnings and errors to stderr; all
-// but results also go into the run's train.log once one is opened.
+// Lines a person or a script reads. Results and progress lines go to stdout, warnings and errors to stderr; with kJson
+// all lines but results go to stderr, one object each. All but results also go into the run's train.log once one is opened.
 // Names in lines may come from anybody: control characters, but line breaks and tabs, are written as printable() writes
 // them. Safe from every thread. Never called inside a step.
 
@@ -19,6 +19,8 @@ struct Options {
 };
 
 void configure(const Options& options);
+/// Whether lines, and results that have a structure, are JSON.
+bool is_json();
 /// From now on every line also goes into this file (appended). Throws Error{kWrite}.
 void open_file(const std::string& path);
 void close_file();

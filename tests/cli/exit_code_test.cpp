@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "support/process.h"
@@ -175,6 +176,18 @@ TEST_F(ExitCode, ResultsGoToStdoutWarningsToStderr) {
   EXPECT_EQ(json["n"], 13);
   EXPECT_EQ(json["on"], "validation");
   EXPECT_EQ(here_.read("runs/tiny/001/confusion.csv").rfind("label,cat,dog,owl\ncat,", 0), 0U);
+}
+
+/// stdout has the results and nothing else, stderr one JSON object a line.
+TEST_F(ExitCode, LogLinesAsJsonLeaveStdoutToResults) {
+  ASSERT_EQ(dptrain({"fit", "tiny.yaml", "--log", "json"}).out, "");
+  const Outcome eval = dptrain({"eval", "runs/tiny/001", "--log", "json"});
+  EXPECT_EQ(eval.code, 0) << eval.err;
+  EXPECT_EQ(nlohmann::json::parse(eval.out), nlohmann::json::parse(here_.read("runs/tiny/001/eval.json")));
+  std::istringstream lines(eval.err);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) EXPECT_TRUE(nlohmann::json::accept(line)) << line;
+  EXPECT_GT(count, 0);
 }
 
 TEST_F(ExitCode, EvalAssertsWhatItPrints) {

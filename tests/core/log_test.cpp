@@ -66,7 +66,7 @@ TEST_F(Log, ColorOnlyWhereAsked) {
 
 TEST_F(Log, JsonLines) {
   log::configure({.format = log::Format::kJson});
-  EXPECT_EQ(printed([] { log::info("a \"b\"\n\\c\x01"); }).out,
+  EXPECT_EQ(printed([] { log::info("a \"b\"\n\\c\x01"); }).err,
             "{\"level\":\"info\",\"message\":\"a \\\"b\\\"\\n\\\\c\\u0001\"}\n");
   EXPECT_EQ(printed([] { log::print("acc: 1"); }).out, "acc: 1\n");
 }
