@@ -74,7 +74,7 @@ FAULTS = [
     Fault("a part of the state forgotten", "src/train/position.cpp",
           '    position.sums.loss = trainer.at("sums").at("loss").get<double>();\n', "", ["e2e:resume"]),
     Fault("a part of the state forgotten", "src/train/early_stopping.cpp",
-          '    wait_ = state.value("wait", std::int64_t{0});\n', "", ["train"]),
+          '    wait_ = saved_count(state, "wait");\n', "", ["train"]),
     Fault("an off-by-one", "src/train/run_directory.cpp", "leading_number(row) <= steps_done",
           "leading_number(row) < steps_done", ["train"]),
     Fault("data lost on an error", "src/train/line_file.cpp", 'pending_ += line + "\\n";', 'pending_ = line + "\\n";',
