@@ -110,7 +110,7 @@ template <Family& (*family)()>
 struct Value<Of<family>> {
   static bool read(const Node& node, Reader& reader, Of<family>& out) {
     const Node value = reader.substituted(node);
-    if (value.is_null()) return out = Of<family>(), true;
+    if (value.is_null() && !out) return true;  // none, as by default
     out = family().read(value, reader);
     return static_cast<bool>(out);
   }

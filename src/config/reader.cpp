@@ -65,6 +65,14 @@ std::string with_variables(const std::string& text, Value value) {
   return out;
 }
 
+std::size_t bytes_of(const Node& node) {
+  std::size_t bytes = 64;
+  if (node.is_scalar()) bytes += node.str().size();
+  for (const Node& item : node.items()) bytes += bytes_of(item);
+  for (const Node::Entry& entry : node.entries()) bytes += entry.key.size() + bytes_of(entry.value);
+  return bytes;
+}
+
 }  // namespace
 
 Reader::Scope::Scope(Reader& reader, std::map<std::string, Node> parameters)
@@ -95,11 +103,22 @@ Reader::Key::~Key() { reader_.key_ = std::move(outer_); }
 
 Node Reader::substituted(const Node& node) {
   if (!has_variables(node)) return node;
-  if (node.is_scalar()) return replaced(node);
+  if (node.is_scalar()) return counted(replaced(node));
   Node out = node;
   for (Node& item : out.items()) item = substituted(item);
   for (Node::Entry& entry : out.entries()) entry.value = substituted(entry.value);
   return out;
+}
+
+Node Reader::counted(Node node) {
+  substituted_bytes_ += bytes_of(node);
+  if (substituted_bytes_ > kMaxSubstituted) {
+    error(node,
+          fmt::format("variables and parameters stand for more than {} in all; does one hold another several times?",
+                      human_bytes(kMaxSubstituted)));
+    diagnostics_.throw_if_errors();
+  }
+  return node;
 }
 
 Node Reader::replaced(const Node& node) {

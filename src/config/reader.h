@@ -68,8 +68,10 @@ class Reader {
   /// The node with every `$NAME` in it replaced: a scalar that is exactly `$NAME` becomes the parameter's node, other
   /// occurrences become its text (in parentheses where they stand in arithmetic). `${NAME}` is the same where a letter
   /// follows. `$$` becomes a dollar; a `$` before anything else stays. Unknown names are reported; the mark stays that of
-  /// the use. Doing it twice changes nothing.
+  /// the use. Doing it twice changes nothing. Throws ConfigError where variables that hold variables grow beyond
+  /// kMaxSubstituted: going on would take all memory.
   Node substituted(const Node& node);
+  static constexpr std::size_t kMaxSubstituted = std::size_t{16} << 20;  ///< bytes of a load in all; a node counts 64
 
   // Each reports and returns nothing when the node is something else. They substitute first.
   std::optional<double> number(const Node& node);         ///< + - * / ( ), 1e-3, 0.1%, floor(x)
@@ -92,6 +94,7 @@ class Reader {
 
  private:
   Node replaced(const Node& node);
+  Node counted(Node node);
   std::optional<std::string> from_outside(const std::string& name) const;
   std::optional<std::string> lookup(const std::string& name, const Mark& mark);
   bool begins_outside(const Node& node) const;
@@ -102,6 +105,7 @@ class Reader {
   std::map<std::string, Node> parameters_;
   bool inside_block_ = false;
   std::string subject_, key_;
+  std::size_t substituted_bytes_ = 0;
   std::set<std::tuple<const Source*, int, int>> unknown_;  // where an unknown variable has been reported
   Diagnostic unheard_;                                     // takes the messages that only follow from those
 };

@@ -196,7 +196,9 @@ bool Field::read(const Node& node, Reader& reader, void* spec) const {
   const Reader::Key naming(reader, name);
   void* const found = member(spec);
   if (!value->read(node, reader, found)) return false;
-  if (range.limits() && !all_in(value->write(found), name, range, node, reader)) return false;
+  const Node written = value->write(found);
+  if (required && written.is_null()) return reader.error(node, name + " has no value"), false;
+  if (range.limits() && !all_in(written, name, range, node, reader)) return false;
   const std::string complaint = check ? check(found) : "";
   if (!complaint.empty()) reader.error(node, name + " " + complaint);
   return complaint.empty();

@@ -1,6 +1,7 @@
 #include "train/sections.h"
 
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "core/format.h"
@@ -188,9 +189,13 @@ struct Value<train::Split> {
     const Node value = reader.substituted(node);
     if (value.is_scalar() && value.str() == "even") return out.weights.clear(), true;
     if (value.is_sequence() && Value<std::vector<double>>::read(value, reader, out.weights)) {
-      for (const double weight : out.weights)
+      double sum = 0;
+      for (const double weight : out.weights) {
         if (!(weight >= 0)) return reader.error(node, "split: weights must be >= 0"), false;
-      return true;
+        sum += weight;
+      }
+      if (!(sum > 0 && std::isfinite(sum))) reader.error(node, "split: the sum of the weights must be > 0 and finite");
+      return sum > 0 && std::isfinite(sum);
     }
     if (!value.is_sequence()) reader.error(node, "split must be even or a list such as [2, 1], found " + value.describe());
     return false;
