@@ -23,4 +23,17 @@ std::vector<std::int64_t> split_rows(std::int64_t rows, const std::vector<double
   return parts;
 }
 
+std::int64_t most_rows(std::int64_t rows, const std::vector<double>& weights, std::size_t rank) {
+  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  std::int64_t most = split_rows(rows, weights)[rank];
+  // A share is its ideal rounded down or up, so once the ideal is below `most` no smaller batch gives more.
+  const auto can_give_more = [&](std::int64_t fewer) {
+    return fewer > 0 && weights[rank] > 0 &&
+           static_cast<double>(fewer) * weights[rank] / total >= static_cast<double>(most);
+  };
+  for (std::int64_t fewer = rows - 1; can_give_more(fewer); --fewer)
+    most = std::max(most, split_rows(fewer, weights)[rank]);
+  return most;
+}
+
 }  // namespace dptrain::replica

@@ -36,6 +36,20 @@ TEST(SplitRows, FollowsWeights) {
   EXPECT_THAT(split_rows(7, {1, 1.5, 1}), ElementsAre(2, 3, 2));
 }
 
+TEST(SplitRows, AFewRowsLessMayGiveAReplicaMore) {
+  const std::vector<std::vector<double>> splits{{3, 3, 1}, {1, 0, 1}, {5, 1, 1, 1}, {1, 1, 1}, {0.01, 7, 7}};
+  for (const std::vector<double>& weights : splits)
+    for (std::size_t rank = 0; rank < weights.size(); ++rank) {
+      std::int64_t most = 0;
+      for (std::int64_t rows = 0; rows <= 200; ++rows) {
+        most = std::max(most, split_rows(rows, weights)[rank]);
+        EXPECT_EQ(most_rows(rows, weights, rank), most) << rows << " rows, rank " << rank;
+      }
+    }
+  EXPECT_EQ(split_rows(11, {3, 3, 1})[2], 1);
+  EXPECT_EQ(most_rows(11, {3, 3, 1}, 2), 2);
+}
+
 /// Connects nothing: every replica goes its own way.
 class Apart final : public Connector {
  public:
@@ -61,8 +75,8 @@ class Apart final : public Connector {
 struct SetFixture {
   explicit SetFixture(int replicas, SetOptions options = {}, ToyDevice::Switches switches = {})
       : model(model_of(kToyPlainModel)), plan(toy_plan(model)) {
-    options.weights.assign(static_cast<std::size_t>(replicas), 1.0);
-    options.batch_sizes = {9};
+    if (options.weights.empty()) options.weights.assign(static_cast<std::size_t>(replicas), 1.0);
+    if (options.batch_sizes.empty()) options.batch_sizes = {9};
     options.optimizer = sgd();
     set.emplace(plan, toy_devices(replicas, std::move(switches)), connector, std::move(options));
     set->push(model);
@@ -126,6 +140,14 @@ TEST(ReplicaSet, RefusesABatchItWasNotMadeFor) {
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kInternal);
+  }
+}
+
+TEST(ReplicaSet, ABatchWithoutItsBadSamplesFitsEveryReplica) {
+  SetFixture f(3, {.weights = {3, 3, 1}, .batch_sizes = {11}});
+  for (int rows = 11; rows > 0; --rows) {
+    const SampleBatch batch(rows, 6, 3);
+    EXPECT_NO_THROW(f.set->step(batch.host(), {.number = 11 - rows, .learning_rate = 0.1, .valid = rows})) << rows;
   }
 }
 
