@@ -36,10 +36,17 @@ LabelWriter::LabelWriter(std::shared_ptr<const Source> source, LabelDelivery del
 }
 
 void LabelWriter::check_all() const {
-  const bool from_class = source_->label_type() == LabelType::kClass;
-  if (!delivery_.wanted || (!classes() && !(from_class && delivery_.width > 1))) return;
+  if (!delivery_.wanted) return;
+  const bool one_hot = source_->label_type() == LabelType::kClass && delivery_.width > 1;
   std::vector<float> row(static_cast<std::size_t>(std::max<std::int64_t>(1, delivery_.width)));
-  for (std::int64_t i = 0; i < source_->size(); ++i) from_class ? checked_class(i) : class_of(i, row.data());
+  for (std::int64_t i = 0; i < source_->size(); ++i) {
+    if (classes())
+      class_of(i, row.data());
+    else if (one_hot)
+      checked_class(i);
+    else if (delivery_.probabilities)
+      values_of(i, row.data());
+  }
 }
 
 std::int64_t LabelWriter::checked_class(std::int64_t index) const {
@@ -81,6 +88,16 @@ void LabelWriter::values_of(std::int64_t index, float* out) const {
     std::fill_n(out, delivery_.width, 0.0F);
     out[checked_class(index)] = 1.0F;
   }
+  if (!delivery_.probabilities) return;
+  for (const float* value = out; value != out + delivery_.width; ++value)
+    if (!(*value >= 0 && *value <= 1))
+      throw Error(
+          ErrorKind::kData,
+          fmt::format("{}: label {} is outside 0..1, which crossentropy wants{}", source_->label_place(index),
+                      shortest(*value),
+                      delivery_.width == 1 ? "; for more than two classes give the model an output for each and "
+                                             "a softmax, and use sparse_categorical_crossentropy"
+                                           : ""));
 }
 
 }  // namespace dptrain::data

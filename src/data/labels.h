@@ -25,7 +25,7 @@ class LabelWriter {
   void check_all() const;
   /// The class of a sample; for kClass. `row` is room for width() floats. Throws Error{kData} when out of range.
   std::int32_t class_of(std::int64_t index, float* row) const;
-  /// Writes width() floats; for kDense.
+  /// Writes width() floats; for kDense. Throws Error{kData} for what is no probability where those are wanted.
   void values_of(std::int64_t index, float* out) const;
 
  private:

@@ -89,6 +89,7 @@ struct LabelDelivery {
   bool wanted = true;
   optim::LabelKind kind = optim::LabelKind::kClass;
   std::int64_t width = 0;  ///< of the model's output
+  bool probabilities = false;  ///< crossentropy: of rows each value, and of a single output the class, lies in [0, 1]
 };
 
 class Loader {

@@ -134,7 +134,13 @@ std::unique_ptr<data::Loader> SessionData::make_loader(const std::shared_ptr<con
   options.delivery = plan.delivery;
   options.feed = plan.feed;
   data::ModelSide side = model_side();
-  const data::LabelDelivery labels{labels_wanted_ && plan.labels, label_kind_, side.output.elements()};
+  const config::Typed& loss = experiment_.config.train.loss;
+  const data::LabelDelivery labels{
+      .wanted = labels_wanted_ && plan.labels,
+      .kind = label_kind_,
+      .width = side.output.elements(),
+      .probabilities = label_kind_ == optim::LabelKind::kDense &&
+                       (is_crossentropy(loss) || loss.get_if<optim::BinaryCrossentropySpec>() != nullptr)};
   if (!plan.features) {
     data::Pipeline pipeline(transforms(plan.evaluation), plan.evaluation);
     auto [samples, rest] = data::cached(source, std::move(pipeline), section.loader.cache, plan.name);

@@ -439,6 +439,28 @@ TEST(LoaderLabels, DenseRows) {
             "the data set has no labels, and the loss needs them");
 }
 
+TEST(LoaderLabels, CrossentropyWantsProbabilities) {
+  const auto open = [](const std::shared_ptr<VectorSource>& source, std::int64_t width) {
+    const LabelDelivery labels{.wanted = true, .kind = LabelKind::kDense, .width = width, .probabilities = true};
+    return Loader(source, {}, kModel, labels, options(4)).samples();
+  };
+  const auto source = source_of(30);
+  EXPECT_EQ(
+      error_of(ErrorKind::kData, [&] { open(source, 1); }),
+      "labels, item 2: label 2 is outside 0..1, which crossentropy wants; for more than two classes give the model "
+      "an output for each and a softmax, and use sparse_categorical_crossentropy");
+  EXPECT_EQ(open(source, 4), 30);  // one-hot rows
+  for (std::int64_t i = 0; i < 30; ++i) source->classes[static_cast<std::size_t>(i)] = i % 2;
+  EXPECT_EQ(open(source, 1), 30);
+
+  const auto rows = std::make_shared<VectorSource>(2, Shape{2, 3, 1});
+  rows->values = {{0.25F, 1}, {0, 0.75F}};
+  EXPECT_EQ(open(rows, 2), 2);
+  rows->values = {{0, 1}, {0.5F, -1}};
+  EXPECT_EQ(error_of(ErrorKind::kData, [&] { open(rows, 2); }),
+            "labels, item 1: label -1 is outside 0..1, which crossentropy wants");
+}
+
 TEST(LoaderLabels, ClassesOutOfRows) {
   const auto source = std::make_shared<VectorSource>(2, Shape{2, 3, 1});
   const auto classes = [&](std::vector<std::vector<float>> values) {
