@@ -1,7 +1,6 @@
 #include "config/family.h"
 
 #include <algorithm>
-#include <set>
 
 #include "config/json_fragment.h"
 #include "core/error.h"
@@ -35,6 +34,12 @@ std::string subject_for(const Reader& reader, const std::string& type) {
   const std::string& outer = reader.subject();
   if (outer.empty() || outer[0] < 'A' || outer[0] > 'Z') return type;
   return outer == type || outer.starts_with(type + " '") ? outer : outer + ": " + type;
+}
+
+/// "dataset.IDX" of the "$defs", "data_set" where the word has a space.
+std::string definition_name(std::string what) {
+  std::replace(what.begin(), what.end(), ' ', '_');
+  return what;
 }
 
 }  // namespace
@@ -121,27 +126,29 @@ Typed Family::read(const Node& node, Reader& reader) const {
   return {*def, std::move(spec), mark};
 }
 
-Node Family::json_schema() const {
-  // A family may stand inside itself (a wrapper layer); there anything goes.
-  thread_local std::set<const Family*> described;
-  if (!described.insert(this).second) return Node::map();
+Node Family::json_schema() const { return fragment::reference(definition_name(what_)); }
+
+void Family::define(Node& definitions) const {
+  const std::string name = definition_name(what_);
   std::vector<std::string> words;
   Node properties = Node::map();
   for (const auto& def : types_) {
-    words.push_back(def->name);
-    words.insert(words.end(), def->aliases.begin(), def->aliases.end());
     std::vector<Node> choices{def->schema.json_schema(), fragment::types({"null"})};
     for (const Field& field : def->schema.fields())
       if (field.positional) choices.push_back(field.schema());
-    properties.set(def->name, fragment::any_of(std::move(choices)));
+    const std::string type = name + "." + def->name;
+    definitions.set(type, fragment::any_of(std::move(choices)));
+    words.push_back(def->name);
+    words.insert(words.end(), def->aliases.begin(), def->aliases.end());
+    properties.set(def->name, fragment::reference(type));
+    for (const std::string& alias : def->aliases) properties.set(alias, fragment::reference(type));
   }
   Node one = fragment::types({"object"});
   one.set("properties", std::move(properties));
   one.set("additionalProperties", Node::boolean(false));
   one.set("minProperties", Node::integer(1));
   one.set("maxProperties", Node::integer(1));
-  described.erase(this);
-  return fragment::any_of({fragment::one_of_words(words), std::move(one), fragment::variable()});
+  definitions.set(name, fragment::any_of({fragment::one_of_words(words), std::move(one), fragment::variable()}));
 }
 
 }  // namespace dptrain::config

@@ -87,8 +87,10 @@ class Family {
   Typed make(Spec spec) const {
     return Typed(*find(typeid(Spec)), std::make_shared<const Spec>(std::move(spec)));
   }
-  /// JSON Schema: one of the names, or one of the maps.
+  /// JSON Schema: a reference to what define() adds to the "$defs" of the whole schema.
   Node json_schema() const;
+  /// Adds "<what>": one of the names, or one of the maps; and "<what>.<Type>": the arguments of each type.
+  void define(Node& definitions) const;
 
  private:
   std::string what_;

@@ -59,4 +59,10 @@ Node list(Node item) {
   return schema;
 }
 
+Node reference(const std::string& name) {
+  Node schema = Node::map();
+  schema.set("$ref", Node::text("#/$defs/" + name));
+  return schema;
+}
+
 }  // namespace dptrain::config::fragment

@@ -17,5 +17,6 @@ Node variable();  ///< text with a `$`
 Node one_of_words(const std::vector<std::string>& words);
 Node any_of(std::vector<Node> choices);  ///< nested choices are joined
 Node list(Node item);
+Node reference(const std::string& name);  ///< to "$defs"/<name> of the whole schema
 
 }  // namespace dptrain::config::fragment

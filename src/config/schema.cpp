@@ -137,8 +137,8 @@ Node Schema::json_schema() const {
     if (!field.doc.empty()) schema.set("description", Node::text(field.doc));
     if (field.required)
       required.items().push_back(Node::text(field.name));
-    else
-      schema.set("default", field.write(defaults.get()));
+    else if (Node value = field.write(defaults.get()); !value.is_null())
+      schema.set("default", std::move(value));
     for (const std::string& alias : field.aliases) properties.set(alias, schema);
     properties.set(field.name, std::move(schema));
   }

@@ -22,31 +22,45 @@ SchemaTree object(SchemaTree properties, bool open) {
 SchemaTree text() { return fragment::types({"string"}); }
 SchemaTree names() { return fragment::any_of({text(), fragment::list(text())}); }
 
+/// What every step may have beside the arguments of its type.
+SchemaTree common_arguments() {
+  SchemaTree common = SchemaTree::map();
+  common.set("name", text());
+  common.set("inputs", names());
+  common.set("device", text());
+  SchemaTree times = fragment::number("integer");
+  times.set("minimum", SchemaTree::integer(1));
+  common.set("repeat", std::move(times));
+  common.set("trainable", fragment::boolean());
+  common.set("if", fragment::boolean());
+  return common;
+}
+
 /// The arguments of one layer type or network: its own and those of every step.
 SchemaTree arguments(const config::Schema& type) {
   SchemaTree schema = type.json_schema();
-  SchemaTree& own = *schema.find("properties");
-  own.set("name", text());
-  own.set("inputs", names());
-  own.set("device", text());
-  own.set("repeat", fragment::number("integer"));
-  own.set("trainable", fragment::boolean());
-  own.set("if", fragment::boolean());
+  const SchemaTree common = common_arguments();
+  for (const SchemaTree::Entry& entry : common.entries())
+    schema.find("properties")->set(entry.key, fragment::reference("step.arguments/properties/" + entry.key));
   std::vector<SchemaTree> choices{std::move(schema), fragment::types({"null"})};
   for (const config::Field& field : type.fields())
     if (field.positional) choices.push_back(field.schema());
   return fragment::any_of(std::move(choices));
 }
 
+}  // namespace
+
 /// `Type` or `Type: arguments`; names that start lower-case are blocks and shared layers of the file itself.
-SchemaTree step() {
+void define_steps(config::Node& definitions) {
   SchemaTree types = SchemaTree::map();
-  for (const config::TypeDef* type : layers::layer_family().types()) types.set(type->name, arguments(type->schema));
-  std::vector<std::string> words = layers::layer_family().names();
-  for (const auto& [name, network] : networks()) {
-    types.set(name, arguments(network.schema));
+  std::vector<std::string> words;
+  const auto add = [&](const std::string& name, const config::Schema& schema) {
+    definitions.set("step." + name, arguments(schema));
+    types.set(name, fragment::reference("step." + name));
     words.push_back(name);
-  }
+  };
+  for (const config::TypeDef* type : layers::layer_family().types()) add(type->name, type->schema);
+  for (const auto& [name, network] : networks()) add(name, network.schema);
   SchemaTree one = object(std::move(types), false);
   SchemaTree own = SchemaTree::map();
   own.set("^[a-z]", SchemaTree::map());
@@ -55,13 +69,13 @@ SchemaTree step() {
   one.set("maxProperties", SchemaTree::integer(1));
   SchemaTree name = text();
   name.set("pattern", SchemaTree::text("^[a-z]"));
-  return fragment::any_of({fragment::one_of_words(words), std::move(name), std::move(one)});
+  SchemaTree step = fragment::any_of({fragment::one_of_words(words), std::move(name), std::move(one)});
+  definitions.set("step", std::move(step));
+  definitions.set("step.arguments", object(common_arguments(), true));
 }
 
-}  // namespace
-
 config::Node json_schema() {
-  const SchemaTree steps = fragment::list(step());
+  const SchemaTree steps = fragment::list(fragment::reference("step"));
   SchemaTree block = SchemaTree::map();
   block.set("params", fragment::types({"object", "null"}));
   block.set("layers", steps);

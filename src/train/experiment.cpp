@@ -8,9 +8,18 @@
 #include "config/reader.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "data/source.h"
+#include "data/transform.h"
 #include "graph/build.h"
+#include "layers/initializer.h"
+#include "layers/regularizer.h"
+#include "optim/loss.h"
+#include "optim/optimizer.h"
+#include "optim/schedule.h"
 #include "train/callback_checks.h"
 #include "train/keras_model.h"
+#include "train/key_descriptions.h"
+#include "train/nonfinite.h"
 #include "train/preprocessing_advice.h"
 
 namespace dptrain::train {
@@ -182,6 +191,27 @@ config::Node resolved(const Experiment& experiment, bool minimal) {
   return out;
 }
 
+namespace {
+
+/// Of the rules of check_train() those that a schema can say: one of each pair, and a loss.
+void require_in_train(config::Node& train) {
+  using config::Node;
+  const auto required = [](const char* key) {
+    Node one = Node::map();
+    one.set("required", Node::sequence({Node::text(key)}));
+    return one;
+  };
+  const auto one_of = [&](const char* first, const char* second) {
+    Node choice = Node::map();
+    choice.set("oneOf", Node::sequence({required(first), required(second)}));
+    return choice;
+  };
+  train.set("required", Node::sequence({Node::text("loss")}));
+  train.set("allOf", Node::sequence({one_of("epochs", "steps"), one_of("batch_size", "batch_size_per_replica")}));
+}
+
+}  // namespace
+
 config::Node json_schema() {
   config::Node schema = config_schema().json_schema();
   schema.set("$schema", config::Node::text("https://json-schema.org/draft/2020-12/schema"));
@@ -189,7 +219,19 @@ config::Node json_schema() {
   if (config::Node* properties = schema.find("properties"); properties != nullptr) {
     properties->set("vars", config::fragment::types({"object"}));
     properties->set("model", graph::json_schema());
+    properties->find("dptrain")->set("const", config::Node::integer(kSchemaVersion));
+    schema.find("required")->items().push_back(config::Node::text("model"));
+    require_in_train(*properties->find("train"));
   }
+  config::Node definitions = config::Node::map();
+  graph::define_steps(definitions);
+  for (const config::Family* family :
+       {&layers::initializer_family(), &layers::regularizer_family(), &optim::optimizer_family(),
+        &optim::schedule_family(), &optim::loss_family(), &optim::metric_family(), &data::transform_family(),
+        &data::dataset_family(), &callback_family(), &nonfinite_family()})
+    family->define(definitions);
+  schema.set("$defs", std::move(definitions));
+  describe_keys(schema);
   return schema;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "config/json_fragment.h"
 #include "core/format.h"
 
 namespace dptrain::config {
@@ -205,7 +206,9 @@ struct Value<train::Split> {
   }
   static Node schema() {
     Node any = Node::map();
-    any.set("anyOf", Node::sequence({detail::enum_schema({"even"}), Value<std::vector<double>>::schema()}));
+    Node weight = fragment::number("number");
+    weight.set("minimum", Node::integer(0));
+    any.set("anyOf", Node::sequence({detail::enum_schema({"even"}), fragment::list(std::move(weight))}));
     return any;
   }
 };

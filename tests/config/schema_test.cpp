@@ -231,9 +231,15 @@ TEST(Schema, JsonSchemaIsDraft202012) {
   EXPECT_EQ(schema["properties"]["padding"]["anyOf"][0]["enum"], json({"valid", "same"}));
   EXPECT_EQ(schema["properties"]["activation"]["default"], "linear");
 
-  const json family = json::parse(to_json(test_optimizers().json_schema()));
+  EXPECT_EQ(json::parse(to_json(test_optimizers().json_schema())), json({{"$ref", "#/$defs/optimizer"}}));
+  Node definitions = Node::map();
+  test_optimizers().define(definitions);
+  const json defined = json::parse(to_json(definitions));
+  const json& family = defined["optimizer"];
   EXPECT_EQ(family["anyOf"][0]["enum"], json({"SGD", "sgd", "Adam", "adam"}));
-  const json& adam = family["anyOf"][1]["properties"]["Adam"]["anyOf"];
+  for (const char* name : {"Adam", "adam"})
+    EXPECT_EQ(family["anyOf"][1]["properties"][name], json({{"$ref", "#/$defs/optimizer.Adam"}}));
+  const json& adam = defined["optimizer.Adam"]["anyOf"];
   EXPECT_EQ(adam[0]["properties"]["lr"]["exclusiveMinimum"], 0);
   EXPECT_EQ(adam[2]["exclusiveMinimum"], 0);  // the bare value
 }

@@ -13,11 +13,30 @@ import sys
 STEP_ARGUMENTS = {"name", "inputs", "device", "repeat", "trainable", "if"}
 
 
+def inlined(node, definitions, within=()):
+    """The schema with each "$ref" replaced by what it points to, where "$from" keeps its name; {} where a definition stands
+    inside itself."""
+    if isinstance(node, list):
+        return [inlined(part, definitions, within) for part in node]
+    if not isinstance(node, dict):
+        return node
+    out = {key: inlined(part, definitions, within) for key, part in node.items() if key not in ("$ref", "$defs")}
+    if "$ref" in node:
+        name, *path = node["$ref"].removeprefix("#/$defs/").split("/")
+        target = definitions[name]
+        for key in path:
+            target = target[key]
+        if name not in within:
+            out = {**inlined(target, definitions, (*within, name)), "$from": name, **out}
+    return out
+
+
 def types_of(node):
-    """{type: {key: schema}} of the first family of types within a schema."""
+    """{type: {key: schema}} of the first family of types within a schema, without the aliases such as mse."""
     if isinstance(node, dict):
-        properties = node.get("properties", {})
-        if node.get("maxProperties") == 1 and properties and all(name[:1].isupper() or name in ("acc", "mse", "mae") for name in properties):
+        members = node.get("properties", {}) if node.get("maxProperties") == 1 else {}
+        properties = {name: t for name, t in members.items() if t.get("$from", "").endswith("." + name)}
+        if properties:
             objects = {name: next(c for c in t["anyOf"] if c.get("type") == "object") for name, t in properties.items()}
             return {name: t.get("properties", {}) for name, t in objects.items()}
     children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else []
@@ -110,6 +129,7 @@ def write_examples(source):
 
 def main():
     source, schema = pathlib.Path(sys.argv[1]), json.loads(pathlib.Path(sys.argv[2]).read_text(encoding="utf-8"))
+    schema = inlined(schema, schema["$defs"])
     write_examples(source)
     layers = types_of(schema["properties"]["model"]["properties"]["layers"])
     assert len(layers) >= 21, sorted(layers)

@@ -256,9 +256,11 @@ TEST(Build, AutomaticNamesPassOverTakenOnes) {
 }
 
 TEST(Build, SchemaKnowsTheLayersAndTheArgumentsOfEveryStep) {
-  const nlohmann::json schema = nlohmann::json::parse(config::to_json(json_schema()));
-  const nlohmann::json& step = schema["properties"]["layers"]["items"]["anyOf"].back();
-  const nlohmann::json& conv = step["properties"]["Conv2D"]["anyOf"][0];
+  config::Node definitions = config::Node::map();
+  define_steps(definitions);
+  const nlohmann::json defined = nlohmann::json::parse(config::to_json(definitions));
+  EXPECT_EQ(defined["step"]["anyOf"].back()["properties"]["Conv2D"]["$ref"], "#/$defs/step.Conv2D");
+  const nlohmann::json& conv = defined["step.Conv2D"]["anyOf"][0];
   for (const char* key : {"filters", "name", "inputs", "repeat", "if"})
     EXPECT_TRUE(conv["properties"].contains(key)) << key;
   EXPECT_EQ(conv["required"], nlohmann::json({"filters", "kernel_size"}));

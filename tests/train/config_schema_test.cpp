@@ -1,0 +1,226 @@
+// The JSON Schema of configs and the reader agree, as far as a schema can say what the reader checks.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "config/bundled.h"
+#include "config/diagnostics.h"
+#include "config/yaml_parser.h"
+#include "support/test_data.h"
+#include "train/experiment.h"
+
+namespace dptrain::train {
+namespace {
+
+using nlohmann::json;
+
+/// Draft 2020-12, as much of it as the schema uses: a keyword that it does not know throws.
+class Validator {
+ public:
+  explicit Validator(const json& schema) : root_(schema) {}
+
+  bool accepts(const json& value) const { return accepts(value, root_); }
+
+ private:
+  bool accepts(const json& value, const json& schema) const {
+    for (const auto& [keyword, argument] : schema.items())
+      if (!holds(value, keyword, argument, schema)) return false;
+    return true;
+  }
+
+  int count(const json& value, const json& schemas) const {
+    return static_cast<int>(
+        std::count_if(schemas.begin(), schemas.end(), [&](const json& schema) { return accepts(value, schema); }));
+  }
+
+  static bool is_type(const json& value, const std::string& type) {
+    if (type == "integer") return value.is_number() && std::floor(value.get<double>()) == value.get<double>();
+    if (type == "number") return value.is_number();
+    return type == (value.is_number() ? "number" : value.type_name());
+  }
+
+  bool holds(const json& value, const std::string& keyword, const json& argument, const json& schema) const {
+    static const std::set<std::string> notes{"$schema", "$defs", "title", "description", "default"};
+    if (notes.contains(keyword)) return true;
+    if (keyword == "$ref") return accepts(value, root_.at(json::json_pointer(argument.get<std::string>().substr(1))));
+    if (keyword == "anyOf") return count(value, argument) > 0;
+    if (keyword == "oneOf") return count(value, argument) == 1;
+    if (keyword == "allOf") return count(value, argument) == static_cast<int>(argument.size());
+    if (keyword == "const") return value == argument;
+    if (keyword == "enum") return std::find(argument.begin(), argument.end(), value) != argument.end();
+    if (keyword == "type") {
+      const json types = argument.is_array() ? argument : json::array({argument});
+      return std::any_of(types.begin(), types.end(), [&](const json& type) { return is_type(value, type); });
+    }
+    if (keyword == "pattern")
+      return !value.is_string() || std::regex_search(value.get<std::string>(), std::regex(argument.get<std::string>()));
+    if (keyword == "minimum") return !value.is_number() || value >= argument;
+    if (keyword == "maximum") return !value.is_number() || value <= argument;
+    if (keyword == "exclusiveMinimum") return !value.is_number() || value > argument;
+    if (keyword == "exclusiveMaximum") return !value.is_number() || value < argument;
+    if (keyword == "minItems") return !value.is_array() || value.size() >= argument;
+    if (keyword == "maxItems") return !value.is_array() || value.size() <= argument;
+    if (keyword == "minProperties") return !value.is_object() || value.size() >= argument;
+    if (keyword == "maxProperties") return !value.is_object() || value.size() <= argument;
+    if (keyword == "items")
+      return !value.is_array() ||
+             std::all_of(value.begin(), value.end(), [&](const json& item) { return accepts(item, argument); });
+    if (keyword == "required")
+      return !value.is_object() ||
+             std::all_of(argument.begin(), argument.end(), [&](const json& key) { return value.contains(key); });
+    if (keyword == "properties" || keyword == "patternProperties" || keyword == "additionalProperties")
+      return !value.is_object() || keyword != "additionalProperties" || members_fit(value, schema);
+    throw std::logic_error("the validator does not know " + keyword);
+  }
+
+  /// properties, patternProperties and additionalProperties, which go together.
+  bool members_fit(const json& value, const json& schema) const {
+    const json none = json::object();
+    const json& properties = schema.contains("properties") ? schema["properties"] : none;
+    const json& patterns = schema.contains("patternProperties") ? schema["patternProperties"] : none;
+    const json& others = schema["additionalProperties"];
+    for (const auto& [key, member] : value.items()) {
+      bool known = properties.contains(key);
+      if (known && !accepts(member, properties[key])) return false;
+      for (const auto& [pattern, inner] : patterns.items()) {
+        if (!std::regex_search(key, std::regex(pattern))) continue;
+        known = true;
+        if (!accepts(member, inner)) return false;
+      }
+      if (!known && (others.is_object() ? !accepts(member, others) : others == false)) return false;
+    }
+    return true;
+  }
+
+  const json& root_;
+};
+
+const json& schema() {
+  static const json schema = json::parse(config::to_json(json_schema()));
+  return schema;
+}
+
+/// The file as an editor sees it; null where it is no YAML.
+json as_json(const std::string& text) {
+  config::Diagnostics diagnostics;
+  const auto source = config::SourceText::check(text, "config.yaml", "", diagnostics);
+  if (!source) return {};
+  const config::Node tree = config::parse_yaml(*source, diagnostics);
+  return diagnostics.ok() ? json::parse(config::to_json(tree)) : json();
+}
+
+TEST(ConfigSchema, IsSmallEnoughForAnEditor) { EXPECT_LE(config::to_json(json_schema()).size(), 300'000U); }
+
+TEST(ConfigSchema, DescribesEveryKey) {
+  int count = 0;
+  const std::function<void(const json&, const std::string&)> visit = [&](const json& at, const std::string& path) {
+    if (at.is_object() && at.contains("properties") && at["properties"].is_object())
+      for (const auto& [key, property] : at["properties"].items()) {
+        const std::string reference = property.value("$ref", "");
+        if (reference.find('.') != std::string::npos) continue;  // described where it is defined
+        ++count;
+        EXPECT_NE(property.value("description", ""), "") << path << "." << key;
+      }
+    if (at.is_structured())
+      for (const auto& [key, part] : at.items()) visit(part, path + "." + key);
+  };
+  visit(schema(), "");
+  EXPECT_GT(count, 400);
+}
+
+TEST(ConfigSchema, AcceptsEveryShippedConfig) {
+  for (const config::BundledFile& file : config::bundled_configs())
+    EXPECT_TRUE(Validator(schema()).accepts(as_json(std::string(file.text)))) << file.name;
+}
+
+TEST(ConfigSchema, AcceptsEveryWayToWriteAType) {
+  const json config = as_json(R"(
+dptrain: 1
+model: {layers: [{Input: [4]}, {Dense: {units: 3, activation: softmax, kernel_initializer: he_normal}}]}
+data: {train: {Synthetic: {samples: 12}}}
+train: {epochs: 1, batch_size: 4, loss: mse, optimizer: {adam: {learning_rate: 1e-3}}, metrics: [acc]}
+)");
+  EXPECT_TRUE(Validator(schema()).accepts(config));
+}
+
+TEST(ConfigSchema, RefusesWhatIsWrongInItself) {
+  std::set<std::string> accepted;
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(test::test_data("e2e/wrong_configs"))) {
+    if (entry.path().extension() != ".yaml") continue;
+    std::ifstream file(entry.path());
+    std::ostringstream text;
+    text << file.rdbuf();
+    ++count;
+    if (Validator(schema()).accepts(as_json(text.str()))) accepted.insert(entry.path().stem().string());
+  }
+  EXPECT_GT(count, 90);
+  // What a schema cannot say: shapes, names of other places, arithmetic, units, flags, files.
+  const std::set<std::string> beyond_a_schema{"add_of_different_shapes",
+                                              "add_of_one",
+                                              "block_of_itself",
+                                              "block_with_an_unknown_parameter",
+                                              "block_without_its_parameter",
+                                              "boundaries_without_values",
+                                              "concatenate_of_different_sizes",
+                                              "convolution_of_a_row",
+                                              "division_by_zero",
+                                              "error_inside_a_block",
+                                              "fraction_for_seed",
+                                              "freeze_matches_nothing",
+                                              "groups_do_not_divide",
+                                              "image_for_classes",
+                                              "later_step",
+                                              "logits_taken_for_probabilities",
+                                              "mean_squared_error_of_classes",
+                                              "missing_file",
+                                              "more_weights_than_replicas",
+                                              "no_input",
+                                              "one_class",
+                                              "parameters_that_double",
+                                              "plateau_with_a_schedule",
+                                              "preprocess_of_gray",
+                                              "quoted_number",
+                                              "random_evaluation",
+                                              "reshape_to_another_size",
+                                              "same_name_twice",
+                                              "scaling_without_a_reference",
+                                              "set_of_an_unknown_key",
+                                              "set_through_a_number",
+                                              "shared_on_two_shapes",
+                                              "shuffle_half",
+                                              "softmax_and_from_logits",
+                                              "split_of_nothing",
+                                              "strides_and_dilation",
+                                              "time_in_steps",
+                                              "two_clips",
+                                              "two_inputs_for_dense",
+                                              "two_nameless_best_files",
+                                              "unknown_output",
+                                              "unknown_step",
+                                              "unknown_variable",
+                                              "variables_that_double",
+                                              "watchdog_in_steps",
+                                              "watchdog_of_nothing",
+                                              "weights_in_no_folder",
+                                              "weights_missing",
+                                              "weights_nothing_like_it",
+                                              "weights_of_a_folder",
+                                              "weights_of_nothing",
+                                              "window_larger_than_input",
+                                              "wrong_duration"};
+  EXPECT_EQ(accepted, beyond_a_schema);
+}
+
+}  // namespace
+}  // namespace dptrain::train
