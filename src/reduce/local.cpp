@@ -40,7 +40,7 @@ class LocalSink final : public replica::GradientSink {
 
   void attach(const plan::Plan& plan) { buckets_ = plan.buckets; }
 
-  void begin(std::int64_t) override {
+  void begin(std::int64_t, bool) override {
     shared_.meeting.throw_if_aborted();
     ++steps_;
     ready_ = summed_ = 0;

@@ -6,6 +6,7 @@
 // An event of a rank is recorded again only after every other rank has called hold() for its last mark: recording comes
 // in a later step (or gather), which a rank begins when it has seen all ranks arrive in the one before.
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -40,11 +41,18 @@ struct Seat {
 };
 
 struct SharedStreams {
-  explicit SharedStreams(int ranks_) : ranks(ranks_), seats(at(ranks_)) {}
+  explicit SharedStreams(int ranks_) : ranks(ranks_), seats(at(ranks_)), waits(at(ranks_)) {}
+
+  void wait(int rank, const Meeting::Counter& counter, std::uint64_t target) {
+    waits[at(rank)].store(true, std::memory_order_relaxed);
+    meeting.wait(counter, target);
+    waits[at(rank)].store(false, std::memory_order_relaxed);
+  }
 
   const int ranks;
   Meeting meeting;
   std::vector<Seat> seats;
+  std::vector<std::atomic<bool>> waits;   ///< per rank, for whoever looks for the one that does not come
   std::vector<Meeting::Counter> arrived;  ///< per bucket: ranks that have marked it ready, over all steps
   Meeting::Counter queued = 0;            ///< ranks that have queued all their parts, over all steps
   Meeting::Counter gave = 0;              ///< ranks that have queued what they give to a gather, over all rounds
@@ -74,7 +82,7 @@ class StreamSink final : public replica::GradientSink {
   }
   void detach() noexcept { communication_.reset(); }
 
-  void begin(std::int64_t) override {
+  void begin(std::int64_t, bool) override {
     shared_.meeting.throw_if_aborted();
     ++steps_;
     ready_ = summed_ = 0;
@@ -95,12 +103,12 @@ class StreamSink final : public replica::GradientSink {
     if (ready_ != static_cast<int>(buckets_.size()))
       throw Error(ErrorKind::kInternal, fmt::format("{} buckets were ready, expected {}", ready_, buckets_.size()));
     while (summed_ < ready_) {
-      shared_.meeting.wait(shared_.arrived[at(summed_)], due());
+      shared_.wait(rank_, shared_.arrived[at(summed_)], due());
       queue_sum();
     }
     shared_.seats[at(rank_)].summed->record(*communication_);
     shared_.meeting.advance(shared_.queued);
-    shared_.meeting.wait(shared_.queued, due());
+    shared_.wait(rank_, shared_.queued, due());
     for (Seat& seat : shared_.seats) seat.summed->hold(compute);
   }
 
@@ -146,7 +154,7 @@ class StreamCollective final : public device::Collective {
     shared_.meeting.throw_if_aborted();
     give(shared_.seats[at(rank_)].gifts[set], mine, bytes, stream);
     shared_.meeting.advance(shared_.gave);
-    shared_.meeting.wait(shared_.gave, rounds_ * at(shared_.ranks));
+    shared_.wait(rank_, shared_.gave, rounds_ * at(shared_.ranks));
     for (int r = 0; r < shared_.ranks; ++r) {
       const Seat::Gift& gift = shared_.seats[at(r)].gifts[set];
       if (gift.bytes != bytes)
@@ -202,6 +210,7 @@ class StreamConnector final : public replica::Connector {
     sinks_[at(rank)].detach();
   }
 
+  bool waits(int rank) const noexcept override { return shared_.waits[at(rank)].load(std::memory_order_relaxed); }
   void abort(const std::string& why) noexcept override { shared_.meeting.abort(why); }
 
  private:

@@ -22,6 +22,17 @@ void pause(int polls) {
     std::this_thread::sleep_for(kPollPause);
 }
 
+class Waiting {
+ public:
+  explicit Waiting(std::atomic<bool>& flag) : flag_(flag) { flag_.store(true, std::memory_order_relaxed); }
+  ~Waiting() { flag_.store(false, std::memory_order_relaxed); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  std::atomic<bool>& flag_;
+};
+
 }  // namespace
 
 Communicator::Communicator(const Api& api, Meeting& meeting, int rank, int ranks)
@@ -106,12 +117,22 @@ void Communicator::look() {
 }
 
 void Communicator::settle(const std::string& what) {
+  const Waiting waiting(waits_);
   for (int polls = 0;; ++polls) {
     const Result now = state();
     meeting_.throw_if_aborted();  // after looking: an aborted communicator has no state of its own
     if (now == kSuccess) return;
     if (now != kInProgress) fail(now, what);
     throw_if_late();
+    pause(polls);
+  }
+}
+
+void Communicator::wait(const std::string& what, const std::function<bool()>& reached) {
+  const Waiting waiting(waits_);
+  doing_ = what;
+  for (int polls = 0; !reached(); ++polls) {
+    look();
     pause(polls);
   }
 }

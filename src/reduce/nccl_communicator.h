@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -32,6 +33,9 @@ class Communicator {
   /// Ends whatever is queued or running; later calls throw the meeting's reason.
   void abort() noexcept;
 
+  /// Returns when `reached` says so, looking meanwhile.
+  void wait(const std::string& what, const std::function<bool()>& reached);
+
   /// Queued on the stream. `what`: "all-reduce of bucket 3", for messages.
   void sum(float* values, std::int64_t count, void* stream, const std::string& what);
   void gather(const void* mine, std::int64_t bytes, void* all, void* stream, const std::string& what);
@@ -42,6 +46,8 @@ class Communicator {
   /// Throws when another rank has failed, when NCCL reports an error, or when the deadline has passed.
   void look();
 
+  /// Whether the thread is waiting for NCCL or for other ranks at this moment. Any thread.
+  bool waits() const { return waits_.load(std::memory_order_relaxed); }
   /// Calls made, to compare ranks by.
   std::int64_t calls() const { return calls_.load(std::memory_order_relaxed); }
   /// Adds to the message of a deadline: how far all ranks are. Set before the first call.
@@ -66,6 +72,7 @@ class Communicator {
   std::mutex mutex_;  ///< of the handle: abort() frees it while others may be about to use it
   Handle handle_ = nullptr;
   std::atomic<std::int64_t> calls_ = 0;
+  std::atomic<bool> waits_ = false;
   std::function<std::string()> report_;
   std::string doing_ = "initialisation";  ///< the last thing asked for
   std::optional<Clock::time_point> deadline_;

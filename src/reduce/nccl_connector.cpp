@@ -1,6 +1,11 @@
 // Buckets are summed in place on a communication stream of each rank, in the order in which backward completes them,
 // which the plan fixes for all ranks. Two marks tie the streams together: the communication stream waits for the gradients
 // of a bucket, the compute stream for the last sum.
+//
+// While a collective waits on a GPU for a rank that has not come, that rank's thread must not load anything: the driver loads
+// a kernel at its first launch, may wait for GPUs to drain while it holds a lock, and the two wait for each other for ever.
+// NCCL itself maps memory at a communicator's first collective. So ranks meet with nothing on their streams before the first
+// one, and in a step in which something may be loaded before every one, which is then waited for on the host.
 
 #include "reduce/nccl_connector.h"
 
@@ -21,10 +26,18 @@ namespace {
 /// share the communicator, the stream and so the order.
 class NcclRank final : public replica::GradientSink, public device::Collective {
  public:
-  NcclRank(const nccl::Api& api, Meeting& meeting, const NcclOptions& options, int rank, int ranks)
-      : meeting_(meeting), options_(options), rank_(rank), ranks_(ranks), communicator_(api, meeting, rank, ranks) {}
+  /// `arrivals`: at meetings, of all ranks.
+  NcclRank(const nccl::Api& api, Meeting& meeting, Meeting::Counter& arrivals, const NcclOptions& options, int rank,
+           int ranks)
+      : meeting_(meeting),
+        arrivals_(arrivals),
+        options_(options),
+        rank_(rank),
+        ranks_(ranks),
+        communicator_(api, meeting, rank, ranks) {}
 
   nccl::Communicator& communicator() { return communicator_; }
+  const nccl::Communicator& communicator() const { return communicator_; }
 
   void attach(device::Device& device, device::Stream& compute, float* gradients, const plan::Plan& plan,
               const nccl::UniqueId& id) {
@@ -35,15 +48,17 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
     communicated_ = device.make_event();
     communicator_.expect_progress(options_.first_step_seconds);
     communicator_.open(id);
-    communicator_.relax();
     compute_ = &compute;
-    compute_->set_watcher([this] { communicator_.look(); });
+    for (device::Stream* stream : {compute_, stream_.get()}) stream->set_watcher([this] { communicator_.look(); });
+    connect(device);
+    communicator_.relax();
   }
 
   /// All ranks at once; after an abort nothing is queued that could still run.
   void drain() noexcept {
     try {
-      if (compute_ != nullptr) compute_->set_watcher({});
+      for (device::Stream* stream : {compute_, stream_.get()})
+        if (stream != nullptr) stream->set_watcher({});
       communicator_.close();
       if (stream_) stream_->synchronize();
     } catch (...) {  // the failure is known already
@@ -56,10 +71,11 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
     compute_ = nullptr;
   }
 
-  void begin(std::int64_t) override {
+  void begin(std::int64_t, bool loads) override {
     meeting_.throw_if_aborted();
     communicator_.expect_progress(limit());
     in_step_ = true;
+    loads_ = loads;
     ready_ = 0;
   }
 
@@ -68,18 +84,17 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
       throw Error(ErrorKind::kInternal,
                   fmt::format("bucket {} is ready, expected {} of {}", bucket, ready_, buckets_.size()));
     ++ready_;
-    const auto [first, last] = buckets_[at(bucket)];
-    if (first == last) return;
-    progress();
-    computed_->record(compute);
-    computed_->hold(*stream_);
-    communicator_.sum(gradients_ + first, last - first, stream_->native(),
-                      fmt::format("all-reduce of bucket {} of {}", bucket, buckets_.size()));
+    if (!loads_) sum(bucket, compute);
   }
 
   void finish(device::Stream& compute) override {
     if (ready_ != static_cast<int>(buckets_.size()))
       throw Error(ErrorKind::kInternal, fmt::format("{} buckets were ready, expected {}", ready_, buckets_.size()));
+    if (loads_) {
+      meet(compute);
+      for (int bucket = 0; bucket < ready_; ++bucket) sum(bucket, compute);
+      stream_->synchronize();
+    }
     progress();
     communicated_->record(*stream_);
     communicated_->hold(compute);
@@ -97,19 +112,50 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
 
   void all_gather(const void* mine, std::int64_t bytes, void* all, device::Stream& stream) override {
     if (in_step_) progress();
+    if (loads_) meet(stream);
     computed_->record(stream);
     computed_->hold(*stream_);
     communicator_.gather(mine, bytes, all, stream_->native(), fmt::format("gather of {} bytes", bytes));
+    if (loads_) stream_->synchronize();
     communicated_->record(*stream_);
     communicated_->hold(stream);
   }
 
  private:
+  void sum(int bucket, device::Stream& compute) {
+    const auto [first, last] = buckets_[at(bucket)];
+    if (first == last) return;
+    progress();
+    computed_->record(compute);
+    computed_->hold(*stream_);
+    communicator_.sum(gradients_ + first, last - first, stream_->native(),
+                      fmt::format("all-reduce of bucket {} of {}", bucket, buckets_.size()));
+  }
+
+  /// One of each collective, while no GPU has anything else to do.
+  void connect(device::Device& device) {
+    const auto room = device.allocate(static_cast<std::size_t>(ranks_ + 1) * sizeof(float));
+    auto* const values = room->as<float>();
+    meet(*compute_);
+    communicator_.sum(values, 1, stream_->native(), "first all-reduce");
+    communicator_.gather(values, sizeof(float), values + 1, stream_->native(), "first gather");
+    stream_->synchronize();
+  }
+
+  /// Returns when every rank has come here, with nothing on its stream.
+  void meet(device::Stream& stream) {
+    stream.synchronize();
+    meeting_.advance(arrivals_);
+    const std::uint64_t all = ++meetings_ * at(ranks_);
+    communicator_.wait("meeting of the replicas", [&] { return Meeting::reached(arrivals_, all); });
+  }
+
   double limit() const { return first_done_ ? options_.watchdog_seconds : options_.first_step_seconds; }
   /// The thread has got so far: the silence is counted from here.
   void progress() { communicator_.expect_progress(limit()); }
 
   Meeting& meeting_;
+  Meeting::Counter& arrivals_;
   const NcclOptions options_;
   const int rank_, ranks_;
   nccl::Communicator communicator_;
@@ -119,6 +165,8 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
   float* gradients_ = nullptr;
   std::vector<plan::Bucket> buckets_;
   int ready_ = 0;  ///< buckets of this step handed over
+  std::uint64_t meetings_ = 0;
+  bool loads_ = true;  ///< see above
   bool in_step_ = false;
   bool first_done_ = false;
 };
@@ -130,7 +178,7 @@ class NcclConnector final : public replica::Connector {
       throw Error(ErrorKind::kDevice, fmt::format("NCCL cannot start: {}; last error: {}", api.error_string(result),
                                                   api.last_error(nullptr)));
     for (int rank = 0; rank < ranks; ++rank) {
-      ranks_.emplace_back(api_, meeting_, options, rank, ranks);
+      ranks_.emplace_back(api_, meeting_, arrivals_, options, rank, ranks);
       ranks_.back().communicator().set_report([this] { return progress(); });
     }
   }
@@ -144,6 +192,8 @@ class NcclConnector final : public replica::Connector {
   }
   void drain(int rank) noexcept override { ranks_[at(rank)].drain(); }
   void detach(int rank) noexcept override { ranks_[at(rank)].detach(); }
+
+  bool waits(int rank) const noexcept override { return ranks_[at(rank)].communicator().waits(); }
 
   void abort(const std::string& why) noexcept override {
     meeting_.abort(why);  // first, so that whoever sees its communicator gone knows the reason
@@ -160,6 +210,7 @@ class NcclConnector final : public replica::Connector {
 
   const nccl::Api api_;
   Meeting meeting_;
+  Meeting::Counter arrivals_ = 0;
   nccl::UniqueId id_{};
   std::deque<NcclRank> ranks_;
 };

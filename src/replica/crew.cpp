@@ -1,5 +1,6 @@
 #include "replica/crew.h"
 
+#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -29,16 +30,37 @@ void Crew::stop() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void Crew::run(const Command& command) {
-  std::unique_lock lock(mutex_);
+void Crew::start(const Command& command) {
   command_ = &command;
   failure_ = nullptr;
   failed_rank_ = -1;
   running_ = size();
+  busy_.assign(threads_.size(), true);
   ++generation_;
   wake_.notify_all();
-  done_.wait(lock, [&] { return running_ == 0; });
+}
+
+void Crew::rethrow() {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void Crew::run(const Command& command) {
+  std::unique_lock lock(mutex_);
+  start(command);
+  done_.wait(lock, [&] { return running_ == 0; });
+  rethrow();
+}
+
+void Crew::run(const Command& command, double period, const Look& look) {
+  std::unique_lock lock(mutex_);
+  start(command);
+  while (!done_.wait_for(lock, std::chrono::duration<double>(period), [&] { return running_ == 0; })) {
+    const std::vector<bool> busy = busy_;
+    lock.unlock();
+    look(busy);
+    lock.lock();
+  }
+  rethrow();
 }
 
 void Crew::work(int rank) {
@@ -64,6 +86,7 @@ void Crew::work(int rank) {
       on_failure_(rank, failure);
       lock.lock();
     }
+    busy_[static_cast<std::size_t>(rank)] = false;
     if (--running_ == 0) done_.notify_one();
   }
 }

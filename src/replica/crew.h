@@ -25,8 +25,13 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
+  /// Called again and again on the thread that waits for a command. `busy`: per rank, whether it is still at it. Throws nothing.
+  using Look = std::function<void(const std::vector<bool>& busy)>;
+
   /// Runs the command once on every thread and waits for all. Rethrows the first exception; `failed_rank` says whose.
   void run(const Command& command);
+  /// The same, looking on every `period` seconds.
+  void run(const Command& command, double period, const Look& look);
   int failed_rank() const { return failed_rank_; }
 
   int size() const { return static_cast<int>(threads_.size()); }
@@ -34,6 +39,8 @@ class Crew {
  private:
   void work(int rank);
   void stop();
+  void start(const Command& command);
+  void rethrow();
 
   const OnFailure on_failure_;
   std::mutex mutex_;  // guards what follows
@@ -41,6 +48,7 @@ class Crew {
   const Command* command_ = nullptr;
   std::uint64_t generation_ = 0;
   int running_ = 0;
+  std::vector<bool> busy_;
   bool stopping_ = false;
   std::exception_ptr failure_;
   int failed_rank_ = -1;

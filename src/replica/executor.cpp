@@ -34,6 +34,7 @@ Executor::Executor(const plan::Plan& plan, device::Device& device, device::Strea
       state_(device.allocate(sizeof(kernels::StepState))),
       writer_(plan.tensors.size(), plan::kAbsent),
       staging_(plan, device, options.rows, plan.loss.loss ? Replica::kSets : 1),
+      heart_(options.heart),
       profile_(plan.steps.size()) {
   make_ops(options);
   plan_memory(arenas);
@@ -43,7 +44,8 @@ Executor::Executor(const plan::Plan& plan, device::Device& device, device::Strea
 }
 
 void Executor::make_ops(const Options& options) {
-  for (const plan::Step& step : plan_.steps)
+  for (const plan::Step& step : plan_.steps) {
+    if (heart_ != nullptr) heart_->beat("making layer", &step.name);
     // A random layer is keyed by its place in the graph, which does not depend on what a device can fuse.
     ops_.push_back(device_.make_op({.plan = plan_,
                                     .step = step,
@@ -51,6 +53,7 @@ void Executor::make_ops(const Options& options) {
                                     .seed = options.seed,
                                     .stream_id = static_cast<std::uint32_t>(step.node),
                                     .replicas = options.replicas}));
+  }
   if (plan_.loss.loss) {
     loss_ = device_.make_loss({.plan = plan_, .rows = rows_});
     loss_need_ = loss_->need();
@@ -63,7 +66,10 @@ void Executor::make_ops(const Options& options) {
 void Executor::prepare(std::int64_t rows) {
   // All are told before any is asked: devices make several ops' primitives at once.
   for (const auto& op : ops_) op->prepare(rows);
-  for (std::size_t s = 0; s < ops_.size(); ++s) grow(needs_[s], ops_[s]->need());
+  for (std::size_t s = 0; s < ops_.size(); ++s) {
+    if (heart_ != nullptr) heart_->beat("choosing the engines of layer", &plan_.steps[s].name);
+    grow(needs_[s], ops_[s]->need());
+  }
 }
 
 void Executor::plan_memory(const ParameterArenas& arenas) {
@@ -101,6 +107,7 @@ void Executor::stage(const Slice& slice, int set) {
   if (slice.rows > rows_)
     throw Error(ErrorKind::kInternal,
                 fmt::format("a slice of {} rows, but the replica was made for at most {}", slice.rows, rows_));
+  if (heart_ != nullptr) heart_->beat("copying a batch to the device");
   staging_.copy(slice, set);
 }
 
@@ -114,6 +121,7 @@ void Executor::bind(const Slice& slice, int set, Bindings& bindings) {
 template <class Call>
 void Executor::run_op(std::size_t step, std::int64_t rows, bool backward, const Call& call) {
   const std::string& name = plan_.steps[step].name;
+  if (heart_ != nullptr) heart_->beat(backward ? "backward of layer" : "forward of layer", &name);
   try {
     if (watch_) return call(), watch_(step, backward);
     if (!profiling_) return call();
@@ -170,6 +178,7 @@ void Executor::run_forward(const Slice& slice, const StepInputs& in, const Bindi
 
 void Executor::run_loss(const Slice& slice, const StepInputs& in, const Bindings& bindings, bool training) {
   if (slice.rows == 0) return;
+  if (heart_ != nullptr) heart_->beat("the loss");
   loss_->run({.rows = slice.rows,
               .prediction = bindings.tensor(plan_.loss.prediction),
               .labels = labels_,

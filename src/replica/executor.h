@@ -124,6 +124,7 @@ class Executor {
   std::unique_ptr<device::Buffer> tensors_, sums_;
   std::unique_ptr<device::Buffer> output_floats_;  ///< an output on its way to the host; null where it is float already
   Staging staging_;
+  Heartbeat* const heart_;        ///< null: nobody looks
   const void* labels_ = nullptr;  ///< of the running slice
   std::optional<Bindings> training_, inference_;
   std::function<void(std::size_t step, bool backward)> watch_;  ///< called behind every op

@@ -13,7 +13,8 @@ namespace dptrain::replica {
 class GradientSink {
  public:
   virtual ~GradientSink() = default;
-  virtual void begin(std::int64_t step) = 0;
+  /// `loads`: as StepInputs::loads.
+  virtual void begin(std::int64_t step, bool loads) = 0;
   /// All gradients of the bucket have been written (queued) on the compute stream.
   virtual void bucket_ready(int bucket, device::Stream& compute) = 0;
   /// The compute stream may go on only when every bucket holds the sum over all replicas.
@@ -25,7 +26,7 @@ class GradientSink {
 /// One replica: nothing to reduce.
 class NoReduction final : public GradientSink {
  public:
-  void begin(std::int64_t) override {}
+  void begin(std::int64_t, bool) override {}
   void bucket_ready(int, device::Stream&) override {}
   void finish(device::Stream&) override {}
 };

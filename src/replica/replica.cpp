@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/log.h"
 #include "replica/arenas.h"
 #include "replica/executor.h"
 
@@ -52,7 +53,7 @@ struct Replica::Impl {
   void run_step(const std::vector<Slice>& micro_batches, const StepInputs& in) {
     Stopwatch watch;
     clear_sums();
-    sink.begin(in.number);
+    sink.begin(in.number, in.loads);
     if (arenas.accumulates()) device.fill(arenas.gradients(), plan.statistics_end, 0, *stream);
     int set = next_set();
     executor.stage(micro_batches.front(), set);
@@ -64,6 +65,7 @@ struct Replica::Impl {
     }
     times.forward_backward = watch.restart() - times.comm_exposed;
 
+    beat("summing gradients over the replicas");
     sink.finish(*stream);
     times.comm_exposed += watch.restart();
 
@@ -91,12 +93,18 @@ struct Replica::Impl {
     if (arenas.accumulates())
       device.accumulate(arenas.gradients() + begin, arenas.written() + begin, DType::kF32, end - begin, *stream);
     if (begin == 0) executor.taint_gradients();
+    beat("handing gradients over");
     const Stopwatch watch;
     sink.bucket_ready(bucket, *stream);
     times.comm_exposed += watch.seconds();
   }
 
+  void beat(const char* what) const {
+    if (options.heart != nullptr) options.heart->beat(what);
+  }
+
   void run_update(const StepInputs& in) {
+    beat("the update");
     update->run(arenas.update_buffers(), {.step = in.number, .learning_rate = in.learning_rate}, executor.state(),
                 *stream);
   }
@@ -119,24 +127,38 @@ struct Replica::Impl {
     executor.begin(slice, set);
     std::unique_ptr<device::Recording>& recording = recordings[static_cast<std::size_t>(set)];
     if (!recording) {
-      recording = device.record(*stream, [&] {
-        clear_sums();
-        executor.forward(slice, in);
-        executor.backward(slice, in, [](const plan::BackwardItem&) {});
-        executor.taint_gradients();
-        run_update(in);
-      });
+      recording = record(slice, in);
       if (!recording) {
         cannot_record = true;
-        if (options.graphs == Graphs::kOn)
-          throw Error(ErrorKind::kDevice,
-                      fmt::format("{} cannot record steps; use runtime.cuda_graphs: auto", device.name()));
+        executor.release(set);
         return false;
       }
     }
+    beat("replaying a recorded step");
     recording->replay(*stream);
     executor.release(set);
     return true;
+  }
+
+  /// Null where the device has no recordings or this step cannot be recorded, and the user leaves it to us.
+  std::unique_ptr<device::Recording> record(const Slice& slice, const StepInputs& in) try {
+    beat("recording a step");
+    auto recording = device.record(*stream, [&] {
+      clear_sums();
+      executor.forward(slice, in);
+      executor.backward(slice, in, [](const plan::BackwardItem&) {});
+      executor.taint_gradients();
+      run_update(in);
+    });
+    if (!recording && options.graphs == Graphs::kOn)
+      throw Error(ErrorKind::kDevice,
+                  fmt::format("{} cannot record steps; use runtime.cuda_graphs: auto", device.name()));
+    return recording;
+  } catch (const Error& error) {
+    if (options.graphs == Graphs::kOn) throw;
+    log::warn(fmt::format("{}: a step cannot be recorded ({}); steps are launched piece by piece", device.name(),
+                          error.what()));
+    return nullptr;
   }
 
   /// Whether the step behind which the account stood so was left out.
@@ -240,6 +262,7 @@ StepSums Replica::collect() {
   if (r.count == 0) throw Error(ErrorKind::kInternal, "no step is queued");
   const Stopwatch watch;
   const std::size_t place = r.oldest;
+  r.beat("waiting for the device");
   StepSums sums = r.executor.read_sums(place);
   const Impl::Queued done = r.queue[place];
   sums.samples = done.samples;

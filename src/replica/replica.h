@@ -16,6 +16,7 @@
 #include "plan/memory.h"
 #include "plan/plan.h"
 #include "replica/gradient_sink.h"
+#include "replica/heartbeat.h"
 #include "replica/not_finite.h"
 
 namespace dptrain::replica {
@@ -52,6 +53,8 @@ struct StepInputs {
   std::int64_t number = 0;        ///< optimizer steps done before
   double learning_rate = 0;
   std::int64_t valid = 0;         ///< samples in the global batch
+  /// On some replica something may run for the first time, which loads it: nobody waits for others on a device meanwhile.
+  bool loads = false;
 };
 
 /// Sums over samples, never means; replicas' sums are added in rank order.
@@ -79,6 +82,7 @@ struct Options {
   bool accumulate = false;                  ///< more than one micro-batch per step: a second gradient arena is needed
   Graphs graphs = Graphs::kAuto;
   bool goes_on = false;  ///< as UpdateContext::goes_on
+  Heartbeat* heart = nullptr;  ///< null: nobody looks
 };
 
 /// Seconds of the caller since a step was last queued, by part, for the ledger. On a device that runs behind its caller

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <deque>
 #include <new>
+#include <set>
 
 #include "core/error.h"
 #include "core/format.h"
@@ -77,6 +78,10 @@ struct ReplicaSet::Impl {
           if (!devices[at(rank)]->reads_host_memory()) guard.arm(options.exit_seconds, why);
           connector.abort(why);
         }) {
+    if (!devices.front()->reads_host_memory())
+      watchdog.emplace(
+          names(), options.patience, [this](int rank) { return connector.waits(rank); },
+          [this](const std::string& why) { connector.abort(why); });
     if (options.weights.size() != devices.size())
       throw Error(ErrorKind::kInternal,
                   fmt::format("{} weights for {} replicas", options.weights.size(), devices.size()));
@@ -111,7 +116,8 @@ struct ReplicaSet::Impl {
               .replicas = static_cast<int>(devices.size()),
               .accumulate = options.accumulate_steps > 1,
               .graphs = options.graphs,
-              .goes_on = options.goes_on};
+              .goes_on = options.goes_on,
+              .heart = watchdog ? &watchdog->heart(rank) : nullptr};
     for (const std::int64_t batch : options.batch_sizes)
       for (const std::int64_t rows : cut(split_rows(batch, options.weights)[at(rank)], options.accumulate_steps))
         o.row_counts.push_back(rows);
@@ -151,11 +157,17 @@ struct ReplicaSet::Impl {
 
   /// Runs the command on every replica's thread; `where` is ", step 412" or "".
   void run(const std::string& where, const Crew::Command& command) {
+    std::optional<Error> late;
     try {
-      crew.run(command);
+      if (!watchdog) return crew.run(command);
+      watchdog->begin(where);
+      crew.run(command, watchdog->period(), [this](const std::vector<bool>& busy) { watchdog->look(busy); });
+      late = watchdog->end();
     } catch (...) {
-      throw as_error(std::current_exception()).within(name(crew.failed_rank()) + where);
+      if (watchdog) late = watchdog->end();
+      if (!late) throw as_error(std::current_exception()).within(name(crew.failed_rank()) + where);
     }
+    if (late) throw Error(*late);
   }
 
   StepSums total() const {
@@ -174,6 +186,11 @@ struct ReplicaSet::Impl {
     }
   }
 
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (int rank = 0; rank < static_cast<int>(devices.size()); ++rank) all.push_back(name(rank));
+    return all;
+  }
   std::string name(int rank) const { return fmt::format("replica {} ({})", rank, devices[at(rank)]->name()); }
 
   const plan::Plan& plan;
@@ -184,6 +201,8 @@ struct ReplicaSet::Impl {
   std::deque<std::int64_t> queued;  ///< numbers of the steps that were not collected, or kEvaluation
   std::vector<std::unique_ptr<Replica>> replicas;
   std::vector<std::int64_t> capacity = std::vector<std::int64_t>(replicas.size(), 1);  ///< rows per slice
+  std::set<std::int64_t> trained_rows;  ///< of global batches: steps of others have something to load yet
+  std::optional<Watchdog> watchdog;     ///< of devices with a driver
   ExitGuard guard;  ///< armed by the first failure, and over when all replicas are gone
   Crew crew;  ///< last: its threads use everything above
 };
@@ -210,8 +229,10 @@ device::Device& ReplicaSet::device(int rank) { return *impl_->devices[at(rank)];
 
 void ReplicaSet::queue_step(const HostBatch& batch, const StepInputs& in) {
   Impl& set = *impl_;
+  StepInputs inputs = in;
+  inputs.loads = set.trained_rows.insert(batch.rows).second;
   set.run(fmt::format(", step {}", in.number), [&](int rank) {
-    set.replicas[at(rank)]->queue_step(set.slices(batch, rank, set.options.accumulate_steps), in);
+    set.replicas[at(rank)]->queue_step(set.slices(batch, rank, set.options.accumulate_steps), inputs);
   });
   set.queued.push_back(in.number);
   const std::int64_t every = set.options.check_every;
@@ -231,6 +252,7 @@ StepSums ReplicaSet::collect() {
   else
     set.run(set.queued.front() == kEvaluation ? "" : fmt::format(", step {}", set.queued.front()), collect_from);
   set.queued.pop_front();
+  if (set.watchdog) set.watchdog->warm();
   return set.total();
 }
 
@@ -343,6 +365,10 @@ void ReplicaSet::check_equal(std::int64_t step) {
               fmt::format("step {}: the parameters of {} differ from those of {}; memory or a device is "
                           "faulty, or an operation is not deterministic; go on from the last checkpoint",
                           step, join(different, ", "), impl_->name(0)));
+}
+
+void ReplicaSet::set_last_words(std::function<void(const Error& why)> last_words) {
+  if (impl_->watchdog) impl_->watchdog->set_last_words(std::move(last_words));
 }
 
 }  // namespace dptrain::replica

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "replica/replica.h"
+#include "replica/watchdog.h"
 
 namespace dptrain::replica {
 
@@ -29,6 +30,8 @@ class Connector {
   /// rank's device.
   virtual void drain(int rank) noexcept { static_cast<void>(rank); }
   virtual void detach(int rank) noexcept { static_cast<void>(rank); }
+  /// Whether the rank's thread is waiting for other ranks at this moment. Any thread.
+  virtual bool waits(int rank) const noexcept { return static_cast<void>(rank), false; }
   /// Wakes everybody who waits for a replica that will not come; they throw. Any thread.
   virtual void abort(const std::string& why) noexcept = 0;
 };
@@ -51,6 +54,7 @@ struct SetOptions {
   Graphs graphs = Graphs::kAuto;
   bool goes_on = false;                 ///< after a step that was left out; as UpdateContext::goes_on
   double exit_seconds = 60;             ///< that devices get to stop in after a failure; then the process ends without them
+  Patience patience{};                  ///< with devices that have a driver: how long a thread may stand still
 };
 
 /// A global batch in host memory.
@@ -115,6 +119,8 @@ class ReplicaSet {
   void on_each(const std::function<void(int rank, Replica& replica)>& f);
   /// Throws Error{kDevice} naming the replicas whose parameters differ from replica 0's.
   void check_equal(std::int64_t step);
+  /// Called, on the thread that called the set, before the process ends because a device's driver does not answer.
+  void set_last_words(std::function<void(const Error& why)> last_words);
 
  private:
   struct Impl;

@@ -32,7 +32,7 @@ struct Rank {
 
   void sum(replica::GradientSink& sink, std::int64_t step) {
     const Stopwatch watch;
-    sink.begin(step);
+    sink.begin(step, step == 0);
     sink.bucket_ready(0, *stream);
     sink.finish(*stream);
     stream->synchronize();

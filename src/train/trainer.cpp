@@ -40,11 +40,15 @@ Trainer::Trainer(Session& session, RunDirectory& run, const FitOptions& options)
   session_.on_bad_sample([this](const data::BadSample& bad) { run_.data_error(bad); });
 }
 
-Trainer::~Trainer() { session_.on_bad_sample({}); }
+Trainer::~Trainer() {
+  session_.on_bad_sample({});
+  session_.replicas().set_last_words({});
+}
 
 FitResult Trainer::fit() try {
   const Training training;
   started_ = last_save_ = now_seconds();
+  session_.replicas().set_last_words([this](const Error& why) { leave_failure(why); });
   for (const auto& callback : callbacks_) callback->train_begin(*this, resumed_);
   if (!resumed_) save_last();  // proves the path before an epoch's work hangs on it
   if (session_.caches_prefix() && !finished()) compute_features();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -21,7 +22,7 @@ class FakeNccl {
  public:
   struct Trouble {
     int rank = 0;
-    std::int64_t call = 0;           ///< the rank's how many-th all-reduce or gather, from 0
+    std::int64_t call = 0;  ///< the rank's how many-th all-reduce or gather after those of its opening, from 0
     reduce::nccl::Result result = 0;  ///< returned, or kInProgress: for ever
     bool later = false;              ///< the call is taken in; what `result` says is found by polling afterwards
   };
@@ -35,10 +36,11 @@ class FakeNccl {
   std::optional<Trouble> trouble{};
   reduce::nccl::Result init_result = reduce::nccl::kSuccess;  ///< of rank 1
   bool absent = false;                                         ///< rank 1 is never there
+  std::function<void(int rank)> on_call{};                     ///< at every all-reduce and gather, under a lock
 
   // What has happened; read when no communicator is in use.
   int ids = 0, used_after_end = 0, finalized = 0, destroyed = 0, aborted = 0, wrong_configs = 0;
-  std::map<int, std::vector<Call>> sums;  ///< per rank: in order, `begin` relative to the first one
+  std::map<int, std::vector<Call>> sums;  ///< per rank, in order, without that of the opening
 
   reduce::nccl::Api api() {
     using namespace reduce::nccl;  // NOLINT(google-build-using-namespace)
@@ -60,6 +62,9 @@ class FakeNccl {
 
  private:
   using Result = reduce::nccl::Result;
+
+  /// Collectives that a rank makes when it is attached.
+  static constexpr std::int64_t kOpening = 2;
 
   struct Rank {
     FakeNccl* owner = nullptr;
@@ -97,7 +102,8 @@ class FakeNccl {
     ++rank.calls;
     rank.polls_left = polls;
     result = reduce::nccl::kInProgress;
-    if (!trouble || trouble->rank != rank.rank || trouble->call != rank.calls) return &rank;
+    if (on_call) on_call(rank.rank);
+    if (!trouble || trouble->rank != rank.rank || trouble->call != rank.calls - kOpening) return &rank;
     if (trouble->result == reduce::nccl::kInProgress) return rank.lost = true, nullptr;
     if (trouble->later) return rank.broken = true, &rank;
     result = trouble->result;
@@ -121,7 +127,7 @@ class FakeNccl {
     Rank* rank = next(handle, result);
     if (rank == nullptr) return result;
     if (in != out || type != reduce::nccl::kFloat32 || operation != reduce::nccl::kSum) return 4;
-    sums[rank->rank].push_back({static_cast<const float*>(in), n});
+    if (rank->calls >= kOpening) sums[rank->rank].push_back({static_cast<const float*>(in), n});
     Round& round = arrive(*rank, in, out);
     if (!complete(round)) return result;
     for (std::size_t i = 0; i < n; ++i) {

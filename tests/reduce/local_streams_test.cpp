@@ -55,7 +55,7 @@ struct Rank {
   /// A step of whose buckets none is ready before the stream comes there.
   void queue_step(std::int64_t step) {
     replica::GradientSink& sink = connector.sink(rank);
-    sink.begin(step);
+    sink.begin(step, false);
     for (int k = 0; k < static_cast<int>(plan.buckets.size()); ++k) {
       const auto [begin, end] = plan.buckets[at(k)];
       std::vector<float> values;
@@ -204,7 +204,7 @@ TEST(LocalStreams, WaitingEndsWithAnAbort) {
 TEST(LocalStreams, RefuseBucketsOutOfOrderTwiceOrMissing) {
   on_ranks(1, 1, Forget::kNothing, [&](Rank& mine, replica::Connector& connector) {
     replica::GradientSink& sink = connector.sink(0);
-    sink.begin(0);
+    sink.begin(0, false);
     EXPECT_THROW(sink.bucket_ready(1, *mine.stream), Error);
     sink.bucket_ready(0, *mine.stream);
     EXPECT_THROW(sink.bucket_ready(0, *mine.stream), Error);

@@ -48,7 +48,7 @@ class Ranks {
     replica::GradientSink& sink = connector->sink(rank);
     device::Stream stream;
     RandomStream random(11, 1, static_cast<std::uint64_t>(step), static_cast<std::uint32_t>(rank));
-    sink.begin(step);
+    sink.begin(step, false);
     for (int k = 0; k < static_cast<int>(plan_.buckets.size()); ++k) {
       for (std::int64_t i = plan_.buckets[at(k)].begin; i < plan_.buckets[at(k)].end; ++i)
         arenas[at(rank)][static_cast<std::size_t>(i)] = gradient(rank, step, i);
@@ -147,7 +147,7 @@ TEST(LocalSink, RefusesBucketsOutOfOrderTwiceOrMissing) {
   Ranks one(1, plan);
   replica::GradientSink& sink = one.connector->sink(0);
   device::Stream stream;
-  sink.begin(0);
+  sink.begin(0, false);
   EXPECT_THROW(sink.bucket_ready(1, stream), Error);
   sink.bucket_ready(0, stream);
   EXPECT_THROW(sink.bucket_ready(0, stream), Error);

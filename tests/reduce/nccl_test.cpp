@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <set>
 #include <thread>
 
 #include "core/clock.h"
@@ -27,16 +31,27 @@ constexpr std::int64_t kNcclRows = 9;
 constexpr NcclOptions kPatient{.deterministic = false, .watchdog_seconds = 300, .first_step_seconds = 300};
 
 struct Fixture {
-  Fixture(int replicas, FakeNccl& nccl, const NcclOptions& options = kPatient, ToyDevice::Switches switches = {},
-          int faulty = -1, double exit_seconds = 60)
+  using SwitchesOf = std::function<ToyDevice::Switches(int rank)>;
+
+  Fixture(int replicas, FakeNccl& nccl, const NcclOptions& options = kPatient, const ToyDevice::Switches& switches = {},
+          int faulty = -1, double exit_seconds = 60, const replica::Patience& patience = {})
+      : Fixture(
+            replicas, nccl, options,
+            [&](int rank) {
+              ToyDevice::Switches own = switches;
+              if (faulty >= 0 && rank != faulty) own.fault.reset();
+              return own;
+            },
+            exit_seconds, patience) {}
+
+  Fixture(int replicas, FakeNccl& nccl, const NcclOptions& options, const SwitchesOf& switches,
+          double exit_seconds = 60, const replica::Patience& patience = {})
       : model(model_of(kToyModel)), plan(toy_plan(model, 128)) {
     std::vector<int> gpus;
     std::vector<std::unique_ptr<device::Device>> devices;
     for (int r = 0; r < replicas; ++r) {
       gpus.push_back(r);
-      ToyDevice::Switches own = switches;
-      if (faulty >= 0 && r != faulty) own.fault.reset();
-      devices.push_back(std::make_unique<ToyDevice>(r, own));
+      devices.push_back(std::make_unique<ToyDevice>(r, switches(r)));
     }
     connector = make_nccl(gpus, options, nccl.api());
     set.emplace(plan, std::move(devices), *connector,
@@ -45,7 +60,8 @@ struct Fixture {
                                     .optimizer = sgd(),
                                     .seed = 5,
                                     .check_every = 1,
-                                    .exit_seconds = exit_seconds});
+                                    .exit_seconds = exit_seconds,
+                                    .patience = patience});
     set->push(model);
   }
   void step(std::int64_t number) {
@@ -217,6 +233,49 @@ TEST(NcclDeathTest, ADeviceThatHangsAfterTheAbortDoesNotKeepTheProcess) {
   };
   EXPECT_EXIT(hang(), ::testing::ExitedWithCode(9),
               "replica 1 .toy:1.: layer t1: injected; 0.3 s later the devices still do not stop");
+}
+
+TEST(Nccl, NoCollectiveRunsWhileAnotherReplicaMayStillLoadSomething) {
+  FakeNccl nccl;
+  std::array<std::atomic<int>, 3> visits{};
+  std::set<std::string> apart;  // collectives at which one replica was behind the others
+  nccl.on_call = [&](int rank) {
+    if (visits[0] != visits[1] || visits[1] != visits[2])
+      apart.insert(fmt::format("rank {}: {} {} {}", rank, visits[0].load(), visits[1].load(), visits[2].load()));
+  };
+  Fixture f(3, nccl, kPatient, [&](int rank) {
+    return ToyDevice::Switches{.visits = &visits[static_cast<std::size_t>(rank)],
+                               .pause = std::chrono::milliseconds(rank == 1 ? 2 : 0)};
+  });
+  f.step(0);
+  EXPECT_THAT(apart, ::testing::IsEmpty());
+  EXPECT_GT(visits[0], 0);
+  const std::int64_t fewer = kNcclRows - 1;  // another row count: again something is loaded
+  const SampleBatch batch(fewer, 6, 3);
+  f.set->step(batch.host(), {.number = 1, .learning_rate = 0.05, .valid = fewer});
+  EXPECT_THAT(apart, ::testing::IsEmpty());
+  f.step(2);  // from here on replicas hand their buckets over while others compute
+  EXPECT_THAT(apart, ::testing::Not(::testing::IsEmpty()));
+}
+
+TEST(NcclDeathTest, AThreadThatIsStuckInACallIsNamedInTime) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (const bool backward : {false, true}) {
+    const auto hang = [&] {
+      FakeNccl nccl;
+      Fixture f(
+          3, nccl, kPatient,
+          {.reads_host_memory = false, .fault = Fault{.layer = "t1", .step = 1, .backward = backward, .hangs = true}},
+          1, 60, {.seconds = 0.3, .first_seconds = 300});
+      f.set->set_last_words([](const Error& why) { std::fprintf(stderr, "kept: %s\n", why.what()); });
+      f.step(0);
+      f.step(1);
+    };
+    const std::string where = fmt::format("replica 1 .toy:1., step 1: no progress for 0.[0-9]+ s in {} of layer t1",
+                                          backward ? "backward" : "forward");
+    EXPECT_EXIT(hang(), ::testing::ExitedWithCode(9),
+                fmt::format("kept: {}(.|\n)*error: {}(.|\n)*the process ends without that thread", where, where));
+  }
 }
 
 TEST(Nccl, AnErrorThatComesWhileTheDeviceWorksIsFound) {

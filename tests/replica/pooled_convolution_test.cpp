@@ -31,7 +31,7 @@ class Pooling final : public plan::Capabilities {
 
 class NoSink final : public GradientSink {
  public:
-  void begin(std::int64_t) override {}
+  void begin(std::int64_t, bool) override {}
   void bucket_ready(int, device::Stream&) override {}
   void finish(device::Stream&) override {}
 };

@@ -171,6 +171,43 @@ TEST(ReplicaSet, NoticesReplicasThatHaveDiverged) {
   }
 }
 
+TEST(ReplicaSet, AStepThatCannotBeRecordedIsLaunchedPieceByPiece) {
+  SetFixture f(1, {.batch_sizes = {9}}, {.refuses_to_record = true});
+  const SampleBatch batch(9, 6, 3);
+  for (std::int64_t number = 0; number < 6; ++number)
+    EXPECT_NO_THROW(f.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9}));
+  graph::Model alone = f.model;
+  f.set->pull(alone);
+  SetFixture plain(1, {.batch_sizes = {9}, .graphs = Graphs::kOff});
+  for (std::int64_t number = 0; number < 6; ++number)
+    plain.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9});
+  graph::Model expected = f.model;
+  plain.set->pull(expected);
+  EXPECT_EQ(distance(alone, expected), 0);
+
+  SetFixture wished(1, {.batch_sizes = {9}, .graphs = Graphs::kOn}, {.refuses_to_record = true});
+  const auto steps = [&] {
+    for (std::int64_t number = 0; number < 6; ++number)
+      wished.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9});
+  };
+  EXPECT_THAT(steps, ::testing::ThrowsMessage<Error>(HasSubstr("capture refused")));
+}
+
+TEST(ReplicaSetDeathTest, OneReplicaStuckInACallIsNamedInTime) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto hang = [](const Patience& patience, std::int64_t step) {
+    SetFixture f(1, {.patience = patience},
+                 {.reads_host_memory = false, .fault = Fault{.layer = "t1", .step = step, .hangs = true}});
+    const SampleBatch batch(9, 6, 3);
+    for (std::int64_t number = 0; number < 3; ++number)
+      f.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9});
+  };
+  EXPECT_EXIT(hang({.seconds = 0.2, .first_seconds = 300}, 2), ::testing::ExitedWithCode(9),
+              "replica 0 .toy:0., step 2: no progress for 0.[0-9]+ s in forward of layer t1");
+  EXPECT_EXIT(hang({.seconds = 300, .first_seconds = 0.2}, 0), ::testing::ExitedWithCode(9),
+              "replica 0 .toy:0., step 0: no progress for 0.[0-9]+ s in forward of layer t1");
+}
+
 TEST(ReplicaSet, ReportsADeviceThatCannotBeMade) {
   const graph::Model model = model_of(
       "layers: [{Input: {shape: [4, 4, 1]}}, {Conv2D: {name: conv, filters: 2, kernel_size: 3}}, Flatten, "

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 /// Writes down what it is told.
 class RecordingSink final : public GradientSink {
  public:
-  void begin(std::int64_t step) override { events.push_back("begin " + std::to_string(step)); }
+  void begin(std::int64_t step, bool) override { events.push_back("begin " + std::to_string(step)); }
   void bucket_ready(int bucket, device::Stream&) override { events.push_back("bucket " + std::to_string(bucket)); }
   void finish(device::Stream&) override { events.emplace_back("finish"); }
 

@@ -5,6 +5,7 @@
 // It refuses calls that break the contract of Op.
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -24,11 +25,12 @@ namespace dptrain::test {
 /// Not a kind that the program knows, so that the ops below meet no others in the table.
 inline constexpr auto kToy = static_cast<device::DeviceKind>(100);
 
-/// Throws when `layer` runs forward (or backward) in that optimizer step.
+/// Throws when `layer` runs forward (or backward) in that optimizer step; or never comes back from there.
 struct Fault {
   std::string layer;
   std::int64_t step = 0;
   bool backward = false;
+  bool hangs = false;
 };
 
 /// Runs everything at once; synchronize() asks the watcher, if there is one, for as long as `stuck` is set, and does not
@@ -57,6 +59,9 @@ class ToyDevice final : public device::Device {
     std::optional<Fault> fault{};
     const std::atomic<bool>* stuck = nullptr;
     const std::atomic<bool>* hanging = nullptr;
+    std::atomic<int>* visits = nullptr;  ///< counts calls of ops
+    std::chrono::milliseconds pause{};   ///< before each of them
+    bool refuses_to_record = false;
   };
 
   explicit ToyDevice(int index) : ToyDevice(index, {}) {}
@@ -112,7 +117,10 @@ class ToyDevice final : public device::Device {
       for (float* arena : arenas) arena[i] = sum;
     }
   }
-  std::unique_ptr<device::Recording> record(device::Stream&, const std::function<void()>&) override { return nullptr; }
+  std::unique_ptr<device::Recording> record(device::Stream&, const std::function<void()>&) override {
+    if (switches_.refuses_to_record) throw Error(ErrorKind::kDevice, name() + ": capture refused");
+    return nullptr;
+  }
   std::uint64_t hash(const float* x, std::int64_t n, device::Stream&) override {
     std::uint64_t hash = 14695981039346656037U;
     for (std::int64_t i = 0; i < n; ++i) {
@@ -131,8 +139,12 @@ class ToyDevice final : public device::Device {
   /// For the ops: breaks where it was told to, and when memory of the host is handed over that it cannot read.
   void visit(const plan::Step& step, const device::OpArgs& args, bool backward) const {
     const std::optional<Fault>& fault = switches_.fault;
-    if (fault && fault->layer == step.name && fault->step == args.step && fault->backward == backward)
+    if (switches_.pause.count() > 0) std::this_thread::sleep_for(switches_.pause);
+    if (switches_.visits != nullptr) ++*switches_.visits;
+    if (fault && fault->layer == step.name && fault->step == args.step && fault->backward == backward) {
+      while (fault->hangs) std::this_thread::sleep_for(std::chrono::seconds(1));
       throw Error(ErrorKind::kDevice, "injected");
+    }
     for (const void* input : args.inputs) check_readable(input, args.rows);
   }
   void check_readable(const void* p, std::int64_t rows) const {

@@ -1,0 +1,72 @@
+#pragma once
+
+// Watchdog: notices a replica whose thread no longer gets on, because a call of a driver or a library does not return. Such a
+// thread can be neither interrupted nor joined, so what is left is to name it, to let the others stop, and to end the process.
+// Looked through by the thread that waits for the replicas; the hearts beat on theirs.
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "replica/heartbeat.h"
+
+namespace dptrain::replica {
+
+/// The longest time without a beat. A step that takes longer than `seconds` as a whole is given thrice the longest so far.
+struct Patience {
+  double seconds = 60;
+  double first_seconds = 600;  ///< until the first step is done: kernels are loaded, engines are chosen, ranks connect
+};
+
+class Watchdog {
+ public:
+  /// `waits`: whether a rank's thread waits for another's. `stop`: tells the other replicas why; called once, on the looking
+  /// thread. `clock`: in seconds.
+  Watchdog(std::vector<std::string> names, const Patience& patience, std::function<bool(int rank)> waits,
+           std::function<void(const std::string& why)> stop, std::function<double()> clock = now_seconds);
+
+  Heartbeat& heart(int rank) { return seats_[static_cast<std::size_t>(rank)].heart; }
+  /// Called before the process ends without its threads, to keep what can be kept.
+  void set_last_words(std::function<void(const Error& why)> last_words) { last_words_ = std::move(last_words); }
+
+  /// A command begins on all ranks; `where`: ", step 412" or "".
+  void begin(const std::string& where);
+  /// While it runs, every period() seconds; `busy`: per rank, whether it is still at it. Ends the process with
+  /// ErrorKind::kDeadline's exit code when a thread stands still and stays so after the others were stopped.
+  void look(const std::vector<bool>& busy);
+  /// All have done it. What was seen standing still, and moved again after all.
+  std::optional<Error> end();
+  /// The first step is done.
+  void warm() { warm_ = true; }
+
+  double period() const;
+
+ private:
+  struct Seat {
+    std::string name;
+    Heartbeat heart;
+    std::uint64_t beats = 0;
+    double since = 0;  ///< when it was seen to have beaten last
+  };
+
+  double limit() const;
+  [[noreturn]] void leave();
+
+  std::deque<Seat> seats_;
+  const Patience patience_;
+  const std::function<bool(int rank)> waits_;
+  const std::function<void(const std::string& why)> stop_;
+  const std::function<double()> clock_;
+  std::function<void(const Error& why)> last_words_;
+  std::string where_;
+  bool warm_ = false;
+  double longest_ = 0, begun_ = 0;
+  std::optional<Error> late_;
+  double late_since_ = 0;
+};
+
+}  // namespace dptrain::replica
