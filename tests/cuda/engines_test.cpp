@@ -80,11 +80,26 @@ TEST(Engines, CacheKeysDifferWhereverPlansDo) {
   add(sample(), {}, ConvPass::kData);
   add(sample(), {}, ConvPass::kWeights);
   add(sample(), {}, ConvPass::kForward, {.bias = true});
-  add(sample(), {}, ConvPass::kForward, {.relu = true});
   const std::size_t all = keys.size();
   std::ranges::sort(keys);
   EXPECT_EQ(static_cast<std::size_t>(std::ranges::unique(keys).begin() - keys.begin()), all);
   for (const std::string& key : keys) EXPECT_EQ(key.find_first_of("\t\n#"), std::string::npos) << key;
+}
+
+TEST(CudnnPass, ARefusedPlanIsMadeOnceMore) {
+  int executed = 0, remade = 0;
+  const auto answer = [&](std::vector<cudnnStatus_t> answers) {
+    executed = remade = 0;
+    return first_execution([&] { return answers.at(static_cast<std::size_t>(executed++)); }, [&] { ++remade; });
+  };
+  EXPECT_EQ(answer({CUDNN_STATUS_SUCCESS}), CUDNN_STATUS_SUCCESS);
+  EXPECT_EQ(remade, 0);
+  EXPECT_EQ(answer({CUDNN_STATUS_BAD_PARAM, CUDNN_STATUS_SUCCESS}), CUDNN_STATUS_SUCCESS);
+  EXPECT_EQ(remade, 1);
+  EXPECT_EQ(answer({CUDNN_STATUS_BAD_PARAM_NULL_POINTER, CUDNN_STATUS_BAD_PARAM}), CUDNN_STATUS_BAD_PARAM);
+  EXPECT_EQ(executed, 2);
+  EXPECT_EQ(answer({CUDNN_STATUS_EXECUTION_FAILED}), CUDNN_STATUS_EXECUTION_FAILED);
+  EXPECT_EQ(remade, 0);
 }
 
 TEST(PaperRuntime, HasFiguresAndNoMemory) {

@@ -87,15 +87,13 @@ std::vector<PlanCase> read_list(const std::string& path, DType type, std::int64_
 
 void print(const std::string& list, const std::string& mode, const PlanCheck& check) {
   for (const device::cuda::PlanLine& line : check.lines)
-    std::printf("%s\n", fmt::format("{} {} {} {}: {}{}", list, mode, line.where, line.pass,
-                                    line.engine.empty() ? "NONE: " + line.error : line.engine,
-                                    line.bias_apart   ? " + bias + relu"
-                                    : line.relu_apart ? " + relu"
-                                                      : "")
-                            .c_str());
+    std::printf("%s\n",
+                fmt::format("{} {} {} {}: {}{}", list, mode, line.where, line.pass,
+                            line.engine.empty() ? "NONE: " + line.error : line.engine, line.bias_apart ? " + bias" : "")
+                    .c_str());
   std::printf("%s\n",
-              fmt::format("{} {}: {} convolutions, {} passes, {} without an engine, {} compiled at run time, {} in "
-                          "steps, largest workspace {}, {:.2f} s",
+              fmt::format("{} {}: {} convolutions, {} passes, {} without an engine, {} compiled at run time, {} with "
+                          "the bias apart, largest workspace {}, {:.2f} s",
                           list, mode, check.convolutions, check.lines.size(), check.missing, check.runtime_compiled,
                           check.apart, human_bytes(check.largest_workspace), check.seconds)
                   .c_str());

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <new>
 
 #include "core/error.h"
 #include "core/format.h"
@@ -37,7 +38,7 @@ class CudaRuntime final : public gpu::Runtime {
     check(cudaDeviceGetStreamPriorityRange(&lowest_priority_, &highest_priority_), "cudaDeviceGetStreamPriorityRange");
     check(cudaStreamCreateWithFlags(&zeroing_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   }
-  ~CudaRuntime() override { cudaStreamDestroy(zeroing_); }
+  ~CudaRuntime() override { CudaRuntime::destroy_stream(zeroing_); }
   CudaRuntime(const CudaRuntime&) = delete;
   CudaRuntime& operator=(const CudaRuntime&) = delete;
 
@@ -83,7 +84,10 @@ class CudaRuntime final : public gpu::Runtime {
     return memory;
   }
 
-  void free(void* memory) noexcept override { cudaFree(memory); }
+  void free(void* memory) noexcept override {
+    const Here here(*this, std::nothrow);
+    cudaFree(memory);
+  }
 
   void* allocate_host(std::size_t bytes) override {
     const Here here(*this);
@@ -102,7 +106,10 @@ class CudaRuntime final : public gpu::Runtime {
     return memory;
   }
 
-  void free_host(void* memory) noexcept override { cudaFreeHost(memory); }
+  void free_host(void* memory) noexcept override {
+    const Here here(*this, std::nothrow);
+    cudaFreeHost(memory);
+  }
 
   gpu::StreamHandle make_stream(bool high_priority) override {
     const Here here(*this);
@@ -113,7 +120,10 @@ class CudaRuntime final : public gpu::Runtime {
     return stream;
   }
 
-  void destroy_stream(gpu::StreamHandle stream) noexcept override { cudaStreamDestroy(stream_of(stream)); }
+  void destroy_stream(gpu::StreamHandle stream) noexcept override {
+    const Here here(*this, std::nothrow);
+    cudaStreamDestroy(stream_of(stream));
+  }
 
   void synchronize(gpu::StreamHandle stream) override {
     check(cudaStreamSynchronize(stream_of(stream)), "cudaStreamSynchronize");
@@ -126,6 +136,8 @@ class CudaRuntime final : public gpu::Runtime {
   void copy_in(void* device, const void* host, std::size_t bytes, gpu::StreamHandle stream) override {
     check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream_of(stream)),
           "cudaMemcpyAsync to the device");
+    // Elsewhere the driver has copied pageable memory to its own by now; here the GPU reads it where it lies, when it comes to it.
+    if (properties_.pageableMemoryAccessUsesHostPageTables != 0 && is_pageable(host)) CudaRuntime::synchronize(stream);
   }
   void copy_out(void* host, const void* device, std::size_t bytes, gpu::StreamHandle stream) override {
     check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream_of(stream)),
@@ -144,7 +156,10 @@ class CudaRuntime final : public gpu::Runtime {
     check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
     return event;
   }
-  void destroy_event(gpu::EventHandle event) noexcept override { cudaEventDestroy(event_of(event)); }
+  void destroy_event(gpu::EventHandle event) noexcept override {
+    const Here here(*this, std::nothrow);
+    cudaEventDestroy(event_of(event));
+  }
   void record(gpu::EventHandle event, gpu::StreamHandle stream) override {
     check(cudaEventRecord(event_of(event), stream_of(stream)), "cudaEventRecord");
   }
@@ -176,14 +191,29 @@ class CudaRuntime final : public gpu::Runtime {
   void replay(gpu::GraphHandle graph, gpu::StreamHandle stream) override {
     check(cudaGraphLaunch(graph_of(graph), stream_of(stream)), "cudaGraphLaunch");
   }
-  void destroy_graph(gpu::GraphHandle graph) noexcept override { cudaGraphExecDestroy(graph_of(graph)); }
+  void destroy_graph(gpu::GraphHandle graph) noexcept override {
+    const Here here(*this, std::nothrow);
+    cudaGraphExecDestroy(graph_of(graph));
+  }
 
  private:
-  /// Makes the device current for calls that ask for that, and the thread's own again after them.
+  static bool is_pageable(const void* host) {
+    cudaPointerAttributes attributes{};
+    if (cudaPointerGetAttributes(&attributes, host) == cudaSuccess)
+      return attributes.type == cudaMemoryTypeUnregistered;
+    cudaGetLastError();
+    return true;
+  }
+
+  /// Makes the device current for calls that ask for that, and the thread's own again after them. A thread that never entered a
+  /// device would open a context on GPU 0 otherwise, also to free something.
   class Here {
    public:
     explicit Here(const CudaRuntime& runtime) : runtime_(runtime) {
       if (entered != runtime.id_) runtime.check(cudaSetDevice(runtime.id_), "cudaSetDevice");
+    }
+    Here(const CudaRuntime& runtime, std::nothrow_t) noexcept : runtime_(runtime) {
+      if (entered != runtime.id_) cudaSetDevice(runtime.id_);
     }
     ~Here() {
       if (entered >= 0 && entered != runtime_.id_) cudaSetDevice(entered);

@@ -40,7 +40,7 @@ class CudnnConvolution final : public gpu::Convolution {
       if (const auto& planned = passes_[static_cast<std::size_t>(pass)]) {
         std::string text = fmt::format("{} cudnn {}", name_of(pass), planned->name());
         if (pass == ConvPass::kForward && bias_is_left(*planned)) text += " + bias";
-        if (pass == ConvPass::kForward && relu_is_left(*planned)) text += " + relu";
+        if (pass == ConvPass::kForward && problem_.relu) text += " + relu";
         parts.push_back(std::move(text));
       }
     return join(parts, "; ");
@@ -50,9 +50,8 @@ class CudnnConvolution final : public gpu::Convolution {
                gpu::StreamHandle stream) override {
     CudnnPass& pass = planned(ConvPass::kForward);
     run(pass, {x, filter, pass.fused().bias ? bias : nullptr, y, workspace}, stream);
-    if (bias_is_left(pass) || relu_is_left(pass))
-      add_bias_and_relu(problem_, bias_is_left(pass), relu_is_left(pass), bias, y, workspace, engine_.multiprocessors,
-                        stream);
+    if (bias_is_left(pass) || problem_.relu)
+      add_bias_and_relu(problem_, bias_is_left(pass), bias, y, workspace, engine_.multiprocessors, stream);
   }
 
   void backward_data(const void* dy, const void* filter, void* dx, void* workspace, gpu::StreamHandle stream) override {
@@ -66,7 +65,6 @@ class CudnnConvolution final : public gpu::Convolution {
 
  private:
   bool bias_is_left(const CudnnPass& pass) const { return problem_.bias && !pass.fused().bias; }
-  bool relu_is_left(const CudnnPass& pass) const { return problem_.relu && !pass.fused().relu; }
 
   CudnnPass& planned(ConvPass pass) {
     auto& found = passes_[static_cast<std::size_t>(pass)];

@@ -27,6 +27,8 @@ inline constexpr auto kCudnnType<std::int32_t> = CUDNN_TYPE_INT32;
 template <>
 inline constexpr auto kCudnnType<std::int64_t> = CUDNN_TYPE_INT64;
 template <>
+inline constexpr auto kCudnnType<cudnnHandle_t> = CUDNN_TYPE_HANDLE;
+template <>
 inline constexpr auto kCudnnType<cudnnDataType_t> = CUDNN_TYPE_DATA_TYPE;
 template <>
 inline constexpr auto kCudnnType<cudnnConvolutionMode_t> = CUDNN_TYPE_CONVOLUTION_MODE;

@@ -12,8 +12,8 @@ namespace {
 using gpu::ConvProblem;
 using Sizes = std::array<std::int64_t, 4>;  // N, C, H, W, or K, C, R, S
 
-// Of the tensors that stay inside a forward graph.
-constexpr std::int64_t kSum = 10, kBiased = 11;
+// The tensor that stays inside a forward graph.
+constexpr std::int64_t kSum = 10;
 
 // Blocks of arenas begin at multiples of 256 bytes; engines of sm_80 and later ask for 16.
 constexpr std::int64_t kAlignment = 16;
@@ -84,14 +84,9 @@ class GraphBuilder {
   ConvGraph build(const FusedOps& fused) {
     graph_.fused = fused;
     const Sizes output{problem_.rows, problem_.k, problem_.out_h, problem_.out_w};
-    const CudnnDescriptor* result = fused.bias || fused.relu ? &inside(kSum, output) : &tensor(kY, output);
-    convolve(*result);
-    if (fused.bias) {
-      const CudnnDescriptor& biased = fused.relu ? inside(kBiased, output) : tensor(kY, output);
-      pointwise(CUDNN_POINTWISE_ADD, *result, &tensor(kBias, {1, problem_.k, 1, 1}), biased);
-      result = &biased;
-    }
-    if (fused.relu) pointwise(CUDNN_POINTWISE_RELU_FWD, *result, nullptr, tensor(kY, output));
+    const CudnnDescriptor& sum = fused.bias ? inside(kSum, output) : tensor(kY, output);
+    convolve(sum);
+    if (fused.bias) add(sum, tensor(kBias, {1, problem_.k, 1, 1}), tensor(kY, output));
     graph_.graph = CudnnDescriptor(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
     graph_.graph.set_all(CUDNN_ATTR_OPERATIONGRAPH_OPS, std::span<const CudnnDescriptor>(graph_.operations)).finalize();
     return std::move(graph_);
@@ -129,16 +124,17 @@ class GraphBuilder {
         .finalize();
   }
 
-  void pointwise(cudnnPointwiseMode_t mode, const CudnnDescriptor& x, const CudnnDescriptor* b,
-                 const CudnnDescriptor& y) {
+  void add(const CudnnDescriptor& x, const CudnnDescriptor& b, const CudnnDescriptor& y) {
     CudnnDescriptor& kind = keep(CudnnDescriptor(CUDNN_BACKEND_POINTWISE_DESCRIPTOR));
-    kind.set(CUDNN_ATTR_POINTWISE_MODE, mode).set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT).finalize();
+    kind.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_POINTWISE_ADD)
+        .set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT)
+        .finalize();
     CudnnDescriptor& operation = graph_.operations.emplace_back(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
     operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, kind)
         .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x)
-        .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
-    if (b != nullptr) operation.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, *b);
-    operation.finalize();
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b)
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y)
+        .finalize();
   }
 
   const ConvProblem& problem_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// One pass of one convolution as a graph of cuDNN operations: convolution, and forward its bias and ReLU. Tensors are NHWC,
+// One pass of one convolution as a graph of cuDNN operations: convolution, and forward its bias. Tensors are NHWC,
 // filters KRSC, intermediate results and sums in float. Needs no device. One thread at a time.
 
 #include <deque>
@@ -17,9 +17,10 @@ namespace dptrain::device::cuda {
 enum class ConvPass { kForward, kData, kWeights };
 std::string_view name_of(ConvPass pass) noexcept;  ///< "forward", "data", "weights"
 
-/// What the forward graph does after the convolution.
+/// What the forward graph does after the convolution. Never the ReLU: cuDNN's may turn NaN into 0, which would hide what has gone
+/// wrong, and the only engine that promises not to (CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP) is its slowest.
 struct FusedOps {
-  bool bias = false, relu = false;
+  bool bias = false;
   bool operator==(const FusedOps&) const = default;
 };
 

@@ -20,14 +20,30 @@ cudnnHandle_t CudnnHandle::on(gpu::StreamHandle stream) {
 
 std::string CudnnPass::name() const {
   return fmt::format("{} ({}, {}{})", plan_->name.text(), plan_->rank, human_bytes(plan_->workspace),
-                     plan_->runtime_compiled ? ", compiled at run time" : "");
+                     plan_->runtime_compiled ? ", compiled at run time" : "") +
+         (remade_ ? " made with a handle" : "");
 }
 
 void CudnnPass::run(CudnnHandle& handle, const ConvMemory& memory, gpu::StreamHandle stream) {
   if (!plan_->plan) throw Error(ErrorKind::kInternal, "a convolution planned without a device cannot run");
   if (!pack_ || memory != packed_for_) pack(memory);
-  check_cudnn(cudnn().execute(handle.on(stream), plan_->plan.raw(), pack_.raw()),
+  const cudnnHandle_t raw = handle.on(stream);
+  const auto execute = [&] { return cudnn().execute(raw, (remade_ ? remade_ : plan_->plan).raw(), pack_.raw()); };
+  check_cudnn(executed_ ? execute() : first_execution(execute, [&] { remake(raw); }),
               fmt::format("cudnnBackendExecute of {}", plan_->name.text()));
+  executed_ = true;
+}
+
+void CudnnPass::remake(cudnnHandle_t handle) {
+  CudnnDescriptor made(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  made.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, plan_->config)
+      .set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle)
+      .finalize();
+  const std::int64_t workspace = made.get_int64(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
+  if (workspace > static_cast<std::int64_t>(plan_->workspace))
+    throw Error(ErrorKind::kDevice, fmt::format("cuDNN's {} wants a workspace of {} bytes with a handle, {} without",
+                                                plan_->name.text(), workspace, plan_->workspace));
+  remade_ = std::move(made);
 }
 
 void CudnnPass::pack(const ConvMemory& memory) {

@@ -38,6 +38,21 @@ struct ConvMemory {
   bool operator==(const ConvMemory&) const = default;
 };
 
+/// Any of the states of the family CUDNN_STATUS_BAD_PARAM.
+constexpr bool is_bad_parameter(cudnnStatus_t status) {
+  return status >= CUDNN_STATUS_BAD_PARAM && status < CUDNN_STATUS_NOT_SUPPORTED;
+}
+
+/// A plan's first execution. Plans are made from the properties of a device, as cuDNN's header wants it; should a version refuse
+/// to execute such a plan, `remake` makes it from a handle, as all did before, and it is tried once more.
+template <class Execute, class Remake>
+cudnnStatus_t first_execution(const Execute& execute, const Remake& remake) {
+  const cudnnStatus_t status = execute();
+  if (!is_bad_parameter(status)) return status;
+  remake();
+  return execute();
+}
+
 class CudnnPass {
  public:
   explicit CudnnPass(std::shared_ptr<const EnginePlan> plan) : plan_(std::move(plan)) {}
@@ -53,8 +68,11 @@ class CudnnPass {
 
  private:
   void pack(const ConvMemory& memory);
+  void remake(cudnnHandle_t handle);
 
   std::shared_ptr<const EnginePlan> plan_;  ///< of all equal convolutions
+  CudnnDescriptor remade_;                  ///< the plan from a handle, where that one did not execute
+  bool executed_ = false;
   ConvMemory packed_for_;
   CudnnDescriptor pack_;  ///< the pointers as cuDNN wants them; made again when they change
 };

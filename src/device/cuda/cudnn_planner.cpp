@@ -10,10 +10,8 @@ namespace {
 
 /// What to try forward, the most in one graph first.
 std::vector<FusedOps> fusions(const gpu::ConvProblem& problem, ConvPass pass) {
-  const FusedOps all{problem.bias, problem.relu};
-  if (pass != ConvPass::kForward || all == FusedOps{}) return {{}};
-  if (problem.bias && problem.relu) return {all, {.bias = true}, {}};
-  return {all, {}};
+  if (pass != ConvPass::kForward || !problem.bias) return {{}};
+  return {{.bias = true}, {}};
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ class CudnnPlanner {
   /// With a tuner engines are measured.
   CudnnPlanner(DeviceProperties device, const gpu::ConvOptions& options, std::unique_ptr<CudnnTuner> tuner = nullptr);
 
-  /// Forward, a graph that no engine takes with its bias and ReLU is tried with less: CudnnPass::fused() tells what the
+  /// Forward, a graph that no engine takes with its bias is tried without: CudnnPass::fused() tells what the
   /// plan does, the rest is the caller's. Throws Error{kDevice} naming the problem and every rejected engine.
   CudnnPass plan(const gpu::ConvProblem& problem, ConvPass pass);
 

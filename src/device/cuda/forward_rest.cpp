@@ -12,8 +12,8 @@ std::uint64_t forward_rest_workspace(const gpu::ConvProblem& problem, bool bias)
   return bias && problem.type != DType::kF32 ? static_cast<std::uint64_t>(problem.k) * sizeof(float) : 0;
 }
 
-void add_bias_and_relu(const gpu::ConvProblem& problem, bool bias, bool relu, const void* bias_values, void* y,
-                       void* workspace, int multiprocessors, gpu::StreamHandle stream) {
+void add_bias_and_relu(const gpu::ConvProblem& problem, bool bias, const void* bias_values, void* y, void* workspace,
+                       int multiprocessors, gpu::StreamHandle stream) {
   const kernel::Launch at{stream, multiprocessors};
   const std::int64_t points = problem.rows * problem.out_h * problem.out_w;
   if (bias) {
@@ -24,7 +24,7 @@ void add_bias_and_relu(const gpu::ConvProblem& problem, bool bias, bool relu, co
     }
     kernel::bias_add(at, problem.type, y, values, points, problem.k, y);
   }
-  if (relu) kernel::activation_forward(at, problem.type, kernel::Activation::relu, 0, y, y, points * problem.k);
+  if (problem.relu) kernel::activation_forward(at, problem.type, kernel::Activation::relu, 0, y, y, points * problem.k);
 }
 
 }  // namespace dptrain::device::cuda

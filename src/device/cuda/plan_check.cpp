@@ -35,10 +35,7 @@ PlanLine plan_line(CudnnPlanner& planner, const PlanCase& one, ConvPass pass) {
     line.engine = planned.name();
     line.workspace = planned.workspace();
     line.runtime_compiled = planned.plan()->runtime_compiled;
-    if (pass == ConvPass::kForward) {
-      line.bias_apart = one.problem.bias && !planned.fused().bias;
-      line.relu_apart = one.problem.relu && !planned.fused().relu;
-    }
+    line.bias_apart = pass == ConvPass::kForward && one.problem.bias && !planned.fused().bias;
   } catch (const Error& error) {
     line.error = error.what();
   }
@@ -68,7 +65,7 @@ PlanCheck check_plans(const std::vector<PlanCase>& cases, std::string_view devic
   for (const PlanLine& line : check.lines) {
     check.missing += line.engine.empty();
     check.runtime_compiled += line.runtime_compiled;
-    check.apart += line.bias_apart || line.relu_apart;
+    check.apart += line.bias_apart;
     check.largest_workspace = std::max(check.largest_workspace, line.workspace);
   }
   check.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

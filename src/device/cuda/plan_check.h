@@ -23,7 +23,7 @@ struct PlanLine {
   std::string error;   ///< why there is none
   std::uint64_t workspace = 0;
   bool runtime_compiled = false;
-  bool bias_apart = false, relu_apart = false;  ///< steps of their own after the convolution
+  bool bias_apart = false;  ///< a step of its own after the convolution, as the ReLU always is
 };
 
 struct PlanCheck {
@@ -31,7 +31,7 @@ struct PlanCheck {
   int convolutions = 0;  ///< different ones
   int missing = 0;       ///< passes without an engine
   int runtime_compiled = 0;
-  int apart = 0;  ///< forward passes whose bias or ReLU is a step of its own
+  int apart = 0;  ///< forward passes whose bias is a step of its own
   std::uint64_t largest_workspace = 0;
   double seconds = 0;
 };
