@@ -1,6 +1,7 @@
 #include "device/cpu/conv2d_dnnl.h"
 
 #include "device/cpu/dnnl_support.h"
+#include "kernels/cpu/activation.h"
 
 namespace dptrain::device::cpu {
 namespace {
@@ -26,9 +27,12 @@ struct Description {
   }
 };
 
+/// A ReLU follows in place: oneDNN's own makes 0 of NaN.
 class DnnlConv final : public ConvPass {
  public:
-  DnnlConv(std::string name, Job job) : name_(std::move(name)), job_(std::move(job)) {}
+  /// `rectified`: values of the output that a ReLU follows, 0 without.
+  DnnlConv(std::string name, Job job, std::int64_t rectified)
+      : name_(std::move(name)), job_(std::move(job)), rectified_(rectified) {}
 
   std::string name() const override { return name_; }
   std::size_t scratch() const override { return job_.scratch(); }
@@ -43,11 +47,13 @@ class DnnlConv final : public ConvPass {
               {DNNL_ARG_DIFF_WEIGHTS, t.dweights},
               {DNNL_ARG_DIFF_BIAS, t.dbias}},
              scratch);
+    if (rectified_ > 0) kernels::cpu::activation_forward(kernels::Activation::relu, 0, t.y, t.y, rectified_);
   }
 
  private:
   std::string name_;
   Job job_;
+  std::int64_t rectified_;
 };
 
 /// Makes the passes of one convolution in one layout.
@@ -55,7 +61,7 @@ class Maker {
  public:
   Maker(const ConvShape& shape, DnnlLayout layout, DnnlWeights order, Dnnl& dnnl)
       : d_(shape, order),
-        relu_(shape.relu),
+        rectified_(shape.relu ? shape.rows * shape.out_h * shape.out_w * shape.out_channels : 0),
         suffix_(layout == DnnlLayout::kNhwc ? " nhwc" : " blocked"),
         dnnl_(dnnl),
         have_source_(desc(d_.source, Tag::nhwc)),
@@ -67,7 +73,7 @@ class Maker {
         destination_(layout == DnnlLayout::kNhwc ? have_destination_ : desc(d_.destination, Tag::any)) {}
 
   std::unique_ptr<ConvPass> forward() {
-    const auto pd = describe<dnnl::convolution_forward>(dnnl_, attributes(relu_), dnnl::prop_kind::forward_training,
+    const auto pd = describe<dnnl::convolution_forward>(dnnl_, attributes(), dnnl::prop_kind::forward_training,
                                                         kAlgorithm, source_, weights_, bias_, destination_, d_.strides,
                                                         d_.dilates, d_.pad_begin, d_.pad_end);
     if (!pd) return nullptr;
@@ -76,7 +82,7 @@ class Maker {
     job.reads(DNNL_ARG_WEIGHTS, have_weights_, pd->weights_desc());
     if (has_bias()) job.reads(DNNL_ARG_BIAS, bias_, pd->bias_desc());
     job.writes(DNNL_ARG_DST, have_destination_, pd->dst_desc());
-    return finish(*pd, std::move(job));
+    return finish(*pd, std::move(job), rectified_);
   }
 
   std::unique_ptr<ConvPass> backward_data() {
@@ -121,12 +127,12 @@ class Maker {
   }
 
   template <class PrimitiveDesc>
-  std::unique_ptr<ConvPass> finish(const PrimitiveDesc& pd, Job job) {
-    return std::make_unique<DnnlConv>(std::string("dnnl ") + pd.impl_info_str() + suffix_, std::move(job));
+  std::unique_ptr<ConvPass> finish(const PrimitiveDesc& pd, Job job, std::int64_t rectified = 0) {
+    return std::make_unique<DnnlConv>(std::string("dnnl ") + pd.impl_info_str() + suffix_, std::move(job), rectified);
   }
 
   Description d_;
-  bool relu_;
+  std::int64_t rectified_;
   const char* suffix_;
   Dnnl& dnnl_;
   Desc have_source_, have_weights_, have_destination_;  // of the caller

@@ -35,7 +35,7 @@ inline Desc desc(const Dims& dims, Tag tag) { return {dims, dnnl::memory::data_t
 Error device_error(std::string_view what, const dnnl::error& error);
 
 /// Scratch memory is the caller's; with `relu`, max(x, 0) is applied to the result.
-dnnl::primitive_attr attributes(bool relu = false);
+dnnl::primitive_attr attributes();
 
 // describe<P>(dnnl, attributes, arguments...): the primitive descriptor of P, from the arguments of P::desc in 2.6 without
 // operation descriptor in 3.x. Empty where oneDNN has no implementation. The second form is for backward passes.
