@@ -3,8 +3,10 @@
 
 correctness_stages=(
   "environment   60 required"
+  "devices       60 required"
   "plans         90 required"
-  "conformance  200 required"
+  "conformance_1 200 required"
+  "conformance_2 200 required"
   "verify        80 required"
   "curves        80 required"
   "repeatable   120 required"
@@ -102,6 +104,12 @@ stage_environment() {
 # json_text KEY: a text of devices.json, which has each on a line of its own.
 json_text() { sed -n "s/^ *\"$1\": \"\(.*\)\",\{0,1\}\$/\1/p" "$out/devices.json" | tail -n 1; }
 
+# The executable's own check, from a small convolution to the sums of two replicas: in a minute, what is wrong.
+stage_devices() {
+  run 0 "$dptrain" devices --check --gpus "$gpu"
+  result "$(tail -n 1 "$said")"
+}
+
 # Every convolution of the lists has an engine on this GPU, and the one that the H200 on paper has.
 stage_plans() {
   local mode lists=("$here"/tests/plans/*.txt) passes=0 other=0
@@ -128,12 +136,16 @@ stage_plans() {
 }
 
 # Every op, loss and optimizer against naive loops and Keras's values; cuDNN, streams, graphs; replicas and their sums.
-stage_conformance() {
+# In two halves: each case makes its convolutions and their handle anew.
+conformance() {
   local left_out=RollCall.*   # reads the source tree
   if on_emulator; then left_out+=:Cuda*:Cudnn*:Engines*:PaperRuntime*; fi
+  export GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX=$1
   tests "-$left_out"
   result "$counted"
 }
+stage_conformance_1() { conformance 0; }
+stage_conformance_2() { conformance 1; }
 
 # Layer by layer: two replicas on the GPU against one; the GPU against the CPU.
 stage_verify() {

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/device_flags.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -13,6 +14,7 @@
 #include "device/device.h"
 #include "device/gpu_facts.h"
 #include "train/build_info.h"
+#include "train/device_check.h"
 #include "train/link_speed.h"
 
 namespace dptrain::cli {
@@ -21,7 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct DevicesFlags {
-  bool json = false, p2p = false;
+  bool json = false, p2p = false, check = false;
   std::optional<std::string> gpus;
 };
 
@@ -122,8 +124,51 @@ void print_devices(const std::vector<device::GpuFacts>& gpus, const std::optiona
                            link->speed.seconds * 1e3, link->speed.algorithm_gbps(), link->speed.bus_gbps(link->devices.replicas)));
 }
 
+/// Those that are named, or all.
+train::DeviceRequest wanted(const DevicesFlags& flags) {
+  if (flags.gpus) return parse_gpus(*flags.gpus);
+  std::vector<train::GpuId> all;
+  for (const device::GpuFacts& gpu : device::gpu_facts()) all.push_back({device::DeviceKind::kCuda, gpu.id});
+  return train::request_of(std::move(all));
+}
+
+int check(const DevicesFlags& flags) {
+  const train::DeviceRequest devices = wanted(flags);
+  if (devices.gpus.empty()) throw Error(ErrorKind::kDevice, fmt::format("nothing to check: {}", device::why_no_gpu()));
+  const Stopwatch watch;
+  Json lines = Json::array();
+  int failed = 0, count = 0;
+  train::check_devices(devices, train::device_checks(), [&](const train::DeviceCheckLine& line) {
+    ++count;
+    failed += line.passed ? 0 : 1;
+    if (flags.json)
+      lines.push_back({{"device", line.device},
+                       {"name", line.name},
+                       {"passed", line.passed},
+                       {"found", line.found},
+                       {"seconds", line.seconds}});
+    else
+      log::print(
+          fmt::format("{}  {:<44} {}  {}", line.device, line.name, line.passed ? "ok    " : "FAILED", line.found));
+  });
+  if (flags.json)
+    log::print(Json{{"checks", lines}, {"failed", failed}, {"seconds", watch.seconds()}}.dump(2));
+  else
+    log::print(failed == 0
+                   ? fmt::format("{} checks passed in {:.1f} s", count, watch.seconds())
+                   : fmt::format(
+                         "{} of {} checks FAILED, in {:.1f} s; please report these lines with those of dptrain devices "
+                         "and dptrain --version",
+                         failed, count, watch.seconds()));
+  return failed == 0 ? 0 : static_cast<int>(ErrorKind::kCheck);
+}
+
 int run(const DevicesFlags& flags) {
-  if (flags.gpus && !flags.p2p) throw Error(ErrorKind::kUsage, "devices: --gpus says what --p2p measures; give both");
+  if (flags.check && flags.p2p)
+    throw Error(ErrorKind::kUsage, "devices: --check measures the sums over GPUs, too; leave out --p2p");
+  if (flags.check) return check(flags);
+  if (flags.gpus && !flags.p2p)
+    throw Error(ErrorKind::kUsage, "devices: --gpus says what --check or --p2p looks at; give one of them, too");
   const std::vector<device::GpuFacts> gpus = device::gpu_facts();
   const std::optional<Link> link = measure(flags);
   flags.json ? print_json(gpus, link) : print_devices(gpus, link);
@@ -136,11 +181,16 @@ int run(const DevicesFlags& flags) {
 void add_devices(App& app) {
   const auto flags = std::make_shared<DevicesFlags>();
   Command& command = app.command("devices", "processors and GPUs that can train");
-  command.describe("Lists what is there, the versions of the driver, cuDNN and NCCL, and which GPUs reach each other's memory. Nothing is "
-                   "allocated on a GPU without --p2p.");
+  command.describe(
+      "Lists what is there, the versions of the driver, cuDNN and NCCL, and which GPUs reach each other's memory. "
+      "Nothing is "
+      "allocated on a GPU without --check or --p2p.");
+  command.section("Check").flag(
+      "--check", flags->check,
+      "compare everything that the GPUs compute with the CPU, a line each (exit 7 when something differs)");
   command.section("Measurement")
       .flag("--p2p", flags->p2p, "measure the sum of gradients over the GPUs (needs two or more)")
-      .option("--gpus", "IDS", flags->gpus, "the GPUs to measure (all)");
+      .option("--gpus", "IDS", flags->gpus, "the GPUs to check or to measure (all)");
   command.section("Output").flag("--json", flags->json, "as JSON");
   command.run([flags](const Context&) { return run(*flags); });
 }

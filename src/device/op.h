@@ -27,7 +27,7 @@ struct OpContext {
   const plan::Step& step;
   std::int64_t rows = 0;  ///< the most samples a call will have
   std::uint64_t seed = 0;   ///< of the experiment, for random layers
-  std::uint32_t stream_id = 0;  ///< index of the step, the second half of a random layer's key
+  std::uint32_t stream_id = 0;  ///< of the step's node in the graph, the second half of a random layer's key
   int replicas = 1;
 
   const Shape& input(std::size_t i) const { return plan.tensors[static_cast<std::size_t>(step.inputs[i])].shape; }

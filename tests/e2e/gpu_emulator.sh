@@ -35,6 +35,17 @@ run 0 fit "$config" "${data[@]}" "${short[@]}" "${augmented[@]}" --gpus emu:0,em
 run 0 fit "$config" "${data[@]}" "${short[@]}" "${augmented[@]}" --cpus 2x1 --run-dir flips_cpu
 close 1e-4 "$(loss_of flips)" "$(loss_of flips_cpu)" || fail "the losses differ"
 
+say "the check of devices"
+run 0 devices --check --gpus emu:0,emu:1
+says "emu:1  GroupNormalization "
+says "emu:0, emu:1  BatchNormalization over 2 replicas "
+tail -n 1 out | grep -qE '^[0-9]{3} checks passed in ' || fail "the last line"
+if grep -q FAILED out; then fail "a check failed"; fi
+run 0 devices --check --gpus emu:0 --json
+python3 "$support" json out 'j["failed"] == 0' 'len(j["checks"]) > 90' 'all(c["passed"] for c in j["checks"])' || fail "--json"
+run 2 devices --gpus emu:0
+says "--check"
+
 say "mixed precision"
 # mixed POLICY REFERENCE FLOAT32 FLAG...: near the reference's loss, and not the loss of the same in float32.
 mixed() {
