@@ -7,6 +7,7 @@
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
 #include "cli/output.h"
+#include "config/diagnostics.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -48,9 +49,17 @@ void check_data(const CheckFlags& flags, const train::Experiment& experiment) {
   if (!session.class_names().empty()) log::print("classes         " + join(session.class_names(), ", "));
 }
 
+/// Files are not opened, but they must be there.
+void require_files(const train::DataSection& data) {
+  config::Diagnostics missing;
+  data::find_missing({data.train, data.validation, data.test}, {}, missing);
+  missing.throw_if_errors(ErrorKind::kData);
+}
+
 int run(const CheckFlags& flags) {
   const train::Experiment experiment = load(flags.config, flags.overrides.overrides());
   train::require_weights_file(experiment);
+  if (flags.data == "real") require_files(experiment.config.data);
   const train::DeviceRequest devices = flags.devices.plan_request();
   train::DryPlan plan;
   train::make_dry_plan(experiment, devices, {.conv_choices = train::open_conv_choices(experiment.config.runtime, devices)}, plan);
@@ -75,9 +84,9 @@ void add_check(App& app) {
   const auto flags = std::make_shared<CheckFlags>();
   Command& command = app.command("check", "find every mistake in a config; trains nothing");
   command.describe(
-      "Reads the config, builds the graph with all shapes, and plans steps and memory for the device. Every mistake is "
-      "shown with file, "
-      "line and column.");
+      "Reads the config, builds the graph with all shapes, plans steps and memory for the device, and looks whether "
+      "the files of the "
+      "data sets are there (--data synthetic: not). Every mistake is shown with file, line and column.");
   command.example("configs/fashion_mnist.yaml").example("configs/fashion_mnist.yaml --with-data --cpus 2");
   command.positional("CONFIG", flags->config, "the experiment, a YAML file");
   command.section("Check")

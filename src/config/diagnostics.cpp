@@ -73,12 +73,13 @@ Diagnostic& Diagnostics::error(const Mark& mark, std::string message) {
 
 void Diagnostics::warn(const Mark& mark, std::string message) { warnings_.push_back({mark, std::move(message), {}}); }
 
-std::string Diagnostics::render() const {
+std::string Diagnostics::render(ErrorKind kind) const {
   std::string text;
   const auto list = sorted(errors_);
   for (const Diagnostic* d : list) text += render_one(*d, "error");
   if (list.empty()) return text;
-  return text + fmt::format("{} error{}; nothing was run (exit 2)", list.size(), list.size() == 1 ? "" : "s");
+  return text + fmt::format("{} error{}; nothing was run (exit {})", list.size(), list.size() == 1 ? "" : "s",
+                            static_cast<int>(kind));
 }
 
 std::string Diagnostics::render_warnings() const {
@@ -99,8 +100,8 @@ std::string Diagnostics::render_json() const {
   return text;
 }
 
-void Diagnostics::throw_if_errors() const {
-  if (!ok()) throw ConfigError(*this);
+void Diagnostics::throw_if_errors(ErrorKind kind) const {
+  if (!ok()) throw ConfigError(*this, kind);
 }
 
 }  // namespace dptrain::config

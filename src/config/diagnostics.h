@@ -33,23 +33,24 @@ class Diagnostics {
   ///         |                           ^~~~~~
   ///     note: ... at file:line:column
   /// and last "2 errors; nothing was run (exit 2)".
-  std::string render() const;
+  std::string render(ErrorKind kind = ErrorKind::kUsage) const;
   /// All warnings, in the same form.
   std::string render_warnings() const;
   /// The errors as JSON lines {"level","file","line","column","message"} (`--log json`); notes follow with level "note".
   std::string render_json() const;
-  /// Throws ConfigError when there is an error.
-  void throw_if_errors() const;
+  /// Throws ConfigError of this kind when there is an error.
+  void throw_if_errors(ErrorKind kind = ErrorKind::kUsage) const;
 
  private:
   std::vector<Diagnostic> errors_, warnings_;
 };
 
-/// Everything that is wrong with a config: what() is render(), a complete text with places; json() is render_json().
+/// Everything that is wrong with a config, or (of another kind than kUsage) with what it names: what() is render(), a complete
+/// text with places; json() is render_json().
 class ConfigError : public Error {
  public:
-  explicit ConfigError(const Diagnostics& diagnostics)
-      : Error(ErrorKind::kUsage, diagnostics.render()), json_(diagnostics.render_json()) {}
+  explicit ConfigError(const Diagnostics& diagnostics, ErrorKind kind = ErrorKind::kUsage)
+      : Error(kind, diagnostics.render(kind)), json_(diagnostics.render_json()) {}
 
   const std::string& json() const noexcept { return json_; }
 

@@ -93,7 +93,7 @@ Node Value<std::string>::schema() { return fragment::types({"string", "number", 
 
 bool Value<Path>::read(const Node& node, Reader& reader, Path& out) {
   auto value = reader.path(node);
-  if (value) out.value = std::move(*value);
+  if (value) out = {std::move(*value), node.mark()};
   return value.has_value();
 }
 Node Value<Path>::write(const Path& value) { return value.value.empty() ? Node() : Node::text(value.value); }

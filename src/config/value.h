@@ -31,7 +31,8 @@ struct EnumNames;
 /// A path: relative ones are relative to the config file.
 struct Path {
   std::string value;
-  bool operator==(const Path&) const = default;
+  Mark mark{};  ///< where it is written; unknown for defaults
+  bool operator==(const Path& other) const { return value == other.value; }
 };
 
 /// "N steps|epochs|samples|seconds|minutes|hours" or 30s, 10m, 2h; a bare integer has unit kBare and means what Keras means there.

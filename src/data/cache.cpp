@@ -45,6 +45,7 @@ class CachedSource final : public Source {
   std::int64_t label_width() const override { return whole_->label_width(); }
   std::int64_t label_class(std::int64_t index) const override { return whole_->label_class(index); }
   void label_values(std::int64_t index, float* out) const override { whole_->label_values(index, out); }
+  Shape peek_shape(std::int64_t index) const override { return whole_->peek_shape(index); }
   std::string label_place(std::int64_t index) const override { return whole_->label_place(index); }
   std::vector<std::string> class_names() const override { return whole_->class_names(); }
   std::string fingerprint() const override { return whole_->fingerprint(); }

@@ -76,7 +76,7 @@ std::unique_ptr<config::TypeDef> cifar10_def() {
           .positional(
               key("directory", &CIFAR10Spec::directory).required().doc("with data_batch_1.bin ... test_batch.bin"))
           .key(key("subset", &CIFAR10Spec::subset).doc("train: the five data batches; test: the sixth file")),
-      open_cifar10);
+      open_cifar10, [](const CIFAR10Spec& spec) { return std::vector{spec.directory}; });
 }
 
 }  // namespace dptrain::data

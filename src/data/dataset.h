@@ -20,11 +20,19 @@ struct DatasetDef : config::TypeDef {
   std::function<const DatasetCommon&(const void* spec)> common;
   /// Throws Error: kData for files, kUsage for what the config says. Empty for Split, which needs another data set.
   std::function<std::shared_ptr<const Source>(const void* spec, const ModelSide& model, Role role)> open;
+  /// The files and folders that it names, which must be there.
+  std::function<std::vector<config::Path>(const void* spec)> paths;
 };
+
+template <class Spec>
+std::vector<config::Path> no_paths(const Spec&) {
+  return {};
+}
 
 /// `schema` lists the keys but for those of DatasetCommon.
 template <class Spec, class Open>
-std::unique_ptr<config::TypeDef> dataset_def(config::Schema schema, Open open) {
+std::unique_ptr<config::TypeDef> dataset_def(config::Schema schema, Open open,
+                                             std::vector<config::Path> (*paths)(const Spec&) = no_paths<Spec>) {
   using Take = std::optional<std::int64_t> Spec::*;
   using Names = std::vector<std::string> Spec::*;
   schema.key(config::key("take", static_cast<Take>(&DatasetCommon::take)).at_least(1).doc("the first so many samples"));
@@ -33,6 +41,7 @@ std::unique_ptr<config::TypeDef> dataset_def(config::Schema schema, Open open) {
   auto def = std::make_unique<DatasetDef>();
   static_cast<config::TypeDef&>(*def) = config::type_def<Spec>(std::move(schema));
   def->common = [](const void* spec) -> const DatasetCommon& { return *static_cast<const Spec*>(spec); };
+  def->paths = [paths](const void* spec) { return paths(*static_cast<const Spec*>(spec)); };
   if constexpr (!std::is_same_v<Open, std::nullptr_t>) {
     def->open = [open](const void* spec, const ModelSide& model, Role role) {
       return open(*static_cast<const Spec*>(spec), model, role);

@@ -102,7 +102,8 @@ class Descriptor {
 /// One add_folder().
 class FileList::Walk {
  public:
-  Walk(FileList& list, const std::string& start) : list_(list) {
+  Walk(FileList& list, const std::string& start, const std::function<bool(const char* name)>& wanted)
+      : list_(list), wanted_(wanted) {
     // A link back to a folder above would bring in the files of other classes.
     std::error_code ignored;
     pass_by_parents(std::filesystem::absolute(start, ignored));
@@ -121,7 +122,7 @@ class FileList::Walk {
         throw Error(ErrorKind::kData, path + ": too many folders");
       list_.folders_.push_back(path);
       folder.each([&](const char* name, Kind kind) {
-        if (kind == Kind::kFile) list_.add_name(name);
+        if (kind == Kind::kFile && (!wanted_ || wanted_(name))) list_.add_name(name);
         if (kind == Kind::kFolder) folders.emplace_back(name);
       });
     }
@@ -142,6 +143,7 @@ class FileList::Walk {
   }
 
   FileList& list_;
+  const std::function<bool(const char* name)>& wanted_;
   std::set<std::pair<dev_t, ino_t>> seen_;
 };
 
@@ -156,7 +158,9 @@ void FileList::add_file(const std::string& path) {
   add_name(path.c_str());
 }
 
-void FileList::add_folder(const std::string& folder) { Walk(*this, folder).enter(folder); }
+void FileList::add_folder(const std::string& folder, const std::function<bool(const char* name)>& wanted) {
+  Walk(*this, folder, wanted).enter(folder);
+}
 
 std::string FileList::path(std::int64_t index) const {
   const auto i = static_cast<std::size_t>(index);

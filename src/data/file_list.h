@@ -4,6 +4,7 @@
 // one thread, then read by any.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,9 @@ class FileList {
   void add_file(const std::string& path);
   /// All below a folder: its own files sorted by the bytes of their names, then each sub-folder, sorted, in the same way.
   /// Symbolic links are followed, each folder is entered once and none above `folder`. Left out: names that begin with a dot, and what is neither
-  /// file nor folder. A link to nothing counts as a file. Throws Error{kData} for a folder that cannot be read.
-  void add_folder(const std::string& folder);
+  /// file nor folder, and names that `wanted`, where it is given, says no to. A link to nothing counts as a file. Throws
+  /// Error{kData} for a folder that cannot be read.
+  void add_folder(const std::string& folder, const std::function<bool(const char* name)>& wanted = {});
 
   std::int64_t size() const { return static_cast<std::int64_t>(names_.size()); }
   std::string path(std::int64_t index) const;

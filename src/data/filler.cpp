@@ -68,9 +68,36 @@ Filler::Input Filler::match(const ModelSide& model, std::size_t which) const {
                 fmt::format("samples{} are {}{}, the model wants {}", name.empty() ? "" : " of " + name, found.str(),
                             made == input.sample ? "" : ", after the transforms " + made.str(), input.wanted.str()));
   }
+  if (found.rank() == 0) check_sizes(input);
   input.u8 = source_->u8_rows(input.from);
   input.f32 = source_->f32_rows(input.from);
   return input;
+}
+
+/// Photos without a Resizing: not one file that is damaged, but nearly all of them would not fit.
+void Filler::check_sizes(const Input& input) const {
+  constexpr std::int64_t kPeeked = 16;
+  const auto fits = [&](const Shape& shape) {
+    const Shape made = pipeline_.output(shape);
+    return made.rank() == 0 || made == input.wanted;
+  };
+  const std::int64_t samples = std::min(kPeeked, source_->size());
+  std::int64_t unfit = 0, seen = 0;
+  std::string example;
+  for (std::int64_t i = 0; i < samples; ++i) {
+    const std::int64_t index = i * source_->size() / samples;
+    const Shape shape = source_->peek_shape(index);
+    if (shape.rank() != 3) continue;
+    ++seen;
+    if (fits(shape) || fits({shape[1], shape[0], shape[2]})) continue;  // or turned upright
+    if (++unfit == 1) example = fmt::format("{} is {}x{}", source_->label_place(index), shape[0], shape[1]);
+  }
+  if (2 * unfit <= seen || input.wanted.rank() != 3) return;
+  throw Error(
+      ErrorKind::kData,
+      fmt::format("images have other sizes than the {}x{} of the model: {}; add `Resizing: {{height: {}, width: {}}}` "
+                  "to data.transforms",
+                  input.wanted[0], input.wanted[1], example, input.wanted[0], input.wanted[1]));
 }
 
 bool Filler::is_copy() const {

@@ -49,6 +49,7 @@ class Filler {
   };
 
   static bool in_memory(const Input& input) { return input.u8 != nullptr || input.f32 != nullptr; }
+  void check_sizes(const Input& input) const;
   Input match(const ModelSide& model, std::size_t which) const;
   void copy_rows(std::int64_t index, std::int64_t row, Batch::Slot& slot) const;
   void fill_input(const Input& input, std::int64_t index, std::int64_t epoch, Scratch& scratch, float* out) const;

@@ -101,7 +101,8 @@ std::unique_ptr<config::TypeDef> fixed_records_def() {
         std::vector<std::string> files;
         for (const config::Path& file : spec.files) files.push_back(file.value);
         return open_records(files, layout_of(spec), spec.class_names, "records");
-      });
+      },
+      [](const S& spec) { return spec.files; });
 }
 
 }  // namespace dptrain::data

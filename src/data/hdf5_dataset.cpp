@@ -346,7 +346,8 @@ std::unique_ptr<config::TypeDef> hdf5_dataset_def() {
           .key(key("file", &S::file).required())
           .key(key("inputs", &S::inputs).required().doc("name of an array, or {input name: array}; one row per sample"))
           .key(key("labels", &S::labels).required().doc("name of an array: classes (integers), values, or rows")),
-      [](const S& spec, const ModelSide&, Role) { return std::make_shared<Hdf5Dataset>(spec); });
+      [](const S& spec, const ModelSide&, Role) { return std::make_shared<Hdf5Dataset>(spec); },
+      [](const S& spec) { return std::vector{spec.file}; });
 }
 
 }  // namespace dptrain::data

@@ -190,7 +190,13 @@ std::unique_ptr<config::TypeDef> idx_def() {
       config::Schema::of<IDXSpec>("IDX")
           .key(key("inputs", &IDXSpec::inputs).required().doc("a file, or {input name: file}; plain or .gz"))
           .key(key("labels", &IDXSpec::labels).required().doc("classes (integers), values, or one row per sample")),
-      [](const IDXSpec& spec, const ModelSide&, Role) { return open_idx(spec); });
+      [](const IDXSpec& spec, const ModelSide&, Role) { return open_idx(spec); },
+      [](const IDXSpec& spec) {
+        std::vector<config::Path> paths;
+        for (const auto& [name, path] : spec.inputs.paths) paths.push_back(path);
+        paths.push_back(spec.labels);
+        return paths;
+      });
 }
 
 std::shared_ptr<const Source> open_idx_inputs(const std::string& path) {

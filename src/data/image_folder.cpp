@@ -1,6 +1,8 @@
 // Image files as a Source: those in class folders, or any without labels. Holds names; a file is read when its sample is.
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <filesystem>
 #include <utility>
 
@@ -13,6 +15,7 @@
 #include "data/file_stamp.h"
 #include "data/hash.h"
 #include "data/image_decoders.h"
+#include "data/image_info.h"
 
 namespace dptrain::data {
 namespace {
@@ -59,6 +62,16 @@ class ImageFiles final : public Source {
   int inputs() const override { return 1; }
   std::string input_name(int) const override { return ""; }
   Shape input_shape(int) const override { return {}; }
+  Shape peek_shape(std::int64_t index) const override {
+    std::vector<std::uint8_t> bytes;
+    try {
+      read_file(files_.path(index), bytes);
+      const ImageInfo info = image_info(bytes);
+      return {info.height, info.width, channels_of(color_)};
+    } catch (const Error&) {  // told when the sample is read
+      return {};
+    }
+  }
 
   void read(std::int64_t index, int, Array& out, const ReadHint& hint) const override {
     thread_local std::vector<std::uint8_t> bytes;  // of the file; a worker has one
@@ -105,6 +118,29 @@ class ImageFiles final : public Source {
   bool rotate_;
   std::shared_ptr<BadSamples> bad_;
   std::string fingerprint_;
+};
+
+/// Files that programs and people leave beside photos, as Windows its Thumbs.db: passed over, and told.
+class Strays {
+ public:
+  bool wants(const char* name) {
+    static constexpr std::array kSuffixes{".txt", ".md",  ".csv", ".json", ".xml", ".yaml", ".yml",
+                                          ".db",  ".ini", ".log", ".html", ".pdf", ".zip",  ".lnk"};
+    std::string suffix = std::filesystem::path(name).extension().string();
+    for (char& c : suffix) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (std::find(kSuffixes.begin(), kSuffixes.end(), suffix) == kSuffixes.end()) return true;
+    if (count_++ == 0) first_ = name;
+    return false;
+  }
+  void tell(const std::string& directory) const {
+    if (count_ > 0)
+      log::warn(fmt::format("{}: {} {} no image by the name and passed over, such as {}", directory,
+                            with_commas(count_), count_ == 1 ? "file is" : "files are", first_));
+  }
+
+ private:
+  std::int64_t count_ = 0;
+  std::string first_;
 };
 
 /// The classes in order: those of the config, which must be the folders that are there, or all folders, sorted.
@@ -161,14 +197,16 @@ std::shared_ptr<const Source> open_image_folder(const ImageFolderSpec& spec, con
   check_channels(spec, model);
   compare_with_model(directory, classes.size(), model);
   FileList files;
+  Strays strays;
   std::vector<std::int64_t> ends;
   for (const std::string& name : classes) {
     const std::int64_t before = files.size();
     const std::string folder = (std::filesystem::path(directory) / name).string();
-    files.add_folder(folder);
+    files.add_folder(folder, [&](const char* file) { return strays.wants(file); });
     ends.push_back(files.size());
     if (files.size() == before) log::warn(fmt::format("{}: no files; the class '{}' has no samples", folder, name));
   }
+  strays.tell(directory);
   if (files.size() == 0)
     throw Error(ErrorKind::kData,
                 fmt::format("{}: none of the {} class folders has a file", directory, classes.size()));
@@ -179,14 +217,16 @@ std::shared_ptr<const Source> open_image_folder(const ImageFolderSpec& spec, con
 
 std::shared_ptr<const Source> open_images(const std::vector<std::string>& paths, const ImageFolderSpec& options) {
   FileList files;
+  Strays strays;
   std::error_code ignored;
   for (const std::string& path : paths) {
     if (!std::filesystem::exists(path, ignored)) throw Error(ErrorKind::kData, path + ": no such file or folder");
     if (std::filesystem::is_directory(path, ignored))
-      files.add_folder(path);
+      files.add_folder(path, [&](const char* file) { return strays.wants(file); });
     else
       files.add_file(path);
   }
+  strays.tell(join(paths, ", "));
   if (files.size() == 0) throw Error(ErrorKind::kData, join(paths, ", ") + ": no files there");
   return std::make_shared<ImageFiles>(std::move(files), std::vector<std::int64_t>{}, std::vector<std::string>{},
                                       options, paths.size() == 1 ? paths.front() : "the files");
@@ -201,7 +241,7 @@ std::unique_ptr<config::TypeDef> image_folder_def() {
           .key(key("exif", &ImageFolderSpec::exif).doc("turn photos upright as their EXIF orientation says, or not"))
           .key(key("on_error", &ImageFolderSpec::on_error)
                    .doc("fail, skip, or {skip: LIMIT}: a number or part of files")),
-      open_image_folder);
+      open_image_folder, [](const ImageFolderSpec& spec) { return std::vector{spec.directory}; });
 }
 
 }  // namespace dptrain::data

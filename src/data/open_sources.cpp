@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <numeric>
 
+#include "config/diagnostics.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/missing_file.h"
 #include "core/text.h"
 #include "data/dataset.h"
 #include "data/split.h"
@@ -22,20 +25,34 @@ struct Roles {
   std::array<std::shared_ptr<const Source>, 3> result;
 };
 
+[[noreturn]] void fail_at(const config::Mark& mark, ErrorKind kind, const std::string& message) {
+  if (!mark.known()) throw Error(kind, message);
+  config::Diagnostics diagnostics;
+  diagnostics.error(mark, message);
+  throw config::ConfigError(diagnostics, kind);
+}
+
 [[noreturn]] void fail_at(const config::Typed& spec, ErrorKind kind, const std::string& message) {
-  const std::string place = spec.mark().known() ? spec.mark().str() + ": error: " : "";
-  throw Error(kind, place + spec.name() + ": " + message);
+  fail_at(spec.mark(), kind, spec.name() + ": " + message);
 }
 
 const DatasetDef& def_of(const config::Typed& spec) { return static_cast<const DatasetDef&>(spec.def()); }
 const DatasetCommon& common(const config::Typed& spec) { return def_of(spec).common(spec.spec()); }
+
+/// The place of the path that a message begins with, else the data set's.
+config::Mark place_of(const config::Typed& spec, const std::string& message) {
+  for (const config::Path& path : def_of(spec).paths(spec.spec()))
+    if (message.starts_with(path.value) && path.mark.known()) return path.mark;
+  return spec.mark();
+}
 
 std::shared_ptr<const Source> open_one(const config::Typed& spec, const ModelSide& model, Role role) {
   try {
     return def_of(spec).open(spec.spec(), model, role);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kUsage) fail_at(spec, error.kind(), error.what());
-    throw;  // its place is the file it names
+    if (error.kind() != ErrorKind::kData) throw;
+    fail_at(place_of(spec, error.what()), error.kind(), error.what());
   }
 }
 
@@ -122,6 +139,9 @@ Sources open_all(const DatasetConfig& datasets, const ModelSide& model, std::uin
   std::array<bool, 3> opened = wanted;
   for (std::size_t r = 0; r < roles.specs.size(); ++r)
     if (wanted[r] && *roles.specs[r] && is_split(r)) opened[origin(roles, r)] = true;
+  config::Diagnostics missing;
+  find_missing(datasets, {.train = opened[0], .validation = opened[1], .test = opened[2]}, missing);
+  missing.throw_if_errors(ErrorKind::kData);
   for (std::size_t r = 0; r < roles.specs.size(); ++r) {
     if (!opened[r] || !*roles.specs[r] || is_split(r)) continue;
     roles.whole[r] = taken(open_one(*roles.specs[r], model, static_cast<Role>(r)), *roles.specs[r]);
@@ -140,6 +160,21 @@ Sources open_all(const DatasetConfig& datasets, const ModelSide& model, std::uin
 }
 
 }  // namespace
+
+void find_missing(const DatasetConfig& datasets, const WantedRoles& wanted, config::Diagnostics& diagnostics) {
+  const std::array<std::pair<bool, const config::Typed*>, 3> roles{std::pair{wanted.train, &datasets.train},
+                                                                   {wanted.validation, &datasets.validation},
+                                                                   {wanted.test, &datasets.test}};
+  std::error_code ignored;
+  for (std::size_t r = 0; r < roles.size(); ++r) {
+    const auto [is_wanted, spec] = roles[r];
+    if (!is_wanted || !*spec) continue;
+    for (const config::Path& path : def_of(*spec).paths(spec->spec()))
+      if (!std::filesystem::exists(path.value, ignored))
+        diagnostics.error(path.mark, fmt::format("data.{}: no such file or folder: {}{}", kRoleNames[r], path.value,
+                                                 what_to_try_for(path.value)));
+  }
+}
 
 Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
                      const WantedRoles& wanted) {

@@ -83,9 +83,16 @@ std::size_t Pipeline::unfolded() const {
 }
 
 void Pipeline::write(const ImageView& in, const DrawKey& key, Scratch& scratch, const Shape& wanted, float* out) const {
-  if (const Shape made = output(in.shape); made != wanted)
-    throw Error(ErrorKind::kData, fmt::format("sample {} is {} after the transforms, the model wants {}", key.sample,
-                                              made.str(), wanted.str()));
+  if (const Shape made = output(in.shape); made != wanted) {
+    const bool size = made.rank() == 3 && wanted.rank() == 3 && made[2] == wanted[2];
+    throw Error(
+        ErrorKind::kData,
+        fmt::format(
+            "sample {} is {} after the transforms, the model wants {}{}", key.sample, made.str(), wanted.str(),
+            size ? fmt::format("; `Resizing: {{height: {}, width: {}}}` in data.transforms makes all of one size",
+                               wanted[0], wanted[1])
+                 : ""));
+  }
   const std::size_t count = unfolded();
   Finish finish;
   for (std::size_t i = count; i < steps_.size(); ++i) {

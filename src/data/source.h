@@ -17,6 +17,10 @@
 #include "core/shape.h"
 #include "data/on_error.h"
 
+namespace dptrain::config {
+class Diagnostics;
+}
+
 namespace dptrain::data {
 
 /// One decoded array: u8 or f32, row-major [H, W, C] or any shape. Owned by the worker that reads; reused between samples.
@@ -64,6 +68,8 @@ class Source {
   virtual std::string input_name(int input) const = 0;
   /// Shape of every sample, or nothing known (rank 0) where samples differ in size (image files before Resizing).
   virtual Shape input_shape(int input) const = 0;
+  /// Where samples differ in size: the size that one of them says it has, without decoding it, or nothing where it does not say.
+  virtual Shape peek_shape(std::int64_t index) const { return static_cast<void>(index), Shape{}; }
   /// Reads one sample's input. Any thread. Throws Error{kData} naming file and byte offset; SampleError where there is an
   /// account of bad samples.
   virtual void read(std::int64_t index, int input, Array& out, const ReadHint& hint = {}) const = 0;
@@ -179,6 +185,9 @@ struct DatasetConfig {
 struct WantedRoles {
   bool train = true, validation = true, test = true;
 };
+/// What the data sets of these roles name and is not there: an error for each, at its place.
+void find_missing(const DatasetConfig& datasets, const WantedRoles& wanted, config::Diagnostics& diagnostics);
+
 /// Opens the data sets of the wanted roles that are present (null: absent), with the Splits of all roles applied: a sample has
 /// the same role whoever asks. Throws Error{kData} or kUsage with places.
 Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,

@@ -28,6 +28,7 @@ class Subset final : public Source {
   std::int64_t label_width() const override { return whole_->label_width(); }
   std::int64_t label_class(std::int64_t index) const override { return whole_->label_class(at(index)); }
   void label_values(std::int64_t index, float* out) const override { whole_->label_values(at(index), out); }
+  Shape peek_shape(std::int64_t index) const override { return whole_->peek_shape(at(index)); }
   std::string label_place(std::int64_t index) const override { return whole_->label_place(at(index)); }
   std::vector<std::string> class_names() const override { return whole_->class_names(); }
   std::string fingerprint() const override { return fingerprint_; }

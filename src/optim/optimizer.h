@@ -1,7 +1,7 @@
 #pragma once
 
 // Optimizers: specs with Keras's names, defaults and equations (docs/numerics.md). What a device needs is the spec, the
-// slots, and per step the numbers in UpdateArgs; the flat pass itself is device/optimizer_op.h. Read-only after start.
+// slots, and per step the numbers in UpdateArgs; the flat pass itself is device/update.h. Read-only after start.
 
 #include <cstdint>
 #include <optional>

@@ -123,6 +123,7 @@ struct ReplicaSet::Impl {
         o.row_counts.push_back(rows);
     std::ranges::sort(o.row_counts);
     o.row_counts.erase(std::unique(o.row_counts.begin(), o.row_counts.end()), o.row_counts.end());
+    o.rows = 1;
     for (const std::int64_t batch : options.batch_sizes)  // bad samples that are left out make any batch smaller
       o.rows = std::max(o.rows, cut(most_rows(batch, options.weights, at(rank)), options.accumulate_steps).front());
     capacity[at(rank)] = o.rows;

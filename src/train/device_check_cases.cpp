@@ -27,17 +27,20 @@ std::string config_of(const std::string& layers, const std::string& loss, const 
 
 std::string line(const std::string& step) { return "    - {" + step + "}\n"; }
 
-/// Every step is a branch of its own between the same beginning and the same end.
-std::string branches(const std::vector<Step>& steps, int only) {
+/// Every step is a branch of its own between the same beginning and the same end. With an odd number of channels kernels cannot
+/// take several values at a time.
+std::string branches(const std::vector<Step>& steps, int channels, int only) {
   const auto wanted = [&](std::size_t i) { return only < 0 || i == static_cast<std::size_t>(only); };
   const auto is_read = [&](const char* name) {
     for (std::size_t i = 0; i < steps.size(); ++i)
       if (wanted(i) && steps[i].inputs.find(name) != std::string::npos) return true;
     return false;
   };
-  std::string text = line("Input: {shape: [7, 6, 3], name: input}") +
-                     line("Conv2D: {filters: 4, kernel_size: 1, name: before, inputs: input}");
-  if (is_read("beside")) text += line("Conv2D: {filters: 4, kernel_size: 1, name: beside, inputs: input}");
+  std::string text =
+      line("Input: {shape: [7, 6, 3], name: input}") +
+      line(fmt::format("Conv2D: {{filters: {}, kernel_size: 1, name: before, inputs: input}}", channels));
+  if (is_read("beside"))
+    text += line(fmt::format("Conv2D: {{filters: {}, kernel_size: 1, name: beside, inputs: input}}", channels));
   if (is_read("vector")) text += line("GlobalAveragePooling2D: {name: vector, inputs: before}");
   std::string ends;
   int count = 0;
@@ -54,11 +57,12 @@ std::string branches(const std::vector<Step>& steps, int only) {
   return text + line("Dense: {units: 3, name: after}");
 }
 
-DeviceCheck of_steps(std::vector<Step> steps, const std::string& name_suffix = "", const std::string& train = "") {
+DeviceCheck of_steps(std::vector<Step> steps, int channels = 4) {
   DeviceCheck check;
-  for (const Step& step : steps) check.names.push_back(step.name + name_suffix);
-  check.config = [steps = std::move(steps), train](int only) {
-    return config_of(branches(steps, only), kClasses, ", optimizer: {SGD: {learning_rate: 0.05}}" + train);
+  for (const Step& step : steps) check.names.push_back(step.name + (channels == 4 ? "" : ", odd channels"));
+  check.config = [steps = std::move(steps), channels](int only) {
+    return config_of(branches(steps, channels, only), kClasses, ", optimizer: {SGD: {learning_rate: 0.05}}",
+                     "parallel: {check_replicas: 1 steps}\n");
   };
   return check;
 }
@@ -99,6 +103,22 @@ void add_layers(std::vector<DeviceCheck>& all) {
                           {"ELU", ""},
                           {"PReLU", "alpha_initializer: {Constant: 0.2}, shared_axes: [1, 2]"},
                           {"Softmax", ""}}));
+  all.push_back(of_steps({{"Dropout", "rate: 0.3"},
+                          {"SpatialDropout2D", "rate: 0.3"},
+                          {"GaussianNoise", "stddev: 0.1"},
+                          {"BatchNormalization", ""},
+                          {"GroupNormalization", "groups: 5"},
+                          {"LayerNormalization", ""},
+                          {"LocalResponseNormalization", "beta: 0.5"},
+                          {"PReLU", ""},
+                          {"Permute", "dims: [2, 1, 3]"},
+                          {"MaxPooling2D", "pool_size: 2"},
+                          {"UpSampling2D", "size: 2"},
+                          {"DepthwiseConv2D", "kernel_size: 3"},
+                          {"Add", "", both},
+                          {"Multiply", "", both},
+                          {"Concatenate", "", both}},
+                         5));
   std::vector<Step> activations;
   for (const auto& [value, word] : config::EnumNames<layers::Activation>::names)
     activations.push_back({"Activation", fmt::format("activation: {}", word)});
@@ -173,6 +193,10 @@ void add_losses(std::vector<DeviceCheck>& all) {
   loss("BinaryCrossentropy", 1, "accuracy", "from_logits: true");
   loss("MeanSquaredError", 1, "mae");
   loss("MeanAbsoluteError", 1, "mse");
+  std::string penalized = small_network(4, ", kernel_regularizer: {L1L2: {l1: 0.01, l2: 0.02}}");
+  penalized.replace(penalized.find("BatchNormalization: {}"), 22, "BatchNormalization: {trainable: false}");
+  all.push_back(one("regularizers, a frozen BatchNormalization",
+                    config_of(penalized, kClasses, ", optimizer: {SGD: {learning_rate: 0.05}}")));
   all.push_back(one("Softmax and crossentropy", config_of(small_network(4, ", activation: softmax"),
                                                           "SparseCategoricalCrossentropy", ", metrics: [accuracy]")));
 }
@@ -214,6 +238,13 @@ void add_ways_to_run(std::vector<DeviceCheck>& all) {
       "data: {transforms: {train: [{Rescaling: 0.00392}, {Normalization: {mean: [0.5, 0.4, 0.3], variance: [0.1, 0.2, "
       "0.3]}}, {RandomFlip: horizontal}], eval: [{Rescaling: 0.00392}]}, ");
   all.push_back(one("batches made on the device", text, DeviceCheck::Kind::kInput));
+  text = config_of(small_network(4), kClasses, adam);
+  text.replace(
+      text.find("data: {"), 7,
+      "data: {transforms: {train: [{RandomCrop: {height: 6, width: 5, padding: 2}}, {RandomBrightness: {factor: 0.1, "
+      "value_range: [0, 1]}}, {RandomContrast: {factor: 0.2, value_range: [0, 1]}}, PerImageStandardization], "
+      "eval: [PerImageStandardization]}, ");
+  all.push_back(one("batches with random transforms", text, DeviceCheck::Kind::kInput));
 }
 
 }  // namespace

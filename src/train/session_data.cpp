@@ -1,8 +1,10 @@
 #include "train/session_data.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
+#include "config/diagnostics.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -23,6 +25,21 @@ optim::LabelKind label_kind(const config::Typed& loss, const data::Source& sourc
   if (loss.get_if<optim::SparseCategoricalCrossentropySpec>() != nullptr && source.label_width() == 1)
     throw Error(ErrorKind::kData, "sparse_categorical_crossentropy wants integer labels, the data set has floats");
   return optim::LabelKind::kDense;
+}
+
+/// An error of data that `make` throws gets the place of its data set in the config.
+template <class Make>
+auto at_place(const config::Mark& mark, const Make& make) -> decltype(make()) try {
+  return make();
+} catch (const config::ConfigError&) {
+  throw;
+} catch (const Error& error) {
+  const std::string words = error.what();
+  const bool has_place = words.substr(0, words.find('\n')).find(": error: ") != std::string::npos;
+  if (error.kind() != ErrorKind::kData || !mark.known() || has_place) throw;
+  config::Diagnostics diagnostics;
+  diagnostics.error(mark, words);
+  throw config::ConfigError(diagnostics, error.kind());
 }
 
 }  // namespace
@@ -71,8 +88,12 @@ void SessionData::resolve_class_weights(const SessionOptions& options) {
 }
 
 void SessionData::make_loaders(const SessionOptions& options) {
+  const DataSection& section = experiment_.config.data;
+  const std::map<std::string, config::Mark> places{
+      {"train", section.train.mark()}, {"validation", section.validation.mark()}, {"test", section.test.mark()}};
   const auto add = [&](const char* name, const std::shared_ptr<const data::Source>& source, const LoaderPlan& plan) {
-    sets_.push_back({name, source, plan.evaluation, make_loader(source, plan)});
+    sets_.push_back(
+        {name, source, plan.evaluation, at_place(places.at(name), [&] { return make_loader(source, plan); })});
   };
   const auto in_order = [](const char* name) { return LoaderPlan{.name = name, .evaluation = true, .in_order = true}; };
   if (options.training)

@@ -2,29 +2,19 @@
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "config/diagnostics.h"
 #include "core/format.h"
-#include "core/text.h"
+#include "core/missing_file.h"
 
 namespace dptrain::train {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// "; did you mean 'vgg16.h5'?" among the files beside it, or what is missing of the way there.
-std::string what_to_try(const fs::path& file) {
-  std::error_code error;
-  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  if (!fs::is_directory(folder, error))
-    return fmt::format("; the folder '{}' is not there either: a relative path starts at the config's folder",
-                       folder.string());
-  std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
-    names.push_back(entry.path().filename().string());
-  const std::string meant = did_you_mean(file.filename().string(), names);
-  return meant.empty() ? "; give a .h5 or .keras file of Keras, or a checkpoint" : meant;
+std::string what_to_try(const std::string& file) {
+  const std::string near = what_to_try_for(file);
+  return near.empty() ? "; give a .h5 or .keras file of Keras, or a checkpoint" : near;
 }
 
 }  // namespace
@@ -36,7 +26,7 @@ void require_weights_file(const Experiment& experiment) {
   config::Diagnostics diagnostics;
   if (!fs::exists(file, error))
     diagnostics.error(experiment.weights_place,
-                      fmt::format("model.weights: no such file '{}'{}", file.string(), what_to_try(file)));
+                      fmt::format("model.weights: no such file '{}'{}", file.string(), what_to_try(file.string())));
   else if (fs::is_directory(file, error))
     diagnostics.error(
         experiment.weights_place,

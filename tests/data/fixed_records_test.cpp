@@ -129,7 +129,7 @@ TEST(FixedRecords, FilesThatDoNotFit) {
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { open_records(spec); }), HasSubstr("r: 0 bytes; expected"));
   spec.files = {{folder.file("missing")}};
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { open_records(spec); }),
-              HasSubstr("missing: cannot open: No such file or directory"));
+              HasSubstr("data.train: no such file or folder: " + folder.file("missing")));
 }
 
 TEST(Cifar10, ReadsTheBinaryVersion) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "core/format.h"
 #include "data/file_list.h"
 #include "data/loader.h"
 #include "data/transforms.h"
@@ -128,7 +129,7 @@ TEST_F(ImageFolders, NothingThere) {
   ImageFolderSpec missing = spec();
   missing.directory.value += "missing";
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { open(missing, 2); }),
-              EndsWith("missing: cannot open the folder: No such file or directory"));
+              HasSubstr("data.train: no such file or folder: " + missing.directory.value));
   put("b/1.jpg");  // an empty class is a warning only
   EXPECT_EQ(open(spec(), 2).train->label_class(0), 1);
 }
@@ -238,7 +239,7 @@ class DamagedFolder : public ImageFolders {
     const Bytes whole = jpeg_bytes(gradient(8, 8));
     put("a/cut.jpg", Bytes(whole.begin(), whole.begin() + 300));
     put("a/empty.jpg", {});
-    put("b/notes.txt", text_bytes("these are notes"));
+    put("b/notes.jpg", text_bytes("these are notes"));
   }
   /// Images of 8 x 8 fit, the others are cut.
   Loader make(const std::shared_ptr<const Source>& source, int workers, std::int64_t batch) const {
@@ -272,6 +273,33 @@ class DamagedFolder : public ImageFolders {
   }
 };
 
+TEST_F(ImageFolders, WhatIsNoImageByItsNameIsPassedOver) {
+  for (const char* name : {"a/1.jpg", "a/Thumbs.db", "a/notes.TXT", "b/2.weird", "b/3", "b/sub/labels.csv"}) put(name);
+  EXPECT_THAT(files(*open(spec(), 2).train), ElementsAre("a/1.jpg", "b/2.weird", "b/3"));
+  EXPECT_EQ(open_images({folder_.file("a")}, {})->size(), 1);
+}
+
+TEST_F(ImageFolders, PhotosOfOtherSizesWantAResizing) {
+  for (int i = 0; i < 6; ++i) put(fmt::format("{}/{}.png", i % 2 == 0 ? "a" : "b", i), png_bytes(gradient(12 + i, 20)));
+  const auto loader = [&](const std::vector<config::Typed>& transforms, std::int64_t side = 8) {
+    const auto source = open(spec({.skip = true}), 2, side).train;
+    LoaderOptions options;
+    options.batch_size = 2;
+    return Loader(source, Pipeline(transforms, false), model_of({side, side, 3}, {2}),
+                  {.wanted = true, .kind = optim::LabelKind::kClass, .width = 2}, options)
+        .samples();
+  };
+  EXPECT_THAT(
+      error_of(ErrorKind::kData, [&] { loader({}); }),
+      testing::AllOf(HasSubstr("images have other sizes than the 8x8 of the model: "), HasSubstr("a/0.png is 12x20"),
+                     HasSubstr("add `Resizing: {height: 8, width: 8}` to data.transforms")));
+  ResizingSpec resizing;
+  resizing.height = resizing.width = 8;
+  EXPECT_EQ(loader({transform_family().make(resizing)}), 6);
+  for (int i = 0; i < 30; ++i) put(fmt::format("a/fits{}.png", i), png_bytes(gradient(8, 8)));
+  EXPECT_EQ(loader({}), 36);  // a few that do not fit are what on_error is for
+}
+
 TEST_F(DamagedFolder, SkipDropsThemFromTheirBatches) {
   const auto source = open(spec({.skip = true}), 2).train;
   ASSERT_EQ(source->size(), 13);
@@ -293,7 +321,7 @@ TEST_F(DamagedFolder, SkipDropsThemFromTheirBatches) {
   std::vector<std::string> described;
   for (const BadSample& bad : all)
     described.push_back(fs::path(bad.file).filename().string() + " " + std::to_string(bad.byte));
-  EXPECT_THAT(described, testing::UnorderedElementsAre("cut.jpg 300", "empty.jpg 0", "notes.txt 0"));
+  EXPECT_THAT(described, testing::UnorderedElementsAre("cut.jpg 300", "empty.jpg 0", "notes.jpg 0"));
 
   for (const int workers : {2, 3, 7}) {
     const auto again = open(spec({.skip = true}), 2).train;

@@ -81,7 +81,7 @@ says "none: no such file or folder"
 say "scan names what is damaged or misnamed, and ends with 3"
 cp new/cut.jpg photos/light/cut.jpg
 : >photos/dark/zero.jpg
-echo words >photos/dark/notes.txt
+echo words >photos/dark/notes.jpeg
 mkdir photos/empty
 cp "$DPTRAIN_SOURCE/tests/fuzz/corpus/image/rgb.png" raw && tail -c +2 raw >photos/light/png.jpg
 run 3 data scan photos
@@ -93,7 +93,7 @@ says "photos/light/png.jpg: png"
 says "damaged  3"
 says "photos/light/cut.jpg: byte 180: Premature end of JPEG file"
 says "photos/dark/zero.jpg: byte 0: the file is empty"
-says "photos/dark/notes.txt: byte 0: no image that can be read but a text file"
+says "photos/dark/notes.jpeg: byte 0: no image that can be read but a text file"
 run 3 data scan photos/light
 says "photos/light: 22 samples"
 rmdir photos/empty
@@ -102,7 +102,7 @@ says "train: "
 says "validation: "
 
 say "stats"
-rm photos/light/cut.jpg photos/dark/zero.jpg photos/dark/notes.txt photos/light/png.jpg
+rm photos/light/cut.jpg photos/dark/zero.jpg photos/dark/notes.jpeg photos/light/png.jpg
 run 0 data stats photos/dark
 says "photos/dark: 20 samples"
 says "values as they are stored"

@@ -91,7 +91,7 @@ refused "images of another size" "samples are 10x10" "the model wants 12x12x1"
 
 fresh
 rm data/$images
-refused "no such file" "data/$images: cannot open: No such file or directory"
+refused "no such file" "small.yaml:" ": error: data.train: no such file or folder: " "data/$images; did you mean"
 
 say "compressed files"
 sed -i "s/$images/$images.gz/" small.yaml

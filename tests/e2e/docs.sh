@@ -22,7 +22,7 @@ cp out schema.json
 python3 "$DPTRAIN_SOURCE/tests/e2e/check_docs.py" "$DPTRAIN_SOURCE" schema.json >out || fail "the documentation lacks something"
 
 say "examples are configs without a mistake"
-for example in example-*.yaml; do run 0 check "$example"; done
+for example in example-*.yaml; do run 0 check "$example" --data synthetic; done
 
 say "links point to pages"
 grep -ho '](\([^)]*\.md\))' "$docs"/*.md | sort -u | sed 's/](\(.*\))/\1/' | while read -r page; do

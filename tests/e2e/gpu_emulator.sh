@@ -108,14 +108,14 @@ says "plan of fashion-mnist, 64 rows"
 says "on the device besides"
 run 0 summary "$config" --plan --gpus emu:0 --set train.dtype_policy=mixed_bfloat16
 says "parameters in bfloat16"
-run 0 check "$config" --gpus emu:0,emu:1
+run 0 check "$config" --data synthetic --gpus emu:0,emu:1
 run 0 devices --json
 if python3 "$support" json out 'j["cudnn"] != ""' >/dev/null; then
   say "an H200 on paper, by the cuDNN that is here"
   run 0 summary "$config" --plan --gpus h200 --set train.dtype_policy=mixed_bfloat16
   says "NVIDIA H200, on paper"
   [ "$(grep -c 'forward cudnn eng' out)" -eq 5 ] || fail "three convolutions and two dense layers have engines"
-  run 0 check "$config" --gpus h200
+  run 0 check "$config" --data synthetic --gpus h200
 else
   run 4 summary "$config" --plan --gpus h200
 fi

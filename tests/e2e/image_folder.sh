@@ -83,15 +83,15 @@ grep -q 'photos/light/cut.jpg,200,Premature end of JPEG file$' failed/data-error
 
 say "skip: it goes on without them"
 : >photos/dark/zero.jpg
-echo "notes about light, and \"more\"" >photos/light/notes.txt
+echo "notes about light, and \"more\"" >photos/light/notes.jpeg
 ln -s gone.jpg photos/light/broken.jpg
-all="broken.jpg cut.jpg notes.txt zero.jpg "
+all="broken.jpg cut.jpg notes.jpeg zero.jpg "
 config skip
 run 0 fit photos.yaml --run-dir skipped
 says "4 files cannot be read and are left out"
 [ "$(bad skipped)" = "$all" ] || fail "listed: $(bad skipped)"
 grep -q 'photos/dark/zero.jpg,0,the file is empty$' skipped/data-errors.csv || fail "$(cat skipped/data-errors.csv)"
-grep -q 'light/notes.txt,0,"\{0,1\}no image that can be read but a text file' skipped/data-errors.csv || fail "$(cat skipped/data-errors.csv)"
+grep -q 'light/notes.jpeg,0,"\{0,1\}no image that can be read but a text file' skipped/data-errors.csv || fail "$(cat skipped/data-errors.csv)"
 grep -q 'light/broken.jpg,,cannot open: No such file or directory$' skipped/data-errors.csv || fail "$(cat skipped/data-errors.csv)"
 run 0 eval skipped --set 'data.test={ImageFolder: {directory: '"$work"'/photos, color_mode: grayscale, on_error: skip}}' --on test
 says "n: 51"
@@ -135,6 +135,7 @@ says "no folder of the class 'extra'"
 run 3 check photos.yaml --with-data --set 'data.test={ImageFolder: {directory: '"$work"'/test, color_mode: grayscale}}'
 says "the classes of data.test are dark, light, those of data.train a class, dark, light, nothing"
 run 3 fit photos.yaml --set data.train.ImageFolder.directory="$work/none"
-says "none: cannot open the folder: No such file or directory"
+says "/none"
+says "error: data.train: no such file or folder: "
 run 2 fit photos.yaml --set data.train.ImageFolder.on_error=ignore
 says "on_error must be fail, skip, or {skip: LIMIT}"
