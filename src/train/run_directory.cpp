@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -18,6 +19,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
+#include "train/callback.h"
 
 namespace dptrain::train {
 namespace fs = std::filesystem;
@@ -109,23 +111,46 @@ void wipe(const fs::path& path) {
   for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored))
     if (is_ours(checkpoint::target_of_temporary(entry.path().filename().string()))) fs::remove(entry.path(), ignored);
   if (fs::is_symlink(path / "checkpoints", ignored)) return;  // what lies there is not this run's
-  for (const fs::directory_entry& entry : fs::directory_iterator(path / "checkpoints", ignored))
-    if (entry.path().extension() == ".h5" ||
-        checkpoint::target_of_temporary(entry.path().filename().string()).ends_with(".h5"))
-      fs::remove(entry.path(), ignored);
+  std::vector<fs::path> gone;
+  for (fs::recursive_directory_iterator entry(path / "checkpoints", ignored), end; !ignored && entry != end;
+       entry.increment(ignored))
+    if (checkpoint::target_of_temporary(entry->path().filename().string()).ends_with(".h5") ||
+        (entry.depth() == 0 && entry->path().extension() == ".h5"))
+      gone.push_back(entry->path());
+  for (const fs::path& file : gone) fs::remove(file, ignored);
 }
 
-/// Nothing lies there but what a run writes before its first checkpoint: nothing is lost when it goes.
-bool killed_at_start(const fs::path& path) {
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored)) {
-    const std::string name = entry.path().filename().string();
-    const bool ours = is_ours(name) || is_ours(checkpoint::target_of_temporary(name)) || name == RunLock::kFile;
-    if (!(ours || name == "checkpoints") || name == "result.json" || name == "model.h5") return false;
-  }
-  for (const fs::directory_entry& entry : fs::directory_iterator(path / "checkpoints", ignored))
-    if (checkpoint::target_of_temporary(entry.path().filename().string()).empty()) return false;
-  return true;
+/// Where the config's CSVLoggers write, below the run's folder.
+std::vector<fs::path> logs_of(const Experiment& experiment) {
+  std::vector<fs::path> logs;
+  for (const CallbackConfig& callback : experiment.config.callbacks)
+    if (const auto* logger = callback.get_if<CSVLoggerSpec>())
+      logs.push_back(fs::path(logger->filename).lexically_normal());
+  return logs;
+}
+
+/// Nothing lies there but what a run writes before its first checkpoint is whole: nothing is lost when it goes.
+bool killed_at_start(const fs::path& path, const Experiment& experiment) {
+  const std::vector<fs::path> logs = logs_of(experiment);
+  const auto lies_above = [](const fs::path& folder, const fs::path& file) {
+    return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
+  };
+  const auto may_go = [&](const fs::directory_entry& entry) {
+    const fs::path below = entry.path().lexically_relative(path);
+    const std::string name = below.filename().string();
+    const bool in_checkpoints = *below.begin() == "checkpoints";
+    if (entry.is_directory() && !entry.is_symlink())
+      return in_checkpoints || std::ranges::any_of(logs, [&](const fs::path& log) { return lies_above(below, log); });
+    const std::string target = checkpoint::target_of_temporary(name);
+    if (in_checkpoints) return !target.empty();
+    if (std::ranges::find(logs, below) != logs.end()) return true;
+    const bool ours = is_ours(name) || is_ours(target) || name == RunLock::kFile;
+    return ours && !below.has_parent_path() && name != "result.json" && name != "model.h5";
+  };
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error))
+    if (!may_go(*entry)) return false;
+  return !error;
 }
 
 bool is_unused(const fs::path& path) {
@@ -195,7 +220,7 @@ void RunDirectory::choose(const Experiment& experiment, const RunOptions& option
   std::error_code error;
   if (fs::exists(path_, error) && !fs::is_directory(path_, error)) cannot_write(path_, "it is a file");
   const bool goes_on = !fs::exists(path_, error) || is_unused(path_) || options.resuming_here;
-  if (!goes_on && !options.overwrite && !(options.restarting_here && killed_at_start(path_)))
+  if (!goes_on && !options.overwrite && !(options.restarting_here && killed_at_start(path_, experiment)))
     throw Error(ErrorKind::kUsage,
                 fmt::format("--run-dir: {} is not empty; go on there with --resume, replace what a run has written "
                             "there with --overwrite, or choose another folder",

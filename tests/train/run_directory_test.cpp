@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "core/error.h"
+#include "train/callback.h"
 #include "train/line_file.h"
 
 namespace dptrain::train {
@@ -221,14 +222,28 @@ TEST_F(RunDirectoryTest, AFolderWithNothingButAnOldLockIsEmpty) {
 TEST_F(RunDirectoryTest, RestartingTakesWhatAKilledStartHasLeft) {
   RunOptions restart = in("killed");
   restart.restarting_here = true;
-  for (const char* left :
-       {"config.yaml", ".env.json.tmp-4711", ".command.txt.tmp-4711", "checkpoints/.last.h5.tmp-4711"}) {
-    fs::create_directories(folder_ / "killed/checkpoints");
+  for (const char* left : {"config.yaml", ".env.json.tmp-4711", ".command.txt.tmp-4711",
+                           "checkpoints/.last.h5.tmp-4711", "checkpoints/steps/.002.h5.tmp-4711"}) {
+    fs::create_directories(folder_ / "killed/checkpoints/steps");  // made while last.h5 was being written
     std::ofstream(folder_ / "killed" / left) << "half";
     EXPECT_NO_THROW(make(restart)) << left;
     EXPECT_EQ(fs::exists(folder_ / "killed" / left), std::string(left) == "config.yaml") << left;
     fs::remove_all(folder_ / "killed");
   }
+}
+
+TEST_F(RunDirectoryTest, RestartingTakesTheTablesOfItsOwnCallbacks) {
+  RunOptions restart = in("killed");
+  restart.restarting_here = true;
+  fs::create_directories(folder_ / "killed/tables/deep");
+  std::ofstream(folder_ / "killed/tables/deep/mine.csv") << "epoch,loss\n";
+  EXPECT_THROW(make(restart), Error);
+  CSVLoggerSpec logger;
+  logger.filename = "tables/deep/mine.csv";
+  experiment_.config.callbacks.push_back(callback_family().make(logger));
+  EXPECT_NO_THROW(make(restart));
+  std::ofstream(folder_ / "killed/tables/others.csv") << "mine";
+  EXPECT_THROW(make(restart), Error);
 }
 
 TEST_F(RunDirectoryTest, RestartingNeverTakesACheckpoint) {
