@@ -75,6 +75,7 @@ struct Hdf5Writer::Impl {
   hid_t dataset_list = -1;  ///< no time stamps: the same contents give the same bytes
 
   ~Impl() {
+    if (!lock.owns_lock()) lock.lock();
     if (dataset_list >= 0) H5Pclose(dataset_list);
     if (link_list >= 0) H5Pclose(link_list);
     if (file >= 0) H5Fclose(file);
@@ -104,8 +105,10 @@ Hdf5Writer::Hdf5Writer(std::uint64_t expected_bytes) : impl_(std::make_unique<Im
   const std::size_t increment = std::max<std::size_t>(std::size_t{1} << 18U, expected_bytes + expected_bytes / 64);
   checked(H5Pset_fapl_core(access, increment, 0 /* nothing on disk */), "select its memory driver");
   checked(H5Pset_fclose_degree(access, H5F_CLOSE_STRONG), "set the closing of files");
-  impl_->file =
-      checked(H5Fcreate("dptrain-checkpoint-in-memory", H5F_ACC_TRUNC, H5P_DEFAULT, access), "make a file in memory");
+  // The library takes two open files in memory of one name for the same file.
+  static std::uint64_t count = 0;
+  const std::string name = fmt::format("dptrain-checkpoint-in-memory-{}", ++count);
+  impl_->file = checked(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), "make a file in memory");
   impl_->link_list = checked(H5Pcreate(H5P_LINK_CREATE), "make a property list");
   checked(H5Pset_create_intermediate_group(impl_->link_list, 1), "set the making of groups");
   impl_->dataset_list = checked(H5Pcreate(H5P_DATASET_CREATE), "make a property list");
@@ -171,6 +174,7 @@ std::span<const std::byte> Hdf5Writer::bytes() {
   const ssize_t size = checked(H5Fget_file_image(impl_->file, nullptr, 0), "tell the size of a file in memory");
   void* handle = nullptr;  // for the memory driver: where it keeps the address of its buffer
   checked(H5Fget_vfd_handle(impl_->file, H5P_DEFAULT, &handle), "hand over a file in memory");
+  impl_->lock.unlock();  // the bytes are ours: who reads a data set need not wait while they go to the disk
   return {*static_cast<const std::byte* const*>(handle), static_cast<std::size_t>(size)};
 }
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <system_error>
 
 #include <nlohmann/json.hpp>
 
@@ -124,6 +125,13 @@ int App::run(int argc, const char* const* argv) {
     return fail("error: out of memory; try a smaller --batch-size, or --accumulate",
                 static_cast<int>(ErrorKind::kMemory));
   } catch (const std::exception& error) {
+    if (const auto* system = dynamic_cast<const std::system_error*>(&error);
+        system != nullptr && system->code() == std::errc::resource_unavailable_try_again)
+      return fail(
+          fmt::format("error: cannot start a thread: {}; raise the limit on processes (ulimit -u, or that of the "
+                      "container), or ask for fewer with --cpus and data.loader.workers",
+                      system->code().message()),
+          static_cast<int>(ErrorKind::kDevice));
     return fail(fmt::format("internal error: {}; please report it with the command line and the config", error.what()),
                 static_cast<int>(ErrorKind::kInternal));
   }

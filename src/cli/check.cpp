@@ -56,6 +56,21 @@ void require_files(const train::DataSection& data) {
   missing.throw_if_errors(ErrorKind::kData);
 }
 
+/// On the CPU, whose memory is at hand.
+void require_memory(const train::Experiment& experiment, const train::DeviceRequest& devices,
+                    const train::DryPlan& plan) {
+  if (devices.on_gpus()) return;
+  const std::uint64_t share = device::cpu_memory_available() / static_cast<std::uint64_t>(devices.replicas);
+  if (share == 0 || plan.replica_bytes <= share) return;
+  const bool trains = static_cast<bool>(experiment.config.train.loss);
+  const std::int64_t batch =
+      trains ? train::global_batch(experiment.config.train, devices.replicas) : train::kDefaultRows;
+  throw Error(ErrorKind::kMemory,
+              fmt::format("{}: a replica wants {}, {} are free for it", experiment.file,
+                          human_bytes(plan.replica_bytes), human_bytes(share)) +
+                  train::memory_advice(experiment, devices, {.global_batch = batch, .training = trains}));
+}
+
 int run(const CheckFlags& flags) {
   const train::Experiment experiment = load(flags.config, flags.overrides.overrides());
   train::require_weights_file(experiment);
@@ -67,6 +82,7 @@ int run(const CheckFlags& flags) {
                          with_commas(plan.model.trainable_parameters()), plan.plan.steps.size()));
   log::print(fmt::format("memory          {} per replica at {} rows, {} of it activations and scratch",
                          human_bytes(plan.replica_bytes), plan.memory.rows, human_bytes(plan.batch_bytes)));
+  require_memory(experiment, devices, plan);
   if (experiment.graph.weights)
     print_text(checkpoint::load_weights(*experiment.graph.weights, plan.model).table());
   if (flags.with_data) {
@@ -74,7 +90,11 @@ int run(const CheckFlags& flags) {
       throw Error(ErrorKind::kUsage, fmt::format("{}: --with-data needs a section 'train'", experiment.file));
     check_data(flags, experiment);
   }
-  log::print(fmt::format("{}: ok{}", flags.config, flags.with_data ? "" : " (data not opened; --with-data does)"));
+  const bool trains = static_cast<bool>(experiment.config.train.loss);
+  log::print(fmt::format("{}: ok{}", flags.config,
+                         !trains           ? " as far as it goes: there is no section 'train', so it cannot be trained"
+                         : flags.with_data ? ""
+                                           : " (data not opened; --with-data does)"));
   return 0;
 }
 

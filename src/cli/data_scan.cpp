@@ -56,14 +56,13 @@ Seen look(const data::Source& source, std::int64_t index, bool files) {
 void count_classes(const data::Source& source, DataScan& scan) {
   if (source.label_type() != data::LabelType::kClass) return;
   const std::vector<std::string> names = source.class_names();
-  std::vector<std::int64_t> counts(names.size());
-  for (std::int64_t i = 0; i < source.size(); ++i) {
-    const auto label = static_cast<std::size_t>(std::max<std::int64_t>(0, source.label_class(i)));
-    if (label >= counts.size()) counts.resize(label + 1);
-    ++counts[label];
+  std::map<std::int64_t, std::int64_t> counts;  // a label may be any integer: no table as long as the largest
+  for (std::size_t c = 0; c < names.size(); ++c) counts[static_cast<std::int64_t>(c)] = 0;
+  for (std::int64_t i = 0; i < source.size(); ++i) ++counts[source.label_class(i)];
+  for (const auto& [label, count] : counts) {
+    const bool named = label >= 0 && label < static_cast<std::int64_t>(names.size());
+    scan.classes.emplace_back(named ? names[static_cast<std::size_t>(label)] : std::to_string(label), count);
   }
-  for (std::size_t c = 0; c < counts.size(); ++c)
-    scan.classes.emplace_back(c < names.size() ? names[c] : std::to_string(c), counts[c]);
 }
 
 std::string listed(const std::map<std::string, std::int64_t>& counts) {

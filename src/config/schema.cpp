@@ -46,6 +46,7 @@ bool is_positional_type(const Node& arguments, const std::vector<Field>& fields)
 struct Reading {
   const std::string& name;
   const std::vector<Field>& fields;
+  const std::vector<std::pair<std::string, std::string>>& former;
   Reader& reader;
   void* spec;
   std::set<const Field*> seen = {};
@@ -90,7 +91,10 @@ struct Reading {
     std::vector<std::string> known = ignored;
     for (const Field& field : fields) known.push_back(field.name);
     for (const Field& field : fields) known.insert(known.end(), field.aliases.begin(), field.aliases.end());
-    fail(entry.mark, fmt::format("unknown {} '{}'{}", word_for_key(name), entry.key, did_you_mean(entry.key, known)));
+    const auto gone =
+        std::find_if(former.begin(), former.end(), [&](const auto& one) { return one.first == entry.key; });
+    const std::string hint = gone != former.end() ? "; " + gone->second : did_you_mean(entry.key, known);
+    fail(entry.mark, fmt::format("unknown {} '{}'{}", word_for_key(name), entry.key, hint));
     if (const Field* meant = find_field(fields, nearest(entry.key, known))) misspelt.insert(meant);
   }
 
@@ -107,7 +111,7 @@ bool Schema::read(const Node& arguments, const Mark& where, Reader& reader, void
                   const std::vector<std::string>& ignored) const {
   const Node found = reader.substituted(arguments);
   const Reader::Subject subject(reader, subject_of(reader, name_));
-  Reading reading{name_, fields_, reader, spec};
+  Reading reading{name_, fields_, former_, reader, spec};
   if (found.is_map() && !is_positional_type(found, fields_))
     reading.keys(found, ignored);
   else if (!found.is_null())

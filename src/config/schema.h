@@ -132,6 +132,11 @@ class Schema {
   Schema&& positional(const Key<Spec, T>& k) && {
     return std::move(positional(k));
   }
+  /// A key that there was, or is elsewhere: `words` say what to write instead.
+  Schema&& former(std::string key, std::string words) && {
+    former_.emplace_back(std::move(key), std::move(words));
+    return std::move(*this);
+  }
   /// A rule over several keys: returns "" or the message.
   template <class Spec>
   Schema&& rule(std::function<std::string(const Spec&)> check) && {
@@ -157,6 +162,7 @@ class Schema {
  private:
   std::string name_;
   std::vector<Field> fields_;
+  std::vector<std::pair<std::string, std::string>> former_;
   std::vector<std::function<std::string(const void*)>> rules_;
   std::function<std::shared_ptr<void>()> make_;
 };

@@ -56,10 +56,15 @@ bool check_tabs(const SourceText& source, Diagnostics& diagnostics) {
   return false;
 }
 
+/// A byte of a character of several bytes, but the first.
+bool is_inner(char byte) { return (byte & 0xC0) == 0x80; }
+
+constexpr std::size_t kStride = 64;
+
 }  // namespace
 
 int columns_of(std::string_view utf8) noexcept {
-  return static_cast<int>(std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  return static_cast<int>(utf8.size()) - static_cast<int>(std::count_if(utf8.begin(), utf8.end(), is_inner));
 }
 
 std::optional<SourceText> SourceText::check(const std::string& raw, const std::string& name,
@@ -76,20 +81,35 @@ std::optional<SourceText> SourceText::check(const std::string& raw, const std::s
 
 SourceText::SourceText(std::string text, std::shared_ptr<const Source> source)
     : text_(std::move(text)), source_(std::move(source)), line_begins_{0} {
-  for (std::size_t i = 0; i < text_.size(); ++i)
+  std::size_t inner = 0;
+  for (std::size_t i = 0; i < text_.size(); ++i) {
+    if (i % kStride == 0) inner_bytes_.push_back(inner);
     if (text_[i] == '\n') line_begins_.push_back(i + 1);
+    inner += is_inner(text_[i]) ? 1 : 0;
+  }
+  inner_bytes_.push_back(inner);
+}
+
+/// A long line has many marks: what lies before each is not counted anew.
+int SourceText::columns_between(std::size_t begin, std::size_t end) const {
+  const auto inner_before = [&](std::size_t offset) {
+    const std::size_t block = offset / kStride;
+    const auto first = text_.begin() + static_cast<std::ptrdiff_t>(block * kStride);
+    return inner_bytes_[block] + static_cast<std::size_t>(std::count_if(
+                                     first, text_.begin() + static_cast<std::ptrdiff_t>(offset), is_inner));
+  };
+  return static_cast<int>(end - begin - (inner_before(end) - inner_before(begin)));
 }
 
 Mark SourceText::mark(std::size_t offset, std::size_t bytes) const {
   offset = std::min(offset, text_.size());
   const auto line = std::upper_bound(line_begins_.begin(), line_begins_.end(), offset) - 1;
-  const std::string_view before = std::string_view(text_).substr(*line, offset - *line);
-  const std::size_t line_end = std::min(text_.find('\n', offset), text_.size());
+  const std::size_t line_end = line + 1 == line_begins_.end() ? text_.size() : *(line + 1) - 1;
   Mark mark;
   mark.source = source_;
   mark.line = static_cast<int>(line - line_begins_.begin()) + 1;
-  mark.column = columns_of(before) + 1;
-  mark.length = std::max(1, columns_of(std::string_view(text_).substr(offset, std::min(bytes, line_end - offset))));
+  mark.column = columns_between(*line, offset) + 1;
+  mark.length = std::max(1, columns_between(offset, offset + std::min(bytes, line_end - offset)));
   return mark;
 }
 

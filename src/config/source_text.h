@@ -31,9 +31,12 @@ class SourceText {
   Mark mark(std::size_t offset, std::size_t bytes) const;
 
  private:
+  int columns_between(std::size_t begin, std::size_t end) const;
+
   std::string text_;
   std::shared_ptr<const Source> source_;
   std::vector<std::size_t> line_begins_;
+  std::vector<std::size_t> inner_bytes_;  ///< of characters' later bytes, before every kStride-th byte: for columns
 };
 
 }  // namespace dptrain::config

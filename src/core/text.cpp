@@ -44,7 +44,9 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
-    if (distance < best_distance) {
+    const auto begins_alike = [&](std::string_view other) { return !word.empty() && other.starts_with(word.front()); };
+    const bool nearer = distance == best_distance && !best.empty() && begins_alike(candidate) && !begins_alike(best);
+    if (distance < best_distance || nearer) {  // 'acuracy' is 'accuracy' rather than 'Accuracy'
       best_distance = distance;
       best = candidate;
     }

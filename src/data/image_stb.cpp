@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "core/format.h"
+#include "core/text.h"
 #include "data/image_decoders.h"
 
 namespace dptrain::data {
@@ -46,6 +47,8 @@ std::size_t allocation_limit(std::int64_t height, std::int64_t width) {
 }
 /// The densest of the three is PNG: deflate packs 1032 bytes into one (RFC 1951), of 8 pixels each.
 constexpr std::int64_t kMostPixelsPerByte = 8 * 1032;
+/// A GIF is unpacked into three arrays of the whole picture, and a hundred kilobytes of it may claim any size.
+constexpr std::int64_t kMostGifPixels = std::int64_t{1} << 24;
 constexpr std::size_t kHeaderLimit = 1 << 20;  // while nothing is known
 
 /// The file as stb_image reads it.
@@ -108,6 +111,10 @@ void decode_stb(FileBytes file, ImageFormat format, const DecodeOptions& options
       fail(again, file, format);
     }
     check_pixels(height, width, input.position());
+    if (format == ImageFormat::kGif && std::int64_t{height} * width > kMostGifPixels)
+      throw ImageError(input.position(),
+                       fmt::format("{} x {} pixels; at most {} of a GIF are decoded", with_commas(width),
+                                   with_commas(height), with_commas(kMostGifPixels)));
     if (std::int64_t{height} * width / kMostPixelsPerByte > static_cast<std::int64_t>(file.size()))
       throw ImageError(static_cast<std::int64_t>(file.size()),
                        fmt::format("truncated: an image of {} x {} pixels needs more bytes", width, height));

@@ -37,7 +37,8 @@ config::Family make_family() {
                              .key(key("mode", &M::mode))
                              .key(key("save_freq", &M::save_freq))
                              .key(key("initial_value_threshold", &M::initial_value_threshold))
-                             .key(key("max_to_keep", &M::max_to_keep).at_least(1))));
+                             .key(key("max_to_keep", &M::max_to_keep).at_least(1))
+                             .former("period", "write save_freq: N epochs")));
   using E = EarlyStoppingSpec;
   family.add(type_def<E>(Schema::of<E>("EarlyStopping")
                              .positional(key("monitor", &E::monitor))

@@ -9,8 +9,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
+#include "checkpoint/hdf5_writer.h"
 #include "checkpoint/sample.h"
 #include "checkpoint/writer.h"
+#include "core/hdf5_lock.h"
 
 namespace dptrain::checkpoint {
 namespace {
@@ -95,6 +98,17 @@ TEST_F(WriterTest, TheDestructorFinishesWhatIsQueued) {
   }
   EXPECT_EQ(mark_in("a.h5"), 1);
   EXPECT_EQ(mark_in("b.h5"), 2);
+}
+
+TEST_F(WriterTest, WhileBytesGoToTheDiskOthersMayUseTheLibrary) {
+  Hdf5Writer file(1000);
+  file.group("g");
+  EXPECT_FALSE(std::async([] { return hdf5_mutex().try_lock(); }).get());
+  EXPECT_GT(file.bytes().size(), 100U);
+  EXPECT_TRUE(std::async([] {
+                const std::unique_lock lock(hdf5_mutex(), std::try_to_lock);
+                return lock.owns_lock();
+              }).get());
 }
 
 TEST_F(WriterTest, TwoWritersTakeTurnsInTheLibrary) {

@@ -14,7 +14,7 @@ namespace dptrain::cli {
 namespace {
 
 /// Images [2 + index % 2, 3, 2] of numbers that are easy to add up; sample `bad` cannot be read.
-class Numbers final : public data::Source {
+class Numbers : public data::Source {
  public:
   Numbers(std::int64_t samples, std::int64_t bad = -1, std::int64_t other_channels = -1)
       : samples_(samples), bad_(bad), other_channels_(other_channels) {}
@@ -43,6 +43,19 @@ class Numbers final : public data::Source {
  private:
   std::int64_t samples_, bad_, other_channels_;
 };
+
+/// With labels as a table may have them.
+class FarNumbers : public Numbers {
+ public:
+  using Numbers::Numbers;
+  std::int64_t label_class(std::int64_t index) const override { return index == 0 ? -3 : 4'000'000'000'000; }
+  std::vector<std::string> class_names() const override { return {}; }
+};
+
+TEST(DataScan, CountsLabelsOfAnySize) {
+  EXPECT_EQ(scan(FarNumbers(3)).classes,
+            (std::vector<std::pair<std::string, std::int64_t>>{{"-3", 1}, {"4000000000000", 2}}));
+}
 
 TEST(DataScan, CountsClassesAndSizesAndNamesWhatIsDamaged) {
   const DataScan found = scan(Numbers(5, 1));

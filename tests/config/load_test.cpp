@@ -37,6 +37,20 @@ TEST(Load, MarksCountFromOneAndInCharacters) {
   EXPECT_TRUE(root.find("list")->items()[1].is_null());
 }
 
+TEST(Load, MarksOfALongLineCountEveryCharacter) {
+  std::string text = "\xc3\xa9: [";
+  for (int i = 0; i < 300; ++i) text += "\xc3\xbc" + std::to_string(i) + ", ";
+  const Node root = parsed(text + "end]\nnext: 1\n");
+  int column = 4;  // what lies before
+  for (int i = 0; i < 300; ++i) {
+    const Mark& mark = root.entries()[0].value.items()[static_cast<std::size_t>(i)].mark();
+    EXPECT_EQ(mark.column, column + 1);
+    EXPECT_EQ(mark.length, 1 + static_cast<int>(std::to_string(i).size()));
+    column += mark.length + 2;
+  }
+  EXPECT_EQ(root.entries()[1].mark.str(), "test.yaml:2:1");
+}
+
 TEST(Load, ANullWithoutTextIsMarkedAtItsKey) {
   const Node root = parsed("a:\n  b:\nc: ~\n");
   EXPECT_EQ(root.find("a")->find("b")->mark().str(), "test.yaml:2:3");

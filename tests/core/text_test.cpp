@@ -13,6 +13,9 @@ namespace {
 TEST(Text, NearestForgivesATypoButNotAnotherWord) {
   const std::vector<std::string> keys{"filters", "kernel_size", "strides", "padding", "lr"};
   EXPECT_EQ(nearest("filter", keys), "filters");
+  const std::vector<std::string> words{"Accuracy", "accuracy", "acc"};
+  EXPECT_EQ(nearest("acuracy", words), "accuracy");
+  EXPECT_EQ(nearest("Acuracy", words), "Accuracy");
   EXPECT_EQ(nearest("Filters", keys), "filters");
   EXPECT_EQ(nearest("kernal_size", keys), "kernel_size");
   EXPECT_EQ(nearest("stirdes", keys), "strides");  // a swap is one mistake

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <hdf5.h>
+#include <array>
 
 #include <filesystem>
 #include <numeric>
@@ -40,6 +41,9 @@ class File {
     }
     const hid_t set = H5Dcreate2(id_, name.c_str(), stored, space, links, creation, H5P_DEFAULT);
     H5Dwrite(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
+  }
+  void external(const std::string& name, hid_t space, hid_t creation) const {
+    H5Dcreate2(id_, name.c_str(), H5T_NATIVE_FLOAT, space, H5P_DEFAULT, creation, H5P_DEFAULT);
   }
 
  private:
@@ -146,6 +150,22 @@ TEST_F(Hdf5Dataset, ManyThreads) {
       }
     });
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(Hdf5Dataset, ValuesInOtherFilesAreRefused) {
+  const std::string path = folder_.file("outside.h5");
+  {
+    const std::lock_guard lock(hdf5_mutex());
+    const File file(path);
+    const std::array<hsize_t, 2> shape{4, 3};
+    const hid_t space = H5Screate_simple(2, shape.data(), nullptr), creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_external(creation, "/etc/passwd", 0, 4 * 3 * sizeof(float));
+    file.external("x", space, creation);
+    const std::array<std::int64_t, 4> classes{};
+    file.array("y", H5T_NATIVE_INT64, H5T_NATIVE_INT64, {4}, classes.data());
+  }
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { open_set(spec_of(path, "x", "y")); }),
+              HasSubstr("outside.h5, array 'x': its values lie in other files"));
 }
 
 TEST_F(Hdf5Dataset, Refusals) {

@@ -386,6 +386,14 @@ TEST(DecodeOthers, Bmp) {
     error_in(Bytes(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(length)));
 }
 
+TEST(DecodeOthers, AGifMayNotBeAsLargeAsAPhoto) {
+  const Bytes palette{0, 0, 0, 255, 255, 255, 1, 1, 1, 2, 2, 2};
+  Bytes file = gif_bytes(3, 4, palette, Bytes(12, 1));
+  file[6] = 0x01, file[7] = 0x10, file[8] = 0x00, file[9] = 0x10;  // 4097 x 4096
+  EXPECT_THAT(error_in(file).what(),
+              testing::HasSubstr("4,097 x 4,096 pixels; at most 16,777,216 of a GIF are decoded"));
+}
+
 TEST(DecodeOthers, GifsFirstPicture) {
   const Bytes palette{0, 0, 0, 255, 0, 0, 0, 255, 0, 10, 20, 30};
   const Bytes indices{1, 2, 3, 0, 2, 1, 0, 3, 3, 1, 2, 2};
