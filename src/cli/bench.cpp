@@ -110,6 +110,23 @@ int run_kernels(const BenchFlags& flags) {
   return 0;
 }
 
+/// With --baseline.
+int compare(const BenchFlags& flags, const std::vector<train::BenchRow>& rows) {
+  if (!flags.baseline) return 0;
+  const std::vector<std::string> slower = regressions(*flags.baseline, rows, fraction(flags.max_regression.value_or("3%")));
+  for (const std::string& line : slower) log::error("slower than " + *flags.baseline + ": " + line);
+  return slower.empty() ? 0 : static_cast<int>(ErrorKind::kCheck);
+}
+
+/// One of two threads beside two of one says little about replicas.
+void note_different_threads(const std::vector<train::BenchRow>& rows) {
+  std::set<int> threads;
+  for (const train::BenchRow& row : rows)
+    if (!row.devices.on_gpus()) threads.insert(train::with_threads(row.devices).threads);
+  if (threads.size() > 1)
+    log::info("replicas of different numbers of threads are compared; write 1x1, 2x1 for replicas of one thread each");
+}
+
 int run(const BenchFlags& flags) {
   if (flags.filter && !flags.kernels) throw Error(ErrorKind::kUsage, "bench: --filter goes with --kernels");
   if (!flags.config && !flags.kernels) throw Error(ErrorKind::kUsage, "bench: CONFIG is missing");
@@ -131,6 +148,7 @@ int run(const BenchFlags& flags) {
       log::print(layer_table(rows.back(), point.devices.on_gpus() ? 0 : device::list_cpu().front().peak_gflops * rows.back().threads));
   }
   log::print(bench_table(rows, options.data));
+  note_different_threads(rows);
   for (const train::BenchRow& row : rows)
     log::info(fmt::format("{} batch {}: start to first step {:.3f} s, opening data {:.3f} s", train::short_name(row.devices), row.global_batch,
                           row.start_seconds, row.open_data_seconds));
@@ -139,17 +157,19 @@ int run(const BenchFlags& flags) {
   std::error_code failed;
   std::filesystem::create_directories(directory, failed);
   if (failed) throw Error(ErrorKind::kWrite, fmt::format("{}: {}", directory.string(), failed.message()));
+  if (flags.layers) {  // which slows the steps: no row of a sweep, and none of it goes
+    write(directory / "bench-layers.csv", bench_csv(rows));
+    write(directory / "bench-layers.json", bench_json(rows, *flags.config, options.data));
+    log::info(fmt::format("wrote bench-layers.csv and bench-layers.json into {}", directory.string()));
+    return compare(flags, rows);
+  }
   write(directory / "bench.csv", bench_csv(rows));
   write(directory / "bench.json", bench_json(rows, *flags.config, options.data));
   constexpr std::int64_t kSamples = 60000;  // an epoch of the MNIST family
   write(directory / "scaling.svg",
         bench_chart(rows, experiment.config.name, static_cast<double>(flags.samples.value_or(kSamples))));
   log::info(fmt::format("wrote bench.csv, bench.json and scaling.svg into {}", directory.string()));
-
-  if (!flags.baseline) return 0;
-  const std::vector<std::string> slower = regressions(*flags.baseline, rows, fraction(flags.max_regression.value_or("3%")));
-  for (const std::string& line : slower) log::error("slower than " + *flags.baseline + ": " + line);
-  return slower.empty() ? 0 : static_cast<int>(ErrorKind::kCheck);
+  return compare(flags, rows);
 }
 
 }  // namespace
@@ -158,7 +178,7 @@ void add_bench(App& app) {
   const auto flags = std::make_shared<BenchFlags>();
   Command& command = app.command("bench", "measure steps per second and where the time goes");
   command.describe("Warms up, then times repeats of so many steps and reports medians. Synthetic data is one batch kept in memory: pure compute. "
-                   "Writes bench.csv, bench.json and scaling.svg.");
+                   "Writes bench.csv, bench.json and scaling.svg; with --layers bench-layers.csv and bench-layers.json.");
   command.example("configs/bench/fashion_cnn.yaml --sweep cpus=1x1,2x1").example("configs/fashion_mnist.yaml --data real --cpus 2 --layers")
       .example("configs/fashion_mnist.yaml --tune --cpus 1x2").example("--kernels --cpus 1x1 --filter 'conv/.*/forward'");
   command.positional("CONFIG", flags->config, "config file; may be left out with --kernels");

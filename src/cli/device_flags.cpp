@@ -5,6 +5,8 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/log.h"
+#include "core/machine.h"
 #include "core/text.h"
 #include "device/device.h"
 #include "device/gpu_facts.h"
@@ -82,6 +84,14 @@ train::DeviceRequest idle_gpus(std::int64_t count) {
   return train::request_of(std::move(idle));
 }
 
+/// Right, but slow, and seldom meant.
+void warn_of_too_many(const train::DeviceRequest& request) {
+  const train::DeviceRequest all = train::with_threads(request);
+  if (request.on_gpus() || all.replicas * all.threads <= machine::cpus()) return;
+  log::warn(fmt::format("{} replica{} of {} thread{} on {} core{}: they take turns", all.replicas, all.replicas == 1 ? "" : "s",
+                        all.threads, all.threads == 1 ? "" : "s", machine::cpus(), machine::cpus() == 1 ? "" : "s"));
+}
+
 }  // namespace
 
 void DeviceFlags::add(Command& command) {
@@ -104,6 +114,7 @@ train::DeviceRequest DeviceFlags::request() const {
   train::DeviceRequest request = plan_request();
   if (!request.paper.empty())
     throw Error(ErrorKind::kUsage, fmt::format("--gpus {}: a GPU on paper, for summary --plan and check; nothing runs on it", request.paper));
+  warn_of_too_many(request);
   return request;
 }
 

@@ -61,14 +61,16 @@ Resume find_resume(const FitFlags& flags, const train::Experiment& experiment) {
   const std::string checkpoint = present(run, file);
   if (!checkpoint.empty()) return {checkpoint, run};
   if (what == "auto") return {"", flags.run_dir};
-  const std::string where =
-      run.empty() ? fmt::format("no run of '{}' under {}", experiment.config.name, experiment.config.run_dir.value)
-                  : run;
+  if (run.empty())
+    throw Error(ErrorKind::kCheckpoint,
+                fmt::format("--resume: there is no run of '{}' under {}; start one without --resume, name a file with "
+                            "--resume=PATH, or give --resume=auto for whichever is possible",
+                            experiment.config.name, experiment.config.run_dir.value));
   throw Error(
       ErrorKind::kCheckpoint,
       fmt::format("--resume: {} has no checkpoints/{}; name a file with --resume=PATH, start fresh without it, or "
                   "give --resume=auto for whichever is possible",
-                  where, file));
+                  run, file));
 }
 
 train::SessionOptions session_options(const FitFlags& flags) {

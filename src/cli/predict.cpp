@@ -139,7 +139,9 @@ int run(const PredictFlags& flags) {
   const PredictInput input = open_predict_input(flags.inputs, source.experiment, flags.on_error);
   options.foreign_samples = input.source->size();
   if (const auto account = input.source->bad_samples())
-    account->listen([](const data::BadSample& bad) { log::warn("left out: " + bad.str()); });
+    account->listen([leaves_out = account->skips()](const data::BadSample& bad) {
+      if (leaves_out) log::warn("left out: " + bad.str());  // else it is the error that ends the command
+    });
   train::Session session(source.experiment, options);
   source.load_weights(session.model(), flags.ema);
   session.replicas().push(session.model());

@@ -66,6 +66,9 @@ std::string devices_line(const train::Session& session) {
 std::string batch_line(train::Session& session) {
   const train::ConfigFile& config = session.experiment().config;
   const std::int64_t batch = session.global_batch(), samples = session.train_loader().samples();
+  if (batch > samples)
+    log::warn(fmt::format("a batch of {} is more than the {} samples of the train set: every step takes all of them",
+                          with_commas(batch), with_commas(samples)));
   const std::string last = samples % batch == 0 ? "" : fmt::format(", last {}", samples % batch);
   return fmt::format("{} global = {}, accumulate {}; {} steps/epoch{}; {}", batch,
                      shares(batch, session.replica_count(), config.parallel.split.weights),

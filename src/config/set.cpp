@@ -25,6 +25,14 @@ std::optional<std::size_t> index_in(const std::string& key, std::size_t size) {
   return error == std::errc() && rest == key.data() + key.size() && index < size ? std::optional(index) : std::nullopt;
 }
 
+/// The arguments of `Dense: {name: classes, ...}`, which has this name; else null.
+Node* arguments_of(Node& item, const std::string& name) {
+  if (!item.is_map() || item.entries().size() != 1 || !item.entries().front().value.is_map()) return nullptr;
+  Node& arguments = item.entries().front().value;
+  const Node* own = arguments.find("name");
+  return own != nullptr && own->is_scalar() && own->str() == name ? &arguments : nullptr;
+}
+
 /// `Adam`, or `Adam: {...}` alone in its mapping.
 bool is_of_type(const Node& item, const std::string& type) {
   return item.is_scalar() ? item.str() == type : item.entries().size() == 1 && item.entries().front().key == type;
@@ -65,6 +73,9 @@ class Setter {
     for (Node& item : list.items())
       if (is_of_type(item, step.key)) typed.push_back(&item);
     if (typed.size() == 1) return at(*typed.front(), steps);
+    if (typed.empty())
+      for (Node& item : list.items())
+        if (Node* arguments = arguments_of(item, step.key)) return down(*arguments, steps);
     diagnostics_.error(
         step.mark,
         typed.empty()

@@ -58,6 +58,8 @@ class BadSamples {
   /// In the order in which they were met; each file once.
   const std::vector<BadSample>& all() const { return all_; }
   /// Called with each new file before add() throws or returns, and at once with those already known.
+  /// Whether samples that cannot be read are left out, as long as they are few enough.
+  bool skips() const { return policy_.skip; }
   void listen(std::function<void(const BadSample&)> listener);
 
  private:

@@ -1,6 +1,8 @@
 #include "train/evaluation.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <deque>
 #include <utility>
 
@@ -16,9 +18,11 @@ std::vector<std::string> sum_names(const plan::Plan& plan) {
 
 std::vector<std::pair<std::string, double>> means(const plan::Plan& plan, const replica::StepSums& sums) {
   const double n = static_cast<double>(std::max<std::int64_t>(1, sums.samples));
-  std::vector<std::pair<std::string, double>> out{{"loss", sums.loss / n + sums.penalty}};
+  // A NaN may have a sign, which says nothing and would be shown.
+  const auto shown = [](double value) { return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value; };
+  std::vector<std::pair<std::string, double>> out{{"loss", shown(sums.loss / n + sums.penalty)}};
   for (std::size_t i = 0; i < plan.loss.metrics.size(); ++i)
-    out.emplace_back(plan.loss.metrics[i].name, sums.metrics[i] / n);
+    out.emplace_back(plan.loss.metrics[i].name, shown(sums.metrics[i] / n));
   return out;
 }
 

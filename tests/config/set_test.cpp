@@ -14,6 +14,7 @@ constexpr const char* kConfig =
     "  - Dense: {units: 1}\n"
     "  - Flatten\n"
     "  - Dense: {units: 2}\n"
+    "steps: [{Dense: {name: hidden, units: 3}}, {Dense: {name: classes, units: 5}}]\n"
     "callbacks: [{EarlyStopping: {patience: 3}}, CSVLogger]\n";
 
 std::string set(const std::string& assignment) {
@@ -51,6 +52,12 @@ TEST(Set, GoesThroughTypeNames) {
 TEST(Set, GoesThroughLists) {
   EXPECT_TRUE(changes("layers.2.Dense.units=7", "- Dense: {units: 7}\n"));
   EXPECT_TRUE(changes("layers.0=Flatten", "layers:\n  - Flatten\n  - Flatten\n"));
+}
+
+TEST(Set, FindsAStepByItsName) {
+  EXPECT_TRUE(changes("steps.classes.units=7", "- Dense: {name: classes, units: 7}\n")) << set("steps.classes.units=7");
+  EXPECT_TRUE(changes("steps.hidden.activation=relu", "- Dense: {name: hidden, units: 3, activation: relu}\n"));
+  EXPECT_EQ(set("steps.heads.units=1"), "1:7: the list has 2 items, counted from 0, and none is 'heads'");
 }
 
 TEST(Set, Refuses) {

@@ -95,8 +95,8 @@ says "verified: every difference is within 1.0e-05"
 
 say "bench"
 run 0 bench "$config" "${data[@]}" --gpus emu:0,emu:1 --sweep gpus=1,2 --batch-size 4 --steps 2 --warmup 1 --repeats 1 --layers --output timing
-python3 "$support" json timing/bench.json '[r["devices"] for r in j["rows"]] == ["1 emu", "2 emu"]' 'all(r["device_bytes"] > 1e6 for r in j["rows"])' \
-  'len(j["machine"]["devices"]) == 2' || fail "bench.json"
+python3 "$support" json timing/bench-layers.json '[r["devices"] for r in j["rows"]] == ["1 emu", "2 emu"]' 'all(r["device_bytes"] > 1e6 for r in j["rows"])' \
+  'len(j["machine"]["devices"]) == 2' || fail "bench-layers.json"
 run 2 bench "$config" --gpus emu:0 --sweep gpus=1,2
 says "--sweep gpus=2: --gpus names 1"
 

@@ -5,7 +5,7 @@ configs=$DPTRAIN_SOURCE/configs
 
 say "check and summary"
 for file in "$configs"/*.yaml "$configs"/bench/*.yaml; do
-  run 0 check "$file" --data synthetic --set model.weights=null  # a file that is not here
+  run 0 check "$file" --data synthetic --batch-size 8 --set model.weights=null  # a file that is not here
   says "ok (data not opened"
 done
 # parameters FILE TOTAL TRAINABLE
