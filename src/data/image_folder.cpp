@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "core/error.h"
@@ -155,6 +156,15 @@ std::vector<std::string> classes_of(const ImageFolderSpec& spec) {
                     directory, with_commas(beside), directory));
   if (beside > 0)
     log::warn(fmt::format("{}: {} files beside the class folders are not used", directory, with_commas(beside)));
+  static const std::set<std::string> kSets{"train", "training", "val", "valid", "validation", "test", "testing"};
+  if (spec.class_names.empty() && found.size() > 1 &&
+      std::all_of(found.begin(), found.end(), [](const std::string& name) { return kSets.contains(name); }))
+    throw Error(
+        ErrorKind::kData,
+        fmt::format(
+            "{}: the folders {} are data sets by their names, not classes; give data.train, data.validation and "
+            "data.test one each, as in {}/{} (class_names says that they are classes after all)",
+            directory, join(found, ", "), directory, found.front()));
   if (spec.class_names.empty()) return found;
   for (const std::string& name : spec.class_names)
     if (!std::binary_search(found.begin(), found.end(), name))

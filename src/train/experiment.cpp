@@ -1,5 +1,7 @@
 #include "train/experiment.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <filesystem>
 
@@ -8,6 +10,7 @@
 #include "config/reader.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/text.h"
 #include "data/source.h"
 #include "data/transform.h"
 #include "graph/build.h"
@@ -91,6 +94,38 @@ void check_parallel(config::Reader& reader, const config::Node& root, const Conf
     reader.error(place(root, "parallel", "watchdog"), "parallel: watchdog must be a time such as 60s, above 0");
 }
 
+/// Whether some text of the config holds the variable, in use or in a branch that is not.
+bool mentions(const config::Node& node, const std::string& variable) {
+  if (node.is_scalar()) {
+    const std::string& text = node.str();
+    for (std::size_t at = text.find('$'); at != std::string::npos; at = text.find('$', at + 1)) {
+      const std::size_t begin = at + (text.compare(at + 1, 1, "{") == 0 ? 2 : 1);
+      std::size_t end = begin;
+      while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_')) ++end;
+      if (text.compare(begin, end - begin, variable) == 0) return true;
+    }
+    return false;
+  }
+  const auto inside = [&](const config::Node& part) { return mentions(part, variable); };
+  return std::ranges::any_of(node.items(), inside) ||
+         std::ranges::any_of(node.entries(), [&](const config::Node::Entry& entry) { return inside(entry.value); });
+}
+
+/// A --var that nothing uses is a mistake of its name.
+void check_variables(const config::Node& root, const Overrides& overrides, config::Diagnostics& diagnostics) {
+  const config::Node* vars = section(root, "vars");
+  std::vector<std::string> known;
+  if (vars != nullptr)
+    for (const config::Node::Entry& entry : vars->entries()) known.push_back(entry.key);
+  for (const auto& [variable, value] : overrides.variables) {
+    if (std::ranges::find(known, variable) != known.end() || mentions(root, variable)) continue;
+    diagnostics.error({},
+                      fmt::format("--var {}: nothing in the config uses ${}{}{}", variable, variable,
+                                  known.empty() ? "; it has no variables" : "; its variables are " + join(known, ", "),
+                                  did_you_mean(variable, known)));
+  }
+}
+
 Experiment read(const config::Node& root, const std::string& name, config::Diagnostics& diagnostics, const Overrides& overrides) {
   Experiment experiment;
   experiment.file = name;
@@ -101,6 +136,7 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
     diagnostics.error(root.mark(), where + "a config is a mapping that starts with 'dptrain: 1', found " + root.describe());
     diagnostics.throw_if_errors();
   }
+  check_variables(root, overrides, diagnostics);
   ConfigFile& file = experiment.config;
   if (const config::Node* vars = section(root, "vars"); vars != nullptr) reader.read_defaults(*vars);
   config::Node sections = root;
@@ -173,16 +209,44 @@ Experiment load_experiment_text(const std::string& text, const std::string& name
   return finish(std::move(root), name, diagnostics, overrides);
 }
 
+namespace {
+
+/// The same without the arguments of types that equal their defaults.
+void shorten_types(config::Node& all, const ConfigFile& file) {
+  const auto put = [&](const char* section, const char* key, const config::Typed& typed) {
+    config::Node* const map = all.find(section);
+    if (typed && map != nullptr && map->find(key) != nullptr) map->set(key, typed.write(true));
+  };
+  const auto list = [](const auto& types) {
+    config::Node items = config::Node::sequence();
+    for (const config::Typed& typed : types) items.items().push_back(typed.write(true));
+    return items;
+  };
+  put("data", "train", file.data.train);
+  put("data", "validation", file.data.validation);
+  put("data", "test", file.data.test);
+  put("train", "optimizer", file.train.optimizer);
+  put("train", "loss", file.train.loss);
+  put("train", "on_nonfinite", file.train.on_nonfinite);
+  if (config::Node* const train = all.find("train"); train != nullptr && train->find("metrics") != nullptr)
+    train->set("metrics", list(file.train.metrics));
+  if (all.find("callbacks") != nullptr) all.set("callbacks", list(file.callbacks));
+}
+
+}  // namespace
+
 config::Node resolved(const Experiment& experiment, bool minimal) {
   config::Node all = config_schema().write(&experiment.config);
   if (minimal) {
     const ConfigFile defaults;
     all = without(all, config_schema().write(&defaults));
+    shorten_types(all, experiment.config);
   }
   config::Node out = config::Node::map();
   out.set("dptrain", config::Node::integer(kSchemaVersion));
   out.set("name", config::Node::text(experiment.config.name));
-  out.set("seed", config::Node::scalar(std::to_string(experiment.config.seed)));
+  if (!minimal || experiment.config.seed != ConfigFile{}.seed)
+    out.set("seed", config::Node::scalar(std::to_string(experiment.config.seed)));
   out.set("model", graph::write(experiment.graph, minimal));
   for (const config::Node::Entry& entry : all.entries())
     if (out.find(entry.key) == nullptr) out.set(entry.key, entry.value);

@@ -279,6 +279,15 @@ TEST_F(ImageFolders, WhatIsNoImageByItsNameIsPassedOver) {
   EXPECT_EQ(open_images({folder_.file("a")}, {})->size(), 1);
 }
 
+TEST_F(ImageFolders, FoldersOfDataSetsAreNoClasses) {
+  for (const char* name : {"train/a/1.jpg", "train/b/2.jpg", "val/a/3.jpg", "val/b/4.jpg"}) put(name);
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { open(spec(), 2); }),
+              HasSubstr("the folders train, val are data sets by their names, not classes"));
+  ImageFolderSpec meant = spec();
+  meant.class_names = {"train", "val"};
+  EXPECT_EQ(open(meant, 2).train->size(), 4);
+}
+
 TEST_F(ImageFolders, PhotosOfOtherSizesWantAResizing) {
   for (int i = 0; i < 6; ++i) put(fmt::format("{}/{}.png", i % 2 == 0 ? "a" : "b", i), png_bytes(gradient(12 + i, 20)));
   const auto loader = [&](const std::vector<config::Typed>& transforms, std::int64_t side = 8) {

@@ -209,6 +209,7 @@ TEST(ConfigSchema, RefusesWhatIsWrongInItself) {
                                               "unknown_output",
                                               "unknown_step",
                                               "unknown_variable",
+                                              "var_of_nothing",
                                               "variables_that_double",
                                               "watchdog_in_steps",
                                               "watchdog_of_nothing",
