@@ -63,7 +63,7 @@ Outcome compare_steps(const Experiment& experiment, const DeviceRequest& devices
   Side reference(in_float32(comparable(experiment, 1)), {.devices = {}});
   Experiment own = comparable(experiment, experiment.config.train.accumulate_steps);
   own.config.runtime.tf32 = check.tf32;
-  Side tested(own, {.devices = devices});
+  Side tested(own, {.devices = devices, .first_step_seconds = kPatienceSeconds});
   data::Loader& loader = reference.session.train_loader();
   loader.seek(0, 0);
   Worst of_loss, of_layers;
@@ -103,7 +103,7 @@ Experiment in_full_products(Experiment experiment) {
 
 Outcome compare_training(const Experiment& experiment, const DeviceRequest& devices, double allowed) {
   Side reference(experiment, {.devices = {}});
-  Side tested(in_full_products(experiment), {.devices = devices});
+  Side tested(in_full_products(experiment), {.devices = devices, .first_step_seconds = kPatienceSeconds});
   tested.session.replicas().push(reference.pulled());
   const graph::Model found = trained(tested, reference, kTrainingSteps);
   Worst worst;
@@ -124,9 +124,9 @@ bool same_bits(const graph::Model& a, const graph::Model& b) {
 
 Outcome compare_recorded(Experiment experiment, const DeviceRequest& devices) {
   experiment.config.runtime.cuda_graphs = replica::Graphs::kOn;
-  Side recorded(experiment, {.devices = devices});
+  Side recorded(experiment, {.devices = devices, .first_step_seconds = kPatienceSeconds});
   experiment.config.runtime.cuda_graphs = replica::Graphs::kOff;
-  Side eager(experiment, {.devices = devices});
+  Side eager(experiment, {.devices = devices, .first_step_seconds = kPatienceSeconds});
   eager.session.replicas().push(recorded.pulled());
   const graph::Model one = trained(recorded, recorded, kRecordedSteps), other = trained(eager, eager, kRecordedSteps);
   if (same_bits(one, other)) return {true, fmt::format("{} steps: the same bits as piece by piece", kRecordedSteps)};
@@ -137,8 +137,11 @@ Outcome compare_recorded(Experiment experiment, const DeviceRequest& devices) {
 }
 
 Outcome compare_input(const Experiment& experiment, const DeviceRequest& devices, double allowed) {
-  Side device(in_full_products(experiment), {.devices = devices, .data = DataMode::kReal, .device_input = true});
-  Side host(in_full_products(experiment), {.devices = devices, .data = DataMode::kReal});
+  Side device(
+      in_full_products(experiment),
+      {.devices = devices, .data = DataMode::kReal, .device_input = true, .first_step_seconds = kPatienceSeconds});
+  Side host(in_full_products(experiment),
+            {.devices = devices, .data = DataMode::kReal, .first_step_seconds = kPatienceSeconds});
   host.session.replicas().push(device.pulled());
   if (device.session.device_inputs().empty()) return {false, "no batch was made on the device"};
   Worst worst;

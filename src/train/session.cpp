@@ -105,7 +105,7 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
   set.goes_on = config.train.on_nonfinite.get_if<SkipStepSpec>() != nullptr;
   set.seed = config.seed;
   set.graphs = config.runtime.cuda_graphs;
-  set.patience.seconds = config.parallel.watchdog.value;
+  set.patience = {.seconds = config.parallel.watchdog.value, .first_seconds = options.first_step_seconds};
   if (config.parallel.check_replicas && options.training)
     set.check_every = config.parallel.check_replicas->steps(steps_per_epoch(), global_batch_);
   connector_ = make_connector(devices_, config.parallel, config.runtime.deterministic);

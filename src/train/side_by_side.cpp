@@ -59,6 +59,7 @@ Side::Side(const Experiment& experiment, const SideOptions& options)
                            .wants_validation = false,
                            .force_sync_batchnorm = true,
                            .global_batch = options.batch,
+                           .first_step_seconds = options.first_step_seconds,
                            .device_input = options.device_input}) {}
 
 replica::StepSums Side::step(const data::Batch& batch, std::int64_t number) {

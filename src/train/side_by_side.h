@@ -21,6 +21,7 @@ struct SideOptions {
   DataMode data = DataMode::kSynthetic;
   std::optional<std::int64_t> batch{};  ///< instead of the config's
   bool device_input = false;            ///< batches are made on the device where it can
+  double first_step_seconds = 600;      ///< as SessionOptions::first_step_seconds
 };
 
 /// A session of its own, with synchronised batch normalisation.
