@@ -15,8 +15,8 @@
 namespace dptrain::kernels {
 
 /// Images are [rows, in_h, in_w, channels] and [rows, out_h, out_w, channels * multiplier], weights
-/// [kernel_h, kernel_w, channels * multiplier]: output channel o reads input channel o / multiplier. On neither axis are
-/// both stride and dilation beyond 1.
+/// [kernel_h, kernel_w, channels * multiplier]: output channel o reads input channel o / multiplier. On neither axis
+/// are both stride and dilation beyond 1.
 struct DepthwiseShape {
   int64_t in_h, in_w, channels, multiplier;
   int64_t out_h, out_w;

@@ -13,14 +13,14 @@
 namespace dptrain::kernels::cpu {
 /// Room behind a vector of sums per channel: a whole vector may be stored where a part of one is left.
 inline constexpr int64_t kChannelPadding = 8;
-/// Sums go down the positions in blocks of so many, of so many elements where channels are few: memory is read nearly in
-/// order then.
+/// Sums go down the positions in blocks of so many, of so many elements where channels are few: memory is read nearly
+/// in order then.
 inline constexpr int64_t kBlockPositions = 16, kBlockElements = 1024;
 /// A gradient's sums ask for their arrays so many positions ahead, up to so many channels.
 inline constexpr int64_t kAheadPositions = 4, kAheadChannels = 512;
-/// From 8 MiB on the forward pass stores what is kept past the caches: no line is read only to be overwritten. Not so in
-/// inference, whose few buffers are used again and again: MobileNetV2 was 1.04 times as fast without. Nor backward: two
-/// passes of a convolution read dx at once, and whole steps were now faster, now slower.
+/// From 8 MiB on the forward pass stores what is kept past the caches: no line is read only to be overwritten. Not so
+/// in inference, whose few buffers are used again and again: MobileNetV2 was 1.04 times as fast without. Nor backward:
+/// two passes of a convolution read dx at once, and whole steps were now faster, now slower.
 inline constexpr int64_t kStreamElements = int64_t{2} << 20;
 }  // namespace dptrain::kernels::cpu
 #endif
@@ -143,8 +143,8 @@ struct Streamed {
   HWY_INLINE void store(Vec v, float* p) const { hn::Stream(v, kFloats, p); }
 };
 
-/// f(at, c, io) for all elements `at` of positions [begin, end), c being their channels; `streamed`: what io stores goes
-/// past the caches.
+/// f(at, c, io) for all elements `at` of positions [begin, end), c being their channels; `streamed`: what io stores
+/// goes past the caches.
 template <class F>
 HWY_INLINE void for_positions(int64_t begin, int64_t end, int64_t channels, bool streamed, const F& f) {
   if (streamed) {

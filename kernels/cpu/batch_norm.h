@@ -1,10 +1,10 @@
 #pragma once
 
 // Batch normalisation over [positions, channels] (positions = rows * height * width), in stages so that replicas can
-// put their sums together between them. Sums are in double and rounded to float once, after the replicas' sums have been
-// added: how positions are cut into pieces and among replicas moves a sum by 1e-16 of its terms, which the rounding to
-// float all but never lets through, so any number of replicas gets the same bits. May be called from any thread; work is
-// shared among the caller's threads, whose number changes nothing. Outputs are overwritten.
+// put their sums together between them. Sums are in double and rounded to float once, after the replicas' sums have
+// been added: how positions are cut into pieces and among replicas moves a sum by 1e-16 of its terms, which the
+// rounding to float all but never lets through, so any number of replicas gets the same bits. May be called from any
+// thread; work is shared among the caller's threads, whose number changes nothing. Outputs are overwritten.
 
 #include <cstdint>
 
@@ -20,7 +20,8 @@ void batch_norm_sums(const float* x, int64_t positions, int64_t channels, double
 
 /// mean, biased variance and inv_std = 1 / sqrt(variance + epsilon) of `total` positions from their sums; of none: zero
 /// mean and variance. The difference E[x^2] - mean^2 of doubles keeps the variance of floats to 1e-15 (1 + mean^2 /
-/// variance), so it is good to a float's last bit up to means of thousands of deviations; below zero it is taken as zero.
+/// variance), so it is good to a float's last bit up to means of thousands of deviations; below zero it is taken as
+/// zero.
 void batch_norm_moments(const double* sum, const double* sum_sq, int64_t total, float epsilon, int64_t channels,
                         float* mean, float* variance, float* inv_std);
 

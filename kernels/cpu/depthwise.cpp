@@ -35,8 +35,8 @@ struct DepthwiseLine {
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-// How a vector of channels of the result finds its source and its weights. A source pixel and a tap's weights are given by
-// their first channel.
+// How a vector of channels of the result finds its source and its weights. A source pixel and a tap's weights are given
+// by their first channel.
 
 template <class Io>
 struct OneToOne {
@@ -82,8 +82,8 @@ struct Folded {
   HWY_INLINE Vec weight(const float* tap, int64_t part) const { return hn::GatherIndex(kFloats, tap + part, from); }
 };
 
-/// kCount elements of the line side by side, so that a weight is loaded once for all of them. The first one's column taps
-/// are `columns`; the next one's stand `advance` pixels on, and it is stored `step` pixels on.
+/// kCount elements of the line side by side, so that a weight is loaded once for all of them. The first one's column
+/// taps are `columns`; the next one's stand `advance` pixels on, and it is stored `step` pixels on.
 template <int kCount, class Io, class Channels>
 HWY_INLINE void elements(const DepthwiseLine& l, const Taps& columns, int64_t advance, int64_t step, Io io, int64_t c,
                          const Channels& channels, float* to) {

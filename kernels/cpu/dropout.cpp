@@ -76,9 +76,8 @@ void scale_channels(const float* factors, const float* x, int64_t begin, int64_t
   for (int64_t position = begin; position < end; ++position)
     map(
         channels, y + position * channels,
-        [](Vec v, Vec factor) HWY_ATTR {
-          return hn::IfThenZeroElse(hn::Eq(factor, hn::Zero(kFloats)), hn::Mul(v, factor));
-        },
+        [](Vec v, Vec factor)
+            HWY_ATTR { return hn::IfThenZeroElse(hn::Eq(factor, hn::Zero(kFloats)), hn::Mul(v, factor)); },
         x + position * channels, factors + position / positions * channels);
 }
 

@@ -24,8 +24,8 @@ void dropout_forward(const Dropout& dropout, const float* x, int64_t rows, int64
 void dropout_backward(const Dropout& dropout, const float* dy, int64_t rows, int64_t width, float* dx);
 
 /// Dropout of whole channels of [rows, positions, channels]: channel c of a row is dropped where dropout_forward drops
-/// element c of a row of `channels` elements. The gradient is the same pass over dy. `factors`: room for rows * channels
-/// floats. y == x allowed.
+/// element c of a row of `channels` elements. The gradient is the same pass over dy. `factors`: room for rows *
+/// channels floats. y == x allowed.
 void spatial_dropout(const Dropout& dropout, const float* x, int64_t rows, int64_t positions, int64_t channels,
                      float* factors, float* y);
 

@@ -7,7 +7,8 @@
 // A number of the output is one chain of multiply-adds that starts with the bias and runs over the window row by row;
 // gradients are partial sums of fixed pieces of the batch, added in order. So nothing depends on the number of rows or
 // threads. May be called from any thread; work is shared among the caller's OpenMP threads. Everything written is
-// overwritten and is not an input. `workspace`: as many floats as the function beside says, for at most `slots` threads.
+// overwritten and is not an input. `workspace`: as many floats as the function beside says, for at most `slots`
+// threads.
 
 #include "kernels/conv_window.h"
 
@@ -22,8 +23,8 @@ int64_t first_conv_workspace(const ConvWindow& window, int slots);
 void first_conv_forward(const ConvWindow& window, const float* x, const float* weights, const float* bias, bool relu,
                         int64_t rows, float* workspace, float* y);
 
-/// The same behind a 2x2 max-pooling: pooled [rows, out_h / 2, out_w / 2, out_channels], an odd last row or column is not
-/// seen. `taken` (size of pooled, may be null): see kNothingTaken.
+/// The same behind a 2x2 max-pooling: pooled [rows, out_h / 2, out_w / 2, out_channels], an odd last row or column is
+/// not seen. `taken` (size of pooled, may be null): see kNothingTaken.
 void first_conv_pool_forward(const ConvWindow& window, const float* x, const float* weights, const float* bias,
                              bool relu, int64_t rows, float* workspace, float* pooled, uint8_t* taken);
 

@@ -32,8 +32,8 @@ struct GradientBlock {
   int64_t ahead;    ///< floats that dy is fetched into the cache ahead of its use
 };
 
-/// 8 KiB. The multiply-adds that wait for a gradient keep the processor from seeing the next ones' loads: 44 MB of it took
-/// 4.5 ms without, 1.7 ms with.
+/// 8 KiB. The multiply-adds that wait for a gradient keep the processor from seeing the next ones' loads: 44 MB of it
+/// took 4.5 ms without, 1.7 ms with.
 constexpr int64_t kAheadFloats = 2048;
 
 }  // namespace dptrain::kernels::cpu
@@ -47,8 +47,8 @@ constexpr int64_t kAheadFloats = 2048;
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-// A tile of the gradient is some neighbouring taps of kRows rows of the window by kVectors vectors of channels; its sums
-// stay in registers while the gradient of a block, which is in the nearest cache, goes by.
+// A tile of the gradient is some neighbouring taps of kRows rows of the window by kVectors vectors of channels; its
+// sums stay in registers while the gradient of a block, which is in the nearest cache, goes by.
 #if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64  // 32 registers
 inline constexpr int kMostTaps = 14;
 inline constexpr bool kThreeRows = true;
@@ -227,8 +227,8 @@ HWY_EXPORT(first_gradient_sum);
 
 namespace {
 
-/// Floats of a gradient that are worked on at a time: 24 KiB stay in the nearest cache, where one tile of taps after the
-/// other reads them.
+/// Floats of a gradient that are worked on at a time: 24 KiB stay in the nearest cache, where one tile of taps after
+/// the other reads them.
 constexpr int64_t kBlockFloats = 6144;
 
 /// Where the parts of a gradient lie, and how the batch is cut: from the shape and the number of rows alone.

@@ -1,7 +1,7 @@
 #pragma once
 
-// How the first layer's convolution walks a batch: blocks of lines of one image, whose input lies in place or, where the
-// window reaches over the border, in a copy with zeros around.
+// How the first layer's convolution walks a batch: blocks of lines of one image, whose input lies in place or, where
+// the window reaches over the border, in a copy with zeros around.
 
 #include <algorithm>
 #include <cstring>

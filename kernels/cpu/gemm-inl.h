@@ -105,8 +105,8 @@ struct Tile {
     }
   }
 
-  /// sum += A' B over `rows` rows of 16 floats; vectors of B beyond 16 columns stand `b_step` floats on. ahead.fetch_some()
-  /// is called for every kFetchRows of them.
+  /// sum += A' B over `rows` rows of 16 floats; vectors of B beyond 16 columns stand `b_step` floats on.
+  /// ahead.fetch_some() is called for every kFetchRows of them.
   template <class Ahead>
   HWY_INLINE void add_transposed(int64_t rows, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int64_t b_step,
                                  Ahead& ahead) {
@@ -156,10 +156,10 @@ struct NextOperands {
   const float *a, *b;
 };
 
-/// C[rows][kTileColumns] (+)= A B, rows rounded up to thirds of kTileRows. `a`: panels of kTileRows rows `a_group` floats
-/// apart, of which `blocks` blocks of 16 are multiplied; B: [16 * blocks][kVectors * kLanes]. K is taken in pieces that
-/// keep B's in half of the nearest cache. kFetch: for operands that lie beyond the second cache: what comes next is
-/// fetched meanwhile. Where they lie nearer it only costs.
+/// C[rows][kTileColumns] (+)= A B, rows rounded up to thirds of kTileRows. `a`: panels of kTileRows rows `a_group`
+/// floats apart, of which `blocks` blocks of 16 are multiplied; B: [16 * blocks][kVectors * kLanes]. K is taken in
+/// pieces that keep B's in half of the nearest cache. kFetch: for operands that lie beyond the second cache: what comes
+/// next is fetched meanwhile. Where they lie nearer it only costs.
 template <int kVectors, bool kFetch>
 HWY_NOINLINE void multiply_panels(int64_t rows, int64_t blocks, const float* HWY_RESTRICT a, int64_t a_group,
                                   const float* HWY_RESTRICT b, const NextOperands& next, bool add,
@@ -209,8 +209,8 @@ HWY_INLINE void multiply_rows_part(int64_t rows, const float* a, const float* b,
   tile.store(c, kTileColumns);
 }
 
-/// C[16][kTileColumns] (+)= A' B over `rows` rows. `b_step`: floats between 16 columns of B and the next 16. What `ahead`
-/// names is fetched meanwhile.
+/// C[16][kTileColumns] (+)= A' B over `rows` rows. `b_step`: floats between 16 columns of B and the next 16. What
+/// `ahead` names is fetched meanwhile.
 template <int kVectors, class Ahead>
 HWY_NOINLINE void multiply_rows(int64_t rows, const float* a, const float* b, int64_t b_step, float* c, bool add,
                                 Ahead& ahead) {

@@ -1,14 +1,14 @@
 #pragma once
 
-// Gradients of the weights of convolutions of any window and stride as matrix products, without a matrix of the windows in
-// memory: windows are gathered block by block into panels that stay in the second cache and multiplied in registers
+// Gradients of the weights of convolutions of any window and stride as matrix products, without a matrix of the windows
+// in memory: windows are gathered block by block into panels that stay in the second cache and multiplied in registers
 // (gemm-inl.h). A window of one pixel is a product of two matrices: a Dense layer, or a 1x1 convolution. NHWC images,
 // weights [kernel_h, kernel_w, in, out]. May be called from any thread; work is shared among the caller's threads.
-// Everything written is overwritten; nothing is allocated: the workspace holds as many floats as the function beside says,
-// for at most `threads` threads.
+// Everything written is overwritten; nothing is allocated: the workspace holds as many floats as the function beside
+// says, for at most `threads` threads.
 //
-// Gradients are sums over fixed pieces of the batch, added in order: the same bits with any number of threads. Large ones
-// are written past the caches.
+// Gradients are sums over fixed pieces of the batch, added in order: the same bits with any number of threads. Large
+// ones are written past the caches.
 
 #include "kernels/conv_window.h"
 

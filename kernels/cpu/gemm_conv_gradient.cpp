@@ -22,7 +22,8 @@ struct GemmGradient {
 
 /// Blocks of 16 of K and of columns that a piece of the work has, and windows that it packs at a time.
 inline constexpr int64_t kGradientBlocks = 16, kGradientRows = 128;
-/// Pieces in all where the gradient is too small to divide among threads: the batch is cut, into parts of so many windows.
+/// Pieces in all where the gradient is too small to divide among threads: the batch is cut, into parts of so many
+/// windows.
 inline constexpr int64_t kGradientPieces = 16, kPartRows = 512;
 /// Floats of a gradient that no cache holds until the optimizer reads it: written past the caches.
 inline constexpr int64_t kStreamedFloats = 2 << 20;
@@ -102,8 +103,8 @@ class Upcoming {
   int64_t lines_[kGradientBlocks + 1] = {};
 };
 
-/// Gradient of the weights: products of windows and gradients, summed over the windows. A piece of the work is a block of
-/// the gradient and a part of the batch; parts are added in order at the end.
+/// Gradient of the weights: products of windows and gradients, summed over the windows. A piece of the work is a block
+/// of the gradient and a part of the batch; parts are added in order at the end.
 class WeightProducts {
  public:
   WeightProducts(const GemmGradient& gradient, int threads, float* workspace)

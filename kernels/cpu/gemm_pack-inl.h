@@ -1,5 +1,5 @@
-// Operands of a convolution by matrix products, packed for the tiles of gemm-inl.h. K runs over the taps of a window and
-// their channels, each tap's rounded up to blocks of 16 with zeros. Toggle as in simd-inl.h.
+// Operands of a convolution by matrix products, packed for the tiles of gemm-inl.h. K runs over the taps of a window
+// and their channels, each tap's rounded up to blocks of 16 with zeros. Toggle as in simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_GEMM_PACK_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_GEMM_PACK_INL_H
@@ -47,7 +47,8 @@ HWY_INLINE void copy_blocks(const float* from, int64_t channels, int64_t first, 
   }
 }
 
-/// Windows [first, first + rows), groups of kTileRows panels of range.count blocks: rows that fill up the last are zeros.
+/// Windows [first, first + rows), groups of kTileRows panels of range.count blocks: rows that fill up the last are
+/// zeros.
 HWY_INLINE void pack_windows(const GemmPixels& px, const float* in, int64_t first, int64_t rows, DepthRange range,
                              float* panels) {
   const int64_t panel = range.count * kPanelBlock, all = (rows + kTileRows - 1) / kTileRows * kTileRows;

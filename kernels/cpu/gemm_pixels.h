@@ -37,7 +37,8 @@ struct GemmPixels {
   }
 };
 
-/// Images of one pixel stand for the pixels of larger ones where each pixel meets only itself. Returns the rows of that.
+/// Images of one pixel stand for the pixels of larger ones where each pixel meets only itself. Returns the rows of
+/// that.
 inline int64_t flatten_pixels(ConvWindow& w, int64_t rows) {
   if (w.kernel_h != 1 || w.kernel_w != 1 || w.stride_h != 1 || w.stride_w != 1 || w.pad_top != 0 || w.pad_left != 0 ||
       w.in_h != w.out_h || w.in_w != w.out_w)

@@ -1,7 +1,7 @@
 #pragma once
 
-// Normalisation within samples: of [rows, spatial, channels], the channels of a row cut into `groups` of neighbours, each
-// group of a row has its own mean and biased variance. Layer normalisation is spatial == 1 and one group. Rows are
+// Normalisation within samples: of [rows, spatial, channels], the channels of a row cut into `groups` of neighbours,
+// each group of a row has its own mean and biased variance. Layer normalisation is spatial == 1 and one group. Rows are
 // computed by themselves; the gradients of gamma and beta are sums of fixed pieces of the rows, added in order. May be
 // called from any thread; work is shared among the caller's threads, whose number changes nothing. Outputs are
 // overwritten.

@@ -169,8 +169,10 @@ void class_factors(const ClassTargets& targets, int64_t rows, int64_t classes, c
                    float* factor) {
   for_rows(rows, classes, [&](int64_t row) {
     int64_t label = -1;
-    if (targets.dense == nullptr || classes > 1) label = label_of(targets, row, classes);
-    else if (std::isfinite(targets.dense[row])) label = std::lrint(targets.dense[row]);
+    if (targets.dense == nullptr || classes > 1)
+      label = label_of(targets, row, classes);
+    else if (std::isfinite(targets.dense[row]))
+      label = std::lrint(targets.dense[row]);
     factor[row] = label >= 0 && label < count ? weights[label] : 1.0F;
   });
 }

@@ -48,8 +48,8 @@ void top_k_hits(const float* scores, int64_t rows, int64_t classes, const ClassT
 void binary_hits(const float* predictions, const float* targets, int64_t rows, int64_t width, float threshold,
                  int32_t* hits);
 
-/// factor[row] = weights[class of the row]: its label, the first largest dense target, or with one class the number itself,
-/// rounded. A class outside [0, count) has 1.
+/// factor[row] = weights[class of the row]: its label, the first largest dense target, or with one class the number
+/// itself, rounded. A class outside [0, count) has 1.
 void class_factors(const ClassTargets& targets, int64_t rows, int64_t classes, const float* weights, int64_t count,
                    float* factor);
 

@@ -92,8 +92,8 @@ HWY_INLINE void with_power(float beta, const F& f) {
   f(PowerAny{splat(beta)});
 }
 
-/// Some pixels' channels with `radius` zeros on either side, and a second row of channels for each. Windows over a row are
-/// read when the rows behind it are written: a load across two stores would wait for both to leave the core.
+/// Some pixels' channels with `radius` zeros on either side, and a second row of channels for each. Windows over a row
+/// are read when the rows behind it are written: a load across two stores would wait for both to leave the core.
 struct Rows {
   float* padded;
   float* plain;

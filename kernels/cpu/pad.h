@@ -1,8 +1,8 @@
 #pragma once
 
-// Moves without arithmetic: zero padding of [rows, h, w, channels], zeros between pixels, and copies of column blocks for
-// concatenation and its gradient. May be called from any thread; work is shared among the caller's threads. Outputs are
-// overwritten and must not overlap inputs.
+// Moves without arithmetic: zero padding of [rows, h, w, channels], zeros between pixels, and copies of column blocks
+// for concatenation and its gradient. May be called from any thread; work is shared among the caller's threads. Outputs
+// are overwritten and must not overlap inputs.
 
 #include <cstdint>
 

@@ -1,8 +1,8 @@
 #pragma once
 
 // How kernels share work among the threads of the calling thread (thread_pool.h). Threads of the house set their number
-// with set_thread_count(); kernels never ask for it. Work is cut into pieces of a fixed size, never into as many pieces as
-// there are threads, so results do not depend on the number of threads nor on who did which piece.
+// with set_thread_count(); kernels never ask for it. Work is cut into pieces of a fixed size, never into as many pieces
+// as there are threads, so results do not depend on the number of threads nor on who did which piece.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,10 +17,10 @@ inline constexpr int64_t kPieceElements = 16384;
 /// The most pieces a reduction is cut into: bounds the room for the partial results.
 inline constexpr int64_t kMaxPartials = 64;
 
-/// Calls f(piece, slot) once for each piece in [0, pieces), in any order; returns when all are done. Calls with the same
-/// `slot`, in [0, thread_count()), never overlap: a piece may use the slot's room, and must not depend on what others
-/// left there. Pieces are taken one by one, so a thread that is held up costs what it does not do.
-/// `f` must not throw.
+/// Calls f(piece, slot) once for each piece in [0, pieces), in any order; returns when all are done. Calls with the
+/// same `slot`, in [0, thread_count()), never overlap: a piece may use the slot's room, and must not depend on what
+/// others left there. Pieces are taken one by one, so a thread that is held up costs what it does not do. `f` must not
+/// throw.
 template <class F>
 void parallel_slots(int64_t pieces, const F& f) {
   run_pieces(
@@ -31,7 +31,8 @@ void parallel_slots(int64_t pieces, const F& f) {
 /// `f` must not throw.
 template <class F>
 void parallel_for(int64_t pieces, const F& f) {
-  run_pieces(pieces, [](const void* work, int64_t piece, int) { (*static_cast<const F*>(work))(piece); }, &f);
+  run_pieces(
+      pieces, [](const void* work, int64_t piece, int) { (*static_cast<const F*>(work))(piece); }, &f);
 }
 
 /// Calls f(begin, end) for consecutive ranges of `size` (the last may be shorter) that cover [0, count).

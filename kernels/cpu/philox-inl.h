@@ -45,8 +45,8 @@ HWY_INLINE void philox_lanes(WordVec c[4], uint32_t key0, uint32_t key1) {
 #else
 
 HWY_INLINE void philox_lanes(WordVec c[4], uint32_t key0, uint32_t key1) {
-  const PhiloxBlock block = philox4x32({{hn::GetLane(c[0]), hn::GetLane(c[1]), hn::GetLane(c[2]), hn::GetLane(c[3])}},
-                                       {{key0, key1}});
+  const PhiloxBlock block =
+      philox4x32({{hn::GetLane(c[0]), hn::GetLane(c[1]), hn::GetLane(c[2]), hn::GetLane(c[3])}}, {{key0, key1}});
   for (int k = 0; k < 4; ++k) c[k] = hn::Set(Words(), block.word[k]);
 }
 

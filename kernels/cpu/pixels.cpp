@@ -18,8 +18,8 @@ HWY_INLINE Vec to_floats(Vec v) { return v; }
 template <class T>
 void map_plain_row(const T* in, int64_t n, float scale, float offset, float* out) {
   const Vec factor = splat(scale), shift = splat(offset);
-  sweep(n, [&](int64_t i, auto io)
-               HWY_ATTR { io.store(hn::MulAdd(to_floats(io.load(in + i)), factor, shift), out + i); });
+  sweep(n,
+        [&](int64_t i, auto io) HWY_ATTR { io.store(hn::MulAdd(to_floats(io.load(in + i)), factor, shift), out + i); });
 }
 
 /// Three or four channels. A whole vector is read and written where a pixel follows in the same row.
@@ -64,9 +64,8 @@ void map_pixels_of(const Pixels<T>& in, const PixelMap& map, bool mirror_x, bool
       map_plain_row(in.data, in.height * row, map.scale[0], map.offset[0], out);
       return;
     }
-    each_row(in, mirror_y, out, out_stride, [&](const T* from, float* to) {
-      map_plain_row(from, row, map.scale[0], map.offset[0], to);
-    });
+    each_row(in, mirror_y, out, out_stride,
+             [&](const T* from, float* to) { map_plain_row(from, row, map.scale[0], map.offset[0], to); });
   } else if (channels == 3 || channels == 4) {
     const auto rows = [&](const auto& quad) {
       each_row(in, mirror_y, out, out_stride,
@@ -80,10 +79,12 @@ void map_pixels_of(const Pixels<T>& in, const PixelMap& map, bool mirror_x, bool
   }
 }
 
-void map_bytes(const Pixels<uint8_t>& in, const PixelMap& map, bool mirror_x, bool mirror_y, float* out, int64_t stride) {
+void map_bytes(const Pixels<uint8_t>& in, const PixelMap& map, bool mirror_x, bool mirror_y, float* out,
+               int64_t stride) {
   map_pixels_of(in, map, mirror_x, mirror_y, out, stride);
 }
-void map_floats(const Pixels<float>& in, const PixelMap& map, bool mirror_x, bool mirror_y, float* out, int64_t stride) {
+void map_floats(const Pixels<float>& in, const PixelMap& map, bool mirror_x, bool mirror_y, float* out,
+                int64_t stride) {
   map_pixels_of(in, map, mirror_x, mirror_y, out, stride);
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
 // Words that the kernels on images share. An image is [height, width, channels], bytes or floats, its rows `stride`
-// elements apart, so a part of an image is an image. Single-threaded: one sample is one thread's work. They read nothing
-// outside the rows and write nothing outside the output.
+// elements apart, so a part of an image is an image. Single-threaded: one sample is one thread's work. They read
+// nothing outside the rows and write nothing outside the output.
 
 #include <cstdint>
 

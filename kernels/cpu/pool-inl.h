@@ -176,8 +176,8 @@ inline bool is_three_by_two(const PoolWindow& w) {
 
 /// dx of four inputs at once, the upper left of which is the first of the fourth window, the last of the first: every
 /// window is read, and masked by the ReLU, once. Pointers to the first window and to the first input. Sums are in the
-/// order of the windows, as in a gather of one input. What the square after the next will write is fetched: four streams
-/// of short runs, which the hardware hardly foresees.
+/// order of the windows, as in a gather of one input. What the square after the next will write is fetched: four
+/// streams of short runs, which the hardware hardly foresees.
 template <bool kMasked>
 HWY_INLINE void max_backward_square(const PoolWindow& w, const float* dy, const uint8_t* index, const float* output,
                                     float* dx) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// PReLU over [positions, channels] with one alpha per channel: x where x > 0, alpha x elsewhere. Runs on the calling thread
-// alone; any thread.
+// PReLU over [positions, channels] with one alpha per channel: x where x > 0, alpha x elsewhere. Runs on the calling
+// thread alone; any thread.
 
 #include <cstdint>
 

@@ -35,7 +35,8 @@ void weigh_rows(const T* from, int64_t stride, const float* weights, int64_t wei
 
 /// Three or four channels; kTaps 0: as many as the table says. `row` has room for a vector beyond its end.
 template <int kTaps, int kChannels, bool kReverse>
-void weigh_quads(const float* row, const ResizeAxis& columns, const QuadMap<kReverse>& of_map, bool last_row, float* out) {
+void weigh_quads(const float* row, const ResizeAxis& columns, const QuadMap<kReverse>& of_map, bool last_row,
+                 float* out) {
   const QuadMap<kReverse> map = of_map;  // in registers, as what is written could be anything
   const int32_t* const first = columns.first;
   const float* const weights = columns.weights;
@@ -117,9 +118,8 @@ void resize_of(const Pixels<T>& in, const ResizeAxis& rows, const ResizeAxis& co
     map.reverse ? resize_quads<4, true>(in, rows, columns, map, work, out)
                 : resize_quads<4, false>(in, rows, columns, map, work, out);
   } else if (in.channels == 1) {
-    resize_rows(in, rows, out_row, work, out, [&](const float* row, bool, float* to) {
-      weigh_gray(row, columns, map.scale[0], map.offset[0], to);
-    });
+    resize_rows(in, rows, out_row, work, out,
+                [&](const float* row, bool, float* to) { weigh_gray(row, columns, map.scale[0], map.offset[0], to); });
   } else {
     const ScalarMap scalar{map, in.channels};
     resize_rows(in, rows, out_row, work, out,
@@ -191,9 +191,8 @@ void pick_pixels(const Pixels<float>& in, const int32_t* rows, int64_t height, c
 }
 void pick_pixels(const Pixels<uint8_t>& in, const int32_t* rows, int64_t height, const int32_t* columns, int64_t width,
                  uint8_t* out) {
-  picked(in, rows, height, columns, width, out, [&](uint8_t* to, const uint8_t* from) {
-    std::memcpy(to, from, static_cast<size_t>(in.channels));
-  });
+  picked(in, rows, height, columns, width, out,
+         [&](uint8_t* to, const uint8_t* from) { std::memcpy(to, from, static_cast<size_t>(in.channels)); });
 }
 
 }  // namespace dptrain::kernels::cpu

@@ -9,8 +9,8 @@
 
 namespace dptrain::kernels::cpu {
 
-/// Where the places of one axis of the result read: place i is the sum over t < taps of weights[t * size + i] times input
-/// place first[i] + t. All of these lie inside the input.
+/// Where the places of one axis of the result read: place i is the sum over t < taps of weights[t * size + i] times
+/// input place first[i] + t. All of these lie inside the input.
 struct ResizeAxis {
   int64_t size, taps;
   const int32_t* first;  ///< [size]

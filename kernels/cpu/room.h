@@ -32,7 +32,8 @@ class Room {
   int64_t taken_ = 0;
 };
 
-/// The size of a block: at most `most`, a multiple of `step` and about the same in each of the blocks that cover `total`.
+/// The size of a block: at most `most`, a multiple of `step` and about the same in each of the blocks that cover
+/// `total`.
 constexpr int64_t even_block(int64_t most, int64_t total, int64_t step) {
   most = std::min(std::max(step, most / step * step), std::max<int64_t>(1, total));
   const int64_t blocks = (total + most - 1) / most;

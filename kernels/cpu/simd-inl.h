@@ -22,8 +22,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::ScalableTag<float>;
 using Ints = hn::RebindToSigned<Floats>;
 using Bytes = hn::Rebind<uint8_t, Ints>;  // as many bytes as a float vector has lanes
-// NEON's vectors have constructors. A struct of vectors that is made without values, in an array for one, declares its own
-// as HWY_INLINE and = default: the implicit one is not compiled for the instruction set and cannot inline theirs.
+// NEON's vectors have constructors. A struct of vectors that is made without values, in an array for one, declares its
+// own as HWY_INLINE and = default: the implicit one is not compiled for the instruction set and cannot inline theirs.
 using Vec = hn::Vec<Floats>;
 using IntVec = hn::Vec<Ints>;
 

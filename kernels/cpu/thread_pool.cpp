@@ -38,9 +38,9 @@ bool spin_until(const Done& done) noexcept {
   return done();
 }
 
-/// Leaves the core that the caller of the work is on, if there is another to go to. Beside a stranger's thread the system
-/// tends to leave helper and caller together on one core and the other to the stranger: nobody's share is unfair then,
-/// but half of the machine is more than a stranger is due. After the move the system is free to do as it likes.
+/// Leaves the core that the caller of the work is on, if there is another to go to. Beside a stranger's thread the
+/// system tends to leave helper and caller together on one core and the other to the stranger: nobody's share is unfair
+/// then, but half of the machine is more than a stranger is due. After the move the system is free to do as it likes.
 class StepAside {
  public:
   void from(int core) noexcept {
@@ -61,10 +61,10 @@ class StepAside {
   std::chrono::steady_clock::time_point last_{};
 };
 
-/// A calling thread and its helpers. Each has a range of the pieces, which it takes in order, and then takes what is left
-/// of the others': what a thread wrote in one kernel it tends to read in the next, out of its own core's caches. `state_`
-/// says whether there is work to join and how many helpers have joined: the description of the work is written while
-/// there are none, so a helper that has joined may read it.
+/// A calling thread and its helpers. Each has a range of the pieces, which it takes in order, and then takes what is
+/// left of the others': what a thread wrote in one kernel it tends to read in the next, out of its own core's caches.
+/// `state_` says whether there is work to join and how many helpers have joined: the description of the work is written
+/// while there are none, so a helper that has joined may read it.
 class Team {
  public:
   Team() = default;

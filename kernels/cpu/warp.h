@@ -1,7 +1,8 @@
 #pragma once
 
-// Rotation, zoom and shift of an image in one: every pixel of the result looks at one point of the input. The arithmetic
-// of TensorFlow's ImageProjectiveTransformV3, on which Keras's random layers stand, without its projective part.
+// Rotation, zoom and shift of an image in one: every pixel of the result looks at one point of the input. The
+// arithmetic of TensorFlow's ImageProjectiveTransformV3, on which Keras's random layers stand, without its projective
+// part.
 
 #include <cstdint>
 
@@ -16,8 +17,8 @@ enum class WarpFill { kReflect, kWrap, kConstant, kNearest };
 struct Warp {
   float matrix[6];
   WarpFill fill = WarpFill::kReflect;
-  float fill_value = 0;  ///< kConstant; before the map
-  bool bilinear = true;  ///< else the nearest pixel
+  float fill_value = 0;                     ///< kConstant; before the map
+  bool bilinear = true;                     ///< else the nearest pixel
   bool mirror_x = false, mirror_y = false;  ///< of the result
 };
 

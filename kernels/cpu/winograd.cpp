@@ -23,8 +23,8 @@ struct WinogradImages {
 
 /// Bytes: transformed filters beyond these do not stay in the second cache; a block's points and products, which do.
 inline constexpr int64_t kFewFilters = 3 << 20, kBlockBytes = 288 << 10;
-/// With more filters: tiles that meet them together, blocks of columns that meet a tile's points together; up to so many
-/// tiles in all, threads divide the columns.
+/// With more filters: tiles that meet them together, blocks of columns that meet a tile's points together; up to so
+/// many tiles in all, threads divide the columns.
 inline constexpr int64_t kManyTiles = 144, kAbreast = 2, kFewTiles = 256;
 /// Bytes of transformed filters and points of a slice of the depth, and blocks of 16 channels below which loading and
 /// storing its sums costs more than the slice saves.

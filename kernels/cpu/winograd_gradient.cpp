@@ -59,8 +59,9 @@ struct FetchLines {
 
 /// Gradient of the weights: points of a block of tiles of x and of dy, products summed over the tiles, at the end the
 /// inverse. Small gradients: each piece of the batch has one of its own, in a thread's caches, and they are added in
-/// order. Large ones: there is one, a block's points are shared, and threads divide the gradient; where a batch has so few
-/// tiles that the sums are more than their points, blocks of the gradient are summed and inverted in a thread's cache.
+/// order. Large ones: there is one, a block's points are shared, and threads divide the gradient; where a batch has so
+/// few tiles that the sums are more than their points, blocks of the gradient are summed and inverted in a thread's
+/// cache.
 template <class W>
 class Gradient {
  public:
@@ -127,8 +128,8 @@ class Gradient {
   int64_t seen(int64_t pixels) const { return s_.pool ? pixels / 2 * 2 : pixels; }
   int64_t bias_step() const { return out_blocks_ * kChannelBlock; }
 
-  /// Blocks of 16 input channels whose sums with a block of columns are inverted at once; 0: not so. For each of them the
-  /// points of all dy are read again, in place of writing the sums and reading them back.
+  /// Blocks of 16 input channels whose sums with a block of columns are inverted at once; 0: not so. For each of them
+  /// the points of all dy are read again, in place of writing the sums and reading them back.
   int64_t blocks_at_once() const {
     if (!divides_sum_ || grid_.total > tiles_) return 0;
     const int64_t bytes = kProducts * kChannelBlock * (tiles_ + kTileColumns) * kFloat;

@@ -47,9 +47,9 @@ struct Window {
   }
 };
 
-/// Where a tile's points go: point p of channel c to `points[p * point_step + c / 16 * block_step + c % 16]`. kFar: they
-/// lie beyond the second cache, in more places than the hardware foresees: the lines of the tile after the next, 16 floats
-/// from one to the other, are fetched meanwhile.
+/// Where a tile's points go: point p of channel c to `points[p * point_step + c / 16 * block_step + c % 16]`. kFar:
+/// they lie beyond the second cache, in more places than the hardware foresees: the lines of the tile after the next,
+/// 16 floats from one to the other, are fetched meanwhile.
 template <bool kFar>
 struct PointStore {
   float* points;

@@ -74,8 +74,8 @@ struct Taps {
   int64_t tap_step, row_step;
 };
 
-/// The same rows and columns of the filters, where they lie if all of them are there and need no turning; else copied to
-/// `room` [kernel^2][16][kTileColumns], zeros where there are none.
+/// The same rows and columns of the filters, where they lie if all of them are there and need no turning; else copied
+/// to `room` [kernel^2][16][kTileColumns], zeros where there are none.
 template <class W>
 HWY_INLINE Taps gather_taps(const Filters& f, int64_t row, int64_t column, float* room) {
   constexpr int64_t kTaps = W::kKernel * W::kKernel, kTap = kChannelBlock * kTileColumns;
@@ -116,8 +116,8 @@ HWY_INLINE void fetch_taps(const Filters& f, int64_t row, int64_t column, int64_
   }
 }
 
-/// G g G' of 16 rows and a block of columns, of `vectors` vectors: to u, which points to the first of the rows. The rows
-/// that follow are fetched.
+/// G g G' of 16 rows and a block of columns, of `vectors` vectors: to u, which points to the first of the rows. The
+/// rows that follow are fetched.
 template <class W>
 HWY_INLINE void transform_filters(const Filters& f, int64_t row, int64_t column, int64_t vectors, int64_t point_step,
                                   float* u) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Batch normalisation over [positions, channels] (positions = rows * height * width) in stages, so that replicas can put
-// their sums together between them, as in kernels/cpu/batch_norm.h. Sums are in double: how positions are cut into pieces
-// and among replicas moves a sum by 1e-16 of its terms, which the rounding to float all but never lets through.
+// Batch normalisation over [positions, channels] (positions = rows * height * width) in stages, so that replicas can
+// put their sums together between them, as in kernels/cpu/batch_norm.h. Sums are in double: how positions are cut into
+// pieces and among replicas moves a sum by 1e-16 of its terms, which the rounding to float all but never lets through.
 // Activations (x, y, dy, dx, output) are of `type` and read as float; vectors of channels are float, sums double. All
 // pointers are device memory; queued on the launch's stream. Outputs are overwritten.
 //

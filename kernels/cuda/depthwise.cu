@@ -14,7 +14,8 @@ struct DepthwisePixel {
   std::int64_t row, h, w, c;
 };
 template <int V>
-__device__ inline DepthwisePixel depthwise_pixel_of(std::int64_t pack, std::int64_t h, std::int64_t w, std::int64_t channels) {
+__device__ inline DepthwisePixel depthwise_pixel_of(std::int64_t pack, std::int64_t h, std::int64_t w,
+                                                    std::int64_t channels) {
   const Split channel = split(pack, channels / V), column = split(channel.quotient, w),
               line = split(column.quotient, h);
   return {line.quotient, line.remainder, column.remainder, channel.remainder * V};
@@ -28,8 +29,8 @@ __device__ inline void multiply_add(const Lanes<V>& a, const Lanes<V>& b, Lanes<
 }
 
 template <class T, int V>
-__global__ void depthwise_forward_kernel(const DepthwiseShape s, const T* x, const float* weights, const float* bias, bool relu,
-                               std::int64_t packs, T* y) {
+__global__ void depthwise_forward_kernel(const DepthwiseShape s, const T* x, const float* weights, const float* bias,
+                                         bool relu, std::int64_t packs, T* y) {
   const std::int64_t channels = s.out_channels();
   for (std::int64_t i = thread_number(); i < packs; i += thread_count()) {
     const DepthwisePixel p = depthwise_pixel_of<V>(i, s.out_h, s.out_w, channels);
@@ -95,11 +96,11 @@ ColumnCover cover_weights(const DepthwiseShape& s, std::int64_t rows, int v) {
   return cover_columns(rows * s.out_h * s.out_w, s.out_channels(), v, kGradientPositionsPerThread, kMostGradientBlocks);
 }
 
-/// workspace[piece, kernel_h, kernel_w, channels]. Groups of taps are one axis of the grid, pieces and tiles of columns the
-/// other.
+/// workspace[piece, kernel_h, kernel_w, channels]. Groups of taps are one axis of the grid, pieces and tiles of columns
+/// the other.
 template <class T, int V, int kTaps>
 __global__ void depthwise_weights_kernel(const DepthwiseShape s, const ColumnCover cover, const T* x, const T* dy,
-                               float* workspace) {
+                                         float* workspace) {
   __shared__ float parts[kBlock * V];
   const std::int64_t groups = s.kernel_w / kTaps, channels = s.out_channels();
   const Split tap = split(blockIdx.y, groups);
@@ -173,8 +174,8 @@ void depthwise_forward(const Launch& at, DType type, const DepthwiseShape& shape
   with_pack(type, shape, {x, weights, bias, y}, [&](auto tag, auto v) {
     using T = typename decltype(tag)::type;
     const std::int64_t packs = rows * shape.out_h * shape.out_w * shape.out_channels() / v;
-    DPTRAIN_LAUNCH_FLAT(at, (depthwise_forward_kernel<T, v>), grid_for(at, packs), kBlock, shape, static_cast<const T*>(x),
-                        weights, bias, relu, packs, static_cast<T*>(y));
+    DPTRAIN_LAUNCH_FLAT(at, (depthwise_forward_kernel<T, v>), grid_for(at, packs), kBlock, shape,
+                        static_cast<const T*>(x), weights, bias, relu, packs, static_cast<T*>(y));
   });
 }
 

@@ -24,8 +24,8 @@ struct Dropout {
 void dropout(const Launch& at, DType type, const Dropout& dropout, const StepState* state, const void* x,
              std::int64_t rows, std::int64_t width, void* y);
 
-/// Dropout of whole channels of [rows, positions, channels]: channel c of a row is dropped where dropout() drops element c
-/// of a row of `channels` elements. y == x allowed.
+/// Dropout of whole channels of [rows, positions, channels]: channel c of a row is dropped where dropout() drops
+/// element c of a row of `channels` elements. y == x allowed.
 void spatial_dropout(const Launch& at, DType type, const Dropout& dropout, const StepState* state, const void* x,
                      std::int64_t rows, std::int64_t positions, std::int64_t channels, void* y);
 

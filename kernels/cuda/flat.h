@@ -1,6 +1,7 @@
 #pragma once
 
-// Passes over ranges of an arena, four floats at once where addresses allow. Only for .cu files. A pass is a struct with
+// Passes over ranges of an arena, four floats at once where addresses allow. Only for .cu files. A pass is a struct
+// with
 //
 //   __device__ bool begin()                         reads what the step says; false: nothing is to be done
 //   template <int V> __device__ void run(int64 i)   works on elements [i, i + V)

@@ -119,8 +119,8 @@ __device__ inline float add_lanes(float mine, int tile, float* parts) {
 
 /// products[piece, c] = sum of dy xhat, sums[piece, c] = sum of dy.
 template <class T>
-__global__ void group_norm_weights_kernel(const GroupNorm n, const ColumnCover cover, const T* x, const T* dy, const float* mean,
-                               const float* inv_std, float* products, float* sums) {
+__global__ void group_norm_weights_kernel(const GroupNorm n, const ColumnCover cover, const T* x, const T* dy,
+                                          const float* mean, const float* inv_std, float* products, float* sums) {
   __shared__ float parts[kBlock];
   const ColumnPlace place = place_of<1>(cover);
   const bool inside = place.column < n.channels;

@@ -1,20 +1,22 @@
 #pragma once
 
 // How kernels of this folder are started. Every .cu file here is compiled twice: by nvcc for GPUs and by the host's
-// compiler for the emulator (simt.h); DPTRAIN_GPU is the name of the namespace, `cuda` or `emu`, and is set by the build.
-// A kernel's host function (declared in a header of this folder) takes a Launch first, chooses grid and block, and starts
-// it with one of
+// compiler for the emulator (simt.h); DPTRAIN_GPU is the name of the namespace, `cuda` or `emu`, and is set by the
+// build. A kernel's host function (declared in a header of this folder) takes a Launch first, chooses grid and block,
+// and starts it with one of
 //
 //   DPTRAIN_LAUNCH(at, kernel<T>, grid, block, args...)              threads may meet (__syncthreads, warp shuffles)
 //   DPTRAIN_LAUNCH_SHARED(at, kernel<T>, grid, block, bytes, args...)  the same with dynamic shared memory
-//   DPTRAIN_LAUNCH_FLAT(at, kernel<T>, grid, block, args...)         threads never meet; the emulator runs them as a loop
+//   DPTRAIN_LAUNCH_FLAT(at, kernel<T>, grid, block, args...)         threads never meet; the emulator runs them as a
+//   loop
 //
-// Rules for kernels: float math, at most 1024 threads a block, full-mask warp operations only, no warp-synchronous tricks,
-// no float atomics, sums in two stages in a fixed order (results do not depend on the grid's timing), no spinning on other
-// blocks. All threads of a block reach every __syncthreads, and all lanes of a warp every shuffle, at the same place of the
-// source: no early return before one. Dynamic shared memory is named by DPTRAIN_DYNAMIC_SHARED(T, name). A kernel with two
-// template arguments is written in parentheses: (kernel<T, 4>). Launches are asynchronous on at.stream, or run at once on
-// the emulator where that is null; a launch that fails throws std::runtime_error naming the kernel.
+// Rules for kernels: float math, at most 1024 threads a block, full-mask warp operations only, no warp-synchronous
+// tricks, no float atomics, sums in two stages in a fixed order (results do not depend on the grid's timing), no
+// spinning on other blocks. All threads of a block reach every __syncthreads, and all lanes of a warp every shuffle, at
+// the same place of the source: no early return before one. Dynamic shared memory is named by DPTRAIN_DYNAMIC_SHARED(T,
+// name). A kernel with two template arguments is written in parentheses: (kernel<T, 4>). Launches are asynchronous on
+// at.stream, or run at once on the emulator where that is null; a launch that fails throws std::runtime_error naming
+// the kernel.
 
 #include <algorithm>
 #include <cstddef>
@@ -43,8 +45,8 @@ namespace dptrain::kernels::DPTRAIN_GPU {
 
 /// Where a kernel runs.
 struct Launch {
-  void* stream = nullptr;     ///< cudaStream_t, or simt::Queue* on the emulator
-  int multiprocessors = 1;    ///< of the device: grids of grid-stride loops are cut by it
+  void* stream = nullptr;   ///< cudaStream_t, or simt::Queue* on the emulator
+  int multiprocessors = 1;  ///< of the device: grids of grid-stride loops are cut by it
 };
 
 #if DPTRAIN_GPU_NAMED(DPTRAIN_GPU)
@@ -63,7 +65,7 @@ inline unsigned grid_for(const Launch& at, std::int64_t n, std::int64_t per_thre
 
 #if DPTRAIN_GPU_NAMED(DPTRAIN_GPU)
 
-#define DPTRAIN_START(at, flat, kernel, grid, block, bytes, ...) \
+#define DPTRAIN_START(at, flat, kernel, grid, block, bytes, ...)                                                    \
   ::dptrain::simt::launch((at).stream, ::dptrain::simt::Shape{#kernel, (grid), (block), (bytes), (flat)}, (kernel), \
                           __VA_ARGS__)
 #define DPTRAIN_LAUNCH(at, kernel, grid, block, ...) DPTRAIN_START(at, false, kernel, grid, block, 0, __VA_ARGS__)
@@ -88,21 +90,22 @@ inline constexpr std::size_t kPlainSharedBytes = 48 << 10;
 template <class Kernel>
 void allow_shared(Kernel* kernel, std::size_t bytes, const char* name) {
   if (bytes <= kPlainSharedBytes) return;
-  check_launch(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)), name);
+  check_launch(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+               name);
 }
 
 }  // namespace dptrain::kernels::cuda
 
-#define DPTRAIN_LAUNCH_SHARED(at, kernel, grid, block, bytes, ...)                                          \
-  do {                                                                                                      \
-    ::dptrain::kernels::cuda::allow_shared((kernel), (bytes), #kernel);                                     \
-    (kernel)<<<(grid), (block), (bytes), static_cast<cudaStream_t>((at).stream)>>>(__VA_ARGS__);            \
-    ::dptrain::kernels::cuda::check_launch(cudaGetLastError(), #kernel);                                    \
+#define DPTRAIN_LAUNCH_SHARED(at, kernel, grid, block, bytes, ...)                               \
+  do {                                                                                           \
+    ::dptrain::kernels::cuda::allow_shared((kernel), (bytes), #kernel);                          \
+    (kernel)<<<(grid), (block), (bytes), static_cast<cudaStream_t>((at).stream)>>>(__VA_ARGS__); \
+    ::dptrain::kernels::cuda::check_launch(cudaGetLastError(), #kernel);                         \
   } while (false)
 #define DPTRAIN_LAUNCH(at, kernel, grid, block, ...) DPTRAIN_LAUNCH_SHARED(at, kernel, grid, block, 0, __VA_ARGS__)
 #define DPTRAIN_LAUNCH_FLAT(at, kernel, grid, block, ...) DPTRAIN_LAUNCH_SHARED(at, kernel, grid, block, 0, __VA_ARGS__)
-#define DPTRAIN_DYNAMIC_SHARED(T, name)                                      \
-  extern __shared__ __align__(16) unsigned char dptrain_dynamic_shared[];    \
+#define DPTRAIN_DYNAMIC_SHARED(T, name)                                   \
+  extern __shared__ __align__(16) unsigned char dptrain_dynamic_shared[]; \
   T* const name = reinterpret_cast<T*>(dptrain_dynamic_shared)
 
 #endif

@@ -1,9 +1,9 @@
 #pragma once
 
-// Losses and what metrics count, with the equations of kernels/cpu/loss.h and softmax.h. Predictions are [rows, width] in
-// any type and read as float; a loss is one float per row, not scaled. Everything lies in device memory and is queued on
-// the launch's stream; the host waits for nothing: add_sum adds the rows up into a double on the device. With no rows
-// nothing is done.
+// Losses and what metrics count, with the equations of kernels/cpu/loss.h and softmax.h. Predictions are [rows, width]
+// in any type and read as float; a loss is one float per row, not scaled. Everything lies in device memory and is
+// queued on the launch's stream; the host waits for nothing: add_sum adds the rows up into a double on the device. With
+// no rows nothing is done.
 
 #include <cstdint>
 
@@ -34,7 +34,8 @@ struct LossOutputs {
 void softmax_cross_entropy(const Launch& at, DType type, const void* logits, std::int64_t rows, std::int64_t classes,
                            const LossTargets& targets, const LossOutputs& outputs);
 
-// The others compute in double: their rows are few or short, and a clip at 1 - 1e-7 asks for more digits than a float has.
+// The others compute in double: their rows are few or short, and a clip at 1 - 1e-7 asks for more digits than a float
+// has.
 
 /// Keras's CategoricalCrossentropy on probabilities: q = clip(p / sum p, 1e-7, 1 - 1e-7), loss = -sum y' ln q. The
 /// gradient is zero where the clip is active.
@@ -71,8 +72,8 @@ void top_k_hits(const Launch& at, DType type, const void* scores, std::int64_t r
 void binary_hits(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t width,
                  const LossTargets& targets, float threshold, std::int32_t* hits);
 
-/// Rows of a loss and of its gradient ([rows, width] in `type`; may be null) times weights[class of the row]: its label, the
-/// first largest dense target, or with width 1 the number itself, rounded. A class outside [0, count) has 1.
+/// Rows of a loss and of its gradient ([rows, width] in `type`; may be null) times weights[class of the row]: its
+/// label, the first largest dense target, or with width 1 the number itself, rounded. A class outside [0, count) has 1.
 void weigh_by_class(const Launch& at, DType type, const LossTargets& targets, std::int64_t rows, std::int64_t width,
                     const float* weights, std::int64_t count, float* loss, void* gradient);
 

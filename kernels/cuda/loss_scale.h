@@ -1,8 +1,8 @@
 #pragma once
 
 // Steps whose gradients are not finite, and dynamic loss scaling (kernels/step_state.h): a step's gradients are looked
-// through, and unscaled; the optimizer's passes read found_inf, and the account is brought up to date last. All pointers are device memory; queued on the
-// launch's stream; nothing waits for the host.
+// through, and unscaled; the optimizer's passes read found_inf, and the account is brought up to date last. All
+// pointers are device memory; queued on the launch's stream; nothing waits for the host.
 
 #include <cstdint>
 

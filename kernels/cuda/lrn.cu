@@ -2,8 +2,8 @@
 
 #include "kernels/cuda/lanes.h"
 
-// Threads take elements of the flat array, whatever the number of channels; an element's window is cut at the ends of its
-// pixel. Neighbours come from the first-level cache.
+// Threads take elements of the flat array, whatever the number of channels; an element's window is cut at the ends of
+// its pixel. Neighbours come from the first-level cache.
 
 namespace dptrain::kernels::DPTRAIN_GPU {
 namespace {

@@ -1,8 +1,8 @@
 #pragma once
 
-// TensorFlow's local_response_normalization across channels, over [pixels, channels] (pixels = rows * height * width) in
-// device memory, computed in float. Queued on the launch's stream. Outputs are overwritten and must not overlap inputs:
-// neighbours are read by other threads.
+// TensorFlow's local_response_normalization across channels, over [pixels, channels] (pixels = rows * height * width)
+// in device memory, computed in float. Queued on the launch's stream. Outputs are overwritten and must not overlap
+// inputs: neighbours are read by other threads.
 
 #include <cstdint>
 

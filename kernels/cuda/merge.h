@@ -1,8 +1,8 @@
 #pragma once
 
-// Sums, means, differences, products and extremes of several tensors, extents of 1 spread over larger ones (Keras's merge
-// layers), and column copies for concatenation. Asynchronous on the launch's stream; any thread. Outputs are overwritten; an output may be
-// an input that is not spread, unless said otherwise.
+// Sums, means, differences, products and extremes of several tensors, extents of 1 spread over larger ones (Keras's
+// merge layers), and column copies for concatenation. Asynchronous on the launch's stream; any thread. Outputs are
+// overwritten; an output may be an input that is not spread, unless said otherwise.
 
 #include <vector>
 
@@ -48,8 +48,8 @@ void average_forward(const Launch& at, DType type, const Merge& merge, const voi
 void subtract_forward(const Launch& at, DType type, const Merge& merge, const void* const* inputs, std::int64_t rows,
                       void* y);
 
-/// Gradient of input i in a mean or difference: dx = factor dy, summed over what was spread. dx == dy allowed where input
-/// i is trivial.
+/// Gradient of input i in a mean or difference: dx = factor dy, summed over what was spread. dx == dy allowed where
+/// input i is trivial.
 void scaled_backward(const Launch& at, DType type, const Merge& merge, int i, float factor, const void* dy,
                      std::int64_t rows, void* dx);
 

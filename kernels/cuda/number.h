@@ -1,8 +1,8 @@
 #pragma once
 
-// The number types of activations in kernels: float, bf16 (bfloat16) and half (IEEE binary16); the narrow ones are storage
-// only, arithmetic is float. Rounding is to nearest, ties to even; overflow gives infinity; NaN stays NaN. Conversions are
-// the same on host and device, but for the payload of a NaN.
+// The number types of activations in kernels: float, bf16 (bfloat16) and half (IEEE binary16); the narrow ones are
+// storage only, arithmetic is float. Rounding is to nearest, ties to even; overflow gives infinity; NaN stays NaN.
+// Conversions are the same on host and device, but for the payload of a NaN.
 
 #include <bit>
 #include <cstddef>
@@ -24,8 +24,12 @@
 
 namespace dptrain::kernels::DPTRAIN_GPU {
 
-struct bf16 { std::uint16_t bits; };
-struct half { std::uint16_t bits; };
+struct bf16 {
+  std::uint16_t bits;
+};
+struct half {
+  std::uint16_t bits;
+};
 
 // --- Conversions ---
 
@@ -96,11 +100,17 @@ DPTRAIN_HOST_DEVICE inline float to_float(half x) { return number::half_value(x.
 template <class T>
 DPTRAIN_HOST_DEVICE inline T from_float(float x);
 template <>
-DPTRAIN_HOST_DEVICE inline float from_float<float>(float x) { return x; }
+DPTRAIN_HOST_DEVICE inline float from_float<float>(float x) {
+  return x;
+}
 template <>
-DPTRAIN_HOST_DEVICE inline bf16 from_float<bf16>(float x) { return {number::bf16_bits(x)}; }
+DPTRAIN_HOST_DEVICE inline bf16 from_float<bf16>(float x) {
+  return {number::bf16_bits(x)};
+}
 template <>
-DPTRAIN_HOST_DEVICE inline half from_float<half>(float x) { return {number::half_bits(x)}; }
+DPTRAIN_HOST_DEVICE inline half from_float<half>(float x) {
+  return {number::half_bits(x)};
+}
 
 // --- From DType to a type ---
 

@@ -4,8 +4,8 @@
 
 #include "kernels/cuda/flat.h"
 
-// The update of every optimizer as a pass of flat.h. Numbers that do not change from step to step are rounded to float on
-// the host; rates are rounded from double by every thread, as the CPU device does.
+// The update of every optimizer as a pass of flat.h. Numbers that do not change from step to step are rounded to float
+// on the host; rates are rounded from double by every thread, as the CPU device does.
 
 namespace dptrain::kernels::DPTRAIN_GPU {
 namespace {

@@ -1,9 +1,9 @@
 #pragma once
 
 // Optimizer updates and other passes over flat arenas of n floats in device memory, with the equations of Keras 3 (as
-// kernels/cpu/optimizer.h). w: weights, g: gradients, the rest are the optimizer's slots. Arrays must not overlap. Queued
-// on the launch's stream; what changes from step to step is read from device memory, so the passes can be recorded and
-// replayed. Sums are in double, over pieces that depend on the sizes alone, added in order.
+// kernels/cpu/optimizer.h). w: weights, g: gradients, the rest are the optimizer's slots. Arrays must not overlap.
+// Queued on the launch's stream; what changes from step to step is read from device memory, so the passes can be
+// recorded and replayed. Sums are in double, over pieces that depend on the sizes alone, added in order.
 
 #include <cstdint>
 
@@ -13,8 +13,8 @@
 
 namespace dptrain::kernels::DPTRAIN_GPU {
 
-/// What every pass that changes weights reads, in device memory. Where `scale` is given and its found_inf is set, the pass
-/// changes nothing. All passes read step->learning_rate; of step->hyper only this is used:
+/// What every pass that changes weights reads, in device memory. Where `scale` is given and its found_inf is set, the
+/// pass changes nothing. All passes read step->learning_rate; of step->hyper only this is used:
 ///   adam_update: hyper[0] = learning_rate sqrt(1 - beta_2^t) / (1 - beta_1^t), t = step + 1.
 struct UpdateState {
   const StepState* step = nullptr;

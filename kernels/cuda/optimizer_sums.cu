@@ -2,14 +2,14 @@
 #include "kernels/cuda/optimizer.h"
 #include "kernels/cuda/reduce.h"
 
-// The passes of optimizer.h that add up, and those over tables of segments. A segment is cut into pieces, one thread block
-// each, whose sums in double are added in order by a second launch.
+// The passes of optimizer.h that add up, and those over tables of segments. A segment is cut into pieces, one thread
+// block each, whose sums in double are added in order by a second launch.
 
 namespace dptrain::kernels::DPTRAIN_GPU {
 namespace {
 
-/// Floats of a piece that are worth a thread block, and the most pieces of one segment and of a whole arena: some blocks
-/// for every multiprocessor of a large GPU, few enough to be added up by one block.
+/// Floats of a piece that are worth a thread block, and the most pieces of one segment and of a whole arena: some
+/// blocks for every multiprocessor of a large GPU, few enough to be added up by one block.
 constexpr std::int64_t kPieceFloats = 16 * kBlock;
 constexpr std::int64_t kSegmentPieces = 64, kArenaPieces = 512;
 

@@ -9,8 +9,8 @@
 
 namespace dptrain::kernels::DPTRAIN_GPU {
 
-/// Made once for the shape of ONE sample: axis d of the output is axis axes[d] of the input, counted from 0. Extents of 1
-/// are left out, and axes that stay neighbours are one. Plain data, passed to kernels by value.
+/// Made once for the shape of ONE sample: axis d of the output is axis axes[d] of the input, counted from 0. Extents of
+/// 1 are left out, and axes that stay neighbours are one. Plain data, passed to kernels by value.
 struct Permutation {
   static constexpr int kMaxAxes = 8;  ///< after joining
 

@@ -1,6 +1,6 @@
 // Transforms that look at one pixel at a time are run together: a thread walks back from its output element through the
-// transforms that move pixels to where the element comes from, then forth through those that change its value. Where one
-// needs a mean over its image, what comes before is written as floats first and the means are taken from there.
+// transforms that move pixels to where the element comes from, then forth through those that change its value. Where
+// one needs a mean over its image, what comes before is written as floats first and the means are taken from there.
 
 #include "kernels/cuda/pixels.h"
 
@@ -126,8 +126,8 @@ __device__ inline float number_of(std::uint8_t x) { return static_cast<float>(x)
 __device__ inline float number_of(float x) { return x; }
 
 template <class In, class Out>
-__global__ void pixel_kernel(PixelProgram p, PixelSegment s, const In* in, const std::int64_t* where, const Drawn* drawn,
-                             const Statistics* statistics, Out* out, std::int64_t n) {
+__global__ void pixel_kernel(PixelProgram p, PixelSegment s, const In* in, const std::int64_t* where,
+                             const Drawn* drawn, const Statistics* statistics, Out* out, std::int64_t n) {
   for (std::int64_t i = thread_number(); i < n; i += thread_count()) {
     const auto channel = static_cast<std::int32_t>(i % p.channels);
     const std::int64_t pixel = i / p.channels, row = pixel / (std::int64_t{s.out_height} * s.out_width);
@@ -162,7 +162,7 @@ __global__ void pixel_kernel(PixelProgram p, PixelSegment s, const In* in, const
 
 /// images [rows, elements], the channel last; one block a row.
 __global__ void pixel_statistics_kernel(PixelOpKind kind, const float* images, std::int64_t rows, std::int64_t elements,
-                                  std::int32_t channels, Statistics* statistics) {
+                                        std::int32_t channels, Statistics* statistics) {
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const float* const image = images + row * elements;
     Statistics made{};
@@ -197,7 +197,8 @@ bool needs_statistics(const PixelOp& op) {
   return op.kind == PixelOpKind::kContrast || op.kind == PixelOpKind::kStandardize;
 }
 
-/// The place behind the last transform of the segment that begins at `begin`; `known`: the first one has its statistics.
+/// The place behind the last transform of the segment that begins at `begin`; `known`: the first one has its
+/// statistics.
 std::int32_t segment_end(const PixelProgram& p, std::int32_t begin, bool known) {
   std::int32_t end = begin + (known ? 1 : 0);
   while (end < p.count && !needs_statistics(p.op[end])) ++end;
@@ -224,8 +225,9 @@ struct Parts {
 };
 
 template <class In>
-void run_segment(const Launch& at, const PixelProgram& p, const PixelSegment& s, const In* in, const std::int64_t* where,
-                 std::int64_t rows, const Drawn* drawn, const Statistics* statistics, DType type, void* out) {
+void run_segment(const Launch& at, const PixelProgram& p, const PixelSegment& s, const In* in,
+                 const std::int64_t* where, std::int64_t rows, const Drawn* drawn, const Statistics* statistics,
+                 DType type, void* out) {
   const std::int64_t n = rows * s.out_height * s.out_width * p.channels;
   dispatch(type, [&](auto tag) {
     using Out = typename decltype(tag)::type;

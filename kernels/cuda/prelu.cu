@@ -62,8 +62,8 @@ void run(const Launch& at, DType type, const PRelu& p, const F& f, const void* x
   });
 }
 
-/// How the sums of alpha's gradient are shared out: `tile` sums side by side in a block, whose other threads share their
-/// terms; and pieces of the terms, each with a row of partial sums.
+/// How the sums of alpha's gradient are shared out: `tile` sums side by side in a block, whose other threads share
+/// their terms; and pieces of the terms, each with a row of partial sums.
 struct Cover {
   std::int64_t terms;  ///< of each sum
   std::int64_t piece;  ///< terms in a piece; the last may be shorter

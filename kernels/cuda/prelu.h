@@ -1,7 +1,7 @@
 #pragma once
 
-// PReLU: x where x > 0, alpha x elsewhere; alpha, in float, belongs to the elements of a sample or is shared along some of
-// its axes. Asynchronous on the launch's stream; any thread. Outputs are overwritten.
+// PReLU: x where x > 0, alpha x elsewhere; alpha, in float, belongs to the elements of a sample or is shared along some
+// of its axes. Asynchronous on the launch's stream; any thread. Outputs are overwritten.
 
 #include <vector>
 
@@ -10,8 +10,8 @@
 
 namespace dptrain::kernels::DPTRAIN_GPU {
 
-/// How alpha lies over ONE sample: its extents are the sample's, or 1 where it is shared. Neighbouring axes of one kind are
-/// one. Plain data, passed to kernels by value.
+/// How alpha lies over ONE sample: its extents are the sample's, or 1 where it is shared. Neighbouring axes of one kind
+/// are one. Plain data, passed to kernels by value.
 struct PRelu {
   static constexpr int kMaxAxes = 6;  ///< after joining
 

@@ -44,10 +44,14 @@ __device__ T block_reduce(T value, Op op) {
 }
 
 template <class T>
-__device__ T warp_sum(T value) { return warp_reduce(value, Sum<T>{}); }
+__device__ T warp_sum(T value) {
+  return warp_reduce(value, Sum<T>{});
+}
 __device__ inline float warp_max(float value) { return warp_reduce(value, Max{}); }
 template <class T>
-__device__ T block_sum(T value) { return block_reduce(value, Sum<T>{}); }
+__device__ T block_sum(T value) {
+  return block_reduce(value, Sum<T>{});
+}
 __device__ inline float block_max(float value) { return block_reduce(value, Max{}); }
 
 }  // namespace dptrain::kernels::DPTRAIN_GPU

@@ -4,8 +4,9 @@
 // on the CPU, unchanged (the emulator, device/emu). No CUDA header is needed. Included by launch.h; only kernels and
 // device/emu look inside.
 //
-// A launch is work on a Queue, or runs at once without one. The threads of a block are fibers (simt_fibers.cpp), of a flat
-// launch the turns of a loop; blocks run one after another. One launch runs at a time in the whole process, because
+// A launch is work on a Queue, or runs at once without one. The threads of a block are fibers (simt_fibers.cpp), of a
+// flat launch the turns of a loop; blocks run one after another. One launch runs at a time in the whole process,
+// because
 // __shared__ variables are statics. What it finds:
 //
 //   a barrier or shuffle that not all threads reach            it aborts and names the kernel and the line
@@ -14,8 +15,8 @@
 //   dynamic shared memory read before it is written            NaN: it is filled with 0xFF before every block
 //   dependence on the order of blocks or threads               both are drawn from DPTRAIN_EMU_SEED
 //
-// What it cannot find: races between blocks, use of static shared memory that the last block has left, weak memory order,
-// what only the hardware refuses (registers, static shared memory).
+// What it cannot find: races between blocks, use of static shared memory that the last block has left, weak memory
+// order, what only the hardware refuses (registers, static shared memory).
 
 #include <math.h>  // NOLINT(modernize-deprecated-headers): kernels say isnan, not std::isnan
 
@@ -46,14 +47,30 @@ struct dim3 {
   unsigned x, y, z;
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}  // NOLINT: as in CUDA
 };
-struct uint3 { unsigned x, y, z; };
-struct alignas(8) int2 { int x, y; };
-struct alignas(16) int4 { int x, y, z, w; };
-struct alignas(8) uint2 { unsigned x, y; };
-struct alignas(16) uint4 { unsigned x, y, z, w; };
-struct alignas(8) float2 { float x, y; };
-struct alignas(16) float4 { float x, y, z, w; };
-struct alignas(16) double2 { double x, y; };
+struct uint3 {
+  unsigned x, y, z;
+};
+struct alignas(8) int2 {
+  int x, y;
+};
+struct alignas(16) int4 {
+  int x, y, z, w;
+};
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+struct alignas(8) float2 {
+  float x, y;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+struct alignas(16) double2 {
+  double x, y;
+};
 
 constexpr int2 make_int2(int x, int y) { return {x, y}; }
 constexpr int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
@@ -165,7 +182,8 @@ auto& hand_over(const T& value, const Where& where) {
 template <class T>
 T take_from(const T& value, unsigned lane, const Where& where) {
   auto& slots = hand_over(value, where);
-  if (lane >= self->warp->lanes) fail("a shuffle reads lane " + std::to_string(lane) + ", which the warp does not have");
+  if (lane >= self->warp->lanes)
+    fail("a shuffle reads lane " + std::to_string(lane) + ", which the warp does not have");
   T taken;
   std::memcpy(&taken, slots[lane], sizeof taken);
   return taken;
@@ -227,11 +245,17 @@ template <class T>
 concept AtomicInteger = std::is_same_v<T, int> || std::is_same_v<T, unsigned> || std::is_same_v<T, unsigned long long>;
 
 template <AtomicInteger T>
-T atomicAdd(T* at, std::type_identity_t<T> value) { return __atomic_fetch_add(at, value, __ATOMIC_RELAXED); }
+T atomicAdd(T* at, std::type_identity_t<T> value) {
+  return __atomic_fetch_add(at, value, __ATOMIC_RELAXED);
+}
 template <AtomicInteger T>
-T atomicOr(T* at, std::type_identity_t<T> value) { return __atomic_fetch_or(at, value, __ATOMIC_RELAXED); }
+T atomicOr(T* at, std::type_identity_t<T> value) {
+  return __atomic_fetch_or(at, value, __ATOMIC_RELAXED);
+}
 template <AtomicInteger T>
-T atomicExch(T* at, std::type_identity_t<T> value) { return __atomic_exchange_n(at, value, __ATOMIC_RELAXED); }
+T atomicExch(T* at, std::type_identity_t<T> value) {
+  return __atomic_exchange_n(at, value, __ATOMIC_RELAXED);
+}
 template <AtomicInteger T>
 T atomicMax(T* at, std::type_identity_t<T> value) {
   T before = __atomic_load_n(at, __ATOMIC_RELAXED);
@@ -258,10 +282,16 @@ inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 
 template <class T>
-T __ldg(const T* at) { return *at; }
+T __ldg(const T* at) {
+  return *at;
+}
 template <class T>
-constexpr T min(T a, std::type_identity_t<T> b) { return b < a ? b : a; }
+constexpr T min(T a, std::type_identity_t<T> b) {
+  return b < a ? b : a;
+}
 template <class T>
-constexpr T max(T a, std::type_identity_t<T> b) { return a < b ? b : a; }
+constexpr T max(T a, std::type_identity_t<T> b) {
+  return a < b ? b : a;
+}
 
 }  // namespace dptrain::simt

@@ -1,9 +1,9 @@
-// Runs every thread of a block as a fiber of the calling OS thread. A thread that comes to a barrier gives way to the next
-// one that can go on; the last to come releases the others. When none can go on and not all are done, the barrier was
-// divergent.
+// Runs every thread of a block as a fiber of the calling OS thread. A thread that comes to a barrier gives way to the
+// next one that can go on; the last to come releases the others. When none can go on and not all are done, the barrier
+// was divergent.
 //
-// Under ThreadSanitizer every fiber counts as a thread, and only barriers order them: a missing one is a data race, found
-// whatever the order was in which the fibers ran. This file itself is not instrumented then.
+// Under ThreadSanitizer every fiber counts as a thread, and only barriers order them: a missing one is a data race,
+// found whatever the order was in which the fibers ran. This file itself is not instrumented then.
 
 #include <array>
 #include <cstdio>
@@ -29,7 +29,8 @@ constinit thread_local unsigned char* dynamic = nullptr;
 struct Meeting {
   unsigned expected = 0, arrived = 0;
   Where where;       ///< of the first that came
-  char places[2]{};  ///< for ThreadSanitizer, in turns: a thread may come to the next barrier before all have left this one
+  char places[2]{};  ///< for ThreadSanitizer, in turns: a thread may come to the next barrier before all have left this
+                     ///< one
   unsigned turn = 0;
 };
 
@@ -43,13 +44,10 @@ struct Fiber : Thread {
 };
 
 bool same(const Where& a, const Where& b) {
-  return a.line() == b.line() &&
-         (a.file_name() == b.file_name() || std::string_view(a.file_name()) == b.file_name());
+  return a.line() == b.line() && (a.file_name() == b.file_name() || std::string_view(a.file_name()) == b.file_name());
 }
 
-std::string text_of(const Where& where) {
-  return std::string(where.file_name()) + ":" + std::to_string(where.line());
-}
+std::string text_of(const Where& where) { return std::string(where.file_name()) + ":" + std::to_string(where.line()); }
 
 /// Runs blocks, one after another. One for each OS thread; keeps its fibers.
 class Runner {
@@ -155,8 +153,8 @@ void Runner::fail_divergent() const {
     ++waiting;
     if (fibers_[t]->waits != nullptr) where = text_of(fibers_[t]->waits->where);
   }
-  fail("divergent barrier: " + std::to_string(waiting) + " of " + std::to_string(threads_) + " threads wait at " + where +
-       " for threads that have returned or wait elsewhere");
+  fail("divergent barrier: " + std::to_string(waiting) + " of " + std::to_string(threads_) + " threads wait at " +
+       where + " for threads that have returned or wait elsewhere");
 }
 
 void Runner::run_block(const Order& order) {

@@ -56,7 +56,8 @@ namespace dptrain::simt {
 /// A stack that is run, or waits. Default made: the stack of the calling OS thread.
 class Stack {
  public:
-  static constexpr std::size_t kBytes = 128 << 10;  ///< AddressSanitizer's frames are large; untouched pages cost nothing
+  static constexpr std::size_t kBytes = 128
+                                        << 10;  ///< AddressSanitizer's frames are large; untouched pages cost nothing
 
   Stack() = default;
   /// A new stack, on which `entry` begins at the first switch to it; it must not return.

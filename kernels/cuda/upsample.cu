@@ -85,8 +85,8 @@ void upsample_forward(const Launch& at, DType type, const UpsampleShape& shape, 
   with_pack(type, shape.channels, x, y, [&](auto tag, auto v) {
     using T = typename decltype(tag)::type;
     const std::int64_t packs = rows * shape.in_h * shape.size_h * shape.in_w * shape.size_w * shape.channels / v;
-    DPTRAIN_LAUNCH_FLAT(at, (upsample_forward_kernel<T, v>), grid_for(at, packs), kBlock, shape, static_cast<const T*>(x), packs,
-                        static_cast<T*>(y));
+    DPTRAIN_LAUNCH_FLAT(at, (upsample_forward_kernel<T, v>), grid_for(at, packs), kBlock, shape,
+                        static_cast<const T*>(x), packs, static_cast<T*>(y));
   });
 }
 
@@ -96,8 +96,8 @@ void upsample_backward(const Launch& at, DType type, const UpsampleShape& shape,
   with_pack(type, shape.channels, dy, dx, [&](auto tag, auto v) {
     using T = typename decltype(tag)::type;
     const std::int64_t packs = rows * shape.in_h * shape.in_w * shape.channels / v;
-    DPTRAIN_LAUNCH_FLAT(at, (upsample_backward_kernel<T, v>), grid_for(at, packs), kBlock, shape, static_cast<const T*>(dy),
-                        packs, static_cast<T*>(dx));
+    DPTRAIN_LAUNCH_FLAT(at, (upsample_backward_kernel<T, v>), grid_for(at, packs), kBlock, shape,
+                        static_cast<const T*>(dy), packs, static_cast<T*>(dx));
   });
 }
 

@@ -51,7 +51,8 @@ void remove_leftovers(const fs::path& folder, const std::string& file) {
   }
 }
 
-/// A pipe or a device, /dev/stdout too when it leads to a file: another file in its place would not be what was asked for.
+/// A pipe or a device, /dev/stdout too when it leads to a file: another file in its place would not be what was asked
+/// for.
 bool is_written_directly(const std::string& path) {
   struct stat info {};
   return path.starts_with("/dev/") ||

@@ -2,8 +2,8 @@
 
 // A checkpoint: one HDF5 file that is a Keras model (docs/keras-files.md) and holds, in the private root group
 // `dptrain_state`, everything that `--resume` needs. Knows only the Model: nothing of devices or replicas. Writing is
-// atomic: temporary name, fsync, rename, fsync of the folder. Not thread-safe per file; the HDF5 library itself is entered
-// under one lock.
+// atomic: temporary name, fsync, rename, fsync of the folder. Not thread-safe per file; the HDF5 library itself is
+// entered under one lock.
 
 #include <cstdint>
 #include <map>
@@ -31,8 +31,8 @@ struct State {
   std::vector<std::string> class_names;
 };
 
-/// For Keras's training_config; left out of the file where Keras has no such thing or Keras 2 would fail to load the file
-/// (AdamW, weight decay, averages).
+/// For Keras's training_config; left out of the file where Keras has no such thing or Keras 2 would fail to load the
+/// file (AdamW, weight decay, averages).
 struct Compiled {
   config::Typed optimizer;
   double learning_rate = 0;  ///< current
@@ -47,8 +47,8 @@ std::uint64_t save(const std::string& path, const graph::Model& model, const Com
 std::uint64_t export_model(const std::string& path, const graph::Model& model, const Compiled& compiled,
                            const std::vector<std::string>& class_names);
 
-/// Reads the private group and checks the file's CRC attributes. Throws Error{kCheckpoint} for a file that is damaged, not
-/// HDF5, or not dptrain's.
+/// Reads the private group and checks the file's CRC attributes. Throws Error{kCheckpoint} for a file that is damaged,
+/// not HDF5, or not dptrain's.
 State read_state(const std::string& path);
 /// Of a checkpoint or an exported model; empty where the file names none.
 std::vector<std::string> read_class_names(const std::string& path);
@@ -56,8 +56,9 @@ bool is_checkpoint(const std::string& path);  ///< HDF5 with a private group or 
 bool is_weights_only(
     const std::string& path);  ///< a Keras layout without the private group: model.h5, Keras's own files
 
-/// Fills the model's weights, every one, by layer and weight name, shapes checked. Throws Error{kCheckpoint} that lists what
-/// does not fit ("checkpoint is of another model: layer 'conv2' kernel is 3x3x32x64 in the file, 3x3x32x32 in the model").
+/// Fills the model's weights, every one, by layer and weight name, shapes checked. Throws Error{kCheckpoint} that lists
+/// what does not fit ("checkpoint is of another model: layer 'conv2' kernel is 3x3x32x64 in the file, 3x3x32x32 in the
+/// model").
 void load_weights(const std::string& path, graph::Model& model);
 
 /// One line per difference or one table; see `ckpt show` and `ckpt diff`.

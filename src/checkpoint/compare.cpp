@@ -9,7 +9,8 @@
 namespace dptrain::checkpoint {
 namespace {
 
-/// The float arrays of a file by name, in its order: "conv1/kernel", then those of the state, "state velocity/conv1/kernel".
+/// The float arrays of a file by name, in its order: "conv1/kernel", then those of the state, "state
+/// velocity/conv1/kernel".
 std::vector<std::pair<std::string, Hdf5Dataset>> arrays_of(const Contents& contents) {
   std::vector<std::pair<std::string, Hdf5Dataset>> all;
   for (const StoredLayer& layer : contents.layers())

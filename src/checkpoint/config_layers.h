@@ -1,7 +1,7 @@
 #pragma once
 
-// The layers of a Keras `model_config`, as far as one needs to find their weights in a file: names, classes, models inside of
-// models. Pure functions; the text may come from anybody.
+// The layers of a Keras `model_config`, as far as one needs to find their weights in a file: names, classes, models
+// inside of models. Pure functions; the text may come from anybody.
 
 #include <string>
 #include <vector>

@@ -7,8 +7,8 @@
 namespace dptrain::checkpoint {
 namespace {
 
-// Eight tables, so that eight bytes are taken at once ("slicing-by-8", Kounavis and Berry 2005): a checkpoint of 4 MB costs
-// about 2 ms instead of 10.
+// Eight tables, so that eight bytes are taken at once ("slicing-by-8", Kounavis and Berry 2005): a checkpoint of 4 MB
+// costs about 2 ms instead of 10.
 constexpr auto kTables = [] {
   std::array<std::array<std::uint32_t, 256>, 8> tables{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {

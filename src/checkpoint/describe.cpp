@@ -93,7 +93,8 @@ std::string layer_table(const Contents& contents) {
                      layers.size(), with_commas(total));
 }
 
-/// "epoch: 5" for what tells where the run stands and what it reached: keys named so at any depth of the trainer's JSON.
+/// "epoch: 5" for what tells where the run stands and what it reached: keys named so at any depth of the trainer's
+/// JSON.
 void collect_position(const nlohmann::ordered_json& json, const std::string& path, int depth,
                       std::vector<std::string>& lines) {
   static const std::set<std::string> telling{"epoch", "epochs", "step", "steps", "samples", "seed", "learning_rate"};

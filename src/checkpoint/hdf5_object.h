@@ -1,8 +1,8 @@
 #pragma once
 
 // Object headers of HDF5: the messages that say what a group, a dataset or an attribute is. Decoded as the format
-// specification (HDF5 File Format Specification 3.0, section IV.A) defines them, as far as Keras's files go; what they do
-// not use (shared messages, chunks, filters) is refused by name when it is asked for.
+// specification (HDF5 File Format Specification 3.0, section IV.A) defines them, as far as Keras's files go; what they
+// do not use (shared messages, chunks, filters) is refused by name when it is asked for.
 
 #include <cstdint>
 #include <optional>

@@ -1,10 +1,10 @@
 #pragma once
 
-// Reads HDF5 files of the kind that Keras and Hdf5Writer make: groups, contiguous datasets, string and number attributes in
-// every form found in the wild. A reader of our own because the file may come from anybody: the HDF5 library, given a
-// damaged or crafted file, writes outside of its buffers; here every access is checked (tests/fuzz). Links other than hard
-// ones are never followed, and nothing larger than the file is ever allocated. Values are cheap to copy and keep the file
-// open; one thread at a time. All errors are Error{kCheckpoint} and name the file.
+// Reads HDF5 files of the kind that Keras and Hdf5Writer make: groups, contiguous datasets, string and number
+// attributes in every form found in the wild. A reader of our own because the file may come from anybody: the HDF5
+// library, given a damaged or crafted file, writes outside of its buffers; here every access is checked (tests/fuzz).
+// Links other than hard ones are never followed, and nothing larger than the file is ever allocated. Values are cheap
+// to copy and keep the file open; one thread at a time. All errors are Error{kCheckpoint} and name the file.
 
 #include <cstdint>
 #include <memory>

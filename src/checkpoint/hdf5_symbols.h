@@ -1,7 +1,7 @@
 #pragma once
 
-// The names in an HDF5 group of the oldest format: a B-tree whose leaves point to tables of symbols, texts in a local heap
-// (HDF5 File Format Specification 3.0, sections III.A, III.B, III.D).
+// The names in an HDF5 group of the oldest format: a B-tree whose leaves point to tables of symbols, texts in a local
+// heap (HDF5 File Format Specification 3.0, sections III.A, III.B, III.D).
 
 #include <cstdint>
 #include <functional>

@@ -155,7 +155,8 @@ void Hdf5Writer::list_attribute(const std::string& path, const std::string& name
   if (width > kAttributeBytes)
     throw Error(ErrorKind::kUsage, fmt::format("a name of {} bytes is too long for a Keras file: at most {} bytes",
                                                width, kAttributeBytes));
-  // As numpy.array_split: the fewest parts of at most kAttributeBytes, the first ones one longer where it does not divide.
+  // As numpy.array_split: the fewest parts of at most kAttributeBytes, the first ones one longer where it does not
+  // divide.
   const std::size_t count = values.size(), fits = kAttributeBytes / width, parts = (count + fits - 1) / fits;
   const Handle type = string_type(width, H5T_STR_NULLPAD, is_ascii(values) ? H5T_CSET_ASCII : H5T_CSET_UTF8);
   std::size_t next = 0;

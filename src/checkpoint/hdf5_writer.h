@@ -1,9 +1,10 @@
 #pragma once
 
-// Hdf5Writer builds an HDF5 file in memory, in the oldest layout of the format: the one that every reader knows. The bytes
-// are then ours to write with full control of errors, which the library's own file access has not (a full disk may show
-// only when it closes). Cost: the size of the file in memory. The library is not thread-safe: a writer holds one lock of the
-// process from its birth to its end, so keep it short-lived. Everything throws Error{kInternal} with the library's words.
+// Hdf5Writer builds an HDF5 file in memory, in the oldest layout of the format: the one that every reader knows. The
+// bytes are then ours to write with full control of errors, which the library's own file access has not (a full disk
+// may show only when it closes). Cost: the size of the file in memory. The library is not thread-safe: a writer holds
+// one lock of the process from its birth to its end, so keep it short-lived. Everything throws Error{kInternal} with
+// the library's words.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,8 +38,9 @@ class Hdf5Writer {
   /// Scalar, variable length, UTF-8: any size.
   void text_attribute(const std::string& path, const std::string& name, const std::string& value);
   void number_attribute(const std::string& path, const std::string& name, std::uint32_t value);
-  /// One-dimensional, fixed length, null-padded; beyond kAttributeBytes cut into `name0`, `name1`, ... as Keras does. An empty
-  /// list is a dataspace of no elements, never H5S_NULL, which h5py hands to Keras as something that is no list.
+  /// One-dimensional, fixed length, null-padded; beyond kAttributeBytes cut into `name0`, `name1`, ... as Keras does.
+  /// An empty list is a dataspace of no elements, never H5S_NULL, which h5py hands to Keras as something that is no
+  /// list.
   void list_attribute(const std::string& path, const std::string& name, const std::vector<std::string>& values);
 
   /// The whole file; good as long as the writer lives. Nothing may be added after it.

@@ -121,7 +121,8 @@ class Inflater {
   Inflater& operator=(const Inflater&) = delete;
   ~Inflater() { inflateEnd(&stream_); }
 
-  /// Goes on in `in` and `out`, which lose what was read and written. False at the end of the stream, and where it is none.
+  /// Goes on in `in` and `out`, which lose what was read and written. False at the end of the stream, and where it is
+  /// none.
   bool run(std::span<std::byte>& in, std::span<std::byte>& out) {
     constexpr std::size_t kStep = std::size_t{1} << 30U;  // zlib counts in 32 bits
     const auto some_in = static_cast<uInt>(std::min(kStep, in.size()));
@@ -142,8 +143,8 @@ class Inflater {
   int state_ = Z_OK;
 };
 
-/// All of a raw deflate stream, which must give as many bytes as the directory says. Memory follows what has been inflated,
-/// never what is claimed.
+/// All of a raw deflate stream, which must give as many bytes as the directory says. Memory follows what has been
+/// inflated, never what is claimed.
 std::vector<std::byte> inflated(const Hdf5Bytes& file, const Member& member, std::uint64_t data,
                                 const std::string& name) {
   if (member.size > kFreeBytes && member.size / kHighestRatio > member.packed)

@@ -1,9 +1,10 @@
 #pragma once
 
-// A `.keras` file: a zip archive that holds config.json and model.weights.h5 among others. Keras stores its members without
-// compression, so the weights are read where they lie, like any HDF5 file; an archive that was packed anew may be deflated,
-// and is then inflated into memory by zlib. Every offset and length is checked: the contents are not to be trusted. A general
-// zip library would want a file or all of its bytes, where this needs a window. One thread at a time.
+// A `.keras` file: a zip archive that holds config.json and model.weights.h5 among others. Keras stores its members
+// without compression, so the weights are read where they lie, like any HDF5 file; an archive that was packed anew may
+// be deflated, and is then inflated into memory by zlib. Every offset and length is checked: the contents are not to be
+// trusted. A general zip library would want a file or all of its bytes, where this needs a window. One thread at a
+// time.
 
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
-// model_config and training_config in the Keras 2 dialect, in the form that Keras 2 and Keras 3 both load: every rule here
-// stands in docs/keras-files.md with the version that fails without it.
+// model_config and training_config in the Keras 2 dialect, in the form that Keras 2 and Keras 3 both load: every rule
+// here stands in docs/keras-files.md with the version that fails without it.
 
 #include <cctype>
 #include <type_traits>
@@ -130,8 +130,8 @@ nlohmann::ordered_json optimizer_arguments(const config::Typed& optimizer) {
   return {};
 }
 
-/// Null where one of the worlds would fail to load the model. Keras 2 reads optimizers of a file as its "legacy" ones, which
-/// know neither weight decay nor averages (and the key that would tell it otherwise is refused by Keras 3).
+/// Null where one of the worlds would fail to load the model. Keras 2 reads optimizers of a file as its "legacy" ones,
+/// which know neither weight decay nor averages (and the key that would tell it otherwise is refused by Keras 3).
 nlohmann::ordered_json optimizer_config(const config::Typed& optimizer, double learning_rate) {
   const nlohmann::ordered_json own = optimizer_arguments(optimizer);
   if (own.is_null()) return {};

@@ -78,8 +78,8 @@ class Flattener {
     return {calls_.size() - 1};
   }
 
-  /// Calls in an order in which each finds what it reads. Keras lists layers from inputs to outputs, so one pass does nearly
-  /// always; a shared layer may need another.
+  /// Calls in an order in which each finds what it reads. Keras lists layers from inputs to outputs, so one pass does
+  /// nearly always; a shared layer may need another.
   Tensors call(const KerasModel& model, const Tensors& given, const std::string& prefix, bool trainable,
                bool outermost) {
     if (++models_ > kMostCalls) refuse(fmt::format("it has more than {} calls of models", kMostCalls));

@@ -1,9 +1,9 @@
 #pragma once
 
-// A model from its own description in a Keras file: `model_config` (dialects of Keras 2 and 3, Sequential and Functional,
-// models inside of models, shared layers) as the `model:` section of a config, which graph::build then reads and checks like
-// any other. Models inside of models become flat, their layers' names prefixed. Pure functions; the text may come from
-// anybody.
+// A model from its own description in a Keras file: `model_config` (dialects of Keras 2 and 3, Sequential and
+// Functional, models inside of models, shared layers) as the `model:` section of a config, which graph::build then
+// reads and checks like any other. Models inside of models become flat, their layers' names prefixed. Pure functions;
+// the text may come from anybody.
 
 #include <optional>
 #include <string>

@@ -65,7 +65,8 @@ class Renamer {
   std::vector<std::pair<Pattern, std::string>> rules_;
 };
 
-/// Pairs what has the same key on both sides and is free on both; a key that two free layers of a side share says nothing.
+/// Pairs what has the same key on both sides and is free on both; a key that two free layers of a side share says
+/// nothing.
 void pair_equal(const Sides& sides, const std::function<std::string(std::size_t)>& key_of,
                 std::map<std::size_t, int>& done, std::set<int>& filled) {
   std::map<std::string, std::vector<std::size_t>> sources;

@@ -1,6 +1,7 @@
 #pragma once
 
-// Which layer of a file belongs to which layer of a model. Pure functions of both lists; docs/keras-files.md has the rules.
+// Which layer of a file belongs to which layer of a model. Pure functions of both lists; docs/keras-files.md has the
+// rules.
 
 #include <optional>
 #include <string>

@@ -21,7 +21,8 @@ std::uint64_t data_bytes(const graph::Model& model, const State& state) {
   return floats * sizeof(float) + records * 3072 + state.resolved_config.size() + state.trainer.size();
 }
 
-/// The Keras part: `model_weights/<layer>/<layer>/<weight>:0`, every layer a group, in the order in which Keras pairs them.
+/// The Keras part: `model_weights/<layer>/<layer>/<weight>:0`, every layer a group, in the order in which Keras pairs
+/// them.
 void put_weights(Hdf5Writer& file, const graph::Model& model) {
   file.group("model_weights");
   std::vector<std::string> layer_names;

@@ -1,8 +1,8 @@
 #pragma once
 
 // The seal: 24 bytes after the end of the HDF5 data, "\ndptrain crc32 1a2b3c4d\n", the CRC-32 of all bytes before them.
-// Readers of HDF5 look no further than the end address in the file's head, so they do not see it; whoever changes the file
-// with such a library cuts it off, and the file counts as unsealed.
+// Readers of HDF5 look no further than the end address in the file's head, so they do not see it; whoever changes the
+// file with such a library cuts it off, and the file counts as unsealed.
 
 #include <array>
 #include <cstddef>

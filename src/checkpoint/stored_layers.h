@@ -1,9 +1,9 @@
 #pragma once
 
-// The layers of a Keras file and their weights, in whichever of Keras's layouts: the legacy tree of `layer_names` (Keras 1, 2
-// and 3; whole models and weights alone) and the tree of object paths (`.weights.h5`, inside of `.keras`). Models inside of
-// models are opened up: what is returned are the layers that own weights or could. Values stay in the file until they are
-// asked for. One thread at a time.
+// The layers of a Keras file and their weights, in whichever of Keras's layouts: the legacy tree of `layer_names`
+// (Keras 1, 2 and 3; whole models and weights alone) and the tree of object paths (`.weights.h5`, inside of `.keras`).
+// Models inside of models are opened up: what is returned are the layers that own weights or could. Values stay in the
+// file until they are asked for. One thread at a time.
 
 #include <optional>
 #include <string>
@@ -37,7 +37,8 @@ struct StoredLayers {
 
 /// Whether there is a tree that read_stored_layers can read.
 bool has_stored_layers(const Hdf5Group& root);
-/// `model_config`: JSON, where there is one; it tells classes, order and which layers are models. Throws Error{kCheckpoint}.
+/// `model_config`: JSON, where there is one; it tells classes, order and which layers are models. Throws
+/// Error{kCheckpoint}.
 StoredLayers read_stored_layers(const Hdf5Group& root, const std::string& model_config);
 
 }  // namespace dptrain::checkpoint

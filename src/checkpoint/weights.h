@@ -1,8 +1,8 @@
 #pragma once
 
-// Weights from a file of Keras or dptrain into a model, whole or in part: the layers of the file (stored_layers.h) are paired
-// with the model's by name or by topology, checked, and only then filled in, so that a file that does not fit leaves the
-// model as it was. What went where is in the report. Main thread.
+// Weights from a file of Keras or dptrain into a model, whole or in part: the layers of the file (stored_layers.h) are
+// paired with the model's by name or by topology, checked, and only then filled in, so that a file that does not fit
+// leaves the model as it was. What went where is in the report. Main thread.
 
 #include <string>
 #include <vector>
@@ -42,8 +42,8 @@ struct WeightsReport {
 /// kAll: every layer with weights must have its counterpart, on both sides.
 enum class Need { kSome, kAll };
 
-/// Throws Error{kCheckpoint}: the file cannot be read, nothing or not enough of it fits (every misfit is listed, with both
-/// shapes), `expect` is not met.
+/// Throws Error{kCheckpoint}: the file cannot be read, nothing or not enough of it fits (every misfit is listed, with
+/// both shapes), `expect` is not met.
 WeightsReport load_weights(const graph::WeightsSpec& spec, graph::Model& model, Need need = Need::kSome);
 WeightsReport load_weights(const Contents& contents, const graph::WeightsSpec& spec, graph::Model& model, Need need);
 

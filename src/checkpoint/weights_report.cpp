@@ -55,9 +55,8 @@ std::string WeightsReport::table() const {
     const std::string source = row.fate == ReportedFate::kUnused ? "-"
                                : row.source.empty()              ? "-"
                                                                  : printable(row.source);
-    lines.push_back(
-        {printable(row.layer), word(row.fate), source,
-         printable(row.shapes) + (row.reason.empty() ? "" : fmt::format("  ({})", printable(row.reason)))});
+    lines.push_back({printable(row.layer), word(row.fate), source,
+                     printable(row.shapes) + (row.reason.empty() ? "" : fmt::format("  ({})", printable(row.reason)))});
   }
   std::array<std::size_t, 3> width{};
   for (const auto& line : lines)

@@ -1,7 +1,7 @@
 #pragma once
 
-// Writer: saves in the background. The trainer's thread makes a snapshot (a copy of the model and state) and goes on; one
-// thread writes them in order. A failed save is remembered and warned of, training goes on; later saves retry.
+// Writer: saves in the background. The trainer's thread makes a snapshot (a copy of the model and state) and goes on;
+// one thread writes them in order. A failed save is remembered and warned of, training goes on; later saves retry.
 
 #include <functional>
 #include <memory>

@@ -1,8 +1,8 @@
 #pragma once
 
-// The command line: commands with their flags, said once as data. From it come parsing, "did you mean", help texts and the
-// completion scripts. Each command lives in a file of its own (commands.h) and adds itself here; main() runs the one that is
-// asked for and turns exceptions into messages and exit codes. Main thread only.
+// The command line: commands with their flags, said once as data. From it come parsing, "did you mean", help texts and
+// the completion scripts. Each command lives in a file of its own (commands.h) and adds itself here; main() runs the
+// one that is asked for and turns exceptions into messages and exit codes. Main thread only.
 
 #include <cstdint>
 #include <deque>
@@ -37,8 +37,8 @@ struct Argument {
   std::string title() const { return names.empty() ? placeholder : names.front(); }
 };
 
-/// A command under construction. What is bound must live as long as the function given to run(): keep both in one shared
-/// object. The calls return *this.
+/// A command under construction. What is bound must live as long as the function given to run(): keep both in one
+/// shared object. The calls return *this.
 class Command {
  public:
   Command(std::string name, std::string summary) : name_(std::move(name)), summary_(std::move(summary)) {}

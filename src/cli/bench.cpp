@@ -55,13 +55,17 @@ std::vector<Point> points(const BenchFlags& flags, const train::Experiment& expe
     const std::size_t equals = sweep.find('=');
     const std::string key = sweep.substr(0, equals);
     if (equals == std::string::npos || (key != "cpus" && key != "gpus" && key != "batch"))
-      throw Error(ErrorKind::kUsage, fmt::format("--sweep must be cpus=1,2, gpus=1,2 or batch=64,128, found '{}'", sweep));
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("--sweep must be cpus=1,2, gpus=1,2 or batch=64,128, found '{}'", sweep));
     if (key != "batch" && !swept_devices.insert(key).second)
       throw Error(ErrorKind::kUsage, fmt::format("--sweep {} is given twice; write one list", key));
     for (const std::string& value : split(sweep.substr(equals + 1), ',')) {
-      if (key == "cpus") devices.push_back(parse_cpus(value));
-      else if (key == "gpus") devices.push_back(flags.devices.first_gpus(whole(value, "gpus")));
-      else batches.push_back(whole(value, "batch"));
+      if (key == "cpus")
+        devices.push_back(parse_cpus(value));
+      else if (key == "gpus")
+        devices.push_back(flags.devices.first_gpus(whole(value, "gpus")));
+      else
+        batches.push_back(whole(value, "batch"));
     }
   }
   if (devices.empty()) devices.push_back(flags.devices.request());
@@ -113,7 +117,8 @@ int run_kernels(const BenchFlags& flags) {
 /// With --baseline.
 int compare(const BenchFlags& flags, const std::vector<train::BenchRow>& rows) {
   if (!flags.baseline) return 0;
-  const std::vector<std::string> slower = regressions(*flags.baseline, rows, fraction(flags.max_regression.value_or("3%")));
+  const std::vector<std::string> slower =
+      regressions(*flags.baseline, rows, fraction(flags.max_regression.value_or("3%")));
   for (const std::string& line : slower) log::error("slower than " + *flags.baseline + ": " + line);
   return slower.empty() ? 0 : static_cast<int>(ErrorKind::kCheck);
 }
@@ -145,13 +150,14 @@ int run(const BenchFlags& flags) {
     options.batch = point.batch;
     rows.push_back(train::bench(experiment, options));
     if (flags.layers && !rows.back().layers.empty())
-      log::print(layer_table(rows.back(), point.devices.on_gpus() ? 0 : device::list_cpu().front().peak_gflops * rows.back().threads));
+      log::print(layer_table(
+          rows.back(), point.devices.on_gpus() ? 0 : device::list_cpu().front().peak_gflops * rows.back().threads));
   }
   log::print(bench_table(rows, options.data));
   note_different_threads(rows);
   for (const train::BenchRow& row : rows)
-    log::info(fmt::format("{} batch {}: start to first step {:.3f} s, opening data {:.3f} s", train::short_name(row.devices), row.global_batch,
-                          row.start_seconds, row.open_data_seconds));
+    log::info(fmt::format("{} batch {}: start to first step {:.3f} s, opening data {:.3f} s",
+                          train::short_name(row.devices), row.global_batch, row.start_seconds, row.open_data_seconds));
 
   const std::filesystem::path directory = flags.output.value_or("bench");
   std::error_code failed;
@@ -177,13 +183,18 @@ int run(const BenchFlags& flags) {
 void add_bench(App& app) {
   const auto flags = std::make_shared<BenchFlags>();
   Command& command = app.command("bench", "measure steps per second and where the time goes");
-  command.describe("Warms up, then times repeats of so many steps and reports medians. Synthetic data is one batch kept in memory: pure compute. "
-                   "Writes bench.csv, bench.json and scaling.svg; with --layers bench-layers.csv and bench-layers.json.");
-  command.example("configs/bench/fashion_cnn.yaml --sweep cpus=1x1,2x1").example("configs/fashion_mnist.yaml --data real --cpus 2 --layers")
-      .example("configs/fashion_mnist.yaml --tune --cpus 1x2").example("--kernels --cpus 1x1 --filter 'conv/.*/forward'");
+  command.describe(
+      "Warms up, then times repeats of so many steps and reports medians. Synthetic data is one batch kept in memory: "
+      "pure compute. "
+      "Writes bench.csv, bench.json and scaling.svg; with --layers bench-layers.csv and bench-layers.json.");
+  command.example("configs/bench/fashion_cnn.yaml --sweep cpus=1x1,2x1")
+      .example("configs/fashion_mnist.yaml --data real --cpus 2 --layers")
+      .example("configs/fashion_mnist.yaml --tune --cpus 1x2")
+      .example("--kernels --cpus 1x1 --filter 'conv/.*/forward'");
   command.positional("CONFIG", flags->config, "config file; may be left out with --kernels");
   flags->devices.add(command);
-  command.option("--sweep", "WHAT=A,B", flags->sweeps, "cpus=1,2x1 or gpus=1,2 or batch=64,128; every combination is measured");
+  command.option("--sweep", "WHAT=A,B", flags->sweeps,
+                 "cpus=1,2x1 or gpus=1,2 or batch=64,128; every combination is measured");
   command.choice("--mode", {"strong", "weak"}, flags->mode, "weak: the batch grows with the replicas");
   command.choice("--data", {"real", "synthetic", "loader-only"}, flags->data, "what feeds the steps (synthetic)");
   command.whole("--steps", "N", flags->steps, "steps of a repeat (100)");
@@ -195,9 +206,12 @@ void add_bench(App& app) {
   command.option("--max-regression", "SHARE", flags->max_regression, "what still passes against the baseline (3%)");
   command.option("--output", "DIR", flags->output, "where the files go (bench)");
   command.section("Kernels of the CPU")
-      .flag("--kernels", flags->kernels, "time each kernel by itself, convolutions of CONFIG or of configs/bench/ in every way, and beside plain loops")
+      .flag("--kernels", flags->kernels,
+            "time each kernel by itself, convolutions of CONFIG or of configs/bench/ in every way, and beside plain "
+            "loops")
       .option("--filter", "REGEX", flags->filter, "only kernels whose name it matches somewhere")
-      .flag("--tune", flags->tune, "time every way to compute CONFIG's convolutions, and keep the fastest for later runs (runtime.conv_cache)")
+      .flag("--tune", flags->tune,
+            "time every way to compute CONFIG's convolutions, and keep the fastest for later runs (runtime.conv_cache)")
       .exclusive({"--kernels", "--tune"});
   flags->overrides.add_batch(command);
   flags->overrides.add(command);

@@ -44,7 +44,8 @@ void bench_kernels(const train::Experiment* experiment, const train::DeviceReque
                                  devices.threads, devices.threads == 1 ? "" : "s", "kernel", "ms", "GFLOP/s", "of peak",
                                  "GB/s", "error"));
         first = false;
-        log::print(fmt::format("{:<56} {:>10.3f} {:>9} {:>7} {:>8} {:>8}", time.name, time.milliseconds, number(time.gflops),
+        log::print(fmt::format("{:<56} {:>10.3f} {:>9} {:>7} {:>8} {:>8}", time.name, time.milliseconds,
+                               number(time.gflops),
                                time.gflops == 0 ? "" : fmt::format("{:.1f}%", 100 * time.gflops / peak),
                                number(time.gbytes), time.error == 0 ? "" : fmt::format("{:.1e}", time.error)));
       });

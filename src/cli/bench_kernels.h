@@ -1,7 +1,7 @@
 #pragma once
 
-// `dptrain bench --kernels` and `dptrain bench CONFIG --tune`: what runs kernels by themselves, apart from any training. Main
-// thread.
+// `dptrain bench --kernels` and `dptrain bench CONFIG --tune`: what runs kernels by themselves, apart from any
+// training. Main thread.
 
 #include <string>
 
@@ -10,12 +10,12 @@
 
 namespace dptrain::cli {
 
-/// Prints the table of kernels, line by line. `experiment`: whose convolutions are timed; null: those of the bench configs
-/// that come along. Throws Error{kUsage} for more than one CPU replica or GPUs.
+/// Prints the table of kernels, line by line. `experiment`: whose convolutions are timed; null: those of the bench
+/// configs that come along. Throws Error{kUsage} for more than one CPU replica or GPUs.
 void bench_kernels(const train::Experiment* experiment, const train::DeviceRequest& devices, const std::string& filter);
 
-/// Times the convolutions of the config's plan, prints what won, and keeps it in the cache file. Throws Error{kUsage} for
-/// GPUs and for `runtime.conv_cache: none`, Error{kWrite}.
+/// Times the convolutions of the config's plan, prints what won, and keeps it in the cache file. Throws Error{kUsage}
+/// for GPUs and for `runtime.conv_cache: none`, Error{kWrite}.
 void tune_convolutions(const train::Experiment& experiment, const train::DeviceRequest& devices);
 
 }  // namespace dptrain::cli

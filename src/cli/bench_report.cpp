@@ -21,7 +21,9 @@ using train::BenchData;
 using train::BenchRow;
 using Rows = std::vector<BenchRow>;
 
-double speedup(const BenchRow& row, const Rows& rows) { return row.examples_per_second / rows.front().examples_per_second; }
+double speedup(const BenchRow& row, const Rows& rows) {
+  return row.examples_per_second / rows.front().examples_per_second;
+}
 
 /// Of replicas, against the first row's.
 double efficiency(const BenchRow& row, const Rows& rows) {
@@ -33,31 +35,39 @@ double spread(const BenchRow& row) { return (row.examples_per_second_max - row.e
 
 /// What changes along the rows.
 bool sweeps_batch(const Rows& rows) {
-  return std::all_of(rows.begin(), rows.end(), [&](const BenchRow& row) { return row.replicas == rows.front().replicas; });
+  return std::all_of(rows.begin(), rows.end(),
+                     [&](const BenchRow& row) { return row.replicas == rows.front().replicas; });
 }
 
 }  // namespace
 
 std::string bench_table(const Rows& rows, BenchData data) {
-  std::string text = fmt::format("{:>10} {:>7} {:>10} {:>8} {:>7} {:>5} {:>9} {:>9} {:>6} {:>6} {:>6} {:>9}  {}\n", "devices", "global", "ex/s", "+/-",
-                                 "speedup", "eff", "step_ms", "fwd+bwd", "comm", "opt", "data", "peak", "verdict");
+  std::string text = fmt::format("{:>10} {:>7} {:>10} {:>8} {:>7} {:>5} {:>9} {:>9} {:>6} {:>6} {:>6} {:>9}  {}\n",
+                                 "devices", "global", "ex/s", "+/-", "speedup", "eff", "step_ms", "fwd+bwd", "comm",
+                                 "opt", "data", "peak", "verdict");
   for (const BenchRow& row : rows)
-    text += fmt::format("{:>10} {:>7} {:>10} {:>8} {:>7.2f} {:>5.2f} {:>9.2f} {:>9.2f} {:>6.2f} {:>6.2f} {:>6.2f} {:>9}  {}\n",
-                        train::short_name(row.devices), row.global_batch, rate_text(row.examples_per_second), rate_text(spread(row)),
-                        speedup(row, rows), efficiency(row, rows), row.step_ms, row.forward_backward_ms, row.comm_exposed_ms, row.optimizer_ms, row.data_wait_ms,
-                        human_bytes(row.devices.on_gpus() ? row.device_bytes : row.peak_bytes), train::verdict(row, data));
+    text += fmt::format(
+        "{:>10} {:>7} {:>10} {:>8} {:>7.2f} {:>5.2f} {:>9.2f} {:>9.2f} {:>6.2f} {:>6.2f} {:>6.2f} {:>9}  {}\n",
+        train::short_name(row.devices), row.global_batch, rate_text(row.examples_per_second), rate_text(spread(row)),
+        speedup(row, rows), efficiency(row, rows), row.step_ms, row.forward_backward_ms, row.comm_exposed_ms,
+        row.optimizer_ms, row.data_wait_ms, human_bytes(row.devices.on_gpus() ? row.device_bytes : row.peak_bytes),
+        train::verdict(row, data));
   return text;
 }
 
 std::string bench_csv(const Rows& rows) {
   std::string text =
-      "replicas,threads,global_batch,examples_per_second,examples_per_second_min,examples_per_second_max,speedup,efficiency,step_ms,"
-      "forward_backward_ms,comm_exposed_ms,optimizer_ms,data_wait_ms,peak_bytes,devices,workers,loader_examples_per_second\n";
+      "replicas,threads,global_batch,examples_per_second,examples_per_second_min,examples_per_second_max,speedup,"
+      "efficiency,step_ms,"
+      "forward_backward_ms,comm_exposed_ms,optimizer_ms,data_wait_ms,peak_bytes,devices,workers,loader_examples_per_"
+      "second\n";
   for (const BenchRow& row : rows)
-    text += fmt::format("{},{},{},{:.9g},{:.9g},{:.9g},{:.4g},{:.4g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{},{},{},{:.9g}\n", row.replicas, row.threads,
-                        row.global_batch, row.examples_per_second, row.examples_per_second_min, row.examples_per_second_max, speedup(row, rows),
-                        efficiency(row, rows), row.step_ms, row.forward_backward_ms, row.comm_exposed_ms, row.optimizer_ms, row.data_wait_ms,
-                        row.peak_bytes, train::short_name(row.devices), row.workers, row.loader_examples_per_second);
+    text +=
+        fmt::format("{},{},{},{:.9g},{:.9g},{:.9g},{:.4g},{:.4g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{},{},{},{:.9g}\n",
+                    row.replicas, row.threads, row.global_batch, row.examples_per_second, row.examples_per_second_min,
+                    row.examples_per_second_max, speedup(row, rows), efficiency(row, rows), row.step_ms,
+                    row.forward_backward_ms, row.comm_exposed_ms, row.optimizer_ms, row.data_wait_ms, row.peak_bytes,
+                    train::short_name(row.devices), row.workers, row.loader_examples_per_second);
   return text;
 }
 
@@ -91,11 +101,14 @@ std::string bench_json(const Rows& rows, const std::string& config, BenchData da
                                  {"backward_gflops", layer.backward_gflops}});
     list.push_back(entry);
   }
-  const BenchRow& widest = *std::max_element(rows.begin(), rows.end(), [](const BenchRow& a, const BenchRow& b) { return a.replicas < b.replicas; });
+  const BenchRow& widest = *std::max_element(
+      rows.begin(), rows.end(), [](const BenchRow& a, const BenchRow& b) { return a.replicas < b.replicas; });
   const nlohmann::json all{{"dptrain", kVersion},
                            {"machine", train::environment("", widest.devices, widest.device_lines)},
                            {"config", config},
-                           {"data", data == BenchData::kReal ? "real" : data == BenchData::kSynthetic ? "synthetic" : "loader-only"},
+                           {"data", data == BenchData::kReal        ? "real"
+                                    : data == BenchData::kSynthetic ? "synthetic"
+                                                                    : "loader-only"},
                            {"rows", list},
                            {"verdict", train::verdict(rows.back(), data)}};
   return all.dump(2) + "\n";
@@ -116,7 +129,14 @@ std::string bench_chart(const Rows& rows, const std::string& title, double sampl
   const std::string x_label = batch ? "global batch" : "replicas";
   Panel throughput{"Throughput", x_label, "examples/s", {measured}, true, !batch};
   if (!batch) throughput.series.push_back(ideal);
-  return svg_chart(title, {throughput, Panel{fmt::format("Total time for {} samples", with_commas(static_cast<std::int64_t>(samples))), x_label, "seconds", {time}, true, !batch}});
+  return svg_chart(
+      title,
+      {throughput, Panel{fmt::format("Total time for {} samples", with_commas(static_cast<std::int64_t>(samples))),
+                         x_label,
+                         "seconds",
+                         {time},
+                         true,
+                         !batch}});
 }
 
 std::string layer_table(const BenchRow& row, double peak_gflops) {
@@ -128,17 +148,23 @@ std::string layer_table(const BenchRow& row, double peak_gflops) {
   }
   const auto rate = [&](double gflops) {
     if (gflops > 0 && peak_gflops == 0) return fmt::format("{:>8.0f} {:>7}", gflops, "");
-    return gflops > 0 ? fmt::format("{:>8.1f} {:>5.0f} %", gflops, 100 * gflops / peak_gflops) : fmt::format("{:>8} {:>7}", "-", "");
+    return gflops > 0 ? fmt::format("{:>8.1f} {:>5.0f} %", gflops, 100 * gflops / peak_gflops)
+                      : fmt::format("{:>8} {:>7}", "-", "");
   };
-  std::string text = peak_gflops == 0 ? "" : fmt::format("FMA peak {:.0f} GFLOP/s on {} thread{}, measured\n", peak_gflops, row.threads,
-                                                         row.threads == 1 ? "" : "s");
+  std::string text = peak_gflops == 0 ? ""
+                                      : fmt::format("FMA peak {:.0f} GFLOP/s on {} thread{}, measured\n", peak_gflops,
+                                                    row.threads, row.threads == 1 ? "" : "s");
   const char* unit = peak_gflops == 0 ? "GFLOP/s" : "GFLOP/s of peak";
-  text += fmt::format("{:<{}} {:>9} {:>16} {:>9} {:>16} {:>6}  {}\n", "layer", width, "fwd ms", unit, "bwd ms", unit, "share", "implementation");
+  text += fmt::format("{:<{}} {:>9} {:>16} {:>9} {:>16} {:>6}  {}\n", "layer", width, "fwd ms", unit, "bwd ms", unit,
+                      "share", "implementation");
   for (const train::LayerTime& layer : row.layers)
-    text += fmt::format("{:<{}} {:>9.3f} {} {:>9.3f} {} {:>4.0f} %  {}\n", layer.name, width, layer.forward_ms, rate(layer.forward_gflops),
-                        layer.backward_ms, rate(layer.backward_gflops), 100 * (layer.forward_ms + layer.backward_ms) / total, layer.implementation);
-  return text + fmt::format("{:<{}} {:>9.3f} ms of a step of {:.3f} ms; the optimizer takes {:.3f}, waiting for others {:.3f}\n", "sum", width, total,
-                            row.step_ms, row.optimizer_ms, row.comm_exposed_ms);
+    text += fmt::format("{:<{}} {:>9.3f} {} {:>9.3f} {} {:>4.0f} %  {}\n", layer.name, width, layer.forward_ms,
+                        rate(layer.forward_gflops), layer.backward_ms, rate(layer.backward_gflops),
+                        100 * (layer.forward_ms + layer.backward_ms) / total, layer.implementation);
+  return text +
+         fmt::format(
+             "{:<{}} {:>9.3f} ms of a step of {:.3f} ms; the optimizer takes {:.3f}, waiting for others {:.3f}\n",
+             "sum", width, total, row.step_ms, row.optimizer_ms, row.comm_exposed_ms);
 }
 
 std::vector<std::string> regressions(const std::string& baseline_path, const Rows& rows, double max_regression) {
@@ -146,19 +172,25 @@ std::vector<std::string> regressions(const std::string& baseline_path, const Row
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const nlohmann::json baseline = nlohmann::json::parse(json_nests_deeper(text) ? std::string() : text, nullptr, false);
   if (!file || baseline.is_discarded() || !baseline.contains("rows"))
-    throw Error(ErrorKind::kUsage, fmt::format("{}: not a bench.json; --baseline wants the bench.json of an earlier `dptrain bench`", baseline_path));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{}: not a bench.json; --baseline wants the bench.json of an earlier `dptrain bench`",
+                            baseline_path));
   std::vector<std::string> slower;
   bool matched = false;
   for (const BenchRow& row : rows)
     for (const nlohmann::json& old : baseline["rows"]) {
-      if (old.value("devices", "") != train::short_name(row.devices) || old.value("global_batch", 0) != row.global_batch) continue;
+      if (old.value("devices", "") != train::short_name(row.devices) ||
+          old.value("global_batch", 0) != row.global_batch)
+        continue;
       matched = true;
       const double before = old.value("examples_per_second", 0.0), ratio = row.examples_per_second / before;
       if (ratio < 1 - max_regression)
-        slower.push_back(fmt::format("{} batch {}: {} ex/s, {} before: {:.3f} of it, at least {:.3f} is asked", train::short_name(row.devices),
-                                     row.global_batch, rate_text(row.examples_per_second), rate_text(before), ratio, 1 - max_regression));
+        slower.push_back(fmt::format("{} batch {}: {} ex/s, {} before: {:.3f} of it, at least {:.3f} is asked",
+                                     train::short_name(row.devices), row.global_batch,
+                                     rate_text(row.examples_per_second), rate_text(before), ratio, 1 - max_regression));
     }
-  if (!matched) throw Error(ErrorKind::kUsage, fmt::format("{}: no row has the same devices and batch as this run", baseline_path));
+  if (!matched)
+    throw Error(ErrorKind::kUsage, fmt::format("{}: no row has the same devices and batch as this run", baseline_path));
   return slower;
 }
 

@@ -20,8 +20,9 @@ std::string bench_chart(const std::vector<train::BenchRow>& rows, const std::str
 /// none is known (GPUs).
 std::string layer_table(const train::BenchRow& row, double peak_gflops);
 
-/// Rows of an earlier bench.json that are the same work, matched by replicas, threads and batch: messages for those that are
-/// slower now by more than `max_regression` (0.03 is 3 %). Throws Error{kUsage} when the file cannot be read.
-std::vector<std::string> regressions(const std::string& baseline_path, const std::vector<train::BenchRow>& rows, double max_regression);
+/// Rows of an earlier bench.json that are the same work, matched by replicas, threads and batch: messages for those
+/// that are slower now by more than `max_regression` (0.03 is 3 %). Throws Error{kUsage} when the file cannot be read.
+std::vector<std::string> regressions(const std::string& baseline_path, const std::vector<train::BenchRow>& rows,
+                                     double max_regression);
 
 }  // namespace dptrain::cli

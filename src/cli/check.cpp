@@ -77,14 +77,14 @@ int run(const CheckFlags& flags) {
   if (flags.data == "real") require_files(experiment.config.data);
   const train::DeviceRequest devices = flags.devices.plan_request();
   train::DryPlan plan;
-  train::make_dry_plan(experiment, devices, {.conv_choices = train::open_conv_choices(experiment.config.runtime, devices)}, plan);
+  train::make_dry_plan(experiment, devices,
+                       {.conv_choices = train::open_conv_choices(experiment.config.runtime, devices)}, plan);
   log::print(fmt::format("model           {} params, {} trainable, {} steps", with_commas(plan.model.parameters()),
                          with_commas(plan.model.trainable_parameters()), plan.plan.steps.size()));
   log::print(fmt::format("memory          {} per replica at {} rows, {} of it activations and scratch",
                          human_bytes(plan.replica_bytes), plan.memory.rows, human_bytes(plan.batch_bytes)));
   require_memory(experiment, devices, plan);
-  if (experiment.graph.weights)
-    print_text(checkpoint::load_weights(*experiment.graph.weights, plan.model).table());
+  if (experiment.graph.weights) print_text(checkpoint::load_weights(*experiment.graph.weights, plan.model).table());
   if (flags.with_data) {
     if (!experiment.config.train.loss)
       throw Error(ErrorKind::kUsage, fmt::format("{}: --with-data needs a section 'train'", experiment.file));

@@ -66,7 +66,8 @@ void write_config(const graph::Graph& graph, const std::string& from, const std:
   all.set("name", config::Node::text(graph.name));
   all.set("model", std::move(model));
   train::write_text(to, config::to_yaml(all));
-  log::print(fmt::format("{}: {} layers, {} outputs; weights from {}", to, graph.layers.size(), graph.outputs.size(), from));
+  log::print(
+      fmt::format("{}: {} layers, {} outputs; weights from {}", to, graph.layers.size(), graph.outputs.size(), from));
 }
 
 /// A file as dptrain writes it, without the state of a run.
@@ -80,12 +81,14 @@ void write_model(const graph::Graph& graph, const std::string& from, const std::
 
 int convert(const CkptFlags& flags) {
   if (flags.files.size() != 2)
-    throw Error(ErrorKind::kUsage, fmt::format("ckpt convert takes two files, from and to, found {}", flags.files.size()));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("ckpt convert takes two files, from and to, found {}", flags.files.size()));
   const std::string from = checkpoint_file(flags.files[0], {"best.h5", "last.h5"}), &to = flags.files[1];
   const std::string suffix = fs::path(to).extension().string();
   const bool config = suffix == ".yaml" || suffix == ".yml";
   if (!config && (suffix != ".h5" || to.ends_with(".weights.h5")))
-    throw Error(ErrorKind::kUsage, fmt::format("ckpt convert writes .yaml (the model as a config) or .h5, found '{}'", to));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("ckpt convert writes .yaml (the model as a config) or .h5, found '{}'", to));
   const graph::Graph graph = train::keras_graph(from, input_shape(flags));
   config ? write_config(graph, from, to) : write_model(graph, from, to);
   return 0;
@@ -107,9 +110,11 @@ void add_ckpt(App& app) {
   Command& command = app.command("ckpt", "show what a checkpoint holds, how two differ; convert Keras files");
   command.describe(
       "show FILE... prints weights, optimizer state and position. diff A B compares everything; exit 0 when equal, 7 "
-      "when not. convert FROM TO.yaml writes the model of a Keras .h5 or .keras as a config, convert FROM TO.h5 model and "
+      "when not. convert FROM TO.yaml writes the model of a Keras .h5 or .keras as a config, convert FROM TO.h5 model "
+      "and "
       "weights as dptrain writes them, which every Keras opens.");
-  command.example("show runs/fashion-mnist/001/checkpoints/last.h5").example("diff runs/a/001 runs/a/002 --tol 1e-6")
+  command.example("show runs/fashion-mnist/001/checkpoints/last.h5")
+      .example("diff runs/a/001 runs/a/002 --tol 1e-6")
       .example("convert model.keras model.yaml");
   command.positional("show|diff|convert", flags->action, "what to do");
   command.positionals("FILE", flags->files, "checkpoints, or runs' folders (their last.h5)");

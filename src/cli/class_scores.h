@@ -1,6 +1,7 @@
 #pragma once
 
-// Precision, recall and F1 of each class, from a confusion matrix: what eval prints and writes beside it. Pure functions.
+// Precision, recall and F1 of each class, from a confusion matrix: what eval prints and writes beside it. Pure
+// functions.
 
 #include <cstdint>
 #include <optional>
@@ -31,8 +32,8 @@ ClassScore macro_average(const std::vector<ClassScore>& scores);
 /// A table of all classes, and the averages last; beyond `most` classes the averages alone.
 std::string scores_table(const std::vector<ClassScore>& scores, std::size_t most = 60);
 
-/// {"classes": [{"name", "precision", "recall", "f1", "support"}, ...], "macro": {"precision", "recall", "f1"}}; what is
-/// undefined is null.
+/// {"classes": [{"name", "precision", "recall", "f1", "support"}, ...], "macro": {"precision", "recall", "f1"}}; what
+/// is undefined is null.
 nlohmann::ordered_json scores_json(const std::vector<ClassScore>& scores);
 
 }  // namespace dptrain::cli

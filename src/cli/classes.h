@@ -1,6 +1,7 @@
 #pragma once
 
-// What the numbers at a model's output mean, from its loss: probabilities of classes, or plain values. Immutable; any thread.
+// What the numbers at a model's output mean, from its loss: probabilities of classes, or plain values. Immutable; any
+// thread.
 
 #include <cstdint>
 #include <string>

@@ -11,8 +11,8 @@ namespace dptrain::cli {
 /// A field, in quotes where it needs them.
 std::string csv_field(const std::string& text);
 
-/// A table of numbers with a header: columns by name. Fields that are no number are NaN. Throws Error{kData} when the file
-/// cannot be read or has no header.
+/// A table of numbers with a header: columns by name. Fields that are no number are NaN. Throws Error{kData} when the
+/// file cannot be read or has no header.
 struct NumberTable {
   std::vector<std::string> columns;
   std::map<std::string, std::vector<double>> values;

@@ -16,8 +16,8 @@ struct PreviewOptions {
 };
 
 /// One row per sample under its class and place, one column per epoch. Samples that cannot be read are left out, with a
-/// warning. Values are shown as they are where they lie in 0..1 or 0..255, else stretched over the whole sheet, with a line
-/// that says so. Throws Error where the model's first input is no image.
+/// warning. Values are shown as they are where they lie in 0..1 or 0..255, else stretched over the whole sheet, with a
+/// line that says so. Throws Error where the model's first input is no image.
 data::RgbImage preview(const DataSets& data, const NamedSet& set, const PreviewOptions& options);
 
 }  // namespace dptrain::cli

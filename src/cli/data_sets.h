@@ -1,7 +1,7 @@
 #pragma once
 
-// DIR|CONFIG of `dptrain data`: the data sets that are meant, opened without a model's plan or a device. Main thread; the
-// sources may be read by any.
+// DIR|CONFIG of `dptrain data`: the data sets that are meant, opened without a model's plan or a device. Main thread;
+// the sources may be read by any.
 
 #include <cstdint>
 #include <functional>
@@ -26,16 +26,16 @@ struct DataSets {
   std::vector<NamedSet> sets;
 };
 
-/// A folder: its class folders, or, where it has no sub-folders, its files without classes. Otherwise a config: the data
-/// sets that it names, or the one with the role `only`. Throws Error{kUsage, kData}.
+/// A folder: its class folders, or, where it has no sub-folders, its files without classes. Otherwise a config: the
+/// data sets that it names, or the one with the role `only`. Throws Error{kUsage, kData}.
 DataSets open_data_sets(const std::string& path, const train::Overrides& overrides,
                         const std::optional<std::string>& only);
 
 /// Whether a source's samples are files of their own, which label_place() names.
 bool holds_files(const data::Source& source);
 
-/// Calls f(index) for every sample, on as many threads as the process has cores, each index once; the first exception, by
-/// index, is thrown when all are done.
+/// Calls f(index) for every sample, on as many threads as the process has cores, each index once; the first exception,
+/// by index, is thrown when all are done.
 void for_each_sample(std::int64_t samples, const std::function<void(std::int64_t)>& f);
 
 }  // namespace dptrain::cli

@@ -1,7 +1,7 @@
 #pragma once
 
-// `dptrain data stats`: mean and deviation of the channels, for a Normalization, and how large the images are. Main thread;
-// reads on many. Sums are in double and in the order of the samples, so the result does not depend on threads.
+// `dptrain data stats`: mean and deviation of the channels, for a Normalization, and how large the images are. Main
+// thread; reads on many. Sums are in double and in the order of the samples, so the result does not depend on threads.
 
 #include <cstdint>
 #include <string>
@@ -19,8 +19,8 @@ struct DataStats {
   std::vector<std::int64_t> heights{}, widths{};          ///< of the images as read, sorted
 };
 
-/// Of the values that `pipeline` makes of input `input`. Throws Error{kData} where no sample can be read, and for channels
-/// that differ in number.
+/// Of the values that `pipeline` makes of input `input`. Throws Error{kData} where no sample can be read, and for
+/// channels that differ in number.
 DataStats data_stats(const data::Source& source, int input, const data::Pipeline& pipeline);
 
 /// Several lines; the last is the Normalization.

@@ -39,7 +39,8 @@ Error unreadable(const std::string& flag, const std::string& text) {
 void require_present(const std::vector<train::GpuId>& gpus, const std::string& asked) try {
   const std::size_t present = device::list_cuda().size();
   for (const train::GpuId& gpu : gpus)
-    if (gpu.kind == device::DeviceKind::kCuda && static_cast<std::size_t>(gpu.id) >= present) device::make_cuda_device(gpu.id, {});
+    if (gpu.kind == device::DeviceKind::kCuda && static_cast<std::size_t>(gpu.id) >= present)
+      device::make_cuda_device(gpu.id, {});
 } catch (const Error& error) {
   throw error.within(asked);
 }
@@ -75,12 +76,16 @@ train::DeviceRequest idle_gpus(std::int64_t count) {
   if (all.empty()) require_present({{device::DeviceKind::kCuda, 0}}, asked);
   for (const device::GpuFacts& gpu : all) {
     if (!gpu.knows_used)
-      throw Error(ErrorKind::kDevice, asked + ": the driver does not say which GPUs are idle (libnvidia-ml.so.1); name them with --gpus");
-    if (gpu.used_bytes < kIdleBytes && static_cast<std::int64_t>(idle.size()) < count) idle.push_back({device::DeviceKind::kCuda, gpu.id});
+      throw Error(ErrorKind::kDevice,
+                  asked + ": the driver does not say which GPUs are idle (libnvidia-ml.so.1); name them with --gpus");
+    if (gpu.used_bytes < kIdleBytes && static_cast<std::int64_t>(idle.size()) < count)
+      idle.push_back({device::DeviceKind::kCuda, gpu.id});
   }
   if (static_cast<std::int64_t>(idle.size()) < count)
-    throw Error(ErrorKind::kDevice, fmt::format("{}: {} of {} GPUs are idle (less than {} of memory in use); name GPUs with --gpus to share them",
-                                                asked, idle.size(), all.size(), human_bytes(kIdleBytes)));
+    throw Error(
+        ErrorKind::kDevice,
+        fmt::format("{}: {} of {} GPUs are idle (less than {} of memory in use); name GPUs with --gpus to share them",
+                    asked, idle.size(), all.size(), human_bytes(kIdleBytes)));
   return train::request_of(std::move(idle));
 }
 
@@ -88,8 +93,9 @@ train::DeviceRequest idle_gpus(std::int64_t count) {
 void warn_of_too_many(const train::DeviceRequest& request) {
   const train::DeviceRequest all = train::with_threads(request);
   if (request.on_gpus() || all.replicas * all.threads <= machine::cpus()) return;
-  log::warn(fmt::format("{} replica{} of {} thread{} on {} core{}: they take turns", all.replicas, all.replicas == 1 ? "" : "s",
-                        all.threads, all.threads == 1 ? "" : "s", machine::cpus(), machine::cpus() == 1 ? "" : "s"));
+  log::warn(fmt::format("{} replica{} of {} thread{} on {} core{}: they take turns", all.replicas,
+                        all.replicas == 1 ? "" : "s", all.threads, all.threads == 1 ? "" : "s", machine::cpus(),
+                        machine::cpus() == 1 ? "" : "s"));
 }
 
 }  // namespace
@@ -98,7 +104,8 @@ void DeviceFlags::add(Command& command) {
   command.section("Devices")
       .option("--cpus", "N[xT]", cpus,
               "N CPU replicas of T threads each (T: the cores shared evenly); no GPU is touched")
-      .option("--gpus", "IDS", gpus, "one replica on each GPU, as in 0,1 or 0-3 or all; 0,0: two on one GPU; none: the CPU")
+      .option("--gpus", "IDS", gpus,
+              "one replica on each GPU, as in 0,1 or 0-3 or all; 0,0: two on one GPU; none: the CPU")
       .whole("--num-gpus", "N", num_gpus, "the first N idle GPUs (less than 200 MiB of memory in use)")
       .exclusive({"--cpus", "--gpus", "--num-gpus"});
 }
@@ -113,7 +120,9 @@ train::DeviceRequest DeviceFlags::plan_request() const {
 train::DeviceRequest DeviceFlags::request() const {
   train::DeviceRequest request = plan_request();
   if (!request.paper.empty())
-    throw Error(ErrorKind::kUsage, fmt::format("--gpus {}: a GPU on paper, for summary --plan and check; nothing runs on it", request.paper));
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("--gpus {}: a GPU on paper, for summary --plan and check; nothing runs on it", request.paper));
   warn_of_too_many(request);
   return request;
 }
@@ -121,7 +130,9 @@ train::DeviceRequest DeviceFlags::request() const {
 train::DeviceRequest DeviceFlags::first_gpus(std::int64_t count) const {
   std::vector<train::GpuId> ids = gpus ? parse_gpus(*gpus).gpus : all_gpus();
   if (static_cast<std::int64_t>(ids.size()) < count) {
-    if (!gpus) require_present({{device::DeviceKind::kCuda, static_cast<int>(count) - 1}}, fmt::format("--sweep gpus={}", count));
+    if (!gpus)
+      require_present({{device::DeviceKind::kCuda, static_cast<int>(count) - 1}},
+                      fmt::format("--sweep gpus={}", count));
     throw Error(ErrorKind::kUsage, fmt::format("--sweep gpus={}: --gpus names {}", count, ids.size()));
   }
   ids.resize(static_cast<std::size_t>(count));

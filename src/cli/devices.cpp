@@ -47,7 +47,8 @@ std::optional<Link> measure(const DevicesFlags& flags) {
     for (const device::GpuFacts& gpu : device::gpu_facts()) devices.gpus.push_back({device::DeviceKind::kCuda, gpu.id});
   if (devices.gpus.size() < 2) return std::nullopt;
   devices = train::request_of(devices.gpus);
-  return Link{devices, train::measure_all_reduce(devices, devices.on_real_gpus() ? kSummedBytes : kEmulatedBytes, kRepeats)};
+  return Link{devices,
+              train::measure_all_reduce(devices, devices.on_real_gpus() ? kSummedBytes : kEmulatedBytes, kRepeats)};
 }
 
 std::vector<int> peers_of(const device::GpuFacts& gpu, const std::vector<device::GpuFacts>& all) {
@@ -100,28 +101,32 @@ void print_json(const std::vector<device::GpuFacts>& gpus, const std::optional<L
 std::string gpu_line(const device::GpuFacts& gpu, const std::vector<device::GpuFacts>& all) {
   std::vector<std::string> peers;
   for (const int id : peers_of(gpu, all)) peers.push_back(std::to_string(id));
-  return fmt::format("gpu:{:<2}{}; {}, {}{}, compute capability {}{}", gpu.id, gpu.name, gpu.bus_id, human_bytes(gpu.memory_bytes),
-                     gpu.knows_used ? fmt::format(" ({} in use)", human_bytes(gpu.used_bytes)) : "", gpu.compute_capability,
-                     all.size() < 2  ? ""
-                     : peers.empty() ? ", no peer access"
-                                     : ", peer access to " + join(peers, ", "));
+  return fmt::format(
+      "gpu:{:<2}{}; {}, {}{}, compute capability {}{}", gpu.id, gpu.name, gpu.bus_id, human_bytes(gpu.memory_bytes),
+      gpu.knows_used ? fmt::format(" ({} in use)", human_bytes(gpu.used_bytes)) : "", gpu.compute_capability,
+      all.size() < 2  ? ""
+      : peers.empty() ? ", no peer access"
+                      : ", peer access to " + join(peers, ", "));
 }
 
 void print_devices(const std::vector<device::GpuFacts>& gpus, const std::optional<Link>& link) {
-  for (const device::DeviceInfo& info : device::list_cpu()) log::print(fmt::format("{:<6}{}; {}", info.id, info.name, info.details));
+  for (const device::DeviceInfo& info : device::list_cpu())
+    log::print(fmt::format("{:<6}{}; {}", info.id, info.name, info.details));
   for (const device::GpuFacts& gpu : gpus) log::print(gpu_line(gpu, gpus));
   if (gpus.empty()) log::print(fmt::format("{:<6}none: {}", "gpu", device::why_no_gpu()));
   const device::GpuLibraries libraries = device::gpu_libraries();
   std::vector<std::string> versions;
-  for (const auto& [name, version] : {std::pair{"driver for CUDA", libraries.driver}, std::pair{"built with CUDA", libraries.cuda},
-                                      std::pair{"cuDNN", libraries.cudnn}, std::pair{"NCCL", libraries.nccl}})
+  for (const auto& [name, version] :
+       {std::pair{"driver for CUDA", libraries.driver}, std::pair{"built with CUDA", libraries.cuda},
+        std::pair{"cuDNN", libraries.cudnn}, std::pair{"NCCL", libraries.nccl}})
     if (!version.empty()) versions.push_back(fmt::format("{} {}", name, version));
   if (!versions.empty()) log::print(fmt::format("{:<6}{}", "", join(versions, ", ")));
   for (const std::string& sentence : libraries.missing) log::print(fmt::format("{:<6}{}", "", sentence));
   if (link)
-    log::print(fmt::format("{:<6}all-reduce of {} over {} replicas ({}): {:.3f} ms, {:.1f} GB/s, {:.1f} GB/s on the bus", "",
-                           human_bytes(link->speed.bytes), link->devices.replicas, train::short_name(link->devices),
-                           link->speed.seconds * 1e3, link->speed.algorithm_gbps(), link->speed.bus_gbps(link->devices.replicas)));
+    log::print(fmt::format(
+        "{:<6}all-reduce of {} over {} replicas ({}): {:.3f} ms, {:.1f} GB/s, {:.1f} GB/s on the bus", "",
+        human_bytes(link->speed.bytes), link->devices.replicas, train::short_name(link->devices),
+        link->speed.seconds * 1e3, link->speed.algorithm_gbps(), link->speed.bus_gbps(link->devices.replicas)));
 }
 
 /// Those that are named, or all.

@@ -169,9 +169,10 @@ void warn_of_random_frozen_layers(const graph::Model& model) {
   };
   const auto first = std::find_if(model.weights.begin(), model.weights.end(), frozen);
   if (first == model.weights.end()) return;
-  log::warn(fmt::format("frozen layers keep their random initial values ('{}' and others): the config has no model.weights; "
-                        "name a file there, or give --init-from",
-                        model.graph.layers[static_cast<std::size_t>(first->layer)].name));
+  log::warn(
+      fmt::format("frozen layers keep their random initial values ('{}' and others): the config has no model.weights; "
+                  "name a file there, or give --init-from",
+                  model.graph.layers[static_cast<std::size_t>(first->layer)].name));
 }
 
 int run(const FitFlags& flags, const Context& context) {
@@ -226,7 +227,8 @@ void add_fit(App& app) {
       .optional_value("--resume", "last|best|auto|PATH", "last", flags->resume,
                       "go on: the newest run of that name in its own folder, or a checkpoint in a new one; auto starts "
                       "fresh if there is none")
-      .option("--init-from", "FILE", flags->init_from, "all weights, from a checkpoint or a file of Keras (.h5, .weights.h5, .keras)")
+      .option("--init-from", "FILE", flags->init_from,
+              "all weights, from a checkpoint or a file of Keras (.h5, .weights.h5, .keras)")
       .exclusive({"--resume", "--init-from"})
       .exclusive({"--resume", "--overwrite"})
       .choice("--data", {"real", "synthetic"}, flags->data, "synthetic: generated data in place of every data set")

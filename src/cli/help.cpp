@@ -11,7 +11,7 @@ namespace dptrain::cli {
 namespace {
 
 constexpr std::size_t kColumns = 110;  // columns of a help text
-constexpr std::size_t kIndent = 32;  // where explanations begin
+constexpr std::size_t kIndent = 32;    // where explanations begin
 
 /// Text broken at blanks into lines of `width` columns.
 std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
@@ -73,7 +73,8 @@ std::string flags_text(const Command& command) {
 
 std::string help(const App& app) {
   std::string text =
-      "dptrain trains neural networks from one YAML file, on CPUs or GPUs, with the same numbers on any number of replicas.\n\n"
+      "dptrain trains neural networks from one YAML file, on CPUs or GPUs, with the same numbers on any number of "
+      "replicas.\n\n"
       "Usage: dptrain COMMAND [arguments]\n\n";
   for (const Command& command : app.commands()) text += fmt::format("  {:<12}{}\n", command.name(), command.summary());
   return text +

@@ -30,7 +30,8 @@ std::string short_name(std::string_view file) { return fs::path(file).replace_ex
 
 int list() {
   std::size_t width = 0;
-  for (const config::BundledFile& file : config::bundled_configs()) width = std::max(width, short_name(file.name).size());
+  for (const config::BundledFile& file : config::bundled_configs())
+    width = std::max(width, short_name(file.name).size());
   for (const config::BundledFile& file : config::bundled_configs())
     log::print(fmt::format("{:<{}}  {}", short_name(file.name), width, purpose(file.text)));
   log::info("write one with: dptrain init NAME [DIR]");

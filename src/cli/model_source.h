@@ -1,6 +1,7 @@
 #pragma once
 
-// CONFIG|CKPT: commands that take either look into the file. A checkpoint holds the config it was trained with. Main thread.
+// CONFIG|CKPT: commands that take either look into the file. A checkpoint holds the config it was trained with. Main
+// thread.
 
 #include <optional>
 #include <string>
@@ -29,9 +30,9 @@ struct SourceUse {
   bool own_model = false;   ///< the layers that the file describes are enough
 };
 
-/// `path` is a config (then `weights` may name a file, in place of what its `model.weights` says) or a checkpoint, or a run's folder: its best.h5, else last.h5.
-/// With a file of weights alone (model.h5, Keras's own) goes the config of the run that it lies in.
-/// What the callbacks name is not checked. Throws Error{kUsage, kCheckpoint}.
+/// `path` is a config (then `weights` may name a file, in place of what its `model.weights` says) or a checkpoint, or a
+/// run's folder: its best.h5, else last.h5. With a file of weights alone (model.h5, Keras's own) goes the config of the
+/// run that it lies in. What the callbacks name is not checked. Throws Error{kUsage, kCheckpoint}.
 ModelSource open_model_source(const std::string& path, const std::optional<std::string>& weights,
                               train::Overrides overrides, const SourceUse& use);
 

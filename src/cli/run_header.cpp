@@ -55,12 +55,14 @@ std::string phases_line(const train::Session& session) {
 std::string devices_line(const train::Session& session) {
   constexpr std::size_t kMostNamed = 8;
   const std::vector<std::string>& all = session.device_lines();
-  const std::vector<std::string> names(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), kMostNamed)));
+  const std::vector<std::string> names(all.begin(),
+                                       all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), kMostNamed)));
   const train::DtypePolicy policy = session.experiment().config.train.dtype_policy;
   const std::string precision =
       policy == train::DtypePolicy::kFloat32 ? "" : fmt::format("; {}", train::name_of(policy));
   if (all.size() == 1) return names.front() + precision;
-  return fmt::format("{} replicas: {}{}{}", all.size(), join(names, "; "), all.size() > kMostNamed ? "; ..." : "", precision);
+  return fmt::format("{} replicas: {}{}{}", all.size(), join(names, "; "), all.size() > kMostNamed ? "; ..." : "",
+                     precision);
 }
 
 std::string batch_line(train::Session& session) {
@@ -81,15 +83,15 @@ std::vector<std::string> run_header(train::Session& session, const std::string& 
   for (const auto& [library, version] : train::library_versions(session.devices()))
     if (!version.starts_with("no") && (library != "cuda" || session.devices().on_real_gpus()))
       versions += fmt::format("  {} {}", library, version);
-  std::vector<std::string> lines{fmt::format("{}  run {}", versions, run),
-                                 "devices  " + devices_line(session), "batch    " + batch_line(session),
-                                 "model    " + model_line(session)};
+  std::vector<std::string> lines{fmt::format("{}  run {}", versions, run), "devices  " + devices_line(session),
+                                 "batch    " + batch_line(session), "model    " + model_line(session)};
   if (const auto& weights = session.weights_report()) {
     lines.push_back("weights  " + weights->line());
     for (const std::string& note : weights->notes) lines.push_back("         " + note);
     log::debug(weights->table());
   }
-  if (const std::string classes = session.class_weights_line(); !classes.empty()) lines.push_back("classes  " + classes);
+  if (const std::string classes = session.class_weights_line(); !classes.empty())
+    lines.push_back("classes  " + classes);
   if (!session.prefix_line().empty()) lines.push_back("prefix   " + session.prefix_line());
   if (!session.device_inputs().empty()) lines.push_back("input    on the GPU: " + join(session.device_inputs(), ", "));
   if (const std::string phases = phases_line(session); !phases.empty()) lines.push_back("phases   " + phases);

@@ -1,6 +1,7 @@
 #pragma once
 
-// The lines before a run: versions, devices, the arithmetic of the batch, the model, and what took its time. Main thread.
+// The lines before a run: versions, devices, the arithmetic of the batch, the model, and what took its time. Main
+// thread.
 
 #include <string>
 #include <vector>

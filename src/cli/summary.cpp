@@ -74,7 +74,8 @@ int run(const SummaryFlags& flags) {
     const auto choices = train::open_conv_choices(runtime, devices);
     train::make_dry_plan(experiment, devices, {.conv_choices = choices, .data = true}, plan);
     print_text(plan.device + "\n" + plan.text());
-    if (const std::string line = choices ? train::conv_choices_line(*choices, runtime) : ""; !line.empty()) print_text(line);
+    if (const std::string line = choices ? train::conv_choices_line(*choices, runtime) : ""; !line.empty())
+      print_text(line);
   }
   if (flags.dot) {
     train::write_text(*flags.dot, graph::to_dot(experiment.graph));

@@ -1,7 +1,7 @@
 #pragma once
 
-// Line charts as SVG text: panels one below the other, each with axes, ticks, grid and a legend. Pure functions over plain
-// data; any thread.
+// Line charts as SVG text: panels one below the other, each with axes, ticks, grid and a legend. Pure functions over
+// plain data; any thread.
 
 #include <cstddef>
 #include <string>

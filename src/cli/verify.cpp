@@ -33,16 +33,18 @@ std::string table(const train::VerifyResult& result, bool all) {
   std::string text = fmt::format("{:<{}}  {:>12}  {:>12}  {:>12}\n", "layer", width, "gradient", "parameter", "drift");
   const std::size_t shown = all ? result.rows.size() : std::min(kWorstRows, result.rows.size());
   for (std::size_t i = 0; i < shown; ++i)
-    text += fmt::format("{:<{}}  {:>12.2e}  {:>12.2e}  {:>12.2e}\n", result.rows[i].layer, width, result.rows[i].gradient, result.rows[i].parameter,
-                        result.rows[i].drift);
-  if (shown < result.rows.size()) text += fmt::format("... and {} with smaller differences (--all shows them)\n", result.rows.size() - shown);
+    text += fmt::format("{:<{}}  {:>12.2e}  {:>12.2e}  {:>12.2e}\n", result.rows[i].layer, width,
+                        result.rows[i].gradient, result.rows[i].parameter, result.rows[i].drift);
+  if (shown < result.rows.size())
+    text += fmt::format("... and {} with smaller differences (--all shows them)\n", result.rows.size() - shown);
   return text;
 }
 
 /// Without a flag two replicas, on the GPU or the CPU.
 train::DeviceRequest devices(const VerifyFlags& flags) {
   train::DeviceRequest request = flags.devices.request();
-  const bool named = flags.devices.cpus || flags.devices.num_gpus || (flags.devices.gpus && *flags.devices.gpus != "none");
+  const bool named =
+      flags.devices.cpus || flags.devices.num_gpus || (flags.devices.gpus && *flags.devices.gpus != "none");
   if (named) return request;
   if (request.on_gpus()) return train::request_of({request.gpus.front(), request.gpus.front()});
   request.replicas = 2;
@@ -61,27 +63,36 @@ int run(const VerifyFlags& flags) {
 
   const train::VerifyResult result = train::verify(experiment, options);
   const int replicas = options.devices.replicas;
-  log::print(fmt::format("{} replica{}{} against one, {} steps of plain SGD, global batch {}; differences are |a-b| / |b|", replicas,
-                         replicas == 1 ? "" : "s", options.accumulate > 1 ? fmt::format(" x {} micro-batches", options.accumulate) : "", options.steps,
-                         train::global_batch(experiment.config.train, replicas)));
+  log::print(fmt::format(
+      "{} replica{}{} against one, {} steps of plain SGD, global batch {}; differences are |a-b| / |b|", replicas,
+      replicas == 1 ? "" : "s", options.accumulate > 1 ? fmt::format(" x {} micro-batches", options.accumulate) : "",
+      options.steps, train::global_batch(experiment.config.train, replicas)));
   if (result.tested_device != result.reference_device)
     log::print(fmt::format("{} against {}", result.tested_device, result.reference_device));
-  if (result.full_float32) log::print("products are full float32 on both sides for this comparison (runtime.tf32: false)");
-  if (options.against && !options.against->on_gpus() && experiment.config.train.dtype_policy != train::DtypePolicy::kFloat32)
+  if (result.full_float32)
+    log::print("products are full float32 on both sides for this comparison (runtime.tf32: false)");
+  if (options.against && !options.against->on_gpus() &&
+      experiment.config.train.dtype_policy != train::DtypePolicy::kFloat32)
     log::print(fmt::format("{} against float32: differences are the rounding of 16-bit activations, too",
                            train::name_of(experiment.config.train.dtype_policy)));
   if (result.normalisation_synchronised && options.accumulate > 1)
-    log::print("note: batch normalisation takes its moments per micro-batch; with accumulation it computes something else than one big batch");
+    log::print(
+        "note: batch normalisation takes its moments per micro-batch; with accumulation it computes something else "
+        "than one big batch");
   if (result.normalisation_synchronised && !experiment.config.parallel.sync_batchnorm)
     log::print("batch normalisation is synchronised for this comparison (parallel.sync_batchnorm)");
   log::print(table(result, flags.all));
   std::string losses;
   for (const double loss : result.losses) losses += fmt::format(" {:.6g}", loss);
   log::print(fmt::format("loss{}; largest difference {:.2e}, drift {:.2e}", losses, result.loss, result.loss_drift));
-  log::print("drift is the difference after both sides trained on their own: rounding, amplified where a ReLU switches; told, not judged");
+  log::print(
+      "drift is the difference after both sides trained on their own: rounding, amplified where a ReLU switches; told, "
+      "not judged");
   const train::Tolerance& tolerance = result.tolerance;
-  const std::string of_loss = tolerance.loss == tolerance.layers ? "" : fmt::format(" (of the loss {:.1e})", tolerance.loss);
-  log::print(fmt::format("{} {:.1e}{}", result.passed ? "verified: every difference is within" : "FAILED: a difference is above",
+  const std::string of_loss =
+      tolerance.loss == tolerance.layers ? "" : fmt::format(" (of the loss {:.1e})", tolerance.loss);
+  log::print(fmt::format("{} {:.1e}{}",
+                         result.passed ? "verified: every difference is within" : "FAILED: a difference is above",
                          tolerance.layers, of_loss));
   return result.passed ? 0 : static_cast<int>(ErrorKind::kCheck);
 }
@@ -91,14 +102,19 @@ int run(const VerifyFlags& flags) {
 void add_verify(App& app) {
   const auto flags = std::make_shared<VerifyFlags>();
   Command& command = app.command("verify", "show that N replicas compute what one computes on the whole batch");
-  command.describe("Runs N replicas and one replica on the same batches, each step from equal weights, and compares per layer the gradients and the "
-                   "weights after the step, and the loss; the largest differences over the steps decide. Both sides use plain SGD, because adaptive "
-                   "optimizers amplify rounding where gradients vanish.");
-  command.example("configs/fashion_mnist.yaml --cpus 3").example("configs/resnet_small.yaml --cpus 2 --accumulate 4 --data synthetic")
+  command.describe(
+      "Runs N replicas and one replica on the same batches, each step from equal weights, and compares per layer the "
+      "gradients and the "
+      "weights after the step, and the loss; the largest differences over the steps decide. Both sides use plain SGD, "
+      "because adaptive "
+      "optimizers amplify rounding where gradients vanish.");
+  command.example("configs/fashion_mnist.yaml --cpus 3")
+      .example("configs/resnet_small.yaml --cpus 2 --accumulate 4 --data synthetic")
       .example("configs/fashion_mnist.yaml --gpus 0 --against cpu");
   command.positional("CONFIG", flags->config, "config file");
   flags->devices.add(command);
-  command.option("--against", "DEVICE", flags->against, "where the one replica runs: cpu, gpu:0 (default: the first device of the N)");
+  command.option("--against", "DEVICE", flags->against,
+                 "where the one replica runs: cpu, gpu:0 (default: the first device of the N)");
   command.whole("--steps", "N", flags->steps, "steps to compare (5)");
   command.option("--tol", "X", flags->tolerance,
                  "largest relative difference that passes (1e-5 in float32 on the CPU; docs/cli.md has the others)");

@@ -1,6 +1,6 @@
 /// The YAML files of the repository that are compiled into the executable, so that `dptrain init` and the networks work
-/// wherever the binary is. The tables are static and read-only: any thread may read them. Their definitions are written by
-/// the build (cmake/BundledConfigs.cmake).
+/// wherever the binary is. The tables are static and read-only: any thread may read them. Their definitions are written
+/// by the build (cmake/BundledConfigs.cmake).
 #pragma once
 
 #include <string_view>

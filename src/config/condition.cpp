@@ -1,5 +1,5 @@
-// Reader::condition: what `if` says. The parts are cut out before variables are replaced, so that a value with a space or an
-// operator in it stays one operand.
+// Reader::condition: what `if` says. The parts are cut out before variables are replaced, so that a value with a space
+// or an operator in it stays one operand.
 //
 //   condition: all ('or' all)*        all: part ('and' part)*
 //   part: 'not' part | operand | operand ('==' | '!=' | '<=' | '>=' | '<' | '>') operand

@@ -36,7 +36,8 @@ class Diagnostics {
   std::string render(ErrorKind kind = ErrorKind::kUsage) const;
   /// All warnings, in the same form.
   std::string render_warnings() const;
-  /// The errors as JSON lines {"level","file","line","column","message"} (`--log json`); notes follow with level "note".
+  /// The errors as JSON lines {"level","file","line","column","message"} (`--log json`); notes follow with level
+  /// "note".
   std::string render_json() const;
   /// Throws ConfigError of this kind when there is an error.
   void throw_if_errors(ErrorKind kind = ErrorKind::kUsage) const;
@@ -45,8 +46,8 @@ class Diagnostics {
   std::vector<Diagnostic> errors_, warnings_;
 };
 
-/// Everything that is wrong with a config, or (of another kind than kUsage) with what it names: what() is render(), a complete
-/// text with places; json() is render_json().
+/// Everything that is wrong with a config, or (of another kind than kUsage) with what it names: what() is render(), a
+/// complete text with places; json() is render_json().
 class ConfigError : public Error {
  public:
   explicit ConfigError(const Diagnostics& diagnostics, ErrorKind kind = ErrorKind::kUsage)

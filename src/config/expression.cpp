@@ -110,8 +110,8 @@ class Parser {
     std::string_view name;
     double (*apply)(double);
   };
-  static constexpr std::array<Function, 2> kFunctions{
-      Function{"floor", [](double x) { return std::floor(x); }}, {"multiple_of_8", multiple_of_8}};
+  static constexpr std::array<Function, 2> kFunctions{Function{"floor", [](double x) { return std::floor(x); }},
+                                                      {"multiple_of_8", multiple_of_8}};
 
   static constexpr int kMaxDepth = 100;  // of parentheses; far above any use, far below the end of the stack
   const char* at_;

@@ -13,8 +13,8 @@ namespace dptrain::config {
 ///   function: 'floor' | 'multiple_of_8'
 std::optional<double> evaluate(std::string_view text);
 
-/// How Keras Applications round channels: the nearest multiple of 8, at least 8, and one more where that would lose more than
-/// a tenth.
+/// How Keras Applications round channels: the nearest multiple of 8, at least 8, and one more where that would lose
+/// more than a tenth.
 double multiple_of_8(double x);
 
 /// One decimal number, with a sign or not: "3", "-1e-3".

@@ -1,8 +1,8 @@
 #pragma once
 
-// A family is a set of types that may stand in one place, written `Type: {keras arguments}`: layers, optimizers, losses,
-// schedules, initializers, callbacks, data sets, transforms. Typed is one such value. Families are filled before main or at
-// first use and read-only afterwards.
+// A family is a set of types that may stand in one place, written `Type: {keras arguments}`: layers, optimizers,
+// losses, schedules, initializers, callbacks, data sets, transforms. Typed is one such value. Families are filled
+// before main or at first use and read-only afterwards.
 
 #include <memory>
 #include <string>
@@ -104,8 +104,7 @@ class Of : public Typed {
   Of() = default;
   Of(Typed typed) : Typed(std::move(typed)) {}  // NOLINT(google-explicit-constructor)
   template <class Spec>
-    requires(!std::is_base_of_v<Typed, Spec>)
-  explicit Of(Spec spec) : Typed(family().make(std::move(spec))) {}
+  requires(!std::is_base_of_v<Typed, Spec>) explicit Of(Spec spec) : Typed(family().make(std::move(spec))) {}
 };
 
 template <Family& (*family)()>

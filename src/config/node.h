@@ -3,9 +3,9 @@
 // The tree that a YAML file becomes: scalars as text with their source marks, nothing typed yet (types come from the
 // schema, never from YAML's guessing). Aliases are expanded and `<<` merged. A Node is a plain value; copies are deep.
 //
-// A scalar from a file may hold variables (`$NAME`, and `$$` for a dollar) until Reader::substituted has replaced them. A
-// node made in the program is literal: a dollar in it is a dollar. to_yaml doubles the dollars of literal nodes, so that
-// what it writes reads back as what was meant.
+// A scalar from a file may hold variables (`$NAME`, and `$$` for a dollar) until Reader::substituted has replaced them.
+// A node made in the program is literal: a dollar in it is a dollar. to_yaml doubles the dollars of literal nodes, so
+// that what it writes reads back as what was meant.
 
 #include <cstdint>
 #include <memory>
@@ -46,8 +46,8 @@ class Node {
   Node& operator=(Node&&) noexcept;
   ~Node();
 
-  static Node scalar(std::string text, Mark mark = {});         ///< plain: may be read as a number or a boolean
-  static Node text(std::string text, Mark mark = {});           ///< quoted: always a string
+  static Node scalar(std::string text, Mark mark = {});  ///< plain: may be read as a number or a boolean
+  static Node text(std::string text, Mark mark = {});    ///< quoted: always a string
   static Node number(double value);
   static Node integer(std::int64_t value);
   static Node boolean(bool value);

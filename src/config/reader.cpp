@@ -182,7 +182,8 @@ void Reader::read_defaults(const Node& vars) {
     if (name_length(entry.key, 0) != entry.key.size()) {
       error(entry.mark, fmt::format("vars: '{}' is no name for a variable: letters, digits and _", entry.key));
     } else if (!entry.value.is_scalar()) {
-      error(entry.value, fmt::format("vars: {} must be a text or a number, found {}", entry.key, entry.value.describe()));
+      error(entry.value,
+            fmt::format("vars: {} must be a text or a number, found {}", entry.key, entry.value.describe()));
     } else {
       defaults_[entry.key] = substituted(entry.value).str();
     }

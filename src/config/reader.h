@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads scalars of the tree as typed values: substitutes `$NAME`, evaluates `1/255`, `0.1%`, `2 * $filters`, reports what
-// is wrong with the place and the thing it belongs to. One per load; not thread-safe.
+// Reads scalars of the tree as typed values: substitutes `$NAME`, evaluates `1/255`, `0.1%`, `2 * $filters`, reports
+// what is wrong with the place and the thing it belongs to. One per load; not thread-safe.
 
 #include <cstdint>
 #include <map>
@@ -24,8 +24,8 @@ class Reader {
   /// The file's `vars`: {NAME: text}. Call before anything else is read.
   void read_defaults(const Node& vars);
 
-  /// Parameters of the block being expanded; inner blocks hide outer ones entirely. Variables in the parameters themselves
-  /// are replaced first, in the scope outside. RAII.
+  /// Parameters of the block being expanded; inner blocks hide outer ones entirely. Variables in the parameters
+  /// themselves are replaced first, in the scope outside. RAII.
   class Scope {
    public:
     Scope(Reader& reader, std::map<std::string, Node> parameters);
@@ -38,7 +38,8 @@ class Reader {
     std::map<std::string, Node> outer_;
     bool outer_inside_;
   };
-  /// Names what is being read in messages: "Conv2D 'conv1'" gives "Conv2D 'conv1': strides must be ...". RAII, nests by hiding.
+  /// Names what is being read in messages: "Conv2D 'conv1'" gives "Conv2D 'conv1': strides must be ...". RAII, nests by
+  /// hiding.
   class Subject {
    public:
     Subject(Reader& reader, std::string subject);
@@ -50,7 +51,8 @@ class Reader {
     Reader& reader_;
     std::string outer_, outer_key_;
   };
-  /// Names the key being read: "strides" gives "strides must be ...". RAII, nests by hiding; a Subject starts without one.
+  /// Names the key being read: "strides" gives "strides must be ...". RAII, nests by hiding; a Subject starts without
+  /// one.
   class Key {
    public:
     Key(Reader& reader, std::string key);
@@ -67,8 +69,8 @@ class Reader {
 
   /// The node with every `$NAME` in it replaced: a scalar that is exactly `$NAME` becomes the parameter's node, other
   /// occurrences become its text (in parentheses where they stand in arithmetic). `${NAME}` is the same where a letter
-  /// follows. `$$` becomes a dollar; a `$` before anything else stays. Unknown names are reported; the mark stays that of
-  /// the use. Doing it twice changes nothing. Throws ConfigError where variables that hold variables grow beyond
+  /// follows. `$$` becomes a dollar; a `$` before anything else stays. Unknown names are reported; the mark stays that
+  /// of the use. Doing it twice changes nothing. Throws ConfigError where variables that hold variables grow beyond
   /// kMaxSubstituted: going on would take all memory.
   Node substituted(const Node& node);
   static constexpr std::size_t kMaxSubstituted = std::size_t{16} << 20;  ///< bytes of a load in all; a node counts 64
@@ -79,8 +81,9 @@ class Reader {
   std::optional<bool> boolean(const Node& node);          ///< true or false only
   std::optional<bool> condition(const Node& node);        ///< as boolean, or `not $a and $b == same or $c > 1`
   std::optional<std::string> text(const Node& node);      ///< any scalar as written
-  /// Text as a path, absolute and normalised. Relative ones are joined to the directory of the file they stand in; where
-  /// the text begins with a variable from outside the file, they are relative to the current folder, as its giver meant.
+  /// Text as a path, absolute and normalised. Relative ones are joined to the directory of the file they stand in;
+  /// where the text begins with a variable from outside the file, they are relative to the current folder, as its giver
+  /// meant.
   std::optional<std::string> path(const Node& node);
 
   /// Reports "subject: message" at the node or mark; nothing where an unknown variable has been reported already.

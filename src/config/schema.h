@@ -1,7 +1,7 @@
 #pragma once
 
-// Schema: the keys of one C++ struct, said once. From it come parsing with positions, range checks, unknown-key errors with
-// "did you mean", the resolved config and the JSON Schema.
+// Schema: the keys of one C++ struct, said once. From it come parsing with positions, range checks, unknown-key errors
+// with "did you mean", the resolved config and the JSON Schema.
 //
 //   const Schema s = Schema::of<ExponentialDecaySpec>("ExponentialDecay")
 //       .positional(key("initial_learning_rate", &ExponentialDecaySpec::initial_learning_rate).required().at_least(0))
@@ -148,10 +148,10 @@ class Schema {
   const std::vector<Field>& fields() const noexcept { return fields_; }
   std::shared_ptr<void> make() const { return make_(); }
 
-  /// Reads the arguments of `name: arguments` into *spec (already holding the defaults). `arguments` is a map of keys, null
-  /// for all defaults, or anything else for the positional key. False after reporting. `where` is the mark of the type's
-  /// name, for "missing argument". `ignored` are keys that the caller handles (name, inputs, ...). Messages name the reader's
-  /// subject, with the key in whose value we stand ("data.loader"), or else the schema.
+  /// Reads the arguments of `name: arguments` into *spec (already holding the defaults). `arguments` is a map of keys,
+  /// null for all defaults, or anything else for the positional key. False after reporting. `where` is the mark of the
+  /// type's name, for "missing argument". `ignored` are keys that the caller handles (name, inputs, ...). Messages name
+  /// the reader's subject, with the key in whose value we stand ("data.loader"), or else the schema.
   bool read(const Node& arguments, const Mark& where, Reader& reader, void* spec,
             const std::vector<std::string>& ignored = {}) const;
   /// A map with every key; `minimal` leaves out those that equal the default.

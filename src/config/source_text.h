@@ -1,7 +1,7 @@
 #pragma once
 
-// The text of a config before it is parsed: checked (UTF-8, no control characters, no tabs in the indentation), line ends
-// made equal, and able to say which line and column a byte stands in.
+// The text of a config before it is parsed: checked (UTF-8, no control characters, no tabs in the indentation), line
+// ends made equal, and able to say which line and column a byte stands in.
 
 #include <cstddef>
 #include <memory>

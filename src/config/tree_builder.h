@@ -1,7 +1,7 @@
 #pragma once
 
-// Builds the tree from a parser's events: finds duplicate keys, applies `<<`, expands aliases within bounds. Knows nothing
-// of the parser. One per document; not thread-safe.
+// Builds the tree from a parser's events: finds duplicate keys, applies `<<`, expands aliases within bounds. Knows
+// nothing of the parser. One per document; not thread-safe.
 
 #include <cstddef>
 #include <map>

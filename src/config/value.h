@@ -1,7 +1,7 @@
 #pragma once
 
-// How each C++ type that a key can have is read from the tree, written back (for `config --resolved`), and described (for
-// the JSON Schema). To give a new type keys, specialise Value (or EnumNames for an enum).
+// How each C++ type that a key can have is read from the tree, written back (for `config --resolved`), and described
+// (for the JSON Schema). To give a new type keys, specialise Value (or EnumNames for an enum).
 //
 //   static bool read(const Node&, Reader&, T& out);   false after reporting
 //   static Node write(const T&);
@@ -35,7 +35,8 @@ struct Path {
   bool operator==(const Path& other) const { return value == other.value; }
 };
 
-/// "N steps|epochs|samples|seconds|minutes|hours" or 30s, 10m, 2h; a bare integer has unit kBare and means what Keras means there.
+/// "N steps|epochs|samples|seconds|minutes|hours" or 30s, 10m, 2h; a bare integer has unit kBare and means what Keras
+/// means there.
 struct Duration {
   enum class Unit { kBare, kSteps, kEpochs, kSamples, kSeconds };  ///< minutes and hours become seconds
   double value = 0;
@@ -52,12 +53,12 @@ struct ByteSize {
   bool operator==(const ByteSize&) const = default;
 };
 
-#define DPTRAIN_CONFIG_VALUE(T)                        \
-  template <>                                          \
-  struct Value<T> {                                    \
-    static bool read(const Node&, Reader&, T& out);    \
-    static Node write(const T&);                       \
-    static Node schema();                              \
+#define DPTRAIN_CONFIG_VALUE(T)                     \
+  template <>                                       \
+  struct Value<T> {                                 \
+    static bool read(const Node&, Reader&, T& out); \
+    static Node write(const T&);                    \
+    static Node schema();                           \
   }
 DPTRAIN_CONFIG_VALUE(bool);
 DPTRAIN_CONFIG_VALUE(int);
@@ -76,8 +77,8 @@ DPTRAIN_CONFIG_VALUE(Node);   // anything, kept as it is (substituted)
 
 namespace detail {
 std::string element_name(const std::string& key, std::size_t index);  ///< "strides[1]"
-bool report_empty(const Node& item, Reader&);                          ///< an item that is null; returns false
-bool read_map(const Node&, Reader&, Node& out);                        ///< reports unless a mapping (or null, an empty one)
+bool report_empty(const Node& item, Reader&);                         ///< an item that is null; returns false
+bool read_map(const Node&, Reader&, Node& out);  ///< reports unless a mapping (or null, an empty one)
 bool read_enum(const Node&, Reader&, const std::vector<std::string>& names, std::size_t& out);
 Node enum_schema(const std::vector<std::string>& names);
 Node optional_schema(Node inner);
@@ -114,8 +115,10 @@ struct Value<std::vector<T>> {  // one value stands for a list of one, null for 
     for (std::size_t i = 0; i < list.items().size(); ++i) {
       const Node item = reader.substituted(list.items()[i]);
       const Reader::Key element(reader, detail::element_name(reader.key(), i));
-      if (item.is_null()) good = detail::report_empty(item, reader);
-      else one(item);
+      if (item.is_null())
+        good = detail::report_empty(item, reader);
+      else
+        one(item);
     }
     return good;
   }

@@ -1,5 +1,5 @@
-// The only file that knows yaml-cpp (0.7 and 0.8). Its event interface is used rather than its nodes: those hide duplicate
-// keys and know neither `<<` nor where an alias stands.
+// The only file that knows yaml-cpp (0.7 and 0.8). Its event interface is used rather than its nodes: those hide
+// duplicate keys and know neither `<<` nor where an alias stands.
 
 #include "config/yaml_parser.h"
 
@@ -18,8 +18,8 @@
 namespace dptrain::config {
 namespace {
 
-/// yaml-cpp 0.7 turns the escapes \N and \_ into the single bytes 0x85 and 0xA0 instead of U+0085 and U+00A0. The source is
-/// UTF-8, so such a byte outside a sequence comes from there.
+/// yaml-cpp 0.7 turns the escapes \N and \_ into the single bytes 0x85 and 0xA0 instead of U+0085 and U+00A0. The
+/// source is UTF-8, so such a byte outside a sequence comes from there.
 std::string with_whole_characters(const std::string& value) {
   std::string out;
   int following = 0;  // continuation bytes still due
@@ -78,7 +78,8 @@ class Events final : public YAML::EventHandler {
                 const std::string& value) override {
     check_tag(mark, tag);
     const std::size_t begin = skip_properties(offset_of(mark));
-    builder_.scalar(with_whole_characters(value), tag == "!", source_.mark(begin, scalar_bytes(begin, value, tag == "!")), anchor);
+    builder_.scalar(with_whole_characters(value), tag == "!",
+                    source_.mark(begin, scalar_bytes(begin, value, tag == "!")), anchor);
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,

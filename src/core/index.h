@@ -1,6 +1,7 @@
 #pragma once
 
-// From the `int` that counts steps, tensors and ranks to the type that the standard library's containers want. Any thread.
+// From the `int` that counts steps, tensors and ranks to the type that the standard library's containers want. Any
+// thread.
 
 #include <cstddef>
 

@@ -50,10 +50,14 @@ void put(std::FILE* stream, const std::string& line) {
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\', out += c;
-    else if (c == '\n') out += "\\n";
-    else if (static_cast<unsigned char>(c) < 0x20) out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    else out += c;
+    if (c == '"' || c == '\\')
+      out += '\\', out += c;
+    else if (c == '\n')
+      out += "\\n";
+    else if (static_cast<unsigned char>(c) < 0x20)
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      out += c;
   }
   return out;
 }
@@ -70,7 +74,8 @@ void emit(bool to_stderr, Rank rank, const char* level, const std::string& line,
     const bool json = s.options.format == Format::kJson;
     if (json)
       text = fmt::format("{{\"level\":\"{}\",\"message\":\"{}\"}}", level, escaped(line));
-    else if (s.options.color && *color) text = fmt::format("{}{}\033[0m", color, plain);
+    else if (s.options.color && *color)
+      text = fmt::format("{}{}\033[0m", color, plain);
     put(to_stderr || json ? stderr : stdout, text);
   }
   if (s.file) s.file->log(spdlog::level::info, "{}", plain);

@@ -5,9 +5,9 @@
 namespace dptrain::log {
 
 // Lines a person or a script reads. Results and progress lines go to stdout, warnings and errors to stderr; with kJson
-// all lines but results go to stderr, one object each. All but results also go into the run's train.log once one is opened.
-// Names in lines may come from anybody: control characters, but line breaks and tabs, are written as printable() writes
-// them. Safe from every thread. Never called inside a step.
+// all lines but results go to stderr, one object each. All but results also go into the run's train.log once one is
+// opened. Names in lines may come from anybody: control characters, but line breaks and tabs, are written as
+// printable() writes them. Safe from every thread. Never called inside a step.
 
 enum class Format { kText, kJson };
 
@@ -29,8 +29,8 @@ void debug(const std::string& line);
 void info(const std::string& line);
 void warn(const std::string& line);   ///< stderr, "warning: " before it
 void error(const std::string& line);  ///< stderr, as it is: the caller has composed the whole text
-/// A terminal that is closed and a reader that ends (`| head`) take lines with them and nothing else: SIGPIPE is ignored from now
-/// on, and they are no stdout_failure(). For what must go on to its end.
+/// A terminal that is closed and a reader that ends (`| head`) take lines with them and nothing else: SIGPIPE is
+/// ignored from now on, and they are no stdout_failure(). For what must go on to its end.
 void outlive_readers();
 /// errno of the first write to stdout that failed, 0: none.
 int stdout_failure();

@@ -6,8 +6,8 @@
 
 namespace dptrain {
 
-/// "; did you mean 'train-images.gz'?" among what lies beside it, or which folder on the way is not there either; "" where
-/// nothing is near.
+/// "; did you mean 'train-images.gz'?" among what lies beside it, or which folder on the way is not there either; ""
+/// where nothing is near.
 std::string what_to_try_for(const std::string& missing);
 
 }  // namespace dptrain

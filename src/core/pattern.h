@@ -1,8 +1,8 @@
 #pragma once
 
 // A regular expression in ECMAScript's grammar. <regex> takes seconds to compile wherever it is included, so it is in
-// pattern.cpp alone. A Pattern does not change: any thread may search with it. The standard's engine recurses by the length of
-// the text: for names, not for whole files.
+// pattern.cpp alone. A Pattern does not change: any thread may search with it. The standard's engine recurses by the
+// length of the text: for names, not for whole files.
 
 #include <memory>
 #include <stdexcept>

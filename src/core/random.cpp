@@ -11,9 +11,10 @@ RandomStream::RandomStream(std::uint64_t seed, std::uint32_t purpose, std::uint6
 std::uint32_t RandomStream::next_u32() {
   if (used_ == 4) {
     // The 64-bit seed and the purpose share the 64-bit key: two purposes never have one key under one seed.
-    const kernels::PhiloxKey key{{static_cast<std::uint32_t>(seed_),
-                                  static_cast<std::uint32_t>(seed_ >> 32) ^ (purpose_ * 0x9E3779B9u)}};
-    words_ = kernels::philox4x32({{static_cast<std::uint32_t>(a_), static_cast<std::uint32_t>(a_ >> 32), b_, block_++}}, key);
+    const kernels::PhiloxKey key{
+        {static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32) ^ (purpose_ * 0x9E3779B9u)}};
+    words_ = kernels::philox4x32({{static_cast<std::uint32_t>(a_), static_cast<std::uint32_t>(a_ >> 32), b_, block_++}},
+                                 key);
     used_ = 0;
   }
   return words_.word[used_++];

@@ -15,7 +15,7 @@ enum class Purpose : std::uint32_t {
   kDropout = 0x40000,      ///< + index of the step; see kernels/cpu/dropout.h
   kSynthetic = 0x50000,    ///< + role of the data set
   kSplit = 0x60000,
-  kNoise = 0x70000,        ///< + index of the step; see kernels/cpu/noise.h
+  kNoise = 0x70000,  ///< + index of the step; see kernels/cpu/noise.h
 };
 
 /// A stream of numbers that is a pure function of (seed, purpose, a, b): no state to save, none to share.

@@ -21,7 +21,8 @@ class Shape {
   std::int64_t back() const { return dims_.back(); }
   const std::vector<std::int64_t>& dims() const noexcept { return dims_; }
 
-  /// More than any memory has: what a foreign file claims may be more yet. Small enough to be counted in bytes, and added up.
+  /// More than any memory has: what a foreign file claims may be more yet. Small enough to be counted in bytes, and
+  /// added up.
   static constexpr std::int64_t kMost = std::int64_t{1} << 56;
   /// Product of the extents, kMost at most; 1 for rank 0.
   std::int64_t elements() const noexcept;

@@ -1,7 +1,7 @@
 #pragma once
 
-// TaskPool: a few threads for work that can be done beside what asked for it, such as compiling. They are started as tasks
-// come and sleep between them. Any thread may call; a task must not wait for one that was sent after it.
+// TaskPool: a few threads for work that can be done beside what asked for it, such as compiling. They are started as
+// tasks come and sleep between them. Any thread may call; a task must not wait for one that was sent after it.
 
 #include <condition_variable>
 #include <deque>

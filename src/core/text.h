@@ -8,8 +8,8 @@
 
 namespace dptrain {
 
-/// The candidate nearest to `word` by edit distance (case-insensitive, a swap of neighbours counts one; at most a third of
-/// the letters wrong), or "".
+/// The candidate nearest to `word` by edit distance (case-insensitive, a swap of neighbours counts one; at most a third
+/// of the letters wrong), or "".
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 /// "; did you mean 'filters'?" or "".
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
@@ -26,8 +26,9 @@ std::string human_bytes(std::uint64_t bytes);
 std::string csv_field(std::string_view text);
 /// Length of the well-formed UTF-8 sequence that `text` starts with (RFC 3629: no overlong forms, no surrogates), or 0.
 std::size_t utf8_length(std::string_view text) noexcept;
-/// Text from elsewhere (names in files, file names) for a terminal, to which it must not give orders: control characters,
-/// those of C1 included, and bytes that are not UTF-8 are written as "\x1b", "\u009b", "\n". Those of `keep` stay.
+/// Text from elsewhere (names in files, file names) for a terminal, to which it must not give orders: control
+/// characters, those of C1 included, and bytes that are not UTF-8 are written as "\x1b", "\u009b", "\n". Those of
+/// `keep` stay.
 std::string printable(std::string_view text, std::string_view keep = "");
 /// Shell-style match: `*` any run, `?` one character; the rest literal.
 bool glob_match(std::string_view pattern, std::string_view text);

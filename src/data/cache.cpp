@@ -88,7 +88,8 @@ std::pair<std::shared_ptr<const Source>, Pipeline> cached(std::shared_ptr<const 
       throw Error(ErrorKind::kUsage,
                   "data.loader.cache: a disk cache keeps images of one size; put Resizing or CenterCrop before the "
                   "random transforms, or use cache: memory");
-    const std::string file = options.folder.value + "/" + name + (input > 0 ? "." + std::to_string(input) : "") + ".cache";
+    const std::string file =
+        options.folder.value + "/" + name + (input > 0 ? "." + std::to_string(input) : "") + ".cache";
     const std::string key = fmt::format("{}\n{}\n{}", source->cache_key(), input, prefix.text());
     stores.push_back(disk_store(file, source->size(), key));
   }

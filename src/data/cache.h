@@ -1,8 +1,8 @@
 #pragma once
 
-// The loader's cache: what decoding and the transforms without randomness make of a sample is kept, in memory or in a file
-// that is mapped into memory, and later epochs begin there. Filled by the loader's threads as they first meet a sample;
-// any thread reads. A sample looks the same with a cache and without.
+// The loader's cache: what decoding and the transforms without randomness make of a sample is kept, in memory or in a
+// file that is mapped into memory, and later epochs begin there. Filled by the loader's threads as they first meet a
+// sample; any thread reads. A sample looks the same with a cache and without.
 
 #include <cstdint>
 #include <memory>
@@ -16,8 +16,9 @@ namespace dptrain::data {
 
 struct CacheOptions {
   enum class Kind { kNone, kMemory, kDisk } kind = Kind::kNone;
-  std::optional<config::ByteSize> limit{};  ///< kMemory; absent: half of the memory that is free when the loader is made
-  config::Path folder;                      ///< kDisk
+  std::optional<config::ByteSize>
+      limit{};          ///< kMemory; absent: half of the memory that is free when the loader is made
+  config::Path folder;  ///< kDisk
   bool operator==(const CacheOptions&) const = default;
 };
 
@@ -38,8 +39,8 @@ std::unique_ptr<CacheStore> memory_store(std::int64_t samples, bool fixed, std::
 /// file with another key is replaced. While another process writes it, nothing is kept. Throws Error{kWrite}.
 std::unique_ptr<CacheStore> disk_store(const std::string& file, std::int64_t samples, const std::string& key);
 
-/// A source and a pipeline that are the same to a loader, and which of the first one's results are kept. `name`, such as
-/// "train", tells the files of one folder apart. Samples that lie in memory anyway are not kept again.
+/// A source and a pipeline that are the same to a loader, and which of the first one's results are kept. `name`, such
+/// as "train", tells the files of one folder apart. Samples that lie in memory anyway are not kept again.
 std::pair<std::shared_ptr<const Source>, Pipeline> cached(std::shared_ptr<const Source> source, Pipeline pipeline,
                                                           const CacheOptions& options, const std::string& name);
 

@@ -51,8 +51,8 @@ Node Value<CacheOptions>::schema() {
   };
   Node words = Node::map(), any = Node::map();
   words.set("enum", Node::sequence({Node::text("none"), Node::text("memory")}));
-  any.set("anyOf", Node::sequence({words, object("memory", Value<ByteSize>::schema()),
-                                   object("disk", Value<Path>::schema())}));
+  any.set("anyOf",
+          Node::sequence({words, object("memory", Value<ByteSize>::schema()), object("disk", Value<Path>::schema())}));
   return any;
 }
 

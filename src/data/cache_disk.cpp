@@ -23,7 +23,8 @@
 namespace dptrain::data {
 namespace {
 
-/// The start of the file; samples follow at kDataOffset, then the CRC-32 of each, then a byte for each: 1 where there is a sample.
+/// The start of the file; samples follow at kDataOffset, then the CRC-32 of each, then a byte for each: 1 where there
+/// is a sample.
 struct CacheHeader {
   char magic[16];
   std::uint64_t key, samples, bytes;  ///< bytes: of one sample
@@ -182,7 +183,8 @@ class DiskStore final : public CacheStore {
     shape_ = Shape(std::vector<std::int64_t>(header_.dims, header_.dims + header_.rank));
     const auto size = static_cast<std::size_t>(facts.st_size);
     const auto elements = static_cast<std::uint64_t>(shape_.elements());
-    if (header_.bytes != elements * (header_.type == 0 ? 1 : sizeof(float)) || size != file_bytes(header_)) return false;
+    if (header_.bytes != elements * (header_.type == 0 ? 1 : sizeof(float)) || size != file_bytes(header_))
+      return false;
     map_ = Mapping(in.get(), size, false);
     if (map_.get() == nullptr) return false;
     for (std::size_t i = 0; i < states_.size(); ++i) states_[i].store(flags()[i] == 1 ? kStored : kBad);
@@ -226,7 +228,8 @@ class DiskStore final : public CacheStore {
     if (ftruncate(out_.get(), 0) != 0) fail(part_, "be emptied");
     if (const int error = posix_fallocate(out_.get(), 0, static_cast<off_t>(bytes)); error != 0) {
       errno = error;
-      fail(part_, fmt::format("hold {} samples of {}, {}", states_.size(), sample.shape.str(), human_bytes(bytes)).c_str());
+      fail(part_,
+           fmt::format("hold {} samples of {}, {}", states_.size(), sample.shape.str(), human_bytes(bytes)).c_str());
     }
     map_ = Mapping(out_.get(), bytes, true);
     if (map_.get() == nullptr) fail(part_, "be mapped into memory");

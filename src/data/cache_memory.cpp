@@ -80,8 +80,8 @@ class MemoryStore final : public CacheStore {
       return;
     }
     sample.data = aligned_memory(bytes);
-    std::memcpy(sample.data.get(), array.type == DType::kU8 ? static_cast<const void*>(array.u8.data()) : array.f32.data(),
-                bytes);
+    std::memcpy(sample.data.get(),
+                array.type == DType::kU8 ? static_cast<const void*>(array.u8.data()) : array.f32.data(), bytes);
     sample.shape = array.shape;
     sample.type = array.type;
     count_.fetch_add(1);
@@ -121,8 +121,9 @@ class MemoryStore final : public CacheStore {
   }
   void say_full() {
     std::call_once(full_, [&] {
-      log::warn(fmt::format("data.loader.cache is full: {} hold {} of {} samples; the others are made anew in each epoch",
-                            limit_text(), count_.load(), samples_.size()));
+      log::warn(
+          fmt::format("data.loader.cache is full: {} hold {} of {} samples; the others are made anew in each epoch",
+                      limit_text(), count_.load(), samples_.size()));
     });
   }
 

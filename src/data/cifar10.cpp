@@ -1,5 +1,5 @@
-// CIFAR-10 in its binary version (Krizhevsky 2009): six files of 10,000 records, each a label and three planes of 32 x 32
-// bytes: red, green, blue.
+// CIFAR-10 in its binary version (Krizhevsky 2009): six files of 10,000 records, each a label and three planes of 32 x
+// 32 bytes: red, green, blue.
 
 #include <filesystem>
 #include <fstream>

@@ -98,14 +98,14 @@ std::vector<std::uint8_t> encode_png(const RgbImage& picture) {
                                                         begin + size);
   };
   constexpr int kRgb = 3;
-  if (stbi_write_png_to_func(append, &bytes, static_cast<int>(picture.width), static_cast<int>(picture.height),
-                             kRgb, picture.rgb.data(), static_cast<int>(picture.width) * kRgb) == 0)
+  if (stbi_write_png_to_func(append, &bytes, static_cast<int>(picture.width), static_cast<int>(picture.height), kRgb,
+                             picture.rgb.data(), static_cast<int>(picture.width) * kRgb) == 0)
     throw Error(ErrorKind::kMemory, "the picture could not be packed as PNG");
   return bytes;
 }
 
 RgbImage image_of(const float* values, std::int64_t height, std::int64_t width, std::int64_t channels, float low,
-                   float high) {
+                  float high) {
   RgbImage picture(height, width);
   const float scale = high > low ? 255.0F / (high - low) : 0.0F;
   for (std::int64_t i = 0; i < height * width; ++i)

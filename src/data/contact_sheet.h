@@ -23,15 +23,15 @@ struct SheetRow {
   std::vector<RgbImage> pictures;
 };
 
-/// Rows below each other, each under its label; columns under their titles, of the width of the widest picture. Pictures
-/// below `least` pixels in height and width are enlarged by a whole factor.
+/// Rows below each other, each under its label; columns under their titles, of the width of the widest picture.
+/// Pictures below `least` pixels in height and width are enlarged by a whole factor.
 RgbImage contact_sheet(const std::vector<std::string>& titles, const std::vector<SheetRow>& rows, std::int64_t least);
 
 /// The file's bytes.
 std::vector<std::uint8_t> encode_png(const RgbImage& picture);
 
-/// [H, W, C] of 1, 3 or 4 channels (the first three are shown); 2 and others by the first channel alone. Values from `low`
-/// to `high` become 0 to 255.
+/// [H, W, C] of 1, 3 or 4 channels (the first three are shown); 2 and others by the first channel alone. Values from
+/// `low` to `high` become 0 to 255.
 RgbImage image_of(const float* values, std::int64_t height, std::int64_t width, std::int64_t channels, float low,
                   float high);
 

@@ -5,7 +5,9 @@ namespace dptrain::data {
 config::Family& dataset_family() {
   static config::Family family = [] {
     config::Family made("data set");
-    for (const auto def : {idx_def, image_folder_def, cifar10_def, fixed_records_def, hdf5_dataset_def, synthetic_def, split_def}) made.add(def());
+    for (const auto def :
+         {idx_def, image_folder_def, cifar10_def, fixed_records_def, hdf5_dataset_def, synthetic_def, split_def})
+      made.add(def());
     return made;
   }();
   return family;

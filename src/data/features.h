@@ -1,7 +1,8 @@
 #pragma once
 
-// Features: what part of a network makes of a data set's samples, kept as rows of floats in memory or in a file; labels and
-// everything else come from the data set itself. Filled by one thread before anybody reads; then any thread may read.
+// Features: what part of a network makes of a data set's samples, kept as rows of floats in memory or in a file; labels
+// and everything else come from the data set itself. Filled by one thread before anybody reads; then any thread may
+// read.
 
 #include <cstdint>
 #include <memory>
@@ -22,8 +23,8 @@ std::uint64_t feature_bytes(const std::vector<FeatureInput>& inputs, std::int64_
 
 class Features final : public Source {
  public:
-  /// Takes the memory (`folder` empty) or the room on the disk at once. The file has no name in its folder: it is gone with
-  /// this object, or with the process. Throws Error{kMemory} or Error{kWrite}.
+  /// Takes the memory (`folder` empty) or the room on the disk at once. The file has no name in its folder: it is gone
+  /// with this object, or with the process. Throws Error{kMemory} or Error{kWrite}.
   Features(std::shared_ptr<const Source> of, std::vector<FeatureInput> inputs, const std::string& folder);
   ~Features() override;
 

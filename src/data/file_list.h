@@ -1,7 +1,7 @@
 #pragma once
 
-// FileList: the files below some folders, in a fixed order, in little memory: a name costs its bytes and 13 more. Filled by
-// one thread, then read by any.
+// FileList: the files below some folders, in a fixed order, in little memory: a name costs its bytes and 13 more.
+// Filled by one thread, then read by any.
 
 #include <cstdint>
 #include <functional>
@@ -14,10 +14,10 @@ class FileList {
  public:
   /// One file as it is.
   void add_file(const std::string& path);
-  /// All below a folder: its own files sorted by the bytes of their names, then each sub-folder, sorted, in the same way.
-  /// Symbolic links are followed, each folder is entered once and none above `folder`. Left out: names that begin with a dot, and what is neither
-  /// file nor folder, and names that `wanted`, where it is given, says no to. A link to nothing counts as a file. Throws
-  /// Error{kData} for a folder that cannot be read.
+  /// All below a folder: its own files sorted by the bytes of their names, then each sub-folder, sorted, in the same
+  /// way. Symbolic links are followed, each folder is entered once and none above `folder`. Left out: names that begin
+  /// with a dot, and what is neither file nor folder, and names that `wanted`, where it is given, says no to. A link to
+  /// nothing counts as a file. Throws Error{kData} for a folder that cannot be read.
   void add_folder(const std::string& folder, const std::function<bool(const char* name)>& wanted = {});
 
   std::int64_t size() const { return static_cast<std::int64_t>(names_.size()); }
@@ -35,8 +35,8 @@ class FileList {
   std::vector<std::uint32_t> owners_;  // its folder
 };
 
-/// Names of the sub-folders of `folder`, also behind links, sorted by bytes; hidden ones are left out. `files`: how many
-/// files lie beside them. Throws Error{kData}.
+/// Names of the sub-folders of `folder`, also behind links, sorted by bytes; hidden ones are left out. `files`: how
+/// many files lie beside them. Throws Error{kData}.
 std::vector<std::string> sub_folders(const std::string& folder, std::int64_t& files);
 
 /// The file's bytes into `bytes`. Throws SampleError with the system's words.

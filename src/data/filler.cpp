@@ -142,10 +142,11 @@ std::vector<RowsInMemory> Filler::rows_in_memory() const {
     const std::uint8_t* const u8 = source_->u8_rows(input.from);
     const float* const f32 = source_->f32_rows(input.from);
     if (input.sample.rank() == 0 || (u8 == nullptr && f32 == nullptr)) return {};
-    all.push_back({.input = input.from,
-                   .sample = input.sample,
-                   .type = u8 != nullptr ? DType::kU8 : DType::kF32,
-                   .rows = u8 != nullptr ? reinterpret_cast<const std::byte*>(u8) : reinterpret_cast<const std::byte*>(f32)});
+    all.push_back(
+        {.input = input.from,
+         .sample = input.sample,
+         .type = u8 != nullptr ? DType::kU8 : DType::kF32,
+         .rows = u8 != nullptr ? reinterpret_cast<const std::byte*>(u8) : reinterpret_cast<const std::byte*>(f32)});
   }
   return all;
 }
@@ -166,7 +167,8 @@ void Filler::move_row(Batch::Slot& slot, std::int64_t from, std::int64_t to) con
   }
   if (labels_.wanted() && labels_.classes()) slot.classes.data()[to] = slot.classes.data()[from];
   if (labels_.wanted() && !labels_.classes())
-    std::copy_n(slot.values.data() + from * labels_.width(), labels_.width(), slot.values.data() + to * labels_.width());
+    std::copy_n(slot.values.data() + from * labels_.width(), labels_.width(),
+                slot.values.data() + to * labels_.width());
   slot.indices[static_cast<std::size_t>(to)] = slot.indices[static_cast<std::size_t>(from)];
 }
 

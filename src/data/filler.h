@@ -29,8 +29,8 @@ class Filler {
 
   /// Memory for `rows` samples.
   std::shared_ptr<Batch::Slot> make_slot(std::int64_t rows, const Allocate& allocate) const;
-  /// Writes sample `index`, as it looks in `epoch`, into row `row`. Throws SampleError where the source has an account of
-  /// bad samples: the row is then to be filled anew.
+  /// Writes sample `index`, as it looks in `epoch`, into row `row`. Throws SampleError where the source has an account
+  /// of bad samples: the row is then to be filled anew.
   void fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch, Batch::Slot& slot) const;
   std::vector<RowsInMemory> rows_in_memory() const;
   /// Row `to` of the slot becomes what row `from` is.

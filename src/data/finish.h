@@ -1,7 +1,7 @@
 #pragma once
 
-// The cheap last steps of a pipeline, which whoever writes the pixels does by the way: mirroring, and a function of each
-// channel. Values; any thread.
+// The cheap last steps of a pipeline, which whoever writes the pixels does by the way: mirroring, and a function of
+// each channel. Values; any thread.
 
 #include <array>
 #include <cstdint>
@@ -57,7 +57,8 @@ kernels::cpu::Pixels<T> pixels(const ImageView& image, const ChannelMap& map) {
     const std::int64_t width = image.shape[1], channels = image.shape[2];
     return {data, image.shape[0], width, channels, width * channels};
   }
-  const auto channels = static_cast<std::int64_t>(map.scale.size() > map.offset.size() ? map.scale.size() : map.offset.size());
+  const auto channels =
+      static_cast<std::int64_t>(map.scale.size() > map.offset.size() ? map.scale.size() : map.offset.size());
   const std::int64_t elements = image.shape.elements();
   return {data, 1, elements / channels, channels, elements};
 }

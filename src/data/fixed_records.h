@@ -1,8 +1,8 @@
 #pragma once
 
 // Files of records that are all alike, as TensorFlow's FixedLengthRecordReader reads them: a header, records of one
-// length, a footer. Of each record a label and the values of one sample. Read from disk one record at a time; labels are
-// read once, when the files are opened. Any thread.
+// length, a footer. Of each record a label and the values of one sample. Read from disk one record at a time; labels
+// are read once, when the files are opened. Any thread.
 
 #include <memory>
 #include <string>
@@ -24,7 +24,8 @@ struct RecordLayout {
   bool big_endian = false;
 };
 
-/// `kind` is the data set's type, for the fingerprint. Throws Error{kData} where a file is not a whole number of records.
+/// `kind` is the data set's type, for the fingerprint. Throws Error{kData} where a file is not a whole number of
+/// records.
 std::shared_ptr<const Source> open_records(const std::vector<std::string>& files, const RecordLayout& layout,
                                            std::vector<std::string> class_names, const std::string& kind);
 

@@ -1,5 +1,6 @@
-// Arrays of an HDF5 file as a Source, read row by row while training goes on, so that memory does not grow with the file.
-// Contiguous, chunked and compressed arrays of integers and floats of any size. Labels are read when the file is opened.
+// Arrays of an HDF5 file as a Source, read row by row while training goes on, so that memory does not grow with the
+// file. Contiguous, chunked and compressed arrays of integers and floats of any size. Labels are read when the file is
+// opened.
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 #pragma once
 
 // Image files in memory to pixels: JPEG (libjpeg-turbo), PNG, BMP, GIF (its first picture) and binary PGM and PPM
-// (stb_image). What a file is is told by its first bytes, never by its name. Pure functions; any thread. Memory is bounded
-// by kMostPixels, whatever a file claims.
+// (stb_image). What a file is is told by its first bytes, never by its name. Pure functions; any thread. Memory is
+// bounded by kMostPixels, whatever a file claims.
 
 #include <cstdint>
 #include <span>
@@ -19,7 +19,8 @@ inline constexpr std::int64_t kMostPixels = std::int64_t{1} << 27;
 struct DecodeOptions {
   ColorMode color = ColorMode::kRgb;
   bool rotate = true;  ///< turn and mirror a JPEG as its EXIF orientation says
-  /// Not 0: a JPEG may be decoded at 1/2, 1/4 or 1/8 of its size as long as it stays at least this large, after rotation.
+  /// Not 0: a JPEG may be decoded at 1/2, 1/4 or 1/8 of its size as long as it stays at least this large, after
+  /// rotation.
   std::int64_t least_height = 0, least_width = 0;
   /// As in ReadHint. Then damage behind the last row of the part may go unnoticed, unless the file has no end.
   std::function<Window(const Shape&)> part{};

@@ -1,4 +1,5 @@
-// Image files as a Source: those in class folders, or any without labels. Holds names; a file is read when its sample is.
+// Image files as a Source: those in class folders, or any without labels. Holds names; a file is read when its sample
+// is.
 
 #include <algorithm>
 #include <array>
@@ -21,7 +22,8 @@
 namespace dptrain::data {
 namespace {
 
-/// Files whose size and ends enter the fingerprint, evenly spread: quick for any number, and the names of all enter too.
+/// Files whose size and ends enter the fingerprint, evenly spread: quick for any number, and the names of all enter
+/// too.
 constexpr std::int64_t kHashedFiles = 64;
 constexpr std::size_t kHashedBytes = 4096;
 
@@ -79,14 +81,13 @@ class ImageFiles final : public Source {
     const std::string path = files_.path(index);
     read_file(path, bytes);
     try {
-      decode_image(
-          bytes,
-          {.color = color_,
-           .rotate = rotate_,
-           .least_height = hint.least_height,
-           .least_width = hint.least_width,
-           .part = hint.part},
-          out);
+      decode_image(bytes,
+                   {.color = color_,
+                    .rotate = rotate_,
+                    .least_height = hint.least_height,
+                    .least_width = hint.least_width,
+                    .part = hint.part},
+                   out);
     } catch (const ImageError& error) {
       throw SampleError({.file = path, .byte = error.byte(), .words = error.words()});
     }

@@ -1,7 +1,7 @@
 #pragma once
 
-// What an image file says about itself at its beginning, without decoding: for reports about data sets. Pure functions; any
-// thread.
+// What an image file says about itself at its beginning, without decoding: for reports about data sets. Pure functions;
+// any thread.
 
 #include <cstdint>
 #include <span>

@@ -143,7 +143,8 @@ class JpegFile {
     }
   }
 
-  /// See DecodeOptions; the size is the file's. Only of a file whose data can be passed over quickly, and whose end is there.
+  /// See DecodeOptions; the size is the file's. Only of a file whose data can be passed over quickly, and whose end is
+  /// there.
   void choose_part(const std::function<Window(const Shape&)>& part, ColorMode color) {
     if (!part || !is_baseline() || is_inks() || jpeg_.scale_denom != 1 || !has_end()) return;
     const std::int64_t height = jpeg_.image_height, width = jpeg_.image_width;
@@ -160,7 +161,8 @@ class JpegFile {
     out.shape = Shape{jpeg_.output_height, jpeg_.output_width, channels_of(color)};
     out.u8.resize(static_cast<std::size_t>(out.shape.elements()));
     if (part_.height > 0) return read_part(out);
-    is_inks() ? read_inks(color, out.u8.data()) : read_rows(out.u8.data(), out.shape[1] * out.shape[2], jpeg_.output_height);
+    is_inks() ? read_inks(color, out.u8.data())
+              : read_rows(out.u8.data(), out.shape[1] * out.shape[2], jpeg_.output_height);
     guarded([&] { jpeg_finish_decompress(&jpeg_); });
   }
 

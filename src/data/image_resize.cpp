@@ -99,7 +99,8 @@ Window centred(const Shape& image, std::int64_t height, std::int64_t width) {
   return window;
 }
 
-void resize_image(const ImageView& image, const Window& window, const Resize& resize, const Finish& finish, float* out) {
+void resize_image(const ImageView& image, const Window& window, const Resize& resize, const Finish& finish,
+                  float* out) {
   if (image.type == DType::kU8) {
     resize_pixels(part<std::uint8_t>(image, window), resize, finish, out);
   } else {

@@ -1,8 +1,8 @@
 #pragma once
 
 // Resizing an image, or a window of it, as tf.image.resize of TensorFlow 2 does: pixel centres at one half; nearest or
-// bilinear; bilinear with antialiasing is a triangle as wide as the step between the result's pixels. Any thread; each keeps
-// the tables of the sizes that it has met last.
+// bilinear; bilinear with antialiasing is a triangle as wide as the step between the result's pixels. Any thread; each
+// keeps the tables of the sizes that it has met last.
 
 #include <cstdint>
 

@@ -67,8 +67,8 @@ class StbInput {
   bool overrun() const { return overrun_; }
 
  private:
-  /// The first call, and all others to the same address, fill its buffer: there fewer bytes will do. The rest are arrays,
-  /// of which every byte is wanted.
+  /// The first call, and all others to the same address, fill its buffer: there fewer bytes will do. The rest are
+  /// arrays, of which every byte is wanted.
   int read(char* to, int count) {
     if (buffer_ == nullptr) buffer_ = to;
     const std::size_t wanted = static_cast<std::size_t>(std::max(count, 0)),

@@ -73,9 +73,9 @@ class Orders {
 
 }  // namespace
 
-/// Batches since the last seek are numbered by tickets; a batch is made in an entry of a ring. Workers take pieces of the
-/// first batch that has rows left, so one batch is made by all of them, and tickets stay fewer than the ring is long ahead
-/// of the one to be delivered next. A seek waits until nobody works, which takes a sample at most.
+/// Batches since the last seek are numbered by tickets; a batch is made in an entry of a ring. Workers take pieces of
+/// the first batch that has rows left, so one batch is made by all of them, and tickets stay fewer than the ring is
+/// long ahead of the one to be delivered next. A seek waits until nobody works, which takes a sample at most.
 struct Loader::Impl {
   struct Position {
     std::int64_t epoch, first;
@@ -293,8 +293,8 @@ struct Loader::Impl {
   std::mutex mutex;  // guards what follows up to the condition variables
   std::vector<Entry> ring;
   Position start{0, 0};
-  std::int64_t claimed = 0, delivered = 0;   // tickets: the first with rows left, the next to be delivered
-  int busy = 0;                              // workers that hold something of the ring
+  std::int64_t claimed = 0, delivered = 0;  // tickets: the first with rows left, the next to be delivered
+  int busy = 0;                             // workers that hold something of the ring
   bool seeking = false;
   std::atomic<std::uint64_t> generation{0};  // written under the mutex, read anywhere
   bool stop = false;

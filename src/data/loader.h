@@ -27,15 +27,15 @@ struct Shuffle {
 /// loader's threads.
 using Allocate = std::function<std::shared_ptr<void>(std::size_t bytes)>;
 
-/// What of its inputs a batch holds: floats after the transforms; or, for a device that runs the transforms itself, the rows
-/// as the source has them in memory, or only which they are.
+/// What of its inputs a batch holds: floats after the transforms; or, for a device that runs the transforms itself, the
+/// rows as the source has them in memory, or only which they are.
 enum class Delivery { kFloats, kRows, kSamples };
 
 /// A source's rows in memory that feed one input of the model.
 struct RowsInMemory {
-  int input = 0;                ///< of the source
-  Shape sample;                 ///< as the transforms get it
-  DType type = DType::kF32;     ///< kU8 or kF32
+  int input = 0;                    ///< of the source
+  Shape sample;                     ///< as the transforms get it
+  DType type = DType::kF32;         ///< kU8 or kF32
   const std::byte* rows = nullptr;  ///< row Source::row(index) is sample `index`
   std::size_t row_bytes() const { return static_cast<std::size_t>(sample.elements()) * size_of(type); }
 };
@@ -68,14 +68,14 @@ class Batch {
   std::int64_t epoch() const;
   std::int64_t first() const;  ///< position in the epoch's order at which the batch begins
   std::int64_t end() const;    ///< position at which the next one begins: first() + rows() unless samples were dropped
-  const float* input(int i) const;  ///< [rows, shape...]; Delivery::kFloats
-  const std::byte* row(int i) const;  ///< the first of rows(); Delivery::kRows
-  std::size_t row_bytes(int i) const;  ///< 0: the batch has no such rows
+  const float* input(int i) const;      ///< [rows, shape...]; Delivery::kFloats
+  const std::byte* row(int i) const;    ///< the first of rows(); Delivery::kRows
+  std::size_t row_bytes(int i) const;   ///< 0: the batch has no such rows
   const std::int64_t* samples() const;  ///< indices() in memory of the Allocate; null for Delivery::kFloats
-  int feed() const;                 ///< LoaderOptions::feed
-  const void* labels() const;       ///< int32 [rows] or float [rows, width]; null without labels
+  int feed() const;                     ///< LoaderOptions::feed
+  const void* labels() const;           ///< int32 [rows] or float [rows, width]; null without labels
   const std::vector<std::int64_t>& indices() const;  ///< sample of each row in the data set
-  double waited() const;  ///< seconds the trainer waited for it
+  double waited() const;                             ///< seconds the trainer waited for it
 
   struct Slot;
 
@@ -88,15 +88,15 @@ class Batch {
 struct LabelDelivery {
   bool wanted = true;
   optim::LabelKind kind = optim::LabelKind::kClass;
-  std::int64_t width = 0;  ///< of the model's output
+  std::int64_t width = 0;      ///< of the model's output
   bool probabilities = false;  ///< crossentropy: of rows each value, and of a single output the class, lies in [0, 1]
 };
 
 class Loader {
  public:
   /// Throws Error{kData} when shapes do not fit ("samples are 28x28, the model wants 32x32x3"); a missing final axis of
-  /// size 1 is added. Labels out of range are Error{kData} with file and index, here, before any training. Transforms run
-  /// on every input with the same draws. No thread runs before the first seek() or next().
+  /// size 1 is added. Labels out of range are Error{kData} with file and index, here, before any training. Transforms
+  /// run on every input with the same draws. No thread runs before the first seek() or next().
   Loader(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model, LabelDelivery labels,
          LoaderOptions options);
   ~Loader();
@@ -112,8 +112,9 @@ class Loader {
   /// Starts, or goes on, at a position of an epoch without reading what lies before. Forgets what was prefetched.
   void seek(std::int64_t epoch, std::int64_t first_sample);
   /// The next batch of the current epoch (0 until seek says otherwise); rows() == 0 at its end. Rethrows what went
-  /// wrong while that batch was made, again each time it is asked for. Samples dropped from it are added to the source's
-  /// account, which may throw. A batch that has lost all its rows is passed over; a whole epoch of them is Error{kData}.
+  /// wrong while that batch was made, again each time it is asked for. Samples dropped from it are added to the
+  /// source's account, which may throw. A batch that has lost all its rows is passed over; a whole epoch of them is
+  /// Error{kData}.
   Batch next();
   /// The next epoch begins. The workers run on across the boundary by themselves, so its first batches have been made
   /// while the trainer validated and saved. In the middle of an epoch the rest of it is skipped.

@@ -28,7 +28,9 @@ class Normalization final : public Transform {
     map_.check(input);
     return input;
   }
-  void apply(const ImageView& in, Array& out, const DrawKey&, std::uint32_t) const override { map_image(in, map_, out); }
+  void apply(const ImageView& in, Array& out, const DrawKey&, std::uint32_t) const override {
+    map_image(in, map_, out);
+  }
   std::optional<ChannelMap> channel_map() const override { return map_; }
 
  private:

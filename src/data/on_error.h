@@ -1,9 +1,9 @@
 #pragma once
 
-// What becomes of samples that cannot be read: `on_error: fail`, `skip` or `{skip: LIMIT}`. BadSamples is the account that
-// a source and its parts (take, Split) share. Workers only note what they met; the trainer's thread adds it when the
-// batch is delivered, so the order of the account, and the sample that exceeds the limit, do not depend on the number of
-// workers.
+// What becomes of samples that cannot be read: `on_error: fail`, `skip` or `{skip: LIMIT}`. BadSamples is the account
+// that a source and its parts (take, Split) share. Workers only note what they met; the trainer's thread adds it when
+// the batch is delivered, so the order of the account, and the sample that exceeds the limit, do not depend on the
+// number of workers.
 
 #include <cstdint>
 #include <functional>
@@ -51,8 +51,8 @@ class BadSamples {
   /// `files`: how many there are, for a fraction. `place` is the data set in messages: "flowers/train".
   BadSamples(const OnError& policy, std::int64_t files, std::string place);
 
-  /// Throws Error{kData} where the policy is to fail or the limit is exceeded, each time; the file is in the account all
-  /// the same.
+  /// Throws Error{kData} where the policy is to fail or the limit is exceeded, each time; the file is in the account
+  /// all the same.
   void add(const BadSample& bad);
 
   /// In the order in which they were met; each file once.

@@ -116,7 +116,8 @@ void check_same_classes(const Roles& roles) {
   std::vector<std::string> names;
   std::size_t from = 0;
   for (std::size_t r = 0; r < roles.result.size(); ++r) {
-    const std::vector<std::string> found = roles.result[r] ? roles.result[r]->class_names() : std::vector<std::string>{};
+    const std::vector<std::string> found =
+        roles.result[r] ? roles.result[r]->class_names() : std::vector<std::string>{};
     if (found.empty()) continue;
     if (names.empty()) names = found, from = r;
     if (names != found)

@@ -47,7 +47,11 @@ void Transform::write(const ImageView& in, const DrawKey& key, std::uint32_t ind
 
 Pipeline::Pipeline(const std::vector<config::Typed>& transforms, bool evaluation) {
   for (const config::Typed& spec : transforms) {
-    Step step{.transform = make_transform(spec), .place = spec.name(), .text = config::to_yaml(spec.write()), .index = 0, .folds = false};
+    Step step{.transform = make_transform(spec),
+              .place = spec.name(),
+              .text = config::to_yaml(spec.write()),
+              .index = 0,
+              .folds = false};
     step.index = static_cast<std::uint32_t>(steps_.size());
     step.folds = step.transform->channel_map() || step.transform->mirror({}, 0);
     if (spec.mark().known()) step.place = spec.mark().str() + ": error: " + spec.name();

@@ -1,7 +1,7 @@
 #pragma once
 
-// A list of transforms as a program for a device that makes its batches itself (kernels/pixel_program.h). Its results are
-// those of the Pipeline of the same transforms, to a float's rounding. Any thread.
+// A list of transforms as a program for a device that makes its batches itself (kernels/pixel_program.h). Its results
+// are those of the Pipeline of the same transforms, to a float's rounding. Any thread.
 
 #include <optional>
 #include <vector>

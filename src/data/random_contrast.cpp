@@ -45,7 +45,8 @@ std::unique_ptr<config::TypeDef> random_contrast_def() {
   using config::key;
   return transform_def<RandomContrastSpec, RandomContrast>(
       config::Schema::of<RandomContrastSpec>("RandomContrast")
-          .positional(key("factor", &RandomContrastSpec::factor).required().at_least(0).at_most(1).check(check_contrast))
+          .positional(
+              key("factor", &RandomContrastSpec::factor).required().at_least(0).at_most(1).check(check_contrast))
           .key(key("value_range", &RandomContrastSpec::value_range).check(check_range)));
 }
 

@@ -35,8 +35,7 @@ std::unique_ptr<config::TypeDef> random_zoom_def() {
   using S = RandomZoomSpec;
   return transform_def<S, RandomZoom>(with_warp_keys<S>(
       config::Schema::of<S>("RandomZoom")
-          .positional(
-              key("height_factor", &S::height_factor).required().above(-1).at_most(1).check(check_factor))
+          .positional(key("height_factor", &S::height_factor).required().above(-1).at_most(1).check(check_factor))
           .key(key("width_factor", &S::width_factor)
                    .above(-1)
                    .at_most(1)

@@ -9,7 +9,9 @@ class Rescaling final : public Transform {
       : map_{.scale = {static_cast<float>(spec.scale)}, .offset = {static_cast<float>(spec.offset)}} {}
 
   Shape output(const Shape& input) const override { return input; }
-  void apply(const ImageView& in, Array& out, const DrawKey&, std::uint32_t) const override { map_image(in, map_, out); }
+  void apply(const ImageView& in, Array& out, const DrawKey&, std::uint32_t) const override {
+    map_image(in, map_, out);
+  }
   std::optional<ChannelMap> channel_map() const override { return map_; }
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 
 // The memory of one batch. A worker fills it alone, then the trainer reads it through a Batch alone, then the pool
-// keeps it for the next. Slots outlive their loader for as long as a Batch holds them. Nobody may still copy from a slot
-// when its Batch dies: the trainer lets a Batch go when it has the sums of its step, which waited for the copies.
+// keeps it for the next. Slots outlive their loader for as long as a Batch holds them. Nobody may still copy from a
+// slot when its Batch dies: the trainer lets a Batch go when it has the sums of its step, which waited for the copies.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace dptrain::data {
 /// Memory on a cache line's boundary, which the CPU's vector loads like best.
 inline std::shared_ptr<void> aligned_memory(std::size_t bytes) {
   constexpr std::align_val_t kAlignment{64};
-  return {::operator new (bytes, kAlignment), [](void* p) { ::operator delete (p, kAlignment); }};
+  return {::operator new(bytes, kAlignment), [](void* p) { ::operator delete(p, kAlignment); }};
 }
 
 /// An array of numbers in memory of an Allocate, with what it happens to hold.
@@ -36,16 +36,16 @@ class Memory {
 class SlotPool;
 
 struct Batch::Slot {
-  std::vector<Memory<float>> inputs;  // each [batch size, shape...]; Delivery::kFloats
+  std::vector<Memory<float>> inputs;    // each [batch size, shape...]; Delivery::kFloats
   std::vector<Memory<std::byte>> rows;  // each [batch size] rows as the source has them; Delivery::kRows
   std::vector<std::size_t> row_bytes;   // of each of `rows`
-  Memory<std::int64_t> samples;       // as `indices`; for all but Delivery::kFloats
-  Memory<std::int32_t> classes;       // [batch size], or
-  Memory<float> values;               // [batch size, width]
-  std::vector<std::int64_t> indices;  // [rows]
-  std::vector<BadSample> dropped;     // samples that could not be read
+  Memory<std::int64_t> samples;         // as `indices`; for all but Delivery::kFloats
+  Memory<std::int32_t> classes;         // [batch size], or
+  Memory<float> values;                 // [batch size, width]
+  std::vector<std::int64_t> indices;    // [rows]
+  std::vector<BadSample> dropped;       // samples that could not be read
   std::int64_t epoch = 0, first = 0;
-  std::int64_t end = 0;               // position behind the last sample, read or dropped
+  std::int64_t end = 0;  // position behind the last sample, read or dropped
   double waited = 0;
   int feed = -1;
   std::weak_ptr<SlotPool> pool;

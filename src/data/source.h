@@ -23,7 +23,8 @@ class Diagnostics;
 
 namespace dptrain::data {
 
-/// One decoded array: u8 or f32, row-major [H, W, C] or any shape. Owned by the worker that reads; reused between samples.
+/// One decoded array: u8 or f32, row-major [H, W, C] or any shape. Owned by the worker that reads; reused between
+/// samples.
 struct Array {
   Shape shape;
   DType type = DType::kF32;  ///< kU8 or kF32
@@ -68,33 +69,36 @@ class Source {
   virtual std::string input_name(int input) const = 0;
   /// Shape of every sample, or nothing known (rank 0) where samples differ in size (image files before Resizing).
   virtual Shape input_shape(int input) const = 0;
-  /// Where samples differ in size: the size that one of them says it has, without decoding it, or nothing where it does not say.
+  /// Where samples differ in size: the size that one of them says it has, without decoding it, or nothing where it does
+  /// not say.
   virtual Shape peek_shape(std::int64_t index) const { return static_cast<void>(index), Shape{}; }
-  /// Reads one sample's input. Any thread. Throws Error{kData} naming file and byte offset; SampleError where there is an
-  /// account of bad samples.
+  /// Reads one sample's input. Any thread. Throws Error{kData} naming file and byte offset; SampleError where there is
+  /// an account of bad samples.
   virtual void read(std::int64_t index, int input, Array& out, const ReadHint& hint = {}) const = 0;
-  /// Where a sample lies in memory as read() would give it, for as long as the source lives: that memory. False: read().
+  /// Where a sample lies in memory as read() would give it, for as long as the source lives: that memory. False:
+  /// read().
   virtual bool view(std::int64_t /*index*/, int /*input*/, ImageView& /*out*/) const { return false; }
   /// Where samples that cannot be read are noted and, if the user allows it, left out; null: they are fatal.
   virtual std::shared_ptr<BadSamples> bad_samples() const { return nullptr; }
-  /// Where samples lie as contiguous u8 or f32 rows in memory: that memory, else null. Lets the loader gather and convert
-  /// in one pass. Sample `index` is row row(index): parts of a data set share the memory of the whole.
+  /// Where samples lie as contiguous u8 or f32 rows in memory: that memory, else null. Lets the loader gather and
+  /// convert in one pass. Sample `index` is row row(index): parts of a data set share the memory of the whole.
   virtual const std::uint8_t* u8_rows(int input) const { return static_cast<void>(input), nullptr; }
   virtual const float* f32_rows(int input) const { return static_cast<void>(input), nullptr; }
   virtual std::int64_t row(std::int64_t index) const { return index; }
 
   virtual LabelType label_type() const = 0;
-  virtual std::int64_t label_width() const = 0;  ///< kValues: floats per sample; kClass: 1
-  virtual std::int64_t label_class(std::int64_t index) const = 0;              ///< kClass
-  virtual void label_values(std::int64_t index, float* out) const = 0;          ///< kValues
+  virtual std::int64_t label_width() const = 0;                         ///< kValues: floats per sample; kClass: 1
+  virtual std::int64_t label_class(std::int64_t index) const = 0;       ///< kClass
+  virtual void label_values(std::int64_t index, float* out) const = 0;  ///< kValues
   /// "labels.gz, item 17": for messages about a label. The file of an image.
   virtual std::string label_place(std::int64_t index) const = 0;
 
   virtual std::vector<std::string> class_names() const { return {}; }
-  /// Changes when the data do: sizes, shapes and a hash of file sizes and first and last bytes. For env.json and resume.
+  /// Changes when the data do: sizes, shapes and a hash of file sizes and first and last bytes. For env.json and
+  /// resume.
   virtual std::string fingerprint() const = 0;
-  /// What a cache of its samples as read() gives them stands or falls with: every option of reading, and the size and time of
-  /// change of every file.
+  /// What a cache of its samples as read() gives them stands or falls with: every option of reading, and the size and
+  /// time of change of every file.
   virtual std::string cache_key() const { return fingerprint(); }
 };
 
@@ -188,8 +192,8 @@ struct WantedRoles {
 /// What the data sets of these roles name and is not there: an error for each, at its place.
 void find_missing(const DatasetConfig& datasets, const WantedRoles& wanted, config::Diagnostics& diagnostics);
 
-/// Opens the data sets of the wanted roles that are present (null: absent), with the Splits of all roles applied: a sample has
-/// the same role whoever asks. Throws Error{kData} or kUsage with places.
+/// Opens the data sets of the wanted roles that are present (null: absent), with the Splits of all roles applied: a
+/// sample has the same role whoever asks. Throws Error{kData} or kUsage with places.
 Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
                      const WantedRoles& wanted = {});
 /// `--data synthetic`: Synthetic in place of every data set given (train always); a Synthetic stays as it is.
@@ -197,8 +201,8 @@ Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model,
                           const WantedRoles& wanted = {});
 /// Inputs of `predict --input FILE.idx`: a source without labels.
 std::shared_ptr<const Source> open_idx_inputs(const std::string& path);
-/// Image files without labels: `paths` are files, taken as they are, and folders, taken with all below them; label_place()
-/// is a sample's file. Of `options`, directory and class_names are not used. Throws Error{kData}.
+/// Image files without labels: `paths` are files, taken as they are, and folders, taken with all below them;
+/// label_place() is a sample's file. Of `options`, directory and class_names are not used. Throws Error{kData}.
 std::shared_ptr<const Source> open_images(const std::vector<std::string>& paths, const ImageFolderSpec& options);
 
 }  // namespace dptrain::data

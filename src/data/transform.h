@@ -1,8 +1,8 @@
 #pragma once
 
-// Transforms: from a source's array to the model's input. Random ones draw from Philox keyed by (seed, transform, epoch,
-// sample), so what a sample looks like in an epoch does not depend on batches, threads or replicas. A Pipeline is immutable
-// and shared by all loader threads.
+// Transforms: from a source's array to the model's input. Random ones draw from Philox keyed by (seed, transform,
+// epoch, sample), so what a sample looks like in an epoch does not depend on batches, threads or replicas. A Pipeline
+// is immutable and shared by all loader threads.
 
 #include <cstdint>
 #include <memory>
@@ -36,8 +36,8 @@ class Transform {
   virtual Shape output(const Shape& input) const = 0;
   /// `out` becomes the result, its memory is used again; `in`, u8 or f32, lies elsewhere.
   virtual void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const = 0;
-  /// Writes the result, finished, to `out`, as many floats as output() says. Overridden where that saves a pass over the
-  /// pixels. `spare` may be used.
+  /// Writes the result, finished, to `out`, as many floats as output() says. Overridden where that saves a pass over
+  /// the pixels. `spare` may be used.
   virtual void write(const ImageView& in, const DrawKey& key, std::uint32_t index, const Finish& finish, Array& spare,
                      float* out) const;
   /// Where a transform does no more than this, the transform before it, or the copy into the batch, does it as well.
@@ -71,8 +71,8 @@ class Pipeline {
 
   /// Throws Error{kUsage} at the mark of the transform that the shape does not fit.
   Shape output(const Shape& input) const;
-  /// Runs all; writes the result, of `wanted` elements, to `out`. Throws Error{kData} when its shape is another. The last
-  /// transforms that only map channels or mirror happen while the one before them writes.
+  /// Runs all; writes the result, of `wanted` elements, to `out`. Throws Error{kData} when its shape is another. The
+  /// last transforms that only map channels or mirror happen while the one before them writes.
   void write(const ImageView& in, const DrawKey& key, Scratch& scratch, const Shape& wanted, float* out) const;
   /// The same; the result is f32 in `image`.
   void apply(Array& image, Array& spare, const DrawKey& key) const;

@@ -49,7 +49,7 @@ struct RandomCropSpec {
 /// drawn as torchvision does.
 struct RandomResizedCropSpec {
   std::int64_t height = 0, width = 0;
-  std::vector<double> scale{0.08, 1.0};        ///< of the area
+  std::vector<double> scale{0.08, 1.0};         ///< of the area
   std::vector<double> ratio{3.0 / 4, 4.0 / 3};  ///< width / height
   Interpolation interpolation = Interpolation::kBilinear;
   bool antialias = false;
@@ -70,8 +70,8 @@ struct WarpArguments {
 struct RandomRotationSpec : WarpArguments {
   std::vector<double> factor;
 };
-/// Heights by 1 + f, f uniform in [-factor, factor] or [lower, upper]: positive ones zoom out. Widths by the same number,
-/// or by one of their own.
+/// Heights by 1 + f, f uniform in [-factor, factor] or [lower, upper]: positive ones zoom out. Widths by the same
+/// number, or by one of their own.
 struct RandomZoomSpec : WarpArguments {
   std::vector<double> height_factor, width_factor;
 };

@@ -12,7 +12,8 @@ struct ActivationFunction {
   float alpha = 0;
 };
 
-/// Keras's functions of these names have fixed parameters: leaky_relu 0.2, elu 1. Softmax is none of single elements: linear.
+/// Keras's functions of these names have fixed parameters: leaky_relu 0.2, elu 1. Softmax is none of single elements:
+/// linear.
 ActivationFunction activation_function(layers::Activation f);
 
 }  // namespace dptrain::device

@@ -1,7 +1,8 @@
 #pragma once
 
 // What an op may ask of the other replicas in the middle of a step (synchronised batch normalisation): a gather in rank
-// order. Implemented by reduce/. Every replica calls with the same sizes in the same order; blocks (CPU) or queues (CUDA).
+// order. Implemented by reduce/. Every replica calls with the same sizes in the same order; blocks (CPU) or queues
+// (CUDA).
 
 #include <cstdint>
 

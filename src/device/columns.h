@@ -1,6 +1,7 @@
 #pragma once
 
-// What a Concatenate moves: everything before its axis is rows, the axis and what follows is one run of elements per input.
+// What a Concatenate moves: everything before its axis is rows, the axis and what follows is one run of elements per
+// input.
 
 #include <cstdint>
 #include <vector>

@@ -1,8 +1,8 @@
 #pragma once
 
-// By what the convolutions of a run's CPU replicas are computed: what was timed on this machine (`dptrain bench --tune`), and
-// an account of the passes that ops asked for and what they got. One object for all replicas of a run, made before their
-// devices and handed to them in RuntimeOptions, so that all of them compute alike. Any thread.
+// By what the convolutions of a run's CPU replicas are computed: what was timed on this machine (`dptrain bench
+// --tune`), and an account of the passes that ops asked for and what they got. One object for all replicas of a run,
+// made before their devices and handed to them in RuntimeOptions, so that all of them compute alike. Any thread.
 
 #include <cstdint>
 #include <functional>
@@ -23,8 +23,8 @@ struct ConvShape;
 
 class ConvChoices {
  public:
-  /// The way to compute each pass, "winograd" or "dnnl nhwc", by the pass's key: what it is of one sample, and the replica's
-  /// threads. Never the rows: a sample's activations must not depend on its batch.
+  /// The way to compute each pass, "winograd" or "dnnl nhwc", by the pass's key: what it is of one sample, and the
+  /// replica's threads. Never the rows: a sample's activations must not depend on its batch.
   using Names = std::map<std::string, std::string>;
   struct Use {
     std::string name;
@@ -55,8 +55,8 @@ class ConvChoices {
 /// What one pass took in each way that can compute it.
 struct ConvTiming {
   std::string key;
-  std::int64_t rows = 0;                                ///< that were timed
-  double flops = 0;                                     ///< multiply-adds times two of these rows
+  std::int64_t rows = 0;                                  ///< that were timed
+  double flops = 0;                                       ///< multiply-adds times two of these rows
   std::vector<std::pair<std::string, double>> seconds{};  ///< by name
   std::string rule{}, best{};  ///< best: the rule's, unless another is faster by more than what timing is worth
 

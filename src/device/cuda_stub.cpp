@@ -11,7 +11,8 @@ namespace dptrain::device {
 std::vector<DeviceInfo> list_cuda() { return {}; }
 
 std::unique_ptr<Device> make_cuda_device(int, const RuntimeOptions&) {
-  throw Error(ErrorKind::kDevice, fmt::format("this dptrain has no GPU backend (cuda: {}); use --cpus N, or --gpus none", kBuiltWithCuda));
+  throw Error(ErrorKind::kDevice,
+              fmt::format("this dptrain has no GPU backend (cuda: {}); use --cpus N, or --gpus none", kBuiltWithCuda));
 }
 
 std::unique_ptr<Device> make_paper_gpu(const std::string&, const RuntimeOptions& options) {

@@ -33,7 +33,8 @@ std::unique_ptr<Op> Device::make_op(const OpContext& context) {
 
 void Device::copy(void* destination, const void* source, std::size_t bytes, Stream& stream) {
   if (bytes % sizeof(float) != 0)
-    throw Error(ErrorKind::kInternal, fmt::format("{}: a copy of {} bytes, expected a whole number of floats", name(), bytes));
+    throw Error(ErrorKind::kInternal,
+                fmt::format("{}: a copy of {} bytes, expected a whole number of floats", name(), bytes));
   from_float(static_cast<const float*>(source), destination, DType::kF32,
              static_cast<std::int64_t>(bytes / sizeof(float)), stream);
 }

@@ -56,9 +56,11 @@ class Device : public plan::Capabilities {
   virtual std::unique_ptr<Buffer> allocate_host(std::size_t bytes) = 0;
   /// The same for other threads; may outlive the device. Empty where ordinary memory does as well.
   virtual std::function<std::shared_ptr<void>(std::size_t bytes)> host_allocator() const { return {}; }
-  /// Queued. Memory of allocate_host may change when the stream has passed the copy, other memory when the call returns.
+  /// Queued. Memory of allocate_host may change when the stream has passed the copy, other memory when the call
+  /// returns.
   virtual void copy_to_device(void* destination, const void* host, std::size_t bytes, Stream& stream) = 0;
-  virtual void copy_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) = 0;  ///< complete on return
+  virtual void copy_to_host(void* host, const void* source, std::size_t bytes,
+                            Stream& stream) = 0;  ///< complete on return
   /// Queued; memory of allocate_host holds the bytes when the stream has passed the copy.
   virtual void queue_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) {
     copy_to_host(host, source, bytes, stream);
@@ -100,7 +102,9 @@ bool has_op(DeviceKind kind, std::type_index spec);
 /// `const RegisteredOp kCpuMaxPooling2D = op<MaxPooling2DSpec, MaxPooling2DOp>(DeviceKind::kCpu);`
 /// The op's constructor takes (const Spec&, const OpContext&, Device&).
 struct RegisteredOp {
-  RegisteredOp(DeviceKind kind, std::type_index spec, OpFactory factory) { register_op(kind, spec, std::move(factory)); }
+  RegisteredOp(DeviceKind kind, std::type_index spec, OpFactory factory) {
+    register_op(kind, spec, std::move(factory));
+  }
 };
 template <class Spec, class OpType>
 RegisteredOp op(DeviceKind kind) {
@@ -115,9 +119,9 @@ class ConvChoices;
 /// What ops ask of the config's `runtime` section.
 struct RuntimeOptions {
   ConvChoice conv = ConvChoice::kAuto;
-  DType compute = DType::kF32;           ///< of activations (train.dtype_policy)
+  DType compute = DType::kF32;  ///< of activations (train.dtype_policy)
   bool deterministic = true;
-  bool tf32 = true;                      ///< GPUs: float32 products may be rounded to TF32
+  bool tf32 = true;                                        ///< GPUs: float32 products may be rounded to TF32
   std::uint64_t workspace_limit = std::uint64_t{1} << 30;  ///< GPUs: bytes of one convolution's workspace
   bool autotune = false;                 ///< GPUs: time convolution engines instead of believing the heuristics
   bool bn_unbiased_running_var = false;  ///< moving variance from N / (N - 1), as tf-keras and cuDNN have it
@@ -137,13 +141,14 @@ struct DeviceInfo {
   double peak_gflops = 0;  ///< CPU: fp32 multiply-adds times two of one core, measured (takes 20 ms)
 };
 std::vector<DeviceInfo> list_cpu();
-/// Where the environment keeps oneDNN to an instruction set (ONEDNN_MAX_CPU_ISA), our own kernels stay within it, too. Once,
-/// before other threads run.
+/// Where the environment keeps oneDNN to an instruction set (ONEDNN_MAX_CPU_ISA), our own kernels stay within it, too.
+/// Once, before other threads run.
 void limit_cpu_isa();
 /// Bytes that can still be had without swapping.
 std::uint64_t cpu_memory_available();
 
-/// GPUs in PCI order; none where no backend is built in (cuda_stub.cpp stands for device/cuda/ then) or no driver answers.
+/// GPUs in PCI order; none where no backend is built in (cuda_stub.cpp stands for device/cuda/ then) or no driver
+/// answers.
 std::vector<DeviceInfo> list_cuda();
 /// Throws Error{kDevice} in one sentence: no backend, no driver, no such id.
 std::unique_ptr<Device> make_cuda_device(int id, const RuntimeOptions& options);

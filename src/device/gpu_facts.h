@@ -1,8 +1,8 @@
 #pragma once
 
-// What is known of a machine's GPUs without using one: for `dptrain devices`, for choosing idle ones, and for the records
-// of a run. Implemented in device/cuda/gpu_facts.cpp; cuda_stub.cpp answers where no backend is built in. Any thread. No
-// function here makes a context on a GPU.
+// What is known of a machine's GPUs without using one: for `dptrain devices`, for choosing idle ones, and for the
+// records of a run. Implemented in device/cuda/gpu_facts.cpp; cuda_stub.cpp answers where no backend is built in. Any
+// thread. No function here makes a context on a GPU.
 
 #include <cstdint>
 #include <string>
@@ -24,10 +24,10 @@ GpuLibraries gpu_libraries();
 
 struct GpuFacts {
   int id = 0;
-  std::string name, bus_id;            ///< "NVIDIA H200", "0000:1b:00.0"
-  std::string compute_capability;      ///< "9.0"
+  std::string name, bus_id;        ///< "NVIDIA H200", "0000:1b:00.0"
+  std::string compute_capability;  ///< "9.0"
   std::uint64_t memory_bytes = 0;
-  std::uint64_t used_bytes = 0;        ///< by all processes; needs the driver's management library
+  std::uint64_t used_bytes = 0;  ///< by all processes; needs the driver's management library
   bool knows_used = false;
 };
 /// In PCI order; none where there is no backend, no driver or no GPU.

@@ -1,8 +1,8 @@
 #pragma once
 
-// `dptrain bench --kernels`: every kernel of kernels/cpu by itself, timed by Google Benchmark, and convolution passes in each
-// way that can compute them beside a naive reference. In builds without Google Benchmark kernel_bench_stub.cpp stands here.
-// Main thread.
+// `dptrain bench --kernels`: every kernel of kernels/cpu by itself, timed by Google Benchmark, and convolution passes
+// in each way that can compute them beside a naive reference. In builds without Google Benchmark kernel_bench_stub.cpp
+// stands here. Main thread.
 
 #include <functional>
 #include <string>

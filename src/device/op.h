@@ -9,11 +9,11 @@
 #include <string>
 
 #include "config/family.h"
-#include "layers/activation.h"
 #include "core/dtype.h"
 #include "device/collective.h"
 #include "device/stream.h"
 #include "kernels/step_state.h"
+#include "layers/activation.h"
 #include "plan/memory.h"
 #include "plan/plan.h"
 
@@ -25,8 +25,8 @@ class Device;
 struct OpContext {
   const plan::Plan& plan;
   const plan::Step& step;
-  std::int64_t rows = 0;  ///< the most samples a call will have
-  std::uint64_t seed = 0;   ///< of the experiment, for random layers
+  std::int64_t rows = 0;        ///< the most samples a call will have
+  std::uint64_t seed = 0;       ///< of the experiment, for random layers
   std::uint32_t stream_id = 0;  ///< of the step's node in the graph, the second half of a random layer's key
   int replicas = 1;
 
@@ -44,14 +44,15 @@ struct OpArgs {
   bool training = false;
 
   // Activations and their gradients, of the plan's compute type.
-  std::span<const void* const> inputs;      ///< forward, backward
-  void* output = nullptr;                   ///< forward: written; backward: as forward left it
-  void* output_gradient = nullptr;          ///< backward; the op may use it as scratch
-  std::span<void* const> input_gradients;   ///< null where not wanted
+  std::span<const void* const> inputs;     ///< forward, backward
+  void* output = nullptr;                  ///< forward: written; backward: as forward left it
+  void* output_gradient = nullptr;         ///< backward; the op may use it as scratch
+  std::span<void* const> input_gradients;  ///< null where not wanted
   // Parameters: always float, axes in the order of Parameter::order.
-  std::span<const float* const> weights;    ///< Keras's order
+  std::span<const float* const> weights;         ///< Keras's order
   std::span<const void* const> compute_weights;  ///< the same in the compute type (`weights` where that is float32)
-  std::span<float* const> weight_gradients; ///< null where not wanted; statistics: forward in training writes share * value
+  std::span<float* const>
+      weight_gradients;  ///< null where not wanted; statistics: forward in training writes share * value
   void* saved = nullptr;
   void* scratch = nullptr;
   const kernels::StepState* state = nullptr;  ///< device memory: `step` for kernels of a recorded step
@@ -60,13 +61,21 @@ struct OpArgs {
 
   // The same, typed.
   template <class T = float>
-  const T* in(std::size_t i = 0) const { return static_cast<const T*>(inputs[i]); }
+  const T* in(std::size_t i = 0) const {
+    return static_cast<const T*>(inputs[i]);
+  }
   template <class T = float>
-  T* out() const { return static_cast<T*>(output); }
+  T* out() const {
+    return static_cast<T*>(output);
+  }
   template <class T = float>
-  T* dy() const { return static_cast<T*>(output_gradient); }
+  T* dy() const {
+    return static_cast<T*>(output_gradient);
+  }
   template <class T = float>
-  T* dx(std::size_t i = 0) const { return static_cast<T*>(input_gradients[i]); }
+  T* dx(std::size_t i = 0) const {
+    return static_cast<T*>(input_gradients[i]);
+  }
 };
 
 class Op {
@@ -81,9 +90,11 @@ class Op {
   virtual void prepare(std::int64_t rows) { static_cast<void>(rows); }
   /// Called even where this replica has no samples, because others wait for it in a collective.
   virtual bool runs_empty() const { return false; }
-  /// What runs, per pass: "forward dnnl jit:avx512 direct; data ...; weights ..." for `summary --plan`. "" : nothing to say.
+  /// What runs, per pass: "forward dnnl jit:avx512 direct; data ...; weights ..." for `summary --plan`. "" : nothing to
+  /// say.
   virtual std::string implementation() const { return ""; }
-  /// Multiply-adds times two of one sample, {forward, backward}; 0 where it is only memory traffic. For `bench --layers`.
+  /// Multiply-adds times two of one sample, {forward, backward}; 0 where it is only memory traffic. For `bench
+  /// --layers`.
   virtual std::pair<double, double> flops_per_sample() const { return {0, 0}; }
 };
 
@@ -94,13 +105,13 @@ struct LossContext {
 };
 struct LossArgs {
   std::int64_t rows = 0;
-  const void* prediction = nullptr;   ///< [rows, width...], of the plan's compute type
-  const void* labels = nullptr;       ///< int32 [rows] or float [rows, width], as plan.loss.labels says
-  void* gradient = nullptr;           ///< d loss / d prediction times gradient_scale, of the compute type; null in evaluation
-  double gradient_scale = 1;          ///< 1 / samples of the global batch
+  const void* prediction = nullptr;  ///< [rows, width...], of the plan's compute type
+  const void* labels = nullptr;      ///< int32 [rows] or float [rows, width], as plan.loss.labels says
+  void* gradient = nullptr;   ///< d loss / d prediction times gradient_scale, of the compute type; null in evaluation
+  double gradient_scale = 1;  ///< 1 / samples of the global batch
   const kernels::LossScale* loss_scale = nullptr;  ///< device memory: another factor of the gradient; null: none
-  bool weighted = false;              ///< by the plan's class weights, where it has any: in training
-  double* sums = nullptr;             ///< added to: [0] loss summed over samples, [1 + i] metric i
+  bool weighted = false;                           ///< by the plan's class weights, where it has any: in training
+  double* sums = nullptr;                          ///< added to: [0] loss summed over samples, [1 + i] metric i
   void* scratch = nullptr;
   Stream* stream = nullptr;
 };

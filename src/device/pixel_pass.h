@@ -1,8 +1,8 @@
 #pragma once
 
-// PixelPass: makes batches on the device, from samples as a data set has them to what the model reads. A device of a kind
-// that registers no factory (the CPU) gets its batches from the loader. One pass for each input of a model; replica's
-// thread.
+// PixelPass: makes batches on the device, from samples as a data set has them to what the model reads. A device of a
+// kind that registers no factory (the CPU) gets its batches from the loader. One pass for each input of a model;
+// replica's thread.
 
 #include <cstdint>
 #include <functional>

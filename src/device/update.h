@@ -1,7 +1,8 @@
 #pragma once
 
 // The optimizer's pass over the flat arenas of one replica: regularizer gradients, clipping, update, moving statistics,
-// averages. Called after the all-reduce, so every replica does the same arithmetic on the same bits. Replica's thread only.
+// averages. Called after the all-reduce, so every replica does the same arithmetic on the same bits. Replica's thread
+// only.
 
 #include <cstdint>
 #include <vector>
@@ -16,19 +17,19 @@ namespace dptrain::device {
 struct UpdateContext {
   const plan::Plan& plan;
   config::Typed optimizer;
-  /// After a step that was left out because its gradients were not finite; false: so are all that follow, until the host
-  /// clears LossScale::found_inf. Loss scaling always goes on.
+  /// After a step that was left out because its gradients were not finite; false: so are all that follow, until the
+  /// host clears LossScale::found_inf. Loss scaling always goes on.
   bool goes_on = false;
 };
 
 struct UpdateBuffers {
-  float* weights = nullptr;          ///< the whole parameter arena
-  float* gradients = nullptr;        ///< [0, statistics_end); scaled and clipped in place
-  std::vector<float*> slots;         ///< [0, trainable_end) each, in the order of optim::slots()
-  float* average = nullptr;          ///< [0, trainable_end), null without use_ema
-  void* compute = nullptr;           ///< the whole parameter arena in the compute type, written too; null for float32
-  /// Where the gradients or statistics are not finite nothing is changed but this. In float16 gradients are divided by it.
-  /// Null: whatever the gradients are goes into the weights.
+  float* weights = nullptr;    ///< the whole parameter arena
+  float* gradients = nullptr;  ///< [0, statistics_end); scaled and clipped in place
+  std::vector<float*> slots;   ///< [0, trainable_end) each, in the order of optim::slots()
+  float* average = nullptr;    ///< [0, trainable_end), null without use_ema
+  void* compute = nullptr;     ///< the whole parameter arena in the compute type, written too; null for float32
+  /// Where the gradients or statistics are not finite nothing is changed but this. In float16 gradients are divided by
+  /// it. Null: whatever the gradients are goes into the weights.
   kernels::LossScale* loss_scale = nullptr;
 };
 

@@ -15,13 +15,15 @@ namespace dptrain::graph {
 /// `model` is the section's map; `name` the experiment's name.
 Graph build(const config::Node& model, const std::string& name, config::Reader& reader);
 
-/// The section written out: one chain of fully spelled steps (every key, explicit `name` and `inputs`), blocks expanded,
-/// shared layers under `shared:`. build() of it gives the same graph. `minimal` leaves out keys that have their defaults.
+/// The section written out: one chain of fully spelled steps (every key, explicit `name` and `inputs`), blocks
+/// expanded, shared layers under `shared:`. build() of it gives the same graph. `minimal` leaves out keys that have
+/// their defaults.
 config::Node write(const Graph& graph, bool minimal = false);
 
 /// JSON Schema of the section, for `config --schema`.
 config::Node json_schema();
-/// Adds what json_schema() refers to: "step", "step.<Type>" with the arguments of each type, and "step.arguments", which all have.
+/// Adds what json_schema() refers to: "step", "step.<Type>" with the arguments of each type, and "step.arguments",
+/// which all have.
 void define_steps(config::Node& definitions);
 
 }  // namespace dptrain::graph

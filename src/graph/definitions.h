@@ -37,7 +37,8 @@ struct Definitions {
   std::vector<std::string> type_names() const;
 };
 
-/// `params` and `layers` of one block, whose place is `mark`; `others` are keys that the caller reads. Nothing after reporting.
+/// `params` and `layers` of one block, whose place is `mark`; `others` are keys that the caller reads. Nothing after
+/// reporting.
 std::optional<Block> read_block(const config::Node& node, const config::Mark& mark, std::vector<std::string> others,
                                 config::Reader& reader);
 /// Reports and leaves out what is wrong. `model` is the section's map.

@@ -4,7 +4,8 @@
 namespace dptrain::graph {
 
 std::string to_dot(const Graph& graph) {
-  // Names hold letters, digits, '_', '-' and '.': nothing that needs an escape. The experiment's name may hold anything.
+  // Names hold letters, digits, '_', '-' and '.': nothing that needs an escape. The experiment's name may hold
+  // anything.
   std::string title;
   for (const char c : graph.name) title += c == '"' || c == '\\' ? '_' : c;
   std::string text = fmt::format("digraph \"{}\" {{\n  node [shape=box, fontname=\"sans-serif\"];\n", title);

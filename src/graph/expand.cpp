@@ -138,8 +138,8 @@ Source Expander::layer(const Call& call, const layers::LayerType& type, Scope& s
     reader_.error(step.mark, "an Input cannot be shared"), sources.reset();
   else if (step.reserved("inputs") != nullptr)
     reader_.error(step.mark, "takes no inputs"), sources.reset();
-  const bool named = claim(node_names_, node_name, step.mark, scope) &&
-                     (again || claim(layer_names_, layer_name, step.mark, scope));
+  const bool named =
+      claim(node_names_, node_name, step.mark, scope) && (again || claim(layer_names_, layer_name, step.mark, scope));
   const auto shape = typed && sources ? inferred(typed, step, *sources, scope) : std::nullopt;
 
   Source result{-1, local};

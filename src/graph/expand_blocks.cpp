@@ -36,8 +36,8 @@ bool Expander::is_block(const std::string& type, const Scope& scope) const {
   return scope.definitions->blocks.contains(type) || find_network(type) != nullptr;
 }
 
-/// Adds the steps of an inner scope to the names that the outer one knows. Without a name in between each has the name that
-/// it has in the graph, below the outer scope's: what a block calls its parts is its own affair.
+/// Adds the steps of an inner scope to the names that the outer one knows. Without a name in between each has the name
+/// that it has in the graph, below the outer scope's: what a block calls its parts is its own affair.
 void Expander::export_names(const Scope& inner, const std::string& local, Scope& outer) {
   const std::string base = inner.node_base.empty() ? "" : inner.node_base + "_";
   for (const auto& [name, index] : inner.names) {

@@ -1,7 +1,8 @@
 #pragma once
 
-// The working parts of expand(): lives for one call of it, in its thread. expand.cpp walks lists of steps and calls layers,
-// expand_blocks.cpp opens blocks and shared sub-models, expand_arguments.cpp reads the arguments that every step may have.
+// The working parts of expand(): lives for one call of it, in its thread. expand.cpp walks lists of steps and calls
+// layers, expand_blocks.cpp opens blocks and shared sub-models, expand_arguments.cpp reads the arguments that every
+// step may have.
 
 #include <map>
 #include <optional>
@@ -38,7 +39,7 @@ struct SharedLayers {
 /// One list of steps being expanded: the model's, or that of one use of a block or of a shared sub-model.
 struct Scope {
   const Definitions* definitions = nullptr;  ///< the blocks and shared layers that its steps can use
-  std::string layer_base, node_base;  ///< names below which layers and nodes get theirs
+  std::string layer_base, node_base;         ///< names below which layers and nodes get theirs
   std::string device;
   bool trainable = true;
   Sources input;                                 ///< what "input" means inside a block

@@ -1,7 +1,7 @@
 #pragma once
 
-// The graph of layers: blocks, repeats and shared layers expanded, shapes inferred, names final. Built once on the host,
-// immutable afterwards: any thread may read it.
+// The graph of layers: blocks, repeats and shared layers expanded, shapes inferred, names final. Built once on the
+// host, immutable afterwards: any thread may read it.
 
 #include <optional>
 #include <string>
@@ -46,15 +46,15 @@ struct NetworkUse {
 struct Graph {
   std::string name;
   std::vector<Layer> layers;
-  std::vector<Node> nodes;      ///< topological order
-  std::vector<int> inputs;      ///< nodes of Input layers, in the order of the config
-  std::vector<int> outputs;     ///< nodes
+  std::vector<Node> nodes;   ///< topological order
+  std::vector<int> inputs;   ///< nodes of Input layers, in the order of the config
+  std::vector<int> outputs;  ///< nodes
   std::vector<NetworkUse> networks;
   std::optional<WeightsSpec> weights{};  ///< what a fresh start reads from a file
 };
 
-/// Order of `model.layers` after Keras has loaded the graph (depth descending, first visit ascending; docs/keras-files.md):
-/// layer indices. The k-th layer with weights here is the k-th in a Keras file.
+/// Order of `model.layers` after Keras has loaded the graph (depth descending, first visit ascending;
+/// docs/keras-files.md): layer indices. The k-th layer with weights here is the k-th in a Keras file.
 std::vector<int> keras_order(const Graph& graph);
 
 }  // namespace dptrain::graph

@@ -1,4 +1,5 @@
-// Keras's initializers (keras.src.initializers.random_initializers): the same distributions, from our own random streams.
+// Keras's initializers (keras.src.initializers.random_initializers): the same distributions, from our own random
+// streams.
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
 #pragma once
 
-// The Model is the template: the graph and the host's values of its weights, in Keras's layout. Replicas are pushed from
-// it and pulled into it; checkpoints know only it. Owned by the trainer; not thread-safe for writing.
+// The Model is the template: the graph and the host's values of its weights, in Keras's layout. Replicas are pushed
+// from it and pulled into it; checkpoints know only it. Owned by the trainer; not thread-safe for writing.
 //
-// A weight need not have values: until something gives it some, it is what its initializer draws, and who wants the numbers
-// draws them where he wants them. So a fresh network's weights lie in the replicas alone.
+// A weight need not have values: until something gives it some, it is what its initializer draws, and who wants the
+// numbers draws them where he wants them. So a fresh network's weights lie in the replicas alone.
 
 #include <cstdint>
 #include <span>
@@ -16,13 +16,15 @@
 namespace dptrain::graph {
 
 struct Weight {
-  int layer = 0;         ///< index into Graph::layers
+  int layer = 0;  ///< index into Graph::layers
   layers::WeightDef def;
-  bool trainable = true;  ///< the layer is trainable and the weight is not a statistic
+  bool trainable = true;      ///< the layer is trainable and the weight is not a statistic
   std::vector<float> values;  ///< empty: as the initializer draws it
 
   /// "conv1/kernel"
-  std::string path(const Graph& graph) const { return graph.layers[static_cast<std::size_t>(layer)].name + "/" + def.name; }
+  std::string path(const Graph& graph) const {
+    return graph.layers[static_cast<std::size_t>(layer)].name + "/" + def.name;
+  }
 };
 
 struct Model {
@@ -30,7 +32,7 @@ struct Model {
   std::vector<Weight> weights;  ///< grouped by layer in the order of Graph::layers
   std::uint64_t seed = 0;
 
-  std::int64_t parameters() const;            ///< all elements, statistics included (Keras count_params)
+  std::int64_t parameters() const;  ///< all elements, statistics included (Keras count_params)
   std::int64_t trainable_parameters() const;
 };
 
@@ -40,7 +42,8 @@ Model undrawn_model(Graph graph, std::uint64_t seed);
 void draw(Model& model);
 /// Both.
 Model make_model(Graph graph, std::uint64_t seed);
-/// Writes what the initializer draws to `values`, as many as the weight has: a function of (seed, index of the weight) alone.
+/// Writes what the initializer draws to `values`, as many as the weight has: a function of (seed, index of the weight)
+/// alone.
 void initialize(const layers::WeightDef& weight, std::uint64_t seed, std::uint32_t index, std::span<float> values);
 std::vector<float> initialize(const layers::WeightDef& weight, std::uint64_t seed, std::uint32_t index);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// `model.weights`: which file the weights of a fresh start come from, and how its layers are paired with the model's. Read by
-// build() with the rest of the section, written out by write(); checkpoint/ does what it says. A plain value.
+// `model.weights`: which file the weights of a fresh start come from, and how its layers are paired with the model's.
+// Read by build() with the rest of the section, written out by write(); checkpoint/ does what it says. A plain value.
 
 #include <map>
 #include <optional>

@@ -9,8 +9,9 @@
 
 namespace dptrain::layers {
 
-/// The gradient of a convolution as a layer: [H, W, C] to [H', W', filters], such that a Conv2D with the same window would
-/// lead from there back to [H, W, C]. Kernel [kh, kw, filters, C]. Plus bias, then activation (Keras Conv2DTranspose).
+/// The gradient of a convolution as a layer: [H, W, C] to [H', W', filters], such that a Conv2D with the same window
+/// would lead from there back to [H, W, C]. Kernel [kh, kw, filters, C]. Plus bias, then activation (Keras
+/// Conv2DTranspose).
 struct Conv2DTransposeSpec {
   std::int64_t filters = 0;
   Size2 kernel_size{1, 1};

@@ -7,8 +7,8 @@
 
 namespace dptrain::layers {
 
-/// Every channel of [H, W, C] correlated with `depth_multiplier` filters of its own, depthwise_kernel [kh, kw, C, m]: channel
-/// c * m + j of the output is channel c with filter j. Plus bias, then activation (Keras DepthwiseConv2D).
+/// Every channel of [H, W, C] correlated with `depth_multiplier` filters of its own, depthwise_kernel [kh, kw, C, m]:
+/// channel c * m + j of the output is channel c with filter j. Plus bias, then activation (Keras DepthwiseConv2D).
 struct DepthwiseConv2DSpec {
   Size2 kernel_size{1, 1};
   Size2 strides{1, 1};

@@ -2,8 +2,8 @@
 
 namespace dptrain::layers {
 
-/// In training adds a normal random number of mean 0 to each element, a function of (seed, layer, step, sample), not of the
-/// replica (Keras GaussianNoise).
+/// In training adds a normal random number of mean 0 to each element, a function of (seed, layer, step, sample), not of
+/// the replica (Keras GaussianNoise).
 struct GaussianNoiseSpec {
   float stddev = 0;
 };

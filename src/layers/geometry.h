@@ -32,7 +32,8 @@ enum class Padding { kValid, kSame };
 struct WindowAxis {
   std::int64_t out = 0, pad_before = 0, pad_after = 0;
 };
-WindowAxis window_axis(std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, Padding padding);
+WindowAxis window_axis(std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation,
+                       Padding padding);
 
 struct Window {
   WindowAxis h, w;

@@ -6,8 +6,8 @@
 
 namespace dptrain::layers {
 
-/// y = gamma * (x - mean) / sqrt(variance + epsilon) + beta, with mean and biased variance of each sample over all positions
-/// and a group of neighbouring channels (Keras GroupNormalization).
+/// y = gamma * (x - mean) / sqrt(variance + epsilon) + beta, with mean and biased variance of each sample over all
+/// positions and a group of neighbouring channels (Keras GroupNormalization).
 struct GroupNormalizationSpec {
   std::int64_t groups = 32;  ///< -1: as many as channels
   int axis = -1;             ///< only the last axis: -1, or its number (3 for images, batch counted)

@@ -1,7 +1,7 @@
 #pragma once
 
-// Initializers: specs only (Keras names, defaults and fans); drawing the numbers is graph/initialize.h. One closed family,
-// built at first use.
+// Initializers: specs only (Keras names, defaults and fans); drawing the numbers is graph/initialize.h. One closed
+// family, built at first use.
 
 #include "config/family.h"
 
@@ -12,10 +12,18 @@ using Initializer = config::Of<initializer_family>;
 
 struct Zeros {};
 struct Ones {};
-struct Constant { double value = 0; };
-struct RandomNormal { double mean = 0, stddev = 0.05; };
-struct RandomUniform { double minval = -0.05, maxval = 0.05; };
-struct TruncatedNormal { double mean = 0, stddev = 0.05; };
+struct Constant {
+  double value = 0;
+};
+struct RandomNormal {
+  double mean = 0, stddev = 0.05;
+};
+struct RandomUniform {
+  double minval = -0.05, maxval = 0.05;
+};
+struct TruncatedNormal {
+  double mean = 0, stddev = 0.05;
+};
 enum class FanMode { kFanIn, kFanOut, kFanAvg };
 enum class Distribution { kTruncatedNormal, kUntruncatedNormal, kUniform };
 struct VarianceScaling {
@@ -29,6 +37,8 @@ struct HeUniform {};
 struct HeNormal {};
 struct LecunUniform {};
 struct LecunNormal {};
-struct Orthogonal { double gain = 1; };
+struct Orthogonal {
+  double gain = 1;
+};
 
 }  // namespace dptrain::layers

@@ -22,8 +22,8 @@ config::Node keras_size(Size2 size);             ///< [h, w]
 config::Node keras_extents(const Shape& shape);  ///< [a, b, ...]
 config::Node keras_padding(Padding padding);
 config::Node keras_activation(Activation activation);
-/// A plain string where all parameters are defaults (a dictionary such as {"class_name": "Orthogonal"} is unknown to some
-/// releases), else {"class_name", "config"}.
+/// A plain string where all parameters are defaults (a dictionary such as {"class_name": "Orthogonal"} is unknown to
+/// some releases), else {"class_name", "config"}.
 config::Node keras_initializer(const Initializer& initializer);
 /// Always the class L1L2, the only one that every release knows; null when absent.
 config::Node keras_regularizer(const Regularizer& regularizer);

@@ -1,7 +1,8 @@
 #pragma once
 
-// What Dense and the convolutions have in common: an activation, one or two kernels and a bias, each with an initializer and
-// a regularizer. Their keys, weights, what backward reads, and their part of the Keras config. Private to the room.
+// What Dense and the convolutions have in common: an activation, one or two kernels and a bias, each with an
+// initializer and a regularizer. Their keys, weights, what backward reads, and their part of the Keras config. Private
+// to the room.
 
 #include <string>
 #include <utility>
@@ -24,7 +25,8 @@ struct KernelOf {
   std::string weight() const { return word == "kernel" ? word : word + "_kernel"; }
 };
 
-/// Of a `Spec` with `activation`, `use_bias`, `bias_initializer`, `bias_regularizer` and these kernels, in Keras's order.
+/// Of a `Spec` with `activation`, `use_bias`, `bias_initializer`, `bias_regularizer` and these kernels, in Keras's
+/// order.
 template <class Spec>
 class KernelsAndBias {
  public:

@@ -28,8 +28,8 @@ struct WeightDef {
   Shape shape;       ///< as Keras stores it: HWIO, [in, units]
   Initializer initializer;
   Regularizer regularizer = {};  ///< may be empty
-  bool trainable = true;     ///< false: a statistic that forward updates (moving_mean), never a gradient
-  double momentum = 0;       ///< statistics: new = momentum * old + (1 - momentum) * batch value
+  bool trainable = true;         ///< false: a statistic that forward updates (moving_mean), never a gradient
+  double momentum = 0;           ///< statistics: new = momentum * old + (1 - momentum) * batch value
 };
 
 /// Which of its tensors a layer's backward reads besides the output's gradient. Everything else is freed after forward.
@@ -39,7 +39,8 @@ struct BackwardReads {
   bool input_to_train = false;  ///< the input, for its own weights or moments: a frozen layer does without
 };
 
-/// The layer is wrong for these inputs; the graph builder adds name and place. Message: "window 9x9 is larger than the input 4x4".
+/// The layer is wrong for these inputs; the graph builder adds name and place. Message: "window 9x9 is larger than the
+/// input 4x4".
 /// `{0}`, `{1}`, ... in it stand for the inputs; the graph builder puts the names of the steps there.
 class LayerError : public std::runtime_error {
  public:
@@ -48,8 +49,8 @@ class LayerError : public std::runtime_error {
 
 struct LayerType final : config::TypeDef {
   int min_inputs = 1;
-  int max_inputs = 1;   ///< -1: any number
-  int input_rank = 0;   ///< of one sample; 0: any
+  int max_inputs = 1;      ///< -1: any number
+  int input_rank = 0;      ///< of one sample; 0: any
   bool is_random = false;  ///< draws random numbers in training (Dropout)
   /// Does nothing in training but move or rename memory (Flatten, Reshape): the plan aliases input and output.
   bool is_view = false;
@@ -85,13 +86,19 @@ class LayerBuilder {
     type_->schema = config::Schema::of<Spec>(std::move(name));
     weights([](const Spec&, std::span<const Shape>) { return std::vector<WeightDef>(); });
     backward_reads(BackwardReads{});
-    type_->keras_config = [schema = &type_->schema](const void* spec, std::span<const Shape>) { return schema->write(spec); };
+    type_->keras_config = [schema = &type_->schema](const void* spec, std::span<const Shape>) {
+      return schema->write(spec);
+    };
   }
 
   template <class Owner, class T>
-  LayerBuilder&& key(const config::Key<Owner, T>& k) && { return add(k, false); }
+  LayerBuilder&& key(const config::Key<Owner, T>& k) && {
+    return add(k, false);
+  }
   template <class Owner, class T>
-  LayerBuilder&& positional(const config::Key<Owner, T>& k) && { return add(k, true); }
+  LayerBuilder&& positional(const config::Key<Owner, T>& k) && {
+    return add(k, true);
+  }
 
   LayerBuilder&& inputs(int exactly) && { return std::move(*this).inputs(exactly, exactly); }
   LayerBuilder&& inputs(int at_least, int at_most) && {

@@ -6,8 +6,8 @@
 
 namespace dptrain::layers {
 
-/// x if x > 0 else alpha * x, with a learned alpha per element of a sample, or one for all elements along the shared axes
-/// (Keras PReLU).
+/// x if x > 0 else alpha * x, with a learned alpha per element of a sample, or one for all elements along the shared
+/// axes (Keras PReLU).
 struct PReLUSpec {
   Initializer alpha_initializer{Zeros{}};
   Regularizer alpha_regularizer;

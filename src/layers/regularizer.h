@@ -1,6 +1,7 @@
 #pragma once
 
-// Weight regularizers (Keras): penalty = l1 * sum|w| + l2 * sum w^2, no one half. Added to the loss once, whatever the number of replicas.
+// Weight regularizers (Keras): penalty = l1 * sum|w| + l2 * sum w^2, no one half. Added to the loss once, whatever the
+// number of replicas.
 
 #include "config/family.h"
 
@@ -13,8 +14,12 @@ using Regularizer = config::Of<regularizer_family>;
 struct Penalty {
   double l1 = 0, l2 = 0;
 };
-struct L1Spec : Penalty { L1Spec() { l1 = 0.01; } };
-struct L2Spec : Penalty { L2Spec() { l2 = 0.01; } };
+struct L1Spec : Penalty {
+  L1Spec() { l1 = 0.01; }
+};
+struct L2Spec : Penalty {
+  L2Spec() { l2 = 0.01; }
+};
 struct L1L2Spec : Penalty {};
 
 /// Zero penalty for an absent regularizer.

@@ -7,8 +7,8 @@
 
 namespace dptrain::layers {
 
-/// A depthwise convolution with depthwise_kernel [kh, kw, C, m], to which strides, padding and dilation belong, then a 1x1
-/// convolution with pointwise_kernel [1, 1, C * m, filters], plus bias, then activation; nothing in between (Keras
+/// A depthwise convolution with depthwise_kernel [kh, kw, C, m], to which strides, padding and dilation belong, then a
+/// 1x1 convolution with pointwise_kernel [1, 1, C * m, filters], plus bias, then activation; nothing in between (Keras
 /// SeparableConv2D).
 struct SeparableConv2DSpec {
   std::int64_t filters = 0;

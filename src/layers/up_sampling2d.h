@@ -9,8 +9,8 @@ namespace dptrain::layers {
 
 enum class Interpolation { kNearest, kBilinear };
 
-/// [H, W, C] enlarged by whole factors (Keras UpSampling2D): repeated, or interpolated between the centres of pixels, at
-/// the border the outermost ones.
+/// [H, W, C] enlarged by whole factors (Keras UpSampling2D): repeated, or interpolated between the centres of pixels,
+/// at the border the outermost ones.
 struct UpSampling2DSpec {
   Size2 size{2, 2};
   Interpolation interpolation = Interpolation::kNearest;

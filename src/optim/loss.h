@@ -31,18 +31,40 @@ struct MeanAbsoluteErrorSpec {};
 config::Family& metric_family();
 using Metric = config::Of<metric_family>;
 
-/// "accuracy"/"acc": binary for one output, else (sparse) categorical; resolved against loss and output by resolve_metric.
-struct AccuracySpec { std::string name = "accuracy"; };
-struct BinaryAccuracySpec { std::string name = "binary_accuracy"; double threshold = 0.5; };
-struct CategoricalAccuracySpec { std::string name = "categorical_accuracy"; };
-struct SparseCategoricalAccuracySpec { std::string name = "sparse_categorical_accuracy"; };
-struct TopKCategoricalAccuracySpec { std::string name = "top_k_categorical_accuracy"; std::int64_t k = 5; };
-struct SparseTopKCategoricalAccuracySpec { std::string name = "sparse_top_k_categorical_accuracy"; std::int64_t k = 5; };
-struct MeanSquaredErrorMetricSpec { std::string name = "mse"; };
-struct MeanAbsoluteErrorMetricSpec { std::string name = "mae"; };
+/// "accuracy"/"acc": binary for one output, else (sparse) categorical; resolved against loss and output by
+/// resolve_metric.
+struct AccuracySpec {
+  std::string name = "accuracy";
+};
+struct BinaryAccuracySpec {
+  std::string name = "binary_accuracy";
+  double threshold = 0.5;
+};
+struct CategoricalAccuracySpec {
+  std::string name = "categorical_accuracy";
+};
+struct SparseCategoricalAccuracySpec {
+  std::string name = "sparse_categorical_accuracy";
+};
+struct TopKCategoricalAccuracySpec {
+  std::string name = "top_k_categorical_accuracy";
+  std::int64_t k = 5;
+};
+struct SparseTopKCategoricalAccuracySpec {
+  std::string name = "sparse_top_k_categorical_accuracy";
+  std::int64_t k = 5;
+};
+struct MeanSquaredErrorMetricSpec {
+  std::string name = "mse";
+};
+struct MeanAbsoluteErrorMetricSpec {
+  std::string name = "mae";
+};
 
 /// Keras logs a metric given as a string under that very string: its short and long names are types of their own.
-struct AccSpec : AccuracySpec { AccSpec() { name = "acc"; } };
+struct AccSpec : AccuracySpec {
+  AccSpec() { name = "acc"; }
+};
 struct MeanSquaredErrorLongMetricSpec : MeanSquaredErrorMetricSpec {
   MeanSquaredErrorLongMetricSpec() { name = "mean_squared_error"; }
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-// Learning-rate schedules (Keras's equations: docs/numerics.md). Durations are turned into steps once, when the number of
-// steps per epoch is known.
+// Learning-rate schedules (Keras's equations: docs/numerics.md). Durations are turned into steps once, when the number
+// of steps per epoch is known.
 
 #include <cstdint>
 #include <functional>

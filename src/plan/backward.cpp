@@ -6,9 +6,9 @@
 namespace dptrain::plan {
 namespace {
 
-/// Walks the steps backward. What is used once has one writer, which overwrites. What is used more often is written by its
-/// first user in backward order; every later one writes a tensor of its own, and an item of the plan adds that. So a
-/// gradient tensor has exactly one reader, the step that made the tensor, which may use it as scratch.
+/// Walks the steps backward. What is used once has one writer, which overwrites. What is used more often is written by
+/// its first user in backward order; every later one writes a tensor of its own, and an item of the plan adds that. So
+/// a gradient tensor has exactly one reader, the step that made the tensor, which may use it as scratch.
 class BackwardPlanner {
  public:
   explicit BackwardPlanner(Draft& draft) : draft_(draft), plan_(draft.plan) {}
@@ -47,7 +47,8 @@ class BackwardPlanner {
     return last_index(plan_.tensors.size());
   }
 
-  /// A tensor that a user of `tensor` writes its gradient to: the gradient itself, for later users one to be added to it.
+  /// A tensor that a user of `tensor` writes its gradient to: the gradient itself, for later users one to be added to
+  /// it.
   int gradient_for(int tensor) {
     const int source = root(plan_, tensor);
     const Tensor of = plan_.tensors[at(source)];
@@ -103,8 +104,8 @@ class BackwardPlanner {
     return count;
   }
 
-  /// A max-pooling hands gradients only to maxima, so the ReLU below it is undone by asking whether its own output, smaller
-  /// by the window, is positive.
+  /// A max-pooling hands gradients only to maxima, so the ReLU below it is undone by asking whether its own output,
+  /// smaller by the window, is positive.
   void fold_relu_masks() {
     for (Step& pool : plan_.steps) {
       const bool is_pool = pool.spec.get_if<layers::MaxPooling2DSpec>() != nullptr ||

@@ -15,20 +15,20 @@ namespace dptrain::plan {
 class Capabilities {
  public:
   virtual ~Capabilities() = default;
-  /// The op of this layer (a convolution, Dense, BatchNormalization, Add) can apply the activation to its output and undo it in
-  /// backward from the output alone.
+  /// The op of this layer (a convolution, Dense, BatchNormalization, Add) can apply the activation to its output and
+  /// undo it in backward from the output alone.
   virtual bool fuses_activation(const config::Typed& layer, layers::Activation activation) const = 0;
   /// The pooling's backward can multiply by the ReLU mask of its input, seen from its own output.
   virtual bool pool_masks_relu(const config::Typed& pooling) const = 0;
-  /// The op of this layer can apply the epilogue and then that max-pooling, and go back through both from what it keeps.
-  /// `input`: of one sample.
+  /// The op of this layer can apply the epilogue and then that max-pooling, and go back through both from what it
+  /// keeps. `input`: of one sample.
   virtual bool fuses_pooling(const config::Typed& layer, const Shape& input, layers::Activation epilogue,
                              const config::Typed& pooling) const {
     static_cast<void>(layer), static_cast<void>(input), static_cast<void>(epilogue), static_cast<void>(pooling);
     return false;
   }
-  /// The op of this layer can add a second input, of its output's shape, to its result before the epilogue, and leaves the
-  /// sum's gradient where the output's lay.
+  /// The op of this layer can add a second input, of its output's shape, to its result before the epilogue, and leaves
+  /// the sum's gradient where the output's lay.
   virtual bool fuses_sum(const config::Typed& layer) const {
     static_cast<void>(layer);
     return false;

@@ -82,16 +82,17 @@ void check_shape(const config::Typed& loss, const LossTraits& traits, const Outp
                        output.name));
 }
 
-void check_class_weights(const config::Typed& loss, const LossTraits& traits, const Output& output, std::size_t weights) {
+void check_class_weights(const config::Typed& loss, const LossTraits& traits, const Output& output,
+                         std::size_t weights) {
   const bool classes = traits.reads == Reads::kClasses && output.shape.rank() == 1;
   const bool two = traits.reads == Reads::kProbabilities && output.shape.elements() == 1;
   if (!classes && !two)
-    refuse(loss, fmt::format("class_weight wants one class per sample, which output {} of shape {} and this loss do not have; "
-                             "remove class_weight, or try categorical_crossentropy",
-                             output.name, output.shape.str()));
+    refuse(loss, fmt::format(
+                     "class_weight wants one class per sample, which output {} of shape {} and this loss do not have; "
+                     "remove class_weight, or try categorical_crossentropy",
+                     output.name, output.shape.str()));
   const auto wanted = two ? std::size_t{2} : static_cast<std::size_t>(output.shape.back());
-  if (weights != wanted)
-    refuse(loss, fmt::format("{} class weights for {} classes", weights, wanted));
+  if (weights != wanted) refuse(loss, fmt::format("{} class weights for {} classes", weights, wanted));
 }
 
 void check_activation(const config::Typed& loss, const LossTraits& traits, const Output& output) {
@@ -125,8 +126,8 @@ void check_metric(const config::Typed& metric, const optim::ResolvedMetric& reso
                                output.name, output.shape.str()));
 }
 
-/// A threshold on softmax probabilities says nothing about one logit alone; all other metrics can be counted on logits or
-/// by a loss op that applies the activation for them.
+/// A threshold on softmax probabilities says nothing about one logit alone; all other metrics can be counted on logits
+/// or by a loss op that applies the activation for them.
 bool works_on_logits(const optim::ResolvedMetric& metric, LossStep::Fusion fusion) {
   return metric.kind != MetricKind::kBinaryEqual || fusion == LossStep::Fusion::kSigmoid;
 }

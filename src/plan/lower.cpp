@@ -49,12 +49,15 @@ class Lowering {
 
   bool is_head() const { return draft_.options.part == Part::kHead; }
   /// The node is computed elsewhere and comes in as an input.
-  bool starts_at(int n) const { return is_head() && std::ranges::find(draft_.options.border, n) != draft_.options.border.end(); }
+  bool starts_at(int n) const {
+    return is_head() && std::ranges::find(draft_.options.border, n) != draft_.options.border.end();
+  }
   const std::vector<int>& outputs() const {
     return draft_.options.part == Part::kPrefix ? draft_.options.border : graph_.outputs;
   }
 
-  /// How many nodes that matter read each node's output; an output of the plan counts as a reader. 0: the node is left out.
+  /// How many nodes that matter read each node's output; an output of the plan counts as a reader. 0: the node is left
+  /// out.
   std::vector<int> count_readers() const {
     std::vector<int> readers(graph_.nodes.size(), 0);
     for (const int n : outputs()) ++readers[at(n)];
@@ -123,7 +126,8 @@ class Lowering {
     for (const std::size_t i : {std::size_t{1}, std::size_t{0}}) {
       const int own = node(n).inputs[i], other = node(n).inputs[1 - i];
       Step* producer = only_reads(n, i);
-      if (producer == nullptr || producer->pooling || producer->adds || producer->epilogue != Activation::kLinear) continue;
+      if (producer == nullptr || producer->pooling || producer->adds || producer->epilogue != Activation::kLinear)
+        continue;
       if (node(own).output != node(other).output || written_by(tensor_of(other)) >= node_step_[at(own)]) continue;
       if (!draft_.device.fuses_sum(producer->spec)) continue;
       producer->adds = true;

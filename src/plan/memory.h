@@ -19,27 +19,29 @@ struct Need {
 
 struct MemoryPlan {
   std::int64_t rows = 0;
-  std::uint64_t arena_bytes = 0;             ///< activations, their gradients, saved room, scratch
+  std::uint64_t arena_bytes = 0;               ///< activations, their gradients, saved room, scratch
   std::vector<std::uint64_t> tensor_offset{};  ///< per tensor (external ones: unused)
   std::vector<std::uint64_t> saved_offset{};   ///< per step
-  std::uint64_t scratch_offset = 0;          ///< one region for all calls
+  std::uint64_t scratch_offset = 0;            ///< one region for all calls
   std::uint64_t scratch_bytes = 0;
-  std::uint64_t activation_bytes = 0;        ///< sum of all tensors without sharing, for the table
+  std::uint64_t activation_bytes = 0;  ///< sum of all tensors without sharing, for the table
 };
 
 /// What a memory plan is for: forward only needs less.
 enum class Mode { kTraining, kInference };
 
-MemoryPlan plan_memory(const Plan& plan, const std::vector<Need>& needs, const Need& loss_need, std::int64_t rows, Mode mode);
+MemoryPlan plan_memory(const Plan& plan, const std::vector<Need>& needs, const Need& loss_need, std::int64_t rows,
+                       Mode mode);
 
-/// First and last moment a tensor is alive on the time line forward 0..S-1, loss S, backward S+1.. ; for tests and printing.
+/// First and last moment a tensor is alive on the time line forward 0..S-1, loss S, backward S+1.. ; for tests and
+/// printing.
 struct Lifetime {
   int first = 0, last = -1;
 };
 std::vector<Lifetime> tensor_lifetimes(const Plan& plan, Mode mode);
 
-/// The text of `summary --plan`: steps with shapes, fusions, `choices[step]` (the device's implementation per pass, may be
-/// empty), buckets, and the memory table (parameters, gradients, slots, arena).
+/// The text of `summary --plan`: steps with shapes, fusions, `choices[step]` (the device's implementation per pass, may
+/// be empty), buckets, and the memory table (parameters, gradients, slots, arena).
 std::string print(const Plan& plan, const MemoryPlan& memory, const std::vector<std::string>& choices, int slots);
 
 }  // namespace dptrain::plan

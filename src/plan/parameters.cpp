@@ -39,7 +39,8 @@ std::vector<int> used_by_steps(const Plan& plan) {
   return indices;
 }
 
-/// Sorts the parameters into arena order and tells everybody their new indices. A part of a graph has its own ones only.
+/// Sorts the parameters into arena order and tells everybody their new indices. A part of a graph has its own ones
+/// only.
 void reorder(Plan& plan, Part part, std::vector<int>& done) {
   std::vector<int> order = part == Part::kWhole ? std::vector<int>(plan.parameters.size()) : used_by_steps(plan);
   if (part == Part::kWhole) std::iota(order.begin(), order.end(), 0);

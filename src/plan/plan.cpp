@@ -10,8 +10,7 @@ namespace dptrain::plan {
 StepReads backward_reads(const Step& step) {
   const layers::BackwardReads reads = layers::type_of(step.spec).backward_reads(step.spec.spec());
   const bool trains = std::ranges::any_of(step.parameter_gradients, [](bool wanted) { return wanted; });
-  const bool undoes_epilogue =
-      step.epilogue != layers::Activation::kLinear && !step.epilogue_undone && !step.pooling;
+  const bool undoes_epilogue = step.epilogue != layers::Activation::kLinear && !step.epilogue_undone && !step.pooling;
   std::span<const int> inputs;
   if (reads.input || (reads.input_to_train && trains)) inputs = step.inputs;
   return {.inputs = step.adds ? inputs.first(std::min<std::size_t>(inputs.size(), 1)) : inputs,

@@ -1,15 +1,17 @@
 #pragma once
 
-// The plan: what every replica executes, step by step, computed once on the host from the Model. Pure data, the same for
-// every replica, printable (`dptrain summary --plan`), testable without a device. Read-only after make_plan: any thread.
+// The plan: what every replica executes, step by step, computed once on the host from the Model. Pure data, the same
+// for every replica, printable (`dptrain summary --plan`), testable without a device. Read-only after make_plan: any
+// thread.
 //
-// Tensors are [rows, shape...] of the compute type, rows being the samples of one micro-batch of one replica. Parameters lie in one
-// flat arena of floats (on the host and on every device alike), in this order:
+// Tensors are [rows, shape...] of the compute type, rows being the samples of one micro-batch of one replica.
+// Parameters lie in one flat arena of floats (on the host and on every device alike), in this order:
 //   [0, trainable_end)                trainable weights, in the order in which their gradients become ready in backward
 //   [trainable_end, statistics_end)   moving statistics of normalisation layers
 //   [statistics_end, total)           frozen weights
 // The gradient arena covers [0, statistics_end): the "gradient" of a statistic is its value over the batch times the
-// replica's share of the global batch, so that the all-reduce that sums gradients also averages statistics, weighted by samples.
+// replica's share of the global batch, so that the all-reduce that sums gradients also averages statistics, weighted by
+// samples.
 
 #include <cstdint>
 #include <span>
@@ -30,11 +32,11 @@ inline constexpr int kAbsent = -1;
 inline constexpr std::int64_t kAlignElements = 64;
 
 struct Tensor {
-  std::string name;     ///< "conv1", "d conv1" for its gradient
-  Shape shape;          ///< of one sample
+  std::string name;        ///< "conv1", "d conv1" for its gradient
+  Shape shape;             ///< of one sample
   int alias_of = kAbsent;  ///< same memory as that tensor (views); never chained
-  bool external = false;  ///< bound anew each step (graph inputs): the batch's own memory
-  bool rowless = false;   ///< `shape` is all of it, whatever the rows: a parameter's gradient on its way to the arena
+  bool external = false;   ///< bound anew each step (graph inputs): the batch's own memory
+  bool rowless = false;    ///< `shape` is all of it, whatever the rows: a parameter's gradient on its way to the arena
   DType type = DType::kF32;  ///< the plan's compute type; float where rowless
 
   std::int64_t elements(std::int64_t rows) const { return shape.elements() * (rowless ? 1 : rows); }
@@ -47,49 +49,55 @@ struct Parameter {
   int weight = 0;  ///< index into Model::weights
   std::string path;
   Shape shape;  ///< Keras's
-  /// Axis i of the arenas is Keras's axis order[i], as the device wants it (filters KRSC on GPUs); empty: as Keras has it.
+  /// Axis i of the arenas is Keras's axis order[i], as the device wants it (filters KRSC on GPUs); empty: as Keras has
+  /// it.
   std::vector<int> order;
   ParameterKind kind = ParameterKind::kTrainable;
-  std::int64_t offset = 0;   ///< floats from the start of the arena
-  layers::Penalty penalty;   ///< l1, l2
-  double momentum = 0;       ///< statistics
-  int bucket = kAbsent;        ///< of its gradient
+  std::int64_t offset = 0;  ///< floats from the start of the arena
+  layers::Penalty penalty;  ///< l1, l2
+  double momentum = 0;      ///< statistics
+  int bucket = kAbsent;     ///< of its gradient
   std::int64_t elements() const { return shape.elements(); }
 };
 
 /// One operation: forward and, when has_backward, backward. Steps are in forward order.
 struct Step {
-  std::string name;  ///< of the layer's call; an activation split off is "conv1/gelu"
-  int node = 0;      ///< in Graph::nodes
+  std::string name;    ///< of the layer's call; an activation split off is "conv1/gelu"
+  int node = 0;        ///< in Graph::nodes
   config::Typed spec;  ///< of layers::layer_family(); its `activation` argument is linear, what remains is `epilogue`
-  layers::Activation epilogue = layers::Activation::kLinear;  ///< applied by the op to its output, and undone in its backward
+  layers::Activation epilogue =
+      layers::Activation::kLinear;  ///< applied by the op to its output, and undone in its backward
   /// A MaxPooling2D that the op applies after the epilogue: `output` is the pooling's. Its backward takes the pooling's
   /// gradient and undoes both, without the output. Empty: none.
   config::Typed pooling{};
-  /// The op adds inputs[1], of the output's shape, before the epilogue (BatchNormalization with the Add behind it). Backward
-  /// reads inputs[0] alone, and the gradient of inputs[1] lies where the output's lay: the op undoes the epilogue there.
+  /// The op adds inputs[1], of the output's shape, before the epilogue (BatchNormalization with the Add behind it).
+  /// Backward reads inputs[0] alone, and the gradient of inputs[1] lies where the output's lay: the op undoes the
+  /// epilogue there.
   bool adds = false;
-  /// The consumer's backward has already multiplied the gradient by the derivative of the epilogue (ReLU mask folded into max-pooling).
+  /// The consumer's backward has already multiplied the gradient by the derivative of the epilogue (ReLU mask folded
+  /// into max-pooling).
   bool epilogue_undone = false;
-  /// This op's backward multiplies by the ReLU mask of its input's producer as well (the other side of epilogue_undone).
+  /// This op's backward multiplies by the ReLU mask of its input's producer as well (the other side of
+  /// epilogue_undone).
   bool masks_relu = false;
-  /// Not executed in training or evaluation with a loss: the loss starts from this step's input (softmax + cross-entropy).
+  /// Not executed in training or evaluation with a loss: the loss starts from this step's input (softmax +
+  /// cross-entropy).
   bool fused_into_loss = false;
   bool inference_mode = false;  ///< frozen normalisation: moving statistics even in training
   /// Factor on the share of this call's statistics. 1 unless the layer is called more than once: Keras then updates the
   /// moving values once per call, which one update does with momentum^calls and these weights (they add up to 1).
   double statistics_weight = 1;
 
-  std::vector<int> inputs{};      ///< tensors
+  std::vector<int> inputs{};  ///< tensors
   int output = kAbsent;
   std::vector<int> parameters{};  ///< indices into Plan::parameters, Keras's order
 
   bool has_backward = false;
   int output_gradient = kAbsent;
-  std::vector<int> input_gradients{};      ///< one per input; kAbsent: not wanted. Overwritten by backward
+  std::vector<int> input_gradients{};       ///< one per input; kAbsent: not wanted. Overwritten by backward
   std::vector<bool> parameter_gradients{};  ///< one per parameter: wanted (statistics: always wanted in training mode)
-  /// Tensors that take this use's parameter gradients when another call of the same (shared) layer has written the arena;
-  /// one per parameter, kAbsent: the arena itself.
+  /// Tensors that take this use's parameter gradients when another call of the same (shared) layer has written the
+  /// arena; one per parameter, kAbsent: the arena itself.
   std::vector<int> parameter_gradient_tensors{};
 };
 
@@ -104,9 +112,9 @@ StepReads backward_reads(const Step& step);
 struct BackwardItem {
   enum class Kind { kStep, kAccumulateTensor, kAccumulateParameter };
   Kind kind = Kind::kStep;
-  int step = kAbsent;         ///< kStep
-  int destination = kAbsent;  ///< tensor, or parameter
-  int source = kAbsent;       ///< tensor: destination += source
+  int step = kAbsent;                ///< kStep
+  int destination = kAbsent;         ///< tensor, or parameter
+  int source = kAbsent;              ///< tensor: destination += source
   std::vector<int> buckets_ready{};  ///< buckets complete after this item
 };
 
@@ -118,11 +126,11 @@ struct Bucket {
 struct LossStep {
   config::Typed loss;
   enum class Fusion { kNone, kSoftmax, kSigmoid };
-  /// kSoftmax, kSigmoid: `prediction` are the logits before that activation. Metrics mean what comes after it: the loss op
-  /// moves their thresholds, or applies the activation where a metric needs the values (squared and absolute error).
+  /// kSoftmax, kSigmoid: `prediction` are the logits before that activation. Metrics mean what comes after it: the loss
+  /// op moves their thresholds, or applies the activation where a metric needs the values (squared and absolute error).
   Fusion fusion = Fusion::kNone;
-  bool from_logits = false;       ///< what the loss computes from, fusion included
-  int prediction = kAbsent;         ///< tensor
+  bool from_logits = false;  ///< what the loss computes from, fusion included
+  int prediction = kAbsent;  ///< tensor
   int prediction_gradient = kAbsent;
   optim::LabelKind labels = optim::LabelKind::kClass;
   std::vector<optim::ResolvedMetric> metrics;
@@ -137,17 +145,18 @@ struct Plan {
   std::int64_t trainable_end = 0, statistics_end = 0, total = 0;
   std::vector<Step> steps;
   std::vector<BackwardItem> backward;
-  /// In the order in which they become ready. Without any backward item (nothing to train but statistics) all of them are
-  /// ready after forward.
+  /// In the order in which they become ready. Without any backward item (nothing to train but statistics) all of them
+  /// are ready after forward.
   std::vector<Bucket> buckets;
-  LossStep loss;                ///< loss.loss empty: prediction only
-  std::vector<int> inputs;      ///< tensors, in the order of Graph::inputs; of a head: of the border
-  std::vector<int> outputs;     ///< tensors, in the order of Graph::outputs (after their activations); of a prefix: of the border
+  LossStep loss;            ///< loss.loss empty: prediction only
+  std::vector<int> inputs;  ///< tensors, in the order of Graph::inputs; of a head: of the border
+  std::vector<int>
+      outputs;  ///< tensors, in the order of Graph::outputs (after their activations); of a prefix: of the border
   DType compute = DType::kF32;  ///< of activations, of their gradients and of the weights that ops read
 };
 
-/// Which part of the graph a plan runs: all of it, or one side of a cut (frozen_prefix() in prefix.h). Both sides keep the
-/// whole graph's numbers of nodes and weights, so that random layers draw the same and one Model serves both.
+/// Which part of the graph a plan runs: all of it, or one side of a cut (frozen_prefix() in prefix.h). Both sides keep
+/// the whole graph's numbers of nodes and weights, so that random layers draw the same and one Model serves both.
 enum class Part {
   kWhole,
   kPrefix,  ///< from the inputs to the border, whose nodes are the plan's outputs; no loss
@@ -155,16 +164,16 @@ enum class Part {
 };
 
 struct PlanOptions {
-  config::Typed loss;                    ///< may be empty
+  config::Typed loss;  ///< may be empty
   std::vector<config::Typed> metrics;
-  std::vector<float> class_weights;      ///< one per class (one output: two); may be empty
+  std::vector<float> class_weights;  ///< one per class (one output: two); may be empty
   optim::LabelKind labels = optim::LabelKind::kClass;
   std::uint64_t bucket_bytes = 25u << 20;
   std::uint64_t first_bucket_bytes = 1u << 20;  ///< small, so that reduction starts early
   DType compute = DType::kF32;
-  bool sync_batchnorm = false;           ///< sets `synchronized` in every BatchNormalization
+  bool sync_batchnorm = false;  ///< sets `synchronized` in every BatchNormalization
   Part part = Part::kWhole;
-  std::vector<int> border;               ///< nodes; kPrefix and kHead
+  std::vector<int> border;  ///< nodes; kPrefix and kHead
 };
 
 /// The memory a tensor lies in: itself, or what it is a view of.

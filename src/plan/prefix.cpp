@@ -56,8 +56,8 @@ class PrefixFinder {
     return border;
   }
 
-  /// A layer without weights at the border that only makes tensors larger (ZeroPadding2D, UpSampling2D) is cheaper to run
-  /// again than to keep. True: there was one.
+  /// A layer without weights at the border that only makes tensors larger (ZeroPadding2D, UpSampling2D) is cheaper to
+  /// run again than to keep. True: there was one.
   bool give_back(const std::vector<int>& border) {
     for (const int n : border) {
       if (is_input(n) || !layer_of(n).weights.empty()) continue;

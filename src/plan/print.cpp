@@ -131,7 +131,8 @@ std::string bucket_list(const Plan& plan) {
 std::string memory_list(const Plan& plan, const MemoryPlan& memory, int slots) {
   const bool trains = !plan.backward.empty();
   const std::int64_t floats = plan.total + (trains ? plan.statistics_end + slots * plan.trainable_end : 0);
-  const std::uint64_t copy = plan.compute == DType::kF32 ? 0 : static_cast<std::uint64_t>(plan.total) * size_of(plan.compute);
+  const std::uint64_t copy =
+      plan.compute == DType::kF32 ? 0 : static_cast<std::uint64_t>(plan.total) * size_of(plan.compute);
   std::vector<Row> rows{{"parameters", bytes_of(plan.total)}};
   if (plan.total > plan.statistics_end && trains)
     rows.back().push_back(bytes_of(plan.total - plan.statistics_end) + " frozen");
@@ -143,7 +144,8 @@ std::string memory_list(const Plan& plan, const MemoryPlan& memory, int slots) {
   rows.push_back({"tensors", human_bytes(memory.arena_bytes),
                   fmt::format("{} unshared, {} scratch", human_bytes(memory.activation_bytes),
                               human_bytes(memory.scratch_bytes))});
-  rows.push_back({"total", human_bytes(static_cast<std::uint64_t>(floats) * sizeof(float) + copy + memory.arena_bytes)});
+  rows.push_back(
+      {"total", human_bytes(static_cast<std::uint64_t>(floats) * sizeof(float) + copy + memory.arena_bytes)});
   return table(rows);
 }
 

@@ -33,13 +33,17 @@ void for_each_place(const Parameter& p, const F& f) {
 }  // namespace
 
 void to_arena_order(const Parameter& p, const float* keras, float* arena) {
-  if (p.order.empty()) std::copy_n(keras, p.elements(), arena);
-  else for_each_place(p, [&](std::int64_t a, std::int64_t k) { arena[a] = keras[k]; });
+  if (p.order.empty())
+    std::copy_n(keras, p.elements(), arena);
+  else
+    for_each_place(p, [&](std::int64_t a, std::int64_t k) { arena[a] = keras[k]; });
 }
 
 void to_keras_order(const Parameter& p, const float* arena, float* keras) {
-  if (p.order.empty()) std::copy_n(arena, p.elements(), keras);
-  else for_each_place(p, [&](std::int64_t a, std::int64_t k) { keras[k] = arena[a]; });
+  if (p.order.empty())
+    std::copy_n(arena, p.elements(), keras);
+  else
+    for_each_place(p, [&](std::int64_t a, std::int64_t k) { keras[k] = arena[a]; });
 }
 
 }  // namespace dptrain::plan

@@ -1,6 +1,6 @@
 // Replicas of one process that share memory. Each rank owns a fixed part of every bucket; when all ranks have a bucket
-// ready, each sums its part over all arenas in rank order and writes the sum to all of them. Which thread is early or late
-// changes nothing in the arithmetic.
+// ready, each sums its part over all arenas in rank order and writes the sum to all of them. Which thread is early or
+// late changes nothing in the arithmetic.
 
 #include <algorithm>
 #include <cstddef>
@@ -28,8 +28,8 @@ struct Shared {
   Meeting::Counter summed = 0;            ///< parts summed, over all buckets and steps
   std::mutex attaching;                   ///< guards the size of `arrived`
 
-  /// all_gather: what each rank gave, in two sets that take turns. A rank that is in round g + 2 has seen all ranks arrive
-  /// in round g + 1, hence done with the set of round g.
+  /// all_gather: what each rank gave, in two sets that take turns. A rank that is in round g + 2 has seen all ranks
+  /// arrive in round g + 1, hence done with the set of round g.
   std::vector<std::vector<std::byte>> gathered;
   Meeting::Counter gave = 0;
 };

@@ -30,8 +30,8 @@ struct Seat {
   std::vector<EventPointer> ready;  ///< per bucket: the rank's gradients are written
   EventPointer summed;              ///< the rank's parts of all buckets of a step are summed
 
-  /// all_gather: two sets that take turns. In round g + 2 a rank writes where it wrote in round g; its stream has by then
-  /// passed the marks of round g + 1 of all ranks, and those come after their reading of round g.
+  /// all_gather: two sets that take turns. In round g + 2 a rank writes where it wrote in round g; its stream has by
+  /// then passed the marks of round g + 1 of all ranks, and those come after their reading of round g.
   struct Gift {
     std::unique_ptr<device::Buffer> memory;
     std::int64_t bytes = 0;

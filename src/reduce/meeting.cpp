@@ -7,8 +7,8 @@
 namespace dptrain::reduce {
 namespace {
 
-/// About 20 microseconds on an idle machine: longer than replicas of equal speed are apart at a small bucket, shorter than
-/// a scheduler's time slice.
+/// About 20 microseconds on an idle machine: longer than replicas of equal speed are apart at a small bucket, shorter
+/// than a scheduler's time slice.
 constexpr int kLooks = 50;
 
 }  // namespace

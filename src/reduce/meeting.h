@@ -1,7 +1,7 @@
 #pragma once
 
-// Meeting: counters that only grow and threads that wait for them. One object for all replicas of a process; any thread.
-// A waiter looks a few times, yielding, then sleeps, so that a late replica keeps its core.
+// Meeting: counters that only grow and threads that wait for them. One object for all replicas of a process; any
+// thread. A waiter looks a few times, yielding, then sleeps, so that a late replica keeps its core.
 
 #include <atomic>
 #include <condition_variable>

@@ -11,7 +11,9 @@ namespace {
 /// The first with non-blocking communicators whose errors can be read: ncclGetLastError, ncclCommInitRankConfig.
 constexpr int kOldestVersion = 21403;
 
-std::string version_text(int number) { return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100); }
+std::string version_text(int number) {
+  return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
+}
 
 }  // namespace
 
@@ -27,12 +29,14 @@ Api open_library(const std::string& file) {
   api.get_async_error = library.function<Result (*)(Handle, Result*)>("ncclCommGetAsyncError");
   api.error_string = library.function<const char* (*)(Result)>("ncclGetErrorString");
   api.last_error = library.function<const char* (*)(Handle)>("ncclGetLastError");
-  api.all_reduce = library.function<Result (*)(const void*, void*, std::size_t, int, int, Handle, void*)>("ncclAllReduce");
+  api.all_reduce =
+      library.function<Result (*)(const void*, void*, std::size_t, int, int, Handle, void*)>("ncclAllReduce");
   api.all_gather = library.function<Result (*)(const void*, void*, std::size_t, int, Handle, void*)>("ncclAllGather");
   int version = 0;
   if (api.get_version(&version) != kSuccess || version < kOldestVersion)
-    throw Error(ErrorKind::kDevice, fmt::format("{} is version {}, expected {} or newer; install {}", file,
-                                                version_text(version), version_text(kOldestVersion), device::kNcclPackage));
+    throw Error(ErrorKind::kDevice,
+                fmt::format("{} is version {}, expected {} or newer; install {}", file, version_text(version),
+                            version_text(kOldestVersion), device::kNcclPackage));
   return api;
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
 // NCCL's functions as dptrain uses them, in a table that is filled from the library when it is first asked for: the
-// executable links no NCCL, and tests put their own functions in. The few C types are declared here, the same bits as in
-// nccl.h (nccl.cpp holds them against it), so that no header of CUDA is needed to build this.
-// A table is read-only once filled; any thread.
+// executable links no NCCL, and tests put their own functions in. The few C types are declared here, the same bits as
+// in nccl.h (nccl.cpp holds them against it), so that no header of CUDA is needed to build this. A table is read-only
+// once filled; any thread.
 
 #include <climits>
 #include <cstddef>
@@ -28,8 +28,8 @@ inline constexpr int kInt8 = 0;     ///< ncclDataType_t
 inline constexpr int kFloat32 = 7;  ///< ncclDataType_t
 inline constexpr int kSum = 0;      ///< ncclRedOp_t
 
-/// ncclConfig_t of NCCL 2.28. A library reads no more of it than it knows and than `size` says; all but `blocking` is left
-/// undefined.
+/// ncclConfig_t of NCCL 2.28. A library reads no more of it than it knows and than `size` says; all but `blocking` is
+/// left undefined.
 struct Config {
   std::size_t size = sizeof(Config);
   unsigned int magic = 0xcafebeef;

@@ -9,7 +9,8 @@
 namespace dptrain::reduce::nccl {
 namespace {
 
-/// A call is usually taken in within microseconds; what takes longer (connecting) may cost a poll in a tenth of a millisecond.
+/// A call is usually taken in within microseconds; what takes longer (connecting) may cost a poll in a tenth of a
+/// millisecond.
 constexpr int kBusyPolls = 200;
 constexpr std::chrono::microseconds kPollPause{100};
 /// Nothing is queued when communicators are closed, so this is only for the ranks to find each other.
@@ -139,10 +140,11 @@ void Communicator::wait(const std::string& what, const std::function<bool()>& re
 
 void Communicator::throw_if_late() const {
   if (!deadline_ || Clock::now() < *deadline_) return;
-  throw Error(ErrorKind::kDeadline,
-              fmt::format("NCCL {}: no progress for {:g} s{}; {}; a replica hangs or a link is down: go on from the last "
-                          "checkpoint with --resume, or give it more time with parallel.watchdog",
-                          doing_, limit_seconds_, report_ ? " (" + report_() + ")" : "", last_error()));
+  throw Error(
+      ErrorKind::kDeadline,
+      fmt::format("NCCL {}: no progress for {:g} s{}; {}; a replica hangs or a link is down: go on from the last "
+                  "checkpoint with --resume, or give it more time with parallel.watchdog",
+                  doing_, limit_seconds_, report_ ? " (" + report_() + ")" : "", last_error()));
 }
 
 void Communicator::fail(Result result, const std::string& what) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// One rank's NCCL communicator: made without blocking, so that it can be given up at any point. Every call is followed by
-// polling until NCCL has taken it in. Owned by the connector; called by the rank's thread, but for abort(), which any
-// thread may call.
+// One rank's NCCL communicator: made without blocking, so that it can be given up at any point. Every call is followed
+// by polling until NCCL has taken it in. Owned by the connector; called by the rank's thread, but for abort(), which
+// any thread may call.
 
 #include <atomic>
 #include <chrono>

@@ -1,11 +1,12 @@
 // Buckets are summed in place on a communication stream of each rank, in the order in which backward completes them,
-// which the plan fixes for all ranks. Two marks tie the streams together: the communication stream waits for the gradients
-// of a bucket, the compute stream for the last sum.
+// which the plan fixes for all ranks. Two marks tie the streams together: the communication stream waits for the
+// gradients of a bucket, the compute stream for the last sum.
 //
-// While a collective waits on a GPU for a rank that has not come, that rank's thread must not load anything: the driver loads
-// a kernel at its first launch, may wait for GPUs to drain while it holds a lock, and the two wait for each other for ever.
-// NCCL itself maps memory at a communicator's first collective. So ranks meet with nothing on their streams before the first
-// one, and in a step in which something may be loaded before every one, which is then waited for on the host.
+// While a collective waits on a GPU for a rank that has not come, that rank's thread must not load anything: the driver
+// loads a kernel at its first launch, may wait for GPUs to drain while it holds a lock, and the two wait for each other
+// for ever. NCCL itself maps memory at a communicator's first collective. So ranks meet with nothing on their streams
+// before the first one, and in a step in which something may be loaded before every one, which is then waited for on
+// the host.
 
 #include "reduce/nccl_connector.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Replicas on GPUs of their own, joined by NCCL. Sums are deterministic (see make_nccl); an error or a silence of one rank
-// ends all. Call make_nccl on the main thread, before other threads run: it sets environment variables.
+// Replicas on GPUs of their own, joined by NCCL. Sums are deterministic (see make_nccl); an error or a silence of one
+// rank ends all. Call make_nccl on the main thread, before other threads run: it sets environment variables.
 
 #include <memory>
 #include <vector>

@@ -9,7 +9,8 @@
 
 namespace dptrain::reduce {
 
-/// Floats in a cache line, and four times what a GPU loads at once: parts are cut there, so that no line is written by two.
+/// Floats in a cache line, and four times what a GPU loads at once: parts are cut there, so that no line is written by
+/// two.
 inline constexpr std::int64_t kLineFloats = 16;
 
 /// The part of a bucket that a rank sums; may be empty.

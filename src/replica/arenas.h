@@ -1,8 +1,8 @@
 #pragma once
 
-// The flat arenas of one replica that outlive a step: parameters, gradients, optimizer state. Allocated once; used on the
-// replica's thread. All are in the plan's arena order (plan.h), axes as the device wants them; what goes in and comes out
-// has Keras's axes.
+// The flat arenas of one replica that outlive a step: parameters, gradients, optimizer state. Allocated once; used on
+// the replica's thread. All are in the plan's arena order (plan.h), axes as the device wants them; what goes in and
+// comes out has Keras's axes.
 
 #include <memory>
 #include <optional>

@@ -53,8 +53,7 @@ Bindings::Bindings(const plan::Plan& plan, const plan::MemoryPlan& memory, const
 
 void Bindings::bind_inputs(const std::vector<const void*>& inputs) {
   // Inputs are only ever read; the table of tensors is shared with what is written.
-  for (const ExternalTensor& place : external_tensors_)
-    tensors_[place.tensor] = const_cast<void*>(inputs[place.input]);
+  for (const ExternalTensor& place : external_tensors_) tensors_[place.tensor] = const_cast<void*>(inputs[place.input]);
   for (const ExternalInput& place : external_inputs_) steps_[place.step].inputs[place.place] = inputs[place.input];
 }
 

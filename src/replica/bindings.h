@@ -1,7 +1,7 @@
 #pragma once
 
-// Pointers of every call of a plan, worked out once: where in the arenas each step reads and writes. Private to the room;
-// used on the replica's thread.
+// Pointers of every call of a plan, worked out once: where in the arenas each step reads and writes. Private to the
+// room; used on the replica's thread.
 
 #include <cstddef>
 #include <vector>

@@ -25,7 +25,8 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  /// Called again and again on the thread that waits for a command. `busy`: per rank, whether it is still at it. Throws nothing.
+  /// Called again and again on the thread that waits for a command. `busy`: per rank, whether it is still at it. Throws
+  /// nothing.
   using Look = std::function<void(const std::vector<bool>& busy)>;
 
   /// Runs the command once on every thread and waits for all. Rethrows the first exception; `failed_rank` says whose.

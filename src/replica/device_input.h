@@ -1,8 +1,8 @@
 #pragma once
 
-// DeviceInput: a data set whose batches a device makes itself, by the transforms as a program (device/pixel_pass.h). Its
-// samples lie in the device's memory, copied there once, or come batch by batch as the data set has them: bytes are a quarter
-// of the floats that the loader would make of them. Owned by a Staging, used on its thread and its stream.
+// DeviceInput: a data set whose batches a device makes itself, by the transforms as a program (device/pixel_pass.h).
+// Its samples lie in the device's memory, copied there once, or come batch by batch as the data set has them: bytes are
+// a quarter of the floats that the loader would make of them. Owned by a Staging, used on its thread and its stream.
 
 #include <functional>
 #include <memory>

@@ -93,7 +93,8 @@ void Executor::plan_memory(const ParameterArenas& arenas) {
     output_floats_ = device_.allocate(static_cast<std::size_t>(largest) * sizeof(float));
   }
   auto* memory = tensors_->as<std::byte>();
-  inference_.emplace(plan_, inference_memory_, Arenas{.tensors = memory, .parameters = arenas.parameters(), .compute = arenas.compute()});
+  inference_.emplace(plan_, inference_memory_,
+                     Arenas{.tensors = memory, .parameters = arenas.parameters(), .compute = arenas.compute()});
   if (trains)
     training_.emplace(plan_, training_memory_,
                       Arenas{.tensors = memory,
@@ -221,8 +222,8 @@ void Executor::run_item(const BackwardItem& item, const Slice& slice, const Step
     }
     case BackwardItem::Kind::kAccumulateTensor:
       if (!empty)
-        device_.accumulate(training_->tensor(item.destination), training_->tensor(item.source),
-                           plan_.compute, plan_.tensors[at(item.source)].elements(slice.rows), stream_);
+        device_.accumulate(training_->tensor(item.destination), training_->tensor(item.source), plan_.compute,
+                           plan_.tensors[at(item.source)].elements(slice.rows), stream_);
       return;
     case BackwardItem::Kind::kAccumulateParameter: {
       const plan::Parameter& parameter = plan_.parameters[at(item.destination)];

@@ -1,8 +1,8 @@
 #pragma once
 
-// Executor: the plan's steps as ops of one device, and the arena of tensors they work in. Runs forward, loss and backward
-// of one micro-batch: stage, then begin, forward, backward, release. Owned by a Replica, used on its thread; nothing is
-// allocated after construction.
+// Executor: the plan's steps as ops of one device, and the arena of tensors they work in. Runs forward, loss and
+// backward of one micro-batch: stage, then begin, forward, backward, release. Owned by a Replica, used on its thread;
+// nothing is allocated after construction.
 
 #include <functional>
 #include <memory>
@@ -31,8 +31,8 @@ class Executor {
   /// Nothing queued from here on reads the slice.
   void release(int set) { staging_.release(set, stream_); }
 
-  // What follows up to the penalty queues work on the stream and waits for nothing; where the device records, all of it may
-  // be recorded.
+  // What follows up to the penalty queues work on the stream and waits for nothing; where the device records, all of it
+  // may be recorded.
   /// Forward in training mode, loss and metrics; the loss's gradient is scaled by 1 / in.valid.
   void forward(const Slice& slice, const StepInputs& in);
   /// Backward of the last forward. `after_item` is called when an item of the plan has run. A slice without rows leaves
@@ -43,8 +43,8 @@ class Executor {
   /// The regularizers' value of the weights as they are now, into the sums.
   void penalty(device::Update& update, const float* weights);
 
-  /// Where the loss is not finite, the first gradient becomes NaN, so that the update is left out on all replicas. Behind
-  /// all that writes it.
+  /// Where the loss is not finite, the first gradient becomes NaN, so that the update is left out on all replicas.
+  /// Behind all that writes it.
   void taint_gradients();
 
   // The host's side of a step, one post for each step that may be queued, so that the device may run behind.

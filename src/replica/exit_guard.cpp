@@ -26,9 +26,10 @@ void ExitGuard::arm(double seconds, const std::string& why) {
   thread_ = std::thread([this, seconds, why] {
     std::unique_lock waiting(mutex_);
     if (wake_.wait_for(waiting, std::chrono::duration<double>(seconds), [this] { return over_; })) return;
-    log::error(fmt::format("error: {}; {:g} s later the devices still do not stop, so the process ends without them: go on "
-                           "from the last checkpoint with --resume",
-                           why, seconds));
+    log::error(
+        fmt::format("error: {}; {:g} s later the devices still do not stop, so the process ends without them: go on "
+                    "from the last checkpoint with --resume",
+                    why, seconds));
     std::fflush(nullptr);
     _exit(static_cast<int>(ErrorKind::kDeadline));
   });

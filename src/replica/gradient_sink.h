@@ -1,8 +1,8 @@
 #pragma once
 
-// Where backward hands its gradients over. Implemented by reduce/; with one replica it is an object that does nothing, not
-// an `if`. Called from the replica's thread, or from another while that one has nothing to do; once per optimizer step in
-// this order: begin, bucket_ready(0), (1), ..., finish, end. Before a step's end the next ones may have begun.
+// Where backward hands its gradients over. Implemented by reduce/; with one replica it is an object that does nothing,
+// not an `if`. Called from the replica's thread, or from another while that one has nothing to do; once per optimizer
+// step in this order: begin, bucket_ready(0), (1), ..., finish, end. Before a step's end the next ones may have begun.
 
 #include <cstdint>
 
@@ -19,7 +19,8 @@ class GradientSink {
   virtual void bucket_ready(int bucket, device::Stream& compute) = 0;
   /// The compute stream may go on only when every bucket holds the sum over all replicas.
   virtual void finish(device::Stream& compute) = 0;
-  /// The device has done a step. `idle`: it has no other one queued, and nobody waits for others until the next begin().
+  /// The device has done a step. `idle`: it has no other one queued, and nobody waits for others until the next
+  /// begin().
   virtual void end(bool idle) { static_cast<void>(idle); }
 };
 

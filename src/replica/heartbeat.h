@@ -10,7 +10,8 @@ namespace dptrain::replica {
 
 class Heartbeat {
  public:
-  /// The thread begins `what` ("forward of layer", a literal) of `whose`, which lives as long as the heart is looked at.
+  /// The thread begins `what` ("forward of layer", a literal) of `whose`, which lives as long as the heart is looked
+  /// at.
   void beat(const char* what, const std::string* whose = nullptr) noexcept {
     whose_.store(whose, std::memory_order_relaxed);
     what_.store(what, std::memory_order_relaxed);

@@ -32,10 +32,11 @@ struct Replica::Impl {
         arenas(plan, device, *stream, options.optimizer, options.accumulate),
         executor(plan, device, *stream, collective, arenas, options) {
     if (options.graphs == Graphs::kOn && (options.replicas > 1 || options.accumulate))
-      throw Error(ErrorKind::kUsage, fmt::format("runtime.cuda_graphs: on wants one replica and accumulate_steps 1, found "
-                                                 "{} replica{}{}; use auto",
-                                                 options.replicas, options.replicas == 1 ? "" : "s",
-                                                 options.accumulate ? " and accumulation" : ""));
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("runtime.cuda_graphs: on wants one replica and accumulate_steps 1, found "
+                              "{} replica{}{}; use auto",
+                              options.replicas, options.replicas == 1 ? "" : "s",
+                              options.accumulate ? " and accumulation" : ""));
     // Without an optimizer the update is only asked for the penalty, which does not depend on the kind.
     if (options.optimizer)
       update = device.make_update({.plan = plan, .optimizer = options.optimizer, .goes_on = options.goes_on});
@@ -169,7 +170,8 @@ struct Replica::Impl {
 
   int next_set() { return last_set = (last_set + 1) % kSets; }
 
-  /// To zero, but for the penalty of the weights as they are now: counted once for all replicas, which hold the same ones.
+  /// To zero, but for the penalty of the weights as they are now: counted once for all replicas, which hold the same
+  /// ones.
   void clear_sums() {
     executor.clear_sums();
     if (options.rank == 0 && update && regularized(plan)) executor.penalty(*update, arenas.parameters());
@@ -216,8 +218,8 @@ struct Replica::Impl {
   bool cannot_record = false, replayed = false;
   std::array<std::unique_ptr<device::Recording>, kSets> recordings;  ///< of a whole step on each set of buffers
   std::int64_t skipped = 0;                                          ///< LossScale::skipped of the last collected step
-  int last_set = kSets - 1;                        ///< used last
-  std::size_t oldest = 0, count = 0;               ///< of the queued steps
+  int last_set = kSets - 1;                                          ///< used last
+  std::size_t oldest = 0, count = 0;                                 ///< of the queued steps
   struct Queued {
     std::int64_t samples = 0;
     bool step = false;  ///< or an evaluation
@@ -321,7 +323,9 @@ StepSums Replica::evaluate(const Slice& slice) {
   return collect();
 }
 
-void Replica::predict(const Slice& slice, const std::vector<float*>& outputs) { impl_->executor.predict(slice, outputs); }
+void Replica::predict(const Slice& slice, const std::vector<float*>& outputs) {
+  impl_->executor.predict(slice, outputs);
+}
 
 void Replica::add_feed(int number, const Feed& feed) { impl_->executor.add_feed(number, feed); }
 

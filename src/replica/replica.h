@@ -24,11 +24,11 @@ namespace dptrain::replica {
 /// Rows [0, rows) of a batch in host memory that belong to one replica in one micro-batch. May be empty.
 struct Slice {
   std::int64_t rows = 0;
-  std::int64_t first_row = 0;         ///< within the global batch
-  std::vector<const float*> inputs{};   ///< one per graph input, [rows, shape...]
-  const void* labels = nullptr;       ///< int32 [rows] or float [rows, width]
+  std::int64_t first_row = 0;          ///< within the global batch
+  std::vector<const float*> inputs{};  ///< one per graph input, [rows, shape...]
+  const void* labels = nullptr;        ///< int32 [rows] or float [rows, width]
   // Instead of `inputs`, where the device makes them itself.
-  int feed = -1;                        ///< number of the Feed
+  int feed = -1;  ///< number of the Feed
   std::int64_t epoch = 0;
   const std::int64_t* samples = nullptr;  ///< [rows]: which samples of the feed these are
   std::vector<const std::byte*> raw{};  ///< one per graph input, rows as the feed has them; empty where it is resident
@@ -39,7 +39,7 @@ struct Feed {
   /// What one graph input is made of: sample i is row row(i) of `rows`.
   struct Input {
     kernels::PixelProgram program;
-    DType type = DType::kU8;          ///< kU8 or kF32
+    DType type = DType::kU8;  ///< kU8 or kF32
     const std::byte* rows = nullptr;
     std::function<std::int64_t(std::int64_t)> row;
   };
@@ -50,10 +50,11 @@ struct Feed {
 
 /// What one optimizer step needs besides data.
 struct StepInputs {
-  std::int64_t number = 0;        ///< optimizer steps done before
+  std::int64_t number = 0;  ///< optimizer steps done before
   double learning_rate = 0;
-  std::int64_t valid = 0;         ///< samples in the global batch
-  /// On some replica something may run for the first time, which loads it: nobody waits for others on a device meanwhile.
+  std::int64_t valid = 0;  ///< samples in the global batch
+  /// On some replica something may run for the first time, which loads it: nobody waits for others on a device
+  /// meanwhile.
   bool loads = false;
 };
 
@@ -63,25 +64,25 @@ struct StepSums {
   std::vector<double> metrics{};
   std::int64_t samples = 0;
   double penalty = 0;  ///< regularizers' value before the step, times nothing; counted once (rank 0)
-  /// Of a step: nothing was updated, because the loss or the gradients were not finite. Not told in mixed_float16, which
-  /// searches its scale that way.
+  /// Of a step: nothing was updated, because the loss or the gradients were not finite. Not told in mixed_float16,
+  /// which searches its scale that way.
   bool left_out = false;
 };
 
-/// Whether a whole step is recorded and replayed as one launch (CUDA graph), `runtime.cuda_graphs`. kAuto: where the device
-/// can and there is one replica; kOn: an error where it cannot be done.
+/// Whether a whole step is recorded and replayed as one launch (CUDA graph), `runtime.cuda_graphs`. kAuto: where the
+/// device can and there is one replica; kOn: an error where it cannot be done.
 enum class Graphs { kAuto, kOn, kOff };
 
 struct Options {
-  std::int64_t rows = 0;                    ///< the most rows of a slice
-  std::vector<std::int64_t> row_counts{};     ///< all that will occur, for Op::prepare
-  config::Typed optimizer{};                ///< empty: inference only
+  std::int64_t rows = 0;                   ///< the most rows of a slice
+  std::vector<std::int64_t> row_counts{};  ///< all that will occur, for Op::prepare
+  config::Typed optimizer{};               ///< empty: inference only
   std::uint64_t seed = 0;
   int rank = 0;
   int replicas = 1;
-  bool accumulate = false;                  ///< more than one micro-batch per step: a second gradient arena is needed
+  bool accumulate = false;  ///< more than one micro-batch per step: a second gradient arena is needed
   Graphs graphs = Graphs::kAuto;
-  bool goes_on = false;  ///< as UpdateContext::goes_on
+  bool goes_on = false;        ///< as UpdateContext::goes_on
   Heartbeat* heart = nullptr;  ///< null: nobody looks
 };
 
@@ -93,7 +94,8 @@ struct StepTimes {
 
 class Replica {
  public:
-  Replica(const plan::Plan& plan, device::Device& device, GradientSink& sink, device::Collective* collective, Options options);
+  Replica(const plan::Plan& plan, device::Device& device, GradientSink& sink, device::Collective* collective,
+          Options options);
   ~Replica();
 
   /// For slices that name it by `number`; before the first of them. Throws Error{kMemory} when it does not fit.
@@ -105,8 +107,8 @@ class Replica {
   /// Optimizer state as flat host arrays in the plan's arena order: slots in order, then the average when use_ema.
   void push_state(const std::vector<std::vector<float>>& state);
   std::vector<std::vector<float>> pull_state();
-  /// Also the account of the steps that were left out; its scale counts in mixed_float16 alone. Nothing without an optimizer.
-  /// With found_inf 0 it ends the standstill after a step that was left out.
+  /// Also the account of the steps that were left out; its scale counts in mixed_float16 alone. Nothing without an
+  /// optimizer. With found_inf 0 it ends the standstill after a step that was left out.
   void push_loss_scale(const kernels::LossScale& scale);
   std::optional<kernels::LossScale> pull_loss_scale();
 
@@ -115,14 +117,15 @@ class Replica {
   /// Sets of buffers that batches are staged into, in turns.
   static constexpr int kSets = 2;
 
-  /// Queues one optimizer step over the given micro-batches (at least one; any may be empty). A device that runs behind its
-  /// caller may still work on it afterwards: the slices' memory stays as it is until the step is collected.
+  /// Queues one optimizer step over the given micro-batches (at least one; any may be empty). A device that runs behind
+  /// its caller may still work on it afterwards: the slices' memory stays as it is until the step is collected.
   void queue_step(const std::vector<Slice>& micro_batches, const StepInputs& in);
   std::size_t queued() const;
   /// Whether the oldest of the queued steps is done. Like collect() also for another thread while the replica's own has
   /// nothing to do.
   bool done();
-  /// Queues forward and loss in inference mode of slices whose sums are wanted together. Stands in the same queue as steps.
+  /// Queues forward and loss in inference mode of slices whose sums are wanted together. Stands in the same queue as
+  /// steps.
   void queue_evaluation(const std::vector<Slice>& slices);
   /// The sums of the oldest of the queued steps; waits for it.
   StepSums collect();
@@ -135,14 +138,14 @@ class Replica {
   /// Forward and backward in training mode without update or reduction: fills the gradient arena (verify, tests).
   StepSums gradients(const Slice& slice, std::int64_t valid, std::int64_t number);
 
-  /// The first value of a step that is not finite, found by forward and backward once more; weights stay as they are. All
-  /// replicas together, with nothing queued.
+  /// The first value of a step that is not finite, found by forward and backward once more; weights stay as they are.
+  /// All replicas together, with nothing queued.
   std::optional<NotFinite> find_not_finite(const std::vector<Slice>& micro_batches, const StepInputs& in);
 
   /// Hash of [0, total) of the parameter arena.
   std::uint64_t parameter_hash();
-  /// Host copy of [0, statistics_end) of the gradient arena, axes as the device has them: after step() the sums over all
-  /// replicas.
+  /// Host copy of [0, statistics_end) of the gradient arena, axes as the device has them: after step() the sums over
+  /// all replicas.
   std::vector<float> pull_gradients();
   float* gradient_arena();  ///< device memory, [0, statistics_end)
   float* parameter_arena();
@@ -157,7 +160,11 @@ class Replica {
 
   /// Per plan step, forward then backward: seconds summed since the last call with true; for `bench --layers`.
   void set_profiling(bool on);
-  struct StepProfile { double forward = 0, backward = 0; double forward_flops = 0, backward_flops = 0; std::int64_t calls = 0; };
+  struct StepProfile {
+    double forward = 0, backward = 0;
+    double forward_flops = 0, backward_flops = 0;
+    std::int64_t calls = 0;
+  };
   std::vector<StepProfile> profile() const;
 
  private:

@@ -198,14 +198,14 @@ struct ReplicaSet::Impl {
   Devices devices;
   Connector& connector;
   const SetOptions options;
-  std::vector<StepSums> sums;  ///< per rank, of the last command
+  std::vector<StepSums> sums;       ///< per rank, of the last command
   std::deque<std::int64_t> queued;  ///< numbers of the steps that were not collected, or kEvaluation
   std::vector<std::unique_ptr<Replica>> replicas;
   std::vector<std::int64_t> capacity = std::vector<std::int64_t>(replicas.size(), 1);  ///< rows per slice
   std::set<std::int64_t> trained_rows;  ///< of global batches: steps of others have something to load yet
   std::optional<Watchdog> watchdog;     ///< of devices with a driver
-  ExitGuard guard;  ///< armed by the first failure, and over when all replicas are gone
-  Crew crew;  ///< last: its threads use everything above
+  ExitGuard guard;                      ///< armed by the first failure, and over when all replicas are gone
+  Crew crew;                            ///< last: its threads use everything above
 };
 
 ReplicaSet::ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<device::Device>> devices,

@@ -1,7 +1,7 @@
 #pragma once
 
-// ReplicaSet: all replicas of this process, one thread each for life. Called from the trainer's thread; a call hands the
-// same work to every replica and returns when all are done. The first exception of any replica aborts the others'
+// ReplicaSet: all replicas of this process, one thread each for life. Called from the trainer's thread; a call hands
+// the same work to every replica and returns when all are done. The first exception of any replica aborts the others'
 // communication and is rethrown with "replica 1 (cpu:1), step 412" before its message.
 
 #include <cstdint>
@@ -21,13 +21,13 @@ class Connector {
   virtual ~Connector() = default;
   virtual GradientSink& sink(int rank) = 0;
   virtual device::Collective* collective(int rank) = 0;
-  /// Called once on each replica's thread when its arenas exist; before the first step. Not called for replicas that only
-  /// evaluate.
+  /// Called once on each replica's thread when its arenas exist; before the first step. Not called for replicas that
+  /// only evaluate.
   virtual void attach(int rank, device::Device& device, device::Stream& compute, float* gradients,
                       const plan::Plan& plan) = 0;
-  /// At the end of replicas, attached or not, each on its thread: first drain(), after which nothing that was queued for
-  /// this rank touches anybody's memory, then, when all have done so, detach(), which gives back what belongs to the
-  /// rank's device.
+  /// At the end of replicas, attached or not, each on its thread: first drain(), after which nothing that was queued
+  /// for this rank touches anybody's memory, then, when all have done so, detach(), which gives back what belongs to
+  /// the rank's device.
   virtual void drain(int rank) noexcept { static_cast<void>(rank); }
   virtual void detach(int rank) noexcept { static_cast<void>(rank); }
   /// Whether the rank's thread is waiting for other ranks at this moment. Any thread.
@@ -36,25 +36,25 @@ class Connector {
   virtual void abort(const std::string& why) noexcept = 0;
 };
 
-/// How a global batch is cut: rows of replica r in micro-batch m. Any size, any replicas; sizes differ by at most one for an
-/// even split, follow the weights otherwise (largest remainder), earlier ranks first.
+/// How a global batch is cut: rows of replica r in micro-batch m. Any size, any replicas; sizes differ by at most one
+/// for an even split, follow the weights otherwise (largest remainder), earlier ranks first.
 std::vector<std::int64_t> split_rows(std::int64_t rows, const std::vector<double>& weights);
 
-/// The largest share of a replica in batches of 0 to `rows` rows. A smaller batch may give more: of 11 rows at 3:3:1 the last
-/// replica gets 1, of 10 rows 2.
+/// The largest share of a replica in batches of 0 to `rows` rows. A smaller batch may give more: of 11 rows at 3:3:1
+/// the last replica gets 1, of 10 rows 2.
 std::int64_t most_rows(std::int64_t rows, const std::vector<double>& weights, std::size_t rank);
 
 struct SetOptions {
-  std::vector<double> weights{};        ///< one per replica, for split_rows
+  std::vector<double> weights{};  ///< one per replica, for split_rows
   std::int64_t accumulate_steps = 1;
   std::vector<std::int64_t> batch_sizes{};  ///< all global batch sizes that will occur (full, last, evaluation)
   config::Typed optimizer{};
   std::uint64_t seed = 0;
-  std::int64_t check_every = 0;         ///< steps between comparisons of the replicas' hashes; 0: never
+  std::int64_t check_every = 0;  ///< steps between comparisons of the replicas' hashes; 0: never
   Graphs graphs = Graphs::kAuto;
-  bool goes_on = false;                 ///< after a step that was left out; as UpdateContext::goes_on
-  double exit_seconds = 60;             ///< that devices get to stop in after a failure; then the process ends without them
-  Patience patience{};                  ///< with devices that have a driver: how long a thread may stand still
+  bool goes_on = false;      ///< after a step that was left out; as UpdateContext::goes_on
+  double exit_seconds = 60;  ///< that devices get to stop in after a failure; then the process ends without them
+  Patience patience{};       ///< with devices that have a driver: how long a thread may stand still
 };
 
 /// A global batch in host memory.
@@ -75,7 +75,8 @@ Slice slice_of(const HostBatch& batch, std::int64_t first, std::int64_t rows, co
 
 class ReplicaSet {
  public:
-  ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<device::Device>> devices, Connector& connector, SetOptions options);
+  ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<device::Device>> devices, Connector& connector,
+             SetOptions options);
   ~ReplicaSet();
 
   int size() const;
@@ -90,8 +91,8 @@ class ReplicaSet {
   void push_loss_scale(const kernels::LossScale& scale);
   std::optional<kernels::LossScale> pull_loss_scale();  ///< from rank 0
 
-  /// Queues a step on every replica; on devices that run behind their caller it may not be done when this returns, and the
-  /// batch stays as it is until the step is collected.
+  /// Queues a step on every replica; on devices that run behind their caller it may not be done when this returns, and
+  /// the batch stays as it is until the step is collected.
   void queue_step(const HostBatch& batch, const StepInputs& in);
   /// Queues forward and loss in inference mode of a batch, behind what is queued already; else as queue_step().
   void queue_evaluation(const HostBatch& batch);
@@ -105,8 +106,8 @@ class ReplicaSet {
   StepSums step(const HostBatch& batch, const StepInputs& in);
   /// queue_evaluation() and collect(), with nothing queued before.
   StepSums evaluate(const HostBatch& batch);
-  /// The first value that is not finite, of the first replica that has one, when this step is done again from the weights as they are;
-  /// or in the sum of gradients, each finite. Changes no weight. With nothing queued.
+  /// The first value that is not finite, of the first replica that has one, when this step is done again from the
+  /// weights as they are; or in the sum of gradients, each finite. Changes no weight. With nothing queued.
   std::optional<NotFinite> find_not_finite(const HostBatch& batch, const StepInputs& in);
   /// The plan's first outputs, one to each pointer: [rows, shape...], rows in order.
   void predict(const HostBatch& batch, const std::vector<float*>& outputs);

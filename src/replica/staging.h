@@ -1,8 +1,8 @@
 #pragma once
 
-// Staging: how a slice's inputs and labels get from the host to where ops read them. A device that reads the host's memory
-// is given the slice as it is; for others copies go through a stream of their own into one of two sets of buffers, so that
-// the next micro-batch can arrive while one is computed. Owned by an Executor, used on its thread.
+// Staging: how a slice's inputs and labels get from the host to where ops read them. A device that reads the host's
+// memory is given the slice as it is; for others copies go through a stream of their own into one of two sets of
+// buffers, so that the next micro-batch can arrive while one is computed. Owned by an Executor, used on its thread.
 //
 // The host's memory may change when the step's sums have come back: what was computed waited for the copies.
 
@@ -51,9 +51,9 @@ class Staging {
   const plan::Plan& plan_;
   device::Device& device_;
   const std::int64_t rows_;
-  std::size_t label_bytes_ = 0;                  ///< of one row
-  std::unique_ptr<device::Stream> stream_;       ///< null: the device reads the host's memory
-  std::unique_ptr<device::Buffer> floats_;       ///< an input as it comes, on its way to the compute type
+  std::size_t label_bytes_ = 0;             ///< of one row
+  std::unique_ptr<device::Stream> stream_;  ///< null: the device reads the host's memory
+  std::unique_ptr<device::Buffer> floats_;  ///< an input as it comes, on its way to the compute type
   std::vector<Set> sets_;
   std::map<int, DeviceInput> feeds_;
 };

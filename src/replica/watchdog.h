@@ -1,8 +1,8 @@
 #pragma once
 
-// Watchdog: notices a replica whose thread no longer gets on, because a call of a driver or a library does not return. Such a
-// thread can be neither interrupted nor joined, so what is left is to name it, to let the others stop, and to end the process.
-// Looked through by the thread that waits for the replicas; the hearts beat on theirs.
+// Watchdog: notices a replica whose thread no longer gets on, because a call of a driver or a library does not return.
+// Such a thread can be neither interrupted nor joined, so what is left is to name it, to let the others stop, and to
+// end the process. Looked through by the thread that waits for the replicas; the hearts beat on theirs.
 
 #include <deque>
 #include <functional>
@@ -16,7 +16,8 @@
 
 namespace dptrain::replica {
 
-/// The longest time without a beat. A step that takes longer than `seconds` as a whole is given thrice the longest so far.
+/// The longest time without a beat. A step that takes longer than `seconds` as a whole is given thrice the longest so
+/// far.
 struct Patience {
   double seconds = 60;
   double first_seconds = 600;  ///< until the first step is done: kernels are loaded, engines are chosen, ranks connect
@@ -24,8 +25,8 @@ struct Patience {
 
 class Watchdog {
  public:
-  /// `waits`: whether a rank's thread waits for another's. `stop`: tells the other replicas why; called once, on the looking
-  /// thread. `clock`: in seconds.
+  /// `waits`: whether a rank's thread waits for another's. `stop`: tells the other replicas why; called once, on the
+  /// looking thread. `clock`: in seconds.
   Watchdog(std::vector<std::string> names, const Patience& patience, std::function<bool(int rank)> waits,
            std::function<void(const std::string& why)> stop, std::function<double()> clock = now_seconds);
 

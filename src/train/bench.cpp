@@ -61,8 +61,8 @@ class Run {
   Run(Session& session, const BenchOptions& options)
       : session_(session), options_(options), feed_(session.train_loader(), options.data == BenchData::kSynthetic) {}
 
-  /// Examples per second of the loader while nobody computes: of at most `count` batches or some seconds, after those that
-  /// lie ready.
+  /// Examples per second of the loader while nobody computes: of at most `count` batches or some seconds, after those
+  /// that lie ready.
   double loader_alone(std::int64_t count) {
     constexpr double kLongest = 3.0;
     for (int i = 0; i < session_.train_loader().prefetch(); ++i) feed_.next();
@@ -94,7 +94,8 @@ class Run {
   /// Queued steps are collected as the trainer does it.
   void step(std::shared_ptr<const data::Batch> batch, Sample& sample) {
     replica::ReplicaSet& replicas = session_.replicas();
-    replicas.queue_step(host_batch(*batch, session_.plan().inputs.size()), {number_, session_.scheduled_rate(number_), batch->rows()});
+    replicas.queue_step(host_batch(*batch, session_.plan().inputs.size()),
+                        {number_, session_.scheduled_rate(number_), batch->rows()});
     ++number_;
     ahead_.push_back(std::move(batch));
     while (!ahead_.empty() && (ahead_.size() == replica::Replica::kMostQueued || replicas.done())) collect();
@@ -139,7 +140,8 @@ void profile_layers(Session& session, Run& run, BenchRow& row, std::int64_t step
 
 std::uint64_t largest_replica(Session& session) {
   std::vector<std::uint64_t> bytes(static_cast<std::size_t>(session.replica_count()));
-  session.replicas().on_each([&](int rank, replica::Replica& replica) { bytes[static_cast<std::size_t>(rank)] = replica.bytes(); });
+  session.replicas().on_each(
+      [&](int rank, replica::Replica& replica) { bytes[static_cast<std::size_t>(rank)] = replica.bytes(); });
   return *std::max_element(bytes.begin(), bytes.end());
 }
 
@@ -167,9 +169,10 @@ std::string bench_outlook(const BenchRow& row, const BenchOptions& options, doub
   const std::int64_t steps = options.warmup + options.repeats * options.steps;
   const double seconds = static_cast<double>(steps) * step_seconds;
   if (seconds < kWorthALine) return "";
-  const std::string time = seconds < 2 * kMinute ? fmt::format("{:.0f} seconds", seconds) : fmt::format("{:.0f} minutes", seconds / kMinute);
-  return fmt::format("{} batch {}: {} steps of about {:.3g} s, {} in all (--warmup, --repeats, --steps)", short_name(row.devices),
-                     row.global_batch, steps, step_seconds, time);
+  const std::string time =
+      seconds < 2 * kMinute ? fmt::format("{:.0f} seconds", seconds) : fmt::format("{:.0f} minutes", seconds / kMinute);
+  return fmt::format("{} batch {}: {} steps of about {:.3g} s, {} in all (--warmup, --repeats, --steps)",
+                     short_name(row.devices), row.global_batch, steps, step_seconds, time);
 }
 
 BenchRow bench(const Experiment& experiment, const BenchOptions& options) {
@@ -216,7 +219,8 @@ BenchRow bench(const Experiment& experiment, const BenchOptions& options) {
   if (options.data == BenchData::kReal) row.loader_examples_per_second = run.loader_alone(options.steps);
   if (options.layers && options.data != BenchData::kLoaderOnly) profile_layers(session, run, row, options.steps);
   row.peak_bytes = peak_resident_bytes();
-  if (session.devices().on_gpus() && options.data != BenchData::kLoaderOnly) row.device_bytes = largest_replica(session);
+  if (session.devices().on_gpus() && options.data != BenchData::kLoaderOnly)
+    row.device_bytes = largest_replica(session);
   return row;
 }
 
@@ -229,8 +233,8 @@ std::string alone(const BenchRow& row, BenchData data) {
   const double computing_ms = row.step_ms - row.data_wait_ms;
   if (data != BenchData::kReal || computing_ms <= 0) return "";
   return fmt::format("; alone the network takes {} ex/s, the loader delivers {} ({})",
-                     rate_text(static_cast<double>(row.global_batch) * 1e3 / computing_ms), rate_text(row.loader_examples_per_second),
-                     workers_text(row.workers));
+                     rate_text(static_cast<double>(row.global_batch) * 1e3 / computing_ms),
+                     rate_text(row.loader_examples_per_second), workers_text(row.workers));
 }
 
 }  // namespace
@@ -241,9 +245,13 @@ std::string verdict(const BenchRow& row, BenchData data) {
                        rate_text(row.examples_per_second / std::max(1, row.workers)), workers_text(row.workers));
   const double wait = 100 * row.data_wait_ms / row.step_ms, comm = 100 * row.comm_exposed_ms / row.step_ms;
   if (wait > 20) return fmt::format("input-bound: {:.0f} % of a step waits for data", wait) + alone(row, data);
-  if (comm > 20) return fmt::format("bound by the all-reduce: {:.0f} % of a step waits for other replicas", comm) + alone(row, data);
-  return fmt::format("compute-bound: {:.0f} % of a step is forward and backward, {:.0f} % waits for data, {:.0f} % for other replicas",
-                     100 * row.forward_backward_ms / row.step_ms, wait, comm) + alone(row, data);
+  if (comm > 20)
+    return fmt::format("bound by the all-reduce: {:.0f} % of a step waits for other replicas", comm) + alone(row, data);
+  return fmt::format(
+             "compute-bound: {:.0f} % of a step is forward and backward, {:.0f} % waits for data, {:.0f} % for other "
+             "replicas",
+             100 * row.forward_backward_ms / row.step_ms, wait, comm) +
+         alone(row, data);
 }
 
 }  // namespace dptrain::train

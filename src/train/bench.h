@@ -1,8 +1,8 @@
 #pragma once
 
-// bench: how fast a step is and where its time goes. Warm-up, then repeats of so many steps each; medians over the repeats.
-// With synthetic data one batch lies in memory and is used again and again: pure compute. With loader-only data nothing is
-// computed. Main thread.
+// bench: how fast a step is and where its time goes. Warm-up, then repeats of so many steps each; medians over the
+// repeats. With synthetic data one batch lies in memory and is used again and again: pure compute. With loader-only
+// data nothing is computed. Main thread.
 
 #include <optional>
 #include <string>
@@ -30,17 +30,17 @@ struct LayerTime {
 
 struct BenchRow {
   int replicas = 1, threads = 1;
-  DeviceRequest devices;                    ///< as the session had them
+  DeviceRequest devices;  ///< as the session had them
   std::vector<std::string> device_lines{};
   std::int64_t global_batch = 0;
   double examples_per_second = 0, examples_per_second_min = 0, examples_per_second_max = 0;
   double step_ms = 0, forward_backward_ms = 0, comm_exposed_ms = 0, optimizer_ms = 0, data_wait_ms = 0;
   double start_seconds = 0;  ///< from the call to the end of the first step, data opening apart
   double open_data_seconds = 0;
-  int workers = 0;                       ///< of the loader
+  int workers = 0;                        ///< of the loader
   double loader_examples_per_second = 0;  ///< real and loader-only data: what the loader delivers when nobody computes
-  std::uint64_t peak_bytes = 0;  ///< resident, of the process
-  std::uint64_t device_bytes = 0;  ///< GPUs: what the largest replica has taken of its device's memory
+  std::uint64_t peak_bytes = 0;           ///< resident, of the process
+  std::uint64_t device_bytes = 0;         ///< GPUs: what the largest replica has taken of its device's memory
   std::vector<LayerTime> layers;
 };
 

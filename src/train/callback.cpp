@@ -15,7 +15,8 @@
 namespace dptrain::config {
 template <>
 struct EnumNames<train::MonitorMode> {
-  static constexpr std::array names{std::pair{train::MonitorMode::kAuto, "auto"}, std::pair{train::MonitorMode::kMin, "min"},
+  static constexpr std::array names{std::pair{train::MonitorMode::kAuto, "auto"},
+                                    std::pair{train::MonitorMode::kMin, "min"},
                                     std::pair{train::MonitorMode::kMax, "max"}};
 };
 }  // namespace dptrain::config
@@ -76,7 +77,9 @@ std::string format_value(const std::string& spec, double value, bool integral) {
     if (integral) return fmt::format(fmt::runtime("{:" + spec + "}"), static_cast<std::int64_t>(value));
     return fmt::format(fmt::runtime("{:" + spec + "}"), value);
   } catch (const std::runtime_error&) {
-    throw Error(ErrorKind::kUsage, fmt::format("ModelCheckpoint: filepath: '{}' is not a format; try {{epoch:02d}} or {{val_loss:.2f}}", spec));
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("ModelCheckpoint: filepath: '{}' is not a format; try {{epoch:02d}} or {{val_loss:.2f}}", spec));
   }
 }
 
@@ -137,7 +140,8 @@ bool improved(double value, const std::optional<double>& best, bool max, double 
   return max ? value - delta > *best : value + delta < *best;
 }
 
-std::string format_filepath(const std::string& pattern, std::int64_t epoch_from_1, std::int64_t batch_from_1, const Logs& logs) {
+std::string format_filepath(const std::string& pattern, std::int64_t epoch_from_1, std::int64_t batch_from_1,
+                            const Logs& logs) {
   std::string out;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     if (pattern[i] != '{') {
@@ -145,7 +149,8 @@ std::string format_filepath(const std::string& pattern, std::int64_t epoch_from_
       continue;
     }
     const std::size_t close = pattern.find('}', i);
-    if (close == std::string::npos) throw Error(ErrorKind::kUsage, fmt::format("ModelCheckpoint: filepath '{}': '{{' without '}}'", pattern));
+    if (close == std::string::npos)
+      throw Error(ErrorKind::kUsage, fmt::format("ModelCheckpoint: filepath '{}': '{{' without '}}'", pattern));
     const std::string field = pattern.substr(i + 1, close - i - 1);
     const std::size_t colon = field.find(':');
     const std::string name = field.substr(0, colon), spec = colon == std::string::npos ? "" : field.substr(colon + 1);
@@ -156,7 +161,9 @@ std::string format_filepath(const std::string& pattern, std::int64_t epoch_from_
     } else if (const double* value = logs.find(name)) {
       out += format_value(spec, *value, false);
     } else {
-      throw Error(ErrorKind::kUsage, fmt::format("ModelCheckpoint: filepath '{}': there is no '{}'; there are epoch, {}", pattern, name, logs.names()));
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("ModelCheckpoint: filepath '{}': there is no '{}'; there are epoch, {}", pattern, name,
+                              logs.names()));
     }
     i = close;
   }

@@ -1,8 +1,8 @@
 #pragma once
 
-// Callbacks: what happens between steps and epochs, with Keras's names, arguments and meaning (docs/numerics.md). They run
-// on the trainer's thread; whatever they must remember goes through save() and restore(), so that a resumed run goes on as
-// if it had never stopped.
+// Callbacks: what happens between steps and epochs, with Keras's names, arguments and meaning (docs/numerics.md). They
+// run on the trainer's thread; whatever they must remember goes through save() and restore(), so that a resumed run
+// goes on as if it had never stopped.
 
 #include <cstdint>
 #include <memory>
@@ -94,15 +94,15 @@ class Host {
 
 /// One step as callbacks see it.
 struct StepReport {
-  std::int64_t step = 0;         ///< optimizer steps done, this one included
-  std::int64_t epoch = 0;        ///< counted from 0
-  std::int64_t batch = 0;        ///< within the epoch, counted from 1
+  std::int64_t step = 0;   ///< optimizer steps done, this one included
+  std::int64_t epoch = 0;  ///< counted from 0
+  std::int64_t batch = 0;  ///< within the epoch, counted from 1
   double loss = 0;
 };
 struct EpochReport {
   std::int64_t epoch = 0;  ///< counted from 0
   Logs logs;
-  double seconds = 0;      ///< training and validation
+  double seconds = 0;  ///< training and validation
   double train_seconds = 0;
   std::int64_t samples = 0;
 };
@@ -112,9 +112,12 @@ class Callback {
   virtual ~Callback() = default;
   virtual std::string name() const = 0;
   virtual void train_begin(Host& host, bool resumed) { static_cast<void>(host), static_cast<void>(resumed); }
-  /// Whether step_end() of this step (StepReport::step) will look at weights or state; asked once, when the step is queued.
-  /// No other one is queued before it then; otherwise the devices may be some steps ahead of what step_end() hears of.
-  virtual bool stops_at(Host& host, std::int64_t step) { return static_cast<void>(host), static_cast<void>(step), false; }
+  /// Whether step_end() of this step (StepReport::step) will look at weights or state; asked once, when the step is
+  /// queued. No other one is queued before it then; otherwise the devices may be some steps ahead of what step_end()
+  /// hears of.
+  virtual bool stops_at(Host& host, std::int64_t step) {
+    return static_cast<void>(host), static_cast<void>(step), false;
+  }
   virtual void step_end(Host& host, const StepReport& report) { static_cast<void>(host), static_cast<void>(report); }
   /// May add to the logs (ReduceLROnPlateau: learning_rate), seen by the callbacks after it.
   virtual void epoch_end(Host& host, EpochReport& report) { static_cast<void>(host), static_cast<void>(report); }
@@ -122,8 +125,8 @@ class Callback {
   /// Once more what could not be written to the callback's own files; false: some of it is lost.
   virtual bool flush() { return true; }
 
-  /// What its state is about, beside its name: of two callbacks of one type each finds its own again when the list is edited.
-  /// Arguments that may change from one part of a run to the next (patience) are not in it.
+  /// What its state is about, beside its name: of two callbacks of one type each finds its own again when the list is
+  /// edited. Arguments that may change from one part of a run to the next (patience) are not in it.
   virtual std::string subject() const { return ""; }
   virtual nlohmann::json save() const;
   virtual void restore(const nlohmann::json& state);
@@ -139,7 +142,8 @@ bool wants_max(MonitorMode mode, const std::string& monitor);
 /// Whether a monitored value is better than the best so far (none yet: yes) by more than min_delta.
 bool improved(double value, const std::optional<double>& best, bool max, double min_delta);
 /// Python's "{epoch:02d}-{val_loss:.2f}"; throws Error{kUsage} for a name that logs do not have.
-std::string format_filepath(const std::string& pattern, std::int64_t epoch_from_1, std::int64_t batch_from_1, const Logs& logs);
+std::string format_filepath(const std::string& pattern, std::int64_t epoch_from_1, std::int64_t batch_from_1,
+                            const Logs& logs);
 
 std::unique_ptr<Callback> make_model_checkpoint(const ModelCheckpointSpec& spec);
 std::unique_ptr<Callback> make_early_stopping(const EarlyStoppingSpec& spec);

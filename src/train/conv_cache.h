@@ -1,8 +1,8 @@
 #pragma once
 
-// The file that keeps what `bench --tune` has found, for later runs on machines like this one: a JSON object of machines
-// (processor, instruction set, versions of dptrain and oneDNN), each with the name of the fastest way by the pass's key
-// (device/conv_choices.h). Read once for a run, before its devices are made. Main thread.
+// The file that keeps what `bench --tune` has found, for later runs on machines like this one: a JSON object of
+// machines (processor, instruction set, versions of dptrain and oneDNN), each with the name of the fastest way by the
+// pass's key (device/conv_choices.h). Read once for a run, before its devices are made. Main thread.
 
 #include <map>
 #include <memory>
@@ -15,15 +15,15 @@
 
 namespace dptrain::train {
 
-/// `runtime.conv_cache`; auto: $XDG_CACHE_HOME/dptrain/conv.json, else $HOME/.cache/dptrain/conv.json. "" with none, and
-/// where neither variable says where.
+/// `runtime.conv_cache`; auto: $XDG_CACHE_HOME/dptrain/conv.json, else $HOME/.cache/dptrain/conv.json. "" with none,
+/// and where neither variable says where.
 std::string conv_cache_file(const RuntimeSection& runtime);
 
 /// What the file holds for this machine. A damaged file is warned of, and then convolutions go by rule. Null for GPUs.
 std::shared_ptr<device::ConvChoices> open_conv_choices(const RuntimeSection& runtime, const DeviceRequest& devices);
 
-/// Adds choices for this machine to the file, which becomes the new one or stays the old one. A damaged file is replaced.
-/// Throws Error{kWrite}.
+/// Adds choices for this machine to the file, which becomes the new one or stays the old one. A damaged file is
+/// replaced. Throws Error{kWrite}.
 void keep_conv_choices(const std::string& file, const device::ConvChoices::Names& names);
 
 /// "17 convolution passes: 5 tuned (FILE), 12 by rule"; "" where there is none.

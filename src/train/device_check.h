@@ -1,8 +1,8 @@
 #pragma once
 
-// The check of a device: does everything that it computes agree with the CPU? Small networks from generated data that have every
-// layer, activation, loss and optimizer, convolutions of many shapes in every number format, recorded steps, batches made on the
-// device, micro-batches, and sums over replicas. For `dptrain devices --check`. Main thread.
+// The check of a device: does everything that it computes agree with the CPU? Small networks from generated data that
+// have every layer, activation, loss and optimizer, convolutions of many shapes in every number format, recorded steps,
+// batches made on the device, micro-batches, and sums over replicas. For `dptrain devices --check`. Main thread.
 
 #include <functional>
 #include <string>
@@ -35,13 +35,13 @@ struct DeviceCheckLine {
   std::string device;  ///< "gpu:0", "gpu:0, gpu:1"
   std::string name;    ///< "Conv2D"
   bool passed = false;
-  std::string
-      found;  ///< "within 3.1e-07 of the CPU", "the gradient of layer x2 differs by 0.25 (allowed 1e-4)", an error's words
+  std::string found;   ///< "within 3.1e-07 of the CPU", "the gradient of layer x2 differs by 0.25 (allowed 1e-4)", an
+                       ///< error's words
   double seconds = 0;  ///< of the networks that it was tried with
 };
 
-/// Each device of the request by itself, then all of them together; where there is only one, two replicas on it. Calls `told` as
-/// lines come. True: all passed.
+/// Each device of the request by itself, then all of them together; where there is only one, two replicas on it. Calls
+/// `told` as lines come. True: all passed.
 bool check_devices(const DeviceRequest& devices, const std::vector<DeviceCheck>& checks,
                    const std::function<void(const DeviceCheckLine&)>& told);
 

@@ -27,8 +27,8 @@ std::string config_of(const std::string& layers, const std::string& loss, const 
 
 std::string line(const std::string& step) { return "    - {" + step + "}\n"; }
 
-/// Every step is a branch of its own between the same beginning and the same end. With an odd number of channels kernels cannot
-/// take several values at a time.
+/// Every step is a branch of its own between the same beginning and the same end. With an odd number of channels
+/// kernels cannot take several values at a time.
 std::string branches(const std::vector<Step>& steps, int channels, int only) {
   const auto wanted = [&](std::size_t i) { return only < 0 || i == static_cast<std::size_t>(only); };
   const auto is_read = [&](const char* name) {

@@ -32,13 +32,16 @@ std::string names(const std::vector<GpuId>& gpus) {
 void check_connectable(const std::vector<GpuId>& gpus) {
   const bool emulator = std::any_of(gpus.begin(), gpus.end(), emulated);
   if (emulator && !std::all_of(gpus.begin(), gpus.end(), emulated))
-    throw Error(ErrorKind::kUsage, fmt::format("{}: replicas run on GPUs or on the emulator, not on both", names(gpus)));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{}: replicas run on GPUs or on the emulator, not on both", names(gpus)));
   if (emulator || gpus.empty() || all_the_same(gpus)) return;
   std::set<int> distinct;
   for (const GpuId& gpu : gpus) distinct.insert(gpu.id);
   if (distinct.size() != gpus.size())
-    throw Error(ErrorKind::kUsage, fmt::format("{}: replicas run each on a GPU of its own, as in 0,1, or all on one, as in 0,0; "
-                                               "a mix of both cannot be connected", names(gpus)));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{}: replicas run each on a GPU of its own, as in 0,1, or all on one, as in 0,0; "
+                            "a mix of both cannot be connected",
+                            names(gpus)));
 }
 
 }  // namespace
@@ -86,14 +89,16 @@ device::RuntimeOptions runtime_options(const ConfigFile& config, std::shared_ptr
           .conv_choices = std::move(conv_choices)};
 }
 
-std::unique_ptr<device::Device> make_device(const DeviceRequest& request, int rank, const device::RuntimeOptions& options) {
+std::unique_ptr<device::Device> make_device(const DeviceRequest& request, int rank,
+                                            const device::RuntimeOptions& options) {
   if (!request.paper.empty()) return device::make_paper_gpu(request.paper, options);
   if (!request.on_gpus()) return device::make_cpu_device(rank, request.threads, options);
   const GpuId& gpu = request.gpus[static_cast<std::size_t>(rank)];
   return emulated(gpu) ? device::make_emu_device(gpu.id, options) : device::make_cuda_device(gpu.id, options);
 }
 
-std::vector<std::unique_ptr<device::Device>> make_devices(const DeviceRequest& request, const device::RuntimeOptions& options) {
+std::vector<std::unique_ptr<device::Device>> make_devices(const DeviceRequest& request,
+                                                          const device::RuntimeOptions& options) {
   check_connectable(request.gpus);
   std::vector<std::unique_ptr<device::Device>> devices;
   for (int rank = 0; rank < request.replicas; ++rank) devices.push_back(make_device(request, rank, options));

@@ -25,9 +25,9 @@ struct GpuId {
 /// `--cpus N[xT]`, or GPUs: one for each replica.
 struct DeviceRequest {
   int replicas = 1;
-  int threads = 0;             ///< of each CPU replica; 0: cores / replicas, at least 1
-  std::vector<GpuId> gpus{};   ///< as many as replicas; empty: the CPU
-  std::string paper{};         ///< a GPU that is not there ("h200"), for plans alone
+  int threads = 0;            ///< of each CPU replica; 0: cores / replicas, at least 1
+  std::vector<GpuId> gpus{};  ///< as many as replicas; empty: the CPU
+  std::string paper{};        ///< a GPU that is not there ("h200"), for plans alone
 
   bool on_gpus() const { return !gpus.empty() || !paper.empty(); }
   bool on_real_gpus() const { return !gpus.empty() && gpus.front().kind == device::DeviceKind::kCuda; }
@@ -42,19 +42,23 @@ std::string short_name(const DeviceRequest& request);
 
 DType compute_type(DtypePolicy policy);
 /// `conv_choices`: train/conv_cache.h; null: convolutions by rule.
-device::RuntimeOptions runtime_options(const ConfigFile& config, std::shared_ptr<device::ConvChoices> conv_choices = nullptr);
+device::RuntimeOptions runtime_options(const ConfigFile& config,
+                                       std::shared_ptr<device::ConvChoices> conv_choices = nullptr);
 
-/// One per replica. Throws Error{kUsage} for GPUs whose replicas cannot be connected, Error{kDevice} for what is not there
-/// or cannot run the config's `dtype_policy`.
-std::vector<std::unique_ptr<device::Device>> make_devices(const DeviceRequest& request, const device::RuntimeOptions& options);
+/// One per replica. Throws Error{kUsage} for GPUs whose replicas cannot be connected, Error{kDevice} for what is not
+/// there or cannot run the config's `dtype_policy`.
+std::vector<std::unique_ptr<device::Device>> make_devices(const DeviceRequest& request,
+                                                          const device::RuntimeOptions& options);
 /// The one that a replica runs on, as make_devices makes it; a GPU on paper too.
-std::unique_ptr<device::Device> make_device(const DeviceRequest& request, int rank, const device::RuntimeOptions& options);
+std::unique_ptr<device::Device> make_device(const DeviceRequest& request, int rank,
+                                            const device::RuntimeOptions& options);
 
 /// In this process for the CPU, for one replica, for the emulator and for replicas on one GPU; NCCL for several GPUs.
 std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request, const ParallelSection& parallel,
                                                    bool deterministic);
 
-/// Bytes that one replica can have: the device's free memory, shared with the replicas that lie in the same memory. 0: unknown.
+/// Bytes that one replica can have: the device's free memory, shared with the replicas that lie in the same memory. 0:
+/// unknown.
 std::uint64_t memory_share(const DeviceRequest& request, const device::Device& device);
 
 }  // namespace dptrain::train

@@ -33,7 +33,8 @@ plan::PlanOptions plan_options(const Experiment& experiment) {
   plan::PlanOptions options;
   options.loss = config.train.loss;
   if (options.loss) options.metrics.assign(config.train.metrics.begin(), config.train.metrics.end());
-  // As class numbers where the loss takes them; the data set may bring rows of values instead, which costs memory for labels only.
+  // As class numbers where the loss takes them; the data set may bring rows of values instead, which costs memory for
+  // labels only.
   const bool classes = config.train.loss && config.train.loss.get_if<optim::CategoricalCrossentropySpec>() != nullptr;
   const bool sparse =
       config.train.loss && config.train.loss.get_if<optim::SparseCategoricalCrossentropySpec>() != nullptr;
@@ -79,8 +80,8 @@ std::uint64_t weight_bytes(const DryPlan& result, bool trains, std::int64_t accu
   return floats(plan.total + gradients + (trains ? result.slots * plan.trainable_end : 0)) + copy;
 }
 
-/// A device that cannot read the host's memory keeps the batch: inputs, as they come and as they are computed with, and labels.
-/// Twice where batches follow one another.
+/// A device that cannot read the host's memory keeps the batch: inputs, as they come and as they are computed with, and
+/// labels. Twice where batches follow one another.
 std::uint64_t staging_bytes(const plan::Plan& plan, const device::Device& device, std::int64_t rows, bool in_turns) {
   if (device.reads_host_memory()) return 0;
   std::uint64_t bytes = 0, arriving = 0;
@@ -104,7 +105,8 @@ void look_at_data(const Experiment& experiment, const DeviceRequest& request, co
   SessionOptions options;
   options.devices = request;
   try {
-    const SessionData data(experiment, result.model.graph, options, {.global_batch = batch, .busy_threads = 1, .allocate = {}});
+    const SessionData data(experiment, result.model.graph, options,
+                           {.global_batch = batch, .busy_threads = 1, .allocate = {}});
     result.inputs = device_input_memory(experiment, device.kind(), batch,
                                         share > result.replica_bytes ? share - result.replica_bytes : 0, data);
   } catch (const Error& error) {
@@ -114,7 +116,8 @@ void look_at_data(const Experiment& experiment, const DeviceRequest& request, co
 
 }  // namespace
 
-void make_dry_plan(const Experiment& experiment, const DeviceRequest& request, const DryOptions& options, DryPlan& result) {
+void make_dry_plan(const Experiment& experiment, const DeviceRequest& request, const DryOptions& options,
+                   DryPlan& result) {
   const ConfigFile& config = experiment.config;
   const auto device = make_device(with_threads(request), 0, runtime_options(config, options.conv_choices));
   device->enter();

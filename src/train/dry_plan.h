@@ -29,8 +29,8 @@ struct DryPlan {
   std::uint64_t staging_bytes = 0;   ///< of these, batches on their way to the ops
   /// Besides replica_bytes: data sets that the device makes batches of. With DryOptions::data.
   std::vector<DeviceInputMemory> inputs;
-  std::string inputs_unknown;        ///< why the data sets could not be looked at
-  std::string device;                ///< its description
+  std::string inputs_unknown;  ///< why the data sets could not be looked at
+  std::string device;          ///< its description
 
   DryPlan() = default;
   DryPlan(const DryPlan&) = delete;
@@ -43,16 +43,17 @@ struct DryOptions {
   std::optional<std::int64_t> global_batch{};  ///< instead of the config's
   bool training = true;
   std::shared_ptr<device::ConvChoices> conv_choices{};  ///< null: by rule
-  bool data = false;  ///< open the data sets to see what a GPU keeps of them
+  bool data = false;                                    ///< open the data sets to see what a GPU keeps of them
 };
 
-/// `result` is filled in place: the plan keeps a pointer to the model's graph. Without a train section: prediction only, of
-/// `kDefaultRows` samples. Throws as make_plan does.
+/// `result` is filled in place: the plan keeps a pointer to the model's graph. Without a train section: prediction
+/// only, of `kDefaultRows` samples. Throws as make_plan does.
 inline constexpr std::int64_t kDefaultRows = 32;
-void make_dry_plan(const Experiment& experiment, const DeviceRequest& devices, const DryOptions& options, DryPlan& result);
+void make_dry_plan(const Experiment& experiment, const DeviceRequest& devices, const DryOptions& options,
+                   DryPlan& result);
 
-/// Behind the message of an Error{kMemory}, once what was taken is free again: what a replica wants of how much, and the
-/// largest global batch that fits.
+/// Behind the message of an Error{kMemory}, once what was taken is free again: what a replica wants of how much, and
+/// the largest global batch that fits.
 std::string memory_advice(const Experiment& experiment, const DeviceRequest& devices, const DryOptions& options);
 
 }  // namespace dptrain::train

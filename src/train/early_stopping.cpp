@@ -8,8 +8,8 @@
 namespace dptrain::train {
 namespace {
 
-/// Keras 3's rule: `wait` counts epochs without improvement and is reset only by an epoch that also beats the baseline; the
-/// best weights come back at the end even when training was not stopped.
+/// Keras 3's rule: `wait` counts epochs without improvement and is reset only by an epoch that also beats the baseline;
+/// the best weights come back at the end even when training was not stopped.
 class EarlyStopping final : public Callback {
  public:
   explicit EarlyStopping(const EarlyStoppingSpec& spec) : spec_(spec) {}
@@ -26,7 +26,8 @@ class EarlyStopping final : public Callback {
   void epoch_end(Host& host, EpochReport& report) override {
     const double* value = report.logs.find(spec_.monitor);
     if (value == nullptr) {
-      log::warn(fmt::format("EarlyStopping: there is no '{}' to monitor; there are {}", spec_.monitor, report.logs.names()));
+      log::warn(
+          fmt::format("EarlyStopping: there is no '{}' to monitor; there are {}", spec_.monitor, report.logs.names()));
       return;
     }
     if (report.epoch < spec_.start_from_epoch) return;
@@ -46,7 +47,8 @@ class EarlyStopping final : public Callback {
   void train_end(Host& host) override {
     if (weights_.empty()) return;
     host.push_weights(weights_);
-    log::info(fmt::format("EarlyStopping: weights of epoch {} restored ({} {:.4f})", best_epoch_ + 1, spec_.monitor, best_.value_or(0)));
+    log::info(fmt::format("EarlyStopping: weights of epoch {} restored ({} {:.4f})", best_epoch_ + 1, spec_.monitor,
+                          best_.value_or(0)));
   }
 
   nlohmann::json save() const override {
@@ -80,6 +82,8 @@ class EarlyStopping final : public Callback {
 
 }  // namespace
 
-std::unique_ptr<Callback> make_early_stopping(const EarlyStoppingSpec& spec) { return std::make_unique<EarlyStopping>(spec); }
+std::unique_ptr<Callback> make_early_stopping(const EarlyStoppingSpec& spec) {
+  return std::make_unique<EarlyStopping>(spec);
+}
 
 }  // namespace dptrain::train

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a run says and writes at the end of an epoch and at its own end: lines of the log, train.csv, events, result.json.
-// Main thread.
+// What a run says and writes at the end of an epoch and at its own end: lines of the log, train.csv, events,
+// result.json. Main thread.
 
 #include <string>
 
@@ -18,7 +18,7 @@ struct FitResult {
   int exit_code = 0;
   std::string reason;                             ///< of diverged: "the loss of step 12 is nan"
   std::int64_t skipped_steps = 0, rollbacks = 0;  ///< train.on_nonfinite
-  Logs final;  ///< of the last epoch
+  Logs final;                                     ///< of the last epoch
 };
 
 /// Of the epoch so far.

@@ -1,6 +1,7 @@
 #pragma once
 
-// Batches into the replicas, sums out of them and into means: what training, evaluation and benchmarks share. Main thread.
+// Batches into the replicas, sums out of them and into means: what training, evaluation and benchmarks share. Main
+// thread.
 
 #include <functional>
 #include <optional>

@@ -71,7 +71,7 @@ void exactly_one(config::Reader& reader, const config::Node& root, const char* f
 void check_train(config::Reader& reader, const config::Node& root, const ConfigFile& file) {
   const TrainSection& train = file.train;
   const config::Node* in = section(root, "train");
-  if (in == nullptr) return;                      // a model alone is fine for `summary`; fit asks for more
+  if (in == nullptr) return;                    // a model alone is fine for `summary`; fit asks for more
   if (!in->is_map() && !in->is_null()) return;  // reported already
   exactly_one(reader, root, "epochs", "steps");
   exactly_one(reader, root, "batch_size", "batch_size_per_replica");
@@ -81,7 +81,8 @@ void check_train(config::Reader& reader, const config::Node& root, const ConfigF
                  "train: lr_scaling needs reference_batch_size, the global batch that learning_rate was chosen for");
   const auto& every = train.validate_every;
   using Unit = config::Duration::Unit;
-  if ((every.unit != Unit::kBare && every.unit != Unit::kEpochs) || every.value < 1 || every.value != std::floor(every.value))
+  if ((every.unit != Unit::kBare && every.unit != Unit::kEpochs) || every.value < 1 ||
+      every.value != std::floor(every.value))
     reader.error(place(root, "train", "validate_every"), "train: validate_every must be a whole number of epochs");
   if (train.max_time && train.max_time->unit != Unit::kBare && train.max_time->unit != Unit::kSeconds)
     reader.error(place(root, "train", "max_time"), "train: max_time must be a time such as 30m");
@@ -126,14 +127,16 @@ void check_variables(const config::Node& root, const Overrides& overrides, confi
   }
 }
 
-Experiment read(const config::Node& root, const std::string& name, config::Diagnostics& diagnostics, const Overrides& overrides) {
+Experiment read(const config::Node& root, const std::string& name, config::Diagnostics& diagnostics,
+                const Overrides& overrides) {
   Experiment experiment;
   experiment.file = name;
   config::Reader reader(diagnostics);
   for (const auto& [variable, value] : overrides.variables) reader.set_variable(variable, value);
   if (!root.is_map()) {
     const std::string where = root.mark().known() ? "" : name + ": ";
-    diagnostics.error(root.mark(), where + "a config is a mapping that starts with 'dptrain: 1', found " + root.describe());
+    diagnostics.error(root.mark(),
+                      where + "a config is a mapping that starts with 'dptrain: 1', found " + root.describe());
     diagnostics.throw_if_errors();
   }
   check_variables(root, overrides, diagnostics);
@@ -144,8 +147,9 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
   sections.erase("model");  // its blocks have variables of their own
   config_schema().read(sections, root.mark(), reader, &file, {"model", "vars"});
   if (file.dptrain != kSchemaVersion)
-    reader.error(place(root, "dptrain"), fmt::format("dptrain: schema version {} is not known; this dptrain reads version {}",
-                                                     file.dptrain, kSchemaVersion));
+    reader.error(place(root, "dptrain"),
+                 fmt::format("dptrain: schema version {} is not known; this dptrain reads version {}", file.dptrain,
+                             kSchemaVersion));
   if (file.name.empty()) file.name = std::filesystem::path(name).stem().string();
 
   if (const config::Node* model = section(root, "model"); model != nullptr) {
@@ -168,7 +172,8 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
   return experiment;
 }
 
-Experiment finish(config::Node root, const std::string& name, config::Diagnostics& diagnostics, const Overrides& overrides) {
+Experiment finish(config::Node root, const std::string& name, config::Diagnostics& diagnostics,
+                  const Overrides& overrides) {
   for (const std::string& assignment : overrides.sets) config::apply_set(root, assignment, diagnostics);
   if (root.is_null()) diagnostics.throw_if_errors();
   return read(root, name, diagnostics, overrides);
@@ -250,7 +255,8 @@ config::Node resolved(const Experiment& experiment, bool minimal) {
   out.set("model", graph::write(experiment.graph, minimal));
   for (const config::Node::Entry& entry : all.entries())
     if (out.find(entry.key) == nullptr) out.set(entry.key, entry.value);
-  if (config::Node* run_dir = out.find("run_dir"))  // the default is relative to where one stands, a path in a file to the file
+  if (config::Node* run_dir =
+          out.find("run_dir"))  // the default is relative to where one stands, a path in a file to the file
     *run_dir = config::Node::text(std::filesystem::absolute(run_dir->str()).string());
   return out;
 }

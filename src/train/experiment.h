@@ -13,7 +13,7 @@
 namespace dptrain::train {
 
 struct Experiment {
-  std::string file;    ///< as the user wrote it; the checkpoint's path when it came from there
+  std::string file;  ///< as the user wrote it; the checkpoint's path when it came from there
   ConfigFile config;
   graph::Graph graph;
   config::Mark weights_place;         ///< of the file that `model.weights` names; unknown without it

@@ -1,8 +1,8 @@
 #pragma once
 
-// RUN/fault: what a run leaves behind that met values that are not finite, or that an error ended, so that `dptrain replay` can
-// do the step again: fault.json says what happened and where, state.h5 is a checkpoint: of the state before the step, or, after an
-// error, the last one there is. Main thread.
+// RUN/fault: what a run leaves behind that met values that are not finite, or that an error ended, so that `dptrain
+// replay` can do the step again: fault.json says what happened and where, state.h5 is a checkpoint: of the state before
+// the step, or, after an error, the last one there is. Main thread.
 
 #include <cstdint>
 #include <optional>
@@ -39,7 +39,8 @@ std::optional<Fault> examine(const graph::Model& model, const std::string& what)
 Fault examine(Session& session, const data::Batch& batch, const replica::StepInputs& in, std::int64_t epoch,
               double loss, const std::string& what);
 
-/// What is worth a fault of its own: data, device, watchdog and dptrain's own faults. Others tell of the world around the run.
+/// What is worth a fault of its own: data, device, watchdog and dptrain's own faults. Others tell of the world around
+/// the run.
 bool leaves_fault(ErrorKind kind);
 
 /// A batch's samples, as Fault::samples.

@@ -1,7 +1,7 @@
 #pragma once
 
-// `model: {from_keras: model.h5}`: the layers come from the file's own description, the weights from the same file unless
-// `weights` says otherwise. What the rest of the program sees is an ordinary `model:` section. Main thread.
+// `model: {from_keras: model.h5}`: the layers come from the file's own description, the weights from the same file
+// unless `weights` says otherwise. What the rest of the program sees is an ordinary `model:` section. Main thread.
 
 #include <optional>
 #include <string>

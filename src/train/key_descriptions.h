@@ -1,7 +1,7 @@
 #pragma once
 
-// What an editor shows beside a key: the descriptions of the JSON Schema. Keys that mean the same in all types (kernel_size)
-// are described once. Pure functions.
+// What an editor shows beside a key: the descriptions of the JSON Schema. Keys that mean the same in all types
+// (kernel_size) are described once. Pure functions.
 
 #include "config/node.h"
 

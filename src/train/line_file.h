@@ -1,7 +1,7 @@
 #pragma once
 
-// LineFile: a text file that grows by whole lines, for scripts that read it while it grows. A line that cannot be written
-// (the disk is full) is kept and tried again with the next one; training does not stop for it. One thread.
+// LineFile: a text file that grows by whole lines, for scripts that read it while it grows. A line that cannot be
+// written (the disk is full) is kept and tried again with the next one; training does not stop for it. One thread.
 
 #include <cstdint>
 #include <functional>

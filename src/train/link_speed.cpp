@@ -28,7 +28,9 @@ struct Rank {
   std::vector<double> seconds{};
 
   /// Rank r gives r + 1 everywhere.
-  void fill(int rank, std::int64_t floats) { device->fill(arena->as<float>(), floats, static_cast<float>(rank + 1), *stream); }
+  void fill(int rank, std::int64_t floats) {
+    device->fill(arena->as<float>(), floats, static_cast<float>(rank + 1), *stream);
+  }
 
   void sum(replica::GradientSink& sink, std::int64_t step) {
     const Stopwatch watch;
@@ -46,7 +48,8 @@ struct Rank {
       float value = 0;
       device->copy_to_host(&value, arena->as<float>() + place, sizeof(value), *stream);
       if (value != expected)
-        throw Error(ErrorKind::kDevice, fmt::format("{}: a sum over {} replicas is {}, expected {}", device->name(), replicas, value, expected));
+        throw Error(ErrorKind::kDevice, fmt::format("{}: a sum over {} replicas is {}, expected {}", device->name(),
+                                                    replicas, value, expected));
     }
   }
 };

@@ -13,7 +13,8 @@ namespace {
 /// Allocators round up, and drivers take some for themselves.
 std::uint64_t usable(std::uint64_t share) { return share - share / 64; }
 
-std::uint64_t bytes_for(const Experiment& experiment, const DeviceRequest& devices, DryOptions options, std::int64_t batch) {
+std::uint64_t bytes_for(const Experiment& experiment, const DeviceRequest& devices, DryOptions options,
+                        std::int64_t batch) {
   options.global_batch = batch;
   DryPlan dry;
   make_dry_plan(experiment, devices, options, dry);
@@ -31,9 +32,10 @@ std::int64_t largest_batch(const Experiment& experiment, const DeviceRequest& de
   return fits;
 }
 
-/// The fewest micro-batches, from `pieces` on, with which the whole batch fits; 0: none. A second arena of gradients comes with them.
-std::int64_t enough_pieces(Experiment experiment, const DeviceRequest& devices, const DryOptions& options, std::int64_t batch,
-                           std::int64_t pieces, std::uint64_t share) {
+/// The fewest micro-batches, from `pieces` on, with which the whole batch fits; 0: none. A second arena of gradients
+/// comes with them.
+std::int64_t enough_pieces(Experiment experiment, const DeviceRequest& devices, const DryOptions& options,
+                           std::int64_t batch, std::int64_t pieces, std::uint64_t share) {
   for (; pieces <= batch; pieces += std::max<std::int64_t>(1, pieces / 8)) {
     experiment.config.train.accumulate_steps = pieces;
     if (bytes_for(experiment, devices, options, batch) <= share) return pieces;
@@ -46,10 +48,13 @@ std::int64_t enough_pieces(Experiment experiment, const DeviceRequest& devices, 
 std::string memory_advice(const Experiment& experiment, const DeviceRequest& devices, const DryOptions& options) {
   DryPlan dry;
   make_dry_plan(experiment, devices, options, dry);
-  const std::uint64_t share = usable(memory_share(devices, *make_device(devices, 0, runtime_options(experiment.config))));
+  const std::uint64_t share =
+      usable(memory_share(devices, *make_device(devices, 0, runtime_options(experiment.config))));
   std::string text = fmt::format(
-      "\n  a replica wants {} for weights, gradients and optimizer, and {} for activations and scratch of {} rows; it can have {}",
-      human_bytes(dry.replica_bytes - dry.batch_bytes), human_bytes(dry.batch_bytes), dry.memory.rows, human_bytes(share));
+      "\n  a replica wants {} for weights, gradients and optimizer, and {} for activations and scratch of {} rows; it "
+      "can have {}",
+      human_bytes(dry.replica_bytes - dry.batch_bytes), human_bytes(dry.batch_bytes), dry.memory.rows,
+      human_bytes(share));
   if (dry.replica_bytes <= share) return text + "\n  which should do: something else has taken memory in between";
   const std::int64_t batch = options.global_batch.value_or(devices.replicas * kDefaultRows);
   const std::int64_t fits = largest_batch(experiment, devices, options, batch, share);

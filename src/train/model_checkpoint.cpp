@@ -64,7 +64,8 @@ class ModelCheckpoint final : public Callback {
  private:
   /// A bare number counts batches, as in Keras.
   bool due(Host& host, std::int64_t step) const {
-    if (spec_.save_freq->unit == config::Duration::Unit::kSeconds) return now_seconds() - last_time_ >= spec_.save_freq->value;
+    if (spec_.save_freq->unit == config::Duration::Unit::kSeconds)
+      return now_seconds() - last_time_ >= spec_.save_freq->value;
     return step - last_step_ >= spec_.save_freq->steps(host.steps_per_epoch(), host.global_batch());
   }
 
@@ -83,7 +84,8 @@ class ModelCheckpoint final : public Callback {
     if (spec_.save_best_only) {
       const double* value = logs.find(monitor_);
       if (value == nullptr) {
-        log::warn(fmt::format("ModelCheckpoint: there is no '{}' to monitor (there are {}); saving anyway", monitor_, logs.names()));
+        log::warn(fmt::format("ModelCheckpoint: there is no '{}' to monitor (there are {}); saving anyway", monitor_,
+                              logs.names()));
       } else if (!improved(*value, best_, wants_max(spec_.mode, monitor_), 0)) {
         return;
       } else {
@@ -130,6 +132,8 @@ class ModelCheckpoint final : public Callback {
 
 }  // namespace
 
-std::unique_ptr<Callback> make_model_checkpoint(const ModelCheckpointSpec& spec) { return std::make_unique<ModelCheckpoint>(spec); }
+std::unique_ptr<Callback> make_model_checkpoint(const ModelCheckpointSpec& spec) {
+  return std::make_unique<ModelCheckpoint>(spec);
+}
 
 }  // namespace dptrain::train

@@ -34,7 +34,9 @@ void for_trainable(const plan::Plan& plan, const F& f) {
     if (parameter.kind == plan::ParameterKind::kTrainable) f(parameter, parameter.offset);
 }
 
-std::string kept_name(std::size_t callback, const std::string& weight) { return fmt::format("callback{}/{}", callback, weight); }
+std::string kept_name(std::size_t callback, const std::string& weight) {
+  return fmt::format("callback{}/{}", callback, weight);
+}
 
 json sums_json(const replica::StepSums& sums) {
   return {{"loss", sums.loss}, {"metrics", sums.metrics}, {"samples", sums.samples}};
@@ -53,11 +55,14 @@ void save_slots(Session& session, checkpoint::State& state) {
 }
 
 const checkpoint::NamedArray& array(const checkpoint::State& state, const std::string& name) {
-  const auto found = std::find_if(state.arrays.begin(), state.arrays.end(), [&](const auto& a) { return a.name == name; });
+  const auto found =
+      std::find_if(state.arrays.begin(), state.arrays.end(), [&](const auto& a) { return a.name == name; });
   if (found == state.arrays.end())
-    throw Error(ErrorKind::kCheckpoint,
-                fmt::format("the checkpoint has no optimizer state '{}'; it was written with another optimizer or model. "
-                            "--init-from takes its weights alone", name));
+    throw Error(
+        ErrorKind::kCheckpoint,
+        fmt::format("the checkpoint has no optimizer state '{}'; it was written with another optimizer or model. "
+                    "--init-from takes its weights alone",
+                    name));
   return *found;
 }
 
@@ -69,8 +74,8 @@ void restore_slots(const checkpoint::State& state, Session& session) {
     for_trainable(session.plan(), [&](const plan::Parameter& parameter, std::int64_t begin) {
       const std::vector<float>& values = array(state, name + "/" + parameter.path).values;
       if (static_cast<std::int64_t>(values.size()) != parameter.elements())
-        throw Error(ErrorKind::kCheckpoint, fmt::format("optimizer state '{}/{}' has {} elements, the model needs {}", name, parameter.path,
-                                                        values.size(), parameter.elements()));
+        throw Error(ErrorKind::kCheckpoint, fmt::format("optimizer state '{}/{}' has {} elements, the model needs {}",
+                                                        name, parameter.path, values.size(), parameter.elements()));
       std::copy(values.begin(), values.end(), flat.back().begin() + begin);
     });
   }
@@ -86,8 +91,8 @@ void restore_loss_scale(const json& saved, Session& session) {
   session.replicas().push_loss_scale(scale);
 }
 
-/// Order, Splits and random transforms follow from the seed: with another one samples would be seen twice, or never, and those
-/// that were held back would be trained on.
+/// Order, Splits and random transforms follow from the seed: with another one samples would be seen twice, or never,
+/// and those that were held back would be trained on.
 void compare_data(const json& trainer, const Session& session) {
   const std::uint64_t seed = session.experiment().config.seed;
   if (const auto before = trainer.value("seed", seed); before != seed)
@@ -104,7 +109,8 @@ void compare_data(const json& trainer, const Session& session) {
 void warn_of_other_convolutions(const json& trainer, const Session& session) {
   if (!session.conv_choices() || !trainer.contains("convolutions")) return;
   const auto before = trainer["convolutions"].get<device::ConvChoices::Names>();
-  if (const std::string text = conv_difference(before, conv_names(*session.conv_choices())); !text.empty()) log::warn(text);
+  if (const std::string text = conv_difference(before, conv_names(*session.conv_choices())); !text.empty())
+    log::warn(text);
 }
 
 void save_kept_weights(const Callbacks& callbacks, checkpoint::State& state, const graph::Model& model) {
@@ -119,8 +125,8 @@ std::string title(const std::string& name, const std::string& subject) {
   return subject.empty() ? name : fmt::format("{} ({})", name, subject);
 }
 
-/// Which saved entry is whose: of the same type and subject, in order of occurrence. An entry without a subject (an older
-/// version wrote it) is any one's of its type.
+/// Which saved entry is whose: of the same type and subject, in order of occurrence. An entry without a subject (an
+/// older version wrote it) is any one's of its type.
 std::vector<const json*> pair_up(const json& saved, const Callbacks& callbacks) {
   std::vector<const json*> found(callbacks.size(), nullptr);
   for (const json& entry : saved) {
@@ -165,7 +171,8 @@ void restore_callbacks(const json& saved, const checkpoint::State& state, const 
 
 }  // namespace
 
-checkpoint::State make_state(Session& session, const Position& position, const Callbacks& callbacks, const BestValues& best) {
+checkpoint::State make_state(Session& session, const Position& position, const Callbacks& callbacks,
+                             const BestValues& best) {
   checkpoint::State state;
   state.resolved_config = config::to_yaml(resolved(session.experiment()));
   state.class_names = session.class_names();
@@ -202,7 +209,8 @@ checkpoint::State make_state(Session& session, const Position& position, const C
 
 Position restore_state(const checkpoint::State& state, Session& session, const Callbacks& callbacks, BestValues& best) {
   if (state.trainer.empty())
-    throw Error(ErrorKind::kCheckpoint, "the checkpoint holds weights only and cannot be resumed; --init-from starts from its weights");
+    throw Error(ErrorKind::kCheckpoint,
+                "the checkpoint holds weights only and cannot be resumed; --init-from starts from its weights");
   try {
     const json trainer = json::parse(shallow_json(state.trainer, ErrorKind::kCheckpoint, "the state of the trainer"));
     Position position;
@@ -221,8 +229,10 @@ Position restore_state(const checkpoint::State& state, Session& session, const C
     compare_data(trainer, session);
     const auto samples = trainer.at("samples_per_epoch").get<std::int64_t>();
     if (samples != session.train_loader().samples())
-      throw Error(ErrorKind::kCheckpoint, fmt::format("the checkpoint was trained on {} samples per epoch, the data set has {}; "
-                                                      "--init-from starts afresh from its weights", samples, session.train_loader().samples()));
+      throw Error(ErrorKind::kCheckpoint,
+                  fmt::format("the checkpoint was trained on {} samples per epoch, the data set has {}; "
+                              "--init-from starts afresh from its weights",
+                              samples, session.train_loader().samples()));
     if (position.sums.metrics.size() != session.plan().loss.metrics.size())
       position.sums.metrics.assign(session.plan().loss.metrics.size(), 0.0);
     const json bests = trainer.value("best", json::object());
@@ -235,7 +245,8 @@ Position restore_state(const checkpoint::State& state, Session& session, const C
     restore_callbacks(trainer.at("callbacks"), state, callbacks, session.model());
     return position;
   } catch (const json::exception& error) {
-    throw Error(ErrorKind::kCheckpoint, fmt::format("the checkpoint's training state cannot be read: {}", error.what()));
+    throw Error(ErrorKind::kCheckpoint,
+                fmt::format("the checkpoint's training state cannot be read: {}", error.what()));
   }
 }
 

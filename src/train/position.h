@@ -1,7 +1,7 @@
 #pragma once
 
-// Where training stands, and how that goes into a checkpoint and comes back: position, sums, callbacks, optimizer slots.
-// Main thread.
+// Where training stands, and how that goes into a checkpoint and comes back: position, sums, callbacks, optimizer
+// slots. Main thread.
 
 #include <cstdint>
 #include <map>
@@ -18,12 +18,12 @@
 namespace dptrain::train {
 
 struct Position {
-  std::int64_t epoch = 0;    ///< whole epochs done
-  std::int64_t samples = 0;  ///< consumed of the current epoch
-  std::int64_t step = 0;     ///< optimizer steps done
-  replica::StepSums sums;    ///< of the current epoch so far; loss includes penalty * samples
-  double epoch_seconds = 0;  ///< training time of the current epoch so far
-  double seconds = 0;        ///< training and validation time of the whole epochs, resumed runs included
+  std::int64_t epoch = 0;               ///< whole epochs done
+  std::int64_t samples = 0;             ///< consumed of the current epoch
+  std::int64_t step = 0;                ///< optimizer steps done
+  replica::StepSums sums;               ///< of the current epoch so far; loss includes penalty * samples
+  double epoch_seconds = 0;             ///< training time of the current epoch so far
+  double seconds = 0;                   ///< training and validation time of the whole epochs, resumed runs included
   std::optional<double> learning_rate;  ///< set by ReduceLROnPlateau
   Logs last_logs;                       ///< of the last epoch that was logged
   double rate_factor = 1;               ///< of the learning rate, after going back (train.on_nonfinite: rollback)
@@ -33,10 +33,11 @@ using Callbacks = std::vector<std::unique_ptr<Callback>>;
 /// Best value and its epoch (from 1) of everything that is logged.
 using BestValues = std::map<std::string, std::pair<double, std::int64_t>>;
 
-checkpoint::State make_state(Session& session, const Position& position, const Callbacks& callbacks, const BestValues& best);
+checkpoint::State make_state(Session& session, const Position& position, const Callbacks& callbacks,
+                             const BestValues& best);
 
-/// Hands slots to the replicas and state to the callbacks. Throws Error{kCheckpoint} when the state is of another optimizer,
-/// or of another number of samples per epoch.
+/// Hands slots to the replicas and state to the callbacks. Throws Error{kCheckpoint} when the state is of another
+/// optimizer, or of another number of samples per epoch.
 Position restore_state(const checkpoint::State& state, Session& session, const Callbacks& callbacks, BestValues& best);
 
 /// Replaces the trainable weights by their exponential moving averages.

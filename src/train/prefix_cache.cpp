@@ -47,8 +47,7 @@ std::string describe(const graph::Graph& graph, const CacheDecision& decision, c
   return fmt::format(
       "frozen up to {} ({} layers, {} weights); features of {} samples, {} each, are computed once and kept {}, {}",
       join(names, ", "), decision.prefix.layers, with_commas(decision.prefix.weights), with_commas(question.samples),
-      join(shapes, ", "), decision.folder.empty() ? "in memory" : "in " + decision.folder,
-      human_bytes(bytes));
+      join(shapes, ", "), decision.folder.empty() ? "in memory" : "in " + decision.folder, human_bytes(bytes));
 }
 
 /// What `auto` has against it; "" for nothing.
@@ -149,8 +148,8 @@ std::vector<data::FeatureInput> border_inputs(const graph::Graph& graph, const p
 
 std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features(
     const Experiment& experiment, const graph::Model& model, const DeviceRequest& request,
-    const std::shared_ptr<device::ConvChoices>& conv_choices, const CacheDecision& decision, std::int64_t global_batch, std::vector<FeatureJob> jobs,
-    const std::function<bool(std::int64_t done)>& go_on) {
+    const std::shared_ptr<device::ConvChoices>& conv_choices, const CacheDecision& decision, std::int64_t global_batch,
+    std::vector<FeatureJob> jobs, const std::function<bool(std::int64_t done)>& go_on) {
   const ConfigFile& config = experiment.config;
   std::vector<std::shared_ptr<data::Features>> all;  // first of all: the room is taken before the work begins
   for (const FeatureJob& job : jobs)

@@ -1,9 +1,9 @@
 #pragma once
 
-// The cached frozen prefix (`runtime.cache_frozen_prefix`): what the frozen layers below the first trainable one make of
-// each sample is computed once, before the first epoch, and kept; training then runs the rest of the network on it. Whether
-// that can be done is decided when a session is made, from the config and the sizes; the computing waits until the weights
-// are final. Main thread.
+// The cached frozen prefix (`runtime.cache_frozen_prefix`): what the frozen layers below the first trainable one make
+// of each sample is computed once, before the first epoch, and kept; training then runs the rest of the network on it.
+// Whether that can be done is decided when a session is made, from the config and the sizes; the computing waits until
+// the weights are final. Main thread.
 
 #include <functional>
 #include <memory>
@@ -47,11 +47,11 @@ struct FeatureJob {
   std::unique_ptr<data::Loader> loader;
 };
 
-/// Runs the prefix over the jobs on devices of its own, which are given back afterwards. `go_on` hears after each batch how
-/// many samples are done; false stops, and then nothing is returned.
+/// Runs the prefix over the jobs on devices of its own, which are given back afterwards. `go_on` hears after each batch
+/// how many samples are done; false stops, and then nothing is returned.
 std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features(
     const Experiment& experiment, const graph::Model& model, const DeviceRequest& devices,
-    const std::shared_ptr<device::ConvChoices>& conv_choices, const CacheDecision& decision, std::int64_t global_batch, std::vector<FeatureJob> jobs,
-    const std::function<bool(std::int64_t done)>& go_on);
+    const std::shared_ptr<device::ConvChoices>& conv_choices, const CacheDecision& decision, std::int64_t global_batch,
+    std::vector<FeatureJob> jobs, const std::function<bool(std::int64_t done)>& go_on);
 
 }  // namespace dptrain::train

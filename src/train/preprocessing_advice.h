@@ -9,8 +9,8 @@
 
 namespace dptrain::train {
 
-/// For a model whose weights come from a file: warns of each network that reads an Input directly where the transforms of
-/// evaluation lack its preprocessing. Nothing without data.
+/// For a model whose weights come from a file: warns of each network that reads an Input directly where the transforms
+/// of evaluation lack its preprocessing. Nothing without data.
 void advise_preprocessing(const graph::Graph& graph, const DataSection& data, config::Diagnostics& diagnostics);
 
 }  // namespace dptrain::train

@@ -1,6 +1,7 @@
 #pragma once
 
-// The progress bar: on stderr, only on a terminal; nothing at all otherwise. Trainer's thread; redraws at most ten times a second.
+// The progress bar: on stderr, only on a terminal; nothing at all otherwise. Trainer's thread; redraws at most ten
+// times a second.
 
 #include <cstdint>
 #include <string>

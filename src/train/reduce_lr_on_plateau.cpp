@@ -27,7 +27,8 @@ class ReduceLROnPlateau final : public Callback {
     report.logs.set("learning_rate", host.learning_rate());
     const double* value = report.logs.find(spec_.monitor);
     if (value == nullptr) {
-      log::warn(fmt::format("ReduceLROnPlateau: there is no '{}' to monitor; there are {}", spec_.monitor, report.logs.names()));
+      log::warn(fmt::format("ReduceLROnPlateau: there is no '{}' to monitor; there are {}", spec_.monitor,
+                            report.logs.names()));
       return;
     }
     if (cooldown_ > 0) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// The step of RUN/fault once more, from its state and its samples; after an error the steps from its state to the error. Main
-// thread.
+// The step of RUN/fault once more, from its state and its samples; after an error the steps from its state to the
+// error. Main thread.
 
 #include <optional>
 #include <string>

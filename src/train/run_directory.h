@@ -1,7 +1,7 @@
 #pragma once
 
-// RunDirectory: runs/<name>/NNN with the files that people and scripts read (docs/files.md). Every write is checked; files
-// a script may read half-written are replaced atomically. Trainer's thread only.
+// RunDirectory: runs/<name>/NNN with the files that people and scripts read (docs/files.md). Every write is checked;
+// files a script may read half-written are replaced atomically. Trainer's thread only.
 
 #include <cstdint>
 #include <optional>
@@ -31,9 +31,9 @@ struct RunOptions {
 
 class RunDirectory {
  public:
-  /// Makes the directory, locks it for as long as this object lives, and writes config.yaml, config.resolved.yaml, command.txt
-  /// and labels.txt. Throws Error{kUsage} when it is not empty (and neither overwrite nor resuming_here) or another process has
-  /// it, Error{kWrite} when it cannot be written, or read where the run goes on.
+  /// Makes the directory, locks it for as long as this object lives, and writes config.yaml, config.resolved.yaml,
+  /// command.txt and labels.txt. Throws Error{kUsage} when it is not empty (and neither overwrite nor resuming_here) or
+  /// another process has it, Error{kWrite} when it cannot be written, or read where the run goes on.
   RunDirectory(const Experiment& experiment, const RunOptions& options, const std::vector<std::string>& class_names);
 
   const std::string& path() const { return path_; }

@@ -9,7 +9,8 @@
 
 namespace dptrain::train {
 
-/// A count, 0 where there is none. Throws Error{kCheckpoint} for what no run reaches: sums and products of counts stay counts.
+/// A count, 0 where there is none. Throws Error{kCheckpoint} for what no run reaches: sums and products of counts stay
+/// counts.
 std::int64_t saved_count(const nlohmann::json& state, const char* name);
 
 /// A number that was perhaps not finite, which JSON writes as null: NaN.

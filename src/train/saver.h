@@ -1,7 +1,7 @@
 #pragma once
 
-// Saver: writes a run's checkpoints while training goes on, and keeps account of what that costs. Owned by the trainer, on
-// its thread; the files are written by a thread of the checkpoint room.
+// Saver: writes a run's checkpoints while training goes on, and keeps account of what that costs. Owned by the trainer,
+// on its thread; the files are written by a thread of the checkpoint room.
 
 #include <cstdint>
 #include <functional>
@@ -22,8 +22,8 @@ class Saver {
  public:
   explicit Saver(RunDirectory& run);
 
-  /// A snapshot under checkpoints/<name>. `job` without its paths; it is asked for at once, and the time that takes counts
-  /// as part of the save.
+  /// A snapshot under checkpoints/<name>. `job` without its paths; it is asked for at once, and the time that takes
+  /// counts as part of the save.
   void submit(const std::vector<std::string>& names, const std::function<checkpoint::Job()>& job);
   /// Waits; whether the last save of that name went well.
   bool is_saved(const std::string& name);
@@ -35,8 +35,8 @@ class Saver {
   /// Until everything is on disk; the error of the last save if it failed.
   std::optional<Error> drain();
 
-  /// Between these two now_or_later() keeps its actions: what callbacks ask for at an epoch's end waits until all of them
-  /// have seen it, for a file holds their state too.
+  /// Between these two now_or_later() keeps its actions: what callbacks ask for at an epoch's end waits until all of
+  /// them have seen it, for a file holds their state too.
   void hold_back() { holds_back_ = true; }
   void catch_up();
   void now_or_later(std::function<void()> action);

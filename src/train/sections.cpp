@@ -39,8 +39,7 @@ struct EnumNames<train::Resident> {
 };
 template <>
 struct EnumNames<replica::Graphs> {
-  static constexpr std::array names{std::pair{replica::Graphs::kAuto, "auto"},
-                                    std::pair{replica::Graphs::kOn, "on"},
+  static constexpr std::array names{std::pair{replica::Graphs::kAuto, "auto"}, std::pair{replica::Graphs::kOn, "on"},
                                     std::pair{replica::Graphs::kOff, "off"}};
 };
 
@@ -54,7 +53,9 @@ struct Value<AutoInt> {
     out.value = number;
     return true;
   }
-  static Node write(const AutoInt& value) { return value.value ? Value<int>::write(*value.value) : Node::scalar("auto"); }
+  static Node write(const AutoInt& value) {
+    return value.value ? Value<int>::write(*value.value) : Node::scalar("auto");
+  }
   static Node schema() {
     Node any = Node::map();
     any.set("anyOf", Node::sequence({Value<int>::schema(), detail::enum_schema({"auto"})}));
@@ -198,7 +199,8 @@ struct Value<train::Split> {
       if (!(sum > 0 && std::isfinite(sum))) reader.error(node, "split: the sum of the weights must be > 0 and finite");
       return sum > 0 && std::isfinite(sum);
     }
-    if (!value.is_sequence()) reader.error(node, "split must be even or a list such as [2, 1], found " + value.describe());
+    if (!value.is_sequence())
+      reader.error(node, "split must be even or a list such as [2, 1], found " + value.describe());
     return false;
   }
   static Node write(const train::Split& value) {
@@ -229,7 +231,8 @@ struct Value<train::Transforms> {
       } else if (entry.key == "eval") {
         good = Value<List>::read(entry.value, reader, out.eval) && good;
       } else {
-        reader.error(entry.mark, fmt::format("transforms: unknown argument '{}'; expected a list, or train and eval", entry.key));
+        reader.error(entry.mark,
+                     fmt::format("transforms: unknown argument '{}'; expected a list, or train and eval", entry.key));
         good = false;
       }
     }

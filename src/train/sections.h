@@ -58,10 +58,10 @@ struct ClassWeight {
 struct TrainSection {
   std::optional<std::int64_t> epochs;
   std::optional<std::int64_t> steps;
-  std::optional<std::int64_t> batch_size;              ///< global, per optimizer update
+  std::optional<std::int64_t> batch_size;  ///< global, per optimizer update
   std::optional<std::int64_t> batch_size_per_replica;
   std::int64_t accumulate_steps = 1;
-  optim::Optimizer optimizer{optim::RMSpropSpec{}};    ///< as Keras's compile()
+  optim::Optimizer optimizer{optim::RMSpropSpec{}};  ///< as Keras's compile()
   optim::Loss loss;
   std::vector<optim::Metric> metrics;
   std::optional<ClassWeight> class_weight;
@@ -84,7 +84,8 @@ struct ParallelSection {
   bool sync_batchnorm = false;
   config::ByteSize bucket_size{25u << 20};
   std::optional<config::Duration> check_replicas;  ///< steps between comparisons of the replicas' parameters
-  config::Duration watchdog{60, config::Duration::Unit::kSeconds};  ///< several GPUs: how long a step may stand still; bare: seconds
+  config::Duration watchdog{
+      60, config::Duration::Unit::kSeconds};  ///< several GPUs: how long a step may stand still; bare: seconds
 };
 
 /// Which convolution engine: by rule, or by the clock.

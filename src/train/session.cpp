@@ -121,8 +121,8 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
 }
 
 bool Session::compute_features(const std::function<bool(std::int64_t done)>& go_on) {
-  const auto features = train::compute_features(experiment_, *model_, devices_, conv_choices_, cache_,
-                                                global_batch_, data_->feature_jobs(), go_on);
+  const auto features = train::compute_features(experiment_, *model_, devices_, conv_choices_, cache_, global_batch_,
+                                                data_->feature_jobs(), go_on);
   data_->take_features(features, border_inputs(model_->graph, cache_.prefix));
   return features.has_value();
 }

@@ -1,7 +1,8 @@
 #pragma once
 
-// Session: an experiment made ready to run: the template model, the plan, devices with a replica each, and loaders. What
-// fit, eval, predict, bench and verify share. Made and used on the main thread; phases and their times are kept for the log.
+// Session: an experiment made ready to run: the template model, the plan, devices with a replica each, and loaders.
+// What fit, eval, predict, bench and verify share. Made and used on the main thread; phases and their times are kept
+// for the log.
 
 #include <functional>
 #include <memory>
@@ -55,7 +56,8 @@ class Session {
   std::string train_sample(std::int64_t index) const { return data_->train_sample(index); }  ///< the file or item it is
   /// Samples that could not be read, as the loaders meet them; each file once.
   void on_bad_sample(const std::function<void(const data::BadSample&)>& listener) { data_->on_bad_sample(listener); }
-  /// One warning about those that are new since the last call; `listed_in` is the file that has them all, if there is one.
+  /// One warning about those that are new since the last call; `listed_in` is the file that has them all, if there is
+  /// one.
   void warn_about_bad_samples(const std::string& listed_in = "") { data_->warn_about_bad_samples(listed_in); }
   std::vector<double> split_weights() const;  ///< one per replica
 

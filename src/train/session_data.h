@@ -1,7 +1,7 @@
 #pragma once
 
-// The data sets of a session and the loaders that go over them: opened as the config says, labels as the loss wants them.
-// Owned by the session, made and used on the main thread.
+// The data sets of a session and the loaders that go over them: opened as the config says, labels as the loss wants
+// them. Owned by the session, made and used on the main thread.
 
 #include <cstdint>
 #include <functional>
@@ -74,8 +74,8 @@ class SessionData {
 
   /// For compute_features: every set in its own order without labels. The loaders are gone until take_features().
   std::vector<FeatureJob> feature_jobs();
-  /// The loaders go over `features` from now on, one per set, which `inputs` of the head take; without any, over the data
-  /// as before.
+  /// The loaders go over `features` from now on, one per set, which `inputs` of the head take; without any, over the
+  /// data as before.
   void take_features(const std::optional<std::vector<std::shared_ptr<const data::Source>>>& features,
                      std::vector<data::FeatureInput> inputs);
 

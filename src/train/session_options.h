@@ -24,8 +24,8 @@ struct SessionOptions {
   bool force_sync_batchnorm = false;  ///< verify
   bool read_weights = false;          ///< a fresh start: fill the model from the file that `model.weights` names
   std::optional<std::int64_t> global_batch{};  ///< instead of the config's (bench sweeps)
-  /// The frozen prefix may be cached: plan and replicas are then those of the rest of the network, and compute_features()
-  /// comes before the first batch.
+  /// The frozen prefix may be cached: plan and replicas are then those of the rest of the network, and
+  /// compute_features() comes before the first batch.
   bool may_cache_prefix = false;
   std::optional<std::int64_t> epochs{}, steps{};  ///< instead of the config's: how long training will take
   double first_step_seconds = 600;                ///< on devices with a driver: how long the first step may stand still

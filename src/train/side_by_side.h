@@ -12,8 +12,8 @@
 
 namespace dptrain::train {
 
-/// Plain SGD with the config's first rate, because adaptive optimizers amplify rounding where gradients vanish and clipping hides
-/// it; products in full float32, whose rounding would hide what is compared; convolutions by rule.
+/// Plain SGD with the config's first rate, because adaptive optimizers amplify rounding where gradients vanish and
+/// clipping hides it; products in full float32, whose rounding would hide what is compared; convolutions by rule.
 Experiment comparable(Experiment experiment, std::int64_t accumulate);
 
 struct SideOptions {
@@ -30,7 +30,8 @@ class Side {
   Side(const Experiment& experiment, const SideOptions& options);
 
   replica::StepSums step(const data::Batch& batch, std::int64_t number);
-  /// A step from these weights. In mixed_float16 the loss scale may still be too large and the step be left out: again then.
+  /// A step from these weights. In mixed_float16 the loss scale may still be too large and the step be left out: again
+  /// then.
   replica::StepSums step_from(const graph::Model& weights, const data::Batch& batch, std::int64_t number);
   replica::StepSums evaluate(const data::Batch& batch);
   /// Of the last step, per weight of the model, Keras's axes; empty for what is not trained.

@@ -1,7 +1,7 @@
 #pragma once
 
-// StepLog: what the steps since the last line took, and that line: in the log, in steps.csv and among the events. Owned by
-// the trainer, on its thread.
+// StepLog: what the steps since the last line took, and that line: in the log, in steps.csv and among the events. Owned
+// by the trainer, on its thread.
 
 #include <cstdint>
 #include <string>
@@ -29,7 +29,8 @@ class StepLog {
   void add_collected(double seconds) { interval_.step_seconds += seconds; }
   void add_sums(double loss, std::int64_t samples);
 
-  /// Whether `train.log_every` asks for a line: at the same steps of each epoch, or of the run when an epoch is shorter.
+  /// Whether `train.log_every` asks for a line: at the same steps of each epoch, or of the run when an epoch is
+  /// shorter.
   bool due(const Position& position) const;
   /// Writes it and restarts; nothing where no step was made. `learning_rate`: of the last step.
   void write(const Position& position, double learning_rate);

@@ -35,7 +35,8 @@ Trainer::Trainer(Session& session, RunDirectory& run, const FitOptions& options)
       log_(session, run, progress_),
       saver_(run),
       nonfinite_(session.experiment().config.train.on_nonfinite) {
-  for (const CallbackConfig& callback : session_.experiment().config.callbacks) callbacks_.push_back(make_callback(callback));
+  for (const CallbackConfig& callback : session_.experiment().config.callbacks)
+    callbacks_.push_back(make_callback(callback));
   position_.sums.metrics.assign(session_.plan().loss.metrics.size(), 0.0);
   session_.on_bad_sample([this](const data::BadSample& bad) { run_.data_error(bad); });
 }
@@ -93,8 +94,8 @@ void Trainer::compute_features() {
   features_seconds_ = watch.seconds();
   progress_.clear();
   if (!whole) return;
-  log::info(fmt::format("features of {} samples in {:.1f} s, {} ex/s; from here on only the rest of the network runs", all,
-                        features_seconds_, rate_text(static_cast<double>(all) / features_seconds_)));
+  log::info(fmt::format("features of {} samples in {:.1f} s, {} ex/s; from here on only the rest of the network runs",
+                        all, features_seconds_, rate_text(static_cast<double>(all) / features_seconds_)));
   run_.event("features", {{"samples", all}, {"seconds", features_seconds_}});
 }
 
@@ -163,7 +164,8 @@ void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch
   for (const auto& callback : callbacks_) callback->step_end(*this, report);
   if (log_.due(position_)) log_interval();
   if (progress_.visible())
-    progress_.draw(report.batch, session_.steps_per_epoch(), position_.epoch_seconds, values_text(means(session_.plan(), position_.sums)));
+    progress_.draw(report.batch, session_.steps_per_epoch(), position_.epoch_seconds,
+                   values_text(means(session_.plan(), position_.sums)));
   if (ahead_.empty() && now_seconds() - last_save_ > kLastEverySeconds) save_last();
 }
 
@@ -256,8 +258,8 @@ void Trainer::roll_back() {
 
 void Trainer::log_interval() { log_.write(position_, rate_of(position_.step - 1)); }
 
-/// Validation, callbacks, checkpoints. False: weights are not finite, or validation was stopped and will be done again when the
-/// run is resumed from here.
+/// Validation, callbacks, checkpoints. False: weights are not finite, or validation was stopped and will be done again
+/// when the run is resumed from here.
 bool Trainer::end_epoch() {
   log_interval();
   if (!may_save()) return false;
@@ -312,13 +314,14 @@ void Trainer::obey_signals() {
     save_last();
   }
   if (Signals::take_status())
-    log::info(fmt::format("status: epoch {} step {} sample {}{}", position_.epoch + 1, position_.step, position_.samples,
-                          values_text(means(session_.plan(), position_.sums))));
+    log::info(fmt::format("status: epoch {} step {} sample {}{}", position_.epoch + 1, position_.step,
+                          position_.samples, values_text(means(session_.plan(), position_.sums))));
   if (const int signal = Signals::stop_signal(); signal != 0 && signal_ == 0) {
     signal_ = signal;
     catch_up();
     progress_.clear();
-    log::info(fmt::format("{}: saving and stopping after step {}", signal == SIGINT ? "SIGINT" : "SIGTERM", position_.step));
+    log::info(
+        fmt::format("{}: saving and stopping after step {}", signal == SIGINT ? "SIGINT" : "SIGTERM", position_.step));
     stop("signal");
   }
   const auto& limit = session_.experiment().config.train.max_time;
@@ -453,7 +456,8 @@ void Trainer::resume(const checkpoint::State& state) {
   run_.truncate_to(position_.epoch, position_.step);
   std::string best;
   for (const char* name : {"val_accuracy", "val_loss"})
-    if (best.empty() && best_.contains(name)) best = fmt::format("; best {} {:.4f} (epoch {})", name, best_[name].first, best_[name].second);
+    if (best.empty() && best_.contains(name))
+      best = fmt::format("; best {} {:.4f} (epoch {})", name, best_[name].first, best_[name].second);
   const bool other_rate =
       position_.learning_rate || position_.rate_factor != 1;  // than the config's, which the header has
   const std::string rate = other_rate ? fmt::format("; learning rate {:.3e}", learning_rate()) : "";

@@ -94,7 +94,7 @@ class Trainer final : private Host {
   Session& session_;
   RunDirectory& run_;
   const Goal goal_;
-  Position position_;  ///< of the steps whose sums have come; devices may be ahead of it
+  Position position_;              ///< of the steps whose sums have come; devices may be ahead of it
   std::deque<data::Batch> ahead_;  ///< of the steps that are queued beyond it, oldest first
   Callbacks callbacks_;
   Progress progress_;

@@ -33,15 +33,17 @@ void measure_drift(Side& reference, Side& tested, const VerifyOptions& options, 
   loader.seek(0, 0);
   for (std::int64_t step = 0; step < options.steps; ++step) {
     const data::Batch batch = next_batch(loader);
-    result.loss_drift = std::max(result.loss_drift, loss_difference(tested.step(batch, step), reference.step(batch, step)));
+    result.loss_drift =
+        std::max(result.loss_drift, loss_difference(tested.step(batch, step), reference.step(batch, step)));
   }
   Differences drift = weight_differences(tested.pulled(), reference.pulled());
   for (VerifyRow& row : result.rows) row.drift = drift[row.layer];
 }
 
 bool has_batch_normalization(const graph::Graph& graph) {
-  return std::any_of(graph.layers.begin(), graph.layers.end(),
-                     [](const graph::Layer& layer) { return layer.spec.get_if<layers::BatchNormalizationSpec>() != nullptr; });
+  return std::any_of(graph.layers.begin(), graph.layers.end(), [](const graph::Layer& layer) {
+    return layer.spec.get_if<layers::BatchNormalizationSpec>() != nullptr;
+  });
 }
 
 /// The first replica of a request, alone.
@@ -57,7 +59,8 @@ device::DeviceKind kind_of(const DeviceRequest& devices) {
 
 Tolerance default_tolerance(const Experiment& experiment, const VerifyOptions& options) {
   const device::DeviceKind kind = kind_of(options.devices);
-  const bool same_rows = kind != device::DeviceKind::kCuda && kind_of(options.against.value_or(options.devices)) == kind;
+  const bool same_rows =
+      kind != device::DeviceKind::kCuda && kind_of(options.against.value_or(options.devices)) == kind;
   switch (experiment.config.train.dtype_policy) {
     case DtypePolicy::kMixedBfloat16: return same_rows ? Tolerance{2e-2, 1e-3} : Tolerance{5e-1, 1e-2};
     case DtypePolicy::kMixedFloat16: return same_rows ? Tolerance{5e-3, 1e-4} : Tolerance{3e-1, 1e-3};
@@ -79,7 +82,8 @@ VerifyResult verify(const Experiment& experiment, const VerifyOptions& options) 
   const graph::Model start = reference.session.model();
 
   VerifyResult result;
-  result.tolerance = options.tolerance ? Tolerance{*options.tolerance, *options.tolerance} : default_tolerance(experiment, options);
+  result.tolerance =
+      options.tolerance ? Tolerance{*options.tolerance, *options.tolerance} : default_tolerance(experiment, options);
   result.tested_device = tested.session.device_lines().front();
   result.reference_device = reference.session.device_lines().front();
   result.full_float32 = experiment.config.runtime.tf32 && (options.devices.on_real_gpus() || one.on_real_gpus());
@@ -90,10 +94,12 @@ VerifyResult verify(const Experiment& experiment, const VerifyOptions& options) 
   reference.session.replicas().push(start);
   tested.session.replicas().push(start);
   measure_drift(reference, tested, options, result);
-  std::sort(result.rows.begin(), result.rows.end(), [](const VerifyRow& a, const VerifyRow& b) { return a.gradient > b.gradient; });
-  result.passed = result.loss <= result.tolerance.loss && std::all_of(result.rows.begin(), result.rows.end(), [&](const VerifyRow& row) {
-    return row.gradient <= result.tolerance.layers && row.parameter <= result.tolerance.layers;
-  });
+  std::sort(result.rows.begin(), result.rows.end(),
+            [](const VerifyRow& a, const VerifyRow& b) { return a.gradient > b.gradient; });
+  result.passed = result.loss <= result.tolerance.loss &&
+                  std::all_of(result.rows.begin(), result.rows.end(), [&](const VerifyRow& row) {
+                    return row.gradient <= result.tolerance.layers && row.parameter <= result.tolerance.layers;
+                  });
   return result;
 }
 

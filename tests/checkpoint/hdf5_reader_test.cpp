@@ -1,5 +1,5 @@
-// Our reader against files of the HDF5 library: every form of strings and numbers found in Keras files, and what it must
-// refuse.
+// Our reader against files of the HDF5 library: every form of strings and numbers found in Keras files, and what it
+// must refuse.
 
 #include <functional>
 
@@ -260,8 +260,7 @@ TEST(Hdf5Reader, ReadsAModelThatKeras3Wrote) {
 }
 
 TEST(Hdf5Reader, ReadsASequentialModelWhosePathsBeginWithItsName) {
-  const std::vector<StoredLayer> layers =
-      Contents::open(dptrain::test::test_data("golden/keras3_C.h5")).layers();
+  const std::vector<StoredLayer> layers = Contents::open(dptrain::test::test_data("golden/keras3_C.h5")).layers();
   ASSERT_EQ(layers.size(), 3U);
   EXPECT_EQ(layers[2].weight_names[0], "seq/dense_2/kernel");
   EXPECT_EQ(layers[2].short_name(0), "kernel");

@@ -14,8 +14,8 @@ Classes named(std::vector<std::string> names) {
   return {optim::loss_family().make(optim::CategoricalCrossentropySpec{}), {width}, std::move(names)};
 }
 
-/// Rows are labels: 3 cats (2 right, 1 taken for a dog), 2 dogs (both taken for cats), no bird, and one cow, which nobody
-/// ever predicts.
+/// Rows are labels: 3 cats (2 right, 1 taken for a dog), 2 dogs (both taken for cats), no bird, and one cow, which
+/// nobody ever predicts.
 struct Animals {
   Classes classes = named({"cat", "dog", "bird", "cow"});
   Confusion confusion{4};

@@ -128,7 +128,8 @@ TEST(DeviceFlags, GpusAreIdsOneForEachReplica) {
   EXPECT_EQ(two.gpus, (std::vector<train::GpuId>{{device::DeviceKind::kEmu, 0}, {device::DeviceKind::kEmu, 1}}));
   EXPECT_EQ(parse_gpus("emu:3,emu:0-2,emu:0").replicas, 5);
   EXPECT_FALSE(parse_gpus("none").on_gpus());
-  for (const char* wrong : {"", "x", "0-", "-1", "3-1", "0,,1", "0;1", "emu:", "emu:x", "gpu:0x", "1000000000000", "0-99999"})
+  for (const char* wrong :
+       {"", "x", "0-", "-1", "3-1", "0,,1", "0;1", "emu:", "emu:x", "gpu:0x", "1000000000000", "0-99999"})
     EXPECT_NE(refusal(ErrorKind::kUsage, [&] { parse_gpus(wrong); }), "accepted") << wrong;
   EXPECT_FALSE(parse_device("cpu", "--against").on_gpus());
   EXPECT_EQ(parse_device("emu:1", "--against").gpus.front().id, 1);

@@ -50,9 +50,10 @@ TEST(Expression, Evaluates) {
 
 TEST(Expression, Refuses) {
   for (const std::string text :
-       {"",   " ",  "many", "1_000", "inf", "nan", "-inf", "1/0", "1/(2-2)", "1e999", "0x10",  "1,5",     "1 2",
-        "(1", "1)", "1+",   "*1",    "%",   "1%%", "e3",   "1e",  "--",      "--2",    "()",    "1.2.3", "3 epochs",
-        "floor", "floor()", "floor 2", "floor(1,2)", "ceil(1)", "2floor(1)", "multiple_of_8"})
+       {"",        " ",       "many",       "1_000",   "inf",       "nan",          "-inf",  "1/0",      "1/(2-2)",
+        "1e999",   "0x10",    "1,5",        "1 2",     "(1",        "1)",           "1+",    "*1",       "%",
+        "1%%",     "e3",      "1e",         "--",      "--2",       "()",           "1.2.3", "3 epochs", "floor",
+        "floor()", "floor 2", "floor(1,2)", "ceil(1)", "2floor(1)", "multiple_of_8"})
     EXPECT_FALSE(evaluate(text).has_value()) << text;
   EXPECT_FALSE(evaluate(std::string(100000, '(')).has_value());
   EXPECT_FALSE(evaluate(std::string(200, '(') + "1" + std::string(200, ')')).has_value());
@@ -63,11 +64,12 @@ TEST(Reader, Conditions) {
   const auto holds = [](const std::string& text) {
     Reading r("{if: " + text + "}");
     r.reader.set_variable("x", "1+1");
-    const Reader::Scope scope(r.reader, {{"top", Node::boolean(true)},
-                                         {"pooling", Node::scalar("avg")},
-                                         {"odd", Node::text("b and c == d")}});
+    const Reader::Scope scope(
+        r.reader,
+        {{"top", Node::boolean(true)}, {"pooling", Node::scalar("avg")}, {"odd", Node::text("b and c == d")}});
     const auto value = r.reader.condition(*r.root.find("if"));
-    return !r.diagnostics.ok() || !value ? r.diagnostics.errors().at(0).message : std::string(*value ? "true" : "false");
+    return !r.diagnostics.ok() || !value ? r.diagnostics.errors().at(0).message
+                                         : std::string(*value ? "true" : "false");
   };
   for (const char* text :
        {"true", "$top", "not false", "not not $top", "$pooling == avg", "$pooling != max", "3 * $x == 6", "$x>=2",

@@ -15,7 +15,8 @@ TEST(YamlWriter, ReadsBack) {
            "a: 1\nb: [1, [2, 3], []]\nc: {}\nd: null\n",
            "a: 'true'\nb: '1e-3'\nc: '~'\nd: ''\ne: '1/255'\nf: \"12%\"\n",
            "a: ' x'\nb: 'x '\nc: 'a: b'\nd: 'a #b'\ne: '- a'\nf: '{x}'\ng: 'a, b'\nh: \"l1\\nl2\"\ni: '@x'\nj: 'x:'\n",
-           "a: \"\\x07\\t\\\\\\\"\\x85\\u2028\\uFEFF\"\nb: '...'\nc: '---'\nd: '-'\ne: -1\nf: -.5\ng: '-a'\nk: --4\nl: -(1)\nm: '--- x'\nh: "
+           "a: \"\\x07\\t\\\\\\\"\\x85\\u2028\\uFEFF\"\nb: '...'\nc: '---'\nd: '-'\ne: -1\nf: -.5\ng: '-a'\nk: --4\nl: "
+           "-(1)\nm: '--- x'\nh: "
            "'?x'\ni: a?b\n",
            "'null': 1\n'a: b': 2\n'': 3\n'<<': 4\n'x y': 5\n'1': 6\n",
            "a: $x\nb: $$x\nc: '$y/z'\nd: cost$\ne: 5$\n",

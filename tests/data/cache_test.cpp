@@ -18,8 +18,7 @@ constexpr LabelDelivery kNoLabels{.wanted = false, .kind = optim::LabelKind::kCl
 /// Images of different sizes that are made as they are read; says how often.
 class Photos : public VectorSource {
  public:
-  explicit Photos(std::int64_t size, bool one_size = false)
-      : VectorSource(size, Shape{2, 3, 1}), one_size_(one_size) {
+  explicit Photos(std::int64_t size, bool one_size = false) : VectorSource(size, Shape{2, 3, 1}), one_size_(one_size) {
     contiguous = false;
   }
   Shape input_shape(int) const override { return one_size_ ? Shape{7, 9, 3} : Shape{}; }
@@ -81,7 +80,9 @@ CacheOptions memory(std::optional<std::uint64_t> limit = std::nullopt) {
   if (limit) options.limit = config::ByteSize{*limit};
   return options;
 }
-CacheOptions disk(const std::string& folder) { return {.kind = CacheOptions::Kind::kDisk, .limit = {}, .folder = {folder}}; }
+CacheOptions disk(const std::string& folder) {
+  return {.kind = CacheOptions::Kind::kDisk, .limit = {}, .folder = {folder}};
+}
 
 TEST(Cache, ChangesNoPixelAndReadsOnce) {
   const auto photos = std::make_shared<Photos>(10);
@@ -222,8 +223,10 @@ TEST(DiskCache, WhatCannotBeReadIsNotWaitedFor) {
     Array out;
     for (std::int64_t i : {0, 1, 2}) {
       if (source->view(i, 0, view)) continue;
-      if (i == 1) EXPECT_THROW(source->read(i, 0, out), SampleError);
-      else source->read(i, 0, out);
+      if (i == 1)
+        EXPECT_THROW(source->read(i, 0, out), SampleError);
+      else
+        source->read(i, 0, out);
     }
     EXPECT_EQ(photos->reads, run == 0 ? 3 : 1);
     EXPECT_TRUE(fs::exists(folder.file("cache/train.cache")));

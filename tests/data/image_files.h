@@ -161,7 +161,8 @@ inline Bytes bmp_bytes(const Picture& picture) {
   return bytes;
 }
 
-/// A palette of four colors; `indices` are 0..3. LZW with a clear code before every second pixel, so that no table grows.
+/// A palette of four colors; `indices` are 0..3. LZW with a clear code before every second pixel, so that no table
+/// grows.
 inline Bytes gif_bytes(std::int64_t height, std::int64_t width, const Bytes& palette, const Bytes& indices) {
   Bytes bytes{'G', 'I', 'F', '8', '9', 'a'};
   const auto w = static_cast<std::uint16_t>(width), h = static_cast<std::uint16_t>(height);

@@ -117,7 +117,8 @@ TEST(DecodeJpeg, FourInks) {
     }
 }
 
-/// Where EXIF says that pixel (row, column) of the file is seen, by its own table: on which side row 0 and column 0 are.
+/// Where EXIF says that pixel (row, column) of the file is seen, by its own table: on which side row 0 and column 0
+/// are.
 std::pair<std::int64_t, std::int64_t> seen(int orientation, std::int64_t row, std::int64_t column, std::int64_t h,
                                            std::int64_t w) {
   switch (orientation) {
@@ -189,7 +190,9 @@ TEST(DecodeJpeg, APartIsThatPartOfTheWhole) {
     const Array all = decoded(file, {.color = color});
     const std::int64_t channels = all.shape[2];
     for (int i = 0; i < 100; ++i) {
-      const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(draw() % static_cast<unsigned long>(n)); };
+      const auto below = [&](std::int64_t n) {
+        return static_cast<std::int64_t>(draw() % static_cast<unsigned long>(n));
+      };
       Window part{.height = 1 + below(kHeight), .width = 1 + below(kWidth)};
       part.top = below(kHeight - part.height + 1);
       part.left = below(kWidth - part.width + 1);
@@ -203,10 +206,10 @@ TEST(DecodeJpeg, APartIsThatPartOfTheWhole) {
       ASSERT_EQ(some.shape, all.shape);
       for (std::int64_t y = part.top; y < part.top + part.height; ++y) {
         const auto first = all.u8.begin() + (y * kWidth + part.left) * channels;
-        ASSERT_TRUE(std::equal(first, first + part.width * channels,
-                               some.u8.begin() + (y * kWidth + part.left) * channels))
-            << "row " << y << " of " << part.top << "+" << part.height << ", " << part.left << "+" << part.width << ", mode "
-            << mode;
+        ASSERT_TRUE(
+            std::equal(first, first + part.width * channels, some.u8.begin() + (y * kWidth + part.left) * channels))
+            << "row " << y << " of " << part.top << "+" << part.height << ", " << part.left << "+" << part.width
+            << ", mode " << mode;
       }
     }
   }
@@ -228,7 +231,12 @@ TEST(DecodeJpeg, WhatIsNotInThePartIsNotDecoded) {
 TEST(DecodeJpeg, APartOfAFileCutShortIsAnError) {
   Bytes file = jpeg_bytes(half_noise(160, 160));
   file.resize(file.size() - 10);
-  EXPECT_THAT(error_in(file, {.part = [](const Shape&) { return Window{0, 0, 16, 16}; }}).words(), HasSubstr("remature end"));
+  EXPECT_THAT(error_in(file, {.part =
+                                  [](const Shape&) {
+                                    return Window{0, 0, 16, 16};
+                                  }})
+                  .words(),
+              HasSubstr("remature end"));
 }
 
 TEST(DecodeJpeg, APartOfATurnedPhotoIsThatOfTheTurned) {

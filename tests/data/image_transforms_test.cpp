@@ -1,5 +1,5 @@
-// Resizing, warps and PreprocessInput against values of Keras 3 (tests/golden/images.json, which names the versions), and
-// the folding of cheap transforms against the same transforms one by one.
+// Resizing, warps and PreprocessInput against values of Keras 3 (tests/golden/images.json, which names the versions),
+// and the folding of cheap transforms against the same transforms one by one.
 
 #include <gmock/gmock.h>
 
@@ -167,7 +167,9 @@ TEST(RandomWarp, EqualsKerasForAMatrix) {
 TEST(RandomWarp, ByTheFactorsThatAreAsked) {
   const Array in = image(6, 5, 3);
   const std::vector<float> same(in.u8.begin(), in.u8.end());
-  const auto near = [](const std::vector<float>& values) { return ::testing::Pointwise(::testing::FloatNear(1e-3F), values); };
+  const auto near = [](const std::vector<float>& values) {
+    return ::testing::Pointwise(::testing::FloatNear(1e-3F), values);
+  };
   EXPECT_THAT(run_images(image_pipeline(RandomRotationSpec{{}, {0, 0}}), in), near(same));
   EXPECT_THAT(run_images(image_pipeline(RandomZoomSpec{{}, {0, 0}, {}}), in), near(same));
   // Half a turn is both flips, whatever lies outside.
@@ -292,7 +294,8 @@ TEST(Pipeline, FoldingChangesNothing) {
   for (const std::int64_t channels : {1, 3, 4, 2})
     for (const config::Typed& first : firsts) {
       std::vector<config::Typed> specs{typed(RandomFlipSpec{}), first, typed(RandomFlipSpec{}),
-                                       typed(NormalizationSpec{-1, {100}, {900}}), typed(RandomFlipSpec{FlipMode::kVertical})};
+                                       typed(NormalizationSpec{-1, {100}, {900}}),
+                                       typed(RandomFlipSpec{FlipMode::kVertical})};
       if (channels == 3) specs.push_back(typed(PreprocessInputSpec{PreprocessMode::kCaffe}));
       const Pipeline whole(specs, false);
       const auto [prefix, rest] = whole.split();

@@ -134,8 +134,8 @@ TEST(Conv2DOp, OtherActivations) {
   }
 }
 
-/// Channels and sizes for which the CPU chooses Winograd. Differences of 14,000 values would take minutes: forward is judged
-/// by the reference, the gradients by those of the CPU's direct kernels.
+/// Channels and sizes for which the CPU chooses Winograd. Differences of 14,000 values would take minutes: forward is
+/// judged by the reference, the gradients by those of the CPU's direct kernels.
 TEST(Conv2DOp, WinogradSizes) {
   struct Sizes {
     Size2 kernel;

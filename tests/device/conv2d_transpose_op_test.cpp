@@ -11,7 +11,8 @@ using layers::Activation;
 using layers::Conv2DTransposeSpec;
 using layers::Padding;
 
-/// Every input element paints the window over the output, less what Keras's padding cuts off; kernel [kh, kw, filters, in].
+/// Every input element paints the window over the output, less what Keras's padding cuts off; kernel [kh, kw, filters,
+/// in].
 Tensor naive(const Conv2DTransposeSpec& s, const Tensor& x, const Tensor& kernel, const Tensor* bias) {
   const Size2 out = layers::transposed_extents(s, {x.dim(1), x.dim(2), x.dim(3)});
   const auto cut = [&](std::int64_t in, std::int64_t extent, std::int64_t k, std::int64_t stride,

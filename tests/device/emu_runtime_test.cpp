@@ -205,7 +205,8 @@ TEST(EmuRuntime, ARecordingRunsWhenReplayed) {
   EXPECT_GE(count, 1014);
 }
 
-/// Records: x = host, then y = x + 1 in the other stream (waiting or not), joined; z = y. Whether z is right every time.
+/// Records: x = host, then y = x + 1 in the other stream (waiting or not), joined; z = y. Whether z is right every
+/// time.
 bool replay_with_a_fork(Gpu& gpu, bool with_event) {
   int x = 0, y = 0, z = 0, input = 0;
   bool right = true;
@@ -243,7 +244,8 @@ TEST(EmuRuntime, ARecordingMustBeJoined) {
   gpu.runtime->begin_recording(gpu.a);
   gpu.runtime->record(gpu.event, gpu.a);
   gpu.runtime->wait(gpu.b, gpu.event);
-  push(gpu.b, [] {}, "stray");
+  push(
+      gpu.b, [] {}, "stray");
   EXPECT_THAT(error_of([&] { gpu.runtime->end_recording(gpu.a); }).what(), HasSubstr("nothing waits for: 'stray'"));
   gpu.runtime->synchronize(gpu.b);  // is an ordinary stream again
 }
@@ -315,7 +317,8 @@ TEST(EmuRuntime, CopiesStayInTheirMemory) {
   char host[200] = {};
   EXPECT_THAT(error_of([&] { gpu.runtime->copy_in(memory + 1, host, 100, gpu.a); }).what(),
               HasSubstr("copy_in: 100 bytes at"));
-  EXPECT_THAT(error_of([&] { gpu.runtime->copy_out(host, host, 8, gpu.a); }).what(), HasSubstr("not lie in device memory"));
+  EXPECT_THAT(error_of([&] { gpu.runtime->copy_out(host, host, 8, gpu.a); }).what(),
+              HasSubstr("not lie in device memory"));
   EXPECT_THAT(error_of([&] { gpu.runtime->set_zero(memory, 101, gpu.a); }).what(), HasSubstr("set_zero: 101"));
   gpu.runtime->free(memory);
 }
@@ -332,7 +335,8 @@ TEST(EmuRuntime, AnErrorStaysWithItsDevice) {
   Gpu other(1), gpu(0);
   gpu.runtime->enter();
   bool ran = false;
-  push(gpu.a, [] { throw std::runtime_error("illegal address"); }, "scale_kernel");
+  push(
+      gpu.a, [] { throw std::runtime_error("illegal address"); }, "scale_kernel");
   push(gpu.a, [&] { ran = true; });
   for (int i = 0; i < 2; ++i) {
     const Error error = error_of([&] { gpu.runtime->synchronize(i == 0 ? gpu.a : gpu.b); });
@@ -355,7 +359,10 @@ TEST(EmuRuntime, AnErrorEndsWithItsRuntime) {
 TEST(EmuRuntime, KernelsNeedTheirDeviceEntered) {
   Gpu first(0), second(1);
   first.runtime->enter();
-  EXPECT_STREQ(error_of([&] { push(second.a, [] {}, "scale_kernel"); }).what(),
+  EXPECT_STREQ(error_of([&] {
+                 push(
+                     second.a, [] {}, "scale_kernel");
+               }).what(),
                "emu:1: 'scale_kernel' started by a thread that has entered emu:0; call enter() first");
   EXPECT_THAT(error_of([&] { second.runtime->record(first.event, second.a); }).what(),
               HasSubstr("an event of emu:0 in a stream of emu:1"));

@@ -259,7 +259,8 @@ TEST(GpuDevice, AWatcherIsCalledAndMayGiveUp) {
 /// Two replicas of one device have its memory in common, and nothing else.
 TEST(GpuDevice, ReplicasShareADevice) {
   for (const auto& a : gpus()) {
-    const auto b = a->kind() == device::DeviceKind::kEmu ? device::make_emu_device(0, {}) : device::make_cuda_device(0, {});
+    const auto b =
+        a->kind() == device::DeviceKind::kEmu ? device::make_emu_device(0, {}) : device::make_cuda_device(0, {});
     EXPECT_EQ(a->name(), b->name());
     a->enter();
     const auto from = a->make_stream(), to = b->make_stream();

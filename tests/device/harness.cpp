@@ -206,8 +206,8 @@ void agrees(const Case& c, const Reference& reference) {
     const Devices all = devices(options);
     if (all.empty()) continue;
     Data data = rounded(type, make_data(c));
-    const Expected expected = type == DType::kF32 ? expectation(c, reference, data, defs)
-                                                  : expectation_of_cpu(c, reference, data, defs);
+    const Expected expected =
+        type == DType::kF32 ? expectation(c, reference, data, defs) : expectation_of_cpu(c, reference, data, defs);
     std::vector<Outcome> of_cpu;
     for (const auto& device : all) {
       if (c.adds && !device->fuses_sum(c.layer)) continue;

@@ -1,13 +1,13 @@
 #pragma once
 
-// Op conformance: one description of a case, judged on every device present (test_devices.h). A test gives a naive forward
-// in double; the harness derives the gradients by central differences of sum(r * y) with a fixed random r, runs the op on
-// buffers that are poisoned with NaN and framed by guards, with fewer rows than it was made for, twice (same bits, though
-// the emulator runs in another order), in inference, with input or weight gradients not wanted, and compares. In backward
-// it finds NaN where the layer says that it does not read.
+// Op conformance: one description of a case, judged on every device present (test_devices.h). A test gives a naive
+// forward in double; the harness derives the gradients by central differences of sum(r * y) with a fixed random r, runs
+// the op on buffers that are poisoned with NaN and framed by guards, with fewer rows than it was made for, twice (same
+// bits, though the emulator runs in another order), in inference, with input or weight gradients not wanted, and
+// compares. In backward it finds NaN where the layer says that it does not read.
 //
-// Devices with 16-bit types are judged in these, too, as ||found - expected|| / ||expected||, on data rounded to the type:
-// outputs by the reference, gradients by those that the CPU computes in float.
+// Devices with 16-bit types are judged in these, too, as ||found - expected|| / ||expected||, on data rounded to the
+// type: outputs by the reference, gradients by those that the CPU computes in float.
 
 #include <cstdint>
 #include <functional>
@@ -69,8 +69,8 @@ struct Case {
   bool adds = false;  ///< the second input is the addend; judged on devices that fuse it
 
   device::RuntimeOptions options = {};  ///< `compute` is set from `types`
-  double low = -1, high = 1.07;  ///< of the inputs, which have no ties; not symmetric, so that sums are not zero
-  double tolerance = 2e-6;       ///< of the largest value of the tensor: some roundings of float
+  double low = -1, high = 1.07;         ///< of the inputs, which have no ties; not symmetric, so that sums are not zero
+  double tolerance = 2e-6;              ///< of the largest value of the tensor: some roundings of float
   double gradient_tolerance = 5e-6;
   bool differentiable = true;
   bool prepares_rows = true;  ///< Op::prepare(rows) is called

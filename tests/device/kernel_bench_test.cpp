@@ -96,7 +96,8 @@ TEST_F(KernelBench, ErrorsOfConvolutionsAreThoseOfRounding) {
   dilated.out_h = 7;
   dilated.out_w = 7;
   for (const cpu::ConvShape& shape : {strided, grouped, dilated})
-    for (const auto kind : {cpu::ConvPassKind::kForward, cpu::ConvPassKind::kBackwardData, cpu::ConvPassKind::kBackwardWeights})
+    for (const auto kind :
+         {cpu::ConvPassKind::kForward, cpu::ConvPassKind::kBackwardData, cpu::ConvPassKind::kBackwardWeights})
       cpu::choose_conv_pass(kind, shape, options, dnnl);
   const auto times = times_of(*options.conv_choices, "^conv/");
   EXPECT_GE(times.size(), 2U * 9U) << "a way and the naive loops, for each pass";

@@ -22,7 +22,7 @@ struct LossCase {
   std::vector<std::int32_t> classes = {};  ///< labels: these,
   std::vector<double> rows = {};           ///< or these
   std::vector<float> class_weights = {};
-  bool weighted = true;                    ///< in training
+  bool weighted = true;  ///< in training
 };
 
 struct LossResult {
@@ -32,8 +32,8 @@ struct LossResult {
 
 inline constexpr double kStartSum = 1.5;  // sums are added to
 
-/// In the type that the device was made for. `in_place`: the gradient overwrites the prediction. `loss_scale`: where it is
-/// not 1, the gradient is multiplied by it from device memory.
+/// In the type that the device was made for. `in_place`: the gradient overwrites the prediction. `loss_scale`: where it
+/// is not 1, the gradient is multiplied by it from device memory.
 inline LossResult run_loss(device::Device& device, const LossCase& c, const std::vector<double>& prediction,
                            double gradient_scale, bool in_place = false, float loss_scale = 1) {
   shuffle();

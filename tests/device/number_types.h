@@ -17,7 +17,9 @@ struct NumberFormat {
   int fraction_bits, bias;
 };
 constexpr NumberFormat format_of(DType type) {
-  return type == DType::kBf16 ? NumberFormat{7, 127} : type == DType::kF16 ? NumberFormat{10, 15} : NumberFormat{23, 127};
+  return type == DType::kBf16  ? NumberFormat{7, 127}
+         : type == DType::kF16 ? NumberFormat{10, 15}
+                               : NumberFormat{23, 127};
 }
 
 /// The bits of x rounded to a 16-bit type.
@@ -56,7 +58,8 @@ inline float value_of(DType type, std::uint16_t bits) {
 
 /// x as the type holds it.
 inline double rounded(DType type, double x) {
-  return type == DType::kF32 ? static_cast<double>(static_cast<float>(x)) : static_cast<double>(value_of(type, bits_of(type, x)));
+  return type == DType::kF32 ? static_cast<double>(static_cast<float>(x))
+                             : static_cast<double>(value_of(type, bits_of(type, x)));
 }
 inline std::vector<double> rounded(DType type, std::vector<double> values) {
   for (double& value : values) value = rounded(type, value);

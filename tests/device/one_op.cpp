@@ -105,7 +105,8 @@ struct Call {
   }
 };
 
-/// What backward does not read by the layer's definition is gone by then: NaN lies there, in the memory that comes back.
+/// What backward does not read by the layer's definition is gone by then: NaN lies there, in the memory that comes
+/// back.
 std::vector<Guarded> free_unread(device::Device& device, const OneStep& one, Call& call) {
   const plan::StepReads reads = plan::backward_reads(one.step());
   std::vector<Guarded> freed;
@@ -120,8 +121,9 @@ std::vector<Guarded> free_unread(device::Device& device, const OneStep& one, Cal
 }
 
 /// Returns what lies in the output's gradient afterwards.
-std::vector<float> run_backward(device::Device& device, device::Op& op, const Case& c, const Data& data, const OneStep& one,
-                  Call& call, const Memory& memory, const std::vector<float>& output) {
+std::vector<float> run_backward(device::Device& device, device::Op& op, const Case& c, const Data& data,
+                                const OneStep& one, Call& call, const Memory& memory,
+                                const std::vector<float>& output) {
   std::vector<double> gradient = data.output_gradient.values;
   if (c.epilogue_undone)  // ReLU, undone by the consumer
     for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = output[i] > 0 ? gradient[i] : 0.0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// One layer's op on a device, with a plan of one step: what the harness runs. Weights and their gradients are in Keras's
-// order here, whatever the device wants.
+// One layer's op on a device, with a plan of one step: what the harness runs. Weights and their gradients are in
+// Keras's order here, whatever the device wants.
 
 #include <string>
 #include <vector>

@@ -14,7 +14,8 @@
 namespace dptrain::test {
 namespace {
 
-/// NaN in the middle value of the first of two samples: everything of it at `position` is NaN, nothing of the second is.
+/// NaN in the middle value of the first of two samples: everything of it at `position` is NaN, nothing of the second
+/// is.
 void check_nan(Case c, const std::string& what) {
   c.rows = 2;
   Data data = make_data(c);

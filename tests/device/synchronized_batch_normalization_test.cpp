@@ -1,5 +1,5 @@
-// Synchronised batch normalisation: replicas in threads, each with its rows of one batch, compute what one op computes on
-// the whole batch, activations and their gradients bit by bit. One of them has no rows.
+// Synchronised batch normalisation: replicas in threads, each with its rows of one batch, compute what one op computes
+// on the whole batch, activations and their gradients bit by bit. One of them has no rows.
 
 #include <gtest/gtest.h>
 
@@ -39,7 +39,8 @@ class ThreadCollective final : public device::Collective {
     device_.copy_to_host(part.data(), mine, size, stream);
     table_.barrier.arrive_and_wait();
     auto* to = static_cast<std::byte*>(all);
-    for (const auto& each : table_.parts) device_.copy_to_device(std::exchange(to, to + size), each.data(), size, stream);
+    for (const auto& each : table_.parts)
+      device_.copy_to_device(std::exchange(to, to + size), each.data(), size, stream);
     table_.barrier.arrive_and_wait();
   }
 

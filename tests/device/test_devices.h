@@ -1,8 +1,8 @@
 #pragma once
 
 // Which devices the tests of this folder judge: the CPU with one and with three threads, the emulator, and a GPU where
-// there is one. DPTRAIN_TEST_DEVICES=cpu,emu,cuda names them, all by default. A test that would have run on a GPU and met
-// none is counted, and the program's last line says how many; DPTRAIN_REQUIRE_DEVICES=cuda makes them fail instead.
+// there is one. DPTRAIN_TEST_DEVICES=cpu,emu,cuda names them, all by default. A test that would have run on a GPU and
+// met none is counted, and the program's last line says how many; DPTRAIN_REQUIRE_DEVICES=cuda makes them fail instead.
 
 #include <memory>
 #include <vector>
@@ -20,8 +20,8 @@ Devices devices(device::RuntimeOptions options = {});
 /// The emulator and, where there is one, the GPU: for what only they have.
 Devices gpus(device::RuntimeOptions options = {});
 
-/// Draws the emulator's orders anew, from the seed of the run and the number of draws before: so that each run of a test
-/// has its own order, and every start of the program the same ones.
+/// Draws the emulator's orders anew, from the seed of the run and the number of draws before: so that each run of a
+/// test has its own order, and every start of the program the same ones.
 void shuffle();
 
 }  // namespace dptrain::test

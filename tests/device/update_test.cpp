@@ -296,7 +296,8 @@ TEST(Update, DividesByTheLossScale) {
   on_devices(
       [](device::Device& device) {
         Arena plain = mixed(sgd()), scaled = mixed(sgd());
-        for (std::int64_t i = 0; i < scaled.plan.trainable_end; ++i) scaled.gradients[static_cast<std::size_t>(i)] *= 1024;
+        for (std::int64_t i = 0; i < scaled.plan.trainable_end; ++i)
+          scaled.gradients[static_cast<std::size_t>(i)] *= 1024;
         scaled.loss_scale = kernels::LossScale{.scale = 1024, .good_steps = 5};
         step(device, plain, sgd());
         step(device, scaled, sgd());

@@ -1,7 +1,7 @@
 // Every file of wrong_configs/ has one thing wrong (some have several), and beside it, in <name>.expected, exactly what
 // `dptrain check` must say about it. A first line `# flags: ...` gives more arguments, `# exit: N` another code than 2;
-// {here} stands for the folder. After a deliberate change of a message: DPTRAIN_UPDATE=1 writes the files anew; read them
-// as a user would before they are kept.
+// {here} stands for the folder. After a deliberate change of a message: DPTRAIN_UPDATE=1 writes the files anew; read
+// them as a user would before they are kept.
 
 #include <gtest/gtest.h>
 

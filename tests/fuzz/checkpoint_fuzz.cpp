@@ -1,5 +1,5 @@
-// Any bytes as a checkpoint: state, weights and description are read or refused with Error{kCheckpoint}. A seal would let
-// no changed byte through, so the seeds have none.
+// Any bytes as a checkpoint: state, weights and description are read or refused with Error{kCheckpoint}. A seal would
+// let no changed byte through, so the seeds have none.
 
 #include <cstdlib>
 

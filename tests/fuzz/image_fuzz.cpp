@@ -1,6 +1,6 @@
-// Image decoders: any bytes end in pixels of the size that is announced or in an ImageError inside the file; memory stays
-// within what the pixels and the input allow. The first byte chooses color, rotation and a size that may be smaller; every third
-// length asks for the middle alone.
+// Image decoders: any bytes end in pixels of the size that is announced or in an ImageError inside the file; memory
+// stays within what the pixels and the input allow. The first byte chooses color, rotation and a size that may be
+// smaller; every third length asks for the middle alone.
 
 #include <cstdint>
 

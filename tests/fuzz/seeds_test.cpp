@@ -1,5 +1,5 @@
-// The entry points of the fuzz targets on their seeds and on small changes of them: what every build with sanitizers should
-// survive on every change. libFuzzer itself, which looks for new paths, runs in the nightly tier.
+// The entry points of the fuzz targets on their seeds and on small changes of them: what every build with sanitizers
+// should survive on every change. libFuzzer itself, which looks for new paths, runs in the nightly tier.
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,8 @@ class Seeds : public ::testing::TestWithParam<Target> {
   /// In an order that does not depend on the file system.
   static std::vector<fs::path> files() {
     std::vector<fs::path> all;
-    for (const fs::directory_entry& entry : fs::directory_iterator(test_data(std::string("fuzz/corpus/") + GetParam().name)))
+    for (const fs::directory_entry& entry :
+         fs::directory_iterator(test_data(std::string("fuzz/corpus/") + GetParam().name)))
       all.push_back(entry.path());
     std::sort(all.begin(), all.end());
     return all;
@@ -67,7 +68,8 @@ Bytes changed(Bytes bytes, std::mt19937& random) {
   for (std::size_t times = 1 + below(random, 4); times > 0 && !bytes.empty(); --times) {
     const std::size_t at = below(random, bytes.size());
     const std::size_t length = 1 + below(random, std::min<std::size_t>(bytes.size() - at, 64));
-    const auto place = bytes.begin() + static_cast<std::ptrdiff_t>(at), end = place + static_cast<std::ptrdiff_t>(length);
+    const auto place = bytes.begin() + static_cast<std::ptrdiff_t>(at),
+               end = place + static_cast<std::ptrdiff_t>(length);
     constexpr std::uint8_t kEdges[] = {0x00, 0x01, 0x7F, 0x80, 0xFE, 0xFF};
     switch (below(random, 6)) {
       case 0: *place ^= static_cast<std::uint8_t>(1U << below(random, 8)); break;

@@ -1,6 +1,6 @@
-// Any bytes as a file of weights: HDF5 in Keras's layouts, a .keras archive, or the text of a model_config. Weights are paired
-// every way and loaded, the model is built from its description, or Error{kCheckpoint} says why not. What the importer makes
-// is given to graph::build, which may find errors in it.
+// Any bytes as a file of weights: HDF5 in Keras's layouts, a .keras archive, or the text of a model_config. Weights are
+// paired every way and loaded, the model is built from its description, or Error{kCheckpoint} says why not. What the
+// importer makes is given to graph::build, which may find errors in it.
 
 #include <cstdlib>
 

@@ -284,19 +284,21 @@ layers:
   - pair: {name: deep, out: last}
   - Add: {inputs: [low, high, deep, deep_last, conv2d]}
 )");
-  EXPECT_EQ(wiring(graph),
-            "input_layer, conv2d <- input_layer, re_lu <- conv2d, low <- re_lu re_lu, conv2d_1 <- low, re_lu_1 <- conv2d_1, "
-            "high <- re_lu_1 re_lu_1, conv2d_2 <- high, re_lu_2 <- conv2d_2, deep_last <- re_lu_2 re_lu_2, "
-            "add <- low high deep_last deep_last conv2d");
+  EXPECT_EQ(
+      wiring(graph),
+      "input_layer, conv2d <- input_layer, re_lu <- conv2d, low <- re_lu re_lu, conv2d_1 <- low, re_lu_1 <- conv2d_1, "
+      "high <- re_lu_1 re_lu_1, conv2d_2 <- high, re_lu_2 <- conv2d_2, deep_last <- re_lu_2 re_lu_2, "
+      "add <- low high deep_last deep_last conv2d");
   const std::string pair = "blocks: {pair: {layers: [{Dense: {name: a, units: 2}}, {Dense: {name: b, units: 2}}]}}\n";
   EXPECT_EQ(build_text(pair + "layers: [{Input: [4]}, {pair: {name: ''}}, {pair: {name: ''}}]").errors,
             "1:27 Dense 'a': the name 'a' is taken\n  first used at net.yaml:1:27\n  in block 'pair', used at "
             "net.yaml:2:45\n"
             "1:57 Dense 'b': the name 'b' is taken\n  first used at net.yaml:1:57\n  in block 'pair', used at "
             "net.yaml:2:45\n");
-  EXPECT_EQ(build_text("layers: [{Input: [4]}, {Dense: {name: '', units: 2}}]").errors,
-            "1:39 Dense '': name must be 1 to 200 letters, digits, '_', '-' and '.', the first a letter or digit, found "
-            "the text ''\n");
+  EXPECT_EQ(
+      build_text("layers: [{Input: [4]}, {Dense: {name: '', units: 2}}]").errors,
+      "1:39 Dense '': name must be 1 to 200 letters, digits, '_', '-' and '.', the first a letter or digit, found "
+      "the text ''\n");
 }
 
 TEST(Build, BlocksKnowTheExtentsOfTheirInput) {

@@ -42,9 +42,11 @@ TEST(Wrong, Steps) {
        "1:30 model.weights: up_to: no step is called 'pool'\n"},
       {"weights: {file: a.h5, expect: [fc, fcc]}\nlayers: [{Input: [4]}, {Dense: {units: 3, name: fc}}]",
        "1:31 model.weights: expect: no layer is called 'fcc'; did you mean 'fc'?\n"},
-      {"weights: {file: a.h5, rename: {'a(': b}}\nlayers: [{Input: [4]}]", "1:32 model.weights: rename: 'a(' is no regular expression: Mismatched '(' and ')' in regular expression\n"},
+      {"weights: {file: a.h5, rename: {'a(': b}}\nlayers: [{Input: [4]}]",
+       "1:32 model.weights: rename: 'a(' is no regular expression: Mismatched '(' and ')' in regular expression\n"},
       {"weights: {match: names}\nlayers: [{Input: [4]}]",
-       "1:18 model.weights: match must be auto, name or topology, found 'names'; did you mean 'name'?\n1:1 model.weights: missing key 'file'\n"},
+       "1:18 model.weights: match must be auto, name or topology, found 'names'; did you mean 'name'?\n1:1 "
+       "model.weights: missing key 'file'\n"},
   });
 }
 

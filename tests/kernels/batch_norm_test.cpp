@@ -167,8 +167,8 @@ TEST(BatchNorm, CoefficientsAndApply) {
         // x scale and offset are up to 2 / sqrt(0.1) x 2 in size and cancel.
         agrees(relu ? y_relu : y, 1e-6, 4e-6, [&] {
           return written_floats(n, [&](float* out) {
-            batch_norm_apply(x.data(), {.scale = scale.data(), .offset = offset.data(), .relu = relu}, positions, channels,
-                             out);
+            batch_norm_apply(x.data(), {.scale = scale.data(), .offset = offset.data(), .relu = relu}, positions,
+                             channels, out);
           });
         });
         std::vector<double> sum;
@@ -297,7 +297,8 @@ TEST(BatchNorm, LargeOutputsAreTheSameWhereverTheyLie) {
   float* const line = room.data() + (64 - reinterpret_cast<uintptr_t>(room.data()) % 64) / sizeof(float);
   test::on_every_target([&] {
     for (const bool relu : {false, true}) {
-      BatchNormAffine affine{.scale = scale.data(), .offset = offset.data(), .addend = x.data(), .relu = relu, .kept = true};
+      BatchNormAffine affine{
+          .scale = scale.data(), .offset = offset.data(), .addend = x.data(), .relu = relu, .kept = true};
       test::use_threads(3);
       batch_norm_apply(x.data(), affine, kPositions, kChannels, line);
       test::use_threads(1);
@@ -331,10 +332,11 @@ TEST(BatchNorm, EveryWayToMaskGivesTheSameBits) {
         std::vector<float> all = rounded(sums_of(shape, [&](double* workspace, double* a, double* b) {
           batch_norm_gradient_sums(g, positions, channels, workspace, a, b, masked);
         }));
-        const std::vector<float> sums = all, dx = written_floats(n, [&](float* out) {
-          batch_norm_gradient_apply(then, nullptr, sums.data(), sums.data() + channels, positions, positions, channels,
-                                    out);
-        });
+        const std::vector<float> sums = all,
+                                 dx = written_floats(n, [&](float*out) {
+                                   batch_norm_gradient_apply(then, nullptr, sums.data(), sums.data() + channels,
+                                                             positions, positions, channels, out);
+                                 });
         all.insert(all.end(), dx.begin(), dx.end());
         return all;
       };

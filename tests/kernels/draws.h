@@ -1,7 +1,7 @@
 #pragma once
 
-// What the tests of kernels that draw random numbers share: Philox's words of an element as the definition has them, and
-// the two things that are asked of such a kernel. `Draws`: Dropout or Noise, with seed, layer, step and first_row.
+// What the tests of kernels that draw random numbers share: Philox's words of an element as the definition has them,
+// and the two things that are asked of such a kernel. `Draws`: Dropout or Noise, with seed, layer, step and first_row.
 
 #include <functional>
 

@@ -65,7 +65,8 @@ TEST(GemmConvTest, ManyRowsAreCutIntoParts) {
 
 TEST(GemmConvTest, LargeGradientsAreWrittenPastTheCaches) {
   check(matrix_window(2048, 1040), 2, 4);
-  check(matrix_window(2047, 1040), dptrain::test::kThreadSanitizer ? 9 : 129, 5);  // the plain reference takes most of a minute
+  check(matrix_window(2047, 1040), dptrain::test::kThreadSanitizer ? 9 : 129,
+        5);  // the plain reference takes most of a minute
 }
 
 TEST(GemmConvTest, WindowsAndStrides) {

@@ -39,7 +39,9 @@ struct Map {
   PixelMap get;
 
   Map(int64_t channels, bool reverse)
-      : scale(random_floats(channels, 5)), offset(random_floats(channels, 6)), get{scale.data(), offset.data(), reverse} {}
+      : scale(random_floats(channels, 5)),
+        offset(random_floats(channels, 6)),
+        get{scale.data(), offset.data(), reverse} {}
   /// Of channel c of the result.
   double operator()(const std::vector<double>& pixel, size_t c) const {
     const double x = pixel[get.reverse ? pixel.size() - 1 - c : c];
@@ -67,7 +69,8 @@ void check_resize(const ResizeCase& c, const std::vector<T>& image, int64_t stri
       for (int64_t ch = 0; ch < c.channels; ++ch)
         for (int64_t s = 0; s < c.row_taps; ++s)
           for (int64_t t = 0; t < c.column_taps; ++t) {
-            const int64_t row = rows.first[static_cast<size_t>(y)] + s, column = columns.first[static_cast<size_t>(x)] + t;
+            const int64_t row = rows.first[static_cast<size_t>(y)] + s,
+                          column = columns.first[static_cast<size_t>(x)] + t;
             pixel[static_cast<size_t>(ch)] +=
                 rows.weight(s, y) * columns.weight(t, x) *
                 static_cast<double>(image[static_cast<size_t>(row * stride + column * c.channels + ch)]);
@@ -120,9 +123,9 @@ TEST(PickPixels, TakesThemAsTheyAre) {
       pick_pixels(Pixels<float>{floats.data(), 5, 4, 3, 12}, rows.data(), 3, columns.data(), 5, map.get, out);
     });
   });
-  EXPECT_EQ(test::written<uint8_t>(
-                n, 0xA5, [&](uint8_t* out) { pick_pixels(in, rows.data(), 3, columns.data(), 5, out); }),
-            plain);
+  EXPECT_EQ(
+      test::written<uint8_t>(n, 0xA5, [&](uint8_t* out) { pick_pixels(in, rows.data(), 3, columns.data(), 5, out); }),
+      plain);
 }
 
 TEST(MapPixels, MirrorsAndMaps) {
@@ -143,7 +146,8 @@ TEST(MapPixels, MirrorsAndMaps) {
       std::vector<double> expected;
       for (int64_t y = 0; y < s.height; ++y)
         for (int64_t x = 0; x < s.width; ++x) {
-          const int64_t from = (y_mirror ? s.height - 1 - y : y) * stride + (x_mirror ? s.width - 1 - x : x) * s.channels;
+          const int64_t from =
+              (y_mirror ? s.height - 1 - y : y) * stride + (x_mirror ? s.width - 1 - x : x) * s.channels;
           std::vector<double> pixel;
           for (int64_t c = 0; c < s.channels; ++c) pixel.push_back(bytes[static_cast<size_t>(from + c)]);
           for (size_t c = 0; c < pixel.size(); ++c) expected.push_back(map(pixel, c));
@@ -164,11 +168,11 @@ TEST(MapPixels, MirrorsAndMaps) {
 }
 
 TEST(FloatsToBytes, RoundAndAreCutOff) {
-  const std::vector<float> x{-7, -0.4F, 0.5F, 1.5F, 2.4999F, 254.5F, 255.6F, 1e9F, std::numeric_limits<float>::quiet_NaN()};
+  const std::vector<float> x{
+      -7, -0.4F, 0.5F, 1.5F, 2.4999F, 254.5F, 255.6F, 1e9F, std::numeric_limits<float>::quiet_NaN()};
   const std::vector<uint8_t> y{0, 0, 0, 2, 2, 254, 255, 255, 0};
-  test::on_every_target([&] {
-    EXPECT_EQ(test::written<uint8_t>(9, 0xA5, [&](uint8_t* out) { f32_to_u8(x.data(), out, 9); }), y);
-  });
+  test::on_every_target(
+      [&] { EXPECT_EQ(test::written<uint8_t>(9, 0xA5, [&](uint8_t* out) { f32_to_u8(x.data(), out, 9); }), y); });
 }
 
 }  // namespace

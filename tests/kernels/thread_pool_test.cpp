@@ -24,7 +24,8 @@ int threads_alive() {
   return count;
 }
 
-/// True as soon as this process has `count` threads: one that was joined is listed until the system has cleared it away.
+/// True as soon as this process has `count` threads: one that was joined is listed until the system has cleared it
+/// away.
 bool becomes_threads_alive(int count) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (threads_alive() != count) {

@@ -28,9 +28,11 @@ double sample(const std::vector<float>& image, const Size& size, double x, doubl
   for (int dy = 0; dy < 2; ++dy)
     for (int dx = 0; dx < 2; ++dx) {
       const double px = std::floor(x) + dx, py = std::floor(y) + dy;
-      const bool in = px >= 0 && py >= 0 && px < static_cast<double>(size.width) && py < static_cast<double>(size.height);
-      const double value = in ? test::at(image, (static_cast<int64_t>(py) * size.width + static_cast<int64_t>(px)) * size.channels + c)
-                              : static_cast<double>(warp.fill_value);
+      const bool in =
+          px >= 0 && py >= 0 && px < static_cast<double>(size.width) && py < static_cast<double>(size.height);
+      const double value =
+          in ? test::at(image, (static_cast<int64_t>(py) * size.width + static_cast<int64_t>(px)) * size.channels + c)
+             : static_cast<double>(warp.fill_value);
       sum += (1 - std::fabs(px - x)) * (1 - std::fabs(py - y)) * value;
     }
   return sum;
@@ -68,15 +70,18 @@ TEST(Warp, LooksAtOnePointForEachPixel) {
                                           map.reverse ? s.channels - 1 - c : c, warp);
               expected.push_back(value * test::at(scale, c) + test::at(offset, c));
             }
-        // A place is off by some 1e-6, which moves a value by that times the difference of its neighbours and the scale.
+        // A place is off by some 1e-6, which moves a value by that times the difference of its neighbours and the
+        // scale.
         agrees(expected, 1e-5, 5e-3, [&] {
           return written_floats(n, [&](float* out) {
-            kernels::cpu::warp(Pixels<uint8_t>{bytes.data(), s.height, s.width, s.channels, s.width * s.channels}, warp, map, out);
+            kernels::cpu::warp(Pixels<uint8_t>{bytes.data(), s.height, s.width, s.channels, s.width * s.channels}, warp,
+                               map, out);
           });
         });
         agrees(expected, 1e-5, 5e-3, [&] {
           return written_floats(n, [&](float* out) {
-            kernels::cpu::warp(Pixels<float>{floats.data(), s.height, s.width, s.channels, s.width * s.channels}, warp, map, out);
+            kernels::cpu::warp(Pixels<float>{floats.data(), s.height, s.width, s.channels, s.width * s.channels}, warp,
+                               map, out);
           });
         });
       }

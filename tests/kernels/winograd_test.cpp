@@ -247,8 +247,8 @@ TEST(Winograd, ManyChannels) {
   agrees_everywhere(shape(2, 2, 190, 185, 3, 1, 1, 1, 1), dptrain::test::kThreadSanitizer ? 20 : 260);
 }
 
-/// Gradients that are finished block by block: more sums than points. Filters whose depth is taken in slices, the second
-/// shape backward.
+/// Gradients that are finished block by block: more sums than points. Filters whose depth is taken in slices, the
+/// second shape backward.
 TEST(Winograd, FewTilesAndManyChannels) {
   agrees_everywhere(shape(4, 3, 550, 70, 3, 1, 1, 1, 1), 2);
   agrees_everywhere(shape(7, 8, 66, 360, 3, 1, 1, 1, 1), 2);

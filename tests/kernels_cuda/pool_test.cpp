@@ -30,7 +30,8 @@ struct Sizes {
       : in(kRows * w.in_h * w.in_w * w.channels), out(kRows * w.out_h * w.out_w * w.channels) {}
 };
 
-/// Calls f(output element, input element, position within the window) for all that exist, windows and positions in order.
+/// Calls f(output element, input element, position within the window) for all that exist, windows and positions in
+/// order.
 void each_position(const PoolWindow& w, const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& f) {
   for (std::int64_t o = 0; o < Sizes(w).out; ++o) {
     const std::int64_t c = o % w.channels, ow = o / w.channels % w.out_w, oh = o / w.channels / w.out_w % w.out_h;

@@ -1,8 +1,9 @@
 #pragma once
 
 // What every test of a GPU kernel does: arrays of any element type in the device's memory (the emulator's is the heap),
-// every byte 0xFF before it is written (NaN in all number types) and guarded on both sides; all number types, at aligned
-// and at odd addresses; comparison with plain loops in double. Compiled with DPTRAIN_GPU=emu, or with cuda to run on a GPU.
+// every byte 0xFF before it is written (NaN in all number types) and guarded on both sides; all number types, at
+// aligned and at odd addresses; comparison with plain loops in double. Compiled with DPTRAIN_GPU=emu, or with cuda to
+// run on a GPU.
 
 #include <gtest/gtest.h>
 
@@ -192,9 +193,9 @@ inline double at(const std::vector<float>& values, std::int64_t i) {
   return static_cast<double>(values.at(static_cast<std::size_t>(i)));
 }
 
-
 /// Calls f(type, offset) for every number type, with arrays aligned and one element off. Under ThreadSanitizer, where a
-/// launch is hundreds of OS threads, only for float aligned and bfloat16 not: what threads do is the same for all types.
+/// launch is hundreds of OS threads, only for float aligned and bfloat16 not: what threads do is the same for all
+/// types.
 inline void on_every_type(const std::function<void(DType, int)>& f) {
   for (const DType type : {DType::kF32, DType::kBf16, DType::kF16}) {
     for (const int offset : {0, 1}) {

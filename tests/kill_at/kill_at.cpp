@@ -2,7 +2,8 @@
 // tests/e2e/kill_points.sh, which so kills dptrain between any two of them.
 //
 //   DPTRAIN_WATCH        the folder, absolute; other paths are passed over
-//   DPTRAIN_CALLS        a file that each call is written to, one a line: "write checkpoints/.last.h5.tmp 3" is the third
+//   DPTRAIN_CALLS        a file that each call is written to, one a line: "write checkpoints/.last.h5.tmp 3" is the
+//   third
 //                        write to that file. Process ids in names are left out, so that each run gives a call one name.
 //   DPTRAIN_KILL_BEFORE  the call not to be made
 //

@@ -29,7 +29,8 @@ TEST(Schedule, AgreesWithKeras) {
     if (schedule_family().find(name) == nullptr) continue;
     const Rate rate = rate_of("{" + name + ": " + one["config"].dump() + "}");
     for (std::size_t i = 0; i < golden["steps"].size(); ++i) {
-      // Keras computes in float32: 1e-6 of the largest rate around, since a cosine near its end has lost its leading digits.
+      // Keras computes in float32: 1e-6 of the largest rate around, since a cosine near its end has lost its leading
+      // digits.
       const double expected = one["values"][i], step = golden["steps"][i];
       EXPECT_NEAR(rate(static_cast<std::int64_t>(step)), expected, 1e-6 * std::max(std::abs(expected), 0.1))
           << one["config"].dump() << " at step " << step;

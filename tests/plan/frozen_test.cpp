@@ -1,5 +1,5 @@
-// Frozen layers in the plan: no backward below the first trainable layer, no weight gradients above it, and memory as in
-// inference.
+// Frozen layers in the plan: no backward below the first trainable layer, no weight gradients above it, and memory as
+// in inference.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,12 +13,12 @@
 namespace dptrain::plan {
 namespace {
 
-using ::testing::Each;
 using test::FusingCapabilities;
-using ::testing::HasSubstr;
 using test::model_of;
-using ::testing::Not;
 using test::options_for;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// A frozen prefix, a trainable layer, frozen layers of every kind above it, a trainable head.
 constexpr const char* kSandwich = R"(

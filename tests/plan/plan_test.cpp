@@ -17,10 +17,10 @@
 namespace dptrain::plan {
 namespace {
 
-using ::testing::ElementsAre;
 using test::FusingCapabilities;
 using test::model_of;
 using test::options_for;
+using ::testing::ElementsAre;
 using Fusion = LossStep::Fusion;
 
 std::vector<std::string> step_names(const Plan& plan) {
@@ -97,7 +97,8 @@ layers:
 /// And computes poolings in convolutions.
 class PoolingCapabilities final : public FusingCapabilities {
  public:
-  bool fuses_pooling(const config::Typed& layer, const Shape&, layers::Activation, const config::Typed&) const override {
+  bool fuses_pooling(const config::Typed& layer, const Shape&, layers::Activation,
+                     const config::Typed&) const override {
     return layer.get_if<layers::Conv2DSpec>() != nullptr;
   }
 };
@@ -105,9 +106,11 @@ class PoolingCapabilities final : public FusingCapabilities {
 TEST(Plan, APoolingBecomesPartOfTheConvolutionThatItReadsAlone) {
   const auto steps_of = [](const char* text) {
     std::vector<std::string> names;
-    const Plan plan = make_plan(model_of(text), options_for("mse", {}, optim::LabelKind::kDense), PoolingCapabilities());
+    const Plan plan =
+        make_plan(model_of(text), options_for("mse", {}, optim::LabelKind::kDense), PoolingCapabilities());
     for (const Step& step : plan.steps)
-      names.push_back(step.name + (step.pooling ? " + pool " : " ") + plan.tensors[static_cast<std::size_t>(step.output)].shape.str());
+      names.push_back(step.name + (step.pooling ? " + pool " : " ") +
+                      plan.tensors[static_cast<std::size_t>(step.output)].shape.str());
     return names;
   };
   using Names = std::vector<std::string>;
@@ -142,8 +145,7 @@ TEST(Plan, APooledConvolutionKeepsNeitherItsOutputNorThePooled) {
 }
 
 TEST(Plan, SumsWhereATensorFansOut) {
-  const Plan plan =
-      make_plan(model_of(test::kResidual), options_for("categorical_crossentropy"), FusingCapabilities());
+  const Plan plan = make_plan(model_of(test::kResidual), options_for("categorical_crossentropy"), FusingCapabilities());
   // "twice" reads conv3 two times and relu2; relu2 has two readers, relu1 two.
   EXPECT_THAT(items(plan), ElementsAre("logits", "dropout", "pool", "twice", "d conv3/swish +=", "conv3/swish", "conv3",
                                        "d relu2 +=", "add", "bn2", "conv2/gelu", "conv2", "d relu1 +=", "bn1", "stem"));
@@ -180,7 +182,8 @@ TEST(Plan, AnAddBecomesPartOfTheNormalisationThatItReadsAlone) {
 
 TEST(Plan, AnAddStaysAStepWhereItCannotBeTakenOver) {
   const auto steps_of = [](const char* text) {
-    return step_names(make_plan(model_of(text), options_for("mse", {}, optim::LabelKind::kDense), test::SummingCapabilities()));
+    return step_names(
+        make_plan(model_of(text), options_for("mse", {}, optim::LabelKind::kDense), test::SummingCapabilities()));
   };
   // Spread over the image; read by others; with an activation between; three summands.
   EXPECT_THAT(steps_of(R"(
@@ -224,8 +227,8 @@ TEST(Plan, EveryGradientTensorHasOneReader) {
 }
 
 TEST(Plan, SharedWeightsAreSummedOverTheirCalls) {
-  const Plan plan = make_plan(model_of(test::kShared),
-                              options_for("binary_crossentropy", {}, optim::LabelKind::kDense), FusingCapabilities());
+  const Plan plan = make_plan(model_of(test::kShared), options_for("binary_crossentropy", {}, optim::LabelKind::kDense),
+                              FusingCapabilities());
   EXPECT_THAT(items(plan), ElementsAre("same", "merged", "encoded_b", "encoded_aa", "encoder/kernel +=",
                                        "encoder/bias +=", "encoded_a", "encoder/kernel +=", "encoder/bias +="));
   EXPECT_EQ(step_named(plan, "encoded_a").input_gradients, std::vector{kAbsent});
@@ -254,8 +257,7 @@ layers:
 }
 
 TEST(Plan, NothingBelowTheFirstTrainableLayerGoesBackward) {
-  const Plan plan =
-      make_plan(model_of(test::kFrozen), options_for("categorical_crossentropy"), FusingCapabilities());
+  const Plan plan = make_plan(model_of(test::kFrozen), options_for("categorical_crossentropy"), FusingCapabilities());
   EXPECT_THAT(items(plan), ElementsAre("predictions", "pool", "block2_bn", "block2_conv1"));
   EXPECT_EQ(step_named(plan, "block2_conv1").input_gradients, std::vector{kAbsent});
   EXPECT_TRUE(step_named(plan, "block2_bn").inference_mode);
@@ -265,8 +267,7 @@ TEST(Plan, NothingBelowTheFirstTrainableLayerGoesBackward) {
 }
 
 TEST(Plan, PutsParametersIntoTheOrderOfTheirGradients) {
-  const Plan plan =
-      make_plan(model_of(test::kResidual), options_for("categorical_crossentropy"), PlainCapabilities());
+  const Plan plan = make_plan(model_of(test::kResidual), options_for("categorical_crossentropy"), PlainCapabilities());
   std::vector<std::string> paths;
   for (const Parameter& p : plan.parameters) paths.push_back(p.path);
   EXPECT_THAT(paths, ElementsAre("logits/kernel", "logits/bias", "conv3/kernel", "conv3/bias", "bn2/gamma", "bn2/beta",
@@ -313,8 +314,7 @@ TEST_P(Buckets, TileTheArenaAndAreReadyOnceInOrder) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, Buckets,
-                         ::testing::Combine(::testing::Values(test::kFashionMnist, test::kResidual,
-                                                              test::kFrozen),
+                         ::testing::Combine(::testing::Values(test::kFashionMnist, test::kResidual, test::kFrozen),
                                             ::testing::Values(1, 1000, 40'000, 25U << 20)));
 
 TEST(Plan, LeavesTheLastActivationToTheLoss) {

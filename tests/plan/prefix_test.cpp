@@ -10,13 +10,13 @@
 namespace dptrain::plan {
 namespace {
 
-using ::testing::ElementsAre;
 using test::FusingCapabilities;
+using test::model_of;
+using test::options_for;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using test::model_of;
 using ::testing::Not;
-using test::options_for;
 
 std::vector<std::string> names(const graph::Model& model, const std::vector<int>& nodes) {
   std::vector<std::string> all;

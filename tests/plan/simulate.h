@@ -66,7 +66,8 @@ class Simulation {
     for (std::size_t k = 0; k < step.parameters.size(); ++k)
       if (plan_.parameters[at(step.parameters[k])].kind == plan::ParameterKind::kTrainable)
         write(step.parameter_gradient_tensors[k]);
-    // The op may have used its output's gradient as scratch: nobody may read it again, and it must not be another's memory.
+    // The op may have used its output's gradient as scratch: nobody may read it again, and it must not be another's
+    // memory.
     const plan::Tensor& spent = plan_.tensors[at(plan::root(plan_, step.output_gradient))];
     check(memory_.tensor_offset[at(step.output_gradient)], bytes(spent), spent.name, who + " (its own scratch)");
     if (step.adds && step.input_gradients[1] != plan::kAbsent) return;  // it is the sum's gradient now

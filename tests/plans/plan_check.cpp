@@ -1,6 +1,7 @@
-// dptrain_plan_check [--gpu ID] [--threads N] MODE BATCH LIST...: has every convolution of the lists an engine of cuDNN's on an H200? None
-// need be there, nor a driver. Prints one line per pass and a sum for each list.
-// dptrain_plan_check --gpu ID --properties: what cuDNN knows of that GPU, the text to write into device/cuda/paper_h200.h.
+// dptrain_plan_check [--gpu ID] [--threads N] MODE BATCH LIST...: has every convolution of the lists an engine of
+// cuDNN's on an H200? None need be there, nor a driver. Prints one line per pass and a sum for each list.
+// dptrain_plan_check --gpu ID --properties: what cuDNN knows of that GPU, the text to write into
+// device/cuda/paper_h200.h.
 //
 //   --gpu  the GPU that is there instead of the H200 on paper; its plans, too, are made without touching it
 //   --threads  that make plans side by side, as a replica's do (1)
@@ -8,7 +9,8 @@
 //   LIST   a file of make_lists.py's format
 //
 // Exit code: 0, 1 (a pass has no engine), 2 (usage, or a list that cannot be read), 77 (no cuDNN or no libcuda here).
-// A program of its own because cuDNN has crashed on graphs that it did not like, which must fail a test, not the runner.
+// A program of its own because cuDNN has crashed on graphs that it did not like, which must fail a test, not the
+// runner.
 
 #include <dlfcn.h>
 
@@ -100,8 +102,8 @@ void print(const std::string& list, const std::string& mode, const PlanCheck& ch
   std::fflush(stdout);
 }
 
-/// The driver's library if the machine has one, else the toolkit's stub of it: engines that are compiled at run time are
-/// not even named without. Global, because cuDNN looks its functions up by name.
+/// The driver's library if the machine has one, else the toolkit's stub of it: engines that are compiled at run time
+/// are not even named without. Global, because cuDNN looks its functions up by name.
 bool open_driver() {
   for (const char* file : {"libcuda.so.1", DPTRAIN_CUDA_STUB})
     if (dlopen(file, RTLD_NOW | RTLD_GLOBAL) != nullptr) return true;
@@ -136,7 +138,8 @@ int run(std::vector<std::string> arguments) {
     arguments.erase(arguments.begin(), arguments.begin() + 2);
   }
   if (arguments.size() < 3)
-    throw Error(ErrorKind::kUsage, "usage: dptrain_plan_check [--gpu ID] [--threads N] MODE BATCH LIST..., or --gpu ID --properties");
+    throw Error(ErrorKind::kUsage,
+                "usage: dptrain_plan_check [--gpu ID] [--threads N] MODE BATCH LIST..., or --gpu ID --properties");
   const Mode mode = mode_of(arguments[0]);
   const std::int64_t batch = std::stoll(arguments[1]);
   if (!open_driver() || !open_cudnn()) return kSkipped;

@@ -1,4 +1,5 @@
-// Runs dptrain_plan_check, a process of its own for each test: should cuDNN crash on a graph, the test fails and no more.
+// Runs dptrain_plan_check, a process of its own for each test: should cuDNN crash on a graph, the test fails and no
+// more.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// class_weight against Keras: a small network trained for three steps by keras.Model.train_on_batch(class_weight=...), on
-// every device, alone and as replicas.
+// class_weight against Keras: a small network trained for three steps by keras.Model.train_on_batch(class_weight=...),
+// on every device, alone and as replicas.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -38,12 +38,13 @@ struct EmuReplicasOutcome {
   std::vector<float> predicted;
 };
 
-/// A batch in page-locked memory, as a loader for GPUs delivers it: copies read it when their stream comes to them. When a
-/// step is over it is somebody else's.
+/// A batch in page-locked memory, as a loader for GPUs delivers it: copies read it when their stream comes to them.
+/// When a step is over it is somebody else's.
 class Locked {
  public:
   Locked(const SampleBatch& batch, device::Device& device)
-      : rows_(batch.rows), count_(batch.inputs.size()),
+      : rows_(batch.rows),
+        count_(batch.inputs.size()),
         inputs_(device.allocate_host(batch.inputs.size() * sizeof(float))),
         labels_(device.allocate_host(batch.labels.size() * sizeof(std::int32_t))) {
     std::ranges::copy(batch.inputs, inputs_->as<float>());
@@ -55,7 +56,9 @@ class Locked {
   }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
-  replica::HostBatch host() const { return {.rows = rows_, .inputs = {inputs_->as<float>()}, .labels = labels_->data()}; }
+  replica::HostBatch host() const {
+    return {.rows = rows_, .inputs = {inputs_->as<float>()}, .labels = labels_->data()};
+  }
 
  private:
   const std::int64_t rows_;
@@ -75,14 +78,13 @@ EmuReplicasOutcome train_emu(const EmuTraining& run) {
   const plan::Plan plan = small_plan(o.model, *devices.front(), run.compute);
   const std::int64_t last = (run.batch + 1) / 2;
   const auto connector = run.devices.front() == "cpu" ? make_local(replicas) : make_local_streams(replicas);
-  replica::ReplicaSet set(
-      plan, std::move(devices), *connector,
-      {.weights = run.weights.empty() ? std::vector<double>(run.devices.size(), 1.0) : run.weights,
-       .accumulate_steps = run.accumulate,
-       .batch_sizes = {run.batch, last},
-       .optimizer = value_of(optim::optimizer_family(), run.optimizer),
-       .seed = 5,
-       .check_every = 1});
+  replica::ReplicaSet set(plan, std::move(devices), *connector,
+                          {.weights = run.weights.empty() ? std::vector<double>(run.devices.size(), 1.0) : run.weights,
+                           .accumulate_steps = run.accumulate,
+                           .batch_sizes = {run.batch, last},
+                           .optimizer = value_of(optim::optimizer_family(), run.optimizer),
+                           .seed = 5,
+                           .check_every = 1});
   set.push(o.model);
   for (int number = 0; number < run.steps; ++number) {
     const std::int64_t rows = number + 1 == run.steps ? last : run.batch;
@@ -113,7 +115,9 @@ void expect_close(const EmuReplicasOutcome& a, const EmuReplicasOutcome& b, doub
   for (std::size_t i = 0; i < a.predicted.size(); ++i) EXPECT_NEAR(a.predicted[i], b.predicted[i], tolerance);
 }
 
-std::vector<std::string> same(int replicas) { return std::vector<std::string>(static_cast<std::size_t>(replicas), "emu:0"); }
+std::vector<std::string> same(int replicas) {
+  return std::vector<std::string>(static_cast<std::size_t>(replicas), "emu:0");
+}
 
 TEST(EmuReplicas, OneIsTheCpu) {
   for (const std::int64_t batch : {5, 12})
@@ -177,7 +181,8 @@ TEST(EmuReplicas, TrainInBfloat16) {
   const EmuReplicasOutcome half = train_emu({.devices = same(2), .compute = DType::kBf16});
   EXPECT_THAT(half.hashes, Each(half.hashes.front()));
   // Eight bits of mantissa in every activation.
-  for (std::size_t i = 0; i < full.sums.size(); ++i) EXPECT_NEAR(full.sums[i].loss, half.sums[i].loss, 0.05 * full.sums[i].loss);
+  for (std::size_t i = 0; i < full.sums.size(); ++i)
+    EXPECT_NEAR(full.sums[i].loss, half.sums[i].loss, 0.05 * full.sums[i].loss);
   for (std::size_t i = 0; i < full.predicted.size(); ++i) EXPECT_NEAR(full.predicted[i], half.predicted[i], 0.05);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// NCCL for tests: a table of functions over plain pointers. A call is taken in when all ranks have made it (and after some
-// polls more); the last to come adds, in rank order. What should go wrong is set before a communicator is used.
+// NCCL for tests: a table of functions over plain pointers. A call is taken in when all ranks have made it (and after
+// some polls more); the last to come adds, in rank order. What should go wrong is set before a communicator is used.
 
 #include <array>
 #include <cstdint>
@@ -24,7 +24,7 @@ class FakeNccl {
     int rank = 0;
     std::int64_t call = 0;  ///< the rank's how many-th all-reduce or gather after those of its opening, from 0
     reduce::nccl::Result result = 0;  ///< returned, or kInProgress: for ever
-    bool later = false;              ///< the call is taken in; what `result` says is found by polling afterwards
+    bool later = false;               ///< the call is taken in; what `result` says is found by polling afterwards
   };
   struct Call {
     const float* begin;
@@ -35,8 +35,8 @@ class FakeNccl {
   int polls = 0;  ///< answered with "in progress" before a call is taken in
   std::optional<Trouble> trouble{};
   reduce::nccl::Result init_result = reduce::nccl::kSuccess;  ///< of rank 1
-  bool absent = false;                                         ///< rank 1 is never there
-  std::function<void(int rank)> on_call{};                     ///< at every all-reduce and gather, under a lock
+  bool absent = false;                                        ///< rank 1 is never there
+  std::function<void(int rank)> on_call{};                    ///< at every all-reduce and gather, under a lock
 
   // What has happened; read when no communicator is in use.
   int ids = 0, used_after_end = 0, finalized = 0, destroyed = 0, aborted = 0, wrong_configs = 0;
@@ -44,20 +44,21 @@ class FakeNccl {
 
   reduce::nccl::Api api() {
     using namespace reduce::nccl;  // NOLINT(google-build-using-namespace)
-    return {.get_version = [](int* version) { return *version = 22809, kSuccess; },
-            .get_unique_id = [this](UniqueId* id) { return std::memset(id, 42, sizeof *id), ++ids, kSuccess; },
-            .init_rank = [this](Handle* h, int ranks, UniqueId id, int rank,
-                                Config* config) { return init(h, ranks, id, rank, *config); },
-            .finalize = [this](Handle h) { return finalize(h); },
-            .destroy = [this](Handle h) { return end(h, destroyed); },
-            .abort = [this](Handle h) { return end(h, aborted); },
-            .get_async_error = [this](Handle h, Result* state) { return poll(h, state); },
-            .error_string = [](Result r) { return r == kRemoteError ? "remote process exited" : "unhandled system error"; },
-            .last_error = [](Handle) { return "fake words"; },
-            .all_reduce = [this](const void* in, void* out, std::size_t n, int type, int operation, Handle h,
-                                 void*) { return all_reduce(in, out, n, type, operation, h); },
-            .all_gather = [this](const void* in, void* out, std::size_t n, int type, Handle h,
-                                 void*) { return all_gather(in, out, n, type, h); }};
+    return {
+        .get_version = [](int* version) { return *version = 22809, kSuccess; },
+        .get_unique_id = [this](UniqueId* id) { return std::memset(id, 42, sizeof *id), ++ids, kSuccess; },
+        .init_rank = [this](Handle* h, int ranks, UniqueId id, int rank,
+                            Config* config) { return init(h, ranks, id, rank, *config); },
+        .finalize = [this](Handle h) { return finalize(h); },
+        .destroy = [this](Handle h) { return end(h, destroyed); },
+        .abort = [this](Handle h) { return end(h, aborted); },
+        .get_async_error = [this](Handle h, Result* state) { return poll(h, state); },
+        .error_string = [](Result r) { return r == kRemoteError ? "remote process exited" : "unhandled system error"; },
+        .last_error = [](Handle) { return "fake words"; },
+        .all_reduce = [this](const void* in, void* out, std::size_t n, int type, int operation, Handle h,
+                             void*) { return all_reduce(in, out, n, type, operation, h); },
+        .all_gather = [this](const void* in, void* out, std::size_t n, int type, Handle h,
+                             void*) { return all_gather(in, out, n, type, h); }};
   }
 
  private:
@@ -155,8 +156,8 @@ class FakeNccl {
     const std::lock_guard lock(mutex_);
     Rank& rank = *static_cast<Rank*>(handle);
     if (!rank.open) return ++used_after_end, 3;
-    const bool taken_in = !rank.lost && (rank.calls < 0 ? joined_ == static_cast<int>(ranks_.size())
-                                         : complete(rounds_[rank.calls]));
+    const bool taken_in =
+        !rank.lost && (rank.calls < 0 ? joined_ == static_cast<int>(ranks_.size()) : complete(rounds_[rank.calls]));
     *state = taken_in && rank.polls_left-- <= 0 ? (rank.broken ? trouble->result : reduce::nccl::kSuccess)
                                                 : reduce::nccl::kInProgress;
     return reduce::nccl::kSuccess;

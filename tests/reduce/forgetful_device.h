@@ -1,7 +1,7 @@
 #pragma once
 
-// A device that forwards to another, but whose events can be made to hold nothing up: what a forgotten wait would be. For
-// the connectors, which need no ops.
+// A device that forwards to another, but whose events can be made to hold nothing up: what a forgotten wait would be.
+// For the connectors, which need no ops.
 
 #include <algorithm>
 #include <memory>
@@ -47,8 +47,12 @@ class ForgetfulDevice final : public device::Device {
   const device::RuntimeOptions& options() const noexcept override { return device_->options(); }
   bool reads_host_memory() const noexcept override { return device_->reads_host_memory(); }
   std::unique_ptr<device::LossOp> make_loss(const device::LossContext& c) override { return device_->make_loss(c); }
-  std::unique_ptr<device::Update> make_update(const device::UpdateContext& c) override { return device_->make_update(c); }
-  void fill(float* x, std::int64_t n, float value, device::Stream& stream) override { device_->fill(x, n, value, stream); }
+  std::unique_ptr<device::Update> make_update(const device::UpdateContext& c) override {
+    return device_->make_update(c);
+  }
+  void fill(float* x, std::int64_t n, float value, device::Stream& stream) override {
+    device_->fill(x, n, value, stream);
+  }
   void taint(const double* value, float* gradient, device::Stream& stream) override {
     device_->taint(value, gradient, stream);
   }
@@ -68,7 +72,9 @@ class ForgetfulDevice final : public device::Device {
   std::unique_ptr<device::Recording> record(device::Stream& stream, const std::function<void()>& work) override {
     return device_->record(stream, work);
   }
-  std::uint64_t hash(const float* x, std::int64_t n, device::Stream& stream) override { return device_->hash(x, n, stream); }
+  std::uint64_t hash(const float* x, std::int64_t n, device::Stream& stream) override {
+    return device_->hash(x, n, stream);
+  }
   bool fuses_activation(const config::Typed& layer, layers::Activation a) const override {
     return device_->fuses_activation(layer, a);
   }

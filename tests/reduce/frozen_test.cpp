@@ -1,5 +1,5 @@
-// Frozen layers on real devices and the emulated one: what training does to them (nothing), and the frozen prefix run once
-// with the rest of the network trained on its features, against the whole network trained as it is.
+// Frozen layers on real devices and the emulated one: what training does to them (nothing), and the frozen prefix run
+// once with the rest of the network trained on its features, against the whole network trained as it is.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -40,10 +40,7 @@ float gradient(int rank, std::int64_t step, std::int64_t i) {
 /// A replica's part, on its thread.
 struct Rank {
   Rank(int rank_, int device_id, Forget forget, replica::Connector& connector_, const plan::Plan& plan_)
-      : rank(rank_),
-        connector(connector_),
-        plan(plan_),
-        device(device::make_emu_device(device_id, {}), forget) {
+      : rank(rank_), connector(connector_), plan(plan_), device(device::make_emu_device(device_id, {}), forget) {
     device.enter();
     stream = device.make_stream(false);
     arena = device.allocate(bytes());

@@ -1,5 +1,5 @@
-// The real NCCL on a real GPU, as far as one GPU goes: a world of one rank. Start-up, streams and events, buckets and the
-// end are those of many ranks; a sum over one rank changes nothing, so the results are those of no NCCL at all.
+// The real NCCL on a real GPU, as far as one GPU goes: a world of one rank. Start-up, streams and events, buckets and
+// the end are those of many ranks; a sum over one rank changes nothing, so the results are those of no NCCL at all.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

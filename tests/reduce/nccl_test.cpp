@@ -117,7 +117,8 @@ TEST(Nccl, TrainsAsReplicasOfOneProcessDo) {
       {
         Fixture f(replicas, nccl);
         for (int number = 0; number < 4; ++number) f.step(number);
-        EXPECT_EQ(distance(f.pulled(), trained_locally(replicas, 4)), 0) << replicas << " replicas, " << polls << " polls";
+        EXPECT_EQ(distance(f.pulled(), trained_locally(replicas, 4)), 0)
+            << replicas << " replicas, " << polls << " polls";
         EXPECT_GT(distance(f.pulled(), f.model), 1e-2);
       }
       EXPECT_EQ(nccl.ids, 1);
@@ -156,8 +157,8 @@ TEST(Nccl, AnErrorOfACallEndsAllWithItsReason) {
       EXPECT_EQ(error.kind(), ErrorKind::kDevice);
       EXPECT_THAT(error.what(), AllOf(HasSubstr("replica 1 (toy:1), step 0: "), HasSubstr("NCCL "),
                                       HasSubstr("remote process exited"), HasSubstr("fake words")));
-      EXPECT_THAT(f.error_of_step(1).what(), AllOf(HasSubstr("stopped, because of replica 1 (toy:1): "),
-                                                   HasSubstr("remote process exited")));
+      EXPECT_THAT(f.error_of_step(1).what(),
+                  AllOf(HasSubstr("stopped, because of replica 1 (toy:1): "), HasSubstr("remote process exited")));
     }
     EXPECT_EQ(nccl.aborted, 3);
     EXPECT_EQ(nccl.destroyed, 0);
@@ -225,8 +226,10 @@ TEST(NcclDeathTest, ADeviceThatHangsAfterTheAbortDoesNotKeepTheProcess) {
   const auto hang = [] {
     FakeNccl nccl;
     std::atomic<bool> hanging = false;
-    Fixture f(2, nccl, kPatient,
-              {.reads_host_memory = false, .fault = Fault{.layer = "t1", .step = 1, .backward = true}, .hanging = &hanging}, 1, 0.3);
+    Fixture f(
+        2, nccl, kPatient,
+        {.reads_host_memory = false, .fault = Fault{.layer = "t1", .step = 1, .backward = true}, .hanging = &hanging},
+        1, 0.3);
     f.step(0);
     hanging = true;
     f.step(1);
@@ -287,7 +290,8 @@ TEST(Nccl, AnErrorThatComesWhileTheDeviceWorksIsFound) {
   nccl.trouble = {.rank = 0, .call = 2 * per_step - 1, .result = nccl::kRemoteError, .later = true};
   f.step(0);
   stuck = true;
-  EXPECT_THAT(f.error_of_step(1).what(), AllOf(HasSubstr("replica 0 (toy:0), step 1"), HasSubstr("remote process exited")));
+  EXPECT_THAT(f.error_of_step(1).what(),
+              AllOf(HasSubstr("replica 0 (toy:0), step 1"), HasSubstr("remote process exited")));
 }
 
 TEST(Nccl, BetweenStepsNobodyIsLate) {
@@ -359,7 +363,8 @@ TEST(Nccl, RefusesAGpuTwiceAndALibraryThatIsNotThere) {
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kDevice);
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("NCCL cannot be opened (libnccl-of-nobody.so.2"), HasSubstr("install NCCL 2")));
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("NCCL cannot be opened (libnccl-of-nobody.so.2"), HasSubstr("install NCCL 2")));
   }
 }
 

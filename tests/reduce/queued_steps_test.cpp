@@ -1,4 +1,5 @@
-// Steps that are queued ahead of their caller: the sums are those of steps one by one, and the host waits for no stream.
+// Steps that are queued ahead of their caller: the sums are those of steps one by one, and the host waits for no
+// stream.
 
 #include <gtest/gtest.h>
 
@@ -81,8 +82,8 @@ TEST(QueuedSteps, GiveTheSumsAndWeightsOfStepsOneByOne) {
 }
 
 TEST(QueuedSteps, NeedNoSynchronisationOfAStream) {
-  // Eager or recorded. Host and device meet at the event of the oldest step only, when kMostQueued are queued: the device
-  // still has the younger ones to do.
+  // Eager or recorded. Host and device meet at the event of the oldest step only, when kMostQueued are queued: the
+  // device still has the younger ones to do.
   for (const Graphs graphs : {Graphs::kOff, Graphs::kOn}) {
     const QueuedStepsOutcome queued = train("emu:0", 1, Replica::kMostQueued, graphs);
     EXPECT_EQ(queued.waits.streams, 0U);

@@ -114,7 +114,8 @@ class Batches : public ::testing::TestWithParam<std::tuple<DType, bool, std::uin
     model.input_names = {"image"};
     model.input_shapes = {c.wanted};
     model.output = Shape{3};
-    return {source, data::Pipeline(transforms_of(c.transforms), false), model, data::LabelDelivery{true, optim::LabelKind::kClass, 3}, options};
+    return {source, data::Pipeline(transforms_of(c.transforms), false), model,
+            data::LabelDelivery{true, optim::LabelKind::kClass, 3}, options};
   }
 };
 

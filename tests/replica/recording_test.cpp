@@ -28,7 +28,9 @@ struct Outcome {
 struct Runner {
   Runner(const std::string& device_name, Graphs graphs, const std::string& optimizer, bool accumulate = false,
          DType compute = DType::kF32)
-      : model(model_of(kSmallNet)), device(device_of(device_name, 0, compute)), plan(small_plan(model, *device, compute)) {
+      : model(model_of(kSmallNet)),
+        device(device_of(device_name, 0, compute)),
+        plan(small_plan(model, *device, compute)) {
     device->enter();
     Options options{.rows = kRows, .row_counts = {kRows, 4}, .seed = 5, .accumulate = accumulate, .graphs = graphs};
     options.optimizer = value_of(optim::optimizer_family(), optimizer);

@@ -70,7 +70,8 @@ TEST(Replica, GradientsAgreeWithCentralDifferences) {
         return f.replica->gradients(slice_of(batch, 0, 7), 7, 4).loss / 7;
       };
       const double expected = (loss_at(1e-3F) - loss_at(-1e-3F)) / 2e-3;
-      // Float activations leave 1e-7 / 2e-3 of noise; the normalisation of a unit that is mostly cut off bends strongly.
+      // Float activations leave 1e-7 / 2e-3 of noise; the normalisation of a unit that is mostly cut off bends
+      // strongly.
       EXPECT_NEAR(gradients[static_cast<std::size_t>(p.offset + i)], expected, 2e-3 * (1 + std::abs(expected)))
           << p.path << " " << i;
     }

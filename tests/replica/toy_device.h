@@ -1,8 +1,8 @@
 #pragma once
 
 // A device for tests: plain loops over host memory, a few layers, and switches. It can keep its memory apart from the
-// host's (so that batches must be staged), throw at a chosen place, and have streams that do not end while a switch says so.
-// It refuses calls that break the contract of Op.
+// host's (so that batches must be staged), throw at a chosen place, and have streams that do not end while a switch
+// says so. It refuses calls that break the contract of Op.
 
 #include <atomic>
 #include <chrono>
@@ -33,8 +33,8 @@ struct Fault {
   bool hangs = false;
 };
 
-/// Runs everything at once; synchronize() asks the watcher, if there is one, for as long as `stuck` is set, and does not
-/// return before `hanging` is reset.
+/// Runs everything at once; synchronize() asks the watcher, if there is one, for as long as `stuck` is set, and does
+/// not return before `hanging` is reset.
 class ToyStream final : public device::Stream {
  public:
   ToyStream(const std::atomic<bool>* stuck, const std::atomic<bool>* hanging) : stuck_(stuck), hanging_(hanging) {}
@@ -71,7 +71,9 @@ class ToyDevice final : public device::Device {
   std::string name() const override { return fmt::format("toy:{}", index_); }
   std::string description() const override { return name(); }
   void enter() override { entered_ = true; }
-  std::unique_ptr<device::Stream> make_stream(bool) override { return std::make_unique<ToyStream>(switches_.stuck, switches_.hanging); }
+  std::unique_ptr<device::Stream> make_stream(bool) override {
+    return std::make_unique<ToyStream>(switches_.stuck, switches_.hanging);
+  }
   std::unique_ptr<device::Event> make_event() override { return std::make_unique<device::Event>(); }
 
   std::unique_ptr<device::Buffer> allocate(std::size_t bytes) override {

@@ -86,12 +86,10 @@ class ToyDense final : public ToyOp {
       }
     for (std::int64_t i = 0; a.weight_gradients[0] != nullptr && i < inputs_; ++i)
       for (std::int64_t j = 0; j < outputs_; ++j)
-        a.weight_gradients[0][i * outputs_ + j] = sum_over_rows(a, [&](std::int64_t r) {
-          return double(a.in()[r * inputs_ + i]) * a.dy()[r * outputs_ + j];
-        });
+        a.weight_gradients[0][i * outputs_ + j] = sum_over_rows(
+            a, [&](std::int64_t r) { return double(a.in()[r * inputs_ + i]) * a.dy()[r * outputs_ + j]; });
     for (std::int64_t j = 0; bias_ && a.weight_gradients[1] != nullptr && j < outputs_; ++j)
-      a.weight_gradients[1][j] =
-          sum_over_rows(a, [&](std::int64_t r) { return double(a.dy()[r * outputs_ + j]); });
+      a.weight_gradients[1][j] = sum_over_rows(a, [&](std::int64_t r) { return double(a.dy()[r * outputs_ + j]); });
   }
 
  private:
@@ -116,8 +114,7 @@ class ToyActivation final : public ToyOp {
   }
   void differentiate(const device::OpArgs& a) override {
     if (activation_ != layers::Activation::kTanh) throw Error(ErrorKind::kInternal, "the toy has no such gradient");
-    for (std::int64_t k = 0; k < a.rows * outputs_; ++k)
-      a.dx()[k] = a.dy()[k] * (1 - a.out()[k] * a.out()[k]);
+    for (std::int64_t k = 0; k < a.rows * outputs_; ++k) a.dx()[k] = a.dy()[k] * (1 - a.out()[k] * a.out()[k]);
   }
 
  private:
@@ -154,7 +151,8 @@ class ToyAdd final : public ToyOp {
   }
 };
 
-/// Keeps every element whose number, mixed with seed, layer, step and row of the global batch, comes out even; doubles it.
+/// Keeps every element whose number, mixed with seed, layer, step and row of the global batch, comes out even; doubles
+/// it.
 class ToyDropout final : public ToyOp {
  public:
   ToyDropout(const layers::DropoutSpec&, const device::OpContext& c, device::Device& d)
@@ -208,9 +206,7 @@ class ToyNorm final : public ToyOp {
     if (a.input_gradients[0] == nullptr) return;
     const float* mean = static_cast<const float*>(a.saved);
     const float* scale = mean + outputs_;
-    const auto normal = [&](std::int64_t r, std::int64_t j) {
-      return (a.in()[r * outputs_ + j] - mean[j]) * scale[j];
-    };
+    const auto normal = [&](std::int64_t r, std::int64_t j) { return (a.in()[r * outputs_ + j] - mean[j]) * scale[j]; };
     const std::vector<double> sums = sum_over_replicas(a, [&](std::int64_t r, std::int64_t j) {
       const double dy = a.dy()[r * outputs_ + j];
       return std::pair(dy, dy * normal(r, j));
@@ -219,8 +215,7 @@ class ToyNorm final : public ToyOp {
       for (std::int64_t j = 0; j < outputs_; ++j) {
         const std::int64_t k = r * outputs_ + j;
         const std::size_t c = static_cast<std::size_t>(2 * j);
-        a.dx()[k] =
-            static_cast<float>(scale[j] * (a.dy()[k] - (sums[c] + normal(r, j) * sums[c + 1]) / total_));
+        a.dx()[k] = static_cast<float>(scale[j] * (a.dy()[k] - (sums[c] + normal(r, j) * sums[c + 1]) / total_));
       }
   }
 

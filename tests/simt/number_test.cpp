@@ -64,7 +64,8 @@ TYPED_TEST(NarrowNumber, RoundsToTheNearestAndTiesToEven) {
     // Infinity stands where the next number would be.
     const double next = std::isinf(high) ? low + (low - TypeParam::value(bits - 1)) : high;
     const auto middle = static_cast<float>((low + next) / 2);
-    if (static_cast<double>(middle) != (low + next) / 2) continue;  // the least numbers of bf16 have no float between them
+    if (static_cast<double>(middle) != (low + next) / 2)
+      continue;  // the least numbers of bf16 have no float between them
     const std::uint32_t even = bits % 2 == 0 ? bits : bits + 1;
     for (const float sign : {1.0F, -1.0F}) {
       const std::uint32_t negative = sign < 0 ? 0x8000 : 0;

@@ -131,7 +131,8 @@ __global__ void shuffle(int* out) {
   mine[4] = __shfl_sync(kFullMask, lane, 3, 8);
   mine[5] = __shfl_down_sync(kFullMask, lane, 3, 8);
   mine[6] = static_cast<int>(__ballot_sync(kFullMask, lane % 3 == 0));
-  mine[7] = __any_sync(kFullMask, lane == 9) + 2 * __all_sync(kFullMask, lane < 32) + 4 * __all_sync(kFullMask, lane != 9);
+  mine[7] =
+      __any_sync(kFullMask, lane == 9) + 2 * __all_sync(kFullMask, lane < 32) + 4 * __all_sync(kFullMask, lane != 9);
 }
 
 TEST(Simt, Shuffles) {
@@ -215,7 +216,9 @@ TEST(Simt, Atomics) {
 
 // --- Launches ---
 
-__global__ void take(double from_int, const float* pointer, float* out) { *out = *pointer + static_cast<float>(from_int); }
+__global__ void take(double from_int, const float* pointer, float* out) {
+  *out = *pointer + static_cast<float>(from_int);
+}
 
 TEST(Simt, ArgumentsAreTakenAtTheLaunchAndConverted) {
   test::ListQueue queue;
@@ -290,7 +293,9 @@ __global__ void shuffle_in_half(int* out) {
 __global__ void shuffle_with_mask(int* out) { *out = __shfl_xor_sync(0xFFFFU, 1, 1); }
 __global__ void shuffle_from_nowhere(int* out) { *out = __shfl_xor_sync(kFullMask, 1, 16); }
 
-void launch_part_ways() { DPTRAIN_LAUNCH(kNow, (+[](int) { part_ways(); }), 1, 64, 0); }
+void launch_part_ways() {
+  DPTRAIN_LAUNCH(kNow, (+[](int) { part_ways(); }), 1, 64, 0);
+}
 
 TEST(SimtDeathTest, DivergentBarriers) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
@@ -298,7 +303,8 @@ TEST(SimtDeathTest, DivergentBarriers) {
   EXPECT_DEATH(DPTRAIN_LAUNCH(kNow, return_early, 2, 64, 40),
                "kernel return_early: divergent barrier: 40 of 64 threads wait at .*simt_test.cpp:[0-9]+");
   EXPECT_DEATH(launch_part_ways(), "divergent barrier: some threads wait at .*simt_test.cpp:[0-9]+, others at");
-  EXPECT_DEATH(DPTRAIN_LAUNCH(kNow, shuffle_in_half, 1, 32, &out), "kernel shuffle_in_half: divergent barrier: 16 of 32");
+  EXPECT_DEATH(DPTRAIN_LAUNCH(kNow, shuffle_in_half, 1, 32, &out),
+               "kernel shuffle_in_half: divergent barrier: 16 of 32");
 }
 
 TEST(SimtDeathTest, MeetingInAFlatLaunch) {
@@ -313,7 +319,8 @@ TEST(SimtDeathTest, WrongShuffles) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   int out = 0;
   EXPECT_DEATH(DPTRAIN_LAUNCH(kNow, shuffle_with_mask, 1, 32, &out), "the full mask");
-  EXPECT_DEATH(DPTRAIN_LAUNCH(kNow, shuffle_from_nowhere, 1, 16, &out), "a shuffle reads lane (1[6-9]|2[0-9]|3[01]), which the warp does");
+  EXPECT_DEATH(DPTRAIN_LAUNCH(kNow, shuffle_from_nowhere, 1, 16, &out),
+               "a shuffle reads lane (1[6-9]|2[0-9]|3[01]), which the warp does");
 }
 
 #ifdef __SANITIZE_ADDRESS__

@@ -18,8 +18,8 @@ inline constexpr bool kThreadSanitizer = true;
 inline constexpr bool kThreadSanitizer = false;
 #endif
 
-/// How many seeds of the emulator's order of streams a test goes through. Under ThreadSanitizer each takes thirty times as long,
-/// and shows races in one order as in another.
+/// How many seeds of the emulator's order of streams a test goes through. Under ThreadSanitizer each takes thirty times
+/// as long, and shows races in one order as in another.
 constexpr std::uint64_t seeds(std::uint64_t most) { return kThreadSanitizer ? 1 : most; }
 
 }  // namespace dptrain::test

@@ -31,7 +31,8 @@ TEST(BenchVerdict, NamesWhatTakesTheStep) {
   row.loader_examples_per_second = 120;
   row.workers = 1;
   EXPECT_EQ(verdict(row, BenchData::kReal),
-            "input-bound: 50 % of a step waits for data; alone the network takes 200 ex/s, the loader delivers 120 (1 worker)");
+            "input-bound: 50 % of a step waits for data; alone the network takes 200 ex/s, the loader delivers 120 (1 "
+            "worker)");
 }
 
 }  // namespace

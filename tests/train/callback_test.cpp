@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <unistd.h>
+#include <filesystem>
 
 #include <fstream>
 #include <set>
@@ -60,7 +60,8 @@ class FakeHost final : public Host {
 };
 
 /// Feeds one value of `name` per epoch until stopped; returns the epochs run. The weight holds the epoch's number.
-std::int64_t run(Callback& callback, FakeHost& host, const std::string& name, const std::vector<double>& values, std::int64_t first = 0) {
+std::int64_t run(Callback& callback, FakeHost& host, const std::string& name, const std::vector<double>& values,
+                 std::int64_t first = 0) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     EpochReport report;
     report.epoch = first + static_cast<std::int64_t>(i);
@@ -98,7 +99,8 @@ TEST(EarlyStopping, RestoresTheBestWeightsAtTheEndEvenWhenNotStopped) {
 TEST(EarlyStopping, WaitIsResetOnlyByAnEpochThatBeatsTheBaseline) {
   FakeHost host;
   const auto callback = make_early_stopping({.monitor = "val_loss", .patience = 3, .baseline = 0.1});
-  EXPECT_EQ(run(*callback, host, "val_loss", {1.0, 0.9, 0.8, 0.7, 0.7}), 5) << "improvements count as waiting, a standstill then stops";
+  EXPECT_EQ(run(*callback, host, "val_loss", {1.0, 0.9, 0.8, 0.7, 0.7}), 5)
+      << "improvements count as waiting, a standstill then stops";
 }
 
 TEST(EarlyStopping, GoesOnFromItsSavedState) {
@@ -115,7 +117,8 @@ TEST(EarlyStopping, GoesOnFromItsSavedState) {
 
 TEST(ReduceLROnPlateau, ReducesAfterPatienceThenCoolsDown) {
   FakeHost host;
-  const auto callback = make_reduce_lr_on_plateau({.monitor = "val_loss", .factor = 0.5, .patience = 2, .cooldown = 1, .min_lr = 0.04});
+  const auto callback =
+      make_reduce_lr_on_plateau({.monitor = "val_loss", .factor = 0.5, .patience = 2, .cooldown = 1, .min_lr = 0.04});
   run(*callback, host, "val_loss", {1.0, 1.0, 1.0});
   EXPECT_DOUBLE_EQ(host.rate, 0.05);
   run(*callback, host, "val_loss", {1.0});  // ends the cooldown, and is the first to wait
@@ -191,7 +194,8 @@ TEST(ModelCheckpoint, TheBestIsWhatWasWritten) {
 
 TEST(ModelCheckpoint, SaveFreqCountsBatchesAcrossEpochs) {
   FakeHost host;
-  const auto callback = make_model_checkpoint({.filepath = "b-{batch}.h5", .save_freq = config::Duration{7, config::Duration::Unit::kBare}, .max_to_keep = 9});
+  const auto callback = make_model_checkpoint(
+      {.filepath = "b-{batch}.h5", .save_freq = config::Duration{7, config::Duration::Unit::kBare}, .max_to_keep = 9});
   callback->train_begin(host, false);
   // Asked when a step is queued, told when its loss has come; devices are two steps ahead unless it stops them.
   std::vector<std::int64_t> stops;
@@ -213,7 +217,8 @@ TEST(ModelCheckpoint, UnknownNameInTheFilepathListsWhatThereIs) {
     format_filepath("{val_acc:.2f}.h5", 1, 0, logs);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "ModelCheckpoint: filepath '{val_acc:.2f}.h5': there is no 'val_acc'; there are epoch, loss");
+    EXPECT_STREQ(error.what(),
+                 "ModelCheckpoint: filepath '{val_acc:.2f}.h5': there is no 'val_acc'; there are epoch, loss");
   }
 }
 
@@ -237,7 +242,8 @@ TEST(TerminateOnNaN, StopsAtTheFirstLossThatIsNotANumber) {
 }
 
 TEST(Monitor, DirectionFollowsTheName) {
-  for (const char* up : {"accuracy", "val_acc", "top_k_categorical_accuracy", "auc", "mean_iou"}) EXPECT_TRUE(wants_max(MonitorMode::kAuto, up)) << up;
+  for (const char* up : {"accuracy", "val_acc", "top_k_categorical_accuracy", "auc", "mean_iou"})
+    EXPECT_TRUE(wants_max(MonitorMode::kAuto, up)) << up;
   for (const char* down : {"loss", "val_loss", "mse"}) EXPECT_FALSE(wants_max(MonitorMode::kAuto, down)) << down;
   EXPECT_TRUE(wants_max(MonitorMode::kMax, "loss"));
 }

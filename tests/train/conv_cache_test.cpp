@@ -81,7 +81,8 @@ TEST_F(ConvCacheFile, IsOfOneMachine) {
 
 TEST_F(ConvCacheFile, ADamagedFileIsAWarningAndTheRules) {
   fs::create_directories(folder_ / "below");
-  const std::string deep = "{\"format\": 1, \"machines\": " + std::string(200'000, '[') + std::string(200'000, ']') + "}";
+  const std::string deep =
+      "{\"format\": 1, \"machines\": " + std::string(200'000, '[') + std::string(200'000, ']') + "}";
   for (const char* damaged : {"", "{\"format\": 1, \"machines\"", "[]", "{\"format\": 1, \"machines\": {\"m\": 3}}",
                               "{\"format\": \"1\"}", deep.c_str()}) {
     write(damaged);

@@ -31,11 +31,14 @@ const char* kConfig =
     "    - Dropout: 0.3\n"
     "    - Dense: {units: 3, activation: softmax}\n"
     "data: {train: {Synthetic: {samples: 33}}}\n"
-    "train: {epochs: 1, batch_size: 11, loss: categorical_crossentropy, optimizer: {SGD: {learning_rate: 0.05, momentum: 0.9}}}\n";
+    "train: {epochs: 1, batch_size: 11, loss: categorical_crossentropy, optimizer: {SGD: {learning_rate: 0.05, "
+    "momentum: 0.9}}}\n";
 
 using ::testing::HasSubstr;
 
-Experiment experiment(const std::vector<std::string>& sets = {}) { return load_experiment_text(kConfig, "tiny.yaml", {sets, {}}); }
+Experiment experiment(const std::vector<std::string>& sets = {}) {
+  return load_experiment_text(kConfig, "tiny.yaml", {sets, {}});
+}
 
 DeviceRequest on(DeviceKind kind, const std::vector<int>& ids) {
   std::vector<GpuId> gpus;
@@ -80,8 +83,11 @@ TEST(Devices, AreNamedShortlyWhicheverTheirIds) {
 }
 
 TEST(Devices, MixturesThatCannotBeConnectedAreRefused) {
-  const auto said = [](const DeviceRequest& request) { return refusal(ErrorKind::kUsage, [&] { make_devices(request, {}); }); };
-  EXPECT_NE(said(on(DeviceKind::kCuda, {0, 0, 1})).find("gpu:0, gpu:0, gpu:1: replicas run each on a GPU of its own"), std::string::npos);
+  const auto said = [](const DeviceRequest& request) {
+    return refusal(ErrorKind::kUsage, [&] { make_devices(request, {}); });
+  };
+  EXPECT_NE(said(on(DeviceKind::kCuda, {0, 0, 1})).find("gpu:0, gpu:0, gpu:1: replicas run each on a GPU of its own"),
+            std::string::npos);
   DeviceRequest both = emu({0});
   both.gpus.push_back({DeviceKind::kCuda, 0});
   both.replicas = 2;
@@ -90,8 +96,9 @@ TEST(Devices, MixturesThatCannotBeConnectedAreRefused) {
 }
 
 TEST(Devices, TheConfigSaysHowTheyRun) {
-  const Experiment all = experiment({"runtime={tf32: false, workspace_limit: 64 MiB, autotune: time, deterministic: false}",
-                                     "train.dtype_policy=mixed_float16"});
+  const Experiment all =
+      experiment({"runtime={tf32: false, workspace_limit: 64 MiB, autotune: time, deterministic: false}",
+                  "train.dtype_policy=mixed_float16"});
   const device::RuntimeOptions options = runtime_options(all.config);
   EXPECT_EQ(options.compute, DType::kF16);
   EXPECT_FALSE(options.tf32);
@@ -150,7 +157,8 @@ TEST(Devices, ADryPlanKnowsWhatDataSetsTakeOfAGpu) {
 TEST(Devices, ADryPlanKnowsWhatAReplicaTakes) {
   for (const char* policy : {"float32", "mixed_bfloat16", "mixed_float16"})
     for (const char* accumulate : {"1", "3"}) {
-      const Experiment tiny = experiment({std::string("train.dtype_policy=") + policy, std::string("train.accumulate_steps=") + accumulate});
+      const Experiment tiny = experiment(
+          {std::string("train.dtype_policy=") + policy, std::string("train.accumulate_steps=") + accumulate});
       DryPlan dry;
       make_dry_plan(tiny, emu({0, 1}), {}, dry);
       SessionOptions options = options_for(emu({0, 1}));

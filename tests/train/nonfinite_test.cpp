@@ -1,5 +1,5 @@
-// Steps and weights that are not finite: how a run ends, what it leaves behind, and how it goes on (train.on_nonfinite). On CPUs
-// and emulated GPUs, one replica and three.
+// Steps and weights that are not finite: how a run ends, what it leaves behind, and how it goes on
+// (train.on_nonfinite). On CPUs and emulated GPUs, one replica and three.
 
 #include "train/nonfinite.h"
 
@@ -200,7 +200,8 @@ TEST_F(Nonfinite, MixedPrecisionToo) {
   }
 }
 
-/// What the step would have done is not in the weights: two runs that differ in what stands in the batch that is left out.
+/// What the step would have done is not in the weights: two runs that differ in what stands in the batch that is left
+/// out.
 TEST_F(Nonfinite, ASkippedStepLeavesNoTrace) {
   for (const Place& place : places()) {
     SCOPED_TRACE(place.name);
@@ -233,8 +234,8 @@ TEST_F(Nonfinite, RollbackGoesBackWithASmallerRate) {
   }
 }
 
-/// One row of the data has what a layer makes infinite, forward or backward: that layer is named, with the sample and its line.
-/// Ten layers, each in three steps and replicas.
+/// One row of the data has what a layer makes infinite, forward or backward: that layer is named, with the sample and
+/// its line. Ten layers, each in three steps and replicas.
 TEST_F(Nonfinite, TheFirstLayerIsFoundAndReplayed) {
   struct Case {
     const char* layers;

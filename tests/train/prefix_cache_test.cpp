@@ -47,9 +47,10 @@ TEST(PrefixCache, SaysWhatIsKeptAndWhere) {
   const CacheDecision memory = decide({});
   EXPECT_TRUE(memory.on);
   EXPECT_EQ(memory.folder, "");
-  EXPECT_EQ(memory.line,
-            "frozen up to flat (2 layers, 112 weights); features of 40 samples, 144 each, are computed once and kept in "
-            "memory, 22.5 KiB");
+  EXPECT_EQ(
+      memory.line,
+      "frozen up to flat (2 layers, 112 weights); features of 40 samples, 144 each, are computed once and kept in "
+      "memory, 22.5 KiB");
   const CacheDecision disk = decide({"runtime.cache_frozen_prefix={disk: /somewhere}"});
   EXPECT_TRUE(disk.on);
   EXPECT_EQ(disk.folder, "/somewhere");

@@ -41,9 +41,10 @@ TEST(PreprocessingAdvice, WantsWhatTheWeightsWant) {
 }
 
 TEST(PreprocessingAdvice, LeavesModelsAloneThatDoItThemselves) {
-  EXPECT_EQ(advice("{Input: [32, 32, 3]}, {Rescaling: {scale: 1/127.5, offset: -1}}, {MobileNetV2: {include_top: false}}",
-                   "[{Rescaling: 1}]"),
-            "");
+  EXPECT_EQ(
+      advice("{Input: [32, 32, 3]}, {Rescaling: {scale: 1/127.5, offset: -1}}, {MobileNetV2: {include_top: false}}",
+             "[{Rescaling: 1}]"),
+      "");
   EXPECT_NE(advice("{Input: [32, 32, 3]}, {MobileNetV2: {include_top: false}}", "[{Rescaling: 1}]"), "");
   EXPECT_EQ(advice("{Input: [32, 32, 3]}, {Conv2D: {filters: 2, kernel_size: 3}}", "[{Rescaling: 1/255}]"), "");
 }

@@ -1,5 +1,5 @@
-// The training loop on devices that run behind it: no waiting between log lines, the numbers of the CPU's order, a stop at
-// the step that went wrong, and saves of the step that asked for them.
+// The training loop on devices that run behind it: no waiting between log lines, the numbers of the CPU's order, a stop
+// at the step that went wrong, and saves of the step that asked for them.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -29,7 +29,9 @@ const char* kQueuedFitConfig =
 
 class QueuedFit : public ::testing::Test {
  protected:
-  QueuedFit() : folder_(fs::temp_directory_path() / ("dptrain-queued-" + std::to_string(getpid()))) { fs::remove_all(folder_); }
+  QueuedFit() : folder_(fs::temp_directory_path() / ("dptrain-queued-" + std::to_string(getpid()))) {
+    fs::remove_all(folder_);
+  }
   ~QueuedFit() override { fs::remove_all(folder_); }
 
   struct Outcome {
@@ -42,7 +44,8 @@ class QueuedFit : public ::testing::Test {
   Outcome fit(const std::vector<std::string>& sets, bool emulated = true, std::optional<std::int64_t> steps = {}) {
     const Experiment experiment = load_experiment_text(kQueuedFitConfig, "tiny.yaml", {sets, {}});
     SessionOptions options;
-    options.devices = emulated ? request_of({{device::DeviceKind::kEmu, 0}}) : DeviceRequest{.replicas = 1, .threads = 1};
+    options.devices =
+        emulated ? request_of({{device::DeviceKind::kEmu, 0}}) : DeviceRequest{.replicas = 1, .threads = 1};
     Session session(experiment, options);
     RunOptions run_options;
     run_options.directory = (folder_ / std::to_string(runs_++)).string();
@@ -110,7 +113,8 @@ TEST_F(QueuedFit, StopsAtTheStepWhoseLossIsNoNumber) {
 
 TEST_F(QueuedFit, SavesTheStepThatWasAskedFor) {
   fit({"callbacks=[{ModelCheckpoint: {save_freq: 5, filepath: 's{batch:02d}.h5', max_to_keep: 9}}]"});
-  for (const char* name : {"s05.h5", "s10.h5", "s15.h5", "s20.h5"}) EXPECT_TRUE(fs::exists(path_ / "checkpoints" / name)) << name;
+  for (const char* name : {"s05.h5", "s10.h5", "s15.h5", "s20.h5"})
+    EXPECT_TRUE(fs::exists(path_ / "checkpoints" / name)) << name;
   const std::string saved = (path_ / "checkpoints/s10.h5").string();
   fit({}, true, 10);
   const std::string last = (path_ / "checkpoints/last.h5").string();

@@ -48,7 +48,8 @@ TEST(Signals, AreBlockedInEveryOtherThread) {
   EXPECT_EQ(Signals::stop_signal(), 0) << "each begins afresh";
 }
 
-/// Each in a process of its own, begun afresh: one that other tests gave threads cannot be forked under ThreadSanitizer.
+/// Each in a process of its own, begun afresh: one that other tests gave threads cannot be forked under
+/// ThreadSanitizer.
 class SignalsDeathTest : public testing::Test {
  protected:
   SignalsDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Activations of the house on kernels/cpu: as a layer of their own, and as the epilogue that a plan has fused into another
-// op. Any thread.
+// Activations of the house on kernels/cpu: as a layer of their own, and as the epilogue that a plan has fused into
+// another op. Any thread.
 
 #include <cstdint>
 
@@ -13,8 +13,8 @@ namespace dptrain::device::cpu {
 /// y = f(x) over [positions, width] (softmax over width, else element by element); y == x allowed.
 void activate(layers::Activation f, const float* x, float* y, std::int64_t positions, std::int64_t width);
 
-/// dx = dy f'(x): from the output y where layers::backward_from_output(f), else from the input x; the other may be null.
-/// dx == dy allowed.
+/// dx = dy f'(x): from the output y where layers::backward_from_output(f), else from the input x; the other may be
+/// null. dx == dy allowed.
 void activate_backward(layers::Activation f, const float* x, const float* y, const float* dy, float* dx,
                        std::int64_t positions, std::int64_t width);
 

@@ -15,8 +15,7 @@ class ActivationOp final : public Op {
 
   void forward(const OpArgs& a) override { activate(activation_, a.in(), a.out(), a.rows * positions_, width_); }
   void backward(const OpArgs& a) override {
-    activate_backward(activation_, a.in(), a.out(), a.dy(), a.dx(), a.rows * positions_,
-                      width_);
+    activate_backward(activation_, a.in(), a.out(), a.dy(), a.dx(), a.rows * positions_, width_);
   }
 
  private:

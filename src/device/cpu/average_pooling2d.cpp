@@ -13,9 +13,7 @@ class AveragePooling2DOp final : public Op {
       : window_(pool_window(spec, context)) {}
 
   void forward(const OpArgs& a) override { kernels::cpu::avg_pool_forward(window_, a.in(), a.rows, a.out()); }
-  void backward(const OpArgs& a) override {
-    kernels::cpu::avg_pool_backward(window_, a.dy(), a.rows, a.dx());
-  }
+  void backward(const OpArgs& a) override { kernels::cpu::avg_pool_backward(window_, a.dy(), a.rows, a.dx()); }
 
  private:
   kernels::cpu::PoolWindow window_;

@@ -22,7 +22,8 @@ using kernels::cpu::BatchNormGradient;
 /// Where the step adds, the Add behind is part of both passes, and dy is left as that sum's gradient.
 /// Training normalises by the batch's moments and hands share * moments to the all-reduce as the moving statistics'
 /// "gradients"; inference (and inference_mode) by the moving statistics. Synchronised, the moments are those of all
-/// replicas' rows: positions and the two sums over them, in double, are gathered and added in rank order, and so in backward.
+/// replicas' rows: positions and the two sums over them, in double, are gathered and added in rank order, and so in
+/// backward.
 class BatchNormalizationOp final : public Op {
  public:
   BatchNormalizationOp(const layers::BatchNormalizationSpec& spec, const OpContext& context, Device& device)
@@ -105,10 +106,9 @@ class BatchNormalizationOp final : public Op {
     if (leaves_sum_gradient) gradient.output = nullptr;  // dy is masked
     if (!wants_dx) return;
     if (inference_mode_) {
-      kernels::cpu::batch_norm_coefficients(mean, a.weights[weights_.moving_variance], weight(a, weights_.gamma), nullptr, epsilon_,
-                                            channels_, room.scale, room.offset);
-      kernels::cpu::batch_norm_gradient_frozen(a.dy(), gradient.output, room.scale, positions, channels_,
-                                               a.dx());
+      kernels::cpu::batch_norm_coefficients(mean, a.weights[weights_.moving_variance], weight(a, weights_.gamma),
+                                            nullptr, epsilon_, channels_, room.scale, room.offset);
+      kernels::cpu::batch_norm_gradient_frozen(a.dy(), gradient.output, room.scale, positions, channels_, a.dx());
       return;
     }
     const std::int64_t total = add_replicas(a, room, positions);
@@ -148,7 +148,9 @@ class BatchNormalizationOp final : public Op {
 
   std::int64_t message_doubles() const { return 1 + 2 * channels_; }
 
-  const float* weight(const OpArgs& a, std::size_t index) const { return index == BatchNormWeights::kNone ? nullptr : a.weights[index]; }
+  const float* weight(const OpArgs& a, std::size_t index) const {
+    return index == BatchNormWeights::kNone ? nullptr : a.weights[index];
+  }
   static bool wants(const OpArgs& a, std::size_t index) {
     return index < a.weight_gradients.size() && a.weight_gradients[index] != nullptr;
   }
@@ -157,8 +159,8 @@ class BatchNormalizationOp final : public Op {
   }
 
   void normalize(const OpArgs& a, const Room& room, const float* mean, const float* variance) const {
-    kernels::cpu::batch_norm_coefficients(mean, variance, weight(a, weights_.gamma), weight(a, weights_.beta), epsilon_, channels_,
-                                          room.scale, room.offset);
+    kernels::cpu::batch_norm_coefficients(mean, variance, weight(a, weights_.gamma), weight(a, weights_.beta), epsilon_,
+                                          channels_, room.scale, room.offset);
     kernels::cpu::batch_norm_apply(a.in(),
                                    {.scale = room.scale,
                                     .offset = room.offset,
@@ -170,7 +172,8 @@ class BatchNormalizationOp final : public Op {
 
   void write_statistics(const OpArgs& a, const float* mean, const float* variance) const {
     const auto share = static_cast<float>(a.share);
-    for (const auto& [index, values] : {std::pair(weights_.moving_mean, mean), std::pair(weights_.moving_variance, variance)})
+    for (const auto& [index, values] :
+         {std::pair(weights_.moving_mean, mean), std::pair(weights_.moving_variance, variance)})
       if (wants(a, index))
         for (std::int64_t c = 0; c < channels_; ++c) a.weight_gradients[index][c] = share * values[c];
   }

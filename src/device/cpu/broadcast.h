@@ -23,7 +23,8 @@ class Broadcast {
   void add(const float* x, std::int64_t rows, float* y) const;       ///< y += spread x
   void subtract(const float* x, std::int64_t rows, float* y) const;  ///< y -= spread x
   void multiply(const float* x, std::int64_t rows, float* y) const;  ///< y *= spread x
-  void maximum(const float* x, std::int64_t rows, float* y) const;   ///< y = the larger of y and spread x, NaN before both
+  void maximum(const float* x, std::int64_t rows,
+               float* y) const;  ///< y = the larger of y and spread x, NaN before both
   void minimum(const float* x, std::int64_t rows, float* y) const;
   /// kernels::cpu::take_where_equal of spread x and y.
   void take_where_equal(const float* x, const float* y, std::int64_t rows, float* left, float* taken) const;

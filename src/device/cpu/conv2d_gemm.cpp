@@ -10,7 +10,8 @@
 namespace dptrain::device::cpu {
 namespace {
 
-// Gradients of the weights on an AVX-512 core, one thread, as time of oneDNN 2.6.3 (with its reorder) by time here, 8 rows:
+// Gradients of the weights on an AVX-512 core, one thread, as time of oneDNN 2.6.3 (with its reorder) by time here, 8
+// rows:
 //
 //   1x1, 2048->512 and 512->2048, 7x7    1.13  1.15      3x3/2, 128->128, 56x56    1.04-1.19
 //   1x1, 1024->256 and 256->1024, 14x14  0.91  0.90      3x3/2, 256->256, 28x28    1.18

@@ -14,8 +14,8 @@
 namespace dptrain::device::cpu {
 namespace {
 
-/// The passes of the convolution that leads from the output back to the input, with their parts exchanged: forward is its
-/// gradient of the data.
+/// The passes of the convolution that leads from the output back to the input, with their parts exchanged: forward is
+/// its gradient of the data.
 class Conv2DTransposeOp final : public Op {
  public:
   Conv2DTransposeOp(const layers::Conv2DTransposeSpec& spec, const OpContext& context, Device& device)

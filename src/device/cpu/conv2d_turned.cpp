@@ -8,8 +8,8 @@
 namespace dptrain::device::cpu {
 namespace {
 
-// oneDNN 2.6.3 runs its newer kernels (brgconv) forward only. Milliseconds for 8 rows on an AVX-512 core, one thread, all
-// reorders included, its own backward pass and what is here:
+// oneDNN 2.6.3 runs its newer kernels (brgconv) forward only. Milliseconds for 8 rows on an AVX-512 core, one thread,
+// all reorders included, its own backward pass and what is here:
 //
 //   1x1, 64->256, 56x56     7.9  6.6      1x1, 512->2048, 7x7     8.7   6.2      1x1/2, 256->512, 56x56    14.5  14.0
 //   1x1, 256->64, 56x56     6.8  6.0      1x1, 2048->512, 7x7     8.8   6.2      1x1/2, 512->1024, 28x28   13.9  12.5

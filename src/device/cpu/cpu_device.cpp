@@ -131,7 +131,8 @@ namespace dptrain::device {
 
 std::unique_ptr<Device> make_cpu_device(int index, int threads, const RuntimeOptions& options) {
   if (options.compute != DType::kF32)
-    throw Error(ErrorKind::kDevice, fmt::format("cpu cannot run train.dtype_policy mixed_{}; use float32, or a GPU", name_of(options.compute)));
+    throw Error(ErrorKind::kDevice, fmt::format("cpu cannot run train.dtype_policy mixed_{}; use float32, or a GPU",
+                                                name_of(options.compute)));
   return std::make_unique<cpu::CpuDevice>(index, threads, options);
 }
 

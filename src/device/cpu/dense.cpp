@@ -12,12 +12,12 @@
 namespace dptrain::device::cpu {
 namespace {
 
-/// oneDNN's inner products with the weights as they lie, [in, units]: measured on an AVX-512 core they are as fast as its
-/// own layout without the reorder (512 rows, 784 to 512: forward 1.9 ms against 2.0 + 0.1, data 2.2 against 2.2 + 0.1,
-/// weights 2.0 against 2.1 + 0.1; 16 rows, 4096 to 1000: 1.0 against 1.0 + 1.2).
+/// oneDNN's inner products with the weights as they lie, [in, units]: measured on an AVX-512 core they are as fast as
+/// its own layout without the reorder (512 rows, 784 to 512: forward 1.9 ms against 2.0 + 0.1, data 2.2 against 2.2 +
+/// 0.1, weights 2.0 against 2.1 + 0.1; 16 rows, 4096 to 1000: 1.0 against 1.0 + 1.2).
 ///
-/// But for the gradient of large weights, which it writes through the caches and kernels/cpu past them (8 rows, 25088 to 4096:
-/// 47 ms against 22; 4096 to 4096: 8.0 against 4.9, or 8.2 against 3.4 of one row).
+/// But for the gradient of large weights, which it writes through the caches and kernels/cpu past them (8 rows, 25088
+/// to 4096: 47 ms against 22; 4096 to 4096: 8.0 against 4.9, or 8.2 against 3.4 of one row).
 class InnerProduct {
  public:
   InnerProduct(std::int64_t positions, std::int64_t in, std::int64_t units, bool bias, bool wants_dx,
@@ -119,8 +119,8 @@ class InnerProduct {
   std::string name_;
 };
 
-/// Acts on the last axis: positions are rows times whatever is before it. A ReLU follows in place as every epilogue does:
-/// oneDNN's own makes 0 of NaN.
+/// Acts on the last axis: positions are rows times whatever is before it. A ReLU follows in place as every epilogue
+/// does: oneDNN's own makes 0 of NaN.
 class DenseOp final : public Op {
  public:
   DenseOp(const layers::DenseSpec& spec, const OpContext& context, Device& device)
@@ -152,10 +152,8 @@ class DenseOp final : public Op {
     InnerProduct& product = products_.at(a.rows);
     void* const scratch = products_.scratch(product, a.scratch);
     if (wants_dweights_ && a.weight_gradients[0] != nullptr)
-      product.backward_weights(a.in(), a.dy(), a.weight_gradients[0],
-                               bias_ ? a.weight_gradients[1] : nullptr, scratch);
-    if (wants_dx_ && a.dx() != nullptr)
-      product.backward_data(a.dy(), a.weights[0], a.dx(), scratch);
+      product.backward_weights(a.in(), a.dy(), a.weight_gradients[0], bias_ ? a.weight_gradients[1] : nullptr, scratch);
+    if (wants_dx_ && a.dx() != nullptr) product.backward_data(a.dy(), a.weights[0], a.dx(), scratch);
   }
 
   std::pair<double, double> flops_per_sample() const override {

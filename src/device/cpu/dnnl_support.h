@@ -37,8 +37,9 @@ Error device_error(std::string_view what, const dnnl::error& error);
 /// Scratch memory is the caller's; with `relu`, max(x, 0) is applied to the result.
 dnnl::primitive_attr attributes();
 
-// describe<P>(dnnl, attributes, arguments...): the primitive descriptor of P, from the arguments of P::desc in 2.6 without
-// operation descriptor in 3.x. Empty where oneDNN has no implementation. The second form is for backward passes.
+// describe<P>(dnnl, attributes, arguments...): the primitive descriptor of P, from the arguments of P::desc in 2.6
+// without operation descriptor in 3.x. Empty where oneDNN has no implementation. The second form is for backward
+// passes.
 
 template <class P, class... Args>
 std::optional<typename P::primitive_desc> describe(const Dnnl& dnnl, const dnnl::primitive_attr& attr,
@@ -46,8 +47,8 @@ std::optional<typename P::primitive_desc> describe(const Dnnl& dnnl, const dnnl:
 template <class P, class Hint, class... Args>
 std::optional<typename P::primitive_desc> describe_backward(const Dnnl& dnnl, const Hint& forward, const Args&... args);
 
-/// One primitive and its tensors. The caller has a tensor in his layout; where the primitive wants another, the Job keeps
-/// a copy in the scratch and reorders.
+/// One primitive and its tensors. The caller has a tensor in his layout; where the primitive wants another, the Job
+/// keeps a copy in the scratch and reorders.
 class Job {
  public:
   Job(Dnnl& dnnl, dnnl::primitive primitive, const Desc& scratchpad);

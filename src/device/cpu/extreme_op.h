@@ -11,8 +11,8 @@
 
 namespace dptrain::device::cpu {
 
-/// Backward goes through the inputs in order; each takes the gradient of the elements at which it equals the output, and
-/// leaves the rest to those after it.
+/// Backward goes through the inputs in order; each takes the gradient of the elements at which it equals the output,
+/// and leaves the rest to those after it.
 class ExtremeOp : public Op {
  public:
   plan::Need need() const override { return {.saved = 0, .scratch = scratch_}; }

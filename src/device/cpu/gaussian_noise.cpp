@@ -8,7 +8,8 @@
 namespace dptrain::device::cpu {
 namespace {
 
-/// The noise is a function of (seed, step of the plan, optimizer step, row of the global batch); backward does not need it.
+/// The noise is a function of (seed, step of the plan, optimizer step, row of the global batch); backward does not need
+/// it.
 class GaussianNoiseOp final : public Op {
  public:
   GaussianNoiseOp(const layers::GaussianNoiseSpec& spec, const OpContext& context, Device&)

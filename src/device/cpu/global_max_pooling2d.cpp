@@ -22,8 +22,8 @@ class GlobalMaxPooling2DOp final : public Op {
     kernels::cpu::global_max_forward(a.in(), a.rows, spatial_, channels_, a.out(), argmax);
   }
   void backward(const OpArgs& a) override {
-    kernels::cpu::global_max_backward(a.dy(), static_cast<const std::int32_t*>(a.saved), a.rows, spatial_,
-                                      channels_, a.dx());
+    kernels::cpu::global_max_backward(a.dy(), static_cast<const std::int32_t*>(a.saved), a.rows, spatial_, channels_,
+                                      a.dx());
   }
 
  private:

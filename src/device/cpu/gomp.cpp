@@ -1,7 +1,7 @@
 // oneDNN's threads are those of kernels/cpu/thread_pool.h. oneDNN is built on GNU OpenMP, whose barriers spin for long:
-// beside another process a parallel region costs time slices, and two sets of threads would fight for the cores. These are
-// all the functions of libgomp that oneDNN calls; the executable's definitions come before the library's. A region is as
-// many pieces as it has OpenMP threads, numbered by piece; a thread may do several of them one after the other.
+// beside another process a parallel region costs time slices, and two sets of threads would fight for the cores. These
+// are all the functions of libgomp that oneDNN calls; the executable's definitions come before the library's. A region
+// is as many pieces as it has OpenMP threads, numbered by piece; a thread may do several of them one after the other.
 
 #include <algorithm>
 #include <atomic>

@@ -1,7 +1,7 @@
 #pragma once
 
-// oneDNN primitives know the number of rows, so an op keeps a set of them for each number it meets: those prepared before
-// the first step, and others made when they come. Belongs to one op.
+// oneDNN primitives know the number of rows, so an op keeps a set of them for each number it meets: those prepared
+// before the first step, and others made when they come. Belongs to one op.
 
 #include <algorithm>
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace dptrain::device::cpu {
 
-/// oneDNN hands out of a cache of the process what another thread has made. One maker at a time, so that all that is known
-/// to have happened before: to the thread sanitizer too, which cannot see the library's own locks.
+/// oneDNN hands out of a cache of the process what another thread has made. One maker at a time, so that all that is
+/// known to have happened before: to the thread sanitizer too, which cannot see the library's own locks.
 inline std::mutex making_primitives;
 
 /// `Passes` says its scratch() in bytes.

@@ -10,8 +10,8 @@
 namespace dptrain::device::cpu {
 namespace {
 
-/// How alpha lies over a sample: axes of its own and axes that it is shared along, neighbours of one kind being one. The
-/// innermost ones are a matrix [positions, channels] for the kernels; the others are gone through.
+/// How alpha lies over a sample: axes of its own and axes that it is shared along, neighbours of one kind being one.
+/// The innermost ones are a matrix [positions, channels] for the kernels; the others are gone through.
 class Sharing {
  public:
   Sharing(const Shape& sample, const Shape& alpha) {
@@ -61,8 +61,8 @@ class Sharing {
   std::int64_t positions_ = 1, channels_ = 1;
 };
 
-/// The gradient of a shared alpha is summed over each row and then over the rows; of one that is not shared, over the rows
-/// at once, by ranges of elements. Either way in an order that knows nothing of threads.
+/// The gradient of a shared alpha is summed over each row and then over the rows; of one that is not shared, over the
+/// rows at once, by ranges of elements. Either way in an order that knows nothing of threads.
 class PReLUOp final : public Op {
  public:
   PReLUOp(const layers::PReLUSpec&, const OpContext& context, Device&)

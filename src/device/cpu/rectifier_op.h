@@ -1,7 +1,7 @@
 #pragma once
 
-// The op of the activations with one parameter, which is not negative: signs of input and output agree, and backward reads
-// the output alone.
+// The op of the activations with one parameter, which is not negative: signs of input and output agree, and backward
+// reads the output alone.
 
 #include "device/device.h"
 #include "kernels/cpu/activation.h"

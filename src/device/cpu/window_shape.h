@@ -7,8 +7,8 @@
 
 namespace dptrain::device::cpu {
 
-/// From `in` to `out` with the spec's kernel_size, strides, dilation_rate and padding; rows, groups and epilogue are the
-/// caller's. Conv2DTranspose gives its output for `in`: it is the gradient of that convolution.
+/// From `in` to `out` with the spec's kernel_size, strides, dilation_rate and padding; rows, groups and epilogue are
+/// the caller's. Conv2DTranspose gives its output for `in`: it is the gradient of that convolution.
 template <class Spec>
 ConvShape window_shape(const Spec& spec, const Shape& in, const Shape& out) {
   const layers::Window window = layers::window(in, spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding);

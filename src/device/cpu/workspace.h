@@ -9,9 +9,9 @@
 
 namespace dptrain::device::cpu {
 
-/// Bytes that suffice for any number of rows up to `rows`, where `floats(r)` is what a kernel wants for r rows. That need
-/// not grow with r: pieces are cut to about equal size. With so many rows that each of kMaxPartials pieces is full, it has been
-/// at its largest.
+/// Bytes that suffice for any number of rows up to `rows`, where `floats(r)` is what a kernel wants for r rows. That
+/// need not grow with r: pieces are cut to about equal size. With so many rows that each of kMaxPartials pieces is
+/// full, it has been at its largest.
 template <class F>
 std::uint64_t workspace_bytes(std::int64_t rows, const F& floats) {
   std::int64_t most = 0;

@@ -17,13 +17,13 @@
 namespace dptrain::device::cuda {
 namespace {
 
-// CUDA's own order is by speed and changes with what else is in the machine; the ids of --gpus are those of nvidia-smi. The
-// driver reads the variable once, at the first call of the process, and a process with threads should not set one: hence
-// before main.
+// CUDA's own order is by speed and changes with what else is in the machine; the ids of --gpus are those of nvidia-smi.
+// The driver reads the variable once, at the first call of the process, and a process with threads should not set one:
+// hence before main.
 [[maybe_unused]] const bool kInPciOrder = setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1) == 0;
 
-/// The device that this thread entered, -1 before. cudaGetDevice cannot tell: it says 0 to a thread that never chose, and
-/// to choose 0 again would open a context on a GPU that nobody named.
+/// The device that this thread entered, -1 before. cudaGetDevice cannot tell: it says 0 to a thread that never chose,
+/// and to choose 0 again would open a context on a GPU that nobody named.
 thread_local int entered = -1;
 
 cudaStream_t stream_of(gpu::StreamHandle stream) { return static_cast<cudaStream_t>(stream); }
@@ -136,7 +136,8 @@ class CudaRuntime final : public gpu::Runtime {
   void copy_in(void* device, const void* host, std::size_t bytes, gpu::StreamHandle stream) override {
     check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream_of(stream)),
           "cudaMemcpyAsync to the device");
-    // Elsewhere the driver has copied pageable memory to its own by now; here the GPU reads it where it lies, when it comes to it.
+    // Elsewhere the driver has copied pageable memory to its own by now; here the GPU reads it where it lies, when it
+    // comes to it.
     if (properties_.pageableMemoryAccessUsesHostPageTables != 0 && is_pageable(host)) CudaRuntime::synchronize(stream);
   }
   void copy_out(void* host, const void* device, std::size_t bytes, gpu::StreamHandle stream) override {
@@ -169,9 +170,7 @@ class CudaRuntime final : public gpu::Runtime {
   void synchronize_event(gpu::EventHandle event) override {
     check(cudaEventSynchronize(event_of(event)), "cudaEventSynchronize");
   }
-  bool passed(gpu::EventHandle event) override {
-    return !not_ready(cudaEventQuery(event_of(event)), "cudaEventQuery");
-  }
+  bool passed(gpu::EventHandle event) override { return !not_ready(cudaEventQuery(event_of(event)), "cudaEventQuery"); }
 
   /// Thread-local: what other replicas' threads do meanwhile (allocate, synchronise) does not spoil the recording.
   void begin_recording(gpu::StreamHandle stream) override {
@@ -205,8 +204,8 @@ class CudaRuntime final : public gpu::Runtime {
     return true;
   }
 
-  /// Makes the device current for calls that ask for that, and the thread's own again after them. A thread that never entered a
-  /// device would open a context on GPU 0 otherwise, also to free something.
+  /// Makes the device current for calls that ask for that, and the thread's own again after them. A thread that never
+  /// entered a device would open a context on GPU 0 otherwise, also to free something.
   class Here {
    public:
     explicit Here(const CudaRuntime& runtime) : runtime_(runtime) {

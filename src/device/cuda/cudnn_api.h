@@ -32,7 +32,8 @@ struct CudnnApi {
   std::string version() const;  ///< "9.19.0"
 };
 
-/// Opens cuDNN the first time. Throws Error{kDevice}: not there, or older than 9.8, the first that plans without a device.
+/// Opens cuDNN the first time. Throws Error{kDevice}: not there, or older than 9.8, the first that plans without a
+/// device.
 const CudnnApi& cudnn();
 
 /// Throws Error{kDevice} "<call>: CUDNN_STATUS_BAD_PARAM (<cuDNN's own reason>)" unless the status is success.

@@ -115,9 +115,8 @@ std::unique_ptr<gpu::ConvolutionMaker> make_cudnn_convolutions(std::shared_ptr<g
   runtime->enter();
   auto handle = std::make_shared<CudnnHandle>();
   auto tuner = options.autotune ? std::make_unique<CudnnTuner>(runtime, handle, id) : nullptr;
-  return std::make_unique<CudnnConvolutionMaker>(
-      DeviceProperties::from_device(id), options, std::move(tuner),
-      Engine{std::move(handle), runtime->multiprocessors()});
+  return std::make_unique<CudnnConvolutionMaker>(DeviceProperties::from_device(id), options, std::move(tuner),
+                                                 Engine{std::move(handle), runtime->multiprocessors()});
 }
 
 std::unique_ptr<gpu::ConvolutionMaker> plan_cudnn_convolutions(std::string_view device_json,

@@ -10,8 +10,8 @@
 
 namespace dptrain::device::cuda {
 
-/// Convolutions that run on GPU `id`, whose runtime this is; made by any threads that have entered the device, used by the
-/// replica's. Throws Error{kDevice} where cuDNN cannot be opened or started.
+/// Convolutions that run on GPU `id`, whose runtime this is; made by any threads that have entered the device, used by
+/// the replica's. Throws Error{kDevice} where cuDNN cannot be opened or started.
 std::unique_ptr<gpu::ConvolutionMaker> make_cudnn_convolutions(std::shared_ptr<gpu::Runtime> runtime, int id,
                                                                const gpu::ConvOptions& options);
 

@@ -1,8 +1,9 @@
 #pragma once
 
-// Which of cuDNN's engines computes a graph. The heuristics list candidates, best first, mode A and then FALLBACK; taken is
-// the first that keeps the promises of ConvOptions (determinism, no TF32, workspace) and makes a plan. Every rejection is
-// kept with its reason for the message of the case that none is left. Several threads at once, each with its own query.
+// Which of cuDNN's engines computes a graph. The heuristics list candidates, best first, mode A and then FALLBACK;
+// taken is the first that keeps the promises of ConvOptions (determinism, no TF32, workspace) and makes a plan. Every
+// rejection is kept with its reason for the message of the case that none is left. Several threads at once, each with
+// its own query.
 
 #include <cstdint>
 #include <map>

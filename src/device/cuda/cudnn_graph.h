@@ -17,8 +17,8 @@ namespace dptrain::device::cuda {
 enum class ConvPass { kForward, kData, kWeights };
 std::string_view name_of(ConvPass pass) noexcept;  ///< "forward", "data", "weights"
 
-/// What the forward graph does after the convolution. Never the ReLU: cuDNN's may turn NaN into 0, which would hide what has gone
-/// wrong, and the only engine that promises not to (CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP) is its slowest.
+/// What the forward graph does after the convolution. Never the ReLU: cuDNN's may turn NaN into 0, which would hide
+/// what has gone wrong, and the only engine that promises not to (CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP) is its slowest.
 struct FusedOps {
   bool bias = false;
   bool operator==(const FusedOps&) const = default;
@@ -35,7 +35,8 @@ struct ConvGraph {
   FusedOps fused;
 };
 
-/// `fused` counts only forward. Throws Error{kDevice} where the problem makes no sense (sizes that do not fit together).
+/// `fused` counts only forward. Throws Error{kDevice} where the problem makes no sense (sizes that do not fit
+/// together).
 std::shared_ptr<const ConvGraph> make_conv_graph(const gpu::ConvProblem& problem, ConvPass pass, const FusedOps& fused);
 
 /// "bfloat16 [256, 56, 56, 64] -> [256, 28, 28, 128], filter 3x3, strides 2x2, padding (0, 1), (0, 1)": for messages.

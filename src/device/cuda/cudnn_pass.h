@@ -43,8 +43,9 @@ constexpr bool is_bad_parameter(cudnnStatus_t status) {
   return status >= CUDNN_STATUS_BAD_PARAM && status < CUDNN_STATUS_NOT_SUPPORTED;
 }
 
-/// A plan's first execution. Plans are made from the properties of a device, as cuDNN's header wants it; should a version refuse
-/// to execute such a plan, `remake` makes it from a handle, as all did before, and it is tried once more.
+/// A plan's first execution. Plans are made from the properties of a device, as cuDNN's header wants it; should a
+/// version refuse to execute such a plan, `remake` makes it from a handle, as all did before, and it is tried once
+/// more.
 template <class Execute, class Remake>
 cudnnStatus_t first_execution(const Execute& execute, const Remake& remake) {
   const cudnnStatus_t status = execute();

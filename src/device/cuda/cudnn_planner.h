@@ -1,7 +1,7 @@
 #pragma once
 
-// Finds the engine of each pass of a convolution, once for all that are equal. One per ConvolutionMaker; several threads that
-// have entered the device may call at once.
+// Finds the engine of each pass of a convolution, once for all that are equal. One per ConvolutionMaker; several
+// threads that have entered the device may call at once.
 
 #include <future>
 #include <map>

@@ -55,8 +55,8 @@ class Stopwatch {
 
   gpu::StreamHandle stream() const noexcept { return stream_; }
 
-  /// Microseconds of one run: the mean of kRuns after one that does not count, the best of kWindows such means, because the
-  /// host may be late with a launch while other threads compile.
+  /// Microseconds of one run: the mean of kRuns after one that does not count, the best of kWindows such means, because
+  /// the host may be late with a launch while other threads compile.
   template <class Run>
   double time(const Run& run) {
     run();

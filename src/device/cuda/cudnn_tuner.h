@@ -1,8 +1,8 @@
 #pragma once
 
 // Takes the engine that measures fastest instead of the one that the heuristics name first (ConvOptions::autotune), and
-// remembers it in the plan cache. One per ConvolutionMaker; several threads may call at once: they make plans side by side and
-// measure in turns.
+// remembers it in the plan cache. One per ConvolutionMaker; several threads may call at once: they make plans side by
+// side and measure in turns.
 
 #include <memory>
 #include <mutex>
@@ -19,9 +19,9 @@ class CudnnTuner {
  public:
   CudnnTuner(std::shared_ptr<gpu::Runtime> runtime, std::shared_ptr<CudnnHandle> handle, int id);
 
-  /// The fastest engine of the problem's graph, remembered under the key: of the first eight that find_engines finds, or from
-  /// the cache if it is there and still holds; none where there are no engines. Takes memory of the size of the pass's
-  /// tensors and workspaces while it measures.
+  /// The fastest engine of the problem's graph, remembered under the key: of the first eight that find_engines finds,
+  /// or from the cache if it is there and still holds; none where there are no engines. Takes memory of the size of the
+  /// pass's tensors and workspaces while it measures.
   std::optional<EnginePlan> choose(const std::shared_ptr<const ConvGraph>& graph, const std::string& key,
                                    const gpu::ConvProblem& problem, const DeviceProperties& device, EngineQuery query,
                                    Rejections& rejections);

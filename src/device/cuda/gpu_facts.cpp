@@ -1,5 +1,6 @@
 // Facts about GPUs from the CUDA runtime and, for the memory in use, from the driver's management library (NVML), which
-// tells it without a context on the GPU. NVML's few types are written out here: its header is not part of every toolkit.
+// tells it without a context on the GPU. NVML's few types are written out here: its header is not part of every
+// toolkit.
 
 #include "device/gpu_facts.h"
 
@@ -17,7 +18,9 @@
 namespace dptrain::device {
 namespace {
 
-std::string cuda_version(int number) { return number == 0 ? "" : fmt::format("{}.{}", number / 1000, number % 1000 / 10); }
+std::string cuda_version(int number) {
+  return number == 0 ? "" : fmt::format("{}.{}", number / 1000, number % 1000 / 10);
+}
 
 int driver_version() {
   int version = 0;
@@ -37,8 +40,7 @@ int gpu_count() {
 }
 
 std::string nccl_version() {
-  const DynamicLibrary library(
-      {"NCCL", {"libnccl.so.2"}, kNcclPackage});
+  const DynamicLibrary library({"NCCL", {"libnccl.so.2"}, kNcclPackage});
   auto* const get = library.function<int (*)(int*)>("ncclGetVersion");
   int version = 0;
   if (get(&version) != 0) return "";
@@ -85,7 +87,8 @@ class ManagementLibrary {
 }  // namespace
 
 GpuLibraries gpu_libraries() {
-  GpuLibraries all{.driver = cuda_version(driver_version()), .cuda = cuda_version(runtime_version()), .cudnn = "", .nccl = ""};
+  GpuLibraries all{
+      .driver = cuda_version(driver_version()), .cuda = cuda_version(runtime_version()), .cudnn = "", .nccl = ""};
   try {
     all.cudnn = cuda::cudnn().version();
   } catch (const Error& error) {
@@ -126,8 +129,8 @@ std::string why_no_gpu() {
   const int driver = driver_version(), runtime = runtime_version();
   if (driver == 0) return "no NVIDIA driver answers";
   if (driver < runtime)
-    return fmt::format("the NVIDIA driver runs CUDA {} at most, this dptrain needs {}; update the driver", cuda_version(driver),
-                       cuda_version(runtime));
+    return fmt::format("the NVIDIA driver runs CUDA {} at most, this dptrain needs {}; update the driver",
+                       cuda_version(driver), cuda_version(runtime));
   if (gpu_count() > 0) return "";
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   return visible == nullptr ? "the NVIDIA driver sees no GPU"

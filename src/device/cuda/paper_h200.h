@@ -1,9 +1,9 @@
 #pragma once
 
 // An NVIDIA H200 on paper: what cuDNN asks of a device before it names engines for it, so that plans can be made, and
-// memory counted, on machines without a GPU. Written by hand, not read from a device: the limits are those that the CUDA
-// C++ Programming Guide gives for compute capability 9.0; multiprocessors, L2 cache and clocks are an H200's as published;
-// the memory is rounded to 150 GB. A real device's own text is DeviceProperties::from_device(id).json().
+// memory counted, on machines without a GPU. Written by hand, not read from a device: the limits are those that the
+// CUDA C++ Programming Guide gives for compute capability 9.0; multiprocessors, L2 cache and clocks are an H200's as
+// published; the memory is rounded to 150 GB. A real device's own text is DeviceProperties::from_device(id).json().
 
 #include <cstdint>
 #include <string_view>

@@ -1,7 +1,7 @@
 #pragma once
 
-// The runtime of a GPU that is not there: it has the figures that plans and ops ask for, and no memory. Streams and events
-// exist in name. Any thread.
+// The runtime of a GPU that is not there: it has the figures that plans and ops ask for, and no memory. Streams and
+// events exist in name. Any thread.
 
 #include <memory>
 #include <string>

@@ -1,8 +1,8 @@
 #pragma once
 
-// Which engine was the fastest, kept between runs: a text file with one line per convolution pass, shared by all processes
-// and replicas of the user. Whoever holds the file measures; the others wait and take what was found, so that replicas run
-// the same engines. Any thread.
+// Which engine was the fastest, kept between runs: a text file with one line per convolution pass, shared by all
+// processes and replicas of the user. Whoever holds the file measures; the others wait and take what was found, so that
+// replicas run the same engines. Any thread.
 
 #include <map>
 #include <optional>
@@ -14,8 +14,8 @@ namespace dptrain::device::cuda {
 /// "$XDG_CACHE_HOME/dptrain/plans-9.19.0-NVIDIA-H200.txt" (or under $HOME/.cache); "" where neither variable is set.
 std::string plan_cache_path(std::string_view cudnn_version, std::string_view gpu);
 
-/// The file, held against everyone else as long as the object lives. Lines are `key TAB engine TAB microseconds`; the last
-/// line of a key counts, lines of any other form are skipped.
+/// The file, held against everyone else as long as the object lives. Lines are `key TAB engine TAB microseconds`; the
+/// last line of a key counts, lines of any other form are skipped.
 class PlanCache {
  public:
   /// Waits for the file. Where it cannot be opened or made, the cache is empty and forgets (kept() is false).

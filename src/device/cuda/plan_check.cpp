@@ -44,8 +44,8 @@ PlanLine plan_line(CudnnPlanner& planner, const PlanCase& one, ConvPass pass) {
 
 }  // namespace
 
-PlanCheck check_plans(const std::vector<PlanCase>& cases, std::string_view device_json,
-                      const gpu::ConvOptions& options, int threads) {
+PlanCheck check_plans(const std::vector<PlanCase>& cases, std::string_view device_json, const gpu::ConvOptions& options,
+                      int threads) {
   const auto begin = std::chrono::steady_clock::now();
   CudnnPlanner planner(DeviceProperties::from_json(device_json), options);
   PlanCheck check;

@@ -36,9 +36,9 @@ struct PlanCheck {
   double seconds = 0;
 };
 
-/// Cases with equal problems are planned once, under the first one's name, all passes that any of them wants, on so many
-/// threads.
-PlanCheck check_plans(const std::vector<PlanCase>& cases, std::string_view device_json,
-                      const gpu::ConvOptions& options, int threads = 1);
+/// Cases with equal problems are planned once, under the first one's name, all passes that any of them wants, on so
+/// many threads.
+PlanCheck check_plans(const std::vector<PlanCase>& cases, std::string_view device_json, const gpu::ConvOptions& options,
+                      int threads = 1);
 
 }  // namespace dptrain::device::cuda

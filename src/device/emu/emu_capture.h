@@ -1,7 +1,7 @@
 #pragma once
 
-// A recorded piece of a stream, and of the streams that events joined into it: what CUDA calls stream capture and graph.
-// Guarded by the scheduler's mutex while it is recorded, unchanged afterwards.
+// A recorded piece of a stream, and of the streams that events joined into it: what CUDA calls stream capture and
+// graph. Guarded by the scheduler's mutex while it is recorded, unchanged afterwards.
 
 #include <memory>
 #include <string>
@@ -29,7 +29,9 @@ class Capture {
   std::thread::id thread() const { return thread_; }
 
   /// The recording has failed; `why` is said at its end.
-  void spoil(const std::string& why) { if (spoiled_.empty()) spoiled_ = why; }
+  void spoil(const std::string& why) {
+    if (spoiled_.empty()) spoiled_ = why;
+  }
   /// Throws Error{kDevice} if it was spoilt, or if a branch holds work that the first branch does not wait for.
   void close();
   bool closed() const { return closed_; }

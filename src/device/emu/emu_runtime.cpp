@@ -62,7 +62,8 @@ class EmuRuntime final : public gpu::Runtime {
     scheduler().forbid_while_recording("allocate_host");
     void* memory = host_blocks().add(bytes);
     if (memory == nullptr) {
-      throw Error(ErrorKind::kMemory, fmt::format("{}: out of page-locked memory: {} bytes asked for", device_.name, bytes));
+      throw Error(ErrorKind::kMemory,
+                  fmt::format("{}: out of page-locked memory: {} bytes asked for", device_.name, bytes));
     }
     return memory;
   }
@@ -150,7 +151,8 @@ class EmuRuntime final : public gpu::Runtime {
   static std::shared_ptr<Mark> last_mark(EventHandle handle) {
     EmuEvent& event = *static_cast<EmuEvent*>(handle);
     const std::lock_guard lock(event.mutex);
-    if (event.last == nullptr) event.last = std::make_shared<Mark>(Mark{.passed = true, .captured = false, .capture = {}});
+    if (event.last == nullptr)
+      event.last = std::make_shared<Mark>(Mark{.passed = true, .captured = false, .capture = {}});
     return event.last;
   }
   void queue(const char* name, StreamHandle stream, std::function<void()> work) const {

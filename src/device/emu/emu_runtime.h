@@ -1,7 +1,8 @@
 #pragma once
 
-// The GPU device's runtime on the CPU: the emulated GPUs "emu:0", "emu:1", ... Kernels are those of kernels/cuda, run by
-// simt.h; streams are queues whose order is drawn at random (emu_scheduler.h). It forgives nothing that CUDA does not:
+// The GPU device's runtime on the CPU: the emulated GPUs "emu:0", "emu:1", ... Kernels are those of kernels/cuda, run
+// by simt.h; streams are queues whose order is drawn at random (emu_scheduler.h). It forgives nothing that CUDA does
+// not:
 //
 //   - copies from and to page-locked memory happen when the stream comes to them; copies out, to pageable memory, too
 //   - kernels go into a stream of the device that the thread has entered

@@ -31,8 +31,9 @@ void enter_device(int id) { entered = id; }
 
 void EmuStream::push(std::string_view name, std::function<void()> work) {
   if (entered != device_.id) {
-    throw Error(ErrorKind::kDevice, fmt::format("{}: '{}' started by a thread that has entered emu:{}; call enter() first",
-                                                device_.name, name, entered));
+    throw Error(ErrorKind::kDevice,
+                fmt::format("{}: '{}' started by a thread that has entered emu:{}; call enter() first", device_.name,
+                            name, entered));
   }
   Scheduler::instance().push(*this, {std::string(name), nullptr, std::move(work), nullptr});
 }
@@ -108,7 +109,8 @@ void Scheduler::wait(EmuStream& stream, const std::shared_ptr<Mark>& mark) {
 
 void Scheduler::begin_capture(EmuStream& stream) {
   const Lock lock(mutex_);
-  if (stream.capture_ != nullptr) throw Error(ErrorKind::kDevice, "begin_recording: the stream is being recorded already");
+  if (stream.capture_ != nullptr)
+    throw Error(ErrorKind::kDevice, "begin_recording: the stream is being recorded already");
   stream.capture_ = std::make_shared<Capture>(stream, std::this_thread::get_id());
   stream.branch_ = 0;
   captures_.push_back(stream.capture_);
@@ -140,7 +142,8 @@ void Scheduler::forbid_while_recording(const std::string& what) {
 void Scheduler::spoil_recording(const std::string& what) noexcept {
   const Lock lock(mutex_);
   for (const auto& capture : captures_) {
-    if (capture->thread() == std::this_thread::get_id()) capture->spoil(what + " was called while a stream was recorded");
+    if (capture->thread() == std::this_thread::get_id())
+      capture->spoil(what + " was called while a stream was recorded");
   }
 }
 
@@ -172,8 +175,8 @@ void Scheduler::replay(const Capture& capture, EmuStream& stream) {
   }
 }
 
-/// A stream whose first operation may run; null if there is none. One stream is favoured for a while, so that streams run
-/// far ahead of each other as well as in step.
+/// A stream whose first operation may run; null if there is none. One stream is favoured for a while, so that streams
+/// run far ahead of each other as well as in step.
 EmuStream* Scheduler::pick() {
   std::vector<EmuStream*> ready;
   for (EmuStream* stream : streams_) {

@@ -1,9 +1,9 @@
 #pragma once
 
-// The streams of all emulated GPUs of the process, and who runs what lies in them. Nothing runs by itself: a thread that
-// waits for a stream picks operations at random, from whichever stream has one that may run, until the one it waits for
-// is empty. So whatever order the program's events leave open is tried, over many seeds; a forgotten event shows as a wrong
-// result. Operations of different streams may also run at the same time, in several waiting threads.
+// The streams of all emulated GPUs of the process, and who runs what lies in them. Nothing runs by itself: a thread
+// that waits for a stream picks operations at random, from whichever stream has one that may run, until the one it
+// waits for is empty. So whatever order the program's events leave open is tried, over many seeds; a forgotten event
+// shows as a wrong result. Operations of different streams may also run at the same time, in several waiting threads.
 //
 // All state here is guarded by the scheduler's mutex. Operations run without it.
 
@@ -63,8 +63,8 @@ class EmuStream final : public simt::Queue {
   friend class Scheduler;
   EmuDevice& device_;
   std::deque<Operation> queue_;
-  bool busy_ = false;       ///< its first operation is running and already out of the queue
-  bool transient_ = false;  ///< a branch of a replayed graph: gone when empty
+  bool busy_ = false;                 ///< its first operation is running and already out of the queue
+  bool transient_ = false;            ///< a branch of a replayed graph: gone when empty
   std::shared_ptr<Capture> capture_;  ///< while it is recorded
   std::size_t branch_ = 0;
 };

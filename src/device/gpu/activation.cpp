@@ -16,8 +16,8 @@ void activate(const kernel::Launch& at, DType type, Activation f, const void* x,
   kernel::activation_forward(at, type, function.kernel, function.alpha, x, y, positions * width);
 }
 
-void activate_backward(const kernel::Launch& at, DType type, Activation f, const void* x, const void* y,
-                       const void* dy, void* dx, std::int64_t positions, std::int64_t width) {
+void activate_backward(const kernel::Launch& at, DType type, Activation f, const void* x, const void* y, const void* dy,
+                       void* dx, std::int64_t positions, std::int64_t width) {
   const std::int64_t n = positions * width;
   const ActivationFunction function = activation_function(f);
   if (f == Activation::kLinear) {

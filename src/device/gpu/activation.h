@@ -1,7 +1,7 @@
 #pragma once
 
-// Activations of the house on our kernels: as a layer of their own, and as the epilogue that a plan has fused into another
-// op. Queued on the launch's stream.
+// Activations of the house on our kernels: as a layer of their own, and as the epilogue that a plan has fused into
+// another op. Queued on the launch's stream.
 
 #include <cstdint>
 
@@ -15,8 +15,8 @@ namespace dptrain::device::DPTRAIN_GPU {
 void activate(const kernel::Launch& at, DType type, layers::Activation f, const void* x, void* y,
               std::int64_t positions, std::int64_t width);
 
-/// dx = dy f'(x): from the output y where layers::backward_from_output(f), else from the input x; the other may be null.
-/// dx == dy allowed.
+/// dx = dy f'(x): from the output y where layers::backward_from_output(f), else from the input x; the other may be
+/// null. dx == dy allowed.
 void activate_backward(const kernel::Launch& at, DType type, layers::Activation f, const void* x, const void* y,
                        const void* dy, void* dx, std::int64_t positions, std::int64_t width);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Every .cpp of this folder is compiled twice: for GPUs (namespace device::cuda) and for the emulator (device::emu). This
-// is what they call the kernels of their side, and which device kind they register for.
+// Every .cpp of this folder is compiled twice: for GPUs (namespace device::cuda) and for the emulator (device::emu).
+// This is what they call the kernels of their side, and which device kind they register for.
 
 #include "device/device.h"
 #include "kernels/cuda/launch.h"

@@ -65,8 +65,8 @@ class BatchNormalizationOp final : public GpuOp {
     const Room room(*this, a);
     const float* const mean = inference_mode_ ? a.weights[weights_.moving_mean] : room.mean;
     if (inference_mode_)
-      kernel::batch_norm_coefficients(at(a), mean, a.weights[weights_.moving_variance], weight(a, weights_.gamma), nullptr, epsilon_,
-                                      channels_, room.scale, nullptr, room.inv_std);
+      kernel::batch_norm_coefficients(at(a), mean, a.weights[weights_.moving_variance], weight(a, weights_.gamma),
+                                      nullptr, epsilon_, channels_, room.scale, nullptr, room.inv_std);
     const kernel::BatchNormGradient through{.x = a.inputs[0],
                                             .dy = a.output_gradient,
                                             .output = relu_ && !relu_undone_ ? a.output : nullptr,
@@ -83,8 +83,8 @@ class BatchNormalizationOp final : public GpuOp {
       return kernel::batch_norm_gradient_frozen(at(a), type_, a.output_gradient, through.output, room.scale, positions,
                                                 channels_, dx);
     const kernel::BatchNormTotal total = add_replicas(a, room, positions);
-    kernel::batch_norm_gradient_apply(at(a), type_, through, weight(a, weights_.gamma), room.sums.sum, room.sums.product, total,
-                                      positions, channels_, dx);
+    kernel::batch_norm_gradient_apply(at(a), type_, through, weight(a, weights_.gamma), room.sums.sum,
+                                      room.sums.product, total, positions, channels_, dx);
   }
 
  private:
@@ -117,7 +117,9 @@ class BatchNormalizationOp final : public GpuOp {
     }
   };
 
-  const float* weight(const OpArgs& a, std::size_t index) const { return index == BatchNormWeights::kNone ? nullptr : a.weights[index]; }
+  const float* weight(const OpArgs& a, std::size_t index) const {
+    return index == BatchNormWeights::kNone ? nullptr : a.weights[index];
+  }
   /// Null where it is not wanted.
   static float* gradient(const OpArgs& a, std::size_t index) {
     return index < a.weight_gradients.size() ? a.weight_gradients[index] : nullptr;
@@ -133,8 +135,9 @@ class BatchNormalizationOp final : public GpuOp {
     for (const std::size_t index : {weights_.moving_mean, weights_.moving_variance})
       if (a.training && gradient(a, index) != nullptr)
         kernel::batch_norm_share(at(a), a.weights[index], static_cast<float>(a.share), channels_, gradient(a, index));
-    kernel::batch_norm_coefficients(at(a), a.weights[weights_.moving_mean], a.weights[weights_.moving_variance], weight(a, weights_.gamma),
-                                    weight(a, weights_.beta), epsilon_, channels_, room.scale, room.offset, nullptr);
+    kernel::batch_norm_coefficients(at(a), a.weights[weights_.moving_mean], a.weights[weights_.moving_variance],
+                                    weight(a, weights_.gamma), weight(a, weights_.beta), epsilon_, channels_,
+                                    room.scale, room.offset, nullptr);
     apply(a, room);
   }
 
@@ -145,7 +148,8 @@ class BatchNormalizationOp final : public GpuOp {
       throw Error(ErrorKind::kInternal,
                   fmt::format("synchronised BatchNormalization was made for {} replicas, found {}", replicas_,
                               a.collective == nullptr ? 1 : a.collective->size()));
-    a.collective->all_gather(room.message, static_cast<std::int64_t>(bytes<double>(kernel::batch_norm_message(channels_))),
+    a.collective->all_gather(room.message,
+                             static_cast<std::int64_t>(bytes<double>(kernel::batch_norm_message(channels_))),
                              room.gathered, *a.stream);
     kernel::batch_norm_add_messages(at(a), room.gathered, replicas_, channels_, room.message);
     return {.counted = room.message, .known = 0};

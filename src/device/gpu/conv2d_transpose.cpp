@@ -11,8 +11,8 @@
 namespace dptrain::device::DPTRAIN_GPU {
 namespace {
 
-/// The passes of the convolution that leads from the output back to the input, with their parts exchanged: forward is its
-/// gradient of the data. Bias and activation follow in place. Scratch: [rounded filter][workspace].
+/// The passes of the convolution that leads from the output back to the input, with their parts exchanged: forward is
+/// its gradient of the data. Bias and activation follow in place. Scratch: [rounded filter][workspace].
 class Conv2DTransposeOp final : public GpuOp {
  public:
   Conv2DTransposeOp(const layers::Conv2DTransposeSpec& spec, const OpContext& context, Device& device)

@@ -16,8 +16,8 @@ namespace dptrain::device::DPTRAIN_GPU {
 
 class ConvSets {
  public:
-  /// What one number of rows needs. A set that was not prepared before memory was planned has memory of its own, so that
-  /// no call has to wait for another's.
+  /// What one number of rows needs. A set that was not prepared before memory was planned has memory of its own, so
+  /// that no call has to wait for another's.
   struct Set {
     std::int64_t rows = 0;
     bool prepared = false;

@@ -1,8 +1,8 @@
 #pragma once
 
 // Convolutions of the GPU device: what cuDNN does on a GPU (device/cuda) and a plain loop does on the emulator
-// (device/emu). Activations NHWC, filters KRSC (K outermost, C of one group innermost), all in `type`; bias [K] in `type`;
-// sums in float. Dense is a 1x1 convolution of an image of one point.
+// (device/emu). Activations NHWC, filters KRSC (K outermost, C of one group innermost), all in `type`; bias [K] in
+// `type`; sums in float. Dense is a 1x1 convolution of an image of one point.
 
 #include <cstdint>
 #include <memory>
@@ -18,11 +18,11 @@ struct ConvProblem {
   std::int64_t rows = 0;             ///< images
   std::int64_t h = 1, w = 1, c = 0;  ///< input
   std::int64_t out_h = 1, out_w = 1, k = 0;
-  std::int64_t r = 1, s = 1;         ///< filter
+  std::int64_t r = 1, s = 1;  ///< filter
   std::int64_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
   std::int64_t pad_top = 0, pad_bottom = 0, pad_left = 0, pad_right = 0;
   std::int64_t groups = 1;
-  bool bias = false, relu = false;   ///< of forward: y = relu(conv(x) + bias)
+  bool bias = false, relu = false;  ///< of forward: y = relu(conv(x) + bias)
 
   auto operator<=>(const ConvProblem&) const = default;
 };
@@ -39,7 +39,8 @@ class Convolution {
   virtual std::uint64_t workspace() const = 0;  ///< bytes, the largest of the passes
   /// "forward cudnn eng11 ...; data ...; weights ..."
   virtual std::string name() const = 0;
-  virtual void forward(const void* x, const void* filter, const void* bias, void* y, void* workspace, StreamHandle stream) = 0;
+  virtual void forward(const void* x, const void* filter, const void* bias, void* y, void* workspace,
+                       StreamHandle stream) = 0;
   virtual void backward_data(const void* dy, const void* filter, void* dx, void* workspace, StreamHandle stream) = 0;
   /// dfilter in `type`: cuDNN has no engines that sum bfloat16 into float.
   virtual void backward_weights(const void* x, const void* dy, void* dfilter, void* workspace, StreamHandle stream) = 0;
@@ -50,11 +51,11 @@ struct ConvOptions {
   bool tf32 = true;           ///< float32 products may be rounded to TF32
   bool deterministic = true;  ///< only engines with the same bits every time
   std::uint64_t workspace_limit = std::uint64_t{1} << 30;
-  bool autotune = false;      ///< time the first engines instead of believing the heuristics
+  bool autotune = false;  ///< time the first engines instead of believing the heuristics
 };
 
-/// Makes the convolutions of one device, several at once: any thread that has entered it. Throws Error{kDevice} naming the
-/// problem where no engine can do it.
+/// Makes the convolutions of one device, several at once: any thread that has entered it. Throws Error{kDevice} naming
+/// the problem where no engine can do it.
 class ConvolutionMaker {
  public:
   virtual ~ConvolutionMaker() = default;

@@ -1,8 +1,9 @@
 #pragma once
 
 // The op of Conv2D and Dense: both are convolutions of gpu::Convolution. Bias and ReLU are part of forward; another
-// epilogue follows in place. Backward undoes the epilogue in the output's gradient, in one pass with the bias's gradient
-// where it is a ReLU. In 16 bits the filter's gradient comes rounded to the type and is written to the arena as floats.
+// epilogue follows in place. Backward undoes the epilogue in the output's gradient, in one pass with the bias's
+// gradient where it is a ReLU. In 16 bits the filter's gradient comes rounded to the type and is written to the arena
+// as floats.
 
 #include <string>
 

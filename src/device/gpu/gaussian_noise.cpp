@@ -8,8 +8,8 @@
 namespace dptrain::device::DPTRAIN_GPU {
 namespace {
 
-/// The noise is a function of (seed, step of the plan, optimizer step, row of the global batch); backward does not need it.
-/// The optimizer step is read from OpArgs::state, so that a recorded step draws anew.
+/// The noise is a function of (seed, step of the plan, optimizer step, row of the global batch); backward does not need
+/// it. The optimizer step is read from OpArgs::state, so that a recorded step draws anew.
 class GaussianNoiseOp final : public GpuOp {
  public:
   GaussianNoiseOp(const layers::GaussianNoiseSpec& spec, const OpContext& context, Device& device)

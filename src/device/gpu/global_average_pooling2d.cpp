@@ -9,9 +9,7 @@ namespace {
 class GlobalAveragePooling2DOp final : public GpuOp {
  public:
   GlobalAveragePooling2DOp(const layers::GlobalAveragePooling2DSpec&, const OpContext& context, Device& device)
-      : GpuOp(context, device),
-        spatial_(context.input(0)[0] * context.input(0)[1]),
-        channels_(context.input(0)[2]) {}
+      : GpuOp(context, device), spatial_(context.input(0)[0] * context.input(0)[1]), channels_(context.input(0)[2]) {}
 
   void forward(const OpArgs& a) override {
     kernel::global_avg_forward(at(a), type_, a.inputs[0], a.rows, spatial_, channels_, a.output);
@@ -24,8 +22,7 @@ class GlobalAveragePooling2DOp final : public GpuOp {
   std::int64_t spatial_, channels_;
 };
 
-const RegisteredOp kGlobalAveragePooling2D =
-    op<layers::GlobalAveragePooling2DSpec, GlobalAveragePooling2DOp>(kKind);
+const RegisteredOp kGlobalAveragePooling2D = op<layers::GlobalAveragePooling2DSpec, GlobalAveragePooling2DOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::device::DPTRAIN_GPU

@@ -165,9 +165,9 @@ bool GpuDevice::pool_masks_relu(const config::Typed& pooling) const { return op_
 std::vector<int> GpuDevice::weight_order(const config::Typed& layer, std::size_t weight, const Shape&) const {
   if (layer.get_if<layers::SeparableConv2DSpec>() != nullptr && weight == 1) return {3, 0, 1, 2};  // the pointwise one
   if (weight != 0) return {};
-  if (layer.get_if<layers::Conv2DSpec>() != nullptr) return {3, 0, 1, 2};  // HWIO to KRSC
+  if (layer.get_if<layers::Conv2DSpec>() != nullptr) return {3, 0, 1, 2};           // HWIO to KRSC
   if (layer.get_if<layers::Conv2DTransposeSpec>() != nullptr) return {3, 0, 1, 2};  // of the convolution back
-  if (layer.get_if<layers::DenseSpec>() != nullptr) return {1, 0};         // [in, out] to [out, in]
+  if (layer.get_if<layers::DenseSpec>() != nullptr) return {1, 0};                  // [in, out] to [out, in]
   return {};
 }
 

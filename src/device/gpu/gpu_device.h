@@ -1,8 +1,8 @@
 #pragma once
 
-// A GPU, or the emulator in its place: everything of device.h over gpu::Runtime, our kernels and a maker of convolutions.
-// One object per replica; made anywhere, used from the replica's thread after enter(). The Runtime is shared by the
-// replicas of one device and lives as long as anything made here.
+// A GPU, or the emulator in its place: everything of device.h over gpu::Runtime, our kernels and a maker of
+// convolutions. One object per replica; made anywhere, used from the replica's thread after enter(). The Runtime is
+// shared by the replicas of one device and lives as long as anything made here.
 
 #include <cstdint>
 #include <functional>
@@ -61,8 +61,8 @@ class GpuDevice final : public Device {
   kernel::Launch launch(const Stream& stream) const {
     return {.stream = stream.native(), .multiprocessors = multiprocessors_};
   }
-  /// For ops: makes a convolution on another thread, beside those of the other ops. An engine that is compiled at run time
-  /// takes a second or more, and a network has many.
+  /// For ops: makes a convolution on another thread, beside those of the other ops. An engine that is compiled at run
+  /// time takes a second or more, and a network has many.
   std::future<std::unique_ptr<gpu::Convolution>> make_convolution(const gpu::ConvProblem& problem,
                                                                   const gpu::ConvPasses& passes);
 

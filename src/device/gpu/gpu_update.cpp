@@ -1,5 +1,5 @@
-// The optimizer's pass of the GPU device: kernels/cuda/optimizer.h over the flat arenas. What changes from step to step is
-// in StepState, so a recorded step can be replayed; what the plan says of segments lies in tables on the device.
+// The optimizer's pass of the GPU device: kernels/cuda/optimizer.h over the flat arenas. What changes from step to step
+// is in StepState, so a recorded step can be replayed; what the plan says of segments lies in tables on the device.
 
 #include <algorithm>
 #include <cmath>
@@ -61,20 +61,17 @@ std::vector<kernel::Segment> trainable_of(const plan::Plan& plan) {
 
 class GpuUpdate final : public Update {
  public:
-  GpuUpdate(const UpdateContext& context, GpuDevice& device)
-      : GpuUpdate(context, device, *device.make_stream(false)) {}
+  GpuUpdate(const UpdateContext& context, GpuDevice& device) : GpuUpdate(context, device, *device.make_stream(false)) {}
 
   void describe(const optim::UpdateArgs& args, kernels::StepState& state) const override {
     Update::describe(args, state);
     if (const optim::AdamSpec* adam = adam_spec()) {
       const auto t = static_cast<double>(args.step + 1);
-      state.hyper[0] =
-          args.learning_rate * std::sqrt(1 - std::pow(adam->beta_2, t)) / (1 - std::pow(adam->beta_1, t));
+      state.hyper[0] = args.learning_rate * std::sqrt(1 - std::pow(adam->beta_2, t)) / (1 - std::pow(adam->beta_1, t));
     }
   }
 
-  void run(const UpdateBuffers& b, const optim::UpdateArgs&, const kernels::StepState* state,
-           Stream& stream) override {
+  void run(const UpdateBuffers& b, const optim::UpdateArgs&, const kernels::StepState* state, Stream& stream) override {
     const Call call{.b = b, .at = device_.launch(stream), .state = {.step = state, .scale = b.loss_scale}};
     if (b.loss_scale != nullptr) look_through(call);
     if (!penalties_.empty()) kernel::add_penalty_gradient(call.at, penalties_.table(), b.weights, b.gradients);

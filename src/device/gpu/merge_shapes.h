@@ -7,8 +7,8 @@
 
 #include "core/error.h"
 #include "core/format.h"
-#include "device/op.h"
 #include "device/gpu/backend.h"
+#include "device/op.h"
 #include "kernels/cuda/merge.h"
 
 namespace dptrain::device::DPTRAIN_GPU {

@@ -2,9 +2,9 @@
 
 // The small interface that the GPU device stands on: memory, copies, streams, events, recorded graphs. Two
 // implementations: device/cuda (the CUDA runtime) and device/emu (the emulator, on the CPU). Handles are opaque and
-// belong to the Runtime that made them. One object per device of the process, shared by the replicas on it; all functions
-// may be called from any thread. Errors: Error{kDevice} with what was called and the driver's words; Error{kMemory} from
-// allocate.
+// belong to the Runtime that made them. One object per device of the process, shared by the replicas on it; all
+// functions may be called from any thread. Errors: Error{kDevice} with what was called and the driver's words;
+// Error{kMemory} from allocate.
 
 #include <cstddef>
 #include <cstdint>
@@ -55,15 +55,15 @@ class Runtime {
   virtual EventHandle make_event() = 0;
   virtual void destroy_event(EventHandle event) noexcept = 0;
   virtual void record(EventHandle event, StreamHandle stream) = 0;
-  /// Work queued on the stream from now on waits for the event as last recorded (an event of any device); an event never
-  /// recorded holds nothing up.
+  /// Work queued on the stream from now on waits for the event as last recorded (an event of any device); an event
+  /// never recorded holds nothing up.
   virtual void wait(StreamHandle stream, EventHandle event) = 0;
   /// As synchronize and idle, for what was queued before the event as last recorded.
   virtual void synchronize_event(EventHandle event) = 0;
   virtual bool passed(EventHandle event) = 0;
 
-  /// Everything queued on the stream between begin and end is recorded instead of run. No allocation, synchronisation or
-  /// copy from pageable memory in between.
+  /// Everything queued on the stream between begin and end is recorded instead of run. No allocation, synchronisation
+  /// or copy from pageable memory in between.
   virtual void begin_recording(StreamHandle stream) = 0;
   virtual GraphHandle end_recording(StreamHandle stream) = 0;
   virtual void replay(GraphHandle graph, StreamHandle stream) = 0;

@@ -1,5 +1,5 @@
-// A kernel in which every thread reads what another one has written to shared memory; with DPTRAIN_PLANT_RACE without the
-// barrier in between. Exits with 0 if the sum is right or, with the race, whatever it is.
+// A kernel in which every thread reads what another one has written to shared memory; with DPTRAIN_PLANT_RACE without
+// the barrier in between. Exits with 0 if the sum is right or, with the race, whatever it is.
 
 #include <cstdio>
 

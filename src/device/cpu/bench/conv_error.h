@@ -1,7 +1,7 @@
 #pragma once
 
-// How far a convolution pass is from its equation in double: what `bench --kernels` prints beside the time of each way to
-// compute it. Runs on the calling thread alone.
+// How far a convolution pass is from its equation in double: what `bench --kernels` prints beside the time of each way
+// to compute it. Runs on the calling thread alone.
 
 #include "device/cpu/conv_pass.h"
 

@@ -27,8 +27,9 @@ void add_batch_norm(Suite& suite, std::int64_t positions, std::int64_t channels)
   });
   for (const bool relu : {false, true})
     add(suite, name + (relu ? "/apply_relu" : "/apply"), floats(2, n), 0, [=](Room& r) {
-      k::batch_norm_apply(r.floats(0, n), {.scale = r.floats(2, channels), .offset = r.floats(3, channels), .relu = relu},
-                          positions, channels, r.floats(1, n));
+      k::batch_norm_apply(r.floats(0, n),
+                          {.scale = r.floats(2, channels), .offset = r.floats(3, channels), .relu = relu}, positions,
+                          channels, r.floats(1, n));
     });
   for (const bool relu : {false, true}) {
     const auto gradient = [=](Room& r) {

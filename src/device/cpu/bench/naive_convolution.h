@@ -1,7 +1,7 @@
 #pragma once
 
-// The passes of a convolution as seven loops, one product after the other: what the kernel benchmarks compare with. Runs on
-// the calling thread alone.
+// The passes of a convolution as seven loops, one product after the other: what the kernel benchmarks compare with.
+// Runs on the calling thread alone.
 
 #include <memory>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the kernel benchmarks are made of: names and how to make what runs, so that memory is only taken by the one that runs.
-// Filled and used on one thread.
+// What the kernel benchmarks are made of: names and how to make what runs, so that memory is only taken by the one that
+// runs. Filled and used on one thread.
 
 #include <cstdint>
 #include <functional>
@@ -47,6 +47,6 @@ void add(Suite& suite, std::string name, double bytes, double flops, std::functi
 void add_convolutions(Suite& suite, const ConvChoices& asked);
 void add_flat_kernels(Suite& suite);    ///< activations, elementwise passes, sums over replicas, optimizers
 void add_layer_kernels(Suite& suite);   ///< normalisation, softmax, losses, dropout, LRN
-void add_window_kernels(Suite& suite); ///< pooling, depthwise convolution, padding
+void add_window_kernels(Suite& suite);  ///< pooling, depthwise convolution, padding
 
 }  // namespace dptrain::device::cpu
