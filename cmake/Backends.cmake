@@ -1,11 +1,10 @@
-# CUDA and MPI: found, or stubbed by a file. No source asks with #ifdef whether a backend is there; one of two files
+# CUDA: found, or stubbed by a file. No source asks with #ifdef whether a backend is there; one of two files
 # is compiled, and both define the same functions.
 #
 #   device   src/device/cuda/*.cpp   or   src/device/cuda_stub.cpp
 #   device   src/device/emu/*.cpp    or   src/device/emu_stub.cpp    (DPTRAIN_EMULATOR)
 #   device   src/device/cpu/bench/*.cpp   or   src/device/kernel_bench_stub.cpp   (Google Benchmark)
 #   reduce   src/reduce/nccl.cpp     or   nothing: it only holds our declarations of NCCL against nccl.h
-#            src/reduce/mpi.cpp      or   src/reduce/mpi_stub.cpp
 #
 # CUDA takes nvcc, the static CUDA runtime, and the headers of cuDNN and NCCL. Their libraries are opened when the program
 # first uses a GPU, never linked. How kernels and the GPU device are built is in Gpu.cmake.
@@ -14,19 +13,14 @@
 #   CUDNN_ROOT, NCCL_ROOT   where to look for cudnn.h and nccl.h; without them, in the toolkit and the system's folders
 
 set(DPTRAIN_HAVE_CUDA OFF)
-set(DPTRAIN_HAVE_MPI OFF)
 set(DPTRAIN_CUDA_STATE "no (DPTRAIN_CUDA=OFF)")
-set(DPTRAIN_MPI_STATE "no (DPTRAIN_MPI=OFF)")
 
-foreach(choice DPTRAIN_CUDA DPTRAIN_MPI)
-  if(NOT ${choice} MATCHES "^(AUTO|ON|OFF)$")
-    message(FATAL_ERROR "${choice} must be AUTO, ON or OFF, found '${${choice}}'")
-  endif()
-endforeach()
+if(NOT DPTRAIN_CUDA MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "DPTRAIN_CUDA must be AUTO, ON or OFF, found '${DPTRAIN_CUDA}'")
+endif()
 
 # Sources first: a backend can only be built in if this version has one.
 file(GLOB _cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/device/cuda/*.cpp)
-file(GLOB _mpi_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/reduce/mpi.cpp)
 
 # The folder of a header that comes with the toolkit or apart from it.
 function(_dptrain_find_header out header root)
@@ -66,22 +60,6 @@ elseif(NOT DPTRAIN_CUDA STREQUAL "OFF" AND NOT DPTRAIN_FUZZ)
   endif()
 endif()
 
-if(NOT DPTRAIN_MPI STREQUAL "OFF" AND NOT DPTRAIN_FUZZ)
-  find_package(MPI QUIET COMPONENTS C)
-  if(NOT MPI_C_FOUND)
-    set(DPTRAIN_MPI_STATE "no (not found)")
-  elseif(NOT _mpi_sources)
-    set(DPTRAIN_MPI_STATE "no (MPI ${MPI_C_VERSION} found, this version has no MPI sources)")
-  else()
-    set(DPTRAIN_HAVE_MPI ON)
-    set(DPTRAIN_MPI_STATE ${MPI_C_VERSION})
-  endif()
-  if(DPTRAIN_MPI STREQUAL "ON" AND NOT DPTRAIN_HAVE_MPI)
-    message(FATAL_ERROR "DPTRAIN_MPI=ON cannot be met: ${DPTRAIN_MPI_STATE}. "
-                        "Install libopenmpi-dev or set MPI_HOME, or take DPTRAIN_MPI=AUTO")
-  endif()
-endif()
-
 # Adds the CPU backend to the sources of the device room, and takes the stubs away where there are CUDA and Google Benchmark.
 function(dptrain_device_sources out)
   set(list ${${out}})
@@ -101,17 +79,11 @@ function(dptrain_device_sources out)
   set(${out} ${list} PARENT_SCOPE)
 endfunction()
 
-# Leaves one side of each pair among the sources of the reduce room: NAME.cpp or, where there is one, NAME_stub.cpp.
+# Takes nccl.cpp from the sources of the reduce room where there is no nccl.h to hold it against.
 function(dptrain_reduce_sources out)
   set(list ${${out}})
-  foreach(pair "nccl;${DPTRAIN_HAVE_CUDA}" "mpi;${DPTRAIN_HAVE_MPI}")
-    list(GET pair 0 name)
-    list(GET pair 1 have)
-    if(have)
-      list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/reduce/${name}_stub.cpp)
-    else()
-      list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/reduce/${name}.cpp)
-    endif()
-  endforeach()
+  if(NOT DPTRAIN_HAVE_CUDA)
+    list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/reduce/nccl.cpp)
+  endif()
   set(${out} ${list} PARENT_SCOPE)
 endfunction()

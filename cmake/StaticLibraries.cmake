@@ -9,10 +9,6 @@ endif()
 if(DPTRAIN_SANITIZE OR DPTRAIN_FUZZ)
   message(FATAL_ERROR "DPTRAIN_STATIC goes with neither DPTRAIN_SANITIZE nor DPTRAIN_FUZZ: their run-time libraries are shared")
 endif()
-if(DPTRAIN_MPI STREQUAL "ON")
-  message(FATAL_ERROR "DPTRAIN_STATIC leaves MPI out, which is the cluster's own: take DPTRAIN_MPI=OFF")
-endif()
-set(DPTRAIN_MPI OFF)
 
 # _dptrain_link_archive(<imported target> <name>...): the target stands for lib<name>.a and the archives that it needs
 # in its turn. Without all of them it stays as it was found.

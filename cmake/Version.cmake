@@ -5,7 +5,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
   add_custom_target(dptrain_version
     COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DVERSION=${PROJECT_VERSION}
             -DBUILD=$<IF:$<CONFIG:>,none,$<CONFIG>> -DONEDNN=${OneDNN_VERSION}
-            -DCUDA=${DPTRAIN_CUDA_STATE} -DMPI=${DPTRAIN_MPI_STATE} -DSANITIZE=${DPTRAIN_SANITIZE}
+            -DCUDA=${DPTRAIN_CUDA_STATE} -DSANITIZE=${DPTRAIN_SANITIZE}
             -DOUTPUT=${PROJECT_BINARY_DIR}/generated/dptrain_version.h
             -P ${CMAKE_CURRENT_LIST_FILE}
     BYPRODUCTS ${PROJECT_BINARY_DIR}/generated/dptrain_version.h
@@ -34,7 +34,6 @@ inline constexpr std::string_view kGitCommit = \"${commit}\";
 inline constexpr std::string_view kBuildType = \"${BUILD}\";
 inline constexpr std::string_view kBuiltWithOneDnn = \"${ONEDNN}\";
 inline constexpr std::string_view kBuiltWithCuda = \"${CUDA}\";
-inline constexpr std::string_view kBuiltWithMpi = \"${MPI}\";
 inline constexpr std::string_view kSanitizers = \"${SANITIZE}\";
 }  // namespace dptrain
 ")

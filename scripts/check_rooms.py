@@ -58,7 +58,6 @@ LIBRARIES = [
     Library("stb_image", r"(stb/)?stb_image\.h", (r"src/data/\w+\.cpp",), single=True),
     Library("stb_image_write and stb_easy_font", r"(stb/)?stb_(image_write|easy_font)\.h", (r"src/data/contact_sheet\.cpp",)),
     Library("CLI11", r"CLI/", (r"src/cli/\w+\.cpp",)),
-    Library("MPI", r"mpi\.h", (r"src/reduce/mpi\.cpp",)),
     Library("NCCL", r"nccl\.h", (r"src/reduce/nccl\w*\.(cpp|h)",)),
     Library("CUDA", r"cu(da|dnn|blas|pti|rand)|cooperative_groups|nv(rtc|tx)",
             (r"src/device/cuda/", r"kernels/cuda/", r"src/reduce/nccl\w*\.(cpp|h)")),

@@ -6,7 +6,7 @@
 # Groups:
 #   product    compiler, CMake and the libraries of the executable
 #   build      the same, a faster linker, and the libraries of the tests and of `bench --kernels`
-#   check      python3, for the tests that read the source
+#   check      python3 and clang-format, for the tests that read the source
 #   fuzz       clang with libFuzzer
 #   neon       cross compiler, emulator and libraries for AArch64; arm64 becomes an architecture of dpkg's
 #   download   curl, where a data set has to be fetched
@@ -22,7 +22,7 @@ set -euo pipefail
     libdnnl-dev libhwy-dev libyaml-cpp-dev libhdf5-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
     zlib1g-dev libjpeg-dev libstb-dev"
   build="$product mold libgtest-dev libgmock-dev libbenchmark-dev"
-  check="python3"
+  check="python3 clang-format-14"
   fuzz="clang libclang-rt-dev"
   neon="cmake ninja-build nlohmann-json3-dev g++-aarch64-linux-gnu qemu-user
     libhwy-dev:arm64 libgtest-dev:arm64 libgmock-dev:arm64"

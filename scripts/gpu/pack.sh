@@ -50,7 +50,7 @@ build_programs() {
   local cuda_flags=()
   # Machine code for GPUs is compressed six times smaller than by default; the driver takes a moment longer to load it.
   if [ $cuda = ON ]; then cuda_flags=(-DCMAKE_CUDA_ARCHITECTURES="$arch" -DCMAKE_CUDA_FLAGS=--compress-mode=size); fi
-  cmake -S . -B "$build" -G Ninja -Wno-dev -DCMAKE_BUILD_TYPE=Release -DDPTRAIN_STATIC=ON -DDPTRAIN_MPI=OFF -DDPTRAIN_TESTS=ON \
+  cmake -S . -B "$build" -G Ninja -Wno-dev -DCMAKE_BUILD_TYPE=Release -DDPTRAIN_STATIC=ON -DDPTRAIN_TESTS=ON \
     -DDPTRAIN_CUDA=$cuda "${cuda_flags[@]}" >"$build.log" || { tail -n 20 "$build.log"; fail "cmake failed"; }
   tail -n 4 "$build.log"
   cmake --build "$build" -j "$jobs" --target dptrain_bundle

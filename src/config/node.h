@@ -17,7 +17,7 @@ namespace dptrain::config {
 
 /// One file (or command-line text such as `--set`) that nodes point into.
 struct Source {
-  std::string name;                ///< as the user wrote it: "configs/lenet.yaml", "--set"
+  std::string name;                ///< as the user wrote it: "configs/fashion_mnist.yaml", "--set"
   std::string directory;           ///< what relative paths in it are relative to
   std::vector<std::string> lines;  ///< for the quoted line below an error
 };
@@ -30,7 +30,7 @@ struct Mark {
   int length = 1;  ///< characters to underline
 
   bool known() const noexcept { return source != nullptr && line > 0; }
-  std::string str() const;  ///< "configs/lenet.yaml:14:12"
+  std::string str() const;  ///< "configs/fashion_mnist.yaml:14:12"
 };
 
 class Node {

@@ -98,7 +98,7 @@ class Pipeline {
  private:
   struct Step {
     std::shared_ptr<const Transform> transform;
-    std::string place;  ///< "configs/a.yaml:14:7: error: RandomCrop"
+    std::string place;  ///< "configs/cifar10_towers.yaml:14:7: error: RandomCrop"
     std::string text;
     std::uint32_t index = 0;
     bool folds = false;  ///< maps channels or mirrors, and no more

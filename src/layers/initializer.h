@@ -1,6 +1,6 @@
 #pragma once
 
-// Initializers: specs only (Keras names, defaults and fans); drawing the numbers is graph/initialize.h. One closed
+// Initializers: specs only (Keras names, defaults and fans); drawing the numbers is graph/initialize.cpp. One closed
 // family, built at first use.
 
 #include "config/family.h"
