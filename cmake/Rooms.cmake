@@ -1,16 +1,16 @@
 # One OBJECT library per room, so that the linker drops no registration, and one for the CPU kernels. The GPU path's are
 # in Gpu.cmake.
 #
-#   dptrain_<room>        from src/<room>/*.cpp
+#   dptrain_<room>        from src/<room>/**/*.cpp
 #   dptrain_kernels_cpu   from kernels/cpu/*.cpp
 #
 # DPTRAIN_ROOMS lists the rooms that exist, lowest level first; dptrain_rooms_up_to() picks from it.
 
 set(DPTRAIN_ROOMS "")
 
-# Sources of one folder, without those in ARGN.
+# Sources of one folder and those below it, without those in ARGN.
 function(_dptrain_sources out folder)
-  file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
+  file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
   foreach(file IN LISTS ARGN)
     list(REMOVE_ITEM found ${PROJECT_SOURCE_DIR}/${file})
   endforeach()
@@ -73,6 +73,7 @@ function(dptrain_room room)
 
   _dptrain_sources(sources src/${room} src/cli/main.cpp)
   if(room STREQUAL "device")
+    list(FILTER sources EXCLUDE REGEX "/src/device/(gpu|cuda|emu)/")   # dptrain_gpu_device() has them
     dptrain_device_sources(sources)
   elseif(room STREQUAL "reduce")
     dptrain_reduce_sources(sources)
