@@ -77,6 +77,10 @@ void binary_hits(const Launch& at, DType type, const void* predictions, std::int
 void weigh_by_class(const Launch& at, DType type, const LossTargets& targets, std::int64_t rows, std::int64_t width,
                     const float* weights, std::int64_t count, float* loss, void* gradient);
 
+/// The `parts` losses of each row, and its gradient ([rows, width] in `type`; may be null), times weights[row].
+void weigh_by_sample(const Launch& at, DType type, const float* weights, std::int64_t rows, std::int64_t parts,
+                     std::int64_t width, float* loss, void* gradient);
+
 /// Doubles of workspace for add_sum, whatever n.
 std::int64_t add_sum_workspace();
 

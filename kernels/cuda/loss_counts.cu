@@ -84,6 +84,22 @@ struct WeighByClass {
   }
 };
 
+template <class T>
+struct WeighBySample {
+  const float* weights;
+  std::int64_t parts, width;
+  float* loss;
+  T* gradient;
+
+  template <class Group>
+  __device__ void run(std::int64_t row) const {
+    const float factor = weights[row];
+    for (std::int64_t i = Group::lane(); i < parts; i += Group::kThreads) loss[row * parts + i] *= factor;
+    for (std::int64_t i = Group::lane(); gradient != nullptr && i < width; i += Group::kThreads)
+      gradient[row * width + i] = from_float<T>(to_float(gradient[row * width + i]) * factor);
+  }
+};
+
 /// Values of a block of the first stage, and the most blocks.
 constexpr std::int64_t kSumPiece = 16 * kBlock, kMostSumPieces = 256;
 
@@ -151,6 +167,14 @@ void weigh_by_class(const Launch& at, DType type, const LossTargets& targets, st
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     over_rows(at, WeighByClass<T>{targets, width, weights, count, loss, static_cast<T*>(gradient)}, rows, width);
+  });
+}
+
+void weigh_by_sample(const Launch& at, DType type, const float* weights, std::int64_t rows, std::int64_t parts,
+                     std::int64_t width, float* loss, void* gradient) {
+  dispatch(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    over_rows(at, WeighBySample<T>{weights, parts, width, loss, static_cast<T*>(gradient)}, rows, width);
   });
 }
 

@@ -36,8 +36,13 @@ struct State {
 struct Compiled {
   config::Typed optimizer;
   double learning_rate = 0;  ///< current
-  config::Typed loss;
-  std::vector<config::Typed> metrics;
+  struct Output {
+    std::string name{};  ///< "" where the model has one
+    config::Typed loss{};
+    double weight = 1;
+    std::vector<config::Typed> metrics{};
+  };
+  std::vector<Output> outputs{};  ///< those that have a loss
 };
 
 /// Holds the whole file in memory besides the model while it is written. Throws Error{kWrite} (the old file, if any, is

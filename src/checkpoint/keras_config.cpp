@@ -166,17 +166,24 @@ std::string keras_model_config(const graph::Graph& graph) {
 }
 
 std::string keras_training_config(const Compiled& compiled) {
-  if (!compiled.optimizer || !compiled.loss) return "";
+  if (!compiled.optimizer || compiled.outputs.empty()) return "";
   const nlohmann::ordered_json optimizer = optimizer_config(compiled.optimizer, compiled.learning_rate);
-  const nlohmann::ordered_json loss = loss_config(compiled.loss);
-  if (optimizer.is_null() || loss.is_null()) return "";
-  nlohmann::ordered_json metrics = nlohmann::ordered_json::array();
-  for (const config::Typed& metric : compiled.metrics)
-    if (nlohmann::ordered_json one = metric_config(metric); !one.is_null()) metrics.push_back(std::move(one));
-  return one_line(nlohmann::ordered_json{{"loss", loss},
-                                         {"metrics", metrics},
+  if (optimizer.is_null()) return "";
+  nlohmann::ordered_json losses, metrics, weights;
+  for (const Compiled::Output& output : compiled.outputs) {
+    losses[output.name] = loss_config(output.loss);
+    if (losses[output.name].is_null()) return "";
+    weights[output.name] = output.weight;
+    metrics[output.name] = nlohmann::ordered_json::array();
+    for (const config::Typed& metric : output.metrics)
+      if (nlohmann::ordered_json one = metric_config(metric); !one.is_null())
+        metrics[output.name].push_back(std::move(one));
+  }
+  const bool one = compiled.outputs.front().name.empty();
+  return one_line(nlohmann::ordered_json{{"loss", one ? losses.front() : losses},
+                                         {"metrics", one ? metrics.front() : metrics},
                                          {"weighted_metrics", nullptr},
-                                         {"loss_weights", nullptr},
+                                         {"loss_weights", one ? nlohmann::ordered_json() : weights},
                                          {"optimizer_config", optimizer}});
 }
 

@@ -46,6 +46,21 @@ std::vector<float> Classes::probabilities(const float* row) const {
   return p;
 }
 
+std::vector<Classes> classes_of_outputs(const train::Experiment& experiment, const graph::Graph& graph,
+                                        const std::vector<std::string>& names) {
+  std::vector<Classes> all;
+  for (const int index : graph.outputs) {
+    const graph::Node& node = graph.nodes[static_cast<std::size_t>(index)];
+    const optim::Loss* loss = experiment.config.train.loss.find(node.name);
+    const config::Typed none;
+    const config::Typed& known = loss != nullptr ? *loss : none;
+    const Classes unnamed(known, node.output, {});
+    const bool fits = graph.outputs.size() == 1 || unnamed.count() == static_cast<std::int64_t>(names.size());
+    all.push_back(fits ? Classes(known, node.output, names) : unnamed);
+  }
+  return all;
+}
+
 std::int64_t argmax(const float* values, std::int64_t n) { return std::max_element(values, values + n) - values; }
 
 }  // namespace dptrain::cli

@@ -9,6 +9,7 @@
 
 #include "config/family.h"
 #include "core/shape.h"
+#include "train/experiment.h"
 
 namespace dptrain::cli {
 
@@ -32,6 +33,11 @@ class Classes {
   std::int64_t width_ = 0;
   std::vector<std::string> names_;
 };
+
+/// One for each output of the model that a checkpoint's loss, or none, stands for: `names` are the classes' where as
+/// many are told apart; with a single output they must be.
+std::vector<Classes> classes_of_outputs(const train::Experiment& experiment, const graph::Graph& graph,
+                                        const std::vector<std::string>& names);
 
 /// Index of the largest; the first of equals.
 std::int64_t argmax(const float* values, std::int64_t n);

@@ -7,9 +7,9 @@ namespace dptrain::cli {
 namespace {
 
 /// The true class of a row: a number, or the largest of a row of values.
-std::int64_t label_of(const data::Batch& batch, std::int64_t row, optim::LabelKind kind, const Classes& classes) {
-  if (kind == optim::LabelKind::kClass) return static_cast<const std::int32_t*>(batch.labels())[row];
-  const float* values = static_cast<const float*>(batch.labels()) + row * classes.width();
+std::int64_t label_of(const void* labels, std::int64_t row, optim::LabelKind kind, const Classes& classes) {
+  if (kind == optim::LabelKind::kClass) return static_cast<const std::int32_t*>(labels)[row];
+  const float* values = static_cast<const float*>(labels) + row * classes.width();
   if (classes.width() == 1) return *values >= 0.5F ? 1 : 0;
   return argmax(values, classes.width());
 }
@@ -28,18 +28,32 @@ std::string Confusion::csv(const Classes& classes) const {
   return text;
 }
 
-Confusion confusion(train::Session& session, data::Loader& loader, const Classes& classes) {
-  Confusion matrix(classes.count());
-  std::vector<float> output(static_cast<std::size_t>(session.global_batch() * classes.width()));
+std::vector<Confusion> confusions(train::Session& session, data::Loader& loader, const std::vector<Classes>& classes) {
+  std::vector<Confusion> matrices;
+  for (const plan::LossStep& loss : session.plan().losses)
+    if (classes[static_cast<std::size_t>(loss.output)].known())
+      matrices.emplace_back(classes[static_cast<std::size_t>(loss.output)].count());
+  std::vector<std::vector<float>> outputs;
+  std::vector<float*> places;
+  for (const Classes& one : classes)
+    places.push_back(outputs.emplace_back(static_cast<std::size_t>(session.global_batch() * one.width())).data());
   loader.seek(0, 0);
   for (data::Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) {
-    session.replicas().predict(train::host_batch(batch, session.plan().inputs.size()), output.data());
-    for (std::int64_t row = 0; row < batch.rows(); ++row) {
-      const std::vector<float> p = classes.probabilities(output.data() + row * classes.width());
-      matrix.add(label_of(batch, row, session.plan().loss.labels, classes), argmax(p.data(), classes.count()));
+    session.replicas().predict(batch.host(), places);
+    std::size_t matrix = 0;
+    for (std::size_t i = 0; i < session.plan().losses.size(); ++i) {
+      const plan::LossStep& loss = session.plan().losses[i];
+      const Classes& of = classes[static_cast<std::size_t>(loss.output)];
+      if (!of.known()) continue;
+      for (std::int64_t row = 0; row < batch.rows(); ++row) {
+        const std::vector<float> p = of.probabilities(places[static_cast<std::size_t>(loss.output)] + row * of.width());
+        matrices[matrix].add(label_of(batch.labels(static_cast<int>(i)), row, loss.labels, of),
+                             argmax(p.data(), of.count()));
+      }
+      ++matrix;
     }
   }
-  return matrix;
+  return matrices;
 }
 
 }  // namespace dptrain::cli

@@ -29,7 +29,8 @@ class Confusion {
   std::vector<std::int64_t> counts_;
 };
 
-/// Predicts the whole loader. The session has a loss over classes.
-Confusion confusion(train::Session& session, data::Loader& loader, const Classes& classes);
+/// Predicts the whole loader: one for each loss of the session's plan over classes that are known, in its order.
+/// `classes`: of all outputs of the model.
+std::vector<Confusion> confusions(train::Session& session, data::Loader& loader, const std::vector<Classes>& classes);
 
 }  // namespace dptrain::cli

@@ -41,9 +41,8 @@ Shape image_shape(const data::ModelSide& model) {
 std::vector<Line> lines(const DataSets& data, const NamedSet& set, const PreviewOptions& options) {
   const auto& transforms = data.experiment->config.data.transforms;
   const auto& list = options.evaluation ? transforms.eval : transforms.train;
-  const data::Filler filler(set.source, data::Pipeline({list.begin(), list.end()}, options.evaluation), data.model,
-                            data::LabelDelivery{.wanted = false}, data.experiment->config.seed,
-                            data::Delivery::kFloats);
+  const data::Filler filler(set.source, data::Pipeline({list.begin(), list.end()}, options.evaluation), data.model, {},
+                            data.experiment->config.seed, data::Delivery::kFloats);
   const auto slot = filler.make_slot(1, data::aligned_memory);
   data::Filler::Scratch scratch;
   const std::int64_t elements = data.model.input_shapes.front().elements();

@@ -37,7 +37,10 @@ data::ModelSide side_of(const train::Experiment& experiment) {
     side.input_names.push_back(node.name);
     side.input_shapes.push_back(node.output);
   }
-  if (!graph.outputs.empty()) side.output = graph.nodes[static_cast<std::size_t>(graph.outputs.front())].output;
+  for (const int output : graph.outputs) {
+    side.output_names.push_back(graph.nodes[static_cast<std::size_t>(output)].name);
+    side.outputs.push_back(graph.nodes[static_cast<std::size_t>(output)].output);
+  }
   const auto& transforms = experiment.config.data.transforms.train;
   side.pixels = data::expect_pixels({transforms.begin(), transforms.end()});
   return side;

@@ -1,5 +1,6 @@
 // dptrain eval: the metrics of a checkpoint on a data set.
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
@@ -108,21 +109,35 @@ const std::vector<std::string>& score_names() {
   return names;
 }
 
-/// Undefined averages count as not fulfilled: NaN.
-void add_averages(const std::vector<ClassScore>& scores, std::vector<std::pair<std::string, double>>& values) {
-  const ClassScore mean = macro_average(scores);
-  const std::array averages{mean.precision, mean.recall, mean.f1};
-  for (std::size_t i = 0; i < averages.size(); ++i)
-    values.emplace_back(score_names()[i], averages[i].value_or(std::nan("")));
+/// What is known of the classes of one output.
+struct OutputScores {
+  std::string output;  ///< "" where the model has one
+  std::vector<ClassScore> scores;
+};
+
+/// "f1"; of one output among several "kind_f1".
+std::string score_name(const std::string& output, const std::string& score) {
+  return output.empty() ? score : output + "_" + score;
 }
 
-/// `scores`: of the classes, where there are any.
+/// Undefined averages count as not fulfilled: NaN.
+void add_averages(const OutputScores& of, std::vector<std::pair<std::string, double>>& values) {
+  const ClassScore mean = macro_average(of.scores);
+  const std::array averages{mean.precision, mean.recall, mean.f1};
+  for (std::size_t i = 0; i < averages.size(); ++i)
+    values.emplace_back(score_name(of.output, score_names()[i]), averages[i].value_or(std::nan("")));
+}
+
 std::string results_json(const ModelSource& source, const std::string& on, std::int64_t samples,
                          const std::vector<std::pair<std::string, double>>& values,
-                         const std::vector<ClassScore>& scores) {
+                         const std::vector<OutputScores>& scores) {
   nlohmann::ordered_json json{{"checkpoint", source.checkpoint}, {"on", on}, {"n", samples}};
   for (const auto& [name, value] : values) json[name] = value;
-  if (!scores.empty()) json.update(scores_json(scores));
+  for (const OutputScores& one : scores)
+    if (one.output.empty())
+      json.update(scores_json(one.scores));
+    else
+      json["outputs"][one.output] = scores_json(one.scores);
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -147,10 +162,11 @@ int run(const EvalFlags& flags) {
 
   train::Session session(source.experiment, session_options(flags, on));
   const graph::Graph& graph = session.model().graph;
-  const Shape output = graph.nodes[static_cast<std::size_t>(graph.outputs.front())].output;
-  const Classes classes(source.experiment.config.train.loss, output, session.class_names());
+  const std::vector<Classes> classes = classes_of_outputs(source.experiment, graph, session.class_names());
   std::vector<std::string> known = train::sum_names(session.plan());
-  if (classes.known()) known.insert(known.end(), score_names().begin(), score_names().end());
+  for (const plan::LossStep& loss : session.plan().losses)
+    for (const std::string& score : score_names())
+      if (classes[static_cast<std::size_t>(loss.output)].known()) known.push_back(score_name(loss.name, score));
   check_names(assertions, known);
   source.load_weights(session.model(), flags.ema);
   session.replicas().push(session.model());
@@ -164,22 +180,29 @@ int run(const EvalFlags& flags) {
   if (!log::is_json()) print_values(values, sums.samples);
   session.warn_about_bad_samples();
 
-  std::vector<ClassScore> scores;
+  std::vector<OutputScores> scores;
   const std::string file = file_name("eval", on, source.experiment, ".json");
   std::string written = (folder / file).string();
-  if (classes.known()) {
-    const Confusion matrix = confusion(session, loader, classes);
-    const std::string table = (folder / file_name("confusion", on, source.experiment, ".csv")).string();
-    scores = class_scores(matrix, classes);
-    if (!log::is_json()) log::info(trim(scores_table(scores)));
-    train::write_text(table, matrix.csv(classes));
-    written += " and " + table;
+  if (std::ranges::any_of(classes, [](const Classes& one) { return one.known(); })) {
+    const std::vector<Confusion> matrices = confusions(session, loader, classes);
+    for (const plan::LossStep& loss : session.plan().losses) {
+      const Classes& of = classes[static_cast<std::size_t>(loss.output)];
+      if (!of.known()) continue;
+      const Confusion& matrix = matrices[scores.size()];
+      scores.push_back({loss.name, class_scores(matrix, of)});
+      const std::string stem = loss.name.empty() ? "confusion" : "confusion-" + loss.name;
+      const std::string table = (folder / file_name(stem, on, source.experiment, ".csv")).string();
+      const std::string title = loss.name.empty() ? "" : loss.name + ":\n";
+      if (!log::is_json()) log::info(title + trim(scores_table(scores.back().scores)));
+      train::write_text(table, matrix.csv(of));
+      written += " and " + table;
+    }
   }
   const std::string results = results_json(source, on, sums.samples, values, scores);
   if (log::is_json()) log::print(results);
   train::write_text((folder / file).string(), results + "\n");
   log::info("wrote " + written);
-  if (classes.known()) add_averages(scores, values);
+  for (const OutputScores& one : scores) add_averages(one, values);
   check(assertions, values);
   return 0;
 }

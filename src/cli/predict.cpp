@@ -18,6 +18,7 @@
 #include "core/text.h"
 #include "data/loader.h"
 #include "train/line_file.h"
+#include "train/objectives.h"
 #include "train/session.h"
 
 namespace dptrain::cli {
@@ -41,47 +42,49 @@ std::unique_ptr<data::Loader> open_input(const std::string& place, const std::sh
     throw Error(ErrorKind::kUsage,
                 fmt::format("predict takes models with one input, this one has {}", graph.inputs.size()));
   const graph::Node& input = graph.nodes[static_cast<std::size_t>(graph.inputs.front())];
-  const Shape output = graph.nodes[static_cast<std::size_t>(graph.outputs.front())].output;
-  const data::ModelSide side{{input.name}, {input.output}, output};
+  const data::ModelSide side{{input.name}, {input.output}};
   const auto& transforms = session.experiment().config.data.transforms.eval;
   data::Pipeline pipeline({transforms.begin(), transforms.end()}, true);
   data::LoaderOptions options;
   options.batch_size = session.global_batch();
   options.shuffle = {data::Shuffle::Kind::kNone, 0};
   try {
-    return std::make_unique<data::Loader>(source, std::move(pipeline), side,
-                                          data::LabelDelivery{false, {}, output.elements()}, options);
+    return std::make_unique<data::Loader>(source, std::move(pipeline), side, std::vector<data::LabelDelivery>{},
+                                          options);
   } catch (const Error& unfit) {
     throw unfit.within(place);
   }
 }
 
-/// Rows of the table for one kind of output.
-class Table {
+/// The columns of one output.
+class Columns {
  public:
-  /// `files`: rows begin with the sample's file, not with its index.
-  Table(const Classes& classes, std::int64_t top, bool probabilities, bool files)
-      : classes_(classes), top_(top), probabilities_(probabilities), files_(files) {}
+  /// `prefix`: of the columns' names, "kind_" where the model has several outputs.
+  Columns(const Classes& classes, std::string prefix, std::int64_t top, bool probabilities)
+      : classes_(classes),
+        prefix_(std::move(prefix)),
+        top_(std::min(top, classes.count())),
+        probabilities_(probabilities) {}
 
   std::string header() const {
-    std::string text = files_ ? "file" : "index";
+    std::string text;
+    const auto add = [&](const std::string& name) { text += "," + csv_field(prefix_ + name); };
     if (!classes_.known()) {
       for (std::int64_t i = 0; i < classes_.width(); ++i)
-        text += classes_.width() == 1 ? ",output" : fmt::format(",output_{}", i);
-      return text + "\n";
+        add(classes_.width() == 1 ? "output" : fmt::format("output_{}", i));
+      return text;
     }
-    text += ",label,probability";
-    for (std::int64_t k = 2; k <= top_; ++k) text += fmt::format(",label_{0},probability_{0}", k);
-    for (std::int64_t c = 0; probabilities_ && c < classes_.count(); ++c)
-      text += "," + csv_field("p_" + classes_.name(c));
-    return text + "\n";
+    add("label"), add("probability");
+    for (std::int64_t k = 2; k <= top_; ++k) add(fmt::format("label_{}", k)), add(fmt::format("probability_{}", k));
+    for (std::int64_t c = 0; probabilities_ && c < classes_.count(); ++c) add("p_" + classes_.name(c));
+    return text;
   }
 
-  std::string row(const std::string& sample, const float* output) const {
-    std::string text = csv_field(sample);
+  std::string row(const float* output) const {
+    std::string text;
     if (!classes_.known()) {
       for (std::int64_t i = 0; i < classes_.width(); ++i) text += fmt::format(",{:.9g}", output[i]);
-      return text + "\n";
+      return text;
     }
     const std::vector<float> p = classes_.probabilities(output);
     std::vector<std::size_t> order(p.size());
@@ -94,13 +97,14 @@ class Table {
     }
     if (probabilities_)
       for (const float value : p) text += fmt::format(",{:.9g}", value);
-    return text + "\n";
+    return text;
   }
 
  private:
   const Classes& classes_;
+  const std::string prefix_;
   const std::int64_t top_;
-  const bool probabilities_, files_;
+  const bool probabilities_;
 };
 
 /// Predictions go out batch by batch on stdout, or into a file that appears when it is whole.
@@ -147,30 +151,43 @@ int run(const PredictFlags& flags) {
   session.replicas().push(session.model());
 
   const graph::Graph& graph = session.model().graph;
-  const Shape shape = graph.nodes[static_cast<std::size_t>(graph.outputs.front())].output;
-  const Classes classes(source.experiment.config.train.loss, shape,
-                        source.state ? source.state->class_names : checkpoint::read_class_names(source.checkpoint));
-  if (!classes.known() && (flags.top || flags.probabilities))
+  const std::vector<Classes> classes =
+      classes_of_outputs(source.experiment, graph,
+                         source.state ? source.state->class_names : checkpoint::read_class_names(source.checkpoint));
+  std::int64_t most = 0;
+  for (const Classes& one : classes)
+    if (one.known()) most = std::max(most, one.count());
+  if (most == 0 && (flags.top || flags.probabilities))
     throw Error(ErrorKind::kUsage,
                 "--top and --probabilities need a model that tells classes apart; this one's loss compares values");
-  if (flags.top.value_or(1) > classes.count() && classes.known())
-    throw Error(ErrorKind::kUsage,
-                fmt::format("--top {}: the model tells {} classes apart", *flags.top, classes.count()));
+  if (flags.top.value_or(1) > most && most > 0)
+    throw Error(ErrorKind::kUsage, fmt::format("--top {}: the model tells {} classes apart", *flags.top, most));
   const auto loader = open_input(join(flags.inputs, ", "), input.source, session);
 
-  const Table table(classes, flags.top.value_or(1), flags.probabilities, input.files);
+  std::vector<Columns> columns;
+  std::vector<std::vector<float>> outputs;
+  std::vector<float*> places;
+  std::string header = input.files ? "file" : "index";
+  const std::vector<std::string> names = train::output_names(graph);
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    columns.emplace_back(classes[i], classes.size() > 1 ? names[i] + "_" : "", flags.top.value_or(1),
+                         flags.probabilities);
+    header += columns.back().header();
+    places.push_back(
+        outputs.emplace_back(static_cast<std::size_t>(session.global_batch() * classes[i].width())).data());
+  }
   Output out(flags.output);
-  out.add(table.header());
-  std::vector<float> output(static_cast<std::size_t>(session.global_batch() * classes.width()));
+  out.add(header + "\n");
   std::int64_t written = 0;
   loader->seek(0, 0);
   for (data::Batch batch = loader->next(); batch.rows() > 0; batch = loader->next()) {
-    session.replicas().predict(train::host_batch(batch, 1), output.data());
+    session.replicas().predict(batch.host(), places);
     std::string rows;
     for (std::int64_t r = 0; r < batch.rows(); ++r) {
       const std::int64_t index = batch.indices()[static_cast<std::size_t>(r)];
-      rows += table.row(input.files ? input.source->label_place(index) : std::to_string(index),
-                        output.data() + r * classes.width());
+      rows += csv_field(input.files ? input.source->label_place(index) : std::to_string(index));
+      for (std::size_t i = 0; i < columns.size(); ++i) rows += columns[i].row(places[i] + r * classes[i].width());
+      rows += "\n";
     }
     out.add(rows);
     written += batch.rows();

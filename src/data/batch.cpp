@@ -24,16 +24,23 @@ std::int64_t Batch::first() const { return slot_ ? slot_->first : 0; }
 std::int64_t Batch::end() const { return slot_ ? slot_->end : 0; }
 const float* Batch::input(int i) const { return slot_->inputs[static_cast<std::size_t>(i)].data(); }
 
-const std::byte* Batch::row(int i) const { return slot_->rows[static_cast<std::size_t>(i)].data(); }
-std::size_t Batch::row_bytes(int i) const {
-  return slot_->row_bytes.empty() ? 0 : slot_->row_bytes[static_cast<std::size_t>(i)];
+const void* Batch::labels(int which) const {
+  return slot_ && !slot_->labels.empty() ? slot_->labels[static_cast<std::size_t>(which)].data() : nullptr;
 }
-const std::int64_t* Batch::samples() const { return slot_ ? slot_->samples.data() : nullptr; }
-int Batch::feed() const { return slot_ ? slot_->feed : -1; }
 
-const void* Batch::labels() const {
-  if (!slot_) return nullptr;
-  return slot_->classes.data() == nullptr ? static_cast<const void*>(slot_->values.data()) : slot_->classes.data();
+BatchRows Batch::host() const {
+  BatchRows host{.rows = rows(), .epoch = epoch()};
+  if (!slot_) return host;
+  const Slot& slot = *slot_;
+  host.feed = slot.feed;
+  for (std::size_t i = 0; i < slot.inputs.size(); ++i)
+    host.inputs.push_back({reinterpret_cast<const std::byte*>(slot.inputs[i].data()), slot.input_bytes[i]});
+  for (std::size_t i = 0; i < slot.rows.size(); ++i) host.raw.push_back({slot.rows[i].data(), slot.row_bytes[i]});
+  for (std::size_t i = 0; i < slot.labels.size(); ++i)
+    host.labels.push_back({slot.labels[i].data(), slot.label_bytes[i]});
+  host.sample_weights = column(slot.sample_weights.data());
+  host.samples = column(slot.samples.data());
+  return host;
 }
 
 const std::vector<std::int64_t>& Batch::indices() const {

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "data/wrapped_source.h"
 
 namespace dptrain::data {
 namespace {
@@ -11,21 +12,18 @@ namespace {
 /// [28, 28] is an image of one channel to transforms.
 Shape with_channels(const Shape& shape) { return shape.rank() == 2 ? Shape{shape[0], shape[1], 1} : shape; }
 
-class CachedSource final : public Source {
+class CachedSource final : public WrappedSource {
  public:
   CachedSource(std::shared_ptr<const Source> whole, Pipeline prefix, std::vector<std::unique_ptr<CacheStore>> stores)
-      : whole_(std::move(whole)), prefix_(std::move(prefix)), stores_(std::move(stores)) {}
+      : WrappedSource(std::move(whole)), prefix_(std::move(prefix)), stores_(std::move(stores)) {}
 
-  std::int64_t size() const override { return whole_->size(); }
-  int inputs() const override { return whole_->inputs(); }
-  std::string input_name(int input) const override { return whole_->input_name(input); }
   Shape input_shape(int input) const override { return prefix_.output(first_shape(input)); }
   void read(std::int64_t index, int input, Array& out, const ReadHint&) const override {
     CacheStore& store = *stores_[static_cast<std::size_t>(input)];
     try {
       ReadHint hint = prefix_.hint();
       if (!prefix_.empty()) hint.part = [this](const Shape& image) { return prefix_.part(image, {}); };
-      whole_->read(index, input, out, hint);
+      of().read(index, input, out, hint);
     } catch (const SampleError&) {
       store.give_up(index);
       throw;
@@ -40,23 +38,13 @@ class CachedSource final : public Source {
   bool view(std::int64_t index, int input, ImageView& out) const override {
     return stores_[static_cast<std::size_t>(input)]->find(index, out);
   }
-  std::shared_ptr<BadSamples> bad_samples() const override { return whole_->bad_samples(); }
-  LabelType label_type() const override { return whole_->label_type(); }
-  std::int64_t label_width() const override { return whole_->label_width(); }
-  std::int64_t label_class(std::int64_t index) const override { return whole_->label_class(index); }
-  void label_values(std::int64_t index, float* out) const override { whole_->label_values(index, out); }
-  Shape peek_shape(std::int64_t index) const override { return whole_->peek_shape(index); }
-  std::string label_place(std::int64_t index) const override { return whole_->label_place(index); }
-  std::vector<std::string> class_names() const override { return whole_->class_names(); }
-  std::string fingerprint() const override { return whole_->fingerprint(); }
 
  private:
   Shape first_shape(int input) const {
-    const Shape shape = whole_->input_shape(input);
+    const Shape shape = of().input_shape(input);
     return prefix_.empty() ? shape : with_channels(shape);
   }
 
-  std::shared_ptr<const Source> whole_;
   Pipeline prefix_;
   std::vector<std::unique_ptr<CacheStore>> stores_;
 };

@@ -39,10 +39,10 @@ std::uint64_t feature_bytes(const std::vector<FeatureInput>& inputs, std::int64_
 }
 
 Features::Features(std::shared_ptr<const Source> of, std::vector<FeatureInput> inputs, const std::string& folder)
-    : of_(std::move(of)),
+    : WrappedSource(std::move(of)),
       inputs_(std::move(inputs)),
       folder_(folder),
-      kept_(static_cast<std::size_t>(of_->size()), false) {
+      kept_(static_cast<std::size_t>(size()), false) {
   if (!folder.empty()) {
     open_file(folder);
     return;
@@ -102,10 +102,10 @@ void Features::keep(std::int64_t index, const std::vector<const float*>& rows) {
 void Features::read(std::int64_t index, int input, Array& out, const ReadHint& hint) const {
   const auto i = static_cast<std::size_t>(input);
   if (!kept_[static_cast<std::size_t>(index)]) {
-    of_->read(index, 0, out, hint);
+    of().read(index, 0, out, hint);
     throw Error(ErrorKind::kData, fmt::format("{}: could not be read when the features were computed, and can be now; "
                                               "start again",
-                                              of_->label_place(index)));
+                                              label_place(index, 0)));
   }
   const std::int64_t floats = inputs_[i].shape.elements();
   out.shape = inputs_[i].shape;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "data/source.h"
+#include "data/wrapped_source.h"
 
 namespace dptrain::data {
 
@@ -21,7 +21,7 @@ struct FeatureInput {
 /// Bytes of the features of so many samples.
 std::uint64_t feature_bytes(const std::vector<FeatureInput>& inputs, std::int64_t samples);
 
-class Features final : public Source {
+class Features final : public WrappedSource {
  public:
   /// Takes the memory (`folder` empty) or the room on the disk at once. The file has no name in its folder: it is gone
   /// with this object, or with the process. Throws Error{kMemory} or Error{kWrite}.
@@ -34,28 +34,18 @@ class Features final : public Source {
   std::int64_t missing() const { return size() - kept_count_; }
   std::uint64_t bytes() const { return feature_bytes(inputs_, size()); }
 
-  std::int64_t size() const override { return of_->size(); }
   int inputs() const override { return static_cast<int>(inputs_.size()); }
   std::string input_name(int input) const override { return inputs_[static_cast<std::size_t>(input)].name; }
   Shape input_shape(int input) const override { return inputs_[static_cast<std::size_t>(input)].shape; }
+  Shape peek_shape(std::int64_t) const override { return {}; }
   void read(std::int64_t index, int input, Array& out, const ReadHint& hint) const override;
   /// Where they lie in memory and none is missing.
   const float* f32_rows(int input) const override;
-
-  LabelType label_type() const override { return of_->label_type(); }
-  std::int64_t label_width() const override { return of_->label_width(); }
-  std::int64_t label_class(std::int64_t index) const override { return of_->label_class(index); }
-  void label_values(std::int64_t index, float* out) const override { of_->label_values(index, out); }
-  std::string label_place(std::int64_t index) const override { return of_->label_place(index); }
-  std::vector<std::string> class_names() const override { return of_->class_names(); }
-  std::string fingerprint() const override { return of_->fingerprint(); }
-  std::shared_ptr<BadSamples> bad_samples() const override { return of_->bad_samples(); }
 
  private:
   void open_file(const std::string& folder);
   std::int64_t place(std::int64_t index, std::size_t input) const;  ///< floats from the start
 
-  const std::shared_ptr<const Source> of_;
   const std::vector<FeatureInput> inputs_;
   std::unique_ptr<float[]> memory_;
   std::string folder_;

@@ -38,12 +38,11 @@ Shape with_channel(const Shape& sample, const Shape& wanted) {
 
 }  // namespace
 
-Filler::Filler(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model, LabelDelivery labels,
-               std::uint64_t seed, Delivery delivery)
+Filler::Filler(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model,
+               std::vector<LabelDelivery> labels, std::uint64_t seed, Delivery delivery)
     : source_(std::move(source)),
       pipeline_(std::move(pipeline)),
       only_map_(pipeline_.only_map()),
-      labels_(source_, labels),
       seed_(seed),
       delivery_(delivery) {
   if (source_->inputs() > static_cast<int>(model.input_shapes.size()))
@@ -51,7 +50,7 @@ Filler::Filler(std::shared_ptr<const Source> source, Pipeline pipeline, const Mo
                 fmt::format("the data set has {} inputs, the model {}", source_->inputs(), model.input_shapes.size()));
   for (std::size_t i = 0; i < model.input_shapes.size(); ++i) inputs_.push_back(match(model, i));
   if (delivery_ == Delivery::kRows) raw_ = rows_in_memory();
-  labels_.check_all();
+  for (LabelDelivery& label : labels) labels_.emplace_back(source_, std::move(label)).check_all();
 }
 
 Filler::Input Filler::match(const ModelSide& model, std::size_t which) const {
@@ -108,7 +107,10 @@ bool Filler::is_copy() const {
 std::shared_ptr<Batch::Slot> Filler::make_slot(std::int64_t rows, const Allocate& allocate) const {
   auto slot = std::make_shared<Batch::Slot>();
   if (delivery_ == Delivery::kFloats)
-    for (const Input& input : inputs_) slot->inputs.emplace_back(allocate, rows * input.elements);
+    for (const Input& input : inputs_) {
+      slot->inputs.emplace_back(allocate, rows * input.elements);
+      slot->input_bytes.push_back(static_cast<std::size_t>(input.elements) * sizeof(float));
+    }
   else
     slot->samples = {allocate, rows};
   if (delivery_ == Delivery::kRows)
@@ -117,8 +119,11 @@ std::shared_ptr<Batch::Slot> Filler::make_slot(std::int64_t rows, const Allocate
       slot->row_bytes.push_back(input.row_bytes());
     }
   slot->indices.reserve(static_cast<std::size_t>(rows));
-  if (labels_.wanted() && labels_.classes()) slot->classes = {allocate, rows};
-  if (labels_.wanted() && !labels_.classes()) slot->values = {allocate, rows * labels_.width()};
+  for (const LabelWriter& label : labels_) {
+    slot->labels.emplace_back(allocate, rows * static_cast<std::int64_t>(label.row_bytes()));
+    slot->label_bytes.push_back(label.row_bytes());
+  }
+  if (!labels_.empty() && source_->has_sample_weights()) slot->sample_weights = {allocate, rows};
   return slot;
 }
 
@@ -127,13 +132,18 @@ void Filler::fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scra
   if (delivery_ == Delivery::kRows) copy_rows(index, row, slot);
   for (std::size_t i = 0; i < slot.inputs.size(); ++i)
     fill_input(inputs_[i], index, epoch, scratch, slot.inputs[i].data() + row * inputs_[i].elements);
-  if (!labels_.wanted()) return;
-  if (labels_.classes()) {
-    scratch.row.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, labels_.width())));
-    slot.classes.data()[row] = labels_.class_of(index, scratch.row.data());
-  } else {
-    labels_.values_of(index, slot.values.data() + row * labels_.width());
+  for (std::size_t i = 0; i < labels_.size(); ++i) {
+    const LabelWriter& label = labels_[i];
+    std::byte* const place = slot.labels[i].data() + static_cast<std::size_t>(row) * slot.label_bytes[i];
+    if (label.classes()) {
+      scratch.row.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, label.width())));
+      *reinterpret_cast<std::int32_t*>(place) = label.class_of(index, scratch.row.data());
+    } else {
+      label.values_of(index, reinterpret_cast<float*>(place));
+    }
   }
+  if (float* const weights = slot.sample_weights.data(); weights != nullptr)
+    weights[row] = source_->sample_weight(index);
 }
 
 std::vector<RowsInMemory> Filler::rows_in_memory() const {
@@ -165,10 +175,12 @@ void Filler::move_row(Batch::Slot& slot, std::int64_t from, std::int64_t to) con
     float* const rows = slot.inputs[i].data();
     std::copy_n(rows + from * inputs_[i].elements, inputs_[i].elements, rows + to * inputs_[i].elements);
   }
-  if (labels_.wanted() && labels_.classes()) slot.classes.data()[to] = slot.classes.data()[from];
-  if (labels_.wanted() && !labels_.classes())
-    std::copy_n(slot.values.data() + from * labels_.width(), labels_.width(),
-                slot.values.data() + to * labels_.width());
+  for (std::size_t i = 0; i < labels_.size(); ++i) {
+    const std::size_t bytes = slot.label_bytes[i];
+    std::byte* const label = slot.labels[i].data();
+    std::memcpy(label + static_cast<std::size_t>(to) * bytes, label + static_cast<std::size_t>(from) * bytes, bytes);
+  }
+  if (float* const weights = slot.sample_weights.data(); weights != nullptr) weights[to] = weights[from];
   slot.indices[static_cast<std::size_t>(to)] = slot.indices[static_cast<std::size_t>(from)];
 }
 

@@ -24,8 +24,8 @@ class Filler {
   };
 
   /// Throws Error{kData} or Error{kUsage} as Loader does.
-  Filler(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model, LabelDelivery labels,
-         std::uint64_t seed, Delivery delivery);
+  Filler(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model,
+         std::vector<LabelDelivery> labels, std::uint64_t seed, Delivery delivery);
 
   /// Memory for `rows` samples.
   std::shared_ptr<Batch::Slot> make_slot(std::int64_t rows, const Allocate& allocate) const;
@@ -58,7 +58,7 @@ class Filler {
   std::shared_ptr<const Source> source_;
   Pipeline pipeline_;
   std::optional<ChannelMap> only_map_;  ///< all that the pipeline does
-  LabelWriter labels_;
+  std::vector<LabelWriter> labels_;     ///< one per loss
   std::uint64_t seed_;
   Delivery delivery_;
   std::vector<Input> inputs_;

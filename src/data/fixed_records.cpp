@@ -181,13 +181,13 @@ class FixedRecords final : public Source {
     if (layout_.channels_first) channels_last(values, layout_.shape, out.f32);
   }
 
-  LabelType label_type() const override { return layout_.label_bytes == 0 ? LabelType::kNone : LabelType::kClass; }
-  std::int64_t label_width() const override { return 1; }
-  std::int64_t label_class(std::int64_t index) const override { return labels_[static_cast<std::size_t>(index)]; }
-  void label_values(std::int64_t, float*) const override {
+  LabelType label_type(int) const override { return layout_.label_bytes == 0 ? LabelType::kNone : LabelType::kClass; }
+  std::int64_t label_width(int) const override { return 1; }
+  std::int64_t label_class(std::int64_t index, int) const override { return labels_[static_cast<std::size_t>(index)]; }
+  void label_values(std::int64_t, float*, int) const override {
     throw Error(ErrorKind::kInternal, "records have classes, no values");
   }
-  std::string label_place(std::int64_t index) const override {
+  std::string label_place(std::int64_t index, int) const override {
     const auto [file, record] = place(index);
     return fmt::format("{}, record {}", file->path(), record);
   }

@@ -18,6 +18,7 @@
 #include "data/dataset.h"
 #include "data/file_stamp.h"
 #include "data/hash.h"
+#include "data/label_column.h"
 
 namespace dptrain::config {
 template <>
@@ -169,19 +170,9 @@ void read_rows(const Stored& array, std::int64_t first, std::int64_t count, hid_
     fail(fmt::format("{}, row {}", array.place, first), "cannot read: " + library_error());
 }
 
-struct Hdf5Labels {
-  std::string place;
-  LabelType type = LabelType::kClass;
-  std::int64_t width = 1;
-  std::vector<std::int32_t> classes;
-  std::vector<float> values;
-};
-
 /// Integers, one per row, are classes; anything else is a row of floats. Under the lock.
-Hdf5Labels read_labels(const Stored& array) {
-  Hdf5Labels labels;
-  labels.place = array.place;
-  labels.width = array.row.elements();
+LabelColumn read_labels(const std::string& name, const Stored& array) {
+  LabelColumn labels{.name = name, .place = array.place, .type = LabelType::kClass, .width = array.row.elements()};
   if (array.kind == H5T_INTEGER && labels.width == 1) {
     std::vector<double> block;
     for (std::int64_t first = 0; first < array.rows; first += kLabelsAtOnce) {
@@ -250,15 +241,19 @@ class Hdf5Dataset final : public Source {
     check_length();
   }
 
-  LabelType label_type() const override { return labels_.type; }
-  std::int64_t label_width() const override { return labels_.width; }
-  std::int64_t label_class(std::int64_t index) const override {
-    return labels_.classes[static_cast<std::size_t>(index)];
+  int labels() const override { return static_cast<int>(labels_.size()); }
+  std::string label_name(int which) const override { return label(which).name; }
+  LabelType label_type(int which) const override { return label(which).type; }
+  std::int64_t label_width(int which) const override { return label(which).width; }
+  std::int64_t label_class(std::int64_t index, int which) const override {
+    return label(which).classes[static_cast<std::size_t>(index)];
   }
-  void label_values(std::int64_t index, float* out) const override {
-    std::copy_n(labels_.values.begin() + index * labels_.width, labels_.width, out);
+  void label_values(std::int64_t index, float* out, int which) const override { label(which).values_of(index, out); }
+  std::string label_place(std::int64_t index, int which) const override {
+    return fmt::format("{}, row {}", label(which).place, index);
   }
-  std::string label_place(std::int64_t index) const override { return fmt::format("{}, row {}", labels_.place, index); }
+  bool has_sample_weights() const override { return !sample_weights_.empty(); }
+  float sample_weight(std::int64_t index) const override { return sample_weights_[static_cast<std::size_t>(index)]; }
   std::vector<std::string> class_names() const override { return class_names_; }
   std::string fingerprint() const override { return fingerprint_; }
   std::string cache_key() const override {
@@ -269,6 +264,7 @@ class Hdf5Dataset final : public Source {
 
  private:
   const Stored& at(int input) const { return inputs_[static_cast<std::size_t>(input)]; }
+  const LabelColumn& label(int which) const { return labels_[static_cast<std::size_t>(which)]; }
 
   void open(const HDF5DatasetSpec& spec, const std::string& path) {
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // it would print
@@ -282,19 +278,26 @@ class Hdf5Dataset final : public Source {
         fail(path, fmt::format("array '{}' has {} rows, '{}' has {}", spec.inputs.arrays.front().second, size(), array,
                                inputs_.back().rows));
     }
-    const Stored labels = open_array(file_, path, spec.labels);
-    if (labels.rows != size())
-      fail(path, fmt::format("array '{}' has {} rows, labels '{}' have {}", spec.inputs.arrays.front().second, size(),
-                             spec.labels, labels.rows));
-    labels_ = read_labels(labels);
+    const auto read = [&](const std::string& name, const std::string& array, const char* what) {
+      const Stored stored = open_array(file_, path, array);
+      if (stored.rows != size())
+        fail(path, fmt::format("array '{}' has {} rows, {} '{}' have {}", spec.inputs.arrays.front().second, size(),
+                               what, array, stored.rows));
+      return read_labels(name, stored);
+    };
+    for (const auto& [name, array] : spec.labels.arrays) labels_.push_back(read(name, array, "labels"));
+    if (spec.sample_weight) sample_weights_ = sample_weights_of(read("", *spec.sample_weight, "sample weights"));
     set_fingerprint(path);
   }
 
   /// Shapes, labels, the file's size, and the first and last row of every input.
   void set_fingerprint(const std::string& path) {
     std::uint64_t hash = hash_number(std::filesystem::file_size(path), kHashStart);
-    hash = hash_bytes(labels_.classes.data(), labels_.classes.size() * sizeof(std::int32_t), hash);
-    hash = hash_bytes(labels_.values.data(), labels_.values.size() * sizeof(float), hash);
+    for (const LabelColumn& label : labels_) {
+      hash = hash_bytes(label.classes.data(), label.classes.size() * sizeof(std::int32_t), hash);
+      hash = hash_bytes(label.values.data(), label.values.size() * sizeof(float), hash);
+    }
+    hash = hash_bytes(sample_weights_.data(), sample_weights_.size() * sizeof(float), hash);
     fingerprint_ = fmt::format("hdf5:{}", size());
     std::vector<float> row;
     for (const Stored& array : inputs_) {
@@ -332,7 +335,8 @@ class Hdf5Dataset final : public Source {
   Handle file_;
   std::vector<std::string> names_;
   std::vector<Stored> inputs_;
-  Hdf5Labels labels_;
+  std::vector<LabelColumn> labels_;
+  std::vector<float> sample_weights_;
   std::vector<std::string> class_names_;
   std::string fingerprint_;
   std::string path_;
@@ -348,7 +352,10 @@ std::unique_ptr<config::TypeDef> hdf5_dataset_def() {
       config::Schema::of<S>("HDF5Dataset")
           .key(key("file", &S::file).required())
           .key(key("inputs", &S::inputs).required().doc("name of an array, or {input name: array}; one row per sample"))
-          .key(key("labels", &S::labels).required().doc("name of an array: classes (integers), values, or rows")),
+          .key(key("labels", &S::labels)
+                   .required()
+                   .doc("name of an array: classes (integers), values, or rows; or {output name: array}"))
+          .key(key("sample_weight", &S::sample_weight).doc("name of an array: a factor of each sample's loss")),
       [](const S& spec, const ModelSide&, Role) { return std::make_shared<Hdf5Dataset>(spec); },
       [](const S& spec) { return std::vector{spec.file}; });
 }

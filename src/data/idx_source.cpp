@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "data/dataset.h"
 #include "data/hash.h"
+#include "data/label_column.h"
 
 namespace dptrain::data {
 namespace {
@@ -38,14 +39,6 @@ struct IdxInput {
   std::vector<float> f32;
 };
 
-struct IdxLabels {
-  std::string file;
-  LabelType type = LabelType::kNone;
-  std::int64_t width = 0;
-  std::vector<std::int32_t> classes;
-  std::vector<float> values;
-};
-
 IdxInput make_input(const std::string& name, IdxFile file) {
   IdxInput input{.name = name, .shape = file.item.rank() == 0 ? Shape{1} : file.item, .u8 = {}, .f32 = {}};
   if (file.type == DType::kU8) {
@@ -57,14 +50,13 @@ IdxInput make_input(const std::string& name, IdxFile file) {
 }
 
 /// Integers, one per item, are classes; anything else is a row of floats: regression values or one-hot rows.
-IdxLabels make_labels(const IdxFile& file) {
+LabelColumn make_labels(const std::string& name, const IdxFile& file) {
   if (file.item.rank() > 1)
     throw Error(ErrorKind::kData,
                 fmt::format("{}: labels have the shape {}; expected one number or one row per sample; "
                             "are inputs and labels swapped?",
                             file.name, extents_text(file)));
-  IdxLabels labels;
-  labels.file = file.name;
+  LabelColumn labels{.name = name, .place = file.name};
   labels.width = file.item.elements();
   if (is_integer(file) && labels.width == 1) {
     labels.type = LabelType::kClass;
@@ -82,10 +74,11 @@ IdxLabels make_labels(const IdxFile& file) {
 
 class IdxSource final : public Source {
  public:
-  IdxSource(std::vector<IdxInput> inputs, IdxLabels labels, std::int64_t size, std::vector<std::string> class_names,
-            std::string fingerprint)
+  IdxSource(std::vector<IdxInput> inputs, std::vector<LabelColumn> labels, std::vector<float> sample_weights,
+            std::int64_t size, std::vector<std::string> class_names, std::string fingerprint)
       : inputs_(std::move(inputs)),
         labels_(std::move(labels)),
+        sample_weights_(std::move(sample_weights)),
         size_(size),
         class_names_(std::move(class_names)),
         fingerprint_(std::move(fingerprint)) {}
@@ -110,16 +103,19 @@ class IdxSource final : public Source {
   const std::uint8_t* u8_rows(int input) const override { return at(input).u8.empty() ? nullptr : at(input).u8.data(); }
   const float* f32_rows(int input) const override { return at(input).f32.empty() ? nullptr : at(input).f32.data(); }
 
-  LabelType label_type() const override { return labels_.type; }
-  std::int64_t label_width() const override { return labels_.width; }
-  std::int64_t label_class(std::int64_t index) const override {
-    return labels_.classes[static_cast<std::size_t>(index)];
+  int labels() const override { return static_cast<int>(labels_.size()); }
+  std::string label_name(int which) const override { return label(which).name; }
+  LabelType label_type(int which) const override { return labels_.empty() ? LabelType::kNone : label(which).type; }
+  std::int64_t label_width(int which) const override { return labels_.empty() ? 0 : label(which).width; }
+  std::int64_t label_class(std::int64_t index, int which) const override {
+    return label(which).classes[static_cast<std::size_t>(index)];
   }
-  void label_values(std::int64_t index, float* out) const override {
-    std::copy_n(labels_.values.begin() + index * labels_.width, labels_.width, out);
+  void label_values(std::int64_t index, float* out, int which) const override { label(which).values_of(index, out); }
+  std::string label_place(std::int64_t index, int which) const override {
+    return fmt::format("{}, item {}", labels_.empty() ? "" : label(which).place, index);
   }
-  std::string label_place(std::int64_t index) const override { return fmt::format("{}, item {}", labels_.file, index); }
-
+  bool has_sample_weights() const override { return !sample_weights_.empty(); }
+  float sample_weight(std::int64_t index) const override { return sample_weights_[static_cast<std::size_t>(index)]; }
   std::vector<std::string> class_names() const override { return class_names_; }
   std::string fingerprint() const override { return fingerprint_; }
   /// Of all bytes, which are in memory already.
@@ -134,9 +130,11 @@ class IdxSource final : public Source {
 
  private:
   const IdxInput& at(int input) const { return inputs_[static_cast<std::size_t>(input)]; }
+  const LabelColumn& label(int which) const { return labels_[static_cast<std::size_t>(which)]; }
 
   std::vector<IdxInput> inputs_;
-  IdxLabels labels_;
+  std::vector<LabelColumn> labels_;
+  std::vector<float> sample_weights_;
   std::int64_t size_;
   std::vector<std::string> class_names_;
   std::string fingerprint_;
@@ -152,36 +150,43 @@ IdxFile read_idx(const std::string& path) { return parse_idx(*open_bytes(path));
 
 }  // namespace
 
-std::shared_ptr<const Source> make_idx_source(std::vector<std::pair<std::string, IdxFile>> inputs,
-                                              std::optional<IdxFile> labels, std::vector<std::string> class_names) {
-  if (inputs.empty()) throw Error(ErrorKind::kUsage, "IDX: inputs must name at least one file, found none");
-  const std::int64_t count = inputs.front().second.count;
+std::shared_ptr<const Source> make_idx_source(IdxFiles files, std::vector<std::string> class_names) {
+  if (files.inputs.empty()) throw Error(ErrorKind::kUsage, "IDX: inputs must name at least one file, found none");
+  const IdxFile& first = files.inputs.front().second;
+  const std::int64_t count = first.count;
   std::string text = fmt::format("idx:{}", count);
   std::uint64_t hash = kHashStart;
-  for (const auto& [name, file] : inputs) {
-    check_count(inputs.front().second, file, "samples");
+  for (const auto& [name, file] : files.inputs) {
+    check_count(first, file, "samples");
     text += fmt::format(":{}:{}", file.item.str(), name_of(file.type));
     hash = fingerprint_of(file, hash_bytes(name.data(), name.size(), hash));
   }
-  IdxLabels made;
-  if (labels) {
-    check_count(inputs.front().second, *labels, "labels");
-    made = make_labels(*labels);
-    hash = fingerprint_of(*labels, hash);
+  std::vector<LabelColumn> labels;
+  for (const auto& [name, file] : files.labels) {
+    check_count(first, file, "labels");
+    labels.push_back(make_labels(name, file));
+    hash = fingerprint_of(file, hash_bytes(name.data(), name.size(), hash));
+  }
+  std::vector<float> sample_weights;
+  if (files.sample_weight) {
+    check_count(first, *files.sample_weight, "sample weights");
+    sample_weights = sample_weights_of(make_labels("", *files.sample_weight));
+    hash = fingerprint_of(*files.sample_weight, hash);
   }
   std::vector<IdxInput> arrays;
-  for (auto& [name, file] : inputs) arrays.push_back(make_input(name, std::move(file)));
-  return std::make_shared<IdxSource>(std::move(arrays), std::move(made), count, std::move(class_names),
-                                     fmt::format("{}:{:016x}", text, hash));
+  for (auto& [name, file] : files.inputs) arrays.push_back(make_input(name, std::move(file)));
+  return std::make_shared<IdxSource>(std::move(arrays), std::move(labels), std::move(sample_weights), count,
+                                     std::move(class_names), fmt::format("{}:{:016x}", text, hash));
 }
 
 std::shared_ptr<const Source> open_idx(const IDXSpec& spec) {
   // Labels first: they are small, so a wrong path shows before the images have been unpacked.
-  std::optional<IdxFile> labels;
-  if (!spec.labels.value.empty()) labels = read_idx(spec.labels.value);
-  std::vector<std::pair<std::string, IdxFile>> inputs;
-  for (const auto& [name, path] : spec.inputs.paths) inputs.emplace_back(name, read_idx(path.value));
-  return make_idx_source(std::move(inputs), std::move(labels), spec.class_names);
+  IdxFiles files;
+  for (const auto& [name, path] : spec.labels.paths)
+    if (!path.value.empty()) files.labels.emplace_back(name, read_idx(path.value));
+  if (spec.sample_weight) files.sample_weight = read_idx(spec.sample_weight->value);
+  for (const auto& [name, path] : spec.inputs.paths) files.inputs.emplace_back(name, read_idx(path.value));
+  return make_idx_source(std::move(files), spec.class_names);
 }
 
 std::unique_ptr<config::TypeDef> idx_def() {
@@ -189,20 +194,24 @@ std::unique_ptr<config::TypeDef> idx_def() {
   return dataset_def<IDXSpec>(
       config::Schema::of<IDXSpec>("IDX")
           .key(key("inputs", &IDXSpec::inputs).required().doc("a file, or {input name: file}; plain or .gz"))
-          .key(key("labels", &IDXSpec::labels).required().doc("classes (integers), values, or one row per sample")),
+          .key(key("labels", &IDXSpec::labels)
+                   .required()
+                   .doc("classes (integers), values, or one row per sample; or {output name: file}"))
+          .key(key("sample_weight", &IDXSpec::sample_weight).doc("a factor of each sample's loss")),
       [](const IDXSpec& spec, const ModelSide&, Role) { return open_idx(spec); },
       [](const IDXSpec& spec) {
         std::vector<config::Path> paths;
         for (const auto& [name, path] : spec.inputs.paths) paths.push_back(path);
-        paths.push_back(spec.labels);
+        for (const auto& [name, path] : spec.labels.paths) paths.push_back(path);
+        if (spec.sample_weight) paths.push_back(*spec.sample_weight);
         return paths;
       });
 }
 
 std::shared_ptr<const Source> open_idx_inputs(const std::string& path) {
-  std::vector<std::pair<std::string, IdxFile>> inputs;
-  inputs.emplace_back("", read_idx(path));
-  return make_idx_source(std::move(inputs), std::nullopt, {});
+  IdxFiles files;
+  files.inputs.emplace_back("", read_idx(path));
+  return make_idx_source(std::move(files), {});
 }
 
 }  // namespace dptrain::data

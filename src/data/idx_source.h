@@ -13,10 +13,15 @@
 
 namespace dptrain::data {
 
-/// `inputs`: files by input name ("" for the only, unnamed one). `labels` may be absent. `class_names` may be empty.
-/// Throws Error{kData} when the files do not fit together.
-std::shared_ptr<const Source> make_idx_source(std::vector<std::pair<std::string, IdxFile>> inputs,
-                                              std::optional<IdxFile> labels, std::vector<std::string> class_names);
+/// Files by name; "" for the only, unnamed one.
+struct IdxFiles {
+  std::vector<std::pair<std::string, IdxFile>> inputs{};
+  std::vector<std::pair<std::string, IdxFile>> labels{};  ///< may be empty
+  std::optional<IdxFile> sample_weight{};
+};
+
+/// `class_names` may be empty. Throws Error{kData} when the files do not fit together.
+std::shared_ptr<const Source> make_idx_source(IdxFiles files, std::vector<std::string> class_names);
 
 /// Opens the files of a spec.
 std::shared_ptr<const Source> open_idx(const IDXSpec& spec);

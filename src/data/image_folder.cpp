@@ -94,15 +94,15 @@ class ImageFiles final : public Source {
   }
   std::shared_ptr<BadSamples> bad_samples() const override { return bad_; }
 
-  LabelType label_type() const override { return ends_.empty() ? LabelType::kNone : LabelType::kClass; }
-  std::int64_t label_width() const override { return 1; }
-  std::int64_t label_class(std::int64_t index) const override {
+  LabelType label_type(int) const override { return ends_.empty() ? LabelType::kNone : LabelType::kClass; }
+  std::int64_t label_width(int) const override { return 1; }
+  std::int64_t label_class(std::int64_t index, int) const override {
     return std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin();
   }
-  void label_values(std::int64_t, float*) const override {
+  void label_values(std::int64_t, float*, int) const override {
     throw Error(ErrorKind::kInternal, "image files have classes, no values");
   }
-  std::string label_place(std::int64_t index) const override { return files_.path(index); }
+  std::string label_place(std::int64_t index, int) const override { return files_.path(index); }
 
   std::vector<std::string> class_names() const override { return class_names_; }
   std::string fingerprint() const override { return fingerprint_; }
@@ -193,7 +193,8 @@ void check_channels(const ImageFolderSpec& spec, const ModelSide& model) {
 
 /// More classes than outputs is an error with its cause; fewer are suspicious.
 void compare_with_model(const std::string& directory, std::size_t classes, const ModelSide& model) {
-  const std::int64_t outputs = model.output.rank() == 1 ? model.output[0] : 1;
+  const bool row = model.outputs.size() == 1 && model.outputs.front().rank() == 1;
+  const std::int64_t outputs = row ? model.outputs.front()[0] : 1;
   const auto count = static_cast<std::int64_t>(classes);
   if (outputs > 1 && count > outputs)
     throw Error(ErrorKind::kData,

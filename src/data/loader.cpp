@@ -92,13 +92,13 @@ struct Loader::Impl {
     bool ready = false;
   };
 
-  Impl(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model, LabelDelivery labels,
-       const LoaderOptions& options)
+  Impl(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model,
+       std::vector<LabelDelivery> labels, const LoaderOptions& options)
       : samples(source->size()),
         batch_size(options.batch_size),
         feed(options.feed),
         allocate(options.allocate ? options.allocate : aligned_memory),
-        filler(source, std::move(pipeline), model, labels, options.seed, options.delivery),
+        filler(source, std::move(pipeline), model, std::move(labels), options.seed, options.delivery),
         account(source->bad_samples()),
         workers(auto_workers(options, filler.is_copy())),
         piece(piece_size(options, workers, filler.is_copy())),
@@ -307,12 +307,12 @@ struct Loader::Impl {
   std::vector<std::thread> threads;
 };
 
-Loader::Loader(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model, LabelDelivery labels,
-               LoaderOptions options) {
+Loader::Loader(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model,
+               std::vector<LabelDelivery> labels, LoaderOptions options) {
   if (options.batch_size < 1)
     throw Error(ErrorKind::kUsage, fmt::format("batch_size must be >= 1, found {}", options.batch_size));
   if (source->size() < 1) throw Error(ErrorKind::kData, "the data set has no samples");
-  impl_ = std::make_unique<Impl>(std::move(source), std::move(pipeline), model, labels, options);
+  impl_ = std::make_unique<Impl>(std::move(source), std::move(pipeline), model, std::move(labels), options);
 }
 
 Loader::~Loader() = default;

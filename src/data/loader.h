@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/batch_rows.h"
 #include "data/source.h"
 #include "data/transform.h"
 #include "optim/loss.h"
@@ -52,7 +53,7 @@ struct LoaderOptions {
   /// asynchronous. What it allocates from outlives the loader and its batches.
   Allocate allocate{};
   Delivery delivery = Delivery::kFloats;
-  int feed = -1;  ///< what Batch::feed() says
+  int feed = -1;  ///< what BatchRows::feed of the batches says
 };
 
 /// A batch in a slot of the loader; the slot is free for the workers again when the object dies. Movable; may outlive
@@ -68,12 +69,11 @@ class Batch {
   std::int64_t epoch() const;
   std::int64_t first() const;  ///< position in the epoch's order at which the batch begins
   std::int64_t end() const;    ///< position at which the next one begins: first() + rows() unless samples were dropped
-  const float* input(int i) const;      ///< [rows, shape...]; Delivery::kFloats
-  const std::byte* row(int i) const;    ///< the first of rows(); Delivery::kRows
-  std::size_t row_bytes(int i) const;   ///< 0: the batch has no such rows
-  const std::int64_t* samples() const;  ///< indices() in memory of the Allocate; null for Delivery::kFloats
-  int feed() const;                     ///< LoaderOptions::feed
-  const void* labels() const;           ///< int32 [rows] or float [rows, width]; null without labels
+  const float* input(int i) const;          ///< [rows, shape...]; Delivery::kFloats
+  const void* labels(int which = 0) const;  ///< int32 [rows] or float [rows, width]; null without labels
+  /// Everything as replicas take it, in memory of the Allocate: for Delivery::kFloats with inputs, else with samples,
+  /// and for kRows with the rows as the source has them. Valid as long as the batch.
+  BatchRows host() const;
   const std::vector<std::int64_t>& indices() const;  ///< sample of each row in the data set
   double waited() const;                             ///< seconds the trainer waited for it
 
@@ -84,11 +84,11 @@ class Batch {
   std::shared_ptr<Slot> slot_;
 };
 
-/// How labels are delivered, checked when the loader is made and as they are read.
+/// How the labels of one output are delivered, checked when the loader is made and as they are read.
 struct LabelDelivery {
-  bool wanted = true;
+  std::string output{};  ///< the output's name; labels without a name serve any
   optim::LabelKind kind = optim::LabelKind::kClass;
-  std::int64_t width = 0;      ///< of the model's output
+  std::int64_t width = 0;      ///< of the output
   bool probabilities = false;  ///< crossentropy: of rows each value, and of a single output the class, lies in [0, 1]
 };
 
@@ -97,8 +97,9 @@ class Loader {
   /// Throws Error{kData} when shapes do not fit ("samples are 28x28, the model wants 32x32x3"); a missing final axis of
   /// size 1 is added. Labels out of range are Error{kData} with file and index, here, before any training. Transforms
   /// run on every input with the same draws. No thread runs before the first seek() or next().
-  Loader(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model, LabelDelivery labels,
-         LoaderOptions options);
+  /// `labels`: one for each loss; none: the batches have no labels.
+  Loader(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model,
+         std::vector<LabelDelivery> labels, LoaderOptions options);
   ~Loader();
 
   std::int64_t samples() const;

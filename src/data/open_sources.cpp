@@ -63,7 +63,8 @@ std::shared_ptr<const Source> taken(std::shared_ptr<const Source> source, const 
 
 void check_class_names(const config::Typed& spec, const ModelSide& model) {
   const auto names = static_cast<std::int64_t>(common(spec).class_names.size());
-  const std::int64_t width = model.output.elements();
+  if (model.outputs.size() != 1) return;
+  const std::int64_t width = model.outputs.front().elements();
   if (names > 0 && width > 1 && names != width)
     fail_at(spec, ErrorKind::kUsage,
             fmt::format("class_names lists {} names, but the model has {} outputs", names, width));

@@ -36,14 +36,16 @@ class Memory {
 class SlotPool;
 
 struct Batch::Slot {
-  std::vector<Memory<float>> inputs;    // each [batch size, shape...]; Delivery::kFloats
-  std::vector<Memory<std::byte>> rows;  // each [batch size] rows as the source has them; Delivery::kRows
-  std::vector<std::size_t> row_bytes;   // of each of `rows`
-  Memory<std::int64_t> samples;         // as `indices`; for all but Delivery::kFloats
-  Memory<std::int32_t> classes;         // [batch size], or
-  Memory<float> values;                 // [batch size, width]
-  std::vector<std::int64_t> indices;    // [rows]
-  std::vector<BadSample> dropped;       // samples that could not be read
+  std::vector<Memory<float>> inputs;      // each [batch size, shape...]; Delivery::kFloats
+  std::vector<std::size_t> input_bytes;   // of one row of each of `inputs`
+  std::vector<Memory<std::byte>> rows;    // each [batch size] rows as the source has them; Delivery::kRows
+  std::vector<std::size_t> row_bytes;     // of each of `rows`
+  Memory<std::int64_t> samples;           // as `indices`; for all but Delivery::kFloats
+  std::vector<Memory<std::byte>> labels;  // each [batch size] classes, or [batch size, width] values
+  std::vector<std::size_t> label_bytes;   // of one row of each of `labels`
+  Memory<float> sample_weights;           // [batch size], where the source has them
+  std::vector<std::int64_t> indices;      // [rows]
+  std::vector<BadSample> dropped;         // samples that could not be read
   std::int64_t epoch = 0, first = 0;
   std::int64_t end = 0;  // position behind the last sample, read or dropped
   double waited = 0;

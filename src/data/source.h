@@ -86,12 +86,19 @@ class Source {
   virtual const float* f32_rows(int input) const { return static_cast<void>(input), nullptr; }
   virtual std::int64_t row(std::int64_t index) const { return index; }
 
-  virtual LabelType label_type() const = 0;
-  virtual std::int64_t label_width() const = 0;                         ///< kValues: floats per sample; kClass: 1
-  virtual std::int64_t label_class(std::int64_t index) const = 0;       ///< kClass
-  virtual void label_values(std::int64_t index, float* out) const = 0;  ///< kValues
+  /// How many labels a sample has: one for each entry of `labels: {name: file}`.
+  virtual int labels() const { return label_type() == LabelType::kNone ? 0 : 1; }
+  /// Name as in the config; "" when there is one unnamed label, which serves every output of the model.
+  virtual std::string label_name(int /*which*/) const { return ""; }
+  virtual LabelType label_type(int which = 0) const = 0;
+  virtual std::int64_t label_width(int which = 0) const = 0;  ///< kValues: floats per sample; kClass: 1
+  virtual std::int64_t label_class(std::int64_t index, int which = 0) const = 0;       ///< kClass
+  virtual void label_values(std::int64_t index, float* out, int which = 0) const = 0;  ///< kValues
   /// "labels.gz, item 17": for messages about a label. The file of an image.
-  virtual std::string label_place(std::int64_t index) const = 0;
+  virtual std::string label_place(std::int64_t index, int which = 0) const = 0;
+  /// Factors of the samples' losses (`sample_weight`); without them all are 1.
+  virtual bool has_sample_weights() const { return false; }
+  virtual float sample_weight(std::int64_t /*index*/) const { return 1; }
 
   virtual std::vector<std::string> class_names() const { return {}; }
   /// Changes when the data do: sizes, shapes and a hash of file sizes and first and last bytes. For env.json and
@@ -115,7 +122,8 @@ struct NamedPaths {
 };
 struct IDXSpec : DatasetCommon {
   NamedPaths inputs;
-  config::Path labels;
+  NamedPaths labels;  ///< or {output name: path}
+  std::optional<config::Path> sample_weight;
 };
 /// Noise around one random mean per class (synthetic.cpp).
 struct SyntheticSpec : DatasetCommon {
@@ -160,7 +168,8 @@ struct NamedArrays {
 struct HDF5DatasetSpec : DatasetCommon {
   config::Path file;
   NamedArrays inputs;
-  std::string labels;
+  NamedArrays labels;  ///< or {output name: array}
+  std::optional<std::string> sample_weight;
 };
 /// A part of another role's data set: the samples of `of` that fall into `fraction`; `of` keeps the rest.
 struct SplitSpec : DatasetCommon {
@@ -173,7 +182,9 @@ struct SplitSpec : DatasetCommon {
 struct ModelSide {
   std::vector<std::string> input_names;
   std::vector<Shape> input_shapes;
-  Shape output;
+  /// Those that the loss wants labels for; without a loss all.
+  std::vector<std::string> output_names{};
+  std::vector<Shape> outputs{};
   /// Synthetic makes bytes 0..255, as image files hold, instead of floats around 0. See expect_pixels() in transform.h.
   bool pixels = false;
 };

@@ -104,10 +104,16 @@ Pool make_pool(const Shape& shape, bool pixels, const std::vector<std::int64_t>&
   return pool;
 }
 
+/// An output of several axes (a map, a sequence) has no one class: it gets a row of values by class instead.
+bool has_classes(const Shape& output) { return output.rank() == 0 || output.elements() == output.back(); }
+std::int64_t classes_of(const Shape& output) {
+  return has_classes(output) && output.elements() > 1 ? output.elements() : 2;
+}
+
 class Synthetic final : public Source {
  public:
-  Synthetic(const SyntheticSpec& spec, const ModelSide& model, std::int64_t classes, bool class_labels, Role role)
-      : spec_(spec), model_(model), class_labels_(class_labels) {
+  Synthetic(const SyntheticSpec& spec, const ModelSide& model, std::int64_t classes, Role role)
+      : spec_(spec), model_(model) {
     labels_ = draw_classes(distinct_samples(spec.samples, model), classes, spec.seed, role);
     fingerprint_ = fmt::format("synthetic:{}:{}:{}:{}:{}", spec.samples, classes, spec.seed, static_cast<int>(role),
                                model.pixels ? "uint8" : "float32");
@@ -144,21 +150,35 @@ class Synthetic final : public Source {
   }
   std::int64_t row(std::int64_t index) const override { return index % static_cast<std::int64_t>(labels_.size()); }
 
-  LabelType label_type() const override { return class_labels_ ? LabelType::kClass : LabelType::kValues; }
-  std::int64_t label_width() const override { return class_labels_ ? 1 : model_.output.elements(); }
-  std::int64_t label_class(std::int64_t index) const override { return labels_[static_cast<std::size_t>(row(index))]; }
-  void label_values(std::int64_t index, float* out) const override {
-    RandomStream stream(spec_.seed, purpose(kValueStream), static_cast<std::uint64_t>(label_class(index)));
-    for (std::int64_t i = 0; i < model_.output.elements(); ++i) out[i] = stream.uniform();
+  int labels() const override { return static_cast<int>(model_.outputs.size()); }
+  std::string label_name(int which) const override {
+    return labels() == 1 ? "" : model_.output_names[static_cast<std::size_t>(which)];
   }
-  std::string label_place(std::int64_t index) const override { return fmt::format("Synthetic, item {}", index); }
+  LabelType label_type(int which) const override {
+    return has_classes(output(which)) ? LabelType::kClass : LabelType::kValues;
+  }
+  std::int64_t label_width(int which) const override {
+    return has_classes(output(which)) ? 1 : output(which).elements();
+  }
+  /// The first output tells all classes apart, others as far as they can.
+  std::int64_t label_class(std::int64_t index, int which) const override {
+    const std::int64_t drawn = labels_[static_cast<std::size_t>(row(index))];
+    return which == 0 ? drawn : drawn % classes_of(output(which));
+  }
+  void label_values(std::int64_t index, float* out, int which) const override {
+    const auto drawn = static_cast<std::uint64_t>(labels_[static_cast<std::size_t>(row(index))]);
+    RandomStream stream(spec_.seed, purpose(kValueStream) + static_cast<std::uint32_t>(which), drawn);
+    for (std::int64_t i = 0; i < output(which).elements(); ++i) out[i] = stream.uniform();
+  }
+  std::string label_place(std::int64_t index, int) const override { return fmt::format("Synthetic, item {}", index); }
   std::vector<std::string> class_names() const override { return spec_.class_names; }
   std::string fingerprint() const override { return fingerprint_; }
 
  private:
+  const Shape& output(int which) const { return model_.outputs[static_cast<std::size_t>(which)]; }
+
   SyntheticSpec spec_;
   ModelSide model_;
-  bool class_labels_;
   std::vector<std::int64_t> labels_;  // class of each sample of the pool
   std::vector<Pool> pools_;           // per input
   std::string fingerprint_;
@@ -167,14 +187,11 @@ class Synthetic final : public Source {
 }  // namespace
 
 std::shared_ptr<const Source> make_synthetic(const SyntheticSpec& spec, const ModelSide& model, Role role) {
-  // An output of several axes (a map, a sequence) has no one class: it gets a row of values by class instead.
-  const std::int64_t width = model.output.elements();
-  const bool class_labels = model.output.rank() == 0 || width == model.output.back();
-  std::int64_t classes = spec.classes;
-  if (classes == 0) classes = class_labels && width > 1 ? width : 2;
-  if (class_labels && width > 1 && classes > width)
+  const Shape first = model.outputs.empty() ? Shape{} : model.outputs.front();
+  const std::int64_t width = first.elements(), classes = spec.classes > 0 ? spec.classes : classes_of(first);
+  if (has_classes(first) && width > 1 && classes > width)
     throw Error(ErrorKind::kUsage, fmt::format("classes is {}, but the model has {} outputs", classes, width));
-  return std::make_shared<Synthetic>(spec, model, classes, class_labels, role);
+  return std::make_shared<Synthetic>(spec, model, classes, role);
 }
 
 std::unique_ptr<config::TypeDef> synthetic_def() {

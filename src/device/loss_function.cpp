@@ -21,7 +21,7 @@ LossFunction loss_function(const config::Typed& loss) {
 }
 
 const Shape& prediction_shape(const LossContext& context) {
-  return context.plan.tensors[static_cast<std::size_t>(context.plan.loss.prediction)].shape;
+  return context.plan.tensors[static_cast<std::size_t>(context.loss.prediction)].shape;
 }
 
 bool is_error(const optim::ResolvedMetric& metric) {

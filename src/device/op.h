@@ -98,17 +98,19 @@ class Op {
   virtual std::pair<double, double> flops_per_sample() const { return {0, 0}; }
 };
 
-/// Loss and metrics in one op, the last of forward.
+/// Loss and metrics of one output in one op, behind all of forward.
 struct LossContext {
   const plan::Plan& plan;
+  const plan::LossStep& loss;  ///< of the plan's
   std::int64_t rows = 0;
 };
 struct LossArgs {
   std::int64_t rows = 0;
-  const void* prediction = nullptr;  ///< [rows, width...], of the plan's compute type
-  const void* labels = nullptr;      ///< int32 [rows] or float [rows, width], as plan.loss.labels says
+  const void* prediction = nullptr;       ///< [rows, width...], of the plan's compute type
+  const void* labels = nullptr;           ///< int32 [rows] or float [rows, width], as LossStep::labels says
+  const float* sample_weights = nullptr;  ///< [rows]: factors of a sample's loss and gradient; null: all are 1
   void* gradient = nullptr;   ///< d loss / d prediction times gradient_scale, of the compute type; null in evaluation
-  double gradient_scale = 1;  ///< 1 / samples of the global batch
+  double gradient_scale = 1;  ///< LossStep::weight / samples of the global batch
   const kernels::LossScale* loss_scale = nullptr;  ///< device memory: another factor of the gradient; null: none
   bool weighted = false;                           ///< by the plan's class weights, where it has any: in training
   double* sums = nullptr;                          ///< added to: [0] loss summed over samples, [1 + i] metric i

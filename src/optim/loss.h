@@ -75,7 +75,7 @@ struct MeanAbsoluteErrorLongMetricSpec : MeanAbsoluteErrorMetricSpec {
 /// What a metric can count for one sample.
 enum class MetricKind { kArgmaxEqual, kBinaryEqual, kTopK, kSquaredError, kAbsoluteError };
 struct ResolvedMetric {
-  std::string name;  ///< key in logs and CSV
+  std::string name{};  ///< key in logs and CSV
   MetricKind kind = MetricKind::kArgmaxEqual;
   std::int64_t k = 1;
   double threshold = 0.5;

@@ -19,12 +19,11 @@ class BackwardPlanner {
       step.parameter_gradients.assign(step.parameters.size(), false);
       step.parameter_gradient_tensors.assign(step.parameters.size(), kAbsent);
     }
-    if (!plan_.loss.loss) return;
+    if (!plan_.has_loss()) return;
     find_wanted();
     gradient_.assign(plan_.tensors.size(), kAbsent);
     written_.assign(plan_.parameters.size(), false);
-    if (wanted_[at(root(plan_, plan_.loss.prediction))])
-      plan_.loss.prediction_gradient = gradient_for(plan_.loss.prediction);
+    for (LossStep& loss : plan_.losses) add_prediction_gradient(loss);
     for (int s = last_index(plan_.steps.size()); s >= 0; --s)
       if (!plan_.steps[at(s)].fused_into_loss) visit(s);
     fold_relu_masks();
@@ -55,6 +54,17 @@ class BackwardPlanner {
     int& gradient = gradient_[at(source)];
     if (gradient == kAbsent) return gradient = add_tensor("d " + of.name, of.shape);
     return add_tensor(fmt::format("d {} (part)", of.name), of.shape);
+  }
+
+  /// A loss writes its own; where it is not the only one of that tensor's, it is added to the first.
+  void add_prediction_gradient(LossStep& loss) {
+    const int source = root(plan_, loss.prediction);
+    if (!wanted_[at(source)]) return;
+    loss.prediction_gradient = gradient_for(source);
+    if (loss.prediction_gradient == gradient_[at(source)]) return;
+    plan_.backward.push_back({.kind = BackwardItem::Kind::kAccumulateTensor,
+                              .destination = gradient_[at(source)],
+                              .source = loss.prediction_gradient});
   }
 
   void visit(int index) {

@@ -28,8 +28,8 @@ struct Output {
   LabelKind labels = LabelKind::kClass;
 };
 
-Output output_of(const graph::Graph& graph, LabelKind labels) {
-  const graph::Node& node = graph.nodes[at(graph.outputs.front())];
+Output output_of(const graph::Graph& graph, int output, LabelKind labels) {
+  const graph::Node& node = graph.nodes[at(graph.outputs[at(output)])];
   const config::Typed& spec = graph.layers[at(node.layer)].spec;
   std::optional<Activation> activation = layers::activation_of(spec);
   if (!activation) activation = pure_activation(spec);
@@ -162,29 +162,32 @@ Activation fused_activation(const LossStep& loss) {
   return Activation::kLinear;
 }
 
-void resolve_loss(Draft& draft) {
-  LossStep& loss = draft.plan.loss;
-  loss.loss = draft.options.loss;
-  loss.labels = draft.options.labels;
-  if (!loss.loss) return;
+void resolve_losses(Draft& draft) {
   const graph::Graph& graph = draft.model.graph;
-  if (graph.outputs.size() != 1)
-    refuse(loss.loss,
-           fmt::format("reads one output, but the model has {}; name one in `model.outputs`", graph.outputs.size()));
-
-  const Output output = output_of(graph, loss.labels);
-  const LossTraits traits = traits_of(loss.loss);
-  check_shape(loss.loss, traits, output);
-  check_labels(loss.loss, traits, output);
-  check_activation(loss.loss, traits, output);
-  loss.class_weights = draft.options.class_weights;
-  if (!loss.class_weights.empty()) check_class_weights(loss.loss, traits, output, loss.class_weights.size());
-  for (const config::Typed& metric : draft.options.metrics) {
-    loss.metrics.push_back(optim::resolve_metric(metric, output.shape));
-    check_metric(metric, loss.metrics.back(), output);
+  std::size_t sums = 0;
+  for (const Objective& objective : draft.options.objectives) {
+    LossStep loss{.output = objective.output,
+                  .name = graph.outputs.size() > 1 ? graph.nodes[at(graph.outputs[at(objective.output)])].name : "",
+                  .loss = objective.loss,
+                  .weight = objective.weight,
+                  .labels = objective.labels,
+                  .class_weights = objective.class_weights,
+                  .first_sum = sums};
+    const Output output = output_of(graph, objective.output, loss.labels);
+    const LossTraits traits = traits_of(loss.loss);
+    check_shape(loss.loss, traits, output);
+    check_labels(loss.loss, traits, output);
+    check_activation(loss.loss, traits, output);
+    if (!loss.class_weights.empty()) check_class_weights(loss.loss, traits, output, loss.class_weights.size());
+    for (const config::Typed& metric : objective.metrics) {
+      loss.metrics.push_back(optim::resolve_metric(metric, output.shape));
+      check_metric(metric, loss.metrics.back(), output);
+    }
+    loss.fusion = choose_fusion(loss, traits, output);
+    loss.from_logits = traits.from_logits || loss.fusion != LossStep::Fusion::kNone;
+    sums += 1 + loss.metrics.size();
+    draft.plan.losses.push_back(std::move(loss));
   }
-  loss.fusion = choose_fusion(loss, traits, output);
-  loss.from_logits = traits.from_logits || loss.fusion != LossStep::Fusion::kNone;
 }
 
 }  // namespace dptrain::plan

@@ -23,6 +23,7 @@ class Lowering {
   }
 
   void run() {
+    unfuse_outputs_read_elsewhere();
     for (int n = 0; n <= last_index(graph_.nodes.size()); ++n) {
       const config::Typed& spec = spec_of(n);
       const bool is_input = spec.get_if<layers::InputSpec>() != nullptr;
@@ -37,7 +38,7 @@ class Lowering {
     }
     for (const int n : is_head() ? draft_.options.border : graph_.inputs) plan_.inputs.push_back(tensor_of(n));
     for (const int n : outputs()) plan_.outputs.push_back(tensor_of(n));
-    bind_loss();
+    bind_losses();
     weigh_statistics();
   }
 
@@ -91,9 +92,21 @@ class Lowering {
            draft_.device.fuses_activation(spec, activation);
   }
 
-  /// The activation that the loss computes itself stays a step of its own, so that it can be left out.
+  /// A loss leaves the output's activation out, so nobody else may read it.
+  void unfuse_outputs_read_elsewhere() {
+    for (LossStep& loss : plan_.losses) {
+      const int n = graph_.outputs[at(loss.output)];
+      if (loss.fusion == LossStep::Fusion::kNone || (readers_[at(n)] == 1 && !starts_at(n))) continue;
+      loss.fusion = LossStep::Fusion::kNone;
+      loss.from_logits = false;
+    }
+  }
+
+  /// The activation that a loss computes itself stays a step of its own, so that it can be left out.
   bool taken_by_loss(int n, Activation activation) const {
-    return n == graph_.outputs.front() && activation == fused_activation(plan_.loss);
+    return activation != Activation::kLinear && std::ranges::any_of(plan_.losses, [&](const LossStep& loss) {
+             return n == graph_.outputs[at(loss.output)] && activation == fused_activation(loss);
+           });
   }
 
   /// An activation layer that is the only reader of a fusing step becomes that step's epilogue.
@@ -201,14 +214,14 @@ class Lowering {
     step.spec = config::Typed(step.spec.def(), std::move(synchronized), step.spec.mark());
   }
 
-  void bind_loss() {
-    LossStep& loss = plan_.loss;
-    if (!loss.loss) return;
-    loss.prediction = plan_.outputs.front();
-    if (loss.fusion == LossStep::Fusion::kNone) return;
-    Step& activation = plan_.steps.back();
-    activation.fused_into_loss = true;
-    loss.prediction = activation.inputs.front();
+  void bind_losses() {
+    for (LossStep& loss : plan_.losses) {
+      loss.prediction = plan_.outputs[at(loss.output)];
+      if (loss.fusion == LossStep::Fusion::kNone) continue;
+      Step& activation = plan_.steps[at(node_step_[at(graph_.outputs[at(loss.output)])])];
+      activation.fused_into_loss = true;
+      loss.prediction = activation.inputs.front();
+    }
   }
 
   /// Keras updates moving values in every call: new = m new + (1 - m) value. After calls 1..k that is

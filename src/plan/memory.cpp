@@ -18,7 +18,7 @@ void extend(Lifetime& life, int moment) {
   life.last = std::max(life.last, moment);
 }
 
-/// Moments of the time line: step s runs forward at s, the loss at S, backward item i at S + 1 + i.
+/// Moments of the time line: step s runs forward at s, the losses at S, backward item i at S + 1 + i.
 struct TimeLine {
   const Plan& plan;
   Mode mode;
@@ -42,7 +42,7 @@ void add_forward(const TimeLine& time, std::vector<Lifetime>& lives) {
           plan.parameters[at(step.parameters[k])].kind == ParameterKind::kStatistic)
         use(step.parameter_gradient_tensors[k], s);
   }
-  if (plan.loss.prediction != kAbsent) use(plan.loss.prediction, time.loss());
+  for (const LossStep& loss : plan.losses) use(loss.prediction, time.loss());
   for (const int output : plan.outputs)
     if (lives[at(root(plan, output))].last >= 0) use(output, time.loss());
 }
@@ -52,7 +52,7 @@ void add_backward(const TimeLine& time, std::vector<Lifetime>& lives) {
   const auto use = [&](int tensor, int moment) {
     if (tensor != kAbsent) extend(lives[at(root(plan, tensor))], moment);
   };
-  use(plan.loss.prediction_gradient, time.loss());
+  for (const LossStep& loss : plan.losses) use(loss.prediction_gradient, time.loss());
   for (std::size_t i = 0; i < plan.backward.size(); ++i) {
     const BackwardItem& item = plan.backward[i];
     const int now = time.item(i);

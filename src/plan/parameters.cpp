@@ -120,7 +120,7 @@ void list_parameters(Draft& draft) {
 void lay_out_parameters(Draft& draft) {
   Plan& plan = draft.plan;
   std::vector<int> done = completions(plan);
-  if (plan.loss.loss)
+  if (plan.has_loss())
     for (std::size_t p = 0; p < done.size(); ++p)  // of layers that the output does not depend on
       if (plan.parameters[p].kind == ParameterKind::kTrainable && done[p] == kAbsent) {
         plan.parameters[p].kind = ParameterKind::kFrozen;
@@ -128,7 +128,7 @@ void lay_out_parameters(Draft& draft) {
       }
   reorder(plan, draft.options.part, done);
   place(plan);
-  if (plan.loss.loss) cut_buckets(plan, draft.options, done);
+  if (plan.has_loss()) cut_buckets(plan, draft.options, done);
 }
 
 }  // namespace dptrain::plan

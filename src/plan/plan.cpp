@@ -20,7 +20,7 @@ StepReads backward_reads(const Step& step) {
 Plan make_plan(const graph::Model& model, const PlanOptions& options, const Capabilities& device) {
   Draft draft{.model = model, .options = options, .device = device, .plan = {}, .node_tensor = {}};
   draft.plan.graph = &model.graph;
-  resolve_loss(draft);
+  resolve_losses(draft);
   list_parameters(draft);
   lower(draft);
   plan_backward(draft);

@@ -122,9 +122,12 @@ struct Bucket {
   std::int64_t begin = 0, end = 0;  ///< floats of the gradient arena; buckets tile [0, statistics_end)
 };
 
-/// What the loss reads and writes.
+/// The loss of one output: what it reads and writes.
 struct LossStep {
-  config::Typed loss;
+  int output = 0;      ///< in Plan::outputs
+  std::string name{};  ///< of the output where the model has several, else ""
+  config::Typed loss{};
+  double weight = 1;  ///< its part in the whole loss
   enum class Fusion { kNone, kSoftmax, kSigmoid };
   /// kSoftmax, kSigmoid: `prediction` are the logits before that activation. Metrics mean what comes after it: the loss
   /// op moves their thresholds, or applies the activation where a metric needs the values (squared and absolute error).
@@ -133,9 +136,11 @@ struct LossStep {
   int prediction = kAbsent;  ///< tensor
   int prediction_gradient = kAbsent;
   optim::LabelKind labels = optim::LabelKind::kClass;
-  std::vector<optim::ResolvedMetric> metrics;
+  std::vector<optim::ResolvedMetric> metrics{};
   /// One per class: factor of a sample's loss and gradient in training; metrics go without. Empty: none.
-  std::vector<float> class_weights;
+  std::vector<float> class_weights{};
+  /// Its place in a step's sums: the loss summed over samples, then each metric.
+  std::size_t first_sum = 0;
 };
 
 struct Plan {
@@ -148,11 +153,15 @@ struct Plan {
   /// In the order in which they become ready. Without any backward item (nothing to train but statistics) all of them
   /// are ready after forward.
   std::vector<Bucket> buckets;
-  LossStep loss;            ///< loss.loss empty: prediction only
-  std::vector<int> inputs;  ///< tensors, in the order of Graph::inputs; of a head: of the border
+  std::vector<LossStep> losses;  ///< by output; empty: prediction only
+  std::vector<int> inputs;       ///< tensors, in the order of Graph::inputs; of a head: of the border
   std::vector<int>
       outputs;  ///< tensors, in the order of Graph::outputs (after their activations); of a prefix: of the border
   DType compute = DType::kF32;  ///< of activations, of their gradients and of the weights that ops read
+
+  bool has_loss() const { return !losses.empty(); }
+  /// Numbers that a step sums over its samples, one loss after the other.
+  std::size_t sums() const { return has_loss() ? losses.back().first_sum + 1 + losses.back().metrics.size() : 0; }
 };
 
 /// Which part of the graph a plan runs: all of it, or one side of a cut (frozen_prefix() in prefix.h). Both sides keep
@@ -163,11 +172,18 @@ enum class Part {
   kHead     ///< from the border, whose nodes are the plan's inputs; only the parameters that it reads
 };
 
-struct PlanOptions {
-  config::Typed loss;  ///< may be empty
-  std::vector<config::Typed> metrics;
-  std::vector<float> class_weights;  ///< one per class (one output: two); may be empty
+/// What is trained and measured at one output.
+struct Objective {
+  int output = 0;  ///< in Graph::outputs
+  config::Typed loss;
+  double weight = 1;
+  std::vector<config::Typed> metrics{};
+  std::vector<float> class_weights{};  ///< one per class (one output: two); may be empty
   optim::LabelKind labels = optim::LabelKind::kClass;
+};
+
+struct PlanOptions {
+  std::vector<Objective> objectives;  ///< by output, at most one each; empty: prediction only
   std::uint64_t bucket_bytes = 25u << 20;
   std::uint64_t first_bucket_bytes = 1u << 20;  ///< small, so that reduction starts early
   DType compute = DType::kF32;

@@ -82,12 +82,12 @@ std::string steps_text(const Plan& plan, const MemoryPlan& memory, const std::ve
 }
 
 std::string loss_text(const LossStep& loss, const Plan& plan) {
-  if (!loss.loss) return "loss: none, prediction only\n";
   std::vector<std::string> metrics;
   for (const optim::ResolvedMetric& metric : loss.metrics) metrics.push_back(metric.name);
   const std::string fused = loss.fusion == LossStep::Fusion::kNone ? "" : " with " + name_of(fused_activation(loss));
-  return fmt::format("loss: {}{} of {}{}, labels: {}, metrics: {}{}\n", loss.loss.name(), fused,
-                     plan.tensors[at(loss.prediction)].name, loss.from_logits ? " (logits)" : "",
+  const std::string weight = loss.weight == 1 ? "" : " times " + shortest(loss.weight);
+  return fmt::format("loss: {}{} of {}{}{}, labels: {}, metrics: {}{}\n", loss.loss.name(), fused,
+                     plan.tensors[at(loss.prediction)].name, loss.from_logits ? " (logits)" : "", weight,
                      loss.labels == optim::LabelKind::kClass ? "class numbers" : "rows of values",
                      metrics.empty() ? "none" : join(metrics, ", "),
                      loss.class_weights.empty() ? "" : ", class weights");
@@ -154,7 +154,8 @@ std::string memory_list(const Plan& plan, const MemoryPlan& memory, int slots) {
 std::string print(const Plan& plan, const MemoryPlan& memory, const std::vector<std::string>& choices, int slots) {
   std::string text = fmt::format("plan of {}, {} rows\n", plan.graph->name, memory.rows);
   text += steps_text(plan, memory, choices);
-  text += loss_text(plan.loss, plan);
+  for (const LossStep& loss : plan.losses) text += loss_text(loss, plan);
+  if (!plan.has_loss()) text += "loss: none, prediction only\n";
   if (!plan.backward.empty()) text += "backward\n" + backward_list(plan);
   if (!plan.buckets.empty()) text += "buckets\n" + bucket_list(plan);
   return text + "memory of one replica\n" + memory_list(plan, memory, slots);

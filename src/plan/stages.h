@@ -26,11 +26,11 @@ std::optional<layers::Activation> pure_activation(const config::Typed& layer);
 /// The activation that the loss takes over when the output ends in it; kLinear when the loss is not fused.
 layers::Activation fused_activation(const LossStep& loss);
 
-/// Checks loss, metrics and labels against the output and decides about the fusion (check.cpp).
-void resolve_loss(Draft& draft);
+/// Checks losses, metrics and labels against their outputs and decides about fusions (check.cpp).
+void resolve_losses(Draft& draft);
 /// Parameters in the model's order, without places (parameters.cpp).
 void list_parameters(Draft& draft);
-/// Nodes to steps: views aliased, activations fused or split off, the loss bound (lower.cpp).
+/// Nodes to steps: views aliased, activations fused or split off, the losses bound (lower.cpp).
 void lower(Draft& draft);
 /// Which gradients are wanted, their tensors, sums where a tensor or a parameter is used more than once (backward.cpp).
 void plan_backward(Draft& draft);

@@ -46,10 +46,10 @@ void DeviceInput::upload(const Feed::Input& from, std::int64_t samples, Input& t
   }
 }
 
-void DeviceInput::make(const Slice& slice, int set, const std::vector<void*>& outputs) {
+void DeviceInput::make(const BatchRows& slice, int set, const std::vector<void*>& outputs) {
   device::Buffer& samples = *samples_[at(set)];
-  device_.copy_to_device(samples.data(), slice.samples, static_cast<std::size_t>(slice.rows) * sizeof(std::int64_t),
-                         stream_);
+  device_.copy_to_device(samples.data(), slice.samples.data,
+                         static_cast<std::size_t>(slice.rows) * sizeof(std::int64_t), stream_);
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     Input& input = inputs_[i];
     const void* in = nullptr;
@@ -57,7 +57,7 @@ void DeviceInput::make(const Slice& slice, int set, const std::vector<void*>& ou
       in = input.resident->data();
     } else {
       in = input.arriving[at(set)]->data();
-      device_.copy_to_device(input.arriving[at(set)]->data(), slice.raw[i],
+      device_.copy_to_device(input.arriving[at(set)]->data(), slice.raw[i].data,
                              static_cast<std::size_t>(slice.rows) * input.row_bytes, stream_);
     }
     input.pass->run({.in = in,

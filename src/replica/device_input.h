@@ -21,7 +21,7 @@ class DeviceInput {
               int sets);
 
   /// Queues everything that makes `outputs`, one for each input of the model, from the slice.
-  void make(const Slice& slice, int set, const std::vector<void*>& outputs);
+  void make(const BatchRows& slice, int set, const std::vector<void*>& outputs);
 
   std::size_t bytes() const;
 

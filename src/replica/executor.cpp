@@ -33,7 +33,7 @@ Executor::Executor(const plan::Plan& plan, device::Device& device, device::Strea
       scales_loss_(arenas.scales_loss()),
       state_(device.allocate(sizeof(kernels::StepState))),
       writer_(plan.tensors.size(), plan::kAbsent),
-      staging_(plan, device, options.rows, plan.loss.loss ? Replica::kSets : 1),
+      staging_(plan, device, options.rows, plan.has_loss() ? Replica::kSets : 1),
       heart_(options.heart),
       profile_(plan.steps.size()) {
   make_ops(options);
@@ -54,9 +54,9 @@ void Executor::make_ops(const Options& options) {
                                     .stream_id = static_cast<std::uint32_t>(step.node),
                                     .replicas = options.replicas}));
   }
-  if (plan_.loss.loss) {
-    loss_ = device_.make_loss({.plan = plan_, .rows = rows_});
-    loss_need_ = loss_->need();
+  for (const plan::LossStep& loss : plan_.losses) {
+    losses_.push_back(device_.make_loss({.plan = plan_, .loss = loss, .rows = rows_}));
+    grow(loss_need_, losses_.back()->need());
   }
   for (const auto& op : ops_) needs_.push_back(op->need());
   for (const std::int64_t rows : options.row_counts)
@@ -81,7 +81,7 @@ void Executor::plan_memory(const ParameterArenas& arenas) {
     bytes = std::max(bytes, training_memory_.arena_bytes);
   }
   tensors_ = device_.allocate(std::max<std::size_t>(bytes, 1));
-  sums_ = device_.allocate((2 + plan_.loss.metrics.size()) * sizeof(double));
+  sums_ = device_.allocate((plan_.sums() + 1) * sizeof(double));
   for (std::size_t post = 0; post < Replica::kMostQueued; ++post)
     posts_.push_back({.state = device_.allocate_host(sizeof(kernels::StepState)),
                       .sums = device_.allocate_host(sums_->bytes()),
@@ -103,7 +103,7 @@ void Executor::plan_memory(const ParameterArenas& arenas) {
                              .gradients = gradients_});
 }
 
-void Executor::stage(const Slice& slice, int set) {
+void Executor::stage(const BatchRows& slice, int set) {
   if (slice.rows == 0) return;
   if (slice.rows > rows_)
     throw Error(ErrorKind::kInternal,
@@ -112,11 +112,10 @@ void Executor::stage(const Slice& slice, int set) {
   staging_.copy(slice, set);
 }
 
-void Executor::bind(const Slice& slice, int set, Bindings& bindings) {
+void Executor::bind(const BatchRows& slice, int set, Bindings& bindings) {
   if (slice.rows == 0) return;
-  const Staging::Place place = staging_.arrive(slice, set, stream_);
-  labels_ = place.labels;
-  bindings.bind_inputs(place.inputs);
+  place_ = staging_.arrive(slice, set, stream_);
+  bindings.bind_inputs(place_.inputs);
 }
 
 template <class Call>
@@ -144,7 +143,7 @@ void Executor::run_op(std::size_t step, std::int64_t rows, bool backward, const 
   }
 }
 
-device::OpArgs Executor::args(std::size_t s, const Slice& slice, const StepInputs& in, const Bindings& bindings,
+device::OpArgs Executor::args(std::size_t s, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
                               bool training) {
   const plan::Step& step = plan_.steps[s];
   const BoundStep& bound = bindings.step(s);
@@ -168,7 +167,7 @@ device::OpArgs Executor::args(std::size_t s, const Slice& slice, const StepInput
           .collective = collective_};
 }
 
-void Executor::run_forward(const Slice& slice, const StepInputs& in, const Bindings& bindings, bool training,
+void Executor::run_forward(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training,
                            bool with_loss) {
   for (std::size_t s = 0; s < ops_.size(); ++s) {
     if (with_loss && plan_.steps[s].fused_into_loss) continue;
@@ -177,33 +176,38 @@ void Executor::run_forward(const Slice& slice, const StepInputs& in, const Bindi
   }
 }
 
-void Executor::run_loss(const Slice& slice, const StepInputs& in, const Bindings& bindings, bool training) {
+void Executor::run_losses(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training) {
   if (slice.rows == 0) return;
   if (heart_ != nullptr) heart_->beat("the loss");
-  loss_->run({.rows = slice.rows,
-              .prediction = bindings.tensor(plan_.loss.prediction),
-              .labels = labels_,
-              .gradient = training ? bindings.tensor(plan_.loss.prediction_gradient) : nullptr,
-              .gradient_scale = training ? 1.0 / static_cast<double>(in.valid) : 1.0,
-              .loss_scale = training && scales_loss_ ? loss_scale_ : nullptr,
-              .weighted = training,
-              .sums = sums_->as<double>(),
-              .scratch = bindings.scratch(),
-              .stream = &stream_});
+  for (std::size_t i = 0; i < losses_.size(); ++i) {
+    const plan::LossStep& loss = plan_.losses[i];
+    losses_[i]->run({.rows = slice.rows,
+                     .prediction = bindings.tensor(loss.prediction),
+                     .labels = place_.labels[i],
+                     .sample_weights = place_.sample_weights,
+                     .gradient = training ? bindings.tensor(loss.prediction_gradient) : nullptr,
+                     .gradient_scale = training ? loss.weight / static_cast<double>(in.valid) : 1.0,
+                     .loss_scale = training && scales_loss_ ? loss_scale_ : nullptr,
+                     .weighted = training,
+                     .sums = sums_of(loss),
+                     .scratch = bindings.scratch(),
+                     .stream = &stream_});
+  }
 }
 
-void Executor::begin(const Slice& slice, int set) {
-  if (!training_ || !loss_) throw Error(ErrorKind::kInternal, "a replica without loss or optimizer cannot train");
+void Executor::begin(const BatchRows& slice, int set) {
+  if (!training_ || losses_.empty())
+    throw Error(ErrorKind::kInternal, "a replica without loss or optimizer cannot train");
   bind(slice, set, *training_);
 }
 
-void Executor::forward(const Slice& slice, const StepInputs& in) {
+void Executor::forward(const BatchRows& slice, const StepInputs& in) {
   if (slice.rows == 0) device_.fill(gradients_, plan_.statistics_end, 0, stream_);
   run_forward(slice, in, *training_, true, true);
-  run_loss(slice, in, *training_, true);
+  run_losses(slice, in, *training_, true);
 }
 
-void Executor::backward(const Slice& slice, const StepInputs& in,
+void Executor::backward(const BatchRows& slice, const StepInputs& in,
                         const std::function<void(const BackwardItem&)>& after_item) {
   for (const BackwardItem& item : plan_.backward) {
     run_item(item, slice, in);
@@ -211,7 +215,7 @@ void Executor::backward(const Slice& slice, const StepInputs& in,
   }
 }
 
-void Executor::run_item(const BackwardItem& item, const Slice& slice, const StepInputs& in) {
+void Executor::run_item(const BackwardItem& item, const BatchRows& slice, const StepInputs& in) {
   const bool empty = slice.rows == 0;
   switch (item.kind) {
     case BackwardItem::Kind::kStep: {
@@ -235,16 +239,16 @@ void Executor::run_item(const BackwardItem& item, const Slice& slice, const Step
   }
 }
 
-void Executor::evaluate(const Slice& slice, int set) {
-  if (!loss_) throw Error(ErrorKind::kInternal, "a plan without a loss cannot evaluate");
+void Executor::evaluate(const BatchRows& slice, int set) {
+  if (losses_.empty()) throw Error(ErrorKind::kInternal, "a plan without a loss cannot evaluate");
   stage(slice, set);
   bind(slice, set, *inference_);
   run_forward(slice, {}, *inference_, false, true);
-  run_loss(slice, {}, *inference_, false);
+  run_losses(slice, {}, *inference_, false);
   release(set);
 }
 
-void Executor::predict(const Slice& slice, const std::vector<float*>& outputs) {
+void Executor::predict(const BatchRows& slice, const std::vector<float*>& outputs) {
   if (slice.rows == 0) return;
   stage(slice, 0);
   bind(slice, 0, *inference_);
@@ -269,11 +273,12 @@ void Executor::clear_sums() {
 }
 
 void Executor::penalty(device::Update& update, const float* weights) {
-  update.penalty(weights, sums_->as<double>() + 1 + plan_.loss.metrics.size(), stream_);
+  update.penalty(weights, sums_->as<double>() + plan_.sums(), stream_);
 }
 
 void Executor::taint_gradients() {
-  if (plan_.statistics_end > 0) device_.taint(sums_->as<double>(), summed_gradients_, stream_);
+  if (plan_.statistics_end == 0) return;
+  for (const plan::LossStep& loss : plan_.losses) device_.taint(sums_of(loss), summed_gradients_, stream_);
 }
 
 void Executor::send_state(const kernels::StepState& state, std::size_t post) {
@@ -292,9 +297,9 @@ void Executor::fetch_sums(std::size_t post) {
 StepSums Executor::read_sums(std::size_t post) {
   stream_.wait_for(*posts_[post].fetched);
   const double* const sums = posts_[post].sums->as<double>();
-  const double* const metrics = sums + 1;
-  const std::size_t count = plan_.loss.metrics.size();
-  return {.loss = sums[0], .metrics = {metrics, metrics + count}, .penalty = metrics[count]};
+  StepSums all{.outputs = {sums, sums + plan_.sums()}, .penalty = sums[plan_.sums()]};
+  for (const plan::LossStep& loss : plan_.losses) all.loss += loss.weight * all.outputs[loss.first_sum];
+  return all;
 }
 
 std::vector<std::string> Executor::implementations() const {

@@ -25,19 +25,19 @@ class Executor {
 
   void add_feed(int number, const Feed& feed) { staging_.add_feed(number, feed); }
   /// Brings a slice to the device, behind what has used that set of buffers before and beside everything else.
-  void stage(const Slice& slice, int set);
+  void stage(const BatchRows& slice, int set);
   /// The ops read the staged slice from here on, in training.
-  void begin(const Slice& slice, int set);
+  void begin(const BatchRows& slice, int set);
   /// Nothing queued from here on reads the slice.
   void release(int set) { staging_.release(set, stream_); }
 
   // What follows up to the penalty queues work on the stream and waits for nothing; where the device records, all of it
   // may be recorded.
   /// Forward in training mode, loss and metrics; the loss's gradient is scaled by 1 / in.valid.
-  void forward(const Slice& slice, const StepInputs& in);
+  void forward(const BatchRows& slice, const StepInputs& in);
   /// Backward of the last forward. `after_item` is called when an item of the plan has run. A slice without rows leaves
   /// zeros in the gradients.
-  void backward(const Slice& slice, const StepInputs& in,
+  void backward(const BatchRows& slice, const StepInputs& in,
                 const std::function<void(const plan::BackwardItem&)>& after_item);
   void clear_sums();
   /// The regularizers' value of the weights as they are now, into the sums.
@@ -62,13 +62,13 @@ class Executor {
   }
 
   /// Stages the slice to that set of buffers; forward in inference mode, loss and metrics. Waits for nothing.
-  void evaluate(const Slice& slice, int set);
+  void evaluate(const BatchRows& slice, int set);
   /// Stages the slice; forward in inference mode, activations that the loss would take over included; the plan's first
   /// outputs go to host memory, one to each pointer.
-  void predict(const Slice& slice, const std::vector<float*>& outputs);
+  void predict(const BatchRows& slice, const std::vector<float*>& outputs);
 
   /// Forward, loss and backward once more, with a look at all that is written; statistics and weights stay.
-  std::optional<NotFinite> find_not_finite(const Slice& slice, const StepInputs& in, int set);
+  std::optional<NotFinite> find_not_finite(const BatchRows& slice, const StepInputs& in, int set);
 
   const plan::MemoryPlan& memory() const { return training_ ? training_memory_ : inference_memory_; }
   std::vector<std::string> implementations() const;
@@ -91,15 +91,17 @@ class Executor {
   void plan_memory(const ParameterArenas& arenas);
 
   void copy_output(int tensor, std::int64_t rows, float* to);
-  void bind(const Slice& slice, int set, Bindings& bindings);
-  void run_forward(const Slice& slice, const StepInputs& in, const Bindings& bindings, bool training, bool with_loss);
-  void run_loss(const Slice& slice, const StepInputs& in, const Bindings& bindings, bool training);
-  void run_item(const plan::BackwardItem& item, const Slice& slice, const StepInputs& in);
-  device::OpArgs args(std::size_t step, const Slice& slice, const StepInputs& in, const Bindings& bindings,
+  void bind(const BatchRows& slice, int set, Bindings& bindings);
+  void run_forward(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training,
+                   bool with_loss);
+  void run_losses(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training);
+  double* sums_of(const plan::LossStep& loss) const { return sums_->as<double>() + loss.first_sum; }
+  void run_item(const plan::BackwardItem& item, const BatchRows& slice, const StepInputs& in);
+  device::OpArgs args(std::size_t step, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
                       bool training);
-  std::optional<NotFinite> look(const void* values, DType type, std::int64_t n, const Slice* slice);
-  std::optional<NotFinite> look_at_op(std::size_t step, bool backward, const Slice& slice);
-  std::optional<NotFinite> look_at_loss(const Slice& slice);
+  std::optional<NotFinite> look(const void* values, DType type, std::int64_t n, const BatchRows* slice);
+  std::optional<NotFinite> look_at_op(std::size_t step, bool backward, const BatchRows& slice);
+  std::optional<NotFinite> look_at_loss(const plan::LossStep& loss, const BatchRows& slice);
   /// Calls `call` for a step, timed when profiling; errors get the layer's name.
   template <class Call>
   void run_op(std::size_t step, std::int64_t rows, bool backward, const Call& call);
@@ -108,12 +110,12 @@ class Executor {
   device::Device& device_;
   device::Stream& stream_;
   device::Collective* collective_;
-  const std::int64_t rows_;                       ///< the most rows of a slice
-  float* const gradients_;                        ///< where backward writes
-  float* const summed_gradients_;                 ///< of all micro-batches
-  std::vector<std::unique_ptr<device::Op>> ops_;  ///< per step
-  std::unique_ptr<device::LossOp> loss_;          ///< null: prediction only
-  std::vector<plan::Need> needs_;                 ///< per step
+  const std::int64_t rows_;                              ///< the most rows of a slice
+  float* const gradients_;                               ///< where backward writes
+  float* const summed_gradients_;                        ///< of all micro-batches
+  std::vector<std::unique_ptr<device::Op>> ops_;         ///< per step
+  std::vector<std::unique_ptr<device::LossOp>> losses_;  ///< per loss of the plan; none: prediction only
+  std::vector<plan::Need> needs_;                        ///< per step
   plan::Need loss_need_;
   const kernels::LossScale* loss_scale_;  ///< null: no training
   const bool scales_loss_;
@@ -124,8 +126,8 @@ class Executor {
   std::unique_ptr<device::Buffer> tensors_, sums_;
   std::unique_ptr<device::Buffer> output_floats_;  ///< an output on its way to the host; null where it is float already
   Staging staging_;
-  Heartbeat* const heart_;        ///< null: nobody looks
-  const void* labels_ = nullptr;  ///< of the running slice
+  Heartbeat* const heart_;  ///< null: nobody looks
+  Staging::Place place_;    ///< of the running slice
   std::optional<Bindings> training_, inference_;
   std::function<void(std::size_t step, bool backward)> watch_;  ///< called behind every op
   bool profiling_ = false;

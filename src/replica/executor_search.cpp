@@ -13,7 +13,7 @@ bool is_bad(float value) { return !std::isfinite(value); }
 
 }  // namespace
 
-std::optional<NotFinite> Executor::find_not_finite(const Slice& slice, const StepInputs& in, int set) {
+std::optional<NotFinite> Executor::find_not_finite(const BatchRows& slice, const StepInputs& in, int set) {
   std::optional<NotFinite> found;
   stage(slice, set);
   begin(slice, set);
@@ -26,7 +26,8 @@ std::optional<NotFinite> Executor::find_not_finite(const Slice& slice, const Ste
     if (!found) found = look_at_op(step, backward, slice);
   };
   forward(slice, in);
-  if (!found && slice.rows > 0) found = look_at_loss(slice);
+  for (std::size_t i = 0; i < plan_.losses.size() && !found && slice.rows > 0; ++i)
+    found = look_at_loss(plan_.losses[i], slice);
   backward(slice, in, [](const plan::BackwardItem&) {});
   watch_ = {};
   release(set);
@@ -34,7 +35,7 @@ std::optional<NotFinite> Executor::find_not_finite(const Slice& slice, const Ste
 }
 
 /// What is not finite among n values in device memory. `slice`: they are of its rows.
-std::optional<NotFinite> Executor::look(const void* values, DType type, std::int64_t n, const Slice* slice) {
+std::optional<NotFinite> Executor::look(const void* values, DType type, std::int64_t n, const BatchRows* slice) {
   if (values == nullptr || n == 0) return std::nullopt;
   std::vector<float> host(static_cast<std::size_t>(n));
   std::unique_ptr<device::Buffer> floats;
@@ -51,7 +52,7 @@ std::optional<NotFinite> Executor::look(const void* values, DType type, std::int
   return found;
 }
 
-std::optional<NotFinite> Executor::look_at_op(std::size_t s, bool backward, const Slice& slice) {
+std::optional<NotFinite> Executor::look_at_op(std::size_t s, bool backward, const BatchRows& slice) {
   const plan::Step& step = plan_.steps[s];
   const BoundStep& bound = training_->step(s);
   const auto named = [&](std::optional<NotFinite> found, const std::string& what) {
@@ -79,15 +80,18 @@ std::optional<NotFinite> Executor::look_at_op(std::size_t s, bool backward, cons
   return std::nullopt;
 }
 
-std::optional<NotFinite> Executor::look_at_loss(const Slice& slice) {
-  double loss = 0;
-  device_.copy_to_host(&loss, sums_->data(), sizeof(loss), stream_);
-  const int gradient = plan_.loss.prediction_gradient;
-  auto found = look(training_->tensor(gradient), plan_.tensors[at(gradient)].type,
-                    plan_.tensors[at(gradient)].elements(slice.rows), &slice);
-  if (found) found->what = "gradient of the loss";
-  if (std::isfinite(loss)) return found;
-  return NotFinite{.what = "loss", .count = 1, .values = 1, .row = found ? found->row : -1};
+std::optional<NotFinite> Executor::look_at_loss(const plan::LossStep& loss, const BatchRows& slice) {
+  double sum = 0;
+  device_.copy_to_host(&sum, sums_of(loss), sizeof(sum), stream_);
+  std::optional<NotFinite> found;
+  if (loss.prediction_gradient != plan::kAbsent) {
+    const plan::Tensor& gradient = plan_.tensors[at(loss.prediction_gradient)];
+    found = look(training_->tensor(loss.prediction_gradient), gradient.type, gradient.elements(slice.rows), &slice);
+  }
+  const std::string name = (loss.name.empty() ? "" : loss.name + "_") + std::string("loss");
+  if (found) found->what = loss.name.empty() ? "gradient of the loss" : "gradient of " + name;
+  if (std::isfinite(sum)) return found;
+  return NotFinite{.what = name, .count = 1, .values = 1, .row = found ? found->row : -1};
 }
 
 }  // namespace dptrain::replica

@@ -44,14 +44,14 @@ struct Replica::Impl {
       update = device.make_update({.plan = plan, .optimizer = optim::optimizer_family().make(optim::SGDSpec{})});
   }
 
-  void check(const std::vector<Slice>& micro_batches) const {
+  void check(const std::vector<BatchRows>& micro_batches) const {
     if (micro_batches.empty() || (micro_batches.size() > 1 && !arenas.accumulates()))
       throw Error(ErrorKind::kInternal, fmt::format("{} micro-batches for a replica made for {}", micro_batches.size(),
                                                     arenas.accumulates() ? "at least one" : "one"));
   }
 
   /// Forward and backward of all micro-batches, reduction and update, queued one by one.
-  void run_step(const std::vector<Slice>& micro_batches, const StepInputs& in) {
+  void run_step(const std::vector<BatchRows>& micro_batches, const StepInputs& in) {
     Stopwatch watch;
     clear_sums();
     sink.begin(in.number, in.loads);
@@ -75,7 +75,7 @@ struct Replica::Impl {
   }
 
   /// Forward and backward; `announce` hands buckets over, which the last micro-batch of a step does.
-  void micro_batch(const Slice& slice, int set, const StepInputs& in, bool announce) {
+  void micro_batch(const BatchRows& slice, int set, const StepInputs& in, bool announce) {
     executor.begin(slice, set);
     executor.forward(slice, in);
     executor.backward(slice, in, [&](const plan::BackwardItem& item) {
@@ -114,15 +114,15 @@ struct Replica::Impl {
   static constexpr int kEagerSteps = 3;
 
   /// A recording has the rows, the sample count and the staged set built in, and nobody to exchange gradients with.
-  bool may_replay(const std::vector<Slice>& micro_batches, const StepInputs& in) const {
-    const Slice& slice = micro_batches.front();
+  bool may_replay(const std::vector<BatchRows>& micro_batches, const StepInputs& in) const {
+    const BatchRows& slice = micro_batches.front();
     return options.graphs != Graphs::kOff && options.replicas == 1 && micro_batches.size() == 1 &&
            !arenas.accumulates() && slice.rows == options.rows && in.valid == slice.rows && slice.first_row == 0 &&
            !cannot_record && !executor.profiling();
   }
 
   /// The same work as run_step() of one micro-batch queues, as one launch. False: the device has no such thing.
-  bool replay_step(const Slice& slice, const StepInputs& in) {
+  bool replay_step(const BatchRows& slice, const StepInputs& in) {
     const int set = next_set();
     executor.stage(slice, set);
     executor.begin(slice, set);
@@ -142,7 +142,7 @@ struct Replica::Impl {
   }
 
   /// Null where the device has no recordings or this step cannot be recorded, and the user leaves it to us.
-  std::unique_ptr<device::Recording> record(const Slice& slice, const StepInputs& in) try {
+  std::unique_ptr<device::Recording> record(const BatchRows& slice, const StepInputs& in) try {
     beat("recording a step");
     auto recording = device.record(*stream, [&] {
       clear_sums();
@@ -185,10 +185,10 @@ struct Replica::Impl {
   }
 
   /// What was queued last stands in the queue, and its sums are on their way.
-  void stand_in_queue(const std::vector<Slice>& slices, bool step) {
+  void stand_in_queue(const std::vector<BatchRows>& slices, bool step) {
     Queued& last = queue[post(count)];
     last = {.step = step};
-    for (const Slice& slice : slices) last.samples += slice.rows;
+    for (const BatchRows& slice : slices) last.samples += slice.rows;
     executor.fetch_sums(post(count));
     ++count;
   }
@@ -233,7 +233,7 @@ Replica::Replica(const plan::Plan& plan, device::Device& device, GradientSink& s
 
 Replica::~Replica() = default;
 
-void Replica::queue_step(const std::vector<Slice>& micro_batches, const StepInputs& in) {
+void Replica::queue_step(const std::vector<BatchRows>& micro_batches, const StepInputs& in) {
   Impl& r = *impl_;
   r.check(micro_batches);
   r.check_room();
@@ -278,12 +278,12 @@ StepSums Replica::collect() {
   return sums;
 }
 
-StepSums Replica::step(const std::vector<Slice>& micro_batches, const StepInputs& in) {
+StepSums Replica::step(const std::vector<BatchRows>& micro_batches, const StepInputs& in) {
   queue_step(micro_batches, in);
   return collect();
 }
 
-StepSums Replica::gradients(const Slice& slice, std::int64_t valid, std::int64_t number) {
+StepSums Replica::gradients(const BatchRows& slice, std::int64_t valid, std::int64_t number) {
   Impl& r = *impl_;
   r.times = {};
   r.executor.send_state({.step = number}, 0);
@@ -294,12 +294,12 @@ StepSums Replica::gradients(const Slice& slice, std::int64_t valid, std::int64_t
   return r.sums(slice.rows);
 }
 
-std::optional<NotFinite> Replica::find_not_finite(const std::vector<Slice>& micro_batches, const StepInputs& in) {
+std::optional<NotFinite> Replica::find_not_finite(const std::vector<BatchRows>& micro_batches, const StepInputs& in) {
   Impl& r = *impl_;
   r.check_nothing_is_queued();
   r.executor.send_state({.step = in.number}, 0);
   std::optional<NotFinite> first;
-  for (const Slice& slice : micro_batches) {
+  for (const BatchRows& slice : micro_batches) {
     r.clear_sums();
     const auto found = r.executor.find_not_finite(slice, in, r.next_set());
     if (!first) first = found;
@@ -308,22 +308,22 @@ std::optional<NotFinite> Replica::find_not_finite(const std::vector<Slice>& micr
   return first;
 }
 
-void Replica::queue_evaluation(const std::vector<Slice>& slices) {
+void Replica::queue_evaluation(const std::vector<BatchRows>& slices) {
   Impl& r = *impl_;
   r.check_room();
   r.times = {};
   r.clear_sums();
-  for (const Slice& slice : slices) r.executor.evaluate(slice, r.next_set());
+  for (const BatchRows& slice : slices) r.executor.evaluate(slice, r.next_set());
   r.stand_in_queue(slices, false);
 }
 
-StepSums Replica::evaluate(const Slice& slice) {
+StepSums Replica::evaluate(const BatchRows& slice) {
   impl_->check_nothing_is_queued();
   queue_evaluation({slice});
   return collect();
 }
 
-void Replica::predict(const Slice& slice, const std::vector<float*>& outputs) {
+void Replica::predict(const BatchRows& slice, const std::vector<float*>& outputs) {
   impl_->executor.predict(slice, outputs);
 }
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/batch_rows.h"
 #include "device/device.h"
 #include "graph/model.h"
 #include "kernels/pixel_program.h"
@@ -20,19 +21,6 @@
 #include "replica/not_finite.h"
 
 namespace dptrain::replica {
-
-/// Rows [0, rows) of a batch in host memory that belong to one replica in one micro-batch. May be empty.
-struct Slice {
-  std::int64_t rows = 0;
-  std::int64_t first_row = 0;          ///< within the global batch
-  std::vector<const float*> inputs{};  ///< one per graph input, [rows, shape...]
-  const void* labels = nullptr;        ///< int32 [rows] or float [rows, width]
-  // Instead of `inputs`, where the device makes them itself.
-  int feed = -1;  ///< number of the Feed
-  std::int64_t epoch = 0;
-  const std::int64_t* samples = nullptr;  ///< [rows]: which samples of the feed these are
-  std::vector<const std::byte*> raw{};  ///< one per graph input, rows as the feed has them; empty where it is resident
-};
 
 /// A data set from which a device makes its batches.
 struct Feed {
@@ -60,8 +48,9 @@ struct StepInputs {
 
 /// Sums over samples, never means; replicas' sums are added in rank order.
 struct StepSums {
-  double loss = 0;
-  std::vector<double> metrics{};
+  double loss = 0;  ///< the whole: every output's, times its weight
+  /// As the plan's losses have them (LossStep::first_sum): an output's loss, then its metrics.
+  std::vector<double> outputs{};
   std::int64_t samples = 0;
   double penalty = 0;  ///< regularizers' value before the step, times nothing; counted once (rank 0)
   /// Of a step: nothing was updated, because the loss or the gradients were not finite. Not told in mixed_float16,
@@ -98,7 +87,7 @@ class Replica {
           Options options);
   ~Replica();
 
-  /// For slices that name it by `number`; before the first of them. Throws Error{kMemory} when it does not fit.
+  /// For batches that name it by `number`; before the first of them. Throws Error{kMemory} when it does not fit.
   void add_feed(int number, const Feed& feed);
 
   /// Host model to device arenas, and back. Statistics and frozen weights included; slots and averages separately.
@@ -119,28 +108,28 @@ class Replica {
 
   /// Queues one optimizer step over the given micro-batches (at least one; any may be empty). A device that runs behind
   /// its caller may still work on it afterwards: the slices' memory stays as it is until the step is collected.
-  void queue_step(const std::vector<Slice>& micro_batches, const StepInputs& in);
+  void queue_step(const std::vector<BatchRows>& micro_batches, const StepInputs& in);
   std::size_t queued() const;
   /// Whether the oldest of the queued steps is done. Like collect() also for another thread while the replica's own has
   /// nothing to do.
   bool done();
   /// Queues forward and loss in inference mode of slices whose sums are wanted together. Stands in the same queue as
   /// steps.
-  void queue_evaluation(const std::vector<Slice>& slices);
+  void queue_evaluation(const std::vector<BatchRows>& slices);
   /// The sums of the oldest of the queued steps; waits for it.
   StepSums collect();
   /// queue_step() and collect().
-  StepSums step(const std::vector<Slice>& micro_batches, const StepInputs& in);
+  StepSums step(const std::vector<BatchRows>& micro_batches, const StepInputs& in);
   /// queue_evaluation() and collect(), with nothing queued before.
-  StepSums evaluate(const Slice& slice);
+  StepSums evaluate(const BatchRows& slice);
   /// Forward in inference mode; copies the plan's first outputs, [rows, shape...], to `outputs`.
-  void predict(const Slice& slice, const std::vector<float*>& outputs);
+  void predict(const BatchRows& slice, const std::vector<float*>& outputs);
   /// Forward and backward in training mode without update or reduction: fills the gradient arena (verify, tests).
-  StepSums gradients(const Slice& slice, std::int64_t valid, std::int64_t number);
+  StepSums gradients(const BatchRows& slice, std::int64_t valid, std::int64_t number);
 
   /// The first value of a step that is not finite, found by forward and backward once more; weights stay as they are.
   /// All replicas together, with nothing queued.
-  std::optional<NotFinite> find_not_finite(const std::vector<Slice>& micro_batches, const StepInputs& in);
+  std::optional<NotFinite> find_not_finite(const std::vector<BatchRows>& micro_batches, const StepInputs& in);
 
   /// Hash of [0, total) of the parameter arena.
   std::uint64_t parameter_hash();

@@ -33,8 +33,8 @@ Error as_error(const std::exception_ptr& failure) {
 
 void add(StepSums& sum, const StepSums& more) {
   sum.loss += more.loss;
-  sum.metrics.resize(std::max(sum.metrics.size(), more.metrics.size()), 0.0);
-  for (std::size_t i = 0; i < more.metrics.size(); ++i) sum.metrics[i] += more.metrics[i];
+  sum.outputs.resize(std::max(sum.outputs.size(), more.outputs.size()), 0.0);
+  for (std::size_t i = 0; i < more.outputs.size(); ++i) sum.outputs[i] += more.outputs[i];
   sum.samples += more.samples;
   sum.penalty += more.penalty;
   sum.left_out = sum.left_out || more.left_out;
@@ -46,22 +46,6 @@ constexpr std::int64_t kEvaluation = -1;
 enum class Progress { kRunning, kDone, kFailed };
 
 }  // namespace
-
-Slice slice_of(const HostBatch& batch, std::int64_t first, std::int64_t rows, const plan::Plan& plan) {
-  Slice slice{.rows = rows, .first_row = first, .feed = batch.feed, .epoch = batch.epoch};
-  if (batch.samples != nullptr) slice.samples = batch.samples + first;
-  for (std::size_t i = 0; i < batch.raw.size(); ++i)
-    slice.raw.push_back(batch.raw[i] + static_cast<std::size_t>(first) * batch.raw_row_bytes[i]);
-  for (std::size_t i = 0; i < batch.inputs.size(); ++i)
-    slice.inputs.push_back(batch.inputs[i] + first * plan.tensors[at(plan.inputs[i])].shape.elements());
-  if (batch.labels == nullptr) return slice;
-  if (plan.loss.labels == optim::LabelKind::kClass)
-    slice.labels = static_cast<const std::int32_t*>(batch.labels) + first;
-  else
-    slice.labels =
-        static_cast<const float*>(batch.labels) + first * plan.tensors[at(plan.outputs.front())].shape.elements();
-  return slice;
-}
 
 struct ReplicaSet::Impl {
   using Devices = std::vector<std::unique_ptr<device::Device>>;
@@ -138,20 +122,20 @@ struct ReplicaSet::Impl {
   }
 
   /// A replica's share of a batch in pieces, in the order of the rows. Never empty: without rows it is one empty slice.
-  std::vector<Slice> slices(const HostBatch& batch, int rank, std::int64_t pieces) const {
+  std::vector<BatchRows> slices(const BatchRows& batch, int rank, std::int64_t pieces) const {
     const std::vector<std::int64_t> shares = split_rows(batch.rows, options.weights);
     std::int64_t first = 0;
     for (int r = 0; r < rank; ++r) first += shares[at(r)];
-    std::vector<Slice> all;
+    std::vector<BatchRows> all;
     for (const std::int64_t rows : cut(shares[at(rank)], pieces)) {
-      all.push_back(slice_of(batch, first, rows, plan));
+      all.push_back(batch.sub(first, rows));
       first += rows;
     }
     return all;
   }
 
   /// Without gradients rows do not depend on one another, so a share that is too large goes through in more pieces.
-  std::int64_t inference_pieces(const HostBatch& batch, int rank) const {
+  std::int64_t inference_pieces(const BatchRows& batch, int rank) const {
     const std::int64_t share = split_rows(batch.rows, options.weights)[at(rank)];
     return std::max(options.accumulate_steps, (share + capacity[at(rank)] - 1) / capacity[at(rank)]);
   }
@@ -228,7 +212,7 @@ StepTimes ReplicaSet::times() const {
 int ReplicaSet::size() const { return impl_->crew.size(); }
 device::Device& ReplicaSet::device(int rank) { return *impl_->devices[at(rank)]; }
 
-void ReplicaSet::queue_step(const HostBatch& batch, const StepInputs& in) {
+void ReplicaSet::queue_step(const BatchRows& batch, const StepInputs& in) {
   Impl& set = *impl_;
   StepInputs inputs = in;
   inputs.loads = set.trained_rows.insert(batch.rows).second;
@@ -257,12 +241,12 @@ StepSums ReplicaSet::collect() {
   return set.total();
 }
 
-StepSums ReplicaSet::step(const HostBatch& batch, const StepInputs& in) {
+StepSums ReplicaSet::step(const BatchRows& batch, const StepInputs& in) {
   queue_step(batch, in);
   return collect();
 }
 
-void ReplicaSet::queue_evaluation(const HostBatch& batch) {
+void ReplicaSet::queue_evaluation(const BatchRows& batch) {
   Impl& set = *impl_;
   set.run("", [&](int rank) {
     set.replicas[at(rank)]->queue_evaluation(set.slices(batch, rank, set.inference_pieces(batch, rank)));
@@ -270,14 +254,14 @@ void ReplicaSet::queue_evaluation(const HostBatch& batch) {
   set.queued.push_back(kEvaluation);
 }
 
-StepSums ReplicaSet::evaluate(const HostBatch& batch) {
+StepSums ReplicaSet::evaluate(const BatchRows& batch) {
   if (!impl_->queued.empty())
     throw Error(ErrorKind::kInternal, fmt::format("{} steps were not collected", impl_->queued.size()));
   queue_evaluation(batch);
   return collect();
 }
 
-std::optional<NotFinite> ReplicaSet::find_not_finite(const HostBatch& batch, const StepInputs& in) {
+std::optional<NotFinite> ReplicaSet::find_not_finite(const BatchRows& batch, const StepInputs& in) {
   Impl& set = *impl_;
   std::vector<std::optional<NotFinite>> found(set.replicas.size());
   std::vector<std::vector<float>> gradients(set.replicas.size());
@@ -301,10 +285,10 @@ std::optional<NotFinite> ReplicaSet::find_not_finite(const HostBatch& batch, con
   return std::nullopt;
 }
 
-void ReplicaSet::predict(const HostBatch& batch, const std::vector<float*>& outputs) {
+void ReplicaSet::predict(const BatchRows& batch, const std::vector<float*>& outputs) {
   Impl& set = *impl_;
   set.run("", [&](int rank) {
-    for (const Slice& slice : set.slices(batch, rank, set.inference_pieces(batch, rank))) {
+    for (const BatchRows& slice : set.slices(batch, rank, set.inference_pieces(batch, rank))) {
       std::vector<float*> places;
       for (std::size_t i = 0; i < outputs.size(); ++i)
         places.push_back(outputs[i] + slice.first_row * set.plan.tensors[at(set.plan.outputs[i])].shape.elements());

@@ -57,22 +57,6 @@ struct SetOptions {
   Patience patience{};       ///< with devices that have a driver: how long a thread may stand still
 };
 
-/// A global batch in host memory.
-struct HostBatch {
-  std::int64_t rows = 0;
-  std::vector<const float*> inputs{};
-  const void* labels = nullptr;
-  // Instead of `inputs`: as in Slice, for the whole batch.
-  int feed = -1;
-  std::int64_t epoch = 0;
-  const std::int64_t* samples = nullptr;
-  std::vector<const std::byte*> raw{};
-  std::vector<std::size_t> raw_row_bytes{};  ///< of each of `raw`
-};
-
-/// Rows [first, first + rows) of a batch as one replica sees them.
-Slice slice_of(const HostBatch& batch, std::int64_t first, std::int64_t rows, const plan::Plan& plan);
-
 class ReplicaSet {
  public:
   ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<device::Device>> devices, Connector& connector,
@@ -93,9 +77,9 @@ class ReplicaSet {
 
   /// Queues a step on every replica; on devices that run behind their caller it may not be done when this returns, and
   /// the batch stays as it is until the step is collected.
-  void queue_step(const HostBatch& batch, const StepInputs& in);
+  void queue_step(const BatchRows& batch, const StepInputs& in);
   /// Queues forward and loss in inference mode of a batch, behind what is queued already; else as queue_step().
-  void queue_evaluation(const HostBatch& batch);
+  void queue_evaluation(const BatchRows& batch);
   /// Queued and not collected: at most Replica::kMostQueued.
   std::size_t queued() const;
   /// Whether collect() would not wait.
@@ -103,15 +87,15 @@ class ReplicaSet {
   /// The sums of the oldest queued step; waits for it.
   StepSums collect();
   /// Both at once.
-  StepSums step(const HostBatch& batch, const StepInputs& in);
+  StepSums step(const BatchRows& batch, const StepInputs& in);
   /// queue_evaluation() and collect(), with nothing queued before.
-  StepSums evaluate(const HostBatch& batch);
+  StepSums evaluate(const BatchRows& batch);
   /// The first value that is not finite, of the first replica that has one, when this step is done again from the
   /// weights as they are; or in the sum of gradients, each finite. Changes no weight. With nothing queued.
-  std::optional<NotFinite> find_not_finite(const HostBatch& batch, const StepInputs& in);
+  std::optional<NotFinite> find_not_finite(const BatchRows& batch, const StepInputs& in);
   /// The plan's first outputs, one to each pointer: [rows, shape...], rows in order.
-  void predict(const HostBatch& batch, const std::vector<float*>& outputs);
-  void predict(const HostBatch& batch, float* output) { predict(batch, std::vector<float*>{output}); }
+  void predict(const BatchRows& batch, const std::vector<float*>& outputs);
+  void predict(const BatchRows& batch, float* output) { predict(batch, std::vector<float*>{output}); }
 
   /// Since a step was last queued: the slowest replica's.
   StepTimes times() const;

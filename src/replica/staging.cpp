@@ -8,15 +8,16 @@
 namespace dptrain::replica {
 namespace {
 
-std::size_t label_bytes(const plan::Plan& plan) {
-  if (plan.loss.labels == optim::LabelKind::kClass) return sizeof(std::int32_t);
-  return static_cast<std::size_t>(plan.tensors[at(plan.outputs.front())].shape.elements()) * sizeof(float);
+/// Of one row.
+std::size_t label_bytes(const plan::Plan& plan, const plan::LossStep& loss) {
+  if (loss.labels == optim::LabelKind::kClass) return sizeof(std::int32_t);
+  return static_cast<std::size_t>(plan.tensors[at(loss.prediction)].shape.elements()) * sizeof(float);
 }
 
 }  // namespace
 
 Staging::Staging(const plan::Plan& plan, device::Device& device, std::int64_t rows, int sets)
-    : plan_(plan), device_(device), rows_(rows), label_bytes_(label_bytes(plan)) {
+    : plan_(plan), device_(device), rows_(rows) {
   if (device.reads_host_memory()) return;
   stream_ = device.make_stream();
   std::int64_t largest = 0;
@@ -25,7 +26,9 @@ Staging::Staging(const plan::Plan& plan, device::Device& device, std::int64_t ro
   for (int i = 0; i < sets; ++i) {
     Set& set = sets_.emplace_back();
     for (const int input : plan.inputs) set.inputs.push_back(device.allocate(plan.tensors[at(input)].bytes(rows)));
-    set.labels = device.allocate(static_cast<std::size_t>(rows) * label_bytes_);
+    for (const plan::LossStep& loss : plan.losses)
+      set.labels.push_back(device.allocate(static_cast<std::size_t>(rows) * label_bytes(plan, loss)));
+    if (plan.has_loss()) set.sample_weights = device.allocate(static_cast<std::size_t>(rows) * sizeof(float));
     set.arrived = device.make_event();
     set.released = device.make_event();
   }
@@ -36,7 +39,7 @@ void Staging::add_feed(int number, const Feed& feed) {
   feeds_.try_emplace(number, plan_.compute, device_, *stream_, feed, rows_, static_cast<int>(sets_.size()));
 }
 
-void Staging::copy(const Slice& slice, int s) {
+void Staging::copy(const BatchRows& slice, int s) {
   if (!stream_ || slice.rows == 0) return;
   Set& set = sets_[at(s)];
   set.released->hold(*stream_);
@@ -47,27 +50,40 @@ void Staging::copy(const Slice& slice, int s) {
   } else {
     copy_inputs(slice, set);
   }
-  if (slice.labels != nullptr)
-    device_.copy_to_device(set.labels->data(), slice.labels, static_cast<std::size_t>(slice.rows) * label_bytes_,
-                           *stream_);
+  const auto send = [&](const device::Buffer& to, const Column& from) {
+    if (from)
+      device_.copy_to_device(to.data(), from.data, static_cast<std::size_t>(slice.rows) * from.row_bytes, *stream_);
+  };
+  // A plan without losses has no room for labels, and predicting needs none.
+  for (std::size_t i = 0; i < std::min(set.labels.size(), slice.labels.size()); ++i)
+    send(*set.labels[i], slice.labels[i]);
+  if (set.sample_weights) send(*set.sample_weights, slice.sample_weights);
   set.arrived->record(*stream_);
 }
 
-void Staging::copy_inputs(const Slice& slice, Set& set) {
+void Staging::copy_inputs(const BatchRows& slice, Set& set) {
   for (std::size_t i = 0; i < set.inputs.size(); ++i) {
     const std::int64_t floats = plan_.tensors[at(plan_.inputs[i])].elements(slice.rows);
     device::Buffer& arrival = floats_ ? *floats_ : *set.inputs[i];
-    device_.copy_to_device(arrival.data(), slice.inputs[i], static_cast<std::size_t>(floats) * sizeof(float), *stream_);
+    device_.copy_to_device(arrival.data(), slice.inputs[i].data, static_cast<std::size_t>(floats) * sizeof(float),
+                           *stream_);
     if (floats_) device_.from_float(floats_->as<float>(), set.inputs[i]->data(), plan_.compute, floats, *stream_);
   }
 }
 
-Staging::Place Staging::arrive(const Slice& slice, int s, device::Stream& compute) {
-  if (!stream_) return {{slice.inputs.begin(), slice.inputs.end()}, slice.labels};
+Staging::Place Staging::arrive(const BatchRows& slice, int s, device::Stream& compute) {
+  Place place;
+  if (!stream_) {
+    for (const Column& input : slice.inputs) place.inputs.push_back(input.data);
+    for (const Column& label : slice.labels) place.labels.push_back(label.data);
+    place.sample_weights = slice.sample_weights.as<float>();
+    return place;
+  }
   Set& set = sets_[at(s)];
   set.arrived->hold(compute);
-  Place place{.labels = set.labels->data()};
   for (const auto& input : set.inputs) place.inputs.push_back(input->data());
+  for (const auto& label : set.labels) place.labels.push_back(label->data());
+  if (slice.sample_weights) place.sample_weights = set.sample_weights->as<float>();
   return place;
 }
 
@@ -78,7 +94,8 @@ void Staging::release(int s, device::Stream& compute) {
 std::size_t Staging::bytes() const {
   std::size_t sum = floats_ ? floats_->bytes() : 0;
   for (const Set& set : sets_) {
-    sum += set.labels->bytes();
+    for (const auto& label : set.labels) sum += label->bytes();
+    if (set.sample_weights) sum += set.sample_weights->bytes();
     for (const auto& input : set.inputs) sum += input->bytes();
   }
   for (const auto& [number, feed] : feeds_) sum += feed.bytes();

@@ -27,13 +27,14 @@ class Staging {
   /// Where ops read a slice.
   struct Place {
     std::vector<const void*> inputs{};  ///< one per graph input, of the plan's compute type
-    const void* labels = nullptr;
+    std::vector<const void*> labels{};  ///< one per loss
+    const float* sample_weights = nullptr;
   };
 
   /// Queues the copies to a set, behind the last use of it.
-  void copy(const Slice& slice, int set);
+  void copy(const BatchRows& slice, int set);
   /// What is queued on `compute` from now on finds the slice in place.
-  Place arrive(const Slice& slice, int set, device::Stream& compute);
+  Place arrive(const BatchRows& slice, int set, device::Stream& compute);
   /// What is queued on `compute` until now was the last use of the set.
   void release(int set, device::Stream& compute);
 
@@ -42,16 +43,16 @@ class Staging {
  private:
   struct Set {
     std::vector<std::unique_ptr<device::Buffer>> inputs;
-    std::unique_ptr<device::Buffer> labels;
+    std::vector<std::unique_ptr<device::Buffer>> labels;
+    std::unique_ptr<device::Buffer> sample_weights;
     std::unique_ptr<device::Event> arrived, released;
   };
 
-  void copy_inputs(const Slice& slice, Set& set);
+  void copy_inputs(const BatchRows& slice, Set& set);
 
   const plan::Plan& plan_;
   device::Device& device_;
   const std::int64_t rows_;
-  std::size_t label_bytes_ = 0;             ///< of one row
   std::unique_ptr<device::Stream> stream_;  ///< null: the device reads the host's memory
   std::unique_ptr<device::Buffer> floats_;  ///< an input as it comes, on its way to the compute type
   std::vector<Set> sets_;

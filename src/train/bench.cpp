@@ -94,8 +94,7 @@ class Run {
   /// Queued steps are collected as the trainer does it.
   void step(std::shared_ptr<const data::Batch> batch, Sample& sample) {
     replica::ReplicaSet& replicas = session_.replicas();
-    replicas.queue_step(host_batch(*batch, session_.plan().inputs.size()),
-                        {number_, session_.scheduled_rate(number_), batch->rows()});
+    replicas.queue_step(batch->host(), {number_, session_.scheduled_rate(number_), batch->rows()});
     ++number_;
     ahead_.push_back(std::move(batch));
     while (!ahead_.empty() && (ahead_.size() == replica::Replica::kMostQueued || replicas.done())) collect();

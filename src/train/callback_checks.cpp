@@ -7,8 +7,8 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "optim/loss.h"
 #include "train/callback.h"
+#include "train/objectives.h"
 #include "train/run_directory.h"
 
 namespace dptrain::train {
@@ -22,9 +22,7 @@ class CallbackChecks {
  public:
   CallbackChecks(config::Reader& reader, const ConfigFile& file, const graph::Graph& graph)
       : reader_(reader), file_(file) {
-    std::vector<std::string> names{"loss"};
-    const Shape& output = graph.nodes[static_cast<std::size_t>(graph.outputs.front())].output;
-    for (const config::Typed& metric : file.train.metrics) names.push_back(optim::resolve_metric(metric, output).name);
+    const std::vector<std::string> names = value_names(file.train, graph);
     for (const std::string& name : names) epoch_.set(name, kSomeValue);
     every_epoch_ = epoch_;
     if (!file.data.validation) return;

@@ -77,8 +77,8 @@ Outcome compare_steps(const Experiment& experiment, const DeviceRequest& devices
     tested.session.replicas().push(reference.pulled());
     const replica::StepSums c = tested.evaluate(batch), d = reference.evaluate(batch);
     of_loss.see(loss_difference(c, d), "the loss of an evaluation");
-    for (std::size_t m = 0; m < c.metrics.size(); ++m)
-      of_loss.see(std::abs(c.metrics[m] - d.metrics[m]) / std::max(1.0, std::abs(d.metrics[m])),
+    for (std::size_t m = 0; m < c.outputs.size(); ++m)
+      of_loss.see(std::abs(c.outputs[m] - d.outputs[m]) / std::max(1.0, std::abs(d.outputs[m])),
                   "a metric of an evaluation");
   }
   const auto too_far = [](const Worst& worst, double allowed) {

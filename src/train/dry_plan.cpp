@@ -7,6 +7,7 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "replica/replica_set.h"
+#include "train/objectives.h"
 #include "train/session_data.h"
 
 namespace dptrain::train {
@@ -31,14 +32,11 @@ std::int64_t largest_slice(const Experiment& experiment, int replicas, const Dry
 plan::PlanOptions plan_options(const Experiment& experiment) {
   const ConfigFile& config = experiment.config;
   plan::PlanOptions options;
-  options.loss = config.train.loss;
-  if (options.loss) options.metrics.assign(config.train.metrics.begin(), config.train.metrics.end());
+  options.objectives = objectives(config.train, experiment.graph);
   // As class numbers where the loss takes them; the data set may bring rows of values instead, which costs memory for
   // labels only.
-  const bool classes = config.train.loss && config.train.loss.get_if<optim::CategoricalCrossentropySpec>() != nullptr;
-  const bool sparse =
-      config.train.loss && config.train.loss.get_if<optim::SparseCategoricalCrossentropySpec>() != nullptr;
-  options.labels = classes || sparse ? optim::LabelKind::kClass : optim::LabelKind::kDense;
+  for (plan::Objective& objective : options.objectives)
+    objective.labels = is_class_crossentropy(objective.loss) ? optim::LabelKind::kClass : optim::LabelKind::kDense;
   options.bucket_bytes = config.parallel.bucket_size.bytes;
   options.compute = compute_type(config.train.dtype_policy);
   options.sync_batchnorm = config.parallel.sync_batchnorm;
@@ -47,7 +45,7 @@ plan::PlanOptions plan_options(const Experiment& experiment) {
 
 std::uint64_t floats(std::int64_t n) { return static_cast<std::uint64_t>(n) * sizeof(float); }
 
-/// What each op needs for so many rows, the loss last.
+/// What each op needs for so many rows, the losses together last.
 std::vector<plan::Need> needs_of(device::Device& device, const Experiment& experiment, int replicas, std::int64_t rows,
                                  DryPlan& result) {
   // All are made before any is asked: devices make several ops' primitives at once.
@@ -66,8 +64,12 @@ std::vector<plan::Need> needs_of(device::Device& device, const Experiment& exper
     needs.push_back(op->need());
     result.choices.push_back(op->implementation());
   }
-  const bool trains = static_cast<bool>(result.plan.loss.loss);
-  needs.push_back(trains ? device.make_loss({.plan = result.plan, .rows = rows})->need() : plan::Need{});
+  plan::Need losses;
+  for (const plan::LossStep& loss : result.plan.losses) {
+    const plan::Need need = device.make_loss({.plan = result.plan, .loss = loss, .rows = rows})->need();
+    losses = {.saved = std::max(losses.saved, need.saved), .scratch = std::max(losses.scratch, need.scratch)};
+  }
+  needs.push_back(losses);
   return needs;
 }
 
@@ -90,8 +92,11 @@ std::uint64_t staging_bytes(const plan::Plan& plan, const device::Device& device
     bytes += tensor.bytes(rows);
     arriving = std::max(arriving, floats(tensor.elements(rows)));
   }
-  const std::int64_t width = plan.tensors[static_cast<std::size_t>(plan.outputs.front())].shape.elements();
-  bytes += floats(rows * (plan.loss.labels == optim::LabelKind::kClass ? 1 : width));
+  for (const plan::LossStep& loss : plan.losses) {
+    const std::int64_t width = plan.tensors[static_cast<std::size_t>(loss.prediction)].shape.elements();
+    bytes += floats(rows * (loss.labels == optim::LabelKind::kClass ? 1 : width));
+  }
+  if (plan.has_loss()) bytes += floats(rows);  // sample weights
   return bytes * (in_turns ? 2 : 1) + (plan.compute == DType::kF32 ? 0 : arriving);
 }
 
@@ -129,14 +134,14 @@ void make_dry_plan(const Experiment& experiment, const DeviceRequest& request, c
   std::vector<plan::Need> needs = needs_of(*device, experiment, request.replicas, rows, result);
   const plan::Need loss_need = needs.back();
   needs.pop_back();
-  const bool trains = options.training && static_cast<bool>(result.plan.loss.loss);
+  const bool trains = options.training && result.plan.has_loss();
   result.memory =
       plan::plan_memory(result.plan, needs, loss_need, rows, trains ? plan::Mode::kTraining : plan::Mode::kInference);
   if (trains) {
     result.slots = static_cast<int>(optim::slots(config.train.optimizer).size());
     if (optim::common(config.train.optimizer).use_ema) ++result.slots;
   }
-  result.staging_bytes = staging_bytes(result.plan, *device, rows, static_cast<bool>(result.plan.loss.loss));
+  result.staging_bytes = staging_bytes(result.plan, *device, rows, result.plan.has_loss());
   result.batch_bytes = result.memory.arena_bytes + result.staging_bytes;
   result.replica_bytes = weight_bytes(result, trains, config.train.accumulate_steps) + result.batch_bytes;
   if (options.data && trains && !device->reads_host_memory()) look_at_data(experiment, request, *device, rows, result);

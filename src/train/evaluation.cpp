@@ -10,9 +10,25 @@
 
 namespace dptrain::train {
 
+namespace {
+
+std::string prefix_of(const plan::LossStep& loss) { return loss.name.empty() ? "" : loss.name + "_"; }
+
+/// f(name, place in StepSums::outputs) for all that is reported beside the whole loss.
+template <class F>
+void for_each_value(const plan::Plan& plan, const F& f) {
+  for (const plan::LossStep& loss : plan.losses)
+    if (!loss.name.empty()) f(prefix_of(loss) + "loss", loss.first_sum);
+  for (const plan::LossStep& loss : plan.losses)
+    for (std::size_t i = 0; i < loss.metrics.size(); ++i)
+      f(prefix_of(loss) + loss.metrics[i].name, loss.first_sum + 1 + i);
+}
+
+}  // namespace
+
 std::vector<std::string> sum_names(const plan::Plan& plan) {
   std::vector<std::string> names{"loss"};
-  for (const optim::ResolvedMetric& metric : plan.loss.metrics) names.push_back(metric.name);
+  for_each_value(plan, [&](const std::string& name, std::size_t) { names.push_back(name); });
   return names;
 }
 
@@ -21,27 +37,10 @@ std::vector<std::pair<std::string, double>> means(const plan::Plan& plan, const 
   // A NaN may have a sign, which says nothing and would be shown.
   const auto shown = [](double value) { return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value; };
   std::vector<std::pair<std::string, double>> out{{"loss", shown(sums.loss / n + sums.penalty)}};
-  for (std::size_t i = 0; i < plan.loss.metrics.size(); ++i)
-    out.emplace_back(plan.loss.metrics[i].name, shown(sums.metrics[i] / n));
+  for_each_value(plan, [&](const std::string& name, std::size_t place) {
+    out.emplace_back(name, shown(sums.outputs[place] / n));
+  });
   return out;
-}
-
-replica::HostBatch host_batch(const data::Batch& batch, std::size_t inputs) {
-  replica::HostBatch host{.rows = batch.rows(),
-                          .labels = batch.labels(),
-                          .feed = batch.feed(),
-                          .epoch = batch.epoch(),
-                          .samples = batch.samples()};
-  for (std::size_t i = 0; i < inputs; ++i) {
-    const int input = static_cast<int>(i);
-    if (batch.feed() < 0) {
-      host.inputs.push_back(batch.input(input));
-    } else if (batch.row_bytes(input) > 0) {
-      host.raw.push_back(batch.row(input));
-      host.raw_row_bytes.push_back(batch.row_bytes(input));
-    }
-  }
-  return host;
 }
 
 replica::StepSums evaluate(Session& session, data::Loader& loader) {
@@ -50,8 +49,7 @@ replica::StepSums evaluate(Session& session, data::Loader& loader) {
 
 std::optional<replica::StepSums> evaluate(Session& session, data::Loader& loader, const std::function<bool()>& go_on) {
   replica::StepSums total;
-  total.metrics.assign(session.plan().loss.metrics.size(), 0.0);
-  const std::size_t inputs = session.plan().inputs.size();
+  total.outputs.assign(session.plan().sums(), 0.0);
   replica::ReplicaSet& replicas = session.replicas();
   std::deque<data::Batch> ahead;  // queued: devices that run behind the host are not kept waiting for the next batch
   const auto collect = [&] {
@@ -60,13 +58,13 @@ std::optional<replica::StepSums> evaluate(Session& session, data::Loader& loader
     total.loss += sums.loss;
     total.samples += sums.samples;
     total.penalty = sums.penalty;  // of the same weights every time
-    for (std::size_t i = 0; i < total.metrics.size(); ++i) total.metrics[i] += sums.metrics[i];
+    for (std::size_t i = 0; i < total.outputs.size(); ++i) total.outputs[i] += sums.outputs[i];
   };
   bool whole = true;
   for (data::Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) {
     whole = go_on();
     if (!whole) break;
-    replicas.queue_evaluation(host_batch(batch, inputs));
+    replicas.queue_evaluation(batch.host());
     ahead.push_back(std::move(batch));
     while (!ahead.empty() && (ahead.size() == replica::Replica::kMostQueued || replicas.done())) collect();
   }

@@ -17,7 +17,7 @@ namespace dptrain::train {
 
 class Session;
 
-/// Names of what StepSums hold: "loss" first, then the metrics.
+/// Names of what StepSums hold: "loss" first, then of several outputs each one's loss, then the metrics.
 std::vector<std::string> sum_names(const plan::Plan& plan);
 /// Means by name from sums; the loss includes the penalty.
 std::vector<std::pair<std::string, double>> means(const plan::Plan& plan, const replica::StepSums& sums);
@@ -26,7 +26,5 @@ std::vector<std::pair<std::string, double>> means(const plan::Plan& plan, const 
 replica::StepSums evaluate(Session& session, data::Loader& loader);
 /// The same, asking after each batch; nothing where it was stopped, and the loader then stands within its epoch.
 std::optional<replica::StepSums> evaluate(Session& session, data::Loader& loader, const std::function<bool()>& go_on);
-
-replica::HostBatch host_batch(const data::Batch& batch, std::size_t inputs);
 
 }  // namespace dptrain::train

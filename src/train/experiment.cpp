@@ -23,6 +23,7 @@
 #include "train/keras_model.h"
 #include "train/key_descriptions.h"
 #include "train/nonfinite.h"
+#include "train/objectives.h"
 #include "train/preprocessing_advice.h"
 
 namespace dptrain::train {
@@ -162,6 +163,7 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
   experiment.weights_place = weights_place(root);
   check_train(reader, root, file);
   check_parallel(reader, root, file);
+  if (diagnostics.ok()) check_objectives(reader, file.train, experiment.graph);
   check_callbacks(reader, file, overrides.callbacks && diagnostics.ok() ? &experiment.graph : nullptr);
   if (const config::Node* model = section(root, "model"); model != nullptr && model->is_map() && diagnostics.ok())
     if (const config::Node* weights = model->find("weights"); weights && !reader.substituted(*weights).is_null())
@@ -231,10 +233,17 @@ void shorten_types(config::Node& all, const ConfigFile& file) {
   put("data", "validation", file.data.validation);
   put("data", "test", file.data.test);
   put("train", "optimizer", file.train.optimizer);
-  put("train", "loss", file.train.loss);
   put("train", "on_nonfinite", file.train.on_nonfinite);
-  if (config::Node* const train = all.find("train"); train != nullptr && train->find("metrics") != nullptr)
-    train->set("metrics", list(file.train.metrics));
+  if (config::Node* const train = all.find("train"); train != nullptr) {
+    const auto put_by_output = [&](const char* key, const auto& argument, const auto& write) {
+      if (!argument || train->find(key) == nullptr) return;
+      config::Node by_output = config::Node::map();
+      for (const auto& entry : argument.entries) by_output.set(entry.output, write(entry.value));
+      train->set(key, argument.for_all() ? write(argument.entries.front().value) : by_output);
+    };
+    put_by_output("loss", file.train.loss, [](const config::Typed& loss) { return loss.write(true); });
+    put_by_output("metrics", file.train.metrics, list);
+  }
   if (all.find("callbacks") != nullptr) all.set("callbacks", list(file.callbacks));
 }
 

@@ -71,7 +71,7 @@ Fault examine(Session& session, const data::Batch& batch, const replica::StepInp
               double loss, const std::string& what) {
   Fault fault{.what = what, .step = in.number + 1, .epoch = epoch + 1, .loss = loss};
   fault.devices = session.devices();
-  fault.first = session.replicas().find_not_finite(host_batch(batch, session.plan().inputs.size()), in);
+  fault.first = session.replicas().find_not_finite(batch.host(), in);
   if (fault.first) fault.place = place_of(*fault.first, session.model().graph);
   fault.samples = samples_of(session, batch);
   return fault;

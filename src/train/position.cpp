@@ -39,7 +39,14 @@ std::string kept_name(std::size_t callback, const std::string& weight) {
 }
 
 json sums_json(const replica::StepSums& sums) {
-  return {{"loss", sums.loss}, {"metrics", sums.metrics}, {"samples", sums.samples}};
+  return {{"loss", sums.loss}, {"outputs", sums.outputs}, {"samples", sums.samples}};
+}
+
+/// Before there were several outputs, the metrics stood alone, behind the loss.
+void restore_output_sums(const json& saved, replica::StepSums& sums) {
+  if (!saved.contains("outputs")) sums.outputs.push_back(sums.loss);
+  for (const json& sum : saved.contains("outputs") ? saved["outputs"] : saved.at("metrics"))
+    sums.outputs.push_back(saved_number(sum));
 }
 
 void save_slots(Session& session, checkpoint::State& state) {
@@ -218,7 +225,7 @@ Position restore_state(const checkpoint::State& state, Session& session, const C
     position.samples = saved_count(trainer, "samples");
     position.step = saved_count(trainer, "step");
     position.sums.loss = trainer.at("sums").at("loss").get<double>();
-    for (const json& sum : trainer.at("sums").at("metrics")) position.sums.metrics.push_back(saved_number(sum));
+    restore_output_sums(trainer.at("sums"), position.sums);
     position.sums.samples = saved_count(trainer.at("sums"), "samples");
     position.epoch_seconds = trainer.at("epoch_seconds").get<double>();
     position.seconds = trainer.at("seconds").get<double>();
@@ -233,8 +240,7 @@ Position restore_state(const checkpoint::State& state, Session& session, const C
                   fmt::format("the checkpoint was trained on {} samples per epoch, the data set has {}; "
                               "--init-from starts afresh from its weights",
                               samples, session.train_loader().samples()));
-    if (position.sums.metrics.size() != session.plan().loss.metrics.size())
-      position.sums.metrics.assign(session.plan().loss.metrics.size(), 0.0);
+    if (position.sums.outputs.size() != session.plan().sums()) position.sums.outputs.assign(session.plan().sums(), 0.0);
     const json bests = trainer.value("best", json::object());
     for (const auto& [name, entry] : bests.items())
       if (!entry.at("value").is_null()) best[name] = {entry["value"].get<double>(), saved_count(entry, "epoch")};

@@ -93,11 +93,9 @@ class Filler {
   }
 
   void fill(const data::Batch& batch, data::Features& features) {
-    replica::HostBatch host{batch.rows(), {}, nullptr};
-    for (std::size_t i = 0; i < plan_.inputs.size(); ++i) host.inputs.push_back(batch.input(static_cast<int>(i)));
     std::vector<float*> outputs;
     for (std::vector<float>& rows : rows_) outputs.push_back(rows.data());
-    replicas_.predict(host, outputs);
+    replicas_.predict(batch.host(), outputs);
     std::vector<const float*> row(outputs.begin(), outputs.end());
     for (const std::int64_t index : batch.indices()) {
       features.keep(index, row);

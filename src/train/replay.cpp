@@ -30,7 +30,7 @@ std::optional<Error> go_on(Session& session, const Position& position, std::int6
       continue;
     }
     const replica::StepInputs in{step, rate_of(session, position, step), batch.rows()};
-    session.replicas().step(host_batch(batch, session.plan().inputs.size()), in);
+    session.replicas().step(batch.host(), in);
     ++step;
   }
   return std::nullopt;
@@ -80,7 +80,7 @@ Replay replay(const std::string& folder, const std::optional<DeviceRequest>& dev
     throw Error(ErrorKind::kData,
                 fmt::format("{}: the data set gives other samples than in the run; it has changed", folder));
   const replica::StepInputs in{position.step, rate_of(session, position, position.step), batch.rows()};
-  const replica::StepSums sums = session.replicas().step(host_batch(batch, session.plan().inputs.size()), in);
+  const replica::StepSums sums = session.replicas().step(batch.host(), in);
   const double loss = sums.loss / static_cast<double>(sums.samples) + sums.penalty;
   result.finite = std::isfinite(loss) && !sums.left_out;
   result.same_bits = std::bit_cast<std::uint64_t>(loss) == std::bit_cast<std::uint64_t>(result.recorded.loss);

@@ -316,6 +316,7 @@ const Schema& schema_of(const train::TrainSection&) {
                                    .key(key("accumulate_steps", &S::accumulate_steps).at_least(1))
                                    .key(key("optimizer", &S::optimizer))
                                    .key(key("loss", &S::loss))
+                                   .key(key("loss_weights", &S::loss_weights))
                                    .key(key("metrics", &S::metrics))
                                    .key(key("class_weight", &S::class_weight))
                                    .key(key("dtype_policy", &S::dtype_policy))

@@ -14,9 +14,9 @@
 #include "data/source.h"
 #include "data/transform.h"
 #include "device/device.h"
-#include "optim/loss.h"
 #include "optim/optimizer.h"
 #include "replica/replica.h"
+#include "train/by_output.h"
 #include "train/nonfinite.h"
 
 namespace dptrain::train {
@@ -62,8 +62,9 @@ struct TrainSection {
   std::optional<std::int64_t> batch_size_per_replica;
   std::int64_t accumulate_steps = 1;
   optim::Optimizer optimizer{optim::RMSpropSpec{}};  ///< as Keras's compile()
-  optim::Loss loss;
-  std::vector<optim::Metric> metrics;
+  Losses loss;
+  LossWeights loss_weights;
+  Metrics metrics;
   std::optional<ClassWeight> class_weight;
   DtypePolicy dtype_policy = DtypePolicy::kFloat32;
   LrScaling lr_scaling = LrScaling::kNone;

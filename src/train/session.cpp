@@ -75,12 +75,7 @@ void Session::decide_prefix(const SessionOptions& options) {
 void Session::make_plan(const SessionOptions& options, const device::Device& device) {
   const ConfigFile& config = experiment_.config;
   plan::PlanOptions plan_options;
-  if (data_->labels_wanted()) {
-    plan_options.loss = config.train.loss;
-    plan_options.metrics = {config.train.metrics.begin(), config.train.metrics.end()};
-    plan_options.class_weights = data_->class_weights();
-    plan_options.labels = data_->label_kind();
-  }
+  plan_options.objectives = data_->objectives();
   plan_options.bucket_bytes = config.parallel.bucket_size.bytes;
   plan_options.compute = compute_type(config.train.dtype_policy);
   if (cache_.on) {

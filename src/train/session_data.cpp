@@ -8,21 +8,18 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "data/labels.h"
 #include "train/class_weights.h"
+#include "train/objectives.h"
 
 namespace dptrain::train {
 namespace {
 
-bool is_crossentropy(const config::Typed& loss) {
-  return loss.get_if<optim::CategoricalCrossentropySpec>() != nullptr ||
-         loss.get_if<optim::SparseCategoricalCrossentropySpec>() != nullptr;
-}
-
 /// Integer labels stay integers for crossentropy over classes; everything else gets rows of floats.
-optim::LabelKind label_kind(const config::Typed& loss, const data::Source& source) {
-  if (!is_crossentropy(loss)) return optim::LabelKind::kDense;
-  if (source.label_type() == data::LabelType::kClass) return optim::LabelKind::kClass;
-  if (loss.get_if<optim::SparseCategoricalCrossentropySpec>() != nullptr && source.label_width() == 1)
+optim::LabelKind label_kind(const config::Typed& loss, const data::Source& source, int which) {
+  if (!is_class_crossentropy(loss)) return optim::LabelKind::kDense;
+  if (source.label_type(which) == data::LabelType::kClass) return optim::LabelKind::kClass;
+  if (loss.get_if<optim::SparseCategoricalCrossentropySpec>() != nullptr && source.label_width(which) == 1)
     throw Error(ErrorKind::kData, "sparse_categorical_crossentropy wants integer labels, the data set has floats");
   return optim::LabelKind::kDense;
 }
@@ -46,12 +43,9 @@ auto at_place(const config::Mark& mark, const Make& make) -> decltype(make()) tr
 
 SessionData::SessionData(const Experiment& experiment, const graph::Graph& graph, const SessionOptions& options,
                          Setting setting)
-    : experiment_(experiment),
-      graph_(graph),
-      setting_(std::move(setting)),
-      labels_wanted_(options.wants_data && static_cast<bool>(experiment.config.train.loss)),
-      loader_only_(options.loader_only) {
+    : experiment_(experiment), graph_(graph), setting_(std::move(setting)), loader_only_(options.loader_only) {
   if (!options.wants_data) return;
+  objectives_ = train::objectives(experiment.config.train, graph);
   open(options);
   resolve_class_weights(options);
   make_loaders(options);
@@ -74,17 +68,20 @@ void SessionData::open(const SessionOptions& options) {
                             : sources_.validation ? sources_.validation.get()
                                                   : sources_.test.get();
   if (any == nullptr) return;
-  if (labels_wanted_) label_kind_ = train::label_kind(experiment_.config.train.loss, *any);
+  const std::vector<std::string> names = output_names(graph_);
+  for (plan::Objective& objective : objectives_)
+    objective.labels =
+        label_kind(objective.loss, *any, data::find_label(*any, names[static_cast<std::size_t>(objective.output)]));
   class_names_ = any->class_names();
 }
 
 /// Only training knows class weights.
 void SessionData::resolve_class_weights(const SessionOptions& options) {
   const std::optional<ClassWeight>& wish = experiment_.config.train.class_weight;
-  if (!wish || !options.training || !labels_wanted_ || !sources_.train) return;
-  class_weights_ = train::class_weights(*wish, {.labels = *sources_.train,
-                                                .outputs = model_side().output.elements(),
-                                                .synthetic = options.data == DataMode::kSynthetic});
+  if (!wish || !options.training || objectives_.size() != 1 || !sources_.train) return;
+  objectives_.front().class_weights = train::class_weights(*wish, {.labels = *sources_.train,
+                                                                   .outputs = model_side().outputs.front().elements(),
+                                                                   .synthetic = options.data == DataMode::kSynthetic});
 }
 
 void SessionData::make_loaders(const SessionOptions& options) {
@@ -121,9 +118,9 @@ std::int64_t SessionData::samples() const {
 }
 
 std::string SessionData::class_weights_line() const {
-  return class_weights_.empty()
-             ? ""
-             : describe_class_weights(*experiment_.config.train.class_weight, class_weights_, class_names_);
+  if (objectives_.empty() || objectives_.front().class_weights.empty()) return "";
+  return describe_class_weights(*experiment_.config.train.class_weight, objectives_.front().class_weights,
+                                class_names_);
 }
 
 std::string SessionData::fingerprint() const { return sources_.train ? sources_.train->fingerprint() : ""; }
@@ -135,7 +132,13 @@ data::ModelSide SessionData::model_side() const {
     side.input_names.push_back(node.name);
     side.input_shapes.push_back(node.output);
   }
-  side.output = graph_.nodes[static_cast<std::size_t>(graph_.outputs.front())].output;
+  const auto add_output = [&](std::size_t output) {
+    const graph::Node& node = graph_.nodes[static_cast<std::size_t>(graph_.outputs[output])];
+    side.output_names.push_back(node.name);
+    side.outputs.push_back(node.output);
+  };
+  for (const plan::Objective& objective : objectives_) add_output(static_cast<std::size_t>(objective.output));
+  for (std::size_t i = 0; i < graph_.outputs.size() && objectives_.empty(); ++i) add_output(i);
   side.pixels = data::expect_pixels(transforms(false));
   return side;
 }
@@ -155,13 +158,8 @@ std::unique_ptr<data::Loader> SessionData::make_loader(const std::shared_ptr<con
   options.delivery = plan.delivery;
   options.feed = plan.feed;
   data::ModelSide side = model_side();
-  const config::Typed& loss = experiment_.config.train.loss;
-  const data::LabelDelivery labels{
-      .wanted = labels_wanted_ && plan.labels,
-      .kind = label_kind_,
-      .width = side.output.elements(),
-      .probabilities = label_kind_ == optim::LabelKind::kDense &&
-                       (is_crossentropy(loss) || loss.get_if<optim::BinaryCrossentropySpec>() != nullptr)};
+  const std::vector<data::LabelDelivery> labels =
+      plan.labels ? label_deliveries(side) : std::vector<data::LabelDelivery>{};
   if (!plan.features) {
     data::Pipeline pipeline(transforms(plan.evaluation), plan.evaluation);
     auto [samples, rest] = data::cached(source, std::move(pipeline), section.loader.cache, plan.name);
@@ -174,6 +172,20 @@ std::unique_ptr<data::Loader> SessionData::make_loader(const std::shared_ptr<con
     side.input_shapes.push_back(input.shape);
   }
   return std::make_unique<data::Loader>(source, data::Pipeline(), side, labels, options);
+}
+
+/// One for each loss, as `side` has the outputs.
+std::vector<data::LabelDelivery> SessionData::label_deliveries(const data::ModelSide& side) const {
+  std::vector<data::LabelDelivery> labels;
+  for (std::size_t i = 0; i < objectives_.size(); ++i) {
+    const auto& [output, loss, weight, metrics, class_weights, kind] = objectives_[i];
+    const bool crossentropy = is_class_crossentropy(loss) || loss.get_if<optim::BinaryCrossentropySpec>() != nullptr;
+    labels.push_back({.output = side.output_names[i],
+                      .kind = kind,
+                      .width = side.outputs[i].elements(),
+                      .probabilities = kind == optim::LabelKind::kDense && crossentropy});
+  }
+  return labels;
 }
 
 std::vector<FeatureJob> SessionData::feature_jobs() {

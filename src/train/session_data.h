@@ -13,6 +13,7 @@
 #include "data/features.h"
 #include "data/loader.h"
 #include "graph/graph.h"
+#include "plan/plan.h"
 #include "train/experiment.h"
 #include "train/prefix_cache.h"
 #include "train/session_options.h"
@@ -59,10 +60,9 @@ class SessionData {
   data::Loader* loader(const std::string& name) const;
   std::int64_t samples() const;  ///< of all of them
 
-  bool labels_wanted() const { return labels_wanted_; }
-  optim::LabelKind label_kind() const { return label_kind_; }
+  /// With labels as the data set has them; none where labels are not wanted.
+  const std::vector<plan::Objective>& objectives() const { return objectives_; }
   const std::vector<std::string>& class_names() const { return class_names_; }
-  const std::vector<float>& class_weights() const { return class_weights_; }  ///< one per class; empty: none
   std::string class_weights_line() const;
   std::string fingerprint() const;
   std::string train_sample(std::int64_t index) const {
@@ -87,18 +87,18 @@ class SessionData {
   void make_loaders(const SessionOptions& options);
   void resolve_class_weights(const SessionOptions& options);
   data::ModelSide model_side() const;
+  std::vector<data::LabelDelivery> label_deliveries(const data::ModelSide& side) const;
   std::vector<std::shared_ptr<data::BadSamples>> accounts() const;
 
   const Experiment& experiment_;
   const graph::Graph& graph_;
   Setting setting_;
-  bool labels_wanted_, loader_only_;
+  bool loader_only_;
+  std::vector<plan::Objective> objectives_;
   data::Sources sources_;
   std::vector<Set> sets_;
   std::vector<data::FeatureInput> border_;  // inputs of the head, where features are gone over
-  optim::LabelKind label_kind_ = optim::LabelKind::kClass;
   std::vector<std::string> class_names_;
-  std::vector<float> class_weights_;
   std::size_t bad_samples_told_ = 0;
 };
 

@@ -63,8 +63,7 @@ Side::Side(const Experiment& experiment, const SideOptions& options)
                            .device_input = options.device_input}) {}
 
 replica::StepSums Side::step(const data::Batch& batch, std::int64_t number) {
-  return session.replicas().step(host_batch(batch, session.plan().inputs.size()),
-                                 {number, session.scheduled_rate(number), batch.rows()});
+  return session.replicas().step(batch.host(), {number, session.scheduled_rate(number), batch.rows()});
 }
 
 replica::StepSums Side::step_from(const graph::Model& weights, const data::Batch& batch, std::int64_t number) {
@@ -77,9 +76,7 @@ replica::StepSums Side::step_from(const graph::Model& weights, const data::Batch
   }
 }
 
-replica::StepSums Side::evaluate(const data::Batch& batch) {
-  return session.replicas().evaluate(host_batch(batch, session.plan().inputs.size()));
-}
+replica::StepSums Side::evaluate(const data::Batch& batch) { return session.replicas().evaluate(batch.host()); }
 
 std::int64_t Side::skipped() {
   const auto scale = session.replicas().pull_loss_scale();

@@ -16,6 +16,7 @@
 #include "core/rate.h"
 #include "core/text.h"
 #include "train/fault.h"
+#include "train/objectives.h"
 #include "train/position.h"
 #include "train/signals.h"
 
@@ -37,7 +38,7 @@ Trainer::Trainer(Session& session, RunDirectory& run, const FitOptions& options)
       nonfinite_(session.experiment().config.train.on_nonfinite) {
   for (const CallbackConfig& callback : session_.experiment().config.callbacks)
     callbacks_.push_back(make_callback(callback));
-  position_.sums.metrics.assign(session_.plan().loss.metrics.size(), 0.0);
+  position_.sums.outputs.assign(session_.plan().sums(), 0.0);
   session_.on_bad_sample([this](const data::BadSample& bad) { run_.data_error(bad); });
 }
 
@@ -105,7 +106,7 @@ void Trainer::train_step(data::Batch batch) {
   const std::int64_t number = queued_steps();
   const replica::StepInputs inputs{number, rate_of(number), batch.rows()};
   replica::ReplicaSet& replicas = session_.replicas();
-  replicas.queue_step(host_batch(batch, session_.plan().inputs.size()), inputs);
+  replicas.queue_step(batch.host(), inputs);
   const double seconds = watch.seconds();
   position_.epoch_seconds += seconds + batch.waited();
   log_.add_queued(batch.waited(), seconds, replicas.times().comm_exposed);
@@ -154,7 +155,7 @@ void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch
                       &bad);
   position_.sums.loss += sums.loss + sums.penalty * rows;
   position_.sums.samples += sums.samples;
-  for (std::size_t i = 0; i < sums.metrics.size(); ++i) position_.sums.metrics[i] += sums.metrics[i];
+  for (std::size_t i = 0; i < sums.outputs.size(); ++i) position_.sums.outputs[i] += sums.outputs[i];
   count(batch);
   snapshot_.reset();
 
@@ -290,7 +291,7 @@ bool Trainer::end_epoch() {
   ++position_.epoch;
   position_.samples = 0;
   position_.sums = {};
-  position_.sums.metrics.assign(session_.plan().loss.metrics.size(), 0.0);
+  position_.sums.outputs.assign(session_.plan().sums(), 0.0);
   position_.epoch_seconds = 0;
   saver_.hold_back();
   for (const auto& callback : callbacks_) callback->epoch_end(*this, report);
@@ -408,7 +409,14 @@ void Trainer::push_weights(const std::vector<std::vector<float>>& weights) {
 
 checkpoint::Compiled Trainer::compiled() const {
   const TrainSection& train = session_.experiment().config.train;
-  return {train.optimizer, learning_rate(), train.loss, {train.metrics.begin(), train.metrics.end()}};
+  checkpoint::Compiled compiled{.optimizer = train.optimizer, .learning_rate = learning_rate()};
+  const std::vector<std::string> names = output_names(session_.model().graph);
+  for (plan::Objective& objective : objectives(train, session_.model().graph))
+    compiled.outputs.push_back({.name = names.size() > 1 ? names[static_cast<std::size_t>(objective.output)] : "",
+                                .loss = objective.loss,
+                                .weight = objective.weight,
+                                .metrics = std::move(objective.metrics)});
+  return compiled;
 }
 
 void Trainer::submit(const std::vector<std::string>& names, bool private_state) {

@@ -107,14 +107,14 @@ double dry_run(Session& session) {
   data::Loader& loader = session.train_loader();
   loader.seek(0, 0);
   const data::Batch batch = loader.next();
-  const replica::HostBatch host = host_batch(batch, session.plan().inputs.size());
+  const BatchRows host = batch.host();
   const std::vector<std::int64_t> rows = replica::split_rows(batch.rows(), session.split_weights());
   std::vector<std::int64_t> first(rows.size(), 0);
   for (std::size_t r = 1; r < rows.size(); ++r) first[r] = first[r - 1] + rows[r - 1];
   std::vector<double> losses(rows.size(), 0);
   session.replicas().on_each([&](int rank, replica::Replica& replica) {
     const auto r = static_cast<std::size_t>(rank);
-    losses[r] = replica.gradients(replica::slice_of(host, first[r], rows[r], session.plan()), batch.rows(), 0).loss;
+    losses[r] = replica.gradients(host.sub(first[r], rows[r]), batch.rows(), 0).loss;
   });
   double sum = 0;
   for (const double loss : losses) sum += loss;

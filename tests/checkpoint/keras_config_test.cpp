@@ -22,7 +22,7 @@ Compiled compiled_with(config::Typed optimizer, double rate, config::Typed loss)
   Compiled c;
   c.optimizer = std::move(optimizer);
   c.learning_rate = rate;
-  c.loss = std::move(loss);
+  c.outputs.push_back({.loss = std::move(loss)});
   return c;
 }
 
@@ -126,8 +126,8 @@ TEST(KerasConfig, OptimizersHaveTheKeysThatBothWorldsKnow) {
 
 TEST(KerasConfig, MetricsKeepTheirNames) {
   Compiled c = sample::compiled();
-  c.metrics = {optim::metric_family().make(optim::TopKCategoricalAccuracySpec{.name = "top3", .k = 3}),
-               optim::metric_family().make(optim::MeanSquaredErrorMetricSpec{})};
+  c.outputs.front().metrics = {optim::metric_family().make(optim::TopKCategoricalAccuracySpec{.name = "top3", .k = 3}),
+                               optim::metric_family().make(optim::MeanSquaredErrorMetricSpec{})};
   EXPECT_EQ(Json::parse(keras_training_config(c))["metrics"], Json::parse(R"([
     {"class_name": "TopKCategoricalAccuracy", "config": {"k": 3, "name": "top3", "dtype": "float32"}},
     {"class_name": "MeanSquaredError", "config": {"name": "mse", "dtype": "float32"}}])"));

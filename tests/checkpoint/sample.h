@@ -182,8 +182,8 @@ inline Compiled compiled() {
   Compiled c;
   c.optimizer = optim::optimizer_family().make(optim::AdamSpec{});
   c.learning_rate = 0.002;
-  c.loss = optim::loss_family().make(optim::CategoricalCrossentropySpec{});
-  c.metrics = {optim::metric_family().make(optim::AccuracySpec{})};
+  c.outputs.push_back({.loss = optim::loss_family().make(optim::CategoricalCrossentropySpec{}),
+                       .metrics = {optim::metric_family().make(optim::AccuracySpec{})}});
   return c;
 }
 

@@ -32,11 +32,11 @@ class Numbers : public data::Source {
     for (std::size_t i = 0; i < out.u8.size(); ++i)
       out.u8[i] = static_cast<std::uint8_t>(i % 2 == 0 ? 10 + index : 200);
   }
-  data::LabelType label_type() const override { return data::LabelType::kClass; }
-  std::int64_t label_width() const override { return 1; }
-  std::int64_t label_class(std::int64_t index) const override { return index % 2; }
-  void label_values(std::int64_t, float*) const override {}
-  std::string label_place(std::int64_t index) const override { return "item " + std::to_string(index); }
+  data::LabelType label_type(int) const override { return data::LabelType::kClass; }
+  std::int64_t label_width(int) const override { return 1; }
+  std::int64_t label_class(std::int64_t index, int) const override { return index % 2; }
+  void label_values(std::int64_t, float*, int) const override {}
+  std::string label_place(std::int64_t index, int) const override { return "item " + std::to_string(index); }
   std::vector<std::string> class_names() const override { return {"even", "odd", "none"}; }
   std::string fingerprint() const override { return ""; }
 
@@ -48,7 +48,7 @@ class Numbers : public data::Source {
 class FarNumbers : public Numbers {
  public:
   using Numbers::Numbers;
-  std::int64_t label_class(std::int64_t index) const override { return index == 0 ? -3 : 4'000'000'000'000; }
+  std::int64_t label_class(std::int64_t index, int) const override { return index == 0 ? -3 : 4'000'000'000'000; }
   std::vector<std::string> class_names() const override { return {}; }
 };
 

@@ -13,7 +13,7 @@ namespace dptrain::data {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr LabelDelivery kNoLabels{.wanted = false, .kind = optim::LabelKind::kClass, .width = 4};
+const std::vector<LabelDelivery> kNoLabels;
 
 /// Images of different sizes that are made as they are read; says how often.
 class Photos : public VectorSource {

@@ -36,7 +36,7 @@ TEST(DatasetFamily, ReadsIdx) {
   ASSERT_EQ(spec.inputs.paths.size(), 1U);
   EXPECT_EQ(spec.inputs.paths[0].first, "");
   EXPECT_EQ(spec.inputs.paths[0].second.value, "/home/user/d/x.gz");
-  EXPECT_EQ(spec.labels.value, "/home/user/configs/y");
+  EXPECT_EQ(spec.labels.paths.front().second.value, "/home/user/configs/y");
   EXPECT_EQ(spec.take, 7);
   EXPECT_THAT(spec.class_names, ElementsAre("a", "NO"));
 }

@@ -24,11 +24,11 @@ class Labelled final : public Source {
   void read(std::int64_t index, int, Array&, const ReadHint&) const override {
     throw Error(ErrorKind::kData, "sample " + std::to_string(index) + " cannot be read");
   }
-  LabelType label_type() const override { return LabelType::kClass; }
-  std::int64_t label_width() const override { return 1; }
-  std::int64_t label_class(std::int64_t index) const override { return index % 3; }
-  void label_values(std::int64_t, float*) const override {}
-  std::string label_place(std::int64_t index) const override { return "labels, item " + std::to_string(index); }
+  LabelType label_type(int) const override { return LabelType::kClass; }
+  std::int64_t label_width(int) const override { return 1; }
+  std::int64_t label_class(std::int64_t index, int) const override { return index % 3; }
+  void label_values(std::int64_t, float*, int) const override {}
+  std::string label_place(std::int64_t index, int) const override { return "labels, item " + std::to_string(index); }
   std::vector<std::string> class_names() const override { return {"a", "b", "c"}; }
   std::string fingerprint() const override { return "labelled"; }
 };
@@ -65,8 +65,9 @@ TEST_P(FeaturesIn, ComeBackThroughALoaderInAnyOrder) {
   EXPECT_EQ(features->fingerprint(), "labelled");
   EXPECT_EQ(features->f32_rows(0) != nullptr, !GetParam());
 
-  const ModelSide side{.input_names = {"x", "y"}, .input_shapes = {{2, 3}, {5}}, .output = {3}};
-  Loader loader(features, Pipeline(), side, {.width = 3}, {.batch_size = 3, .shuffle = {}, .seed = 4, .workers = 2});
+  const ModelSide side{
+      .input_names = {"x", "y"}, .input_shapes = {{2, 3}, {5}}, .output_names = {"z"}, .outputs = {{3}}};
+  Loader loader(features, Pipeline(), side, {{.width = 3}}, {.batch_size = 3, .shuffle = {}, .seed = 4, .workers = 2});
   std::int64_t seen = 0;
   for (Batch batch = loader.next(); batch.rows() > 0; batch = loader.next())
     for (std::int64_t row = 0; row < batch.rows(); ++row, ++seen) {

@@ -119,16 +119,18 @@ class VectorSource : public Source {
     out.f32.assign(first, first + shape_.elements());
   }
   const float* f32_rows(int) const override { return contiguous ? rows_.data() : nullptr; }
-  LabelType label_type() const override {
+  LabelType label_type(int) const override {
     return !classes.empty() ? LabelType::kClass : !values.empty() ? LabelType::kValues : LabelType::kNone;
   }
-  std::int64_t label_width() const override { return values.empty() ? 1 : static_cast<std::int64_t>(values[0].size()); }
-  std::int64_t label_class(std::int64_t index) const override { return classes[static_cast<std::size_t>(index)]; }
-  void label_values(std::int64_t index, float* out) const override {
+  std::int64_t label_width(int) const override {
+    return values.empty() ? 1 : static_cast<std::int64_t>(values[0].size());
+  }
+  std::int64_t label_class(std::int64_t index, int) const override { return classes[static_cast<std::size_t>(index)]; }
+  void label_values(std::int64_t index, float* out, int) const override {
     const auto& row = values[static_cast<std::size_t>(index)];
     std::copy(row.begin(), row.end(), out);
   }
-  std::string label_place(std::int64_t index) const override { return "labels, item " + std::to_string(index); }
+  std::string label_place(std::int64_t index, int) const override { return "labels, item " + std::to_string(index); }
   std::string fingerprint() const override { return "vector"; }
 
  private:
@@ -138,7 +140,11 @@ class VectorSource : public Source {
 };
 
 inline ModelSide model_of(const Shape& input, const Shape& output) {
-  return {.input_names = {"input"}, .input_shapes = {input}, .output = output, .pixels = false};
+  return {.input_names = {"input"},
+          .input_shapes = {input},
+          .output_names = {"digits"},
+          .outputs = {output},
+          .pixels = false};
 }
 
 }  // namespace dptrain::data

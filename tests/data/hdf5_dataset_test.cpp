@@ -60,7 +60,7 @@ HDF5DatasetSpec spec_of(const std::string& path, const std::string& inputs, cons
   HDF5DatasetSpec spec;
   spec.file.value = path;
   spec.inputs.arrays = {{"", inputs}};
-  spec.labels = labels;
+  spec.labels.arrays = {{"", labels}};
   return spec;
 }
 

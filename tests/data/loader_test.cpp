@@ -35,7 +35,7 @@ std::shared_ptr<VectorSource> source_of(std::int64_t size, bool contiguous = tru
   return source;
 }
 const ModelSide kModel = model_of({2, 3, 1}, {4});
-constexpr LabelDelivery kClasses{.wanted = true, .kind = LabelKind::kClass, .width = 4};
+const std::vector<LabelDelivery> kClasses{{.output = "digits", .kind = LabelKind::kClass, .width = 4}};
 
 /// What a batch holds, to compare.
 struct Copy {
@@ -231,7 +231,7 @@ TEST(Loader, TakesTheMemoryItIsGiven) {
   for (const LabelKind kind : {LabelKind::kClass, LabelKind::kDense}) {
     Batch held;
     {
-      Loader loader(source_of(21), {}, kModel, {.wanted = true, .kind = kind, .width = 4}, o);
+      Loader loader(source_of(21), {}, kModel, {{.kind = kind, .width = 4}}, o);
       for (Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) {
         EXPECT_TRUE(inside(batch.input(0), 4 * 6 * sizeof(float)));
         EXPECT_TRUE(inside(batch.labels(), 4 * (kind == LabelKind::kClass ? sizeof(std::int32_t) : 4 * sizeof(float))));
@@ -406,21 +406,19 @@ TEST(LoaderLabels, OutOfRangeIsFoundBeforeTraining) {
   EXPECT_EQ(error_of(ErrorKind::kData, [&] { Loader(source, {}, kModel, kClasses, options(4)); }),
             "labels, item 17: label 12 is outside 0..3 (the model has 4 outputs)");
   EXPECT_EQ(error_of(ErrorKind::kData,
-                     [&] {
-                       Loader(source, {}, kModel, {.wanted = true, .kind = LabelKind::kDense, .width = 4}, options(4));
-                     }),
+                     [&] { Loader(source, {}, kModel, {{.kind = LabelKind::kDense, .width = 4}}, options(4)); }),
             "labels, item 17: label 12 is outside 0..3 (the model has 4 outputs)");
   source->classes[17] = -1;
   EXPECT_EQ(error_of(ErrorKind::kData, [&] { Loader(source, {}, kModel, kClasses, options(4)); }),
             "labels, item 17: label -1 is outside 0..3 (the model has 4 outputs)");
-  Loader unlabelled(source, {}, kModel, {.wanted = false, .kind = LabelKind::kClass, .width = 4}, options(4));
+  Loader unlabelled(source, {}, kModel, std::vector<LabelDelivery>{}, options(4));
   EXPECT_EQ(unlabelled.next().labels(), nullptr);
 }
 
 std::vector<float> dense(const std::shared_ptr<VectorSource>& source, std::int64_t width) {
   LoaderOptions o = options(2);
   o.shuffle.kind = Shuffle::Kind::kNone;
-  Loader loader(source, {}, kModel, {.wanted = true, .kind = LabelKind::kDense, .width = width}, o);
+  Loader loader(source, {}, kModel, {{.kind = LabelKind::kDense, .width = width}}, o);
   const Batch batch = loader.next();
   const auto* rows = static_cast<const float*>(batch.labels());
   return {rows, rows + batch.rows() * width};
@@ -441,7 +439,8 @@ TEST(LoaderLabels, DenseRows) {
 
 TEST(LoaderLabels, CrossentropyWantsProbabilities) {
   const auto open = [](const std::shared_ptr<VectorSource>& source, std::int64_t width) {
-    const LabelDelivery labels{.wanted = true, .kind = LabelKind::kDense, .width = width, .probabilities = true};
+    const std::vector<LabelDelivery> labels{
+        {.output = "digits", .kind = LabelKind::kDense, .width = width, .probabilities = true}};
     return Loader(source, {}, kModel, labels, options(4)).samples();
   };
   const auto source = source_of(30);

@@ -50,7 +50,7 @@ TEST(SplitIndices, SeedDecides) {
 TEST(SplitIndices, StratifiedKeepsProportions) {
   const VectorSource source = uneven();
   std::map<std::int64_t, int> count;
-  for (const std::int64_t i : split_indices(source, all(103), 0.2, true, 5, 1).held) ++count[source.label_class(i)];
+  for (const std::int64_t i : split_indices(source, all(103), 0.2, true, 5, 1).held) ++count[source.label_class(i, 0)];
   // Shares of 21 are 10.19, 6.12, 4.69: the largest remainder gets the last one.
   EXPECT_EQ(count, (std::map<std::int64_t, int>{{0, 10}, {1, 6}, {2, 5}}));
 }

@@ -22,6 +22,7 @@ struct LossCase {
   std::vector<std::int32_t> classes = {};  ///< labels: these,
   std::vector<double> rows = {};           ///< or these
   std::vector<float> class_weights = {};
+  std::vector<double> sample_weights = {};
   bool weighted = true;  ///< in training
 };
 
@@ -41,19 +42,21 @@ inline LossResult run_loss(device::Device& device, const LossCase& c, const std:
   plan::Plan plan;
   plan.compute = type;
   plan.tensors.push_back({.name = "prediction", .shape = c.output, .type = type});
-  plan.loss.loss = c.loss;
-  plan.loss.from_logits = c.from_logits;
-  plan.loss.fusion = c.fusion;
-  plan.loss.prediction = 0;
-  plan.loss.labels = c.classes.empty() ? optim::LabelKind::kDense : optim::LabelKind::kClass;
-  plan.loss.class_weights = c.class_weights;
-  for (const auto& metric : c.metrics) plan.loss.metrics.push_back(optim::resolve_metric(metric, c.output));
+  plan::LossStep& loss = plan.losses.emplace_back(
+      plan::LossStep{.loss = c.loss,
+                     .fusion = c.fusion,
+                     .from_logits = c.from_logits,
+                     .prediction = 0,
+                     .labels = c.classes.empty() ? optim::LabelKind::kDense : optim::LabelKind::kClass,
+                     .class_weights = c.class_weights});
+  for (const auto& metric : c.metrics) loss.metrics.push_back(optim::resolve_metric(metric, c.output));
 
   device.enter();
   const auto stream = device.make_stream();
   const auto rows = static_cast<std::int64_t>(prediction.size()) / c.output.elements();
-  const auto op = device.make_loss({.plan = plan, .rows = rows + 1});
+  const auto op = device.make_loss({.plan = plan, .loss = loss, .rows = rows + 1});
   const Guarded predictions(device, *stream, prediction, type), gradient(device, *stream, prediction.size(), type);
+  const Guarded weights(device, *stream, c.sample_weights);
   const Guarded labels(device, *stream, c.rows), scratch(device, *stream, op->need().scratch / sizeof(float));
   const kernels::LossScale scale{.scale = loss_scale};
   const auto device_scale = device.allocate(sizeof(scale));
@@ -69,6 +72,7 @@ inline LossResult run_loss(device::Device& device, const LossCase& c, const std:
   op->run({.rows = rows,
            .prediction = predictions.data(),
            .labels = c.classes.empty() ? static_cast<const void*>(labels.data()) : classes->data(),
+           .sample_weights = c.sample_weights.empty() ? nullptr : static_cast<const float*>(weights.data()),
            .gradient = target.data(),
            .gradient_scale = gradient_scale,
            .loss_scale = loss_scale == 1 ? nullptr : device_scale->as<kernels::LossScale>(),

@@ -236,6 +236,36 @@ TEST(LossOp, ClassWeightsOfOneOutputAreThoseOfZeroAndOne) {
   check_loss(c, random_values(kRows, -3, 3, 23), c.rows, by_class(f, c.class_weights), {of_sigmoid(absolute)});
 }
 
+/// Factors of all rows, one after the other in the order in which f is asked for them.
+std::vector<double> weights_of(std::int64_t rows) {
+  std::vector<double> weights;
+  for (std::int64_t i = 0; i < rows; ++i) weights.push_back(0.25 * static_cast<double>(i % 5));
+  return weights;
+}
+
+TEST(LossOp, SampleWeightsMultiplyLossAndGradientAndNoMetric) {
+  LossCase c{.loss = loss(optim::MeanSquaredErrorSpec{}), .output = {kWidth}};
+  c.rows = random_values(kRows * kWidth, -1, 1, 31);
+  c.metrics = {metric(optim::MeanAbsoluteErrorMetricSpec{})};
+  const std::vector<double> z = random_values(kRows * kWidth, -1, 1, 32), weights = weights_of(kRows);
+  LossCase weighted = c;
+  weighted.sample_weights = weights;
+  weighted.weighted = false;  // they count in evaluation, too
+  for (const auto& device : devices({})) {
+    SCOPED_TRACE(device->description());
+    const LossResult plain = run_loss(*device, c, z, kScale), found = run_loss(*device, weighted, z, kScale);
+    double sum = 0;
+    for (std::size_t row = 0; row < weights.size(); ++row) {
+      const Row p(z.data() + row * kWidth, kWidth), y(c.rows.data() + row * kWidth, kWidth);
+      sum += weights[row] * squared(p, y);
+      for (std::size_t i = row * kWidth; i < (row + 1) * kWidth; ++i)
+        EXPECT_FLOAT_EQ(found.gradient[i], plain.gradient[i] * static_cast<float>(weights[row])) << i;
+    }
+    EXPECT_NEAR(found.sums[0] - kStartSum, sum, 1e-5 * sum);
+    EXPECT_EQ(found.sums[1], plain.sums[1]);
+  }
+}
+
 TEST(LossOp, CategoricalFromLogitsWithRowsAndSmoothing) {
   LossCase c{.loss = loss(optim::CategoricalCrossentropySpec{.from_logits = true, .label_smoothing = 0.1}),
              .output = {kWidth},

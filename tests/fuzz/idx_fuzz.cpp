@@ -17,11 +17,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (file.count * file.item.elements() * static_cast<std::int64_t>(size_of(file.type)) !=
         static_cast<std::int64_t>(file.bytes.size()))
       __builtin_trap();
-    std::vector<std::pair<std::string, data::IdxFile>> inputs;
-    inputs.emplace_back("", file);
-    std::optional<data::IdxFile> labels;
-    if (as_labels) labels = std::move(file);
-    const auto source = data::make_idx_source(std::move(inputs), std::move(labels), {});
+    data::IdxFiles files;
+    files.inputs.emplace_back("", file);
+    if (as_labels) files.labels.emplace_back("", std::move(file));
+    const auto source = data::make_idx_source(std::move(files), {});
     data::Array sample;
     source->read(source->size() - 1, 0, sample);
     static_cast<void>(source->fingerprint());

@@ -63,7 +63,7 @@ TEST_P(Memory, NothingIsOverwrittenBeforeItsLastReader) {
       const Plan plan = make_plan(model, options_for(GetParam().loss, {}, GetParam().labels), *device);
       const std::vector<Need> needs = odd_needs(plan);
       for (const Mode mode : {Mode::kTraining, Mode::kInference}) {
-        if (mode == Mode::kTraining && !plan.loss.loss) continue;
+        if (mode == Mode::kTraining && !plan.has_loss()) continue;
         const MemoryPlan memory = plan_memory(plan, needs, {.scratch = 999}, rows, mode);
         EXPECT_GE(memory.scratch_bytes, 999U);
         EXPECT_THAT(test::Simulation(plan, memory, needs).run(mode), ::testing::ElementsAre())

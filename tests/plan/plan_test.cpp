@@ -321,12 +321,12 @@ TEST(Plan, LeavesTheLastActivationToTheLoss) {
   const graph::Model model = model_of(test::kFashionMnist);
   const auto fusion = [&](const std::string& loss, const std::vector<std::string>& metrics, optim::LabelKind labels) {
     const Plan plan = make_plan(model, options_for(loss, metrics, labels), FusingCapabilities());
-    EXPECT_EQ(plan.loss.from_logits, plan.loss.fusion != Fusion::kNone);
-    EXPECT_EQ(plan.steps.back().fused_into_loss, plan.loss.fusion != Fusion::kNone);
-    EXPECT_EQ(plan.tensors[at(plan.loss.prediction)].name,
-              plan.loss.fusion == Fusion::kNone ? "dense_1/softmax" : "dense_1");
+    EXPECT_EQ(plan.losses.front().from_logits, plan.losses.front().fusion != Fusion::kNone);
+    EXPECT_EQ(plan.steps.back().fused_into_loss, plan.losses.front().fusion != Fusion::kNone);
+    EXPECT_EQ(plan.tensors[at(plan.losses.front().prediction)].name,
+              plan.losses.front().fusion == Fusion::kNone ? "dense_1/softmax" : "dense_1");
     EXPECT_EQ(plan.tensors[at(plan.outputs.front())].name, "dense_1/softmax");
-    return plan.loss.fusion;
+    return plan.losses.front().fusion;
   };
   EXPECT_EQ(fusion("categorical_crossentropy", {"accuracy"}, optim::LabelKind::kDense), Fusion::kSoftmax);
   EXPECT_EQ(fusion("sparse_categorical_crossentropy", {"accuracy"}, optim::LabelKind::kClass), Fusion::kSoftmax);
@@ -337,7 +337,7 @@ TEST(Plan, LeavesTheLastActivationToTheLoss) {
   const Plan sigmoid =
       make_plan(model_of(test::kShared), options_for("binary_crossentropy", {"accuracy"}, optim::LabelKind::kDense),
                 FusingCapabilities());
-  EXPECT_EQ(sigmoid.loss.fusion, Fusion::kSigmoid);
+  EXPECT_EQ(sigmoid.losses.front().fusion, Fusion::kSigmoid);
   EXPECT_THAT(step_names(sigmoid),
               ElementsAre("encoded_a", "encoded_aa", "encoded_b", "merged", "same", "same/sigmoid"));
   const Plan regression =
@@ -345,11 +345,76 @@ TEST(Plan, LeavesTheLastActivationToTheLoss) {
   EXPECT_EQ(step_named(regression, "same").epilogue, layers::Activation::kSigmoid);  // nobody takes it over
 }
 
+constexpr const char* kTwoOutputs = R"(
+layers:
+  - Input: {name: x, shape: [4]}
+  - Dense: {name: trunk, units: 6, activation: relu}
+  - Dense: {name: kind, units: 3, activation: softmax}
+  - Dense: {name: box, inputs: trunk, units: 2}
+outputs: [kind, box]
+)";
+
+PlanOptions two_losses() {
+  PlanOptions options = options_for("sparse_categorical_crossentropy", {"accuracy"});
+  options.objectives.push_back({.output = 1,
+                                .loss = test::value_of(optim::loss_family(), "mse"),
+                                .weight = 0.5,
+                                .labels = optim::LabelKind::kDense});
+  return options;
+}
+
+TEST(Plan, EveryOutputHasItsLoss) {
+  const Plan plan = make_plan(model_of(kTwoOutputs), two_losses(), FusingCapabilities());
+  ASSERT_EQ(plan.losses.size(), 2U);
+  const LossStep &kind = plan.losses[0], &box = plan.losses[1];
+  EXPECT_EQ(kind.name, "kind");
+  EXPECT_EQ(kind.fusion, Fusion::kSoftmax);
+  EXPECT_EQ(box.first_sum, 2U);  // behind the loss and the accuracy of the other
+  EXPECT_EQ(box.weight, 0.5);
+  EXPECT_EQ(plan.sums(), 3U);
+  // Both heads hand a gradient to the trunk: one writes it, the other's is added.
+  EXPECT_THAT(plan.backward.at(2).kind, BackwardItem::Kind::kAccumulateTensor);
+  for (const Mode mode : {Mode::kTraining, Mode::kInference}) {
+    const std::vector<Need> needs(plan.steps.size());
+    const MemoryPlan memory = plan_memory(plan, needs, {}, 5, mode);
+    EXPECT_THAT(test::Simulation(plan, memory, needs).run(mode), ::testing::IsEmpty());
+  }
+}
+
+TEST(Plan, AnOutputThatOthersReadKeepsItsActivation) {
+  const Plan plan = make_plan(model_of(R"(
+layers:
+  - Input: {name: x, shape: [4]}
+  - Dense: {name: kind, units: 3, activation: softmax}
+  - Dense: {name: box, units: 2}
+outputs: [kind, box]
+)"),
+                              two_losses(), FusingCapabilities());
+  EXPECT_EQ(plan.losses[0].fusion, Fusion::kNone);
+  EXPECT_FALSE(plan.losses[0].from_logits);
+  // The loss writes the gradient of the probabilities, and what comes back from the second layer is added to it.
+  EXPECT_THAT(plan.backward.at(1).kind, BackwardItem::Kind::kAccumulateTensor);
+  EXPECT_EQ(plan.backward.at(1).destination, plan.losses[0].prediction_gradient);
+}
+
+TEST(Plan, TwoLossesMayReadOneTensor) {
+  PlanOptions options = options_for("mse", {}, optim::LabelKind::kDense);
+  options.objectives.push_back(options.objectives.front());
+  options.objectives.back().output = 1;
+  graph::Model model = model_of("layers: [Input: {name: x, shape: [4]}, Dense: {name: y, units: 3}]");
+  model.graph.outputs.push_back(model.graph.outputs.front());
+  const Plan plan = make_plan(model, options, FusingCapabilities());
+  EXPECT_EQ(plan.losses[0].prediction, plan.losses[1].prediction);
+  EXPECT_NE(plan.losses[0].prediction_gradient, plan.losses[1].prediction_gradient);
+  EXPECT_THAT(plan.backward.at(0).kind, BackwardItem::Kind::kAccumulateTensor);
+  EXPECT_EQ(plan.backward.at(0).source, plan.losses[1].prediction_gradient);
+}
+
 TEST(Plan, WithoutALossThereIsOnlyForward) {
   const Plan plan = make_plan(model_of(test::kResidual), {}, FusingCapabilities());
   EXPECT_TRUE(plan.backward.empty());
   EXPECT_TRUE(plan.buckets.empty());
-  EXPECT_EQ(plan.loss.prediction, kAbsent);
+  EXPECT_FALSE(plan.has_loss());
   for (const Step& step : plan.steps) EXPECT_FALSE(step.has_backward || step.fused_into_loss);
 }
 
@@ -433,17 +498,6 @@ TEST_P(Refuses, WhatDoesNotFitTogether) {
 
 INSTANTIATE_TEST_SUITE_P(Combinations, Refuses, ::testing::ValuesIn(kRefusals),
                          [](const auto& c) { return c.param.name; });
-
-TEST(Plan, RefusesALossOverTwoOutputs) {
-  const graph::Model model = model_of(R"(
-layers:
-  - Input: {name: x, shape: [4]}
-  - Dense: {name: a, units: 3}
-  - Dense: {name: b, units: 3}
-outputs: [a, b]
-)");
-  EXPECT_THROW(make_plan(model, options_for("mse", {}, optim::LabelKind::kDense), PlainCapabilities()), Error);
-}
 
 }  // namespace
 }  // namespace dptrain::plan

@@ -39,9 +39,10 @@ inline config::Typed value_of(const config::Family& family, const std::string& t
 inline plan::PlanOptions options_for(const std::string& loss, const std::vector<std::string>& metrics = {},
                                      optim::LabelKind labels = optim::LabelKind::kClass) {
   plan::PlanOptions options;
-  if (!loss.empty()) options.loss = value_of(optim::loss_family(), loss);
-  for (const std::string& metric : metrics) options.metrics.push_back(value_of(optim::metric_family(), metric));
-  options.labels = labels;
+  if (loss.empty()) return options;
+  plan::Objective objective{.loss = value_of(optim::loss_family(), loss), .labels = labels};
+  for (const std::string& metric : metrics) objective.metrics.push_back(value_of(optim::metric_family(), metric));
+  options.objectives.push_back(std::move(objective));
   return options;
 }
 

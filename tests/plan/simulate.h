@@ -22,18 +22,25 @@ class Simulation {
     const bool training = mode == plan::Mode::kTraining;
     for (std::size_t s = 0; s < plan_.steps.size(); ++s)
       if (!training || !plan_.steps[s].fused_into_loss) forward(s, training);
-    if (plan_.loss.prediction != plan::kAbsent) read(plan_.loss.prediction, "loss");
-    for (const int output : plan_.outputs)
-      if (!training || plan_.loss.fusion == plan::LossStep::Fusion::kNone) read(output, "output");
+    for (const plan::LossStep& loss : plan_.losses) read(loss.prediction, "loss");
+    for (std::size_t i = 0; i < plan_.outputs.size(); ++i)
+      if (!training || !left_to_a_loss(static_cast<int>(i))) read(plan_.outputs[i], "output");
     if (!training) return problems_;
     write_scratch();
-    if (plan_.loss.prediction_gradient != plan::kAbsent) write(plan_.loss.prediction_gradient);
+    for (const plan::LossStep& loss : plan_.losses)
+      if (loss.prediction_gradient != plan::kAbsent) write(loss.prediction_gradient);
     for (const plan::BackwardItem& item : plan_.backward) backward(item);
     return problems_;
   }
 
  private:
   static constexpr std::uint64_t kGranule = 64;
+
+  bool left_to_a_loss(int output) const {
+    return std::ranges::any_of(plan_.losses, [&](const plan::LossStep& loss) {
+      return loss.output == output && loss.fusion != plan::LossStep::Fusion::kNone;
+    });
+  }
 
   void forward(std::size_t s, bool training) {
     const plan::Step& step = plan_.steps[s];

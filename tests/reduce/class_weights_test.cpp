@@ -46,9 +46,10 @@ struct Labels {
       for (std::size_t i = 0; i < outputs; ++i)
         rows.push_back(outputs == 1 ? static_cast<float>(label) : static_cast<std::size_t>(label) == i ? 1.0F : 0.0F);
   }
-  const void* from(std::int64_t first) const {
-    if (kind == optim::LabelKind::kClass) return classes.data() + first;
-    return rows.data() + first * static_cast<std::int64_t>(outputs);
+  Column from(std::int64_t first) const {
+    if (kind == optim::LabelKind::kClass) return column(classes.data() + first);
+    const auto width = static_cast<std::int64_t>(outputs);
+    return column(rows.data() + first * width, width);
   }
   std::vector<std::int32_t> classes;
   std::vector<float> rows;
@@ -67,7 +68,7 @@ TEST_P(ClassWeights, TrainAsInKerasAndDoNotCountInEvaluation) {
     std::vector<std::unique_ptr<device::Device>> devices;
     for (int r = 0; r < replicas; ++r) devices.push_back(device_of(name, r));
     plan::PlanOptions options = options_for(c.at("loss").get<std::string>(), {"accuracy"}, labels.kind);
-    options.class_weights = c.at("class_weight").get<std::vector<float>>();
+    options.objectives.front().class_weights = c.at("class_weight").get<std::vector<float>>();
     const plan::Plan plan = plan::make_plan(model, options, *devices.front());
     const auto connector = std::string(name) == "cpu" ? make_local(replicas) : make_local_streams(replicas);
     replica::ReplicaSet set(plan, std::move(devices), *connector,
@@ -78,8 +79,8 @@ TEST_P(ClassWeights, TrainAsInKerasAndDoNotCountInEvaluation) {
 
     const auto inputs = c.at("inputs").get<std::vector<float>>();
     const auto batch = [&](std::int64_t first, std::int64_t rows) {
-      return replica::HostBatch{
-          .rows = rows, .inputs = {inputs.data() + first * kInputs}, .labels = labels.from(first)};
+      return BatchRows{
+          .rows = rows, .inputs = {column(inputs.data() + first * kInputs, kInputs)}, .labels = {labels.from(first)}};
     };
     for (std::int64_t step = 0; step < 3; ++step) {
       const std::int64_t first = step * kBatch, rows = std::min(kBatch, 12 - first);
@@ -89,7 +90,7 @@ TEST_P(ClassWeights, TrainAsInKerasAndDoNotCountInEvaluation) {
       const auto s = static_cast<std::size_t>(step);
       // Keras computes losses and steps in float.
       EXPECT_NEAR(sums.loss / n, c.at("losses")[s].get<double>(), 3e-6) << "step " << step;
-      EXPECT_NEAR(sums.metrics[0] / n, c.at("accuracy")[s].get<double>(), 1e-6) << "step " << step;
+      EXPECT_NEAR(sums.outputs[1] / n, c.at("accuracy")[s].get<double>(), 1e-6) << "step " << step;
     }
     const replica::StepSums evaluated = set.evaluate(batch(0, 12));
     EXPECT_NEAR(evaluated.loss / 12, c.at("evaluated").get<double>(), 3e-6) << "validation knows no weights";

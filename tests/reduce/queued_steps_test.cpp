@@ -27,7 +27,7 @@ struct QueuedStepsOutcome {
 
 void append(const StepSums& sums, std::vector<double>& all) {
   all.insert(all.end(), {sums.loss, sums.penalty, static_cast<double>(sums.samples)});
-  all.insert(all.end(), sums.metrics.begin(), sums.metrics.end());
+  all.insert(all.end(), sums.outputs.begin(), sums.outputs.end());
 }
 
 /// Steps of `replicas` on the device, with up to `ahead` of them queued; one batch is short.
@@ -103,7 +103,7 @@ TEST(QueuedSteps, AreBounded) {
   Replica replica(plan, *device, sink, nullptr, std::move(options));
   replica.push(model);
   const SampleBatch batch(kQueuedRows, kSmallNetInput, 3, 1);
-  const std::vector<Slice> slices{slice_of(batch.host(), 0, kQueuedRows, plan)};
+  const std::vector<BatchRows> slices{batch.host().sub(0, kQueuedRows)};
   for (std::size_t i = 0; i < Replica::kMostQueued; ++i)
     replica.queue_step(slices, {.number = static_cast<std::int64_t>(i), .learning_rate = 0.1, .valid = kQueuedRows});
   EXPECT_THROW(replica.queue_step(slices, {.number = 9, .learning_rate = 0.1, .valid = kQueuedRows}), Error);

@@ -40,11 +40,11 @@ class Rows final : public data::Source {
   const std::uint8_t* u8_rows(int) const override { return type_ == DType::kU8 ? u8_.data() : nullptr; }
   const float* f32_rows(int) const override { return type_ == DType::kF32 ? f32_.data() : nullptr; }
   std::int64_t row(std::int64_t index) const override { return size_ - 1 - index; }
-  data::LabelType label_type() const override { return data::LabelType::kClass; }
-  std::int64_t label_width() const override { return 1; }
-  std::int64_t label_class(std::int64_t index) const override { return index % 3; }
-  void label_values(std::int64_t, float*) const override {}
-  std::string label_place(std::int64_t) const override { return ""; }
+  data::LabelType label_type(int) const override { return data::LabelType::kClass; }
+  std::int64_t label_width(int) const override { return 1; }
+  std::int64_t label_class(std::int64_t index, int) const override { return index % 3; }
+  void label_values(std::int64_t, float*, int) const override {}
+  std::string label_place(std::int64_t, int) const override { return ""; }
   std::string fingerprint() const override { return ""; }
 
  private:
@@ -113,9 +113,13 @@ class Batches : public ::testing::TestWithParam<std::tuple<DType, bool, std::uin
     data::ModelSide model;
     model.input_names = {"image"};
     model.input_shapes = {c.wanted};
-    model.output = Shape{3};
-    return {source, data::Pipeline(transforms_of(c.transforms), false), model,
-            data::LabelDelivery{true, optim::LabelKind::kClass, 3}, options};
+    model.output_names = {"kind"};
+    model.outputs = {Shape{3}};
+    return {source,
+            data::Pipeline(transforms_of(c.transforms), false),
+            model,
+            {data::LabelDelivery{.output = "kind", .kind = optim::LabelKind::kClass, .width = 3}},
+            options};
   }
 };
 
@@ -147,8 +151,8 @@ TEST_P(Batches, AreTheLoaders) {
       }
       ASSERT_EQ(batch.rows(), expected.rows());
       ASSERT_EQ(batch.indices(), expected.indices());
-      Slice slice{.rows = batch.rows(), .feed = 0, .epoch = batch.epoch(), .samples = batch.samples()};
-      if (!resident) slice.raw = {batch.row(0)};
+      BatchRows slice = batch.host();
+      slice.feed = 0;
       input.make(slice, number % 2, {made->data()});
       std::vector<float> out(static_cast<std::size_t>(batch.rows() * c.wanted.elements()));
       device->copy_to_host(out.data(), made->data(), out.size() * sizeof(float), *stream);

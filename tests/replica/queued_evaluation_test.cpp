@@ -79,7 +79,7 @@ TEST_P(QueuedEvaluation, HasTheSumsOfAWaitedOne) {
     for (std::size_t i = 0; i < waited.size(); ++i) {
       EXPECT_EQ(queued[i].samples, data[i].rows);
       EXPECT_EQ(queued[i].loss, waited[i].loss) << i;
-      EXPECT_EQ(queued[i].metrics, waited[i].metrics) << i;
+      EXPECT_EQ(queued[i].outputs, waited[i].outputs) << i;
       EXPECT_GT(waited[i].loss, 0);
     }
   }

@@ -44,10 +44,10 @@ struct Runner {
       const std::int64_t rows = number == 5 ? 4 : kRows;
       const SampleBatch batch(rows, kSmallNetInput, 3, static_cast<std::uint64_t>(number));
       const StepInputs in{.number = number, .learning_rate = 0.02 / (1 + number), .valid = rows};
-      const StepSums sums = replica->step({slice_of(batch.host(), 0, rows, plan)}, in);
+      const StepSums sums = replica->step({batch.host().sub(0, rows)}, in);
       o.losses.push_back(sums.loss + sums.penalty);
       o.replayed.push_back(replica->replayed());
-      if (number == 6) o.losses.push_back(replica->evaluate(slice_of(batch.host(), 0, rows, plan)).loss);
+      if (number == 6) o.losses.push_back(replica->evaluate(batch.host().sub(0, rows)).loss);
     }
     replica->pull(o.model);
     o.state = replica->pull_state();

@@ -18,7 +18,11 @@ struct SampleBatch {
     for (std::int64_t i = 0; i < rows; ++i)
       labels.push_back(static_cast<std::int32_t>(random.below(std::uint64_t(classes))));
   }
-  replica::HostBatch host() const { return {.rows = rows, .inputs = {inputs.data()}, .labels = labels.data()}; }
+  BatchRows host() const {
+    return {.rows = rows,
+            .inputs = {column(inputs.data(), static_cast<std::int64_t>(inputs.size()) / rows)},
+            .labels = {column(labels.data())}};
+  }
 
   std::int64_t rows;
   std::vector<float> inputs;

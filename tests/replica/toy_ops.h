@@ -274,8 +274,8 @@ inline const device::RegisteredOp kToyNorm = device::op<layers::BatchNormalizati
 /// Softmax cross-entropy of class numbers, or the mean squared error of rows; one metric: argmax equal.
 class ToyLoss final : public device::LossOp {
  public:
-  ToyLoss(const plan::Plan& plan, const ToyDevice& device) : loss_(plan.loss), device_(device) {
-    width_ = plan.tensors[static_cast<std::size_t>(loss_.prediction)].shape.elements();
+  ToyLoss(const device::LossContext& context, const ToyDevice& device) : loss_(context.loss), device_(device) {
+    width_ = context.plan.tensors[static_cast<std::size_t>(loss_.prediction)].shape.elements();
   }
   void run(const device::LossArgs& a) override {
     device_.check_readable(a.labels, a.rows);
@@ -347,7 +347,7 @@ class ToyUpdate final : public device::Update {
 };
 
 inline std::unique_ptr<device::LossOp> ToyDevice::make_loss(const device::LossContext& context) {
-  return std::make_unique<ToyLoss>(context.plan, *this);
+  return std::make_unique<ToyLoss>(context, *this);
 }
 inline std::unique_ptr<device::Update> ToyDevice::make_update(const device::UpdateContext& context) {
   return std::make_unique<ToyUpdate>(context);

@@ -23,16 +23,16 @@ class Labels final : public data::Source {
   std::string input_name(int) const override { return ""; }
   Shape input_shape(int) const override { return {1}; }
   void read(std::int64_t, int, data::Array&, const data::ReadHint&) const override {}
-  data::LabelType label_type() const override {
+  data::LabelType label_type(int) const override {
     return width_ > 0 ? data::LabelType::kValues : data::LabelType::kClass;
   }
-  std::int64_t label_width() const override { return width_ > 0 ? width_ : 1; }
-  std::int64_t label_class(std::int64_t index) const override { return classes_[static_cast<std::size_t>(index)]; }
-  void label_values(std::int64_t index, float* out) const override {
+  std::int64_t label_width(int) const override { return width_ > 0 ? width_ : 1; }
+  std::int64_t label_class(std::int64_t index, int) const override { return classes_[static_cast<std::size_t>(index)]; }
+  void label_values(std::int64_t index, float* out, int) const override {
     for (std::int64_t i = 0; i < width_; ++i)
-      out[i] = width_ == 1 ? float(label_class(index)) : label_class(index) == i ? 1 : 0;
+      out[i] = width_ == 1 ? float(label_class(index, 0)) : label_class(index, 0) == i ? 1 : 0;
   }
-  std::string label_place(std::int64_t) const override { return ""; }
+  std::string label_place(std::int64_t, int) const override { return ""; }
   std::vector<std::string> class_names() const override { return names_; }
   std::string fingerprint() const override { return ""; }
 
@@ -89,7 +89,7 @@ TEST(ClassWeights, StandInTheConfigAndAreTrainedWith) {
       "train: {epochs: 1, batch_size: 8, loss: categorical_crossentropy, class_weight: {dog: 0.5}}\n";
   const Experiment experiment = load_experiment_text(config, "tiny.yaml", {});
   Session session(experiment, {.devices = {}, .wants_validation = false});
-  EXPECT_THAT(session.plan().loss.class_weights, ElementsAre(1, 0.5F));
+  EXPECT_THAT(session.plan().losses.front().class_weights, ElementsAre(1, 0.5F));
   EXPECT_EQ(session.class_weights_line(), "of classes: cat 1, dog 0.5");
   const Experiment again = load_experiment_text(config::to_yaml(resolved(experiment)), "resolved", {});
   EXPECT_EQ(again.config.train.class_weight->weights, experiment.config.train.class_weight->weights);

@@ -70,7 +70,7 @@ std::vector<double> steps(Session& session, std::int64_t from, std::int64_t coun
   for (std::int64_t step = from; step < from + count; ++step) {
     session.train_loader().seek(step / 3, step % 3 * 11);
     const data::Batch batch = session.train_loader().next();
-    losses.push_back(session.replicas().step(host_batch(batch, 1), {step, 0.05, batch.rows()}).loss);
+    losses.push_back(session.replicas().step(batch.host(), {step, 0.05, batch.rows()}).loss);
   }
   return losses;
 }
@@ -199,7 +199,7 @@ TEST(Devices, AResumedRunKeepsTheLossScale) {
   first.replicas().pull(first.model());
   BestValues best;
   Position position;
-  position.sums.metrics.clear();
+  position.sums.outputs.clear();
   const checkpoint::State state = make_state(first, position, {}, best);
 
   Session second(half, options_for(emu({0, 1})));

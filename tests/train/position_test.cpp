@@ -114,7 +114,7 @@ TEST_F(PositionTest, ValuesThatAreNotFiniteComeBack) {
   for (const auto& callback : callbacks_) callback->restore({{"best", nullptr}});
   const double infinite = std::numeric_limits<double>::infinity();
   Position position;
-  position.sums.metrics = {infinite};
+  position.sums.outputs = {infinite};
   position.last_logs.set("loss", 0.5);
   position.last_logs.set("val_loss", infinite);
   BestValues best{{"loss", {0.5, 1}}, {"val_loss", {infinite, 1}}};

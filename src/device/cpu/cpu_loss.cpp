@@ -26,7 +26,7 @@ double sum_in_order(const T* values, std::int64_t n) {
 class CpuLoss final : public LossOp {
  public:
   explicit CpuLoss(const LossContext& context)
-      : plan_(context.plan.loss),
+      : plan_(context.loss),
         function_(loss_function(plan_.loss)),
         elements_(prediction_shape(context).elements()),
         classes_(prediction_shape(context).rank() > 0 ? prediction_shape(context).back() : 1),
@@ -59,7 +59,8 @@ class CpuLoss final : public LossOp {
     for (std::size_t i = 0; i < plan_.metrics.size(); ++i)
       if (!counted_by_loss(plan_.metrics[i])) a.sums[1 + i] += count(plan_.metrics[i], call);
     compute(call);
-    if (call.factors != nullptr) weigh(call);
+    if (call.factors != nullptr) weigh_by_class(call);
+    if (a.sample_weights != nullptr) weigh(call, a.sample_weights);
     a.sums[0] += sum_in_order(call.values, a.rows * parts_) / static_cast<double>(parts_);
     for (std::size_t i = 0; i < plan_.metrics.size(); ++i)
       if (counted_by_loss(plan_.metrics[i])) a.sums[1 + i] += mean_hits(call);
@@ -124,13 +125,18 @@ class CpuLoss final : public LossOp {
   }
 
   /// There is one class per sample (the plan has checked that), so items are rows.
-  void weigh(const Call& call) const {
+  void weigh_by_class(const Call& call) const {
     const LossArgs& a = call.args;
     kernels::cpu::class_factors(call.targets, a.rows, classes_, plan_.class_weights.data(),
                                 static_cast<std::int64_t>(plan_.class_weights.size()), call.factors);
-    kernels::cpu::scale_rows(call.values, a.rows, 1, call.factors);
-    if (a.gradient != nullptr)
-      kernels::cpu::scale_rows(static_cast<float*>(a.gradient), a.rows, elements_, call.factors);
+    weigh(call, call.factors);
+  }
+
+  /// Loss and gradient of each row times its factor.
+  void weigh(const Call& call, const float* factors) const {
+    const LossArgs& a = call.args;
+    kernels::cpu::scale_rows(call.values, a.rows, parts_, factors);
+    if (a.gradient != nullptr) kernels::cpu::scale_rows(static_cast<float*>(a.gradient), a.rows, elements_, factors);
   }
 
   /// A class is a row with a one, or with a single output the number itself.

@@ -19,7 +19,7 @@ class GpuLoss final : public LossOp {
  public:
   GpuLoss(const LossContext& context, GpuDevice& device)
       : device_(device),
-        plan_(context.plan.loss),
+        plan_(context.loss),
         type_(context.plan.compute),
         function_(loss_function(plan_.loss)),
         elements_(prediction_shape(context).elements()),
@@ -53,6 +53,8 @@ class GpuLoss final : public LossOp {
     if (a.weighted && class_weights_)  // one class per sample, as the plan has checked, so items are rows
       kernel::weigh_by_class(call.at, type_, call.targets, a.rows, elements_, class_weights_->as<float>(),
                              static_cast<std::int64_t>(plan_.class_weights.size()), call.values, a.gradient);
+    if (a.sample_weights != nullptr)
+      kernel::weigh_by_sample(call.at, type_, a.sample_weights, a.rows, parts_, elements_, call.values, a.gradient);
     add(call, call.values, a.rows * parts_, static_cast<double>(parts_), a.sums);
     for (std::size_t i = 0; i < plan_.metrics.size(); ++i)
       if (counted_by_loss(plan_.metrics[i])) add_hits(call, a.sums + 1 + i);

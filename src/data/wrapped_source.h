@@ -1,0 +1,52 @@
+#pragma once
+
+// WrappedSource: another source, sample by sample, until a derived class says otherwise. Memory of rows and views are
+// not passed on: whoever changes what read() gives would have to change them, too. Immutable.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/source.h"
+
+namespace dptrain::data {
+
+class WrappedSource : public Source {
+ public:
+  std::int64_t size() const override { return of_->size(); }
+  int inputs() const override { return of_->inputs(); }
+  std::string input_name(int input) const override { return of_->input_name(input); }
+  Shape input_shape(int input) const override { return of_->input_shape(input); }
+  Shape peek_shape(std::int64_t index) const override { return of_->peek_shape(at(index)); }
+  void read(std::int64_t index, int input, Array& out, const ReadHint& hint) const override {
+    of_->read(at(index), input, out, hint);
+  }
+  std::shared_ptr<BadSamples> bad_samples() const override { return of_->bad_samples(); }
+
+  int labels() const override { return of_->labels(); }
+  std::string label_name(int which) const override { return of_->label_name(which); }
+  LabelType label_type(int which) const override { return of_->label_type(which); }
+  std::int64_t label_width(int which) const override { return of_->label_width(which); }
+  std::int64_t label_class(std::int64_t index, int which) const override { return of_->label_class(at(index), which); }
+  void label_values(std::int64_t index, float* out, int which) const override {
+    of_->label_values(at(index), out, which);
+  }
+  std::string label_place(std::int64_t index, int which) const override { return of_->label_place(at(index), which); }
+  bool has_sample_weights() const override { return of_->has_sample_weights(); }
+  float sample_weight(std::int64_t index) const override { return of_->sample_weight(at(index)); }
+
+  std::vector<std::string> class_names() const override { return of_->class_names(); }
+  std::string fingerprint() const override { return of_->fingerprint(); }
+
+ protected:
+  explicit WrappedSource(std::shared_ptr<const Source> of) : of_(std::move(of)) {}
+  const Source& of() const { return *of_; }
+  /// The sample of the other source that stands at `index` here.
+  virtual std::int64_t at(std::int64_t index) const { return index; }
+
+ private:
+  std::shared_ptr<const Source> of_;
+};
+
+}  // namespace dptrain::data
