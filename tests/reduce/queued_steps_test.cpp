@@ -20,7 +20,7 @@ constexpr std::int64_t kQueuedRows = 6;
 constexpr int kQueuedSteps = 12;
 
 struct QueuedStepsOutcome {
-  std::vector<double> sums;  ///< loss, metrics, penalty, samples of every step
+  std::vector<double> sums;  ///< loss, the output's loss and metrics, penalty, samples of every step
   graph::Model model;
   device::emu::HostWaits waits;
 };
@@ -76,7 +76,7 @@ TEST(QueuedSteps, GiveTheSumsAndWeightsOfStepsOneByOne) {
         const QueuedStepsOutcome queued = train(device, replicas, Replica::kMostQueued, Graphs::kAuto, accumulate);
         EXPECT_EQ(one_by_one.sums, queued.sums);
         EXPECT_EQ(distance(one_by_one.model, queued.model), 0);
-        EXPECT_EQ(queued.sums.size(), kQueuedSteps * 4U);
+        EXPECT_EQ(queued.sums.size(), kQueuedSteps * 5U);
         EXPECT_GT(queued.sums[1], 0) << "the penalty";
       }
 }
