@@ -40,9 +40,6 @@ void add(StepSums& sum, const StepSums& more) {
   sum.left_out = sum.left_out || more.left_out;
 }
 
-/// Stands for a step's number where an evaluation is queued.
-constexpr std::int64_t kEvaluation = -1;
-
 enum class Progress { kRunning, kDone, kFailed };
 
 }  // namespace
@@ -182,8 +179,8 @@ struct ReplicaSet::Impl {
   Devices devices;
   Connector& connector;
   const SetOptions options;
-  std::vector<StepSums> sums;       ///< per rank, of the last command
-  std::deque<std::int64_t> queued;  ///< numbers of the steps that were not collected, or kEvaluation
+  std::vector<StepSums> sums;      ///< per rank, of the last command
+  std::deque<std::string> queued;  ///< ", step 412" of what was not collected; of an evaluation ""
   std::vector<std::unique_ptr<Replica>> replicas;
   std::vector<std::int64_t> capacity = std::vector<std::int64_t>(replicas.size(), 1);  ///< rows per slice
   std::set<std::int64_t> trained_rows;  ///< of global batches: steps of others have something to load yet
@@ -216,10 +213,11 @@ void ReplicaSet::queue_step(const BatchRows& batch, const StepInputs& in) {
   Impl& set = *impl_;
   StepInputs inputs = in;
   inputs.loads = set.trained_rows.insert(batch.rows).second;
-  set.run(fmt::format(", step {}", in.number), [&](int rank) {
+  const std::string where = fmt::format(", step {}", in.number);
+  set.run(where, [&](int rank) {
     set.replicas[at(rank)]->queue_step(set.slices(batch, rank, set.options.accumulate_steps), inputs);
   });
-  set.queued.push_back(in.number);
+  set.queued.push_back(where);
   const std::int64_t every = set.options.check_every;
   if (every > 0 && (in.number + 1) % every == 0) check_equal(in.number);
 }
@@ -235,7 +233,7 @@ StepSums ReplicaSet::collect() {
   if (set.progress() == Progress::kDone)  // nobody need be woken
     for (int rank = 0; rank < size(); ++rank) collect_from(rank);
   else
-    set.run(set.queued.front() == kEvaluation ? "" : fmt::format(", step {}", set.queued.front()), collect_from);
+    set.run(set.queued.front(), collect_from);
   set.queued.pop_front();
   if (set.watchdog) set.watchdog->warm();
   return set.total();
@@ -251,7 +249,7 @@ void ReplicaSet::queue_evaluation(const BatchRows& batch) {
   set.run("", [&](int rank) {
     set.replicas[at(rank)]->queue_evaluation(set.slices(batch, rank, set.inference_pieces(batch, rank)));
   });
-  set.queued.push_back(kEvaluation);
+  set.queued.emplace_back();
 }
 
 StepSums ReplicaSet::evaluate(const BatchRows& batch) {

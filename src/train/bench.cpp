@@ -1,7 +1,6 @@
 #include "train/bench.h"
 
 #include <algorithm>
-#include <deque>
 #include <memory>
 
 #include "core/clock.h"
@@ -9,6 +8,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/rate.h"
+#include "replica/batch_queue.h"
 #include "train/run_directory.h"
 
 namespace dptrain::train {
@@ -59,7 +59,10 @@ class Feed {
 class Run {
  public:
   Run(Session& session, const BenchOptions& options)
-      : session_(session), options_(options), feed_(session.train_loader(), options.data == BenchData::kSynthetic) {}
+      : session_(session),
+        options_(options),
+        feed_(session.train_loader(), options.data == BenchData::kSynthetic),
+        ahead_(session.replicas()) {}
 
   /// Examples per second of the loader while nobody computes: of at most `count` batches or some seconds, after those
   /// that lie ready.
@@ -84,7 +87,7 @@ class Run {
       step(std::move(batch), sample);
     }
     const Stopwatch rest;
-    while (!ahead_.empty()) collect();
+    while (!ahead_.empty()) ahead_.collect();
     sample.forward_backward += rest.seconds();
     sample.seconds = total.seconds();
     return sample;
@@ -93,26 +96,21 @@ class Run {
  private:
   /// Queued steps are collected as the trainer does it.
   void step(std::shared_ptr<const data::Batch> batch, Sample& sample) {
-    replica::ReplicaSet& replicas = session_.replicas();
-    replicas.queue_step(batch->host(), {number_, session_.scheduled_rate(number_), batch->rows()});
+    const replica::StepInputs inputs{number_, session_.scheduled_rate(number_), batch->rows()};
     ++number_;
-    ahead_.push_back(std::move(batch));
-    while (!ahead_.empty() && (ahead_.size() == replica::Replica::kMostQueued || replicas.done())) collect();
-    const replica::StepTimes times = replicas.times();
+    ahead_.step(std::move(batch), inputs);
+    while (ahead_.is_due()) ahead_.collect();
+    const replica::StepTimes times = session_.replicas().times();
     sample.forward_backward += times.forward_backward;
     sample.comm += times.comm_exposed;
     sample.optimizer += times.optimizer;
-  }
-  void collect() {
-    session_.replicas().collect();
-    ahead_.pop_front();
   }
 
   Session& session_;
   const BenchOptions& options_;
   Feed feed_;
   std::int64_t number_ = 0;
-  std::deque<std::shared_ptr<const data::Batch>> ahead_;  ///< of the steps that were not collected
+  replica::BatchQueue ahead_;
 };
 
 void profile_layers(Session& session, Run& run, BenchRow& row, std::int64_t steps) {

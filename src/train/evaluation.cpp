@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <limits>
 #include <utility>
 
+#include "replica/batch_queue.h"
 #include "train/session.h"
 
 namespace dptrain::train {
@@ -50,11 +50,9 @@ replica::StepSums evaluate(Session& session, data::Loader& loader) {
 std::optional<replica::StepSums> evaluate(Session& session, data::Loader& loader, const std::function<bool()>& go_on) {
   replica::StepSums total;
   total.outputs.assign(session.plan().sums(), 0.0);
-  replica::ReplicaSet& replicas = session.replicas();
-  std::deque<data::Batch> ahead;  // queued: devices that run behind the host are not kept waiting for the next batch
+  replica::BatchQueue ahead(session.replicas());
   const auto collect = [&] {
-    const replica::StepSums sums = replicas.collect();
-    ahead.pop_front();
+    const replica::StepSums sums = ahead.collect().sums;
     total.loss += sums.loss;
     total.samples += sums.samples;
     total.penalty = sums.penalty;  // of the same weights every time
@@ -64,9 +62,8 @@ std::optional<replica::StepSums> evaluate(Session& session, data::Loader& loader
   for (data::Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) {
     whole = go_on();
     if (!whole) break;
-    replicas.queue_evaluation(batch.host());
-    ahead.push_back(std::move(batch));
-    while (!ahead.empty() && (ahead.size() == replica::Replica::kMostQueued || replicas.done())) collect();
+    ahead.evaluate(std::make_shared<const data::Batch>(std::move(batch)));
+    while (ahead.is_due()) collect();
   }
   while (!ahead.empty()) collect();
   if (!whole) return std::nullopt;

@@ -32,6 +32,7 @@ Trainer::Trainer(Session& session, RunDirectory& run, const FitOptions& options)
     : session_(session),
       run_(run),
       goal_(Goal::of(session.experiment().config.train, options.epochs, options.steps)),
+      ahead_(session.replicas()),
       progress_(options.progress),
       log_(session, run, progress_),
       saver_(run),
@@ -105,14 +106,13 @@ void Trainer::train_step(data::Batch batch) {
   const Stopwatch watch;
   const std::int64_t number = queued_steps();
   const replica::StepInputs inputs{number, rate_of(number), batch.rows()};
-  replica::ReplicaSet& replicas = session_.replicas();
-  replicas.queue_step(batch.host(), inputs);
+  const double waited = batch.waited();
+  ahead_.step(std::make_shared<const data::Batch>(std::move(batch)), inputs);
   const double seconds = watch.seconds();
-  position_.epoch_seconds += seconds + batch.waited();
-  log_.add_queued(batch.waited(), seconds, replicas.times().comm_exposed);
-  ahead_.push_back(std::move(batch));
+  position_.epoch_seconds += seconds + waited;
+  log_.add_queued(waited, seconds, session_.replicas().times().comm_exposed);
   if (must_stop_at(number + 1)) return catch_up();
-  while (!ahead_.empty() && (ahead_.size() == replica::Replica::kMostQueued || replicas.done())) collect_step();
+  while (ahead_.is_due()) collect_step();
 }
 
 bool Trainer::must_stop_at(std::int64_t step) {
@@ -123,18 +123,16 @@ bool Trainer::must_stop_at(std::int64_t step) {
 
 std::int64_t Trainer::queued_steps() const { return position_.step + static_cast<std::int64_t>(ahead_.size()); }
 
-std::int64_t Trainer::queued_samples() const { return ahead_.empty() ? position_.samples : ahead_.back().end(); }
+std::int64_t Trainer::queued_samples() const { return ahead_.empty() ? position_.samples : ahead_.newest().end(); }
 
 void Trainer::collect_step() {
   const Stopwatch watch;
-  const replica::StepSums sums = session_.replicas().collect();
+  const auto [sums, batch] = ahead_.collect();
   const double seconds = watch.seconds();
   position_.epoch_seconds += seconds;
   log_.add_collected(seconds);
-  const data::Batch batch = std::move(ahead_.front());
-  ahead_.pop_front();
-  if (failed()) return;  // the devices have left it out, too, or it goes on from what is no number
-  after_step(sums, batch);
+  if (failed()) return;  // the devices have left it out, too, or it was queued after the loss became NaN
+  after_step(sums, *batch);
 }
 
 /// Until the devices stand where position_ does.
@@ -223,7 +221,7 @@ void Trainer::leave_failure(const std::exception& error) noexcept try {
   fault.epoch = position_.epoch + 1;
   fault.last_step = queued_steps() + 1;
   fault.devices = session_.devices();
-  if (!ahead_.empty()) fault.samples = samples_of(session_, ahead_.front());
+  if (!ahead_.empty()) fault.samples = samples_of(session_, ahead_.oldest());
   saver_.drain();
   const std::string folder = run_.file("fault");
   keep_fault(folder, fault, run_.checkpoint("last.h5"));

@@ -4,7 +4,6 @@
 // borrows the session and the run directory. One thread, the main one.
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "replica/batch_queue.h"
 #include "train/callback.h"
 #include "train/epoch_log.h"
 #include "train/goal.h"
@@ -94,8 +94,8 @@ class Trainer final : private Host {
   Session& session_;
   RunDirectory& run_;
   const Goal goal_;
-  Position position_;              ///< of the steps whose sums have come; devices may be ahead of it
-  std::deque<data::Batch> ahead_;  ///< of the steps that are queued beyond it, oldest first
+  Position position_;          ///< of the steps whose sums have come; devices may be ahead of it
+  replica::BatchQueue ahead_;  ///< the steps that are queued beyond it
   Callbacks callbacks_;
   Progress progress_;
   StepLog log_;
