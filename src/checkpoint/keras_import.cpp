@@ -130,8 +130,9 @@ class Flattener {
 /// Steps and shared entries of the config language from the flat calls.
 class SectionWriter {
  public:
-  SectionWriter(const Flattener& flat, const std::optional<Shape>& input_shape, std::vector<std::string>& complaints)
-      : flat_(flat), input_shape_(input_shape), complaints_(complaints) {
+  SectionWriter(const Flattener& flat, const std::optional<Shape>& input_shape, bool by_keras3,
+                std::vector<std::string>& complaints)
+      : flat_(flat), input_shape_(input_shape), by_keras3_(by_keras3), complaints_(complaints) {
     for (const FlatLayer& layer : flat.layers_) names_.insert(layer.name);
     for (const FlatLayer& layer : flat.layers_) arguments_.push_back(arguments(layer));
   }
@@ -170,7 +171,7 @@ class SectionWriter {
     else if (layers::layer_family().find(type) == nullptr)
       own.push_back(fmt::format("is of class {}, which dptrain does not have", type));
     else
-      all = layer_arguments(type, *layer.definition->config, own);
+      all = layer_arguments(type, *layer.definition->config, by_keras3_, own);
     if (!layer.trainable && type != "InputLayer") all.set("trainable", Node::boolean(false));
     for (const std::string& complaint : own)
       complaints_.push_back(fmt::format("layer '{}' ({}): {}", layer.name, type, complaint));
@@ -226,6 +227,7 @@ class SectionWriter {
 
   const Flattener& flat_;
   const std::optional<Shape>& input_shape_;
+  bool by_keras3_;
   std::vector<std::string>& complaints_;
   std::set<std::string> names_;
   std::vector<Node> arguments_;       ///< per layer
@@ -235,7 +237,7 @@ class SectionWriter {
 }  // namespace
 
 KerasImport import_model_config(const std::string& file, const std::string& model_config,
-                                const std::optional<Shape>& input_shape) {
+                                const std::optional<Shape>& input_shape, bool by_keras3) {
   const KerasModel definition = read_keras_model(file, model_config);
   std::vector<std::string> complaints;
   Flattener flat(file);
@@ -243,7 +245,7 @@ KerasImport import_model_config(const std::string& file, const std::string& mode
   const auto is_input = [](const FlatLayer& layer) { return layer.definition->class_name == "InputLayer"; };
   if (input_shape && std::count_if(flat.layers_.begin(), flat.layers_.end(), is_input) != 1)
     complaints.push_back("input_shape is for models with one input");
-  KerasImport result{definition.name, SectionWriter(flat, input_shape, complaints).model()};
+  KerasImport result{definition.name, SectionWriter(flat, input_shape, by_keras3, complaints).model()};
   if (complaints.empty()) return result;
   constexpr std::size_t kMost = 20;
   const std::size_t count = complaints.size();
@@ -254,7 +256,8 @@ KerasImport import_model_config(const std::string& file, const std::string& mode
 }
 
 KerasImport import_model(const std::string& path, const std::optional<Shape>& input_shape) {
-  return import_model_config(path, Contents::open(path).model_config(), input_shape);
+  const Contents contents = Contents::open(path);
+  return import_model_config(path, contents.model_config(), input_shape, contents.by_keras3());
 }
 
 }  // namespace dptrain::checkpoint

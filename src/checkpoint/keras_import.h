@@ -19,9 +19,10 @@ struct KerasImport {
 };
 
 /// `file` is only named in messages. `input_shape` stands in for that of the model's one input, whatever the file says.
-/// Throws Error{kCheckpoint} that names every layer and argument that is not supported.
+/// `by_keras3`: a function's name means what it means in Keras 3; else names with another meaning in Keras 2 are
+/// refused. Throws Error{kCheckpoint} that names every layer and argument that is not supported.
 KerasImport import_model_config(const std::string& file, const std::string& model_config,
-                                const std::optional<Shape>& input_shape = {});
+                                const std::optional<Shape>& input_shape = {}, bool by_keras3 = false);
 /// From a whole-model .h5 or a .keras.
 KerasImport import_model(const std::string& path, const std::optional<Shape>& input_shape = {});
 

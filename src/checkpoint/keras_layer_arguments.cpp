@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/format.h"
+#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::checkpoint {
@@ -110,9 +111,20 @@ bool is_harmless(const std::string& class_name, const std::string& key, const nl
   return derived && (key == "kernel_initializer" || key == "filters");
 }
 
+/// What Keras 2 computes under the name of an activation that is another function in Keras 3; null for all others.
+/// What is of `keras.ops` says that it is Keras 3's.
+const char* meaning_in_keras2(const nlohmann::json& activation) {
+  std::optional<Node> name = node_of(activation, 0);
+  if (!name || !name->is_scalar()) return nullptr;
+  if (activation.is_object() && activation.value("module", nlohmann::json()) == layers::kKerasOps) return nullptr;
+  for (const kernels::ActivationTraits& traits : kernels::kActivations)
+    if (name->str() == traits.name) return traits.keras2;
+  return nullptr;
+}
+
 }  // namespace
 
-Node layer_arguments(const std::string& class_name, const nlohmann::json& config,
+Node layer_arguments(const std::string& class_name, const nlohmann::json& config, bool by_keras3,
                      std::vector<std::string>& complaints) {
   const config::Schema& schema = layers::layer_family().find(class_name)->schema;
   Node arguments = Node::map();
@@ -123,6 +135,13 @@ Node layer_arguments(const std::string& class_name, const nlohmann::json& config
     if (field == nullptr) {
       if (!is_harmless(class_name, key, value))
         complaints.push_back(fmt::format("argument '{}' is not supported, found {}", key, excerpt(value)));
+      continue;
+    }
+    if (const char* other = by_keras3 || key != "activation" ? nullptr : meaning_in_keras2(value)) {
+      complaints.push_back(fmt::format(
+          "activation {} of Keras 2, which wrote the file, is {}; Keras 3 and dptrain compute another function under "
+          "that name",
+          excerpt(value), other));
       continue;
     }
     const bool alone = key == "axis" && value.is_array() && value.size() == 1;  // Keras 2: [3]

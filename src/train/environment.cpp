@@ -54,8 +54,7 @@ std::string utc_now() {
 
 BuildInfo build_info() {
   BuildInfo info{std::string(kVersion), std::string(kGitCommit), std::string(kBuildType), {}};
-  info.libraries = {{"onednn", std::string(kBuiltWithOneDnn)},
-                    {"cuda", std::string(kBuiltWithCuda)}};
+  info.libraries = {{"onednn", std::string(kBuiltWithOneDnn)}, {"cuda", std::string(kBuiltWithCuda)}};
   if (!kSanitizers.empty()) info.libraries.emplace_back("sanitizers", kSanitizers);
   return info;
 }

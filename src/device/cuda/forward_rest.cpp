@@ -24,7 +24,8 @@ void add_bias_and_relu(const gpu::ConvProblem& problem, bool bias, const void* b
     }
     kernel::bias_add(at, problem.type, y, values, points, problem.k, y);
   }
-  if (problem.relu) kernel::activation_forward(at, problem.type, kernel::Activation::relu, 0, y, y, points * problem.k);
+  if (problem.relu)
+    kernel::activation_forward(at, problem.type, kernel::Activation::kRelu, 0, y, y, points * problem.k);
 }
 
 }  // namespace dptrain::device::cuda
