@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/keras_archive.h"
+#include "checkpoint/keras/keras_archive.h"
 #include "checkpoint/seal.h"
 #include "core/error.h"
 #include "core/format.h"

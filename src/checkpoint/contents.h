@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/hdf5_reader.h"
+#include "checkpoint/hdf5/hdf5_reader.h"
 #include "checkpoint/stored_layers.h"
 
 namespace dptrain::checkpoint {

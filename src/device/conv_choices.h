@@ -43,7 +43,7 @@ class ConvChoices {
 
   // For device/cpu/.
   void note(cpu::ConvPassKind kind, const cpu::ConvShape& shape, const char* name, bool tuned);
-  struct Pass;  ///< one that was asked for, with the most rows (device/cpu/conv_key.h)
+  struct Pass;  ///< one that was asked for, with the most rows (device/cpu/conv/conv_key.h)
   std::vector<Pass> passes() const;
 
  private:

@@ -1,11 +1,11 @@
-#include "device/cpu/conv2d_first.h"
+#include "device/cpu/conv/conv2d_first.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
-#include "device/cpu/conv_window.h"
+#include "device/cpu/conv/conv_window.h"
 
 namespace dptrain::device::cpu {
 namespace {

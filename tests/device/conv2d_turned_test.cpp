@@ -1,12 +1,12 @@
-#include "device/cpu/conv2d_turned.h"
+#include "device/cpu/conv/conv2d_turned.h"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <vector>
 
-#include "device/cpu/conv2d_choice.h"
-#include "device/cpu/conv_window.h"
+#include "device/cpu/conv/conv2d_choice.h"
+#include "device/cpu/conv/conv_window.h"
 #include "device/cpu/dnnl_support.h"
 #include "kernels/conv_reference.h"
 

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "device/conv_choices.h"
-#include "device/cpu/conv2d_choice.h"
+#include "device/cpu/conv/conv2d_choice.h"
 #include "device/cpu/dnnl_support.h"
 
 namespace dptrain::device {

@@ -4,9 +4,9 @@
 
 #include "core/format.h"
 #include "device/cpu/activation.h"
-#include "device/cpu/convolution.h"
+#include "device/cpu/conv/convolution.h"
+#include "device/cpu/conv/window_shape.h"
 #include "device/cpu/cpu_device.h"
-#include "device/cpu/window_shape.h"
 #include "device/cpu/workspace.h"
 #include "device/device.h"
 #include "kernels/cpu/elementwise.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "device/cpu/activation.h"
-#include "device/cpu/convolution.h"
+#include "device/cpu/conv/convolution.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/workspace.h"
 #include "device/depthwise_shape.h"

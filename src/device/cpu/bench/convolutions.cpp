@@ -5,9 +5,9 @@
 #include "device/cpu/bench/conv_error.h"
 #include "device/cpu/bench/naive_convolution.h"
 #include "device/cpu/bench/suite.h"
-#include "device/cpu/conv2d_choice.h"
-#include "device/cpu/conv_key.h"
-#include "device/cpu/conv_trial.h"
+#include "device/cpu/conv/conv2d_choice.h"
+#include "device/cpu/conv/conv_key.h"
+#include "device/cpu/conv/conv_trial.h"
 #include "device/cpu/dnnl_support.h"
 
 namespace dptrain::device::cpu {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "device/cpu/conv_key.h"
+#include "device/cpu/conv/conv_key.h"
 
 namespace dptrain::device::cpu {
 namespace {

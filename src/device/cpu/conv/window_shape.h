@@ -1,0 +1,30 @@
+#pragma once
+
+// The convolution of a layer with a window in the words of cpu::Convolution.
+
+#include "device/cpu/conv/conv_pass.h"
+#include "layers/geometry.h"
+
+namespace dptrain::device::cpu {
+
+/// From `in` to `out` with the spec's kernel_size, strides, dilation_rate and padding; rows, groups and epilogue are
+/// the caller's. Conv2DTranspose gives its output for `in`: it is the gradient of that convolution.
+template <class Spec>
+ConvShape window_shape(const Spec& spec, const Shape& in, const Shape& out) {
+  const layers::Window window = layers::window(in, spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding);
+  return {.in_h = in[0],
+          .in_w = in[1],
+          .in_channels = in[2],
+          .out_h = out[0],
+          .out_w = out[1],
+          .out_channels = out[2],
+          .kernel = spec.kernel_size,
+          .strides = spec.strides,
+          .dilation = spec.dilation_rate,
+          .pad_top = window.h.pad_before,
+          .pad_bottom = window.h.pad_after,
+          .pad_left = window.w.pad_before,
+          .pad_right = window.w.pad_after};
+}
+
+}  // namespace dptrain::device::cpu
