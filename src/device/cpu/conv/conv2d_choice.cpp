@@ -108,11 +108,11 @@ ChosenConv tuned(ConvPassKind kind, const ConvShape& shape, const RuntimeOptions
 }  // namespace
 
 bool winograd_pays(const ConvShape& s) {
-  if (s.kernel != Size2{3, 3} && s.kernel != Size2{5, 5}) return false;
+  if (s.kernel_h != s.kernel_w || (s.kernel_h != 3 && s.kernel_h != 5)) return false;
   if (std::min(s.in_channels, s.out_channels) < kWinogradChannels) return false;
-  const std::int64_t points = 6, tile = points - s.kernel.h + 1;
+  const std::int64_t points = 6, tile = points - s.kernel_h + 1;
   const std::int64_t tiles = (s.out_h + tile - 1) / tile * ((s.out_w + tile - 1) / tile);
-  return 2 * tiles * points * points <= s.kernel.h * s.kernel.w * s.out_h * s.out_w;
+  return 2 * tiles * points * points <= s.kernel_h * s.kernel_w * s.out_h * s.out_w;
 }
 
 bool computes_pooling(ConvPassKind kind, const ConvShape& shape, ConvChoice choice) {
@@ -132,7 +132,7 @@ ChosenConv choose_by_rule(ConvPassKind kind, const ConvShape& shape, ConvChoice 
   if (blocked.pass) return blocked;
   throw Error(ErrorKind::kDevice,
               fmt::format("oneDNN has no {} pass for a convolution of {}x{}x{} with kernel {}x{} to {}x{}x{}",
-                          name_of(kind), shape.in_h, shape.in_w, shape.in_channels, shape.kernel.h, shape.kernel.w,
+                          name_of(kind), shape.in_h, shape.in_w, shape.in_channels, shape.kernel_h, shape.kernel_w,
                           shape.out_h, shape.out_w, shape.out_channels));
 }
 

@@ -13,16 +13,16 @@ struct Description {
 
   Description(const ConvShape& s, DnnlWeights order)
       : source{s.rows, s.in_channels, s.in_h, s.in_w},
-        weights{s.out_channels, s.in_channels, s.kernel.h, s.kernel.w},
+        weights{s.out_channels, s.in_channels, s.kernel_h, s.kernel_w},
         bias{s.out_channels},
         destination{s.rows, s.out_channels, s.out_h, s.out_w},
-        strides{s.strides.h, s.strides.w},
-        dilates{s.dilation.h - 1, s.dilation.w - 1},
+        strides{s.stride_h, s.stride_w},
+        dilates{s.dilation_h - 1, s.dilation_w - 1},
         pad_begin{s.pad_top, s.pad_left},
         pad_end{s.pad_bottom, s.pad_right},
         weights_tag(order == DnnlWeights::kOhwi ? Tag::ohwi : Tag::hwio) {
     if (s.groups == 1) return;
-    weights = {s.groups, s.out_channels / s.groups, s.in_channels / s.groups, s.kernel.h, s.kernel.w};
+    weights = {s.groups, s.out_channels / s.groups, s.in_channels / s.groups, s.kernel_h, s.kernel_w};
     weights_tag = Tag::hwigo;
   }
 };

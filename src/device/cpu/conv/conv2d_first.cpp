@@ -2,7 +2,6 @@
 
 #include "core/error.h"
 #include "core/format.h"
-#include "device/cpu/conv/conv_window.h"
 #include "kernels/cpu/first_conv.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/parallel.h"
@@ -10,22 +9,20 @@
 namespace dptrain::device::cpu {
 namespace {
 
-using kernels::ConvWindow;
-
 constexpr std::int64_t kMostKernel = 7;
 constexpr std::int64_t kMostStride = 2;
 
 bool fits_first(const ConvShape& s) {
-  return has_window(s) && s.in_channels <= kernels::cpu::kFirstConvChannels &&
-         std::max(s.kernel.h, s.kernel.w) <= kMostKernel && std::max(s.strides.h, s.strides.w) <= kMostStride;
+  return s.groups == 1 && !s.dilated() && s.in_channels <= kernels::cpu::kFirstConvChannels &&
+         std::max(s.kernel_h, s.kernel_w) <= kMostKernel && std::max(s.stride_h, s.stride_w) <= kMostStride;
 }
 
 class FirstConv : public ConvPass {
  public:
-  explicit FirstConv(const ConvShape& shape) : shape_(shape), window_(window_of(shape)) {}
+  explicit FirstConv(const ConvShape& shape) : shape_(shape) {}
 
   std::string name() const override {
-    return fmt::format("direct {}x{} {}ch{} {} nhwc", shape_.kernel.h, shape_.kernel.w, shape_.in_channels,
+    return fmt::format("direct {}x{} {}ch{} {} nhwc", shape_.kernel_h, shape_.kernel_w, shape_.in_channels,
                        shape_.pool ? " pool" : "", kernels::cpu::isa_name());
   }
   std::size_t scratch() const override { return static_cast<std::size_t>(floats(slots_)) * sizeof(float); }
@@ -40,7 +37,6 @@ class FirstConv : public ConvPass {
   }
 
   ConvShape shape_;
-  ConvWindow window_;
   int slots_ = kernels::cpu::thread_count();
 };
 
@@ -49,27 +45,27 @@ class Forward final : public FirstConv {
   using FirstConv::FirstConv;
   void run(const ConvTensors& t, void* scratch) override {
     if (shape_.pool)
-      kernels::cpu::first_conv_pool_forward(window_, t.x, t.weights, t.bias, shape_.relu, shape_.rows, room(scratch),
+      kernels::cpu::first_conv_pool_forward(shape_, t.x, t.weights, t.bias, shape_.relu, shape_.rows, room(scratch),
                                             t.y, t.taken);
     else
-      kernels::cpu::first_conv_forward(window_, t.x, t.weights, t.bias, shape_.relu, shape_.rows, room(scratch), t.y);
+      kernels::cpu::first_conv_forward(shape_, t.x, t.weights, t.bias, shape_.relu, shape_.rows, room(scratch), t.y);
   }
 
  private:
-  std::int64_t floats(int slots) const override { return kernels::cpu::first_conv_workspace(window_, slots); }
+  std::int64_t floats(int slots) const override { return kernels::cpu::first_conv_workspace(shape_, slots); }
 };
 
 class BackwardWeights final : public FirstConv {
  public:
   using FirstConv::FirstConv;
   void run(const ConvTensors& t, void* scratch) override {
-    kernels::cpu::first_conv_backward_weights(window_, t.x, t.dy, shape_.pool ? t.taken : nullptr, shape_.rows,
+    kernels::cpu::first_conv_backward_weights(shape_, t.x, t.dy, shape_.pool ? t.taken : nullptr, shape_.rows,
                                               room(scratch), t.dweights, t.dbias);
   }
 
  private:
   std::int64_t floats(int slots) const override {
-    return kernels::cpu::first_conv_gradient_workspace(window_, shape_.pool, shape_.rows, slots);
+    return kernels::cpu::first_conv_gradient_workspace(shape_, shape_.pool, shape_.rows, slots);
   }
 };
 

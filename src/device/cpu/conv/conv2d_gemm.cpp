@@ -2,7 +2,6 @@
 
 #include "core/error.h"
 #include "core/format.h"
-#include "device/cpu/conv/conv_window.h"
 #include "kernels/cpu/gemm_conv.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/parallel.h"
@@ -25,30 +24,29 @@ constexpr std::int64_t kLargeWeights = 512 << 10, kLargeStrided = 128 << 10;
 constexpr std::int64_t kFewChannels = 64, kManyChannels = 256;
 
 bool fits_gemm(const ConvShape& s) {
-  return !s.pool && has_window(s) && s.kernel.h * s.kernel.w <= kernels::cpu::kGemmConvTaps &&
-         (s.kernel == Size2{1, 1} || s.strides != Size2{1, 1});
+  return !s.pool && s.groups == 1 && !s.dilated() && s.kernel_h * s.kernel_w <= kernels::cpu::kGemmConvTaps &&
+         (s.one_pixel() || s.strided());
 }
 
 class GemmGradient final : public ConvPass {
  public:
-  explicit GemmGradient(const ConvShape& s) : rows_(s.rows), window_(window_of(s)) {}
+  explicit GemmGradient(const ConvShape& s) : shape_(s) {}
 
   std::string name() const override { return fmt::format("gemm {} nhwc", kernels::cpu::isa_name()); }
   std::size_t scratch() const override {
-    return static_cast<std::size_t>(kernels::cpu::gemm_conv_backward_weights_workspace(window_, rows_, threads_)) *
+    return static_cast<std::size_t>(kernels::cpu::gemm_conv_backward_weights_workspace(shape_, shape_.rows, threads_)) *
            sizeof(float);
   }
 
   void run(const ConvTensors& t, void* scratch) override {
     if (kernels::cpu::thread_count() > threads_)
       throw Error(ErrorKind::kInternal, "a convolution made for fewer threads than run it");
-    kernels::cpu::gemm_conv_backward_weights(window_, t.x, t.dy, rows_, static_cast<float*>(scratch), t.dweights,
+    kernels::cpu::gemm_conv_backward_weights(shape_, t.x, t.dy, shape_.rows, static_cast<float*>(scratch), t.dweights,
                                              t.dbias);
   }
 
  private:
-  std::int64_t rows_;
-  kernels::ConvWindow window_;
+  ConvShape shape_;
   int threads_ = kernels::cpu::thread_count();
 };
 
@@ -56,8 +54,8 @@ class GemmGradient final : public ConvPass {
 
 bool gemm_pays(ConvPassKind kind, const ConvShape& s) {
   if (kind != ConvPassKind::kBackwardWeights || !fits_gemm(s)) return false;
-  const std::int64_t weights = window_of(s).weights();
-  if (s.kernel != Size2{1, 1}) return weights >= kLargeStrided;
+  const std::int64_t weights = s.weights();
+  if (!s.one_pixel()) return weights >= kLargeStrided;
   return weights >= kLargeWeights || (s.in_channels <= kFewChannels && s.out_channels >= kManyChannels);
 }
 

@@ -57,7 +57,7 @@ class PooledPass final : public ConvPass {
     kernels::cpu::parallel_ranges(rows_ * window_.out_h * window_.out_w * window_.channels,
                                   kernels::cpu::kPieceElements, [&](std::int64_t begin, std::int64_t end) {
                                     for (std::int64_t i = begin; i < end; ++i)
-                                      if (!(y[i] > 0)) taken[i] = kTakenNone;
+                                      if (!(y[i] > 0)) taken[i] = kernels::kNothingTaken;
                                   });
   }
 

@@ -2,13 +2,19 @@
 
 // A Conv2D layer in the words of the passes. Any thread.
 
-#include "core/shape.h"
+#include "device/conv_window.h"
 #include "device/cpu/conv/conv_pass.h"
 #include "layers/conv2d.h"
 
 namespace dptrain::device::cpu {
 
 /// Rows, relu and pool unset. `input`: [H, W, C].
-ConvShape conv2d_shape(const layers::Conv2DSpec& spec, const Shape& input);
+inline ConvShape conv2d_shape(const layers::Conv2DSpec& spec, const Shape& input) {
+  const auto window = layers::window(input, spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding);
+  ConvShape shape{conv_window(spec, input, {window.h.out, window.w.out, spec.filters})};
+  shape.groups = spec.groups;
+  shape.bias = spec.use_bias;
+  return shape;
+}
 
 }  // namespace dptrain::device::cpu

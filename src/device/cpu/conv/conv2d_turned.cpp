@@ -16,35 +16,32 @@ namespace {
 //   1x1, 256->1024, 14x14   5.0  5.1      1x1, 1024->512, 14x14   11.8  11.0     1x1/2, 1024->2048, 14x14  18.4  13.9
 //   1x1, 1024->256, 14x14   5.2  5.5
 
-constexpr Size2 kOne{1, 1};
 constexpr std::size_t kAlign = 64;
 
 /// Pixels of the output meet one pixel of the input each.
 bool fits_turned(const ConvShape& s) {
-  return s.kernel == kOne && s.groups == 1 && !s.pool && s.pad_top == 0 && s.pad_left == 0 &&
-         (s.out_h - 1) * s.strides.h < s.in_h && (s.out_w - 1) * s.strides.w < s.in_w;
+  return s.one_pixel() && s.groups == 1 && !s.pool && s.pad_top == 0 && s.pad_left == 0 &&
+         (s.out_h - 1) * s.stride_h < s.in_h && (s.out_w - 1) * s.stride_w < s.in_w;
 }
 
 /// From dy to the pixels of dx that are not zero.
 ConvShape turned(const ConvShape& s) {
-  return {.rows = s.rows,
-          .in_h = s.out_h,
-          .in_w = s.out_w,
-          .in_channels = s.out_channels,
-          .out_h = s.out_h,
-          .out_w = s.out_w,
-          .out_channels = s.in_channels,
-          .kernel = kOne,
-          .strides = kOne,
-          .dilation = kOne,
-          .bias = false};
+  ConvShape forward{{.in_h = s.out_h,
+                     .in_w = s.out_w,
+                     .in_channels = s.out_channels,
+                     .out_h = s.out_h,
+                     .out_w = s.out_w,
+                     .out_channels = s.in_channels},
+                    s.rows};
+  forward.bias = false;
+  return forward;
 }
 
 class TurnedConv final : public ConvPass {
  public:
   TurnedConv(const ConvShape& s, std::unique_ptr<ConvPass> forward)
       : rows_(s.rows),
-        spreading_{s.out_h, s.out_w, s.in_channels, s.strides.h, s.strides.w, s.in_h, s.in_w},
+        spreading_{s.out_h, s.out_w, s.in_channels, s.stride_h, s.stride_w, s.in_h, s.in_w},
         forward_(std::move(forward)) {
     if (s.out_h == s.in_h && s.out_w == s.in_w) return;
     const auto bytes = static_cast<std::size_t>(s.rows * s.out_h * s.out_w * s.in_channels) * sizeof(float);

@@ -11,12 +11,10 @@ namespace dptrain::device::cpu {
 namespace {
 
 namespace cpu = kernels::cpu;
-static_assert(cpu::kWinogradNoneTaken == kTakenNone);
 
 bool fits_winograd(const ConvShape& s) {
-  const Size2 one{1, 1};
-  return s.strides == one && s.dilation == one && s.groups == 1 && s.kernel.h == s.kernel.w &&
-         (s.kernel.h == 3 || s.kernel.h == 5) && std::max(s.pad_top, s.pad_left) < s.kernel.h;
+  return !s.strided() && !s.dilated() && s.groups == 1 && s.kernel_h == s.kernel_w &&
+         (s.kernel_h == 3 || s.kernel_h == 5) && std::max(s.pad_top, s.pad_left) < s.kernel_h;
 }
 
 class WinogradConv final : public ConvPass {
@@ -26,17 +24,7 @@ class WinogradConv final : public ConvPass {
         rows_(s.rows),
         threads_(cpu::thread_count()),
         bias_(s.bias),
-        shape_{.in_h = s.in_h,
-               .in_w = s.in_w,
-               .in_channels = s.in_channels,
-               .out_h = s.out_h,
-               .out_w = s.out_w,
-               .out_channels = s.out_channels,
-               .kernel = s.kernel.h,
-               .pad_top = s.pad_top,
-               .pad_left = s.pad_left,
-               .relu = s.relu,
-               .pool = s.pool},
+        shape_{s, s.relu, s.pool},
         floats_(workspace()) {}
 
   std::string name() const override {

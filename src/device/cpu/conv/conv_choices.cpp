@@ -62,14 +62,13 @@ const char* name_of(ConvPassKind kind) {
 std::string conv_key(ConvPassKind kind, const ConvShape& s) {
   return fmt::format(
       "{} {}x{}x{} to {}x{}x{} kernel {}x{} strides {}x{} dilation {}x{} pads {},{},{},{} groups {}{}{}{} threads {}",
-      name_of(kind), s.in_h, s.in_w, s.in_channels, s.out_h, s.out_w, s.out_channels, s.kernel.h, s.kernel.w,
-      s.strides.h, s.strides.w, s.dilation.h, s.dilation.w, s.pad_top, s.pad_bottom, s.pad_left, s.pad_right, s.groups,
+      name_of(kind), s.in_h, s.in_w, s.in_channels, s.out_h, s.out_w, s.out_channels, s.kernel_h, s.kernel_w,
+      s.stride_h, s.stride_w, s.dilation_h, s.dilation_w, s.pad_top, s.pad_bottom, s.pad_left, s.pad_right, s.groups,
       s.bias ? " bias" : "", s.relu ? " relu" : "", s.pool ? " pool" : "", kernels::cpu::thread_count());
 }
 
 double flops_of(const ConvShape& s) {
-  return 2.0 * static_cast<double>(s.out_h * s.out_w * s.out_channels) *
-         static_cast<double>(s.kernel.h * s.kernel.w * s.in_channels / s.groups);
+  return 2.0 * static_cast<double>(s.out_h * s.out_w * s.out_channels) * static_cast<double>(s.taps());
 }
 
 }  // namespace cpu

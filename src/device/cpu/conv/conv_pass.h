@@ -8,30 +8,21 @@
 #include <cstdint>
 #include <string>
 
-#include "core/shape.h"
+#include "kernels/conv_window.h"
 
 namespace dptrain::device::cpu {
 
 enum class ConvPassKind { kForward, kBackwardData, kBackwardWeights };
 
-/// Images are [rows, h, w, channels], the kernel is [kernel.h, kernel.w, in_channels / groups, out_channels].
-struct ConvShape {
+/// A convolution of `rows` images, and what is computed with it.
+struct ConvShape : kernels::ConvWindow {
   std::int64_t rows = 0;
-  std::int64_t in_h = 0, in_w = 0, in_channels = 0;
-  std::int64_t out_h = 0, out_w = 0, out_channels = 0;
-  Size2 kernel, strides, dilation;
-  std::int64_t pad_top = 0, pad_bottom = 0, pad_left = 0, pad_right = 0;
-  std::int64_t groups = 1;
   bool bias = true;
   bool relu = false;  ///< forward: max(y, 0) after the bias
   /// y and dy are those of a 2x2 max-pooling behind bias and ReLU, [rows, out_h / 2, out_w / 2, out_channels]: an odd
   /// last row or column is not seen. The convolution's own output and its gradient never exist.
   bool pool = false;
 };
-
-/// What ConvTensors::taken says of a window: 0..3, the position 2 * row + column of its (first) largest value, or that
-/// ReLU let nothing through.
-inline constexpr std::uint8_t kTakenNone = 4;
 
 /// What a pass reads and writes; the others are null. Everything written is overwritten.
 struct ConvTensors {
@@ -43,7 +34,8 @@ struct ConvTensors {
   float* dx = nullptr;             ///< data: written
   float* dweights = nullptr;       ///< weights: written
   float* dbias = nullptr;          ///< weights: written, unless the shape has no bias
-  std::uint8_t* taken = nullptr;   ///< with pool, one per y: forward: written, unless null; data, weights: read
+  std::uint8_t* taken = nullptr;   ///< with pool, one per y: forward: written, unless null; data, weights: read.
+                                   ///< kNothingTaken where ReLU let nothing through
 };
 
 class ConvPass {

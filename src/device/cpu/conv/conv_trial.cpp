@@ -28,7 +28,7 @@ ConvTrial::ConvTrial(ConvPassKind kind, const ConvShape& s) : kind_(kind), shape
   const std::int64_t outputs = (s.pool ? (s.out_h / 2) * (s.out_w / 2) : s.out_h * s.out_w) * s.out_channels * s.rows;
   tensors_[kX] = random_floats(s.rows * s.in_h * s.in_w * s.in_channels);
   tensors_[kY] = random_floats(outputs);
-  tensors_[kWeights] = random_floats(s.kernel.h * s.kernel.w * s.in_channels / s.groups * s.out_channels);
+  tensors_[kWeights] = random_floats(s.weights());
   tensors_[kBias] = random_floats(s.out_channels);
   if (!s.pool) return;
   taken_ = memory(outputs);
