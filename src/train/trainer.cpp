@@ -132,7 +132,7 @@ void Trainer::collect_step() {
   log_.add_collected(seconds);
   const data::Batch batch = std::move(ahead_.front());
   ahead_.pop_front();
-  if (failed()) return;  // the devices have left it out, too, or it goes on from what is no number
+  if (failed()) return;  // the devices have left it out, too, or it was queued after the loss became NaN
   after_step(sums, batch);
 }
 
