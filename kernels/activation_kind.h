@@ -1,29 +1,90 @@
 #pragma once
 
-// Which activation a kernel computes, the same for kernels/cpu and kernels/cuda. Plain data.
+// The activations, one row each: config, checkpoint, plan, devices, benchmarks and tests all read this table. Plain
+// data. A new one is a row here, its function in kernels/cpu/activation.cpp and in kernels/cuda/activation.cu, its
+// reference in tests/support/activations.h, and its equation in docs/numerics.md; Keras's values stand in
+// tests/golden/activations.json.
+
+#include <array>
+#include <cstddef>
 
 namespace dptrain::kernels {
 
 enum class Activation {
-  linear,
-  relu,
-  relu6,
-  leaky_relu,  ///< alpha: slope for x < 0
-  elu,         ///< alpha: scale of the negative part
-  selu,
-  gelu,       ///< exact: x/2 (1 + erf(x / sqrt 2))
-  gelu_tanh,  ///< the tanh form, Keras's approximate=True
-  swish,
-  tanh,
-  sigmoid,
-  softplus,
+  kLinear,
+  kRelu,
+  kRelu6,
+  kLeakyRelu,
+  kElu,
+  kSelu,
+  kGelu,
+  kSwish,
+  kTanh,
+  kSigmoid,
+  kSoftmax,
+  kSoftplus,
+  kHardSigmoid,
+  kHardSilu,
+  kMish,
+  kExponential,
+  kSoftsign,
+  kLogSoftmax,
 };
 
-/// Whether the gradient can be computed from the output alone, so that the input need not be kept.
-/// For leaky_relu and elu this needs alpha > 0 (alpha >= 0 for leaky_relu).
-constexpr bool has_gradient_from_output(Activation kind) {
-  return kind != Activation::gelu && kind != Activation::gelu_tanh && kind != Activation::swish;
-}
+/// What the gradient is computed from.
+enum class GradientFrom {
+  kOutput,  ///< the input need not be kept, and an op that produces it may apply the activation itself
+  kInput,   ///< one output has several inputs with different slopes
+};
+
+struct ActivationTraits {
+  Activation kind;
+  const char* name;  ///< in configs, and in every Keras that has it
+  GradientFrom gradient = GradientFrom::kOutput;
+  float alpha = 0;         ///< parameter of the function: slope of leaky_relu, scale of elu
+  bool over_rows = false;  ///< of the last axis, not of single elements: a kernel of its own
+  const char* alias = nullptr;
+  /// What Keras 2 computes under this name, where it is another function; in words for a message.
+  const char* keras2 = nullptr;
+};
+
+/// In the order of the enumerators.
+inline constexpr std::array kActivations{
+    ActivationTraits{Activation::kLinear, "linear"},
+    ActivationTraits{Activation::kRelu, "relu"},
+    ActivationTraits{Activation::kRelu6, "relu6"},
+    ActivationTraits{.kind = Activation::kLeakyRelu, .name = "leaky_relu", .alpha = 0.2F},
+    ActivationTraits{.kind = Activation::kElu, .name = "elu", .alpha = 1.0F},
+    ActivationTraits{Activation::kSelu, "selu"},
+    ActivationTraits{Activation::kGelu, "gelu", GradientFrom::kInput},
+    ActivationTraits{.kind = Activation::kSwish, .name = "swish", .gradient = GradientFrom::kInput, .alias = "silu"},
+    ActivationTraits{Activation::kTanh, "tanh"},
+    ActivationTraits{Activation::kSigmoid, "sigmoid"},
+    ActivationTraits{.kind = Activation::kSoftmax, .name = "softmax", .over_rows = true},
+    ActivationTraits{Activation::kSoftplus, "softplus"},
+    ActivationTraits{.kind = Activation::kHardSigmoid,
+                     .name = "hard_sigmoid",
+                     .keras2 = "clip(0.2 x + 0.5, 0, 1), which here is Rescaling: {scale: 0.2, offset: 0.5} and ReLU: "
+                               "{max_value: 1}"},
+    ActivationTraits{
+        .kind = Activation::kHardSilu, .name = "hard_silu", .gradient = GradientFrom::kInput, .alias = "hard_swish"},
+    ActivationTraits{Activation::kMish, "mish", GradientFrom::kInput},
+    ActivationTraits{Activation::kExponential, "exponential"},
+    ActivationTraits{Activation::kSoftsign, "softsign"},
+    ActivationTraits{.kind = Activation::kLogSoftmax, .name = "log_softmax", .over_rows = true},
+};
+
+constexpr const ActivationTraits& traits_of(Activation kind) { return kActivations[static_cast<std::size_t>(kind)]; }
+
+static_assert([] {
+  for (std::size_t i = 0; i < kActivations.size(); ++i)
+    if (kActivations[i].kind != static_cast<Activation>(i)) return false;
+  return true;
+}());
+
+/// Whether the gradient can be computed from the output alone. For leaky_relu and elu this needs alpha > 0 (alpha >= 0
+/// for leaky_relu).
+constexpr bool has_gradient_from_output(Activation kind) { return traits_of(kind).gradient == GradientFrom::kOutput; }
 
 /// Keras's ReLU layer: max_value where x >= max_value, x where x > threshold, negative_slope (x - threshold) otherwise.
 /// max_value may be infinity.

@@ -1,23 +1,31 @@
 #pragma once
 
-// What a convolution without groups and dilation is, for the kernels of our own. Plain data.
+// What a convolution is, the same for the kernels of our own and for every device. Plain data.
 
+#include <compare>
 #include <cstdint>
 
 namespace dptrain::kernels {
 
 /// Images are [rows, in_h, in_w, in_channels] and [rows, out_h, out_w, out_channels], weights
-/// [kernel_h, kernel_w, in_channels, out_channels]. What a window reads outside the image is zero; how far it reaches
-/// beyond the far ends follows from the sizes.
+/// [kernel_h, kernel_w, in_channels / groups, out_channels] (on GPUs: device/gpu/convolution.h). What a window reads
+/// outside the image is zero.
 struct ConvWindow {
-  int64_t in_h, in_w, in_channels;
-  int64_t out_h, out_w, out_channels;
-  int64_t kernel_h, kernel_w;
-  int64_t stride_h, stride_w;
-  int64_t pad_top, pad_left;
+  int64_t in_h = 1, in_w = 1, in_channels = 0;
+  int64_t out_h = 1, out_w = 1, out_channels = 0;
+  int64_t kernel_h = 1, kernel_w = 1;
+  int64_t stride_h = 1, stride_w = 1;
+  int64_t dilation_h = 1, dilation_w = 1;
+  int64_t pad_top = 0, pad_bottom = 0, pad_left = 0, pad_right = 0;
+  int64_t groups = 1;
 
-  constexpr int64_t taps() const { return kernel_h * kernel_w * in_channels; }
+  auto operator<=>(const ConvWindow&) const = default;
+
+  constexpr int64_t taps() const { return kernel_h * kernel_w * in_channels / groups; }
   constexpr int64_t weights() const { return taps() * out_channels; }
+  constexpr bool one_pixel() const { return kernel_h == 1 && kernel_w == 1; }
+  constexpr bool strided() const { return stride_h != 1 || stride_w != 1; }
+  constexpr bool dilated() const { return dilation_h != 1 || dilation_w != 1; }
 };
 
 /// Where a 2x2 max-pooling behind a ReLU took nothing; elsewhere 2 * row + column of the window's first largest value.

@@ -149,7 +149,7 @@ Done. What to look at, and what to try next:
   $dptrain bench configs/fashion_mnist.yaml --sweep cpus=1,2
       how fast it is, and where the time goes
   $dptrain init
-      the configs that come along, to start your own
+      the bundled configs, to start your own
   scripts/quickstart.sh --cuda
       the same with the CUDA backend (docs/gpu.md); it is built without asking where there is a GPU
   scripts/test.sh --quick

@@ -80,22 +80,6 @@ struct Swish {
   }
 };
 
-/// x/2 (1 + tanh u) = x logistic(2u), with u = sqrt(2/pi) (x + 0.044715 x^3).
-struct GeluTanh {
-  static constexpr float kTwoSlope = 1.5957691216057308F;  // 2 sqrt(2/pi)
-  static constexpr float kCubic = 0.044715F;
-  HWY_INLINE Vec gate(Vec x) const {
-    return logistic(hn::Mul(hn::Mul(splat(kTwoSlope), x), hn::MulAdd(hn::Mul(x, x), splat(kCubic), splat(1.0F))));
-  }
-  HWY_INLINE Vec value(Vec x) const { return hn::Mul(x, gate(x)); }
-  HWY_INLINE Vec from_input(Vec x, Vec dy) const {
-    const Vec s = gate(x);
-    const Vec slope = hn::Mul(splat(kTwoSlope), hn::MulAdd(hn::Mul(x, x), splat(3.0F * kCubic), splat(1.0F)));
-    const Vec curve = hn::Mul(hn::Mul(hn::Mul(x, s), hn::Sub(splat(1.0F), s)), slope);
-    return hn::Mul(dy, hn::Add(s, curve));
-  }
-};
-
 struct Tanh {
   HWY_INLINE Vec value(Vec x) const { return hyperbolic_tangent(x); }
   HWY_INLINE Vec from_input(Vec x, Vec dy) const { return from_output(value(x), dy); }
@@ -116,6 +100,69 @@ struct Softplus {
   HWY_INLINE Vec from_output(Vec y, Vec dy) const { return hn::Mul(dy, hn::Neg(expm1_of_negative(hn::Neg(y)))); }
 };
 
+/// relu6(x + 3) / 6.
+struct HardSigmoid {
+  HWY_INLINE Vec value(Vec x) const { return hn::Div(Relu6{}.value(hn::Add(x, splat(3.0F))), splat(6.0F)); }
+  HWY_INLINE Vec from_input(Vec x, Vec dy) const { return from_output(value(x), dy); }
+  HWY_INLINE Vec from_output(Vec y, Vec dy) const {
+    const auto inside = hn::And(positive(y), hn::Lt(y, splat(1.0F)));
+    return hn::IfThenElseZero(inside, hn::Div(dy, splat(6.0F)));
+  }
+};
+
+/// x hard_sigmoid(x).
+struct HardSilu {
+  HWY_INLINE Vec value(Vec x) const { return hn::Mul(x, HardSigmoid{}.value(x)); }
+  HWY_INLINE Vec from_input(Vec x, Vec dy) const {
+    return hn::MulAdd(dy, HardSigmoid{}.value(x), HardSigmoid{}.from_input(x, hn::Mul(x, dy)));
+  }
+};
+
+/// x tanh(ln(1 + e^x)).
+struct Mish {
+  HWY_INLINE Vec value(Vec x) const { return hn::Mul(x, Gate(x).gate); }
+  HWY_INLINE Vec from_input(Vec x, Vec dy) const {
+    const Gate at(x);
+    const Vec curve = hn::Mul(hn::Mul(x, logistic(x)), hn::Mul(at.rest, hn::Add(splat(1.0F), at.gate)));
+    return hn::Mul(dy, hn::Add(at.gate, curve));
+  }
+
+ private:
+  /// tanh(ln(1 + e^x)), and what it lacks to 1, both accurate where they are small: with e = e^-|x|, n / (n + m) and
+  /// m / (n + m), where n = 1 + 2 e and m = 2 e^2 for x >= 0, else n = e (e + 2) and m = 2.
+  struct Gate {
+    Vec gate, rest;
+    HWY_INLINE explicit Gate(Vec x) {
+      const Vec e = exp_of_negative(hn::Neg(hn::Abs(x))), two = splat(2.0F);
+      const auto below = hn::Lt(x, hn::Zero(kFloats));
+      const Vec n = hn::IfThenElse(below, hn::Mul(e, hn::Add(e, two)), hn::MulAdd(two, e, splat(1.0F)));
+      const Vec m = hn::IfThenElse(below, two, hn::Mul(two, hn::Mul(e, e)));
+      const Vec share = hn::Div(splat(1.0F), hn::Add(n, m));
+      gate = hn::Mul(n, share);
+      rest = hn::Mul(m, share);
+    }
+  };
+};
+
+struct Exponential {
+  HWY_INLINE Vec value(Vec x) const { return exponential(x); }
+  HWY_INLINE Vec from_input(Vec x, Vec dy) const { return from_output(value(x), dy); }
+  HWY_INLINE Vec from_output(Vec y, Vec dy) const { return hn::Mul(dy, y); }
+};
+
+/// x / (1 + |x|).
+struct Softsign {
+  HWY_INLINE Vec value(Vec x) const { return hn::Div(x, hn::Add(splat(1.0F), hn::Abs(x))); }
+  HWY_INLINE Vec from_input(Vec x, Vec dy) const {
+    const Vec share = hn::Div(splat(1.0F), hn::Add(splat(1.0F), hn::Abs(x)));
+    return hn::Mul(dy, hn::Mul(share, share));
+  }
+  HWY_INLINE Vec from_output(Vec y, Vec dy) const {
+    const Vec rest = hn::Sub(splat(1.0F), hn::Abs(y));
+    return hn::Mul(dy, hn::Mul(rest, rest));
+  }
+};
+
 /// The layer ReLU.
 struct BoundedRelu {
   Vec max_value, negative_slope, threshold;
@@ -132,22 +179,28 @@ struct BoundedRelu {
 HWY_INLINE ScaledElu elu(float alpha) { return {splat(1.0F), splat(alpha)}; }
 HWY_INLINE ScaledElu selu() { return {splat(kSeluScale), splat(kSeluScale * kSeluAlpha)}; }
 
-/// Calls f with the kind's functions; the exact gelu, which is not vectorised, is the caller's.
+/// Calls f with the kind's functions; gelu, which is not vectorised, and those over rows (softmax.h) are the caller's.
 template <class F>
 HWY_INLINE void with_kind(Activation kind, float alpha, const F& f) {
   switch (kind) {
-    case Activation::linear: return f(Linear{});
-    case Activation::relu: return f(Relu{});
-    case Activation::relu6: return f(Relu6{});
-    case Activation::leaky_relu: return f(LeakyRelu{splat(alpha)});
-    case Activation::elu: return f(elu(alpha));
-    case Activation::selu: return f(selu());
-    case Activation::gelu_tanh: return f(GeluTanh{});
-    case Activation::swish: return f(Swish{});
-    case Activation::tanh: return f(Tanh{});
-    case Activation::sigmoid: return f(Sigmoid{});
-    case Activation::softplus: return f(Softplus{});
-    case Activation::gelu: return;
+    case Activation::kLinear: return f(Linear{});
+    case Activation::kRelu: return f(Relu{});
+    case Activation::kRelu6: return f(Relu6{});
+    case Activation::kLeakyRelu: return f(LeakyRelu{splat(alpha)});
+    case Activation::kElu: return f(elu(alpha));
+    case Activation::kSelu: return f(selu());
+    case Activation::kSwish: return f(Swish{});
+    case Activation::kTanh: return f(Tanh{});
+    case Activation::kSigmoid: return f(Sigmoid{});
+    case Activation::kSoftplus: return f(Softplus{});
+    case Activation::kHardSigmoid: return f(HardSigmoid{});
+    case Activation::kHardSilu: return f(HardSilu{});
+    case Activation::kMish: return f(Mish{});
+    case Activation::kExponential: return f(Exponential{});
+    case Activation::kSoftsign: return f(Softsign{});
+    case Activation::kGelu:
+    case Activation::kSoftmax:
+    case Activation::kLogSoftmax: return;
   }
 }
 
@@ -203,7 +256,7 @@ HWY_EXPORT(relu_layer_backward_piece);
 
 namespace {
 
-// The exact gelu goes through the standard library's erfc, which keeps its accuracy where 1 + erf would lose it.
+// gelu goes through the standard library's erfc, which keeps its accuracy where 1 + erf would lose it.
 constexpr float kSqrtHalf = 0.70710678118654752F;
 constexpr float kInverseSqrtTwoPi = 0.39894228040143268F;
 
@@ -224,7 +277,7 @@ void gelu_backward_piece(const float* x, const float* dy, float* dx, int64_t n) 
 
 void activation_forward(Activation kind, float alpha, const float* x, float* y, int64_t n) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
-    if (kind == Activation::gelu) return gelu_forward_piece(x + begin, y + begin, end - begin);
+    if (kind == Activation::kGelu) return gelu_forward_piece(x + begin, y + begin, end - begin);
     HWY_DYNAMIC_DISPATCH(forward_piece)(kind, alpha, x + begin, y + begin, end - begin);
   });
 }
@@ -239,7 +292,7 @@ void activation_backward_from_output(Activation kind, float alpha, const float* 
 void activation_backward_from_input(Activation kind, float alpha, const float* x, const float* dy, float* dx,
                                     int64_t n) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
-    if (kind == Activation::gelu) return gelu_backward_piece(x + begin, dy + begin, dx + begin, end - begin);
+    if (kind == Activation::kGelu) return gelu_backward_piece(x + begin, dy + begin, dx + begin, end - begin);
     HWY_DYNAMIC_DISPATCH(backward_from_input_piece)(kind, alpha, x + begin, dy + begin, dx + begin, end - begin);
   });
 }

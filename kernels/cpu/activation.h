@@ -1,7 +1,8 @@
 #pragma once
 
-// Activation functions and their gradients over flat arrays of n floats. May be called from any thread; work is shared
-// among the caller's threads. Everything is overwritten. In place is allowed: y == x, dx == dy. NaN stays NaN.
+// Activations of single elements and their gradients over flat arrays of n floats (over rows: softmax.h). May be called
+// from any thread; work is shared among the caller's threads. Everything is overwritten. In place is allowed: y == x,
+// dx == dy. NaN stays NaN.
 
 #include <cstdint>
 
@@ -19,8 +20,8 @@ void activation_forward(Activation kind, float alpha, const float* x, float* y, 
 void activation_backward_from_output(Activation kind, float alpha, const float* y, const float* dy, float* dx,
                                      int64_t n);
 
-/// dx = dy f'(x), from x; for all kinds. At a kink the gradient is that of the left side for relu, leaky_relu, elu and
-/// zero at 6 for relu6.
+/// dx = dy f'(x), from x; for all kinds. At a kink the gradient is that of the left side for relu, leaky_relu, elu, and
+/// relu6, hard_sigmoid and the gate of hard_silu have none at both of theirs.
 void activation_backward_from_input(Activation kind, float alpha, const float* x, const float* dy, float* dx,
                                     int64_t n);
 

@@ -11,16 +11,20 @@
 #ifndef DPTRAIN_KERNELS_CPU_BATCH_NORM_ONCE  // this file is read once per instruction set
 #define DPTRAIN_KERNELS_CPU_BATCH_NORM_ONCE
 namespace dptrain::kernels::cpu {
-/// Room behind a vector of sums per channel: a whole vector may be stored where a part of one is left.
+/// Floats behind a row of sums per channel, so that the last vector may be stored whole.
 inline constexpr int64_t kChannelPadding = 8;
-/// Sums go down the positions in blocks of so many, of so many elements where channels are few: memory is read nearly
-/// in order then.
-inline constexpr int64_t kBlockPositions = 16, kBlockElements = 1024;
-/// A gradient's sums ask for their arrays so many positions ahead, up to so many channels.
-inline constexpr int64_t kAheadPositions = 4, kAheadChannels = 512;
-/// From 8 MiB on the forward pass stores what is kept past the caches: no line is read only to be overwritten. Not so
-/// in inference, whose few buffers are used again and again: MobileNetV2 was 1.04 times as fast without. Nor backward:
-/// two passes of a convolution read dx at once, and whole steps were now faster, now slower.
+/// Sums go down at least so many positions before the next channels, so that they read memory nearly in order.
+inline constexpr int64_t kBlockPositions = 16;
+/// Where channels are few, a block of positions has so many elements instead.
+inline constexpr int64_t kBlockElements = 1024;
+/// The sums of a gradient prefetch their arrays so many positions ahead.
+inline constexpr int64_t kAheadPositions = 4;
+/// With more channels than these they leave prefetching to the processor.
+inline constexpr int64_t kAheadChannels = 512;
+/// From so many elements (8 MiB) on, the forward pass in training stores its output past the caches, so that no line is
+/// read only to be overwritten. Inference does not (its few buffers are used again and again: MobileNetV2 was 1.04
+/// times as fast without), nor does backward (two passes of a convolution read dx at once: steps were now faster, now
+/// slower).
 inline constexpr int64_t kStreamElements = int64_t{2} << 20;
 }  // namespace dptrain::kernels::cpu
 #endif

@@ -18,7 +18,7 @@ namespace dptrain::kernels::cpu {
 inline constexpr int64_t kGemmConvTaps = 49;
 
 /// y [rows, out] = x [rows, in] weights [in, out], as a convolution of rows images of one pixel.
-constexpr ConvWindow matrix_window(int64_t in, int64_t out) { return {1, 1, in, 1, 1, out, 1, 1, 1, 1, 0, 0}; }
+constexpr ConvWindow matrix_window(int64_t in, int64_t out) { return {.in_channels = in, .out_channels = out}; }
 
 int64_t gemm_conv_backward_weights_workspace(const ConvWindow& window, int64_t rows, int threads);
 

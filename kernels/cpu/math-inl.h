@@ -20,6 +20,12 @@ HWY_INLINE Vec keep_nan(Vec x, Vec y) { return hn::IfThenElse(hn::IsNaN(x), x, y
 /// e^x for x <= 0.
 HWY_INLINE Vec exp_of_negative(Vec x) { return keep_nan(x, hn::Exp(kFloats, x)); }
 
+/// e^x, infinity where that is beyond float.
+HWY_INLINE Vec exponential(Vec x) {
+  // Highway's form knows arguments up to 104, where float has long ended.
+  return keep_nan(x, hn::Exp(kFloats, hn::Min(x, splat(104.0F))));
+}
+
 /// e^x - 1 for x <= 0.
 HWY_INLINE Vec expm1_of_negative(Vec x) { return keep_nan(x, hn::Expm1(kFloats, x)); }
 

@@ -100,6 +100,26 @@ HWY_INLINE void softmax_row(const float* x, int64_t classes, float* y) {
       classes, y, [=](Vec e) HWY_ATTR { return hn::Mul(e, share); }, y);
 }
 
+/// y = ln softmax(x) for one row.
+HWY_INLINE void log_softmax_row(const float* x, int64_t classes, float* y) {
+  const Vec most = splat(largest_of(x, classes));
+  Vec sums = hn::Zero(kFloats);
+  sweep(classes, [&](int64_t c, auto io)
+                     HWY_ATTR { sums = hn::Add(sums, io.clear(exp_of_negative(hn::Sub(io.load(x + c), most)))); });
+  const Vec log_sum = log_of_positive(splat(sum_lanes(sums)));
+  map(
+      classes, y, [=](Vec v) HWY_ATTR { return hn::Sub(hn::Sub(v, most), log_sum); }, x);
+}
+
+/// dx = dy - e^y sum(dy) for one row.
+HWY_INLINE void log_softmax_backward_row(const float* y, const float* dy, int64_t classes, float* dx) {
+  Vec sums = hn::Zero(kFloats);
+  sweep(classes, [&](int64_t c, auto io) HWY_ATTR { sums = hn::Add(sums, io.clear(io.load(dy + c))); });
+  const Vec sum = splat(sum_lanes(sums));
+  map(
+      classes, dx, [=](Vec v, Vec g) HWY_ATTR { return hn::NegMulAdd(exp_of_negative(v), sum, g); }, y, dy);
+}
+
 /// dx = y (dy - sum(y dy)) for one row.
 HWY_INLINE void softmax_backward_row(const float* y, const float* dy, int64_t classes, float* dx) {
   Vec sums = hn::Zero(kFloats);

@@ -28,6 +28,16 @@ void softmax_backward_piece(const float* y, const float* dy, int64_t begin, int6
     softmax_backward_row(y + at, dy + at, classes, dx + at);
 }
 
+void log_softmax_forward_piece(const float* x, int64_t begin, int64_t end, int64_t classes, float* y) {
+  for (int64_t at = begin * classes; at < end * classes; at += classes) log_softmax_row(x + at, classes, y + at);
+}
+
+void log_softmax_backward_piece(const float* y, const float* dy, int64_t begin, int64_t end, int64_t classes,
+                                float* dx) {
+  for (int64_t at = begin * classes; at < end * classes; at += classes)
+    log_softmax_backward_row(y + at, dy + at, classes, dx + at);
+}
+
 void cross_entropy_piece(const float* logits, int64_t begin, int64_t end, int64_t classes, const ClassTargets& targets,
                          const ClassLossOutputs& outputs) {
   if (classes > kFewClasses) {
@@ -46,6 +56,8 @@ namespace dptrain::kernels::cpu {
 
 HWY_EXPORT(softmax_forward_piece);
 HWY_EXPORT(softmax_backward_piece);
+HWY_EXPORT(log_softmax_forward_piece);
+HWY_EXPORT(log_softmax_backward_piece);
 HWY_EXPORT(cross_entropy_piece);
 
 namespace {
@@ -64,6 +76,18 @@ void softmax_forward(const float* x, int64_t rows, int64_t classes, float* y) {
 void softmax_backward(const float* y, const float* dy, int64_t rows, int64_t classes, float* dx) {
   parallel_ranges(rows, rows_per_piece(classes), [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(softmax_backward_piece)(y, dy, begin, end, classes, dx);
+  });
+}
+
+void log_softmax_forward(const float* x, int64_t rows, int64_t classes, float* y) {
+  parallel_ranges(rows, softmax_rows_per_piece(classes), [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(log_softmax_forward_piece)(x, begin, end, classes, y);
+  });
+}
+
+void log_softmax_backward(const float* y, const float* dy, int64_t rows, int64_t classes, float* dx) {
+  parallel_ranges(rows, softmax_rows_per_piece(classes), [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(log_softmax_backward_piece)(y, dy, begin, end, classes, dx);
   });
 }
 

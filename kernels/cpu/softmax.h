@@ -1,7 +1,7 @@
 #pragma once
 
-// Softmax over the last axis of [rows, classes], and softmax with cross-entropy in one pass. May be called from any
-// thread; work is shared among the caller's threads. Outputs are overwritten.
+// Softmax and its logarithm over the last axis of [rows, classes], and softmax with cross-entropy in one pass. May be
+// called from any thread; work is shared among the caller's threads. Outputs are overwritten.
 
 #include <cstdint>
 
@@ -12,6 +12,12 @@ void softmax_forward(const float* x, int64_t rows, int64_t classes, float* y);
 
 /// dx = y (dy - sum(y dy)); dx == dy allowed.
 void softmax_backward(const float* y, const float* dy, int64_t rows, int64_t classes, float* dx);
+
+/// y = ln softmax(x) = x - max - ln sum(e^(x - max)); y == x allowed.
+void log_softmax_forward(const float* x, int64_t rows, int64_t classes, float* y);
+
+/// dx = dy - e^y sum(dy); dx == dy allowed.
+void log_softmax_backward(const float* y, const float* dy, int64_t rows, int64_t classes, float* dx);
 
 /// What the targets of a classification are: exactly one of the two pointers is set.
 struct ClassTargets {

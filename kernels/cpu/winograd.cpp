@@ -21,14 +21,20 @@ struct WinogradImages {
   uint8_t* taken_out = nullptr;
 };
 
-/// Bytes: transformed filters beyond these do not stay in the second cache; a block's points and products, which do.
-inline constexpr int64_t kFewFilters = 3 << 20, kBlockBytes = 288 << 10;
-/// With more filters: tiles that meet them together, blocks of columns that meet a tile's points together; up to so
-/// many tiles in all, threads divide the columns.
-inline constexpr int64_t kManyTiles = 144, kAbreast = 2, kFewTiles = 256;
-/// Bytes of transformed filters and points of a slice of the depth, and blocks of 16 channels below which loading and
-/// storing its sums costs more than the slice saves.
-inline constexpr int64_t kSliceBytes = 1 << 20, kLeastSlice = 4;
+/// Transformed filters of more bytes do not stay in the second cache: they are "big".
+inline constexpr int64_t kFewFilters = 3 << 20;
+/// A block's points and products take at most so many bytes, which stay in the second cache.
+inline constexpr int64_t kBlockBytes = 288 << 10;
+/// Big filters meet so many tiles in each pass over them.
+inline constexpr int64_t kManyTiles = 144;
+/// So many blocks of their columns share a pass over a tile's points.
+inline constexpr int64_t kAbreast = 2;
+/// Up to so many tiles in all, threads divide the columns of big filters, not the tiles.
+inline constexpr int64_t kFewTiles = 256;
+/// A slice of the depth has at most so many bytes of transformed filters and points.
+inline constexpr int64_t kSliceBytes = 1 << 20;
+/// A slice of fewer blocks of 16 channels saves less than loading and storing its sums costs.
+inline constexpr int64_t kLeastSlice = 4;
 
 }  // namespace dptrain::kernels::cpu
 #endif

@@ -15,21 +15,19 @@
 
 #include <cstdint>
 
+#include "kernels/conv_window.h"
+
 namespace dptrain::kernels::cpu {
 
-struct WinogradShape {
-  int64_t in_h = 0, in_w = 0, in_channels = 0;
-  int64_t out_h = 0, out_w = 0, out_channels = 0;  ///< of the convolution, also with `pool`
-  int64_t kernel = 3;                              ///< 3 or 5, square
-  int64_t pad_top = 0, pad_left = 0;               ///< less than `kernel`; after the image whatever the output wants
-  bool relu = false;                               ///< forward: max(y, 0) after the bias
+/// A convolution without strides, dilation and groups, its window square, 3 or 5, its padding before the image less
+/// than that; after the image whatever the output wants. Output extents are the convolution's, also with `pool`.
+struct WinogradShape : ConvWindow {
+  bool relu = false;  ///< forward: max(y, 0) after the bias
   /// y and dy are those of a 2x2 max-pooling with stride 2 behind bias and ReLU, [rows, out_h / 2, out_w / 2,
   /// out_channels], each with a byte `taken`: the position 2 * row + column of the (first) largest value in its window,
-  /// or kWinogradNoneTaken where ReLU let nothing through. The last of an odd number of rows or columns is not seen.
+  /// or kNothingTaken where ReLU let nothing through. The last of an odd number of rows or columns is not seen.
   bool pool = false;
 };
-
-inline constexpr uint8_t kWinogradNoneTaken = 4;
 
 /// "F(4x4,3x3)": the tile that the shape is computed with, chosen from its extents.
 const char* winograd_tile(const WinogradShape& shape);

@@ -138,8 +138,7 @@ class Gradient {
   }
 
   void run_nothing() const {
-    std::memset(g_.dweights, 0,
-                static_cast<size_t>(s_.kernel * s_.kernel * s_.in_channels * s_.out_channels) * sizeof(float));
+    std::memset(g_.dweights, 0, static_cast<size_t>(s_.weights()) * sizeof(float));
     if (g_.dbias != nullptr) std::memset(g_.dbias, 0, static_cast<size_t>(s_.out_channels) * sizeof(float));
   }
 

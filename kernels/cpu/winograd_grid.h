@@ -13,7 +13,7 @@ enum class WinogradTile { k4x3, k3x3, k2x5 };
 
 /// The fewest products; tiles of two by two windows where the output is pooled.
 inline WinogradTile tile_of(const WinogradShape& s) {
-  if (s.kernel == 5) return WinogradTile::k2x5;
+  if (s.kernel_h == 5) return WinogradTile::k2x5;
   if (s.pool) return WinogradTile::k4x3;
   const auto products = [&](int64_t tile, int64_t points) {
     return ((s.out_h + tile - 1) / tile) * ((s.out_w + tile - 1) / tile) * points * points;

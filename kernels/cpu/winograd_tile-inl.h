@@ -225,7 +225,7 @@ HWY_INLINE void store_pooled_output(const float* products, int64_t point_step, i
         const IntVec position = hn::IfThenElse(ints(below), hn::IfThenElse(ints(right_below), set(3), set(2)),
                                                hn::IfThenElse(ints(right), set(1), set(0)));
         const auto none = hn::Le(sum, hn::Zero(kFloats));
-        io.store(finish.relu ? hn::IfThenElse(ints(none), set(kWinogradNoneTaken), position) : position,
+        io.store(finish.relu ? hn::IfThenElse(ints(none), set(kNothingTaken), position) : position,
                  taken->pixel[at] + c + first);
       }
     });

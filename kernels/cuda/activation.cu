@@ -62,18 +62,6 @@ struct Gelu {
   }
 };
 
-/// x/2 (1 + tanh u) = x logistic(2u), with u = sqrt(2/pi) (x + 0.044715 x^3).
-struct GeluTanh {
-  static constexpr float kTwoSlope = 1.5957691216057308F;  // 2 sqrt(2/pi)
-  static constexpr float kCubic = 0.044715F;
-  __device__ static float gate(float x) { return logistic(kTwoSlope * x * (x * x * kCubic + 1.0F)); }
-  __device__ float value(float x) const { return x * gate(x); }
-  __device__ float from_input(float x, float dy) const {
-    const float s = gate(x), slope = kTwoSlope * (x * x * (3.0F * kCubic) + 1.0F);
-    return dy * (s + x * s * (1.0F - s) * slope);
-  }
-};
-
 struct Swish {
   __device__ float value(float x) const { return x * logistic(x); }
   __device__ float from_input(float x, float dy) const {
@@ -98,6 +86,59 @@ struct Softplus {
   __device__ float value(float x) const { return (x < 0.0F ? 0.0F : x) + log1pf(expf(-fabsf(x))); }
   __device__ float from_input(float x, float dy) const { return dy * logistic(x); }
   __device__ float from_output(float y, float dy) const { return dy * -expm1f(-y); }
+};
+
+/// relu6(x + 3) / 6.
+struct HardSigmoid {
+  __device__ float value(float x) const { return Relu6{}.value(x + 3.0F) / 6.0F; }
+  __device__ float from_input(float x, float dy) const { return from_output(value(x), dy); }
+  __device__ float from_output(float y, float dy) const { return y > 0.0F && y < 1.0F ? dy / 6.0F : 0.0F; }
+};
+
+/// x hard_sigmoid(x).
+struct HardSilu {
+  __device__ float value(float x) const { return x * HardSigmoid{}.value(x); }
+  __device__ float from_input(float x, float dy) const {
+    return dy * HardSigmoid{}.value(x) + HardSigmoid{}.from_input(x, x * dy);
+  }
+};
+
+/// x tanh(ln(1 + e^x)).
+struct Mish {
+  /// tanh(ln(1 + e^x)), and what it lacks to 1, both accurate where they are small: with e = e^-|x|, n / (n + m) and
+  /// m / (n + m), where n = 1 + 2 e and m = 2 e^2 for x >= 0, else n = e (e + 2) and m = 2.
+  struct Gate {
+    float gate, rest;
+  };
+  __device__ static Gate gate_at(float x) {
+    const float e = expf(-fabsf(x));
+    const float n = x < 0.0F ? e * (e + 2.0F) : 1.0F + 2.0F * e, m = x < 0.0F ? 2.0F : 2.0F * e * e;
+    return {n / (n + m), m / (n + m)};
+  }
+  __device__ float value(float x) const { return x * gate_at(x).gate; }
+  __device__ float from_input(float x, float dy) const {
+    const Gate at = gate_at(x);
+    return dy * (at.gate + x * logistic(x) * at.rest * (1.0F + at.gate));
+  }
+};
+
+struct Exponential {
+  __device__ float value(float x) const { return expf(x); }
+  __device__ float from_input(float x, float dy) const { return from_output(value(x), dy); }
+  __device__ float from_output(float y, float dy) const { return dy * y; }
+};
+
+/// x / (1 + |x|).
+struct Softsign {
+  __device__ float value(float x) const { return x / (1.0F + fabsf(x)); }
+  __device__ float from_input(float x, float dy) const {
+    const float share = 1.0F / (1.0F + fabsf(x));
+    return dy * (share * share);
+  }
+  __device__ float from_output(float y, float dy) const {
+    const float rest = 1.0F - fabsf(y);
+    return dy * (rest * rest);
+  }
 };
 
 /// The layer ReLU.
@@ -134,22 +175,28 @@ constexpr bool kFromOutput = requires(F f) {
   f.from_output(0.0F, 0.0F);
 };
 
-/// Calls run with the kind's functions; linear is the caller's.
+/// Calls run with the kind's functions; linear and those over rows (softmax.h) are the caller's.
 template <class Run>
 void with_kind(Activation kind, float alpha, const Run& run) {
   switch (kind) {
-    case Activation::linear: break;
-    case Activation::relu: return run(Relu{});
-    case Activation::relu6: return run(Relu6{});
-    case Activation::leaky_relu: return run(LeakyRelu{alpha});
-    case Activation::elu: return run(ScaledElu{1.0F, alpha});
-    case Activation::selu: return run(ScaledElu{kSeluScale, kSeluScale * kSeluAlpha});
-    case Activation::gelu: return run(Gelu{});
-    case Activation::gelu_tanh: return run(GeluTanh{});
-    case Activation::swish: return run(Swish{});
-    case Activation::tanh: return run(Tanh{});
-    case Activation::sigmoid: return run(Sigmoid{});
-    case Activation::softplus: return run(Softplus{});
+    case Activation::kLinear:
+    case Activation::kSoftmax:
+    case Activation::kLogSoftmax: break;
+    case Activation::kRelu: return run(Relu{});
+    case Activation::kRelu6: return run(Relu6{});
+    case Activation::kLeakyRelu: return run(LeakyRelu{alpha});
+    case Activation::kElu: return run(ScaledElu{1.0F, alpha});
+    case Activation::kSelu: return run(ScaledElu{kSeluScale, kSeluScale * kSeluAlpha});
+    case Activation::kGelu: return run(Gelu{});
+    case Activation::kSwish: return run(Swish{});
+    case Activation::kTanh: return run(Tanh{});
+    case Activation::kSigmoid: return run(Sigmoid{});
+    case Activation::kSoftplus: return run(Softplus{});
+    case Activation::kHardSigmoid: return run(HardSigmoid{});
+    case Activation::kHardSilu: return run(HardSilu{});
+    case Activation::kMish: return run(Mish{});
+    case Activation::kExponential: return run(Exponential{});
+    case Activation::kSoftsign: return run(Softsign{});
   }
   throw std::invalid_argument("activation: kind " + std::to_string(static_cast<int>(kind)) + " has no function here");
 }
@@ -174,13 +221,13 @@ void map_two(const Launch& at, DType type, const F& f, const void* a, const void
 
 void activation_forward(const Launch& at, DType type, Activation kind, float alpha, const void* x, void* y,
                         std::int64_t n) {
-  if (kind == Activation::linear) return copy(at, type, x, y, n);
+  if (kind == Activation::kLinear) return copy(at, type, x, y, n);
   with_kind(kind, alpha, [&]<class F>(const F& f) { map_one(at, type, Value<F>{f}, x, y, n); });
 }
 
 void activation_backward_from_output(const Launch& at, DType type, Activation kind, float alpha, const void* y,
                                      const void* dy, void* dx, std::int64_t n) {
-  if (kind == Activation::linear) return copy(at, type, dy, dx, n);
+  if (kind == Activation::kLinear) return copy(at, type, dy, dx, n);
   with_kind(kind, alpha, [&]<class F>(const F& f) {
     if constexpr (kFromOutput<F>)
       map_two(at, type, FromOutput<F>{f}, y, dy, dx, n);
@@ -192,7 +239,7 @@ void activation_backward_from_output(const Launch& at, DType type, Activation ki
 
 void activation_backward_from_input(const Launch& at, DType type, Activation kind, float alpha, const void* x,
                                     const void* dy, void* dx, std::int64_t n) {
-  if (kind == Activation::linear) return copy(at, type, dy, dx, n);
+  if (kind == Activation::kLinear) return copy(at, type, dy, dx, n);
   with_kind(kind, alpha, [&]<class F>(const F& f) { map_two(at, type, FromInput<F>{f}, x, dy, dx, n); });
 }
 

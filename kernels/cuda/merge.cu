@@ -165,7 +165,7 @@ void add_backward(const Launch& at, DType type, const Merge& merge, int i, const
   const std::int64_t n = rows * merge.output_elements;
   if (merge.trivial(i)) {
     if (output == nullptr) return copy(at, type, dy, dx, n);
-    return activation_backward_from_output(at, type, Activation::relu, 0.0F, output, dy, dx, n);
+    return activation_backward_from_output(at, type, Activation::kRelu, 0.0F, output, dy, dx, n);
   }
   Operands operands(merge, rows);
   operands.append_output(dy);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Softmax over the last axis of [rows, classes] in device memory, computed in float. Queued on the launch's stream.
-// Outputs are overwritten.
+// Softmax and its logarithm over the last axis of [rows, classes] in device memory, computed in float. Queued on the
+// launch's stream. Outputs are overwritten.
 
 #include <cstdint>
 
@@ -23,5 +23,12 @@ void sigmoid_probabilities(const Launch& at, DType type, const void* x, std::int
 /// dx = y (dy - sum(y dy)); dx == dy allowed.
 void softmax_backward(const Launch& at, DType type, const void* y, const void* dy, std::int64_t rows,
                       std::int64_t classes, void* dx);
+
+/// y = ln softmax(x) = x - max - ln sum(e^(x - max)); y == x allowed.
+void log_softmax_forward(const Launch& at, DType type, const void* x, std::int64_t rows, std::int64_t classes, void* y);
+
+/// dx = dy - e^y sum(dy); dx == dy allowed.
+void log_softmax_backward(const Launch& at, DType type, const void* y, const void* dy, std::int64_t rows,
+                          std::int64_t classes, void* dx);
 
 }  // namespace dptrain::kernels::DPTRAIN_GPU

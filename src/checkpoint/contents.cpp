@@ -1,12 +1,26 @@
 #include "checkpoint/contents.h"
 
-#include "checkpoint/keras_archive.h"
+#include <cstdlib>
+
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/keras/keras_archive.h"
 #include "checkpoint/seal.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/json_depth.h"
 
 namespace dptrain::checkpoint {
+namespace {
+
+std::string text_of(const Hdf5Bytes& member) {
+  std::string text(static_cast<std::size_t>(member.size()), '\0');
+  member.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+}  // namespace
+
 Contents Contents::open(const std::string& path) { return over(Hdf5Bytes::of_file(path)); }
 
 Contents Contents::over(std::shared_ptr<const Hdf5Bytes> bytes) {
@@ -15,9 +29,8 @@ Contents Contents::over(std::shared_ptr<const Hdf5Bytes> bytes) {
     if (config == nullptr || weights == nullptr)
       bytes->refuse(fmt::format("is a zip archive without {}, which a .keras file holds",
                                 config == nullptr ? "config.json" : "model.weights.h5"));
-    std::string text(static_cast<std::size_t>(config->size()), '\0');
-    config->read(0, std::as_writable_bytes(std::span(text)));
-    return {Hdf5Group::root(weights), false, std::move(text)};
+    const auto metadata = archive_member(bytes, "metadata.json");
+    return {Hdf5Group::root(weights), false, text_of(*config), metadata == nullptr ? "" : text_of(*metadata)};
   }
   const bool sealed = check_seal(*bytes);
   return {Hdf5Group::root(std::move(bytes)), sealed};
@@ -46,6 +59,17 @@ std::string Contents::training_config() const {
   std::string text = root.text("training_config").value_or("");
   check_depth(text, "its training_config");
   return text;
+}
+
+bool Contents::by_keras3() const {
+  std::string version = root.text("keras_version").value_or("");
+  if (!archive_config.empty()) {
+    check_depth(archive_metadata, "its metadata");
+    const nlohmann::json metadata = nlohmann::json::parse(archive_metadata, nullptr, false);
+    const auto said = metadata.is_object() ? metadata.find("keras_version") : metadata.end();
+    if (metadata.is_object() && said != metadata.end() && said->is_string()) version = said->get<std::string>();
+  }
+  return std::atoi(version.c_str()) >= 3;
 }
 
 std::string Contents::trainer() const {

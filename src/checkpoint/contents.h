@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/hdf5_reader.h"
+#include "checkpoint/hdf5/hdf5_reader.h"
 #include "checkpoint/stored_layers.h"
 
 namespace dptrain::checkpoint {
@@ -24,7 +24,8 @@ constexpr const char* kKerasBackend = "tensorflow";
 struct Contents {
   Hdf5Group root;
   bool sealed = false;
-  std::string archive_config{};  ///< config.json of a `.keras` file; root is then that of its model.weights.h5
+  /// Of a `.keras` file, whose model.weights.h5 root then is: config.json and metadata.json; "" where there is none.
+  std::string archive_config{}, archive_metadata{};
 
   static Contents open(const std::string& path);
   static Contents over(std::shared_ptr<const Hdf5Bytes> bytes);
@@ -36,6 +37,8 @@ struct Contents {
   std::string model_config() const;
   std::string training_config() const;
   std::string trainer() const;
+  /// Whether Keras 3 or a later one wrote it, by the version that it says. Not so: an older Keras, or dptrain.
+  bool by_keras3() const;
   StoredLayers stored() const { return read_stored_layers(root, model_config()); }
   std::vector<StoredLayer> layers() const { return stored().layers; }
   std::vector<std::string> class_names() const { return root.list(kClassNames); }

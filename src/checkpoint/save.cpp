@@ -3,7 +3,7 @@
 #include "checkpoint/atomic_file.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/contents.h"
-#include "checkpoint/hdf5_writer.h"
+#include "checkpoint/hdf5/hdf5_writer.h"
 #include "checkpoint/seal.h"
 #include "core/error.h"
 #include "core/format.h"

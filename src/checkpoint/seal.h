@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <span>
 
-#include "checkpoint/hdf5_bytes.h"
+#include "checkpoint/hdf5/hdf5_bytes.h"
 
 namespace dptrain::checkpoint {
 

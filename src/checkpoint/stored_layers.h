@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/hdf5_reader.h"
+#include "checkpoint/hdf5/hdf5_reader.h"
 
 namespace dptrain::checkpoint {
 

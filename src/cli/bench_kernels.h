@@ -10,8 +10,8 @@
 
 namespace dptrain::cli {
 
-/// Prints the table of kernels, line by line. `experiment`: whose convolutions are timed; null: those of the bench
-/// configs that come along. Throws Error{kUsage} for more than one CPU replica or GPUs.
+/// Prints the table of kernels, line by line. `experiment`: whose convolutions are timed; null: those of the bundled
+/// bench configs. Throws Error{kUsage} for more than one CPU replica or GPUs.
 void bench_kernels(const train::Experiment* experiment, const train::DeviceRequest& devices, const std::string& filter);
 
 /// Times the convolutions of the config's plan, prints what won, and keeps it in the cache file. Throws Error{kUsage}

@@ -81,7 +81,7 @@ std::string help(const App& app) {
          "\n  --version   version and libraries\n  --help      this text; `dptrain COMMAND --help` for a command's "
          "own\n"
          "\nExamples\n"
-         "  dptrain init                                    # the configs that come along\n"
+         "  dptrain init                                    # the bundled configs\n"
          "  dptrain check   configs/fashion_mnist.yaml      # every mistake at once, trains nothing\n"
          "  dptrain fit     configs/fashion_mnist.yaml --cpus 2\n"
          "  dptrain fit     configs/fashion_mnist.yaml --cpus 2 --resume\n"

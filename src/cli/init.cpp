@@ -1,4 +1,4 @@
-// dptrain init: one of the configs that come along, to start from.
+// dptrain init: one of the bundled configs, to start from.
 
 #include <filesystem>
 #include <memory>
@@ -69,7 +69,7 @@ int run(const InitFlags& flags) {
 
 void add_init(App& app) {
   const auto flags = std::make_shared<InitFlags>();
-  Command& command = app.command("init", "write one of the configs that come along");
+  Command& command = app.command("init", "write one of the bundled configs");
   command.describe(
       "Without NAME lists the configs that come with dptrain; with it writes one, comments and all, for you to "
       "change.");

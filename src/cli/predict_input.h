@@ -17,7 +17,7 @@ struct PredictInput {
   bool files = false;  ///< samples are files, which label_place() names
 };
 
-/// What a file is is told by its first bytes; one IDX file stands alone. Images are read as those of the config's data
+/// The first bytes of a file tell what it is; one IDX file stands alone. Images are read as those of the config's data
 /// sets (colours, orientation), or, where it has none, with as many channels as the model's input. `on_error` ("fail",
 /// "skip") goes before the data set's. Throws Error{kUsage, kData}.
 PredictInput open_predict_input(const std::vector<std::string>& paths, const train::Experiment& experiment,

@@ -86,8 +86,8 @@ int run(const VerifyFlags& flags) {
   for (const double loss : result.losses) losses += fmt::format(" {:.6g}", loss);
   log::print(fmt::format("loss{}; largest difference {:.2e}, drift {:.2e}", losses, result.loss, result.loss_drift));
   log::print(
-      "drift is the difference after both sides trained on their own: rounding, amplified where a ReLU switches; told, "
-      "not judged");
+      "drift is the difference after both sides trained on their own: rounding, amplified where a ReLU switches; it "
+      "does not decide the verdict");
   const train::Tolerance& tolerance = result.tolerance;
   const std::string of_loss =
       tolerance.loss == tolerance.layers ? "" : fmt::format(" (of the loss {:.1e})", tolerance.loss);

@@ -1,7 +1,7 @@
 #pragma once
 
 // Image files in memory to pixels: JPEG (libjpeg-turbo), PNG, BMP, GIF (its first picture) and binary PGM and PPM
-// (stb_image). What a file is is told by its first bytes, never by its name. Pure functions; any thread. Memory is
+// (stb_image). The first bytes of a file tell what it is, never its name. Pure functions; any thread. Memory is
 // bounded by kMostPixels, whatever a file claims.
 
 #include <cstdint>

@@ -50,7 +50,7 @@ struct Window {
   std::int64_t top = 0, left = 0, height = 0, width = 0;
 };
 
-/// What whoever reads does not need: images may come smaller, but in no axis below this. 0, 0: the whole size.
+/// What the reader may skip: images may come smaller, but in no axis below this. 0, 0: the whole size.
 struct ReadHint {
   std::int64_t least_height = 0, least_width = 0;
   /// Of an image of this shape only these pixels are looked at, which lie inside it: the others may hold anything. Not

@@ -1,8 +1,8 @@
 #pragma once
 
-// By what the convolutions of a run's CPU replicas are computed: what was timed on this machine (`dptrain bench
-// --tune`), and an account of the passes that ops asked for and what they got. One object for all replicas of a run,
-// made before their devices and handed to them in RuntimeOptions, so that all of them compute alike. Any thread.
+// Which algorithm each convolution pass uses in the CPU replicas of a run: what `dptrain bench --tune` timed on this
+// machine, and an account of the passes that ops asked for and what they got. All replicas of a run share one object,
+// which is made before their devices and reaches them in RuntimeOptions, so that all of them compute alike. Any thread.
 
 #include <cstdint>
 #include <functional>
@@ -38,12 +38,12 @@ class ConvChoices {
 
   /// Null where nothing was timed.
   const std::string* tuned(const std::string& key) const;
-  /// All passes that were asked for until now.
+  /// All passes that ops have asked for until now.
   std::map<std::string, Use> uses() const;
 
   // For device/cpu/.
   void note(cpu::ConvPassKind kind, const cpu::ConvShape& shape, const char* name, bool tuned);
-  struct Pass;  ///< one that was asked for, with the most rows (device/cpu/conv_key.h)
+  struct Pass;  ///< one that an op asked for, with the most rows (device/cpu/conv/conv_key.h)
   std::vector<Pass> passes() const;
 
  private:

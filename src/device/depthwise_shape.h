@@ -3,6 +3,7 @@
 // A depthwise convolution in the kernels' words, the same on every device.
 
 #include "core/shape.h"
+#include "kernels/conv_window.h"
 #include "kernels/depthwise_shape.h"
 #include "layers/geometry.h"
 
@@ -26,6 +27,16 @@ kernels::DepthwiseShape depthwise_shape(const Spec& spec, const Shape& in) {
           .dilation_w = spec.dilation_rate.w,
           .pad_top = window.h.pad_before,
           .pad_left = window.w.pad_before};
+}
+
+/// The 1x1 convolution of its result to `filters` channels.
+inline kernels::ConvWindow pointwise_window(const kernels::DepthwiseShape& s, std::int64_t filters) {
+  return {.in_h = s.out_h,
+          .in_w = s.out_w,
+          .in_channels = s.out_channels(),
+          .out_h = s.out_h,
+          .out_w = s.out_w,
+          .out_channels = filters};
 }
 
 /// Numbers of one sample's result, and multiply-adds times two for them.

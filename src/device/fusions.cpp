@@ -12,8 +12,7 @@
 namespace dptrain::device {
 
 bool op_fuses_activation(const config::Typed& layer, layers::Activation activation) {
-  // Softmax stays a step of its own, so that the loss can be fused with it; so does what needs the pre-activation.
-  if (activation == layers::Activation::kSoftmax || !layers::backward_from_output(activation)) return false;
+  if (!layers::can_be_epilogue(activation)) return false;
   if (layer.get_if<layers::BatchNormalizationSpec>() != nullptr) return activation == layers::Activation::kRelu;
   return layer.get_if<layers::Conv2DSpec>() != nullptr || layer.get_if<layers::DenseSpec>() != nullptr ||
          layer.get_if<layers::DepthwiseConv2DSpec>() != nullptr ||

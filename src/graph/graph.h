@@ -35,7 +35,7 @@ struct Node {
   config::Mark mark;
 };
 
-/// A use of a network that comes along, for advice; a graph that is written out and read again has none.
+/// A use of a bundled network, for advice; a graph that is written out and read again has none.
 struct NetworkUse {
   std::string network;        ///< "VGG16"
   std::string preprocessing;  ///< what its published weights want: "caffe", "tf" or "torch"

@@ -1,6 +1,6 @@
 #pragma once
 
-// The networks that come along: configs/networks/*.yaml, compiled in (config/bundled.h). A network is a block whose
+// The bundled networks: configs/networks/*.yaml, compiled in (config/bundled.h). A network is a block whose
 // type has a capital letter, whose arguments are Keras's, and whose own blocks no other model sees. Read at the first
 // use and read-only afterwards: any thread.
 

@@ -33,7 +33,14 @@ Node keras_extents(const Shape& shape) {
 
 Node keras_padding(Padding padding) { return keras_text(config::Value<Padding>::write(padding).str()); }
 
-Node keras_activation(Activation activation) { return keras_text(config::Value<Activation>::write(activation).str()); }
+Node keras_activation(Activation activation) {
+  const kernels::ActivationTraits& traits = kernels::traits_of(activation);
+  if (traits.keras2 == nullptr) return keras_text(traits.name);
+  return keras_object({{"module", keras_text(kKerasOps)},
+                       {"class_name", keras_text("function")},
+                       {"config", keras_text(traits.name)},
+                       {"registered_name", keras_text(traits.name)}});
+}
 
 Node keras_initializer(const Initializer& initializer) {
   if (!initializer) return {};

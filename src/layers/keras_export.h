@@ -15,12 +15,16 @@
 
 namespace dptrain::layers {
 
+constexpr const char* kKerasOps = "keras.ops";  ///< a module of Keras 3 alone
+
 config::Node keras_text(const std::string& text);  ///< always a JSON string
 config::Node keras_real(double value);             ///< always with a point or an exponent
 config::Node keras_real(float value);
 config::Node keras_size(Size2 size);             ///< [h, w]
 config::Node keras_extents(const Shape& shape);  ///< [a, b, ...]
 config::Node keras_padding(Padding padding);
+/// A plain string; a function that Keras 2 calls by the same name as another one is an object of `keras.ops`, which
+/// Keras 3 loads and Keras 2, having no such module, refuses.
 config::Node keras_activation(Activation activation);
 /// A plain string where all parameters are defaults (a dictionary such as {"class_name": "Orthogonal"} is unknown to
 /// some releases), else {"class_name", "config"}.

@@ -103,11 +103,11 @@ void check_activation(const config::Typed& loss, const LossTraits& traits, const
   if (traits.from_logits && *output.activation == proper)
     refuse(loss, fmt::format("from_logits is true, but output {} already ends in {}; remove one of the two",
                              output.name, name));
-  if (!traits.from_logits && *output.activation == Activation::kLinear)
-    refuse(loss,
-           fmt::format("takes its input for probabilities, but output {} ends in no activation; try from_logits: true, "
-                       "or activation {}",
-                       output.name, name));
+  const bool logs = *output.activation == Activation::kLogSoftmax;
+  if (!traits.from_logits && (logs || *output.activation == Activation::kLinear))
+    refuse(loss, fmt::format("takes its input for probabilities, but output {} ends in {}; try from_logits: true, "
+                             "or activation {}",
+                             output.name, logs ? "log_softmax" : "no activation", name));
   if (!classes && *output.activation == Activation::kSoftmax && output.shape.back() == 1)
     refuse(loss, fmt::format("output {} is a softmax over one value, which is always 1; try activation sigmoid",
                              output.name));

@@ -88,8 +88,7 @@ class Lowering {
   }
 
   bool fuses(const config::Typed& spec, Activation activation) const {
-    return activation != Activation::kSoftmax && layers::backward_from_output(activation) &&
-           draft_.device.fuses_activation(spec, activation);
+    return layers::can_be_epilogue(activation) && draft_.device.fuses_activation(spec, activation);
   }
 
   /// A loss leaves the output's activation out, so nobody else may read it.
@@ -189,12 +188,10 @@ class Lowering {
       return add_step(std::move(step));
     }
     add_step(std::move(step));
-    for (const auto& [value, name] : config::EnumNames<Activation>::names)
-      if (value == activation)
-        return add_step({.name = node(n).name + "/" + name,
-                         .node = n,
-                         .spec = layers::layer_family().make(layers::ActivationSpec{activation}),
-                         .inputs = {tensor_of(n)}});
+    add_step({.name = node(n).name + "/" + layers::name_of(activation),
+              .node = n,
+              .spec = layers::layer_family().make(layers::ActivationSpec{activation}),
+              .inputs = {tensor_of(n)}});
   }
 
   void add_step(Step step) {

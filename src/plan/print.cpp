@@ -27,20 +27,14 @@ std::string table(const std::vector<Row>& rows) {
   return text;
 }
 
-std::string name_of(layers::Activation activation) {
-  for (const auto& [value, name] : config::EnumNames<layers::Activation>::names)
-    if (value == activation) return name;
-  return "";
-}
-
 std::string bytes_of(std::int64_t floats) { return human_bytes(static_cast<std::uint64_t>(floats) * sizeof(float)); }
 
 std::string op_text(const Step& step) {
   std::string text = step.spec.name();
   if (step.name.find('/') != std::string::npos && pure_activation(step.spec))
-    text = name_of(*pure_activation(step.spec));
+    text = layers::name_of(*pure_activation(step.spec));
   if (step.adds) text += " + Add";
-  if (step.epilogue != layers::Activation::kLinear) text += " + " + name_of(step.epilogue);
+  if (step.epilogue != layers::Activation::kLinear) text += fmt::format(" + {}", layers::name_of(step.epilogue));
   if (step.pooling) text += fmt::format(" + {}", step.pooling.name());
   return text;
 }
@@ -57,7 +51,7 @@ std::string backward_text(const Step& step) {
   std::vector<std::string> parts;
   if (std::ranges::any_of(step.input_gradients, [](int g) { return g != kAbsent; })) parts.emplace_back("data");
   if (std::ranges::any_of(step.parameter_gradients, [](bool wanted) { return wanted; })) parts.emplace_back("weights");
-  if (step.epilogue_undone) parts.push_back(name_of(step.epilogue) + " undone by the pooling");
+  if (step.epilogue_undone) parts.push_back(fmt::format("{} undone by the pooling", layers::name_of(step.epilogue)));
   if (step.masks_relu) parts.emplace_back("masks the relu below");
   if (step.inference_mode) parts.emplace_back("moving statistics");
   return join(parts, ", ");
@@ -84,7 +78,8 @@ std::string steps_text(const Plan& plan, const MemoryPlan& memory, const std::ve
 std::string loss_text(const LossStep& loss, const Plan& plan) {
   std::vector<std::string> metrics;
   for (const optim::ResolvedMetric& metric : loss.metrics) metrics.push_back(metric.name);
-  const std::string fused = loss.fusion == LossStep::Fusion::kNone ? "" : " with " + name_of(fused_activation(loss));
+  const std::string fused =
+      loss.fusion == LossStep::Fusion::kNone ? "" : fmt::format(" with {}", layers::name_of(fused_activation(loss)));
   const std::string weight = loss.weight == 1 ? "" : " times " + shortest(loss.weight);
   return fmt::format("loss: {}{} of {}{}{}, labels: {}, metrics: {}{}\n", loss.loss.name(), fused,
                      plan.tensors[at(loss.prediction)].name, loss.from_logits ? " (logits)" : "", weight,

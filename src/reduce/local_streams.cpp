@@ -32,11 +32,11 @@ struct Seat {
 
   /// all_gather: two sets that take turns. In round g + 2 a rank writes where it wrote in round g; its stream has by
   /// then passed the marks of round g + 1 of all ranks, and those come after their reading of round g.
-  struct Gift {
+  struct GatherSlot {
     std::unique_ptr<device::Buffer> memory;
     std::int64_t bytes = 0;
     EventPointer written;
-  } gifts[2];
+  } slots[2];
   std::vector<std::unique_ptr<device::Buffer>> outgrown;  ///< kept, for copies that are still queued
 };
 
@@ -143,7 +143,7 @@ class StreamCollective final : public device::Collective {
 
   void attach(device::Device& device) {
     device_ = &device;
-    for (Seat::Gift& gift : shared_.seats[at(rank_)].gifts) gift.written = device.make_event();
+    for (Seat::GatherSlot& slot : shared_.seats[at(rank_)].slots) slot.written = device.make_event();
   }
 
   int rank() const override { return rank_; }
@@ -152,30 +152,30 @@ class StreamCollective final : public device::Collective {
   void all_gather(const void* mine, std::int64_t bytes, void* all, device::Stream& stream) override {
     const std::size_t set = rounds_++ % 2;
     shared_.meeting.throw_if_aborted();
-    give(shared_.seats[at(rank_)].gifts[set], mine, bytes, stream);
+    give(shared_.seats[at(rank_)].slots[set], mine, bytes, stream);
     shared_.meeting.advance(shared_.gave);
     shared_.wait(rank_, shared_.gave, rounds_ * at(shared_.ranks));
     for (int r = 0; r < shared_.ranks; ++r) {
-      const Seat::Gift& gift = shared_.seats[at(r)].gifts[set];
-      if (gift.bytes != bytes)
+      const Seat::GatherSlot& slot = shared_.seats[at(r)].slots[set];
+      if (slot.bytes != bytes)
         throw Error(ErrorKind::kInternal,
-                    fmt::format("rank {} gave {} bytes to a gather, rank {} gave {}", r, gift.bytes, rank_, bytes));
-      gift.written->hold(stream);
-      device_->copy(static_cast<std::byte*>(all) + r * bytes, gift.memory->data(), static_cast<std::size_t>(bytes),
+                    fmt::format("rank {} gave {} bytes to a gather, rank {} gave {}", r, slot.bytes, rank_, bytes));
+      slot.written->hold(stream);
+      device_->copy(static_cast<std::byte*>(all) + r * bytes, slot.memory->data(), static_cast<std::size_t>(bytes),
                     stream);
     }
   }
 
  private:
-  void give(Seat::Gift& gift, const void* mine, std::int64_t bytes, device::Stream& stream) {
+  void give(Seat::GatherSlot& slot, const void* mine, std::int64_t bytes, device::Stream& stream) {
     const auto size = static_cast<std::size_t>(bytes);
-    if (!gift.memory || gift.memory->bytes() < size) {
-      if (gift.memory) shared_.seats[at(rank_)].outgrown.push_back(std::move(gift.memory));
-      gift.memory = device_->allocate(size);
+    if (!slot.memory || slot.memory->bytes() < size) {
+      if (slot.memory) shared_.seats[at(rank_)].outgrown.push_back(std::move(slot.memory));
+      slot.memory = device_->allocate(size);
     }
-    device_->copy(gift.memory->data(), mine, size, stream);
-    gift.bytes = bytes;
-    gift.written->record(stream);
+    device_->copy(slot.memory->data(), mine, size, stream);
+    slot.bytes = bytes;
+    slot.written->record(stream);
   }
 
   SharedStreams& shared_;

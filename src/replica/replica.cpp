@@ -184,12 +184,12 @@ struct Replica::Impl {
     if (count == kMostQueued) throw Error(ErrorKind::kInternal, fmt::format("{} steps are queued already", count));
   }
 
-  /// What was queued last stands in the queue, and its sums are on their way.
-  void stand_in_queue(const std::vector<BatchRows>& slices, bool step) {
-    Queued& last = queue[post(count)];
+  /// Notes what the device has just been given, and sends for its sums.
+  void enqueue(const std::vector<BatchRows>& slices, bool step) {
+    Queued& last = queue[ring_slot(count)];
     last = {.step = step};
     for (const BatchRows& slice : slices) last.samples += slice.rows;
-    executor.fetch_sums(post(count));
+    executor.fetch_sums(ring_slot(count));
     ++count;
   }
 
@@ -203,7 +203,7 @@ struct Replica::Impl {
   }
 
   /// Where the state and the sums of the step lie that is `place` behind the oldest queued one.
-  std::size_t post(std::size_t place) const { return (oldest + place) % kMostQueued; }
+  std::size_t ring_slot(std::size_t place) const { return (oldest + place) % kMostQueued; }
 
   const plan::Plan& plan;
   device::Device& device;
@@ -224,7 +224,7 @@ struct Replica::Impl {
     std::int64_t samples = 0;
     bool step = false;  ///< or an evaluation
   };
-  std::array<Queued, kMostQueued> queue{};  ///< by post
+  std::array<Queued, kMostQueued> queue{};  ///< by ring slot
 };
 
 Replica::Replica(const plan::Plan& plan, device::Device& device, GradientSink& sink, device::Collective* collective,
@@ -239,10 +239,10 @@ void Replica::queue_step(const std::vector<BatchRows>& micro_batches, const Step
   r.check_room();
   r.times = {};
   Stopwatch watch;
-  const std::size_t post = r.post(r.count);
+  const std::size_t slot = r.ring_slot(r.count);
   kernels::StepState state;
   r.update->describe({.step = in.number, .learning_rate = in.learning_rate}, state);
-  r.executor.send_state(state, post);
+  r.executor.send_state(state, slot);
   r.times.optimizer = watch.restart();
 
   const bool replay = r.may_replay(micro_batches, in) && ++r.full_steps > Impl::kEagerSteps;
@@ -251,7 +251,7 @@ void Replica::queue_step(const std::vector<BatchRows>& micro_batches, const Step
     r.run_step(micro_batches, in);
     watch.restart();
   }
-  r.stand_in_queue(micro_batches, true);
+  r.enqueue(micro_batches, true);
   r.times.forward_backward += watch.seconds();
 }
 
@@ -268,7 +268,7 @@ StepSums Replica::collect() {
   StepSums sums = r.executor.read_sums(place);
   const Impl::Queued done = r.queue[place];
   sums.samples = done.samples;
-  r.oldest = r.post(1);
+  r.oldest = r.ring_slot(1);
   --r.count;
   r.times.forward_backward += watch.seconds();
   if (done.step) {
@@ -314,7 +314,7 @@ void Replica::queue_evaluation(const std::vector<BatchRows>& slices) {
   r.times = {};
   r.clear_sums();
   for (const BatchRows& slice : slices) r.executor.evaluate(slice, r.next_set());
-  r.stand_in_queue(slices, false);
+  r.enqueue(slices, false);
 }
 
 StepSums Replica::evaluate(const BatchRows& slice) {

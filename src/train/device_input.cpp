@@ -11,11 +11,10 @@
 namespace dptrain::train {
 namespace {
 
-/// A data set, and what makes batches of it, may take one part in so many of the memory that a GPU has free when it
-/// comes.
+/// A data set, with what makes batches of it, may use at most 1/kRoomPart of the memory then free on a GPU.
 constexpr std::uint64_t kRoomPart = 4;
 
-/// At most so many bytes for each row of a batch are needed to make it on a device: two sets of what arrives, draws,
+/// The most bytes that a device needs for each row of a batch to make it: two sets of what arrives, draws,
 /// and images between transforms.
 std::uint64_t working_bytes(const kernels::PixelProgram& program, std::size_t row_bytes) {
   constexpr std::uint64_t kSets = 2, kNumbers = 512;
@@ -32,8 +31,7 @@ struct Offer {
   std::uint64_t per_row = 0;  ///< of a batch, to make it
 };
 
-/// Where a set's samples lie with so much memory free for a replica; nothing where there is no room even to make
-/// batches.
+/// Where a set's samples lie when a replica has `free` bytes; nothing where there is no room even to make batches.
 std::optional<DeviceInputMemory> place(const Offer& offer, const std::string& name, std::int64_t rows,
                                        std::uint64_t free) {
   const std::uint64_t room = free / kRoomPart, working = static_cast<std::uint64_t>(rows) * offer.per_row;

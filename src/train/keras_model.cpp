@@ -3,7 +3,7 @@
 #include <array>
 #include <filesystem>
 
-#include "checkpoint/keras_import.h"
+#include "checkpoint/keras/keras_import.h"
 #include "config/schema.h"
 #include "core/format.h"
 #include "graph/build.h"

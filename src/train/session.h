@@ -37,7 +37,7 @@ class Session {
   replica::ReplicaSet& replicas() { return *replicas_; }
   int replica_count() const { return devices_.replicas; }
   const DeviceRequest& devices() const { return devices_; }  ///< threads resolved
-  /// By what the convolutions of all replicas are computed; null on GPUs.
+  /// Which algorithm each convolution pass uses, in all replicas; null on GPUs.
   const std::shared_ptr<device::ConvChoices>& conv_choices() const { return conv_choices_; }
   /// One line of facts per replica's device: "cpu:0 2 threads, AVX2", "gpu:0 NVIDIA H200 ...".
   const std::vector<std::string>& device_lines() const { return device_lines_; }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The data sets of a session and the loaders that go over them: opened as the config says, labels as the loss wants
+// The data sets of a session and the loaders that read them: opened as the config says, labels as the loss wants
 // them. Owned by the session, made and used on the main thread.
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct LoaderPlan {
 
 class SessionData {
  public:
-  /// A data set that is gone over, and its loader.
+  /// An open data set and its loader.
   struct Set {
     std::string name;  ///< "train", "validation", "test"
     std::shared_ptr<const data::Source> source;
@@ -51,7 +51,7 @@ class SessionData {
   /// Error{kUsage} or Error{kData}.
   SessionData(const Experiment& experiment, const graph::Graph& graph, const SessionOptions& options, Setting setting);
 
-  /// Those that are open, train first.
+  /// The open ones, train first.
   std::vector<Set>& sets() { return sets_; }
   const std::vector<Set>& sets() const { return sets_; }
   /// As the config has them, eval's or train's.
@@ -97,7 +97,7 @@ class SessionData {
   std::vector<plan::Objective> objectives_;
   data::Sources sources_;
   std::vector<Set> sets_;
-  std::vector<data::FeatureInput> border_;  // inputs of the head, where features are gone over
+  std::vector<data::FeatureInput> border_;  // inputs of the head, where the data sets are features
   std::vector<std::string> class_names_;
   std::size_t bad_samples_told_ = 0;
 };

@@ -27,7 +27,7 @@ void compare_steps(Side& reference, Side& tested, const VerifyOptions& options, 
   }
 }
 
-/// Both sides train on their own: what is told.
+/// Both sides train on their own: the drift, which is reported and decides nothing.
 void measure_drift(Side& reference, Side& tested, const VerifyOptions& options, VerifyResult& result) {
   data::Loader& loader = reference.session.train_loader();
   loader.seek(0, 0);

@@ -3,8 +3,9 @@
 // verify: N replicas (and accumulation) against one replica with the whole batch, from the same weights and data,
 // dropout and augmentation included, with synchronised batch normalisation and plain SGD on both sides. Each step is
 // judged from equal weights: once weights differ in their last bits, a ReLU somewhere switches and the gradient jumps,
-// which says nothing about the replicas. How far both drift apart when they train on their own is told, not judged. The
-// one replica may run on another kind of device: then the two implementations are compared, too. Main thread.
+// which says nothing about the replicas. How far both drift apart when they train on their own is reported but does not
+// decide the verdict. The one replica may run on another kind of device: then verify compares the two implementations,
+// too. Main thread.
 
 #include <optional>
 #include <string>
@@ -39,14 +40,14 @@ struct VerifyRow {
   std::string layer;
   double gradient = 0;
   double parameter = 0;  ///< after the step
-  double drift = 0;      ///< of the weights after the last step, both sides having trained on their own; not judged
+  double drift = 0;  ///< of the weights after the last step, both sides having trained on their own; decides nothing
 };
 
 struct VerifyResult {
   std::vector<VerifyRow> rows;              ///< worst gradient first
   std::vector<double> losses;               ///< of the reference, per step
   double loss = 0;                          ///< largest relative difference of the loss
-  double loss_drift = 0;                    ///< the same, both sides having trained on their own; not judged
+  double loss_drift = 0;                    ///< the same, both sides having trained on their own; decides nothing
   bool normalisation_synchronised = false;  ///< there was batch normalisation to synchronise
   Tolerance tolerance;
   std::string tested_device, reference_device;  ///< descriptions, of the first replica

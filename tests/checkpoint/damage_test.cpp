@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "checkpoint/contents.h"
-#include "checkpoint/keras_import.h"
+#include "checkpoint/keras/keras_import.h"
 #include "checkpoint/keras_sample.h"
 #include "checkpoint/sample.h"
 #include "checkpoint/seal.h"

@@ -1,6 +1,6 @@
 // What a .keras archive claims about its members, and what inflating them gives.
 
-#include "checkpoint/keras_archive.h"
+#include "checkpoint/keras/keras_archive.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/keras_import.h"
+#include "checkpoint/keras/keras_import.h"
 #include "checkpoint/keras_sample.h"
 #include "support/test_data.h"
 
@@ -39,6 +39,10 @@ TEST(KerasImport, ReadsWhatWeWrite) {
           "{AveragePooling2D: {name: q, pool_size: 2, padding: same}}, {ReLU: {name: r, max_value: 6}}, {LeakyReLU: "
           "{name: l, negative_slope: 0.1}}, {Dropout: {name: d, rate: 0.25}}, {Flatten: {name: f}}, {Dense: {name: o, "
           "units: 3, activation: softmax, trainable: false}}]",
+          "layers: [{Input: {name: a, shape: [4]}}, {Dense: {name: b, units: 3, activation: hard_sigmoid}}, "
+          "{Activation: "
+          "{name: c, activation: hard_swish}}, {Dense: {name: d, units: 3, activation: mish}}, {Activation: {name: e, "
+          "activation: hard_sigmoid}}, {Dense: {name: f, units: 3, activation: log_softmax}}]",
           "shared: {code: {Dense: {units: 3}}}\nlayers: [{Input: {name: a, shape: [4]}}, {Input: {name: b, shape: "
           "[4]}}, "
           "{code: {name: code_call1, inputs: a}}, {code: {name: code_call2, inputs: b}}, {Multiply: {name: m, inputs: "
@@ -105,6 +109,48 @@ TEST(KerasImport, NamesEverythingThatIsNotSupported) {
               HasSubstr("layer 'c' (Conv2D): argument 'data_format' is not supported, found \"channels_first\"\n"));
   EXPECT_THAT(text, HasSubstr("argument 'kernel_constraint' is not supported, found {\"class_name\":\"MaxNorm\""));
   EXPECT_THAT(text, HasSubstr("layer 'l' (Lambda): is of class Lambda, which dptrain does not have"));
+}
+
+std::string dense_with(const std::string& activation) {
+  return R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
+    {"class_name": "InputLayer", "config": {"name": "in", "batch_shape": [null, 4]}},
+    {"class_name": "Dense", "config": {"name": "d", "units": 3, "activation": )" +
+         activation + "}}]}}";
+}
+
+std::string activation_of(const config::Node& model) {
+  const graph::Graph graph = graph::graph_of(config::to_yaml(model));
+  return layers::name_of(*layers::activation_of(graph.layers.at(1).spec));
+}
+
+/// Keras 2 and Keras 3 call different functions hard_sigmoid: a file's own version says which one is meant.
+TEST(KerasImport, ANameWithAnotherMeaningInKeras2) {
+  constexpr const char* kRefusal =
+      "layer 'd' (Dense): activation \"hard_sigmoid\" of Keras 2, which wrote the file, is clip(0.2 x + 0.5, 0, 1), "
+      "which "
+      "here is Rescaling: {scale: 0.2, offset: 0.5} and ReLU: {max_value: 1}; Keras 3 and dptrain compute another "
+      "function under that name";
+  const std::string plain = dense_with("\"hard_sigmoid\"");
+  EXPECT_THAT(refusal(plain), HasSubstr(kRefusal));
+  EXPECT_EQ(activation_of(import_model_config("m.h5", plain, {}, true).model), "hard_sigmoid");
+  const auto object = [](const std::string& module) {
+    return dense_with(R"({"module": ")" + module + R"(", "class_name": "function", "config": "hard_sigmoid",
+                         "registered_name": "hard_sigmoid"})");
+  };
+  EXPECT_THAT(refusal(object("builtins")), HasSubstr("is clip(0.2 x + 0.5, 0, 1)"));
+  EXPECT_EQ(activation_of(import_model_config("m.h5", object("keras.ops")).model), "hard_sigmoid");
+  for (const char* same : {"mish", "softsign", "exponential", "log_softmax", "hard_silu"})
+    EXPECT_EQ(activation_of(import_model_config("m.h5", dense_with('"' + std::string(same) + '"')).model), same);
+  EXPECT_EQ(activation_of(import_model_config("m.h5", dense_with("\"hard_swish\"")).model), "hard_silu");
+}
+
+TEST(KerasImport, TheFileSaysWhichKerasWroteIt) {
+  for (const char* form : {"keras3_C.h5", "keras3_C.keras", "keras3_C_deflated.keras"})
+    EXPECT_TRUE(Contents::open(dptrain::test::test_data(std::string("golden/") + form)).by_keras3()) << form;
+  for (const char* form : {"keras2_siamese.h5", "keras2_siamese.keras"})
+    EXPECT_FALSE(Contents::open(dptrain::test::test_data(std::string("golden/") + form)).by_keras3()) << form;
+  for (const char* version : {"", "2.15.0-tf", "unknown"})
+    EXPECT_FALSE(sample::legacy_file({}, {.keras_version = version}).by_keras3()) << version;
 }
 
 TEST(KerasImport, NonsenseIsRefused) {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/keras_import.h"
+#include "checkpoint/keras/keras_import.h"
 #include "checkpoint/keras_sample.h"
 #include "support/test_data.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "checkpoint/contents.h"
-#include "checkpoint/hdf5_writer.h"
+#include "checkpoint/hdf5/hdf5_writer.h"
 #include "checkpoint/sample.h"
 #include "checkpoint/weights.h"
 #include "core/error.h"

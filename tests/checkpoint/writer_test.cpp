@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
-#include "checkpoint/hdf5_writer.h"
+#include "checkpoint/hdf5/hdf5_writer.h"
 #include "checkpoint/sample.h"
 #include "checkpoint/writer.h"
 #include "core/hdf5_lock.h"

@@ -49,27 +49,29 @@ Values random_values(std::int64_t n, DType type, unsigned seed) {
 
 struct Sizes {
   explicit Sizes(const ConvProblem& p)
-      : x(p.rows * p.h * p.w * p.c), filter(p.k * p.r * p.s * p.c / p.groups), y(p.rows * p.out_h * p.out_w * p.k) {}
+      : x(p.rows * p.in_h * p.in_w * p.in_channels),
+        filter(p.weights()),
+        y(p.rows * p.out_h * p.out_w * p.out_channels) {}
   std::int64_t x, filter, y;
 };
 
 /// Calls visit(index in x, index in filter, index in y) for every product of the convolution.
 template <class Visit>
 void for_products(const ConvProblem& p, const Visit& visit) {
-  const std::int64_t cg = p.c / p.groups, kg = p.k / p.groups;
+  const std::int64_t cg = p.in_channels / p.groups, kg = p.out_channels / p.groups;
   for (std::int64_t n = 0; n < p.rows; ++n)
     for (std::int64_t oh = 0; oh < p.out_h; ++oh)
       for (std::int64_t ow = 0; ow < p.out_w; ++ow)
-        for (std::int64_t r = 0; r < p.r; ++r)
-          for (std::int64_t s = 0; s < p.s; ++s) {
+        for (std::int64_t r = 0; r < p.kernel_h; ++r)
+          for (std::int64_t s = 0; s < p.kernel_w; ++s) {
             const std::int64_t h = oh * p.stride_h - p.pad_top + r * p.dilation_h;
             const std::int64_t w = ow * p.stride_w - p.pad_left + s * p.dilation_w;
-            if (h < 0 || h >= p.h || w < 0 || w >= p.w) continue;
-            for (std::int64_t k = 0; k < p.k; ++k)
+            if (h < 0 || h >= p.in_h || w < 0 || w >= p.in_w) continue;
+            for (std::int64_t k = 0; k < p.out_channels; ++k)
               for (std::int64_t c = 0; c < cg; ++c)
-                visit(static_cast<std::size_t>(((n * p.h + h) * p.w + w) * p.c + k / kg * cg + c),
-                      static_cast<std::size_t>(((k * p.r + r) * p.s + s) * cg + c),
-                      static_cast<std::size_t>(((n * p.out_h + oh) * p.out_w + ow) * p.k + k));
+                visit(static_cast<std::size_t>(((n * p.in_h + h) * p.in_w + w) * p.in_channels + k / kg * cg + c),
+                      static_cast<std::size_t>(((k * p.kernel_h + r) * p.kernel_w + s) * cg + c),
+                      static_cast<std::size_t>(((n * p.out_h + oh) * p.out_w + ow) * p.out_channels + k));
           }
 }
 
@@ -161,7 +163,7 @@ void expect_right(const ConvProblem& p, const ConvOptions& options, double toler
   const auto maker = device::cuda::make_cudnn_convolutions(runtime, 0, options);
   const Sizes sizes(p);
   const Values x = random_values(sizes.x, p.type, 1), filter = random_values(sizes.filter, p.type, 2),
-               bias = random_values(p.k, p.type, 3), dy = random_values(sizes.y, p.type, 4);
+               bias = random_values(p.out_channels, p.type, 3), dy = random_values(sizes.y, p.type, 4);
   const Results results = run(p, *maker, *runtime, x, filter, bias, dy);
 
   std::vector<double> y(dy.size()), dx(x.size()), dfilter(filter.size());
@@ -171,7 +173,7 @@ void expect_right(const ConvProblem& p, const ConvOptions& options, double toler
     dfilter[j] += double{x[i]} * dy[o];
   });
   for (std::size_t o = 0; o < y.size(); ++o) {
-    if (p.bias) y[o] += bias[o % static_cast<std::size_t>(p.k)];
+    if (p.bias) y[o] += bias[o % static_cast<std::size_t>(p.out_channels)];
     if (p.relu) y[o] = std::max(y[o], 0.0);
   }
   EXPECT_LT(relative_error(results.y, y), tolerance);
@@ -204,79 +206,86 @@ struct Shape {
 /// Of the size of its input, with bias and ReLU.
 ConvProblem same_3x3(std::int64_t rows, std::int64_t h, std::int64_t w, std::int64_t c, std::int64_t k,
                      std::int64_t groups = 1) {
-  return {.rows = rows,
-          .h = h,
-          .w = w,
-          .c = c,
-          .out_h = h,
-          .out_w = w,
-          .k = k,
-          .r = 3,
-          .s = 3,
-          .pad_top = 1,
-          .pad_bottom = 1,
-          .pad_left = 1,
-          .pad_right = 1,
-          .groups = groups,
-          .bias = true,
-          .relu = true};
+  return {{.in_h = h,
+           .in_w = w,
+           .in_channels = c,
+           .out_h = h,
+           .out_w = w,
+           .out_channels = k,
+           .kernel_h = 3,
+           .kernel_w = 3,
+           .pad_top = 1,
+           .pad_bottom = 1,
+           .pad_left = 1,
+           .pad_right = 1,
+           .groups = groups},
+          rows,
+          DType::kF32,
+          true,
+          true};
 }
 
 const std::vector<Shape> kShapes{
     {"plain", same_3x3(3, 9, 7, 16, 24)},
     {"five_channels",
-     {.rows = 3, .h = 9, .w = 7, .c = 5, .out_h = 7, .out_w = 6, .k = 7, .r = 3, .s = 2, .bias = true}},
+     {{.in_h = 9, .in_w = 7, .in_channels = 5, .out_h = 7, .out_w = 6, .out_channels = 7, .kernel_h = 3, .kernel_w = 2},
+      3,
+      DType::kF32,
+      true}},
     {"uneven",
-     {.rows = 2,
-      .h = 11,
-      .w = 10,
-      .c = 8,
-      .out_h = 6,
-      .out_w = 5,
-      .k = 16,
-      .r = 3,
-      .s = 3,
-      .stride_h = 2,
-      .stride_w = 2,
-      .pad_top = 1,
-      .pad_bottom = 1,
-      .pad_left = 0,
-      .pad_right = 1}},
+     {{.in_h = 11,
+       .in_w = 10,
+       .in_channels = 8,
+       .out_h = 6,
+       .out_w = 5,
+       .out_channels = 16,
+       .kernel_h = 3,
+       .kernel_w = 3,
+       .stride_h = 2,
+       .stride_w = 2,
+       .pad_top = 1,
+       .pad_bottom = 1,
+       .pad_left = 0,
+       .pad_right = 1},
+      2}},
     {"dilated",
-     {.rows = 2,
-      .h = 13,
-      .w = 12,
-      .c = 8,
-      .out_h = 13,
-      .out_w = 12,
-      .k = 8,
-      .r = 3,
-      .s = 3,
-      .dilation_h = 2,
-      .dilation_w = 3,
-      .pad_top = 2,
-      .pad_bottom = 2,
-      .pad_left = 3,
-      .pad_right = 3,
-      .bias = true,
-      .relu = true}},
+     {{.in_h = 13,
+       .in_w = 12,
+       .in_channels = 8,
+       .out_h = 13,
+       .out_w = 12,
+       .out_channels = 8,
+       .kernel_h = 3,
+       .kernel_w = 3,
+       .dilation_h = 2,
+       .dilation_w = 3,
+       .pad_top = 2,
+       .pad_bottom = 2,
+       .pad_left = 3,
+       .pad_right = 3},
+      2,
+      DType::kF32,
+      true,
+      true}},
     {"towers", same_3x3(3, 6, 7, 16, 32, 2)},
     {"depthwise", same_3x3(3, 9, 9, 21, 21, 21)},
     {"strides_beyond",
-     {.rows = 2,
-      .h = 33,
-      .w = 33,
-      .c = 32,
-      .out_h = 3,
-      .out_w = 3,
-      .k = 32,
-      .r = 3,
-      .s = 3,
-      .stride_h = 14,
-      .stride_w = 14,
-      .groups = 32,
-      .relu = true}},
-    {"dense", {.rows = 37, .c = 500, .k = 10, .bias = true, .relu = true}},
+     {{.in_h = 33,
+       .in_w = 33,
+       .in_channels = 32,
+       .out_h = 3,
+       .out_w = 3,
+       .out_channels = 32,
+       .kernel_h = 3,
+       .kernel_w = 3,
+       .stride_h = 14,
+       .stride_w = 14,
+       .groups = 32},
+      2,
+      DType::kF32,
+      false,
+      true}},
+    {"dense", {{.in_channels = 500, .out_channels = 10}, 37, DType::kF32, true, true}},
 };
 
 class CudnnConvolution : public testing::TestWithParam<std::tuple<Precision, Shape>> {};
@@ -324,7 +333,7 @@ TEST(CudnnConvolutionMaker, RunsInARecording) {
   const Sizes sizes(p);
   const Memory x(*runtime, p.type, random_values(sizes.x, p.type, 1)),
       filter(*runtime, p.type, random_values(sizes.filter, p.type, 2)),
-      bias(*runtime, p.type, random_values(p.k, p.type, 3));
+      bias(*runtime, p.type, random_values(p.out_channels, p.type, 3));
   const Values poison(static_cast<std::size_t>(sizes.y), NAN);
   const Memory eager(*runtime, p.type, poison), replayed(*runtime, p.type, poison);
   const Workplace at(*runtime, *convolution);

@@ -14,23 +14,23 @@ namespace {
 using namespace device::cuda;
 
 device::gpu::ConvProblem sample() {
-  return {.type = DType::kBf16,
-          .rows = 3,
-          .h = 11,
-          .w = 9,
-          .c = 6,
-          .out_h = 6,
-          .out_w = 5,
-          .k = 4,
-          .r = 3,
-          .s = 2,
-          .stride_h = 2,
-          .stride_w = 2,
-          .pad_top = 1,
-          .pad_bottom = 0,
-          .pad_left = 0,
-          .pad_right = 1,
-          .groups = 2};
+  return {{.in_h = 11,
+           .in_w = 9,
+           .in_channels = 6,
+           .out_h = 6,
+           .out_w = 5,
+           .out_channels = 4,
+           .kernel_h = 3,
+           .kernel_w = 2,
+           .stride_h = 2,
+           .stride_w = 2,
+           .pad_top = 1,
+           .pad_bottom = 0,
+           .pad_left = 0,
+           .pad_right = 1,
+           .groups = 2},
+          3,
+          DType::kBf16};
 }
 
 TEST(Engines, NamesFindThemAgain) {
@@ -59,14 +59,12 @@ TEST(Engines, CacheKeysDifferWhereverPlansDo) {
                        ConvPass pass = ConvPass::kForward,
                        const FusedOps& fused = {}) { keys.push_back(plan_cache_key(problem, pass, fused, options)); };
   add(sample());
-  for (const auto member :
-       {&device::gpu::ConvProblem::rows, &device::gpu::ConvProblem::h, &device::gpu::ConvProblem::w,
-        &device::gpu::ConvProblem::c, &device::gpu::ConvProblem::out_h, &device::gpu::ConvProblem::out_w,
-        &device::gpu::ConvProblem::k, &device::gpu::ConvProblem::r, &device::gpu::ConvProblem::s,
-        &device::gpu::ConvProblem::stride_h, &device::gpu::ConvProblem::stride_w, &device::gpu::ConvProblem::dilation_h,
-        &device::gpu::ConvProblem::dilation_w, &device::gpu::ConvProblem::pad_top,
-        &device::gpu::ConvProblem::pad_bottom, &device::gpu::ConvProblem::pad_left,
-        &device::gpu::ConvProblem::pad_right, &device::gpu::ConvProblem::groups}) {
+  using Problem = device::gpu::ConvProblem;
+  for (std::int64_t Problem::*member : std::initializer_list<std::int64_t Problem::*>{
+           &Problem::rows, &Problem::in_h, &Problem::in_w, &Problem::in_channels, &Problem::out_h, &Problem::out_w,
+           &Problem::out_channels, &Problem::kernel_h, &Problem::kernel_w, &Problem::stride_h, &Problem::stride_w,
+           &Problem::dilation_h, &Problem::dilation_w, &Problem::pad_top, &Problem::pad_bottom, &Problem::pad_left,
+           &Problem::pad_right, &Problem::groups}) {
     auto other = sample();
     other.*member += 10;
     add(other);

@@ -1,32 +1,30 @@
-#include "device/cpu/conv2d_first.h"
+#include "device/cpu/conv/conv2d_first.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
-#include "device/cpu/conv_window.h"
-
 namespace dptrain::device::cpu {
 namespace {
 
 ConvShape few_channels() {
-  return {.rows = 2,
-          .in_h = 5,
-          .in_w = 6,
-          .in_channels = 1,
-          .out_h = 5,
-          .out_w = 6,
-          .out_channels = 2,
-          .kernel = {3, 3},
-          .strides = {1, 1},
-          .dilation = {1, 1},
-          .pad_top = 1,
-          .pad_bottom = 1,
-          .pad_left = 1,
-          .pad_right = 1,
-          .relu = true,
-          .pool = true};
+  return {{.in_h = 5,
+           .in_w = 6,
+           .in_channels = 1,
+           .out_h = 5,
+           .out_w = 6,
+           .out_channels = 2,
+           .kernel_h = 3,
+           .kernel_w = 3,
+           .pad_top = 1,
+           .pad_bottom = 1,
+           .pad_left = 1,
+           .pad_right = 1},
+          2,
+          true,
+          true,
+          true};
 }
 
 void run(ConvPassKind kind, const ConvShape& shape, const ConvTensors& tensors) {
@@ -54,7 +52,7 @@ TEST(FirstConvPass, PoolsAndTakesItsGradient) {
     EXPECT_EQ(y[2 * i], bottom_right + 0.5F);
     EXPECT_EQ(taken[2 * i], 3);
     EXPECT_EQ(y[2 * i + 1], std::max(0.0F, 7.5F - top_left));
-    EXPECT_EQ(taken[2 * i + 1], top_left < 7.5F ? 0 : kTakenNone);
+    EXPECT_EQ(taken[2 * i + 1], top_left < 7.5F ? 0 : kernels::kNothingTaken);
   }
   for (float& value : dy) value = 1.0F;
   run(ConvPassKind::kBackwardWeights, shape,
@@ -73,9 +71,9 @@ TEST(FirstConvPass, LeavesOtherShapesToOthers) {
   EXPECT_TRUE(made([](ConvShape&) {}));
   EXPECT_TRUE(made([](ConvShape& s) { s.in_channels = 4; }));
   EXPECT_FALSE(made([](ConvShape& s) { s.in_channels = 5; }));
-  EXPECT_FALSE(made([](ConvShape& s) { s.dilation = {2, 1}; }));
-  EXPECT_FALSE(made([](ConvShape& s) { s.strides = {1, 3}; }));
-  EXPECT_FALSE(made([](ConvShape& s) { s.kernel = {9, 1}; }));
+  EXPECT_FALSE(made([](ConvShape& s) { s.dilation_h = 2, s.dilation_w = 1; }));
+  EXPECT_FALSE(made([](ConvShape& s) { s.stride_h = 1, s.stride_w = 3; }));
+  EXPECT_FALSE(made([](ConvShape& s) { s.kernel_h = 9, s.kernel_w = 1; }));
   EXPECT_FALSE(made([](ConvShape& s) { s.in_channels = 2, s.groups = 2; }));
   EXPECT_FALSE(made([](ConvShape&) {}, ConvPassKind::kBackwardData));
 }

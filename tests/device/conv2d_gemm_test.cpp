@@ -1,36 +1,36 @@
-#include "device/cpu/conv2d_gemm.h"
+#include "device/cpu/conv/conv2d_gemm.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
-#include "device/cpu/conv_window.h"
 #include "kernels/conv_reference.h"
 
 namespace dptrain::device::cpu {
 namespace {
 
 ConvShape strided() {
-  return {.rows = 2,
-          .in_h = 5,
-          .in_w = 6,
-          .in_channels = 240,
-          .out_h = 3,
-          .out_w = 3,
-          .out_channels = 250,
-          .kernel = {3, 3},
-          .strides = {2, 2},
-          .dilation = {1, 1},
-          .pad_top = 1,
-          .pad_bottom = 1,
-          .pad_left = 0,
-          .pad_right = 1};
+  return {{.in_h = 5,
+           .in_w = 6,
+           .in_channels = 240,
+           .out_h = 3,
+           .out_w = 3,
+           .out_channels = 250,
+           .kernel_h = 3,
+           .kernel_w = 3,
+           .stride_h = 2,
+           .stride_w = 2,
+           .pad_top = 1,
+           .pad_bottom = 1,
+           .pad_left = 0,
+           .pad_right = 1},
+          2};
 }
 
 TEST(GemmConvPass, GradientOfLargeWeights) {
   const ConvShape shape = strided();
-  const kernels::ConvWindow window = window_of(shape);
+  const kernels::ConvWindow& window = shape;
   std::vector<float> x(2 * 5 * 6 * 240), dy(2 * 3 * 3 * 250), dweights(9 * 240 * 250, NAN), dbias(250, NAN);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 17) - 8.0F;  // whole numbers: sums are exact
   for (std::size_t i = 0; i < dy.size(); ++i) dy[i] = static_cast<float>(i % 13) - 6.0F;
@@ -55,10 +55,10 @@ TEST(GemmConvPass, LeavesOtherShapesToOthers) {
     return make_gemm_conv(kind, changed(change)) != nullptr;
   };
   EXPECT_TRUE(made([](ConvShape&) {}));
-  EXPECT_TRUE(made([](ConvShape& s) { s.kernel = {1, 1}, s.strides = {1, 1}; }));
+  EXPECT_TRUE(made([](ConvShape& s) { s.kernel_h = s.kernel_w = 1, s.stride_h = s.stride_w = 1; }));
   EXPECT_TRUE(made([](ConvShape& s) { s.in_channels = 4; })) << "slow, but a way to compute it";
-  EXPECT_FALSE(made([](ConvShape& s) { s.strides = {1, 1}; }));
-  EXPECT_FALSE(made([](ConvShape& s) { s.dilation = {2, 1}; }));
+  EXPECT_FALSE(made([](ConvShape& s) { s.stride_h = s.stride_w = 1; }));
+  EXPECT_FALSE(made([](ConvShape& s) { s.dilation_h = 2, s.dilation_w = 1; }));
   EXPECT_FALSE(made([](ConvShape& s) { s.groups = 2; }));
   EXPECT_FALSE(made([](ConvShape& s) { s.pool = true; }));
   EXPECT_FALSE(made([](ConvShape&) {}, ConvPassKind::kForward));
@@ -68,8 +68,8 @@ TEST(GemmConvPass, LeavesOtherShapesToOthers) {
 TEST(GemmConvPass, PaysWhereOneDnnIsSlower) {
   const auto pays = [](Size2 kernel, std::int64_t in, std::int64_t out) {
     return gemm_pays(ConvPassKind::kBackwardWeights, changed([&](ConvShape& s) {
-                       s.kernel = kernel, s.in_channels = in, s.out_channels = out;
-                       if (kernel == Size2{1, 1}) s.strides = {1, 1};
+                       s.kernel_h = kernel.h, s.kernel_w = kernel.w, s.in_channels = in, s.out_channels = out;
+                       if (kernel == Size2{1, 1}) s.stride_h = s.stride_w = 1;
                      }));
   };
   EXPECT_TRUE(pays({3, 3}, 128, 128));

@@ -127,7 +127,8 @@ TEST(Conv2DOp, Relu) {
 }
 
 TEST(Conv2DOp, OtherActivations) {
-  for (const Activation f : {Activation::kTanh, Activation::kLeakyRelu, Activation::kSoftplus}) {
+  for (const Activation f : {Activation::kTanh, Activation::kLeakyRelu, Activation::kSoftplus, Activation::kHardSigmoid,
+                             Activation::kSoftsign}) {
     Case c = with(conv(5, {2, 2}), {4, 5, 3});
     c.epilogue = f;
     check_conv2d(c);

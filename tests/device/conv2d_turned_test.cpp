@@ -1,12 +1,11 @@
-#include "device/cpu/conv2d_turned.h"
+#include "device/cpu/conv/conv2d_turned.h"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <vector>
 
-#include "device/cpu/conv2d_choice.h"
-#include "device/cpu/conv_window.h"
+#include "device/cpu/conv/conv2d_choice.h"
 #include "device/cpu/dnnl_support.h"
 #include "kernels/conv_reference.h"
 
@@ -14,24 +13,23 @@ namespace dptrain::device::cpu {
 namespace {
 
 ConvShape pointwise(std::int64_t h, std::int64_t w, Size2 strides) {
-  return {.rows = 3,
-          .in_h = h,
-          .in_w = w,
-          .in_channels = 19,
-          .out_h = (h + strides.h - 1) / strides.h,
-          .out_w = (w + strides.w - 1) / strides.w,
-          .out_channels = 37,
-          .kernel = {1, 1},
-          .strides = strides,
-          .dilation = {1, 1},
-          .bias = false};
+  return {{.in_h = h,
+           .in_w = w,
+           .in_channels = 19,
+           .out_h = (h + strides.h - 1) / strides.h,
+           .out_w = (w + strides.w - 1) / strides.w,
+           .out_channels = 37,
+           .stride_h = strides.h,
+           .stride_w = strides.w},
+          3,
+          false};
 }
 
 TEST(TurnedConvPass, GradientOfTheInput) {
   Dnnl dnnl;
   for (const ConvShape& shape : {pointwise(5, 4, {1, 1}), pointwise(5, 4, {2, 2}), pointwise(6, 8, {2, 3}),
                                  pointwise(1, 1, {1, 1}), pointwise(4, 1, {2, 1})}) {
-    const kernels::ConvWindow window = window_of(shape);
+    const kernels::ConvWindow& window = shape;
     std::vector<float> weights(static_cast<std::size_t>(window.weights()));
     std::vector<float> dy(static_cast<std::size_t>(shape.rows * kernels::cpu::test::out_size(window)));
     std::vector<float> dx(static_cast<std::size_t>(shape.rows * kernels::cpu::test::in_size(window)), NAN);
@@ -55,7 +53,7 @@ TEST(TurnedConvPass, LeavesOtherShapesToOthers) {
     return make_turned_conv(kind, shape, dnnl) != nullptr;
   };
   EXPECT_TRUE(made([](ConvShape&) {}));
-  EXPECT_FALSE(made([](ConvShape& s) { s.kernel = {3, 3}, s.pad_top = s.pad_left = 1; }));
+  EXPECT_FALSE(made([](ConvShape& s) { s.kernel_h = s.kernel_w = 3, s.pad_top = s.pad_left = 1; }));
   EXPECT_FALSE(made([](ConvShape& s) { s.groups = 19, s.out_channels = 38; }));
   EXPECT_FALSE(made([](ConvShape& s) { s.pad_top = 2, ++s.out_h; }));
   EXPECT_FALSE(made([](ConvShape& s) { s.pad_bottom = 2, ++s.out_h; }));

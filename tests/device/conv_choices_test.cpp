@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "device/cpu/conv2d_choice.h"
-#include "device/cpu/conv_key.h"
-#include "device/cpu/conv_trial.h"
+#include "device/cpu/conv/conv2d_choice.h"
+#include "device/cpu/conv/conv_key.h"
+#include "device/cpu/conv/conv_trial.h"
 #include "device/cpu/dnnl_support.h"
 #include "kernels/cpu/parallel.h"
 
@@ -20,21 +20,21 @@ using testing::Not;
 
 /// "same" 3x3 of 16 to 24 channels over 9x8: Winograd's by rule.
 ConvShape many_channels(std::int64_t rows) {
-  return {.rows = rows,
-          .in_h = 9,
-          .in_w = 8,
-          .in_channels = 16,
-          .out_h = 9,
-          .out_w = 8,
-          .out_channels = 24,
-          .kernel = {3, 3},
-          .strides = {1, 1},
-          .dilation = {1, 1},
-          .pad_top = 1,
-          .pad_bottom = 1,
-          .pad_left = 1,
-          .pad_right = 1,
-          .relu = true};
+  return {{.in_h = 9,
+           .in_w = 8,
+           .in_channels = 16,
+           .out_h = 9,
+           .out_w = 8,
+           .out_channels = 24,
+           .kernel_h = 3,
+           .kernel_w = 3,
+           .pad_top = 1,
+           .pad_bottom = 1,
+           .pad_left = 1,
+           .pad_right = 1},
+          rows,
+          true,
+          true};
 }
 
 ConvShape pooled(ConvShape shape) {
@@ -113,10 +113,10 @@ TEST(ConvCandidates, AllComputeTheSame) {
   ConvShape first = many_channels(3);
   first.in_channels = 3;
   ConvShape pointwise = many_channels(3);
-  pointwise.kernel = {1, 1};
+  pointwise.kernel_h = pointwise.kernel_w = 1;
   pointwise.pad_top = pointwise.pad_bottom = pointwise.pad_left = pointwise.pad_right = 0;
   ConvShape strided = pointwise;
-  strided.strides = {2, 2}, strided.out_h = 5, strided.out_w = 4;
+  strided.stride_h = strided.stride_w = 2, strided.out_h = 5, strided.out_w = 4;
   for (const ConvShape& shape :
        {many_channels(3), pooled(many_channels(3)), first, pooled(first), pointwise, pooled(pointwise), strided})
     for (const ConvPassKind kind :

@@ -8,6 +8,7 @@
 
 #include "device/number_types.h"
 #include "device/one_op.h"
+#include "support/activations.h"
 
 namespace dptrain::test {
 namespace {
@@ -179,23 +180,7 @@ Tensor batch(std::int64_t rows, const Shape& sample) {
 }
 
 double activation(layers::Activation f, double x) {
-  constexpr double kSeluScale = 1.0507009873554805, kSeluAlpha = 1.6732632423543772;
-  using A = layers::Activation;
-  switch (f) {
-    case A::kLinear:
-    case A::kSoftmax: return x;
-    case A::kRelu: return std::max(x, 0.0);
-    case A::kRelu6: return std::min(std::max(x, 0.0), 6.0);
-    case A::kLeakyRelu: return x > 0 ? x : 0.2 * x;
-    case A::kElu: return x > 0 ? x : std::expm1(x);
-    case A::kSelu: return kSeluScale * (x > 0 ? x : kSeluAlpha * std::expm1(x));
-    case A::kGelu: return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
-    case A::kSwish: return x / (1 + std::exp(-x));
-    case A::kTanh: return std::tanh(x);
-    case A::kSigmoid: return 1 / (1 + std::exp(-x));
-    case A::kSoftplus: return std::log1p(std::exp(x));
-  }
-  return x;
+  return activation_value(f, static_cast<double>(kernels::traits_of(f).alpha), x);
 }
 
 void agrees(const Case& c, const Reference& reference) {

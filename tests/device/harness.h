@@ -46,7 +46,7 @@ struct Tensor {
 /// [rows, sample...].
 Tensor batch(std::int64_t rows, const Shape& sample);
 
-/// Keras's formulas in double, element by element (not softmax).
+/// Keras's formulas in double, element by element (those over rows: x).
 double activation(layers::Activation f, double x);
 
 /// Values known to tests that have to draw the same random numbers.

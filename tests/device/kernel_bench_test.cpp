@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "device/conv_choices.h"
-#include "device/cpu/conv2d_choice.h"
+#include "device/cpu/conv/conv2d_choice.h"
 #include "device/cpu/dnnl_support.h"
 
 namespace dptrain::device {
@@ -48,18 +48,18 @@ TEST_F(KernelBench, TimesWhatTheFilterNames) {
 TEST_F(KernelBench, TimesConvolutionsInEveryWay) {
   const RuntimeOptions options{.conv_choices = std::make_shared<ConvChoices>()};
   cpu::Dnnl dnnl;
-  const cpu::ConvShape shape{.rows = 4,
-                             .in_h = 10,
-                             .in_w = 10,
-                             .in_channels = 16,
-                             .out_h = 8,
-                             .out_w = 8,
-                             .out_channels = 16,
-                             .kernel = {3, 3},
-                             .strides = {1, 1},
-                             .dilation = {1, 1},
-                             .relu = true,
-                             .pool = true};
+  const cpu::ConvShape shape{{.in_h = 10,
+                              .in_w = 10,
+                              .in_channels = 16,
+                              .out_h = 8,
+                              .out_w = 8,
+                              .out_channels = 16,
+                              .kernel_h = 3,
+                              .kernel_w = 3},
+                             4,
+                             true,
+                             true,
+                             true};
   cpu::choose_conv_pass(cpu::ConvPassKind::kBackwardData, shape, options, dnnl);
   std::set<std::string> names;
   for (const KernelTime& time : times_of(*options.conv_choices, "^conv/")) {
@@ -75,24 +75,25 @@ TEST_F(KernelBench, TimesConvolutionsInEveryWay) {
 TEST_F(KernelBench, ErrorsOfConvolutionsAreThoseOfRounding) {
   const RuntimeOptions options{.conv_choices = std::make_shared<ConvChoices>()};
   cpu::Dnnl dnnl;
-  const cpu::ConvShape strided{.rows = 2,
-                               .in_h = 9,
-                               .in_w = 11,
-                               .in_channels = 6,
-                               .out_h = 5,
-                               .out_w = 6,
-                               .out_channels = 4,
-                               .kernel = {3, 3},
-                               .strides = {2, 2},
-                               .dilation = {1, 1},
-                               .pad_top = 1,
-                               .pad_bottom = 1,
-                               .pad_left = 1,
-                               .pad_right = 1};
+  const cpu::ConvShape strided{{.in_h = 9,
+                                .in_w = 11,
+                                .in_channels = 6,
+                                .out_h = 5,
+                                .out_w = 6,
+                                .out_channels = 4,
+                                .kernel_h = 3,
+                                .kernel_w = 3,
+                                .stride_h = 2,
+                                .stride_w = 2,
+                                .pad_top = 1,
+                                .pad_bottom = 1,
+                                .pad_left = 1,
+                                .pad_right = 1},
+                               2};
   cpu::ConvShape grouped = strided, dilated = strided;
   grouped.groups = 2;
-  dilated.strides = {1, 1};
-  dilated.dilation = {2, 3};
+  dilated.stride_h = dilated.stride_w = 1;
+  dilated.dilation_h = 2, dilated.dilation_w = 3;
   dilated.out_h = 7;
   dilated.out_w = 7;
   for (const cpu::ConvShape& shape : {strided, grouped, dilated})

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every config that comes along is sound, has the parameters it says, and trains.
+# Every bundled config is sound, has the parameters it says, and trains.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 configs=$DPTRAIN_SOURCE/configs
 

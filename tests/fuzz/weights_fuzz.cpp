@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "checkpoint/contents.h"
-#include "checkpoint/keras_import.h"
+#include "checkpoint/keras/keras_import.h"
 #include "checkpoint/sample.h"
 #include "checkpoint/weights.h"
 #include "config/reader.h"

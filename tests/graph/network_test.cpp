@@ -1,4 +1,4 @@
-// The networks that come along, held against tables that Keras wrote: tests/golden/keras_apps.
+// The bundled networks, held against tables that Keras wrote: tests/golden/keras_apps.
 //   <Network>.csv   with top, default size: i,name,class,inputs,config,out_shape,weights, in the order of model.layers
 //   variants.csv    other arguments: layers, parameters, output, and a digest (FNV-1a, 64 bits) of the lines
 //                   name|class|output shape|shapes of the weights

@@ -17,8 +17,18 @@ inline int64_t out_size(const ConvWindow& w) { return w.out_h * w.out_w * w.out_
 inline ConvWindow conv_window(int64_t in_h, int64_t in_w, int64_t in_channels, int64_t out_channels, int64_t kernel,
                               int64_t stride, int64_t pad_before, int64_t pad_after) {
   const auto out = [&](int64_t in) { return (in + pad_before + pad_after - kernel) / stride + 1; };
-  return {in_h,   in_w,   in_channels, out(in_h), out(in_w),  out_channels,
-          kernel, kernel, stride,      stride,    pad_before, pad_before};
+  return {.in_h = in_h,
+          .in_w = in_w,
+          .in_channels = in_channels,
+          .out_h = out(in_h),
+          .out_w = out(in_w),
+          .out_channels = out_channels,
+          .kernel_h = kernel,
+          .kernel_w = kernel,
+          .stride_h = stride,
+          .stride_w = stride,
+          .pad_top = pad_before,
+          .pad_left = pad_before};
 }
 
 /// Calls f(x index, weight index, y index) for every product.

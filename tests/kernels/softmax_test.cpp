@@ -61,6 +61,58 @@ TEST(Softmax, ForwardAndBackward) {
   }
 }
 
+TEST(LogSoftmax, ForwardAndBackward) {
+  for (const SoftmaxShape& shape : kSoftmaxShapes) {
+    const int64_t rows = shape.rows, classes = shape.classes;
+    SCOPED_TRACE(testing::Message() << rows << " x " << classes);
+    const int64_t n = rows * classes;
+    const std::vector<float> x = random_floats(n, 11, -90.0F, 90.0F), dy = random_floats(n, 12);
+    std::vector<double> y, dx;
+    for (int64_t row = 0; row < rows; ++row) {
+      double most = -1e300, sum = 0.0, gradients = 0.0;
+      for (int64_t c = 0; c < classes; ++c) most = std::max(most, at(x, row * classes + c));
+      for (int64_t c = 0; c < classes; ++c) sum += std::exp(at(x, row * classes + c) - most);
+      for (int64_t c = 0; c < classes; ++c) gradients += at(dy, row * classes + c);
+      for (int64_t c = 0; c < classes; ++c) {
+        y.push_back(at(x, row * classes + c) - most - std::log(sum));
+        dx.push_back(at(dy, row * classes + c) - std::exp(y.back()) * gradients);
+      }
+    }
+    // Differences of up to 180 are rounded, by 8e-6 at most; where the largest share is near 1 its logarithm is a
+    // rounded sum's.
+    agrees(y, 3e-7, 5e-7,
+           [&] { return written_floats(n, [&](float* out) { log_softmax_forward(x.data(), rows, classes, out); }); });
+    agrees(y, 3e-7, 5e-7, [&] {
+      std::vector<float> in_place = x;
+      log_softmax_forward(in_place.data(), rows, classes, in_place.data());
+      return in_place;
+    });
+    const std::vector<float> rounded(y.begin(), y.end());
+    // e^y of a rounded y, times a sum of 1000 gradients that is rounded as it grows.
+    const double absolute = 1e-6 * (1 + std::sqrt(static_cast<double>(classes)));
+    agrees(dx, 1e-5, absolute, [&] {
+      return written_floats(n,
+                            [&](float* out) { log_softmax_backward(rounded.data(), dy.data(), rows, classes, out); });
+    });
+    agrees(dx, 1e-5, absolute, [&] {
+      std::vector<float> in_place = dy;
+      log_softmax_backward(rounded.data(), in_place.data(), rows, classes, in_place.data());
+      return in_place;
+    });
+  }
+}
+
+TEST(LogSoftmax, KeepsNan) {
+  test::on_every_target([] {
+    for (const int64_t classes : {int64_t{3}, int64_t{40}}) {
+      std::vector<float> x(static_cast<size_t>(2 * classes), 1.0F);
+      x[1] = NAN;
+      log_softmax_forward(x.data(), 2, classes, x.data());
+      for (int64_t i = 0; i < 2 * classes; ++i) EXPECT_EQ(std::isnan(x[static_cast<size_t>(i)]), i < classes) << i;
+    }
+  });
+}
+
 struct SoftmaxReference {
   std::vector<double> loss, gradient, hit;
 };

@@ -21,7 +21,7 @@ WinogradShape shape(int64_t h, int64_t w, int64_t in, int64_t out, int64_t kerne
   s.in_w = w;
   s.in_channels = in;
   s.out_channels = out;
-  s.kernel = kernel;
+  s.kernel_h = s.kernel_w = kernel;
   s.pad_top = top;
   s.pad_left = left;
   s.out_h = h + top + bottom - kernel + 1;
@@ -40,7 +40,7 @@ int64_t full_size(const WinogradShape& s) { return s.out_h * s.out_w * s.out_cha
 int64_t output_size(const WinogradShape& s) {
   return s.pool ? s.out_h / 2 * (s.out_w / 2) * s.out_channels : full_size(s);
 }
-int64_t weights_size(const WinogradShape& s) { return s.kernel * s.kernel * s.in_channels * s.out_channels; }
+int64_t weights_size(const WinogradShape& s) { return s.kernel_h * s.kernel_w * s.in_channels * s.out_channels; }
 
 /// What a batch gives.
 struct Results {
@@ -102,14 +102,14 @@ void each_product(const WinogradShape& s, int64_t rows, const F& f) {
   for (int64_t n = 0; n < rows; ++n)
     for (int64_t oh = 0; oh < s.out_h; ++oh)
       for (int64_t ow = 0; ow < s.out_w; ++ow)
-        for (int64_t kh = 0; kh < s.kernel; ++kh)
-          for (int64_t kw = 0; kw < s.kernel; ++kw) {
+        for (int64_t kh = 0; kh < s.kernel_h; ++kh)
+          for (int64_t kw = 0; kw < s.kernel_w; ++kw) {
             const int64_t h = oh + kh - s.pad_top, w = ow + kw - s.pad_left;
             if (h < 0 || h >= s.in_h || w < 0 || w >= s.in_w) continue;
             const int64_t from = ((n * s.in_h + h) * s.in_w + w) * s.in_channels;
             const int64_t to = ((n * s.out_h + oh) * s.out_w + ow) * s.out_channels;
             for (int64_t i = 0; i < s.in_channels; ++i) {
-              const int64_t tap = ((kh * s.kernel + kw) * s.in_channels + i) * s.out_channels;
+              const int64_t tap = ((kh * s.kernel_w + kw) * s.in_channels + i) * s.out_channels;
               for (int64_t o = 0; o < s.out_channels; ++o)
                 f(static_cast<size_t>(from + i), static_cast<size_t>(tap + o), static_cast<size_t>(to + o));
             }
@@ -150,7 +150,7 @@ std::vector<double> judge_forward(const Problem& p, const Results& r) {
                [&](size_t at, size_t tap, size_t to) { full[to] += value(p.x, at) * value(p.weights, tap); });
   if (s.relu)
     for (double& v : full) v = std::max(v, 0.0);
-  const double tolerance = bound(s, s.kernel * s.kernel * s.in_channels);
+  const double tolerance = bound(s, s.kernel_h * s.kernel_w * s.in_channels);
   if (!s.pool) {
     expect_all_near(full, r.y, tolerance, "y");
     return {p.dy.begin(), p.dy.end()};
@@ -166,8 +166,8 @@ std::vector<double> judge_forward(const Problem& p, const Results& r) {
           const size_t to = pooled.size();
           pooled.push_back(std::max({full[at(0)], full[at(1)], full[at(2)], full[at(3)]}));
           const int64_t taken = r.taken[to];
-          EXPECT_LE(taken, s.relu ? kWinogradNoneTaken : 3);
-          if (taken == kWinogradNoneTaken) {
+          EXPECT_LE(taken, s.relu ? kNothingTaken : 3);
+          if (taken == kNothingTaken) {
             EXPECT_LE(pooled[to], tolerance);
             EXPECT_EQ(r.y[to], 0.0F);
           } else if (taken < 4) {
@@ -188,7 +188,7 @@ void judge(const Problem& p, const Results& r) {
     dx[at] += gradient[to] * value(p.weights, tap);
     dweights[tap] += gradient[to] * value(p.x, at);
   });
-  expect_all_near(dx, r.dx, bound(s, s.kernel * s.kernel * s.out_channels), "dx");
+  expect_all_near(dx, r.dx, bound(s, s.kernel_h * s.kernel_w * s.out_channels), "dx");
   const double sums = bound(s, p.rows * s.out_h * s.out_w);
   expect_all_near(dweights, r.dweights, sums, "dweights");
   expect_all_near(dbias, r.dbias, sums, "dbias");

@@ -86,6 +86,35 @@ TEST(Softmax, BackwardIsThatOfDoubles) {
   }
 }
 
+TEST(LogSoftmax, IsThatOfDoubles) {
+  for (const SoftmaxShape& shape : kSoftmaxShapes) {
+    on_every_type([&](DType type, int offset) {
+      const std::int64_t n = shape.rows * shape.classes;
+      Tensor x(type, random_floats(n, 6, -9.0F, 9.0F), offset), y(type, n, offset);
+      std::vector<double> expected = softmax_of(x.read(), shape);
+      for (double& value : expected) value = std::log(value);
+      log_softmax_forward(at_once(), type, x.data(), shape.rows, shape.classes, y.data());
+      expect_near(type, expected, y.read(), 3e-7, 5e-7);  // two subtractions, and the logarithm of a sum near 1
+      log_softmax_forward(at_once(), type, x.data(), shape.rows, shape.classes, x.data());
+      expect_near(type, expected, x.read(), 3e-7, 5e-7);
+
+      Tensor dy(type, random_floats(n, 7), offset), dx(type, n, offset);
+      const std::vector<float> at_y = y.read(), g = dy.read();
+      std::vector<double> gradient;
+      for (std::int64_t row = 0; row < n; row += shape.classes) {
+        double sum = 0;
+        for (std::int64_t i = row; i < row + shape.classes; ++i) sum += at(g, i);
+        for (std::int64_t i = row; i < row + shape.classes; ++i)
+          gradient.push_back(at(g, i) - std::exp(at(at_y, i)) * sum);
+      }
+      log_softmax_backward(at_once(), type, y.data(), dy.data(), shape.rows, shape.classes, dx.data());
+      expect_near(type, gradient, dx.read(), 1e-6, 5e-6);  // of a sum of 300
+      log_softmax_backward(at_once(), type, y.data(), dy.data(), shape.rows, shape.classes, dy.data());
+      expect_near(type, gradient, dy.read(), 1e-6, 5e-6);
+    });
+  }
+}
+
 TEST(Softmax, AgreesWithTheCpu) {
   const SoftmaxShape shape{11, 21};
   const std::vector<float> x = random_floats(shape.rows * shape.classes, 4);
@@ -111,6 +140,8 @@ TEST(Softmax, NoRowsNoWork) {
   Tensor none(DType::kF32, 0);
   softmax_forward(at_once(), DType::kF32, none.data(), 0, 5, none.data());
   softmax_backward(at_once(), DType::kF32, none.data(), none.data(), 0, 5, none.data());
+  log_softmax_forward(at_once(), DType::kF32, none.data(), 0, 5, none.data());
+  log_softmax_backward(at_once(), DType::kF32, none.data(), none.data(), 0, 5, none.data());
   sigmoid_probabilities(at_once(), DType::kF32, none.data(), 0, nullptr);
 }
 

@@ -42,6 +42,21 @@ TEST(KerasExport, DepthwiseAndSeparableConvolutions) {
     "depthwise_constraint": null, "pointwise_constraint": null, "bias_constraint": null})"));
 }
 
+TEST(KerasExport, Activations) {
+  for (const kernels::ActivationTraits& traits : kernels::kActivations) {
+    const std::string yaml = std::string("Activation: ") + traits.name;
+    // Keras 2 would compute another function under the plain name, without a word.
+    const json expected = traits.kind == Activation::kHardSigmoid
+                              ? json::parse(R"({"module": "keras.ops", "class_name": "function",
+                                                "config": "hard_sigmoid", "registered_name": "hard_sigmoid"})")
+                              : json(traits.name);
+    EXPECT_EQ(exported(yaml, {{5}}).at("activation"), expected) << traits.name;
+    if (traits.alias != nullptr) {
+      EXPECT_EQ(exported(std::string("Activation: ") + traits.alias, {{5}}).at("activation"), expected);
+    }
+  }
+}
+
 TEST(KerasExport, Initializers) {
   const auto of = [](const Initializer& initializer) {
     return json::parse(config::to_json(keras_initializer(initializer)));

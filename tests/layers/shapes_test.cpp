@@ -238,6 +238,10 @@ TEST(Shapes, BackwardReads) {
   EXPECT_EQ(reads_of("Activation: relu"), "output");
   EXPECT_EQ(reads_of("Activation: gelu"), "input");
   EXPECT_EQ(reads_of("Activation: swish"), "input");
+  EXPECT_EQ(reads_of("Activation: mish"), "input");
+  EXPECT_EQ(reads_of("Activation: hard_swish"), "input");
+  EXPECT_EQ(reads_of("Activation: hard_sigmoid"), "output");
+  EXPECT_EQ(reads_of("Activation: log_softmax"), "output");
   EXPECT_EQ(reads_of("Activation: linear"), "");
   EXPECT_EQ(reads_of("ReLU: 6"), "input");
   EXPECT_EQ(reads_of("LeakyReLU"), "output");
@@ -251,6 +255,12 @@ TEST(Shapes, InputRefuses) {
   EXPECT_EQ(output_of("Input: [4, 4, 1]", {}), (Shape{4, 4, 1}));
   EXPECT_EQ(read_layer("Input: {shape: [4, 0]}").errors, "Input: shape must be >= 1, found 0\n");
   EXPECT_EQ(read_layer("Input").errors, "Input: missing argument 'shape'\n");
+}
+
+TEST(Layer, AnUnknownActivationNamesTheNearest) {
+  const std::string errors = read_layer("Dense: {units: 3, activation: rleu}").errors;
+  EXPECT_EQ(errors.rfind("Dense: activation must be linear, relu, ", 0), 0U) << errors;
+  EXPECT_NE(errors.find(", found 'rleu'; did you mean 'relu'?\n"), std::string::npos) << errors;
 }
 
 TEST(Layer, ActivationCanBeTakenOff) {

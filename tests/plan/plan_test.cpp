@@ -467,6 +467,10 @@ const Refusal kRefusals[] = {
     {"NoActivation", "Dense: {units: 4}", "categorical_crossentropy", "", optim::LabelKind::kClass,
      "takes its input for probabilities, but output 'dense' ends in no activation; try from_logits: true, or "
      "activation softmax"},
+    {"Logarithms", "Dense: {units: 4, activation: log_softmax}", "categorical_crossentropy", "",
+     optim::LabelKind::kClass,
+     "takes its input for probabilities, but output 'dense' ends in log_softmax; try from_logits: true, or "
+     "activation softmax"},
     {"SoftmaxOfOne", "Dense: {units: 1, activation: softmax}", "binary_crossentropy", "", optim::LabelKind::kDense,
      "output 'dense' is a softmax over one value, which is always 1; try activation sigmoid"},
     {"NotOneRow", "Reshape: {target_shape: [2, 3]}", "sparse_categorical_crossentropy", "", optim::LabelKind::kClass,

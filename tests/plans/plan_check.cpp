@@ -67,9 +67,9 @@ PlanCase case_of(const std::string& line, DType type, std::int64_t batch) {
   p.type = type;
   p.rows = batch;
   bool data = true;
-  words >> one.where >> p.h >> p.w >> p.c >> p.out_h >> p.out_w >> p.k >> p.r >> p.s >> p.stride_h >> p.stride_w >>
-      p.dilation_h >> p.dilation_w >> p.pad_top >> p.pad_bottom >> p.pad_left >> p.pad_right >> p.groups >> p.bias >>
-      p.relu >> data;
+  words >> one.where >> p.in_h >> p.in_w >> p.in_channels >> p.out_h >> p.out_w >> p.out_channels >> p.kernel_h >>
+      p.kernel_w >> p.stride_h >> p.stride_w >> p.dilation_h >> p.dilation_w >> p.pad_top >> p.pad_bottom >>
+      p.pad_left >> p.pad_right >> p.groups >> p.bias >> p.relu >> data;
   std::string more;
   if (!words || words >> more)
     throw Error(ErrorKind::kData, fmt::format("expected a name and 20 numbers, found '{}'", line));

@@ -10,7 +10,7 @@
 
 namespace dptrain::device::cpu {
 
-/// y = f(x) over [positions, width] (softmax over width, else element by element); y == x allowed.
+/// y = f(x) over [positions, width] (softmax and log_softmax over width, else element by element); y == x allowed.
 void activate(layers::Activation f, const float* x, float* y, std::int64_t positions, std::int64_t width);
 
 /// dx = dy f'(x): from the output y where layers::backward_from_output(f), else from the input x; the other may be

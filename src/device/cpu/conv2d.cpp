@@ -1,8 +1,8 @@
 #include "layers/conv2d.h"
 
 #include "device/cpu/activation.h"
-#include "device/cpu/conv2d_shape.h"
-#include "device/cpu/convolution.h"
+#include "device/cpu/conv/conv2d_shape.h"
+#include "device/cpu/conv/convolution.h"
 #include "device/cpu/cpu_device.h"
 #include "device/device.h"
 

@@ -4,9 +4,8 @@
 
 #include "core/format.h"
 #include "device/cpu/activation.h"
-#include "device/cpu/convolution.h"
+#include "device/cpu/conv/convolution.h"
 #include "device/cpu/cpu_device.h"
-#include "device/cpu/window_shape.h"
 #include "device/cpu/workspace.h"
 #include "device/device.h"
 #include "kernels/cpu/elementwise.h"
@@ -73,7 +72,7 @@ class Conv2DTransposeOp final : public Op {
  private:
   /// Keras's kernel [kh, kw, filters, in] is that of the convolution, as it is.
   static ConvShape back(const layers::Conv2DTransposeSpec& spec, const OpContext& context) {
-    ConvShape shape = window_shape(spec, context.output(), context.input(0));
+    ConvShape shape{conv_window(spec, context.output(), context.input(0))};
     shape.bias = false;
     return shape;
   }

@@ -9,8 +9,8 @@
 
 #include "core/error.h"
 #include "core/format.h"
-#include "device/cpu/conv2d_choice.h"
-#include "device/cpu/conv2d_shape.h"
+#include "device/cpu/conv/conv2d_choice.h"
+#include "device/cpu/conv/conv2d_shape.h"
 #include "device/cpu/cpu_memory.h"
 #include "device/cpu/dnnl_support.h"
 #include "device/fusions.h"

@@ -8,7 +8,7 @@ namespace {
 class ELUOp final : public RectifierOp {
  public:
   ELUOp(const layers::ELUSpec& spec, const OpContext& context, Device&)
-      : RectifierOp(kernels::cpu::Activation::elu, spec.alpha, context) {}
+      : RectifierOp(kernels::cpu::Activation::kElu, spec.alpha, context) {}
 };
 
 const RegisteredOp kCpuELU = op<layers::ELUSpec, ELUOp>(DeviceKind::kCpu);

@@ -8,7 +8,7 @@ namespace {
 class LeakyReLUOp final : public RectifierOp {
  public:
   LeakyReLUOp(const layers::LeakyReLUSpec& spec, const OpContext& context, Device&)
-      : RectifierOp(kernels::cpu::Activation::leaky_relu, spec.negative_slope, context) {}
+      : RectifierOp(kernels::cpu::Activation::kLeakyRelu, spec.negative_slope, context) {}
 };
 
 const RegisteredOp kCpuLeakyReLU = op<layers::LeakyReLUSpec, LeakyReLUOp>(DeviceKind::kCpu);

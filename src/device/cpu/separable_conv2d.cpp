@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "device/cpu/activation.h"
-#include "device/cpu/convolution.h"
+#include "device/cpu/conv/convolution.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/workspace.h"
 #include "device/depthwise_shape.h"
@@ -31,17 +31,7 @@ class SeparableConv2DOp final : public Op {
                                                  return kernels::cpu::depthwise_workspace(depthwise_, rows);
                                                })
                              : 0),
-        pointwise_({.in_h = depthwise_.out_h,
-                    .in_w = depthwise_.out_w,
-                    .in_channels = depthwise_.out_channels(),
-                    .out_h = depthwise_.out_h,
-                    .out_w = depthwise_.out_w,
-                    .out_channels = spec.filters,
-                    .kernel = {1, 1},
-                    .strides = {1, 1},
-                    .dilation = {1, 1},
-                    .bias = spec.use_bias,
-                    .relu = epilogue_.is_relu()},
+        pointwise_({pointwise_window(depthwise_, spec.filters), 0, spec.use_bias, epilogue_.is_relu()},
                    {.forward = true, .data = wants_dx_ || wants_depthwise_, .weights = wants_pointwise_},
                    device.options(), static_cast<CpuDevice&>(device).dnnl()) {
     prepare(context.rows);

@@ -83,10 +83,10 @@ class GraphBuilder {
 
   ConvGraph build(const FusedOps& fused) {
     graph_.fused = fused;
-    const Sizes output{problem_.rows, problem_.k, problem_.out_h, problem_.out_w};
+    const Sizes output{problem_.rows, problem_.out_channels, problem_.out_h, problem_.out_w};
     const CudnnDescriptor& sum = fused.bias ? inside(kSum, output) : tensor(kY, output);
     convolve(sum);
-    if (fused.bias) add(sum, tensor(kBias, {1, problem_.k, 1, 1}), tensor(kY, output));
+    if (fused.bias) add(sum, tensor(kBias, {1, problem_.out_channels, 1, 1}), tensor(kY, output));
     graph_.graph = CudnnDescriptor(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
     graph_.graph.set_all(CUDNN_ATTR_OPERATIONGRAPH_OPS, std::span<const CudnnDescriptor>(graph_.operations)).finalize();
     return std::move(graph_);
@@ -116,8 +116,8 @@ class GraphBuilder {
     const ConvNames names = names_of(pass_);
     graph_.operations.emplace_back(names.type)
         .set(names.window, keep(make_window(p)))
-        .set(names.x, tensor(kX, {p.rows, p.c, p.h, p.w}))
-        .set(names.filter, tensor(kFilter, {p.k, p.c / p.groups, p.r, p.s}))
+        .set(names.x, tensor(kX, {p.rows, p.in_channels, p.in_h, p.in_w}))
+        .set(names.filter, tensor(kFilter, {p.out_channels, p.in_channels / p.groups, p.kernel_h, p.kernel_w}))
         .set(names.y, y)
         .set(names.alpha, 1.0F)
         .set(names.beta, 0.0F)
@@ -160,8 +160,9 @@ std::shared_ptr<const ConvGraph> make_conv_graph(const ConvProblem& problem, Con
 }
 
 std::string describe(const ConvProblem& p) {
-  std::string text = fmt::format("{} [{}, {}, {}, {}] -> [{}, {}, {}, {}], filter {}x{}", name_of(p.type), p.rows, p.h,
-                                 p.w, p.c, p.rows, p.out_h, p.out_w, p.k, p.r, p.s);
+  std::string text =
+      fmt::format("{} [{}, {}, {}, {}] -> [{}, {}, {}, {}], filter {}x{}", name_of(p.type), p.rows, p.in_h, p.in_w,
+                  p.in_channels, p.rows, p.out_h, p.out_w, p.out_channels, p.kernel_h, p.kernel_w);
   if (p.stride_h != 1 || p.stride_w != 1) text += fmt::format(", strides {}x{}", p.stride_h, p.stride_w);
   if (p.dilation_h != 1 || p.dilation_w != 1) text += fmt::format(", dilation {}x{}", p.dilation_h, p.dilation_w);
   if (p.pad_top != 0 || p.pad_bottom != 0 || p.pad_left != 0 || p.pad_right != 0)

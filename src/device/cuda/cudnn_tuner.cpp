@@ -86,10 +86,10 @@ class Stopwatch {
 /// Memory of every tensor of a problem and a workspace.
 struct Tensors {
   Tensors(gpu::Runtime& runtime, const gpu::ConvProblem& p, std::uint64_t workspace_bytes)
-      : x(runtime, bytes(p, p.rows * p.h * p.w * p.c)),
-        filter(runtime, bytes(p, p.k * p.r * p.s * (p.c / p.groups))),
-        bias(runtime, bytes(p, p.k)),
-        y(runtime, bytes(p, p.rows * p.out_h * p.out_w * p.k)),
+      : x(runtime, bytes(p, p.rows * p.in_h * p.in_w * p.in_channels)),
+        filter(runtime, bytes(p, p.weights())),
+        bias(runtime, bytes(p, p.out_channels)),
+        y(runtime, bytes(p, p.rows * p.out_h * p.out_w * p.out_channels)),
         workspace(runtime, workspace_bytes) {}
 
   void fill(gpu::StreamHandle stream, const std::string& where) const {
@@ -179,10 +179,10 @@ std::optional<EnginePlan> CudnnTuner::fastest(std::vector<EnginePlan> plans, con
 std::string plan_cache_key(const gpu::ConvProblem& p, ConvPass pass, const FusedOps& fused,
                            const gpu::ConvOptions& options) {
   return fmt::format("{} {} n{} x{},{},{} y{},{},{} f{},{} s{},{} d{},{} p{},{},{},{} g{}{}{}{} w{}", name_of(pass),
-                     name_of(p.type), p.rows, p.h, p.w, p.c, p.out_h, p.out_w, p.k, p.r, p.s, p.stride_h, p.stride_w,
-                     p.dilation_h, p.dilation_w, p.pad_top, p.pad_bottom, p.pad_left, p.pad_right, p.groups,
-                     fused.bias ? " bias" : "", options.deterministic ? " det" : "", options.tf32 ? " tf32" : "",
-                     options.workspace_limit);
+                     name_of(p.type), p.rows, p.in_h, p.in_w, p.in_channels, p.out_h, p.out_w, p.out_channels,
+                     p.kernel_h, p.kernel_w, p.stride_h, p.stride_w, p.dilation_h, p.dilation_w, p.pad_top,
+                     p.pad_bottom, p.pad_left, p.pad_right, p.groups, fused.bias ? " bias" : "",
+                     options.deterministic ? " det" : "", options.tf32 ? " tf32" : "", options.workspace_limit);
 }
 
 }  // namespace dptrain::device::cuda

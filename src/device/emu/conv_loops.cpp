@@ -50,8 +50,8 @@ struct Axis {
     return at >= 0 && at % stride == 0 && at / stride < out ? at / stride : -1;
   }
 };
-Axis rows_of(const ConvProblem& p) { return {p.stride_h, p.dilation_h, p.pad_top, p.h, p.out_h}; }
-Axis columns_of(const ConvProblem& p) { return {p.stride_w, p.dilation_w, p.pad_left, p.w, p.out_w}; }
+Axis rows_of(const ConvProblem& p) { return {p.stride_h, p.dilation_h, p.pad_top, p.in_h, p.out_h}; }
+Axis columns_of(const ConvProblem& p) { return {p.stride_w, p.dilation_w, p.pad_left, p.in_w, p.out_w}; }
 
 /// [outer, groups, width] with every group's width filled up with zeros to whole lanes.
 std::vector<float> with_lanes(const float* values, std::int64_t outer, std::int64_t groups, std::int64_t width) {
@@ -64,10 +64,11 @@ std::vector<float> with_lanes(const float* values, std::int64_t outer, std::int6
 }  // namespace
 
 void convolve(const ConvProblem& p, const float* x, const float* filter, const float* bias, float* y) {
-  const std::int64_t c = p.c / p.groups, k = p.k / p.groups, wide = padded(k), taps = p.r * p.s * c;
+  const std::int64_t c = p.in_channels / p.groups, k = p.out_channels / p.groups, wide = padded(k),
+                     taps = p.kernel_h * p.kernel_w * c;
   // [groups, r, s, c, k with lanes]
   std::vector<float> turned(static_cast<std::size_t>(p.groups * taps * wide), 0.0F);
-  for (std::int64_t o = 0; o < p.k; ++o)
+  for (std::int64_t o = 0; o < p.out_channels; ++o)
     for (std::int64_t tap = 0; tap < taps; ++tap)
       turned[static_cast<std::size_t>((o / k * taps + tap) * wide + o % k)] = filter[o * taps + tap];
   const Axis rows = rows_of(p), columns = columns_of(p);
@@ -75,14 +76,14 @@ void convolve(const ConvProblem& p, const float* x, const float* filter, const f
 
   const auto point = [&](std::int64_t n, std::int64_t oh, std::int64_t ow, std::int64_t g, std::int64_t first) {
     Sums sums;
-    for (std::int64_t r = 0; r < p.r; ++r) {
+    for (std::int64_t r = 0; r < p.kernel_h; ++r) {
       const std::int64_t h = rows.input(oh, r);
       if (!rows.has_input(h)) continue;
-      for (std::int64_t s = 0; s < p.s; ++s) {
+      for (std::int64_t s = 0; s < p.kernel_w; ++s) {
         const std::int64_t w = columns.input(ow, s);
         if (!columns.has_input(w)) continue;
-        const float* const from = x + ((n * p.h + h) * p.w + w) * p.c + g * c;
-        const float* by = turned.data() + (g * taps + (r * p.s + s) * c) * wide + first;
+        const float* const from = x + ((n * p.in_h + h) * p.in_w + w) * p.in_channels + g * c;
+        const float* by = turned.data() + (g * taps + (r * p.kernel_w + s) * c) * wide + first;
         for (std::int64_t i = 0; i < c; ++i, by += wide) sums.add(from[i], by);
       }
     }
@@ -96,43 +97,45 @@ void convolve(const ConvProblem& p, const float* x, const float* filter, const f
         const std::int64_t channel = g * k + first;
         for (std::int64_t i = 0; i < std::min(kLanes, k - first); ++i) {
           const float value = lanes[i] + (bias == nullptr ? 0.0F : bias[channel + i]);
-          y[at * p.k + channel + i] = p.relu && value <= 0.0F ? 0.0F : value;  // NaN stays
+          y[at * p.out_channels + channel + i] = p.relu && value <= 0.0F ? 0.0F : value;  // NaN stays
         }
       }
 }
 
 void convolve_data(const ConvProblem& p, const float* dy, const float* filter, float* dx) {
-  const std::int64_t c = p.c / p.groups, k = p.k / p.groups, wide = padded(c), taps = p.r * p.s;
-  const std::vector<float> by = with_lanes(filter, p.k * taps, 1, c);  // [k, r, s, c with lanes]
+  const std::int64_t c = p.in_channels / p.groups, k = p.out_channels / p.groups, wide = padded(c),
+                     taps = p.kernel_h * p.kernel_w;
+  const std::vector<float> by = with_lanes(filter, p.out_channels * taps, 1, c);  // [k, r, s, c with lanes]
   const Axis rows = rows_of(p), columns = columns_of(p);
   float lanes[kLanes];
 
   const auto point = [&](std::int64_t n, std::int64_t h, std::int64_t w, std::int64_t g, std::int64_t first) {
     Sums sums;
-    for (std::int64_t r = 0; r < p.r; ++r) {
+    for (std::int64_t r = 0; r < p.kernel_h; ++r) {
       const std::int64_t oh = rows.output(h, r);
       if (oh < 0) continue;
-      for (std::int64_t s = 0; s < p.s; ++s) {
+      for (std::int64_t s = 0; s < p.kernel_w; ++s) {
         const std::int64_t ow = columns.output(w, s);
         if (ow < 0) continue;
-        const float* const from = dy + ((n * p.out_h + oh) * p.out_w + ow) * p.k + g * k;
-        const float* const tap = by.data() + (g * k * taps + r * p.s + s) * wide + first;
+        const float* const from = dy + ((n * p.out_h + oh) * p.out_w + ow) * p.out_channels + g * k;
+        const float* const tap = by.data() + (g * k * taps + r * p.kernel_w + s) * wide + first;
         for (std::int64_t o = 0; o < k; ++o) sums.add(from[o], tap + o * taps * wide);
       }
     }
     sums.store(lanes);
   };
 
-  for (std::int64_t at = 0; at < p.rows * p.h * p.w; ++at)
+  for (std::int64_t at = 0; at < p.rows * p.in_h * p.in_w; ++at)
     for (std::int64_t g = 0; g < p.groups; ++g)
       for (std::int64_t first = 0; first < c; first += kLanes) {
-        point(at / (p.h * p.w), at / p.w % p.h, at % p.w, g, first);
-        std::copy_n(lanes, std::min(kLanes, c - first), dx + at * p.c + g * c + first);
+        point(at / (p.in_h * p.in_w), at / p.in_w % p.in_h, at % p.in_w, g, first);
+        std::copy_n(lanes, std::min(kLanes, c - first), dx + at * p.in_channels + g * c + first);
       }
 }
 
 void convolve_weights(const ConvProblem& p, const float* x, const float* dy, float* dfilter) {
-  const std::int64_t c = p.c / p.groups, k = p.k / p.groups, wide = padded(k), taps = p.r * p.s * c;
+  const std::int64_t c = p.in_channels / p.groups, k = p.out_channels / p.groups, wide = padded(k),
+                     taps = p.kernel_h * p.kernel_w * c;
   const std::int64_t all = p.groups * wide;  // channels of one point of `from`
   const std::vector<float> from = with_lanes(dy, p.rows * p.out_h * p.out_w, p.groups, k);
   const Axis rows = rows_of(p), columns = columns_of(p);
@@ -145,7 +148,7 @@ void convolve_weights(const ConvProblem& p, const float* x, const float* dy, flo
         if (!rows.has_input(h)) continue;
         for (std::int64_t ow = 0; ow < p.out_w; ++ow) {
           const std::int64_t w = columns.input(ow, s);
-          if (columns.has_input(w)) f((n * p.h + h) * p.w + w, (n * p.out_h + oh) * p.out_w + ow);
+          if (columns.has_input(w)) f((n * p.in_h + h) * p.in_w + w, (n * p.out_h + oh) * p.out_w + ow);
         }
       }
   };
@@ -157,15 +160,15 @@ void convolve_weights(const ConvProblem& p, const float* x, const float* dy, flo
 
   for (std::int64_t g = 0; g < p.groups; ++g)
     for (std::int64_t first = 0; first < k; first += kLanes)
-      for (std::int64_t r = 0; r < p.r; ++r)
-        for (std::int64_t s = 0; s < p.s; ++s) {
+      for (std::int64_t r = 0; r < p.kernel_h; ++r)
+        for (std::int64_t s = 0; s < p.kernel_w; ++s) {
           const float* const gradients = from.data() + g * wide + first;
-          const std::int64_t tap = (r * p.s + s) * c;
+          const std::int64_t tap = (r * p.kernel_w + s) * c;
           std::int64_t i = 0;
           for (; i + 2 <= c; i += 2) {  // two input channels at a time: the gradients are read half as often
             Sums even, odd;
             each_pair(r, s, [&](std::int64_t in, std::int64_t out) {
-              const float* const pixel = x + in * p.c + g * c + i;
+              const float* const pixel = x + in * p.in_channels + g * c + i;
               even.add(pixel[0], gradients + out * all);
               odd.add(pixel[1], gradients + out * all);
             });
@@ -175,7 +178,7 @@ void convolve_weights(const ConvProblem& p, const float* x, const float* dy, flo
           if (i == c) continue;
           Sums last;
           each_pair(r, s, [&](std::int64_t in, std::int64_t out) {
-            last.add(x[in * p.c + g * c + i], gradients + out * all);
+            last.add(x[in * p.in_channels + g * c + i], gradients + out * all);
           });
           write(last, g, first, tap + i);
         }

@@ -58,7 +58,9 @@ class EmuConvolution final : public gpu::Convolution {
   EmuConvolution(const ConvProblem& problem, const gpu::ConvPasses& passes) : problem_(problem), passes_(passes) {}
 
   /// Something that changes with the problem, and not in step with its rows.
-  std::uint64_t workspace() const override { return 256 + static_cast<std::uint64_t>(problem_.rows * problem_.k % 97); }
+  std::uint64_t workspace() const override {
+    return 256 + static_cast<std::uint64_t>(problem_.rows * problem_.out_channels % 97);
+  }
 
   std::string name() const override {
     std::string text = "forward emu loops";
@@ -71,14 +73,15 @@ class EmuConvolution final : public gpu::Convolution {
                StreamHandle stream) override {
     need(passes_.forward, "forward");
     queue("convolution forward", workspace, stream, [=, p = problem_] {
-      const Floats in(p.type, x, inputs(p)), by(p.type, filter, filters(p)), add(p.type, p.bias ? bias : nullptr, p.k);
+      const Floats in(p.type, x, inputs(p)), by(p.type, filter, p.weights()),
+          add(p.type, p.bias ? bias : nullptr, p.out_channels);
       write(p.type, y, outputs(p), [&](float* to) { convolve(p, in.data(), by.data(), add.data(), to); });
     });
   }
   void backward_data(const void* dy, const void* filter, void* dx, void* workspace, StreamHandle stream) override {
     need(passes_.data, "data");
     queue("convolution data", workspace, stream, [=, p = problem_] {
-      const Floats from(p.type, dy, outputs(p)), by(p.type, filter, filters(p));
+      const Floats from(p.type, dy, outputs(p)), by(p.type, filter, p.weights());
       write(p.type, dx, inputs(p), [&](float* to) { convolve_data(p, from.data(), by.data(), to); });
     });
   }
@@ -86,14 +89,13 @@ class EmuConvolution final : public gpu::Convolution {
     need(passes_.weights, "weights");
     queue("convolution weights", workspace, stream, [=, p = problem_] {
       const Floats in(p.type, x, inputs(p)), from(p.type, dy, outputs(p));
-      write(p.type, dfilter, filters(p), [&](float* to) { convolve_weights(p, in.data(), from.data(), to); });
+      write(p.type, dfilter, p.weights(), [&](float* to) { convolve_weights(p, in.data(), from.data(), to); });
     });
   }
 
  private:
-  static std::int64_t inputs(const ConvProblem& p) { return p.rows * p.h * p.w * p.c; }
-  static std::int64_t outputs(const ConvProblem& p) { return p.rows * p.out_h * p.out_w * p.k; }
-  static std::int64_t filters(const ConvProblem& p) { return p.k * p.r * p.s * p.c / p.groups; }
+  static std::int64_t inputs(const ConvProblem& p) { return p.rows * p.in_h * p.in_w * p.in_channels; }
+  static std::int64_t outputs(const ConvProblem& p) { return p.rows * p.out_h * p.out_w * p.out_channels; }
 
   static void need(bool made, const char* pass) {
     if (!made)

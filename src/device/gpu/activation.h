@@ -11,7 +11,7 @@
 
 namespace dptrain::device::DPTRAIN_GPU {
 
-/// y = f(x) over [positions, width] (softmax over width, else element by element); y == x allowed.
+/// y = f(x) over [positions, width] (softmax and log_softmax over width, else element by element); y == x allowed.
 void activate(const kernel::Launch& at, DType type, layers::Activation f, const void* x, void* y,
               std::int64_t positions, std::int64_t width);
 

@@ -1,13 +1,13 @@
 #include "layers/conv2d.h"
 
+#include "device/conv_window.h"
 #include "device/gpu/convolution_op.h"
-#include "device/gpu/window_problem.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
 namespace {
 
 gpu::ConvProblem sample_of(const layers::Conv2DSpec& spec, const OpContext& context) {
-  gpu::ConvProblem problem = gpu::window_problem(spec, context.input(0), context.output());
+  gpu::ConvProblem problem{conv_window(spec, context.input(0), context.output())};
   problem.groups = spec.groups;
   problem.bias = spec.use_bias;
   return problem;

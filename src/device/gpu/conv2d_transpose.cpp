@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "device/conv_window.h"
 #include "device/gpu/activation.h"
 #include "device/gpu/conv_sets.h"
 #include "device/gpu/gpu_op.h"
-#include "device/gpu/window_problem.h"
 #include "kernels/cuda/bias.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
@@ -74,13 +74,11 @@ class Conv2DTransposeOp final : public GpuOp {
   };
 
   gpu::ConvProblem back(const layers::Conv2DTransposeSpec& spec, const OpContext& context) const {
-    gpu::ConvProblem problem = gpu::window_problem(spec, context.output(), context.input(0));
-    problem.type = type_;
-    return problem;
+    return {conv_window(spec, context.output(), context.input(0)), 1, type_};
   }
 
   std::int64_t positions() const { return input_positions(sets_.sample()); }  // of the layer's output
-  std::int64_t filters() const { return sets_.sample().c; }
+  std::int64_t filters() const { return sets_.sample().in_channels; }
 
   bool bias_;
   Epilogue epilogue_;

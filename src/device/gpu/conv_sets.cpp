@@ -8,7 +8,7 @@ void differentiate_filter(const kernel::Launch& at, const gpu::ConvProblem& samp
                           const void* x, const void* dy, void* rounded, void* workspace, float* gradient) {
   if (sample.type == DType::kF32) return convolution.backward_weights(x, dy, gradient, workspace, at.stream);
   convolution.backward_weights(x, dy, rounded, workspace, at.stream);
-  kernel::cast_to_float(at, sample.type, rounded, gradient, filter_elements(sample));
+  kernel::cast_to_float(at, sample.type, rounded, gradient, sample.weights());
 }
 
 }  // namespace dptrain::device::DPTRAIN_GPU

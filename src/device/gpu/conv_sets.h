@@ -95,17 +95,16 @@ inline std::uint64_t scratch_part(std::int64_t elements, DType type) {
   return scratch_part(static_cast<std::uint64_t>(elements) * size_of(type));
 }
 
-inline std::int64_t filter_elements(const gpu::ConvProblem& p) { return p.k * p.r * p.s * p.c / p.groups; }
 inline std::int64_t output_positions(const gpu::ConvProblem& p) { return p.rows * p.out_h * p.out_w; }
-inline std::int64_t input_positions(const gpu::ConvProblem& p) { return p.rows * p.h * p.w; }
+inline std::int64_t input_positions(const gpu::ConvProblem& p) { return p.rows * p.in_h * p.in_w; }
 /// Multiply-adds times two of one pass.
 inline double flops(const gpu::ConvProblem& p) {
-  return 2.0 * static_cast<double>(output_positions(p)) * static_cast<double>(filter_elements(p));
+  return 2.0 * static_cast<double>(output_positions(p)) * static_cast<double>(p.weights());
 }
 
 /// Room in which backward_weights rounds the filter's gradient: none in float32, which is written where it belongs.
 inline std::uint64_t rounded_filter_bytes(const gpu::ConvProblem& p, const gpu::ConvPasses& passes) {
-  return p.type == DType::kF32 || !passes.weights ? 0 : scratch_part(filter_elements(p), p.type);
+  return p.type == DType::kF32 || !passes.weights ? 0 : scratch_part(p.weights(), p.type);
 }
 
 /// The filter's gradient in float. `rounded`: rounded_filter_bytes.

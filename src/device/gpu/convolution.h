@@ -1,8 +1,8 @@
 #pragma once
 
 // Convolutions of the GPU device: what cuDNN does on a GPU (device/cuda) and a plain loop does on the emulator
-// (device/emu). Activations NHWC, filters KRSC (K outermost, C of one group innermost), all in `type`; bias [K] in
-// `type`; sums in float. Dense is a 1x1 convolution of an image of one point.
+// (device/emu). Activations NHWC, filters KRSC (out_channels outermost, in_channels of one group innermost), all in
+// `type`; bias [out_channels] in `type`; sums in float. Dense is a 1x1 convolution of an image of one point.
 
 #include <cstdint>
 #include <memory>
@@ -10,18 +10,13 @@
 
 #include "core/dtype.h"
 #include "device/gpu/runtime.h"
+#include "kernels/conv_window.h"
 
 namespace dptrain::device::gpu {
 
-struct ConvProblem {
+struct ConvProblem : kernels::ConvWindow {
+  std::int64_t rows = 1;  ///< images
   DType type = DType::kF32;
-  std::int64_t rows = 0;             ///< images
-  std::int64_t h = 1, w = 1, c = 0;  ///< input
-  std::int64_t out_h = 1, out_w = 1, k = 0;
-  std::int64_t r = 1, s = 1;  ///< filter
-  std::int64_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
-  std::int64_t pad_top = 0, pad_bottom = 0, pad_left = 0, pad_right = 0;
-  std::int64_t groups = 1;
   bool bias = false, relu = false;  ///< of forward: y = relu(conv(x) + bias)
 
   auto operator<=>(const ConvProblem&) const = default;

@@ -31,7 +31,7 @@ ConvolutionOp::ConvolutionOp(const gpu::ConvProblem& sample, const OpContext& co
               if (!sets_.sample().bias) return scratch;
               // The bias is over and done with before the convolution's passes.
               const std::int64_t floats =
-                  kernel::bias_gradient_workspace(rows * output_positions(sets_.sample()), sets_.sample().k);
+                  kernel::bias_gradient_workspace(rows * output_positions(sets_.sample()), sets_.sample().out_channels);
               return std::max(scratch, static_cast<std::uint64_t>(floats) * sizeof(float));
             }) {
   ConvolutionOp::prepare(context.rows);
@@ -65,9 +65,11 @@ void ConvolutionOp::differentiate_bias(const OpArgs& a, std::byte* scratch) {
   const std::int64_t points = a.rows * output_positions(sample);
   auto* const sums = reinterpret_cast<float*>(scratch);
   if (gradient != nullptr && epilogue_.is_relu() && epilogue_.to_undo())
-    return kernel::relu_bias_gradient(at(a), type_, a.output, a.output_gradient, points, sample.k, sums, gradient);
+    return kernel::relu_bias_gradient(at(a), type_, a.output, a.output_gradient, points, sample.out_channels, sums,
+                                      gradient);
   epilogue_.undo(at(a), a.output, a.output_gradient, a.rows);
-  if (gradient != nullptr) kernel::bias_gradient(at(a), type_, a.output_gradient, points, sample.k, sums, gradient);
+  if (gradient != nullptr)
+    kernel::bias_gradient(at(a), type_, a.output_gradient, points, sample.out_channels, sums, gradient);
 }
 
 std::pair<double, double> ConvolutionOp::flops_per_sample() const {

@@ -9,11 +9,15 @@ namespace {
 class DenseOp final : public ConvolutionOp {
  public:
   DenseOp(const layers::DenseSpec& spec, const OpContext& context, Device& device)
-      : ConvolutionOp({.rows = context.input(0).elements() / context.input(0).back(),
-                       .c = context.input(0).back(),
-                       .k = spec.units,
-                       .bias = spec.use_bias},
-                      context, device) {}
+      : ConvolutionOp(sample_of(spec, context.input(0)), context, device) {}
+
+ private:
+  static gpu::ConvProblem sample_of(const layers::DenseSpec& spec, const Shape& input) {
+    gpu::ConvProblem problem{{.in_channels = input.back(), .out_channels = spec.units}};
+    problem.rows = input.elements() / input.back();
+    problem.bias = spec.use_bias;
+    return problem;
+  }
 };
 
 const RegisteredOp kDense = op<layers::DenseSpec, DenseOp>(kKind);

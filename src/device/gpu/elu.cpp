@@ -8,7 +8,7 @@ namespace {
 class ELUOp final : public RectifierOp {
  public:
   ELUOp(const layers::ELUSpec& spec, const OpContext& context, Device& device)
-      : RectifierOp(kernel::Activation::elu, spec.alpha, context, device) {}
+      : RectifierOp(kernel::Activation::kElu, spec.alpha, context, device) {}
 };
 
 const RegisteredOp kELU = op<layers::ELUSpec, ELUOp>(kKind);

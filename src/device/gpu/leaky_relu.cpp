@@ -8,7 +8,7 @@ namespace {
 class LeakyReLUOp final : public RectifierOp {
  public:
   LeakyReLUOp(const layers::LeakyReLUSpec& spec, const OpContext& context, Device& device)
-      : RectifierOp(kernel::Activation::leaky_relu, spec.negative_slope, context, device) {}
+      : RectifierOp(kernel::Activation::kLeakyRelu, spec.negative_slope, context, device) {}
 };
 
 const RegisteredOp kLeakyReLU = op<layers::LeakyReLUSpec, LeakyReLUOp>(kKind);

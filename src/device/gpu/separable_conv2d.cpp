@@ -49,7 +49,7 @@ class SeparableConv2DOp final : public GpuOp {
     epilogue_.undo(at(a), a.output, a.output_gradient, a.rows);
     if (sets_.sample().bias && a.weight_gradients[2] != nullptr)
       kernel::bias_gradient(at(a), type_, a.output_gradient, a.rows * output_positions(sets_.sample()),
-                            sets_.sample().k, floats, a.weight_gradients[2]);
+                            sets_.sample().out_channels, floats, a.weight_gradients[2]);
     if (wants_pointwise_ && a.weight_gradients[1] != nullptr)
       differentiate_filter(at(a), sets_.sample(), *room.convolution, a.saved, a.output_gradient, room.rounded,
                            room.workspace, a.weight_gradients[1]);
@@ -89,16 +89,7 @@ class SeparableConv2DOp final : public GpuOp {
   }
 
   gpu::ConvProblem pointwise(const layers::SeparableConv2DSpec& spec) const {
-    return {.type = type_,
-            .rows = 1,
-            .h = depthwise_.out_h,
-            .w = depthwise_.out_w,
-            .c = depthwise_.out_channels(),
-            .out_h = depthwise_.out_h,
-            .out_w = depthwise_.out_w,
-            .k = spec.filters,
-            .bias = spec.use_bias,
-            .relu = epilogue_.is_relu()};
+    return {pointwise_window(depthwise_, spec.filters), 1, type_, spec.use_bias, epilogue_.is_relu()};
   }
 
   std::uint64_t between_bytes(std::int64_t rows) const {
@@ -109,7 +100,7 @@ class SeparableConv2DOp final : public GpuOp {
     const gpu::ConvProblem& sample = sets_.sample();
     std::int64_t floats = wants_depthwise_ ? kernel::depthwise_workspace(type_, depthwise_, rows) : 0;
     if (sample.bias)
-      floats = std::max(floats, kernel::bias_gradient_workspace(rows * output_positions(sample), sample.k));
+      floats = std::max(floats, kernel::bias_gradient_workspace(rows * output_positions(sample), sample.out_channels));
     return between_bytes(rows) + rounded_filter_bytes(sample, sets_.passes()) +
            std::max(convolution.workspace(), static_cast<std::uint64_t>(floats) * sizeof(float));
   }

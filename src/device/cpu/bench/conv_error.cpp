@@ -30,11 +30,11 @@ class Exact {
     const std::int64_t c = next(index, s_.in_channels), w = next(index, s_.in_w), h = next(index, s_.in_h);
     const std::int64_t group = c / channels_;
     double sum = 0;
-    for (std::int64_t kh = 0; kh < s_.kernel.h; ++kh)
-      for (std::int64_t kw = 0; kw < s_.kernel.w; ++kw) {
-        const std::int64_t down = h + s_.pad_top - kh * s_.dilation.h, right = w + s_.pad_left - kw * s_.dilation.w;
-        if (down < 0 || right < 0 || down % s_.strides.h != 0 || right % s_.strides.w != 0) continue;
-        const std::int64_t oh = down / s_.strides.h, ow = right / s_.strides.w;
+    for (std::int64_t kh = 0; kh < s_.kernel_h; ++kh)
+      for (std::int64_t kw = 0; kw < s_.kernel_w; ++kw) {
+        const std::int64_t down = h + s_.pad_top - kh * s_.dilation_h, right = w + s_.pad_left - kw * s_.dilation_w;
+        if (down < 0 || right < 0 || down % s_.stride_h != 0 || right % s_.stride_w != 0) continue;
+        const std::int64_t oh = down / s_.stride_h, ow = right / s_.stride_w;
         if (oh >= s_.out_h || ow >= s_.out_w) continue;
         for (std::int64_t o = group * filters_; o < (group + 1) * filters_; ++o)
           sum += static_cast<double>(t_.weights[weight(kh, kw, c % channels_, o)]) * gradient(index, oh, ow, o);
@@ -43,7 +43,7 @@ class Exact {
   }
 
   double dweights(std::int64_t index) const {
-    const std::int64_t o = next(index, s_.out_channels), c = next(index, channels_), kw = next(index, s_.kernel.w);
+    const std::int64_t o = next(index, s_.out_channels), c = next(index, channels_), kw = next(index, s_.kernel_w);
     double sum = 0;
     for (std::int64_t row = 0; row < s_.rows; ++row)
       for (std::int64_t oh = 0; oh < s_.out_h; ++oh)
@@ -61,22 +61,22 @@ class Exact {
   }
 
   std::int64_t weight(std::int64_t kh, std::int64_t kw, std::int64_t c, std::int64_t o) const {
-    return ((kh * s_.kernel.w + kw) * channels_ + c) * s_.out_channels + o;
+    return ((kh * s_.kernel_w + kw) * channels_ + c) * s_.out_channels + o;
   }
 
   /// Under one weight of the window of an output; 0 in the padding.
   double input(std::int64_t row, std::int64_t oh, std::int64_t ow, std::int64_t kh, std::int64_t kw,
                std::int64_t c) const {
-    const std::int64_t h = oh * s_.strides.h + kh * s_.dilation.h - s_.pad_top;
-    const std::int64_t w = ow * s_.strides.w + kw * s_.dilation.w - s_.pad_left;
+    const std::int64_t h = oh * s_.stride_h + kh * s_.dilation_h - s_.pad_top;
+    const std::int64_t w = ow * s_.stride_w + kw * s_.dilation_w - s_.pad_left;
     if (h < 0 || h >= s_.in_h || w < 0 || w >= s_.in_w) return 0;
     return t_.x[((row * s_.in_h + h) * s_.in_w + w) * s_.in_channels + c];
   }
 
   double output(std::int64_t row, std::int64_t oh, std::int64_t ow, std::int64_t o) const {
     double sum = s_.bias ? t_.bias[o] : 0;
-    for (std::int64_t kh = 0; kh < s_.kernel.h; ++kh)
-      for (std::int64_t kw = 0; kw < s_.kernel.w; ++kw)
+    for (std::int64_t kh = 0; kh < s_.kernel_h; ++kh)
+      for (std::int64_t kw = 0; kw < s_.kernel_w; ++kw)
         for (std::int64_t c = 0; c < channels_; ++c)
           sum += static_cast<double>(t_.weights[weight(kh, kw, c, o)]) *
                  input(row, oh, ow, kh, kw, o / filters_ * channels_ + c);
@@ -117,7 +117,7 @@ double distance(const float* result, std::int64_t elements, std::int64_t product
 
 double conv_error(ConvPassKind kind, const ConvShape& s, const ConvTensors& t) {
   const Exact exact(s, t);
-  const std::int64_t window = s.kernel.h * s.kernel.w, channels = s.in_channels / s.groups;
+  const std::int64_t window = s.kernel_h * s.kernel_w, channels = s.in_channels / s.groups;
   switch (kind) {
     case ConvPassKind::kForward: {
       const std::int64_t positions = s.pool ? (s.out_h / 2) * (s.out_w / 2) : s.out_h * s.out_w;

@@ -3,7 +3,7 @@
 // How far a convolution pass is from its equation in double: what `bench --kernels` prints beside the time of each way
 // to compute it. Runs on the calling thread alone.
 
-#include "device/cpu/conv_pass.h"
+#include "device/cpu/conv/conv_pass.h"
 
 namespace dptrain::device::cpu {
 

@@ -5,9 +5,9 @@
 #include "device/cpu/bench/conv_error.h"
 #include "device/cpu/bench/naive_convolution.h"
 #include "device/cpu/bench/suite.h"
-#include "device/cpu/conv2d_choice.h"
-#include "device/cpu/conv_key.h"
-#include "device/cpu/conv_trial.h"
+#include "device/cpu/conv/conv2d_choice.h"
+#include "device/cpu/conv/conv_key.h"
+#include "device/cpu/conv/conv_trial.h"
 #include "device/cpu/dnnl_support.h"
 
 namespace dptrain::device::cpu {
@@ -19,9 +19,9 @@ constexpr double kFlopsOfNaiveRun = 2e8;  // so are rows and lines of the refere
 /// "conv/28x28x1/3x3/32/pool/forward": input, kernel (and stride), filters.
 std::string name_of(const ConvChoices::Pass& pass) {
   const ConvShape& s = pass.shape;
-  const std::string strides = s.strides == Size2{1, 1} ? "" : fmt::format("s{}", s.strides.h);
+  const std::string strides = s.strided() ? fmt::format("s{}", s.stride_h) : "";
   const std::string groups = s.groups == 1 ? "" : fmt::format("/groups{}", s.groups);
-  return fmt::format("conv/{}x{}x{}/{}x{}{}{}/{}{}{}/{}", s.in_h, s.in_w, s.in_channels, s.kernel.h, s.kernel.w,
+  return fmt::format("conv/{}x{}x{}/{}x{}{}{}/{}{}{}/{}", s.in_h, s.in_w, s.in_channels, s.kernel_h, s.kernel_w,
                      strides, s.pad_top > 0 ? "" : "v", s.out_channels, groups, s.pool ? "/pool" : "",
                      name_of(pass.kind));
 }

@@ -20,22 +20,13 @@ void flat(Suite& suite, const std::string& name, double arrays, std::function<vo
 }
 
 void add_activations(Suite& suite) {
-  constexpr std::pair<const char*, Activation> kActivations[] = {{"relu", Activation::relu},
-                                                                 {"relu6", Activation::relu6},
-                                                                 {"leaky_relu", Activation::leaky_relu},
-                                                                 {"elu", Activation::elu},
-                                                                 {"selu", Activation::selu},
-                                                                 {"gelu", Activation::gelu},
-                                                                 {"gelu_tanh", Activation::gelu_tanh},
-                                                                 {"swish", Activation::swish},
-                                                                 {"tanh", Activation::tanh},
-                                                                 {"sigmoid", Activation::sigmoid},
-                                                                 {"softplus", Activation::softplus}};
-  for (const auto& [word, kind] : kActivations) {
-    const std::string name = std::string("activation/") + word;
-    flat(suite, name + "/forward", 2,
-         [kind = kind](Room& r) { k::activation_forward(kind, 0.3F, r.floats(0, kFlat), r.floats(1, kFlat), kFlat); });
-    flat(suite, name + "/backward", 3, [kind = kind](Room& r) {
+  for (const kernels::ActivationTraits& row : kernels::kActivations) {
+    if (row.over_rows || row.kind == Activation::kLinear) continue;
+    const std::string name = std::string("activation/") + row.name;
+    flat(suite, name + "/forward", 2, [kind = row.kind](Room& r) {
+      k::activation_forward(kind, 0.3F, r.floats(0, kFlat), r.floats(1, kFlat), kFlat);
+    });
+    flat(suite, name + "/backward", 3, [kind = row.kind](Room& r) {
       const auto gradient =
           has_gradient_from_output(kind) ? k::activation_backward_from_output : k::activation_backward_from_input;
       gradient(kind, 0.3F, r.floats(0, kFlat), r.floats(1, kFlat), r.floats(2, kFlat), kFlat);

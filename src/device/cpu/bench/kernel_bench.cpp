@@ -8,7 +8,7 @@
 #include "core/format.h"
 #include "core/pattern.h"
 #include "device/cpu/bench/suite.h"
-#include "device/cpu/conv_trial.h"
+#include "device/cpu/conv/conv_trial.h"
 #include "device/cpu/cpu_memory.h"
 #include "kernels/cpu/parallel.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "device/cpu/conv_key.h"
+#include "device/cpu/conv/conv_key.h"
 
 namespace dptrain::device::cpu {
 namespace {
@@ -37,7 +37,7 @@ class NaiveConv final : public ConvPass {
   }
 
   void backward_weights(const ConvTensors& t) const {
-    std::fill_n(t.dweights, s_.kernel.h * s_.kernel.w * s_.in_channels / s_.groups * s_.out_channels, 0.0F);
+    std::fill_n(t.dweights, s_.weights(), 0.0F);
     for_products(
         [&](std::int64_t in, std::int64_t weight, std::int64_t out) { t.dweights[weight] += t.x[in] * t.dy[out]; });
     if (!s_.bias) return;
@@ -58,15 +58,15 @@ class NaiveConv final : public ConvPass {
   void for_window(const F& f, std::int64_t row, std::int64_t oh, std::int64_t ow) const {
     const std::int64_t channels = s_.in_channels / s_.groups, filters = s_.out_channels / s_.groups;
     const std::int64_t out = ((row * s_.out_h + oh) * s_.out_w + ow) * s_.out_channels;
-    for (std::int64_t kh = 0; kh < s_.kernel.h; ++kh)
-      for (std::int64_t kw = 0; kw < s_.kernel.w; ++kw) {
-        const std::int64_t h = oh * s_.strides.h + kh * s_.dilation.h - s_.pad_top;
-        const std::int64_t w = ow * s_.strides.w + kw * s_.dilation.w - s_.pad_left;
+    for (std::int64_t kh = 0; kh < s_.kernel_h; ++kh)
+      for (std::int64_t kw = 0; kw < s_.kernel_w; ++kw) {
+        const std::int64_t h = oh * s_.stride_h + kh * s_.dilation_h - s_.pad_top;
+        const std::int64_t w = ow * s_.stride_w + kw * s_.dilation_w - s_.pad_left;
         if (h < 0 || h >= s_.in_h || w < 0 || w >= s_.in_w) continue;
         const std::int64_t in = ((row * s_.in_h + h) * s_.in_w + w) * s_.in_channels;
         for (std::int64_t group = 0; group < s_.groups; ++group)
           for (std::int64_t c = 0; c < channels; ++c) {
-            const std::int64_t weight = ((kh * s_.kernel.w + kw) * channels + c) * s_.out_channels;
+            const std::int64_t weight = ((kh * s_.kernel_w + kw) * channels + c) * s_.out_channels;
             for (std::int64_t o = group * filters; o < (group + 1) * filters; ++o)
               f(in + group * channels + c, weight + o, out + o);
           }
@@ -90,7 +90,7 @@ ConvShape few_lines(ConvShape shape, double flops) {
   const auto lines = std::max<std::int64_t>(1, std::llround(flops / of_line));
   if (lines >= shape.out_h) return shape;
   shape.out_h = lines;
-  shape.in_h = (lines - 1) * shape.strides.h + (shape.kernel.h - 1) * shape.dilation.h + 1;
+  shape.in_h = (lines - 1) * shape.stride_h + (shape.kernel_h - 1) * shape.dilation_h + 1;
   shape.pad_top = shape.pad_bottom = 0;
   return shape;
 }

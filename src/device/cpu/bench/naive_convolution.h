@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "device/cpu/conv_pass.h"
+#include "device/cpu/conv/conv_pass.h"
 
 namespace dptrain::device::cpu {
 

@@ -1,0 +1,67 @@
+#pragma once
+
+// Object headers of HDF5: the messages that say what a group, a dataset or an attribute is. Decoded as the format
+// specification (HDF5 File Format Specification 3.0, section IV.A) defines them, as far as Keras's files go; what they
+// do not use (shared messages, chunks, filters) is refused by name when it is asked for.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "checkpoint/hdf5/hdf5_bytes.h"
+#include "core/shape.h"
+
+namespace dptrain::checkpoint {
+
+constexpr std::uint64_t kUndefinedAddress = ~std::uint64_t{0};
+
+struct Hdf5Space {
+  bool null = false;                ///< H5S_NULL: no value at all
+  std::vector<std::uint64_t> dims;  ///< empty for a scalar
+  std::uint64_t elements = 1;       ///< 0 for H5S_NULL; never overflows
+};
+
+struct Hdf5Type {
+  enum class Kind { kInteger, kFloat, kFixedString, kVariableString, kOther };
+  Kind kind = Kind::kOther;
+  std::uint32_t size = 0;  ///< bytes of one element in the file
+  bool little_endian = true;
+  bool is_signed = false;
+  bool ieee = false;  ///< kFloat: binary16, binary32 or binary64
+  bool space_padded = false, null_padded = false;
+};
+
+/// Where a dataset's bytes are: in the file, or in its header.
+struct Hdf5Layout {
+  std::uint64_t address = kUndefinedAddress;
+  std::uint64_t size = 0;  ///< the largest number where the file does not say
+  std::vector<std::byte> compact;
+  bool is_compact = false;
+  std::string unreadable;  ///< why not: "is stored in chunks"
+};
+
+struct Hdf5Attribute {
+  std::string name;
+  bool shared = false;  ///< its type or space stands elsewhere
+  std::vector<std::byte> type, space, value;
+};
+
+struct Hdf5Header {
+  std::optional<Hdf5Space> space;
+  std::optional<Hdf5Type> type;
+  std::optional<Hdf5Layout> layout;
+  bool is_group = false;
+  std::uint64_t tree = kUndefinedAddress;  ///< groups: B-tree of names
+  std::uint64_t heap = kUndefinedAddress;  ///< groups: local heap with the names
+  std::string unreadable;                  ///< why the object cannot be read: "has filters"
+  std::vector<Hdf5Attribute> attributes;
+};
+
+Hdf5Header read_header(const Hdf5Bytes& file, std::uint64_t address);
+
+Hdf5Space decode_space(const Hdf5Bytes& file, std::span<const std::byte> message);
+Hdf5Type decode_type(const Hdf5Bytes& file, std::span<const std::byte> message);
+
+}  // namespace dptrain::checkpoint

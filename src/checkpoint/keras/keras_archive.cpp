@@ -1,0 +1,225 @@
+// The zip format: PKWARE's APPNOTE 6.3.10, sections 4.3.7 (local header), 4.3.12 (central directory), 4.3.14 to 4.3.16.
+
+#include "checkpoint/keras/keras_archive.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <zlib.h>
+
+#include "checkpoint/crc32.h"
+#include "core/format.h"
+
+namespace dptrain::checkpoint {
+namespace {
+
+constexpr std::uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50, kEnd64 = 0x06064b50,
+                        kLocator64 = 0x07064b50;
+constexpr std::uint64_t kEndBytes = 22, kLocatorBytes = 20, kLongestComment = 65535;
+constexpr std::uint32_t kSee64 = 0xFFFFFFFF;  ///< the number stands in the 64-bit record
+constexpr std::uint64_t kHighestRatio = 100;  ///< trained weights deflate to nine tenths, text to a tenth
+constexpr std::uint64_t kFreeBytes = std::uint64_t{64} << 20U;  ///< up to here any ratio goes: weights may all be zero
+constexpr std::uint64_t kPiece = std::uint64_t{1} << 20U;
+
+/// A range of another file.
+class Slice final : public Hdf5Bytes {
+ public:
+  Slice(std::shared_ptr<const Hdf5Bytes> whole, std::uint64_t offset, std::uint64_t size)
+      : Hdf5Bytes(whole->name(), size), whole_(std::move(whole)), offset_(offset) {}
+
+ private:
+  void copy(std::uint64_t offset, std::span<std::byte> out) const override { whole_->read(offset_ + offset, out); }
+
+  std::shared_ptr<const Hdf5Bytes> whole_;
+  std::uint64_t offset_;
+};
+
+struct Directory {
+  std::uint64_t offset = 0, size = 0;
+};
+
+struct Member {
+  std::uint16_t flags = 0, method = 0;
+  std::uint32_t crc = 0;
+  std::uint64_t packed = 0, size = 0, header = 0;
+};
+
+/// Where the central directory is; the record that says so ends the file, but for a comment.
+Directory find_directory(const Hdf5Bytes& file) {
+  const std::uint64_t reach = std::min(file.size(), kEndBytes + kLongestComment);
+  const std::vector<std::byte> tail = file.read(file.size() - reach, reach);
+  for (std::uint64_t back = kEndBytes; back <= reach; ++back) {
+    Cursor at(file, std::span(tail).subspan(static_cast<std::size_t>(reach - back)));
+    if (at.u32() != kEnd) continue;
+    at.skip(8);
+    const std::uint32_t size = at.u32(), offset = at.u32();
+    if (at.u16() != back - kEndBytes) continue;  // not the record but bytes that look like it
+    if (offset != kSee64 && size != kSee64) return {offset, size};
+    const std::uint64_t end = file.size() - back;
+    if (end < kLocatorBytes) break;
+    const std::vector<std::byte> locator = file.read(end - kLocatorBytes, kLocatorBytes);
+    Cursor to(file, locator);
+    if (to.u32() != kLocator64) break;
+    to.skip(4);
+    const std::vector<std::byte> record = file.read(to.u64(), 56);
+    Cursor wide(file, record);
+    if (wide.u32() != kEnd64) break;
+    wide.skip(36);
+    const std::uint64_t wide_size = wide.u64();
+    return {wide.u64(), wide_size};
+  }
+  file.damaged("it is a zip archive without its directory, cut off perhaps");
+}
+
+/// Sizes and offset beyond 32 bits, in the order in which the entry leaves them out.
+void read_extra64(const Hdf5Bytes& file, std::span<const std::byte> extra, Member& member) {
+  Cursor at(file, extra);
+  while (at.left() >= 4) {
+    const std::uint16_t id = at.u16(), length = at.u16();
+    Cursor field(file, at.take(length));
+    if (id != 1) continue;
+    if (member.size == kSee64) member.size = field.u64();
+    if (member.packed == kSee64) member.packed = field.u64();
+    if (member.header == kSee64) member.header = field.u64();
+  }
+}
+
+std::optional<Member> find_member(const Hdf5Bytes& file, const std::string& wanted) {
+  const Directory directory = find_directory(file);
+  const std::vector<std::byte> bytes = file.read(directory.offset, directory.size);
+  Cursor at(file, bytes);
+  while (at.left() >= 46) {
+    if (at.u32() != kCentral) file.damaged("the directory of the zip archive is not one");
+    Member member;
+    at.skip(4);
+    member.flags = at.u16();
+    member.method = at.u16();
+    at.skip(4);
+    member.crc = at.u32();
+    member.packed = at.u32();
+    member.size = at.u32();
+    const std::uint16_t name_length = at.u16(), extra_length = at.u16(), comment_length = at.u16();
+    at.skip(8);
+    member.header = at.u32();
+    const auto name = at.take(name_length), extra = at.take(extra_length);
+    at.skip(comment_length);
+    if (name.size() != wanted.size() || !std::equal(name.begin(), name.end(), std::as_bytes(std::span(wanted)).begin()))
+      continue;
+    read_extra64(file, extra, member);
+    return member;
+  }
+  return std::nullopt;
+}
+
+/// zlib's state, ended whatever happens in between.
+class Inflater {
+ public:
+  explicit Inflater(const Hdf5Bytes& file) {
+    if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) file.refuse("cannot be inflated: zlib does not start");
+  }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+  ~Inflater() { inflateEnd(&stream_); }
+
+  /// Goes on in `in` and `out`, which lose what was read and written. False at the end of the stream, and where it is
+  /// none.
+  bool run(std::span<std::byte>& in, std::span<std::byte>& out) {
+    constexpr std::size_t kStep = std::size_t{1} << 30U;  // zlib counts in 32 bits
+    const auto some_in = static_cast<uInt>(std::min(kStep, in.size()));
+    const auto some_out = static_cast<uInt>(std::min(kStep, out.size()));
+    stream_.next_in = reinterpret_cast<Bytef*>(in.data());
+    stream_.avail_in = some_in;
+    stream_.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream_.avail_out = some_out;
+    state_ = inflate(&stream_, Z_NO_FLUSH);
+    in = in.subspan(some_in - stream_.avail_in);
+    out = out.subspan(some_out - stream_.avail_out);
+    return state_ == Z_OK;
+  }
+  bool ended() const noexcept { return state_ == Z_STREAM_END; }
+
+ private:
+  z_stream stream_{};
+  int state_ = Z_OK;
+};
+
+/// All of a raw deflate stream, which must give as many bytes as the directory says. Memory follows what has been
+/// inflated, never what is claimed.
+std::vector<std::byte> inflated(const Hdf5Bytes& file, const Member& member, std::uint64_t data,
+                                const std::string& name) {
+  if (member.size > kFreeBytes && member.size / kHighestRatio > member.packed)
+    file.refuse(
+        fmt::format("holds {} deflated to {} of {} bytes: no weights or text are packed more than {} to 1, "
+                    "the file is damaged or made to do harm",
+                    name, member.packed, member.size, kHighestRatio));
+  std::vector<std::byte> packed = file.read(data, member.packed), all;
+  std::span<std::byte> in(packed);
+  Inflater inflater(file);
+  for (bool more = true; more;) {
+    const std::uint64_t written = all.size();
+    if (written == member.size) {  // the end of the stream may still be to come, but no byte more
+      std::byte beyond{};
+      std::span<std::byte> out(&beyond, 1);
+      more = inflater.run(in, out);
+      if (!out.empty()) continue;
+      file.damaged(fmt::format("its member {} is longer than the {} bytes that the directory says", name, member.size));
+    }
+    all.resize(static_cast<std::size_t>(std::min(member.size, written + std::max(kPiece, written))));
+    std::span<std::byte> out = std::span(all).subspan(static_cast<std::size_t>(written));
+    do more = inflater.run(in, out);
+    while (more && !out.empty());
+    all.resize(all.size() - out.size());
+  }
+  if (!inflater.ended() || all.size() != member.size)
+    file.damaged(
+        fmt::format("its member {} cannot be inflated to the {} bytes that the directory says", name, member.size));
+  return all;
+}
+
+void check_crc(const Hdf5Bytes& member, std::uint32_t expected, const std::string& name) {
+  std::vector<std::byte> piece(
+      static_cast<std::size_t>(std::min<std::uint64_t>(member.size(), std::uint64_t{1} << 20U)));
+  std::uint32_t crc = 0;
+  for (std::uint64_t at = 0; at < member.size();) {
+    const auto part =
+        std::span(piece).first(static_cast<std::size_t>(std::min<std::uint64_t>(member.size() - at, piece.size())));
+    member.read(at, part);
+    crc = checkpoint::crc32(part, crc);
+    at += part.size();
+  }
+  if (crc != expected) member.damaged(fmt::format("the bytes of its member {} are not those that were written", name));
+}
+
+}  // namespace
+
+bool is_archive(const Hdf5Bytes& file) {
+  if (file.size() < kEndBytes) return false;
+  const std::vector<std::byte> head = file.read(0, 4);
+  return Cursor(file, head).u32() == kLocal;
+}
+
+std::shared_ptr<const Hdf5Bytes> archive_member(const std::shared_ptr<const Hdf5Bytes>& archive,
+                                                const std::string& name) {
+  const Hdf5Bytes& file = *archive;
+  const std::optional<Member> member = find_member(file, name);
+  if (!member) return nullptr;
+  if ((member->flags & 1U) != 0) file.refuse("is an encrypted zip archive, which is not supported");
+  const std::vector<std::byte> header = file.read(member->header, 30);
+  Cursor at(file, header);
+  if (at.u32() != kLocal) file.damaged(fmt::format("its member {} has no header", name));
+  at.skip(22);
+  const std::uint64_t name_length = at.u16(), extra_length = at.u16(),
+                      data = member->header + 30 + name_length + extra_length;
+  if (!file.contains(data, member->packed)) file.damaged(fmt::format("its member {} lies outside of it", name));
+  std::shared_ptr<const Hdf5Bytes> bytes;
+  if (member->method == 0 && member->packed == member->size)
+    bytes = std::make_shared<Slice>(archive, data, member->size);
+  else if (member->method == Z_DEFLATED)
+    bytes = Hdf5Bytes::of_memory(file.name(), inflated(file, *member, data, name));
+  else
+    file.refuse(fmt::format("holds {} packed by method {}, which is not supported", name, member->method));
+  check_crc(*bytes, member->crc, name);
+  return bytes;
+}
+
+}  // namespace dptrain::checkpoint

@@ -1,0 +1,226 @@
+#include "checkpoint/keras/keras_definition.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/config_layers.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/json_depth.h"
+
+namespace dptrain::checkpoint {
+namespace {
+
+constexpr int kDeepest = 16;  ///< models in models, lists in arguments
+
+const nlohmann::json& at(const nlohmann::json& json, const char* key) {
+  static const nlohmann::json nothing;
+  if (!json.is_object()) return nothing;
+  const auto found = json.find(key);
+  return found == json.end() ? nothing : *found;
+}
+
+std::string text_at(const nlohmann::json& json, const char* key) {
+  const nlohmann::json& value = at(json, key);
+  return value.is_string() ? value.get<std::string>() : "";
+}
+
+bool is_model(const nlohmann::json& layer) {
+  return at(at(layer, "config"), "layers").is_array() ||
+         (at(layer, "config").is_array() && text_at(layer, "class_name") == "Sequential");
+}
+
+/// Raw references of one model: names instead of places, until all layers are known.
+struct Reference {
+  std::string layer;
+  std::uint64_t call = 0, output = 0;
+};
+
+class ModelReader {
+ public:
+  explicit ModelReader(const std::string& file) : file_(file) {}
+
+  KerasModel read(const nlohmann::json& json, int depth) {
+    if (depth > kDeepest) refuse("models are nested too deeply");
+    const nlohmann::json& config = at(json, "config");
+    KerasModel model;
+    model.name = text_at(config, "name");
+    model.trainable = at(config, "trainable") != false;
+    const bool sequential = text_at(json, "class_name") == "Sequential";
+    const nlohmann::json& list = config.is_array() ? config : at(config, "layers");
+    for (const nlohmann::json& entry : list) model.layers.push_back(layer(entry, depth));
+    if (model.layers.empty()) refuse(fmt::format("model '{}' has no layers", model.name));
+    if (sequential)
+      chain(model, config);
+    else
+      connect(model, list, config);
+    return model;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw Error(ErrorKind::kCheckpoint, fmt::format("'{}': the model cannot be built: {}", file_, what));
+  }
+
+  KerasLayer layer(const nlohmann::json& entry, int depth) {
+    KerasLayer layer;
+    const nlohmann::json& config = at(entry, "config");
+    layer.class_name = text_at(entry, "class_name");
+    layer.name = text_at(entry, "name");
+    if (layer.name.empty()) layer.name = text_at(config, "name");
+    if (layer.name.empty() || layer.class_name.empty()) refuse("a layer has no name or no class_name");
+    layer.trainable = at(config, "trainable") != false;
+    layer.config = std::make_unique<nlohmann::json>(config);
+    if (is_model(entry)) layer.model = std::make_unique<KerasModel>(read(entry, depth + 1));
+    return layer;
+  }
+
+  /// Each layer reads the one before. An input is made where the list has none.
+  void chain(KerasModel& model, const nlohmann::json& config) {
+    if (model.layers.front().class_name != "InputLayer") {
+      const nlohmann::json* shape = &at(*model.layers.front().config, "batch_input_shape");
+      if (shape->is_null()) shape = &at(*model.layers.front().config, "batch_shape");
+      if (shape->is_null()) shape = &at(config, "build_input_shape");
+      KerasLayer input;
+      input.name = model.layers.front().name + "_input";
+      input.class_name = "InputLayer";
+      input.config = std::make_unique<nlohmann::json>(nlohmann::json{{"batch_shape", *shape}});
+      model.layers.insert(model.layers.begin(), std::move(input));
+    }
+    model.layers.front().calls = {{}};
+    for (std::size_t i = 1; i < model.layers.size(); ++i) model.layers[i].calls = {{KerasTensor{i - 1, 0, 0}}};
+    model.inputs = {{0, 0, 0}};
+    model.outputs = {{model.layers.size() - 1, 0, 0}};
+  }
+
+  void connect(KerasModel& model, const nlohmann::json& list, const nlohmann::json& config) {
+    std::map<std::string, std::size_t> places;
+    for (std::size_t i = 0; i < model.layers.size(); ++i)
+      if (!places.emplace(model.layers[i].name, i).second)
+        refuse(fmt::format("two layers are called '{}'", model.layers[i].name));
+    std::vector<std::vector<std::vector<Reference>>> calls;
+    for (std::size_t i = 0; i < model.layers.size(); ++i) {
+      calls.emplace_back();
+      const nlohmann::json& nodes = at(list[i], "inbound_nodes");
+      if (nodes.is_array())
+        for (const nlohmann::json& node : nodes) calls.back().push_back(call(node, model.layers[i].name));
+      if (calls.back().empty() && model.layers[i].class_name == "InputLayer") calls.back().emplace_back();
+    }
+    std::vector<Reference> inputs, outputs;
+    collect(at(config, "input_layers"), inputs, 0, "input_layers");
+    collect(at(config, "output_layers"), outputs, 0, "output_layers");
+    if (inputs.empty() || outputs.empty()) refuse(fmt::format("model '{}' has no inputs or no outputs", model.name));
+
+    const std::vector<bool> from_one = counted_from_one(model, calls, outputs, places);
+    const auto resolve = [&](const std::vector<Reference>& references) {
+      std::vector<KerasTensor> tensors;
+      for (const Reference& r : references) tensors.push_back(tensor(r, places, calls, from_one));
+      return tensors;
+    };
+    for (std::size_t i = 0; i < calls.size(); ++i)
+      for (const auto& one : calls[i]) model.layers[i].calls.push_back(resolve(one));
+    model.inputs = resolve(inputs);
+    model.outputs = resolve(outputs);
+  }
+
+  /// Keras 2 counts the calls of a model inside of a model from 1: call 0 is the one that defined it.
+  static std::vector<bool> counted_from_one(const KerasModel& model,
+                                            const std::vector<std::vector<std::vector<Reference>>>& calls,
+                                            const std::vector<Reference>& outputs,
+                                            const std::map<std::string, std::size_t>& places) {
+    std::vector<bool> from_one(model.layers.size(), false);
+    const auto look = [&](const Reference& r) {
+      const auto found = places.find(r.layer);
+      if (found == places.end() || model.layers[found->second].model == nullptr) return;
+      if (r.call == calls[found->second].size()) from_one[found->second] = true;
+    };
+    for (const auto& layer : calls)
+      for (const auto& call : layer)
+        for (const Reference& r : call) look(r);
+    for (const Reference& r : outputs) look(r);
+    return from_one;
+  }
+
+  KerasTensor tensor(const Reference& r, const std::map<std::string, std::size_t>& places,
+                     const std::vector<std::vector<std::vector<Reference>>>& calls,
+                     const std::vector<bool>& from_one) const {
+    const auto found = places.find(r.layer);
+    if (found == places.end()) refuse(fmt::format("a layer reads '{}', which is not there", r.layer));
+    const std::uint64_t first = from_one[found->second] ? 1 : 0;
+    if (r.call < first || r.call - first >= calls[found->second].size())
+      refuse(fmt::format("a layer reads call {} of '{}', which is not there", r.call, r.layer));
+    return {found->second, static_cast<std::size_t>(r.call - first), static_cast<std::size_t>(r.output)};
+  }
+
+  /// Keras 2: [[layer, call, output, {kwargs}], ...]; Keras 3: {"args": [...], "kwargs": {...}}.
+  std::vector<Reference> call(const nlohmann::json& node, const std::string& layer) {
+    std::vector<Reference> references;
+    const std::string where = fmt::format("layer '{}'", layer);
+    collect(node.is_object() ? at(node, "args") : node, references, 0, where);
+    if (node.is_object()) check_keywords(at(node, "kwargs"), where);
+    return references;
+  }
+
+  /// Masks and `training` are no tensors of ours; anything else that is a tensor is.
+  void check_keywords(const nlohmann::json& keywords, const std::string& where) {
+    if (!keywords.is_object()) return;
+    std::vector<Reference> tensors;
+    for (const auto& [key, value] : keywords.items())
+      if (value.is_object() || value.is_array()) collect(value, tensors, 0, where);
+    if (!tensors.empty()) refuse(fmt::format("{}: it is called with a tensor as a keyword argument", where));
+  }
+
+  void collect(const nlohmann::json& value, std::vector<Reference>& out, int depth, const std::string& where) {
+    if (depth > kDeepest) refuse(fmt::format("{}: its inputs are nested too deeply", where));
+    if (value.is_object()) {
+      const nlohmann::json& history = at(at(value, "config"), "keras_history");
+      if (text_at(value, "class_name") == "__keras_tensor__" && history.is_array())
+        return collect(history, out, depth + 1, where);
+      for (const auto& [key, item] : value.items()) collect(item, out, depth + 1, where);
+      return;
+    }
+    if (!value.is_array()) return;
+    const bool leaf =
+        value.size() >= 3 && value[0].is_string() && value[1].is_number_unsigned() && value[2].is_number_unsigned();
+    if (!leaf) {
+      for (const nlohmann::json& item : value) collect(item, out, depth + 1, where);
+      return;
+    }
+    out.push_back({value[0].get<std::string>(), value[1].get<std::uint64_t>(), value[2].get<std::uint64_t>()});
+    if (value.size() > 3) check_keywords(value[3], where);
+  }
+
+  const std::string& file_;
+};
+
+/// The entry of a layer of the outermost model.
+const nlohmann::json& entry_called(const nlohmann::json& model, const std::string& name) {
+  for (const nlohmann::json& entry : at(at(model, "config"), "layers"))
+    if (text_at(entry, "name") == name || text_at(at(entry, "config"), "name") == name) return entry;
+  return model;
+}
+
+}  // namespace
+
+KerasLayer::KerasLayer() = default;
+KerasLayer::KerasLayer(KerasLayer&&) noexcept = default;
+KerasLayer& KerasLayer::operator=(KerasLayer&&) noexcept = default;
+KerasLayer::~KerasLayer() = default;
+
+KerasModel read_keras_model(const std::string& file, const std::string& model_config) {
+  const auto what = fmt::format("'{}': its model_config", file);
+  const nlohmann::json json =
+      nlohmann::json::parse(shallow_json(model_config, ErrorKind::kCheckpoint, what), nullptr, false);
+  if (!is_model(json))
+    throw Error(ErrorKind::kCheckpoint,
+                fmt::format("'{}' holds no Sequential or Functional model{}", file,
+                            model_config.empty() ? ": it has weights alone; write the layers under 'layers'" : ""));
+  const std::vector<ConfigLayer> layers = config_layers(model_config);
+  const ConfigLayer* core = multi_gpu_core(layers);
+  return ModelReader(file).read(core != nullptr ? entry_called(json, core->name) : json, 0);
+}
+
+}  // namespace dptrain::checkpoint

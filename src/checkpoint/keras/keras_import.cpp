@@ -1,0 +1,263 @@
+#include "checkpoint/keras/keras_import.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/contents.h"
+#include "checkpoint/keras/keras_definition.h"
+#include "checkpoint/keras/keras_layer_arguments.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+#include "graph/names.h"
+#include "layers/layer.h"
+
+namespace dptrain::checkpoint {
+namespace {
+
+using config::Node;
+
+constexpr std::size_t kMostCalls = 20'000;  ///< as many as a config may have steps
+
+/// Flat: every layer once, with all its calls over all calls of the models around it.
+struct FlatLayer {
+  const KerasLayer* definition = nullptr;
+  std::string name;
+  bool trainable = true;
+  std::size_t calls = 0;
+};
+struct FlatCall {
+  std::size_t layer = 0, number = 0;
+  std::vector<std::size_t> inputs;  ///< calls before this one
+};
+
+class Flattener {
+ public:
+  explicit Flattener(const std::string& file) : file_(file) {}
+
+  /// The outermost model, whose inputs are its own.
+  void run(const KerasModel& model) { outputs_ = call(model, {}, "", model.trainable, true); }
+
+  std::vector<FlatLayer> layers_;
+  std::vector<FlatCall> calls_;
+  std::vector<std::size_t> outputs_;
+
+ private:
+  using Tensors = std::vector<std::size_t>;  ///< flat calls
+
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw Error(ErrorKind::kCheckpoint, fmt::format("'{}': the model cannot be built: {}", file_, what));
+  }
+
+  /// A name that the config language takes and no layer has yet.
+  std::string fresh_name(const std::string& prefix, std::string name) {
+    for (char& c : name)
+      if (!graph::name_complaint(std::string("a") + c).empty()) c = '_';
+    name = graph::join_names(prefix, name);
+    if (!graph::name_complaint(name).empty()) name = graph::join_names("layer", name);
+    std::string unique = name;
+    for (int n = 1; !names_.insert(unique).second; ++n) unique = fmt::format("{}_{}", name, n);
+    return unique;
+  }
+
+  std::size_t flat_layer(const KerasLayer& layer, const std::string& prefix, bool trainable) {
+    const auto [entry, fresh] = places_.emplace(&layer, layers_.size());
+    if (fresh) layers_.push_back({&layer, fresh_name(prefix, layer.name), trainable && layer.trainable, 0});
+    return entry->second;
+  }
+
+  Tensors call_layer(const KerasLayer& layer, const Tensors& inputs, const std::string& prefix, bool trainable) {
+    if (layer.model != nullptr)
+      return call(*layer.model, inputs, graph::join_names(prefix, layer.name), trainable && layer.trainable, false);
+    if (calls_.size() >= kMostCalls) refuse(fmt::format("it has more than {} calls of layers", kMostCalls));
+    const std::size_t flat = flat_layer(layer, prefix, trainable);
+    calls_.push_back({flat, layers_[flat].calls++, inputs});
+    return {calls_.size() - 1};
+  }
+
+  /// Calls in an order in which each finds what it reads. Keras lists layers from inputs to outputs, so one pass does
+  /// nearly always; a shared layer may need another.
+  Tensors call(const KerasModel& model, const Tensors& given, const std::string& prefix, bool trainable,
+               bool outermost) {
+    if (++models_ > kMostCalls) refuse(fmt::format("it has more than {} calls of models", kMostCalls));
+    if (!outermost && given.size() != model.inputs.size())
+      refuse(
+          fmt::format("model '{}' has {} inputs and is called with {}", model.name, model.inputs.size(), given.size()));
+    std::map<std::pair<std::size_t, std::size_t>, Tensors> made;
+    if (!outermost)
+      for (std::size_t i = 0; i < given.size(); ++i) made[{model.inputs[i].layer, model.inputs[i].call}] = {given[i]};
+    if (outermost)  // the order of a model's inputs is that of its list
+      for (const KerasTensor& input : model.inputs)
+        if (model.layers[input.layer].class_name == "InputLayer" && !made.contains({input.layer, input.call}))
+          made[{input.layer, input.call}] = call_layer(model.layers[input.layer], {}, prefix, trainable);
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (std::size_t l = 0; l < model.layers.size(); ++l)
+        for (std::size_t c = 0; c < model.layers[l].calls.size(); ++c) {
+          if (made.contains({l, c})) continue;
+          const auto inputs = found(model.layers[l].calls[c], made);
+          if (!inputs) continue;
+          made[{l, c}] = call_layer(model.layers[l], *inputs, prefix, trainable);
+          progress = true;
+        }
+    }
+    const auto outputs = found(model.outputs, made);
+    if (!outputs) refuse(fmt::format("the outputs of model '{}' cannot be reached from its inputs", model.name));
+    return *outputs;
+  }
+
+  std::optional<Tensors> found(const std::vector<KerasTensor>& wanted,
+                               const std::map<std::pair<std::size_t, std::size_t>, Tensors>& made) const {
+    Tensors tensors;
+    for (const KerasTensor& tensor : wanted) {
+      const auto entry = made.find({tensor.layer, tensor.call});
+      if (entry == made.end()) return std::nullopt;
+      if (tensor.output >= entry->second.size()) refuse("a layer reads an output that another has not");
+      tensors.push_back(entry->second[tensor.output]);
+    }
+    return tensors;
+  }
+
+  const std::string& file_;
+  std::size_t models_ = 0;  ///< calls of them
+  std::set<std::string> names_;
+  std::map<const KerasLayer*, std::size_t> places_;
+};
+
+/// Steps and shared entries of the config language from the flat calls.
+class SectionWriter {
+ public:
+  SectionWriter(const Flattener& flat, const std::optional<Shape>& input_shape, bool by_keras3,
+                std::vector<std::string>& complaints)
+      : flat_(flat), input_shape_(input_shape), by_keras3_(by_keras3), complaints_(complaints) {
+    for (const FlatLayer& layer : flat.layers_) names_.insert(layer.name);
+    for (const FlatLayer& layer : flat.layers_) arguments_.push_back(arguments(layer));
+  }
+
+  Node model() {
+    Node shared = Node::map(), steps = Node::sequence();
+    for (std::size_t i = 0; i < flat_.layers_.size(); ++i) {
+      const FlatLayer& layer = flat_.layers_[i];
+      if (layer.calls < 2) continue;
+      Node definition = Node::map();
+      definition.set(layer.definition->class_name, arguments_[i]);
+      shared.set(shared_name(layer.name), std::move(definition));
+    }
+    for (const FlatCall& call : flat_.calls_) steps.items().push_back(step(call));
+    Node model = Node::map();
+    if (!shared.entries().empty()) model.set("shared", std::move(shared));
+    model.set("layers", std::move(steps));
+    Node outputs = Node::sequence();
+    for (const std::size_t output : flat_.outputs_) outputs.items().push_back(Node::text(name_of_[output]));
+    model.set("outputs", std::move(outputs));
+    return model;
+  }
+
+ private:
+  static std::string shared_name(const std::string& name) {
+    const bool small = name[0] >= 'a' && name[0] <= 'z';
+    return small ? name : "shared_" + name;
+  }
+
+  Node arguments(const FlatLayer& layer) {
+    const std::string& type = layer.definition->class_name;
+    std::vector<std::string> own;
+    Node all = Node::map();
+    if (type == "InputLayer")
+      all.set("shape", input(*layer.definition->config, own));
+    else if (layers::layer_family().find(type) == nullptr)
+      own.push_back(fmt::format("is of class {}, which dptrain does not have", type));
+    else
+      all = layer_arguments(type, *layer.definition->config, by_keras3_, own);
+    if (!layer.trainable && type != "InputLayer") all.set("trainable", Node::boolean(false));
+    for (const std::string& complaint : own)
+      complaints_.push_back(fmt::format("layer '{}' ({}): {}", layer.name, type, complaint));
+    return all;
+  }
+
+  Node input(const nlohmann::json& config, std::vector<std::string>& complaints) {
+    Node shape = Node::sequence();
+    if (input_shape_) {
+      for (const std::int64_t extent : input_shape_->dims()) shape.items().push_back(Node::integer(extent));
+      return shape;
+    }
+    const char* key = config.is_object() && config.contains("batch_shape") ? "batch_shape" : "batch_input_shape";
+    const nlohmann::json batch = config.is_object() && config.contains(key) ? config.at(key) : nlohmann::json();
+    if (!batch.is_array() || batch.size() < 2) {
+      complaints.push_back("the file does not say its shape; give it, as in {file: ..., input_shape: [224, 224, 3]}");
+      return shape;
+    }
+    for (std::size_t i = 1; i < batch.size(); ++i) {
+      if (!batch[i].is_number_integer()) {
+        complaints.push_back(
+            fmt::format("its shape is {}; give one without holes, as in {{file: ..., input_shape: [224, 224, 3]}}",
+                        batch.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)));
+        return shape;
+      }
+      shape.items().push_back(Node::scalar(batch[i].dump()));
+    }
+    return shape;
+  }
+
+  Node step(const FlatCall& call) {
+    const FlatLayer& layer = flat_.layers_[call.layer];
+    const bool shared = layer.calls > 1;
+    std::string name = layer.name;
+    for (std::size_t n = call.number + 1;
+         shared && !names_.insert(name = fmt::format("{}_call{}", layer.name, n)).second;)
+      n += layer.calls;
+    name_of_.push_back(name);
+    Node own = Node::map();
+    own.set("name", Node::text(name));
+    if (!call.inputs.empty()) {
+      Node inputs = Node::sequence();
+      for (const std::size_t input : call.inputs) inputs.items().push_back(Node::text(name_of_[input]));
+      own.set("inputs", std::move(inputs));
+    }
+    if (!shared)
+      for (const Node::Entry& entry : arguments_[call.layer].entries()) own.set(entry.key, entry.value);
+    const std::string& type = layer.definition->class_name;
+    Node step = Node::map();
+    step.set(shared ? shared_name(layer.name) : type == "InputLayer" ? "Input" : type, std::move(own));
+    return step;
+  }
+
+  const Flattener& flat_;
+  const std::optional<Shape>& input_shape_;
+  bool by_keras3_;
+  std::vector<std::string>& complaints_;
+  std::set<std::string> names_;
+  std::vector<Node> arguments_;       ///< per layer
+  std::vector<std::string> name_of_;  ///< per call
+};
+
+}  // namespace
+
+KerasImport import_model_config(const std::string& file, const std::string& model_config,
+                                const std::optional<Shape>& input_shape, bool by_keras3) {
+  const KerasModel definition = read_keras_model(file, model_config);
+  std::vector<std::string> complaints;
+  Flattener flat(file);
+  flat.run(definition);
+  const auto is_input = [](const FlatLayer& layer) { return layer.definition->class_name == "InputLayer"; };
+  if (input_shape && std::count_if(flat.layers_.begin(), flat.layers_.end(), is_input) != 1)
+    complaints.push_back("input_shape is for models with one input");
+  KerasImport result{definition.name, SectionWriter(flat, input_shape, by_keras3, complaints).model()};
+  if (complaints.empty()) return result;
+  constexpr std::size_t kMost = 20;
+  const std::size_t count = complaints.size();
+  complaints.resize(std::min(count, kMost));
+  throw Error(ErrorKind::kCheckpoint,
+              fmt::format("'{}': the model cannot be built:\n  {}{}", file, join(complaints, "\n  "),
+                          count > kMost ? fmt::format("\n  and {} more", count - kMost) : ""));
+}
+
+KerasImport import_model(const std::string& path, const std::optional<Shape>& input_shape) {
+  const Contents contents = Contents::open(path);
+  return import_model_config(path, contents.model_config(), input_shape, contents.by_keras3());
+}
+
+}  // namespace dptrain::checkpoint

@@ -1,0 +1,163 @@
+#include "device/cpu/conv/conv2d_dnnl.h"
+
+#include "device/cpu/dnnl_support.h"
+#include "kernels/cpu/activation.h"
+
+namespace dptrain::device::cpu {
+namespace {
+
+/// The convolution in oneDNN's words: logical order is NCHW and OIHW (GOIHW with groups), whatever lies in memory.
+struct Description {
+  Dims source, weights, bias, destination, strides, dilates, pad_begin, pad_end;
+  Tag weights_tag;
+
+  Description(const ConvShape& s, DnnlWeights order)
+      : source{s.rows, s.in_channels, s.in_h, s.in_w},
+        weights{s.out_channels, s.in_channels, s.kernel_h, s.kernel_w},
+        bias{s.out_channels},
+        destination{s.rows, s.out_channels, s.out_h, s.out_w},
+        strides{s.stride_h, s.stride_w},
+        dilates{s.dilation_h - 1, s.dilation_w - 1},
+        pad_begin{s.pad_top, s.pad_left},
+        pad_end{s.pad_bottom, s.pad_right},
+        weights_tag(order == DnnlWeights::kOhwi ? Tag::ohwi : Tag::hwio) {
+    if (s.groups == 1) return;
+    weights = {s.groups, s.out_channels / s.groups, s.in_channels / s.groups, s.kernel_h, s.kernel_w};
+    weights_tag = Tag::hwigo;
+  }
+};
+
+/// A ReLU follows in place: oneDNN's own makes 0 of NaN.
+class DnnlConv final : public ConvPass {
+ public:
+  /// `rectified`: values of the output that a ReLU follows, 0 without.
+  DnnlConv(std::string name, Job job, std::int64_t rectified)
+      : name_(std::move(name)), job_(std::move(job)), rectified_(rectified) {}
+
+  std::string name() const override { return name_; }
+  std::size_t scratch() const override { return job_.scratch(); }
+
+  void run(const ConvTensors& t, void* scratch) override {
+    job_.run({{DNNL_ARG_SRC, t.x},
+              {DNNL_ARG_WEIGHTS, t.weights},
+              {DNNL_ARG_BIAS, t.bias},
+              {DNNL_ARG_DST, t.y},
+              {DNNL_ARG_DIFF_DST, t.dy},
+              {DNNL_ARG_DIFF_SRC, t.dx},
+              {DNNL_ARG_DIFF_WEIGHTS, t.dweights},
+              {DNNL_ARG_DIFF_BIAS, t.dbias}},
+             scratch);
+    if (rectified_ > 0) kernels::cpu::activation_forward(kernels::Activation::kRelu, 0, t.y, t.y, rectified_);
+  }
+
+ private:
+  std::string name_;
+  Job job_;
+  std::int64_t rectified_;
+};
+
+/// Makes the passes of one convolution in one layout.
+class Maker {
+ public:
+  Maker(const ConvShape& shape, DnnlLayout layout, DnnlWeights order, Dnnl& dnnl)
+      : d_(shape, order),
+        rectified_(shape.relu ? shape.rows * shape.out_h * shape.out_w * shape.out_channels : 0),
+        suffix_(layout == DnnlLayout::kNhwc ? " nhwc" : " blocked"),
+        dnnl_(dnnl),
+        have_source_(desc(d_.source, Tag::nhwc)),
+        have_weights_(desc(d_.weights, d_.weights_tag)),
+        have_destination_(desc(d_.destination, Tag::nhwc)),
+        source_(layout == DnnlLayout::kNhwc ? have_source_ : desc(d_.source, Tag::any)),
+        weights_(desc(d_.weights, Tag::any)),
+        bias_(shape.bias ? desc(d_.bias, Tag::x) : Desc()),
+        destination_(layout == DnnlLayout::kNhwc ? have_destination_ : desc(d_.destination, Tag::any)) {}
+
+  std::unique_ptr<ConvPass> forward() {
+    const auto pd = describe<dnnl::convolution_forward>(dnnl_, attributes(), dnnl::prop_kind::forward_training,
+                                                        kAlgorithm, source_, weights_, bias_, destination_, d_.strides,
+                                                        d_.dilates, d_.pad_begin, d_.pad_end);
+    if (!pd) return nullptr;
+    Job job(dnnl_, dnnl::convolution_forward(*pd), pd->scratchpad_desc());
+    job.reads(DNNL_ARG_SRC, have_source_, pd->src_desc());
+    job.reads(DNNL_ARG_WEIGHTS, have_weights_, pd->weights_desc());
+    if (has_bias()) job.reads(DNNL_ARG_BIAS, bias_, pd->bias_desc());
+    job.writes(DNNL_ARG_DST, have_destination_, pd->dst_desc());
+    return finish(*pd, std::move(job), rectified_);
+  }
+
+  std::unique_ptr<ConvPass> backward_data() {
+    const auto hint = forward_hint();
+    if (!hint) return nullptr;
+    const auto pd = describe_backward<dnnl::convolution_backward_data>(
+        dnnl_, *hint, kAlgorithm, source_, weights_, destination_, d_.strides, d_.dilates, d_.pad_begin, d_.pad_end);
+    if (!pd) return nullptr;
+    Job job(dnnl_, dnnl::convolution_backward_data(*pd), pd->scratchpad_desc());
+    job.reads(DNNL_ARG_WEIGHTS, have_weights_, pd->weights_desc());
+    job.reads(DNNL_ARG_DIFF_DST, have_destination_, pd->diff_dst_desc());
+    job.writes(DNNL_ARG_DIFF_SRC, have_source_, pd->diff_src_desc());
+    return finish(*pd, std::move(job));
+  }
+
+  std::unique_ptr<ConvPass> backward_weights() {
+    const auto hint = forward_hint();
+    if (!hint) return nullptr;
+    const auto pd = describe_backward<dnnl::convolution_backward_weights>(dnnl_, *hint, kAlgorithm, source_, weights_,
+                                                                          bias_, destination_, d_.strides, d_.dilates,
+                                                                          d_.pad_begin, d_.pad_end);
+    if (!pd) return nullptr;
+    Job job(dnnl_, dnnl::convolution_backward_weights(*pd), pd->scratchpad_desc());
+    job.reads(DNNL_ARG_SRC, have_source_, pd->src_desc());
+    job.reads(DNNL_ARG_DIFF_DST, have_destination_, pd->diff_dst_desc());
+    job.writes(DNNL_ARG_DIFF_WEIGHTS, have_weights_, pd->diff_weights_desc());
+    if (has_bias()) job.writes(DNNL_ARG_DIFF_BIAS, bias_, pd->diff_bias_desc());
+    return finish(*pd, std::move(job));
+  }
+
+ private:
+  static constexpr dnnl::algorithm kAlgorithm = dnnl::algorithm::convolution_direct;
+
+  bool has_bias() const { return bias_ != Desc(); }
+
+  /// oneDNN derives backward passes from a forward one; any implementation will do.
+  std::optional<dnnl::convolution_forward::primitive_desc> forward_hint() {
+    const auto any = [](const Dims& dims) { return desc(dims, Tag::any); };
+    return describe<dnnl::convolution_forward>(dnnl_, attributes(), dnnl::prop_kind::forward_training, kAlgorithm,
+                                               any(d_.source), any(d_.weights), bias_, any(d_.destination), d_.strides,
+                                               d_.dilates, d_.pad_begin, d_.pad_end);
+  }
+
+  template <class PrimitiveDesc>
+  std::unique_ptr<ConvPass> finish(const PrimitiveDesc& pd, Job job, std::int64_t rectified = 0) {
+    return std::make_unique<DnnlConv>(std::string("dnnl ") + pd.impl_info_str() + suffix_, std::move(job), rectified);
+  }
+
+  Description d_;
+  std::int64_t rectified_;
+  const char* suffix_;
+  Dnnl& dnnl_;
+  Desc have_source_, have_weights_, have_destination_;  // of the caller
+  Desc source_, weights_, bias_, destination_;          // asked of oneDNN
+};
+
+}  // namespace
+
+std::unique_ptr<ConvPass> make_dnnl_conv(ConvPassKind kind, const ConvShape& shape, DnnlLayout layout, Dnnl& dnnl,
+                                         DnnlWeights weights) try {
+  Maker maker(shape, layout, weights, dnnl);
+  switch (kind) {
+    case ConvPassKind::kForward: return maker.forward();
+    case ConvPassKind::kBackwardData: return maker.backward_data();
+    case ConvPassKind::kBackwardWeights: return maker.backward_weights();
+  }
+  return nullptr;
+} catch (const dnnl::error& error) {
+  throw device_error("convolution", error);
+}
+
+bool is_slow(const ConvPass& pass) {
+  const std::string name = pass.name();
+  const auto has = [&](const char* word) { return name.find(word) != std::string::npos; };
+  return has("ref") || (has("gemm") && !has("brg"));
+}
+
+}  // namespace dptrain::device::cpu

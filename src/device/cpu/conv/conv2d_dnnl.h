@@ -1,0 +1,31 @@
+#pragma once
+
+// Convolution passes of oneDNN. Images and weights of the caller are NHWC and HWIO; a pass that computes in blocked
+// layouts reorders into scratch and back within run(). Made and used on the replica's thread.
+
+#include <memory>
+
+#include "device/cpu/conv/conv_pass.h"
+
+namespace dptrain::device::cpu {
+
+struct Dnnl;
+
+enum class DnnlLayout {
+  kNhwc,     ///< images as they are, weights as oneDNN likes them
+  kBlocked,  ///< everything as oneDNN likes it
+};
+
+enum class DnnlWeights {
+  kHwio,  ///< as everywhere
+  kOhwi,  ///< [out_channels, kernel.h, kernel.w, in_channels]: for 1x1 the weights of the other direction
+};
+
+/// Null where oneDNN has no implementation. kOhwi: forward passes without groups.
+std::unique_ptr<ConvPass> make_dnnl_conv(ConvPassKind kind, const ConvShape& shape, DnnlLayout layout, Dnnl& dnnl,
+                                         DnnlWeights weights = DnnlWeights::kHwio);
+
+/// Whether the pass runs oneDNN's reference or matrix-product fallback rather than a generated kernel.
+bool is_slow(const ConvPass& pass);
+
+}  // namespace dptrain::device::cpu

@@ -1,0 +1,18 @@
+#pragma once
+
+// Convolution passes as matrix products, of kernels/cpu: gradients of the weights of 1x1 and strided convolutions. The
+// workspace is the op's scratch, for the number of threads of the thread that makes the pass: the replica's.
+
+#include <memory>
+
+#include "device/cpu/conv/conv_pass.h"
+
+namespace dptrain::device::cpu {
+
+/// Null where the pass or the shape is of another kind.
+std::unique_ptr<ConvPass> make_gemm_conv(ConvPassKind kind, const ConvShape& shape);
+
+/// Whether there is such a pass, faster than oneDNN's: by the shape of one sample alone.
+bool gemm_pays(ConvPassKind kind, const ConvShape& shape);
+
+}  // namespace dptrain::device::cpu

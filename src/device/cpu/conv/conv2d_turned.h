@@ -1,0 +1,17 @@
+#pragma once
+
+// The gradient of the input of a 1x1 convolution as the forward pass of the one that leads back: from dy, with the
+// weights of the other direction. Made and used on the replica's thread.
+
+#include <memory>
+
+#include "device/cpu/conv/conv_pass.h"
+
+namespace dptrain::device::cpu {
+
+struct Dnnl;
+
+/// Null for other passes and shapes, and where oneDNN has no implementation.
+std::unique_ptr<ConvPass> make_turned_conv(ConvPassKind kind, const ConvShape& shape, Dnnl& dnnl);
+
+}  // namespace dptrain::device::cpu

@@ -1,0 +1,60 @@
+#include "device/cpu/conv/convolution.h"
+
+#include <algorithm>
+
+#include "core/format.h"
+#include "core/text.h"
+#include "device/cpu/conv/conv_key.h"
+
+namespace dptrain::device::cpu {
+namespace {
+
+constexpr std::array kKinds{ConvPassKind::kForward, ConvPassKind::kBackwardData, ConvPassKind::kBackwardWeights};
+
+std::size_t index(ConvPassKind kind) { return static_cast<std::size_t>(kind); }
+
+}  // namespace
+
+Convolution::Convolution(const ConvShape& sample, Wanted wanted, const RuntimeOptions& options, Dnnl& dnnl)
+    : sample_(sample), wanted_(wanted), options_(options), dnnl_(dnnl) {}
+
+bool Convolution::wants(ConvPassKind kind) const {
+  return std::array{wanted_.forward, wanted_.data, wanted_.weights}[index(kind)];
+}
+
+std::size_t Convolution::Passes::scratch() const {
+  std::size_t bytes = 0;
+  for (const ChosenConv& chosen : of_kind)
+    if (chosen.pass) bytes = std::max(bytes, chosen.pass->scratch());
+  return bytes;
+}
+
+Convolution::Passes Convolution::make(std::int64_t rows) const {
+  ConvShape shape = sample_;
+  shape.rows = rows;
+  Passes passes;
+  for (const ConvPassKind kind : kKinds)
+    if (wants(kind)) passes.of_kind[index(kind)] = choose_conv_pass(kind, shape, options_, dnnl_);
+  return passes;
+}
+
+std::string Convolution::name(ConvPassKind kind, std::int64_t rows) const {
+  const ChosenConv& chosen = passes_.at(rows).of_kind[index(kind)];
+  return chosen.pass->name() + (chosen.tuned ? ", tuned" : "");
+}
+
+std::string Convolution::describe(std::int64_t rows) const {
+  std::vector<std::string> parts;
+  for (const ConvPassKind kind : kKinds)
+    if (wants(kind)) parts.push_back(fmt::format("{} {}", name_of(kind), name(kind, rows)));
+  return join(parts, "; ");
+}
+
+double Convolution::flops() const { return flops_of(sample_); }
+
+void Convolution::run(ConvPassKind kind, std::int64_t rows, const ConvTensors& tensors, void* scratch) {
+  Passes& passes = passes_.at(rows);
+  passes.of_kind[index(kind)].pass->run(tensors, passes_.scratch(passes, scratch));
+}
+
+}  // namespace dptrain::device::cpu
