@@ -11,7 +11,7 @@ namespace dptrain::replica {
 
 Crew::Crew(int size, OnFailure on_failure) : on_failure_(std::move(on_failure)) {
   try {
-    for (int rank = 0; rank < size; ++rank) threads_.emplace_back([this, rank] { work(rank); });
+    for (int lane = 0; lane < size; ++lane) threads_.emplace_back([this, lane] { work(lane); });
   } catch (const std::system_error& error) {
     stop();
     throw Error(ErrorKind::kDevice,
@@ -33,7 +33,7 @@ void Crew::stop() {
 void Crew::start(const Command& command) {
   command_ = &command;
   failure_ = nullptr;
-  failed_rank_ = -1;
+  failed_lane_ = -1;
   running_ = size();
   busy_.assign(threads_.size(), true);
   ++generation_;
@@ -63,7 +63,7 @@ void Crew::run(const Command& command, double period, const Look& look) {
   rethrow();
 }
 
-void Crew::work(int rank) {
+void Crew::work(int lane) {
   std::uint64_t seen = 0;
   std::unique_lock lock(mutex_);
   while (true) {
@@ -74,19 +74,19 @@ void Crew::work(int rank) {
     lock.unlock();
     std::exception_ptr failure;
     try {
-      command(rank);
+      command(lane);
     } catch (...) {
       failure = std::current_exception();
     }
     lock.lock();
     if (failure && !failure_) {
       failure_ = failure;
-      failed_rank_ = rank;
+      failed_lane_ = lane;
       lock.unlock();
-      on_failure_(rank, failure);
+      on_failure_(lane, failure);
       lock.lock();
     }
-    busy_[static_cast<std::size_t>(rank)] = false;
+    busy_[static_cast<std::size_t>(lane)] = false;
     if (--running_ == 0) done_.notify_one();
   }
 }

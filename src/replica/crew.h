@@ -15,9 +15,9 @@ namespace dptrain::replica {
 
 class Crew {
  public:
-  using Command = std::function<void(int rank)>;
+  using Command = std::function<void(int lane)>;
   /// Called on the failing thread with the first exception of a command, while the others may still be running.
-  using OnFailure = std::function<void(int rank, const std::exception_ptr&)>;
+  using OnFailure = std::function<void(int lane, const std::exception_ptr&)>;
 
   Crew(int size, OnFailure on_failure);
   /// Joins the threads.
@@ -25,20 +25,20 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  /// Called again and again on the thread that waits for a command. `busy`: per rank, whether it is still at it. Throws
+  /// Called again and again on the thread that waits for a command. `busy`: per lane, whether it is still at it. Throws
   /// nothing.
   using Look = std::function<void(const std::vector<bool>& busy)>;
 
-  /// Runs the command once on every thread and waits for all. Rethrows the first exception; `failed_rank` says whose.
+  /// Runs the command once on every thread and waits for all. Rethrows the first exception; `failed_lane` says whose.
   void run(const Command& command);
   /// The same, looking on every `period` seconds.
   void run(const Command& command, double period, const Look& look);
-  int failed_rank() const { return failed_rank_; }
+  int failed_lane() const { return failed_lane_; }
 
   int size() const { return static_cast<int>(threads_.size()); }
 
  private:
-  void work(int rank);
+  void work(int lane);
   void stop();
   void start(const Command& command);
   void rethrow();
@@ -52,7 +52,7 @@ class Crew {
   std::vector<bool> busy_;
   bool stopping_ = false;
   std::exception_ptr failure_;
-  int failed_rank_ = -1;
+  int failed_lane_ = -1;
 
   std::vector<std::thread> threads_;
 };

@@ -52,22 +52,23 @@ struct ReplicaSet::Impl {
         devices(std::move(devices_)),
         connector(connector_),
         options(std::move(options_)),
+        world(options.world.value_or(World::of_one_process(static_cast<int>(devices.size())))),
         sums(devices.size()),
         replicas(devices.size()),
-        crew(static_cast<int>(devices.size()), [this](int rank, const std::exception_ptr& failure) {
-          const std::string why = name(rank) + ": " + as_error(failure).what();
-          if (!devices[at(rank)]->reads_host_memory()) guard.arm(options.exit_seconds, why);
+        crew(static_cast<int>(devices.size()), [this](int lane, const std::exception_ptr& failure) {
+          const std::string why = name(lane) + ": " + as_error(failure).what();
+          if (!devices[at(lane)]->reads_host_memory()) guard.arm(options.exit_seconds, why);
           connector.abort(why);
         }) {
     if (!devices.front()->reads_host_memory())
       watchdog.emplace(
-          names(), options.patience, [this](int rank) { return connector.waits(rank); },
+          names(), options.patience, [this](int lane) { return connector.waits(lane); },
           [this](const std::string& why) { connector.abort(why); });
-    if (options.weights.size() != devices.size())
-      throw Error(ErrorKind::kInternal,
-                  fmt::format("{} weights for {} replicas", options.weights.size(), devices.size()));
+    if (options.weights.size() != at(world.ranks) || devices.size() > at(world.ranks))
+      throw Error(ErrorKind::kInternal, fmt::format("{} weights for {} replicas, {} of them here",
+                                                    options.weights.size(), world.ranks, devices.size()));
     try {
-      run("", [this](int rank) { make_replica(rank); });
+      run("", [this](int lane) { make_replica(lane); });
     } catch (...) {
       drop_replicas();
       throw;
@@ -78,40 +79,41 @@ struct ReplicaSet::Impl {
 
   /// Replicas are destroyed where they were made, when nothing that one has queued touches the others' memory any more.
   void drop_replicas() {
-    crew.run([this](int rank) {
-      connector.drain(rank);
-      if (replicas[at(rank)]) replicas[at(rank)]->drain();
+    crew.run([this](int lane) {
+      connector.drain(lane);
+      if (replicas[at(lane)]) replicas[at(lane)]->drain();
     });
-    crew.run([this](int rank) {
-      connector.detach(rank);
-      replicas[at(rank)].reset();
+    crew.run([this](int lane) {
+      connector.detach(lane);
+      replicas[at(lane)].reset();
     });
   }
 
-  void make_replica(int rank) {
-    device::Device& device = *devices[at(rank)];
+  void make_replica(int lane) {
+    device::Device& device = *devices[at(lane)];
     device.enter();
     Options o{.optimizer = options.optimizer,
               .seed = options.seed,
-              .rank = rank,
-              .replicas = static_cast<int>(devices.size()),
+              .rank = world.rank(lane),
+              .replicas = world.ranks,
               .accumulate = options.accumulate_steps > 1,
               .graphs = options.graphs,
               .goes_on = options.goes_on,
-              .heart = watchdog ? &watchdog->heart(rank) : nullptr};
+              .heart = watchdog ? &watchdog->heart(lane) : nullptr};
     for (const std::int64_t batch : options.batch_sizes)
-      for (const std::int64_t rows : cut(split_rows(batch, options.weights)[at(rank)], options.accumulate_steps))
+      for (const std::int64_t rows : cut(split_rows(batch, options.weights)[rank_of(lane)], options.accumulate_steps))
         o.row_counts.push_back(rows);
     std::ranges::sort(o.row_counts);
     o.row_counts.erase(std::unique(o.row_counts.begin(), o.row_counts.end()), o.row_counts.end());
     o.rows = 1;
     for (const std::int64_t batch : options.batch_sizes)  // bad samples that are left out make any batch smaller
-      o.rows = std::max(o.rows, cut(most_rows(batch, options.weights, at(rank)), options.accumulate_steps).front());
-    capacity[at(rank)] = o.rows;
-    auto& replica = replicas[at(rank)];
-    replica = std::make_unique<Replica>(plan, device, connector.sink(rank), connector.collective(rank), std::move(o));
+      o.rows =
+          std::max(o.rows, cut(most_rows(batch, options.weights, rank_of(lane)), options.accumulate_steps).front());
+    capacity[at(lane)] = o.rows;
+    auto& replica = replicas[at(lane)];
+    replica = std::make_unique<Replica>(plan, device, connector.sink(lane), connector.collective(lane), std::move(o));
     if (replica->gradient_arena() != nullptr)
-      connector.attach(rank, device, replica->stream(), replica->gradient_arena(), plan);
+      connector.attach(lane, device, replica->stream(), replica->gradient_arena(), plan);
   }
 
   static std::vector<std::int64_t> cut(std::int64_t rows, std::int64_t pieces) {
@@ -119,12 +121,12 @@ struct ReplicaSet::Impl {
   }
 
   /// A replica's share of a batch in pieces, in the order of the rows. Never empty: without rows it is one empty slice.
-  std::vector<BatchRows> slices(const BatchRows& batch, int rank, std::int64_t pieces) const {
+  std::vector<BatchRows> slices(const BatchRows& batch, int lane, std::int64_t pieces) const {
     const std::vector<std::int64_t> shares = split_rows(batch.rows, options.weights);
     std::int64_t first = 0;
-    for (int r = 0; r < rank; ++r) first += shares[at(r)];
+    for (std::size_t r = 0; r < rank_of(lane); ++r) first += shares[r];
     std::vector<BatchRows> all;
-    for (const std::int64_t rows : cut(shares[at(rank)], pieces)) {
+    for (const std::int64_t rows : cut(shares[rank_of(lane)], pieces)) {
       all.push_back(batch.sub(first, rows));
       first += rows;
     }
@@ -132,9 +134,9 @@ struct ReplicaSet::Impl {
   }
 
   /// Without gradients rows do not depend on one another, so a share that is too large goes through in more pieces.
-  std::int64_t inference_pieces(const BatchRows& batch, int rank) const {
-    const std::int64_t share = split_rows(batch.rows, options.weights)[at(rank)];
-    return std::max(options.accumulate_steps, (share + capacity[at(rank)] - 1) / capacity[at(rank)]);
+  std::int64_t inference_pieces(const BatchRows& batch, int lane) const {
+    const std::int64_t share = split_rows(batch.rows, options.weights)[rank_of(lane)];
+    return std::max(options.accumulate_steps, (share + capacity[at(lane)] - 1) / capacity[at(lane)]);
   }
 
   /// Runs the command on every replica's thread; `where` is ", step 412" or "".
@@ -147,15 +149,16 @@ struct ReplicaSet::Impl {
       late = watchdog->end();
     } catch (...) {
       if (watchdog) late = watchdog->end();
-      if (!late) throw as_error(std::current_exception()).within(name(crew.failed_rank()) + where);
+      if (!late) throw as_error(std::current_exception()).within(name(crew.failed_lane()) + where);
     }
     if (late) throw Error(*late);
   }
 
-  StepSums total() const {
+  /// Of all processes.
+  StepSums total() {
     StepSums sum;
     for (const StepSums& part : sums) add(sum, part);
-    return sum;
+    return connector.sum(std::move(sum));
   }
 
   /// Of the oldest queued step. What has failed is thrown where it can be told whose it is.
@@ -170,16 +173,20 @@ struct ReplicaSet::Impl {
 
   std::vector<std::string> names() const {
     std::vector<std::string> all;
-    for (int rank = 0; rank < static_cast<int>(devices.size()); ++rank) all.push_back(name(rank));
+    for (int lane = 0; lane < static_cast<int>(devices.size()); ++lane) all.push_back(name(lane));
     return all;
   }
-  std::string name(int rank) const { return fmt::format("replica {} ({})", rank, devices[at(rank)]->name()); }
+  std::string name(int lane) const {
+    return fmt::format("replica {} ({})", world.rank(lane), devices[at(lane)]->name());
+  }
+  std::size_t rank_of(int lane) const { return at(world.rank(lane)); }
 
   const plan::Plan& plan;
   Devices devices;
   Connector& connector;
   const SetOptions options;
-  std::vector<StepSums> sums;      ///< per rank, of the last command
+  const World world;
+  std::vector<StepSums> sums;      ///< per lane, of the last command
   std::deque<std::string> queued;  ///< ", step 412" of what was not collected; of an evaluation ""
   std::vector<std::unique_ptr<Replica>> replicas;
   std::vector<std::int64_t> capacity = std::vector<std::int64_t>(replicas.size(), 1);  ///< rows per slice
@@ -207,15 +214,15 @@ StepTimes ReplicaSet::times() const {
 }
 
 int ReplicaSet::size() const { return impl_->crew.size(); }
-device::Device& ReplicaSet::device(int rank) { return *impl_->devices[at(rank)]; }
+device::Device& ReplicaSet::device(int lane) { return *impl_->devices[at(lane)]; }
 
 void ReplicaSet::queue_step(const BatchRows& batch, const StepInputs& in) {
   Impl& set = *impl_;
   StepInputs inputs = in;
   inputs.loads = set.trained_rows.insert(batch.rows).second;
   const std::string where = fmt::format(", step {}", in.number);
-  set.run(where, [&](int rank) {
-    set.replicas[at(rank)]->queue_step(set.slices(batch, rank, set.options.accumulate_steps), inputs);
+  set.run(where, [&](int lane) {
+    set.replicas[at(lane)]->queue_step(set.slices(batch, lane, set.options.accumulate_steps), inputs);
   });
   set.queued.push_back(where);
   const std::int64_t every = set.options.check_every;
@@ -229,9 +236,9 @@ bool ReplicaSet::done() { return impl_->progress() != Progress::kRunning; }
 StepSums ReplicaSet::collect() {
   Impl& set = *impl_;
   if (set.queued.empty()) throw Error(ErrorKind::kInternal, "no step is queued");
-  const auto collect_from = [&](int rank) { set.sums[at(rank)] = set.replicas[at(rank)]->collect(); };
+  const auto collect_from = [&](int lane) { set.sums[at(lane)] = set.replicas[at(lane)]->collect(); };
   if (set.progress() == Progress::kDone)  // nobody need be woken
-    for (int rank = 0; rank < size(); ++rank) collect_from(rank);
+    for (int lane = 0; lane < size(); ++lane) collect_from(lane);
   else
     set.run(set.queued.front(), collect_from);
   set.queued.pop_front();
@@ -246,8 +253,8 @@ StepSums ReplicaSet::step(const BatchRows& batch, const StepInputs& in) {
 
 void ReplicaSet::queue_evaluation(const BatchRows& batch) {
   Impl& set = *impl_;
-  set.run("", [&](int rank) {
-    set.replicas[at(rank)]->queue_evaluation(set.slices(batch, rank, set.inference_pieces(batch, rank)));
+  set.run("", [&](int lane) {
+    set.replicas[at(lane)]->queue_evaluation(set.slices(batch, lane, set.inference_pieces(batch, lane)));
   });
   set.queued.emplace_back();
 }
@@ -263,10 +270,10 @@ std::optional<NotFinite> ReplicaSet::find_not_finite(const BatchRows& batch, con
   Impl& set = *impl_;
   std::vector<std::optional<NotFinite>> found(set.replicas.size());
   std::vector<std::vector<float>> gradients(set.replicas.size());
-  set.run(fmt::format(", step {}", in.number), [&](int rank) {
-    Replica& replica = *set.replicas[at(rank)];
-    found[at(rank)] = replica.find_not_finite(set.slices(batch, rank, set.options.accumulate_steps), in);
-    gradients[at(rank)] = replica.pull_gradients();
+  set.run(fmt::format(", step {}", in.number), [&](int lane) {
+    Replica& replica = *set.replicas[at(lane)];
+    found[at(lane)] = replica.find_not_finite(set.slices(batch, lane, set.options.accumulate_steps), in);
+    gradients[at(lane)] = replica.pull_gradients();
   });
   for (const auto& one : found)
     if (one) return one;
@@ -285,12 +292,12 @@ std::optional<NotFinite> ReplicaSet::find_not_finite(const BatchRows& batch, con
 
 void ReplicaSet::predict(const BatchRows& batch, const std::vector<float*>& outputs) {
   Impl& set = *impl_;
-  set.run("", [&](int rank) {
-    for (const BatchRows& slice : set.slices(batch, rank, set.inference_pieces(batch, rank))) {
+  set.run("", [&](int lane) {
+    for (const BatchRows& slice : set.slices(batch, lane, set.inference_pieces(batch, lane))) {
       std::vector<float*> places;
       for (std::size_t i = 0; i < outputs.size(); ++i)
         places.push_back(outputs[i] + slice.first_row * set.plan.tensors[at(set.plan.outputs[i])].shape.elements());
-      set.replicas[at(rank)]->predict(slice, places);
+      set.replicas[at(lane)]->predict(slice, places);
     }
   });
 }
@@ -308,15 +315,15 @@ void ReplicaSet::push_state(const std::vector<std::vector<float>>& state) {
 }
 
 void ReplicaSet::pull(graph::Model& model) {
-  on_each([&](int rank, Replica& replica) {
-    if (rank == 0) replica.pull(model);
+  on_each([&](int lane, Replica& replica) {
+    if (lane == 0) replica.pull(model);
   });
 }
 
 std::vector<std::vector<float>> ReplicaSet::pull_state() {
   std::vector<std::vector<float>> state;
-  on_each([&](int rank, Replica& replica) {
-    if (rank == 0) state = replica.pull_state();
+  on_each([&](int lane, Replica& replica) {
+    if (lane == 0) state = replica.pull_state();
   });
   return state;
 }
@@ -327,22 +334,22 @@ void ReplicaSet::push_loss_scale(const kernels::LossScale& scale) {
 
 std::optional<kernels::LossScale> ReplicaSet::pull_loss_scale() {
   std::optional<kernels::LossScale> scale;
-  on_each([&](int rank, Replica& replica) {
-    if (rank == 0) scale = replica.pull_loss_scale();
+  on_each([&](int lane, Replica& replica) {
+    if (lane == 0) scale = replica.pull_loss_scale();
   });
   return scale;
 }
 
-void ReplicaSet::on_each(const std::function<void(int rank, Replica& replica)>& f) {
-  impl_->run("", [&](int rank) { f(rank, *impl_->replicas[at(rank)]); });
+void ReplicaSet::on_each(const std::function<void(int lane, Replica& replica)>& f) {
+  impl_->run("", [&](int lane) { f(lane, *impl_->replicas[at(lane)]); });
 }
 
 void ReplicaSet::check_equal(std::int64_t step) {
   std::vector<std::uint64_t> hashes(impl_->replicas.size());
-  on_each([&](int rank, Replica& replica) { hashes[at(rank)] = replica.parameter_hash(); });
+  on_each([&](int lane, Replica& replica) { hashes[at(lane)] = replica.parameter_hash(); });
   std::vector<std::string> different;
-  for (int rank = 1; rank < size(); ++rank)
-    if (hashes[at(rank)] != hashes[0]) different.push_back(impl_->name(rank));
+  for (int lane = 1; lane < size(); ++lane)
+    if (hashes[at(lane)] != hashes[0]) different.push_back(impl_->name(lane));
   if (different.empty()) return;
   throw Error(ErrorKind::kDevice,
               fmt::format("step {}: the parameters of {} differ from those of {}; memory or a device is "

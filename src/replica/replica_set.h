@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/world.h"
 #include "replica/replica.h"
 #include "replica/watchdog.h"
 
@@ -19,19 +20,21 @@ namespace dptrain::replica {
 class Connector {
  public:
   virtual ~Connector() = default;
-  virtual GradientSink& sink(int rank) = 0;
-  virtual device::Collective* collective(int rank) = 0;
+  virtual GradientSink& sink(int lane) = 0;
+  virtual device::Collective* collective(int lane) = 0;
   /// Called once on each replica's thread when its arenas exist; before the first step. Not called for replicas that
   /// only evaluate.
-  virtual void attach(int rank, device::Device& device, device::Stream& compute, float* gradients,
+  virtual void attach(int lane, device::Device& device, device::Stream& compute, float* gradients,
                       const plan::Plan& plan) = 0;
   /// At the end of replicas, attached or not, each on its thread: first drain(), after which nothing that was queued
-  /// for this rank touches anybody's memory, then, when all have done so, detach(), which gives back what belongs to
-  /// the rank's device.
-  virtual void drain(int rank) noexcept { static_cast<void>(rank); }
-  virtual void detach(int rank) noexcept { static_cast<void>(rank); }
-  /// Whether the rank's thread is waiting for other ranks at this moment. Any thread.
-  virtual bool waits(int rank) const noexcept { return static_cast<void>(rank), false; }
+  /// for this lane touches anybody's memory, then, when all have done so, detach(), which gives back what belongs to
+  /// the lane's device.
+  virtual void drain(int lane) noexcept { static_cast<void>(lane); }
+  virtual void detach(int lane) noexcept { static_cast<void>(lane); }
+  /// Whether the lane's thread is waiting for other ranks at this moment. Any thread.
+  virtual bool waits(int lane) const noexcept { return static_cast<void>(lane), false; }
+  /// Adds what the other processes have summed; on the thread that collects, in all processes alike.
+  virtual StepSums sum(StepSums of_process) { return of_process; }
   /// Wakes everybody who waits for a replica that will not come; they throw. Any thread.
   virtual void abort(const std::string& why) noexcept = 0;
 };
@@ -45,7 +48,8 @@ std::vector<std::int64_t> split_rows(std::int64_t rows, const std::vector<double
 std::int64_t most_rows(std::int64_t rows, const std::vector<double>& weights, std::size_t rank);
 
 struct SetOptions {
-  std::vector<double> weights{};  ///< one per replica, for split_rows
+  std::optional<World> world{};   ///< whose lanes the devices are; none: there is this process alone
+  std::vector<double> weights{};  ///< one per rank, for split_rows
   std::int64_t accumulate_steps = 1;
   std::vector<std::int64_t> batch_sizes{};  ///< all global batch sizes that will occur (full, last, evaluation)
   config::Typed optimizer{};
@@ -65,15 +69,15 @@ class ReplicaSet {
 
   int size() const;
   /// For what any thread may call: allocate_host.
-  device::Device& device(int rank);
+  device::Device& device(int lane);
   /// Every replica takes the feed in.
   void add_feed(int number, const Feed& feed);
   void push(const graph::Model& model);
   void push_state(const std::vector<std::vector<float>>& state);
-  void pull(graph::Model& model);  ///< from rank 0: all hold the same bits
+  void pull(graph::Model& model);  ///< from lane 0: all hold the same bits
   std::vector<std::vector<float>> pull_state();
   void push_loss_scale(const kernels::LossScale& scale);
-  std::optional<kernels::LossScale> pull_loss_scale();  ///< from rank 0
+  std::optional<kernels::LossScale> pull_loss_scale();  ///< from lane 0
 
   /// Queues a step on every replica; on devices that run behind their caller it may not be done when this returns, and
   /// the batch stays as it is until the step is collected.
@@ -101,7 +105,7 @@ class ReplicaSet {
   StepTimes times() const;
 
   /// Runs f on every replica's own thread and waits.
-  void on_each(const std::function<void(int rank, Replica& replica)>& f);
+  void on_each(const std::function<void(int lane, Replica& replica)>& f);
   /// Throws Error{kDevice} naming the replicas whose parameters differ from replica 0's.
   void check_equal(std::int64_t step);
   /// Called, on the thread that called the set, before the process ends because a device's driver does not answer.

@@ -19,7 +19,7 @@ constexpr double kSlower = 3;
 
 }  // namespace
 
-Watchdog::Watchdog(std::vector<std::string> names, const Patience& patience, std::function<bool(int rank)> waits,
+Watchdog::Watchdog(std::vector<std::string> names, const Patience& patience, std::function<bool(int lane)> waits,
                    std::function<void(const std::string& why)> stop, std::function<double()> clock)
     : patience_(patience), waits_(std::move(waits)), stop_(std::move(stop)), clock_(std::move(clock)) {
   for (std::string& name : names) seats_.emplace_back().name = std::move(name);
@@ -45,12 +45,12 @@ void Watchdog::look(const std::vector<bool>& busy) {
   }
   const Seat* stuck = nullptr;
   bool stuck_waits = false;
-  for (std::size_t rank = 0; rank < seats_.size(); ++rank) {
-    Seat& seat = seats_[rank];
+  for (std::size_t lane = 0; lane < seats_.size(); ++lane) {
+    Seat& seat = seats_[lane];
     if (const std::uint64_t beats = seat.heart.beats(); beats != seat.beats) seat.beats = beats, seat.since = now;
     // Whoever waits for another stands still as well, but is not to blame: it is late only when nobody else is by then.
-    const bool waits = waits_(static_cast<int>(rank));
-    const bool late = busy[rank] && now - seat.since > limit() + (waits ? 2 * period() : 0);
+    const bool waits = waits_(static_cast<int>(lane));
+    const bool late = busy[lane] && now - seat.since > limit() + (waits ? 2 * period() : 0);
     if (late && (stuck == nullptr || (stuck_waits && !waits))) stuck = &seat, stuck_waits = waits;
   }
   if (stuck == nullptr) return;

@@ -25,18 +25,18 @@ struct Patience {
 
 class Watchdog {
  public:
-  /// `waits`: whether a rank's thread waits for another's. `stop`: tells the other replicas why; called once, on the
+  /// `waits`: whether a lane's thread waits for another's. `stop`: tells the other replicas why; called once, on the
   /// looking thread. `clock`: in seconds.
-  Watchdog(std::vector<std::string> names, const Patience& patience, std::function<bool(int rank)> waits,
+  Watchdog(std::vector<std::string> names, const Patience& patience, std::function<bool(int lane)> waits,
            std::function<void(const std::string& why)> stop, std::function<double()> clock = now_seconds);
 
-  Heartbeat& heart(int rank) { return seats_[static_cast<std::size_t>(rank)].heart; }
+  Heartbeat& heart(int lane) { return seats_[static_cast<std::size_t>(lane)].heart; }
   /// Called before the process ends without its threads, to keep what can be kept.
   void set_last_words(std::function<void(const Error& why)> last_words) { last_words_ = std::move(last_words); }
 
   /// A command begins on all ranks; `where`: ", step 412" or "".
   void begin(const std::string& where);
-  /// While it runs, every period() seconds; `busy`: per rank, whether it is still at it. Ends the process with
+  /// While it runs, every period() seconds; `busy`: per lane, whether it is still at it. Ends the process with
   /// ErrorKind::kDeadline's exit code when a thread stands still and stays so after the others were stopped.
   void look(const std::vector<bool>& busy);
   /// All have done it. What was seen standing still, and moved again after all.
@@ -59,7 +59,7 @@ class Watchdog {
 
   std::deque<Seat> seats_;
   const Patience patience_;
-  const std::function<bool(int rank)> waits_;
+  const std::function<bool(int lane)> waits_;
   const std::function<void(const std::string& why)> stop_;
   const std::function<double()> clock_;
   std::function<void(const Error& why)> last_words_;

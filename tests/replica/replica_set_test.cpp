@@ -116,6 +116,42 @@ TEST(ReplicaSet, PredictsRowsInOrderWhateverTheSplit) {
   }
 }
 
+TEST(ReplicaSet, AProcessDoesTheSharesOfItsRanks) {
+  const SampleBatch batch(11, 6, 3);
+  const std::vector<double> weights{1, 1, 2};
+  SetFixture whole(3, {.weights = weights, .batch_sizes = {11}});
+  SetFixture first(1, {.world = World{.process = 0, .processes = 2, .first_rank = 0, .ranks = 3},
+                       .weights = weights,
+                       .batch_sizes = {11}});
+  SetFixture second(2, {.world = World{.process = 1, .processes = 2, .first_rank = 1, .ranks = 3},
+                        .weights = weights,
+                        .batch_sizes = {11}});
+  const StepSums a = first.set->evaluate(batch.host()), b = second.set->evaluate(batch.host());
+  const StepSums all = whole.set->evaluate(batch.host());
+  EXPECT_EQ(a.samples, 3);
+  EXPECT_EQ(b.samples, 8);
+  EXPECT_NEAR(a.loss + b.loss, all.loss, 1e-12 * all.loss);
+  EXPECT_EQ(a.penalty, all.penalty);
+  EXPECT_EQ(b.penalty, 0) << "counted once, by rank 0";
+  EXPECT_EQ(first.connector.attached, std::set<int>{0});
+  EXPECT_EQ(second.connector.attached, (std::set<int>{0, 1})) << "lanes, not ranks";
+}
+
+TEST(ReplicaSet, MessagesNameTheRank) {
+  const SampleBatch batch(9, 6, 3);
+  SetFixture f(1,
+               {.world = World{.process = 1, .processes = 2, .first_rank = 2, .ranks = 3},
+                .weights = {1, 1, 1},
+                .batch_sizes = {9}},
+               {.fault = Fault{.layer = "t1", .step = 0, .backward = true}});
+  try {
+    f.set->step(batch.host(), {.number = 0, .learning_rate = 0.1, .valid = 9});
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("replica 2 (toy:0), step 0"));
+  }
+}
+
 TEST(ReplicaSet, RethrowsTheFirstFailureWithItsPlace) {
   const SampleBatch batch(9, 6, 3);
   SetFixture f(2, {}, {.fault = Fault{.layer = "t1", .step = 2, .backward = true}});

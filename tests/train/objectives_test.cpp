@@ -78,7 +78,7 @@ TEST(Objectives, SurviveTheResolvedConfig) {
 
 TEST(Objectives, RefuseWhatTheModelDoesNotHave) {
   EXPECT_THAT(two_outputs_refused("loss: {kind: mse, bax: mse}"),
-              HasSubstr("two.yaml:10:49: error: train.loss: the model has no output 'bax'; it has kind, box; did you "
+              HasSubstr("two.yaml:10:53: error: train.loss: the model has no output 'bax'; it has kind, box; did you "
                         "mean 'box'?"));
   EXPECT_THAT(two_outputs_refused("loss: {kind: mse}, metrics: {box: mae}"),
               HasSubstr("train.metrics: output 'box' has no loss"));
