@@ -64,6 +64,14 @@ Family& Family::add(std::unique_ptr<TypeDef> def) {
   return *this;
 }
 
+Family& Family::add_by_name(std::unique_ptr<TypeDef> def) {
+  add(std::move(def));
+  const auto place = std::upper_bound(types_.begin(), std::prev(types_.end()), types_.back(),
+                                      [](const auto& a, const auto& b) { return a->name < b->name; });
+  std::rotate(place, std::prev(types_.end()), types_.end());
+  return *this;
+}
+
 const TypeDef* Family::find(std::string_view name) const noexcept {
   for (const auto& def : types_)
     if (def->name == name || std::find(def->aliases.begin(), def->aliases.end(), name) != def->aliases.end())
@@ -113,7 +121,7 @@ Typed Family::read(const Node& node, Reader& reader) const {
     std::vector<std::string> known = names();
     for (const auto& type : types_) known.insert(known.end(), type->aliases.begin(), type->aliases.end());
     const std::string hint = did_you_mean(name, known);
-    constexpr std::size_t kFew = 16;
+    constexpr std::size_t kFew = 32;
     reader.error(mark, fmt::format("unknown {} '{}'{}", what_, name,
                                    !hint.empty()           ? hint
                                    : types_.size() <= kFew ? "; known are " + join(names(), ", ")

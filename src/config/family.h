@@ -74,6 +74,9 @@ class Family {
 
   Family& add(TypeDef def);
   Family& add(std::unique_ptr<TypeDef> def);
+  /// Behind those whose names sort before its own: for members that register themselves before main, in no order that
+  /// anybody determines.
+  Family& add_by_name(std::unique_ptr<TypeDef> def);
   const std::string& what() const noexcept { return what_; }
   /// By name or alias; null when unknown.
   const TypeDef* find(std::string_view name) const noexcept;
