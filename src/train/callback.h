@@ -20,9 +20,9 @@
 namespace dptrain::train {
 
 /// What a callback may ask of the trainer.
-class Host {
+class TrainingControl {
  public:
-  virtual ~Host() = default;
+  virtual ~TrainingControl() = default;
   virtual const std::string& run_directory() const = 0;
   virtual bool has_validation() const = 0;
   virtual double learning_rate() const = 0;
@@ -62,17 +62,23 @@ class Callback {
  public:
   virtual ~Callback() = default;
   virtual std::string name() const = 0;
-  virtual void train_begin(Host& host, bool resumed) { static_cast<void>(host), static_cast<void>(resumed); }
+  virtual void train_begin(TrainingControl& control, bool resumed) {
+    static_cast<void>(control), static_cast<void>(resumed);
+  }
   /// Whether step_end() of this step (StepReport::step) will look at weights or state; asked once, when the step is
   /// queued. No other one is queued before it then; otherwise the devices may be some steps ahead of what step_end()
   /// hears of.
-  virtual bool stops_at(Host& host, std::int64_t step) {
-    return static_cast<void>(host), static_cast<void>(step), false;
+  virtual bool stops_at(TrainingControl& control, std::int64_t step) {
+    return static_cast<void>(control), static_cast<void>(step), false;
   }
-  virtual void step_end(Host& host, const StepReport& report) { static_cast<void>(host), static_cast<void>(report); }
+  virtual void step_end(TrainingControl& control, const StepReport& report) {
+    static_cast<void>(control), static_cast<void>(report);
+  }
   /// May add to the logs (ReduceLROnPlateau: learning_rate), seen by the callbacks after it.
-  virtual void epoch_end(Host& host, EpochReport& report) { static_cast<void>(host), static_cast<void>(report); }
-  virtual void train_end(Host& host) { static_cast<void>(host); }
+  virtual void epoch_end(TrainingControl& control, EpochReport& report) {
+    static_cast<void>(control), static_cast<void>(report);
+  }
+  virtual void train_end(TrainingControl& control) { static_cast<void>(control); }
   /// Once more what could not be written to the callback's own files; false: some of it is lost.
   virtual bool flush() { return true; }
 

@@ -19,8 +19,8 @@ class CsvLogger final : public Callback {
   std::string name() const override { return "CSVLogger"; }
   std::string subject() const override { return spec_.filename; }
 
-  void train_begin(Host& host, bool resumed) override {
-    const std::string path = (std::filesystem::path(host.run_directory()) / spec_.filename).string();
+  void train_begin(TrainingControl& control, bool resumed) override {
+    const std::string path = (std::filesystem::path(control.run_directory()) / spec_.filename).string();
     std::error_code failed;  // then the first line tells
     std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
     if (!resumed && !spec_.append) std::filesystem::remove(path);
@@ -31,7 +31,7 @@ class CsvLogger final : public Callback {
     file_ = LineFile(path);
   }
 
-  void epoch_end(Host&, EpochReport& report) override {
+  void epoch_end(TrainingControl&, EpochReport& report) override {
     if (columns_.empty()) choose_columns(report.logs);
     std::string row = std::to_string(report.epoch);
     for (const std::string& column : columns_) {

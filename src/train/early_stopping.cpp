@@ -17,13 +17,13 @@ class EarlyStopping final : public Callback {
   std::string name() const override { return "EarlyStopping"; }
 
   /// A run that it has ended stays ended, unless it may be more patient now.
-  void train_begin(Host& host, bool resumed) override {
+  void train_begin(TrainingControl& control, bool resumed) override {
     if (!resumed || !stopped_) return;
     stopped_ = wait_ >= spec_.patience;
-    if (stopped_) host.stop("early_stopping");
+    if (stopped_) control.stop("early_stopping");
   }
 
-  void epoch_end(Host& host, EpochReport& report) override {
+  void epoch_end(TrainingControl& control, EpochReport& report) override {
     const double* value = report.logs.find(spec_.monitor);
     if (value == nullptr) {
       log::warn(
@@ -32,21 +32,21 @@ class EarlyStopping final : public Callback {
     }
     if (report.epoch < spec_.start_from_epoch) return;
     const bool max = wants_max(spec_.mode, spec_.monitor);
-    if (spec_.restore_best_weights && weights_.empty()) keep_weights(host, report.epoch);
+    if (spec_.restore_best_weights && weights_.empty()) keep_weights(control, report.epoch);
     ++wait_;
     if (improved(*value, best_, max, spec_.min_delta)) {
       best_ = *value;
-      if (spec_.restore_best_weights) keep_weights(host, report.epoch);
+      if (spec_.restore_best_weights) keep_weights(control, report.epoch);
       if (!spec_.baseline || improved(*value, spec_.baseline, max, spec_.min_delta)) wait_ = 0;
       return;
     }
     stopped_ = wait_ >= spec_.patience && report.epoch > 0;
-    if (stopped_) host.stop("early_stopping");
+    if (stopped_) control.stop("early_stopping");
   }
 
-  void train_end(Host& host) override {
+  void train_end(TrainingControl& control) override {
     if (weights_.empty()) return;
-    host.push_weights(weights_);
+    control.push_weights(weights_);
     log::info(fmt::format("EarlyStopping: weights of epoch {} restored ({} {:.4f})", best_epoch_ + 1, spec_.monitor,
                           best_.value_or(0)));
   }
@@ -66,9 +66,9 @@ class EarlyStopping final : public Callback {
   void restore_weights(std::vector<std::vector<float>> weights) override { weights_ = std::move(weights); }
 
  private:
-  void keep_weights(Host& host, std::int64_t epoch) {
+  void keep_weights(TrainingControl& control, std::int64_t epoch) {
     weights_.clear();
-    for (const graph::Weight& weight : host.pulled_model().weights) weights_.push_back(weight.values);
+    for (const graph::Weight& weight : control.pulled_model().weights) weights_.push_back(weight.values);
     best_epoch_ = epoch;
   }
 

@@ -23,27 +23,27 @@ class ModelCheckpoint final : public Callback {
   std::string name() const override { return "ModelCheckpoint"; }
   std::string subject() const override { return spec_.filepath.value_or(default_path()); }
 
-  void train_begin(Host& host, bool) override {
-    monitor_ = spec_.monitor.value_or(host.has_validation() ? "val_loss" : "loss");
+  void train_begin(TrainingControl& control, bool) override {
+    monitor_ = spec_.monitor.value_or(control.has_validation() ? "val_loss" : "loss");
     last_time_ = now_seconds();
   }
 
-  bool stops_at(Host& host, std::int64_t step) override {
-    if (!spec_.save_freq || !due(host, step)) return false;
+  bool stops_at(TrainingControl& control, std::int64_t step) override {
+    if (!spec_.save_freq || !due(control, step)) return false;
     last_time_ = now_seconds();
     last_step_ = step;
     return true;
   }
 
-  void step_end(Host& host, const StepReport& report) override {
+  void step_end(TrainingControl& control, const StepReport& report) override {
     if (!spec_.save_freq || report.step != last_step_) return;
     experiment::Logs logs;
     logs.set("loss", report.loss);
-    save(host, logs, report.epoch + 1, report.batch);
+    save(control, logs, report.epoch + 1, report.batch);
   }
 
-  void epoch_end(Host& host, EpochReport& report) override {
-    if (!spec_.save_freq) save(host, report.logs, report.epoch + 1, 0);
+  void epoch_end(TrainingControl& control, EpochReport& report) override {
+    if (!spec_.save_freq) save(control, report.logs, report.epoch + 1, 0);
   }
 
   nlohmann::json save() const override {
@@ -64,22 +64,22 @@ class ModelCheckpoint final : public Callback {
 
  private:
   /// A bare number counts batches, as in Keras.
-  bool due(Host& host, std::int64_t step) const {
+  bool due(TrainingControl& control, std::int64_t step) const {
     if (spec_.save_freq->unit == config::Duration::Unit::kSeconds)
       return now_seconds() - last_time_ >= spec_.save_freq->value;
-    return step - last_step_ >= spec_.save_freq->steps(host.steps_per_epoch(), host.global_batch());
+    return step - last_step_ >= spec_.save_freq->steps(control.steps_per_epoch(), control.global_batch());
   }
 
   /// What could not be written counts for nothing: neither as the best nor among the last max_to_keep.
-  void forget_what_failed(Host& host) {
-    if (!attempt_ || host.is_saved(attempt_->file)) return attempt_.reset();
+  void forget_what_failed(TrainingControl& control) {
+    if (!attempt_ || control.is_saved(attempt_->file)) return attempt_.reset();
     best_ = attempt_->best_before;
     written_ = attempt_->written_before;
     attempt_.reset();
   }
 
-  void save(Host& host, const experiment::Logs& logs, std::int64_t epoch, std::int64_t batch) {
-    forget_what_failed(host);
+  void save(TrainingControl& control, const experiment::Logs& logs, std::int64_t epoch, std::int64_t batch) {
+    forget_what_failed(control);
     const std::optional<double> best_before = best_;
     std::string note;
     if (spec_.save_best_only) {
@@ -95,9 +95,9 @@ class ModelCheckpoint final : public Callback {
       }
     }
     const std::string file = format_filepath(spec_.filepath.value_or(default_path()), epoch, batch, logs);
-    host.save(file, spec_.save_weights_only, note);
+    control.save(file, spec_.save_weights_only, note);
     attempt_ = {file, best_before, written_};
-    keep(host, file);
+    keep(control, file);
   }
 
   std::string default_path() const {
@@ -107,12 +107,12 @@ class ModelCheckpoint final : public Callback {
   }
 
   /// The last max_to_keep files of this callback stay; last.h5 and best.h5 are not counted.
-  void keep(Host& host, const std::string& file) {
+  void keep(TrainingControl& control, const std::string& file) {
     if (file == "best.h5" || file == "last.h5") return;
     std::erase(written_, file);
     written_.push_back(file);
     while (static_cast<std::int64_t>(written_.size()) > spec_.max_to_keep) {
-      host.remove_checkpoint(written_.front(), file);
+      control.remove_checkpoint(written_.front(), file);
       written_.pop_front();
     }
   }

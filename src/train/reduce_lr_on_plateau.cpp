@@ -17,14 +17,14 @@ class ReduceLROnPlateau final : public Callback {
 
   std::string name() const override { return "ReduceLROnPlateau"; }
 
-  void train_begin(Host& host, bool) override {
-    if (host.has_schedule())
+  void train_begin(TrainingControl& control, bool) override {
+    if (control.has_schedule())
       throw Error(ErrorKind::kUsage,
                   "ReduceLROnPlateau needs a plain learning_rate, found a schedule; remove one of the two");
   }
 
-  void epoch_end(Host& host, EpochReport& report) override {
-    report.logs.set("learning_rate", host.learning_rate());
+  void epoch_end(TrainingControl& control, EpochReport& report) override {
+    report.logs.set("learning_rate", control.learning_rate());
     const double* value = report.logs.find(spec_.monitor);
     if (value == nullptr) {
       log::warn(fmt::format("ReduceLROnPlateau: there is no '{}' to monitor; there are {}", spec_.monitor,
@@ -39,7 +39,7 @@ class ReduceLROnPlateau final : public Callback {
       best_ = *value;
       wait_ = 0;
     } else if (cooldown_ <= 0 && ++wait_ >= spec_.patience) {
-      reduce(host, report.epoch);
+      reduce(control, report.epoch);
     }
   }
 
@@ -55,11 +55,11 @@ class ReduceLROnPlateau final : public Callback {
   }
 
  private:
-  void reduce(Host& host, std::int64_t epoch) {
-    const double old = host.learning_rate();
+  void reduce(TrainingControl& control, std::int64_t epoch) {
+    const double old = control.learning_rate();
     if (!(old > spec_.min_lr)) return;
     const double rate = std::max(old * spec_.factor, spec_.min_lr);
-    host.set_learning_rate(rate);
+    control.set_learning_rate(rate);
     cooldown_ = spec_.cooldown;
     wait_ = 0;
     log::info(fmt::format("ReduceLROnPlateau: epoch {}: learning rate {:.4g} -> {:.4g}", epoch + 1, old, rate));

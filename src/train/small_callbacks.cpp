@@ -15,10 +15,10 @@ namespace {
 class TerminateOnNaN final : public Callback {
  public:
   std::string name() const override { return "TerminateOnNaN"; }
-  void step_end(Host& host, const StepReport& report) override {
+  void step_end(TrainingControl& control, const StepReport& report) override {
     if (std::isfinite(report.loss)) return;
     log::warn(fmt::format("TerminateOnNaN: loss is {} at step {}", report.loss, report.step));
-    host.stop("diverged");
+    control.stop("diverged");
   }
 };
 
@@ -27,13 +27,15 @@ class TimeHistory final : public Callback {
  public:
   std::string name() const override { return "TimeHistory"; }
 
-  void epoch_end(Host&, EpochReport& report) override {
+  void epoch_end(TrainingControl&, EpochReport& report) override {
     ++epochs_;
     seconds_ += report.seconds;
     log::info(fmt::format("TimeHistory: epoch {}: {:.2f} s, {:.0f} images/s", report.epoch + 1, report.seconds,
                           static_cast<double>(report.samples) / report.train_seconds));
   }
-  void train_end(Host&) override { log::info(fmt::format("TimeHistory: {} epochs in {:.1f} s", epochs_, seconds_)); }
+  void train_end(TrainingControl&) override {
+    log::info(fmt::format("TimeHistory: {} epochs in {:.1f} s", epochs_, seconds_));
+  }
 
   nlohmann::json save() const override { return {{"count", epochs_}, {"seconds", seconds_}}; }
   void restore(const nlohmann::json& state) override {

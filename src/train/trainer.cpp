@@ -368,7 +368,7 @@ FitResult Trainer::finish() {
   return result;
 }
 
-// Host
+// TrainingControl
 
 bool Trainer::has_validation() const { return session_.validation_loader() != nullptr; }
 

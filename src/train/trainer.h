@@ -30,7 +30,7 @@ struct FitOptions {
   ProgressMode progress = ProgressMode::kAuto;
 };
 
-class Trainer final : private Host {
+class Trainer final : private TrainingControl {
  public:
   Trainer(session::Session& session, RunDirectory& run, const FitOptions& options);
   ~Trainer() override;
@@ -40,7 +40,7 @@ class Trainer final : private Host {
   FitResult fit();
 
  private:
-  // Host
+  // TrainingControl
   const std::string& run_directory() const override { return run_.path(); }
   bool has_validation() const override;
   double learning_rate() const override;

@@ -16,9 +16,9 @@ namespace dptrain::train {
 namespace {
 
 /// Records what callbacks ask for; the model has one weight whose value tells the epoch.
-class FakeHost final : public Host {
+class FakeControl final : public TrainingControl {
  public:
-  FakeHost() {
+  FakeControl() {
     directory_ = std::filesystem::temp_directory_path() / ("callback_test." + std::to_string(::getpid()));
     std::filesystem::create_directories(directory_);
     path_ = directory_.string();
@@ -26,7 +26,7 @@ class FakeHost final : public Host {
     model.weights.push_back({});
     model.weights[0].values = {0};
   }
-  ~FakeHost() override { std::filesystem::remove_all(directory_); }
+  ~FakeControl() override { std::filesystem::remove_all(directory_); }
 
   const std::string& run_directory() const override { return path_; }
   bool has_validation() const override { return validation; }
@@ -60,7 +60,7 @@ class FakeHost final : public Host {
 };
 
 /// Feeds one value of `name` per epoch until stopped; returns the epochs run. The weight holds the epoch's number.
-std::int64_t run(Callback& callback, FakeHost& host, const std::string& name, const std::vector<double>& values,
+std::int64_t run(Callback& callback, FakeControl& control, const std::string& name, const std::vector<double>& values,
                  std::int64_t first = 0) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     EpochReport report;
@@ -68,46 +68,46 @@ std::int64_t run(Callback& callback, FakeHost& host, const std::string& name, co
     report.logs.set("loss", 1);
     report.logs.set(name, values[i]);
     report.seconds = report.train_seconds = 1;
-    host.model.weights[0].values = {static_cast<float>(report.epoch)};
-    callback.epoch_end(host, report);
-    if (!host.stopped.empty()) return report.epoch + 1;
+    control.model.weights[0].values = {static_cast<float>(report.epoch)};
+    callback.epoch_end(control, report);
+    if (!control.stopped.empty()) return report.epoch + 1;
   }
   return first + static_cast<std::int64_t>(values.size());
 }
 
 TEST(EarlyStopping, StopsAfterPatienceEpochsWithoutImprovement) {
-  FakeHost host;
+  FakeControl control;
   const auto callback = make_early_stopping({.monitor = "val_loss", .patience = 2});
-  EXPECT_EQ(run(*callback, host, "val_loss", {1.0, 0.9, 0.95, 0.91, 0.5}), 4);
-  EXPECT_EQ(host.stopped, "early_stopping");
+  EXPECT_EQ(run(*callback, control, "val_loss", {1.0, 0.9, 0.95, 0.91, 0.5}), 4);
+  EXPECT_EQ(control.stopped, "early_stopping");
 }
 
 TEST(EarlyStopping, NeverStopsInTheFirstEpochAndWatchesAccuracyUpwards) {
-  FakeHost host;
+  FakeControl control;
   const auto callback = make_early_stopping({.monitor = "val_accuracy", .patience = 0});
-  EXPECT_EQ(run(*callback, host, "val_accuracy", {0.5, 0.6, 0.6}), 3);
+  EXPECT_EQ(run(*callback, control, "val_accuracy", {0.5, 0.6, 0.6}), 3);
 }
 
 TEST(EarlyStopping, RestoresTheBestWeightsAtTheEndEvenWhenNotStopped) {
-  FakeHost host;
+  FakeControl control;
   const auto callback = make_early_stopping({.monitor = "val_loss", .patience = 5, .restore_best_weights = true});
-  run(*callback, host, "val_loss", {1.0, 0.5, 0.7});
-  callback->train_end(host);
-  EXPECT_EQ(host.model.weights[0].values[0], 1.0F);
+  run(*callback, control, "val_loss", {1.0, 0.5, 0.7});
+  callback->train_end(control);
+  EXPECT_EQ(control.model.weights[0].values[0], 1.0F);
 }
 
 TEST(EarlyStopping, WaitIsResetOnlyByAnEpochThatBeatsTheBaseline) {
-  FakeHost host;
+  FakeControl control;
   const auto callback = make_early_stopping({.monitor = "val_loss", .patience = 3, .baseline = 0.1});
-  EXPECT_EQ(run(*callback, host, "val_loss", {1.0, 0.9, 0.8, 0.7, 0.7}), 5)
+  EXPECT_EQ(run(*callback, control, "val_loss", {1.0, 0.9, 0.8, 0.7, 0.7}), 5)
       << "improvements count as waiting, a standstill then stops";
 }
 
 TEST(EarlyStopping, GoesOnFromItsSavedState) {
-  FakeHost host, resumed;
+  FakeControl control, resumed;
   const experiment::EarlyStoppingSpec spec{.monitor = "val_loss", .patience = 2, .restore_best_weights = true};
   const auto before = make_early_stopping(spec), after = make_early_stopping(spec);
-  run(*before, host, "val_loss", {1.0, 0.5, 0.6});
+  run(*before, control, "val_loss", {1.0, 0.5, 0.6});
   after->restore(nlohmann::json::parse(before->save().dump()));
   after->restore_weights(before->kept_weights());
   EXPECT_EQ(run(*after, resumed, "val_loss", {0.6, 0.4}, 3), 4) << "one more epoch without improvement is the second";
@@ -116,48 +116,48 @@ TEST(EarlyStopping, GoesOnFromItsSavedState) {
 }
 
 TEST(ReduceLROnPlateau, ReducesAfterPatienceThenCoolsDown) {
-  FakeHost host;
+  FakeControl control;
   const auto callback =
       make_reduce_lr_on_plateau({.monitor = "val_loss", .factor = 0.5, .patience = 2, .cooldown = 1, .min_lr = 0.04});
-  run(*callback, host, "val_loss", {1.0, 1.0, 1.0});
-  EXPECT_DOUBLE_EQ(host.rate, 0.05);
-  run(*callback, host, "val_loss", {1.0});  // ends the cooldown, and is the first to wait
-  EXPECT_DOUBLE_EQ(host.rate, 0.05);
-  run(*callback, host, "val_loss", {1.0});
-  EXPECT_DOUBLE_EQ(host.rate, 0.04) << "not below min_lr";
+  run(*callback, control, "val_loss", {1.0, 1.0, 1.0});
+  EXPECT_DOUBLE_EQ(control.rate, 0.05);
+  run(*callback, control, "val_loss", {1.0});  // ends the cooldown, and is the first to wait
+  EXPECT_DOUBLE_EQ(control.rate, 0.05);
+  run(*callback, control, "val_loss", {1.0});
+  EXPECT_DOUBLE_EQ(control.rate, 0.04) << "not below min_lr";
 }
 
 TEST(ReduceLROnPlateau, PutsTheRateIntoTheLogsAndRefusesASchedule) {
-  FakeHost host;
+  FakeControl control;
   const auto callback = make_reduce_lr_on_plateau({});
   EpochReport report;
   report.logs.set("val_loss", 1);
-  callback->epoch_end(host, report);
+  callback->epoch_end(control, report);
   ASSERT_NE(report.logs.find("learning_rate"), nullptr);
-  host.schedule = true;
-  EXPECT_THROW(callback->train_begin(host, false), Error);
+  control.schedule = true;
+  EXPECT_THROW(callback->train_begin(control, false), Error);
 }
 
 TEST(ModelCheckpoint, SavesTheBestOnlyAndRemembersItAcrossAResume) {
-  FakeHost host;
+  FakeControl control;
   const experiment::ModelCheckpointSpec spec{.monitor = "val_accuracy", .save_best_only = true};
   const auto before = make_model_checkpoint(spec), after = make_model_checkpoint(spec);
-  before->train_begin(host, false);
-  run(*before, host, "val_accuracy", {0.5, 0.4, 0.8, 0.7});
-  EXPECT_EQ(host.saved, (std::vector<std::string>{"best.h5", "best.h5"}));
-  after->train_begin(host, true);
+  before->train_begin(control, false);
+  run(*before, control, "val_accuracy", {0.5, 0.4, 0.8, 0.7});
+  EXPECT_EQ(control.saved, (std::vector<std::string>{"best.h5", "best.h5"}));
+  after->train_begin(control, true);
   after->restore(nlohmann::json::parse(before->save().dump()));
-  run(*after, host, "val_accuracy", {0.75}, 4);
-  EXPECT_EQ(host.saved.size(), 2U) << "a worse model must not overwrite the best after a resume";
+  run(*after, control, "val_accuracy", {0.75}, 4);
+  EXPECT_EQ(control.saved.size(), 2U) << "a worse model must not overwrite the best after a resume";
 }
 
 TEST(ModelCheckpoint, NamesFilesAsPythonWouldAndKeepsTheLast) {
-  FakeHost host;
+  FakeControl control;
   const auto callback = make_model_checkpoint({.filepath = "oct-{epoch:02d}-{val_loss:.2f}.h5", .max_to_keep = 2});
-  callback->train_begin(host, false);
-  run(*callback, host, "val_loss", {0.5, 0.25, 0.125});
-  EXPECT_EQ(host.saved, (std::vector<std::string>{"oct-01-0.50.h5", "oct-02-0.25.h5", "oct-03-0.12.h5"}));
-  EXPECT_EQ(host.files, (std::set<std::string>{"oct-02-0.25.h5", "oct-03-0.12.h5"}));
+  callback->train_begin(control, false);
+  run(*callback, control, "val_loss", {0.5, 0.25, 0.125});
+  EXPECT_EQ(control.saved, (std::vector<std::string>{"oct-01-0.50.h5", "oct-02-0.25.h5", "oct-03-0.12.h5"}));
+  EXPECT_EQ(control.files, (std::set<std::string>{"oct-02-0.25.h5", "oct-03-0.12.h5"}));
 }
 
 TEST(ModelCheckpoint, AStateNamesNoFileOutsideOfTheRun) {
@@ -168,46 +168,46 @@ TEST(ModelCheckpoint, AStateNamesNoFileOutsideOfTheRun) {
 }
 
 TEST(ModelCheckpoint, WhatCouldNotBeWrittenReplacesNothing) {
-  FakeHost host;
+  FakeControl control;
   const auto callback = make_model_checkpoint({.filepath = "n-{epoch}.h5", .max_to_keep = 2});
-  callback->train_begin(host, false);
-  run(*callback, host, "val_loss", {1, 1});
-  host.disk_full = true;
-  run(*callback, host, "val_loss", {1, 1, 1}, 2);
-  EXPECT_EQ(host.files, (std::set<std::string>{"n-1.h5", "n-2.h5"}));
-  host.disk_full = false;
-  run(*callback, host, "val_loss", {1}, 5);
-  EXPECT_EQ(host.files, (std::set<std::string>{"n-2.h5", "n-6.h5"})) << "the two that are there";
+  callback->train_begin(control, false);
+  run(*callback, control, "val_loss", {1, 1});
+  control.disk_full = true;
+  run(*callback, control, "val_loss", {1, 1, 1}, 2);
+  EXPECT_EQ(control.files, (std::set<std::string>{"n-1.h5", "n-2.h5"}));
+  control.disk_full = false;
+  run(*callback, control, "val_loss", {1}, 5);
+  EXPECT_EQ(control.files, (std::set<std::string>{"n-2.h5", "n-6.h5"})) << "the two that are there";
 }
 
 TEST(ModelCheckpoint, TheBestIsWhatWasWritten) {
-  FakeHost host;
+  FakeControl control;
   const auto callback = make_model_checkpoint({.monitor = "val_loss", .save_best_only = true});
-  callback->train_begin(host, false);
-  host.disk_full = true;
-  run(*callback, host, "val_loss", {0.5});
-  host.disk_full = false;
-  run(*callback, host, "val_loss", {0.7}, 1);
-  EXPECT_EQ(host.saved.size(), 2U) << "0.5 is nowhere";
-  EXPECT_TRUE(host.files.contains("best.h5"));
+  callback->train_begin(control, false);
+  control.disk_full = true;
+  run(*callback, control, "val_loss", {0.5});
+  control.disk_full = false;
+  run(*callback, control, "val_loss", {0.7}, 1);
+  EXPECT_EQ(control.saved.size(), 2U) << "0.5 is nowhere";
+  EXPECT_TRUE(control.files.contains("best.h5"));
 }
 
 TEST(ModelCheckpoint, SaveFreqCountsBatchesAcrossEpochs) {
-  FakeHost host;
+  FakeControl control;
   const auto callback = make_model_checkpoint(
       {.filepath = "b-{batch}.h5", .save_freq = config::Duration{7, config::Duration::Unit::kBare}, .max_to_keep = 9});
-  callback->train_begin(host, false);
+  callback->train_begin(control, false);
   // Asked when a step is queued, told when its loss has come; devices are two steps ahead unless it stops them.
   std::vector<std::int64_t> stops;
   std::int64_t told = 0;
-  const auto tell = [&] { ++told, callback->step_end(host, {told, (told - 1) / 10, (told - 1) % 10 + 1, 1.0}); };
+  const auto tell = [&] { ++told, callback->step_end(control, {told, (told - 1) / 10, (told - 1) % 10 + 1, 1.0}); };
   for (std::int64_t step = 1; step <= 20; ++step) {
-    const bool stop = callback->stops_at(host, step);
+    const bool stop = callback->stops_at(control, step);
     if (stop) stops.push_back(step);
     while (told < (stop ? step : step - 2)) tell();
   }
   EXPECT_EQ(stops, (std::vector<std::int64_t>{7, 14}));
-  EXPECT_EQ(host.saved, (std::vector<std::string>{"b-7.h5", "b-4.h5"}));
+  EXPECT_EQ(control.saved, (std::vector<std::string>{"b-7.h5", "b-4.h5"}));
 }
 
 TEST(ModelCheckpoint, UnknownNameInTheFilepathListsWhatThereIs) {
@@ -223,22 +223,22 @@ TEST(ModelCheckpoint, UnknownNameInTheFilepathListsWhatThereIs) {
 }
 
 TEST(CsvLogger, WritesKerasFormat) {
-  FakeHost host;
+  FakeControl control;
   const auto callback = make_csv_logger({});
-  callback->train_begin(host, false);
-  run(*callback, host, "accuracy", {0.5, 0.75});
-  std::ifstream file(host.run_directory() + "/log.csv", std::ios::binary);
+  callback->train_begin(control, false);
+  run(*callback, control, "accuracy", {0.5, 0.75});
+  std::ifstream file(control.run_directory() + "/log.csv", std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   EXPECT_EQ(text, "epoch,accuracy,loss,val_accuracy,val_loss\r\n0,0.5,1,NA,NA\r\n1,0.75,1,NA,NA\r\n");
 }
 
 TEST(TerminateOnNaN, StopsAtTheFirstLossThatIsNotANumber) {
-  FakeHost host;
+  FakeControl control;
   const auto callback = make_terminate_on_nan();
-  callback->step_end(host, {1, 0, 1, 0.5});
-  EXPECT_EQ(host.stopped, "");
-  callback->step_end(host, {2, 0, 2, std::numeric_limits<double>::infinity()});
-  EXPECT_EQ(host.stopped, "diverged");
+  callback->step_end(control, {1, 0, 1, 0.5});
+  EXPECT_EQ(control.stopped, "");
+  callback->step_end(control, {2, 0, 2, std::numeric_limits<double>::infinity()});
+  EXPECT_EQ(control.stopped, "diverged");
 }
 
 TEST(Monitor, DirectionFollowsTheName) {
