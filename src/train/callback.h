@@ -13,8 +13,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "experiment/callback_specs.h"
 #include "experiment/logs.h"
+#include "experiment/sections.h"
 #include "graph/model.h"
 
 namespace dptrain::train {
@@ -25,6 +25,9 @@ class TrainingControl {
   virtual ~TrainingControl() = default;
   virtual const std::string& run_directory() const = 0;
   virtual bool has_validation() const = 0;
+  /// Whether validation comes every so many steps: validation_end() is called then, and an epoch's logs have the values
+  /// of its last validation, if it had one.
+  virtual bool validates_by_steps() const = 0;
   virtual double learning_rate() const = 0;
   virtual bool has_schedule() const = 0;
   virtual void set_learning_rate(double rate) = 0;
@@ -58,12 +61,24 @@ struct EpochReport {
   std::int64_t samples = 0;
 };
 
+/// A validation in the middle of an epoch, with the devices at `step`.
+struct ValidationReport {
+  std::int64_t step = 0;   ///< optimizer steps done
+  std::int64_t epoch = 0;  ///< counted from 0
+  std::int64_t batch = 0;  ///< within the epoch, counted from 1
+  experiment::Logs logs;   ///< of the epoch so far, and "val_..." of now
+};
+
 class Callback {
  public:
   virtual ~Callback() = default;
   virtual std::string name() const = 0;
   virtual void train_begin(TrainingControl& control, bool resumed) {
     static_cast<void>(control), static_cast<void>(resumed);
+  }
+  /// Before the first step of an epoch (counted from 0), resumed or not.
+  virtual void epoch_begin(TrainingControl& control, std::int64_t epoch) {
+    static_cast<void>(control), static_cast<void>(epoch);
   }
   /// Whether step_end() of this step (StepReport::step) will look at weights or state; asked once, when the step is
   /// queued. No other one is queued before it then; otherwise the devices may be some steps ahead of what step_end()
@@ -72,6 +87,10 @@ class Callback {
     return static_cast<void>(control), static_cast<void>(step), false;
   }
   virtual void step_end(TrainingControl& control, const StepReport& report) {
+    static_cast<void>(control), static_cast<void>(report);
+  }
+  /// Only where validation comes every so many steps. A checkpoint of that step is written when all have seen it.
+  virtual void validation_end(TrainingControl& control, const ValidationReport& report) {
     static_cast<void>(control), static_cast<void>(report);
   }
   /// May add to the logs (ReduceLROnPlateau: learning_rate), seen by the callbacks after it.
@@ -92,17 +111,7 @@ class Callback {
   virtual void restore_weights(std::vector<std::vector<float>> weights);
 };
 
-std::unique_ptr<Callback> make_callback(const config::Typed& spec);
-
-/// Keras's rule for `mode: auto`: max for names with acc, auc, precision, recall, f1, top_k or iou, else min.
-bool wants_max(experiment::MonitorMode mode, const std::string& monitor);
-/// Whether a monitored value is better than the best so far (none yet: yes) by more than min_delta.
-bool improved(double value, const std::optional<double>& best, bool max, double min_delta);
-std::unique_ptr<Callback> make_model_checkpoint(const experiment::ModelCheckpointSpec& spec);
-std::unique_ptr<Callback> make_early_stopping(const experiment::EarlyStoppingSpec& spec);
-std::unique_ptr<Callback> make_reduce_lr_on_plateau(const experiment::ReduceLROnPlateauSpec& spec);
-std::unique_ptr<Callback> make_csv_logger(const experiment::CSVLoggerSpec& spec);
-std::unique_ptr<Callback> make_terminate_on_nan();
-std::unique_ptr<Callback> make_time_history();
+/// By its definition (train/callback_def.h).
+std::unique_ptr<Callback> make_callback(const experiment::CallbackConfig& config);
 
 }  // namespace dptrain::train

@@ -11,6 +11,7 @@
 #include "core/rate.h"
 #include "core/text.h"
 #include "session/environment.h"
+#include "train/callbacks/monitor.h"
 #include "train/step_log.h"
 
 namespace dptrain::train {
@@ -39,8 +40,7 @@ void remember_best(const EpochReport& report, BestValues& best) {
   for (const auto& [name, value] : report.logs.items()) {
     const auto found = best.find(name);
     const std::optional<double> old = found == best.end() ? std::nullopt : std::optional(found->second.first);
-    if (improved(value, old, wants_max(experiment::MonitorMode::kAuto, name), 0))
-      best[name] = {value, report.epoch + 1};
+    if (improved(value, old, wants_max(MonitorMode::kAuto, name), 0)) best[name] = {value, report.epoch + 1};
   }
 }
 

@@ -18,6 +18,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
+#include "experiment/callback_type.h"
 #include "experiment/run_files.h"
 #include "train/callback.h"
 
@@ -94,12 +95,11 @@ void wipe(const fs::path& path) {
   for (const fs::path& file : gone) fs::remove(file, ignored);
 }
 
-/// Where the config's CSVLoggers write, below the run's folder.
+/// Where the config's callbacks write, below the run's folder.
 std::vector<fs::path> logs_of(const experiment::Experiment& experiment) {
   std::vector<fs::path> logs;
-  for (const experiment::CallbackConfig& callback : experiment.config.callbacks)
-    if (const auto* logger = callback.get_if<experiment::CSVLoggerSpec>())
-      logs.push_back(fs::path(logger->filename).lexically_normal());
+  for (const std::string& name : experiment::callback_files(experiment.config))
+    logs.push_back(fs::path(name).lexically_normal());
   return logs;
 }
 

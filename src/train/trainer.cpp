@@ -372,6 +372,10 @@ FitResult Trainer::finish() {
 
 bool Trainer::has_validation() const { return session_.validation_loader() != nullptr; }
 
+bool Trainer::validates_by_steps() const {
+  return session_.experiment().config.train.validate_every.unit == config::Duration::Unit::kSteps;
+}
+
 bool Trainer::has_schedule() const {
   return optim::common(session_.experiment().config.train.optimizer).learning_rate.is_schedule();
 }

@@ -44,6 +44,7 @@ class Trainer final : private TrainingControl {
   const std::string& run_directory() const override { return run_.path(); }
   bool has_validation() const override;
   double learning_rate() const override;
+  bool validates_by_steps() const override;
   bool has_schedule() const override;
   void set_learning_rate(double rate) override { position_.learning_rate = rate / position_.rate_factor; }
   void stop(const std::string& reason) override;

@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "train/callback.h"
+#include "train/callbacks/csv_logger.h"
 #include "train/line_file.h"
 
 namespace dptrain::train {
@@ -239,7 +240,7 @@ TEST_F(RunDirectoryTest, RestartingTakesTheTablesOfItsOwnCallbacks) {
   fs::create_directories(folder_ / "killed/tables/deep");
   std::ofstream(folder_ / "killed/tables/deep/mine.csv") << "epoch,loss\n";
   EXPECT_THROW(make(restart), Error);
-  experiment::CSVLoggerSpec logger;
+  CSVLoggerSpec logger;
   logger.filename = "tables/deep/mine.csv";
   experiment_.config.callbacks.push_back(experiment::callback_family().make(logger));
   EXPECT_NO_THROW(make(restart));

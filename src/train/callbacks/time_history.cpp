@@ -1,30 +1,19 @@
-// TerminateOnNaN and TimeHistory.
-
-#include <cmath>
+#include "train/callbacks/time_history.h"
 
 #include <nlohmann/json.hpp>
 
 #include "core/format.h"
 #include "core/log.h"
-#include "train/callback.h"
+#include "train/callback_def.h"
 #include "train/saved_state.h"
 
 namespace dptrain::train {
 namespace {
 
-class TerminateOnNaN final : public Callback {
- public:
-  std::string name() const override { return "TerminateOnNaN"; }
-  void step_end(TrainingControl& control, const StepReport& report) override {
-    if (std::isfinite(report.loss)) return;
-    log::warn(fmt::format("TerminateOnNaN: loss is {} at step {}", report.loss, report.step));
-    control.stop("diverged");
-  }
-};
-
-/// Of each epoch its time and images per second, and the total time.
 class TimeHistory final : public Callback {
  public:
+  explicit TimeHistory(const TimeHistorySpec&) {}
+
   std::string name() const override { return "TimeHistory"; }
 
   void epoch_end(TrainingControl&, EpochReport& report) override {
@@ -48,9 +37,7 @@ class TimeHistory final : public Callback {
   double seconds_ = 0;
 };
 
+const RegisteredCallback kTimeHistory = callback<TimeHistorySpec>("TimeHistory").runs<TimeHistory>();
+
 }  // namespace
-
-std::unique_ptr<Callback> make_terminate_on_nan() { return std::make_unique<TerminateOnNaN>(); }
-std::unique_ptr<Callback> make_time_history() { return std::make_unique<TimeHistory>(); }
-
 }  // namespace dptrain::train

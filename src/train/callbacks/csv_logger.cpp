@@ -1,11 +1,15 @@
+#include "train/callbacks/csv_logger.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
 #include <nlohmann/json.hpp>
 
+#include "core/format.h"
 #include "core/text.h"
-#include "train/callback.h"
+#include "experiment/run_files.h"
+#include "train/callback_def.h"
 #include "train/line_file.h"
 
 namespace dptrain::train {
@@ -14,7 +18,7 @@ namespace {
 /// Keras's format: columns sorted and fixed at the first row, epochs from 0, missing values NA, CRLF line ends.
 class CsvLogger final : public Callback {
  public:
-  explicit CsvLogger(const experiment::CSVLoggerSpec& spec) : spec_(spec) {}
+  explicit CsvLogger(const CSVLoggerSpec& spec) : spec_(spec) {}
 
   std::string name() const override { return "CSVLogger"; }
   std::string subject() const override { return spec_.filename; }
@@ -63,16 +67,26 @@ class CsvLogger final : public Callback {
     for (const std::string& column : train) columns_.push_back("val_" + column);
   }
 
-  const experiment::CSVLoggerSpec spec_;
+  const CSVLoggerSpec spec_;
   LineFile file_;
   std::vector<std::string> columns_;
   std::int64_t rows_ = 0;
 };
 
-}  // namespace
-
-std::unique_ptr<Callback> make_csv_logger(const experiment::CSVLoggerSpec& spec) {
-  return std::make_unique<CsvLogger>(spec);
+void check_filename(const CSVLoggerSpec& spec, experiment::CallbackCheck& check) {
+  if (!experiment::stays_inside(spec.filename))
+    return check.error(fmt::format("filename '{}' must be a name below the run's folder", spec.filename));
+  if (experiment::is_taken_by_run(spec.filename))
+    check.error(fmt::format("filename '{}' is a file that the run writes itself; choose another", spec.filename));
 }
 
+const RegisteredCallback kCSVLogger = callback<CSVLoggerSpec>("CSVLogger")
+                                          .positional(key("filename", &CSVLoggerSpec::filename))
+                                          .key(key("separator", &CSVLoggerSpec::separator))
+                                          .key(key("append", &CSVLoggerSpec::append))
+                                          .check(check_filename)
+                                          .files([](const CSVLoggerSpec& spec) { return std::vector{spec.filename}; })
+                                          .runs<CsvLogger>();
+
+}  // namespace
 }  // namespace dptrain::train
