@@ -139,7 +139,7 @@ function(dptrain_executable)
     return()
   endif()
   add_executable(dptrain ${PROJECT_SOURCE_DIR}/src/cli/main.cpp)
-  dptrain_link_rooms(dptrain 9)
+  dptrain_link_rooms(dptrain 11)
   set_target_properties(dptrain PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 
   install(TARGETS dptrain RUNTIME)
