@@ -100,7 +100,7 @@ function(dptrain_room room)
   endif()
   if(room STREQUAL "data" AND (DPTRAIN_FUZZ OR DPTRAIN_SANITIZE MATCHES "undefined"))
     # stb_image copies the no bytes of an empty IDAT chunk to a null pointer.
-    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/data/image_stb.cpp PROPERTIES
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/data/images/image_stb.cpp PROPERTIES
       COMPILE_OPTIONS -fno-sanitize=nonnull-attribute)
   endif()
 
