@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/machine.h"
-#include "data/file_list.h"
+#include "data/sources/file_list.h"
 #include "data/transform.h"
 
 namespace dptrain::cli {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "data/features.h"
 #include "data/loader.h"
+#include "data/sources/features.h"
 #include "experiment/experiment.h"
 #include "graph/model.h"
 #include "plan/prefix.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "data/features.h"
 #include "data/loader.h"
+#include "data/sources/features.h"
 #include "experiment/experiment.h"
 #include "graph/graph.h"
 #include "plan/plan.h"
