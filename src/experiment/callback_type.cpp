@@ -70,6 +70,7 @@ const CallbackType& type_of(const CallbackConfig& callback) { return static_cast
 void check_callbacks(config::Reader& reader, const ConfigFile& file, const graph::Graph* graph) {
   CallbackCheck check(reader, file, graph);
   for (const CallbackConfig& callback : file.callbacks) {
+    if (!callback) continue;  // reported already
     check.callback_ = &callback;
     if (const auto& own = type_of(callback).check) own(callback.spec(), check);
   }
@@ -78,7 +79,7 @@ void check_callbacks(config::Reader& reader, const ConfigFile& file, const graph
 std::vector<std::string> callback_files(const ConfigFile& file) {
   std::vector<std::string> all;
   for (const CallbackConfig& callback : file.callbacks)
-    if (const auto& own = type_of(callback).files)
+    if (const auto& own = type_of(callback).files; own)
       for (std::string& name : own(callback.spec())) all.push_back(std::move(name));
   return all;
 }

@@ -13,9 +13,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "experiment/logs.h"
 #include "experiment/sections.h"
 #include "graph/model.h"
+#include "train/run_sink.h"
 
 namespace dptrain::train {
 
@@ -24,6 +24,8 @@ class TrainingControl {
  public:
   virtual ~TrainingControl() = default;
   virtual const std::string& run_directory() const = 0;
+  /// The writer of a file of the callback's own: itself in the process that writes for all, else a silent one.
+  virtual std::unique_ptr<RunSink> admit(std::unique_ptr<RunSink> sink) = 0;
   virtual bool has_validation() const = 0;
   /// Whether validation comes every so many steps: validation_end() is called then, and an epoch's logs have the values
   /// of its last validation, if it had one.
@@ -44,29 +46,6 @@ class TrainingControl {
   virtual void push_weights(const std::vector<std::vector<float>>& weights) = 0;
   virtual std::int64_t steps_per_epoch() const = 0;
   virtual std::int64_t global_batch() const = 0;
-};
-
-/// One step as callbacks see it.
-struct StepReport {
-  std::int64_t step = 0;   ///< optimizer steps done, this one included
-  std::int64_t epoch = 0;  ///< counted from 0
-  std::int64_t batch = 0;  ///< within the epoch, counted from 1
-  double loss = 0;
-};
-struct EpochReport {
-  std::int64_t epoch = 0;  ///< counted from 0
-  experiment::Logs logs;
-  double seconds = 0;  ///< training and validation
-  double train_seconds = 0;
-  std::int64_t samples = 0;
-};
-
-/// A validation in the middle of an epoch, with the devices at `step`.
-struct ValidationReport {
-  std::int64_t step = 0;   ///< optimizer steps done
-  std::int64_t epoch = 0;  ///< counted from 0
-  std::int64_t batch = 0;  ///< within the epoch, counted from 1
-  experiment::Logs logs;   ///< of the epoch so far, and "val_..." of now
 };
 
 class Callback {

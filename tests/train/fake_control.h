@@ -26,6 +26,9 @@ class FakeControl final : public TrainingControl {
   ~FakeControl() override { std::filesystem::remove_all(directory_); }
 
   const std::string& run_directory() const override { return path_; }
+  std::unique_ptr<RunSink> admit(std::unique_ptr<RunSink> sink) override {
+    return silent ? std::make_unique<RunSink>() : std::move(sink);
+  }
   bool has_validation() const override { return validation; }
   double learning_rate() const override { return rate; }
   bool validates_by_steps() const override { return by_steps; }
@@ -45,7 +48,7 @@ class FakeControl final : public TrainingControl {
   std::int64_t steps_per_epoch() const override { return 10; }
   std::int64_t global_batch() const override { return 4; }
 
-  bool validation = true, by_steps = false, schedule = false, disk_full = false;
+  bool validation = true, by_steps = false, silent = false, schedule = false, disk_full = false;
   double rate = 0.1;
   std::string stopped;
   std::vector<std::string> saved;

@@ -16,37 +16,62 @@ namespace dptrain::train {
 namespace {
 
 /// Keras's format: columns sorted and fixed at the first row, epochs from 0, missing values NA, CRLF line ends.
-class CsvLogger final : public Callback {
+class CsvLog final : public RunSink {
  public:
-  explicit CsvLogger(const CSVLoggerSpec& spec) : spec_(spec) {}
+  /// `columns` are the callback's, which keeps them in checkpoints; empty until the first row.
+  CsvLog(std::string path, std::string separator, const std::vector<std::string>& columns)
+      : path_(std::move(path)), separator_(std::move(separator)), columns_(columns), file_(path_) {}
+
+  void cut(std::int64_t epochs, std::int64_t) override {
+    if (epochs == 0) {
+      std::error_code failed;  // then the first line tells
+      std::filesystem::remove(path_, failed);
+      return;
+    }
+    LineFile::filter(
+        path_, [&](const std::string& row) { return row.starts_with("epoch") || std::atoll(row.c_str()) < epochs; });
+  }
+
+  void epoch(const EpochReport& report) override {
+    std::error_code failed;  // then the line tells
+    std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), failed);
+    std::string row = std::to_string(report.epoch);
+    for (const std::string& column : columns_) {
+      const double* value = report.logs.find(column);
+      row += separator_ + (value != nullptr ? shortest(*value) : "NA");
+    }
+    file_.append(row + "\r", "epoch" + separator_ + join(columns_, separator_) + "\r");
+  }
+
+  bool flush() override { return file_.flush(); }
+
+ private:
+  const std::string path_, separator_;
+  const std::vector<std::string>& columns_;
+  LineFile file_;
+};
+
+class CSVLogger final : public Callback {
+ public:
+  explicit CSVLogger(const CSVLoggerSpec& spec) : spec_(spec) {}
 
   std::string name() const override { return "CSVLogger"; }
   std::string subject() const override { return spec_.filename; }
 
   void train_begin(TrainingControl& control, bool resumed) override {
-    const std::string path = (std::filesystem::path(control.run_directory()) / spec_.filename).string();
-    std::error_code failed;  // then the first line tells
-    std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
-    if (!resumed && !spec_.append) std::filesystem::remove(path);
+    const std::filesystem::path path = std::filesystem::path(control.run_directory()) / spec_.filename;
+    file_ = control.admit(std::make_unique<CsvLog>(path.string(), spec_.separator, columns_));
     // Rows of epochs that the resumed state does not know yet are written again.
-    if (resumed)
-      LineFile::filter(
-          path, [&](const std::string& row) { return row.starts_with("epoch") || std::atoll(row.c_str()) < rows_; });
-    file_ = LineFile(path);
+    if (resumed || !spec_.append) file_->cut(resumed ? rows_ : 0, 0);
   }
 
   void epoch_end(TrainingControl&, EpochReport& report) override {
     if (columns_.empty()) choose_columns(report.logs);
-    std::string row = std::to_string(report.epoch);
-    for (const std::string& column : columns_) {
-      const double* value = report.logs.find(column);
-      row += spec_.separator + (value != nullptr ? shortest(*value) : "NA");
-    }
-    file_.append(row + "\r", "epoch" + spec_.separator + join(columns_, spec_.separator) + "\r");
+    file_->epoch(report);
     rows_ = report.epoch + 1;
   }
 
-  bool flush() override { return file_.flush(); }
+  bool flush() override { return file_ == nullptr || file_->flush(); }
 
   nlohmann::json save() const override { return {{"columns", columns_}, {"rows", rows_}}; }
   void restore(const nlohmann::json& state) override {
@@ -68,7 +93,7 @@ class CsvLogger final : public Callback {
   }
 
   const CSVLoggerSpec spec_;
-  LineFile file_;
+  std::unique_ptr<RunSink> file_;
   std::vector<std::string> columns_;
   std::int64_t rows_ = 0;
 };
@@ -86,7 +111,7 @@ const RegisteredCallback kCSVLogger = callback<CSVLoggerSpec>("CSVLogger")
                                           .key(key("append", &CSVLoggerSpec::append))
                                           .check(check_filename)
                                           .files([](const CSVLoggerSpec& spec) { return std::vector{spec.filename}; })
-                                          .runs<CsvLogger>();
+                                          .runs<CSVLogger>();
 
 }  // namespace
 }  // namespace dptrain::train
