@@ -189,7 +189,7 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       {"dtype_policy", "float32; on GPUs also mixed_bfloat16 and mixed_float16."},
       {"lr_scaling", "The rate times batch / reference_batch_size, or its root."},
       {"reference_batch_size", "The batch that the learning rate was chosen for."},
-      {"validate_every", "Whole epochs between validations."},
+      {"validate_every", "Whole epochs between validations, or so many steps, such as 500 steps."},
       {"log_every", "Between lines of the log: `50 steps`, `10s`."},
       {"max_time", "Stop after this time, such as 30m."},
       {"on_nonfinite", "What a step does whose loss or gradients are not finite."},
@@ -216,6 +216,7 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       // Callbacks.
       {"monitor", "The name in the logs that decides: val_loss, val_accuracy, ..."},
       {"mode", "Whether less or more is better; auto: by the name."},
+      {"schedule", "An expression of epoch, counted from 0, and lr: 'lr * 0.9 if epoch > 3 else lr'."},
       {"patience", "Epochs without improvement that are waited for."},
       {"min_delta", "A smaller change is no improvement."},
       {"baseline", "What must be improved upon."},
