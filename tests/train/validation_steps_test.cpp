@@ -99,7 +99,7 @@ class ValidationSteps : public ::testing::TestWithParam<bool> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Devices, ValidationSteps, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "Emulator" : "Cpu"; });
+                         [](const auto& place) { return place.param ? "Emulator" : "Cpu"; });
 
 TEST_P(ValidationSteps, ComeAfterEveryNthStepOfTheRun) {
   fit("run", {});
@@ -135,8 +135,9 @@ TEST_P(ValidationSteps, ARunGoesOnFromAnyStepAroundOne) {
     fit(name, saving, "", stop);
     fit(name, saving, "last.h5");
     expect_equal_runs("whole", name);
-    if (stop == 8 || stop == 14)  // an interval ends there; elsewhere the stop has cut one in two
+    if (stop == 8 || stop == 14) {  // an interval ends there; elsewhere the stop has cut one in two
       EXPECT_EQ(values("whole/steps.csv"), values(name + "/steps.csv")) << name;
+    }
     EXPECT_EQ(validated_steps(name), (std::vector<std::int64_t>{7, 14, 21, 28})) << name;
     EXPECT_EQ(read_text((folder_ / name / "log.csv").string()), read_text((folder_ / "whole/log.csv").string()));
   }
