@@ -176,7 +176,7 @@ int run(const EvalFlags& flags) {
 
   data::Loader& loader = loader_of(session, on);
   const replica::StepSums sums = train::evaluate(session, loader);
-  std::vector<std::pair<std::string, double>> values = train::means(session.plan(), sums);
+  std::vector<std::pair<std::string, double>> values = train::values_of(session.plan(), sums);
   if (!log::is_json()) print_values(values, sums.samples);
   session.warn_about_bad_samples();
 

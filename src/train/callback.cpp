@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
+#include "optim/metric.h"
 #include "train/sections.h"
 
 namespace dptrain::config {
@@ -128,9 +129,7 @@ std::unique_ptr<Callback> make_callback(const config::Typed& spec) {
 
 bool wants_max(MonitorMode mode, const std::string& monitor) {
   if (mode != MonitorMode::kAuto) return mode == MonitorMode::kMax;
-  for (const char* word : {"acc", "auc", "precision", "recall", "f1", "top_k", "iou"})
-    if (monitor.find(word) != std::string::npos) return true;
-  return false;
+  return optim::is_larger_better(monitor);
 }
 
 bool improved(double value, const std::optional<double>& best, bool max, double min_delta) {

@@ -16,7 +16,7 @@ namespace dptrain::train {
 
 Logs logs_of(const Session& session, const Position& position) {
   Logs logs;
-  for (const auto& [name, value] : means(session.plan(), position.sums)) logs.set(name, value);
+  for (const auto& [name, value] : values_of(session.plan(), position.sums)) logs.set(name, value);
   return logs;
 }
 

@@ -164,7 +164,7 @@ void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch
   if (log_.due(position_)) log_interval();
   if (progress_.visible())
     progress_.draw(report.batch, session_.steps_per_epoch(), position_.epoch_seconds,
-                   values_text(means(session_.plan(), position_.sums)));
+                   values_text(values_of(session_.plan(), position_.sums)));
   if (ahead_.empty() && now_seconds() - last_save_ > kLastEverySeconds) save_last();
 }
 
@@ -276,7 +276,7 @@ bool Trainer::end_epoch() {
       features_seconds_ = report.train_seconds - position_.epoch_seconds;
       return false;
     }
-    for (const auto& [name, value] : means(session_.plan(), *sums)) report.logs.set("val_" + name, value);
+    for (const auto& [name, value] : values_of(session_.plan(), *sums)) report.logs.set("val_" + name, value);
   }
   report.seconds = report.train_seconds + watch.seconds();
   position_.seconds += report.seconds;
@@ -314,7 +314,7 @@ void Trainer::obey_signals() {
   }
   if (Signals::take_status())
     log::info(fmt::format("status: epoch {} step {} sample {}{}", position_.epoch + 1, position_.step,
-                          position_.samples, values_text(means(session_.plan(), position_.sums))));
+                          position_.samples, values_text(values_of(session_.plan(), position_.sums))));
   if (const int signal = Signals::stop_signal(); signal != 0 && signal_ == 0) {
     signal_ = signal;
     catch_up();

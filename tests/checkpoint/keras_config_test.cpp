@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/sample.h"
+#include "optim/metrics/mean_squared_error.h"
+#include "optim/metrics/top_k_categorical_accuracy.h"
 #include "support/test_data.h"
 
 namespace dptrain::checkpoint {
@@ -130,7 +132,7 @@ TEST(KerasConfig, MetricsKeepTheirNames) {
                                optim::metric_family().make(optim::MeanSquaredErrorMetricSpec{})};
   EXPECT_EQ(Json::parse(keras_training_config(c))["metrics"], Json::parse(R"([
     {"class_name": "TopKCategoricalAccuracy", "config": {"k": 3, "name": "top3", "dtype": "float32"}},
-    {"class_name": "MeanSquaredError", "config": {"name": "mse", "dtype": "float32"}}])"));
+    {"class_name": "MeanSquaredError", "config": {"name": "mean_squared_error", "dtype": "float32"}}])"));
 }
 
 /// What Keras 2 (TensorFlow 2.15) refuses in a file: load_model would fail, without training_config it warns.

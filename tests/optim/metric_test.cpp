@@ -1,53 +1,61 @@
+#include "optim/metric.h"
+
 #include <gtest/gtest.h>
 
 #include "core/error.h"
 #include "optim/example.h"
-#include "optim/loss.h"
 
 namespace dptrain::optim {
 namespace {
 
-ResolvedMetric resolved(const std::string& yaml, const Shape& output) {
-  return resolve_metric(make(metric_family(), yaml), output);
+ResolvedMetric resolved(const std::string& yaml, const Shape& output, LabelKind labels = LabelKind::kDense) {
+  return resolve_metric(make(metric_family(), yaml), {.name = "'out'", .output = output, .labels = labels});
 }
 
-TEST(Metric, AccuracyFollowsTheOutput) {
-  EXPECT_EQ(resolved("accuracy", {10}).kind, MetricKind::kArgmaxEqual);
-  EXPECT_EQ(resolved("accuracy", {1}).kind, MetricKind::kBinaryEqual);
-  EXPECT_EQ(resolved("accuracy", {4, 1}).kind, MetricKind::kBinaryEqual);
-  EXPECT_EQ(resolved("binary_accuracy", {10}).kind, MetricKind::kBinaryEqual);
+std::string refusal(const std::string& yaml, const Shape& output, LabelKind labels = LabelKind::kDense) {
+  try {
+    resolved(yaml, output, labels);
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    const std::size_t start = text.find("error: ");
+    return start == std::string::npos ? text : text.substr(start + 7);
+  }
+  return "";
 }
 
 TEST(Metric, TheKeyInLogsIsTheStringGiven) {
-  for (const char* name : {"accuracy", "acc", "mse", "mae", "mean_squared_error", "mean_absolute_error",
+  for (const char* name : {"accuracy", "acc", "mse", "MSE", "mae", "mean_squared_error", "mean_absolute_error",
                            "binary_accuracy", "categorical_accuracy", "sparse_categorical_accuracy",
                            "top_k_categorical_accuracy", "sparse_top_k_categorical_accuracy"})
-    EXPECT_EQ(resolved(name, {10}).name, name);
-  EXPECT_EQ(resolved("MeanSquaredError", {10}).name, "mean_squared_error");
-  EXPECT_EQ(resolved("TopKCategoricalAccuracy: {k: 3, name: top3}", {10}).name, "top3");
+    EXPECT_EQ(resolved(name, {10}).names, std::vector<std::string>{name});
+  EXPECT_EQ(resolved("MeanSquaredError", {10}).names.front(), "mean_squared_error");
+  EXPECT_EQ(resolved("mse: {name: error}", {10}).names.front(), "error");
+  EXPECT_EQ(resolved("TopKCategoricalAccuracy: {k: 3, name: top3}", {10}).names.front(), "top3");
 }
 
-TEST(Metric, Kinds) {
-  EXPECT_EQ(resolved("mse", {3}).kind, MetricKind::kSquaredError);
-  EXPECT_EQ(resolved("MeanAbsoluteError", {3}).kind, MetricKind::kAbsoluteError);
-  EXPECT_EQ(resolved("SparseTopKCategoricalAccuracy: {k: 2}", {3}).k, 2);
-  EXPECT_EQ(resolved("BinaryAccuracy: {threshold: 0.7}", {1}).threshold, 0.7);
-  EXPECT_THROW(resolved("top_k_categorical_accuracy", {3}), Error);  // k is 5
+TEST(Metric, AMeanIsTheSumOverTheSamples) {
+  const double sum = 3;
+  EXPECT_EQ(resolved("mse", {3}).values({&sum, 1}, 4), std::vector<double>{0.75});
 }
 
-TEST(Loss, AliasesOfKeras) {
-  const config::Family& family = loss_family();
-  EXPECT_TRUE(make(family, "categorical_crossentropy").get_if<CategoricalCrossentropySpec>());
-  EXPECT_TRUE(make(family, "sparse_categorical_crossentropy").get_if<SparseCategoricalCrossentropySpec>());
-  EXPECT_TRUE(make(family, "binary_crossentropy").get_if<BinaryCrossentropySpec>());
-  for (const char* name : {"mse", "mean_squared_error", "MSE", "MeanSquaredError"})
-    EXPECT_TRUE(make(family, name).get_if<MeanSquaredErrorSpec>()) << name;
-  EXPECT_TRUE(make(family, "mae").get_if<MeanAbsoluteErrorSpec>());
-  EXPECT_EQ(
-      make(family, "CategoricalCrossentropy: {label_smoothing: 0.1}").as<CategoricalCrossentropySpec>().label_smoothing,
-      0.1);
-  EXPECT_EQ(read(family, "SparseCategoricalCrossentropy: {label_smoothing: 0.1}").errors.substr(0, 48),
-            "SparseCategoricalCrossentropy: unknown argument ");
+TEST(Metric, WhatDoesNotFitIsRefused) {
+  EXPECT_EQ(refusal("top_k_categorical_accuracy", {3}),
+            "TopKCategoricalAccuracy: k = 5 of an output of 3 classes would count every sample; give a smaller k");
+  EXPECT_EQ(refusal("categorical_accuracy", {1}),
+            "CategoricalAccuracy: is always 1 with one output value (output 'out'); try binary_accuracy");
+  EXPECT_EQ(refusal("sparse_categorical_accuracy", {4, 4, 3}, LabelKind::kClass),
+            "SparseCategoricalAccuracy: wants one row of class scores per sample, but output 'out' is 4x4x3");
+  EXPECT_EQ(refusal("mse", {3}, LabelKind::kClass),
+            "MeanSquaredError: compares values with values, but the labels are class numbers and output 'out' is 3; "
+            "try accuracy");
+  EXPECT_EQ(refusal("accuracy", {1}, LabelKind::kClass), "");
+  EXPECT_EQ(refusal("accuracy", {3}, LabelKind::kClass), "");
+}
+
+TEST(Metric, TheBetterSideIsKnownByTheKey) {
+  for (const char* key : {"val_accuracy", "acc", "kind_top_k_categorical_accuracy"})
+    EXPECT_TRUE(is_larger_better(key)) << key;
+  for (const char* key : {"loss", "val_mse", "mae"}) EXPECT_FALSE(is_larger_better(key)) << key;
 }
 
 }  // namespace

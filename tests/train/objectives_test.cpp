@@ -93,7 +93,7 @@ TEST(Objectives, SyntheticHasLabelsForAll) {
   options.devices = {.replicas = 1, .threads = 1};
   Session session(e, options);
   session.replicas().push(session.model());
-  const auto values = means(session.plan(), evaluate(session, *session.validation_loader()));
+  const auto values = values_of(session.plan(), evaluate(session, *session.validation_loader()));
   ASSERT_EQ(values.size(), 3U);
   EXPECT_NEAR(values[0].second, values[1].second + values[2].second, 1e-9);
 }
