@@ -51,8 +51,8 @@ ResolvedMetric resolve_metric(const config::Typed& metric, const MetricSubject& 
 
 bool is_larger_better(const std::string& log_key) {
   for (const config::TypeDef* def : metric_family().types()) {
-    const std::string& word = static_cast<const MetricType&>(*def).larger_is_better;
-    if (!word.empty() && log_key.find(word) != std::string::npos) return true;
+    for (const std::string& word : static_cast<const MetricType&>(*def).larger_is_better)
+      if (log_key.find(word) != std::string::npos) return true;
   }
   return false;
 }

@@ -52,8 +52,8 @@ enum class MetricReads {
 
 struct MetricType final : config::TypeDef {
   MetricReads reads = MetricReads::kValues;
-  /// The word by which callbacks with `mode: auto` know it in the key of a log, where larger values are better.
-  std::string larger_is_better{};
+  /// Where larger values are better: the words by which callbacks with `mode: auto` know it in the key of a log.
+  std::vector<std::string> larger_is_better{};
   std::function<const std::string&(const void* spec)> log_name;
   /// Doubles of state.
   std::function<std::size_t(const void* spec, const MetricSubject&)> state;
@@ -131,8 +131,9 @@ class MetricBuilder {
     return std::move(*this);
   }
   MetricBuilder&& reads(MetricReads what) && { return type_->reads = what, std::move(*this); }
-  MetricBuilder&& larger_is_better(std::string word) && {
-    type_->larger_is_better = std::move(word);
+  template <class... Words>
+  MetricBuilder&& larger_is_better(const Words&... words) && {
+    type_->larger_is_better = {words...};
     return std::move(*this);
   }
   MetricBuilder&& state(std::size_t (*f)(const Spec&, const MetricSubject&)) && {
@@ -160,9 +161,16 @@ class MetricBuilder {
     type_->misfit = of_subject(f);
     return std::move(*this);
   }
-  /// A string of Keras in place of the class; an empty one: Keras 2 has no such metric.
+  /// A string of Keras in place of the class.
   MetricBuilder&& keras_word(std::string word) && {
-    type_->keras_config = [word](const void*) { return word.empty() ? config::Node() : config::Node::scalar(word); };
+    type_->keras_config = [word](const void*) { return config::Node::scalar(word); };
+    return std::move(*this);
+  }
+  /// Keras's arguments, from all keys as they are written in a config.
+  MetricBuilder&& keras(config::Node (*f)(const Spec&, config::Node written)) && {
+    type_->keras_config = [f, schema = &type_->schema](const void* spec) {
+      return f(*static_cast<const Spec*>(spec), schema->write(spec));
+    };
     return std::move(*this);
   }
 

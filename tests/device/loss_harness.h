@@ -30,9 +30,19 @@ struct LossCase {
 struct LossResult {
   std::vector<double> sums;  ///< as added to kStartSum
   std::vector<float> gradient;
+  std::vector<optim::ResolvedMetric> metrics = {};
+
+  /// What one metric has added.
+  std::vector<double> state(std::size_t metric) const;
 };
 
 inline constexpr double kStartSum = 1.5;  // sums are added to
+
+inline std::vector<double> LossResult::state(std::size_t metric) const {
+  std::vector<double> added;
+  for (std::size_t i = 0; i < metrics[metric].state; ++i) added.push_back(sums[metrics[metric].offset + i] - kStartSum);
+  return added;
+}
 
 /// In the type that the device was made for. `in_place`: the gradient overwrites the prediction. `loss_scale`: where it
 /// is not 1, the gradient is multiplied by it from device memory.
@@ -87,6 +97,7 @@ inline LossResult run_loss(device::Device& device, const LossCase& c, const std:
            .stream = stream.get()});
   result.gradient = target.read("gradient");
   scratch.read("scratch");
+  result.metrics = loss.metrics;
   device.copy_to_host(result.sums.data(), sums->data(), result.sums.size() * sizeof(double), *stream);
   return result;
 }
