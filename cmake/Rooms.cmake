@@ -100,7 +100,7 @@ function(dptrain_room room)
   endif()
   if(room STREQUAL "data" AND (DPTRAIN_FUZZ OR DPTRAIN_SANITIZE MATCHES "undefined"))
     # stb_image copies the no bytes of an empty IDAT chunk to a null pointer.
-    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/data/image_stb.cpp PROPERTIES
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/data/images/image_stb.cpp PROPERTIES
       COMPILE_OPTIONS -fno-sanitize=nonnull-attribute)
   endif()
 
@@ -139,7 +139,8 @@ function(dptrain_executable)
     return()
   endif()
   add_executable(dptrain ${PROJECT_SOURCE_DIR}/src/cli/main.cpp)
-  dptrain_link_rooms(dptrain 9)
+  get_target_property(level dptrain_cli DPTRAIN_LEVEL)
+  dptrain_link_rooms(dptrain ${level})
   set_target_properties(dptrain PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 
   install(TARGETS dptrain RUNTIME)

@@ -23,8 +23,10 @@ LEVELS = {
     "device": 5, "data": 5, "checkpoint": 5,
     "replica": 6,
     "reduce": 7,
-    "train": 8,
-    "cli": 9,
+    "experiment": 8,
+    "session": 9,
+    "train": 10,
+    "cli": 11,
 }
 
 # Who may call kernels/cpu. kernels/cuda is called by the GPU device alone. Files directly in kernels/ are shared ground.
@@ -50,8 +52,8 @@ LIBRARIES = [
     Library("fmt", r"fmt/", (r"src/core/format\.h",)),
     Library("spdlog", r"spdlog/", (r"src/core/\w+\.cpp",)),
     Library("yaml-cpp", r"yaml-cpp/", (r"src/config/\w+\.cpp",), single=True),
-    Library("nlohmann-json (declarations)", r"nlohmann/json_fwd\.hpp", (r"src/(config|checkpoint|train|cli)/",)),
-    Library("nlohmann-json", r"nlohmann/", (r"src/(config|checkpoint|train|cli)/(\w+/)?\w+\.cpp",)),
+    Library("nlohmann-json (declarations)", r"nlohmann/json_fwd\.hpp", (r"src/(config|checkpoint|session|train|cli)/",)),
+    Library("nlohmann-json", r"nlohmann/", (r"src/(config|checkpoint|session|train|cli)/(\w+/)?\w+\.cpp",)),
     Library("oneDNN", r"(oneapi/)?dnnl", (r"src/device/cpu/",)),
     Library("Google Benchmark", r"benchmark/", (r"src/device/cpu/bench/",)),
     Library("Highway", r"hwy/", (r"kernels/cpu/",)),
@@ -223,6 +225,9 @@ PLANTED = [
     ("src/device/cpu/d.cpp", "#include <benchmark/benchmark.h>", "Google Benchmark is not allowed here"),
     ("src/replica/a.cpp", '#include "device/cpu/stream.h"', "private to room 'device'"),
     ("src/replica/b.cpp", '#include "device/device.h"', None),
+    ("src/experiment/a.cpp", '#include "session/session.h"', "must not include up into 'session'"),
+    ("src/session/a.cpp", '#include "experiment/experiment.h"', None),
+    ("src/session/b.cpp", '#include "train/run_directory.h"', "must not include up into 'train'"),
     ("src/train/a.cpp", '#include "trainer.h"', "names no room"),
     ("src/train/b.cpp", "#include <boost/any.hpp>", "belongs to no library"),
     ("src/cli/main.cpp", '#include "train/trainer.h"', None),

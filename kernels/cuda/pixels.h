@@ -1,8 +1,8 @@
 #pragma once
 
 // Runs a PixelProgram over a batch: from rows of bytes or floats in device memory, picked by index or in order, to rows
-// of any number type. Random transforms draw for each sample what the CPU's draw (data/transforms.h): the numbers are a
-// function of (seed, transform, epoch, sample). Queued on the launch's stream.
+// of any number type. Random transforms draw for each sample what the CPU's draw (data/transforms/transforms.h): the
+// numbers are a function of (seed, transform, epoch, sample). Queued on the launch's stream.
 
 #include <cstdint>
 

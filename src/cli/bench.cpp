@@ -32,7 +32,7 @@ struct BenchFlags {
 
 /// One point of the sweep.
 struct Point {
-  train::DeviceRequest devices;
+  session::DeviceRequest devices;
   std::int64_t batch = 0;
 };
 
@@ -47,8 +47,8 @@ std::int64_t whole(const std::string& text, const std::string& flag) {
 }
 
 /// Every combination of the swept values; with --mode weak the batch grows with the replicas.
-std::vector<Point> points(const BenchFlags& flags, const train::Experiment& experiment) {
-  std::vector<train::DeviceRequest> devices;
+std::vector<Point> points(const BenchFlags& flags, const experiment::Experiment& experiment) {
+  std::vector<session::DeviceRequest> devices;
   std::vector<std::int64_t> batches;
   std::set<std::string> swept_devices;
   for (const std::string& sweep : flags.sweeps) {
@@ -70,8 +70,9 @@ std::vector<Point> points(const BenchFlags& flags, const train::Experiment& expe
   }
   if (devices.empty()) devices.push_back(flags.devices.request());
   std::vector<Point> all;
-  for (const train::DeviceRequest& request : devices) {
-    const std::int64_t base = train::global_batch(experiment.config.train, flags.mode == "weak" ? 1 : request.replicas);
+  for (const session::DeviceRequest& request : devices) {
+    const std::int64_t base =
+        experiment::global_batch(experiment.config.train, flags.mode == "weak" ? 1 : request.replicas);
     for (const std::int64_t batch : batches.empty() ? std::vector<std::int64_t>{base} : batches)
       all.push_back({request, flags.mode == "weak" ? batch * request.replicas : batch});
   }
@@ -97,16 +98,17 @@ double fraction(const std::string& text) {
   throw Error(ErrorKind::kUsage, fmt::format("--max-regression must be a share such as 3% or 0.03, found '{}'", text));
 }
 
-train::BenchData data_of(const std::string& name) {
-  if (name == "real") return train::BenchData::kReal;
-  return name == "synthetic" ? train::BenchData::kSynthetic : train::BenchData::kLoaderOnly;
+session::BenchData data_of(const std::string& name) {
+  if (name == "real") return session::BenchData::kReal;
+  return name == "synthetic" ? session::BenchData::kSynthetic : session::BenchData::kLoaderOnly;
 }
 
 int run_kernels(const BenchFlags& flags) {
-  std::optional<train::Experiment> experiment;
+  std::optional<experiment::Experiment> experiment;
   if (flags.config) experiment = load(*flags.config, flags.overrides.overrides());
   const bool on_gpus = flags.devices.gpus || flags.devices.num_gpus;
-  const train::DeviceRequest devices = flags.devices.cpus || on_gpus ? flags.devices.request() : train::DeviceRequest{};
+  const session::DeviceRequest devices =
+      flags.devices.cpus || on_gpus ? flags.devices.request() : session::DeviceRequest{};
   if (flags.kernels)
     bench_kernels(experiment ? &*experiment : nullptr, devices, flags.filter.value_or(""));
   else
@@ -115,7 +117,7 @@ int run_kernels(const BenchFlags& flags) {
 }
 
 /// With --baseline.
-int compare(const BenchFlags& flags, const std::vector<train::BenchRow>& rows) {
+int compare(const BenchFlags& flags, const std::vector<session::BenchRow>& rows) {
   if (!flags.baseline) return 0;
   const std::vector<std::string> slower =
       regressions(*flags.baseline, rows, fraction(flags.max_regression.value_or("3%")));
@@ -124,10 +126,10 @@ int compare(const BenchFlags& flags, const std::vector<train::BenchRow>& rows) {
 }
 
 /// One of two threads beside two of one says little about replicas.
-void note_different_threads(const std::vector<train::BenchRow>& rows) {
+void note_different_threads(const std::vector<session::BenchRow>& rows) {
   std::set<int> threads;
-  for (const train::BenchRow& row : rows)
-    if (!row.devices.on_gpus()) threads.insert(train::with_threads(row.devices).threads);
+  for (const session::BenchRow& row : rows)
+    if (!row.devices.on_gpus()) threads.insert(session::with_threads(row.devices).threads);
   if (threads.size() > 1)
     log::info("replicas of different numbers of threads are compared; write 1x1, 2x1 for replicas of one thread each");
 }
@@ -136,28 +138,29 @@ int run(const BenchFlags& flags) {
   if (flags.filter && !flags.kernels) throw Error(ErrorKind::kUsage, "bench: --filter goes with --kernels");
   if (!flags.config && !flags.kernels) throw Error(ErrorKind::kUsage, "bench: CONFIG is missing");
   if (flags.kernels || flags.tune) return run_kernels(flags);
-  const train::Experiment experiment = load(*flags.config, flags.overrides.overrides());
-  train::BenchOptions options;
+  const experiment::Experiment experiment = load(*flags.config, flags.overrides.overrides());
+  session::BenchOptions options;
   options.data = data_of(flags.data);
   options.steps = flags.steps.value_or(options.steps);
   options.warmup = flags.warmup.value_or(options.warmup);
   options.repeats = flags.repeats.value_or(options.repeats);
   options.layers = flags.layers;
 
-  std::vector<train::BenchRow> rows;
+  std::vector<session::BenchRow> rows;
   for (const Point& point : points(flags, experiment)) {
     options.devices = point.devices;
     options.batch = point.batch;
-    rows.push_back(train::bench(experiment, options));
+    rows.push_back(session::bench(experiment, options));
     if (flags.layers && !rows.back().layers.empty())
       log::print(layer_table(
           rows.back(), point.devices.on_gpus() ? 0 : device::list_cpu().front().peak_gflops * rows.back().threads));
   }
   log::print(bench_table(rows, options.data));
   note_different_threads(rows);
-  for (const train::BenchRow& row : rows)
+  for (const session::BenchRow& row : rows)
     log::info(fmt::format("{} batch {}: start to first step {:.3f} s, opening data {:.3f} s",
-                          train::short_name(row.devices), row.global_batch, row.start_seconds, row.open_data_seconds));
+                          session::short_name(row.devices), row.global_batch, row.start_seconds,
+                          row.open_data_seconds));
 
   const std::filesystem::path directory = flags.output.value_or("bench");
   std::error_code failed;

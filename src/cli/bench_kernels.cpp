@@ -7,14 +7,14 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "device/kernel_bench.h"
-#include "train/conv_cache.h"
+#include "session/conv_cache.h"
 
 namespace dptrain::cli {
 namespace {
 
 std::string number(double value) { return value == 0 ? "" : fmt::format("{:.1f}", value); }
 
-void require_cpu(const train::DeviceRequest& devices, const std::string& flag) {
+void require_cpu(const session::DeviceRequest& devices, const std::string& flag) {
   if (devices.on_gpus())
     throw Error(ErrorKind::kUsage,
                 fmt::format("{} times kernels of the CPU; name it with --cpus 1xT or --gpus none", flag));
@@ -22,18 +22,18 @@ void require_cpu(const train::DeviceRequest& devices, const std::string& flag) {
 
 }  // namespace
 
-void bench_kernels(const train::Experiment* experiment, const train::DeviceRequest& request,
+void bench_kernels(const experiment::Experiment* experiment, const session::DeviceRequest& request,
                    const std::string& filter) {
   require_cpu(request, "--kernels");
   if (request.replicas != 1)
     throw Error(ErrorKind::kUsage,
                 fmt::format("--kernels runs on one replica; give --cpus 1x{}", std::max(1, request.threads)));
-  const train::DeviceRequest devices = train::with_threads(request);
+  const session::DeviceRequest devices = session::with_threads(request);
   const auto convolutions = std::make_shared<device::ConvChoices>();
   if (experiment != nullptr)
-    train::collect_convolutions(*experiment, devices, convolutions);
+    session::collect_convolutions(*experiment, devices, convolutions);
   else
-    train::collect_shipped_convolutions(devices, convolutions);
+    session::collect_shipped_convolutions(devices, convolutions);
 
   const double peak = device::list_cpu().front().peak_gflops * devices.threads;
   bool first = true;
@@ -51,18 +51,18 @@ void bench_kernels(const train::Experiment* experiment, const train::DeviceReque
       });
 }
 
-void tune_convolutions(const train::Experiment& experiment, const train::DeviceRequest& request) {
+void tune_convolutions(const experiment::Experiment& experiment, const session::DeviceRequest& request) {
   require_cpu(request, "--tune");
-  const train::RuntimeSection& runtime = experiment.config.runtime;
+  const experiment::RuntimeSection& runtime = experiment.config.runtime;
   if (runtime.conv == device::ConvChoice::kDirect)
     throw Error(ErrorKind::kUsage, "--tune times Winograd's convolutions too; runtime.conv must be auto (--conv auto)");
-  const std::string file = train::conv_cache_file(runtime);
+  const std::string file = session::conv_cache_file(runtime);
   if (file.empty())
     throw Error(ErrorKind::kUsage,
                 "--tune has nowhere to keep what it finds: runtime.conv_cache must be auto, with HOME set, or a file");
-  const train::DeviceRequest devices = train::with_threads(request);
+  const session::DeviceRequest devices = session::with_threads(request);
   const auto asked = std::make_shared<device::ConvChoices>();
-  train::collect_convolutions(experiment, devices, asked);
+  session::collect_convolutions(experiment, devices, asked);
 
   device::ConvChoices::Names names;
   double by_rule = 0, best = 0;  // seconds of all passes' samples
@@ -78,7 +78,7 @@ void tune_convolutions(const train::Experiment& experiment, const train::DeviceR
     names[timing.key] = timing.best;
   });
   if (names.empty()) return log::print("the plan has no convolutions: nothing to tune");
-  train::keep_conv_choices(file, names);
+  session::keep_conv_choices(file, names);
   log::print(fmt::format("all passes, each shape once: by rule {:.3f} ms a sample, tuned {:.3f} ms", by_rule * 1e3,
                          best * 1e3));
   log::info(fmt::format("kept {} choices in {}", names.size(), file));

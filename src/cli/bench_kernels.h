@@ -5,17 +5,18 @@
 
 #include <string>
 
-#include "train/devices.h"
-#include "train/experiment.h"
+#include "experiment/experiment.h"
+#include "session/devices.h"
 
 namespace dptrain::cli {
 
 /// Prints the table of kernels, line by line. `experiment`: whose convolutions are timed; null: those of the bundled
 /// bench configs. Throws Error{kUsage} for more than one CPU replica or GPUs.
-void bench_kernels(const train::Experiment* experiment, const train::DeviceRequest& devices, const std::string& filter);
+void bench_kernels(const experiment::Experiment* experiment, const session::DeviceRequest& devices,
+                   const std::string& filter);
 
 /// Times the convolutions of the config's plan, prints what won, and keeps it in the cache file. Throws Error{kUsage}
 /// for GPUs and for `runtime.conv_cache: none`, Error{kWrite}.
-void tune_convolutions(const train::Experiment& experiment, const train::DeviceRequest& devices);
+void tune_convolutions(const experiment::Experiment& experiment, const session::DeviceRequest& devices);
 
 }  // namespace dptrain::cli

@@ -12,13 +12,13 @@
 #include "core/rate.h"
 #include "core/text.h"
 #include "dptrain_version.h"
-#include "train/run_directory.h"
+#include "session/environment.h"
 
 namespace dptrain::cli {
 namespace {
 
-using train::BenchData;
-using train::BenchRow;
+using session::BenchData;
+using session::BenchRow;
 using Rows = std::vector<BenchRow>;
 
 double speedup(const BenchRow& row, const Rows& rows) {
@@ -48,10 +48,10 @@ std::string bench_table(const Rows& rows, BenchData data) {
   for (const BenchRow& row : rows)
     text += fmt::format(
         "{:>10} {:>7} {:>10} {:>8} {:>7.2f} {:>5.2f} {:>9.2f} {:>9.2f} {:>6.2f} {:>6.2f} {:>6.2f} {:>9}  {}\n",
-        train::short_name(row.devices), row.global_batch, rate_text(row.examples_per_second), rate_text(spread(row)),
+        session::short_name(row.devices), row.global_batch, rate_text(row.examples_per_second), rate_text(spread(row)),
         speedup(row, rows), efficiency(row, rows), row.step_ms, row.forward_backward_ms, row.comm_exposed_ms,
         row.optimizer_ms, row.data_wait_ms, human_bytes(row.devices.on_gpus() ? row.device_bytes : row.peak_bytes),
-        train::verdict(row, data));
+        session::verdict(row, data));
   return text;
 }
 
@@ -67,14 +67,14 @@ std::string bench_csv(const Rows& rows) {
                     row.replicas, row.threads, row.global_batch, row.examples_per_second, row.examples_per_second_min,
                     row.examples_per_second_max, speedup(row, rows), efficiency(row, rows), row.step_ms,
                     row.forward_backward_ms, row.comm_exposed_ms, row.optimizer_ms, row.data_wait_ms, row.peak_bytes,
-                    train::short_name(row.devices), row.workers, row.loader_examples_per_second);
+                    session::short_name(row.devices), row.workers, row.loader_examples_per_second);
   return text;
 }
 
 std::string bench_json(const Rows& rows, const std::string& config, BenchData data) {
   nlohmann::json list = nlohmann::json::array();
   for (const BenchRow& row : rows) {
-    nlohmann::json entry{{"devices", train::short_name(row.devices)},
+    nlohmann::json entry{{"devices", session::short_name(row.devices)},
                          {"replicas", row.replicas},
                          {"threads", row.threads},
                          {"global_batch", row.global_batch},
@@ -92,7 +92,7 @@ std::string bench_json(const Rows& rows, const std::string& config, BenchData da
                          {"open_data_seconds", row.open_data_seconds},
                          {"peak_bytes", row.peak_bytes},
                          {"device_bytes", row.device_bytes}};
-    for (const train::LayerTime& layer : row.layers)
+    for (const session::LayerTime& layer : row.layers)
       entry["layers"].push_back({{"name", layer.name},
                                  {"implementation", layer.implementation},
                                  {"forward_ms", layer.forward_ms},
@@ -104,13 +104,13 @@ std::string bench_json(const Rows& rows, const std::string& config, BenchData da
   const BenchRow& widest = *std::max_element(
       rows.begin(), rows.end(), [](const BenchRow& a, const BenchRow& b) { return a.replicas < b.replicas; });
   const nlohmann::json all{{"dptrain", kVersion},
-                           {"machine", train::environment("", widest.devices, widest.device_lines)},
+                           {"machine", session::environment("", widest.devices, widest.device_lines)},
                            {"config", config},
                            {"data", data == BenchData::kReal        ? "real"
                                     : data == BenchData::kSynthetic ? "synthetic"
                                                                     : "loader-only"},
                            {"rows", list},
-                           {"verdict", train::verdict(rows.back(), data)}};
+                           {"verdict", session::verdict(rows.back(), data)}};
   return all.dump(2) + "\n";
 }
 
@@ -142,7 +142,7 @@ std::string bench_chart(const Rows& rows, const std::string& title, double sampl
 std::string layer_table(const BenchRow& row, double peak_gflops) {
   std::size_t width = 5;
   double total = 0;
-  for (const train::LayerTime& layer : row.layers) {
+  for (const session::LayerTime& layer : row.layers) {
     width = std::max(width, layer.name.size());
     total += layer.forward_ms + layer.backward_ms;
   }
@@ -157,7 +157,7 @@ std::string layer_table(const BenchRow& row, double peak_gflops) {
   const char* unit = peak_gflops == 0 ? "GFLOP/s" : "GFLOP/s of peak";
   text += fmt::format("{:<{}} {:>9} {:>16} {:>9} {:>16} {:>6}  {}\n", "layer", width, "fwd ms", unit, "bwd ms", unit,
                       "share", "implementation");
-  for (const train::LayerTime& layer : row.layers)
+  for (const session::LayerTime& layer : row.layers)
     text += fmt::format("{:<{}} {:>9.3f} {} {:>9.3f} {} {:>4.0f} %  {}\n", layer.name, width, layer.forward_ms,
                         rate(layer.forward_gflops), layer.backward_ms, rate(layer.backward_gflops),
                         100 * (layer.forward_ms + layer.backward_ms) / total, layer.implementation);
@@ -179,14 +179,14 @@ std::vector<std::string> regressions(const std::string& baseline_path, const Row
   bool matched = false;
   for (const BenchRow& row : rows)
     for (const nlohmann::json& old : baseline["rows"]) {
-      if (old.value("devices", "") != train::short_name(row.devices) ||
+      if (old.value("devices", "") != session::short_name(row.devices) ||
           old.value("global_batch", 0) != row.global_batch)
         continue;
       matched = true;
       const double before = old.value("examples_per_second", 0.0), ratio = row.examples_per_second / before;
       if (ratio < 1 - max_regression)
         slower.push_back(fmt::format("{} batch {}: {} ex/s, {} before: {:.3f} of it, at least {:.3f} is asked",
-                                     train::short_name(row.devices), row.global_batch,
+                                     session::short_name(row.devices), row.global_batch,
                                      rate_text(row.examples_per_second), rate_text(before), ratio, 1 - max_regression));
     }
   if (!matched)

@@ -5,24 +5,24 @@
 #include <string>
 #include <vector>
 
-#include "train/bench.h"
+#include "session/bench.h"
 
 namespace dptrain::cli {
 
 /// Columns of cli table and bench.csv; speedup and efficiency against the first row.
-std::string bench_table(const std::vector<train::BenchRow>& rows, train::BenchData data);
-std::string bench_csv(const std::vector<train::BenchRow>& rows);
-std::string bench_json(const std::vector<train::BenchRow>& rows, const std::string& config, train::BenchData data);
+std::string bench_table(const std::vector<session::BenchRow>& rows, session::BenchData data);
+std::string bench_csv(const std::vector<session::BenchRow>& rows);
+std::string bench_json(const std::vector<session::BenchRow>& rows, const std::string& config, session::BenchData data);
 /// Throughput with the ideal line, and the total time for so many samples, against the number of replicas (or the batch
 /// where that is what was swept).
-std::string bench_chart(const std::vector<train::BenchRow>& rows, const std::string& title, double samples);
+std::string bench_chart(const std::vector<session::BenchRow>& rows, const std::string& title, double samples);
 /// Where the time of a step goes; `peak_gflops` is the measured FMA peak of the replica's threads, 0 where
 /// none is known (GPUs).
-std::string layer_table(const train::BenchRow& row, double peak_gflops);
+std::string layer_table(const session::BenchRow& row, double peak_gflops);
 
 /// Rows of an earlier bench.json that are the same work, matched by replicas, threads and batch: messages for those
 /// that are slower now by more than `max_regression` (0.03 is 3 %). Throws Error{kUsage} when the file cannot be read.
-std::vector<std::string> regressions(const std::string& baseline_path, const std::vector<train::BenchRow>& rows,
+std::vector<std::string> regressions(const std::string& baseline_path, const std::vector<session::BenchRow>& rows,
                                      double max_regression);
 
 }  // namespace dptrain::cli

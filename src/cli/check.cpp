@@ -12,10 +12,10 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "train/conv_cache.h"
-#include "train/dry_plan.h"
-#include "train/session.h"
-#include "train/weights_file.h"
+#include "session/conv_cache.h"
+#include "session/dry_plan.h"
+#include "session/session.h"
+#include "session/weights_file.h"
 
 namespace dptrain::cli {
 namespace {
@@ -29,12 +29,12 @@ struct CheckFlags {
 };
 
 /// Opens the data sets as fit does and takes one batch from each.
-void check_data(const CheckFlags& flags, const train::Experiment& experiment) {
-  train::SessionOptions options;
+void check_data(const CheckFlags& flags, const experiment::Experiment& experiment) {
+  session::SessionOptions options;
   options.devices = flags.devices.request();
-  options.data = flags.data == "synthetic" ? train::DataMode::kSynthetic : train::DataMode::kReal;
+  options.data = flags.data == "synthetic" ? session::DataMode::kSynthetic : session::DataMode::kReal;
   options.wants_test = true;
-  train::Session session(experiment, options);
+  session::Session session(experiment, options);
   const auto look = [](const char* name, data::Loader* loader) {
     if (loader == nullptr) return;
     loader->seek(0, 0);
@@ -50,35 +50,35 @@ void check_data(const CheckFlags& flags, const train::Experiment& experiment) {
 }
 
 /// Files are not opened, but they must be there.
-void require_files(const train::DataSection& data) {
+void require_files(const experiment::DataSection& data) {
   config::Diagnostics missing;
   data::find_missing({data.train, data.validation, data.test}, {}, missing);
   missing.throw_if_errors(ErrorKind::kData);
 }
 
 /// On the CPU, whose memory is at hand.
-void require_memory(const train::Experiment& experiment, const train::DeviceRequest& devices,
-                    const train::DryPlan& plan) {
+void require_memory(const experiment::Experiment& experiment, const session::DeviceRequest& devices,
+                    const session::DryPlan& plan) {
   if (devices.on_gpus()) return;
   const std::uint64_t share = device::cpu_memory_available() / static_cast<std::uint64_t>(devices.replicas);
   if (share == 0 || plan.replica_bytes <= share) return;
   const bool trains = static_cast<bool>(experiment.config.train.loss);
   const std::int64_t batch =
-      trains ? train::global_batch(experiment.config.train, devices.replicas) : train::kDefaultRows;
+      trains ? experiment::global_batch(experiment.config.train, devices.replicas) : session::kDefaultRows;
   throw Error(ErrorKind::kMemory,
               fmt::format("{}: a replica wants {}, {} are free for it", experiment.file,
                           human_bytes(plan.replica_bytes), human_bytes(share)) +
-                  train::memory_advice(experiment, devices, {.global_batch = batch, .training = trains}));
+                  session::memory_advice(experiment, devices, {.global_batch = batch, .training = trains}));
 }
 
 int run(const CheckFlags& flags) {
-  const train::Experiment experiment = load(flags.config, flags.overrides.overrides());
-  train::require_weights_file(experiment);
+  const experiment::Experiment experiment = load(flags.config, flags.overrides.overrides());
+  session::require_weights_file(experiment);
   if (flags.data == "real") require_files(experiment.config.data);
-  const train::DeviceRequest devices = flags.devices.plan_request();
-  train::DryPlan plan;
-  train::make_dry_plan(experiment, devices,
-                       {.conv_choices = train::open_conv_choices(experiment.config.runtime, devices)}, plan);
+  const session::DeviceRequest devices = flags.devices.plan_request();
+  session::DryPlan plan;
+  session::make_dry_plan(experiment, devices,
+                         {.conv_choices = session::open_conv_choices(experiment.config.runtime, devices)}, plan);
   log::print(fmt::format("model           {} params, {} trainable, {} steps", with_commas(plan.model.parameters()),
                          with_commas(plan.model.trainable_parameters()), plan.plan.steps.size()));
   log::print(fmt::format("memory          {} per replica at {} rows, {} of it activations and scratch",

@@ -13,8 +13,8 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "experiment/keras_model.h"
 #include "graph/build.h"
-#include "train/keras_model.h"
 #include "train/line_file.h"
 
 namespace dptrain::cli {
@@ -89,7 +89,7 @@ int convert(const CkptFlags& flags) {
   if (!config && (suffix != ".h5" || to.ends_with(".weights.h5")))
     throw Error(ErrorKind::kUsage,
                 fmt::format("ckpt convert writes .yaml (the model as a config) or .h5, found '{}'", to));
-  const graph::Graph graph = train::keras_graph(from, input_shape(flags));
+  const graph::Graph graph = experiment::keras_graph(from, input_shape(flags));
   config ? write_config(graph, from, to) : write_model(graph, from, to);
   return 0;
 }

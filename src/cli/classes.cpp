@@ -46,7 +46,7 @@ std::vector<float> Classes::probabilities(const float* row) const {
   return p;
 }
 
-std::vector<Classes> classes_of_outputs(const train::Experiment& experiment, const graph::Graph& graph,
+std::vector<Classes> classes_of_outputs(const experiment::Experiment& experiment, const graph::Graph& graph,
                                         const std::vector<std::string>& names) {
   std::vector<Classes> all;
   for (const int index : graph.outputs) {

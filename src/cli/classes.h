@@ -9,7 +9,7 @@
 
 #include "config/family.h"
 #include "core/shape.h"
-#include "train/experiment.h"
+#include "experiment/experiment.h"
 
 namespace dptrain::cli {
 
@@ -36,7 +36,7 @@ class Classes {
 
 /// One for each output of the model that a checkpoint's loss, or none, stands for: `names` are the classes' where as
 /// many are told apart; with a single output they must be.
-std::vector<Classes> classes_of_outputs(const train::Experiment& experiment, const graph::Graph& graph,
+std::vector<Classes> classes_of_outputs(const experiment::Experiment& experiment, const graph::Graph& graph,
                                         const std::vector<std::string>& names);
 
 /// Index of the largest; the first of equals.

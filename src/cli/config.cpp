@@ -19,14 +19,14 @@ struct ConfigCommandFlags {
 
 int run(const ConfigCommandFlags& flags) {
   if (flags.schema) {
-    print_text(config::to_json(train::json_schema()));
+    print_text(config::to_json(experiment::json_schema()));
     return 0;
   }
   if (!flags.source) throw Error(ErrorKind::kUsage, "config: CONFIG is missing; only --schema goes without one");
   const SourceUse use{.with_config = "config CONFIG; 'dptrain ckpt convert {} model.yaml' writes the model as one"};
-  const train::Experiment experiment =
+  const experiment::Experiment experiment =
       open_model_source(*flags.source, std::nullopt, flags.overrides.overrides(), use).experiment;
-  print_text(config::to_yaml(train::resolved(experiment, flags.minimal)));
+  print_text(config::to_yaml(experiment::resolved(experiment, flags.minimal)));
   return 0;
 }
 

@@ -51,8 +51,8 @@ void ConfigFlags::add_training(Command& command) {
       .option("--name", "NAME", name, "of the experiment; the run goes to runs/NAME/NNN");
 }
 
-train::Overrides ConfigFlags::overrides() const {
-  train::Overrides overrides;
+experiment::Overrides ConfigFlags::overrides() const {
+  experiment::Overrides overrides;
   std::vector<std::string>& all = overrides.sets;
   all = sets;
   if (name) all.push_back(text_set("name", *name));
@@ -78,8 +78,8 @@ train::Overrides ConfigFlags::overrides() const {
   return overrides;
 }
 
-train::Experiment load(const std::string& path, const train::Overrides& overrides) {
-  train::Experiment experiment = train::load_experiment(path, overrides);
+experiment::Experiment load(const std::string& path, const experiment::Overrides& overrides) {
+  experiment::Experiment experiment = experiment::load_experiment(path, overrides);
   for (const std::string& warning : experiment.warnings) log::warn(warning);
   return experiment;
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/app.h"
-#include "train/experiment.h"
+#include "experiment/experiment.h"
 
 namespace dptrain::cli {
 
@@ -28,10 +28,10 @@ struct ConfigFlags {
   void add_training(Command& command);
 
   /// Throws Error{kUsage}.
-  train::Overrides overrides() const;
+  experiment::Overrides overrides() const;
 };
 
 /// Loads a config and says its warnings on stderr.
-train::Experiment load(const std::string& path, const train::Overrides& overrides);
+experiment::Experiment load(const std::string& path, const experiment::Overrides& overrides);
 
 }  // namespace dptrain::cli

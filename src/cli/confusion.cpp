@@ -28,7 +28,8 @@ std::string Confusion::csv(const Classes& classes) const {
   return text;
 }
 
-std::vector<Confusion> confusions(train::Session& session, data::Loader& loader, const std::vector<Classes>& classes) {
+std::vector<Confusion> confusions(session::Session& session, data::Loader& loader,
+                                  const std::vector<Classes>& classes) {
   std::vector<Confusion> matrices;
   for (const plan::LossStep& loss : session.plan().losses)
     if (classes[static_cast<std::size_t>(loss.output)].known())

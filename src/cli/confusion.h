@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/classes.h"
-#include "train/session.h"
+#include "session/session.h"
 
 namespace dptrain::cli {
 
@@ -31,6 +31,6 @@ class Confusion {
 
 /// Predicts the whole loader: one for each loss of the session's plan over classes that are known, in its order.
 /// `classes`: of all outputs of the model.
-std::vector<Confusion> confusions(train::Session& session, data::Loader& loader, const std::vector<Classes>& classes);
+std::vector<Confusion> confusions(session::Session& session, data::Loader& loader, const std::vector<Classes>& classes);
 
 }  // namespace dptrain::cli

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "cli/data_sets.h"
-#include "data/contact_sheet.h"
+#include "data/images/contact_sheet.h"
 
 namespace dptrain::cli {
 

@@ -6,9 +6,9 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "data/file_list.h"
-#include "data/image.h"
-#include "data/image_info.h"
+#include "data/images/image.h"
+#include "data/images/image_info.h"
+#include "data/sources/file_list.h"
 
 namespace dptrain::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/machine.h"
-#include "data/file_list.h"
+#include "data/sources/file_list.h"
 #include "data/transform.h"
 
 namespace dptrain::cli {
@@ -29,7 +29,7 @@ std::shared_ptr<const data::Source> open_folder(const std::string& path) {
   return data::open_sources(only, {}, 0).train;
 }
 
-data::ModelSide side_of(const train::Experiment& experiment) {
+data::ModelSide side_of(const experiment::Experiment& experiment) {
   data::ModelSide side;
   const graph::Graph& graph = experiment.graph;
   for (const int input : graph.inputs) {
@@ -48,7 +48,7 @@ data::ModelSide side_of(const train::Experiment& experiment) {
 
 }  // namespace
 
-DataSets open_data_sets(const std::string& path, const train::Overrides& overrides,
+DataSets open_data_sets(const std::string& path, const experiment::Overrides& overrides,
                         const std::optional<std::string>& only) {
   DataSets found;
   std::error_code ignored;
@@ -59,7 +59,7 @@ DataSets open_data_sets(const std::string& path, const train::Overrides& overrid
   }
   found.experiment = load(path, overrides);
   found.model = side_of(*found.experiment);
-  const train::DataSection& section = found.experiment->config.data;
+  const experiment::DataSection& section = found.experiment->config.data;
   const data::Sources sources =
       data::open_sources({section.train, section.validation, section.test}, found.model, found.experiment->config.seed);
   for (const auto& [name, source] : {std::pair{"train", sources.train}, std::pair{"validation", sources.validation},

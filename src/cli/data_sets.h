@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "data/source.h"
-#include "train/experiment.h"
+#include "experiment/experiment.h"
 
 namespace dptrain::cli {
 
@@ -21,14 +21,14 @@ struct NamedSet {
 };
 
 struct DataSets {
-  std::optional<train::Experiment> experiment;  ///< of a config
+  std::optional<experiment::Experiment> experiment;  ///< of a config
   data::ModelSide model;
   std::vector<NamedSet> sets;
 };
 
 /// A folder: its class folders, or, where it has no sub-folders, its files without classes. Otherwise a config: the
 /// data sets that it names, or the one with the role `only`. Throws Error{kUsage, kData}.
-DataSets open_data_sets(const std::string& path, const train::Overrides& overrides,
+DataSets open_data_sets(const std::string& path, const experiment::Overrides& overrides,
                         const std::optional<std::string>& only);
 
 /// Whether a source's samples are files of their own, which label_place() names.

@@ -36,9 +36,9 @@ Error unreadable(const std::string& flag, const std::string& text) {
 }
 
 /// Says which GPU of a list is not there; the device's own words.
-void require_present(const std::vector<train::GpuId>& gpus, const std::string& asked) try {
+void require_present(const std::vector<session::GpuId>& gpus, const std::string& asked) try {
   const std::size_t present = device::list_cuda().size();
-  for (const train::GpuId& gpu : gpus)
+  for (const session::GpuId& gpu : gpus)
     if (gpu.kind == device::DeviceKind::kCuda && static_cast<std::size_t>(gpu.id) >= present)
       device::make_cuda_device(gpu.id, {});
 } catch (const Error& error) {
@@ -46,7 +46,7 @@ void require_present(const std::vector<train::GpuId>& gpus, const std::string& a
 }
 
 /// "0", "0-3" or "emu:0" as ids.
-std::vector<train::GpuId> ids_of(const std::string& part, const std::string& flag, const std::string& text) {
+std::vector<session::GpuId> ids_of(const std::string& part, const std::string& flag, const std::string& text) {
   const bool emulated = part.starts_with("emu:");
   const auto kind = emulated ? device::DeviceKind::kEmu : device::DeviceKind::kCuda;
   const std::string numbers = part.starts_with("emu:") || part.starts_with("gpu:") ? part.substr(4) : part;
@@ -54,13 +54,13 @@ std::vector<train::GpuId> ids_of(const std::string& part, const std::string& fla
   const auto first = id_of(numbers.substr(0, dash));
   const auto last = dash == std::string::npos ? first : id_of(numbers.substr(dash + 1));
   if (!first || !last || *last < *first) throw unreadable(flag, text);
-  std::vector<train::GpuId> ids;
+  std::vector<session::GpuId> ids;
   for (int id = *first; id <= *last; ++id) ids.push_back({kind, id});
   return ids;
 }
 
-std::vector<train::GpuId> all_gpus() {
-  std::vector<train::GpuId> ids;
+std::vector<session::GpuId> all_gpus() {
+  std::vector<session::GpuId> ids;
   const int count = static_cast<int>(device::list_cuda().size());
   for (int id = 0; id < count; ++id) ids.push_back({device::DeviceKind::kCuda, id});
   return ids;
@@ -69,9 +69,9 @@ std::vector<train::GpuId> all_gpus() {
 constexpr std::uint64_t kIdleBytes = 200U << 20;  // a context without work takes more than a GPU that nobody uses
 
 /// The first so many GPUs whose memory nobody uses.
-train::DeviceRequest idle_gpus(std::int64_t count) {
+session::DeviceRequest idle_gpus(std::int64_t count) {
   const std::string asked = fmt::format("--num-gpus {}", count);
-  std::vector<train::GpuId> idle;
+  std::vector<session::GpuId> idle;
   const std::vector<device::GpuFacts> all = device::gpu_facts();
   if (all.empty()) require_present({{device::DeviceKind::kCuda, 0}}, asked);
   for (const device::GpuFacts& gpu : all) {
@@ -86,12 +86,12 @@ train::DeviceRequest idle_gpus(std::int64_t count) {
         ErrorKind::kDevice,
         fmt::format("{}: {} of {} GPUs are idle (less than {} of memory in use); name GPUs with --gpus to share them",
                     asked, idle.size(), all.size(), human_bytes(kIdleBytes)));
-  return train::request_of(std::move(idle));
+  return session::request_of(std::move(idle));
 }
 
 /// Right, but slow, and seldom meant.
-void warn_of_too_many(const train::DeviceRequest& request) {
-  const train::DeviceRequest all = train::with_threads(request);
+void warn_of_too_many(const session::DeviceRequest& request) {
+  const session::DeviceRequest all = session::with_threads(request);
   if (request.on_gpus() || all.replicas * all.threads <= machine::cpus()) return;
   log::warn(fmt::format("{} replica{} of {} thread{} on {} core{}: they take turns", all.replicas,
                         all.replicas == 1 ? "" : "s", all.threads, all.threads == 1 ? "" : "s", machine::cpus(),
@@ -110,15 +110,15 @@ void DeviceFlags::add(Command& command) {
       .exclusive({"--cpus", "--gpus", "--num-gpus"});
 }
 
-train::DeviceRequest DeviceFlags::plan_request() const {
+session::DeviceRequest DeviceFlags::plan_request() const {
   if (num_gpus) return idle_gpus(*num_gpus);
   if (gpus) return parse_gpus(*gpus);
   if (cpus) return parse_cpus(*cpus);
-  return device::list_cuda().empty() ? train::DeviceRequest{} : train::request_of({train::GpuId{}});
+  return device::list_cuda().empty() ? session::DeviceRequest{} : session::request_of({session::GpuId{}});
 }
 
-train::DeviceRequest DeviceFlags::request() const {
-  train::DeviceRequest request = plan_request();
+session::DeviceRequest DeviceFlags::request() const {
+  session::DeviceRequest request = plan_request();
   if (!request.paper.empty())
     throw Error(
         ErrorKind::kUsage,
@@ -127,8 +127,8 @@ train::DeviceRequest DeviceFlags::request() const {
   return request;
 }
 
-train::DeviceRequest DeviceFlags::first_gpus(std::int64_t count) const {
-  std::vector<train::GpuId> ids = gpus ? parse_gpus(*gpus).gpus : all_gpus();
+session::DeviceRequest DeviceFlags::first_gpus(std::int64_t count) const {
+  std::vector<session::GpuId> ids = gpus ? parse_gpus(*gpus).gpus : all_gpus();
   if (static_cast<std::int64_t>(ids.size()) < count) {
     if (!gpus)
       require_present({{device::DeviceKind::kCuda, static_cast<int>(count) - 1}},
@@ -136,10 +136,10 @@ train::DeviceRequest DeviceFlags::first_gpus(std::int64_t count) const {
     throw Error(ErrorKind::kUsage, fmt::format("--sweep gpus={}: --gpus names {}", count, ids.size()));
   }
   ids.resize(static_cast<std::size_t>(count));
-  return train::request_of(std::move(ids));
+  return session::request_of(std::move(ids));
 }
 
-train::DeviceRequest parse_cpus(const std::string& text) {
+session::DeviceRequest parse_cpus(const std::string& text) {
   const std::size_t x = text.find('x');
   const auto replicas = positive(text.substr(0, x), kMostReplicas);
   const auto threads = x == std::string::npos ? std::optional(0) : positive(text.substr(x + 1), kMostThreads);
@@ -149,27 +149,27 @@ train::DeviceRequest parse_cpus(const std::string& text) {
   return {.replicas = *replicas, .threads = *threads};
 }
 
-train::DeviceRequest parse_gpus(const std::string& text, const std::string& flag) {
+session::DeviceRequest parse_gpus(const std::string& text, const std::string& flag) {
   if (text == "none") return {};
   if (text == "h200") return {.paper = text};
-  std::vector<train::GpuId> ids;
+  std::vector<session::GpuId> ids;
   if (text == "all") {
     ids = all_gpus();
-    if (ids.empty()) require_present({train::GpuId{}}, flag + " all");
-    return train::request_of(std::move(ids));
+    if (ids.empty()) require_present({session::GpuId{}}, flag + " all");
+    return session::request_of(std::move(ids));
   }
   for (const std::string& part : split(text, ','))
-    for (const train::GpuId& id : ids_of(part, flag, text)) ids.push_back(id);
+    for (const session::GpuId& id : ids_of(part, flag, text)) ids.push_back(id);
   if (ids.empty() || ids.size() > static_cast<std::size_t>(kMostReplicas)) throw unreadable(flag, text);
   require_present(ids, fmt::format("{} {}", flag, text));
-  return train::request_of(std::move(ids));
+  return session::request_of(std::move(ids));
 }
 
-train::DeviceRequest parse_device(const std::string& text, const std::string& flag) {
+session::DeviceRequest parse_device(const std::string& text, const std::string& flag) {
   if (text == "cpu") return {};
   if (!text.starts_with("gpu:") && !text.starts_with("emu:"))
     throw Error(ErrorKind::kUsage, fmt::format("{} must be cpu, or one GPU as in gpu:0, found '{}'", flag, text));
-  train::DeviceRequest request = parse_gpus(text, flag);
+  session::DeviceRequest request = parse_gpus(text, flag);
   if (request.replicas != 1) throw Error(ErrorKind::kUsage, fmt::format("{} takes one device, found '{}'", flag, text));
   return request;
 }

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cli/app.h"
-#include "train/devices.h"
+#include "session/devices.h"
 
 namespace dptrain::cli {
 
@@ -19,19 +19,19 @@ struct DeviceFlags {
   bool given() const { return cpus || gpus || num_gpus; }
   /// Throws Error{kUsage} for what cannot be read, Error{kDevice} for GPUs that are not there. Without a flag: GPU 0 if
   /// there is one, else the CPU.
-  train::DeviceRequest request() const;
+  session::DeviceRequest request() const;
   /// The same for commands that run nothing: a GPU on paper may be named.
-  train::DeviceRequest plan_request() const;
+  session::DeviceRequest plan_request() const;
   /// The first so many of `--gpus`, without it of all: `--sweep gpus=1,2`.
-  train::DeviceRequest first_gpus(std::int64_t count) const;
+  session::DeviceRequest first_gpus(std::int64_t count) const;
 };
 
 /// "2", "4x1": replicas and threads of each. Throws Error{kUsage}.
-train::DeviceRequest parse_cpus(const std::string& text);
+session::DeviceRequest parse_cpus(const std::string& text);
 /// "0,1", "0-3", "all", "none", "emu:0,emu:1", "h200". Throws Error{kUsage, kDevice}; `flag` stands in messages.
-train::DeviceRequest parse_gpus(const std::string& text, const std::string& flag = "--gpus");
+session::DeviceRequest parse_gpus(const std::string& text, const std::string& flag = "--gpus");
 /// "cpu", or one GPU as "gpu:0" or "emu:0": what `verify --against` takes.
-train::DeviceRequest parse_device(const std::string& text, const std::string& flag);
+session::DeviceRequest parse_device(const std::string& text, const std::string& flag);
 /// "2:1" as the config writes it, "[2, 1]"; "even" stays. Throws Error{kUsage}.
 std::string parse_split(const std::string& text);
 

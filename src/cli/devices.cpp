@@ -13,9 +13,9 @@
 #include "core/text.h"
 #include "device/device.h"
 #include "device/gpu_facts.h"
-#include "train/build_info.h"
-#include "train/device_check.h"
-#include "train/link_speed.h"
+#include "session/build_info.h"
+#include "session/device_check.h"
+#include "session/link_speed.h"
 
 namespace dptrain::cli {
 namespace {
@@ -29,8 +29,8 @@ struct DevicesFlags {
 
 /// Measured between GPUs.
 struct Link {
-  train::DeviceRequest devices;
-  train::LinkSpeed speed;
+  session::DeviceRequest devices;
+  session::LinkSpeed speed;
 };
 
 constexpr std::uint64_t kSummedBytes = 64U << 20;
@@ -40,15 +40,15 @@ constexpr int kRepeats = 20;
 /// Nothing where there are fewer than two GPUs.
 std::optional<Link> measure(const DevicesFlags& flags) {
   if (!flags.p2p) return std::nullopt;
-  train::DeviceRequest devices;
+  session::DeviceRequest devices;
   if (flags.gpus)
     devices = parse_gpus(*flags.gpus);
   else
     for (const device::GpuFacts& gpu : device::gpu_facts()) devices.gpus.push_back({device::DeviceKind::kCuda, gpu.id});
   if (devices.gpus.size() < 2) return std::nullopt;
-  devices = train::request_of(devices.gpus);
+  devices = session::request_of(devices.gpus);
   return Link{devices,
-              train::measure_all_reduce(devices, devices.on_real_gpus() ? kSummedBytes : kEmulatedBytes, kRepeats)};
+              session::measure_all_reduce(devices, devices.on_real_gpus() ? kSummedBytes : kEmulatedBytes, kRepeats)};
 }
 
 std::vector<int> peers_of(const device::GpuFacts& gpu, const std::vector<device::GpuFacts>& all) {
@@ -84,7 +84,7 @@ void print_json(const std::vector<device::GpuFacts>& gpus, const std::optional<L
   for (const device::GpuFacts& gpu : gpus) list.push_back(json_of(gpu, gpus));
   const device::GpuLibraries libraries = device::gpu_libraries();
   Json out{{"devices", list},
-           {"cuda", train::build_info().library("cuda")},
+           {"cuda", session::build_info().library("cuda")},
            {"driver", libraries.driver},
            {"cudnn", libraries.cudnn},
            {"nccl", libraries.nccl},
@@ -125,25 +125,25 @@ void print_devices(const std::vector<device::GpuFacts>& gpus, const std::optiona
   if (link)
     log::print(fmt::format(
         "{:<6}all-reduce of {} over {} replicas ({}): {:.3f} ms, {:.1f} GB/s, {:.1f} GB/s on the bus", "",
-        human_bytes(link->speed.bytes), link->devices.replicas, train::short_name(link->devices),
+        human_bytes(link->speed.bytes), link->devices.replicas, session::short_name(link->devices),
         link->speed.seconds * 1e3, link->speed.algorithm_gbps(), link->speed.bus_gbps(link->devices.replicas)));
 }
 
 /// Those that are named, or all.
-train::DeviceRequest wanted(const DevicesFlags& flags) {
+session::DeviceRequest wanted(const DevicesFlags& flags) {
   if (flags.gpus) return parse_gpus(*flags.gpus);
-  std::vector<train::GpuId> all;
+  std::vector<session::GpuId> all;
   for (const device::GpuFacts& gpu : device::gpu_facts()) all.push_back({device::DeviceKind::kCuda, gpu.id});
-  return train::request_of(std::move(all));
+  return session::request_of(std::move(all));
 }
 
 int check(const DevicesFlags& flags) {
-  const train::DeviceRequest devices = wanted(flags);
+  const session::DeviceRequest devices = wanted(flags);
   if (devices.gpus.empty()) throw Error(ErrorKind::kDevice, fmt::format("nothing to check: {}", device::why_no_gpu()));
   const Stopwatch watch;
   Json lines = Json::array();
   int failed = 0, count = 0;
-  train::check_devices(devices, train::device_checks(), [&](const train::DeviceCheckLine& line) {
+  session::check_devices(devices, session::device_checks(), [&](const session::DeviceCheckLine& line) {
     ++count;
     failed += line.passed ? 0 : 1;
     if (flags.json)

@@ -37,15 +37,15 @@ struct EvalFlags {
 };
 
 /// The data set that is judged when nobody asks for one.
-std::string usual(const train::Experiment& experiment) {
-  const train::DataSection& data = experiment.config.data;
+std::string usual(const experiment::Experiment& experiment) {
+  const experiment::DataSection& data = experiment.config.data;
   if (data.test) return "test";
   return data.validation ? "validation" : "";
 }
 
 /// Which data set: as asked, else the usual one. Says why.
-std::string choose(const EvalFlags& flags, const train::Experiment& experiment) {
-  const train::DataSection& data = experiment.config.data;
+std::string choose(const EvalFlags& flags, const experiment::Experiment& experiment) {
+  const experiment::DataSection& data = experiment.config.data;
   const bool synthetic = flags.data == "synthetic";
   if (flags.on) {
     const bool present = *flags.on == "train"  ? data.train || synthetic
@@ -61,10 +61,10 @@ std::string choose(const EvalFlags& flags, const train::Experiment& experiment) 
       fmt::format("{}: there is neither data.test nor data.validation; add one, or give --on train", experiment.file));
 }
 
-train::SessionOptions session_options(const EvalFlags& flags, const std::string& on) {
-  train::SessionOptions options;
+session::SessionOptions session_options(const EvalFlags& flags, const std::string& on) {
+  session::SessionOptions options;
   options.devices = flags.devices.request();
-  options.data = flags.data == "synthetic" ? train::DataMode::kSynthetic : train::DataMode::kReal;
+  options.data = flags.data == "synthetic" ? session::DataMode::kSynthetic : session::DataMode::kReal;
   options.training = false;
   options.wants_train = on == "train";
   options.wants_validation = on == "validation";
@@ -72,7 +72,7 @@ train::SessionOptions session_options(const EvalFlags& flags, const std::string&
   return options;
 }
 
-data::Loader& loader_of(train::Session& session, const std::string& on) {
+data::Loader& loader_of(session::Session& session, const std::string& on) {
   if (on == "train") return session.train_loader();
   return on == "test" ? *session.test_loader() : *session.validation_loader();
 }
@@ -98,7 +98,7 @@ void check_class_names(const ModelSource& source, const std::vector<std::string>
 }
 
 /// "eval.json"; of another set than the usual one "eval-train.json", so that neither replaces the other.
-std::string file_name(const std::string& stem, const std::string& on, const train::Experiment& experiment,
+std::string file_name(const std::string& stem, const std::string& on, const experiment::Experiment& experiment,
                       const std::string& suffix) {
   return stem + (on == usual(experiment) ? "" : "-" + on) + suffix;
 }
@@ -160,10 +160,10 @@ int run(const EvalFlags& flags) {
   const std::string on = choose(flags, source.experiment);
   const fs::path folder = output_folder(flags, source);
 
-  train::Session session(source.experiment, session_options(flags, on));
+  session::Session session(source.experiment, session_options(flags, on));
   const graph::Graph& graph = session.model().graph;
   const std::vector<Classes> classes = classes_of_outputs(source.experiment, graph, session.class_names());
-  std::vector<std::string> known = train::sum_names(session.plan());
+  std::vector<std::string> known = session::sum_names(session.plan());
   for (const plan::LossStep& loss : session.plan().losses)
     for (const std::string& score : score_names())
       if (classes[static_cast<std::size_t>(loss.output)].known()) known.push_back(score_name(loss.name, score));
@@ -175,8 +175,8 @@ int run(const EvalFlags& flags) {
                         on == "validation" && !flags.on ? " (the config has no test set)" : ""));
 
   data::Loader& loader = loader_of(session, on);
-  const replica::StepSums sums = train::evaluate(session, loader);
-  std::vector<std::pair<std::string, double>> values = train::values_of(session.plan(), sums);
+  const replica::StepSums sums = session::evaluate(session, loader);
+  std::vector<std::pair<std::string, double>> values = session::values_of(session.plan(), sums);
   if (!log::is_json()) print_values(values, sums.samples);
   session.warn_about_bad_samples();
 

@@ -18,10 +18,11 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "session/environment.h"
+#include "session/verify.h"
 #include "train/run_directory.h"
 #include "train/signals.h"
 #include "train/trainer.h"
-#include "train/verify.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;
@@ -50,7 +51,7 @@ std::string present(const std::string& run, const char* name) {
   return !run.empty() && fs::exists(file, error) ? file.string() : "";
 }
 
-Resume find_resume(const FitFlags& flags, const train::Experiment& experiment) {
+Resume find_resume(const FitFlags& flags, const experiment::Experiment& experiment) {
   if (!flags.resume) return {"", flags.run_dir};
   const std::string& what = *flags.resume;
   const bool named = what == "last" || what == "best" || what == "auto";
@@ -73,23 +74,23 @@ Resume find_resume(const FitFlags& flags, const train::Experiment& experiment) {
                   run, file));
 }
 
-train::SessionOptions session_options(const FitFlags& flags) {
-  train::SessionOptions options;
+session::SessionOptions session_options(const FitFlags& flags) {
+  session::SessionOptions options;
   options.devices = flags.devices.request();
-  options.data = flags.data == "synthetic" ? train::DataMode::kSynthetic : train::DataMode::kReal;
+  options.data = flags.data == "synthetic" ? session::DataMode::kSynthetic : session::DataMode::kReal;
   return options;
 }
 
 /// Names that the last epoch will have.
-std::vector<std::string> metric_names(train::Session& session) {
-  std::vector<std::string> names = train::sum_names(session.plan());
+std::vector<std::string> metric_names(session::Session& session) {
+  std::vector<std::string> names = session::sum_names(session.plan());
   if (session.validation_loader() == nullptr) return names;
   const std::vector<std::string> training = names;
   for (const std::string& name : training) names.push_back("val_" + name);
   return names;
 }
 
-void check_trainable(const train::Experiment& experiment) {
+void check_trainable(const experiment::Experiment& experiment) {
   if (!experiment.config.train.loss)
     throw Error(ErrorKind::kUsage,
                 fmt::format("{}: fit needs a section 'train' with loss, batch_size and epochs", experiment.file));
@@ -112,10 +113,10 @@ train::ProgressMode progress_mode(const FitFlags& flags, const Context& context)
                                                                   : train::ProgressMode::kAuto;
 }
 
-int run_dry(train::Session& session) {
+int run_dry(session::Session& session) {
   for (const std::string& line : run_header(session, "none (dry run)")) log::info(line);
   log::print(fmt::format("dry run: one batch forward and backward, loss {:.6g}; nothing was updated or written",
-                         train::dry_run(session)));
+                         session::dry_run(session)));
   return 0;
 }
 
@@ -141,13 +142,14 @@ int report(const train::FitResult& result, const train::RunDirectory& run, const
   return result.exit_code;
 }
 
-int train_run(const FitFlags& flags, train::Session& session, const Resume& resume,
+int train_run(const FitFlags& flags, session::Session& session, const Resume& resume,
               const std::optional<checkpoint::State>& state, const Context& context) {
   const std::vector<Assertion> assertions = parse_assertions(flags.assertions);
   check_names(assertions, metric_names(session));
   train::RunDirectory run(session.experiment(), run_options(flags, resume, context), session.class_names());
   log::open_file(run.file("train.log"));
-  run.write_json("env.json", train::environment(session.data_fingerprint(), session.devices(), session.device_lines()));
+  run.write_json("env.json",
+                 session::environment(session.data_fingerprint(), session.devices(), session.device_lines()));
   for (const std::string& line : run_header(session, run.path())) log::info(line);
 
   train::FitOptions options;
@@ -181,9 +183,9 @@ int run(const FitFlags& flags, const Context& context) {
   parse_assertions(flags.assertions);  // before anything takes time
   if (flags.overwrite && !flags.run_dir)
     throw Error(ErrorKind::kUsage, "--overwrite replaces the run in --run-dir; give that too");
-  const train::Experiment experiment = load(flags.config, flags.overrides.overrides());
+  const experiment::Experiment experiment = load(flags.config, flags.overrides.overrides());
   check_trainable(experiment);
-  train::SessionOptions options = session_options(flags);
+  session::SessionOptions options = session_options(flags);
   options.may_cache_prefix = !flags.dry_run;
   options.epochs = flags.overrides.epochs;
   options.steps = flags.overrides.steps;
@@ -192,7 +194,7 @@ int run(const FitFlags& flags, const Context& context) {
   if (!resume.checkpoint.empty()) state = checkpoint::read_state(resume.checkpoint);
 
   options.read_weights = !state && !flags.init_from;
-  train::Session session(experiment, options);
+  session::Session session(experiment, options);
   if (options.read_weights && !session.weights_report()) warn_of_random_frozen_layers(session.model());
   if (state) {
     checkpoint::load_weights(resume.checkpoint, session.model());

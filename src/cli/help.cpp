@@ -5,7 +5,7 @@
 #include "cli/app.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "train/build_info.h"
+#include "session/build_info.h"
 
 namespace dptrain::cli {
 namespace {
@@ -106,7 +106,7 @@ std::string help(const Command& command) {
 }
 
 std::string version_text() {
-  const train::BuildInfo build = train::build_info();
+  const session::BuildInfo build = session::build_info();
   std::string text = fmt::format("dptrain {} ({}, {})", build.version, build.commit, build.build_type);
   for (const auto& [library, version] : build.libraries) text += fmt::format("\n{:<10}{}", library, version);
   return text;

@@ -22,7 +22,8 @@ checkpoint::State whole_state(const std::string& path) {
 }
 
 /// Of a file with weights alone: the run's that it lies in, or for `own_model` what the file itself says of its layers.
-train::Experiment experiment_beside(const std::string& path, const train::Overrides& overrides, const SourceUse& use) {
+experiment::Experiment experiment_beside(const std::string& path, const experiment::Overrides& overrides,
+                                         const SourceUse& use) {
   const std::string run = run_of(path), config = (fs::path(run) / "config.resolved.yaml").string();
   std::error_code error;
   if (!run.empty() && fs::exists(config, error)) return load(config, overrides);
@@ -34,7 +35,7 @@ train::Experiment experiment_beside(const std::string& path, const train::Overri
   model.set("from_keras", config::Node::text(fs::absolute(path).string()));
   all.set("dptrain", config::Node::integer(1));
   all.set("model", std::move(model));
-  return train::load_experiment_text(config::to_yaml(all), path, overrides);
+  return experiment::load_experiment_text(config::to_yaml(all), path, overrides);
 }
 
 graph::WeightsSpec weights_from(const std::string& path) {
@@ -84,7 +85,7 @@ void ModelSource::load_weights(graph::Model& model, bool averages) const {
 }
 
 ModelSource open_model_source(const std::string& path, const std::optional<std::string>& weights,
-                              train::Overrides overrides, const SourceUse& use) {
+                              experiment::Overrides overrides, const SourceUse& use) {
   overrides.callbacks = false;
   std::error_code error;
   const bool folder = fs::is_directory(path, error);
@@ -100,7 +101,7 @@ ModelSource open_model_source(const std::string& path, const std::optional<std::
       return source;
     }
     source.state = whole_state(source.checkpoint);
-    source.experiment = train::load_experiment_text(source.state->resolved_config, source.checkpoint, overrides);
+    source.experiment = experiment::load_experiment_text(source.state->resolved_config, source.checkpoint, overrides);
     return source;
   }
   source.experiment = load(path, overrides);

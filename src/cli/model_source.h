@@ -7,13 +7,13 @@
 #include <string>
 
 #include "checkpoint/checkpoint.h"
+#include "experiment/experiment.h"
 #include "graph/model.h"
-#include "train/experiment.h"
 
 namespace dptrain::cli {
 
 struct ModelSource {
-  train::Experiment experiment;
+  experiment::Experiment experiment;
   std::string checkpoint;                  ///< where the weights are; "": a config alone
   std::optional<checkpoint::State> state;  ///< of a checkpoint that has one
   /// How a file is read that belongs to a config (`--weights`, `model.weights`); a checkpoint fits as it is.
@@ -34,7 +34,7 @@ struct SourceUse {
 /// run's folder: its best.h5, else last.h5. With a file of weights alone (model.h5, Keras's own) goes the config of the
 /// run that it lies in. What the callbacks name is not checked. Throws Error{kUsage, kCheckpoint}.
 ModelSource open_model_source(const std::string& path, const std::optional<std::string>& weights,
-                              train::Overrides overrides, const SourceUse& use);
+                              experiment::Overrides overrides, const SourceUse& use);
 
 /// A checkpoint as the user names it: the file, or in a run's folder checkpoints/<the first of `names` that is there>.
 /// Throws Error{kCheckpoint} when there is none.

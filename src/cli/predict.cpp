@@ -17,9 +17,9 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "data/loader.h"
+#include "experiment/objectives.h"
+#include "session/session.h"
 #include "train/line_file.h"
-#include "train/objectives.h"
-#include "train/session.h"
 
 namespace dptrain::cli {
 namespace {
@@ -36,7 +36,7 @@ struct PredictFlags {
 
 /// The samples as a loader in their order, with the checkpoint's own evaluation transforms.
 std::unique_ptr<data::Loader> open_input(const std::string& place, const std::shared_ptr<const data::Source>& source,
-                                         train::Session& session) {
+                                         session::Session& session) {
   const graph::Graph& graph = session.model().graph;
   if (graph.inputs.size() != 1)
     throw Error(ErrorKind::kUsage,
@@ -136,7 +136,7 @@ int run(const PredictFlags& flags) {
     throw Error(
         ErrorKind::kUsage,
         fmt::format("predict needs weights: give a checkpoint in place of {}, or --weights FILE.h5", flags.source));
-  train::SessionOptions options;
+  session::SessionOptions options;
   options.devices = flags.devices.request();
   options.training = options.wants_train = options.wants_validation = options.wants_data = false;
   if (flags.batch_size) options.global_batch = *flags.batch_size;
@@ -146,7 +146,7 @@ int run(const PredictFlags& flags) {
     account->listen([leaves_out = account->skips()](const data::BadSample& bad) {
       if (leaves_out) log::warn("left out: " + bad.str());  // else it is the error that ends the command
     });
-  train::Session session(source.experiment, options);
+  session::Session session(source.experiment, options);
   source.load_weights(session.model(), flags.ema);
   session.replicas().push(session.model());
 
@@ -168,7 +168,7 @@ int run(const PredictFlags& flags) {
   std::vector<std::vector<float>> outputs;
   std::vector<float*> places;
   std::string header = input.files ? "file" : "index";
-  const std::vector<std::string> names = train::output_names(graph);
+  const std::vector<std::string> names = experiment::output_names(graph);
   for (std::size_t i = 0; i < classes.size(); ++i) {
     columns.emplace_back(classes[i], classes.size() > 1 ? names[i] + "_" : "", flags.top.value_or(1),
                          flags.probabilities);

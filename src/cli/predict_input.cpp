@@ -21,7 +21,7 @@ bool is_idx(const std::string& path) {
   return idx || (head[0] == 0x1F && head[1] == 0x8B);
 }
 
-data::ColorMode color_of(const train::Experiment& experiment) {
+data::ColorMode color_of(const experiment::Experiment& experiment) {
   const graph::Graph& graph = experiment.graph;
   const Shape input = graph.nodes[static_cast<std::size_t>(graph.inputs.front())].output;
   const std::int64_t channels = input.rank() == 3 ? input.back() : 0;
@@ -34,9 +34,10 @@ data::ColorMode color_of(const train::Experiment& experiment) {
 }
 
 /// As the data set that the model was trained or judged on.
-data::ImageFolderSpec image_options(const train::Experiment& experiment, const std::optional<std::string>& on_error) {
+data::ImageFolderSpec image_options(const experiment::Experiment& experiment,
+                                    const std::optional<std::string>& on_error) {
   data::ImageFolderSpec options;
-  const train::DataSection& section = experiment.config.data;
+  const experiment::DataSection& section = experiment.config.data;
   const data::ImageFolderSpec* known = nullptr;
   for (const config::Typed* spec : {&section.test, &section.validation, &section.train})
     if (known == nullptr && *spec) known = spec->get_if<data::ImageFolderSpec>();
@@ -56,7 +57,7 @@ data::ImageFolderSpec image_options(const train::Experiment& experiment, const s
 
 }  // namespace
 
-PredictInput open_predict_input(const std::vector<std::string>& paths, const train::Experiment& experiment,
+PredictInput open_predict_input(const std::vector<std::string>& paths, const experiment::Experiment& experiment,
                                 const std::optional<std::string>& on_error) {
   std::error_code ignored;
   for (const std::string& path : paths) {

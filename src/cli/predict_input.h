@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "data/source.h"
-#include "train/experiment.h"
+#include "experiment/experiment.h"
 
 namespace dptrain::cli {
 
@@ -20,7 +20,7 @@ struct PredictInput {
 /// The first bytes of a file tell what it is; one IDX file stands alone. Images are read as those of the config's data
 /// sets (colours, orientation), or, where it has none, with as many channels as the model's input. `on_error` ("fail",
 /// "skip") goes before the data set's. Throws Error{kUsage, kData}.
-PredictInput open_predict_input(const std::vector<std::string>& paths, const train::Experiment& experiment,
+PredictInput open_predict_input(const std::vector<std::string>& paths, const experiment::Experiment& experiment,
                                 const std::optional<std::string>& on_error);
 
 }  // namespace dptrain::cli

@@ -31,7 +31,7 @@ int say_error(const train::Replay& replay) {
 }
 
 int run(const ReplayFlags& flags) {
-  std::optional<train::DeviceRequest> devices;
+  std::optional<session::DeviceRequest> devices;
   if (flags.on) devices = parse_device(*flags.on, "--on");
   const train::Replay replay = train::replay(flags.fault, devices, flags.overrides.overrides());
   log::print(fmt::format("run      {}\n         {}", replay.recorded.what, train::describe(replay.recorded)));

@@ -5,7 +5,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "train/build_info.h"
+#include "session/build_info.h"
 
 namespace dptrain::cli {
 namespace {
@@ -23,17 +23,19 @@ std::string shares(std::int64_t rows, int replicas, const std::vector<double>& w
   return join(parts, " + ");
 }
 
-std::string rate_text(const train::Session& session) {
-  const train::TrainSection& train = session.experiment().config.train;
-  const double factor = train::rate_factor(train, session.global_batch());
+std::string rate_text(const session::Session& session) {
+  const experiment::TrainSection& train = session.experiment().config.train;
+  const double factor = experiment::rate_factor(train, session.global_batch());
   const double rate = session.scheduled_rate(0);
   const char* schedule = optim::common(train.optimizer).learning_rate.is_schedule() ? " at first" : "";
-  if (train.lr_scaling == train::LrScaling::kNone) return fmt::format("lr {:.3e}{} (scaling none)", rate, schedule);
+  if (train.lr_scaling == experiment::LrScaling::kNone)
+    return fmt::format("lr {:.3e}{} (scaling none)", rate, schedule);
   return fmt::format("lr {:.3e}{} ({} scaling: {:.3e} x {:.4g})", rate, schedule,
-                     train.lr_scaling == train::LrScaling::kLinear ? "linear" : "square root", rate / factor, factor);
+                     train.lr_scaling == experiment::LrScaling::kLinear ? "linear" : "square root", rate / factor,
+                     factor);
 }
 
-std::string model_line(train::Session& session) {
+std::string model_line(session::Session& session) {
   const graph::Model& model = session.model();
   std::vector<std::uint64_t> bytes(static_cast<std::size_t>(session.replica_count()));
   session.replicas().on_each(
@@ -43,7 +45,7 @@ std::string model_line(train::Session& session) {
                      human_bytes(*std::max_element(bytes.begin(), bytes.end())));
 }
 
-std::string phases_line(const train::Session& session) {
+std::string phases_line(const session::Session& session) {
   std::vector<std::string> parts;
   for (const auto& [phase, seconds] : session.phases())
     if (seconds > kWorthSayingSeconds) parts.push_back(fmt::format("{} {:.2f} s", phase, seconds));
@@ -52,21 +54,21 @@ std::string phases_line(const train::Session& session) {
 
 }  // namespace
 
-std::string devices_line(const train::Session& session) {
+std::string devices_line(const session::Session& session) {
   constexpr std::size_t kMostNamed = 8;
   const std::vector<std::string>& all = session.device_lines();
   const std::vector<std::string> names(all.begin(),
                                        all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), kMostNamed)));
-  const train::DtypePolicy policy = session.experiment().config.train.dtype_policy;
+  const experiment::DtypePolicy policy = session.experiment().config.train.dtype_policy;
   const std::string precision =
-      policy == train::DtypePolicy::kFloat32 ? "" : fmt::format("; {}", train::name_of(policy));
+      policy == experiment::DtypePolicy::kFloat32 ? "" : fmt::format("; {}", experiment::name_of(policy));
   if (all.size() == 1) return names.front() + precision;
   return fmt::format("{} replicas: {}{}{}", all.size(), join(names, "; "), all.size() > kMostNamed ? "; ..." : "",
                      precision);
 }
 
-std::string batch_line(train::Session& session) {
-  const train::ConfigFile& config = session.experiment().config;
+std::string batch_line(session::Session& session) {
+  const experiment::ConfigFile& config = session.experiment().config;
   const std::int64_t batch = session.global_batch(), samples = session.train_loader().samples();
   if (batch > samples)
     log::warn(fmt::format("a batch of {} is more than the {} samples of the train set: every step takes all of them",
@@ -77,10 +79,10 @@ std::string batch_line(train::Session& session) {
                      config.train.accumulate_steps, session.steps_per_epoch(), last, rate_text(session));
 }
 
-std::vector<std::string> run_header(train::Session& session, const std::string& run) {
-  const train::BuildInfo build = train::build_info();
+std::vector<std::string> run_header(session::Session& session, const std::string& run) {
+  const session::BuildInfo build = session::build_info();
   std::string versions = "dptrain " + build.version;
-  for (const auto& [library, version] : train::library_versions(session.devices()))
+  for (const auto& [library, version] : session::library_versions(session.devices()))
     if (!version.starts_with("no") && (library != "cuda" || session.devices().on_real_gpus()))
       versions += fmt::format("  {} {}", library, version);
   std::vector<std::string> lines{fmt::format("{}  run {}", versions, run), "devices  " + devices_line(session),

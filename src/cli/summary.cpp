@@ -13,10 +13,10 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "train/conv_cache.h"
-#include "train/dry_plan.h"
+#include "session/conv_cache.h"
+#include "session/dry_plan.h"
+#include "session/session.h"
 #include "train/line_file.h"
-#include "train/session.h"
 
 namespace dptrain::cli {
 namespace {
@@ -30,24 +30,25 @@ struct SummaryFlags {
 };
 
 /// Steps of the whole training and of an epoch. The data are only opened when the schedule or its end counts epochs.
-std::pair<std::int64_t, std::int64_t> steps_of(const train::Experiment& experiment,
-                                               const train::DeviceRequest& devices) {
-  train::SessionOptions options;
+std::pair<std::int64_t, std::int64_t> steps_of(const experiment::Experiment& experiment,
+                                               const session::DeviceRequest& devices) {
+  session::SessionOptions options;
   options.devices = devices;
   options.wants_validation = false;
-  const train::Session session(experiment, options);
+  const session::Session session(experiment, options);
   const std::int64_t per_epoch = session.steps_per_epoch();
   return {experiment.config.train.steps.value_or(experiment.config.train.epochs.value_or(1) * per_epoch), per_epoch};
 }
 
-void draw_rate(const std::string& path, const train::Experiment& experiment, const train::DeviceRequest& devices) {
+void draw_rate(const std::string& path, const experiment::Experiment& experiment,
+               const session::DeviceRequest& devices) {
   constexpr std::int64_t kPoints = 800;  // about one per pixel
-  const train::TrainSection& train = experiment.config.train;
+  const experiment::TrainSection& train = experiment.config.train;
   if (!train.loss) throw Error(ErrorKind::kUsage, fmt::format("{}: --lr needs a section 'train'", experiment.file));
   const auto [steps, per_epoch] = steps_of(experiment, devices);
-  const std::int64_t batch = train::global_batch(train, devices.replicas);
+  const std::int64_t batch = experiment::global_batch(train, devices.replicas);
   const optim::Rate rate = optim::make_rate(optim::common(train.optimizer).learning_rate, per_epoch, batch);
-  const double factor = train::rate_factor(train, batch);
+  const double factor = experiment::rate_factor(train, batch);
   Series series{"", {}, {}, 0, false};
   const std::int64_t points = std::min(kPoints, steps);
   for (std::int64_t i = 0; i < points; ++i) {
@@ -64,17 +65,17 @@ void draw_rate(const std::string& path, const train::Experiment& experiment, con
 int run(const SummaryFlags& flags) {
   if (flags.lr) require_svg(*flags.lr, "--lr");
   const SourceUse use{.with_config = "summary CONFIG", .own_model = true};
-  const train::Experiment experiment =
+  const experiment::Experiment experiment =
       open_model_source(flags.source, std::nullopt, flags.overrides.overrides(), use).experiment;
-  const train::DeviceRequest devices = flags.devices.plan_request();
+  const session::DeviceRequest devices = flags.devices.plan_request();
   print_text(graph::summary(graph::undrawn_model(experiment.graph, experiment.config.seed)));
   if (flags.plan) {
-    train::DryPlan plan;
-    const train::RuntimeSection& runtime = experiment.config.runtime;
-    const auto choices = train::open_conv_choices(runtime, devices);
-    train::make_dry_plan(experiment, devices, {.conv_choices = choices, .data = true}, plan);
+    session::DryPlan plan;
+    const experiment::RuntimeSection& runtime = experiment.config.runtime;
+    const auto choices = session::open_conv_choices(runtime, devices);
+    session::make_dry_plan(experiment, devices, {.conv_choices = choices, .data = true}, plan);
     print_text(plan.device + "\n" + plan.text());
-    if (const std::string line = choices ? train::conv_choices_line(*choices, runtime) : ""; !line.empty())
+    if (const std::string line = choices ? session::conv_choices_line(*choices, runtime) : ""; !line.empty())
       print_text(line);
   }
   if (flags.dot) {

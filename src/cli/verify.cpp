@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
-#include "train/verify.h"
+#include "session/verify.h"
 
 namespace dptrain::cli {
 namespace {
@@ -27,9 +27,9 @@ struct VerifyFlags {
   bool all = false;
 };
 
-std::string table(const train::VerifyResult& result, bool all) {
+std::string table(const session::VerifyResult& result, bool all) {
   std::size_t width = 6;
-  for (const train::VerifyRow& row : result.rows) width = std::max(width, row.layer.size());
+  for (const session::VerifyRow& row : result.rows) width = std::max(width, row.layer.size());
   std::string text = fmt::format("{:<{}}  {:>12}  {:>12}  {:>12}\n", "layer", width, "gradient", "parameter", "drift");
   const std::size_t shown = all ? result.rows.size() : std::min(kWorstRows, result.rows.size());
   for (std::size_t i = 0; i < shown; ++i)
@@ -41,40 +41,40 @@ std::string table(const train::VerifyResult& result, bool all) {
 }
 
 /// Without a flag two replicas, on the GPU or the CPU.
-train::DeviceRequest devices(const VerifyFlags& flags) {
-  train::DeviceRequest request = flags.devices.request();
+session::DeviceRequest devices(const VerifyFlags& flags) {
+  session::DeviceRequest request = flags.devices.request();
   const bool named =
       flags.devices.cpus || flags.devices.num_gpus || (flags.devices.gpus && *flags.devices.gpus != "none");
   if (named) return request;
-  if (request.on_gpus()) return train::request_of({request.gpus.front(), request.gpus.front()});
+  if (request.on_gpus()) return session::request_of({request.gpus.front(), request.gpus.front()});
   request.replicas = 2;
   return request;
 }
 
 int run(const VerifyFlags& flags) {
-  const train::Experiment experiment = load(flags.config, flags.overrides.overrides());
-  train::VerifyOptions options;
+  const experiment::Experiment experiment = load(flags.config, flags.overrides.overrides());
+  session::VerifyOptions options;
   options.devices = devices(flags);
   if (flags.against) options.against = parse_device(*flags.against, "--against");
-  options.data = flags.data == "synthetic" ? train::DataMode::kSynthetic : train::DataMode::kReal;
+  options.data = flags.data == "synthetic" ? session::DataMode::kSynthetic : session::DataMode::kReal;
   options.steps = flags.steps.value_or(options.steps);
   options.accumulate = flags.overrides.accumulate.value_or(experiment.config.train.accumulate_steps);
   options.tolerance = flags.tolerance;
 
-  const train::VerifyResult result = train::verify(experiment, options);
+  const session::VerifyResult result = session::verify(experiment, options);
   const int replicas = options.devices.replicas;
   log::print(fmt::format(
       "{} replica{}{} against one, {} steps of plain SGD, global batch {}; differences are |a-b| / |b|", replicas,
       replicas == 1 ? "" : "s", options.accumulate > 1 ? fmt::format(" x {} micro-batches", options.accumulate) : "",
-      options.steps, train::global_batch(experiment.config.train, replicas)));
+      options.steps, experiment::global_batch(experiment.config.train, replicas)));
   if (result.tested_device != result.reference_device)
     log::print(fmt::format("{} against {}", result.tested_device, result.reference_device));
   if (result.full_float32)
     log::print("products are full float32 on both sides for this comparison (runtime.tf32: false)");
   if (options.against && !options.against->on_gpus() &&
-      experiment.config.train.dtype_policy != train::DtypePolicy::kFloat32)
+      experiment.config.train.dtype_policy != experiment::DtypePolicy::kFloat32)
     log::print(fmt::format("{} against float32: differences are the rounding of 16-bit activations, too",
-                           train::name_of(experiment.config.train.dtype_policy)));
+                           experiment::name_of(experiment.config.train.dtype_policy)));
   if (result.normalisation_synchronised && options.accumulate > 1)
     log::print(
         "note: batch normalisation takes its moments per micro-batch; with accumulation it computes something else "
@@ -88,7 +88,7 @@ int run(const VerifyFlags& flags) {
   log::print(
       "drift is the difference after both sides trained on their own: rounding, amplified where a ReLU switches; it "
       "does not decide the verdict");
-  const train::Tolerance& tolerance = result.tolerance;
+  const session::Tolerance& tolerance = result.tolerance;
   const std::string of_loss =
       tolerance.loss == tolerance.layers ? "" : fmt::format(" (of the loss {:.1e})", tolerance.loss);
   log::print(fmt::format("{} {:.1e}{}",

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
-#include "data/wrapped_source.h"
+#include "data/sources/wrapped_source.h"
 
 namespace dptrain::data {
 namespace {

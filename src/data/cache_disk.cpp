@@ -18,7 +18,7 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "data/cache.h"
-#include "data/hash.h"
+#include "data/sources/hash.h"
 
 namespace dptrain::data {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
-#include "data/transforms.h"
+#include "data/transforms/transforms.h"
 
 namespace dptrain::data {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "data/transforms.h"
+#include "data/transforms/transforms.h"
 
 namespace dptrain::data {
 namespace {

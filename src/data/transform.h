@@ -13,7 +13,7 @@
 
 #include "config/family.h"
 #include "core/shape.h"
-#include "data/finish.h"
+#include "data/images/finish.h"
 #include "data/source.h"
 
 namespace dptrain::data {

@@ -1,7 +1,7 @@
 #pragma once
 
 // The frozen prefix of a graph: everything that inputs alone decide, through layers that neither train nor draw random
-// numbers. What comes out of it is the same in every epoch, so it can be computed once (train/prefix_cache.h). Pure
+// numbers. What comes out of it is the same in every epoch, so it can be computed once (session/prefix_cache.h). Pure
 // functions, any thread.
 
 #include <string>

@@ -13,60 +13,11 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "config/family.h"
+#include "experiment/callback_specs.h"
+#include "experiment/logs.h"
 #include "graph/model.h"
 
 namespace dptrain::train {
-
-enum class MonitorMode { kAuto, kMin, kMax };
-
-struct ModelCheckpointSpec {
-  std::optional<std::string> filepath{};  ///< Python format: "oct-{epoch:02d}-{val_accuracy:.3f}.h5"
-  std::optional<std::string> monitor{};   ///< absent: val_loss if there is a validation set, else loss
-  bool save_best_only = false;
-  bool save_weights_only = false;
-  MonitorMode mode = MonitorMode::kAuto;
-  std::optional<config::Duration> save_freq{};  ///< absent: every epoch
-  std::optional<double> initial_value_threshold{};
-  std::int64_t max_to_keep = 2;
-};
-struct EarlyStoppingSpec {
-  std::string monitor = "val_loss";
-  double min_delta = 0;
-  std::int64_t patience = 0;
-  MonitorMode mode = MonitorMode::kAuto;
-  std::optional<double> baseline{};
-  bool restore_best_weights = false;
-  std::int64_t start_from_epoch = 0;
-};
-struct ReduceLROnPlateauSpec {
-  std::string monitor = "val_loss";
-  double factor = 0.1;
-  std::int64_t patience = 10;
-  MonitorMode mode = MonitorMode::kAuto;
-  double min_delta = 1e-4;
-  std::int64_t cooldown = 0;
-  double min_lr = 0;
-};
-struct CSVLoggerSpec {
-  std::string filename = "log.csv";
-  std::string separator = ",";
-  bool append = false;
-};
-struct TerminateOnNaNSpec {};
-struct TimeHistorySpec {};
-
-/// "loss", "accuracy", "val_loss", ... of an epoch, in the order in which Keras reports them.
-class Logs {
- public:
-  void set(const std::string& name, double value);
-  const double* find(const std::string& name) const;
-  const std::vector<std::pair<std::string, double>>& items() const { return items_; }
-  std::string names() const;  ///< "loss, accuracy, val_loss" for messages
-
- private:
-  std::vector<std::pair<std::string, double>> items_;
-};
 
 /// What a callback may ask of the trainer.
 class Host {
@@ -101,7 +52,7 @@ struct StepReport {
 };
 struct EpochReport {
   std::int64_t epoch = 0;  ///< counted from 0
-  Logs logs;
+  experiment::Logs logs;
   double seconds = 0;  ///< training and validation
   double train_seconds = 0;
   std::int64_t samples = 0;
@@ -138,17 +89,13 @@ class Callback {
 std::unique_ptr<Callback> make_callback(const config::Typed& spec);
 
 /// Keras's rule for `mode: auto`: max for names with acc, auc, precision, recall, f1, top_k or iou, else min.
-bool wants_max(MonitorMode mode, const std::string& monitor);
+bool wants_max(experiment::MonitorMode mode, const std::string& monitor);
 /// Whether a monitored value is better than the best so far (none yet: yes) by more than min_delta.
 bool improved(double value, const std::optional<double>& best, bool max, double min_delta);
-/// Python's "{epoch:02d}-{val_loss:.2f}"; throws Error{kUsage} for a name that logs do not have.
-std::string format_filepath(const std::string& pattern, std::int64_t epoch_from_1, std::int64_t batch_from_1,
-                            const Logs& logs);
-
-std::unique_ptr<Callback> make_model_checkpoint(const ModelCheckpointSpec& spec);
-std::unique_ptr<Callback> make_early_stopping(const EarlyStoppingSpec& spec);
-std::unique_ptr<Callback> make_reduce_lr_on_plateau(const ReduceLROnPlateauSpec& spec);
-std::unique_ptr<Callback> make_csv_logger(const CSVLoggerSpec& spec);
+std::unique_ptr<Callback> make_model_checkpoint(const experiment::ModelCheckpointSpec& spec);
+std::unique_ptr<Callback> make_early_stopping(const experiment::EarlyStoppingSpec& spec);
+std::unique_ptr<Callback> make_reduce_lr_on_plateau(const experiment::ReduceLROnPlateauSpec& spec);
+std::unique_ptr<Callback> make_csv_logger(const experiment::CSVLoggerSpec& spec);
 std::unique_ptr<Callback> make_terminate_on_nan();
 std::unique_ptr<Callback> make_time_history();
 

@@ -14,7 +14,7 @@ namespace {
 /// Keras's format: columns sorted and fixed at the first row, epochs from 0, missing values NA, CRLF line ends.
 class CsvLogger final : public Callback {
  public:
-  explicit CsvLogger(const CSVLoggerSpec& spec) : spec_(spec) {}
+  explicit CsvLogger(const experiment::CSVLoggerSpec& spec) : spec_(spec) {}
 
   std::string name() const override { return "CSVLogger"; }
   std::string subject() const override { return spec_.filename; }
@@ -51,7 +51,7 @@ class CsvLogger final : public Callback {
   }
 
  private:
-  void choose_columns(const Logs& logs) {
+  void choose_columns(const experiment::Logs& logs) {
     bool validated = false;
     for (const auto& [key, value] : logs.items()) {
       columns_.push_back(key);
@@ -63,7 +63,7 @@ class CsvLogger final : public Callback {
     for (const std::string& column : train) columns_.push_back("val_" + column);
   }
 
-  const CSVLoggerSpec spec_;
+  const experiment::CSVLoggerSpec spec_;
   LineFile file_;
   std::vector<std::string> columns_;
   std::int64_t rows_ = 0;
@@ -71,6 +71,8 @@ class CsvLogger final : public Callback {
 
 }  // namespace
 
-std::unique_ptr<Callback> make_csv_logger(const CSVLoggerSpec& spec) { return std::make_unique<CsvLogger>(spec); }
+std::unique_ptr<Callback> make_csv_logger(const experiment::CSVLoggerSpec& spec) {
+  return std::make_unique<CsvLogger>(spec);
+}
 
 }  // namespace dptrain::train

@@ -12,7 +12,7 @@ namespace {
 /// the best weights come back at the end even when training was not stopped.
 class EarlyStopping final : public Callback {
  public:
-  explicit EarlyStopping(const EarlyStoppingSpec& spec) : spec_(spec) {}
+  explicit EarlyStopping(const experiment::EarlyStoppingSpec& spec) : spec_(spec) {}
 
   std::string name() const override { return "EarlyStopping"; }
 
@@ -72,7 +72,7 @@ class EarlyStopping final : public Callback {
     best_epoch_ = epoch;
   }
 
-  const EarlyStoppingSpec spec_;
+  const experiment::EarlyStoppingSpec spec_;
   std::int64_t wait_ = 0;
   std::int64_t best_epoch_ = 0;
   bool stopped_ = false;
@@ -82,7 +82,7 @@ class EarlyStopping final : public Callback {
 
 }  // namespace
 
-std::unique_ptr<Callback> make_early_stopping(const EarlyStoppingSpec& spec) {
+std::unique_ptr<Callback> make_early_stopping(const experiment::EarlyStoppingSpec& spec) {
   return std::make_unique<EarlyStopping>(spec);
 }
 

@@ -10,21 +10,22 @@
 #include "core/log.h"
 #include "core/rate.h"
 #include "core/text.h"
+#include "session/environment.h"
 #include "train/step_log.h"
 
 namespace dptrain::train {
 
-Logs logs_of(const Session& session, const Position& position) {
-  Logs logs;
-  for (const auto& [name, value] : values_of(session.plan(), position.sums)) logs.set(name, value);
+experiment::Logs logs_of(const session::Session& session, const Position& position) {
+  experiment::Logs logs;
+  for (const auto& [name, value] : session::values_of(session.plan(), position.sums)) logs.set(name, value);
   return logs;
 }
 
-void log_epoch(const Session& session, RunDirectory& run, const EpochReport& report, std::int64_t batches,
+void log_epoch(const session::Session& session, RunDirectory& run, const EpochReport& report, std::int64_t batches,
                double learning_rate) {
   const double examples = static_cast<double>(report.samples) / report.train_seconds;
   log::info(fmt::format("{}/{} - {:.0f}s{} - {} ex/s - rss {}", batches, session.steps_per_epoch(), report.seconds,
-                        values_text(report.logs.items()), rate_text(examples), human_bytes(resident_bytes())));
+                        values_text(report.logs.items()), rate_text(examples), human_bytes(session::resident_bytes())));
   run.epoch_row(report.epoch + 1, report.logs, learning_rate, examples, report.seconds);
 }
 
@@ -38,11 +39,12 @@ void remember_best(const EpochReport& report, BestValues& best) {
   for (const auto& [name, value] : report.logs.items()) {
     const auto found = best.find(name);
     const std::optional<double> old = found == best.end() ? std::nullopt : std::optional(found->second.first);
-    if (improved(value, old, wants_max(MonitorMode::kAuto, name), 0)) best[name] = {value, report.epoch + 1};
+    if (improved(value, old, wants_max(experiment::MonitorMode::kAuto, name), 0))
+      best[name] = {value, report.epoch + 1};
   }
 }
 
-void write_result(const FitResult& result, Session& session, RunDirectory& run, const Position& position,
+void write_result(const FitResult& result, session::Session& session, RunDirectory& run, const Position& position,
                   const BestValues& best_values, const Saver& saver) {
   nlohmann::json final = nlohmann::json::object(), best = nlohmann::json::object();
   for (const auto& [name, value] : result.final.items()) final[name] = value;

@@ -5,11 +5,11 @@
 
 #include <string>
 
+#include "session/session.h"
 #include "train/callback.h"
 #include "train/position.h"
 #include "train/run_directory.h"
 #include "train/saver.h"
-#include "train/session.h"
 
 namespace dptrain::train {
 
@@ -18,20 +18,20 @@ struct FitResult {
   int exit_code = 0;
   std::string reason;                             ///< of diverged: "the loss of step 12 is nan"
   std::int64_t skipped_steps = 0, rollbacks = 0;  ///< train.on_nonfinite
-  Logs final;                                     ///< of the last epoch
+  experiment::Logs final;                         ///< of the last epoch
 };
 
 /// Of the epoch so far.
-Logs logs_of(const Session& session, const Position& position);
+experiment::Logs logs_of(const session::Session& session, const Position& position);
 
 /// An epoch, whole or not, after `batches` of it: its line and its row.
-void log_epoch(const Session& session, RunDirectory& run, const EpochReport& report, std::int64_t batches,
+void log_epoch(const session::Session& session, RunDirectory& run, const EpochReport& report, std::int64_t batches,
                double learning_rate);
 void write_epoch_event(RunDirectory& run, const EpochReport& report, std::int64_t step);
 void remember_best(const EpochReport& report, BestValues& best);
 
 /// result.json and the last event.
-void write_result(const FitResult& result, Session& session, RunDirectory& run, const Position& position,
+void write_result(const FitResult& result, session::Session& session, RunDirectory& run, const Position& position,
                   const BestValues& best, const Saver& saver);
 
 }  // namespace dptrain::train

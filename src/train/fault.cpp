@@ -26,14 +26,15 @@ ordered_json exact(double value) {
   return {{"text", fmt::format("{}", value)}, {"bits", std::bit_cast<std::uint64_t>(value)}};
 }
 
-ordered_json devices_json(const DeviceRequest& request) {
+ordered_json devices_json(const session::DeviceRequest& request) {
   ordered_json out{{"replicas", request.replicas}, {"threads", request.threads}, {"gpus", ordered_json::array()}};
-  for (const GpuId& gpu : request.gpus) out["gpus"].push_back(gpu.name());
+  for (const session::GpuId& gpu : request.gpus) out["gpus"].push_back(gpu.name());
   return out;
 }
 
-DeviceRequest devices_of(const ordered_json& saved) {
-  DeviceRequest request{.replicas = saved.at("replicas").get<int>(), .threads = saved.at("threads").get<int>()};
+session::DeviceRequest devices_of(const ordered_json& saved) {
+  session::DeviceRequest request{.replicas = saved.at("replicas").get<int>(),
+                                 .threads = saved.at("threads").get<int>()};
   for (const auto& entry : saved.at("gpus")) {
     const auto name = entry.get<std::string>();  // "emu:1"
     const auto kind = name.starts_with("emu:") ? device::DeviceKind::kEmu : device::DeviceKind::kCuda;
@@ -67,7 +68,7 @@ std::optional<Fault> examine(const graph::Model& model, const std::string& what)
   return std::nullopt;
 }
 
-Fault examine(Session& session, const data::Batch& batch, const replica::StepInputs& in, std::int64_t epoch,
+Fault examine(session::Session& session, const data::Batch& batch, const replica::StepInputs& in, std::int64_t epoch,
               double loss, const std::string& what) {
   Fault fault{.what = what, .step = in.number + 1, .epoch = epoch + 1, .loss = loss};
   fault.devices = session.devices();
@@ -77,7 +78,8 @@ Fault examine(Session& session, const data::Batch& batch, const replica::StepInp
   return fault;
 }
 
-std::vector<std::pair<std::int64_t, std::string>> samples_of(const Session& session, const data::Batch& batch) {
+std::vector<std::pair<std::int64_t, std::string>> samples_of(const session::Session& session,
+                                                             const data::Batch& batch) {
   std::vector<std::pair<std::int64_t, std::string>> samples;
   for (const std::int64_t index : batch.indices()) samples.emplace_back(index, session.train_sample(index));
   return samples;

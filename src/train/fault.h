@@ -12,8 +12,8 @@
 
 #include "core/error.h"
 #include "replica/not_finite.h"
-#include "train/devices.h"
-#include "train/session.h"
+#include "session/devices.h"
+#include "session/session.h"
 
 namespace dptrain::train {
 
@@ -26,7 +26,7 @@ struct Fault {
   std::optional<replica::NotFinite> first{};                    ///< none: the step done again was finite
   std::string place{};                                          ///< of its layer in the config: "net.yaml:14:12"
   std::vector<std::pair<std::int64_t, std::string>> samples{};  ///< of the batch: index, and the file or item it is
-  DeviceRequest devices{};
+  session::DeviceRequest devices{};
 };
 
 constexpr const char* kFaultFile = "fault.json";
@@ -36,7 +36,7 @@ constexpr const char* kFaultState = "state.h5";
 std::optional<Fault> examine(const graph::Model& model, const std::string& what);
 
 /// The step that has just been left out, done again with a look at every layer. With nothing queued; changes no weight.
-Fault examine(Session& session, const data::Batch& batch, const replica::StepInputs& in, std::int64_t epoch,
+Fault examine(session::Session& session, const data::Batch& batch, const replica::StepInputs& in, std::int64_t epoch,
               double loss, const std::string& what);
 
 /// What is worth a fault of its own: data, device, watchdog and dptrain's own faults. Others tell of the world around
@@ -44,7 +44,7 @@ Fault examine(Session& session, const data::Batch& batch, const replica::StepInp
 bool leaves_fault(ErrorKind kind);
 
 /// A batch's samples, as Fault::samples.
-std::vector<std::pair<std::int64_t, std::string>> samples_of(const Session& session, const data::Batch& batch);
+std::vector<std::pair<std::int64_t, std::string>> samples_of(const session::Session& session, const data::Batch& batch);
 
 /// "layer 'conv2' (net.yaml:14:12), output: 3 of 64 values are not finite, first in sample 7 (a/7.jpg)"
 std::string describe(const Fault& fault);

@@ -8,8 +8,8 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "experiment/callback_checks.h"
 #include "train/callback.h"
-#include "train/callback_checks.h"
 #include "train/saved_state.h"
 
 namespace dptrain::train {
@@ -17,7 +17,8 @@ namespace {
 
 class ModelCheckpoint final : public Callback {
  public:
-  explicit ModelCheckpoint(const ModelCheckpointSpec& spec) : spec_(spec), best_(spec.initial_value_threshold) {}
+  explicit ModelCheckpoint(const experiment::ModelCheckpointSpec& spec)
+      : spec_(spec), best_(spec.initial_value_threshold) {}
 
   std::string name() const override { return "ModelCheckpoint"; }
   std::string subject() const override { return spec_.filepath.value_or(default_path()); }
@@ -36,7 +37,7 @@ class ModelCheckpoint final : public Callback {
 
   void step_end(Host& host, const StepReport& report) override {
     if (!spec_.save_freq || report.step != last_step_) return;
-    Logs logs;
+    experiment::Logs logs;
     logs.set("loss", report.loss);
     save(host, logs, report.epoch + 1, report.batch);
   }
@@ -54,7 +55,7 @@ class ModelCheckpoint final : public Callback {
     best_ = saved_best(state);
     written_ = state.value("written", std::deque<std::string>());
     for (const std::string& file : written_)  // which keep() removes one day
-      if (!stays_inside(file) || !file.ends_with(".h5"))
+      if (!experiment::stays_inside(file) || !file.ends_with(".h5"))
         throw Error(
             ErrorKind::kCheckpoint,
             fmt::format("the checkpoint's ModelCheckpoint names '{}', which is none of a run's checkpoints", file));
@@ -77,7 +78,7 @@ class ModelCheckpoint final : public Callback {
     attempt_.reset();
   }
 
-  void save(Host& host, const Logs& logs, std::int64_t epoch, std::int64_t batch) {
+  void save(Host& host, const experiment::Logs& logs, std::int64_t epoch, std::int64_t batch) {
     forget_what_failed(host);
     const std::optional<double> best_before = best_;
     std::string note;
@@ -116,7 +117,7 @@ class ModelCheckpoint final : public Callback {
     }
   }
 
-  const ModelCheckpointSpec spec_;
+  const experiment::ModelCheckpointSpec spec_;
   std::string monitor_;
   std::optional<double> best_;
   std::deque<std::string> written_;
@@ -132,7 +133,7 @@ class ModelCheckpoint final : public Callback {
 
 }  // namespace
 
-std::unique_ptr<Callback> make_model_checkpoint(const ModelCheckpointSpec& spec) {
+std::unique_ptr<Callback> make_model_checkpoint(const experiment::ModelCheckpointSpec& spec) {
   return std::make_unique<ModelCheckpoint>(spec);
 }
 

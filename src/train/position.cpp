@@ -9,7 +9,7 @@
 #include "core/format.h"
 #include "core/json_depth.h"
 #include "core/log.h"
-#include "train/conv_cache.h"
+#include "session/conv_cache.h"
 #include "train/saved_state.h"
 
 namespace dptrain::train {
@@ -25,7 +25,9 @@ std::vector<std::string> state_names(const config::Typed& optimizer) {
   return names;
 }
 
-const config::Typed& optimizer_of(const Session& session) { return session.experiment().config.train.optimizer; }
+const config::Typed& optimizer_of(const session::Session& session) {
+  return session.experiment().config.train.optimizer;
+}
 
 /// Calls f(parameter, begin of its range) for every trainable parameter.
 template <class F>
@@ -49,7 +51,7 @@ void restore_output_sums(const json& saved, replica::StepSums& sums) {
     sums.outputs.push_back(saved_number(sum));
 }
 
-void save_slots(Session& session, checkpoint::State& state) {
+void save_slots(session::Session& session, checkpoint::State& state) {
   const std::vector<std::string> names = state_names(optimizer_of(session));
   std::vector<std::vector<float>> flat = session.replicas().pull_state();
   for (std::size_t s = 0; s < names.size(); ++s) {
@@ -73,7 +75,7 @@ const checkpoint::NamedArray& array(const checkpoint::State& state, const std::s
   return *found;
 }
 
-void restore_slots(const checkpoint::State& state, Session& session) {
+void restore_slots(const checkpoint::State& state, session::Session& session) {
   const std::vector<std::string> names = state_names(optimizer_of(session));
   std::vector<std::vector<float>> flat;
   for (const std::string& name : names) {
@@ -90,7 +92,7 @@ void restore_slots(const checkpoint::State& state, Session& session) {
 }
 
 /// Without mixed_float16 the scale has no effect: the policy may have been changed for the resumed run.
-void restore_loss_scale(const json& saved, Session& session) {
+void restore_loss_scale(const json& saved, session::Session& session) {
   kernels::LossScale scale;
   scale.scale = saved.at("scale").get<float>();
   scale.good_steps = saved.at("good_steps").get<std::int32_t>();
@@ -100,7 +102,7 @@ void restore_loss_scale(const json& saved, Session& session) {
 
 /// Order, Splits and random transforms follow from the seed: with another one samples would be seen twice, or never,
 /// and those that were held back would be trained on.
-void compare_data(const json& trainer, const Session& session) {
+void compare_data(const json& trainer, const session::Session& session) {
   const std::uint64_t seed = session.experiment().config.seed;
   if (const auto before = trainer.value("seed", seed); before != seed)
     throw Error(ErrorKind::kCheckpoint,
@@ -113,10 +115,11 @@ void compare_data(const json& trainer, const Session& session) {
 }
 
 /// Machines differ in what they were tuned to, and versions in their rules.
-void warn_of_other_convolutions(const json& trainer, const Session& session) {
+void warn_of_other_convolutions(const json& trainer, const session::Session& session) {
   if (!session.conv_choices() || !trainer.contains("convolutions")) return;
   const auto before = trainer["convolutions"].get<device::ConvChoices::Names>();
-  if (const std::string text = conv_difference(before, conv_names(*session.conv_choices())); !text.empty())
+  if (const std::string text = session::conv_difference(before, session::conv_names(*session.conv_choices()));
+      !text.empty())
     log::warn(text);
 }
 
@@ -178,7 +181,7 @@ void restore_callbacks(const json& saved, const checkpoint::State& state, const 
 
 }  // namespace
 
-checkpoint::State make_state(Session& session, const Position& position, const Callbacks& callbacks,
+checkpoint::State make_state(session::Session& session, const Position& position, const Callbacks& callbacks,
                              const BestValues& best) {
   checkpoint::State state;
   state.resolved_config = config::to_yaml(resolved(session.experiment()));
@@ -194,7 +197,7 @@ checkpoint::State make_state(Session& session, const Position& position, const C
                {"global_batch", session.global_batch()},
                {"replicas", session.replica_count()},
                {"data", session.data_fingerprint()}};
-  if (session.conv_choices()) trainer["convolutions"] = conv_names(*session.conv_choices());
+  if (session.conv_choices()) trainer["convolutions"] = session::conv_names(*session.conv_choices());
   if (position.learning_rate) trainer["learning_rate"] = *position.learning_rate;
   if (position.rate_factor != 1) trainer["rate_factor"] = position.rate_factor;
   const auto scale = session.replicas().pull_loss_scale();
@@ -214,7 +217,8 @@ checkpoint::State make_state(Session& session, const Position& position, const C
   return state;
 }
 
-Position restore_state(const checkpoint::State& state, Session& session, const Callbacks& callbacks, BestValues& best) {
+Position restore_state(const checkpoint::State& state, session::Session& session, const Callbacks& callbacks,
+                       BestValues& best) {
   if (state.trainer.empty())
     throw Error(ErrorKind::kCheckpoint,
                 "the checkpoint holds weights only and cannot be resumed; --init-from starts from its weights");
@@ -256,7 +260,7 @@ Position restore_state(const checkpoint::State& state, Session& session, const C
   }
 }
 
-void use_averages(Session& session, graph::Model& model) {
+void use_averages(session::Session& session, graph::Model& model) {
   const std::vector<std::vector<float>> flat = session.replicas().pull_state();
   for_trainable(session.plan(), [&](const plan::Parameter& parameter, std::int64_t begin) {
     const auto first = flat.back().begin() + begin;

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "session/session.h"
 #include "train/callback.h"
-#include "train/session.h"
 
 namespace dptrain::train {
 
@@ -25,7 +25,7 @@ struct Position {
   double epoch_seconds = 0;             ///< training time of the current epoch so far
   double seconds = 0;                   ///< training and validation time of the whole epochs, resumed runs included
   std::optional<double> learning_rate;  ///< set by ReduceLROnPlateau
-  Logs last_logs;                       ///< of the last epoch that was logged
+  experiment::Logs last_logs;           ///< of the last epoch that was logged
   double rate_factor = 1;               ///< of the learning rate, after going back (train.on_nonfinite: rollback)
 };
 
@@ -33,15 +33,16 @@ using Callbacks = std::vector<std::unique_ptr<Callback>>;
 /// Best value and its epoch (from 1) of everything that is logged.
 using BestValues = std::map<std::string, std::pair<double, std::int64_t>>;
 
-checkpoint::State make_state(Session& session, const Position& position, const Callbacks& callbacks,
+checkpoint::State make_state(session::Session& session, const Position& position, const Callbacks& callbacks,
                              const BestValues& best);
 
 /// Hands slots to the replicas and state to the callbacks. Throws Error{kCheckpoint} when the state is of another
 /// optimizer, or of another number of samples per epoch.
-Position restore_state(const checkpoint::State& state, Session& session, const Callbacks& callbacks, BestValues& best);
+Position restore_state(const checkpoint::State& state, session::Session& session, const Callbacks& callbacks,
+                       BestValues& best);
 
 /// Replaces the trainable weights by their exponential moving averages.
-void use_averages(Session& session, graph::Model& model);
+void use_averages(session::Session& session, graph::Model& model);
 /// The same from a checkpoint's arrays ("average/<weight>"); throws Error{kCheckpoint} when there are none.
 void use_averages(const checkpoint::State& state, graph::Model& model);
 

@@ -13,7 +13,7 @@ namespace {
 
 class ReduceLROnPlateau final : public Callback {
  public:
-  explicit ReduceLROnPlateau(const ReduceLROnPlateauSpec& spec) : spec_(spec) {}
+  explicit ReduceLROnPlateau(const experiment::ReduceLROnPlateauSpec& spec) : spec_(spec) {}
 
   std::string name() const override { return "ReduceLROnPlateau"; }
 
@@ -65,14 +65,14 @@ class ReduceLROnPlateau final : public Callback {
     log::info(fmt::format("ReduceLROnPlateau: epoch {}: learning rate {:.4g} -> {:.4g}", epoch + 1, old, rate));
   }
 
-  const ReduceLROnPlateauSpec spec_;
+  const experiment::ReduceLROnPlateauSpec spec_;
   std::int64_t wait_ = 0, cooldown_ = 0;
   std::optional<double> best_;
 };
 
 }  // namespace
 
-std::unique_ptr<Callback> make_reduce_lr_on_plateau(const ReduceLROnPlateauSpec& spec) {
+std::unique_ptr<Callback> make_reduce_lr_on_plateau(const experiment::ReduceLROnPlateauSpec& spec) {
   return std::make_unique<ReduceLROnPlateau>(spec);
 }
 

@@ -15,12 +15,12 @@ namespace dptrain::train {
 
 namespace {
 
-double rate_of(const Session& session, const Position& position, std::int64_t step) {
+double rate_of(const session::Session& session, const Position& position, std::int64_t step) {
   return position.rate_factor * position.learning_rate.value_or(session.scheduled_rate(step));
 }
 
 /// Steps from `position` on, with a validation after each epoch, until an error comes or the run is past `last_step`.
-std::optional<Error> go_on(Session& session, const Position& position, std::int64_t last_step) try {
+std::optional<Error> go_on(session::Session& session, const Position& position, std::int64_t last_step) try {
   data::Loader& loader = session.train_loader();
   for (std::int64_t step = position.step; step < last_step;) {
     const data::Batch batch = loader.next();
@@ -49,17 +49,18 @@ bool Replay::confirmed() const {
                           again.first->row == recorded.first->row);
 }
 
-Replay replay(const std::string& folder, const std::optional<DeviceRequest>& devices, const Overrides& overrides) {
+Replay replay(const std::string& folder, const std::optional<session::DeviceRequest>& devices,
+              const experiment::Overrides& overrides) {
   Replay result;
   result.recorded = read_fault(folder);
   const std::string file = (std::filesystem::path(folder) / kFaultState).string();
   const checkpoint::State state = checkpoint::read_state(file);
-  const Experiment experiment = load_experiment_text(state.resolved_config, file, overrides);
-  SessionOptions options;
+  const experiment::Experiment experiment = load_experiment_text(state.resolved_config, file, overrides);
+  session::SessionOptions options;
   options.devices = devices.value_or(result.recorded.devices);
   options.wants_validation = result.recorded.error.has_value();
   options.global_batch = nlohmann::json::parse(state.trainer).at("global_batch").get<std::int64_t>();
-  Session session(experiment, options);
+  session::Session session(experiment, options);
   checkpoint::load_weights(file, session.model());
   session.replicas().push(session.model());
   BestValues best;

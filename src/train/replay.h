@@ -21,6 +21,7 @@ struct Replay {
 };
 
 /// `devices`: instead of the run's. Throws Error{kCheckpoint} for a fault without a state, and what a session throws.
-Replay replay(const std::string& folder, const std::optional<DeviceRequest>& devices, const Overrides& overrides);
+Replay replay(const std::string& folder, const std::optional<session::DeviceRequest>& devices,
+              const experiment::Overrides& overrides);
 
 }  // namespace dptrain::train

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -19,6 +18,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
+#include "experiment/run_files.h"
 #include "train/callback.h"
 
 namespace dptrain::train {
@@ -26,31 +26,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kStepHeader = "step,epoch,loss,lr,examples_per_second,step_ms,data_wait_ms,comm_exposed_ms";
-
-constexpr const char* kDataErrors = "data-errors.csv";
-
-/// What --overwrite may take away: the files of a run, and nothing that somebody else has put beside them.
-constexpr std::array kOurFiles{"config.yaml",
-                               "config.resolved.yaml",
-                               "command.txt",
-                               "env.json",
-                               "train.log",
-                               "train.csv",
-                               "steps.csv",
-                               "events.jsonl",
-                               "result.json",
-                               "model.h5",
-                               "labels.txt",
-                               "log.csv",
-                               "eval.json",
-                               "confusion.csv",
-                               "eval-train.json",
-                               "confusion-train.csv",
-                               "eval-validation.json",
-                               "confusion-validation.csv",
-                               "fault/fault.json",
-                               "fault/state.h5",
-                               kDataErrors};
 
 [[noreturn]] void cannot_write(const std::string& path, const std::string& reason) {
   throw Error(ErrorKind::kWrite,
@@ -65,7 +40,7 @@ std::string folder_name(const std::string& name) {
   return folder;
 }
 
-fs::path runs_of(const Experiment& experiment, const std::optional<std::string>& name) {
+fs::path runs_of(const experiment::Experiment& experiment, const std::optional<std::string>& name) {
   return fs::path(experiment.config.run_dir.value) / folder_name(name.value_or(experiment.config.name));
 }
 
@@ -103,13 +78,12 @@ std::string make_next(const fs::path& runs) {
   }
 }
 
-bool is_ours(const std::string& name) { return std::ranges::find(kOurFiles, name) != kOurFiles.end(); }
-
 void wipe(const fs::path& path) {
   std::error_code ignored;
-  for (const char* name : kOurFiles) fs::remove(path / name, ignored);
+  for (const char* name : experiment::kRunFiles) fs::remove(path / name, ignored);
   for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored))
-    if (is_ours(checkpoint::target_of_temporary(entry.path().filename().string()))) fs::remove(entry.path(), ignored);
+    if (experiment::is_run_file(checkpoint::target_of_temporary(entry.path().filename().string())))
+      fs::remove(entry.path(), ignored);
   if (fs::is_symlink(path / "checkpoints", ignored)) return;  // what lies there is not this run's
   std::vector<fs::path> gone;
   for (fs::recursive_directory_iterator entry(path / "checkpoints", ignored), end; !ignored && entry != end;
@@ -121,16 +95,16 @@ void wipe(const fs::path& path) {
 }
 
 /// Where the config's CSVLoggers write, below the run's folder.
-std::vector<fs::path> logs_of(const Experiment& experiment) {
+std::vector<fs::path> logs_of(const experiment::Experiment& experiment) {
   std::vector<fs::path> logs;
-  for (const CallbackConfig& callback : experiment.config.callbacks)
-    if (const auto* logger = callback.get_if<CSVLoggerSpec>())
+  for (const experiment::CallbackConfig& callback : experiment.config.callbacks)
+    if (const auto* logger = callback.get_if<experiment::CSVLoggerSpec>())
       logs.push_back(fs::path(logger->filename).lexically_normal());
   return logs;
 }
 
 /// Nothing lies there but what a run writes before its first checkpoint is whole: nothing is lost when it goes.
-bool killed_at_start(const fs::path& path, const Experiment& experiment) {
+bool killed_at_start(const fs::path& path, const experiment::Experiment& experiment) {
   const std::vector<fs::path> logs = logs_of(experiment);
   const auto lies_above = [](const fs::path& folder, const fs::path& file) {
     return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
@@ -144,7 +118,7 @@ bool killed_at_start(const fs::path& path, const Experiment& experiment) {
     const std::string target = checkpoint::target_of_temporary(name);
     if (in_checkpoints) return !target.empty();
     if (std::ranges::find(logs, below) != logs.end()) return true;
-    const bool ours = is_ours(name) || is_ours(target) || name == RunLock::kFile;
+    const bool ours = experiment::is_run_file(name) || experiment::is_run_file(target) || name == experiment::kRunLock;
     return ours && !below.has_parent_path() && name != "result.json" && name != "model.h5";
   };
   std::error_code error;
@@ -156,7 +130,7 @@ bool killed_at_start(const fs::path& path, const Experiment& experiment) {
 bool is_unused(const fs::path& path) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(path, error))
-    if (entry.path().filename() != RunLock::kFile) return false;
+    if (entry.path().filename() != experiment::kRunLock) return false;
   if (error) cannot_write(path.string(), error.message());
   return true;
 }
@@ -175,7 +149,7 @@ std::int64_t leading_number(const std::string& row) {
 }
 
 /// "epoch,loss,accuracy,val_loss,val_accuracy,lr,examples_per_second,seconds": training first, then validation.
-std::vector<std::string> epoch_columns(const Logs& logs, bool validated) {
+std::vector<std::string> epoch_columns(const experiment::Logs& logs, bool validated) {
   std::vector<std::string> train, all{"epoch"};
   for (const auto& [name, value] : logs.items()) {
     if (name.starts_with("val_"))
@@ -192,7 +166,7 @@ std::vector<std::string> epoch_columns(const Logs& logs, bool validated) {
 
 }  // namespace
 
-RunDirectory::RunDirectory(const Experiment& experiment, const RunOptions& options,
+RunDirectory::RunDirectory(const experiment::Experiment& experiment, const RunOptions& options,
                            const std::vector<std::string>& class_names)
     : validated_(static_cast<bool>(experiment.config.data.validation)) {
   choose(experiment, options);
@@ -201,15 +175,15 @@ RunDirectory::RunDirectory(const Experiment& experiment, const RunOptions& optio
   epochs_ = LineFile(file("train.csv"));
   steps_ = LineFile(file("steps.csv"));
   events_ = LineFile(file("events.jsonl"));
-  data_errors_ = LineFile(file(kDataErrors));
-  for (const std::string& row : LineFile::read(file(kDataErrors))) known_data_errors_.insert(row);
+  data_errors_ = LineFile(file(experiment::kDataErrors));
+  for (const std::string& row : LineFile::read(file(experiment::kDataErrors))) known_data_errors_.insert(row);
   if (const std::vector<std::string> rows = LineFile::read(file("train.csv")); !rows.empty()) {
     columns_ = split(rows.front(), ',');
     last_row_ = leading_number(rows.back());
   }
 }
 
-void RunDirectory::choose(const Experiment& experiment, const RunOptions& options) {
+void RunDirectory::choose(const experiment::Experiment& experiment, const RunOptions& options) {
   if (!options.directory) {
     path_ = make_next(runs_of(experiment, options.name));
     lock_ = RunLock(path_);
@@ -230,7 +204,7 @@ void RunDirectory::choose(const Experiment& experiment, const RunOptions& option
   if (!goes_on) wipe(path_);
 }
 
-void RunDirectory::describe(const Experiment& experiment, const RunOptions& options,
+void RunDirectory::describe(const experiment::Experiment& experiment, const RunOptions& options,
                             const std::vector<std::string>& class_names) const {
   std::error_code error;
   const std::string resolved_config = config::to_yaml(resolved(experiment));
@@ -247,7 +221,7 @@ std::string RunDirectory::checkpoint(const std::string& name) const {
 }
 std::string RunDirectory::file(const std::string& name) const { return (fs::path(path_) / name).string(); }
 
-void RunDirectory::epoch_row(std::int64_t epoch_from_1, const Logs& logs, double learning_rate,
+void RunDirectory::epoch_row(std::int64_t epoch_from_1, const experiment::Logs& logs, double learning_rate,
                              double examples_per_second, double seconds) {
   if (columns_.empty()) columns_ = epoch_columns(logs, validated_);
   const auto field = [&](const std::string& column) -> std::string {
@@ -270,7 +244,7 @@ void RunDirectory::truncate_to(std::int64_t epochs_done, std::int64_t steps_done
   LineFile::filter(file("train.csv"), [&](const std::string& row) { return leading_number(row) <= epochs_done; });
   LineFile::filter(file("steps.csv"), [&](const std::string& row) { return leading_number(row) <= steps_done; });
   LineFile::filter(file("events.jsonl"), [](const std::string& line) { return nlohmann::json::accept(line); });
-  LineFile::filter(file(kDataErrors), [](const std::string&) { return true; });
+  LineFile::filter(file(experiment::kDataErrors), [](const std::string&) { return true; });
   last_row_ = std::min(last_row_, epochs_done);
 }
 
@@ -300,18 +274,13 @@ void RunDirectory::write_json(const std::string& name, const nlohmann::json& val
   write_text(file(name), value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
-bool RunDirectory::writes(const std::string& name) {
-  const fs::path path = fs::path(name).lexically_normal();
-  return (is_ours(path.string()) && path != "log.csv") || path == RunLock::kFile || *path.begin() == "checkpoints";
-}
-
 bool RunDirectory::flush() {
   bool all = true;
   for (LineFile* lines : {&epochs_, &steps_, &events_, &data_errors_}) all = lines->flush() && all;
   return all;
 }
 
-std::string RunDirectory::newest(const Experiment& experiment, const std::optional<std::string>& name) {
+std::string RunDirectory::newest(const experiment::Experiment& experiment, const std::optional<std::string>& name) {
   const auto runs = numbered_runs(runs_of(experiment, name));
   std::error_code ignored;
   for (auto run = runs.rbegin(); run != runs.rend(); ++run)

@@ -12,9 +12,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "experiment/experiment.h"
+#include "session/devices.h"
 #include "train/callback.h"
-#include "train/devices.h"
-#include "train/experiment.h"
 #include "train/line_file.h"
 #include "train/run_lock.h"
 
@@ -34,15 +34,16 @@ class RunDirectory {
   /// Makes the directory, locks it for as long as this object lives, and writes config.yaml, config.resolved.yaml,
   /// command.txt and labels.txt. Throws Error{kUsage} when it is not empty (and neither overwrite nor resuming_here) or
   /// another process has it, Error{kWrite} when it cannot be written, or read where the run goes on.
-  RunDirectory(const Experiment& experiment, const RunOptions& options, const std::vector<std::string>& class_names);
+  RunDirectory(const experiment::Experiment& experiment, const RunOptions& options,
+               const std::vector<std::string>& class_names);
 
   const std::string& path() const { return path_; }
   std::string checkpoint(const std::string& name) const;  ///< <path>/checkpoints/<name>
   std::string file(const std::string& name) const;        ///< <path>/<name>
 
   /// train.csv: one row per epoch; a row of a partial epoch is replaced by the next row of the same epoch.
-  void epoch_row(std::int64_t epoch_from_1, const Logs& logs, double learning_rate, double examples_per_second,
-                 double seconds);
+  void epoch_row(std::int64_t epoch_from_1, const experiment::Logs& logs, double learning_rate,
+                 double examples_per_second, double seconds);
   /// After a resume: forget rows of train.csv and steps.csv that the state does not know.
   void truncate_to(std::int64_t epochs_done, std::int64_t steps_done);
 
@@ -60,18 +61,15 @@ class RunDirectory {
   /// env.json, result.json and other whole files: temporary name, then rename.
   void write_json(const std::string& name, const nlohmann::json& value);
 
-  /// Whether a run has a file of this name for itself.
-  static bool writes(const std::string& name);
-
   /// Tries once more to write the lines that could not be; false: some are lost.
   bool flush();
 
   /// The newest run of a name under run_dir that has checkpoints/last.h5, or "".
-  static std::string newest(const Experiment& experiment, const std::optional<std::string>& name);
+  static std::string newest(const experiment::Experiment& experiment, const std::optional<std::string>& name);
 
  private:
-  void choose(const Experiment& experiment, const RunOptions& options);
-  void describe(const Experiment& experiment, const RunOptions& options,
+  void choose(const experiment::Experiment& experiment, const RunOptions& options);
+  void describe(const experiment::Experiment& experiment, const RunOptions& options,
                 const std::vector<std::string>& class_names) const;
 
   std::string path_;
@@ -82,12 +80,5 @@ class RunDirectory {
   std::set<std::string> known_data_errors_;
   LineFile epochs_, steps_, events_, data_errors_;
 };
-
-/// Versions, machine, devices, git hash of the build, data fingerprint: for env.json and bench.json.
-nlohmann::json environment(const std::string& data_fingerprint, const DeviceRequest& devices = {},
-                           const std::vector<std::string>& device_lines = {});
-/// Resident set size of this process now, and its peak, in bytes.
-std::uint64_t resident_bytes();
-std::uint64_t peak_resident_bytes();
 
 }  // namespace dptrain::train

@@ -33,7 +33,7 @@ std::string this_process() {
 }  // namespace
 
 RunLock::RunLock(const std::string& directory) {
-  const std::string path = (std::filesystem::path(directory) / kFile).string();
+  const std::string path = (std::filesystem::path(directory) / experiment::kRunLock).string();
   file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (file_ < 0)
     throw Error(ErrorKind::kWrite,

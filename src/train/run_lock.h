@@ -9,8 +9,6 @@ namespace dptrain::train {
 
 class RunLock {
  public:
-  static constexpr const char* kFile = ".lock";
-
   RunLock() = default;
   /// Throws Error{kUsage} naming the process that has it, Error{kWrite} where the file cannot be made. Warns, and locks
   /// nothing, where the file system has no locks.

@@ -66,8 +66,8 @@ void StepLog::write(const Position& position, double learning_rate) {
   const std::int64_t batch = batch_of(position);
   const std::string line =
       fmt::format("step {}/{}{} - lr: {:.3e} - {} ex/s - {:.1f} ms (data {:.1f} comm {:.1f})", batch,
-                  session_.steps_per_epoch(), values_text(values_of(session_.plan(), position.sums)), row.learning_rate,
-                  rate_text(rate), row.step_ms, row.data_wait_ms, row.comm_exposed_ms);
+                  session_.steps_per_epoch(), values_text(session::values_of(session_.plan(), position.sums)),
+                  row.learning_rate, rate_text(rate), row.step_ms, row.data_wait_ms, row.comm_exposed_ms);
   progress_.clear();
   if (progress_.visible() || batch == session_.steps_per_epoch())  // the epoch's line follows
     log::debug(line);

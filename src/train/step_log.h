@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "session/session.h"
 #include "train/position.h"
 #include "train/progress.h"
 #include "train/run_directory.h"
-#include "train/session.h"
 
 namespace dptrain::train {
 
@@ -20,7 +20,7 @@ std::string values_text(const std::vector<std::pair<std::string, double>>& value
 
 class StepLog {
  public:
-  StepLog(Session& session, RunDirectory& run, Progress& progress)
+  StepLog(session::Session& session, RunDirectory& run, Progress& progress)
       : session_(session), run_(run), progress_(progress) {}
 
   void restart();  ///< an interval begins now
@@ -39,7 +39,7 @@ class StepLog {
   std::int64_t batch_of(const Position& position) const;
   void warn_when_starved(const RunDirectory::StepRow& row);
 
-  Session& session_;
+  session::Session& session_;
   RunDirectory& run_;
   Progress& progress_;
   bool warned_starved_ = false, past_first_ = false;

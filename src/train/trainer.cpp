@@ -15,8 +15,8 @@
 #include "core/log.h"
 #include "core/rate.h"
 #include "core/text.h"
+#include "experiment/objectives.h"
 #include "train/fault.h"
-#include "train/objectives.h"
 #include "train/position.h"
 #include "train/signals.h"
 
@@ -28,16 +28,16 @@ constexpr const char* kDiverged = "diverged";
 
 }  // namespace
 
-Trainer::Trainer(Session& session, RunDirectory& run, const FitOptions& options)
+Trainer::Trainer(session::Session& session, RunDirectory& run, const FitOptions& options)
     : session_(session),
       run_(run),
-      goal_(Goal::of(session.experiment().config.train, options.epochs, options.steps)),
+      goal_(experiment::Goal::of(session.experiment().config.train, options.epochs, options.steps)),
       ahead_(session.replicas()),
       progress_(options.progress),
       log_(session, run, progress_),
       saver_(run),
       nonfinite_(session.experiment().config.train.on_nonfinite) {
-  for (const CallbackConfig& callback : session_.experiment().config.callbacks)
+  for (const experiment::CallbackConfig& callback : session_.experiment().config.callbacks)
     callbacks_.push_back(make_callback(callback));
   position_.sums.outputs.assign(session_.plan().sums(), 0.0);
   session_.on_bad_sample([this](const data::BadSample& bad) { run_.data_error(bad); });
@@ -164,7 +164,7 @@ void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch
   if (log_.due(position_)) log_interval();
   if (progress_.visible())
     progress_.draw(report.batch, session_.steps_per_epoch(), position_.epoch_seconds,
-                   values_text(values_of(session_.plan(), position_.sums)));
+                   values_text(session::values_of(session_.plan(), position_.sums)));
   if (ahead_.empty() && now_seconds() - last_save_ > kLastEverySeconds) save_last();
 }
 
@@ -178,18 +178,18 @@ bool Trainer::failed() const { return stop_reason_ == kDiverged || rolls_back_; 
 /// `step`: the one that was left out; null where weights are not finite, which nothing can mend in place.
 void Trainer::not_finite(const std::string& what, const BadStep* step) {
   progress_.clear();
-  const Reaction reaction = nonfinite_.react(step != nullptr);
+  const experiment::Reaction reaction = nonfinite_.react(step != nullptr);
   constexpr const char* kDoes[] = {"stopping", "its update is left out", "going back to last.h5"};
   log::warn(fmt::format("{}: {}", what, kDoes[static_cast<int>(reaction)]));
   run_.event("nonfinite", {{"what", what}, {"step", position_.step}});
-  if (reaction == Reaction::kStop) stop_reason_ = kDiverged, diverged_ = what;
-  if (reaction == Reaction::kRollBack) rolls_back_ = true;
-  const bool stand_still = reaction != Reaction::kSkip && session_.plan().compute != DType::kF16;
+  if (reaction == experiment::Reaction::kStop) stop_reason_ = kDiverged, diverged_ = what;
+  if (reaction == experiment::Reaction::kRollBack) rolls_back_ = true;
+  const bool stand_still = reaction != experiment::Reaction::kSkip && session_.plan().compute != DType::kF16;
   const bool before_the_step =
       stand_still || ahead_.empty();  // are the weights, on devices that have steps queued behind it
-  if (reaction != Reaction::kSkip) catch_up();
+  if (reaction != experiment::Reaction::kSkip) catch_up();
   if (before_the_step) leave_fault(what, step);
-  if (reaction == Reaction::kSkip) count(step->batch);
+  if (reaction == experiment::Reaction::kSkip) count(step->batch);
 }
 
 /// RUN/fault, from the weights before the step.
@@ -276,7 +276,7 @@ bool Trainer::end_epoch() {
       features_seconds_ = report.train_seconds - position_.epoch_seconds;
       return false;
     }
-    for (const auto& [name, value] : values_of(session_.plan(), *sums)) report.logs.set("val_" + name, value);
+    for (const auto& [name, value] : session::values_of(session_.plan(), *sums)) report.logs.set("val_" + name, value);
   }
   report.seconds = report.train_seconds + watch.seconds();
   position_.seconds += report.seconds;
@@ -314,7 +314,7 @@ void Trainer::obey_signals() {
   }
   if (Signals::take_status())
     log::info(fmt::format("status: epoch {} step {} sample {}{}", position_.epoch + 1, position_.step,
-                          position_.samples, values_text(values_of(session_.plan(), position_.sums))));
+                          position_.samples, values_text(session::values_of(session_.plan(), position_.sums))));
   if (const int signal = Signals::stop_signal(); signal != 0 && signal_ == 0) {
     signal_ = signal;
     catch_up();
@@ -391,7 +391,7 @@ std::shared_ptr<const graph::Model> Trainer::snapshot() {
   if (!snapshot_) {
     auto model = std::make_shared<graph::Model>(session_.model());
     session_.replicas().pull(*model);
-    snapshot_is_finite_ = all_finite(*model);
+    snapshot_is_finite_ = experiment::all_finite(*model);
     snapshot_ = std::move(model);
   }
   return snapshot_;
@@ -406,9 +406,9 @@ void Trainer::push_weights(const std::vector<std::vector<float>>& weights) {
 }
 
 checkpoint::Compiled Trainer::compiled() const {
-  const TrainSection& train = session_.experiment().config.train;
+  const experiment::TrainSection& train = session_.experiment().config.train;
   checkpoint::Compiled compiled{.optimizer = train.optimizer, .learning_rate = learning_rate()};
-  const std::vector<std::string> names = output_names(session_.model().graph);
+  const std::vector<std::string> names = experiment::output_names(session_.model().graph);
   for (plan::Objective& objective : objectives(train, session_.model().graph))
     compiled.outputs.push_back({.name = names.size() > 1 ? names[static_cast<std::size_t>(objective.output)] : "",
                                 .loss = objective.loss,

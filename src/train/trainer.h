@@ -11,16 +11,16 @@
 #include <string>
 #include <vector>
 
+#include "experiment/goal.h"
+#include "experiment/nonfinite.h"
 #include "replica/batch_queue.h"
+#include "session/session.h"
 #include "train/callback.h"
 #include "train/epoch_log.h"
-#include "train/goal.h"
-#include "train/nonfinite.h"
 #include "train/position.h"
 #include "train/progress.h"
 #include "train/run_directory.h"
 #include "train/saver.h"
-#include "train/session.h"
 #include "train/step_log.h"
 
 namespace dptrain::train {
@@ -32,7 +32,7 @@ struct FitOptions {
 
 class Trainer final : private Host {
  public:
-  Trainer(Session& session, RunDirectory& run, const FitOptions& options);
+  Trainer(session::Session& session, RunDirectory& run, const FitOptions& options);
   ~Trainer() override;
 
   /// Everything from a checkpoint: the session's model must have its weights already. Throws Error{kCheckpoint}.
@@ -91,9 +91,9 @@ class Trainer final : private Host {
   std::optional<Error> export_model();
   checkpoint::Compiled compiled() const;
 
-  Session& session_;
+  session::Session& session_;
   RunDirectory& run_;
-  const Goal goal_;
+  const experiment::Goal goal_;
   Position position_;          ///< of the steps whose sums have come; devices may be ahead of it
   replica::BatchQueue ahead_;  ///< the steps that are queued beyond it
   Callbacks callbacks_;
@@ -107,7 +107,7 @@ class Trainer final : private Host {
   bool snapshot_is_finite_ = true;
   bool restored_ = false;  ///< a callback has pushed weights
   BestValues best_;
-  NonfiniteAccount nonfinite_;
+  experiment::NonfiniteAccount nonfinite_;
   bool rolls_back_ = false;  ///< as soon as the devices have caught up
   std::string diverged_;     ///< why
   double started_ = 0, last_save_ = 0;

@@ -16,8 +16,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-train::BenchRow cpu_row(int replicas, int threads) {
-  train::BenchRow row;
+session::BenchRow cpu_row(int replicas, int threads) {
+  session::BenchRow row;
   row.replicas = replicas;
   row.threads = threads;
   row.devices = {.replicas = replicas, .threads = threads};

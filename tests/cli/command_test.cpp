@@ -123,9 +123,9 @@ std::string refusal(ErrorKind kind, const std::function<void()>& call) {
 }
 
 TEST(DeviceFlags, GpusAreIdsOneForEachReplica) {
-  const train::DeviceRequest two = parse_gpus("emu:0,emu:1");
+  const session::DeviceRequest two = parse_gpus("emu:0,emu:1");
   EXPECT_EQ(two.replicas, 2);
-  EXPECT_EQ(two.gpus, (std::vector<train::GpuId>{{device::DeviceKind::kEmu, 0}, {device::DeviceKind::kEmu, 1}}));
+  EXPECT_EQ(two.gpus, (std::vector<session::GpuId>{{device::DeviceKind::kEmu, 0}, {device::DeviceKind::kEmu, 1}}));
   EXPECT_EQ(parse_gpus("emu:3,emu:0-2,emu:0").replicas, 5);
   EXPECT_FALSE(parse_gpus("none").on_gpus());
   for (const char* wrong :
@@ -182,7 +182,7 @@ TEST(ConfigFlags, ShorthandsReplaceTheKeyThatExcludesThem) {
   flags.split = "2:1";
   flags.name = "1e3";
   flags.variables = {"DATA=/a=b"};
-  const train::Overrides overrides = flags.overrides();
+  const experiment::Overrides overrides = flags.overrides();
   EXPECT_EQ(overrides.sets, (std::vector<std::string>{"train.loss=mse", "name=\"1e3\"", "train.batch_size=512",
                                                       "train.batch_size_per_replica=null", "train.steps=20",
                                                       "train.epochs=null", "parallel.split=[2, 1]"}));

@@ -8,7 +8,7 @@
 #include "cli/data_scan.h"
 #include "cli/data_stats.h"
 #include "core/error.h"
-#include "data/transforms.h"
+#include "data/transforms/transforms.h"
 
 namespace dptrain::cli {
 namespace {

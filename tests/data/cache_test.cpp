@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "data/fixtures.h"
 #include "data/loader.h"
-#include "data/transforms.h"
-#include "fixtures.h"
+#include "data/transforms/transforms.h"
 
 namespace dptrain::data {
 namespace {

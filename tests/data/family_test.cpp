@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 
 #include "config/load.h"
-#include "data/transforms.h"
-#include "fixtures.h"
+#include "data/fixtures.h"
+#include "data/transforms/transforms.h"
 
 namespace dptrain::data {
 namespace {

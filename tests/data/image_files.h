@@ -10,7 +10,7 @@
 
 #include <jpeglib.h>
 
-#include "fixtures.h"
+#include "data/fixtures.h"
 
 namespace dptrain::data {
 

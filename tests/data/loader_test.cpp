@@ -9,9 +9,9 @@
 #include <thread>
 
 #include "core/clock.h"
-#include "data/subset.h"
-#include "data/transforms.h"
-#include "fixtures.h"
+#include "data/fixtures.h"
+#include "data/sources/subset.h"
+#include "data/transforms/transforms.h"
 
 namespace dptrain::data {
 namespace {

@@ -2,8 +2,8 @@
 #include <array>
 #include <numeric>
 
+#include "data/fixtures.h"
 #include "data/loader.h"
-#include "fixtures.h"
 
 namespace dptrain::data {
 namespace {

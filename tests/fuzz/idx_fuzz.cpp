@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "data/idx_source.h"
+#include "data/sources/idx_source.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace dptrain;

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "data/image_decoders.h"
+#include "data/images/image_decoders.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace dptrain;

@@ -1,4 +1,4 @@
-// What was tuned on the machine (train/conv_cache.h) must not decide what tests compute.
+// What was tuned on the machine (session/conv_cache.h) must not decide what tests compute.
 
 #include <cstdlib>
 

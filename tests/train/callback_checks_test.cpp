@@ -1,9 +1,9 @@
-#include "train/callback_checks.h"
+#include "experiment/callback_checks.h"
 
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "train/experiment.h"
+#include "experiment/experiment.h"
 
 namespace dptrain::train {
 namespace {
@@ -19,7 +19,7 @@ std::string complaint(const std::string& callback, const std::vector<std::string
   std::vector<std::string> all{"callbacks=[" + callback + "]"};
   all.insert(all.end(), sets.begin(), sets.end());
   try {
-    load_experiment_text(kCheckedConfig, "net.yaml", {all, {}});
+    experiment::load_experiment_text(kCheckedConfig, "net.yaml", {all, {}});
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kUsage);
     const std::string text = error.what();
@@ -49,9 +49,9 @@ TEST(CallbackChecks, WhatIsMonitoredIsKnownBeforeTraining) {
 
 TEST(CallbackChecks, OneErrorForACallbackAndNoneWhereNothingCallsIt) {
   const std::vector<std::string> sets{"callbacks=[{EarlyStopping: {monitor: val_loss}}]", "data.validation=null"};
-  EXPECT_NO_THROW(load_experiment_text(kCheckedConfig, "net.yaml", {sets, {}, false}));
+  EXPECT_NO_THROW(experiment::load_experiment_text(kCheckedConfig, "net.yaml", {sets, {}, false}));
   try {
-    load_experiment_text(
+    experiment::load_experiment_text(
         kCheckedConfig, "net.yaml",
         {{"callbacks=[ReduceLROnPlateau]", "data.validation=null",
           "train.optimizer={SGD: {learning_rate: {CosineDecay: {initial_learning_rate: 0.1, decay_steps: 9}}}}"},

@@ -105,7 +105,7 @@ TEST(EarlyStopping, WaitIsResetOnlyByAnEpochThatBeatsTheBaseline) {
 
 TEST(EarlyStopping, GoesOnFromItsSavedState) {
   FakeHost host, resumed;
-  const EarlyStoppingSpec spec{.monitor = "val_loss", .patience = 2, .restore_best_weights = true};
+  const experiment::EarlyStoppingSpec spec{.monitor = "val_loss", .patience = 2, .restore_best_weights = true};
   const auto before = make_early_stopping(spec), after = make_early_stopping(spec);
   run(*before, host, "val_loss", {1.0, 0.5, 0.6});
   after->restore(nlohmann::json::parse(before->save().dump()));
@@ -140,7 +140,7 @@ TEST(ReduceLROnPlateau, PutsTheRateIntoTheLogsAndRefusesASchedule) {
 
 TEST(ModelCheckpoint, SavesTheBestOnlyAndRemembersItAcrossAResume) {
   FakeHost host;
-  const ModelCheckpointSpec spec{.monitor = "val_accuracy", .save_best_only = true};
+  const experiment::ModelCheckpointSpec spec{.monitor = "val_accuracy", .save_best_only = true};
   const auto before = make_model_checkpoint(spec), after = make_model_checkpoint(spec);
   before->train_begin(host, false);
   run(*before, host, "val_accuracy", {0.5, 0.4, 0.8, 0.7});
@@ -211,7 +211,7 @@ TEST(ModelCheckpoint, SaveFreqCountsBatchesAcrossEpochs) {
 }
 
 TEST(ModelCheckpoint, UnknownNameInTheFilepathListsWhatThereIs) {
-  Logs logs;
+  experiment::Logs logs;
   logs.set("loss", 1);
   try {
     format_filepath("{val_acc:.2f}.h5", 1, 0, logs);
@@ -243,9 +243,10 @@ TEST(TerminateOnNaN, StopsAtTheFirstLossThatIsNotANumber) {
 
 TEST(Monitor, DirectionFollowsTheName) {
   for (const char* up : {"accuracy", "val_acc", "top_k_categorical_accuracy", "auc", "mean_iou"})
-    EXPECT_TRUE(wants_max(MonitorMode::kAuto, up)) << up;
-  for (const char* down : {"loss", "val_loss", "mse"}) EXPECT_FALSE(wants_max(MonitorMode::kAuto, down)) << down;
-  EXPECT_TRUE(wants_max(MonitorMode::kMax, "loss"));
+    EXPECT_TRUE(wants_max(experiment::MonitorMode::kAuto, up)) << up;
+  for (const char* down : {"loss", "val_loss", "mse"})
+    EXPECT_FALSE(wants_max(experiment::MonitorMode::kAuto, down)) << down;
+  EXPECT_TRUE(wants_max(experiment::MonitorMode::kMax, "loss"));
 }
 
 }  // namespace

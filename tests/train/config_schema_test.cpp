@@ -16,8 +16,8 @@
 #include "config/bundled.h"
 #include "config/diagnostics.h"
 #include "config/yaml_parser.h"
+#include "experiment/experiment.h"
 #include "support/test_data.h"
-#include "train/experiment.h"
 
 namespace dptrain::train {
 namespace {
@@ -106,7 +106,7 @@ class Validator {
 };
 
 const json& schema() {
-  static const json schema = json::parse(config::to_json(json_schema()));
+  static const json schema = json::parse(config::to_json(experiment::json_schema()));
   return schema;
 }
 
@@ -119,7 +119,7 @@ json as_json(const std::string& text) {
   return diagnostics.ok() ? json::parse(config::to_json(tree)) : json();
 }
 
-TEST(ConfigSchema, IsSmallEnoughForAnEditor) { EXPECT_LE(config::to_json(json_schema()).size(), 300'000U); }
+TEST(ConfigSchema, IsSmallEnoughForAnEditor) { EXPECT_LE(config::to_json(experiment::json_schema()).size(), 300'000U); }
 
 TEST(ConfigSchema, DescribesEveryKey) {
   int count = 0;

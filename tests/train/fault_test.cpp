@@ -42,14 +42,15 @@ class Faults : public ::testing::Test {
   }
 
   /// The kind of the error that ends the run.
-  ErrorKind fit(int replicas, std::vector<std::string> sets, const std::function<void(Session&)>& before = {}) {
+  ErrorKind fit(int replicas, std::vector<std::string> sets,
+                const std::function<void(session::Session&)>& before = {}) {
     for (const char* role : {"train", "validation"})
       sets.push_back(std::string("data.") + role + "={ImageFolder: {directory: " + (folder_ / role).string() +
                      ", color_mode: grayscale}}");
-    const Experiment experiment = load_experiment_text(kFaultConfig, "tiny.yaml", {sets, {}});
-    SessionOptions options;
+    const experiment::Experiment experiment = experiment::load_experiment_text(kFaultConfig, "tiny.yaml", {sets, {}});
+    session::SessionOptions options;
     options.devices = {.replicas = replicas, .threads = 1};
-    Session session(experiment, options);
+    session::Session session(experiment, options);
     if (before) before(session);
     RunOptions run_options;
     run_options.directory = (folder_ / "run").string();
@@ -95,7 +96,7 @@ TEST_F(Faults, OneInValidationToo) {
 }
 
 TEST_F(Faults, ReplicasThatDifferAreADevicesFault) {
-  const auto disturb = [](Session& session) {
+  const auto disturb = [](session::Session& session) {
     graph::Model other = session.model();
     session.replicas().pull(other);
     other.weights[0].values[0] += 1;

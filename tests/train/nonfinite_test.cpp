@@ -1,7 +1,7 @@
 // Steps and weights that are not finite: how a run ends, what it leaves behind, and how it goes on
 // (train.on_nonfinite). On CPUs and emulated GPUs, one replica and three.
 
-#include "train/nonfinite.h"
+#include "experiment/nonfinite.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -54,15 +54,15 @@ void write_idx(const fs::path& path, const std::vector<std::uint32_t>& dims, con
 
 struct Place {
   const char* name;
-  DeviceRequest devices;
+  session::DeviceRequest devices;
 };
 
 std::vector<Place> all_places() {
   using device::DeviceKind;
   return {{"cpu", {.replicas = 1, .threads = 1}},
           {"3 cpus", {.replicas = 3, .threads = 1}},
-          {"emu", request_of({{DeviceKind::kEmu, 0}})},
-          {"3 emus", request_of({{DeviceKind::kEmu, 0}, {DeviceKind::kEmu, 1}, {DeviceKind::kEmu, 2}})}};
+          {"emu", session::request_of({{DeviceKind::kEmu, 0}})},
+          {"3 emus", session::request_of({{DeviceKind::kEmu, 0}, {DeviceKind::kEmu, 1}, {DeviceKind::kEmu, 2}})}};
 }
 
 /// Under ThreadSanitizer those with several threads of their own, but not the emulator, which takes minutes.
@@ -94,10 +94,11 @@ class Nonfinite : public ::testing::Test {
   FitResult fit(const Place& place, std::vector<std::string> sets, const std::string& run_name = "") {
     sets.push_back("data.train={IDX: {inputs: " + (folder_ / "x.idx").string() +
                    ", labels: " + (folder_ / "y.idx").string() + "}}");
-    const Experiment experiment = load_experiment_text(kNonfiniteConfig, "tiny.yaml", {sets, {}});
-    SessionOptions options;
+    const experiment::Experiment experiment =
+        experiment::load_experiment_text(kNonfiniteConfig, "tiny.yaml", {sets, {}});
+    session::SessionOptions options;
     options.devices = place.devices;
-    Session session(experiment, options);
+    session::Session session(experiment, options);
     RunOptions run_options;
     run_options.directory = (folder_ / (run_name.empty() ? std::to_string(runs_++) : run_name)).string();
     RunDirectory run(experiment, run_options, {});
@@ -110,7 +111,7 @@ class Nonfinite : public ::testing::Test {
   }
 
   graph::Model weights_of(const std::string& checkpoint) const {
-    const Experiment experiment = load_experiment_text(kNonfiniteConfig, "tiny.yaml", {});
+    const experiment::Experiment experiment = experiment::load_experiment_text(kNonfiniteConfig, "tiny.yaml", {});
     graph::Model model = graph::undrawn_model(experiment.graph, experiment.config.seed);
     checkpoint::load_weights((path_ / "checkpoints" / checkpoint).string(), model);
     return model;
@@ -118,7 +119,8 @@ class Nonfinite : public ::testing::Test {
 
   graph::Model weights_of_fault() const {
     const std::string file = (path_ / "fault/state.h5").string();
-    const Experiment experiment = load_experiment_text(checkpoint::read_state(file).resolved_config, "fault", {});
+    const experiment::Experiment experiment =
+        experiment::load_experiment_text(checkpoint::read_state(file).resolved_config, "fault", {});
     graph::Model model = graph::undrawn_model(experiment.graph, experiment.config.seed);
     checkpoint::load_weights(file, model);
     return model;
@@ -142,7 +144,7 @@ TEST_F(Nonfinite, ALossThatIsNoNumberEndsTheRun) {
     EXPECT_EQ(written_["reason"], result.reason);
     EXPECT_EQ(written_["steps"], 2);
     EXPECT_FALSE(fs::exists(path_ / "model.h5"));
-    EXPECT_TRUE(all_finite(weights_of("last.h5")));
+    EXPECT_TRUE(experiment::all_finite(weights_of("last.h5")));
   }
 }
 
@@ -165,7 +167,7 @@ TEST_F(Nonfinite, WeightsThatAreNotFiniteAreNotSaved) {
                                          "callbacks=[{ModelCheckpoint: {filepath: e.h5}}]"});
     EXPECT_EQ(result.exit_code, 6);
     EXPECT_EQ(result.reason, "weights after step 1 are not finite");
-    EXPECT_TRUE(all_finite(weights_of("last.h5")));
+    EXPECT_TRUE(experiment::all_finite(weights_of("last.h5")));
     EXPECT_FALSE(fs::exists(path_ / "checkpoints/e.h5"));
     EXPECT_FALSE(fs::exists(path_ / "model.h5"));
   }
@@ -180,7 +182,7 @@ TEST_F(Nonfinite, SkipStepGoesOnWithoutTheUpdate) {
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_EQ(written_["skipped_steps"], 2) << "one in each epoch";
     EXPECT_TRUE(std::isfinite(*result.final.find("loss")));
-    EXPECT_TRUE(all_finite(weights_of("last.h5")));
+    EXPECT_TRUE(experiment::all_finite(weights_of("last.h5")));
     EXPECT_TRUE(fs::exists(path_ / "model.h5"));
     EXPECT_EQ(fit(place, {"train.on_nonfinite={skip_step: {at_most: 1}}"}).exit_code, 6);
     EXPECT_EQ(written_["skipped_steps"], 1);
@@ -196,7 +198,7 @@ TEST_F(Nonfinite, MixedPrecisionToo) {
     EXPECT_EQ(fit(all_places()[place], {"train.dtype_policy=mixed_float16", "train.on_nonfinite=skip_step"}).exit_code,
               0);
     EXPECT_EQ(written_["skipped_steps"], 2);
-    EXPECT_TRUE(all_finite(weights_of("last.h5")));
+    EXPECT_TRUE(experiment::all_finite(weights_of("last.h5")));
   }
 }
 
@@ -224,7 +226,7 @@ TEST_F(Nonfinite, RollbackGoesBackWithASmallerRate) {
     EXPECT_EQ(result.exit, "completed");
     EXPECT_EQ(written_["rollbacks"], 1);
     EXPECT_EQ(written_["steps"], 8);
-    EXPECT_TRUE(all_finite(weights_of("last.h5")));
+    EXPECT_TRUE(experiment::all_finite(weights_of("last.h5")));
     EXPECT_EQ(
         nlohmann::json::parse(checkpoint::read_state((path_ / "checkpoints/last.h5").string()).trainer)["rate_factor"],
         1e-32);
@@ -283,7 +285,7 @@ TEST_F(Nonfinite, TheFirstLayerIsFoundAndReplayed) {
           EXPECT_EQ(fault.samples[static_cast<std::size_t>(row % 3)].first, row);
           EXPECT_NE(describe(fault).find(fmt::format("y.idx, item {}", row)), std::string::npos) << describe(fault);
         }
-        EXPECT_TRUE(all_finite(weights_of_fault()));
+        EXPECT_TRUE(experiment::all_finite(weights_of_fault()));
         EXPECT_FALSE(fs::exists(path_ / "model.h5"));
         const Replay again = replay(folder, {}, {});
         EXPECT_TRUE(again.confirmed()) << describe(again.again);
@@ -307,8 +309,8 @@ TEST_F(Nonfinite, ReplayElsewhereAndWithAnotherSetting) {
 
 TEST_F(Nonfinite, TerminateOnNaNAndGoingOnContradictEachOther) {
   try {
-    load_experiment_text(kNonfiniteConfig, "tiny.yaml",
-                         {{"callbacks=[TerminateOnNaN]", "train.on_nonfinite=skip_step"}, {}});
+    experiment::load_experiment_text(kNonfiniteConfig, "tiny.yaml",
+                                     {{"callbacks=[TerminateOnNaN]", "train.on_nonfinite=skip_step"}, {}});
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("TerminateOnNaN stops where train.on_nonfinite: skip_step goes on"),

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "train/session.h"
+#include "session/session.h"
 
 namespace dptrain::train {
 namespace {
@@ -26,10 +26,10 @@ const char* kPositionConfig =
 
 class PositionTest : public ::testing::Test {
  protected:
-  PositionTest() : session_(load_experiment_text(kPositionConfig, "net.yaml", {}), options()) {}
+  PositionTest() : session_(experiment::load_experiment_text(kPositionConfig, "net.yaml", {}), options()) {}
 
-  static SessionOptions options() {
-    SessionOptions options;
+  static session::SessionOptions options() {
+    session::SessionOptions options;
     options.devices = {.replicas = 1, .threads = 1};
     return options;
   }
@@ -47,7 +47,7 @@ class PositionTest : public ::testing::Test {
     return state;
   }
 
-  Session session_;
+  session::Session session_;
   Callbacks callbacks_;
 };
 

@@ -42,11 +42,12 @@ class QueuedFit : public ::testing::Test {
   };
 
   Outcome fit(const std::vector<std::string>& sets, bool emulated = true, std::optional<std::int64_t> steps = {}) {
-    const Experiment experiment = load_experiment_text(kQueuedFitConfig, "tiny.yaml", {sets, {}});
-    SessionOptions options;
-    options.devices =
-        emulated ? request_of({{device::DeviceKind::kEmu, 0}}) : DeviceRequest{.replicas = 1, .threads = 1};
-    Session session(experiment, options);
+    const experiment::Experiment experiment =
+        experiment::load_experiment_text(kQueuedFitConfig, "tiny.yaml", {sets, {}});
+    session::SessionOptions options;
+    options.devices = emulated ? session::request_of({{device::DeviceKind::kEmu, 0}})
+                               : session::DeviceRequest{.replicas = 1, .threads = 1};
+    session::Session session(experiment, options);
     RunOptions run_options;
     run_options.directory = (folder_ / std::to_string(runs_++)).string();
     RunDirectory run(experiment, run_options, {"a", "b", "c"});

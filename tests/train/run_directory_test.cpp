@@ -33,7 +33,8 @@ class RunDirectoryTest : public ::testing::Test {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
     std::ofstream(folder_ / "tiny.yaml") << kRunDirectoryConfig;
-    experiment_ = load_experiment((folder_ / "tiny.yaml").string(), {{"run_dir=" + (folder_ / "runs").string()}, {}});
+    experiment_ =
+        experiment::load_experiment((folder_ / "tiny.yaml").string(), {{"run_dir=" + (folder_ / "runs").string()}, {}});
   }
   ~RunDirectoryTest() override { fs::remove_all(folder_); }
 
@@ -49,8 +50,8 @@ class RunDirectoryTest : public ::testing::Test {
     all << in.rdbuf();
     return all.str();
   }
-  static Logs logs(double loss, double accuracy, bool validated = true) {
-    Logs logs;
+  static experiment::Logs logs(double loss, double accuracy, bool validated = true) {
+    experiment::Logs logs;
     logs.set("loss", loss);
     logs.set("accuracy", accuracy);
     if (validated) {
@@ -61,7 +62,7 @@ class RunDirectoryTest : public ::testing::Test {
   }
 
   fs::path folder_;
-  Experiment experiment_;
+  experiment::Experiment experiment_;
 };
 
 TEST_F(RunDirectoryTest, NumbersRunsFromOne) {
@@ -83,7 +84,7 @@ TEST_F(RunDirectoryTest, DescribesTheRun) {
   EXPECT_EQ(text(run.file("command.txt")), "dptrain fit tiny.yaml --set 'name=it'\\''s'\n");
   EXPECT_EQ(text(run.file("labels.txt")), "a\nb\nc\n");
   EXPECT_TRUE(fs::is_directory(fs::path(run.path()) / "checkpoints"));
-  const Experiment again = load_experiment(run.file("config.resolved.yaml"), {});
+  const experiment::Experiment again = experiment::load_experiment(run.file("config.resolved.yaml"), {});
   EXPECT_EQ(again.config.name, "tiny net");
   EXPECT_EQ(again.graph.nodes.size(), experiment_.graph.nodes.size());
 }
@@ -238,9 +239,9 @@ TEST_F(RunDirectoryTest, RestartingTakesTheTablesOfItsOwnCallbacks) {
   fs::create_directories(folder_ / "killed/tables/deep");
   std::ofstream(folder_ / "killed/tables/deep/mine.csv") << "epoch,loss\n";
   EXPECT_THROW(make(restart), Error);
-  CSVLoggerSpec logger;
+  experiment::CSVLoggerSpec logger;
   logger.filename = "tables/deep/mine.csv";
-  experiment_.config.callbacks.push_back(callback_family().make(logger));
+  experiment_.config.callbacks.push_back(experiment::callback_family().make(logger));
   EXPECT_NO_THROW(make(restart));
   std::ofstream(folder_ / "killed/tables/others.csv") << "mine";
   EXPECT_THROW(make(restart), Error);
@@ -335,15 +336,6 @@ TEST_F(RunDirectoryTest, LinesThatCannotBeWrittenAreKept) {
   fs::create_directories(path.parent_path());
   file.append("3", "header");
   EXPECT_EQ(LineFile::read(path.string()), (std::vector<std::string>{"header", "1", "2", "3"}));
-}
-
-TEST_F(RunDirectoryTest, EnvironmentSaysWhatRan) {
-  const nlohmann::json env = environment("abc");
-  for (const char* key : {"dptrain", "git", "build", "libraries", "machine", "environment", "data_fingerprint", "time"})
-    EXPECT_TRUE(env.contains(key)) << key;
-  EXPECT_EQ(env["data_fingerprint"], "abc");
-  EXPECT_GT(resident_bytes(), 1U << 20U);
-  EXPECT_GE(peak_resident_bytes(), resident_bytes() / 2);
 }
 
 }  // namespace

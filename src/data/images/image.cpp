@@ -1,0 +1,71 @@
+#include "data/images/image.h"
+
+#include <algorithm>
+
+#include "core/format.h"
+#include "core/text.h"
+#include "data/images/image_decoders.h"
+
+namespace dptrain::data {
+namespace {
+
+/// Pillow's convert("L"), ITU-R 601 in 16 bits.
+std::uint8_t luminance(const std::uint8_t* rgb) {
+  return static_cast<std::uint8_t>((rgb[0] * 19595U + rgb[1] * 38470U + rgb[2] * 7471U + 0x8000U) >> 16);
+}
+
+template <int kFrom, int kTo>
+void convert(const std::uint8_t* from, std::int64_t count, std::uint8_t* to) {
+  for (std::int64_t i = 0; i < count; ++i, from += kFrom, to += kTo) {
+    if constexpr (kTo == 1) {
+      *to = kFrom < 3 ? *from : luminance(from);
+    } else {
+      for (int c = 0; c < 3; ++c) to[c] = from[kFrom < 3 ? 0 : c];
+      if constexpr (kTo == 4) to[3] = kFrom % 2 == 0 ? from[kFrom - 1] : 255;
+    }
+  }
+}
+
+template <int kFrom>
+void convert_to(ColorMode color, const std::uint8_t* from, std::int64_t count, std::uint8_t* to) {
+  switch (color) {
+    case ColorMode::kGrayscale: return convert<kFrom, 1>(from, count, to);
+    case ColorMode::kRgb: return convert<kFrom, 3>(from, count, to);
+    case ColorMode::kRgba: return convert<kFrom, 4>(from, count, to);
+  }
+}
+
+}  // namespace
+
+ImageError::ImageError(std::int64_t byte, const std::string& words)
+    : Error(ErrorKind::kData, fmt::format("byte {}: {}", with_commas(byte), words)), byte_(byte), words_(words) {}
+
+void check_pixels(std::int64_t height, std::int64_t width, std::int64_t byte) {
+  if (height < 1 || width < 1) throw ImageError(byte, fmt::format("an image of {} x {} pixels", width, height));
+  if (width > kMostPixels / height)
+    throw ImageError(byte, fmt::format("{} x {} pixels; at most {} are decoded", with_commas(width),
+                                       with_commas(height), with_commas(kMostPixels)));
+}
+
+void convert_pixels(const std::uint8_t* pixels, std::int64_t count, int channels, ColorMode color, std::uint8_t* out) {
+  switch (channels) {
+    case 1: return convert_to<1>(color, pixels, count, out);
+    case 2: return convert_to<2>(color, pixels, count, out);
+    case 3: return convert_to<3>(color, pixels, count, out);
+    case 4: return convert_to<4>(color, pixels, count, out);
+    default: throw ImageError(0, fmt::format("an image of {} channels", channels));
+  }
+}
+
+void decode_image(std::span<const std::uint8_t> file, const DecodeOptions& options, Array& out) {
+  out.type = DType::kU8;
+  switch (const ImageFormat format = image_format(file)) {
+    case ImageFormat::kJpeg: return decode_jpeg(file, options, out);
+    case ImageFormat::kPnm: return decode_pnm(file, options, out);
+    case ImageFormat::kPng: check_png(file); [[fallthrough]];
+    case ImageFormat::kBmp:
+    case ImageFormat::kGif: return decode_stb(file, format, options, out);
+  }
+}
+
+}  // namespace dptrain::data

@@ -1,0 +1,32 @@
+#pragma once
+
+// Resizing an image, or a window of it, as tf.image.resize of TensorFlow 2 does: pixel centres at one half; nearest or
+// bilinear; bilinear with antialiasing is a triangle as wide as the step between the result's pixels. Any thread; each
+// keeps the tables of the sizes that it has met last.
+
+#include <cstdint>
+
+#include "data/images/finish.h"
+
+namespace dptrain::data {
+
+enum class Interpolation { kNearest, kBilinear };
+
+struct Resize {
+  std::int64_t height = 0, width = 0;
+  Interpolation interpolation = Interpolation::kBilinear;
+  bool antialias = false;  ///< kBilinear
+};
+
+Window whole(const Shape& image);
+/// What of the window lies in the image; empty where nothing does.
+Window inside(const Shape& image, const Window& window);
+/// The largest window in the middle with the sides' ratio of height : width (Keras's crop_to_aspect_ratio).
+Window centred(const Shape& image, std::int64_t height, std::int64_t width);
+
+/// `out` holds height * width * channels floats.
+void resize_image(const ImageView& image, const Window& window, const Resize& resize, const Finish& finish, float* out);
+/// f32, but u8 where bytes are only picked.
+void resize_image(const ImageView& image, const Window& window, const Resize& resize, Array& out);
+
+}  // namespace dptrain::data

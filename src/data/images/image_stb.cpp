@@ -1,0 +1,132 @@
+// stb_image for PNG, BMP and GIF, kept within bounds: it reads zeros where a file ends too early, which we notice, and
+// unpacks whatever a file claims, which its allocator here limits.
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "core/format.h"
+#include "core/text.h"
+#include "data/images/image_decoders.h"
+
+namespace dptrain::data {
+namespace {
+
+/// Largest single block of memory that stb_image may have now.
+thread_local std::size_t most_bytes = 0;
+
+void* limited_malloc(std::size_t bytes) { return bytes > most_bytes ? nullptr : std::malloc(bytes); }
+void* limited_realloc(void* old, std::size_t bytes) { return bytes > most_bytes ? nullptr : std::realloc(old, bytes); }
+
+}  // namespace
+}  // namespace dptrain::data
+
+#define STB_IMAGE_IMPLEMENTATION
+#define STB_IMAGE_STATIC
+#define STBI_ONLY_PNG
+#define STBI_ONLY_BMP
+#define STBI_ONLY_GIF
+#define STBI_NO_STDIO
+#define STBI_NO_LINEAR
+#define STBI_NO_HDR
+#define STBI_MALLOC(bytes) dptrain::data::limited_malloc(bytes)
+#define STBI_REALLOC(old, bytes) dptrain::data::limited_realloc(old, bytes)
+#define STBI_FREE(old) std::free(old)
+#define STBI_ASSERT(condition) static_cast<void>(0)
+#include <stb/stb_image.h>
+
+namespace dptrain::data {
+namespace {
+
+/// What stb_image needs at the most in one piece: 16 bits of four channels, a filter byte per row, some slack; doubled,
+/// as its buffer for unpacked data grows.
+std::size_t allocation_limit(std::int64_t height, std::int64_t width) {
+  constexpr std::int64_t kSlack = 64 << 10;
+  return static_cast<std::size_t>(2 * (8 * width * height + height + kSlack));
+}
+/// The densest of the three is PNG: deflate packs 1032 bytes into one (RFC 1951), of 8 pixels each.
+constexpr std::int64_t kMostPixelsPerByte = 8 * 1032;
+/// A GIF is unpacked into three arrays of the whole picture, and a hundred kilobytes of it may claim any size.
+constexpr std::int64_t kMostGifPixels = std::int64_t{1} << 24;
+constexpr std::size_t kHeaderLimit = 1 << 20;  // while nothing is known
+
+/// The file as stb_image reads it.
+class StbInput {
+ public:
+  explicit StbInput(FileBytes file) : file_(file) {}
+
+  static stbi_io_callbacks callbacks() {
+    return {.read = [](void* self, char* to, int count) { return static_cast<StbInput*>(self)->read(to, count); },
+            .skip = [](void* self, int count) { static_cast<StbInput*>(self)->skip(count); },
+            .eof = [](void* self) { return static_cast<StbInput*>(self)->ended() ? 1 : 0; }};
+  }
+
+  std::int64_t position() const { return static_cast<std::int64_t>(at_); }
+  /// It wanted more bytes than there are.
+  bool overrun() const { return overrun_; }
+
+ private:
+  /// The first call, and all others to the same address, fill its buffer: there fewer bytes will do. The rest are
+  /// arrays, of which every byte is wanted.
+  int read(char* to, int count) {
+    if (buffer_ == nullptr) buffer_ = to;
+    const std::size_t wanted = static_cast<std::size_t>(std::max(count, 0)),
+                      taken = std::min(wanted, file_.size() - at_);
+    if (taken > 0) std::memcpy(to, file_.data() + at_, taken);
+    at_ += taken;
+    if (taken < wanted && (to != buffer_ || taken == 0)) overrun_ = true;
+    return static_cast<int>(taken);
+  }
+  void skip(int count) {
+    if (count > 0) at_ += std::min(static_cast<std::size_t>(count), file_.size() - at_);
+    if (count < 0) at_ -= std::min(static_cast<std::size_t>(-static_cast<long>(count)), at_);
+  }
+  bool ended() const { return at_ == file_.size(); }
+
+  FileBytes file_;
+  std::size_t at_ = 0;
+  const char* buffer_ = nullptr;
+  bool overrun_ = false;
+};
+
+[[noreturn]] void fail(const StbInput& input, FileBytes file, ImageFormat format) {
+  const char* const kind = format == ImageFormat::kPng ? "PNG" : format == ImageFormat::kBmp ? "BMP" : "GIF";
+  if (input.overrun()) throw ImageError(static_cast<std::int64_t>(file.size()), fmt::format("truncated {}", kind));
+  const char* const reason = stbi_failure_reason();
+  throw ImageError(input.position(), fmt::format("damaged {}: {}", kind, reason == nullptr ? "unknown" : reason));
+}
+
+}  // namespace
+
+void decode_stb(FileBytes file, ImageFormat format, const DecodeOptions& options, Array& out) {
+  const stbi_io_callbacks callbacks = StbInput::callbacks();
+  int width = 0, height = 0, channels = 0;
+  {
+    StbInput input(file);
+    most_bytes = kHeaderLimit;
+    if (stbi_info_from_callbacks(&callbacks, &input, &width, &height, &channels) == 0) {
+      StbInput again(file);  // the reason is that of the last format tried; loading keeps to the right one
+      std::free(stbi_load_from_callbacks(&callbacks, &again, &width, &height, &channels, 0));
+      fail(again, file, format);
+    }
+    check_pixels(height, width, input.position());
+    if (format == ImageFormat::kGif && std::int64_t{height} * width > kMostGifPixels)
+      throw ImageError(input.position(),
+                       fmt::format("{} x {} pixels; at most {} of a GIF are decoded", with_commas(width),
+                                   with_commas(height), with_commas(kMostGifPixels)));
+    if (std::int64_t{height} * width / kMostPixelsPerByte > static_cast<std::int64_t>(file.size()))
+      throw ImageError(static_cast<std::int64_t>(file.size()),
+                       fmt::format("truncated: an image of {} x {} pixels needs more bytes", width, height));
+  }
+  StbInput input(file);
+  most_bytes = allocation_limit(height, width);
+  const std::unique_ptr<stbi_uc, decltype(&std::free)> pixels(
+      stbi_load_from_callbacks(&callbacks, &input, &width, &height, &channels, 0), &std::free);
+  if (!pixels || input.overrun()) fail(input, file, format);
+  out.shape = Shape{height, width, channels_of(options.color)};
+  out.u8.resize(static_cast<std::size_t>(out.shape.elements()));
+  convert_pixels(pixels.get(), std::int64_t{height} * width, channels, options.color, out.u8.data());
+}
+
+}  // namespace dptrain::data

@@ -1,0 +1,217 @@
+#include "data/sources/idx_source.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+#include "data/sources/dataset.h"
+#include "data/sources/hash.h"
+#include "data/sources/label_column.h"
+
+namespace dptrain::data {
+namespace {
+
+/// How much of each end of a file enters its fingerprint: quick for any size.
+constexpr std::size_t kFingerprintBytes = 64U << 10;
+
+std::uint64_t fingerprint_of(const IdxFile& file, std::uint64_t hash) {
+  hash = hash_number(file.stored_bytes, hash);
+  hash = hash_number(static_cast<std::uint64_t>(file.type), hash);
+  hash = hash_number(static_cast<std::uint64_t>(file.count), hash);
+  for (const std::int64_t extent : file.item.dims()) hash = hash_number(static_cast<std::uint64_t>(extent), hash);
+  const std::size_t edge = std::min(kFingerprintBytes, file.bytes.size());
+  hash = hash_bytes(file.bytes.data(), edge, hash);
+  return hash_bytes(file.bytes.data() + file.bytes.size() - edge, edge, hash);
+}
+
+/// "60000", "60000x28x28".
+std::string extents_text(const IdxFile& file) {
+  return file.item.rank() == 0 ? fmt::format("{}", file.count) : fmt::format("{}x{}", file.count, file.item.str());
+}
+
+struct IdxInput {
+  std::string name;
+  Shape shape;
+  std::vector<std::uint8_t> u8;  // one of the two is filled
+  std::vector<float> f32;
+};
+
+IdxInput make_input(const std::string& name, IdxFile file) {
+  IdxInput input{.name = name, .shape = file.item.rank() == 0 ? Shape{1} : file.item, .u8 = {}, .f32 = {}};
+  if (file.type == DType::kU8) {
+    input.u8 = std::move(file.bytes);
+  } else {
+    input.f32 = idx_floats(file);
+  }
+  return input;
+}
+
+/// Integers, one per item, are classes; anything else is a row of floats: regression values or one-hot rows.
+LabelColumn make_labels(const std::string& name, const IdxFile& file) {
+  if (file.item.rank() > 1)
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: labels have the shape {}; expected one number or one row per sample; "
+                            "are inputs and labels swapped?",
+                            file.name, extents_text(file)));
+  LabelColumn labels{.name = name, .place = file.name};
+  labels.width = file.item.elements();
+  if (is_integer(file) && labels.width == 1) {
+    labels.type = LabelType::kClass;
+    labels.classes = idx_integers(file);
+    return labels;
+  }
+  labels.type = LabelType::kValues;
+  labels.values = idx_floats(file);
+  const auto bad = std::find_if(labels.values.begin(), labels.values.end(), [](float v) { return !std::isfinite(v); });
+  if (bad != labels.values.end())
+    throw Error(ErrorKind::kData, fmt::format("{}, item {}: label is {}; expected a finite number", file.name,
+                                              (bad - labels.values.begin()) / labels.width, *bad));
+  return labels;
+}
+
+class IdxSource final : public Source {
+ public:
+  IdxSource(std::vector<IdxInput> inputs, std::vector<LabelColumn> labels, std::vector<float> sample_weights,
+            std::int64_t size, std::vector<std::string> class_names, std::string fingerprint)
+      : inputs_(std::move(inputs)),
+        labels_(std::move(labels)),
+        sample_weights_(std::move(sample_weights)),
+        size_(size),
+        class_names_(std::move(class_names)),
+        fingerprint_(std::move(fingerprint)) {}
+
+  std::int64_t size() const override { return size_; }
+  int inputs() const override { return static_cast<int>(inputs_.size()); }
+  std::string input_name(int input) const override { return at(input).name; }
+  Shape input_shape(int input) const override { return at(input).shape; }
+
+  void read(std::int64_t index, int input, Array& out, const ReadHint&) const override {
+    const IdxInput& in = at(input);
+    const std::int64_t elements = in.shape.elements();
+    out.shape = in.shape;
+    if (!in.u8.empty()) {
+      out.type = DType::kU8;
+      out.u8.assign(in.u8.begin() + index * elements, in.u8.begin() + (index + 1) * elements);
+    } else {
+      out.type = DType::kF32;
+      out.f32.assign(in.f32.begin() + index * elements, in.f32.begin() + (index + 1) * elements);
+    }
+  }
+  const std::uint8_t* u8_rows(int input) const override { return at(input).u8.empty() ? nullptr : at(input).u8.data(); }
+  const float* f32_rows(int input) const override { return at(input).f32.empty() ? nullptr : at(input).f32.data(); }
+
+  int labels() const override { return static_cast<int>(labels_.size()); }
+  std::string label_name(int which) const override { return label(which).name; }
+  LabelType label_type(int which) const override { return labels_.empty() ? LabelType::kNone : label(which).type; }
+  std::int64_t label_width(int which) const override { return labels_.empty() ? 0 : label(which).width; }
+  std::int64_t label_class(std::int64_t index, int which) const override {
+    return label(which).classes[static_cast<std::size_t>(index)];
+  }
+  void label_values(std::int64_t index, float* out, int which) const override { label(which).values_of(index, out); }
+  std::string label_place(std::int64_t index, int which) const override {
+    return fmt::format("{}, item {}", labels_.empty() ? "" : label(which).place, index);
+  }
+  bool has_sample_weights() const override { return !sample_weights_.empty(); }
+  float sample_weight(std::int64_t index) const override { return sample_weights_[static_cast<std::size_t>(index)]; }
+  std::vector<std::string> class_names() const override { return class_names_; }
+  std::string fingerprint() const override { return fingerprint_; }
+  /// Of all bytes, which are in memory already.
+  std::string cache_key() const override {
+    std::uint64_t hash = kHashStart;
+    for (const IdxInput& input : inputs_) {
+      hash = hash_bytes(input.u8.data(), input.u8.size(), hash);
+      hash = hash_bytes(input.f32.data(), input.f32.size() * sizeof(float), hash);
+    }
+    return fmt::format("{}, bytes {:016x}", fingerprint_, hash);
+  }
+
+ private:
+  const IdxInput& at(int input) const { return inputs_[static_cast<std::size_t>(input)]; }
+  const LabelColumn& label(int which) const { return labels_[static_cast<std::size_t>(which)]; }
+
+  std::vector<IdxInput> inputs_;
+  std::vector<LabelColumn> labels_;
+  std::vector<float> sample_weights_;
+  std::int64_t size_;
+  std::vector<std::string> class_names_;
+  std::string fingerprint_;
+};
+
+void check_count(const IdxFile& first, const IdxFile& other, const std::string& what) {
+  if (other.count == first.count) return;
+  throw Error(ErrorKind::kData, fmt::format("{} holds {} samples, {} holds {} {}; expected as many", first.name,
+                                            first.count, other.name, other.count, what));
+}
+
+IdxFile read_idx(const std::string& path) { return parse_idx(*open_bytes(path)); }
+
+}  // namespace
+
+std::shared_ptr<const Source> make_idx_source(IdxFiles files, std::vector<std::string> class_names) {
+  if (files.inputs.empty()) throw Error(ErrorKind::kUsage, "IDX: inputs must name at least one file, found none");
+  const IdxFile& first = files.inputs.front().second;
+  const std::int64_t count = first.count;
+  std::string text = fmt::format("idx:{}", count);
+  std::uint64_t hash = kHashStart;
+  for (const auto& [name, file] : files.inputs) {
+    check_count(first, file, "samples");
+    text += fmt::format(":{}:{}", file.item.str(), name_of(file.type));
+    hash = fingerprint_of(file, hash_bytes(name.data(), name.size(), hash));
+  }
+  std::vector<LabelColumn> labels;
+  for (const auto& [name, file] : files.labels) {
+    check_count(first, file, "labels");
+    labels.push_back(make_labels(name, file));
+    hash = fingerprint_of(file, hash_bytes(name.data(), name.size(), hash));
+  }
+  std::vector<float> sample_weights;
+  if (files.sample_weight) {
+    check_count(first, *files.sample_weight, "sample weights");
+    sample_weights = sample_weights_of(make_labels("", *files.sample_weight));
+    hash = fingerprint_of(*files.sample_weight, hash);
+  }
+  std::vector<IdxInput> arrays;
+  for (auto& [name, file] : files.inputs) arrays.push_back(make_input(name, std::move(file)));
+  return std::make_shared<IdxSource>(std::move(arrays), std::move(labels), std::move(sample_weights), count,
+                                     std::move(class_names), fmt::format("{}:{:016x}", text, hash));
+}
+
+std::shared_ptr<const Source> open_idx(const IDXSpec& spec) {
+  // Labels first: they are small, so a wrong path shows before the images have been unpacked.
+  IdxFiles files;
+  for (const auto& [name, path] : spec.labels.paths)
+    if (!path.value.empty()) files.labels.emplace_back(name, read_idx(path.value));
+  if (spec.sample_weight) files.sample_weight = read_idx(spec.sample_weight->value);
+  for (const auto& [name, path] : spec.inputs.paths) files.inputs.emplace_back(name, read_idx(path.value));
+  return make_idx_source(std::move(files), spec.class_names);
+}
+
+std::unique_ptr<config::TypeDef> idx_def() {
+  using config::key;
+  return dataset_def<IDXSpec>(
+      config::Schema::of<IDXSpec>("IDX")
+          .key(key("inputs", &IDXSpec::inputs).required().doc("a file, or {input name: file}; plain or .gz"))
+          .key(key("labels", &IDXSpec::labels)
+                   .required()
+                   .doc("classes (integers), values, or one row per sample; or {output name: file}"))
+          .key(key("sample_weight", &IDXSpec::sample_weight).doc("a factor of each sample's loss")),
+      [](const IDXSpec& spec, const ModelSide&, Role) { return open_idx(spec); },
+      [](const IDXSpec& spec) {
+        std::vector<config::Path> paths;
+        for (const auto& [name, path] : spec.inputs.paths) paths.push_back(path);
+        for (const auto& [name, path] : spec.labels.paths) paths.push_back(path);
+        if (spec.sample_weight) paths.push_back(*spec.sample_weight);
+        return paths;
+      });
+}
+
+std::shared_ptr<const Source> open_idx_inputs(const std::string& path) {
+  IdxFiles files;
+  files.inputs.emplace_back("", read_idx(path));
+  return make_idx_source(std::move(files), {});
+}
+
+}  // namespace dptrain::data

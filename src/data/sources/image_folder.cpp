@@ -1,0 +1,259 @@
+// Image files as a Source: those in class folders, or any without labels. Holds names; a file is read when its sample
+// is.
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "data/images/image_decoders.h"
+#include "data/images/image_info.h"
+#include "data/sources/dataset.h"
+#include "data/sources/file_list.h"
+#include "data/sources/file_stamp.h"
+#include "data/sources/hash.h"
+
+namespace dptrain::data {
+namespace {
+
+/// Files whose size and ends enter the fingerprint, evenly spread: quick for any number, and the names of all enter
+/// too.
+constexpr std::int64_t kHashedFiles = 64;
+constexpr std::size_t kHashedBytes = 4096;
+
+std::uint64_t hash_of_files(const FileList& files) {
+  std::uint64_t hash = files.hash(kHashStart);
+  std::vector<std::uint8_t> bytes;
+  const std::int64_t looked_at = std::min(files.size(), kHashedFiles);
+  for (std::int64_t i = 0; i < looked_at; ++i) {
+    try {
+      read_file(files.path(i * files.size() / looked_at), bytes);
+    } catch (const SampleError&) {
+      bytes.clear();  // told when the sample is read
+    }
+    const std::size_t edge = std::min(kHashedBytes, bytes.size());
+    hash = hash_number(bytes.size(), hash);
+    hash = hash_bytes(bytes.data(), edge, hash);
+    hash = hash_bytes(bytes.data() + bytes.size() - edge, edge, hash);
+  }
+  return hash;
+}
+
+class ImageFiles final : public Source {
+ public:
+  /// Class k has the files from `ends[k - 1]` on, below `ends[k]`; no ends: no labels.
+  ImageFiles(FileList files, std::vector<std::int64_t> ends, std::vector<std::string> class_names,
+             const ImageFolderSpec& spec, const std::string& place)
+      : files_(std::move(files)),
+        ends_(std::move(ends)),
+        class_names_(std::move(class_names)),
+        color_(spec.color_mode),
+        rotate_(spec.exif == Exif::kRotate),
+        bad_(std::make_shared<BadSamples>(spec.on_error, files_.size(), place)) {
+    std::uint64_t hash = hash_of_files(files_);
+    for (const std::int64_t end : ends_) hash = hash_number(static_cast<std::uint64_t>(end), hash);
+    fingerprint_ = fmt::format("images:{}:{}:{}:{:016x}", files_.size(), ends_.size(), channels_of(color_), hash);
+  }
+
+  std::int64_t size() const override { return files_.size(); }
+  int inputs() const override { return 1; }
+  std::string input_name(int) const override { return ""; }
+  Shape input_shape(int) const override { return {}; }
+  Shape peek_shape(std::int64_t index) const override {
+    std::vector<std::uint8_t> bytes;
+    try {
+      read_file(files_.path(index), bytes);
+      const ImageInfo info = image_info(bytes);
+      return {info.height, info.width, channels_of(color_)};
+    } catch (const Error&) {  // told when the sample is read
+      return {};
+    }
+  }
+
+  void read(std::int64_t index, int, Array& out, const ReadHint& hint) const override {
+    thread_local std::vector<std::uint8_t> bytes;  // of the file; a worker has one
+    const std::string path = files_.path(index);
+    read_file(path, bytes);
+    try {
+      decode_image(bytes,
+                   {.color = color_,
+                    .rotate = rotate_,
+                    .least_height = hint.least_height,
+                    .least_width = hint.least_width,
+                    .part = hint.part},
+                   out);
+    } catch (const ImageError& error) {
+      throw SampleError({.file = path, .byte = error.byte(), .words = error.words()});
+    }
+  }
+  std::shared_ptr<BadSamples> bad_samples() const override { return bad_; }
+
+  LabelType label_type(int) const override { return ends_.empty() ? LabelType::kNone : LabelType::kClass; }
+  std::int64_t label_width(int) const override { return 1; }
+  std::int64_t label_class(std::int64_t index, int) const override {
+    return std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin();
+  }
+  void label_values(std::int64_t, float*, int) const override {
+    throw Error(ErrorKind::kInternal, "image files have classes, no values");
+  }
+  std::string label_place(std::int64_t index, int) const override { return files_.path(index); }
+
+  std::vector<std::string> class_names() const override { return class_names_; }
+  std::string fingerprint() const override { return fingerprint_; }
+  std::string cache_key() const override {
+    std::uint64_t hash = files_.hash(kHashStart);
+    for (std::int64_t i = 0; i < files_.size(); ++i) hash = hash_stamp(files_.path(i), hash);
+    return fmt::format("{}, {}, files {:016x}", fingerprint_, rotate_ ? "upright" : "as stored", hash);
+  }
+
+ private:
+  FileList files_;
+  std::vector<std::int64_t> ends_;
+  std::vector<std::string> class_names_;
+  ColorMode color_;
+  bool rotate_;
+  std::shared_ptr<BadSamples> bad_;
+  std::string fingerprint_;
+};
+
+/// Files that programs and people leave beside photos, as Windows its Thumbs.db: passed over, and told.
+class Strays {
+ public:
+  bool wants(const char* name) {
+    static constexpr std::array kSuffixes{".txt", ".md",  ".csv", ".json", ".xml", ".yaml", ".yml",
+                                          ".db",  ".ini", ".log", ".html", ".pdf", ".zip",  ".lnk"};
+    std::string suffix = std::filesystem::path(name).extension().string();
+    for (char& c : suffix) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (std::find(kSuffixes.begin(), kSuffixes.end(), suffix) == kSuffixes.end()) return true;
+    if (count_++ == 0) first_ = name;
+    return false;
+  }
+  void tell(const std::string& directory) const {
+    if (count_ > 0)
+      log::warn(fmt::format("{}: {} {} no image by the name and passed over, such as {}", directory,
+                            with_commas(count_), count_ == 1 ? "file is" : "files are", first_));
+  }
+
+ private:
+  std::int64_t count_ = 0;
+  std::string first_;
+};
+
+/// The classes in order: those of the config, which must be the folders that are there, or all folders, sorted.
+std::vector<std::string> classes_of(const ImageFolderSpec& spec) {
+  const std::string& directory = spec.directory.value;
+  std::int64_t beside = 0;
+  const std::vector<std::string> found = sub_folders(directory, beside);
+  if (found.empty())
+    throw Error(
+        ErrorKind::kData,
+        fmt::format("{}: no sub-folders, {} files; expected one folder of images per class, as in {}/cats/1.jpg",
+                    directory, with_commas(beside), directory));
+  if (beside > 0)
+    log::warn(fmt::format("{}: {} files beside the class folders are not used", directory, with_commas(beside)));
+  static const std::set<std::string> kSets{"train", "training", "val", "valid", "validation", "test", "testing"};
+  if (spec.class_names.empty() && found.size() > 1 &&
+      std::all_of(found.begin(), found.end(), [](const std::string& name) { return kSets.contains(name); }))
+    throw Error(
+        ErrorKind::kData,
+        fmt::format(
+            "{}: the folders {} are data sets by their names, not classes; give data.train, data.validation and "
+            "data.test one each, as in {}/{} (class_names says that they are classes after all)",
+            directory, join(found, ", "), directory, found.front()));
+  if (spec.class_names.empty()) return found;
+  for (const std::string& name : spec.class_names)
+    if (!std::binary_search(found.begin(), found.end(), name))
+      throw Error(ErrorKind::kData, fmt::format("{}: no folder of the class '{}' that class_names lists{}", directory,
+                                                name, did_you_mean(name, found)));
+  for (const std::string& name : found)
+    if (std::find(spec.class_names.begin(), spec.class_names.end(), name) == spec.class_names.end())
+      throw Error(ErrorKind::kData,
+                  fmt::format("{}: the folder '{}' is none of class_names ({}); add it there, or move it "
+                              "out of the data set",
+                              directory, name, join(spec.class_names, ", ")));
+  return spec.class_names;
+}
+
+/// No transform changes the channels, so a model that wants others shows before the first file is read.
+void check_channels(const ImageFolderSpec& spec, const ModelSide& model) {
+  if (model.input_shapes.size() != 1 || model.input_shapes[0].rank() != 3) return;
+  const std::int64_t wanted = model.input_shapes[0].back();
+  for (const auto& [color, name] : config::EnumNames<ColorMode>::names)
+    if (channels_of(color) == wanted && color != spec.color_mode)
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("color_mode gives images of {} channels, the model wants {}; write color_mode: {}",
+                              channels_of(spec.color_mode), wanted, name));
+}
+
+/// More classes than outputs is an error with its cause; fewer are suspicious.
+void compare_with_model(const std::string& directory, std::size_t classes, const ModelSide& model) {
+  const bool row = model.outputs.size() == 1 && model.outputs.front().rank() == 1;
+  const std::int64_t outputs = row ? model.outputs.front()[0] : 1;
+  const auto count = static_cast<std::int64_t>(classes);
+  if (outputs > 1 && count > outputs)
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: {} class folders, but the model has {} outputs", directory, count, outputs));
+  if (outputs > 1 && count < outputs)
+    log::warn(fmt::format("{}: {} class folders, but the model has {} outputs", directory, count, outputs));
+}
+
+std::shared_ptr<const Source> open_image_folder(const ImageFolderSpec& spec, const ModelSide& model, Role) {
+  const std::string& directory = spec.directory.value;
+  std::vector<std::string> classes = classes_of(spec);
+  check_channels(spec, model);
+  compare_with_model(directory, classes.size(), model);
+  FileList files;
+  Strays strays;
+  std::vector<std::int64_t> ends;
+  for (const std::string& name : classes) {
+    const std::int64_t before = files.size();
+    const std::string folder = (std::filesystem::path(directory) / name).string();
+    files.add_folder(folder, [&](const char* file) { return strays.wants(file); });
+    ends.push_back(files.size());
+    if (files.size() == before) log::warn(fmt::format("{}: no files; the class '{}' has no samples", folder, name));
+  }
+  strays.tell(directory);
+  if (files.size() == 0)
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: none of the {} class folders has a file", directory, classes.size()));
+  return std::make_shared<ImageFiles>(std::move(files), std::move(ends), std::move(classes), spec, directory);
+}
+
+}  // namespace
+
+std::shared_ptr<const Source> open_images(const std::vector<std::string>& paths, const ImageFolderSpec& options) {
+  FileList files;
+  Strays strays;
+  std::error_code ignored;
+  for (const std::string& path : paths) {
+    if (!std::filesystem::exists(path, ignored)) throw Error(ErrorKind::kData, path + ": no such file or folder");
+    if (std::filesystem::is_directory(path, ignored))
+      files.add_folder(path, [&](const char* file) { return strays.wants(file); });
+    else
+      files.add_file(path);
+  }
+  strays.tell(join(paths, ", "));
+  if (files.size() == 0) throw Error(ErrorKind::kData, join(paths, ", ") + ": no files there");
+  return std::make_shared<ImageFiles>(std::move(files), std::vector<std::int64_t>{}, std::vector<std::string>{},
+                                      options, paths.size() == 1 ? paths.front() : "the files");
+}
+
+std::unique_ptr<config::TypeDef> image_folder_def() {
+  using config::key;
+  return dataset_def<ImageFolderSpec>(
+      config::Schema::of<ImageFolderSpec>("ImageFolder")
+          .positional(key("directory", &ImageFolderSpec::directory).required().doc("one sub-folder per class"))
+          .key(key("color_mode", &ImageFolderSpec::color_mode).doc("1, 3 or 4 channels"))
+          .key(key("exif", &ImageFolderSpec::exif).doc("turn photos upright as their EXIF orientation says, or not"))
+          .key(key("on_error", &ImageFolderSpec::on_error)
+                   .doc("fail, skip, or {skip: LIMIT}: a number or part of files")),
+      open_image_folder, [](const ImageFolderSpec& spec) { return std::vector{spec.directory}; });
+}
+
+}  // namespace dptrain::data

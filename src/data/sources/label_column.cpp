@@ -1,0 +1,28 @@
+#include "data/sources/label_column.h"
+
+#include <cmath>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::data {
+
+std::vector<float> as_floats(const LabelColumn& column) {
+  if (column.type != LabelType::kClass) return column.values;
+  return {column.classes.begin(), column.classes.end()};
+}
+
+std::vector<float> sample_weights_of(const LabelColumn& column) {
+  if (column.width != 1)
+    throw Error(ErrorKind::kData, fmt::format("{}: sample weights are one number per sample, found rows of {}",
+                                              column.place, column.width));
+  std::vector<float> weights = as_floats(column);
+  const auto bad = std::ranges::find_if(weights, [](float w) { return !(w >= 0) || !std::isfinite(w); });
+  if (bad != weights.end())
+    throw Error(ErrorKind::kData, fmt::format("{}, item {}: the sample weight is {}; expected a number >= 0",
+                                              column.place, bad - weights.begin(), shortest(*bad)));
+  return weights;
+}
+
+}  // namespace dptrain::data

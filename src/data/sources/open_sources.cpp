@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <numeric>
+
+#include "config/diagnostics.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/missing_file.h"
+#include "core/text.h"
+#include "data/sources/dataset.h"
+#include "data/sources/split.h"
+#include "data/sources/subset.h"
+
+namespace dptrain::data {
+namespace {
+
+constexpr std::array<const char*, 3> kRoleNames{"train", "validation", "test"};
+
+/// The roles in order, what is written for each, and what has become of it.
+struct Roles {
+  std::array<const config::Typed*, 3> specs;
+  std::array<std::shared_ptr<const Source>, 3> whole;  ///< before anything is split off
+  std::array<std::vector<std::int64_t>, 3> rest;       ///< samples of it that are left
+  std::array<std::shared_ptr<const Source>, 3> result;
+};
+
+[[noreturn]] void fail_at(const config::Mark& mark, ErrorKind kind, const std::string& message) {
+  if (!mark.known()) throw Error(kind, message);
+  config::Diagnostics diagnostics;
+  diagnostics.error(mark, message);
+  throw config::ConfigError(diagnostics, kind);
+}
+
+[[noreturn]] void fail_at(const config::Typed& spec, ErrorKind kind, const std::string& message) {
+  fail_at(spec.mark(), kind, spec.name() + ": " + message);
+}
+
+const DatasetDef& def_of(const config::Typed& spec) { return static_cast<const DatasetDef&>(spec.def()); }
+const DatasetCommon& common(const config::Typed& spec) { return def_of(spec).common(spec.spec()); }
+
+/// The place of the path that a message begins with, else the data set's.
+config::Mark place_of(const config::Typed& spec, const std::string& message) {
+  for (const config::Path& path : def_of(spec).paths(spec.spec()))
+    if (message.starts_with(path.value) && path.mark.known()) return path.mark;
+  return spec.mark();
+}
+
+std::shared_ptr<const Source> open_one(const config::Typed& spec, const ModelSide& model, Role role) {
+  try {
+    return def_of(spec).open(spec.spec(), model, role);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kUsage) fail_at(spec, error.kind(), error.what());
+    if (error.kind() != ErrorKind::kData) throw;
+    fail_at(place_of(spec, error.what()), error.kind(), error.what());
+  }
+}
+
+std::shared_ptr<const Source> taken(std::shared_ptr<const Source> source, const config::Typed& spec) {
+  const std::optional<std::int64_t>& count = common(spec).take;
+  return count ? take(std::move(source), *count) : source;
+}
+
+void check_class_names(const config::Typed& spec, const ModelSide& model) {
+  const auto names = static_cast<std::int64_t>(common(spec).class_names.size());
+  if (model.outputs.size() != 1) return;
+  const std::int64_t width = model.outputs.front().elements();
+  if (names > 0 && width > 1 && names != width)
+    fail_at(spec, ErrorKind::kUsage,
+            fmt::format("class_names lists {} names, but the model has {} outputs", names, width));
+}
+
+/// Index of the role that a Split is part of.
+std::size_t origin(const Roles& roles, std::size_t self) {
+  const config::Typed& spec = *roles.specs[self];
+  const std::string& of = spec.as<SplitSpec>().of;
+  const auto* const found = std::find(kRoleNames.begin(), kRoleNames.end(), of);
+  if (found == kRoleNames.end()) {
+    const std::vector<std::string> names(kRoleNames.begin(), kRoleNames.end());
+    fail_at(spec, ErrorKind::kUsage,
+            "of must be train, validation or test, found '" + of + "'" + did_you_mean(of, names));
+  }
+  const auto which = static_cast<std::size_t>(found - kRoleNames.begin());
+  if (which == self) fail_at(spec, ErrorKind::kUsage, "of names '" + of + "', which is this data set itself");
+  if (!*roles.specs[which])
+    fail_at(spec, ErrorKind::kUsage, "of names '" + of + "', but there is no data set data." + of);
+  if (roles.specs[which]->get_if<SplitSpec>() != nullptr)
+    fail_at(spec, ErrorKind::kUsage,
+            "of names '" + of + "', which is a Split itself; name the data set that both are part of");
+  return which;
+}
+
+/// Two Splits of one data set come one after the other out of what is left, so they never overlap; each fraction is
+/// one of the whole.
+void apply_split(Roles& roles, std::size_t self, std::uint64_t seed) {
+  const config::Typed& typed = *roles.specs[self];
+  const auto& spec = typed.as<SplitSpec>();
+  const std::size_t from = origin(roles, self);
+  if (!(spec.fraction > 0 && spec.fraction < 1))
+    fail_at(typed, ErrorKind::kUsage,
+            fmt::format("fraction must be between 0 and 1, found {}", shortest(spec.fraction)));
+  const std::shared_ptr<const Source>& whole = roles.whole[from];
+  SplitIndices parts;
+  try {
+    parts =
+        split_indices(*whole, roles.rest[from], spec.fraction, spec.stratified, seed, static_cast<std::uint32_t>(self));
+  } catch (const Error& error) {
+    fail_at(typed, error.kind(), error.what());
+  }
+  roles.rest[from] = std::move(parts.kept);
+  roles.result[from] = subset(whole, roles.rest[from], "rest");
+  roles.result[self] = taken(subset(whole, std::move(parts.held), "split"), typed);
+}
+
+/// Labels are positions in the list of names: two data sets must count alike.
+void check_same_classes(const Roles& roles) {
+  std::vector<std::string> names;
+  std::size_t from = 0;
+  for (std::size_t r = 0; r < roles.result.size(); ++r) {
+    const std::vector<std::string> found =
+        roles.result[r] ? roles.result[r]->class_names() : std::vector<std::string>{};
+    if (found.empty()) continue;
+    if (names.empty()) names = found, from = r;
+    if (names != found)
+      fail_at(*roles.specs[r], ErrorKind::kData,
+              fmt::format("the classes of data.{} are {}, those of data.{} {}; give both the same class_names",
+                          kRoleNames[r], join(found, ", "), kRoleNames[from], join(names, ", ")));
+  }
+}
+
+Sources open_all(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
+                 const WantedRoles& roles_wanted) {
+  Roles roles{.specs = {&datasets.train, &datasets.validation, &datasets.test}, .whole = {}, .rest = {}, .result = {}};
+  const auto is_split = [&](std::size_t r) { return roles.specs[r]->get_if<SplitSpec>() != nullptr; };
+  for (std::size_t r = 0; r < roles.specs.size(); ++r) {  // what the config has wrong shows before files are read
+    if (!*roles.specs[r]) continue;
+    check_class_names(*roles.specs[r], model);
+    if (is_split(r)) origin(roles, r);
+  }
+  const std::array<bool, 3> wanted{roles_wanted.train, roles_wanted.validation, roles_wanted.test};
+  std::array<bool, 3> opened = wanted;
+  for (std::size_t r = 0; r < roles.specs.size(); ++r)
+    if (wanted[r] && *roles.specs[r] && is_split(r)) opened[origin(roles, r)] = true;
+  config::Diagnostics missing;
+  find_missing(datasets, {.train = opened[0], .validation = opened[1], .test = opened[2]}, missing);
+  missing.throw_if_errors(ErrorKind::kData);
+  for (std::size_t r = 0; r < roles.specs.size(); ++r) {
+    if (!opened[r] || !*roles.specs[r] || is_split(r)) continue;
+    roles.whole[r] = taken(open_one(*roles.specs[r], model, static_cast<Role>(r)), *roles.specs[r]);
+    roles.rest[r].resize(static_cast<std::size_t>(roles.whole[r]->size()));
+    std::iota(roles.rest[r].begin(), roles.rest[r].end(), 0);
+    roles.result[r] = roles.whole[r];
+  }
+  for (std::size_t r = 0; r < roles.specs.size(); ++r) {
+    // Wanted or not: it takes samples away from the set that it is part of, and from the Splits after it.
+    if (*roles.specs[r] && is_split(r) && opened[origin(roles, r)]) apply_split(roles, r, seed);
+  }
+  check_same_classes(roles);
+  for (std::size_t r = 0; r < wanted.size(); ++r)
+    if (!wanted[r]) roles.result[r].reset();
+  return {.train = roles.result[0], .validation = roles.result[1], .test = roles.result[2]};
+}
+
+}  // namespace
+
+void find_missing(const DatasetConfig& datasets, const WantedRoles& wanted, config::Diagnostics& diagnostics) {
+  const std::array<std::pair<bool, const config::Typed*>, 3> roles{std::pair{wanted.train, &datasets.train},
+                                                                   {wanted.validation, &datasets.validation},
+                                                                   {wanted.test, &datasets.test}};
+  std::error_code ignored;
+  for (std::size_t r = 0; r < roles.size(); ++r) {
+    const auto [is_wanted, spec] = roles[r];
+    if (!is_wanted || !*spec) continue;
+    for (const config::Path& path : def_of(*spec).paths(spec->spec()))
+      if (!std::filesystem::exists(path.value, ignored))
+        diagnostics.error(path.mark, fmt::format("data.{}: no such file or folder: {}{}", kRoleNames[r], path.value,
+                                                 what_to_try_for(path.value)));
+  }
+}
+
+Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
+                     const WantedRoles& wanted) {
+  return open_all(datasets, model, seed, wanted);
+}
+
+Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
+                          const WantedRoles& wanted) {
+  // With the default seed, which all roles must have in common: the class means follow from it.
+  const auto stand_in = [&](const config::Typed& spec, std::int64_t samples) {
+    if (spec.get_if<SyntheticSpec>() != nullptr) return spec;
+    SyntheticSpec synthetic;
+    synthetic.samples = samples;
+    if (spec) synthetic.take = common(spec).take, synthetic.class_names = common(spec).class_names;
+    return dataset_family().make(std::move(synthetic));
+  };
+  // As many training samples as Synthetic has by default, a fifth of that for the others.
+  const std::int64_t train = SyntheticSpec{}.samples;
+  DatasetConfig replaced;
+  replaced.train = stand_in(datasets.train, train);
+  if (datasets.validation) replaced.validation = stand_in(datasets.validation, train / 5);
+  if (datasets.test) replaced.test = stand_in(datasets.test, train / 5);
+  return open_all(replaced, model, seed, wanted);
+}
+
+}  // namespace dptrain::data

@@ -1,0 +1,84 @@
+#include "data/sources/split.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/random.h"
+#include "data/sources/dataset.h"
+
+namespace dptrain::data {
+namespace {
+
+/// Moves `count` drawn elements to the front (the first `count` steps of Fisher and Yates).
+void draw(std::vector<std::int64_t>& from, std::size_t count, RandomStream& random) {
+  for (std::size_t i = 0; i < count; ++i) std::swap(from[i], from[i + random.below(from.size() - i)]);
+}
+
+/// Shares `total` among groups in proportion to their sizes, by largest remainder (the first of equals wins).
+std::vector<std::size_t> shares(const std::vector<std::size_t>& sizes, std::size_t total) {
+  const auto all = static_cast<double>(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
+  std::vector<std::size_t> share(sizes.size()), order(sizes.size());
+  std::vector<double> remainder(sizes.size());
+  std::size_t given = 0;
+  for (std::size_t g = 0; g < sizes.size(); ++g) {
+    const double exact = static_cast<double>(sizes[g]) * static_cast<double>(total) / all;
+    share[g] = static_cast<std::size_t>(exact);
+    remainder[g] = exact - std::floor(exact);
+    given += share[g];
+  }
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return remainder[a] > remainder[b]; });
+  for (std::size_t i = 0; given < total; i = (i + 1) % order.size()) {
+    if (share[order[i]] < sizes[order[i]]) ++share[order[i]], ++given;
+  }
+  return share;
+}
+
+}  // namespace
+
+SplitIndices split_indices(const Source& whole, const std::vector<std::int64_t>& candidates, double fraction,
+                           bool stratified, std::uint64_t seed, std::uint32_t stream) {
+  const auto count = static_cast<std::size_t>(std::llround(fraction * static_cast<double>(whole.size())));
+  if (count == 0 || count >= candidates.size())
+    throw Error(ErrorKind::kData,
+                fmt::format("fraction {} of {} samples leaves one of the parts empty", fraction, whole.size()));
+  if (stratified && whole.label_type() != LabelType::kClass)
+    throw Error(ErrorKind::kData, "stratified needs labels that are classes, found rows of values or none");
+
+  std::map<std::int64_t, std::vector<std::int64_t>> groups;
+  for (const std::int64_t index : candidates) groups[stratified ? whole.label_class(index) : 0].push_back(index);
+  std::vector<std::size_t> sizes;
+  for (const auto& [klass, members] : groups) sizes.push_back(members.size());
+  const std::vector<std::size_t> share = shares(sizes, count);
+
+  RandomStream random(seed, static_cast<std::uint32_t>(Purpose::kSplit) + stream);
+  SplitIndices parts;
+  std::size_t g = 0;
+  for (auto& [klass, members] : groups) {
+    const std::size_t cut = share[g++];
+    draw(members, cut, random);
+    const auto middle = members.begin() + static_cast<std::ptrdiff_t>(cut);
+    parts.held.insert(parts.held.end(), members.begin(), middle);
+    parts.kept.insert(parts.kept.end(), middle, members.end());
+  }
+  std::sort(parts.held.begin(), parts.held.end());
+  std::sort(parts.kept.begin(), parts.kept.end());
+  return parts;
+}
+
+std::unique_ptr<config::TypeDef> split_def() {
+  using config::key;
+  return dataset_def<SplitSpec>(
+      config::Schema::of<SplitSpec>("Split")
+          .key(key("of", &SplitSpec::of).doc("the data set that loses these samples: train, validation or test"))
+          .positional(key("fraction", &SplitSpec::fraction).required().above(0).below(1))
+          .key(key("stratified", &SplitSpec::stratified).doc("take the same fraction of every class")),
+      nullptr);
+}
+
+}  // namespace dptrain::data

@@ -1,0 +1,207 @@
+#include "data/sources/synthetic.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/random.h"
+#include "data/sources/dataset.h"
+
+namespace dptrain::data {
+namespace {
+
+/// Bounds of the pool of distinct samples: 8 Mi elements take about 60 ms to make and, as f32, 32 MiB.
+constexpr std::int64_t kPoolElements = 8 << 20;
+constexpr std::int64_t kMostDistinct = 4096, kFewestDistinct = 16;
+
+/// Streams below Purpose::kSynthetic; 0 to 2 are the roles.
+constexpr std::uint32_t kMeanStream = 3, kValueStream = 4;
+
+/// An element is level * L + pattern * P + noise * N, each of L (by class and channel), P (by class and element) and N
+/// uniform in [-1, 1]: the level serves networks that average over an image, the pattern those that look at places.
+constexpr float kLevel = 0.4F, kPattern = 0.3F, kNoise = 0.3F;
+/// Brings the sum's standard deviation, 0.34, to about 1.
+constexpr float kFloatScale = 3.0F;
+
+/// Uniform in [-1, 1], a byte of the stream each.
+class Bytes {
+ public:
+  explicit Bytes(RandomStream stream) : stream_(stream) {}
+  float next() {
+    if (left_ == 0) word_ = stream_.next_u32(), left_ = 4;
+    const auto byte = static_cast<float>(word_ & 0xFFU);
+    word_ >>= 8;
+    --left_;
+    return byte * (2.0F / 255.0F) - 1.0F;
+  }
+
+ private:
+  RandomStream stream_;
+  std::uint32_t word_ = 0;
+  int left_ = 0;
+};
+
+std::uint32_t purpose(std::uint32_t which) { return static_cast<std::uint32_t>(Purpose::kSynthetic) + which; }
+
+struct Pool {
+  std::int64_t elements = 0;  // per sample
+  std::vector<std::uint8_t> u8;
+  std::vector<float> f32;
+};
+
+std::int64_t distinct_samples(std::int64_t samples, const ModelSide& model) {
+  std::int64_t elements = 1;
+  for (const Shape& shape : model.input_shapes) elements += shape.elements();
+  return std::min(samples, std::clamp(kPoolElements / elements, kFewestDistinct, kMostDistinct));
+}
+
+std::vector<std::int64_t> draw_classes(std::int64_t count, std::int64_t classes, std::uint64_t seed, Role role) {
+  std::vector<std::int64_t> drawn(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    RandomStream stream(seed, purpose(static_cast<std::uint32_t>(role)), i, ~0U);
+    drawn[i] = static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(classes)));
+  }
+  return drawn;
+}
+
+void draw_mean(const Shape& shape, std::uint64_t seed, std::int64_t klass, std::uint32_t input,
+               std::vector<float>& mean) {
+  Bytes bytes(RandomStream(seed, purpose(kMeanStream), static_cast<std::uint64_t>(klass), input));
+  const auto channels = static_cast<std::size_t>(shape.rank() == 0 ? 1 : shape.back());
+  std::vector<float> level(channels);
+  for (float& l : level) l = kLevel * bytes.next();
+  for (std::size_t e = 0; e < mean.size(); ++e) mean[e] = level[e % channels] + kPattern * bytes.next();
+}
+
+Pool make_pool(const Shape& shape, bool pixels, const std::vector<std::int64_t>& labels, std::int64_t classes,
+               std::uint64_t seed, Role role, std::uint32_t input) {
+  Pool pool;
+  pool.elements = shape.elements();
+  const auto width = static_cast<std::size_t>(pool.elements);
+  if (pixels) {
+    pool.u8.resize(labels.size() * width);
+  } else {
+    pool.f32.resize(labels.size() * width);
+  }
+  std::vector<std::vector<std::size_t>> of_class(static_cast<std::size_t>(classes));
+  for (std::size_t i = 0; i < labels.size(); ++i) of_class[static_cast<std::size_t>(labels[i])].push_back(i);
+  std::vector<float> mean(width);
+  for (std::size_t k = 0; k < of_class.size(); ++k) {
+    if (of_class[k].empty()) continue;
+    draw_mean(shape, seed, static_cast<std::int64_t>(k), input, mean);
+    for (const std::size_t i : of_class[k]) {
+      Bytes noise(RandomStream(seed, purpose(static_cast<std::uint32_t>(role)), i, input));
+      if (pixels) {
+        for (std::size_t e = 0; e < width; ++e)
+          pool.u8[i * width + e] = static_cast<std::uint8_t>(128.0F + 127.0F * (mean[e] + kNoise * noise.next()));
+      } else {
+        for (std::size_t e = 0; e < width; ++e)
+          pool.f32[i * width + e] = kFloatScale * (mean[e] + kNoise * noise.next());
+      }
+    }
+  }
+  return pool;
+}
+
+/// An output of several axes (a map, a sequence) has no one class: it gets a row of values by class instead.
+bool has_classes(const Shape& output) { return output.rank() == 0 || output.elements() == output.back(); }
+std::int64_t classes_of(const Shape& output) {
+  return has_classes(output) && output.elements() > 1 ? output.elements() : 2;
+}
+
+class Synthetic final : public Source {
+ public:
+  Synthetic(const SyntheticSpec& spec, const ModelSide& model, std::int64_t classes, Role role)
+      : spec_(spec), model_(model) {
+    labels_ = draw_classes(distinct_samples(spec.samples, model), classes, spec.seed, role);
+    fingerprint_ = fmt::format("synthetic:{}:{}:{}:{}:{}", spec.samples, classes, spec.seed, static_cast<int>(role),
+                               model.pixels ? "uint8" : "float32");
+    for (std::size_t i = 0; i < model.input_shapes.size(); ++i) {
+      const Shape& shape = model.input_shapes[i];
+      pools_.push_back(
+          make_pool(shape, model.pixels, labels_, classes, spec.seed, role, static_cast<std::uint32_t>(i)));
+      fingerprint_ += ":" + shape.str();
+    }
+  }
+
+  std::int64_t size() const override { return spec_.samples; }
+  int inputs() const override { return static_cast<int>(pools_.size()); }
+  std::string input_name(int input) const override {
+    return pools_.size() == 1 ? "" : model_.input_names[static_cast<std::size_t>(input)];
+  }
+  Shape input_shape(int input) const override { return model_.input_shapes[static_cast<std::size_t>(input)]; }
+  void read(std::int64_t index, int input, Array& out, const ReadHint&) const override {
+    const Pool& pool = pools_[static_cast<std::size_t>(input)];
+    const std::int64_t first = row(index) * pool.elements;
+    out.shape = input_shape(input);
+    out.type = model_.pixels ? DType::kU8 : DType::kF32;
+    if (model_.pixels) {
+      out.u8.assign(pool.u8.begin() + first, pool.u8.begin() + first + pool.elements);
+    } else {
+      out.f32.assign(pool.f32.begin() + first, pool.f32.begin() + first + pool.elements);
+    }
+  }
+  const std::uint8_t* u8_rows(int input) const override {
+    return model_.pixels ? pools_[static_cast<std::size_t>(input)].u8.data() : nullptr;
+  }
+  const float* f32_rows(int input) const override {
+    return model_.pixels ? nullptr : pools_[static_cast<std::size_t>(input)].f32.data();
+  }
+  std::int64_t row(std::int64_t index) const override { return index % static_cast<std::int64_t>(labels_.size()); }
+
+  int labels() const override { return static_cast<int>(model_.outputs.size()); }
+  std::string label_name(int which) const override {
+    return labels() == 1 ? "" : model_.output_names[static_cast<std::size_t>(which)];
+  }
+  LabelType label_type(int which) const override {
+    return has_classes(output(which)) ? LabelType::kClass : LabelType::kValues;
+  }
+  std::int64_t label_width(int which) const override {
+    return has_classes(output(which)) ? 1 : output(which).elements();
+  }
+  /// The first output tells all classes apart, others as far as they can.
+  std::int64_t label_class(std::int64_t index, int which) const override {
+    const std::int64_t drawn = labels_[static_cast<std::size_t>(row(index))];
+    return which == 0 ? drawn : drawn % classes_of(output(which));
+  }
+  void label_values(std::int64_t index, float* out, int which) const override {
+    const auto drawn = static_cast<std::uint64_t>(labels_[static_cast<std::size_t>(row(index))]);
+    RandomStream stream(spec_.seed, purpose(kValueStream) + static_cast<std::uint32_t>(which), drawn);
+    for (std::int64_t i = 0; i < output(which).elements(); ++i) out[i] = stream.uniform();
+  }
+  std::string label_place(std::int64_t index, int) const override { return fmt::format("Synthetic, item {}", index); }
+  std::vector<std::string> class_names() const override { return spec_.class_names; }
+  std::string fingerprint() const override { return fingerprint_; }
+
+ private:
+  const Shape& output(int which) const { return model_.outputs[static_cast<std::size_t>(which)]; }
+
+  SyntheticSpec spec_;
+  ModelSide model_;
+  std::vector<std::int64_t> labels_;  // class of each sample of the pool
+  std::vector<Pool> pools_;           // per input
+  std::string fingerprint_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Source> make_synthetic(const SyntheticSpec& spec, const ModelSide& model, Role role) {
+  const Shape first = model.outputs.empty() ? Shape{} : model.outputs.front();
+  const std::int64_t width = first.elements(), classes = spec.classes > 0 ? spec.classes : classes_of(first);
+  if (has_classes(first) && width > 1 && classes > width)
+    throw Error(ErrorKind::kUsage, fmt::format("classes is {}, but the model has {} outputs", classes, width));
+  return std::make_shared<Synthetic>(spec, model, classes, role);
+}
+
+std::unique_ptr<config::TypeDef> synthetic_def() {
+  using config::key;
+  return dataset_def<SyntheticSpec>(
+      config::Schema::of<SyntheticSpec>("Synthetic")
+          .positional(key("samples", &SyntheticSpec::samples).at_least(1))
+          .key(key("classes", &SyntheticSpec::classes).at_least(0).doc("0: as many as the model has outputs"))
+          .key(key("seed", &SyntheticSpec::seed).doc("decides the class means: the same for train and validation")),
+      make_synthetic);
+}
+
+}  // namespace dptrain::data

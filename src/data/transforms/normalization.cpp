@@ -1,0 +1,61 @@
+#include <algorithm>
+#include <cmath>
+
+#include "core/format.h"
+#include "data/transforms/transforms.h"
+
+namespace dptrain::data {
+namespace {
+
+/// keras/src/layers/preprocessing/normalization.py: backend.epsilon() under the root's result.
+constexpr double kSmallestDeviation = 1e-7;
+
+class Normalization final : public Transform {
+ public:
+  explicit Normalization(const NormalizationSpec& spec) {
+    const std::size_t channels = std::max(spec.mean.size(), spec.variance.size());
+    map_ = {.scale = std::vector<float>(channels), .offset = std::vector<float>(channels)};
+    for (std::size_t c = 0; c < channels; ++c) {
+      const double mean = spec.mean[spec.mean.size() == 1 ? 0 : c];
+      const double variance = spec.variance[spec.variance.size() == 1 ? 0 : c];
+      const double scale = 1 / std::max(std::sqrt(variance), kSmallestDeviation);
+      map_.scale[c] = static_cast<float>(scale);
+      map_.offset[c] = static_cast<float>(-mean * scale);
+    }
+  }
+
+  Shape output(const Shape& input) const override {
+    map_.check(input);
+    return input;
+  }
+  void apply(const ImageView& in, Array& out, const DrawKey&, std::uint32_t) const override {
+    map_image(in, map_, out);
+  }
+  std::optional<ChannelMap> channel_map() const override { return map_; }
+
+ private:
+  ChannelMap map_;
+};
+
+std::string check_lists(const NormalizationSpec& spec) {
+  if (spec.mean.empty() || spec.variance.empty()) return "mean and variance need at least one value each";
+  if (spec.mean.size() != 1 && spec.variance.size() != 1 && spec.mean.size() != spec.variance.size())
+    return fmt::format("mean has {} values, variance {}; expected as many", spec.mean.size(), spec.variance.size());
+  return "";
+}
+
+}  // namespace
+
+std::unique_ptr<config::TypeDef> normalization_def() {
+  using config::key;
+  return transform_def<NormalizationSpec, Normalization>(
+      config::Schema::of<NormalizationSpec>("Normalization")
+          .key(key("axis", &NormalizationSpec::axis).check([](const std::int64_t& axis) {
+            return axis == -1 ? std::string() : fmt::format("must be -1, the channels, found {}", axis);
+          }))
+          .key(key("mean", &NormalizationSpec::mean).required())
+          .key(key("variance", &NormalizationSpec::variance).required().at_least(0))
+          .rule<NormalizationSpec>(check_lists));
+}
+
+}  // namespace dptrain::data

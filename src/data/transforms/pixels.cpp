@@ -1,0 +1,106 @@
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "data/transforms/transforms.h"
+#include "kernels/cpu/elementwise.h"
+
+namespace dptrain::data {
+namespace {
+
+/// The part of a window that lies inside the image, in places of the window.
+struct Inner {
+  std::int64_t top, bottom, left, right;
+
+  Inner(const Shape& image, const Window& window) {
+    top = std::clamp<std::int64_t>(-window.top, 0, window.height);
+    bottom = std::clamp<std::int64_t>(image[0] - window.top, top, window.height);
+    left = std::clamp<std::int64_t>(-window.left, 0, window.width);
+    right = std::clamp<std::int64_t>(image[1] - window.left, left, window.width);
+  }
+  bool all(const Window& window) const {
+    return top == 0 && left == 0 && bottom == window.height && right == window.width;
+  }
+};
+
+template <class T>
+void crop_pixels(const T* from, const Shape& shape, const Window& window, std::vector<T>& to) {
+  const std::int64_t channels = shape[2];
+  const Inner inner(shape, window);
+  to.assign(static_cast<std::size_t>(window.height * window.width * channels), T{0});
+  for (std::int64_t row = inner.top; row < inner.bottom; ++row) {
+    std::copy_n(from + ((row + window.top) * shape[1] + window.left + inner.left) * channels,
+                (inner.right - inner.left) * channels, to.begin() + (row * window.width + inner.left) * channels);
+  }
+}
+
+/// What zeros become.
+void fill_zeros(const kernels::cpu::PixelMap& map, std::int64_t places, std::int64_t channels, float* out) {
+  for (std::int64_t i = 0; i < places; ++i, out += channels) std::copy_n(map.offset, channels, out);
+}
+
+}  // namespace
+
+void check_image(const Shape& shape) {
+  if (shape.rank() != 3)
+    throw Error(ErrorKind::kUsage,
+                fmt::format("samples must be images of height x width x channels, found {}", shape.str()));
+}
+
+std::string check_range(const std::vector<double>& range) {
+  return range.size() == 2 && range[0] < range[1] ? "" : "must be [low, high] with low < high";
+}
+
+std::string check_factor(const std::vector<double>& factor) {
+  if (factor.size() == 1) return factor[0] >= 0 ? "" : "must be >= 0, or [lower, upper]";
+  return factor.size() == 2 && factor[0] <= factor[1] ? "" : "must be one number or [lower, upper]";
+}
+
+std::pair<double, double> factor_range(const std::vector<double>& factor) {
+  return {factor.size() == 1 ? -factor[0] : factor[0], factor.back()};
+}
+
+void clip(std::vector<float>& values, const std::vector<double>& range) {
+  const auto low = static_cast<float>(range[0]), high = static_cast<float>(range[1]);
+  for (float& x : values) x = std::min(std::max(x, low), high);
+}
+
+void copy_floats(const ImageView& image, Array& out) {
+  const std::int64_t elements = image.shape.elements();
+  out.shape = image.shape;
+  out.type = DType::kF32;
+  out.f32.resize(static_cast<std::size_t>(elements));
+  if (image.type == DType::kU8) {
+    kernels::cpu::u8_to_f32(image.u8(), 1, 0, out.f32.data(), elements);
+  } else {
+    std::copy_n(image.f32(), elements, out.f32.data());
+  }
+}
+
+void crop(const ImageView& image, const Window& window, Array& out) {
+  if (image.type == DType::kU8) {
+    crop_pixels(image.u8(), image.shape, window, out.u8);
+  } else {
+    crop_pixels(image.f32(), image.shape, window, out.f32);
+  }
+  out.type = image.type;
+  out.shape = Shape{window.height, window.width, image.shape[2]};
+}
+
+void crop(const ImageView& image, const Window& window, const Finish& finish, float* out) {
+  with_pixels(image, finish.map, [&](auto in) {
+    const KernelMap map(finish.map, in.channels);
+    const Inner inner(image.shape, window);
+    if (!inner.all(window)) fill_zeros(map.get(), window.height * window.width, in.channels, out);
+    in.data += (inner.top + window.top) * in.stride + (inner.left + window.left) * in.channels;
+    in.height = inner.bottom - inner.top;
+    in.width = inner.right - inner.left;
+    if (in.height == 0 || in.width == 0) return;
+    const std::int64_t top = finish.mirror.y ? window.height - inner.bottom : inner.top;
+    const std::int64_t left = finish.mirror.x ? window.width - inner.right : inner.left;
+    kernels::cpu::map_pixels(in, map.get(), finish.mirror.x, finish.mirror.y,
+                             out + (top * window.width + left) * in.channels, window.width * in.channels);
+  });
+}
+
+}  // namespace dptrain::data

@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <cmath>
+
+#include "data/transforms/transforms.h"
+
+namespace dptrain::data {
+namespace {
+
+class RandomResizedCrop final : public Transform {
+ public:
+  explicit RandomResizedCrop(const RandomResizedCropSpec& spec)
+      : spec_(spec),
+        resize_{.height = spec.height,
+                .width = spec.width,
+                .interpolation = spec.interpolation,
+                .antialias = spec.antialias} {}
+
+  bool random() const override { return true; }
+  bool fixes_size() const override { return true; }
+  Shape output(const Shape& input) const override {
+    if (input.rank() == 0) return {};
+    check_image(input);
+    return {spec_.height, spec_.width, input[2]};
+  }
+  void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const override {
+    resize_image(in, draw(in.shape, key, index), resize_, out);
+  }
+  void write(const ImageView& in, const DrawKey& key, std::uint32_t index, const Finish& finish, Array&,
+             float* out) const override {
+    resize_image(in, draw(in.shape, key, index), resize_, finish, out);
+  }
+  Window part(const Shape& image, const DrawKey& key, std::uint32_t index) const override {
+    return draw(image, key, index);
+  }
+
+ private:
+  /// torchvision/transforms/transforms.py, RandomResizedCrop.get_params: ten draws, then the middle.
+  Window draw(const Shape& image, const DrawKey& key, std::uint32_t index) const {
+    constexpr int kTries = 10;
+    const auto height = static_cast<double>(image[0]), width = static_cast<double>(image[1]);
+    RandomStream stream = draws(key, index);
+    for (int i = 0; i < kTries; ++i) {
+      const auto area = height * width * static_cast<double>(uniform(stream, spec_.scale[0], spec_.scale[1]));
+      const auto ratio =
+          std::exp(static_cast<double>(uniform(stream, std::log(spec_.ratio[0]), std::log(spec_.ratio[1]))));
+      const auto w = std::llround(std::sqrt(area * ratio)), h = std::llround(std::sqrt(area / ratio));
+      if (w < 1 || h < 1 || w > image[1] || h > image[0]) continue;
+      const auto place = [&](std::int64_t room) {
+        return static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(room) + 1));
+      };
+      const std::int64_t top = place(image[0] - h), left = place(image[1] - w);
+      return {top, left, h, w};
+    }
+    Window window = whole(image);
+    const double ratio = std::clamp(width / height, spec_.ratio[0], spec_.ratio[1]);
+    if (width / height < ratio) window.height = std::clamp<std::int64_t>(std::llround(width / ratio), 1, image[0]);
+    if (width / height > ratio) window.width = std::clamp<std::int64_t>(std::llround(height * ratio), 1, image[1]);
+    window.top = (image[0] - window.height) / 2;
+    window.left = (image[1] - window.width) / 2;
+    return window;
+  }
+
+  RandomResizedCropSpec spec_;
+  Resize resize_;
+};
+
+std::string check_pair(const std::vector<double>& pair) {
+  return pair.size() == 2 && pair[0] <= pair[1] ? "" : "must be [lower, upper]";
+}
+
+}  // namespace
+
+std::unique_ptr<config::TypeDef> random_resized_crop_def() {
+  using config::key;
+  using S = RandomResizedCropSpec;
+  return transform_def<S, RandomResizedCrop>(
+      config::Schema::of<S>("RandomResizedCrop")
+          .key(key("height", &S::height).required().at_least(1))
+          .key(key("width", &S::width).required().at_least(1))
+          .key(key("scale", &S::scale).above(0).at_most(1).check(check_pair).doc("of the image's area"))
+          .key(key("ratio", &S::ratio).above(0).check(check_pair).doc("of width to height"))
+          .key(key("interpolation", &S::interpolation))
+          .key(key("antialias", &S::antialias)));
+}
+
+}  // namespace dptrain::data

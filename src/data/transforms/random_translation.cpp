@@ -1,0 +1,33 @@
+#include "data/transforms/random_warp.h"
+
+namespace dptrain::data {
+namespace {
+
+class RandomTranslation final : public RandomWarp {
+ public:
+  explicit RandomTranslation(const RandomTranslationSpec& spec)
+      : RandomWarp(spec), height_(factor_range(spec.height_factor)), width_(factor_range(spec.width_factor)) {}
+
+ protected:
+  WarpMatrix draw(RandomStream& stream, double height, double width) const override {
+    const double down = height * static_cast<double>(uniform(stream, height_.first, height_.second));
+    const double right = width * static_cast<double>(uniform(stream, width_.first, width_.second));
+    return {1, 0, -right, 0, 1, -down};
+  }
+
+ private:
+  std::pair<double, double> height_, width_;
+};
+
+}  // namespace
+
+std::unique_ptr<config::TypeDef> random_translation_def() {
+  using config::key;
+  using S = RandomTranslationSpec;
+  return transform_def<S, RandomTranslation>(with_warp_keys<S>(
+      config::Schema::of<S>("RandomTranslation")
+          .key(key("height_factor", &S::height_factor).required().at_least(-1).at_most(1).check(check_factor))
+          .key(key("width_factor", &S::width_factor).required().at_least(-1).at_most(1).check(check_factor))));
+}
+
+}  // namespace dptrain::data

@@ -1,0 +1,67 @@
+#include "data/transforms/transforms.h"
+
+namespace dptrain::data {
+namespace {
+
+class Resizing final : public Transform {
+ public:
+  explicit Resizing(const ResizingSpec& spec)
+      : resize_{.height = spec.height,
+                .width = spec.width,
+                .interpolation = spec.interpolation,
+                .antialias = spec.antialias},
+        crop_(spec.crop_to_aspect_ratio),
+        scaled_decode_(spec.scaled_decode) {}
+
+  bool fixes_size() const override { return true; }
+  Shape output(const Shape& input) const override {
+    if (input.rank() == 0) return {};
+    check_image(input);
+    return {resize_.height, resize_.width, input[2]};
+  }
+  void apply(const ImageView& in, Array& out, const DrawKey&, std::uint32_t) const override {
+    resize_image(in, window(in.shape), resize_, out);
+  }
+  void write(const ImageView& in, const DrawKey&, std::uint32_t, const Finish& finish, Array&,
+             float* out) const override {
+    resize_image(in, window(in.shape), resize_, finish, out);
+  }
+  ReadHint hint() const override {
+    return scaled_decode_ ? ReadHint{.least_height = resize_.height, .least_width = resize_.width} : ReadHint{};
+  }
+  Window part(const Shape& image, const DrawKey&, std::uint32_t) const override { return window(image); }
+
+ private:
+  Window window(const Shape& image) const {
+    return crop_ ? centred(image, resize_.height, resize_.width) : whole(image);
+  }
+
+  Resize resize_;
+  bool crop_, scaled_decode_;
+};
+
+std::string check_antialias(const ResizingSpec& spec) {
+  return spec.antialias && spec.interpolation == Interpolation::kNearest
+             ? "antialias needs interpolation: bilinear, found nearest"
+             : "";
+}
+
+}  // namespace
+
+std::unique_ptr<config::TypeDef> resizing_def() {
+  using config::key;
+  using S = ResizingSpec;
+  return transform_def<S, Resizing>(
+      config::Schema::of<S>("Resizing")
+          .key(key("height", &S::height).required().at_least(1))
+          .key(key("width", &S::width).required().at_least(1))
+          .key(key("interpolation", &S::interpolation))
+          .key(key("crop_to_aspect_ratio", &S::crop_to_aspect_ratio).doc("cut the sides off instead of distorting"))
+          .key(key("antialias", &S::antialias).doc("a wider filter where the image shrinks, as tf.image.resize has it"))
+          .key(key("scaled_decode", &S::scaled_decode)
+                   .doc("JPEGs may be decoded at 1/2, 1/4 or 1/8 of their size where that is not below height x width: "
+                        "faster, other pixels; the first transform only"))
+          .rule<S>(check_antialias));
+}
+
+}  // namespace dptrain::data

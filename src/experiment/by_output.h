@@ -1,0 +1,88 @@
+#pragma once
+
+// ByOutput: an argument of training that stands once for all outputs of the model, or once for each by name:
+// `loss: mse`, `loss: {kind: sparse_categorical_crossentropy, box: mse}`.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/family.h"
+#include "config/json_fragment.h"
+#include "core/text.h"
+#include "optim/loss.h"
+#include "optim/metric.h"
+
+namespace dptrain::experiment {
+
+template <class T>
+struct ByOutput {
+  struct Entry {
+    std::string output;  ///< "": all of them
+    T value{};
+    config::Mark mark{};
+  };
+  std::vector<Entry> entries{};
+
+  explicit operator bool() const { return !entries.empty(); }
+  bool for_all() const { return entries.size() == 1 && entries.front().output.empty(); }
+  /// What stands for the output; null: nothing.
+  const T* find(const std::string& output) const {
+    for (const Entry& entry : entries)
+      if (entry.output.empty() || entry.output == output) return &entry.value;
+    return nullptr;
+  }
+};
+
+using Losses = ByOutput<optim::Loss>;
+using Metrics = ByOutput<std::vector<optim::Metric>>;
+using LossWeights = ByOutput<double>;
+
+/// Whether a mapping with this only key is a member of the family (or meant as one), rather than an output's name.
+inline bool is_member(const config::Family& family, const std::string& key) {
+  return family.find(key) != nullptr || !did_you_mean(key, family.names()).empty();
+}
+inline bool is_one_value(const Losses*, const config::Node& map) {
+  return map.entries().size() == 1 && is_member(optim::loss_family(), map.entries().front().key);
+}
+inline bool is_one_value(const Metrics*, const config::Node& map) {
+  return map.entries().size() == 1 && is_member(optim::metric_family(), map.entries().front().key);
+}
+inline bool is_one_value(const LossWeights*, const config::Node&) { return false; }
+
+}  // namespace dptrain::experiment
+
+namespace dptrain::config {
+
+template <class T>
+struct Value<experiment::ByOutput<T>> {
+  static bool read(const Node& node, Reader& reader, experiment::ByOutput<T>& out) {
+    out.entries.clear();
+    const Node found = reader.substituted(node);
+    if (found.is_null()) return true;
+    if (!found.is_map() || experiment::is_one_value(&out, found)) {
+      auto& all = out.entries.emplace_back();
+      all.mark = node.mark();
+      return Value<T>::read(found, reader, all.value);
+    }
+    bool good = true;
+    for (const Node::Entry& entry : found.entries()) {
+      const Reader::Key element(reader, reader.key() + "." + entry.key);
+      auto& one = out.entries.emplace_back();
+      one.output = entry.key;
+      one.mark = entry.mark;
+      good = Value<T>::read(entry.value, reader, one.value) && good;
+    }
+    return good;
+  }
+  static Node write(const experiment::ByOutput<T>& value) {
+    if (value.for_all()) return Value<T>::write(value.entries.front().value);
+    if (!value) return {};
+    Node map = Node::map();
+    for (const auto& entry : value.entries) map.set(entry.output, Value<T>::write(entry.value));
+    return map;
+  }
+  static Node schema() { return fragment::any_of({Value<T>::schema(), detail::map_schema(Value<T>::schema())}); }
+};
+
+}  // namespace dptrain::config

@@ -1,0 +1,45 @@
+#pragma once
+
+// Experiment: one config, read, checked and typed: what every command starts from. Immutable after loading.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "experiment/sections.h"
+#include "graph/graph.h"
+
+namespace dptrain::experiment {
+
+struct Experiment {
+  std::string file;  ///< as the user wrote it; the checkpoint's path when it came from there
+  ConfigFile config;
+  graph::Graph graph;
+  config::Mark weights_place;         ///< of the file that `model.weights` names; unknown without it
+  std::vector<std::string> warnings;  ///< about the config, already with their places
+};
+
+/// What the command line changes before anything is read.
+struct Overrides {
+  std::vector<std::string> sets;                 ///< `--set a.b=value`, in order
+  std::map<std::string, std::string> variables;  ///< `--var NAME=VALUE`
+  bool callbacks = true;  ///< false where nothing will call them: what they monitor need not be there
+};
+
+/// Throws Error{kUsage} with every error of the file, sorted by line.
+Experiment load_experiment(const std::string& path, const Overrides& overrides);
+/// From text kept in a checkpoint (`resolved_config`); `name` stands in messages.
+Experiment load_experiment_text(const std::string& text, const std::string& name, const Overrides& overrides);
+
+/// The config spelled out: every key with its value, blocks expanded, paths absolute; loads to an equal experiment.
+config::Node resolved(const Experiment& experiment, bool minimal = false);
+/// JSON Schema of config files, for editors.
+config::Node json_schema();
+
+/// Global batch for a number of replicas, from whichever key was given.
+std::int64_t global_batch(const TrainSection& train, int replicas);
+/// The factor of `lr_scaling` for a global batch: 1, linear or square root of batch / reference.
+double rate_factor(const TrainSection& train, std::int64_t global_batch);
+
+}  // namespace dptrain::experiment

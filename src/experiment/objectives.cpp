@@ -1,0 +1,82 @@
+#include "experiment/objectives.h"
+
+#include <algorithm>
+
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::experiment {
+namespace {
+
+/// Every entry names an output of the model that has a loss.
+template <class T>
+void check_names(config::Reader& reader, const char* key, const ByOutput<T>& argument, const Losses& losses,
+                 const std::vector<std::string>& outputs) {
+  for (const auto& entry : argument.entries) {
+    if (entry.output.empty()) continue;
+    if (std::ranges::find(outputs, entry.output) == outputs.end())
+      reader.error(entry.mark, fmt::format("train.{}: the model has no output '{}'; it has {}{}", key, entry.output,
+                                           join(outputs, ", "), did_you_mean(entry.output, outputs)));
+    else if (losses.find(entry.output) == nullptr)
+      reader.error(entry.mark,
+                   fmt::format("train.{}: output '{}' has no loss; give it one in train.loss (with the weight 0 in "
+                               "train.loss_weights where it shall only be measured)",
+                               key, entry.output));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> output_names(const graph::Graph& graph) {
+  std::vector<std::string> names;
+  for (const int output : graph.outputs) names.push_back(graph.nodes[static_cast<std::size_t>(output)].name);
+  return names;
+}
+
+std::vector<plan::Objective> objectives(const TrainSection& train, const graph::Graph& graph) {
+  std::vector<plan::Objective> all;
+  const std::vector<std::string> names = output_names(graph);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const optim::Loss* loss = train.loss.find(names[i]);
+    if (loss == nullptr || !*loss) continue;
+    plan::Objective one{.output = static_cast<int>(i), .loss = *loss};
+    if (const double* weight = train.loss_weights.find(names[i])) one.weight = *weight;
+    if (const auto* metrics = train.metrics.find(names[i])) one.metrics.assign(metrics->begin(), metrics->end());
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+std::vector<std::string> value_names(const TrainSection& train, const graph::Graph& graph) {
+  std::vector<std::string> losses{"loss"}, metrics;
+  for (const plan::Objective& objective : objectives(train, graph)) {
+    const graph::Node& output =
+        graph.nodes[static_cast<std::size_t>(graph.outputs[static_cast<std::size_t>(objective.output)])];
+    const std::string prefix = graph.outputs.size() > 1 ? output.name + "_" : "";
+    if (!prefix.empty()) losses.push_back(prefix + "loss");
+    for (const config::Typed& metric : objective.metrics)
+      for (const std::string& name : optim::value_names(metric, {.output = output.output}))
+        metrics.push_back(prefix + name);
+  }
+  losses.insert(losses.end(), metrics.begin(), metrics.end());
+  return losses;
+}
+
+void check_objectives(config::Reader& reader, const TrainSection& train, const graph::Graph& graph) {
+  const std::vector<std::string> outputs = output_names(graph);
+  check_names(reader, "loss", train.loss, train.loss, outputs);
+  check_names(reader, "loss_weights", train.loss_weights, train.loss, outputs);
+  check_names(reader, "metrics", train.metrics, train.loss, outputs);
+  if (train.class_weight && outputs.size() > 1)
+    reader.error(
+        train.class_weight->mark,
+        "train.class_weight: the model has several outputs; give samples weights with sample_weight in the data "
+        "set, and outputs with train.loss_weights");
+}
+
+bool is_class_crossentropy(const config::Typed& loss) {
+  return loss.get_if<optim::CategoricalCrossentropySpec>() != nullptr ||
+         loss.get_if<optim::SparseCategoricalCrossentropySpec>() != nullptr;
+}
+
+}  // namespace dptrain::experiment

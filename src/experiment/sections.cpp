@@ -1,0 +1,393 @@
+#include "experiment/sections.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "config/json_fragment.h"
+#include "core/format.h"
+
+namespace dptrain::config {
+
+using experiment::AutoInt;
+
+template <>
+struct EnumNames<experiment::DtypePolicy> {
+  static constexpr std::array names{std::pair{experiment::DtypePolicy::kFloat32, "float32"},
+                                    std::pair{experiment::DtypePolicy::kMixedBfloat16, "mixed_bfloat16"},
+                                    std::pair{experiment::DtypePolicy::kMixedFloat16, "mixed_float16"}};
+};
+template <>
+struct EnumNames<experiment::LrScaling> {
+  static constexpr std::array names{std::pair{experiment::LrScaling::kNone, "none"},
+                                    std::pair{experiment::LrScaling::kLinear, "linear"},
+                                    std::pair{experiment::LrScaling::kSqrt, "sqrt"}};
+};
+template <>
+struct EnumNames<device::ConvChoice> {
+  static constexpr std::array names{std::pair{device::ConvChoice::kAuto, "auto"},
+                                    std::pair{device::ConvChoice::kDirect, "direct"}};
+};
+template <>
+struct EnumNames<experiment::Autotune> {
+  static constexpr std::array names{std::pair{experiment::Autotune::kHeuristic, "heuristic"},
+                                    std::pair{experiment::Autotune::kTime, "time"}};
+};
+template <>
+struct EnumNames<experiment::Resident> {
+  static constexpr std::array names{std::pair{experiment::Resident::kAuto, "auto"},
+                                    std::pair{experiment::Resident::kOff, "off"}};
+};
+template <>
+struct EnumNames<replica::Graphs> {
+  static constexpr std::array names{std::pair{replica::Graphs::kAuto, "auto"}, std::pair{replica::Graphs::kOn, "on"},
+                                    std::pair{replica::Graphs::kOff, "off"}};
+};
+
+template <>
+struct Value<AutoInt> {
+  static bool read(const Node& node, Reader& reader, AutoInt& out) {
+    const Node value = reader.substituted(node);
+    if (value.is_scalar() && value.str() == "auto") return out.value.reset(), true;
+    int number = 0;
+    if (!Value<int>::read(value, reader, number)) return false;
+    out.value = number;
+    return true;
+  }
+  static Node write(const AutoInt& value) {
+    return value.value ? Value<int>::write(*value.value) : Node::scalar("auto");
+  }
+  static Node schema() {
+    Node any = Node::map();
+    any.set("anyOf", Node::sequence({Value<int>::schema(), detail::enum_schema({"auto"})}));
+    return any;
+  }
+};
+
+/// balanced | {class: weight}
+template <>
+struct Value<experiment::ClassWeight> {
+  static bool read(const Node& node, Reader& reader, experiment::ClassWeight& out) {
+    const Node value = reader.substituted(node);
+    out.mark = value.mark();
+    if (value.is_scalar() && value.str() == "balanced") return out.balanced = true;
+    if (!value.is_map() || value.entries().empty()) {
+      reader.error(node, "class_weight must be balanced or {class: weight, ...}, found " + value.describe());
+      return false;
+    }
+    bool good = true;
+    for (const Node::Entry& entry : value.entries()) {
+      double weight = 0;
+      if (!Value<double>::read(entry.value, reader, weight)) {
+        good = false;
+      } else if (!(weight >= 0 && weight <= std::numeric_limits<float>::max())) {
+        reader.error(entry.mark, fmt::format("class_weight of '{}' must be a number >= 0", entry.key));
+        good = false;
+      }
+      out.weights.emplace_back(entry.key, weight);
+    }
+    return good;
+  }
+  static Node write(const experiment::ClassWeight& value) {
+    if (value.balanced) return Node::scalar("balanced");
+    Node map = Node::map();
+    for (const auto& [name, weight] : value.weights) map.set(name, Value<double>::write(weight));
+    return map;
+  }
+  static Node schema() {
+    Node weights = Node::map(), any = Node::map();
+    weights.set("type", Node::text("object"));
+    weights.set("additionalProperties", Value<double>::schema());
+    any.set("anyOf", Node::sequence({detail::enum_schema({"balanced"}), weights}));
+    return any;
+  }
+};
+
+/// auto | off | memory | {disk: folder}
+template <>
+struct Value<experiment::CachePrefix> {
+  using Kind = experiment::CachePrefix::Kind;
+  static constexpr std::array kWords{std::pair{"auto", Kind::kAuto}, std::pair{"off", Kind::kOff},
+                                     std::pair{"memory", Kind::kMemory}};
+  static bool read(const Node& node, Reader& reader, experiment::CachePrefix& out) {
+    const Node value = reader.substituted(node);
+    for (const auto& [word, kind] : kWords)
+      if (value.is_scalar() && value.str() == word) return out = {kind, {}}, true;
+    if (value.is_map() && value.entries().size() == 1 && value.entries()[0].key == "disk") {
+      out.kind = Kind::kDisk;
+      return Value<Path>::read(value.entries()[0].value, reader, out.folder);
+    }
+    reader.error(node, "cache_frozen_prefix must be auto, off, memory or {disk: folder}, found " + value.describe());
+    return false;
+  }
+  static Node write(const experiment::CachePrefix& value) {
+    for (const auto& [word, kind] : kWords)
+      if (value.kind == kind) return Node::scalar(word);
+    Node disk = Node::map();
+    disk.set("disk", Value<Path>::write(value.folder));
+    return disk;
+  }
+  static Node schema() {
+    Node disk = Node::map(), properties = Node::map(), any = Node::map();
+    properties.set("disk", Value<Path>::schema());
+    disk.set("type", Node::text("object"));
+    disk.set("properties", properties);
+    disk.set("required", Node::sequence({Node::text("disk")}));
+    disk.set("additionalProperties", Node::boolean(false));
+    any.set("anyOf", Node::sequence({detail::enum_schema({"auto", "off", "memory"}), disk}));
+    return any;
+  }
+};
+
+/// auto | none | FILE
+template <>
+struct Value<experiment::ConvCache> {
+  using Kind = experiment::ConvCache::Kind;
+  static constexpr std::array kWords{std::pair{"auto", Kind::kAuto}, std::pair{"none", Kind::kNone}};
+  static bool read(const Node& node, Reader& reader, experiment::ConvCache& out) {
+    const Node value = reader.substituted(node);
+    for (const auto& [word, kind] : kWords)
+      if (value.is_scalar() && value.str() == word) return out = {kind, {}}, true;
+    out.kind = Kind::kFile;
+    return Value<Path>::read(node, reader, out.file);
+  }
+  static Node write(const experiment::ConvCache& value) {
+    for (const auto& [word, kind] : kWords)
+      if (value.kind == kind) return Node::scalar(word);
+    return Value<Path>::write(value.file);
+  }
+  static Node schema() { return Value<Path>::schema(); }
+};
+
+/// full | none | buffer N
+template <>
+struct Value<data::Shuffle> {
+  using Kind = data::Shuffle::Kind;
+  static bool read(const Node& node, Reader& reader, data::Shuffle& out) {
+    const auto text = reader.text(node);
+    if (!text) return false;
+    if (*text == "full") return out = {Kind::kFull, 0}, true;
+    if (*text == "none") return out = {Kind::kNone, 0}, true;
+    if (text->starts_with("buffer ")) {
+      const auto size = reader.integer(Node::scalar(text->substr(7), node.mark()));
+      if (size && *size >= 1) return out = {Kind::kBuffer, *size}, true;
+    }
+    reader.error(node, fmt::format("shuffle must be full, none or 'buffer N', found '{}'", *text));
+    return false;
+  }
+  static Node write(const data::Shuffle& value) {
+    switch (value.kind) {
+      case Kind::kFull: return Node::scalar("full");
+      case Kind::kNone: return Node::scalar("none");
+      case Kind::kBuffer: break;
+    }
+    return Node::scalar(fmt::format("buffer {}", value.buffer));
+  }
+  static Node schema() { return Value<std::string>::schema(); }
+};
+
+template <>
+struct Value<experiment::Split> {
+  static bool read(const Node& node, Reader& reader, experiment::Split& out) {
+    const Node value = reader.substituted(node);
+    if (value.is_scalar() && value.str() == "even") return out.weights.clear(), true;
+    if (value.is_sequence() && Value<std::vector<double>>::read(value, reader, out.weights)) {
+      double sum = 0;
+      for (const double weight : out.weights) {
+        if (!(weight >= 0)) return reader.error(node, "split: weights must be >= 0"), false;
+        sum += weight;
+      }
+      if (!(sum > 0 && std::isfinite(sum))) reader.error(node, "split: the sum of the weights must be > 0 and finite");
+      return sum > 0 && std::isfinite(sum);
+    }
+    if (!value.is_sequence())
+      reader.error(node, "split must be even or a list such as [2, 1], found " + value.describe());
+    return false;
+  }
+  static Node write(const experiment::Split& value) {
+    return value.weights.empty() ? Node::scalar("even") : Value<std::vector<double>>::write(value.weights);
+  }
+  static Node schema() {
+    Node any = Node::map();
+    Node weight = fragment::number("number");
+    weight.set("minimum", Node::integer(0));
+    any.set("anyOf", Node::sequence({detail::enum_schema({"even"}), fragment::list(std::move(weight))}));
+    return any;
+  }
+};
+
+template <>
+struct Value<experiment::Transforms> {
+  using List = std::vector<Of<data::transform_family>>;
+  static bool read(const Node& node, Reader& reader, experiment::Transforms& out) {
+    if (!node.is_map()) {
+      const bool good = Value<List>::read(node, reader, out.train);
+      out.eval = out.train;
+      return good;
+    }
+    bool good = true;
+    for (const Node::Entry& entry : node.entries()) {
+      if (entry.key == "train") {
+        good = Value<List>::read(entry.value, reader, out.train) && good;
+      } else if (entry.key == "eval") {
+        good = Value<List>::read(entry.value, reader, out.eval) && good;
+      } else {
+        reader.error(entry.mark,
+                     fmt::format("transforms: unknown argument '{}'; expected a list, or train and eval", entry.key));
+        good = false;
+      }
+    }
+    return good;
+  }
+  static Node write(const experiment::Transforms& value) {
+    Node both = Node::map();
+    both.set("train", Value<List>::write(value.train));
+    both.set("eval", Value<List>::write(value.eval));
+    return both;
+  }
+  static Node schema() {
+    Node both = Node::map(), properties = Node::map(), any = Node::map();
+    properties.set("train", Value<List>::schema());
+    properties.set("eval", Value<List>::schema());
+    both.set("type", Node::text("object"));
+    both.set("properties", properties);
+    both.set("additionalProperties", Node::boolean(false));
+    any.set("anyOf", Node::sequence({Value<List>::schema(), both}));
+    return any;
+  }
+};
+
+namespace {
+
+const Schema& schema_of(const experiment::LoaderSection&);
+const Schema& schema_of(const experiment::DataSection&);
+const Schema& schema_of(const experiment::TrainSection&);
+const Schema& schema_of(const experiment::ParallelSection&);
+const Schema& schema_of(const experiment::RuntimeSection&);
+
+/// A section is a map read by its own schema.
+template <class T>
+struct Section {
+  static bool read(const Node& node, Reader& reader, T& out) {
+    const Schema& schema = schema_of(out);
+    const Node value = node.is_null() ? Node::map(node.mark()) : node;
+    const Reader::Subject subject(reader, schema.name());
+    if (!value.is_map()) return reader.error(value, "must be a mapping, found " + value.describe()), false;
+    return schema.read(value, value.mark(), reader, &out);
+  }
+  static Node write(const T& value) { return schema_of(value).write(&value); }
+  static Node schema() { return schema_of(T()).json_schema(); }
+};
+
+const Schema& schema_of(const experiment::LoaderSection&) {
+  using S = experiment::LoaderSection;
+  static const Schema schema = Schema::of<S>("loader")
+                                   .key(key("shuffle", &S::shuffle))
+                                   .key(key("workers", &S::workers))
+                                   .key(key("prefetch", &S::prefetch))
+                                   .key(key("cache", &S::cache));
+  return schema;
+}
+
+}  // namespace
+
+template <>
+struct Value<experiment::LoaderSection> : Section<experiment::LoaderSection> {};
+
+namespace {
+
+const Schema& schema_of(const experiment::DataSection&) {
+  using S = experiment::DataSection;
+  static const Schema schema = Schema::of<S>("data")
+                                   .key(key("train", &S::train))
+                                   .key(key("validation", &S::validation))
+                                   .key(key("test", &S::test))
+                                   .key(key("transforms", &S::transforms))
+                                   .key(key("loader", &S::loader));
+  return schema;
+}
+
+const Schema& schema_of(const experiment::TrainSection&) {
+  using S = experiment::TrainSection;
+  static const Schema schema = Schema::of<S>("train")
+                                   .key(key("epochs", &S::epochs).at_least(1))
+                                   .key(key("steps", &S::steps).at_least(1))
+                                   .key(key("batch_size", &S::batch_size).at_least(1))
+                                   .key(key("batch_size_per_replica", &S::batch_size_per_replica).at_least(1))
+                                   .key(key("accumulate_steps", &S::accumulate_steps).at_least(1))
+                                   .key(key("optimizer", &S::optimizer))
+                                   .key(key("loss", &S::loss))
+                                   .key(key("loss_weights", &S::loss_weights))
+                                   .key(key("metrics", &S::metrics))
+                                   .key(key("class_weight", &S::class_weight))
+                                   .key(key("dtype_policy", &S::dtype_policy))
+                                   .key(key("lr_scaling", &S::lr_scaling))
+                                   .key(key("reference_batch_size", &S::reference_batch_size).at_least(1))
+                                   .key(key("validate_every", &S::validate_every))
+                                   .key(key("log_every", &S::log_every))
+                                   .key(key("max_time", &S::max_time))
+                                   .key(key("on_nonfinite", &S::on_nonfinite));
+  return schema;
+}
+
+const Schema& schema_of(const experiment::ParallelSection&) {
+  using S = experiment::ParallelSection;
+  static const Schema schema = Schema::of<S>("parallel")
+                                   .key(key("split", &S::split))
+                                   .key(key("sync_batchnorm", &S::sync_batchnorm))
+                                   .key(key("bucket_size", &S::bucket_size))
+                                   .key(key("check_replicas", &S::check_replicas))
+                                   .key(key("watchdog", &S::watchdog));
+  return schema;
+}
+
+const Schema& schema_of(const experiment::RuntimeSection&) {
+  using S = experiment::RuntimeSection;
+  static const Schema schema = Schema::of<S>("runtime")
+                                   .key(key("deterministic", &S::deterministic))
+                                   .key(key("cache_frozen_prefix", &S::cache_frozen_prefix))
+                                   .key(key("conv", &S::conv))
+                                   .key(key("conv_cache", &S::conv_cache))
+                                   .key(key("bn_unbiased_running_var", &S::bn_unbiased_running_var))
+                                   .key(key("tf32", &S::tf32))
+                                   .key(key("workspace_limit", &S::workspace_limit))
+                                   .key(key("autotune", &S::autotune))
+                                   .key(key("cuda_graphs", &S::cuda_graphs))
+                                   .key(key("resident", &S::resident));
+  return schema;
+}
+
+}  // namespace
+
+template <>
+struct Value<experiment::DataSection> : Section<experiment::DataSection> {};
+template <>
+struct Value<experiment::TrainSection> : Section<experiment::TrainSection> {};
+template <>
+struct Value<experiment::ParallelSection> : Section<experiment::ParallelSection> {};
+template <>
+struct Value<experiment::RuntimeSection> : Section<experiment::RuntimeSection> {};
+
+}  // namespace dptrain::config
+
+namespace dptrain::experiment {
+
+std::string name_of(DtypePolicy policy) { return config::Value<DtypePolicy>::write(policy).str(); }
+
+const config::Schema& config_schema() {
+  using config::key;
+  using S = ConfigFile;
+  static const config::Schema schema = config::Schema::of<S>("config")
+                                           .key(key("dptrain", &S::dptrain).required())
+                                           .key(key("name", &S::name))
+                                           .key(key("seed", &S::seed))
+                                           .key(key("run_dir", &S::run_dir))
+                                           .key(key("data", &S::data))
+                                           .key(key("train", &S::train))
+                                           .key(key("parallel", &S::parallel))
+                                           .key(key("runtime", &S::runtime))
+                                           .key(key("callbacks", &S::callbacks));
+  return schema;
+}
+
+}  // namespace dptrain::experiment

@@ -1,0 +1,142 @@
+#pragma once
+
+// The sections of a config that are not the model: typed structs with Keras's words. Read and written by their schemas
+// (sections.cpp); what each key means for the user is docs/config.md.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/family.h"
+#include "data/cache.h"
+#include "data/loader.h"
+#include "data/source.h"
+#include "data/transform.h"
+#include "device/device.h"
+#include "experiment/by_output.h"
+#include "experiment/nonfinite.h"
+#include "optim/optimizer.h"
+#include "replica/replica.h"
+
+namespace dptrain::experiment {
+
+/// "auto" (no value) or a whole number.
+struct AutoInt {
+  std::optional<int> value;
+};
+
+struct LoaderSection {
+  data::Shuffle shuffle;
+  AutoInt workers;
+  AutoInt prefetch;
+  data::CacheOptions cache;
+};
+
+/// One list for both, or {train: [...], eval: [...]}.
+struct Transforms {
+  std::vector<config::Of<data::transform_family>> train, eval;
+};
+
+struct DataSection {
+  config::Of<data::dataset_family> train, validation, test;
+  Transforms transforms;
+  LoaderSection loader;
+};
+
+enum class DtypePolicy { kFloat32, kMixedBfloat16, kMixedFloat16 };
+std::string name_of(DtypePolicy policy);  ///< "mixed_bfloat16"
+enum class LrScaling { kNone, kLinear, kSqrt };
+
+/// Keras's class_weight: by class name or number, or from how often each class occurs (session/class_weights.h).
+struct ClassWeight {
+  bool balanced = false;
+  std::vector<std::pair<std::string, double>> weights{};
+  config::Mark mark{};
+};
+
+struct TrainSection {
+  std::optional<std::int64_t> epochs;
+  std::optional<std::int64_t> steps;
+  std::optional<std::int64_t> batch_size;  ///< global, per optimizer update
+  std::optional<std::int64_t> batch_size_per_replica;
+  std::int64_t accumulate_steps = 1;
+  optim::Optimizer optimizer{optim::RMSpropSpec{}};  ///< as Keras's compile()
+  Losses loss;
+  LossWeights loss_weights;
+  Metrics metrics;
+  std::optional<ClassWeight> class_weight;
+  DtypePolicy dtype_policy = DtypePolicy::kFloat32;
+  LrScaling lr_scaling = LrScaling::kNone;
+  std::optional<std::int64_t> reference_batch_size;
+  config::Duration validate_every{1, config::Duration::Unit::kEpochs};  ///< bare: epochs
+  config::Duration log_every{50, config::Duration::Unit::kSteps};       ///< bare: steps
+  std::optional<config::Duration> max_time;                             ///< bare: seconds
+  OnNonfinite on_nonfinite{StopSpec{}};
+};
+
+/// "even", or one weight per replica.
+struct Split {
+  std::vector<double> weights;  ///< empty: even
+};
+
+struct ParallelSection {
+  Split split;
+  bool sync_batchnorm = false;
+  config::ByteSize bucket_size{25u << 20};
+  std::optional<config::Duration> check_replicas;  ///< steps between comparisons of the replicas' parameters
+  config::Duration watchdog{
+      60, config::Duration::Unit::kSeconds};  ///< several GPUs: how long a step may stand still; bare: seconds
+};
+
+/// Which convolution engine: by rule, or by the clock.
+enum class Autotune { kHeuristic, kTime };
+
+/// Where the features of a frozen prefix are kept, if they are (session/prefix_cache.h).
+struct CachePrefix {
+  enum class Kind { kAuto, kOff, kMemory, kDisk } kind = Kind::kAuto;
+  config::Path folder{};  ///< kDisk
+};
+
+/// Where data sets that lie in memory become batches: on the GPU, and kept there where they fit; or in the loader.
+enum class Resident { kAuto, kOff };
+
+/// Where choices of convolutions that were timed are kept (session/conv_cache.h).
+struct ConvCache {
+  enum class Kind { kAuto, kNone, kFile } kind = Kind::kAuto;
+  config::Path file{};  ///< kFile
+};
+
+/// From `tf32` on: GPUs only.
+struct RuntimeSection {
+  CachePrefix cache_frozen_prefix;
+  bool deterministic = true;
+  device::ConvChoice conv = device::ConvChoice::kAuto;
+  ConvCache conv_cache;
+  bool bn_unbiased_running_var = false;
+  bool tf32 = true;
+  config::ByteSize workspace_limit{std::uint64_t{1} << 30};
+  Autotune autotune = Autotune::kHeuristic;
+  replica::Graphs cuda_graphs = replica::Graphs::kAuto;
+  Resident resident = Resident::kAuto;
+};
+
+config::Family& callback_family();
+using CallbackConfig = config::Of<callback_family>;
+
+/// The file as a whole, but for `model:`.
+struct ConfigFile {
+  std::int64_t dptrain = 1;  ///< schema version
+  std::string name;
+  std::uint64_t seed = 0;
+  config::Path run_dir{"runs"};
+  DataSection data;
+  TrainSection train;
+  ParallelSection parallel;
+  RuntimeSection runtime;
+  std::vector<CallbackConfig> callbacks;
+};
+
+const config::Schema& config_schema();
+
+}  // namespace dptrain::experiment

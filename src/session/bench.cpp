@@ -1,0 +1,254 @@
+#include "session/bench.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/rate.h"
+#include "replica/batch_queue.h"
+#include "session/environment.h"
+
+namespace dptrain::session {
+namespace {
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+/// Sums over one repeat.
+struct Sample {
+  double seconds = 0, examples = 0, forward_backward = 0, comm = 0, optimizer = 0, wait = 0;
+};
+
+/// Batches of the train loader without end, or one batch again and again.
+class Feed {
+ public:
+  Feed(data::Loader& loader, bool one_batch) : loader_(loader), one_batch_(one_batch) {
+    loader_.seek(0, 0);
+    batch_ = std::make_shared<const data::Batch>(loader_.next());
+  }
+  /// The batch for the next step, to be kept until the step is over, and the seconds it was waited for.
+  std::pair<std::shared_ptr<const data::Batch>, double> next() {
+    if (one_batch_) return {batch_, 0};
+    const Stopwatch watch;
+    if (!first_) {
+      batch_.reset();  // its slot goes back to the workers first, where no step has it
+      data::Batch batch = loader_.next();
+      if (batch.rows() == 0) {
+        loader_.next_epoch();
+        batch = loader_.next();
+      }
+      batch_ = std::make_shared<const data::Batch>(std::move(batch));
+    }
+    first_ = false;
+    return {batch_, watch.seconds()};
+  }
+
+ private:
+  data::Loader& loader_;
+  const bool one_batch_;
+  bool first_ = true;
+  std::shared_ptr<const data::Batch> batch_;
+};
+
+class Run {
+ public:
+  Run(Session& session, const BenchOptions& options)
+      : session_(session),
+        options_(options),
+        feed_(session.train_loader(), options.data == BenchData::kSynthetic),
+        ahead_(session.replicas()) {}
+
+  /// Examples per second of the loader while nobody computes: of at most `count` batches or some seconds, after those
+  /// that lie ready.
+  double loader_alone(std::int64_t count) {
+    constexpr double kLongest = 3.0;
+    for (int i = 0; i < session_.train_loader().prefetch(); ++i) feed_.next();
+    const Stopwatch watch;
+    double examples = 0;
+    for (std::int64_t i = 0; i < count && watch.seconds() < kLongest; ++i)
+      examples += static_cast<double>(feed_.next().first->rows());
+    return examples / watch.seconds();
+  }
+
+  Sample steps(std::int64_t count) {
+    Sample sample;
+    const Stopwatch total;
+    for (std::int64_t i = 0; i < count; ++i) {
+      auto [batch, waited] = feed_.next();
+      sample.wait += waited;
+      sample.examples += static_cast<double>(batch->rows());
+      if (options_.data == BenchData::kLoaderOnly) continue;
+      step(std::move(batch), sample);
+    }
+    const Stopwatch rest;
+    while (!ahead_.empty()) ahead_.collect();
+    sample.forward_backward += rest.seconds();
+    sample.seconds = total.seconds();
+    return sample;
+  }
+
+ private:
+  /// Queued steps are collected as the trainer does it.
+  void step(std::shared_ptr<const data::Batch> batch, Sample& sample) {
+    const replica::StepInputs inputs{number_, session_.scheduled_rate(number_), batch->rows()};
+    ++number_;
+    ahead_.step(std::move(batch), inputs);
+    while (ahead_.is_due()) ahead_.collect();
+    const replica::StepTimes times = session_.replicas().times();
+    sample.forward_backward += times.forward_backward;
+    sample.comm += times.comm_exposed;
+    sample.optimizer += times.optimizer;
+  }
+
+  Session& session_;
+  const BenchOptions& options_;
+  Feed feed_;
+  std::int64_t number_ = 0;
+  replica::BatchQueue ahead_;
+};
+
+void profile_layers(Session& session, Run& run, BenchRow& row, std::int64_t steps) {
+  session.replicas().on_each([](int, replica::Replica& replica) { replica.set_profiling(true); });
+  run.steps(steps);
+  std::vector<replica::Replica::StepProfile> profile;
+  std::vector<std::string> implementations;
+  session.replicas().on_each([&](int rank, replica::Replica& replica) {
+    if (rank == 0) {
+      profile = replica.profile();
+      implementations = replica.implementations();
+    }
+    replica.set_profiling(false);
+  });
+  const double n = static_cast<double>(steps);
+  for (std::size_t i = 0; i < profile.size(); ++i) {
+    const auto& p = profile[i];
+    LayerTime time{session.plan().steps[i].name, implementations[i], p.forward / n * 1e3, p.backward / n * 1e3, 0, 0};
+    if (p.forward > 0) time.forward_gflops = p.forward_flops / p.forward * 1e-9;
+    if (p.backward > 0) time.backward_gflops = p.backward_flops / p.backward * 1e-9;
+    row.layers.push_back(time);
+  }
+}
+
+std::uint64_t largest_replica(Session& session) {
+  std::vector<std::uint64_t> bytes(static_cast<std::size_t>(session.replica_count()));
+  session.replicas().on_each(
+      [&](int rank, replica::Replica& replica) { bytes[static_cast<std::size_t>(rank)] = replica.bytes(); });
+  return *std::max_element(bytes.begin(), bytes.end());
+}
+
+/// Of synthetic data one batch is all that is used: the loader need not keep others ready beside it.
+experiment::Experiment for_bench(experiment::Experiment experiment, const BenchOptions& options) {
+  if (options.data == BenchData::kSynthetic) experiment.config.data.loader.prefetch = {1};
+  return experiment;
+}
+
+SessionOptions session_options(const BenchOptions& options) {
+  SessionOptions out;
+  out.devices = options.devices;
+  out.data = options.data == BenchData::kSynthetic ? DataMode::kSynthetic : DataMode::kReal;
+  out.wants_validation = false;
+  out.loader_only = options.data == BenchData::kLoaderOnly;
+  out.global_batch = options.batch;
+  out.device_input = options.data != BenchData::kLoaderOnly;
+  return out;
+}
+
+}  // namespace
+
+std::string bench_outlook(const BenchRow& row, const BenchOptions& options, double step_seconds) {
+  constexpr double kWorthALine = 20, kMinute = 60;
+  const std::int64_t steps = options.warmup + options.repeats * options.steps;
+  const double seconds = static_cast<double>(steps) * step_seconds;
+  if (seconds < kWorthALine) return "";
+  const std::string time =
+      seconds < 2 * kMinute ? fmt::format("{:.0f} seconds", seconds) : fmt::format("{:.0f} minutes", seconds / kMinute);
+  return fmt::format("{} batch {}: {} steps of about {:.3g} s, {} in all (--warmup, --repeats, --steps)",
+                     short_name(row.devices), row.global_batch, steps, step_seconds, time);
+}
+
+BenchRow bench(const experiment::Experiment& experiment, const BenchOptions& options) {
+  const Stopwatch start;
+  Session session(for_bench(experiment, options), session_options(options));
+  BenchRow row;
+  row.replicas = session.replica_count();
+  row.threads = session.devices().threads;
+  row.devices = session.devices();
+  row.device_lines = session.device_lines();
+  row.global_batch = session.global_batch();
+  for (const auto& [phase, seconds] : session.phases())
+    if (phase == "open data") row.open_data_seconds = seconds;
+  Run run(session, options);
+  run.steps(1);
+  row.start_seconds = start.seconds() - row.open_data_seconds;
+  if (options.warmup > 1) {
+    const std::string outlook = bench_outlook(row, options, run.steps(1).seconds);
+    if (!outlook.empty()) log::info(outlook);
+    run.steps(options.warmup - 2);
+  }
+
+  std::vector<double> rate, step, forward_backward, comm, optimizer, wait;
+  for (std::int64_t r = 0; r < options.repeats; ++r) {
+    const Sample sample = run.steps(options.steps);
+    const double per_step_ms = 1e3 / static_cast<double>(options.steps);
+    rate.push_back(sample.examples / sample.seconds);
+    step.push_back(sample.seconds * per_step_ms);
+    forward_backward.push_back(sample.forward_backward * per_step_ms);
+    comm.push_back(sample.comm * per_step_ms);
+    optimizer.push_back(sample.optimizer * per_step_ms);
+    wait.push_back(sample.wait * per_step_ms);
+  }
+  row.examples_per_second = median(rate);
+  row.examples_per_second_min = *std::min_element(rate.begin(), rate.end());
+  row.examples_per_second_max = *std::max_element(rate.begin(), rate.end());
+  row.step_ms = median(step);
+  row.forward_backward_ms = median(forward_backward);
+  row.comm_exposed_ms = median(comm);
+  row.optimizer_ms = median(optimizer);
+  row.data_wait_ms = median(wait);
+  row.workers = session.train_loader().workers();
+  if (options.data == BenchData::kLoaderOnly) row.loader_examples_per_second = row.examples_per_second;
+  if (options.data == BenchData::kReal) row.loader_examples_per_second = run.loader_alone(options.steps);
+  if (options.layers && options.data != BenchData::kLoaderOnly) profile_layers(session, run, row, options.steps);
+  row.peak_bytes = peak_resident_bytes();
+  if (session.devices().on_gpus() && options.data != BenchData::kLoaderOnly)
+    row.device_bytes = largest_replica(session);
+  return row;
+}
+
+namespace {
+
+std::string workers_text(int workers) { return fmt::format("{} worker{}", workers, workers == 1 ? "" : "s"); }
+
+/// "; alone the network takes 812 ex/s, the loader delivers 301 (2 workers)".
+std::string alone(const BenchRow& row, BenchData data) {
+  const double computing_ms = row.step_ms - row.data_wait_ms;
+  if (data != BenchData::kReal || computing_ms <= 0) return "";
+  return fmt::format("; alone the network takes {} ex/s, the loader delivers {} ({})",
+                     rate_text(static_cast<double>(row.global_batch) * 1e3 / computing_ms),
+                     rate_text(row.loader_examples_per_second), workers_text(row.workers));
+}
+
+}  // namespace
+
+std::string verdict(const BenchRow& row, BenchData data) {
+  if (data == BenchData::kLoaderOnly)
+    return fmt::format("the loader alone delivers {} examples/s, {} in each of {}", rate_text(row.examples_per_second),
+                       rate_text(row.examples_per_second / std::max(1, row.workers)), workers_text(row.workers));
+  const double wait = 100 * row.data_wait_ms / row.step_ms, comm = 100 * row.comm_exposed_ms / row.step_ms;
+  if (wait > 20) return fmt::format("input-bound: {:.0f} % of a step waits for data", wait) + alone(row, data);
+  if (comm > 20)
+    return fmt::format("bound by the all-reduce: {:.0f} % of a step waits for other replicas", comm) + alone(row, data);
+  return fmt::format(
+             "compute-bound: {:.0f} % of a step is forward and backward, {:.0f} % waits for data, {:.0f} % for other "
+             "replicas",
+             100 * row.forward_backward_ms / row.step_ms, wait, comm) +
+         alone(row, data);
+}
+
+}  // namespace dptrain::session

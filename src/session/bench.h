@@ -1,0 +1,57 @@
+#pragma once
+
+// bench: how fast a step is and where its time goes. Warm-up, then repeats of so many steps each; medians over the
+// repeats. With synthetic data one batch lies in memory and is used again and again: pure compute. With loader-only
+// data nothing is computed. Main thread.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "session/session.h"
+
+namespace dptrain::session {
+
+enum class BenchData { kReal, kSynthetic, kLoaderOnly };
+
+struct BenchOptions {
+  DeviceRequest devices;
+  std::optional<std::int64_t> batch{};  ///< global; absent: the config's
+  BenchData data = BenchData::kSynthetic;
+  std::int64_t steps = 100, warmup = 20, repeats = 3;
+  bool layers = false;
+};
+
+struct LayerTime {
+  std::string name, implementation;
+  double forward_ms = 0, backward_ms = 0;          ///< of one step, replica 0
+  double forward_gflops = 0, backward_gflops = 0;  ///< per second; 0: memory traffic only
+};
+
+struct BenchRow {
+  int replicas = 1, threads = 1;
+  DeviceRequest devices;  ///< as the session had them
+  std::vector<std::string> device_lines{};
+  std::int64_t global_batch = 0;
+  double examples_per_second = 0, examples_per_second_min = 0, examples_per_second_max = 0;
+  double step_ms = 0, forward_backward_ms = 0, comm_exposed_ms = 0, optimizer_ms = 0, data_wait_ms = 0;
+  double start_seconds = 0;  ///< from the call to the end of the first step, data opening apart
+  double open_data_seconds = 0;
+  int workers = 0;                        ///< of the loader
+  double loader_examples_per_second = 0;  ///< real and loader-only data: what the loader delivers when nobody computes
+  std::uint64_t peak_bytes = 0;           ///< resident, of the process
+  std::uint64_t device_bytes = 0;         ///< GPUs: what the largest replica has taken of its device's memory
+  std::vector<LayerTime> layers;
+};
+
+BenchRow bench(const experiment::Experiment& experiment, const BenchOptions& options);
+
+/// Before a long time without a word: how many steps and minutes are to come, when one step takes so long; "" before a
+/// short one. bench() logs it after the second step.
+std::string bench_outlook(const BenchRow& row, const BenchOptions& options, double step_seconds);
+
+/// One sentence in numbers: input-bound, compute-bound, or bound by the all-reduce; with real data also what the loader
+/// and the network do without each other.
+std::string verdict(const BenchRow& row, BenchData data);
+
+}  // namespace dptrain::session

@@ -1,0 +1,98 @@
+#include "session/class_weights.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::session {
+namespace {
+
+[[noreturn]] void fail(const experiment::ClassWeight& wish, const std::string& message) {
+  const std::string place = wish.mark.known() ? wish.mark.str() + ": error: " : "";
+  throw Error(ErrorKind::kUsage, place + "train.class_weight: " + message);
+}
+
+/// A class by its name, else by its number.
+std::optional<std::size_t> find_class(const std::string& key, const std::vector<std::string>& names,
+                                      std::size_t classes) {
+  const auto found = std::find(names.begin(), names.end(), key);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), number);
+  const bool whole = error == std::errc() && end == key.data() + key.size();
+  return whole && number < classes ? std::optional(number) : std::nullopt;
+}
+
+std::string expected(const std::vector<std::string>& names, std::size_t classes, const std::string& key) {
+  constexpr std::size_t kMostListed = 20;
+  const std::string numbers = fmt::format("0..{}", classes - 1);
+  if (names.empty()) return "expected " + numbers + "; the data set has no class names";
+  if (names.size() > kMostListed) return "expected a class name or " + numbers + did_you_mean(key, names);
+  return "expected " + join(names, ", ") + " or " + numbers + did_you_mean(key, names);
+}
+
+/// Of sample `index`; -1 where its label is none of the classes, which the loader reports.
+std::int64_t class_of(const data::Source& source, std::int64_t index, std::vector<float>& row) {
+  if (source.label_type() == data::LabelType::kClass) return source.label_class(index);
+  source.label_values(index, row.data());
+  if (row.size() == 1) return std::isfinite(row[0]) ? std::lrint(row[0]) : -1;
+  return std::max_element(row.begin(), row.end()) - row.begin();
+}
+
+std::vector<float> balanced(const experiment::ClassWeight& wish, const ClassWeightContext& context,
+                            std::size_t classes) {
+  const data::Source& source = context.labels;
+  if (source.label_type() == data::LabelType::kNone) fail(wish, "the data set has no labels");
+  std::vector<float> row(static_cast<std::size_t>(std::max<std::int64_t>(1, source.label_width())));
+  std::vector<std::int64_t> counts(classes, 0);
+  std::int64_t samples = 0;
+  for (std::int64_t i = 0; i < source.size(); ++i) {
+    const std::int64_t label = class_of(source, i, row);
+    if (label < 0 || label >= static_cast<std::int64_t>(classes)) continue;
+    ++counts[static_cast<std::size_t>(label)];
+    ++samples;
+  }
+  const auto occurring = classes - static_cast<std::size_t>(std::ranges::count(counts, 0));
+  std::vector<float> weights(classes, 1.0F);
+  for (std::size_t c = 0; c < classes; ++c)
+    if (counts[c] > 0)
+      weights[c] = static_cast<float>(static_cast<double>(samples) / static_cast<double>(occurring) /
+                                      static_cast<double>(counts[c]));
+  return weights;
+}
+
+}  // namespace
+
+std::vector<float> class_weights(const experiment::ClassWeight& wish, const ClassWeightContext& context) {
+  const auto classes = static_cast<std::size_t>(std::max<std::int64_t>(2, context.outputs));
+  if (wish.balanced) return balanced(wish, context, classes);
+  const std::vector<std::string> names = context.labels.class_names();
+  std::vector<float> weights(classes, 1.0F);
+  std::vector<bool> given(classes, false);
+  for (const auto& [key, weight] : wish.weights) {
+    const std::optional<std::size_t> which = find_class(key, names, classes);
+    if (!which && context.synthetic && names.empty()) continue;
+    if (!which) fail(wish, fmt::format("unknown class '{}'; {}", key, expected(names, classes, key)));
+    if (given[*which]) fail(wish, fmt::format("class '{}' has two weights, one by name and one by number", key));
+    given[*which] = true;
+    weights[*which] = static_cast<float>(weight);
+  }
+  return weights;
+}
+
+std::string describe_class_weights(const experiment::ClassWeight& wish, const std::vector<float>& weights,
+                                   const std::vector<std::string>& names) {
+  constexpr std::size_t kMostListed = 20;
+  std::vector<std::string> parts;
+  for (std::size_t c = 0; c < std::min(weights.size(), kMostListed); ++c)
+    parts.push_back(fmt::format("{} {:.4g}", c < names.size() ? names[c] : std::to_string(c), weights[c]));
+  if (weights.size() > kMostListed) parts.emplace_back("...");
+  return (wish.balanced ? "balanced: " : "of classes: ") + join(parts, ", ");
+}
+
+}  // namespace dptrain::session

@@ -1,0 +1,28 @@
+#pragma once
+
+// `train.class_weight`: what the user wrote to one weight per class. Main thread.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/source.h"
+#include "experiment/sections.h"
+
+namespace dptrain::session {
+
+struct ClassWeightContext {
+  const data::Source& labels;  ///< of training
+  std::int64_t outputs = 0;    ///< of the model; 1: two classes
+  bool synthetic = false;      ///< generated data have no names: weights by name are left out
+};
+
+/// Classes that are not named have 1, as in Keras. Balanced: samples / (classes that occur * samples of the class).
+/// Throws Error{kUsage} at the section's place for unknown classes and labels that are no classes.
+std::vector<float> class_weights(const experiment::ClassWeight& wish, const ClassWeightContext& context);
+
+/// "balanced: daisy 1.2, roses 0.9"
+std::string describe_class_weights(const experiment::ClassWeight& wish, const std::vector<float>& weights,
+                                   const std::vector<std::string>& names);
+
+}  // namespace dptrain::session

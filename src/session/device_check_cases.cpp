@@ -1,0 +1,262 @@
+// What devices are checked with. Every layer that has an op stands here; a test says which one does not.
+
+#include <utility>
+
+#include "core/format.h"
+#include "layers/activation.h"
+#include "session/device_check.h"
+
+namespace dptrain::session {
+namespace {
+
+/// A step between `before` [7, 6, 4] (or `vector` [4], or `before` and `beside`) and the end of the network.
+struct Step {
+  std::string name, arguments;
+  std::string inputs = "before";
+};
+
+constexpr const char* kClasses = "{SparseCategoricalCrossentropy: {from_logits: true}}";
+
+std::string config_of(const std::string& layers, const std::string& loss, const std::string& train,
+                      const std::string& rest = "") {
+  return fmt::format(
+      "dptrain: 1\nmodel:\n  layers:\n{}data: {{train: {{Synthetic: {{samples: 16}}}}}}\n"
+      "train: {{epochs: 1, batch_size: 8, loss: {}{}}}\n{}",
+      layers, loss, train, rest);
+}
+
+std::string line(const std::string& step) { return "    - {" + step + "}\n"; }
+
+/// Every step is a branch of its own between the same beginning and the same end. With an odd number of channels
+/// kernels cannot take several values at a time.
+std::string branches(const std::vector<Step>& steps, int channels, int only) {
+  const auto wanted = [&](std::size_t i) { return only < 0 || i == static_cast<std::size_t>(only); };
+  const auto is_read = [&](const char* name) {
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      if (wanted(i) && steps[i].inputs.find(name) != std::string::npos) return true;
+    return false;
+  };
+  std::string text =
+      line("Input: {shape: [7, 6, 3], name: input}") +
+      line(fmt::format("Conv2D: {{filters: {}, kernel_size: 1, name: before, inputs: input}}", channels));
+  if (is_read("beside"))
+    text += line(fmt::format("Conv2D: {{filters: {}, kernel_size: 1, name: beside, inputs: input}}", channels));
+  if (is_read("vector")) text += line("GlobalAveragePooling2D: {name: vector, inputs: before}");
+  std::string ends;
+  int count = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (!wanted(i)) continue;
+    const Step& step = steps[i];
+    text += line(fmt::format("{}: {{{}{}name: x{}, inputs: [{}]}}", step.name, step.arguments,
+                             step.arguments.empty() ? "" : ", ", i, step.inputs));
+    text += line(fmt::format("Flatten: {{name: f{}, inputs: x{}}}", i, i));
+    ends += fmt::format("{}f{}", ends.empty() ? "" : ", ", i);
+    ++count;
+  }
+  if (count > 1) text += line(fmt::format("Concatenate: {{name: all, inputs: [{}]}}", ends));
+  return text + line("Dense: {units: 3, name: after}");
+}
+
+DeviceCheck of_steps(std::vector<Step> steps, int channels = 4) {
+  DeviceCheck check;
+  for (const Step& step : steps) check.names.push_back(step.name + (channels == 4 ? "" : ", odd channels"));
+  check.config = [steps = std::move(steps), channels](int only) {
+    return config_of(branches(steps, channels, only), kClasses, ", optimizer: {SGD: {learning_rate: 0.05}}",
+                     "parallel: {check_replicas: 1 steps}\n");
+  };
+  return check;
+}
+
+void add_layers(std::vector<DeviceCheck>& all) {
+  const std::string both = "before, beside";
+  all.push_back(of_steps({{"Conv2D", "filters: 5, kernel_size: 3, activation: relu"},
+                          {"Conv2DTranspose", "filters: 5, kernel_size: 3, strides: 2"},
+                          {"DepthwiseConv2D", "kernel_size: 3, padding: same, depth_multiplier: 2"},
+                          {"SeparableConv2D", "filters: 6, kernel_size: 3"},
+                          {"Dense", "units: 9, activation: relu", "vector"}}));
+  all.push_back(of_steps({{"MaxPooling2D", "pool_size: 3, strides: 2"},
+                          {"AveragePooling2D", "pool_size: 2, padding: same"},
+                          {"GlobalMaxPooling2D", ""},
+                          {"GlobalAveragePooling2D", ""},
+                          {"UpSampling2D", "size: 2, interpolation: bilinear"},
+                          {"ZeroPadding2D", "padding: [[1, 2], [0, 3]]"},
+                          {"Cropping2D", "cropping: 1"},
+                          {"Permute", "dims: [3, 1, 2]"},
+                          {"RepeatVector", "n: 5", "vector"}}));
+  all.push_back(of_steps({{"Add", "", both},
+                          {"Subtract", "", both},
+                          {"Multiply", "", both},
+                          {"Average", "", both},
+                          {"Maximum", "", both},
+                          {"Minimum", "", both},
+                          {"Concatenate", "", both}}));
+  all.push_back(of_steps({{"BatchNormalization", ""},
+                          {"LayerNormalization", ""},
+                          {"GroupNormalization", "groups: 2"},
+                          {"LocalResponseNormalization", ""}}));
+  all.push_back(of_steps({{"Dropout", "rate: 0.3"},
+                          {"SpatialDropout2D", "rate: 0.3"},
+                          {"GaussianNoise", "stddev: 0.1"},
+                          {"Rescaling", "scale: 0.5, offset: 0.1"},
+                          {"ReLU", "negative_slope: 0.1, max_value: 2"},
+                          {"LeakyReLU", ""},
+                          {"ELU", ""},
+                          {"PReLU", "alpha_initializer: {Constant: 0.2}, shared_axes: [1, 2]"},
+                          {"Softmax", ""}}));
+  all.push_back(of_steps({{"Dropout", "rate: 0.3"},
+                          {"SpatialDropout2D", "rate: 0.3"},
+                          {"GaussianNoise", "stddev: 0.1"},
+                          {"BatchNormalization", ""},
+                          {"GroupNormalization", "groups: 5"},
+                          {"LayerNormalization", ""},
+                          {"LocalResponseNormalization", "beta: 0.5"},
+                          {"PReLU", ""},
+                          {"Permute", "dims: [2, 1, 3]"},
+                          {"MaxPooling2D", "pool_size: 2"},
+                          {"UpSampling2D", "size: 2"},
+                          {"DepthwiseConv2D", "kernel_size: 3"},
+                          {"Add", "", both},
+                          {"Multiply", "", both},
+                          {"Concatenate", "", both}},
+                         5));
+  std::vector<Step> activations;
+  for (const auto& [value, word] : config::EnumNames<layers::Activation>::names)
+    activations.push_back({"Activation", fmt::format("activation: {}", word)});
+  DeviceCheck check = of_steps(activations);
+  for (std::size_t i = 0; i < activations.size(); ++i) check.names[i] = activations[i].arguments;
+  all.push_back(std::move(check));
+}
+
+/// As networks have them: the first one's three channels, 1x1, 3x3, strides, dilation, groups, odd channels.
+void add_convolutions(std::vector<DeviceCheck>& all) {
+  const std::vector<std::pair<std::string, std::string>> shapes{
+      {"convolution 3x3, 32 to 32", "filters: 32, kernel_size: 3, padding: same, inputs: wide"},
+      {"convolution 1x1, 32 to 64", "filters: 64, kernel_size: 1, inputs: wide"},
+      {"convolution 3x3 of 3", "filters: 16, kernel_size: 3, padding: same, inputs: input"},
+      {"convolution 7x7 of 3, strides 2", "filters: 16, kernel_size: 7, strides: 2, padding: same, inputs: input"},
+      {"convolution 3x3, strides 2", "filters: 32, kernel_size: 3, strides: 2, padding: same, inputs: wide"},
+      {"convolution 3x3, dilation 2", "filters: 16, kernel_size: 3, dilation_rate: 2, padding: same, inputs: wide"},
+      {"convolution 3x3, 4 groups", "filters: 32, kernel_size: 3, groups: 4, padding: same, inputs: wide"},
+      {"convolution 5x3, odd", "filters: 7, kernel_size: [5, 3], use_bias: false, inputs: wide"}};
+  struct Format {
+    const char *name, *keys;
+    double layers, loss;
+  };
+  for (const Format& format : {Format{"float32", "", 1e-4, 1e-4}, Format{"TF32", "", 2e-2, 5e-3},
+                               Format{"bfloat16", ", dtype_policy: mixed_bfloat16", 1e-1, 2e-2},
+                               Format{"float16", ", dtype_policy: mixed_float16", 3e-2, 5e-3}}) {
+    DeviceCheck check;
+    check.layers = format.layers, check.loss = format.loss, check.tf32 = std::string_view(format.name) == "TF32";
+    for (const auto& [name, arguments] : shapes) check.names.push_back(fmt::format("{}, {}", name, format.name));
+    check.config = [shapes, keys = std::string(format.keys)](int only) {
+      std::string text = line("Input: {shape: [12, 10, 3], name: input}") +
+                         line("Conv2D: {filters: 32, kernel_size: 1, name: wide, inputs: input}");
+      std::string ends;
+      for (std::size_t i = 0; i < shapes.size(); ++i) {
+        if (only >= 0 && i != static_cast<std::size_t>(only)) continue;
+        text += line(fmt::format("Conv2D: {{{}, name: x{}}}", shapes[i].second, i));
+        text += line(fmt::format("GlobalAveragePooling2D: {{name: f{}, inputs: x{}}}", i, i));
+        ends += fmt::format("{}f{}", ends.empty() ? "" : ", ", i);
+      }
+      if (only < 0) text += line(fmt::format("Concatenate: {{name: all, inputs: [{}]}}", ends));
+      return config_of(text + line("Dense: {units: 3, name: after}"), kClasses,
+                       ", optimizer: {SGD: {learning_rate: 0.05}}" + keys);
+    };
+    all.push_back(std::move(check));
+  }
+}
+
+std::string small_network(int outputs, const std::string& last = "") {
+  return line("Input: [6, 5, 3]") + line("Conv2D: {filters: 4, kernel_size: 3, activation: relu}") +
+         line("BatchNormalization: {}") + line("Flatten: {}") +
+         line(fmt::format("Dense: {{units: {}{}}}", outputs, last));
+}
+
+/// One network by itself.
+DeviceCheck one(const std::string& name, const std::string& text, DeviceCheck::Kind kind = DeviceCheck::Kind::kSteps) {
+  DeviceCheck check;
+  check.names = {name};
+  check.config = [text](int) { return text; };
+  check.kind = kind;
+  return check;
+}
+
+void add_losses(std::vector<DeviceCheck>& all) {
+  const auto loss = [&](const std::string& name, int outputs, const std::string& metrics,
+                        const std::string& arguments = "") {
+    all.push_back(one(name, config_of(small_network(outputs), fmt::format("{{{}: {{{}}}}}", name, arguments),
+                                      ", metrics: [" + metrics + "]")));
+  };
+  loss("SparseCategoricalCrossentropy", 4, "accuracy, {SparseTopKCategoricalAccuracy: {k: 2}}", "from_logits: true");
+  loss("CategoricalCrossentropy", 4, "accuracy, {TopKCategoricalAccuracy: {k: 2}}",
+       "from_logits: true, label_smoothing: 0.1");
+  loss("BinaryCrossentropy", 1, "accuracy", "from_logits: true");
+  loss("MeanSquaredError", 1, "mae");
+  loss("MeanAbsoluteError", 1, "mse");
+  std::string penalized = small_network(4, ", kernel_regularizer: {L1L2: {l1: 0.01, l2: 0.02}}");
+  penalized.replace(penalized.find("BatchNormalization: {}"), 22, "BatchNormalization: {trainable: false}");
+  all.push_back(one("regularizers, a frozen BatchNormalization",
+                    config_of(penalized, kClasses, ", optimizer: {SGD: {learning_rate: 0.05}}")));
+  all.push_back(one("Softmax and crossentropy", config_of(small_network(4, ", activation: softmax"),
+                                                          "SparseCategoricalCrossentropy", ", metrics: [accuracy]")));
+}
+
+void add_optimizers(std::vector<DeviceCheck>& all) {
+  const std::vector<std::pair<std::string, std::string>> optimizers{
+      {"SGD", ""},
+      {"SGD", "momentum: 0.9, nesterov: true, weight_decay: 0.01"},
+      {"Adam", ""},
+      {"Adam", "amsgrad: true, clipnorm: 0.5"},
+      {"AdamW", "use_ema: true"},
+      {"RMSprop", "centered: true, momentum: 0.5"},
+      {"RMSprop", "global_clipnorm: 0.7"},
+      {"Adagrad", "clipvalue: 0.1"}};
+  for (const auto& [name, arguments] : optimizers) {
+    const std::string rest = arguments.empty() ? "" : ", " + arguments;
+    DeviceCheck check = one(name + rest,
+                            config_of(small_network(4), kClasses,
+                                      fmt::format(", optimizer: {{{}: {{learning_rate: 0.01{}}}}}", name, rest)),
+                            DeviceCheck::Kind::kTraining);
+    check.layers = 2e-3;
+    all.push_back(std::move(check));
+  }
+}
+
+void add_ways_to_run(std::vector<DeviceCheck>& all) {
+  const std::string adam = ", optimizer: {Adam: {learning_rate: 0.01}}";
+  std::string pieces = config_of(small_network(4), kClasses, ", accumulate_steps: 2");
+  pieces.replace(pieces.find("BatchNormalization"), 18, "LayerNormalization");  // moments are a micro-batch's own
+  all.push_back(one("micro-batches", pieces));
+  all.push_back(
+      one("recorded steps, float32", config_of(small_network(4), kClasses, adam), DeviceCheck::Kind::kRecorded));
+  all.push_back(one("recorded steps, bfloat16",
+                    config_of(small_network(4), kClasses, adam + ", dtype_policy: mixed_bfloat16"),
+                    DeviceCheck::Kind::kRecorded));
+  std::string text = config_of(small_network(4), kClasses, adam);
+  text.replace(
+      text.find("data: {"), 7,
+      "data: {transforms: {train: [{Rescaling: 0.00392}, {Normalization: {mean: [0.5, 0.4, 0.3], variance: [0.1, 0.2, "
+      "0.3]}}, {RandomFlip: horizontal}], eval: [{Rescaling: 0.00392}]}, ");
+  all.push_back(one("batches made on the device", text, DeviceCheck::Kind::kInput));
+  text = config_of(small_network(4), kClasses, adam);
+  text.replace(
+      text.find("data: {"), 7,
+      "data: {transforms: {train: [{RandomCrop: {height: 6, width: 5, padding: 2}}, {RandomBrightness: {factor: 0.1, "
+      "value_range: [0, 1]}}, {RandomContrast: {factor: 0.2, value_range: [0, 1]}}, PerImageStandardization], "
+      "eval: [PerImageStandardization]}, ");
+  all.push_back(one("batches with random transforms", text, DeviceCheck::Kind::kInput));
+}
+
+}  // namespace
+
+std::vector<DeviceCheck> device_checks() {
+  std::vector<DeviceCheck> all;
+  add_layers(all);
+  add_convolutions(all);
+  add_losses(all);
+  add_optimizers(all);
+  add_ways_to_run(all);
+  return all;
+}
+
+}  // namespace dptrain::session

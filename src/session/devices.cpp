@@ -1,0 +1,126 @@
+#include "session/devices.h"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/machine.h"
+#include "core/text.h"
+#include "reduce/connector.h"
+#include "reduce/nccl_connector.h"
+
+namespace dptrain::session {
+namespace {
+
+using device::DeviceKind;
+
+bool all_the_same(const std::vector<GpuId>& gpus) {
+  return std::all_of(gpus.begin(), gpus.end(), [&](const GpuId& gpu) { return gpu == gpus.front(); });
+}
+
+bool emulated(const GpuId& gpu) { return gpu.kind == DeviceKind::kEmu; }
+
+std::string names(const std::vector<GpuId>& gpus) {
+  std::vector<std::string> all;
+  for (const GpuId& gpu : gpus) all.push_back(gpu.name());
+  return join(all, ", ");
+}
+
+/// Replicas meet in one memory, or over NCCL, which takes one rank per GPU.
+void check_connectable(const std::vector<GpuId>& gpus) {
+  const bool emulator = std::any_of(gpus.begin(), gpus.end(), emulated);
+  if (emulator && !std::all_of(gpus.begin(), gpus.end(), emulated))
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{}: replicas run on GPUs or on the emulator, not on both", names(gpus)));
+  if (emulator || gpus.empty() || all_the_same(gpus)) return;
+  std::set<int> distinct;
+  for (const GpuId& gpu : gpus) distinct.insert(gpu.id);
+  if (distinct.size() != gpus.size())
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{}: replicas run each on a GPU of its own, as in 0,1, or all on one, as in 0,0; "
+                            "a mix of both cannot be connected",
+                            names(gpus)));
+}
+
+}  // namespace
+
+std::string GpuId::name() const { return fmt::format("{}:{}", kind == DeviceKind::kEmu ? "emu" : "gpu", id); }
+
+DeviceRequest request_of(std::vector<GpuId> gpus) {
+  DeviceRequest request{.replicas = static_cast<int>(gpus.size()), .threads = 1};
+  request.gpus = std::move(gpus);
+  return request;
+}
+
+DeviceRequest with_threads(DeviceRequest request) {
+  const int cores = machine::cpus();
+  if (request.on_gpus()) request.threads = 1;  // the one that feeds it
+  if (request.threads == 0) request.threads = std::max(1, cores / request.replicas);
+  return request;
+}
+
+std::string short_name(const DeviceRequest& request) {
+  if (!request.paper.empty()) return request.paper;
+  if (!request.on_gpus()) return fmt::format("{}x{}", request.replicas, request.threads);
+  const char* what = emulated(request.gpus.front()) ? "emu" : "gpu";
+  const bool shared = request.replicas > 1 && all_the_same(request.gpus);
+  return shared ? fmt::format("{} on 1 {}", request.replicas, what) : fmt::format("{} {}", request.replicas, what);
+}
+
+DType compute_type(experiment::DtypePolicy policy) {
+  switch (policy) {
+    case experiment::DtypePolicy::kFloat32: return DType::kF32;
+    case experiment::DtypePolicy::kMixedBfloat16: return DType::kBf16;
+    case experiment::DtypePolicy::kMixedFloat16: return DType::kF16;
+  }
+  return DType::kF32;
+}
+
+device::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
+                                       std::shared_ptr<device::ConvChoices> conv_choices) {
+  return {.conv = config.runtime.conv,
+          .compute = compute_type(config.train.dtype_policy),
+          .deterministic = config.runtime.deterministic,
+          .tf32 = config.runtime.tf32,
+          .workspace_limit = config.runtime.workspace_limit.bytes,
+          .autotune = config.runtime.autotune == experiment::Autotune::kTime,
+          .bn_unbiased_running_var = config.runtime.bn_unbiased_running_var,
+          .conv_choices = std::move(conv_choices)};
+}
+
+std::unique_ptr<device::Device> make_device(const DeviceRequest& request, int rank,
+                                            const device::RuntimeOptions& options) {
+  if (!request.paper.empty()) return device::make_paper_gpu(request.paper, options);
+  if (!request.on_gpus()) return device::make_cpu_device(rank, request.threads, options);
+  const GpuId& gpu = request.gpus[static_cast<std::size_t>(rank)];
+  return emulated(gpu) ? device::make_emu_device(gpu.id, options) : device::make_cuda_device(gpu.id, options);
+}
+
+std::vector<std::unique_ptr<device::Device>> make_devices(const DeviceRequest& request,
+                                                          const device::RuntimeOptions& options) {
+  check_connectable(request.gpus);
+  std::vector<std::unique_ptr<device::Device>> devices;
+  for (int rank = 0; rank < request.replicas; ++rank) devices.push_back(make_device(request, rank, options));
+  return devices;
+}
+
+std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request,
+                                                   const experiment::ParallelSection& parallel, bool deterministic) {
+  check_connectable(request.gpus);
+  if (request.replicas == 1 || !request.on_gpus()) return reduce::make_local(request.replicas);
+  if (emulated(request.gpus.front()) || all_the_same(request.gpus)) return reduce::make_local_streams(request.replicas);
+  std::vector<int> ids;
+  for (const GpuId& gpu : request.gpus) ids.push_back(gpu.id);
+  return reduce::make_nccl(ids, {.deterministic = deterministic, .watchdog_seconds = parallel.watchdog.value});
+}
+
+std::uint64_t memory_share(const DeviceRequest& request, const device::Device& device) {
+  if (!request.on_gpus()) return device::cpu_memory_available() / static_cast<std::uint64_t>(request.replicas);
+  if (request.gpus.empty()) return 0;
+  const auto sharing = std::count(request.gpus.begin(), request.gpus.end(), request.gpus.front());
+  return device.memory_available() / static_cast<std::uint64_t>(sharing);
+}
+
+}  // namespace dptrain::session

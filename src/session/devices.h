@@ -1,0 +1,64 @@
+#pragma once
+
+// Which devices a session runs on: what was asked for, the devices made from it, and what connects their replicas. Main
+// thread.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+#include "experiment/sections.h"
+#include "replica/replica_set.h"
+
+namespace dptrain::session {
+
+/// A real GPU (kCuda), or one of the emulator (kEmu).
+struct GpuId {
+  device::DeviceKind kind = device::DeviceKind::kCuda;
+  int id = 0;
+  bool operator==(const GpuId&) const = default;
+
+  std::string name() const;  ///< "gpu:0", "emu:1"
+};
+
+/// `--cpus N[xT]`, or GPUs: one for each replica.
+struct DeviceRequest {
+  int replicas = 1;
+  int threads = 0;            ///< of each CPU replica; 0: cores / replicas, at least 1
+  std::vector<GpuId> gpus{};  ///< as many as replicas; empty: the CPU
+  std::string paper{};        ///< a GPU that is not there ("h200"), for plans alone
+
+  bool on_gpus() const { return !gpus.empty() || !paper.empty(); }
+  bool on_real_gpus() const { return !gpus.empty() && gpus.front().kind == device::DeviceKind::kCuda; }
+};
+DeviceRequest request_of(std::vector<GpuId> gpus);
+
+/// The same with the number of threads worked out.
+DeviceRequest with_threads(DeviceRequest request);
+
+/// "2x1"; "1 gpu", "2 gpu", "2 on 1 gpu" (or emu): what a row of a table is about, whichever the ids.
+std::string short_name(const DeviceRequest& request);
+
+DType compute_type(experiment::DtypePolicy policy);
+/// `conv_choices`: session/conv_cache.h; null: convolutions by rule.
+device::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
+                                       std::shared_ptr<device::ConvChoices> conv_choices = nullptr);
+
+/// One per replica. Throws Error{kUsage} for GPUs whose replicas cannot be connected, Error{kDevice} for what is not
+/// there or cannot run the config's `dtype_policy`.
+std::vector<std::unique_ptr<device::Device>> make_devices(const DeviceRequest& request,
+                                                          const device::RuntimeOptions& options);
+/// The one that a replica runs on, as make_devices makes it; a GPU on paper too.
+std::unique_ptr<device::Device> make_device(const DeviceRequest& request, int rank,
+                                            const device::RuntimeOptions& options);
+
+/// In this process for the CPU, for one replica, for the emulator and for replicas on one GPU; NCCL for several GPUs.
+std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request,
+                                                   const experiment::ParallelSection& parallel, bool deterministic);
+
+/// Bytes that one replica can have: the device's free memory, shared with the replicas that lie in the same memory. 0:
+/// unknown.
+std::uint64_t memory_share(const DeviceRequest& request, const device::Device& device);
+
+}  // namespace dptrain::session

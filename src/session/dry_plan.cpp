@@ -1,0 +1,172 @@
+#include "session/dry_plan.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+#include "device/measured_loss.h"
+#include "experiment/objectives.h"
+#include "replica/replica_set.h"
+#include "session/session_data.h"
+
+namespace dptrain::session {
+namespace {
+
+/// Rows of the largest micro-batch of any replica.
+std::int64_t largest_slice(const experiment::Experiment& experiment, int replicas, const DryOptions& options) {
+  const experiment::ConfigFile& config = experiment.config;
+  if (!options.global_batch && !config.train.batch_size && !config.train.batch_size_per_replica) return kDefaultRows;
+  std::vector<double> weights = config.parallel.split.weights;
+  if (weights.empty()) weights.assign(static_cast<std::size_t>(replicas), 1.0);
+  if (static_cast<int>(weights.size()) != replicas)
+    throw Error(ErrorKind::kUsage, fmt::format("split has {} weights, there are {} replicas; give --cpus {}",
+                                               weights.size(), replicas, weights.size()));
+  const std::int64_t batch = options.global_batch ? *options.global_batch : global_batch(config.train, replicas);
+  const auto shares = replica::split_rows(batch, weights);
+  const std::int64_t largest = *std::max_element(shares.begin(), shares.end());
+  const std::int64_t pieces = options.training ? config.train.accumulate_steps : 1;
+  return std::max<std::int64_t>(1, (largest + pieces - 1) / pieces);
+}
+
+plan::PlanOptions plan_options(const experiment::Experiment& experiment) {
+  const experiment::ConfigFile& config = experiment.config;
+  plan::PlanOptions options;
+  options.objectives = objectives(config.train, experiment.graph);
+  // As class numbers where the loss takes them; the data set may bring rows of values instead, which costs memory for
+  // labels only.
+  for (plan::Objective& objective : options.objectives)
+    objective.labels =
+        experiment::is_class_crossentropy(objective.loss) ? optim::LabelKind::kClass : optim::LabelKind::kDense;
+  options.bucket_bytes = config.parallel.bucket_size.bytes;
+  options.compute = compute_type(config.train.dtype_policy);
+  options.sync_batchnorm = config.parallel.sync_batchnorm;
+  return options;
+}
+
+std::uint64_t floats(std::int64_t n) { return static_cast<std::uint64_t>(n) * sizeof(float); }
+
+/// What each op needs for so many rows, the losses together last.
+std::vector<plan::Need> needs_of(device::Device& device, const experiment::Experiment& experiment, int replicas,
+                                 std::int64_t rows, DryPlan& result) {
+  // All are made before any is asked: devices make several ops' primitives at once.
+  std::vector<std::unique_ptr<device::Op>> ops;
+  for (const plan::Step& step : result.plan.steps) {
+    ops.push_back(device.make_op({.plan = result.plan,
+                                  .step = step,
+                                  .rows = rows,
+                                  .seed = experiment.config.seed,
+                                  .stream_id = static_cast<std::uint32_t>(step.node),
+                                  .replicas = replicas}));
+    ops.back()->prepare(rows);
+  }
+  std::vector<plan::Need> needs;
+  for (const auto& op : ops) {
+    needs.push_back(op->need());
+    result.choices.push_back(op->implementation());
+  }
+  plan::Need losses;
+  for (const plan::LossStep& loss : result.plan.losses) {
+    const plan::Need need = device::measured_loss({.plan = result.plan, .loss = loss, .rows = rows}, device)->need();
+    losses = {.saved = std::max(losses.saved, need.saved), .scratch = std::max(losses.scratch, need.scratch)};
+  }
+  needs.push_back(losses);
+  return needs;
+}
+
+/// Parameters, gradients, slots and averages.
+std::uint64_t weight_bytes(const DryPlan& result, bool trains, std::int64_t accumulate_steps) {
+  const plan::Plan& plan = result.plan;
+  const std::int64_t gradients = trains ? plan.statistics_end * (accumulate_steps > 1 ? 2 : 1) : 0;
+  const std::uint64_t copy =
+      plan.compute == DType::kF32 ? 0 : static_cast<std::uint64_t>(plan.total) * size_of(plan.compute);
+  return floats(plan.total + gradients + (trains ? result.slots * plan.trainable_end : 0)) + copy;
+}
+
+/// A device that cannot read the host's memory keeps the batch: inputs, as they come and as they are computed with, and
+/// labels. Twice where batches follow one another.
+std::uint64_t staging_bytes(const plan::Plan& plan, const device::Device& device, std::int64_t rows, bool in_turns) {
+  if (device.reads_host_memory()) return 0;
+  std::uint64_t bytes = 0, arriving = 0;
+  for (const int input : plan.inputs) {
+    const plan::Tensor& tensor = plan.tensors[static_cast<std::size_t>(input)];
+    bytes += tensor.bytes(rows);
+    arriving = std::max(arriving, floats(tensor.elements(rows)));
+  }
+  for (const plan::LossStep& loss : plan.losses) {
+    const std::int64_t width = plan.tensors[static_cast<std::size_t>(loss.prediction)].shape.elements();
+    bytes += floats(rows * (loss.labels == optim::LabelKind::kClass ? 1 : width));
+  }
+  if (plan.has_loss()) bytes += floats(rows);  // sample weights
+  return bytes * (in_turns ? 2 : 1) + (plan.compute == DType::kF32 ? 0 : arriving);
+}
+
+/// What the device would keep of the data sets, as far as they are at hand.
+void look_at_data(const experiment::Experiment& experiment, const DeviceRequest& request, const device::Device& device,
+                  std::int64_t rows, DryPlan& result) {
+  const auto sharing = request.gpus.empty() ? 1 : std::ranges::count(request.gpus, request.gpus.front());
+  const std::uint64_t share = device.memory_available() / static_cast<std::uint64_t>(sharing);
+  // The whole batch, as what decides at the start of a run counts it.
+  const std::int64_t batch = rows * request.replicas * experiment.config.train.accumulate_steps;
+  SessionOptions options;
+  options.devices = request;
+  try {
+    const SessionData data(experiment, result.model.graph, options,
+                           {.global_batch = batch, .busy_threads = 1, .allocate = {}});
+    result.inputs = device_input_memory(experiment, device.kind(), batch,
+                                        share > result.replica_bytes ? share - result.replica_bytes : 0, data);
+  } catch (const Error& error) {
+    result.inputs_unknown = error.what();
+  }
+}
+
+}  // namespace
+
+void make_dry_plan(const experiment::Experiment& experiment, const DeviceRequest& request, const DryOptions& options,
+                   DryPlan& result) {
+  const experiment::ConfigFile& config = experiment.config;
+  const auto device = make_device(with_threads(request), 0, runtime_options(config, options.conv_choices));
+  device->enter();
+  result.device = device->description();
+
+  result.model = graph::undrawn_model(experiment.graph, config.seed);
+  result.plan = plan::make_plan(result.model, plan_options(experiment), *device);
+  const std::int64_t rows = largest_slice(experiment, request.replicas, options);
+  std::vector<plan::Need> needs = needs_of(*device, experiment, request.replicas, rows, result);
+  const plan::Need loss_need = needs.back();
+  needs.pop_back();
+  const bool trains = options.training && result.plan.has_loss();
+  result.memory =
+      plan::plan_memory(result.plan, needs, loss_need, rows, trains ? plan::Mode::kTraining : plan::Mode::kInference);
+  if (trains) {
+    result.slots = static_cast<int>(optim::slots(config.train.optimizer).size());
+    if (optim::common(config.train.optimizer).use_ema) ++result.slots;
+  }
+  result.staging_bytes = staging_bytes(result.plan, *device, rows, result.plan.has_loss());
+  result.batch_bytes = result.memory.arena_bytes + result.staging_bytes;
+  result.replica_bytes = weight_bytes(result, trains, config.train.accumulate_steps) + result.batch_bytes;
+  if (options.data && trains && !device->reads_host_memory()) look_at_data(experiment, request, *device, rows, result);
+}
+
+std::string DryPlan::text() const {
+  std::string text = plan::print(plan, memory, choices, slots);
+  if (staging_bytes == 0) return text;
+  std::vector<std::array<std::string, 3>> lines{
+      {"staging", human_bytes(staging_bytes), "batches on their way: two sets of inputs and labels"}};
+  std::uint64_t all = replica_bytes;
+  for (const DeviceInputMemory& input : inputs) {
+    lines.push_back({"data." + input.name, human_bytes(input.samples + input.working),
+                     input.resident ? fmt::format("resident: {} of samples, up to {} to make batches",
+                                                  human_bytes(input.samples), human_bytes(input.working))
+                                    : "uploaded as it is: up to so much to make batches"});
+    all += input.samples + input.working;
+  }
+  lines.push_back({"all", human_bytes(all), "the total above and this"});
+  text += "on the device besides\n";
+  for (const auto& [name, bytes, note] : lines) text += fmt::format("  {:<16}  {:>10}  {}\n", name, bytes, note);
+  if (!inputs_unknown.empty()) text += fmt::format("  without the data sets: {}\n", inputs_unknown);
+  return text;
+}
+
+}  // namespace dptrain::session

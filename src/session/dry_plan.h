@@ -1,0 +1,60 @@
+#pragma once
+
+// A plan with the ops and the memory of one replica, but no memory allocated: for `check`, for `summary --plan` and for
+// what to say when memory runs out. Main thread.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiment/experiment.h"
+#include "graph/model.h"
+#include "plan/memory.h"
+#include "plan/plan.h"
+#include "session/device_input.h"
+#include "session/devices.h"
+
+namespace dptrain::session {
+
+struct DryPlan {
+  graph::Model model;
+  plan::Plan plan;  ///< points into `model`
+  plan::MemoryPlan memory;
+  std::vector<std::string> choices;  ///< the device's implementation of each step
+  int slots = 0;                     ///< of the optimizer
+  std::uint64_t replica_bytes = 0;   ///< all of the device's memory that a replica takes
+  std::uint64_t batch_bytes = 0;     ///< of these, what grows with the batch
+  std::uint64_t staging_bytes = 0;   ///< of these, batches on their way to the ops
+  /// Besides replica_bytes: data sets that the device makes batches of. With DryOptions::data.
+  std::vector<DeviceInputMemory> inputs;
+  std::string inputs_unknown;  ///< why the data sets could not be looked at
+  std::string device;          ///< its description
+
+  DryPlan() = default;
+  DryPlan(const DryPlan&) = delete;
+  DryPlan& operator=(const DryPlan&) = delete;
+
+  std::string text() const;
+};
+
+struct DryOptions {
+  std::optional<std::int64_t> global_batch{};  ///< instead of the config's
+  bool training = true;
+  std::shared_ptr<device::ConvChoices> conv_choices{};  ///< null: by rule
+  bool data = false;                                    ///< open the data sets to see what a GPU keeps of them
+};
+
+/// `result` is filled in place: the plan keeps a pointer to the model's graph. Without a train section: prediction
+/// only, of `kDefaultRows` samples. Throws as make_plan does.
+inline constexpr std::int64_t kDefaultRows = 32;
+void make_dry_plan(const experiment::Experiment& experiment, const DeviceRequest& devices, const DryOptions& options,
+                   DryPlan& result);
+
+/// Behind the message of an Error{kMemory}, once what was taken is free again: what a replica wants of how much, and
+/// the largest global batch that fits.
+std::string memory_advice(const experiment::Experiment& experiment, const DeviceRequest& devices,
+                          const DryOptions& options);
+
+}  // namespace dptrain::session

@@ -1,0 +1,176 @@
+#include "session/prefix_cache.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/index.h"
+#include "core/text.h"
+#include "plan/plan.h"
+#include "replica/replica_set.h"
+
+namespace dptrain::session {
+namespace {
+
+using Kind = experiment::CachePrefix::Kind;
+
+/// The part of the free memory that `auto` takes.
+constexpr std::uint64_t kShareOfMemory = 2;
+
+/// The first random transform of training; "" when there is none.
+std::string random_transform(const experiment::ConfigFile& config) {
+  for (const config::Typed& spec : config.data.transforms.train)
+    if (data::make_transform(spec)->random()) return spec.name();
+  return "";
+}
+
+bool has_frozen_weights(const graph::Model& model) {
+  return std::ranges::any_of(model.graph.layers,
+                             [](const graph::Layer& layer) { return !layer.trainable && !layer.weights.empty(); });
+}
+
+/// Why there can be no cache, whatever the room; "" when there can.
+std::string obstacle(const experiment::ConfigFile& config, const plan::FrozenPrefix& prefix) {
+  if (!prefix.none.empty()) return prefix.none;
+  if (const std::string name = random_transform(config); !name.empty())
+    return fmt::format("data.transforms.train has {}, which draws anew in every epoch", name);
+  return "";
+}
+
+std::string describe(const graph::Graph& graph, const CacheDecision& decision, const CacheQuestion& question,
+                     std::uint64_t bytes) {
+  std::vector<std::string> names, shapes;
+  for (const int node : decision.prefix.border) {
+    names.push_back(graph.nodes[at(node)].name);
+    shapes.push_back(graph.nodes[at(node)].output.str());
+  }
+  return fmt::format(
+      "frozen up to {} ({} layers, {} weights); features of {} samples, {} each, are computed once and kept {}, {}",
+      join(names, ", "), decision.prefix.layers, with_commas(decision.prefix.weights), with_commas(question.samples),
+      join(shapes, ", "), decision.folder.empty() ? "in memory" : "in " + decision.folder, human_bytes(bytes));
+}
+
+/// What `auto` has against it; "" for nothing.
+std::string not_worth_it(const CacheQuestion& question, std::uint64_t bytes) {
+  if (question.epochs <= 1) return "the run has no second epoch";
+  if (bytes > question.free_memory / kShareOfMemory)
+    return fmt::format(
+        "features take {}, half of the free memory is {}; runtime.cache_frozen_prefix: {{disk: FOLDER}} keeps "
+        "them in a file",
+        human_bytes(bytes), human_bytes(question.free_memory / kShareOfMemory));
+  return "";
+}
+
+plan::Plan prefix_plan(const experiment::ConfigFile& config, const graph::Model& model, const CacheDecision& decision,
+                       const device::Device& device) {
+  plan::PlanOptions options;
+  options.compute = compute_type(config.train.dtype_policy);
+  options.part = plan::Part::kPrefix;
+  options.border = decision.prefix.border;
+  return plan::make_plan(model, options, device);
+}
+
+replica::SetOptions set_options(const experiment::ConfigFile& config, int replicas, std::int64_t global_batch,
+                                const std::vector<FeatureJob>& jobs) {
+  replica::SetOptions set;
+  set.weights = config.parallel.split.weights;
+  if (set.weights.empty()) set.weights.assign(at(replicas), 1.0);
+  set.accumulate_steps = config.train.accumulate_steps;  // what was too large for memory in training is so here
+  set.batch_sizes = {global_batch};
+  for (const FeatureJob& job : jobs)
+    if (const std::int64_t rest = job.source->size() % global_batch; rest != 0) set.batch_sizes.push_back(rest);
+  set.seed = config.seed;
+  return set;
+}
+
+/// Runs batches through the prefix and keeps what comes out.
+class Filler {
+ public:
+  Filler(const plan::Plan& plan, replica::ReplicaSet& replicas, std::int64_t global_batch)
+      : plan_(plan), replicas_(replicas) {
+    for (const int output : plan.outputs)
+      rows_.emplace_back(static_cast<std::size_t>(plan.tensors[at(output)].elements(global_batch)));
+  }
+
+  void fill(const data::Batch& batch, data::Features& features) {
+    std::vector<float*> outputs;
+    for (std::vector<float>& rows : rows_) outputs.push_back(rows.data());
+    replicas_.predict(batch.host(), outputs);
+    std::vector<const float*> row(outputs.begin(), outputs.end());
+    for (const std::int64_t index : batch.indices()) {
+      features.keep(index, row);
+      for (std::size_t i = 0; i < row.size(); ++i) row[i] += plan_.tensors[at(plan_.outputs[i])].shape.elements();
+    }
+  }
+
+ private:
+  const plan::Plan& plan_;
+  replica::ReplicaSet& replicas_;
+  std::vector<std::vector<float>> rows_;  ///< of a batch, per output
+};
+
+}  // namespace
+
+CacheDecision decide_cache(const experiment::ConfigFile& config, const graph::Model& model,
+                           const CacheQuestion& question) {
+  const experiment::CachePrefix& wish = config.runtime.cache_frozen_prefix;
+  CacheDecision decision;
+  if (wish.kind == Kind::kOff) return decision;
+  decision.prefix = plan::frozen_prefix(model);
+  const bool asked = wish.kind != Kind::kAuto;
+  if (wish.kind == Kind::kDisk) decision.folder = wish.folder.value;
+
+  std::string why = obstacle(config, decision.prefix);
+  if (asked && !why.empty())
+    throw Error(ErrorKind::kUsage,
+                fmt::format("runtime.cache_frozen_prefix: {}; nothing can be cached, use auto or off", why));
+  const std::uint64_t bytes = data::feature_bytes(border_inputs(model.graph, decision.prefix), question.samples);
+  if (wish.kind == Kind::kMemory && bytes > question.free_memory)
+    throw Error(ErrorKind::kMemory,
+                fmt::format("runtime.cache_frozen_prefix: memory: features take {}, {} are free; use auto or "
+                            "{{disk: FOLDER}}",
+                            human_bytes(bytes), human_bytes(question.free_memory)));
+  if (!asked && why.empty()) why = not_worth_it(question, bytes);
+  decision.on = why.empty();
+  if (decision.on)
+    decision.line = describe(model.graph, decision, question, bytes);
+  else if (has_frozen_weights(model))
+    decision.line = "not cached: " + why;
+  return decision;
+}
+
+std::vector<data::FeatureInput> border_inputs(const graph::Graph& graph, const plan::FrozenPrefix& prefix) {
+  std::vector<data::FeatureInput> inputs;
+  for (const int node : prefix.border) inputs.push_back({graph.nodes[at(node)].name, graph.nodes[at(node)].output});
+  return inputs;
+}
+
+std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features(
+    const experiment::Experiment& experiment, const graph::Model& model, const DeviceRequest& request,
+    const std::shared_ptr<device::ConvChoices>& conv_choices, const CacheDecision& decision, std::int64_t global_batch,
+    std::vector<FeatureJob> jobs, const std::function<bool(std::int64_t done)>& go_on) {
+  const experiment::ConfigFile& config = experiment.config;
+  std::vector<std::shared_ptr<data::Features>> all;  // first of all: the room is taken before the work begins
+  for (const FeatureJob& job : jobs)
+    all.push_back(
+        std::make_shared<data::Features>(job.source, border_inputs(model.graph, decision.prefix), decision.folder));
+
+  auto devices = make_devices(request, runtime_options(config, conv_choices));
+  const plan::Plan plan = prefix_plan(config, model, decision, *devices.front());
+  const auto connector = make_connector(request, config.parallel, config.runtime.deterministic);
+  replica::ReplicaSet replicas(plan, std::move(devices), *connector,
+                               set_options(config, request.replicas, global_batch, jobs));
+  replicas.push(model);
+
+  Filler filler(plan, replicas, global_batch);
+  std::int64_t done = 0;
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    for (data::Batch batch = jobs[i].loader->next(); batch.rows() > 0; batch = jobs[i].loader->next()) {
+      filler.fill(batch, *all[i]);
+      done += batch.rows();
+      if (!go_on(done)) return std::nullopt;
+    }
+  return std::vector<std::shared_ptr<const data::Source>>(all.begin(), all.end());
+}
+
+}  // namespace dptrain::session

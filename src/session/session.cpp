@@ -1,0 +1,137 @@
+#include "session/session.h"
+
+#include <algorithm>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "experiment/goal.h"
+#include "session/conv_cache.h"
+#include "session/device_input.h"
+#include "session/dry_plan.h"
+#include "session/weights_file.h"
+
+namespace dptrain::session {
+
+Session::Session(const experiment::Experiment& experiment, const SessionOptions& options)
+    : experiment_(experiment), devices_(with_threads(options.devices)), phase_started_(now_seconds()) {
+  if (!devices_.paper.empty())
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{} is a GPU on paper, for summary --plan and check; nothing runs on it", devices_.paper));
+  if (options.read_weights) require_weights_file(experiment_);
+  conv_choices_ = open_conv_choices(experiment_.config.runtime, devices_);
+  Devices devices = make_devices(devices_, runtime_options(experiment_.config, conv_choices_));
+  for (const auto& device : devices) device_lines_.push_back(device->description());
+  done("devices");
+  const std::vector<double>& weights = experiment_.config.parallel.split.weights;
+  if (!weights.empty() && static_cast<int>(weights.size()) != devices_.replicas)
+    throw Error(ErrorKind::kUsage,
+                fmt::format("split has {} weights, there are {} replicas", weights.size(), devices_.replicas));
+  const experiment::TrainSection& train = experiment_.config.train;
+  global_batch_ = options.global_batch ? *options.global_batch
+                  : train.batch_size || train.batch_size_per_replica || options.training
+                      ? experiment::global_batch(train, devices_.replicas)
+                      : 128;
+  model_ = std::make_unique<graph::Model>(graph::undrawn_model(experiment_.graph, experiment_.config.seed));
+  if (options.read_weights && experiment_.graph.weights) {
+    weights_report_ = checkpoint::load_weights(*experiment_.graph.weights, *model_);
+    done("read weights");
+  }
+  data_ = std::make_unique<SessionData>(
+      experiment_, model_->graph, options,
+      SessionData::Setting{global_batch_, devices_.replicas * devices_.threads, devices.front()->host_allocator()});
+  if (options.wants_data) done("open data");
+  if (options.loader_only) return;
+  decide_prefix(options);
+  make_plan(options, *devices.front());
+  make_replicas(options, std::move(devices));
+  if (options.device_input && !cache_.on) {
+    device_inputs_ = feed_devices(experiment_, devices_, global_batch_, *data_, *replicas_);
+    if (!device_inputs_.empty()) done("data to device");
+  }
+  if (options.training) {
+    rate_factor_ = experiment::rate_factor(train, global_batch_);
+    rate_ = optim::make_rate(optim::common(train.optimizer).learning_rate, steps_per_epoch(), global_batch_);
+  }
+}
+
+Session::~Session() = default;
+
+void Session::done(const std::string& phase) {
+  const double now = now_seconds();
+  phases_.emplace_back(phase, now - phase_started_);
+  phase_started_ = now;
+}
+
+void Session::decide_prefix(const SessionOptions& options) {
+  if (!options.may_cache_prefix || !options.training) return;
+  const experiment::Goal goal = experiment::Goal::of(experiment_.config.train, options.epochs, options.steps);
+  cache_ = decide_cache(experiment_.config, *model_,
+                        {.samples = data_->samples(),
+                         .epochs = goal.in_epochs(steps_per_epoch()),
+                         .free_memory = device::cpu_memory_available()});
+}
+
+void Session::make_plan(const SessionOptions& options, const device::Device& device) {
+  const experiment::ConfigFile& config = experiment_.config;
+  plan::PlanOptions plan_options;
+  plan_options.objectives = data_->objectives();
+  plan_options.bucket_bytes = config.parallel.bucket_size.bytes;
+  plan_options.compute = compute_type(config.train.dtype_policy);
+  if (cache_.on) {
+    plan_options.part = plan::Part::kHead;
+    plan_options.border = cache_.prefix.border;
+  }
+  plan_options.sync_batchnorm = config.parallel.sync_batchnorm || options.force_sync_batchnorm;
+  plan_ = std::make_unique<plan::Plan>(plan::make_plan(*model_, plan_options, device));
+  done("plan");
+}
+
+void Session::make_replicas(const SessionOptions& options, Devices devices) try {
+  const experiment::ConfigFile& config = experiment_.config;
+  replica::SetOptions set;
+  set.weights = split_weights();
+  set.accumulate_steps = options.training ? config.train.accumulate_steps : 1;
+  set.batch_sizes = {global_batch_};
+  for (const SessionData::Set& one : data_->sets())
+    if (one.loader->samples() % global_batch_ != 0) set.batch_sizes.push_back(one.loader->samples() % global_batch_);
+  if (options.foreign_samples % global_batch_ != 0) set.batch_sizes.push_back(options.foreign_samples % global_batch_);
+  if (options.training) set.optimizer = config.train.optimizer;
+  set.goes_on = config.train.on_nonfinite.get_if<experiment::SkipStepSpec>() != nullptr;
+  set.seed = config.seed;
+  set.graphs = config.runtime.cuda_graphs;
+  set.patience = {.seconds = config.parallel.watchdog.value, .first_seconds = options.first_step_seconds};
+  if (config.parallel.check_replicas && options.training)
+    set.check_every = config.parallel.check_replicas->steps(steps_per_epoch(), global_batch_);
+  connector_ = make_connector(devices_, config.parallel, config.runtime.deterministic);
+  replicas_ = std::make_unique<replica::ReplicaSet>(*plan_, std::move(devices), *connector_, std::move(set));
+  replicas_->push(*model_);
+  done("replicas");
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::kMemory) throw;
+  replicas_.reset();  // what they have taken is free again for the advice
+  connector_.reset();
+  throw Error(ErrorKind::kMemory,
+              error.what() + memory_advice(experiment_, devices_, {global_batch_, options.training, conv_choices_}));
+}
+
+bool Session::compute_features(const std::function<bool(std::int64_t done)>& go_on) {
+  const auto features = session::compute_features(experiment_, *model_, devices_, conv_choices_, cache_, global_batch_,
+                                                  data_->feature_jobs(), go_on);
+  data_->take_features(features, border_inputs(model_->graph, cache_.prefix));
+  return features.has_value();
+}
+
+std::int64_t Session::steps_per_epoch() const {
+  const data::Loader* const train = data_->loader("train");
+  return train != nullptr ? train->batches_per_epoch() : 1;
+}
+
+double Session::scheduled_rate(std::int64_t step) const { return rate_(step) * rate_factor_; }
+
+std::vector<double> Session::split_weights() const {
+  const std::vector<double>& weights = experiment_.config.parallel.split.weights;
+  return weights.empty() ? std::vector<double>(static_cast<std::size_t>(devices_.replicas), 1.0) : weights;
+}
+
+}  // namespace dptrain::session

@@ -1,0 +1,107 @@
+#pragma once
+
+// Session: an experiment made ready to run: the template model, the plan, devices with a replica each, and loaders.
+// What fit, eval, predict, bench and verify share. Made and used on the main thread; phases and their times are kept
+// for the log.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/weights.h"
+#include "data/loader.h"
+#include "experiment/experiment.h"
+#include "graph/model.h"
+#include "plan/plan.h"
+#include "replica/replica_set.h"
+#include "session/evaluation.h"
+#include "session/prefix_cache.h"
+#include "session/session_data.h"
+#include "session/session_options.h"
+
+namespace dptrain::session {
+
+class Session {
+ public:
+  Session(const experiment::Experiment& experiment, const SessionOptions& options);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const experiment::Experiment& experiment() const { return experiment_; }
+  graph::Model& model() { return *model_; }
+  const plan::Plan& plan() const { return *plan_; }
+  replica::ReplicaSet& replicas() { return *replicas_; }
+  int replica_count() const { return devices_.replicas; }
+  const DeviceRequest& devices() const { return devices_; }  ///< threads resolved
+  /// Which algorithm each convolution pass uses, in all replicas; null on GPUs.
+  const std::shared_ptr<device::ConvChoices>& conv_choices() const { return conv_choices_; }
+  /// One line of facts per replica's device: "cpu:0 2 threads, AVX2", "gpu:0 NVIDIA H200 ...".
+  const std::vector<std::string>& device_lines() const { return device_lines_; }
+  /// What `model.weights` has filled; nothing without it or without `read_weights`.
+  const std::optional<checkpoint::WeightsReport>& weights_report() const { return weights_report_; }
+  std::int64_t global_batch() const { return global_batch_; }
+  std::int64_t steps_per_epoch() const;
+
+  data::Loader& train_loader() { return *data_->loader("train"); }
+  data::Loader* validation_loader() { return data_->loader("validation"); }
+  data::Loader* test_loader() { return data_->loader("test"); }
+  /// Which data sets become batches on the GPU: "train resident (45 MiB)"; empty on CPUs.
+  const std::vector<std::string>& device_inputs() const { return device_inputs_; }
+  const std::vector<std::string>& class_names() const { return data_->class_names(); }
+  std::string data_fingerprint() const { return data_->fingerprint(); }
+  std::string train_sample(std::int64_t index) const { return data_->train_sample(index); }  ///< the file or item it is
+  /// Samples that could not be read, as the loaders meet them; each file once.
+  void on_bad_sample(const std::function<void(const data::BadSample&)>& listener) { data_->on_bad_sample(listener); }
+  /// One warning about those that are new since the last call; `listed_in` is the file that has them all, if there is
+  /// one.
+  void warn_about_bad_samples(const std::string& listed_in = "") { data_->warn_about_bad_samples(listed_in); }
+  std::vector<double> split_weights() const;  ///< one per replica
+
+  /// "balanced: daisy 1.2, roses 0.9"; "" without class weights.
+  std::string class_weights_line() const { return data_->class_weights_line(); }
+  /// Says what becomes of the frozen prefix; "" where there is nothing to say.
+  const std::string& prefix_line() const { return cache_.line; }
+  bool caches_prefix() const { return cache_.on; }
+  std::int64_t prefix_samples() const { return data_->samples(); }  ///< whose features are kept, of all data sets
+  /// Where the prefix is cached: runs it over the data sets, with the weights of model() as they are now, and hands the
+  /// features to the loaders. `go_on` hears how many samples are done; false stops it, and then this gives false.
+  bool compute_features(const std::function<bool(std::int64_t done)>& go_on);
+
+  /// Rate of a step by the config alone: schedule times lr_scaling.
+  double scheduled_rate(std::int64_t step) const;
+
+  /// "open data", "plan", "replicas" ... with seconds.
+  const std::vector<std::pair<std::string, double>>& phases() const { return phases_; }
+
+ private:
+  using Devices = std::vector<std::unique_ptr<device::Device>>;
+
+  void decide_prefix(const SessionOptions& options);
+  void make_plan(const SessionOptions& options, const device::Device& device);
+  void make_replicas(const SessionOptions& options, Devices devices);
+  void done(const std::string& phase);
+
+  const experiment::Experiment experiment_;
+  DeviceRequest devices_;
+  std::shared_ptr<device::ConvChoices> conv_choices_;
+  std::vector<std::string> device_lines_;
+  std::int64_t global_batch_ = 0;
+  std::unique_ptr<graph::Model> model_;
+  std::optional<checkpoint::WeightsReport> weights_report_;
+  CacheDecision cache_;
+  std::unique_ptr<plan::Plan> plan_;
+  std::unique_ptr<replica::Connector> connector_;
+  std::unique_ptr<replica::ReplicaSet> replicas_;
+  std::unique_ptr<SessionData> data_;  // after the replicas, whose devices its batches lie with
+  std::vector<std::string> device_inputs_;
+  optim::Rate rate_;
+  double rate_factor_ = 1;
+  std::vector<std::pair<std::string, double>> phases_;
+  double phase_started_ = 0;
+};
+
+}  // namespace dptrain::session

@@ -1,0 +1,244 @@
+#include "session/session_data.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "config/diagnostics.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "data/labels.h"
+#include "experiment/objectives.h"
+#include "session/class_weights.h"
+
+namespace dptrain::session {
+namespace {
+
+/// Integer labels stay integers for crossentropy over classes; everything else gets rows of floats.
+optim::LabelKind label_kind(const config::Typed& loss, const data::Source& source, int which) {
+  if (!experiment::is_class_crossentropy(loss)) return optim::LabelKind::kDense;
+  if (source.label_type(which) == data::LabelType::kClass) return optim::LabelKind::kClass;
+  if (loss.get_if<optim::SparseCategoricalCrossentropySpec>() != nullptr && source.label_width(which) == 1)
+    throw Error(ErrorKind::kData, "sparse_categorical_crossentropy wants integer labels, the data set has floats");
+  return optim::LabelKind::kDense;
+}
+
+/// An error of data that `make` throws gets the place of its data set in the config.
+template <class Make>
+auto at_place(const config::Mark& mark, const Make& make) -> decltype(make()) try {
+  return make();
+} catch (const config::ConfigError&) {
+  throw;
+} catch (const Error& error) {
+  const std::string words = error.what();
+  const bool has_place = words.substr(0, words.find('\n')).find(": error: ") != std::string::npos;
+  if (error.kind() != ErrorKind::kData || !mark.known() || has_place) throw;
+  config::Diagnostics diagnostics;
+  diagnostics.error(mark, words);
+  throw config::ConfigError(diagnostics, error.kind());
+}
+
+}  // namespace
+
+SessionData::SessionData(const experiment::Experiment& experiment, const graph::Graph& graph,
+                         const SessionOptions& options, Setting setting)
+    : experiment_(experiment), graph_(graph), setting_(std::move(setting)), loader_only_(options.loader_only) {
+  if (!options.wants_data) return;
+  objectives_ = experiment::objectives(experiment.config.train, graph);
+  open(options);
+  resolve_class_weights(options);
+  make_loaders(options);
+}
+
+void SessionData::open(const SessionOptions& options) {
+  const experiment::DataSection& section = experiment_.config.data;
+  const data::DatasetConfig datasets{section.train, section.validation, section.test};
+  data::WantedRoles wanted{options.wants_train, options.wants_validation, options.wants_test};
+  if (options.data == DataMode::kSynthetic) {
+    wanted.train = true;
+    sources_ = data::synthetic_sources(datasets, model_side(), experiment_.config.seed, wanted);
+  } else {
+    if (options.wants_train && !datasets.train)
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("{}: no data.train; add a data set, or give --data synthetic", experiment_.file));
+    sources_ = data::open_sources(datasets, model_side(), experiment_.config.seed, wanted);
+  }
+  const data::Source* any = sources_.train        ? sources_.train.get()
+                            : sources_.validation ? sources_.validation.get()
+                                                  : sources_.test.get();
+  if (any == nullptr) return;
+  const std::vector<std::string> names = experiment::output_names(graph_);
+  for (plan::Objective& objective : objectives_)
+    objective.labels =
+        label_kind(objective.loss, *any, data::find_label(*any, names[static_cast<std::size_t>(objective.output)]));
+  class_names_ = any->class_names();
+}
+
+/// Only training knows class weights.
+void SessionData::resolve_class_weights(const SessionOptions& options) {
+  const std::optional<experiment::ClassWeight>& wish = experiment_.config.train.class_weight;
+  if (!wish || !options.training || objectives_.size() != 1 || !sources_.train) return;
+  objectives_.front().class_weights =
+      session::class_weights(*wish, {.labels = *sources_.train,
+                                     .outputs = model_side().outputs.front().elements(),
+                                     .synthetic = options.data == DataMode::kSynthetic});
+}
+
+void SessionData::make_loaders(const SessionOptions& options) {
+  const experiment::DataSection& section = experiment_.config.data;
+  const std::map<std::string, config::Mark> places{
+      {"train", section.train.mark()}, {"validation", section.validation.mark()}, {"test", section.test.mark()}};
+  const auto add = [&](const char* name, const std::shared_ptr<const data::Source>& source, const LoaderPlan& plan) {
+    sets_.push_back(
+        {name, source, plan.evaluation, at_place(places.at(name), [&] { return make_loader(source, plan); })});
+  };
+  const auto in_order = [](const char* name) { return LoaderPlan{.name = name, .evaluation = true, .in_order = true}; };
+  if (options.training)
+    add("train", sources_.train, {.name = "train"});
+  else if (options.wants_train)
+    add("train", sources_.train, in_order("train-eval"));
+  if (sources_.validation) add("validation", sources_.validation, in_order("validation"));
+  if (sources_.test) add("test", sources_.test, in_order("test"));
+}
+
+std::vector<config::Typed> SessionData::transforms(bool evaluation) const {
+  const auto& list = evaluation ? experiment_.config.data.transforms.eval : experiment_.config.data.transforms.train;
+  return {list.begin(), list.end()};
+}
+
+data::Loader* SessionData::loader(const std::string& name) const {
+  const auto found = std::ranges::find(sets_, name, &Set::name);
+  return found == sets_.end() ? nullptr : found->loader.get();
+}
+
+std::int64_t SessionData::samples() const {
+  std::int64_t samples = 0;
+  for (const Set& set : sets_) samples += set.loader->samples();
+  return samples;
+}
+
+std::string SessionData::class_weights_line() const {
+  if (objectives_.empty() || objectives_.front().class_weights.empty()) return "";
+  return describe_class_weights(*experiment_.config.train.class_weight, objectives_.front().class_weights,
+                                class_names_);
+}
+
+std::string SessionData::fingerprint() const { return sources_.train ? sources_.train->fingerprint() : ""; }
+
+data::ModelSide SessionData::model_side() const {
+  data::ModelSide side;
+  for (const int input : graph_.inputs) {
+    const graph::Node& node = graph_.nodes[static_cast<std::size_t>(input)];
+    side.input_names.push_back(node.name);
+    side.input_shapes.push_back(node.output);
+  }
+  const auto add_output = [&](std::size_t output) {
+    const graph::Node& node = graph_.nodes[static_cast<std::size_t>(graph_.outputs[output])];
+    side.output_names.push_back(node.name);
+    side.outputs.push_back(node.output);
+  };
+  for (const plan::Objective& objective : objectives_) add_output(static_cast<std::size_t>(objective.output));
+  for (std::size_t i = 0; i < graph_.outputs.size() && objectives_.empty(); ++i) add_output(i);
+  side.pixels = data::expect_pixels(transforms(false));
+  return side;
+}
+
+std::unique_ptr<data::Loader> SessionData::make_loader(const std::shared_ptr<const data::Source>& source,
+                                                       const LoaderPlan& plan) const {
+  const experiment::DataSection& section = experiment_.config.data;
+  data::LoaderOptions options;
+  options.batch_size = setting_.global_batch;
+  options.shuffle = plan.in_order ? data::Shuffle{data::Shuffle::Kind::kNone, 0} : section.loader.shuffle;
+  options.seed = experiment_.config.seed;
+  options.workers = section.loader.workers.value.value_or(0);
+  options.prefetch = section.loader.prefetch.value.value_or(0);
+  options.alone = loader_only_;
+  options.busy_threads = setting_.busy_threads;
+  options.allocate = setting_.allocate;
+  options.delivery = plan.delivery;
+  options.feed = plan.feed;
+  data::ModelSide side = model_side();
+  const std::vector<data::LabelDelivery> labels =
+      plan.labels ? label_deliveries(side) : std::vector<data::LabelDelivery>{};
+  if (!plan.features) {
+    data::Pipeline pipeline(transforms(plan.evaluation), plan.evaluation);
+    auto [samples, rest] = data::cached(source, std::move(pipeline), section.loader.cache, plan.name);
+    return std::make_unique<data::Loader>(std::move(samples), std::move(rest), side, labels, options);
+  }
+  side.input_names.clear();
+  side.input_shapes.clear();
+  for (const data::FeatureInput& input : border_) {
+    side.input_names.push_back(input.name);
+    side.input_shapes.push_back(input.shape);
+  }
+  return std::make_unique<data::Loader>(source, data::Pipeline(), side, labels, options);
+}
+
+/// One for each loss, as `side` has the outputs.
+std::vector<data::LabelDelivery> SessionData::label_deliveries(const data::ModelSide& side) const {
+  std::vector<data::LabelDelivery> labels;
+  for (std::size_t i = 0; i < objectives_.size(); ++i) {
+    const auto& [output, loss, weight, metrics, class_weights, kind] = objectives_[i];
+    const bool crossentropy =
+        experiment::is_class_crossentropy(loss) || loss.get_if<optim::BinaryCrossentropySpec>() != nullptr;
+    labels.push_back({.output = side.output_names[i],
+                      .kind = kind,
+                      .width = side.outputs[i].elements(),
+                      .probabilities = kind == optim::LabelKind::kDense && crossentropy});
+  }
+  return labels;
+}
+
+std::vector<FeatureJob> SessionData::feature_jobs() {
+  std::vector<FeatureJob> jobs;
+  for (Set& set : sets_) {
+    set.loader.reset();
+    jobs.push_back(
+        {set.source,
+         make_loader(set.source, {.name = set.name, .evaluation = set.evaluation, .in_order = true, .labels = false})});
+  }
+  return jobs;
+}
+
+void SessionData::take_features(const std::optional<std::vector<std::shared_ptr<const data::Source>>>& features,
+                                std::vector<data::FeatureInput> inputs) {
+  border_ = std::move(inputs);
+  for (std::size_t i = 0; i < sets_.size(); ++i) {
+    Set& set = sets_[i];
+    set.loader = make_loader(
+        features ? (*features)[i] : set.source,
+        {.name = set.name, .evaluation = set.evaluation, .in_order = set.evaluation, .features = features.has_value()});
+  }
+}
+
+/// Of the data sets; a Split shares that of the set it is part of.
+std::vector<std::shared_ptr<data::BadSamples>> SessionData::accounts() const {
+  std::vector<std::shared_ptr<data::BadSamples>> found;
+  for (const auto& source : {sources_.train, sources_.validation, sources_.test}) {
+    const auto account = source ? source->bad_samples() : nullptr;
+    if (account && std::find(found.begin(), found.end(), account) == found.end()) found.push_back(account);
+  }
+  return found;
+}
+
+void SessionData::on_bad_sample(const std::function<void(const data::BadSample&)>& listener) {
+  for (const auto& account : accounts()) account->listen(listener);
+}
+
+void SessionData::warn_about_bad_samples(const std::string& listed_in) {
+  std::size_t count = 0;
+  std::string last;
+  for (const auto& account : accounts()) {
+    count += account->all().size();
+    if (!account->all().empty()) last = account->all().back().str();
+  }
+  if (count == bad_samples_told_) return;
+  bad_samples_told_ = count;
+  log::warn(fmt::format("{} cannot be read and {} left out: {}{}{}",
+                        count == 1 ? "a file" : fmt::format("{} files", count), count == 1 ? "is" : "are",
+                        count == 1 ? "" : "the last one ", last,
+                        listed_in.empty() ? "" : "; all are listed in " + listed_in));
+}
+
+}  // namespace dptrain::session

@@ -1,0 +1,106 @@
+#pragma once
+
+// The data sets of a session and the loaders that read them: opened as the config says, labels as the loss wants
+// them. Owned by the session, made and used on the main thread.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/loader.h"
+#include "data/sources/features.h"
+#include "experiment/experiment.h"
+#include "graph/graph.h"
+#include "plan/plan.h"
+#include "session/prefix_cache.h"
+#include "session/session_options.h"
+
+namespace dptrain::session {
+
+/// One pass over a data set.
+struct LoaderPlan {
+  std::string name;         ///< of the pass, for a cache on disk: "train", "validation"
+  bool evaluation = false;  ///< eval's transforms
+  bool in_order = false;
+  bool features = false;  ///< the source has features: what comes over the border, no transforms
+  bool labels = true;
+  data::Delivery delivery = data::Delivery::kFloats;
+  int feed = -1;  ///< of the devices, unless floats are delivered
+};
+
+class SessionData {
+ public:
+  /// An open data set and its loader.
+  struct Set {
+    std::string name;  ///< "train", "validation", "test"
+    std::shared_ptr<const data::Source> source;
+    bool evaluation = false;  ///< by eval's transforms and in its own order
+    std::unique_ptr<data::Loader> loader;
+  };
+  /// What loaders have to know of the devices.
+  struct Setting {
+    std::int64_t global_batch = 0;
+    int busy_threads = 0;     ///< of the replicas
+    data::Allocate allocate;  ///< page-locked for GPUs
+  };
+
+  /// Opens what `options` want; nothing where they want no data. `experiment` and `graph` stay where they are. Throws
+  /// Error{kUsage} or Error{kData}.
+  SessionData(const experiment::Experiment& experiment, const graph::Graph& graph, const SessionOptions& options,
+              Setting setting);
+
+  /// The open ones, train first.
+  std::vector<Set>& sets() { return sets_; }
+  const std::vector<Set>& sets() const { return sets_; }
+  /// As the config has them, eval's or train's.
+  std::vector<config::Typed> transforms(bool evaluation) const;
+  /// Null where it is not open.
+  data::Loader* loader(const std::string& name) const;
+  std::int64_t samples() const;  ///< of all of them
+
+  /// With labels as the data set has them; none where labels are not wanted.
+  const std::vector<plan::Objective>& objectives() const { return objectives_; }
+  const std::vector<std::string>& class_names() const { return class_names_; }
+  std::string class_weights_line() const;
+  std::string fingerprint() const;
+  std::string train_sample(std::int64_t index) const {
+    return sources_.train->label_place(index);
+  }  ///< of the training set
+
+  std::unique_ptr<data::Loader> make_loader(const std::shared_ptr<const data::Source>& source,
+                                            const LoaderPlan& plan) const;
+
+  /// For compute_features: every set in its own order without labels. The loaders are gone until take_features().
+  std::vector<FeatureJob> feature_jobs();
+  /// The loaders go over `features` from now on, one per set, which `inputs` of the head take; without any, over the
+  /// data as before.
+  void take_features(const std::optional<std::vector<std::shared_ptr<const data::Source>>>& features,
+                     std::vector<data::FeatureInput> inputs);
+
+  void on_bad_sample(const std::function<void(const data::BadSample&)>& listener);
+  void warn_about_bad_samples(const std::string& listed_in);
+
+ private:
+  void open(const SessionOptions& options);
+  void make_loaders(const SessionOptions& options);
+  void resolve_class_weights(const SessionOptions& options);
+  data::ModelSide model_side() const;
+  std::vector<data::LabelDelivery> label_deliveries(const data::ModelSide& side) const;
+  std::vector<std::shared_ptr<data::BadSamples>> accounts() const;
+
+  const experiment::Experiment& experiment_;
+  const graph::Graph& graph_;
+  Setting setting_;
+  bool loader_only_;
+  std::vector<plan::Objective> objectives_;
+  data::Sources sources_;
+  std::vector<Set> sets_;
+  std::vector<data::FeatureInput> border_;  // inputs of the head, where the data sets are features
+  std::vector<std::string> class_names_;
+  std::size_t bad_samples_told_ = 0;
+};
+
+}  // namespace dptrain::session

@@ -1,0 +1,124 @@
+#include "session/verify.h"
+
+#include <algorithm>
+
+#include "layers/batch_normalization.h"
+#include "session/side_by_side.h"
+
+namespace dptrain::session {
+namespace {
+
+/// Each step from the reference's weights of that step: what is judged.
+void compare_steps(Side& reference, Side& tested, const VerifyOptions& options, VerifyResult& result) {
+  data::Loader& loader = reference.session.train_loader();
+  loader.seek(0, 0);
+  for (std::int64_t step = 0; step < options.steps; ++step) {
+    const graph::Model start = reference.pulled();
+    const data::Batch batch = next_batch(loader);
+    const replica::StepSums a = tested.step_from(start, batch, step), b = reference.step_from(start, batch, step);
+    result.losses.push_back(b.loss / static_cast<double>(b.samples) + b.penalty);
+    result.loss = std::max(result.loss, loss_difference(a, b));
+    Differences gradients = gradient_differences(tested, reference);
+    Differences parameters = weight_differences(tested.pulled(), reference.pulled());
+    for (VerifyRow& row : result.rows) {
+      row.gradient = std::max(row.gradient, gradients[row.layer]);
+      row.parameter = std::max(row.parameter, parameters[row.layer]);
+    }
+  }
+}
+
+/// Both sides train on their own: the drift, which is reported and decides nothing.
+void measure_drift(Side& reference, Side& tested, const VerifyOptions& options, VerifyResult& result) {
+  data::Loader& loader = reference.session.train_loader();
+  loader.seek(0, 0);
+  for (std::int64_t step = 0; step < options.steps; ++step) {
+    const data::Batch batch = next_batch(loader);
+    result.loss_drift =
+        std::max(result.loss_drift, loss_difference(tested.step(batch, step), reference.step(batch, step)));
+  }
+  Differences drift = weight_differences(tested.pulled(), reference.pulled());
+  for (VerifyRow& row : result.rows) row.drift = drift[row.layer];
+}
+
+bool has_batch_normalization(const graph::Graph& graph) {
+  return std::any_of(graph.layers.begin(), graph.layers.end(), [](const graph::Layer& layer) {
+    return layer.spec.get_if<layers::BatchNormalizationSpec>() != nullptr;
+  });
+}
+
+/// The first replica of a request, alone.
+DeviceRequest one_of(const DeviceRequest& devices) {
+  return devices.on_gpus() ? request_of({devices.gpus.front()}) : DeviceRequest{};
+}
+
+device::DeviceKind kind_of(const DeviceRequest& devices) {
+  return devices.gpus.empty() ? device::DeviceKind::kCpu : devices.gpus.front().kind;
+}
+
+}  // namespace
+
+Tolerance default_tolerance(const experiment::Experiment& experiment, const VerifyOptions& options) {
+  const device::DeviceKind kind = kind_of(options.devices);
+  const bool same_rows =
+      kind != device::DeviceKind::kCuda && kind_of(options.against.value_or(options.devices)) == kind;
+  switch (experiment.config.train.dtype_policy) {
+    case experiment::DtypePolicy::kMixedBfloat16: return same_rows ? Tolerance{2e-2, 1e-3} : Tolerance{5e-1, 1e-2};
+    case experiment::DtypePolicy::kMixedFloat16: return same_rows ? Tolerance{5e-3, 1e-4} : Tolerance{3e-1, 1e-3};
+    case experiment::DtypePolicy::kFloat32: break;
+  }
+  return same_rows ? Tolerance{1e-5, 1e-5} : Tolerance{1e-2, 1e-4};
+}
+
+VerifyResult verify(const experiment::Experiment& experiment, const VerifyOptions& options) {
+  // Only the side under test knows how many replicas `batch_size_per_replica` is multiplied by.
+  const std::int64_t batch_size = global_batch(experiment.config.train, options.devices.replicas);
+  experiment::Experiment whole = experiment;
+  whole.config.parallel.split.weights.clear();
+  const DeviceRequest one = options.against.value_or(one_of(options.devices));
+  if (!one.on_gpus()) whole.config.train.dtype_policy = experiment::DtypePolicy::kFloat32;  // the CPU has no other
+  Side reference(comparable(whole, 1), {.devices = one, .data = options.data, .batch = batch_size});
+  Side tested(comparable(experiment, options.accumulate),
+              {.devices = options.devices, .data = options.data, .batch = batch_size});
+  const graph::Model start = reference.session.model();
+
+  VerifyResult result;
+  result.tolerance =
+      options.tolerance ? Tolerance{*options.tolerance, *options.tolerance} : default_tolerance(experiment, options);
+  result.tested_device = tested.session.device_lines().front();
+  result.reference_device = reference.session.device_lines().front();
+  result.full_float32 = experiment.config.runtime.tf32 && (options.devices.on_real_gpus() || one.on_real_gpus());
+  result.normalisation_synchronised = has_batch_normalization(experiment.graph);
+  for (const graph::Layer& layer : start.graph.layers)
+    if (!layer.weights.empty()) result.rows.push_back({layer.name, 0, 0});
+  compare_steps(reference, tested, options, result);
+  reference.session.replicas().push(start);
+  tested.session.replicas().push(start);
+  measure_drift(reference, tested, options, result);
+  std::sort(result.rows.begin(), result.rows.end(),
+            [](const VerifyRow& a, const VerifyRow& b) { return a.gradient > b.gradient; });
+  result.passed = result.loss <= result.tolerance.loss &&
+                  std::all_of(result.rows.begin(), result.rows.end(), [&](const VerifyRow& row) {
+                    return row.gradient <= result.tolerance.layers && row.parameter <= result.tolerance.layers;
+                  });
+  return result;
+}
+
+double dry_run(Session& session) {
+  data::Loader& loader = session.train_loader();
+  loader.seek(0, 0);
+  const data::Batch batch = loader.next();
+  const BatchRows host = batch.host();
+  const std::vector<std::int64_t> rows = replica::split_rows(batch.rows(), session.split_weights());
+  std::vector<std::int64_t> first(rows.size(), 0);
+  for (std::size_t r = 1; r < rows.size(); ++r) first[r] = first[r - 1] + rows[r - 1];
+  std::vector<double> losses(rows.size(), 0);
+  session.replicas().on_each([&](int rank, replica::Replica& replica) {
+    const auto r = static_cast<std::size_t>(rank);
+    losses[r] = replica.gradients(host.sub(first[r], rows[r]), batch.rows(), 0).loss;
+  });
+  double sum = 0;
+  for (const double loss : losses) sum += loss;
+  return sum / static_cast<double>(batch.rows());
+}
+
+}  // namespace dptrain::session

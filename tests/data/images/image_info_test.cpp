@@ -1,0 +1,51 @@
+#include "data/images/image_info.h"
+
+#include <gtest/gtest.h>
+
+#include "data/image_files.h"
+#include "data/images/image.h"
+
+namespace dptrain::data {
+namespace {
+
+/// "jpeg rgb 5x7 8 bit"
+std::string told(const Bytes& file) {
+  const ImageInfo info = image_info(file);
+  return info.format + (info.progressive ? " progressive " : " ") + info.color_mode + " " +
+         std::to_string(info.height) + "x" + std::to_string(info.width) + " " + std::to_string(info.bits) + " bit";
+}
+
+TEST(ImageInfo, OfEveryFormat) {
+  EXPECT_EQ(told(jpeg_bytes(gradient(5, 7))), "jpeg rgb 5x7 8 bit");
+  EXPECT_EQ(told(jpeg_bytes(gradient(5, 7), {.progressive = true, .orientation = 6})),
+            "jpeg progressive rgb 5x7 8 bit");
+  EXPECT_EQ(told(jpeg_bytes(gradient(300, 2, 1), {.space = JCS_GRAYSCALE})), "jpeg gray 300x2 8 bit");
+  EXPECT_EQ(told(jpeg_bytes(gradient(5, 7, 4), {.space = JCS_CMYK})), "jpeg cmyk 5x7 8 bit");
+  EXPECT_EQ(told(png_bytes(gradient(5, 7))), "png rgb 5x7 8 bit");
+  EXPECT_EQ(told(png_bytes(gradient(5, 7, 4), 16)), "png rgba 5x7 16 bit");
+  EXPECT_EQ(told(png_bytes(gradient(5, 7, 2))), "png gray+alpha 5x7 8 bit");
+  EXPECT_EQ(told(bmp_bytes(gradient(5, 7))), "bmp rgb 5x7 8 bit");
+  EXPECT_EQ(told(gif_bytes(2, 3, Bytes(12), Bytes(6))), "gif palette 2x3 8 bit");
+  EXPECT_EQ(told(pnm_bytes(gradient(5, 7))), "pnm rgb 5x7 8 bit");
+  EXPECT_EQ(told(pnm_bytes(gradient(5, 7, 1))), "pnm gray 5x7 8 bit");
+}
+
+TEST(ImageInfo, FilesThatEndInTheHeader) {
+  for (const Bytes& whole : {jpeg_bytes(gradient(5, 7)), png_bytes(gradient(5, 7)), bmp_bytes(gradient(5, 7)),
+                             gif_bytes(2, 3, Bytes(12), Bytes(6)), pnm_bytes(gradient(5, 7))})
+    for (std::size_t size = 0; size < 10; ++size)
+      EXPECT_THROW(image_info(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size))), ImageError)
+          << size;
+  EXPECT_THROW(image_info(text_bytes("no image")), ImageError);
+}
+
+TEST(ImageInfo, WhatANamePromises) {
+  EXPECT_EQ(format_of_name("a/b.JPG"), "jpeg");
+  EXPECT_EQ(format_of_name("b.jpeg"), "jpeg");
+  EXPECT_EQ(format_of_name("b.jpg.png"), "png");
+  EXPECT_EQ(format_of_name("b.txt"), "");
+  EXPECT_EQ(format_of_name("jpg"), "");
+}
+
+}  // namespace
+}  // namespace dptrain::data

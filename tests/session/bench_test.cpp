@@ -1,0 +1,39 @@
+#include "session/bench.h"
+
+#include <gtest/gtest.h>
+
+namespace dptrain::session {
+namespace {
+
+TEST(BenchOutlook, CountsWarmUpAndRepeatsBeforeALongTime) {
+  BenchRow row;
+  row.devices.replicas = 1;
+  row.devices.threads = 2;
+  row.global_batch = 32;
+  BenchOptions options;  // 20 + 3 x 100 steps
+  EXPECT_EQ(bench_outlook(row, options, 0.05), "") << "16 seconds are short";
+  EXPECT_EQ(bench_outlook(row, options, 0.25),
+            "1x2 batch 32: 320 steps of about 0.25 s, 80 seconds in all (--warmup, --repeats, --steps)");
+  EXPECT_EQ(bench_outlook(row, options, 6.123),
+            "1x2 batch 32: 320 steps of about 6.12 s, 33 minutes in all (--warmup, --repeats, --steps)");
+}
+
+TEST(BenchVerdict, NamesWhatTakesTheStep) {
+  BenchRow row;
+  row.step_ms = 100;
+  row.forward_backward_ms = 90;
+  EXPECT_EQ(verdict(row, BenchData::kSynthetic),
+            "compute-bound: 90 % of a step is forward and backward, 0 % waits for data, 0 % for other replicas");
+  row.comm_exposed_ms = 25;
+  EXPECT_EQ(verdict(row, BenchData::kSynthetic), "bound by the all-reduce: 25 % of a step waits for other replicas");
+  row.data_wait_ms = 50;
+  row.global_batch = 10;
+  row.loader_examples_per_second = 120;
+  row.workers = 1;
+  EXPECT_EQ(verdict(row, BenchData::kReal),
+            "input-bound: 50 % of a step waits for data; alone the network takes 200 ex/s, the loader delivers 120 (1 "
+            "worker)");
+}
+
+}  // namespace
+}  // namespace dptrain::session

@@ -1,0 +1,79 @@
+#include "session/device_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "device/device.h"
+#include "layers/layer.h"
+#include "optim/loss.h"
+#include "optim/optimizer.h"
+
+namespace dptrain::session {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+const DeviceRequest kEmulator = request_of({{device::DeviceKind::kEmu, 0}});
+
+std::vector<DeviceCheckLine> lines_of(const std::vector<DeviceCheck>& checks, bool passes) {
+  std::vector<DeviceCheckLine> lines;
+  EXPECT_EQ(check_devices(kEmulator, checks, [&](const DeviceCheckLine& line) { lines.push_back(line); }), passes);
+  return lines;
+}
+
+TEST(DeviceCheck, HasEveryLayerLossAndOptimizer) {
+  std::string names;
+  for (const DeviceCheck& check : device_checks())
+    for (const std::string& name : check.names) names += "|" + name + "|";
+  for (const config::TypeDef* layer : layers::layer_family().types()) {
+    if (!device::has_op(device::DeviceKind::kEmu, layer->type) || layer->name == "Activation") continue;
+    EXPECT_THAT(names, HasSubstr("|" + layer->name + "|"));
+  }
+  for (const config::TypeDef* loss : optim::loss_family().types())
+    EXPECT_THAT(names, HasSubstr("|" + loss->name + "|"));
+  for (const config::TypeDef* optimizer : optim::optimizer_family().types())
+    EXPECT_THAT(names, HasSubstr("|" + optimizer->name));
+}
+
+TEST(DeviceCheck, TheEmulatorPasses) {
+  const std::vector<DeviceCheckLine> lines = lines_of(device_checks(), true);
+  EXPECT_GT(lines.size(), 90U);
+  EXPECT_EQ(lines.front().name, "memory and copies");
+  EXPECT_THAT(lines.back().name, HasSubstr("over 2 replicas"));
+  EXPECT_EQ(lines.back().device, "emu:0, emu:0");
+  for (const DeviceCheckLine& line : lines) EXPECT_TRUE(line.passed) << line.name << ": " << line.found;
+}
+
+TEST(DeviceCheck, WhatDiffersIsNamedAloneAndTheRestGoesOn) {
+  std::vector<DeviceCheck> checks;
+  for (DeviceCheck& check : device_checks()) {
+    if (check.names.front() == "MaxPooling2D" || check.names.front() == "SGD") check.layers = 0;
+    checks.push_back(std::move(check));
+  }
+  int failed = 0, passed = 0;
+  for (const DeviceCheckLine& line : lines_of(checks, false)) {
+    ++(line.passed ? passed : failed);
+    if (line.passed) continue;
+    EXPECT_THAT(line.found, AllOf(HasSubstr(" of layer "), HasSubstr(" differ"), HasSubstr("allowed 0e+00")));
+  }
+  EXPECT_EQ(failed, 10);  // nine layers that are tried together, and plain SGD
+  EXPECT_GT(passed, 80);
+}
+
+TEST(DeviceCheck, AnErrorIsALineLikeTheOthers) {
+  DeviceCheck wrong;
+  wrong.names = {"nothing"};
+  wrong.config = [](int) { return std::string("dptrain: 1\n"); };
+  const std::vector<DeviceCheckLine> lines = lines_of({wrong}, false);
+  const auto found = std::ranges::find(lines, "nothing", &DeviceCheckLine::name);
+  ASSERT_NE(found, lines.end());
+  EXPECT_THAT(found->found, StartsWith("nothing:1:1: error: "));
+  EXPECT_EQ(found->found.find('\n'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dptrain::session

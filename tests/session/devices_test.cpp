@@ -1,0 +1,202 @@
+// Which devices a request comes to, what connects them, what they may cost; on the emulator where a GPU is needed.
+
+#include "session/devices.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "session/dry_plan.h"
+#include "session/link_speed.h"
+#include "session/verify.h"
+
+namespace dptrain::session {
+namespace {
+
+using device::DeviceKind;
+
+const char* kConfig =
+    "dptrain: 1\n"
+    "name: tiny\n"
+    "model:\n"
+    "  layers:\n"
+    "    - Input: {shape: [7, 5, 3]}\n"
+    "    - Conv2D: {filters: 5, kernel_size: 3, activation: relu, padding: same}\n"
+    "    - BatchNormalization\n"
+    "    - MaxPooling2D\n"
+    "    - Flatten\n"
+    "    - Dropout: 0.3\n"
+    "    - Dense: {units: 3, activation: softmax}\n"
+    "data: {train: {Synthetic: {samples: 33}}}\n"
+    "train: {epochs: 1, batch_size: 11, loss: categorical_crossentropy, optimizer: {SGD: {learning_rate: 0.05, "
+    "momentum: 0.9}}}\n";
+
+using ::testing::HasSubstr;
+
+experiment::Experiment experiment(const std::vector<std::string>& sets = {}) {
+  return experiment::load_experiment_text(kConfig, "tiny.yaml", {sets, {}});
+}
+
+DeviceRequest on(DeviceKind kind, const std::vector<int>& ids) {
+  std::vector<GpuId> gpus;
+  for (const int id : ids) gpus.push_back({kind, id});
+  return request_of(gpus);
+}
+DeviceRequest emu(const std::vector<int>& ids) { return on(DeviceKind::kEmu, ids); }
+
+std::string refusal(ErrorKind kind, const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    return error.what();
+  }
+  return "accepted";
+}
+
+SessionOptions options_for(const DeviceRequest& devices) {
+  SessionOptions options;
+  options.devices = devices;
+  options.wants_validation = false;
+  return options;
+}
+
+TEST(Devices, AreNamedShortlyWhicheverTheirIds) {
+  EXPECT_EQ(short_name({.replicas = 2, .threads = 3}), "2x3");
+  EXPECT_EQ(short_name(emu({4})), "1 emu");
+  EXPECT_EQ(short_name(on(DeviceKind::kCuda, {2, 3})), "2 gpu");
+  EXPECT_EQ(short_name(on(DeviceKind::kCuda, {1, 1, 1})), "3 on 1 gpu");
+}
+
+TEST(Devices, MixturesThatCannotBeConnectedAreRefused) {
+  const auto said = [](const DeviceRequest& request) {
+    return refusal(ErrorKind::kUsage, [&] { make_devices(request, {}); });
+  };
+  EXPECT_NE(said(on(DeviceKind::kCuda, {0, 0, 1})).find("gpu:0, gpu:0, gpu:1: replicas run each on a GPU of its own"),
+            std::string::npos);
+  DeviceRequest both = emu({0});
+  both.gpus.push_back({DeviceKind::kCuda, 0});
+  both.replicas = 2;
+  EXPECT_NE(said(both).find("emu:0, gpu:0: replicas run on GPUs or on the emulator, not on both"), std::string::npos);
+  EXPECT_EQ(make_devices(emu({0, 0, 1}), {}).size(), 3U);
+}
+
+TEST(Devices, TheConfigSaysHowTheyRun) {
+  const experiment::Experiment all =
+      experiment({"runtime={tf32: false, workspace_limit: 64 MiB, autotune: time, deterministic: false}",
+                  "train.dtype_policy=mixed_float16"});
+  const device::RuntimeOptions options = runtime_options(all.config);
+  EXPECT_EQ(options.compute, DType::kF16);
+  EXPECT_FALSE(options.tf32);
+  EXPECT_TRUE(options.autotune);
+  EXPECT_FALSE(options.deterministic);
+  EXPECT_EQ(options.workspace_limit, 64U << 20);
+  EXPECT_EQ(runtime_options(experiment().config).workspace_limit, 1U << 30);
+}
+
+TEST(Devices, TheCpuRefusesMixedPrecisionInOneSentence) {
+  const std::string said = refusal(ErrorKind::kDevice, [] {
+    Session(experiment({"train.dtype_policy=mixed_float16"}), options_for({.replicas = 1, .threads = 1}));
+  });
+  EXPECT_EQ(said, "cpu cannot run train.dtype_policy mixed_float16; use float32, or a GPU");
+}
+
+TEST(Devices, SumsOverReplicasAreMeasured) {
+  for (const auto& request : {DeviceRequest{.replicas = 2, .threads = 1}, emu({0, 1, 2}), emu({0, 0})}) {
+    const LinkSpeed speed = measure_all_reduce(request, 4000, 3);
+    EXPECT_EQ(speed.bytes, 4000U);
+    EXPECT_GT(speed.seconds, 0);
+    EXPECT_DOUBLE_EQ(speed.bus_gbps(2), speed.algorithm_gbps());
+  }
+}
+
+TEST(Devices, ADryPlanKnowsWhatDataSetsTakeOfAGpu) {
+  const experiment::Experiment tiny = experiment();
+  DryPlan dry;
+  make_dry_plan(tiny, emu({0, 1}), {.data = true}, dry);
+  Session session(tiny, options_for(emu({0, 1})));
+  ASSERT_FALSE(session.device_inputs().empty());
+  ASSERT_EQ(dry.inputs.size(), session.device_inputs().size());
+  std::uint64_t least = dry.replica_bytes, most = dry.replica_bytes + 1024;
+  for (std::size_t i = 0; i < dry.inputs.size(); ++i) {
+    const DeviceInputMemory& input = dry.inputs[i];
+    EXPECT_THAT(session.device_inputs()[i], HasSubstr(input.name + (input.resident ? " resident" : " uploaded")));
+    EXPECT_THAT(dry.text(), HasSubstr("data." + input.name));
+    least += input.samples;
+    most += input.samples + input.working;
+  }
+  EXPECT_GT(least, dry.replica_bytes) << "nothing is resident";
+  session.replicas().on_each([&](int rank, replica::Replica& replica) {
+    if (rank != 0) return;
+    EXPECT_GE(replica.bytes(), least);
+    EXPECT_LE(replica.bytes(), most);
+  });
+
+  DryPlan off, cpu;
+  make_dry_plan(experiment({"runtime.resident=off"}), emu({0}), {.data = true}, off);
+  EXPECT_TRUE(off.inputs.empty());
+  EXPECT_THAT(off.text(), HasSubstr("staging"));
+  make_dry_plan(tiny, {.replicas = 1, .threads = 1}, {.data = true}, cpu);
+  EXPECT_EQ(cpu.text().find("on the device besides"), std::string::npos) << "the CPU reads batches where they are";
+}
+
+TEST(Devices, ADryPlanKnowsWhatAReplicaTakes) {
+  for (const char* policy : {"float32", "mixed_bfloat16", "mixed_float16"})
+    for (const char* accumulate : {"1", "3"}) {
+      const experiment::Experiment tiny = experiment(
+          {std::string("train.dtype_policy=") + policy, std::string("train.accumulate_steps=") + accumulate});
+      DryPlan dry;
+      make_dry_plan(tiny, emu({0, 1}), {}, dry);
+      SessionOptions options = options_for(emu({0, 1}));
+      options.device_input = false;  // what data sets take is not the plan's
+      Session session(tiny, options);
+      session.replicas().on_each([&](int rank, replica::Replica& replica) {
+        if (rank != 0) return;
+        EXPECT_GE(replica.bytes(), dry.replica_bytes) << policy << " " << accumulate;
+        EXPECT_LE(replica.bytes(), dry.replica_bytes + 1024) << policy << " " << accumulate;  // sums and such
+      });
+    }
+}
+
+TEST(Devices, TheEmulatorComputesWhatTheCpuDoes) {
+  VerifyOptions options;
+  options.devices = emu({0, 1});
+  options.against = DeviceRequest{.replicas = 1, .threads = 1};
+  options.steps = 3;
+  for (const char* policy : {"float32", "mixed_bfloat16", "mixed_float16"}) {
+    const VerifyResult result = verify(experiment({std::string("train.dtype_policy=") + policy}), options);
+    EXPECT_TRUE(result.passed) << policy << ": " << result.rows.front().gradient << " in " << result.rows.front().layer;
+    EXPECT_EQ(result.reference_device.rfind("cpu:0", 0), 0U);
+    EXPECT_GT(result.rows.front().gradient, 0) << "two implementations round differently somewhere";
+  }
+  options.tolerance = 1e-12;
+  EXPECT_FALSE(verify(experiment(), options).passed);
+}
+
+TEST(Devices, WhereMemoryRunsOutTheLargestBatchIsNamed) {
+  DryPlan dry;
+  make_dry_plan(experiment(), emu({0}), {}, dry);
+  ASSERT_GT(dry.batch_bytes, 0U);
+  ASSERT_LT(dry.batch_bytes, dry.replica_bytes);
+  const std::string enough = memory_advice(experiment(), emu({0}), {});
+  EXPECT_NE(enough.find("something else has taken memory"), std::string::npos) << enough;
+  // 4 GiB hold some millions of these rows.
+  const std::int64_t huge = 1 << 24;
+  const std::string advice = memory_advice(experiment(), emu({0, 0}), {.global_batch = huge});
+  const std::size_t place = advice.find("the largest global batch that fits is ");
+  ASSERT_NE(place, std::string::npos) << advice;
+  const std::int64_t fits = std::stoll(advice.substr(place + 38));
+  ASSERT_GT(fits, 0);
+  ASSERT_LT(fits, huge);
+  const std::uint64_t share = (std::uint64_t{4} << 30) / 2;
+  DryPlan largest, larger;
+  make_dry_plan(experiment(), emu({0, 0}), {.global_batch = fits}, largest);
+  make_dry_plan(experiment(), emu({0, 0}), {.global_batch = fits + fits / 32}, larger);
+  EXPECT_LE(largest.replica_bytes, share);
+  EXPECT_GT(larger.replica_bytes, share - share / 64);
+}
+
+}  // namespace
+}  // namespace dptrain::session
