@@ -52,6 +52,8 @@ enum class MetricReads {
 
 struct MetricType final : config::TypeDef {
   MetricReads reads = MetricReads::kValues;
+  /// Arguments, as YAML, with which it can be measured on an output of four classes: what `devices --check` tries.
+  std::string example_arguments{};
   /// Where larger values are better: the words by which callbacks with `mode: auto` know it in the key of a log.
   std::vector<std::string> larger_is_better{};
   std::function<const std::string&(const void* spec)> log_name;
@@ -128,6 +130,10 @@ class MetricBuilder {
   /// A rule over several keys: returns "" or the message.
   MetricBuilder&& rule(std::string (*f)(const Spec&)) && {
     type_->schema = std::move(type_->schema).template rule<Spec>(f);
+    return std::move(*this);
+  }
+  MetricBuilder&& example(std::string arguments) && {
+    type_->example_arguments = std::move(arguments);
     return std::move(*this);
   }
   MetricBuilder&& reads(MetricReads what) && { return type_->reads = what, std::move(*this); }

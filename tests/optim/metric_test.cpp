@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "optim/example.h"
+#include "optim/metrics/auc.h"
 
 namespace dptrain::optim {
 namespace {
@@ -24,9 +25,10 @@ std::string refusal(const std::string& yaml, const Shape& output, LabelKind labe
 }
 
 TEST(Metric, TheKeyInLogsIsTheStringGiven) {
-  for (const char* name : {"accuracy", "acc", "mse", "MSE", "mae", "mean_squared_error", "mean_absolute_error",
-                           "binary_accuracy", "categorical_accuracy", "sparse_categorical_accuracy",
-                           "top_k_categorical_accuracy", "sparse_top_k_categorical_accuracy"})
+  for (const char* name :
+       {"accuracy", "acc", "mse", "MSE", "mae", "mean_squared_error", "mean_absolute_error", "binary_accuracy",
+        "categorical_accuracy", "sparse_categorical_accuracy", "top_k_categorical_accuracy",
+        "sparse_top_k_categorical_accuracy", "precision", "recall", "auc", "root_mean_squared_error", "r2_score"})
     EXPECT_EQ(resolved(name, {10}).names, std::vector<std::string>{name});
   EXPECT_EQ(resolved("MeanSquaredError", {10}).names.front(), "mean_squared_error");
   EXPECT_EQ(resolved("mse: {name: error}", {10}).names.front(), "error");
@@ -52,8 +54,41 @@ TEST(Metric, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(refusal("accuracy", {3}, LabelKind::kClass), "");
 }
 
+TEST(Metric, SeveralValuesHaveNumberedNames) {
+  EXPECT_EQ(resolved("f1_score", {3}).names, (std::vector<std::string>{"f1_score_0", "f1_score_1", "f1_score_2"}));
+  EXPECT_EQ(resolved("F1Score: {average: macro}", {3}).names, std::vector<std::string>{"f1_score"});
+  EXPECT_EQ(resolved("Precision: {thresholds: [0.2, 0.8], name: p}", {1}).names,
+            (std::vector<std::string>{"p_0", "p_1"}));
+  EXPECT_EQ(resolved("r2_score", {3}).names.size(), 1U);
+  EXPECT_EQ(refusal("f1_score", {100}),
+            "F1Score: has 100 values, and 64 is the most that logs have room for; average them");
+}
+
+TEST(Metric, ArgumentsThatDoNotFitTheOutputAreRefused) {
+  EXPECT_EQ(refusal("Precision: {top_k: 4}", {3}), "Precision: top_k = 4 of an output of 3 values; give a smaller one");
+  EXPECT_EQ(refusal("Recall: {class_id: 3}", {3}), "Recall: class_id = 3 of an output of 3 values, counted from 0");
+  EXPECT_EQ(refusal("AUC: {multi_label: true, num_labels: 4}", {3}),
+            "AUC: num_labels is 4, but output 'out' has 3 values");
+  EXPECT_EQ(refusal("AUC: {label_weights: [1, 2]}", {3}), "AUC: 2 label_weights for an output of 3 values");
+  EXPECT_EQ(refusal("MeanIoU: {num_classes: 2}", {3}), "MeanIoU: num_classes is 2, but output 'out' has 3");
+  EXPECT_EQ(refusal("r2_score", {2, 3}), "R2Score: wants one row of values per sample, but output 'out' is 2x3");
+  EXPECT_EQ(read(metric_family(), "AUC: {num_labels: 3}").errors, "AUC: num_labels is for multi_label: true\n");
+  EXPECT_EQ(read(metric_family(), "Precision: {thresholds: 1.5}").errors.find("must be in [0, 1], found 1.5") ==
+                std::string::npos,
+            false);
+  EXPECT_NE(read(metric_family(), "MeanIoU").errors, "");
+}
+
+TEST(Metric, AreasOfEvenThresholdsAreKnownAsSuch) {
+  const auto even = [](const std::string& yaml) { return make(metric_family(), yaml).as<AUCSpec>().evenly_spaced(); };
+  EXPECT_TRUE(even("auc"));
+  EXPECT_TRUE(even("AUC: {thresholds: [0.75, 0.25, 0.5]}"));
+  EXPECT_FALSE(even("AUC: {thresholds: [0.1, 0.9]}"));
+}
+
 TEST(Metric, TheBetterSideIsKnownByTheKey) {
-  for (const char* key : {"val_accuracy", "acc", "kind_top_k_categorical_accuracy"})
+  for (const char* key :
+       {"val_accuracy", "acc", "kind_top_k_categorical_accuracy", "val_auc", "f1_score_0", "mean_iou"})
     EXPECT_TRUE(is_larger_better(key)) << key;
   for (const char* key : {"loss", "val_mse", "mae"}) EXPECT_FALSE(is_larger_better(key)) << key;
 }

@@ -6,7 +6,7 @@ namespace dptrain::optim {
 namespace {
 
 constexpr double kIoUEpsilon = 1e-7;    // keras.backend.epsilon()
-constexpr std::int64_t kMostIoU = 512;  // the table of so many classes is 2 MiB in every step's sums
+constexpr std::int64_t kMostIoU = 256;  // the table of so many classes is 512 KiB in every step's sums
 
 std::string mean_io_u_fits(const MeanIoUSpec& spec, const MetricSubject& subject) {
   if (subject.classes() < 2)
@@ -50,6 +50,7 @@ const RegisteredMetric kMeanIoU =
     metric<MeanIoUSpec>("MeanIoU", {"mean_io_u"})
         .key(key("num_classes", &MeanIoUSpec::num_classes).required().at_least(2).at_most(kMostIoU))
         .key(key("ignore_class", &MeanIoUSpec::ignore_class))
+        .example("num_classes: 4")
         .reads(MetricReads::kOrder)
         .larger_is_better("io_u", "iou")
         .fits(mean_io_u_fits)

@@ -8,6 +8,7 @@ namespace {
 const RegisteredMetric kSparseTopKCategoricalAccuracy =
     metric<SparseTopKCategoricalAccuracySpec>("SparseTopKCategoricalAccuracy", {"sparse_top_k_categorical_accuracy"})
         .key(key("k", &SparseTopKCategoricalAccuracySpec::k).at_least(1))
+        .example("k: 2")
         .reads(MetricReads::kOrder)
         .larger_is_better("top_k")
         .fits([](const SparseTopKCategoricalAccuracySpec& spec, const MetricSubject& subject) {

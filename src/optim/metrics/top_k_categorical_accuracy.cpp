@@ -8,6 +8,7 @@ namespace {
 const RegisteredMetric kTopKCategoricalAccuracy =
     metric<TopKCategoricalAccuracySpec>("TopKCategoricalAccuracy", {"top_k_categorical_accuracy"})
         .key(key("k", &TopKCategoricalAccuracySpec::k).at_least(1))
+        .example("k: 2")
         .reads(MetricReads::kOrder)
         .larger_is_better("top_k")
         .fits([](const TopKCategoricalAccuracySpec& spec, const MetricSubject& subject) {
