@@ -127,11 +127,6 @@ class MetricBuilder {
     type_->schema.key(k);
     return std::move(*this);
   }
-  /// A rule over several keys: returns "" or the message.
-  MetricBuilder&& rule(std::string (*f)(const Spec&)) && {
-    type_->schema = std::move(type_->schema).template rule<Spec>(f);
-    return std::move(*this);
-  }
   MetricBuilder&& example(std::string arguments) && {
     type_->example_arguments = std::move(arguments);
     return std::move(*this);

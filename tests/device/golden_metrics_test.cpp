@@ -51,11 +51,12 @@ std::vector<double> values_of_batches(device::Device& device, LossCase c, const 
 /// The losses behind which the data's predictions may lie.
 std::vector<LossCase> ways_to_predict(const std::string& data) {
   const auto loss = [](const char* name) { return from_keras(optim::loss_family(), name, json::object()); };
-  std::vector<LossCase> ways{{.loss = loss("MeanSquaredError")}};
+  std::vector<LossCase> ways{{.loss = loss("MeanSquaredError"), .output = {}}};
   if (data == "binary" || data == "labels")
-    ways.push_back({.loss = loss("BinaryCrossentropy"), .from_logits = true, .fusion = Fusion::kSigmoid});
+    ways.push_back({.loss = loss("BinaryCrossentropy"), .output = {}, .from_logits = true, .fusion = Fusion::kSigmoid});
   if (data == "classes" || data == "one_hot")
-    ways.push_back({.loss = loss("CategoricalCrossentropy"), .from_logits = true, .fusion = Fusion::kSoftmax});
+    ways.push_back(
+        {.loss = loss("CategoricalCrossentropy"), .output = {}, .from_logits = true, .fusion = Fusion::kSoftmax});
   return ways;
 }
 

@@ -15,17 +15,13 @@ std::string auc_fits(const AUCSpec& spec, const MetricSubject& subject) {
   if (spec.by_class() && subject.output.rank() != 1)
     return fmt::format("counts classes one by one, which wants one row of values per sample, but output {} is {}",
                        subject.name, subject.output.str());
+  if (spec.num_labels && !spec.multi_label) return "num_labels is for multi_label: true";
   if (spec.num_labels && *spec.num_labels != subject.classes())
     return fmt::format("num_labels is {}, but output {} has {} values", *spec.num_labels, subject.name,
                        subject.classes());
   const std::size_t weights = spec.label_weights.size();
   if (weights != 0 && weights != static_cast<std::size_t>(subject.classes()))
     return fmt::format("{} label_weights for an output of {} values", weights, subject.classes());
-  return "";
-}
-
-std::string auc_rule(const AUCSpec& spec) {
-  if (spec.num_labels && !spec.multi_label) return "num_labels is for multi_label: true";
   return "";
 }
 
@@ -102,7 +98,6 @@ const RegisteredMetric kAuc = metric<AUCSpec>("AUC", {"auc"})
                                   .key(key("num_labels", &AUCSpec::num_labels).at_least(1))
                                   .key(key("label_weights", &AUCSpec::label_weights).at_least(0))
                                   .key(key("from_logits", &AUCSpec::from_logits))
-                                  .rule(auc_rule)
                                   .reads(MetricReads::kValues)
                                   .larger_is_better("auc")
                                   .fits(auc_fits)
