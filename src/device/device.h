@@ -75,6 +75,7 @@ class Device : public plan::Capabilities {
 
   /// From the op table; throws Error{kInternal} naming layer and device where a layer has no op.
   std::unique_ptr<Op> make_op(const OpContext& context);
+  /// Without its metrics, which measured_loss() puts beside it.
   virtual std::unique_ptr<LossOp> make_loss(const LossContext& context) = 0;
   virtual std::unique_ptr<Update> make_update(const UpdateContext& context) = 0;
 
@@ -83,6 +84,9 @@ class Device : public plan::Capabilities {
   virtual void accumulate(void* y, const void* x, DType type, std::int64_t n, Stream& stream) = 0;  ///< y += x
   /// *gradient becomes NaN where *value is infinite or NaN. Queued.
   virtual void taint(const double* value, float* gradient, Stream& stream) = 0;
+  /// Values = the activation that a loss has taken over, applied to logits [rows, classes] of the type. Queued.
+  virtual void apply_fused(plan::LossStep::Fusion fusion, const void* logits, DType type, std::int64_t rows,
+                           std::int64_t classes, float* values, Stream& stream) = 0;
   /// Between float and another number type.
   virtual void from_float(const float* x, void* y, DType type, std::int64_t n, Stream& stream) = 0;
   virtual void to_float(const void* x, DType type, float* y, std::int64_t n, Stream& stream) = 0;

@@ -22,6 +22,7 @@
 #include "core/dtype.h"
 #include "graph/model.h"
 #include "optim/loss.h"
+#include "optim/metric.h"
 #include "plan/capabilities.h"
 
 namespace dptrain::plan {
@@ -129,8 +130,8 @@ struct LossStep {
   config::Typed loss{};
   double weight = 1;  ///< its part in the whole loss
   enum class Fusion { kNone, kSoftmax, kSigmoid };
-  /// kSoftmax, kSigmoid: `prediction` are the logits before that activation. Metrics mean what comes after it: the loss
-  /// op moves their thresholds, or applies the activation where a metric needs the values (squared and absolute error).
+  /// kSoftmax, kSigmoid: `prediction` are the logits before that activation. Metrics mean what comes after it: their
+  /// ops move thresholds, or read values to which the activation was applied for them (MetricReads).
   Fusion fusion = Fusion::kNone;
   bool from_logits = false;  ///< what the loss computes from, fusion included
   int prediction = kAbsent;  ///< tensor
@@ -139,8 +140,9 @@ struct LossStep {
   std::vector<optim::ResolvedMetric> metrics{};
   /// One per class: factor of a sample's loss and gradient in training; metrics go without. Empty: none.
   std::vector<float> class_weights{};
-  /// Its place in a step's sums: the loss summed over samples, then each metric.
+  /// Its place in a step's sums: the loss summed over samples, then each metric's state.
   std::size_t first_sum = 0;
+  std::size_t sums() const { return metrics.empty() ? 1 : metrics.back().offset + metrics.back().state; }
 };
 
 struct Plan {
@@ -161,7 +163,7 @@ struct Plan {
 
   bool has_loss() const { return !losses.empty(); }
   /// Numbers that a step sums over its samples, one loss after the other.
-  std::size_t sums() const { return has_loss() ? losses.back().first_sum + 1 + losses.back().metrics.size() : 0; }
+  std::size_t sums() const { return has_loss() ? losses.back().first_sum + losses.back().sums() : 0; }
 };
 
 /// Which part of the graph a plan runs: all of it, or one side of a cut (frozen_prefix() in prefix.h). Both sides keep

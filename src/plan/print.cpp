@@ -87,7 +87,8 @@ std::string steps_text(const Plan& plan, const MemoryPlan& memory, const std::ve
 
 std::string loss_text(const LossStep& loss, const Plan& plan) {
   std::vector<std::string> metrics;
-  for (const optim::ResolvedMetric& metric : loss.metrics) metrics.push_back(metric.name);
+  for (const optim::ResolvedMetric& metric : loss.metrics)
+    metrics.insert(metrics.end(), metric.names.begin(), metric.names.end());
   const std::string fused =
       loss.fusion == LossStep::Fusion::kNone ? "" : fmt::format(" with {}", layers::name_of(fused_activation(loss)));
   const std::string weight = loss.weight == 1 ? "" : " times " + shortest(loss.weight);

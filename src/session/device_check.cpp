@@ -78,9 +78,11 @@ Outcome compare_steps(const experiment::Experiment& experiment, const DeviceRequ
     tested.session.replicas().push(reference.pulled());
     const replica::StepSums c = tested.evaluate(batch), d = reference.evaluate(batch);
     of_loss.see(loss_difference(c, d), "the loss of an evaluation");
-    for (std::size_t m = 0; m < c.outputs.size(); ++m)
-      of_loss.see(std::abs(c.outputs[m] - d.outputs[m]) / std::max(1.0, std::abs(d.outputs[m])),
-                  "a metric of an evaluation");
+    const auto found = values_of(tested.session.plan(), c), expected = values_of(reference.session.plan(), d);
+    for (std::size_t m = 0; m < found.size(); ++m)
+      if (!std::isnan(found[m].second) || !std::isnan(expected[m].second))
+        of_loss.see(std::abs(found[m].second - expected[m].second) / std::max(1.0, std::abs(expected[m].second)),
+                    found[m].first + " of an evaluation");
   }
   const auto too_far = [](const Worst& worst, double allowed) {
     return fmt::format("{} differs by {:.1e} from the CPU's, allowed {:.0e}", worst.of, worst.value, allowed);

@@ -2,8 +2,11 @@
 
 #include <utility>
 
+#include "config/load.h"
 #include "core/format.h"
+#include "core/text.h"
 #include "layers/activation.h"
+#include "optim/metric.h"
 #include "session/device_check.h"
 
 namespace dptrain::session {
@@ -201,6 +204,38 @@ void add_losses(std::vector<DeviceCheck>& all) {
                                                           "SparseCategoricalCrossentropy", ", metrics: [accuracy]")));
 }
 
+/// Whether the metric can be measured on four classes with labels that are class numbers.
+bool fits_classes(const optim::MetricType& type, const std::string& text) {
+  config::Diagnostics diagnostics;
+  config::Reader reader(diagnostics);
+  const config::Typed metric = optim::metric_family().read(config::load_text(text, "metric", "", diagnostics), reader);
+  diagnostics.throw_if_errors();
+  return type.misfit(metric.spec(), {.name = "'x'", .output = Shape{4}}).empty();
+}
+
+/// All metrics of the family: on four classes those that take class numbers, the others on a value.
+void add_metrics(std::vector<DeviceCheck>& all) {
+  std::vector<std::string> of_classes, of_values;
+  DeviceCheck classes, values;
+  for (const config::TypeDef* def : optim::metric_family().types()) {
+    const auto& type = static_cast<const optim::MetricType&>(*def);
+    const std::string text = fmt::format("{{{}: {{{}}}}}", type.name, type.example_arguments);
+    const bool fits = fits_classes(type, text);
+    (fits ? of_classes : of_values).push_back(text);
+    (fits ? classes : values).names.push_back(type.name);
+  }
+  const auto config = [](const std::string& network, const char* loss, const std::vector<std::string>& metrics) {
+    return [=](int only) {
+      const std::string list = only < 0 ? join(metrics, ", ") : metrics[static_cast<std::size_t>(only)];
+      return config_of(network, loss, ", metrics: [" + list + "]");
+    };
+  };
+  classes.config = config(small_network(4, ", activation: softmax"), "SparseCategoricalCrossentropy", of_classes);
+  values.config = config(small_network(1), "MeanSquaredError", of_values);
+  all.push_back(std::move(classes));
+  all.push_back(std::move(values));
+}
+
 void add_optimizers(std::vector<DeviceCheck>& all) {
   const std::vector<std::pair<std::string, std::string>> optimizers{
       {"SGD", ""},
@@ -254,6 +289,7 @@ std::vector<DeviceCheck> device_checks() {
   add_layers(all);
   add_convolutions(all);
   add_losses(all);
+  add_metrics(all);
   add_optimizers(all);
   add_ways_to_run(all);
   return all;

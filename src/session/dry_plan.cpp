@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
+#include "device/measured_loss.h"
 #include "experiment/objectives.h"
 #include "replica/replica_set.h"
 #include "session/session_data.h"
@@ -67,7 +68,7 @@ std::vector<plan::Need> needs_of(device::Device& device, const experiment::Exper
   }
   plan::Need losses;
   for (const plan::LossStep& loss : result.plan.losses) {
-    const plan::Need need = device.make_loss({.plan = result.plan, .loss = loss, .rows = rows})->need();
+    const plan::Need need = device::measured_loss({.plan = result.plan, .loss = loss, .rows = rows}, device)->need();
     losses = {.saved = std::max(losses.saved, need.saved), .scratch = std::max(losses.scratch, need.scratch)};
   }
   needs.push_back(losses);

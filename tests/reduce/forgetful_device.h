@@ -56,6 +56,10 @@ class ForgetfulDevice final : public device::Device {
   void taint(const double* value, float* gradient, device::Stream& stream) override {
     device_->taint(value, gradient, stream);
   }
+  void apply_fused(plan::LossStep::Fusion fusion, const void* logits, DType type, std::int64_t rows,
+                   std::int64_t classes, float* values, device::Stream& stream) override {
+    device_->apply_fused(fusion, logits, type, rows, classes, values, stream);
+  }
   void accumulate(void* y, const void* x, DType type, std::int64_t n, device::Stream& stream) override {
     device_->accumulate(y, x, type, n, stream);
   }

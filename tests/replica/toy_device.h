@@ -100,6 +100,10 @@ class ToyDevice final : public device::Device {
   std::unique_ptr<device::Update> make_update(const device::UpdateContext& context) override;
 
   void fill(float* x, std::int64_t n, float value, device::Stream&) override { std::fill_n(x, n, value); }
+  void apply_fused(plan::LossStep::Fusion, const void*, DType, std::int64_t, std::int64_t, float*,
+                   device::Stream&) override {
+    throw Error(ErrorKind::kInternal, "the toy measures no values behind a fused activation");
+  }
   void taint(const double* value, float* gradient, device::Stream&) override {
     if (!std::isfinite(*value)) *gradient = std::numeric_limits<float>::quiet_NaN();
   }

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device/metric_op.h"
 #include "layers/activation_layer.h"
 #include "layers/add.h"
 #include "layers/batch_normalization.h"
 #include "layers/dropout.h"
+#include "optim/metrics/accuracy.h"
 #include "replica/toy_device.h"
 
 namespace dptrain::test {
@@ -278,7 +280,7 @@ inline const device::RegisteredOp kToyAdd = device::op<layers::AddSpec, ToyAdd>(
 inline const device::RegisteredOp kToyDropout = device::op<layers::DropoutSpec, ToyDropout>(kToy);
 inline const device::RegisteredOp kToyNorm = device::op<layers::BatchNormalizationSpec, ToyNorm>(kToy);
 
-/// Softmax cross-entropy of class numbers, or the mean squared error of rows; one metric: argmax equal.
+/// Softmax cross-entropy of class numbers, or the mean squared error of rows.
 class ToyLoss final : public device::LossOp {
  public:
   ToyLoss(const device::LossContext& context, const ToyDevice& device) : loss_(context.loss), device_(device) {
@@ -301,7 +303,6 @@ class ToyLoss final : public device::LossOp {
     double sum = 0;
     for (std::int64_t j = 0; j < width_; ++j) sum += std::exp(double(z[j]));
     a.sums[0] += std::log(sum) - z[label];
-    if (!loss_.metrics.empty()) a.sums[1] += std::max_element(z, z + width_) == z + label ? 1 : 0;
     for (std::int64_t j = 0; g != nullptr && j < width_; ++j)
       g[j] = static_cast<float>((std::exp(double(z[j])) / sum - (j == label ? 1 : 0)) * a.gradient_scale);
   }
@@ -317,6 +318,23 @@ class ToyLoss final : public device::LossOp {
   const ToyDevice& device_;
   std::int64_t width_ = 0;
 };
+
+/// Accuracy of class numbers: argmax equal.
+class ToyAccuracy final : public device::MetricOp {
+ public:
+  ToyAccuracy(const optim::AccuracySpec&, const device::MetricContext& context, device::Device&)
+      : classes_(context.classes()) {}
+  void run(const device::MetricArgs& a) override {
+    for (std::int64_t r = 0; r < a.rows; ++r) {
+      const float* z = static_cast<const float*>(a.prediction) + r * classes_;
+      *a.state += std::max_element(z, z + classes_) == z + a.classes[r] ? 1 : 0;
+    }
+  }
+
+ private:
+  const std::int64_t classes_;
+};
+inline const device::RegisteredMetricOp kToyAccuracy = device::metric_op<optim::AccuracySpec, ToyAccuracy>(kToy);
 
 /// m = momentum m - lr (g + 2 l2 w); w += m. Statistics as documented.
 class ToyUpdate final : public device::Update {

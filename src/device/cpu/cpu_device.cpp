@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "device/cpu/activation.h"
 #include "device/cpu/cpu_memory.h"
 #include "device/cpu/dnnl_support.h"
 #include "kernels/cpu/elementwise.h"
@@ -73,6 +74,13 @@ void CpuDevice::fill(float* x, std::int64_t n, float value, Stream&) { kernels::
 void CpuDevice::accumulate(void* y, const void* x, DType, std::int64_t n, Stream&) {
   kernels::cpu::accumulate(static_cast<const float*>(x), static_cast<float*>(y), n);
 }
+void CpuDevice::apply_fused(plan::LossStep::Fusion fusion, const void* logits, DType, std::int64_t rows,
+                            std::int64_t classes, float* values, Stream&) {
+  const bool softmax = fusion == plan::LossStep::Fusion::kSoftmax;
+  activate(softmax ? layers::Activation::kSoftmax : layers::Activation::kSigmoid, static_cast<const float*>(logits),
+           values, rows, classes);
+}
+
 void CpuDevice::taint(const double* value, float* gradient, Stream&) {
   if (!std::isfinite(*value)) *gradient = std::numeric_limits<float>::quiet_NaN();
 }

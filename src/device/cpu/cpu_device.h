@@ -38,6 +38,8 @@ class CpuDevice final : public Device {
   void fill(float* x, std::int64_t n, float value, Stream& stream) override;
   void accumulate(void* y, const void* x, DType type, std::int64_t n, Stream& stream) override;
   void taint(const double* value, float* gradient, Stream& stream) override;
+  void apply_fused(plan::LossStep::Fusion fusion, const void* logits, DType type, std::int64_t rows,
+                   std::int64_t classes, float* values, Stream& stream) override;
   void from_float(const float* x, void* y, DType type, std::int64_t n, Stream& stream) override;
   void to_float(const void* x, DType type, float* y, std::int64_t n, Stream& stream) override;
   void sum_ranks(const std::vector<float*>& arenas, std::int64_t begin, std::int64_t end, Stream& stream) override;

@@ -13,6 +13,7 @@
 #include "device/gpu/make_device.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/loss_scale.h"
+#include "kernels/cuda/softmax.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
 
@@ -109,6 +110,14 @@ void GpuDevice::fill(float* x, std::int64_t n, float value, Stream& stream) {
 void GpuDevice::accumulate(void* y, const void* x, DType type, std::int64_t n, Stream& stream) {
   kernel::accumulate(launch(stream), type, x, y, n);
 }
+void GpuDevice::apply_fused(plan::LossStep::Fusion fusion, const void* logits, DType type, std::int64_t rows,
+                            std::int64_t classes, float* values, Stream& stream) {
+  if (fusion == plan::LossStep::Fusion::kSoftmax)
+    kernel::softmax_probabilities(launch(stream), type, logits, rows, classes, values);
+  else
+    kernel::sigmoid_probabilities(launch(stream), type, logits, rows * classes, values);
+}
+
 void GpuDevice::taint(const double* value, float* gradient, Stream& stream) {
   kernel::taint(launch(stream), value, gradient);
 }
