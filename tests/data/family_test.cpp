@@ -2,7 +2,20 @@
 
 #include "config/load.h"
 #include "data/fixtures.h"
-#include "data/transforms/transforms.h"
+#include "data/sources/cifar10.h"
+#include "data/sources/fixed_records.h"
+#include "data/sources/hdf5_dataset.h"
+#include "data/sources/idx_source.h"
+#include "data/sources/image_folder.h"
+#include "data/sources/split.h"
+#include "data/sources/synthetic.h"
+#include "data/transform.h"
+#include "data/transforms/normalization.h"
+#include "data/transforms/random_brightness.h"
+#include "data/transforms/random_contrast.h"
+#include "data/transforms/random_crop.h"
+#include "data/transforms/random_flip.h"
+#include "data/transforms/rescaling.h"
 
 namespace dptrain::data {
 namespace {
