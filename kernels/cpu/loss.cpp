@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/class_rows.h"
 
 // Rows of these losses are short (a handful of outputs) or rare (probabilities instead of logits), so they are written
 // plainly and summed in double; the hot loss is softmax_cross_entropy.
@@ -15,25 +15,6 @@ namespace {
 
 constexpr double kLowest = kProbabilityEpsilon;
 constexpr double kHighest = 1.0 - kLowest;
-
-/// Calls f(row) for all rows.
-template <class F>
-void for_rows(int64_t rows, int64_t width, const F& f) {
-  parallel_ranges(rows, rows_per_piece(4 * width), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) f(row);
-  });
-}
-
-int64_t first_largest(const float* x, int64_t n) {
-  int64_t best = 0;
-  for (int64_t i = 1; i < n; ++i)
-    if (x[i] > x[best]) best = i;
-  return best;
-}
-
-int64_t label_of(const ClassTargets& targets, int64_t row, int64_t classes) {
-  return targets.dense == nullptr ? targets.labels[row] : first_largest(targets.dense + row * classes, classes);
-}
 
 /// Smoothed target of one class; NaN if the label is out of range.
 double smoothed_target(const ClassTargets& targets, int64_t row, int64_t classes, int64_t c) {
@@ -132,36 +113,6 @@ void mean_absolute_error(const float* predictions, const float* targets, int64_t
                          float* gradient, float gradient_scale) {
   elementwise_loss(predictions, targets, rows, width, loss, gradient, gradient_scale, [](double p, double y) {
     return ElementLoss{std::abs(p - y), static_cast<double>((p > y) - (p < y))};
-  });
-}
-
-void categorical_hits(const float* scores, int64_t rows, int64_t classes, const ClassTargets& targets, uint8_t* hit) {
-  for_rows(rows, classes, [&](int64_t row) {
-    hit[row] = first_largest(scores + row * classes, classes) == label_of(targets, row, classes) ? 1 : 0;
-  });
-}
-
-void top_k_hits(const float* scores, int64_t rows, int64_t classes, const ClassTargets& targets, int64_t k,
-                uint8_t* hit) {
-  for_rows(rows, classes, [&](int64_t row) {
-    const float* s = scores + row * classes;
-    const int64_t label = label_of(targets, row, classes);
-    if (label < 0 || label >= classes || std::isnan(s[label])) {
-      hit[row] = 0;
-      return;
-    }
-    const int64_t larger = std::count_if(s, s + classes, [&](float other) { return other > s[label]; });
-    hit[row] = larger < k ? 1 : 0;
-  });
-}
-
-void binary_hits(const float* predictions, const float* targets, int64_t rows, int64_t width, float threshold,
-                 int32_t* hits) {
-  for_rows(rows, width, [&](int64_t row) {
-    int32_t count = 0;
-    for (int64_t i = row * width; i < (row + 1) * width; ++i)
-      count += (predictions[i] > threshold) == (targets[i] == 1.0F) ? 1 : 0;
-    hits[row] = count;
   });
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Losses other than softmax cross-entropy, and what classification metrics count. Predictions are [rows, width]; a loss
+// Losses other than softmax cross-entropy. Predictions are [rows, width]; a loss
 // is one float per row, not scaled; the gradient with respect to the predictions is multiplied by `gradient_scale`
 // (the caller's 1 / valid samples). `loss` and `gradient` may be null; the gradient may overwrite the predictions.
 // May be called from any thread; work is shared among the caller's threads.
@@ -34,19 +34,6 @@ void mean_squared_error(const float* predictions, const float* targets, int64_t 
 /// loss = mean over the row of |p - y|; the gradient at p == y is zero.
 void mean_absolute_error(const float* predictions, const float* targets, int64_t rows, int64_t width, float* loss,
                          float* gradient, float gradient_scale);
-
-/// hit[row] = 1 where the first largest score is at the label (or at the first largest dense target).
-/// targets.label_smoothing has no effect.
-void categorical_hits(const float* scores, int64_t rows, int64_t classes, const ClassTargets& targets, uint8_t* hit);
-
-/// hit[row] = 1 where fewer than k scores are strictly larger than the label's: ties at the border are hits. A score of
-/// NaN at the label is no hit.
-void top_k_hits(const float* scores, int64_t rows, int64_t classes, const ClassTargets& targets, int64_t k,
-                uint8_t* hit);
-
-/// hits[row] = number of elements of the row with (prediction > threshold) == (target == 1).
-void binary_hits(const float* predictions, const float* targets, int64_t rows, int64_t width, float threshold,
-                 int32_t* hits);
 
 /// factor[row] = weights[class of the row]: its label, the first largest dense target, or with one class the number
 /// itself, rounded. A class outside [0, count) has 1.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Losses and what metrics count, with the equations of kernels/cpu/loss.h and softmax.h. Predictions are [rows, width]
+// Losses, with the equations of kernels/cpu/loss.h and softmax.h. Predictions are [rows, width]
 // in any type and read as float; a loss is one float per row, not scaled. Everything lies in device memory and is
 // queued on the launch's stream; the host waits for nothing: add_sum adds the rows up into a double on the device. With
 // no rows nothing is done.
@@ -57,20 +57,6 @@ void mean_squared_error(const Launch& at, DType type, const void* predictions, s
 /// loss = mean over the row of |p - y|; the gradient at p == y is zero.
 void mean_absolute_error(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t width,
                          const LossTargets& targets, const LossOutputs& outputs);
-
-/// hit[row] = 1 where the first largest score is at the label (or at the first largest dense target), else 0. NaNs are
-/// passed over.
-void categorical_hits(const Launch& at, DType type, const void* scores, std::int64_t rows, std::int64_t classes,
-                      const LossTargets& targets, std::int32_t* hit);
-
-/// hit[row] = 1 where fewer than k scores are strictly larger than the label's, else 0: ties at the border are hits. A
-/// score of NaN at the label is no hit.
-void top_k_hits(const Launch& at, DType type, const void* scores, std::int64_t rows, std::int64_t classes,
-                const LossTargets& targets, std::int64_t k, std::int32_t* hit);
-
-/// hits[row] = number of elements of the row with (prediction > threshold) == (target == 1).
-void binary_hits(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t width,
-                 const LossTargets& targets, float threshold, std::int32_t* hits);
 
 /// Rows of a loss and of its gradient ([rows, width] in `type`; may be null) times weights[class of the row]: its
 /// label, the first largest dense target, or with width 1 the number itself, rounded. A class outside [0, count) has 1.

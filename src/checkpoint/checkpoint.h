@@ -12,6 +12,7 @@
 
 #include "graph/model.h"
 #include "optim/loss.h"
+#include "optim/metric.h"
 #include "optim/optimizer.h"
 
 namespace dptrain::checkpoint {

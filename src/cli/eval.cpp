@@ -120,12 +120,15 @@ std::string score_name(const std::string& output, const std::string& score) {
   return output.empty() ? score : output + "_" + score;
 }
 
-/// Undefined averages count as not fulfilled: NaN.
+/// Undefined averages count as not fulfilled: NaN. A metric of that name stays.
 void add_averages(const OutputScores& of, std::vector<std::pair<std::string, double>>& values) {
   const ClassScore mean = macro_average(of.scores);
   const std::array averages{mean.precision, mean.recall, mean.f1};
-  for (std::size_t i = 0; i < averages.size(); ++i)
-    values.emplace_back(score_name(of.output, score_names()[i]), averages[i].value_or(std::nan("")));
+  for (std::size_t i = 0; i < averages.size(); ++i) {
+    const std::string name = score_name(of.output, score_names()[i]);
+    if (std::ranges::none_of(values, [&](const auto& value) { return value.first == name; }))
+      values.emplace_back(name, averages[i].value_or(std::nan("")));
+  }
 }
 
 std::string results_json(const ModelSource& source, const std::string& on, std::int64_t samples,
@@ -176,7 +179,7 @@ int run(const EvalFlags& flags) {
 
   data::Loader& loader = loader_of(session, on);
   const replica::StepSums sums = session::evaluate(session, loader);
-  std::vector<std::pair<std::string, double>> values = session::means(session.plan(), sums);
+  std::vector<std::pair<std::string, double>> values = session::values_of(session.plan(), sums);
   if (!log::is_json()) print_values(values, sums.samples);
   session.warn_about_bad_samples();
 

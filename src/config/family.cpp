@@ -130,6 +130,7 @@ Typed Family::read(const Node& node, Reader& reader) const {
   }
   const Reader::Subject subject(reader, subject_for(reader, def->name));
   std::shared_ptr<void> spec = def->schema.make();
+  if (def->given_as && name != def->name) def->given_as(spec.get(), name);
   if (!def->schema.read(bare ? Node() : found.entries().front().value, mark, reader, spec.get())) return {};
   return {*def, std::move(spec), mark};
 }

@@ -4,6 +4,7 @@
 // losses, schedules, initializers, callbacks, data sets, transforms. Typed is one such value. Families are filled
 // before main or at first use and read-only afterwards.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <typeindex>
@@ -20,6 +21,8 @@ struct TypeDef {
   std::vector<std::string> aliases;  ///< Keras string aliases: "sgd", "he_normal"
   Schema schema;
   std::type_index type = typeid(void);
+  /// Tells a spec of defaults under which alias it was asked for, before arguments are read; may be empty.
+  std::function<void(void* spec, const std::string& alias)> given_as;
 
   virtual ~TypeDef() = default;
 };

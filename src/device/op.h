@@ -98,11 +98,14 @@ class Op {
   virtual std::pair<double, double> flops_per_sample() const { return {0, 0}; }
 };
 
-/// Loss and metrics of one output in one op, behind all of forward.
+/// The loss of one output, behind all of forward and the metrics that look at the predictions.
 struct LossContext {
   const plan::Plan& plan;
   const plan::LossStep& loss;  ///< of the plan's
   std::int64_t rows = 0;
+
+  /// Of one sample of the predictions.
+  const Shape& prediction() const { return plan.tensors[static_cast<std::size_t>(loss.prediction)].shape; }
 };
 struct LossArgs {
   std::int64_t rows = 0;
@@ -113,7 +116,10 @@ struct LossArgs {
   double gradient_scale = 1;  ///< LossStep::weight / samples of the global batch
   const kernels::LossScale* loss_scale = nullptr;  ///< device memory: another factor of the gradient; null: none
   bool weighted = false;                           ///< by the plan's class weights, where it has any: in training
-  double* sums = nullptr;                          ///< added to: [0] loss summed over samples, [1 + i] metric i
+  double* sums = nullptr;  ///< added to: [0] loss summed over samples; of a MeasuredLoss the metrics' states behind it
+  /// Of an op that knows_hits(): for each row of classes whether its first largest prediction is the right one, as
+  /// MetricArgs::hits. Null: nobody asks.
+  void* hits = nullptr;
   void* scratch = nullptr;
   Stream* stream = nullptr;
 };
@@ -122,6 +128,8 @@ class LossOp {
   virtual ~LossOp() = default;
   virtual void run(const LossArgs& args) = 0;
   virtual plan::Need need() const { return {}; }
+  /// Its pass over the rows finds the largest prediction anyway and says whether it is the right one.
+  virtual bool knows_hits() const { return false; }
 };
 
 }  // namespace dptrain::device

@@ -11,6 +11,7 @@
 #include "config/json_fragment.h"
 #include "core/text.h"
 #include "optim/loss.h"
+#include "optim/metric.h"
 
 namespace dptrain::experiment {
 

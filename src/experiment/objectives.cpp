@@ -55,7 +55,8 @@ std::vector<std::string> value_names(const TrainSection& train, const graph::Gra
     const std::string prefix = graph.outputs.size() > 1 ? output.name + "_" : "";
     if (!prefix.empty()) losses.push_back(prefix + "loss");
     for (const config::Typed& metric : objective.metrics)
-      metrics.push_back(prefix + optim::resolve_metric(metric, output.output).name);
+      for (const std::string& name : optim::value_names(metric, {.output = output.output}))
+        metrics.push_back(prefix + name);
   }
   losses.insert(losses.end(), metrics.begin(), metrics.end());
   return losses;

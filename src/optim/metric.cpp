@@ -1,85 +1,82 @@
+#include "optim/metric.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "core/error.h"
 #include "core/format.h"
-#include "optim/loss.h"
 
 namespace dptrain::optim {
 namespace {
 
-using config::key;
-using config::Schema;
+/// A line of a log has room for so many values of one metric.
+constexpr std::size_t kMostValues = 64;
 
-template <class Spec>
-Schema named(const std::string& type) {
-  return Schema::of<Spec>(type).key(key<Spec, std::string>("name", &Spec::name));
-}
-
-template <class Spec>
-void add(config::Family& family, Schema schema, std::vector<std::string> aliases = {}) {
-  family.add(config::type_def<Spec>(std::move(schema), std::move(aliases)));
-}
-
-config::Family make_metrics() {
-  using Binary = BinaryAccuracySpec;
-  using TopK = TopKCategoricalAccuracySpec;
-  using SparseTopK = SparseTopKCategoricalAccuracySpec;
-  config::Family family("metric");
-  add<AccuracySpec>(family, named<AccuracySpec>("Accuracy"), {"accuracy"});
-  add<AccSpec>(family, named<AccSpec>("acc"));
-  add<Binary>(family, named<Binary>("BinaryAccuracy").key(key("threshold", &Binary::threshold)), {"binary_accuracy"});
-  add<CategoricalAccuracySpec>(family, named<CategoricalAccuracySpec>("CategoricalAccuracy"), {"categorical_accuracy"});
-  add<SparseCategoricalAccuracySpec>(family, named<SparseCategoricalAccuracySpec>("SparseCategoricalAccuracy"),
-                                     {"sparse_categorical_accuracy"});
-  add<TopK>(family, named<TopK>("TopKCategoricalAccuracy").key(key("k", &TopK::k).at_least(1)),
-            {"top_k_categorical_accuracy"});
-  add<SparseTopK>(family, named<SparseTopK>("SparseTopKCategoricalAccuracy").key(key("k", &SparseTopK::k).at_least(1)),
-                  {"sparse_top_k_categorical_accuracy"});
-  add<MeanSquaredErrorLongMetricSpec>(family, named<MeanSquaredErrorLongMetricSpec>("MeanSquaredError"),
-                                      {"mean_squared_error"});
-  add<MeanSquaredErrorMetricSpec>(family, named<MeanSquaredErrorMetricSpec>("mse"), {"MSE"});
-  add<MeanAbsoluteErrorLongMetricSpec>(family, named<MeanAbsoluteErrorLongMetricSpec>("MeanAbsoluteError"),
-                                       {"mean_absolute_error"});
-  add<MeanAbsoluteErrorMetricSpec>(family, named<MeanAbsoluteErrorMetricSpec>("mae"), {"MAE"});
-  return family;
-}
-
-ResolvedMetric accuracy(const std::string& name, const Shape& output) {
-  // Keras: a last extent of 1 means one probability, compared with 0.5; else the largest output counts.
-  const bool binary = output.rank() == 0 || output.back() == 1;
-  return {.name = name, .kind = binary ? MetricKind::kBinaryEqual : MetricKind::kArgmaxEqual};
-}
-
-ResolvedMetric top_k(const std::string& name, std::int64_t k, const Shape& output) {
-  if (output.rank() == 0 || k > output.back())
-    throw Error(ErrorKind::kUsage,
-                fmt::format("metric '{}': k = {} of an output of {} classes would count every sample; "
-                            "give a smaller k",
-                            name, k, output.rank() == 0 ? 1 : output.back()));
-  return {.name = name, .kind = MetricKind::kTopK, .k = k};
+[[noreturn]] void refuse_metric(const config::Typed& metric, const std::string& message) {
+  const std::string place = metric.mark().known() ? metric.mark().str() + ": error: " : "";
+  throw Error(ErrorKind::kUsage, fmt::format("{}{}: {}", place, metric.name(), message));
 }
 
 }  // namespace
 
 config::Family& metric_family() {
-  static config::Family family = make_metrics();
+  static config::Family family("metric");
   return family;
 }
 
-ResolvedMetric resolve_metric(const config::Typed& metric, const Shape& output) {
-  if (const auto* m = metric.get_if<AccuracySpec>()) return accuracy(m->name, output);
-  if (const auto* m = metric.get_if<AccSpec>()) return accuracy(m->name, output);
-  if (const auto* m = metric.get_if<BinaryAccuracySpec>())
-    return {.name = m->name, .kind = MetricKind::kBinaryEqual, .threshold = m->threshold};
-  if (const auto* m = metric.get_if<CategoricalAccuracySpec>()) return {.name = m->name};
-  if (const auto* m = metric.get_if<SparseCategoricalAccuracySpec>()) return {.name = m->name};
-  if (const auto* m = metric.get_if<TopKCategoricalAccuracySpec>()) return top_k(m->name, m->k, output);
-  if (const auto* m = metric.get_if<SparseTopKCategoricalAccuracySpec>()) return top_k(m->name, m->k, output);
-  const auto error = [&](const std::string& name, MetricKind kind) {
-    return ResolvedMetric{.name = name, .kind = kind};
-  };
-  if (const auto* m = metric.get_if<MeanSquaredErrorMetricSpec>()) return error(m->name, MetricKind::kSquaredError);
-  if (const auto* m = metric.get_if<MeanSquaredErrorLongMetricSpec>()) return error(m->name, MetricKind::kSquaredError);
-  if (const auto* m = metric.get_if<MeanAbsoluteErrorMetricSpec>()) return error(m->name, MetricKind::kAbsoluteError);
-  return error(metric.as<MeanAbsoluteErrorLongMetricSpec>().name, MetricKind::kAbsoluteError);
+const MetricType& metric_type(const config::Typed& metric) { return static_cast<const MetricType&>(metric.def()); }
+
+std::vector<std::string> value_names(const config::Typed& metric, const MetricSubject& subject) {
+  const MetricType& type = metric_type(metric);
+  const std::string& name = type.log_name(metric.spec());
+  const std::size_t count = type.value_count(metric.spec(), subject);
+  if (count == 1) return {name};
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(count, kMostValues); ++i) names.push_back(fmt::format("{}_{}", name, i));
+  return names;
+}
+
+ResolvedMetric resolve_metric(const config::Typed& metric, const MetricSubject& subject) {
+  const MetricType& type = metric_type(metric);
+  if (const std::string misfit = type.misfit(metric.spec(), subject); !misfit.empty()) refuse_metric(metric, misfit);
+  if (const std::size_t count = type.value_count(metric.spec(), subject); count > kMostValues)
+    refuse_metric(metric, fmt::format("has {} values, and {} is the most that logs have room for; average them", count,
+                                      kMostValues));
+  return {.metric = metric,
+          .subject = subject,
+          .names = value_names(metric, subject),
+          .state = type.state(metric.spec(), subject)};
+}
+
+bool is_larger_better(const std::string& log_key) {
+  for (const config::TypeDef* def : metric_family().types()) {
+    for (const std::string& word : static_cast<const MetricType&>(*def).larger_is_better)
+      if (log_key.find(word) != std::string::npos) return true;
+  }
+  return false;
+}
+
+std::string compares_values(const MetricSubject& subject) {
+  if (subject.labels == LabelKind::kDense || subject.output.elements() == 1) return "";
+  return fmt::format("compares values with values, but the labels are class numbers and output {} is {}; try accuracy",
+                     subject.name, subject.output.str());
+}
+
+std::string ranks_classes(const MetricSubject& subject) {
+  const bool one_row = subject.output.rank() == 1 || (subject.output.rank() > 1 && subject.labels == LabelKind::kDense);
+  if (!one_row)
+    return fmt::format("wants one row of class scores per sample, but output {} is {}", subject.name,
+                       subject.output.str());
+  if (subject.classes() < 2)
+    return fmt::format("is always 1 with one output value (output {}); try binary_accuracy", subject.name);
+  return "";
+}
+
+double before_sigmoid(double threshold) {
+  if (threshold <= 0) return -std::numeric_limits<double>::infinity();
+  if (threshold >= 1) return std::numeric_limits<double>::infinity();
+  return std::log(threshold) - std::log1p(-threshold);
 }
 
 }  // namespace dptrain::optim

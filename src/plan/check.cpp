@@ -13,7 +13,6 @@ namespace {
 
 using layers::Activation;
 using optim::LabelKind;
-using optim::MetricKind;
 
 [[noreturn]] void refuse(const config::Typed& what, const std::string& message) {
   const std::string place = what.mark().known() ? what.mark().str() + ": error: " : "";
@@ -113,32 +112,31 @@ void check_activation(const config::Typed& loss, const LossTraits& traits, const
                              output.name));
 }
 
-void check_metric(const config::Typed& metric, const optim::ResolvedMetric& resolved, const Output& output) {
-  const bool ranks = resolved.kind == MetricKind::kArgmaxEqual || resolved.kind == MetricKind::kTopK;
-  if (ranks && !one_row(output))
-    refuse(metric, fmt::format("wants one row of class scores per sample, but output {} is {}", output.name,
-                               output.shape.str()));
-  if (ranks && output.shape.back() < 2)
-    refuse(metric, fmt::format("is always 1 with one output value (output {}); try binary_accuracy", output.name));
-  if (!ranks && output.labels == LabelKind::kClass && output.shape.elements() != 1)
-    refuse(metric, fmt::format("compares values with values, but the labels are class numbers and output {} is {}; try "
-                               "accuracy",
-                               output.name, output.shape.str()));
-}
-
-/// A threshold on softmax probabilities says nothing about one logit alone; all other metrics can be counted on logits
-/// or by a loss op that applies the activation for them.
-bool works_on_logits(const optim::ResolvedMetric& metric, LossStep::Fusion fusion) {
-  return metric.kind != MetricKind::kBinaryEqual || fusion == LossStep::Fusion::kSigmoid;
-}
-
-LossStep::Fusion choose_fusion(const LossStep& loss, const LossTraits& traits, const Output& output) {
+LossStep::Fusion choose_fusion(const LossTraits& traits, const Output& output) {
   using Fusion = LossStep::Fusion;
-  Fusion fusion = Fusion::kNone;
-  if (traits.reads == Reads::kClasses && output.activation == Activation::kSoftmax) fusion = Fusion::kSoftmax;
-  if (traits.reads == Reads::kProbabilities && output.activation == Activation::kSigmoid) fusion = Fusion::kSigmoid;
-  const bool fits = std::ranges::all_of(loss.metrics, [&](const auto& m) { return works_on_logits(m, fusion); });
-  return fits ? fusion : Fusion::kNone;
+  if (traits.reads == Reads::kClasses && output.activation == Activation::kSoftmax) return Fusion::kSoftmax;
+  if (traits.reads == Reads::kProbabilities && output.activation == Activation::kSigmoid) return Fusion::kSigmoid;
+  return Fusion::kNone;
+}
+
+/// Their states lie one after the other behind the loss.
+std::vector<optim::ResolvedMetric> resolve_metrics(const std::vector<config::Typed>& metrics, const Output& output) {
+  std::vector<optim::ResolvedMetric> all;
+  std::vector<std::string> names;
+  std::size_t offset = 1;
+  for (const config::Typed& metric : metrics) {
+    optim::ResolvedMetric& one = all.emplace_back(
+        optim::resolve_metric(metric, {.name = output.name, .output = output.shape, .labels = output.labels}));
+    one.offset = offset;
+    offset += one.state;
+    for (const std::string& name : one.names) {
+      if (std::ranges::find(names, name) != names.end())
+        refuse(metric, fmt::format("another metric of output {} is logged as '{}', too; give one of them a name",
+                                   output.name, name));
+      names.push_back(name);
+    }
+  }
+  return all;
 }
 
 }  // namespace
@@ -179,13 +177,10 @@ void resolve_losses(Draft& draft) {
     check_labels(loss.loss, traits, output);
     check_activation(loss.loss, traits, output);
     if (!loss.class_weights.empty()) check_class_weights(loss.loss, traits, output, loss.class_weights.size());
-    for (const config::Typed& metric : objective.metrics) {
-      loss.metrics.push_back(optim::resolve_metric(metric, output.shape));
-      check_metric(metric, loss.metrics.back(), output);
-    }
-    loss.fusion = choose_fusion(loss, traits, output);
+    loss.metrics = resolve_metrics(objective.metrics, output);
+    loss.fusion = choose_fusion(traits, output);
     loss.from_logits = traits.from_logits || loss.fusion != LossStep::Fusion::kNone;
-    sums += 1 + loss.metrics.size();
+    sums += loss.sums();
     draft.plan.losses.push_back(std::move(loss));
   }
 }

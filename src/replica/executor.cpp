@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/index.h"
+#include "device/measured_loss.h"
 
 namespace dptrain::replica {
 namespace {
@@ -55,7 +56,7 @@ void Executor::make_ops(const Options& options) {
                                     .replicas = options.replicas}));
   }
   for (const plan::LossStep& loss : plan_.losses) {
-    losses_.push_back(device_.make_loss({.plan = plan_, .loss = loss, .rows = rows_}));
+    losses_.push_back(device::measured_loss({.plan = plan_, .loss = loss, .rows = rows_}, device_));
     grow(loss_need_, losses_.back()->need());
   }
   for (const auto& op : ops_) needs_.push_back(op->need());

@@ -78,9 +78,11 @@ Outcome compare_steps(const experiment::Experiment& experiment, const DeviceRequ
     tested.session.replicas().push(reference.pulled());
     const replica::StepSums c = tested.evaluate(batch), d = reference.evaluate(batch);
     of_loss.see(loss_difference(c, d), "the loss of an evaluation");
-    for (std::size_t m = 0; m < c.outputs.size(); ++m)
-      of_loss.see(std::abs(c.outputs[m] - d.outputs[m]) / std::max(1.0, std::abs(d.outputs[m])),
-                  "a metric of an evaluation");
+    const auto found = values_of(tested.session.plan(), c), expected = values_of(reference.session.plan(), d);
+    for (std::size_t m = 0; m < found.size(); ++m)
+      if (!std::isnan(found[m].second) || !std::isnan(expected[m].second))
+        of_loss.see(std::abs(found[m].second - expected[m].second) / std::max(1.0, std::abs(expected[m].second)),
+                    found[m].first + " of an evaluation");
   }
   const auto too_far = [](const Worst& worst, double allowed) {
     return fmt::format("{} differs by {:.1e} from the CPU's, allowed {:.0e}", worst.of, worst.value, allowed);
@@ -138,13 +140,12 @@ Outcome compare_recorded(experiment::Experiment experiment, const DeviceRequest&
 }
 
 Outcome compare_input(const experiment::Experiment& experiment, const DeviceRequest& devices, double allowed) {
-  Side device(
-      in_full_products(experiment),
-      {.devices = devices, .data = DataMode::kReal, .device_input = true, .first_step_seconds = kPatienceSeconds});
+  Side device(in_full_products(experiment),
+              {.devices = devices, .data = DataMode::kReal, .feeds = true, .first_step_seconds = kPatienceSeconds});
   Side host(in_full_products(experiment),
             {.devices = devices, .data = DataMode::kReal, .first_step_seconds = kPatienceSeconds});
   host.session.replicas().push(device.pulled());
-  if (device.session.device_inputs().empty()) return {false, "no batch was made on the device"};
+  if (device.session.feeds().empty()) return {false, "no batch was made on the device"};
   Worst worst;
   worst.see(weight_differences(trained(device, device, kTrainingSteps), trained(host, host, kTrainingSteps)),
             "the weights");
@@ -152,7 +153,7 @@ Outcome compare_input(const experiment::Experiment& experiment, const DeviceRequ
     return {false, fmt::format("{} differ by {:.1e} from those after batches of the host, allowed {:.0e}", worst.of,
                                worst.value, allowed)};
   return {true, fmt::format("{}: weights within {:.1e} of those after batches of the host",
-                            device.session.device_inputs().front(), worst.value)};
+                            device.session.feeds().front(), worst.value)};
 }
 
 Outcome outcome_of(const DeviceCheck& check, int only, const DeviceRequest& devices) try {

@@ -2,15 +2,18 @@
 
 #include <utility>
 
+#include "config/load.h"
 #include "core/format.h"
+#include "core/text.h"
 #include "layers/activation.h"
+#include "optim/metric.h"
 #include "session/device_check.h"
 
 namespace dptrain::session {
 namespace {
 
 /// A step between `before` [7, 6, 4] (or `vector` [4], or `before` and `beside`) and the end of the network.
-struct Step {
+struct Branch {
   std::string name, arguments;
   std::string inputs = "before";
 };
@@ -29,7 +32,7 @@ std::string line(const std::string& step) { return "    - {" + step + "}\n"; }
 
 /// Every step is a branch of its own between the same beginning and the same end. With an odd number of channels
 /// kernels cannot take several values at a time.
-std::string branches(const std::vector<Step>& steps, int channels, int only) {
+std::string branches(const std::vector<Branch>& steps, int channels, int only) {
   const auto wanted = [&](std::size_t i) { return only < 0 || i == static_cast<std::size_t>(only); };
   const auto is_read = [&](const char* name) {
     for (std::size_t i = 0; i < steps.size(); ++i)
@@ -46,7 +49,7 @@ std::string branches(const std::vector<Step>& steps, int channels, int only) {
   int count = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (!wanted(i)) continue;
-    const Step& step = steps[i];
+    const Branch& step = steps[i];
     text += line(fmt::format("{}: {{{}{}name: x{}, inputs: [{}]}}", step.name, step.arguments,
                              step.arguments.empty() ? "" : ", ", i, step.inputs));
     text += line(fmt::format("Flatten: {{name: f{}, inputs: x{}}}", i, i));
@@ -57,9 +60,9 @@ std::string branches(const std::vector<Step>& steps, int channels, int only) {
   return text + line("Dense: {units: 3, name: after}");
 }
 
-DeviceCheck of_steps(std::vector<Step> steps, int channels = 4) {
+DeviceCheck of_steps(std::vector<Branch> steps, int channels = 4) {
   DeviceCheck check;
-  for (const Step& step : steps) check.names.push_back(step.name + (channels == 4 ? "" : ", odd channels"));
+  for (const Branch& step : steps) check.names.push_back(step.name + (channels == 4 ? "" : ", odd channels"));
   check.config = [steps = std::move(steps), channels](int only) {
     return config_of(branches(steps, channels, only), kClasses, ", optimizer: {SGD: {learning_rate: 0.05}}",
                      "parallel: {check_replicas: 1 steps}\n");
@@ -119,7 +122,7 @@ void add_layers(std::vector<DeviceCheck>& all) {
                           {"Multiply", "", both},
                           {"Concatenate", "", both}},
                          5));
-  std::vector<Step> activations;
+  std::vector<Branch> activations;
   for (const auto& [value, word] : config::EnumNames<layers::Activation>::names)
     activations.push_back({"Activation", fmt::format("activation: {}", word)});
   DeviceCheck check = of_steps(activations);
@@ -201,6 +204,38 @@ void add_losses(std::vector<DeviceCheck>& all) {
                                                           "SparseCategoricalCrossentropy", ", metrics: [accuracy]")));
 }
 
+/// Whether the metric can be measured on four classes with labels that are class numbers.
+bool fits_classes(const optim::MetricType& type, const std::string& text) {
+  config::Diagnostics diagnostics;
+  config::Reader reader(diagnostics);
+  const config::Typed metric = optim::metric_family().read(config::load_text(text, "metric", "", diagnostics), reader);
+  diagnostics.throw_if_errors();
+  return type.misfit(metric.spec(), {.name = "'x'", .output = Shape{4}}).empty();
+}
+
+/// All metrics of the family: on four classes those that take class numbers, the others on a value.
+void add_metrics(std::vector<DeviceCheck>& all) {
+  std::vector<std::string> of_classes, of_values;
+  DeviceCheck classes, values;
+  for (const config::TypeDef* def : optim::metric_family().types()) {
+    const auto& type = static_cast<const optim::MetricType&>(*def);
+    const std::string text = fmt::format("{{{}: {{{}}}}}", type.name, type.example_arguments);
+    const bool fits = fits_classes(type, text);
+    (fits ? of_classes : of_values).push_back(text);
+    (fits ? classes : values).names.push_back(type.name);
+  }
+  const auto config = [](const std::string& network, const char* loss, const std::vector<std::string>& metrics) {
+    return [=](int only) {
+      const std::string list = only < 0 ? join(metrics, ", ") : metrics[static_cast<std::size_t>(only)];
+      return config_of(network, loss, ", metrics: [" + list + "]");
+    };
+  };
+  classes.config = config(small_network(4, ", activation: softmax"), "SparseCategoricalCrossentropy", of_classes);
+  values.config = config(small_network(1), "MeanSquaredError", of_values);
+  all.push_back(std::move(classes));
+  all.push_back(std::move(values));
+}
+
 void add_optimizers(std::vector<DeviceCheck>& all) {
   const std::vector<std::pair<std::string, std::string>> optimizers{
       {"SGD", ""},
@@ -254,6 +289,7 @@ std::vector<DeviceCheck> device_checks() {
   add_layers(all);
   add_convolutions(all);
   add_losses(all);
+  add_metrics(all);
   add_optimizers(all);
   add_ways_to_run(all);
   return all;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "replica/batch_queue.h"
@@ -14,32 +15,34 @@ namespace {
 
 std::string prefix_of(const plan::LossStep& loss) { return loss.name.empty() ? "" : loss.name + "_"; }
 
-/// f(name, place in StepSums::outputs) for all that is reported beside the whole loss.
-template <class F>
-void for_each_value(const plan::Plan& plan, const F& f) {
-  for (const plan::LossStep& loss : plan.losses)
-    if (!loss.name.empty()) f(prefix_of(loss) + "loss", loss.first_sum);
-  for (const plan::LossStep& loss : plan.losses)
-    for (std::size_t i = 0; i < loss.metrics.size(); ++i)
-      f(prefix_of(loss) + loss.metrics[i].name, loss.first_sum + 1 + i);
-}
+/// A NaN may have a sign, which says nothing and would be shown.
+double shown(double value) { return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value; }
 
 }  // namespace
 
 std::vector<std::string> sum_names(const plan::Plan& plan) {
   std::vector<std::string> names{"loss"};
-  for_each_value(plan, [&](const std::string& name, std::size_t) { names.push_back(name); });
+  for (const plan::LossStep& loss : plan.losses)
+    if (!loss.name.empty()) names.push_back(prefix_of(loss) + "loss");
+  for (const plan::LossStep& loss : plan.losses)
+    for (const optim::ResolvedMetric& metric : loss.metrics)
+      for (const std::string& name : metric.names) names.push_back(prefix_of(loss) + name);
   return names;
 }
 
-std::vector<std::pair<std::string, double>> means(const plan::Plan& plan, const replica::StepSums& sums) {
-  const double n = static_cast<double>(std::max<std::int64_t>(1, sums.samples));
-  // A NaN may have a sign, which says nothing and would be shown.
-  const auto shown = [](double value) { return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value; };
+std::vector<std::pair<std::string, double>> values_of(const plan::Plan& plan, const replica::StepSums& sums) {
+  const std::int64_t samples = std::max<std::int64_t>(1, sums.samples);
+  const double n = static_cast<double>(samples);
   std::vector<std::pair<std::string, double>> out{{"loss", shown(sums.loss / n + sums.penalty)}};
-  for_each_value(plan, [&](const std::string& name, std::size_t place) {
-    out.emplace_back(name, shown(sums.outputs[place] / n));
-  });
+  for (const plan::LossStep& loss : plan.losses)
+    if (!loss.name.empty()) out.emplace_back(prefix_of(loss) + "loss", shown(sums.outputs[loss.first_sum] / n));
+  const std::span<const double> states(sums.outputs);
+  for (const plan::LossStep& loss : plan.losses)
+    for (const optim::ResolvedMetric& metric : loss.metrics) {
+      const auto values = metric.values(states.subspan(loss.first_sum + metric.offset, metric.state), samples);
+      for (std::size_t i = 0; i < values.size(); ++i)
+        out.emplace_back(prefix_of(loss) + metric.names[i], shown(values[i]));
+    }
   return out;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Batches into the replicas, sums out of them and into means: what training, evaluation and benchmarks share. Main
+// Batches into the replicas, sums out of them and into values: what training, evaluation and benchmarks share. Main
 // thread.
 
 #include <functional>
@@ -19,8 +19,8 @@ class Session;
 
 /// Names of what StepSums hold: "loss" first, then of several outputs each one's loss, then the metrics.
 std::vector<std::string> sum_names(const plan::Plan& plan);
-/// Means by name from sums; the loss includes the penalty.
-std::vector<std::pair<std::string, double>> means(const plan::Plan& plan, const replica::StepSums& sums);
+/// Values by name from sums: means of losses, the whole one with the penalty, and metrics computed from their states.
+std::vector<std::pair<std::string, double>> values_of(const plan::Plan& plan, const replica::StepSums& sums);
 
 /// Runs a whole loader in inference mode.
 replica::StepSums evaluate(Session& session, data::Loader& loader);

@@ -54,7 +54,7 @@ std::optional<experiment::Logs> Epochs::validate() {
   const auto sums = session::evaluate(run_.session, *run_.session.validation_loader(), goes_on_);
   if (!sums) return std::nullopt;
   experiment::Logs logs;
-  for (const auto& [name, value] : session::means(run_.session.plan(), *sums)) logs.set("val_" + name, value);
+  for (const auto& [name, value] : session::values_of(run_.session.plan(), *sums)) logs.set("val_" + name, value);
   return logs;
 }
 

@@ -40,8 +40,19 @@ std::string kept_name(std::size_t callback, const std::string& weight) {
   return fmt::format("callback{}/{}", callback, weight);
 }
 
-json sums_json(const replica::StepSums& sums) {
-  return {{"loss", sums.loss}, {"outputs", sums.outputs}, {"samples", sums.samples}};
+/// What the plan's sums mean, one line for each loss and metric: sums of others are of no use.
+std::vector<std::string> meanings(const plan::Plan& plan) {
+  std::vector<std::string> all;
+  for (const plan::LossStep& loss : plan.losses) {
+    all.push_back(loss.name);
+    for (const optim::ResolvedMetric& metric : loss.metrics)
+      all.push_back(json::parse(config::to_json(metric.metric.write())).dump());
+  }
+  return all;
+}
+
+json sums_json(const replica::StepSums& sums, const plan::Plan& plan) {
+  return {{"loss", sums.loss}, {"outputs", sums.outputs}, {"samples", sums.samples}, {"meanings", meanings(plan)}};
 }
 
 /// Before there were several outputs, the metrics stood alone, behind the loss.
@@ -61,6 +72,19 @@ void restore_validation(const json& saved, Position& position) {
   position.validated_step = saved_count(saved, "step");
   position.validated = saved_logs(saved.at("logs"));
   position.validation_seconds = saved.at("seconds").get<double>();
+}
+
+/// Where the plan has other metrics than the checkpoint, the rest of the epoch stands for all of it.
+void begin_other_sums(const json& saved, const plan::Plan& plan, replica::StepSums& sums) {
+  const bool same = !saved.contains("meanings") || saved["meanings"].get<std::vector<std::string>>() == meanings(plan);
+  if (same && sums.outputs.size() == plan.sums()) return;
+  if (sums.samples > 0)
+    log::warn(
+        fmt::format("the metrics are not those of the checkpoint: this epoch's values leave out its first {} "
+                    "samples",
+                    sums.samples));
+  sums = {};
+  sums.outputs.assign(plan.sums(), 0.0);
 }
 
 void save_slots(session::Session& session, checkpoint::State& state) {
@@ -201,7 +225,7 @@ checkpoint::State make_state(session::Session& session, const Position& position
   json trainer{{"epoch", position.epoch},
                {"samples", position.samples},
                {"step", position.step},
-               {"sums", sums_json(position.sums)},
+               {"sums", sums_json(position.sums, session.plan())},
                {"epoch_seconds", position.epoch_seconds},
                {"seconds", position.seconds},
                {"seed", session.experiment().config.seed},
@@ -257,7 +281,7 @@ Position restore_state(const checkpoint::State& state, session::Session& session
                   fmt::format("the checkpoint was trained on {} samples per epoch, the data set has {}; "
                               "--init-from starts afresh from its weights",
                               samples, session.train_loader().samples()));
-    if (position.sums.outputs.size() != session.plan().sums()) position.sums.outputs.assign(session.plan().sums(), 0.0);
+    begin_other_sums(trainer.at("sums"), session.plan(), position.sums);
     const json bests = trainer.value("best", json::object());
     for (const auto& [name, entry] : bests.items())
       if (!entry.at("value").is_null()) best[name] = {entry["value"].get<double>(), saved_count(entry, "epoch")};

@@ -30,7 +30,7 @@ double Run::rate_of(std::int64_t step) const {
 
 experiment::Logs Run::logs() const {
   experiment::Logs logs;
-  for (const auto& [name, value] : session::means(session.plan(), position.sums)) logs.set(name, value);
+  for (const auto& [name, value] : session::values_of(session.plan(), position.sums)) logs.set(name, value);
   return logs;
 }
 

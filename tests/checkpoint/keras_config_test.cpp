@@ -6,6 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/sample.h"
+#include "optim/metrics/auc.h"
+#include "optim/metrics/f1_score.h"
+#include "optim/metrics/mean_io_u.h"
+#include "optim/metrics/mean_squared_error.h"
+#include "optim/metrics/precision.h"
+#include "optim/metrics/r2_score.h"
+#include "optim/metrics/top_k_categorical_accuracy.h"
 #include "support/test_data.h"
 
 namespace dptrain::checkpoint {
@@ -130,7 +137,32 @@ TEST(KerasConfig, MetricsKeepTheirNames) {
                                optim::metric_family().make(optim::MeanSquaredErrorMetricSpec{})};
   EXPECT_EQ(Json::parse(keras_training_config(c))["metrics"], Json::parse(R"([
     {"class_name": "TopKCategoricalAccuracy", "config": {"k": 3, "name": "top3", "dtype": "float32"}},
-    {"class_name": "MeanSquaredError", "config": {"name": "mse", "dtype": "float32"}}])"));
+    {"class_name": "MeanSquaredError", "config": {"name": "mean_squared_error", "dtype": "float32"}}])"));
+}
+
+/// As their get_config() in Keras 3 has them.
+TEST(KerasConfig, MetricsHaveTheArgumentsOfKeras) {
+  const auto config = [](const config::Typed& metric) {
+    Compiled c = sample::compiled();
+    c.outputs.front().metrics = {metric};
+    return nlohmann::json::parse(keras_training_config(c))["metrics"][0]["config"];
+  };
+  const optim::PrecisionSpec plain;
+  EXPECT_EQ(config(optim::metric_family().make(plain)), nlohmann::json::parse(R"({"name": "precision",
+    "dtype": "float32", "thresholds": null, "top_k": null, "class_id": null})"));
+  optim::AUCSpec area;
+  EXPECT_EQ(config(optim::metric_family().make(area)), nlohmann::json::parse(R"({"name": "auc", "dtype": "float32",
+    "num_thresholds": 200, "curve": "ROC", "summation_method": "interpolation", "multi_label": false,
+    "num_labels": null, "label_weights": null, "from_logits": false})"));
+  area.thresholds = {0.25};
+  EXPECT_EQ(config(optim::metric_family().make(area))["thresholds"], nlohmann::json::parse("[0.25]"));
+  EXPECT_EQ(config(optim::metric_family().make(optim::MeanIoUSpec{.num_classes = 3})),
+            nlohmann::json::parse(R"({"name": "mean_io_u", "dtype": "float32", "num_classes": 3, "ignore_class": null,
+    "sparse_y_true": true, "sparse_y_pred": false, "axis": -1})"));
+  EXPECT_EQ(config(optim::metric_family().make(optim::F1ScoreSpec{})), nlohmann::json::parse(R"({"name": "f1_score",
+    "dtype": "float32", "average": null, "threshold": null})"));
+  EXPECT_EQ(config(optim::metric_family().make(optim::R2ScoreSpec{})), nlohmann::json::parse(R"({"name": "r2_score",
+    "dtype": "float32", "class_aggregation": "uniform_average", "num_regressors": 0})"));
 }
 
 /// What Keras 2 (TensorFlow 2.15) refuses in a file: load_model would fail, without training_config it warns.

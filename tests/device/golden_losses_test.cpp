@@ -1,4 +1,4 @@
-// Losses and metrics against Keras 3.
+// Losses against Keras 3.
 
 #include <gtest/gtest.h>
 
@@ -45,29 +45,6 @@ TEST(Golden, Losses) {
     ++judged;
   }
   EXPECT_GE(judged, 12U);
-}
-
-TEST(Golden, Metrics) {
-  std::size_t judged = 0;
-  for (const json& entry : golden("metrics.json")) {
-    const auto name = entry.at("metric").get<std::string>();
-    if (optim::metric_family().find(name) == nullptr) continue;
-    SCOPED_TRACE(name + entry.at("config").dump());
-    const json& y_pred = entry.at("y_pred");
-    const bool binary = !y_pred[0].is_array();
-    LossCase c{.loss = optim::loss_family().make(optim::MeanSquaredErrorSpec{}),
-               .metrics = {from_keras(optim::metric_family(), name, entry.at("config"))},
-               .output = {binary ? 1 : static_cast<std::int64_t>(y_pred[0].size())}};
-    set_labels(c, entry.at("y_true"), !binary && !entry.at("y_true")[0].is_array());
-    for (const auto& device : devices()) {
-      const auto found = run_loss(*device, c, flat(y_pred), 1);
-      EXPECT_NEAR((found.sums[1] - kStartSum) / static_cast<double>(y_pred.size()), entry.at("value").get<double>(),
-                  1e-6)
-          << device->description();
-    }
-    ++judged;
-  }
-  EXPECT_EQ(judged, 5U);
 }
 
 }  // namespace

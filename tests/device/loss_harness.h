@@ -8,6 +8,7 @@
 
 #include "device/device.h"
 #include "device/guarded.h"
+#include "device/measured_loss.h"
 #include "device/test_devices.h"
 #include "optim/loss.h"
 
@@ -29,9 +30,19 @@ struct LossCase {
 struct LossResult {
   std::vector<double> sums;  ///< as added to kStartSum
   std::vector<float> gradient;
+  std::vector<optim::ResolvedMetric> metrics = {};
+
+  /// What one metric has added.
+  std::vector<double> state(std::size_t metric) const;
 };
 
 inline constexpr double kStartSum = 1.5;  // sums are added to
+
+inline std::vector<double> LossResult::state(std::size_t metric) const {
+  std::vector<double> added;
+  for (std::size_t i = 0; i < metrics[metric].state; ++i) added.push_back(sums[metrics[metric].offset + i] - kStartSum);
+  return added;
+}
 
 /// In the type that the device was made for. `in_place`: the gradient overwrites the prediction. `loss_scale`: where it
 /// is not 1, the gradient is multiplied by it from device memory.
@@ -49,12 +60,16 @@ inline LossResult run_loss(device::Device& device, const LossCase& c, const std:
                      .prediction = 0,
                      .labels = c.classes.empty() ? optim::LabelKind::kDense : optim::LabelKind::kClass,
                      .class_weights = c.class_weights});
-  for (const auto& metric : c.metrics) loss.metrics.push_back(optim::resolve_metric(metric, c.output));
+  for (const auto& metric : c.metrics) {  // rows: an op may compare class numbers with values, which a plan refuses
+    auto one = optim::resolve_metric(metric, {.name = "'out'", .output = c.output, .labels = optim::LabelKind::kDense});
+    one.offset = loss.sums();
+    loss.metrics.push_back(std::move(one));
+  }
 
   device.enter();
   const auto stream = device.make_stream();
   const auto rows = static_cast<std::int64_t>(prediction.size()) / c.output.elements();
-  const auto op = device.make_loss({.plan = plan, .loss = loss, .rows = rows + 1});
+  const auto op = device::measured_loss({.plan = plan, .loss = loss, .rows = rows + 1}, device);
   const Guarded predictions(device, *stream, prediction, type), gradient(device, *stream, prediction.size(), type);
   const Guarded weights(device, *stream, c.sample_weights);
   const Guarded labels(device, *stream, c.rows), scratch(device, *stream, op->need().scratch / sizeof(float));
@@ -63,9 +78,9 @@ inline LossResult run_loss(device::Device& device, const LossCase& c, const std:
   device.copy_to_device(device_scale->data(), &scale, sizeof(scale), *stream);
   const auto classes = device.allocate(c.classes.size() * sizeof(std::int32_t));
   device.copy_to_device(classes->data(), c.classes.data(), c.classes.size() * sizeof(std::int32_t), *stream);
-  const auto sums = device.allocate((1 + c.metrics.size()) * sizeof(double));
+  const auto sums = device.allocate(loss.sums() * sizeof(double));
   LossResult result;
-  result.sums.assign(1 + c.metrics.size(), kStartSum);
+  result.sums.assign(loss.sums(), kStartSum);
   device.copy_to_device(sums->data(), result.sums.data(), result.sums.size() * sizeof(double), *stream);
 
   const Guarded& target = in_place ? predictions : gradient;
@@ -82,6 +97,7 @@ inline LossResult run_loss(device::Device& device, const LossCase& c, const std:
            .stream = stream.get()});
   result.gradient = target.read("gradient");
   scratch.read("scratch");
+  result.metrics = loss.metrics;
   device.copy_to_host(result.sums.data(), sums->data(), result.sums.size() * sizeof(double), *stream);
   return result;
 }

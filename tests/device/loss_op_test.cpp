@@ -10,6 +10,13 @@
 #include "core/random.h"
 #include "device/harness.h"
 #include "device/loss_harness.h"
+#include "optim/metrics/accuracy.h"
+#include "optim/metrics/binary_accuracy.h"
+#include "optim/metrics/categorical_accuracy.h"
+#include "optim/metrics/mean_absolute_error.h"
+#include "optim/metrics/mean_squared_error.h"
+#include "optim/metrics/sparse_top_k_categorical_accuracy.h"
+#include "optim/metrics/top_k_categorical_accuracy.h"
 
 namespace dptrain::test {
 namespace {

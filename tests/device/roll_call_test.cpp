@@ -1,12 +1,15 @@
-// Every registered layer has its places: definition, ops on every device that is built in, tests. The message names the
-// missing one.
+// Every registered layer and metric has its places: definition, ops on every device that is built in, tests. The
+// message names the missing one.
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <regex>
 
 #include "device/harness.h"
+#include "device/metric_op.h"
 #include "dptrain_version.h"
 #include "layers/input.h"
 #include "support/test_data.h"
@@ -32,7 +35,7 @@ std::string file_name(const std::string& layer) {
 
 void expect_file(const std::string& layer, const std::string& path) {
   const std::filesystem::path root = dptrain::test::test_data("..");
-  EXPECT_TRUE(std::filesystem::exists(root / path)) << "layer " << layer << " has no " << path;
+  EXPECT_TRUE(std::filesystem::exists(root / path)) << layer << " has no " << path;
 }
 
 using device::DeviceKind;
@@ -63,6 +66,30 @@ TEST(RollCall, EveryLayerHasItsPlaces) {
     ++ops;
   }
   EXPECT_GE(ops, 28U);
+}
+
+/// "MeanIoU" -> "mean_io_u", "TopKCategoricalAccuracy" -> "top_k_categorical_accuracy": Keras's rule.
+std::string snake_case(const std::string& name) {
+  const std::string inner = std::regex_replace(name, std::regex("(.)([A-Z][a-z]+)"), "$1_$2");
+  std::string snake = std::regex_replace(inner, std::regex("([a-z0-9])([A-Z])"), "$1_$2");
+  std::ranges::transform(snake, snake.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return snake;
+}
+
+/// GoldenMetrics.OverSeveralBatches and DeviceCheck hold the family to values, e2e.docs to its rows.
+TEST(RollCall, EveryMetricHasItsPlaces) {
+  const std::vector<const config::TypeDef*> metrics = optim::metric_family().types();
+  EXPECT_GE(metrics.size(), 15U);
+  for (const config::TypeDef* metric : metrics) {
+    const std::string name = snake_case(metric->name);
+    EXPECT_EQ(optim::metric_family().find(name), metric)
+        << "metric " << metric->name << " lacks Keras's string " << name;
+    for (const char* place : {"src/optim/metrics/", "src/device/cpu/metrics/", "src/device/gpu/metrics/"})
+      expect_file(metric->name, place + name + ".cpp");
+    expect_file(metric->name, "src/optim/metrics/" + name + ".h");
+    for (const auto& [kind, word] : kinds())
+      EXPECT_TRUE(device::has_metric_op(kind, metric->type)) << "metric " << metric->name << " has no op: " << word;
+  }
 }
 
 }  // namespace

@@ -278,7 +278,7 @@ TEST(Loss, HitsAreThoseOfTheCpu) {
         expect_hits("top 3");
       }
       std::vector<std::int32_t> counts(static_cast<std::size_t>(shape.rows));
-      cpu::binary_hits(scores.data(), dense.data(), shape.rows, shape.width, 0.5F, counts.data());
+      cpu::binary_hits(scores.data(), shape.rows, shape.width, {.dense = dense.data()}, 0.5F, counts.data());
       binary_hits(at_once(), type, s.data(), shape.rows, shape.width, {.dense = dense_memory.data()}, 0.5F,
                   hits.data());
       EXPECT_EQ(hits.read(), counts);

@@ -56,6 +56,10 @@ class ForgetfulDevice final : public device::Device {
   void taint(const double* value, float* gradient, device::Stream& stream) override {
     device_->taint(value, gradient, stream);
   }
+  void apply_fused(plan::LossStep::Fusion fusion, const void* logits, DType type, std::int64_t rows,
+                   std::int64_t classes, float* values, device::Stream& stream) override {
+    device_->apply_fused(fusion, logits, type, rows, classes, values, stream);
+  }
   void accumulate(void* y, const void* x, DType type, std::int64_t n, device::Stream& stream) override {
     device_->accumulate(y, x, type, n, stream);
   }
@@ -75,10 +79,6 @@ class ForgetfulDevice final : public device::Device {
   std::uint64_t hash(const float* x, std::int64_t n, device::Stream& stream) override {
     return device_->hash(x, n, stream);
   }
-  bool fuses_activation(const config::Typed& layer, layers::Activation a) const override {
-    return device_->fuses_activation(layer, a);
-  }
-  bool pool_masks_relu(const config::Typed& pooling) const override { return device_->pool_masks_relu(pooling); }
 
  private:
   /// Streams of high priority are named by the device that made them, and only its own thread asks it.

@@ -100,6 +100,10 @@ class ToyDevice final : public device::Device {
   std::unique_ptr<device::Update> make_update(const device::UpdateContext& context) override;
 
   void fill(float* x, std::int64_t n, float value, device::Stream&) override { std::fill_n(x, n, value); }
+  void apply_fused(plan::LossStep::Fusion, const void*, DType, std::int64_t, std::int64_t, float*,
+                   device::Stream&) override {
+    throw Error(ErrorKind::kInternal, "the toy measures no values behind a fused activation");
+  }
   void taint(const double* value, float* gradient, device::Stream&) override {
     if (!std::isfinite(*value)) *gradient = std::numeric_limits<float>::quiet_NaN();
   }
@@ -132,11 +136,6 @@ class ToyDevice final : public device::Device {
     }
     return hash;
   }
-
-  bool fuses_activation(const config::Typed& layer, layers::Activation activation) const override {
-    return layer.get_if<layers::DenseSpec>() != nullptr && activation == layers::Activation::kRelu;
-  }
-  bool pool_masks_relu(const config::Typed&) const override { return false; }
 
   /// For the ops: breaks where it was told to, and when memory of the host is handed over that it cannot read.
   void visit(const plan::Step& step, const device::OpArgs& args, bool backward) const {

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device/metric_op.h"
 #include "layers/activation_layer.h"
 #include "layers/add.h"
 #include "layers/batch_normalization.h"
 #include "layers/dropout.h"
+#include "optim/metrics/accuracy.h"
 #include "replica/toy_device.h"
 
 namespace dptrain::test {
@@ -60,7 +62,7 @@ class ToyOp : public device::Op {
 class ToyDense final : public ToyOp {
  public:
   ToyDense(const layers::DenseSpec& spec, const device::OpContext& c, device::Device& d)
-      : ToyOp(c, d), bias_(spec.use_bias) {}
+      : ToyOp(c, d), bias_(spec.use_bias), relu_(!c.step.tail.empty()) {}
 
  protected:
   void compute(const device::OpArgs& a) override {
@@ -69,12 +71,12 @@ class ToyDense final : public ToyOp {
         double sum = bias_ ? a.weights[1][j] : 0;
         for (std::int64_t i = 0; i < inputs_; ++i)
           sum += double(a.in()[r * inputs_ + i]) * a.weights[0][i * outputs_ + j];
-        const bool cut = step_.epilogue == layers::Activation::kRelu && sum < 0;
+        const bool cut = relu_ && sum < 0;
         a.out()[r * outputs_ + j] = cut ? 0 : static_cast<float>(sum);
       }
   }
   void differentiate(const device::OpArgs& a) override {
-    if (step_.epilogue == layers::Activation::kRelu)
+    if (relu_)
       for (std::int64_t k = 0; k < a.rows * outputs_; ++k)
         if (a.out()[k] <= 0) a.dy()[k] = 0;
     for (std::int64_t r = 0; a.input_gradients[0] != nullptr && r < a.rows; ++r)
@@ -100,7 +102,7 @@ class ToyDense final : public ToyOp {
     return static_cast<float>(sum);
   }
 
-  const bool bias_;
+  const bool bias_, relu_;
 };
 
 class ToyActivation final : public ToyOp {
@@ -265,13 +267,20 @@ class ToyNorm final : public ToyOp {
   double total_ = 0;
 };
 
-inline const device::RegisteredOp kToyDense = device::op<layers::DenseSpec, ToyDense>(kToy);
+inline std::optional<plan::TailFusion> toy_relu(const layers::ActivationSpec& behind, const plan::Follower& follower,
+                                                const device::Device&) {
+  if (!follower.step.tail.empty() || behind.activation != layers::Activation::kRelu) return std::nullopt;
+  return plan::TailFusion{.reads_output = true};
+}
+
+inline const device::RegisteredOp kToyDense =
+    device::op<layers::DenseSpec, ToyDense>(kToy, {.fuses = {device::fuses<layers::ActivationSpec>(toy_relu)}});
 inline const device::RegisteredOp kToyActivation = device::op<layers::ActivationSpec, ToyActivation>(kToy);
 inline const device::RegisteredOp kToyAdd = device::op<layers::AddSpec, ToyAdd>(kToy);
 inline const device::RegisteredOp kToyDropout = device::op<layers::DropoutSpec, ToyDropout>(kToy);
 inline const device::RegisteredOp kToyNorm = device::op<layers::BatchNormalizationSpec, ToyNorm>(kToy);
 
-/// Softmax cross-entropy of class numbers, or the mean squared error of rows; one metric: argmax equal.
+/// Softmax cross-entropy of class numbers, or the mean squared error of rows.
 class ToyLoss final : public device::LossOp {
  public:
   ToyLoss(const device::LossContext& context, const ToyDevice& device) : loss_(context.loss), device_(device) {
@@ -294,7 +303,6 @@ class ToyLoss final : public device::LossOp {
     double sum = 0;
     for (std::int64_t j = 0; j < width_; ++j) sum += std::exp(double(z[j]));
     a.sums[0] += std::log(sum) - z[label];
-    if (!loss_.metrics.empty()) a.sums[1] += std::max_element(z, z + width_) == z + label ? 1 : 0;
     for (std::int64_t j = 0; g != nullptr && j < width_; ++j)
       g[j] = static_cast<float>((std::exp(double(z[j])) / sum - (j == label ? 1 : 0)) * a.gradient_scale);
   }
@@ -310,6 +318,23 @@ class ToyLoss final : public device::LossOp {
   const ToyDevice& device_;
   std::int64_t width_ = 0;
 };
+
+/// Accuracy of class numbers: argmax equal.
+class ToyAccuracy final : public device::MetricOp {
+ public:
+  ToyAccuracy(const optim::AccuracySpec&, const device::MetricContext& context, device::Device&)
+      : classes_(context.classes()) {}
+  void run(const device::MetricArgs& a) override {
+    for (std::int64_t r = 0; r < a.rows; ++r) {
+      const float* z = static_cast<const float*>(a.prediction) + r * classes_;
+      *a.state += std::max_element(z, z + classes_) == z + a.classes[r] ? 1 : 0;
+    }
+  }
+
+ private:
+  const std::int64_t classes_;
+};
+inline const device::RegisteredMetricOp kToyAccuracy = device::metric_op<optim::AccuracySpec, ToyAccuracy>(kToy);
 
 /// m = momentum m - lr (g + 2 l2 w); w += m. Statistics as documented.
 class ToyUpdate final : public device::Update {

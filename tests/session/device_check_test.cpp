@@ -8,6 +8,7 @@
 #include "device/device.h"
 #include "layers/layer.h"
 #include "optim/loss.h"
+#include "optim/metric.h"
 #include "optim/optimizer.h"
 
 namespace dptrain::session {
@@ -25,7 +26,7 @@ std::vector<DeviceCheckLine> lines_of(const std::vector<DeviceCheck>& checks, bo
   return lines;
 }
 
-TEST(DeviceCheck, HasEveryLayerLossAndOptimizer) {
+TEST(DeviceCheck, HasEveryLayerLossMetricAndOptimizer) {
   std::string names;
   for (const DeviceCheck& check : device_checks())
     for (const std::string& name : check.names) names += "|" + name + "|";
@@ -35,6 +36,8 @@ TEST(DeviceCheck, HasEveryLayerLossAndOptimizer) {
   }
   for (const config::TypeDef* loss : optim::loss_family().types())
     EXPECT_THAT(names, HasSubstr("|" + loss->name + "|"));
+  for (const config::TypeDef* metric : optim::metric_family().types())
+    EXPECT_THAT(names, HasSubstr("|" + metric->name + "|"));
   for (const config::TypeDef* optimizer : optim::optimizer_family().types())
     EXPECT_THAT(names, HasSubstr("|" + optimizer->name));
 }

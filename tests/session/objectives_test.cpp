@@ -95,7 +95,7 @@ TEST(Objectives, SyntheticHasLabelsForAll) {
   options.devices = {.replicas = 1, .threads = 1};
   session::Session session(e, options);
   session.replicas().push(session.model());
-  const auto values = session::means(session.plan(), evaluate(session, *session.validation_loader()));
+  const auto values = session::values_of(session.plan(), evaluate(session, *session.validation_loader()));
   ASSERT_EQ(values.size(), 3U);
   EXPECT_NEAR(values[0].second, values[1].second + values[2].second, 1e-9);
 }

@@ -54,9 +54,11 @@ TEST(EarlyStopping, GoesOnFromItsSavedState) {
 }
 
 TEST(Monitor, DirectionFollowsTheName) {
-  for (const char* up : {"accuracy", "val_acc", "top_k_categorical_accuracy", "auc", "mean_iou"})
+  for (const char* up : {"accuracy", "val_acc", "top_k_categorical_accuracy", "auc", "mean_iou", "val_mean_io_u",
+                         "val_f1_score", "kind_precision", "val_recall", "r2_score"})
     EXPECT_TRUE(wants_max(MonitorMode::kAuto, up)) << up;
-  for (const char* down : {"loss", "val_loss", "mse"}) EXPECT_FALSE(wants_max(MonitorMode::kAuto, down)) << down;
+  for (const char* down : {"loss", "val_loss", "mse", "root_mean_squared_error"})
+    EXPECT_FALSE(wants_max(MonitorMode::kAuto, down)) << down;
   EXPECT_TRUE(wants_max(MonitorMode::kMax, "loss"));
 }
 

@@ -131,6 +131,21 @@ TEST_F(PositionTest, ValuesThatAreNotFiniteComeBack) {
   EXPECT_EQ(best.size(), 1U);
 }
 
+/// The state of one metric must not be taken for that of another.
+TEST_F(PositionTest, SumsOfOtherMetricsBeginAnew) {
+  Position position;
+  position.sums = {.loss = 3, .outputs = std::vector<double>(session_.plan().sums(), 2.0), .samples = 4};
+  BestValues best;
+  checkpoint::State state = make_state(session_, position, {}, best);
+  EXPECT_EQ(restore_state(state, session_, {}, best).sums.outputs, position.sums.outputs);
+  auto trainer = nlohmann::json::parse(state.trainer);
+  trainer["sums"]["meanings"].push_back("another metric");
+  state.trainer = trainer.dump();
+  const Position back = restore_state(state, session_, {}, best);
+  EXPECT_EQ(back.sums.samples, 0);
+  EXPECT_EQ(back.sums.outputs, std::vector<double>(session_.plan().sums(), 0.0));
+}
+
 TEST_F(PositionTest, KeptWeightsHaveTheModelsShapes) {
   callbacks_.push_back(make_callback(EarlyStoppingSpec{.monitor = "loss", .restore_best_weights = true}));
   std::vector<std::vector<float>> kept;

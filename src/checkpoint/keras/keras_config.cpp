@@ -90,32 +90,13 @@ nlohmann::ordered_json loss_config(const config::Typed& loss) {
   return {};
 }
 
-nlohmann::ordered_json metric_object(const char* name, const std::string& shown,
-                                     nlohmann::ordered_json config = nlohmann::ordered_json::object()) {
-  config["name"] = shown;
-  config["dtype"] = "float32";
-  return object(name, std::move(config));
-}
-
-/// Null for a metric that Keras has not.
+/// Null for a metric that Keras 2 has not.
 nlohmann::ordered_json metric_config(const config::Typed& metric) {
-  if (metric.get_if<optim::AccuracySpec>() != nullptr)
-    return "accuracy";  // Keras resolves it against the output, as we do
-  if (const auto* s = metric.get_if<optim::BinaryAccuracySpec>())
-    return metric_object("BinaryAccuracy", s->name, {{"threshold", s->threshold}});
-  if (const auto* s = metric.get_if<optim::CategoricalAccuracySpec>())
-    return metric_object("CategoricalAccuracy", s->name);
-  if (const auto* s = metric.get_if<optim::SparseCategoricalAccuracySpec>())
-    return metric_object("SparseCategoricalAccuracy", s->name);
-  if (const auto* s = metric.get_if<optim::TopKCategoricalAccuracySpec>())
-    return metric_object("TopKCategoricalAccuracy", s->name, {{"k", s->k}});
-  if (const auto* s = metric.get_if<optim::SparseTopKCategoricalAccuracySpec>())
-    return metric_object("SparseTopKCategoricalAccuracy", s->name, {{"k", s->k}});
-  if (const auto* s = metric.get_if<optim::MeanSquaredErrorMetricSpec>())
-    return metric_object("MeanSquaredError", s->name);
-  if (const auto* s = metric.get_if<optim::MeanAbsoluteErrorMetricSpec>())
-    return metric_object("MeanAbsoluteError", s->name);
-  return {};
+  nlohmann::ordered_json config =
+      nlohmann::ordered_json::parse(config::to_json(optim::metric_type(metric).keras_config(metric.spec())));
+  if (!config.is_object()) return config;
+  config["dtype"] = "float32";
+  return object(metric.name(), std::move(config));
 }
 
 /// The arguments that the optimizer alone has; null for one that Keras 2 cannot load from a file (AdamW).

@@ -38,16 +38,12 @@ class CpuDevice final : public Device {
   void fill(float* x, std::int64_t n, float value, Stream& stream) override;
   void accumulate(void* y, const void* x, DType type, std::int64_t n, Stream& stream) override;
   void taint(const double* value, float* gradient, Stream& stream) override;
+  void apply_fused(plan::LossStep::Fusion fusion, const void* logits, DType type, std::int64_t rows,
+                   std::int64_t classes, float* values, Stream& stream) override;
   void from_float(const float* x, void* y, DType type, std::int64_t n, Stream& stream) override;
   void to_float(const void* x, DType type, float* y, std::int64_t n, Stream& stream) override;
   void sum_ranks(const std::vector<float*>& arenas, std::int64_t begin, std::int64_t end, Stream& stream) override;
   std::uint64_t hash(const float* x, std::int64_t n, Stream& stream) override;
-
-  bool fuses_activation(const config::Typed& layer, layers::Activation activation) const override;
-  bool pool_masks_relu(const config::Typed& pooling) const override;
-  bool fuses_pooling(const config::Typed& layer, const Shape& input, layers::Activation epilogue,
-                     const config::Typed& pooling) const override;
-  bool fuses_sum(const config::Typed& layer) const override;
 
   Dnnl& dnnl() noexcept { return *dnnl_; }
 

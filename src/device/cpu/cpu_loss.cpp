@@ -1,9 +1,8 @@
-// Loss and metrics of the CPU device. Kernels give one number per row; rows are added in order in double, so that the
+// Losses of the CPU device. Kernels give one number per row; rows are added in order in double, so that the
 // sums depend neither on threads nor on how rows are cut.
 
 #include "core/error.h"
 #include "core/format.h"
-#include "device/cpu/activation.h"
 #include "device/cpu/cpu_device.h"
 #include "device/loss_function.h"
 #include "kernels/cpu/loss.h"
@@ -13,8 +12,6 @@ namespace dptrain::device::cpu {
 namespace {
 
 using kernels::cpu::ClassTargets;
-using optim::MetricKind;
-using optim::ResolvedMetric;
 
 template <class T>
 double sum_in_order(const T* values, std::int64_t n) {
@@ -28,8 +25,8 @@ class CpuLoss final : public LossOp {
   explicit CpuLoss(const LossContext& context)
       : plan_(context.loss),
         function_(loss_function(plan_.loss)),
-        elements_(prediction_shape(context).elements()),
-        classes_(prediction_shape(context).rank() > 0 ? prediction_shape(context).back() : 1),
+        elements_(context.prediction().elements()),
+        classes_(context.prediction().rank() > 0 ? context.prediction().back() : 1),
         positions_(elements_ / classes_),
         parts_(function_.kind == LossKind::kCategorical ? positions_ : 1),
         class_labels_(plan_.labels == optim::LabelKind::kClass),
@@ -37,34 +34,24 @@ class CpuLoss final : public LossOp {
     if (class_labels_ && positions_ != 1)
       throw Error(ErrorKind::kUsage,
                   fmt::format("loss {}: labels of one class per sample need an output of one axis, found {}",
-                              plan_.loss.name(), prediction_shape(context).str()));
-    bool reads_rows = function_.kind != LossKind::kCategorical, reads_probabilities = false;
-    for (const ResolvedMetric& metric : plan_.metrics) {
-      reads_rows = reads_rows || is_error(metric) || metric.kind == MetricKind::kBinaryEqual;
-      reads_probabilities = reads_probabilities || is_error(metric);
-    }
-    expands_labels_ = class_labels_ && reads_rows;
-    applies_activation_ = plan_.fusion != plan::LossStep::Fusion::kNone && reads_probabilities;
+                              plan_.loss.name(), context.prediction().str()));
+    expands_labels_ = class_labels_ && function_.kind != LossKind::kCategorical;
   }
 
   plan::Need need() const override {
-    const auto per_row = positions_ * (1 + 1) + elements_ * (int{expands_labels_} + int{applies_activation_}) +
-                         int{!plan_.class_weights.empty()};
+    const auto per_row = positions_ + elements_ * int{expands_labels_} + int{!plan_.class_weights.empty()};
     return {.saved = 0, .scratch = static_cast<std::uint64_t>(capacity_ * per_row) * sizeof(float)};
   }
 
   void run(const LossArgs& a) override {
     const Call call = prepared(a);
-    // Metrics first: the gradient may overwrite the predictions.
-    for (std::size_t i = 0; i < plan_.metrics.size(); ++i)
-      if (!counted_by_loss(plan_.metrics[i])) a.sums[1 + i] += count(plan_.metrics[i], call);
     compute(call);
     if (call.factors != nullptr) weigh_by_class(call);
     if (a.sample_weights != nullptr) weigh(call, a.sample_weights);
     a.sums[0] += sum_in_order(call.values, a.rows * parts_) / static_cast<double>(parts_);
-    for (std::size_t i = 0; i < plan_.metrics.size(); ++i)
-      if (counted_by_loss(plan_.metrics[i])) a.sums[1 + i] += mean_hits(call);
   }
+
+  bool knows_hits() const override { return function_.kind == LossKind::kCategorical && plan_.from_logits; }
 
  private:
   /// The pointers of one call. `items` are rows times positions, each with one number in `values`.
@@ -72,36 +59,17 @@ class CpuLoss final : public LossOp {
     const LossArgs& args;
     std::int64_t items;
     ClassTargets targets;
-    const float* rows;           ///< labels as rows of floats, where something reads them so
-    const float* probabilities;  ///< predictions after the activation that is fused into the loss
+    const float* rows;  ///< labels as rows of floats, where something reads them so
     float* values;
-    std::int32_t* counts;
     float* factors;  ///< room for those of the rows' classes; null where nothing is weighted
-    std::uint8_t* hits() const { return reinterpret_cast<std::uint8_t*>(counts); }
   };
 
   static const float* prediction(const LossArgs& a) { return static_cast<const float*>(a.prediction); }
-  /// The softmax pass knows whether the largest is the right one.
-  bool counted_by_loss(const ResolvedMetric& metric) const {
-    return metric.kind == MetricKind::kArgmaxEqual && function_.kind == LossKind::kCategorical && plan_.from_logits;
-  }
-  /// Sum over samples of the part of the positions that are hits.
-  double mean_hits(const Call& call) const {
-    return sum_in_order(call.hits(), call.items) / static_cast<double>(positions_);
-  }
-
   Call prepared(const LossArgs& a) const {
     const std::int64_t items = a.rows * positions_;
     auto* next = static_cast<float*>(a.scratch);
-    Call call{.args = a,
-              .items = items,
-              .targets = {},
-              .rows = nullptr,
-              .probabilities = prediction(a),
-              .values = next,
-              .counts = reinterpret_cast<std::int32_t*>(next + items),
-              .factors = nullptr};
-    next += 2 * items;
+    Call call{.args = a, .items = items, .targets = {}, .rows = nullptr, .values = next, .factors = nullptr};
+    next += items;
     if (class_labels_) {
       call.targets.labels = static_cast<const std::int32_t*>(a.labels);
     } else {
@@ -111,13 +79,6 @@ class CpuLoss final : public LossOp {
     if (expands_labels_) {
       expand_labels(call.targets.labels, a.rows, next);
       call.rows = next;
-      next += a.rows * elements_;
-    }
-    if (applies_activation_) {
-      const bool softmax = plan_.fusion == plan::LossStep::Fusion::kSoftmax;
-      activate(softmax ? layers::Activation::kSoftmax : layers::Activation::kSigmoid, prediction(a), next, items,
-               classes_);
-      call.probabilities = next;
       next += a.rows * elements_;
     }
     if (a.weighted && !plan_.class_weights.empty()) call.factors = next;
@@ -156,7 +117,7 @@ class CpuLoss final : public LossOp {
         const kernels::cpu::ClassLossOutputs outputs{.loss = call.values,
                                                      .gradient = gradient,
                                                      .gradient_scale = scale,
-                                                     .hit = plan_.from_logits ? call.hits() : nullptr};
+                                                     .hit = static_cast<std::uint8_t*>(a.hits)};
         const auto loss =
             plan_.from_logits ? kernels::cpu::softmax_cross_entropy : kernels::cpu::categorical_cross_entropy;
         return loss(p, call.items, classes_, call.targets, outputs);
@@ -176,35 +137,11 @@ class CpuLoss final : public LossOp {
     }
   }
 
-  /// Sum over samples of one metric.
-  double count(const ResolvedMetric& metric, const Call& call) const {
-    const LossArgs& a = call.args;
-    const std::int64_t rows = a.rows;
-    switch (metric.kind) {
-      case MetricKind::kArgmaxEqual:
-        kernels::cpu::categorical_hits(prediction(a), call.items, classes_, call.targets, call.hits());
-        return mean_hits(call);
-      case MetricKind::kTopK:
-        kernels::cpu::top_k_hits(prediction(a), call.items, classes_, call.targets, metric.k, call.hits());
-        return mean_hits(call);
-      case MetricKind::kBinaryEqual:
-        kernels::cpu::binary_hits(prediction(a), call.rows, rows, elements_, hit_threshold(plan_, metric), call.counts);
-        return sum_in_order(call.counts, rows) / static_cast<double>(elements_);
-      case MetricKind::kSquaredError:
-        kernels::cpu::mean_squared_error(call.probabilities, call.rows, rows, elements_, call.values, nullptr, 1.0F);
-        return sum_in_order(call.values, rows);
-      case MetricKind::kAbsoluteError:
-        kernels::cpu::mean_absolute_error(call.probabilities, call.rows, rows, elements_, call.values, nullptr, 1.0F);
-        return sum_in_order(call.values, rows);
-    }
-    return 0;
-  }
-
   const plan::LossStep& plan_;
   LossFunction function_;
   std::int64_t elements_, classes_, positions_;  // of one sample
   std::int64_t parts_;  // numbers per sample that the loss kernel gives: one per position, or one
-  bool class_labels_, expands_labels_ = false, applies_activation_ = false;
+  bool class_labels_, expands_labels_ = false;
   std::int64_t capacity_;
 };
 

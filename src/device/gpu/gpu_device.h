@@ -47,15 +47,13 @@ class GpuDevice final : public Device {
   void fill(float* x, std::int64_t n, float value, Stream& stream) override;
   void accumulate(void* y, const void* x, DType type, std::int64_t n, Stream& stream) override;
   void taint(const double* value, float* gradient, Stream& stream) override;
+  void apply_fused(plan::LossStep::Fusion fusion, const void* logits, DType type, std::int64_t rows,
+                   std::int64_t classes, float* values, Stream& stream) override;
   void from_float(const float* x, void* y, DType type, std::int64_t n, Stream& stream) override;
   void to_float(const void* x, DType type, float* y, std::int64_t n, Stream& stream) override;
   void sum_ranks(const std::vector<float*>& arenas, std::int64_t begin, std::int64_t end, Stream& stream) override;
   std::unique_ptr<Recording> record(Stream& stream, const std::function<void()>& work) override;
   std::uint64_t hash(const float* x, std::int64_t n, Stream& stream) override;
-
-  bool fuses_activation(const config::Typed& layer, layers::Activation activation) const override;
-  bool pool_masks_relu(const config::Typed& pooling) const override;
-  std::vector<int> weight_order(const config::Typed& layer, std::size_t weight, const Shape& shape) const override;
 
   /// For ops: where kernels run.
   kernel::Launch launch(const Stream& stream) const {

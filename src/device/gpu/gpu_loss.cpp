@@ -1,4 +1,4 @@
-// Loss and metrics of the GPU device. Kernels give one number per row, which are added to the sums on the device in an
+// Losses of the GPU device. Kernels give one number per row, which are added to the sums on the device in an
 // order that depends on the rows alone; nothing waits for the host.
 
 #include "core/error.h"
@@ -6,14 +6,10 @@
 #include "device/gpu/gpu_device.h"
 #include "device/loss_function.h"
 #include "kernels/cuda/loss.h"
-#include "kernels/cuda/softmax.h"
 #include "optim/loss.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
 namespace {
-
-using optim::MetricKind;
-using optim::ResolvedMetric;
 
 class GpuLoss final : public LossOp {
  public:
@@ -22,8 +18,8 @@ class GpuLoss final : public LossOp {
         plan_(context.loss),
         type_(context.plan.compute),
         function_(loss_function(plan_.loss)),
-        elements_(prediction_shape(context).elements()),
-        classes_(prediction_shape(context).rank() > 0 ? prediction_shape(context).back() : 1),
+        elements_(context.prediction().elements()),
+        classes_(context.prediction().rank() > 0 ? context.prediction().back() : 1),
         positions_(elements_ / classes_),
         parts_(function_.kind == LossKind::kCategorical ? positions_ : 1),
         class_labels_(plan_.labels == optim::LabelKind::kClass),
@@ -31,24 +27,18 @@ class GpuLoss final : public LossOp {
     if (class_labels_ && positions_ != 1)
       throw Error(ErrorKind::kUsage,
                   fmt::format("loss {}: labels of one class per sample need an output of one axis, found {}",
-                              plan_.loss.name(), prediction_shape(context).str()));
-    for (const ResolvedMetric& metric : plan_.metrics)
-      applies_activation_ = applies_activation_ || (plan_.fusion != plan::LossStep::Fusion::kNone && is_error(metric));
+                              plan_.loss.name(), context.prediction().str()));
     if (!plan_.class_weights.empty()) upload_class_weights();
   }
 
   plan::Need need() const override {
-    const std::int64_t per_row = positions_ * 2 + (applies_activation_ ? elements_ : 0);
     return {.saved = 0,
             .scratch = static_cast<std::uint64_t>(kernel::add_sum_workspace()) * sizeof(double) +
-                       static_cast<std::uint64_t>(capacity_ * per_row) * sizeof(float)};
+                       static_cast<std::uint64_t>(capacity_ * positions_) * sizeof(float)};
   }
 
   void run(const LossArgs& a) override {
     const Call call = prepared(a);
-    // Metrics first: the gradient may overwrite the predictions.
-    for (std::size_t i = 0; i < plan_.metrics.size(); ++i)
-      if (!counted_by_loss(plan_.metrics[i])) count(plan_.metrics[i], call, a.sums + 1 + i);
     compute(call);
     if (a.weighted && class_weights_)  // one class per sample, as the plan has checked, so items are rows
       kernel::weigh_by_class(call.at, type_, call.targets, a.rows, elements_, class_weights_->as<float>(),
@@ -56,9 +46,9 @@ class GpuLoss final : public LossOp {
     if (a.sample_weights != nullptr)
       kernel::weigh_by_sample(call.at, type_, a.sample_weights, a.rows, parts_, elements_, call.values, a.gradient);
     add(call, call.values, a.rows * parts_, static_cast<double>(parts_), a.sums);
-    for (std::size_t i = 0; i < plan_.metrics.size(); ++i)
-      if (counted_by_loss(plan_.metrics[i])) add_hits(call, a.sums + 1 + i);
   }
+
+  bool knows_hits() const override { return function_.kind == LossKind::kCategorical && plan_.from_logits; }
 
  private:
   /// The pointers of one call. `items` are rows times positions, each with one number in `values`.
@@ -69,26 +59,13 @@ class GpuLoss final : public LossOp {
     kernel::LossTargets targets;
     double* workspace;
     float* values;
-    std::int32_t* hits;
-    const void* probabilities;  ///< predictions after the activation that is fused into the loss,
-    DType probability_type;     ///< which are floats, else the predictions themselves
   };
-
-  /// The softmax pass knows whether the largest is the right one.
-  bool counted_by_loss(const ResolvedMetric& metric) const {
-    return metric.kind == MetricKind::kArgmaxEqual && function_.kind == LossKind::kCategorical && plan_.from_logits;
-  }
 
   /// *sum += the numbers / parts.
   template <class T>
   static void add(const Call& call, const T* numbers, std::int64_t n, double parts, double* sum) {
     kernel::add_sum(call.at, numbers, n, 1.0 / parts, call.workspace, sum);
   }
-  /// *sum += over samples, the part of the positions that are hits.
-  void add_hits(const Call& call, double* sum) const {
-    add(call, call.hits, call.items, static_cast<double>(positions_), sum);
-  }
-
   Call prepared(const LossArgs& a) const {
     const std::int64_t items = a.rows * positions_;
     auto* const workspace = static_cast<double*>(a.scratch);
@@ -98,25 +75,12 @@ class GpuLoss final : public LossOp {
               .items = items,
               .targets = {.label_smoothing = function_.label_smoothing},
               .workspace = workspace,
-              .values = values,
-              .hits = reinterpret_cast<std::int32_t*>(values + items),
-              .probabilities = a.prediction,
-              .probability_type = type_};
+              .values = values};
     if (class_labels_)
       call.targets.labels = static_cast<const std::int32_t*>(a.labels);
     else
       call.targets.dense = static_cast<const float*>(a.labels);
-    if (applies_activation_) apply_activation(call, values + 2 * items);
     return call;
-  }
-
-  void apply_activation(Call& call, float* probabilities) const {
-    if (plan_.fusion == plan::LossStep::Fusion::kSoftmax)
-      kernel::softmax_probabilities(call.at, type_, call.args.prediction, call.items, classes_, probabilities);
-    else
-      kernel::sigmoid_probabilities(call.at, type_, call.args.prediction, call.args.rows * elements_, probabilities);
-    call.probabilities = probabilities;
-    call.probability_type = DType::kF32;
   }
 
   void upload_class_weights() {
@@ -137,7 +101,7 @@ class GpuLoss final : public LossOp {
     };
     switch (function_.kind) {
       case LossKind::kCategorical:
-        if (plan_.from_logits) outputs.hit = call.hits;
+        outputs.hit = static_cast<std::int32_t*>(a.hits);
         return run(plan_.from_logits ? kernel::softmax_cross_entropy : kernel::categorical_cross_entropy, call.items,
                    classes_);
       case LossKind::kBinary:
@@ -148,36 +112,13 @@ class GpuLoss final : public LossOp {
     }
   }
 
-  /// *sum += one metric, summed over samples.
-  void count(const ResolvedMetric& metric, const Call& call, double* sum) const {
-    const LossArgs& a = call.args;
-    const auto error = [&](auto* loss) {
-      loss(call.at, call.probability_type, call.probabilities, a.rows, elements_, call.targets, {.loss = call.values});
-      add(call, call.values, a.rows, 1, sum);
-    };
-    switch (metric.kind) {
-      case MetricKind::kArgmaxEqual:
-        kernel::categorical_hits(call.at, type_, a.prediction, call.items, classes_, call.targets, call.hits);
-        return add_hits(call, sum);
-      case MetricKind::kTopK:
-        kernel::top_k_hits(call.at, type_, a.prediction, call.items, classes_, call.targets, metric.k, call.hits);
-        return add_hits(call, sum);
-      case MetricKind::kBinaryEqual:
-        kernel::binary_hits(call.at, type_, a.prediction, a.rows, elements_, call.targets, hit_threshold(plan_, metric),
-                            call.hits);
-        return add(call, call.hits, a.rows, static_cast<double>(elements_), sum);
-      case MetricKind::kSquaredError: return error(kernel::mean_squared_error);
-      case MetricKind::kAbsoluteError: return error(kernel::mean_absolute_error);
-    }
-  }
-
   GpuDevice& device_;
   const plan::LossStep& plan_;
   DType type_;
   LossFunction function_;
   std::int64_t elements_, classes_, positions_;  // of one sample
   std::int64_t parts_;  // numbers per sample that the loss kernel gives: one per position, or one
-  bool class_labels_, applies_activation_ = false;
+  bool class_labels_;
   std::int64_t capacity_;
   std::unique_ptr<Buffer> class_weights_;  ///< on the device; null where there are none
 };

@@ -4,14 +4,13 @@
 
 #include "core/format.h"
 #include "core/log.h"
+#include "optim/metric.h"
 
 namespace dptrain::train {
 
 bool wants_max(MonitorMode mode, const std::string& monitor) {
   if (mode != MonitorMode::kAuto) return mode == MonitorMode::kMax;
-  for (const char* word : {"acc", "auc", "precision", "recall", "f1", "top_k", "iou"})
-    if (monitor.find(word) != std::string::npos) return true;
-  return false;
+  return optim::is_larger_better(monitor);
 }
 
 bool improved(double value, const std::optional<double>& best, bool max, double min_delta) {

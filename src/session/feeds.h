@@ -13,7 +13,7 @@
 namespace dptrain::session {
 
 /// What a device keeps of a data set.
-struct DeviceInputMemory {
+struct FeedMemory {
   std::string name;           ///< "train"
   bool resident = false;      ///< all samples stay there; else they come batch by batch
   std::uint64_t samples = 0;  ///< bytes of what stays
@@ -22,9 +22,8 @@ struct DeviceInputMemory {
 
 /// What feed_devices would have a replica keep that has so much memory left. Sets that the loader makes batches of are
 /// left out.
-std::vector<DeviceInputMemory> device_input_memory(const experiment::Experiment& experiment, device::DeviceKind kind,
-                                                   std::int64_t global_batch, std::uint64_t free,
-                                                   const SessionData& data);
+std::vector<FeedMemory> feed_memory(const experiment::Experiment& experiment, device::DeviceKind kind,
+                                    std::int64_t global_batch, std::uint64_t free, const SessionData& data);
 
 /// Hands the sets of `data` over to the replicas and changes their loaders, where that can be done; `runtime.resident:
 /// off` leaves all to the loaders. Gives a line for each that is handed over: "train resident (45 MiB)". Throws

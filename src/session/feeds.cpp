@@ -1,4 +1,4 @@
-#include "session/device_input.h"
+#include "session/feeds.h"
 
 #include <algorithm>
 
@@ -32,12 +32,11 @@ struct Offer {
 };
 
 /// Where a set's samples lie when a replica has `free` bytes; nothing where there is no room even to make batches.
-std::optional<DeviceInputMemory> place(const Offer& offer, const std::string& name, std::int64_t rows,
-                                       std::uint64_t free) {
+std::optional<FeedMemory> place(const Offer& offer, const std::string& name, std::int64_t rows, std::uint64_t free) {
   const std::uint64_t room = free / kRoomPart, working = static_cast<std::uint64_t>(rows) * offer.per_row;
   if (working > room) return {};
   const bool resident = offer.bytes + working <= room;
-  return DeviceInputMemory{name, resident, resident ? offer.bytes : 0, working};
+  return FeedMemory{name, resident, resident ? offer.bytes : 0, working};
 }
 
 /// Nothing where the loader has to go on making the batches.
@@ -62,10 +61,9 @@ std::optional<Offer> offer_of(const SessionData& data, const SessionData::Set& s
 
 }  // namespace
 
-std::vector<DeviceInputMemory> device_input_memory(const experiment::Experiment& experiment, device::DeviceKind kind,
-                                                   std::int64_t global_batch, std::uint64_t free,
-                                                   const SessionData& data) {
-  std::vector<DeviceInputMemory> all;
+std::vector<FeedMemory> feed_memory(const experiment::Experiment& experiment, device::DeviceKind kind,
+                                    std::int64_t global_batch, std::uint64_t free, const SessionData& data) {
+  std::vector<FeedMemory> all;
   if (experiment.config.runtime.resident == experiment::Resident::kOff || !device::has_pixel_pass(kind)) return all;
   for (const SessionData::Set& set : data.sets()) {
     const std::optional<Offer> offer = offer_of(data, set, experiment.config.seed);

@@ -1,0 +1,31 @@
+#pragma once
+
+// What metrics count and sum row by row, with the equations of kernels/cpu/metric.h. Predictions are [rows, width] in
+// any type and read as float; targets are those of losses, and their label_smoothing has no effect. Everything lies in
+// device memory and is queued on the launch's stream. With no rows nothing is done.
+
+#include "kernels/cuda/loss.h"
+
+namespace dptrain::kernels::DPTRAIN_GPU {
+
+/// hit[row] = 1 where the first largest score is at the label (or at the first largest dense target), else 0. NaNs are
+/// passed over.
+void categorical_hits(const Launch& at, DType type, const void* scores, std::int64_t rows, std::int64_t classes,
+                      const LossTargets& targets, std::int32_t* hit);
+
+/// hit[row] = 1 where fewer than k scores are strictly larger than the label's, else 0: ties at the border are hits. A
+/// score of NaN at the label is no hit.
+void top_k_hits(const Launch& at, DType type, const void* scores, std::int64_t rows, std::int64_t classes,
+                const LossTargets& targets, std::int64_t k, std::int32_t* hit);
+
+/// hits[row] = number of elements of the row with (prediction > threshold) == (target == 1).
+void binary_hits(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t width,
+                 const LossTargets& targets, float threshold, std::int32_t* hits);
+
+/// error[row] = mean over the row of (p - y)^2, and of |p - y|.
+void squared_errors(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t width,
+                    const LossTargets& targets, float* error);
+void absolute_errors(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t width,
+                     const LossTargets& targets, float* error);
+
+}  // namespace dptrain::kernels::DPTRAIN_GPU

@@ -1,0 +1,20 @@
+#include "optim/metrics/r2_score.h"
+
+#include "device/gpu/metrics/gpu_metric.h"
+
+namespace dptrain::device::DPTRAIN_GPU {
+namespace {
+
+class R2ScoreMetricOp final : public GpuMetric {
+ public:
+  R2ScoreMetricOp(const optim::R2ScoreSpec&, const MetricContext& context, Device& device)
+      : GpuMetric(context, device) {}
+  void run(const MetricArgs& a) override {
+    kernel::add_regression_sums(at(a), a.type, a.prediction, a.rows, classes_, targets(a), a.state);
+  }
+};
+
+const RegisteredMetricOp kR2ScoreMetric = metric_op<optim::R2ScoreSpec, R2ScoreMetricOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::device::DPTRAIN_GPU

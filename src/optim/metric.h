@@ -1,0 +1,203 @@
+#pragma once
+
+// The definition of a metric: everything that can be said about it without a device. One per metric, in
+// optim/metrics/<name>.{h,cpp}; the .h holds the spec struct, the .cpp one `metric<Spec>(...)` expression that
+// registers it. A metric sums a state of doubles over samples, which micro-batches, replicas and batches add up; its
+// values are computed from the summed state of an epoch, never as a mean over batches. The registry is filled before
+// main and read-only afterwards: any thread may read it. The equations stand in docs/numerics.md.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/family.h"
+#include "core/shape.h"
+#include "optim/labels.h"
+
+namespace dptrain::optim {
+
+using config::key;
+
+config::Family& metric_family();
+using Metric = config::Of<metric_family>;
+
+/// What a metric looks at: one output of the model with its labels.
+struct MetricSubject {
+  std::string name{};  ///< of the output, quoted, for messages
+  Shape output{};      ///< of one sample
+  LabelKind labels = LabelKind::kClass;
+
+  /// The last extent, and how many rows of it a sample has.
+  std::int64_t classes() const { return output.rank() == 0 ? 1 : output.back(); }
+  std::int64_t positions() const { return output.elements() / classes(); }
+};
+
+/// A state summed over `samples` samples.
+struct MetricSums {
+  const MetricSubject& subject;
+  std::span<const double> state;
+  std::int64_t samples = 0;
+};
+
+/// What a metric reads of the predictions, where the loss has taken over the softmax or sigmoid behind them.
+enum class MetricReads {
+  kOrder,      ///< which of a row's values are the larger ones: the same before and after both
+  kThreshold,  ///< on which side of thresholds single values lie: before a sigmoid the thresholds are moved
+  kValues      ///< the values after it
+};
+
+struct MetricType final : config::TypeDef {
+  MetricReads reads = MetricReads::kValues;
+  /// Arguments, as YAML, with which it can be measured on an output of four classes: what `devices --check` tries.
+  std::string example_arguments{};
+  /// Where larger values are better: the words by which callbacks with `mode: auto` know it in the key of a log.
+  std::vector<std::string> larger_is_better{};
+  std::function<const std::string&(const void* spec)> log_name;
+  /// Doubles of state.
+  std::function<std::size_t(const void* spec, const MetricSubject&)> state;
+  /// How many values it has; 1 for most.
+  std::function<std::size_t(const void* spec, const MetricSubject&)> value_count;
+  std::function<std::vector<double>(const void* spec, const MetricSums&)> values;
+  /// Why it cannot be measured there ("wants one row of class scores per sample, but output 'x' is [4, 4]"), or "".
+  std::function<std::string(const void* spec, const MetricSubject&)> misfit;
+  /// Keras 2's `config` of it, as JSON; a scalar is a string that Keras knows; null: Keras 2 has no such metric.
+  std::function<config::Node(const void* spec)> keras_config;
+};
+
+/// A metric of a plan: its definition applied to one output.
+struct ResolvedMetric {
+  config::Typed metric{};
+  MetricSubject subject{};
+  std::vector<std::string> names{};  ///< keys in logs and CSV, one per value: "auc", or "f1_score_0", "f1_score_1"
+  std::size_t state = 1;             ///< doubles
+  std::size_t offset = 1;            ///< of its state behind the output's loss in a step's sums
+
+  const MetricType& type() const { return static_cast<const MetricType&>(metric.def()); }
+  std::vector<double> values(std::span<const double> sums, std::int64_t samples) const {
+    return type().values(metric.spec(), {.subject = subject, .state = sums, .samples = samples});
+  }
+};
+
+/// The definition behind a metric value.
+const MetricType& metric_type(const config::Typed& metric);
+/// Keys in logs; the labels of the subject do not matter.
+std::vector<std::string> value_names(const config::Typed& metric, const MetricSubject& subject);
+/// Throws Error{kUsage} with the place where the metric does not fit the output. `offset` is left to the plan.
+ResolvedMetric resolve_metric(const config::Typed& metric, const MetricSubject& subject);
+/// Whether the key of a log ("val_auc", "kind_f1_score_0") is that of a metric whose larger values are better, by the
+/// words of all metrics.
+bool is_larger_better(const std::string& log_key);
+
+/// Where a single value is compared with a threshold, labels may be rows or, of one output value, numbers.
+std::string compares_values(const MetricSubject& subject);
+/// A metric that ranks the values of a row wants rows with at least two.
+std::string ranks_classes(const MetricSubject& subject);
+
+/// A threshold on predictions of which the loss has taken over the sigmoid: p > t is z > ln(t / (1 - t)).
+double before_sigmoid(double threshold);
+
+/// Builder, one expression per metric:
+///   const RegisteredMetric kMetric = metric<AUCSpec>("AUC", {"auc"}).key(...).state(...).values(...);
+/// A spec has the member `name`, its key in logs. An alias is a string of Keras, which logs the metric under that very
+/// string. Without state() and value() a metric is the mean over samples of one number.
+template <class Spec>
+class MetricBuilder {
+ public:
+  MetricBuilder(std::string name, std::vector<std::string> aliases) : type_(std::make_unique<MetricType>()) {
+    type_->name = name;
+    type_->aliases = std::move(aliases);
+    type_->type = typeid(Spec);
+    type_->schema = config::Schema::of<Spec>(std::move(name)).key(config::key<Spec, std::string>("name", &Spec::name));
+    type_->given_as = [](void* spec, const std::string& alias) { static_cast<Spec*>(spec)->name = alias; };
+    type_->log_name = [](const void* spec) -> const std::string& { return static_cast<const Spec*>(spec)->name; };
+    type_->state = type_->value_count = [](const void*, const MetricSubject&) { return std::size_t{1}; };
+    type_->values = [](const void*, const MetricSums& sums) {
+      return std::vector<double>{sums.state[0] / static_cast<double>(sums.samples)};
+    };
+    type_->misfit = [](const void*, const MetricSubject&) { return std::string(); };
+    type_->keras_config = [schema = &type_->schema](const void* spec) { return schema->write(spec); };
+  }
+
+  template <class Owner, class T>
+  MetricBuilder&& key(const config::Key<Owner, T>& k) && {
+    type_->schema.key(k);
+    return std::move(*this);
+  }
+  MetricBuilder&& example(std::string arguments) && {
+    type_->example_arguments = std::move(arguments);
+    return std::move(*this);
+  }
+  MetricBuilder&& reads(MetricReads what) && { return type_->reads = what, std::move(*this); }
+  template <class... Words>
+  MetricBuilder&& larger_is_better(const Words&... words) && {
+    type_->larger_is_better = {words...};
+    return std::move(*this);
+  }
+  MetricBuilder&& state(std::size_t (*f)(const Spec&, const MetricSubject&)) && {
+    type_->state = of_subject(f);
+    return std::move(*this);
+  }
+  MetricBuilder&& value(double (*f)(const Spec&, const MetricSums&)) && {
+    type_->values = [f](const void* s, const MetricSums& sums) {
+      return std::vector<double>{f(*static_cast<const Spec*>(s), sums)};
+    };
+    return std::move(*this);
+  }
+  /// More than one value: how many, and which.
+  MetricBuilder&& values(std::size_t (*count)(const Spec&, const MetricSubject&),
+                         std::vector<double> (*f)(const Spec&, const MetricSums&)) && {
+    type_->value_count = of_subject(count);
+    type_->values = [f](const void* s, const MetricSums& sums) { return f(*static_cast<const Spec*>(s), sums); };
+    return std::move(*this);
+  }
+  MetricBuilder&& fits(std::string (*f)(const MetricSubject&)) && {
+    type_->misfit = [f](const void*, const MetricSubject& subject) { return f(subject); };
+    return std::move(*this);
+  }
+  MetricBuilder&& fits(std::string (*f)(const Spec&, const MetricSubject&)) && {
+    type_->misfit = of_subject(f);
+    return std::move(*this);
+  }
+  /// A string of Keras in place of the class.
+  MetricBuilder&& keras_word(std::string word) && {
+    type_->keras_config = [word](const void*) { return config::Node::scalar(word); };
+    return std::move(*this);
+  }
+  /// Keras's arguments, from all keys as they are written in a config.
+  MetricBuilder&& keras(config::Node (*f)(const Spec&, config::Node written)) && {
+    type_->keras_config = [f, schema = &type_->schema](const void* spec) {
+      return f(*static_cast<const Spec*>(spec), schema->write(spec));
+    };
+    return std::move(*this);
+  }
+
+  std::unique_ptr<MetricType> build() && { return std::move(type_); }
+
+ private:
+  template <class Result>
+  static std::function<Result(const void*, const MetricSubject&)> of_subject(Result (*f)(const Spec&,
+                                                                                         const MetricSubject&)) {
+    return [f](const void* s, const MetricSubject& subject) { return f(*static_cast<const Spec*>(s), subject); };
+  }
+
+  std::unique_ptr<MetricType> type_;
+};
+
+template <class Spec>
+MetricBuilder<Spec> metric(std::string name, std::vector<std::string> aliases) {
+  return MetricBuilder<Spec>(std::move(name), std::move(aliases));
+}
+
+/// A static object of this type puts a metric into the registry before main.
+struct RegisteredMetric {
+  template <class Spec>
+  RegisteredMetric(MetricBuilder<Spec>&& builder) {  // NOLINT(google-explicit-constructor)
+    metric_family().add_by_name(std::unique_ptr<config::TypeDef>(std::move(builder).build()));
+  }
+};
+
+}  // namespace dptrain::optim

@@ -1,0 +1,18 @@
+#include "optim/metrics/accuracy.h"
+
+namespace dptrain::optim {
+namespace {
+
+std::string accuracy_misfit(const MetricSubject& subject) {
+  return subject.classes() == 1 ? compares_values(subject) : ranks_classes(subject);
+}
+
+/// Keras resolves the word against the output, as we do.
+const RegisteredMetric kAccuracy = metric<AccuracySpec>("Accuracy", {"accuracy", "acc"})
+                                       .reads(MetricReads::kThreshold)
+                                       .larger_is_better("acc")
+                                       .fits(accuracy_misfit)
+                                       .keras_word("accuracy");
+
+}  // namespace
+}  // namespace dptrain::optim

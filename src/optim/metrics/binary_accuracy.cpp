@@ -1,0 +1,13 @@
+#include "optim/metrics/binary_accuracy.h"
+
+namespace dptrain::optim {
+namespace {
+
+const RegisteredMetric kBinaryAccuracy = metric<BinaryAccuracySpec>("BinaryAccuracy", {"binary_accuracy"})
+                                             .key(key("threshold", &BinaryAccuracySpec::threshold))
+                                             .reads(MetricReads::kThreshold)
+                                             .larger_is_better("acc")
+                                             .fits(compares_values);
+
+}  // namespace
+}  // namespace dptrain::optim

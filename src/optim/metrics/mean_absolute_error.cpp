@@ -1,0 +1,11 @@
+#include "optim/metrics/mean_absolute_error.h"
+
+namespace dptrain::optim {
+namespace {
+
+const RegisteredMetric kMeanAbsoluteErrorMetric =
+    metric<MeanAbsoluteErrorMetricSpec>("MeanAbsoluteError", {"mean_absolute_error", "mae", "MAE"})
+        .fits(compares_values);
+
+}  // namespace
+}  // namespace dptrain::optim

@@ -1,0 +1,16 @@
+#include "optim/metrics/root_mean_squared_error.h"
+
+#include <cmath>
+
+namespace dptrain::optim {
+namespace {
+
+const RegisteredMetric kRootMeanSquaredError =
+    metric<RootMeanSquaredErrorSpec>("RootMeanSquaredError", {"root_mean_squared_error"})
+        .fits(compares_values)
+        .value([](const RootMeanSquaredErrorSpec&, const MetricSums& sums) {
+          return std::sqrt(sums.state[0] / static_cast<double>(sums.samples));
+        });
+
+}  // namespace
+}  // namespace dptrain::optim

@@ -1,0 +1,13 @@
+#include "optim/metrics/sparse_categorical_accuracy.h"
+
+namespace dptrain::optim {
+namespace {
+
+const RegisteredMetric kSparseCategoricalAccuracy =
+    metric<SparseCategoricalAccuracySpec>("SparseCategoricalAccuracy", {"sparse_categorical_accuracy"})
+        .reads(MetricReads::kOrder)
+        .larger_is_better("acc")
+        .fits(ranks_classes);
+
+}  // namespace
+}  // namespace dptrain::optim

@@ -1,0 +1,19 @@
+#include "optim/metrics/sparse_top_k_categorical_accuracy.h"
+
+#include "optim/metrics/top_k.h"
+
+namespace dptrain::optim {
+namespace {
+
+const RegisteredMetric kSparseTopKCategoricalAccuracy =
+    metric<SparseTopKCategoricalAccuracySpec>("SparseTopKCategoricalAccuracy", {"sparse_top_k_categorical_accuracy"})
+        .key(key("k", &SparseTopKCategoricalAccuracySpec::k).at_least(1))
+        .example("k: 2")
+        .reads(MetricReads::kOrder)
+        .larger_is_better("top_k")
+        .fits([](const SparseTopKCategoricalAccuracySpec& spec, const MetricSubject& subject) {
+          return top_k_misfit(spec.k, subject);
+        });
+
+}  // namespace
+}  // namespace dptrain::optim
