@@ -23,7 +23,7 @@
 #include "layers/local_response_normalization.h"
 #include "layers/max_pooling2d.h"
 #include "optim/loss.h"
-#include "optim/optimizer.h"
+#include "optim/optimizers/adam.h"
 
 namespace dptrain::checkpoint::sample {
 

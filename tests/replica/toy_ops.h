@@ -9,6 +9,7 @@
 #include "layers/add.h"
 #include "layers/batch_normalization.h"
 #include "layers/dropout.h"
+#include "optim/optimizers/sgd.h"
 #include "replica/toy_device.h"
 
 namespace dptrain::test {
