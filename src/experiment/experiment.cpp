@@ -13,7 +13,7 @@
 #include "core/text.h"
 #include "data/source.h"
 #include "data/transform.h"
-#include "experiment/callback_checks.h"
+#include "experiment/callback_type.h"
 #include "experiment/keras_model.h"
 #include "experiment/key_descriptions.h"
 #include "experiment/nonfinite.h"
@@ -82,9 +82,11 @@ void check_train(config::Reader& reader, const config::Node& root, const ConfigF
                  "train: lr_scaling needs reference_batch_size, the global batch that learning_rate was chosen for");
   const auto& every = train.validate_every;
   using Unit = config::Duration::Unit;
-  if ((every.unit != Unit::kBare && every.unit != Unit::kEpochs) || every.value < 1 ||
+  if ((every.unit != Unit::kBare && every.unit != Unit::kEpochs && every.unit != Unit::kSteps) || every.value < 1 ||
       every.value != std::floor(every.value))
-    reader.error(place(root, "train", "validate_every"), "train: validate_every must be a whole number of epochs");
+    reader.error(
+        place(root, "train", "validate_every"),
+        "train: validate_every must be a whole number of epochs or of steps, such as '2 epochs' or '500 steps'");
   if (train.max_time && train.max_time->unit != Unit::kBare && train.max_time->unit != Unit::kSeconds)
     reader.error(place(root, "train", "max_time"), "train: max_time must be a time such as 30m");
 }

@@ -11,7 +11,7 @@ namespace dptrain::session {
 namespace {
 
 /// A step between `before` [7, 6, 4] (or `vector` [4], or `before` and `beside`) and the end of the network.
-struct Step {
+struct Branch {
   std::string name, arguments;
   std::string inputs = "before";
 };
@@ -30,7 +30,7 @@ std::string line(const std::string& step) { return "    - {" + step + "}\n"; }
 
 /// Every step is a branch of its own between the same beginning and the same end. With an odd number of channels
 /// kernels cannot take several values at a time.
-std::string branches(const std::vector<Step>& steps, int channels, int only) {
+std::string branches(const std::vector<Branch>& steps, int channels, int only) {
   const auto wanted = [&](std::size_t i) { return only < 0 || i == static_cast<std::size_t>(only); };
   const auto is_read = [&](const char* name) {
     for (std::size_t i = 0; i < steps.size(); ++i)
@@ -47,7 +47,7 @@ std::string branches(const std::vector<Step>& steps, int channels, int only) {
   int count = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (!wanted(i)) continue;
-    const Step& step = steps[i];
+    const Branch& step = steps[i];
     text += line(fmt::format("{}: {{{}{}name: x{}, inputs: [{}]}}", step.name, step.arguments,
                              step.arguments.empty() ? "" : ", ", i, step.inputs));
     text += line(fmt::format("Flatten: {{name: f{}, inputs: x{}}}", i, i));
@@ -58,9 +58,9 @@ std::string branches(const std::vector<Step>& steps, int channels, int only) {
   return text + line("Dense: {units: 3, name: after}");
 }
 
-DeviceCheck of_steps(std::vector<Step> steps, int channels = 4) {
+DeviceCheck of_steps(std::vector<Branch> steps, int channels = 4) {
   DeviceCheck check;
-  for (const Step& step : steps) check.names.push_back(step.name + (channels == 4 ? "" : ", odd channels"));
+  for (const Branch& step : steps) check.names.push_back(step.name + (channels == 4 ? "" : ", odd channels"));
   check.config = [steps = std::move(steps), channels](int only) {
     return config_of(branches(steps, channels, only), kClasses, ", optimizer: {SGD: {learning_rate: 0.05}}",
                      "parallel: {check_replicas: 1 steps}\n");
@@ -120,7 +120,7 @@ void add_layers(std::vector<DeviceCheck>& all) {
                           {"Multiply", "", both},
                           {"Concatenate", "", both}},
                          5));
-  std::vector<Step> activations;
+  std::vector<Branch> activations;
   for (const auto& [value, word] : config::EnumNames<layers::Activation>::names)
     activations.push_back({"Activation", fmt::format("activation: {}", word)});
   DeviceCheck check = of_steps(activations);

@@ -10,15 +10,15 @@
 #include "session/evaluation.h"
 #include "session/session.h"
 
-namespace dptrain::experiment {
+namespace dptrain::session {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// Two outputs; `train` ends the section.
-Experiment two_outputs(const std::string& train) {
-  return load_experiment_text(
+experiment::Experiment two_outputs(const std::string& train) {
+  return experiment::load_experiment_text(
       "dptrain: 1\n"
       "model:\n"
       "  layers:\n"
@@ -43,7 +43,7 @@ std::string two_outputs_refused(const std::string& train) {
 }
 
 TEST(Objectives, StandByOutput) {
-  const Experiment e = two_outputs(
+  const experiment::Experiment e = two_outputs(
       "loss: {box: mse, kind: {SparseCategoricalCrossentropy: {}}}, loss_weights: {box: 0.25}, "
       "metrics: {kind: [accuracy], box: mae}");
   const auto all = objectives(e.config.train, e.graph);
@@ -57,20 +57,22 @@ TEST(Objectives, StandByOutput) {
 }
 
 TEST(Objectives, OneLossStandsForAllOutputs) {
-  const Experiment e = two_outputs("loss: mse, metrics: [mae]");
+  const experiment::Experiment e = two_outputs("loss: mse, metrics: [mae]");
   EXPECT_THAT(value_names(e.config.train, e.graph),
               ElementsAre("loss", "kind_loss", "box_loss", "kind_mae", "box_mae"));
 }
 
 TEST(Objectives, AnOutputMayGoWithoutALoss) {
-  const Experiment e = two_outputs("loss: {box: mse}");
+  const experiment::Experiment e = two_outputs("loss: {box: mse}");
   EXPECT_THAT(value_names(e.config.train, e.graph), ElementsAre("loss", "box_loss"));
 }
 
 TEST(Objectives, SurviveTheResolvedConfig) {
-  const Experiment e = two_outputs("loss: {kind: sparse_categorical_crossentropy, box: mse}, loss_weights: {box: 0.5}");
+  const experiment::Experiment e =
+      two_outputs("loss: {kind: sparse_categorical_crossentropy, box: mse}, loss_weights: {box: 0.5}");
   for (const bool minimal : {false, true}) {
-    const Experiment again = load_experiment_text(config::to_yaml(resolved(e, minimal)), "again.yaml", {});
+    const experiment::Experiment again =
+        experiment::load_experiment_text(config::to_yaml(resolved(e, minimal)), "again.yaml", {});
     EXPECT_EQ(value_names(again.config.train, again.graph), value_names(e.config.train, e.graph));
     EXPECT_EQ(*again.config.train.loss_weights.find("box"), 0.5);
   }
@@ -88,7 +90,7 @@ TEST(Objectives, RefuseWhatTheModelDoesNotHave) {
 }
 
 TEST(Objectives, SyntheticHasLabelsForAll) {
-  const Experiment e = two_outputs("loss: {kind: sparse_categorical_crossentropy, box: mse}");
+  const experiment::Experiment e = two_outputs("loss: {kind: sparse_categorical_crossentropy, box: mse}");
   session::SessionOptions options;
   options.devices = {.replicas = 1, .threads = 1};
   session::Session session(e, options);
@@ -99,4 +101,4 @@ TEST(Objectives, SyntheticHasLabelsForAll) {
 }
 
 }  // namespace
-}  // namespace dptrain::experiment
+}  // namespace dptrain::session

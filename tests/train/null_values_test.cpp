@@ -16,7 +16,7 @@
 #include "optim/schedule.h"
 #include "session/dry_plan.h"
 
-namespace dptrain::experiment {
+namespace dptrain::train {
 namespace {
 
 using config::Node;
@@ -24,7 +24,7 @@ using config::Node;
 /// As `check` does.
 void load_and_plan(const Node& whole) {
   try {
-    const Experiment experiment = load_experiment_text(config::to_yaml(whole), "net.yaml", {});
+    const experiment::Experiment experiment = experiment::load_experiment_text(config::to_yaml(whole), "net.yaml", {});
     session::DryPlan plan;
     make_dry_plan(experiment, {.replicas = 1, .threads = 1}, {}, plan);
   } catch (const Error& error) {
@@ -54,7 +54,8 @@ TEST(NullValues, AnywhereInShippedConfigsAreErrorsOrDefaults) {
   for (const config::BundledFile& file : config::bundled_configs()) {
     if (file.name != "fashion_mnist.yaml" && file.name != "flowers_cnn.yaml") continue;
     SCOPED_TRACE(file.name);
-    const Experiment experiment = load_experiment_text(std::string(file.text), std::string(file.name), {});
+    const experiment::Experiment experiment =
+        experiment::load_experiment_text(std::string(file.text), std::string(file.name), {});
     Node whole = resolved(experiment);
     count += without_each_value(whole, whole, "");
   }
@@ -66,7 +67,8 @@ TEST(NullValues, OfEveryArgumentOfEveryType) {
   for (const config::Family* family :
        {&layers::layer_family(), &layers::initializer_family(), &layers::regularizer_family(),
         &optim::optimizer_family(), &optim::schedule_family(), &optim::loss_family(), &optim::metric_family(),
-        &data::transform_family(), &data::dataset_family(), &callback_family(), &nonfinite_family()})
+        &data::transform_family(), &data::dataset_family(), &experiment::callback_family(),
+        &experiment::nonfinite_family()})
     for (const config::TypeDef* type : family->types())
       for (const config::Field& field : type->schema.fields()) {
         SCOPED_TRACE(type->name + "." + field.name);
@@ -92,7 +94,7 @@ TEST(NullValues, WhatHasADefaultOfItsOwnIsNamed) {
       "data: {train: {Synthetic: {samples: 12}}}\n"
       "train: {epochs: 2, batch_size: 3, loss: sparse_categorical_crossentropy, optimizer: }\n";
   try {
-    load_experiment_text(text, "net.yaml", {});
+    experiment::load_experiment_text(text, "net.yaml", {});
     FAIL();
   } catch (const Error& error) {
     const std::string said = error.what();
@@ -103,4 +105,4 @@ TEST(NullValues, WhatHasADefaultOfItsOwnIsNamed) {
 }
 
 }  // namespace
-}  // namespace dptrain::experiment
+}  // namespace dptrain::train
