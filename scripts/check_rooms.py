@@ -29,7 +29,8 @@ LEVELS = {
     "cli": 11,
 }
 
-# Who may call kernels/cpu. kernels/cuda is called by the GPU device alone. Files directly in kernels/ are shared ground.
+# Who may call kernels/cpu. kernels/cuda is called by the GPU device alone. Files directly in kernels/ and in kernels/losses/
+# are shared ground.
 CALL_KERNELS = {"device", "data", "replica", "reduce"}
 GPU_FOLDERS = ("gpu", "cuda", "emu")   # of device/
 
@@ -92,7 +93,7 @@ def check_kernels_include(path, target):
     top, room = place_of(path)
     side = target.split("/")[1] if target.count("/") > 1 else ""   # cpu, cuda, or shared ground
     if top == "kernels":
-        if side and side != room:
+        if side and side not in (room, "losses"):
             return f"kernels/{room or '*.h'} must not include kernels/{side}"
         return None
     if (room, target) in SHARED_GROUND:
@@ -236,6 +237,9 @@ PLANTED = [
     ("kernels/cpu/a.h", '#include "core/shape.h"', "know nothing of the house"),
     ("kernels/cpu/b.cpp", "#include <hwy/highway.h>", None),
     ("kernels/cpu/c.cpp", '#include "kernels/cuda/a.h"', "must not include kernels/cuda"),
+    ("kernels/cpu/e.cpp", '#include "kernels/losses/huber.h"', None),
+    ("kernels/cuda/losses/huber.cu", '#include "kernels/losses/huber.h"', None),
+    ("kernels/losses/huber.h", '#include "kernels/cpu/a.h"', "must not include kernels/cpu"),
     ("kernels/cpu/d.h", '#include "core/dtype.h"', "know nothing of the house"),
     ("kernels/cuda/a.h", '#include "core/dtype.h"', None),
     ("kernels/cuda/b.cu", '#include "core/shape.h"', "know nothing of the house"),

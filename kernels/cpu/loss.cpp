@@ -6,58 +6,12 @@
 
 #include "kernels/cpu/class_rows.h"
 
-// Rows of these losses are short (a handful of outputs) or rare (probabilities instead of logits), so they are written
-// plainly and summed in double; the hot loss is softmax_cross_entropy.
-
 namespace dptrain::kernels::cpu {
 
 namespace {
 
-constexpr double kLowest = kProbabilityEpsilon;
-constexpr double kHighest = 1.0 - kLowest;
-
-/// Smoothed target of one class; NaN if the label is out of range.
-double smoothed_target(const ClassTargets& targets, int64_t row, int64_t classes, int64_t c) {
-  double y = 0.0;
-  if (targets.dense != nullptr) {
-    y = static_cast<double>(targets.dense[row * classes + c]);
-  } else {
-    const int64_t label = targets.labels[row];
-    if (label < 0 || label >= classes) return std::numeric_limits<double>::quiet_NaN();
-    y = label == c ? 1.0 : 0.0;
-  }
-  const double smoothing = static_cast<double>(targets.label_smoothing);
-  return y * (1.0 - smoothing) + smoothing / static_cast<double>(classes);
-}
-
-bool inside_clip(double p) { return p >= kLowest && p <= kHighest; }
-
-/// Value of one element and its derivative by the prediction.
-struct ElementLoss {
-  double value, slope;
-};
-
-/// loss[row] = mean of f(prediction, target); gradient = slope / width * scale.
-template <class F>
-void elementwise_loss(const float* predictions, const float* targets, int64_t rows, int64_t width, float* loss,
-                      float* gradient, float gradient_scale, const F& f) {
-  const double share = 1.0 / static_cast<double>(width);
-  for_rows(rows, width, [&](int64_t row) {
-    double sum = 0.0;
-    for (int64_t i = row * width; i < (row + 1) * width; ++i) {
-      const ElementLoss element = f(static_cast<double>(predictions[i]), static_cast<double>(targets[i]));
-      sum += element.value;
-      if (gradient != nullptr)
-        gradient[i] = static_cast<float>(element.slope * share * static_cast<double>(gradient_scale));
-    }
-    if (loss != nullptr) loss[row] = static_cast<float>(sum * share);
-  });
-}
-
-double smoothed_binary(double y, float label_smoothing) {
-  const double smoothing = static_cast<double>(label_smoothing);
-  return y * (1.0 - smoothing) + 0.5 * smoothing;
-}
+using losses::clipped;
+using losses::inside_clip;
 
 }  // namespace
 
@@ -71,7 +25,7 @@ void categorical_cross_entropy(const float* probabilities, int64_t rows, int64_t
     double value = 0.0, back = 0.0;  // back = sum of (d loss / d q) q, which normalising hands to every p
     for (int64_t c = 0; c < classes; ++c) {
       const double q = static_cast<double>(p[c]) / sum, y = smoothed_target(targets, row, classes, c);
-      if (y != 0.0) value -= y * std::log(std::isnan(q) ? q : std::clamp(q, kLowest, kHighest));
+      if (y != 0.0) value -= y * std::log(clipped(q));
       if (inside_clip(q)) back -= y;
     }
     if (outputs.loss != nullptr) outputs.loss[row] = static_cast<float>(value);
@@ -84,35 +38,28 @@ void categorical_cross_entropy(const float* probabilities, int64_t rows, int64_t
   });
 }
 
-void binary_cross_entropy(const float* probabilities, const float* targets, int64_t rows, int64_t width,
-                          float label_smoothing, float* loss, float* gradient, float gradient_scale) {
-  elementwise_loss(probabilities, targets, rows, width, loss, gradient, gradient_scale, [=](double p, double target) {
-    const double y = smoothed_binary(target, label_smoothing), q = std::isnan(p) ? p : std::clamp(p, kLowest, kHighest);
-    const double value = -(y * std::log(q) + (1.0 - y) * std::log1p(-q));
-    return ElementLoss{value, inside_clip(p) ? (q - y) / (q * (1.0 - q)) : 0.0};
-  });
-}
-
-void binary_cross_entropy_from_logits(const float* logits, const float* targets, int64_t rows, int64_t width,
-                                      float label_smoothing, float* loss, float* gradient, float gradient_scale) {
-  elementwise_loss(logits, targets, rows, width, loss, gradient, gradient_scale, [=](double z, double target) {
-    const double y = smoothed_binary(target, label_smoothing), e = std::exp(-std::abs(z));
-    const double sigmoid = z >= 0.0 ? 1.0 / (1.0 + e) : e / (1.0 + e);
-    return ElementLoss{std::max(z, 0.0) - z * y + std::log1p(e), sigmoid - y};
-  });
-}
-
-void mean_squared_error(const float* predictions, const float* targets, int64_t rows, int64_t width, float* loss,
-                        float* gradient, float gradient_scale) {
-  elementwise_loss(predictions, targets, rows, width, loss, gradient, gradient_scale, [](double p, double y) {
-    return ElementLoss{(p - y) * (p - y), 2.0 * (p - y)};
-  });
-}
-
-void mean_absolute_error(const float* predictions, const float* targets, int64_t rows, int64_t width, float* loss,
-                         float* gradient, float gradient_scale) {
-  elementwise_loss(predictions, targets, rows, width, loss, gradient, gradient_scale, [](double p, double y) {
-    return ElementLoss{std::abs(p - y), static_cast<double>((p > y) - (p < y))};
+void categorical_hinge(const ValueRows& a) {
+  for_rows(a.rows, a.width, [&](int64_t row) {
+    const float* const p = a.predictions + row * a.width;
+    const float* const targets = a.targets + row * a.width;
+    const auto target = [&](int64_t i) { return static_cast<double>(targets[i]); };
+    const auto other = [&](int64_t i) { return (1.0 - target(i)) * static_cast<double>(p[i]); };
+    double right = 0.0, wrong = -std::numeric_limits<double>::infinity();
+    for (int64_t i = 0; i < a.width; ++i) {
+      right += target(i) * static_cast<double>(p[i]);  // NaN where a prediction is
+      wrong = other(i) > wrong ? other(i) : wrong;
+    }
+    int64_t sharers = 0;
+    for (int64_t i = 0; i < a.width; ++i) sharers += other(i) == wrong ? 1 : 0;
+    const double value = wrong - right + 1.0;
+    const bool kept = !(value < 0.0);
+    if (a.loss != nullptr) a.loss[row] = kept ? static_cast<float>(value) : 0.0F;
+    if (a.gradient == nullptr) return;
+    const double factor = kept ? static_cast<double>(a.gradient_scale) : 0.0;
+    for (int64_t i = 0; i < a.width; ++i) {
+      const double share = other(i) == wrong ? (1.0 - target(i)) / static_cast<double>(sharers) : 0.0;
+      a.gradient[row * a.width + i] = static_cast<float>(factor * (share - target(i)));
+    }
   });
 }
 

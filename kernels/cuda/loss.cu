@@ -1,17 +1,15 @@
 #include "kernels/cuda/loss.h"
 
 #include "kernels/cuda/loss_rows.h"
+#include "kernels/losses/element_loss.h"
 
 // A thread writes only gradients of predictions that it has read itself, so they may lie in one place.
 
 namespace dptrain::kernels::DPTRAIN_GPU {
 namespace {
 
-constexpr double kLowest = 1e-7F, kHighest = 1.0 - kLowest;  // Keras's clip of probabilities
-
-/// NaN passes.
-__device__ inline double clipped(double p) { return p < kLowest ? kLowest : p > kHighest ? kHighest : p; }
-__device__ inline bool inside_clip(double p) { return p >= kLowest && p <= kHighest; }
+using losses::clipped;
+using losses::inside_clip;
 
 template <class Group, class T>
 __device__ void note_hit(const T* scores, float most, const LossTargets& targets, std::int64_t row,
@@ -90,82 +88,6 @@ struct CategoricalCrossEntropy {
   }
 };
 
-/// Value of one element and its derivative by the prediction.
-struct ElementLoss {
-  double value, slope;
-};
-
-struct Squared {
-  __device__ ElementLoss operator()(double p, double y) const { return {(p - y) * (p - y), 2.0 * (p - y)}; }
-};
-
-struct Absolute {
-  __device__ ElementLoss operator()(double p, double y) const {
-    return {fabs(p - y), p > y ? 1.0 : p < y ? -1.0 : 0.0};
-  }
-};
-
-struct Smoothing {
-  double amount;
-  __device__ double operator()(double y) const { return y * (1.0 - amount) + 0.5 * amount; }
-};
-
-struct Binary {
-  Smoothing smoothed;
-  __device__ ElementLoss operator()(double p, double target) const {
-    const double y = smoothed(target), q = clipped(p);
-    const double value = -(y * log(q) + (1.0 - y) * log1p(-q));
-    return {value, inside_clip(p) ? (q - y) / (q * (1.0 - q)) : 0.0};
-  }
-};
-
-struct BinaryFromLogits {
-  Smoothing smoothed;
-  __device__ ElementLoss operator()(double z, double target) const {
-    const double y = smoothed(target), e = exp(-fabs(z));
-    const double sigmoid = z >= 0.0 ? 1.0 / (1.0 + e) : e / (1.0 + e);
-    return {(z > 0.0 ? z : 0.0) - z * y + log1p(e), sigmoid - y};
-  }
-};
-
-/// loss = mean of f(prediction, target) over the row; gradient = slope / width * factor.
-template <class T, class F>
-struct MeanOfElements {
-  const T* predictions;
-  std::int64_t width;
-  LossTargets targets;
-  LossOutputs outputs;
-  F f;
-
-  template <class Group>
-  __device__ void run(std::int64_t row) const {
-    const double share = 1.0 / static_cast<double>(width);
-    const double factor = share * static_cast<double>(gradient_factor(outputs));
-    const T* const p = predictions + row * width;
-    T* const gradient = outputs.gradient == nullptr ? nullptr : static_cast<T*>(outputs.gradient) + row * width;
-    double sum = 0.0;
-    for (std::int64_t i = Group::lane(); i < width; i += Group::kThreads) {
-      const ElementLoss element =
-          f(static_cast<double>(to_float(p[i])), static_cast<double>(element_target(targets, row, width, i)));
-      sum += element.value;
-      if (gradient != nullptr) gradient[i] = from_float<T>(static_cast<float>(element.slope * factor));
-    }
-    sum = Group::sum(sum);
-    if (outputs.loss != nullptr && Group::lane() == 0) outputs.loss[row] = static_cast<float>(sum * share);
-  }
-};
-
-template <class F>
-void mean_of_elements(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t width,
-                      const LossTargets& targets, const LossOutputs& outputs, const F& f) {
-  dispatch(type, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    over_rows(at, MeanOfElements<T, F>{static_cast<const T*>(predictions), width, targets, outputs, f}, rows, width);
-  });
-}
-
-Smoothing smoothing_of(const LossTargets& targets) { return {static_cast<double>(targets.label_smoothing)}; }
-
 }  // namespace
 
 void softmax_cross_entropy(const Launch& at, DType type, const void* logits, std::int64_t rows, std::int64_t classes,
@@ -183,26 +105,6 @@ void categorical_cross_entropy(const Launch& at, DType type, const void* probabi
     const CategoricalCrossEntropy<T> pass{static_cast<const T*>(probabilities), classes, targets, outputs};
     over_rows(at, pass, rows, classes);
   });
-}
-
-void binary_cross_entropy(const Launch& at, DType type, const void* probabilities, std::int64_t rows,
-                          std::int64_t width, const LossTargets& targets, const LossOutputs& outputs) {
-  mean_of_elements(at, type, probabilities, rows, width, targets, outputs, Binary{smoothing_of(targets)});
-}
-
-void binary_cross_entropy_from_logits(const Launch& at, DType type, const void* logits, std::int64_t rows,
-                                      std::int64_t width, const LossTargets& targets, const LossOutputs& outputs) {
-  mean_of_elements(at, type, logits, rows, width, targets, outputs, BinaryFromLogits{smoothing_of(targets)});
-}
-
-void mean_squared_error(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t width,
-                        const LossTargets& targets, const LossOutputs& outputs) {
-  mean_of_elements(at, type, predictions, rows, width, targets, outputs, Squared{});
-}
-
-void mean_absolute_error(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t width,
-                         const LossTargets& targets, const LossOutputs& outputs) {
-  mean_of_elements(at, type, predictions, rows, width, targets, outputs, Absolute{});
 }
 
 }  // namespace dptrain::kernels::DPTRAIN_GPU

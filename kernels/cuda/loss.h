@@ -34,29 +34,33 @@ struct LossOutputs {
 void softmax_cross_entropy(const Launch& at, DType type, const void* logits, std::int64_t rows, std::int64_t classes,
                            const LossTargets& targets, const LossOutputs& outputs);
 
-// The others compute in double: their rows are few or short, and a clip at 1 - 1e-7 asks for more digits than a float
-// has.
-
 /// Keras's CategoricalCrossentropy on probabilities: q = clip(p / sum p, 1e-7, 1 - 1e-7), loss = -sum y' ln q. The
-/// gradient is zero where the clip is active.
+/// gradient is zero where the clip is active. In double: a clip at 1 - 1e-7 asks for more digits than a float has.
 void categorical_cross_entropy(const Launch& at, DType type, const void* probabilities, std::int64_t rows,
                                std::int64_t classes, const LossTargets& targets, const LossOutputs& outputs);
 
-/// loss = mean over the row of -(y' ln q + (1 - y') ln(1 - q)), q = clip(p, 1e-7, 1 - 1e-7).
-void binary_cross_entropy(const Launch& at, DType type, const void* probabilities, std::int64_t rows,
-                          std::int64_t width, const LossTargets& targets, const LossOutputs& outputs);
+/// What a loss of kernels/losses/ reads and writes. In double.
+struct LossRows {
+  DType type = DType::kF32;
+  const void* predictions = nullptr;  ///< [rows, width]
+  std::int64_t rows = 0, width = 0;
+  LossTargets targets{};
+  LossOutputs outputs{};  ///< without `hit`
+};
 
-/// loss = mean over the row of max(z, 0) - z y' + ln(1 + exp(-|z|)).
-void binary_cross_entropy_from_logits(const Launch& at, DType type, const void* logits, std::int64_t rows,
-                                      std::int64_t width, const LossTargets& targets, const LossOutputs& outputs);
-
-/// loss = mean over the row of (p - y)^2.
-void mean_squared_error(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t width,
-                        const LossTargets& targets, const LossOutputs& outputs);
-
-/// loss = mean over the row of |p - y|; the gradient at p == y is zero.
-void mean_absolute_error(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t width,
-                         const LossTargets& targets, const LossOutputs& outputs);
+/// loss = mean (or sum, where F says so) of f(prediction, target) over the row. Each file of kernels/cuda/losses/
+/// instantiates what its loss needs.
+template <class F>
+void element_loss(const Launch& at, const LossRows& rows, const F& f);
+/// loss = sum of f(q, y') over the classes; of probabilities q = p / sum p, of logits softmax(z).
+template <class F>
+void class_loss(const Launch& at, const LossRows& rows, bool logits, const F& f);
+/// A number for each sum over the middle one of the axes [rows, width, inner]: loss is [rows, inner]. Labels that are
+/// classes only with an `inner` of 1.
+template <class F>
+void sums_loss(const Launch& at, const LossRows& rows, std::int64_t inner, const F& f);
+/// loss = max(0, largest (1 - y) p - sum y p + 1); places that share the largest share its gradient.
+void categorical_hinge(const Launch& at, const LossRows& rows);
 
 /// Rows of a loss and of its gradient ([rows, width] in `type`; may be null) times weights[class of the row]: its
 /// label, the first largest dense target, or with width 1 the number itself, rounded. A class outside [0, count) has 1.

@@ -10,23 +10,17 @@
 namespace dptrain::cli {
 
 Classes::Classes(const config::Typed& loss, const Shape& output, std::vector<std::string> names)
-    : width_(output.elements()), names_(std::move(names)) {
-  if (const auto* dense = loss.get_if<optim::CategoricalCrossentropySpec>()) {
-    kind_ = Kind::kSoftmax;
-    from_logits_ = dense->from_logits;
-  } else if (const auto* sparse = loss.get_if<optim::SparseCategoricalCrossentropySpec>()) {
-    kind_ = Kind::kSoftmax;
-    from_logits_ = sparse->from_logits;
-  } else if (const auto* binary = loss.get_if<optim::BinaryCrossentropySpec>(); binary != nullptr && width_ == 1) {
-    kind_ = Kind::kBinary;
-    from_logits_ = binary->from_logits;
-  }
+    : width_(output.elements()), row_width_(output.rank() > 0 ? output.back() : 1), names_(std::move(names)) {
+  const optim::Reads reads = loss ? optim::type_of(loss).reads : optim::Reads::kValues;
+  if (reads == optim::Reads::kClasses) kind_ = Kind::kSoftmax;
+  if (reads == optim::Reads::kProbabilities && row_width_ == 1) kind_ = Kind::kBinary;
+  from_logits_ = known() && optim::from_logits(loss);
   if (known() && !names_.empty() && static_cast<std::int64_t>(names_.size()) != count())
     throw Error(ErrorKind::kData,
                 fmt::format("there are {} class names, the model tells {} classes apart", names_.size(), count()));
 }
 
-std::int64_t Classes::count() const { return kind_ == Kind::kBinary ? 2 : width_; }
+std::int64_t Classes::count() const { return kind_ == Kind::kBinary ? 2 : row_width_; }
 
 std::string Classes::name(std::int64_t index) const {
   return names_.empty() ? std::to_string(index) : names_[static_cast<std::size_t>(index)];
@@ -37,7 +31,7 @@ std::vector<float> Classes::probabilities(const float* row) const {
     const float p = from_logits_ ? 1.0F / (1.0F + std::exp(-*row)) : *row;
     return {1.0F - p, p};
   }
-  std::vector<float> p(row, row + width_);
+  std::vector<float> p(row, row + row_width_);
   if (!from_logits_) return p;
   const float largest = *std::max_element(p.begin(), p.end());
   float sum = 0;

@@ -19,18 +19,21 @@ class Classes {
   Classes(const config::Typed& loss, const Shape& output, std::vector<std::string> names);
 
   bool known() const { return kind_ != Kind::kValues; }
-  std::int64_t width() const { return width_; }  ///< floats of one output row
-  std::int64_t count() const;                    ///< classes; two for a single sigmoid
-  std::string name(std::int64_t index) const;    ///< or its number
+  bool one_per_sample() const { return known() && positions() == 1; }
+  std::int64_t width() const { return width_; }                   ///< floats of one sample's output
+  std::int64_t row_width() const { return row_width_; }           ///< of one position of it: its last axis
+  std::int64_t positions() const { return width_ / row_width_; }  ///< classes that one sample has where known()
+  std::int64_t count() const;                                     ///< classes; two for a single sigmoid
+  std::string name(std::int64_t index) const;                     ///< or its number
 
-  /// One probability per class from an output row; logits go through softmax or sigmoid. Only when known().
+  /// One probability per class from the row of a position; logits go through softmax or sigmoid. Only when known().
   std::vector<float> probabilities(const float* row) const;
 
  private:
   enum class Kind { kValues, kSoftmax, kBinary };
   Kind kind_ = Kind::kValues;
   bool from_logits_ = false;
-  std::int64_t width_ = 0;
+  std::int64_t width_ = 0, row_width_ = 1;
   std::vector<std::string> names_;
 };
 

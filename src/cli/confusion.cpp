@@ -6,12 +6,12 @@
 namespace dptrain::cli {
 namespace {
 
-/// The true class of a row: a number, or the largest of a row of values.
+/// The true class of a position: a number, or the largest of a row of values.
 std::int64_t label_of(const void* labels, std::int64_t row, optim::LabelKind kind, const Classes& classes) {
   if (kind == optim::LabelKind::kClass) return static_cast<const std::int32_t*>(labels)[row];
-  const float* values = static_cast<const float*>(labels) + row * classes.width();
-  if (classes.width() == 1) return *values >= 0.5F ? 1 : 0;
-  return argmax(values, classes.width());
+  const float* values = static_cast<const float*>(labels) + row * classes.row_width();
+  if (classes.row_width() == 1) return *values >= 0.5F ? 1 : 0;
+  return argmax(values, classes.row_width());
 }
 
 }  // namespace
@@ -46,8 +46,9 @@ std::vector<Confusion> confusions(session::Session& session, data::Loader& loade
       const plan::LossStep& loss = session.plan().losses[i];
       const Classes& of = classes[static_cast<std::size_t>(loss.output)];
       if (!of.known()) continue;
-      for (std::int64_t row = 0; row < batch.rows(); ++row) {
-        const std::vector<float> p = of.probabilities(places[static_cast<std::size_t>(loss.output)] + row * of.width());
+      for (std::int64_t row = 0; row < batch.rows() * of.positions(); ++row) {
+        const std::vector<float> p =
+            of.probabilities(places[static_cast<std::size_t>(loss.output)] + row * of.row_width());
         matrices[matrix].add(label_of(batch.labels(static_cast<int>(i)), row, loss.labels, of),
                              argmax(p.data(), of.count()));
       }

@@ -1,6 +1,7 @@
 #pragma once
 
-// Predicted against true classes over a data set: what eval writes as confusion.csv. Main thread.
+// Predicted against true classes over the samples of a data set, or over all their positions: what eval writes as
+// confusion.csv. Main thread.
 
 #include <cstdint>
 #include <string>

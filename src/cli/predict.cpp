@@ -69,7 +69,7 @@ class Columns {
   std::string header() const {
     std::string text;
     const auto add = [&](const std::string& name) { text += "," + csv_field(prefix_ + name); };
-    if (!classes_.known()) {
+    if (!classes_.one_per_sample()) {
       for (std::int64_t i = 0; i < classes_.width(); ++i)
         add(classes_.width() == 1 ? "output" : fmt::format("output_{}", i));
       return text;
@@ -82,7 +82,7 @@ class Columns {
 
   std::string row(const float* output) const {
     std::string text;
-    if (!classes_.known()) {
+    if (!classes_.one_per_sample()) {
       for (std::int64_t i = 0; i < classes_.width(); ++i) text += fmt::format(",{:.9g}", output[i]);
       return text;
     }
@@ -156,7 +156,7 @@ int run(const PredictFlags& flags) {
                          source.state ? source.state->class_names : checkpoint::read_class_names(source.checkpoint));
   std::int64_t most = 0;
   for (const Classes& one : classes)
-    if (one.known()) most = std::max(most, one.count());
+    if (one.one_per_sample()) most = std::max(most, one.count());
   if (most == 0 && (flags.top || flags.probabilities))
     throw Error(ErrorKind::kUsage,
                 "--top and --probabilities need a model that tells classes apart; this one's loss compares values");

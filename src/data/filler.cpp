@@ -147,12 +147,10 @@ void Filler::fill_labels(std::int64_t index, std::int64_t epoch, std::int64_t ro
   for (std::size_t i = 0; i < labels_.size(); ++i) {
     const LabelWriter& label = labels_[i];
     std::byte* const place = slot.labels[i].data() + static_cast<std::size_t>(row) * slot.label_bytes[i];
-    if (label.classes()) {
-      scratch.row.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, label.width())));
-      *reinterpret_cast<std::int32_t*>(place) = label.class_of(index, scratch.row.data());
-    } else {
+    if (label.classes())
+      label.write(index, scratch.row, place);
+    else
       mix_labels(label, mixed ? parts_.size() - 1 : 0, index, epoch, scratch, reinterpret_cast<float*>(place));
-    }
   }
   if (float* const weights = slot.sample_weights.data(); weights != nullptr)
     weights[row] = mix_weights(mixed ? parts_.size() - 1 : 0, index, epoch);

@@ -79,7 +79,7 @@ void Filler::mix_input(const Input& input, std::size_t level, std::int64_t index
 
 void Filler::mix_labels(const LabelWriter& label, std::size_t level, std::int64_t index, std::int64_t epoch,
                         Scratch& scratch, float* out) const {
-  if (level == 0) return label.values_of(index, out);
+  if (level == 0) return label.write(index, scratch.row, reinterpret_cast<std::byte*>(out));
   const Pipeline::Part& part = parts_[level];
   const Mixing& mixer = *part.mixer->mixing();
   const DrawKey key = key_of(index, epoch);

@@ -38,25 +38,41 @@ int find_label(const Source& source, const std::string& output) {
 }
 
 LabelWriter::LabelWriter(std::shared_ptr<const Source> source, LabelDelivery delivery)
-    : source_(std::move(source)), delivery_(std::move(delivery)), which_(find_label(*source_, delivery_.output)) {
-  const LabelType type = source_->label_type(which_);
-  const std::int64_t found = source_->label_width(which_);
-  if (type == LabelType::kValues && found != delivery_.width && !(classes() && found == 1))
-    throw Error(ErrorKind::kData, fmt::format("{}: labels have {} values per sample, the model has {} outputs",
-                                              source_->label_place(0, which_), found, delivery_.width));
+    : source_(std::move(source)),
+      delivery_(std::move(delivery)),
+      which_(find_label(*source_, delivery_.output)),
+      found_(source_->label_width(which_)),
+      one_class_(source_->label_type(which_) == LabelType::kClass) {
+  const std::int64_t positions = delivery_.positions;
+  if (one_class_ && positions > 1)
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: labels are one class per sample, the model's output has {} rows of {} values; try "
+                            "labels with a class for each, or Flatten or GlobalAveragePooling2D and a last Dense",
+                            source_->label_place(0, which_), positions, classes_each()));
+  const bool fits = found_ == delivery_.width || (found_ == positions && (classes() || positions > 1));
+  if (one_class_ || fits) return;
+  throw Error(ErrorKind::kData, fmt::format("{}: labels have {} values per sample, the model has {} outputs{}",
+                                            source_->label_place(0, which_), found_, delivery_.width,
+                                            positions > 1 ? fmt::format(" at {} positions", positions) : ""));
 }
 
 void LabelWriter::check_all() const {
-  const bool one_hot = source_->label_type(which_) == LabelType::kClass && delivery_.width > 1;
-  std::vector<float> row(static_cast<std::size_t>(std::max<std::int64_t>(1, delivery_.width)));
+  const bool has_classes = classes() || (one_class_ ? delivery_.width > 1 : found_ < delivery_.width);
+  if (!has_classes && !delivery_.probabilities) return;
+  std::vector<float> room, row(row_bytes() / sizeof(float));
   for (std::int64_t i = 0; i < source_->size(); ++i) {
-    if (classes())
-      class_of(i, row.data());
-    else if (one_hot)
+    if (one_class_ && delivery_.width > 1)
       checked_class(i);
-    else if (delivery_.probabilities)
-      values_of(i, row.data());
+    else
+      write(i, room, reinterpret_cast<std::byte*>(row.data()));
   }
+}
+
+void LabelWriter::write(std::int64_t index, std::vector<float>& room, std::byte* out) const {
+  if (classes())
+    classes_of(index, room, reinterpret_cast<std::int32_t*>(out));
+  else
+    values_of(index, room, reinterpret_cast<float*>(out));
 }
 
 std::int64_t LabelWriter::checked_class(std::int64_t index) const {
@@ -68,39 +84,60 @@ std::int64_t LabelWriter::checked_class(std::int64_t index) const {
   return found;
 }
 
-std::int32_t LabelWriter::class_of(std::int64_t index, float* row) const {
-  if (source_->label_type(which_) == LabelType::kClass) return static_cast<std::int32_t>(checked_class(index));
-  source_->label_values(index, row, which_);
-  const std::int64_t found = source_->label_width(which_);
-  if (found > 1) {
-    const std::int64_t position = one_hot_position(row, found);
-    if (position < 0)
+std::int32_t LabelWriter::whole_class(float value, std::int64_t index) const {
+  const std::int64_t classes = classes_each();
+  if (!(value >= 0) || value >= static_cast<float>(classes) || value != std::floor(value))
+    throw Error(
+        ErrorKind::kData,
+        fmt::format("{}: label {} is not a class; expected a whole number in 0..{} (the model has {} outputs{})",
+                    source_->label_place(index, which_), shortest(value), classes - 1, classes,
+                    delivery_.positions > 1 ? " at each position" : ""));
+  return static_cast<std::int32_t>(value);
+}
+
+void LabelWriter::classes_of(std::int64_t index, std::vector<float>& room, std::int32_t* out) const {
+  if (one_class_) {
+    *out = static_cast<std::int32_t>(checked_class(index));
+    return;
+  }
+  room.resize(static_cast<std::size_t>(found_));
+  source_->label_values(index, room.data(), which_);
+  const bool one_hot = found_ != delivery_.positions;
+  for (std::int64_t at = 0; at < delivery_.positions; ++at) {
+    if (!one_hot) {
+      out[at] = whole_class(room[static_cast<std::size_t>(at)], index);
+      continue;
+    }
+    const std::int64_t place = one_hot_position(room.data() + at * classes_each(), classes_each());
+    if (place < 0)
       throw Error(ErrorKind::kData,
                   fmt::format("{}: the row is not one-hot; expected a single 1 among zeros, or a loss that "
                               "takes rows, such as categorical_crossentropy",
                               source_->label_place(index, which_)));
-    return static_cast<std::int32_t>(position);
+    out[at] = static_cast<std::int32_t>(place);
   }
-  const float value = row[0];
-  if (!(value >= 0) || value >= static_cast<float>(delivery_.width) || value != std::floor(value))
-    throw Error(
-        ErrorKind::kData,
-        fmt::format("{}: label {} is not a class; expected a whole number in 0..{} (the model has {} outputs)",
-                    source_->label_place(index, which_), shortest(value), delivery_.width - 1, delivery_.width));
-  return static_cast<std::int32_t>(value);
 }
 
-void LabelWriter::values_of(std::int64_t index, float* out) const {
-  if (source_->label_type(which_) == LabelType::kValues) {
-    source_->label_values(index, out, which_);
-  } else if (delivery_.width == 1) {
+void LabelWriter::values_of(std::int64_t index, std::vector<float>& room, float* out) const {
+  if (one_class_ && delivery_.width == 1) {
     out[0] = static_cast<float>(source_->label_class(index, which_));
-  } else {
+  } else if (one_class_) {
     std::fill_n(out, delivery_.width, 0.0F);
     out[checked_class(index)] = 1.0F;
+  } else if (found_ == delivery_.width) {
+    source_->label_values(index, out, which_);
+  } else {  // a class at each position
+    room.resize(static_cast<std::size_t>(found_));
+    source_->label_values(index, room.data(), which_);
+    std::fill_n(out, delivery_.width, 0.0F);
+    for (std::int64_t at = 0; at < found_; ++at)
+      out[at * classes_each() + whole_class(room[static_cast<std::size_t>(at)], index)] = 1.0F;
   }
-  if (!delivery_.probabilities) return;
-  for (const float* value = out; value != out + delivery_.width; ++value)
+  if (delivery_.probabilities) check_probabilities(index, out);
+}
+
+void LabelWriter::check_probabilities(std::int64_t index, const float* values) const {
+  for (const float* value = values; value != values + delivery_.width; ++value)
     if (!(*value >= 0 && *value <= 1))
       throw Error(
           ErrorKind::kData,

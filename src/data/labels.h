@@ -2,8 +2,11 @@
 
 // From what a source has for labels to what the loss wants, checked. Immutable; shared by the loader's threads.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "data/loader.h"
 
@@ -13,9 +16,13 @@ namespace dptrain::data {
 /// Error{kData} where there are none.
 int find_label(const Source& source, const std::string& output);
 
-/// | source \ delivered | kClass                         | kDense                                          |
-/// | classes            | checked against 0..width-1     | width 1: the number itself; else a one-hot row  |
-/// | rows of values     | a one-hot row, or whole number | as they are; as wide as the output              |
+/// Of an output with `positions` rows of width / positions classes each:
+///
+/// | source \ delivered          | kClass, [positions]                | kDense, [width]                     |
+/// | a class                     | checked; one position only         | one class: the number itself; else a |
+/// |                             |                                    | one-hot row                          |
+/// | as many values as positions | whole numbers, checked             | as the row above, for each position  |
+/// | as many values as the width | one-hot rows                       | as they are                          |
 class LabelWriter {
  public:
   /// Throws Error{kData} when the source has no labels that would do.
@@ -25,22 +32,30 @@ class LabelWriter {
   std::int64_t width() const { return delivery_.width; }
   /// Of one row as it is delivered.
   std::size_t row_bytes() const {
-    return classes() ? sizeof(std::int32_t) : static_cast<std::size_t>(width()) * sizeof(float);
+    return classes() ? static_cast<std::size_t>(delivery_.positions) * sizeof(std::int32_t)
+                     : static_cast<std::size_t>(delivery_.width) * sizeof(float);
   }
 
   /// Reads every class once, so that a bad label shows before training, not in the middle of it. Throws Error{kData}.
   void check_all() const;
-  /// The class of a sample; for kClass. `row` is room for width() floats. Throws Error{kData} when out of range.
-  std::int32_t class_of(std::int64_t index, float* row) const;
-  /// Writes width() floats; for kDense. Throws Error{kData} for what is no probability where those are wanted.
-  void values_of(std::int64_t index, float* out) const;
+  /// Writes row_bytes(). `room` is what a thread reuses. Throws Error{kData} for a class that the output does not have,
+  /// and for what is no probability where those are wanted.
+  void write(std::int64_t index, std::vector<float>& room, std::byte* out) const;
 
  private:
+  std::int64_t classes_each() const { return delivery_.width / delivery_.positions; }
   std::int64_t checked_class(std::int64_t index) const;
+  /// Of a value that stands for a class.
+  std::int32_t whole_class(float value, std::int64_t index) const;
+  void classes_of(std::int64_t index, std::vector<float>& room, std::int32_t* out) const;
+  void values_of(std::int64_t index, std::vector<float>& room, float* out) const;
+  void check_probabilities(std::int64_t index, const float* values) const;
 
   std::shared_ptr<const Source> source_;
   LabelDelivery delivery_;
-  int which_ = 0;  ///< of the source's labels
+  int which_ = 0;           ///< of the source's labels
+  std::int64_t found_ = 1;  ///< values per sample that the source has
+  bool one_class_ = false;  ///< the source's labels are classes, one per sample
 };
 
 }  // namespace dptrain::data

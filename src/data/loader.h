@@ -70,7 +70,7 @@ class Batch {
   std::int64_t first() const;  ///< position in the epoch's order at which the batch begins
   std::int64_t end() const;    ///< position at which the next one begins: first() + rows() unless samples were dropped
   const float* input(int i) const;          ///< [rows, shape...]; Delivery::kFloats
-  const void* labels(int which = 0) const;  ///< int32 [rows] or float [rows, width]; null without labels
+  const void* labels(int which = 0) const;  ///< int32 [rows, positions] or float [rows, width]; null without labels
   /// Everything as replicas take it, in memory of the Allocate: for Delivery::kFloats with inputs, else with samples,
   /// and for kRows with the rows as the source has them. Valid as long as the batch.
   BatchRows host() const;
@@ -89,6 +89,7 @@ struct LabelDelivery {
   std::string output{};  ///< the output's name; labels without a name serve any
   optim::LabelKind kind = optim::LabelKind::kClass;
   std::int64_t width = 0;      ///< of the output
+  std::int64_t positions = 1;  ///< rows of classes that the output has: all its axes but the last
   bool probabilities = false;  ///< crossentropy: of rows each value, and of a single output the class, lies in [0, 1]
 };
 

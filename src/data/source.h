@@ -117,6 +117,9 @@ struct ModelSide {
   /// Those that the loss wants labels for; without a loss all.
   std::vector<std::string> output_names{};
   std::vector<Shape> outputs{};
+  /// One for each of `outputs`: its loss is over classes at each of several positions, and Synthetic makes such labels.
+  /// Empty: none is.
+  std::vector<bool> class_maps{};
   /// Synthetic makes bytes 0..255, as image files hold, instead of floats around 0. See expect_pixels() in transform.h.
   bool pixels = false;
 };

@@ -75,8 +75,9 @@ class Device : public plan::Capabilities {
 
   /// From the op table; throws Error{kInternal} naming layer and device where a layer has no op.
   std::unique_ptr<Op> make_op(const OpContext& context);
-  /// Without its metrics, which measured_loss() puts beside it.
-  virtual std::unique_ptr<LossOp> make_loss(const LossContext& context) = 0;
+  /// From the table of losses (loss_table.h), without its metrics, which measured_loss() puts beside it. Throws
+  /// Error{kInternal} where the device has no such loss.
+  virtual std::unique_ptr<LossOp> make_loss(const LossContext& context);
   virtual std::unique_ptr<Update> make_update(const UpdateContext& context) = 0;
 
   // Flat passes over floats.

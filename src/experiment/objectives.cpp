@@ -74,9 +74,4 @@ void check_objectives(config::Reader& reader, const TrainSection& train, const g
         "set, and outputs with train.loss_weights");
 }
 
-bool is_class_crossentropy(const config::Typed& loss) {
-  return loss.get_if<optim::CategoricalCrossentropySpec>() != nullptr ||
-         loss.get_if<optim::SparseCategoricalCrossentropySpec>() != nullptr;
-}
-
 }  // namespace dptrain::experiment

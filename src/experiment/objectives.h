@@ -26,7 +26,4 @@ std::vector<std::string> value_names(const TrainSection& train, const graph::Gra
 /// Reports names of outputs that the model does not have, and what is said of an output without a loss.
 void check_objectives(config::Reader& reader, const TrainSection& train, const graph::Graph& graph);
 
-/// Whether the loss is a crossentropy over classes, which takes class numbers for labels.
-bool is_class_crossentropy(const config::Typed& loss);
-
 }  // namespace dptrain::experiment

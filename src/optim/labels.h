@@ -4,6 +4,9 @@
 
 namespace dptrain::optim {
 
-enum class LabelKind { kClass /*int32*/, kDense /*float row as wide as the output*/ };
+enum class LabelKind {
+  kClass, /*an int32 for each position: for all axes of the output but the last*/
+  kDense  /*a float row as wide as the output*/
+};
 
 }  // namespace dptrain::optim

@@ -1,41 +1,29 @@
 #include "optim/loss.h"
 
 namespace dptrain::optim {
-namespace {
 
-using config::key;
-using config::Schema;
-using config::type_def;
-
-config::Family make_losses() {
-  using Categorical = CategoricalCrossentropySpec;
-  using Sparse = SparseCategoricalCrossentropySpec;
-  using Binary = BinaryCrossentropySpec;
-  config::Family family("loss");
-  family.add(
-      type_def<Categorical>(Schema::of<Categorical>("CategoricalCrossentropy")
-                                .key(key("from_logits", &Categorical::from_logits))
-                                .key(key("label_smoothing", &Categorical::label_smoothing).at_least(0).at_most(1)),
-                            {"categorical_crossentropy"}));
-  family.add(type_def<Sparse>(
-      Schema::of<Sparse>("SparseCategoricalCrossentropy").key(key("from_logits", &Sparse::from_logits)),
-      {"sparse_categorical_crossentropy"}));
-  family.add(type_def<Binary>(Schema::of<Binary>("BinaryCrossentropy")
-                                  .key(key("from_logits", &Binary::from_logits))
-                                  .key(key("label_smoothing", &Binary::label_smoothing).at_least(0).at_most(1)),
-                              {"binary_crossentropy", "bce"}));
-  family.add(type_def<MeanSquaredErrorSpec>(Schema::of<MeanSquaredErrorSpec>("MeanSquaredError"),
-                                            {"mse", "mean_squared_error", "MSE"}));
-  family.add(type_def<MeanAbsoluteErrorSpec>(Schema::of<MeanAbsoluteErrorSpec>("MeanAbsoluteError"),
-                                             {"mae", "mean_absolute_error", "MAE"}));
+config::Family& loss_family() {
+  static config::Family family("loss");  // a function's own, so that it exists before the first registration
   return family;
 }
 
-}  // namespace
+const LossType& type_of(const config::Typed& loss) { return static_cast<const LossType&>(loss.def()); }
 
-config::Family& loss_family() {
-  static config::Family family = make_losses();
-  return family;
+bool from_logits(const config::Typed& loss) { return type_of(loss).from_logits(loss.spec()); }
+
+config::Node keras_config(const config::Typed& loss) {
+  const LossType& type = type_of(loss);
+  const auto text = [](const std::string& words) { return config::Node::text(words); };
+  if (type.schema.write(loss.spec(), true).entries().empty()) return text(type.keras_name);
+  config::Node config = config::Node::map();
+  config.set("reduction", text("sum_over_batch_size"));  // Keras 3 refuses the "auto" that Keras 2 would write
+  config.set("name", text(type.keras_name));
+  const config::Node keys = type.schema.write(loss.spec());
+  for (const auto& entry : keys.entries()) config.set(entry.key, entry.value);
+  config::Node object = config::Node::map();
+  object.set("class_name", text(type.name));
+  object.set("config", std::move(config));
+  return object;
 }
 
 }  // namespace dptrain::optim

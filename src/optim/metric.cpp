@@ -64,10 +64,8 @@ std::string compares_values(const MetricSubject& subject) {
 }
 
 std::string ranks_classes(const MetricSubject& subject) {
-  const bool one_row = subject.output.rank() == 1 || (subject.output.rank() > 1 && subject.labels == LabelKind::kDense);
-  if (!one_row)
-    return fmt::format("wants one row of class scores per sample, but output {} is {}", subject.name,
-                       subject.output.str());
+  if (subject.output.rank() == 0)
+    return fmt::format("wants a row of class scores, but output {} is {}", subject.name, subject.output.str());
   if (subject.classes() < 2)
     return fmt::format("is always 1 with one output value (output {}); try binary_accuracy", subject.name);
   return "";

@@ -13,6 +13,8 @@ namespace {
 
 using layers::Activation;
 using optim::LabelKind;
+using optim::LossType;
+using optim::Reads;
 
 [[noreturn]] void refuse(const config::Typed& what, const std::string& message) {
   const std::string place = what.mark().known() ? what.mark().str() + ": error: " : "";
@@ -35,45 +37,26 @@ Output output_of(const graph::Graph& graph, int output, LabelKind labels) {
   return {.name = "'" + node.name + "'", .shape = node.output, .activation = activation, .labels = labels};
 }
 
-/// One class number per sample says which value of one row; rows of labels may have the output's own shape.
-bool one_row(const Output& output) {
-  return output.shape.rank() == 1 || (output.shape.rank() > 1 && output.labels == LabelKind::kDense);
-}
+/// A row of class scores for each position, or one. Labels are class numbers of the same positions, or rows.
+bool has_rows(const Output& output) { return output.shape.rank() >= 1; }
 
-/// The three families of losses differ in what they take an output for.
-enum class Reads { kClasses, kProbabilities, kValues };
-
-struct LossTraits {
-  Reads reads = Reads::kValues;
-  bool from_logits = false;
-  bool sparse = false;
-};
-
-LossTraits traits_of(const config::Typed& loss) {
-  if (const auto* s = loss.get_if<optim::CategoricalCrossentropySpec>())
-    return {Reads::kClasses, s->from_logits, false};
-  if (const auto* s = loss.get_if<optim::SparseCategoricalCrossentropySpec>())
-    return {Reads::kClasses, s->from_logits, true};
-  if (const auto* s = loss.get_if<optim::BinaryCrossentropySpec>())
-    return {Reads::kProbabilities, s->from_logits, false};
-  return {};
-}
-
-void check_labels(const config::Typed& loss, const LossTraits& traits, const Output& output) {
-  if (traits.sparse && output.labels == LabelKind::kDense)
-    refuse(loss, "wants one class number per sample, but the labels are rows of values; try categorical_crossentropy");
-  if (traits.reads != Reads::kClasses && output.labels == LabelKind::kClass && output.shape.elements() != 1)
+void check_labels(const config::Typed& loss, const LossType& type, const Output& output) {
+  if (type.only_class_numbers && output.labels == LabelKind::kDense)
+    refuse(loss, fmt::format("wants one class number per {}, but the labels are rows of values; try "
+                             "categorical_crossentropy",
+                             output.shape.rank() > 1 ? "position" : "sample"));
+  if (type.reads != Reads::kClasses && output.labels == LabelKind::kClass && output.shape.elements() != 1)
     refuse(loss, fmt::format("compares values with values, but the labels are class numbers and output {} is {}; try "
                              "categorical_crossentropy, or labels that are rows of {} values",
                              output.name, output.shape.str(), output.shape.elements()));
 }
 
-void check_shape(const config::Typed& loss, const LossTraits& traits, const Output& output) {
-  if (traits.reads != Reads::kClasses) return;
-  if (!one_row(output))
-    refuse(loss, fmt::format("wants one row of class scores per sample, but output {} is {}; try Flatten or "
-                             "GlobalAveragePooling2D and a last Dense",
-                             output.name, output.shape.str()));
+void check_shape(const config::Typed& loss, const LossType& type, const Output& output) {
+  const std::string misfit = type.misfit(loss.spec(), {.output = output.shape, .labels = output.labels});
+  if (!misfit.empty()) refuse(loss, misfit);
+  if (type.reads != Reads::kClasses) return;
+  if (!has_rows(output))
+    refuse(loss, fmt::format("wants a row of class scores, but output {} is {}", output.name, output.shape.str()));
   if (output.shape.back() < 2)
     refuse(loss,
            fmt::format("needs at least 2 classes, but output {} has 1 value; try binary_crossentropy with activation "
@@ -81,10 +64,9 @@ void check_shape(const config::Typed& loss, const LossTraits& traits, const Outp
                        output.name));
 }
 
-void check_class_weights(const config::Typed& loss, const LossTraits& traits, const Output& output,
-                         std::size_t weights) {
-  const bool classes = traits.reads == Reads::kClasses && output.shape.rank() == 1;
-  const bool two = traits.reads == Reads::kProbabilities && output.shape.elements() == 1;
+void check_class_weights(const config::Typed& loss, const LossType& type, const Output& output, std::size_t weights) {
+  const bool classes = type.reads == Reads::kClasses && output.shape.rank() == 1;
+  const bool two = type.reads == Reads::kProbabilities && output.shape.elements() == 1;
   if (!classes && !two)
     refuse(loss, fmt::format(
                      "class_weight wants one class per sample, which output {} of shape {} and this loss do not have; "
@@ -94,16 +76,16 @@ void check_class_weights(const config::Typed& loss, const LossTraits& traits, co
   if (weights != wanted) refuse(loss, fmt::format("{} class weights for {} classes", weights, wanted));
 }
 
-void check_activation(const config::Typed& loss, const LossTraits& traits, const Output& output) {
-  if (traits.reads == Reads::kValues || !output.activation) return;
-  const bool classes = traits.reads == Reads::kClasses;
+void check_activation(const config::Typed& loss, const LossType& type, const Output& output) {
+  if (type.reads == Reads::kValues || !output.activation) return;
+  const bool classes = type.reads == Reads::kClasses, from_logits = optim::from_logits(loss);
   const Activation proper = classes ? Activation::kSoftmax : Activation::kSigmoid;
   const char* name = classes ? "softmax" : "sigmoid";
-  if (traits.from_logits && *output.activation == proper)
+  if (from_logits && *output.activation == proper)
     refuse(loss, fmt::format("from_logits is true, but output {} already ends in {}; remove one of the two",
                              output.name, name));
   const bool logs = *output.activation == Activation::kLogSoftmax;
-  if (!traits.from_logits && (logs || *output.activation == Activation::kLinear))
+  if (!from_logits && (logs || *output.activation == Activation::kLinear))
     refuse(loss, fmt::format("takes its input for probabilities, but output {} ends in {}; try from_logits: true, "
                              "or activation {}",
                              output.name, logs ? "log_softmax" : "no activation", name));
@@ -112,10 +94,11 @@ void check_activation(const config::Typed& loss, const LossTraits& traits, const
                              output.name));
 }
 
-LossStep::Fusion choose_fusion(const LossTraits& traits, const Output& output) {
+LossStep::Fusion choose_fusion(const LossType& type, const Output& output) {
   using Fusion = LossStep::Fusion;
-  if (traits.reads == Reads::kClasses && output.activation == Activation::kSoftmax) return Fusion::kSoftmax;
-  if (traits.reads == Reads::kProbabilities && output.activation == Activation::kSigmoid) return Fusion::kSigmoid;
+  if (!type.fuses) return Fusion::kNone;
+  if (type.reads == Reads::kClasses && output.activation == Activation::kSoftmax) return Fusion::kSoftmax;
+  if (type.reads == Reads::kProbabilities && output.activation == Activation::kSigmoid) return Fusion::kSigmoid;
   return Fusion::kNone;
 }
 
@@ -172,14 +155,14 @@ void resolve_losses(Draft& draft) {
                   .class_weights = objective.class_weights,
                   .first_sum = sums};
     const Output output = output_of(graph, objective.output, loss.labels);
-    const LossTraits traits = traits_of(loss.loss);
-    check_shape(loss.loss, traits, output);
-    check_labels(loss.loss, traits, output);
-    check_activation(loss.loss, traits, output);
-    if (!loss.class_weights.empty()) check_class_weights(loss.loss, traits, output, loss.class_weights.size());
+    const LossType& type = optim::type_of(loss.loss);
+    check_shape(loss.loss, type, output);
+    check_labels(loss.loss, type, output);
+    check_activation(loss.loss, type, output);
+    if (!loss.class_weights.empty()) check_class_weights(loss.loss, type, output, loss.class_weights.size());
     loss.metrics = resolve_metrics(objective.metrics, output);
-    loss.fusion = choose_fusion(traits, output);
-    loss.from_logits = traits.from_logits || loss.fusion != LossStep::Fusion::kNone;
+    loss.fusion = choose_fusion(type, output);
+    loss.from_logits = optim::from_logits(loss.loss) || loss.fusion != LossStep::Fusion::kNone;
     sums += loss.sums();
     draft.plan.losses.push_back(std::move(loss));
   }

@@ -10,8 +10,10 @@ namespace {
 
 /// Of one row.
 std::size_t label_bytes(const plan::Plan& plan, const plan::LossStep& loss) {
-  if (loss.labels == optim::LabelKind::kClass) return sizeof(std::int32_t);
-  return static_cast<std::size_t>(plan.tensors[at(loss.prediction)].shape.elements()) * sizeof(float);
+  const Shape& shape = plan.tensors[at(loss.prediction)].shape;
+  if (loss.labels == optim::LabelKind::kDense) return static_cast<std::size_t>(shape.elements()) * sizeof(float);
+  const std::int64_t classes = shape.rank() > 0 ? shape.back() : 1;
+  return static_cast<std::size_t>(shape.elements() / classes) * sizeof(std::int32_t);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "layers/activation.h"
+#include "optim/loss.h"
 #include "optim/metric.h"
 #include "optim/optimizer.h"
 #include "session/device_check.h"
@@ -185,18 +186,20 @@ DeviceCheck one(const std::string& name, const std::string& text, DeviceCheck::K
   return check;
 }
 
+/// Every loss of the family: over four classes, of one probability, or of four values between 0 and 1.
 void add_losses(std::vector<DeviceCheck>& all) {
-  const auto loss = [&](const std::string& name, int outputs, const std::string& metrics,
-                        const std::string& arguments = "") {
-    all.push_back(one(name, config_of(small_network(outputs), fmt::format("{{{}: {{{}}}}}", name, arguments),
-                                      ", metrics: [" + metrics + "]")));
-  };
-  loss("SparseCategoricalCrossentropy", 4, "accuracy, {SparseTopKCategoricalAccuracy: {k: 2}}", "from_logits: true");
-  loss("CategoricalCrossentropy", 4, "accuracy, {TopKCategoricalAccuracy: {k: 2}}",
-       "from_logits: true, label_smoothing: 0.1");
-  loss("BinaryCrossentropy", 1, "accuracy", "from_logits: true");
-  loss("MeanSquaredError", 1, "mae");
-  loss("MeanAbsoluteError", 1, "mse");
+  for (const config::TypeDef* def : optim::loss_family().types()) {
+    const auto& loss = static_cast<const optim::LossType&>(*def);
+    const std::string arguments = loss.fuses ? "from_logits: true" : loss.example;
+    const char* const metrics = loss.reads == optim::Reads::kClasses
+                                    ? "accuracy, {SparseTopKCategoricalAccuracy: {k: 2}}"
+                                : loss.reads == optim::Reads::kProbabilities ? "accuracy"
+                                                                             : "mae, mse";
+    all.push_back(one(loss.name, config_of(small_network(loss.reads == optim::Reads::kProbabilities ? 1 : 4,
+                                                         loss.fuses ? "" : ", activation: sigmoid"),
+                                           fmt::format("{{{}: {{{}}}}}", loss.name, arguments),
+                                           fmt::format(", metrics: [{}]", metrics))));
+  }
   std::string penalized = small_network(4, ", kernel_regularizer: {L1L2: {l1: 0.01, l2: 0.02}}");
   penalized.replace(penalized.find("BatchNormalization: {}"), 22, "BatchNormalization: {trainable: false}");
   all.push_back(one("regularizers, a frozen BatchNormalization",

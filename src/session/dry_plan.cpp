@@ -38,9 +38,10 @@ plan::PlanOptions plan_options(const experiment::Experiment& experiment) {
   // As class numbers where the loss takes them; the data set may bring rows of values instead, which costs memory for
   // labels only.
   for (plan::Objective& objective : options.objectives)
-    objective.labels = experiment::is_class_crossentropy(objective.loss) && !experiment::mixing_transform(config.data)
-                           ? optim::LabelKind::kClass
-                           : optim::LabelKind::kDense;
+    objective.labels =
+        optim::type_of(objective.loss).reads == optim::Reads::kClasses && !experiment::mixing_transform(config.data)
+            ? optim::LabelKind::kClass
+            : optim::LabelKind::kDense;
   options.bucket_bytes = config.parallel.bucket_size.bytes;
   options.compute = compute_type(config.train.dtype_policy);
   options.sync_batchnorm = config.parallel.sync_batchnorm;

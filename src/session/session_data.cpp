@@ -16,12 +16,22 @@
 namespace dptrain::session {
 namespace {
 
-/// Integer labels stay integers for crossentropy over classes; everything else, and what is mixed, gets rows of floats.
-optim::LabelKind label_kind(const config::Typed& loss, const data::Source& source, int which, bool mixed) {
-  if (mixed || !experiment::is_class_crossentropy(loss)) return optim::LabelKind::kDense;
+/// Rows of classes that an output has: all axes but the last.
+std::int64_t positions_of(const Shape& output) {
+  return output.elements() > 0 && output.rank() > 0 ? output.elements() / output.back() : 1;
+}
+
+/// Integers stay integers for losses over classes, one for each position of the output; everything else, and
+/// what is mixed, gets rows of floats.
+optim::LabelKind label_kind(const config::Typed& loss, const Shape& output, const data::Source& source, int which,
+                            bool mixed) {
+  const optim::LossType& type = optim::type_of(loss);
+  if (mixed || type.reads != optim::Reads::kClasses) return optim::LabelKind::kDense;
   if (source.label_type(which) == data::LabelType::kClass) return optim::LabelKind::kClass;
-  if (loss.get_if<optim::SparseCategoricalCrossentropySpec>() != nullptr && source.label_width(which) == 1)
-    throw Error(ErrorKind::kData, "sparse_categorical_crossentropy wants integer labels, the data set has floats");
+  const std::int64_t positions = positions_of(output);
+  if (positions > 1 && source.label_width(which) == positions) return optim::LabelKind::kClass;
+  if (type.only_class_numbers && source.label_width(which) == 1)
+    throw Error(ErrorKind::kData, fmt::format("{} wants integer labels, the data set has floats", type.keras_name));
   return optim::LabelKind::kDense;
 }
 
@@ -71,9 +81,11 @@ void SessionData::open(const SessionOptions& options) {
   if (any == nullptr) return;
   const std::vector<std::string> names = experiment::output_names(graph_);
   const bool mixed = experiment::mixing_transform(section) != nullptr;
-  for (plan::Objective& objective : objectives_)
-    objective.labels = label_kind(objective.loss, *any,
-                                  data::find_label(*any, names[static_cast<std::size_t>(objective.output)]), mixed);
+  for (plan::Objective& objective : objectives_) {
+    const auto output = static_cast<std::size_t>(objective.output);
+    const Shape& shape = graph_.nodes[static_cast<std::size_t>(graph_.outputs[output])].output;
+    objective.labels = label_kind(objective.loss, shape, *any, data::find_label(*any, names[output]), mixed);
+  }
   class_names_ = any->class_names();
 }
 
@@ -140,7 +152,11 @@ data::ModelSide SessionData::model_side() const {
     side.output_names.push_back(node.name);
     side.outputs.push_back(node.output);
   };
-  for (const plan::Objective& objective : objectives_) add_output(static_cast<std::size_t>(objective.output));
+  for (const plan::Objective& objective : objectives_) {
+    add_output(static_cast<std::size_t>(objective.output));
+    side.class_maps.push_back(optim::type_of(objective.loss).reads == optim::Reads::kClasses &&
+                              positions_of(side.outputs.back()) > 1);
+  }
   for (std::size_t i = 0; i < graph_.outputs.size() && objectives_.empty(); ++i) add_output(i);
   side.pixels = data::expect_pixels(transforms(false));
   return side;
@@ -182,12 +198,11 @@ std::vector<data::LabelDelivery> SessionData::label_deliveries(const data::Model
   std::vector<data::LabelDelivery> labels;
   for (std::size_t i = 0; i < objectives_.size(); ++i) {
     const auto& [output, loss, weight, metrics, class_weights, kind] = objectives_[i];
-    const bool crossentropy =
-        experiment::is_class_crossentropy(loss) || loss.get_if<optim::BinaryCrossentropySpec>() != nullptr;
     labels.push_back({.output = side.output_names[i],
                       .kind = kind,
                       .width = side.outputs[i].elements(),
-                      .probabilities = kind == optim::LabelKind::kDense && crossentropy});
+                      .positions = positions_of(side.outputs[i]),
+                      .probabilities = kind == optim::LabelKind::kDense && optim::type_of(loss).shares_of_one});
   }
   return labels;
 }

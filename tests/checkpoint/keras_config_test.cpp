@@ -6,6 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/sample.h"
+#include "optim/losses/binary_crossentropy.h"
+#include "optim/losses/categorical_crossentropy.h"
+#include "optim/losses/dice.h"
+#include "optim/losses/huber.h"
+#include "optim/losses/mean_absolute_error.h"
+#include "optim/losses/mean_squared_error.h"
+#include "optim/losses/sparse_categorical_crossentropy.h"
 #include "optim/metrics/auc.h"
 #include "optim/metrics/f1_score.h"
 #include "optim/metrics/mean_io_u.h"
@@ -115,6 +122,11 @@ TEST(KerasConfig, ALossWithParametersIsAnObject) {
     {"class_name": "SparseCategoricalCrossentropy", "config": {"from_logits": true,
      "reduction": "sum_over_batch_size", "name": "sparse_categorical_crossentropy"}})"));
   EXPECT_EQ(loss(optim::loss_family().make(optim::BinaryCrossentropySpec{})), "binary_crossentropy");
+  EXPECT_EQ(loss(optim::loss_family().make(optim::HuberSpec{})), "huber");
+  EXPECT_EQ(loss(optim::loss_family().make(optim::HuberSpec{.delta = 0.5})), Json::parse(R"(
+    {"class_name": "Huber", "config": {"reduction": "sum_over_batch_size", "name": "huber", "delta": 0.5}})"));
+  EXPECT_EQ(loss(optim::loss_family().make(optim::DiceSpec{.axis = std::vector<std::int64_t>{1, 2}})), Json::parse(R"(
+    {"class_name": "Dice", "config": {"reduction": "sum_over_batch_size", "name": "dice", "axis": [1, 2]}})"));
   EXPECT_EQ(loss(optim::loss_family().make(optim::MeanAbsoluteErrorSpec{})), "mean_absolute_error");
 }
 

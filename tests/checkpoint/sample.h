@@ -23,6 +23,7 @@
 #include "layers/local_response_normalization.h"
 #include "layers/max_pooling2d.h"
 #include "optim/loss.h"
+#include "optim/losses/categorical_crossentropy.h"
 #include "optim/metrics/accuracy.h"
 #include "optim/optimizers/adam.h"
 

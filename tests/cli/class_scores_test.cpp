@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "optim/loss.h"
+#include "optim/losses/categorical_crossentropy.h"
 
 namespace dptrain::cli {
 namespace {

@@ -6,6 +6,10 @@
 #include "cli/csv.h"
 #include "core/error.h"
 #include "optim/loss.h"
+#include "optim/losses/binary_crossentropy.h"
+#include "optim/losses/binary_focal_crossentropy.h"
+#include "optim/losses/categorical_crossentropy.h"
+#include "optim/losses/mean_squared_error.h"
 
 namespace dptrain::cli {
 namespace {
@@ -48,6 +52,21 @@ TEST(Classes, OneSigmoidTellsTwoClassesApart) {
 TEST(Classes, ValuesAreNoClasses) {
   EXPECT_FALSE(Classes(optim::loss_family().make(optim::MeanSquaredErrorSpec{}), {4}, {}).known());
   EXPECT_FALSE(Classes(optim::loss_family().make(optim::BinaryCrossentropySpec{}), {4}, {}).known());
+}
+
+TEST(Classes, AMapHasAClassAtEachPosition) {
+  const Classes classes(softmax_loss(true), {2, 3, 4}, {"a", "b", "c", "d"});
+  EXPECT_TRUE(classes.known());
+  EXPECT_FALSE(classes.one_per_sample());
+  EXPECT_EQ(classes.count(), 4);
+  EXPECT_EQ(classes.width(), 24);
+  EXPECT_EQ(classes.row_width(), 4);
+  EXPECT_EQ(classes.positions(), 6);
+  const float row[] = {0.0F, 0.0F, 1000.0F, 0.0F};
+  EXPECT_EQ(classes.probabilities(row), (std::vector<float>{0, 0, 1, 0}));
+  const Classes masks(optim::loss_family().make(optim::BinaryFocalCrossentropySpec{}), {2, 3, 1}, {});
+  EXPECT_EQ(masks.count(), 2);
+  EXPECT_EQ(masks.positions(), 6);
 }
 
 TEST(Classes, WrongNumberOfNames) { EXPECT_THROW(Classes(softmax_loss(false), {3}, {"cat", "dog"}), Error); }

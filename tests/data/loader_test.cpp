@@ -442,6 +442,44 @@ TEST(LoaderLabels, DenseRows) {
             "the data set has no labels, and the loss needs them");
 }
 
+/// A label for each of two positions of three classes.
+TEST(LoaderLabels, OfPositions) {
+  const auto source = std::make_shared<VectorSource>(2, Shape{2, 3, 1});
+  const auto open = [&](LabelKind kind) {
+    LoaderOptions o = options(2);
+    o.shuffle.kind = Shuffle::Kind::kNone;
+    Loader loader(source, {}, kModel, {{.output = "digits", .kind = kind, .width = 6, .positions = 2}}, o);
+    const Batch batch = loader.next();
+    const BatchRows rows = batch.host();
+    std::vector<float> found;
+    for (int i = 0; i < (kind == LabelKind::kClass ? 4 : 12); ++i)
+      found.push_back(kind == LabelKind::kClass ? static_cast<float>(rows.labels[0].as<std::int32_t>()[i])
+                                                : rows.labels[0].as<float>()[i]);
+    return found;
+  };
+  source->values = {{2, 0}, {1, 1}};  // a class for each
+  EXPECT_THAT(open(LabelKind::kClass), ElementsAre(2, 0, 1, 1));
+  EXPECT_THAT(open(LabelKind::kDense), ElementsAre(0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 1, 0));
+  source->values = {{2, 0}, {1, 3}};
+  for (const LabelKind kind : {LabelKind::kClass, LabelKind::kDense})
+    EXPECT_EQ(
+        error_of(ErrorKind::kData, [&] { open(kind); }),
+        "labels, item 1: label 3 is not a class; expected a whole number in 0..2 (the model has 3 outputs at each "
+        "position)");
+  source->values = {{0, 0, 1, 1, 0, 0}, {0, 1, 0, 0, 1, 0}};  // one-hot rows
+  EXPECT_THAT(open(LabelKind::kClass), ElementsAre(2, 0, 1, 1));
+  EXPECT_THAT(open(LabelKind::kDense), ElementsAre(0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 1, 0));
+  source->values = {{0, 0, 1}, {0, 1, 0}};
+  EXPECT_EQ(error_of(ErrorKind::kData, [&] { open(LabelKind::kDense); }),
+            "labels, item 0: labels have 3 values per sample, the model has 6 outputs at 2 positions");
+  source->values.clear();
+  source->classes = {0, 1};
+  EXPECT_EQ(
+      error_of(ErrorKind::kData, [&] { open(LabelKind::kClass); }),
+      "labels, item 0: labels are one class per sample, the model's output has 2 rows of 3 values; try labels with "
+      "a class for each, or Flatten or GlobalAveragePooling2D and a last Dense");
+}
+
 TEST(LoaderLabels, CrossentropyWantsProbabilities) {
   const auto open = [](const std::shared_ptr<VectorSource>& source, std::int64_t width) {
     const std::vector<LabelDelivery> labels{

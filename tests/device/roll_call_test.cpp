@@ -1,5 +1,5 @@
-// Every registered layer, metric and optimizer has its places: definition, ops on every device that is built in, tests.
-// The message names the missing one.
+// Every registered layer, loss, metric and optimizer has its places: definition, ops on every device that is built in,
+// tests. The message names the missing one.
 
 #include <gtest/gtest.h>
 
@@ -11,10 +11,12 @@
 
 #include "device/golden.h"
 #include "device/harness.h"
+#include "device/loss_table.h"
 #include "device/metric_op.h"
 #include "device/optimizer_op.h"
 #include "dptrain_version.h"
 #include "layers/input.h"
+#include "optim/loss.h"
 #include "support/test_data.h"
 
 namespace dptrain::test {
@@ -77,6 +79,22 @@ TEST(RollCall, EveryLayerHasItsPlaces) {
     ++ops;
   }
   EXPECT_GE(ops, 28U);
+}
+
+TEST(RollCall, EveryLossHasItsPlaces) {
+  std::size_t losses = 0;
+  for (const config::TypeDef* def : optim::loss_family().types()) {
+    const auto& type = static_cast<const optim::LossType&>(*def);
+    const std::string name = type.keras_name;
+    for (const std::string& path : {"src/optim/losses/" + name + ".h", "src/optim/losses/" + name + ".cpp",
+                                    "src/device/cpu/losses/" + name + ".cpp", "src/device/gpu/losses/" + name + ".cpp",
+                                    "tests/device/" + name + "_loss_test.cpp"})
+      expect_file(type.name, path);
+    for (const auto& [kind, word] : kinds())
+      EXPECT_TRUE(device::has_loss(kind, type.type)) << "loss " << type.name << " has no op: " << word;
+    ++losses;
+  }
+  EXPECT_GE(losses, 18U);
 }
 
 /// "MeanIoU" -> "mean_io_u", "TopKCategoricalAccuracy" -> "top_k_categorical_accuracy": Keras's rule.

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/losses/binary_crossentropy.h"
+#include "kernels/losses/mean_absolute_error.h"
+#include "kernels/losses/mean_squared_error.h"
 #include "kernels/support.h"
 
 namespace dptrain::kernels::cpu {
@@ -107,7 +110,8 @@ TEST(Loss, BinaryCrossEntropy) {
           });
         },
         [&](const float* x, float* loss, float* gradient, float scale) {
-          binary_cross_entropy(x, y.data(), kRows, kWidth, smoothing, loss, gradient, scale);
+          element_loss({x, y.data(), kRows, kWidth, loss, gradient, scale},
+                       losses::Binary{{static_cast<double>(smoothing)}});
         });
     check(
         z,
@@ -117,7 +121,8 @@ TEST(Loss, BinaryCrossEntropy) {
           });
         },
         [&](const float* x, float* loss, float* gradient, float scale) {
-          binary_cross_entropy_from_logits(x, y.data(), kRows, kWidth, smoothing, loss, gradient, scale);
+          element_loss({x, y.data(), kRows, kWidth, loss, gradient, scale},
+                       losses::BinaryFromLogits{{static_cast<double>(smoothing)}});
         });
   }
 }
@@ -125,11 +130,11 @@ TEST(Loss, BinaryCrossEntropy) {
 TEST(Loss, BinaryCrossEntropyStaysFinite) {
   const std::vector<float> p = {0.0F, 1.0F}, y = {1.0F, 0.0F}, z = {-200.0F, 200.0F};
   std::vector<float> loss(2), gradient(2);
-  binary_cross_entropy(p.data(), y.data(), 2, 1, 0.0F, loss.data(), gradient.data(), 1.0F);
+  element_loss({p.data(), y.data(), 2, 1, loss.data(), gradient.data(), 1.0F}, losses::Binary{{0.0}});
   EXPECT_NEAR(loss[0], -std::log(1e-7), 1e-4);
   EXPECT_NEAR(loss[1], -std::log(1e-7), 1e-4);
   EXPECT_EQ(gradient, (std::vector<float>{0.0F, 0.0F}));
-  binary_cross_entropy_from_logits(z.data(), y.data(), 2, 1, 0.0F, loss.data(), gradient.data(), 1.0F);
+  element_loss({z.data(), y.data(), 2, 1, loss.data(), gradient.data(), 1.0F}, losses::BinaryFromLogits{{0.0}});
   EXPECT_EQ(loss, (std::vector<float>{200.0F, 200.0F}));
   EXPECT_EQ(gradient, (std::vector<float>{-1.0F, 1.0F}));
 }
@@ -142,7 +147,7 @@ TEST(Loss, MeanSquaredAndAbsoluteError) {
         return mean_over_row(row, [&](size_t i) { return std::pow(q[i] - static_cast<double>(y[i]), 2.0); });
       },
       [&](const float* x, float* loss, float* gradient, float scale) {
-        mean_squared_error(x, y.data(), kRows, kWidth, loss, gradient, scale);
+        element_loss({x, y.data(), kRows, kWidth, loss, gradient, scale}, losses::Squared{});
       });
   check(
       p,
@@ -150,7 +155,7 @@ TEST(Loss, MeanSquaredAndAbsoluteError) {
         return mean_over_row(row, [&](size_t i) { return std::abs(q[i] - static_cast<double>(y[i])); });
       },
       [&](const float* x, float* loss, float* gradient, float scale) {
-        mean_absolute_error(x, y.data(), kRows, kWidth, loss, gradient, scale);
+        element_loss({x, y.data(), kRows, kWidth, loss, gradient, scale}, losses::Absolute{});
       });
 }
 

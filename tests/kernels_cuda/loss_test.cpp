@@ -8,6 +8,9 @@
 #include "kernels/cpu/loss.h"
 #include "kernels/cpu/metric.h"
 #include "kernels/cuda/metric.h"
+#include "kernels/losses/binary_crossentropy.h"
+#include "kernels/losses/mean_absolute_error.h"
+#include "kernels/losses/mean_squared_error.h"
 #include "kernels_cuda/support.h"
 
 namespace dptrain::kernels::DPTRAIN_GPU::test {
@@ -176,20 +179,38 @@ TEST(Loss, SoftmaxCrossEntropy) { check(softmax_cross_entropy, softmax_loss, -5.
 TEST(Loss, CategoricalCrossEntropy) {
   check(categorical_cross_entropy, categorical_loss, 0.1F, 1.0F, Smoothing::kClasses, true);
 }
-TEST(Loss, BinaryCrossEntropy) { check(binary_cross_entropy, binary_loss, 0.02F, 0.98F, Smoothing::kBinary, false); }
-TEST(Loss, BinaryCrossEntropyFromLogits) {
-  check(binary_cross_entropy_from_logits, binary_loss_of_logits, -6.0F, 6.0F, Smoothing::kBinary, false);
+/// Losses of elements as the others are called.
+template <class F>
+void of_elements(const Launch& at, DType type, const void* p, std::int64_t rows, std::int64_t width,
+                 const LossTargets& targets, const LossOutputs& outputs) {
+  element_loss(at, {type, p, rows, width, targets, outputs}, F{});
 }
-TEST(Loss, MeanSquaredError) { check(mean_squared_error, squared_loss, -2.0F, 2.0F, Smoothing::kNone, false); }
-TEST(Loss, MeanAbsoluteError) { check(mean_absolute_error, absolute_loss, -2.0F, 2.0F, Smoothing::kNone, false); }
+template <class F>
+void with_smoothing(const Launch& at, DType type, const void* p, std::int64_t rows, std::int64_t width,
+                    const LossTargets& targets, const LossOutputs& outputs) {
+  element_loss(at, {type, p, rows, width, targets, outputs}, F{{static_cast<double>(targets.label_smoothing)}});
+}
+
+TEST(Loss, BinaryCrossEntropy) {
+  check(with_smoothing<losses::Binary>, binary_loss, 0.02F, 0.98F, Smoothing::kBinary, false);
+}
+TEST(Loss, BinaryCrossEntropyFromLogits) {
+  check(with_smoothing<losses::BinaryFromLogits>, binary_loss_of_logits, -6.0F, 6.0F, Smoothing::kBinary, false);
+}
+TEST(Loss, MeanSquaredError) {
+  check(of_elements<losses::Squared>, squared_loss, -2.0F, 2.0F, Smoothing::kNone, false);
+}
+TEST(Loss, MeanAbsoluteError) {
+  check(of_elements<losses::Absolute>, absolute_loss, -2.0F, 2.0F, Smoothing::kNone, false);
+}
 
 TEST(Loss, LabelsStandForRowsAndForNumbers) {
   Array<std::int32_t> labels(std::vector<std::int32_t>{2, 0, 5});  // 5: no place in a row of three
   Array<float> p(std::vector<float>{0, 0, 0.5F, 1, 0, 0, 0, 0, 0}), loss(3);
   const LossTargets targets{.labels = labels.data()};
-  mean_squared_error(at_once(), DType::kF32, p.data(), 3, 3, targets, {.loss = loss.data()});
+  of_elements<losses::Squared>(at_once(), DType::kF32, p.data(), 3, 3, targets, {.loss = loss.data()});
   expect_near(DType::kF32, {0.25 / 3, 0.0, 0.0}, loss.read());
-  mean_absolute_error(at_once(), DType::kF32, p.data(), 3, 1, targets, {.loss = loss.data()});
+  of_elements<losses::Absolute>(at_once(), DType::kF32, p.data(), 3, 1, targets, {.loss = loss.data()});
   expect_near(DType::kF32, {2.0, 0.0, 4.5}, loss.read());
 }
 
@@ -221,9 +242,15 @@ TEST(Loss, ClipsAndBadLabelsAreThoseOfTheCpu) {
   std::vector<float> binary(1), binary_gradient(12);
   const std::vector<float> y{0, 1, 0, 1, 1, 0, 1, 0, 1, 0, 1, 0};
   Array<float> targets(y), one(1);
-  cpu::binary_cross_entropy(p.data(), y.data(), 1, 12, 0.0F, binary.data(), binary_gradient.data(), 1.0F);
-  binary_cross_entropy(at_once(), DType::kF32, predictions.data(), 1, 12, {.dense = targets.data()},
-                       {.loss = one.data(), .gradient = slope.data()});
+  cpu::element_loss({p.data(), y.data(), 1, 12, binary.data(), binary_gradient.data(), 1.0F}, losses::Binary{{0.0}});
+  element_loss(at_once(),
+               {DType::kF32,
+                predictions.data(),
+                1,
+                12,
+                {.dense = targets.data()},
+                {.loss = one.data(), .gradient = slope.data()}},
+               losses::Binary{{0.0}});
   EXPECT_NEAR(binary[0], one.read()[0], 1e-6);
   expect_near(DType::kF32, {binary_gradient.begin(), binary_gradient.end()}, slope.read());
 

@@ -3,6 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "optim/example.h"
+#include "optim/losses/binary_crossentropy.h"
+#include "optim/losses/categorical_crossentropy.h"
+#include "optim/losses/dice.h"
+#include "optim/losses/mean_absolute_error.h"
+#include "optim/losses/mean_squared_error.h"
+#include "optim/losses/sparse_categorical_crossentropy.h"
 
 namespace dptrain::optim {
 namespace {
@@ -20,6 +26,33 @@ TEST(Loss, AliasesOfKeras) {
       0.1);
   EXPECT_EQ(read(family, "SparseCategoricalCrossentropy: {label_smoothing: 0.1}").errors.substr(0, 48),
             "SparseCategoricalCrossentropy: unknown argument ");
+}
+
+TEST(Loss, EveryOneHasKerasStringAndFits) {
+  for (const config::TypeDef* def : loss_family().types()) {
+    const auto& type = static_cast<const LossType&>(*def);
+    EXPECT_EQ(loss_family().find(type.keras_name), def) << type.name;
+    const config::Typed loss =
+        make(loss_family(), type.name + (type.example.empty() ? "" : ": {" + type.example + "}"));
+    EXPECT_EQ(type.misfit(loss.spec(), {.output = Shape{4}}), "") << type.name;
+    EXPECT_FALSE(from_logits(loss)) << type.name;
+    if (type.example.empty()) EXPECT_EQ(keras_config(loss).str(), type.keras_name);
+  }
+  EXPECT_TRUE(from_logits(make(loss_family(), "BinaryFocalCrossentropy: {from_logits: true}")));
+  for (const char* word : {"kld", "KLD", "mape", "MAPE", "msle", "MSLE", "BCE", "cosine_similarity"})
+    EXPECT_NE(loss_family().find(word), nullptr) << word;
+}
+
+TEST(Loss, DiceSumsLieAsItsAxesSay) {
+  const Shape output{3, 4, 5};
+  const auto sums = [&](std::vector<std::int64_t> axis) {
+    const DiceSums s = dice_sums({.axis = std::move(axis)}, output);
+    return std::vector<std::int64_t>{s.outer, s.length, s.inner};
+  };
+  EXPECT_EQ(sums({1, 2, 3}), (std::vector<std::int64_t>{1, 60, 1}));
+  EXPECT_EQ(sums({2, 1}), (std::vector<std::int64_t>{1, 12, 5}));
+  EXPECT_EQ(sums({-1}), (std::vector<std::int64_t>{12, 5, 1}));
+  EXPECT_EQ(sums({2}), (std::vector<std::int64_t>{3, 4, 5}));
 }
 
 }  // namespace

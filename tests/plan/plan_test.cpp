@@ -475,9 +475,26 @@ const Refusal kRefusals[] = {
      "activation softmax"},
     {"SoftmaxOfOne", "Dense: {units: 1, activation: softmax}", "binary_crossentropy", "", optim::LabelKind::kDense,
      "output 'dense' is a softmax over one value, which is always 1; try activation sigmoid"},
-    {"NotOneRow", "Reshape: {target_shape: [2, 3]}", "sparse_categorical_crossentropy", "", optim::LabelKind::kClass,
-     "wants one row of class scores per sample, but output 'reshape' is 2x3; try Flatten or GlobalAveragePooling2D and "
-     "a last Dense"},
+    {"SparseRowsOfPositions", "Reshape: {target_shape: [2, 3]}", "sparse_categorical_crossentropy", "",
+     optim::LabelKind::kDense,
+     "wants one class number per position, but the labels are rows of values; try categorical_crossentropy"},
+    {"OneClassOfPositions", "Reshape: {target_shape: [6, 1]}", "categorical_focal_crossentropy", "",
+     optim::LabelKind::kClass,
+     "needs at least 2 classes, but output 'reshape' has 1 value; try binary_crossentropy with activation sigmoid, or "
+     "one unit per class"},
+    {"FocalWithoutActivation", "Dense: {units: 4}", "binary_focal_crossentropy", "", optim::LabelKind::kDense,
+     "takes its input for probabilities, but output 'dense' ends in no activation; try from_logits: true, or "
+     "activation sigmoid"},
+    {"DiceOfTheBatch", "Reshape: {target_shape: [2, 3]}", "dice", "", optim::LabelKind::kDense,
+     "without axis it sums over the whole batch, as Keras does: no mean over samples, so replicas, micro-batches and "
+     "the last short batch would change what is trained; give it the axes of a sample, axis: [1, 2]"},
+    {"DiceOfTheBatchByNumber", "Reshape: {target_shape: [2, 3]}", "Dice: {axis: [0, 1]}", "", optim::LabelKind::kDense,
+     "axis [0, 1] does not fit an output of 2x3; expected neighbouring axes of a sample, from 1 to 2 (0 is the "
+     "batch's: the loss would not be a mean over samples)"},
+    {"DiceWithAGap", "Reshape: {target_shape: [1, 2, 3]}", "Dice: {axis: [1, 3]}", "", optim::LabelKind::kDense,
+     "axis [1, 3] does not fit an output of 1x2x3; expected neighbouring axes of a sample, from 1 to 3"},
+    {"CosineOfAnotherAxis", "Reshape: {target_shape: [2, 3]}", "CosineSimilarity: {axis: 1}", "",
+     optim::LabelKind::kDense, "axis 1 is not supported, only the last axis is: -1 or 2"},
     {"ArgmaxOfOne", "Dense: {units: 1, activation: sigmoid}", "binary_crossentropy", "categorical_accuracy",
      optim::LabelKind::kDense, "is always 1 with one output value (output 'dense'); try binary_accuracy"},
     {"ErrorOfClasses", "Dense: {units: 4, activation: softmax}", "categorical_crossentropy", "mse",

@@ -1,8 +1,12 @@
 // Which samples a session trains on and judges by.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
 
 #include "session/session.h"
 
@@ -29,6 +33,61 @@ TEST(SessionData, FitLeavesOutWhatEvalJudgesBy) {
   Session judging(experiment, eval);
   EXPECT_EQ(judging.test_loader()->samples(), 500);
 }
+
+/// A class for each pixel: class numbers from generated data, and from an IDX file of masks.
+class SegmentationData : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(SegmentationData, FitsEvaluatesAndKeepsOneLabelPerPixel) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("dptrain-masks-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  const auto write = [&](const char* name, const std::vector<std::uint8_t>& extents, int values, int below) {
+    std::ofstream file(folder / name, std::ios::binary);
+    file << std::string{0, 0, 8, static_cast<char>(extents.size())};
+    std::size_t elements = 1;
+    for (const std::uint8_t extent : extents) {
+      file << std::string{0, 0, 0, static_cast<char>(extent)};
+      elements *= extent;
+    }
+    for (std::size_t i = 0; i < elements; ++i)
+      file.put(static_cast<char>(i * 7 % static_cast<std::size_t>(values) % static_cast<std::size_t>(below)));
+  };
+  write("images", {9, 4, 5}, 251, 251);
+  write("masks", {9, 4, 5}, 11, 3);
+  const experiment::Experiment experiment = experiment::load_experiment_text(
+      std::string("dptrain: 1\n"
+                  "model: {layers: [{Input: {shape: [4, 5, 1]}}, {Conv2D: {filters: 3, kernel_size: 3, padding: same, "
+                  "activation: softmax}}]}\n"
+                  "data: {train: ") +
+          GetParam() +
+          "}\n"
+          "train: {epochs: 1, batch_size: 6, loss: sparse_categorical_crossentropy, metrics: [accuracy], "
+          "optimizer: {SGD: 0.1}}\n",
+      (folder / "masks.yaml").string(), {});
+  SessionOptions options;
+  options.devices = {.replicas = 3, .threads = 1};
+  Session session(experiment, options);
+  ASSERT_EQ(session.plan().losses.front().labels, optim::LabelKind::kClass);
+  session.train_loader().seek(0, 0);
+  const data::Batch batch = session.train_loader().next();
+  const BatchRows rows = batch.host();
+  ASSERT_EQ(rows.labels.front().row_bytes, 20 * sizeof(std::int32_t));
+  for (std::int64_t i = 0; i < batch.rows() * 20; ++i) {
+    EXPECT_GE(rows.labels.front().as<std::int32_t>()[i], 0);
+    EXPECT_LT(rows.labels.front().as<std::int32_t>()[i], 3);
+  }
+  double first = 0, last = 0;
+  for (std::int64_t step = 0; step < 20; ++step) {
+    last = session.replicas().step(rows, {.number = step, .learning_rate = 0.1, .valid = batch.rows()}).loss;
+    if (step == 0) first = last;
+  }
+  EXPECT_LT(last, first);
+  EXPECT_TRUE(std::isfinite(last));
+  std::filesystem::remove_all(folder);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sources, SegmentationData,
+                         ::testing::Values("{Synthetic: {samples: 9}}", "{IDX: {inputs: images, labels: masks}}"));
 
 /// The data set has classes; what is mixed needs rows, in validation as well.
 TEST(SessionData, MixedLabelsAreRows) {

@@ -69,25 +69,8 @@ nlohmann::ordered_json object(const std::string& name, nlohmann::ordered_json co
   return {{"class_name", name}, {"config", std::move(config)}};
 }
 
-/// A loss as the string that both worlds know, or with its parameters.
 nlohmann::ordered_json loss_config(const config::Typed& loss) {
-  const auto with = [&](const char* name, bool from_logits, double label_smoothing,
-                        bool smooths) -> nlohmann::ordered_json {
-    if (!from_logits && label_smoothing == 0) return name;
-    // Keras 3 refuses the reduction "auto" that Keras 2 would write.
-    nlohmann::ordered_json config{{"reduction", "sum_over_batch_size"}, {"name", name}, {"from_logits", from_logits}};
-    if (smooths) config["label_smoothing"] = label_smoothing;
-    return object(loss.name(), config);
-  };
-  if (const auto* s = loss.get_if<optim::CategoricalCrossentropySpec>())
-    return with("categorical_crossentropy", s->from_logits, s->label_smoothing, true);
-  if (const auto* s = loss.get_if<optim::SparseCategoricalCrossentropySpec>())
-    return with("sparse_categorical_crossentropy", s->from_logits, 0, false);
-  if (const auto* s = loss.get_if<optim::BinaryCrossentropySpec>())
-    return with("binary_crossentropy", s->from_logits, s->label_smoothing, true);
-  if (loss.get_if<optim::MeanSquaredErrorSpec>() != nullptr) return "mean_squared_error";
-  if (loss.get_if<optim::MeanAbsoluteErrorSpec>() != nullptr) return "mean_absolute_error";
-  return {};
+  return nlohmann::ordered_json::parse(config::to_json(optim::keras_config(loss)));
 }
 
 /// Null for a metric that Keras 2 has not.

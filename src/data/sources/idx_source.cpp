@@ -48,13 +48,9 @@ IdxInput make_input(const std::string& name, IdxFile file) {
   return input;
 }
 
-/// Integers, one per item, are classes; anything else is a row of floats: regression values or one-hot rows.
+/// Integers, one per item, are classes; anything else is a row of floats: regression values, one-hot rows, or a class
+/// for each place of a map, which the loader tells apart when it knows the output.
 LabelColumn make_labels(const std::string& name, const IdxFile& file) {
-  if (file.item.rank() > 1)
-    throw Error(ErrorKind::kData,
-                fmt::format("{}: labels have the shape {}; expected one number or one row per sample; "
-                            "are inputs and labels swapped?",
-                            file.name, extents_text(file)));
   LabelColumn labels{.name = name, .place = file.name};
   labels.width = file.item.elements();
   if (is_integer(file) && labels.width == 1) {
@@ -69,6 +65,15 @@ LabelColumn make_labels(const std::string& name, const IdxFile& file) {
     throw Error(ErrorKind::kData, fmt::format("{}, item {}: label is {}; expected a finite number", file.name,
                                               (bad - labels.values.begin()) / labels.width, *bad));
   return labels;
+}
+
+/// Labels may be maps, but not of inputs that are single numbers.
+void check_not_swapped(const IdxFiles& files, const IdxFile& labels) {
+  const auto is_number = [](const auto& input) { return input.second.item.rank() == 0; };
+  if (labels.item.rank() > 1 && std::ranges::all_of(files.inputs, is_number))
+    throw Error(ErrorKind::kData, fmt::format("{}: labels have the shape {}, and inputs are one number per sample; "
+                                              "are inputs and labels swapped?",
+                                              labels.name, extents_text(labels)));
 }
 
 class IdxSource final : public Source {
@@ -163,6 +168,7 @@ std::shared_ptr<const Source> make_idx_source(IdxFiles files, std::vector<std::s
   std::vector<LabelColumn> labels;
   for (const auto& [name, file] : files.labels) {
     check_count(first, file, "labels");
+    check_not_swapped(files, file);
     labels.push_back(make_labels(name, file));
     hash = fingerprint_of(file, hash_bytes(name.data(), name.size(), hash));
   }

@@ -103,7 +103,8 @@ Pool make_pool(const Shape& shape, bool pixels, const std::vector<std::int64_t>&
   return pool;
 }
 
-/// An output of several axes (a map, a sequence) has no one class: it gets a row of values by class instead.
+/// An output of several axes (a map, a sequence) has no one class: it gets a row of values by class instead, or a class
+/// for each position.
 bool has_classes(const Shape& output) { return output.rank() == 0 || output.elements() == output.back(); }
 std::int64_t classes_of(const Shape& output) {
   return has_classes(output) && output.elements() > 1 ? output.elements() : 2;
@@ -157,7 +158,8 @@ class Synthetic final : public Source {
     return has_classes(output(which)) ? LabelType::kClass : LabelType::kValues;
   }
   std::int64_t label_width(int which) const override {
-    return has_classes(output(which)) ? 1 : output(which).elements();
+    if (has_classes(output(which))) return 1;
+    return is_class_map(which) ? output(which).elements() / output(which).back() : output(which).elements();
   }
   /// The first output tells all classes apart, others as far as they can.
   std::int64_t label_class(std::int64_t index, int which) const override {
@@ -167,7 +169,9 @@ class Synthetic final : public Source {
   void label_values(std::int64_t index, float* out, int which) const override {
     const auto drawn = static_cast<std::uint64_t>(labels_[static_cast<std::size_t>(row(index))]);
     RandomStream stream(spec_.seed, purpose(kValueStream) + static_cast<std::uint32_t>(which), drawn);
-    for (std::int64_t i = 0; i < output(which).elements(); ++i) out[i] = stream.uniform();
+    const auto classes = static_cast<std::uint64_t>(output(which).back());
+    for (std::int64_t i = 0; i < label_width(which); ++i)
+      out[i] = is_class_map(which) ? static_cast<float>(stream.below(classes)) : stream.uniform();
   }
   std::string label_place(std::int64_t index, int) const override { return fmt::format("Synthetic, item {}", index); }
   std::vector<std::string> class_names() const override { return spec_.class_names; }
@@ -175,6 +179,9 @@ class Synthetic final : public Source {
 
  private:
   const Shape& output(int which) const { return model_.outputs[static_cast<std::size_t>(which)]; }
+  bool is_class_map(int which) const {
+    return !model_.class_maps.empty() && model_.class_maps[static_cast<std::size_t>(which)];
+  }
 
   SyntheticSpec spec_;
   ModelSide model_;

@@ -32,7 +32,6 @@ class CpuDevice final : public Device {
   const RuntimeOptions& options() const noexcept override { return options_; }
   bool reads_host_memory() const noexcept override { return true; }
 
-  std::unique_ptr<LossOp> make_loss(const LossContext& context) override;
   std::unique_ptr<Update> make_update(const UpdateContext& context) override;
 
   void fill(float* x, std::int64_t n, float value, Stream& stream) override;
@@ -53,8 +52,7 @@ class CpuDevice final : public Device {
   std::unique_ptr<Dnnl> dnnl_;
 };
 
-// cpu_loss.cpp, cpu_update.cpp
-std::unique_ptr<LossOp> make_cpu_loss(const LossContext& context);
+// cpu_update.cpp
 std::unique_ptr<Update> make_cpu_update(const UpdateContext& context, Device& device);
 
 }  // namespace dptrain::device::cpu

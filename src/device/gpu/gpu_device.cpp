@@ -101,7 +101,6 @@ std::future<std::unique_ptr<gpu::Convolution>> GpuDevice::make_convolution(const
   });
 }
 
-std::unique_ptr<LossOp> GpuDevice::make_loss(const LossContext& context) { return make_gpu_loss(context, *this); }
 std::unique_ptr<Update> GpuDevice::make_update(const UpdateContext& context) { return make_gpu_update(context, *this); }
 
 void GpuDevice::fill(float* x, std::int64_t n, float value, Stream& stream) {

@@ -41,7 +41,6 @@ class GpuDevice final : public Device {
   const RuntimeOptions& options() const noexcept override { return options_; }
   bool reads_host_memory() const noexcept override { return false; }
 
-  std::unique_ptr<LossOp> make_loss(const LossContext& context) override;
   std::unique_ptr<Update> make_update(const UpdateContext& context) override;
 
   void fill(float* x, std::int64_t n, float value, Stream& stream) override;
@@ -73,8 +72,7 @@ class GpuDevice final : public Device {
   std::unique_ptr<Buffer> hash_room_;  // made by the first hash
 };
 
-// gpu_loss.cpp, gpu_update.cpp
-std::unique_ptr<LossOp> make_gpu_loss(const LossContext& context, GpuDevice& device);
+// gpu_update.cpp
 std::unique_ptr<Update> make_gpu_update(const UpdateContext& context, GpuDevice& device);
 
 }  // namespace dptrain::device::DPTRAIN_GPU

@@ -92,7 +92,7 @@ TEST(IdxSource, RefusesFilesThatDoNotFit) {
                [] {
                  source_of(one(file("labels", idx_bytes(0x08, {4}, {0, 0, 0, 0}))), images(4), {});
                }),
-      "images: labels have the shape 4x2x3; expected one number or one row per sample; are inputs and labels swapped?");
+      "images: labels have the shape 4x2x3, and inputs are one number per sample; are inputs and labels swapped?");
   EXPECT_EQ(error_of(ErrorKind::kData,
                      [] {
                        source_of(one(images(2)), file("labels", idx_bytes(0x0D, {2}, big_endian<float>({1, NAN}))), {});

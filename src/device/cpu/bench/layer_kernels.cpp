@@ -8,6 +8,9 @@
 #include "kernels/cpu/lrn.h"
 #include "kernels/cpu/noise.h"
 #include "kernels/cpu/softmax.h"
+#include "kernels/losses/binary_crossentropy.h"
+#include "kernels/losses/mean_absolute_error.h"
+#include "kernels/losses/mean_squared_error.h"
 
 namespace dptrain::device::cpu {
 namespace {
@@ -114,14 +117,16 @@ void add_random(Suite& suite) {
 void add_losses(Suite& suite) {
   constexpr std::int64_t kRows = 4096, kWidth = 512, kN = kRows * kWidth;
   add(suite, "loss/mean_squared_error", floats(3, kN), 0, [](Room& r) {
-    k::mean_squared_error(r.floats(0, kN), r.floats(1, kN), kRows, kWidth, r.floats(3, kRows), r.floats(2, kN), 1.0F);
+    k::element_loss({r.floats(0, kN), r.floats(1, kN), kRows, kWidth, r.floats(3, kRows), r.floats(2, kN)},
+                    kernels::losses::Squared{});
   });
   add(suite, "loss/mean_absolute_error", floats(3, kN), 0, [](Room& r) {
-    k::mean_absolute_error(r.floats(0, kN), r.floats(1, kN), kRows, kWidth, r.floats(3, kRows), r.floats(2, kN), 1.0F);
+    k::element_loss({r.floats(0, kN), r.floats(1, kN), kRows, kWidth, r.floats(3, kRows), r.floats(2, kN)},
+                    kernels::losses::Absolute{});
   });
   add(suite, "loss/binary_cross_entropy_from_logits", floats(3, kN), 0, [](Room& r) {
-    k::binary_cross_entropy_from_logits(r.floats(0, kN), r.zeros<float>(1, kN), kRows, kWidth, 0.0F, r.floats(3, kRows),
-                                        r.floats(2, kN), 1.0F);
+    k::element_loss({r.floats(0, kN), r.zeros<float>(1, kN), kRows, kWidth, r.floats(3, kRows), r.floats(2, kN)},
+                    kernels::losses::BinaryFromLogits{{0.0}});
   });
 }
 

@@ -1,0 +1,109 @@
+#pragma once
+
+// Passes over rows of predictions that compute a loss of kernels/losses/ and its gradient. A loss is one float per row,
+// not scaled; the gradient with respect to the predictions is multiplied by `gradient_scale`. `loss` and `gradient` may
+// be null; the gradient may overwrite the predictions. Any thread; work is shared among the caller's threads, and a row
+// is one thread's, so results do not depend on their number. Rows are short or rare, so they are written plainly and
+// summed in double; the hot loss is softmax_cross_entropy.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/cpu/class_rows.h"
+#include "kernels/losses/sums_loss.h"
+
+namespace dptrain::kernels::cpu {
+
+/// Rows of values against rows of values.
+struct ValueRows {
+  const float* predictions = nullptr;  ///< [rows, width]
+  const float* targets = nullptr;      ///< [rows, width]
+  int64_t rows = 0, width = 0;
+  float* loss = nullptr;      ///< [rows]
+  float* gradient = nullptr;  ///< [rows, width]
+  float gradient_scale = 1.0F;
+};
+
+/// loss[row] = mean (or sum) over the row of f(prediction, target).value.
+template <class F>
+void element_loss(const ValueRows& a, const F& f) {
+  const double share = losses::kSumsElements<F> ? 1.0 : 1.0 / static_cast<double>(a.width);
+  for_rows(a.rows, a.width, [&](int64_t row) {
+    double sum = 0.0;
+    for (int64_t i = row * a.width; i < (row + 1) * a.width; ++i) {
+      const losses::ElementLoss element = f(static_cast<double>(a.predictions[i]), static_cast<double>(a.targets[i]));
+      sum += element.value;
+      if (a.gradient != nullptr)
+        a.gradient[i] = static_cast<float>(element.slope * share * static_cast<double>(a.gradient_scale));
+    }
+    if (a.loss != nullptr) a.loss[row] = static_cast<float>(sum * share);
+  });
+}
+
+/// Smoothed target of one class; NaN if the label is out of range.
+inline double smoothed_target(const ClassTargets& targets, int64_t row, int64_t classes, int64_t c) {
+  double y = 0.0;
+  if (targets.dense != nullptr) {
+    y = static_cast<double>(targets.dense[row * classes + c]);
+  } else {
+    const int64_t label = targets.labels[row];
+    if (label < 0 || label >= classes) return std::numeric_limits<double>::quiet_NaN();
+    y = label == c ? 1.0 : 0.0;
+  }
+  const double smoothing = static_cast<double>(targets.label_smoothing);
+  return y * (1.0 - smoothing) + smoothing / static_cast<double>(classes);
+}
+
+/// loss[row] = sum over classes of f(q, y').value, q the class's share of the row: of probabilities p / sum p, of
+/// logits softmax(z).
+template <class F>
+void class_loss(const float* predictions, int64_t rows, int64_t classes, bool logits, const ClassTargets& targets,
+                const ClassLossOutputs& outputs, const F& f) {
+  for_rows(rows, classes, [&](int64_t row) {
+    const float* const p = predictions + row * classes;
+    const double most = logits ? static_cast<double>(*std::max_element(p, p + classes)) : 0.0;
+    const auto weight = [&](int64_t c) {
+      return logits ? std::exp(static_cast<double>(p[c]) - most) : static_cast<double>(p[c]);
+    };
+    double sum = 0.0;
+    for (int64_t c = 0; c < classes; ++c) sum += weight(c);
+    double value = 0.0, back = 0.0;  // back = sum of (d loss / d q) q, which dividing by the sum hands to every p
+    for (int64_t c = 0; c < classes; ++c) {
+      const double q = weight(c) / sum;
+      const losses::ElementLoss element = f(q, smoothed_target(targets, row, classes, c));
+      value += element.value;
+      back += element.slope * q;
+    }
+    if (outputs.loss != nullptr) outputs.loss[row] = static_cast<float>(value);
+    if (outputs.gradient == nullptr) return;
+    const double scale = static_cast<double>(outputs.gradient_scale);
+    for (int64_t c = 0; c < classes; ++c) {
+      const double q = weight(c) / sum, slope = f(q, smoothed_target(targets, row, classes, c)).slope - back;
+      outputs.gradient[row * classes + c] = static_cast<float>(scale * slope * (logits ? q : 1.0 / sum));
+    }
+  });
+}
+
+/// Numbers of sums over the middle one of three axes [rows, width, inner]: loss[row, i] = f.of(sums).value.
+template <class F>
+void sums_loss(const ValueRows& a, int64_t inner, const F& f) {
+  for_rows(a.rows * inner, a.width, [&](int64_t number) {
+    const int64_t first = number / inner * a.width * inner + number % inner;
+    const auto each = [&](const auto& g) {
+      for (int64_t k = 0, i = first; k < a.width; ++k, i += inner)
+        g(i, static_cast<double>(a.predictions[i]), static_cast<double>(a.targets[i]));
+    };
+    losses::Sums sums;
+    each([&](int64_t, double p, double y) { f.add(p, y, sums); });
+    const losses::SumsLoss found = f.of(sums);
+    if (a.loss != nullptr) a.loss[number] = static_cast<float>(found.value);
+    if (a.gradient == nullptr) return;
+    each([&](int64_t i, double p, double y) {
+      a.gradient[i] = static_cast<float>(found.slope(p, y) * static_cast<double>(a.gradient_scale));
+    });
+  });
+}
+
+}  // namespace dptrain::kernels::cpu

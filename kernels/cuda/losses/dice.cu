@@ -1,0 +1,9 @@
+#include "kernels/losses/dice.h"
+
+#include "kernels/cuda/loss_passes.h"
+
+namespace dptrain::kernels::DPTRAIN_GPU {
+
+template void sums_loss(const Launch&, const LossRows&, std::int64_t, const losses::Dice&);
+
+}  // namespace dptrain::kernels::DPTRAIN_GPU

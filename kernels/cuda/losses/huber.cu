@@ -1,0 +1,9 @@
+#include "kernels/losses/huber.h"
+
+#include "kernels/cuda/loss_passes.h"
+
+namespace dptrain::kernels::DPTRAIN_GPU {
+
+template void element_loss(const Launch&, const LossRows&, const losses::Huber&);
+
+}  // namespace dptrain::kernels::DPTRAIN_GPU

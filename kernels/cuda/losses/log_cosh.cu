@@ -1,0 +1,9 @@
+#include "kernels/losses/log_cosh.h"
+
+#include "kernels/cuda/loss_passes.h"
+
+namespace dptrain::kernels::DPTRAIN_GPU {
+
+template void element_loss(const Launch&, const LossRows&, const losses::LogCosh&);
+
+}  // namespace dptrain::kernels::DPTRAIN_GPU

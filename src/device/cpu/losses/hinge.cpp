@@ -1,0 +1,15 @@
+#include "optim/losses/hinge.h"
+
+#include "device/cpu/losses/row_loss.h"
+#include "kernels/losses/hinge.h"
+
+namespace dptrain::device::cpu {
+namespace {
+
+const RegisteredLossOp kCpuHinge =
+    cpu_loss<optim::HingeSpec>([](const optim::HingeSpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
+      return of_elements(context, kernels::losses::Hinge{});
+    });
+
+}  // namespace
+}  // namespace dptrain::device::cpu

@@ -1,0 +1,15 @@
+#include "optim/losses/kl_divergence.h"
+
+#include "device/cpu/losses/row_loss.h"
+#include "kernels/losses/kl_divergence.h"
+
+namespace dptrain::device::cpu {
+namespace {
+
+const RegisteredLossOp kCpuKLDivergence = cpu_loss<optim::KLDivergenceSpec>(
+    [](const optim::KLDivergenceSpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
+      return of_elements(context, kernels::losses::KullbackLeibler{});
+    });
+
+}  // namespace
+}  // namespace dptrain::device::cpu

@@ -1,0 +1,15 @@
+#include "optim/losses/mean_absolute_percentage_error.h"
+
+#include "device/cpu/losses/row_loss.h"
+#include "kernels/losses/mean_absolute_percentage_error.h"
+
+namespace dptrain::device::cpu {
+namespace {
+
+const RegisteredLossOp kCpuMeanAbsolutePercentageError = cpu_loss<optim::MeanAbsolutePercentageErrorSpec>(
+    [](const optim::MeanAbsolutePercentageErrorSpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
+      return of_elements(context, kernels::losses::AbsolutePercentage{});
+    });
+
+}  // namespace
+}  // namespace dptrain::device::cpu

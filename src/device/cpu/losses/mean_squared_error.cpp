@@ -1,0 +1,15 @@
+#include "optim/losses/mean_squared_error.h"
+
+#include "device/cpu/losses/row_loss.h"
+#include "kernels/losses/mean_squared_error.h"
+
+namespace dptrain::device::cpu {
+namespace {
+
+const RegisteredLossOp kCpuMeanSquaredError = cpu_loss<optim::MeanSquaredErrorSpec>(
+    [](const optim::MeanSquaredErrorSpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
+      return of_elements(context, kernels::losses::Squared{});
+    });
+
+}  // namespace
+}  // namespace dptrain::device::cpu

@@ -1,0 +1,14 @@
+#include "optim/losses/sparse_categorical_crossentropy.h"
+
+#include "device/cpu/losses/crossentropy.h"
+
+namespace dptrain::device::cpu {
+namespace {
+
+const RegisteredLossOp kCpuSparseCategorical = cpu_loss<optim::SparseCategoricalCrossentropySpec>(
+    [](const optim::SparseCategoricalCrossentropySpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
+      return std::make_unique<CrossentropyRowLoss>(context, 0.0);
+    });
+
+}  // namespace
+}  // namespace dptrain::device::cpu

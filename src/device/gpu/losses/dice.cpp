@@ -1,0 +1,17 @@
+#include "optim/losses/dice.h"
+
+#include "device/gpu/losses/row_loss.h"
+#include "kernels/losses/dice.h"
+
+namespace dptrain::device::DPTRAIN_GPU {
+namespace {
+
+const RegisteredLossOp kGpuDice =
+    gpu_loss<optim::DiceSpec>([](const optim::DiceSpec& spec, const LossContext& context) -> std::unique_ptr<RowLoss> {
+      const optim::DiceSums sums = optim::dice_sums(spec, context.prediction());
+      return std::make_unique<SumsRowLoss<kernels::losses::Dice>>(sums.outer, sums.length, sums.inner,
+                                                                  kernels::losses::Dice{});
+    });
+
+}  // namespace
+}  // namespace dptrain::device::DPTRAIN_GPU

@@ -1,0 +1,15 @@
+#include "optim/losses/squared_hinge.h"
+
+#include "device/gpu/losses/row_loss.h"
+#include "kernels/losses/squared_hinge.h"
+
+namespace dptrain::device::DPTRAIN_GPU {
+namespace {
+
+const RegisteredLossOp kGpuSquaredHinge = gpu_loss<optim::SquaredHingeSpec>(
+    [](const optim::SquaredHingeSpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
+      return of_elements(context, kernels::losses::SquaredHinge{});
+    });
+
+}  // namespace
+}  // namespace dptrain::device::DPTRAIN_GPU

@@ -1,0 +1,17 @@
+#include "optim/losses/binary_crossentropy.h"
+
+#include "optim/loss.h"
+
+namespace dptrain::optim {
+namespace {
+
+const RegisteredLoss kBinaryCrossentropy =
+    loss<BinaryCrossentropySpec>("BinaryCrossentropy", "binary_crossentropy")
+        .aliases({"bce", "BCE"})
+        .reads(Reads::kProbabilities)
+        .shares_of_one()
+        .logits(&BinaryCrossentropySpec::from_logits)
+        .key(key("label_smoothing", &BinaryCrossentropySpec::label_smoothing).at_least(0).at_most(1));
+
+}  // namespace
+}  // namespace dptrain::optim

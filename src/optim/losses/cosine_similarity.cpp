@@ -1,0 +1,18 @@
+#include "optim/losses/cosine_similarity.h"
+
+#include "core/format.h"
+#include "optim/loss.h"
+
+namespace dptrain::optim {
+namespace {
+
+const RegisteredLoss kCosineSimilarity =
+    loss<CosineSimilaritySpec>("CosineSimilarity", "cosine_similarity")
+        .key(key("axis", &CosineSimilaritySpec::axis))
+        .misfit([](const CosineSimilaritySpec& spec, const LossFit& fit) -> std::string {
+          if (spec.axis == -1 || spec.axis == fit.output.rank()) return "";  // counted with the batch's axis
+          return fmt::format("axis {} is not supported, only the last axis is: -1 or {}", spec.axis, fit.output.rank());
+        });
+
+}  // namespace
+}  // namespace dptrain::optim
