@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "layers/activation.h"
 #include "optim/metric.h"
+#include "optim/optimizer.h"
 #include "session/device_check.h"
 
 namespace dptrain::session {
@@ -236,16 +237,18 @@ void add_metrics(std::vector<DeviceCheck>& all) {
   all.push_back(std::move(values));
 }
 
+/// Every optimizer of the family: with its defaults, as it says that it varies, and with what all of them have, one of
+/// these after the other.
 void add_optimizers(std::vector<DeviceCheck>& all) {
-  const std::vector<std::pair<std::string, std::string>> optimizers{
-      {"SGD", ""},
-      {"SGD", "momentum: 0.9, nesterov: true, weight_decay: 0.01"},
-      {"Adam", ""},
-      {"Adam", "amsgrad: true, clipnorm: 0.5"},
-      {"AdamW", "use_ema: true"},
-      {"RMSprop", "centered: true, momentum: 0.5"},
-      {"RMSprop", "global_clipnorm: 0.7"},
-      {"Adagrad", "clipvalue: 0.1"}};
+  const std::vector<std::string> common{"weight_decay: 0.01", "clipnorm: 0.5", "use_ema: true", "global_clipnorm: 0.7",
+                                        "clipvalue: 0.1"};
+  std::vector<std::pair<std::string, std::string>> optimizers;
+  for (const config::TypeDef* def : optim::optimizer_family().types()) {
+    optimizers.emplace_back(def->name, "");
+    for (const std::string& variant : static_cast<const optim::OptimizerType*>(def)->variants)
+      optimizers.emplace_back(def->name, variant);
+    optimizers.emplace_back(def->name, common[optimizers.size() % common.size()]);
+  }
   for (const auto& [name, arguments] : optimizers) {
     const std::string rest = arguments.empty() ? "" : ", " + arguments;
     DeviceCheck check = one(name + rest,

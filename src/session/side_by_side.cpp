@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "optim/optimizers/sgd.h"
 #include "plan/weight_order.h"
 
 namespace dptrain::session {

@@ -44,7 +44,7 @@ class CallbackBuilder {
   }
   /// A key that there was, or is elsewhere: `words` say what to write instead.
   CallbackBuilder&& former(std::string key, std::string words) && {
-    def_->schema = std::move(def_->schema).former(std::move(key), std::move(words));
+    static_cast<void>(std::move(def_->schema).former(std::move(key), std::move(words)));  // gives itself back
     return std::move(*this);
   }
   CallbackBuilder&& check(void (*f)(const Spec&, experiment::CallbackCheck&)) && {

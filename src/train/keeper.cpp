@@ -8,6 +8,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "experiment/objectives.h"
+#include "train/nonfinite_account.h"
 
 namespace dptrain::train {
 namespace {
@@ -23,7 +24,7 @@ std::shared_ptr<const graph::Model> Keeper::snapshot() {
   if (!snapshot_) {
     auto model = std::make_shared<graph::Model>(run_.session.model());
     run_.session.replicas().pull(*model);
-    snapshot_is_finite_ = experiment::all_finite(*model);
+    snapshot_is_finite_ = all_finite(*model);
     snapshot_ = std::move(model);
   }
   return snapshot_;

@@ -179,13 +179,13 @@ void Trainer::count(const data::Batch& batch) {
 /// `step`: the one that was left out; null where weights are not finite, which nothing can mend in place.
 void Trainer::not_finite(const std::string& what, const BadStep* step) {
   run_.progress.clear();
-  const experiment::Reaction reaction = nonfinite_.react(step != nullptr);
+  const Reaction reaction = nonfinite_.react(step != nullptr);
   constexpr const char* kDoes[] = {"stopping", "its update is left out", "going back to last.h5"};
   log::warn(fmt::format("{}: {}", what, kDoes[static_cast<int>(reaction)]));
   run_.sinks->event("nonfinite", {{"what", what}, {"step", run_.position.step}});
-  if (reaction == experiment::Reaction::kStop) run_.stop_reason = kDiverged, diverged_ = what;
-  if (reaction == experiment::Reaction::kRollBack) run_.rolls_back = true;
-  const bool skips = reaction == experiment::Reaction::kSkip;
+  if (reaction == Reaction::kStop) run_.stop_reason = kDiverged, diverged_ = what;
+  if (reaction == Reaction::kRollBack) run_.rolls_back = true;
+  const bool skips = reaction == Reaction::kSkip;
   const bool stand_still = !skips && session_.plan().compute != DType::kF16;
   const bool before_the_step =
       stand_still || ahead_.empty();  // are the weights, on devices that have steps queued behind it
@@ -268,7 +268,10 @@ FitResult Trainer::finish() {
 
 EndReport Trainer::end_report(const FitResult& result) const {
   const Position& position = run_.position;
-  EndReport report{result, position.epoch, position.step};
+  EndReport report;
+  report.result = result;
+  report.epochs = position.epoch;
+  report.steps = position.step;
   report.seconds = position.seconds + position.epoch_seconds + position.validation_seconds;
   const double samples = static_cast<double>(position.epoch) * static_cast<double>(session_.train_loader().samples()) +
                          static_cast<double>(position.samples);

@@ -8,13 +8,13 @@
 #include <string>
 
 #include "experiment/goal.h"
-#include "experiment/nonfinite.h"
 #include "replica/batch_queue.h"
 #include "session/session.h"
 #include "train/control.h"
 #include "train/epochs.h"
 #include "train/fault_keeper.h"
 #include "train/keeper.h"
+#include "train/nonfinite_account.h"
 #include "train/run.h"
 #include "train/step_log.h"
 
@@ -66,7 +66,7 @@ class Trainer {
   Control control_;
   Epochs epochs_;
   FaultKeeper faults_;
-  experiment::NonfiniteAccount nonfinite_;
+  NonfiniteAccount nonfinite_;
   std::string diverged_;  ///< why
   bool resumed_ = false;
   int signal_ = 0;

@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "kernels/cpu/loss.h"
+#include "kernels/cpu/metric.h"
+#include "kernels/cuda/metric.h"
 #include "kernels_cuda/support.h"
 
 namespace dptrain::kernels::DPTRAIN_GPU::test {

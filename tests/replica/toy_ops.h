@@ -11,6 +11,7 @@
 #include "layers/batch_normalization.h"
 #include "layers/dropout.h"
 #include "optim/metrics/accuracy.h"
+#include "optim/optimizers/sgd.h"
 #include "replica/toy_device.h"
 
 namespace dptrain::test {

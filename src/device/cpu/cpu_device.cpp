@@ -67,7 +67,7 @@ void CpuDevice::copy_to_host(void* host, const void* source, std::size_t bytes, 
 }
 
 std::unique_ptr<LossOp> CpuDevice::make_loss(const LossContext& context) { return make_cpu_loss(context); }
-std::unique_ptr<Update> CpuDevice::make_update(const UpdateContext& context) { return make_cpu_update(context); }
+std::unique_ptr<Update> CpuDevice::make_update(const UpdateContext& context) { return make_cpu_update(context, *this); }
 
 void CpuDevice::fill(float* x, std::int64_t n, float value, Stream&) { kernels::cpu::fill(value, x, n); }
 

@@ -55,6 +55,6 @@ class CpuDevice final : public Device {
 
 // cpu_loss.cpp, cpu_update.cpp
 std::unique_ptr<LossOp> make_cpu_loss(const LossContext& context);
-std::unique_ptr<Update> make_cpu_update(const UpdateContext& context);
+std::unique_ptr<Update> make_cpu_update(const UpdateContext& context, Device& device);
 
 }  // namespace dptrain::device::cpu
