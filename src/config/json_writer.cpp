@@ -36,6 +36,6 @@ Json json(const Node& node) {
 
 }  // namespace
 
-std::string to_json(const Node& node) { return json(node).dump(2, ' ', false, Json::error_handler_t::replace); }
+std::string to_json(const Node& node) { return json(node).dump(1, ' ', false, Json::error_handler_t::replace); }
 
 }  // namespace dptrain::config

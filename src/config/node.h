@@ -105,7 +105,8 @@ int depth(const Node& node) noexcept;
 
 /// YAML that reads back as the same tree (strings quoted where YAML or our reader would see something else).
 std::string to_yaml(const Node& node);
-/// JSON, two-space indented; plain scalars that are one number or a boolean are written as such (`1/255` stays text).
+/// JSON, indented by one space, for the schema is deep; plain scalars that are one number or a boolean are written as
+/// such (`1/255` stays text).
 std::string to_json(const Node& node);
 
 }  // namespace dptrain::config
