@@ -1,6 +1,7 @@
 #include "config/family.h"
 
 #include <algorithm>
+#include <map>
 
 #include "config/json_fragment.h"
 #include "core/error.h"
@@ -40,6 +41,29 @@ std::string subject_for(const Reader& reader, const std::string& type) {
 std::string definition_name(std::string what) {
   std::replace(what.begin(), what.end(), ' ', '_');
   return what;
+}
+
+/// So many types of a family must have a key with one schema for it to be defined once: editors load all of the schema.
+constexpr int kSharedBy = 4;
+
+/// {key: schema} of what many of these types have. `types`: the schemas of their arguments.
+Node shared_arguments(const std::vector<Node>& types) {
+  std::map<std::pair<std::string, std::string>, int> counts;
+  Node shared = Node::map();
+  for (const Node& type : types)
+    for (const Node::Entry& entry : type.find("properties")->entries())
+      if (++counts[{entry.key, to_json(entry.value)}] == kSharedBy && shared.find(entry.key) == nullptr)
+        shared.set(entry.key, entry.value);
+  return shared;
+}
+
+/// Points from a type's arguments to those that it shares, which stand at `place`.
+void refer_to_shared(Node& type, const Node& shared, const std::string& place) {
+  for (Node::Entry& entry : type.find("properties")->entries()) {
+    const Node* const common = shared.find(entry.key);
+    if (common != nullptr && to_json(*common) == to_json(entry.value))
+      entry.value = fragment::reference(place + "/properties/" + entry.key);
+  }
 }
 
 }  // namespace
@@ -141,8 +165,19 @@ void Family::define(Node& definitions) const {
   const std::string name = definition_name(what_);
   std::vector<std::string> words;
   Node properties = Node::map();
-  for (const auto& def : types_) {
-    std::vector<Node> choices{def->schema.json_schema(), fragment::types({"null"})};
+  std::vector<Node> arguments;
+  for (const auto& def : types_) arguments.push_back(def->schema.json_schema());
+  const Node shared = shared_arguments(arguments);
+  const std::string common = name + ".arguments";
+  if (!shared.entries().empty()) {
+    Node together = fragment::types({"object"});
+    together.set("properties", shared);
+    definitions.set(common, std::move(together));
+  }
+  for (std::size_t i = 0; i < types_.size(); ++i) {
+    const auto& def = types_[i];
+    refer_to_shared(arguments[i], shared, common);
+    std::vector<Node> choices{std::move(arguments[i]), fragment::types({"null"})};
     for (const Field& field : def->schema.fields())
       if (field.positional) choices.push_back(field.schema());
     const std::string type = name + "." + def->name;

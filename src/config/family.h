@@ -96,7 +96,8 @@ class Family {
   }
   /// JSON Schema: a reference to what define() adds to the "$defs" of the whole schema.
   Node json_schema() const;
-  /// Adds "<what>": one of the names, or one of the maps; and "<what>.<Type>": the arguments of each type.
+  /// Adds "<what>": one of the names, or one of the maps; "<what>.<Type>": the arguments of each type; and
+  /// "<what>.arguments": those that many types have alike, to which the types refer.
   void define(Node& definitions) const;
 
  private:

@@ -268,8 +268,14 @@ const std::map<std::string_view, std::string_view>& descriptions() {
   return all;
 }
 
+/// Of the key of one type; "": there is none but that of all keys of the name.
+std::string_view own_description(const std::string& type, const std::string& key) {
+  const auto own = descriptions().find(type + "." + key);
+  return own == descriptions().end() ? "" : own->second;
+}
+
 std::string_view description(const std::string& type, const std::string& key) {
-  if (const auto own = descriptions().find(type + "." + key); own != descriptions().end()) return own->second;
+  if (const std::string_view own = own_description(type, key); !own.empty()) return own;
   const auto found = descriptions().find(key);
   return found == descriptions().end() ? "" : found->second;
 }
@@ -284,10 +290,10 @@ void describe(Node& schema, const std::string& type) {
     }
     for (Node::Entry& property : entry.value.entries()) {
       describe(property.value, type);
-      const std::string_view text = description(type, property.key);
       const Node* reference = property.value.find("$ref");
       const bool elsewhere = reference != nullptr && reference->str().find("/properties/") != std::string::npos;
-      if (!text.empty() && !elsewhere && property.value.is_map() && property.value.find("description") == nullptr)
+      const std::string_view text = elsewhere ? own_description(type, property.key) : description(type, property.key);
+      if (!text.empty() && property.value.is_map() && property.value.find("description") == nullptr)
         property.value.set("description", Node::text(std::string(text)));
     }
   }

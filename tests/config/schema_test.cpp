@@ -244,6 +244,40 @@ TEST(Schema, JsonSchemaIsDraft202012) {
   EXPECT_EQ(adam[2]["exclusiveMinimum"], 0);  // the bare value
 }
 
+template <int N>
+struct Sharing {
+  double rate = 0.5;
+  int own = N;
+};
+
+template <int N>
+void add_sharing(Family& family) {
+  const std::string name = "Member" + std::to_string(N);
+  family.add(type_def<Sharing<N>>(
+      Schema::of<Sharing<N>>(name).key(key("rate", &Sharing<N>::rate)).key(key("own", &Sharing<N>::own))));
+}
+
+TEST(Schema, WhatManyTypesShareIsDefinedOnce) {
+  using nlohmann::json;
+  Family family("thing");
+  add_sharing<0>(family), add_sharing<1>(family), add_sharing<2>(family);
+  const auto defined = [&] {
+    Node definitions = Node::map();
+    family.define(definitions);
+    return json::parse(to_json(definitions));
+  };
+  EXPECT_FALSE(defined().contains("thing.arguments")) << "three are not many";
+  add_sharing<3>(family);
+  const json found = defined();
+  EXPECT_EQ(found["thing.arguments"]["properties"].size(), 1U);
+  EXPECT_EQ(found["thing.arguments"]["properties"]["rate"]["default"], 0.5);
+  for (int i = 0; i < 4; ++i) {
+    const json& properties = found["thing.Member" + std::to_string(i)]["anyOf"][0]["properties"];
+    EXPECT_EQ(properties["rate"], json({{"$ref", "#/$defs/thing.arguments/properties/rate"}}));
+    EXPECT_EQ(properties["own"]["default"], i) << "defaults differ";
+  }
+}
+
 TEST(Schema, EverySpecReadsBackFromWhatItWrites) {
   Reading r("{filters: 8, strides: [1, 2], padding: same, activation: '1', axes: [1], schedule: Constant, pool: 2}");
   ConvSpec spec;
