@@ -9,15 +9,14 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/optimizer.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/cpu/simd-inl.h"
+#include "kernels/cpu/optimizer-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-HWY_INLINE Vec rounded(double value) { return splat(static_cast<float>(value)); }
-
 void sgd_piece(const SgdStep& step, const float* g, int64_t begin, int64_t end, float* w, float* m) {
   const Vec rate = rounded(step.learning_rate), momentum = rounded(step.momentum);
+  const Vec decay = rounded(step.learning_rate * step.weight_decay);
   sweep(end - begin, [&](int64_t offset, auto io) HWY_ATTR {
     const int64_t i = begin + offset;
     const Vec gradient = io.load(g + i);
@@ -27,30 +26,7 @@ void sgd_piece(const SgdStep& step, const float* g, int64_t begin, int64_t end, 
       io.store(velocity, m + i);
       move = step.nesterov ? hn::MulAdd(momentum, velocity, move) : velocity;
     }
-    io.store(hn::Add(io.load(w + i), move), w + i);
-  });
-}
-
-void adam_piece(const AdamStep& step, const float* g, int64_t begin, int64_t end, float* w, float* m, float* v,
-                float* v_max) {
-  const double t = static_cast<double>(step.step);
-  const Vec rate =
-      rounded(step.learning_rate * std::sqrt(1.0 - std::pow(step.beta_2, t)) / (1.0 - std::pow(step.beta_1, t)));
-  const Vec share_1 = rounded(1.0 - step.beta_1), share_2 = rounded(1.0 - step.beta_2), epsilon = rounded(step.epsilon);
-  const Vec decay = rounded(step.learning_rate * step.weight_decay);
-  sweep(end - begin, [&](int64_t offset, auto io) HWY_ATTR {
-    const int64_t i = begin + offset;
-    const Vec gradient = io.load(g + i), old_m = io.load(m + i), old_v = io.load(v + i), old_w = io.load(w + i);
-    const Vec mean = hn::MulAdd(hn::Sub(gradient, old_m), share_1, old_m);
-    Vec square = hn::MulAdd(hn::MulSub(gradient, gradient, old_v), share_2, old_v);
-    io.store(mean, m + i);
-    io.store(square, v + i);
-    if (v_max != nullptr) {
-      square = hn::Max(io.load(v_max + i), square);
-      io.store(square, v_max + i);
-    }
-    const Vec move = hn::Div(hn::Mul(rate, mean), hn::Add(hn::Sqrt(square), epsilon));
-    io.store(hn::Sub(hn::NegMulAdd(decay, old_w, old_w), move), w + i);
+    io.store(hn::Add(decayed(decay, io.load(w + i)), move), w + i);
   });
 }
 
@@ -58,6 +34,7 @@ void rmsprop_piece(const RmspropStep& step, const float* g, int64_t begin, int64
                    float* mean) {
   const Vec rate = rounded(step.learning_rate), rho = rounded(step.rho), share = rounded(1.0 - step.rho);
   const Vec momentum = rounded(step.momentum), epsilon = rounded(step.epsilon);
+  const Vec decay = rounded(step.learning_rate * step.weight_decay);
   sweep(end - begin, [&](int64_t offset, auto io) HWY_ATTR {
     const int64_t i = begin + offset;
     const Vec gradient = io.load(g + i);
@@ -74,25 +51,50 @@ void rmsprop_piece(const RmspropStep& step, const float* g, int64_t begin, int64
       move = hn::MulAdd(momentum, io.load(m + i), move);
       io.store(move, m + i);
     }
-    io.store(hn::Sub(io.load(w + i), move), w + i);
+    io.store(hn::Sub(decayed(decay, io.load(w + i)), move), w + i);
   });
 }
 
-void adagrad_piece(double learning_rate, double epsilon, const float* g, int64_t begin, int64_t end, float* w,
-                   float* accumulator) {
-  const Vec rate = rounded(learning_rate), small = rounded(epsilon);
+void adagrad_piece(const AdagradStep& step, const float* g, int64_t begin, int64_t end, float* w, float* accumulator) {
+  const Vec rate = rounded(step.learning_rate), epsilon = rounded(step.epsilon);
+  const Vec decay = rounded(step.learning_rate * step.weight_decay);
   sweep(end - begin, [&](int64_t offset, auto io) HWY_ATTR {
     const int64_t i = begin + offset;
     const Vec gradient = io.load(g + i), sum = hn::MulAdd(gradient, gradient, io.load(accumulator + i));
     io.store(sum, accumulator + i);
-    io.store(hn::Sub(io.load(w + i), hn::Div(hn::Mul(rate, gradient), hn::Sqrt(hn::Add(sum, small)))), w + i);
+    const Vec move = hn::Div(hn::Mul(rate, gradient), hn::Sqrt(hn::Add(sum, epsilon)));
+    io.store(hn::Sub(decayed(decay, io.load(w + i)), move), w + i);
   });
 }
 
-void weight_decay_piece(double rate, int64_t n, float* w) {
-  const Vec factor = rounded(rate);
-  map(
-      n, w, [=](Vec v) HWY_ATTR { return hn::NegMulAdd(factor, v, v); }, w);
+void adadelta_piece(const AdadeltaStep& step, const float* g, int64_t begin, int64_t end, float* w, float* v,
+                    float* d) {
+  const Vec rate = rounded(step.learning_rate), rho = rounded(step.rho), share = rounded(1.0 - step.rho);
+  const Vec epsilon = rounded(step.epsilon), decay = rounded(step.learning_rate * step.weight_decay);
+  sweep(end - begin, [&](int64_t offset, auto io) HWY_ATTR {
+    const int64_t i = begin + offset;
+    const Vec gradient = io.load(g + i), old_d = io.load(d + i);
+    const Vec square = hn::MulAdd(rho, io.load(v + i), hn::Mul(share, hn::Mul(gradient, gradient)));
+    io.store(square, v + i);
+    const Vec move = hn::Div(hn::Mul(hn::Sqrt(hn::Add(old_d, epsilon)), gradient), hn::Sqrt(hn::Add(square, epsilon)));
+    io.store(hn::MulAdd(rho, old_d, hn::Mul(share, hn::Mul(move, move))), d + i);
+    io.store(hn::NegMulAdd(rate, move, decayed(decay, io.load(w + i))), w + i);
+  });
+}
+
+void lion_piece(const LionStep& step, const float* g, int64_t begin, int64_t end, float* w, float* m) {
+  const Vec rate = rounded(step.learning_rate), decay = rounded(step.learning_rate * step.weight_decay);
+  const Vec keep_1 = rounded(step.beta_1), share_1 = rounded(1.0 - step.beta_1);
+  const Vec keep_2 = rounded(step.beta_2), share_2 = rounded(1.0 - step.beta_2), zero = hn::Zero(kFloats);
+  sweep(end - begin, [&](int64_t offset, auto io) HWY_ATTR {
+    const int64_t i = begin + offset;
+    const Vec gradient = io.load(g + i), mean = io.load(m + i);
+    const Vec ahead = hn::MulAdd(keep_1, mean, hn::Mul(share_1, gradient));
+    const Vec sized = hn::IfThenZeroElse(hn::Eq(ahead, zero), hn::CopySign(rate, ahead));
+    const Vec move = hn::IfThenElse(hn::IsNaN(ahead), ahead, sized);
+    io.store(hn::MulAdd(keep_2, mean, hn::Mul(share_2, gradient)), m + i);
+    io.store(hn::Sub(decayed(decay, io.load(w + i)), move), w + i);
+  });
 }
 
 void ema_piece(double momentum, const float* w, int64_t n, float* average) {
@@ -166,10 +168,10 @@ HWY_AFTER_NAMESPACE();
 namespace dptrain::kernels::cpu {
 
 HWY_EXPORT(sgd_piece);
-HWY_EXPORT(adam_piece);
 HWY_EXPORT(rmsprop_piece);
 HWY_EXPORT(adagrad_piece);
-HWY_EXPORT(weight_decay_piece);
+HWY_EXPORT(adadelta_piece);
+HWY_EXPORT(lion_piece);
 HWY_EXPORT(ema_piece);
 HWY_EXPORT(clip_piece);
 HWY_EXPORT(scale_piece);
@@ -183,27 +185,27 @@ void sgd_update(const SgdStep& step, const float* g, int64_t n, float* w, float*
   });
 }
 
-void adam_update(const AdamStep& step, const float* g, int64_t n, float* w, float* m, float* v, float* v_max) {
-  parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(adam_piece)(step, g, begin, end, w, m, v, v_max);
-  });
-}
-
 void rmsprop_update(const RmspropStep& step, const float* g, int64_t n, float* w, float* v, float* m, float* mean) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(rmsprop_piece)(step, g, begin, end, w, v, m, mean);
   });
 }
 
-void adagrad_update(double learning_rate, double epsilon, const float* g, int64_t n, float* w, float* accumulator) {
+void adagrad_update(const AdagradStep& step, const float* g, int64_t n, float* w, float* accumulator) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(adagrad_piece)(learning_rate, epsilon, g, begin, end, w, accumulator);
+    HWY_DYNAMIC_DISPATCH(adagrad_piece)(step, g, begin, end, w, accumulator);
   });
 }
 
-void weight_decay(double rate, int64_t n, float* w) {
+void adadelta_update(const AdadeltaStep& step, const float* g, int64_t n, float* w, float* v, float* d) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(weight_decay_piece)(rate, end - begin, w + begin);
+    HWY_DYNAMIC_DISPATCH(adadelta_piece)(step, g, begin, end, w, v, d);
+  });
+}
+
+void lion_update(const LionStep& step, const float* g, int64_t n, float* w, float* m) {
+  parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(lion_piece)(step, g, begin, end, w, m);
   });
 }
 

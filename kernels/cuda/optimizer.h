@@ -1,9 +1,10 @@
 #pragma once
 
-// Optimizer updates and other passes over flat arenas of n floats in device memory, with the equations of Keras 3 (as
-// kernels/cpu/optimizer.h). w: weights, g: gradients, the rest are the optimizer's slots. Arrays must not overlap.
-// Queued on the launch's stream; what changes from step to step is read from device memory, so the passes can be
-// recorded and replayed. Sums are in double, over pieces that depend on the sizes alone, added in order.
+// Optimizer updates (those of Adam and its relatives: adam.h) and other passes over flat arenas of n floats in device
+// memory, with the equations of Keras 3 (as kernels/cpu/optimizer.h). w: weights, g: gradients, the rest are the
+// optimizer's slots. Arrays must not overlap. Queued on the launch's stream; what changes from step to step is read
+// from device memory, so the passes can be recorded and replayed. Sums are in double, over pieces that depend on the
+// sizes alone, added in order.
 
 #include <cstdint>
 
@@ -14,8 +15,7 @@
 namespace dptrain::kernels::DPTRAIN_GPU {
 
 /// What every pass that changes weights reads, in device memory. Where `scale` is given and its found_inf is set, the
-/// pass changes nothing. All passes read step->learning_rate; of step->hyper only this is used:
-///   adam_update: hyper[0] = learning_rate sqrt(1 - beta_2^t) / (1 - beta_1^t), t = step + 1.
+/// pass changes nothing. All passes read step->learning_rate; step->hyper is read by those that say so (adam.h).
 struct UpdateState {
   const StepState* step = nullptr;
   const LossScale* scale = nullptr;  ///< or null
@@ -38,19 +38,6 @@ struct SgdPass {
 void sgd_update(const Launch& at, const SgdPass& pass, const UpdateState& state, const float* g, std::int64_t n,
                 const UpdatedWeights& weights, float* m);
 
-struct AdamPass {
-  double beta_1 = 0.9;
-  double beta_2 = 0.999;
-  double epsilon = 1e-7;
-  double weight_decay = 0.0;
-};
-
-/// m += (g - m)(1 - beta_1); v += (g^2 - v)(1 - beta_2); w -= rate m / (sqrt(v) + epsilon), rate = hyper[0]; once
-/// LossScale::skipped is not zero the rate is computed on the device, t being less by the steps that were left out.
-/// v_max not null (amsgrad): v_max = max(v_max, v) stands under the root.
-void adam_update(const Launch& at, const AdamPass& pass, const UpdateState& state, const float* g, std::int64_t n,
-                 const UpdatedWeights& weights, float* m, float* v, float* v_max);
-
 struct RmspropPass {
   double rho = 0.9;
   double momentum = 0.0;
@@ -71,6 +58,27 @@ struct AdagradPass {
 /// accumulator += g^2; w -= lr g / sqrt(accumulator + epsilon).
 void adagrad_update(const Launch& at, const AdagradPass& pass, const UpdateState& state, const float* g, std::int64_t n,
                     const UpdatedWeights& weights, float* accumulator);
+
+struct AdadeltaPass {
+  double rho = 0.95;
+  double epsilon = 1e-7;
+  double weight_decay = 0.0;
+};
+
+/// v = rho v + (1 - rho) g^2; move = g sqrt(d + epsilon) / sqrt(v + epsilon); d = rho d + (1 - rho) move^2;
+/// w -= lr move.
+void adadelta_update(const Launch& at, const AdadeltaPass& pass, const UpdateState& state, const float* g,
+                     std::int64_t n, const UpdatedWeights& weights, float* v, float* d);
+
+struct LionPass {
+  double beta_1 = 0.9;
+  double beta_2 = 0.99;
+  double weight_decay = 0.0;
+};
+
+/// w -= lr sign(beta_1 m + (1 - beta_1) g), sign(0) = 0; then m = beta_2 m + (1 - beta_2) g. NaN goes on to w.
+void lion_update(const Launch& at, const LionPass& pass, const UpdateState& state, const float* g, std::int64_t n,
+                 const UpdatedWeights& weights, float* m);
 
 /// At step 0: average = w, whatever found_inf says. Later: average = momentum average + (1 - momentum) w. Then, where
 /// step + 1 is a multiple of `overwrite_every` (0: never), w = average.
@@ -101,11 +109,15 @@ struct Segment {
   std::int64_t offset = 0, length = 0;  ///< floats of the arena
 };
 
-/// Doubles of workspace for clip_by_norm and penalty_value over a table of `count` segments.
+/// Doubles of workspace for clip_by_norm, squares_of_segments and penalty_value over a table of `count` segments.
 std::int64_t segments_workspace(std::int64_t count);
 
 /// As clip_by_global_norm, for each segment by itself.
 void clip_by_norm(const Launch& at, double limit, const Table<Segment>& segments, double* workspace, float* g);
+
+/// squares[i] = sum of x^2 over segment i.
+void squares_of_segments(const Launch& at, const Table<Segment>& segments, const float* x, double* workspace,
+                         double* squares);
 
 struct PenaltySegment {
   std::int64_t offset = 0, length = 0;

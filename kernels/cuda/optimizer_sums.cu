@@ -1,45 +1,12 @@
-#include "kernels/cuda/flat.h"
 #include "kernels/cuda/optimizer.h"
 #include "kernels/cuda/reduce.h"
+#include "kernels/cuda/segments.h"
 
-// The passes of optimizer.h that add up, and those over tables of segments. A segment is cut into pieces, one thread
-// block each, whose sums in double are added in order by a second launch.
+// The passes of optimizer.h that add up, and those over tables of segments (segments.h). The sums of a segment's
+// pieces, in double, are added in order by a second launch.
 
 namespace dptrain::kernels::DPTRAIN_GPU {
 namespace {
-
-/// Floats of a piece that are worth a thread block, and the most pieces of one segment and of a whole arena: some
-/// blocks for every multiprocessor of a large GPU, few enough to be added up by one block.
-constexpr std::int64_t kPieceFloats = 16 * kBlock;
-constexpr std::int64_t kSegmentPieces = 64, kArenaPieces = 512;
-
-std::int64_t pieces_for(std::int64_t longest, std::int64_t most) {
-  return std::clamp<std::int64_t>((longest + kPieceFloats - 1) / kPieceFloats, 1, most);
-}
-
-/// An arena as a table of one segment.
-struct Whole {
-  std::int64_t n;
-  __device__ Segment segment(std::int64_t) const { return {0, n}; }
-};
-
-template <class T>
-struct Rows {
-  const T* rows;
-  __device__ T segment(std::int64_t i) const { return rows[i]; }
-};
-
-/// What the thread blocks of a launch over segments do: block b works on piece b % pieces of segment b / pieces.
-template <class Segments>
-struct Cut {
-  Segments segments;
-  std::int64_t pieces;
-  __device__ std::int64_t row() const { return blockIdx.x / pieces; }
-  __device__ Piece piece() const {
-    const auto segment = segments.segment(row());
-    return piece_of(segment.offset, segment.length, blockIdx.x % pieces, pieces);
-  }
-};
 
 struct SquareSum {
   const float* x;
@@ -171,11 +138,6 @@ __global__ void statistics_kernel(Cut<Rows<StatisticSegment>> cut, const LossSca
   sweep_block(piece.begin, piece.end, at_16_bytes(values + piece.begin) && at_16_bytes(w + piece.begin), pass);
 }
 
-template <class T>
-Cut<Rows<T>> cut_table(const Table<T>& table) {
-  return {{table.rows}, pieces_for(table.longest, kSegmentPieces)};
-}
-
 /// Stage one for `count` segments, then results[i] = finish(sum of segment i).
 template <class Segments, class Pass, class Finish>
 void sum_segments(const Launch& at, const Cut<Segments>& cut, std::int64_t count, const Pass& pass,
@@ -212,6 +174,12 @@ std::int64_t segments_workspace(std::int64_t count) { return count * (kSegmentPi
 
 void clip_by_norm(const Launch& at, double limit, const Table<Segment>& segments, double* workspace, float* g) {
   if (segments.count > 0) clip(at, cut_table(segments), segments.count, limit, workspace, g);
+}
+
+void squares_of_segments(const Launch& at, const Table<Segment>& segments, const float* x, double* workspace,
+                         double* squares) {
+  if (segments.count > 0)
+    sum_segments(at, cut_table(segments), segments.count, SquareSum{x}, Itself{}, workspace, squares);
 }
 
 void add_penalty_gradient(const Launch& at, const Table<PenaltySegment>& segments, const float* w, float* g) {

@@ -1,7 +1,7 @@
 #pragma once
 
 // Runs a PixelProgram over a batch: from rows of bytes or floats in device memory, picked by index or in order, to rows
-// of any number type. Random transforms draw for each sample what the CPU's draw (data/transforms/transforms.h): the
+// of any number type. Random transforms draw for each sample what the CPU's draw (data/transforms/draws.h): the
 // numbers are a function of (seed, transform, epoch, sample). Queued on the launch's stream.
 
 #include <cstdint>

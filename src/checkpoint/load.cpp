@@ -30,8 +30,8 @@ std::string listed(const std::vector<std::string>& misfits) {
 /// One load: pairs, checks, reads, fills. Everything that does not fit is collected first.
 class Load {
  public:
-  Load(const StoredLayers& stored, const graph::WeightsSpec& spec, graph::Model& model, Need need)
-      : stored_(stored), spec_(spec), model_(model), need_(need), sides_(stored, model, spec) {
+  Load(const StoredLayers& stored, const graph::WeightsSpec& spec, graph::Model& model, Coverage coverage)
+      : stored_(stored), spec_(spec), model_(model), coverage_(coverage), sides_(stored, model, spec) {
     pairing_ = pair_layers(sides_, spec);
     if (!pairing_.failure.empty()) {
       misfits_.push_back(pairing_.failure);
@@ -80,7 +80,7 @@ class Load {
     const auto found = source_of_.find(index);
     if (any_match(spec_.ignore, layer.name)) return row(Fate::kInitialised, layer, "", "by 'ignore'");
     if (found == source_of_.end()) {
-      if (need_ == Need::kAll) misfits_.push_back(fmt::format("layer '{}' is not in the file", layer.name));
+      if (coverage_ == Coverage::kAll) misfits_.push_back(fmt::format("layer '{}' is not in the file", layer.name));
       const bool outside = std::find(sides_.target.begin(), sides_.target.end(), index) == sides_.target.end();
       return row(Fate::kInitialised, layer, "", outside ? "beyond 'up_to'" : "not in the file");
     }
@@ -115,7 +115,8 @@ class Load {
 
   void plan_unused(const StoredLayer& source) {
     const std::string name = source.full_name();
-    if (need_ == Need::kAll) misfits_.push_back(fmt::format("layer '{}' of the file is not in the model", name));
+    if (coverage_ == Coverage::kAll)
+      misfits_.push_back(fmt::format("layer '{}' of the file is not in the model", name));
     std::vector<std::string> shapes;
     for (std::size_t i = 0; i < source.weights.size(); ++i)
       shapes.push_back(fmt::format("{} {}", source.short_name(i), source.weights[i].shape().str()));
@@ -135,7 +136,7 @@ class Load {
   const StoredLayers& stored_;
   const graph::WeightsSpec& spec_;
   graph::Model& model_;
-  const Need need_;
+  const Coverage coverage_;
   const Sides sides_;
   Pairing pairing_;
   std::map<int, std::size_t> source_of_;
@@ -192,20 +193,21 @@ bool is_weights_only(const std::string& path) {
 void load_weights(const std::string& path, graph::Model& model) { load_weights(Contents::open(path), model); }
 
 void load_weights(const Contents& contents, graph::Model& model) {
-  load_weights(contents, own_names(contents.file().name()), model, Need::kAll);
+  load_weights(contents, own_names(contents.file().name()), model, Coverage::kAll);
 }
 
-WeightsReport load_weights(const graph::WeightsSpec& spec, graph::Model& model, Need need) {
-  return load_weights(Contents::open(spec.file.value), spec, model, need);
+WeightsReport load_weights(const graph::WeightsSpec& spec, graph::Model& model, Coverage coverage) {
+  return load_weights(Contents::open(spec.file.value), spec, model, coverage);
 }
 
-WeightsReport load_weights(const Contents& contents, const graph::WeightsSpec& spec, graph::Model& model, Need need) {
+WeightsReport load_weights(const Contents& contents, const graph::WeightsSpec& spec, graph::Model& model,
+                           Coverage coverage) {
   const StoredLayers stored = contents.stored();
-  Load load(stored, spec, model, need);
+  Load load(stored, spec, model, coverage);
   if (!load.misfits().empty())
-    contents.file().refuse(fmt::format("is {}: {}",
-                                       need == Need::kAll ? "a checkpoint of another model" : "not of this model",
-                                       listed(load.misfits())));
+    contents.file().refuse(
+        fmt::format("is {}: {}", coverage == Coverage::kAll ? "a checkpoint of another model" : "not of this model",
+                    listed(load.misfits())));
   if (load.is_idle())
     contents.file().refuse(fmt::format("fills nothing of this model: {}; try match: topology, or rename",
                                        both_names(Sides(stored, model, spec))));

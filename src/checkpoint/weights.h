@@ -40,11 +40,12 @@ struct WeightsReport {
 };
 
 /// kAll: every layer with weights must have its counterpart, on both sides.
-enum class Need { kSome, kAll };
+enum class Coverage { kSome, kAll };
 
 /// Throws Error{kCheckpoint}: the file cannot be read, nothing or not enough of it fits (every misfit is listed, with
 /// both shapes), `expect` is not met.
-WeightsReport load_weights(const graph::WeightsSpec& spec, graph::Model& model, Need need = Need::kSome);
-WeightsReport load_weights(const Contents& contents, const graph::WeightsSpec& spec, graph::Model& model, Need need);
+WeightsReport load_weights(const graph::WeightsSpec& spec, graph::Model& model, Coverage coverage = Coverage::kSome);
+WeightsReport load_weights(const Contents& contents, const graph::WeightsSpec& spec, graph::Model& model,
+                           Coverage coverage);
 
 }  // namespace dptrain::checkpoint

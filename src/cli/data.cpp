@@ -13,7 +13,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "data/transforms/transforms.h"
+#include "data/transforms/normalization.h"
 #include "train/line_file.h"
 
 namespace dptrain::cli {

@@ -12,6 +12,7 @@
 #include "core/format.h"
 #include "core/machine.h"
 #include "data/sources/file_list.h"
+#include "data/sources/image_folder.h"
 #include "data/transform.h"
 
 namespace dptrain::cli {

@@ -201,7 +201,7 @@ int run(const FitFlags& flags, const Context& context) {
   } else if (flags.init_from) {
     graph::WeightsSpec weights;
     weights.file.value = checkpoint_file(*flags.init_from, {"best.h5", "last.h5"});
-    checkpoint::load_weights(weights, session.model(), checkpoint::Need::kAll);
+    checkpoint::load_weights(weights, session.model(), checkpoint::Coverage::kAll);
   }
   if (state || flags.init_from) session.replicas().push(session.model());
   return flags.dry_run ? run_dry(session) : train_run(flags, session, resume, state, context);

@@ -72,7 +72,7 @@ std::string run_of(const std::string& checkpoint) {
 
 void ModelSource::load_weights(graph::Model& model, bool averages) const {
   if (weights)
-    checkpoint::load_weights(*weights, model, complete ? checkpoint::Need::kAll : checkpoint::Need::kSome);
+    checkpoint::load_weights(*weights, model, complete ? checkpoint::Coverage::kAll : checkpoint::Coverage::kSome);
   else
     checkpoint::load_weights(checkpoint, model);
   if (!averages) return;

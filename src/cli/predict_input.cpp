@@ -6,6 +6,8 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "data/sources/idx_source.h"
+#include "data/sources/image_folder.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;

@@ -95,7 +95,7 @@ std::vector<std::string> run_header(session::Session& session, const std::string
   if (const std::string classes = session.class_weights_line(); !classes.empty())
     lines.push_back("classes  " + classes);
   if (!session.prefix_line().empty()) lines.push_back("prefix   " + session.prefix_line());
-  if (!session.device_inputs().empty()) lines.push_back("input    on the GPU: " + join(session.device_inputs(), ", "));
+  if (!session.feeds().empty()) lines.push_back("input    on the GPU: " + join(session.feeds(), ", "));
   if (const std::string phases = phases_line(session); !phases.empty()) lines.push_back("phases   " + phases);
   return lines;
 }

@@ -4,40 +4,101 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 namespace dptrain::config {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+bool is_name(char c) { return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/// Nothing: no expression. NaN: an expression without a value, such as a quotient by zero; so is all that is made of
+/// it.
 class Parser {
  public:
-  explicit Parser(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
+  Parser(std::string_view text, NamedValues values)
+      : at_(text.data()), end_(text.data() + text.size()), values_(values) {}
 
   std::optional<double> all() {
-    const auto value = sum();
+    const auto value = choice();
     skip_spaces();
-    return value && at_ == end_ && std::isfinite(*value) ? value : std::nullopt;
+    return at_ == end_ ? value : std::nullopt;
   }
 
  private:
   using Value = std::optional<double>;
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
   void skip_spaces() {
     while (at_ != end_ && *at_ == ' ') ++at_;
   }
-  bool take(char c) {
+  bool take(std::string_view sign) {
     skip_spaces();
-    if (at_ == end_ || *at_ != c) return false;
-    ++at_;
+    if (!std::string_view(at_, end_).starts_with(sign)) return false;
+    at_ += sign.size();
     return true;
+  }
+  /// A word that does not go on.
+  bool take_word(std::string_view word) {
+    const char* const start = at_;
+    if (take(word) && (at_ == end_ || !is_name(*at_))) return true;
+    at_ = start;
+    return false;
+  }
+
+  Value choice() {
+    const Value value = sum();
+    if (!value || !take_word("if")) return value;
+    const Value holds = condition();
+    if (!holds || !take_word("else")) return std::nullopt;
+    const Deeper deeper(depth_);
+    const Value other = deeper.fits() ? choice() : std::nullopt;
+    if (!other) return other;
+    return std::isnan(*holds) ? *holds : *holds != 0 ? value : other;
+  }
+
+  /// 1, 0, or NaN where what it compares has no value.
+  Value condition() {
+    Value any = all_of();
+    while (any && take_word("or")) {
+      const Value next = all_of();
+      if (!next) return next;
+      *any = *any == 1 ? 1 : *any == 0 ? *next : kNone;
+    }
+    return any;
+  }
+
+  Value all_of() {
+    Value all = comparison();
+    while (all && take_word("and")) {
+      const Value next = comparison();
+      if (!next) return next;
+      *all = *all == 0 ? 0 : *all == 1 ? *next : kNone;
+    }
+    return all;
+  }
+
+  Value comparison() {
+    bool negated = false;
+    while (take_word("not")) negated = !negated;
+    const Value left = sum();
+    if (!left) return left;
+    for (const Comparison& comparison : kComparisons)
+      if (take(comparison.sign)) {
+        const Value right = sum();
+        if (!right) return right;
+        if (std::isnan(*left) || std::isnan(*right)) return kNone;
+        return comparison.holds(*left, *right) != negated ? 1 : 0;
+      }
+    return std::nullopt;
   }
 
   Value sum() {
     Value left = product();
     while (left) {
-      const bool plus = take('+');
-      if (!plus && !take('-')) break;
+      const bool plus = take("+");
+      if (!plus && !take("-")) break;
       const Value right = product();
       if (!right) return right;
       *left += plus ? *right : -*right;
@@ -48,26 +109,35 @@ class Parser {
   Value product() {
     Value left = sign();
     while (left) {
-      const bool times = take('*');
-      if (!times && !take('/')) break;
+      const bool times = take("*");
+      if (!times && !take("/")) break;
       const Value right = sign();
-      if (!right || (!times && *right == 0)) return std::nullopt;
-      *left = times ? *left * *right : *left / *right;
+      if (!right) return right;
+      *left = times ? *left * *right : *right == 0 ? kNone : *left / *right;
     }
     return left;
   }
 
   /// One sign at most: "---" starts a document in YAML, so a number must not begin with it.
   Value sign() {
-    const bool negative = take('-');
-    if (!negative) take('+');
-    const Value value = percent();
+    const bool negative = take("-");
+    if (!negative) take("+");
+    const Value value = power();
     return value && negative ? -*value : value;
+  }
+
+  Value power() {
+    const Value base = percent();
+    if (!base || !take("**")) return base;
+    const Deeper deeper(depth_);
+    const Value exponent = deeper.fits() ? sign() : std::nullopt;
+    if (!exponent) return exponent;
+    return std::isnan(*base) || std::isnan(*exponent) ? kNone : std::pow(*base, *exponent);
   }
 
   Value percent() {
     Value value = primary();
-    if (value && take('%')) *value /= 100;
+    if (value && take("%")) *value /= 100;
     return value;
   }
 
@@ -75,9 +145,12 @@ class Parser {
     for (const Function& function : kFunctions)
       if (take_call(function.name)) {
         const Value value = parentheses();
-        return value ? function.apply(*value) : value;
+        return value && !std::isnan(*value) ? function.apply(*value) : value;
       }
-    if (take('(')) return parentheses();
+    if (take("(")) return parentheses();
+    for (const auto& [name, value] : values_)
+      if (take_word(name)) return value;
+    skip_spaces();
     if (at_ == end_ || (!is_digit(*at_) && *at_ != '.'))
       return std::nullopt;  // keeps from_chars away from "inf" and "nan"
     double value = 0;
@@ -89,19 +162,16 @@ class Parser {
 
   /// What stands behind an opening one.
   Value parentheses() {
-    if (++depth_ > kMaxDepth) return std::nullopt;
-    const Value value = sum();
-    --depth_;
-    return take(')') ? value : std::nullopt;
+    const Deeper deeper(depth_);
+    if (!deeper.fits()) return std::nullopt;
+    const Value value = choice();
+    return take(")") ? value : std::nullopt;
   }
 
   /// The name of a function with its opening parenthesis.
   bool take_call(std::string_view name) {
-    skip_spaces();
-    if (!std::string_view(at_, end_).starts_with(name)) return false;
     const char* const start = at_;
-    at_ += name.size();
-    if (take('(')) return true;
+    if (take(name) && take("(")) return true;
     at_ = start;
     return false;
   }
@@ -110,12 +180,40 @@ class Parser {
     std::string_view name;
     double (*apply)(double);
   };
-  static constexpr std::array<Function, 2> kFunctions{Function{"floor", [](double x) { return std::floor(x); }},
-                                                      {"multiple_of_8", multiple_of_8}};
+  static constexpr std::array<Function, 5> kFunctions{Function{"floor", [](double x) { return std::floor(x); }},
+                                                      {"multiple_of_8", multiple_of_8},
+                                                      {"exp", [](double x) { return std::exp(x); }},
+                                                      {"sqrt", [](double x) { return std::sqrt(x); }},
+                                                      {"cos", [](double x) { return std::cos(x); }}};
 
-  static constexpr int kMaxDepth = 100;  // of parentheses; far above any use, far below the end of the stack
+  struct Comparison {
+    std::string_view sign;
+    bool (*holds)(double, double);
+  };
+  static constexpr std::array<Comparison, 6> kComparisons{Comparison{"==", [](double a, double b) { return a == b; }},
+                                                          {"!=", [](double a, double b) { return a != b; }},
+                                                          {"<=", [](double a, double b) { return a <= b; }},
+                                                          {">=", [](double a, double b) { return a >= b; }},
+                                                          {"<", [](double a, double b) { return a < b; }},
+                                                          {">", [](double a, double b) { return a > b; }}};
+
+  /// One level of what calls itself.
+  class Deeper {
+   public:
+    explicit Deeper(int& depth) : depth_(++depth) {}
+    ~Deeper() { --depth_; }
+    Deeper(const Deeper&) = delete;
+    Deeper& operator=(const Deeper&) = delete;
+    bool fits() const { return depth_ <= kMaxDepth; }
+
+   private:
+    static constexpr int kMaxDepth = 100;  // far above any use, far below the end of the stack
+    int& depth_;
+  };
+
   const char* at_;
   const char* end_;
+  NamedValues values_;
   int depth_ = 0;
 };
 
@@ -128,7 +226,15 @@ bool among(const std::array<std::string_view, n>& words, std::string_view text) 
 
 }  // namespace
 
-std::optional<double> evaluate(std::string_view text) { return Parser(text).all(); }
+std::optional<double> evaluate(std::string_view text) {
+  const auto value = Parser(text, {}).all();
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+std::optional<double> evaluate(std::string_view text, NamedValues values) {
+  const auto value = Parser(text, values).all();
+  return value && !std::isfinite(*value) ? std::optional(std::numeric_limits<double>::quiet_NaN()) : value;
+}
 
 double multiple_of_8(double x) {
   const double nearest = std::max(8.0, std::floor((x + 4) / 8) * 8);

@@ -15,10 +15,10 @@ std::string with_article(const std::string& word) {
   return (vowel ? "an " : "a ") + word;
 }
 
-/// "SGD or SGD: {learning_rate: 0.01}": the two ways to write a member of the family.
-std::string example(const std::vector<std::unique_ptr<TypeDef>>& types) {
+/// "SGD or SGD: {learning_rate: 0.01}": the two ways to write a member of the family, `wanted` if it says which.
+std::string example(const std::vector<std::unique_ptr<TypeDef>>& types, const std::string& wanted) {
   for (const auto& def : types) {
-    if (def->schema.fields().empty()) continue;
+    if (def->schema.fields().empty() || (!wanted.empty() && def->name != wanted)) continue;
     const Field& field = def->schema.fields().front();
     Node arguments = Node::map();
     arguments.set(field.name, field.write(def->schema.make().get()));
@@ -101,7 +101,7 @@ Typed Family::read(const Node& node, Reader& reader) const {
   const Node found = reader.substituted(node);
   const bool bare = found.is_scalar();
   if (!bare && (!found.is_map() || found.entries().empty())) {
-    reader.expected(found, with_article(what_) + example(types_));
+    reader.expected(found, with_article(what_) + example(types_, example_));
     return {};
   }
   const std::string& name = bare ? found.str() : found.entries().front().key;
@@ -114,7 +114,7 @@ Typed Family::read(const Node& node, Reader& reader) const {
                    fmt::format("'{}' stands beside '{}'; indent the arguments below it", second.key, name));
     else
       reader.error(second.mark, fmt::format("{}{}{}, found {} keys", reader.must(), with_article(what_),
-                                            example(types_), found.entries().size()));
+                                            example(types_, example_), found.entries().size()));
     return {};
   }
   if (def == nullptr) {

@@ -72,8 +72,9 @@ class Typed {
 
 class Family {
  public:
-  /// `what` is the word in messages: "optimizer" gives "unknown optimizer 'Adm'; did you mean 'Adam'?".
-  explicit Family(std::string what) : what_(std::move(what)) {}
+  /// `what` is the word in messages: "optimizer" gives "unknown optimizer 'Adm'; did you mean 'Adam'?". `example` is
+  /// the member that messages show; "": the first that has keys.
+  explicit Family(std::string what, std::string example = "") : what_(std::move(what)), example_(std::move(example)) {}
 
   Family& add(TypeDef def);
   Family& add(std::unique_ptr<TypeDef> def);
@@ -99,7 +100,7 @@ class Family {
   void define(Node& definitions) const;
 
  private:
-  std::string what_;
+  std::string what_, example_;
   std::vector<std::unique_ptr<TypeDef>> types_;
 };
 

@@ -11,7 +11,7 @@
 namespace dptrain::config {
 namespace {
 
-struct Step {
+struct PathPart {
   std::string key;
   Mark mark;
   std::string path;  ///< up to and with this key: "train.optimizer"
@@ -42,8 +42,8 @@ class Setter {
  public:
   Setter(Node value, Diagnostics& diagnostics) : value_(std::move(value)), diagnostics_(diagnostics) {}
 
-  void at(Node& node, std::span<const Step> steps) {
-    const Step& step = steps.front();
+  void at(Node& node, std::span<const PathPart> steps) {
+    const PathPart& step = steps.front();
     if (node.is_sequence()) return in_list(node, steps);
     if (node.is_map()) return in_map(node, steps);
     if (!node.is_null() && !is_type_name(step.key)) {
@@ -56,8 +56,8 @@ class Setter {
   }
 
  private:
-  void in_map(Node& map, std::span<const Step> steps) {
-    const Step& step = steps.front();
+  void in_map(Node& map, std::span<const PathPart> steps) {
+    const PathPart& step = steps.front();
     Node* present = map.find(step.key);
     if (present == nullptr) {
       map.entries().push_back({step.key, step.mark, Node()});
@@ -66,8 +66,8 @@ class Setter {
     down(*present, steps);
   }
 
-  void in_list(Node& list, std::span<const Step> steps) {
-    const Step& step = steps.front();
+  void in_list(Node& list, std::span<const PathPart> steps) {
+    const PathPart& step = steps.front();
     if (const auto index = index_in(step.key, list.items().size())) return down(list.items()[*index], steps);
     std::vector<Node*> typed;
     for (Node& item : list.items())
@@ -83,7 +83,7 @@ class Setter {
             : fmt::format("'{}' stands {} times in the list; give its index, counted from 0", step.key, typed.size()));
   }
 
-  void down(Node& node, std::span<const Step> steps) {
+  void down(Node& node, std::span<const PathPart> steps) {
     if (steps.size() > 1)
       at(node, steps.subspan(1));
     else
@@ -106,7 +106,7 @@ void apply_set(Node& root, const std::string& assignment, Diagnostics& diagnosti
   const auto shown = SourceText::check(assignment, "--set", ".", diagnostics);
   if (!shown) return;
   const Mark whole = shown->mark(0, assignment.size());
-  std::vector<Step> steps;
+  std::vector<PathPart> steps;
   std::size_t begin = 0;
   for (std::string& key : split(std::string_view(assignment).substr(0, equals), '.')) {
     const std::size_t end = begin + key.size();
@@ -114,7 +114,7 @@ void apply_set(Node& root, const std::string& assignment, Diagnostics& diagnosti
     begin = end + 1;
   }
   const bool empty_key =
-      std::any_of(steps.begin(), steps.end(), [](const Step& s) { return trim(s.key) != s.key || s.key.empty(); });
+      std::any_of(steps.begin(), steps.end(), [](const PathPart& s) { return trim(s.key) != s.key || s.key.empty(); });
   if (equals == assignment.size() || empty_key) {
     diagnostics.error(whole, "expected a path of keys and a value, as in train.optimizer.Adam.learning_rate=3e-4");
     return;

@@ -18,6 +18,7 @@ class CachedSource final : public WrappedSource {
       : WrappedSource(std::move(whole)), prefix_(std::move(prefix)), stores_(std::move(stores)) {}
 
   Shape input_shape(int input) const override { return prefix_.output(first_shape(input)); }
+  bool has_one_shape(int input) const override { return of().has_one_shape(input) || prefix_.fixes_size(); }
   void read(std::int64_t index, int input, Array& out, const ReadHint&) const override {
     CacheStore& store = *stores_[static_cast<std::size_t>(input)];
     try {

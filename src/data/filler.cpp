@@ -50,7 +50,12 @@ Filler::Filler(std::shared_ptr<const Source> source, Pipeline pipeline, const Mo
                 fmt::format("the data set has {} inputs, the model {}", source_->inputs(), model.input_shapes.size()));
   for (std::size_t i = 0; i < model.input_shapes.size(); ++i) inputs_.push_back(match(model, i));
   if (delivery_ == Delivery::kRows) raw_ = rows_in_memory();
-  for (LabelDelivery& label : labels) labels_.emplace_back(source_, std::move(label)).check_all();
+  if (pipeline_.mixes()) parts_ = pipeline_.parts();
+  for (LabelDelivery& label : labels) {
+    if (!parts_.empty() && label.kind == optim::LabelKind::kClass)
+      throw Error(ErrorKind::kInternal, "mixed samples need labels as rows, found classes");
+    labels_.emplace_back(source_, std::move(label)).check_all();
+  }
 }
 
 Filler::Input Filler::match(const ModelSide& model, std::size_t which) const {
@@ -60,6 +65,7 @@ Filler::Input Filler::match(const ModelSide& model, std::size_t which) const {
   input.elements = input.wanted.elements();
   const Shape found = source_->input_shape(input.from);
   input.sample = with_channel(found, input.wanted);
+  pipeline_.check_mixing(!source_->has_one_shape(input.from));
   const Shape made = pipeline_.output(input.sample);
   if (made.rank() > 0 && made != input.wanted) {
     const std::string name = source_->input_name(input.from);
@@ -130,8 +136,14 @@ std::shared_ptr<Batch::Slot> Filler::make_slot(std::int64_t rows, const Allocate
 void Filler::fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch, Batch::Slot& slot) const {
   if (delivery_ != Delivery::kFloats) slot.samples.data()[row] = index;
   if (delivery_ == Delivery::kRows) copy_rows(index, row, slot);
+  if (!parts_.empty()) return fill_mixed(index, epoch, row, scratch, slot);
   for (std::size_t i = 0; i < slot.inputs.size(); ++i)
     fill_input(inputs_[i], index, epoch, scratch, slot.inputs[i].data() + row * inputs_[i].elements);
+  fill_labels(index, epoch, row, false, scratch, slot);
+}
+
+void Filler::fill_labels(std::int64_t index, std::int64_t epoch, std::int64_t row, bool mixed, Scratch& scratch,
+                         Batch::Slot& slot) const {
   for (std::size_t i = 0; i < labels_.size(); ++i) {
     const LabelWriter& label = labels_[i];
     std::byte* const place = slot.labels[i].data() + static_cast<std::size_t>(row) * slot.label_bytes[i];
@@ -139,11 +151,11 @@ void Filler::fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scra
       scratch.row.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, label.width())));
       *reinterpret_cast<std::int32_t*>(place) = label.class_of(index, scratch.row.data());
     } else {
-      label.values_of(index, reinterpret_cast<float*>(place));
+      mix_labels(label, mixed ? parts_.size() - 1 : 0, index, epoch, scratch, reinterpret_cast<float*>(place));
     }
   }
   if (float* const weights = slot.sample_weights.data(); weights != nullptr)
-    weights[row] = source_->sample_weight(index);
+    weights[row] = mix_weights(mixed ? parts_.size() - 1 : 0, index, epoch);
 }
 
 std::vector<RowsInMemory> Filler::rows_in_memory() const {
@@ -190,8 +202,21 @@ void Filler::fill_input(const Input& input, std::int64_t index, std::int64_t epo
     copy_row(input, index, out);
     return;
   }
-  const DrawKey key{
-      .seed = seed_, .sample = static_cast<std::uint64_t>(index), .epoch = static_cast<std::uint32_t>(epoch)};
+  const DrawKey key = key_of(index, epoch);
+  const ImageView view = view_sample(input, index, key, scratch.image);
+  try {
+    pipeline_.write(view, key, scratch.pipeline, input.wanted, out);
+  } catch (const Error& unfit) {  // an image of another size, say, is as bad as a damaged one
+    if (!source_->bad_samples() || unfit.kind() == ErrorKind::kInternal) throw;
+    throw SampleError({.file = source_->label_place(index), .byte = -1, .words = unfit.what()});
+  }
+}
+
+DrawKey Filler::key_of(std::int64_t index, std::int64_t epoch) const {
+  return {.seed = seed_, .sample = static_cast<std::uint64_t>(index), .epoch = static_cast<std::uint32_t>(epoch)};
+}
+
+ImageView Filler::view_sample(const Input& input, std::int64_t index, const DrawKey& key, Array& image) const {
   ImageView view;
   if (in_memory(input)) {
     const std::int64_t first = source_->row(index) * input.sample.elements();
@@ -199,19 +224,14 @@ void Filler::fill_input(const Input& input, std::int64_t index, std::int64_t epo
     view.type = input.u8 != nullptr ? DType::kU8 : DType::kF32;
     view.data = input.u8 != nullptr ? static_cast<const void*>(input.u8 + first) : input.f32 + first;
   } else if (!source_->view(index, input.from, view)) {
-    const auto part = [&](const Shape& image) { return pipeline_.part(image, key); };
+    const auto part = [&](const Shape& whole) { return pipeline_.part(whole, key); };
     ReadHint hint = pipeline_.hint();
     hint.part = std::ref(part);
-    source_->read(index, input.from, scratch.image, hint);
-    view = view_of(scratch.image);
+    source_->read(index, input.from, image, hint);
+    view = view_of(image);
   }
   view.shape = with_channel(view.shape, input.wanted);
-  try {
-    pipeline_.write(view, key, scratch.pipeline, input.wanted, out);
-  } catch (const Error& unfit) {  // an image of another size, say, is as bad as a damaged one
-    if (!source_->bad_samples() || unfit.kind() == ErrorKind::kInternal) throw;
-    throw SampleError({.file = source_->label_place(index), .byte = -1, .words = unfit.what()});
-  }
+  return view;
 }
 
 void Filler::copy_row(const Input& input, std::int64_t index, float* out) const {

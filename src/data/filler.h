@@ -21,6 +21,11 @@ class Filler {
     Array image;
     Pipeline::Scratch pipeline;
     std::vector<float> row;
+    struct Mix {
+      Array own, other, mixed;
+      std::vector<float> row;
+    };
+    std::vector<Mix> mixes;  ///< of each transform that mixes samples
   };
 
   /// Throws Error{kData} or Error{kUsage} as Loader does.
@@ -54,9 +59,22 @@ class Filler {
   void copy_rows(std::int64_t index, std::int64_t row, Batch::Slot& slot) const;
   void fill_input(const Input& input, std::int64_t index, std::int64_t epoch, Scratch& scratch, float* out) const;
   void copy_row(const Input& input, std::int64_t index, float* out) const;
+  DrawKey key_of(std::int64_t index, std::int64_t epoch) const;
+  /// The sample as its source has it, in `image` where it has to be read.
+  ImageView view_sample(const Input& input, std::int64_t index, const DrawKey& key, Array& image) const;
+  void fill_labels(std::int64_t index, std::int64_t epoch, std::int64_t row, bool mixed, Scratch& scratch,
+                   Batch::Slot& slot) const;
+  // What samples mix, mixer by mixer: `level` counts those that have been at work (filler_mixing.cpp).
+  void fill_mixed(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch, Batch::Slot& slot) const;
+  void mix_input(const Input& input, std::size_t level, std::int64_t index, std::int64_t epoch, Scratch& scratch,
+                 Array& out) const;
+  void mix_labels(const LabelWriter& label, std::size_t level, std::int64_t index, std::int64_t epoch, Scratch& scratch,
+                  float* out) const;
+  float mix_weights(std::size_t level, std::int64_t index, std::int64_t epoch) const;
 
   std::shared_ptr<const Source> source_;
   Pipeline pipeline_;
+  std::vector<Pipeline::Part> parts_;   ///< of a pipeline that mixes samples
   std::optional<ChannelMap> only_map_;  ///< all that the pipeline does
   std::vector<LabelWriter> labels_;     ///< one per loss
   std::uint64_t seed_;

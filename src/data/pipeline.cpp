@@ -1,22 +1,15 @@
 #include <algorithm>
-#include <cmath>
 
 #include "core/error.h"
 #include "core/format.h"
-#include "data/transforms/transforms.h"
+#include "data/mixing.h"
+#include "data/transforms/pixels.h"
+#include "data/transforms/transform_def.h"
 
 namespace dptrain::data {
 
 config::Family& transform_family() {
-  static config::Family family = [] {
-    config::Family made("transform");
-    for (const auto def :
-         {rescaling_def, normalization_def, preprocess_input_def, resizing_def, center_crop_def, random_crop_def,
-          random_resized_crop_def, random_flip_def, random_rotation_def, random_zoom_def, random_translation_def,
-          random_brightness_def, random_contrast_def, per_image_standardization_def})
-      made.add(def());
-    return made;
-  }();
+  static config::Family family("transform");
   return family;
 }
 
@@ -25,18 +18,8 @@ std::unique_ptr<Transform> make_transform(const config::Typed& spec) {
 }
 
 bool expect_pixels(const std::vector<config::Typed>& transforms) {
-  // A scale this small, or a range this wide, makes sense for bytes only.
-  constexpr double kLargestScale = 1.0 / 32, kSmallestRange = 128;
-  const auto wide = [](const std::vector<double>& range) { return range[1] - range[0] > kSmallestRange; };
-  return std::any_of(transforms.begin(), transforms.end(), [&](const config::Typed& spec) {
-    if (spec.get_if<PreprocessInputSpec>() != nullptr) return true;
-    if (const auto* rescaling = spec.get_if<RescalingSpec>()) return std::fabs(rescaling->scale) <= kLargestScale;
-    if (const auto* brightness = spec.get_if<RandomBrightnessSpec>()) return wide(brightness->value_range);
-    if (const auto* contrast = spec.get_if<RandomContrastSpec>()) return wide(contrast->value_range);
-    if (const auto* normalization = spec.get_if<NormalizationSpec>())
-      return std::sqrt(normalization->variance.front()) >= 1 / kLargestScale;
-    return false;
-  });
+  return std::ranges::any_of(transforms,
+                             [](const config::Typed& spec) { return make_transform(spec)->expects_pixels(); });
 }
 
 void Transform::write(const ImageView& in, const DrawKey& key, std::uint32_t index, const Finish& finish, Array& spare,
@@ -136,6 +119,46 @@ void Pipeline::run(Array& image, Array& spare, const DrawKey& key) const {
   for (const Step& step : steps_) {
     step.transform->apply(view_of(image), spare, key, step.index);
     std::swap(image, spare);
+  }
+}
+
+void Pipeline::run(const ImageView& in, Scratch& scratch, Array& out, const DrawKey& key) const {
+  if (steps_.empty()) return copy_image(in, out);
+  ImageView view = in;
+  Array *next = &scratch.even, *other = &scratch.odd;
+  for (const Step& step : steps_) {
+    const bool last = &step == &steps_.back();
+    step.transform->apply(view, last ? out : *next, key, step.index);
+    if (last) return;
+    view = view_of(*next);
+    std::swap(next, other);
+  }
+}
+
+std::vector<Pipeline::Part> Pipeline::parts() const {
+  std::vector<Part> parts(1);
+  for (const Step& step : steps_) {
+    if (step.transform->mixing() != nullptr) {
+      parts.push_back({.mixer = step.transform, .index = step.index, .rest = {}});
+    } else {
+      parts.back().rest.steps_.push_back(step);
+    }
+  }
+  return parts;
+}
+
+bool Pipeline::mixes() const {
+  return std::ranges::any_of(steps_, [](const Step& step) { return step.transform->mixing() != nullptr; });
+}
+
+void Pipeline::check_mixing(bool sizes_differ) const {
+  for (const Step& step : steps_) {
+    if (sizes_differ && step.transform->mixing() != nullptr)
+      throw Error(ErrorKind::kUsage,
+                  step.place +
+                      ": samples of several sizes cannot be mixed; put `Resizing: {height: .., width: ..}` "
+                      "before it");
+    if (step.transform->fixes_size()) return;
   }
 }
 

@@ -1,15 +1,12 @@
 #pragma once
 
 // Source: a set of samples that can be read by index from any thread. It knows files, not epochs, batches or replicas.
-// Each type of data set (IDX, ImageFolder, Synthetic, Split, ...) has a file of its own.
+// Each type of data set (IDX, ImageFolder, Synthetic, Split, ...) has its files in sources/.
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "config/family.h"
@@ -69,6 +66,8 @@ class Source {
   virtual std::string input_name(int input) const = 0;
   /// Shape of every sample, or nothing known (rank 0) where samples differ in size (image files before Resizing).
   virtual Shape input_shape(int input) const = 0;
+  /// Whether all samples have one shape, be it known or not.
+  virtual bool has_one_shape(int input) const { return input_shape(input).rank() > 0; }
   /// Where samples differ in size: the size that one of them says it has, without decoding it, or nothing where it does
   /// not say.
   virtual Shape peek_shape(std::int64_t index) const { return static_cast<void>(index), Shape{}; }
@@ -111,73 +110,6 @@ class Source {
 
 config::Family& dataset_family();
 
-/// Arguments that every data set takes.
-struct DatasetCommon {
-  std::optional<std::int64_t> take;  ///< the first so many samples (all, where there are fewer)
-  std::vector<std::string> class_names;
-};
-/// `inputs:` one path, or {input name: path}.
-struct NamedPaths {
-  std::vector<std::pair<std::string, config::Path>> paths;  ///< name "" when one unnamed
-};
-struct IDXSpec : DatasetCommon {
-  NamedPaths inputs;
-  NamedPaths labels;  ///< or {output name: path}
-  std::optional<config::Path> sample_weight;
-};
-/// Noise around one random mean per class (synthetic.cpp).
-struct SyntheticSpec : DatasetCommon {
-  std::int64_t samples = 10000;
-  std::int64_t classes = 0;  ///< 0: the width of the model's output (1 output: 2 classes)
-  std::uint64_t seed = 0;
-};
-enum class ColorMode { kGrayscale, kRgb, kRgba };
-enum class Exif { kRotate, kIgnore };
-/// Folders of image files, one per class (image_folder.cpp).
-struct ImageFolderSpec : DatasetCommon {
-  config::Path directory;
-  ColorMode color_mode = ColorMode::kRgb;
-  Exif exif = Exif::kRotate;
-  OnError on_error;
-};
-enum class CifarSubset { kTrain, kTest };
-/// The binary version of CIFAR-10.
-struct CIFAR10Spec : DatasetCommon {
-  config::Path directory;
-  CifarSubset subset = CifarSubset::kTrain;
-};
-enum class RecordType { kU8, kI8, kI16, kI32, kF32, kF64 };
-enum class DataFormat { kChannelsLast, kChannelsFirst };
-enum class ByteOrder { kLittle, kBig };
-/// Files of records of one length (fixed_records.h).
-struct FixedRecordsSpec : DatasetCommon {
-  std::vector<config::Path> files;
-  std::vector<std::int64_t> shape;
-  RecordType dtype = RecordType::kU8;
-  DataFormat data_format = DataFormat::kChannelsLast;
-  ByteOrder byte_order = ByteOrder::kLittle;
-  std::int64_t label_bytes = 1, label_offset = 0;
-  std::optional<std::int64_t> data_offset, record_bytes;
-  std::int64_t header_bytes = 0, footer_bytes = 0;
-};
-/// `inputs:` one array, or {input name: array}.
-struct NamedArrays {
-  std::vector<std::pair<std::string, std::string>> arrays;  ///< name "" when one unnamed
-};
-/// Arrays of one HDF5 file, one row per sample (hdf5_dataset.cpp).
-struct HDF5DatasetSpec : DatasetCommon {
-  config::Path file;
-  NamedArrays inputs;
-  NamedArrays labels;  ///< or {output name: array}
-  std::optional<std::string> sample_weight;
-};
-/// A part of another role's data set: the samples of `of` that fall into `fraction`; `of` keeps the rest.
-struct SplitSpec : DatasetCommon {
-  std::string of = "train";
-  double fraction = 0;
-  bool stratified = false;
-};
-
 /// What the model wants, for Synthetic and for checks.
 struct ModelSide {
   std::vector<std::string> input_names;
@@ -210,28 +142,4 @@ Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std:
 /// `--data synthetic`: Synthetic in place of every data set given (train always); a Synthetic stays as it is.
 Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
                           const WantedRoles& wanted = {});
-/// Inputs of `predict --input FILE.idx`: a source without labels.
-std::shared_ptr<const Source> open_idx_inputs(const std::string& path);
-/// Image files without labels: `paths` are files, taken as they are, and folders, taken with all below them;
-/// label_place() is a sample's file. Of `options`, directory and class_names are not used. Throws Error{kData}.
-std::shared_ptr<const Source> open_images(const std::vector<std::string>& paths, const ImageFolderSpec& options);
-
 }  // namespace dptrain::data
-
-namespace dptrain::config {
-template <>
-struct EnumNames<data::ColorMode> {
-  static constexpr std::array names{std::pair{data::ColorMode::kGrayscale, "grayscale"},
-                                    std::pair{data::ColorMode::kRgb, "rgb"}, std::pair{data::ColorMode::kRgba, "rgba"}};
-};
-template <>
-struct EnumNames<data::Exif> {
-  static constexpr std::array names{std::pair{data::Exif::kRotate, "rotate"}, std::pair{data::Exif::kIgnore, "ignore"}};
-};
-template <>
-struct Value<data::NamedPaths> {
-  static bool read(const Node&, Reader&, data::NamedPaths& out);
-  static Node write(const data::NamedPaths&);
-  static Node schema();
-};
-}  // namespace dptrain::config

@@ -15,8 +15,11 @@
 #include "core/shape.h"
 #include "data/images/finish.h"
 #include "data/source.h"
+#include "kernels/pixel_program.h"
 
 namespace dptrain::data {
+
+class Mixing;
 
 config::Family& transform_family();
 
@@ -46,6 +49,13 @@ class Transform {
   virtual std::optional<Mirror> mirror(const DrawKey& /*key*/, std::uint32_t /*index*/) const { return std::nullopt; }
   /// The result has one size, whatever comes in.
   virtual bool fixes_size() const { return false; }
+  /// Made for bytes 0..255, by its arguments.
+  virtual bool expects_pixels() const { return false; }
+  /// Writes the transform as an operation of a device's program, whose sizes in and out are set to those of what comes
+  /// in; false where it has no such form.
+  virtual bool write_op(std::int32_t /*channels*/, kernels::PixelOp& /*op*/) const { return false; }
+  /// This, where the transform mixes a sample with another one.
+  virtual const Mixing* mixing() const { return nullptr; }
   /// How small an image may be that comes in without a change that the user has not allowed.
   virtual ReadHint hint() const { return {}; }
   /// All that apply() and write() look at of an image of this shape.
@@ -53,6 +63,9 @@ class Transform {
     return {0, 0, image[0], image[1]};
   }
 };
+/// A scale as small as this makes sense for bytes 0..255 only, and so does a range of values as wide.
+inline constexpr double kLargestPixelScale = 1.0 / 32, kSmallestPixelRange = 128;
+
 /// A transform of transform_family().
 std::unique_ptr<Transform> make_transform(const config::Typed& spec);
 /// Whether the transforms are written for bytes 0..255: Synthetic then makes such (ModelSide::pixels).
@@ -78,6 +91,16 @@ class Pipeline {
   void apply(Array& image, Array& spare, const DrawKey& key) const;
   /// Runs all without a conversion at the end: u8 stays u8 where no transform makes floats of it.
   void run(Array& image, Array& spare, const DrawKey& key) const;
+  /// The same, from memory that somebody else keeps; `out` becomes the result.
+  void run(const ImageView& in, Scratch& scratch, Array& out, const DrawKey& key) const;
+
+  /// The pipeline in front of the first transform that mixes samples, that transform's step, and so on: one part more
+  /// than there are such transforms. The draws stay what they are.
+  struct Part;
+  std::vector<Part> parts() const;
+  /// Throws Error{kUsage} where samples of several sizes would be mixed.
+  void check_mixing(bool sizes_differ) const;
+  bool mixes() const;
 
   bool empty() const { return steps_.empty(); }
   bool random() const;
@@ -107,6 +130,13 @@ class Pipeline {
   std::size_t unfolded() const;
 
   std::vector<Step> steps_;
+};
+
+/// Begins with a transform that mixes samples; the first part does not.
+struct Pipeline::Part {
+  std::shared_ptr<const Transform> mixer;  ///< null: the first part
+  std::uint32_t index = 0;                 ///< of the mixer in the whole pipeline
+  Pipeline rest;                           ///< what comes after it
 };
 
 }  // namespace dptrain::data

@@ -1,5 +1,6 @@
 #include "device/device.h"
 
+#include <algorithm>
 #include <map>
 
 #include "core/error.h"
@@ -10,25 +11,55 @@ namespace {
 
 using OpKey = std::pair<DeviceKind, std::type_index>;
 
-std::map<OpKey, OpFactory>& op_table() {
-  static std::map<OpKey, OpFactory> table;  // a function's own, so that it exists before the first registration
+struct OpEntry {
+  OpFactory factory;
+  OpTraits traits;
+};
+
+std::map<OpKey, OpEntry>& op_table() {
+  static std::map<OpKey, OpEntry> table;  // a function's own, so that it exists before the first registration
   return table;
 }
 
 }  // namespace
 
-void register_op(DeviceKind kind, std::type_index spec, OpFactory factory) {
-  op_table()[OpKey(kind, spec)] = std::move(factory);
+void register_op(DeviceKind kind, std::type_index spec, OpFactory factory, OpTraits traits) {
+  op_table()[OpKey(kind, spec)] = {std::move(factory), std::move(traits)};
 }
 
 bool has_op(DeviceKind kind, std::type_index spec) { return op_table().contains(OpKey(kind, spec)); }
+
+const OpTraits* op_traits(DeviceKind kind, std::type_index spec) {
+  const auto found = op_table().find(OpKey(kind, spec));
+  return found == op_table().end() ? nullptr : &found->second.traits;
+}
 
 std::unique_ptr<Op> Device::make_op(const OpContext& context) {
   const auto found = op_table().find(OpKey(kind(), context.step.spec.type()));
   if (found == op_table().end())
     throw Error(ErrorKind::kInternal, fmt::format("{} '{}': device {} has no operation for this layer",
                                                   context.step.spec.name(), context.step.name, name()));
-  return found->second(context, *this);
+  return found->second.factory(context, *this);
+}
+
+std::optional<plan::TailFusion> Device::fuses(const plan::Follower& follower) const {
+  if (const OpTraits* traits = op_traits(kind(), follower.step.spec.type()))
+    for (const FusionClaim& claim : traits->fuses)
+      if (claim.layer == follower.layer.type()) return claim.answer(follower, *this);
+  return std::nullopt;
+}
+
+bool Device::undoes(const plan::Step& reader, const plan::TailEntry& last) const {
+  const OpTraits* traits = op_traits(kind(), reader.spec.type());
+  return traits != nullptr && std::ranges::any_of(traits->undoes, [&](const UndoClaim& claim) {
+           return claim.layer == last.layer.type() && claim.answer(reader, last);
+         });
+}
+
+std::vector<int> Device::weight_order(const config::Typed& layer, std::size_t weight) const {
+  const OpTraits* traits = op_traits(kind(), layer.type());
+  if (traits == nullptr || weight >= traits->weight_orders.size()) return {};
+  return traits->weight_orders[weight];
 }
 
 void Device::copy(void* destination, const void* source, std::size_t bytes, Stream& stream) {

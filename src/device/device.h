@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <typeindex>
 #include <vector>
@@ -96,25 +97,63 @@ class Device : public plan::Capabilities {
   virtual std::unique_ptr<Recording> record(Stream& stream, const std::function<void()>& work) = 0;
   /// 64-bit hash of the bits; equal bits, equal hash, on devices of one kind.
   virtual std::uint64_t hash(const float* x, std::int64_t n, Stream& stream) = 0;
+
+  // What the plan asks: answered by the op table (OpTraits).
+  std::optional<plan::TailFusion> fuses(const plan::Follower& follower) const override;
+  bool undoes(const plan::Step& reader, const plan::TailEntry& last) const override;
+  std::vector<int> weight_order(const config::Typed& layer, std::size_t weight) const override;
+};
+
+using OpFactory = std::function<std::unique_ptr<Op>(const OpContext&, Device&)>;
+
+/// A kind of layer that an op computes behind its own where `answer` says so (plan::Capabilities::fuses).
+struct FusionClaim {
+  std::type_index layer;
+  std::function<std::optional<plan::TailFusion>(const plan::Follower&, const Device&)> answer;
+};
+/// `answer` takes (const Spec& of the layer behind, const plan::Follower&, const Device&).
+template <class Spec, class F>
+FusionClaim fuses(F answer) {
+  return {typeid(Spec), [answer](const plan::Follower& follower, const Device& device) {
+            return std::optional<plan::TailFusion>(answer(follower.layer.as<Spec>(), follower, device));
+          }};
+}
+
+/// A kind of layer, last in the tail of what an op reads, that the op's backward goes back through where `answer` says
+/// so (plan::Capabilities::undoes).
+struct UndoClaim {
+  std::type_index layer;
+  std::function<bool(const plan::Step& reader, const plan::TailEntry& last)> answer;
+};
+
+/// What an op says to the plan.
+struct OpTraits {
+  std::vector<FusionClaim> fuses{};
+  std::vector<UndoClaim> undoes{};
+  /// Parameter::order of each weight, in Keras's order of the weights; empty or left out: as Keras has it.
+  std::vector<std::vector<int>> weight_orders{};
 };
 
 /// Table of ops by (device kind, spec type), filled before main by objects of type RegisteredOp.
-using OpFactory = std::function<std::unique_ptr<Op>(const OpContext&, Device&)>;
-void register_op(DeviceKind kind, std::type_index spec, OpFactory factory);
+void register_op(DeviceKind kind, std::type_index spec, OpFactory factory, OpTraits traits);
 bool has_op(DeviceKind kind, std::type_index spec);
+/// Null where there is no such op.
+const OpTraits* op_traits(DeviceKind kind, std::type_index spec);
 
-/// `const RegisteredOp kCpuMaxPooling2D = op<MaxPooling2DSpec, MaxPooling2DOp>(DeviceKind::kCpu);`
+/// `const RegisteredOp kCpuMaxPooling2D = op<MaxPooling2DSpec, MaxPooling2DOp>(DeviceKind::kCpu, {.undoes = {relu}});`
 /// The op's constructor takes (const Spec&, const OpContext&, Device&).
 struct RegisteredOp {
-  RegisteredOp(DeviceKind kind, std::type_index spec, OpFactory factory) {
-    register_op(kind, spec, std::move(factory));
+  RegisteredOp(DeviceKind kind, std::type_index spec, OpFactory factory, OpTraits traits) {
+    register_op(kind, spec, std::move(factory), std::move(traits));
   }
 };
 template <class Spec, class OpType>
-RegisteredOp op(DeviceKind kind) {
-  return {kind, typeid(Spec), [](const OpContext& context, Device& device) -> std::unique_ptr<Op> {
+RegisteredOp op(DeviceKind kind, OpTraits traits = {}) {
+  return {kind, typeid(Spec),
+          [](const OpContext& context, Device& device) -> std::unique_ptr<Op> {
             return std::make_unique<OpType>(context.step.spec.as<Spec>(), context, device);
-          }};
+          },
+          std::move(traits)};
 }
 
 /// How convolutions are chosen (`runtime.conv`, --conv): by rule and by what was timed, or the same without Winograd.

@@ -1,8 +1,8 @@
 #pragma once
 
-// The optimizer's pass over the flat arenas of one replica: regularizer gradients, clipping, update, moving statistics,
-// averages. Called after the all-reduce, so every replica does the same arithmetic on the same bits. Replica's thread
-// only.
+// The optimizer's pass over the flat arenas of one replica: regularizer gradients, clipping, update (the optimizer's
+// own, device/optimizer_op.h), moving statistics, averages. Called after the all-reduce, so every replica does the same
+// arithmetic on the same bits. Replica's thread only.
 
 #include <cstdint>
 #include <vector>
@@ -24,7 +24,7 @@ struct UpdateContext {
 
 struct UpdateBuffers {
   float* weights = nullptr;    ///< the whole parameter arena
-  float* gradients = nullptr;  ///< [0, statistics_end); scaled and clipped in place
+  float* gradients = nullptr;  ///< [0, statistics_end); scaled and clipped in place, and room for the optimizer's op
   std::vector<float*> slots;   ///< [0, trainable_end) each, in the order of optim::slots()
   float* average = nullptr;    ///< [0, trainable_end), null without use_ema
   void* compute = nullptr;     ///< the whole parameter arena in the compute type, written too; null for float32

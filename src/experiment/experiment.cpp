@@ -13,9 +13,10 @@
 #include "core/text.h"
 #include "data/source.h"
 #include "data/transform.h"
-#include "experiment/callback_checks.h"
+#include "experiment/callback_type.h"
 #include "experiment/keras_model.h"
 #include "experiment/key_descriptions.h"
+#include "experiment/mixed_labels.h"
 #include "experiment/nonfinite.h"
 #include "experiment/objectives.h"
 #include "experiment/preprocessing_advice.h"
@@ -82,9 +83,11 @@ void check_train(config::Reader& reader, const config::Node& root, const ConfigF
                  "train: lr_scaling needs reference_batch_size, the global batch that learning_rate was chosen for");
   const auto& every = train.validate_every;
   using Unit = config::Duration::Unit;
-  if ((every.unit != Unit::kBare && every.unit != Unit::kEpochs) || every.value < 1 ||
+  if ((every.unit != Unit::kBare && every.unit != Unit::kEpochs && every.unit != Unit::kSteps) || every.value < 1 ||
       every.value != std::floor(every.value))
-    reader.error(place(root, "train", "validate_every"), "train: validate_every must be a whole number of epochs");
+    reader.error(
+        place(root, "train", "validate_every"),
+        "train: validate_every must be a whole number of epochs or of steps, such as '2 epochs' or '500 steps'");
   if (train.max_time && train.max_time->unit != Unit::kBare && train.max_time->unit != Unit::kSeconds)
     reader.error(place(root, "train", "max_time"), "train: max_time must be a time such as 30m");
 }
@@ -164,6 +167,7 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
   check_train(reader, root, file);
   check_parallel(reader, root, file);
   if (diagnostics.ok()) check_objectives(reader, file.train, experiment.graph);
+  if (diagnostics.ok()) check_mixed_labels(reader, file.data, file.train, experiment.graph);
   check_callbacks(reader, file, overrides.callbacks && diagnostics.ok() ? &experiment.graph : nullptr);
   if (const config::Node* model = section(root, "model"); model != nullptr && model->is_map() && diagnostics.ok())
     if (const config::Node* weights = model->find("weights"); weights && !reader.substituted(*weights).is_null())

@@ -1,8 +1,5 @@
 #include "experiment/nonfinite.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace dptrain::experiment {
 namespace {
 
@@ -26,29 +23,6 @@ config::Family make_nonfinite_family() {
 config::Family& nonfinite_family() {
   static config::Family family = make_nonfinite_family();
   return family;
-}
-
-Reaction NonfiniteAccount::react(bool step) {
-  if (const auto* skip = wish_.get_if<SkipStepSpec>(); skip != nullptr && step && skipped_steps_ < skip->at_most) {
-    ++skipped_steps_;
-    return Reaction::kSkip;
-  }
-  if (const auto* rollback = wish_.get_if<RollbackSpec>(); rollback != nullptr && rollbacks_ < rollback->at_most) {
-    ++rollbacks_;
-    return Reaction::kRollBack;
-  }
-  return Reaction::kStop;
-}
-
-double NonfiniteAccount::factor() const {
-  const auto* rollback = wish_.get_if<RollbackSpec>();
-  return rollback != nullptr ? rollback->factor : 1;
-}
-
-bool all_finite(const graph::Model& model) {
-  return std::ranges::all_of(model.weights, [](const graph::Weight& weight) {
-    return std::ranges::all_of(weight.values, [](float value) { return std::isfinite(value); });
-  });
 }
 
 }  // namespace dptrain::experiment

@@ -16,7 +16,7 @@
 #include "device/device.h"
 #include "experiment/by_output.h"
 #include "experiment/nonfinite.h"
-#include "optim/optimizer.h"
+#include "optim/optimizers/rmsprop.h"
 #include "replica/replica.h"
 
 namespace dptrain::experiment {

@@ -18,7 +18,7 @@ std::tuple<const config::Source*, int, int> place(const config::Mark& mark) {
 }
 
 /// "Conv2D 'conv1'" as far as it is known before the name is settled.
-std::string title(const Step& step) {
+std::string title(const ListedStep& step) {
   const config::Node* name = step.reserved("name");
   const bool plain = name != nullptr && name->is_scalar() && name->str().find('$') == std::string::npos;
   return plain ? fmt::format("{} '{}'", step.type, name->str()) : step.type;
@@ -48,7 +48,7 @@ Sources Expander::chain(const config::Node& layers, Scope& scope) {
   }
   for (const config::Node& node : layers.items()) {
     if (steps_ > kMaxSteps) return {Source{}};
-    const std::optional<Step> read = read_step(node, reader_);
+    const std::optional<ListedStep> read = read_step(node, reader_);
     if (read) {
       above = step(*read, scope, above);
     } else {
@@ -59,7 +59,7 @@ Sources Expander::chain(const config::Node& layers, Scope& scope) {
   return above;
 }
 
-Sources Expander::step(const Step& step, Scope& scope, const Sources& above) {
+Sources Expander::step(const ListedStep& step, Scope& scope, const Sources& above) {
   if (failed_.contains(place(step.mark))) return failed(step, scope);
   const std::size_t errors = reader_.diagnostics().errors().size();
   const Reader::Subject subject(reader_, title(step));
@@ -83,7 +83,7 @@ Sources Expander::step(const Step& step, Scope& scope, const Sources& above) {
   return last;
 }
 
-Sources Expander::failed(const Step& step, Scope& scope) {
+Sources Expander::failed(const ListedStep& step, Scope& scope) {
   failed_.insert(place(step.mark));
   const config::Node* name = step.reserved("name");
   const bool known = name != nullptr && name->is_scalar() && name->str().find('$') == std::string::npos &&
@@ -96,7 +96,7 @@ Sources Expander::failed(const Step& step, Scope& scope) {
 }
 
 Source Expander::copy(const Call& call, Scope& scope) {
-  const Step& step = call.step;
+  const ListedStep& step = call.step;
   if (++steps_ > kMaxSteps) {
     if (steps_ == kMaxSteps + 1)
       reader_.error(step.mark, fmt::format("the model has more than {} steps", with_commas(kMaxSteps)));
@@ -116,7 +116,7 @@ Source Expander::copy(const Call& call, Scope& scope) {
 }
 
 Source Expander::layer(const Call& call, const layers::LayerType& type, Scope& scope) {
-  const Step& step = call.step;
+  const ListedStep& step = call.step;
   SharedLayers* const shared = scope.shared;
   const bool again = shared != nullptr && shared->built;
   const auto* made = again ? &shared->layers.at(shared->next++) : nullptr;
@@ -157,13 +157,13 @@ Source Expander::layer(const Call& call, const layers::LayerType& type, Scope& s
   return result;
 }
 
-config::Typed Expander::read_layer(const layers::LayerType& type, const Step& step) {
+config::Typed Expander::read_layer(const layers::LayerType& type, const ListedStep& step) {
   const std::shared_ptr<void> spec = type.schema.make();
   if (!type.schema.read(step.arguments, step.mark, reader_, spec.get(), reserved_arguments())) return {};
   return {type, spec, step.mark};
 }
 
-std::optional<Shape> Expander::inferred(const config::Typed& layer, const Step& step, const Sources& inputs,
+std::optional<Shape> Expander::inferred(const config::Typed& layer, const ListedStep& step, const Sources& inputs,
                                         const Scope& scope) {
   std::vector<Shape> shapes;
   std::vector<std::string> names;

@@ -10,14 +10,14 @@ namespace dptrain::graph {
 
 using config::Reader;
 
-std::optional<bool> Expander::condition(const Step& step) {
+std::optional<bool> Expander::condition(const ListedStep& step) {
   const config::Node* node = step.reserved("if");
   if (node == nullptr) return true;
   const Reader::Key key(reader_, "if");
   return reader_.condition(*node);
 }
 
-std::optional<std::optional<std::string>> Expander::name(const Step& step, const Scope& scope) {
+std::optional<std::optional<std::string>> Expander::name(const ListedStep& step, const Scope& scope) {
   const config::Node* node = step.reserved("name");
   if (node == nullptr) return std::optional<std::string>();
   const Reader::Key key(reader_, "name");
@@ -32,7 +32,7 @@ std::optional<std::optional<std::string>> Expander::name(const Step& step, const
   return std::nullopt;
 }
 
-std::optional<std::int64_t> Expander::copies(const Step& step) {
+std::optional<std::int64_t> Expander::copies(const ListedStep& step) {
   const config::Node* node = step.reserved("repeat");
   if (node == nullptr) return 1;
   const Reader::Key key(reader_, "repeat");
@@ -43,7 +43,7 @@ std::optional<std::int64_t> Expander::copies(const Step& step) {
   return std::nullopt;
 }
 
-std::optional<std::string> Expander::device(const Step& step, const Scope& scope) {
+std::optional<std::string> Expander::device(const ListedStep& step, const Scope& scope) {
   const config::Node* node = step.reserved("device");
   if (node == nullptr) return scope.device;
   const Reader::Key key(reader_, "device");
@@ -56,7 +56,7 @@ std::optional<std::string> Expander::device(const Step& step, const Scope& scope
   return std::nullopt;
 }
 
-std::optional<bool> Expander::trainable(const Step& step, const Scope& scope) {
+std::optional<bool> Expander::trainable(const ListedStep& step, const Scope& scope) {
   const config::Node* node = step.reserved("trainable");
   if (node == nullptr) return scope.trainable;
   const Reader::Key key(reader_, "trainable");

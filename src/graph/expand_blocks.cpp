@@ -53,7 +53,7 @@ void Expander::export_names(const Scope& inner, const std::string& local, Scope&
 
 std::optional<Scope> Expander::inner_scope(const Call& call, const std::string& kind, const std::string& local,
                                            Scope& scope) {
-  const Step& step = call.step;
+  const ListedStep& step = call.step;
   int nesting = 0;
   std::string path = step.type;
   for (const Scope* s = &scope; s->outer != nullptr; s = s->outer) {
@@ -99,7 +99,7 @@ Source Expander::close(Scope& inner, const Sources& last, const std::string& loc
 }
 
 Source Expander::block(const Call& call, const Block& block, Scope& scope) {
-  const Step& step = call.step;
+  const ListedStep& step = call.step;
   const Reader::Subject subject(reader_, step.type);
   const std::string local = use_name(call.name, step.type, scope);
   auto parameters = block_arguments(step, block);
@@ -120,7 +120,7 @@ Source Expander::open(const Block& block, std::map<std::string, config::Node> va
 }
 
 Source Expander::network(const Call& call, const Network& network, Scope& scope) {
-  const Step& step = call.step;
+  const ListedStep& step = call.step;
   const Reader::Subject subject(reader_, step.type);
   const std::string local = call.name.value_or("");  // without a name its layers have the names that Keras gives them
   auto values = network_values(network, step, reader_);
@@ -138,9 +138,9 @@ Source Expander::network(const Call& call, const Network& network, Scope& scope)
 
 std::optional<Sources> Expander::network_input(const Call& call, const Network& network,
                                                const std::map<std::string, config::Node>& values, Scope& scope) {
-  const Step& step = call.step;
+  const ListedStep& step = call.step;
   if (call.above.empty() && step.reserved("inputs") == nullptr) {
-    Step own{"Input", step.mark, config::Node::map(step.mark)};
+    ListedStep own{"Input", step.mark, config::Node::map(step.mark)};
     own.arguments.set("shape", values.at("input_shape"));
     const auto& type = static_cast<const layers::LayerType&>(*layers::layer_family().find("Input"));
     return Sources{layer({own, std::nullopt, {}}, type, scope)};
@@ -167,7 +167,8 @@ std::optional<Sources> Expander::network_input(const Call& call, const Network& 
   return std::nullopt;
 }
 
-std::optional<std::map<std::string, config::Node>> Expander::block_arguments(const Step& step, const Block& block) {
+std::optional<std::map<std::string, config::Node>> Expander::block_arguments(const ListedStep& step,
+                                                                             const Block& block) {
   std::vector<std::string> allowed = reserved_arguments();
   std::map<std::string, config::Node> values;
   for (const Parameter& parameter : block.parameters) allowed.push_back(parameter.name);
@@ -214,7 +215,7 @@ bool Expander::only_reserved(const config::Node& arguments, const std::vector<st
 }
 
 Source Expander::shared(const Call& call, const Shared& shared, Scope& scope) {
-  const Step& step = call.step;
+  const ListedStep& step = call.step;
   const Reader::Subject subject(reader_, step.type);
   const std::string local = use_name(call.name, step.type, scope);
   bool good =

@@ -67,14 +67,14 @@ class Expander {
  private:
   /// What a step is called with, besides its own arguments.
   struct Call {
-    const Step& step;
+    const ListedStep& step;
     std::optional<std::string> name;  ///< in its scope; nothing: find one. "": the scope's own (a shared layer)
     const Sources& above;
     bool follows = false;  ///< a further copy of a repeated step: reads `above` whatever `inputs` says
   };
 
   Sources chain(const config::Node& layers, Scope& scope);
-  Sources step(const Step& step, Scope& scope, const Sources& above);
+  Sources step(const ListedStep& step, Scope& scope, const Sources& above);
   Source copy(const Call& call, Scope& scope);
   Source layer(const Call& call, const layers::LayerType& type, Scope& scope);
   Source block(const Call& call, const Block& block, Scope& scope);
@@ -88,22 +88,22 @@ class Expander {
   Source shared(const Call& call, const Shared& shared, Scope& scope);
 
   // The six arguments of every step; each reports and returns nothing when it is wrong.
-  std::optional<bool> condition(const Step& step);
-  std::optional<std::optional<std::string>> name(const Step& step, const Scope& scope);
-  std::optional<std::int64_t> copies(const Step& step);
-  std::optional<std::string> device(const Step& step, const Scope& scope);
-  std::optional<bool> trainable(const Step& step, const Scope& scope);
+  std::optional<bool> condition(const ListedStep& step);
+  std::optional<std::optional<std::string>> name(const ListedStep& step, const Scope& scope);
+  std::optional<std::int64_t> copies(const ListedStep& step);
+  std::optional<std::string> device(const ListedStep& step, const Scope& scope);
+  std::optional<bool> trainable(const ListedStep& step, const Scope& scope);
   std::optional<Sources> inputs(const Call& call, const Scope& scope);
   std::optional<Sources> find(const config::Node& node, const Scope& scope);
 
-  config::Typed read_layer(const layers::LayerType& type, const Step& step);
-  std::optional<Shape> inferred(const config::Typed& layer, const Step& step, const Sources& inputs,
+  config::Typed read_layer(const layers::LayerType& type, const ListedStep& step);
+  std::optional<Shape> inferred(const config::Typed& layer, const ListedStep& step, const Sources& inputs,
                                 const Scope& scope);
   int add_layer(const std::string& name, std::string path, const config::Typed& typed, bool trainable,
                 const Sources& inputs);
   int add_node(int layer, const Sources& inputs, const Shape& output, const std::string& name,
                const std::string& device, const config::Mark& mark);
-  std::optional<std::map<std::string, config::Node>> block_arguments(const Step& step, const Block& block);
+  std::optional<std::map<std::string, config::Node>> block_arguments(const ListedStep& step, const Block& block);
   bool only_reserved(const config::Node& arguments, const std::vector<std::string>& allowed, const std::string& hint);
   bool is_block(const std::string& type, const Scope& scope) const;  ///< or a network
   void export_names(const Scope& inner, const std::string& local, Scope& outer);
@@ -115,7 +115,7 @@ class Expander {
   /// Of a layer or node in the whole model; reports one that is taken.
   bool claim(std::map<std::string, config::Mark>& taken, const std::string& name, const config::Mark& mark,
              const Scope& scope);
-  Sources failed(const Step& step, Scope& scope);
+  Sources failed(const ListedStep& step, Scope& scope);
   void add_notes(config::Diagnostic& diagnostic, const Scope& scope) const;
 
   const Definitions& definitions_;

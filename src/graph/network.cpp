@@ -93,7 +93,7 @@ std::string image_complaint(const Network& network, const Shape& shape) {
                      shape.str());
 }
 
-std::optional<std::map<std::string, config::Node>> network_values(const Network& network, const Step& step,
+std::optional<std::map<std::string, config::Node>> network_values(const Network& network, const ListedStep& step,
                                                                   Reader& reader) {
   std::vector<std::string> ignored = reserved_arguments();
   bool known = true;

@@ -47,7 +47,7 @@ const std::map<std::string, Network, std::less<>>& networks();
 const Network* find_network(std::string_view name);
 
 /// Values of all parameters of one use: those that it gives, else the file's. Nothing after reporting.
-std::optional<std::map<std::string, config::Node>> network_values(const Network& network, const Step& step,
+std::optional<std::map<std::string, config::Node>> network_values(const Network& network, const ListedStep& step,
                                                                   config::Reader& reader);
 /// "" or what is wrong with an image of this shape.
 std::string image_complaint(const Network& network, const Shape& shape);

@@ -9,11 +9,11 @@ const std::vector<std::string>& reserved_arguments() {
   return names;
 }
 
-std::optional<Step> read_step(const config::Node& node, config::Reader& reader) {
-  if (node.is_scalar() && !node.str().empty()) return Step{node.str(), node.mark(), {}};
+std::optional<ListedStep> read_step(const config::Node& node, config::Reader& reader) {
+  if (node.is_scalar() && !node.str().empty()) return ListedStep{node.str(), node.mark(), {}};
   if (node.is_map() && node.entries().size() == 1) {
     const auto& entry = node.entries().front();
-    return Step{entry.key, entry.mark, entry.value};
+    return ListedStep{entry.key, entry.mark, entry.value};
   }
   if (node.is_map() && node.entries().size() > 1) {
     const auto &type = node.entries()[0], &second = node.entries()[1];

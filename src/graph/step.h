@@ -10,7 +10,7 @@
 
 namespace dptrain::graph {
 
-struct Step {
+struct ListedStep {
   std::string type;
   config::Mark mark;       ///< of the type's name
   config::Node arguments;  ///< as written, reserved ones included
@@ -22,6 +22,6 @@ struct Step {
 const std::vector<std::string>& reserved_arguments();
 
 /// `Type`, `Type: value` or `Type: {arguments}`. Nothing after reporting.
-std::optional<Step> read_step(const config::Node& node, config::Reader& reader);
+std::optional<ListedStep> read_step(const config::Node& node, config::Reader& reader);
 
 }  // namespace dptrain::graph

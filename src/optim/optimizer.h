@@ -1,11 +1,16 @@
 #pragma once
 
-// Optimizers: specs with Keras's names, defaults and equations (docs/numerics.md). What a device needs is the spec, the
-// slots, and per step the numbers in UpdateArgs; the flat pass itself is device/update.h. Read-only after start.
+// Optimizers: what can be said about one without a device, with Keras's names, defaults and equations
+// (docs/numerics.md). Each has a file pair in optim/optimizers/: the .h holds its spec, the .cpp one
+// `optimizer<Spec>(...)` expression that registers it; its arithmetic is device/<backend>/optimizers/<name>.cpp. The
+// family is filled before main and read-only afterwards: any thread may read it.
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/family.h"
@@ -18,7 +23,7 @@ using Optimizer = config::Of<optimizer_family>;
 
 /// Arguments every Keras optimizer has. At most one of the three clips.
 struct OptimizerCommon {
-  LearningRate learning_rate;
+  LearningRate learning_rate;  ///< 0.001 unless the optimizer says otherwise
   std::optional<double>
       weight_decay;                ///< decoupled: w -= lr * weight_decay * w, every trainable weight, before the update
   std::optional<double> clipnorm;  ///< per weight tensor: g * c / max(|g|, c)
@@ -29,42 +34,114 @@ struct OptimizerCommon {
   std::optional<std::int64_t> ema_overwrite_frequency;  ///< w = avg every so many steps
 };
 
-struct SGDSpec : OptimizerCommon {  // learning_rate 0.01
-  SGDSpec() { learning_rate.constant = 0.01; }
-  double momentum = 0;
-  bool nesterov = false;
-};
-struct AdamSpec : OptimizerCommon {  // 0.001
-  double beta_1 = 0.9, beta_2 = 0.999, epsilon = 1e-7;
-  bool amsgrad = false;
-};
-struct AdamWSpec : AdamSpec {  // 0.001, weight_decay 0.004
-  AdamWSpec() { weight_decay = 0.004; }
-};
-struct RMSpropSpec : OptimizerCommon {  // 0.001
-  double rho = 0.9, momentum = 0, epsilon = 1e-7;
-  bool centered = false;
-};
-struct AdagradSpec : OptimizerCommon {  // 0.001
-  double initial_accumulator_value = 0.1, epsilon = 1e-7;
-};
-
-const OptimizerCommon& common(const config::Typed& optimizer);
-
 /// One float of state per trainable weight element: Keras's slot name ("momentum", "velocity", ...) and its first
-/// value.
+/// value. The name is that of the array in checkpoints, too.
 struct SlotDef {
   std::string name;
   float initial = 0;
 };
+
+struct OptimizerType final : config::TypeDef {
+  std::function<const OptimizerCommon&(const void* spec)> common;
+  /// In the order in which devices and checkpoints keep them; without EMA's averages.
+  std::function<std::vector<SlotDef>(const void* spec)> slots;
+  /// Keras 2 loads it from a file, as one of its "legacy" optimizers.
+  bool in_keras2 = true;
+  /// Arguments that take another way through the update than the defaults do, as in a config: "momentum: 0.9". What
+  /// compares devices runs each of them.
+  std::vector<std::string> variants;
+};
+
+const OptimizerType& type_of(const config::Typed& optimizer);
+const OptimizerCommon& common(const config::Typed& optimizer);
 /// In the order in which devices and checkpoints keep them. EMA is not among them ("average" is added last when
 /// use_ema).
 std::vector<SlotDef> slots(const config::Typed& optimizer);
+/// Keras's `config` of the arguments that the optimizer has beside OptimizerCommon's: a map for JSON in which real
+/// numbers have a point or an exponent.
+config::Node keras_arguments(const config::Typed& optimizer);
 
 /// What one update needs beyond weights, gradients and slots.
 struct UpdateArgs {
   std::int64_t step = 0;     ///< optimizer steps done before this one (Keras `iterations`); t = step + 1
   double learning_rate = 0;  ///< of this step, schedule, scaling and ReduceLROnPlateau applied
+};
+
+/// What is wrong with the common arguments together; "": nothing.
+std::string clip_complaint(const OptimizerCommon& common);
+
+/// The key of a member that Spec has from its base: a Key knows its owner.
+template <class Spec, class Base, class T>
+config::Key<Spec, T> key_of(const char* name, T Base::*member) {
+  return config::key(name, static_cast<T Spec::*>(member));
+}
+
+/// Builder, one expression per optimizer. Converting it to RegisteredOptimizer registers it:
+///   const RegisteredOptimizer kSgd = optimizer<SGDSpec>("SGD").key(...).slots(...);
+/// It adds the learning rate before the optimizer's own keys, and the other common ones behind them.
+template <class Spec>
+class OptimizerBuilder {
+ public:
+  explicit OptimizerBuilder(const std::string& name) : type_(std::make_unique<OptimizerType>()) {
+    type_->name = name;
+    type_->type = typeid(Spec);
+    type_->schema = config::Schema::of<Spec>(name).positional(
+        key_of<Spec>("learning_rate", &OptimizerCommon::learning_rate).check(rate_complaint));
+    type_->common = [](const void* spec) -> const OptimizerCommon& { return *static_cast<const Spec*>(spec); };
+    type_->slots = [](const void*) { return std::vector<SlotDef>{}; };
+  }
+
+  /// A string of Keras that names it: "sgd".
+  OptimizerBuilder&& alias(std::string name) && { return type_->aliases.push_back(std::move(name)), std::move(*this); }
+  template <class T>
+  OptimizerBuilder&& key(const config::Key<Spec, T>& k) && {
+    type_->schema.key(k);
+    return std::move(*this);
+  }
+  OptimizerBuilder&& slots(std::vector<SlotDef> all) && {
+    type_->slots = [all = std::move(all)](const void*) { return all; };
+    return std::move(*this);
+  }
+  OptimizerBuilder&& slots(std::vector<SlotDef> (*of)(const Spec&)) && {
+    type_->slots = [of](const void* spec) { return of(*static_cast<const Spec*>(spec)); };
+    return std::move(*this);
+  }
+  OptimizerBuilder&& variant(std::string arguments) && {
+    return type_->variants.push_back(std::move(arguments)), std::move(*this);
+  }
+  OptimizerBuilder&& not_in_keras2() && { return type_->in_keras2 = false, std::move(*this); }
+
+  std::unique_ptr<OptimizerType> build() && {
+    using Common = OptimizerCommon;
+    config::Schema whole =
+        std::move(type_->schema)
+            .key(key_of<Spec>("weight_decay", &Common::weight_decay).at_least(0))
+            .key(key_of<Spec>("clipnorm", &Common::clipnorm).above(0))
+            .key(key_of<Spec>("clipvalue", &Common::clipvalue).above(0))
+            .key(key_of<Spec>("global_clipnorm", &Common::global_clipnorm).above(0))
+            .key(key_of<Spec>("use_ema", &Common::use_ema))
+            .key(key_of<Spec>("ema_momentum", &Common::ema_momentum).at_least(0).at_most(1))
+            .key(key_of<Spec>("ema_overwrite_frequency", &Common::ema_overwrite_frequency).at_least(1))
+            .template rule<Spec>([](const Spec& spec) { return clip_complaint(spec); });
+    type_->schema = std::move(whole);
+    return std::move(type_);
+  }
+
+ private:
+  std::unique_ptr<OptimizerType> type_;
+};
+
+template <class Spec>
+OptimizerBuilder<Spec> optimizer(const std::string& name) {
+  return OptimizerBuilder<Spec>(name);
+}
+
+/// A static object of this type puts an optimizer into the family before main.
+struct RegisteredOptimizer {
+  template <class Spec>
+  RegisteredOptimizer(OptimizerBuilder<Spec>&& builder) {  // NOLINT(google-explicit-constructor)
+    optimizer_family().add_by_name(std::unique_ptr<config::TypeDef>(std::move(builder).build()));
+  }
 };
 
 }  // namespace dptrain::optim

@@ -1,7 +1,6 @@
 #include "core/format.h"
-#include "layers/global_max_pooling2d.h"
-#include "layers/max_pooling2d.h"
 #include "plan/stages.h"
+#include "plan/tail.h"
 
 namespace dptrain::plan {
 namespace {
@@ -26,7 +25,7 @@ class BackwardPlanner {
     for (LossStep& loss : plan_.losses) add_prediction_gradient(loss);
     for (int s = last_index(plan_.steps.size()); s >= 0; --s)
       if (!plan_.steps[at(s)].fused_into_loss) visit(s);
-    fold_relu_masks();
+    leave_to_readers();
   }
 
  private:
@@ -82,7 +81,8 @@ class BackwardPlanner {
     const int source = root(plan_, step.inputs[i]);
     if (!wanted_[at(source)]) return;
     step.input_gradients[i] = gradient_for(source);
-    if (step.adds && i == 1) plan_.tensors[at(step.input_gradients[i])].alias_of = root(plan_, step.output_gradient);
+    if (passes_gradient(step, i))
+      plan_.tensors[at(step.input_gradients[i])].alias_of = root(plan_, step.output_gradient);
     if (step.input_gradients[i] == gradient_[at(source)]) return;
     plan_.backward.push_back({.kind = BackwardItem::Kind::kAccumulateTensor,
                               .destination = gradient_[at(source)],
@@ -114,17 +114,17 @@ class BackwardPlanner {
     return count;
   }
 
-  /// A max-pooling hands gradients only to maxima, so the ReLU below it is undone by asking whether its own output,
-  /// smaller by the window, is positive.
-  void fold_relu_masks() {
-    for (Step& pool : plan_.steps) {
-      const bool is_pool = pool.spec.get_if<layers::MaxPooling2DSpec>() != nullptr ||
-                           pool.spec.get_if<layers::GlobalMaxPooling2DSpec>() != nullptr;
-      if (!is_pool || !pool.has_backward || !draft_.device.pool_masks_relu(pool.spec)) continue;
+  /// A step's one reader may go back through the last of the step's tail: a max-pooling hands gradients only to maxima,
+  /// so its own output, smaller by the window, says where a ReLU below it let them through.
+  void leave_to_readers() {
+    for (Step& reader : plan_.steps) {
+      if (!reader.has_backward || reader.inputs.size() != 1) continue;
       for (Step& producer : plan_.steps) {
-        if (producer.output != pool.inputs.front() || producer.epilogue != layers::Activation::kRelu) continue;
-        if (!producer.has_backward || producer.pooling || readers(producer.output) != 1) continue;
-        producer.epilogue_undone = pool.masks_relu = true;
+        if (producer.output != reader.inputs.front() || producer.tail.empty() || !producer.has_backward) continue;
+        TailEntry& last = producer.tail.back();
+        if (readers(producer.output) != 1 || !draft_.device.undoes(reader, last)) continue;
+        last.undone = true;
+        reader.undoes = last.layer;
       }
     }
   }

@@ -4,38 +4,48 @@
 // everything, in more steps.
 
 #include <cstddef>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "config/family.h"
 #include "core/shape.h"
-#include "layers/activation.h"
 
 namespace dptrain::plan {
+
+struct Step;
+struct TailEntry;
+
+/// A layer that alone reads what a step makes; the step's op may compute it, too.
+struct Follower {
+  const Step& step;                     ///< its layer and its tail so far; tensors are not numbered yet
+  std::span<const Shape> inputs;        ///< of the step's own layer; of one sample, as all shapes here
+  const config::Typed& layer;           ///< what follows; "Activation" for whatever is nothing but an activation
+  std::span<const Shape> layer_inputs;  ///< of the layer that follows; one of them is the step's output
+  const Shape& layer_output;
+};
+
+/// What the plan has to know of a layer that an op computes behind its own. Backward reads none of that layer's other
+/// inputs.
+struct TailFusion {
+  /// With this layer last in the tail, backward reads the step's output.
+  bool reads_output = false;
+  /// The gradient of the layer's other input (there is one) is that of the layer's output: the op's backward leaves it
+  /// where the step's output gradient lay. Once in a tail.
+  bool passes_gradient = false;
+};
 
 class Capabilities {
  public:
   virtual ~Capabilities() = default;
-  /// The op of this layer (a convolution, Dense, BatchNormalization, Add) can apply the activation to its output and
-  /// undo it in backward from the output alone.
-  virtual bool fuses_activation(const config::Typed& layer, layers::Activation activation) const = 0;
-  /// The pooling's backward can multiply by the ReLU mask of its input, seen from its own output.
-  virtual bool pool_masks_relu(const config::Typed& pooling) const = 0;
-  /// The op of this layer can apply the epilogue and then that max-pooling, and go back through both from what it
-  /// keeps. `input`: of one sample.
-  virtual bool fuses_pooling(const config::Typed& layer, const Shape& input, layers::Activation epilogue,
-                             const config::Typed& pooling) const {
-    static_cast<void>(layer), static_cast<void>(input), static_cast<void>(epilogue), static_cast<void>(pooling);
-    return false;
-  }
-  /// The op of this layer can add a second input, of its output's shape, to its result before the epilogue, and leaves
-  /// the sum's gradient where the output's lay.
-  virtual bool fuses_sum(const config::Typed& layer) const {
-    static_cast<void>(layer);
-    return false;
-  }
-  /// Parameter::order of a layer's weight (Keras's place in the layer, Keras's shape).
-  virtual std::vector<int> weight_order(const config::Typed& layer, std::size_t weight, const Shape& shape) const {
-    static_cast<void>(layer), static_cast<void>(weight), static_cast<void>(shape);
+  /// Whether the step's op computes the layer that follows, behind its tail so far. Nothing: a step of its own does.
+  virtual std::optional<TailFusion> fuses(const Follower& follower) const = 0;
+  /// Whether the backward of `reader`, a step of one input, can go back through the last layer in the tail of the step
+  /// that makes its input, too, from the reader's own output.
+  virtual bool undoes(const Step& reader, const TailEntry& last) const = 0;
+  /// Parameter::order of a layer's weight (Keras's place in the layer).
+  virtual std::vector<int> weight_order(const config::Typed& layer, std::size_t weight) const {
+    static_cast<void>(layer), static_cast<void>(weight);
     return {};
   }
 };
@@ -43,8 +53,8 @@ class Capabilities {
 /// Fuses nothing: the plan in its plainest form, for tests and for devices that have nothing to say.
 class PlainCapabilities final : public Capabilities {
  public:
-  bool fuses_activation(const config::Typed&, layers::Activation) const override { return false; }
-  bool pool_masks_relu(const config::Typed&) const override { return false; }
+  std::optional<TailFusion> fuses(const Follower&) const override { return std::nullopt; }
+  bool undoes(const Step&, const TailEntry&) const override { return false; }
 };
 
 }  // namespace dptrain::plan

@@ -1,13 +1,14 @@
 #include <algorithm>
 #include <memory>
 
+#include "core/error.h"
+#include "core/format.h"
 #include "layers/activation_layer.h"
-#include "layers/add.h"
 #include "layers/batch_normalization.h"
 #include "layers/input.h"
 #include "layers/layer.h"
-#include "layers/max_pooling2d.h"
 #include "plan/stages.h"
+#include "plan/tail.h"
 
 namespace dptrain::plan {
 namespace {
@@ -33,7 +34,7 @@ class Lowering {
         continue;
       else if (is_view(spec))
         add_view(n);
-      else if (!fused_into_producer(n) && !pooled_by_producer(n) && !added_by_producer(n))
+      else if (!computed_by_producer(n))
         add_steps(n);
     }
     for (const int n : is_head() ? draft_.options.border : graph_.inputs) plan_.inputs.push_back(tensor_of(n));
@@ -87,10 +88,6 @@ class Lowering {
     draft_.node_tensor[at(n)] = add_tensor({.name = node(n).name, .shape = node(n).output, .alias_of = source});
   }
 
-  bool fuses(const config::Typed& spec, Activation activation) const {
-    return layers::can_be_epilogue(activation) && draft_.device.fuses_activation(spec, activation);
-  }
-
   /// A loss leaves the output's activation out, so nobody else may read it.
   void unfuse_outputs_read_elsewhere() {
     for (LossStep& loss : plan_.losses) {
@@ -108,46 +105,57 @@ class Lowering {
            });
   }
 
-  /// An activation layer that is the only reader of a fusing step becomes that step's epilogue.
-  bool fused_into_producer(int n) {
+  /// What ops may compute behind their own layer has no weights, draws no random numbers, and of two inputs or more it
+  /// reads none in backward.
+  bool may_follow(int n) const {
+    const config::Typed& spec = spec_of(n);
+    const layers::LayerType& type = layers::type_of(spec);
+    const std::optional<Activation> activation = pure_activation(spec);
+    if (!layer_of(n).weights.empty() || type.is_random || (activation && taken_by_loss(n, *activation))) return false;
+    const layers::BackwardReads reads = type.backward_reads(spec.spec());
+    return node(n).inputs.size() == 1 || !(reads.input || reads.input_to_train);
+  }
+
+  /// A layer that is the only reader of a step may be computed by it, where its other inputs exist by then.
+  bool computed_by_producer(int n) {
+    if (!may_follow(n)) return false;
     const std::optional<Activation> activation = pure_activation(spec_of(n));
-    if (!activation || taken_by_loss(n, *activation)) return false;
-    Step* producer = only_reads(n, 0);
-    if (producer == nullptr || producer->pooling || producer->epilogue != Activation::kLinear) return false;
-    if (!fuses(producer->spec, *activation)) return false;
-    producer->epilogue = *activation;
-    append(n, *producer);
-    return true;
-  }
-
-  /// A max-pooling that is the only reader of a step may be computed by it.
-  bool pooled_by_producer(int n) {
-    if (spec_of(n).get_if<layers::MaxPooling2DSpec>() == nullptr) return false;
-    Step* producer = only_reads(n, 0);
-    if (producer == nullptr || producer->pooling || producer->adds) return false;
-    const Shape& input = plan_.tensors[at(producer->inputs.front())].shape;
-    if (!draft_.device.fuses_pooling(producer->spec, input, producer->epilogue, spec_of(n))) return false;
-    producer->pooling = spec_of(n);
-    append(n, *producer);
-    return true;
-  }
-
-  /// A sum of two that is the only reader of a step may be computed by it, where the other summand exists by then.
-  bool added_by_producer(int n) {
-    if (spec_of(n).get_if<layers::AddSpec>() == nullptr || node(n).inputs.size() != 2) return false;
-    for (const std::size_t i : {std::size_t{1}, std::size_t{0}}) {
-      const int own = node(n).inputs[i], other = node(n).inputs[1 - i];
+    const config::Typed layer = activation ? layer_of_activation(*activation) : spec_of(n);
+    for (std::size_t i = node(n).inputs.size(); i-- > 0;) {
       Step* producer = only_reads(n, i);
-      if (producer == nullptr || producer->pooling || producer->adds || producer->epilogue != Activation::kLinear)
-        continue;
-      if (node(own).output != node(other).output || written_by(tensor_of(other)) >= node_step_[at(own)]) continue;
-      if (!draft_.device.fuses_sum(producer->spec)) continue;
-      producer->adds = true;
-      producer->inputs.push_back(tensor_of(other));
-      append(n, *producer, own);
+      if (producer == nullptr || !others_exist(n, i)) continue;
+      const std::optional<TailFusion> fusion = fuses(*producer, layer, shapes_of_inputs(n), node(n).output);
+      if (!fusion) continue;
+      take_over(n, i, *producer, {.layer = layer, .fusion = *fusion, .other_inputs = node(n).inputs.size() - 1});
       return true;
     }
     return false;
+  }
+
+  static config::Typed layer_of_activation(Activation activation) {
+    return layers::layer_family().make(layers::ActivationSpec{activation});
+  }
+
+  std::vector<Shape> shapes_of_inputs(int n) const {
+    std::vector<Shape> shapes;
+    for (const int input : node(n).inputs) shapes.push_back(node(input).output);
+    return shapes;
+  }
+
+  /// The device's answer.
+  std::optional<TailFusion> fuses(const Step& step, const config::Typed& layer, const std::vector<Shape>& layer_inputs,
+                                  const Shape& layer_output) const {
+    std::vector<Shape> inputs;
+    for (std::size_t i = 0; i < own_inputs(step); ++i) inputs.push_back(plan_.tensors[at(step.inputs[i])].shape);
+    return draft_.device.fuses(
+        {.step = step, .inputs = inputs, .layer = layer, .layer_inputs = layer_inputs, .layer_output = layer_output});
+  }
+
+  /// All inputs of node `n` but `i` are written before the step that makes that one.
+  bool others_exist(int n, std::size_t i) const {
+    for (std::size_t k = 0; k < node(n).inputs.size(); ++k)
+      if (k != i && written_by(tensor_of(node(n).inputs[k])) >= node_step_[at(node(n).inputs[i])]) return false;
+    return true;
   }
 
   /// The step that writes the tensor's memory; kAbsent for what comes from outside.
@@ -164,14 +172,21 @@ class Lowering {
     return &plan_.steps[at(node_step_[at(input)])];
   }
 
-  /// Node `n`, which reads node `from`, is computed by that one's step as its last part.
-  void append(int n, Step& step) { append(n, step, node(n).inputs.front()); }
-  void append(int n, Step& step, int from) {
+  /// Node `n` is computed by the step behind its input `i`, as the last of its tail.
+  void take_over(int n, std::size_t i, Step& step, TailEntry entry) {
+    for (std::size_t k = 0; k < node(n).inputs.size(); ++k)
+      if (k != i) step.inputs.push_back(tensor_of(node(n).inputs[k]));
+    step.tail.push_back(std::move(entry));
+    std::size_t passing = 0;
+    for (std::size_t k = 0; k < step.inputs.size(); ++k) passing += passes_gradient(step, k) ? 1 : 0;
+    if (passing > 1)
+      throw Error(ErrorKind::kInternal,
+                  fmt::format("step '{}' would leave {} gradients in one place", step.name, passing));
     Tensor& output = plan_.tensors[at(step.output)];
     output.name = node(n).name;
     output.shape = node(n).output;
     draft_.node_tensor[at(n)] = step.output;
-    node_step_[at(n)] = node_step_[at(from)];
+    node_step_[at(n)] = node_step_[at(node(n).inputs[i])];
   }
 
   void add_steps(int n) {
@@ -183,14 +198,16 @@ class Lowering {
     set_normalisation(step, layer_of(n).trainable);
 
     if (activation == Activation::kLinear) return add_step(std::move(step));
-    if (!taken_by_loss(n, activation) && fuses(step.spec, activation)) {
-      step.epilogue = activation;
-      return add_step(std::move(step));
-    }
+    const config::Typed behind = layer_of_activation(activation);
+    if (!taken_by_loss(n, activation))
+      if (const auto fusion = fuses(step, behind, {node(n).output}, node(n).output)) {
+        step.tail.push_back({.layer = behind, .fusion = *fusion});
+        return add_step(std::move(step));
+      }
     add_step(std::move(step));
     add_step({.name = node(n).name + "/" + layers::name_of(activation),
               .node = n,
-              .spec = layers::layer_family().make(layers::ActivationSpec{activation}),
+              .spec = behind,
               .inputs = {tensor_of(n)}});
   }
 

@@ -4,17 +4,17 @@
 
 #include "layers/layer.h"
 #include "plan/stages.h"
+#include "plan/tail.h"
 
 namespace dptrain::plan {
 
 StepReads backward_reads(const Step& step) {
   const layers::BackwardReads reads = layers::type_of(step.spec).backward_reads(step.spec.spec());
   const bool trains = std::ranges::any_of(step.parameter_gradients, [](bool wanted) { return wanted; });
-  const bool undoes_epilogue = step.epilogue != layers::Activation::kLinear && !step.epilogue_undone && !step.pooling;
+  const bool undoes_tail = !step.tail.empty() && !step.tail.back().undone && step.tail.back().fusion.reads_output;
   std::span<const int> inputs;
-  if (reads.input || (reads.input_to_train && trains)) inputs = step.inputs;
-  return {.inputs = step.adds ? inputs.first(std::min<std::size_t>(inputs.size(), 1)) : inputs,
-          .output = reads.output || undoes_epilogue || step.masks_relu};
+  if (reads.input || (reads.input_to_train && trains)) inputs = std::span(step.inputs).first(own_inputs(step));
+  return {.inputs = inputs, .output = reads.output || undoes_tail || step.undoes};
 }
 
 Plan make_plan(const graph::Model& model, const PlanOptions& options, const Capabilities& device) {

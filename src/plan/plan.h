@@ -21,7 +21,6 @@
 #include "config/family.h"
 #include "core/dtype.h"
 #include "graph/model.h"
-#include "layers/activation.h"
 #include "optim/loss.h"
 #include "optim/metric.h"
 #include "plan/capabilities.h"
@@ -61,26 +60,27 @@ struct Parameter {
   std::int64_t elements() const { return shape.elements(); }
 };
 
+/// A layer that the op of a step computes behind the step's own.
+struct TailEntry {
+  config::Typed layer;           ///< of layers::layer_family(); an Activation for whatever is nothing else
+  TailFusion fusion{};           ///< what the op says of it
+  std::size_t other_inputs = 0;  ///< besides what is before it in the tail; in Step::inputs, behind those before them
+  /// The step's one reader goes back through it (its Step::undoes), so that backward takes the gradient of what comes
+  /// before. The last entry's alone.
+  bool undone = false;
+};
+
 /// One operation: forward and, when has_backward, backward. Steps are in forward order.
 struct Step {
-  std::string name;    ///< of the layer's call; an activation split off is "conv1/gelu"
-  int node = 0;        ///< in Graph::nodes
-  config::Typed spec;  ///< of layers::layer_family(); its `activation` argument is linear, what remains is `epilogue`
-  layers::Activation epilogue =
-      layers::Activation::kLinear;  ///< applied by the op to its output, and undone in its backward
-  /// A MaxPooling2D that the op applies after the epilogue: `output` is the pooling's. Its backward takes the pooling's
-  /// gradient and undoes both, without the output. Empty: none.
-  config::Typed pooling{};
-  /// The op adds inputs[1], of the output's shape, before the epilogue (BatchNormalization with the Add behind it).
-  /// Backward reads inputs[0] alone, and the gradient of inputs[1] lies where the output's lay: the op undoes the
-  /// epilogue there.
-  bool adds = false;
-  /// The consumer's backward has already multiplied the gradient by the derivative of the epilogue (ReLU mask folded
-  /// into max-pooling).
-  bool epilogue_undone = false;
-  /// This op's backward multiplies by the ReLU mask of its input's producer as well (the other side of
-  /// epilogue_undone).
-  bool masks_relu = false;
+  std::string name{};  ///< of the layer's call; an activation split off is "conv1/gelu"
+  int node = 0;        ///< in Graph::nodes, of the layer
+  /// Of layers::layer_family(). Its `activation` argument is linear: what it said is in `tail`, or a step of its own.
+  config::Typed spec{};
+  /// What the op computes behind its layer, in order; `output` is the last one's, and backward goes back through all.
+  std::vector<TailEntry> tail{};
+  /// The last layer in the tail of the step that makes the input, where this op's backward goes back through that, too,
+  /// seen from its own output (a ReLU before a max-pooling). Empty: none.
+  config::Typed undoes{};
   /// Not executed in training or evaluation with a loss: the loss starts from this step's input (softmax +
   /// cross-entropy).
   bool fused_into_loss = false;
@@ -89,7 +89,7 @@ struct Step {
   /// moving values once per call, which one update does with momentum^calls and these weights (they add up to 1).
   double statistics_weight = 1;
 
-  std::vector<int> inputs{};  ///< tensors
+  std::vector<int> inputs{};  ///< tensors: the layer's, then those of the tail's entries
   int output = kAbsent;
   std::vector<int> parameters{};  ///< indices into Plan::parameters, Keras's order
 

@@ -29,13 +29,16 @@ std::string table(const std::vector<Row>& rows) {
 
 std::string bytes_of(std::int64_t floats) { return human_bytes(static_cast<std::uint64_t>(floats) * sizeof(float)); }
 
+std::string tail_text(const config::Typed& layer) {
+  const auto activation = pure_activation(layer);
+  return activation ? layers::name_of(*activation) : layer.name();
+}
+
 std::string op_text(const Step& step) {
   std::string text = step.spec.name();
   if (step.name.find('/') != std::string::npos && pure_activation(step.spec))
     text = layers::name_of(*pure_activation(step.spec));
-  if (step.adds) text += " + Add";
-  if (step.epilogue != layers::Activation::kLinear) text += fmt::format(" + {}", layers::name_of(step.epilogue));
-  if (step.pooling) text += fmt::format(" + {}", step.pooling.name());
+  for (const TailEntry& entry : step.tail) text += " + " + tail_text(entry.layer);
   return text;
 }
 
@@ -45,14 +48,21 @@ std::string reads_text(const Plan& plan, const Step& step) {
   return join(names, ", ");
 }
 
-std::string backward_text(const Step& step) {
+/// The step that goes back through the last of this one's tail.
+const Step& undone_by(const Plan& plan, const Step& step) {
+  return *std::ranges::find_if(
+      plan.steps, [&](const Step& reader) { return reader.undoes && reader.inputs.front() == step.output; });
+}
+
+std::string backward_text(const Plan& plan, const Step& step) {
   if (step.fused_into_loss) return "in the loss";
   if (!step.has_backward) return step.inference_mode ? "- (moving statistics)" : "-";
   std::vector<std::string> parts;
   if (std::ranges::any_of(step.input_gradients, [](int g) { return g != kAbsent; })) parts.emplace_back("data");
   if (std::ranges::any_of(step.parameter_gradients, [](bool wanted) { return wanted; })) parts.emplace_back("weights");
-  if (step.epilogue_undone) parts.push_back(fmt::format("{} undone by the pooling", layers::name_of(step.epilogue)));
-  if (step.masks_relu) parts.emplace_back("masks the relu below");
+  if (!step.tail.empty() && step.tail.back().undone)
+    parts.push_back(fmt::format("{} undone by {}", tail_text(step.tail.back().layer), undone_by(plan, step).name));
+  if (step.undoes) parts.push_back(fmt::format("undoes the {} below", tail_text(step.undoes)));
   if (step.inference_mode) parts.emplace_back("moving statistics");
   return join(parts, ", ");
 }
@@ -69,7 +79,7 @@ std::string steps_text(const Plan& plan, const MemoryPlan& memory, const std::ve
     const std::string kept = life.last > loss_moment ? " kept" : "";
     const std::string bytes = life.last < 0 ? "-" : human_bytes(output.bytes(memory.rows)) + kept;
     rows.push_back({std::to_string(s), step.name, op_text(step), reads_text(plan, step), output.shape.str(), bytes,
-                    backward_text(step)});
+                    backward_text(plan, step)});
     if (s < choices.size() && !choices[s].empty()) rows.push_back({"     " + choices[s]});
   }
   return table(rows);

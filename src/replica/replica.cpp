@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "optim/optimizers/sgd.h"
 #include "replica/arenas.h"
 #include "replica/executor.h"
 

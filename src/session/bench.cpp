@@ -26,9 +26,9 @@ struct Sample {
 };
 
 /// Batches of the train loader without end, or one batch again and again.
-class Feed {
+class BenchBatches {
  public:
-  Feed(data::Loader& loader, bool one_batch) : loader_(loader), one_batch_(one_batch) {
+  BenchBatches(data::Loader& loader, bool one_batch) : loader_(loader), one_batch_(one_batch) {
     loader_.seek(0, 0);
     batch_ = std::make_shared<const data::Batch>(loader_.next());
   }
@@ -61,18 +61,18 @@ class Run {
   Run(Session& session, const BenchOptions& options)
       : session_(session),
         options_(options),
-        feed_(session.train_loader(), options.data == BenchData::kSynthetic),
+        batches_(session.train_loader(), options.data == BenchData::kSynthetic),
         ahead_(session.replicas()) {}
 
   /// Examples per second of the loader while nobody computes: of at most `count` batches or some seconds, after those
   /// that lie ready.
   double loader_alone(std::int64_t count) {
     constexpr double kLongest = 3.0;
-    for (int i = 0; i < session_.train_loader().prefetch(); ++i) feed_.next();
+    for (int i = 0; i < session_.train_loader().prefetch(); ++i) batches_.next();
     const Stopwatch watch;
     double examples = 0;
     for (std::int64_t i = 0; i < count && watch.seconds() < kLongest; ++i)
-      examples += static_cast<double>(feed_.next().first->rows());
+      examples += static_cast<double>(batches_.next().first->rows());
     return examples / watch.seconds();
   }
 
@@ -80,7 +80,7 @@ class Run {
     Sample sample;
     const Stopwatch total;
     for (std::int64_t i = 0; i < count; ++i) {
-      auto [batch, waited] = feed_.next();
+      auto [batch, waited] = batches_.next();
       sample.wait += waited;
       sample.examples += static_cast<double>(batch->rows());
       if (options_.data == BenchData::kLoaderOnly) continue;
@@ -108,7 +108,7 @@ class Run {
 
   Session& session_;
   const BenchOptions& options_;
-  Feed feed_;
+  BenchBatches batches_;
   std::int64_t number_ = 0;
   replica::BatchQueue ahead_;
 };
@@ -155,7 +155,7 @@ SessionOptions session_options(const BenchOptions& options) {
   out.wants_validation = false;
   out.loader_only = options.data == BenchData::kLoaderOnly;
   out.global_batch = options.batch;
-  out.device_input = options.data != BenchData::kLoaderOnly;
+  out.feeds = options.data != BenchData::kLoaderOnly;
   return out;
 }
 

@@ -140,13 +140,12 @@ Outcome compare_recorded(experiment::Experiment experiment, const DeviceRequest&
 }
 
 Outcome compare_input(const experiment::Experiment& experiment, const DeviceRequest& devices, double allowed) {
-  Side device(
-      in_full_products(experiment),
-      {.devices = devices, .data = DataMode::kReal, .device_input = true, .first_step_seconds = kPatienceSeconds});
+  Side device(in_full_products(experiment),
+              {.devices = devices, .data = DataMode::kReal, .feeds = true, .first_step_seconds = kPatienceSeconds});
   Side host(in_full_products(experiment),
             {.devices = devices, .data = DataMode::kReal, .first_step_seconds = kPatienceSeconds});
   host.session.replicas().push(device.pulled());
-  if (device.session.device_inputs().empty()) return {false, "no batch was made on the device"};
+  if (device.session.feeds().empty()) return {false, "no batch was made on the device"};
   Worst worst;
   worst.see(weight_differences(trained(device, device, kTrainingSteps), trained(host, host, kTrainingSteps)),
             "the weights");
@@ -154,7 +153,7 @@ Outcome compare_input(const experiment::Experiment& experiment, const DeviceRequ
     return {false, fmt::format("{} differ by {:.1e} from those after batches of the host, allowed {:.0e}", worst.of,
                                worst.value, allowed)};
   return {true, fmt::format("{}: weights within {:.1e} of those after batches of the host",
-                            device.session.device_inputs().front(), worst.value)};
+                            device.session.feeds().front(), worst.value)};
 }
 
 Outcome outcome_of(const DeviceCheck& check, int only, const DeviceRequest& devices) try {

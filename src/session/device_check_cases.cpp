@@ -7,13 +7,14 @@
 #include "core/text.h"
 #include "layers/activation.h"
 #include "optim/metric.h"
+#include "optim/optimizer.h"
 #include "session/device_check.h"
 
 namespace dptrain::session {
 namespace {
 
 /// A step between `before` [7, 6, 4] (or `vector` [4], or `before` and `beside`) and the end of the network.
-struct Step {
+struct Branch {
   std::string name, arguments;
   std::string inputs = "before";
 };
@@ -32,7 +33,7 @@ std::string line(const std::string& step) { return "    - {" + step + "}\n"; }
 
 /// Every step is a branch of its own between the same beginning and the same end. With an odd number of channels
 /// kernels cannot take several values at a time.
-std::string branches(const std::vector<Step>& steps, int channels, int only) {
+std::string branches(const std::vector<Branch>& steps, int channels, int only) {
   const auto wanted = [&](std::size_t i) { return only < 0 || i == static_cast<std::size_t>(only); };
   const auto is_read = [&](const char* name) {
     for (std::size_t i = 0; i < steps.size(); ++i)
@@ -49,7 +50,7 @@ std::string branches(const std::vector<Step>& steps, int channels, int only) {
   int count = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (!wanted(i)) continue;
-    const Step& step = steps[i];
+    const Branch& step = steps[i];
     text += line(fmt::format("{}: {{{}{}name: x{}, inputs: [{}]}}", step.name, step.arguments,
                              step.arguments.empty() ? "" : ", ", i, step.inputs));
     text += line(fmt::format("Flatten: {{name: f{}, inputs: x{}}}", i, i));
@@ -60,9 +61,9 @@ std::string branches(const std::vector<Step>& steps, int channels, int only) {
   return text + line("Dense: {units: 3, name: after}");
 }
 
-DeviceCheck of_steps(std::vector<Step> steps, int channels = 4) {
+DeviceCheck of_steps(std::vector<Branch> steps, int channels = 4) {
   DeviceCheck check;
-  for (const Step& step : steps) check.names.push_back(step.name + (channels == 4 ? "" : ", odd channels"));
+  for (const Branch& step : steps) check.names.push_back(step.name + (channels == 4 ? "" : ", odd channels"));
   check.config = [steps = std::move(steps), channels](int only) {
     return config_of(branches(steps, channels, only), kClasses, ", optimizer: {SGD: {learning_rate: 0.05}}",
                      "parallel: {check_replicas: 1 steps}\n");
@@ -122,7 +123,7 @@ void add_layers(std::vector<DeviceCheck>& all) {
                           {"Multiply", "", both},
                           {"Concatenate", "", both}},
                          5));
-  std::vector<Step> activations;
+  std::vector<Branch> activations;
   for (const auto& [value, word] : config::EnumNames<layers::Activation>::names)
     activations.push_back({"Activation", fmt::format("activation: {}", word)});
   DeviceCheck check = of_steps(activations);
@@ -236,16 +237,18 @@ void add_metrics(std::vector<DeviceCheck>& all) {
   all.push_back(std::move(values));
 }
 
+/// Every optimizer of the family: with its defaults, as it says that it varies, and with what all of them have, one of
+/// these after the other.
 void add_optimizers(std::vector<DeviceCheck>& all) {
-  const std::vector<std::pair<std::string, std::string>> optimizers{
-      {"SGD", ""},
-      {"SGD", "momentum: 0.9, nesterov: true, weight_decay: 0.01"},
-      {"Adam", ""},
-      {"Adam", "amsgrad: true, clipnorm: 0.5"},
-      {"AdamW", "use_ema: true"},
-      {"RMSprop", "centered: true, momentum: 0.5"},
-      {"RMSprop", "global_clipnorm: 0.7"},
-      {"Adagrad", "clipvalue: 0.1"}};
+  const std::vector<std::string> common{"weight_decay: 0.01", "clipnorm: 0.5", "use_ema: true", "global_clipnorm: 0.7",
+                                        "clipvalue: 0.1"};
+  std::vector<std::pair<std::string, std::string>> optimizers;
+  for (const config::TypeDef* def : optim::optimizer_family().types()) {
+    optimizers.emplace_back(def->name, "");
+    for (const std::string& variant : static_cast<const optim::OptimizerType*>(def)->variants)
+      optimizers.emplace_back(def->name, variant);
+    optimizers.emplace_back(def->name, common[optimizers.size() % common.size()]);
+  }
   for (const auto& [name, arguments] : optimizers) {
     const std::string rest = arguments.empty() ? "" : ", " + arguments;
     DeviceCheck check = one(name + rest,

@@ -7,6 +7,7 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "device/measured_loss.h"
+#include "experiment/mixed_labels.h"
 #include "experiment/objectives.h"
 #include "replica/replica_set.h"
 #include "session/session_data.h"
@@ -37,8 +38,9 @@ plan::PlanOptions plan_options(const experiment::Experiment& experiment) {
   // As class numbers where the loss takes them; the data set may bring rows of values instead, which costs memory for
   // labels only.
   for (plan::Objective& objective : options.objectives)
-    objective.labels =
-        experiment::is_class_crossentropy(objective.loss) ? optim::LabelKind::kClass : optim::LabelKind::kDense;
+    objective.labels = experiment::is_class_crossentropy(objective.loss) && !experiment::mixing_transform(config.data)
+                           ? optim::LabelKind::kClass
+                           : optim::LabelKind::kDense;
   options.bucket_bytes = config.parallel.bucket_size.bytes;
   options.compute = compute_type(config.train.dtype_policy);
   options.sync_batchnorm = config.parallel.sync_batchnorm;
@@ -114,8 +116,8 @@ void look_at_data(const experiment::Experiment& experiment, const DeviceRequest&
   try {
     const SessionData data(experiment, result.model.graph, options,
                            {.global_batch = batch, .busy_threads = 1, .allocate = {}});
-    result.inputs = device_input_memory(experiment, device.kind(), batch,
-                                        share > result.replica_bytes ? share - result.replica_bytes : 0, data);
+    result.inputs = feed_memory(experiment, device.kind(), batch,
+                                share > result.replica_bytes ? share - result.replica_bytes : 0, data);
   } catch (const Error& error) {
     result.inputs_unknown = error.what();
   }
@@ -155,7 +157,7 @@ std::string DryPlan::text() const {
   std::vector<std::array<std::string, 3>> lines{
       {"staging", human_bytes(staging_bytes), "batches on their way: two sets of inputs and labels"}};
   std::uint64_t all = replica_bytes;
-  for (const DeviceInputMemory& input : inputs) {
+  for (const FeedMemory& input : inputs) {
     lines.push_back({"data." + input.name, human_bytes(input.samples + input.working),
                      input.resident ? fmt::format("resident: {} of samples, up to {} to make batches",
                                                   human_bytes(input.samples), human_bytes(input.working))

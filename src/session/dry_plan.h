@@ -13,8 +13,8 @@
 #include "graph/model.h"
 #include "plan/memory.h"
 #include "plan/plan.h"
-#include "session/device_input.h"
 #include "session/devices.h"
+#include "session/feeds.h"
 
 namespace dptrain::session {
 
@@ -28,7 +28,7 @@ struct DryPlan {
   std::uint64_t batch_bytes = 0;     ///< of these, what grows with the batch
   std::uint64_t staging_bytes = 0;   ///< of these, batches on their way to the ops
   /// Besides replica_bytes: data sets that the device makes batches of. With DryOptions::data.
-  std::vector<DeviceInputMemory> inputs;
+  std::vector<FeedMemory> inputs;
   std::string inputs_unknown;  ///< why the data sets could not be looked at
   std::string device;          ///< its description
 

@@ -84,9 +84,9 @@ replica::SetOptions set_options(const experiment::ConfigFile& config, int replic
 }
 
 /// Runs batches through the prefix and keeps what comes out.
-class Filler {
+class FeatureFiller {
  public:
-  Filler(const plan::Plan& plan, replica::ReplicaSet& replicas, std::int64_t global_batch)
+  FeatureFiller(const plan::Plan& plan, replica::ReplicaSet& replicas, std::int64_t global_batch)
       : plan_(plan), replicas_(replicas) {
     for (const int output : plan.outputs)
       rows_.emplace_back(static_cast<std::size_t>(plan.tensors[at(output)].elements(global_batch)));
@@ -162,7 +162,7 @@ std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features
                                set_options(config, request.replicas, global_batch, jobs));
   replicas.push(model);
 
-  Filler filler(plan, replicas, global_batch);
+  FeatureFiller filler(plan, replicas, global_batch);
   std::int64_t done = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i)
     for (data::Batch batch = jobs[i].loader->next(); batch.rows() > 0; batch = jobs[i].loader->next()) {

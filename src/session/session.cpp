@@ -7,8 +7,8 @@
 #include "core/format.h"
 #include "experiment/goal.h"
 #include "session/conv_cache.h"
-#include "session/device_input.h"
 #include "session/dry_plan.h"
+#include "session/feeds.h"
 #include "session/weights_file.h"
 
 namespace dptrain::session {
@@ -45,9 +45,9 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
   decide_prefix(options);
   make_plan(options, *devices.front());
   make_replicas(options, std::move(devices));
-  if (options.device_input && !cache_.on) {
-    device_inputs_ = feed_devices(experiment_, devices_, global_batch_, *data_, *replicas_);
-    if (!device_inputs_.empty()) done("data to device");
+  if (options.feeds && !cache_.on) {
+    feeds_ = feed_devices(experiment_, devices_, global_batch_, *data_, *replicas_);
+    if (!feeds_.empty()) done("data to device");
   }
   if (options.training) {
     rate_factor_ = experiment::rate_factor(train, global_batch_);

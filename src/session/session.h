@@ -50,7 +50,7 @@ class Session {
   data::Loader* validation_loader() { return data_->loader("validation"); }
   data::Loader* test_loader() { return data_->loader("test"); }
   /// Which data sets become batches on the GPU: "train resident (45 MiB)"; empty on CPUs.
-  const std::vector<std::string>& device_inputs() const { return device_inputs_; }
+  const std::vector<std::string>& feeds() const { return feeds_; }
   const std::vector<std::string>& class_names() const { return data_->class_names(); }
   std::string data_fingerprint() const { return data_->fingerprint(); }
   std::string train_sample(std::int64_t index) const { return data_->train_sample(index); }  ///< the file or item it is
@@ -97,7 +97,7 @@ class Session {
   std::unique_ptr<replica::Connector> connector_;
   std::unique_ptr<replica::ReplicaSet> replicas_;
   std::unique_ptr<SessionData> data_;  // after the replicas, whose devices its batches lie with
-  std::vector<std::string> device_inputs_;
+  std::vector<std::string> feeds_;
   optim::Rate rate_;
   double rate_factor_ = 1;
   std::vector<std::pair<std::string, double>> phases_;

@@ -9,15 +9,16 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "data/labels.h"
+#include "experiment/mixed_labels.h"
 #include "experiment/objectives.h"
 #include "session/class_weights.h"
 
 namespace dptrain::session {
 namespace {
 
-/// Integer labels stay integers for crossentropy over classes; everything else gets rows of floats.
-optim::LabelKind label_kind(const config::Typed& loss, const data::Source& source, int which) {
-  if (!experiment::is_class_crossentropy(loss)) return optim::LabelKind::kDense;
+/// Integer labels stay integers for crossentropy over classes; everything else, and what is mixed, gets rows of floats.
+optim::LabelKind label_kind(const config::Typed& loss, const data::Source& source, int which, bool mixed) {
+  if (mixed || !experiment::is_class_crossentropy(loss)) return optim::LabelKind::kDense;
   if (source.label_type(which) == data::LabelType::kClass) return optim::LabelKind::kClass;
   if (loss.get_if<optim::SparseCategoricalCrossentropySpec>() != nullptr && source.label_width(which) == 1)
     throw Error(ErrorKind::kData, "sparse_categorical_crossentropy wants integer labels, the data set has floats");
@@ -69,9 +70,10 @@ void SessionData::open(const SessionOptions& options) {
                                                   : sources_.test.get();
   if (any == nullptr) return;
   const std::vector<std::string> names = experiment::output_names(graph_);
+  const bool mixed = experiment::mixing_transform(section) != nullptr;
   for (plan::Objective& objective : objectives_)
-    objective.labels =
-        label_kind(objective.loss, *any, data::find_label(*any, names[static_cast<std::size_t>(objective.output)]));
+    objective.labels = label_kind(objective.loss, *any,
+                                  data::find_label(*any, names[static_cast<std::size_t>(objective.output)]), mixed);
   class_names_ = any->class_names();
 }
 

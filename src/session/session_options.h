@@ -29,7 +29,7 @@ struct SessionOptions {
   bool may_cache_prefix = false;
   std::optional<std::int64_t> epochs{}, steps{};  ///< instead of the config's: how long training will take
   double first_step_seconds = 600;                ///< on devices with a driver: how long the first step may stand still
-  bool device_input = true;                       ///< false: batches hold floats whatever the device could do (verify)
+  bool feeds = true;                              ///< false: batches hold floats whatever the device could do (verify)
 };
 
 }  // namespace dptrain::session

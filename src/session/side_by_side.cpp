@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "optim/optimizers/sgd.h"
 #include "plan/weight_order.h"
 
 namespace dptrain::session {
@@ -60,7 +61,7 @@ Side::Side(const experiment::Experiment& experiment, const SideOptions& options)
                            .force_sync_batchnorm = true,
                            .global_batch = options.batch,
                            .first_step_seconds = options.first_step_seconds,
-                           .device_input = options.device_input}) {}
+                           .feeds = options.feeds}) {}
 
 replica::StepSums Side::step(const data::Batch& batch, std::int64_t number) {
   return session.replicas().step(batch.host(), {number, session.scheduled_rate(number), batch.rows()});

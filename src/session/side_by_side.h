@@ -20,7 +20,7 @@ struct SideOptions {
   DeviceRequest devices;
   DataMode data = DataMode::kSynthetic;
   std::optional<std::int64_t> batch{};  ///< instead of the config's
-  bool device_input = false;            ///< batches are made on the device where it can
+  bool feeds = false;                   ///< batches are made on the device where it can
   double first_step_seconds = 600;      ///< as SessionOptions::first_step_seconds
 };
 

@@ -13,18 +13,23 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "experiment/callback_specs.h"
-#include "experiment/logs.h"
+#include "experiment/sections.h"
 #include "graph/model.h"
+#include "train/run_sink.h"
 
 namespace dptrain::train {
 
 /// What a callback may ask of the trainer.
-class Host {
+class TrainingControl {
  public:
-  virtual ~Host() = default;
+  virtual ~TrainingControl() = default;
   virtual const std::string& run_directory() const = 0;
+  /// The writer of a file of the callback's own: itself in the process that writes for all, else a silent one.
+  virtual std::unique_ptr<RunSink> admit(std::unique_ptr<RunSink> sink) = 0;
   virtual bool has_validation() const = 0;
+  /// Whether validation comes every so many steps: validation_end() is called then, and an epoch's logs have the values
+  /// of its last validation, if it had one.
+  virtual bool validates_by_steps() const = 0;
   virtual double learning_rate() const = 0;
   virtual bool has_schedule() const = 0;
   virtual void set_learning_rate(double rate) = 0;
@@ -43,36 +48,35 @@ class Host {
   virtual std::int64_t global_batch() const = 0;
 };
 
-/// One step as callbacks see it.
-struct StepReport {
-  std::int64_t step = 0;   ///< optimizer steps done, this one included
-  std::int64_t epoch = 0;  ///< counted from 0
-  std::int64_t batch = 0;  ///< within the epoch, counted from 1
-  double loss = 0;
-};
-struct EpochReport {
-  std::int64_t epoch = 0;  ///< counted from 0
-  experiment::Logs logs;
-  double seconds = 0;  ///< training and validation
-  double train_seconds = 0;
-  std::int64_t samples = 0;
-};
-
 class Callback {
  public:
   virtual ~Callback() = default;
   virtual std::string name() const = 0;
-  virtual void train_begin(Host& host, bool resumed) { static_cast<void>(host), static_cast<void>(resumed); }
+  virtual void train_begin(TrainingControl& control, bool resumed) {
+    static_cast<void>(control), static_cast<void>(resumed);
+  }
+  /// Before the first step of an epoch (counted from 0), resumed or not.
+  virtual void epoch_begin(TrainingControl& control, std::int64_t epoch) {
+    static_cast<void>(control), static_cast<void>(epoch);
+  }
   /// Whether step_end() of this step (StepReport::step) will look at weights or state; asked once, when the step is
   /// queued. No other one is queued before it then; otherwise the devices may be some steps ahead of what step_end()
   /// hears of.
-  virtual bool stops_at(Host& host, std::int64_t step) {
-    return static_cast<void>(host), static_cast<void>(step), false;
+  virtual bool stops_at(TrainingControl& control, std::int64_t step) {
+    return static_cast<void>(control), static_cast<void>(step), false;
   }
-  virtual void step_end(Host& host, const StepReport& report) { static_cast<void>(host), static_cast<void>(report); }
+  virtual void step_end(TrainingControl& control, const StepReport& report) {
+    static_cast<void>(control), static_cast<void>(report);
+  }
+  /// Only where validation comes every so many steps. A checkpoint of that step is written when all have seen it.
+  virtual void validation_end(TrainingControl& control, const ValidationReport& report) {
+    static_cast<void>(control), static_cast<void>(report);
+  }
   /// May add to the logs (ReduceLROnPlateau: learning_rate), seen by the callbacks after it.
-  virtual void epoch_end(Host& host, EpochReport& report) { static_cast<void>(host), static_cast<void>(report); }
-  virtual void train_end(Host& host) { static_cast<void>(host); }
+  virtual void epoch_end(TrainingControl& control, EpochReport& report) {
+    static_cast<void>(control), static_cast<void>(report);
+  }
+  virtual void train_end(TrainingControl& control) { static_cast<void>(control); }
   /// Once more what could not be written to the callback's own files; false: some of it is lost.
   virtual bool flush() { return true; }
 
@@ -86,17 +90,7 @@ class Callback {
   virtual void restore_weights(std::vector<std::vector<float>> weights);
 };
 
-std::unique_ptr<Callback> make_callback(const config::Typed& spec);
-
-/// Keras's rule for `mode: auto`: max for names with acc, auc, precision, recall, f1, top_k or iou, else min.
-bool wants_max(experiment::MonitorMode mode, const std::string& monitor);
-/// Whether a monitored value is better than the best so far (none yet: yes) by more than min_delta.
-bool improved(double value, const std::optional<double>& best, bool max, double min_delta);
-std::unique_ptr<Callback> make_model_checkpoint(const experiment::ModelCheckpointSpec& spec);
-std::unique_ptr<Callback> make_early_stopping(const experiment::EarlyStoppingSpec& spec);
-std::unique_ptr<Callback> make_reduce_lr_on_plateau(const experiment::ReduceLROnPlateauSpec& spec);
-std::unique_ptr<Callback> make_csv_logger(const experiment::CSVLoggerSpec& spec);
-std::unique_ptr<Callback> make_terminate_on_nan();
-std::unique_ptr<Callback> make_time_history();
+/// By its definition (train/callback_def.h).
+std::unique_ptr<Callback> make_callback(const experiment::CallbackConfig& config);
 
 }  // namespace dptrain::train

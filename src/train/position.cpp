@@ -62,6 +62,18 @@ void restore_output_sums(const json& saved, replica::StepSums& sums) {
     sums.outputs.push_back(saved_number(sum));
 }
 
+json validation_json(const Position& position) {
+  return {{"step", position.validated_step},
+          {"logs", logs_json(position.validated)},
+          {"seconds", position.validation_seconds}};
+}
+
+void restore_validation(const json& saved, Position& position) {
+  position.validated_step = saved_count(saved, "step");
+  position.validated = saved_logs(saved.at("logs"));
+  position.validation_seconds = saved.at("seconds").get<double>();
+}
+
 /// Where the plan has other metrics than the checkpoint, the rest of the epoch stands for all of it.
 void begin_other_sums(const json& saved, const plan::Plan& plan, replica::StepSums& sums) {
   const bool same = !saved.contains("meanings") || saved["meanings"].get<std::vector<std::string>>() == meanings(plan);
@@ -224,11 +236,12 @@ checkpoint::State make_state(session::Session& session, const Position& position
   if (session.conv_choices()) trainer["convolutions"] = session::conv_names(*session.conv_choices());
   if (position.learning_rate) trainer["learning_rate"] = *position.learning_rate;
   if (position.rate_factor != 1) trainer["rate_factor"] = position.rate_factor;
+  if (position.validated_step > 0) trainer["validation"] = validation_json(position);
   const auto scale = session.replicas().pull_loss_scale();
   if (scale && (session.plan().compute == DType::kF16 || scale->skipped > 0))
     trainer["loss_scale"] = {{"scale", scale->scale}, {"good_steps", scale->good_steps}, {"skipped", scale->skipped}};
   for (const auto& [name, entry] : best) trainer["best"][name] = {{"value", entry.first}, {"epoch", entry.second}};
-  for (const auto& [name, value] : position.last_logs.items()) trainer["logs"].push_back({name, value});
+  if (!position.last_logs.items().empty()) trainer["logs"] = logs_json(position.last_logs);
   trainer["callbacks"] = json::array();
   for (const auto& callback : callbacks)
     trainer["callbacks"].push_back({{"name", callback->name()},
@@ -258,9 +271,9 @@ Position restore_state(const checkpoint::State& state, session::Session& session
     position.epoch_seconds = trainer.at("epoch_seconds").get<double>();
     position.seconds = trainer.at("seconds").get<double>();
     position.rate_factor = trainer.value("rate_factor", 1.0);
+    if (trainer.contains("validation")) restore_validation(trainer["validation"], position);
     if (trainer.contains("learning_rate")) position.learning_rate = trainer["learning_rate"].get<double>();
-    for (const json& entry : trainer.value("logs", json::array()))
-      position.last_logs.set(entry.at(0).get<std::string>(), saved_number(entry.at(1)));
+    position.last_logs = saved_logs(trainer.value("logs", json::array()));
     compare_data(trainer, session);
     const auto samples = trainer.at("samples_per_epoch").get<std::int64_t>();
     if (samples != session.train_loader().samples())

@@ -27,11 +27,14 @@ struct Position {
   std::optional<double> learning_rate;  ///< set by ReduceLROnPlateau
   experiment::Logs last_logs;           ///< of the last epoch that was logged
   double rate_factor = 1;               ///< of the learning rate, after going back (train.on_nonfinite: rollback)
+  /// The last validation between the ends of epochs: its step (0: none yet), and of this epoch's validations the last
+  /// one's values and the seconds of all.
+  std::int64_t validated_step = 0;
+  experiment::Logs validated;
+  double validation_seconds = 0;
 };
 
 using Callbacks = std::vector<std::unique_ptr<Callback>>;
-/// Best value and its epoch (from 1) of everything that is logged.
-using BestValues = std::map<std::string, std::pair<double, std::int64_t>>;
 
 checkpoint::State make_state(session::Session& session, const Position& position, const Callbacks& callbacks,
                              const BestValues& best);

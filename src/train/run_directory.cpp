@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -18,14 +17,13 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
+#include "experiment/callback_type.h"
 #include "experiment/run_files.h"
-#include "train/callback.h"
+#include "train/line_file.h"
 
 namespace dptrain::train {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr const char* kStepHeader = "step,epoch,loss,lr,examples_per_second,step_ms,data_wait_ms,comm_exposed_ms";
 
 [[noreturn]] void cannot_write(const std::string& path, const std::string& reason) {
   throw Error(ErrorKind::kWrite,
@@ -94,12 +92,11 @@ void wipe(const fs::path& path) {
   for (const fs::path& file : gone) fs::remove(file, ignored);
 }
 
-/// Where the config's CSVLoggers write, below the run's folder.
+/// Where the config's callbacks write, below the run's folder.
 std::vector<fs::path> logs_of(const experiment::Experiment& experiment) {
   std::vector<fs::path> logs;
-  for (const experiment::CallbackConfig& callback : experiment.config.callbacks)
-    if (const auto* logger = callback.get_if<experiment::CSVLoggerSpec>())
-      logs.push_back(fs::path(logger->filename).lexically_normal());
+  for (const std::string& name : experiment::callback_files(experiment.config))
+    logs.push_back(fs::path(name).lexically_normal());
   return logs;
 }
 
@@ -141,46 +138,13 @@ std::string command_line(const std::vector<std::string>& command) {
   return join(words, " ");
 }
 
-/// The first field of a row as a number; the header has none.
-std::int64_t leading_number(const std::string& row) {
-  std::int64_t number = 0;
-  const auto [rest, error] = std::from_chars(row.data(), row.data() + row.size(), number);
-  return error == std::errc() ? number : 0;
-}
-
-/// "epoch,loss,accuracy,val_loss,val_accuracy,lr,examples_per_second,seconds": training first, then validation.
-std::vector<std::string> epoch_columns(const experiment::Logs& logs, bool validated) {
-  std::vector<std::string> train, all{"epoch"};
-  for (const auto& [name, value] : logs.items()) {
-    if (name.starts_with("val_"))
-      validated = true;
-    else if (name != "learning_rate")
-      train.push_back(name);
-  }
-  all.insert(all.end(), train.begin(), train.end());
-  if (validated)
-    for (const std::string& name : train) all.push_back("val_" + name);
-  all.insert(all.end(), {"lr", "examples_per_second", "seconds"});
-  return all;
-}
-
 }  // namespace
 
 RunDirectory::RunDirectory(const experiment::Experiment& experiment, const RunOptions& options,
-                           const std::vector<std::string>& class_names)
-    : validated_(static_cast<bool>(experiment.config.data.validation)) {
+                           const std::vector<std::string>& class_names) {
   choose(experiment, options);
   make_folders(fs::path(path_) / "checkpoints");
   describe(experiment, options, class_names);
-  epochs_ = LineFile(file("train.csv"));
-  steps_ = LineFile(file("steps.csv"));
-  events_ = LineFile(file("events.jsonl"));
-  data_errors_ = LineFile(file(experiment::kDataErrors));
-  for (const std::string& row : LineFile::read(file(experiment::kDataErrors))) known_data_errors_.insert(row);
-  if (const std::vector<std::string> rows = LineFile::read(file("train.csv")); !rows.empty()) {
-    columns_ = split(rows.front(), ',');
-    last_row_ = leading_number(rows.back());
-  }
 }
 
 void RunDirectory::choose(const experiment::Experiment& experiment, const RunOptions& options) {
@@ -221,63 +185,8 @@ std::string RunDirectory::checkpoint(const std::string& name) const {
 }
 std::string RunDirectory::file(const std::string& name) const { return (fs::path(path_) / name).string(); }
 
-void RunDirectory::epoch_row(std::int64_t epoch_from_1, const experiment::Logs& logs, double learning_rate,
-                             double examples_per_second, double seconds) {
-  if (columns_.empty()) columns_ = epoch_columns(logs, validated_);
-  const auto field = [&](const std::string& column) -> std::string {
-    if (column == "epoch") return std::to_string(epoch_from_1);
-    const double* value = logs.find(column);
-    if (column == "lr") value = &learning_rate;
-    if (column == "examples_per_second") value = &examples_per_second;
-    if (column == "seconds") value = &seconds;
-    return value == nullptr ? "" : fmt::format("{:.9g}", *value);
-  };
-  std::vector<std::string> fields;
-  for (const std::string& column : columns_) fields.push_back(field(column));
-  if (last_row_ == epoch_from_1)
-    LineFile::filter(file("train.csv"), [&](const std::string& row) { return leading_number(row) != epoch_from_1; });
-  last_row_ = epoch_from_1;
-  epochs_.append(join(fields, ","), join(columns_, ","));
-}
-
-void RunDirectory::truncate_to(std::int64_t epochs_done, std::int64_t steps_done) {
-  LineFile::filter(file("train.csv"), [&](const std::string& row) { return leading_number(row) <= epochs_done; });
-  LineFile::filter(file("steps.csv"), [&](const std::string& row) { return leading_number(row) <= steps_done; });
-  LineFile::filter(file("events.jsonl"), [](const std::string& line) { return nlohmann::json::accept(line); });
-  LineFile::filter(file(experiment::kDataErrors), [](const std::string&) { return true; });
-  last_row_ = std::min(last_row_, epochs_done);
-}
-
-void RunDirectory::step_row(const StepRow& row) {
-  steps_.append(
-      fmt::format("{},{},{:.9g},{:.9g},{:.9g},{:.6g},{:.6g},{:.6g}", row.step, row.epoch_from_1, row.loss,
-                  row.learning_rate, row.examples_per_second, row.step_ms, row.data_wait_ms, row.comm_exposed_ms),
-      kStepHeader);
-}
-
-void RunDirectory::data_error(const data::BadSample& bad) {
-  const std::string byte = bad.byte < 0 ? "" : std::to_string(bad.byte);
-  const std::string row = join(std::vector{csv_field(bad.file), byte, csv_field(bad.words)}, ",");
-  if (known_data_errors_.insert(row).second) data_errors_.append(row, "file,byte,message");
-}
-
-void RunDirectory::event(const std::string& kind, const nlohmann::json& fields) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  nlohmann::ordered_json line{
-      {"t", static_cast<double>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count()) / 1e3},
-      {"ev", kind}};
-  for (const auto& [key, value] : fields.items()) line[key] = value;
-  events_.append(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-}
-
-void RunDirectory::write_json(const std::string& name, const nlohmann::json& value) {
+void RunDirectory::write_json(const std::string& name, const nlohmann::json& value) const {
   write_text(file(name), value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-}
-
-bool RunDirectory::flush() {
-  bool all = true;
-  for (LineFile* lines : {&epochs_, &steps_, &events_, &data_errors_}) all = lines->flush() && all;
-  return all;
 }
 
 std::string RunDirectory::newest(const experiment::Experiment& experiment, const std::optional<std::string>& name) {

@@ -1,11 +1,10 @@
 #pragma once
 
-// RunDirectory: runs/<name>/NNN with the files that people and scripts read (docs/files.md). Every write is checked;
-// files a script may read half-written are replaced atomically. Trainer's thread only.
+// RunDirectory: runs/<name>/NNN, its lock, and the files that describe the run (docs/files.md); those that grow are
+// RunSinks (train/run_sink.h). Every write is checked; files a script may read half-written are replaced atomically.
+// Main thread only.
 
-#include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,8 +13,6 @@
 
 #include "experiment/experiment.h"
 #include "session/devices.h"
-#include "train/callback.h"
-#include "train/line_file.h"
 #include "train/run_lock.h"
 
 namespace dptrain::train {
@@ -41,28 +38,8 @@ class RunDirectory {
   std::string checkpoint(const std::string& name) const;  ///< <path>/checkpoints/<name>
   std::string file(const std::string& name) const;        ///< <path>/<name>
 
-  /// train.csv: one row per epoch; a row of a partial epoch is replaced by the next row of the same epoch.
-  void epoch_row(std::int64_t epoch_from_1, const experiment::Logs& logs, double learning_rate,
-                 double examples_per_second, double seconds);
-  /// After a resume: forget rows of train.csv and steps.csv that the state does not know.
-  void truncate_to(std::int64_t epochs_done, std::int64_t steps_done);
-
-  struct StepRow {
-    std::int64_t step = 0, epoch_from_1 = 0;
-    double loss = 0, learning_rate = 0, examples_per_second = 0, step_ms = 0, data_wait_ms = 0, comm_exposed_ms = 0;
-  };
-  void step_row(const StepRow& row);
-
-  /// data-errors.csv: one row per file; a row that is there already (the run was resumed) is not written again.
-  void data_error(const data::BadSample& bad);
-
-  /// events.jsonl: one line {"t": unix seconds, "ev": kind, ...fields}.
-  void event(const std::string& kind, const nlohmann::json& fields);
   /// env.json, result.json and other whole files: temporary name, then rename.
-  void write_json(const std::string& name, const nlohmann::json& value);
-
-  /// Tries once more to write the lines that could not be; false: some are lost.
-  bool flush();
+  void write_json(const std::string& name, const nlohmann::json& value) const;
 
   /// The newest run of a name under run_dir that has checkpoints/last.h5, or "".
   static std::string newest(const experiment::Experiment& experiment, const std::optional<std::string>& name);
@@ -74,11 +51,6 @@ class RunDirectory {
 
   std::string path_;
   RunLock lock_;
-  bool validated_ = false;            ///< the config has a validation set: train.csv has val_ columns from the start
-  std::vector<std::string> columns_;  ///< of train.csv, once known
-  std::int64_t last_row_ = 0;         ///< epoch of the last row of train.csv
-  std::set<std::string> known_data_errors_;
-  LineFile epochs_, steps_, events_, data_errors_;
 };
 
 }  // namespace dptrain::train

@@ -23,4 +23,16 @@ std::optional<double> saved_best(const nlohmann::json& state) {
   return found == state.end() || found->is_null() ? std::nullopt : std::optional(found->get<double>());
 }
 
+nlohmann::json logs_json(const experiment::Logs& logs) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& [name, value] : logs.items()) list.push_back({name, value});
+  return list;
+}
+
+experiment::Logs saved_logs(const nlohmann::json& saved) {
+  experiment::Logs logs;
+  for (const nlohmann::json& entry : saved) logs.set(entry.at(0).get<std::string>(), saved_number(entry.at(1)));
+  return logs;
+}
+
 }  // namespace dptrain::train

@@ -22,7 +22,7 @@ void report(const checkpoint::Saved& saved) {
 
 }  // namespace
 
-Saver::Saver(RunDirectory& run)
+Saver::Saver(const RunDirectory& run)
     : run_(run), writer_([this](const checkpoint::Saved& saved) {
         report(saved);
         const std::lock_guard lock(mutex_);

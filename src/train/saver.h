@@ -20,7 +20,7 @@ namespace dptrain::train {
 
 class Saver {
  public:
-  explicit Saver(RunDirectory& run);
+  explicit Saver(const RunDirectory& run);
 
   /// A snapshot under checkpoints/<name>. `job` without its paths; it is asked for at once, and the time that takes
   /// counts as part of the save.
@@ -45,7 +45,7 @@ class Saver {
   double stall() const { return stall_; }  ///< seconds that training stood still for them
 
  private:
-  RunDirectory& run_;
+  const RunDirectory& run_;
   std::mutex mutex_;
   std::set<std::string>
       failed_;                 ///< paths whose last save went wrong; under mutex_, for the writer's thread adds to it

@@ -1,17 +1,14 @@
 #pragma once
 
-// StepLog: what the steps since the last line took, and that line: in the log, in steps.csv and among the events. Owned
-// by the trainer, on its thread.
+// StepLog: what the steps since the last line took, and that line: in the log, and as a report to the files of the run.
+// Owned by the trainer, on its thread.
 
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "session/session.h"
-#include "train/position.h"
-#include "train/progress.h"
-#include "train/run_directory.h"
+#include "train/run.h"
 
 namespace dptrain::train {
 
@@ -20,8 +17,7 @@ std::string values_text(const std::vector<std::pair<std::string, double>>& value
 
 class StepLog {
  public:
-  StepLog(session::Session& session, RunDirectory& run, Progress& progress)
-      : session_(session), run_(run), progress_(progress) {}
+  explicit StepLog(Run& run) : run_(run) {}
 
   void restart();  ///< an interval begins now
   /// Seconds of the trainer's thread: for its batch, and until the step was queued or collected.
@@ -31,22 +27,22 @@ class StepLog {
 
   /// Whether `train.log_every` asks for a line: at the same steps of each epoch, or of the run when an epoch is
   /// shorter.
-  bool due(const Position& position) const;
-  /// Writes it and restarts; nothing where no step was made. `learning_rate`: of the last step.
-  void write(const Position& position, double learning_rate);
+  bool due() const;
+  /// Writes it and restarts; nothing where no step was made.
+  void write();
+  /// Batches of the epoch that the run has behind it.
+  std::int64_t batch() const;
 
  private:
-  std::int64_t batch_of(const Position& position) const;
-  void warn_when_starved(const RunDirectory::StepRow& row);
+  void warn_when_starved(const IntervalReport& report);
 
-  session::Session& session_;
-  RunDirectory& run_;
-  Progress& progress_;
+  Run& run_;
   bool warned_starved_ = false, past_first_ = false;
   struct Interval {
     double started = 0, waited = 0, step_seconds = 0, comm = 0, loss = 0;
     std::int64_t samples = 0, steps = 0;
   } interval_;
+  double last_loss_ = 0;
 };
 
 }  // namespace dptrain::train

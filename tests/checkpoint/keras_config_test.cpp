@@ -13,6 +13,10 @@
 #include "optim/metrics/precision.h"
 #include "optim/metrics/r2_score.h"
 #include "optim/metrics/top_k_categorical_accuracy.h"
+#include "optim/optimizers/adagrad.h"
+#include "optim/optimizers/adamw.h"
+#include "optim/optimizers/rmsprop.h"
+#include "optim/optimizers/sgd.h"
 #include "support/test_data.h"
 
 namespace dptrain::checkpoint {
@@ -129,6 +133,30 @@ TEST(KerasConfig, OptimizersHaveTheKeysThatBothWorldsKnow) {
     "config": {"name": "RMSprop", "learning_rate": 0.25, "rho": 0.9, "momentum": 0.0, "epsilon": 1e-07, "centered": false}})"));
   EXPECT_EQ(config(optim::optimizer_family().make(optim::AdagradSpec{})), Json::parse(R"({"class_name": "Adagrad",
     "config": {"name": "Adagrad", "learning_rate": 0.25, "initial_accumulator_value": 0.1, "epsilon": 1e-07}})"));
+  optim::RMSpropSpec whole;
+  whole.rho = 1;
+  EXPECT_TRUE(config(optim::optimizer_family().make(whole))["config"]["rho"].is_number_float());  // 1.0, not 1
+}
+
+/// Every optimizer says whether Keras 2 has it; those that it has are written with exactly their own arguments.
+TEST(KerasConfig, EveryOptimizerIsWrittenOrLeftOut) {
+  for (const config::TypeDef* def : optim::optimizer_family().types()) {
+    SCOPED_TRACE(def->name);
+    config::Typed optimizer(*def, def->schema.make());
+    const std::string text =
+        keras_training_config(compiled_with(optimizer, 0.25, optim::loss_family().make(optim::MeanSquaredErrorSpec{})));
+    EXPECT_EQ(text.empty(), !optim::type_of(optimizer).in_keras2);
+    if (text.empty()) continue;
+    Json arguments = Json::parse(text)["optimizer_config"]["config"];
+    EXPECT_EQ(arguments.at("name"), def->name);
+    for (const char* common : {"name", "learning_rate"}) arguments.erase(common);
+    for (const auto& [key, value] : arguments.items()) {
+      EXPECT_NE(optim::keras_arguments(optimizer).find(key), nullptr) << key;
+      EXPECT_TRUE(value.is_number_float() || value.is_boolean()) << key;
+    }
+    EXPECT_EQ(arguments.size() + 8, def->schema.fields().size())
+        << "a key of its own is missing, or a common one there";
+  }
 }
 
 TEST(KerasConfig, MetricsKeepTheirNames) {

@@ -52,7 +52,7 @@ layers:
   - Conv2D: {name: conv1, filters: 4, kernel_size: 3}
   - BatchNormalization: {name: bn_conv1}
 )");
-  EXPECT_EQ(load_weights(file, {}, model, Need::kAll).how, "by name");
+  EXPECT_EQ(load_weights(file, {}, model, Coverage::kAll).how, "by name");
   EXPECT_EQ(weight(model, "conv1/kernel"), values_of(0, {3, 3, 3, 4}));
   EXPECT_EQ(weight(model, "bn_conv1/moving_variance"), values_of(5, {4}));
 }
@@ -83,14 +83,14 @@ TEST(KerasLayouts, SequentialOfKeras3) {
   const char* const kNet =
       "layers: [{Input: [5]}, {Dense: {name: dense_1, units: 4}}, {Dense: {name: dense_2, units: 2}}]";
   graph::Model expected = model_of(kNet);
-  load_weights(golden_file("keras3_C.h5"), {}, expected, Need::kAll);
+  load_weights(golden_file("keras3_C.h5"), {}, expected, Coverage::kAll);
   EXPECT_EQ(weight(expected, "dense_2/kernel")[0], -0.039572592824697495F);
   for (const char* name : {"keras3_C.weights.h5", "keras3_C.keras", "keras3_C_deflated.keras"})
     for (const graph::WeightsMatch match : {graph::WeightsMatch::kName, graph::WeightsMatch::kTopology}) {
       graph::Model model = model_of(kNet);
       graph::WeightsSpec spec;
       spec.match = match;
-      load_weights(golden_file(name), spec, model, Need::kAll);
+      load_weights(golden_file(name), spec, model, Coverage::kAll);
       for (std::size_t i = 0; i < model.weights.size(); ++i)
         EXPECT_EQ(model.weights[i].values, expected.weights[i].values) << name << i;
     }
@@ -103,7 +103,8 @@ TEST(KerasLayouts, AllFormsOfKeras2FillTheSame) {
   std::vector<graph::Model> filled;
   for (const char* form : {".h5", ".keras", ".weights.h5", "_weights_only.h5"}) {
     graph::Model model = graph::make_model(graph, 1);
-    const WeightsReport report = load_weights(golden_file(std::string("keras2_siamese") + form), {}, model, Need::kAll);
+    const WeightsReport report =
+        load_weights(golden_file(std::string("keras2_siamese") + form), {}, model, Coverage::kAll);
     EXPECT_EQ(report.count(WeightsReport::Fate::kLoaded), 5U) << form;
     filled.push_back(std::move(model));
   }
@@ -148,7 +149,7 @@ layers:
   - Conv2D: {name: c1, filters: 3, kernel_size: 1}
   - Conv2D: {name: base_c2, filters: 3, kernel_size: 1}
 )");
-  load_weights(legacy_file({inner}), {}, model, Need::kAll);  // with or without the name of the model around
+  load_weights(legacy_file({inner}), {}, model, Coverage::kAll);  // with or without the name of the model around
   EXPECT_EQ(weight(model, "c1/kernel"), values_of(2, {1, 1, 3, 3}));
   EXPECT_EQ(weight(model, "base_c2/kernel"), values_of(0, {1, 1, 3, 3}));
 }
@@ -165,7 +166,7 @@ TEST(KerasLayouts, AMultiGpuFileIsUnwrapped) {
   const FileLayer inner{"model_1", {{"fc/kernel:0", {3, 2}}, {"fc/bias:0", {2}}}};
   const Contents file = legacy_file({{"input_1", {}}, {"lambda_1", {}}, inner, {"fc", {}}}, {.model_config = config});
   graph::Model model = model_of("layers: [{Input: [3]}, {Dense: {name: fc, units: 2}}]");
-  const WeightsReport report = load_weights(file, {}, model, Need::kAll);
+  const WeightsReport report = load_weights(file, {}, model, Coverage::kAll);
   EXPECT_EQ(weight(model, "fc/kernel"), values_of(0, {3, 2}));
   EXPECT_THAT(report.notes, ElementsAre("made by multi_gpu_model: the weights are those of its inner model 'model_1'"));
 }

@@ -72,9 +72,9 @@ inline const std::vector<float>& weight(const graph::Model& model, const std::st
 
 /// What a load throws, as text; "" for none.
 inline std::string refusal_of(const Contents& contents, const graph::WeightsSpec& spec, graph::Model& model,
-                              Need need = Need::kSome) {
+                              Coverage coverage = Coverage::kSome) {
   try {
-    load_weights(contents, spec, model, need);
+    load_weights(contents, spec, model, coverage);
   } catch (const Error& error) {
     return error.kind() == ErrorKind::kCheckpoint ? error.what() : "another kind of error";
   }

@@ -24,7 +24,7 @@
 #include "layers/max_pooling2d.h"
 #include "optim/loss.h"
 #include "optim/metrics/accuracy.h"
-#include "optim/optimizer.h"
+#include "optim/optimizers/adam.h"
 
 namespace dptrain::checkpoint::sample {
 

@@ -44,8 +44,8 @@ WeightsSpec spec_of(WeightsMatch match) {
 TEST(Weights, ByNameFillsWhatTheFileHasAndSaysTheRest) {
   graph::Model model = model_of(kBaseAndHead);
   const std::vector<float> head = weight(model, "head/kernel");
-  const WeightsReport report =
-      load_weights(legacy_file({kConv1, kConv2, {"pool", {}}, kTop}), spec_of(WeightsMatch::kName), model, Need::kSome);
+  const WeightsReport report = load_weights(legacy_file({kConv1, kConv2, {"pool", {}}, kTop}),
+                                            spec_of(WeightsMatch::kName), model, Coverage::kSome);
   EXPECT_EQ(weight(model, "block1_conv/kernel"), values_of(0, {3, 3, 3, 4}));
   EXPECT_EQ(weight(model, "block2_conv/bias"), values_of(3, {5}));
   EXPECT_EQ(weight(model, "head/kernel"), head);
@@ -56,7 +56,7 @@ TEST(Weights, ByNameFillsWhatTheFileHasAndSaysTheRest) {
 
 TEST(Weights, ByNameTakesNoNoticeOfOrderButOfShapes) {
   graph::Model model = model_of(kBaseAndHead);
-  load_weights(legacy_file({kConv2, kConv1}), spec_of(WeightsMatch::kName), model, Need::kSome);
+  load_weights(legacy_file({kConv2, kConv1}), spec_of(WeightsMatch::kName), model, Coverage::kSome);
   EXPECT_EQ(weight(model, "block2_conv/kernel"), values_of(0, {3, 3, 4, 5}));
   EXPECT_EQ(weight(model, "block1_conv/kernel"), values_of(2, {3, 3, 3, 4}));
 
@@ -75,7 +75,7 @@ TEST(Weights, SkipMismatchLeavesOutWhatDiffers) {
   spec.skip_mismatch = true;
   const FileLayer wide{"block2_conv", {{"kernel:0", {5, 5, 4, 5}}, {"bias:0", {5}}}};
   const FileLayer three{"head", {{"a:0", {20, 2}}, {"b:0", {2}}, {"c:0", {2}}}};
-  const WeightsReport report = load_weights(legacy_file({kConv1, wide, three}), spec, model, Need::kSome);
+  const WeightsReport report = load_weights(legacy_file({kConv1, wide, three}), spec, model, Coverage::kSome);
   EXPECT_EQ(weight(model, "block2_conv/kernel"), kernel);
   EXPECT_EQ(weight(model, "block2_conv/bias"), values_of(3, {5}));
   EXPECT_EQ(report.rows[0].fate, Fate::kLoaded);
@@ -98,23 +98,24 @@ TEST(Weights, ExpectAndIgnore) {
   spec.expect = {};
   spec.ignore = {"head"};
   const WeightsReport report =
-      load_weights(legacy_file({kConv1, kConv2, with_bias("head", {20, 7})}), spec, model, Need::kSome);
+      load_weights(legacy_file({kConv1, kConv2, with_bias("head", {20, 7})}), spec, model, Coverage::kSome);
   EXPECT_EQ(report.rows[2].reason, "by 'ignore'");
 }
 
 TEST(Weights, SlashesAndRenames) {
   graph::Model model = model_of(kBaseAndHead);
-  load_weights(legacy_file({with_bias("block1/conv", {3, 3, 3, 4})}), spec_of(WeightsMatch::kName), model, Need::kSome);
+  load_weights(legacy_file({with_bias("block1/conv", {3, 3, 3, 4})}), spec_of(WeightsMatch::kName), model,
+               Coverage::kSome);
   EXPECT_EQ(weight(model, "block1_conv/kernel"), values_of(0, {3, 3, 3, 4}));
 
   WeightsSpec spec = spec_of(WeightsMatch::kName);
   spec.rename.rules = {{R"(convolution2d_(\d+))", "block$1_conv"}, {"^fc\\d+$", "head"}};
   load_weights(legacy_file({with_bias("convolution2d_2", {3, 3, 4, 5}), with_bias("fc1000", {20, 2})}), spec, model,
-               Need::kSome);
+               Coverage::kSome);
   EXPECT_EQ(weight(model, "block2_conv/kernel"), values_of(0, {3, 3, 4, 5}));
   EXPECT_EQ(weight(model, "head/kernel"), values_of(2, {20, 2}));
   spec.rename.rules = {{R"(convolution2d_(\d+))", R"(block\1_conv)"}};
-  load_weights(legacy_file({with_bias("convolution2d_1", {3, 3, 3, 4})}), spec, model, Need::kSome);
+  load_weights(legacy_file({with_bias("convolution2d_1", {3, 3, 3, 4})}), spec, model, Coverage::kSome);
   EXPECT_EQ(weight(model, "block1_conv/bias"), values_of(1, {4}));
 }
 
@@ -130,7 +131,7 @@ layers:
 )");
   const std::vector<FileLayer> file{with_bias("a", {1, 1, 3, 3}), with_bias("b", {1, 1, 3, 3}),
                                     with_bias("c", {1, 1, 3, 3})};
-  const WeightsReport report = load_weights(legacy_file(file), spec_of(WeightsMatch::kTopology), model, Need::kAll);
+  const WeightsReport report = load_weights(legacy_file(file), spec_of(WeightsMatch::kTopology), model, Coverage::kAll);
   EXPECT_EQ(report.how, "by topology");
   EXPECT_EQ(weight(model, "long1/kernel"), values_of(0, {1, 1, 3, 3}));
   EXPECT_EQ(weight(model, "short/kernel"), values_of(2, {1, 1, 3, 3}));
@@ -141,7 +142,7 @@ TEST(Weights, AFileWithoutTopFillsTheBaseByTopology) {
   graph::Model model = model_of(kBaseAndHead);
   const Contents file = legacy_file({with_bias("conv2d_7", {3, 3, 3, 4}), with_bias("conv2d_8", {3, 3, 4, 5})});
   for (const WeightsMatch match : {WeightsMatch::kTopology, WeightsMatch::kAuto}) {
-    const WeightsReport report = load_weights(file, spec_of(match), model, Need::kSome);
+    const WeightsReport report = load_weights(file, spec_of(match), model, Coverage::kSome);
     EXPECT_THAT(report.how, HasSubstr("by topology up to 'flatten'"));
     EXPECT_EQ(report.count(Fate::kLoaded), 2U);
     EXPECT_EQ(weight(model, "block2_conv/bias"), values_of(3, {5}));
@@ -158,7 +159,7 @@ TEST(Weights, UpToAStepTheFileMayGoOn) {
               HasSubstr("layer 'head' ('z' there) kernel is 99x1000 in the file, 20x2 in the model"));
   WeightsSpec spec = spec_of(WeightsMatch::kTopology);
   spec.up_to = "pool";
-  const WeightsReport report = load_weights(file, spec, model, Need::kSome);
+  const WeightsReport report = load_weights(file, spec, model, Coverage::kSome);
   EXPECT_EQ(report.line(),
             "keras.h5: 2 of 3 layers by topology up to 'pool'; initialised: head; unused in the file: z");
   EXPECT_EQ(report.rows[2].reason, "beyond 'up_to'");
@@ -187,7 +188,7 @@ layers:
 )");
   const Contents file = legacy_file(
       {with_bias("conv2d_1", {1, 1, 3, 3}), with_bias("conv2d_2", {1, 1, 3, 3}), with_bias("conv2d_3", {1, 1, 3, 3})});
-  const WeightsReport report = load_weights(file, {}, model, Need::kAll);
+  const WeightsReport report = load_weights(file, {}, model, Coverage::kAll);
   EXPECT_EQ(report.how, "by topology (2 of 3 names agree)");
   EXPECT_EQ(weight(model, "conv2d/kernel"), values_of(0, {1, 1, 3, 3}));
 }
@@ -198,12 +199,12 @@ TEST(Weights, AutoSaysWhatEitherWayLacks) {
       refusal_of(legacy_file({with_bias("a", {1, 1}), with_bias("b", {1, 1})}), {}, model),
       "'keras.h5' is not of this model: by name 0 of 2 layers fit; by topology: it has 2 layers with weights, the "
       "model 3, and no part of the model has just those");
-  EXPECT_EQ(load_weights(legacy_file({kConv1, kConv2, kTop}), {}, model, Need::kSome).how, "by name");
+  EXPECT_EQ(load_weights(legacy_file({kConv1, kConv2, kTop}), {}, model, Coverage::kSome).how, "by name");
 }
 
 TEST(Weights, AllMeansBothSides) {
   graph::Model model = model_of(kBaseAndHead);
-  const std::string text = refusal_of(legacy_file({kConv1, kConv2, kTop}), {}, model, Need::kAll);
+  const std::string text = refusal_of(legacy_file({kConv1, kConv2, kTop}), {}, model, Coverage::kAll);
   EXPECT_THAT(text, HasSubstr("'keras.h5' is a checkpoint of another model"));
   EXPECT_THAT(text, HasSubstr("layer 'head' is not in the file"));
   EXPECT_THAT(text, HasSubstr("layer 'predictions' of the file is not in the model"));

@@ -8,7 +8,8 @@
 #include "cli/data_scan.h"
 #include "cli/data_stats.h"
 #include "core/error.h"
-#include "data/transforms/transforms.h"
+#include "data/transform.h"
+#include "data/transforms/rescaling.h"
 
 namespace dptrain::cli {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -46,6 +48,53 @@ TEST(Expression, Evaluates) {
     ASSERT_TRUE(evaluate(text).has_value()) << text;
     EXPECT_EQ(*evaluate(text), value) << text;
   }
+}
+
+TEST(Expression, Choices) {
+  const std::vector<std::pair<std::string, double>> cases{{"1 if 2 > 1 else 3", 1},
+                                                          {"1 if 2 < 1 else 3", 3},
+                                                          {"1 if 1 >= 2 else 2 if 2 == 2 else 3", 2},
+                                                          {"10 + (1 if 1 != 1 else 2)", 12},
+                                                          {"10 + 1 if 1 != 1 else 2", 2},
+                                                          {"1 if 1 < 2 and 2 < 1 or 3 <= 3 else 0", 1},
+                                                          {"1 if 1 < 2 and (2) < 1 else 0", 0},
+                                                          {"1 if not 1 < 2 else 0", 0},
+                                                          {"1 if not not 1 < 2 else 0", 1},
+                                                          {"1/0 if 1 > 2 else 5", 5},
+                                                          {"5 if 1 < 2 else 1/0", 5},
+                                                          {"2 ** 3", 8},
+                                                          {"2 ** 3 ** 2", 512},
+                                                          {"-2 ** 2", -4},
+                                                          {"2 ** -1", 0.5},
+                                                          {"2*3**2", 18},
+                                                          {"exp(0) + sqrt(16) + cos(0)", 6}};
+  for (const auto& [text, value] : cases) {
+    ASSERT_TRUE(evaluate(text).has_value()) << text;
+    EXPECT_EQ(*evaluate(text), value) << text;
+  }
+  for (const std::string text :
+       {"1 if 2", "1 if 2 > 1", "1 if 2 > 1 else", "if 2 > 1 else 3", "1 if 2 > 1 else 3 4", "1 > 2", "1if2>1else3 5",
+        "1 if 1/0 > 1 else 2", "1/0 if 2 > 1 else 2", "1 if 1 < 2 < 3 else 0", "2 **", "** 2", "1 if not else 2",
+        "1 iff 2 > 1 else 3", "sqrt(-1)", "exp(9999)", "(-1) ** 0.5"})
+    EXPECT_FALSE(evaluate(text).has_value()) << text;
+  std::string deep;
+  for (int i = 0; i < 100000; ++i) deep += "1 if 1 > 2 else ";
+  EXPECT_FALSE(evaluate(deep + "1").has_value());
+  deep.clear();
+  for (int i = 0; i < 100000; ++i) deep += "1 ** ";
+  EXPECT_FALSE(evaluate(deep + "1").has_value());
+}
+
+TEST(Expression, Names) {
+  const std::vector<std::pair<std::string_view, double>> names{{"epoch", 3}, {"lr", 0.5}};
+  EXPECT_EQ(evaluate("lr * 2 if epoch > 2 else lr", names), 1.0);
+  EXPECT_EQ(evaluate(" epoch+lr ", names), 3.5);
+  for (const char* unknown : {"lrs", "epochs > 2", "l", "2lr", "lr lr", "_lr", "lr2"})
+    EXPECT_FALSE(evaluate(unknown, names).has_value()) << unknown;
+  const auto none = evaluate("lr / (epoch - 3)", names);
+  ASSERT_TRUE(none.has_value()) << "an expression";
+  EXPECT_TRUE(std::isnan(*none)) << "without a value";
+  EXPECT_FALSE(evaluate("lr").has_value());
 }
 
 TEST(Expression, Refuses) {

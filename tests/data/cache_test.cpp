@@ -7,7 +7,12 @@
 
 #include "data/fixtures.h"
 #include "data/loader.h"
-#include "data/transforms/transforms.h"
+#include "data/transform.h"
+#include "data/transforms/center_crop.h"
+#include "data/transforms/preprocess_input.h"
+#include "data/transforms/random_crop.h"
+#include "data/transforms/random_flip.h"
+#include "data/transforms/resizing.h"
 
 namespace dptrain::data {
 namespace {

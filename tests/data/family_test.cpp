@@ -2,7 +2,20 @@
 
 #include "config/load.h"
 #include "data/fixtures.h"
-#include "data/transforms/transforms.h"
+#include "data/sources/cifar10.h"
+#include "data/sources/fixed_records.h"
+#include "data/sources/hdf5_dataset.h"
+#include "data/sources/idx_source.h"
+#include "data/sources/image_folder.h"
+#include "data/sources/split.h"
+#include "data/sources/synthetic.h"
+#include "data/transform.h"
+#include "data/transforms/normalization.h"
+#include "data/transforms/random_brightness.h"
+#include "data/transforms/random_contrast.h"
+#include "data/transforms/random_crop.h"
+#include "data/transforms/random_flip.h"
+#include "data/transforms/rescaling.h"
 
 namespace dptrain::data {
 namespace {
@@ -127,6 +140,7 @@ TEST(TransformFamily, ReadsKerasArguments) {
   EXPECT_THAT(brightness.as<RandomBrightnessSpec>().factor, ElementsAre(63.0 / 255));
   EXPECT_THAT(read(transform_family(), "RandomContrast: 0.8").as<RandomContrastSpec>().value_range,
               ElementsAre(0, 255));
+  EXPECT_EQ(read(transform_family(), "GaussianBlur: {kernel_size: 5}").name(), "RandomGaussianBlur");
   EXPECT_THAT(read(transform_family(), "Normalization: {mean: [1, 2], variance: 4}").as<NormalizationSpec>().mean,
               ElementsAre(1, 2));
 }
@@ -145,6 +159,10 @@ TEST(TransformFamily, Refuses) {
               HasSubstr("scale must be > 0 and <= 1, found 0"));
   EXPECT_THAT(refusal(transform_family(), "RandomContrast: {factor: 0.5, value_range: [1, 1]}"),
               HasSubstr("value_range must be [low, high]"));
+  EXPECT_THAT(refusal(transform_family(), "RandomGaussianBlur: {kernel_size: 4}"), HasSubstr("must be odd, found 4"));
+  EXPECT_THAT(refusal(transform_family(), "RandomHue: 1.5"), HasSubstr("factor must be >= 0 and <= 1, found 1.5"));
+  EXPECT_THAT(refusal(transform_family(), "RandomErasing: {fill_value: [1, 2]}"), HasSubstr("one number or three"));
+  EXPECT_THAT(refusal(transform_family(), "MixUp: 0"), HasSubstr("alpha must be > 0, found 0"));
   EXPECT_THAT(refusal(transform_family(), "Normalization: {mean: [1, 2], variance: [1, 2, 3]}"),
               HasSubstr("mean has 2 values, variance 3"));
 }

@@ -11,7 +11,12 @@
 #include "core/clock.h"
 #include "data/fixtures.h"
 #include "data/sources/subset.h"
-#include "data/transforms/transforms.h"
+#include "data/sources/synthetic.h"
+#include "data/transform.h"
+#include "data/transforms/center_crop.h"
+#include "data/transforms/random_brightness.h"
+#include "data/transforms/random_flip.h"
+#include "data/transforms/rescaling.h"
 
 namespace dptrain::data {
 namespace {

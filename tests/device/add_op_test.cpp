@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "device/fusion_examples.h"
 #include "device/merge_reference.h"
 
 namespace dptrain::test {
@@ -12,9 +13,17 @@ void check_add(const std::vector<Shape>& inputs, const Shape& out,
   Case c;
   c.layer = layer(layers::AddSpec{});
   c.inputs = inputs;
-  c.epilogue = epilogue;
+  c.tail = behind(epilogue);
   agrees(c, merged(inputs, out, std::plus<>()));
 }
+
+const FusionExample kAddActivation([] {
+  Case c;
+  c.layer = layer(layers::AddSpec{});
+  c.inputs = {{3, 2, 5}, {3, 2, 5}};
+  c.tail = behind(layers::Activation::kRelu);
+  return c;
+});
 
 TEST(AddOp, Equal) { check_add({{3, 2, 5}, {3, 2, 5}}, {3, 2, 5}); }
 TEST(AddOp, Three) { check_add({{7}, {7}, {7}}, {7}); }

@@ -4,7 +4,8 @@
 
 #include <cmath>
 
-#include "device/harness.h"
+#include "device/fusion_examples.h"
+#include "layers/add.h"
 
 namespace dptrain::test {
 namespace {
@@ -90,24 +91,43 @@ TEST(BatchNormalizationOp, WithoutScaleOrCenter) {
 
 TEST(BatchNormalizationOp, Relu) {
   Case c = with({}, {4, 3, 6});
-  c.epilogue = layers::Activation::kRelu;
+  c.tail = behind(layers::Activation::kRelu);
   check_batch_normalization(c);
-  c.epilogue_undone = true;
+  c.undone = true;
   check_batch_normalization(c);
 }
+
+const FusionExample kBatchNormalizationRelu([] {
+  Case c = with({}, {4, 3, 6});
+  c.tail = behind(layers::Activation::kRelu);
+  return c;
+});
+Case with_sum() {
+  Case c = with({}, {4, 3, 6});
+  c.inputs.push_back(c.inputs[0]);
+  c.tail = {layer(layers::AddSpec{})};
+  return c;
+}
+const FusionExample kBatchNormalizationSum(with_sum);
+const FusionExample kBatchNormalizationSumRelu([] {
+  Case c = with_sum();
+  c.tail.push_back(behind(layers::Activation::kRelu).front());
+  return c;
+});
 
 TEST(BatchNormalizationOp, WithTheAddBehindIt) {
   for (const bool inference_mode : {false, true}) {
     for (const auto epilogue : {layers::Activation::kLinear, layers::Activation::kRelu}) {
       Case c = with({}, {4, 3, 6});
       c.inputs.push_back(c.inputs[0]);
-      c.adds = true;
-      c.types = {DType::kF32};  // CPUs only
+      c.some_devices = true;  // CPUs
+      c.types = {DType::kF32};
       c.inference_mode = inference_mode;
       if (inference_mode) c.statistics = nullptr;
-      c.epilogue = epilogue;
+      c.tail = behind(epilogue);
+      c.tail.insert(c.tail.begin(), layer(layers::AddSpec{}));
       check_batch_normalization(c);
-      c.epilogue_undone = epilogue == layers::Activation::kRelu;
+      c.undone = epilogue == layers::Activation::kRelu;
       check_batch_normalization(c);
     }
   }
@@ -117,7 +137,7 @@ TEST(BatchNormalizationOp, InferenceModeKeepsStatistics) {
   for (const auto epilogue : {layers::Activation::kLinear, layers::Activation::kRelu}) {
     Case c = with({}, {4, 3, 6});
     c.inference_mode = true;
-    c.epilogue = epilogue;
+    c.tail = behind(epilogue);
     c.statistics = nullptr;
     check_batch_normalization(c);
   }

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "device/harness.h"
+#include "device/fusion_examples.h"
+#include "layers/max_pooling2d.h"
 
 namespace dptrain::test {
 namespace {
@@ -69,8 +70,8 @@ TEST(Conv2DOp, OneInputChannel) { check_conv2d(with(conv(8, {3, 3}), {8, 7, 1}))
 TEST(Conv2DOp, FewInputChannels) {
   for (const std::int64_t channels : {1, 3}) {
     Case c = with(conv(5, {3, 5}, Padding::kSame), {5, 6, channels});
-    c.epilogue = Activation::kRelu;
-    c.epilogue_undone = true;
+    c.tail = behind(Activation::kRelu);
+    c.undone = true;
     check_conv2d(c);
   }
   Conv2DSpec strided = conv(3, {7, 7}, Padding::kSame);
@@ -120,17 +121,33 @@ TEST(Conv2DOp, LargeKernelAndStride) {
 
 TEST(Conv2DOp, Relu) {
   Case c = with(conv(5, {3, 3}), {6, 7, 3});
-  c.epilogue = Activation::kRelu;
+  c.tail = behind(Activation::kRelu);
   check_conv2d(c);
-  c.epilogue_undone = true;
+  c.undone = true;
   check_conv2d(c);
 }
+
+Case with_tail(const Conv2DSpec& spec, const Shape& in, std::vector<config::Typed> tail) {
+  Case c = with(spec, in);
+  c.tail = std::move(tail);
+  return c;
+}
+const FusionExample kConv2DRelu([] { return with_tail(conv(5, {3, 3}), {6, 7, 3}, behind(Activation::kRelu)); });
+const FusionExample kConv2DTanh([] { return with_tail(conv(5, {3, 3}), {6, 7, 4}, behind(Activation::kTanh)); });
+/// Where the CPU pools in the kernels of the first layer: an odd last column, which the pooling leaves out.
+const FusionExample kConv2DPooled([] {
+  return with_tail(conv(5, {3, 3}, Padding::kSame), {8, 7, 3}, {layer(layers::MaxPooling2DSpec{})});
+});
+const FusionExample kConv2DReluPooled([] {
+  return with_tail(conv(5, {3, 3}, Padding::kSame), {8, 7, 1},
+                   {behind(Activation::kRelu).front(), layer(layers::MaxPooling2DSpec{})});
+});
 
 TEST(Conv2DOp, OtherActivations) {
   for (const Activation f : {Activation::kTanh, Activation::kLeakyRelu, Activation::kSoftplus, Activation::kHardSigmoid,
                              Activation::kSoftsign}) {
     Case c = with(conv(5, {2, 2}), {4, 5, 3});
-    c.epilogue = f;
+    c.tail = behind(f);
     check_conv2d(c);
   }
 }
@@ -155,7 +172,7 @@ TEST(Conv2DOp, WinogradSizes) {
     for (const char* pass : {"forward winograd ", "; data winograd ", "; weights winograd "})
       EXPECT_NE(text.find(std::string(pass) + sizes.tile), std::string::npos) << text;
     c.differentiable = false;
-    c.epilogue = Activation::kRelu;
+    c.tail = behind(Activation::kRelu);
     c.tolerance = 1e-5;  // Winograd's transforms
     c.same_bits_on_all_threads = true;
     check_conv2d(c);

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "device/harness.h"
+#include "device/fusion_examples.h"
 
 namespace dptrain::test {
 namespace {
@@ -92,10 +92,16 @@ TEST(Conv2DTransposeOp, DilatedWithoutBias) {
   check_transpose(with(spec, {3, 4, 4}));
 }
 
+const FusionExample kTransposeActivation([] {
+  Case c = with(transpose(4, {3, 3}, {2, 2}, Padding::kSame), {3, 4, 3});
+  c.tail = behind(Activation::kRelu);
+  return c;
+});
+
 TEST(Conv2DTransposeOp, Activations) {
   for (const Activation f : {Activation::kRelu, Activation::kTanh}) {
     Case c = with(transpose(4, {3, 3}, {2, 2}, Padding::kSame), {3, 4, 3});
-    c.epilogue = f;
+    c.tail = behind(f);
     check_transpose(c);
   }
 }

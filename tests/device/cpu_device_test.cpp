@@ -5,17 +5,9 @@
 
 #include "core/error.h"
 #include "device/harness.h"
-#include "layers/add.h"
-#include "layers/batch_normalization.h"
-#include "layers/conv2d.h"
-#include "layers/dense.h"
-#include "layers/max_pooling2d.h"
-#include "layers/softmax.h"
 
 namespace dptrain::test {
 namespace {
-
-using layers::Activation;
 
 TEST(CpuDevice, MemoryIsZeroAlignedAndSized) {
   const auto device = device::make_cpu_device(1, 2, {});
@@ -73,21 +65,6 @@ TEST(CpuDevice, FillsAndAdds) {
   device->fill(x.data(), 7, 1.5F, *stream);
   device->accumulate(y.data(), x.data(), DType::kF32, 7, *stream);
   EXPECT_EQ(y, std::vector<float>(7, 3.5F));
-}
-
-TEST(CpuDevice, SaysWhatItFuses) {
-  const auto device = device::make_cpu_device(0, 1, {});
-  const auto conv = layer(layers::Conv2DSpec{}), dense = layer(layers::DenseSpec{});
-  const auto norm = layer(layers::BatchNormalizationSpec{}), pool = layer(layers::MaxPooling2DSpec{});
-  EXPECT_TRUE(device->fuses_activation(conv, Activation::kRelu));
-  EXPECT_TRUE(device->fuses_activation(dense, Activation::kTanh));
-  EXPECT_FALSE(device->fuses_activation(dense, Activation::kSoftmax));
-  EXPECT_FALSE(device->fuses_activation(conv, Activation::kGelu));
-  EXPECT_TRUE(device->fuses_activation(norm, Activation::kRelu));
-  EXPECT_FALSE(device->fuses_activation(norm, Activation::kTanh));
-  EXPECT_FALSE(device->fuses_activation(pool, Activation::kRelu));
-  EXPECT_TRUE(device->pool_masks_relu(pool));
-  EXPECT_FALSE(device->pool_masks_relu(conv));
 }
 
 TEST(CpuDevice, ListsTheProcessor) {

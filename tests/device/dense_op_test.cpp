@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "device/harness.h"
+#include "device/fusion_examples.h"
 
 namespace dptrain::test {
 namespace {
@@ -17,7 +17,7 @@ void check_dense(std::int64_t units, const Shape& in, Activation epilogue = Acti
   Case c;
   c.layer = layer(spec);
   c.inputs = {in};
-  c.epilogue = epilogue;
+  c.tail = behind(epilogue);
   c.tolerance = 5e-6;
   c.gradient_tolerance = 1e-5;
   c.same_bits_on_all_threads = false;
@@ -34,6 +34,16 @@ void check_dense(std::int64_t units, const Shape& in, Activation epilogue = Acti
     return y;
   });
 }
+
+const FusionExample kDenseActivation([] {
+  DenseSpec spec;
+  spec.units = 5;
+  Case c;
+  c.layer = layer(spec);
+  c.inputs = {{7}};
+  c.tail = behind(Activation::kRelu);
+  return c;
+});
 
 TEST(DenseOp, OddSizes) { check_dense(5, {13}); }
 TEST(DenseOp, OneUnitWithoutBias) { check_dense(1, {7}, Activation::kLinear, false); }

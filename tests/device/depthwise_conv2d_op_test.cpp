@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "device/depthwise_reference.h"
+#include "device/fusion_examples.h"
 
 namespace dptrain::test {
 namespace {
@@ -67,15 +68,21 @@ TEST(DepthwiseConv2DOp, WithoutBias) {
   check_depthwise(with(spec, {4, 5, 6}));
 }
 
+const FusionExample kDepthwiseActivation([] {
+  Case c = with(depthwise({3, 3}, Padding::kSame), {4, 5, 3});
+  c.tail = behind(Activation::kRelu);
+  return c;
+});
+
 TEST(DepthwiseConv2DOp, Activations) {
   for (const Activation f : {Activation::kRelu, Activation::kRelu6, Activation::kTanh}) {
     Case c = with(depthwise({3, 3}, Padding::kSame), {4, 5, 3});
-    c.epilogue = f;
+    c.tail = behind(f);
     check_depthwise(c);
   }
   Case c = with(depthwise({3, 3}), {4, 5, 3});
-  c.epilogue = Activation::kRelu;
-  c.epilogue_undone = true;
+  c.tail = behind(Activation::kRelu);
+  c.undone = true;
   check_depthwise(c);
 }
 

@@ -32,7 +32,7 @@ void expect_layers(const char* file, std::size_t at_least) {
     const config::Typed full = from_keras(layers::layer_family(), name, entry.at("arguments"));
     Case c;
     c.layer = layers::without_activation(full);
-    c.epilogue = layers::activation_of(full).value_or(layers::Activation::kLinear);
+    c.tail = behind(layers::activation_of(full).value_or(layers::Activation::kLinear));
     c.inputs = {sample(entry.at("input_shape"))};
     c.rows = entry.at("input_shape")[0].get<std::int64_t>();
     const layers::LayerType& type = layers::type_of(c.layer);

@@ -12,19 +12,17 @@
 #include "device/harness.h"
 #include "device/number_types.h"
 #include "device/one_op.h"
-#include "layers/add.h"
 #include "layers/batch_normalization.h"
 #include "layers/conv2d.h"
 #include "layers/dense.h"
 #include "layers/dropout.h"
-#include "layers/max_pooling2d.h"
+#include "layers/separable_conv2d.h"
 
 namespace dptrain::test {
 namespace {
 
 using device::Device;
 using device::Stream;
-using layers::Activation;
 
 void on_gpus(const std::function<void(Device&)>& test) {
   for (const auto& device : gpus()) {
@@ -112,25 +110,17 @@ TEST(GpuDevice, HashSeesEveryBitAndPlace) {
   });
 }
 
-TEST(GpuDevice, SaysWhatItFusesAndHowFiltersLie) {
+TEST(GpuDevice, SaysHowFiltersLie) {
   on_gpus([](Device& device) {
-    const auto conv = layer(layers::Conv2DSpec{}), dense = layer(layers::DenseSpec{}), add = layer(layers::AddSpec{});
-    const auto norm = layer(layers::BatchNormalizationSpec{}), pool = layer(layers::MaxPooling2DSpec{});
-    for (const auto& each : {conv, dense, add}) {
-      EXPECT_TRUE(device.fuses_activation(each, Activation::kRelu));
-      EXPECT_TRUE(device.fuses_activation(each, Activation::kTanh));
-      EXPECT_FALSE(device.fuses_activation(each, Activation::kSoftmax));
-      EXPECT_FALSE(device.fuses_activation(each, Activation::kGelu));
-    }
-    EXPECT_TRUE(device.fuses_activation(norm, Activation::kRelu));
-    EXPECT_FALSE(device.fuses_activation(norm, Activation::kTanh));
-    EXPECT_FALSE(device.fuses_activation(pool, Activation::kRelu));
-    EXPECT_TRUE(device.pool_masks_relu(pool));
-    EXPECT_FALSE(device.pool_masks_relu(conv));
-    EXPECT_EQ(device.weight_order(conv, 0, {3, 3, 4, 5}), (std::vector<int>{3, 0, 1, 2}));
-    EXPECT_EQ(device.weight_order(dense, 0, {4, 5}), (std::vector<int>{1, 0}));
-    EXPECT_TRUE(device.weight_order(conv, 1, {5}).empty());
-    EXPECT_TRUE(device.weight_order(norm, 0, {5}).empty());
+    const auto conv = layer(layers::Conv2DSpec{}), dense = layer(layers::DenseSpec{});
+    const auto norm = layer(layers::BatchNormalizationSpec{}), separable = layer(layers::SeparableConv2DSpec{});
+    const std::vector<int> krsc{3, 0, 1, 2};
+    EXPECT_EQ(device.weight_order(conv, 0), krsc);
+    EXPECT_EQ(device.weight_order(dense, 0), (std::vector<int>{1, 0}));
+    EXPECT_TRUE(device.weight_order(separable, 0).empty());  // the depthwise one
+    EXPECT_EQ(device.weight_order(separable, 1), krsc);
+    EXPECT_TRUE(device.weight_order(conv, 1).empty());
+    EXPECT_TRUE(device.weight_order(norm, 0).empty());
   });
 }
 

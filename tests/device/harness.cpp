@@ -15,8 +15,11 @@ namespace {
 
 constexpr double kDifference = 1e-5;  // step of central differences: truncation and rounding both about 1e-10
 
-Tensor with_epilogue(const Case& c, Tensor y) {
-  for (double& value : y.values) value = activation(c.epilogue, value);
+/// The activation of the case's tail.
+Tensor activated(const Case& c, Tensor y) {
+  for (const config::Typed& entry : c.tail)
+    if (const auto* spec = entry.get_if<layers::ActivationSpec>())
+      for (double& value : y.values) value = activation(spec->activation, value);
   return y;
 }
 
@@ -65,9 +68,8 @@ struct Expected {
 Expected values_of(const Case& c, const Reference& reference, const Data& data) {
   const auto forward = [&](const Reference& f) {
     std::vector<Tensor> inputs = data.inputs;
-    if (c.masks_relu)
-      for (Tensor& x : inputs) x.values = rectified(std::move(x.values));
-    return with_epilogue(c, f(inputs, data.weights));
+    for (Tensor& x : inputs) x.values = above_undone(c, std::move(x.values));
+    return activated(c, f(inputs, data.weights));
   };
   Expected expected;
   expected.output = forward(reference);
@@ -194,13 +196,19 @@ void agrees(const Case& c, const Reference& reference) {
     const Expected expected =
         type == DType::kF32 ? expectation(c, reference, data, defs) : expectation_of_cpu(c, reference, data, defs);
     std::vector<Outcome> of_cpu;
+    std::size_t judged = 0;
     for (const auto& device : all) {
-      if (c.adds && !device->fuses_sum(c.layer)) continue;
+      const bool fused = OneStep(c, Wanted::kAll, *device).fused;
+      EXPECT_TRUE(fused || c.some_devices) << device->name() << " does not fuse " << c.layer.name() << " with its tail";
+      if (!fused) continue;
+      ++judged;
       SCOPED_TRACE(device->description() + ": " + c.layer.name() + " of " + c.inputs[0].str() + " in " +
                    std::string(name_of(type)));
       const Outcome found = judge(*device, c, data, expected, defs);
       if (device->kind() == device::DeviceKind::kCpu) of_cpu.push_back(found);
     }
+    EXPECT_TRUE(judged > 0 || all.front()->kind() != device::DeviceKind::kCpu)
+        << "no device fuses " << c.layer.name() << " with its tail";
     if (c.same_bits_on_all_threads && of_cpu.size() == 2)
       expect_same_bits(of_cpu[0], of_cpu[1], "another number of threads");
   }

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "device/test_devices.h"
-#include "layers/activation.h"
+#include "layers/activation_layer.h"
 #include "layers/layer.h"
 
 namespace dptrain::test {
@@ -63,10 +63,13 @@ struct Case {
   std::vector<Shape> inputs;
   std::int64_t rows = 3;
 
-  // The plan's fusions.
-  layers::Activation epilogue = layers::Activation::kLinear;
-  bool epilogue_undone = false, masks_relu = false, inference_mode = false;
-  bool adds = false;  ///< the second input is the addend; judged on devices that fuse it
+  /// Computed behind the layer by its op (plan::Step::tail). The reference knows of all but a last activation; other
+  /// inputs of these layers, one each at most, are the last of `inputs`.
+  std::vector<config::Typed> tail = {};
+  bool undone = false;        ///< the tail's last, a ReLU, by who reads the output
+  config::Typed undoes = {};  ///< an activation below (plan::Step::undoes): inputs are drawn before it
+  bool some_devices = false;  ///< judged on devices that fuse the tail, one at least; else all must
+  bool inference_mode = false;
 
   device::RuntimeOptions options = {};  ///< `compute` is set from `types`
   double low = -1, high = 1.07;         ///< of the inputs, which have no ties; not symmetric, so that sums are not zero
@@ -118,6 +121,12 @@ inline double on_device(const device::Device& device, double tolerance) {
 template <class Spec>
 config::Typed layer(Spec spec) {
   return layers::layer_family().make(std::move(spec));
+}
+
+/// A tail of that activation; empty for linear.
+inline std::vector<config::Typed> behind(layers::Activation f) {
+  if (f == layers::Activation::kLinear) return {};
+  return {layer(layers::ActivationSpec{f})};
 }
 
 }  // namespace dptrain::test

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/error.h"
-#include "device/harness.h"
+#include "device/fusion_examples.h"
 
 namespace dptrain::test {
 namespace {
@@ -13,11 +13,11 @@ namespace {
 using layers::MaxPooling2DSpec;
 using layers::Padding;
 
-void check_max_pooling2d(const MaxPooling2DSpec& spec, const Shape& in, bool masks_relu = false) {
+void check_max_pooling2d(const MaxPooling2DSpec& spec, const Shape& in, bool undoes_relu = false) {
   Case c;
   c.layer = layer(spec);
   c.inputs = {in};
-  c.masks_relu = masks_relu;
+  if (undoes_relu) c.undoes = behind(layers::Activation::kRelu).front();
   agrees(c, [&](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {
     const Tensor& x = inputs[0];
     const Size2 strides = spec.strides.value_or(spec.pool_size);
@@ -51,6 +51,14 @@ TEST(MaxPooling2DOp, FoldsTheReluMask) {
   check_max_pooling2d({.pool_size = {2, 2}, .strides = {}}, {6, 7, 5}, true);
   check_max_pooling2d({.pool_size = {3, 3}, .strides = Size2{2, 2}, .padding = Padding::kSame}, {7, 6, 3}, true);
 }
+
+const FusionExample kMaxPooling2DUndoesRelu([] {
+  Case c;
+  c.layer = layer(MaxPooling2DSpec{.pool_size = {2, 2}, .strides = {}});
+  c.inputs = {{6, 7, 5}};
+  c.undoes = behind(layers::Activation::kRelu).front();
+  return c;
+});
 
 TEST(MaxPooling2DOp, RefusesWindowsOfMoreThanAByte) {
   Case c;

@@ -4,7 +4,6 @@
 
 #include "core/random.h"
 #include "device/guarded.h"
-#include "plan/plan.h"
 #include "plan/weight_order.h"
 
 namespace dptrain::test {
@@ -23,8 +22,33 @@ std::vector<double> spread_values(std::size_t n, double low, double high, std::u
   return values;
 }
 
-/// Without what is added to the layer's result.
-std::span<const Shape> own_inputs(const Case& c) { return std::span(c.inputs).first(c.adds ? 1 : c.inputs.size()); }
+/// Besides what is before it in the tail.
+std::size_t other_inputs(const config::Typed& entry) { return layers::type_of(entry).max_inputs == 1 ? 0 : 1; }
+
+/// The layer's, without what its tail reads besides.
+std::span<const Shape> own_inputs(const Case& c) {
+  std::size_t own = c.inputs.size();
+  for (const config::Typed& entry : c.tail) own -= other_inputs(entry);
+  return std::span(c.inputs).first(own);
+}
+
+Shape output_shape(const config::Typed& layer, std::span<const Shape> inputs) {
+  return layers::type_of(layer).output(layer.spec(), inputs);
+}
+
+/// Calls f(entry, shapes of its inputs, shape of its output) along the tail; returns the last shape.
+template <class F>
+Shape along_tail(const Case& c, const F& f) {
+  Shape shape = output_shape(c.layer, own_inputs(c));
+  std::size_t next = own_inputs(c).size();
+  for (const config::Typed& entry : c.tail) {
+    std::vector<Shape> inputs{shape};
+    for (std::size_t i = 0; i < other_inputs(entry); ++i) inputs.push_back(c.inputs[next++]);
+    shape = output_shape(entry, inputs);
+    f(entry, inputs, shape);
+  }
+  return shape;
+}
 
 using Reorder = void(const plan::Parameter&, const float*, float*);
 
@@ -45,7 +69,7 @@ struct Memory {
          const plan::Need& need) {
     const DType type = one.plan.compute;
     for (const Tensor& x : data.inputs) {
-      inputs.emplace_back(device, stream, c.masks_relu ? rectified(x.values) : x.values, type);
+      inputs.emplace_back(device, stream, above_undone(c, x.values), type);
       input_gradients.emplace_back(device, stream, x.values.size(), type);
     }
     for (std::size_t i = 0; i < data.weights.size(); ++i) {
@@ -125,13 +149,15 @@ std::vector<float> run_backward(device::Device& device, device::Op& op, const Ca
                                 const OneStep& one, Call& call, const Memory& memory,
                                 const std::vector<float>& output) {
   std::vector<double> gradient = data.output_gradient.values;
-  if (c.epilogue_undone)  // ReLU, undone by the consumer
+  if (c.undone)
     for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = output[i] > 0 ? gradient[i] : 0.0;
   const Guarded output_gradient(device, *call.args.stream, gradient, device.options().compute);
   const auto before = memory.output().bytes("output");
   const std::vector<Guarded> freed = free_unread(device, one, call);
   call.args.output_gradient = output_gradient.data();
-  if (c.adds && call.input_gradients[1] != nullptr) call.input_gradients[1] = output_gradient.data();
+  for (std::size_t i = 0; i < call.input_gradients.size(); ++i)
+    if (plan::passes_gradient(one.step(), i) && call.input_gradients[i] != nullptr)
+      call.input_gradients[i] = output_gradient.data();
   call.args.input_gradients = call.input_gradients;
   op.backward(call.args);
   EXPECT_TRUE(before == memory.output().bytes("output")) << "backward changed the output";
@@ -149,14 +175,13 @@ OneStep::OneStep(const Case& c, Wanted wanted, const device::Device& device) : w
   plan::Step step;
   step.name = "layer";
   step.spec = c.layer;
-  step.epilogue = c.epilogue;
-  step.epilogue_undone = c.epilogue_undone;
-  step.masks_relu = c.masks_relu;
+  step.undoes = c.undoes;
   step.inference_mode = c.inference_mode;
-  step.adds = c.adds;
   step.has_backward = true;
   for (const Shape& shape : c.inputs) step.inputs.push_back(tensor("in", shape));
-  const Shape output = layers::type_of(c.layer).output(c.layer.spec(), own_inputs(c));
+  add_tail(c, step, device);
+  if (c.undoes) fused = fused && device.undoes(step, {.layer = c.undoes});
+  const Shape output = along_tail(c, [](const auto&...) {});
   step.output = tensor("out", output);
   step.output_gradient = tensor("d out", output);
   for (const Shape& shape : c.inputs) {
@@ -170,11 +195,23 @@ OneStep::OneStep(const Case& c, Wanted wanted, const device::Device& device) : w
     step.parameter_gradient_tensors.push_back(plan::kAbsent);
     plan::Parameter parameter;
     parameter.shape = weights[i].shape;
-    parameter.order = device.weight_order(c.layer, i, parameter.shape);
+    parameter.order = device.weight_order(c.layer, i);
     parameter.kind = weights[i].trainable ? plan::ParameterKind::kTrainable : plan::ParameterKind::kStatistic;
     plan.parameters.push_back(parameter);
   }
   plan.steps.push_back(step);
+}
+
+/// As the device wants it; without fusion where it says no, which a forward alone does not mind.
+void OneStep::add_tail(const Case& c, plan::Step& step, const device::Device& device) {
+  along_tail(c, [&](const config::Typed& entry, const std::vector<Shape>& inputs, const Shape& output) {
+    const std::optional<plan::TailFusion> fusion = device.fuses(
+        {.step = step, .inputs = own_inputs(c), .layer = entry, .layer_inputs = inputs, .layer_output = output});
+    fused = fused && fusion.has_value();
+    step.tail.push_back(
+        {.layer = entry, .fusion = fusion.value_or(plan::TailFusion{}), .other_inputs = other_inputs(entry)});
+  });
+  if (c.undone) step.tail.back().undone = true;
 }
 
 int OneStep::tensor(const std::string& name, const Shape& shape) {
@@ -182,8 +219,9 @@ int OneStep::tensor(const std::string& name, const Shape& shape) {
   return static_cast<int>(plan.tensors.size()) - 1;
 }
 
-std::vector<double> rectified(std::vector<double> values) {
-  for (double& value : values) value = std::max(value, 0.0);
+std::vector<double> above_undone(const Case& c, std::vector<double> values) {
+  if (c.undoes)
+    for (double& value : values) value = activation(c.undoes.as<layers::ActivationSpec>().activation, value);
   return values;
 }
 
@@ -202,7 +240,7 @@ Data make_data(const Case& c) {
     values = spread_values(values.size(), -1, 1, stream++);
   }
   if (c.weights) c.weights(data.weights);
-  data.output_gradient = batch(c.rows, layers::type_of(c.layer).output(c.layer.spec(), own_inputs(c)));
+  data.output_gradient = batch(c.rows, along_tail(c, [](const auto&...) {}));
   auto& r = data.output_gradient.values;
   r = spread_values(r.size(), -1, 1, stream);
   return data;
@@ -238,7 +276,7 @@ Outcome run(device::Device& device, const Case& c, const Data& data, bool traini
   stream->synchronize();
   for (std::size_t i = 0; training && i < memory.input_gradients.size(); ++i) {
     auto values = memory.input_gradients[i].read("input gradient " + std::to_string(i));
-    if (c.adds && i == 1) values = spent;
+    if (plan::passes_gradient(one.step(), i)) values = spent;
     if (call.input_gradients[i] == nullptr) values.clear();
     outcome.input_gradients.push_back(std::move(values));
   }

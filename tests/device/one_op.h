@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "device/harness.h"
-#include "plan/plan.h"
+#include "plan/tail.h"
 
 namespace dptrain::test {
 
@@ -32,22 +32,27 @@ enum class Wanted { kAll, kInputs, kWeights, kFirstInput };
 struct OneStep {
   plan::Plan plan;
   std::vector<layers::WeightDef> weights;
+  bool fused = true;  ///< the device says that the op computes all of the case's tail, and undoes what it shall undo
 
   OneStep(const Case& c, Wanted wanted, const device::Device& device);
   const plan::Step& step() const { return plan.steps[0]; }
+  /// Inputs of the layer, without those of the tail.
+  std::size_t own() const { return plan::own_inputs(step()); }
   Shape output() const { return plan.tensors[static_cast<std::size_t>(step().output)].shape; }
   device::OpContext context(std::int64_t rows) const {
     return {.plan = plan, .step = step(), .rows = rows, .seed = kSeed, .stream_id = kStreamId, .replicas = 1};
   }
 
  private:
+  void add_tail(const Case& c, plan::Step& step, const device::Device& device);
   int tensor(const std::string& name, const Shape& shape);
 };
 
 /// Of the layer.
 std::vector<layers::WeightDef> weights_of(const Case& c);
 
-std::vector<double> rectified(std::vector<double> values);
+/// What the activation that the case undoes makes of `values`; they themselves where it undoes none.
+std::vector<double> above_undone(const Case& c, std::vector<double> values);
 
 /// Runs the op once, everything freshly made and poisoned, in the type that the device was made for.
 Outcome run(device::Device& device, const Case& c, const Data& data, bool training, Wanted wanted);

@@ -55,7 +55,7 @@ TEST(RectifiedNaN, ComesThroughConvolutions) {
     Case c;
     c.layer = layer(spec);
     c.inputs = {{9, 8, s.channels}};
-    c.epilogue = layers::Activation::kRelu;
+    c.tail = behind(layers::Activation::kRelu);
     check_nan(c, s.what);
   }
 }
@@ -66,7 +66,7 @@ TEST(RectifiedNaN, ComesThroughDense) {
   Case c;
   c.layer = layer(spec);
   c.inputs = {{33}};
-  c.epilogue = layers::Activation::kRelu;
+  c.tail = behind(layers::Activation::kRelu);
   check_nan(c, "Dense");
 }
 

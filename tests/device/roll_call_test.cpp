@@ -1,15 +1,18 @@
-// Every registered layer and metric has its places: definition, ops on every device that is built in, tests. The
-// message names the missing one.
+// Every registered layer, metric and optimizer has its places: definition, ops on every device that is built in, tests.
+// The message names the missing one.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <fstream>
 #include <regex>
 
+#include "device/golden.h"
 #include "device/harness.h"
 #include "device/metric_op.h"
+#include "device/optimizer_op.h"
 #include "dptrain_version.h"
 #include "layers/input.h"
 #include "support/test_data.h"
@@ -33,9 +36,17 @@ std::string file_name(const std::string& layer) {
   return name;
 }
 
-void expect_file(const std::string& layer, const std::string& path) {
+void expect_file(const std::string& member, const std::string& path) {
   const std::filesystem::path root = dptrain::test::test_data("..");
-  EXPECT_TRUE(std::filesystem::exists(root / path)) << layer << " has no " << path;
+  EXPECT_TRUE(std::filesystem::exists(root / path)) << member << " has no " << path;
+}
+
+/// A row of a table that begins with the name.
+void expect_row(const std::string& member, const std::string& page, const std::string& row) {
+  std::ifstream in(dptrain::test::test_data("../docs/" + page));
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with(row)) return;
+  ADD_FAILURE() << member << " has no row '" << row << "' in docs/" << page;
 }
 
 using device::DeviceKind;
@@ -90,6 +101,25 @@ TEST(RollCall, EveryMetricHasItsPlaces) {
     for (const auto& [kind, word] : kinds())
       EXPECT_TRUE(device::has_metric_op(kind, metric->type)) << "metric " << metric->name << " has no op: " << word;
   }
+}
+
+TEST(RollCall, EveryOptimizerHasItsPlaces) {
+  const nlohmann::json traces = golden("optimizers.json").at("cases");
+  for (const config::TypeDef* def : optim::optimizer_family().types()) {
+    std::string name = def->name;
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+    for (const std::string end : {".h", ".cpp"}) expect_file(def->name, "src/optim/optimizers/" + name + end);
+    for (const auto& [kind, word] : kinds())
+      EXPECT_TRUE(device::has_optimizer_op(kind, def->type)) << def->name << " has no op: " << word;
+    for (const std::string device : {"cpu", "gpu"})
+      expect_file(def->name, "src/device/" + device + "/optimizers/" + name + ".cpp");
+    EXPECT_TRUE(
+        std::any_of(traces.begin(), traces.end(), [&](const auto& c) { return c.at("optimizer") == def->name; }))
+        << def->name << " has no trace in tests/golden/optimizers.json";
+    expect_row(def->name, "config.md", "| `" + def->name + "` |");
+    expect_row(def->name, "numerics.md", "| " + def->name + " |");
+  }
+  EXPECT_GE(optim::optimizer_family().types().size(), 10U);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "device/depthwise_reference.h"
+#include "device/fusion_examples.h"
 
 namespace dptrain::test {
 namespace {
@@ -70,10 +71,16 @@ TEST(SeparableConv2DOp, DilatedWithoutBias) {
   check_separable(with(spec, {6, 7, 5}));
 }
 
+const FusionExample kSeparableActivation([] {
+  Case c = with(separable(5, {3, 3}, Padding::kSame), {5, 4, 4});
+  c.tail = behind(Activation::kRelu);
+  return c;
+});
+
 TEST(SeparableConv2DOp, Activations) {
   for (const Activation f : {Activation::kRelu, Activation::kTanh}) {
     Case c = with(separable(5, {3, 3}, Padding::kSame), {5, 4, 4});
-    c.epilogue = f;
+    c.tail = behind(f);
     check_separable(c);
   }
 }

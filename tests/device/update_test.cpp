@@ -10,7 +10,8 @@
 #include "device/golden.h"
 #include "device/harness.h"
 #include "device/number_types.h"
-#include "optim/optimizer.h"
+#include "optim/optimizers/adam.h"
+#include "optim/optimizers/sgd.h"
 
 namespace dptrain::test {
 namespace {
@@ -158,7 +159,64 @@ TEST(Golden, Optimizers) {
     for (const auto& device : devices()) follow(*device, optimizer, file, entry);
     ++judged;
   }
-  EXPECT_EQ(judged, 17U);
+  EXPECT_EQ(judged, 33U);
+}
+
+config::Typed optimizer_of(const std::string& yaml) {
+  config::Diagnostics diagnostics;
+  config::Reader reader(diagnostics);
+  config::Typed typed = optim::optimizer_family().read(config::load_text(yaml, "test", "", diagnostics), reader);
+  diagnostics.throw_if_errors();
+  return typed;
+}
+
+/// Each optimizer with its defaults, and as it says that it varies.
+std::vector<config::Typed> every_optimizer(const std::string& common = "") {
+  std::vector<config::Typed> all;
+  for (const config::TypeDef* def : optim::optimizer_family().types()) {
+    std::vector<std::string> variants = static_cast<const optim::OptimizerType*>(def)->variants;
+    variants.emplace_back();
+    for (const std::string& variant : variants)
+      all.push_back(
+          optimizer_of(def->name + ": {" + variant + (variant.empty() || common.empty() ? "" : ", ") + common + "}"));
+  }
+  return all;
+}
+
+/// Weights and slots are all that there is: an Update made anew goes on with the bits of one that was never
+/// interrupted.
+TEST(Update, GoesOnFromWeightsAndSlotsWithTheSameBits) {
+  const json file = golden("optimizers.json");
+  for (const config::Typed& optimizer : every_optimizer("use_ema: true, weight_decay: 0.01, clipnorm: 2")) {
+    SCOPED_TRACE(config::to_yaml(optimizer.write(true)));
+    for (const auto& device : devices()) {
+      SCOPED_TRACE(device->description());
+      const auto train = [&](std::size_t stop) {
+        Arena arena;
+        for (const json& w : file.at("w0"))
+          arena.add(ParameterKind::kTrainable, {static_cast<std::int64_t>(flat(w).size())});
+        arena.allocate(optimizer);
+        const auto& parameters = arena.plan.parameters;
+        for (std::size_t i = 0; i < parameters.size(); ++i)
+          Arena::set(arena.weights, parameters[i], flat(file.at("w0")[i]));
+        std::optional<OnDevice> on_it;
+        for (std::size_t step = 0; step < file.at("grads").size(); ++step) {
+          if (step == 0 || step == stop) on_it.emplace(*device, arena, optimizer);
+          for (std::size_t i = 0; i < parameters.size(); ++i)
+            Arena::set(arena.gradients, parameters[i], flat(file.at("grads")[step][i]));
+          on_it->step(static_cast<std::int64_t>(step), 0.01);
+        }
+        return arena;
+      };
+      const Arena whole = train(0);
+      for (const std::size_t stop : {1U, 4U}) {
+        const Arena resumed = train(stop);
+        EXPECT_EQ(resumed.weights, whole.weights);
+        EXPECT_EQ(resumed.slots, whole.slots);
+        EXPECT_EQ(resumed.average, whole.average);
+      }
+    }
+  }
 }
 
 config::Typed sgd(const std::function<void(optim::SGDSpec&)>& change = {}) {
@@ -258,11 +316,15 @@ TEST(Update, AveragesAndOverwrites) {
 
 TEST(Update, NothingHidesANaN) {
   on_devices([](device::Device& device) {
-    const auto clipped = sgd([](auto& s) { s.global_clipnorm = 1.0; });
-    Arena arena = mixed(clipped);
-    arena.gradients[0] = std::numeric_limits<float>::quiet_NaN();
-    step(device, arena, clipped);
-    EXPECT_TRUE(std::isnan(arena.weights[0]));
+    std::vector<config::Typed> optimizers = every_optimizer();
+    optimizers.push_back(sgd([](auto& s) { s.global_clipnorm = 1.0; }));
+    for (const config::Typed& optimizer : optimizers) {
+      SCOPED_TRACE(config::to_yaml(optimizer.write(true)));
+      Arena arena = mixed(optimizer);
+      arena.gradients[0] = std::numeric_limits<float>::quiet_NaN();
+      step(device, arena, optimizer);
+      EXPECT_TRUE(std::isnan(arena.weights[0]));
+    }
   });
 }
 
@@ -271,11 +333,13 @@ TEST(Update, WritesTheCopyThatLayersRead) {
   for (const DType type : {DType::kBf16, DType::kF16})
     on_devices(
         [&](device::Device& device) {
-          const auto ema = sgd([](auto& s) {
+          std::vector<config::Typed> optimizers = every_optimizer();
+          optimizers.push_back(sgd([](auto& s) {
             s.use_ema = true;
             s.ema_overwrite_frequency = 1;
-          });
-          for (const auto& optimizer : {sgd(), ema, optim::optimizer_family().make(optim::AdamSpec{})}) {
+          }));
+          for (const auto& optimizer : optimizers) {
+            SCOPED_TRACE(config::to_yaml(optimizer.write(true)));
             Arena arena = mixed(optimizer);
             arena.weights[0] = 1.0F / 3.0F;  // more digits than the type has
             step(device, arena, optimizer);
@@ -310,62 +374,67 @@ TEST(Update, DividesByTheLossScale) {
 }
 
 TEST(Update, LeavesOutAStepThatIsNotFinite) {
-  for (const std::size_t place : {0U, 128U})  // a gradient, a statistic
-    on_devices(
-        [&](device::Device& device) {
-          const auto adam = optim::optimizer_family().make(optim::AdamSpec{});
-          Arena arena = mixed(adam);
-          ASSERT_EQ(arena.plan.parameters[2].offset, 128);
-          arena.gradients[place] = std::numeric_limits<float>::infinity();
-          arena.loss_scale = kernels::LossScale{.scale = 1024, .good_steps = 5};
-          const Arena before = arena;
-          step(device, arena, adam);
-          EXPECT_EQ(arena.weights, before.weights);
-          EXPECT_EQ(arena.slots, before.slots);
-          EXPECT_EQ(arena.loss_scale->scale, 512);
-          EXPECT_EQ(arena.loss_scale->good_steps, 0);
-          EXPECT_EQ(arena.loss_scale->found_inf, 0);
-          EXPECT_EQ(arena.loss_scale->skipped, 1);
-        },
-        {.compute = DType::kF16});
+  for (const config::Typed& optimizer : every_optimizer())
+    for (const std::size_t place : {0U, 128U})  // a gradient, a statistic
+      on_devices(
+          [&](device::Device& device) {
+            SCOPED_TRACE(config::to_yaml(optimizer.write(true)));
+            Arena arena = mixed(optimizer);
+            ASSERT_EQ(arena.plan.parameters[2].offset, 128);
+            arena.gradients[place] = std::numeric_limits<float>::infinity();
+            arena.loss_scale = kernels::LossScale{.scale = 1024, .good_steps = 5};
+            const Arena before = arena;
+            step(device, arena, optimizer);
+            EXPECT_EQ(arena.weights, before.weights);
+            EXPECT_EQ(arena.slots, before.slots);
+            EXPECT_EQ(arena.loss_scale->scale, 512);
+            EXPECT_EQ(arena.loss_scale->good_steps, 0);
+            EXPECT_EQ(arena.loss_scale->found_inf, 0);
+            EXPECT_EQ(arena.loss_scale->skipped, 1);
+          },
+          {.compute = DType::kF16});
 }
 
 /// In float32: what comes after such a step, the optimizer's count of steps included.
 TEST(Update, AfterAStepThatIsNotFiniteStandsStillOrGoesOn) {
-  for (const std::size_t place : {0U, 128U})  // a gradient, a statistic
-    on_devices([&](device::Device& device) {
-      const auto adam = optim::optimizer_family().make(optim::AdamSpec{});
-      Arena arena = mixed(adam);
-      arena.loss_scale = kernels::LossScale{.scale = 1};
-      const Arena good = arena;
-      arena.gradients[place] = std::numeric_limits<float>::quiet_NaN();
-      Arena standing = arena, going = arena, unhurt = good;
+  for (const config::Typed& optimizer : every_optimizer("use_ema: true, ema_overwrite_frequency: 2"))
+    for (const std::size_t place : {0U, 128U})  // a gradient, a statistic
+      on_devices([&](device::Device& device) {
+        SCOPED_TRACE(config::to_yaml(optimizer.write(true)));
+        Arena arena = mixed(optimizer);
+        arena.loss_scale = kernels::LossScale{.scale = 1};
+        const Arena good = arena;
+        arena.gradients[place] = std::numeric_limits<float>::quiet_NaN();
+        Arena standing = arena, going = arena, unhurt = good;
 
-      OnDevice stands(device, standing, adam), goes(device, going, adam, true), never_hurt(device, unhurt, adam, true);
-      for (const auto& [arenas, update] : {std::pair(&standing, &stands), std::pair(&going, &goes)}) {
-        update->step(0, 0.01);
-        EXPECT_EQ(arenas->weights, good.weights);
-        EXPECT_EQ(arenas->slots, good.slots);
-        arenas->gradients = good.gradients;
-        update->step(1, 0.01);
-      }
-      EXPECT_EQ(standing.weights, good.weights) << "until somebody says otherwise";
-      EXPECT_EQ(standing.loss_scale->found_inf, 1);
-      EXPECT_EQ(standing.loss_scale->skipped, 0);
-      standing.loss_scale->found_inf = 0;
-      standing.gradients = good.gradients;
-      stands.step(0, 0.01);
+        OnDevice stands(device, standing, optimizer), goes(device, going, optimizer, true),
+            never_hurt(device, unhurt, optimizer, true);
+        for (const auto& [arenas, update] : {std::pair(&standing, &stands), std::pair(&going, &goes)}) {
+          update->step(0, 0.01);
+          EXPECT_EQ(arenas->weights, good.weights);
+          EXPECT_EQ(arenas->slots, good.slots);
+          arenas->gradients = good.gradients;
+          update->step(1, 0.01);
+        }
+        EXPECT_EQ(standing.weights, good.weights) << "until somebody says otherwise";
+        EXPECT_EQ(standing.loss_scale->found_inf, 1);
+        EXPECT_EQ(standing.loss_scale->skipped, 0);
+        standing.loss_scale->found_inf = 0;
+        standing.gradients = good.gradients;
+        stands.step(0, 0.01);
 
-      never_hurt.step(0, 0.01);
-      EXPECT_NE(unhurt.weights, good.weights);
-      EXPECT_EQ(standing.weights, unhurt.weights);
-      EXPECT_EQ(going.loss_scale->found_inf, 0);
-      EXPECT_EQ(going.loss_scale->skipped, 1);
-      ASSERT_EQ(going.weights.size(), unhurt.weights.size());
-      for (std::size_t i = 0; i < going.weights.size();
-           ++i)  // GPUs: the rate is computed elsewhere after a step left out
-        EXPECT_FLOAT_EQ(going.weights[i], unhurt.weights[i]) << "Adam counts the steps that it has taken";
-    });
+        never_hurt.step(0, 0.01);
+        EXPECT_NE(unhurt.weights, good.weights);
+        EXPECT_EQ(standing.weights, unhurt.weights);
+        EXPECT_EQ(going.loss_scale->found_inf, 0);
+        EXPECT_EQ(going.loss_scale->skipped, 1);
+        ASSERT_EQ(going.weights.size(), unhurt.weights.size());
+        for (std::size_t i = 0; i < going.weights.size();
+             ++i)  // GPUs: the rate is computed elsewhere after a step left out
+          EXPECT_FLOAT_EQ(going.weights[i], unhurt.weights[i]) << "optimizers count the steps that they have taken";
+        for (std::size_t i = 0; i < going.average.size(); ++i)
+          EXPECT_FLOAT_EQ(going.average[i], unhurt.average[i]) << "and so do averages";
+      });
 }
 
 }  // namespace

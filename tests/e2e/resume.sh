@@ -21,6 +21,15 @@ for steps in 7 20 27; do  # of 20 an epoch: inside the first, at its end, inside
   [ "$(rows "stopped-$steps/steps.csv")" -eq 41 ] || fail "steps.csv has not one row per step"
 done
 
+say "optimizers whose steps depend on their number, or on a norm; a warm-up"
+for optimizer in Nadam Adamax Lamb; do
+  change="train.optimizer={$optimizer: {learning_rate: {Warmup: {warmup_steps: 30, then: 0.01}}, weight_decay: 0.01}}"
+  run 0 fit small.yaml --cpus 2x1 --run-dir "$optimizer" --set "$change"
+  run 0 fit small.yaml --cpus 2x1 --run-dir "stopped-$optimizer" --set "$change" --steps 27
+  run 0 fit small.yaml --cpus 2x1 --run-dir "stopped-$optimizer" --set "$change" --resume
+  same_run "$optimizer" "stopped-$optimizer"
+done
+
 say "the checkpoint into a new run directory"
 run 0 fit small.yaml --cpus 2x1 --run-dir moved --resume=stopped-7/checkpoints/last.h5 --steps 20
 says "step 40"  # that run has ended: nothing is left to do

@@ -41,7 +41,7 @@ void build_from(const std::string& config, const checkpoint::Contents* contents)
   const graph::Graph graph = graph::build(import.model, "fuzz", reader);
   if (!diagnostics.ok() || contents == nullptr || !is_small(graph)) return;
   graph::Model model = graph::make_model(graph, 1);
-  load_weights(*contents, {}, model, checkpoint::Need::kSome);
+  load_weights(*contents, {}, model, checkpoint::Coverage::kSome);
 }
 
 void load_all_ways(const checkpoint::Contents& contents) {
@@ -53,7 +53,7 @@ void load_all_ways(const checkpoint::Contents& contents) {
       spec.match = match;
       spec.skip_mismatch = true;
       spec.rename.rules = {{"^(.*)_(\\d+)$", "\\1$2"}};
-      load_weights(contents, spec, model, checkpoint::Need::kSome).table();
+      load_weights(contents, spec, model, checkpoint::Coverage::kSome).table();
     });
 }
 

@@ -1,5 +1,8 @@
 #include "kernels/cpu/optimizer.h"
 
+#include "kernels/cpu/adam.h"
+#include "kernels/nadam_momenta.h"
+
 #include <gtest/gtest.h>
 
 #include "kernels/support.h"
@@ -54,8 +57,11 @@ void check(const std::function<void(double&, double&, double&, double&, double, 
 }
 
 TEST(Optimizer, Sgd) {
-  check([](double& w, double&, double&, double&, double g, int) { w -= 0.1 * g; },
-        [](State<float>& s, const float* g, int) { sgd_update({0.1}, g, kN, s.w.data(), nullptr); });
+  for (const double decay : {0.0, 0.04})
+    check([&](double& w, double&, double&, double&, double g, int) { w -= 0.1 * decay * w + 0.1 * g; },
+          [&](State<float>& s, const float* g, int) {
+            sgd_update({.learning_rate = 0.1, .weight_decay = decay}, g, kN, s.w.data(), nullptr);
+          });
   for (const bool nesterov : {false, true}) {
     check(
         [&](double& w, double& m, double&, double&, double g, int) {
@@ -63,7 +69,7 @@ TEST(Optimizer, Sgd) {
           w += nesterov ? 0.9 * m - 0.1 * g : m;
         },
         [&](State<float>& s, const float* g, int) {
-          sgd_update({0.1, 0.9, nesterov}, g, kN, s.w.data(), s.a.data());
+          sgd_update({.learning_rate = 0.1, .momentum = 0.9, .nesterov = nesterov}, g, kN, s.w.data(), s.a.data());
         });
   }
 }
@@ -104,6 +110,7 @@ TEST(Optimizer, Rmsprop) {
     for (const double momentum : {0.0, 0.8}) {
       check(
           [&](double& w, double& v, double& m, double& mean, double g, int) {
+            w -= 0.02 * 0.1 * w;
             v = 0.9 * v + 0.1 * g * g;
             double variance = v;
             if (centered) {
@@ -115,8 +122,8 @@ TEST(Optimizer, Rmsprop) {
             w -= move;
           },
           [&](State<float>& s, const float* g, int) {
-            rmsprop_update({.learning_rate = 0.02, .momentum = momentum}, g, kN, s.w.data(), s.a.data(),
-                           momentum > 0.0 ? s.b.data() : nullptr, centered ? s.c.data() : nullptr);
+            rmsprop_update({.learning_rate = 0.02, .momentum = momentum, .weight_decay = 0.1}, g, kN, s.w.data(),
+                           s.a.data(), momentum > 0.0 ? s.b.data() : nullptr, centered ? s.c.data() : nullptr);
           });
     }
   }
@@ -131,10 +138,148 @@ TEST(Optimizer, AdagradDecayAndAverage) {
         average = 0.99 * average + (1.0 - 0.99) * w;
       },
       [](State<float>& s, const float* g, int) {
-        weight_decay(1e-3, kN, s.w.data());
-        adagrad_update(0.1, 1e-7, g, kN, s.w.data(), s.a.data());
+        adagrad_update({.learning_rate = 0.1, .weight_decay = 0.01}, g, kN, s.w.data(), s.a.data());
         ema_update(0.99, s.w.data(), kN, s.b.data());
       });
+}
+
+constexpr AdamStep kMoments{
+    .learning_rate = 0.01, .beta_1 = 0.8, .beta_2 = 0.99, .epsilon = 1e-3, .weight_decay = 0.04};
+
+AdamStep moments_at(int t) {
+  AdamStep step = kMoments;
+  step.step = t;
+  return step;
+}
+
+void move_moments(double& m, double& v, double g) {
+  m += (g - m) * (1.0 - kMoments.beta_1);
+  v += (g * g - v) * (1.0 - kMoments.beta_2);
+}
+
+TEST(Optimizer, Nadam) {
+  double product = 1;
+  int last = 0;
+  check(
+      [&](double& w, double& m, double& v, double&, double g, int t) {
+        const auto u = [](int i) { return kMoments.beta_1 * (1.0 - 0.5 * std::pow(0.96, i)); };
+        if (t != last) product *= u(last = t);  // Keras's recurrence, once a step
+        move_moments(m, v, g);
+        const double mean = u(t + 1) * m / (1.0 - product * u(t + 1)) + (1.0 - u(t)) * g / (1.0 - product);
+        w -= 0.01 * 0.04 * w;
+        w -= 0.01 * mean / (std::sqrt(v / (1.0 - std::pow(kMoments.beta_2, t))) + kMoments.epsilon);
+      },
+      [](State<float>& s, const float* g, int t) {
+        nadam_update(moments_at(t), g, kN, s.w.data(), s.a.data(), s.b.data());
+      });
+}
+
+/// Of the step alone, also where the product of the momenta has long been too small for its factors to matter.
+TEST(Optimizer, NadamsFactorsFollowTheRecurrence) {
+  for (const double beta_1 : {0.0, 0.9, 0.999999}) {
+    double product = 1;
+    const auto u = [&](int64_t i) { return beta_1 * (1.0 - 0.5 * std::pow(0.96, static_cast<double>(i))); };
+    for (int64_t t = 1; t <= 3000; ++t) {
+      product *= u(t);
+      const NadamFactors found = nadam_factors(beta_1, 0.999, t);
+      ASSERT_NEAR(found.average, u(t + 1) / (1.0 - product * u(t + 1)), 1e-11) << t;
+      ASSERT_NEAR(found.gradient, (1.0 - u(t)) / (1.0 - product), 1e-11) << t;
+      ASSERT_NEAR(found.square, 1.0 / (1.0 - std::pow(0.999, t)), 1e-9) << t;
+    }
+  }
+}
+
+TEST(Optimizer, Adamax) {
+  check(
+      [](double& w, double& m, double& u, double&, double g, int t) {
+        double square = 0;
+        move_moments(m, square, g);
+        u = std::max(kMoments.beta_2 * u, std::abs(g));
+        w -= 0.01 * 0.04 * w;
+        w -= 0.01 / (1.0 - std::pow(kMoments.beta_1, t)) * m / (u + kMoments.epsilon);
+      },
+      [](State<float>& s, const float* g, int t) {
+        adamax_update(moments_at(t), g, kN, s.w.data(), s.a.data(), s.b.data());
+      });
+}
+
+TEST(Optimizer, Adadelta) {
+  check(
+      [](double& w, double& v, double& d, double&, double g, int) {
+        v = 0.9 * v + (1.0 - 0.9) * g * g;
+        const double move = std::sqrt(d + 1e-3) * g / std::sqrt(v + 1e-3);
+        d = 0.9 * d + (1.0 - 0.9) * move * move;
+        w -= 0.5 * 0.04 * w;
+        w -= 0.5 * move;
+      },
+      [](State<float>& s, const float* g, int) {
+        adadelta_update({.learning_rate = 0.5, .rho = 0.9, .epsilon = 1e-3, .weight_decay = 0.04}, g, kN, s.w.data(),
+                        s.a.data(), s.b.data());
+      });
+}
+
+TEST(Optimizer, Lion) {
+  check(
+      [](double& w, double& m, double&, double&, double g, int) {
+        const double ahead = 0.8 * m + (1.0 - 0.8) * g;
+        w -= 0.01 * 0.04 * w;
+        w -= 0.01 * static_cast<double>((ahead > 0) - (ahead < 0));
+        m = 0.9 * m + (1.0 - 0.9) * g;
+      },
+      [](State<float>& s, const float* g, int) {
+        lion_update({.learning_rate = 0.01, .beta_1 = 0.8, .beta_2 = 0.9, .weight_decay = 0.04}, g, kN, s.w.data(),
+                    s.a.data());
+      });
+  test::on_every_target([] {
+    std::vector<float> w(19, 1.0F), m(19, 0.0F), g(19, 0.0F);
+    g[7] = NAN;
+    lion_update({.learning_rate = 0.5}, g.data(), 19, w.data(), m.data());
+    for (size_t i = 0; i < 19; ++i) EXPECT_EQ(std::isnan(w[i]), i == 7);
+    EXPECT_EQ(w[0], 1.0F);  // sign(0) is 0
+  });
+}
+
+TEST(Optimizer, LambScalesEachTensorToItsNorm) {
+  const int64_t border = 1000;  // two tensors, the second many pieces long
+  State<double> expected = start();
+  for (int t = 1; t <= kSteps; ++t) {
+    const std::vector<float> g = gradient_of(t);
+    for (const auto& [begin, end] : {std::pair(int64_t{0}, border), std::pair(border, kN)}) {
+      std::vector<double> move;
+      double of_weights = 0, of_move = 0;
+      for (int64_t k = begin; k < end; ++k) {
+        const auto i = static_cast<size_t>(k);
+        move_moments(expected.a[i], expected.b[i], static_cast<double>(g[i]));
+        expected.w[i] -= 0.01 * 0.04 * expected.w[i];
+        move.push_back(expected.a[i] / (1.0 - std::pow(kMoments.beta_1, t)) /
+                       (std::sqrt(expected.b[i] / (1.0 - std::pow(kMoments.beta_2, t))) + kMoments.epsilon));
+        of_weights += expected.w[i] * expected.w[i];
+        of_move += move.back() * move.back();
+      }
+      for (int64_t k = begin; k < end; ++k)
+        expected.w[static_cast<size_t>(k)] -=
+            0.01 * std::sqrt(of_weights / of_move) * move[static_cast<size_t>(k - begin)];
+    }
+  }
+  agrees(expected.w, 2e-6, 1e-6, [&] {
+    const State<double> exact = start();
+    std::vector<float> w(exact.w.begin(), exact.w.end()), m(exact.a.begin(), exact.a.end()), v = m;
+    for (int t = 1; t <= kSteps; ++t) {
+      std::vector<float> g = gradient_of(t);
+      lamb_step(moments_at(t), g.data(), kN, w.data(), m.data(), v.data());
+      lamb_update(0.01, g.data(), border, w.data());
+      lamb_update(0.01, g.data() + border, kN - border, w.data() + border);
+    }
+    return w;
+  });
+  test::on_every_target([] {  // no norm to scale to: Adam's step
+    std::vector<float> w(3, 0.0F);
+    const std::vector<float> g{1, -1, 0}, none(3, 0.0F);
+    lamb_update(0.5, g.data(), 3, w.data());
+    EXPECT_EQ(w, (std::vector<float>{-0.5F, 0.5F, 0}));
+    lamb_update(0.5, none.data(), 3, w.data());
+    EXPECT_EQ(w, (std::vector<float>{-0.5F, 0.5F, 0}));
+  });
 }
 
 TEST(FlatPasses, ClipScaleAndRegularisers) {

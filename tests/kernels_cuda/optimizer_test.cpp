@@ -3,7 +3,10 @@
 #include <array>
 #include <cmath>
 
+#include "kernels/cpu/adam.h"
 #include "kernels/cpu/optimizer.h"
+#include "kernels/cuda/adam.h"
+#include "kernels/nadam_momenta.h"
 #include "kernels_cuda/support.h"
 
 namespace dptrain::kernels::DPTRAIN_GPU::test {
@@ -58,17 +61,25 @@ struct Slot {
   void expect_equal() const { expect_near(DType::kF32, doubles(there), here.read(), 2e-6, 1e-7); }
 };
 
+/// What the host tells of a step.
+struct Hyper {
+  double values[3] = {};
+  StepState at(std::int64_t step) const {
+    return {.step = step, .learning_rate = kRate, .hyper = {values[0], values[1], values[2]}};
+  }
+};
+
 using Update = std::function<void(const UpdateState&, const UpdatedWeights&)>;
 
 /// Three updates of both; the weights agree after each and so does their copy; a step with found_inf changes nothing.
 void compare(
     Arena& arena, int offset, const Update& here, const std::function<void(std::int64_t)>& there,
-    const std::function<double(std::int64_t)>& hyper = [](std::int64_t) { return 0.0; }) {
+    const std::function<Hyper(std::int64_t)>& hyper = [](std::int64_t) { return Hyper{}; }) {
   for (std::int64_t step = 0; step < 3; ++step) {
     const DType type = step == 0 ? DType::kBf16 : step == 1 ? DType::kF16 : DType::kF32;
     Tensor copy(type, arena.n, offset);
     arena.new_gradients(static_cast<std::uint32_t>(10 + step));
-    arena.set(StepState{.step = step, .learning_rate = kRate, .hyper = {hyper(step)}});
+    arena.set(hyper(step).at(step));
 
     const std::vector<float> before = arena.w.read();
     arena.set(LossScale{.found_inf = 1});
@@ -101,8 +112,7 @@ TEST(Optimizer, Sgd) {
                            moves ? m.here.data() : nullptr);
               },
               [&](std::int64_t) {
-                cpu::weight_decay(kRate * decay, n, arena.cpu_w.data());
-                cpu::sgd_update({kRate, momentum, nesterov}, arena.cpu_g.data(), n, arena.cpu_w.data(),
+                cpu::sgd_update({kRate, momentum, nesterov, decay}, arena.cpu_g.data(), n, arena.cpu_w.data(),
                                 moves ? m.there.data() : nullptr);
                 m.expect_equal();
               });
@@ -137,7 +147,7 @@ TEST(Optimizer, Adam) {
               v.expect_equal();
               v_max.expect_equal();
             },
-            [&](std::int64_t step) { return adam_rate(pass, step); });
+            [&](std::int64_t step) { return Hyper{{adam_rate(pass, step)}}; });
       }
     }
   });
@@ -158,6 +168,134 @@ TEST(Optimizer, AdamAfterSkippedSteps) {
   }
 }
 
+constexpr AdamPass kMoments{.beta_1 = 0.8, .beta_2 = 0.99, .epsilon = 1e-2, .weight_decay = 0.1};
+
+cpu::AdamStep moments_at(std::int64_t t) {
+  return {kRate, kMoments.beta_1, kMoments.beta_2, kMoments.epsilon, kMoments.weight_decay, t};
+}
+
+double correction(double beta, std::int64_t step) { return 1 - std::pow(beta, static_cast<double>(step + 1)); }
+
+/// Nadam, Adamax and Lamb, which has the whole arena for one tensor here; and how the host describes a step to each.
+struct Relative {
+  const char* name;
+  std::function<void(const UpdateState&, const UpdatedWeights&, Arena&, Slot&, Slot&)> here;
+  std::function<void(std::int64_t t, Arena&, Slot&, Slot&)> there;
+  std::function<Hyper(std::int64_t step)> hyper;
+};
+
+std::vector<Relative> relatives() {
+  return {{"Nadam",
+           [](const UpdateState& state, const UpdatedWeights& weights, Arena& a, Slot& m, Slot& v) {
+             nadam_update(at_once(), kMoments, state, a.g.data(), a.n, weights, m.here.data(), v.here.data());
+           },
+           [](std::int64_t t, Arena& a, Slot& m, Slot& v) {
+             cpu::nadam_update(moments_at(t), a.cpu_g.data(), a.n, a.cpu_w.data(), m.there.data(), v.there.data());
+           },
+           [](std::int64_t step) {
+             const NadamFactors factors = nadam_factors(kMoments.beta_1, kMoments.beta_2, step + 1);
+             return Hyper{{factors.average, factors.gradient, factors.square}};
+           }},
+          {"Adamax",
+           [](const UpdateState& state, const UpdatedWeights& weights, Arena& a, Slot& m, Slot& u) {
+             adamax_update(at_once(), kMoments, state, a.g.data(), a.n, weights, m.here.data(), u.here.data());
+           },
+           [](std::int64_t t, Arena& a, Slot& m, Slot& u) {
+             cpu::adamax_update(moments_at(t), a.cpu_g.data(), a.n, a.cpu_w.data(), m.there.data(), u.there.data());
+           },
+           [](std::int64_t step) { return Hyper{{kRate / correction(kMoments.beta_1, step)}}; }},
+          {"Lamb",
+           [](const UpdateState& state, const UpdatedWeights& weights, Arena& a, Slot& m, Slot& v) {
+             const Array<Segment> whole(std::vector<Segment>{{0, a.n}});
+             Array<double> workspace(lamb_workspace(1));
+             lamb_update(at_once(), kMoments, state, a.g.data(), a.n, {whole.data(), 1, a.n}, workspace.data(), weights,
+                         m.here.data(), v.here.data());
+           },
+           [](std::int64_t t, Arena& a, Slot& m, Slot& v) {
+             cpu::lamb_step(moments_at(t), a.cpu_g.data(), a.n, a.cpu_w.data(), m.there.data(), v.there.data());
+             cpu::lamb_update(kRate, a.cpu_g.data(), a.n, a.cpu_w.data());
+           },
+           [](std::int64_t step) {
+             return Hyper{{1 / correction(kMoments.beta_1, step), 1 / correction(kMoments.beta_2, step)}};
+           }}};
+}
+
+TEST(Optimizer, RelativesOfAdam) {
+  for (const Relative& relative : relatives())
+    on_every_size([&](std::int64_t n, int offset) {
+      SCOPED_TRACE(relative.name);
+      Arena arena(n, offset);
+      Slot a(n, offset), b(n, offset);
+      compare(
+          arena, offset,
+          [&](const UpdateState& state, const UpdatedWeights& weights) { relative.here(state, weights, arena, a, b); },
+          [&](std::int64_t step) {
+            relative.there(step + 1, arena, a, b);
+            a.expect_equal();
+            b.expect_equal();
+          },
+          relative.hyper);
+    });
+}
+
+TEST(Optimizer, RelativesOfAdamAfterSkippedSteps) {
+  for (const Relative& relative : relatives()) {
+    SCOPED_TRACE(relative.name);
+    Arena arena(33, 0);
+    Slot a(33, 0), b(33, 0);
+    arena.set(relative.hyper(6).at(6));
+    arena.set(LossScale{.skipped = 4});
+    relative.here(arena.state(), {.w = arena.w.data()}, arena, a, b);
+    relative.there(3, arena, a, b);
+    expect_near(DType::kF32, doubles(arena.cpu_w), arena.w.read(), 1e-6, 1e-6);
+  }
+}
+
+TEST(Optimizer, Adadelta) {
+  on_every_size([](std::int64_t n, int offset) {
+    Arena arena(n, offset);
+    Slot v(n, offset), d(n, offset);
+    compare(
+        arena, offset,
+        [&](const UpdateState& state, const UpdatedWeights& weights) {
+          adadelta_update(at_once(), {.rho = 0.8, .epsilon = 1e-3, .weight_decay = 0.2}, state, arena.g.data(), n,
+                          weights, v.here.data(), d.here.data());
+        },
+        [&](std::int64_t) {
+          cpu::adadelta_update({kRate, 0.8, 1e-3, 0.2}, arena.cpu_g.data(), n, arena.cpu_w.data(), v.there.data(),
+                               d.there.data());
+          v.expect_equal();
+          d.expect_equal();
+        });
+  });
+}
+
+TEST(Optimizer, Lion) {
+  on_every_size([](std::int64_t n, int offset) {
+    Arena arena(n, offset);
+    Slot m(n, offset);
+    compare(
+        arena, offset,
+        [&](const UpdateState& state, const UpdatedWeights& weights) {
+          lion_update(at_once(), {.beta_1 = 0.8, .beta_2 = 0.9, .weight_decay = 0.2}, state, arena.g.data(), n, weights,
+                      m.here.data());
+        },
+        [&](std::int64_t) {
+          cpu::lion_update({kRate, 0.8, 0.9, 0.2}, arena.cpu_g.data(), n, arena.cpu_w.data(), m.there.data());
+          m.expect_equal();
+        });
+  });
+  Arena arena(5, 0);
+  Slot m(5, 0);
+  const std::vector<float> g{0, std::numeric_limits<float>::quiet_NaN(), 0, 0, 0};
+  copy_bytes(arena.g.data(), g.data(), g.size() * sizeof(float));
+  arena.set(StepState{.learning_rate = kRate});
+  const std::vector<float> before = arena.w.read();
+  lion_update(at_once(), {}, arena.state(), arena.g.data(), 5, {.w = arena.w.data()}, m.here.data());
+  EXPECT_TRUE(std::isnan(arena.w.read()[1]));
+  EXPECT_EQ(arena.w.read()[0], before[0]) << "sign(0) is 0";
+}
+
 TEST(Optimizer, Rmsprop) {
   on_every_size([](std::int64_t n, int offset) {
     for (const double momentum : {0.0, 0.9}) {
@@ -172,9 +310,8 @@ TEST(Optimizer, Rmsprop) {
                              momentum != 0 ? m.here.data() : nullptr, centered ? mean.here.data() : nullptr);
             },
             [&](std::int64_t) {
-              cpu::weight_decay(kRate * pass.weight_decay, n, arena.cpu_w.data());
-              cpu::rmsprop_update({kRate, pass.rho, momentum, pass.epsilon}, arena.cpu_g.data(), n, arena.cpu_w.data(),
-                                  v.there.data(), momentum != 0 ? m.there.data() : nullptr,
+              cpu::rmsprop_update({kRate, pass.rho, momentum, pass.epsilon, pass.weight_decay}, arena.cpu_g.data(), n,
+                                  arena.cpu_w.data(), v.there.data(), momentum != 0 ? m.there.data() : nullptr,
                                   centered ? mean.there.data() : nullptr);
               v.expect_equal();
               m.expect_equal();
@@ -196,8 +333,7 @@ TEST(Optimizer, Adagrad) {
                          sum.here.data());
         },
         [&](std::int64_t) {
-          cpu::weight_decay(kRate * 0.2, n, arena.cpu_w.data());
-          cpu::adagrad_update(kRate, 1e-3, arena.cpu_g.data(), n, arena.cpu_w.data(), sum.there.data());
+          cpu::adagrad_update({kRate, 1e-3, 0.2}, arena.cpu_g.data(), n, arena.cpu_w.data(), sum.there.data());
           sum.expect_equal();
         });
   });
@@ -345,6 +481,30 @@ TEST(Optimizer, ClipByNorm) {
   expect_near(DType::kF32, expected, g.read(), 1e-6);
 }
 
+/// Every tensor by its own norm; between tensors nothing but the decay.
+TEST(Optimizer, LambByTensor) {
+  const Array<Segment> rows(segments<Segment>());
+  const Table<Segment> table{rows.data(), rows.size(), kLongest};
+  for (const DType type : {DType::kF32, DType::kBf16}) {
+    Arena arena(kArena, 0);
+    Slot m(kArena, 0), v(kArena, 0);
+    Tensor copy(type, kArena, 0);
+    arena.set(relatives().back().hyper(0).at(0));
+    Array<double> workspace(lamb_workspace(table.count));
+    lamb_update(at_once(), kMoments, arena.state(), arena.g.data(), kArena, table, workspace.data(),
+                {arena.w.data(), copy.data(), type}, m.here.data(), v.here.data());
+    cpu::lamb_step(moments_at(1), arena.cpu_g.data(), kArena, arena.cpu_w.data(), m.there.data(), v.there.data());
+    for (const Range& range : kRanges)
+      cpu::lamb_update(kRate, arena.cpu_g.data() + range.offset, range.length, arena.cpu_w.data() + range.offset);
+    expect_near(DType::kF32, doubles(arena.cpu_w), arena.w.read(), 2e-6, 1e-6);
+    const std::vector<float> found = copy.read(), weights = Tensor(type, arena.w.read()).read();
+    for (const Range& range : kRanges)
+      for (auto i = static_cast<std::size_t>(range.offset); i < static_cast<std::size_t>(range.offset + range.length);
+           ++i)
+        ASSERT_EQ(found[i], weights[i]) << i;
+  }
+}
+
 TEST(Optimizer, Penalties) {
   const auto penalty = [](PenaltySegment& row, std::size_t i) {
     row.l1 = i % 2 == 0 ? 0.0F : 0.01F;
@@ -395,6 +555,8 @@ TEST(Optimizer, NothingToDo) {
   clip_by_value(at_once(), 1.0F, 0, nullptr);
   clip_by_global_norm(at_once(), 1.0, 0, nullptr, nullptr);
   clip_by_norm(at_once(), 1.0, {}, nullptr, nullptr);
+  squares_of_segments(at_once(), {}, nullptr, nullptr, nullptr);
+  lamb_update(at_once(), {}, arena.state(), nullptr, 0, {}, nullptr, {}, nullptr, nullptr);
   add_penalty_gradient(at_once(), {}, nullptr, nullptr);
   update_statistics(at_once(), {}, nullptr, nullptr, nullptr);
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -26,7 +27,6 @@ TEST(Schedule, AgreesWithKeras) {
   int compared = 0;
   for (const json& one : golden["cases"]) {
     const std::string name = one["schedule"];
-    if (schedule_family().find(name) == nullptr) continue;
     const Rate rate = rate_of("{" + name + ": " + one["config"].dump() + "}");
     for (std::size_t i = 0; i < golden["steps"].size(); ++i) {
       // Keras computes in float32: 1e-6 of the largest rate around, since a cosine near its end has lost its leading
@@ -37,7 +37,30 @@ TEST(Schedule, AgreesWithKeras) {
       ++compared;
     }
   }
-  EXPECT_EQ(compared, 7 * 14);
+  EXPECT_EQ(compared, 18 * 14);
+}
+
+/// Files, reference values, documentation: the message names what a registered schedule lacks.
+TEST(Schedule, EveryoneHasItsPlaces) {
+  const auto text_of = [](const std::string& path) {
+    std::ifstream file(dptrain::test::test_data("../" + path));
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string golden = text_of("tests/golden/schedules.json"), config = text_of("docs/config.md"),
+                    numerics = text_of("docs/numerics.md");
+  for (const std::string& name : schedule_family().names()) {
+    std::string file;
+    for (const char c : name) {
+      if (!file.empty() && std::isupper(static_cast<unsigned char>(c))) file += '_';
+      file += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    for (const std::string end : {".h", ".cpp"})
+      EXPECT_NE(text_of("src/optim/schedules/" + file + end), "") << name << ": " << file << end;
+    EXPECT_NE(golden.find("\"schedule\": \"" + name + "\""), std::string::npos) << name << ": no golden case";
+    EXPECT_NE(config.find("\n| `" + name + "` |"), std::string::npos) << name << ": no row in docs/config.md";
+    EXPECT_NE(numerics.find("\n| " + name + " |"), std::string::npos) << name << ": no row in docs/numerics.md";
+  }
+  EXPECT_GE(schedule_family().names().size(), 7U);
 }
 
 TEST(Schedule, DurationsHaveUnits) {
@@ -64,6 +87,44 @@ TEST(Schedule, ConstantAndWarmUp) {
   EXPECT_NEAR(warm(700), 0, 1e-18);
 }
 
+TEST(Schedule, WarmupIsForEverySchedule) {
+  const Rate constant = rate_of("{Warmup: {warmup_steps: 2 epochs, then: 0.1}}");
+  EXPECT_DOUBLE_EQ(constant(0), 0);
+  EXPECT_DOUBLE_EQ(constant(50), 0.025);
+  EXPECT_DOUBLE_EQ(constant(200), 0.1);
+  EXPECT_DOUBLE_EQ(constant(100000), 0.1);
+  const Rate decay = rate_of(
+      "{Warmup: {initial_learning_rate: 0.5, warmup_steps: 5000 samples, "
+      "then: {ExponentialDecay: {initial_learning_rate: 1, decay_rate: 0.5, decay_steps: 1 epoch}}}}");
+  EXPECT_DOUBLE_EQ(decay(50), 0.75);
+  EXPECT_DOUBLE_EQ(decay(100), 1);  // what follows counts from here
+  EXPECT_DOUBLE_EQ(decay(200), 0.5);
+  // Keras's own warm-up is the same line.
+  const Rate own =
+      rate_of("{CosineDecay: {initial_learning_rate: 0.01, warmup_target: 0.1, warmup_steps: 30, decay_steps: 100}}");
+  const Rate around = rate_of(
+      "{Warmup: {initial_learning_rate: 0.01, warmup_steps: 30, "
+      "then: {CosineDecay: {initial_learning_rate: 0.1, decay_steps: 100}}}}");
+  for (std::int64_t s = 0; s < 150; ++s) EXPECT_DOUBLE_EQ(own(s), around(s)) << s;
+}
+
+/// Whatever rounding makes of a logarithm, a restart comes at its step.
+TEST(Schedule, RestartsComeOnTime) {
+  const Rate rate =
+      rate_of("{CosineDecayRestarts: {initial_learning_rate: 1, first_decay_steps: 1000, t_mul: 3, m_mul: 0.5}}");
+  double begin = 0, length = 1000, height = 1;
+  for (int i = 0; i < 12; ++i) {
+    EXPECT_DOUBLE_EQ(rate(static_cast<std::int64_t>(begin)), height) << "restart " << i;
+    if (i > 0) {
+      EXPECT_LT(rate(static_cast<std::int64_t>(begin) - 1), 1e-5) << "before restart " << i;
+    }
+    EXPECT_NEAR(rate(static_cast<std::int64_t>(begin + length / 2)), height / 2, 1e-9);
+    begin += length;
+    length *= 3;
+    height /= 2;
+  }
+}
+
 TEST(Schedule, RefusesWhatCannotBe) {
   const auto errors = [](const std::string& yaml) { return read(schedule_family(), yaml).errors; };
   EXPECT_EQ(errors("PiecewiseConstantDecay: {boundaries: [10, 20], values: [1, 2]}"),
@@ -76,6 +137,13 @@ TEST(Schedule, RefusesWhatCannotBe) {
             "CosineDecay: decay_steps must be in steps, epochs or samples, not in seconds\n");
   EXPECT_EQ(errors("CosineDecay: {initial_learning_rate: 0.1, decay_steps: 10, warmup_steps: 3}"),
             "CosineDecay: warmup_steps needs a warmup_target\n");
+  EXPECT_EQ(errors("CosineDecayRestarts: {initial_learning_rate: 0.1, first_decay_steps: 10, t_mul: 0.5}"),
+            "CosineDecayRestarts: t_mul must be >= 1, found 0.5\n");
+  EXPECT_EQ(errors("Warmup: {warmup_steps: 10}"), "Warmup: missing argument 'then'\n");
+  EXPECT_EQ(errors("Warmup: {warmup_steps: 0, then: 0.1}"), "Warmup: warmup_steps must be > 0\n");
+  EXPECT_EQ(errors("Warmup: {warmup_steps: 1, then: -0.1}"), "Warmup: then must be >= 0, found -0.1\n");
+  EXPECT_EQ(errors("Warmup: {warmup_steps: 1, then: {CosineDecay: {initial_learning_rate: 0.1}}}"),
+            "Warmup: CosineDecay: missing argument 'decay_steps'\n");
   EXPECT_EQ(read(optimizer_family(), "SGD: {learning_rate: -0.1}").errors,
             "SGD: learning_rate must be >= 0, found -0.1\n");
   EXPECT_EQ(read(optimizer_family(), "SGD: {learning_rate: ExpDecay}").errors.substr(0, 49),

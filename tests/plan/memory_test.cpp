@@ -96,7 +96,7 @@ TEST(Lifetimes, AFrozenPrefixKeepsNothing) {
 
 TEST(Lifetimes, AReluMaskedByItsPoolingIsNotKept) {
   class NoMasks final : public test::FusingCapabilities {
-    bool pool_masks_relu(const config::Typed&) const override { return false; }
+    bool undoes(const Step&, const TailEntry&) const override { return false; }
   };
   const graph::Model model = model_of(test::kFashionMnist);
   const auto last_of_first_conv = [&](const Capabilities& device) {

@@ -65,9 +65,9 @@ TEST(Plan, FusesWhatTheDeviceFusesAndSplitsTheRest) {
   const Plan fused = make_plan(model, options_for("categorical_crossentropy"), FusingCapabilities());
   EXPECT_THAT(step_names(fused), ElementsAre("stem", "bn1", "conv2", "conv2/gelu", "bn2", "add", "conv3", "conv3/swish",
                                              "twice", "pool", "dropout", "logits", "probabilities"));
-  EXPECT_EQ(step_named(fused, "bn1").epilogue, layers::Activation::kRelu);
-  EXPECT_EQ(step_named(fused, "add").epilogue, layers::Activation::kRelu);
-  EXPECT_EQ(step_named(fused, "conv2").epilogue, layers::Activation::kLinear);  // gelu needs its input in backward
+  EXPECT_EQ(tail_activation(step_named(fused, "bn1")).activation, layers::Activation::kRelu);
+  EXPECT_EQ(tail_activation(step_named(fused, "add")).activation, layers::Activation::kRelu);
+  EXPECT_TRUE(step_named(fused, "conv2").tail.empty());  // gelu needs its input in backward
 
   const Plan plain = make_plan(model, options_for("categorical_crossentropy"), PlainCapabilities());
   EXPECT_THAT(step_names(plain),
@@ -78,9 +78,9 @@ TEST(Plan, FusesWhatTheDeviceFusesAndSplitsTheRest) {
 TEST(Plan, FoldsAReluOnlyIntoAPoolingThatReadsItAlone) {
   const Plan cnn =
       make_plan(model_of(test::kFashionMnist), options_for("categorical_crossentropy"), FusingCapabilities());
-  EXPECT_TRUE(step_named(cnn, "conv2d").epilogue_undone);
-  EXPECT_TRUE(step_named(cnn, "max_pooling2d").masks_relu);
-  EXPECT_FALSE(step_named(cnn, "conv2d_2").epilogue_undone);  // Flatten and Dense follow
+  EXPECT_TRUE(step_named(cnn, "conv2d").tail.back().undone);
+  EXPECT_NE(step_named(cnn, "max_pooling2d").undoes.get_if<layers::ActivationSpec>(), nullptr);
+  EXPECT_FALSE(step_named(cnn, "conv2d_2").tail.back().undone);  // Flatten and Dense follow
 
   const graph::Model forked = model_of(R"(
 layers:
@@ -90,16 +90,17 @@ layers:
   - Add: {name: sum, inputs: [pool, conv]}
 )");
   const Plan plan = make_plan(forked, options_for("mse", {}, optim::LabelKind::kDense), FusingCapabilities());
-  EXPECT_FALSE(step_named(plan, "conv").epilogue_undone);
-  EXPECT_FALSE(step_named(plan, "pool").masks_relu);
+  EXPECT_FALSE(step_named(plan, "conv").tail.back().undone);
+  EXPECT_FALSE(step_named(plan, "pool").undoes);
 }
 
 /// And computes poolings in convolutions.
 class PoolingCapabilities final : public FusingCapabilities {
  public:
-  bool fuses_pooling(const config::Typed& layer, const Shape&, layers::Activation,
-                     const config::Typed&) const override {
-    return layer.get_if<layers::Conv2DSpec>() != nullptr;
+  std::optional<TailFusion> fuses(const Follower& follower) const override {
+    if (tail_has<layers::MaxPooling2DSpec>(follower.step)) return std::nullopt;
+    if (follower.layer.get_if<layers::MaxPooling2DSpec>() == nullptr) return FusingCapabilities::fuses(follower);
+    return follower.step.spec.get_if<layers::Conv2DSpec>() != nullptr ? std::optional(TailFusion{}) : std::nullopt;
   }
 };
 
@@ -109,7 +110,7 @@ TEST(Plan, APoolingBecomesPartOfTheConvolutionThatItReadsAlone) {
     const Plan plan =
         make_plan(model_of(text), options_for("mse", {}, optim::LabelKind::kDense), PoolingCapabilities());
     for (const Step& step : plan.steps)
-      names.push_back(step.name + (step.pooling ? " + pool " : " ") +
+      names.push_back(step.name + (tail_has<layers::MaxPooling2DSpec>(step) ? " + pool " : " ") +
                       plan.tensors[static_cast<std::size_t>(step.output)].shape.str());
     return names;
   };
@@ -139,9 +140,9 @@ layers:
 TEST(Plan, APooledConvolutionKeepsNeitherItsOutputNorThePooled) {
   const Plan plan =
       make_plan(model_of(test::kFashionMnist), options_for("categorical_crossentropy"), PoolingCapabilities());
-  EXPECT_TRUE(plan.steps[0].pooling);
+  EXPECT_TRUE(tail_has<layers::MaxPooling2DSpec>(plan.steps[0]));
   EXPECT_FALSE(backward_reads(plan.steps[0]).output);
-  EXPECT_FALSE(plan.steps[0].epilogue_undone);
+  EXPECT_FALSE(plan.steps[0].tail.back().undone);
 }
 
 TEST(Plan, SumsWhereATensorFansOut) {
@@ -156,7 +157,7 @@ TEST(Plan, AnAddBecomesPartOfTheNormalisationThatItReadsAlone) {
   const Plan plan = make_plan(model, options_for("categorical_crossentropy"), test::SummingCapabilities());
   EXPECT_THAT(step_names(plan),
               ElementsAre("wide", "wide_bn", "short", "short_bn", "conv", "bn", "logits", "probabilities"));
-  EXPECT_FALSE(step_named(plan, "wide_bn").adds);  // the other summand does not exist yet
+  EXPECT_TRUE(step_named(plan, "wide_bn").tail.empty());  // the other summand does not exist yet
   const auto names_of = [&](const std::vector<int>& tensors) {
     std::vector<std::string> names;
     for (const int tensor : tensors) names.push_back(plan.tensors[at(tensor)].name);
@@ -165,8 +166,8 @@ TEST(Plan, AnAddBecomesPartOfTheNormalisationThatItReadsAlone) {
   for (const auto& [name, own, other, output] :
        {std::tuple("short_bn", "short", "wide_bn", "relu1"), std::tuple("bn", "conv", "relu1", "relu2")}) {
     const Step& step = step_named(plan, name);
-    EXPECT_TRUE(step.adds) << name;
-    EXPECT_EQ(step.epilogue, layers::Activation::kRelu);
+    EXPECT_TRUE(tail_has<layers::AddSpec>(step)) << name;
+    EXPECT_EQ(activation_of(step.tail.back()), layers::Activation::kRelu);
     EXPECT_THAT(names_of(step.inputs), ElementsAre(own, other));
     EXPECT_EQ(plan.tensors[at(step.output)].name, output);
     EXPECT_EQ(root(plan, step.input_gradients[1]), root(plan, step.output_gradient)) << name;
@@ -342,7 +343,8 @@ TEST(Plan, LeavesTheLastActivationToTheLoss) {
               ElementsAre("encoded_a", "encoded_aa", "encoded_b", "merged", "same", "same/sigmoid"));
   const Plan regression =
       make_plan(model_of(test::kShared), options_for("mse", {}, optim::LabelKind::kDense), FusingCapabilities());
-  EXPECT_EQ(step_named(regression, "same").epilogue, layers::Activation::kSigmoid);  // nobody takes it over
+  EXPECT_EQ(tail_activation(step_named(regression, "same")).activation,
+            layers::Activation::kSigmoid);  // nobody takes it over
 }
 
 constexpr const char* kTwoOutputs = R"(

@@ -7,12 +7,13 @@
 #include "config/load.h"
 #include "graph/build.h"
 #include "graph/model.h"
+#include "layers/activation_layer.h"
 #include "layers/add.h"
 #include "layers/batch_normalization.h"
 #include "layers/conv2d.h"
 #include "layers/dense.h"
-#include "plan/capabilities.h"
-#include "plan/plan.h"
+#include "layers/max_pooling2d.h"
+#include "plan/tail.h"
 
 namespace dptrain::test {
 
@@ -46,20 +47,36 @@ inline plan::PlanOptions options_for(const std::string& loss, const std::vector<
   return options;
 }
 
+/// Activations behind convolutions, Dense, BatchNormalization and Add; ReLUs below max-poolings.
 class FusingCapabilities : public plan::Capabilities {
  public:
-  bool fuses_activation(const config::Typed& layer, layers::Activation) const override {
-    return layer.get_if<layers::Conv2DSpec>() != nullptr || layer.get_if<layers::DenseSpec>() != nullptr ||
-           layer.get_if<layers::BatchNormalizationSpec>() != nullptr || layer.get_if<layers::AddSpec>() != nullptr;
+  std::optional<plan::TailFusion> fuses(const plan::Follower& follower) const override {
+    const config::Typed& layer = follower.step.spec;
+    const auto* activation = follower.layer.get_if<layers::ActivationSpec>();
+    const bool takes = layer.get_if<layers::Conv2DSpec>() != nullptr || layer.get_if<layers::DenseSpec>() != nullptr ||
+                       layer.get_if<layers::BatchNormalizationSpec>() != nullptr ||
+                       layer.get_if<layers::AddSpec>() != nullptr;
+    const bool first = follower.step.tail.empty() || plan::tail_has<layers::AddSpec>(follower.step);
+    if (!takes || !first || activation == nullptr || !layers::can_be_epilogue(activation->activation) ||
+        plan::tail_activation(follower.step).activation != layers::Activation::kLinear)
+      return std::nullopt;
+    return plan::TailFusion{.reads_output = true};
   }
-  bool pool_masks_relu(const config::Typed&) const override { return true; }
+  bool undoes(const plan::Step& reader, const plan::TailEntry& last) const override {
+    return reader.spec.get_if<layers::MaxPooling2DSpec>() != nullptr &&
+           plan::activation_of(last) == layers::Activation::kRelu;
+  }
 };
 
 /// And adds behind a normalisation.
 class SummingCapabilities final : public FusingCapabilities {
  public:
-  bool fuses_sum(const config::Typed& layer) const override {
-    return layer.get_if<layers::BatchNormalizationSpec>() != nullptr;
+  std::optional<plan::TailFusion> fuses(const plan::Follower& follower) const override {
+    if (follower.layer.get_if<layers::AddSpec>() == nullptr) return FusingCapabilities::fuses(follower);
+    const auto shapes = follower.layer_inputs;
+    const bool takes = follower.step.spec.get_if<layers::BatchNormalizationSpec>() != nullptr &&
+                       follower.step.tail.empty() && shapes.size() == 2 && shapes[0] == shapes[1];
+    return takes ? std::optional(plan::TailFusion{.passes_gradient = true}) : std::nullopt;
   }
 };
 

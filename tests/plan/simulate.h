@@ -9,6 +9,7 @@
 
 #include "core/index.h"
 #include "plan/memory.h"
+#include "plan/tail.h"
 
 namespace dptrain::test {
 
@@ -77,7 +78,8 @@ class Simulation {
     // memory.
     const plan::Tensor& spent = plan_.tensors[at(plan::root(plan_, step.output_gradient))];
     check(memory_.tensor_offset[at(step.output_gradient)], bytes(spent), spent.name, who + " (its own scratch)");
-    if (step.adds && step.input_gradients[1] != plan::kAbsent) return;  // it is the sum's gradient now
+    for (std::size_t i = 0; i < step.input_gradients.size(); ++i)  // it is a summand's gradient now
+      if (plan::passes_gradient(step, i) && step.input_gradients[i] != plan::kAbsent) return;
     mark(memory_.tensor_offset[at(step.output_gradient)], bytes(spent), "garbage");
   }
 

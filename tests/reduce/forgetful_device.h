@@ -79,10 +79,6 @@ class ForgetfulDevice final : public device::Device {
   std::uint64_t hash(const float* x, std::int64_t n, device::Stream& stream) override {
     return device_->hash(x, n, stream);
   }
-  bool fuses_activation(const config::Typed& layer, layers::Activation a) const override {
-    return device_->fuses_activation(layer, a);
-  }
-  bool pool_masks_relu(const config::Typed& pooling) const override { return device_->pool_masks_relu(pooling); }
 
  private:
   /// Streams of high priority are named by the device that made them, and only its own thread asks it.

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "layers/conv2d.h"
+#include "layers/max_pooling2d.h"
+#include "plan/tail.h"
 #include "replica/replica.h"
 #include "replica/small_net.h"
 
@@ -15,13 +17,13 @@ using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 class Pooling final : public plan::Capabilities {
  public:
   Pooling(const device::Device& device, bool fuses) : device_(device), fuses_(fuses) {}
-  bool fuses_activation(const config::Typed& layer, layers::Activation activation) const override {
-    return device_.fuses_activation(layer, activation);
+  std::optional<plan::TailFusion> fuses(const plan::Follower& follower) const override {
+    if (follower.layer.get_if<layers::MaxPooling2DSpec>() == nullptr) return device_.fuses(follower);
+    const bool takes = fuses_ && follower.step.spec.get_if<layers::Conv2DSpec>() != nullptr;
+    return takes ? std::optional(plan::TailFusion{}) : std::nullopt;
   }
-  bool pool_masks_relu(const config::Typed& pooling) const override { return device_.pool_masks_relu(pooling); }
-  bool fuses_pooling(const config::Typed& layer, const Shape&, layers::Activation,
-                     const config::Typed&) const override {
-    return fuses_ && layer.get_if<layers::Conv2DSpec>() != nullptr;
+  bool undoes(const plan::Step& reader, const plan::TailEntry& last) const override {
+    return device_.undoes(reader, last);
   }
 
  private:
@@ -60,7 +62,7 @@ layers:
   device->enter();
   const plan::Plan plan = plan::make_plan(trained.model, options_for("sparse_categorical_crossentropy", {"accuracy"}),
                                           Pooling(*device, fuses));
-  EXPECT_EQ(static_cast<bool>(plan.steps[0].pooling), fuses);
+  EXPECT_EQ(plan::tail_has<layers::MaxPooling2DSpec>(plan.steps[0]), fuses);
   NoSink sink;
   Options options{.rows = kRows, .row_counts = {kRows}, .seed = 5};
   options.optimizer = sgd();

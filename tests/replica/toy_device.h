@@ -144,11 +144,6 @@ class ToyDevice final : public device::Device {
     return hash;
   }
 
-  bool fuses_activation(const config::Typed& layer, layers::Activation activation) const override {
-    return layer.get_if<layers::DenseSpec>() != nullptr && activation == layers::Activation::kRelu;
-  }
-  bool pool_masks_relu(const config::Typed&) const override { return false; }
-
   /// For the ops: breaks where it was told to, and when memory of the host is handed over that it cannot read.
   void visit(const plan::Step& step, const device::OpArgs& args, bool backward) const {
     const std::optional<Fault>& fault = switches_.fault;

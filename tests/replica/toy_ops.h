@@ -11,6 +11,7 @@
 #include "layers/batch_normalization.h"
 #include "layers/dropout.h"
 #include "optim/metrics/accuracy.h"
+#include "optim/optimizers/sgd.h"
 #include "replica/toy_device.h"
 
 namespace dptrain::test {
@@ -62,7 +63,7 @@ class ToyOp : public device::Op {
 class ToyDense final : public ToyOp {
  public:
   ToyDense(const layers::DenseSpec& spec, const device::OpContext& c, device::Device& d)
-      : ToyOp(c, d), bias_(spec.use_bias) {}
+      : ToyOp(c, d), bias_(spec.use_bias), relu_(!c.step.tail.empty()) {}
 
  protected:
   void compute(const device::OpArgs& a) override {
@@ -71,12 +72,12 @@ class ToyDense final : public ToyOp {
         double sum = bias_ ? a.weights[1][j] : 0;
         for (std::int64_t i = 0; i < inputs_; ++i)
           sum += double(a.in()[r * inputs_ + i]) * a.weights[0][i * outputs_ + j];
-        const bool cut = step_.epilogue == layers::Activation::kRelu && sum < 0;
+        const bool cut = relu_ && sum < 0;
         a.out()[r * outputs_ + j] = cut ? 0 : static_cast<float>(sum);
       }
   }
   void differentiate(const device::OpArgs& a) override {
-    if (step_.epilogue == layers::Activation::kRelu)
+    if (relu_)
       for (std::int64_t k = 0; k < a.rows * outputs_; ++k)
         if (a.out()[k] <= 0) a.dy()[k] = 0;
     for (std::int64_t r = 0; a.input_gradients[0] != nullptr && r < a.rows; ++r)
@@ -102,7 +103,7 @@ class ToyDense final : public ToyOp {
     return static_cast<float>(sum);
   }
 
-  const bool bias_;
+  const bool bias_, relu_;
 };
 
 class ToyActivation final : public ToyOp {
@@ -267,7 +268,14 @@ class ToyNorm final : public ToyOp {
   double total_ = 0;
 };
 
-inline const device::RegisteredOp kToyDense = device::op<layers::DenseSpec, ToyDense>(kToy);
+inline std::optional<plan::TailFusion> toy_relu(const layers::ActivationSpec& behind, const plan::Follower& follower,
+                                                const device::Device&) {
+  if (!follower.step.tail.empty() || behind.activation != layers::Activation::kRelu) return std::nullopt;
+  return plan::TailFusion{.reads_output = true};
+}
+
+inline const device::RegisteredOp kToyDense =
+    device::op<layers::DenseSpec, ToyDense>(kToy, {.fuses = {device::fuses<layers::ActivationSpec>(toy_relu)}});
 inline const device::RegisteredOp kToyActivation = device::op<layers::ActivationSpec, ToyActivation>(kToy);
 inline const device::RegisteredOp kToyAdd = device::op<layers::AddSpec, ToyAdd>(kToy);
 inline const device::RegisteredOp kToyDropout = device::op<layers::DropoutSpec, ToyDropout>(kToy);

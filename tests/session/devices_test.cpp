@@ -117,12 +117,12 @@ TEST(Devices, ADryPlanKnowsWhatDataSetsTakeOfAGpu) {
   DryPlan dry;
   make_dry_plan(tiny, emu({0, 1}), {.data = true}, dry);
   Session session(tiny, options_for(emu({0, 1})));
-  ASSERT_FALSE(session.device_inputs().empty());
-  ASSERT_EQ(dry.inputs.size(), session.device_inputs().size());
+  ASSERT_FALSE(session.feeds().empty());
+  ASSERT_EQ(dry.inputs.size(), session.feeds().size());
   std::uint64_t least = dry.replica_bytes, most = dry.replica_bytes + 1024;
   for (std::size_t i = 0; i < dry.inputs.size(); ++i) {
-    const DeviceInputMemory& input = dry.inputs[i];
-    EXPECT_THAT(session.device_inputs()[i], HasSubstr(input.name + (input.resident ? " resident" : " uploaded")));
+    const FeedMemory& input = dry.inputs[i];
+    EXPECT_THAT(session.feeds()[i], HasSubstr(input.name + (input.resident ? " resident" : " uploaded")));
     EXPECT_THAT(dry.text(), HasSubstr("data." + input.name));
     least += input.samples;
     most += input.samples + input.working;
@@ -150,7 +150,7 @@ TEST(Devices, ADryPlanKnowsWhatAReplicaTakes) {
       DryPlan dry;
       make_dry_plan(tiny, emu({0, 1}), {}, dry);
       SessionOptions options = options_for(emu({0, 1}));
-      options.device_input = false;  // what data sets take is not the plan's
+      options.feeds = false;  // what data sets take is not the plan's
       Session session(tiny, options);
       session.replicas().on_each([&](int rank, replica::Replica& replica) {
         if (rank != 0) return;

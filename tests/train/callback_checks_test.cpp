@@ -1,4 +1,4 @@
-#include "experiment/callback_checks.h"
+#include "experiment/callback_type.h"
 
 #include <gtest/gtest.h>
 
@@ -78,6 +78,32 @@ TEST(CallbackChecks, FieldsOfAFilepath) {
   EXPECT_NE(of("{epoch:2000000000d}.h5"), "");
   EXPECT_NE(of("{epoch.h5"), "");
   EXPECT_NE(of("m.keras").find("must end in .h5"), std::string::npos);
+}
+
+TEST(CallbackChecks, ASchedulerWantsAnExpressionAndAPlainRate) {
+  EXPECT_EQ(complaint("{LearningRateScheduler: {schedule: lr * 0.9 if epoch > 3 else lr}}"), "");
+  EXPECT_EQ(complaint("LearningRateScheduler: 0.01 * 0.5 ** epoch"), "");
+  EXPECT_EQ(complaint("LearningRateScheduler: lr, {EarlyStopping: {monitor: learning_rate}}"), "");
+  for (const char* wrong : {"{}", "{schedule: lr if epoch > 3}", "{schedule: rate * 0.9}", "{schedule: epoch >}"})
+    EXPECT_NE(complaint(std::string("{LearningRateScheduler: ") + wrong + "}"), "") << wrong;
+  EXPECT_NE(complaint("LearningRateScheduler: lr * steps").find("an expression of epoch (counted from 0) and lr"),
+            std::string::npos);
+  EXPECT_NE(complaint("LearningRateScheduler: lr",
+                      {"train.optimizer={SGD: {learning_rate: {CosineDecay: {initial_learning_rate: 0.1, "
+                       "decay_steps: 9}}}}"})
+                .find("LearningRateScheduler needs a plain learning_rate"),
+            std::string::npos);
+}
+
+TEST(CallbackChecks, ValidationBySteps) {
+  const std::vector<std::string> by_steps{"train.validate_every=5 steps"};
+  EXPECT_EQ(complaint("{EarlyStopping: {monitor: val_accuracy}}", by_steps), "");
+  EXPECT_EQ(complaint("{ModelCheckpoint: {filepath: '{batch}-{val_loss}.h5', save_best_only: true}}", by_steps), "");
+  EXPECT_NE(complaint("{ModelCheckpoint: {filepath: '{epoch}-{val_loss}.h5'}}", by_steps), "")
+      << "an epoch may have had no validation";
+  EXPECT_NE(complaint("TimeHistory", {"train.validate_every=0.5 steps"}), "");
+  EXPECT_NE(complaint("TimeHistory", {"train.validate_every=0 steps"}), "");
+  EXPECT_NE(complaint("TimeHistory", {"train.validate_every=5s"}), "");
 }
 
 TEST(CallbackChecks, FilesStayInTheRun) {

@@ -1,7 +1,7 @@
 // Steps and weights that are not finite: how a run ends, what it leaves behind, and how it goes on
 // (train.on_nonfinite). On CPUs and emulated GPUs, one replica and three.
 
-#include "experiment/nonfinite.h"
+#include "train/nonfinite_account.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -144,7 +144,7 @@ TEST_F(Nonfinite, ALossThatIsNoNumberEndsTheRun) {
     EXPECT_EQ(written_["reason"], result.reason);
     EXPECT_EQ(written_["steps"], 2);
     EXPECT_FALSE(fs::exists(path_ / "model.h5"));
-    EXPECT_TRUE(experiment::all_finite(weights_of("last.h5")));
+    EXPECT_TRUE(all_finite(weights_of("last.h5")));
   }
 }
 
@@ -167,7 +167,7 @@ TEST_F(Nonfinite, WeightsThatAreNotFiniteAreNotSaved) {
                                          "callbacks=[{ModelCheckpoint: {filepath: e.h5}}]"});
     EXPECT_EQ(result.exit_code, 6);
     EXPECT_EQ(result.reason, "weights after step 1 are not finite");
-    EXPECT_TRUE(experiment::all_finite(weights_of("last.h5")));
+    EXPECT_TRUE(all_finite(weights_of("last.h5")));
     EXPECT_FALSE(fs::exists(path_ / "checkpoints/e.h5"));
     EXPECT_FALSE(fs::exists(path_ / "model.h5"));
   }
@@ -182,7 +182,7 @@ TEST_F(Nonfinite, SkipStepGoesOnWithoutTheUpdate) {
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_EQ(written_["skipped_steps"], 2) << "one in each epoch";
     EXPECT_TRUE(std::isfinite(*result.final.find("loss")));
-    EXPECT_TRUE(experiment::all_finite(weights_of("last.h5")));
+    EXPECT_TRUE(all_finite(weights_of("last.h5")));
     EXPECT_TRUE(fs::exists(path_ / "model.h5"));
     EXPECT_EQ(fit(place, {"train.on_nonfinite={skip_step: {at_most: 1}}"}).exit_code, 6);
     EXPECT_EQ(written_["skipped_steps"], 1);
@@ -198,7 +198,7 @@ TEST_F(Nonfinite, MixedPrecisionToo) {
     EXPECT_EQ(fit(all_places()[place], {"train.dtype_policy=mixed_float16", "train.on_nonfinite=skip_step"}).exit_code,
               0);
     EXPECT_EQ(written_["skipped_steps"], 2);
-    EXPECT_TRUE(experiment::all_finite(weights_of("last.h5")));
+    EXPECT_TRUE(all_finite(weights_of("last.h5")));
   }
 }
 
@@ -226,7 +226,7 @@ TEST_F(Nonfinite, RollbackGoesBackWithASmallerRate) {
     EXPECT_EQ(result.exit, "completed");
     EXPECT_EQ(written_["rollbacks"], 1);
     EXPECT_EQ(written_["steps"], 8);
-    EXPECT_TRUE(experiment::all_finite(weights_of("last.h5")));
+    EXPECT_TRUE(all_finite(weights_of("last.h5")));
     EXPECT_EQ(
         nlohmann::json::parse(checkpoint::read_state((path_ / "checkpoints/last.h5").string()).trainer)["rate_factor"],
         1e-32);
@@ -285,7 +285,7 @@ TEST_F(Nonfinite, TheFirstLayerIsFoundAndReplayed) {
           EXPECT_EQ(fault.samples[static_cast<std::size_t>(row % 3)].first, row);
           EXPECT_NE(describe(fault).find(fmt::format("y.idx, item {}", row)), std::string::npos) << describe(fault);
         }
-        EXPECT_TRUE(experiment::all_finite(weights_of_fault()));
+        EXPECT_TRUE(all_finite(weights_of_fault()));
         EXPECT_FALSE(fs::exists(path_ / "model.h5"));
         const Replay again = replay(folder, {}, {});
         EXPECT_TRUE(again.confirmed()) << describe(again.again);

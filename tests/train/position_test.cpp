@@ -12,6 +12,12 @@
 
 #include "core/error.h"
 #include "session/session.h"
+#include "train/callback_def.h"
+#include "train/callbacks/csv_logger.h"
+#include "train/callbacks/early_stopping.h"
+#include "train/callbacks/model_checkpoint.h"
+#include "train/callbacks/reduce_lr_on_plateau.h"
+#include "train/callbacks/time_history.h"
 
 namespace dptrain::train {
 namespace {
@@ -52,10 +58,10 @@ class PositionTest : public ::testing::Test {
 };
 
 TEST_F(PositionTest, CallbacksFindTheirStateWhenTheListIsEdited) {
-  callbacks_.push_back(make_early_stopping({.monitor = "loss", .patience = 5}));
-  callbacks_.push_back(make_model_checkpoint({.filepath = "a-{epoch}.h5"}));
-  callbacks_.push_back(make_model_checkpoint({.filepath = "b-{epoch}.h5"}));
-  callbacks_.push_back(make_csv_logger({}));
+  callbacks_.push_back(make_callback(EarlyStoppingSpec{.monitor = "loss", .patience = 5}));
+  callbacks_.push_back(make_callback(ModelCheckpointSpec{.filepath = "a-{epoch}.h5"}));
+  callbacks_.push_back(make_callback(ModelCheckpointSpec{.filepath = "b-{epoch}.h5"}));
+  callbacks_.push_back(make_callback(CSVLoggerSpec{}));
   callbacks_[0]->restore({{"wait", 3}, {"best", 0.5}, {"best_epoch", 1}});
   callbacks_[1]->restore({{"written", {"a-1.h5"}}, {"last_step", 7}});
   callbacks_[2]->restore({{"written", {"b-1.h5"}}, {"last_step", 8}});
@@ -63,11 +69,11 @@ TEST_F(PositionTest, CallbacksFindTheirStateWhenTheListIsEdited) {
   const checkpoint::State state = make_state(session_, {}, callbacks_, {});
 
   Callbacks others;
-  others.push_back(make_time_history());
-  others.push_back(make_model_checkpoint({.filepath = "new-{epoch}.h5"}));
-  others.push_back(make_model_checkpoint({.filepath = "b-{epoch}.h5", .max_to_keep = 9}));
-  others.push_back(make_csv_logger({}));
-  others.push_back(make_early_stopping({.monitor = "loss", .patience = 50}));
+  others.push_back(make_callback(TimeHistorySpec{}));
+  others.push_back(make_callback(ModelCheckpointSpec{.filepath = "new-{epoch}.h5"}));
+  others.push_back(make_callback(ModelCheckpointSpec{.filepath = "b-{epoch}.h5", .max_to_keep = 9}));
+  others.push_back(make_callback(CSVLoggerSpec{}));
+  others.push_back(make_callback(EarlyStoppingSpec{.monitor = "loss", .patience = 50}));
   const json fresh = others[1]->save();
   restore(state, others);
   EXPECT_EQ(others[1]->save(), fresh) << "it must not inherit the files of another";
@@ -77,7 +83,7 @@ TEST_F(PositionTest, CallbacksFindTheirStateWhenTheListIsEdited) {
 }
 
 TEST_F(PositionTest, StatesThatMakeNoSenseAreRefused) {
-  callbacks_.push_back(make_early_stopping({.monitor = "loss", .restore_best_weights = true}));
+  callbacks_.push_back(make_callback(EarlyStoppingSpec{.monitor = "loss", .restore_best_weights = true}));
   const std::vector<std::function<void(json&)>> edits{[](json& t) { t["callbacks"][0].erase("state"); },
                                                       [](json& t) { t["callbacks"] = 3; },
                                                       [](json& t) { t["callbacks"][0] = "EarlyStopping"; },
@@ -108,9 +114,9 @@ TEST_F(PositionTest, StatesThatMakeNoSenseAreRefused) {
 
 /// A validation may give what is not finite, and JSON has no number for it.
 TEST_F(PositionTest, ValuesThatAreNotFiniteComeBack) {
-  callbacks_.push_back(make_early_stopping({.monitor = "val_loss"}));
-  callbacks_.push_back(make_model_checkpoint({}));
-  callbacks_.push_back(make_reduce_lr_on_plateau({}));
+  callbacks_.push_back(make_callback(EarlyStoppingSpec{.monitor = "val_loss"}));
+  callbacks_.push_back(make_callback(ModelCheckpointSpec{}));
+  callbacks_.push_back(make_callback(ReduceLROnPlateauSpec{}));
   for (const auto& callback : callbacks_) callback->restore({{"best", nullptr}});
   const double infinite = std::numeric_limits<double>::infinity();
   Position position;
@@ -141,7 +147,7 @@ TEST_F(PositionTest, SumsOfOtherMetricsBeginAnew) {
 }
 
 TEST_F(PositionTest, KeptWeightsHaveTheModelsShapes) {
-  callbacks_.push_back(make_early_stopping({.monitor = "loss", .restore_best_weights = true}));
+  callbacks_.push_back(make_callback(EarlyStoppingSpec{.monitor = "loss", .restore_best_weights = true}));
   std::vector<std::vector<float>> kept;
   for (const graph::Weight& weight : session_.model().weights)
     kept.emplace_back(static_cast<std::size_t>(weight.def.shape.elements()), 0.5F);

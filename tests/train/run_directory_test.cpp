@@ -10,8 +10,9 @@
 #include <sstream>
 
 #include "core/error.h"
-#include "train/callback.h"
+#include "train/callbacks/csv_logger.h"
 #include "train/line_file.h"
+#include "train/run_sink.h"
 
 namespace dptrain::train {
 namespace {
@@ -50,16 +51,6 @@ class RunDirectoryTest : public ::testing::Test {
     all << in.rdbuf();
     return all.str();
   }
-  static experiment::Logs logs(double loss, double accuracy, bool validated = true) {
-    experiment::Logs logs;
-    logs.set("loss", loss);
-    logs.set("accuracy", accuracy);
-    if (validated) {
-      logs.set("val_loss", loss + 1);
-      logs.set("val_accuracy", accuracy / 2);
-    }
-    return logs;
-  }
 
   fs::path folder_;
   experiment::Experiment experiment_;
@@ -89,75 +80,6 @@ TEST_F(RunDirectoryTest, DescribesTheRun) {
   EXPECT_EQ(again.graph.nodes.size(), experiment_.graph.nodes.size());
 }
 
-TEST_F(RunDirectoryTest, TrainCsvHasTheStableHeader) {
-  RunDirectory run = make();
-  run.epoch_row(1, logs(0.5, 0.25), 1e-3, 1234.5, 2.0);
-  run.epoch_row(2, logs(1.0 / 3, 0.75), 1e-3, 1000, 2.5);
-  EXPECT_EQ(text(run.file("train.csv")),
-            "epoch,loss,accuracy,val_loss,val_accuracy,lr,examples_per_second,seconds\n"
-            "1,0.5,0.25,1.5,0.125,0.001,1234.5,2\n"
-            "2,0.333333333,0.75,1.33333333,0.375,0.001,1000,2.5\n");
-}
-
-TEST_F(RunDirectoryTest, EpochsWithoutValidationLeaveTheirFieldsEmpty) {
-  RunDirectory run = make();
-  run.epoch_row(1, logs(0.5, 0.25, false), 1e-3, 10, 1);
-  run.epoch_row(2, logs(0.5, 0.25), 1e-3, 10, 1);
-  EXPECT_EQ(text(run.file("train.csv")),
-            "epoch,loss,accuracy,val_loss,val_accuracy,lr,examples_per_second,seconds\n"
-            "1,0.5,0.25,,,0.001,10,1\n"
-            "2,0.5,0.25,1.5,0.125,0.001,10,1\n");
-}
-
-TEST_F(RunDirectoryTest, ARowOfAPartialEpochIsReplaced) {
-  std::optional<RunDirectory> run(make(in("here")));
-  run->epoch_row(1, logs(0.5, 0.5), 1e-3, 10, 1);
-  run->epoch_row(2, logs(0.4, 0.5, false), 1e-3, 10, 0.5);
-  run.reset();
-  RunOptions options = in("here");
-  options.resuming_here = true;
-  RunDirectory again = make(options);
-  again.epoch_row(2, logs(0.25, 0.5), 1e-3, 10, 1);
-  EXPECT_EQ(text(again.file("train.csv")),
-            "epoch,loss,accuracy,val_loss,val_accuracy,lr,examples_per_second,seconds\n"
-            "1,0.5,0.5,1.5,0.25,0.001,10,1\n"
-            "2,0.25,0.5,1.25,0.25,0.001,10,1\n");
-}
-
-TEST_F(RunDirectoryTest, TruncatesToWhatTheStateKnows) {
-  std::optional<RunDirectory> run(make(in("here")));
-  for (const int epoch : {1, 2, 3}) run->epoch_row(epoch, logs(1.0 / epoch, 0.5), 1e-3, 10, 1);
-  for (const std::int64_t step : {4, 8, 12}) run->step_row({.step = step, .epoch_from_1 = step / 4, .loss = 0.5});
-  run->event("step", {{"step", 4}});
-  std::ofstream(run->file("train.csv"), std::ios::app) << "4,0.1";  // torn: killed while writing
-  std::ofstream(run->file("events.jsonl"), std::ios::app) << "{\"t\":1,\"ev\"";
-  run.reset();
-  RunOptions options = in("here");
-  options.resuming_here = true;
-  RunDirectory again = make(options);
-  again.truncate_to(1, 8);
-  EXPECT_EQ(text(again.file("train.csv")),
-            "epoch,loss,accuracy,val_loss,val_accuracy,lr,examples_per_second,seconds\n1,1,0.5,2,0.25,0.001,10,1\n");
-  EXPECT_EQ(text(again.file("steps.csv")),
-            "step,epoch,loss,lr,examples_per_second,step_ms,data_wait_ms,comm_exposed_ms\n4,1,0.5,0,0,0,0,0\n8,2,0.5,0,"
-            "0,0,0,0\n");
-  EXPECT_EQ(LineFile::read(again.file("events.jsonl")).size(), 1U);
-  again.epoch_row(2, logs(0.5, 0.5), 1e-3, 10, 1);
-  EXPECT_EQ(LineFile::read(again.file("train.csv")).size(), 3U);
-}
-
-TEST_F(RunDirectoryTest, EventsAreJsonLines) {
-  RunDirectory run = make();
-  run.event("save", {{"file", "last.h5"}, {"step", 7}});
-  const std::vector<std::string> lines = LineFile::read(run.file("events.jsonl"));
-  ASSERT_EQ(lines.size(), 1U);
-  const auto line = nlohmann::json::parse(lines.front());
-  EXPECT_GT(line["t"].get<double>(), 1.6e9);
-  EXPECT_EQ(line["ev"], "save");
-  EXPECT_EQ(line["file"], "last.h5");
-  EXPECT_EQ(line["step"], 7);
-}
-
 TEST_F(RunDirectoryTest, AFullFolderIsNotTouched) {
   fs::create_directories(folder_ / "mine");
   std::ofstream(folder_ / "mine/notes.txt") << "keep";
@@ -174,7 +96,7 @@ TEST_F(RunDirectoryTest, AFullFolderIsNotTouched) {
 
 TEST_F(RunDirectoryTest, OverwriteTakesOnlyWhatIsOurs) {
   std::optional<RunDirectory> run(make(in("here")));
-  run->epoch_row(1, logs(0.5, 0.5), 1e-3, 10, 1);
+  write_text(run->file("train.csv"), "epoch,loss\n");
   for (const char* name : {"here/checkpoints/last.h5", "here/checkpoints/.last.h5.tmp-123", "here/notes.txt",
                            "here/checkpoints/notes.txt"})
     std::ofstream(folder_ / name) << "x";
@@ -239,7 +161,7 @@ TEST_F(RunDirectoryTest, RestartingTakesTheTablesOfItsOwnCallbacks) {
   fs::create_directories(folder_ / "killed/tables/deep");
   std::ofstream(folder_ / "killed/tables/deep/mine.csv") << "epoch,loss\n";
   EXPECT_THROW(make(restart), Error);
-  experiment::CSVLoggerSpec logger;
+  CSVLoggerSpec logger;
   logger.filename = "tables/deep/mine.csv";
   experiment_.config.callbacks.push_back(experiment::callback_family().make(logger));
   EXPECT_NO_THROW(make(restart));
@@ -286,7 +208,7 @@ TEST_F(RunDirectoryTest, WhatCannotBeReadIsNotReplaced) {
     fs::remove(folder_ / "run" / name);
     fs::create_directories(folder_ / "run" / name);
     try {
-      make(again);
+      make_run_sinks(make(again), true);
       FAIL();
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kWrite);
@@ -294,16 +216,6 @@ TEST_F(RunDirectoryTest, WhatCannotBeReadIsNotReplaced) {
     }
     fs::remove_all(folder_ / "run");
   }
-}
-
-TEST_F(RunDirectoryTest, LinesAreWrittenAtTheEndOrMissed) {
-  RunDirectory run = make();
-  fs::create_directory(run.file("steps.csv"));
-  run.step_row({.step = 1});
-  EXPECT_FALSE(run.flush());
-  fs::remove(run.file("steps.csv"));
-  EXPECT_TRUE(run.flush());
-  EXPECT_EQ(LineFile::read(run.file("steps.csv")).size(), 2U) << "with its header";
 }
 
 TEST_F(RunDirectoryTest, WhatCannotBeWrittenIsSaidAtOnce) {

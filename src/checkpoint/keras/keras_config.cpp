@@ -99,28 +99,14 @@ nlohmann::ordered_json metric_config(const config::Typed& metric) {
   return object(metric.name(), std::move(config));
 }
 
-/// The arguments that the optimizer alone has; null for one that Keras 2 cannot load from a file (AdamW).
-nlohmann::ordered_json optimizer_arguments(const config::Typed& optimizer) {
-  if (const auto* s = optimizer.get_if<optim::SGDSpec>()) return {{"momentum", s->momentum}, {"nesterov", s->nesterov}};
-  if (const auto* s = optimizer.get_if<optim::AdamSpec>())
-    return {{"beta_1", s->beta_1}, {"beta_2", s->beta_2}, {"epsilon", s->epsilon}, {"amsgrad", s->amsgrad}};
-  if (const auto* s = optimizer.get_if<optim::RMSpropSpec>())
-    return {{"rho", s->rho}, {"momentum", s->momentum}, {"epsilon", s->epsilon}, {"centered", s->centered}};
-  if (const auto* s = optimizer.get_if<optim::AdagradSpec>())
-    return {{"initial_accumulator_value", s->initial_accumulator_value}, {"epsilon", s->epsilon}};
-  return {};
-}
-
 /// Null where one of the worlds would fail to load the model. Keras 2 reads optimizers of a file as its "legacy" ones,
 /// which know neither weight decay nor averages (and the key that would tell it otherwise is refused by Keras 3).
 nlohmann::ordered_json optimizer_config(const config::Typed& optimizer, double learning_rate) {
-  const nlohmann::ordered_json own = optimizer_arguments(optimizer);
-  if (own.is_null()) return {};
   const optim::OptimizerCommon& common = optim::common(optimizer);
-  if (common.weight_decay.value_or(0) != 0 || common.use_ema) return {};
+  if (!optim::type_of(optimizer).in_keras2 || common.weight_decay.value_or(0) != 0 || common.use_ema) return {};
   // Always a float (Keras 3 refuses integers), and the current value: Keras 3 cannot load a schedule in this form.
   nlohmann::ordered_json config{{"name", optimizer.name()}, {"learning_rate", learning_rate}};
-  config.update(own);
+  config.update(nlohmann::ordered_json::parse(config::to_json(optim::keras_arguments(optimizer))));
   if (common.clipnorm) config["clipnorm"] = *common.clipnorm;
   if (common.clipvalue) config["clipvalue"] = *common.clipvalue;
   if (common.global_clipnorm) config["global_clipnorm"] = *common.global_clipnorm;

@@ -4,10 +4,14 @@
 // (stb_image). The first bytes of a file tell what it is, never its name. Pure functions; any thread. Memory is
 // bounded by kMostPixels, whatever a file claims.
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
+#include <utility>
 
+#include "config/value.h"
 #include "core/error.h"
 #include "data/source.h"
 
@@ -15,6 +19,8 @@ namespace dptrain::data {
 
 /// A JPEG of 20,000 x 6,700 pixels, or 400 MB as RGB. A file that claims more is refused before anything is allocated.
 inline constexpr std::int64_t kMostPixels = std::int64_t{1} << 27;
+
+enum class ColorMode { kGrayscale, kRgb, kRgba };
 
 struct DecodeOptions {
   ColorMode color = ColorMode::kRgb;
@@ -52,3 +58,11 @@ class ImageError : public Error {
 void decode_image(std::span<const std::uint8_t> file, const DecodeOptions& options, Array& out);
 
 }  // namespace dptrain::data
+
+namespace dptrain::config {
+template <>
+struct EnumNames<data::ColorMode> {
+  static constexpr std::array names{std::pair{data::ColorMode::kGrayscale, "grayscale"},
+                                    std::pair{data::ColorMode::kRgb, "rgb"}, std::pair{data::ColorMode::kRgba, "rgba"}};
+};
+}  // namespace dptrain::config

@@ -4,8 +4,11 @@
 // bilinear; bilinear with antialiasing is a triangle as wide as the step between the result's pixels. Any thread; each
 // keeps the tables of the sizes that it has met last.
 
+#include <array>
 #include <cstdint>
+#include <utility>
 
+#include "config/value.h"
 #include "data/images/finish.h"
 
 namespace dptrain::data {
@@ -30,3 +33,11 @@ void resize_image(const ImageView& image, const Window& window, const Resize& re
 void resize_image(const ImageView& image, const Window& window, const Resize& resize, Array& out);
 
 }  // namespace dptrain::data
+
+namespace dptrain::config {
+template <>
+struct EnumNames<data::Interpolation> {
+  static constexpr std::array names{std::pair{data::Interpolation::kNearest, "nearest"},
+                                    std::pair{data::Interpolation::kBilinear, "bilinear"}};
+};
+}  // namespace dptrain::config

@@ -1,13 +1,14 @@
 // CIFAR-10 in its binary version (Krizhevsky 2009): six files of 10,000 records, each a label and three planes of 32 x
 // 32 bytes: red, green, blue.
 
+#include "data/sources/cifar10.h"
+
 #include <filesystem>
 #include <fstream>
 
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "data/sources/dataset.h"
 #include "data/sources/fixed_records.h"
 
 namespace dptrain::config {
@@ -69,14 +70,15 @@ std::shared_ptr<const Source> open_cifar10(const CIFAR10Spec& spec, const ModelS
 
 }  // namespace
 
-std::unique_ptr<config::TypeDef> cifar10_def() {
-  using config::key;
-  return dataset_def<CIFAR10Spec>(
-      config::Schema::of<CIFAR10Spec>("CIFAR10")
-          .positional(
-              key("directory", &CIFAR10Spec::directory).required().doc("with data_batch_1.bin ... test_batch.bin"))
-          .key(key("subset", &CIFAR10Spec::subset).doc("train: the five data batches; test: the sixth file")),
-      open_cifar10, [](const CIFAR10Spec& spec) { return std::vector{spec.directory}; });
-}
+namespace {
+
+const RegisteredDataset kCifar10Set = dataset_def<CIFAR10Spec>(
+    config::Schema::of<CIFAR10Spec>("CIFAR10")
+        .positional(
+            key("directory", &CIFAR10Spec::directory).required().doc("with data_batch_1.bin ... test_batch.bin"))
+        .key(key("subset", &CIFAR10Spec::subset).doc("train: the five data batches; test: the sixth file")),
+    open_cifar10, [](const CIFAR10Spec& spec) { return std::vector{spec.directory}; });
+
+}  // namespace
 
 }  // namespace dptrain::data

@@ -1,7 +1,8 @@
 #pragma once
 
-// What every data set type brings along besides its keys: how it is opened. Each type has a file of its own; a new one
-// adds its definition here and to dataset_family().
+// How a data set is defined: sources/<name>.h has its spec, sources/<name>.cpp how it is opened and one
+// `dataset_def<Spec>(schema, open, paths)` expression that registers it. The family is filled before main and read-only
+// afterwards.
 
 #include <functional>
 #include <memory>
@@ -15,13 +16,31 @@
 
 namespace dptrain::data {
 
+using config::key;
+
+/// Arguments that every data set takes.
+struct DatasetCommon {
+  std::optional<std::int64_t> take;  ///< the first so many samples (all, where there are fewer)
+  std::vector<std::string> class_names;
+};
+
+/// What a part of another role's data set takes of it.
+struct DatasetPart {
+  std::string of;       ///< the role
+  double fraction = 0;  ///< of its samples
+  bool stratified = false;
+};
+
 /// A member of the family.
-struct DatasetDef : config::TypeDef {
+struct DatasetDef final : config::TypeDef {
   std::function<const DatasetCommon&(const void* spec)> common;
-  /// Throws Error: kData for files, kUsage for what the config says. Empty for Split, which needs another data set.
+  /// Throws Error: kData for files, kUsage for what the config says. Empty where `part` is set.
   std::function<std::shared_ptr<const Source>(const void* spec, const ModelSide& model, Role role)> open;
   /// The files and folders that it names, which must be there.
   std::function<std::vector<config::Path>(const void* spec)> paths;
+  /// Set for what is a part of another role's data set.
+  std::function<DatasetPart(const void* spec)> part;
+  bool is_made_up = false;  ///< reads no files: `--data synthetic` leaves it as it is
 };
 
 template <class Spec>
@@ -29,10 +48,12 @@ std::vector<config::Path> no_paths(const Spec&) {
   return {};
 }
 
+inline const DatasetDef& def_of(const config::Typed& spec) { return static_cast<const DatasetDef&>(spec.def()); }
+
 /// `schema` lists the keys but for those of DatasetCommon.
 template <class Spec, class Open>
-std::unique_ptr<config::TypeDef> dataset_def(config::Schema schema, Open open,
-                                             std::vector<config::Path> (*paths)(const Spec&) = no_paths<Spec>) {
+std::unique_ptr<DatasetDef> dataset_def(config::Schema schema, Open open,
+                                        std::vector<config::Path> (*paths)(const Spec&) = no_paths<Spec>) {
   using Take = std::optional<std::int64_t> Spec::*;
   using Names = std::vector<std::string> Spec::*;
   schema.key(config::key("take", static_cast<Take>(&DatasetCommon::take)).at_least(1).doc("the first so many samples"));
@@ -50,12 +71,11 @@ std::unique_ptr<config::TypeDef> dataset_def(config::Schema schema, Open open,
   return def;
 }
 
-std::unique_ptr<config::TypeDef> idx_def();
-std::unique_ptr<config::TypeDef> image_folder_def();
-std::unique_ptr<config::TypeDef> cifar10_def();
-std::unique_ptr<config::TypeDef> fixed_records_def();
-std::unique_ptr<config::TypeDef> hdf5_dataset_def();
-std::unique_ptr<config::TypeDef> synthetic_def();
-std::unique_ptr<config::TypeDef> split_def();
+/// A static object of this type puts a data set into the family before main.
+struct RegisteredDataset {
+  RegisteredDataset(std::unique_ptr<DatasetDef> def) {  // NOLINT(google-explicit-constructor)
+    dataset_family().add_by_name(std::move(def));
+  }
+};
 
 }  // namespace dptrain::data

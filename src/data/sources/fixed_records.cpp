@@ -14,7 +14,6 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "data/sources/dataset.h"
 #include "data/sources/file_stamp.h"
 #include "data/sources/hash.h"
 

@@ -8,9 +8,24 @@
 #include <string>
 #include <vector>
 
-#include "data/source.h"
+#include "data/sources/dataset.h"
 
 namespace dptrain::data {
+
+enum class RecordType { kU8, kI8, kI16, kI32, kF32, kF64 };
+enum class DataFormat { kChannelsLast, kChannelsFirst };
+enum class ByteOrder { kLittle, kBig };
+/// Files of records of one length.
+struct FixedRecordsSpec : DatasetCommon {
+  std::vector<config::Path> files;
+  std::vector<std::int64_t> shape;
+  RecordType dtype = RecordType::kU8;
+  DataFormat data_format = DataFormat::kChannelsLast;
+  ByteOrder byte_order = ByteOrder::kLittle;
+  std::int64_t label_bytes = 1, label_offset = 0;
+  std::optional<std::int64_t> data_offset, record_bytes;
+  std::int64_t header_bytes = 0, footer_bytes = 0;
+};
 
 /// Where things are in a record and in a file; all in bytes.
 struct RecordLayout {

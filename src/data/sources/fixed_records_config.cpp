@@ -2,7 +2,6 @@
 
 #include "core/error.h"
 #include "core/format.h"
-#include "data/sources/dataset.h"
 #include "data/sources/fixed_records.h"
 
 namespace dptrain::config {
@@ -80,29 +79,36 @@ std::string check(const FixedRecordsSpec& spec) {
 
 }  // namespace
 
-std::unique_ptr<config::TypeDef> fixed_records_def() {
-  using config::key;
-  using S = FixedRecordsSpec;
-  return dataset_def<S>(
-      config::Schema::of<S>("FixedRecords")
-          .key(key("files", &S::files).required().doc("one file or a list, one after the other"))
-          .key(key("shape", &S::shape).required().doc("of a sample, as the model gets it: [height, width, channels]"))
-          .key(key("dtype", &S::dtype))
-          .key(key("data_format", &S::data_format).doc("how an image lies in the file"))
-          .key(key("byte_order", &S::byte_order).doc("of labels and values of several bytes"))
-          .key(key("label_bytes", &S::label_bytes).doc("an unsigned integer of 1, 2 or 4 bytes; 0: no labels"))
-          .key(key("label_offset", &S::label_offset).at_least(0).doc("in the record"))
-          .key(key("data_offset", &S::data_offset).at_least(0).doc("in the record; default: behind the label"))
-          .key(key("record_bytes", &S::record_bytes).at_least(1).doc("default: as many as label and data take"))
-          .key(key("header_bytes", &S::header_bytes).at_least(0).doc("of every file"))
-          .key(key("footer_bytes", &S::footer_bytes).at_least(0).doc("of every file"))
-          .rule<S>(check),
-      [](const S& spec, const ModelSide&, Role) {
-        std::vector<std::string> files;
-        for (const config::Path& file : spec.files) files.push_back(file.value);
-        return open_records(files, layout_of(spec), spec.class_names, "records");
-      },
-      [](const S& spec) { return spec.files; });
-}
+namespace {
+
+const RegisteredDataset kFixedRecordsSet = dataset_def<FixedRecordsSpec>(
+    config::Schema::of<FixedRecordsSpec>("FixedRecords")
+        .key(key("files", &FixedRecordsSpec::files).required().doc("one file or a list, one after the other"))
+        .key(key("shape", &FixedRecordsSpec::shape)
+                 .required()
+                 .doc("of a sample, as the model gets it: [height, width, channels]"))
+        .key(key("dtype", &FixedRecordsSpec::dtype))
+        .key(key("data_format", &FixedRecordsSpec::data_format).doc("how an image lies in the file"))
+        .key(key("byte_order", &FixedRecordsSpec::byte_order).doc("of labels and values of several bytes"))
+        .key(key("label_bytes", &FixedRecordsSpec::label_bytes)
+                 .doc("an unsigned integer of 1, 2 or 4 bytes; 0: no labels"))
+        .key(key("label_offset", &FixedRecordsSpec::label_offset).at_least(0).doc("in the record"))
+        .key(key("data_offset", &FixedRecordsSpec::data_offset)
+                 .at_least(0)
+                 .doc("in the record; default: behind the label"))
+        .key(key("record_bytes", &FixedRecordsSpec::record_bytes)
+                 .at_least(1)
+                 .doc("default: as many as label and data take"))
+        .key(key("header_bytes", &FixedRecordsSpec::header_bytes).at_least(0).doc("of every file"))
+        .key(key("footer_bytes", &FixedRecordsSpec::footer_bytes).at_least(0).doc("of every file"))
+        .rule<FixedRecordsSpec>(check),
+    [](const FixedRecordsSpec& spec, const ModelSide&, Role) {
+      std::vector<std::string> files;
+      for (const config::Path& file : spec.files) files.push_back(file.value);
+      return open_records(files, layout_of(spec), spec.class_names, "records");
+    },
+    [](const FixedRecordsSpec& spec) { return spec.files; });
+
+}  // namespace
 
 }  // namespace dptrain::data

@@ -2,6 +2,8 @@
 // file. Contiguous, chunked and compressed arrays of integers and floats of any size. Labels are read when the file is
 // opened.
 
+#include "data/sources/hdf5_dataset.h"
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -15,7 +17,6 @@
 #include "core/format.h"
 #include "core/hdf5_lock.h"
 #include "core/text.h"
-#include "data/sources/dataset.h"
 #include "data/sources/file_stamp.h"
 #include "data/sources/hash.h"
 #include "data/sources/label_column.h"
@@ -345,19 +346,22 @@ class Hdf5Dataset final : public Source {
 
 }  // namespace
 
-std::unique_ptr<config::TypeDef> hdf5_dataset_def() {
-  using config::key;
-  using S = HDF5DatasetSpec;
-  return dataset_def<S>(
-      config::Schema::of<S>("HDF5Dataset")
-          .key(key("file", &S::file).required())
-          .key(key("inputs", &S::inputs).required().doc("name of an array, or {input name: array}; one row per sample"))
-          .key(key("labels", &S::labels)
-                   .required()
-                   .doc("name of an array: classes (integers), values, or rows; or {output name: array}"))
-          .key(key("sample_weight", &S::sample_weight).doc("name of an array: a factor of each sample's loss")),
-      [](const S& spec, const ModelSide&, Role) { return std::make_shared<Hdf5Dataset>(spec); },
-      [](const S& spec) { return std::vector{spec.file}; });
-}
+namespace {
+
+const RegisteredDataset kHdf5DatasetSet = dataset_def<HDF5DatasetSpec>(
+    config::Schema::of<HDF5DatasetSpec>("HDF5Dataset")
+        .key(key("file", &HDF5DatasetSpec::file).required())
+        .key(key("inputs", &HDF5DatasetSpec::inputs)
+                 .required()
+                 .doc("name of an array, or {input name: array}; one row per sample"))
+        .key(key("labels", &HDF5DatasetSpec::labels)
+                 .required()
+                 .doc("name of an array: classes (integers), values, or rows; or {output name: array}"))
+        .key(key("sample_weight", &HDF5DatasetSpec::sample_weight)
+                 .doc("name of an array: a factor of each sample's loss")),
+    [](const HDF5DatasetSpec& spec, const ModelSide&, Role) { return std::make_shared<Hdf5Dataset>(spec); },
+    [](const HDF5DatasetSpec& spec) { return std::vector{spec.file}; });
+
+}  // namespace
 
 }  // namespace dptrain::data

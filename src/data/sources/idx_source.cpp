@@ -7,7 +7,6 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "data/sources/dataset.h"
 #include "data/sources/hash.h"
 #include "data/sources/label_column.h"
 
@@ -189,24 +188,25 @@ std::shared_ptr<const Source> open_idx(const IDXSpec& spec) {
   return make_idx_source(std::move(files), spec.class_names);
 }
 
-std::unique_ptr<config::TypeDef> idx_def() {
-  using config::key;
-  return dataset_def<IDXSpec>(
-      config::Schema::of<IDXSpec>("IDX")
-          .key(key("inputs", &IDXSpec::inputs).required().doc("a file, or {input name: file}; plain or .gz"))
-          .key(key("labels", &IDXSpec::labels)
-                   .required()
-                   .doc("classes (integers), values, or one row per sample; or {output name: file}"))
-          .key(key("sample_weight", &IDXSpec::sample_weight).doc("a factor of each sample's loss")),
-      [](const IDXSpec& spec, const ModelSide&, Role) { return open_idx(spec); },
-      [](const IDXSpec& spec) {
-        std::vector<config::Path> paths;
-        for (const auto& [name, path] : spec.inputs.paths) paths.push_back(path);
-        for (const auto& [name, path] : spec.labels.paths) paths.push_back(path);
-        if (spec.sample_weight) paths.push_back(*spec.sample_weight);
-        return paths;
-      });
-}
+namespace {
+
+const RegisteredDataset kIdxSet = dataset_def<IDXSpec>(
+    config::Schema::of<IDXSpec>("IDX")
+        .key(key("inputs", &IDXSpec::inputs).required().doc("a file, or {input name: file}; plain or .gz"))
+        .key(key("labels", &IDXSpec::labels)
+                 .required()
+                 .doc("classes (integers), values, or one row per sample; or {output name: file}"))
+        .key(key("sample_weight", &IDXSpec::sample_weight).doc("a factor of each sample's loss")),
+    [](const IDXSpec& spec, const ModelSide&, Role) { return open_idx(spec); },
+    [](const IDXSpec& spec) {
+      std::vector<config::Path> paths;
+      for (const auto& [name, path] : spec.inputs.paths) paths.push_back(path);
+      for (const auto& [name, path] : spec.labels.paths) paths.push_back(path);
+      if (spec.sample_weight) paths.push_back(*spec.sample_weight);
+      return paths;
+    });
+
+}  // namespace
 
 std::shared_ptr<const Source> open_idx_inputs(const std::string& path) {
   IdxFiles files;

@@ -4,14 +4,22 @@
 // labels as classes (integers, one per item) or as rows of floats. Immutable once made.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "data/source.h"
+#include "data/sources/dataset.h"
 #include "data/sources/idx.h"
+#include "data/sources/named_paths.h"
 
 namespace dptrain::data {
+
+struct IDXSpec : DatasetCommon {
+  NamedPaths inputs;
+  NamedPaths labels;  ///< or {output name: path}
+  std::optional<config::Path> sample_weight;
+};
 
 /// Files by name; "" for the only, unnamed one.
 struct IdxFiles {
@@ -25,5 +33,7 @@ std::shared_ptr<const Source> make_idx_source(IdxFiles files, std::vector<std::s
 
 /// Opens the files of a spec.
 std::shared_ptr<const Source> open_idx(const IDXSpec& spec);
+/// Inputs of `predict --input FILE.idx`: a source without labels.
+std::shared_ptr<const Source> open_idx_inputs(const std::string& path);
 
 }  // namespace dptrain::data

@@ -1,6 +1,8 @@
 // Image files as a Source: those in class folders, or any without labels. Holds names; a file is read when its sample
 // is.
 
+#include "data/sources/image_folder.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -14,7 +16,6 @@
 #include "core/text.h"
 #include "data/images/image_decoders.h"
 #include "data/images/image_info.h"
-#include "data/sources/dataset.h"
 #include "data/sources/file_list.h"
 #include "data/sources/file_stamp.h"
 #include "data/sources/hash.h"
@@ -244,16 +245,17 @@ std::shared_ptr<const Source> open_images(const std::vector<std::string>& paths,
                                       options, paths.size() == 1 ? paths.front() : "the files");
 }
 
-std::unique_ptr<config::TypeDef> image_folder_def() {
-  using config::key;
-  return dataset_def<ImageFolderSpec>(
-      config::Schema::of<ImageFolderSpec>("ImageFolder")
-          .positional(key("directory", &ImageFolderSpec::directory).required().doc("one sub-folder per class"))
-          .key(key("color_mode", &ImageFolderSpec::color_mode).doc("1, 3 or 4 channels"))
-          .key(key("exif", &ImageFolderSpec::exif).doc("turn photos upright as their EXIF orientation says, or not"))
-          .key(key("on_error", &ImageFolderSpec::on_error)
-                   .doc("fail, skip, or {skip: LIMIT}: a number or part of files")),
-      open_image_folder, [](const ImageFolderSpec& spec) { return std::vector{spec.directory}; });
-}
+namespace {
+
+const RegisteredDataset kImageFolderSet = dataset_def<ImageFolderSpec>(
+    config::Schema::of<ImageFolderSpec>("ImageFolder")
+        .positional(key("directory", &ImageFolderSpec::directory).required().doc("one sub-folder per class"))
+        .key(key("color_mode", &ImageFolderSpec::color_mode).doc("1, 3 or 4 channels"))
+        .key(key("exif", &ImageFolderSpec::exif).doc("turn photos upright as their EXIF orientation says, or not"))
+        .key(
+            key("on_error", &ImageFolderSpec::on_error).doc("fail, skip, or {skip: LIMIT}: a number or part of files")),
+    open_image_folder, [](const ImageFolderSpec& spec) { return std::vector{spec.directory}; });
+
+}  // namespace
 
 }  // namespace dptrain::data

@@ -1,5 +1,6 @@
+#include "data/sources/named_paths.h"
+
 #include "config/json_fragment.h"
-#include "data/source.h"
 
 namespace dptrain::config {
 

@@ -11,6 +11,7 @@
 #include "data/sources/dataset.h"
 #include "data/sources/split.h"
 #include "data/sources/subset.h"
+#include "data/sources/synthetic.h"
 
 namespace dptrain::data {
 namespace {
@@ -36,7 +37,7 @@ struct Roles {
   fail_at(spec.mark(), kind, spec.name() + ": " + message);
 }
 
-const DatasetDef& def_of(const config::Typed& spec) { return static_cast<const DatasetDef&>(spec.def()); }
+bool is_part(const config::Typed& spec) { return static_cast<bool>(def_of(spec).part); }
 const DatasetCommon& common(const config::Typed& spec) { return def_of(spec).common(spec.spec()); }
 
 /// The place of the path that a message begins with, else the data set's.
@@ -73,7 +74,7 @@ void check_class_names(const config::Typed& spec, const ModelSide& model) {
 /// Index of the role that a Split is part of.
 std::size_t origin(const Roles& roles, std::size_t self) {
   const config::Typed& spec = *roles.specs[self];
-  const std::string& of = spec.as<SplitSpec>().of;
+  const std::string of = def_of(spec).part(spec.spec()).of;
   const auto* const found = std::find(kRoleNames.begin(), kRoleNames.end(), of);
   if (found == kRoleNames.end()) {
     const std::vector<std::string> names(kRoleNames.begin(), kRoleNames.end());
@@ -84,9 +85,10 @@ std::size_t origin(const Roles& roles, std::size_t self) {
   if (which == self) fail_at(spec, ErrorKind::kUsage, "of names '" + of + "', which is this data set itself");
   if (!*roles.specs[which])
     fail_at(spec, ErrorKind::kUsage, "of names '" + of + "', but there is no data set data." + of);
-  if (roles.specs[which]->get_if<SplitSpec>() != nullptr)
+  if (is_part(*roles.specs[which]))
     fail_at(spec, ErrorKind::kUsage,
-            "of names '" + of + "', which is a Split itself; name the data set that both are part of");
+            "of names '" + of + "', which is a " + roles.specs[which]->name() +
+                " itself; name the data set that both are part of");
   return which;
 }
 
@@ -94,16 +96,16 @@ std::size_t origin(const Roles& roles, std::size_t self) {
 /// one of the whole.
 void apply_split(Roles& roles, std::size_t self, std::uint64_t seed) {
   const config::Typed& typed = *roles.specs[self];
-  const auto& spec = typed.as<SplitSpec>();
+  const DatasetPart part = def_of(typed).part(typed.spec());
   const std::size_t from = origin(roles, self);
-  if (!(spec.fraction > 0 && spec.fraction < 1))
+  if (!(part.fraction > 0 && part.fraction < 1))
     fail_at(typed, ErrorKind::kUsage,
-            fmt::format("fraction must be between 0 and 1, found {}", shortest(spec.fraction)));
+            fmt::format("fraction must be between 0 and 1, found {}", shortest(part.fraction)));
   const std::shared_ptr<const Source>& whole = roles.whole[from];
   SplitIndices parts;
   try {
     parts =
-        split_indices(*whole, roles.rest[from], spec.fraction, spec.stratified, seed, static_cast<std::uint32_t>(self));
+        split_indices(*whole, roles.rest[from], part.fraction, part.stratified, seed, static_cast<std::uint32_t>(self));
   } catch (const Error& error) {
     fail_at(typed, error.kind(), error.what());
   }
@@ -131,7 +133,7 @@ void check_same_classes(const Roles& roles) {
 Sources open_all(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
                  const WantedRoles& roles_wanted) {
   Roles roles{.specs = {&datasets.train, &datasets.validation, &datasets.test}, .whole = {}, .rest = {}, .result = {}};
-  const auto is_split = [&](std::size_t r) { return roles.specs[r]->get_if<SplitSpec>() != nullptr; };
+  const auto is_split = [&](std::size_t r) { return is_part(*roles.specs[r]); };
   for (std::size_t r = 0; r < roles.specs.size(); ++r) {  // what the config has wrong shows before files are read
     if (!*roles.specs[r]) continue;
     check_class_names(*roles.specs[r], model);
@@ -187,7 +189,7 @@ Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model,
                           const WantedRoles& wanted) {
   // With the default seed, which all roles must have in common: the class means follow from it.
   const auto stand_in = [&](const config::Typed& spec, std::int64_t samples) {
-    if (spec.get_if<SyntheticSpec>() != nullptr) return spec;
+    if (spec && def_of(spec).is_made_up) return spec;
     SyntheticSpec synthetic;
     synthetic.samples = samples;
     if (spec) synthetic.take = common(spec).take, synthetic.class_names = common(spec).class_names;

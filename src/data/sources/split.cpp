@@ -8,7 +8,6 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/random.h"
-#include "data/sources/dataset.h"
 
 namespace dptrain::data {
 namespace {
@@ -71,14 +70,24 @@ SplitIndices split_indices(const Source& whole, const std::vector<std::int64_t>&
   return parts;
 }
 
-std::unique_ptr<config::TypeDef> split_def() {
-  using config::key;
-  return dataset_def<SplitSpec>(
+namespace {
+
+std::unique_ptr<DatasetDef> split_def() {
+  auto def = dataset_def<SplitSpec>(
       config::Schema::of<SplitSpec>("Split")
           .key(key("of", &SplitSpec::of).doc("the data set that loses these samples: train, validation or test"))
-          .positional(key("fraction", &SplitSpec::fraction).required().above(0).below(1))
+          .positional(key("fraction", &SplitSpec::fraction).required().above(0).below(1).doc("of its samples"))
           .key(key("stratified", &SplitSpec::stratified).doc("take the same fraction of every class")),
       nullptr);
+  def->part = [](const void* spec) {
+    const auto& split = *static_cast<const SplitSpec*>(spec);
+    return DatasetPart{split.of, split.fraction, split.stratified};
+  };
+  return def;
 }
+
+const RegisteredDataset kSplitSet = split_def();
+
+}  // namespace
 
 }  // namespace dptrain::data

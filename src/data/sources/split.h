@@ -1,13 +1,20 @@
 #pragma once
 
-// Split: one data set cut in two, by seed alone. Pure functions.
+// Split: one data set cut in two, by seed alone.
 
 #include <cstdint>
 #include <vector>
 
-#include "data/source.h"
+#include "data/sources/dataset.h"
 
 namespace dptrain::data {
+
+/// A part of another role's data set: the samples of `of` that fall into `fraction`; `of` keeps the rest.
+struct SplitSpec : DatasetCommon {
+  std::string of = "train";
+  double fraction = 0;
+  bool stratified = false;
+};
 
 struct SplitIndices {
   std::vector<std::int64_t> held, kept;  ///< ascending; disjoint; together `candidates`

@@ -6,7 +6,6 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/random.h"
-#include "data/sources/dataset.h"
 
 namespace dptrain::data {
 namespace {
@@ -194,14 +193,21 @@ std::shared_ptr<const Source> make_synthetic(const SyntheticSpec& spec, const Mo
   return std::make_shared<Synthetic>(spec, model, classes, role);
 }
 
-std::unique_ptr<config::TypeDef> synthetic_def() {
-  using config::key;
-  return dataset_def<SyntheticSpec>(
+namespace {
+
+std::unique_ptr<DatasetDef> synthetic_def() {
+  auto def = dataset_def<SyntheticSpec>(
       config::Schema::of<SyntheticSpec>("Synthetic")
-          .positional(key("samples", &SyntheticSpec::samples).at_least(1))
+          .positional(key("samples", &SyntheticSpec::samples).at_least(1).doc("how many"))
           .key(key("classes", &SyntheticSpec::classes).at_least(0).doc("0: as many as the model has outputs"))
           .key(key("seed", &SyntheticSpec::seed).doc("decides the class means: the same for train and validation")),
       make_synthetic);
+  def->is_made_up = true;
+  return def;
 }
+
+const RegisteredDataset kSyntheticSet = synthetic_def();
+
+}  // namespace
 
 }  // namespace dptrain::data

@@ -6,9 +6,16 @@
 
 #include <memory>
 
-#include "data/source.h"
+#include "data/sources/dataset.h"
 
 namespace dptrain::data {
+
+/// Noise around one random mean per class.
+struct SyntheticSpec : DatasetCommon {
+  std::int64_t samples = 10000;
+  std::int64_t classes = 0;  ///< 0: the width of the model's output (1 output: 2 classes)
+  std::uint64_t seed = 0;
+};
 
 /// `classes` 0: as many as the model has outputs (two for one output). Roles share the class means and nothing else.
 /// Throws Error{kUsage} when there are more classes than outputs.

@@ -1,4 +1,8 @@
-#include "data/transforms/transforms.h"
+#include "data/transforms/center_crop.h"
+
+#include "data/transforms/pixel_op.h"
+#include "data/transforms/pixels.h"
+#include "data/transforms/transform_def.h"
 
 namespace dptrain::data {
 namespace {
@@ -28,6 +32,9 @@ class CenterCrop final : public Transform {
       resize_image(in, centred(in.shape, spec_.height, spec_.width), resize(), finish, out);
     }
   }
+  bool write_op(std::int32_t, kernels::PixelOp& op) const override {
+    return write_crop(spec_.height, spec_.width, 0, false, op), true;
+  }
   Window part(const Shape& image, const DrawKey&, std::uint32_t) const override {
     return fits(image) ? middle(image) : centred(image, spec_.height, spec_.width);
   }
@@ -42,14 +49,11 @@ class CenterCrop final : public Transform {
   CenterCropSpec spec_;
 };
 
-}  // namespace
+const RegisteredTransform kCenterCrop =
+    transform_def<CenterCropSpec, CenterCrop>(config::Schema::of<CenterCropSpec>("CenterCrop")
+                                                  .key(key("height", &CenterCropSpec::height).required().at_least(1))
+                                                  .key(key("width", &CenterCropSpec::width).required().at_least(1)));
 
-std::unique_ptr<config::TypeDef> center_crop_def() {
-  using config::key;
-  return transform_def<CenterCropSpec, CenterCrop>(
-      config::Schema::of<CenterCropSpec>("CenterCrop")
-          .key(key("height", &CenterCropSpec::height).required().at_least(1))
-          .key(key("width", &CenterCropSpec::width).required().at_least(1)));
-}
+}  // namespace
 
 }  // namespace dptrain::data

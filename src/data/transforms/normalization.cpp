@@ -1,8 +1,11 @@
+#include "data/transforms/normalization.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "core/format.h"
-#include "data/transforms/transforms.h"
+#include "data/transforms/pixel_op.h"
+#include "data/transforms/transform_def.h"
 
 namespace dptrain::data {
 namespace {
@@ -32,6 +35,8 @@ class Normalization final : public Transform {
     map_image(in, map_, out);
   }
   std::optional<ChannelMap> channel_map() const override { return map_; }
+  bool expects_pixels() const override { return static_cast<double>(map_.scale[0]) <= kLargestPixelScale; }
+  bool write_op(std::int32_t, kernels::PixelOp& op) const override { return write_affine(map_, op); }
 
  private:
   ChannelMap map_;
@@ -44,18 +49,15 @@ std::string check_lists(const NormalizationSpec& spec) {
   return "";
 }
 
-}  // namespace
+const RegisteredTransform kNormalization = transform_def<NormalizationSpec, Normalization>(
+    config::Schema::of<NormalizationSpec>("Normalization")
+        .key(key("axis", &NormalizationSpec::axis).check([](const std::int64_t& axis) {
+          return axis == -1 ? std::string() : fmt::format("must be -1, the channels, found {}", axis);
+        }))
+        .key(key("mean", &NormalizationSpec::mean).required())
+        .key(key("variance", &NormalizationSpec::variance).required().at_least(0))
+        .rule<NormalizationSpec>(check_lists));
 
-std::unique_ptr<config::TypeDef> normalization_def() {
-  using config::key;
-  return transform_def<NormalizationSpec, Normalization>(
-      config::Schema::of<NormalizationSpec>("Normalization")
-          .key(key("axis", &NormalizationSpec::axis).check([](const std::int64_t& axis) {
-            return axis == -1 ? std::string() : fmt::format("must be -1, the channels, found {}", axis);
-          }))
-          .key(key("mean", &NormalizationSpec::mean).required())
-          .key(key("variance", &NormalizationSpec::variance).required().at_least(0))
-          .rule<NormalizationSpec>(check_lists));
-}
+}  // namespace
 
 }  // namespace dptrain::data

@@ -1,7 +1,10 @@
+#include "data/transforms/per_image_standardization.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "data/transforms/transforms.h"
+#include "data/transforms/pixels.h"
+#include "data/transforms/transform_def.h"
 
 namespace dptrain::data {
 namespace {
@@ -21,13 +24,15 @@ class PerImageStandardization final : public Transform {
     const double scale = 1 / std::max(std::sqrt(squares / elements), 1 / std::sqrt(elements));
     for (float& x : out.f32) x = static_cast<float>((static_cast<double>(x) - mean) * scale);
   }
+  bool write_op(std::int32_t, kernels::PixelOp& op) const override {
+    return op.kind = kernels::PixelOpKind::kStandardize, true;
+  }
 };
 
-}  // namespace
+const RegisteredTransform kPerImageStandardization =
+    transform_def<PerImageStandardizationSpec, PerImageStandardization>(
+        config::Schema::of<PerImageStandardizationSpec>("PerImageStandardization"));
 
-std::unique_ptr<config::TypeDef> per_image_standardization_def() {
-  return transform_def<PerImageStandardizationSpec, PerImageStandardization>(
-      config::Schema::of<PerImageStandardizationSpec>("PerImageStandardization"));
-}
+}  // namespace
 
 }  // namespace dptrain::data

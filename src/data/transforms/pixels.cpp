@@ -1,8 +1,9 @@
+#include "data/transforms/pixels.h"
+
 #include <algorithm>
 
 #include "core/error.h"
 #include "core/format.h"
-#include "data/transforms/transforms.h"
 #include "kernels/cpu/elementwise.h"
 
 namespace dptrain::data {
@@ -47,22 +48,23 @@ void check_image(const Shape& shape) {
                 fmt::format("samples must be images of height x width x channels, found {}", shape.str()));
 }
 
-std::string check_range(const std::vector<double>& range) {
-  return range.size() == 2 && range[0] < range[1] ? "" : "must be [low, high] with low < high";
-}
-
-std::string check_factor(const std::vector<double>& factor) {
-  if (factor.size() == 1) return factor[0] >= 0 ? "" : "must be >= 0, or [lower, upper]";
-  return factor.size() == 2 && factor[0] <= factor[1] ? "" : "must be one number or [lower, upper]";
-}
-
-std::pair<double, double> factor_range(const std::vector<double>& factor) {
-  return {factor.size() == 1 ? -factor[0] : factor[0], factor.back()};
+void check_rgb(const Shape& shape) {
+  if (shape.rank() == 0) return;
+  check_image(shape);
+  if (shape[2] != 3)
+    throw Error(ErrorKind::kUsage, fmt::format("samples must be images of 3 channels, RGB, found {}", shape.str()));
 }
 
 void clip(std::vector<float>& values, const std::vector<double>& range) {
   const auto low = static_cast<float>(range[0]), high = static_cast<float>(range[1]);
   for (float& x : values) x = std::min(std::max(x, low), high);
+}
+
+void copy_image(const ImageView& image, Array& out) {
+  if (image.type == DType::kF32) return copy_floats(image, out);
+  out.shape = image.shape;
+  out.type = DType::kU8;
+  out.u8.assign(image.u8(), image.u8() + image.shape.elements());
 }
 
 void copy_floats(const ImageView& image, Array& out) {

@@ -1,4 +1,6 @@
-#include "data/transforms/transforms.h"
+#include "data/transforms/preprocess_input.h"
+
+#include "data/transforms/transform_def.h"
 
 namespace dptrain::config {
 template <>
@@ -38,20 +40,18 @@ class PreprocessInput final : public Transform {
     map_image(in, map_, out);
   }
   std::optional<ChannelMap> channel_map() const override { return map_; }
+  bool expects_pixels() const override { return true; }
 
  private:
   ChannelMap map_;
 };
 
-}  // namespace
+const RegisteredTransform kPreprocessInput = transform_def<PreprocessInputSpec, PreprocessInput>(
+    config::Schema::of<PreprocessInputSpec>("PreprocessInput")
+        .positional(key("mode", &PreprocessInputSpec::mode)
+                        .required()
+                        .doc("caffe: BGR less the means of ImageNet; tf: -1..1; torch: 0..1, normalised")));
 
-std::unique_ptr<config::TypeDef> preprocess_input_def() {
-  using config::key;
-  return transform_def<PreprocessInputSpec, PreprocessInput>(
-      config::Schema::of<PreprocessInputSpec>("PreprocessInput")
-          .positional(key("mode", &PreprocessInputSpec::mode)
-                          .required()
-                          .doc("caffe: BGR less the means of ImageNet; tf: -1..1; torch: 0..1, normalised")));
-}
+}  // namespace
 
 }  // namespace dptrain::data

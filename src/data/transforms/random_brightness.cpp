@@ -1,4 +1,9 @@
-#include "data/transforms/transforms.h"
+#include "data/transforms/random_brightness.h"
+
+#include "data/transforms/draws.h"
+#include "data/transforms/pixel_op.h"
+#include "data/transforms/pixels.h"
+#include "data/transforms/transform_def.h"
 
 namespace dptrain::data {
 namespace {
@@ -17,21 +22,23 @@ class RandomBrightness final : public Transform {
     for (float& x : out.f32) x += added;
     clip(out.f32, range_);
   }
+  bool expects_pixels() const override { return range_[1] - range_[0] > kSmallestPixelRange; }
+  bool write_op(std::int32_t, kernels::PixelOp& op) const override {
+    op.kind = kernels::PixelOpKind::kBrightness;
+    write_range(low_, high_, range_, op);
+    return true;
+  }
 
  private:
   double low_, high_;
   std::vector<double> range_;
 };
 
-}  // namespace
+const RegisteredTransform kRandomBrightness = transform_def<RandomBrightnessSpec, RandomBrightness>(
+    config::Schema::of<RandomBrightnessSpec>("RandomBrightness")
+        .positional(key("factor", &RandomBrightnessSpec::factor).required().at_least(-1).at_most(1).check(check_factor))
+        .key(key("value_range", &RandomBrightnessSpec::value_range).check(check_range)));
 
-std::unique_ptr<config::TypeDef> random_brightness_def() {
-  using config::key;
-  return transform_def<RandomBrightnessSpec, RandomBrightness>(
-      config::Schema::of<RandomBrightnessSpec>("RandomBrightness")
-          .positional(
-              key("factor", &RandomBrightnessSpec::factor).required().at_least(-1).at_most(1).check(check_factor))
-          .key(key("value_range", &RandomBrightnessSpec::value_range).check(check_range)));
-}
+}  // namespace
 
 }  // namespace dptrain::data

@@ -1,4 +1,9 @@
-#include "data/transforms/transforms.h"
+#include "data/transforms/random_contrast.h"
+
+#include "data/transforms/draws.h"
+#include "data/transforms/pixel_op.h"
+#include "data/transforms/pixels.h"
+#include "data/transforms/transform_def.h"
 
 namespace dptrain::data {
 namespace {
@@ -29,6 +34,12 @@ class RandomContrast final : public Transform {
     }
     clip(out.f32, range_);
   }
+  bool expects_pixels() const override { return range_[1] - range_[0] > kSmallestPixelRange; }
+  bool write_op(std::int32_t channels, kernels::PixelOp& op) const override {
+    op.kind = kernels::PixelOpKind::kContrast;
+    write_range(low_, high_, range_, op);
+    return channels <= kernels::kMaxPixelChannels;
+  }
 
  private:
   double low_, high_;
@@ -39,15 +50,11 @@ std::string check_contrast(const std::vector<double>& factor) {
   return factor.size() == 1 || factor.size() == 2 ? "" : "must be one number or [lower, upper]";
 }
 
-}  // namespace
+const RegisteredTransform kRandomContrast = transform_def<RandomContrastSpec, RandomContrast>(
+    config::Schema::of<RandomContrastSpec>("RandomContrast")
+        .positional(key("factor", &RandomContrastSpec::factor).required().at_least(0).at_most(1).check(check_contrast))
+        .key(key("value_range", &RandomContrastSpec::value_range).check(check_range)));
 
-std::unique_ptr<config::TypeDef> random_contrast_def() {
-  using config::key;
-  return transform_def<RandomContrastSpec, RandomContrast>(
-      config::Schema::of<RandomContrastSpec>("RandomContrast")
-          .positional(
-              key("factor", &RandomContrastSpec::factor).required().at_least(0).at_most(1).check(check_contrast))
-          .key(key("value_range", &RandomContrastSpec::value_range).check(check_range)));
-}
+}  // namespace
 
 }  // namespace dptrain::data

@@ -1,4 +1,9 @@
-#include "data/transforms/transforms.h"
+#include "data/transforms/random_crop.h"
+
+#include "data/transforms/draws.h"
+#include "data/transforms/pixel_op.h"
+#include "data/transforms/pixels.h"
+#include "data/transforms/transform_def.h"
 
 namespace dptrain::data {
 namespace {
@@ -29,6 +34,9 @@ class RandomCrop final : public Transform {
       resize_image(in, centred(in.shape, spec_.height, spec_.width), resize(), finish, out);
     }
   }
+  bool write_op(std::int32_t, kernels::PixelOp& op) const override {
+    return write_crop(spec_.height, spec_.width, spec_.padding, true, op), true;
+  }
   Window part(const Shape& image, const DrawKey& key, std::uint32_t index) const override {
     const auto window = draw(image, key, index);
     return window ? inside(image, *window) : centred(image, spec_.height, spec_.width);
@@ -52,15 +60,12 @@ class RandomCrop final : public Transform {
   RandomCropSpec spec_;
 };
 
-}  // namespace
+const RegisteredTransform kRandomCrop = transform_def<RandomCropSpec, RandomCrop>(
+    config::Schema::of<RandomCropSpec>("RandomCrop")
+        .key(key("height", &RandomCropSpec::height).required().at_least(1))
+        .key(key("width", &RandomCropSpec::width).required().at_least(1))
+        .key(key("padding", &RandomCropSpec::padding).at_least(0).doc("zeros added on every side before")));
 
-std::unique_ptr<config::TypeDef> random_crop_def() {
-  using config::key;
-  return transform_def<RandomCropSpec, RandomCrop>(
-      config::Schema::of<RandomCropSpec>("RandomCrop")
-          .key(key("height", &RandomCropSpec::height).required().at_least(1))
-          .key(key("width", &RandomCropSpec::width).required().at_least(1))
-          .key(key("padding", &RandomCropSpec::padding).at_least(0).doc("zeros added on every side before")));
-}
+}  // namespace
 
 }  // namespace dptrain::data

@@ -1,6 +1,10 @@
+#include "data/transforms/random_flip.h"
+
 #include <algorithm>
 
-#include "data/transforms/transforms.h"
+#include "data/transforms/draws.h"
+#include "data/transforms/pixels.h"
+#include "data/transforms/transform_def.h"
 
 namespace dptrain::config {
 template <>
@@ -47,6 +51,12 @@ class RandomFlip final : public Transform {
     }
   }
   std::optional<Mirror> mirror(const DrawKey& key, std::uint32_t index) const override { return drawn(key, index); }
+  bool write_op(std::int32_t, kernels::PixelOp& op) const override {
+    op.kind = kernels::PixelOpKind::kFlip;
+    op.columns = mode_ != FlipMode::kVertical;
+    op.rows = mode_ != FlipMode::kHorizontal;
+    return true;
+  }
 
  private:
   Mirror drawn(const DrawKey& key, std::uint32_t index) const {
@@ -58,12 +68,9 @@ class RandomFlip final : public Transform {
   FlipMode mode_;
 };
 
-}  // namespace
+const RegisteredTransform kRandomFlip = transform_def<RandomFlipSpec, RandomFlip>(
+    config::Schema::of<RandomFlipSpec>("RandomFlip").positional(key("mode", &RandomFlipSpec::mode)));
 
-std::unique_ptr<config::TypeDef> random_flip_def() {
-  using config::key;
-  return transform_def<RandomFlipSpec, RandomFlip>(
-      config::Schema::of<RandomFlipSpec>("RandomFlip").positional(key("mode", &RandomFlipSpec::mode)));
-}
+}  // namespace
 
 }  // namespace dptrain::data

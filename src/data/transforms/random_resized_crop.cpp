@@ -1,7 +1,11 @@
+#include "data/transforms/random_resized_crop.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "data/transforms/transforms.h"
+#include "data/transforms/draws.h"
+#include "data/transforms/pixels.h"
+#include "data/transforms/transform_def.h"
 
 namespace dptrain::data {
 namespace {
@@ -68,19 +72,19 @@ std::string check_pair(const std::vector<double>& pair) {
   return pair.size() == 2 && pair[0] <= pair[1] ? "" : "must be [lower, upper]";
 }
 
-}  // namespace
+const RegisteredTransform kRandomResizedCrop = transform_def<RandomResizedCropSpec, RandomResizedCrop>(
+    config::Schema::of<RandomResizedCropSpec>("RandomResizedCrop")
+        .key(key("height", &RandomResizedCropSpec::height).required().at_least(1))
+        .key(key("width", &RandomResizedCropSpec::width).required().at_least(1))
+        .key(key("scale", &RandomResizedCropSpec::scale)
+                 .above(0)
+                 .at_most(1)
+                 .check(check_pair)
+                 .doc("of the image's area"))
+        .key(key("ratio", &RandomResizedCropSpec::ratio).above(0).check(check_pair).doc("of width to height"))
+        .key(key("interpolation", &RandomResizedCropSpec::interpolation))
+        .key(key("antialias", &RandomResizedCropSpec::antialias)));
 
-std::unique_ptr<config::TypeDef> random_resized_crop_def() {
-  using config::key;
-  using S = RandomResizedCropSpec;
-  return transform_def<S, RandomResizedCrop>(
-      config::Schema::of<S>("RandomResizedCrop")
-          .key(key("height", &S::height).required().at_least(1))
-          .key(key("width", &S::width).required().at_least(1))
-          .key(key("scale", &S::scale).above(0).at_most(1).check(check_pair).doc("of the image's area"))
-          .key(key("ratio", &S::ratio).above(0).check(check_pair).doc("of width to height"))
-          .key(key("interpolation", &S::interpolation))
-          .key(key("antialias", &S::antialias)));
-}
+}  // namespace
 
 }  // namespace dptrain::data

@@ -1,7 +1,9 @@
+#include "data/transforms/random_rotation.h"
+
 #include <cmath>
 #include <numbers>
 
-#include "data/transforms/random_warp.h"
+#include "data/transforms/draws.h"
 
 namespace dptrain::data {
 namespace {
@@ -23,15 +25,15 @@ class RandomRotation final : public RandomWarp {
   std::pair<double, double> factor_;
 };
 
-}  // namespace
+const RegisteredTransform kRandomRotation = transform_def<RandomRotationSpec, RandomRotation>(
+    with_warp_keys<RandomRotationSpec>(config::Schema::of<RandomRotationSpec>("RandomRotation")
+                                           .positional(key("factor", &RandomRotationSpec::factor)
+                                                           .required()
+                                                           .at_least(-1)
+                                                           .at_most(1)
+                                                           .check(check_factor)
+                                                           .doc("of a turn"))));
 
-std::unique_ptr<config::TypeDef> random_rotation_def() {
-  using config::key;
-  using S = RandomRotationSpec;
-  return transform_def<S, RandomRotation>(with_warp_keys<S>(
-      config::Schema::of<S>("RandomRotation")
-          .positional(
-              key("factor", &S::factor).required().at_least(-1).at_most(1).check(check_factor).doc("of a turn"))));
-}
+}  // namespace
 
 }  // namespace dptrain::data

@@ -1,4 +1,6 @@
-#include "data/transforms/random_warp.h"
+#include "data/transforms/random_translation.h"
+
+#include "data/transforms/draws.h"
 
 namespace dptrain::data {
 namespace {
@@ -19,15 +21,19 @@ class RandomTranslation final : public RandomWarp {
   std::pair<double, double> height_, width_;
 };
 
-}  // namespace
+const RegisteredTransform kRandomTranslation = transform_def<RandomTranslationSpec, RandomTranslation>(
+    with_warp_keys<RandomTranslationSpec>(config::Schema::of<RandomTranslationSpec>("RandomTranslation")
+                                              .key(key("height_factor", &RandomTranslationSpec::height_factor)
+                                                       .required()
+                                                       .at_least(-1)
+                                                       .at_most(1)
+                                                       .check(check_factor))
+                                              .key(key("width_factor", &RandomTranslationSpec::width_factor)
+                                                       .required()
+                                                       .at_least(-1)
+                                                       .at_most(1)
+                                                       .check(check_factor))));
 
-std::unique_ptr<config::TypeDef> random_translation_def() {
-  using config::key;
-  using S = RandomTranslationSpec;
-  return transform_def<S, RandomTranslation>(with_warp_keys<S>(
-      config::Schema::of<S>("RandomTranslation")
-          .key(key("height_factor", &S::height_factor).required().at_least(-1).at_most(1).check(check_factor))
-          .key(key("width_factor", &S::width_factor).required().at_least(-1).at_most(1).check(check_factor))));
-}
+}  // namespace
 
 }  // namespace dptrain::data

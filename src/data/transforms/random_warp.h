@@ -4,11 +4,20 @@
 
 #include <array>
 
-#include "core/error.h"
-#include "data/transforms/transforms.h"
+#include "core/random.h"
+#include "data/images/image_resize.h"
+#include "data/transforms/transform_def.h"
 #include "kernels/cpu/warp.h"
 
 namespace dptrain::data {
+
+enum class FillMode { kReflect, kWrap, kConstant, kNearest };
+/// The arguments that all of them have.
+struct WarpArguments {
+  FillMode fill_mode = FillMode::kReflect;
+  Interpolation interpolation = Interpolation::kBilinear;
+  double fill_value = 0;
+};
 
 /// Rows of the matrix that takes a place (x, y, 1) of the result to one of the image.
 using WarpMatrix = std::array<double, 6>;
@@ -46,7 +55,6 @@ namespace dptrain::data {
 /// Adds the keys of WarpArguments.
 template <class Spec>
 config::Schema with_warp_keys(config::Schema schema) {
-  using config::key;
   schema.key(key("fill_mode", static_cast<FillMode Spec::*>(&WarpArguments::fill_mode)).doc("what lies outside"));
   schema.key(key("interpolation", static_cast<Interpolation Spec::*>(&WarpArguments::interpolation)));
   schema.key(key("fill_value", static_cast<double Spec::*>(&WarpArguments::fill_value)).doc("of fill_mode: constant"));

@@ -1,4 +1,6 @@
-#include "data/transforms/random_warp.h"
+#include "data/transforms/random_zoom.h"
+
+#include "data/transforms/draws.h"
 
 namespace dptrain::data {
 namespace {
@@ -28,19 +30,16 @@ class RandomZoom final : public RandomWarp {
 
 std::string check_or_none(const std::vector<double>& factor) { return factor.empty() ? "" : check_factor(factor); }
 
-}  // namespace
+const RegisteredTransform kRandomZoom = transform_def<RandomZoomSpec, RandomZoom>(with_warp_keys<RandomZoomSpec>(
+    config::Schema::of<RandomZoomSpec>("RandomZoom")
+        .positional(
+            key("height_factor", &RandomZoomSpec::height_factor).required().above(-1).at_most(1).check(check_factor))
+        .key(key("width_factor", &RandomZoomSpec::width_factor)
+                 .above(-1)
+                 .at_most(1)
+                 .check(check_or_none)
+                 .doc("absent: the same zoom as for the height"))));
 
-std::unique_ptr<config::TypeDef> random_zoom_def() {
-  using config::key;
-  using S = RandomZoomSpec;
-  return transform_def<S, RandomZoom>(with_warp_keys<S>(
-      config::Schema::of<S>("RandomZoom")
-          .positional(key("height_factor", &S::height_factor).required().above(-1).at_most(1).check(check_factor))
-          .key(key("width_factor", &S::width_factor)
-                   .above(-1)
-                   .at_most(1)
-                   .check(check_or_none)
-                   .doc("absent: the same zoom as for the height"))));
-}
+}  // namespace
 
 }  // namespace dptrain::data

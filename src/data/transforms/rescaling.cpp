@@ -1,4 +1,9 @@
-#include "data/transforms/transforms.h"
+#include "data/transforms/rescaling.h"
+
+#include <cmath>
+
+#include "data/transforms/pixel_op.h"
+#include "data/transforms/transform_def.h"
 
 namespace dptrain::data {
 namespace {
@@ -13,18 +18,18 @@ class Rescaling final : public Transform {
     map_image(in, map_, out);
   }
   std::optional<ChannelMap> channel_map() const override { return map_; }
+  bool expects_pixels() const override { return std::fabs(static_cast<double>(map_.scale[0])) <= kLargestPixelScale; }
+  bool write_op(std::int32_t, kernels::PixelOp& op) const override { return write_affine(map_, op); }
 
  private:
   ChannelMap map_;
 };
 
-}  // namespace
+const RegisteredTransform kRescaling =
+    transform_def<RescalingSpec, Rescaling>(config::Schema::of<RescalingSpec>("Rescaling")
+                                                .positional(key("scale", &RescalingSpec::scale).required())
+                                                .key(key("offset", &RescalingSpec::offset)));
 
-std::unique_ptr<config::TypeDef> rescaling_def() {
-  using config::key;
-  return transform_def<RescalingSpec, Rescaling>(config::Schema::of<RescalingSpec>("Rescaling")
-                                                     .positional(key("scale", &RescalingSpec::scale).required())
-                                                     .key(key("offset", &RescalingSpec::offset)));
-}
+}  // namespace
 
 }  // namespace dptrain::data

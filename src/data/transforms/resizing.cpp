@@ -1,4 +1,7 @@
-#include "data/transforms/transforms.h"
+#include "data/transforms/resizing.h"
+
+#include "data/transforms/pixels.h"
+#include "data/transforms/transform_def.h"
 
 namespace dptrain::data {
 namespace {
@@ -46,22 +49,20 @@ std::string check_antialias(const ResizingSpec& spec) {
              : "";
 }
 
-}  // namespace
+const RegisteredTransform kResizing = transform_def<ResizingSpec, Resizing>(
+    config::Schema::of<ResizingSpec>("Resizing")
+        .key(key("height", &ResizingSpec::height).required().at_least(1))
+        .key(key("width", &ResizingSpec::width).required().at_least(1))
+        .key(key("interpolation", &ResizingSpec::interpolation))
+        .key(key("crop_to_aspect_ratio", &ResizingSpec::crop_to_aspect_ratio)
+                 .doc("cut the sides off instead of distorting"))
+        .key(key("antialias", &ResizingSpec::antialias)
+                 .doc("a wider filter where the image shrinks, as tf.image.resize has it"))
+        .key(key("scaled_decode", &ResizingSpec::scaled_decode)
+                 .doc("JPEGs may be decoded at 1/2, 1/4 or 1/8 of their size where that is not below height x width: "
+                      "faster, other pixels; the first transform only"))
+        .rule<ResizingSpec>(check_antialias));
 
-std::unique_ptr<config::TypeDef> resizing_def() {
-  using config::key;
-  using S = ResizingSpec;
-  return transform_def<S, Resizing>(
-      config::Schema::of<S>("Resizing")
-          .key(key("height", &S::height).required().at_least(1))
-          .key(key("width", &S::width).required().at_least(1))
-          .key(key("interpolation", &S::interpolation))
-          .key(key("crop_to_aspect_ratio", &S::crop_to_aspect_ratio).doc("cut the sides off instead of distorting"))
-          .key(key("antialias", &S::antialias).doc("a wider filter where the image shrinks, as tf.image.resize has it"))
-          .key(key("scaled_decode", &S::scaled_decode)
-                   .doc("JPEGs may be decoded at 1/2, 1/4 or 1/8 of their size where that is not below height x width: "
-                        "faster, other pixels; the first transform only"))
-          .rule<S>(check_antialias));
-}
+}  // namespace
 
 }  // namespace dptrain::data

@@ -5,8 +5,9 @@
 
 #include <cstdint>
 
-#include "device/op.h"
+#include "device/tail.h"
 #include "layers/activation.h"
+#include "plan/tail.h"
 
 namespace dptrain::device::cpu {
 
@@ -18,12 +19,13 @@ void activate(layers::Activation f, const float* x, float* y, std::int64_t posit
 void activate_backward(layers::Activation f, const float* x, const float* y, const float* dy, float* dx,
                        std::int64_t positions, std::int64_t width);
 
-/// What Step::epilogue asks of an op: applied to its output in place, undone in the output's gradient in place.
+/// The activation in a step's tail (device::takes_activation): applied to its output in place, undone in the output's
+/// gradient in place.
 class Epilogue {
  public:
   explicit Epilogue(const OpContext& context)
-      : activation_(context.step.epilogue),
-        undone_(context.step.epilogue_undone),
+      : activation_(plan::tail_activation(context.step).activation),
+        undone_(plan::tail_activation(context.step).undone),
         width_(context.output().rank() > 0 ? context.output().back() : 1),
         elements_(context.output().elements()) {}
 

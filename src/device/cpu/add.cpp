@@ -27,7 +27,7 @@ class AddOp final : public SumOp {
   Epilogue epilogue_;
 };
 
-const RegisteredOp kCpuAdd = op<layers::AddSpec, AddOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuAdd = op<layers::AddSpec, AddOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
 
 }  // namespace
 }  // namespace dptrain::device::cpu

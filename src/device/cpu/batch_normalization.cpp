@@ -12,14 +12,16 @@
 #include "device/cpu/workspace.h"
 #include "device/device.h"
 #include "kernels/cpu/batch_norm.h"
-#include "layers/activation.h"
+#include "layers/activation_layer.h"
+#include "layers/add.h"
+#include "plan/tail.h"
 
 namespace dptrain::device::cpu {
 namespace {
 
 using kernels::cpu::BatchNormGradient;
 
-/// Where the step adds, the Add behind is part of both passes, and dy is left as that sum's gradient.
+/// Where an Add is in the tail, it is part of both passes, and dy is left as that sum's gradient.
 /// Training normalises by the batch's moments and hands share * moments to the all-reduce as the moving statistics'
 /// "gradients"; inference (and inference_mode) by the moving statistics. Synchronised, the moments are those of all
 /// replicas' rows: positions and the two sums over them, in double, are gathered and added in rank order, and so in
@@ -31,9 +33,9 @@ class BatchNormalizationOp final : public Op {
         spatial_(context.input(0).elements() / channels_),
         epsilon_(static_cast<float>(spec.epsilon)),
         unbiased_(device.options().bn_unbiased_running_var),
-        relu_(context.step.epilogue == layers::Activation::kRelu),
-        masks_(relu_ && !context.step.epilogue_undone),
-        adds_(context.step.adds),
+        relu_(plan::tail_activation(context.step).activation == layers::Activation::kRelu),
+        masks_(relu_ && !plan::tail_activation(context.step).undone),
+        adds_(plan::tail_has<layers::AddSpec>(context.step)),
         inference_mode_(context.step.inference_mode),
         replicas_(spec.synchronized && !inference_mode_ ? context.replicas : 1),
         has_backward_(context.step.has_backward),
@@ -205,7 +207,24 @@ class BatchNormalizationOp final : public Op {
   std::uint64_t workspace_bytes_;
 };
 
-const RegisteredOp kCpuBatchNormalization = op<layers::BatchNormalizationSpec, BatchNormalizationOp>(DeviceKind::kCpu);
+/// An Add of two straight behind; one summand is all the op reads.
+std::optional<plan::TailFusion> takes_sum(const layers::AddSpec&, const plan::Follower& follower, const Device&) {
+  const auto shapes = follower.layer_inputs;
+  if (!follower.step.tail.empty() || shapes.size() != 2 || shapes[0] != shapes[1]) return std::nullopt;
+  return plan::TailFusion{.passes_gradient = true};
+}
+
+/// Behind the layer or that sum.
+std::optional<plan::TailFusion> takes_relu(const layers::ActivationSpec& behind, const plan::Follower& follower,
+                                           const Device&) {
+  const auto& tail = follower.step.tail;
+  const bool first = tail.empty() || (tail.size() == 1 && plan::tail_has<layers::AddSpec>(follower.step));
+  if (!first || behind.activation != layers::Activation::kRelu) return std::nullopt;
+  return plan::TailFusion{.reads_output = true};
+}
+
+const RegisteredOp kCpuBatchNormalization = op<layers::BatchNormalizationSpec, BatchNormalizationOp>(
+    DeviceKind::kCpu, {.fuses = {fuses<layers::AddSpec>(takes_sum), fuses<layers::ActivationSpec>(takes_relu)}});
 
 }  // namespace
 }  // namespace dptrain::device::cpu

@@ -1,10 +1,12 @@
 #include "layers/conv2d.h"
 
 #include "device/cpu/activation.h"
+#include "device/cpu/conv/conv2d_choice.h"
 #include "device/cpu/conv/conv2d_shape.h"
 #include "device/cpu/conv/convolution.h"
 #include "device/cpu/cpu_device.h"
 #include "device/device.h"
+#include "layers/max_pooling2d.h"
 
 namespace dptrain::device::cpu {
 namespace {
@@ -66,8 +68,8 @@ class Conv2DOp final : public Op {
  private:
   static ConvShape shape_of(const layers::Conv2DSpec& spec, const OpContext& context) {
     ConvShape shape = conv2d_shape(spec, context.input(0));
-    shape.relu = context.step.epilogue == layers::Activation::kRelu;
-    shape.pool = static_cast<bool>(context.step.pooling);
+    shape.relu = plan::tail_activation(context.step).activation == layers::Activation::kRelu;
+    shape.pool = plan::tail_has<layers::MaxPooling2DSpec>(context.step);
     return shape;
   }
 
@@ -83,7 +85,29 @@ class Conv2DOp final : public Op {
   std::string implementation_;
 };
 
-const RegisteredOp kCpuConv2D = op<layers::Conv2DSpec, Conv2DOp>(DeviceKind::kCpu);
+/// Max-poolings of 2x2 that cover every output, last in the tail, where a kernel computes them: it keeps which of four
+/// outputs was the largest, and whether that was positive, so backward reads no output.
+std::optional<plan::TailFusion> takes_pooling(const layers::MaxPooling2DSpec& pool, const plan::Follower& follower,
+                                              const Device& device) {
+  const layers::Activation activation = plan::tail_activation(follower.step).activation;
+  if (activation != layers::Activation::kLinear && activation != layers::Activation::kRelu) return std::nullopt;
+  if (plan::tail_has<layers::MaxPooling2DSpec>(follower.step)) return std::nullopt;
+  ConvShape shape = conv2d_shape(follower.step.spec.as<layers::Conv2DSpec>(), follower.inputs.front());
+  shape.relu = activation == layers::Activation::kRelu;
+  shape.pool = true;
+  const Size2 two{2, 2};
+  // "same" over an even size pads nothing.
+  const bool covers = pool.padding == layers::Padding::kValid || (shape.out_h % 2 == 0 && shape.out_w % 2 == 0);
+  const ConvChoice choice = device.options().conv;
+  if (pool.pool_size != two || pool.strides.value_or(two) != two || !covers ||
+      !computes_pooling(ConvPassKind::kForward, shape, choice) ||
+      !computes_pooling(ConvPassKind::kBackwardWeights, shape, choice))
+    return std::nullopt;
+  return plan::TailFusion{};
+}
+
+const RegisteredOp kCpuConv2D = op<layers::Conv2DSpec, Conv2DOp>(
+    DeviceKind::kCpu, {.fuses = {takes_activation(), fuses<layers::MaxPooling2DSpec>(takes_pooling)}});
 
 }  // namespace
 }  // namespace dptrain::device::cpu

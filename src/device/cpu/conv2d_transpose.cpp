@@ -86,7 +86,8 @@ class Conv2DTransposeOp final : public Op {
   std::string implementation_;
 };
 
-const RegisteredOp kCpuConv2DTranspose = op<layers::Conv2DTransposeSpec, Conv2DTransposeOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuConv2DTranspose =
+    op<layers::Conv2DTransposeSpec, Conv2DTransposeOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
 
 }  // namespace
 }  // namespace dptrain::device::cpu

@@ -10,17 +10,12 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "device/cpu/activation.h"
-#include "device/cpu/conv/conv2d_choice.h"
-#include "device/cpu/conv/conv2d_shape.h"
 #include "device/cpu/cpu_memory.h"
 #include "device/cpu/dnnl_support.h"
-#include "device/fusions.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/reduce.h"
-#include "layers/batch_normalization.h"
-#include "layers/max_pooling2d.h"
 
 namespace dptrain::device::cpu {
 namespace {
@@ -72,7 +67,7 @@ void CpuDevice::copy_to_host(void* host, const void* source, std::size_t bytes, 
 }
 
 std::unique_ptr<LossOp> CpuDevice::make_loss(const LossContext& context) { return make_cpu_loss(context); }
-std::unique_ptr<Update> CpuDevice::make_update(const UpdateContext& context) { return make_cpu_update(context); }
+std::unique_ptr<Update> CpuDevice::make_update(const UpdateContext& context) { return make_cpu_update(context, *this); }
 
 void CpuDevice::fill(float* x, std::int64_t n, float value, Stream&) { kernels::cpu::fill(value, x, n); }
 
@@ -105,32 +100,6 @@ std::uint64_t CpuDevice::hash(const float* x, std::int64_t n, Stream&) {
   kernels::cpu::parallel_ranges(n, kernels::cpu::kPieceElements,
                                 [&](std::int64_t begin, std::int64_t end) { sum += piece_hash(x, begin, end); });
   return mixed(sum);
-}
-
-bool CpuDevice::fuses_activation(const config::Typed& layer, layers::Activation activation) const {
-  return op_fuses_activation(layer, activation);
-}
-bool CpuDevice::pool_masks_relu(const config::Typed& pooling) const { return op_masks_relu(pooling); }
-
-bool CpuDevice::fuses_sum(const config::Typed& layer) const {
-  return layer.get_if<layers::BatchNormalizationSpec>() != nullptr;
-}
-
-bool CpuDevice::fuses_pooling(const config::Typed& layer, const Shape& input, layers::Activation epilogue,
-                              const config::Typed& pooling) const {
-  const auto* const convolution = layer.get_if<layers::Conv2DSpec>();
-  const auto* const pool = pooling.get_if<layers::MaxPooling2DSpec>();
-  if (convolution == nullptr || pool == nullptr) return false;
-  if (epilogue != layers::Activation::kLinear && epilogue != layers::Activation::kRelu) return false;
-  ConvShape shape = conv2d_shape(*convolution, input);
-  shape.relu = epilogue == layers::Activation::kRelu;
-  shape.pool = true;
-  const Size2 two{2, 2};
-  // "same" over an even size pads nothing.
-  const bool covers = pool->padding == layers::Padding::kValid || (shape.out_h % 2 == 0 && shape.out_w % 2 == 0);
-  return pool->pool_size == two && pool->strides.value_or(two) == two && covers &&
-         computes_pooling(ConvPassKind::kForward, shape, options_.conv) &&
-         computes_pooling(ConvPassKind::kBackwardWeights, shape, options_.conv);
 }
 
 }  // namespace dptrain::device::cpu

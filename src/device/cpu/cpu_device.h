@@ -45,12 +45,6 @@ class CpuDevice final : public Device {
   void sum_ranks(const std::vector<float*>& arenas, std::int64_t begin, std::int64_t end, Stream& stream) override;
   std::uint64_t hash(const float* x, std::int64_t n, Stream& stream) override;
 
-  bool fuses_activation(const config::Typed& layer, layers::Activation activation) const override;
-  bool pool_masks_relu(const config::Typed& pooling) const override;
-  bool fuses_pooling(const config::Typed& layer, const Shape& input, layers::Activation epilogue,
-                     const config::Typed& pooling) const override;
-  bool fuses_sum(const config::Typed& layer) const override;
-
   Dnnl& dnnl() noexcept { return *dnnl_; }
 
  private:
@@ -61,6 +55,6 @@ class CpuDevice final : public Device {
 
 // cpu_loss.cpp, cpu_update.cpp
 std::unique_ptr<LossOp> make_cpu_loss(const LossContext& context);
-std::unique_ptr<Update> make_cpu_update(const UpdateContext& context);
+std::unique_ptr<Update> make_cpu_update(const UpdateContext& context, Device& device);
 
 }  // namespace dptrain::device::cpu

@@ -1,10 +1,10 @@
-// The optimizer's pass of the CPU device: kernels/cpu/optimizer.h over the flat arenas.
+// The optimizer's pass of the CPU device over the flat arenas: what all optimizers share (kernels/cpu/optimizer.h), and
+// the op of this one.
 
 #include <cmath>
 
-#include "core/error.h"
-#include "core/format.h"
 #include "device/cpu/cpu_device.h"
+#include "device/optimizer_op.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/optimizer.h"
 
@@ -15,22 +15,27 @@ namespace kernel = kernels::cpu;
 
 class CpuUpdate final : public Update {
  public:
-  explicit CpuUpdate(const UpdateContext& context)
+  CpuUpdate(const UpdateContext& context, Device& device)
       : plan_(context.plan),
         optimizer_(context.optimizer),
         common_(optim::common(optimizer_)),
-        goes_on_(context.goes_on) {}
+        goes_on_(context.goes_on),
+        op_(make_optimizer_op(context, device)) {}
 
-  void run(const UpdateBuffers& b, const optim::UpdateArgs& args, const kernels::StepState*, Stream&) override {
-    if (b.loss_scale != nullptr && leave_out(b)) {
-      if (common_.use_ema && args.step == 0) kernel::copy(b.weights, b.average, plan_.trainable_end);
-      return;
+  void run(const UpdateBuffers& b, const optim::UpdateArgs& args, const kernels::StepState*, Stream& stream) override {
+    optim::UpdateArgs update = args;
+    if (b.loss_scale != nullptr) {
+      update.step -= b.loss_scale->skipped;
+      if (leave_out(b)) {
+        if (common_.use_ema && update.step == 0) kernel::copy(b.weights, b.average, plan_.trainable_end);
+        return;
+      }
     }
     add_regularizer_gradients(b);
     clip(b);
-    update(b, args);
+    op_->run({.buffers = b, .n = plan_.trainable_end, .update = update, .stream = stream});
     update_statistics(b);
-    if (common_.use_ema) average(b, args.step);
+    if (common_.use_ema) average(b, update.step);
   }
 
   void penalty(const float* weights, double* value, Stream&) override {
@@ -80,46 +85,6 @@ class CpuUpdate final : public Update {
     if (!(norm <= limit)) kernel::scale(static_cast<float>(limit / norm), n, g);  // a NaN goes on to the weights
   }
 
-  void update(const UpdateBuffers& b, const optim::UpdateArgs& args) const {
-    if (const auto* adam = optimizer_.get_if<optim::AdamSpec>()) return update_adam(*adam, b, args);
-    if (const auto* adamw = optimizer_.get_if<optim::AdamWSpec>()) return update_adam(*adamw, b, args);
-    const std::int64_t n = plan_.trainable_end;
-    if (common_.weight_decay) kernel::weight_decay(args.learning_rate * *common_.weight_decay, n, b.weights);
-    if (const auto* sgd = optimizer_.get_if<optim::SGDSpec>()) {
-      const kernel::SgdStep step{
-          .learning_rate = args.learning_rate, .momentum = sgd->momentum, .nesterov = sgd->nesterov};
-      kernel::sgd_update(step, b.gradients, n, b.weights, sgd->momentum != 0 ? b.slots[0] : nullptr);
-    } else if (const auto* rmsprop = optimizer_.get_if<optim::RMSpropSpec>()) {
-      update_rmsprop(*rmsprop, b, args);
-    } else if (const auto* adagrad = optimizer_.get_if<optim::AdagradSpec>()) {
-      kernel::adagrad_update(args.learning_rate, adagrad->epsilon, b.gradients, n, b.weights, b.slots[0]);
-    } else {
-      throw Error(ErrorKind::kInternal, fmt::format("{}: the CPU device has no such optimizer", optimizer_.name()));
-    }
-  }
-
-  void update_adam(const optim::AdamSpec& adam, const UpdateBuffers& b, const optim::UpdateArgs& args) const {
-    const kernel::AdamStep step{.learning_rate = args.learning_rate,
-                                .beta_1 = adam.beta_1,
-                                .beta_2 = adam.beta_2,
-                                .epsilon = adam.epsilon,
-                                .weight_decay = adam.weight_decay.value_or(0),
-                                .step = args.step + 1 - (b.loss_scale != nullptr ? b.loss_scale->skipped : 0)};
-    kernel::adam_update(step, b.gradients, plan_.trainable_end, b.weights, b.slots[0], b.slots[1],
-                        adam.amsgrad ? b.slots[2] : nullptr);
-  }
-
-  /// Slots: velocity, then momentum and the average gradient where there are any.
-  void update_rmsprop(const optim::RMSpropSpec& rmsprop, const UpdateBuffers& b, const optim::UpdateArgs& args) const {
-    const kernel::RmspropStep step{.learning_rate = args.learning_rate,
-                                   .rho = rmsprop.rho,
-                                   .momentum = rmsprop.momentum,
-                                   .epsilon = rmsprop.epsilon};
-    const bool momentum = rmsprop.momentum > 0;
-    kernel::rmsprop_update(step, b.gradients, plan_.trainable_end, b.weights, b.slots[0],
-                           momentum ? b.slots[1] : nullptr, rmsprop.centered ? b.slots[momentum ? 2 : 1] : nullptr);
-  }
-
   /// new = momentum old + (1 - momentum) value, where the value stands in the gradients' arena.
   void update_statistics(const UpdateBuffers& b) const {
     for (const plan::Parameter& p : plan_.parameters)
@@ -127,6 +92,7 @@ class CpuUpdate final : public Update {
         kernel::ema_update(p.momentum, b.gradients + p.offset, p.elements(), b.weights + p.offset);
   }
 
+  /// `step`: updates made before this one.
   void average(const UpdateBuffers& b, std::int64_t step) const {
     const std::int64_t n = plan_.trainable_end;
     if (step == 0)
@@ -141,10 +107,13 @@ class CpuUpdate final : public Update {
   config::Typed optimizer_;
   const optim::OptimizerCommon& common_;  // of optimizer_
   const bool goes_on_;
+  std::unique_ptr<OptimizerOp> op_;
 };
 
 }  // namespace
 
-std::unique_ptr<Update> make_cpu_update(const UpdateContext& context) { return std::make_unique<CpuUpdate>(context); }
+std::unique_ptr<Update> make_cpu_update(const UpdateContext& context, Device& device) {
+  return std::make_unique<CpuUpdate>(context, device);
+}
 
 }  // namespace dptrain::device::cpu

@@ -173,7 +173,7 @@ class DenseOp final : public Op {
   std::string implementation_;
 };
 
-const RegisteredOp kCpuDense = op<layers::DenseSpec, DenseOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuDense = op<layers::DenseSpec, DenseOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
 
 }  // namespace
 }  // namespace dptrain::device::cpu

@@ -60,7 +60,8 @@ class DepthwiseConv2DOp final : public Op {
   std::uint64_t workspace_bytes_;
 };
 
-const RegisteredOp kCpuDepthwiseConv2D = op<layers::DepthwiseConv2DSpec, DepthwiseConv2DOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuDepthwiseConv2D =
+    op<layers::DepthwiseConv2DSpec, DepthwiseConv2DOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
 
 }  // namespace
 }  // namespace dptrain::device::cpu

@@ -2,6 +2,7 @@
 
 #include "device/device.h"
 #include "device/pool_window.h"
+#include "device/tail.h"
 #include "kernels/cpu/pool.h"
 
 namespace dptrain::device::cpu {
@@ -12,7 +13,7 @@ class MaxPooling2DOp final : public Op {
  public:
   MaxPooling2DOp(const layers::MaxPooling2DSpec& spec, const OpContext& context, Device& device)
       : window_(max_pool_window(spec, context, device)),
-        masks_relu_(context.step.masks_relu),
+        undoes_relu_(static_cast<bool>(context.step.undoes)),
         saved_(context.step.has_backward ? static_cast<std::uint64_t>(context.rows * context.output().elements()) : 0) {
   }
 
@@ -24,16 +25,17 @@ class MaxPooling2DOp final : public Op {
   }
   void backward(const OpArgs& a) override {
     kernels::cpu::max_pool_backward(window_, a.dy(), static_cast<const std::uint8_t*>(a.saved),
-                                    masks_relu_ ? a.out() : nullptr, a.rows, a.dx());
+                                    undoes_relu_ ? a.out() : nullptr, a.rows, a.dx());
   }
 
  private:
   kernels::cpu::PoolWindow window_;
-  bool masks_relu_;
+  bool undoes_relu_;
   std::uint64_t saved_;
 };
 
-const RegisteredOp kCpuMaxPooling2D = op<layers::MaxPooling2DSpec, MaxPooling2DOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuMaxPooling2D =
+    op<layers::MaxPooling2DSpec, MaxPooling2DOp>(DeviceKind::kCpu, {.undoes = {undoes_relu()}});
 
 }  // namespace
 }  // namespace dptrain::device::cpu

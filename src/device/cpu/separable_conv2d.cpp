@@ -100,7 +100,8 @@ class SeparableConv2DOp final : public Op {
   std::string implementation_;
 };
 
-const RegisteredOp kCpuSeparableConv2D = op<layers::SeparableConv2DSpec, SeparableConv2DOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuSeparableConv2D =
+    op<layers::SeparableConv2DSpec, SeparableConv2DOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
 
 }  // namespace
 }  // namespace dptrain::device::cpu

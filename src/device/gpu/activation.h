@@ -6,8 +6,9 @@
 #include <cstdint>
 
 #include "device/gpu/backend.h"
-#include "device/op.h"
+#include "device/tail.h"
 #include "layers/activation.h"
+#include "plan/tail.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
 
@@ -20,12 +21,13 @@ void activate(const kernel::Launch& at, DType type, layers::Activation f, const 
 void activate_backward(const kernel::Launch& at, DType type, layers::Activation f, const void* x, const void* y,
                        const void* dy, void* dx, std::int64_t positions, std::int64_t width);
 
-/// What Step::epilogue asks of an op: applied to its output in place, undone in the output's gradient in place.
+/// The activation in a step's tail (device::takes_activation): applied to its output in place, undone in the output's
+/// gradient in place.
 class Epilogue {
  public:
   explicit Epilogue(const OpContext& context)
-      : activation_(context.step.epilogue),
-        undone_(context.step.epilogue_undone),
+      : activation_(plan::tail_activation(context.step).activation),
+        undone_(plan::tail_activation(context.step).undone),
         type_(context.plan.compute),
         width_(context.output().rank() > 0 ? context.output().back() : 1),
         elements_(context.output().elements()) {}

@@ -31,7 +31,7 @@ class AddOp final : public GpuOp {
   Epilogue epilogue_;
 };
 
-const RegisteredOp kAdd = op<layers::AddSpec, AddOp>(kKind);
+const RegisteredOp kAdd = op<layers::AddSpec, AddOp>(kKind, {.fuses = {takes_activation()}});
 
 }  // namespace
 }  // namespace dptrain::device::DPTRAIN_GPU

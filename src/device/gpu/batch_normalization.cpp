@@ -7,6 +7,8 @@
 #include "device/batch_norm_weights.h"
 #include "device/gpu/gpu_op.h"
 #include "kernels/cuda/batch_norm.h"
+#include "layers/activation_layer.h"
+#include "plan/tail.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
 namespace {
@@ -23,8 +25,8 @@ class BatchNormalizationOp final : public GpuOp {
         spatial_(context.input(0).elements() / channels_),
         epsilon_(static_cast<float>(spec.epsilon)),
         unbiased_(device.options().bn_unbiased_running_var),
-        relu_(context.step.epilogue == layers::Activation::kRelu),
-        relu_undone_(context.step.epilogue_undone),
+        relu_(plan::tail_activation(context.step).activation == layers::Activation::kRelu),
+        relu_undone_(plan::tail_activation(context.step).undone),
         inference_mode_(context.step.inference_mode),
         replicas_(spec.synchronized && !inference_mode_ ? context.replicas : 1),
         has_backward_(context.step.has_backward),
@@ -164,7 +166,15 @@ class BatchNormalizationOp final : public GpuOp {
   std::int64_t workspace_;  // doubles
 };
 
-const RegisteredOp kBatchNormalization = op<layers::BatchNormalizationSpec, BatchNormalizationOp>(kKind);
+/// Straight behind the layer.
+std::optional<plan::TailFusion> takes_relu(const layers::ActivationSpec& behind, const plan::Follower& follower,
+                                           const Device&) {
+  if (!follower.step.tail.empty() || behind.activation != layers::Activation::kRelu) return std::nullopt;
+  return plan::TailFusion{.reads_output = true};
+}
+
+const RegisteredOp kBatchNormalization = op<layers::BatchNormalizationSpec, BatchNormalizationOp>(
+    kKind, {.fuses = {fuses<layers::ActivationSpec>(takes_relu)}});
 
 }  // namespace
 }  // namespace dptrain::device::DPTRAIN_GPU

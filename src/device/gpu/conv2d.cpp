@@ -19,7 +19,8 @@ class Conv2DOp final : public ConvolutionOp {
       : ConvolutionOp(sample_of(spec, context), context, device) {}
 };
 
-const RegisteredOp kConv2D = op<layers::Conv2DSpec, Conv2DOp>(kKind);
+const RegisteredOp kConv2D =
+    op<layers::Conv2DSpec, Conv2DOp>(kKind, {.fuses = {takes_activation()}, .weight_orders = {{3, 0, 1, 2}}});
 
 }  // namespace
 }  // namespace dptrain::device::DPTRAIN_GPU

@@ -86,7 +86,8 @@ class Conv2DTransposeOp final : public GpuOp {
   ConvSets sets_;
 };
 
-const RegisteredOp kConv2DTranspose = op<layers::Conv2DTransposeSpec, Conv2DTransposeOp>(kKind);
+const RegisteredOp kConv2DTranspose = op<layers::Conv2DTransposeSpec, Conv2DTransposeOp>(
+    kKind, {.fuses = {takes_activation()}, .weight_orders = {{3, 0, 1, 2}}});
 
 }  // namespace
 }  // namespace dptrain::device::DPTRAIN_GPU

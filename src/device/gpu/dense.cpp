@@ -20,7 +20,8 @@ class DenseOp final : public ConvolutionOp {
   }
 };
 
-const RegisteredOp kDense = op<layers::DenseSpec, DenseOp>(kKind);
+const RegisteredOp kDense =
+    op<layers::DenseSpec, DenseOp>(kKind, {.fuses = {takes_activation()}, .weight_orders = {{1, 0}}});
 
 }  // namespace
 }  // namespace dptrain::device::DPTRAIN_GPU

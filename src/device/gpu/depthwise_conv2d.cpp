@@ -66,7 +66,8 @@ class DepthwiseConv2DOp final : public GpuOp {
   std::int64_t rows_;
 };
 
-const RegisteredOp kDepthwiseConv2D = op<layers::DepthwiseConv2DSpec, DepthwiseConv2DOp>(kKind);
+const RegisteredOp kDepthwiseConv2D =
+    op<layers::DepthwiseConv2DSpec, DepthwiseConv2DOp>(kKind, {.fuses = {takes_activation()}});
 
 }  // namespace
 }  // namespace dptrain::device::DPTRAIN_GPU

@@ -9,16 +9,11 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/machine.h"
-#include "device/fusions.h"
 #include "device/gpu/gpu_stream.h"
 #include "device/gpu/make_device.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/loss_scale.h"
 #include "kernels/cuda/softmax.h"
-#include "layers/conv2d.h"
-#include "layers/conv2d_transpose.h"
-#include "layers/dense.h"
-#include "layers/separable_conv2d.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
 
@@ -164,20 +159,6 @@ std::uint64_t GpuDevice::hash(const float* x, std::int64_t n, Stream& stream) {
   std::uint64_t value = 0;
   copy_to_host(&value, result, sizeof(value), stream);
   return value;
-}
-
-bool GpuDevice::fuses_activation(const config::Typed& layer, layers::Activation activation) const {
-  return op_fuses_activation(layer, activation);
-}
-bool GpuDevice::pool_masks_relu(const config::Typed& pooling) const { return op_masks_relu(pooling); }
-
-std::vector<int> GpuDevice::weight_order(const config::Typed& layer, std::size_t weight, const Shape&) const {
-  if (layer.get_if<layers::SeparableConv2DSpec>() != nullptr && weight == 1) return {3, 0, 1, 2};  // the pointwise one
-  if (weight != 0) return {};
-  if (layer.get_if<layers::Conv2DSpec>() != nullptr) return {3, 0, 1, 2};           // HWIO to KRSC
-  if (layer.get_if<layers::Conv2DTransposeSpec>() != nullptr) return {3, 0, 1, 2};  // of the convolution back
-  if (layer.get_if<layers::DenseSpec>() != nullptr) return {1, 0};                  // [in, out] to [out, in]
-  return {};
 }
 
 std::unique_ptr<Device> make_gpu_device(std::shared_ptr<gpu::Runtime> runtime,

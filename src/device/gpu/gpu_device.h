@@ -55,10 +55,6 @@ class GpuDevice final : public Device {
   std::unique_ptr<Recording> record(Stream& stream, const std::function<void()>& work) override;
   std::uint64_t hash(const float* x, std::int64_t n, Stream& stream) override;
 
-  bool fuses_activation(const config::Typed& layer, layers::Activation activation) const override;
-  bool pool_masks_relu(const config::Typed& pooling) const override;
-  std::vector<int> weight_order(const config::Typed& layer, std::size_t weight, const Shape& shape) const override;
-
   /// For ops: where kernels run.
   kernel::Launch launch(const Stream& stream) const {
     return {.stream = stream.native(), .multiprocessors = multiprocessors_};

@@ -1,36 +1,19 @@
-// The optimizer's pass of the GPU device: kernels/cuda/optimizer.h over the flat arenas. What changes from step to step
-// is in StepState, so a recorded step can be replayed; what the plan says of segments lies in tables on the device.
+// The optimizer's pass of the GPU device over the flat arenas: what all optimizers share (kernels/cuda/optimizer.h),
+// and the op of this one. What changes from step to step is in StepState, so a recorded step can be replayed; what the
+// plan says of segments lies in tables on the device.
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
-#include "core/error.h"
-#include "core/format.h"
+#include "device/gpu/device_table.h"
 #include "device/gpu/gpu_device.h"
+#include "device/optimizer_op.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/loss_scale.h"
 #include "kernels/cuda/optimizer.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
 namespace {
-
-/// Rows of one kind in device memory.
-template <class T>
-class DeviceTable {
- public:
-  DeviceTable(const std::vector<T>& rows, GpuDevice& device, Stream& stream)
-      : memory_(device.allocate(rows.size() * sizeof(T))), count_(static_cast<std::int64_t>(rows.size())) {
-    for (const T& row : rows) longest_ = std::max(longest_, row.length);
-    device.copy_to_device(memory_->data(), rows.data(), rows.size() * sizeof(T), stream);
-  }
-  kernel::Table<T> table() const { return {.rows = memory_->as<T>(), .count = count_, .longest = longest_}; }
-  bool empty() const { return count_ == 0; }
-
- private:
-  std::unique_ptr<Buffer> memory_;
-  std::int64_t count_, longest_ = 0;
-};
 
 /// Frozen weights have no penalty, as in Keras.
 std::vector<kernel::PenaltySegment> penalties_of(const plan::Plan& plan) {
@@ -52,31 +35,22 @@ std::vector<kernel::StatisticSegment> statistics_of(const plan::Plan& plan) {
   return all;
 }
 
-std::vector<kernel::Segment> trainable_of(const plan::Plan& plan) {
-  std::vector<kernel::Segment> all;
-  for (const plan::Parameter& p : plan.parameters)
-    if (p.kind == plan::ParameterKind::kTrainable) all.push_back({.offset = p.offset, .length = p.elements()});
-  return all;
-}
-
 class GpuUpdate final : public Update {
  public:
   GpuUpdate(const UpdateContext& context, GpuDevice& device) : GpuUpdate(context, device, *device.make_stream(false)) {}
 
   void describe(const optim::UpdateArgs& args, kernels::StepState& state) const override {
     Update::describe(args, state);
-    if (const optim::AdamSpec* adam = adam_spec()) {
-      const auto t = static_cast<double>(args.step + 1);
-      state.hyper[0] = args.learning_rate * std::sqrt(1 - std::pow(adam->beta_2, t)) / (1 - std::pow(adam->beta_1, t));
-    }
+    op_->describe(args, state);
   }
 
-  void run(const UpdateBuffers& b, const optim::UpdateArgs&, const kernels::StepState* state, Stream& stream) override {
+  void run(const UpdateBuffers& b, const optim::UpdateArgs& args, const kernels::StepState* state,
+           Stream& stream) override {
     const Call call{.b = b, .at = device_.launch(stream), .state = {.step = state, .scale = b.loss_scale}};
     if (b.loss_scale != nullptr) look_through(call);
     if (!penalties_.empty()) kernel::add_penalty_gradient(call.at, penalties_.table(), b.weights, b.gradients);
     clip(call);
-    update(call);
+    op_->run({.buffers = b, .n = plan_.trainable_end, .update = args, .state = state, .stream = stream});
     update_statistics(call);
     if (common_.use_ema)
       kernel::ema_update(call.at, common_.ema_momentum, common_.ema_overwrite_frequency.value_or(0), call.state,
@@ -109,7 +83,8 @@ class GpuUpdate final : public Update {
         penalties_(penalties_of(plan_), device, stream),
         statistics_(statistics_of(plan_), device, stream),
         clipped_(common_.clipnorm ? trainable_of(plan_) : std::vector<kernel::Segment>{}, device, stream),
-        workspace_(device.allocate(static_cast<std::size_t>(workspace_doubles()) * sizeof(double))) {
+        workspace_(device.allocate(static_cast<std::size_t>(workspace_doubles()) * sizeof(double))),
+        op_(make_optimizer_op(context, device)) {
     stream.synchronize();
   }
 
@@ -128,12 +103,6 @@ class GpuUpdate final : public Update {
     kernel::find_infinite(call.at, g + unscaled, plan_.statistics_end - unscaled, call.b.loss_scale);
   }
 
-  /// Null where the optimizer is another.
-  const optim::AdamSpec* adam_spec() const {
-    if (const auto* adam = optimizer_.get_if<optim::AdamSpec>()) return adam;
-    return optimizer_.get_if<optim::AdamWSpec>();
-  }
-
   kernel::UpdatedWeights weights(const Call& call) const {
     return {.w = call.b.weights, .compute = call.b.compute, .compute_type = plan_.compute};
   }
@@ -146,34 +115,6 @@ class GpuUpdate final : public Update {
     if (common_.global_clipnorm)
       kernel::clip_by_global_norm(call.at, *common_.global_clipnorm, plan_.trainable_end, workspace, g);
     if (common_.clipnorm) kernel::clip_by_norm(call.at, *common_.clipnorm, clipped_.table(), workspace, g);
-  }
-
-  void update(const Call& call) const {
-    const UpdateBuffers& b = call.b;
-    const std::int64_t n = plan_.trainable_end;
-    const double decay = common_.weight_decay.value_or(0);
-    const auto slot = [&](bool present, std::size_t i) { return present ? b.slots[i] : nullptr; };
-    if (const optim::AdamSpec* adam = adam_spec()) {
-      const kernel::AdamPass pass{
-          .beta_1 = adam->beta_1, .beta_2 = adam->beta_2, .epsilon = adam->epsilon, .weight_decay = decay};
-      kernel::adam_update(call.at, pass, call.state, b.gradients, n, weights(call), b.slots[0], b.slots[1],
-                          slot(adam->amsgrad, 2));
-    } else if (const auto* sgd = optimizer_.get_if<optim::SGDSpec>()) {
-      const kernel::SgdPass pass{.momentum = sgd->momentum, .nesterov = sgd->nesterov, .weight_decay = decay};
-      kernel::sgd_update(call.at, pass, call.state, b.gradients, n, weights(call), slot(sgd->momentum != 0, 0));
-    } else if (const auto* rmsprop = optimizer_.get_if<optim::RMSpropSpec>()) {
-      // Slots: velocity, then momentum and the average gradient where there are any.
-      const bool momentum = rmsprop->momentum > 0;
-      const kernel::RmspropPass pass{
-          .rho = rmsprop->rho, .momentum = rmsprop->momentum, .epsilon = rmsprop->epsilon, .weight_decay = decay};
-      kernel::rmsprop_update(call.at, pass, call.state, b.gradients, n, weights(call), b.slots[0], slot(momentum, 1),
-                             slot(rmsprop->centered, momentum ? 2 : 1));
-    } else if (const auto* adagrad = optimizer_.get_if<optim::AdagradSpec>()) {
-      const kernel::AdagradPass pass{.epsilon = adagrad->epsilon, .weight_decay = decay};
-      kernel::adagrad_update(call.at, pass, call.state, b.gradients, n, weights(call), b.slots[0]);
-    } else {
-      throw Error(ErrorKind::kInternal, fmt::format("{}: the GPU device has no such optimizer", optimizer_.name()));
-    }
   }
 
   void update_statistics(const Call& call) const {
@@ -195,6 +136,7 @@ class GpuUpdate final : public Update {
   DeviceTable<kernel::StatisticSegment> statistics_;
   DeviceTable<kernel::Segment> clipped_;
   std::unique_ptr<Buffer> workspace_;
+  std::unique_ptr<OptimizerOp> op_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "device/gpu/gpu_op.h"
 #include "device/pool_window.h"
+#include "device/tail.h"
 #include "kernels/cuda/pool.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
@@ -13,7 +14,7 @@ class MaxPooling2DOp final : public GpuOp {
   MaxPooling2DOp(const layers::MaxPooling2DSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device),
         window_(max_pool_window(spec, context, device)),
-        masks_relu_(context.step.masks_relu),
+        undoes_relu_(static_cast<bool>(context.step.undoes)),
         saved_(context.step.has_backward ? static_cast<std::uint64_t>(context.rows * context.output().elements()) : 0) {
   }
 
@@ -25,16 +26,16 @@ class MaxPooling2DOp final : public GpuOp {
   }
   void backward(const OpArgs& a) override {
     kernel::max_pool_backward(at(a), type_, window_, a.output_gradient, static_cast<const std::uint8_t*>(a.saved),
-                              masks_relu_ ? a.output : nullptr, a.rows, a.input_gradients[0]);
+                              undoes_relu_ ? a.output : nullptr, a.rows, a.input_gradients[0]);
   }
 
  private:
   kernel::PoolWindow window_;
-  bool masks_relu_;
+  bool undoes_relu_;
   std::uint64_t saved_;
 };
 
-const RegisteredOp kMaxPooling2D = op<layers::MaxPooling2DSpec, MaxPooling2DOp>(kKind);
+const RegisteredOp kMaxPooling2D = op<layers::MaxPooling2DSpec, MaxPooling2DOp>(kKind, {.undoes = {undoes_relu()}});
 
 }  // namespace
 }  // namespace dptrain::device::DPTRAIN_GPU

@@ -112,7 +112,8 @@ class SeparableConv2DOp final : public GpuOp {
   ConvSets sets_;
 };
 
-const RegisteredOp kSeparableConv2D = op<layers::SeparableConv2DSpec, SeparableConv2DOp>(kKind);
+const RegisteredOp kSeparableConv2D = op<layers::SeparableConv2DSpec, SeparableConv2DOp>(
+    kKind, {.fuses = {takes_activation()}, .weight_orders = {{}, {3, 0, 1, 2}}});
 
 }  // namespace
 }  // namespace dptrain::device::DPTRAIN_GPU

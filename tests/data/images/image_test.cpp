@@ -8,6 +8,7 @@
 #include <random>
 
 #include "data/image_files.h"
+#include "data/sources/image_folder.h"
 
 namespace dptrain::data {
 namespace {

@@ -3,6 +3,8 @@
 #include <filesystem>
 
 #include "data/fixtures.h"
+#include "data/sources/cifar10.h"
+#include "data/sources/fixed_records.h"
 
 namespace dptrain::data {
 namespace {

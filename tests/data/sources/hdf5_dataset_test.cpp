@@ -8,6 +8,7 @@
 
 #include "core/hdf5_lock.h"
 #include "data/fixtures.h"
+#include "data/sources/hdf5_dataset.h"
 
 namespace dptrain::data {
 namespace {

@@ -9,7 +9,11 @@
 #include "data/image_files.h"
 #include "data/loader.h"
 #include "data/sources/file_list.h"
-#include "data/transforms/transforms.h"
+#include "data/sources/image_folder.h"
+#include "data/sources/split.h"
+#include "data/transform.h"
+#include "data/transforms/center_crop.h"
+#include "data/transforms/resizing.h"
 #include "support/tier.h"
 
 namespace dptrain::data {

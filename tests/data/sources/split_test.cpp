@@ -6,6 +6,8 @@
 #include <set>
 
 #include "data/fixtures.h"
+#include "data/sources/idx_source.h"
+#include "data/sources/synthetic.h"
 
 namespace dptrain::data {
 namespace {

@@ -9,7 +9,21 @@
 
 #include "data/fixtures.h"
 #include "data/images/resize_tables.h"
+#include "data/transforms/center_crop.h"
+#include "data/transforms/normalization.h"
+#include "data/transforms/per_image_standardization.h"
+#include "data/transforms/preprocess_input.h"
+#include "data/transforms/random_brightness.h"
+#include "data/transforms/random_contrast.h"
+#include "data/transforms/random_crop.h"
+#include "data/transforms/random_flip.h"
+#include "data/transforms/random_resized_crop.h"
+#include "data/transforms/random_rotation.h"
+#include "data/transforms/random_translation.h"
 #include "data/transforms/random_warp.h"
+#include "data/transforms/random_zoom.h"
+#include "data/transforms/rescaling.h"
+#include "data/transforms/resizing.h"
 #include "support/test_data.h"
 
 namespace dptrain::data {

@@ -1,5 +1,6 @@
 #include "device/cpu/bench/suite.h"
 #include "kernels/cpu/activation.h"
+#include "kernels/cpu/adam.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/optimizer.h"
 #include "kernels/cpu/prelu.h"
@@ -110,15 +111,33 @@ void add_optimizers(Suite& suite) {
       k::adam_update({.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), r.zeros<float>(2, kFlat),
                      r.zeros<float>(3, kFlat), amsgrad ? r.zeros<float>(4, kFlat) : nullptr);
     });
+  for (const auto& [name, update] :
+       {std::pair("optimizer/nadam", &k::nadam_update), std::pair("optimizer/adamax", &k::adamax_update)})
+    flat(suite, name, 7, [update = update](Room& r) {
+      update({.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), r.zeros<float>(2, kFlat),
+             r.zeros<float>(3, kFlat));
+    });
+  // lamb: 4 arrays read and written, 2 read for the norms, 2 read and 1 written for the move.
+  flat(suite, "optimizer/lamb", 13, [](Room& r) {
+    k::lamb_step({.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), r.zeros<float>(2, kFlat),
+                 r.zeros<float>(3, kFlat));
+    k::lamb_update(1e-6, r.floats(0, kFlat), kFlat, r.floats(1, kFlat));
+  });
+  flat(suite, "optimizer/adadelta", 7, [](Room& r) {
+    k::adadelta_update({.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), r.zeros<float>(2, kFlat),
+                       r.zeros<float>(3, kFlat));
+  });
+  flat(suite, "optimizer/lion", 5, [](Room& r) {
+    k::lion_update({.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), r.zeros<float>(2, kFlat));
+  });
   flat(suite, "optimizer/rmsprop", 5, [](Room& r) {
     k::rmsprop_update({.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), r.zeros<float>(2, kFlat),
                       nullptr, nullptr);
   });
   flat(suite, "optimizer/adagrad", 5, [](Room& r) {
-    k::adagrad_update(1e-6, 1e-7, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), r.zeros<float>(2, kFlat));
+    k::adagrad_update({.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), r.zeros<float>(2, kFlat));
   });
   flat(suite, "optimizer/ema", 3, [](Room& r) { k::ema_update(0.99, r.floats(0, kFlat), kFlat, r.floats(1, kFlat)); });
-  flat(suite, "optimizer/weight_decay", 2, [](Room& r) { k::weight_decay(1e-9, kFlat, r.floats(0, kFlat)); });
   flat(suite, "optimizer/clip_by_value", 2, [](Room& r) { k::clip_by_value(0.5F, kFlat, r.floats(0, kFlat)); });
   flat(suite, "optimizer/scale", 2, [](Room& r) { k::scale(1.0F, kFlat, r.floats(0, kFlat)); });
   flat(suite, "optimizer/add_l1l2_gradient", 3,

@@ -1,0 +1,50 @@
+#pragma once
+
+// What the updates of all optimizers share. Only for .cu files. An update is a pass of flat.h that derives from Common.
+// Numbers that do not change from step to step are rounded to float on the host; rates are rounded from double by every
+// thread, as the CPU device does.
+
+#include "kernels/cuda/flat.h"
+#include "kernels/cuda/optimizer.h"
+
+namespace dptrain::kernels::DPTRAIN_GPU {
+
+__device__ inline bool is_skipped(const LossScale* scale) { return scale != nullptr && scale->found_inf != 0; }
+
+/// Updates that were made before this step.
+__device__ inline std::int64_t updates_before(const UpdateState& state) {
+  return state.step->step - (state.scale == nullptr ? 0 : state.scale->skipped);
+}
+
+/// What all updates have in common: gradients, weights with their decay, and the compute copy.
+struct Common {
+  UpdateState state;
+  const float* g;
+  UpdatedWeights weights;
+  double weight_decay;
+  float rate = 0, decay = 0;
+
+  __device__ bool begin() {
+    if (is_skipped(state.scale)) return false;
+    rate = static_cast<float>(state.step->learning_rate);
+    decay = static_cast<float>(state.step->learning_rate * weight_decay);
+    return true;
+  }
+
+  __device__ float decayed(float w) const { return fmaf(-decay, w, w); }
+
+  template <int V>
+  __device__ void write(const Lanes<V>& w, std::int64_t i) const {
+    store<V>(w, weights.w + i);
+    if (weights.compute == nullptr) return;
+    if (weights.compute_type == DType::kBf16) store<V>(w, static_cast<bf16*>(weights.compute) + i);
+    if (weights.compute_type == DType::kF16) store<V>(w, static_cast<half*>(weights.compute) + i);
+    if (weights.compute_type == DType::kF32) store<V>(w, static_cast<float*>(weights.compute) + i);
+  }
+};
+
+inline Common common_of(const UpdateState& state, const float* g, const UpdatedWeights& weights, double weight_decay) {
+  return {.state = state, .g = g, .weights = weights, .weight_decay = weight_decay};
+}
+
+}  // namespace dptrain::kernels::DPTRAIN_GPU

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/images/image.h"
+#include "data/on_error.h"
+#include "data/sources/dataset.h"
+
+namespace dptrain::data {
+
+enum class Exif { kRotate, kIgnore };
+/// Folders of image files, one per class (image_folder.cpp).
+struct ImageFolderSpec : DatasetCommon {
+  config::Path directory;
+  ColorMode color_mode = ColorMode::kRgb;
+  Exif exif = Exif::kRotate;
+  OnError on_error;
+};
+
+/// Image files without labels: `paths` are files, taken as they are, and folders, taken with all below them;
+/// label_place() is a sample's file. Of `options`, directory and class_names are not used. Throws Error{kData}.
+std::shared_ptr<const Source> open_images(const std::vector<std::string>& paths, const ImageFolderSpec& options);
+
+}  // namespace dptrain::data
+
+namespace dptrain::config {
+template <>
+struct EnumNames<data::Exif> {
+  static constexpr std::array names{std::pair{data::Exif::kRotate, "rotate"}, std::pair{data::Exif::kIgnore, "ignore"}};
+};
+}  // namespace dptrain::config

@@ -1,0 +1,76 @@
+// keras/src/layers/preprocessing/image_preprocessing/cut_mix.py (Yun et al., "CutMix: Regularization Strategy to Train
+// Strong Classifiers with Localizable Features", 2019). Keras draws `a` once per batch, here each sample has its own.
+
+#include "data/transforms/cut_mix.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/mixing.h"
+#include "data/transforms/beta.h"
+#include "data/transforms/box.h"
+#include "data/transforms/draws.h"
+#include "data/transforms/pixels.h"
+#include "data/transforms/transform_def.h"
+
+namespace dptrain::data {
+namespace {
+
+class CutMix final : public Mixing {
+ public:
+  explicit CutMix(const CutMixSpec& spec) : factor_(part_range(spec.factor)) {}
+
+  Shape output(const Shape& input) const override {
+    if (input.rank() > 0) check_image(input);
+    return input;
+  }
+  float weight(const DrawKey& key, std::uint32_t index) const override {
+    const BoxDraw box = draw(key, index);
+    return 1 - box.width * box.height;
+  }
+  void mix(const ImageView& own, const ImageView& other, Array& out, const DrawKey& key,
+           std::uint32_t index) const override {
+    paste(own, other, box_of(draw(key, index), own.shape), out);
+  }
+
+ private:
+  BoxDraw draw(const DrawKey& key, std::uint32_t index) const {
+    constexpr double kLeastAlpha = 1e-6;  // Keras adds it
+    RandomStream stream = draws(key, index);
+    const double alpha = static_cast<double>(uniform(stream, factor_.first, factor_.second)) + kLeastAlpha;
+    const auto side = static_cast<float>(std::sqrt(1 - draw_beta(stream, alpha)));
+    const float x = stream.uniform();
+    return {.width = side, .height = side, .x = x, .y = stream.uniform()};
+  }
+
+  std::pair<double, double> factor_;
+};
+
+const RegisteredTransform kCutMix =
+    transform_def<CutMixSpec, CutMix>(config::Schema::of<CutMixSpec>("CutMix").positional(
+        key("factor", &CutMixSpec::factor)
+            .at_least(0)
+            .at_most(1)
+            .check(check_part)
+            .doc("a of Beta(a, a), from which the sample's part is drawn: from [0, f] or [lower, upper]")));
+
+template <class T>
+void paste_rows(const T* from, const Shape& shape, const Window& box, T* to) {
+  for (std::int64_t y = box.top; y < box.top + box.height; ++y) {
+    const std::int64_t first = (y * shape[1] + box.left) * shape[2];
+    std::copy_n(from + first, box.width * shape[2], to + first);
+  }
+}
+
+}  // namespace
+
+void paste(const ImageView& own, const ImageView& other, const Window& box, Array& out) {
+  copy_image(own, out);
+  if (own.type == DType::kU8) {
+    paste_rows(other.u8(), own.shape, box, out.u8.data());
+  } else {
+    paste_rows(other.f32(), own.shape, box, out.f32.data());
+  }
+}
+
+}  // namespace dptrain::data

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include "data/source.h"
+
+namespace dptrain::data {
+
+/// A rectangle of the partner in place of the sample's own, the label by area. Its area is 1 - lambda, lambda from
+/// Beta(a, a), a uniform in [0, factor] or [lower, upper]. See data/mixing.h.
+struct CutMixSpec {
+  std::vector<double> factor{1};
+};
+/// `out` becomes `own` with the rectangle of `other`, of one shape and type.
+void paste(const ImageView& own, const ImageView& other, const Window& box, Array& out);
+
+}  // namespace dptrain::data

@@ -1,0 +1,28 @@
+#pragma once
+
+// What transforms do to pixels in more than one of them.
+
+#include <vector>
+
+#include "data/images/finish.h"
+
+namespace dptrain::data {
+
+/// Throws Error{kUsage} unless the image has the axes [H, W, C].
+void check_image(const Shape& shape);
+/// The same for one of three channels.
+void check_rgb(const Shape& shape);
+/// 0.2989 R + 0.5870 G + 0.1140 B: rgb_to_grayscale of TensorFlow and Keras.
+inline float luminance(const float* rgb) { return 0.2989F * rgb[0] + 0.5870F * rgb[1] + 0.1140F * rgb[2]; }
+/// The values clipped to `range`.
+void clip(std::vector<float>& values, const std::vector<double>& range);
+/// `out` becomes the image as it is.
+void copy_image(const ImageView& image, Array& out);
+/// `out` becomes the floats of the image.
+void copy_floats(const ImageView& image, Array& out);
+/// `out` becomes the window; zeros where it lies outside the image.
+void crop(const ImageView& image, const Window& window, Array& out);
+/// The same, finished: height * width * channels floats.
+void crop(const ImageView& image, const Window& window, const Finish& finish, float* out);
+
+}  // namespace dptrain::data

@@ -1,0 +1,40 @@
+#pragma once
+
+// How a transform is defined: transforms/<name>.h has its spec with Keras's words, transforms/<name>.cpp its arithmetic
+// and one `transform_def<Spec, Made>(schema)` expression that registers it. The family is filled before main and
+// read-only afterwards. Where Keras draws once per batch, transforms draw once per sample.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/schema.h"
+#include "data/transform.h"
+
+namespace dptrain::data {
+
+using config::key;
+
+/// A member of the family, which makes its transform from a spec.
+struct TransformDef final : config::TypeDef {
+  std::function<std::unique_ptr<Transform>(const void* spec)> make;
+};
+
+template <class Spec, class Made>
+std::unique_ptr<TransformDef> transform_def(config::Schema schema, std::vector<std::string> aliases = {}) {
+  auto def = std::make_unique<TransformDef>();
+  static_cast<config::TypeDef&>(*def) = config::type_def<Spec>(std::move(schema), std::move(aliases));
+  def->make = [](const void* spec) { return std::make_unique<Made>(*static_cast<const Spec*>(spec)); };
+  return def;
+}
+
+/// A static object of this type puts a transform into the family before main.
+struct RegisteredTransform {
+  RegisteredTransform(std::unique_ptr<TransformDef> def) {  // NOLINT(google-explicit-constructor)
+    transform_family().add_by_name(std::move(def));
+  }
+};
+
+}  // namespace dptrain::data

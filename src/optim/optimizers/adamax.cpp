@@ -1,0 +1,14 @@
+#include "optim/optimizers/adamax.h"
+
+namespace dptrain::optim {
+namespace {
+
+const RegisteredOptimizer kAdamax = optimizer<AdamaxSpec>("Adamax")
+                                        .alias("adamax")
+                                        .key(config::key("beta_1", &AdamaxSpec::beta_1).at_least(0).below(1))
+                                        .key(config::key("beta_2", &AdamaxSpec::beta_2).at_least(0).below(1))
+                                        .key(config::key("epsilon", &AdamaxSpec::epsilon).at_least(0))
+                                        .slots(std::vector<SlotDef>{{"momentum"}, {"norm"}});
+
+}  // namespace
+}  // namespace dptrain::optim

@@ -1,0 +1,46 @@
+#include "optim/schedules/cosine_decay.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace dptrain::optim {
+namespace {
+
+using Cosine = CosineDecaySpec;
+
+std::string cosine_rule(const Cosine& spec) {
+  const bool lost = spec.warmup_steps.value > 0 && !spec.warmup_target;
+  return lost ? "warmup_steps needs a warmup_target" : "";
+}
+
+double cosine(const Cosine& spec, double steps, double warmup, double s) {
+  double base = spec.initial_learning_rate;
+  if (spec.warmup_target) {
+    if (s < warmup) return base + (*spec.warmup_target - base) * s / warmup;
+    s -= warmup;
+    base = *spec.warmup_target;
+  }
+  const double wave = 0.5 * (1 + std::cos(std::numbers::pi * std::min(s, steps) / steps));
+  return base * ((1 - spec.alpha) * wave + spec.alpha);
+}
+
+Rate cosine_decay(const Cosine& spec, const Epoch& epoch) {
+  const double warmup = spec.warmup_steps.value > 0 ? epoch.steps_in(spec.warmup_steps) : 0;
+  return [spec, warmup, steps = epoch.steps_in(spec.decay_steps)](std::int64_t step) {
+    return cosine(spec, steps, warmup, static_cast<double>(step));
+  };
+}
+
+const RegisteredSchedule kCosineDecay =
+    schedule<Cosine>("CosineDecay")
+        .key(config::key("initial_learning_rate", &Cosine::initial_learning_rate).required().at_least(0))
+        .key(config::key("decay_steps", &Cosine::decay_steps).required().check(positive_steps))
+        .key(config::key("alpha", &Cosine::alpha).at_least(0).at_most(1))
+        .key(config::key("warmup_target", &Cosine::warmup_target).at_least(0))
+        .key(config::key("warmup_steps", &Cosine::warmup_steps).check(steps_or_none))
+        .rule(cosine_rule)
+        .rate(cosine_decay);
+
+}  // namespace
+}  // namespace dptrain::optim

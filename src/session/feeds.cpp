@@ -1,0 +1,111 @@
+#include "session/feeds.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+#include "data/pixel_program.h"
+#include "device/pixel_pass.h"
+
+namespace dptrain::session {
+namespace {
+
+/// A data set, with what makes batches of it, may use at most 1/kRoomPart of the memory then free on a GPU.
+constexpr std::uint64_t kRoomPart = 4;
+
+/// The most bytes that a device needs for each row of a batch to make it: two sets of what arrives, draws,
+/// and images between transforms.
+std::uint64_t working_bytes(const kernels::PixelProgram& program, std::size_t row_bytes) {
+  constexpr std::uint64_t kSets = 2, kNumbers = 512;
+  std::int64_t elements = program.in_elements();
+  for (int k = 0; k < program.count; ++k)
+    elements = std::max(elements, std::int64_t{program.op[k].height} * program.op[k].width * program.channels);
+  return kSets * (row_bytes + static_cast<std::uint64_t>(elements) * sizeof(float)) + kNumbers;
+}
+
+/// A data set in the devices' words.
+struct Offer {
+  replica::Feed feed;
+  std::uint64_t bytes = 0;    ///< of all its rows
+  std::uint64_t per_row = 0;  ///< of a batch, to make it
+};
+
+/// Where a set's samples lie when a replica has `free` bytes; nothing where there is no room even to make batches.
+std::optional<FeedMemory> place(const Offer& offer, const std::string& name, std::int64_t rows, std::uint64_t free) {
+  const std::uint64_t room = free / kRoomPart, working = static_cast<std::uint64_t>(rows) * offer.per_row;
+  if (working > room) return {};
+  const bool resident = offer.bytes + working <= room;
+  return FeedMemory{name, resident, resident ? offer.bytes : 0, working};
+}
+
+/// Nothing where the loader has to go on making the batches.
+std::optional<Offer> offer_of(const SessionData& data, const SessionData::Set& set, std::uint64_t seed) {
+  const auto& source = set.source;
+  if (source->u8_rows(0) == nullptr && source->f32_rows(0) == nullptr) return {};
+  const std::vector<config::Typed> transforms = data.transforms(set.evaluation);
+  Offer offer{.feed = {.samples = source->size()}};
+  for (const data::RowsInMemory& rows : set.loader->rows_in_memory()) {
+    const auto program = data::pixel_program(transforms, rows.sample, seed);
+    if (!program) return {};
+    offer.feed.inputs.push_back(
+        {.program = *program, .type = rows.type, .rows = rows.rows, .row = [source](std::int64_t sample) {
+           return source->row(sample);
+         }});
+    offer.bytes += static_cast<std::uint64_t>(source->size()) * rows.row_bytes();
+    offer.per_row += working_bytes(*program, rows.row_bytes());
+  }
+  if (offer.feed.inputs.empty()) return {};
+  return offer;
+}
+
+}  // namespace
+
+std::vector<FeedMemory> feed_memory(const experiment::Experiment& experiment, device::DeviceKind kind,
+                                    std::int64_t global_batch, std::uint64_t free, const SessionData& data) {
+  std::vector<FeedMemory> all;
+  if (experiment.config.runtime.resident == experiment::Resident::kOff || !device::has_pixel_pass(kind)) return all;
+  for (const SessionData::Set& set : data.sets()) {
+    const std::optional<Offer> offer = offer_of(data, set, experiment.config.seed);
+    const auto placed = offer ? place(*offer, set.name, global_batch, free) : std::nullopt;
+    if (!placed) continue;
+    free -= placed->samples + placed->working;
+    all.push_back(*placed);
+  }
+  return all;
+}
+
+std::vector<std::string> feed_devices(const experiment::Experiment& experiment, const DeviceRequest& devices,
+                                      std::int64_t global_batch, SessionData& data, replica::ReplicaSet& replicas) {
+  std::vector<std::string> lines;
+  if (experiment.config.runtime.resident == experiment::Resident::kOff) return lines;
+  if (!device::has_pixel_pass(replicas.device(0).kind())) return lines;
+  for (SessionData::Set& set : data.sets()) {
+    std::optional<Offer> offer = offer_of(data, set, experiment.config.seed);
+    if (!offer) continue;
+    // All replicas of a GPU take from the same memory.
+    const auto sharing = static_cast<std::uint64_t>(std::ranges::count(devices.gpus, devices.gpus.front()));
+    const auto placed = place(*offer, set.name, global_batch, replicas.device(0).memory_available() / sharing);
+    if (!placed) continue;
+    offer->feed.resident = placed->resident;
+    const int number = static_cast<int>(lines.size());
+    try {
+      replicas.add_feed(number, offer->feed);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kMemory) throw;
+      throw Error(ErrorKind::kMemory,
+                  fmt::format("{}; runtime.resident: off leaves data.{} to the loader", error.what(), set.name));
+    }
+    const bool resident = offer->feed.resident;
+    lines.push_back(resident ? fmt::format("{} resident ({})", set.name, human_bytes(offer->bytes))
+                             : set.name + " uploaded as it is");
+    set.loader = data.make_loader(set.source, {.name = set.name,
+                                               .evaluation = set.evaluation,
+                                               .in_order = set.evaluation,
+                                               .delivery = resident ? data::Delivery::kSamples : data::Delivery::kRows,
+                                               .feed = number});
+  }
+  return lines;
+}
+
+}  // namespace dptrain::session

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+namespace dptrain::train {
+
+/// Keras's CSVLogger: a file of one row per epoch in the run's folder.
+struct CSVLoggerSpec {
+  std::string filename = "log.csv";
+  std::string separator = ",";
+  bool append = false;
+};
+
+}  // namespace dptrain::train

@@ -1,0 +1,48 @@
+#pragma once
+
+// Control: what callbacks may ask, answered by the parts of the trainer. Owned by the trainer, on its thread.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "train/callback.h"
+#include "train/keeper.h"
+#include "train/run.h"
+
+namespace dptrain::train {
+
+class Control final : public TrainingControl {
+ public:
+  Control(Run& run, Keeper& keeper) : run_(run), keeper_(keeper) {}
+
+  const std::string& run_directory() const override { return run_.directory.path(); }
+  std::unique_ptr<RunSink> admit(std::unique_ptr<RunSink> sink) override {
+    return silent_unless_first(run_.world, std::move(sink));
+  }
+  bool has_validation() const override { return run_.session.validation_loader() != nullptr; }
+  bool validates_by_steps() const override { return run_.validation_steps() > 0; }
+  double learning_rate() const override { return run_.learning_rate(); }
+  bool has_schedule() const override {
+    return optim::common(run_.session.experiment().config.train.optimizer).learning_rate.is_schedule();
+  }
+  void set_learning_rate(double rate) override { run_.position.learning_rate = rate / run_.position.rate_factor; }
+  void stop(const std::string& reason) override { run_.stop(reason); }
+  void save(const std::string& name, bool weights_only, const std::string& note) override {
+    keeper_.save(name, weights_only, note);
+  }
+  bool is_saved(const std::string& name) override { return keeper_.saver().is_saved(name); }
+  void remove_checkpoint(const std::string& name, const std::string& successor) override {
+    keeper_.remove(name, successor);
+  }
+  const graph::Model& pulled_model() override { return *keeper_.snapshot(); }
+  void push_weights(const std::vector<std::vector<float>>& weights) override { keeper_.push_weights(weights); }
+  std::int64_t steps_per_epoch() const override { return run_.session.steps_per_epoch(); }
+  std::int64_t global_batch() const override { return run_.session.global_batch(); }
+
+ private:
+  Run& run_;
+  Keeper& keeper_;
+};
+
+}  // namespace dptrain::train

@@ -1,0 +1,36 @@
+#pragma once
+
+// FaultKeeper: writes RUN/fault (train/fault.h) while the run is still there to be looked at. Owned by the trainer, on
+// its thread; a replica's last words come from another one, when the trainer's stands still.
+
+#include <exception>
+#include <string>
+
+#include "replica/batch_queue.h"
+#include "train/keeper.h"
+#include "train/run.h"
+
+namespace dptrain::train {
+
+/// The step that the devices have left out.
+struct BadStep {
+  const data::Batch& batch;
+  double loss;
+};
+
+class FaultKeeper {
+ public:
+  FaultKeeper(Run& run, Keeper& keeper, const replica::BatchQueue& ahead) : run_(run), keeper_(keeper), ahead_(ahead) {}
+
+  /// From the weights before the step; null where weights are not finite.
+  void leave_fault(const std::string& what, const BadStep* step);
+  /// After an error, from the last checkpoint.
+  void leave_failure(const std::exception& error) noexcept;
+
+ private:
+  Run& run_;
+  Keeper& keeper_;
+  const replica::BatchQueue& ahead_;
+};
+
+}  // namespace dptrain::train

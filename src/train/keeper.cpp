@@ -1,0 +1,104 @@
+#include "train/keeper.h"
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "core/clock.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "experiment/objectives.h"
+#include "train/nonfinite_account.h"
+
+namespace dptrain::train {
+namespace {
+
+constexpr double kLastEverySeconds = 600;  // a rolling last.h5 every ten minutes
+
+}  // namespace
+
+Keeper::Keeper(Run& run, std::function<void(const std::string&)> not_finite)
+    : run_(run), not_finite_(std::move(not_finite)), saver_(run.directory), last_save_(now_seconds()) {}
+
+std::shared_ptr<const graph::Model> Keeper::snapshot() {
+  if (!snapshot_) {
+    auto model = std::make_shared<graph::Model>(run_.session.model());
+    run_.session.replicas().pull(*model);
+    snapshot_is_finite_ = all_finite(*model);
+    snapshot_ = std::move(model);
+  }
+  return snapshot_;
+}
+
+bool Keeper::may_keep() {
+  if (run_.failed()) return false;
+  snapshot();
+  if (!snapshot_is_finite_) not_finite_(fmt::format("weights after step {} are not finite", run_.position.step));
+  return snapshot_is_finite_;
+}
+
+checkpoint::State Keeper::state() { return make_state(run_.session, run_.position, run_.callbacks, run_.best); }
+
+void Keeper::submit(const std::string& name, bool private_state) {
+  saver_.submit({name}, [&] {
+    checkpoint::Job job;
+    job.model = snapshot();
+    job.state = std::make_shared<const checkpoint::State>(state());
+    job.compiled = compiled();
+    job.private_state = private_state;
+    return job;
+  });
+}
+
+void Keeper::save_last() {
+  if (!may_keep()) return;
+  submit("last.h5", true);
+  last_save_ = now_seconds();
+}
+
+bool Keeper::last_is_old() const { return now_seconds() - last_save_ > kLastEverySeconds; }
+
+void Keeper::save(const std::string& name, bool weights_only, const std::string& note) {
+  if (!may_keep()) return;
+  saver_.now_or_later([this, name, weights_only] { submit(name, !weights_only); });
+  run_.progress.clear();
+  log::info(fmt::format("saving checkpoints/{}{}{}", name, note.empty() ? "" : "; ", note));
+  run_.sinks->event("save", {{"file", name}, {"step", run_.position.step}, {"note", note}});
+}
+
+void Keeper::remove(const std::string& name, const std::string& successor) {
+  saver_.now_or_later([this, name, successor] { saver_.remove(name, successor); });
+}
+
+void Keeper::push_weights(const std::vector<std::vector<float>>& weights) {
+  auto model = std::make_shared<graph::Model>(run_.session.model());
+  for (std::size_t i = 0; i < weights.size(); ++i) model->weights[i].values = weights[i];
+  run_.session.replicas().push(*model);
+  snapshot_ = std::move(model);
+  restored_ = true;
+}
+
+std::optional<Error> Keeper::export_model() {
+  const session::Session& session = run_.session;
+  // What EarlyStopping has restored is meant as it is, in Keras too.
+  if (restored_ || !optim::common(session.experiment().config.train.optimizer).use_ema)
+    return saver_.export_model(*snapshot(), compiled(), session.class_names());
+  graph::Model model = *snapshot();
+  use_averages(run_.session, model);
+  return saver_.export_model(model, compiled(), session.class_names());
+}
+
+checkpoint::Compiled Keeper::compiled() const {
+  const experiment::TrainSection& train = run_.session.experiment().config.train;
+  const graph::Graph& graph = run_.session.model().graph;
+  checkpoint::Compiled compiled{.optimizer = train.optimizer, .learning_rate = run_.learning_rate()};
+  const std::vector<std::string> names = experiment::output_names(graph);
+  for (plan::Objective& objective : experiment::objectives(train, graph))
+    compiled.outputs.push_back({.name = names.size() > 1 ? names[static_cast<std::size_t>(objective.output)] : "",
+                                .loss = objective.loss,
+                                .weight = objective.weight,
+                                .metrics = std::move(objective.metrics)});
+  return compiled;
+}
+
+}  // namespace dptrain::train

@@ -1,0 +1,33 @@
+#include "train/nonfinite_account.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dptrain::train {
+
+Reaction NonfiniteAccount::react(bool step) {
+  if (const auto* skip = wish_.get_if<experiment::SkipStepSpec>();
+      skip != nullptr && step && skipped_steps_ < skip->at_most) {
+    ++skipped_steps_;
+    return Reaction::kSkip;
+  }
+  if (const auto* rollback = wish_.get_if<experiment::RollbackSpec>();
+      rollback != nullptr && rollbacks_ < rollback->at_most) {
+    ++rollbacks_;
+    return Reaction::kRollBack;
+  }
+  return Reaction::kStop;
+}
+
+double NonfiniteAccount::factor() const {
+  const auto* rollback = wish_.get_if<experiment::RollbackSpec>();
+  return rollback != nullptr ? rollback->factor : 1;
+}
+
+bool all_finite(const graph::Model& model) {
+  return std::ranges::all_of(model.weights, [](const graph::Weight& weight) {
+    return std::ranges::all_of(weight.values, [](float value) { return std::isfinite(value); });
+  });
+}
+
+}  // namespace dptrain::train

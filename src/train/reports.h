@@ -1,0 +1,75 @@
+#pragma once
+
+// What the trainer reports of a run, to callbacks and to the files that the run writes. Values.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "experiment/logs.h"
+
+namespace dptrain::train {
+
+/// name -> (best value, epoch counted from 1)
+using BestValues = std::map<std::string, std::pair<double, std::int64_t>>;
+
+/// One step.
+struct StepReport {
+  std::int64_t step = 0;    ///< optimizer steps done, this one included
+  std::int64_t epoch = 0;   ///< counted from 0
+  std::int64_t batch = 0;   ///< within the epoch, counted from 1
+  double loss = 0;          ///< of this step
+  experiment::Logs logs{};  ///< means of the epoch so far: loss and metrics
+  double learning_rate = 0;
+};
+
+/// The steps since the report before (train.log_every).
+struct IntervalReport {
+  StepReport last;  ///< of them
+  double loss = 0;  ///< mean over their samples
+  double examples_per_second = 0;
+  double step_ms = 0, data_wait_ms = 0, comm_exposed_ms = 0;  ///< means
+};
+
+/// A validation between the ends of epochs, with the devices at `step`.
+struct ValidationReport {
+  std::int64_t step = 0;   ///< optimizer steps done
+  std::int64_t epoch = 0;  ///< counted from 0
+  std::int64_t batch = 0;  ///< within the epoch, counted from 1
+  experiment::Logs logs;   ///< of the epoch so far, and "val_..." of now
+};
+
+struct EpochReport {
+  std::int64_t epoch = 0;  ///< counted from 0
+  experiment::Logs logs;
+  double seconds = 0;  ///< training and validation
+  double train_seconds = 0;
+  std::int64_t samples = 0;
+  std::int64_t step = 0;     ///< optimizer steps done
+  double learning_rate = 0;  ///< of the last of them
+  bool whole = true;         ///< false: the run ends within it
+
+  double examples_per_second() const { return static_cast<double>(samples) / train_seconds; }
+};
+
+struct FitResult {
+  std::string exit;  ///< completed, early_stopping, max_time, signal, diverged
+  int exit_code = 0;
+  std::string reason;                             ///< of diverged: "the loss of step 12 is nan"
+  std::int64_t skipped_steps = 0, rollbacks = 0;  ///< train.on_nonfinite
+  experiment::Logs final;                         ///< of the last epoch
+};
+
+struct EndReport {
+  FitResult result;
+  std::int64_t epochs = 0;  ///< whole ones
+  std::int64_t steps = 0;
+  double seconds = 0;  ///< resumed parts included, as in the samples
+  double examples_per_second = 0;
+  BestValues best;
+  std::int64_t saves = 0;
+  double save_stall_seconds = 0;
+};
+
+}  // namespace dptrain::train

@@ -1,0 +1,42 @@
+#include "train/run.h"
+
+#include <algorithm>
+
+#include "session/evaluation.h"
+#include "train/callback_def.h"
+
+namespace dptrain::train {
+
+Run::Run(session::Session& its_session, const RunDirectory& its_directory, ProgressMode mode)
+    : session(its_session),
+      directory(its_directory),
+      world(World::of_one_process(its_session.replica_count())),
+      sinks(silent_unless_first(
+          world, make_run_sinks(directory, static_cast<bool>(session.experiment().config.data.validation)))),
+      progress(mode) {
+  for (const experiment::CallbackConfig& callback : session.experiment().config.callbacks)
+    callbacks.push_back(make_callback(callback));
+  position.sums.outputs.assign(session.plan().sums(), 0.0);
+}
+
+void Run::stop(const std::string& reason) {
+  if (stop_reason.empty()) stop_reason = reason;
+}
+
+double Run::rate_of(std::int64_t step) const {
+  return position.rate_factor *
+         (position.learning_rate ? *position.learning_rate : session.scheduled_rate(std::max<std::int64_t>(0, step)));
+}
+
+experiment::Logs Run::logs() const {
+  experiment::Logs logs;
+  for (const auto& [name, value] : session::values_of(session.plan(), position.sums)) logs.set(name, value);
+  return logs;
+}
+
+std::int64_t Run::validation_steps() const {
+  const config::Duration& every = session.experiment().config.train.validate_every;
+  return every.unit == config::Duration::Unit::kSteps ? static_cast<std::int64_t>(every.value) : 0;
+}
+
+}  // namespace dptrain::train

@@ -1,0 +1,45 @@
+#pragma once
+
+// Run: what the parts of the trainer share of one run. Owned by the trainer, on its thread.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "session/session.h"
+#include "train/position.h"
+#include "train/progress.h"
+#include "train/run_directory.h"
+#include "train/run_sink.h"
+
+namespace dptrain::train {
+
+inline constexpr const char* kDiverged = "diverged";
+
+struct Run {
+  Run(session::Session& its_session, const RunDirectory& its_directory, ProgressMode mode);
+
+  session::Session& session;
+  const RunDirectory& directory;
+  World world;
+  std::unique_ptr<RunSink> sinks;
+  Progress progress;
+  Position position;  ///< of the steps whose sums have come; devices may be ahead of it
+  Callbacks callbacks;
+  BestValues best;
+  std::string stop_reason;  ///< the first: "early_stopping", "diverged", ...; "" while it goes on
+  bool rolls_back = false;  ///< as soon as the devices have caught up
+
+  void stop(const std::string& reason);
+  bool is_stopping() const { return !stop_reason.empty(); }
+  /// Weights or loss are not finite: nothing may be kept.
+  bool failed() const { return stop_reason == kDiverged || rolls_back; }
+
+  double rate_of(std::int64_t step) const;  ///< the learning rate
+  double learning_rate() const { return rate_of(position.step); }
+  experiment::Logs logs() const;  ///< of the epoch so far
+  /// Steps between two validations; 0: they come at the ends of epochs.
+  std::int64_t validation_steps() const;
+};
+
+}  // namespace dptrain::train

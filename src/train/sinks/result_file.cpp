@@ -1,0 +1,47 @@
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "train/sinks/run_files.h"
+
+namespace dptrain::train {
+namespace {
+
+class ResultFile final : public RunSink {
+ public:
+  explicit ResultFile(const RunDirectory& directory) : directory_(directory) {}
+
+  void end(const EndReport& report) override {
+    nlohmann::json final = nlohmann::json::object(), best = nlohmann::json::object();
+    for (const auto& [name, value] : report.result.final.items()) final[name] = value;
+    for (const auto& [name, entry] : report.best) best[name] = entry.first;
+    const auto monitored = report.best.find(report.best.contains("val_loss") ? "val_loss" : "loss");
+    if (monitored != report.best.end()) best["epoch"] = monitored->second.second;
+    nlohmann::json checkpoints{{"last", directory_.checkpoint("last.h5")}};
+    if (const std::string file = directory_.checkpoint("best.h5"); std::filesystem::exists(file))
+      checkpoints["best"] = file;
+    nlohmann::json written{{"exit", report.result.exit},
+                           {"epochs", report.epochs},
+                           {"steps", report.steps},
+                           {"skipped_steps", report.result.skipped_steps},
+                           {"rollbacks", report.result.rollbacks},
+                           {"seconds", report.seconds},
+                           {"examples_per_second", report.examples_per_second},
+                           {"final", final},
+                           {"best", best},
+                           {"checkpoints", checkpoints}};
+    if (!report.result.reason.empty()) written["reason"] = report.result.reason;
+    directory_.write_json("result.json", written);
+  }
+
+ private:
+  const RunDirectory& directory_;
+};
+
+}  // namespace
+
+std::unique_ptr<RunSink> make_result_file(const RunDirectory& directory) {
+  return std::make_unique<ResultFile>(directory);
+}
+
+}  // namespace dptrain::train

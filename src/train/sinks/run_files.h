@@ -1,0 +1,29 @@
+#pragma once
+
+// The files that every run writes while it goes on, each a RunSink of its own (docs/files.md). Made by
+// make_run_sinks().
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "experiment/run_files.h"
+#include "train/run_sink.h"
+
+namespace dptrain::train {
+
+/// train.csv: one row per epoch; a row of a partial epoch is replaced by the next row of the same epoch.
+std::unique_ptr<RunSink> make_epoch_table(const std::string& path, bool validated);
+/// steps.csv: one row per interval.
+std::unique_ptr<RunSink> make_step_table(const std::string& path);
+/// events.jsonl: one line {"t": unix seconds, "ev": kind, ...fields} for all that is reported.
+std::unique_ptr<RunSink> make_event_lines(const std::string& path);
+/// data-errors.csv: one row per file; a row that is there already (the run was resumed) is not written again.
+std::unique_ptr<RunSink> make_data_errors(const std::string& path);
+/// result.json, at the end, as a whole.
+std::unique_ptr<RunSink> make_result_file(const RunDirectory& directory);
+
+/// The first field of a row as a number; 0 where it is none, as in a header.
+std::int64_t leading_number(const std::string& row);
+
+}  // namespace dptrain::train

@@ -1,0 +1,61 @@
+// Every data set and every transform has its places: header and source of its name, a row in docs/config.md, a test.
+// The message names the missing one.
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "data/source.h"
+#include "data/transform.h"
+#include "support/test_data.h"
+
+namespace dptrain::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path repository(const std::string& path) { return fs::path(dptrain::test::test_data("..")) / path; }
+
+std::string text_of(const fs::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+/// "RandomHue" -> "random_hue", "CIFAR10" -> "cifar10".
+std::string file_name(const std::string& type) {
+  if (type == "IDX") return "idx_source";  // idx.h reads the files
+  if (type == "HDF5Dataset") return "hdf5_dataset";
+  std::string name;
+  for (std::size_t i = 0; i < type.size(); ++i) {
+    const auto here = static_cast<unsigned char>(type[i]);
+    if (i > 0 && std::isupper(here) && std::islower(static_cast<unsigned char>(type[i - 1]))) name += '_';
+    name += static_cast<char>(std::tolower(here));
+  }
+  return name;
+}
+
+void expect_places(const config::Family& family, const std::string& folder, std::size_t at_least) {
+  const std::string docs = text_of(repository("docs/config.md"));
+  std::string tests;
+  for (const auto& file : fs::recursive_directory_iterator(repository("tests/data")))
+    if (file.path().extension() == ".cpp") tests += text_of(file.path());
+  for (const std::string& type : family.names()) {
+    const std::string name = "src/data/" + folder + "/" + file_name(type);
+    for (const char* suffix : {".h", ".cpp"})
+      EXPECT_TRUE(fs::exists(repository(name + suffix)))
+          << family.what() << " " << type << " has no " << name << suffix;
+    EXPECT_NE(docs.find("`" + type + "`"), std::string::npos) << type << " has no row in docs/config.md";
+    EXPECT_NE(tests.find(type + "Spec"), std::string::npos) << type << " has no test in tests/data";
+  }
+  EXPECT_GE(family.names().size(), at_least);
+}
+
+TEST(RollCall, EveryDataSetHasItsPlaces) { expect_places(dataset_family(), "sources", 7); }
+TEST(RollCall, EveryTransformHasItsPlaces) { expect_places(transform_family(), "transforms", 23); }
+
+}  // namespace
+}  // namespace dptrain::data

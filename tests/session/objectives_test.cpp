@@ -1,0 +1,104 @@
+// What is trained at which output: loss, loss_weights and metrics by output name, and what is wrong with them.
+
+#include "experiment/objectives.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "experiment/experiment.h"
+#include "session/evaluation.h"
+#include "session/session.h"
+
+namespace dptrain::session {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// Two outputs; `train` ends the section.
+experiment::Experiment two_outputs(const std::string& train) {
+  return experiment::load_experiment_text(
+      "dptrain: 1\n"
+      "model:\n"
+      "  layers:\n"
+      "    - Input: {name: x, shape: [4]}\n"
+      "    - Dense: {name: trunk, units: 5, activation: relu}\n"
+      "    - Dense: {name: kind, units: 3, activation: softmax}\n"
+      "    - Dense: {name: box, inputs: trunk, units: 2}\n"
+      "  outputs: [kind, box]\n"
+      "data: {train: {Synthetic: {samples: 12}}, validation: {Synthetic: {samples: 6}}}\n"
+      "train: {epochs: 1, batch_size: 3, " +
+          train + "}\n",
+      "two.yaml", {});
+}
+
+std::string two_outputs_refused(const std::string& train) {
+  try {
+    two_outputs(train);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+TEST(Objectives, StandByOutput) {
+  const experiment::Experiment e = two_outputs(
+      "loss: {box: mse, kind: {SparseCategoricalCrossentropy: {}}}, loss_weights: {box: 0.25}, "
+      "metrics: {kind: [accuracy], box: mae}");
+  const auto all = objectives(e.config.train, e.graph);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].loss.name(), "SparseCategoricalCrossentropy");
+  EXPECT_EQ(all[0].weight, 1);
+  EXPECT_EQ(all[1].output, 1);
+  EXPECT_EQ(all[1].weight, 0.25);
+  EXPECT_THAT(value_names(e.config.train, e.graph),
+              ElementsAre("loss", "kind_loss", "box_loss", "kind_accuracy", "box_mae"));
+}
+
+TEST(Objectives, OneLossStandsForAllOutputs) {
+  const experiment::Experiment e = two_outputs("loss: mse, metrics: [mae]");
+  EXPECT_THAT(value_names(e.config.train, e.graph),
+              ElementsAre("loss", "kind_loss", "box_loss", "kind_mae", "box_mae"));
+}
+
+TEST(Objectives, AnOutputMayGoWithoutALoss) {
+  const experiment::Experiment e = two_outputs("loss: {box: mse}");
+  EXPECT_THAT(value_names(e.config.train, e.graph), ElementsAre("loss", "box_loss"));
+}
+
+TEST(Objectives, SurviveTheResolvedConfig) {
+  const experiment::Experiment e =
+      two_outputs("loss: {kind: sparse_categorical_crossentropy, box: mse}, loss_weights: {box: 0.5}");
+  for (const bool minimal : {false, true}) {
+    const experiment::Experiment again =
+        experiment::load_experiment_text(config::to_yaml(resolved(e, minimal)), "again.yaml", {});
+    EXPECT_EQ(value_names(again.config.train, again.graph), value_names(e.config.train, e.graph));
+    EXPECT_EQ(*again.config.train.loss_weights.find("box"), 0.5);
+  }
+}
+
+TEST(Objectives, RefuseWhatTheModelDoesNotHave) {
+  EXPECT_THAT(two_outputs_refused("loss: {kind: mse, bax: mse}"),
+              HasSubstr("two.yaml:10:53: error: train.loss: the model has no output 'bax'; it has kind, box; did you "
+                        "mean 'box'?"));
+  EXPECT_THAT(two_outputs_refused("loss: {kind: mse}, metrics: {box: mae}"),
+              HasSubstr("train.metrics: output 'box' has no loss"));
+  EXPECT_THAT(two_outputs_refused("loss: mse, loss_weights: {trunk: 2}"), HasSubstr("no output 'trunk'"));
+  EXPECT_THAT(two_outputs_refused("loss: mse, class_weight: balanced"), HasSubstr("the model has several outputs"));
+  EXPECT_THAT(two_outputs_refused("loss: {MeanSquareError: {}}"), HasSubstr("did you mean 'MeanSquaredError'?"));
+}
+
+TEST(Objectives, SyntheticHasLabelsForAll) {
+  const experiment::Experiment e = two_outputs("loss: {kind: sparse_categorical_crossentropy, box: mse}");
+  session::SessionOptions options;
+  options.devices = {.replicas = 1, .threads = 1};
+  session::Session session(e, options);
+  session.replicas().push(session.model());
+  const auto values = session::values_of(session.plan(), evaluate(session, *session.validation_loader()));
+  ASSERT_EQ(values.size(), 3U);
+  EXPECT_NEAR(values[0].second, values[1].second + values[2].second, 1e-9);
+}
+
+}  // namespace
+}  // namespace dptrain::session
