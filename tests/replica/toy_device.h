@@ -100,9 +100,16 @@ class ToyDevice final : public device::Device {
   std::unique_ptr<device::Update> make_update(const device::UpdateContext& context) override;
 
   void fill(float* x, std::int64_t n, float value, device::Stream&) override { std::fill_n(x, n, value); }
-  void apply_fused(plan::LossStep::Fusion, const void*, DType, std::int64_t, std::int64_t, float*,
-                   device::Stream&) override {
-    throw Error(ErrorKind::kInternal, "the toy measures no values behind a fused activation");
+  void apply_fused(plan::LossStep::Fusion fusion, const void* logits, DType, std::int64_t rows, std::int64_t classes,
+                   float* values, device::Stream&) override {
+    if (fusion != plan::LossStep::Fusion::kSoftmax) throw Error(ErrorKind::kInternal, "the toy fuses softmax alone");
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const float* z = static_cast<const float*>(logits) + row * classes;
+      double sum = 0;
+      for (std::int64_t c = 0; c < classes; ++c) sum += std::exp(static_cast<double>(z[c]));
+      for (std::int64_t c = 0; c < classes; ++c)
+        values[row * classes + c] = static_cast<float>(std::exp(static_cast<double>(z[c])) / sum);
+    }
   }
   void taint(const double* value, float* gradient, device::Stream&) override {
     if (!std::isfinite(*value)) *gradient = std::numeric_limits<float>::quiet_NaN();
