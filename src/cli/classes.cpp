@@ -11,7 +11,7 @@ namespace dptrain::cli {
 
 Classes::Classes(const config::Typed& loss, const Shape& output, std::vector<std::string> names)
     : width_(output.elements()), row_width_(output.rank() > 0 ? output.back() : 1), names_(std::move(names)) {
-  const optim::Reads reads = loss ? optim::type_of(loss).reads : optim::Reads::kValues;
+  const optim::Reads reads = loss ? optim::loss_type(loss).reads : optim::Reads::kValues;
   if (reads == optim::Reads::kClasses) kind_ = Kind::kSoftmax;
   if (reads == optim::Reads::kProbabilities && row_width_ == 1) kind_ = Kind::kBinary;
   from_logits_ = known() && optim::from_logits(loss);

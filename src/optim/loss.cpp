@@ -7,12 +7,12 @@ config::Family& loss_family() {
   return family;
 }
 
-const LossType& type_of(const config::Typed& loss) { return static_cast<const LossType&>(loss.def()); }
+const LossType& loss_type(const config::Typed& loss) { return static_cast<const LossType&>(loss.def()); }
 
-bool from_logits(const config::Typed& loss) { return type_of(loss).from_logits(loss.spec()); }
+bool from_logits(const config::Typed& loss) { return loss_type(loss).from_logits(loss.spec()); }
 
 config::Node keras_config(const config::Typed& loss) {
-  const LossType& type = type_of(loss);
+  const LossType& type = loss_type(loss);
   const auto text = [](const std::string& words) { return config::Node::text(words); };
   if (type.schema.write(loss.spec(), true).entries().empty()) return text(type.keras_name);
   config::Node config = config::Node::map();

@@ -49,7 +49,7 @@ struct LossType final : config::TypeDef {
 };
 
 /// The definition behind a loss value.
-const LossType& type_of(const config::Typed& loss);
+const LossType& loss_type(const config::Typed& loss);
 /// Whether the loss is computed from logits by its own key.
 bool from_logits(const config::Typed& loss);
 /// Keras's: the string that all of its releases know, or, where keys differ from their defaults, class name and config.

@@ -15,20 +15,22 @@ std::string clip_complaint(const OptimizerCommon& common) {
   return clips <= 1 ? "" : "at most one of clipnorm, clipvalue and global_clipnorm can be given";
 }
 
-const OptimizerType& type_of(const config::Typed& optimizer) {
+const OptimizerType& optimizer_type(const config::Typed& optimizer) {
   return static_cast<const OptimizerType&>(optimizer.def());
 }
 
-const OptimizerCommon& common(const config::Typed& optimizer) { return type_of(optimizer).common(optimizer.spec()); }
+const OptimizerCommon& common(const config::Typed& optimizer) {
+  return optimizer_type(optimizer).common(optimizer.spec());
+}
 
-std::vector<SlotDef> slots(const config::Typed& optimizer) { return type_of(optimizer).slots(optimizer.spec()); }
+std::vector<SlotDef> slots(const config::Typed& optimizer) { return optimizer_type(optimizer).slots(optimizer.spec()); }
 
 config::Node keras_arguments(const config::Typed& optimizer) {
   // The common ones lie in the base, whose keys every optimizer has: all others are its own.
   static const config::Schema shared = OptimizerBuilder<OptimizerCommon>("").build()->schema;
   const config::Node common_keys = shared.write(shared.make().get());
   config::Node own = config::Node::map();
-  for (const config::Field& field : type_of(optimizer).schema.fields()) {
+  for (const config::Field& field : optimizer_type(optimizer).schema.fields()) {
     if (common_keys.find(field.name) != nullptr) continue;
     config::Node value = field.write(optimizer.spec());
     if (field.value == &config::kValueOperations<double>)

@@ -52,7 +52,7 @@ struct OptimizerType final : config::TypeDef {
   std::vector<std::string> variants;
 };
 
-const OptimizerType& type_of(const config::Typed& optimizer);
+const OptimizerType& optimizer_type(const config::Typed& optimizer);
 const OptimizerCommon& common(const config::Typed& optimizer);
 /// In the order in which devices and checkpoints keep them. EMA is not among them ("average" is added last when
 /// use_ema).

@@ -155,7 +155,7 @@ void resolve_losses(Draft& draft) {
                   .class_weights = objective.class_weights,
                   .first_sum = sums};
     const Output output = output_of(graph, objective.output, loss.labels);
-    const LossType& type = optim::type_of(loss.loss);
+    const LossType& type = optim::loss_type(loss.loss);
     check_shape(loss.loss, type, output);
     check_labels(loss.loss, type, output);
     check_activation(loss.loss, type, output);

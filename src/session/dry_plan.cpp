@@ -39,7 +39,7 @@ plan::PlanOptions plan_options(const experiment::Experiment& experiment) {
   // labels only.
   for (plan::Objective& objective : options.objectives)
     objective.labels =
-        optim::type_of(objective.loss).reads == optim::Reads::kClasses && !experiment::mixing_transform(config.data)
+        optim::loss_type(objective.loss).reads == optim::Reads::kClasses && !experiment::mixing_transform(config.data)
             ? optim::LabelKind::kClass
             : optim::LabelKind::kDense;
   options.bucket_bytes = config.parallel.bucket_size.bytes;

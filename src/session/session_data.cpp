@@ -25,7 +25,7 @@ std::int64_t positions_of(const Shape& output) {
 /// what is mixed, gets rows of floats.
 optim::LabelKind label_kind(const config::Typed& loss, const Shape& output, const data::Source& source, int which,
                             bool mixed) {
-  const optim::LossType& type = optim::type_of(loss);
+  const optim::LossType& type = optim::loss_type(loss);
   if (mixed || type.reads != optim::Reads::kClasses) return optim::LabelKind::kDense;
   if (source.label_type(which) == data::LabelType::kClass) return optim::LabelKind::kClass;
   const std::int64_t positions = positions_of(output);
@@ -154,7 +154,7 @@ data::ModelSide SessionData::model_side() const {
   };
   for (const plan::Objective& objective : objectives_) {
     add_output(static_cast<std::size_t>(objective.output));
-    side.class_maps.push_back(optim::type_of(objective.loss).reads == optim::Reads::kClasses &&
+    side.class_maps.push_back(optim::loss_type(objective.loss).reads == optim::Reads::kClasses &&
                               positions_of(side.outputs.back()) > 1);
   }
   for (std::size_t i = 0; i < graph_.outputs.size() && objectives_.empty(); ++i) add_output(i);
@@ -202,7 +202,7 @@ std::vector<data::LabelDelivery> SessionData::label_deliveries(const data::Model
                       .kind = kind,
                       .width = side.outputs[i].elements(),
                       .positions = positions_of(side.outputs[i]),
-                      .probabilities = kind == optim::LabelKind::kDense && optim::type_of(loss).shares_of_one});
+                      .probabilities = kind == optim::LabelKind::kDense && optim::loss_type(loss).shares_of_one});
   }
   return labels;
 }

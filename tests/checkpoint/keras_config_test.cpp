@@ -157,7 +157,7 @@ TEST(KerasConfig, EveryOptimizerIsWrittenOrLeftOut) {
     config::Typed optimizer(*def, def->schema.make());
     const std::string text =
         keras_training_config(compiled_with(optimizer, 0.25, optim::loss_family().make(optim::MeanSquaredErrorSpec{})));
-    EXPECT_EQ(text.empty(), !optim::type_of(optimizer).in_keras2);
+    EXPECT_EQ(text.empty(), !optim::optimizer_type(optimizer).in_keras2);
     if (text.empty()) continue;
     Json arguments = Json::parse(text)["optimizer_config"]["config"];
     EXPECT_EQ(arguments.at("name"), def->name);

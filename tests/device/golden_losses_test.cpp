@@ -65,7 +65,7 @@ TEST(Golden, LossesAndTheirGradients) {
     LossCase c{.loss = from_keras(optim::loss_family(), name, entry.at("config")),
                .output = Shape(shape),
                .from_logits = entry.at("config").value("from_logits", false)};
-    set_labels(c, entry.at("y_true"), optim::type_of(c.loss).only_class_numbers);
+    set_labels(c, entry.at("y_true"), optim::loss_type(c.loss).only_class_numbers);
     for (const auto& device : devices()) {
       const auto found = run_loss(*device, c, flat(entry.at("y_pred")), 1 / rows);
       const double value = entry.at("value").get<double>();

@@ -86,7 +86,7 @@ nlohmann::ordered_json metric_config(const config::Typed& metric) {
 /// which know neither weight decay nor averages (and the key that would tell it otherwise is refused by Keras 3).
 nlohmann::ordered_json optimizer_config(const config::Typed& optimizer, double learning_rate) {
   const optim::OptimizerCommon& common = optim::common(optimizer);
-  if (!optim::type_of(optimizer).in_keras2 || common.weight_decay.value_or(0) != 0 || common.use_ema) return {};
+  if (!optim::optimizer_type(optimizer).in_keras2 || common.weight_decay.value_or(0) != 0 || common.use_ema) return {};
   // Always a float (Keras 3 refuses integers), and the current value: Keras 3 cannot load a schedule in this form.
   nlohmann::ordered_json config{{"name", optimizer.name()}, {"learning_rate", learning_rate}};
   config.update(nlohmann::ordered_json::parse(config::to_json(optim::keras_arguments(optimizer))));
