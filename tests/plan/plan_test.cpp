@@ -333,7 +333,7 @@ TEST(Plan, LeavesTheLastActivationToTheLoss) {
   EXPECT_EQ(fusion("sparse_categorical_crossentropy", {"accuracy"}, optim::LabelKind::kClass), Fusion::kSoftmax);
   EXPECT_EQ(fusion("mse", {}, optim::LabelKind::kDense), Fusion::kNone);
   EXPECT_EQ(fusion("categorical_crossentropy", {"mae"}, optim::LabelKind::kDense), Fusion::kSoftmax);
-  EXPECT_EQ(fusion("categorical_crossentropy", {"binary_accuracy"}, optim::LabelKind::kDense), Fusion::kNone);
+  EXPECT_EQ(fusion("categorical_crossentropy", {"binary_accuracy"}, optim::LabelKind::kDense), Fusion::kSoftmax);
 
   const Plan sigmoid =
       make_plan(model_of(test::kShared), options_for("binary_crossentropy", {"accuracy"}, optim::LabelKind::kDense),
