@@ -43,14 +43,14 @@ std::vector<float> Classes::probabilities(const float* row) const {
 std::vector<Classes> classes_of_outputs(const experiment::Experiment& experiment, const graph::Graph& graph,
                                         const std::vector<std::string>& names) {
   std::vector<Classes> all;
-  for (const int index : graph.outputs) {
-    const graph::Node& node = graph.nodes[static_cast<std::size_t>(index)];
-    const optim::Loss* loss = experiment.config.train.loss.find(node.name);
+  for (const graph::Port& output : graph.outputs) {
+    const Shape& shape = graph::tensor_of(graph, output).shape;
+    const optim::Loss* loss = experiment.config.train.loss.find(graph::name_of(graph, output));
     const config::Typed none;
     const config::Typed& known = loss != nullptr ? *loss : none;
-    const Classes unnamed(known, node.output, {});
+    const Classes unnamed(known, shape, {});
     const bool fits = graph.outputs.size() == 1 || unnamed.count() == static_cast<std::int64_t>(names.size());
-    all.push_back(fits ? Classes(known, node.output, names) : unnamed);
+    all.push_back(fits ? Classes(known, shape, names) : unnamed);
   }
   return all;
 }

@@ -40,7 +40,7 @@ std::vector<Confusion> confusions(session::Session& session, data::Loader& loade
     places.push_back(outputs.emplace_back(static_cast<std::size_t>(session.global_batch() * one.width())).data());
   loader.seek(0, 0);
   for (data::Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) {
-    session.replicas().predict(batch.host(), places);
+    session.replicas().predict(batch.host(), {places.begin(), places.end()});
     std::size_t matrix = 0;
     for (std::size_t i = 0; i < session.plan().losses.size(); ++i) {
       const plan::LossStep& loss = session.plan().losses[i];

@@ -14,6 +14,7 @@
 #include "data/sources/file_list.h"
 #include "data/sources/image_folder.h"
 #include "data/transform.h"
+#include "experiment/model_side.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;
@@ -31,16 +32,11 @@ std::shared_ptr<const data::Source> open_folder(const std::string& path) {
 }
 
 data::ModelSide side_of(const experiment::Experiment& experiment) {
-  data::ModelSide side;
   const graph::Graph& graph = experiment.graph;
-  for (const int input : graph.inputs) {
-    const graph::Node& node = graph.nodes[static_cast<std::size_t>(input)];
-    side.input_names.push_back(node.name);
-    side.input_shapes.push_back(node.output);
-  }
-  for (const int output : graph.outputs) {
-    side.output_names.push_back(graph.nodes[static_cast<std::size_t>(output)].name);
-    side.outputs.push_back(graph.nodes[static_cast<std::size_t>(output)].output);
+  data::ModelSide side = experiment::input_side(graph);
+  for (const graph::Port& output : graph.outputs) {
+    side.output_names.push_back(graph::name_of(graph, output));
+    side.outputs.push_back(graph::tensor_of(graph, output).shape);
   }
   const auto& transforms = experiment.config.data.transforms.train;
   side.pixels = data::expect_pixels({transforms.begin(), transforms.end()});

@@ -17,6 +17,7 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "data/loader.h"
+#include "experiment/model_side.h"
 #include "experiment/objectives.h"
 #include "session/session.h"
 #include "train/line_file.h"
@@ -41,8 +42,7 @@ std::unique_ptr<data::Loader> open_input(const std::string& place, const std::sh
   if (graph.inputs.size() != 1)
     throw Error(ErrorKind::kUsage,
                 fmt::format("predict takes models with one input, this one has {}", graph.inputs.size()));
-  const graph::Node& input = graph.nodes[static_cast<std::size_t>(graph.inputs.front())];
-  const data::ModelSide side{{input.name}, {input.output}};
+  const data::ModelSide side = experiment::input_side(graph);
   const auto& transforms = session.experiment().config.data.transforms.eval;
   data::Pipeline pipeline({transforms.begin(), transforms.end()}, true);
   data::LoaderOptions options;
@@ -181,7 +181,7 @@ int run(const PredictFlags& flags) {
   std::int64_t written = 0;
   loader->seek(0, 0);
   for (data::Batch batch = loader->next(); batch.rows() > 0; batch = loader->next()) {
-    session.replicas().predict(batch.host(), places);
+    session.replicas().predict(batch.host(), {places.begin(), places.end()});
     std::string rows;
     for (std::int64_t r = 0; r < batch.rows(); ++r) {
       const std::int64_t index = batch.indices()[static_cast<std::size_t>(r)];

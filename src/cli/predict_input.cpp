@@ -8,6 +8,7 @@
 #include "core/format.h"
 #include "data/sources/idx_source.h"
 #include "data/sources/image_folder.h"
+#include "experiment/model_side.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;
@@ -25,7 +26,7 @@ bool is_idx(const std::string& path) {
 
 data::ColorMode color_of(const experiment::Experiment& experiment) {
   const graph::Graph& graph = experiment.graph;
-  const Shape input = graph.nodes[static_cast<std::size_t>(graph.inputs.front())].output;
+  const Shape input = graph.nodes[static_cast<std::size_t>(graph.inputs.front())].output();
   const std::int64_t channels = input.rank() == 3 ? input.back() : 0;
   if (channels == 1) return data::ColorMode::kGrayscale;
   if (channels == 3) return data::ColorMode::kRgb;
@@ -68,7 +69,7 @@ PredictInput open_predict_input(const std::vector<std::string>& paths, const exp
       throw Error(ErrorKind::kUsage,
                   fmt::format("--input {}: an IDX file stands alone, found {} inputs", path, paths.size()));
     if (on_error) throw Error(ErrorKind::kUsage, "--on-error is about image files, and --input is an IDX file");
-    return {.source = data::open_idx_inputs(path), .files = false};
+    return {.source = data::open_idx_inputs(path, experiment::input_side(experiment.graph)), .files = false};
   }
   return {.source = data::open_images(paths, image_options(experiment, on_error)), .files = true};
 }

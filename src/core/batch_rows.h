@@ -34,7 +34,7 @@ Column column(const T* numbers, std::int64_t width = 1) {
 struct BatchRows {
   std::int64_t rows = 0;
   std::int64_t first_row = 0;    ///< within the global batch
-  std::vector<Column> inputs{};  ///< one per input of the plan: floats
+  std::vector<Column> inputs{};  ///< one per input of the plan: float32, int32 or bytes, as its tensor is
   std::vector<Column> labels{};  ///< one per loss of the plan: int32 [rows] or float [rows, width]; empty: none
   Column sample_weights{};       ///< float [rows]; null: all are 1
   // Instead of `inputs`, where a device makes them itself from a feed of that number.

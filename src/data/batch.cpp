@@ -22,7 +22,9 @@ std::int64_t Batch::rows() const { return slot_ ? static_cast<std::int64_t>(slot
 std::int64_t Batch::epoch() const { return slot_ ? slot_->epoch : 0; }
 std::int64_t Batch::first() const { return slot_ ? slot_->first : 0; }
 std::int64_t Batch::end() const { return slot_ ? slot_->end : 0; }
-const float* Batch::input(int i) const { return slot_->inputs[static_cast<std::size_t>(i)].data(); }
+const float* Batch::input(int i) const {
+  return reinterpret_cast<const float*>(slot_->inputs[static_cast<std::size_t>(i)].data());
+}
 
 const void* Batch::labels(int which) const {
   return slot_ && !slot_->labels.empty() ? slot_->labels[static_cast<std::size_t>(which)].data() : nullptr;
@@ -34,7 +36,7 @@ BatchRows Batch::host() const {
   const Slot& slot = *slot_;
   host.feed = slot.feed;
   for (std::size_t i = 0; i < slot.inputs.size(); ++i)
-    host.inputs.push_back({reinterpret_cast<const std::byte*>(slot.inputs[i].data()), slot.input_bytes[i]});
+    host.inputs.push_back({slot.inputs[i].data(), slot.input_bytes[i]});
   for (std::size_t i = 0; i < slot.rows.size(); ++i) host.raw.push_back({slot.rows[i].data(), slot.row_bytes[i]});
   for (std::size_t i = 0; i < slot.labels.size(); ++i)
     host.labels.push_back({slot.labels[i].data(), slot.label_bytes[i]});

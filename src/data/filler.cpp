@@ -63,6 +63,9 @@ Filler::Input Filler::match(const ModelSide& model, std::size_t which) const {
   input.from = source_input(*source_, model, which);
   input.wanted = model.input_shapes[which];
   input.elements = input.wanted.elements();
+  input.type = model.input_type(which);
+  input.id_limit = model.id_limit(which);
+  if (input.type != DType::kF32) return match_exact(input, model.input_names[which]), input;
   const Shape found = source_->input_shape(input.from);
   input.sample = with_channel(found, input.wanted);
   pipeline_.check_mixing(!source_->has_one_shape(input.from));
@@ -77,6 +80,37 @@ Filler::Input Filler::match(const ModelSide& model, std::size_t which) const {
   input.u8 = source_->u8_rows(input.from);
   input.f32 = source_->f32_rows(input.from);
   return input;
+}
+
+/// Ids and masks: no transform touches them.
+void Filler::match_exact(Input& input, const std::string& name) const {
+  if (pipeline_.mixes())
+    throw Error(ErrorKind::kUsage,
+                fmt::format("data.transforms mix samples, but the model's input '{}' is {}, of which "
+                            "there is no mixture; leave MixUp and CutMix out",
+                            name, name_of(input.type)));
+  input.sample = source_->input_shape(input.from);
+  if (input.sample != input.wanted)
+    throw Error(ErrorKind::kData, fmt::format("samples of '{}' are {}, the model wants {}", name, input.sample.str(),
+                                              input.wanted.str()));
+  if (!source_->gives(input.from, input.type))
+    throw Error(ErrorKind::kData,
+                fmt::format("the model's input '{}' is {}, but the data set does not hold integers for it; store them "
+                            "as {}, or give the Input dtype: float32",
+                            name, name_of(input.type), name_of(input.type)));
+}
+
+void Filler::fill_exact(const Input& input, std::int64_t index, std::byte* out) const {
+  source_->read_exact(index, input.from, input.type, out);
+  if (input.type != DType::kI32 || input.id_limit == 0) return;
+  const auto* const ids = reinterpret_cast<const std::int32_t*>(out);
+  for (std::int64_t i = 0; i < input.elements; ++i)
+    if (ids[i] < 0 || ids[i] >= input.id_limit)
+      throw Error(
+          ErrorKind::kData,
+          fmt::format("{}: input '{}' holds the id {} at place {}; the model's Embedding has the ids 0 to {}; "
+                      "raise its input_dim",
+                      source_->label_place(index), source_->input_name(input.from), ids[i], i, input.id_limit - 1));
 }
 
 /// Photos without a Resizing: not one file that is damaged, but nearly all of them would not fit.
@@ -114,8 +148,8 @@ std::shared_ptr<Batch::Slot> Filler::make_slot(std::int64_t rows, const Allocate
   auto slot = std::make_shared<Batch::Slot>();
   if (delivery_ == Delivery::kFloats)
     for (const Input& input : inputs_) {
-      slot->inputs.emplace_back(allocate, rows * input.elements);
-      slot->input_bytes.push_back(static_cast<std::size_t>(input.elements) * sizeof(float));
+      slot->inputs.emplace_back(allocate, rows * static_cast<std::int64_t>(input.row_bytes()));
+      slot->input_bytes.push_back(input.row_bytes());
     }
   else
     slot->samples = {allocate, rows};
@@ -137,8 +171,12 @@ void Filler::fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scra
   if (delivery_ != Delivery::kFloats) slot.samples.data()[row] = index;
   if (delivery_ == Delivery::kRows) copy_rows(index, row, slot);
   if (!parts_.empty()) return fill_mixed(index, epoch, row, scratch, slot);
-  for (std::size_t i = 0; i < slot.inputs.size(); ++i)
-    fill_input(inputs_[i], index, epoch, scratch, slot.inputs[i].data() + row * inputs_[i].elements);
+  for (std::size_t i = 0; i < slot.inputs.size(); ++i) {
+    if (inputs_[i].type == DType::kF32)
+      fill_input(inputs_[i], index, epoch, scratch, float_row(slot, i, row));
+    else
+      fill_exact(inputs_[i], index, slot.inputs[i].data() + static_cast<std::size_t>(row) * slot.input_bytes[i]);
+  }
   fill_labels(index, epoch, row, false, scratch, slot);
 }
 
@@ -161,7 +199,7 @@ std::vector<RowsInMemory> Filler::rows_in_memory() const {
   for (const Input& input : inputs_) {
     const std::uint8_t* const u8 = source_->u8_rows(input.from);
     const float* const f32 = source_->f32_rows(input.from);
-    if (input.sample.rank() == 0 || (u8 == nullptr && f32 == nullptr)) return {};
+    if (input.type != DType::kF32 || input.sample.rank() == 0 || (u8 == nullptr && f32 == nullptr)) return {};
     all.push_back(
         {.input = input.from,
          .sample = input.sample,
@@ -182,8 +220,9 @@ void Filler::copy_rows(std::int64_t index, std::int64_t row, Batch::Slot& slot) 
 void Filler::move_row(Batch::Slot& slot, std::int64_t from, std::int64_t to) const {
   if (from == to) return;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    float* const rows = slot.inputs[i].data();
-    std::copy_n(rows + from * inputs_[i].elements, inputs_[i].elements, rows + to * inputs_[i].elements);
+    const std::size_t bytes = slot.input_bytes[i];
+    std::byte* const rows = slot.inputs[i].data();
+    std::memcpy(rows + static_cast<std::size_t>(to) * bytes, rows + static_cast<std::size_t>(from) * bytes, bytes);
   }
   for (std::size_t i = 0; i < labels_.size(); ++i) {
     const std::size_t bytes = slot.label_bytes[i];

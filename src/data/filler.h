@@ -45,19 +45,29 @@ class Filler {
 
  private:
   struct Input {
-    int from = 0;                      ///< index in the source
-    Shape sample;                      ///< as the pipeline gets it; rank 0 where samples differ
-    Shape wanted;                      ///< as the model wants it
-    std::int64_t elements = 0;         ///< of `wanted`
+    int from = 0;               ///< index in the source
+    Shape sample;               ///< as the pipeline gets it; rank 0 where samples differ
+    Shape wanted;               ///< as the model wants it
+    std::int64_t elements = 0;  ///< of `wanted`
+    DType type = DType::kF32;   ///< as ModelSide::input_types
+    std::int64_t id_limit = 0;  ///< as ModelSide::id_limits
+
+    std::size_t row_bytes() const { return static_cast<std::size_t>(elements) * size_of(type); }
     const std::uint8_t* u8 = nullptr;  ///< rows in memory
     const float* f32 = nullptr;
   };
 
+  static float* float_row(const Batch::Slot& slot, std::size_t input, std::int64_t row) {
+    return reinterpret_cast<float*>(slot.inputs[input].data() +
+                                    static_cast<std::size_t>(row) * slot.input_bytes[input]);
+  }
   static bool in_memory(const Input& input) { return input.u8 != nullptr || input.f32 != nullptr; }
   void check_sizes(const Input& input) const;
   Input match(const ModelSide& model, std::size_t which) const;
   void copy_rows(std::int64_t index, std::int64_t row, Batch::Slot& slot) const;
   void fill_input(const Input& input, std::int64_t index, std::int64_t epoch, Scratch& scratch, float* out) const;
+  void match_exact(Input& input, const std::string& name) const;
+  void fill_exact(const Input& input, std::int64_t index, std::byte* out) const;
   void copy_row(const Input& input, std::int64_t index, float* out) const;
   DrawKey key_of(std::int64_t index, std::int64_t epoch) const;
   /// The sample as its source has it, in `image` where it has to be read.

@@ -36,12 +36,12 @@ void Filler::fill_mixed(std::int64_t index, std::int64_t epoch, std::int64_t row
       Array& image = scratch.mixes[0].mixed;
       mix_input(input, last, index, epoch, scratch, image);
       parts_[last].rest.write(view_of(image), key_of(index, epoch), scratch.pipeline, input.wanted,
-                              slot.inputs[i].data() + row * input.elements);
+                              float_row(slot, i, row));
     }
   } catch (const PartnerError&) {
     mixed = false;
     for (std::size_t i = 0; i < slot.inputs.size(); ++i)
-      fill_input(inputs_[i], index, epoch, scratch, slot.inputs[i].data() + row * inputs_[i].elements);
+      fill_input(inputs_[i], index, epoch, scratch, float_row(slot, i, row));
   }
   fill_labels(index, epoch, row, mixed, scratch, slot);
 }

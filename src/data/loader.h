@@ -69,7 +69,7 @@ class Batch {
   std::int64_t epoch() const;
   std::int64_t first() const;  ///< position in the epoch's order at which the batch begins
   std::int64_t end() const;    ///< position at which the next one begins: first() + rows() unless samples were dropped
-  const float* input(int i) const;          ///< [rows, shape...]; Delivery::kFloats
+  const float* input(int i) const;          ///< [rows, shape...] of one of floats; Delivery::kFloats
   const void* labels(int which = 0) const;  ///< int32 [rows, positions] or float [rows, width]; null without labels
   /// Everything as replicas take it, in memory of the Allocate: for Delivery::kFloats with inputs, else with samples,
   /// and for kRows with the rows as the source has them. Valid as long as the batch.

@@ -36,7 +36,7 @@ class Memory {
 class SlotPool;
 
 struct Batch::Slot {
-  std::vector<Memory<float>> inputs;      // each [batch size, shape...]; Delivery::kFloats
+  std::vector<Memory<std::byte>> inputs;  // each [batch size, shape...] of its type; Delivery::kFloats
   std::vector<std::size_t> input_bytes;   // of one row of each of `inputs`
   std::vector<Memory<std::byte>> rows;    // each [batch size] rows as the source has them; Delivery::kRows
   std::vector<std::size_t> row_bytes;     // of each of `rows`

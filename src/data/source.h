@@ -74,6 +74,11 @@ class Source {
   /// Reads one sample's input. Any thread. Throws Error{kData} naming file and byte offset; SampleError where there is
   /// an account of bad samples.
   virtual void read(std::int64_t index, int input, Array& out, const ReadHint& hint = {}) const = 0;
+  /// Whether read_exact() gives the input as numbers of that type: kI32, ids, or kU8, a mask.
+  virtual bool gives(int /*input*/, DType /*type*/) const { return false; }
+  /// One sample's input, every number as it is stored, as many as the shape has elements; nothing goes through a float.
+  /// Only where gives(); any thread; throws as read() does.
+  virtual void read_exact(std::int64_t index, int input, DType type, void* out) const;
   /// Where a sample lies in memory as read() would give it, for as long as the source lives: that memory. False:
   /// read().
   virtual bool view(std::int64_t /*index*/, int /*input*/, ImageView& /*out*/) const { return false; }
@@ -114,6 +119,11 @@ config::Family& dataset_family();
 struct ModelSide {
   std::vector<std::string> input_names;
   std::vector<Shape> input_shapes;
+  /// Of each input: kF32 are floats, which transforms make; kI32 ids and kU8 masks come as they are stored. Shorter
+  /// than the list of inputs: floats.
+  std::vector<DType> input_types{};
+  /// Ids of an input are below this; 0 or none: any.
+  std::vector<std::int64_t> id_limits{};
   /// Those that the loss wants labels for; without a loss all.
   std::vector<std::string> output_names{};
   std::vector<Shape> outputs{};
@@ -122,6 +132,11 @@ struct ModelSide {
   std::vector<bool> class_maps{};
   /// Synthetic makes bytes 0..255, as image files hold, instead of floats around 0. See expect_pixels() in transform.h.
   bool pixels = false;
+
+  DType input_type(std::size_t i) const { return i < input_types.size() ? input_types[i] : DType::kF32; }
+  std::int64_t id_limit(std::size_t i) const { return i < id_limits.size() ? id_limits[i] : 0; }
+  /// Whether the model takes this input of a data set that has so many for ids.
+  bool wants_ids(const std::string& input, std::size_t inputs) const;
 };
 
 enum class Role { kTrain, kValidation, kTest };

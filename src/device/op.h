@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -27,11 +28,21 @@ struct OpContext {
   const plan::Step& step;
   std::int64_t rows = 0;        ///< the most samples a call will have
   std::uint64_t seed = 0;       ///< of the experiment, for random layers
-  std::uint32_t stream_id = 0;  ///< of the step's node in the graph, the second half of a random layer's key
+  std::uint32_t stream_id = 0;  ///< of the step's node in the graph: the key of its first draw, as stream()
   int replicas = 1;
 
+  /// The second half of a random layer's key, for each of its draws (the inputs' dropout 0, the state's 1).
+  std::uint32_t stream(std::uint32_t draw = 0) const { return stream_id | draw << kDrawShift; }
+  /// Above the numbers of nodes, of which a graph has far fewer.
+  static constexpr std::uint32_t kDrawShift = 24;
+
+  /// Place among the inputs of the mask of input i; nothing: every step is valid.
+  std::optional<std::size_t> mask(std::size_t i = 0) const {
+    if (i >= step.masks.size() || step.masks[i] == plan::kAbsent) return std::nullopt;
+    return static_cast<std::size_t>(step.masks[i]);
+  }
   const Shape& input(std::size_t i) const { return plan.tensors[static_cast<std::size_t>(step.inputs[i])].shape; }
-  const Shape& output() const { return plan.tensors[static_cast<std::size_t>(step.output)].shape; }
+  const Shape& output(std::size_t i = 0) const { return plan.tensors[static_cast<std::size_t>(step.outputs[i])].shape; }
 };
 
 /// One call. Pointers are device memory, valid until the call returns (CPU) or the stream has passed it (CUDA).
@@ -43,10 +54,13 @@ struct OpArgs {
   double share = 1;            ///< rows / samples of the global batch: weight of this call's statistics
   bool training = false;
 
-  // Activations and their gradients, of the plan's compute type.
-  std::span<const void* const> inputs;     ///< forward, backward
-  void* output = nullptr;                  ///< forward: written; backward: as forward left it
-  void* output_gradient = nullptr;         ///< backward; the op may use it as scratch
+  // Activations and their gradients, each of its tensor's type.
+  std::span<const void* const> inputs;  ///< forward, backward
+  void* output = nullptr;               ///< forward: written; backward: as forward left it
+  void* output_gradient = nullptr;      ///< backward; the op may use it as scratch
+  /// All of them, where the step has several; `output` and `output_gradient` are the first. A gradient is null where
+  /// nothing on the way to a loss reads that output: it is zero.
+  std::span<void*const> outputs{}, output_gradients{};
   std::span<void* const> input_gradients;  ///< null where not wanted
   // Parameters: always float, axes in the order of Parameter::order.
   std::span<const float* const> weights;         ///< Keras's order
@@ -65,12 +79,12 @@ struct OpArgs {
     return static_cast<const T*>(inputs[i]);
   }
   template <class T = float>
-  T* out() const {
-    return static_cast<T*>(output);
+  T* out(std::size_t i = 0) const {
+    return static_cast<T*>(i == 0 ? output : outputs[i]);
   }
   template <class T = float>
-  T* dy() const {
-    return static_cast<T*>(output_gradient);
+  T* dy(std::size_t i = 0) const {
+    return static_cast<T*>(i == 0 ? output_gradient : output_gradients[i]);
   }
   template <class T = float>
   T* dx(std::size_t i = 0) const {

@@ -29,7 +29,7 @@ void check_names(config::Reader& reader, const char* key, const ByOutput<T>& arg
 
 std::vector<std::string> output_names(const graph::Graph& graph) {
   std::vector<std::string> names;
-  for (const int output : graph.outputs) names.push_back(graph.nodes[static_cast<std::size_t>(output)].name);
+  for (const graph::Port& output : graph.outputs) names.push_back(graph::name_of(graph, output));
   return names;
 }
 
@@ -50,12 +50,11 @@ std::vector<plan::Objective> objectives(const TrainSection& train, const graph::
 std::vector<std::string> value_names(const TrainSection& train, const graph::Graph& graph) {
   std::vector<std::string> losses{"loss"}, metrics;
   for (const plan::Objective& objective : objectives(train, graph)) {
-    const graph::Node& output =
-        graph.nodes[static_cast<std::size_t>(graph.outputs[static_cast<std::size_t>(objective.output)])];
-    const std::string prefix = graph.outputs.size() > 1 ? output.name + "_" : "";
+    const graph::Port& output = graph.outputs[static_cast<std::size_t>(objective.output)];
+    const std::string prefix = graph.outputs.size() > 1 ? graph::name_of(graph, output) + "_" : "";
     if (!prefix.empty()) losses.push_back(prefix + "loss");
     for (const config::Typed& metric : objective.metrics)
-      for (const std::string& name : optim::value_names(metric, {.output = output.output}))
+      for (const std::string& name : optim::value_names(metric, {.output = graph::tensor_of(graph, output).shape}))
         metrics.push_back(prefix + name);
   }
   losses.insert(losses.end(), metrics.begin(), metrics.end());

@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "graph/expand.h"
 #include "graph/freeze.h"
+#include "graph/masks.h"
 
 namespace dptrain::graph {
 namespace {
@@ -21,24 +22,26 @@ void check_keys(const config::Node& model, Reader& reader) {
       reader.error(entry.mark, fmt::format("unknown key '{}'{}", entry.key, did_you_mean(entry.key, kKeys)));
 }
 
-/// The nodes that `outputs` names; -1 for one that is wrong.
-std::vector<int> read_outputs(const config::Node& raw, const Expansion& expansion, Reader& reader) {
+/// What `outputs` names; of node -1 what is wrong.
+std::vector<Port> read_outputs(const config::Node& raw, const Expansion& expansion, Reader& reader) {
   const Reader::Key key(reader, "outputs");
   const config::Node node = reader.substituted(raw);
   if (node.is_null()) return expansion.last;
-  std::vector<int> outputs;
+  std::vector<Port> outputs;
   const auto one = [&](const config::Node& item) {
     const auto name = reader.text(item);
     if (!name) return;
-    const auto found = expansion.names.find(*name);
-    if (found == expansion.names.end()) {
+    const Port found = find_port(expansion.graph, expansion.names, *name);
+    if (found.node < 0 && !expansion.names.contains(*name)) {
       std::vector<std::string> names;
       for (const auto& [other, index] : expansion.names) names.push_back(other);
-      reader.error(item, fmt::format("no step is called '{}'{}", *name, did_you_mean(*name, names)));
-    } else if (std::find(outputs.begin(), outputs.end(), found->second) != outputs.end() && found->second >= 0) {
+      std::string hint = port_hint(expansion.graph, expansion.names, *name);
+      if (hint.empty()) hint = did_you_mean(*name, names);
+      reader.error(item, fmt::format("no step is called '{}'{}", *name, hint));
+    } else if (std::find(outputs.begin(), outputs.end(), found) != outputs.end() && found.node >= 0) {
       reader.error(item, fmt::format("output '{}' is named twice", *name));
     } else {
-      outputs.push_back(found->second);
+      outputs.push_back(found);
     }
   };
   if (!node.is_sequence()) {
@@ -54,8 +57,8 @@ std::vector<int> read_outputs(const config::Node& raw, const Expansion& expansio
 void check_dead_steps(const Graph& graph, Reader& reader) {
   std::vector<bool> read(graph.nodes.size(), false);
   for (const Node& node : graph.nodes)
-    for (const int input : node.inputs) read[static_cast<std::size_t>(input)] = true;
-  for (const int output : graph.outputs) read[static_cast<std::size_t>(output)] = true;
+    for (const Port& input : node.inputs) read[static_cast<std::size_t>(input.node)] = true;
+  for (const Port& output : graph.outputs) read[static_cast<std::size_t>(output.node)] = true;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     if (read[i]) continue;
     const Node& node = graph.nodes[i];
@@ -64,6 +67,30 @@ void check_dead_steps(const Graph& graph, Reader& reader) {
     reader.error(node.mark,
                  "no step reads this one and it is no output; remove it, or name it in an 'inputs' or in 'outputs'");
   }
+}
+
+/// What comes out of a model are floats.
+void check_output_types(const Graph& graph, Reader& reader) {
+  for (const Port& output : graph.outputs)
+    if (tensor_of(graph, output).type != DType::kF32)
+      reader.error(graph.nodes[static_cast<std::size_t>(output.node)].mark,
+                   fmt::format("'{}' is {} ids, which cannot be an output of the model", name_of(graph, output),
+                               name_of(tensor_of(graph, output).type)));
+}
+
+/// "lstm.state_h" must mean one thing.
+void check_port_names(const Graph& graph, Reader& reader) {
+  std::map<std::string, int> steps;
+  for (int n = 0; n < static_cast<int>(graph.nodes.size()); ++n)
+    steps.emplace(graph.nodes[static_cast<std::size_t>(n)].name, n);
+  for (int n = 0; n < static_cast<int>(graph.nodes.size()); ++n)
+    for (int p = 1; p < static_cast<int>(graph.nodes[static_cast<std::size_t>(n)].outputs.size()); ++p) {
+      const std::string name = name_of(graph, {n, p});
+      if (const auto other = steps.find(name); other != steps.end())
+        reader.error(graph.nodes[static_cast<std::size_t>(other->second)].mark,
+                     fmt::format("the name '{}' stands for an output of '{}' already", name,
+                                 graph.nodes[static_cast<std::size_t>(n)].name));
+    }
 }
 
 /// The language has slots inside a replica; what runs them knows one.
@@ -108,6 +135,9 @@ Graph build(const config::Node& model, const std::string& name, Reader& reader) 
   if (const config::Node* frozen = model.find("freeze"); frozen != nullptr && good())
     freeze(*frozen, expansion, reader);
   if (good()) check_dead_steps(graph, reader);
+  if (good()) check_port_names(graph, reader);
+  if (good()) check_output_types(graph, reader);
+  if (good()) check_masks(graph, reader);
   for (const auto& entry : model.entries())
     if (entry.key == "weights" && good())
       graph.weights = read_weights(entry.value, entry.mark, graph, expansion.names, reader);

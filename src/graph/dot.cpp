@@ -14,10 +14,14 @@ std::string to_dot(const Graph& graph) {
     const Layer& layer = graph.layers[static_cast<std::size_t>(node.layer)];
     std::string label = fmt::format("{}\\n{}", node.name, layer.spec.name());
     if (node.name != layer.name || node.call > 0) label += fmt::format(" (weights of {})", layer.name);
-    label += fmt::format("\\n{}", node.output.str());
+    for (const layers::OutputDef& output : node.outputs)
+      if (!output.is_mask)
+        label += fmt::format("\\n{}{}{}", output.name, output.name.empty() ? "" : " ", output.shape.str());
     text += fmt::format("  n{} [label=\"{}\"{}];\n", i, label,
                         layer.trainable ? "" : ", style=filled, fillcolor=lightgrey");
-    for (const int input : node.inputs) text += fmt::format("  n{} -> n{};\n", input, i);
+    for (const Port& input : node.inputs)
+      text += fmt::format("  n{} -> n{}{};\n", input.node, i,
+                          input.port == 0 ? "" : fmt::format(" [label=\"{}\"]", tensor_of(graph, input).name));
   }
   return text + "}\n";
 }

@@ -33,7 +33,7 @@ Expansion expand(const config::Node& layers, const Definitions& definitions, Rea
 Expansion Expander::run(const config::Node& layers) {
   Scope top;
   top.definitions = &definitions_;
-  for (const Source& source : chain(layers, top)) result_.last.push_back(source.node);
+  for (const Source& source : chain(layers, top)) result_.last.push_back(source.port);
   result_.names = std::move(top.names);
   for (const auto& [name, entry] : definitions_.shared)
     if (!shared_.contains(name)) reader_.diagnostics().warn(entry.mark, fmt::format("shared '{}' is never used", name));
@@ -140,20 +140,20 @@ Source Expander::layer(const Call& call, const layers::LayerType& type, Scope& s
     reader_.error(step.mark, "takes no inputs"), sources.reset();
   const bool named =
       claim(node_names_, node_name, step.mark, scope) && (again || claim(layer_names_, layer_name, step.mark, scope));
-  const auto shape = typed && sources ? inferred(typed, step, *sources, scope) : std::nullopt;
+  auto outputs = typed && sources ? inferred(typed, step, *sources, scope) : std::nullopt;
 
   Source result{-1, local};
-  if (slot && trains && named && shape) {
+  if (slot && trains && named && outputs) {
     const int index =
         made ? made->layer : add_layer(layer_name, join_names(scope.layer_base, local), typed, *trains, *sources);
     if (shared != nullptr && !made) shared->layers.push_back({index, local});
     const bool whole = call.name && call.name->empty();  // the one layer of a shared entry: what is called is its use
-    result.node = add_node(index, *sources, *shape, node_name, *slot, whole ? scope.use : step.mark);
-    if (type.max_inputs == 0) result_.graph.inputs.push_back(result.node);
+    result.port = add_node(index, *sources, std::move(*outputs), node_name, *slot, whole ? scope.use : step.mark);
+    if (type.max_inputs == 0) result_.graph.inputs.push_back(result.port.node);
   } else if (shared != nullptr) {
     shared->broken = true;
   }
-  if (!local.empty()) declare(scope, local, result.node, step.mark);
+  if (!local.empty()) declare(scope, local, result.port.node, step.mark);
   return result;
 }
 
@@ -163,21 +163,22 @@ config::Typed Expander::read_layer(const layers::LayerType& type, const ListedSt
   return {type, spec, step.mark};
 }
 
-std::optional<Shape> Expander::inferred(const config::Typed& layer, const ListedStep& step, const Sources& inputs,
-                                        const Scope& scope) {
-  std::vector<Shape> shapes;
+std::optional<std::vector<layers::OutputDef>> Expander::inferred(const config::Typed& layer, const ListedStep& step,
+                                                                 const Sources& inputs, const Scope& scope) {
+  std::vector<layers::TensorDef> tensors;
   std::vector<std::string> names;
   for (const Source& source : inputs) {
-    if (source.node < 0) return std::nullopt;
-    shapes.push_back(result_.graph.nodes[static_cast<std::size_t>(source.node)].output);
+    if (source.port.node < 0) return std::nullopt;
+    tensors.push_back({tensor(source).shape, tensor(source).type});
     names.push_back(source.name);
   }
   try {
-    Shape output = infer(layer, shapes, names);
-    if (!scope.shared || !scope.shared->built) return output;
+    std::vector<layers::OutputDef> outputs = infer(layer, tensors, names);
+    if (!scope.shared || !scope.shared->built) return outputs;
+    const std::vector<Shape> shapes = layers::shapes_of(tensors);
     const Layer& first =
         result_.graph.layers[static_cast<std::size_t>(scope.shared->layers[scope.shared->next - 1].layer)];
-    if (first.inputs == shapes) return output;
+    if (first.inputs == shapes) return outputs;
     config::Diagnostic& error = reader_.error(
         scope.use, fmt::format("shared '{}' was first used with an input of {}, here {} is {}", scope.type,
                                first.inputs.front().str(), names.front(), shapes.front().str()));
@@ -195,21 +196,20 @@ int Expander::add_layer(const std::string& name, std::string path, const config:
   layer.spec = typed;
   layer.trainable = trainable;
   layer.mark = typed.mark();
-  for (const Source& source : inputs)
-    layer.inputs.push_back(result_.graph.nodes[static_cast<std::size_t>(source.node)].output);
+  for (const Source& source : inputs) layer.inputs.push_back(tensor(source).shape);
   result_.graph.layers.push_back(std::move(layer));
   result_.paths.push_back(std::move(path));
   calls_.push_back(0);
   return static_cast<int>(result_.graph.layers.size()) - 1;
 }
 
-int Expander::add_node(int layer, const Sources& inputs, const Shape& output, const std::string& name,
-                       const std::string& device, const config::Mark& mark) {
+int Expander::add_node(int layer, const Sources& inputs, std::vector<layers::OutputDef> outputs,
+                       const std::string& name, const std::string& device, const config::Mark& mark) {
   Node node;
   node.layer = layer;
   node.call = calls_[static_cast<std::size_t>(layer)]++;
-  for (const Source& source : inputs) node.inputs.push_back(source.node);
-  node.output = output;
+  for (const Source& source : inputs) node.inputs.push_back(source.port);
+  node.outputs = std::move(outputs);
   node.name = name;
   node.device = device;
   node.mark = mark;

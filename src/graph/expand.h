@@ -13,7 +13,7 @@ namespace dptrain::graph {
 
 struct Expansion {
   Graph graph;                       ///< without name and outputs
-  std::vector<int> last;             ///< nodes of the last step
+  std::vector<Port> last;            ///< outputs of the last step
   std::map<std::string, int> names;  ///< what `outputs` and `freeze` can call a node; -1: its step is wrong
   std::vector<std::string> paths;    ///< per layer: its name below the names of the blocks it stands in
 };

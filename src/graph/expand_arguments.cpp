@@ -93,7 +93,8 @@ std::optional<Sources> Expander::find(const config::Node& node, const Scope& sco
     reader_.error(node, fmt::format("{} '{}' has no input here: no step stands above its use", scope.kind, scope.type));
     return std::nullopt;
   }
-  if (const auto step = scope.names.find(name); step != scope.names.end()) return Sources{{step->second, name}};
+  if (scope.names.contains(name)) return Sources{{scope.names.at(name), name}};
+  if (const Port port = find_port(result_.graph, scope.names, name); port.node >= 0) return Sources{{port, name}};
   if (const auto left_out = scope.left_out.find(name); left_out != scope.left_out.end()) {
     reader_.error(node, fmt::format("step '{}' is left out by its 'if'", name))
         .notes.emplace_back(left_out->second, "defined");
@@ -103,7 +104,8 @@ std::optional<Sources> Expander::find(const config::Node& node, const Scope& sco
   std::vector<std::string> known;
   for (const auto& [other, index] : scope.names) known.push_back(other);
   if (scope.outer != nullptr) known.emplace_back("input");
-  const std::string hint = did_you_mean(name, known);
+  std::string hint = port_hint(result_.graph, scope.names, name);
+  if (hint.empty()) hint = did_you_mean(name, known);
   reader_.error(node, fmt::format("no step above is called '{}'{}", name, hint));
   return std::nullopt;
 }

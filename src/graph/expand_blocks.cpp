@@ -90,12 +90,12 @@ std::optional<Scope> Expander::inner_scope(const Call& call, const std::string& 
 
 Source Expander::close(Scope& inner, const Sources& last, const std::string& local, Scope& scope) {
   export_names(inner, local, scope);
-  int node = last.size() == 1 ? last.front().node : -1;
+  const Port port = last.size() == 1 ? last.front().port : Port(-1);
   if (last.size() != 1)  // every step left out by `if`, with several inputs or none
     reader_.error(inner.use,
                   fmt::format("{} '{}' must end in one step, found {}", inner.kind, inner.type, last.size()));
-  if (!local.empty()) declare(scope, local, node, inner.use);
-  return {node, local.empty() && last.size() == 1 ? last.front().name : local};
+  if (!local.empty()) declare(scope, local, port.node, inner.use);
+  return {port, local.empty() && last.size() == 1 ? last.front().name : local};
 }
 
 Source Expander::block(const Call& call, const Block& block, Scope& scope) {
@@ -111,8 +111,8 @@ Source Expander::block(const Call& call, const Block& block, Scope& scope) {
 Source Expander::open(const Block& block, std::map<std::string, config::Node> values, Scope inner,
                       const std::string& local, Scope& scope) {
   // Where the input is wrong nothing will be inferred from it; any extents will do.
-  const int input = inner.input.empty() ? -1 : inner.input.front().node;
-  add_extents(input < 0 ? Shape{64, 64, 64} : result_.graph.nodes[static_cast<std::size_t>(input)].output, values);
+  const bool known = !inner.input.empty() && inner.input.front().port.node >= 0;
+  add_extents(known ? tensor(inner.input.front()).shape : Shape{64, 64, 64}, values);
   const Reader::Scope parameters(reader_, std::move(values));
   const Reader::Subject list(reader_, fmt::format("{} '{}'", inner.kind, inner.type));
   const Sources last = chain(block.layers, inner);
@@ -129,7 +129,7 @@ Source Expander::network(const Call& call, const Network& network, Scope& scope)
   auto inner = inner_scope({step, call.name, *read, true}, "network", local, scope);
   if (!inner) return {};
   inner->definitions = &network.definitions;
-  const int node = read->front().node;
+  const int node = read->front().port.node;
   const std::vector<int>& given = result_.graph.inputs;
   result_.graph.networks.push_back(
       {network.name, network.preprocessing, std::find(given.begin(), given.end(), node) != given.end(), step.mark});
@@ -151,9 +151,9 @@ std::optional<Sources> Expander::network_input(const Call& call, const Network& 
     reader_.error(step.mark, fmt::format("expected 1 input, found {}", sources->size()));
     return std::nullopt;
   }
-  const auto& [node, name] = sources->front();
-  if (node < 0) return sources;
-  const Shape& found = result_.graph.nodes[static_cast<std::size_t>(node)].output;
+  const auto& [port, name] = sources->front();
+  if (port.node < 0) return sources;
+  const Shape& found = tensor(sources->front()).shape;
   const config::Node* given = step.arguments.is_map() ? step.arguments.find("input_shape") : nullptr;
   Shape wanted = found;
   if (given != nullptr && !reader_.substituted(*given).is_null()) config::Value<Shape>::read(*given, reader_, wanted);

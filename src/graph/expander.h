@@ -18,9 +18,9 @@
 
 namespace dptrain::graph {
 
-/// A tensor as a step sees it: the node, and the name by which the steps around know it.
+/// A tensor as a step sees it: whose it is, and the name by which the steps around know it.
 struct Source {
-  int node = -1;  ///< -1: the step that should make it is wrong, which has been reported
+  Port port = -1;  ///< of node -1: the step that should make it is wrong, which has been reported
   std::string name;
 };
 using Sources = std::vector<Source>;
@@ -97,11 +97,12 @@ class Expander {
   std::optional<Sources> find(const config::Node& node, const Scope& scope);
 
   config::Typed read_layer(const layers::LayerType& type, const ListedStep& step);
-  std::optional<Shape> inferred(const config::Typed& layer, const ListedStep& step, const Sources& inputs,
-                                const Scope& scope);
+  std::optional<std::vector<layers::OutputDef>> inferred(const config::Typed& layer, const ListedStep& step,
+                                                         const Sources& inputs, const Scope& scope);
+  const layers::OutputDef& tensor(const Source& source) const { return tensor_of(result_.graph, source.port); }
   int add_layer(const std::string& name, std::string path, const config::Typed& typed, bool trainable,
                 const Sources& inputs);
-  int add_node(int layer, const Sources& inputs, const Shape& output, const std::string& name,
+  int add_node(int layer, const Sources& inputs, std::vector<layers::OutputDef> outputs, const std::string& name,
                const std::string& device, const config::Mark& mark);
   std::optional<std::map<std::string, config::Node>> block_arguments(const ListedStep& step, const Block& block);
   bool only_reserved(const config::Node& arguments, const std::vector<std::string>& allowed, const std::string& hint);

@@ -40,7 +40,7 @@ void freeze_up_to(const config::Node& node, Expansion& expansion, Reader& reader
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {  // inputs have smaller indices
     if (!wanted[i]) continue;
     graph.layers[static_cast<std::size_t>(graph.nodes[i].layer)].trainable = false;
-    for (const int input : graph.nodes[i].inputs) wanted[static_cast<std::size_t>(input)] = true;
+    for (const Port& input : graph.nodes[i].inputs) wanted[static_cast<std::size_t>(input.node)] = true;
   }
 }
 

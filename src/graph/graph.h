@@ -3,6 +3,8 @@
 // The graph of layers: blocks, repeats and shared layers expanded, shapes inferred, names final. Built once on the
 // host, immutable afterwards: any thread may read it.
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,20 +21,32 @@ struct Layer {
   std::string name;           ///< unique; Keras's rules for names
   config::Typed spec;         ///< of layers::layer_family()
   bool trainable = true;      ///< after `trainable:` and `freeze`
-  std::vector<Shape> inputs;  ///< shapes at the first call; later calls have equal ones
+  std::vector<Shape> inputs;  ///< shapes at the first call; later calls have equal ones (and types)
   std::vector<int> weights;   ///< indices into Model::weights, Keras's order
   config::Mark mark;
+};
+
+/// One of the tensors that a node gives: what nodes read.
+struct Port {
+  int node = 0;
+  int port = 0;  ///< in Node::outputs
+
+  Port() = default;
+  Port(int of_node, int which = 0) : node(of_node), port(which) {}  // NOLINT(google-explicit-constructor)
+  friend bool operator==(const Port&, const Port&) = default;
 };
 
 /// One call of a layer: a vertex of the graph.
 struct Node {
   int layer = 0;
-  int call = 0;             ///< 0 for the first call of its layer
-  std::vector<int> inputs;  ///< node indices, all smaller than this node's own
-  Shape output;             ///< of one sample
-  std::string name;         ///< of the step in the config; the layer's own name unless the layer is shared
-  std::string device;       ///< slot from `device:`, "" when not given
+  int call = 0;              ///< 0 for the first call of its layer
+  std::vector<Port> inputs;  ///< of nodes with smaller indices than this one's
+  std::vector<layers::OutputDef> outputs;
+  std::string name;    ///< of the step in the config; the layer's own name unless the layer is shared
+  std::string device;  ///< slot from `device:`, "" when not given
   config::Mark mark;
+
+  const Shape& output() const { return outputs.front().shape; }  ///< of the first, often the only one
 };
 
 /// A use of a bundled network, for advice; a graph that is written out and read again has none.
@@ -46,12 +60,24 @@ struct NetworkUse {
 struct Graph {
   std::string name;
   std::vector<Layer> layers;
-  std::vector<Node> nodes;   ///< topological order
-  std::vector<int> inputs;   ///< nodes of Input layers, in the order of the config
-  std::vector<int> outputs;  ///< nodes
+  std::vector<Node> nodes;  ///< topological order
+  std::vector<int> inputs;  ///< nodes of Input layers, in the order of the config
+  std::vector<Port> outputs;
   std::vector<NetworkUse> networks;
   std::optional<WeightsSpec> weights{};  ///< what a fresh start reads from a file
 };
+
+const layers::OutputDef& tensor_of(const Graph& graph, const Port& port);
+/// As the config names it: "conv1"; of a node with several outputs "lstm" for the first, "lstm.state_h" for others.
+std::string name_of(const Graph& graph, const Port& port);
+/// The port that a name means in the config, where `names` are those of the steps: "lstm", "lstm.state_h", or by
+/// number "lstm.1". -1 for the node: nothing is called so.
+Port find_port(const Graph& graph, const std::map<std::string, int>& names, const std::string& name);
+/// "; lstm has the outputs lstm.state_h, lstm.state_c" where the name begins like one of those of a step with several.
+std::string port_hint(const Graph& graph, const std::map<std::string, int>& names, const std::string& name);
+
+/// Of an Input of ids: every layer that reads them, behind views or not, takes what is below this. 0: it is of floats.
+std::int64_t id_limit(const Graph& graph, int input);
 
 /// Order of `model.layers` after Keras has loaded the graph (depth descending, first visit ascending;
 /// docs/keras-files.md): layer indices. The k-th layer with weights here is the k-th in a Keras file.

@@ -1,13 +1,13 @@
 #include "graph/infer.h"
 
 #include "core/format.h"
-#include "layers/layer.h"
 
 namespace dptrain::graph {
 namespace {
 
 using layers::LayerError;
 using layers::LayerType;
+using layers::TensorDef;
 
 /// 4 TiB of floats: what is larger is a slip of the pen, and products further on would leave 64 bits.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
@@ -28,12 +28,24 @@ void check_arity(const LayerType& type, std::size_t found) {
   throw LayerError(fmt::format("expected {}{}, found {}", exact ? "" : "at least ", count(type.min_inputs), n));
 }
 
-void check_rank(const LayerType& type, std::span<const Shape> inputs, std::span<const std::string> names) {
+void check_types(const LayerType& type, std::span<const TensorDef> inputs, std::span<const std::string> names) {
+  for (std::size_t i = 0; !type.is_view && i < inputs.size(); ++i) {
+    if (inputs[i].type == type.input_type) continue;
+    throw LayerError(type.input_type == DType::kI32
+                         ? fmt::format("expected int32 ids, {} is floats; give its Input dtype: int32", names[i])
+                         : fmt::format("expected floats, {} is {} ids; an Embedding makes vectors of them", names[i],
+                                       name_of(inputs[i].type)));
+  }
+}
+
+void check_rank(const LayerType& type, std::span<const TensorDef> inputs, std::span<const std::string> names) {
   for (std::size_t i = 0; type.input_rank != 0 && i < inputs.size(); ++i)
-    if (inputs[i].rank() != type.input_rank)
+    if (inputs[i].shape.rank() != type.input_rank)
       throw LayerError(fmt::format("expected an input of {} axes{}, {} is {}", type.input_rank,
-                                   type.input_rank == 3 ? " (height, width, channels)" : "", names[i],
-                                   inputs[i].str()));
+                                   type.input_rank == 3   ? " (height, width, channels)"
+                                   : type.input_rank == 2 ? " (steps, features)"
+                                                          : "",
+                                   names[i], inputs[i].shape.str()));
 }
 
 /// Puts the names in the place of {0}, {1}, ...
@@ -48,18 +60,21 @@ std::string with_names(std::string text, std::span<const std::string> names) {
 
 }  // namespace
 
-Shape infer(const config::Typed& layer, std::span<const Shape> inputs, std::span<const std::string> names) {
+std::vector<layers::OutputDef> infer(const config::Typed& layer, std::span<const TensorDef> inputs,
+                                     std::span<const std::string> names) {
   const LayerType& type = layers::type_of(layer);
   check_arity(type, inputs.size());
+  check_types(type, inputs, names);
   check_rank(type, inputs, names);
   try {
-    Shape output = type.output(layer.spec(), inputs);
-    if (too_large(output))
-      throw LayerError(fmt::format("one sample of the output would be {}: too large", output.str()));
-    for (const layers::WeightDef& weight : type.weights(layer.spec(), inputs))
+    std::vector<layers::OutputDef> outputs = type.outputs(layer.spec(), inputs);
+    for (const layers::OutputDef& output : outputs)
+      if (too_large(output.shape))
+        throw LayerError(fmt::format("one sample of the output would be {}: too large", output.shape.str()));
+    for (const layers::WeightDef& weight : type.weights(layer.spec(), layers::shapes_of(inputs)))
       if (too_large(weight.shape))
         throw LayerError(fmt::format("{} would be {}: too large", weight.name, weight.shape.str()));
-    return output;
+    return outputs;
   } catch (const LayerError& error) {
     throw LayerError(with_names(error.what(), names));
   }

@@ -28,13 +28,13 @@ Walk walk(const Graph& graph) {
     if (first < 0) first = visits++;
     stack.push_back({node, 0});
   };
-  for (const int output : graph.outputs) {
-    enter(output);
+  for (const Port& output : graph.outputs) {
+    enter(output.node);
     while (!stack.empty()) {
       Frame& top = stack.back();
       const Node& node = graph.nodes[static_cast<std::size_t>(top.node)];
       if (top.next_input < node.inputs.size()) {
-        enter(node.inputs[top.next_input++]);
+        enter(node.inputs[top.next_input++].node);
       } else {
         result.post.push_back(top.node);
         stack.pop_back();
@@ -52,8 +52,8 @@ std::vector<int> depths(const Graph& graph, const std::vector<int>& post) {
     int& layer_depth = of_layer[static_cast<std::size_t>(node.layer)];
     const int depth = std::max(of_node[static_cast<std::size_t>(*it)], layer_depth);
     layer_depth = of_node[static_cast<std::size_t>(*it)] = depth;
-    for (const int producer : node.inputs) {
-      int& further = of_node[static_cast<std::size_t>(producer)];
+    for (const Port& producer : node.inputs) {
+      int& further = of_node[static_cast<std::size_t>(producer.node)];
       further = std::max(further, depth + 1);
     }
   }

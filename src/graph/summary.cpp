@@ -17,6 +17,15 @@ std::string keras_shape(const Shape& shape) {
   return text + ")";
 }
 
+/// Of several outputs as Keras shows them: "[(None, 8), (None, 4)]".
+std::string keras_shapes(const Node& node) {
+  std::vector<std::string> shapes;
+  for (const layers::OutputDef& output : node.outputs)
+    if (!output.is_mask) shapes.push_back(keras_shape(output.shape));
+  if (shapes.size() == 1) return shapes.front();
+  return "[" + join(shapes, ", ") + "]";
+}
+
 std::string totals(const char* what, std::int64_t count) {
   return fmt::format("{}: {} ({})\n", what, with_commas(count),
                      human_bytes(static_cast<std::uint64_t>(count) * sizeof(float)));
@@ -30,9 +39,8 @@ std::vector<Row> rows(const Model& model) {
   for (const Node& node : graph.nodes) {
     Row& row = all[static_cast<std::size_t>(node.layer)];
     ++calls[static_cast<std::size_t>(node.layer)];
-    row[1] = keras_shape(node.output);
-    for (const int input : node.inputs)
-      row[3] += (row[3].empty() ? "" : ", ") + graph.nodes[static_cast<std::size_t>(input)].name;
+    row[1] = keras_shapes(node);
+    for (const Port& input : node.inputs) row[3] += (row[3].empty() ? "" : ", ") + name_of(graph, input);
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Layer& layer = graph.layers[i];

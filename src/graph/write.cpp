@@ -30,10 +30,10 @@ void add_layer_arguments(Tree& arguments, const Layer& layer, bool minimal) {
   if (!layer.trainable && layers::type_of(layer.spec).max_inputs != 0) arguments.set("trainable", Tree::boolean(false));
 }
 
-Tree names_of(const Graph& graph, const std::vector<int>& nodes) {
-  if (nodes.size() == 1) return Tree::text(graph.nodes[static_cast<std::size_t>(nodes[0])].name);
+Tree names_of(const Graph& graph, const std::vector<Port>& ports) {
+  if (ports.size() == 1) return Tree::text(name_of(graph, ports[0]));
   Tree list = Tree::sequence();
-  for (const int node : nodes) list.items().push_back(Tree::text(graph.nodes[static_cast<std::size_t>(node)].name));
+  for (const Port& port : ports) list.items().push_back(Tree::text(name_of(graph, port)));
   return list;
 }
 
@@ -54,7 +54,7 @@ config::Node write(const Graph& graph, bool minimal) {
     const bool is_shared = shared[static_cast<std::size_t>(node.layer)];
     Tree arguments = Tree::map();
     arguments.set("name", Tree::text(node.name));
-    const bool chained = node.inputs.size() == 1 && node.inputs[0] == i - 1;
+    const bool chained = node.inputs.size() == 1 && node.inputs[0] == Port(i - 1);
     if (!node.inputs.empty() && !(minimal && chained)) arguments.set("inputs", names_of(graph, node.inputs));
     if (!is_shared) add_layer_arguments(arguments, layer, minimal);
     if (!node.device.empty()) arguments.set("device", Tree::text(node.device));
@@ -63,7 +63,7 @@ config::Node write(const Graph& graph, bool minimal) {
   Tree model = Tree::map();
   if (!definitions.entries().empty()) model.set("shared", std::move(definitions));
   model.set("layers", std::move(steps));
-  const bool last = graph.outputs == std::vector<int>{static_cast<int>(graph.nodes.size()) - 1};
+  const bool last = graph.outputs == std::vector<Port>{static_cast<int>(graph.nodes.size()) - 1};
   if (!minimal || !last) model.set("outputs", names_of(graph, graph.outputs));
   if (graph.weights) model.set("weights", weights_schema().write(&*graph.weights, minimal));
   return model;

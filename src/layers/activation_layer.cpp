@@ -10,6 +10,7 @@ const Registered kActivation =
     layer<ActivationSpec>("Activation")
         .positional(key("activation", &ActivationSpec::activation).required())
         .inputs(1)
+        .masks(MaskRule::kPasses)
         .output([](const ActivationSpec&, std::span<const Shape> in) { return in[0]; })
         .backward_reads([](const ActivationSpec& spec) {
           const bool from_output = backward_from_output(spec.activation);

@@ -7,7 +7,9 @@ namespace dptrain::layers {
 namespace {
 
 const Registered kAdd =
-    layer<AddSpec>("Add").inputs(2, -1).output([](const AddSpec&, std::span<const Shape> in) { return broadcast(in); });
+    layer<AddSpec>("Add").inputs(2, -1).masks(MaskRule::kJoins).output([](const AddSpec&, std::span<const Shape> in) {
+      return broadcast(in);
+    });
 
 }  // namespace
 }  // namespace dptrain::layers

@@ -60,6 +60,7 @@ const Registered kBatchNormalization =
         .key(key("gamma_regularizer", &BatchNormalizationSpec::gamma_regularizer))
         .key(key("synchronized", &BatchNormalizationSpec::synchronized))
         .inputs(1)
+        .masks(MaskRule::kHeeds)
         .output(output)
         .weights(weights)
         .backward_reads(BackwardReads{.input_to_train = true})

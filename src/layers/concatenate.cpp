@@ -26,9 +26,17 @@ Shape output(const ConcatenateSpec& spec, std::span<const Shape> in) {
   return Shape(std::move(dims));
 }
 
+/// Of features: a step is valid where any input's is, and an input without a mask is valid everywhere (Keras's any() of
+/// all ones). Of steps: the masks one after the other, which no tensor here is.
+MaskRule mask_rule(const ConcatenateSpec& spec, std::span<const Shape> in) {
+  const bool features = spec.axis == -1 || spec.axis == in[0].rank();
+  return features ? MaskRule::kJoins : MaskRule::kHeeds;
+}
+
 const Registered kConcatenate = layer<ConcatenateSpec>("Concatenate")
                                     .positional(key("axis", &ConcatenateSpec::axis))
                                     .inputs(2, -1)
+                                    .masks(mask_rule)
                                     .output(output)
                                     .keras([](const ConcatenateSpec& spec, std::span<const Shape>) {
                                       return keras_object({{"axis", config::Node::integer(spec.axis)}});

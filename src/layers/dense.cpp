@@ -27,6 +27,7 @@ const Registered kDense = kDenseKernels
                               .add_to(layer<DenseSpec>("Dense").positional(
                                   key("units", &DenseSpec::units).required().at_least(1).check(Bounded{})))
                               .inputs(1)
+                              .masks(MaskRule::kPasses)
                               .output(output)
                               .weights(weights)
                               .keras(keras);

@@ -10,6 +10,7 @@ const Registered kDropout =
     layer<DropoutSpec>("Dropout")
         .positional(key("rate", &DropoutSpec::rate).required().at_least(0).below(1))
         .inputs(1)
+        .masks(MaskRule::kPasses)
         .random()
         .output([](const DropoutSpec&, std::span<const Shape> in) { return in[0]; })
         .keras([](const DropoutSpec& spec, std::span<const Shape>) {

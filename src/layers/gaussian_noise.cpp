@@ -10,6 +10,7 @@ const Registered kGaussianNoise =
     layer<GaussianNoiseSpec>("GaussianNoise")
         .positional(key("stddev", &GaussianNoiseSpec::stddev).required().at_least(0).at_most(1))  // Keras 3's range
         .inputs(1)
+        .masks(MaskRule::kPasses)
         .random()
         .output([](const GaussianNoiseSpec&, std::span<const Shape> in) { return in[0]; })
         .keras([](const GaussianNoiseSpec& spec, std::span<const Shape>) {

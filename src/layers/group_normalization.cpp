@@ -32,6 +32,7 @@ const Registered kGroupNormalization =
             .key(key("axis", &GroupNormalizationSpec::axis))
             .key(key("epsilon", &GroupNormalizationSpec::epsilon).above(0)))
         .inputs(1)
+        .masks(MaskRule::kPasses)
         .output(output)
         .weights([](const GroupNormalizationSpec& spec, std::span<const Shape> in) {
           return gamma_and_beta(spec, {in[0].back()});

@@ -1,6 +1,17 @@
 #include "layers/layer.h"
 
+#include <utility>
+
 namespace dptrain::layers {
+
+std::vector<Shape> shapes_of(std::span<const TensorDef> tensors) {
+  std::vector<Shape> shapes;
+  for (const TensorDef& tensor : tensors) shapes.push_back(tensor.shape);
+  return shapes;
+}
+
+OutputDef mask_output(Shape steps) { return {"mask", std::move(steps), DType::kU8, true}; }
+
 config::Family& layer_family() {
   static config::Family family("layer");
   return family;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "config/family.h"
+#include "core/dtype.h"
 #include "core/shape.h"
 #include "layers/activation.h"
 #include "layers/initializer.h"
@@ -21,6 +22,34 @@
 namespace dptrain::layers {
 
 using config::key;
+
+/// A tensor that a layer reads, of one sample. kF32 stands for floats, which a device may keep in 16 bits; kI32 are
+/// ids.
+struct TensorDef {
+  Shape shape;
+  DType type = DType::kF32;
+};
+
+/// One of the tensors that a layer gives, of one sample, in Keras's order.
+struct OutputDef {
+  std::string name;  ///< "state_h"; "" where the layer has one output
+  Shape shape;
+  DType type = DType::kF32;
+  bool is_mask = false;  ///< says which steps of the other outputs are valid (kU8, 1 or 0); the last, unseen by configs
+};
+
+/// A mask for steps of this shape.
+OutputDef mask_output(Shape steps);
+
+/// What a layer makes of the mask of its input, as Keras's supports_masking and compute_mask have it.
+enum class MaskRule {
+  kDrops,     ///< loses it, and Keras warns
+  kPasses,    ///< the first input's is the first output's
+  kHeeds,     ///< as kPasses, but Keras's layer computes something else under a mask, which no op does
+  kJoins,     ///< of all inputs: a step is valid where it is so in any; none where an input has none
+  kEnds,      ///< there is nothing left to mask
+  kProduces,  ///< the last output is the mask of the others
+};
 
 /// One weight of a layer, in Keras's order (trainable ones first).
 struct WeightDef {
@@ -37,6 +66,7 @@ struct BackwardReads {
   bool input = false;
   bool output = false;
   bool input_to_train = false;  ///< the input, for its own weights or moments: a frozen layer does without
+  bool masks = false;           ///< its inputs' masks, where they have some; `input` means them, too
 };
 
 /// The layer is wrong for these inputs; the graph builder adds name and place. Message: "window 9x9 is larger than the
@@ -54,8 +84,12 @@ struct LayerType final : config::TypeDef {
   bool is_random = false;  ///< draws random numbers in training (Dropout)
   /// Does nothing in training but move or rename memory (Flatten, Reshape): the plan aliases input and output.
   bool is_view = false;
-  /// Maps spec and input shapes to the output shape. Throws LayerError.
-  std::function<Shape(const void* spec, std::span<const Shape>)> output;
+  DType input_type = DType::kF32;  ///< that it computes with; views take any
+  std::function<MaskRule(const void* spec, std::span<const Shape>)> mask_rule;
+  bool heeds_masks = false;                                ///< its op reads the masks of its inputs (Step::masks)
+  std::function<std::int64_t(const void* spec)> id_limit;  ///< of a layer that reads ids: all are below this
+  /// Maps spec and inputs to the outputs, at least one. Throws LayerError.
+  std::function<std::vector<OutputDef>(const void* spec, std::span<const TensorDef>)> outputs;
   std::function<std::vector<WeightDef>(const void* spec, std::span<const Shape>)> weights;
   std::function<BackwardReads(const void* spec)> backward_reads;
   /// The `activation` argument and a copy of the spec without it; empty where the layer has none.
@@ -65,6 +99,8 @@ struct LayerType final : config::TypeDef {
   std::function<config::Node(const void* spec, std::span<const Shape>)> keras_config;
   bool keras_trainable = true;  ///< Keras 3 takes `trainable` in that config
 };
+
+std::vector<Shape> shapes_of(std::span<const TensorDef> tensors);
 
 config::Family& layer_family();
 /// The definition behind a layer value.
@@ -86,6 +122,7 @@ class LayerBuilder {
     type_->schema = config::Schema::of<Spec>(std::move(name));
     weights([](const Spec&, std::span<const Shape>) { return std::vector<WeightDef>(); });
     backward_reads(BackwardReads{});
+    type_->mask_rule = [](const void*, std::span<const Shape>) { return MaskRule::kDrops; };
     type_->keras_config = [schema = &type_->schema](const void* spec, std::span<const Shape>) {
       return schema->write(spec);
     };
@@ -111,9 +148,34 @@ class LayerBuilder {
   LayerBuilder&& view() && { return type_->is_view = true, std::move(*this); }
   LayerBuilder&& without_keras_trainable() && { return type_->keras_trainable = false, std::move(*this); }
 
-  /// Shape from (spec, all input shapes).
+  /// Reads ids below the limit instead of floats.
+  LayerBuilder&& reads_ids(std::int64_t Spec::*limit) && {
+    type_->input_type = DType::kI32;
+    type_->id_limit = [limit](const void* s) { return static_cast<const Spec*>(s)->*limit; };
+    return std::move(*this);
+  }
+
+  /// One output, of floats (a view's: of the input's type), its shape from (spec, all input shapes).
   LayerBuilder&& output(Shape (*f)(const Spec&, std::span<const Shape>)) && {
-    type_->output = [f](const void* s, std::span<const Shape> in) { return f(*static_cast<const Spec*>(s), in); };
+    type_->outputs = [f, view = type_->is_view](const void* s, std::span<const TensorDef> in) {
+      Shape shape = f(*static_cast<const Spec*>(s), shapes_of(in));
+      return std::vector<OutputDef>{{"", std::move(shape), view ? in[0].type : DType::kF32}};
+    };
+    return std::move(*this);
+  }
+  /// Without it the layer drops masks.
+  LayerBuilder&& masks(MaskRule rule) && {
+    type_->mask_rule = [rule](const void*, std::span<const Shape>) { return rule; };
+    return std::move(*this);
+  }
+  LayerBuilder&& masks(MaskRule (*f)(const Spec&, std::span<const Shape>)) && {
+    type_->mask_rule = [f](const void* s, std::span<const Shape> in) { return f(*static_cast<const Spec*>(s), in); };
+    return std::move(*this);
+  }
+  LayerBuilder&& heeds_masks() && { return type_->heeds_masks = true, std::move(*this); }
+  /// Several outputs, or one of another type.
+  LayerBuilder&& outputs(std::vector<OutputDef> (*f)(const Spec&, std::span<const TensorDef>)) && {
+    type_->outputs = [f](const void* s, std::span<const TensorDef> in) { return f(*static_cast<const Spec*>(s), in); };
     return std::move(*this);
   }
   LayerBuilder&& weights(std::vector<WeightDef> (*f)(const Spec&, std::span<const Shape>)) {

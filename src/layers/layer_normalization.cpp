@@ -23,6 +23,7 @@ const Registered kLayerNormalization =
                            .positional(key("axis", &LayerNormalizationSpec::axis))
                            .key(key("epsilon", &LayerNormalizationSpec::epsilon).above(0)))
         .inputs(1)
+        .masks(MaskRule::kPasses)
         .output([](const LayerNormalizationSpec& spec, std::span<const Shape> in) {
           normalized_shape(spec, in[0]);
           return in[0];

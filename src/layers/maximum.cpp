@@ -8,6 +8,7 @@ namespace {
 
 const Registered kMaximum = layer<MaximumSpec>("Maximum")
                                 .inputs(2, -1)
+                                .masks(MaskRule::kJoins)
                                 .output([](const MaximumSpec&, std::span<const Shape> in) { return broadcast(in); })
                                 .backward_reads(BackwardReads{.input = true, .output = true});
 

@@ -8,6 +8,7 @@ namespace {
 
 const Registered kMinimum = layer<MinimumSpec>("Minimum")
                                 .inputs(2, -1)
+                                .masks(MaskRule::kJoins)
                                 .output([](const MinimumSpec&, std::span<const Shape> in) { return broadcast(in); })
                                 .backward_reads(BackwardReads{.input = true, .output = true});
 

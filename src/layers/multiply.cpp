@@ -8,6 +8,7 @@ namespace {
 
 const Registered kMultiply = layer<MultiplySpec>("Multiply")
                                  .inputs(2, -1)
+                                 .masks(MaskRule::kJoins)
                                  .output([](const MultiplySpec&, std::span<const Shape> in) { return broadcast(in); })
                                  .backward_reads(BackwardReads{.input = true});
 

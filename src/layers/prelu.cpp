@@ -38,6 +38,7 @@ const Registered kPReLU =
         .key(key("alpha_regularizer", &PReLUSpec::alpha_regularizer))
         .key(key("shared_axes", &PReLUSpec::shared_axes).at_least(1))
         .inputs(1)
+        .masks(MaskRule::kPasses)
         .output(output)
         .weights(weights)
         .backward_reads(BackwardReads{.input = true})  // alpha may be negative: the output does not say where x stood

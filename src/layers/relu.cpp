@@ -12,6 +12,7 @@ const Registered kReLU =
         .key(key("negative_slope", &ReLUSpec::negative_slope).at_least(0))
         .key(key("threshold", &ReLUSpec::threshold).at_least(0))
         .inputs(1)
+        .masks(MaskRule::kPasses)
         .output([](const ReLUSpec&, std::span<const Shape> in) { return in[0]; })
         .backward_reads(BackwardReads{.input = true})  // with a threshold the output does not say where the input stood
         .keras([](const ReLUSpec& spec, std::span<const Shape>) {

@@ -11,6 +11,7 @@ const Registered kRescaling =
         .positional(key("scale", &RescalingSpec::scale).required())
         .key(key("offset", &RescalingSpec::offset))
         .inputs(1)
+        .masks(MaskRule::kPasses)
         .output([](const RescalingSpec&, std::span<const Shape> in) { return in[0]; })
         .keras([](const RescalingSpec& spec, std::span<const Shape>) {
           return keras_object({{"scale", keras_real(spec.scale)}, {"offset", keras_real(spec.offset)}});

@@ -17,6 +17,7 @@ Shape output(const SoftmaxSpec& spec, std::span<const Shape> in) {
 const Registered kSoftmax = layer<SoftmaxSpec>("Softmax")
                                 .positional(key("axis", &SoftmaxSpec::axis))
                                 .inputs(1)
+                                .masks(MaskRule::kHeeds)
                                 .output(output)
                                 .backward_reads(BackwardReads{.output = true})
                                 .keras([](const SoftmaxSpec& spec, std::span<const Shape>) {

@@ -10,6 +10,7 @@ const Registered kSpatialDropout2D =
     layer<SpatialDropout2DSpec>("SpatialDropout2D")
         .positional(key("rate", &SpatialDropout2DSpec::rate).required().at_least(0).below(1))
         .inputs(1)
+        .masks(MaskRule::kPasses)
         .of_rank(3)
         .random()
         .without_keras_trainable()

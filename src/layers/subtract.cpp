@@ -6,10 +6,10 @@
 namespace dptrain::layers {
 namespace {
 
-const Registered kSubtract =
-    layer<SubtractSpec>("Subtract").inputs(2).output([](const SubtractSpec&, std::span<const Shape> in) {
-      return broadcast(in);
-    });
+const Registered kSubtract = layer<SubtractSpec>("Subtract")
+                                 .inputs(2)
+                                 .masks(MaskRule::kJoins)
+                                 .output([](const SubtractSpec&, std::span<const Shape> in) { return broadcast(in); });
 
 }  // namespace
 }  // namespace dptrain::layers

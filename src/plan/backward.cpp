@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "core/format.h"
 #include "plan/stages.h"
 #include "plan/tail.h"
@@ -36,7 +38,7 @@ class BackwardPlanner {
       bool wanted = false;
       for (const int p : step.parameters) wanted = wanted || plan_.parameters[at(p)].kind == ParameterKind::kTrainable;
       for (const int input : step.inputs) wanted = wanted || wanted_[at(root(plan_, input))];
-      wanted_[at(step.output)] = wanted;
+      for (const int output : step.outputs) wanted_[at(output)] = wanted && plan_.tensors[at(output)].is_float();
     }
   }
 
@@ -68,11 +70,10 @@ class BackwardPlanner {
 
   void visit(int index) {
     Step& step = plan_.steps[at(index)];
-    step.has_backward = wanted_[at(step.output)];
-    if (step.has_backward) {
-      step.output_gradient = gradient_[at(step.output)];
-      plan_.backward.push_back({.kind = BackwardItem::Kind::kStep, .step = index});
-    }
+    for (const int output : step.outputs) step.output_gradients.push_back(gradient_[at(output)]);
+    // None: no output leads to a loss, and there is nothing to go back from.
+    step.has_backward = std::ranges::any_of(step.output_gradients, [](int gradient) { return gradient != kAbsent; });
+    if (step.has_backward) plan_.backward.push_back({.kind = BackwardItem::Kind::kStep, .step = index});
     for (std::size_t i = 0; step.has_backward && i < step.inputs.size(); ++i) add_input_gradient(step, i);
     for (std::size_t i = 0; i < step.parameters.size(); ++i) add_parameter_gradient(step, i);
   }
@@ -82,7 +83,7 @@ class BackwardPlanner {
     if (!wanted_[at(source)]) return;
     step.input_gradients[i] = gradient_for(source);
     if (passes_gradient(step, i))
-      plan_.tensors[at(step.input_gradients[i])].alias_of = root(plan_, step.output_gradient);
+      plan_.tensors[at(step.input_gradients[i])].alias_of = root(plan_, step.output_gradients.front());
     if (step.input_gradients[i] == gradient_[at(source)]) return;
     plan_.backward.push_back({.kind = BackwardItem::Kind::kAccumulateTensor,
                               .destination = gradient_[at(source)],
@@ -93,7 +94,7 @@ class BackwardPlanner {
     const int p = step.parameters[i];
     const Parameter& parameter = plan_.parameters[at(p)];
     const bool statistic = parameter.kind == ParameterKind::kStatistic && !step.inference_mode;
-    if (parameter.kind != ParameterKind::kTrainable && !statistic) return;
+    if ((parameter.kind != ParameterKind::kTrainable || !step.has_backward) && !statistic) return;
     step.parameter_gradients[i] = true;
     if (!written_[at(p)]) {
       written_[at(p)] = true;
@@ -120,9 +121,9 @@ class BackwardPlanner {
     for (Step& reader : plan_.steps) {
       if (!reader.has_backward || reader.inputs.size() != 1) continue;
       for (Step& producer : plan_.steps) {
-        if (producer.output != reader.inputs.front() || producer.tail.empty() || !producer.has_backward) continue;
+        if (producer.output() != reader.inputs.front() || producer.tail.empty() || !producer.has_backward) continue;
         TailEntry& last = producer.tail.back();
-        if (readers(producer.output) != 1 || !draft_.device.undoes(reader, last)) continue;
+        if (readers(producer.output()) != 1 || !draft_.device.undoes(reader, last)) continue;
         last.undone = true;
         reader.undoes = last.layer;
       }

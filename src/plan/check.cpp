@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "graph/masks.h"
 #include "layers/activation_layer.h"
 #include "layers/layer.h"
 #include "layers/relu.h"
@@ -30,11 +31,16 @@ struct Output {
 };
 
 Output output_of(const graph::Graph& graph, int output, LabelKind labels) {
-  const graph::Node& node = graph.nodes[at(graph.outputs[at(output)])];
+  const graph::Port& port = graph.outputs[at(output)];
+  const graph::Node& node = graph.nodes[at(port.node)];
   const config::Typed& spec = graph.layers[at(node.layer)].spec;
   std::optional<Activation> activation = layers::activation_of(spec);
   if (!activation) activation = pure_activation(spec);
-  return {.name = "'" + node.name + "'", .shape = node.output, .activation = activation, .labels = labels};
+  if (port.port > 0) activation.reset();
+  return {.name = "'" + graph::name_of(graph, port) + "'",
+          .shape = graph::tensor_of(graph, port).shape,
+          .activation = activation,
+          .labels = labels};
 }
 
 /// A row of class scores for each position, or one. Labels are class numbers of the same positions, or rows.
@@ -74,6 +80,16 @@ void check_class_weights(const config::Typed& loss, const LossType& type, const 
                      output.name, output.shape.str()));
   const auto wanted = two ? std::size_t{2} : static_cast<std::size_t>(output.shape.back());
   if (weights != wanted) refuse(loss, fmt::format("{} class weights for {} classes", weights, wanted));
+}
+
+/// Keras leaves masked steps out of loss and metrics, of all replicas' together.
+void check_mask(const config::Typed& loss, const graph::Graph& graph, const graph::Port& port, const Output& output) {
+  const graph::Mask mask = graph::masks(graph)[at(port.node)][at(port.port)];
+  if (mask.empty()) return;
+  refuse(loss,
+         fmt::format("output {} has the mask of '{}', which Keras's losses heed and this version's do not; end the "
+                     "sequence in GlobalAveragePooling1D, or do without the mask",
+                     output.name, graph.nodes[at(mask.front().node)].name));
 }
 
 void check_activation(const config::Typed& loss, const LossType& type, const Output& output) {
@@ -148,7 +164,7 @@ void resolve_losses(Draft& draft) {
   std::size_t sums = 0;
   for (const Objective& objective : draft.options.objectives) {
     LossStep loss{.output = objective.output,
-                  .name = graph.outputs.size() > 1 ? graph.nodes[at(graph.outputs[at(objective.output)])].name : "",
+                  .name = graph.outputs.size() > 1 ? graph::name_of(graph, graph.outputs[at(objective.output)]) : "",
                   .loss = objective.loss,
                   .weight = objective.weight,
                   .labels = objective.labels,
@@ -156,6 +172,7 @@ void resolve_losses(Draft& draft) {
                   .first_sum = sums};
     const Output output = output_of(graph, objective.output, loss.labels);
     const LossType& type = optim::loss_type(loss.loss);
+    check_mask(loss.loss, graph, graph.outputs[at(objective.output)], output);
     check_shape(loss.loss, type, output);
     check_labels(loss.loss, type, output);
     check_activation(loss.loss, type, output);

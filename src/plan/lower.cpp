@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "graph/masks.h"
 #include "layers/activation_layer.h"
 #include "layers/batch_normalization.h"
 #include "layers/input.h"
@@ -13,13 +14,18 @@
 namespace dptrain::plan {
 namespace {
 
+using graph::Port;
 using layers::Activation;
 
 class Lowering {
  public:
   explicit Lowering(Draft& draft)
-      : draft_(draft), plan_(draft.plan), graph_(draft.model.graph), readers_(count_readers()) {
-    draft_.node_tensor.assign(graph_.nodes.size(), kAbsent);
+      : draft_(draft),
+        plan_(draft.plan),
+        graph_(draft.model.graph),
+        readers_(count_readers()),
+        masks_(graph::masks(graph_)) {
+    draft_.node_tensors.resize(graph_.nodes.size());
     node_step_.assign(graph_.nodes.size(), kAbsent);
   }
 
@@ -29,16 +35,19 @@ class Lowering {
       const config::Typed& spec = spec_of(n);
       const bool is_input = spec.get_if<layers::InputSpec>() != nullptr;
       if (starts_at(n) || (is_input && !is_head()))
-        add_input(n);
-      else if (is_input || readers_[at(n)] == 0)
+        add_inputs(n);
+      else if (is_input || !is_read(n))
         continue;
       else if (is_view(spec))
         add_view(n);
       else if (!computed_by_producer(n))
         add_steps(n);
     }
-    for (const int n : is_head() ? draft_.options.border : graph_.inputs) plan_.inputs.push_back(tensor_of(n));
-    for (const int n : outputs()) plan_.outputs.push_back(tensor_of(n));
+    if (is_head())
+      for (const Port& port : draft_.options.border) plan_.inputs.push_back(tensor_of(port));
+    else
+      for (const int n : graph_.inputs) plan_.inputs.push_back(tensor_of(n));
+    for (const Port& port : outputs()) plan_.outputs.push_back(tensor_of(port));
     bind_losses();
     weigh_statistics();
   }
@@ -47,27 +56,33 @@ class Lowering {
   const graph::Node& node(int n) const { return graph_.nodes[at(n)]; }
   const graph::Layer& layer_of(int n) const { return graph_.layers[at(node(n).layer)]; }
   const config::Typed& spec_of(int n) const { return layer_of(n).spec; }
-  int tensor_of(int n) const { return draft_.node_tensor[at(n)]; }
+  int tensor_of(const Port& port) const { return draft_.node_tensors[at(port.node)][at(port.port)]; }
 
   bool is_head() const { return draft_.options.part == Part::kHead; }
-  /// The node is computed elsewhere and comes in as an input.
+  /// The node is computed elsewhere and what is read of it comes in as inputs.
   bool starts_at(int n) const {
-    return is_head() && std::ranges::find(draft_.options.border, n) != draft_.options.border.end();
+    return is_head() && std::ranges::find(draft_.options.border, n, &Port::node) != draft_.options.border.end();
   }
-  const std::vector<int>& outputs() const {
+  const std::vector<Port>& outputs() const {
     return draft_.options.part == Part::kPrefix ? draft_.options.border : graph_.outputs;
   }
 
-  /// How many nodes that matter read each node's output; an output of the plan counts as a reader. 0: the node is left
-  /// out.
-  std::vector<int> count_readers() const {
-    std::vector<int> readers(graph_.nodes.size(), 0);
-    for (const int n : outputs()) ++readers[at(n)];
+  /// How many nodes that matter read each output of each node; an output of the plan counts as a reader.
+  std::vector<std::vector<int>> count_readers() const {
+    std::vector<std::vector<int>> readers;
+    for (const graph::Node& node : graph_.nodes) readers.emplace_back(node.outputs.size(), 0);
+    const auto read = [&](const Port& port) { ++readers[at(port.node)][at(port.port)]; };
+    for (const Port& port : outputs()) read(port);
     for (int n = last_index(graph_.nodes.size()); n >= 0; --n)
-      if (readers[at(n)] > 0 && !starts_at(n))
-        for (const int input : graph_.nodes[at(n)].inputs) ++readers[at(input)];
+      if (std::ranges::any_of(readers[at(n)], [](int count) { return count > 0; }) && !starts_at(n))
+        for (const Port& input : graph_.nodes[at(n)].inputs) read(input);
     return readers;
   }
+  /// A node that nothing reads is left out.
+  bool is_read(int n) const {
+    return std::ranges::any_of(readers_[at(n)], [](int count) { return count > 0; });
+  }
+  int readers(const Port& port) const { return readers_[at(port.node)][at(port.port)]; }
 
   static bool is_view(const config::Typed& spec) {
     const auto* activation = spec.get_if<layers::ActivationSpec>();
@@ -79,20 +94,33 @@ class Lowering {
     return last_index(plan_.tensors.size());
   }
 
-  void add_input(int n) {
-    draft_.node_tensor[at(n)] = add_tensor({.name = node(n).name, .shape = node(n).output, .external = true});
+  void add_inputs(int n) {
+    const std::vector<Port>& border = draft_.options.border;
+    for (int p = 0; p <= last_index(node(n).outputs.size()); ++p) {
+      const bool comes_in = !is_head() || std::ranges::find(border, Port(n, p)) != border.end();
+      draft_.node_tensors[at(n)].push_back(comes_in ? add_output({n, p}, true) : kAbsent);
+    }
   }
 
   void add_view(int n) {
     const int source = root(plan_, tensor_of(node(n).inputs.front()));
-    draft_.node_tensor[at(n)] = add_tensor({.name = node(n).name, .shape = node(n).output, .alias_of = source});
+    draft_.node_tensors[at(n)] = {add_output(n, false, source)};
+  }
+
+  int add_output(const Port& port, bool external = false, int alias_of = kAbsent) {
+    const layers::OutputDef& output = graph::tensor_of(graph_, port);
+    return add_tensor({.name = graph::name_of(graph_, port),
+                       .shape = output.shape,
+                       .alias_of = alias_of,
+                       .external = external,
+                       .type = output.type});
   }
 
   /// A loss leaves the output's activation out, so nobody else may read it.
   void unfuse_outputs_read_elsewhere() {
     for (LossStep& loss : plan_.losses) {
-      const int n = graph_.outputs[at(loss.output)];
-      if (loss.fusion == LossStep::Fusion::kNone || (readers_[at(n)] == 1 && !starts_at(n))) continue;
+      const Port& port = graph_.outputs[at(loss.output)];
+      if (loss.fusion == LossStep::Fusion::kNone || (readers(port) == 1 && !starts_at(port.node))) continue;
       loss.fusion = LossStep::Fusion::kNone;
       loss.from_logits = false;
     }
@@ -101,17 +129,18 @@ class Lowering {
   /// The activation that a loss computes itself stays a step of its own, so that it can be left out.
   bool taken_by_loss(int n, Activation activation) const {
     return activation != Activation::kLinear && std::ranges::any_of(plan_.losses, [&](const LossStep& loss) {
-             return n == graph_.outputs[at(loss.output)] && activation == fused_activation(loss);
+             return Port(n) == graph_.outputs[at(loss.output)] && activation == fused_activation(loss);
            });
   }
 
-  /// What ops may compute behind their own layer has no weights, draws no random numbers, and of two inputs or more it
-  /// reads none in backward.
+  /// What ops may compute behind their own layer has no weights, draws no random numbers, heeds no mask, has one
+  /// output, and of two inputs or more it reads none in backward.
   bool may_follow(int n) const {
     const config::Typed& spec = spec_of(n);
     const layers::LayerType& type = layers::type_of(spec);
     const std::optional<Activation> activation = pure_activation(spec);
     if (!layer_of(n).weights.empty() || type.is_random || (activation && taken_by_loss(n, *activation))) return false;
+    if (type.heeds_masks || node(n).outputs.size() > 1) return false;
     const layers::BackwardReads reads = type.backward_reads(spec.spec());
     return node(n).inputs.size() == 1 || !(reads.input || reads.input_to_train);
   }
@@ -124,7 +153,7 @@ class Lowering {
     for (std::size_t i = node(n).inputs.size(); i-- > 0;) {
       Step* producer = only_reads(n, i);
       if (producer == nullptr || !others_exist(n, i)) continue;
-      const std::optional<TailFusion> fusion = fuses(*producer, layer, shapes_of_inputs(n), node(n).output);
+      const std::optional<TailFusion> fusion = fuses(*producer, layer, shapes_of_inputs(n), node(n).output());
       if (!fusion) continue;
       take_over(n, i, *producer, {.layer = layer, .fusion = *fusion, .other_inputs = node(n).inputs.size() - 1});
       return true;
@@ -138,7 +167,7 @@ class Lowering {
 
   std::vector<Shape> shapes_of_inputs(int n) const {
     std::vector<Shape> shapes;
-    for (const int input : node(n).inputs) shapes.push_back(node(input).output);
+    for (const Port& input : node(n).inputs) shapes.push_back(graph::tensor_of(graph_, input).shape);
     return shapes;
   }
 
@@ -154,22 +183,24 @@ class Lowering {
   /// All inputs of node `n` but `i` are written before the step that makes that one.
   bool others_exist(int n, std::size_t i) const {
     for (std::size_t k = 0; k < node(n).inputs.size(); ++k)
-      if (k != i && written_by(tensor_of(node(n).inputs[k])) >= node_step_[at(node(n).inputs[i])]) return false;
+      if (k != i && written_by(tensor_of(node(n).inputs[k])) >= node_step_[at(node(n).inputs[i].node)]) return false;
     return true;
   }
 
   /// The step that writes the tensor's memory; kAbsent for what comes from outside.
   int written_by(int tensor) const {
     for (int s = last_index(plan_.steps.size()); s >= 0; --s)
-      if (plan_.steps[at(s)].output == root(plan_, tensor)) return s;
+      if (std::ranges::find(plan_.steps[at(s)].outputs, root(plan_, tensor)) != plan_.steps[at(s)].outputs.end())
+        return s;
     return kAbsent;
   }
 
-  /// The step behind input `i` of node `n`, if nobody else reads that; else null.
+  /// The step behind input `i` of node `n`, if that is all that it gives and nobody else reads it; else null.
   Step* only_reads(int n, std::size_t i) {
-    const int input = node(n).inputs[i];
-    if (node_step_[at(input)] == kAbsent || readers_[at(input)] != 1) return nullptr;
-    return &plan_.steps[at(node_step_[at(input)])];
+    const Port& input = node(n).inputs[i];
+    if (node_step_[at(input.node)] == kAbsent || readers(input) != 1 || node(input.node).outputs.size() > 1)
+      return nullptr;
+    return &plan_.steps[at(node_step_[at(input.node)])];
   }
 
   /// Node `n` is computed by the step behind its input `i`, as the last of its tail.
@@ -182,25 +213,26 @@ class Lowering {
     if (passing > 1)
       throw Error(ErrorKind::kInternal,
                   fmt::format("step '{}' would leave {} gradients in one place", step.name, passing));
-    Tensor& output = plan_.tensors[at(step.output)];
+    Tensor& output = plan_.tensors[at(step.output())];
     output.name = node(n).name;
-    output.shape = node(n).output;
-    draft_.node_tensor[at(n)] = step.output;
-    node_step_[at(n)] = node_step_[at(node(n).inputs[i])];
+    output.shape = node(n).output();
+    draft_.node_tensors[at(n)] = step.outputs;
+    node_step_[at(n)] = node_step_[at(node(n).inputs[i].node)];
   }
 
   void add_steps(int n) {
     const config::Typed& spec = spec_of(n);
     const Activation activation = layers::activation_of(spec).value_or(Activation::kLinear);
     Step step{.name = node(n).name, .node = n, .spec = layers::without_activation(spec)};
-    for (const int input : node(n).inputs) step.inputs.push_back(tensor_of(input));
+    for (const Port& input : node(n).inputs) step.inputs.push_back(tensor_of(input));
+    add_masks(n, step);
     step.parameters = layer_of(n).weights;
     set_normalisation(step, layer_of(n).trainable);
 
     if (activation == Activation::kLinear) return add_step(std::move(step));
     const config::Typed behind = layer_of_activation(activation);
     if (!taken_by_loss(n, activation))
-      if (const auto fusion = fuses(step, behind, {node(n).output}, node(n).output)) {
+      if (const auto fusion = fuses(step, behind, {node(n).output()}, node(n).output())) {
         step.tail.push_back({.layer = behind, .fusion = *fusion});
         return add_step(std::move(step));
       }
@@ -211,9 +243,21 @@ class Lowering {
               .inputs = {tensor_of(n)}});
   }
 
+  /// Masks of the inputs become inputs themselves; the graph has checked that each is one tensor.
+  void add_masks(int n, Step& step) const {
+    if (!layers::type_of(step.spec).heeds_masks) return;
+    for (const Port& input : node(n).inputs) {
+      const graph::Mask& mask = masks_[at(input.node)][at(input.port)];
+      step.masks.push_back(mask.empty() ? kAbsent : last_index(step.inputs.size()) + 1);
+      if (!mask.empty()) step.inputs.push_back(tensor_of(mask.front()));
+    }
+  }
+
   void add_step(Step step) {
-    step.output = add_tensor({.name = step.name, .shape = node(step.node).output});
-    draft_.node_tensor[at(step.node)] = step.output;
+    for (int p = 0; p <= last_index(node(step.node).outputs.size()); ++p)
+      step.outputs.push_back(add_output({step.node, p}));
+    plan_.tensors[at(step.output())].name = step.name;
+    draft_.node_tensors[at(step.node)] = step.outputs;
     node_step_[at(step.node)] = last_index(plan_.steps.size()) + 1;
     plan_.steps.push_back(std::move(step));
   }
@@ -232,7 +276,7 @@ class Lowering {
     for (LossStep& loss : plan_.losses) {
       loss.prediction = plan_.outputs[at(loss.output)];
       if (loss.fusion == LossStep::Fusion::kNone) continue;
-      Step& activation = plan_.steps[at(node_step_[at(graph_.outputs[at(loss.output)])])];
+      Step& activation = plan_.steps[at(node_step_[at(graph_.outputs[at(loss.output)].node)])];
       activation.fused_into_loss = true;
       loss.prediction = activation.inputs.front();
     }
@@ -264,8 +308,9 @@ class Lowering {
   Draft& draft_;
   Plan& plan_;
   const graph::Graph& graph_;
-  const std::vector<int> readers_;
-  std::vector<int> node_step_;  ///< the step that wrote a node's tensor; kAbsent for inputs and views
+  const std::vector<std::vector<int>> readers_;        ///< per node and output
+  const std::vector<std::vector<graph::Mask>> masks_;  ///< per node and output
+  std::vector<int> node_step_;  ///< the step that wrote a node's tensors; kAbsent for inputs and views
 };
 
 }  // namespace

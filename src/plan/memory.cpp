@@ -35,7 +35,7 @@ void add_forward(const TimeLine& time, std::vector<Lifetime>& lives) {
     const Step& step = plan.steps[at(s)];
     if (!time.runs(step)) continue;
     for (const int input : step.inputs) use(input, s);
-    use(step.output, s);
+    for (const int output : step.outputs) use(output, s);
     // Statistics are written in forward, on their way to the arena.
     for (std::size_t k = 0; time.mode == Mode::kTraining && k < step.parameters.size(); ++k)
       if (step.parameter_gradient_tensors[k] != kAbsent &&
@@ -64,8 +64,9 @@ void add_backward(const TimeLine& time, std::vector<Lifetime>& lives) {
     const Step& step = plan.steps[at(item.step)];
     const StepReads reads = backward_reads(step);
     for (const int input : reads.inputs) use(input, now);
-    if (reads.output) use(step.output, now);
-    use(step.output_gradient, now);
+    for (const int output : step.outputs)
+      if (reads.output) use(output, now);
+    for (const int gradient : step.output_gradients) use(gradient, now);
     for (const int gradient : step.input_gradients) use(gradient, now);
     for (const int gradient : step.parameter_gradient_tensors) use(gradient, now);
   }

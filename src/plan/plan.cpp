@@ -13,12 +13,16 @@ StepReads backward_reads(const Step& step) {
   const bool trains = std::ranges::any_of(step.parameter_gradients, [](bool wanted) { return wanted; });
   const bool undoes_tail = !step.tail.empty() && !step.tail.back().undone && step.tail.back().fusion.reads_output;
   std::span<const int> inputs;
-  if (reads.input || (reads.input_to_train && trains)) inputs = std::span(step.inputs).first(own_inputs(step));
+  const std::span<const int> own = std::span(step.inputs).first(own_inputs(step));
+  if (reads.input || (reads.input_to_train && trains))
+    inputs = own;
+  else if (reads.masks && !step.masks.empty())
+    inputs = own.subspan(step.masks.size());
   return {.inputs = inputs, .output = reads.output || undoes_tail || step.undoes};
 }
 
 Plan make_plan(const graph::Model& model, const PlanOptions& options, const Capabilities& device) {
-  Draft draft{.model = model, .options = options, .device = device, .plan = {}, .node_tensor = {}};
+  Draft draft{.model = model, .options = options, .device = device, .plan = {}, .node_tensors = {}};
   draft.plan.graph = &model.graph;
   resolve_losses(draft);
   list_parameters(draft);
@@ -27,7 +31,7 @@ Plan make_plan(const graph::Model& model, const PlanOptions& options, const Capa
   lay_out_parameters(draft);
   draft.plan.compute = options.compute;
   for (Tensor& tensor : draft.plan.tensors)
-    if (!tensor.rowless) tensor.type = options.compute;
+    if (!tensor.rowless && tensor.type == DType::kF32) tensor.type = options.compute;
   return std::move(draft.plan);
 }
 

@@ -4,8 +4,9 @@
 // for every replica, printable (`dptrain summary --plan`), testable without a device. Read-only after make_plan: any
 // thread.
 //
-// Tensors are [rows, shape...] of the compute type, rows being the samples of one micro-batch of one replica.
-// Parameters lie in one flat arena of floats (on the host and on every device alike), in this order:
+// Tensors are [rows, shape...] of their own type: the compute type, int32 ids, masks of bytes; rows being the samples
+// of one micro-batch of one replica. Parameters lie in one flat arena of floats (on the host and on every device
+// alike), in this order:
 //   [0, trainable_end)                trainable weights, in the order in which their gradients become ready in backward
 //   [trainable_end, statistics_end)   moving statistics of normalisation layers
 //   [statistics_end, total)           frozen weights
@@ -37,9 +38,11 @@ struct Tensor {
   int alias_of = kAbsent;  ///< same memory as that tensor (views); never chained
   bool external = false;   ///< bound anew each step (graph inputs): the batch's own memory
   bool rowless = false;    ///< `shape` is all of it, whatever the rows: a parameter's gradient on its way to the arena
-  DType type = DType::kF32;  ///< the plan's compute type; float where rowless
+  /// The plan's compute type for floats (float where rowless), kI32 for ids, kU8 for masks (1: valid, 0: not).
+  DType type = DType::kF32;
 
   std::int64_t elements(std::int64_t rows) const { return shape.elements() * (rowless ? 1 : rows); }
+  bool is_float() const { return type != DType::kI32 && type != DType::kU8; }
   std::size_t bytes(std::int64_t rows) const { return static_cast<std::size_t>(elements(rows)) * size_of(type); }
 };
 
@@ -89,23 +92,29 @@ struct Step {
   /// moving values once per call, which one update does with momentum^calls and these weights (they add up to 1).
   double statistics_weight = 1;
 
-  std::vector<int> inputs{};  ///< tensors: the layer's, then those of the tail's entries
-  int output = kAbsent;
+  std::vector<int>
+      inputs{};  ///< tensors: the layer's, their masks where its op heeds them, those of the tail's entries
+  /// Per input of the layer the place of its mask in `inputs`, kAbsent where it has none; empty: the op heeds no mask.
+  std::vector<int> masks{};
+  std::vector<int> outputs{};  ///< tensors, in the layer's order; forward writes all of them. With a tail there is one
   std::vector<int> parameters{};  ///< indices into Plan::parameters, Keras's order
 
   bool has_backward = false;
-  int output_gradient = kAbsent;
+  /// One per output; kAbsent: nothing on the way to a loss reads that output, so its gradient is zero.
+  std::vector<int> output_gradients{};
   std::vector<int> input_gradients{};       ///< one per input; kAbsent: not wanted. Overwritten by backward
   std::vector<bool> parameter_gradients{};  ///< one per parameter: wanted (statistics: always wanted in training mode)
   /// Tensors that take this use's parameter gradients when another call of the same (shared) layer has written the
   /// arena; one per parameter, kAbsent: the arena itself.
   std::vector<int> parameter_gradient_tensors{};
+
+  int output() const { return outputs.front(); }  ///< most steps have this one alone
 };
 
 /// Which of its tensors the step's backward reads, besides the output's gradient.
 struct StepReads {
   std::span<const int> inputs{};  ///< of Step::inputs
-  bool output = false;
+  bool output = false;            ///< all of Step::outputs
 };
 StepReads backward_reads(const Step& step);
 
@@ -170,8 +179,8 @@ struct Plan {
 /// the whole graph's numbers of nodes and weights, so that random layers draw the same and one Model serves both.
 enum class Part {
   kWhole,
-  kPrefix,  ///< from the inputs to the border, whose nodes are the plan's outputs; no loss
-  kHead     ///< from the border, whose nodes are the plan's inputs; only the parameters that it reads
+  kPrefix,  ///< from the inputs to the border, whose tensors are the plan's outputs; no loss
+  kHead     ///< from the border, whose tensors are the plan's inputs; only the parameters that it reads
 };
 
 /// What is trained and measured at one output.
@@ -191,13 +200,20 @@ struct PlanOptions {
   DType compute = DType::kF32;
   bool sync_batchnorm = false;  ///< sets `synchronized` in every BatchNormalization
   Part part = Part::kWhole;
-  std::vector<int> border;  ///< nodes; kPrefix and kHead
+  std::vector<graph::Port> border;  ///< kPrefix and kHead
 };
 
 /// The memory a tensor lies in: itself, or what it is a view of.
 inline int root(const Plan& plan, int tensor) {
   const int alias = plan.tensors[static_cast<std::size_t>(tensor)].alias_of;
   return alias == kAbsent ? tensor : alias;
+}
+
+/// The type that a tensor has on the host: floats of 16 bits are float32 there.
+inline DType host_type(const Tensor& tensor) { return tensor.is_float() ? DType::kF32 : tensor.type; }
+/// Of one sample on the host.
+inline std::size_t host_row_bytes(const Tensor& tensor) {
+  return static_cast<std::size_t>(tensor.shape.elements()) * size_of(host_type(tensor));
 }
 
 /// Throws Error{kUsage} when loss, metrics and output do not fit together.

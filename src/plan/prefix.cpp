@@ -1,8 +1,11 @@
 #include "plan/prefix.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "core/format.h"
+#include "graph/masks.h"
 #include "layers/input.h"
 #include "layers/layer.h"
 #include "plan/stages.h"
@@ -10,15 +13,21 @@
 namespace dptrain::plan {
 namespace {
 
+using graph::Port;
+
 class PrefixFinder {
  public:
   explicit PrefixFinder(const graph::Model& model)
-      : model_(model), graph_(model.graph), used_(graph_.nodes.size(), false), inside_(graph_.nodes.size(), false) {}
+      : model_(model),
+        graph_(model.graph),
+        used_(graph_.nodes.size(), false),
+        inside_(graph_.nodes.size(), false),
+        masks_(graph::masks(graph_)) {}
 
   FrozenPrefix run() {
     find_used();
     for (int n = 0; n <= last_index(graph_.nodes.size()); ++n) inside_[at(n)] = used_[at(n)] && belongs(n);
-    std::vector<int> border = find_border();
+    std::vector<Port> border = find_border();
     while (give_back(border)) border = find_border();
     return describe(std::move(border));
   }
@@ -26,51 +35,59 @@ class PrefixFinder {
  private:
   const graph::Layer& layer_of(int n) const { return graph_.layers[at(graph_.nodes[at(n)].layer)]; }
   bool is_input(int n) const { return layer_of(n).spec.get_if<layers::InputSpec>() != nullptr; }
-  std::int64_t elements(int n) const { return graph_.nodes[at(n)].output.elements(); }
+  std::int64_t elements(const Port& port) const { return graph::tensor_of(graph_, port).shape.elements(); }
 
   /// Nodes that an output depends on.
   void find_used() {
-    for (const int n : graph_.outputs) used_[at(n)] = true;
+    for (const Port& output : graph_.outputs) used_[at(output.node)] = true;
     for (int n = last_index(graph_.nodes.size()); n >= 0; --n)
       if (used_[at(n)])
-        for (const int input : graph_.nodes[at(n)].inputs) used_[at(input)] = true;
+        for (const Port& input : graph_.nodes[at(n)].inputs) used_[at(input.node)] = true;
   }
 
   /// Weights that training changes: trainable ones and the statistics of a layer that is not frozen.
   bool trains(int n) const { return layer_of(n).trainable && !layer_of(n).weights.empty(); }
   bool is_random(int n) const { return layers::type_of(layer_of(n).spec).is_random; }
   bool belongs(int n) const {
-    const std::vector<int>& inputs = graph_.nodes[at(n)].inputs;
-    return !trains(n) && !is_random(n) && std::ranges::all_of(inputs, [&](int input) { return inside_[at(input)]; });
+    const std::vector<Port>& inputs = graph_.nodes[at(n)].inputs;
+    return !trains(n) && !is_random(n) &&
+           std::ranges::all_of(inputs, [&](const Port& input) { return inside_[at(input.node)]; });
   }
 
-  std::vector<int> find_border() const {
-    std::vector<bool> read(graph_.nodes.size(), false);
+  std::vector<Port> find_border() const {
+    std::set<std::pair<int, int>> read;
+    const auto reads = [&](const Port& port) {
+      if (inside_[at(port.node)]) read.emplace(port.node, port.port);
+    };
     for (int n = 0; n <= last_index(graph_.nodes.size()); ++n)
-      if (used_[at(n)] && !inside_[at(n)])
-        for (const int input : graph_.nodes[at(n)].inputs) read[at(input)] = read[at(input)] || inside_[at(input)];
-    for (const int n : graph_.outputs) read[at(n)] = read[at(n)] || inside_[at(n)];
-    std::vector<int> border;
-    for (int n = 0; n <= last_index(read.size()); ++n)
-      if (read[at(n)]) border.push_back(n);
+      if (used_[at(n)] && !inside_[at(n)]) {
+        std::ranges::for_each(graph_.nodes[at(n)].inputs, reads);
+        if (!layers::type_of(layer_of(n).spec).heeds_masks) continue;
+        for (const Port& input : graph_.nodes[at(n)].inputs)
+          std::ranges::for_each(masks_[at(input.node)][at(input.port)], reads);
+      }
+    std::ranges::for_each(graph_.outputs, reads);
+    std::vector<Port> border;
+    for (const auto& [node, port] : read) border.emplace_back(node, port);
     return border;
   }
 
   /// A layer without weights at the border that only makes tensors larger (ZeroPadding2D, UpSampling2D) is cheaper to
   /// run again than to keep. True: there was one.
-  bool give_back(const std::vector<int>& border) {
-    for (const int n : border) {
+  bool give_back(const std::vector<Port>& border) {
+    for (const Port& port : border) {
+      const int n = port.node;
       if (is_input(n) || !layer_of(n).weights.empty()) continue;
       std::int64_t reads = 0;
-      for (const int input : graph_.nodes[at(n)].inputs) reads += elements(input);
-      if (reads >= elements(n)) continue;
+      for (const Port& input : graph_.nodes[at(n)].inputs) reads += elements(input);
+      if (reads >= elements(port)) continue;
       inside_[at(n)] = false;
       return true;
     }
     return false;
   }
 
-  FrozenPrefix describe(std::vector<int> border) const {
+  FrozenPrefix describe(std::vector<Port> border) const {
     FrozenPrefix prefix;
     std::vector<bool> counted(graph_.layers.size(), false);
     for (int n = 0; n <= last_index(graph_.nodes.size()); ++n) {
@@ -86,7 +103,7 @@ class PrefixFinder {
     else if (std::ranges::none_of(model_.weights, [](const graph::Weight& weight) { return weight.trainable; }))
       prefix.none = "nothing trains";
     if (!prefix.none.empty()) return prefix;
-    for (const int n : border) prefix.elements += elements(n);
+    for (const Port& port : border) prefix.elements += elements(port);
     prefix.border = std::move(border);
     return prefix;
   }
@@ -105,6 +122,7 @@ class PrefixFinder {
   const graph::Model& model_;
   const graph::Graph& graph_;
   std::vector<bool> used_, inside_;
+  const std::vector<std::vector<graph::Mask>> masks_;
 };
 
 }  // namespace

@@ -12,8 +12,8 @@
 namespace dptrain::plan {
 
 struct FrozenPrefix {
-  /// Nodes of the prefix that the rest of the graph reads, ascending; empty: there is no prefix worth the name.
-  std::vector<int> border;
+  /// What the rest of the graph reads of the prefix, in the order of nodes; empty: there is no prefix worth the name.
+  std::vector<graph::Port> border;
   int layers = 0;             ///< of the prefix, inputs apart
   std::int64_t weights = 0;   ///< numbers in them
   std::int64_t elements = 0;  ///< floats of one sample at the border

@@ -48,10 +48,21 @@ std::string reads_text(const Plan& plan, const Step& step) {
   return join(names, ", ");
 }
 
+/// "(28, 28, 32)"; ids and masks say what they are.
+std::string shapes_text(const Plan& plan, const Step& step) {
+  std::vector<std::string> shapes;
+  for (const int output : step.outputs) {
+    const Tensor& tensor = plan.tensors[at(output)];
+    shapes.push_back(tensor.is_float() ? tensor.shape.str()
+                                       : fmt::format("{} {}", name_of(tensor.type), tensor.shape.str()));
+  }
+  return join(shapes, ", ");
+}
+
 /// The step that goes back through the last of this one's tail.
 const Step& undone_by(const Plan& plan, const Step& step) {
   return *std::ranges::find_if(
-      plan.steps, [&](const Step& reader) { return reader.undoes && reader.inputs.front() == step.output; });
+      plan.steps, [&](const Step& reader) { return reader.undoes && reader.inputs.front() == step.output(); });
 }
 
 std::string backward_text(const Plan& plan, const Step& step) {
@@ -74,11 +85,12 @@ std::string steps_text(const Plan& plan, const MemoryPlan& memory, const std::ve
   std::vector<Row> rows{{"#", "step", "op", "reads", "output", "bytes", "backward"}};
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
-    const Tensor& output = plan.tensors[at(step.output)];
-    const Lifetime& life = lives[at(step.output)];
+    const Lifetime& life = lives[at(step.output())];
+    std::size_t room = 0;
+    for (const int output : step.outputs) room += plan.tensors[at(output)].bytes(memory.rows);
     const std::string kept = life.last > loss_moment ? " kept" : "";
-    const std::string bytes = life.last < 0 ? "-" : human_bytes(output.bytes(memory.rows)) + kept;
-    rows.push_back({std::to_string(s), step.name, op_text(step), reads_text(plan, step), output.shape.str(), bytes,
+    const std::string bytes = life.last < 0 ? "-" : human_bytes(room) + kept;
+    rows.push_back({std::to_string(s), step.name, op_text(step), reads_text(plan, step), shapes_text(plan, step), bytes,
                     backward_text(plan, step)});
     if (s < choices.size() && !choices[s].empty()) rows.push_back({"     " + choices[s]});
   }

@@ -17,7 +17,8 @@ struct Draft {
   const PlanOptions& options;
   const Capabilities& device;
   Plan plan;
-  std::vector<int> node_tensor;  ///< of each node's output; kAbsent for nodes that no output depends on
+  /// Of each node's outputs; none for nodes that no output depends on.
+  std::vector<std::vector<int>> node_tensors;
 };
 inline int last_index(std::size_t size) { return static_cast<int>(size) - 1; }
 

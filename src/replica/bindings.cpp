@@ -31,8 +31,8 @@ Bindings::Bindings(const plan::Plan& plan, const plan::MemoryPlan& memory, const
       const int root = plan::root(plan, step.inputs[i]);
       if (plan.tensors[at(root)].external) external_inputs_.push_back({s, i, input_of(plan, root)});
     }
-    bound.output = tensor(step.output);
-    bound.output_gradient = tensor(step.output_gradient);
+    for (const int output : step.outputs) bound.outputs.push_back(tensor(output));
+    for (const int gradient : step.output_gradients) bound.output_gradients.push_back(tensor(gradient));
     for (const int gradient : step.input_gradients) bound.input_gradients.push_back(tensor(gradient));
     for (std::size_t k = 0; k < step.parameters.size(); ++k) {
       const plan::Parameter& parameter = plan.parameters[at(step.parameters[k])];

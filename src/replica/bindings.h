@@ -22,10 +22,10 @@ struct Arenas {
 /// Pointers of one step, in the order of device::OpArgs.
 struct BoundStep {
   std::vector<const void*> inputs;
-  void* output = nullptr;
+  std::vector<void*> outputs;
   std::vector<const float*> weights;
   std::vector<const void*> compute_weights;
-  void* output_gradient = nullptr;
+  std::vector<void*> output_gradients;  ///< none in inference
   std::vector<void*> input_gradients;
   std::vector<float*> weight_gradients;
   void* saved = nullptr;

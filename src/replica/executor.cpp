@@ -89,7 +89,7 @@ void Executor::plan_memory(const ParameterArenas& arenas) {
                       .loss_scale = device_.allocate_host(sizeof(kernels::LossScale)),
                       .fetched = device_.make_event()});
   if (plan_.compute != DType::kF32) {
-    std::int64_t largest = 0;
+    std::int64_t largest = 1;
     for (const int output : plan_.outputs) largest = std::max(largest, plan_.tensors[at(output)].elements(rows_));
     output_floats_ = device_.allocate(static_cast<std::size_t>(largest) * sizeof(float));
   }
@@ -155,8 +155,10 @@ device::OpArgs Executor::args(std::size_t s, const BatchRows& slice, const StepI
           .share = static_cast<double>(slice.rows) / valid * step.statistics_weight,
           .training = training && !step.inference_mode,
           .inputs = bound.inputs,
-          .output = bound.output,
-          .output_gradient = bound.output_gradient,
+          .output = bound.outputs.front(),
+          .output_gradient = bound.output_gradients.empty() ? nullptr : bound.output_gradients.front(),
+          .outputs = bound.outputs,
+          .output_gradients = bound.output_gradients,
           .input_gradients = bound.input_gradients,
           .weights = bound.weights,
           .compute_weights = bound.compute_weights,
@@ -249,23 +251,22 @@ void Executor::evaluate(const BatchRows& slice, int set) {
   release(set);
 }
 
-void Executor::predict(const BatchRows& slice, const std::vector<float*>& outputs) {
+void Executor::predict(const BatchRows& slice, const std::vector<void*>& outputs) {
   if (slice.rows == 0) return;
   stage(slice, 0);
   bind(slice, 0, *inference_);
   run_forward(slice, {}, *inference_, false, false);
-  for (std::size_t i = 0; i < outputs.size(); ++i) copy_output(plan_.outputs[i], slice.rows, outputs[i]);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    copy_output(plan_.tensors[at(plan_.outputs[i])], inference_->tensor(plan_.outputs[i]), slice.rows, outputs[i]);
   release(0);  // only now: an output may be an input
 }
 
-void Executor::copy_output(int tensor, std::int64_t rows, float* to) {
-  const std::int64_t n = plan_.tensors[at(tensor)].elements(rows);
-  const void* values = inference_->tensor(tensor);
-  if (output_floats_) {
-    device_.to_float(values, plan_.compute, output_floats_->as<float>(), n, stream_);
-    values = output_floats_->data();
-  }
-  device_.copy_to_host(to, values, static_cast<std::size_t>(n) * sizeof(float), stream_);
+void Executor::copy_output(const plan::Tensor& tensor, const void* values, std::int64_t rows, void* to) {
+  if (tensor.type == DType::kF32 || !tensor.is_float())
+    return device_.copy_to_host(to, values, tensor.bytes(rows), stream_);
+  const std::int64_t n = tensor.elements(rows);
+  device_.to_float(values, tensor.type, output_floats_->as<float>(), n, stream_);
+  device_.copy_to_host(to, output_floats_->data(), static_cast<std::size_t>(n) * sizeof(float), stream_);
 }
 
 void Executor::clear_sums() {

@@ -64,8 +64,8 @@ class Executor {
   /// Stages the slice to that set of buffers; forward in inference mode, loss and metrics. Waits for nothing.
   void evaluate(const BatchRows& slice, int set);
   /// Stages the slice; forward in inference mode, activations that the loss would take over included; the plan's first
-  /// outputs go to host memory, one to each pointer.
-  void predict(const BatchRows& slice, const std::vector<float*>& outputs);
+  /// outputs go to host memory, one to each pointer: floats of 16 bits as float32, all else as it is.
+  void predict(const BatchRows& slice, const std::vector<void*>& outputs);
 
   /// Forward, loss and backward once more, with a look at all that is written; statistics and weights stay.
   std::optional<NotFinite> find_not_finite(const BatchRows& slice, const StepInputs& in, int set);
@@ -90,7 +90,7 @@ class Executor {
   void prepare(std::int64_t rows);
   void plan_memory(const ParameterArenas& arenas);
 
-  void copy_output(int tensor, std::int64_t rows, float* to);
+  void copy_output(const plan::Tensor& tensor, const void* values, std::int64_t rows, void* to);
   void bind(const BatchRows& slice, int set, Bindings& bindings);
   void run_forward(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training,
                    bool with_loss);

@@ -36,7 +36,7 @@ std::optional<NotFinite> Executor::find_not_finite(const BatchRows& slice, const
 
 /// What is not finite among n values in device memory. `slice`: they are of its rows.
 std::optional<NotFinite> Executor::look(const void* values, DType type, std::int64_t n, const BatchRows* slice) {
-  if (values == nullptr || n == 0) return std::nullopt;
+  if (values == nullptr || n == 0 || type == DType::kI32 || type == DType::kU8) return std::nullopt;
   std::vector<float> host(static_cast<std::size_t>(n));
   std::unique_ptr<device::Buffer> floats;
   if (type != DType::kF32) {
@@ -60,8 +60,14 @@ std::optional<NotFinite> Executor::look_at_op(std::size_t s, bool backward, cons
     return found;
   };
   const auto rows_of = [&](int tensor) { return plan_.tensors[at(tensor)].elements(slice.rows); };
-  if (!backward)
-    return named(look(bound.output, plan_.tensors[at(step.output)].type, rows_of(step.output), &slice), "output");
+  if (!backward) {
+    for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+      const int output = step.outputs[i];
+      if (auto found = named(look(bound.outputs[i], plan_.tensors[at(output)].type, rows_of(output), &slice), "output"))
+        return found;
+    }
+    return std::nullopt;
+  }
   for (std::size_t i = 0; i < step.parameters.size(); ++i) {
     const plan::Parameter& parameter = plan_.parameters[at(step.parameters[i])];
     if (!step.parameter_gradients[i]) continue;

@@ -324,7 +324,7 @@ StepSums Replica::evaluate(const BatchRows& slice) {
   return collect();
 }
 
-void Replica::predict(const BatchRows& slice, const std::vector<float*>& outputs) {
+void Replica::predict(const BatchRows& slice, const std::vector<void*>& outputs) {
   impl_->executor.predict(slice, outputs);
 }
 

@@ -290,13 +290,15 @@ std::optional<NotFinite> ReplicaSet::find_not_finite(const BatchRows& batch, con
   return std::nullopt;
 }
 
-void ReplicaSet::predict(const BatchRows& batch, const std::vector<float*>& outputs) {
+void ReplicaSet::predict(const BatchRows& batch, const std::vector<void*>& outputs) {
   Impl& set = *impl_;
   set.run("", [&](int lane) {
     for (const BatchRows& slice : set.slices(batch, lane, set.inference_pieces(batch, lane))) {
-      std::vector<float*> places;
+      std::vector<void*> places;
       for (std::size_t i = 0; i < outputs.size(); ++i)
-        places.push_back(outputs[i] + slice.first_row * set.plan.tensors[at(set.plan.outputs[i])].shape.elements());
+        places.push_back(static_cast<std::byte*>(outputs[i]) +
+                         static_cast<std::size_t>(slice.first_row) *
+                             plan::host_row_bytes(set.plan.tensors[at(set.plan.outputs[i])]));
       set.replicas[at(lane)]->predict(slice, places);
     }
   });

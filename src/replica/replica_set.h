@@ -97,9 +97,9 @@ class ReplicaSet {
   /// The first value that is not finite, of the first replica that has one, when this step is done again from the
   /// weights as they are; or in the sum of gradients, each finite. Changes no weight. With nothing queued.
   std::optional<NotFinite> find_not_finite(const BatchRows& batch, const StepInputs& in);
-  /// The plan's first outputs, one to each pointer: [rows, shape...], rows in order.
-  void predict(const BatchRows& batch, const std::vector<float*>& outputs);
-  void predict(const BatchRows& batch, float* output) { predict(batch, std::vector<float*>{output}); }
+  /// The plan's first outputs, one to each pointer: [rows, shape...], rows in order, as Replica::predict gives them.
+  void predict(const BatchRows& batch, const std::vector<void*>& outputs);
+  void predict(const BatchRows& batch, float* output) { predict(batch, std::vector<void*>{output}); }
 
   /// Since a step was last queued: the slowest replica's.
   StepTimes times() const;

@@ -65,11 +65,14 @@ void Staging::copy(const BatchRows& slice, int s) {
 
 void Staging::copy_inputs(const BatchRows& slice, Set& set) {
   for (std::size_t i = 0; i < set.inputs.size(); ++i) {
-    const std::int64_t floats = plan_.tensors[at(plan_.inputs[i])].elements(slice.rows);
-    device::Buffer& arrival = floats_ ? *floats_ : *set.inputs[i];
-    device_.copy_to_device(arrival.data(), slice.inputs[i].data, static_cast<std::size_t>(floats) * sizeof(float),
-                           *stream_);
-    if (floats_) device_.from_float(floats_->as<float>(), set.inputs[i]->data(), plan_.compute, floats, *stream_);
+    const plan::Tensor& tensor = plan_.tensors[at(plan_.inputs[i])];
+    const bool converts = tensor.type != plan::host_type(tensor);
+    device::Buffer& arrival = converts ? *floats_ : *set.inputs[i];
+    device_.copy_to_device(arrival.data(), slice.inputs[i].data,
+                           static_cast<std::size_t>(slice.rows) * plan::host_row_bytes(tensor), *stream_);
+    if (converts)
+      device_.from_float(floats_->as<float>(), set.inputs[i]->data(), tensor.type, tensor.elements(slice.rows),
+                         *stream_);
   }
 }
 

@@ -26,7 +26,7 @@ class Staging {
 
   /// Where ops read a slice.
   struct Place {
-    std::vector<const void*> inputs{};  ///< one per graph input, of the plan's compute type
+    std::vector<const void*> inputs{};  ///< one per graph input, of its tensor's type
     std::vector<const void*> labels{};  ///< one per loss
     const float* sample_weights = nullptr;
   };

@@ -40,9 +40,9 @@ std::string obstacle(const experiment::ConfigFile& config, const plan::FrozenPre
 std::string describe(const graph::Graph& graph, const CacheDecision& decision, const CacheQuestion& question,
                      std::uint64_t bytes) {
   std::vector<std::string> names, shapes;
-  for (const int node : decision.prefix.border) {
-    names.push_back(graph.nodes[at(node)].name);
-    shapes.push_back(graph.nodes[at(node)].output.str());
+  for (const graph::Port& port : decision.prefix.border) {
+    names.push_back(graph::name_of(graph, port));
+    shapes.push_back(graph::tensor_of(graph, port).shape.str());
   }
   return fmt::format(
       "frozen up to {} ({} layers, {} weights); features of {} samples, {} each, are computed once and kept {}, {}",
@@ -89,24 +89,27 @@ class FeatureFiller {
   FeatureFiller(const plan::Plan& plan, replica::ReplicaSet& replicas, std::int64_t global_batch)
       : plan_(plan), replicas_(replicas) {
     for (const int output : plan.outputs)
-      rows_.emplace_back(static_cast<std::size_t>(plan.tensors[at(output)].elements(global_batch)));
+      rows_.emplace_back(static_cast<std::size_t>(global_batch) * plan::host_row_bytes(plan.tensors[at(output)]));
   }
 
   void fill(const data::Batch& batch, data::Features& features) {
-    std::vector<float*> outputs;
-    for (std::vector<float>& rows : rows_) outputs.push_back(rows.data());
+    std::vector<void*> outputs;
+    std::vector<const std::byte*> row;
+    for (std::vector<std::byte>& rows : rows_) {
+      outputs.push_back(rows.data());
+      row.push_back(rows.data());
+    }
     replicas_.predict(batch.host(), outputs);
-    std::vector<const float*> row(outputs.begin(), outputs.end());
     for (const std::int64_t index : batch.indices()) {
       features.keep(index, row);
-      for (std::size_t i = 0; i < row.size(); ++i) row[i] += plan_.tensors[at(plan_.outputs[i])].shape.elements();
+      for (std::size_t i = 0; i < row.size(); ++i) row[i] += plan::host_row_bytes(plan_.tensors[at(plan_.outputs[i])]);
     }
   }
 
  private:
   const plan::Plan& plan_;
   replica::ReplicaSet& replicas_;
-  std::vector<std::vector<float>> rows_;  ///< of a batch, per output
+  std::vector<std::vector<std::byte>> rows_;  ///< of a batch, per output
 };
 
 }  // namespace
@@ -141,7 +144,10 @@ CacheDecision decide_cache(const experiment::ConfigFile& config, const graph::Mo
 
 std::vector<data::FeatureInput> border_inputs(const graph::Graph& graph, const plan::FrozenPrefix& prefix) {
   std::vector<data::FeatureInput> inputs;
-  for (const int node : prefix.border) inputs.push_back({graph.nodes[at(node)].name, graph.nodes[at(node)].output});
+  for (const graph::Port& port : prefix.border) {
+    const layers::OutputDef& tensor = graph::tensor_of(graph, port);
+    inputs.push_back({graph::name_of(graph, port), tensor.shape, tensor.type});
+  }
   return inputs;
 }
 

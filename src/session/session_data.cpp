@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "data/labels.h"
 #include "experiment/mixed_labels.h"
+#include "experiment/model_side.h"
 #include "experiment/objectives.h"
 #include "session/class_weights.h"
 
@@ -141,16 +142,10 @@ std::string SessionData::class_weights_line() const {
 std::string SessionData::fingerprint() const { return sources_.train ? sources_.train->fingerprint() : ""; }
 
 data::ModelSide SessionData::model_side() const {
-  data::ModelSide side;
-  for (const int input : graph_.inputs) {
-    const graph::Node& node = graph_.nodes[static_cast<std::size_t>(input)];
-    side.input_names.push_back(node.name);
-    side.input_shapes.push_back(node.output);
-  }
+  data::ModelSide side = experiment::input_side(graph_);
   const auto add_output = [&](std::size_t output) {
-    const graph::Node& node = graph_.nodes[static_cast<std::size_t>(graph_.outputs[output])];
-    side.output_names.push_back(node.name);
-    side.outputs.push_back(node.output);
+    side.output_names.push_back(graph::name_of(graph_, graph_.outputs[output]));
+    side.outputs.push_back(graph::tensor_of(graph_, graph_.outputs[output]).shape);
   };
   for (const plan::Objective& objective : objectives_) {
     add_output(static_cast<std::size_t>(objective.output));

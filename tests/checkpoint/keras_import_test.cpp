@@ -82,7 +82,7 @@ TEST(KerasImport, SequentialThatSaysItsShapeInTheFirstLayer) {
       "batch_input_shape": [null, 4], "units": 2, "kernel_initializer": {"class_name": "VarianceScaling", "config":
       {"scale": 1.0, "mode": "fan_avg", "distribution": "uniform", "seed": null}}}}]})");
   EXPECT_EQ(graph::wiring(graph), "fc_1_input, fc_1 <- fc_1_input");
-  EXPECT_EQ(graph.nodes[1].output, Shape{2});
+  EXPECT_EQ(graph.nodes[1].output(), Shape{2});
 }
 
 constexpr const char* kOpenShape = R"({"class_name": "Functional", "config": {"layers": [
@@ -95,7 +95,7 @@ TEST(KerasImport, AnOpenInputShapeIsAskedFor) {
               HasSubstr("layer 'in' (InputLayer): its shape is [null,null,null,3]; give one without "
                         "holes, as in {file: ..., input_shape: [224, 224, 3]}"));
   const KerasImport import = import_model_config("m.h5", kOpenShape, Shape{9, 7, 3});
-  EXPECT_EQ(graph::graph_of(config::to_yaml(import.model)).nodes[0].output, (Shape{9, 7, 3}));
+  EXPECT_EQ(graph::graph_of(config::to_yaml(import.model)).nodes[0].output(), (Shape{9, 7, 3}));
 }
 
 TEST(KerasImport, NamesEverythingThatIsNotSupported) {

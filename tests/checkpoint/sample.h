@@ -26,6 +26,7 @@
 #include "optim/losses/categorical_crossentropy.h"
 #include "optim/metrics/accuracy.h"
 #include "optim/optimizers/adam.h"
+#include "support/output_shape.h"
 
 namespace dptrain::checkpoint::sample {
 
@@ -89,7 +90,7 @@ class ModelBuilder {
   int add(const std::string& name, Spec spec, const std::vector<int>& inputs = {}) {
     graph::Layer layer{
         .name = name, .spec = layers::layer_family().make(std::move(spec)), .inputs = {}, .weights = {}, .mark = {}};
-    for (const int input : inputs) layer.inputs.push_back(model_.graph.nodes[static_cast<std::size_t>(input)].output);
+    for (const int input : inputs) layer.inputs.push_back(model_.graph.nodes[static_cast<std::size_t>(input)].output());
     const int index = static_cast<int>(model_.graph.layers.size());
     for (layers::WeightDef& def : layers::type_of(layer.spec).weights(layer.spec.spec(), layer.inputs)) {
       layer.weights.push_back(static_cast<int>(model_.weights.size()));
@@ -108,7 +109,7 @@ class ModelBuilder {
   }
 
   graph::Model take(std::vector<int> outputs) {
-    model_.graph.outputs = std::move(outputs);
+    model_.graph.outputs.assign(outputs.begin(), outputs.end());
     return std::move(model_);
   }
 
@@ -116,10 +117,15 @@ class ModelBuilder {
   int call(int index, const std::vector<int>& inputs) {
     graph::Graph& graph = model_.graph;
     const graph::Layer& layer = graph.layers[static_cast<std::size_t>(index)];
-    graph::Node node{
-        .layer = index, .call = 0, .inputs = inputs, .output = {}, .name = layer.name, .device = "", .mark = {}};
+    graph::Node node{.layer = index,
+                     .call = 0,
+                     .inputs = {inputs.begin(), inputs.end()},
+                     .outputs = {},
+                     .name = layer.name,
+                     .device = "",
+                     .mark = {}};
     for (const graph::Node& other : graph.nodes) node.call += other.layer == index ? 1 : 0;
-    node.output = layers::type_of(layer.spec).output(layer.spec.spec(), layer.inputs);
+    node.outputs = test::outputs_of(layer.spec, layer.inputs);
     const int at = static_cast<int>(graph.nodes.size());
     if (inputs.empty()) graph.inputs.push_back(at);
     graph.nodes.push_back(std::move(node));

@@ -5,6 +5,7 @@
 #include "core/random.h"
 #include "device/guarded.h"
 #include "plan/weight_order.h"
+#include "support/output_shape.h"
 
 namespace dptrain::test {
 namespace {
@@ -140,7 +141,7 @@ std::vector<Guarded> free_unread(device::Device& device, const OneStep& one, Cal
     return freed.emplace_back(device, *call.args.stream, elements, one.plan.compute).data();
   };
   for (std::size_t i = reads.inputs.size(); i < call.inputs.size(); ++i) call.inputs[i] = nan(one.step().inputs[i]);
-  if (!reads.output) call.args.output = nan(one.step().output);
+  if (!reads.output) call.args.output = nan(one.step().output());
   return freed;
 }
 
@@ -182,8 +183,8 @@ OneStep::OneStep(const Case& c, Wanted wanted, const device::Device& device) : w
   add_tail(c, step, device);
   if (c.undoes) fused = fused && device.undoes(step, {.layer = c.undoes});
   const Shape output = along_tail(c, [](const auto&...) {});
-  step.output = tensor("out", output);
-  step.output_gradient = tensor("d out", output);
+  step.outputs = {tensor("out", output)};
+  step.output_gradients = {tensor("d out", output)};
   for (const Shape& shape : c.inputs) {
     const bool unwanted =
         wanted == Wanted::kWeights || (wanted == Wanted::kFirstInput && !step.input_gradients.empty());

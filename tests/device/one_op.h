@@ -38,7 +38,7 @@ struct OneStep {
   const plan::Step& step() const { return plan.steps[0]; }
   /// Inputs of the layer, without those of the tail.
   std::size_t own() const { return plan::own_inputs(step()); }
-  Shape output() const { return plan.tensors[static_cast<std::size_t>(step().output)].shape; }
+  Shape output() const { return plan.tensors[static_cast<std::size_t>(step().output())].shape; }
   device::OpContext context(std::int64_t rows) const {
     return {.plan = plan, .step = step(), .rows = rows, .seed = kSeed, .stream_id = kStreamId, .replicas = 1};
   }

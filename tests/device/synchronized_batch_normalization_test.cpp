@@ -72,9 +72,9 @@ Result replica(const Maker& make, int rank, int replicas, std::int64_t first, st
   plan::Step step;
   step.spec = layer(spec);
   step.inputs = {0};
-  step.output = 1;
+  step.outputs = {1};
   step.has_backward = true;
-  step.output_gradient = 2;
+  step.output_gradients = {2};
   step.input_gradients = {3};
   step.parameter_gradients = {true, true, true, true};
   plan.steps.push_back(step);

@@ -40,8 +40,8 @@ TEST(Build, FashionMnist) {
   EXPECT_EQ(model.parameters(), 93322);
   EXPECT_EQ(model.trainable_parameters(), 93322);
   EXPECT_EQ(model.weights[1].path(model.graph), "conv2d/bias");
-  EXPECT_EQ(graph.outputs, std::vector<int>{8});
-  EXPECT_EQ(graph.nodes.back().output, Shape{10});
+  EXPECT_EQ(graph.outputs, std::vector<Port>{8});
+  EXPECT_EQ(graph.nodes.back().output(), Shape{10});
   expect_round_trip(graph);
 }
 
@@ -68,7 +68,7 @@ TEST(Build, Residual) {
             "stage2_conv2 <- activation_6, stage2_bn2 <- stage2_conv2, stage2_proj <- activation_5, "
             "add_3 <- stage2_bn2 stage2_proj, activation_7 <- add_3, "
             "global_average_pooling2d <- activation_7, dense <- global_average_pooling2d");
-  EXPECT_EQ(graph.nodes[static_cast<std::size_t>(graph.nodes.size() - 3)].output, (Shape{16, 16, 32}));
+  EXPECT_EQ(graph.nodes[static_cast<std::size_t>(graph.nodes.size() - 3)].output(), (Shape{16, 16, 32}));
   expect_round_trip(graph);
 }
 
@@ -215,7 +215,7 @@ layers:
   EXPECT_THAT(layer_names(graph), ElementsAre("input_layer", "a_first", "a_wx1", "a_wx2", "head_first", "head_1_first",
                                               "head_1_wx1", "head_1_wx2", "dense", "dense_1"));
   std::string units;
-  for (const Node& node : graph.nodes) units += node.output.str() + " ";
+  for (const Node& node : graph.nodes) units += node.output().str() + " ";
   EXPECT_EQ(units, "4 12 6 6 16 20 10 10 3 3 ");
   expect_round_trip(graph);
 }
@@ -246,7 +246,7 @@ outputs: [main, side]
   EXPECT_EQ(
       wiring(graph),
       "input_layer, body_first <- input_layer, body_second <- body_first, side <- body_first, main <- body_second");
-  EXPECT_EQ(graph.outputs, (std::vector<int>{4, 3}));
+  EXPECT_EQ(graph.outputs, (std::vector<Port>{4, 3}));
   expect_round_trip(graph);
 }
 
@@ -318,9 +318,9 @@ layers:
   - Flatten
   - dense
 )");
-  EXPECT_EQ(graph.nodes[2].output.str(), "7x8x6");
-  EXPECT_EQ(graph.nodes[4].output.str(), "9x16x3");
-  EXPECT_EQ(graph.nodes.back().output.str(), "432");
+  EXPECT_EQ(graph.nodes[2].output().str(), "7x8x6");
+  EXPECT_EQ(graph.nodes[4].output().str(), "9x16x3");
+  EXPECT_EQ(graph.nodes.back().output().str(), "432");
   EXPECT_EQ(build_text("blocks: {a: {layers: [{Dense: $input_height}]}}\nlayers: [{Input: [4]}, a]").errors,
             "1:31 Dense 'dense': unknown variable '$input_height'; give it with --var input_height=... or in the "
             "environment\n");

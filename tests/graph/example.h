@@ -54,7 +54,7 @@ inline std::string wiring(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     text += (text.empty() ? "" : ", ") + node.name;
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
-      text += (i == 0 ? " <- " : " ") + graph.nodes[static_cast<std::size_t>(node.inputs[i])].name;
+      text += (i == 0 ? " <- " : " ") + name_of(graph, node.inputs[i]);
   }
   return text;
 }
@@ -66,9 +66,9 @@ inline std::string portrait(const Graph& graph) {
     text += layer.name + (layer.trainable ? " " : " frozen ") + config::to_yaml(layer.spec.write());
   for (const Node& node : graph.nodes)
     text += node.name + " layer " + std::to_string(node.layer) + " call " + std::to_string(node.call) + " " +
-            node.output.str() + " " + node.device + "\n";
+            node.output().str() + " " + node.device + "\n";
   for (const int input : graph.inputs) text += "in " + std::to_string(input) + "\n";
-  for (const int output : graph.outputs) text += "out " + std::to_string(output) + "\n";
+  for (const Port& output : graph.outputs) text += "out " + name_of(graph, output) + "\n";
   return text;
 }
 

@@ -106,7 +106,7 @@ void expect_table(const Graph& graph, const std::vector<std::string>& table, std
     for (const int input : call.inputs) inputs.push_back(graph.nodes[static_cast<std::size_t>(input)].name);
     EXPECT_EQ(join(inputs, ";"), cells[3]) << layer.name;
     expect_config(layer, cells[4]);
-    EXPECT_EQ(call.output.str(), cells[5]) << layer.name;
+    EXPECT_EQ(call.output().str(), cells[5]) << layer.name;
     std::vector<std::string> weights;
     for (const layers::WeightDef& weight : weights_of(layer)) {
       const bool renamed = class_of(layer) == "DepthwiseConv2D" && weight.name == "depthwise_kernel";  // by Keras 3
@@ -178,8 +178,8 @@ std::uint64_t digest(const Graph& graph) {
     const Layer& layer = graph.layers[static_cast<std::size_t>(index)];
     std::vector<std::string> shapes;
     for (const layers::WeightDef& weight : weights_of(layer)) shapes.push_back(weight.shape.str());
-    const std::string line =
-        layer.name + "|" + class_of(layer) + "|" + call_of(graph, index).output.str() + "|" + join(shapes, " ") + "\n";
+    const std::string line = layer.name + "|" + class_of(layer) + "|" + call_of(graph, index).output().str() + "|" +
+                             join(shapes, " ") + "\n";
     for (const char c : line) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
   }
   return hash;
@@ -192,7 +192,7 @@ TEST(Network, OtherArgumentsGiveWhatKerasGives) {
     const Graph graph = graph_of("layers: [{" + cells[0] + ": " + cells[1] + "}]");
     EXPECT_EQ(std::to_string(graph.layers.size()), cells[2]) << line;
     EXPECT_EQ(std::to_string(parameters_of(graph)), cells[3]) << line;
-    EXPECT_EQ(graph.nodes[static_cast<std::size_t>(graph.outputs.at(0))].output.str(), cells[4]) << line;
+    EXPECT_EQ(graph.nodes[static_cast<std::size_t>(graph.outputs.at(0).node)].output().str(), cells[4]) << line;
     EXPECT_EQ(std::to_string(digest(graph)), cells[5]) << line;
   }
 }
@@ -200,11 +200,11 @@ TEST(Network, OtherArgumentsGiveWhatKerasGives) {
 TEST(Network, ReadsTheStepAboveOrBringsItsInput) {
   const Graph own = graph_of("layers: [{VGG16: {include_top: false, input_shape: [64, 48, 3]}}, Flatten]");
   EXPECT_EQ(own.nodes.front().name, "input_layer");
-  EXPECT_EQ(own.nodes.front().output.str(), "64x48x3");
+  EXPECT_EQ(own.nodes.front().output().str(), "64x48x3");
   const Graph above = graph_of(
       "layers: [{Input: {name: photo, shape: [64, 48, 3]}}, {Rescaling: 2}, {VGG16: {include_top: false}}, Flatten]");
   EXPECT_EQ(above.nodes[2].name, "block1_conv1");
-  EXPECT_EQ(above.nodes[above.nodes[2].inputs.at(0)].name, "rescaling");
+  EXPECT_EQ(above.nodes[above.nodes[2].inputs.at(0).node].name, "rescaling");
 }
 
 TEST(Network, NameIsAPrefixAsForBlocks) {

@@ -11,6 +11,7 @@
 #include "config/load.h"
 #include "config/reader.h"
 #include "layers/layer.h"
+#include "support/output_shape.h"
 
 namespace dptrain::layers {
 
@@ -38,7 +39,7 @@ inline config::Typed layer_of(const std::string& yaml) {
 
 inline Shape output_of(const std::string& yaml, const std::vector<Shape>& inputs) {
   const config::Typed layer = layer_of(yaml);
-  return type_of(layer).output(layer.spec(), inputs);
+  return test::output_shape(layer, inputs);
 }
 
 /// What the layer says against these inputs; "" when nothing.

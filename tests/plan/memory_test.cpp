@@ -89,7 +89,7 @@ TEST(Lifetimes, AFrozenPrefixKeepsNothing) {
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
     if (!step.name.starts_with("block1")) continue;
-    EXPECT_EQ(step.name == "block1_pool", lives[static_cast<std::size_t>(step.output)].last > static_cast<int>(s) + 1)
+    EXPECT_EQ(step.name == "block1_pool", lives[static_cast<std::size_t>(step.output())].last > static_cast<int>(s) + 1)
         << step.name << ": only the input of the first trainable layer is kept";
   }
 }
@@ -101,7 +101,7 @@ TEST(Lifetimes, AReluMaskedByItsPoolingIsNotKept) {
   const graph::Model model = model_of(test::kFashionMnist);
   const auto last_of_first_conv = [&](const Capabilities& device) {
     const Plan plan = make_plan(model, options_for("categorical_crossentropy"), device);
-    return tensor_lifetimes(plan, Mode::kTraining)[static_cast<std::size_t>(plan.steps[0].output)].last;
+    return tensor_lifetimes(plan, Mode::kTraining)[static_cast<std::size_t>(plan.steps[0].output())].last;
   };
   EXPECT_EQ(last_of_first_conv(test::FusingCapabilities()), 1);  // read by the pooling, step 1, and no more
   EXPECT_GT(last_of_first_conv(NoMasks()), 2);
@@ -112,7 +112,7 @@ TEST(Lifetimes, AnAddendIsNotKeptForTheBackwardOfWhatAddsIt) {
   const Plan plan = make_plan(model, options_for("categorical_crossentropy"), test::SummingCapabilities());
   const std::vector<Lifetime> lives = tensor_lifetimes(plan, Mode::kTraining);
   EXPECT_EQ(plan.steps[1].name, "wide_bn");
-  EXPECT_EQ(lives[static_cast<std::size_t>(plan.steps[1].output)].last, 3);  // short_bn adds it
+  EXPECT_EQ(lives[static_cast<std::size_t>(plan.steps[1].output())].last, 3);  // short_bn adds it
 }
 
 TEST(Lifetimes, OutputsLiveToTheEndOfForward) {
@@ -127,7 +127,7 @@ outputs: [early, last]
   const Plan plan = make_plan(model, {}, PlainCapabilities());
   const std::vector<Lifetime> lives = tensor_lifetimes(plan, Mode::kInference);
   for (const int output : plan.outputs) EXPECT_EQ(lives[static_cast<std::size_t>(output)].last, 3);
-  EXPECT_EQ(lives[static_cast<std::size_t>(plan.steps[1].output)].last, 2);
+  EXPECT_EQ(lives[static_cast<std::size_t>(plan.steps[1].output())].last, 2);
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ TEST(Plan, APoolingBecomesPartOfTheConvolutionThatItReadsAlone) {
         make_plan(model_of(text), options_for("mse", {}, optim::LabelKind::kDense), PoolingCapabilities());
     for (const Step& step : plan.steps)
       names.push_back(step.name + (tail_has<layers::MaxPooling2DSpec>(step) ? " + pool " : " ") +
-                      plan.tensors[static_cast<std::size_t>(step.output)].shape.str());
+                      plan.tensors[static_cast<std::size_t>(step.output())].shape.str());
     return names;
   };
   using Names = std::vector<std::string>;
@@ -169,9 +169,9 @@ TEST(Plan, AnAddBecomesPartOfTheNormalisationThatItReadsAlone) {
     EXPECT_TRUE(tail_has<layers::AddSpec>(step)) << name;
     EXPECT_EQ(activation_of(step.tail.back()), layers::Activation::kRelu);
     EXPECT_THAT(names_of(step.inputs), ElementsAre(own, other));
-    EXPECT_EQ(plan.tensors[at(step.output)].name, output);
-    EXPECT_EQ(root(plan, step.input_gradients[1]), root(plan, step.output_gradient)) << name;
-    EXPECT_NE(root(plan, step.input_gradients[0]), root(plan, step.output_gradient)) << name;
+    EXPECT_EQ(plan.tensors[at(step.output())].name, output);
+    EXPECT_EQ(root(plan, step.input_gradients[1]), root(plan, step.output_gradients[0])) << name;
+    EXPECT_NE(root(plan, step.input_gradients[0]), root(plan, step.output_gradients[0])) << name;
     EXPECT_THAT(names_of({backward_reads(step).inputs.begin(), backward_reads(step).inputs.end()}), ElementsAre(own));
   }
   EXPECT_THAT(items(plan), ElementsAre("logits", "bn", "conv", "d relu1 +=", "short_bn", "short", "wide_bn", "wide"));
@@ -220,7 +220,7 @@ TEST(Plan, EveryGradientTensorHasOneReader) {
     const Plan plan = make_plan(model_of(text), options_for("categorical_crossentropy"), PlainCapabilities());
     std::map<int, int> readers;
     for (const Step& step : plan.steps)
-      if (step.has_backward) ++readers[step.output_gradient];
+      if (step.has_backward) ++readers[step.output_gradients[0]];
     for (const BackwardItem& item : plan.backward)
       if (item.source != kAbsent) ++readers[item.source];
     for (const auto& [tensor, count] : readers) EXPECT_EQ(count, 1) << plan.tensors[at(tensor)].name;

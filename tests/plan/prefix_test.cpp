@@ -18,9 +18,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-std::vector<std::string> names(const graph::Model& model, const std::vector<int>& nodes) {
+std::vector<std::string> names(const graph::Model& model, const std::vector<graph::Port>& ports) {
   std::vector<std::string> all;
-  for (const int n : nodes) all.push_back(model.graph.nodes[at(n)].name);
+  for (const graph::Port& port : ports) all.push_back(graph::name_of(model.graph, port));
   return all;
 }
 
@@ -145,7 +145,7 @@ TEST_P(Parts, RunEveryStepOnceAndKeepTheNumbersOfTheWhole) {
   ASSERT_EQ(prefix.outputs.size(), cut.border.size());
   ASSERT_EQ(head.inputs.size(), cut.border.size());
   for (std::size_t i = 0; i < cut.border.size(); ++i) {
-    const Shape& shape = model.graph.nodes[at(cut.border[i])].output;
+    const Shape& shape = graph::tensor_of(model.graph, cut.border[i]).shape;
     EXPECT_EQ(prefix.tensors[at(prefix.outputs[i])].shape, shape);
     EXPECT_EQ(head.tensors[at(head.inputs[i])].shape, shape);
     EXPECT_TRUE(head.tensors[at(head.inputs[i])].external);

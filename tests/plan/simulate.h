@@ -46,7 +46,7 @@ class Simulation {
   void forward(std::size_t s, bool training) {
     const plan::Step& step = plan_.steps[s];
     for (const int input : step.inputs) read(input, step.name);
-    write(step.output);
+    for (const int output : step.outputs) write(output);
     mark(memory_.saved_offset[s], needs_[s].saved, "saved of " + step.name);
     for (std::size_t k = 0; training && k < step.parameters.size(); ++k)
       if (step.parameter_gradient_tensors[k] != plan::kAbsent &&
@@ -65,9 +65,10 @@ class Simulation {
     const plan::Step& step = plan_.steps[at(item.step)];
     const plan::StepReads reads = plan::backward_reads(step);
     const std::string who = "backward of " + step.name;
-    read(step.output_gradient, who);
+    for (const int gradient : step.output_gradients) read(gradient, who);
     for (const int input : reads.inputs) read(input, who);
-    if (reads.output) read(step.output, who);
+    for (const int output : step.outputs)
+      if (reads.output) read(output, who);
     check(memory_.saved_offset[at(item.step)], needs_[at(item.step)].saved, "saved of " + step.name, who);
     write_scratch();
     for (const int gradient : step.input_gradients) write(gradient);
@@ -76,16 +77,17 @@ class Simulation {
         write(step.parameter_gradient_tensors[k]);
     // The op may have used its output's gradient as scratch: nobody may read it again, and it must not be another's
     // memory.
-    const plan::Tensor& spent = plan_.tensors[at(plan::root(plan_, step.output_gradient))];
-    check(memory_.tensor_offset[at(step.output_gradient)], bytes(spent), spent.name, who + " (its own scratch)");
     for (std::size_t i = 0; i < step.input_gradients.size(); ++i)  // it is a summand's gradient now
       if (plan::passes_gradient(step, i) && step.input_gradients[i] != plan::kAbsent) return;
-    mark(memory_.tensor_offset[at(step.output_gradient)], bytes(spent), "garbage");
+    for (const int gradient : step.output_gradients) {
+      if (gradient == plan::kAbsent) continue;
+      const plan::Tensor& spent = plan_.tensors[at(plan::root(plan_, gradient))];
+      check(memory_.tensor_offset[at(gradient)], bytes(spent), spent.name, who + " (its own scratch)");
+      mark(memory_.tensor_offset[at(gradient)], bytes(spent), "garbage");
+    }
   }
 
-  std::uint64_t bytes(const plan::Tensor& tensor) const {
-    return static_cast<std::uint64_t>(tensor.elements(memory_.rows)) * sizeof(float);
-  }
+  std::uint64_t bytes(const plan::Tensor& tensor) const { return tensor.bytes(memory_.rows); }
 
   void read(int tensor, const std::string& who) {
     const plan::Tensor& t = plan_.tensors[at(plan::root(plan_, tensor))];

@@ -52,7 +52,7 @@ std::vector<SampleBatch> batches() {
 }
 
 plan::Plan plan_of(const graph::Model& model, const device::Device& device, plan::Part part,
-                   const std::vector<int>& border, DType compute) {
+                   const std::vector<graph::Port>& border, DType compute) {
   plan::PlanOptions options;
   if (part != plan::Part::kPrefix) options = options_for("sparse_categorical_crossentropy", {"accuracy"});
   options.part = part;
@@ -63,7 +63,7 @@ plan::Plan plan_of(const graph::Model& model, const device::Device& device, plan
 
 struct Machine {
   Machine(const graph::Model& model, const std::string& device, int replicas, plan::Part part,
-          const std::vector<int>& border, DType compute) {
+          const std::vector<graph::Port>& border, DType compute) {
     std::vector<std::unique_ptr<device::Device>> devices;
     for (int r = 0; r < replicas; ++r) devices.push_back(device_of(device, r, compute));
     plan = std::make_unique<plan::Plan>(plan_of(model, *devices.front(), part, border, compute));
@@ -124,7 +124,7 @@ FrozenOutcome train_on_features(const std::string& device, int replicas, DType c
         rows.emplace_back(
             static_cast<std::size_t>(prefix.plan->tensors[static_cast<std::size_t>(output)].elements(batch.rows)), NAN);
       for (std::vector<float>& row : rows) places.push_back(row.data());
-      prefix.set->predict(batch.host(), places);
+      prefix.set->predict(batch.host(), {places.begin(), places.end()});
     }
   }
   std::vector<BatchRows> inputs;

@@ -31,7 +31,7 @@ nlohmann::ordered_json layer_config(const graph::Layer& layer) {
       nlohmann::ordered_json::parse(config::to_json(type.keras_config(layer.spec.spec(), layer.inputs)));
   if (is_input(layer)) {  // Keras 2 takes these keys and no others
     nlohmann::ordered_json config{{"batch_input_shape", own.at("batch_input_shape")}};
-    config.update({{"dtype", "float32"}, {"sparse", false}, {"ragged", false}, {"name", layer.name}});
+    config.update({{"dtype", own.at("dtype")}, {"sparse", false}, {"ragged", false}, {"name", layer.name}});
     return config;
   }
   nlohmann::ordered_json config{{"name", layer.name}};
@@ -41,19 +41,20 @@ nlohmann::ordered_json layer_config(const graph::Layer& layer) {
   return config;
 }
 
-/// A tensor: [layer, call, 0].
-nlohmann::ordered_json tensor(const graph::Graph& graph, int node) {
-  const graph::Node& producer = graph.nodes[static_cast<std::size_t>(node)];
-  return nlohmann::ordered_json::array({graph.layers[static_cast<std::size_t>(producer.layer)].name, producer.call, 0});
+/// A tensor: [layer, call, which of its outputs].
+nlohmann::ordered_json tensor(const graph::Graph& graph, const graph::Port& port) {
+  const graph::Node& producer = graph.nodes[static_cast<std::size_t>(port.node)];
+  return nlohmann::ordered_json::array(
+      {graph.layers[static_cast<std::size_t>(producer.layer)].name, producer.call, port.port});
 }
 
-nlohmann::ordered_json tensors(const graph::Graph& graph, const std::vector<int>& nodes) {
+nlohmann::ordered_json tensors(const graph::Graph& graph, const std::vector<graph::Port>& ports) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const int node : nodes) list.push_back(tensor(graph, node));
+  for (const graph::Port& port : ports) list.push_back(tensor(graph, port));
   return list;
 }
 
-/// The calls of a layer, in order; each a list of [layer, call, 0, {}].
+/// The calls of a layer, in order; each a list of [layer, call, output, {}].
 nlohmann::ordered_json inbound_nodes(const graph::Graph& graph, int layer) {
   nlohmann::ordered_json calls = nlohmann::ordered_json::array();
   for (const graph::Node& node : graph.nodes) {
@@ -110,7 +111,7 @@ std::string keras_model_config(const graph::Graph& graph) {
   const nlohmann::ordered_json model{{"name", scope_name(graph.name)},
                                      {"trainable", true},
                                      {"layers", layers},
-                                     {"input_layers", tensors(graph, graph.inputs)},
+                                     {"input_layers", tensors(graph, {graph.inputs.begin(), graph.inputs.end()})},
                                      {"output_layers", tensors(graph, graph.outputs)}};
   return one_line(object("Functional", model));
 }

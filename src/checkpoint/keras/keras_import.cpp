@@ -29,9 +29,13 @@ struct FlatLayer {
   bool trainable = true;
   std::size_t calls = 0;
 };
+/// One of the outputs of a flat call.
+struct FlatTensor {
+  std::size_t call = 0, output = 0;
+};
 struct FlatCall {
   std::size_t layer = 0, number = 0;
-  std::vector<std::size_t> inputs;  ///< calls before this one
+  std::vector<FlatTensor> inputs;  ///< of calls before this one
 };
 
 class Flattener {
@@ -43,10 +47,16 @@ class Flattener {
 
   std::vector<FlatLayer> layers_;
   std::vector<FlatCall> calls_;
-  std::vector<std::size_t> outputs_;
+  std::vector<FlatTensor> outputs_;
 
  private:
-  using Tensors = std::vector<std::size_t>;  ///< flat calls
+  using Tensors = std::vector<FlatTensor>;
+  /// What a call in a model gives: a model's outputs, or of a layer the first; how many it has its type will tell.
+  struct Made {
+    Tensors tensors;
+    bool of_layer = false;
+  };
+  using AllMade = std::map<std::pair<std::size_t, std::size_t>, Made>;
 
   [[noreturn]] void refuse(const std::string& what) const {
     throw Error(ErrorKind::kCheckpoint, fmt::format("'{}': the model cannot be built: {}", file_, what));
@@ -69,13 +79,13 @@ class Flattener {
     return entry->second;
   }
 
-  Tensors call_layer(const KerasLayer& layer, const Tensors& inputs, const std::string& prefix, bool trainable) {
+  Made call_layer(const KerasLayer& layer, const Tensors& inputs, const std::string& prefix, bool trainable) {
     if (layer.model != nullptr)
-      return call(*layer.model, inputs, graph::join_names(prefix, layer.name), trainable && layer.trainable, false);
+      return {call(*layer.model, inputs, graph::join_names(prefix, layer.name), trainable && layer.trainable, false)};
     if (calls_.size() >= kMostCalls) refuse(fmt::format("it has more than {} calls of layers", kMostCalls));
     const std::size_t flat = flat_layer(layer, prefix, trainable);
     calls_.push_back({flat, layers_[flat].calls++, inputs});
-    return {calls_.size() - 1};
+    return {{{calls_.size() - 1}}, true};
   }
 
   /// Calls in an order in which each finds what it reads. Keras lists layers from inputs to outputs, so one pass does
@@ -86,9 +96,9 @@ class Flattener {
     if (!outermost && given.size() != model.inputs.size())
       refuse(
           fmt::format("model '{}' has {} inputs and is called with {}", model.name, model.inputs.size(), given.size()));
-    std::map<std::pair<std::size_t, std::size_t>, Tensors> made;
+    AllMade made;
     if (!outermost)
-      for (std::size_t i = 0; i < given.size(); ++i) made[{model.inputs[i].layer, model.inputs[i].call}] = {given[i]};
+      for (std::size_t i = 0; i < given.size(); ++i) made[{model.inputs[i].layer, model.inputs[i].call}] = {{given[i]}};
     if (outermost)  // the order of a model's inputs is that of its list
       for (const KerasTensor& input : model.inputs)
         if (model.layers[input.layer].class_name == "InputLayer" && !made.contains({input.layer, input.call}))
@@ -109,14 +119,14 @@ class Flattener {
     return *outputs;
   }
 
-  std::optional<Tensors> found(const std::vector<KerasTensor>& wanted,
-                               const std::map<std::pair<std::size_t, std::size_t>, Tensors>& made) const {
+  std::optional<Tensors> found(const std::vector<KerasTensor>& wanted, const AllMade& made) const {
     Tensors tensors;
     for (const KerasTensor& tensor : wanted) {
       const auto entry = made.find({tensor.layer, tensor.call});
       if (entry == made.end()) return std::nullopt;
-      if (tensor.output >= entry->second.size()) refuse("a layer reads an output that another has not");
-      tensors.push_back(entry->second[tensor.output]);
+      const auto& [given, of_layer] = entry->second;
+      if (!of_layer && tensor.output >= given.size()) refuse("a layer reads an output that another has not");
+      tensors.push_back(of_layer ? FlatTensor{given.front().call, tensor.output} : given[tensor.output]);
     }
     return tensors;
   }
@@ -151,12 +161,29 @@ class SectionWriter {
     if (!shared.entries().empty()) model.set("shared", std::move(shared));
     model.set("layers", std::move(steps));
     Node outputs = Node::sequence();
-    for (const std::size_t output : flat_.outputs_) outputs.items().push_back(Node::text(name_of_[output]));
+    for (const FlatTensor& output : flat_.outputs_) outputs.items().push_back(Node::text(name_of(output)));
     model.set("outputs", std::move(outputs));
     return model;
   }
 
  private:
+  std::string name_of(const FlatTensor& tensor) const {
+    const std::string& name = name_of_[tensor.call];
+    return tensor.output == 0 ? name : fmt::format("{}.{}", name, tensor.output);
+  }
+
+  /// An Input of ids is int32 whatever the file says: Keras's Embedding casts what it reads.
+  bool feeds_ids(const FlatLayer& layer) const {
+    const auto is_ours = [&](const FlatTensor& tensor) {
+      return &flat_.layers_[flat_.calls_[tensor.call].layer] == &layer;
+    };
+    return std::ranges::any_of(flat_.calls_, [&](const FlatCall& call) {
+      const auto* type = static_cast<const layers::LayerType*>(
+          layers::layer_family().find(flat_.layers_[call.layer].definition->class_name));
+      return type != nullptr && type->input_type == DType::kI32 && std::ranges::any_of(call.inputs, is_ours);
+    });
+  }
+
   static std::string shared_name(const std::string& name) {
     const bool small = name[0] >= 'a' && name[0] <= 'z';
     return small ? name : "shared_" + name;
@@ -166,12 +193,14 @@ class SectionWriter {
     const std::string& type = layer.definition->class_name;
     std::vector<std::string> own;
     Node all = Node::map();
-    if (type == "InputLayer")
+    if (type == "InputLayer") {
       all.set("shape", input(*layer.definition->config, own));
-    else if (layers::layer_family().find(type) == nullptr)
+      if (feeds_ids(layer)) all.set("dtype", Node::text("int32"));
+    } else if (layers::layer_family().find(type) == nullptr) {
       own.push_back(fmt::format("is of class {}, which dptrain does not have", type));
-    else
+    } else {
       all = layer_arguments(type, *layer.definition->config, by_keras3_, own);
+    }
     if (!layer.trainable && type != "InputLayer") all.set("trainable", Node::boolean(false));
     for (const std::string& complaint : own)
       complaints_.push_back(fmt::format("layer '{}' ({}): {}", layer.name, type, complaint));
@@ -214,7 +243,7 @@ class SectionWriter {
     own.set("name", Node::text(name));
     if (!call.inputs.empty()) {
       Node inputs = Node::sequence();
-      for (const std::size_t input : call.inputs) inputs.items().push_back(Node::text(name_of_[input]));
+      for (const FlatTensor& input : call.inputs) inputs.items().push_back(Node::text(name_of(input)));
       own.set("inputs", std::move(inputs));
     }
     if (!shared)

@@ -30,12 +30,18 @@ int all_of(const Call& call, std::size_t bytes, std::int64_t offset) {
   return 0;
 }
 
+std::uint64_t block_bytes(const FeatureInput& input, std::int64_t samples) {
+  constexpr std::uint64_t kAlign = sizeof(float);
+  return (input.row_bytes() * static_cast<std::uint64_t>(samples) + kAlign - 1) / kAlign * kAlign;
+}
+
 }  // namespace
 
 std::uint64_t feature_bytes(const std::vector<FeatureInput>& inputs, std::int64_t samples) {
-  std::int64_t floats = 0;
-  for (const FeatureInput& input : inputs) floats += input.shape.elements();
-  return static_cast<std::uint64_t>(floats * samples) * sizeof(float);
+  // Each input begins where floats may lie.
+  std::uint64_t bytes = 0;
+  for (const FeatureInput& input : inputs) bytes += block_bytes(input, samples);
+  return bytes;
 }
 
 Features::Features(std::shared_ptr<const Source> of, std::vector<FeatureInput> inputs, const std::string& folder)
@@ -48,7 +54,7 @@ Features::Features(std::shared_ptr<const Source> of, std::vector<FeatureInput> i
     return;
   }
   try {
-    memory_ = std::make_unique_for_overwrite<float[]>(bytes() / sizeof(float));
+    memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes());
   } catch (const std::bad_alloc&) {
     throw Error(ErrorKind::kMemory, fmt::format("no memory for {} of features", human_bytes(bytes())));
   }
@@ -72,26 +78,24 @@ void Features::open_file(const std::string& folder) {
   }
 }
 
-std::int64_t Features::place(std::int64_t index, std::size_t input) const {
-  std::int64_t floats = 0;
-  for (std::size_t i = 0; i < input; ++i) floats += inputs_[i].shape.elements() * size();
-  return floats + index * inputs_[input].shape.elements();
+std::size_t Features::place(std::int64_t index, std::size_t input) const {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < input; ++i) bytes += static_cast<std::size_t>(block_bytes(inputs_[i], size()));
+  return bytes + static_cast<std::size_t>(index) * inputs_[input].row_bytes();
 }
 
-void Features::keep(std::int64_t index, const std::vector<const float*>& rows) {
+void Features::keep(std::int64_t index, const std::vector<const std::byte*>& rows) {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    const std::int64_t floats = inputs_[i].shape.elements();
+    const std::size_t size = inputs_[i].row_bytes();
     if (memory_) {
-      std::copy_n(rows[i], floats, memory_.get() + place(index, i));
+      std::memcpy(memory_.get() + place(index, i), rows[i], size);
       continue;
     }
-    const auto* const bytes = reinterpret_cast<const char*>(rows[i]);
+    const std::byte* const bytes = rows[i];
     const auto write = [&](std::size_t done, std::size_t left, std::int64_t offset) {
       return pwrite(file_, bytes + done, left, static_cast<off_t>(offset));
     };
-    const auto size = static_cast<std::size_t>(floats) * sizeof(float);
-    const auto start = place(index, i) * static_cast<std::int64_t>(sizeof(float));
-    if (const int error = all_of(write, size, start); error != 0)
+    if (const int error = all_of(write, size, static_cast<std::int64_t>(place(index, i))); error != 0)
       throw Error(ErrorKind::kWrite, fmt::format("{}: cannot write features: {}", folder_, std::strerror(error)));
   }
   const auto which = static_cast<std::size_t>(index);
@@ -101,32 +105,43 @@ void Features::keep(std::int64_t index, const std::vector<const float*>& rows) {
 
 void Features::read(std::int64_t index, int input, Array& out, const ReadHint& hint) const {
   const auto i = static_cast<std::size_t>(input);
-  if (!kept_[static_cast<std::size_t>(index)]) {
-    of().read(index, 0, out, hint);
+  if (!kept_[static_cast<std::size_t>(index)]) of().read(index, 0, out, hint);
+  out.shape = inputs_[i].shape;
+  out.type = DType::kF32;
+  out.f32.resize(static_cast<std::size_t>(inputs_[i].shape.elements()));
+  read_row(index, i, out.f32.data());
+}
+
+void Features::read_exact(std::int64_t index, int input, DType, void* out) const {
+  Array unread;
+  if (!kept_[static_cast<std::size_t>(index)]) of().read(index, 0, unread, {});
+  read_row(index, static_cast<std::size_t>(input), out);
+}
+
+/// A sample that has none could not be read; trying again has failed as it did then, or else this fails.
+void Features::read_row(std::int64_t index, std::size_t input, void* out) const {
+  if (!kept_[static_cast<std::size_t>(index)])
     throw Error(ErrorKind::kData, fmt::format("{}: could not be read when the features were computed, and can be now; "
                                               "start again",
                                               label_place(index, 0)));
-  }
-  const std::int64_t floats = inputs_[i].shape.elements();
-  out.shape = inputs_[i].shape;
-  out.type = DType::kF32;
-  out.f32.resize(static_cast<std::size_t>(floats));
+  const std::size_t size = inputs_[input].row_bytes();
   if (memory_) {
-    std::copy_n(memory_.get() + place(index, i), floats, out.f32.begin());
+    std::memcpy(out, memory_.get() + place(index, input), size);
     return;
   }
-  auto* const bytes = reinterpret_cast<char*>(out.f32.data());
+  auto* const bytes = static_cast<std::byte*>(out);
   const auto read = [&](std::size_t done, std::size_t left, std::int64_t offset) {
     return pread(file_, bytes + done, left, static_cast<off_t>(offset));
   };
-  const auto start = place(index, i) * static_cast<std::int64_t>(sizeof(float));
-  if (const int error = all_of(read, out.f32.size() * sizeof(float), start); error != 0)
+  if (const int error = all_of(read, size, static_cast<std::int64_t>(place(index, input))); error != 0)
     throw Error(ErrorKind::kData,
                 fmt::format("{}: cannot read features of sample {}: {}", folder_, index, std::strerror(error)));
 }
 
 const float* Features::f32_rows(int input) const {
-  return memory_ && missing() == 0 ? memory_.get() + place(0, static_cast<std::size_t>(input)) : nullptr;
+  const auto i = static_cast<std::size_t>(input);
+  if (!memory_ || missing() > 0 || inputs_[i].type != DType::kF32) return nullptr;
+  return reinterpret_cast<const float*>(memory_.get() + place(0, i));
 }
 
 }  // namespace dptrain::data

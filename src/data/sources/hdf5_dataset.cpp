@@ -242,6 +242,14 @@ class Hdf5Dataset final : public Source {
     check_length();
   }
 
+  bool gives(int input, DType type) const override { return type == DType::kI32 && at(input).kind == H5T_INTEGER; }
+  /// The library takes what does not fit for the nearest number that does, which is no id of any model.
+  void read_exact(std::int64_t index, int input, DType, void* out) const override {
+    const std::lock_guard lock(hdf5_mutex());
+    read_rows(at(input), index, 1, H5T_NATIVE_INT32, out);
+    check_length();
+  }
+
   int labels() const override { return static_cast<int>(labels_.size()); }
   std::string label_name(int which) const override { return label(which).name; }
   LabelType label_type(int which) const override { return label(which).type; }

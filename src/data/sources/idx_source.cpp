@@ -34,14 +34,17 @@ std::string extents_text(const IdxFile& file) {
 struct IdxInput {
   std::string name;
   Shape shape;
-  std::vector<std::uint8_t> u8;  // one of the two is filled
+  std::vector<std::uint8_t> u8;  // one of the three is filled
   std::vector<float> f32;
+  std::vector<std::int32_t> ids;
 };
 
-IdxInput make_input(const std::string& name, IdxFile file) {
-  IdxInput input{.name = name, .shape = file.item.rank() == 0 ? Shape{1} : file.item, .u8 = {}, .f32 = {}};
+IdxInput make_input(const std::string& name, IdxFile file, bool ids) {
+  IdxInput input{.name = name, .shape = file.item.rank() == 0 ? Shape{1} : file.item, .u8 = {}, .f32 = {}, .ids = {}};
   if (file.type == DType::kU8) {
     input.u8 = std::move(file.bytes);
+  } else if (ids && is_integer(file)) {
+    input.ids = idx_integers(file);
   } else {
     input.f32 = idx_floats(file);
   }
@@ -101,8 +104,23 @@ class IdxSource final : public Source {
       out.u8.assign(in.u8.begin() + index * elements, in.u8.begin() + (index + 1) * elements);
     } else {
       out.type = DType::kF32;
-      out.f32.assign(in.f32.begin() + index * elements, in.f32.begin() + (index + 1) * elements);
+      if (in.ids.empty())
+        out.f32.assign(in.f32.begin() + index * elements, in.f32.begin() + (index + 1) * elements);
+      else
+        out.f32.assign(in.ids.begin() + index * elements, in.ids.begin() + (index + 1) * elements);
     }
+  }
+  bool gives(int input, DType type) const override {
+    return type == DType::kI32 && (!at(input).ids.empty() || !at(input).u8.empty());
+  }
+  void read_exact(std::int64_t index, int input, DType, void* out) const override {
+    const IdxInput& in = at(input);
+    const std::int64_t elements = in.shape.elements();
+    auto* const ids = static_cast<std::int32_t*>(out);
+    if (in.ids.empty())
+      std::copy_n(in.u8.begin() + index * elements, elements, ids);
+    else
+      std::copy_n(in.ids.begin() + index * elements, elements, ids);
   }
   const std::uint8_t* u8_rows(int input) const override { return at(input).u8.empty() ? nullptr : at(input).u8.data(); }
   const float* f32_rows(int input) const override { return at(input).f32.empty() ? nullptr : at(input).f32.data(); }
@@ -128,6 +146,7 @@ class IdxSource final : public Source {
     for (const IdxInput& input : inputs_) {
       hash = hash_bytes(input.u8.data(), input.u8.size(), hash);
       hash = hash_bytes(input.f32.data(), input.f32.size() * sizeof(float), hash);
+      hash = hash_bytes(input.ids.data(), input.ids.size() * sizeof(std::int32_t), hash);
     }
     return fmt::format("{}, bytes {:016x}", fingerprint_, hash);
   }
@@ -154,7 +173,8 @@ IdxFile read_idx(const std::string& path) { return parse_idx(*open_bytes(path));
 
 }  // namespace
 
-std::shared_ptr<const Source> make_idx_source(IdxFiles files, std::vector<std::string> class_names) {
+std::shared_ptr<const Source> make_idx_source(IdxFiles files, std::vector<std::string> class_names,
+                                              const ModelSide& model) {
   if (files.inputs.empty()) throw Error(ErrorKind::kUsage, "IDX: inputs must name at least one file, found none");
   const IdxFile& first = files.inputs.front().second;
   const std::int64_t count = first.count;
@@ -179,19 +199,20 @@ std::shared_ptr<const Source> make_idx_source(IdxFiles files, std::vector<std::s
     hash = fingerprint_of(*files.sample_weight, hash);
   }
   std::vector<IdxInput> arrays;
-  for (auto& [name, file] : files.inputs) arrays.push_back(make_input(name, std::move(file)));
+  for (auto& [name, file] : files.inputs)
+    arrays.push_back(make_input(name, std::move(file), model.wants_ids(name, files.inputs.size())));
   return std::make_shared<IdxSource>(std::move(arrays), std::move(labels), std::move(sample_weights), count,
                                      std::move(class_names), fmt::format("{}:{:016x}", text, hash));
 }
 
-std::shared_ptr<const Source> open_idx(const IDXSpec& spec) {
+std::shared_ptr<const Source> open_idx(const IDXSpec& spec, const ModelSide& model) {
   // Labels first: they are small, so a wrong path shows before the images have been unpacked.
   IdxFiles files;
   for (const auto& [name, path] : spec.labels.paths)
     if (!path.value.empty()) files.labels.emplace_back(name, read_idx(path.value));
   if (spec.sample_weight) files.sample_weight = read_idx(spec.sample_weight->value);
   for (const auto& [name, path] : spec.inputs.paths) files.inputs.emplace_back(name, read_idx(path.value));
-  return make_idx_source(std::move(files), spec.class_names);
+  return make_idx_source(std::move(files), spec.class_names, model);
 }
 
 namespace {
@@ -203,7 +224,7 @@ const RegisteredDataset kIdxSet = dataset_def<IDXSpec>(
                  .required()
                  .doc("classes (integers), values, or one row per sample; or {output name: file}"))
         .key(key("sample_weight", &IDXSpec::sample_weight).doc("a factor of each sample's loss")),
-    [](const IDXSpec& spec, const ModelSide&, Role) { return open_idx(spec); },
+    [](const IDXSpec& spec, const ModelSide& model, Role) { return open_idx(spec, model); },
     [](const IDXSpec& spec) {
       std::vector<config::Path> paths;
       for (const auto& [name, path] : spec.inputs.paths) paths.push_back(path);
@@ -214,10 +235,10 @@ const RegisteredDataset kIdxSet = dataset_def<IDXSpec>(
 
 }  // namespace
 
-std::shared_ptr<const Source> open_idx_inputs(const std::string& path) {
+std::shared_ptr<const Source> open_idx_inputs(const std::string& path, const ModelSide& model) {
   IdxFiles files;
   files.inputs.emplace_back("", read_idx(path));
-  return make_idx_source(std::move(files), {});
+  return make_idx_source(std::move(files), {}, model);
 }
 
 }  // namespace dptrain::data

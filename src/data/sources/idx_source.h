@@ -28,12 +28,14 @@ struct IdxFiles {
   std::optional<IdxFile> sample_weight{};
 };
 
-/// `class_names` may be empty. Throws Error{kData} when the files do not fit together.
-std::shared_ptr<const Source> make_idx_source(IdxFiles files, std::vector<std::string> class_names);
+/// `class_names` may be empty. What the model takes for ids is kept as integers. Throws Error{kData} when the files do
+/// not fit together.
+std::shared_ptr<const Source> make_idx_source(IdxFiles files, std::vector<std::string> class_names,
+                                              const ModelSide& model = {});
 
 /// Opens the files of a spec.
-std::shared_ptr<const Source> open_idx(const IDXSpec& spec);
+std::shared_ptr<const Source> open_idx(const IDXSpec& spec, const ModelSide& model = {});
 /// Inputs of `predict --input FILE.idx`: a source without labels.
-std::shared_ptr<const Source> open_idx_inputs(const std::string& path);
+std::shared_ptr<const Source> open_idx_inputs(const std::string& path, const ModelSide& model = {});
 
 }  // namespace dptrain::data

@@ -44,9 +44,10 @@ class Bytes {
 std::uint32_t purpose(std::uint32_t which) { return static_cast<std::uint32_t>(Purpose::kSynthetic) + which; }
 
 struct Pool {
-  std::int64_t elements = 0;  // per sample
-  std::vector<std::uint8_t> u8;
+  std::int64_t elements = 0;     // per sample
+  std::vector<std::uint8_t> u8;  // one of the three is filled
   std::vector<float> f32;
+  std::vector<std::int32_t> ids;
 };
 
 std::int64_t distinct_samples(std::int64_t samples, const ModelSide& model) {
@@ -103,6 +104,31 @@ Pool make_pool(const Shape& shape, bool pixels, const std::vector<std::int64_t>&
   return pool;
 }
 
+/// Sequences of ids: the words of a class are more often from its own part of the vocabulary, and each sequence ends in
+/// zeros, Keras's padding, of which a sample of several ids has at most half.
+Pool make_ids(const Shape& shape, std::int64_t limit, const std::vector<std::int64_t>& labels, std::int64_t classes,
+              std::uint64_t seed, Role role, std::uint32_t input) {
+  constexpr std::int64_t kFewWords = 1000;  ///< where the model does not say how many it knows
+  Pool pool;
+  pool.elements = shape.elements();
+  const auto words = static_cast<std::uint64_t>(limit > 0 && limit < INT32_MAX ? limit : kFewWords);
+  const auto length = static_cast<std::uint64_t>(pool.elements);
+  pool.ids.assign(labels.size() * length, 0);
+  if (words < 2) return pool;
+  const std::uint64_t own = std::max<std::uint64_t>(1, (words - 1) / static_cast<std::uint64_t>(classes));
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    RandomStream draws(seed, purpose(static_cast<std::uint32_t>(role)), i, input);
+    const std::uint64_t used = length - draws.below(length / 2 + 1);
+    const std::uint64_t first = static_cast<std::uint64_t>(labels[i]) * own % (words - 1);
+    for (std::uint64_t e = 0; e < used; ++e) {
+      const bool of_class = draws.below(2) == 0;
+      const std::uint64_t word = of_class ? (first + draws.below(own)) % (words - 1) : draws.below(words - 1);
+      pool.ids[i * length + e] = static_cast<std::int32_t>(1 + word);
+    }
+  }
+  return pool;
+}
+
 /// An output of several axes (a map, a sequence) has no one class: it gets a row of values by class instead, or a class
 /// for each position.
 bool has_classes(const Shape& output) { return output.rank() == 0 || output.elements() == output.back(); }
@@ -119,9 +145,11 @@ class Synthetic final : public Source {
                                model.pixels ? "uint8" : "float32");
     for (std::size_t i = 0; i < model.input_shapes.size(); ++i) {
       const Shape& shape = model.input_shapes[i];
-      pools_.push_back(
-          make_pool(shape, model.pixels, labels_, classes, spec.seed, role, static_cast<std::uint32_t>(i)));
-      fingerprint_ += ":" + shape.str();
+      const auto which = static_cast<std::uint32_t>(i);
+      const bool ids = model.input_type(i) == DType::kI32;
+      pools_.push_back(ids ? make_ids(shape, model.id_limit(i), labels_, classes, spec.seed, role, which)
+                           : make_pool(shape, model.pixels, labels_, classes, spec.seed, role, which));
+      fingerprint_ += ":" + shape.str() + (ids ? fmt::format(" ids below {}", model.id_limit(i)) : "");
     }
   }
 
@@ -135,19 +163,26 @@ class Synthetic final : public Source {
     const Pool& pool = pools_[static_cast<std::size_t>(input)];
     const std::int64_t first = row(index) * pool.elements;
     out.shape = input_shape(input);
-    out.type = model_.pixels ? DType::kU8 : DType::kF32;
-    if (model_.pixels) {
+    out.type = model_.pixels && pool.ids.empty() ? DType::kU8 : DType::kF32;
+    if (!pool.ids.empty()) {
+      out.f32.assign(pool.ids.begin() + first, pool.ids.begin() + first + pool.elements);
+    } else if (model_.pixels) {
       out.u8.assign(pool.u8.begin() + first, pool.u8.begin() + first + pool.elements);
     } else {
       out.f32.assign(pool.f32.begin() + first, pool.f32.begin() + first + pool.elements);
     }
   }
+  bool gives(int input, DType type) const override {
+    return type == DType::kI32 && !pools_[static_cast<std::size_t>(input)].ids.empty();
+  }
+  void read_exact(std::int64_t index, int input, DType, void* out) const override {
+    const Pool& pool = pools_[static_cast<std::size_t>(input)];
+    std::copy_n(pool.ids.begin() + row(index) * pool.elements, pool.elements, static_cast<std::int32_t*>(out));
+  }
   const std::uint8_t* u8_rows(int input) const override {
-    return model_.pixels ? pools_[static_cast<std::size_t>(input)].u8.data() : nullptr;
+    return rows_or_null(pools_[static_cast<std::size_t>(input)].u8);
   }
-  const float* f32_rows(int input) const override {
-    return model_.pixels ? nullptr : pools_[static_cast<std::size_t>(input)].f32.data();
-  }
+  const float* f32_rows(int input) const override { return rows_or_null(pools_[static_cast<std::size_t>(input)].f32); }
   std::int64_t row(std::int64_t index) const override { return index % static_cast<std::int64_t>(labels_.size()); }
 
   int labels() const override { return static_cast<int>(model_.outputs.size()); }
@@ -178,6 +213,10 @@ class Synthetic final : public Source {
   std::string fingerprint() const override { return fingerprint_; }
 
  private:
+  template <class T>
+  static const T* rows_or_null(const std::vector<T>& rows) {
+    return rows.empty() ? nullptr : rows.data();
+  }
   const Shape& output(int which) const { return model_.outputs[static_cast<std::size_t>(which)]; }
   bool is_class_map(int which) const {
     return !model_.class_maps.empty() && model_.class_maps[static_cast<std::size_t>(which)];

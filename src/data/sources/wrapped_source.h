@@ -23,6 +23,10 @@ class WrappedSource : public Source {
   void read(std::int64_t index, int input, Array& out, const ReadHint& hint) const override {
     of_->read(at(index), input, out, hint);
   }
+  bool gives(int input, DType type) const override { return of_->gives(input, type); }
+  void read_exact(std::int64_t index, int input, DType type, void* out) const override {
+    of_->read_exact(at(index), input, type, out);
+  }
   std::shared_ptr<BadSamples> bad_samples() const override { return of_->bad_samples(); }
 
   int labels() const override { return of_->labels(); }

@@ -14,7 +14,7 @@ class DropoutOp final : public Op {
   DropoutOp(const layers::DropoutSpec& spec, const OpContext& context, Device&)
       : rate_(spec.rate),
         seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
-        stream_(static_cast<std::uint32_t>(Purpose::kDropout) + context.stream_id),
+        stream_(static_cast<std::uint32_t>(Purpose::kDropout) + context.stream()),
         width_(context.output().elements()) {}
 
   void forward(const OpArgs& a) override {

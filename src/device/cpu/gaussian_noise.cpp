@@ -15,7 +15,7 @@ class GaussianNoiseOp final : public Op {
   GaussianNoiseOp(const layers::GaussianNoiseSpec& spec, const OpContext& context, Device&)
       : stddev_(spec.stddev),
         seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
-        stream_(static_cast<std::uint32_t>(Purpose::kNoise) + context.stream_id),
+        stream_(static_cast<std::uint32_t>(Purpose::kNoise) + context.stream()),
         width_(context.output().elements()) {}
 
   void forward(const OpArgs& a) override {

@@ -14,7 +14,7 @@ class SpatialDropout2DOp final : public Op {
   SpatialDropout2DOp(const layers::SpatialDropout2DSpec& spec, const OpContext& context, Device&)
       : rate_(spec.rate),
         seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
-        stream_(static_cast<std::uint32_t>(Purpose::kDropout) + context.stream_id),
+        stream_(static_cast<std::uint32_t>(Purpose::kDropout) + context.stream()),
         channels_(context.output().back()),
         positions_(context.output().elements() / channels_),
         scratch_(static_cast<std::uint64_t>(context.rows * channels_) * sizeof(float)) {}

@@ -16,7 +16,7 @@ class DropoutOp final : public GpuOp {
       : GpuOp(context, device),
         rate_(spec.rate),
         seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
-        stream_(static_cast<std::uint32_t>(Purpose::kDropout) + context.stream_id),
+        stream_(static_cast<std::uint32_t>(Purpose::kDropout) + context.stream()),
         width_(context.output().elements()) {}
 
   void forward(const OpArgs& a) override { drop(a, a.training, a.inputs[0], a.output); }

@@ -16,7 +16,7 @@ class GaussianNoiseOp final : public GpuOp {
       : GpuOp(context, device),
         stddev_(spec.stddev),
         seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
-        stream_(static_cast<std::uint32_t>(Purpose::kNoise) + context.stream_id),
+        stream_(static_cast<std::uint32_t>(Purpose::kNoise) + context.stream()),
         width_(context.output().elements()) {}
 
   void forward(const OpArgs& a) override {

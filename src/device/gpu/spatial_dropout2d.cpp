@@ -16,7 +16,7 @@ class SpatialDropout2DOp final : public GpuOp {
       : GpuOp(context, device),
         rate_(spec.rate),
         seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
-        stream_(static_cast<std::uint32_t>(Purpose::kDropout) + context.stream_id),
+        stream_(static_cast<std::uint32_t>(Purpose::kDropout) + context.stream()),
         channels_(context.output().back()),
         positions_(context.output().elements() / channels_) {}
 

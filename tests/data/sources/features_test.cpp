@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 
 #include "core/error.h"
@@ -46,11 +47,14 @@ class FeaturesIn : public ::testing::TestWithParam<bool> {
   static float value(std::int64_t sample, int input, std::int64_t i) {
     return static_cast<float>(1000 * sample + 100 * input + i);
   }
+  static const std::byte* bytes_of(const std::vector<float>& row) {
+    return reinterpret_cast<const std::byte*>(row.data());
+  }
   static void keep(Features& features, std::int64_t sample) {
     std::vector<float> x(6), y(5);
     for (std::int64_t i = 0; i < 6; ++i) x[static_cast<std::size_t>(i)] = value(sample, 0, i);
     for (std::int64_t i = 0; i < 5; ++i) y[static_cast<std::size_t>(i)] = value(sample, 1, i);
-    features.keep(sample, {x.data(), y.data()});
+    features.keep(sample, {bytes_of(x), bytes_of(y)});
   }
 
   const std::filesystem::path folder_ =
@@ -77,6 +81,32 @@ TEST_P(FeaturesIn, ComeBackThroughALoaderInAnyOrder) {
       EXPECT_EQ(static_cast<const std::int32_t*>(batch.labels())[row], sample % 3);
     }
   EXPECT_EQ(seen, kSamples);
+}
+
+TEST_P(FeaturesIn, IdsAndMasksStayAsTheyAre) {
+  Features features(std::make_shared<Labelled>(), {{"ids", {3}, DType::kI32}, {"mask", {3}, DType::kU8}, {"x", {1}}},
+                    GetParam() ? folder_.string() : "");
+  for (std::int32_t sample = 0; sample < kSamples; ++sample) {
+    const std::array<std::int32_t, 3> ids{sample, 16777217 + sample, -1};
+    const std::array<std::uint8_t, 3> mask{1, static_cast<std::uint8_t>(sample % 2), 0};
+    const float x = 0.5F * static_cast<float>(sample);
+    features.keep(sample, {reinterpret_cast<const std::byte*>(ids.data()),
+                           reinterpret_cast<const std::byte*>(mask.data()), reinterpret_cast<const std::byte*>(&x)});
+  }
+  EXPECT_TRUE(features.gives(0, DType::kI32));
+  EXPECT_FALSE(features.gives(0, DType::kU8));
+  EXPECT_FALSE(features.gives(2, DType::kI32));
+  for (std::int32_t sample = 0; sample < kSamples; ++sample) {
+    std::array<std::int32_t, 3> ids{};
+    std::array<std::uint8_t, 3> mask{};
+    Array x;
+    features.read_exact(sample, 0, DType::kI32, ids.data());
+    features.read_exact(sample, 1, DType::kU8, mask.data());
+    features.read(sample, 2, x, {});
+    EXPECT_EQ(ids[1], 16777217 + sample);
+    EXPECT_EQ(mask[1], sample % 2);
+    EXPECT_EQ(x.f32[0], 0.5F * static_cast<float>(sample));
+  }
 }
 
 TEST_P(FeaturesIn, AMissingOneFailsAsItsSampleDoes) {

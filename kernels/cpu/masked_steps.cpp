@@ -1,0 +1,74 @@
+#include "kernels/cpu/masked_steps.h"
+
+#include <algorithm>
+
+#include "kernels/cpu/parallel.h"
+
+namespace dptrain::kernels::cpu {
+namespace {
+
+float valid_steps(const uint8_t* mask, int64_t steps) {
+  int64_t count = 0;
+  for (int64_t s = 0; s < steps; ++s) count += mask[s];
+  return static_cast<float>(count);
+}
+
+}  // namespace
+
+void mask_steps(const float* x, int64_t steps, int64_t width, float value, uint8_t* mask, float* y) {
+  parallel_ranges(steps, rows_per_piece(width), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const float* const step = x + i * width;
+      const bool valid = std::any_of(step, step + width, [&](float feature) { return feature != value; });
+      mask[i] = valid ? 1 : 0;
+      if (valid)
+        std::copy_n(step, width, y + i * width);
+      else
+        std::fill_n(y + i * width, width, 0.0F);
+    }
+  });
+}
+
+void keep_valid_steps(const float* x, const uint8_t* mask, int64_t steps, int64_t width, float* y) {
+  parallel_ranges(steps, rows_per_piece(width), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if (mask[i] != 0)
+        std::copy_n(x + i * width, width, y + i * width);
+      else
+        std::fill_n(y + i * width, width, 0.0F);
+    }
+  });
+}
+
+void masked_mean_forward(const float* x, const uint8_t* mask, int64_t rows, int64_t steps, int64_t width, float* y) {
+  parallel_ranges(rows, rows_per_piece(steps * width), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      float* const mean = y + r * width;
+      std::fill_n(mean, width, 0.0F);
+      for (int64_t s = 0; s < steps; ++s) {
+        if (mask[r * steps + s] == 0) continue;
+        const float* const step = x + (r * steps + s) * width;
+        for (int64_t c = 0; c < width; ++c) mean[c] += step[c];
+      }
+      const float valid = valid_steps(mask + r * steps, steps);
+      for (int64_t c = 0; c < width; ++c) mean[c] /= valid;
+    }
+  });
+}
+
+void masked_mean_backward(const float* dy, const uint8_t* mask, int64_t rows, int64_t steps, int64_t width, float* dx) {
+  parallel_ranges(rows, rows_per_piece(steps * width), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const float valid = valid_steps(mask + r * steps, steps);
+      for (int64_t s = 0; s < steps; ++s) {
+        float* const step = dx + (r * steps + s) * width;
+        if (mask[r * steps + s] == 0)
+          std::fill_n(step, width, 0.0F);
+        else
+          for (int64_t c = 0; c < width; ++c) step[c] = dy[r * width + c] / valid;
+      }
+    }
+  });
+}
+
+}  // namespace dptrain::kernels::cpu

@@ -1,0 +1,20 @@
+#pragma once
+
+// Steps of `width` features that a mask of bytes (1: valid, 0: not) tells apart, in parallel; any thread. Outputs are
+// overwritten.
+
+#include <cstdint>
+
+namespace dptrain::kernels::cpu {
+
+/// mask[i] = whether any feature of step i is not `value`; y[i] = x[i] where it is, else zeros.
+void mask_steps(const float* x, int64_t steps, int64_t width, float value, uint8_t* mask, float* y);
+
+/// y[i] = x[i] where step i is valid, else zeros.
+void keep_valid_steps(const float* x, const uint8_t* mask, int64_t steps, int64_t width, float* y);
+
+/// y[r] = mean of x[r, s] over the valid steps of row r; NaN where there is none.
+void masked_mean_forward(const float* x, const uint8_t* mask, int64_t rows, int64_t steps, int64_t width, float* y);
+void masked_mean_backward(const float* dy, const uint8_t* mask, int64_t rows, int64_t steps, int64_t width, float* dx);
+
+}  // namespace dptrain::kernels::cpu

@@ -1,0 +1,23 @@
+#pragma once
+
+// Masks: which steps of a tensor are valid. They follow the data as Keras's do (Layer.compute_mask), unseen by the
+// config: nothing names them. Pure functions, any thread.
+
+#include <vector>
+
+#include "config/reader.h"
+#include "graph/graph.h"
+
+namespace dptrain::graph {
+
+/// A step is valid where any of these ports (each an output of the layer that made it, OutputDef::is_mask) says so.
+/// Sorted, none twice; empty: there is no mask, and every step is valid.
+using Mask = std::vector<Port>;
+
+/// Of each node's outputs.
+std::vector<std::vector<Mask>> masks(const Graph& graph);
+
+/// Reports masks that a layer would heed in Keras and cannot here; warns where a layer loses one, as in Keras.
+void check_masks(const Graph& graph, config::Reader& reader);
+
+}  // namespace dptrain::graph

@@ -1,0 +1,26 @@
+#include "layers/global_average_pooling1d.h"
+
+#include "layers/keras_export.h"
+#include "layers/layer.h"
+
+namespace dptrain::layers {
+namespace {
+
+const Registered kGlobalAveragePooling1D =
+    layer<GlobalAveragePooling1DSpec>("GlobalAveragePooling1D")
+        .key(key("keepdims", &GlobalAveragePooling1DSpec::keepdims))
+        .inputs(1)
+        .of_rank(2)
+        .output([](const GlobalAveragePooling1DSpec& spec, std::span<const Shape> in) {
+          return spec.keepdims ? Shape{1, in[0][1]} : Shape{in[0][1]};
+        })
+        .masks(MaskRule::kEnds)
+        .heeds_masks()
+        .backward_reads(BackwardReads{.masks = true})
+        .keras([](const GlobalAveragePooling1DSpec& spec, std::span<const Shape>) {
+          return keras_object(
+              {{"data_format", keras_channels_last()}, {"keepdims", config::Node::boolean(spec.keepdims)}});
+        });
+
+}  // namespace
+}  // namespace dptrain::layers

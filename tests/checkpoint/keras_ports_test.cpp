@@ -1,0 +1,87 @@
+// Layers with several outputs, ids and masks in Keras's model_config, both ways.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/keras/keras_import.h"
+#include "graph/example.h"
+#include "support/halves.h"
+
+namespace dptrain::checkpoint {
+namespace {
+
+using nlohmann::json;
+
+json layer_called(const json& model, const std::string& name) {
+  for (const json& layer : model.at("config").at("layers"))
+    if (layer.at("name") == name) return layer;
+  return {};
+}
+
+graph::Graph again(const std::string& model_config) {
+  return graph::graph_of(config::to_yaml(import_model_config("m.h5", model_config, std::nullopt, false).model));
+}
+
+TEST(KerasPorts, TheThirdNumberSaysWhichOutput) {
+  const graph::Graph graph = graph::graph_of(R"(
+layers:
+  - Input: {name: x, shape: [5]}
+  - TestHalves: {name: cut}
+  - Dense: {name: left, units: 3}
+  - Dense: {name: right, inputs: cut.high, units: 3}
+  - Add: {name: sum, inputs: [left, right]}
+outputs: [sum, cut.high]
+)");
+  const std::string text = keras_model_config(graph);
+  const json model = json::parse(text);
+  EXPECT_EQ(layer_called(model, "left").at("inbound_nodes"), json::parse(R"([[["cut", 0, 0, {}]]])"));
+  EXPECT_EQ(layer_called(model, "right").at("inbound_nodes"), json::parse(R"([[["cut", 0, 1, {}]]])"));
+  EXPECT_EQ(model.at("config").at("output_layers"), json::parse(R"([["sum", 0, 0], ["cut", 0, 1]])"));
+  EXPECT_EQ(graph::wiring(again(text)), "x, cut <- x, left <- cut, right <- cut.high, sum <- left right");
+  EXPECT_EQ(again(text).outputs.back().port, 1);
+}
+
+TEST(KerasPorts, InTheDialectOfKeras3) {
+  const graph::Graph graph = again(R"({"class_name": "Functional", "config": {"name": "m", "layers": [
+    {"class_name": "InputLayer", "name": "x", "config": {"batch_shape": [null, 5], "name": "x"}, "inbound_nodes": []},
+    {"class_name": "TestHalves", "name": "cut", "config": {"name": "cut"}, "inbound_nodes": [{"args": [
+      {"class_name": "__keras_tensor__", "config": {"keras_history": ["x", 0, 0]}}], "kwargs": {}}]},
+    {"class_name": "Dense", "name": "high", "config": {"name": "high", "units": 2}, "inbound_nodes": [{"args": [
+      {"class_name": "__keras_tensor__", "config": {"keras_history": ["cut", 0, 1]}}], "kwargs": {"mask": null}}]}],
+    "input_layers": [["x", 0, 0]], "output_layers": [["high", 0, 0]]}})");
+  EXPECT_EQ(graph::wiring(graph), "x, cut <- x, high <- cut.high");
+}
+
+TEST(KerasPorts, AnOutputThatALayerHasNotIsAnError) {
+  EXPECT_THROW(again(R"({"class_name": "Functional", "config": {"name": "m", "layers": [
+    {"class_name": "InputLayer", "name": "x", "config": {"batch_shape": [null, 5], "name": "x"}, "inbound_nodes": []},
+    {"class_name": "Dense", "name": "d", "config": {"name": "d", "units": 2}, "inbound_nodes": [[["x", 0, 1, {}]]]}],
+    "input_layers": [["x", 0, 0]], "output_layers": [["d", 0, 0]]}})"),
+               std::runtime_error);
+}
+
+TEST(KerasPorts, AnEmbeddingReadsIdsWhateverItsInputLayerSays) {
+  const graph::Graph graph = graph::graph_of(R"(
+layers:
+  - Input: {name: x, shape: [5], dtype: int32}
+  - Embedding: {name: words, input_dim: 9, output_dim: 4, mask_zero: true, embeddings_initializer: Zeros}
+  - Masking: {name: valid, mask_value: 0.5}
+  - GlobalAveragePooling1D: {name: mean}
+)");
+  const std::string text = keras_model_config(graph);
+  json model = json::parse(text);
+  EXPECT_EQ(layer_called(model, "x").at("config").at("dtype"), "int32");
+  EXPECT_EQ(layer_called(model, "words").at("config"), json::parse(R"({
+    "name": "words", "trainable": true, "dtype": "float32", "input_dim": 9, "output_dim": 4,
+    "embeddings_initializer": "zeros", "embeddings_regularizer": null, "activity_regularizer": null,
+    "embeddings_constraint": null, "mask_zero": true, "input_length": null})"));
+  EXPECT_EQ(graph::portrait(again(text)), graph::portrait(graph));
+  for (json& layer : model.at("config").at("layers"))
+    if (layer.at("name") == "x") layer.at("config")["dtype"] = "float32";
+  EXPECT_EQ(graph::portrait(again(model.dump())), graph::portrait(graph));
+}
+
+}  // namespace
+}  // namespace dptrain::checkpoint

@@ -1,0 +1,22 @@
+#pragma once
+
+// A layer for tests with two outputs: what it reads, cut in two. Keras has none so plain.
+
+#include "layers/layer.h"
+
+namespace dptrain::test {
+
+/// [n] to "low" [n / 2] and "high" [n - n / 2].
+struct HalvesSpec {};
+
+inline const layers::Registered kHalves =
+    layers::layer<HalvesSpec>("TestHalves")
+        .inputs(1)
+        .of_rank(1)
+        .outputs([](const HalvesSpec&, std::span<const layers::TensorDef> in) {
+          const std::int64_t low = in[0].shape[0] / 2;
+          return std::vector<layers::OutputDef>{{"low", Shape{low}, DType::kF32},
+                                                {"high", Shape{in[0].shape[0] - low}, DType::kF32}};
+        });
+
+}  // namespace dptrain::test

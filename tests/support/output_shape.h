@@ -1,0 +1,24 @@
+#pragma once
+
+// What a layer makes of inputs, without a graph.
+
+#include <span>
+#include <vector>
+
+#include "layers/layer.h"
+
+namespace dptrain::test {
+
+inline std::vector<layers::OutputDef> outputs_of(const config::Typed& layer, std::span<const Shape> inputs) {
+  const layers::LayerType& type = layers::type_of(layer);
+  std::vector<layers::TensorDef> tensors;
+  for (const Shape& shape : inputs) tensors.push_back({shape, type.input_type});
+  return type.outputs(layer.spec(), tensors);
+}
+
+/// Of the first output.
+inline Shape output_shape(const config::Typed& layer, std::span<const Shape> inputs) {
+  return outputs_of(layer, inputs).front().shape;
+}
+
+}  // namespace dptrain::test
