@@ -184,6 +184,7 @@ TEST(ConfigSchema, RefusesWhatIsWrongInItself) {
                                               "logits_taken_for_probabilities",
                                               "mean_squared_error_of_classes",
                                               "missing_file",
+                                              "mixed_class_numbers",
                                               "more_weights_than_replicas",
                                               "no_input",
                                               "one_class",
