@@ -54,7 +54,14 @@ std::vector<Line> lines(const DataSets& data, const NamedSet& set, const Preview
     try {
       for (std::int64_t epoch = 0; epoch < (options.evaluation ? 1 : options.epochs); ++epoch) {
         filler.fill(index, epoch, 0, scratch, *slot);
-        line.values.emplace_back(slot->inputs.front().data(), slot->inputs.front().data() + elements);
+        const std::byte* const row = slot->inputs.front().data();
+        if (data.model.input_type(0) == DType::kI32) {
+          const auto* const ids = reinterpret_cast<const std::int32_t*>(row);
+          line.values.emplace_back(ids, ids + elements);
+        } else {
+          const auto* const numbers = reinterpret_cast<const float*>(row);
+          line.values.emplace_back(numbers, numbers + elements);
+        }
       }
     } catch (const data::SampleError& error) {
       log::warn(fmt::format("left out: {}", error.what()));

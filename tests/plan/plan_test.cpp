@@ -12,6 +12,7 @@
 #include "layers/activation_layer.h"
 #include "plan/memory.h"
 #include "plan/sample_models.h"
+#include "plan/simulate.h"
 #include "support/test_data.h"
 
 namespace dptrain::plan {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "plan/memory.h"
 #include "plan/sample_models.h"
 #include "plan/stages.h"
 
@@ -66,8 +67,8 @@ TEST(Tail, IsInTheOrderOfTheGraph) {
   EXPECT_THAT(tail_of(step), ElementsAre("Add", "Activation", "MaxPooling2D"));
   EXPECT_THAT(device.offered, ElementsAre("conv < Add 4x6x2 4x6x2 = 4x6x2", "conv < Activation 4x6x2 = 4x6x2",
                                           "conv < MaxPooling2D 4x6x2 = 2x3x2"));
-  EXPECT_EQ(plan.tensors[at(step.output)].name, "pool");
-  EXPECT_EQ(plan.tensors[at(step.output)].shape, (Shape{2, 3, 2}));
+  EXPECT_EQ(plan.tensors[at(step.output())].name, "pool");
+  EXPECT_EQ(plan.tensors[at(step.output())].shape, (Shape{2, 3, 2}));
   EXPECT_EQ(tail_activation(step).activation, layers::Activation::kRelu);
 
   // One input of the convolution's own, which backward may read; one of the Add.
@@ -158,7 +159,7 @@ layers:
   ASSERT_EQ(plan.steps.size(), 2U);
   EXPECT_THAT(tail_of(plan.steps[1]), ElementsAre("Add", "Add"));
   EXPECT_EQ(own_inputs(plan.steps[1]), 1U);
-  EXPECT_NE(root(plan, plan.steps[1].input_gradients[1]), root(plan, plan.steps[1].output_gradient));
+  EXPECT_NE(root(plan, plan.steps[1].input_gradients[1]), root(plan, plan.steps[1].output_gradients[0]));
   try {
     plan_of(two_sums, Greedy({.passes_gradient = true}));
     FAIL() << "two gradients lie in one place";
