@@ -84,7 +84,7 @@ void SessionData::open(const SessionOptions& options) {
   const bool mixed = experiment::mixing_transform(section) != nullptr;
   for (plan::Objective& objective : objectives_) {
     const auto output = static_cast<std::size_t>(objective.output);
-    const Shape& shape = graph_.nodes[static_cast<std::size_t>(graph_.outputs[output])].output;
+    const Shape& shape = graph::tensor_of(graph_, graph_.outputs[output]).shape;
     objective.labels = label_kind(objective.loss, shape, *any, data::find_label(*any, names[output]), mixed);
   }
   class_names_ = any->class_names();
