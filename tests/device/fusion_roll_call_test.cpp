@@ -8,6 +8,7 @@
 #include "device/fusion_examples.h"
 #include "device/one_op.h"
 #include "plan/tail.h"
+#include "support/output_shape.h"
 
 namespace dptrain::test {
 namespace {
@@ -28,7 +29,7 @@ struct Link {
   Case c;
   Data data;
 
-  Shape output() const { return layers::type_of(c.layer).output(c.layer.spec(), c.inputs); }
+  Shape output() const { return test::output_shape(c.layer, c.inputs); }
   std::vector<float> forward(device::Device& device) {
     Case only = c;
     only.differentiable = false;

@@ -33,10 +33,6 @@ std::span<const Shape> own_inputs(const Case& c) {
   return std::span(c.inputs).first(own);
 }
 
-Shape output_shape(const config::Typed& layer, std::span<const Shape> inputs) {
-  return layers::type_of(layer).output(layer.spec(), inputs);
-}
-
 /// Calls f(entry, shapes of its inputs, shape of its output) along the tail; returns the last shape.
 template <class F>
 Shape along_tail(const Case& c, const F& f) {

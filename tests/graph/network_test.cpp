@@ -103,7 +103,7 @@ void expect_table(const Graph& graph, const std::vector<std::string>& table, std
     ASSERT_EQ(layer.name, cells[1]) << "place " << i;
     EXPECT_EQ(class_of(layer), cells[2]) << layer.name;
     std::vector<std::string> inputs;
-    for (const int input : call.inputs) inputs.push_back(graph.nodes[static_cast<std::size_t>(input)].name);
+    for (const Port& input : call.inputs) inputs.push_back(name_of(graph, input));
     EXPECT_EQ(join(inputs, ";"), cells[3]) << layer.name;
     expect_config(layer, cells[4]);
     EXPECT_EQ(call.output().str(), cells[5]) << layer.name;

@@ -93,8 +93,9 @@ TEST(KerasExport, Normalizations) {
 
 TEST(KerasExport, TheOthers) {
   const std::vector<Shape> image{{7, 5, 3}};
-  EXPECT_EQ(exported("Input: [7, 5, 3]", {}),
-            json::parse(R"({"batch_input_shape": [null, 7, 5, 3], "sparse": false, "ragged": false})"));
+  EXPECT_EQ(
+      exported("Input: [7, 5, 3]", {}),
+      json::parse(R"({"batch_input_shape": [null, 7, 5, 3], "dtype": "float32", "sparse": false, "ragged": false})"));
   EXPECT_EQ(
       exported("MaxPooling2D: 3", image),
       json::parse(R"({"pool_size": [3, 3], "strides": [3, 3], "padding": "valid", "data_format": "channels_last"})"));

@@ -111,7 +111,7 @@ FrozenOutcome train_whole(const std::string& device, int replicas, DType compute
 
 FrozenOutcome train_on_features(const std::string& device, int replicas, DType compute = DType::kF32) {
   const graph::Model model = frozen_model();
-  const std::vector<int> border = plan::frozen_prefix(model).border;
+  const std::vector<graph::Port> border = plan::frozen_prefix(model).border;
   EXPECT_EQ(border.size(), 2U);
   const std::vector<SampleBatch> data = batches();
   std::vector<std::vector<std::vector<float>>> features;
