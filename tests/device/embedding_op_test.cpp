@@ -16,6 +16,7 @@ graph::Model words_model() {
 layers:
   - Input: {name: x, shape: [4], dtype: int32}
   - Embedding: {name: words, input_dim: 5, output_dim: 3, mask_zero: true}
+  - Flatten: {name: end}  # of the mask, which no loss takes
 )");
 }
 

@@ -50,12 +50,14 @@ class Net {
     for (const plan::Step& step : plan_.steps) {
       ops.push_back(device_.make_op({.plan = plan_, .step = step, .rows = rows_}));
       ops.back()->prepare(rows_);
-      call(step, [&](const device::OpArgs& args) { ops.back()->forward(args); });
+      saved_.push_back(garbage(ops.back()->need().saved));
+      scratch_.push_back(garbage(ops.back()->need().scratch));
+      call(saved_.size() - 1, [&](const device::OpArgs& args) { ops.back()->forward(args); });
     }
     write(plan_.losses.front().prediction_gradient, gradient.data());
     for (const plan::BackwardItem& item : plan_.backward)
       if (item.kind == plan::BackwardItem::Kind::kStep)
-        call(plan_.steps[at(item.step)], [&](const device::OpArgs& args) { ops[at(item.step)]->backward(args); });
+        call(at(item.step), [&](const device::OpArgs& args) { ops[at(item.step)]->backward(args); });
     return read();
   }
 
@@ -85,7 +87,8 @@ class Net {
   }
 
   template <class F>
-  void call(const plan::Step& step, const F& f) {
+  void call(std::size_t s, const F& f) {
+    const plan::Step& step = plan_.steps[s];
     std::vector<const void*> inputs, compute;
     std::vector<void*> outputs, output_gradients, input_gradients;
     std::vector<const float*> weights;
@@ -110,6 +113,8 @@ class Net {
        .weights = weights,
        .compute_weights = compute,
        .weight_gradients = weight_gradients,
+       .saved = saved_[s]->data(),
+       .scratch = scratch_[s]->data(),
        .stream = stream_.get()});
     stream_->synchronize();
   }
@@ -145,6 +150,7 @@ class Net {
   std::unique_ptr<device::Stream> stream_;
   plan::Plan plan_;
   std::vector<Memory> tensors_, weights_, compute_, gradients_;
+  std::vector<Memory> saved_, scratch_;  // per step
 };
 
 /// Devices in every type that they compute in, with a tolerance for numbers of about one.

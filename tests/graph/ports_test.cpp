@@ -71,7 +71,7 @@ TEST(Ports, ErrorsNameTheOutputsThatThereAre) {
         .errors;
   };
   EXPECT_EQ(errors("cut.higher"),
-            "4:31 inputs: Dense: no step above is called 'cut.higher'; cut has the outputs cut.low, cut.high\n");
+            "4:31 Dense 'dense': no step above is called 'cut.higher'; cut has the outputs cut.low, cut.high\n");
   EXPECT_THAT(errors("cut.2"), HasSubstr("no step above is called 'cut.2'; cut has the outputs"));
   EXPECT_THAT(errors("x.high"), HasSubstr("no step above is called 'x.high'; x has one output, write x"));
   EXPECT_THAT(build_text(R"(
