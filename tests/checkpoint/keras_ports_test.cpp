@@ -1,13 +1,17 @@
 // Layers with several outputs, ids and masks in Keras's model_config, both ways.
 
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/keras/keras_import.h"
+#include "core/error.h"
 #include "graph/example.h"
 #include "support/halves.h"
+#include "support/test_data.h"
 
 namespace dptrain::checkpoint {
 namespace {
@@ -60,6 +64,19 @@ TEST(KerasPorts, AnOutputThatALayerHasNotIsAnError) {
     {"class_name": "Dense", "name": "d", "config": {"name": "d", "units": 2}, "inbound_nodes": [[["x", 0, 1, {}]]]}],
     "input_layers": [["x", 0, 0]], "output_layers": [["d", 0, 0]]}})"),
                std::runtime_error);
+}
+
+/// What Keras 3 writes of models with masks (tests/golden/masks_model_config.json): the operations that make a mask,
+/// and the mask as a keyword of the layer that heeds it.
+TEST(KerasPorts, TheMasksThatKerasFollowsAreFollowedHere) {
+  std::ifstream file(test::test_data("golden/masks_model_config.json"));
+  const json models = json::parse(file);
+  EXPECT_EQ(graph::wiring(again(models[0].dump())), "x, a <- x, mean <- a, b <- x, out <- mean, sum <- a b");
+  EXPECT_EQ(graph::wiring(again(models[1].dump())), "x, valid <- x, hidden <- valid, mean <- hidden");
+  json own = models[1];
+  for (json& layer : own.at("config").at("layers"))
+    if (layer.at("class_name") == "Any") layer["class_name"] = "Dense";
+  EXPECT_THROW(again(own.dump()), Error);
 }
 
 TEST(KerasPorts, AnEmbeddingReadsIdsWhateverItsInputLayerSays) {

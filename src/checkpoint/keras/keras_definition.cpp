@@ -101,6 +101,7 @@ class ModelReader {
     for (std::size_t i = 0; i < model.layers.size(); ++i)
       if (!places.emplace(model.layers[i].name, i).second)
         refuse(fmt::format("two layers are called '{}'", model.layers[i].name));
+    masks_.clear();
     std::vector<std::vector<std::vector<Reference>>> calls;
     for (std::size_t i = 0; i < model.layers.size(); ++i) {
       calls.emplace_back();
@@ -109,6 +110,7 @@ class ModelReader {
         for (const nlohmann::json& node : nodes) calls.back().push_back(call(node, model.layers[i].name));
       if (calls.back().empty() && model.layers[i].class_name == "InputLayer") calls.back().emplace_back();
     }
+    check_masks(model, places);
     std::vector<Reference> inputs, outputs;
     collect(at(config, "input_layers"), inputs, 0, "input_layers");
     collect(at(config, "output_layers"), outputs, 0, "output_layers");
@@ -164,13 +166,23 @@ class ModelReader {
     return references;
   }
 
-  /// Masks and `training` are no tensors of ours; anything else that is a tensor is.
+  /// `training` is no tensor, and a mask is one that Keras has worked out itself, as we do (check_masks()); anything
+  /// else that is a tensor cannot be given so.
   void check_keywords(const nlohmann::json& keywords, const std::string& where) {
     if (!keywords.is_object()) return;
     std::vector<Reference> tensors;
     for (const auto& [key, value] : keywords.items())
-      if (value.is_object() || value.is_array()) collect(value, tensors, 0, where);
+      if (value.is_object() || value.is_array()) collect(value, key == "mask" ? masks_ : tensors, 0, where);
     if (!tensors.empty()) refuse(fmt::format("{}: it is called with a tensor as a keyword argument", where));
+  }
+
+  /// A mask that no operation of masks has made is one that somebody gave.
+  void check_masks(const KerasModel& model, const std::map<std::string, std::size_t>& places) const {
+    for (const Reference& mask : masks_) {
+      const auto found = places.find(mask.layer);
+      if (found == places.end() || !makes_masks(model.layers[found->second]))
+        refuse(fmt::format("a layer is called with '{}' for a mask, which is not the mask of its input", mask.layer));
+    }
   }
 
   void collect(const nlohmann::json& value, std::vector<Reference>& out, int depth, const std::string& where) {
@@ -194,6 +206,7 @@ class ModelReader {
   }
 
   const std::string& file_;
+  std::vector<Reference> masks_;  ///< of the model being connected
 };
 
 /// The entry of a layer of the outermost model.
@@ -204,6 +217,11 @@ const nlohmann::json& entry_called(const nlohmann::json& model, const std::strin
 }
 
 }  // namespace
+
+bool makes_masks(const KerasLayer& layer) {
+  const std::string& name = layer.class_name;
+  return name == "NotEqual" || name == "Any" || name == "LogicalOr";
+}
 
 KerasLayer::KerasLayer() = default;
 KerasLayer::KerasLayer(KerasLayer&&) noexcept = default;

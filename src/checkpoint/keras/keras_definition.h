@@ -32,6 +32,10 @@ struct KerasLayer {
   std::vector<std::vector<KerasTensor>> calls;  ///< what each call reads; an InputLayer has one that reads nothing
 };
 
+/// An operation that Keras 3 has put into the model to follow a mask (compute_mask of Embedding, Masking and merges):
+/// nothing that the model computes reads it.
+bool makes_masks(const KerasLayer& layer);
+
 struct KerasModel {
   std::string name;
   bool trainable = true;
