@@ -186,6 +186,20 @@ DeviceCheck one(const std::string& name, const std::string& text, DeviceCheck::K
   return check;
 }
 
+/// Layers of masked steps, which stand in a network of their own: some ids are 0, some steps nothing but zeros.
+void add_sequences(std::vector<DeviceCheck>& all) {
+  const std::string ids = line("Input: {shape: [9], dtype: int32, name: input}") +
+                          line("Embedding: {input_dim: 4, output_dim: 5, mask_zero: true, name: x0}");
+  const std::string steps = line("Input: {shape: [9, 5], name: input}") + line("ReLU: {threshold: 1.0, name: zeros}") +
+                            line("Masking: {mask_value: 0, name: x0}");
+  const std::string end = line("GlobalAveragePooling1D: {name: x1}") + line("Dense: {units: 3, name: after}");
+  const std::string train = ", optimizer: {SGD: {learning_rate: 0.05}}";
+  all.push_back(one("Embedding", config_of(ids + end, kClasses, train)));
+  all.push_back(one("Masking", config_of(steps + end, kClasses, train)));
+  all.push_back(
+      one("GlobalAveragePooling1D", config_of(line("Input: {shape: [9, 5], name: input}") + end, kClasses, train)));
+}
+
 /// Every loss of the family: over four classes, of one probability, or of four values between 0 and 1.
 void add_losses(std::vector<DeviceCheck>& all) {
   for (const config::TypeDef* def : optim::loss_family().types()) {
@@ -293,6 +307,7 @@ void add_ways_to_run(std::vector<DeviceCheck>& all) {
 std::vector<DeviceCheck> device_checks() {
   std::vector<DeviceCheck> all;
   add_layers(all);
+  add_sequences(all);
   add_convolutions(all);
   add_losses(all);
   add_metrics(all);

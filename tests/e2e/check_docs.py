@@ -47,6 +47,8 @@ def in_table(default):
     """A default as the tables write it."""
     if isinstance(default, bool):
         return str(default).lower()
+    if isinstance(default, dict):  # {RandomUniform: {minval: -0.05, maxval: 0.05}} is written RandomUniform
+        return next(iter(default))
     if isinstance(default, list):  # [2, 2] is written 2
         return in_table(default[0]) if default else "none"
     return f"{default:g}" if isinstance(default, float) else str(default)

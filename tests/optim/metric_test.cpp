@@ -45,8 +45,9 @@ TEST(Metric, WhatDoesNotFitIsRefused) {
             "TopKCategoricalAccuracy: k = 5 of an output of 3 classes would count every sample; give a smaller k");
   EXPECT_EQ(refusal("categorical_accuracy", {1}),
             "CategoricalAccuracy: is always 1 with one output value (output 'out'); try binary_accuracy");
-  EXPECT_EQ(refusal("sparse_categorical_accuracy", {4, 4, 3}, LabelKind::kClass),
-            "SparseCategoricalAccuracy: wants one row of class scores per sample, but output 'out' is 4x4x3");
+  EXPECT_EQ(refusal("sparse_categorical_accuracy", {}, LabelKind::kClass),
+            "SparseCategoricalAccuracy: wants a row of class scores, but output 'out' is scalar");
+  EXPECT_EQ(refusal("sparse_categorical_accuracy", {4, 4, 3}, LabelKind::kClass), "");  // a class at each position
   EXPECT_EQ(refusal("mse", {3}, LabelKind::kClass),
             "MeanSquaredError: compares values with values, but the labels are class numbers and output 'out' is 3; "
             "try accuracy");
