@@ -50,7 +50,8 @@ layers:
 TEST_P(MaskedSteps, TrainAsInKeras) {
   const auto [name, replicas] = GetParam();
   std::ifstream file(test::test_data("golden/masked_steps.json"));
-  for (const json& c : json::parse(file).at("cases")) {
+  const json cases = json::parse(file).at("cases");
+  for (const json& c : cases) {
     SCOPED_TRACE(c.at("name").get<std::string>());
     graph::Model model = masked_model(c);
     std::vector<std::unique_ptr<device::Device>> devices;
