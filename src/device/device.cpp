@@ -1,45 +1,43 @@
 #include "device/device.h"
 
 #include <algorithm>
-#include <map>
 
 #include "core/error.h"
 #include "core/format.h"
+#include "device/device_table.h"
 
 namespace dptrain::device {
 namespace {
-
-using OpKey = std::pair<DeviceKind, std::type_index>;
 
 struct OpEntry {
   OpFactory factory;
   OpTraits traits;
 };
 
-std::map<OpKey, OpEntry>& op_table() {
-  static std::map<OpKey, OpEntry> table;  // a function's own, so that it exists before the first registration
+DeviceTable<OpEntry>& op_table() {
+  static DeviceTable<OpEntry> table;
   return table;
 }
 
 }  // namespace
 
 void register_op(DeviceKind kind, std::type_index spec, OpFactory factory, OpTraits traits) {
-  op_table()[OpKey(kind, spec)] = {std::move(factory), std::move(traits)};
+  op_table().add(kind, spec, {std::move(factory), std::move(traits)});
 }
 
-bool has_op(DeviceKind kind, std::type_index spec) { return op_table().contains(OpKey(kind, spec)); }
+bool has_op(DeviceKind kind, std::type_index spec) { return op_table().has(kind, spec); }
 
 const OpTraits* op_traits(DeviceKind kind, std::type_index spec) {
-  const auto found = op_table().find(OpKey(kind, spec));
-  return found == op_table().end() ? nullptr : &found->second.traits;
+  const auto* found = op_table().find(kind, spec);
+  return found == nullptr ? nullptr : &found->traits;
 }
 
 std::unique_ptr<Op> Device::make_op(const OpContext& context) {
-  const auto found = op_table().find(OpKey(kind(), context.step.spec.type()));
-  if (found == op_table().end())
+  const auto* found = op_table().find(kind(), context.step.spec.type());
+  if (found == nullptr)
     throw Error(ErrorKind::kInternal, fmt::format("{} '{}': device {} has no operation for this layer",
                                                   context.step.spec.name(), context.step.name, name()));
-  return found->second.factory(context, *this);
+  return found->factory(context, *this);
 }
 
 std::optional<plan::TailFusion> Device::fuses(const plan::Follower& follower) const {

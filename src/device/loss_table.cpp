@@ -1,27 +1,24 @@
 #include "device/loss_table.h"
 
-#include <map>
-
 #include "core/error.h"
 #include "core/format.h"
+#include "device/device_table.h"
 
 namespace dptrain::device {
 namespace {
 
-using LossKey = std::pair<DeviceKind, std::type_index>;
-
-std::map<LossKey, LossFactory>& loss_table() {
-  static std::map<LossKey, LossFactory> table;  // a function's own, so that it exists before the first registration
+DeviceTable<LossFactory>& loss_table() {
+  static DeviceTable<LossFactory> table;
   return table;
 }
 
 }  // namespace
 
 void register_loss(DeviceKind kind, std::type_index spec, LossFactory factory) {
-  loss_table()[LossKey(kind, spec)] = std::move(factory);
+  loss_table().add(kind, spec, std::move(factory));
 }
 
-bool has_loss(DeviceKind kind, std::type_index spec) { return loss_table().contains(LossKey(kind, spec)); }
+bool has_loss(DeviceKind kind, std::type_index spec) { return loss_table().has(kind, spec); }
 
 LossShape loss_shape(const LossContext& context) {
   const Shape& shape = context.prediction();
@@ -29,10 +26,10 @@ LossShape loss_shape(const LossContext& context) {
 }
 
 std::unique_ptr<LossOp> Device::make_loss(const LossContext& context) {
-  const auto found = loss_table().find(LossKey(kind(), context.loss.loss.type()));
-  if (found == loss_table().end())
+  const auto* found = loss_table().find(kind(), context.loss.loss.type());
+  if (found == nullptr)
     throw Error(ErrorKind::kInternal, fmt::format("{}: device {} has no such loss", context.loss.loss.name(), name()));
-  return found->second(context, *this);
+  return (*found)(context, *this);
 }
 
 }  // namespace dptrain::device
