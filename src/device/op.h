@@ -41,8 +41,9 @@ struct OpContext {
     if (i >= step.masks.size() || step.masks[i] == plan::kAbsent) return std::nullopt;
     return static_cast<std::size_t>(step.masks[i]);
   }
-  const Shape& input(std::size_t i) const { return plan.tensors[static_cast<std::size_t>(step.inputs[i])].shape; }
-  const Shape& output(std::size_t i = 0) const { return plan.tensors[static_cast<std::size_t>(step.outputs[i])].shape; }
+  Shape input(std::size_t i) const { return seen(step.inputs[i]); }
+  Shape output(std::size_t i = 0) const { return seen(step.outputs[i]); }
+  Shape seen(int tensor) const { return plan::shape_seen(step, plan.tensors[static_cast<std::size_t>(tensor)].shape); }
 };
 
 /// One call. Pointers are device memory, valid until the call returns (CPU) or the stream has passed it (CUDA).

@@ -1,6 +1,5 @@
 #include "layers/conv2d.h"
 
-#include "core/format.h"
 #include "layers/kernels_and_bias.h"
 
 namespace dptrain::layers {
@@ -10,11 +9,7 @@ const KernelsAndBias<Conv2DSpec> kConv2DKernels({{"kernel", &Conv2DSpec::kernel_
                                                   &Conv2DSpec::kernel_regularizer}});
 
 Shape output(const Conv2DSpec& spec, std::span<const Shape> in) {
-  const std::int64_t channels = in[0][2];
-  if (channels % spec.groups != 0)
-    throw LayerError(fmt::format("groups {} do not divide the input's {} channels", spec.groups, channels));
-  if (spec.filters % spec.groups != 0)
-    throw LayerError(fmt::format("groups {} do not divide filters {}", spec.groups, spec.filters));
+  check_groups(spec.groups, in[0][2], spec.filters);
   refuse_strided_dilation(spec.strides, spec.dilation_rate);
   const Window w = window(in[0], spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding);
   return {w.h.out, w.w.out, spec.filters};

@@ -95,6 +95,10 @@ struct LayerType final : config::TypeDef {
   /// The `activation` argument and a copy of the spec without it; empty where the layer has none.
   std::function<Activation(const void* spec)> activation;
   std::function<std::shared_ptr<void>(const void* spec)> linear;
+  /// Of a layer over steps that has a sister over images: the sister, with what its op reads of a spec (so without
+  /// initializers and regularizers). The plan puts it in the layer's place, as computed on images of height 1
+  /// (plan::Step::adds_height); weights are the sister's without their first axis, and devices have no op of the layer.
+  std::function<config::Typed(const void* spec)> computed_as;
   /// Keras 2 `config` of the layer beyond name/trainable/dtype, as JSON (docs/keras-files.md).
   std::function<config::Node(const void* spec, std::span<const Shape>)> keras_config;
   bool keras_trainable = true;  ///< Keras 3 takes `trainable` in that config
@@ -110,6 +114,11 @@ const LayerType& type_of(const config::Typed& layer);
 std::optional<Activation> activation_of(const config::Typed& layer);
 /// The same layer with `activation: linear`; layers without the argument come back as they are.
 config::Typed without_activation(const config::Typed& layer);
+
+/// LayerType::computed_as of that layer; the layer itself where it has an op of its own.
+config::Typed computed_as(const config::Typed& layer);
+/// [1, steps, channels] of [steps, channels]: the image that such a layer is computed on.
+Shape with_height(const Shape& steps);
 
 /// Builder, one expression per layer. Converting it to LayerType registers it:
 ///   const Registered kFlatten = layer<FlattenSpec>("Flatten").inputs(1).output(...);
@@ -199,6 +208,11 @@ class LayerBuilder {
       return std::shared_ptr<void>(std::move(copy));
     };
     return std::move(*this).key(config::key("activation", member));
+  }
+  template <class Image>
+  LayerBuilder&& computed_as(Image (*f)(const Spec&)) && {
+    type_->computed_as = [f](const void* s) { return layer_family().make(f(*static_cast<const Spec*>(s))); };
+    return std::move(*this);
   }
   LayerBuilder&& keras(config::Node (*f)(const Spec&, std::span<const Shape>)) && {
     type_->keras_config = [f](const void* s, std::span<const Shape> in) { return f(*static_cast<const Spec*>(s), in); };

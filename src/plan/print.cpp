@@ -38,6 +38,7 @@ std::string op_text(const Step& step) {
   std::string text = step.spec.name();
   if (step.name.find('/') != std::string::npos && pure_activation(step.spec))
     text = layers::name_of(*pure_activation(step.spec));
+  if (step.adds_height) text += " of height 1";
   for (const TailEntry& entry : step.tail) text += " + " + tail_text(entry.layer);
   return text;
 }

@@ -14,7 +14,8 @@
 namespace dptrain::session {
 namespace {
 
-/// A step between `before` [7, 6, 4] (or `vector` [4], or `before` and `beside`) and the end of the network.
+/// A step between `before` [7, 6, 4] (or `steps` [42, 4], `vector` [4], `before` and `beside`) and the end of the
+/// network.
 struct Branch {
   std::string name, arguments;
   std::string inputs = "before";
@@ -46,6 +47,8 @@ std::string branches(const std::vector<Branch>& steps, int channels, int only) {
       line(fmt::format("Conv2D: {{filters: {}, kernel_size: 1, name: before, inputs: input}}", channels));
   if (is_read("beside"))
     text += line(fmt::format("Conv2D: {{filters: {}, kernel_size: 1, name: beside, inputs: input}}", channels));
+  if (is_read("steps"))
+    text += line(fmt::format("Reshape: {{target_shape: [42, {}], name: steps, inputs: before}}", channels));
   if (is_read("vector")) text += line("GlobalAveragePooling2D: {name: vector, inputs: before}");
   std::string ends;
   int count = 0;
@@ -88,6 +91,17 @@ void add_layers(std::vector<DeviceCheck>& all) {
                           {"Cropping2D", "cropping: 1"},
                           {"Permute", "dims: [3, 1, 2]"},
                           {"RepeatVector", "n: 5", "vector"}}));
+  all.push_back(of_steps({{"Conv1D", "filters: 5, kernel_size: 3, padding: causal, activation: relu", "steps"},
+                          {"Conv1DTranspose", "filters: 5, kernel_size: 3, strides: 2", "steps"},
+                          {"DepthwiseConv1D", "kernel_size: 3, padding: same, depth_multiplier: 2", "steps"},
+                          {"SeparableConv1D", "filters: 6, kernel_size: 3", "steps"},
+                          {"MaxPooling1D", "pool_size: 3, strides: 2", "steps"},
+                          {"AveragePooling1D", "padding: same", "steps"},
+                          {"GlobalMaxPooling1D", "", "steps"},
+                          {"ZeroPadding1D", "padding: [1, 2]", "steps"},
+                          {"Cropping1D", "", "steps"},
+                          {"UpSampling1D", "", "steps"},
+                          {"SpatialDropout1D", "rate: 0.3", "steps"}}));
   all.push_back(of_steps({{"Add", "", both},
                           {"Subtract", "", both},
                           {"Multiply", "", both},

@@ -171,7 +171,7 @@ OneStep::OneStep(const Case& c, Wanted wanted, const device::Device& device) : w
   plan.compute = device.options().compute;
   plan::Step step;
   step.name = "layer";
-  step.spec = c.layer;
+  plan::set_layer(step, c.layer);
   step.undoes = c.undoes;
   step.inference_mode = c.inference_mode;
   step.has_backward = true;
@@ -192,7 +192,7 @@ OneStep::OneStep(const Case& c, Wanted wanted, const device::Device& device) : w
     step.parameter_gradient_tensors.push_back(plan::kAbsent);
     plan::Parameter parameter;
     parameter.shape = weights[i].shape;
-    parameter.order = device.weight_order(c.layer, i);
+    parameter.order = plan::weight_order(device, c.layer, i);
     parameter.kind = weights[i].trainable ? plan::ParameterKind::kTrainable : plan::ParameterKind::kStatistic;
     plan.parameters.push_back(parameter);
   }
@@ -201,9 +201,16 @@ OneStep::OneStep(const Case& c, Wanted wanted, const device::Device& device) : w
 
 /// As the device wants it; without fusion where it says no, which a forward alone does not mind.
 void OneStep::add_tail(const Case& c, plan::Step& step, const device::Device& device) {
+  const auto seen = [&](std::span<const Shape> shapes) {
+    std::vector<Shape> all;
+    for (const Shape& shape : shapes) all.push_back(plan::shape_seen(step, shape));
+    return all;
+  };
   along_tail(c, [&](const config::Typed& entry, const std::vector<Shape>& inputs, const Shape& output) {
-    const std::optional<plan::TailFusion> fusion = device.fuses(
-        {.step = step, .inputs = own_inputs(c), .layer = entry, .layer_inputs = inputs, .layer_output = output});
+    const std::vector<Shape> own = seen(own_inputs(c)), before = seen(inputs);
+    const Shape after = plan::shape_seen(step, output);
+    const std::optional<plan::TailFusion> fusion =
+        device.fuses({.step = step, .inputs = own, .layer = entry, .layer_inputs = before, .layer_output = after});
     fused = fused && fusion.has_value();
     step.tail.push_back(
         {.layer = entry, .fusion = fusion.value_or(plan::TailFusion{}), .other_inputs = other_inputs(entry)});
