@@ -95,6 +95,7 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       {"scale", "A factor; of normalisations: multiply by one that is trained."},
       {"synchronized", "Moments over the batches of all replicas."},
       {"rate", "Share of the values that are set to zero in training."},
+      {"GaussianDropout.rate", "What strength the noise has: a deviation of sqrt(rate / (1 - rate))."},
       {"stddev", "Standard deviation."},
       {"negative_slope", "Slope below the threshold."},
       {"max_value", "Larger values are cut off here."},
@@ -118,6 +119,7 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       {"classes", "Number of outputs of the last layer."},
       {"dropout", "Rate of the Dropout before the last layer."},
       {"mean", "The mean, one value or one for each channel."},
+      {"invert", "Go back from normalised values to the others."},
       {"variance", "The variance, one value or one for each channel."},
       {"offset", "Added after the scaling."},
       // Initializers and regularizers.

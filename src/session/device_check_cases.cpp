@@ -115,7 +115,9 @@ void add_layers(std::vector<DeviceCheck>& all) {
                           {"LocalResponseNormalization", ""}}));
   all.push_back(of_steps({{"Dropout", "rate: 0.3"},
                           {"SpatialDropout2D", "rate: 0.3"},
+                          {"GaussianDropout", "rate: 0.3"},
                           {"GaussianNoise", "stddev: 0.1"},
+                          {"Normalization", "mean: [0, 0.1, 0.2, 0.3], variance: [1, 2, 3, 4]"},
                           {"Rescaling", "scale: 0.5, offset: 0.1"},
                           {"ReLU", "negative_slope: 0.1, max_value: 2"},
                           {"LeakyReLU", ""},
@@ -124,7 +126,9 @@ void add_layers(std::vector<DeviceCheck>& all) {
                           {"Softmax", ""}}));
   all.push_back(of_steps({{"Dropout", "rate: 0.3"},
                           {"SpatialDropout2D", "rate: 0.3"},
+                          {"GaussianDropout", "rate: 0.3"},
                           {"GaussianNoise", "stddev: 0.1"},
+                          {"Normalization", "mean: 0.1, variance: 2, invert: true"},
                           {"BatchNormalization", ""},
                           {"GroupNormalization", "groups: 5"},
                           {"LayerNormalization", ""},

@@ -16,7 +16,7 @@ json exported_small(const std::string& yaml, const std::vector<Shape>& inputs) {
 }
 
 TEST(SmallLayers, KeepTheShape) {
-  for (const char* type : {"ELU", "PReLU", "GaussianNoise: 0.1", "SpatialDropout2D: 0.5"})
+  for (const char* type : {"ELU", "PReLU", "GaussianNoise: 0.1", "GaussianDropout: 0.1", "SpatialDropout2D: 0.5"})
     EXPECT_EQ(output_of(type, {kOddShape}), kOddShape) << type;
 }
 
@@ -42,12 +42,33 @@ TEST(SmallLayers, PReLU) {
                             "alpha_regularizer": null, "alpha_constraint": null, "shared_axes": null})"));
 }
 
+TEST(SmallLayers, Normalization) {
+  EXPECT_EQ(output_of("Normalization: {mean: 0.5, variance: 2}", {kOddShape}), kOddShape);
+  EXPECT_EQ(output_of("Normalization: {axis: 3, mean: [1, 2, 3], variance: [1, 2, 3]}", {kOddShape}), kOddShape);
+  EXPECT_EQ(reads_of("Normalization: {mean: 0, variance: 1}"), "");
+  EXPECT_EQ(refusal("Normalization: {mean: [1, 2], variance: [1, 2]}", {kOddShape}),
+            "mean and variance have 2 values, expected 1 or the 3 of the last axis of {0}");
+  EXPECT_EQ(refusal("Normalization: {mean: [1, 2, 3], variance: 1}", {kOddShape}),
+            "mean has 3 values and variance 1: expected as many");
+  EXPECT_EQ(refusal("Normalization: {axis: 1, mean: 1, variance: 1}", {kOddShape}),
+            "axis 1 is not supported: only the last axis is, -1 or 3");
+  EXPECT_EQ(read_layer("Normalization: {variance: 1}").errors, "Normalization: missing argument 'mean'\n");
+  EXPECT_EQ(read_layer("Normalization: {mean: 1, variance: -1}").errors,
+            "Normalization: variance must be >= 0, found -1\n");
+  EXPECT_EQ(exported_small("Normalization: {mean: 0.5, variance: 2}", {kOddShape}),
+            json::parse(R"({"axis": -1, "mean": 0.5, "variance": 2.0})"));
+  EXPECT_EQ(exported_small("Normalization: {mean: [1, 2, 3], variance: [4, 5, 6], invert: true}", {kOddShape}),
+            json::parse(R"({"axis": -1, "mean": [1.0, 2.0, 3.0], "variance": [4.0, 5.0, 6.0], "invert": true})"));
+}
+
 TEST(SmallLayers, RandomOnes) {
-  for (const char* type : {"GaussianNoise: 0.1", "SpatialDropout2D: 0.5"}) {
+  for (const char* type : {"GaussianNoise: 0.1", "GaussianDropout: 0.1", "SpatialDropout2D: 0.5"}) {
     EXPECT_TRUE(type_of(layer_of(type)).is_random) << type;
     EXPECT_EQ(reads_of(type), "") << type;
   }
   EXPECT_EQ(read_layer("GaussianNoise: 1.5").errors, "GaussianNoise: stddev must be >= 0 and <= 1, found 1.5\n");
+  EXPECT_EQ(read_layer("GaussianDropout: 1").errors, "GaussianDropout: rate must be >= 0 and < 1, found 1\n");
+  EXPECT_EQ(exported_small("GaussianDropout: 0.5", {kOddShape}), json::parse(R"({"rate": 0.5})"));
   EXPECT_EQ(read_layer("SpatialDropout2D: 1").errors, "SpatialDropout2D: rate must be >= 0 and < 1, found 1\n");
   EXPECT_EQ(exported_small("GaussianNoise: 0.5", {kOddShape}), json::parse(R"({"stddev": 0.5})"));
   // Keras 3's constructor takes these keys and no other, `trainable` neither.
