@@ -55,18 +55,17 @@ struct OpArgs {
   bool training = false;
 
   // Activations and their gradients, each of its tensor's type.
-  std::span<const void* const> inputs;  ///< forward, backward
-  void* output = nullptr;               ///< forward: written; backward: as forward left it
-  void* output_gradient = nullptr;      ///< backward; the op may use it as scratch
-  /// All of them, where the step has several; `output` and `output_gradient` are the first. A gradient is null where
-  /// nothing on the way to a loss reads that output: it is zero.
-  std::span<void*const> outputs{}, output_gradients{};
-  std::span<void* const> input_gradients;  ///< null where not wanted
+  std::span<const void* const> inputs{};  ///< forward, backward
+  std::span<void* const> outputs{};       ///< forward: written; backward: as forward left them
+  /// Backward alone; the op may use them as scratch. Null where nothing on the way to a loss reads that output: it is
+  /// zero.
+  std::span<void* const> output_gradients{};
+  std::span<void* const> input_gradients{};  ///< null where not wanted
   // Parameters: always float, axes in the order of Parameter::order.
-  std::span<const float* const> weights;         ///< Keras's order
-  std::span<const void* const> compute_weights;  ///< the same in the compute type (`weights` where that is float32)
-  std::span<float* const>
-      weight_gradients;  ///< null where not wanted; statistics: forward in training writes share * value
+  std::span<const float* const> weights{};         ///< Keras's order
+  std::span<const void* const> compute_weights{};  ///< the same in the compute type (`weights` where that is float32)
+  /// Null where not wanted; of statistics: forward in training writes share * value.
+  std::span<float* const> weight_gradients{};
   void* saved = nullptr;
   void* scratch = nullptr;
   const kernels::StepState* state = nullptr;  ///< device memory: `step` for kernels of a recorded step
@@ -80,11 +79,11 @@ struct OpArgs {
   }
   template <class T = float>
   T* out(std::size_t i = 0) const {
-    return static_cast<T*>(i == 0 ? output : outputs[i]);
+    return static_cast<T*>(outputs[i]);
   }
   template <class T = float>
   T* dy(std::size_t i = 0) const {
-    return static_cast<T*>(i == 0 ? output_gradient : output_gradients[i]);
+    return static_cast<T*>(output_gradients[i]);
   }
   template <class T = float>
   T* dx(std::size_t i = 0) const {

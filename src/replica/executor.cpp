@@ -162,8 +162,6 @@ device::OpArgs Executor::args(std::size_t s, const BatchRows& slice, const StepI
           .share = static_cast<double>(slice.rows) / valid * step.statistics_weight,
           .training = training && !step.inference_mode,
           .inputs = bound.inputs,
-          .output = bound.outputs.front(),
-          .output_gradient = bound.output_gradients.empty() ? nullptr : bound.output_gradients.front(),
           .outputs = bound.outputs,
           .output_gradients = bound.output_gradients,
           .input_gradients = bound.input_gradients,
