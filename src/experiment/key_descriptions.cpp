@@ -94,6 +94,7 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       {"center", "Add an offset that is trained."},
       {"scale", "A factor; of normalisations: multiply by one that is trained."},
       {"synchronized", "Moments over the batches of all replicas."},
+      {"noise_shape", "How many draws along each axis, the batch first: null for its extent, or 1 for all together."},
       {"rate", "Share of the values that are set to zero in training."},
       {"GaussianDropout.rate", "What strength the noise has: a deviation of sqrt(rate / (1 - rate))."},
       {"stddev", "Standard deviation."},

@@ -114,6 +114,7 @@ void add_layers(std::vector<DeviceCheck>& all) {
                           {"GroupNormalization", "groups: 2"},
                           {"LocalResponseNormalization", ""}}));
   all.push_back(of_steps({{"Dropout", "rate: 0.3"},
+                          {"Dropout", "rate: 0.3, noise_shape: [null, 7, 1, 4]"},
                           {"SpatialDropout2D", "rate: 0.3"},
                           {"GaussianDropout", "rate: 0.3"},
                           {"GaussianNoise", "stddev: 0.1"},

@@ -78,6 +78,21 @@ TEST(SmallLayers, RandomOnes) {
   EXPECT_TRUE(type_of(layer_of("Dropout: 0.5")).keras_trainable);
 }
 
+TEST(SmallLayers, NoiseShape) {
+  EXPECT_EQ(output_of("Dropout: {rate: 0.5, noise_shape: [null, 7, 1, 3]}", {kOddShape}), kOddShape);
+  EXPECT_EQ(exported_small("Dropout: {rate: 0.5, noise_shape: [null, 7, 1, 3]}", {kOddShape}),
+            json::parse(R"({"rate": 0.5, "noise_shape": [null, 7, 1, 3], "seed": null})"));
+  const std::string expected =
+      " must have null or 1 for the batch, and null, 1 or the extent for each axis of {0}, which is 7x5x3";
+  EXPECT_EQ(refusal("Dropout: {rate: 0.5, noise_shape: [null, 1, 2, 3]}", {kOddShape}),
+            "noise_shape [null, 1, 2, 3]" + expected);
+  EXPECT_EQ(refusal("Dropout: {rate: 0.5, noise_shape: [8, 1, 1, 3]}", {kOddShape}),
+            "noise_shape [8, 1, 1, 3]" + expected);
+  EXPECT_EQ(refusal("Dropout: {rate: 0.5, noise_shape: [1, 3]}", {kOddShape}), "noise_shape [1, 3]" + expected);
+  EXPECT_EQ(read_layer("Dropout: {rate: 0.5, noise_shape: [0, 3]}").errors,
+            "Dropout: noise_shape must be >= 1, found 0\n");
+}
+
 TEST(SmallLayers, Merging) {
   for (const char* type : {"Average", "Maximum", "Minimum", "Subtract"}) {
     EXPECT_EQ(output_of(type, {{7, 5, 3}, {7, 1, 3}}), kOddShape) << type;

@@ -79,6 +79,7 @@ std::optional<Node> object_of(const nlohmann::json& value, int depth) {
 
 std::optional<Node> node_of(const nlohmann::json& value, int depth) {
   if (depth > kDeepestArgument) return std::nullopt;
+  if (value.is_null()) return Node();  // an extent of a noise_shape
   if (value.is_string()) return Node::text(value.get<std::string>());
   if (value.is_boolean()) return Node::boolean(value.get<bool>());
   if (value.is_number()) return Node::scalar(value.dump());
