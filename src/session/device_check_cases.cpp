@@ -87,6 +87,7 @@ void add_layers(std::vector<DeviceCheck>& all) {
                           {"GlobalMaxPooling2D", ""},
                           {"GlobalAveragePooling2D", ""},
                           {"UpSampling2D", "size: 2, interpolation: bilinear"},
+                          {"Resizing", "height: 5, width: 9"},
                           {"ZeroPadding2D", "padding: [[1, 2], [0, 3]]"},
                           {"Cropping2D", "cropping: 1"},
                           {"Permute", "dims: [3, 1, 2]"},

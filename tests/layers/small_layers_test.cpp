@@ -93,6 +93,16 @@ TEST(SmallLayers, NoiseShape) {
             "Dropout: noise_shape must be >= 1, found 0\n");
 }
 
+TEST(SmallLayers, Resizing) {
+  EXPECT_EQ(output_of("Resizing: {height: 4, width: 9}", {kOddShape}), (Shape{4, 9, 3}));
+  EXPECT_EQ(reads_of("Resizing: {height: 4, width: 9}"), "");
+  EXPECT_EQ(read_layer("Resizing: {height: 4}").errors, "Resizing: missing argument 'width'\n");
+  EXPECT_EQ(read_layer("Resizing: {height: 4, width: 4, interpolation: bicubic}").errors,
+            "Resizing: interpolation must be nearest or bilinear, found 'bicubic'\n");
+  EXPECT_EQ(exported_small("Resizing: {height: 4, width: 9}", {kOddShape}),
+            json::parse(R"({"height": 4, "width": 9, "interpolation": "bilinear"})"));
+}
+
 TEST(SmallLayers, Merging) {
   for (const char* type : {"Average", "Maximum", "Minimum", "Subtract"}) {
     EXPECT_EQ(output_of(type, {{7, 5, 3}, {7, 1, 3}}), kOddShape) << type;

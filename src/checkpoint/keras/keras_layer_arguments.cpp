@@ -107,6 +107,7 @@ bool is_harmless(const std::string& class_name, const std::string& key, const nl
   if (key == "data_format") return value == "channels_last";
   if (key == "groups" || key == "depth_multiplier") return value == 1;
   if (key == "interpolation") return value == "nearest";
+  if (class_name == "Resizing" && key.starts_with("fill_")) return true;  // of pad_to_aspect_ratio
   // Keras 2 writes those of its convolution into the layers derived from it, which do not use them.
   const bool derived = class_name.starts_with("SeparableConv") || class_name.starts_with("DepthwiseConv");
   return derived && (key == "kernel_initializer" || key == "filters");
