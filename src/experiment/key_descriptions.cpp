@@ -86,6 +86,8 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       {"gamma_regularizer", "Penalty on the scale, added to the loss."},
       {"beta_regularizer", "Penalty on the offset, added to the loss."},
       {"alpha_regularizer", "Penalty on the slopes, added to the loss."},
+      {"axes", "The axis of both inputs that is summed over, or [first, second]; the batch is axis 0."},
+      {"normalize", "Make the lines along the axes 1 long before."},
       {"axis", "Which axis, -1 for the last: the channels."},
       {"momentum", "How much of the average before is kept at each step."},
       {"SGD.momentum", "How much of the step before is added."},

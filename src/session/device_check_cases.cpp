@@ -102,7 +102,9 @@ void add_layers(std::vector<DeviceCheck>& all) {
                           {"ZeroPadding1D", "padding: [1, 2]", "steps"},
                           {"Cropping1D", "", "steps"},
                           {"UpSampling1D", "", "steps"},
-                          {"SpatialDropout1D", "rate: 0.3", "steps"}}));
+                          {"SpatialDropout1D", "rate: 0.3", "steps"},
+                          {"Dot", "axes: 1, normalize: true", "steps, steps"},
+                          {"Dot", "axes: [2, 1]", "steps, vector"}}));
   all.push_back(of_steps({{"Add", "", both},
                           {"Subtract", "", both},
                           {"Multiply", "", both},

@@ -103,6 +103,24 @@ TEST(SmallLayers, Resizing) {
             json::parse(R"({"height": 4, "width": 9, "interpolation": "bilinear"})"));
 }
 
+TEST(SmallLayers, Dot) {
+  EXPECT_EQ(output_of("Dot: 1", {{7}, {7}}), Shape{1});
+  EXPECT_EQ(output_of("Dot: {axes: -1}", {{3, 5}, {4, 5}}), (Shape{3, 4}));
+  EXPECT_EQ(output_of("Dot: {axes: [1, 2]}", {{5, 3}, {4, 5}}), (Shape{3, 4}));
+  EXPECT_EQ(output_of("Dot: {axes: [1, 2]}", {{5}, {4, 5}}), Shape{4});
+  EXPECT_EQ(reads_of("Dot: 1"), "input");
+  EXPECT_EQ(reads_of("Dot: {axes: 1, normalize: true}"), "");
+  EXPECT_EQ(refusal("Dot: 2", {{3, 5}, {4, 6}}),
+            "{0} is 3x5 and {1} 4x6: along axes 2 and 2 they have 5 and 6 values, expected as many");
+  EXPECT_EQ(refusal("Dot: [2, 0]", {{3, 5}, {4, 5}}),
+            "axis 0 is not one of {1}, which is 4x5: 1 to 2, or -1 for the last");
+  EXPECT_EQ(refusal("Dot: 1", {{3, 5, 2}, {3}}), "{0} is 3x5x2, expected a vector or a matrix");
+  EXPECT_EQ(read_layer("Dot: [1, 2, 3]").errors, "Dot: axes must be an axis or [first, second], found a list\n");
+  EXPECT_EQ(exported_small("Dot: {axes: [1, 2], normalize: true}", {{5, 3}, {4, 5}}),
+            json::parse(R"({"axes": [1, 2], "normalize": true})"));
+  EXPECT_EQ(exported_small("Dot: -1", {{5}, {5}}), json::parse(R"({"axes": -1, "normalize": false})"));
+}
+
 TEST(SmallLayers, Merging) {
   for (const char* type : {"Average", "Maximum", "Minimum", "Subtract"}) {
     EXPECT_EQ(output_of(type, {{7, 5, 3}, {7, 1, 3}}), kOddShape) << type;
