@@ -19,7 +19,7 @@ __global__ void strided_product_kernel(const StridedProduct p, const T* a, const
   }
 }
 
-__device__ inline std::int64_t first_of(const StridedLines& l, std::int64_t line) {
+__device__ inline std::int64_t start_of(const StridedLines& l, std::int64_t line) {
   const Split place = split(line, l.lines);
   return place.quotient * l.lines * l.length + place.remainder * l.line_stride;
 }
@@ -28,7 +28,7 @@ __device__ inline std::int64_t first_of(const StridedLines& l, std::int64_t line
 template <class T>
 __global__ void normalize_lines_kernel(const StridedLines l, const T* x, std::int64_t lines, T* y, float* factors) {
   for (std::int64_t line = thread_number(); line < lines; line += thread_count()) {
-    const std::int64_t first = first_of(l, line);
+    const std::int64_t first = start_of(l, line);
     float squares = 0.0F;
     for (std::int64_t k = 0; k < l.length; ++k) {
       const float value = to_float(x[first + k * l.stride]);
@@ -46,7 +46,7 @@ template <class T>
 __global__ void normalize_lines_backward_kernel(const StridedLines l, const T* y, const float* factors,
                                                 std::int64_t lines, T* dx) {
   for (std::int64_t line = thread_number(); line < lines; line += thread_count()) {
-    const std::int64_t first = first_of(l, line);
+    const std::int64_t first = start_of(l, line);
     float along = 0.0F;
     for (std::int64_t k = 0; k < l.length; ++k)
       along = fmaf(to_float(dx[first + k * l.stride]), to_float(y[first + k * l.stride]), along);

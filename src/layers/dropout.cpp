@@ -37,8 +37,6 @@ Node Value<NoiseShape>::schema() {
 namespace dptrain::layers {
 namespace {
 
-using config::Node;
-
 std::string text_of(const NoiseShape& noise) {
   std::string text;
   for (const auto& extent : noise.extents)

@@ -14,7 +14,7 @@
 namespace dptrain::checkpoint {
 namespace {
 
-graph::Graph imported(const std::string& model_config, bool by_keras3) {
+graph::Graph steps_graph(const std::string& model_config, bool by_keras3) {
   return graph::graph_of(config::to_yaml(import_model_config("m.h5", model_config, std::nullopt, by_keras3).model));
 }
 
@@ -42,15 +42,15 @@ TEST(KerasSteps, WhatKeras3WritesIsRead) {
   std::ifstream file(test::test_data("golden/steps_model_config.json"));
   std::stringstream text;
   text << file.rdbuf();
-  const graph::Graph expected = graph::graph_of(kStepsModel), found = imported(text.str(), true);
+  const graph::Graph expected = graph::graph_of(kStepsModel), found = steps_graph(text.str(), true);
   EXPECT_EQ(graph::portrait(found), graph::portrait(expected));
 }
 
 TEST(KerasSteps, WhatIsWrittenForKeras2IsReadAgain) {
   const graph::Graph graph = graph::graph_of(kStepsModel);
   const std::string text = keras_model_config(graph);
-  EXPECT_EQ(graph::portrait(imported(text, false)), graph::portrait(graph));
-  EXPECT_EQ(graph::portrait(imported(text, true)), graph::portrait(graph));
+  EXPECT_EQ(graph::portrait(steps_graph(text, false)), graph::portrait(graph));
+  EXPECT_EQ(graph::portrait(steps_graph(text, true)), graph::portrait(graph));
 }
 
 }  // namespace
