@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "dptrain_version.h"
+#include "export/keras/keras_config.h"
 
 namespace dptrain::checkpoint {
 namespace {
@@ -44,11 +45,11 @@ void put_weights(Hdf5Writer& file, const graph::Model& model) {
   file.text_attribute("model_weights", "keras_version", kKerasVersion);
 }
 
-void put_keras_model(Hdf5Writer& file, const graph::Model& model, const Compiled& compiled) {
+void put_keras_model(Hdf5Writer& file, const graph::Model& model, const exporting::Compiled& compiled) {
   file.text_attribute("", "keras_version", kKerasVersion);
   file.text_attribute("", "backend", kKerasBackend);
-  file.text_attribute("", "model_config", keras_model_config(model.graph));
-  if (const std::string training = keras_training_config(compiled); !training.empty())
+  file.text_attribute("", "model_config", exporting::keras::model_config(model.graph));
+  if (const std::string training = exporting::keras::training_config(compiled); !training.empty())
     file.text_attribute("", "training_config", training);
   put_weights(file, model);
 }
@@ -78,7 +79,8 @@ std::uint64_t write_file(const std::string& path, Hdf5Writer& file) {
 
 }  // namespace
 
-std::uint64_t save(const std::string& path, const graph::Model& model, const Compiled& compiled, const State& state) {
+std::uint64_t save(const std::string& path, const graph::Model& model, const exporting::Compiled& compiled,
+                   const State& state) {
   Hdf5Writer file(data_bytes(model, state));
   put_keras_model(file, model, compiled);
   if (!state.class_names.empty()) file.list_attribute("", kClassNames, state.class_names);
@@ -86,7 +88,7 @@ std::uint64_t save(const std::string& path, const graph::Model& model, const Com
   return write_file(path, file);
 }
 
-std::uint64_t export_model(const std::string& path, const graph::Model& model, const Compiled& compiled,
+std::uint64_t export_model(const std::string& path, const graph::Model& model, const exporting::Compiled& compiled,
                            const std::vector<std::string>& class_names) {
   Hdf5Writer file(data_bytes(model, {}));
   put_keras_model(file, model, compiled);

@@ -57,7 +57,7 @@ void Saver::remove(const std::string& name, const std::string& successor) {
   std::filesystem::remove(run_.checkpoint(name), ignored);
 }
 
-std::optional<Error> Saver::export_model(const graph::Model& model, const checkpoint::Compiled& compiled,
+std::optional<Error> Saver::export_model(const graph::Model& model, const exporting::Compiled& compiled,
                                          const std::vector<std::string>& class_names) {
   try {
     checkpoint::export_model(run_.file("model.h5"), model, compiled, class_names);

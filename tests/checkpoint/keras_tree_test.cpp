@@ -5,6 +5,7 @@
 #include <hdf5.h>
 
 #include "checkpoint/sample.h"
+#include "export/keras/keras_config.h"
 
 namespace dptrain::checkpoint {
 namespace {
@@ -130,8 +131,8 @@ TEST(KerasTree, IsTheOneThatKerasReads) {
   EXPECT_EQ(file.children("/"), (std::vector<std::string>{"dptrain_state", "model_weights"}));  // no optimizer_weights
   expect_scalar_text(file, "/", "keras_version", "2.15.0");
   expect_scalar_text(file, "/", "backend", "tensorflow");
-  expect_scalar_text(file, "/", "model_config", keras_model_config(model.graph));
-  expect_scalar_text(file, "/", "training_config", keras_training_config(sample::compiled()));
+  expect_scalar_text(file, "/", "model_config", exporting::keras::model_config(model.graph));
+  expect_scalar_text(file, "/", "training_config", exporting::keras::training_config(sample::compiled()));
   expect_scalar_text(file, "/model_weights", "keras_version", "2.15.0");
   expect_scalar_text(file, "/model_weights", "backend", "tensorflow");
   const std::vector<std::string> names{"input_1", "conv1", "pool1", "flatten", "predictions"};
