@@ -58,7 +58,7 @@ LIBRARIES = [
     Library("oneDNN", r"(oneapi/)?dnnl", (r"src/device/cpu/",)),
     Library("Google Benchmark", r"benchmark/", (r"src/device/cpu/bench/",)),
     Library("Highway", r"hwy/", (r"kernels/cpu/",)),
-    Library("HDF5", r"(hdf5|H5\w+)\.h", (r"src/(checkpoint|data)/(\w+/)?\w+\.cpp",), single=True),
+    Library("HDF5", r"(hdf5|H5\w+)\.h", (r"src/(export|data)/(\w+/)?\w+\.cpp",), single=True),
     Library("zlib", r"zlib\.h", (r"src/data/(\w+/)?(cache_disk|gzip_file|image_png)\.cpp", r"src/checkpoint/(\w+/)?\w+\.cpp")),
     Library("libjpeg-turbo", r"(turbojpeg|jpeglib|jerror)\.h", (r"src/data/(\w+/)?\w+\.cpp",), single=True),
     Library("stb_image", r"(stb/)?stb_image\.h", (r"src/data/(\w+/)?\w+\.cpp",), single=True),

@@ -31,13 +31,10 @@ struct State {
 };
 
 /// Holds the whole file in memory besides the model while it is written. Throws Error{kWrite} (the old file, if any, is
-/// untouched and no temporary is left). Returns bytes written.
+/// untouched and no temporary is left). Returns bytes written. The file to hand on, without the private group, is what
+/// exporting::Exporter writes.
 std::uint64_t save(const std::string& path, const graph::Model& model, const exporting::Compiled& compiled,
                    const State& state);
-/// Without the private group and with class names only: the file to hand on.
-std::uint64_t export_model(const std::string& path, const graph::Model& model, const exporting::Compiled& compiled,
-                           const std::vector<std::string>& class_names);
-
 /// Reads the private group and checks the file's CRC attributes. Throws Error{kCheckpoint} for a file that is damaged,
 /// not HDF5, or not dptrain's.
 State read_state(const std::string& path);

@@ -5,6 +5,7 @@
 #include <hdf5.h>
 
 #include "checkpoint/sample.h"
+#include "export/exporter.h"
 #include "export/keras/keras_config.h"
 
 namespace dptrain::checkpoint {
@@ -160,7 +161,9 @@ TEST(KerasTree, StatisticsComeAfterTheTrainableWeights) {
 
 TEST(KerasTree, AModelToHandOnHasNoPrivateGroup) {
   const sample::Folder folder;
-  export_model(folder / "model.h5", sample::tiny_cnn(), sample::compiled(), {"a", "bc"});
+  exporting::exporter_of("model.h5")
+      .write(folder / "model.h5",
+             {.model = sample::tiny_cnn(), .compiled = sample::compiled(), .class_names = {"a", "bc"}});
   const File file(folder / "model.h5");
   EXPECT_EQ(file.children("/"), std::vector<std::string>{"model_weights"});
   expect_names(file, "/", "class_names", {"a", "bc"});

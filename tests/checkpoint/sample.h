@@ -2,51 +2,20 @@
 
 // States and files that the tests of this room share, and the models of tests/export/sample.h.
 
-#include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string>
-#include <utility>
 #include <vector>
-
-#include <unistd.h>
 
 #include "checkpoint/checkpoint.h"
 #include "export/sample.h"
+#include "support/folder.h"
 
 namespace dptrain::checkpoint::sample {
 
 using namespace exporting::sample;
-
-/// A folder of its own for each test, removed at the end.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "dptrain-checkpoint-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) std::abort();
-    path_ = name;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string operator/(const std::string& file) const { return (path_ / file).string(); }
-  const std::filesystem::path& path() const { return path_; }
-  std::vector<std::string> files() const {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path_))
-      names.push_back(entry.path().filename().string());
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-
- private:
-  std::filesystem::path path_;
-};
+using test::Folder;
 
 inline std::vector<std::byte> bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -26,6 +26,7 @@ struct LayerForm {
   std::string class_name{};         ///< "": as here
   bool takes_trainable = true;      ///< Keras 3 has the argument `trainable` for it
   bool alone = false;               ///< with its name and nothing else that layers have
+  std::string custom_objects{};     ///< the script that has the class, where Keras has not; "": it has
   std::vector<std::string> ours{};  ///< keys that Keras does not have
   std::vector<std::function<void(const void* spec, Entries&)>> differences{};
 };
@@ -47,6 +48,9 @@ class LayerBuilder {
 
   LayerBuilder&& class_name(std::string name) && { return form_.class_name = std::move(name), std::move(*this); }
   LayerBuilder&& without_trainable() && { return form_.takes_trainable = false, std::move(*this); }
+  LayerBuilder&& custom_objects(std::string script) && {
+    return form_.custom_objects = std::move(script), std::move(*this);
+  }
   LayerBuilder&& alone() && { return form_.alone = true, std::move(*this); }
 
   /// One more argument, before all others.

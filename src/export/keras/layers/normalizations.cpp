@@ -2,6 +2,7 @@
 #include "layers/batch_normalization.h"
 #include "layers/group_normalization.h"
 #include "layers/layer_normalization.h"
+#include "layers/local_response_normalization.h"
 
 namespace dptrain::exporting::keras {
 namespace {
@@ -21,6 +22,10 @@ const RegisteredLayer kLayerNormalization =
                   return spec.axis.size() == 1 ? config::Node::integer(spec.axis[0]) : extents(Shape(spec.axis));
                 })
         .unset({"beta_constraint", "gamma_constraint"});
+
+/// TensorFlow's function, and no layer of Keras.
+const RegisteredLayer kLocalResponseNormalization =
+    layer<layers::LocalResponseNormalizationSpec>().custom_objects("scripts/interop/lrn.py");
 
 }  // namespace
 }  // namespace dptrain::exporting::keras
