@@ -132,6 +132,10 @@ struct LossArgs {
   const float* sample_weights = nullptr;  ///< [rows]: factors of a sample's loss and gradient; null: all are 1
   void* gradient = nullptr;   ///< d loss / d prediction times gradient_scale, of the compute type; null in evaluation
   double gradient_scale = 1;  ///< LossStep::weight / samples of the global batch
+  const std::uint8_t* mask = nullptr;  ///< [rows, positions]: 1 counts, 0 does not; null: all count. Of a masked loss
+  /// Device memory, of a masked loss with a gradient: samples of the global batch / what they weigh (plan::weight_of),
+  /// another factor of the gradient.
+  const float* mask_scale = nullptr;
   const kernels::LossScale* loss_scale = nullptr;  ///< device memory: another factor of the gradient; null: none
   bool weighted = false;                           ///< by the plan's class weights, where it has any: in training
   double* sums = nullptr;  ///< added to: [0] loss summed over samples; of a MeasuredLoss the metrics' states behind it
