@@ -37,16 +37,6 @@ std::vector<WeightDef> weights(const Conv1DSpec& spec, std::span<const Shape> in
   return kConv1DKernels.weights(spec, {kernel}, spec.filters);
 }
 
-config::Node keras(const Conv1DSpec& spec, std::span<const Shape>) {
-  return kConv1DKernels.keras(spec, {{"filters", config::Node::integer(spec.filters)},
-                                     {"kernel_size", keras_extent(spec.kernel_size)},
-                                     {"strides", keras_extent(spec.strides)},
-                                     {"padding", keras_text(config::Value<StepsPadding>::write(spec.padding).str())},
-                                     {"data_format", keras_channels_last()},
-                                     {"dilation_rate", keras_extent(spec.dilation_rate)},
-                                     {"groups", config::Node::integer(spec.groups)}});
-}
-
 const Registered kConv1D =
     kConv1DKernels
         .add_to(layer<Conv1DSpec>("Conv1D")
@@ -60,8 +50,7 @@ const Registered kConv1D =
         .of_rank(2)
         .output(output)
         .weights(weights)
-        .computed_as(image_of)
-        .keras(keras);
+        .computed_as(image_of);
 
 }  // namespace
 }  // namespace dptrain::layers

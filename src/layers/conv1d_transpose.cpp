@@ -28,17 +28,6 @@ std::vector<WeightDef> weights(const Conv1DTransposeSpec& spec, std::span<const 
   return kConv1DTransposeKernels.weights(spec, {kernel}, spec.filters);
 }
 
-config::Node keras(const Conv1DTransposeSpec& spec, std::span<const Shape>) {
-  config::Node all = kConv1DTransposeKernels.keras(spec, {{"filters", config::Node::integer(spec.filters)},
-                                                          {"kernel_size", keras_extent(spec.kernel_size)},
-                                                          {"strides", keras_extent(spec.strides)},
-                                                          {"padding", keras_padding(spec.padding)},
-                                                          {"data_format", keras_channels_last()},
-                                                          {"dilation_rate", keras_extent(spec.dilation_rate)}});
-  all.set("output_padding", spec.output_padding ? keras_extent(*spec.output_padding) : config::Node());
-  return all;
-}
-
 const Registered kConv1DTranspose =
     kConv1DTransposeKernels
         .add_to(
@@ -54,8 +43,7 @@ const Registered kConv1DTranspose =
         .of_rank(2)
         .output(output)
         .weights(weights)
-        .computed_as(image_of)
-        .keras(keras);
+        .computed_as(image_of);
 
 }  // namespace
 }  // namespace dptrain::layers

@@ -2,7 +2,6 @@
 
 #include "core/format.h"
 #include "layers/cropping2d.h"
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -20,10 +19,7 @@ const Registered kCropping1D =
         .inputs(1)
         .of_rank(2)
         .output(output)
-        .computed_as(+[](const Cropping1DSpec& spec) { return Cropping2DSpec{along(spec.cropping)}; })
-        .keras([](const Cropping1DSpec& spec, std::span<const Shape>) {
-          return keras_object({{"cropping", keras_extents({spec.cropping.before, spec.cropping.after})}});
-        });
+        .computed_as(+[](const Cropping1DSpec& spec) { return Cropping2DSpec{along(spec.cropping)}; });
 
 }  // namespace
 }  // namespace dptrain::layers

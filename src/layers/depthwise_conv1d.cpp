@@ -27,15 +27,6 @@ std::vector<WeightDef> weights(const DepthwiseConv1DSpec& spec, std::span<const 
   return kDepthwiseConv1DKernels.weights(spec, {kernel}, in[0][1] * spec.depth_multiplier);
 }
 
-config::Node keras(const DepthwiseConv1DSpec& spec, std::span<const Shape>) {
-  return kDepthwiseConv1DKernels.keras(spec, {{"kernel_size", keras_extent(spec.kernel_size)},
-                                              {"strides", keras_extent(spec.strides)},
-                                              {"padding", keras_padding(spec.padding)},
-                                              {"depth_multiplier", config::Node::integer(spec.depth_multiplier)},
-                                              {"data_format", keras_channels_last()},
-                                              {"dilation_rate", keras_extent(spec.dilation_rate)}});
-}
-
 const Registered kDepthwiseConv1D =
     kDepthwiseConv1DKernels
         .add_to(
@@ -50,8 +41,7 @@ const Registered kDepthwiseConv1D =
         .of_rank(2)
         .output(output)
         .weights(weights)
-        .computed_as(image_of)
-        .keras(keras);
+        .computed_as(image_of);
 
 }  // namespace
 }  // namespace dptrain::layers

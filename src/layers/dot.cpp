@@ -3,7 +3,6 @@
 #include "config/json_fragment.h"
 #include "config/reader.h"
 #include "core/format.h"
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::config {
@@ -56,13 +55,7 @@ const Registered kDot =
         .inputs(2)
         .output(output)
         .masks(MaskRule::kEnds)
-        .backward_reads([](const DotSpec& spec) { return BackwardReads{.input = !spec.normalize}; })
-        .keras([](const DotSpec& spec, std::span<const Shape>) {
-          const config::Node axes = spec.axes.first == spec.axes.second
-                                        ? config::Node::integer(spec.axes.first)
-                                        : keras_extents({spec.axes.first, spec.axes.second});
-          return keras_object({{"axes", axes}, {"normalize", config::Node::boolean(spec.normalize)}});
-        });
+        .backward_reads([](const DotSpec& spec) { return BackwardReads{.input = !spec.normalize}; });
 
 }  // namespace
 

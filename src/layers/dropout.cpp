@@ -3,7 +3,6 @@
 #include "config/json_fragment.h"
 #include "config/reader.h"
 #include "core/format.h"
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::config {
@@ -44,22 +43,16 @@ std::string text_of(const NoiseShape& noise) {
   return "[" + text + "]";
 }
 
-const Registered kDropout =
-    layer<DropoutSpec>("Dropout")
-        .positional(key("rate", &DropoutSpec::rate).required().at_least(0).below(1))
-        .key(key("noise_shape", &DropoutSpec::noise_shape).at_least(1))
-        .inputs(1)
-        .masks(MaskRule::kPasses)
-        .random()
-        .output([](const DropoutSpec& spec, std::span<const Shape> in) {
-          sample_noise(spec, in[0]);
-          return in[0];
-        })
-        .keras([](const DropoutSpec& spec, std::span<const Shape>) {
-          return keras_object({{"rate", keras_real(spec.rate)},
-                               {"noise_shape", config::Value<NoiseShape>::write(spec.noise_shape)},
-                               {"seed", {}}});
-        });
+const Registered kDropout = layer<DropoutSpec>("Dropout")
+                                .positional(key("rate", &DropoutSpec::rate).required().at_least(0).below(1))
+                                .key(key("noise_shape", &DropoutSpec::noise_shape).at_least(1))
+                                .inputs(1)
+                                .masks(MaskRule::kPasses)
+                                .random()
+                                .output([](const DropoutSpec& spec, std::span<const Shape> in) {
+                                  sample_noise(spec, in[0]);
+                                  return in[0];
+                                });
 
 }  // namespace
 

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -14,10 +13,7 @@ const Registered kGaussianDropout =
         .inputs(1)
         .masks(MaskRule::kPasses)
         .random()
-        .output([](const GaussianDropoutSpec&, std::span<const Shape> in) { return in[0]; })
-        .keras([](const GaussianDropoutSpec& spec, std::span<const Shape>) {
-          return keras_object({{"rate", keras_real(spec.rate)}});
-        });
+        .output([](const GaussianDropoutSpec&, std::span<const Shape> in) { return in[0]; });
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 #include "layers/global_max_pooling1d.h"
 
 #include "layers/global_max_pooling2d.h"
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -15,11 +14,7 @@ const Registered kGlobalMaxPooling1D =
         .output([](const GlobalMaxPooling1DSpec& spec, std::span<const Shape> in) {
           return spec.keepdims ? Shape{1, in[0][1]} : Shape{in[0][1]};
         })
-        .computed_as(+[](const GlobalMaxPooling1DSpec& spec) { return GlobalMaxPooling2DSpec{spec.keepdims}; })
-        .keras([](const GlobalMaxPooling1DSpec& spec, std::span<const Shape>) {
-          return keras_object(
-              {{"data_format", keras_channels_last()}, {"keepdims", config::Node::boolean(spec.keepdims)}});
-        });
+        .computed_as(+[](const GlobalMaxPooling1DSpec& spec) { return GlobalMaxPooling2DSpec{spec.keepdims}; });
 
 }  // namespace
 }  // namespace dptrain::layers

@@ -99,9 +99,6 @@ struct LayerType final : config::TypeDef {
   /// initializers and regularizers). The plan puts it in the layer's place, as computed on images of height 1
   /// (plan::Step::adds_height); weights are the sister's without their first axis, and devices have no op of the layer.
   std::function<config::Typed(const void* spec)> computed_as;
-  /// Keras 2 `config` of the layer beyond name/trainable/dtype, as JSON (docs/keras-files.md).
-  std::function<config::Node(const void* spec, std::span<const Shape>)> keras_config;
-  bool keras_trainable = true;  ///< Keras 3 takes `trainable` in that config
 };
 
 std::vector<Shape> shapes_of(std::span<const TensorDef> tensors);
@@ -132,9 +129,6 @@ class LayerBuilder {
     weights([](const Spec&, std::span<const Shape>) { return std::vector<WeightDef>(); });
     backward_reads(BackwardReads{});
     type_->mask_rule = [](const void*, std::span<const Shape>) { return MaskRule::kDrops; };
-    type_->keras_config = [schema = &type_->schema](const void* spec, std::span<const Shape>) {
-      return schema->write(spec);
-    };
   }
 
   template <class Owner, class T>
@@ -155,7 +149,6 @@ class LayerBuilder {
   LayerBuilder&& of_rank(int rank) && { return type_->input_rank = rank, std::move(*this); }
   LayerBuilder&& random() && { return type_->is_random = true, std::move(*this); }
   LayerBuilder&& view() && { return type_->is_view = true, std::move(*this); }
-  LayerBuilder&& without_keras_trainable() && { return type_->keras_trainable = false, std::move(*this); }
 
   /// Reads ids below the limit instead of floats.
   LayerBuilder&& reads_ids(std::int64_t Spec::*limit) && {
@@ -212,10 +205,6 @@ class LayerBuilder {
   template <class Image>
   LayerBuilder&& computed_as(Image (*f)(const Spec&)) && {
     type_->computed_as = [f](const void* s) { return layer_family().make(f(*static_cast<const Spec*>(s))); };
-    return std::move(*this);
-  }
-  LayerBuilder&& keras(config::Node (*f)(const Spec&, std::span<const Shape>)) && {
-    type_->keras_config = [f](const void* s, std::span<const Shape> in) { return f(*static_cast<const Spec*>(s), in); };
     return std::move(*this);
   }
 

@@ -5,7 +5,6 @@
 
 #include "core/format.h"
 #include "core/index.h"
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -25,23 +24,7 @@ Shape output(const NormalizationSpec& spec, std::span<const Shape> in) {
   return in[0];
 }
 
-config::Node keras_values(const std::vector<double>& values) {
-  if (values.size() == 1) return keras_real(values[0]);
-  config::Node list = config::Node::sequence();
-  for (const double value : values) list.items().push_back(keras_real(value));
-  return list;
-}
-
 std::string empty_complaint(const std::vector<double>& values) { return values.empty() ? "must not be empty" : ""; }
-
-/// Keras 2 learned `invert` late.
-config::Node keras(const NormalizationSpec& spec, std::span<const Shape>) {
-  config::Node all = keras_object({{"axis", config::Node::integer(spec.axis)},
-                                   {"mean", keras_values(spec.mean)},
-                                   {"variance", keras_values(spec.variance)}});
-  if (spec.invert) all.set("invert", config::Node::boolean(true));
-  return all;
-}
 
 const Registered kNormalization =
     layer<NormalizationSpec>("Normalization")
@@ -51,8 +34,7 @@ const Registered kNormalization =
         .key(key("invert", &NormalizationSpec::invert))
         .inputs(1)
         .masks(MaskRule::kPasses)
-        .output(output)
-        .keras(keras);
+        .output(output);
 
 }  // namespace
 

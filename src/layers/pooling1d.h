@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 #include "layers/steps.h"
 
@@ -27,12 +26,6 @@ LayerBuilder<Spec> pooling1d(std::string name) {
       })
       .computed_as(+[](const Spec& spec) {
         return Image{.pool_size = along(spec.pool_size), .strides = along(spec.strides), .padding = spec.padding};
-      })
-      .keras([](const Spec& spec, std::span<const Shape>) {
-        return keras_object({{"pool_size", keras_extent(spec.pool_size)},
-                             {"strides", keras_extent(spec.strides.value_or(spec.pool_size))},
-                             {"padding", keras_padding(spec.padding)},
-                             {"data_format", keras_channels_last()}});
       });
   return builder;
 }

@@ -31,16 +31,6 @@ std::vector<WeightDef> weights(const SeparableConv1DSpec& spec, std::span<const 
   return kSeparableConv1DKernels.weights(spec, {depthwise, pointwise}, spec.filters);
 }
 
-config::Node keras(const SeparableConv1DSpec& spec, std::span<const Shape>) {
-  return kSeparableConv1DKernels.keras(spec, {{"filters", config::Node::integer(spec.filters)},
-                                              {"kernel_size", keras_extent(spec.kernel_size)},
-                                              {"strides", keras_extent(spec.strides)},
-                                              {"padding", keras_padding(spec.padding)},
-                                              {"data_format", keras_channels_last()},
-                                              {"dilation_rate", keras_extent(spec.dilation_rate)},
-                                              {"depth_multiplier", config::Node::integer(spec.depth_multiplier)}});
-}
-
 const Registered kSeparableConv1D =
     kSeparableConv1DKernels
         .add_to(
@@ -56,8 +46,7 @@ const Registered kSeparableConv1D =
         .of_rank(2)
         .output(output)
         .weights(weights)
-        .computed_as(image_of)
-        .keras(keras);
+        .computed_as(image_of);
 
 }  // namespace
 }  // namespace dptrain::layers

@@ -5,7 +5,6 @@
 #include "config/json_fragment.h"
 #include "config/reader.h"
 #include "layers/geometry.h"
-#include "layers/keras_export.h"
 
 namespace dptrain::config {
 namespace {
@@ -77,9 +76,5 @@ std::string BoundedSides::operator()(const Sides& sides) const {
 }
 
 std::string BoundedSides::operator()(const Ends& ends) const { return Bounded{}(std::max(ends.before, ends.after)); }
-
-config::Node keras_sides(const Sides& sides) {
-  return config::Node::sequence({keras_extents({sides.top, sides.bottom}), keras_extents({sides.left, sides.right})});
-}
 
 }  // namespace dptrain::layers

@@ -24,9 +24,6 @@ struct BoundedSides {
 /// The sides of an image of height 1.
 inline Sides along(const Ends& ends) { return {.left = ends.before, .right = ends.after}; }
 
-/// [[top, bottom], [left, right]], as Keras writes it.
-config::Node keras_sides(const Sides& sides);
-
 }  // namespace dptrain::layers
 
 namespace dptrain::config {

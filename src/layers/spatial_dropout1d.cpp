@@ -1,6 +1,5 @@
 #include "layers/spatial_dropout1d.h"
 
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 #include "layers/spatial_dropout2d.h"
 
@@ -14,12 +13,8 @@ const Registered kSpatialDropout1D =
         .masks(MaskRule::kPasses)
         .of_rank(2)
         .random()
-        .without_keras_trainable()
         .output([](const SpatialDropout1DSpec&, std::span<const Shape> in) { return in[0]; })
-        .computed_as(+[](const SpatialDropout1DSpec& spec) { return SpatialDropout2DSpec{spec.rate}; })
-        .keras([](const SpatialDropout1DSpec& spec, std::span<const Shape>) {
-          return keras_object({{"rate", keras_real(spec.rate)}});
-        });
+        .computed_as(+[](const SpatialDropout1DSpec& spec) { return SpatialDropout2DSpec{spec.rate}; });
 
 }  // namespace
 }  // namespace dptrain::layers

@@ -3,7 +3,6 @@
 #include "config/json_fragment.h"
 #include "config/reader.h"
 #include "core/format.h"
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::config {
@@ -33,7 +32,5 @@ std::int64_t windows(const Shape& in, Extent kernel, Extent stride, Extent dilat
         fmt::format("window {} is larger than the {} steps of {{0}}", (kernel.n - 1) * dilation.n + 1, in[0]));
   return out;
 }
-
-config::Node keras_extent(Extent extent) { return keras_extents({extent.n}); }
 
 }  // namespace dptrain::layers

@@ -30,9 +30,6 @@ struct BoundedExtent {
 /// 4 steps of {0}").
 std::int64_t windows(const Shape& in, Extent kernel, Extent stride, Extent dilation, Padding padding);
 
-/// [n], as Keras writes it.
-config::Node keras_extent(Extent extent);
-
 /// Along the width.
 inline Size2 along(Extent extent) { return {1, extent.n}; }
 inline std::optional<Size2> along(const std::optional<Extent>& extent) {

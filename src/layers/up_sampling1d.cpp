@@ -2,7 +2,6 @@
 
 #include "core/format.h"
 #include "layers/geometry.h"
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 #include "layers/up_sampling2d.h"
 
@@ -23,9 +22,6 @@ const Registered kUpSampling1D = layer<UpSampling1DSpec>("UpSampling1D")
                                      .output(output)
                                      .computed_as(+[](const UpSampling1DSpec& spec) {
                                        return UpSampling2DSpec{.size = {1, spec.size}};
-                                     })
-                                     .keras([](const UpSampling1DSpec& spec, std::span<const Shape>) {
-                                       return keras_object({{"size", config::Node::integer(spec.size)}});
                                      });
 
 }  // namespace

@@ -1,13 +1,11 @@
 #include "layers/zero_padding1d.h"
 
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 #include "layers/zero_padding2d.h"
 
 namespace dptrain::layers {
 namespace {
 
-/// Keras 2's constructor takes no data_format.
 const Registered kZeroPadding1D =
     layer<ZeroPadding1DSpec>("ZeroPadding1D")
         .positional(key("padding", &ZeroPadding1DSpec::padding).at_least(0).check(BoundedSides{}))
@@ -16,10 +14,7 @@ const Registered kZeroPadding1D =
         .output([](const ZeroPadding1DSpec& spec, std::span<const Shape> in) {
           return Shape{in[0][0] + spec.padding.before + spec.padding.after, in[0][1]};
         })
-        .computed_as(+[](const ZeroPadding1DSpec& spec) { return ZeroPadding2DSpec{along(spec.padding)}; })
-        .keras([](const ZeroPadding1DSpec& spec, std::span<const Shape>) {
-          return keras_object({{"padding", keras_extents({spec.padding.before, spec.padding.after})}});
-        });
+        .computed_as(+[](const ZeroPadding1DSpec& spec) { return ZeroPadding2DSpec{along(spec.padding)}; });
 
 }  // namespace
 }  // namespace dptrain::layers

@@ -8,6 +8,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/keras/keras_import.h"
+#include "export/keras/keras_config.h"
 #include "graph/example.h"
 #include "support/test_data.h"
 
@@ -48,7 +49,7 @@ TEST(KerasSteps, WhatKeras3WritesIsRead) {
 
 TEST(KerasSteps, WhatIsWrittenForKeras2IsReadAgain) {
   const graph::Graph graph = graph::graph_of(kStepsModel);
-  const std::string text = keras_model_config(graph);
+  const std::string text = exporting::keras::model_config(graph);
   EXPECT_EQ(graph::portrait(steps_graph(text, false)), graph::portrait(graph));
   EXPECT_EQ(graph::portrait(steps_graph(text, true)), graph::portrait(graph));
 }

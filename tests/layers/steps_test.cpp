@@ -1,17 +1,11 @@
-// Layers over steps: shapes, weights, refusals and Keras's config.
-
-#include <nlohmann/json.hpp>
+// Layers over steps: shapes, weights and refusals.
 
 #include "layers/example.h"
 
 namespace dptrain::layers {
 namespace {
 
-using nlohmann::json;
-
 const Shape kSteps{7, 3};
-
-json exported_steps(const std::string& yaml) { return json::parse(keras_of(yaml, {kSteps})); }
 
 TEST(Steps, Conv1D) {
   EXPECT_EQ(output_of("Conv1D: {filters: 4, kernel_size: 3}", {kSteps}), (Shape{5, 4}));
@@ -76,28 +70,6 @@ TEST(Steps, PoolingAndMoving) {
   EXPECT_EQ(output_of("UpSampling1D: 3", {kSteps}), (Shape{21, 3}));
   EXPECT_EQ(output_of("SpatialDropout1D: 0.5", {kSteps}), kSteps);
   EXPECT_TRUE(type_of(layer_of("SpatialDropout1D: 0.5")).is_random);
-}
-
-TEST(Steps, KerasConfigs) {
-  EXPECT_EQ(exported_steps("Conv1D: {filters: 4, kernel_size: 3, padding: causal, dilation_rate: 2}"), json::parse(R"({
-    "filters": 4, "kernel_size": [3], "strides": [1], "padding": "causal", "data_format": "channels_last",
-    "dilation_rate": [2], "groups": 1, "activation": "linear", "use_bias": true,
-    "kernel_initializer": "glorot_uniform", "bias_initializer": "zeros",
-    "kernel_regularizer": null, "bias_regularizer": null, "activity_regularizer": null,
-    "kernel_constraint": null, "bias_constraint": null})"));
-  EXPECT_EQ(exported_steps("Conv1DTranspose: {filters: 4, kernel_size: 3, output_padding: 0}")["output_padding"],
-            json::parse("[0]"));
-  EXPECT_EQ(exported_steps("DepthwiseConv1D: 3")["kernel_size"], json::parse("[3]"));
-  EXPECT_EQ(exported_steps("SeparableConv1D: {filters: 2, kernel_size: 3}")["dilation_rate"], json::parse("[1]"));
-  EXPECT_EQ(exported_steps("MaxPooling1D: 3"),
-            json::parse(R"({"pool_size": [3], "strides": [3], "padding": "valid", "data_format": "channels_last"})"));
-  EXPECT_EQ(exported_steps("GlobalMaxPooling1D"),
-            json::parse(R"({"data_format": "channels_last", "keepdims": false})"));
-  EXPECT_EQ(exported_steps("ZeroPadding1D: 2"), json::parse(R"({"padding": [2, 2]})"));
-  EXPECT_EQ(exported_steps("Cropping1D: [1, 0]"), json::parse(R"({"cropping": [1, 0]})"));
-  EXPECT_EQ(exported_steps("UpSampling1D"), json::parse(R"({"size": 2})"));
-  EXPECT_EQ(exported_steps("SpatialDropout1D: 0.5"), json::parse(R"({"rate": 0.5})"));
-  EXPECT_FALSE(type_of(layer_of("SpatialDropout1D: 0.5")).keras_trainable);
 }
 
 }  // namespace
