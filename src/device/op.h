@@ -66,6 +66,7 @@ struct OpArgs {
   std::span<const void* const> compute_weights{};  ///< the same in the compute type (`weights` where that is float32)
   /// Null where not wanted; of statistics: forward in training writes share * value.
   std::span<float* const> weight_gradients{};
+  void* packed = nullptr;  ///< pack(): written; else as it left it
   void* saved = nullptr;
   void* scratch = nullptr;
   const kernels::StepState* state = nullptr;  ///< device memory: `step` for kernels of a recorded step
@@ -96,6 +97,10 @@ class Op {
   virtual ~Op() = default;
   virtual void forward(const OpArgs& args) = 0;
   virtual void backward(const OpArgs& args) = 0;
+  /// Writes all of `packed` from the weights: another layout of them, for calls to read. Asked of an op whose need()
+  /// has `packed` bytes, in front of the first call and of the first one behind every change of its weights, in the
+  /// order of the stream. Has the weights in both types, `packed`, `scratch` and `stream`; all else is empty.
+  virtual void pack(const OpArgs& args) { static_cast<void>(args); }
   /// Asked once after construction and every prepare(), all of which come before the first call.
   virtual plan::Need need() const { return {}; }
   /// Makes everything that a call with this many rows needs (primitives), so that calls allocate nothing.

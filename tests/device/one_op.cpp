@@ -76,13 +76,14 @@ struct Memory {
       weight_gradients.emplace_back(device, stream, values.size());
     }
     rest.emplace_back(device, stream, batch(c.rows, one.output()).values.size(), type);
-    for (const std::uint64_t bytes : {need.saved, need.scratch})
+    for (const std::uint64_t bytes : {need.saved, need.scratch, need.packed})
       rest.emplace_back(device, stream, (bytes + 1) / 2, DType::kBf16);
   }
 
   const Guarded& output() const { return rest[0]; }
   const Guarded& saved() const { return rest[1]; }
   const Guarded& scratch() const { return rest[2]; }
+  const Guarded& packed() const { return rest[3]; }
 };
 
 template <class T>
@@ -124,9 +125,19 @@ struct Call {
     args.compute_weights = compute_weights;
     args.saved = training ? memory.saved().data() : nullptr;
     args.scratch = memory.scratch().data();
+    args.packed = memory.packed().data();
     if (training) args.weight_gradients = weight_gradients;
   }
 };
+
+/// What Op::pack() may read and write.
+device::OpArgs pack_args(const device::OpArgs& args) {
+  return {.weights = args.weights,
+          .compute_weights = args.compute_weights,
+          .packed = args.packed,
+          .scratch = args.scratch,
+          .stream = args.stream};
+}
 
 /// What backward does not read by the layer's definition is gone by then: NaN lies there, in the memory that comes
 /// back.
@@ -268,6 +279,7 @@ Outcome run(device::Device& device, const Case& c, const Data& data, bool traini
   call.args.state = state->as<kernels::StepState>();
   call.args.stream = stream.get();
 
+  if (op->need().packed > 0) op->pack(pack_args(call.args));
   op->forward(call.args);
   Outcome outcome;
   outcome.output = memory.output().read("output");
@@ -288,6 +300,7 @@ Outcome run(device::Device& device, const Case& c, const Data& data, bool traini
   }
   memory.saved().read("saved");
   memory.scratch().read("scratch");
+  memory.packed().read("packed");
   return outcome;
 }
 
