@@ -25,16 +25,6 @@ std::vector<WeightDef> weights(const Conv2DSpec& spec, std::span<const Shape> in
   return kConv2DKernels.weights(spec, {kernel}, spec.filters);
 }
 
-config::Node keras(const Conv2DSpec& spec, std::span<const Shape>) {
-  return kConv2DKernels.keras(spec, {{"filters", config::Node::integer(spec.filters)},
-                                     {"kernel_size", keras_size(spec.kernel_size)},
-                                     {"strides", keras_size(spec.strides)},
-                                     {"padding", keras_padding(spec.padding)},
-                                     {"data_format", keras_channels_last()},
-                                     {"dilation_rate", keras_size(spec.dilation_rate)},
-                                     {"groups", config::Node::integer(spec.groups)}});
-}
-
 const Registered kConv2D =
     kConv2DKernels
         .add_to(layer<Conv2DSpec>("Conv2D")
@@ -47,8 +37,7 @@ const Registered kConv2D =
         .inputs(1)
         .of_rank(3)
         .output(output)
-        .weights(weights)
-        .keras(keras);
+        .weights(weights);
 
 }  // namespace
 }  // namespace dptrain::layers

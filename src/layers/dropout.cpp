@@ -1,21 +1,16 @@
 #include "layers/dropout.h"
 
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
 namespace {
 
-const Registered kDropout =
-    layer<DropoutSpec>("Dropout")
-        .positional(key("rate", &DropoutSpec::rate).required().at_least(0).below(1))
-        .inputs(1)
-        .masks(MaskRule::kPasses)
-        .random()
-        .output([](const DropoutSpec&, std::span<const Shape> in) { return in[0]; })
-        .keras([](const DropoutSpec& spec, std::span<const Shape>) {
-          return keras_object({{"rate", keras_real(spec.rate)}, {"noise_shape", {}}, {"seed", {}}});
-        });
+const Registered kDropout = layer<DropoutSpec>("Dropout")
+                                .positional(key("rate", &DropoutSpec::rate).required().at_least(0).below(1))
+                                .inputs(1)
+                                .masks(MaskRule::kPasses)
+                                .random()
+                                .output([](const DropoutSpec&, std::span<const Shape> in) { return in[0]; });
 
 }  // namespace
 }  // namespace dptrain::layers

@@ -95,9 +95,6 @@ struct LayerType final : config::TypeDef {
   /// The `activation` argument and a copy of the spec without it; empty where the layer has none.
   std::function<Activation(const void* spec)> activation;
   std::function<std::shared_ptr<void>(const void* spec)> linear;
-  /// Keras 2 `config` of the layer beyond name/trainable/dtype, as JSON (docs/keras-files.md).
-  std::function<config::Node(const void* spec, std::span<const Shape>)> keras_config;
-  bool keras_trainable = true;  ///< Keras 3 takes `trainable` in that config
 };
 
 std::vector<Shape> shapes_of(std::span<const TensorDef> tensors);
@@ -123,9 +120,6 @@ class LayerBuilder {
     weights([](const Spec&, std::span<const Shape>) { return std::vector<WeightDef>(); });
     backward_reads(BackwardReads{});
     type_->mask_rule = [](const void*, std::span<const Shape>) { return MaskRule::kDrops; };
-    type_->keras_config = [schema = &type_->schema](const void* spec, std::span<const Shape>) {
-      return schema->write(spec);
-    };
   }
 
   template <class Owner, class T>
@@ -146,7 +140,6 @@ class LayerBuilder {
   LayerBuilder&& of_rank(int rank) && { return type_->input_rank = rank, std::move(*this); }
   LayerBuilder&& random() && { return type_->is_random = true, std::move(*this); }
   LayerBuilder&& view() && { return type_->is_view = true, std::move(*this); }
-  LayerBuilder&& without_keras_trainable() && { return type_->keras_trainable = false, std::move(*this); }
 
   /// Reads ids below the limit instead of floats.
   LayerBuilder&& reads_ids(std::int64_t Spec::*limit) && {
@@ -199,10 +192,6 @@ class LayerBuilder {
       return std::shared_ptr<void>(std::move(copy));
     };
     return std::move(*this).key(config::key("activation", member));
-  }
-  LayerBuilder&& keras(config::Node (*f)(const Spec&, std::span<const Shape>)) && {
-    type_->keras_config = [f](const void* s, std::span<const Shape> in) { return f(*static_cast<const Spec*>(s), in); };
-    return std::move(*this);
   }
 
   std::unique_ptr<LayerType> build() && { return std::move(type_); }

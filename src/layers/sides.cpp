@@ -5,7 +5,6 @@
 #include "config/json_fragment.h"
 #include "config/reader.h"
 #include "layers/geometry.h"
-#include "layers/keras_export.h"
 
 namespace dptrain::config {
 namespace {
@@ -58,10 +57,6 @@ namespace dptrain::layers {
 
 std::string BoundedSides::operator()(const Sides& sides) const {
   return Bounded{}(std::max({sides.top, sides.bottom, sides.left, sides.right}));
-}
-
-config::Node keras_sides(const Sides& sides) {
-  return config::Node::sequence({keras_extents({sides.top, sides.bottom}), keras_extents({sides.left, sides.right})});
 }
 
 }  // namespace dptrain::layers

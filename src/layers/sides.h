@@ -15,9 +15,6 @@ struct BoundedSides {
   std::string operator()(const Sides& sides) const;
 };
 
-/// [[top, bottom], [left, right]], as Keras writes it.
-config::Node keras_sides(const Sides& sides);
-
 }  // namespace dptrain::layers
 
 namespace dptrain::config {

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "checkpoint/checkpoint.h"
+#include "export/exporter.h"
 #include "reduce/connector.h"
 #include "replica/small_net.h"
 
@@ -292,7 +293,7 @@ TEST_P(PackedWeights, FollowACheckpoint) {
     for (float& value : weight.values) value = 0.75F - value;
   const std::string path =
       (std::filesystem::temp_directory_path() / fmt::format("packed_weights_{}.h5", ::getpid())).string();
-  checkpoint::export_model(path, other, {}, {});
+  exporting::exporter_of(path).write(path, {.model = other});
   nets.both([&](Trained& net) {
     graph::Model loaded = net.model;
     checkpoint::load_weights(path, loaded);

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/format.h"
-#include "layers/keras_export.h"
+#include "export/keras/keras_values.h"
 #include "layers/layer.h"
 
 namespace dptrain::checkpoint {
@@ -116,7 +116,7 @@ bool is_harmless(const std::string& class_name, const std::string& key, const nl
 const char* meaning_in_keras2(const nlohmann::json& activation) {
   std::optional<Node> name = node_of(activation, 0);
   if (!name || !name->is_scalar()) return nullptr;
-  if (activation.is_object() && activation.value("module", nlohmann::json()) == layers::kKerasOps) return nullptr;
+  if (activation.is_object() && activation.value("module", nlohmann::json()) == exporting::keras::kOps) return nullptr;
   for (const kernels::ActivationTraits& traits : kernels::kActivations)
     if (name->str() == traits.name) return traits.keras2;
   return nullptr;

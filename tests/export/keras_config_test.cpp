@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/sample.h"
+#include "export/keras/keras_config.h"
+#include "export/keras/keras_optimizer.h"
+#include "export/sample.h"
 #include "optim/losses/binary_crossentropy.h"
 #include "optim/losses/categorical_crossentropy.h"
 #include "optim/losses/dice.h"
@@ -26,7 +28,7 @@
 #include "optim/optimizers/sgd.h"
 #include "support/test_data.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::exporting::keras {
 namespace {
 
 using Json = nlohmann::json;
@@ -45,7 +47,7 @@ Compiled compiled_with(config::Typed optimizer, double rate, config::Typed loss)
 }
 
 TEST(KerasConfig, TheWorkedExampleIsEqual) {
-  const std::string text = keras_model_config(sample::tiny_cnn().graph);
+  const std::string text = model_config(sample::tiny_cnn().graph);
   EXPECT_EQ(text.find('\n'), std::string::npos);
   EXPECT_EQ(Json::parse(text), golden("minimal_functional.json"));
 }
@@ -58,7 +60,7 @@ TEST(KerasConfig, ASharedLayerHasTwoCalls) {
   const int second = b.again(first, {right});
   const int merge = b.add("merge", layers::ConcatenateSpec{}, {first, second});
   const int score = b.add("score", sample::dense(1, layers::Activation::kSigmoid), {merge});
-  const Json found = Json::parse(keras_model_config(b.take({score}).graph)), expected = golden("shared_lstm.json");
+  const Json found = Json::parse(model_config(b.take({score}).graph)), expected = golden("shared_lstm.json");
 
   EXPECT_EQ(found["config"]["input_layers"], expected["config"]["input_layers"]);
   EXPECT_EQ(found["config"]["output_layers"], expected["config"]["output_layers"]);
@@ -72,7 +74,7 @@ TEST(KerasConfig, ASharedLayerHasTwoCalls) {
 
 TEST(KerasConfig, TheLayersAreInKerasOrder) {
   // left1 is one level deeper than its place in the file says: Keras sorts by depth.
-  const Json config = Json::parse(keras_model_config(sample::branched().graph));
+  const Json config = Json::parse(model_config(sample::branched().graph));
   std::vector<std::string> names;
   for (const Json& layer : config["config"]["layers"]) names.push_back(layer["name"]);
   EXPECT_EQ(names,
@@ -88,7 +90,7 @@ TEST(KerasConfig, TheNameIsOneThatTensorFlowTakes) {
   const auto named = [](const std::string& name) {
     graph::Graph graph = sample::tiny_cnn().graph;
     graph.name = name;
-    return Json::parse(keras_model_config(graph))["config"]["name"].get<std::string>();
+    return Json::parse(model_config(graph))["config"]["name"].get<std::string>();
   };
   EXPECT_EQ(named("fashion mnist/1"), "fashion_mnist_1");
   EXPECT_EQ(named("_x"), "model_x");
@@ -97,21 +99,21 @@ TEST(KerasConfig, TheNameIsOneThatTensorFlowTakes) {
 }
 
 TEST(KerasConfig, TrainingConfigIsTheFormBothWorldsRead) {
-  EXPECT_EQ(Json::parse(keras_training_config(sample::compiled())), Json::parse(R"({
+  EXPECT_EQ(Json::parse(training_config(sample::compiled())), Json::parse(R"({
     "loss": "categorical_crossentropy", "metrics": ["accuracy"], "weighted_metrics": null, "loss_weights": null,
     "optimizer_config": {"class_name": "Adam", "config": {"name": "Adam", "learning_rate": 0.002, "beta_1": 0.9,
       "beta_2": 0.999, "epsilon": 1e-07, "amsgrad": false}}})"));
 }
 
 TEST(KerasConfig, TheLearningRateIsAFloatAlways) {
-  const std::string text = keras_training_config(compiled_with(
-      optim::optimizer_family().make(optim::SGDSpec{}), 1, optim::loss_family().make(optim::MeanSquaredErrorSpec{})));
+  const std::string text = training_config(compiled_with(optim::optimizer_family().make(optim::SGDSpec{}), 1,
+                                                         optim::loss_family().make(optim::MeanSquaredErrorSpec{})));
   EXPECT_NE(text.find("\"learning_rate\":1.0,"), std::string::npos) << text;
 }
 
 TEST(KerasConfig, ALossWithParametersIsAnObject) {
   const auto loss = [](config::Typed typed) {
-    return Json::parse(keras_training_config(
+    return Json::parse(training_config(
         compiled_with(optim::optimizer_family().make(optim::SGDSpec{}), 0.1, std::move(typed))))["loss"];
   };
   EXPECT_EQ(loss(optim::loss_family().make(optim::CategoricalCrossentropySpec{.label_smoothing = 0.1})), Json::parse(R"(
@@ -130,9 +132,17 @@ TEST(KerasConfig, ALossWithParametersIsAnObject) {
   EXPECT_EQ(loss(optim::loss_family().make(optim::MeanAbsoluteErrorSpec{})), "mean_absolute_error");
 }
 
+TEST(KerasConfig, EveryLossIsItsStringWithItsDefaults) {
+  for (const config::TypeDef* def : optim::loss_family().types()) {
+    const auto& type = static_cast<const optim::LossType&>(*def);
+    const config::Typed loss(type, type.schema.make());
+    EXPECT_EQ(loss_config(loss).str(), type.keras_name);
+  }
+}
+
 TEST(KerasConfig, OptimizersHaveTheKeysThatBothWorldsKnow) {
   const auto config = [](config::Typed typed) {
-    return Json::parse(keras_training_config(compiled_with(
+    return Json::parse(training_config(compiled_with(
         std::move(typed), 0.25, optim::loss_family().make(optim::MeanSquaredErrorSpec{}))))["optimizer_config"];
   };
   optim::SGDSpec sgd;
@@ -156,14 +166,14 @@ TEST(KerasConfig, EveryOptimizerIsWrittenOrLeftOut) {
     SCOPED_TRACE(def->name);
     config::Typed optimizer(*def, def->schema.make());
     const std::string text =
-        keras_training_config(compiled_with(optimizer, 0.25, optim::loss_family().make(optim::MeanSquaredErrorSpec{})));
-    EXPECT_EQ(text.empty(), !optim::optimizer_type(optimizer).in_keras2);
+        training_config(compiled_with(optimizer, 0.25, optim::loss_family().make(optim::MeanSquaredErrorSpec{})));
+    EXPECT_EQ(text.empty(), !in_keras2(optimizer));
     if (text.empty()) continue;
     Json arguments = Json::parse(text)["optimizer_config"]["config"];
     EXPECT_EQ(arguments.at("name"), def->name);
     for (const char* common : {"name", "learning_rate"}) arguments.erase(common);
     for (const auto& [key, value] : arguments.items()) {
-      EXPECT_NE(optim::keras_arguments(optimizer).find(key), nullptr) << key;
+      EXPECT_NE(optimizer_arguments(optimizer).find(key), nullptr) << key;
       EXPECT_TRUE(value.is_number_float() || value.is_boolean()) << key;
     }
     EXPECT_EQ(arguments.size() + 8, def->schema.fields().size())
@@ -175,7 +185,7 @@ TEST(KerasConfig, MetricsKeepTheirNames) {
   Compiled c = sample::compiled();
   c.outputs.front().metrics = {optim::metric_family().make(optim::TopKCategoricalAccuracySpec{.name = "top3", .k = 3}),
                                optim::metric_family().make(optim::MeanSquaredErrorMetricSpec{})};
-  EXPECT_EQ(Json::parse(keras_training_config(c))["metrics"], Json::parse(R"([
+  EXPECT_EQ(Json::parse(training_config(c))["metrics"], Json::parse(R"([
     {"class_name": "TopKCategoricalAccuracy", "config": {"k": 3, "name": "top3", "dtype": "float32"}},
     {"class_name": "MeanSquaredError", "config": {"name": "mean_squared_error", "dtype": "float32"}}])"));
 }
@@ -185,7 +195,7 @@ TEST(KerasConfig, MetricsHaveTheArgumentsOfKeras) {
   const auto config = [](const config::Typed& metric) {
     Compiled c = sample::compiled();
     c.outputs.front().metrics = {metric};
-    return nlohmann::json::parse(keras_training_config(c))["metrics"][0]["config"];
+    return nlohmann::json::parse(training_config(c))["metrics"][0]["config"];
   };
   const optim::PrecisionSpec plain;
   EXPECT_EQ(config(optim::metric_family().make(plain)), nlohmann::json::parse(R"({"name": "precision",
@@ -208,7 +218,7 @@ TEST(KerasConfig, MetricsHaveTheArgumentsOfKeras) {
 /// What Keras 2 (TensorFlow 2.15) refuses in a file: load_model would fail, without training_config it warns.
 TEST(KerasConfig, WhatOneWorldCannotLoadIsLeftOut) {
   const auto text = [](config::Typed optimizer) {
-    return keras_training_config(
+    return training_config(
         compiled_with(std::move(optimizer), 0.1, optim::loss_family().make(optim::MeanSquaredErrorSpec{})));
   };
   optim::SGDSpec sgd;
@@ -220,8 +230,8 @@ TEST(KerasConfig, WhatOneWorldCannotLoadIsLeftOut) {
   adam.use_ema = true;
   EXPECT_EQ(text(optim::optimizer_family().make(adam)), "");
   EXPECT_EQ(text(optim::optimizer_family().make(optim::AdamWSpec{})), "");
-  EXPECT_EQ(keras_training_config({}), "");
+  EXPECT_EQ(training_config({}), "");
 }
 
 }  // namespace
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::exporting::keras

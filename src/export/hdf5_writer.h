@@ -16,7 +16,7 @@
 
 #include "core/shape.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::exporting {
 
 /// Most that an attribute may hold: an HDF5 object header takes 64 KiB per message (Keras's constant).
 constexpr std::size_t kAttributeBytes = 64512;
@@ -51,4 +51,4 @@ class Hdf5Writer {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::exporting

@@ -1,4 +1,4 @@
-#include "checkpoint/atomic_file.h"
+#include "core/atomic_file.h"
 
 #include <cerrno>
 #include <charconv>
@@ -17,7 +17,7 @@
 #include "core/format.h"
 #include "core/text.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain {
 namespace fs = std::filesystem;
 namespace {
 
@@ -161,4 +161,4 @@ std::uint64_t write_atomically(const std::string& path, const std::vector<std::s
   return bytes;
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "core/text.h"
+#include "export/keras/keras_layer.h"
 #include "graph/example.h"
 #include "support/test_data.h"
 
@@ -51,7 +52,7 @@ std::int64_t parameters_of(const Graph& graph) {
   return count;
 }
 
-std::string class_of(const Layer& layer) { return layer.spec.name() == "Input" ? "InputLayer" : layer.spec.name(); }
+std::string class_of(const Layer& layer) { return exporting::keras::class_name(layer.spec); }
 
 const Node& call_of(const Graph& graph, int layer) {
   for (const Node& node : graph.nodes)
@@ -78,7 +79,7 @@ bool same_value(const std::string& key, const std::string& expected, const std::
 }
 
 void expect_config(const Layer& layer, const std::string& expected) {
-  const config::Node keras = layers::type_of(layer.spec).keras_config(layer.spec.spec(), layer.inputs);
+  const config::Node keras = exporting::keras::layer_arguments(layer.spec);
   if (expected.empty()) return;
   for (const std::string& pair : split(expected, ' ')) {
     const std::size_t sign = pair.find('=');

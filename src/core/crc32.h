@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <span>
 
-namespace dptrain::checkpoint {
+namespace dptrain {
 
 /// Goes on from `crc`, the value of the bytes before; 0 to begin.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t crc = 0) noexcept;
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain

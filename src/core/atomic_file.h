@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace dptrain::checkpoint {
+namespace dptrain {
 
 /// Writes the parts, one after the other, as `path`: temporary name `.<file>.tmp-<pid>` in the same folder, fsync,
 /// rename, fsync of the folder. Temporaries of the same file that a killed process left are removed first. Throws
@@ -20,4 +20,4 @@ std::uint64_t write_atomically(const std::string& path, const std::vector<std::s
 /// "net.h5" of the name ".net.h5.tmp-4711", "" of any other.
 std::string target_of_temporary(const std::string& name);
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain

@@ -1,10 +1,10 @@
-#include "checkpoint/crc32.h"
+#include "core/crc32.h"
 
 #include <array>
 #include <bit>
 #include <cstring>
 
-namespace dptrain::checkpoint {
+namespace dptrain {
 namespace {
 
 // Eight tables, so that eight bytes are taken at once ("slicing-by-8", Kounavis and Berry 2005): a checkpoint of 4 MB
@@ -40,4 +40,4 @@ std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t crc) noexcep
   return ~crc;
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain

@@ -1,4 +1,4 @@
-#include "checkpoint/hdf5/hdf5_writer.h"
+#include "export/hdf5_writer.h"
 
 #include <algorithm>
 #include <cctype>
@@ -7,12 +7,12 @@
 
 #include <hdf5.h>
 
-#include "checkpoint/crc32.h"
+#include "core/crc32.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/hdf5_lock.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::exporting {
 namespace {
 
 /// What the library says about its last failure: the innermost record of its error stack.
@@ -179,4 +179,4 @@ std::span<const std::byte> Hdf5Writer::bytes() {
   return {*static_cast<const std::byte* const*>(handle), static_cast<std::size_t>(size)};
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::exporting
