@@ -19,6 +19,11 @@ struct Moments : Common {
   __device__ double t() const { return static_cast<double>(updates_before(state) + 1); }
   __device__ double corrected_1() const { return -expm1(t() * log_beta_1); }  // beta^t = e^(t ln beta)
   __device__ double corrected_2() const { return -expm1(t() * log_beta_2); }
+  /// The averages at one element, moved on by its gradient.
+  __device__ void move_on(float x, float& mean, float& square) const {
+    mean = fmaf(x - mean, share_1, mean);
+    square = fmaf(fmaf(x, x, -square), share_2, square);
+  }
   /// Whether hyper, which the host has filled counting all steps, is of no use.
   __device__ bool counts_anew() const { return state.scale != nullptr && state.scale->skipped != 0; }
 };
@@ -41,9 +46,7 @@ struct Adam : Moments {
     if (v_max != nullptr) largest = load<V>(v_max + i);
     DPTRAIN_UNROLL
     for (int k = 0; k < V; ++k) {
-      const float x = gradient.v[k];
-      mean.v[k] = fmaf(x - mean.v[k], share_1, mean.v[k]);
-      square.v[k] = fmaf(fmaf(x, x, -square.v[k]), share_2, square.v[k]);
+      move_on(gradient.v[k], mean.v[k], square.v[k]);
       if (largest.v[k] < square.v[k]) largest.v[k] = square.v[k];
       const float variance = v_max != nullptr ? largest.v[k] : square.v[k];
       w.v[k] = decayed(w.v[k]) - rate * mean.v[k] / (sqrtf(variance) + epsilon);
@@ -76,10 +79,8 @@ struct Nadam : Moments {
     Lanes<V> w = load<V>(weights.w + i), mean = load<V>(m + i), square = load<V>(v + i);
     DPTRAIN_UNROLL
     for (int k = 0; k < V; ++k) {
-      const float x = gradient.v[k];
-      mean.v[k] = fmaf(x - mean.v[k], share_1, mean.v[k]);
-      square.v[k] = fmaf(fmaf(x, x, -square.v[k]), share_2, square.v[k]);
-      const float ahead = fmaf(of_mean, mean.v[k], of_gradient * x);
+      move_on(gradient.v[k], mean.v[k], square.v[k]);
+      const float ahead = fmaf(of_mean, mean.v[k], of_gradient * gradient.v[k]);
       w.v[k] = decayed(w.v[k]) - ahead / (sqrtf(of_square * square.v[k]) + epsilon);
     }
     store<V>(mean, m + i);
@@ -134,8 +135,7 @@ struct LambStep : Moments {
     Lanes<V> x = load<V>(move + i), w = load<V>(weights.w + i), mean = load<V>(m + i), square = load<V>(v + i);
     DPTRAIN_UNROLL
     for (int k = 0; k < V; ++k) {
-      mean.v[k] = fmaf(x.v[k] - mean.v[k], share_1, mean.v[k]);
-      square.v[k] = fmaf(fmaf(x.v[k], x.v[k], -square.v[k]), share_2, square.v[k]);
+      move_on(x.v[k], mean.v[k], square.v[k]);
       x.v[k] = of_mean * mean.v[k] / (sqrtf(of_square * square.v[k]) + epsilon);
       w.v[k] = decayed(w.v[k]);
     }

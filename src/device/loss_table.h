@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "device/device.h"
+#include "kernels/losses/element_loss.h"
 
 namespace dptrain::device {
 
@@ -29,5 +30,18 @@ struct LossShape {
   std::int64_t positions() const { return elements / classes; }
 };
 LossShape loss_shape(const LossContext& context);
+
+/// One sample as rows of a loss's kernel: each gives a number, or `inner` of them, whose elements lie in turns.
+struct SampleRows {
+  std::int64_t rows = 1, width = 1, inner = 1;
+  std::int64_t parts() const { return rows * inner; }  ///< numbers per sample, whose mean is the sample's loss
+};
+inline SampleRows position_rows(const LossShape& shape) { return {.rows = shape.positions(), .width = shape.classes}; }
+/// Of an element loss of kernels/losses/: one row, or, of those that are sums or masked, one per position.
+template <class F>
+SampleRows element_rows(const LossShape& shape) {
+  const bool each = kernels::losses::kSumsElements<F> || shape.masked;
+  return each ? position_rows(shape) : SampleRows{.width = shape.elements};
+}
 
 }  // namespace dptrain::device

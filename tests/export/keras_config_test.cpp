@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "export/keras/keras_config.h"
+#include "export/keras/keras_metric.h"
 #include "export/keras/keras_optimizer.h"
 #include "export/sample.h"
 #include "optim/losses/binary_crossentropy.h"
@@ -188,6 +189,17 @@ TEST(KerasConfig, MetricsKeepTheirNames) {
   EXPECT_EQ(Json::parse(training_config(c))["metrics"], Json::parse(R"([
     {"class_name": "TopKCategoricalAccuracy", "config": {"k": 3, "name": "top3", "dtype": "float32"}},
     {"class_name": "MeanSquaredError", "config": {"name": "mean_squared_error", "dtype": "float32"}}])"));
+}
+
+TEST(KerasConfig, EveryMetricIsItsStringOrItsClassWithItsName) {
+  for (const config::TypeDef* def : optim::metric_family().types()) {
+    SCOPED_TRACE(def->name);
+    const config::Node config = metric_config(config::Typed(*def, def->schema.make()));
+    if (config.is_scalar())
+      EXPECT_EQ(optim::metric_family().find(config.str()), def);
+    else
+      EXPECT_FALSE(config.find("name")->str().empty());
+  }
 }
 
 /// As their get_config() in Keras 3 has them.

@@ -4,42 +4,26 @@
 
 #include <algorithm>
 
-#include "data/transforms/draws.h"
 #include "data/transforms/hsv.h"
-#include "data/transforms/pixels.h"
-#include "data/transforms/transform_def.h"
+#include "data/transforms/random_colour.h"
 
 namespace dptrain::data {
 namespace {
 
-class RandomHue final : public Transform {
+class RandomHue final : public RandomColour {
  public:
-  explicit RandomHue(const RandomHueSpec& spec) : factor_(part_range(spec.factor)), range_(spec.value_range) {}
-
-  bool random() const override { return true; }
-  bool expects_pixels() const override { return range_[1] - range_[0] > kSmallestPixelRange; }
-  Shape output(const Shape& input) const override { return check_rgb(input), input; }
-  void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const override {
-    RandomStream stream = draws(key, index);
-    const float sign = stream.uniform() > 0.5F ? -1.0F : 1.0F;
-    copy_floats(in, out);
-    turn_hue(out, sign * uniform(stream, factor_.first, factor_.second) * 0.5F, range_);
-  }
+  explicit RandomHue(const RandomHueSpec& spec) : RandomColour(spec.factor, spec.value_range) {}
 
  private:
-  std::pair<double, double> factor_;
-  std::vector<double> range_;
+  void change(RandomStream& stream, Array& image) const override {
+    const float sign = stream.uniform() > 0.5F ? -1.0F : 1.0F;
+    turn_hue(image, sign * draw_factor(stream) * 0.5F, range());
+  }
 };
 
-const RegisteredTransform kRandomHue = transform_def<RandomHueSpec, RandomHue>(
-    config::Schema::of<RandomHueSpec>("RandomHue")
-        .positional(key("factor", &RandomHueSpec::factor)
-                        .required()
-                        .at_least(0)
-                        .at_most(1)
-                        .check(check_part)
-                        .doc("of half a turn of the hue, to either side: f for [0, f], or [lower, upper]"))
-        .key(key("value_range", &RandomHueSpec::value_range).check(check_range).doc("least and largest value")));
+const RegisteredTransform kRandomHue = transform_def<RandomHueSpec, RandomHue>(colour_schema<RandomHueSpec>(
+    "RandomHue", "of half a turn of the hue, to either side: f for [0, f], or [lower, upper]",
+    "least and largest value"));
 
 }  // namespace
 

@@ -4,44 +4,26 @@
 
 #include <algorithm>
 
-#include "data/transforms/draws.h"
 #include "data/transforms/hsv.h"
-#include "data/transforms/pixels.h"
-#include "data/transforms/transform_def.h"
+#include "data/transforms/random_colour.h"
 
 namespace dptrain::data {
 namespace {
 
-class RandomSaturation final : public Transform {
+class RandomSaturation final : public RandomColour {
  public:
-  explicit RandomSaturation(const RandomSaturationSpec& spec)
-      : factor_(part_range(spec.factor)), range_(spec.value_range) {}
-
-  bool random() const override { return true; }
-  bool expects_pixels() const override { return range_[1] - range_[0] > kSmallestPixelRange; }
-  Shape output(const Shape& input) const override { return check_rgb(input), input; }
-  void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const override {
-    RandomStream stream = draws(key, index);
-    copy_floats(in, out);
-    scale_saturation(out, saturation_scale(uniform(stream, factor_.first, factor_.second)));
-  }
+  explicit RandomSaturation(const RandomSaturationSpec& spec) : RandomColour(spec.factor, spec.value_range) {}
 
  private:
-  std::pair<double, double> factor_;
-  std::vector<double> range_;
+  void change(RandomStream& stream, Array& image) const override {
+    scale_saturation(image, saturation_scale(draw_factor(stream)));
+  }
 };
 
-const RegisteredTransform kRandomSaturation = transform_def<RandomSaturationSpec, RandomSaturation>(
-    config::Schema::of<RandomSaturationSpec>("RandomSaturation")
-        .positional(key("factor", &RandomSaturationSpec::factor)
-                        .required()
-                        .at_least(0)
-                        .at_most(1)
-                        .check(check_part)
-                        .doc("0: gray, 0.5: as it is, 1: full; f for [0, f], or [lower, upper]"))
-        .key(key("value_range", &RandomSaturationSpec::value_range)
-                 .check(check_range)
-                 .doc("least and largest value; the saturation does not depend on it")));
+const RegisteredTransform kRandomSaturation =
+    transform_def<RandomSaturationSpec, RandomSaturation>(colour_schema<RandomSaturationSpec>(
+        "RandomSaturation", "0: gray, 0.5: as it is, 1: full; f for [0, f], or [lower, upper]",
+        "least and largest value; the saturation does not depend on it"));
 
 }  // namespace
 

@@ -7,7 +7,7 @@ namespace dptrain::device::cpu {
 namespace {
 
 const RegisteredLossOp kCpuBinaryFocal = cpu_loss<optim::BinaryFocalCrossentropySpec>(
-    [](const optim::BinaryFocalCrossentropySpec& spec, const LossContext& context) -> std::unique_ptr<RowLoss> {
+    [](const optim::BinaryFocalCrossentropySpec& spec, const LossContext& context) {
       const kernels::losses::Focus focus{spec.gamma, spec.apply_class_balancing, spec.alpha, {spec.label_smoothing}};
       if (context.loss.from_logits) return of_elements(context, kernels::losses::BinaryFocalFromLogits{focus});
       return of_elements(context, kernels::losses::BinaryFocal{focus});

@@ -5,22 +5,10 @@
 namespace dptrain::device::cpu {
 namespace {
 
-class CategoricalHingeRowLoss final : public RowLoss {
- public:
-  explicit CategoricalHingeRowLoss(LossShape shape) : shape_(shape) {}
-  std::int64_t parts() const override { return shape_.positions(); }
-  void run(const LossCall& c) const override {
-    kernels::cpu::categorical_hinge(
-        {c.predictions, c.targets.dense, c.samples * parts(), shape_.classes, c.values, c.gradient, c.gradient_scale});
-  }
-
- private:
-  LossShape shape_;
-};
-
-const RegisteredLossOp kCpuCategoricalHinge = cpu_loss<optim::CategoricalHingeSpec>(
-    [](const optim::CategoricalHingeSpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
-      return std::make_unique<CategoricalHingeRowLoss>(loss_shape(context));
+const RegisteredLossOp kCpuCategoricalHinge =
+    cpu_loss<optim::CategoricalHingeSpec>([](const optim::CategoricalHingeSpec&, const LossContext& context) {
+      return RowLoss{.sample = position_rows(loss_shape(context)),
+                     .run = [](const LossCall& c) { kernels::cpu::categorical_hinge(c.value_rows()); }};
     });
 
 }  // namespace

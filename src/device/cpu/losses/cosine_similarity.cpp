@@ -6,11 +6,10 @@
 namespace dptrain::device::cpu {
 namespace {
 
-const RegisteredLossOp kCpuCosineSimilarity = cpu_loss<optim::CosineSimilaritySpec>(
-    [](const optim::CosineSimilaritySpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
+const RegisteredLossOp kCpuCosineSimilarity =
+    cpu_loss<optim::CosineSimilaritySpec>([](const optim::CosineSimilaritySpec&, const LossContext& context) {
       const LossShape shape = loss_shape(context);
-      return std::make_unique<SumsRowLoss<kernels::losses::Cosine>>(shape.positions(), shape.classes, 1,
-                                                                    kernels::losses::Cosine{});
+      return of_sums({.rows = shape.positions(), .width = shape.classes, .inner = 1}, kernels::losses::Cosine{});
     });
 
 }  // namespace

@@ -7,10 +7,9 @@ namespace dptrain::device::cpu {
 namespace {
 
 const RegisteredLossOp kCpuDice =
-    cpu_loss<optim::DiceSpec>([](const optim::DiceSpec& spec, const LossContext& context) -> std::unique_ptr<RowLoss> {
+    cpu_loss<optim::DiceSpec>([](const optim::DiceSpec& spec, const LossContext& context) {
       const optim::DiceSums sums = optim::dice_sums(spec, context.prediction());
-      return std::make_unique<SumsRowLoss<kernels::losses::Dice>>(sums.outer, sums.length, sums.inner,
-                                                                  kernels::losses::Dice{});
+      return of_sums({.rows = sums.outer, .width = sums.length, .inner = sums.inner}, kernels::losses::Dice{});
     });
 
 }  // namespace

@@ -6,10 +6,8 @@
 namespace dptrain::device::cpu {
 namespace {
 
-const RegisteredLossOp kCpuHinge =
-    cpu_loss<optim::HingeSpec>([](const optim::HingeSpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
-      return of_elements(context, kernels::losses::Hinge{});
-    });
+const RegisteredLossOp kCpuHinge = cpu_loss<optim::HingeSpec>(
+    [](const optim::HingeSpec&, const LossContext& context) { return of_elements(context, kernels::losses::Hinge{}); });
 
 }  // namespace
 }  // namespace dptrain::device::cpu

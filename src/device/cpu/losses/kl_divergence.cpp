@@ -6,8 +6,8 @@
 namespace dptrain::device::cpu {
 namespace {
 
-const RegisteredLossOp kCpuKLDivergence = cpu_loss<optim::KLDivergenceSpec>(
-    [](const optim::KLDivergenceSpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
+const RegisteredLossOp kCpuKLDivergence =
+    cpu_loss<optim::KLDivergenceSpec>([](const optim::KLDivergenceSpec&, const LossContext& context) {
       return of_elements(context, kernels::losses::KullbackLeibler{});
     });
 

@@ -7,7 +7,7 @@ namespace dptrain::device::cpu {
 namespace {
 
 const RegisteredLossOp kCpuLogCosh =
-    cpu_loss<optim::LogCoshSpec>([](const optim::LogCoshSpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
+    cpu_loss<optim::LogCoshSpec>([](const optim::LogCoshSpec&, const LossContext& context) {
       return of_elements(context, kernels::losses::LogCosh{});
     });
 

@@ -18,34 +18,36 @@ double sum_in_order(const float* values, const std::uint8_t* mask, std::int64_t 
 
 class CpuLossOp final : public LossOp {
  public:
-  CpuLossOp(const LossContext& context, std::unique_ptr<RowLoss> loss)
+  CpuLossOp(const LossContext& context, RowLoss loss)
       : plan_(context.loss),
         loss_(std::move(loss)),
         shape_(loss_shape(context)),
         class_labels_(plan_.labels == optim::LabelKind::kClass),
-        expands_labels_(class_labels_ && !loss_->takes_classes()),
+        expands_labels_(class_labels_ && !loss_.takes_classes),
         capacity_(context.rows) {
-    if (plan_.masked() && loss_->parts() != plan_.masked_positions)
+    if (plan_.masked() && loss_.sample.parts() != plan_.masked_positions)
       throw Error(ErrorKind::kInternal, fmt::format("{}: {} numbers for {} masked positions", plan_.loss.name(),
-                                                    loss_->parts(), plan_.masked_positions));
+                                                    loss_.sample.parts(), plan_.masked_positions));
   }
 
   plan::Need need() const override {
-    const auto per_row = loss_->parts() + shape_.elements * int{expands_labels_} + int{!plan_.class_weights.empty()};
+    const auto per_row =
+        loss_.sample.parts() + shape_.elements * int{expands_labels_} + int{!plan_.class_weights.empty()};
     return {.saved = 0, .scratch = static_cast<std::uint64_t>(capacity_ * per_row) * sizeof(float)};
   }
 
-  bool knows_hits() const override { return loss_->knows_hits(); }
+  bool knows_hits() const override { return loss_.knows_hits; }
 
   void run(const LossArgs& a) override {
     auto* next = static_cast<float*>(a.scratch);
-    LossCall call{.samples = a.rows,
+    LossCall call{.rows = a.rows * loss_.sample.rows,
+                  .width = loss_.sample.width,
                   .predictions = static_cast<const float*>(a.prediction),
                   .values = next,
                   .gradient = static_cast<float*>(a.gradient),
-                  .gradient_scale = static_cast<float>(a.gradient_scale / static_cast<double>(loss_->parts())),
+                  .gradient_scale = static_cast<float>(a.gradient_scale / static_cast<double>(loss_.sample.parts())),
                   .hits = static_cast<std::uint8_t*>(a.hits)};
-    next += a.rows * loss_->parts();
+    next += a.rows * loss_.sample.parts();
     if (!class_labels_)
       call.targets.dense = static_cast<const float*>(a.labels);
     else
@@ -56,12 +58,13 @@ class CpuLossOp final : public LossOp {
       call.targets = {.dense = next};
       next += a.rows * shape_.elements;
     }
-    loss_->run(call);
+    loss_.run(call);
     if (a.weighted && !plan_.class_weights.empty()) weigh_by_class(given, a, call.values, next);
     if (plan_.masked() && a.gradient != nullptr)
-      kernels::cpu::leave_out(a.mask, a.rows * loss_->parts(), shape_.classes, *a.mask_scale, call.gradient);
+      kernels::cpu::leave_out(a.mask, a.rows * loss_.sample.parts(), shape_.classes, *a.mask_scale, call.gradient);
     if (a.sample_weights != nullptr) weigh(a, call.values, a.sample_weights);
-    a.sums[0] += sum_in_order(call.values, a.mask, a.rows * loss_->parts()) / static_cast<double>(loss_->parts());
+    a.sums[0] +=
+        sum_in_order(call.values, a.mask, a.rows * loss_.sample.parts()) / static_cast<double>(loss_.sample.parts());
   }
 
  private:
@@ -83,13 +86,13 @@ class CpuLossOp final : public LossOp {
 
   /// Loss and gradient of each row times its factor.
   void weigh(const LossArgs& a, float* values, const float* factors) const {
-    kernels::cpu::scale_rows(values, a.rows, loss_->parts(), factors);
+    kernels::cpu::scale_rows(values, a.rows, loss_.sample.parts(), factors);
     if (a.gradient != nullptr)
       kernels::cpu::scale_rows(static_cast<float*>(a.gradient), a.rows, shape_.elements, factors);
   }
 
   const plan::LossStep& plan_;
-  std::unique_ptr<RowLoss> loss_;
+  RowLoss loss_;
   LossShape shape_;
   bool class_labels_, expands_labels_;
   std::int64_t capacity_;
@@ -97,7 +100,7 @@ class CpuLossOp final : public LossOp {
 
 }  // namespace
 
-std::unique_ptr<LossOp> make_loss_op(const LossContext& context, std::unique_ptr<RowLoss> loss) {
+std::unique_ptr<LossOp> make_loss_op(const LossContext& context, RowLoss loss) {
   return std::make_unique<CpuLossOp>(context, std::move(loss));
 }
 

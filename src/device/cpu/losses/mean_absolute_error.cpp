@@ -6,8 +6,8 @@
 namespace dptrain::device::cpu {
 namespace {
 
-const RegisteredLossOp kCpuMeanAbsoluteError = cpu_loss<optim::MeanAbsoluteErrorSpec>(
-    [](const optim::MeanAbsoluteErrorSpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
+const RegisteredLossOp kCpuMeanAbsoluteError =
+    cpu_loss<optim::MeanAbsoluteErrorSpec>([](const optim::MeanAbsoluteErrorSpec&, const LossContext& context) {
       return of_elements(context, kernels::losses::Absolute{});
     });
 

@@ -7,7 +7,7 @@ namespace dptrain::device::cpu {
 namespace {
 
 const RegisteredLossOp kCpuMeanAbsolutePercentageError = cpu_loss<optim::MeanAbsolutePercentageErrorSpec>(
-    [](const optim::MeanAbsolutePercentageErrorSpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
+    [](const optim::MeanAbsolutePercentageErrorSpec&, const LossContext& context) {
       return of_elements(context, kernels::losses::AbsolutePercentage{});
     });
 

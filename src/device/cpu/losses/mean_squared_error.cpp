@@ -6,8 +6,8 @@
 namespace dptrain::device::cpu {
 namespace {
 
-const RegisteredLossOp kCpuMeanSquaredError = cpu_loss<optim::MeanSquaredErrorSpec>(
-    [](const optim::MeanSquaredErrorSpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
+const RegisteredLossOp kCpuMeanSquaredError =
+    cpu_loss<optim::MeanSquaredErrorSpec>([](const optim::MeanSquaredErrorSpec&, const LossContext& context) {
       return of_elements(context, kernels::losses::Squared{});
     });
 

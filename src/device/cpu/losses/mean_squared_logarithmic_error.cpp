@@ -7,7 +7,7 @@ namespace dptrain::device::cpu {
 namespace {
 
 const RegisteredLossOp kCpuMeanSquaredLogarithmicError = cpu_loss<optim::MeanSquaredLogarithmicErrorSpec>(
-    [](const optim::MeanSquaredLogarithmicErrorSpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
+    [](const optim::MeanSquaredLogarithmicErrorSpec&, const LossContext& context) {
       return of_elements(context, kernels::losses::SquaredLogarithmic{});
     });
 

@@ -7,7 +7,7 @@ namespace dptrain::device::cpu {
 namespace {
 
 const RegisteredLossOp kCpuPoisson =
-    cpu_loss<optim::PoissonSpec>([](const optim::PoissonSpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
+    cpu_loss<optim::PoissonSpec>([](const optim::PoissonSpec&, const LossContext& context) {
       return of_elements(context, kernels::losses::Poisson{});
     });
 

@@ -4,6 +4,7 @@
 // labels, weights, sums. A loss's file makes one of the passes below, or a RowLoss of its own. Immutable; called from
 // the replica's thread.
 
+#include <functional>
 #include <memory>
 
 #include "device/loss_table.h"
@@ -11,75 +12,51 @@
 
 namespace dptrain::device::cpu {
 
-/// What one call computes.
+/// What one call computes, in the rows that the loss has asked for.
 struct LossCall {
-  std::int64_t samples = 0;
-  const float* predictions = nullptr;    ///< [samples, elements]
+  std::int64_t rows = 0, width = 0;
+  const float* predictions = nullptr;    ///< [rows, width, inner]
   kernels::cpu::ClassTargets targets{};  ///< `labels` only for a loss that takes_classes
-  float* values = nullptr;               ///< [samples, parts]
+  float* values = nullptr;               ///< [rows, inner]
   float* gradient = nullptr;             ///< may be the predictions' memory; null: not wanted
   float gradient_scale = 1;              ///< of a number in `values`
-  std::uint8_t* hits = nullptr;          ///< [samples, positions]; only of a loss that knows_hits, else null
+  std::uint8_t* hits = nullptr;          ///< [rows]; only of a loss that knows_hits, else null
+
+  /// For losses of values.
+  kernels::cpu::ValueRows value_rows() const {
+    return {predictions, targets.dense, rows, width, values, gradient, gradient_scale};
+  }
 };
 
-class RowLoss {
- public:
-  virtual ~RowLoss() = default;
-  virtual std::int64_t parts() const = 0;               ///< numbers per sample, whose mean is the sample's loss
-  virtual bool takes_classes() const { return false; }  ///< class numbers as they are, not as rows
-  virtual bool knows_hits() const { return false; }     ///< as LossOp::knows_hits
-  virtual void run(const LossCall& call) const = 0;
+struct RowLoss {
+  SampleRows sample;
+  std::function<void(const LossCall& call)> run;
+  bool takes_classes = false;  ///< class numbers as they are, not as rows
+  bool knows_hits = false;     ///< as LossOp::knows_hits
 };
 
-std::unique_ptr<LossOp> make_loss_op(const LossContext& context, std::unique_ptr<RowLoss> loss);
+std::unique_ptr<LossOp> make_loss_op(const LossContext& context, RowLoss loss);
 
 /// `const RegisteredLossOp kCpuHuber = cpu_loss<optim::HuberSpec>([](const auto& spec, const LossContext& c) {...});`
 template <class Spec>
-RegisteredLossOp cpu_loss(std::unique_ptr<RowLoss> (*make)(const Spec&, const LossContext&)) {
+RegisteredLossOp cpu_loss(RowLoss (*make)(const Spec&, const LossContext&)) {
   return {DeviceKind::kCpu, typeid(Spec), [make](const LossContext& context, Device&) {
             return make_loss_op(context, make(context.loss.loss.as<Spec>(), context));
           }};
 }
 
-/// The element losses of kernels/losses/: a number per sample, or, of those that are sums or masked, one per position.
+/// The element losses of kernels/losses/.
 template <class F>
-class ElementRowLoss final : public RowLoss {
- public:
-  ElementRowLoss(LossShape shape, F f)
-      : parts_(kernels::losses::kSumsElements<F> || shape.masked ? shape.positions() : 1),
-        width_(shape.elements / parts_),
-        f_(f) {}
-  std::int64_t parts() const override { return parts_; }
-  void run(const LossCall& c) const override {
-    kernels::cpu::element_loss(
-        {c.predictions, c.targets.dense, c.samples * parts_, width_, c.values, c.gradient, c.gradient_scale}, f_);
-  }
-
- private:
-  std::int64_t parts_, width_;
-  F f_;
-};
-template <class F>
-std::unique_ptr<RowLoss> of_elements(const LossContext& context, F f) {
-  return std::make_unique<ElementRowLoss<F>>(loss_shape(context), f);
+RowLoss of_elements(const LossContext& context, F f) {
+  return {.sample = element_rows<F>(loss_shape(context)),
+          .run = [f](const LossCall& c) { kernels::cpu::element_loss(c.value_rows(), f); }};
 }
 
-/// The losses of three sums: a number for each of outer * inner.
+/// The losses of three sums.
 template <class F>
-class SumsRowLoss final : public RowLoss {
- public:
-  SumsRowLoss(std::int64_t outer, std::int64_t length, std::int64_t inner, F f)
-      : outer_(outer), length_(length), inner_(inner), f_(f) {}
-  std::int64_t parts() const override { return outer_ * inner_; }
-  void run(const LossCall& c) const override {
-    kernels::cpu::sums_loss(
-        {c.predictions, c.targets.dense, c.samples * outer_, length_, c.values, c.gradient, c.gradient_scale}, inner_,
-        f_);
-  }
-
- private:
-  std::int64_t outer_, length_, inner_;
-  F f_;
-};
+RowLoss of_sums(const SampleRows& sample, F f) {
+  return {.sample = sample,
+          .run = [f, inner = sample.inner](const LossCall& c) { kernels::cpu::sums_loss(c.value_rows(), inner, f); }};
+}
 
 }  // namespace dptrain::device::cpu

@@ -6,8 +6,8 @@ namespace dptrain::device::cpu {
 namespace {
 
 const RegisteredLossOp kCpuSparseCategorical = cpu_loss<optim::SparseCategoricalCrossentropySpec>(
-    [](const optim::SparseCategoricalCrossentropySpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
-      return std::make_unique<CrossentropyRowLoss>(context, 0.0);
+    [](const optim::SparseCategoricalCrossentropySpec&, const LossContext& context) {
+      return crossentropy(context, 0.0);
     });
 
 }  // namespace

@@ -6,8 +6,8 @@
 namespace dptrain::device::DPTRAIN_GPU {
 namespace {
 
-const RegisteredLossOp kGpuBinaryEntropy = gpu_loss<optim::BinaryCrossentropySpec>(
-    [](const optim::BinaryCrossentropySpec& spec, const LossContext& context) -> std::unique_ptr<RowLoss> {
+const RegisteredLossOp kGpuBinaryEntropy =
+    gpu_loss<optim::BinaryCrossentropySpec>([](const optim::BinaryCrossentropySpec& spec, const LossContext& context) {
       const kernels::losses::BinarySmoothing smoothing{spec.label_smoothing};
       if (context.loss.from_logits) return of_elements(context, kernels::losses::BinaryFromLogits{smoothing});
       return of_elements(context, kernels::losses::Binary{smoothing});

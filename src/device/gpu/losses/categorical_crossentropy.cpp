@@ -6,8 +6,8 @@ namespace dptrain::device::DPTRAIN_GPU {
 namespace {
 
 const RegisteredLossOp kGpuCategorical = gpu_loss<optim::CategoricalCrossentropySpec>(
-    [](const optim::CategoricalCrossentropySpec& spec, const LossContext& context) -> std::unique_ptr<RowLoss> {
-      return std::make_unique<CrossentropyRowLoss>(context, spec.label_smoothing);
+    [](const optim::CategoricalCrossentropySpec& spec, const LossContext& context) {
+      return crossentropy(context, spec.label_smoothing);
     });
 
 }  // namespace

@@ -6,30 +6,16 @@
 namespace dptrain::device::DPTRAIN_GPU {
 namespace {
 
-class CategoricalFocalRowLoss final : public RowLoss {
- public:
-  CategoricalFocalRowLoss(const optim::CategoricalFocalCrossentropySpec& spec, const LossContext& context)
-      : shape_(loss_shape(context)),
-        from_logits_(context.loss.from_logits),
-        label_smoothing_(static_cast<float>(spec.label_smoothing)),
-        f_{spec.alpha, spec.gamma} {}
-  std::int64_t parts() const override { return shape_.positions(); }
-  void run(const kernel::Launch& at, kernel::LossRows a) const override {
-    a.targets.label_smoothing = label_smoothing_;
-    a.rows *= parts(), a.width = shape_.classes;
-    kernel::class_loss(at, a, from_logits_, f_);
-  }
-
- private:
-  LossShape shape_;
-  bool from_logits_;
-  float label_smoothing_;
-  kernels::losses::CategoricalFocal f_;
-};
-
 const RegisteredLossOp kGpuCategoricalFocal = gpu_loss<optim::CategoricalFocalCrossentropySpec>(
-    [](const optim::CategoricalFocalCrossentropySpec& spec, const LossContext& context) -> std::unique_ptr<RowLoss> {
-      return std::make_unique<CategoricalFocalRowLoss>(spec, context);
+    [](const optim::CategoricalFocalCrossentropySpec& spec, const LossContext& context) {
+      const bool logits = context.loss.from_logits;
+      const auto smoothing = static_cast<float>(spec.label_smoothing);
+      const kernels::losses::CategoricalFocal f{spec.alpha, spec.gamma};
+      return RowLoss{.sample = position_rows(loss_shape(context)),
+                     .run = [=](const kernel::Launch& at, kernel::LossRows rows) {
+                       rows.targets.label_smoothing = smoothing;
+                       kernel::class_loss(at, rows, logits, f);
+                     }};
     });
 
 }  // namespace

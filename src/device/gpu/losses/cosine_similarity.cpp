@@ -6,11 +6,10 @@
 namespace dptrain::device::DPTRAIN_GPU {
 namespace {
 
-const RegisteredLossOp kGpuCosineSimilarity = gpu_loss<optim::CosineSimilaritySpec>(
-    [](const optim::CosineSimilaritySpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
+const RegisteredLossOp kGpuCosineSimilarity =
+    gpu_loss<optim::CosineSimilaritySpec>([](const optim::CosineSimilaritySpec&, const LossContext& context) {
       const LossShape shape = loss_shape(context);
-      return std::make_unique<SumsRowLoss<kernels::losses::Cosine>>(shape.positions(), shape.classes, 1,
-                                                                    kernels::losses::Cosine{});
+      return of_sums({.rows = shape.positions(), .width = shape.classes, .inner = 1}, kernels::losses::Cosine{});
     });
 
 }  // namespace

@@ -6,10 +6,8 @@
 namespace dptrain::device::DPTRAIN_GPU {
 namespace {
 
-const RegisteredLossOp kGpuHinge =
-    gpu_loss<optim::HingeSpec>([](const optim::HingeSpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
-      return of_elements(context, kernels::losses::Hinge{});
-    });
+const RegisteredLossOp kGpuHinge = gpu_loss<optim::HingeSpec>(
+    [](const optim::HingeSpec&, const LossContext& context) { return of_elements(context, kernels::losses::Hinge{}); });
 
 }  // namespace
 }  // namespace dptrain::device::DPTRAIN_GPU

@@ -6,8 +6,8 @@
 namespace dptrain::device::DPTRAIN_GPU {
 namespace {
 
-const RegisteredLossOp kGpuHuber = gpu_loss<optim::HuberSpec>(
-    [](const optim::HuberSpec& spec, const LossContext& context) -> std::unique_ptr<RowLoss> {
+const RegisteredLossOp kGpuHuber =
+    gpu_loss<optim::HuberSpec>([](const optim::HuberSpec& spec, const LossContext& context) {
       return of_elements(context, kernels::losses::Huber{spec.delta});
     });
 

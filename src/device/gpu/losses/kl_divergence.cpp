@@ -6,8 +6,8 @@
 namespace dptrain::device::DPTRAIN_GPU {
 namespace {
 
-const RegisteredLossOp kGpuKLDivergence = gpu_loss<optim::KLDivergenceSpec>(
-    [](const optim::KLDivergenceSpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
+const RegisteredLossOp kGpuKLDivergence =
+    gpu_loss<optim::KLDivergenceSpec>([](const optim::KLDivergenceSpec&, const LossContext& context) {
       return of_elements(context, kernels::losses::KullbackLeibler{});
     });
 

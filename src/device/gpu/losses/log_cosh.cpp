@@ -7,7 +7,7 @@ namespace dptrain::device::DPTRAIN_GPU {
 namespace {
 
 const RegisteredLossOp kGpuLogCosh =
-    gpu_loss<optim::LogCoshSpec>([](const optim::LogCoshSpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
+    gpu_loss<optim::LogCoshSpec>([](const optim::LogCoshSpec&, const LossContext& context) {
       return of_elements(context, kernels::losses::LogCosh{});
     });
 

@@ -6,8 +6,8 @@
 namespace dptrain::device::DPTRAIN_GPU {
 namespace {
 
-const RegisteredLossOp kGpuMeanSquaredError = gpu_loss<optim::MeanSquaredErrorSpec>(
-    [](const optim::MeanSquaredErrorSpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
+const RegisteredLossOp kGpuMeanSquaredError =
+    gpu_loss<optim::MeanSquaredErrorSpec>([](const optim::MeanSquaredErrorSpec&, const LossContext& context) {
       return of_elements(context, kernels::losses::Squared{});
     });
 

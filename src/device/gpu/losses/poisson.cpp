@@ -7,7 +7,7 @@ namespace dptrain::device::DPTRAIN_GPU {
 namespace {
 
 const RegisteredLossOp kGpuPoisson =
-    gpu_loss<optim::PoissonSpec>([](const optim::PoissonSpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
+    gpu_loss<optim::PoissonSpec>([](const optim::PoissonSpec&, const LossContext& context) {
       return of_elements(context, kernels::losses::Poisson{});
     });
 

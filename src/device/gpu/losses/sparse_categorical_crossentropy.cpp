@@ -6,8 +6,8 @@ namespace dptrain::device::DPTRAIN_GPU {
 namespace {
 
 const RegisteredLossOp kGpuSparseCategorical = gpu_loss<optim::SparseCategoricalCrossentropySpec>(
-    [](const optim::SparseCategoricalCrossentropySpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
-      return std::make_unique<CrossentropyRowLoss>(context, 0.0);
+    [](const optim::SparseCategoricalCrossentropySpec&, const LossContext& context) {
+      return crossentropy(context, 0.0);
     });
 
 }  // namespace

@@ -6,8 +6,8 @@
 namespace dptrain::device::DPTRAIN_GPU {
 namespace {
 
-const RegisteredLossOp kGpuSquaredHinge = gpu_loss<optim::SquaredHingeSpec>(
-    [](const optim::SquaredHingeSpec&, const LossContext& context) -> std::unique_ptr<RowLoss> {
+const RegisteredLossOp kGpuSquaredHinge =
+    gpu_loss<optim::SquaredHingeSpec>([](const optim::SquaredHingeSpec&, const LossContext& context) {
       return of_elements(context, kernels::losses::SquaredHinge{});
     });
 
