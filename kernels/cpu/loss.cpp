@@ -75,6 +75,12 @@ void class_factors(const ClassTargets& targets, int64_t rows, int64_t classes, c
   });
 }
 
+void leave_out(const std::uint8_t* mask, int64_t rows, int64_t width, float scale, float* gradient) {
+  for_rows(rows, width, [&](int64_t row) {
+    for (int64_t i = row * width; i < (row + 1) * width; ++i) gradient[i] = mask[row] != 0 ? scale * gradient[i] : 0.0F;
+  });
+}
+
 void scale_rows(float* x, int64_t rows, int64_t width, const float* factor) {
   for_rows(rows, width, [&](int64_t row) {
     for (int64_t i = row * width; i < (row + 1) * width; ++i) x[i] *= factor[row];

@@ -25,6 +25,9 @@ void categorical_hinge(const ValueRows& rows);
 void class_factors(const ClassTargets& targets, int64_t rows, int64_t classes, const float* weights, int64_t count,
                    float* factor);
 
+/// Gradients of rows whose mask is 0 become zero, all others scale times themselves.
+void leave_out(const std::uint8_t* mask, int64_t rows, int64_t width, float scale, float* gradient);
+
 /// x[row] *= factor[row] for rows of `width` elements.
 void scale_rows(float* x, int64_t rows, int64_t width, const float* factor);
 

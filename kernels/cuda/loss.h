@@ -74,9 +74,11 @@ void weigh_by_sample(const Launch& at, DType type, const float* weights, std::in
 /// Doubles of workspace for add_sum, whatever n.
 std::int64_t add_sum_workspace();
 
-/// *sum += factor (values[0] + ... + values[n - 1]), in double and in an order that depends on n alone.
-void add_sum(const Launch& at, const float* values, std::int64_t n, double factor, double* workspace, double* sum);
+/// *sum += factor (values[0] + ... + values[n - 1]), in double and in an order that depends on n alone. Without the
+/// values whose mask is 0; a null mask: all.
+void add_sum(const Launch& at, const float* values, std::int64_t n, double factor, double* workspace, double* sum,
+             const std::uint8_t* mask = nullptr);
 void add_sum(const Launch& at, const std::int32_t* values, std::int64_t n, double factor, double* workspace,
-             double* sum);
+             double* sum, const std::uint8_t* mask = nullptr);
 
 }  // namespace dptrain::kernels::DPTRAIN_GPU

@@ -49,36 +49,40 @@ struct WeighBySample {
 constexpr std::int64_t kSumPiece = 16 * kBlock, kMostSumPieces = 256;
 
 template <class T>
-__device__ double sum_of(const T* values, std::int64_t begin, std::int64_t end) {
+__device__ double sum_of(const T* values, const std::uint8_t* mask, std::int64_t begin, std::int64_t end) {
   double sum = 0.0;
-  for (std::int64_t i = begin + threadIdx.x; i < end; i += kBlock) sum += static_cast<double>(values[i]);
+  for (std::int64_t i = begin + threadIdx.x; i < end; i += kBlock)
+    if (mask == nullptr || mask[i] != 0) sum += static_cast<double>(values[i]);
   return block_sum(sum);
 }
 
 template <class T>
-__global__ void loss_sums_kernel(const T* values, std::int64_t n, std::int64_t piece, double* sums) {
+__global__ void loss_sums_kernel(const T* values, const std::uint8_t* mask, std::int64_t n, std::int64_t piece,
+                                 double* sums) {
   const std::int64_t begin = blockIdx.x * piece, end = begin + piece;
-  const double sum = sum_of(values, begin, end < n ? end : n);
+  const double sum = sum_of(values, mask, begin, end < n ? end : n);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
 template <class T>
-__global__ void add_sum_kernel(const T* values, std::int64_t n, double factor, double* sum) {
-  const double all_of_them = sum_of(values, 0, n);
+__global__ void add_sum_kernel(const T* values, const std::uint8_t* mask, std::int64_t n, double factor, double* sum) {
+  const double all_of_them = sum_of(values, mask, 0, n);
   if (threadIdx.x == 0) *sum += factor * all_of_them;
 }
 
 template <class T>
-void add_sum_of(const Launch& at, const T* values, std::int64_t n, double factor, double* workspace, double* sum) {
+void add_sum_of(const Launch& at, const T* values, const std::uint8_t* mask, std::int64_t n, double factor,
+                double* workspace, double* sum) {
   if (n <= 0) return;
   if (n <= kSumPiece) {
-    DPTRAIN_LAUNCH(at, add_sum_kernel<T>, 1, kBlock, values, n, factor, sum);
+    DPTRAIN_LAUNCH(at, add_sum_kernel<T>, 1, kBlock, values, mask, n, factor, sum);
     return;
   }
   const std::int64_t piece = std::max(kSumPiece, (n + kMostSumPieces - 1) / kMostSumPieces);
   const std::int64_t pieces = (n + piece - 1) / piece;
-  DPTRAIN_LAUNCH(at, loss_sums_kernel<T>, static_cast<unsigned>(pieces), kBlock, values, n, piece, workspace);
-  DPTRAIN_LAUNCH(at, add_sum_kernel<double>, 1, kBlock, workspace, pieces, factor, sum);
+  DPTRAIN_LAUNCH(at, loss_sums_kernel<T>, static_cast<unsigned>(pieces), kBlock, values, mask, n, piece, workspace);
+  DPTRAIN_LAUNCH(at, add_sum_kernel<double>, 1, kBlock, workspace, static_cast<const std::uint8_t*>(nullptr), pieces,
+                 factor, sum);
 }
 
 }  // namespace
@@ -101,12 +105,13 @@ void weigh_by_sample(const Launch& at, DType type, const float* weights, std::in
 
 std::int64_t add_sum_workspace() { return kMostSumPieces; }
 
-void add_sum(const Launch& at, const float* values, std::int64_t n, double factor, double* workspace, double* sum) {
-  add_sum_of(at, values, n, factor, workspace, sum);
+void add_sum(const Launch& at, const float* values, std::int64_t n, double factor, double* workspace, double* sum,
+             const std::uint8_t* mask) {
+  add_sum_of(at, values, mask, n, factor, workspace, sum);
 }
 void add_sum(const Launch& at, const std::int32_t* values, std::int64_t n, double factor, double* workspace,
-             double* sum) {
-  add_sum_of(at, values, n, factor, workspace, sum);
+             double* sum, const std::uint8_t* mask) {
+  add_sum_of(at, values, mask, n, factor, workspace, sum);
 }
 
 }  // namespace dptrain::kernels::DPTRAIN_GPU

@@ -85,6 +85,11 @@ class Device : public plan::Capabilities {
   virtual void accumulate(void* y, const void* x, DType type, std::int64_t n, Stream& stream) = 0;  ///< y += x
   /// *gradient becomes NaN where *value is infinite or NaN. Queued.
   virtual void taint(const double* value, float* gradient, Stream& stream) = 0;
+  /// *valid += the ones among n bytes that are 1 or 0. Queued.
+  virtual void count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, Stream& stream) = 0;
+  /// *scale = positions / (the sum of ranks counts, `stride` doubles apart, + plan::kMaskEpsilon). Queued.
+  virtual void mask_scale(const double* valid, int ranks, std::int64_t stride, double positions, float* scale,
+                          Stream& stream) = 0;
   /// Values = the activation that a loss has taken over, applied to logits [rows, classes] of the type. Queued.
   virtual void apply_fused(plan::LossStep::Fusion fusion, const void* logits, DType type, std::int64_t rows,
                            std::int64_t classes, float* values, Stream& stream) = 0;

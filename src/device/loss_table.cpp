@@ -22,7 +22,8 @@ bool has_loss(DeviceKind kind, std::type_index spec) { return loss_table().has(k
 
 LossShape loss_shape(const LossContext& context) {
   const Shape& shape = context.prediction();
-  return {.elements = shape.elements(), .classes = shape.rank() > 0 ? shape.back() : 1};
+  return {
+      .elements = shape.elements(), .classes = shape.rank() > 0 ? shape.back() : 1, .masked = context.loss.masked()};
 }
 
 std::unique_ptr<LossOp> Device::make_loss(const LossContext& context) {

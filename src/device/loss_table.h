@@ -25,6 +25,7 @@ struct RegisteredLossOp {
 /// How one sample of the predictions lies in memory.
 struct LossShape {
   std::int64_t elements = 1, classes = 1;  ///< classes: the last axis
+  bool masked = false;                     ///< each position needs a number of its own
   std::int64_t positions() const { return elements / classes; }
 };
 LossShape loss_shape(const LossContext& context);

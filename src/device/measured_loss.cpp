@@ -34,7 +34,11 @@ class MeasuredLoss final : public LossOp {
       if (of_values)
         values_bytes_ = aligned_bytes(static_cast<std::uint64_t>(context.rows * elements_) * sizeof(float));
       own_bytes_ = std::max(own_bytes_, aligned_bytes(op->need().scratch));
-      metrics_.push_back({.op = std::move(op), .offset = metric.offset, .of_hits = of_hits, .of_values = of_values});
+      metrics_.push_back({.op = std::move(op),
+                          .offset = metric.offset,
+                          .masked = metric.masked,
+                          .of_hits = of_hits,
+                          .of_values = of_values});
     }
     own_bytes_ = std::max(own_bytes_, aligned_bytes(loss_->need().scratch));
   }
@@ -57,8 +61,7 @@ class MeasuredLoss final : public LossOp {
       if (metric.of_hits) continue;
       measured.prediction = metric.of_values ? static_cast<const void*>(values) : args.prediction;
       measured.type = metric.of_values ? DType::kF32 : type_;
-      measured.state = args.sums + metric.offset;
-      metric.op->run(measured);
+      run(metric, measured, args);
     }
     LossArgs own = args;
     own.hits = hits_bytes_ > 0 ? hits : nullptr;
@@ -66,9 +69,7 @@ class MeasuredLoss final : public LossOp {
     measured.prediction = nullptr;
     measured.hits = hits;
     for (const Measured& metric : metrics_) {
-      if (!metric.of_hits) continue;
-      measured.state = args.sums + metric.offset;
-      metric.op->run(measured);
+      if (metric.of_hits) run(metric, measured, args);
     }
   }
 
@@ -76,9 +77,16 @@ class MeasuredLoss final : public LossOp {
   struct Measured {
     std::unique_ptr<MetricOp> op;
     std::size_t offset = 0;  ///< of its state in LossArgs::sums
+    bool masked = false;     ///< leaves out what the loss does
     bool of_hits = false;    ///< runs behind the loss, on what that has found
     bool of_values = false;  ///< reads what comes behind the activation that the loss has taken over
   };
+
+  static void run(const Measured& metric, MetricArgs& measured, const LossArgs& args) {
+    measured.mask = metric.masked ? args.mask : nullptr;
+    measured.state = args.sums + metric.offset;
+    metric.op->run(measured);
+  }
 
   bool wants_values(const optim::ResolvedMetric& metric) const {
     using Fusion = plan::LossStep::Fusion;

@@ -41,7 +41,8 @@ struct MetricArgs {
   /// [rows, positions], uint8 on CPUs and int32 on GPUs: what the loss has found (LossOp::knows_hits), and then there
   /// are no predictions, which the gradient may have overwritten. Null: the op looks at the predictions.
   const void* hits = nullptr;
-  double* state = nullptr;  ///< device memory; added to
+  const std::uint8_t* mask = nullptr;  ///< [rows, positions]: 1 counts, 0 does not; null: all. Of a masked metric
+  double* state = nullptr;             ///< device memory; added to
   void* scratch = nullptr;
   Stream* stream = nullptr;
 };

@@ -55,18 +55,17 @@ struct OpArgs {
   bool training = false;
 
   // Activations and their gradients, each of its tensor's type.
-  std::span<const void* const> inputs;  ///< forward, backward
-  void* output = nullptr;               ///< forward: written; backward: as forward left it
-  void* output_gradient = nullptr;      ///< backward; the op may use it as scratch
-  /// All of them, where the step has several; `output` and `output_gradient` are the first. A gradient is null where
-  /// nothing on the way to a loss reads that output: it is zero.
-  std::span<void*const> outputs{}, output_gradients{};
-  std::span<void* const> input_gradients;  ///< null where not wanted
+  std::span<const void* const> inputs{};  ///< forward, backward
+  std::span<void* const> outputs{};       ///< forward: written; backward: as forward left them
+  /// Backward alone; the op may use them as scratch. Null where nothing on the way to a loss reads that output: it is
+  /// zero.
+  std::span<void* const> output_gradients{};
+  std::span<void* const> input_gradients{};  ///< null where not wanted
   // Parameters: always float, axes in the order of Parameter::order.
-  std::span<const float* const> weights;         ///< Keras's order
-  std::span<const void* const> compute_weights;  ///< the same in the compute type (`weights` where that is float32)
-  std::span<float* const>
-      weight_gradients;  ///< null where not wanted; statistics: forward in training writes share * value
+  std::span<const float* const> weights{};         ///< Keras's order
+  std::span<const void* const> compute_weights{};  ///< the same in the compute type (`weights` where that is float32)
+  /// Null where not wanted; of statistics: forward in training writes share * value.
+  std::span<float* const> weight_gradients{};
   void* saved = nullptr;
   void* scratch = nullptr;
   const kernels::StepState* state = nullptr;  ///< device memory: `step` for kernels of a recorded step
@@ -80,11 +79,11 @@ struct OpArgs {
   }
   template <class T = float>
   T* out(std::size_t i = 0) const {
-    return static_cast<T*>(i == 0 ? output : outputs[i]);
+    return static_cast<T*>(outputs[i]);
   }
   template <class T = float>
   T* dy(std::size_t i = 0) const {
-    return static_cast<T*>(i == 0 ? output_gradient : output_gradients[i]);
+    return static_cast<T*>(output_gradients[i]);
   }
   template <class T = float>
   T* dx(std::size_t i = 0) const {
@@ -128,6 +127,10 @@ struct LossArgs {
   const float* sample_weights = nullptr;  ///< [rows]: factors of a sample's loss and gradient; null: all are 1
   void* gradient = nullptr;   ///< d loss / d prediction times gradient_scale, of the compute type; null in evaluation
   double gradient_scale = 1;  ///< LossStep::weight / samples of the global batch
+  const std::uint8_t* mask = nullptr;  ///< [rows, positions]: 1 counts, 0 does not; null: all count. Of a masked loss
+  /// Device memory, of a masked loss with a gradient: samples of the global batch / what they weigh (plan::weight_of),
+  /// another factor of the gradient.
+  const float* mask_scale = nullptr;
   const kernels::LossScale* loss_scale = nullptr;  ///< device memory: another factor of the gradient; null: none
   bool weighted = false;                           ///< by the plan's class weights, where it has any: in training
   double* sums = nullptr;  ///< added to: [0] loss summed over samples; of a MeasuredLoss the metrics' states behind it

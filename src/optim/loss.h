@@ -34,6 +34,7 @@ enum class Reads {
 struct LossFit {
   const Shape& output;  ///< of one sample
   LabelKind labels = LabelKind::kDense;
+  bool masked = false;  ///< some positions (all axes but the last) are not valid: each needs a number of its own
 };
 
 struct LossType final : config::TypeDef {

@@ -36,11 +36,12 @@ struct MetricSubject {
   std::int64_t positions() const { return output.elements() / classes(); }
 };
 
-/// A state summed over `samples` samples.
+/// A state summed over samples. `weight` is their number or, of a metric that heeds a mask, the sum of each sample's
+/// share of valid positions.
 struct MetricSums {
   const MetricSubject& subject;
   std::span<const double> state;
-  std::int64_t samples = 0;
+  double weight = 0;
 };
 
 /// What a metric reads of the predictions, where the loss has taken over the softmax or sigmoid behind them.
@@ -56,6 +57,9 @@ struct MetricType final : config::TypeDef {
   std::string example_arguments{};
   /// Where larger values are better: the words by which callbacks with `mode: auto` know it in the key of a log.
   std::vector<std::string> larger_is_better{};
+  /// The mean of a number of each position, from which masked positions are left out, as Keras does. All others count
+  /// masked positions, too.
+  bool heeds_mask = true;
   std::function<const std::string&(const void* spec)> log_name;
   /// Doubles of state.
   std::function<std::size_t(const void* spec, const MetricSubject&)> state;
@@ -75,10 +79,11 @@ struct ResolvedMetric {
   std::vector<std::string> names{};  ///< keys in logs and CSV, one per value: "auc", or "f1_score_0", "f1_score_1"
   std::size_t state = 1;             ///< doubles
   std::size_t offset = 1;            ///< of its state behind the output's loss in a step's sums
+  bool masked = false;               ///< leaves out the positions that the mask of its output says are not valid
 
   const MetricType& type() const { return static_cast<const MetricType&>(metric.def()); }
-  std::vector<double> values(std::span<const double> sums, std::int64_t samples) const {
-    return type().values(metric.spec(), {.subject = subject, .state = sums, .samples = samples});
+  std::vector<double> values(std::span<const double> sums, double weight) const {
+    return type().values(metric.spec(), {.subject = subject, .state = sums, .weight = weight});
   }
 };
 
@@ -116,7 +121,7 @@ class MetricBuilder {
     type_->log_name = [](const void* spec) -> const std::string& { return static_cast<const Spec*>(spec)->name; };
     type_->state = type_->value_count = [](const void*, const MetricSubject&) { return std::size_t{1}; };
     type_->values = [](const void*, const MetricSums& sums) {
-      return std::vector<double>{sums.state[0] / static_cast<double>(sums.samples)};
+      return std::vector<double>{sums.state[0] / sums.weight};
     };
     type_->misfit = [](const void*, const MetricSubject&) { return std::string(); };
     type_->keras_config = [schema = &type_->schema](const void* spec) { return schema->write(spec); };
@@ -145,6 +150,7 @@ class MetricBuilder {
     type_->values = [f](const void* s, const MetricSums& sums) {
       return std::vector<double>{f(*static_cast<const Spec*>(s), sums)};
     };
+    type_->heeds_mask = false;
     return std::move(*this);
   }
   /// More than one value: how many, and which.
@@ -152,6 +158,7 @@ class MetricBuilder {
                          std::vector<double> (*f)(const Spec&, const MetricSums&)) && {
     type_->value_count = of_subject(count);
     type_->values = [f](const void* s, const MetricSums& sums) { return f(*static_cast<const Spec*>(s), sums); };
+    type_->heeds_mask = false;
     return std::move(*this);
   }
   MetricBuilder&& fits(std::string (*f)(const MetricSubject&)) && {

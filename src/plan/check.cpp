@@ -57,8 +57,9 @@ void check_labels(const config::Typed& loss, const LossType& type, const Output&
                              output.name, output.shape.str(), output.shape.elements()));
 }
 
-void check_shape(const config::Typed& loss, const LossType& type, const Output& output) {
-  const std::string misfit = type.misfit(loss.spec(), {.output = output.shape, .labels = output.labels});
+void check_shape(const config::Typed& loss, const LossType& type, const Output& output, bool masked) {
+  const std::string misfit =
+      type.misfit(loss.spec(), {.output = output.shape, .labels = output.labels, .masked = masked});
   if (!misfit.empty()) refuse(loss, misfit);
   if (type.reads != Reads::kClasses) return;
   if (!has_rows(output))
@@ -82,14 +83,24 @@ void check_class_weights(const config::Typed& loss, const LossType& type, const 
   if (weights != wanted) refuse(loss, fmt::format("{} class weights for {} classes", weights, wanted));
 }
 
-/// Keras leaves masked steps out of loss and metrics, of all replicas' together.
-void check_mask(const config::Typed& loss, const graph::Graph& graph, const graph::Port& port, const Output& output) {
+/// Positions of a sample that the output's mask speaks of; 0: it has none.
+std::int64_t masked_positions(const config::Typed& loss, const graph::Graph& graph, const graph::Port& port,
+                              const Output& output) {
   const graph::Mask mask = graph::masks(graph)[at(port.node)][at(port.port)];
-  if (mask.empty()) return;
-  refuse(loss,
-         fmt::format("output {} has the mask of '{}', which Keras's losses heed and this version's do not; end the "
-                     "sequence in GlobalAveragePooling1D, or do without the mask",
-                     output.name, graph.nodes[at(mask.front().node)].name));
+  if (mask.empty()) return 0;
+  const std::string& from = graph.nodes[at(mask.front().node)].name;
+  if (mask.size() > 1)
+    refuse(loss, fmt::format("output {} joins the masks of '{}' and '{}', which this version cannot; give one of them "
+                             "mask_zero: false",
+                             output.name, from, graph.nodes[at(mask[1].node)].name));
+  const Shape& steps = graph::tensor_of(graph, mask.front()).shape;
+  std::vector<std::int64_t> rows = output.shape.dims();
+  if (!rows.empty()) rows.pop_back();
+  if (steps.dims() != rows)
+    refuse(loss, fmt::format("output {} is {}, and the mask of '{}' is {}; expected one row of values for each step, "
+                             "or a network that ends the mask",
+                             output.name, output.shape.str(), from, steps.str()));
+  return steps.elements();
 }
 
 void check_activation(const config::Typed& loss, const LossType& type, const Output& output) {
@@ -119,7 +130,8 @@ LossStep::Fusion choose_fusion(const LossType& type, const Output& output) {
 }
 
 /// Their states lie one after the other behind the loss.
-std::vector<optim::ResolvedMetric> resolve_metrics(const std::vector<config::Typed>& metrics, const Output& output) {
+std::vector<optim::ResolvedMetric> resolve_metrics(const std::vector<config::Typed>& metrics, const Output& output,
+                                                   bool masked) {
   std::vector<optim::ResolvedMetric> all;
   std::vector<std::string> names;
   std::size_t offset = 1;
@@ -127,6 +139,7 @@ std::vector<optim::ResolvedMetric> resolve_metrics(const std::vector<config::Typ
     optim::ResolvedMetric& one = all.emplace_back(
         optim::resolve_metric(metric, {.name = output.name, .output = output.shape, .labels = output.labels}));
     one.offset = offset;
+    one.masked = masked && one.type().heeds_mask;
     offset += one.state;
     for (const std::string& name : one.names) {
       if (std::ranges::find(names, name) != names.end())
@@ -172,12 +185,12 @@ void resolve_losses(Draft& draft) {
                   .first_sum = sums};
     const Output output = output_of(graph, objective.output, loss.labels);
     const LossType& type = optim::loss_type(loss.loss);
-    check_mask(loss.loss, graph, graph.outputs[at(objective.output)], output);
-    check_shape(loss.loss, type, output);
+    loss.masked_positions = masked_positions(loss.loss, graph, graph.outputs[at(objective.output)], output);
+    check_shape(loss.loss, type, output, loss.masked());
     check_labels(loss.loss, type, output);
     check_activation(loss.loss, type, output);
     if (!loss.class_weights.empty()) check_class_weights(loss.loss, type, output, loss.class_weights.size());
-    loss.metrics = resolve_metrics(objective.metrics, output);
+    loss.metrics = resolve_metrics(objective.metrics, output, loss.masked());
     loss.fusion = choose_fusion(type, output);
     loss.from_logits = optim::from_logits(loss.loss) || loss.fusion != LossStep::Fusion::kNone;
     sums += loss.sums();

@@ -277,8 +277,10 @@ class Lowering {
   void bind_losses() {
     for (LossStep& loss : plan_.losses) {
       loss.prediction = plan_.outputs[at(loss.output)];
+      const Port& port = graph_.outputs[at(loss.output)];
+      if (loss.masked()) loss.mask = tensor_of(masks_[at(port.node)][at(port.port)].front());
       if (loss.fusion == LossStep::Fusion::kNone) continue;
-      Step& activation = plan_.steps[at(node_step_[at(graph_.outputs[at(loss.output)].node)])];
+      Step& activation = plan_.steps[at(node_step_[at(port.node)])];
       activation.fused_into_loss = true;
       loss.prediction = activation.inputs.front();
     }

@@ -42,7 +42,10 @@ void add_forward(const TimeLine& time, std::vector<Lifetime>& lives) {
           plan.parameters[at(step.parameters[k])].kind == ParameterKind::kStatistic)
         use(step.parameter_gradient_tensors[k], s);
   }
-  for (const LossStep& loss : plan.losses) use(loss.prediction, time.loss());
+  for (const LossStep& loss : plan.losses) {
+    use(loss.prediction, time.loss());
+    if (loss.masked()) use(loss.mask, time.loss());
+  }
   for (const int output : plan.outputs)
     if (lives[at(root(plan, output))].last >= 0) use(output, time.loss());
 }

@@ -21,6 +21,26 @@ StepReads backward_reads(const Step& step) {
   return {.inputs = inputs, .output = reads.output || undoes_tail || step.undoes};
 }
 
+double weight_of(const LossStep& loss, std::span<const double> sums, std::int64_t samples) {
+  if (!loss.masked()) return static_cast<double>(samples);
+  return (sums[loss.first_sum + loss.valid_sum()] + kMaskEpsilon) / static_cast<double>(loss.masked_positions);
+}
+
+std::vector<int> mask_steps(const Plan& plan) {
+  std::vector<bool> wanted(plan.tensors.size(), false);
+  for (const LossStep& loss : plan.losses)
+    if (loss.masked()) wanted[at(root(plan, loss.mask))] = true;
+  std::vector<int> steps;
+  for (int s = last_index(plan.steps.size()); s >= 0; --s) {
+    const Step& step = plan.steps[at(s)];
+    if (std::ranges::none_of(step.outputs, [&](int output) { return wanted[at(root(plan, output))]; })) continue;
+    steps.push_back(s);
+    for (const int input : step.inputs) wanted[at(root(plan, input))] = true;
+  }
+  std::ranges::reverse(steps);
+  return steps;
+}
+
 Plan make_plan(const graph::Model& model, const PlanOptions& options, const Capabilities& device) {
   Draft draft{.model = model, .options = options, .device = device, .plan = {}, .node_tensors = {}};
   draft.plan.graph = &model.graph;

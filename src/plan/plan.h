@@ -149,10 +149,26 @@ struct LossStep {
   std::vector<optim::ResolvedMetric> metrics{};
   /// One per class: factor of a sample's loss and gradient in training; metrics go without. Empty: none.
   std::vector<float> class_weights{};
-  /// Its place in a step's sums: the loss summed over samples, then each metric's state.
+  /// Which positions count (kU8, 1 or 0), of a sample; kAbsent: all. The loss of a global batch is then the mean over
+  /// its valid positions, on whatever replica they are.
+  int mask = kAbsent;
+  std::int64_t masked_positions = 0;  ///< elements of the mask of one sample; 0: there is none
+  /// Its place in a step's sums: the loss summed over samples, then each metric's state, then the number of valid
+  /// positions where there is a mask.
   std::size_t first_sum = 0;
-  std::size_t sums() const { return metrics.empty() ? 1 : metrics.back().offset + metrics.back().state; }
+  std::size_t sums() const { return valid_sum() + (masked() ? 1 : 0); }
+
+  bool masked() const { return masked_positions > 0; }
+  /// Place of the number of valid positions among its sums.
+  std::size_t valid_sum() const { return metrics.empty() ? 1 : metrics.back().offset + metrics.back().state; }
 };
+
+/// What a loss and its metrics are a mean over, in samples, from the plan's sums over so many of them: their number or,
+/// with a mask, the sum of each sample's share of valid positions.
+double weight_of(const LossStep& loss, std::span<const double> sums, std::int64_t samples);
+
+/// What Keras adds to the number of valid positions before it divides by it.
+inline constexpr double kMaskEpsilon = 1e-7;
 
 struct Plan {
   const graph::Graph* graph = nullptr;  ///< of the model the plan was made from; outlives the plan
@@ -202,6 +218,9 @@ struct PlanOptions {
   Part part = Part::kWhole;
   std::vector<graph::Port> border;  ///< kPrefix and kHead
 };
+
+/// The steps that the masks of losses depend on, in order: what must run to know how many positions are valid.
+std::vector<int> mask_steps(const Plan& plan);
 
 /// The memory a tensor lies in: itself, or what it is a view of.
 inline int root(const Plan& plan, int tensor) {

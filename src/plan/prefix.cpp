@@ -66,7 +66,10 @@ class PrefixFinder {
         for (const Port& input : graph_.nodes[at(n)].inputs)
           std::ranges::for_each(masks_[at(input.node)][at(input.port)], reads);
       }
-    std::ranges::for_each(graph_.outputs, reads);
+    for (const Port& output : graph_.outputs) {
+      reads(output);
+      std::ranges::for_each(masks_[at(output.node)][at(output.port)], reads);
+    }
     std::vector<Port> border;
     for (const auto& [node, port] : read) border.emplace_back(node, port);
     return border;

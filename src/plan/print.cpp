@@ -104,8 +104,9 @@ std::string loss_text(const LossStep& loss, const Plan& plan) {
   const std::string fused =
       loss.fusion == LossStep::Fusion::kNone ? "" : fmt::format(" with {}", layers::name_of(fused_activation(loss)));
   const std::string weight = loss.weight == 1 ? "" : " times " + shortest(loss.weight);
-  return fmt::format("loss: {}{} of {}{}{}, labels: {}, metrics: {}{}\n", loss.loss.name(), fused,
-                     plan.tensors[at(loss.prediction)].name, loss.from_logits ? " (logits)" : "", weight,
+  const std::string mask = loss.masked() ? ", masked by " + plan.tensors[at(loss.mask)].name : "";
+  return fmt::format("loss: {}{} of {}{}{}{}, labels: {}, metrics: {}{}\n", loss.loss.name(), fused,
+                     plan.tensors[at(loss.prediction)].name, loss.from_logits ? " (logits)" : "", weight, mask,
                      loss.labels == optim::LabelKind::kClass ? "class numbers" : "rows of values",
                      metrics.empty() ? "none" : join(metrics, ", "),
                      loss.class_weights.empty() ? "" : ", class weights");

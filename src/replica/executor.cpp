@@ -14,6 +14,10 @@ namespace {
 
 using plan::BackwardItem;
 
+const std::uint8_t* mask_of(const plan::LossStep& loss, const Bindings& bindings) {
+  return loss.masked() ? static_cast<const std::uint8_t*>(bindings.tensor(loss.mask)) : nullptr;
+}
+
 void grow(plan::Need& need, const plan::Need& more) {
   need.saved = std::max(need.saved, more.saved);
   need.scratch = std::max(need.scratch, more.scratch);
@@ -30,6 +34,7 @@ Executor::Executor(const plan::Plan& plan, device::Device& device, device::Strea
       rows_(options.rows),
       gradients_(arenas.written()),
       summed_gradients_(arenas.gradients()),
+      mask_steps_(plan::mask_steps(plan)),
       loss_scale_(arenas.loss_scale()),
       scales_loss_(arenas.scales_loss()),
       state_(device.allocate(sizeof(kernels::StepState))),
@@ -39,6 +44,8 @@ Executor::Executor(const plan::Plan& plan, device::Device& device, device::Strea
       profile_(plan.steps.size()) {
   make_ops(options);
   plan_memory(arenas);
+  if (training_ && std::ranges::any_of(plan.losses, &plan::LossStep::masked))
+    counts_.emplace(plan, device, stream, collective);
   for (std::size_t s = 0; s < plan.steps.size(); ++s)
     for (const int tensor : plan.steps[s].parameter_gradient_tensors)
       if (tensor != plan::kAbsent) writer_[at(tensor)] = static_cast<int>(s);
@@ -155,8 +162,6 @@ device::OpArgs Executor::args(std::size_t s, const BatchRows& slice, const StepI
           .share = static_cast<double>(slice.rows) / valid * step.statistics_weight,
           .training = training && !step.inference_mode,
           .inputs = bound.inputs,
-          .output = bound.outputs.front(),
-          .output_gradient = bound.output_gradients.empty() ? nullptr : bound.output_gradients.front(),
           .outputs = bound.outputs,
           .output_gradients = bound.output_gradients,
           .input_gradients = bound.input_gradients,
@@ -174,9 +179,36 @@ void Executor::run_forward(const BatchRows& slice, const StepInputs& in, const B
                            bool with_loss) {
   for (std::size_t s = 0; s < ops_.size(); ++s) {
     if (with_loss && plan_.steps[s].fused_into_loss) continue;
-    if (slice.rows == 0 && !(training && ops_[s]->runs_empty())) continue;
-    run_op(s, slice.rows, false, [&] { ops_[s]->forward(args(s, slice, in, bindings, training)); });
+    forward_of(s, slice, in, bindings, training);
   }
+}
+
+void Executor::forward_of(std::size_t s, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
+                          bool training) {
+  if (slice.rows == 0 && !(training && ops_[s]->runs_empty())) return;
+  run_op(s, slice.rows, false, [&] { ops_[s]->forward(args(s, slice, in, bindings, training)); });
+}
+
+/// What masks say of the slice, whose forward has written them, goes to the counts.
+void Executor::count_valid(const BatchRows& slice) {
+  for (std::size_t i = 0; i < plan_.losses.size() && slice.rows > 0; ++i)
+    if (plan_.losses[i].masked()) counts_->add(i, mask_of(plan_.losses[i], *training_), slice.rows);
+}
+
+void Executor::count_ahead(const std::vector<BatchRows>& micro_batches, const StepInputs& in,
+                           const std::function<int()>& next_set) {
+  counted_ahead_ = counts_ && micro_batches.size() > 1;
+  if (!counted_ahead_) return;
+  counts_->clear();
+  for (const BatchRows& slice : micro_batches) {
+    const int set = next_set();
+    stage(slice, set);
+    begin(slice, set);
+    for (const int s : mask_steps_) forward_of(at(s), slice, in, *training_, true);
+    count_valid(slice);
+    release(set);
+  }
+  counts_->share(in.valid);
 }
 
 void Executor::run_losses(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training) {
@@ -184,12 +216,17 @@ void Executor::run_losses(const BatchRows& slice, const StepInputs& in, const Bi
   if (heart_ != nullptr) heart_->beat("the loss");
   for (std::size_t i = 0; i < losses_.size(); ++i) {
     const plan::LossStep& loss = plan_.losses[i];
+    const auto* const mask = mask_of(loss, bindings);
+    if (loss.masked())
+      device_.count_valid(mask, slice.rows * loss.masked_positions, sums_of(loss) + loss.valid_sum(), stream_);
     losses_[i]->run({.rows = slice.rows,
                      .prediction = bindings.tensor(loss.prediction),
                      .labels = place_.labels[i],
                      .sample_weights = place_.sample_weights,
                      .gradient = training ? bindings.tensor(loss.prediction_gradient) : nullptr,
                      .gradient_scale = training ? loss.weight / static_cast<double>(in.valid) : 1.0,
+                     .mask = mask,
+                     .mask_scale = training && loss.masked() ? counts_->scale(i) : nullptr,
                      .loss_scale = training && scales_loss_ ? loss_scale_ : nullptr,
                      .weighted = training,
                      .sums = sums_of(loss),
@@ -207,6 +244,11 @@ void Executor::begin(const BatchRows& slice, int set) {
 void Executor::forward(const BatchRows& slice, const StepInputs& in) {
   if (slice.rows == 0) device_.fill(gradients_, plan_.statistics_end, 0, stream_);
   run_forward(slice, in, *training_, true, true);
+  if (counts_ && !counted_ahead_) {
+    counts_->clear();
+    count_valid(slice);
+    counts_->share(in.valid);
+  }
   run_losses(slice, in, *training_, true);
 }
 
@@ -312,7 +354,7 @@ std::vector<std::string> Executor::implementations() const {
 
 std::size_t Executor::bytes() const {
   const std::size_t sum = tensors_->bytes() + sums_->bytes() + staging_.bytes();
-  return sum + (output_floats_ ? output_floats_->bytes() : 0);
+  return sum + (output_floats_ ? output_floats_->bytes() : 0) + (counts_ ? counts_->bytes() : 0);
 }
 
 void Executor::set_profiling(bool on) {

@@ -12,6 +12,7 @@
 
 #include "replica/arenas.h"
 #include "replica/bindings.h"
+#include "replica/mask_counts.h"
 #include "replica/not_finite.h"
 #include "replica/replica.h"
 #include "replica/staging.h"
@@ -30,6 +31,11 @@ class Executor {
   void begin(const BatchRows& slice, int set);
   /// Nothing queued from here on reads the slice.
   void release(int set) { staging_.release(set, stream_); }
+
+  /// Where losses have masks and there are several micro-batches: stages each in turn and runs what its masks depend
+  /// on, so that forward() knows how many positions of the whole batch are valid. Before the first of them.
+  void count_ahead(const std::vector<BatchRows>& micro_batches, const StepInputs& in,
+                   const std::function<int()>& next_set);
 
   // What follows up to the penalty queues work on the stream and waits for nothing; where the device records, all of it
   // may be recorded.
@@ -94,6 +100,9 @@ class Executor {
   void bind(const BatchRows& slice, int set, Bindings& bindings);
   void run_forward(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training,
                    bool with_loss);
+  void forward_of(std::size_t step, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
+                  bool training);
+  void count_valid(const BatchRows& slice);
   void run_losses(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training);
   double* sums_of(const plan::LossStep& loss) const { return sums_->as<double>() + loss.first_sum; }
   void run_item(const plan::BackwardItem& item, const BatchRows& slice, const StepInputs& in);
@@ -115,6 +124,9 @@ class Executor {
   float* const summed_gradients_;                        ///< of all micro-batches
   std::vector<std::unique_ptr<device::Op>> ops_;         ///< per step
   std::vector<std::unique_ptr<device::LossOp>> losses_;  ///< per loss of the plan; none: prediction only
+  const std::vector<int> mask_steps_;                    ///< as plan::mask_steps
+  std::optional<MaskCounts> counts_;                     ///< in training, where losses have masks
+  bool counted_ahead_ = false;                           ///< for the micro-batches of the running step
   std::vector<plan::Need> needs_;                        ///< per step
   plan::Need loss_need_;
   const kernels::LossScale* loss_scale_;  ///< null: no training

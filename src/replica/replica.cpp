@@ -57,6 +57,7 @@ struct Replica::Impl {
     clear_sums();
     sink.begin(in.number, in.loads);
     if (arenas.accumulates()) device.fill(arenas.gradients(), plan.statistics_end, 0, *stream);
+    executor.count_ahead(micro_batches, in, [this] { return next_set(); });
     int set = next_set();
     executor.stage(micro_batches.front(), set);
     for (std::size_t m = 0; m < micro_batches.size(); ++m) {
@@ -290,8 +291,10 @@ StepSums Replica::gradients(const BatchRows& slice, std::int64_t valid, std::int
   r.executor.send_state({.step = number}, 0);
   r.clear_sums();
   if (r.arenas.accumulates()) r.device.fill(r.arenas.gradients(), r.plan.statistics_end, 0, *r.stream);
+  const StepInputs in{.number = number, .valid = valid};
+  r.executor.count_ahead({slice}, in, [&r] { return r.next_set(); });
   r.executor.stage(slice, 0);
-  r.micro_batch(slice, 0, {.number = number, .valid = valid}, false);
+  r.micro_batch(slice, 0, in, false);
   return r.sums(slice.rows);
 }
 
@@ -300,6 +303,7 @@ std::optional<NotFinite> Replica::find_not_finite(const std::vector<BatchRows>& 
   r.check_nothing_is_queued();
   r.executor.send_state({.step = in.number}, 0);
   std::optional<NotFinite> first;
+  r.executor.count_ahead(micro_batches, in, [&r] { return r.next_set(); });
   for (const BatchRows& slice : micro_batches) {
     r.clear_sums();
     const auto found = r.executor.find_not_finite(slice, in, r.next_set());

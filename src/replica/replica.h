@@ -46,7 +46,8 @@ struct StepInputs {
   bool loads = false;
 };
 
-/// Sums over samples, never means; replicas' sums are added in rank order.
+/// Sums over samples, never means; replicas' sums are added in rank order. A masked loss of one Replica is that of its
+/// valid positions; of a ReplicaSet it is the mean over those of the whole batch, times the samples.
 struct StepSums {
   double loss = 0;  ///< the whole: every output's, times its weight
   /// As the plan's losses have them (LossStep::first_sum): an output's loss, then its metrics.

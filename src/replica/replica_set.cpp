@@ -158,7 +158,20 @@ struct ReplicaSet::Impl {
   StepSums total() {
     StepSums sum;
     for (const StepSums& part : sums) add(sum, part);
-    return connector.sum(std::move(sum));
+    sum = connector.sum(std::move(sum));
+    mean_over_valid(sum);
+    return sum;
+  }
+
+  /// Masked losses as means over what is valid in all of the batch, times its samples.
+  void mean_over_valid(StepSums& sum) const {
+    if (sum.samples == 0 || std::ranges::none_of(plan.losses, &plan::LossStep::masked)) return;
+    sum.loss = 0;
+    for (const plan::LossStep& loss : plan.losses) {
+      double& own = sum.outputs[loss.first_sum];
+      if (loss.masked()) own *= static_cast<double>(sum.samples) / plan::weight_of(loss, sum.outputs, sum.samples);
+      sum.loss += loss.weight * own;
+    }
   }
 
   /// Of the oldest queued step. What has failed is thrown where it can be told whose it is.

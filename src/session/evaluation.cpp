@@ -39,7 +39,8 @@ std::vector<std::pair<std::string, double>> values_of(const plan::Plan& plan, co
   const std::span<const double> states(sums.outputs);
   for (const plan::LossStep& loss : plan.losses)
     for (const optim::ResolvedMetric& metric : loss.metrics) {
-      const auto values = metric.values(states.subspan(loss.first_sum + metric.offset, metric.state), samples);
+      const double weight = metric.masked ? plan::weight_of(loss, sums.outputs, samples) : n;
+      const auto values = metric.values(states.subspan(loss.first_sum + metric.offset, metric.state), weight);
       for (std::size_t i = 0; i < values.size(); ++i)
         out.emplace_back(prefix_of(loss) + metric.names[i], shown(values[i]));
     }

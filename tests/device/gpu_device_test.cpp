@@ -177,11 +177,12 @@ TEST(GpuDevice, ARecordedStepReadsItsState) {
     const Guarded x(device, *stream, std::vector<double>(50, 1.0)), y(device, *stream, 50);
     const auto state = device.allocate(sizeof(kernels::StepState)), host = device.allocate_host(state->bytes());
     const void* const inputs[] = {x.data()};
+    void* const outputs[] = {y.data()};
     device::OpArgs args;
     args.rows = 1;
     args.training = true;
     args.inputs = inputs;
-    args.output = y.data();
+    args.outputs = outputs;
     args.state = state->as<kernels::StepState>();
     args.stream = stream.get();
     const auto at_step = [&](std::int64_t step) {

@@ -105,8 +105,6 @@ class Net {
     f({.rows = rows_,
        .training = true,
        .inputs = inputs,
-       .output = outputs.front(),
-       .output_gradient = output_gradients.empty() ? nullptr : output_gradients.front(),
        .outputs = outputs,
        .output_gradients = output_gradients,
        .input_gradients = input_gradients,

@@ -95,6 +95,7 @@ std::vector<T*> pointers(const std::vector<Guarded>& buffers) {
 /// Numbers and pointers of one call; gradients that are not wanted are null.
 struct Call {
   std::vector<const void*> inputs, compute_weights;
+  void* output;
   std::vector<const float*> weights;
   std::vector<void*> input_gradients;
   std::vector<float*> weight_gradients;
@@ -104,6 +105,7 @@ struct Call {
       : inputs(pointers<const void>(memory.inputs)),
         compute_weights(
             pointers<const void>(one.plan.compute == DType::kF32 ? memory.weights : memory.compute_weights)),
+        output(memory.output().data()),
         weights(pointers<const float>(memory.weights)),
         input_gradients(pointers<void>(memory.input_gradients)),
         weight_gradients(pointers<float>(memory.weight_gradients)) {
@@ -117,7 +119,7 @@ struct Call {
     args.share = kShare;
     args.training = training;
     args.inputs = inputs;
-    args.output = memory.output().data();
+    args.outputs = {&output, 1};
     args.weights = weights;
     args.compute_weights = compute_weights;
     args.saved = training ? memory.saved().data() : nullptr;
@@ -137,7 +139,7 @@ std::vector<Guarded> free_unread(device::Device& device, const OneStep& one, Cal
     return freed.emplace_back(device, *call.args.stream, elements, one.plan.compute).data();
   };
   for (std::size_t i = reads.inputs.size(); i < call.inputs.size(); ++i) call.inputs[i] = nan(one.step().inputs[i]);
-  if (!reads.output) call.args.output = nan(one.step().output());
+  if (!reads.output) call.output = nan(one.step().output());
   return freed;
 }
 
@@ -151,7 +153,8 @@ std::vector<float> run_backward(device::Device& device, device::Op& op, const Ca
   const Guarded output_gradient(device, *call.args.stream, gradient, device.options().compute);
   const auto before = memory.output().bytes("output");
   const std::vector<Guarded> freed = free_unread(device, one, call);
-  call.args.output_gradient = output_gradient.data();
+  void* const gradients[] = {output_gradient.data()};
+  call.args.output_gradients = gradients;
   for (std::size_t i = 0; i < call.input_gradients.size(); ++i)
     if (plan::passes_gradient(one.step(), i) && call.input_gradients[i] != nullptr)
       call.input_gradients[i] = output_gradient.data();

@@ -100,6 +100,8 @@ Result replica(const Maker& make, int rank, int replicas, std::int64_t first, st
 
   ThreadCollective collective(table, rank, *device);
   const void* const inputs[] = {input.data()};
+  void* const outputs[] = {output.data()};
+  void* const output_gradients[] = {output_gradient.data()};
   const float* const weight_pointers[] = {weights[0].floats(), weights[1].floats(), weights[2].floats(),
                                           weights[3].floats()};
   void* const input_gradients[] = {input_gradient.data()};
@@ -110,9 +112,9 @@ Result replica(const Maker& make, int rank, int replicas, std::int64_t first, st
   args.share = static_cast<double>(rows) / static_cast<double>(total);
   args.training = true;
   args.inputs = inputs;
-  args.output = output.data();
+  args.outputs = outputs;
   args.weights = weight_pointers;
-  args.output_gradient = output_gradient.data();
+  args.output_gradients = output_gradients;
   args.input_gradients = input_gradients;
   args.weight_gradients = weight_gradients;
   args.saved = saved.data();

@@ -53,6 +53,13 @@ class ForgetfulDevice final : public device::Device {
   void fill(float* x, std::int64_t n, float value, device::Stream& stream) override {
     device_->fill(x, n, value, stream);
   }
+  void count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, device::Stream& stream) override {
+    device_->count_valid(mask, n, valid, stream);
+  }
+  void mask_scale(const double* valid, int ranks, std::int64_t stride, double positions, float* scale,
+                  device::Stream& stream) override {
+    device_->mask_scale(valid, ranks, stride, positions, scale, stream);
+  }
   void taint(const double* value, float* gradient, device::Stream& stream) override {
     device_->taint(value, gradient, stream);
   }

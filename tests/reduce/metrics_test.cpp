@@ -55,7 +55,8 @@ MetricSumsOutcome measured(const char* name, int replicas, std::int64_t accumula
   const replica::StepSums sums = set.evaluate(other.host());
   outcome.evaluated = without_loss(sums);
   for (const optim::ResolvedMetric& metric : plan.losses.front().metrics)
-    for (const double value : metric.values(std::span(sums.outputs).subspan(metric.offset, metric.state), sums.samples))
+    for (const double value :
+         metric.values(std::span(sums.outputs).subspan(metric.offset, metric.state), static_cast<double>(sums.samples)))
       outcome.values.push_back(value);
   return outcome;
 }

@@ -111,6 +111,15 @@ class ToyDevice final : public device::Device {
         values[row * classes + c] = static_cast<float>(std::exp(static_cast<double>(z[c])) / sum);
     }
   }
+  void count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, device::Stream&) override {
+    *valid += static_cast<double>(std::count(mask, mask + n, std::uint8_t{1}));
+  }
+  void mask_scale(const double* valid, int ranks, std::int64_t stride, double positions, float* scale,
+                  device::Stream&) override {
+    double sum = 0;
+    for (int rank = 0; rank < ranks; ++rank) sum += valid[rank * stride];
+    *scale = static_cast<float>(positions / sum);
+  }
   void taint(const double* value, float* gradient, device::Stream&) override {
     if (!std::isfinite(*value)) *gradient = std::numeric_limits<float>::quiet_NaN();
   }

@@ -83,6 +83,15 @@ void CpuDevice::apply_fused(plan::LossStep::Fusion fusion, const void* logits, D
 void CpuDevice::taint(const double* value, float* gradient, Stream&) {
   if (!std::isfinite(*value)) *gradient = std::numeric_limits<float>::quiet_NaN();
 }
+void CpuDevice::count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, Stream&) {
+  *valid += static_cast<double>(std::count(mask, mask + n, std::uint8_t{1}));
+}
+void CpuDevice::mask_scale(const double* valid, int ranks, std::int64_t stride, double positions, float* scale,
+                           Stream&) {
+  double sum = plan::kMaskEpsilon;
+  for (int rank = 0; rank < ranks; ++rank) sum += valid[rank * stride];
+  *scale = static_cast<float>(positions / sum);
+}
 void CpuDevice::from_float(const float* x, void* y, DType, std::int64_t n, Stream&) {
   kernels::cpu::copy(x, static_cast<float*>(y), n);
 }

@@ -15,10 +15,10 @@ class ActivationOp final : public GpuOp {
         positions_(context.output().elements() / width_) {}
 
   void forward(const OpArgs& a) override {
-    activate(at(a), type_, activation_, a.inputs[0], a.output, a.rows * positions_, width_);
+    activate(at(a), type_, activation_, a.inputs[0], a.out<void>(), a.rows * positions_, width_);
   }
   void backward(const OpArgs& a) override {
-    activate_backward(at(a), type_, activation_, a.inputs[0], a.output, a.output_gradient, a.input_gradients[0],
+    activate_backward(at(a), type_, activation_, a.inputs[0], a.out<void>(), a.dy<void>(), a.input_gradients[0],
                       a.rows * positions_, width_);
   }
 

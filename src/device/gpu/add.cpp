@@ -14,16 +14,16 @@ class AddOp final : public GpuOp {
       : GpuOp(context, device), merge_(merge_of(context)), epilogue_(context) {}
 
   void forward(const OpArgs& a) override {
-    kernel::add_forward(at(a), type_, merge_, a.inputs.data(), a.rows, epilogue_.is_relu(), a.output);
-    if (!epilogue_.is_relu()) epilogue_.apply(at(a), a.output, a.rows);
+    kernel::add_forward(at(a), type_, merge_, a.inputs.data(), a.rows, epilogue_.is_relu(), a.out<void>());
+    if (!epilogue_.is_relu()) epilogue_.apply(at(a), a.out<void>(), a.rows);
   }
 
   void backward(const OpArgs& a) override {
     const bool masks = epilogue_.is_relu() && epilogue_.to_undo();
-    if (!masks) epilogue_.undo(at(a), a.output, a.output_gradient, a.rows);
+    if (!masks) epilogue_.undo(at(a), a.out<void>(), a.dy<void>(), a.rows);
     for (int i = 0; i < merge_.inputs; ++i)
       if (void* const dx = a.input_gradients[static_cast<std::size_t>(i)]; dx != nullptr)
-        kernel::add_backward(at(a), type_, merge_, i, masks ? a.output : nullptr, a.output_gradient, a.rows, dx);
+        kernel::add_backward(at(a), type_, merge_, i, masks ? a.out<void>() : nullptr, a.dy<void>(), a.rows, dx);
   }
 
  private:

@@ -12,14 +12,14 @@ class AverageOp final : public GpuOp {
       : GpuOp(context, device), merge_(merge_of(context)) {}
 
   void forward(const OpArgs& a) override {
-    kernel::average_forward(at(a), type_, merge_, a.inputs.data(), a.rows, a.output);
+    kernel::average_forward(at(a), type_, merge_, a.inputs.data(), a.rows, a.out<void>());
   }
 
   void backward(const OpArgs& a) override {
     const float share = 1.0F / static_cast<float>(merge_.inputs);
     for (int i = 0; i < merge_.inputs; ++i)
       if (void* const dx = a.input_gradients[static_cast<std::size_t>(i)]; dx != nullptr)
-        kernel::scaled_backward(at(a), type_, merge_, i, share, a.output_gradient, a.rows, dx);
+        kernel::scaled_backward(at(a), type_, merge_, i, share, a.dy<void>(), a.rows, dx);
   }
 
  private:

@@ -13,10 +13,10 @@ class AveragePooling2DOp final : public GpuOp {
       : GpuOp(context, device), window_(pool_window(spec, context)) {}
 
   void forward(const OpArgs& a) override {
-    kernel::avg_pool_forward(at(a), type_, window_, a.inputs[0], a.rows, a.output);
+    kernel::avg_pool_forward(at(a), type_, window_, a.inputs[0], a.rows, a.out<void>());
   }
   void backward(const OpArgs& a) override {
-    kernel::avg_pool_backward(at(a), type_, window_, a.output_gradient, a.rows, a.input_gradients[0]);
+    kernel::avg_pool_backward(at(a), type_, window_, a.dy<void>(), a.rows, a.input_gradients[0]);
   }
 
  private:

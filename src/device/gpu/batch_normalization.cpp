@@ -70,8 +70,8 @@ class BatchNormalizationOp final : public GpuOp {
       kernel::batch_norm_coefficients(at(a), mean, a.weights[weights_.moving_variance], weight(a, weights_.gamma),
                                       nullptr, epsilon_, channels_, room.scale, nullptr, room.inv_std);
     const kernel::BatchNormGradient through{.x = a.inputs[0],
-                                            .dy = a.output_gradient,
-                                            .output = relu_ && !relu_undone_ ? a.output : nullptr,
+                                            .dy = a.dy<void>(),
+                                            .output = relu_ && !relu_undone_ ? a.out<void>() : nullptr,
                                             .mean = mean,
                                             .inv_std = room.inv_std};
     const std::int64_t positions = a.rows * spatial_;
@@ -82,7 +82,7 @@ class BatchNormalizationOp final : public GpuOp {
                                        dbeta);
     if (dx == nullptr) return;
     if (inference_mode_)
-      return kernel::batch_norm_gradient_frozen(at(a), type_, a.output_gradient, through.output, room.scale, positions,
+      return kernel::batch_norm_gradient_frozen(at(a), type_, a.dy<void>(), through.output, room.scale, positions,
                                                 channels_, dx);
     const kernel::BatchNormTotal total = add_replicas(a, room, positions);
     kernel::batch_norm_gradient_apply(at(a), type_, through, weight(a, weights_.gamma), room.sums.sum,
@@ -129,7 +129,7 @@ class BatchNormalizationOp final : public GpuOp {
 
   void apply(const OpArgs& a, const Room& room) const {
     kernel::batch_norm_apply(at(a), type_, a.inputs[0], room.scale, room.offset, a.rows * spatial_, channels_, relu_,
-                             a.output);
+                             a.out<void>());
   }
 
   void normalize_by_moving(const OpArgs& a, const Room& room) const {

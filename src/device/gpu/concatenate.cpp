@@ -13,13 +13,13 @@ class ConcatenateOp final : public GpuOp {
       : GpuOp(context, device), columns_(spec, context) {}
 
   void forward(const OpArgs& a) override {
-    auto* to = static_cast<std::byte*>(a.output);
+    auto* to = a.out<std::byte>();
     for (std::size_t i = 0; i < columns_.widths.size(); to += bytes(columns_.widths[i]), ++i)
       kernel::copy_columns(at(a), type_, a.inputs[i], columns_.widths[i], to, columns_.total, a.rows * columns_.outer,
                            columns_.widths[i]);
   }
   void backward(const OpArgs& a) override {
-    const auto* from = static_cast<const std::byte*>(a.output_gradient);
+    const auto* from = a.dy<const std::byte>();
     for (std::size_t i = 0; i < columns_.widths.size(); from += bytes(columns_.widths[i]), ++i)
       if (void* const dx = a.input_gradients[i]; dx != nullptr)
         kernel::copy_columns(at(a), type_, from, columns_.total, dx, columns_.widths[i], a.rows * columns_.outer,

@@ -36,22 +36,24 @@ class Conv2DTransposeOp final : public GpuOp {
 
   void forward(const OpArgs& a) override {
     const Room room(*this, a);
-    room.convolution->backward_data(a.inputs[0], a.compute_weights[0], a.output, room.workspace, a.stream->native());
-    if (bias_) kernel::bias_add(at(a), type_, a.output, a.weights[1], a.rows * positions(), filters(), a.output);
-    epilogue_.apply(at(a), a.output, a.rows);
+    room.convolution->backward_data(a.inputs[0], a.compute_weights[0], a.out<void>(), room.workspace,
+                                    a.stream->native());
+    if (bias_)
+      kernel::bias_add(at(a), type_, a.out<void>(), a.weights[1], a.rows * positions(), filters(), a.out<void>());
+    epilogue_.apply(at(a), a.out<void>(), a.rows);
   }
 
   void backward(const OpArgs& a) override {
     const Room room(*this, a);
-    epilogue_.undo(at(a), a.output, a.output_gradient, a.rows);
+    epilogue_.undo(at(a), a.out<void>(), a.dy<void>(), a.rows);
     if (bias_ && a.weight_gradients[1] != nullptr)
-      kernel::bias_gradient(at(a), type_, a.output_gradient, a.rows * positions(), filters(),
+      kernel::bias_gradient(at(a), type_, a.dy<void>(), a.rows * positions(), filters(),
                             reinterpret_cast<float*>(room.workspace), a.weight_gradients[1]);
     if (wants_dweights_ && a.weight_gradients[0] != nullptr)
-      differentiate_filter(at(a), sets_.sample(), *room.convolution, a.output_gradient, a.inputs[0], room.rounded,
+      differentiate_filter(at(a), sets_.sample(), *room.convolution, a.dy<void>(), a.inputs[0], room.rounded,
                            room.workspace, a.weight_gradients[0]);
     if (wants_dx_ && a.input_gradients[0] != nullptr)
-      room.convolution->forward(a.output_gradient, a.compute_weights[0], nullptr, a.input_gradients[0], room.workspace,
+      room.convolution->forward(a.dy<void>(), a.compute_weights[0], nullptr, a.input_gradients[0], room.workspace,
                                 a.stream->native());
   }
 

@@ -41,8 +41,8 @@ void ConvolutionOp::forward(const OpArgs& a) {
   ConvSets::Set& set = sets_.at(a.rows);
   std::byte* const workspace = sets_.room(set, a.scratch) + rounded_filter_bytes(sets_.sample(), sets_.passes());
   set.convolution->forward(a.inputs[0], a.compute_weights[0], sets_.sample().bias ? a.compute_weights[1] : nullptr,
-                           a.output, workspace, a.stream->native());
-  if (!epilogue_.is_relu()) epilogue_.apply(at(a), a.output, a.rows);
+                           a.out<void>(), workspace, a.stream->native());
+  if (!epilogue_.is_relu()) epilogue_.apply(at(a), a.out<void>(), a.rows);
 }
 
 void ConvolutionOp::backward(const OpArgs& a) {
@@ -51,10 +51,10 @@ void ConvolutionOp::backward(const OpArgs& a) {
   std::byte* const workspace = scratch + rounded_filter_bytes(sets_.sample(), sets_.passes());
   differentiate_bias(a, scratch);
   if (sets_.passes().weights && a.weight_gradients[0] != nullptr)
-    differentiate_filter(at(a), sets_.sample(), *set.convolution, a.inputs[0], a.output_gradient, scratch, workspace,
+    differentiate_filter(at(a), sets_.sample(), *set.convolution, a.inputs[0], a.dy<void>(), scratch, workspace,
                          a.weight_gradients[0]);
   if (sets_.passes().data && a.input_gradients[0] != nullptr)
-    set.convolution->backward_data(a.output_gradient, a.compute_weights[0], a.input_gradients[0], workspace,
+    set.convolution->backward_data(a.dy<void>(), a.compute_weights[0], a.input_gradients[0], workspace,
                                    a.stream->native());
 }
 
@@ -65,11 +65,11 @@ void ConvolutionOp::differentiate_bias(const OpArgs& a, std::byte* scratch) {
   const std::int64_t points = a.rows * output_positions(sample);
   auto* const sums = reinterpret_cast<float*>(scratch);
   if (gradient != nullptr && epilogue_.is_relu() && epilogue_.to_undo())
-    return kernel::relu_bias_gradient(at(a), type_, a.output, a.output_gradient, points, sample.out_channels, sums,
+    return kernel::relu_bias_gradient(at(a), type_, a.out<void>(), a.dy<void>(), points, sample.out_channels, sums,
                                       gradient);
-  epilogue_.undo(at(a), a.output, a.output_gradient, a.rows);
+  epilogue_.undo(at(a), a.out<void>(), a.dy<void>(), a.rows);
   if (gradient != nullptr)
-    kernel::bias_gradient(at(a), type_, a.output_gradient, points, sample.out_channels, sums, gradient);
+    kernel::bias_gradient(at(a), type_, a.dy<void>(), points, sample.out_channels, sums, gradient);
 }
 
 std::pair<double, double> ConvolutionOp::flops_per_sample() const {

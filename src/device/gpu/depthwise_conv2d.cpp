@@ -35,22 +35,21 @@ class DepthwiseConv2DOp final : public GpuOp {
 
   void forward(const OpArgs& a) override {
     kernel::depthwise_forward(at(a), type_, shape_, a.inputs[0], a.weights[0], bias_ ? a.weights[1] : nullptr,
-                              epilogue_.is_relu(), a.rows, a.output);
-    if (!epilogue_.is_relu()) epilogue_.apply(at(a), a.output, a.rows);
+                              epilogue_.is_relu(), a.rows, a.out<void>());
+    if (!epilogue_.is_relu()) epilogue_.apply(at(a), a.out<void>(), a.rows);
   }
 
   void backward(const OpArgs& a) override {
     auto* const workspace = static_cast<float*>(a.scratch);
-    epilogue_.undo(at(a), a.output, a.output_gradient, a.rows);
+    epilogue_.undo(at(a), a.out<void>(), a.dy<void>(), a.rows);
     if (a.weight_gradients[0] != nullptr)
-      kernel::depthwise_backward_weights(at(a), type_, shape_, a.inputs[0], a.output_gradient, a.rows, workspace,
+      kernel::depthwise_backward_weights(at(a), type_, shape_, a.inputs[0], a.dy<void>(), a.rows, workspace,
                                          a.weight_gradients[0]);
     if (bias_ && a.weight_gradients[1] != nullptr)
-      kernel::bias_gradient(at(a), type_, a.output_gradient, a.rows * shape_.out_h * shape_.out_w,
-                            shape_.out_channels(), workspace, a.weight_gradients[1]);
+      kernel::bias_gradient(at(a), type_, a.dy<void>(), a.rows * shape_.out_h * shape_.out_w, shape_.out_channels(),
+                            workspace, a.weight_gradients[1]);
     if (a.input_gradients[0] != nullptr)
-      kernel::depthwise_backward_data(at(a), type_, shape_, a.output_gradient, a.weights[0], a.rows,
-                                      a.input_gradients[0]);
+      kernel::depthwise_backward_data(at(a), type_, shape_, a.dy<void>(), a.weights[0], a.rows, a.input_gradients[0]);
   }
 
   std::pair<double, double> flops_per_sample() const override {

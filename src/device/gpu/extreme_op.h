@@ -10,13 +10,13 @@ namespace dptrain::device::DPTRAIN_GPU {
 class ExtremeOp : public GpuOp {
  public:
   void forward(const OpArgs& a) override {
-    kernel::extreme_forward(at(a), type_, which_, merge_, a.inputs.data(), a.rows, a.output);
+    kernel::extreme_forward(at(a), type_, which_, merge_, a.inputs.data(), a.rows, a.out<void>());
   }
 
   void backward(const OpArgs& a) override {
     for (int i = 0; i < merge_.inputs; ++i)
       if (void* const dx = a.input_gradients[static_cast<std::size_t>(i)]; dx != nullptr)
-        kernel::extreme_backward(at(a), type_, merge_, i, a.inputs.data(), a.output, a.output_gradient, a.rows, dx);
+        kernel::extreme_backward(at(a), type_, merge_, i, a.inputs.data(), a.out<void>(), a.dy<void>(), a.rows, dx);
   }
 
  protected:

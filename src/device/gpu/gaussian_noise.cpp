@@ -20,12 +20,12 @@ class GaussianNoiseOp final : public GpuOp {
         width_(context.output().elements()) {}
 
   void forward(const OpArgs& a) override {
-    if (!a.training || stddev_ <= 0) return kernel::copy(at(a), type_, a.inputs[0], a.output, a.rows * width_);
+    if (!a.training || stddev_ <= 0) return kernel::copy(at(a), type_, a.inputs[0], a.out<void>(), a.rows * width_);
     const kernel::Noise noise{.stddev = stddev_, .seed = seed_, .layer = stream_, .first_row = a.first_row};
-    kernel::add_noise(at(a), type_, noise, a.state, a.inputs[0], a.rows, width_, a.output);
+    kernel::add_noise(at(a), type_, noise, a.state, a.inputs[0], a.rows, width_, a.out<void>());
   }
   void backward(const OpArgs& a) override {
-    kernel::copy(at(a), type_, a.output_gradient, a.input_gradients[0], a.rows * width_);
+    kernel::copy(at(a), type_, a.dy<void>(), a.input_gradients[0], a.rows * width_);
   }
 
  private:

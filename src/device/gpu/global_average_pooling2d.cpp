@@ -12,10 +12,10 @@ class GlobalAveragePooling2DOp final : public GpuOp {
       : GpuOp(context, device), spatial_(context.input(0)[0] * context.input(0)[1]), channels_(context.input(0)[2]) {}
 
   void forward(const OpArgs& a) override {
-    kernel::global_avg_forward(at(a), type_, a.inputs[0], a.rows, spatial_, channels_, a.output);
+    kernel::global_avg_forward(at(a), type_, a.inputs[0], a.rows, spatial_, channels_, a.out<void>());
   }
   void backward(const OpArgs& a) override {
-    kernel::global_avg_backward(at(a), type_, a.output_gradient, a.rows, spatial_, channels_, a.input_gradients[0]);
+    kernel::global_avg_backward(at(a), type_, a.dy<void>(), a.rows, spatial_, channels_, a.input_gradients[0]);
   }
 
  private:

@@ -20,11 +20,11 @@ class GlobalMaxPooling2DOp final : public GpuOp {
 
   void forward(const OpArgs& a) override {
     auto* const argmax = a.training && saved_ > 0 ? static_cast<std::int32_t*>(a.saved) : nullptr;
-    kernel::global_max_forward(at(a), type_, a.inputs[0], a.rows, spatial_, channels_, a.output, argmax);
+    kernel::global_max_forward(at(a), type_, a.inputs[0], a.rows, spatial_, channels_, a.out<void>(), argmax);
   }
   void backward(const OpArgs& a) override {
-    kernel::global_max_backward(at(a), type_, a.output_gradient, static_cast<const std::int32_t*>(a.saved), a.rows,
-                                spatial_, channels_, a.input_gradients[0]);
+    kernel::global_max_backward(at(a), type_, a.dy<void>(), static_cast<const std::int32_t*>(a.saved), a.rows, spatial_,
+                                channels_, a.input_gradients[0]);
   }
 
  private:

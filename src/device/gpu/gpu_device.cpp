@@ -12,6 +12,7 @@
 #include "device/gpu/gpu_stream.h"
 #include "device/gpu/make_device.h"
 #include "kernels/cuda/elementwise.h"
+#include "kernels/cuda/loss_mask.h"
 #include "kernels/cuda/loss_scale.h"
 #include "kernels/cuda/softmax.h"
 
@@ -119,6 +120,13 @@ void GpuDevice::apply_fused(plan::LossStep::Fusion fusion, const void* logits, D
 
 void GpuDevice::taint(const double* value, float* gradient, Stream& stream) {
   kernel::taint(launch(stream), value, gradient);
+}
+void GpuDevice::count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, Stream& stream) {
+  kernel::count_valid(launch(stream), mask, n, valid);
+}
+void GpuDevice::mask_scale(const double* valid, int ranks, std::int64_t stride, double positions, float* scale,
+                           Stream& stream) {
+  kernel::mask_scale(launch(stream), valid, ranks, stride, positions, plan::kMaskEpsilon, scale);
 }
 void GpuDevice::from_float(const float* x, void* y, DType type, std::int64_t n, Stream& stream) {
   kernel::cast_from_float(launch(stream), x, type, y, n);

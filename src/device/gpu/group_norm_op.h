@@ -20,14 +20,14 @@ class GroupNormOp : public GpuOp {
   void forward(const OpArgs& a) override {
     float* const mean = has_backward_ && a.training ? static_cast<float*>(a.saved) : nullptr;
     kernel::group_norm_forward(at(a), type_, norm_, a.inputs[0], weight(a, gamma_), weight(a, beta_),
-                               a.rows * rows_of_sample_, a.output, mean,
+                               a.rows * rows_of_sample_, a.out<void>(), mean,
                                mean == nullptr ? nullptr : mean + statistics(a.rows));
   }
 
   void backward(const OpArgs& a) override {
     const auto* const mean = static_cast<const float*>(a.saved);
     const kernel::GroupNormGradient through{.x = a.inputs[0],
-                                            .dy = a.output_gradient,
+                                            .dy = a.dy<void>(),
                                             .gamma = weight(a, gamma_),
                                             .mean = mean,
                                             .inv_std = mean + statistics(a.rows)};

@@ -17,10 +17,10 @@ class LocalResponseNormalizationOp final : public GpuOp {
         channels_(context.input(0)[2]) {}
 
   void forward(const OpArgs& a) override {
-    kernel::lrn_forward(at(a), type_, lrn_, a.inputs[0], a.rows * pixels_, channels_, a.output);
+    kernel::lrn_forward(at(a), type_, lrn_, a.inputs[0], a.rows * pixels_, channels_, a.out<void>());
   }
   void backward(const OpArgs& a) override {
-    kernel::lrn_backward(at(a), type_, lrn_, a.inputs[0], a.output_gradient, a.rows * pixels_, channels_,
+    kernel::lrn_backward(at(a), type_, lrn_, a.inputs[0], a.dy<void>(), a.rows * pixels_, channels_,
                          a.input_gradients[0]);
   }
 

@@ -22,11 +22,11 @@ class MaxPooling2DOp final : public GpuOp {
 
   void forward(const OpArgs& a) override {
     auto* const argmax = a.training && saved_ > 0 ? static_cast<std::uint8_t*>(a.saved) : nullptr;
-    kernel::max_pool_forward(at(a), type_, window_, a.inputs[0], a.rows, a.output, argmax);
+    kernel::max_pool_forward(at(a), type_, window_, a.inputs[0], a.rows, a.out<void>(), argmax);
   }
   void backward(const OpArgs& a) override {
-    kernel::max_pool_backward(at(a), type_, window_, a.output_gradient, static_cast<const std::uint8_t*>(a.saved),
-                              undoes_relu_ ? a.output : nullptr, a.rows, a.input_gradients[0]);
+    kernel::max_pool_backward(at(a), type_, window_, a.dy<void>(), static_cast<const std::uint8_t*>(a.saved),
+                              undoes_relu_ ? a.out<void>() : nullptr, a.rows, a.input_gradients[0]);
   }
 
  private:

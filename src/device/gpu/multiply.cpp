@@ -13,13 +13,13 @@ class MultiplyOp final : public GpuOp {
       : GpuOp(context, device), merge_(merge_of(context)) {}
 
   void forward(const OpArgs& a) override {
-    kernel::multiply_forward(at(a), type_, merge_, a.inputs.data(), a.rows, a.output);
+    kernel::multiply_forward(at(a), type_, merge_, a.inputs.data(), a.rows, a.out<void>());
   }
 
   void backward(const OpArgs& a) override {
     for (int i = 0; i < merge_.inputs; ++i)
       if (void* const dx = a.input_gradients[static_cast<std::size_t>(i)]; dx != nullptr)
-        kernel::multiply_backward(at(a), type_, merge_, i, a.inputs.data(), a.output_gradient, a.rows, dx);
+        kernel::multiply_backward(at(a), type_, merge_, i, a.inputs.data(), a.dy<void>(), a.rows, dx);
   }
 
  private:

@@ -13,9 +13,9 @@ class PermuteOp final : public GpuOp {
         there_(context.input(0).dims(), from_zero(spec.dims)),
         back_(context.output().dims(), inverse(from_zero(spec.dims))) {}
 
-  void forward(const OpArgs& a) override { kernel::permute(at(a), type_, there_, a.inputs[0], a.rows, a.output); }
+  void forward(const OpArgs& a) override { kernel::permute(at(a), type_, there_, a.inputs[0], a.rows, a.out<void>()); }
   void backward(const OpArgs& a) override {
-    kernel::permute(at(a), type_, back_, a.output_gradient, a.rows, a.input_gradients[0]);
+    kernel::permute(at(a), type_, back_, a.dy<void>(), a.rows, a.input_gradients[0]);
   }
 
  private:

@@ -19,15 +19,15 @@ class PReLUOp final : public GpuOp {
   plan::Need need() const override { return {.saved = 0, .scratch = scratch_}; }
 
   void forward(const OpArgs& a) override {
-    kernel::prelu_forward(at(a), type_, prelu_, a.inputs[0], a.weights[0], a.rows, a.output);
+    kernel::prelu_forward(at(a), type_, prelu_, a.inputs[0], a.weights[0], a.rows, a.out<void>());
   }
 
   void backward(const OpArgs& a) override {
     if (a.weight_gradients[0] != nullptr)
-      kernel::prelu_alpha_gradient(at(a), type_, prelu_, a.inputs[0], a.output_gradient, a.rows,
+      kernel::prelu_alpha_gradient(at(a), type_, prelu_, a.inputs[0], a.dy<void>(), a.rows,
                                    static_cast<float*>(a.scratch), a.weight_gradients[0]);
     if (a.input_gradients[0] != nullptr)
-      kernel::prelu_input_gradient(at(a), type_, prelu_, a.inputs[0], a.output_gradient, a.weights[0], a.rows,
+      kernel::prelu_input_gradient(at(a), type_, prelu_, a.inputs[0], a.dy<void>(), a.weights[0], a.rows,
                                    a.input_gradients[0]);
   }
 

@@ -11,10 +11,10 @@ namespace dptrain::device::DPTRAIN_GPU {
 class RectifierOp : public GpuOp {
  public:
   void forward(const OpArgs& a) override {
-    kernel::activation_forward(at(a), type_, kind_, parameter_, a.inputs[0], a.output, a.rows * elements_);
+    kernel::activation_forward(at(a), type_, kind_, parameter_, a.inputs[0], a.out<void>(), a.rows * elements_);
   }
   void backward(const OpArgs& a) override {
-    kernel::activation_backward_from_output(at(a), type_, kind_, parameter_, a.output, a.output_gradient,
+    kernel::activation_backward_from_output(at(a), type_, kind_, parameter_, a.out<void>(), a.dy<void>(),
                                             a.input_gradients[0], a.rows * elements_);
   }
 

@@ -18,10 +18,10 @@ class ReLUOp final : public GpuOp {
         elements_(context.output().elements()) {}
 
   void forward(const OpArgs& a) override {
-    kernel::relu_layer_forward(at(a), type_, layer_, a.inputs[0], a.output, a.rows * elements_);
+    kernel::relu_layer_forward(at(a), type_, layer_, a.inputs[0], a.out<void>(), a.rows * elements_);
   }
   void backward(const OpArgs& a) override {
-    kernel::relu_layer_backward(at(a), type_, layer_, a.inputs[0], a.output_gradient, a.input_gradients[0],
+    kernel::relu_layer_backward(at(a), type_, layer_, a.inputs[0], a.dy<void>(), a.input_gradients[0],
                                 a.rows * elements_);
   }
 

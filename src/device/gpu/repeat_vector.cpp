@@ -13,10 +13,10 @@ class RepeatVectorOp final : public GpuOp {
       : GpuOp(context, device), merge_({{1, context.input(0)[0]}}, {spec.n, context.input(0)[0]}) {}
 
   void forward(const OpArgs& a) override {
-    kernel::add_forward(at(a), type_, merge_, a.inputs.data(), a.rows, false, a.output);
+    kernel::add_forward(at(a), type_, merge_, a.inputs.data(), a.rows, false, a.out<void>());
   }
   void backward(const OpArgs& a) override {
-    kernel::add_backward(at(a), type_, merge_, 0, nullptr, a.output_gradient, a.rows, a.input_gradients[0]);
+    kernel::add_backward(at(a), type_, merge_, 0, nullptr, a.dy<void>(), a.rows, a.input_gradients[0]);
   }
 
  private:

@@ -15,10 +15,10 @@ class RescalingOp final : public GpuOp {
         elements_(context.output().elements()) {}
 
   void forward(const OpArgs& a) override {
-    kernel::scale_offset(at(a), type_, a.inputs[0], scale_, offset_, a.output, a.rows * elements_);
+    kernel::scale_offset(at(a), type_, a.inputs[0], scale_, offset_, a.out<void>(), a.rows * elements_);
   }
   void backward(const OpArgs& a) override {
-    kernel::scale_offset(at(a), type_, a.output_gradient, scale_, 0.0F, a.input_gradients[0], a.rows * elements_);
+    kernel::scale_offset(at(a), type_, a.dy<void>(), scale_, 0.0F, a.input_gradients[0], a.rows * elements_);
   }
 
  private:

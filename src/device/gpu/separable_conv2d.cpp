@@ -39,22 +39,22 @@ class SeparableConv2DOp final : public GpuOp {
     void* const between = wants_pointwise_ && a.training ? a.saved : room.between;
     kernel::depthwise_forward(at(a), type_, depthwise_, a.inputs[0], a.weights[0], nullptr, false, a.rows, between);
     room.convolution->forward(between, a.compute_weights[1], sets_.sample().bias ? a.compute_weights[2] : nullptr,
-                              a.output, room.workspace, a.stream->native());
-    if (!epilogue_.is_relu()) epilogue_.apply(at(a), a.output, a.rows);
+                              a.out<void>(), room.workspace, a.stream->native());
+    if (!epilogue_.is_relu()) epilogue_.apply(at(a), a.out<void>(), a.rows);
   }
 
   void backward(const OpArgs& a) override {
     const Room room(*this, a);
     auto* const floats = reinterpret_cast<float*>(room.workspace);
-    epilogue_.undo(at(a), a.output, a.output_gradient, a.rows);
+    epilogue_.undo(at(a), a.out<void>(), a.dy<void>(), a.rows);
     if (sets_.sample().bias && a.weight_gradients[2] != nullptr)
-      kernel::bias_gradient(at(a), type_, a.output_gradient, a.rows * output_positions(sets_.sample()),
+      kernel::bias_gradient(at(a), type_, a.dy<void>(), a.rows * output_positions(sets_.sample()),
                             sets_.sample().out_channels, floats, a.weight_gradients[2]);
     if (wants_pointwise_ && a.weight_gradients[1] != nullptr)
-      differentiate_filter(at(a), sets_.sample(), *room.convolution, a.saved, a.output_gradient, room.rounded,
+      differentiate_filter(at(a), sets_.sample(), *room.convolution, a.saved, a.dy<void>(), room.rounded,
                            room.workspace, a.weight_gradients[1]);
     if (!sets_.passes().data) return;
-    room.convolution->backward_data(a.output_gradient, a.compute_weights[1], room.between, room.workspace,
+    room.convolution->backward_data(a.dy<void>(), a.compute_weights[1], room.between, room.workspace,
                                     a.stream->native());
     if (wants_depthwise_ && a.weight_gradients[0] != nullptr)
       kernel::depthwise_backward_weights(at(a), type_, depthwise_, a.inputs[0], room.between, a.rows, floats,

@@ -14,10 +14,10 @@ class SoftmaxOp final : public GpuOp {
         positions_(context.output().elements() / classes_) {}
 
   void forward(const OpArgs& a) override {
-    kernel::softmax_forward(at(a), type_, a.inputs[0], a.rows * positions_, classes_, a.output);
+    kernel::softmax_forward(at(a), type_, a.inputs[0], a.rows * positions_, classes_, a.out<void>());
   }
   void backward(const OpArgs& a) override {
-    kernel::softmax_backward(at(a), type_, a.output, a.output_gradient, a.rows * positions_, classes_,
+    kernel::softmax_backward(at(a), type_, a.out<void>(), a.dy<void>(), a.rows * positions_, classes_,
                              a.input_gradients[0]);
   }
 

@@ -20,8 +20,8 @@ class SpatialDropout2DOp final : public GpuOp {
         channels_(context.output().back()),
         positions_(context.output().elements() / channels_) {}
 
-  void forward(const OpArgs& a) override { drop(a, a.training, a.inputs[0], a.output); }
-  void backward(const OpArgs& a) override { drop(a, true, a.output_gradient, a.input_gradients[0]); }
+  void forward(const OpArgs& a) override { drop(a, a.training, a.inputs[0], a.out<void>()); }
+  void backward(const OpArgs& a) override { drop(a, true, a.dy<void>(), a.input_gradients[0]); }
 
  private:
   void drop(const OpArgs& a, bool training, const void* x, void* y) const {

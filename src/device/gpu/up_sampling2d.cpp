@@ -18,10 +18,10 @@ class UpSampling2DOp final : public GpuOp {
                .bilinear = spec.interpolation == layers::Interpolation::kBilinear} {}
 
   void forward(const OpArgs& a) override {
-    kernel::upsample_forward(at(a), type_, shape_, a.inputs[0], a.rows, a.output);
+    kernel::upsample_forward(at(a), type_, shape_, a.inputs[0], a.rows, a.out<void>());
   }
   void backward(const OpArgs& a) override {
-    kernel::upsample_backward(at(a), type_, shape_, a.output_gradient, a.rows, a.input_gradients[0]);
+    kernel::upsample_backward(at(a), type_, shape_, a.dy<void>(), a.rows, a.input_gradients[0]);
   }
 
  private:

@@ -13,10 +13,10 @@ class ZeroPadding2DOp final : public GpuOp {
       : GpuOp(context, device), padding_(sides_padding<kernel::Padding>(spec.padding, context.input(0))) {}
 
   void forward(const OpArgs& a) override {
-    kernel::zero_pad_forward(at(a), type_, padding_, a.inputs[0], a.rows, a.output);
+    kernel::zero_pad_forward(at(a), type_, padding_, a.inputs[0], a.rows, a.out<void>());
   }
   void backward(const OpArgs& a) override {
-    kernel::zero_pad_backward(at(a), type_, padding_, a.output_gradient, a.rows, a.input_gradients[0]);
+    kernel::zero_pad_backward(at(a), type_, padding_, a.dy<void>(), a.rows, a.input_gradients[0]);
   }
 
  private:

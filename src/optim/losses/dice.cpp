@@ -34,6 +34,11 @@ std::string misfit(const DiceSpec& spec, const LossFit& fit) {
   const std::vector<std::int64_t> axes = sorted_axes(spec, fit.output);
   bool fits = axes.front() >= 1 && axes.back() <= fit.output.rank();
   for (std::size_t i = 1; i < axes.size(); ++i) fits = fits && axes[i] == axes[i - 1] + 1;
+  if (fits && fit.masked && axes.front() < fit.output.rank())
+    return fmt::format(
+        "its sums go over the steps of a mask; give it the last axis alone, axis: [{}], or do without "
+        "the mask",
+        fit.output.rank());
   if (fits) return "";
   std::vector<std::string> found;
   for (const std::int64_t axis : *spec.axis) found.push_back(std::to_string(axis));

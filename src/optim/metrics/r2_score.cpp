@@ -25,7 +25,7 @@ std::size_t r2_count(const R2ScoreSpec& spec, const MetricSubject& subject) {
 
 std::vector<double> r2_values(const R2ScoreSpec& spec, const MetricSums& sums) {
   std::vector<double> scores, spreads;
-  const double samples = static_cast<double>(sums.samples);
+  const double samples = sums.weight;
   for (std::size_t at = 0; at < sums.state.size(); at += 3) {
     const double sum = sums.state[at], squares = sums.state[at + 1], residual = sums.state[at + 2];
     const double spread = squares - sum * sum / samples, score = 1 - residual / spread;

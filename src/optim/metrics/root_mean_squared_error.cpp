@@ -9,7 +9,7 @@ const RegisteredMetric kRootMeanSquaredError =
     metric<RootMeanSquaredErrorSpec>("RootMeanSquaredError", {"root_mean_squared_error"})
         .fits(compares_values)
         .value([](const RootMeanSquaredErrorSpec&, const MetricSums& sums) {
-          return std::sqrt(sums.state[0] / static_cast<double>(sums.samples));
+          return std::sqrt(sums.state[0] / sums.weight);
         });
 
 }  // namespace

@@ -1,14 +1,18 @@
 // What all losses of the CPU have in common. Kernels give one number per row; rows are added in order in double, so
 // that the sums depend neither on threads nor on how rows are cut.
 
+#include "core/error.h"
+#include "core/format.h"
 #include "device/cpu/losses/row_loss.h"
 
 namespace dptrain::device::cpu {
 namespace {
 
-double sum_in_order(const float* values, std::int64_t n) {
+/// Of those that count.
+double sum_in_order(const float* values, const std::uint8_t* mask, std::int64_t n) {
   double sum = 0;
-  for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(values[i]);
+  for (std::int64_t i = 0; i < n; ++i)
+    if (mask == nullptr || mask[i] != 0) sum += static_cast<double>(values[i]);
   return sum;
 }
 
@@ -20,7 +24,11 @@ class CpuLossOp final : public LossOp {
         shape_(loss_shape(context)),
         class_labels_(plan_.labels == optim::LabelKind::kClass),
         expands_labels_(class_labels_ && !loss_->takes_classes()),
-        capacity_(context.rows) {}
+        capacity_(context.rows) {
+    if (plan_.masked() && loss_->parts() != plan_.masked_positions)
+      throw Error(ErrorKind::kInternal, fmt::format("{}: {} numbers for {} masked positions", plan_.loss.name(),
+                                                    loss_->parts(), plan_.masked_positions));
+  }
 
   plan::Need need() const override {
     const auto per_row = loss_->parts() + shape_.elements * int{expands_labels_} + int{!plan_.class_weights.empty()};
@@ -50,8 +58,10 @@ class CpuLossOp final : public LossOp {
     }
     loss_->run(call);
     if (a.weighted && !plan_.class_weights.empty()) weigh_by_class(given, a, call.values, next);
+    if (plan_.masked() && a.gradient != nullptr)
+      kernels::cpu::leave_out(a.mask, a.rows * loss_->parts(), shape_.classes, *a.mask_scale, call.gradient);
     if (a.sample_weights != nullptr) weigh(a, call.values, a.sample_weights);
-    a.sums[0] += sum_in_order(call.values, a.rows * loss_->parts()) / static_cast<double>(loss_->parts());
+    a.sums[0] += sum_in_order(call.values, a.mask, a.rows * loss_->parts()) / static_cast<double>(loss_->parts());
   }
 
  private:

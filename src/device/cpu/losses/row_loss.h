@@ -41,12 +41,14 @@ RegisteredLossOp cpu_loss(std::unique_ptr<RowLoss> (*make)(const Spec&, const Lo
           }};
 }
 
-/// The element losses of kernels/losses/: a number per sample, or, of those that are sums, one per position.
+/// The element losses of kernels/losses/: a number per sample, or, of those that are sums or masked, one per position.
 template <class F>
 class ElementRowLoss final : public RowLoss {
  public:
   ElementRowLoss(LossShape shape, F f)
-      : parts_(kernels::losses::kSumsElements<F> ? shape.positions() : 1), width_(shape.elements / parts_), f_(f) {}
+      : parts_(kernels::losses::kSumsElements<F> || shape.masked ? shape.positions() : 1),
+        width_(shape.elements / parts_),
+        f_(f) {}
   std::int64_t parts() const override { return parts_; }
   void run(const LossCall& c) const override {
     kernels::cpu::element_loss(

@@ -17,12 +17,13 @@ class CpuMetric : public MetricOp {
   std::int64_t rows(const MetricArgs& a) const { return a.rows * positions_; }
   static const float* prediction(const MetricArgs& a) { return static_cast<const float*>(a.prediction); }
   static kernels::cpu::ClassTargets targets(const MetricArgs& a) { return {.labels = a.classes, .dense = a.dense}; }
-  /// Adds the numbers of all rows; a sample's is the mean over `parts` of them.
+  /// Adds the numbers of all rows that count; a sample's is the mean over `parts` of them.
   template <class T>
-  static void add_rows(const T* numbers, std::int64_t n, std::int64_t parts, double* state) {
+  void add_rows(const MetricArgs& a, const T* numbers, std::int64_t parts) const {
     double sum = 0;
-    for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(numbers[i]);
-    *state += sum / static_cast<double>(parts);
+    for (std::int64_t i = 0; i < rows(a); ++i)
+      if (a.mask == nullptr || a.mask[i] != 0) sum += static_cast<double>(numbers[i]);
+    *a.state += sum / static_cast<double>(parts);
   }
 
   std::int64_t classes_, positions_;  // of a row, of a sample
@@ -38,7 +39,7 @@ class ArgmaxMetric : public CpuMetric {
   void run(const MetricArgs& a) override {
     auto* const found = static_cast<std::uint8_t*>(a.scratch);
     if (a.hits == nullptr) kernels::cpu::categorical_hits(prediction(a), rows(a), classes_, targets(a), found);
-    add_rows(a.hits == nullptr ? found : static_cast<const std::uint8_t*>(a.hits), rows(a), positions_, a.state);
+    add_rows(a, a.hits == nullptr ? found : static_cast<const std::uint8_t*>(a.hits), positions_);
   }
 };
 
@@ -50,7 +51,7 @@ class TopKMetric : public CpuMetric {
   void run(const MetricArgs& a) override {
     auto* const found = static_cast<std::uint8_t*>(a.scratch);
     kernels::cpu::top_k_hits(prediction(a), rows(a), classes_, targets(a), k_, found);
-    add_rows(found, rows(a), positions_, a.state);
+    add_rows(a, found, positions_);
   }
 
  private:
@@ -68,7 +69,7 @@ class BinaryMetric : public CpuMetric {
   void run(const MetricArgs& a) override {
     auto* const hits = static_cast<std::int32_t*>(a.scratch);
     kernels::cpu::binary_hits(prediction(a), rows(a), classes_, targets(a), threshold_, hits);
-    add_rows(hits, rows(a), classes_ * positions_, a.state);
+    add_rows(a, hits, classes_ * positions_);
   }
 
  private:
@@ -86,7 +87,7 @@ class ErrorMetric : public CpuMetric {
   void run(const MetricArgs& a) override {
     auto* const found = static_cast<float*>(a.scratch);
     errors_(prediction(a), rows(a), classes_, targets(a), found);
-    add_rows(found, rows(a), positions_, a.state);
+    add_rows(a, found, positions_);
   }
 
  private:

@@ -1,7 +1,10 @@
 // What all losses of the GPU have in common. Kernels give one number per row, which are added to the sum on the device
 // in an order that depends on the rows alone; nothing waits for the host.
 
+#include "core/error.h"
+#include "core/format.h"
 #include "device/gpu/losses/row_loss.h"
+#include "kernels/cuda/loss_mask.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
 namespace {
@@ -15,6 +18,9 @@ class GpuLossOp final : public LossOp {
         loss_(std::move(loss)),
         elements_(loss_shape(context).elements),
         capacity_(context.rows) {
+    if (plan_.masked() && loss_->parts() != plan_.masked_positions)
+      throw Error(ErrorKind::kInternal, fmt::format("{}: {} numbers for {} masked positions", plan_.loss.name(),
+                                                    loss_->parts(), plan_.masked_positions));
     if (!plan_.class_weights.empty()) upload_class_weights();
   }
 
@@ -49,9 +55,12 @@ class GpuLossOp final : public LossOp {
     if (a.weighted && class_weights_)  // one class per sample, as the plan has checked
       kernel::weigh_by_class(at, type_, targets, a.rows, elements_, class_weights_->as<float>(),
                              static_cast<std::int64_t>(plan_.class_weights.size()), values, a.gradient);
+    if (plan_.masked() && a.gradient != nullptr)
+      kernel::leave_out(at, type_, a.mask, a.rows * loss_->parts(), elements_ / loss_->parts(), a.mask_scale,
+                        a.gradient);
     if (a.sample_weights != nullptr)
       kernel::weigh_by_sample(at, type_, a.sample_weights, a.rows, loss_->parts(), elements_, values, a.gradient);
-    kernel::add_sum(at, values, a.rows * loss_->parts(), 1.0 / parts, workspace, a.sums);
+    kernel::add_sum(at, values, a.rows * loss_->parts(), 1.0 / parts, workspace, a.sums, a.mask);
   }
 
  private:

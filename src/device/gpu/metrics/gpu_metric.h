@@ -34,11 +34,11 @@ class GpuMetric : public MetricOp {
   static T* row_numbers(const MetricArgs& a) {
     return reinterpret_cast<T*>(static_cast<double*>(a.scratch) + kernel::add_sum_workspace());
   }
-  /// Adds the numbers of all rows; a sample's is the mean over `parts` of them.
+  /// Adds the numbers of all rows that count; a sample's is the mean over `parts` of them.
   template <class T>
   void add_rows(const MetricArgs& a, const T* numbers, std::int64_t parts) const {
-    kernel::add_sum(at(a), numbers, rows(a), 1.0 / static_cast<double>(parts), static_cast<double*>(a.scratch),
-                    a.state);
+    kernel::add_sum(at(a), numbers, rows(a), 1.0 / static_cast<double>(parts), static_cast<double*>(a.scratch), a.state,
+                    a.mask);
   }
 
   GpuDevice& device_;
