@@ -54,4 +54,33 @@ void lstm_forward(const RecurrentSteps& steps, const float* recurrent_kernel, co
 void lstm_backward(const RecurrentSteps& steps, const float* recurrent_kernel, const float* c0, const LstmKept& kept,
                    const LstmGradients& gradients, float* workspace);
 
+struct GruKept {
+  float* gates = nullptr;   ///< [rows, steps, 3 units]: x K + b in, the activated z, r, hh out; backward: their d z
+  float* hidden = nullptr;  ///< [rows, steps, units]: h before each step (without state_factors); null: not wanted
+  /// [rows, steps, units]: with reset_after h U_h + b_h, else r h (without state_factors); null: not wanted.
+  float* inner = nullptr;
+};
+struct GruOutputs {
+  bool sequences = false;
+  float *y = nullptr, *h = nullptr;
+};
+struct GruGradients {
+  bool sequences = false;
+  const float *y = nullptr, *h = nullptr;
+  float* h0 = nullptr;
+  /// With reset_after: [rows, steps, 3 units], the gradients of h U + b, of which the third differs from that of x K.
+  float* recurrent = nullptr;
+};
+/// Weights of the state: kernel [units, 3 units], bias [3 units] with reset_after (null: none).
+struct GruWeights {
+  bool reset_after = true;
+  const float *kernel = nullptr, *bias = nullptr;
+};
+
+int64_t gru_workspace(int64_t units, int threads);
+void gru_forward(const RecurrentSteps& steps, const GruWeights& weights, const float* h0, const GruKept& kept,
+                 const GruOutputs& out, float* workspace);
+void gru_backward(const RecurrentSteps& steps, const GruWeights& weights, const GruKept& kept,
+                  const GruGradients& gradients, float* workspace);
+
 }  // namespace dptrain::kernels::cpu

@@ -21,7 +21,7 @@ __global__ void drop_state_kernel(std::int64_t states, std::int64_t operands, co
 
 template <class T>
 __global__ void collect_kernel(const RecurrentSteps steps, std::int64_t s, const T* products, const T* factors,
-                               float* dh) {
+                               bool add, float* dh) {
   const std::int64_t states = steps.rows * steps.units;
   for (std::int64_t i = thread_number(); i < states; i += thread_count()) {
     if (!StepPlace::of(steps, i, s).valid) continue;
@@ -34,7 +34,7 @@ __global__ void collect_kernel(const RecurrentSteps steps, std::int64_t s, const
         sum += factors == nullptr ? product : product * to_float(factors[k]);
       }
     }
-    dh[i] = sum;
+    dh[i] = add ? dh[i] + sum : sum;
   }
 }
 
@@ -57,13 +57,13 @@ void drop_state(const Launch& at, DType type, const RecurrentSteps& steps, const
 }
 
 void collect_state_gradient(const Launch& at, DType type, const RecurrentSteps& steps, std::int64_t s,
-                            const void* products, const void* factors, float* dh) {
+                            const void* products, const void* factors, bool add, float* dh) {
   const std::int64_t states = steps.rows * steps.units;
   if (states <= 0) return;
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     DPTRAIN_LAUNCH_FLAT(at, collect_kernel<T>, grid_for(at, states), kBlock, steps, s, static_cast<const T*>(products),
-                        static_cast<const T*>(factors), dh);
+                        static_cast<const T*>(factors), add, dh);
   });
 }
 

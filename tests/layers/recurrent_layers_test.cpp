@@ -64,6 +64,18 @@ TEST(RecurrentLayers, AreRandomWhereTheyDrop) {
   EXPECT_TRUE(is_random(layer_of("LSTM: {units: 5, recurrent_dropout: 0.1}")));
 }
 
+TEST(RecurrentLayers, GRU) {
+  EXPECT_EQ(output_of("GRU: 5", {kSequence}), Shape{5});
+  EXPECT_EQ(refusal("GRU: 5", {kSequence, {5}}), "");
+  EXPECT_EQ(weights_of("GRU: 5", {kSequence}),
+            "gru_cell/kernel 3x15, gru_cell/recurrent_kernel 5x15, gru_cell/bias 2x15");
+  EXPECT_EQ(weights_of("GRU: {units: 5, reset_after: false}", {kSequence}),
+            "gru_cell/kernel 3x15, gru_cell/recurrent_kernel 5x15, gru_cell/bias 15");
+  const json config = json::parse(keras_of("GRU: 4", {kSequence}));
+  EXPECT_EQ(config.at("reset_after"), true);
+  EXPECT_FALSE(config.contains("unit_forget_bias"));
+}
+
 TEST(RecurrentLayers, LSTMInKeras) {
   EXPECT_EQ(json::parse(keras_of("LSTM: {units: 4, dropout: 0.5}", {kSequence})), json::parse(R"({
     "return_sequences": false, "return_state": false, "go_backwards": false, "stateful": false, "unroll": false,

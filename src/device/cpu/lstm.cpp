@@ -73,7 +73,7 @@ class LSTMOp final : public Op {
                                  .c0 = has_states_ ? a.dx(2) : nullptr},
                                 own.kernel);
     if (inputs_.wants_weights() && a.weight_gradients[1] != nullptr)
-      recurrent_.differentiate(a, kept.steps.hidden, kept.steps.gates, a.weight_gradients[1], own.kernel);
+      recurrent_.differentiate(a, kept.steps.hidden, kept.steps.gates, a.weight_gradients[1], nullptr, own.kernel);
     inputs_.backward(a, kept.steps.gates, own.inputs);
   }
 

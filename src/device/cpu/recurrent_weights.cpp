@@ -9,7 +9,8 @@ namespace dptrain::device::cpu {
 using kernels::cpu::copy_columns;
 using kernels::cpu::matrix_window;
 
-RecurrentWeights::RecurrentWeights(const RecurrentInputs& inputs, std::int64_t gates, std::int64_t rows)
+RecurrentWeights::RecurrentWeights(const RecurrentInputs& inputs, std::int64_t gates, std::int64_t rows,
+                                   bool single_gates)
     : inputs_(inputs), gates_(gates), rows_(rows) {
   const std::int64_t units = inputs.units(), positions = rows * inputs.steps();
   const auto floats = [&](std::int64_t columns) {
@@ -21,7 +22,7 @@ RecurrentWeights::RecurrentWeights(const RecurrentInputs& inputs, std::int64_t g
                                      sizeof(float));
   };
   workspace_ = floats(gates * units);
-  if (!inputs.drops_states()) return;
+  if (!single_gates && !inputs.drops_states()) return;
   kernels::cpu::Room room(nullptr);
   room.take(2 * positions * units);
   room.take(units * units);
@@ -31,14 +32,15 @@ RecurrentWeights::RecurrentWeights(const RecurrentInputs& inputs, std::int64_t g
 }
 
 void RecurrentWeights::differentiate(const OpArgs& a, const float* hidden, const float* dz, float* gradient,
-                                     float* workspace) const {
-  if (inputs_.drops_state(a)) return differentiate_by_gate(a, hidden, dz, gradient, workspace);
-  kernels::cpu::gemm_conv_backward_weights(matrix_window(inputs_.units(), gates_ * inputs_.units()), hidden, dz,
-                                           a.rows * inputs_.steps(), workspace, gradient, nullptr);
+                                     float* bias, float* workspace) const {
+  if (!inputs_.drops_state(a))
+    return kernels::cpu::gemm_conv_backward_weights(matrix_window(inputs_.units(), gates_ * inputs_.units()), hidden,
+                                                    dz, a.rows * inputs_.steps(), workspace, gradient, bias);
+  for (std::int64_t gate = 0; gate < gates_; ++gate) differentiate_gate(a, gate, hidden, dz, gradient, bias, workspace);
 }
 
-void RecurrentWeights::differentiate_by_gate(const OpArgs& a, const float* hidden, const float* dz, float* gradient,
-                                             float* workspace) const {
+void RecurrentWeights::differentiate_gate(const OpArgs& a, std::int64_t gate, const float* hidden, const float* dz,
+                                          float* gradient, float* bias, float* workspace) const {
   const std::int64_t units = inputs_.units(), positions = a.rows * inputs_.steps(), columns = gates_ * units;
   kernels::cpu::Room room(workspace);
   float* const dropped = room.take(2 * rows_ * inputs_.steps() * units);
@@ -46,13 +48,14 @@ void RecurrentWeights::differentiate_by_gate(const OpArgs& a, const float* hidde
   float* const square = room.take(units * units);
   float* const factors = room.take(rows_ * units);
   float* const product = room.take(0);
-  for (std::int64_t gate = 0; gate < gates_; ++gate) {
+  if (inputs_.drops_state(a)) {
     inputs_.drop_state(a, gate, hidden, factors, dropped);
-    copy_columns(dz + gate * units, columns, of_gate, units, positions, units);
-    kernels::cpu::gemm_conv_backward_weights(matrix_window(units, units), dropped, of_gate, positions, product, square,
-                                             nullptr);
-    copy_columns(square, units, gradient + gate * units, columns, units, units);
+    hidden = dropped;
   }
+  copy_columns(dz + gate * units, columns, of_gate, units, positions, units);
+  kernels::cpu::gemm_conv_backward_weights(matrix_window(units, units), hidden, of_gate, positions, product, square,
+                                           bias == nullptr ? nullptr : bias + gate * units);
+  copy_columns(square, units, gradient + gate * units, columns, units, units);
 }
 
 }  // namespace dptrain::device::cpu

@@ -68,7 +68,7 @@ class LSTMOp final : public RecurrentOp {
                                   .dh = room.dh,
                                   .dc = room.dc,
                                   .dz = room.dz});
-      if (s > 0 || has_states()) multiply_back(a, steps, s, room);
+      if (s > 0 || has_states()) multiply_back(a, steps, s, false, room);
     }
     differentiate_state(a, room, kept.hidden, kept.gates);
     differentiate_inputs(a, room, kept.gates);

@@ -48,7 +48,7 @@ std::uint64_t RecurrentOp::Sets::planned() const {
 }
 
 RecurrentOp::RecurrentOp(const layers::RecurrentSpec& spec, std::int64_t gates, const OpContext& context,
-                         Device& device)
+                         Device& device, bool single_gates)
     : GpuOp(context, device),
       spec_(spec),
       draws_(spec, gates, context),
@@ -57,6 +57,7 @@ RecurrentOp::RecurrentOp(const layers::RecurrentSpec& spec, std::int64_t gates, 
       features_(context.input(0)[1]),
       gates_(gates),
       units_(spec.units),
+      single_gates_(single_gates),
       keeps_(context.step.has_backward),
       has_states_(recurrent_inputs(context) > 1),
       wants_dx_(keeps_ && context.step.input_gradients[0] != plan::kAbsent),
@@ -68,7 +69,7 @@ RecurrentOp::RecurrentOp(const layers::RecurrentSpec& spec, std::int64_t gates, 
 
 void RecurrentOp::prepare(std::int64_t rows) {
   whole_.prepare(rows);
-  if (draws_.state_rate() > 0) single_.prepare(rows);
+  if (single_gates_ || draws_.state_rate() > 0) single_.prepare(rows);
 }
 
 std::pair<double, double> RecurrentOp::flops_per_sample() const {
@@ -81,7 +82,7 @@ RecurrentOp::Room RecurrentOp::take_room(Parts& parts) const {
   const bool drops_inputs = draws_.input_rate() > 0, drops_state = draws_.state_rate() > 0;
   const std::int64_t positions = rows_ * steps_, sums = gates_ * states(rows_);
   Room room{};
-  room.dropped = parts.take(drops_inputs || drops_state ? positions * features_ : 0, type_);
+  room.dropped = parts.take(drops_inputs || drops_state || single_gates_ ? positions * features_ : 0, type_);
   room.factors = parts.take(drops_state ? sums : 0, type_);
   room.operands = parts.take(drops_state ? sums : 0, type_);
   room.hidden = parts.take(drops_state ? positions * units_ : 0, type_);
@@ -133,7 +134,7 @@ kernel::Dropout RecurrentOp::dropout(const OpArgs& a, float rate, std::uint32_t 
 }
 
 void RecurrentOp::draw_factors(const OpArgs& a, const Room& room) const {
-  if (!by_gate(a)) return;
+  if (!drops_state(a)) return;
   device_.fill(room.dc, states(a.rows), 1, *a.stream);
   for (std::int64_t gate = 0; gate < gates_; ++gate) {
     void* const factors = elements(room.factors, gate * states(a.rows));
@@ -145,8 +146,8 @@ void RecurrentOp::draw_factors(const OpArgs& a, const Room& room) const {
 
 const void* RecurrentOp::dropped_input(const OpArgs& a, const Room& room, std::int64_t part) const {
   if (!drops_inputs(a)) return a.inputs[0];
-  kernel::spatial_dropout(at(a), type_, dropout(a, draws_.input_rate(), draws_.of_input(part)), a.state, a.inputs[0],
-                          a.rows, steps_, features_, room.dropped);
+  kernel::spatial_dropout(at(a), type_, dropout(a, draws_.input_rate(), input_draw(part)), a.state, a.inputs[0], a.rows,
+                          steps_, features_, room.dropped);
   return room.dropped;
 }
 
@@ -162,26 +163,40 @@ void RecurrentOp::multiply_inputs(const OpArgs& a, const Room& room, void* z) {
 }
 
 void RecurrentOp::multiply_state(const OpArgs& a, const kernel::RecurrentSteps& steps, const Room& room) {
-  Sets& sets = sets_of(a);
-  ConvSets::Set& set = sets.state.at(a.rows);
-  std::byte* const workspace = sets.state.room(set, room.convolution);
-  if (by_gate(a)) kernel::drop_state(at(a), type_, steps, room.h, room.factors, room.operands);
+  if (drops_state(a)) kernel::drop_state(at(a), type_, steps, room.h, room.factors, room.operands);
   for (std::int64_t part = 0; part < parts_of(a); ++part)
-    set.convolution->forward(by_gate(a) ? elements(room.operands, part * states(a.rows)) : room.h,
-                             elements(a.compute_weights[1], part * sets.columns * units_), nullptr,
-                             elements(room.products, part * a.rows * sets.columns), workspace, a.stream->native());
+    multiply_part(a, sets_of(a), part, drops_state(a) ? elements(room.operands, part * states(a.rows)) : room.h, room,
+                  elements(room.products, part * a.rows * sets_of(a).columns));
 }
 
-void RecurrentOp::multiply_back(const OpArgs& a, const kernel::RecurrentSteps& steps, std::int64_t s,
-                                const Room& room) {
-  Sets& sets = sets_of(a);
+void RecurrentOp::multiply_gate(const OpArgs& a, std::int64_t gate, const void* h, const Room& room, void* to) {
+  multiply_part(a, single_, gate, h, room, to);
+}
+
+void RecurrentOp::multiply_part(const OpArgs& a, Sets& sets, std::int64_t part, const void* h, const Room& room,
+                                void* to) {
   ConvSets::Set& set = sets.state.at(a.rows);
-  std::byte* const workspace = sets.state.room(set, room.convolution);
+  set.convolution->forward(h, elements(a.compute_weights[1], part * sets.columns * units_), nullptr, to,
+                           sets.state.room(set, room.convolution), a.stream->native());
+}
+
+void RecurrentOp::multiply_back(const OpArgs& a, const kernel::RecurrentSteps& steps, std::int64_t s, bool add,
+                                const Room& room) {
   for (std::int64_t part = 0; part < parts_of(a); ++part)
-    set.convolution->backward_data(elements(room.dz, part * a.rows * sets.columns),
-                                   elements(a.compute_weights[1], part * sets.columns * units_),
-                                   elements(room.products, part * states(a.rows)), workspace, a.stream->native());
-  kernel::collect_state_gradient(at(a), type_, steps, s, room.products, by_gate(a) ? room.factors : nullptr, room.dh);
+    multiply_part_back(a, sets_of(a), part, elements(room.dz, part * a.rows * sets_of(a).columns), room,
+                       elements(room.products, part * states(a.rows)));
+  kernel::collect_state_gradient(at(a), type_, steps, s, room.products, factors_of(a, room, 0), add, room.dh);
+}
+
+void RecurrentOp::multiply_gate_back(const OpArgs& a, std::int64_t gate, const void* dz, const Room& room, void* to) {
+  multiply_part_back(a, single_, gate, dz, room, to);
+}
+
+void RecurrentOp::multiply_part_back(const OpArgs& a, Sets& sets, std::int64_t part, const void* dz, const Room& room,
+                                     void* to) {
+  ConvSets::Set& set = sets.state.at(a.rows);
+  set.convolution->backward_data(dz, elements(a.compute_weights[1], part * sets.columns * units_), to,
+                                 sets.state.room(set, room.convolution), a.stream->native());
 }
 
 void RecurrentOp::differentiate_inputs(const OpArgs& a, const Room& room, const void* dz) {
@@ -204,26 +219,29 @@ void RecurrentOp::differentiate_inputs(const OpArgs& a, const Room& room, const 
     void* const dx = part == 0 ? a.input_gradients[0] : room.dropped;
     set.convolution->backward_data(of_part, elements(a.compute_weights[0], filter), dx, workspace, a.stream->native());
     if (drops_inputs(a))
-      kernel::spatial_dropout(at(a), type_, dropout(a, draws_.input_rate(), draws_.of_input(part)), a.state, dx, a.rows,
+      kernel::spatial_dropout(at(a), type_, dropout(a, draws_.input_rate(), input_draw(part)), a.state, dx, a.rows,
                               steps_, features_, dx);
     if (part > 0) kernel::accumulate(at(a), type_, dx, a.input_gradients[0], positions * features_);
   }
 }
 
 void RecurrentOp::differentiate_state(const OpArgs& a, const Room& room, const void* hidden, const void* dz) {
+  for (std::int64_t part = 0; part < parts_of(a); ++part)
+    differentiate_state_part(a, room, part, hidden, elements(dz, part * a.rows * steps_ * sets_of(a).columns));
+}
+
+void RecurrentOp::differentiate_state_part(const OpArgs& a, const Room& room, std::int64_t part, const void* hidden,
+                                           const void* dz) {
   if (!wants_weights_ || a.weight_gradients[1] == nullptr) return;
   Sets& sets = sets_of(a);
   ConvSets::Set& set = sets.weights.at(a.rows);
   std::byte* const scratch = sets.weights.room(set, room.convolution);
   std::byte* const workspace = scratch + rounded_filter_bytes(sets.weights.sample(), sets.weights.passes());
-  for (std::int64_t part = 0; part < parts_of(a); ++part) {
-    if (by_gate(a))
-      kernel::spatial_dropout(at(a), type_, dropout(a, draws_.state_rate(), draws_.of_state(part)), a.state, hidden,
-                              a.rows, steps_, units_, room.hidden);
-    differentiate_filter(at(a), sets.weights.sample(), *set.convolution, by_gate(a) ? room.hidden : hidden,
-                         elements(dz, part * a.rows * steps_ * sets.columns), scratch, workspace,
-                         a.weight_gradients[1] + part * sets.columns * units_);
-  }
+  if (drops_state(a))
+    kernel::spatial_dropout(at(a), type_, dropout(a, draws_.state_rate(), draws_.of_state(part)), a.state, hidden,
+                            a.rows, steps_, units_, room.hidden);
+  differentiate_filter(at(a), sets.weights.sample(), *set.convolution, drops_state(a) ? room.hidden : hidden, dz,
+                       scratch, workspace, a.weight_gradients[1] + part * sets.columns * units_);
 }
 
 }  // namespace dptrain::device::DPTRAIN_GPU
