@@ -80,8 +80,8 @@ class KerasRecurrentFiles : public ::testing::TestWithParam<const char*> {};
 TEST_P(KerasRecurrentFiles, AreRead) {
   const std::string models = test::test_data("golden/keras3_recurrent.keras");
   const std::string path = test::test_data(std::string("golden/keras3_recurrent.") + GetParam());
-  const graph::Graph graph = graph::graph_of(config::to_yaml(
-      import_model(std::string(GetParam()) == "weights.h5" ? models : path).model));
+  const graph::Graph graph =
+      graph::graph_of(config::to_yaml(import_model(std::string(GetParam()) == "weights.h5" ? models : path).model));
   EXPECT_EQ(graph::wiring(graph),
             "x, z, encoder <- x, decoder <- z encoder.state_h encoder.state_c, middle <- decoder, old <- decoder, "
             "all <- encoder middle old, kind <- all");

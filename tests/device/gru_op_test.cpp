@@ -62,7 +62,7 @@ void check_gru(GRUSpec spec, std::int64_t steps, std::int64_t features, bool wit
     if (with_state) c.inputs.push_back(Shape{spec.units});
     c.rows = rows;
     if (rows > 3) c.types = {DType::kF32};  // sums over many rows cancel, roundings to 16 bits do not
-    c.tolerance = 1e-5;  // a chain of steps
+    c.tolerance = 1e-5;                     // a chain of steps
     c.gradient_tolerance = 2e-5;
     c.same_bits_on_all_threads = false;  // oneDNN's products
     const auto reference = [&](bool training) {

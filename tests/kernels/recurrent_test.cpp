@@ -137,8 +137,8 @@ TEST(RecurrentKernels, LstmValuesAndGradients) {
     agrees(d.differences(expected), 1e-4, 2e-5, [&] {
       forward();
       lstm_backward(d.steps(), d.kernel.data(), d.c0.data(),
-                    {gates.data(), hidden.data(), cell.data(), squashed.data()},
-                    {.sequences = true, .y = d.dy.data()}, workspace.data());
+                    {gates.data(), hidden.data(), cell.data(), squashed.data()}, {.sequences = true, .y = d.dy.data()},
+                    workspace.data());
       return gates;
     });
   }
