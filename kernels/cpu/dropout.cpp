@@ -70,6 +70,18 @@ void drop_row(const Dropout& dropout, int64_t row, const float* x, int64_t width
   }
 }
 
+/// A line along the innermost axis: y = x times the factors at `factors`, or times the one that is there, zero where
+/// that is.
+void scale_line(const float* factors, bool one_factor, const float* x, int64_t n, float* y) {
+  const auto scaled = [](Vec v, Vec factor) HWY_ATTR {
+    return hn::IfThenZeroElse(hn::Eq(factor, hn::Zero(kFloats)), hn::Mul(v, factor));
+  };
+  if (!one_factor) return map(n, y, scaled, x, factors);
+  const Vec factor = splat(*factors);
+  map(
+      n, y, [=](Vec v) HWY_ATTR { return scaled(v, factor); }, x);
+}
+
 /// Positions [begin, end) of all rows: y = x times its channel's factor, zero where that is.
 void scale_channels(const float* factors, const float* x, int64_t begin, int64_t end, int64_t positions,
                     int64_t channels, float* y) {
@@ -89,6 +101,7 @@ namespace dptrain::kernels::cpu {
 
 HWY_EXPORT(drop_row);
 HWY_EXPORT(scale_channels);
+HWY_EXPORT(scale_line);
 
 void dropout_forward(const Dropout& dropout, const float* x, int64_t rows, int64_t width, float* y) {
   parallel_ranges(rows, rows_per_piece(4 * width),
@@ -108,6 +121,27 @@ void spatial_dropout(const Dropout& dropout, const float* x, int64_t rows, int64
   dropout_forward(dropout, factors, rows, channels, factors);
   parallel_ranges(rows * positions, rows_per_piece(channels), [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(scale_channels)(factors, x, begin, end, positions, channels, y);
+  });
+}
+
+void spread_dropout(const Dropout& dropout, const SpreadAxes& axes, const float* x, int64_t rows, float* factors,
+                    float* y) {
+  Dropout numbers = dropout;
+  if (axes.one_row) numbers.first_row = 0;
+  const int64_t rows_of_numbers = axes.one_row ? 1 : rows;
+  fill(1.0F, factors, rows_of_numbers * axes.numbers);
+  dropout_forward(numbers, factors, rows_of_numbers, axes.numbers, factors);
+
+  const int last = axes.axes - 1;
+  const int64_t length = axes.extent[last];
+  int64_t lines = 1;
+  for (int axis = 0; axis < last; ++axis) lines *= axes.extent[axis];
+  parallel_ranges(rows * lines, rows_per_piece(length), [&](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; ++line) {
+      const int64_t row = axes.one_row ? 0 : line / lines;
+      const float* const from = factors + row * axes.numbers + axes.place(line % lines * length);
+      HWY_DYNAMIC_DISPATCH(scale_line)(from, axes.stride[last] == 0, x + line * length, length, y + line * length);
+    }
   });
 }
 

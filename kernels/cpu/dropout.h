@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "kernels/spread_axes.h"
+
 namespace dptrain::kernels::cpu {
 
 struct Dropout {
@@ -28,5 +30,11 @@ void dropout_backward(const Dropout& dropout, const float* dy, int64_t rows, int
 /// channels floats. y == x allowed.
 void spatial_dropout(const Dropout& dropout, const float* x, int64_t rows, int64_t positions, int64_t channels,
                      float* factors, float* y);
+
+/// Dropout of what the numbers of `axes` stand for: number k of a row drops where dropout_forward drops element k of a
+/// row of `axes.numbers` elements; with `one_row` as in row 0 of the whole data, whatever first_row is. The gradient is
+/// the same pass over dy. `factors`: room for rows * axes.numbers floats. y == x allowed.
+void spread_dropout(const Dropout& dropout, const SpreadAxes& axes, const float* x, int64_t rows, float* factors,
+                    float* y);
 
 }  // namespace dptrain::kernels::cpu

@@ -35,8 +35,9 @@ HWY_INLINE void normal_lanes(WordVec a, WordVec b, Vec& first, Vec& second) {
   second = with_sign(hn::Mul(radius, hn::Sin(kFloats, angle)), hn::ShiftLeft<1>(b));
 }
 
-/// Elements [i, i + 4 kLanes) of a row; x and y point at element i.
-HWY_INLINE void add_groups(const Noise& noise, uint32_t row, int64_t i, const float* x, float* y) {
+/// Elements [i, i + 4 kLanes) of a row; x and y point at element i. kMultiplies: x (1 + stddev n), else x + stddev n.
+template <bool kMultiplies>
+HWY_INLINE void noise_groups(const Noise& noise, uint32_t row, int64_t i, const float* x, float* y) {
   const Words words;
   WordVec c[4] = {hn::Set(words, row), hn::Iota(words, static_cast<uint32_t>(i / 4)),
                   hn::Set(words, static_cast<uint32_t>(noise.step)),
@@ -47,20 +48,28 @@ HWY_INLINE void add_groups(const Noise& noise, uint32_t row, int64_t i, const fl
   normal_lanes(c[2], c[3], n2, n3);
   hn::LoadInterleaved4(kFloats, x, v0, v1, v2, v3);
   const Vec stddev = splat(noise.stddev);
-  hn::StoreInterleaved4(hn::MulAdd(n0, stddev, v0), hn::MulAdd(n1, stddev, v1), hn::MulAdd(n2, stddev, v2),
-                        hn::MulAdd(n3, stddev, v3), kFloats, y);
+  const auto noisy = [stddev](Vec n, Vec v) HWY_ATTR { return hn::MulAdd(kMultiplies ? hn::Mul(n, v) : n, stddev, v); };
+  hn::StoreInterleaved4(noisy(n0, v0), noisy(n1, v1), noisy(n2, v2), noisy(n3, v3), kFloats, y);
 }
 
-void noise_row(const Noise& noise, int64_t row, const float* x, int64_t width, float* y) {
+template <bool kMultiplies>
+HWY_INLINE void noise_line(const Noise& noise, int64_t row, const float* x, int64_t width, float* y) {
   const uint32_t counter_row = static_cast<uint32_t>(noise.first_row + row);
   int64_t i = 0;
-  for (; i + 4 * kLanes <= width; i += 4 * kLanes) add_groups(noise, counter_row, i, x + i, y + i);
+  for (; i + 4 * kLanes <= width; i += 4 * kLanes) noise_groups<kMultiplies>(noise, counter_row, i, x + i, y + i);
   if (i == width) return;
   float rest[4 * kLanes] = {};
   const size_t bytes = static_cast<size_t>(width - i) * sizeof(float);
   std::memcpy(rest, x + i, bytes);
-  add_groups(noise, counter_row, i, rest, rest);
+  noise_groups<kMultiplies>(noise, counter_row, i, rest, rest);
   std::memcpy(y + i, rest, bytes);
+}
+
+void add_noise_row(const Noise& noise, int64_t row, const float* x, int64_t width, float* y) {
+  noise_line<false>(noise, row, x, width, y);
+}
+void multiply_noise_row(const Noise& noise, int64_t row, const float* x, int64_t width, float* y) {
+  noise_line<true>(noise, row, x, width, y);
 }
 
 }  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
@@ -69,14 +78,22 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace dptrain::kernels::cpu {
 
-HWY_EXPORT(noise_row);
+HWY_EXPORT(add_noise_row);
+HWY_EXPORT(multiply_noise_row);
 
 void add_noise(const Noise& noise, const float* x, int64_t rows, int64_t width, float* y) {
   parallel_ranges(rows, rows_per_piece(8 * width),  // 8: a number costs more than a move
                   [&](int64_t begin, int64_t end) {
                     for (int64_t row = begin; row < end; ++row)
-                      HWY_DYNAMIC_DISPATCH(noise_row)(noise, row, x + row * width, width, y + row * width);
+                      HWY_DYNAMIC_DISPATCH(add_noise_row)(noise, row, x + row * width, width, y + row * width);
                   });
+}
+
+void multiply_noise(const Noise& noise, const float* x, int64_t rows, int64_t width, float* y) {
+  parallel_ranges(rows, rows_per_piece(8 * width), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row)
+      HWY_DYNAMIC_DISPATCH(multiply_noise_row)(noise, row, x + row * width, width, y + row * width);
+  });
 }
 
 }  // namespace dptrain::kernels::cpu

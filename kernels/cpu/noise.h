@@ -21,4 +21,7 @@ struct Noise {
 /// == x allowed.
 void add_noise(const Noise& noise, const float* x, int64_t rows, int64_t width, float* y);
 
+/// y = x (1 + stddev n), of the same numbers. The gradient is the same pass over dy. y == x allowed.
+void multiply_noise(const Noise& noise, const float* x, int64_t rows, int64_t width, float* y);
+
 }  // namespace dptrain::kernels::cpu

@@ -15,8 +15,8 @@ namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
 /// Lines [begin, end) of the output.
 void upsample_piece(const UpsampleShape& s, const float* x, int64_t begin, int64_t end, float* y) {
-  const UpsampleAxis rows{s.in_h, s.size_h, s.bilinear}, columns{s.in_w, s.size_w, s.bilinear};
-  const int64_t out_h = s.in_h * s.size_h, out_w = s.in_w * s.size_w, line_floats = s.in_w * s.channels;
+  const UpsampleAxis rows{s.in_h, s.out_h, s.bilinear}, columns{s.in_w, s.out_w, s.bilinear};
+  const int64_t out_h = s.out_h, out_w = s.out_w, line_floats = s.in_w * s.channels;
   for (int64_t line = begin; line < end; ++line) {
     const UpsampleAxis::Place h = rows.place(line % out_h);
     const float* const image = x + line / out_h * s.in_h * line_floats;
@@ -44,8 +44,8 @@ void upsample_piece(const UpsampleShape& s, const float* x, int64_t begin, int64
 
 /// Lines [begin, end) of the input.
 void upsample_backward_piece(const UpsampleShape& s, const float* dy, int64_t begin, int64_t end, float* dx) {
-  const UpsampleAxis rows{s.in_h, s.size_h, s.bilinear}, columns{s.in_w, s.size_w, s.bilinear};
-  const int64_t out_h = s.in_h * s.size_h, out_w = s.in_w * s.size_w;
+  const UpsampleAxis rows{s.in_h, s.out_h, s.bilinear}, columns{s.in_w, s.out_w, s.bilinear};
+  const int64_t out_h = s.out_h, out_w = s.out_w;
   for (int64_t line = begin; line < end; ++line) {
     const int64_t h = line % s.in_h;
     const float* const image = dy + line / s.in_h * out_h * out_w * s.channels;
@@ -75,8 +75,8 @@ HWY_EXPORT(upsample_piece);
 HWY_EXPORT(upsample_backward_piece);
 
 void upsample_forward(const UpsampleShape& shape, const float* x, int64_t rows, float* y) {
-  const int64_t lines = rows * shape.in_h * shape.size_h;
-  parallel_ranges(lines, rows_per_piece(shape.in_w * shape.size_w * shape.channels), [&](int64_t begin, int64_t end) {
+  const int64_t lines = rows * shape.out_h;
+  parallel_ranges(lines, rows_per_piece(shape.out_w * shape.channels), [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(upsample_piece)(shape, x, begin, end, y);
   });
 }

@@ -1,7 +1,8 @@
 #pragma once
 
-// Enlargement of NHWC images. May be called from any thread; work is shared among the caller's threads. Outputs are
-// overwritten and are not inputs; each number is computed by itself, so results depend on nothing but the inputs.
+// Enlarging and resizing of NHWC images. May be called from any thread; work is shared among the caller's threads.
+// Outputs are overwritten and are not inputs; each number is computed by itself, so results depend on nothing but the
+// inputs.
 
 #include "kernels/upsample_shape.h"
 

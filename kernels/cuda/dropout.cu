@@ -92,6 +92,19 @@ __global__ void spatial_dropout_kernel(const Keep keep, const StepState* state, 
   }
 }
 
+/// An element per thread and turn, each with a draw of its own.
+template <class T>
+__global__ void spread_dropout_kernel(const Keep keep, const SpreadAxes axes, const StepState* state, const T* x,
+                                      std::int64_t elements, std::int64_t width, T* y) {
+  const std::int64_t step = state->step;
+  for (std::int64_t i = thread_number(); i < elements; i += thread_count()) {
+    const Split place = split(i, width);
+    const std::int64_t number = axes.place(place.remainder);
+    const PhiloxBlock block = draw(keep, axes.one_row ? 0 : place.quotient, number / 4, step);
+    y[i] = from_float<T>(drop(keep, block.word[number % 4], to_float(x[i])));
+  }
+}
+
 Keep keep_of(const Dropout& dropout) {
   const double rate = static_cast<double>(dropout.rate);
   return {.threshold = static_cast<std::uint32_t>(std::ceil(rate * 16777216.0)),
@@ -140,6 +153,21 @@ void spatial_dropout(const Launch& at, DType type, const Dropout& dropout, const
     const std::int64_t items = rows * shares * (channels / (wide ? kWide : 1));
     DPTRAIN_LAUNCH_FLAT(at, kernel, grid_for(at, items), kBlock, keep, state, from, items, shares, positions, channels,
                         to);
+  });
+}
+
+void spread_dropout(const Launch& at, DType type, const Dropout& dropout, const SpreadAxes& axes,
+                    const StepState* state, const void* x, std::int64_t rows, void* y) {
+  std::int64_t width = 1;
+  for (int axis = 0; axis < axes.axes; ++axis) width *= axes.extent[axis];
+  if (rows <= 0 || width <= 0) return;
+  Keep keep = keep_of(dropout);
+  if (axes.one_row) keep.first_row = 0;
+  dispatch(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const auto kernel = spread_dropout_kernel<T>;
+    DPTRAIN_LAUNCH_FLAT(at, kernel, grid_for(at, rows * width), kBlock, keep, axes, state, static_cast<const T*>(x),
+                        rows * width, width, static_cast<T*>(y));
   });
 }
 

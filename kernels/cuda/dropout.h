@@ -6,6 +6,7 @@
 
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/spread_axes.h"
 #include "kernels/step_state.h"
 
 namespace dptrain::kernels::DPTRAIN_GPU {
@@ -28,5 +29,9 @@ void dropout(const Launch& at, DType type, const Dropout& dropout, const StepSta
 /// element c of a row of `channels` elements. y == x allowed.
 void spatial_dropout(const Launch& at, DType type, const Dropout& dropout, const StepState* state, const void* x,
                      std::int64_t rows, std::int64_t positions, std::int64_t channels, void* y);
+
+/// Dropout of what the numbers of `axes` stand for, as kernels::cpu::spread_dropout. y == x allowed.
+void spread_dropout(const Launch& at, DType type, const Dropout& dropout, const SpreadAxes& axes,
+                    const StepState* state, const void* x, std::int64_t rows, void* y);
 
 }  // namespace dptrain::kernels::DPTRAIN_GPU

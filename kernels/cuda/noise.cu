@@ -17,8 +17,14 @@ __device__ inline Lanes<4> draw(const Noise& noise, std::int64_t row, std::int64
   return {{a.first, a.second, b.first, b.second}};
 }
 
+/// x and a number of the noise.
+template <bool kMultiplies>
+__device__ inline float noisy(float x, float normal, float stddev) {
+  return x + stddev * (kMultiplies ? normal * x : normal);
+}
+
 /// A group of up to four elements per thread and turn; kWhole: all groups have four, and x and y are aligned.
-template <class T, bool kWhole>
+template <class T, bool kMultiplies, bool kWhole>
 __global__ void noise_kernel(const Noise noise, const StepState* state, const T* x, std::int64_t groups,
                              std::int64_t width, T* y) {
   const std::int64_t step = state->step, groups_per_row = (width + 3) / 4;
@@ -29,30 +35,42 @@ __global__ void noise_kernel(const Noise noise, const StepState* state, const T*
     if constexpr (kWhole) {
       Lanes<4> value = load<4>(x + first);
       DPTRAIN_UNROLL
-      for (int k = 0; k < 4; ++k) value.v[k] += noise.stddev * normal.v[k];
+      for (int k = 0; k < 4; ++k) value.v[k] = noisy<kMultiplies>(value.v[k], normal.v[k], noise.stddev);
       store<4>(value, y + first);
     } else {
       DPTRAIN_UNROLL
       for (int k = 0; k < 4; ++k)
         if (place.remainder * 4 + k < width)
-          y[first + k] = from_float<T>(to_float(x[first + k]) + noise.stddev * normal.v[k]);
+          y[first + k] = from_float<T>(noisy<kMultiplies>(to_float(x[first + k]), normal.v[k], noise.stddev));
     }
   }
+}
+
+template <bool kMultiplies>
+void noise_pass(const Launch& at, DType type, const Noise& noise, const StepState* state, const void* x,
+                std::int64_t rows, std::int64_t width, void* y) {
+  if (rows <= 0 || width <= 0) return;
+  dispatch(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* const from = static_cast<const T*>(x);
+    T* const to = static_cast<T*>(y);
+    const auto kernel =
+        width % 4 == 0 && aligned(from, to) ? noise_kernel<T, kMultiplies, true> : noise_kernel<T, kMultiplies, false>;
+    const std::int64_t groups = rows * ((width + 3) / 4);
+    DPTRAIN_LAUNCH_FLAT(at, kernel, grid_for(at, groups), kBlock, noise, state, from, groups, width, to);
+  });
 }
 
 }  // namespace
 
 void add_noise(const Launch& at, DType type, const Noise& noise, const StepState* state, const void* x,
                std::int64_t rows, std::int64_t width, void* y) {
-  if (rows <= 0 || width <= 0) return;
-  dispatch(type, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T* const from = static_cast<const T*>(x);
-    T* const to = static_cast<T*>(y);
-    const auto kernel = width % 4 == 0 && aligned(from, to) ? noise_kernel<T, true> : noise_kernel<T, false>;
-    const std::int64_t groups = rows * ((width + 3) / 4);
-    DPTRAIN_LAUNCH_FLAT(at, kernel, grid_for(at, groups), kBlock, noise, state, from, groups, width, to);
-  });
+  noise_pass<false>(at, type, noise, state, x, rows, width, y);
+}
+
+void multiply_noise(const Launch& at, DType type, const Noise& noise, const StepState* state, const void* x,
+                    std::int64_t rows, std::int64_t width, void* y) {
+  noise_pass<true>(at, type, noise, state, x, rows, width, y);
 }
 
 }  // namespace dptrain::kernels::DPTRAIN_GPU

@@ -22,4 +22,8 @@ struct Noise {
 void add_noise(const Launch& at, DType type, const Noise& noise, const StepState* state, const void* x,
                std::int64_t rows, std::int64_t width, void* y);
 
+/// y = x (1 + stddev n), of the same numbers. The gradient is the same pass over dy. y == x allowed.
+void multiply_noise(const Launch& at, DType type, const Noise& noise, const StepState* state, const void* x,
+                    std::int64_t rows, std::int64_t width, void* y);
+
 }  // namespace dptrain::kernels::DPTRAIN_GPU

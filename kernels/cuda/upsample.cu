@@ -28,9 +28,9 @@ __device__ inline Lanes<V> between(Lanes<V> a, const Lanes<V>& b, float share) {
 
 template <class T, int V>
 __global__ void upsample_forward_kernel(const UpsampleShape s, const T* x, std::int64_t packs, T* y) {
-  const UpsampleAxis rows{s.in_h, s.size_h, s.bilinear}, columns{s.in_w, s.size_w, s.bilinear};
+  const UpsampleAxis rows{s.in_h, s.out_h, s.bilinear}, columns{s.in_w, s.out_w, s.bilinear};
   for (std::int64_t i = thread_number(); i < packs; i += thread_count()) {
-    const Pixel p = pixel_of<V>(i, s.in_h * s.size_h, s.in_w * s.size_w, s.channels);
+    const Pixel p = pixel_of<V>(i, s.out_h, s.out_w, s.channels);
     const UpsampleAxis::Place h = rows.place(p.h), w = columns.place(p.w);
     const T* const image = x + p.row * s.in_h * s.in_w * s.channels + p.c;
     const auto at = [&](std::int64_t line, std::int64_t column) {
@@ -46,8 +46,8 @@ __global__ void upsample_forward_kernel(const UpsampleShape s, const T* x, std::
 
 template <class T, int V>
 __global__ void upsample_backward_kernel(const UpsampleShape s, const T* dy, std::int64_t packs, T* dx) {
-  const UpsampleAxis rows{s.in_h, s.size_h, s.bilinear}, columns{s.in_w, s.size_w, s.bilinear};
-  const std::int64_t out_h = s.in_h * s.size_h, out_w = s.in_w * s.size_w;
+  const UpsampleAxis rows{s.in_h, s.out_h, s.bilinear}, columns{s.in_w, s.out_w, s.bilinear};
+  const std::int64_t out_h = s.out_h, out_w = s.out_w;
   for (std::int64_t i = thread_number(); i < packs; i += thread_count()) {
     const Pixel p = pixel_of<V>(i, s.in_h, s.in_w, s.channels);
     const T* const image = dy + p.row * out_h * out_w * s.channels + p.c;
@@ -84,7 +84,7 @@ void upsample_forward(const Launch& at, DType type, const UpsampleShape& shape, 
   if (rows <= 0) return;
   with_pack(type, shape.channels, x, y, [&](auto tag, auto v) {
     using T = typename decltype(tag)::type;
-    const std::int64_t packs = rows * shape.in_h * shape.size_h * shape.in_w * shape.size_w * shape.channels / v;
+    const std::int64_t packs = rows * shape.out_h * shape.out_w * shape.channels / v;
     DPTRAIN_LAUNCH_FLAT(at, (upsample_forward_kernel<T, v>), grid_for(at, packs), kBlock, shape,
                         static_cast<const T*>(x), packs, static_cast<T*>(y));
   });

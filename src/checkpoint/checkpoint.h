@@ -10,10 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "export/compiled.h"
 #include "graph/model.h"
-#include "optim/loss.h"
-#include "optim/metric.h"
-#include "optim/optimizer.h"
 
 namespace dptrain::checkpoint {
 
@@ -32,27 +30,11 @@ struct State {
   std::vector<std::string> class_names;
 };
 
-/// For Keras's training_config; left out of the file where Keras has no such thing or Keras 2 would fail to load the
-/// file (AdamW, weight decay, averages).
-struct Compiled {
-  config::Typed optimizer;
-  double learning_rate = 0;  ///< current
-  struct Output {
-    std::string name{};  ///< "" where the model has one
-    config::Typed loss{};
-    double weight = 1;
-    std::vector<config::Typed> metrics{};
-  };
-  std::vector<Output> outputs{};  ///< those that have a loss
-};
-
 /// Holds the whole file in memory besides the model while it is written. Throws Error{kWrite} (the old file, if any, is
-/// untouched and no temporary is left). Returns bytes written.
-std::uint64_t save(const std::string& path, const graph::Model& model, const Compiled& compiled, const State& state);
-/// Without the private group and with class names only: the file to hand on.
-std::uint64_t export_model(const std::string& path, const graph::Model& model, const Compiled& compiled,
-                           const std::vector<std::string>& class_names);
-
+/// untouched and no temporary is left). Returns bytes written. The file to hand on, without the private group, is what
+/// exporting::Exporter writes.
+std::uint64_t save(const std::string& path, const graph::Model& model, const exporting::Compiled& compiled,
+                   const State& state);
 /// Reads the private group and checks the file's CRC attributes. Throws Error{kCheckpoint} for a file that is damaged,
 /// not HDF5, or not dptrain's.
 State read_state(const std::string& path);
@@ -74,10 +56,5 @@ struct Difference {
   bool equal = true;  ///< weights, arrays of the state and class names; texts that differ are reported only
 };
 Difference compare(const std::string& a, const std::string& b, double tolerance);
-
-/// The Keras 2 `model_config` JSON, one line.
-std::string keras_model_config(const graph::Graph& graph);
-/// `training_config` JSON, or "" where Keras cannot say it.
-std::string keras_training_config(const Compiled& compiled);
 
 }  // namespace dptrain::checkpoint

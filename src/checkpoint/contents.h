@@ -11,14 +11,12 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/hdf5/hdf5_reader.h"
 #include "checkpoint/stored_layers.h"
+#include "export/keras/keras_file.h"
 
 namespace dptrain::checkpoint {
 
 constexpr const char* kStateGroup = "dptrain_state";
 constexpr std::uint32_t kStateFormat = 1;  ///< a reader refuses higher ones
-constexpr const char* kClassNames = "class_names";
-constexpr const char* kKerasVersion = "2.15.0";
-constexpr const char* kKerasBackend = "tensorflow";
 
 /// An open file whose seal, if it has one, fits.
 struct Contents {
@@ -41,7 +39,7 @@ struct Contents {
   bool by_keras3() const;
   StoredLayers stored() const { return read_stored_layers(root, model_config()); }
   std::vector<StoredLayer> layers() const { return stored().layers; }
-  std::vector<std::string> class_names() const { return root.list(kClassNames); }
+  std::vector<std::string> class_names() const { return root.list(exporting::keras::kClassNames); }
   State state() const;
   std::string resolved_config() const;
   std::vector<std::pair<std::string, Hdf5Dataset>> arrays() const;

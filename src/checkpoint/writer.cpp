@@ -8,6 +8,7 @@
 
 #include "core/clock.h"
 #include "core/queue.h"
+#include "export/exporter.h"
 
 namespace dptrain::checkpoint {
 
@@ -32,8 +33,10 @@ struct Writer::Impl {
     Saved saved{.path = path, .bytes = 0, .seconds = 0, .error = std::nullopt};
     const Stopwatch watch;
     try {
+      const exporting::Exported handed_on{
+          .model = *job.model, .compiled = job.compiled, .class_names = job.state->class_names};
       saved.bytes = job.private_state ? save(path, *job.model, job.compiled, *job.state)
-                                      : export_model(path, *job.model, job.compiled, job.state->class_names);
+                                      : exporting::exporter_of(path).write(path, handed_on);
     } catch (const Error& error) {
       saved.error = error;
     } catch (const std::bad_alloc&) {

@@ -17,7 +17,7 @@ namespace dptrain::checkpoint {
 struct Job {
   std::shared_ptr<const graph::Model> model;
   std::shared_ptr<const State> state;
-  Compiled compiled;
+  exporting::Compiled compiled;
   std::vector<std::string> paths;
   bool private_state = true;
 };

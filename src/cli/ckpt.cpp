@@ -14,6 +14,7 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "experiment/keras_model.h"
+#include "export/exporter.h"
 #include "graph/build.h"
 #include "train/line_file.h"
 
@@ -70,12 +71,14 @@ void write_config(const graph::Graph& graph, const std::string& from, const std:
       fmt::format("{}: {} layers, {} outputs; weights from {}", to, graph.layers.size(), graph.outputs.size(), from));
 }
 
-/// A file as dptrain writes it, without the state of a run.
+/// A file for other programs, without the state of a run.
 void write_model(const graph::Graph& graph, const std::string& from, const std::string& to) {
   graph::Model model = graph::make_model(graph, 0);
   const checkpoint::WeightsReport report = checkpoint::load_weights(*graph.weights, model);
   for (const std::string& note : report.notes) log::info(note);
-  checkpoint::export_model(to, model, {}, checkpoint::read_class_names(from));
+  const exporting::Exporter& exporter = exporting::exporter_of(to);
+  exporter.write(to, {.model = model, .class_names = checkpoint::read_class_names(from)});
+  for (const std::string& advice : exporter.advice(to, graph)) log::info(advice);
   log::print(fmt::format("{}: {} parameters; {}", to, with_commas(model.parameters()), report.line()));
 }
 
@@ -86,9 +89,9 @@ int convert(const CkptFlags& flags) {
   const std::string from = checkpoint_file(flags.files[0], {"best.h5", "last.h5"}), &to = flags.files[1];
   const std::string suffix = fs::path(to).extension().string();
   const bool config = suffix == ".yaml" || suffix == ".yml";
-  if (!config && (suffix != ".h5" || to.ends_with(".weights.h5")))
-    throw Error(ErrorKind::kUsage,
-                fmt::format("ckpt convert writes .yaml (the model as a config) or .h5, found '{}'", to));
+  if (!config && exporting::find_exporter(to) == nullptr)
+    throw Error(ErrorKind::kUsage, fmt::format("ckpt convert writes .yaml (the model as a config) or {}, found '{}'",
+                                               exporting::known_suffixes(), to));
   const graph::Graph graph = experiment::keras_graph(from, input_shape(flags));
   config ? write_config(graph, from, to) : write_model(graph, from, to);
   return 0;

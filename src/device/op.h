@@ -41,8 +41,9 @@ struct OpContext {
     if (i >= step.masks.size() || step.masks[i] == plan::kAbsent) return std::nullopt;
     return static_cast<std::size_t>(step.masks[i]);
   }
-  const Shape& input(std::size_t i) const { return plan.tensors[static_cast<std::size_t>(step.inputs[i])].shape; }
-  const Shape& output(std::size_t i = 0) const { return plan.tensors[static_cast<std::size_t>(step.outputs[i])].shape; }
+  Shape input(std::size_t i) const { return seen(step.inputs[i]); }
+  Shape output(std::size_t i = 0) const { return seen(step.outputs[i]); }
+  Shape seen(int tensor) const { return plan::shape_seen(step, plan.tensors[static_cast<std::size_t>(tensor)].shape); }
 };
 
 /// One call. Pointers are device memory, valid until the call returns (CPU) or the stream has passed it (CUDA).
@@ -66,6 +67,7 @@ struct OpArgs {
   std::span<const void* const> compute_weights{};  ///< the same in the compute type (`weights` where that is float32)
   /// Null where not wanted; of statistics: forward in training writes share * value.
   std::span<float* const> weight_gradients{};
+  void* packed = nullptr;  ///< pack(): written; else as it left it
   void* saved = nullptr;
   void* scratch = nullptr;
   const kernels::StepState* state = nullptr;  ///< device memory: `step` for kernels of a recorded step
@@ -96,6 +98,10 @@ class Op {
   virtual ~Op() = default;
   virtual void forward(const OpArgs& args) = 0;
   virtual void backward(const OpArgs& args) = 0;
+  /// Writes all of `packed` from the weights: another layout of them, for calls to read. Asked of an op whose need()
+  /// has `packed` bytes, in front of the first call and of the first one behind every change of its weights, in the
+  /// order of the stream. Has the weights in both types, `packed`, `scratch` and `stream`; all else is empty.
+  virtual void pack(const OpArgs& args) { static_cast<void>(args); }
   /// Asked once after construction and every prepare(), all of which come before the first call.
   virtual plan::Need need() const { return {}; }
   /// Makes everything that a call with this many rows needs (primitives), so that calls allocate nothing.

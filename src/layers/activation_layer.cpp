@@ -1,6 +1,5 @@
 #include "layers/activation_layer.h"
 
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -15,9 +14,6 @@ const Registered kActivation =
         .backward_reads([](const ActivationSpec& spec) {
           const bool from_output = backward_from_output(spec.activation);
           return BackwardReads{.input = !from_output, .output = from_output && spec.activation != Activation::kLinear};
-        })
-        .keras([](const ActivationSpec& spec, std::span<const Shape>) {
-          return keras_object({{"activation", keras_activation(spec.activation)}});
         });
 
 }  // namespace

@@ -29,22 +29,6 @@ std::vector<WeightDef> weights(const BatchNormalizationSpec& spec, std::span<con
   return all;
 }
 
-config::Node keras(const BatchNormalizationSpec& spec, std::span<const Shape>) {
-  return keras_object({{"axis", config::Node::integer(spec.axis)},
-                       {"momentum", keras_real(spec.momentum)},
-                       {"epsilon", keras_real(spec.epsilon)},
-                       {"center", config::Node::boolean(spec.center)},
-                       {"scale", config::Node::boolean(spec.scale)},
-                       {"beta_initializer", keras_initializer(spec.beta_initializer)},
-                       {"gamma_initializer", keras_initializer(spec.gamma_initializer)},
-                       {"moving_mean_initializer", keras_initializer(spec.moving_mean_initializer)},
-                       {"moving_variance_initializer", keras_initializer(spec.moving_variance_initializer)},
-                       {"beta_regularizer", keras_regularizer(spec.beta_regularizer)},
-                       {"gamma_regularizer", keras_regularizer(spec.gamma_regularizer)},
-                       {"beta_constraint", {}},
-                       {"gamma_constraint", {}}});
-}
-
 const Registered kBatchNormalization =
     layer<BatchNormalizationSpec>("BatchNormalization")
         .positional(key("axis", &BatchNormalizationSpec::axis))
@@ -63,8 +47,7 @@ const Registered kBatchNormalization =
         .masks(MaskRule::kHeeds)
         .output(output)
         .weights(weights)
-        .backward_reads(BackwardReads{.input_to_train = true})
-        .keras(keras);
+        .backward_reads(BackwardReads{.input_to_train = true});
 
 }  // namespace
 }  // namespace dptrain::layers

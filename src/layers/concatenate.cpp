@@ -1,7 +1,6 @@
 #include "layers/concatenate.h"
 
 #include "core/format.h"
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 #include "layers/merge.h"
 
@@ -37,10 +36,7 @@ const Registered kConcatenate = layer<ConcatenateSpec>("Concatenate")
                                     .positional(key("axis", &ConcatenateSpec::axis))
                                     .inputs(2, -1)
                                     .masks(mask_rule)
-                                    .output(output)
-                                    .keras([](const ConcatenateSpec& spec, std::span<const Shape>) {
-                                      return keras_object({{"axis", config::Node::integer(spec.axis)}});
-                                    });
+                                    .output(output);
 
 }  // namespace
 }  // namespace dptrain::layers

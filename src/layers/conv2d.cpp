@@ -1,6 +1,5 @@
 #include "layers/conv2d.h"
 
-#include "core/format.h"
 #include "layers/kernels_and_bias.h"
 
 namespace dptrain::layers {
@@ -10,11 +9,7 @@ const KernelsAndBias<Conv2DSpec> kConv2DKernels({{"kernel", &Conv2DSpec::kernel_
                                                   &Conv2DSpec::kernel_regularizer}});
 
 Shape output(const Conv2DSpec& spec, std::span<const Shape> in) {
-  const std::int64_t channels = in[0][2];
-  if (channels % spec.groups != 0)
-    throw LayerError(fmt::format("groups {} do not divide the input's {} channels", spec.groups, channels));
-  if (spec.filters % spec.groups != 0)
-    throw LayerError(fmt::format("groups {} do not divide filters {}", spec.groups, spec.filters));
+  check_groups(spec.groups, in[0][2], spec.filters);
   refuse_strided_dilation(spec.strides, spec.dilation_rate);
   const Window w = window(in[0], spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding);
   return {w.h.out, w.w.out, spec.filters};
@@ -23,16 +18,6 @@ Shape output(const Conv2DSpec& spec, std::span<const Shape> in) {
 std::vector<WeightDef> weights(const Conv2DSpec& spec, std::span<const Shape> in) {
   const Shape kernel{spec.kernel_size.h, spec.kernel_size.w, in[0][2] / spec.groups, spec.filters};
   return kConv2DKernels.weights(spec, {kernel}, spec.filters);
-}
-
-config::Node keras(const Conv2DSpec& spec, std::span<const Shape>) {
-  return kConv2DKernels.keras(spec, {{"filters", config::Node::integer(spec.filters)},
-                                     {"kernel_size", keras_size(spec.kernel_size)},
-                                     {"strides", keras_size(spec.strides)},
-                                     {"padding", keras_padding(spec.padding)},
-                                     {"data_format", keras_channels_last()},
-                                     {"dilation_rate", keras_size(spec.dilation_rate)},
-                                     {"groups", config::Node::integer(spec.groups)}});
 }
 
 const Registered kConv2D =
@@ -47,8 +32,7 @@ const Registered kConv2D =
         .inputs(1)
         .of_rank(3)
         .output(output)
-        .weights(weights)
-        .keras(keras);
+        .weights(weights);
 
 }  // namespace
 }  // namespace dptrain::layers

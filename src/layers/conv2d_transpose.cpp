@@ -48,17 +48,6 @@ std::vector<WeightDef> weights(const Conv2DTransposeSpec& spec, std::span<const 
   return kConv2DTransposeKernels.weights(spec, {kernel}, spec.filters);
 }
 
-config::Node keras(const Conv2DTransposeSpec& spec, std::span<const Shape>) {
-  config::Node all = kConv2DTransposeKernels.keras(spec, {{"filters", config::Node::integer(spec.filters)},
-                                                          {"kernel_size", keras_size(spec.kernel_size)},
-                                                          {"strides", keras_size(spec.strides)},
-                                                          {"padding", keras_padding(spec.padding)},
-                                                          {"data_format", keras_channels_last()},
-                                                          {"dilation_rate", keras_size(spec.dilation_rate)}});
-  all.set("output_padding", spec.output_padding ? keras_size(*spec.output_padding) : config::Node());
-  return all;
-}
-
 const Registered kConv2DTranspose =
     kConv2DTransposeKernels
         .add_to(layer<Conv2DTransposeSpec>("Conv2DTranspose")
@@ -71,8 +60,7 @@ const Registered kConv2DTranspose =
         .inputs(1)
         .of_rank(3)
         .output(output)
-        .weights(weights)
-        .keras(keras);
+        .weights(weights);
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 #include "layers/cropping2d.h"
 
 #include "core/format.h"
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -21,10 +20,7 @@ const Registered kCropping2D =
         .positional(key("cropping", &Cropping2DSpec::cropping).at_least(0).check(BoundedSides{}))
         .inputs(1)
         .of_rank(3)
-        .output(output)
-        .keras([](const Cropping2DSpec& spec, std::span<const Shape>) {
-          return keras_object({{"cropping", keras_sides(spec.cropping)}, {"data_format", keras_channels_last()}});
-        });
+        .output(output);
 
 }  // namespace
 }  // namespace dptrain::layers

@@ -1,5 +1,6 @@
 #include "layers/dense.h"
 
+#include "layers/geometry.h"
 #include "layers/kernels_and_bias.h"
 
 namespace dptrain::layers {
@@ -19,18 +20,13 @@ std::vector<WeightDef> weights(const DenseSpec& spec, std::span<const Shape> in)
   return kDenseKernels.weights(spec, {Shape{in[0].back(), spec.units}}, spec.units);
 }
 
-config::Node keras(const DenseSpec& spec, std::span<const Shape>) {
-  return kDenseKernels.keras(spec, {{"units", config::Node::integer(spec.units)}});
-}
-
 const Registered kDense = kDenseKernels
                               .add_to(layer<DenseSpec>("Dense").positional(
                                   key("units", &DenseSpec::units).required().at_least(1).check(Bounded{})))
                               .inputs(1)
                               .masks(MaskRule::kPasses)
                               .output(output)
-                              .weights(weights)
-                              .keras(keras);
+                              .weights(weights);
 
 }  // namespace
 }  // namespace dptrain::layers

@@ -18,15 +18,6 @@ std::vector<WeightDef> weights(const DepthwiseConv2DSpec& spec, std::span<const 
   return kDepthwiseConv2DKernels.weights(spec, {kernel}, in[0][2] * spec.depth_multiplier);
 }
 
-config::Node keras(const DepthwiseConv2DSpec& spec, std::span<const Shape>) {
-  return kDepthwiseConv2DKernels.keras(spec, {{"kernel_size", keras_size(spec.kernel_size)},
-                                              {"strides", keras_size(spec.strides)},
-                                              {"padding", keras_padding(spec.padding)},
-                                              {"depth_multiplier", config::Node::integer(spec.depth_multiplier)},
-                                              {"data_format", keras_channels_last()},
-                                              {"dilation_rate", keras_size(spec.dilation_rate)}});
-}
-
 const Registered kDepthwiseConv2D =
     kDepthwiseConv2DKernels
         .add_to(layer<DepthwiseConv2DSpec>("DepthwiseConv2D")
@@ -39,8 +30,7 @@ const Registered kDepthwiseConv2D =
         .inputs(1)
         .of_rank(3)
         .output(output)
-        .weights(weights)
-        .keras(keras);
+        .weights(weights);
 
 }  // namespace
 }  // namespace dptrain::layers

@@ -1,6 +1,5 @@
 #include "layers/elu.h"
 
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -12,10 +11,7 @@ const Registered kELU =
         .inputs(1)
         .masks(MaskRule::kPasses)
         .output([](const ELUSpec&, std::span<const Shape> in) { return in[0]; })
-        .backward_reads(BackwardReads{.output = true})  // alpha is not negative: signs of input and output agree
-        .keras([](const ELUSpec& spec, std::span<const Shape>) {
-          return keras_object({{"alpha", keras_real(spec.alpha)}});
-        });
+        .backward_reads(BackwardReads{.output = true});  // alpha is not negative: signs of input and output agree
 
 }  // namespace
 }  // namespace dptrain::layers

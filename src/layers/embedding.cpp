@@ -1,7 +1,6 @@
 #include "layers/embedding.h"
 
 #include "layers/geometry.h"
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -22,17 +21,6 @@ std::vector<WeightDef> weights(const EmbeddingSpec& spec, std::span<const Shape>
            .regularizer = spec.embeddings_regularizer}};
 }
 
-config::Node keras(const EmbeddingSpec& spec, std::span<const Shape>) {
-  return keras_object({{"input_dim", config::Node::integer(spec.input_dim)},
-                       {"output_dim", config::Node::integer(spec.output_dim)},
-                       {"embeddings_initializer", keras_initializer(spec.embeddings_initializer)},
-                       {"embeddings_regularizer", keras_regularizer(spec.embeddings_regularizer)},
-                       {"activity_regularizer", {}},
-                       {"embeddings_constraint", {}},
-                       {"mask_zero", config::Node::boolean(spec.mask_zero)},
-                       {"input_length", {}}});
-}
-
 const Registered kEmbedding =
     layer<EmbeddingSpec>("Embedding")
         .positional(key("input_dim", &EmbeddingSpec::input_dim).required().at_least(1).check(Bounded{}))
@@ -47,8 +35,7 @@ const Registered kEmbedding =
           return spec.mask_zero ? MaskRule::kProduces : MaskRule::kDrops;
         })
         .weights(weights)
-        .backward_reads(BackwardReads{.input_to_train = true})
-        .keras(keras);
+        .backward_reads(BackwardReads{.input_to_train = true});
 
 }  // namespace
 }  // namespace dptrain::layers

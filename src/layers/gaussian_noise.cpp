@@ -1,6 +1,5 @@
 #include "layers/gaussian_noise.h"
 
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -12,10 +11,7 @@ const Registered kGaussianNoise =
         .inputs(1)
         .masks(MaskRule::kPasses)
         .random()
-        .output([](const GaussianNoiseSpec&, std::span<const Shape> in) { return in[0]; })
-        .keras([](const GaussianNoiseSpec& spec, std::span<const Shape>) {
-          return keras_object({{"stddev", keras_real(spec.stddev)}});
-        });
+        .output([](const GaussianNoiseSpec&, std::span<const Shape> in) { return in[0]; });
 
 }  // namespace
 }  // namespace dptrain::layers

@@ -25,6 +25,7 @@ WindowAxis window_axis(std::int64_t in, std::int64_t kernel, std::int64_t stride
   const std::int64_t extent = effective(kernel, dilation);
   if (padding == Padding::kValid) return {.out = in < extent ? 0 : (in - extent) / stride + 1};
   const std::int64_t out = (in + stride - 1) / stride;
+  if (padding == Padding::kCausal) return {.out = out, .pad_before = extent - 1};
   const std::int64_t total = std::max<std::int64_t>((out - 1) * stride + extent - in, 0);
   return {.out = out, .pad_before = total / 2, .pad_after = total - total / 2};
 }
@@ -47,11 +48,21 @@ Shape depthwise_output(const Shape& in, Size2 kernel, Size2 strides, Size2 dilat
                        std::int64_t multiplier) {
   refuse_strided_dilation(strides, dilation);
   const Window w = window(in, kernel, strides, dilation, padding);
-  const std::int64_t channels = in[2] * multiplier;
-  if (channels > kMaxExtent)
-    throw LayerError(fmt::format("depth_multiplier {} makes {} channels of {}, more than {}", multiplier, channels,
-                                 in[2], kMaxExtent));
-  return {w.h.out, w.w.out, channels};
+  return {w.h.out, w.w.out, multiplied_channels(in[2], multiplier)};
+}
+
+void check_groups(std::int64_t groups, std::int64_t channels, std::int64_t filters) {
+  if (channels % groups != 0)
+    throw LayerError(fmt::format("groups {} do not divide the input's {} channels", groups, channels));
+  if (filters % groups != 0) throw LayerError(fmt::format("groups {} do not divide filters {}", groups, filters));
+}
+
+std::int64_t multiplied_channels(std::int64_t channels, std::int64_t multiplier) {
+  const std::int64_t product = channels * multiplier;
+  if (product > kMaxExtent)
+    throw LayerError(fmt::format("depth_multiplier {} makes {} channels of {}, more than {}", multiplier, product,
+                                 channels, kMaxExtent));
+  return product;
 }
 
 Shape pooled(const Shape& in, Size2 pool_size, Size2 strides, Padding padding) {

@@ -25,10 +25,12 @@ struct Bounded {
   std::string operator()(const Shape& shape) const;
 };
 
-enum class Padding { kValid, kSame };
+/// kCausal is Conv1D's (StepsPadding): no key of type Padding takes it.
+enum class Padding { kValid, kSame, kCausal };
 
-/// One axis of a window: out = valid: floor((in - ke) / s) + 1, same: ceil(in / s), ke = (k - 1) * dilation + 1;
-/// same pads total = max((out - 1) * s + ke - in, 0), floor(total / 2) before, the rest (the extra one) after.
+/// One axis of a window: out = valid: floor((in - ke) / s) + 1, same and causal: ceil(in / s), ke = (k - 1) * dilation
+/// + 1; same pads total = max((out - 1) * s + ke - in, 0), floor(total / 2) before, the rest (the extra one) after;
+/// causal pads ke - 1 before.
 struct WindowAxis {
   std::int64_t out = 0, pad_before = 0, pad_after = 0;
 };
@@ -45,6 +47,10 @@ void refuse_strided_dilation(Size2 strides, Size2 dilation);
 /// [H', W', C * multiplier] of a depthwise convolution over [H, W, C]. Throws LayerError.
 Shape depthwise_output(const Shape& in, Size2 kernel, Size2 strides, Size2 dilation, Padding padding,
                        std::int64_t multiplier);
+/// Throws LayerError where the groups do not divide both.
+void check_groups(std::int64_t groups, std::int64_t channels, std::int64_t filters);
+/// C * multiplier. Throws LayerError beyond kMaxExtent.
+std::int64_t multiplied_channels(std::int64_t channels, std::int64_t multiplier);
 /// [H', W', C] of a pooling over [H, W, C].
 Shape pooled(const Shape& in, Size2 pool_size, Size2 strides, Padding padding);
 

@@ -1,6 +1,5 @@
 #include "layers/global_average_pooling1d.h"
 
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -16,11 +15,7 @@ const Registered kGlobalAveragePooling1D =
         })
         .masks(MaskRule::kEnds)
         .heeds_masks()
-        .backward_reads(BackwardReads{.masks = true})
-        .keras([](const GlobalAveragePooling1DSpec& spec, std::span<const Shape>) {
-          return keras_object(
-              {{"data_format", keras_channels_last()}, {"keepdims", config::Node::boolean(spec.keepdims)}});
-        });
+        .backward_reads(BackwardReads{.masks = true});
 
 }  // namespace
 }  // namespace dptrain::layers

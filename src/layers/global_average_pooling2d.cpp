@@ -1,6 +1,5 @@
 #include "layers/global_average_pooling2d.h"
 
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -13,10 +12,6 @@ const Registered kGlobalAveragePooling2D =
         .of_rank(3)
         .output([](const GlobalAveragePooling2DSpec& spec, std::span<const Shape> in) {
           return spec.keepdims ? Shape{1, 1, in[0][2]} : Shape{in[0][2]};
-        })
-        .keras([](const GlobalAveragePooling2DSpec& spec, std::span<const Shape>) {
-          return keras_object(
-              {{"data_format", keras_channels_last()}, {"keepdims", config::Node::boolean(spec.keepdims)}});
         });
 
 }  // namespace

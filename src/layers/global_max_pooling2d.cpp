@@ -1,6 +1,5 @@
 #include "layers/global_max_pooling2d.h"
 
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -12,10 +11,6 @@ const Registered kGlobalMaxPooling2D = layer<GlobalMaxPooling2DSpec>("GlobalMaxP
                                            .of_rank(3)
                                            .output([](const GlobalMaxPooling2DSpec& spec, std::span<const Shape> in) {
                                              return spec.keepdims ? Shape{1, 1, in[0][2]} : Shape{in[0][2]};
-                                           })
-                                           .keras([](const GlobalMaxPooling2DSpec& spec, std::span<const Shape>) {
-                                             return keras_object({{"data_format", keras_channels_last()},
-                                                                  {"keepdims", config::Node::boolean(spec.keepdims)}});
                                            });
 
 }  // namespace

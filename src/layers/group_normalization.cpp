@@ -15,14 +15,6 @@ Shape output(const GroupNormalizationSpec& spec, std::span<const Shape> in) {
   return in[0];
 }
 
-config::Node keras(const GroupNormalizationSpec& spec, std::span<const Shape>) {
-  std::vector<std::pair<std::string, config::Node>> entries{{"groups", config::Node::integer(spec.groups)},
-                                                            {"axis", config::Node::integer(spec.axis)},
-                                                            {"epsilon", keras_real(spec.epsilon)}};
-  add_gamma_and_beta(spec, entries);
-  return keras_object(std::move(entries));
-}
-
 const Registered kGroupNormalization =
     add_gamma_and_beta(
         layer<GroupNormalizationSpec>("GroupNormalization")
@@ -37,8 +29,7 @@ const Registered kGroupNormalization =
         .weights([](const GroupNormalizationSpec& spec, std::span<const Shape> in) {
           return gamma_and_beta(spec, {in[0].back()});
         })
-        .backward_reads(BackwardReads{.input = true})
-        .keras(keras);
+        .backward_reads(BackwardReads{.input = true});
 
 }  // namespace
 }  // namespace dptrain::layers

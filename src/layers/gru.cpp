@@ -1,7 +1,5 @@
 #include "layers/gru.h"
 
-#include "layers/keras_export.h"
-
 namespace dptrain::layers {
 namespace {
 
@@ -22,11 +20,7 @@ LayerBuilder<GRUSpec> gru() {
   std::move(builder)
       .outputs(
           [](const GRUSpec& spec, std::span<const TensorDef> in) { return recurrent_outputs(gru_cell(), spec, in); })
-      .weights(gru_weights)
-      .keras([](const GRUSpec& spec, std::span<const Shape>) {
-        return keras_recurrent(spec, {{"recurrent_activation", keras_activation(spec.recurrent_activation)}}, {},
-                               {{"reset_after", config::Node::boolean(spec.reset_after)}});
-      });
+      .weights(gru_weights);
   return builder;
 }
 

@@ -1,7 +1,6 @@
 #include "layers/input.h"
 
 #include "layers/geometry.h"
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -17,14 +16,6 @@ const Registered kInput =
         .inputs(0)
         .outputs([](const InputSpec& spec, std::span<const TensorDef>) {
           return std::vector<OutputDef>{{"", spec.shape, spec.dtype == InputType::kInt32 ? DType::kI32 : DType::kF32}};
-        })
-        .keras([](const InputSpec& spec, std::span<const Shape>) {
-          config::Node batch = keras_extents(spec.shape);
-          batch.items().insert(batch.items().begin(), config::Node());
-          return keras_object({{"batch_input_shape", batch},
-                               {"dtype", keras_text(config::Value<InputType>::write(spec.dtype).str())},
-                               {"sparse", config::Node::boolean(false)},
-                               {"ragged", config::Node::boolean(false)}});
         });
 
 }  // namespace

@@ -1,19 +1,15 @@
 #pragma once
 
 // What Dense and the convolutions have in common: an activation, one or two kernels and a bias, each with an
-// initializer and a regularizer. Their keys, weights, what backward reads, and their part of the Keras config. Private
-// to the room.
+// initializer and a regularizer. Their keys, weights, and what backward reads. Private to the room.
 
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
-
-using KerasEntries = std::vector<std::pair<std::string, config::Node>>;
 
 /// One kernel of a layer, in Keras's words.
 template <class Spec>
@@ -36,8 +32,6 @@ class KernelsAndBias {
   LayerBuilder<Spec>&& add_to(LayerBuilder<Spec>&& builder) const;
   /// `shapes`: of the kernels.
   std::vector<WeightDef> weights(const Spec& spec, const std::vector<Shape>& shapes, std::int64_t bias) const;
-  /// Keras's config: `own` entries of the layer, then `activation` and all that there is of these.
-  config::Node keras(const Spec& spec, KerasEntries own) const;
 
  private:
   std::vector<KernelOf<Spec>> kernels_;
@@ -70,23 +64,6 @@ std::vector<WeightDef> KernelsAndBias<Spec>::weights(const Spec& spec, const std
     all.push_back(
         {.name = "bias", .shape = {bias}, .initializer = spec.bias_initializer, .regularizer = spec.bias_regularizer});
   return all;
-}
-
-template <class Spec>
-config::Node KernelsAndBias<Spec>::keras(const Spec& spec, KerasEntries own) const {
-  KerasEntries all = std::move(own);
-  all.emplace_back("activation", keras_activation(spec.activation));
-  all.emplace_back("use_bias", config::Node::boolean(spec.use_bias));
-  for (const KernelOf<Spec>& kernel : kernels_)
-    all.emplace_back(kernel.word + "_initializer", keras_initializer(spec.*kernel.initializer));
-  all.emplace_back("bias_initializer", keras_initializer(spec.bias_initializer));
-  for (const KernelOf<Spec>& kernel : kernels_)
-    all.emplace_back(kernel.word + "_regularizer", keras_regularizer(spec.*kernel.regularizer));
-  all.emplace_back("bias_regularizer", keras_regularizer(spec.bias_regularizer));
-  all.emplace_back("activity_regularizer", config::Node());
-  for (const KernelOf<Spec>& kernel : kernels_) all.emplace_back(kernel.word + "_constraint", config::Node());
-  all.emplace_back("bias_constraint", config::Node());
-  return keras_object(std::move(all));
 }
 
 }  // namespace dptrain::layers

@@ -30,4 +30,15 @@ config::Typed without_activation(const config::Typed& layer) {
   return type.linear ? config::Typed(type, type.linear(layer.spec()), layer.mark()) : layer;
 }
 
+config::Typed computed_as(const config::Typed& layer) {
+  const LayerType& type = type_of(layer);
+  return type.computed_as ? type.computed_as(layer.spec()) : layer;
+}
+
+Shape with_height(const Shape& steps) {
+  std::vector<std::int64_t> dims = steps.dims();
+  dims.insert(dims.begin(), 1);
+  return Shape(std::move(dims));
+}
+
 }  // namespace dptrain::layers

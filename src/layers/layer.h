@@ -103,10 +103,10 @@ struct LayerType final : config::TypeDef {
   /// The `activation` argument and a copy of the spec without it; empty where the layer has none.
   std::function<Activation(const void* spec)> activation;
   std::function<std::shared_ptr<void>(const void* spec)> linear;
-  /// Keras 2 `config` of the layer beyond name/trainable/dtype, as JSON (docs/keras-files.md).
-  std::function<config::Node(const void* spec, std::span<const Shape>)> keras_config;
-  bool keras_trainable = true;  ///< Keras 3 takes `trainable` in that config
-  std::string keras_keyword;  ///< by which Keras 3 is given the inputs behind the first; "": they are its first's list
+  /// Of a layer over steps that has a sister over images: the sister, with what its op reads of a spec (so without
+  /// initializers and regularizers). The plan puts it in the layer's place, as computed on images of height 1
+  /// (plan::Step::adds_height); weights are the sister's without their first axis, and devices have no op of the layer.
+  std::function<config::Typed(const void* spec)> computed_as;
 };
 
 std::vector<Shape> shapes_of(std::span<const TensorDef> tensors);
@@ -123,6 +123,11 @@ std::optional<Activation> activation_of(const config::Typed& layer);
 /// The same layer with `activation: linear`; layers without the argument come back as they are.
 config::Typed without_activation(const config::Typed& layer);
 
+/// LayerType::computed_as of that layer; the layer itself where it has an op of its own.
+config::Typed computed_as(const config::Typed& layer);
+/// [1, steps, channels] of [steps, channels]: the image that such a layer is computed on.
+Shape with_height(const Shape& steps);
+
 /// Builder, one expression per layer. Converting it to LayerType registers it:
 ///   const Registered kFlatten = layer<FlattenSpec>("Flatten").inputs(1).output(...);
 template <class Spec>
@@ -136,9 +141,6 @@ class LayerBuilder {
     backward_reads(BackwardReads{});
     type_->is_random = [](const void*) { return false; };
     type_->mask_rule = [](const void*, std::span<const Shape>) { return MaskRule::kDrops; };
-    type_->keras_config = [schema = &type_->schema](const void* spec, std::span<const Shape>) {
-      return schema->write(spec);
-    };
   }
 
   template <class Owner, class T>
@@ -165,8 +167,6 @@ class LayerBuilder {
     return std::move(*this);
   }
   LayerBuilder&& view() && { return type_->is_view = true, std::move(*this); }
-  LayerBuilder&& keras_keyword(std::string word) && { return type_->keras_keyword = std::move(word), std::move(*this); }
-  LayerBuilder&& without_keras_trainable() && { return type_->keras_trainable = false, std::move(*this); }
 
   /// Reads ids below the limit instead of floats.
   LayerBuilder&& reads_ids(std::int64_t Spec::*limit) && {
@@ -220,8 +220,9 @@ class LayerBuilder {
     };
     return std::move(*this).key(config::key("activation", member));
   }
-  LayerBuilder&& keras(config::Node (*f)(const Spec&, std::span<const Shape>)) && {
-    type_->keras_config = [f](const void* s, std::span<const Shape> in) { return f(*static_cast<const Spec*>(s), in); };
+  template <class Image>
+  LayerBuilder&& computed_as(Image (*f)(const Spec&)) && {
+    type_->computed_as = [f](const void* s) { return layer_family().make(f(*static_cast<const Spec*>(s))); };
     return std::move(*this);
   }
 

@@ -9,15 +9,6 @@
 namespace dptrain::layers {
 namespace {
 
-config::Node keras(const LayerNormalizationSpec& spec, std::span<const Shape>) {
-  // An int where there is one axis: some releases drop a list.
-  std::vector<std::pair<std::string, config::Node>> entries{
-      {"axis", spec.axis.size() == 1 ? config::Node::integer(spec.axis[0]) : keras_extents(Shape(spec.axis))},
-      {"epsilon", keras_real(spec.epsilon)}};
-  add_gamma_and_beta(spec, entries);
-  return keras_object(std::move(entries));
-}
-
 const Registered kLayerNormalization =
     add_gamma_and_beta(layer<LayerNormalizationSpec>("LayerNormalization")
                            .positional(key("axis", &LayerNormalizationSpec::axis))
@@ -31,8 +22,7 @@ const Registered kLayerNormalization =
         .weights([](const LayerNormalizationSpec& spec, std::span<const Shape> in) {
           return gamma_and_beta(spec, normalized_shape(spec, in[0]));
         })
-        .backward_reads(BackwardReads{.input = true})
-        .keras(keras);
+        .backward_reads(BackwardReads{.input = true});
 
 }  // namespace
 

@@ -1,6 +1,5 @@
 #include "layers/leaky_relu.h"
 
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -12,10 +11,7 @@ const Registered kLeakyReLU =
         .inputs(1)
         .masks(MaskRule::kPasses)
         .output([](const LeakyReLUSpec&, std::span<const Shape> in) { return in[0]; })
-        .backward_reads(BackwardReads{.output = true})  // the slope is not negative: signs of input and output agree
-        .keras([](const LeakyReLUSpec& spec, std::span<const Shape>) {
-          return keras_object({{"alpha", keras_real(spec.negative_slope)}});  // the name that every Keras reads
-        });
+        .backward_reads(BackwardReads{.output = true});  // the slope is not negative: signs of input and output agree
 
 }  // namespace
 }  // namespace dptrain::layers

@@ -1,7 +1,6 @@
 #include "layers/local_response_normalization.h"
 
 #include "layers/geometry.h"
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -16,13 +15,7 @@ const Registered kLocalResponseNormalization =
         .inputs(1)
         .of_rank(3)
         .output([](const LocalResponseNormalizationSpec&, std::span<const Shape> in) { return in[0]; })
-        .backward_reads(BackwardReads{.input = true})
-        .keras([](const LocalResponseNormalizationSpec& spec, std::span<const Shape>) {
-          return keras_object({{"depth_radius", config::Node::integer(spec.depth_radius)},
-                               {"bias", keras_real(spec.bias)},
-                               {"alpha", keras_real(spec.alpha)},
-                               {"beta", keras_real(spec.beta)}});
-        });
+        .backward_reads(BackwardReads{.input = true});
 
 }  // namespace
 }  // namespace dptrain::layers

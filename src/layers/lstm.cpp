@@ -1,7 +1,5 @@
 #include "layers/lstm.h"
 
-#include "layers/keras_export.h"
-
 namespace dptrain::layers {
 namespace {
 
@@ -27,11 +25,7 @@ LayerBuilder<LSTMSpec> lstm() {
   std::move(builder)
       .outputs(
           [](const LSTMSpec& spec, std::span<const TensorDef> in) { return recurrent_outputs(lstm_cell(), spec, in); })
-      .weights(lstm_weights)
-      .keras([](const LSTMSpec& spec, std::span<const Shape>) {
-        return keras_recurrent(spec, {{"recurrent_activation", keras_activation(spec.recurrent_activation)}},
-                               {{"unit_forget_bias", config::Node::boolean(spec.unit_forget_bias)}}, {});
-      });
+      .weights(lstm_weights);
   return builder;
 }
 

@@ -1,6 +1,5 @@
 #include "layers/masking.h"
 
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -18,10 +17,7 @@ const Registered kMasking = layer<MaskingSpec>("Masking")
                                 .inputs(1)
                                 .outputs(outputs)
                                 .masks(MaskRule::kProduces)
-                                .backward_reads(BackwardReads{.output = true})
-                                .keras([](const MaskingSpec& spec, std::span<const Shape>) {
-                                  return keras_object({{"mask_value", keras_real(spec.mask_value)}});
-                                });
+                                .backward_reads(BackwardReads{.output = true});
 
 }  // namespace
 }  // namespace dptrain::layers

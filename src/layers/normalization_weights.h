@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "layers/geometry.h"
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -36,19 +35,6 @@ std::vector<WeightDef> gamma_and_beta(const Spec& spec, const Shape& shape) {
     all.push_back(
         {.name = "beta", .shape = shape, .initializer = spec.beta_initializer, .regularizer = spec.beta_regularizer});
   return all;
-}
-
-/// What Keras's config says of them.
-template <class Spec>
-void add_gamma_and_beta(const Spec& spec, std::vector<std::pair<std::string, config::Node>>& entries) {
-  entries.emplace_back("center", config::Node::boolean(spec.center));
-  entries.emplace_back("scale", config::Node::boolean(spec.scale));
-  entries.emplace_back("beta_initializer", keras_initializer(spec.beta_initializer));
-  entries.emplace_back("gamma_initializer", keras_initializer(spec.gamma_initializer));
-  entries.emplace_back("beta_regularizer", keras_regularizer(spec.beta_regularizer));
-  entries.emplace_back("gamma_regularizer", keras_regularizer(spec.gamma_regularizer));
-  entries.emplace_back("beta_constraint", config::Node());
-  entries.emplace_back("gamma_constraint", config::Node());
 }
 
 }  // namespace dptrain::layers

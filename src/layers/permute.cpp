@@ -1,7 +1,6 @@
 #include "layers/permute.h"
 
 #include "core/format.h"
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -30,10 +29,7 @@ const Registered kPermute =
     layer<PermuteSpec>("Permute")
         .positional(key("dims", &PermuteSpec::dims).required().at_least(1).check(permute_complaint))
         .inputs(1)
-        .output(output)
-        .keras([](const PermuteSpec& spec, std::span<const Shape>) {
-          return keras_object({{"dims", keras_extents(spec.dims)}});
-        });
+        .output(output);
 
 }  // namespace
 }  // namespace dptrain::layers

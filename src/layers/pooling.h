@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "layers/geometry.h"
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -23,12 +22,6 @@ LayerBuilder<Spec> pooling(std::string name) {
       .of_rank(3)
       .output([](const Spec& spec, std::span<const Shape> in) {
         return pooled(in[0], spec.pool_size, spec.strides.value_or(spec.pool_size), spec.padding);
-      })
-      .keras([](const Spec& spec, std::span<const Shape>) {
-        return keras_object({{"pool_size", keras_size(spec.pool_size)},
-                             {"strides", keras_size(spec.strides.value_or(spec.pool_size))},
-                             {"padding", keras_padding(spec.padding)},
-                             {"data_format", keras_channels_last()}});
       });
   return builder;
 }

@@ -1,7 +1,6 @@
 #include "layers/prelu.h"
 
 #include "core/format.h"
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -24,14 +23,6 @@ std::vector<WeightDef> weights(const PReLUSpec& spec, std::span<const Shape> in)
            .regularizer = spec.alpha_regularizer}};
 }
 
-config::Node keras(const PReLUSpec& spec, std::span<const Shape>) {
-  return keras_object(
-      {{"alpha_initializer", keras_initializer(spec.alpha_initializer)},
-       {"alpha_regularizer", keras_regularizer(spec.alpha_regularizer)},
-       {"alpha_constraint", {}},
-       {"shared_axes", spec.shared_axes.rank() > 0 ? keras_extents(spec.shared_axes) : config::Node()}});
-}
-
 const Registered kPReLU =
     layer<PReLUSpec>("PReLU")
         .key(key("alpha_initializer", &PReLUSpec::alpha_initializer))
@@ -41,8 +32,7 @@ const Registered kPReLU =
         .masks(MaskRule::kPasses)
         .output(output)
         .weights(weights)
-        .backward_reads(BackwardReads{.input = true})  // alpha may be negative: the output does not say where x stood
-        .keras(keras);
+        .backward_reads(BackwardReads{.input = true});  // alpha may be negative: the output does not say where x stood
 
 }  // namespace
 }  // namespace dptrain::layers

@@ -1,7 +1,6 @@
 #include "layers/recurrent.h"
 
 #include "core/format.h"
-#include "layers/keras_export.h"
 
 namespace dptrain::layers {
 
@@ -54,39 +53,6 @@ std::string stateful_complaint(bool stateful) {
   if (!stateful) return "";
   return "must be false: batches are shuffled and divided among replicas, so no sample goes on where another ended; "
          "feed whole sequences, or read and give states with return_state and inputs";
-}
-
-config::Node keras_recurrent(const RecurrentSpec& spec, std::vector<std::pair<std::string, config::Node>> activations,
-                             std::vector<std::pair<std::string, config::Node>> initializers,
-                             std::vector<std::pair<std::string, config::Node>> dropouts) {
-  std::vector<std::pair<std::string, config::Node>> all{
-      {"return_sequences", config::Node::boolean(spec.return_sequences)},
-      {"return_state", config::Node::boolean(spec.return_state)},
-      {"go_backwards", config::Node::boolean(spec.go_backwards)},
-      {"stateful", config::Node::boolean(spec.stateful)},
-      {"unroll", config::Node::boolean(spec.unroll)},
-      {"units", config::Node::integer(spec.units)},
-      {"activation", keras_activation(spec.activation)}};
-  const auto append = [&](auto&& more) { all.insert(all.end(), more.begin(), more.end()); };
-  append(activations);
-  append(std::vector<std::pair<std::string, config::Node>>{
-      {"use_bias", config::Node::boolean(spec.use_bias)},
-      {"kernel_initializer", keras_initializer(spec.kernel_initializer)},
-      {"recurrent_initializer", keras_initializer(spec.recurrent_initializer)},
-      {"bias_initializer", keras_initializer(spec.bias_initializer)}});
-  append(initializers);
-  append(std::vector<std::pair<std::string, config::Node>>{
-      {"kernel_regularizer", keras_regularizer(spec.kernel_regularizer)},
-      {"recurrent_regularizer", keras_regularizer(spec.recurrent_regularizer)},
-      {"bias_regularizer", keras_regularizer(spec.bias_regularizer)},
-      {"activity_regularizer", {}},
-      {"kernel_constraint", {}},
-      {"recurrent_constraint", {}},
-      {"bias_constraint", {}},
-      {"dropout", keras_real(spec.dropout)},
-      {"recurrent_dropout", keras_real(spec.recurrent_dropout)}});
-  append(dropouts);
-  return keras_object(std::move(all));
 }
 
 }  // namespace dptrain::layers

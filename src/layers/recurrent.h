@@ -1,7 +1,7 @@
 #pragma once
 
 // What the recurrent layers have in common, which is Keras's RNN over a cell: keys, shapes of inputs and outputs,
-// weights, their part of the Keras config. The functions are private to the room.
+// weights. The functions are private to the room.
 
 #include <string>
 #include <utility>
@@ -87,7 +87,6 @@ LayerBuilder<Spec>& add_recurrent(LayerBuilder<Spec>& builder, int states, void 
   add_key(builder, "unroll", &Spec::unroll);
   std::move(builder)
       .inputs(1, 1 + states)
-      .keras_keyword("initial_state")
       .random([](const Spec& spec) { return spec.dropout > 0 || spec.recurrent_dropout > 0; })
       .masks([](const Spec& spec, std::span<const Shape>) {
         return spec.return_sequences ? MaskRule::kPasses : MaskRule::kEnds;
@@ -96,10 +95,5 @@ LayerBuilder<Spec>& add_recurrent(LayerBuilder<Spec>& builder, int states, void 
       .backward_reads(BackwardReads{.input_to_train = true, .masks = true});
   return builder;
 }
-
-/// Keras's config: `activations`, `initializers` and `dropouts` as above.
-config::Node keras_recurrent(const RecurrentSpec& spec, std::vector<std::pair<std::string, config::Node>> activations,
-                             std::vector<std::pair<std::string, config::Node>> initializers,
-                             std::vector<std::pair<std::string, config::Node>> dropouts);
 
 }  // namespace dptrain::layers

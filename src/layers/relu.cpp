@@ -1,25 +1,19 @@
 #include "layers/relu.h"
 
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
 namespace {
 
-const Registered kReLU =
-    layer<ReLUSpec>("ReLU")
-        .positional(key("max_value", &ReLUSpec::max_value).at_least(0))
-        .key(key("negative_slope", &ReLUSpec::negative_slope).at_least(0))
-        .key(key("threshold", &ReLUSpec::threshold).at_least(0))
-        .inputs(1)
-        .masks(MaskRule::kPasses)
-        .output([](const ReLUSpec&, std::span<const Shape> in) { return in[0]; })
-        .backward_reads(BackwardReads{.input = true})  // with a threshold the output does not say where the input stood
-        .keras([](const ReLUSpec& spec, std::span<const Shape>) {
-          return keras_object({{"max_value", spec.max_value ? keras_real(*spec.max_value) : config::Node()},
-                               {"negative_slope", keras_real(spec.negative_slope)},
-                               {"threshold", keras_real(spec.threshold)}});
-        });
+const Registered kReLU = layer<ReLUSpec>("ReLU")
+                             .positional(key("max_value", &ReLUSpec::max_value).at_least(0))
+                             .key(key("negative_slope", &ReLUSpec::negative_slope).at_least(0))
+                             .key(key("threshold", &ReLUSpec::threshold).at_least(0))
+                             .inputs(1)
+                             .masks(MaskRule::kPasses)
+                             .output([](const ReLUSpec&, std::span<const Shape> in) { return in[0]; })
+                             .backward_reads(BackwardReads{
+                                 .input = true});  // with a threshold the output does not say where the input stood
 
 }  // namespace
 }  // namespace dptrain::layers

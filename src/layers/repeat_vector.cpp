@@ -1,7 +1,6 @@
 #include "layers/repeat_vector.h"
 
 #include "layers/geometry.h"
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -13,9 +12,6 @@ const Registered kRepeatVector = layer<RepeatVectorSpec>("RepeatVector")
                                      .of_rank(1)
                                      .output([](const RepeatVectorSpec& spec, std::span<const Shape> in) {
                                        return Shape{spec.n, in[0][0]};
-                                     })
-                                     .keras([](const RepeatVectorSpec& spec, std::span<const Shape>) {
-                                       return keras_object({{"n", config::Node::integer(spec.n)}});
                                      });
 
 }  // namespace

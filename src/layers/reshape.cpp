@@ -4,7 +4,6 @@
 
 #include "core/format.h"
 #include "layers/geometry.h"
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -40,10 +39,7 @@ const Registered kReshape =
         .positional(key("target_shape", &ReshapeSpec::target_shape).required().at_least(-1).check(reshape_complaint))
         .inputs(1)
         .view()
-        .output(output)
-        .keras([](const ReshapeSpec& spec, std::span<const Shape>) {
-          return keras_object({{"target_shape", keras_extents(spec.target_shape)}});
-        });
+        .output(output);
 
 }  // namespace
 }  // namespace dptrain::layers

@@ -22,16 +22,6 @@ std::vector<WeightDef> weights(const SeparableConv2DSpec& spec, std::span<const 
   return kSeparableConv2DKernels.weights(spec, {depthwise, pointwise}, spec.filters);
 }
 
-config::Node keras(const SeparableConv2DSpec& spec, std::span<const Shape>) {
-  return kSeparableConv2DKernels.keras(spec, {{"filters", config::Node::integer(spec.filters)},
-                                              {"kernel_size", keras_size(spec.kernel_size)},
-                                              {"strides", keras_size(spec.strides)},
-                                              {"padding", keras_padding(spec.padding)},
-                                              {"data_format", keras_channels_last()},
-                                              {"dilation_rate", keras_size(spec.dilation_rate)},
-                                              {"depth_multiplier", config::Node::integer(spec.depth_multiplier)}});
-}
-
 const Registered kSeparableConv2D =
     kSeparableConv2DKernels
         .add_to(layer<SeparableConv2DSpec>("SeparableConv2D")
@@ -44,8 +34,7 @@ const Registered kSeparableConv2D =
         .inputs(1)
         .of_rank(3)
         .output(output)
-        .weights(weights)
-        .keras(keras);
+        .weights(weights);
 
 }  // namespace
 }  // namespace dptrain::layers

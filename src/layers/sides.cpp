@@ -5,11 +5,11 @@
 #include "config/json_fragment.h"
 #include "config/reader.h"
 #include "layers/geometry.h"
-#include "layers/keras_export.h"
 
 namespace dptrain::config {
 namespace {
 
+using layers::Ends;
 using layers::Sides;
 
 /// n for both ends, or [first, second].
@@ -52,6 +52,21 @@ Node Value<Sides>::schema() {
   return fragment::any_of({number, fragment::list(fragment::any_of({number, fragment::list(number)}))});
 }
 
+bool Value<Ends>::read(const Node& raw, Reader& reader, Ends& out) {
+  const Node node = reader.substituted(raw);
+  if (node.is_sequence() && node.items().size() != 2) return reader.expected(node, "n or [before, after]"), false;
+  return read_ends(node, reader, out.before, out.after);
+}
+
+Node Value<Ends>::write(const Ends& ends) {
+  return ends.before == ends.after ? Node::integer(ends.before) : pair(ends.before, ends.after);
+}
+
+Node Value<Ends>::schema() {
+  const Node number = Value<std::int64_t>::schema();
+  return fragment::any_of({number, fragment::list(number)});
+}
+
 }  // namespace dptrain::config
 
 namespace dptrain::layers {
@@ -60,8 +75,6 @@ std::string BoundedSides::operator()(const Sides& sides) const {
   return Bounded{}(std::max({sides.top, sides.bottom, sides.left, sides.right}));
 }
 
-config::Node keras_sides(const Sides& sides) {
-  return config::Node::sequence({keras_extents({sides.top, sides.bottom}), keras_extents({sides.left, sides.right})});
-}
+std::string BoundedSides::operator()(const Ends& ends) const { return Bounded{}(std::max(ends.before, ends.after)); }
 
 }  // namespace dptrain::layers

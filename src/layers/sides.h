@@ -10,13 +10,19 @@ struct Sides {
   std::int64_t top = 0, bottom = 0, left = 0, right = 0;
 };
 
+/// Steps at the two ends of [steps, channels]. In a config: n for both, or [before, after].
+struct Ends {
+  std::int64_t before = 0, after = 0;
+};
+
 /// A key's check that each is Bounded.
 struct BoundedSides {
   std::string operator()(const Sides& sides) const;
+  std::string operator()(const Ends& ends) const;
 };
 
-/// [[top, bottom], [left, right]], as Keras writes it.
-config::Node keras_sides(const Sides& sides);
+/// The sides of an image of height 1.
+inline Sides along(const Ends& ends) { return {.left = ends.before, .right = ends.after}; }
 
 }  // namespace dptrain::layers
 
@@ -25,6 +31,12 @@ template <>
 struct Value<layers::Sides> {
   static bool read(const Node&, Reader&, layers::Sides& out);
   static Node write(const layers::Sides&);
+  static Node schema();
+};
+template <>
+struct Value<layers::Ends> {
+  static bool read(const Node&, Reader&, layers::Ends& out);
+  static Node write(const layers::Ends&);
   static Node schema();
 };
 }  // namespace dptrain::config

@@ -1,7 +1,6 @@
 #include "layers/softmax.h"
 
 #include "core/format.h"
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -19,10 +18,7 @@ const Registered kSoftmax = layer<SoftmaxSpec>("Softmax")
                                 .inputs(1)
                                 .masks(MaskRule::kHeeds)
                                 .output(output)
-                                .backward_reads(BackwardReads{.output = true})
-                                .keras([](const SoftmaxSpec& spec, std::span<const Shape>) {
-                                  return keras_object({{"axis", config::Node::integer(spec.axis)}});
-                                });
+                                .backward_reads(BackwardReads{.output = true});
 
 }  // namespace
 }  // namespace dptrain::layers

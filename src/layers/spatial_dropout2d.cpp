@@ -1,6 +1,5 @@
 #include "layers/spatial_dropout2d.h"
 
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -13,11 +12,7 @@ const Registered kSpatialDropout2D =
         .masks(MaskRule::kPasses)
         .of_rank(3)
         .random()
-        .without_keras_trainable()
-        .output([](const SpatialDropout2DSpec&, std::span<const Shape> in) { return in[0]; })
-        .keras([](const SpatialDropout2DSpec& spec, std::span<const Shape>) {
-          return keras_object({{"rate", keras_real(spec.rate)}, {"data_format", keras_channels_last()}});
-        });
+        .output([](const SpatialDropout2DSpec&, std::span<const Shape> in) { return in[0]; });
 
 }  // namespace
 }  // namespace dptrain::layers

@@ -2,7 +2,6 @@
 
 #include "core/format.h"
 #include "layers/geometry.h"
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -16,19 +15,12 @@ Shape output(const UpSampling2DSpec& spec, std::span<const Shape> in) {
   return {h, w, in[0][2]};
 }
 
-const Registered kUpSampling2D =
-    layer<UpSampling2DSpec>("UpSampling2D")
-        .positional(key("size", &UpSampling2DSpec::size).at_least(1).check(Bounded{}))
-        .key(key("interpolation", &UpSampling2DSpec::interpolation))
-        .inputs(1)
-        .of_rank(3)
-        .output(output)
-        .keras([](const UpSampling2DSpec& spec, std::span<const Shape>) {
-          return keras_object(
-              {{"size", keras_size(spec.size)},
-               {"data_format", keras_channels_last()},
-               {"interpolation", keras_text(config::Value<Interpolation>::write(spec.interpolation).str())}});
-        });
+const Registered kUpSampling2D = layer<UpSampling2DSpec>("UpSampling2D")
+                                     .positional(key("size", &UpSampling2DSpec::size).at_least(1).check(Bounded{}))
+                                     .key(key("interpolation", &UpSampling2DSpec::interpolation))
+                                     .inputs(1)
+                                     .of_rank(3)
+                                     .output(output);
 
 }  // namespace
 }  // namespace dptrain::layers

@@ -1,6 +1,5 @@
 #include "layers/zero_padding2d.h"
 
-#include "layers/keras_export.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -14,9 +13,6 @@ const Registered kZeroPadding2D =
         .output([](const ZeroPadding2DSpec& spec, std::span<const Shape> in) {
           const auto& p = spec.padding;
           return Shape{in[0][0] + p.top + p.bottom, in[0][1] + p.left + p.right, in[0][2]};
-        })
-        .keras([](const ZeroPadding2DSpec& spec, std::span<const Shape>) {
-          return keras_object({{"padding", keras_sides(spec.padding)}, {"data_format", keras_channels_last()}});
         });
 
 }  // namespace

@@ -53,8 +53,6 @@ struct LossType final : config::TypeDef {
 const LossType& loss_type(const config::Typed& loss);
 /// Whether the loss is computed from logits by its own key.
 bool from_logits(const config::Typed& loss);
-/// Keras's: the string that all of its releases know, or, where keys differ from their defaults, class name and config.
-config::Node keras_config(const config::Typed& loss);
 
 /// Builder, one expression per loss. Converting it to RegisteredLoss registers it:
 ///   const RegisteredLoss kHuber = loss<HuberSpec>("Huber", "huber").key(...);

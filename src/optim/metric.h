@@ -68,8 +68,6 @@ struct MetricType final : config::TypeDef {
   std::function<std::vector<double>(const void* spec, const MetricSums&)> values;
   /// Why it cannot be measured there ("wants one row of class scores per sample, but output 'x' is [4, 4]"), or "".
   std::function<std::string(const void* spec, const MetricSubject&)> misfit;
-  /// Keras 2's `config` of it, as JSON; a scalar is a string that Keras knows; null: Keras 2 has no such metric.
-  std::function<config::Node(const void* spec)> keras_config;
 };
 
 /// A metric of a plan: its definition applied to one output.
@@ -124,7 +122,6 @@ class MetricBuilder {
       return std::vector<double>{sums.state[0] / sums.weight};
     };
     type_->misfit = [](const void*, const MetricSubject&) { return std::string(); };
-    type_->keras_config = [schema = &type_->schema](const void* spec) { return schema->write(spec); };
   }
 
   template <class Owner, class T>
@@ -167,18 +164,6 @@ class MetricBuilder {
   }
   MetricBuilder&& fits(std::string (*f)(const Spec&, const MetricSubject&)) && {
     type_->misfit = of_subject(f);
-    return std::move(*this);
-  }
-  /// A string of Keras in place of the class.
-  MetricBuilder&& keras_word(std::string word) && {
-    type_->keras_config = [word](const void*) { return config::Node::scalar(word); };
-    return std::move(*this);
-  }
-  /// Keras's arguments, from all keys as they are written in a config.
-  MetricBuilder&& keras(config::Node (*f)(const Spec&, config::Node written)) && {
-    type_->keras_config = [f, schema = &type_->schema](const void* spec) {
-      return f(*static_cast<const Spec*>(spec), schema->write(spec));
-    };
     return std::move(*this);
   }
 

@@ -1,7 +1,5 @@
 #include "optim/optimizer.h"
 
-#include "core/text.h"
-
 namespace dptrain::optim {
 
 config::Family& optimizer_family() {
@@ -24,20 +22,5 @@ const OptimizerCommon& common(const config::Typed& optimizer) {
 }
 
 std::vector<SlotDef> slots(const config::Typed& optimizer) { return optimizer_type(optimizer).slots(optimizer.spec()); }
-
-config::Node keras_arguments(const config::Typed& optimizer) {
-  // The common ones lie in the base, whose keys every optimizer has: all others are its own.
-  static const config::Schema shared = OptimizerBuilder<OptimizerCommon>("").build()->schema;
-  const config::Node common_keys = shared.write(shared.make().get());
-  config::Node own = config::Node::map();
-  for (const config::Field& field : optimizer_type(optimizer).schema.fields()) {
-    if (common_keys.find(field.name) != nullptr) continue;
-    config::Node value = field.write(optimizer.spec());
-    if (field.value == &config::kValueOperations<double>)
-      value = config::Node::scalar(shortest(std::stod(value.str()), true));
-    own.set(field.name, std::move(value));
-  }
-  return own;
-}
 
 }  // namespace dptrain::optim

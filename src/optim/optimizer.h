@@ -45,8 +45,6 @@ struct OptimizerType final : config::TypeDef {
   std::function<const OptimizerCommon&(const void* spec)> common;
   /// In the order in which devices and checkpoints keep them; without EMA's averages.
   std::function<std::vector<SlotDef>(const void* spec)> slots;
-  /// Keras 2 loads it from a file, as one of its "legacy" optimizers.
-  bool in_keras2 = true;
   /// Arguments that take another way through the update than the defaults do, as in a config: "momentum: 0.9". What
   /// compares devices runs each of them.
   std::vector<std::string> variants;
@@ -57,9 +55,6 @@ const OptimizerCommon& common(const config::Typed& optimizer);
 /// In the order in which devices and checkpoints keep them. EMA is not among them ("average" is added last when
 /// use_ema).
 std::vector<SlotDef> slots(const config::Typed& optimizer);
-/// Keras's `config` of the arguments that the optimizer has beside OptimizerCommon's: a map for JSON in which real
-/// numbers have a point or an exponent.
-config::Node keras_arguments(const config::Typed& optimizer);
 
 /// What one update needs beyond weights, gradients and slots.
 struct UpdateArgs {
@@ -109,7 +104,6 @@ class OptimizerBuilder {
   OptimizerBuilder&& variant(std::string arguments) && {
     return type_->variants.push_back(std::move(arguments)), std::move(*this);
   }
-  OptimizerBuilder&& not_in_keras2() && { return type_->in_keras2 = false, std::move(*this); }
 
   std::unique_ptr<OptimizerType> build() && {
     using Common = OptimizerCommon;

@@ -19,7 +19,7 @@ struct TailEntry;
 /// A layer that alone reads what a step makes; the step's op may compute it, too.
 struct Follower {
   const Step& step;                     ///< its layer and its tail so far; tensors are not numbered yet
-  std::span<const Shape> inputs;        ///< of the step's own layer; of one sample, as all shapes here
+  std::span<const Shape> inputs;        ///< of the step's own layer; of one sample and as the op sees it, as all here
   const config::Typed& layer;           ///< what follows; "Activation" for whatever is nothing but an activation
   std::span<const Shape> layer_inputs;  ///< of the layer that follows; one of them is the step's output
   const Shape& layer_output;

@@ -133,8 +133,8 @@ class Lowering {
            });
   }
 
-  /// What ops may compute behind their own layer has no weights, draws no random numbers, heeds no mask, has one
-  /// output, and of two inputs or more it reads none in backward.
+  /// What ops may compute behind their own layer has an op of its own and no weights, draws no random numbers, heeds no
+  /// mask, has one output, and of two inputs or more it reads none in backward.
   bool may_follow(int n) const {
     const config::Typed& spec = spec_of(n);
     const layers::LayerType& type = layers::type_of(spec);
@@ -142,7 +142,7 @@ class Lowering {
     if (!layer_of(n).weights.empty() || layers::is_random(layer_of(n).spec) ||
         (activation && taken_by_loss(n, *activation)))
       return false;
-    if (type.heeds_masks || node(n).outputs.size() > 1) return false;
+    if (type.computed_as || type.heeds_masks || node(n).outputs.size() > 1) return false;
     const layers::BackwardReads reads = type.backward_reads(spec.spec());
     return node(n).inputs.size() == 1 || !(reads.input || reads.input_to_train);
   }
@@ -177,9 +177,15 @@ class Lowering {
   std::optional<TailFusion> fuses(const Step& step, const config::Typed& layer, const std::vector<Shape>& layer_inputs,
                                   const Shape& layer_output) const {
     std::vector<Shape> inputs;
-    for (std::size_t i = 0; i < own_inputs(step); ++i) inputs.push_back(plan_.tensors[at(step.inputs[i])].shape);
-    return draft_.device.fuses(
-        {.step = step, .inputs = inputs, .layer = layer, .layer_inputs = layer_inputs, .layer_output = layer_output});
+    for (std::size_t i = 0; i < own_inputs(step); ++i)
+      inputs.push_back(shape_seen(step, plan_.tensors[at(step.inputs[i])].shape));
+    std::vector<Shape> behind;
+    for (const Shape& shape : layer_inputs) behind.push_back(shape_seen(step, shape));
+    return draft_.device.fuses({.step = step,
+                                .inputs = inputs,
+                                .layer = layer,
+                                .layer_inputs = behind,
+                                .layer_output = shape_seen(step, layer_output)});
   }
 
   /// All inputs of node `n` but `i` are written before the step that makes that one.
@@ -225,7 +231,8 @@ class Lowering {
   void add_steps(int n) {
     const config::Typed& spec = spec_of(n);
     const Activation activation = layers::activation_of(spec).value_or(Activation::kLinear);
-    Step step{.name = node(n).name, .node = n, .spec = layers::without_activation(spec)};
+    Step step{.name = node(n).name, .node = n};
+    set_layer(step, layers::without_activation(spec));
     for (const Port& input : node(n).inputs) step.inputs.push_back(tensor_of(input));
     add_masks(n, step);
     step.parameters = layer_of(n).weights;

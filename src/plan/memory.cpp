@@ -116,6 +116,14 @@ std::vector<Lifetime> saved_lifetimes(const TimeLine& time) {
   return lives;
 }
 
+/// Side by side, for all are alive at all times.
+void place_packed(const std::vector<Need>& needs, MemoryPlan& memory) {
+  for (const Need& need : needs) {
+    memory.packed_offset.push_back(memory.packed_bytes);
+    memory.packed_bytes += aligned(need.packed);
+  }
+}
+
 }  // namespace
 
 std::vector<Lifetime> tensor_lifetimes(const Plan& plan, Mode mode) {
@@ -156,6 +164,7 @@ MemoryPlan plan_memory(const Plan& plan, const std::vector<Need>& needs, const N
   for (const Need& need : needs) memory.scratch_bytes = std::max(memory.scratch_bytes, need.scratch);
   memory.scratch_offset = assign_offsets(std::move(blocks));
   memory.arena_bytes = memory.scratch_offset + aligned(memory.scratch_bytes);
+  place_packed(needs, memory);
   for (std::size_t t = 0; t < plan.tensors.size(); ++t)
     if (plan.tensors[t].alias_of != kAbsent)
       memory.tensor_offset[t] = memory.tensor_offset[at(plan.tensors[t].alias_of)];

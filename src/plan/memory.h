@@ -15,6 +15,7 @@ namespace dptrain::plan {
 struct Need {
   std::uint64_t saved = 0;    ///< alive from its forward to its backward (argmax, batch moments)
   std::uint64_t scratch = 0;  ///< alive during one call
+  std::uint64_t packed = 0;   ///< alive as long as the op: a copy of its weights in a layout of its own
 };
 
 struct MemoryPlan {
@@ -24,7 +25,9 @@ struct MemoryPlan {
   std::vector<std::uint64_t> saved_offset{};   ///< per step
   std::uint64_t scratch_offset = 0;            ///< one region for all calls
   std::uint64_t scratch_bytes = 0;
-  std::uint64_t activation_bytes = 0;  ///< sum of all tensors without sharing, for the table
+  std::uint64_t packed_bytes = 0;              ///< an arena of its own, the same in both modes
+  std::vector<std::uint64_t> packed_offset{};  ///< per step, in that arena
+  std::uint64_t activation_bytes = 0;          ///< sum of all tensors without sharing, for the table
 };
 
 /// What a memory plan is for: forward only needs less.

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "plan/stages.h"
+#include "plan/weight_order.h"
 
 namespace dptrain::plan {
 namespace {
@@ -101,7 +102,7 @@ void list_parameters(Draft& draft) {
   const auto order = [&](const graph::Weight& weight, int index) {
     const graph::Layer& layer = model.graph.layers[at(weight.layer)];
     const auto place = static_cast<std::size_t>(std::ranges::find(layer.weights, index) - layer.weights.begin());
-    return draft.device.weight_order(layer.spec, place);
+    return weight_order(draft.device, layer.spec, place);
   };
   for (int w = 0; w <= last_index(model.weights.size()); ++w) {
     const graph::Weight& weight = model.weights[at(w)];

@@ -8,6 +8,13 @@
 
 namespace dptrain::plan {
 
+void set_layer(Step& step, const config::Typed& layer) {
+  step.spec = layers::computed_as(layer);
+  step.adds_height = step.spec.type() != layer.type();
+}
+
+Shape shape_seen(const Step& step, const Shape& shape) { return step.adds_height ? layers::with_height(shape) : shape; }
+
 StepReads backward_reads(const Step& step) {
   const layers::BackwardReads reads = layers::type_of(step.spec).backward_reads(step.spec.spec());
   const bool trains = std::ranges::any_of(step.parameter_gradients, [](bool wanted) { return wanted; });

@@ -78,7 +78,10 @@ struct Step {
   std::string name{};  ///< of the layer's call; an activation split off is "conv1/gelu"
   int node = 0;        ///< in Graph::nodes, of the layer
   /// Of layers::layer_family(). Its `activation` argument is linear: what it said is in `tail`, or a step of its own.
+  /// Of a layer over steps it may be the sister over images (layers::computed_as).
   config::Typed spec{};
+  /// The op sees every tensor [a, ...] of the step as [1, a, ...] (shape_seen), as the sister over images needs it.
+  bool adds_height = false;
   /// What the op computes behind its layer, in order; `output` is the last one's, and backward goes back through all.
   std::vector<TailEntry> tail{};
   /// The last layer in the tail of the step that makes the input, where this op's backward goes back through that, too,
@@ -110,6 +113,11 @@ struct Step {
 
   int output() const { return outputs.front(); }  ///< most steps have this one alone
 };
+
+/// Puts what computes the layer into the step: the layer itself, or its sister over images.
+void set_layer(Step& step, const config::Typed& layer);
+/// A tensor's shape as the step's op sees it.
+Shape shape_seen(const Step& step, const Shape& shape);
 
 /// Which of its tensors the step's backward reads, besides the output's gradient.
 struct StepReads {

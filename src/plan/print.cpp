@@ -38,6 +38,7 @@ std::string op_text(const Step& step) {
   std::string text = step.spec.name();
   if (step.name.find('/') != std::string::npos && pure_activation(step.spec))
     text = layers::name_of(*pure_activation(step.spec));
+  if (step.adds_height) text += " of height 1";
   for (const TailEntry& entry : step.tail) text += " + " + tail_text(entry.layer);
   return text;
 }
@@ -156,6 +157,8 @@ std::string memory_list(const Plan& plan, const MemoryPlan& memory, int slots) {
   if (plan.total > plan.statistics_end && trains)
     rows.back().push_back(bytes_of(plan.total - plan.statistics_end) + " frozen");
   if (copy > 0) rows.push_back({"parameters in " + std::string(name_of(plan.compute)), human_bytes(copy)});
+  if (memory.packed_bytes > 0)
+    rows.push_back({"packed weights", human_bytes(memory.packed_bytes), "copies in layouts of their ops"});
   if (trains) {
     rows.push_back({"gradients", bytes_of(plan.statistics_end)});
     rows.push_back({"optimizer", bytes_of(slots * plan.trainable_end), fmt::format("{} per weight", slots)});
@@ -163,8 +166,8 @@ std::string memory_list(const Plan& plan, const MemoryPlan& memory, int slots) {
   rows.push_back({"tensors", human_bytes(memory.arena_bytes),
                   fmt::format("{} unshared, {} scratch", human_bytes(memory.activation_bytes),
                               human_bytes(memory.scratch_bytes))});
-  rows.push_back(
-      {"total", human_bytes(static_cast<std::uint64_t>(floats) * sizeof(float) + copy + memory.arena_bytes)});
+  rows.push_back({"total", human_bytes(static_cast<std::uint64_t>(floats) * sizeof(float) + copy + memory.packed_bytes +
+                                       memory.arena_bytes)});
   return table(rows);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "layers/layer.h"
 #include "plan/stages.h"
 
 namespace dptrain::plan {
@@ -31,6 +32,14 @@ void for_each_place(const Parameter& p, const F& f) {
 }
 
 }  // namespace
+
+std::vector<int> weight_order(const Capabilities& device, const config::Typed& layer, std::size_t weight) {
+  std::vector<int> order = device.weight_order(layers::computed_as(layer), weight);
+  if (order.empty() || !layers::type_of(layer).computed_as) return order;
+  std::erase(order, 0);  // the height, which only the sister's weight has
+  for (int& axis : order) --axis;
+  return order;
+}
 
 void to_arena_order(const Parameter& p, const float* keras, float* arena) {
   if (p.order.empty())

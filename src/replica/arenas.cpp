@@ -17,7 +17,7 @@ ParameterArenas::ParameterArenas(const plan::Plan& plan, device::Device& device,
                                  const config::Typed& optimizer, bool accumulate)
     : plan_(plan), device_(device), stream_(stream) {
   parameters_ = allocate(plan.total);
-  update_buffers_.weights = parameters();
+  update_buffers_.weights = floats(parameters_);
   if (plan.compute != DType::kF32) {
     compute_ = device_.allocate(static_cast<std::size_t>(plan.total) * size_of(plan.compute));
     update_buffers_.compute = compute_->data();
@@ -52,14 +52,26 @@ void ParameterArenas::push(const graph::Model& model) {
       send(p, weight.values);
   }
   refresh_compute();
+  ++pushes_;
   stream_.synchronize();
+}
+
+void ParameterArenas::update(device::Update& update, const optim::UpdateArgs& args, const kernels::StepState* state) {
+  update.run(update_buffers_, args, state, stream_);
+  ++updates_;
+}
+
+void ParameterArenas::replay(device::Recording& recording) {
+  recording.replay(stream_);
+  ++updates_;
 }
 
 /// In its place where that is host memory: large weights are not held twice.
 void ParameterArenas::draw(const plan::Parameter& p, const graph::Weight& weight, std::uint64_t seed) {
   const auto index = static_cast<std::uint32_t>(p.weight);
   if (device_.reads_host_memory() && p.order.empty())
-    graph::initialize(weight.def, seed, index, {parameters() + p.offset, static_cast<std::size_t>(p.elements())});
+    graph::initialize(weight.def, seed, index,
+                      {floats(parameters_) + p.offset, static_cast<std::size_t>(p.elements())});
   else
     send(p, graph::initialize(weight.def, seed, index));
 }
@@ -74,7 +86,7 @@ void ParameterArenas::send(const plan::Parameter& p, const std::vector<float>& v
     plan::to_arena_order(p, values.data(), ordered.data());
   }
   const std::vector<float>& sent = p.order.empty() ? values : ordered;
-  device_.copy_to_device(parameters() + p.offset, sent.data(), bytes_of(p.elements()), stream_);
+  device_.copy_to_device(floats(parameters_) + p.offset, sent.data(), bytes_of(p.elements()), stream_);
 }
 
 void ParameterArenas::refresh_compute() {

@@ -2,7 +2,7 @@
 
 // The flat arenas of one replica that outlive a step: parameters, gradients, optimizer state. Allocated once; used on
 // the replica's thread. All are in the plan's arena order (plan.h), axes as the device wants them; what goes in and
-// comes out has Keras's axes.
+// comes out has Keras's axes. Nothing else writes to the parameters, so that version() tells of every change.
 
 #include <memory>
 #include <optional>
@@ -26,20 +26,26 @@ class ParameterArenas {
   void pull(graph::Model& model);
   void push_state(const std::vector<std::vector<float>>& state);
   std::vector<std::vector<float>> pull_state();
+  /// Queues the update's pass over the arenas, and a recording of work that update() was a part of.
+  void update(device::Update& update, const optim::UpdateArgs& args, const kernels::StepState* state);
+  void replay(device::Recording& recording);
+  /// Grows whenever parameters change: any of them, or those of frozen weights, which updates leave alone.
+  std::uint64_t version() const { return pushes_ + updates_; }
+  std::uint64_t frozen_version() const { return pushes_; }
+
   /// Its scale counts in mixed_float16 alone; nothing without an optimizer.
   void push_loss_scale(const kernels::LossScale& scale);
   std::optional<kernels::LossScale> pull_loss_scale();
 
-  float* parameters() const { return floats(parameters_); }
+  const float* parameters() const { return floats(parameters_); }
   float* gradients() const { return floats(gradients_); }
   /// The parameters as ops read them: of the compute type, or parameters() themselves where that is float.
-  void* compute() const { return compute_ ? compute_->data() : parameters(); }
+  const void* compute() const { return compute_ ? compute_->data() : parameters(); }
   const kernels::LossScale* loss_scale() const { return update_buffers_.loss_scale; }  ///< null without an optimizer
   bool scales_loss() const { return plan_.compute == DType::kF16; }
   /// Where backward writes: the gradients, or the arena of one micro-batch.
   float* written() const { return written_ ? floats(written_) : gradients(); }
   bool accumulates() const { return written_ != nullptr; }
-  const device::UpdateBuffers& update_buffers() const { return update_buffers_; }
   std::size_t bytes() const;
 
  private:
@@ -60,6 +66,7 @@ class ParameterArenas {
   Buffer parameters_, gradients_, written_, compute_, loss_scale_;
   std::vector<Buffer> state_;  ///< slots in order, then the average with use_ema
   device::UpdateBuffers update_buffers_;
+  std::uint64_t pushes_ = 0, updates_ = 0;
 };
 
 }  // namespace dptrain::replica

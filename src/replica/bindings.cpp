@@ -46,6 +46,7 @@ Bindings::Bindings(const plan::Plan& plan, const plan::MemoryPlan& memory, const
       }
       bound.weight_gradients.push_back(gradient);
     }
+    bound.packed = arenas.packed + memory.packed_offset[s];
     bound.saved = arenas.tensors + memory.saved_offset[s];
     steps_.push_back(std::move(bound));
   }

@@ -14,9 +14,10 @@ namespace dptrain::replica {
 /// The arenas of one replica. Gradients null: inference only.
 struct Arenas {
   std::byte* tensors = nullptr;
-  float* parameters = nullptr;
-  void* compute = nullptr;     ///< the parameters in the plan's compute type
-  float* gradients = nullptr;  ///< where backward writes
+  std::byte* packed = nullptr;  ///< ops' own copies of their weights
+  const float* parameters = nullptr;
+  const void* compute = nullptr;  ///< the parameters in the plan's compute type
+  float* gradients = nullptr;     ///< where backward writes
 };
 
 /// Pointers of one step, in the order of device::OpArgs.
@@ -28,6 +29,7 @@ struct BoundStep {
   std::vector<void*> output_gradients;  ///< none in inference
   std::vector<void*> input_gradients;
   std::vector<float*> weight_gradients;
+  void* packed = nullptr;
   void* saved = nullptr;
 };
 

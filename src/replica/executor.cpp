@@ -21,6 +21,14 @@ const std::uint8_t* mask_of(const plan::LossStep& loss, const Bindings& bindings
 void grow(plan::Need& need, const plan::Need& more) {
   need.saved = std::max(need.saved, more.saved);
   need.scratch = std::max(need.scratch, more.scratch);
+  need.packed = std::max(need.packed, more.packed);
+}
+
+/// No update changes a weight of the step.
+bool is_frozen(const plan::Plan& plan, const plan::Step& step) {
+  return std::ranges::all_of(step.parameters, [&](int parameter) {
+    return plan.parameters[at(parameter)].kind == plan::ParameterKind::kFrozen;
+  });
 }
 
 }  // namespace
@@ -31,6 +39,7 @@ Executor::Executor(const plan::Plan& plan, device::Device& device, device::Strea
       device_(device),
       stream_(stream),
       collective_(collective),
+      arenas_(arenas),
       rows_(options.rows),
       gradients_(arenas.written()),
       summed_gradients_(arenas.gradients()),
@@ -100,15 +109,16 @@ void Executor::plan_memory(const ParameterArenas& arenas) {
     for (const int output : plan_.outputs) largest = std::max(largest, plan_.tensors[at(output)].elements(rows_));
     output_floats_ = device_.allocate(static_cast<std::size_t>(largest) * sizeof(float));
   }
-  auto* memory = tensors_->as<std::byte>();
-  inference_.emplace(plan_, inference_memory_,
-                     Arenas{.tensors = memory, .parameters = arenas.parameters(), .compute = arenas.compute()});
-  if (trains)
-    training_.emplace(plan_, training_memory_,
-                      Arenas{.tensors = memory,
-                             .parameters = arenas.parameters(),
-                             .compute = arenas.compute(),
-                             .gradients = gradients_});
+  for (std::size_t s = 0; s < needs_.size(); ++s)
+    if (needs_[s].packed > 0) packed_.push_back({.step = s, .frozen = is_frozen(plan_, plan_.steps[s]), .version = {}});
+  if (inference_memory_.packed_bytes > 0) packed_room_ = device_.allocate(inference_memory_.packed_bytes);
+  Arenas memory{.tensors = tensors_->as<std::byte>(),
+                .packed = packed_room_ ? packed_room_->as<std::byte>() : nullptr,
+                .parameters = arenas.parameters(),
+                .compute = arenas.compute()};
+  inference_.emplace(plan_, inference_memory_, memory);
+  memory.gradients = gradients_;
+  if (trains) training_.emplace(plan_, training_memory_, memory);
 }
 
 void Executor::stage(const BatchRows& slice, int set) {
@@ -121,16 +131,35 @@ void Executor::stage(const BatchRows& slice, int set) {
 }
 
 void Executor::bind(const BatchRows& slice, int set, Bindings& bindings) {
+  pack(bindings);
   if (slice.rows == 0) return;
   place_ = staging_.arrive(slice, set, stream_);
   bindings.bind_inputs(place_.inputs);
 }
 
+void Executor::pack(const Bindings& bindings) {
+  for (Packed& packed : packed_) {
+    const std::uint64_t now = packed.frozen ? arenas_.frozen_version() : arenas_.version();
+    if (packed.version == now) continue;
+    const BoundStep& bound = bindings.step(packed.step);
+    call_op(packed.step, "packing the weights of layer", [&] {
+      const Stopwatch watch;
+      ops_[packed.step]->pack({.weights = bound.weights,
+                               .compute_weights = bound.compute_weights,
+                               .packed = bound.packed,
+                               .scratch = bindings.scratch(),
+                               .stream = &stream_});
+      if (!profiling_) return;
+      stream_.synchronize();
+      profile_[packed.step].forward += watch.seconds();
+    });
+    packed.version = now;
+  }
+}
+
 template <class Call>
 void Executor::run_op(std::size_t step, std::int64_t rows, bool backward, const Call& call) {
-  const std::string& name = plan_.steps[step].name;
-  if (heart_ != nullptr) heart_->beat(backward ? "backward of layer" : "forward of layer", &name);
-  try {
+  call_op(step, backward ? "backward of layer" : "forward of layer", [&] {
     if (watch_) return call(), watch_(step, backward);
     if (!profiling_) return call();
     const Stopwatch watch;
@@ -142,6 +171,15 @@ void Executor::run_op(std::size_t step, std::int64_t rows, bool backward, const 
     (backward ? profile.backward_flops : profile.forward_flops) +=
         (backward ? backward_flops : forward_flops) * static_cast<double>(rows);
     profile.calls += backward ? 0 : 1;
+  });
+}
+
+template <class Call>
+void Executor::call_op(std::size_t step, const char* what, const Call& call) {
+  const std::string& name = plan_.steps[step].name;
+  if (heart_ != nullptr) heart_->beat(what, &name);
+  try {
+    call();
   } catch (const Error& error) {
     throw error.within("layer " + name);
   } catch (const std::bad_alloc&) {
@@ -168,6 +206,7 @@ device::OpArgs Executor::args(std::size_t s, const BatchRows& slice, const StepI
           .weights = bound.weights,
           .compute_weights = bound.compute_weights,
           .weight_gradients = bound.weight_gradients,
+          .packed = bound.packed,
           .saved = bound.saved,
           .scratch = bindings.scratch(),
           .state = state(),
@@ -353,8 +392,10 @@ std::vector<std::string> Executor::implementations() const {
 }
 
 std::size_t Executor::bytes() const {
-  const std::size_t sum = tensors_->bytes() + sums_->bytes() + staging_.bytes();
-  return sum + (output_floats_ ? output_floats_->bytes() : 0) + (counts_ ? counts_->bytes() : 0);
+  std::size_t sum = tensors_->bytes() + sums_->bytes() + staging_.bytes();
+  for (const auto* buffer : {&packed_room_, &output_floats_})
+    if (*buffer) sum += (*buffer)->bytes();
+  return sum + (counts_ ? counts_->bytes() : 0);
 }
 
 void Executor::set_profiling(bool on) {

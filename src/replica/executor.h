@@ -91,13 +91,22 @@ class Executor {
     std::unique_ptr<device::Buffer> state, sums, loss_scale;
     std::unique_ptr<device::Event> fetched;
   };
+  /// An op's copy of its weights.
+  struct Packed {
+    std::size_t step = 0;
+    bool frozen = false;                   ///< all weights of the step are
+    std::optional<std::uint64_t> version;  ///< of the arenas, when it was made
+  };
 
   void make_ops(const Options& options);
   void prepare(std::int64_t rows);
   void plan_memory(const ParameterArenas& arenas);
 
   void copy_output(const plan::Tensor& tensor, const void* values, std::int64_t rows, void* to);
+  /// What every pass begins with.
   void bind(const BatchRows& slice, int set, Bindings& bindings);
+  /// Ops whose weights have changed since copy them anew.
+  void pack(const Bindings& bindings);
   void run_forward(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training,
                    bool with_loss);
   void forward_of(std::size_t step, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
@@ -111,7 +120,10 @@ class Executor {
   std::optional<NotFinite> look(const void* values, DType type, std::int64_t n, const BatchRows* slice);
   std::optional<NotFinite> look_at_op(std::size_t step, bool backward, const BatchRows& slice);
   std::optional<NotFinite> look_at_loss(const plan::LossStep& loss, const BatchRows& slice);
-  /// Calls `call` for a step, timed when profiling; errors get the layer's name.
+  /// Calls `call` for a step; errors get the layer's name.
+  template <class Call>
+  void call_op(std::size_t step, const char* what, const Call& call);
+  /// The same for one of its passes, timed when profiling.
   template <class Call>
   void run_op(std::size_t step, std::int64_t rows, bool backward, const Call& call);
 
@@ -119,6 +131,7 @@ class Executor {
   device::Device& device_;
   device::Stream& stream_;
   device::Collective* collective_;
+  const ParameterArenas& arenas_;
   const std::int64_t rows_;                              ///< the most rows of a slice
   float* const gradients_;                               ///< where backward writes
   float* const summed_gradients_;                        ///< of all micro-batches
@@ -135,7 +148,8 @@ class Executor {
   std::vector<Post> posts_;
   std::vector<int> writer_;  ///< per tensor: the step that writes a parameter's gradient there, or kAbsent
   plan::MemoryPlan training_memory_, inference_memory_;
-  std::unique_ptr<device::Buffer> tensors_, sums_;
+  std::unique_ptr<device::Buffer> tensors_, packed_room_, sums_;
+  std::vector<Packed> packed_;                     ///< of the steps that want one
   std::unique_ptr<device::Buffer> output_floats_;  ///< an output on its way to the host; null where it is float already
   Staging staging_;
   Heartbeat* const heart_;  ///< null: nobody looks

@@ -108,8 +108,7 @@ struct Replica::Impl {
 
   void run_update(const StepInputs& in) {
     beat("the update");
-    update->run(arenas.update_buffers(), {.step = in.number, .learning_rate = in.learning_rate}, executor.state(),
-                *stream);
+    arenas.update(*update, {.step = in.number, .learning_rate = in.learning_rate}, executor.state());
   }
 
   /// The step before it is worth recording: everything is loaded, chosen and warm by then.
@@ -138,7 +137,7 @@ struct Replica::Impl {
       }
     }
     beat("replaying a recorded step");
-    recording->replay(*stream);
+    arenas.replay(*recording);
     executor.release(set);
     return true;
   }
@@ -355,7 +354,7 @@ std::vector<float> Replica::pull_gradients() {
 }
 
 float* Replica::gradient_arena() { return impl_->arenas.gradients(); }
-float* Replica::parameter_arena() { return impl_->arenas.parameters(); }
+const float* Replica::parameter_arena() { return impl_->arenas.parameters(); }
 device::Stream& Replica::stream() { return *impl_->stream; }
 
 void Replica::drain() noexcept {

@@ -139,7 +139,7 @@ class Replica {
   /// all replicas.
   std::vector<float> pull_gradients();
   float* gradient_arena();  ///< device memory, [0, statistics_end)
-  float* parameter_arena();
+  const float* parameter_arena();
   device::Stream& stream();  ///< compute
   /// Waits for what is queued, whether it succeeds or not; before replicas that share memory are destroyed.
   void drain() noexcept;

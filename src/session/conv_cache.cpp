@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/atomic_file.h"
 #include "config/bundled.h"
+#include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/json_depth.h"
@@ -93,7 +93,7 @@ void keep_conv_choices(const std::string& file, const Names& names) {
   fs::create_directories(folder, failed);
   if (failed) throw Error(ErrorKind::kWrite, fmt::format("{}: {}", folder.string(), failed.message()));
   const std::string text = text_of(machines);
-  checkpoint::write_atomically(file, {std::as_bytes(std::span(text))});
+  write_atomically(file, {std::as_bytes(std::span(text))});
 }
 
 std::string conv_choices_line(const device::ConvChoices& choices, const experiment::RuntimeSection& runtime) {

@@ -14,7 +14,8 @@
 namespace dptrain::session {
 namespace {
 
-/// A step between `before` [7, 6, 4] (or `vector` [4], or `before` and `beside`) and the end of the network.
+/// A step between `before` [7, 6, 4] (or `steps` [42, 4], `vector` [4], `before` and `beside`) and the end of the
+/// network.
 struct Branch {
   std::string name, arguments;
   std::string inputs = "before";
@@ -46,6 +47,8 @@ std::string branches(const std::vector<Branch>& steps, int channels, int only) {
       line(fmt::format("Conv2D: {{filters: {}, kernel_size: 1, name: before, inputs: input}}", channels));
   if (is_read("beside"))
     text += line(fmt::format("Conv2D: {{filters: {}, kernel_size: 1, name: beside, inputs: input}}", channels));
+  if (is_read("steps"))
+    text += line(fmt::format("Reshape: {{target_shape: [42, {}], name: steps, inputs: before}}", channels));
   if (is_read("vector")) text += line("GlobalAveragePooling2D: {name: vector, inputs: before}");
   std::string ends;
   int count = 0;
@@ -84,10 +87,24 @@ void add_layers(std::vector<DeviceCheck>& all) {
                           {"GlobalMaxPooling2D", ""},
                           {"GlobalAveragePooling2D", ""},
                           {"UpSampling2D", "size: 2, interpolation: bilinear"},
+                          {"Resizing", "height: 5, width: 9"},
                           {"ZeroPadding2D", "padding: [[1, 2], [0, 3]]"},
                           {"Cropping2D", "cropping: 1"},
                           {"Permute", "dims: [3, 1, 2]"},
                           {"RepeatVector", "n: 5", "vector"}}));
+  all.push_back(of_steps({{"Conv1D", "filters: 5, kernel_size: 3, padding: causal, activation: relu", "steps"},
+                          {"Conv1DTranspose", "filters: 5, kernel_size: 3, strides: 2", "steps"},
+                          {"DepthwiseConv1D", "kernel_size: 3, padding: same, depth_multiplier: 2", "steps"},
+                          {"SeparableConv1D", "filters: 6, kernel_size: 3", "steps"},
+                          {"MaxPooling1D", "pool_size: 3, strides: 2", "steps"},
+                          {"AveragePooling1D", "padding: same", "steps"},
+                          {"GlobalMaxPooling1D", "", "steps"},
+                          {"ZeroPadding1D", "padding: [1, 2]", "steps"},
+                          {"Cropping1D", "", "steps"},
+                          {"UpSampling1D", "", "steps"},
+                          {"SpatialDropout1D", "rate: 0.3", "steps"},
+                          {"Dot", "axes: 1, normalize: true", "steps, steps"},
+                          {"Dot", "axes: [2, 1]", "steps, vector"}}));
   all.push_back(of_steps({{"Add", "", both},
                           {"Subtract", "", both},
                           {"Multiply", "", both},
@@ -100,8 +117,11 @@ void add_layers(std::vector<DeviceCheck>& all) {
                           {"GroupNormalization", "groups: 2"},
                           {"LocalResponseNormalization", ""}}));
   all.push_back(of_steps({{"Dropout", "rate: 0.3"},
+                          {"Dropout", "rate: 0.3, noise_shape: [null, 7, 1, 4]"},
                           {"SpatialDropout2D", "rate: 0.3"},
+                          {"GaussianDropout", "rate: 0.3"},
                           {"GaussianNoise", "stddev: 0.1"},
+                          {"Normalization", "mean: [0, 0.1, 0.2, 0.3], variance: [1, 2, 3, 4]"},
                           {"Rescaling", "scale: 0.5, offset: 0.1"},
                           {"ReLU", "negative_slope: 0.1, max_value: 2"},
                           {"LeakyReLU", ""},
@@ -110,7 +130,9 @@ void add_layers(std::vector<DeviceCheck>& all) {
                           {"Softmax", ""}}));
   all.push_back(of_steps({{"Dropout", "rate: 0.3"},
                           {"SpatialDropout2D", "rate: 0.3"},
+                          {"GaussianDropout", "rate: 0.3"},
                           {"GaussianNoise", "stddev: 0.1"},
+                          {"Normalization", "mean: 0.1, variance: 2, invert: true"},
                           {"BatchNormalization", ""},
                           {"GroupNormalization", "groups: 5"},
                           {"LayerNormalization", ""},

@@ -78,13 +78,14 @@ std::vector<plan::Need> needs_of(device::Device& device, const experiment::Exper
   return needs;
 }
 
-/// Parameters, gradients, slots and averages.
+/// Parameters, what ops make of them, gradients, slots and averages.
 std::uint64_t weight_bytes(const DryPlan& result, bool trains, std::int64_t accumulate_steps) {
   const plan::Plan& plan = result.plan;
   const std::int64_t gradients = trains ? plan.statistics_end * (accumulate_steps > 1 ? 2 : 1) : 0;
   const std::uint64_t copy =
       plan.compute == DType::kF32 ? 0 : static_cast<std::uint64_t>(plan.total) * size_of(plan.compute);
-  return floats(plan.total + gradients + (trains ? result.slots * plan.trainable_end : 0)) + copy;
+  return floats(plan.total + gradients + (trains ? result.slots * plan.trainable_end : 0)) + copy +
+         result.memory.packed_bytes;
 }
 
 /// A device that cannot read the host's memory keeps the batch: inputs, as they come and as they are computed with, and

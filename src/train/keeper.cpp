@@ -88,10 +88,10 @@ std::optional<Error> Keeper::export_model() {
   return saver_.export_model(model, compiled(), session.class_names());
 }
 
-checkpoint::Compiled Keeper::compiled() const {
+exporting::Compiled Keeper::compiled() const {
   const experiment::TrainSection& train = run_.session.experiment().config.train;
   const graph::Graph& graph = run_.session.model().graph;
-  checkpoint::Compiled compiled{.optimizer = train.optimizer, .learning_rate = run_.learning_rate()};
+  exporting::Compiled compiled{.optimizer = train.optimizer, .learning_rate = run_.learning_rate()};
   const std::vector<std::string> names = experiment::output_names(graph);
   for (plan::Objective& objective : experiment::objectives(train, graph))
     compiled.outputs.push_back({.name = names.size() > 1 ? names[static_cast<std::size_t>(objective.output)] : "",

@@ -39,7 +39,7 @@ class Keeper {
   /// model.h5: the averages where use_ema.
   std::optional<Error> export_model();
 
-  checkpoint::Compiled compiled() const;
+  exporting::Compiled compiled() const;
   checkpoint::State state();
   Saver& saver() { return saver_; }
   const Saver& saver() const { return saver_; }

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "checkpoint/atomic_file.h"
+#include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -93,7 +93,7 @@ std::string read_text(const std::string& path) {
 }
 
 void write_text(const std::string& path, const std::string& text) {
-  checkpoint::write_atomically(path, {std::as_bytes(std::span(text.data(), text.size()))});
+  write_atomically(path, {std::as_bytes(std::span(text.data(), text.size()))});
 }
 
 }  // namespace dptrain::train

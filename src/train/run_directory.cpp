@@ -12,8 +12,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/atomic_file.h"
 #include "config/node.h"
+#include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
@@ -80,13 +80,13 @@ void wipe(const fs::path& path) {
   std::error_code ignored;
   for (const char* name : experiment::kRunFiles) fs::remove(path / name, ignored);
   for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored))
-    if (experiment::is_run_file(checkpoint::target_of_temporary(entry.path().filename().string())))
+    if (experiment::is_run_file(target_of_temporary(entry.path().filename().string())))
       fs::remove(entry.path(), ignored);
   if (fs::is_symlink(path / "checkpoints", ignored)) return;  // what lies there is not this run's
   std::vector<fs::path> gone;
   for (fs::recursive_directory_iterator entry(path / "checkpoints", ignored), end; !ignored && entry != end;
        entry.increment(ignored))
-    if (checkpoint::target_of_temporary(entry->path().filename().string()).ends_with(".h5") ||
+    if (target_of_temporary(entry->path().filename().string()).ends_with(".h5") ||
         (entry.depth() == 0 && entry->path().extension() == ".h5"))
       gone.push_back(entry->path());
   for (const fs::path& file : gone) fs::remove(file, ignored);
@@ -112,7 +112,7 @@ bool killed_at_start(const fs::path& path, const experiment::Experiment& experim
     const bool in_checkpoints = *below.begin() == "checkpoints";
     if (entry.is_directory() && !entry.is_symlink())
       return in_checkpoints || std::ranges::any_of(logs, [&](const fs::path& log) { return lies_above(below, log); });
-    const std::string target = checkpoint::target_of_temporary(name);
+    const std::string target = target_of_temporary(name);
     if (in_checkpoints) return !target.empty();
     if (std::ranges::find(logs, below) != logs.end()) return true;
     const bool ours = experiment::is_run_file(name) || experiment::is_run_file(target) || name == experiment::kRunLock;

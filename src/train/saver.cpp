@@ -7,7 +7,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "layers/local_response_normalization.h"
+#include "export/exporter.h"
 
 namespace dptrain::train {
 namespace {
@@ -57,16 +57,13 @@ void Saver::remove(const std::string& name, const std::string& successor) {
   std::filesystem::remove(run_.checkpoint(name), ignored);
 }
 
-std::optional<Error> Saver::export_model(const graph::Model& model, const checkpoint::Compiled& compiled,
+std::optional<Error> Saver::export_model(const graph::Model& model, const exporting::Compiled& compiled,
                                          const std::vector<std::string>& class_names) {
   try {
-    checkpoint::export_model(run_.file("model.h5"), model, compiled, class_names);
-    for (const graph::Layer& layer : model.graph.layers)
-      if (layer.spec.get_if<layers::LocalResponseNormalizationSpec>() != nullptr) {
-        log::info(
-            "Keras has no LocalResponseNormalization: it opens model.h5 with custom_objects (scripts/interop/lrn.py)");
-        break;
-      }
+    const std::string path = run_.file("model.h5");
+    const exporting::Exporter& exporter = exporting::exporter_of(path);
+    exporter.write(path, {.model = model, .compiled = compiled, .class_names = class_names});
+    for (const std::string& advice : exporter.advice(path, model.graph)) log::info(advice);
     return std::nullopt;
   } catch (const Error& error) {
     log::warn(error.what());

@@ -30,7 +30,7 @@ class Saver {
   /// Waits; removes a checkpoint if its successor is_saved().
   void remove(const std::string& name, const std::string& successor);
   /// The file to hand on: no private state. What is returned has been warned of.
-  std::optional<Error> export_model(const graph::Model& model, const checkpoint::Compiled& compiled,
+  std::optional<Error> export_model(const graph::Model& model, const exporting::Compiled& compiled,
                                     const std::vector<std::string>& class_names);
   /// Until everything is on disk; the error of the last save if it failed.
   std::optional<Error> drain();

@@ -17,8 +17,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/atomic_file.h"
 #include "checkpoint/sample.h"
+#include "core/atomic_file.h"
 #include "core/error.h"
 
 namespace dptrain::checkpoint {

@@ -9,6 +9,7 @@
 
 #include "checkpoint/sample.h"
 #include "core/error.h"
+#include "export/exporter.h"
 
 namespace dptrain::checkpoint {
 namespace {
@@ -110,7 +111,9 @@ TEST(Checkpoint, LargeTextsAndManyNamesFit) {
 TEST(Checkpoint, AnExportedModelHasWeightsAndClassNamesButNoState) {
   const sample::Folder folder;
   const graph::Model model = sample::tiny_cnn();
-  export_model(folder / "model.h5", model, sample::compiled(), {"ankle boot", "bag"});
+  exporting::exporter_of("model.h5")
+      .write(folder / "model.h5",
+             {.model = model, .compiled = sample::compiled(), .class_names = {"ankle boot", "bag"}});
   graph::Model loaded = scrambled(model);
   load_weights(folder / "model.h5", loaded);
   expect_same_weights(model, loaded);

@@ -10,8 +10,8 @@
 #include "checkpoint/keras/keras_import.h"
 #include "checkpoint/keras_sample.h"
 #include "checkpoint/sample.h"
-#include "checkpoint/seal.h"
 #include "core/error.h"
+#include "export/seal.h"
 #include "support/sanitizer.h"
 
 namespace dptrain::checkpoint {
@@ -55,12 +55,12 @@ class Damage : public ::testing::Test {
 
 TEST_F(Damage, AFileCutOffAnywhereIsRefused) {
   graph::Model model = model_;
-  const std::size_t sealed = whole_.size() - kSealBytes;
+  const std::size_t sealed = whole_.size() - exporting::kSealBytes;
   for (std::size_t size = 0; size < sealed; size += 1 + size / 97) {
     const std::vector<std::byte> cut(whole_.begin(), whole_.begin() + static_cast<std::ptrdiff_t>(size));
     EXPECT_FALSE(readable(cut, model)) << size;
   }
-  std::vector<std::byte> cut(whole_.begin(), whole_.end() - static_cast<std::ptrdiff_t>(kSealBytes) - 1);
+  std::vector<std::byte> cut(whole_.begin(), whole_.end() - static_cast<std::ptrdiff_t>(exporting::kSealBytes) - 1);
   try {
     over(cut);
     ADD_FAILURE();
@@ -71,7 +71,7 @@ TEST_F(Damage, AFileCutOffAnywhereIsRefused) {
 
 TEST_F(Damage, EveryFlippedByteOfASealedFileIsFound) {
   graph::Model model = model_;
-  for (std::size_t at = 0; at < whole_.size() - kSealBytes; at += 53) {
+  for (std::size_t at = 0; at < whole_.size() - exporting::kSealBytes; at += 53) {
     std::vector<std::byte> bytes = whole_;
     bytes[at] ^= std::byte{1};
     EXPECT_FALSE(readable(bytes, model)) << at;
@@ -81,7 +81,7 @@ TEST_F(Damage, EveryFlippedByteOfASealedFileIsFound) {
 TEST_F(Damage, AFlippedByteOfAnUnsealedFileIsFoundOrHarmless) {
   if (test::kThreadSanitizer) GTEST_SKIP() << "a minute, and no threads";
   // Another program may have rewritten the file: without the seal the checksums of the datasets are what is left.
-  whole_.resize(whole_.size() - kSealBytes);
+  whole_.resize(whole_.size() - exporting::kSealBytes);
   int harmless = 0;
   for (std::size_t at = 0; at < whole_.size(); at += 11) {
     std::vector<std::byte> bytes = whole_;
@@ -103,7 +103,7 @@ TEST_F(Damage, ARewrittenStateWithOtherNumbersIsFound) {
       std::search(whole_.begin(), whole_.end(), kernel, kernel + model_.weights[0].values.size() * sizeof(float));
   ASSERT_NE(found, whole_.end());
   *found ^= std::byte{1};
-  whole_.resize(whole_.size() - kSealBytes);
+  whole_.resize(whole_.size() - exporting::kSealBytes);
   try {
     load_weights(over(whole_), model_);
     ADD_FAILURE();
@@ -117,7 +117,7 @@ TEST_F(Damage, ARewrittenStateWithOtherNumbersIsFound) {
 
 TEST_F(Damage, BytesAfterTheEndDoNotMatter) {
   graph::Model model = model_;
-  whole_.resize(whole_.size() - kSealBytes);
+  whole_.resize(whole_.size() - exporting::kSealBytes);
   whole_.insert(whole_.end(), 1000, std::byte{'x'});
   EXPECT_TRUE(readable(whole_, model));
   EXPECT_FALSE(over(whole_).sealed);

@@ -8,8 +8,8 @@
 #include <hdf5.h>
 
 #include "checkpoint/contents.h"
-#include "checkpoint/crc32.h"
 #include "checkpoint/sample.h"
+#include "core/crc32.h"
 #include "core/error.h"
 #include "support/test_data.h"
 

@@ -10,7 +10,7 @@
 
 #include <zlib.h>
 
-#include "checkpoint/crc32.h"
+#include "core/crc32.h"
 #include "core/error.h"
 
 namespace dptrain::checkpoint {

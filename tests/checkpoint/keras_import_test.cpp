@@ -5,6 +5,7 @@
 
 #include "checkpoint/keras/keras_import.h"
 #include "checkpoint/keras_sample.h"
+#include "export/keras/keras_config.h"
 #include "support/test_data.h"
 
 namespace dptrain::checkpoint {
@@ -12,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string config_of(const graph::Graph& graph) { return keras_model_config(graph); }
+std::string config_of(const graph::Graph& graph) { return exporting::keras::model_config(graph); }
 
 graph::Graph imported(const std::string& json) {
   return graph::graph_of(config::to_yaml(import_model_config("m.h5", json).model));

@@ -9,6 +9,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/keras/keras_import.h"
 #include "core/error.h"
+#include "export/keras/keras_config.h"
 #include "graph/example.h"
 #include "support/halves.h"
 #include "support/test_data.h"
@@ -38,7 +39,7 @@ layers:
   - Add: {name: sum, inputs: [left, right]}
 outputs: [sum, cut.high]
 )");
-  const std::string text = keras_model_config(graph);
+  const std::string text = exporting::keras::model_config(graph);
   const json model = json::parse(text);
   EXPECT_EQ(layer_called(model, "left").at("inbound_nodes"), json::parse(R"([[["cut", 0, 0, {}]]])"));
   EXPECT_EQ(layer_called(model, "right").at("inbound_nodes"), json::parse(R"([[["cut", 0, 1, {}]]])"));
@@ -87,7 +88,7 @@ layers:
   - Masking: {name: valid, mask_value: 0.5}
   - GlobalAveragePooling1D: {name: mean}
 )");
-  const std::string text = keras_model_config(graph);
+  const std::string text = exporting::keras::model_config(graph);
   json model = json::parse(text);
   EXPECT_EQ(layer_called(model, "x").at("config").at("dtype"), "int32");
   EXPECT_EQ(layer_called(model, "words").at("config"), json::parse(R"({

@@ -8,6 +8,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/keras/keras_import.h"
+#include "export/keras/keras_config.h"
 #include "graph/example.h"
 #include "support/test_data.h"
 
@@ -34,7 +35,7 @@ layers:
 )");
   graph.name = "siamese";
   std::ifstream file(test::test_data("golden/shared_lstm.json"));
-  const json found = json::parse(keras_model_config(graph)), expected = json::parse(file);
+  const json found = json::parse(exporting::keras::model_config(graph)), expected = json::parse(file);
   for (std::size_t i = 0; i < expected["config"]["layers"].size(); ++i)
     for (const auto& [key, value] : expected["config"]["layers"][i]["config"].items())
       EXPECT_EQ(found["config"]["layers"][i]["config"][key], value) << i << " " << key;
@@ -52,9 +53,9 @@ layers:
   - GRU: {name: last, units: 4, inputs: [decoder, encoder.state_h]}
 outputs: [old, last]
 )");
-  const std::string text = keras_model_config(graph);
+  const std::string text = exporting::keras::model_config(graph);
   const graph::Graph again = recurrent_again(text);
-  EXPECT_EQ(keras_model_config(again), text);
+  EXPECT_EQ(exporting::keras::model_config(again), text);
   EXPECT_EQ(graph::wiring(again),
             "x, y, encoder <- x, decoder <- y encoder.state_h encoder.state_c, old <- decoder, last <- decoder "
             "encoder.state_h");
@@ -68,7 +69,8 @@ layers:
   - Input: {name: h, shape: [4]}
   - GRU: {name: last, units: 4, inputs: [x, h]}
 )");
-  EXPECT_EQ(json::parse(keras_model_config(graph))["config"]["layers"][2]["inbound_nodes"], json::parse(R"([{
+  EXPECT_EQ(json::parse(exporting::keras::model_config(graph))["config"]["layers"][2]["inbound_nodes"],
+            json::parse(R"([{
     "args": [{"class_name": "__keras_tensor__",
               "config": {"shape": [null, 7, 3], "dtype": "float32", "keras_history": ["x", 0, 0]}}],
     "kwargs": {"initial_state": [{"class_name": "__keras_tensor__",

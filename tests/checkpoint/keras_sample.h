@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "checkpoint/contents.h"
-#include "checkpoint/hdf5/hdf5_writer.h"
 #include "checkpoint/sample.h"
 #include "checkpoint/weights.h"
 #include "core/error.h"
+#include "export/hdf5_writer.h"
 #include "graph/example.h"
 
 namespace dptrain::checkpoint::sample {
@@ -32,7 +32,7 @@ struct FileStyle {
 
 /// The legacy tree.
 inline Contents legacy_file(const std::vector<FileLayer>& layers, const FileStyle& style = {}) {
-  Hdf5Writer file(1 << 16);
+  exporting::Hdf5Writer file(1 << 16);
   const std::string top = style.model_config.empty() ? "" : "model_weights";
   const std::string below = top.empty() ? "" : top + "/";
   if (!top.empty()) {

@@ -5,6 +5,8 @@
 #include <hdf5.h>
 
 #include "checkpoint/sample.h"
+#include "export/exporter.h"
+#include "export/keras/keras_config.h"
 
 namespace dptrain::checkpoint {
 namespace {
@@ -130,8 +132,8 @@ TEST(KerasTree, IsTheOneThatKerasReads) {
   EXPECT_EQ(file.children("/"), (std::vector<std::string>{"dptrain_state", "model_weights"}));  // no optimizer_weights
   expect_scalar_text(file, "/", "keras_version", "2.15.0");
   expect_scalar_text(file, "/", "backend", "tensorflow");
-  expect_scalar_text(file, "/", "model_config", keras_model_config(model.graph));
-  expect_scalar_text(file, "/", "training_config", keras_training_config(sample::compiled()));
+  expect_scalar_text(file, "/", "model_config", exporting::keras::model_config(model.graph));
+  expect_scalar_text(file, "/", "training_config", exporting::keras::training_config(sample::compiled()));
   expect_scalar_text(file, "/model_weights", "keras_version", "2.15.0");
   expect_scalar_text(file, "/model_weights", "backend", "tensorflow");
   const std::vector<std::string> names{"input_1", "conv1", "pool1", "flatten", "predictions"};
@@ -159,7 +161,9 @@ TEST(KerasTree, StatisticsComeAfterTheTrainableWeights) {
 
 TEST(KerasTree, AModelToHandOnHasNoPrivateGroup) {
   const sample::Folder folder;
-  export_model(folder / "model.h5", sample::tiny_cnn(), sample::compiled(), {"a", "bc"});
+  exporting::exporter_of("model.h5")
+      .write(folder / "model.h5",
+             {.model = sample::tiny_cnn(), .compiled = sample::compiled(), .class_names = {"a", "bc"}});
   const File file(folder / "model.h5");
   EXPECT_EQ(file.children("/"), std::vector<std::string>{"model_weights"});
   expect_names(file, "/", "class_names", {"a", "bc"});

@@ -1,62 +1,21 @@
 #pragma once
 
-// Models, states and files that the tests of this room share.
+// States and files that the tests of this room share, and the models of tests/export/sample.h.
 
-#include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include <unistd.h>
-
 #include "checkpoint/checkpoint.h"
-#include "layers/batch_normalization.h"
-#include "layers/concatenate.h"
-#include "layers/conv2d.h"
-#include "layers/dense.h"
-#include "layers/flatten.h"
-#include "layers/input.h"
-#include "layers/local_response_normalization.h"
-#include "layers/max_pooling2d.h"
-#include "optim/loss.h"
-#include "optim/losses/categorical_crossentropy.h"
-#include "optim/metrics/accuracy.h"
-#include "optim/optimizers/adam.h"
-#include "support/output_shape.h"
+#include "export/sample.h"
+#include "support/folder.h"
 
 namespace dptrain::checkpoint::sample {
 
-/// A folder of its own for each test, removed at the end.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "dptrain-checkpoint-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) std::abort();
-    path_ = name;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string operator/(const std::string& file) const { return (path_ / file).string(); }
-  const std::filesystem::path& path() const { return path_; }
-  std::vector<std::string> files() const {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path_))
-      names.push_back(entry.path().filename().string());
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-
- private:
-  std::filesystem::path path_;
-};
+using namespace exporting::sample;
+using test::Folder;
 
 inline std::vector<std::byte> bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -68,131 +27,6 @@ inline std::vector<std::byte> bytes_of(const std::string& path) {
 inline void put_bytes(const std::string& path, std::span<const std::byte> bytes) {
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-}
-
-/// Any numbers, all different, the same everywhere.
-inline std::vector<float> numbers(std::size_t count, std::uint32_t seed) {
-  std::vector<float> values(count);
-  for (float& value : values) {
-    seed = seed * 1664525U + 1013904223U;
-    value = static_cast<float>(seed >> 8U) / 8388608.0F - 1.0F;  // [-1, 1)
-  }
-  return values;
-}
-
-/// A model layer by layer, without the config language.
-class ModelBuilder {
- public:
-  explicit ModelBuilder(std::string name) { model_.graph.name = std::move(name); }
-
-  /// A layer and its first call; returns the node.
-  template <class Spec>
-  int add(const std::string& name, Spec spec, const std::vector<int>& inputs = {}) {
-    graph::Layer layer{
-        .name = name, .spec = layers::layer_family().make(std::move(spec)), .inputs = {}, .weights = {}, .mark = {}};
-    for (const int input : inputs) layer.inputs.push_back(model_.graph.nodes[static_cast<std::size_t>(input)].output());
-    const int index = static_cast<int>(model_.graph.layers.size());
-    for (layers::WeightDef& def : layers::type_of(layer.spec).weights(layer.spec.spec(), layer.inputs)) {
-      layer.weights.push_back(static_cast<int>(model_.weights.size()));
-      std::vector<float> values =
-          numbers(static_cast<std::size_t>(def.shape.elements()), static_cast<std::uint32_t>(model_.weights.size()));
-      for (float& value : values) value = def.name == "moving_variance" ? 1.5F + value : value;
-      model_.weights.push_back({.layer = index, .def = std::move(def), .trainable = true, .values = std::move(values)});
-    }
-    model_.graph.layers.push_back(std::move(layer));
-    return call(index, inputs);
-  }
-
-  /// A further call of the layer of a node.
-  int again(int node, const std::vector<int>& inputs) {
-    return call(model_.graph.nodes[static_cast<std::size_t>(node)].layer, inputs);
-  }
-
-  graph::Model take(std::vector<int> outputs) {
-    model_.graph.outputs.assign(outputs.begin(), outputs.end());
-    return std::move(model_);
-  }
-
- private:
-  int call(int index, const std::vector<int>& inputs) {
-    graph::Graph& graph = model_.graph;
-    const graph::Layer& layer = graph.layers[static_cast<std::size_t>(index)];
-    graph::Node node{.layer = index,
-                     .call = 0,
-                     .inputs = {inputs.begin(), inputs.end()},
-                     .outputs = {},
-                     .name = layer.name,
-                     .device = "",
-                     .mark = {}};
-    for (const graph::Node& other : graph.nodes) node.call += other.layer == index ? 1 : 0;
-    node.outputs = test::outputs_of(layer.spec, layer.inputs);
-    const int at = static_cast<int>(graph.nodes.size());
-    if (inputs.empty()) graph.inputs.push_back(at);
-    graph.nodes.push_back(std::move(node));
-    return at;
-  }
-
-  graph::Model model_;
-};
-
-inline layers::Conv2DSpec conv3x3(std::int64_t filters, layers::Activation activation, bool use_bias) {
-  layers::Conv2DSpec spec;
-  spec.filters = filters;
-  spec.kernel_size = {3, 3};
-  spec.padding = layers::Padding::kSame;
-  spec.activation = activation;
-  spec.use_bias = use_bias;
-  return spec;
-}
-
-inline layers::DenseSpec dense(std::int64_t units, layers::Activation activation = layers::Activation::kLinear) {
-  layers::DenseSpec spec;
-  spec.units = units;
-  spec.activation = activation;
-  return spec;
-}
-
-/// The worked example of tests/golden/minimal_functional.json.
-inline graph::Model tiny_cnn(std::int64_t units = 5) {
-  using layers::Activation;
-  ModelBuilder b("tiny_cnn");
-  const int input = b.add("input_1", layers::InputSpec{{8, 8, 3}});
-  const int conv1 = b.add("conv1", conv3x3(4, Activation::kRelu, true), {input});
-  const int pool = b.add("pool1", layers::MaxPooling2DSpec{}, {conv1});
-  const int flat = b.add("flatten", layers::FlattenSpec{}, {pool});
-  return b.take({b.add("predictions", dense(units, Activation::kSoftmax), {flat})});
-}
-
-/// As little as a model can be.
-inline graph::Model small_dense() {
-  ModelBuilder b("small");
-  const int input = b.add("in", layers::InputSpec{{3}});
-  return b.take({b.add("out", dense(2), {input})});
-}
-
-/// Branches of unequal length, a frozen layer, statistics, the layer that Keras has not.
-inline graph::Model branched() {
-  ModelBuilder b("branched");
-  const int input = b.add("image", layers::InputSpec{{7, 5, 3}});
-  const layers::Conv2DSpec conv = conv3x3(6, layers::Activation::kLinear, false);
-  const int a1 = b.add("left1", conv, {input});
-  const int a2 = b.add("left1_bn", layers::BatchNormalizationSpec{}, {a1});
-  const int a3 = b.add("left_lrn", layers::LocalResponseNormalizationSpec{.depth_radius = 2}, {a2});
-  const int b1 = b.add("right1", conv, {input});
-  const int both = b.add("both", layers::ConcatenateSpec{}, {a3, b1});
-  const int flat = b.add("flat", layers::FlattenSpec{}, {both});
-  graph::Model model = b.take({b.add("out", dense(3, layers::Activation::kSoftmax), {flat})});
-  model.graph.layers[1].trainable = false;
-  return model;
-}
-
-inline Compiled compiled() {
-  Compiled c;
-  c.optimizer = optim::optimizer_family().make(optim::AdamSpec{});
-  c.learning_rate = 0.002;
-  c.outputs.push_back({.loss = optim::loss_family().make(optim::CategoricalCrossentropySpec{}),
-                       .metrics = {optim::metric_family().make(optim::AccuracySpec{})}});
-  return c;
 }
 
 inline State state_of(const graph::Model& model, std::uint32_t seed = 1) {

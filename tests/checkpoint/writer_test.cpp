@@ -10,10 +10,10 @@
 #include <gtest/gtest.h>
 
 #include <future>
-#include "checkpoint/hdf5/hdf5_writer.h"
 #include "checkpoint/sample.h"
 #include "checkpoint/writer.h"
 #include "core/hdf5_lock.h"
+#include "export/hdf5_writer.h"
 
 namespace dptrain::checkpoint {
 namespace {
@@ -101,7 +101,7 @@ TEST_F(WriterTest, TheDestructorFinishesWhatIsQueued) {
 }
 
 TEST_F(WriterTest, WhileBytesGoToTheDiskOthersMayUseTheLibrary) {
-  Hdf5Writer file(1000);
+  exporting::Hdf5Writer file(1000);
   file.group("g");
   EXPECT_FALSE(std::async([] { return hdf5_mutex().try_lock(); }).get());
   EXPECT_GT(file.bytes().size(), 100U);

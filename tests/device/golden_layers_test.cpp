@@ -51,14 +51,16 @@ void expect_layers(const char* file, std::size_t at_least) {
   EXPECT_GE(judged, at_least);
 }
 
-/// Forward and backward, on inputs that hold zeros and ties.
-TEST(Golden, LayersAndTheirGradients) {
+/// Forward and backward.
+void expect_gradients(const char* file, std::size_t count) {
   std::size_t judged = 0;
-  for (const json& entry : golden("layers_gradients.json")) {
+  for (const json& entry : golden(file)) {
     const auto name = entry.at("layer").get<std::string>();
     SCOPED_TRACE(name + " " + entry.at("arguments").dump());
     Case c;
-    c.layer = from_keras(layers::layer_family(), name, entry.at("arguments"));
+    const config::Typed full = from_keras(layers::layer_family(), name, entry.at("arguments"));
+    c.layer = layers::without_activation(full);
+    c.tail = behind(layers::activation_of(full).value_or(layers::Activation::kLinear));
     Data data;
     for (const json& x : entry.at("inputs")) {
       c.inputs.push_back(sample(x.at("shape")));
@@ -80,8 +82,13 @@ TEST(Golden, LayersAndTheirGradients) {
     }
     ++judged;
   }
-  EXPECT_EQ(judged, 19U);
+  EXPECT_EQ(judged, count);
 }
+
+/// On inputs that hold zeros and ties.
+TEST(Golden, LayersAndTheirGradients) { expect_gradients("layers_gradients.json", 26); }
+/// What is computed on images of height 1.
+TEST(Golden, LayersOfStepsAndTheirGradients) { expect_gradients("layers_of_steps.json", 25); }
 
 TEST(Golden, Layers) { expect_layers("layers_zoo_small.json", 27); }
 TEST(Golden, ConvolutionsAndNormalizations) { expect_layers("layers_zoo_convolutions.json", 21); }

@@ -45,7 +45,7 @@ std::vector<double> values_of_batches(device::Device& device, LossCase c, const 
     samples += static_cast<std::int64_t>(data.at("y_pred")[b].size());
     metric = found.metrics.front();
   }
-  return metric.values(state, samples);
+  return metric.values(state, static_cast<double>(samples));
 }
 
 /// The losses behind which the data's predictions may lie.
@@ -107,8 +107,7 @@ TEST(GoldenMetrics, OfOneBatch) {
     }
     for (const auto& device : devices()) {
       const LossResult found = run_loss(*device, c, flat(y_pred), 1);
-      const double value =
-          found.metrics.front().values(found.state(0), static_cast<std::int64_t>(y_pred.size())).front();
+      const double value = found.metrics.front().values(found.state(0), static_cast<double>(y_pred.size())).front();
       EXPECT_NEAR(value, flat(json::array({entry.at("value")})).front(), 2e-6) << device->description();
     }
   }

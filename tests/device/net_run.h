@@ -52,7 +52,11 @@ class Net {
       ops.back()->prepare(rows_);
       saved_.push_back(garbage(ops.back()->need().saved));
       scratch_.push_back(garbage(ops.back()->need().scratch));
-      call(saved_.size() - 1, [&](const device::OpArgs& args) { ops.back()->forward(args); });
+      packed_.push_back(garbage(ops.back()->need().packed));
+      call(saved_.size() - 1, [&](const device::OpArgs& args) {
+        if (ops.back()->need().packed > 0) ops.back()->pack(args);
+        ops.back()->forward(args);
+      });
     }
     write(plan_.losses.front().prediction_gradient, gradient.data());
     for (const plan::BackwardItem& item : plan_.backward)
@@ -111,6 +115,7 @@ class Net {
        .weights = weights,
        .compute_weights = compute,
        .weight_gradients = weight_gradients,
+       .packed = packed_[s]->data(),
        .saved = saved_[s]->data(),
        .scratch = scratch_[s]->data(),
        .stream = stream_.get()});
@@ -148,7 +153,7 @@ class Net {
   std::unique_ptr<device::Stream> stream_;
   plan::Plan plan_;
   std::vector<Memory> tensors_, weights_, compute_, gradients_;
-  std::vector<Memory> saved_, scratch_;  // per step
+  std::vector<Memory> saved_, scratch_, packed_;  // per step
 };
 
 /// Devices in every type that they compute in, with a tolerance for numbers of about one.

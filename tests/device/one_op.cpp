@@ -76,13 +76,14 @@ struct Memory {
       weight_gradients.emplace_back(device, stream, values.size());
     }
     rest.emplace_back(device, stream, batch(c.rows, one.output()).values.size(), type);
-    for (const std::uint64_t bytes : {need.saved, need.scratch})
+    for (const std::uint64_t bytes : {need.saved, need.scratch, need.packed})
       rest.emplace_back(device, stream, (bytes + 1) / 2, DType::kBf16);
   }
 
   const Guarded& output() const { return rest[0]; }
   const Guarded& saved() const { return rest[1]; }
   const Guarded& scratch() const { return rest[2]; }
+  const Guarded& packed() const { return rest[3]; }
 };
 
 template <class T>
@@ -124,9 +125,19 @@ struct Call {
     args.compute_weights = compute_weights;
     args.saved = training ? memory.saved().data() : nullptr;
     args.scratch = memory.scratch().data();
+    args.packed = memory.packed().data();
     if (training) args.weight_gradients = weight_gradients;
   }
 };
+
+/// What Op::pack() may read and write.
+device::OpArgs pack_args(const device::OpArgs& args) {
+  return {.weights = args.weights,
+          .compute_weights = args.compute_weights,
+          .packed = args.packed,
+          .scratch = args.scratch,
+          .stream = args.stream};
+}
 
 /// What backward does not read by the layer's definition is gone by then: NaN lies there, in the memory that comes
 /// back.
@@ -174,7 +185,7 @@ OneStep::OneStep(const Case& c, Wanted wanted, const device::Device& device) : w
   plan.compute = device.options().compute;
   plan::Step step;
   step.name = "layer";
-  step.spec = c.layer;
+  plan::set_layer(step, c.layer);
   step.undoes = c.undoes;
   step.inference_mode = c.inference_mode;
   step.has_backward = true;
@@ -195,7 +206,7 @@ OneStep::OneStep(const Case& c, Wanted wanted, const device::Device& device) : w
     step.parameter_gradient_tensors.push_back(plan::kAbsent);
     plan::Parameter parameter;
     parameter.shape = weights[i].shape;
-    parameter.order = device.weight_order(c.layer, i);
+    parameter.order = plan::weight_order(device, c.layer, i);
     parameter.kind = weights[i].trainable ? plan::ParameterKind::kTrainable : plan::ParameterKind::kStatistic;
     plan.parameters.push_back(parameter);
   }
@@ -204,9 +215,16 @@ OneStep::OneStep(const Case& c, Wanted wanted, const device::Device& device) : w
 
 /// As the device wants it; without fusion where it says no, which a forward alone does not mind.
 void OneStep::add_tail(const Case& c, plan::Step& step, const device::Device& device) {
+  const auto seen = [&](std::span<const Shape> shapes) {
+    std::vector<Shape> all;
+    for (const Shape& shape : shapes) all.push_back(plan::shape_seen(step, shape));
+    return all;
+  };
   along_tail(c, [&](const config::Typed& entry, const std::vector<Shape>& inputs, const Shape& output) {
-    const std::optional<plan::TailFusion> fusion = device.fuses(
-        {.step = step, .inputs = own_inputs(c), .layer = entry, .layer_inputs = inputs, .layer_output = output});
+    const std::vector<Shape> own = seen(own_inputs(c)), before = seen(inputs);
+    const Shape after = plan::shape_seen(step, output);
+    const std::optional<plan::TailFusion> fusion =
+        device.fuses({.step = step, .inputs = own, .layer = entry, .layer_inputs = before, .layer_output = after});
     fused = fused && fusion.has_value();
     step.tail.push_back(
         {.layer = entry, .fusion = fusion.value_or(plan::TailFusion{}), .other_inputs = other_inputs(entry)});
@@ -268,6 +286,7 @@ Outcome run(device::Device& device, const Case& c, const Data& data, bool traini
   call.args.state = state->as<kernels::StepState>();
   call.args.stream = stream.get();
 
+  if (op->need().packed > 0) op->pack(pack_args(call.args));
   op->forward(call.args);
   Outcome outcome;
   outcome.output = memory.output().read("output");
@@ -288,6 +307,7 @@ Outcome run(device::Device& device, const Case& c, const Data& data, bool traini
   }
   memory.saved().read("saved");
   memory.scratch().read("scratch");
+  memory.packed().read("packed");
   return outcome;
 }
 

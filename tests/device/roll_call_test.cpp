@@ -26,6 +26,7 @@ namespace {
 std::string file_name(const std::string& layer) {
   if (layer == "ReLU") return "relu";
   if (layer == "LeakyReLU") return "leaky_relu";
+  if (layer == "Conv1DTranspose") return "conv1d_transpose";
   if (layer == "Conv2DTranspose") return "conv2d_transpose";
   if (layer == "PReLU") return "prelu";
   if (layer == "Activation") return "activation_layer";  // activation.h holds the functions
@@ -59,7 +60,19 @@ std::vector<std::pair<DeviceKind, const char*>> kinds() {
   return all;
 }
 
+/// Devices know of the sister over images alone. OverSteps holds the layer to her, and Keras's values to their
+/// equation.
+void expect_sister(const layers::LayerType& type, const nlohmann::json& golden_cases) {
+  for (const auto& [kind, word] : kinds())
+    EXPECT_FALSE(device::has_op(kind, type.type))
+        << type.name << " is computed as another layer, but has an op: " << word;
+  EXPECT_TRUE(type.is_random(type.schema.make().get()) ||
+              std::ranges::any_of(golden_cases, [&](const auto& c) { return c["layer"] == type.name; }))
+      << type.name << " has no case in tests/golden/layers_of_steps.json";
+}
+
 TEST(RollCall, EveryLayerHasItsPlaces) {
+  const nlohmann::json of_steps = golden("layers_of_steps.json");
   std::size_t ops = 0;
   for (const config::TypeDef* def : layers::layer_family().types()) {
     const auto& type = static_cast<const layers::LayerType&>(*def);
@@ -69,6 +82,10 @@ TEST(RollCall, EveryLayerHasItsPlaces) {
     if (type.is_view || type.type == typeid(layers::InputSpec)) {
       for (const auto& [kind, word] : kinds())
         EXPECT_FALSE(device::has_op(kind, type.type)) << type.name << " is no operation, but has one: " << word;
+      continue;
+    }
+    if (type.computed_as) {
+      expect_sister(type, of_steps);
       continue;
     }
     for (const auto& [kind, word] : kinds())

@@ -9,24 +9,25 @@ using namespace test;  // NOLINT(google-build-using-namespace)
 
 /// Each input's part in each output, from the places of the outputs' centres.
 double part(const UpsampleAxis& axis, int64_t i, int64_t o) {
-  if (!axis.bilinear) return o / axis.size == i ? 1 : 0;
-  const double centre = (static_cast<double>(o) + 0.5) / static_cast<double>(axis.size) - 0.5;
-  const double inside = std::min(std::max(centre, 0.0), static_cast<double>(axis.in - 1));
+  const double centre = (static_cast<double>(o) + 0.5) * static_cast<double>(axis.in) / static_cast<double>(axis.out);
+  if (!axis.bilinear) return std::floor(centre) == static_cast<double>(i) ? 1 : 0;
+  const double inside = std::min(std::max(centre - 0.5, 0.0), static_cast<double>(axis.in - 1));
   return std::max(0.0, 1 - std::abs(inside - static_cast<double>(i)));
 }
 
 TEST(UpsampleKernel, AgreesWithTheNaiveSums) {
   const int64_t rows = 2;
-  for (const UpsampleShape& s : {UpsampleShape{3, 5, 37, 2, 2, true}, UpsampleShape{1, 4, 3, 5, 3, true},
-                                 UpsampleShape{4, 1, 16, 1, 4, true}, UpsampleShape{3, 4, 5, 2, 3, false}}) {
-    const int64_t in_pixels = s.in_h * s.in_w, out_w = s.in_w * s.size_w, out_pixels = s.in_h * s.size_h * out_w;
+  for (const UpsampleShape& s : {UpsampleShape{3, 5, 37, 6, 10, true}, UpsampleShape{1, 4, 3, 5, 12, true},
+                                 UpsampleShape{4, 1, 16, 4, 4, true}, UpsampleShape{3, 4, 5, 6, 12, false},
+                                 UpsampleShape{7, 5, 3, 4, 8, true}, UpsampleShape{3, 9, 5, 7, 4, false}}) {
+    const int64_t in_pixels = s.in_h * s.in_w, out_w = s.out_w, out_pixels = s.out_h * out_w;
     const auto x = random_floats(rows * in_pixels * s.channels, 1),
                dy = random_floats(rows * out_pixels * s.channels, 2);
     std::vector<double> y(dy.size()), dx(x.size());
     for (int64_t o = 0; o < out_pixels; ++o)
       for (int64_t i = 0; i < in_pixels; ++i) {
-        const double share = part({s.in_h, s.size_h, s.bilinear}, i / s.in_w, o / out_w) *
-                             part({s.in_w, s.size_w, s.bilinear}, i % s.in_w, o % out_w);
+        const double share = part({s.in_h, s.out_h, s.bilinear}, i / s.in_w, o / out_w) *
+                             part({s.in_w, s.out_w, s.bilinear}, i % s.in_w, o % out_w);
         for (int64_t n = 0; n < rows; ++n)
           for (int64_t c = 0; c < s.channels; ++c) {
             const auto from = static_cast<size_t>((n * in_pixels + i) * s.channels + c);

@@ -9,18 +9,19 @@ using namespace test;  // NOLINT(google-build-using-namespace)
 
 /// Each input's part in each output, from the places of the outputs' centres.
 double part(const UpsampleAxis& axis, std::int64_t i, std::int64_t o) {
-  if (!axis.bilinear) return o / axis.size == i ? 1 : 0;
-  const double centre = (static_cast<double>(o) + 0.5) / static_cast<double>(axis.size) - 0.5;
-  const double inside = std::min(std::max(centre, 0.0), static_cast<double>(axis.in - 1));
+  const double centre = (static_cast<double>(o) + 0.5) * static_cast<double>(axis.in) / static_cast<double>(axis.out);
+  if (!axis.bilinear) return std::floor(centre) == static_cast<double>(i) ? 1 : 0;
+  const double inside = std::min(std::max(centre - 0.5, 0.0), static_cast<double>(axis.in - 1));
   return std::max(0.0, 1 - std::abs(inside - static_cast<double>(i)));
 }
 
 TEST(GpuUpsample, AgreesWithTheNaiveSums) {
   const std::int64_t rows = 2;
   for (const UpsampleShape& s :
-       {UpsampleShape{3, 5, 16, 2, 2, true}, UpsampleShape{1, 4, 3, 5, 3, true}, UpsampleShape{3, 4, 8, 2, 3, false}})
+       {UpsampleShape{3, 5, 16, 6, 10, true}, UpsampleShape{1, 4, 3, 5, 12, true}, UpsampleShape{3, 4, 8, 6, 12, false},
+        UpsampleShape{7, 5, 3, 4, 8, true}, UpsampleShape{3, 9, 8, 7, 4, false}})
     on_every_type([&](DType type, int offset) {
-      const std::int64_t in_pixels = s.in_h * s.in_w, out_w = s.in_w * s.size_w, out_pixels = s.in_h * s.size_h * out_w;
+      const std::int64_t in_pixels = s.in_h * s.in_w, out_w = s.out_w, out_pixels = s.out_h * out_w;
       const std::int64_t in = rows * in_pixels * s.channels, out = rows * out_pixels * s.channels;
       const Tensor x(type, random_floats(in, 1), offset), dy(type, random_floats(out, 2), offset);
       Tensor y(type, out, offset), dx(type, in, offset);
@@ -31,8 +32,8 @@ TEST(GpuUpsample, AgreesWithTheNaiveSums) {
       std::vector<double> sums(static_cast<std::size_t>(out)), gradient(static_cast<std::size_t>(in));
       for (std::int64_t o = 0; o < out_pixels; ++o)
         for (std::int64_t i = 0; i < in_pixels; ++i) {
-          const double share = part({s.in_h, s.size_h, s.bilinear}, i / s.in_w, o / out_w) *
-                               part({s.in_w, s.size_w, s.bilinear}, i % s.in_w, o % out_w);
+          const double share = part({s.in_h, s.out_h, s.bilinear}, i / s.in_w, o / out_w) *
+                               part({s.in_w, s.out_w, s.bilinear}, i % s.in_w, o % out_w);
           for (std::int64_t n = 0; n < rows; ++n)
             for (std::int64_t c = 0; c < s.channels; ++c) {
               const std::int64_t a = (n * in_pixels + i) * s.channels + c, b = (n * out_pixels + o) * s.channels + c;

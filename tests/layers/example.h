@@ -69,9 +69,4 @@ inline std::string reads_of(const std::string& yaml) {
          (reads.input_to_train ? "; input to train" : "");
 }
 
-inline std::string keras_of(const std::string& yaml, const std::vector<Shape>& inputs) {
-  const config::Typed layer = layer_of(yaml);
-  return config::to_json(type_of(layer).keras_config(layer.spec(), inputs));
-}
-
 }  // namespace dptrain::layers

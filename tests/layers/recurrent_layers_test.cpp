@@ -1,13 +1,9 @@
-// Shapes, weights, refusals and Keras's config of the recurrent layers.
-
-#include <nlohmann/json.hpp>
+// Shapes, weights and refusals of the recurrent layers.
 
 #include "layers/example.h"
 
 namespace dptrain::layers {
 namespace {
-
-using nlohmann::json;
 
 const Shape kSequence{7, 3};
 
@@ -71,19 +67,6 @@ TEST(RecurrentLayers, GRU) {
             "gru_cell/kernel 3x15, gru_cell/recurrent_kernel 5x15, gru_cell/bias 2x15");
   EXPECT_EQ(weights_of("GRU: {units: 5, reset_after: false}", {kSequence}),
             "gru_cell/kernel 3x15, gru_cell/recurrent_kernel 5x15, gru_cell/bias 15");
-  const json config = json::parse(keras_of("GRU: 4", {kSequence}));
-  EXPECT_EQ(config.at("reset_after"), true);
-  EXPECT_FALSE(config.contains("unit_forget_bias"));
-}
-
-TEST(RecurrentLayers, LSTMInKeras) {
-  EXPECT_EQ(json::parse(keras_of("LSTM: {units: 4, dropout: 0.5}", {kSequence})), json::parse(R"({
-    "return_sequences": false, "return_state": false, "go_backwards": false, "stateful": false, "unroll": false,
-    "units": 4, "activation": "tanh", "recurrent_activation": "sigmoid", "use_bias": true,
-    "kernel_initializer": "glorot_uniform", "recurrent_initializer": "orthogonal", "bias_initializer": "zeros",
-    "unit_forget_bias": true, "kernel_regularizer": null, "recurrent_regularizer": null, "bias_regularizer": null,
-    "activity_regularizer": null, "kernel_constraint": null, "recurrent_constraint": null, "bias_constraint": null,
-    "dropout": 0.5, "recurrent_dropout": 0.0})"));
 }
 
 }  // namespace

@@ -1,29 +1,20 @@
-// Shapes, weights, refusals and Keras's config of the layers that change little: noise, slopes, merges, moves.
-
-#include <nlohmann/json.hpp>
+// Shapes, weights and refusals of the layers that change little: noise, slopes, merges, moves.
 
 #include "layers/example.h"
 
 namespace dptrain::layers {
 namespace {
 
-using nlohmann::json;
-
 const Shape kOddShape{7, 5, 3};
 
-json exported_small(const std::string& yaml, const std::vector<Shape>& inputs) {
-  return json::parse(keras_of(yaml, inputs));
-}
-
 TEST(SmallLayers, KeepTheShape) {
-  for (const char* type : {"ELU", "PReLU", "GaussianNoise: 0.1", "SpatialDropout2D: 0.5"})
+  for (const char* type : {"ELU", "PReLU", "GaussianNoise: 0.1", "GaussianDropout: 0.1", "SpatialDropout2D: 0.5"})
     EXPECT_EQ(output_of(type, {kOddShape}), kOddShape) << type;
 }
 
 TEST(SmallLayers, ELU) {
   EXPECT_EQ(reads_of("ELU: 0.5"), "output");
   EXPECT_EQ(read_layer("ELU: -1").errors, "ELU: alpha must be >= 0, found -1\n");
-  EXPECT_EQ(exported_small("ELU", {kOddShape}), json::parse(R"({"alpha": 1.0})"));
 }
 
 TEST(SmallLayers, PReLU) {
@@ -34,34 +25,73 @@ TEST(SmallLayers, PReLU) {
   EXPECT_EQ(refusal("PReLU: {shared_axes: [1, 4]}", {kOddShape}),
             "shared_axes 4 is not one of the axes of {0}, which is 7x5x3: 1 to 3");
   EXPECT_EQ(read_layer("PReLU: {shared_axes: [0]}").errors, "PReLU: shared_axes must be >= 1, found 0\n");
-  EXPECT_EQ(exported_small("PReLU: {shared_axes: [1, 2]}", {kOddShape}),
-            json::parse(R"({"alpha_initializer": "zeros", "alpha_regularizer": null, "alpha_constraint": null,
-                            "shared_axes": [1, 2]})"));
-  EXPECT_EQ(exported_small("PReLU: {alpha_initializer: {Constant: 0.25}}", {kOddShape}),
-            json::parse(R"({"alpha_initializer": {"class_name": "Constant", "config": {"value": 0.25}},
-                            "alpha_regularizer": null, "alpha_constraint": null, "shared_axes": null})"));
+}
+
+TEST(SmallLayers, Normalization) {
+  EXPECT_EQ(output_of("Normalization: {mean: 0.5, variance: 2}", {kOddShape}), kOddShape);
+  EXPECT_EQ(output_of("Normalization: {axis: 3, mean: [1, 2, 3], variance: [1, 2, 3]}", {kOddShape}), kOddShape);
+  EXPECT_EQ(reads_of("Normalization: {mean: 0, variance: 1}"), "");
+  EXPECT_EQ(refusal("Normalization: {mean: [1, 2], variance: [1, 2]}", {kOddShape}),
+            "mean and variance have 2 values, expected 1 or the 3 of the last axis of {0}");
+  EXPECT_EQ(refusal("Normalization: {mean: [1, 2, 3], variance: 1}", {kOddShape}),
+            "mean has 3 values and variance 1: expected as many");
+  EXPECT_EQ(refusal("Normalization: {axis: 1, mean: 1, variance: 1}", {kOddShape}),
+            "axis 1 is not supported: only the last axis is, -1 or 3");
+  EXPECT_EQ(read_layer("Normalization: {variance: 1}").errors, "Normalization: missing argument 'mean'\n");
+  EXPECT_EQ(read_layer("Normalization: {mean: 1, variance: -1}").errors,
+            "Normalization: variance must be >= 0, found -1\n");
 }
 
 TEST(SmallLayers, RandomOnes) {
-  for (const char* type : {"GaussianNoise: 0.1", "SpatialDropout2D: 0.5"}) {
+  for (const char* type : {"GaussianNoise: 0.1", "GaussianDropout: 0.1", "SpatialDropout2D: 0.5"}) {
     EXPECT_TRUE(is_random(layer_of(type))) << type;
     EXPECT_EQ(reads_of(type), "") << type;
   }
   EXPECT_EQ(read_layer("GaussianNoise: 1.5").errors, "GaussianNoise: stddev must be >= 0 and <= 1, found 1.5\n");
+  EXPECT_EQ(read_layer("GaussianDropout: 1").errors, "GaussianDropout: rate must be >= 0 and < 1, found 1\n");
   EXPECT_EQ(read_layer("SpatialDropout2D: 1").errors, "SpatialDropout2D: rate must be >= 0 and < 1, found 1\n");
-  EXPECT_EQ(exported_small("GaussianNoise: 0.5", {kOddShape}), json::parse(R"({"stddev": 0.5})"));
-  // Keras 3's constructor takes these keys and no other, `trainable` neither.
-  EXPECT_EQ(exported_small("SpatialDropout2D: 0.5", {kOddShape}),
-            json::parse(R"({"rate": 0.5, "data_format": "channels_last"})"));
-  EXPECT_FALSE(type_of(layer_of("SpatialDropout2D: 0.5")).keras_trainable);
-  EXPECT_TRUE(type_of(layer_of("Dropout: 0.5")).keras_trainable);
+}
+
+TEST(SmallLayers, NoiseShape) {
+  EXPECT_EQ(output_of("Dropout: {rate: 0.5, noise_shape: [null, 7, 1, 3]}", {kOddShape}), kOddShape);
+  const std::string expected =
+      " must have null or 1 for the batch, and null, 1 or the extent for each axis of {0}, which is 7x5x3";
+  EXPECT_EQ(refusal("Dropout: {rate: 0.5, noise_shape: [null, 1, 2, 3]}", {kOddShape}),
+            "noise_shape [null, 1, 2, 3]" + expected);
+  EXPECT_EQ(refusal("Dropout: {rate: 0.5, noise_shape: [8, 1, 1, 3]}", {kOddShape}),
+            "noise_shape [8, 1, 1, 3]" + expected);
+  EXPECT_EQ(refusal("Dropout: {rate: 0.5, noise_shape: [1, 3]}", {kOddShape}), "noise_shape [1, 3]" + expected);
+  EXPECT_EQ(read_layer("Dropout: {rate: 0.5, noise_shape: [0, 3]}").errors,
+            "Dropout: noise_shape must be >= 1, found 0\n");
+}
+
+TEST(SmallLayers, Resizing) {
+  EXPECT_EQ(output_of("Resizing: {height: 4, width: 9}", {kOddShape}), (Shape{4, 9, 3}));
+  EXPECT_EQ(reads_of("Resizing: {height: 4, width: 9}"), "");
+  EXPECT_EQ(read_layer("Resizing: {height: 4}").errors, "Resizing: missing argument 'width'\n");
+  EXPECT_EQ(read_layer("Resizing: {height: 4, width: 4, interpolation: bicubic}").errors,
+            "Resizing: interpolation must be nearest or bilinear, found 'bicubic'\n");
+}
+
+TEST(SmallLayers, Dot) {
+  EXPECT_EQ(output_of("Dot: 1", {{7}, {7}}), Shape{1});
+  EXPECT_EQ(output_of("Dot: {axes: -1}", {{3, 5}, {4, 5}}), (Shape{3, 4}));
+  EXPECT_EQ(output_of("Dot: {axes: [1, 2]}", {{5, 3}, {4, 5}}), (Shape{3, 4}));
+  EXPECT_EQ(output_of("Dot: {axes: [1, 2]}", {{5}, {4, 5}}), Shape{4});
+  EXPECT_EQ(reads_of("Dot: 1"), "input");
+  EXPECT_EQ(reads_of("Dot: {axes: 1, normalize: true}"), "");
+  EXPECT_EQ(refusal("Dot: 2", {{3, 5}, {4, 6}}),
+            "{0} is 3x5 and {1} 4x6: along axes 2 and 2 they have 5 and 6 values, expected as many");
+  EXPECT_EQ(refusal("Dot: [2, 0]", {{3, 5}, {4, 5}}),
+            "axis 0 is not one of {1}, which is 4x5: 1 to 2, or -1 for the last");
+  EXPECT_EQ(refusal("Dot: 1", {{3, 5, 2}, {3}}), "{0} is 3x5x2, expected a vector or a matrix");
+  EXPECT_EQ(read_layer("Dot: [1, 2, 3]").errors, "Dot: axes must be an axis or [first, second], found a list\n");
 }
 
 TEST(SmallLayers, Merging) {
   for (const char* type : {"Average", "Maximum", "Minimum", "Subtract"}) {
     EXPECT_EQ(output_of(type, {{7, 5, 3}, {7, 1, 3}}), kOddShape) << type;
     EXPECT_EQ(refusal(type, {{28, 28, 128}, {56, 56, 64}}), "inputs differ: {0} is 28x28x128, {1} is 56x56x64") << type;
-    EXPECT_EQ(exported_small(type, {kOddShape, kOddShape}), json::object()) << type;
     EXPECT_EQ(type_of(layer_of(type)).min_inputs, 2) << type;
   }
   EXPECT_EQ(output_of("Maximum", {kOddShape, {3}, {1, 1, 1}}), kOddShape);
@@ -82,14 +112,12 @@ TEST(SmallLayers, Permute) {
   EXPECT_EQ(read_layer("Permute: [2, 2]").errors, "Permute: dims must hold each of 1 to 2 once\n");
   EXPECT_EQ(read_layer("Permute: []").errors, "Permute: dims must not be empty\n");
   EXPECT_EQ(read_layer("Permute: [0, 1]").errors, "Permute: dims must be >= 1, found 0\n");
-  EXPECT_EQ(exported_small("Permute: [3, 1, 2]", {kOddShape}), json::parse(R"({"dims": [3, 1, 2]})"));
 }
 
 TEST(SmallLayers, RepeatVector) {
   EXPECT_EQ(output_of("RepeatVector: 4", {{3}}), (Shape{4, 3}));
   EXPECT_EQ(type_of(layer_of("RepeatVector: 4")).input_rank, 1);
   EXPECT_EQ(read_layer("RepeatVector: 0").errors, "RepeatVector: n must be >= 1, found 0\n");
-  EXPECT_EQ(exported_small("RepeatVector: 4", {{3}}), json::parse(R"({"n": 4})"));
 }
 
 }  // namespace

@@ -80,6 +80,28 @@ TEST_P(Memory, SharingSavesMemory) {
   EXPECT_LT(memory.arena_bytes, memory.activation_bytes);
 }
 
+TEST_P(Memory, PackedWeightsLieSideBySideInAnArenaOfTheirOwn) {
+  const graph::Model model = model_of(GetParam().model);
+  const Plan plan = make_plan(model, options_for(GetParam().loss, {}, GetParam().labels), PlainCapabilities());
+  std::vector<Need> needs = odd_needs(plan);
+  const MemoryPlan without = plan_memory(plan, needs, {}, 3, Mode::kInference);
+  EXPECT_EQ(without.packed_bytes, 0U);
+  EXPECT_THAT(print(plan, without, {}, 0), ::testing::Not(::testing::HasSubstr("packed weights")));
+  for (std::size_t s = 0; s < needs.size(); s += 2) needs[s].packed = 1000 + s;
+  const MemoryPlan memory = plan_memory(plan, needs, {}, 3, Mode::kInference);
+  EXPECT_EQ(memory.arena_bytes, without.arena_bytes);
+  std::uint64_t used = 0;
+  for (std::size_t s = 0; s < needs.size(); ++s) {
+    EXPECT_GE(memory.packed_offset[s], used) << "step " << s;
+    EXPECT_EQ(memory.packed_offset[s] % 256, 0U);
+    used = memory.packed_offset[s] + needs[s].packed;
+  }
+  EXPECT_LE(used, memory.packed_bytes);
+  EXPECT_THAT(print(plan, memory, {}, 0), ::testing::HasSubstr("packed weights"));
+  if (!plan.has_loss()) return;
+  EXPECT_EQ(plan_memory(plan, needs, {}, 3, Mode::kTraining).packed_offset, memory.packed_offset) << "one serves both";
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, Memory, ::testing::ValuesIn(kCases), [](const auto& c) { return c.param.name; });
 
 TEST(Lifetimes, AFrozenPrefixKeepsNothing) {

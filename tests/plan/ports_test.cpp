@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/index.h"
 #include "plan/memory.h"
+#include "plan/plan_steps.h"
 #include "plan/prefix.h"
 #include "plan/sample_models.h"
 #include "support/halves.h"
@@ -15,14 +16,9 @@ namespace {
 
 using test::model_of;
 using test::options_for;
+using test::step_named;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-const Step& the_step(const Plan& plan, const std::string& name) {
-  for (const Step& step : plan.steps)
-    if (step.name == name) return step;
-  throw std::runtime_error("no step " + name);
-}
 
 constexpr const char* kHalvesNet = R"(
 layers:
@@ -38,14 +34,14 @@ layers:
 TEST(PlanPorts, EachOutputHasATensorAndAGradient) {
   const graph::Model model = model_of(kHalvesNet);
   const Plan plan = make_plan(model, options_for("categorical_crossentropy", {}), PlainCapabilities());
-  const Step& cut = the_step(plan, "cut");
+  const Step& cut = step_named(plan, "cut");
   ASSERT_EQ(cut.outputs.size(), 2U);
   EXPECT_EQ(plan.tensors[at(cut.outputs[1])].name, "cut.high");
   EXPECT_EQ(plan.tensors[at(cut.outputs[1])].shape, Shape{3});
   ASSERT_EQ(cut.output_gradients.size(), 2U);
   EXPECT_EQ(plan.tensors[at(cut.output_gradients[0])].shape, Shape{2});
   EXPECT_EQ(plan.tensors[at(cut.output_gradients[1])].shape, Shape{3});
-  EXPECT_EQ(the_step(plan, "right").input_gradients[0], cut.output_gradients[1]);
+  EXPECT_EQ(step_named(plan, "right").input_gradients[0], cut.output_gradients[1]);
   const std::vector<Need> needs(plan.steps.size(), {.saved = 64, .scratch = 128});
   EXPECT_THAT(print(plan, plan_memory(plan, needs, {}, 4, Mode::kTraining), {}, 0), HasSubstr("2, 3"));
 }
@@ -59,7 +55,7 @@ layers:
   - Activation: {name: kind, inputs: cut.high, activation: softmax}
 )");
   const Plan plan = make_plan(model, options_for("categorical_crossentropy", {}), PlainCapabilities());
-  const Step& cut = the_step(plan, "cut");
+  const Step& cut = step_named(plan, "cut");
   EXPECT_EQ(cut.output_gradients[0], kAbsent);
   EXPECT_NE(cut.output_gradients[1], kAbsent);
   EXPECT_TRUE(cut.has_backward);
@@ -77,7 +73,7 @@ layers:
   options.compute = DType::kBf16;
   const Plan plan = make_plan(model, options, PlainCapabilities());
   EXPECT_EQ(plan.tensors[at(plan.inputs[0])].type, DType::kI32);
-  const Step &words = the_step(plan, "words"), &mean = the_step(plan, "mean");
+  const Step &words = step_named(plan, "words"), &mean = step_named(plan, "mean");
   EXPECT_EQ(plan.tensors[at(words.outputs[0])].type, DType::kBf16);
   EXPECT_EQ(plan.tensors[at(words.outputs[1])].type, DType::kU8);
   EXPECT_EQ(plan.tensors[at(words.outputs[1])].bytes(3), 15U);
@@ -108,7 +104,7 @@ layers:
   const Plan head = make_plan(model, options, PlainCapabilities());
   ASSERT_EQ(head.inputs.size(), 2U);
   EXPECT_EQ(head.tensors[at(head.inputs[1])].type, DType::kU8);
-  EXPECT_EQ(the_step(head, "mean").inputs[1], head.inputs[1]);
+  EXPECT_EQ(step_named(head, "mean").inputs[1], head.inputs[1]);
 }
 
 TEST(PlanTypes, TheLossOfAMaskedOutputReadsTheMask) {
@@ -122,7 +118,7 @@ layers:
   const Plan plan =
       make_plan(model, options_for("categorical_crossentropy", {"categorical_accuracy", "auc"}), PlainCapabilities());
   const LossStep& loss = plan.losses.front();
-  EXPECT_EQ(loss.mask, the_step(plan, "words").outputs[1]);
+  EXPECT_EQ(loss.mask, step_named(plan, "words").outputs[1]);
   EXPECT_EQ(loss.masked_positions, 5);
   EXPECT_TRUE(loss.metrics[0].masked);
   EXPECT_FALSE(loss.metrics[1].masked) << "Keras's counts heed no mask";

@@ -24,7 +24,7 @@ constexpr std::int64_t kTwoInputs = 4, kBoxWidth = 2, kTwoRows = 12;
 constexpr double kTwoTolerance = 1e-5;
 
 json two_output_cases() {
-  std::ifstream file(test_data("golden/two_outputs.json"));
+  std::ifstream file(test::test_data("golden/two_outputs.json"));
   return json::parse(file).at("cases");
 }
 

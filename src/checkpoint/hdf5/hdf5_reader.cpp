@@ -6,8 +6,8 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "checkpoint/crc32.h"
 #include "checkpoint/hdf5/hdf5_symbols.h"
+#include "core/crc32.h"
 #include "core/format.h"
 
 namespace dptrain::checkpoint {

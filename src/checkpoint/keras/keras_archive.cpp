@@ -7,7 +7,7 @@
 
 #include <zlib.h>
 
-#include "checkpoint/crc32.h"
+#include "core/crc32.h"
 #include "core/format.h"
 
 namespace dptrain::checkpoint {
@@ -184,7 +184,7 @@ void check_crc(const Hdf5Bytes& member, std::uint32_t expected, const std::strin
     const auto part =
         std::span(piece).first(static_cast<std::size_t>(std::min<std::uint64_t>(member.size() - at, piece.size())));
     member.read(at, part);
-    crc = checkpoint::crc32(part, crc);
+    crc = dptrain::crc32(part, crc);
     at += part.size();
   }
   if (crc != expected) member.damaged(fmt::format("the bytes of its member {} are not those that were written", name));

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/format.h"
-#include "layers/keras_export.h"
+#include "export/keras/keras_values.h"
 #include "layers/layer.h"
 
 namespace dptrain::checkpoint {
@@ -79,6 +79,7 @@ std::optional<Node> object_of(const nlohmann::json& value, int depth) {
 
 std::optional<Node> node_of(const nlohmann::json& value, int depth) {
   if (depth > kDeepestArgument) return std::nullopt;
+  if (value.is_null()) return Node();  // an extent of a noise_shape
   if (value.is_string()) return Node::text(value.get<std::string>());
   if (value.is_boolean()) return Node::boolean(value.get<bool>());
   if (value.is_number()) return Node::scalar(value.dump());
@@ -106,8 +107,9 @@ bool is_harmless(const std::string& class_name, const std::string& key, const nl
   if (key == "data_format") return value == "channels_last";
   if (key == "groups" || key == "depth_multiplier") return value == 1;
   if (key == "interpolation") return value == "nearest";
-  // Keras 2 writes those of Conv2D into the layers derived from it, which do not use them.
-  const bool derived = class_name == "SeparableConv2D" || class_name == "DepthwiseConv2D";
+  if (class_name == "Resizing" && key.starts_with("fill_")) return true;  // of pad_to_aspect_ratio
+  // Keras 2 writes those of its convolution into the layers derived from it, which do not use them.
+  const bool derived = class_name.starts_with("SeparableConv") || class_name.starts_with("DepthwiseConv");
   return derived && (key == "kernel_initializer" || key == "filters");
 }
 
@@ -116,7 +118,7 @@ bool is_harmless(const std::string& class_name, const std::string& key, const nl
 const char* meaning_in_keras2(const nlohmann::json& activation) {
   std::optional<Node> name = node_of(activation, 0);
   if (!name || !name->is_scalar()) return nullptr;
-  if (activation.is_object() && activation.value("module", nlohmann::json()) == layers::kKerasOps) return nullptr;
+  if (activation.is_object() && activation.value("module", nlohmann::json()) == exporting::keras::kOps) return nullptr;
   for (const kernels::ActivationTraits& traits : kernels::kActivations)
     if (name->str() == traits.name) return traits.keras2;
   return nullptr;

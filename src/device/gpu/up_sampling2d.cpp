@@ -1,6 +1,7 @@
 #include "layers/up_sampling2d.h"
 
 #include "device/gpu/gpu_op.h"
+#include "device/upsample_shape.h"
 #include "kernels/cuda/upsample.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
@@ -9,13 +10,7 @@ namespace {
 class UpSampling2DOp final : public GpuOp {
  public:
   UpSampling2DOp(const layers::UpSampling2DSpec& spec, const OpContext& context, Device& device)
-      : GpuOp(context, device),
-        shape_{.in_h = context.input(0)[0],
-               .in_w = context.input(0)[1],
-               .channels = context.input(0)[2],
-               .size_h = spec.size.h,
-               .size_w = spec.size.w,
-               .bilinear = spec.interpolation == layers::Interpolation::kBilinear} {}
+      : GpuOp(context, device), shape_(upsample_shape(context, spec.interpolation)) {}
 
   void forward(const OpArgs& a) override {
     kernel::upsample_forward(at(a), type_, shape_, a.inputs[0], a.rows, a.out<void>());

@@ -7,12 +7,10 @@ std::string accuracy_misfit(const MetricSubject& subject) {
   return subject.classes() == 1 ? compares_values(subject) : ranks_classes(subject);
 }
 
-/// Keras resolves the word against the output, as we do.
 const RegisteredMetric kAccuracy = metric<AccuracySpec>("Accuracy", {"accuracy", "acc"})
                                        .reads(MetricReads::kThreshold)
                                        .larger_is_better("acc")
-                                       .fits(accuracy_misfit)
-                                       .keras_word("accuracy");
+                                       .fits(accuracy_misfit);
 
 }  // namespace
 }  // namespace dptrain::optim

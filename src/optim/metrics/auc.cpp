@@ -81,14 +81,6 @@ double auc_value(const AUCSpec& spec, const MetricSums& sums) {
   return share_of(area, std::accumulate(weights.begin(), weights.end(), 0.0));
 }
 
-config::Node auc_keras(const AUCSpec& spec, config::Node written) {
-  config::Node config = config::Node::map();
-  for (const config::Node::Entry& entry : written.entries())  // Keras reads a list of thresholds before their number
-    if (entry.key != "thresholds" || !spec.thresholds.empty()) config.set(entry.key, entry.value);
-  if (spec.label_weights.empty()) config.set("label_weights", config::Node());
-  return config;
-}
-
 const RegisteredMetric kAuc = metric<AUCSpec>("AUC", {"auc"})
                                   .key(key("num_thresholds", &AUCSpec::num_thresholds).at_least(2).at_most(100000))
                                   .key(key("curve", &AUCSpec::curve))
@@ -102,8 +94,7 @@ const RegisteredMetric kAuc = metric<AUCSpec>("AUC", {"auc"})
                                   .larger_is_better("auc")
                                   .fits(auc_fits)
                                   .state(auc_state)
-                                  .value(auc_value)
-                                  .keras(auc_keras);
+                                  .value(auc_value);
 
 }  // namespace
 

@@ -38,14 +38,6 @@ double mean_io_u_value(const MeanIoUSpec& spec, const MetricSums& sums) {
   return sum / (occurring + kIoUEpsilon);
 }
 
-/// Its arguments for a model whose last axis holds the classes' scores.
-config::Node mean_io_u_keras(const MeanIoUSpec&, config::Node written) {
-  written.set("sparse_y_true", config::Node::boolean(true));
-  written.set("sparse_y_pred", config::Node::boolean(false));
-  written.set("axis", config::Node::integer(-1));
-  return written;
-}
-
 const RegisteredMetric kMeanIoU =
     metric<MeanIoUSpec>("MeanIoU", {"mean_io_u"})
         .key(key("num_classes", &MeanIoUSpec::num_classes).required().at_least(2).at_most(kMostIoU))
@@ -55,8 +47,7 @@ const RegisteredMetric kMeanIoU =
         .larger_is_better("io_u", "iou")
         .fits(mean_io_u_fits)
         .state(mean_io_u_state)
-        .value(mean_io_u_value)
-        .keras(mean_io_u_keras);
+        .value(mean_io_u_value);
 
 }  // namespace
 }  // namespace dptrain::optim

@@ -24,8 +24,7 @@ const RegisteredMetric kPrecision =
         .larger_is_better("precision")
         .fits([](const PrecisionSpec& spec, const MetricSubject& subject) { return counts_fit(spec, subject); })
         .state(precision_state)
-        .values(precision_count, precision_values)
-        .keras([](const PrecisionSpec&, config::Node written) { return null_thresholds(std::move(written)); });
+        .values(precision_count, precision_values);
 
 }  // namespace
 }  // namespace dptrain::optim

@@ -24,8 +24,7 @@ const RegisteredMetric kRecall =
         .larger_is_better("recall")
         .fits([](const RecallSpec& spec, const MetricSubject& subject) { return counts_fit(spec, subject); })
         .state(recall_state)
-        .values(recall_count, recall_values)
-        .keras([](const RecallSpec&, config::Node written) { return null_thresholds(std::move(written)); });
+        .values(recall_count, recall_values);
 
 }  // namespace
 }  // namespace dptrain::optim

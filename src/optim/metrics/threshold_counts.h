@@ -88,11 +88,4 @@ inline std::string counts_fit(const CountedAbove& spec, const MetricSubject& sub
   return "";
 }
 
-/// Keras takes no empty list.
-inline config::Node null_thresholds(config::Node written) {
-  const config::Node* list = written.find("thresholds");
-  if (list != nullptr && list->items().empty()) written.set("thresholds", config::Node());
-  return written;
-}
-
 }  // namespace dptrain::optim

@@ -3,7 +3,7 @@
 namespace dptrain::optim {
 namespace {
 
-const RegisteredOptimizer kAdamW = adam<AdamWSpec>("AdamW").alias("adamw").not_in_keras2();
+const RegisteredOptimizer kAdamW = adam<AdamWSpec>("AdamW").alias("adamw");
 
 }  // namespace
 }  // namespace dptrain::optim

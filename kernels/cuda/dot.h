@@ -1,0 +1,22 @@
+#pragma once
+
+// The layer Dot, as kernels/cpu/dot.h; sums in float, in the order of k. Asynchronous on the launch's stream; any
+// thread.
+
+#include "core/dtype.h"
+#include "kernels/cuda/launch.h"
+#include "kernels/dot_shape.h"
+
+namespace dptrain::kernels::DPTRAIN_GPU {
+
+void strided_product(const Launch& at, DType type, const StridedProduct& product, const void* a, const void* b,
+                     std::int64_t rows, void* c);
+
+/// y = x, its lines made 1 long: times min(1 / length, 1 / kShortestLine), which `factors` [rows, lines] keeps.
+void normalize_lines(const Launch& at, DType type, const StridedLines& lines, const void* x, std::int64_t rows, void* y,
+                     float* factors);
+/// dx holds the gradient of y and becomes that of x.
+void normalize_lines_backward(const Launch& at, DType type, const StridedLines& lines, const void* y,
+                              const float* factors, std::int64_t rows, void* dx);
+
+}  // namespace dptrain::kernels::DPTRAIN_GPU

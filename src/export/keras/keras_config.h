@@ -1,0 +1,22 @@
+#pragma once
+
+// The two texts of JSON by which a Keras file describes its model, each one line, in the dialect of Keras 2 that Keras
+// 3 loads, too: every rule stands in docs/keras-files.md with the version that fails without it. Pure functions, any
+// thread.
+
+#include <string>
+
+#include "config/family.h"
+#include "export/compiled.h"
+#include "graph/graph.h"
+
+namespace dptrain::exporting::keras {
+
+std::string model_config(const graph::Graph& graph);
+/// "" where Keras cannot say it: without optimizer or loss, and where Keras 2 would fail to load the file (AdamW,
+/// weight decay, averages).
+std::string training_config(const Compiled& compiled);
+/// The string that all releases of Keras know, or, where keys differ from their defaults, class name and config.
+config::Node loss_config(const config::Typed& loss);
+
+}  // namespace dptrain::exporting::keras

@@ -1,0 +1,23 @@
+#pragma once
+
+// A model as a whole-model HDF5 file of Keras (docs/keras-files.md): its tree, for the exporter that is registered here
+// and for checkpoints, which add a group of their own. The file is held in memory until it is written.
+
+#include <cstdint>
+#include <string>
+
+#include "export/exporter.h"
+#include "export/hdf5_writer.h"
+
+namespace dptrain::exporting::keras {
+
+constexpr const char* kClassNames = "class_names";  ///< an attribute of the root, dptrain's own
+
+/// About what the model takes in a file.
+std::uint64_t expected_bytes(const graph::Model& model);
+std::uint64_t expected_bytes(std::uint64_t floats, std::uint64_t records);
+void put_model(Hdf5Writer& file, const Exported& exported);
+/// Atomically, with a seal (export/seal.h); returns bytes written. Throws Error{kWrite}.
+std::uint64_t write_sealed(const std::string& path, Hdf5Writer& file);
+
+}  // namespace dptrain::exporting::keras

@@ -1,0 +1,60 @@
+#include "export/keras/keras_layer.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "export/spec_table.h"
+
+namespace dptrain::exporting::keras {
+namespace {
+
+SpecTable<LayerForm>& layer_forms() {
+  static SpecTable<LayerForm> table;
+  return table;
+}
+
+Entries::iterator position(Entries& entries, const std::string& key) {
+  const auto found = std::ranges::find(entries, key, &Entries::value_type::first);
+  if (found == entries.end())
+    throw Error(ErrorKind::kInternal, fmt::format("no argument '{}' to write otherwise", key));
+  return found;
+}
+
+}  // namespace
+
+const LayerForm& layer_form(const config::Typed& layer) {
+  static const LayerForm plain;
+  const LayerForm* own = layer_forms().find(layer.type());
+  return own == nullptr ? plain : *own;
+}
+
+std::string class_name(const config::Typed& layer) {
+  const LayerForm& form = layer_form(layer);
+  return form.class_name.empty() ? layer.name() : form.class_name;
+}
+
+config::Node layer_arguments(const config::Typed& layer) {
+  Entries entries;
+  for (const config::Field& field : layer.def().schema.fields())
+    entries.emplace_back(field.name, value(field, layer.spec()));
+  for (const auto& difference : layer_form(layer).differences) difference(layer.spec(), entries);
+  return object(std::move(entries));
+}
+
+void insert(Entries& entries, const std::string& behind, const std::string& key, config::Node value) {
+  entries.emplace(behind.empty() ? entries.begin() : std::next(position(entries, behind)), key, std::move(value));
+}
+
+config::Node take(Entries& entries, const std::string& key) {
+  const auto found = position(entries, key);
+  config::Node value = std::move(found->second);
+  entries.erase(found);
+  return value;
+}
+
+config::Node& at(Entries& entries, const std::string& key) { return position(entries, key)->second; }
+
+void add_layer_form(std::type_index spec, LayerForm form) { layer_forms().add(spec, std::move(form)); }
+
+}  // namespace dptrain::exporting::keras

@@ -1,0 +1,124 @@
+#pragma once
+
+// How Keras writes the layers of a type: by default every key of its schema, the values as keras_values.h has them. A
+// type of which Keras says more, or says it otherwise, has one expression in export/keras/layers/ that states the
+// differences, in the order in which they are made:
+//   const RegisteredLayer kFlatten = layer<layers::FlattenSpec>().last("data_format", channels_last());
+// A difference that names a key that is not there is our own bug: Error{kInternal}, which the roll call of all layers
+// finds. The table is filled before main and read-only afterwards: any thread may read it.
+
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/family.h"
+#include "export/keras/keras_values.h"
+#include "layers/layer.h"
+
+namespace dptrain::exporting::keras {
+
+/// Arguments in Keras's order.
+using Entries = std::vector<std::pair<std::string, config::Node>>;
+
+struct LayerForm {
+  std::string class_name{};      ///< "": as here
+  bool takes_trainable = true;   ///< Keras 3 has the argument `trainable` for it
+  bool alone = false;            ///< with its name and nothing else that layers have
+  std::string custom_objects{};  ///< the script that has the class, where Keras has not; "": it has
+  std::string keyword{};  ///< by which Keras 3 is given the inputs behind the first; "": all are its first's list
+  std::vector<std::string> ours{};  ///< keys that Keras does not have
+  std::vector<std::function<void(const void* spec, Entries&)>> differences{};
+};
+
+const LayerForm& layer_form(const config::Typed& layer);
+std::string class_name(const config::Typed& layer);
+/// The layer's own arguments: all but its name, `trainable` and `dtype`.
+config::Node layer_arguments(const config::Typed& layer);
+
+/// Behind the key `behind`, or first where that is "".
+void insert(Entries& entries, const std::string& behind, const std::string& key, config::Node value);
+config::Node take(Entries& entries, const std::string& key);
+config::Node& at(Entries& entries, const std::string& key);
+
+template <class Spec>
+class LayerBuilder {
+ public:
+  using Of = config::Node (*)(const Spec&);
+
+  LayerBuilder&& class_name(std::string name) && { return form_.class_name = std::move(name), std::move(*this); }
+  LayerBuilder&& without_trainable() && { return form_.takes_trainable = false, std::move(*this); }
+  LayerBuilder&& custom_objects(std::string script) && {
+    return form_.custom_objects = std::move(script), std::move(*this);
+  }
+  LayerBuilder&& keyword(std::string word) && { return form_.keyword = std::move(word), std::move(*this); }
+  LayerBuilder&& alone() && { return form_.alone = true, std::move(*this); }
+
+  /// One more argument, before all others.
+  LayerBuilder&& first(std::string key, config::Node value) && {
+    return std::move(*this).behind("", std::move(key), std::move(value));
+  }
+  LayerBuilder&& behind(std::string other, std::string key, config::Node value) && {
+    return differs([=](const void*, Entries& entries) { insert(entries, other, key, value); });
+  }
+  LayerBuilder&& last(std::string key, config::Node value) && {
+    return differs([=](const void*, Entries& entries) { entries.emplace_back(key, value); });
+  }
+  /// A key that is there already.
+  LayerBuilder&& last(std::string key) && {
+    return differs([=](const void*, Entries& entries) {
+      config::Node value = take(entries, key);
+      entries.emplace_back(key, std::move(value));
+    });
+  }
+  /// Arguments that are always null, behind all others.
+  LayerBuilder&& unset(std::initializer_list<const char*> keys) && {
+    for (const char* key : keys) std::move(*this).last(key, config::Node());
+    return std::move(*this);
+  }
+  LayerBuilder&& renamed(std::string key, std::string to) && {
+    return differs([=](const void*, Entries& entries) {
+      config::Node value = at(entries, key);
+      insert(entries, key, to, std::move(value));
+      take(entries, key);
+    });
+  }
+  /// The value of a key, written otherwise.
+  LayerBuilder&& writes(std::string key, Of value) && {
+    return differs(
+        [=](const void* spec, Entries& entries) { at(entries, key) = value(*static_cast<const Spec*>(spec)); });
+  }
+  /// A key that only dptrain has.
+  LayerBuilder&& leaves_out(std::string key) && {
+    form_.ours.push_back(key);
+    return differs([=](const void*, Entries& entries) { take(entries, key); });
+  }
+
+  LayerForm build() && { return std::move(form_); }
+
+ private:
+  LayerBuilder&& differs(std::function<void(const void*, Entries&)> difference) {
+    form_.differences.push_back(std::move(difference));
+    return std::move(*this);
+  }
+
+  LayerForm form_;
+};
+
+template <class Spec>
+LayerBuilder<Spec> layer() {
+  return {};
+}
+
+void add_layer_form(std::type_index spec, LayerForm form);
+
+/// A static object of this type puts a form into the table before main.
+struct RegisteredLayer {
+  template <class Spec>
+  RegisteredLayer(LayerBuilder<Spec>&& builder) {  // NOLINT(google-explicit-constructor)
+    add_layer_form(typeid(Spec), std::move(builder).build());
+  }
+};
+
+}  // namespace dptrain::exporting::keras

@@ -1,0 +1,121 @@
+#include "export/keras/keras_values.h"
+
+#include <map>
+#include <optional>
+
+#include "config/value.h"
+#include "core/text.h"
+
+namespace dptrain::exporting::keras {
+namespace {
+
+using config::Node;
+
+Node with_class(const std::string& name, std::vector<std::pair<std::string, Node>> entries) {
+  return object({{"class_name", text(name)}, {"config", object(std::move(entries))}});
+}
+
+Node node_of(double number) { return real(number); }
+Node node_of(float number) { return real(number); }
+Node node_of(Size2 both) { return size(both); }
+Node node_of(layers::Extent one) { return size(one); }
+Node node_of(const layers::Sides& four) { return sides(four); }
+Node node_of(const layers::Ends& both) { return ends(both); }
+Node node_of(layers::Activation function) { return activation(function); }
+Node node_of(const layers::Initializer& one) { return initializer(one); }
+Node node_of(const layers::Regularizer& one) { return regularizer(one); }
+template <class T>
+Node node_of(const std::optional<T>& maybe) {
+  return maybe ? node_of(*maybe) : Node();
+}
+
+using Writer = Node (*)(const void* value);
+
+template <class T>
+std::pair<const config::ValueOperations* const, Writer> writer_of() {
+  return {&config::kValueOperations<T>, [](const void* value) { return node_of(*static_cast<const T*>(value)); }};
+}
+
+}  // namespace
+
+Node text(const std::string& text) { return Node::text(text); }
+
+Node real(double value) { return Node::scalar(shortest(value, true)); }
+
+Node real(float value) {
+  const std::string text = shortest(value);
+  return Node::scalar(text.find_first_of(".en") == std::string::npos ? text + ".0" : text);
+}
+
+Node size(Size2 size) { return extents({size.h, size.w}); }
+
+Node size(layers::Extent extent) { return extents({extent.n}); }
+
+Node extents(const Shape& shape) {
+  Node list = Node::sequence();
+  for (const std::int64_t extent : shape.dims()) list.items().push_back(Node::integer(extent));
+  return list;
+}
+
+Node sides(const layers::Sides& sides) {
+  return Node::sequence({extents({sides.top, sides.bottom}), extents({sides.left, sides.right})});
+}
+
+Node ends(const layers::Ends& ends) { return extents({ends.before, ends.after}); }
+
+Node activation(layers::Activation activation) {
+  const kernels::ActivationTraits& traits = kernels::traits_of(activation);
+  if (traits.keras2 == nullptr) return text(traits.name);
+  return object({{"module", text(kOps)},
+                 {"class_name", text("function")},
+                 {"config", text(traits.name)},
+                 {"registered_name", text(traits.name)}});
+}
+
+Node initializer(const layers::Initializer& initializer) {
+  if (!initializer) return {};
+  const config::TypeDef& def = initializer.def();
+  if (const auto* orthogonal = initializer.get_if<layers::Orthogonal>(); orthogonal != nullptr && orthogonal->gain != 1)
+    return with_class("Orthogonal", {{"gain", real(orthogonal->gain)}, {"seed", {}}});
+  if (def.schema.fields().empty() || initializer.type() == typeid(layers::Orthogonal)) return text(def.aliases.front());
+
+  std::vector<std::pair<std::string, Node>> entries;
+  for (const config::Field& field : def.schema.fields())
+    entries.emplace_back(field.name, value(field, initializer.spec()));
+  if (initializer.type() != typeid(layers::Constant)) entries.emplace_back("seed", Node());
+  return with_class(def.name, std::move(entries));
+}
+
+Node regularizer(const layers::Regularizer& regularizer) {
+  if (!regularizer) return {};
+  const layers::Penalty both = layers::penalty(regularizer);
+  return with_class("L1L2", {{"l1", real(both.l1)}, {"l2", real(both.l2)}});
+}
+
+Node channels_last() { return text("channels_last"); }
+
+Node value(const config::Field& field, const void* spec) {
+  static const std::map<const config::ValueOperations*, Writer> writers{writer_of<double>(),
+                                                                        writer_of<float>(),
+                                                                        writer_of<Size2>(),
+                                                                        writer_of<std::optional<double>>(),
+                                                                        writer_of<std::optional<float>>(),
+                                                                        writer_of<std::optional<Size2>>(),
+                                                                        writer_of<layers::Sides>(),
+                                                                        writer_of<layers::Ends>(),
+                                                                        writer_of<layers::Extent>(),
+                                                                        writer_of<std::optional<layers::Extent>>(),
+                                                                        writer_of<layers::Activation>(),
+                                                                        writer_of<layers::Initializer>(),
+                                                                        writer_of<layers::Regularizer>()};
+  const auto found = writers.find(field.value);
+  return found == writers.end() ? field.write(spec) : found->second(field.member(const_cast<void*>(spec)));
+}
+
+Node object(std::vector<std::pair<std::string, Node>> entries) {
+  Node map = Node::map();
+  for (auto& [key, value] : entries) map.set(key, std::move(value));
+  return map;
+}
+
+}  // namespace dptrain::exporting::keras

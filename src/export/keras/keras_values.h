@@ -1,0 +1,47 @@
+#pragma once
+
+// Values of Keras's `config` maps in the one dialect of JSON that Keras 2 and Keras 3 both load (docs/keras-files.md).
+// They are config nodes, which config::to_json prints. Pure functions, any thread.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/schema.h"
+#include "layers/activation.h"
+#include "layers/geometry.h"
+#include "layers/initializer.h"
+#include "layers/regularizer.h"
+#include "layers/sides.h"
+#include "layers/steps.h"
+
+namespace dptrain::exporting::keras {
+
+constexpr const char* kOps = "keras.ops";  ///< a module of Keras 3 alone
+
+config::Node text(const std::string& text);  ///< always a JSON string
+config::Node real(double value);             ///< always with a point or an exponent
+config::Node real(float value);
+config::Node size(Size2 size);             ///< [h, w]
+config::Node size(layers::Extent extent);  ///< [n]
+config::Node extents(const Shape& shape);  ///< [a, b, ...]
+/// [[top, bottom], [left, right]]
+config::Node sides(const layers::Sides& sides);
+config::Node ends(const layers::Ends& ends);  ///< [before, after]
+/// A plain string; a function that Keras 2 calls by the same name as another one is an object of `keras.ops`, which
+/// Keras 3 loads and Keras 2, having no such module, refuses.
+config::Node activation(layers::Activation activation);
+/// A plain string where all parameters are defaults (a dictionary such as {"class_name": "Orthogonal"} is unknown to
+/// some releases), else {"class_name", "config"}.
+config::Node initializer(const layers::Initializer& initializer);
+/// Always the class L1L2, the only one that every release knows; null when absent.
+config::Node regularizer(const layers::Regularizer& regularizer);
+config::Node channels_last();
+
+/// The value of a key as the functions above write its type; all other types are written as in a config.
+config::Node value(const config::Field& field, const void* spec);
+
+/// A JSON object with its keys in this order.
+config::Node object(std::vector<std::pair<std::string, config::Node>> entries);
+
+}  // namespace dptrain::exporting::keras

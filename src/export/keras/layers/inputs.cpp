@@ -1,0 +1,31 @@
+// Where data enters: Input, and Embedding, which reads ids.
+
+#include "export/keras/keras_layer.h"
+#include "layers/embedding.h"
+#include "layers/input.h"
+
+namespace dptrain::exporting::keras {
+namespace {
+
+config::Node batch_shape(const layers::InputSpec& spec) {
+  config::Node batch = extents(spec.shape);
+  batch.items().insert(batch.items().begin(), config::Node());
+  return batch;
+}
+
+/// Keras 2 takes these keys and no others.
+const RegisteredLayer kInput = layer<layers::InputSpec>()
+                                   .class_name("InputLayer")
+                                   .alone()
+                                   .renamed("shape", "batch_input_shape")
+                                   .writes("batch_input_shape", batch_shape)
+                                   .last("sparse", config::Node::boolean(false))
+                                   .last("ragged", config::Node::boolean(false));
+
+const RegisteredLayer kEmbedding = layer<layers::EmbeddingSpec>()
+                                       .behind("embeddings_regularizer", "activity_regularizer", config::Node())
+                                       .behind("activity_regularizer", "embeddings_constraint", config::Node())
+                                       .unset({"input_length"});
+
+}  // namespace
+}  // namespace dptrain::exporting::keras

@@ -1,0 +1,73 @@
+// Layers over steps compute their sisters' bits: the same op, on images of height 1.
+
+#include <gtest/gtest.h>
+
+#include "device/golden.h"
+#include "device/harness.h"
+#include "device/one_op.h"
+#include "plan/weight_order.h"
+#include "support/output_shape.h"
+
+namespace dptrain::test {
+namespace {
+
+Tensor with_height(Tensor tensor) {
+  tensor.dims.insert(tensor.dims.begin() + 1, 1);
+  return tensor;
+}
+
+/// The case of the sister, and its data.
+std::pair<Case, Data> sister_of(const Case& c, const Data& data) {
+  Case image = c;
+  image.layer = layers::computed_as(c.layer);
+  image.inputs = {layers::with_height(c.inputs[0])};
+  Data same = data;
+  same.inputs = {with_height(data.inputs[0])};
+  same.output_gradient = with_height(data.output_gradient);
+  for (Tensor& weight : same.weights)
+    if (weight.dims.size() > 1) weight.dims.insert(weight.dims.begin(), 1);
+  return {image, same};
+}
+
+void expect_sisters_bits(device::Device& device, const Case& c) {
+  const Data data = make_data(c);
+  const auto [image, same] = sister_of(c, data);
+  const std::vector<layers::WeightDef> weights = weights_of(c), sisters = weights_of(image);
+  ASSERT_EQ(weights.size(), sisters.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    EXPECT_EQ(weights[i].name, sisters[i].name);
+    EXPECT_EQ(sisters[i].shape, Shape(same.weights[i].dims));
+    const auto order = plan::weight_order(device, c.layer, i);
+    EXPECT_TRUE(order.empty() || order.size() == data.weights[i].dims.size());
+  }
+  const Outcome found = run(device, c, data, true, Wanted::kAll);
+  const Outcome expected = run(device, image, same, true, Wanted::kAll);
+  EXPECT_EQ(found.output, expected.output);
+  EXPECT_EQ(found.input_gradients, expected.input_gradients);
+  EXPECT_EQ(found.weight_gradients, expected.weight_gradients);
+  EXPECT_EQ(implementation(device, c), implementation(device, image));
+}
+
+TEST(OverSteps, ComputeTheBitsOfTheirSisters) {
+  nlohmann::json cases = golden("layers_of_steps.json");
+  cases.push_back({{"layer", "SpatialDropout1D"},
+                   {"arguments", {{"rate", 0.4}}},
+                   {"inputs", {{{"shape", {3, 6, 7}}, {"values", nlohmann::json::array()}}}}});
+  for (const auto& entry : cases) {
+    SCOPED_TRACE(entry.at("layer").get<std::string>() + " " + entry.at("arguments").dump());
+    const config::Typed full = from_keras(layers::layer_family(), entry.at("layer"), entry.at("arguments"));
+    Case c;
+    c.layer = layers::without_activation(full);
+    c.tail = behind(layers::activation_of(full).value_or(layers::Activation::kLinear));
+    const auto dims = entry.at("inputs")[0].at("shape").get<std::vector<std::int64_t>>();
+    c.inputs = {Shape{dims[1], dims[2]}};
+    c.rows = dims[0];
+    for (const auto& device : devices()) {
+      SCOPED_TRACE(device->description());
+      expect_sisters_bits(*device, c);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dptrain::test

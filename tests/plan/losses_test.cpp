@@ -1,0 +1,118 @@
+// The losses of a plan's outputs: which activation each takes over, and where their gradients meet.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/index.h"
+#include "plan/memory.h"
+#include "plan/plan_steps.h"
+#include "plan/sample_models.h"
+#include "plan/simulate.h"
+
+namespace dptrain::plan {
+namespace {
+
+using test::FusingCapabilities;
+using test::model_of;
+using test::options_for;
+using test::step_named;
+using test::step_names;
+using ::testing::ElementsAre;
+using Fusion = LossStep::Fusion;
+
+TEST(PlanLosses, LeavesTheLastActivationToTheLoss) {
+  const graph::Model model = model_of(test::kFashionMnist);
+  const auto fusion = [&](const std::string& loss, const std::vector<std::string>& metrics, optim::LabelKind labels) {
+    const Plan plan = make_plan(model, options_for(loss, metrics, labels), FusingCapabilities());
+    EXPECT_EQ(plan.losses.front().from_logits, plan.losses.front().fusion != Fusion::kNone);
+    EXPECT_EQ(plan.steps.back().fused_into_loss, plan.losses.front().fusion != Fusion::kNone);
+    EXPECT_EQ(plan.tensors[at(plan.losses.front().prediction)].name,
+              plan.losses.front().fusion == Fusion::kNone ? "dense_1/softmax" : "dense_1");
+    EXPECT_EQ(plan.tensors[at(plan.outputs.front())].name, "dense_1/softmax");
+    return plan.losses.front().fusion;
+  };
+  EXPECT_EQ(fusion("categorical_crossentropy", {"accuracy"}, optim::LabelKind::kDense), Fusion::kSoftmax);
+  EXPECT_EQ(fusion("sparse_categorical_crossentropy", {"accuracy"}, optim::LabelKind::kClass), Fusion::kSoftmax);
+  EXPECT_EQ(fusion("mse", {}, optim::LabelKind::kDense), Fusion::kNone);
+  EXPECT_EQ(fusion("categorical_crossentropy", {"mae"}, optim::LabelKind::kDense), Fusion::kSoftmax);
+  EXPECT_EQ(fusion("categorical_crossentropy", {"binary_accuracy"}, optim::LabelKind::kDense), Fusion::kSoftmax);
+
+  const Plan sigmoid =
+      make_plan(model_of(test::kShared), options_for("binary_crossentropy", {"accuracy"}, optim::LabelKind::kDense),
+                FusingCapabilities());
+  EXPECT_EQ(sigmoid.losses.front().fusion, Fusion::kSigmoid);
+  EXPECT_THAT(step_names(sigmoid),
+              ElementsAre("encoded_a", "encoded_aa", "encoded_b", "merged", "same", "same/sigmoid"));
+  const Plan regression =
+      make_plan(model_of(test::kShared), options_for("mse", {}, optim::LabelKind::kDense), FusingCapabilities());
+  EXPECT_EQ(tail_activation(step_named(regression, "same")).activation,
+            layers::Activation::kSigmoid);  // nobody takes it over
+}
+
+constexpr const char* kTwoOutputs = R"(
+layers:
+  - Input: {name: x, shape: [4]}
+  - Dense: {name: trunk, units: 6, activation: relu}
+  - Dense: {name: kind, units: 3, activation: softmax}
+  - Dense: {name: box, inputs: trunk, units: 2}
+outputs: [kind, box]
+)";
+
+PlanOptions two_losses() {
+  PlanOptions options = options_for("sparse_categorical_crossentropy", {"accuracy"});
+  options.objectives.push_back({.output = 1,
+                                .loss = test::value_of(optim::loss_family(), "mse"),
+                                .weight = 0.5,
+                                .labels = optim::LabelKind::kDense});
+  return options;
+}
+
+TEST(PlanLosses, EveryOutputHasItsLoss) {
+  const Plan plan = make_plan(model_of(kTwoOutputs), two_losses(), FusingCapabilities());
+  ASSERT_EQ(plan.losses.size(), 2U);
+  const LossStep &kind = plan.losses[0], &box = plan.losses[1];
+  EXPECT_EQ(kind.name, "kind");
+  EXPECT_EQ(kind.fusion, Fusion::kSoftmax);
+  EXPECT_EQ(box.first_sum, 2U);  // behind the loss and the accuracy of the other
+  EXPECT_EQ(box.weight, 0.5);
+  EXPECT_EQ(plan.sums(), 3U);
+  // Both heads hand a gradient to the trunk: one writes it, the other's is added.
+  EXPECT_THAT(plan.backward.at(2).kind, BackwardItem::Kind::kAccumulateTensor);
+  for (const Mode mode : {Mode::kTraining, Mode::kInference}) {
+    const std::vector<Need> needs(plan.steps.size());
+    const MemoryPlan memory = plan_memory(plan, needs, {}, 5, mode);
+    EXPECT_THAT(test::Simulation(plan, memory, needs).run(mode), ::testing::IsEmpty());
+  }
+}
+
+TEST(PlanLosses, AnOutputThatOthersReadKeepsItsActivation) {
+  const Plan plan = make_plan(model_of(R"(
+layers:
+  - Input: {name: x, shape: [4]}
+  - Dense: {name: kind, units: 3, activation: softmax}
+  - Dense: {name: box, units: 2}
+outputs: [kind, box]
+)"),
+                              two_losses(), FusingCapabilities());
+  EXPECT_EQ(plan.losses[0].fusion, Fusion::kNone);
+  EXPECT_FALSE(plan.losses[0].from_logits);
+  // The loss writes the gradient of the probabilities, and what comes back from the second layer is added to it.
+  EXPECT_THAT(plan.backward.at(1).kind, BackwardItem::Kind::kAccumulateTensor);
+  EXPECT_EQ(plan.backward.at(1).destination, plan.losses[0].prediction_gradient);
+}
+
+TEST(PlanLosses, TwoLossesMayReadOneTensor) {
+  PlanOptions options = options_for("mse", {}, optim::LabelKind::kDense);
+  options.objectives.push_back(options.objectives.front());
+  options.objectives.back().output = 1;
+  graph::Model model = model_of("layers: [Input: {name: x, shape: [4]}, Dense: {name: y, units: 3}]");
+  model.graph.outputs.push_back(model.graph.outputs.front());
+  const Plan plan = make_plan(model, options, FusingCapabilities());
+  EXPECT_EQ(plan.losses[0].prediction, plan.losses[1].prediction);
+  EXPECT_NE(plan.losses[0].prediction_gradient, plan.losses[1].prediction_gradient);
+  EXPECT_THAT(plan.backward.at(0).kind, BackwardItem::Kind::kAccumulateTensor);
+  EXPECT_EQ(plan.backward.at(0).source, plan.losses[1].prediction_gradient);
+}
+
+}  // namespace
+}  // namespace dptrain::plan
