@@ -76,11 +76,8 @@ void variance_scaling(std::span<float> values, const VarianceScaling& spec, cons
   }
 }
 
-}  // namespace
-
-void initialize(const layers::WeightDef& weight, std::uint64_t seed, std::uint32_t index, std::span<float> values) {
-  const layers::Initializer& initializer = weight.initializer;
-  RandomStream stream(seed, static_cast<std::uint32_t>(Purpose::kInitializer) + index);
+void fill_weight(const layers::Initializer& initializer, const Shape& shape, RandomStream& stream,
+                 std::span<float> values) {
   if (initializer.get_if<layers::Ones>()) {
     std::fill(values.begin(), values.end(), 1.0F);
   } else if (const auto* constant = initializer.get_if<layers::Constant>()) {
@@ -92,11 +89,22 @@ void initialize(const layers::WeightDef& weight, std::uint64_t seed, std::uint32
   } else if (const auto* cut = initializer.get_if<layers::TruncatedNormal>()) {
     fill(values, [&] { return cut->mean + cut->stddev * truncated(stream); });
   } else if (const auto* orthogonal = initializer.get_if<layers::Orthogonal>()) {
-    fill_orthogonal(values, weight.shape, orthogonal->gain, stream);
+    fill_orthogonal(values, shape, orthogonal->gain, stream);
   } else if (const auto spec = scaling(initializer)) {
-    variance_scaling(values, *spec, weight.shape, stream);
+    variance_scaling(values, *spec, shape, stream);
   } else {  // Zeros, and no initializer at all
     std::fill(values.begin(), values.end(), 0.0F);
+  }
+}
+
+}  // namespace
+
+void initialize(const layers::WeightDef& weight, std::uint64_t seed, std::uint32_t index, std::span<float> values) {
+  RandomStream stream(seed, static_cast<std::uint32_t>(Purpose::kInitializer) + index);
+  if (weight.parts.empty()) return fill_weight(weight.initializer, weight.shape, stream, values);
+  for (const layers::WeightPart& part : weight.parts) {
+    fill_weight(part.initializer, {part.elements}, stream, values.first(static_cast<std::size_t>(part.elements)));
+    values = values.subspan(static_cast<std::size_t>(part.elements));
   }
 }
 

@@ -51,14 +51,22 @@ enum class MaskRule {
   kProduces,  ///< the last output is the mask of the others
 };
 
+/// Elements of a weight, in order, that are drawn as a weight of their own.
+struct WeightPart {
+  std::int64_t elements = 0;
+  Initializer initializer;
+};
+
 /// One weight of a layer, in Keras's order (trainable ones first).
 struct WeightDef {
-  std::string name;  ///< Keras's: "kernel", "bias", "gamma", "moving_mean"
+  std::string name;  ///< Keras's: "kernel", "bias", "gamma", "moving_mean", "lstm_cell/kernel"
   Shape shape;       ///< as Keras stores it: HWIO, [in, units]
   Initializer initializer;
   Regularizer regularizer = {};  ///< may be empty
   bool trainable = true;         ///< false: a statistic that forward updates (moving_mean), never a gradient
   double momentum = 0;           ///< statistics: new = momentum * old + (1 - momentum) * batch value
+  /// Covers the weight where parts of it have initializers of their own, instead of `initializer`.
+  std::vector<WeightPart> parts = {};
 };
 
 /// Which of its tensors a layer's backward reads besides the output's gradient. Everything else is freed after forward.
@@ -79,9 +87,9 @@ class LayerError : public std::runtime_error {
 
 struct LayerType final : config::TypeDef {
   int min_inputs = 1;
-  int max_inputs = 1;      ///< -1: any number
-  int input_rank = 0;      ///< of one sample; 0: any
-  bool is_random = false;  ///< draws random numbers in training (Dropout)
+  int max_inputs = 1;                               ///< -1: any number
+  int input_rank = 0;                               ///< of one sample; 0: any
+  std::function<bool(const void* spec)> is_random;  ///< draws random numbers in training (Dropout)
   /// Does nothing in training but move or rename memory (Flatten, Reshape): the plan aliases input and output.
   bool is_view = false;
   DType input_type = DType::kF32;  ///< that it computes with; views take any
@@ -107,6 +115,9 @@ config::Family& layer_family();
 /// The definition behind a layer value.
 const LayerType& type_of(const config::Typed& layer);
 
+/// Whether it draws random numbers in training.
+inline bool is_random(const config::Typed& layer) { return type_of(layer).is_random(layer.spec()); }
+
 /// The `activation` argument of a layer that has one (convolutions, Dense).
 std::optional<Activation> activation_of(const config::Typed& layer);
 /// The same layer with `activation: linear`; layers without the argument come back as they are.
@@ -128,6 +139,7 @@ class LayerBuilder {
     type_->schema = config::Schema::of<Spec>(std::move(name));
     weights([](const Spec&, std::span<const Shape>) { return std::vector<WeightDef>(); });
     backward_reads(BackwardReads{});
+    type_->is_random = [](const void*) { return false; };
     type_->mask_rule = [](const void*, std::span<const Shape>) { return MaskRule::kDrops; };
   }
 
@@ -147,7 +159,13 @@ class LayerBuilder {
     return std::move(*this);
   }
   LayerBuilder&& of_rank(int rank) && { return type_->input_rank = rank, std::move(*this); }
-  LayerBuilder&& random() && { return type_->is_random = true, std::move(*this); }
+  LayerBuilder&& random() && {
+    return std::move(*this).random([](const Spec&) { return true; });
+  }
+  LayerBuilder&& random(bool (*f)(const Spec&)) && {
+    type_->is_random = [f](const void* s) { return f(*static_cast<const Spec*>(s)); };
+    return std::move(*this);
+  }
   LayerBuilder&& view() && { return type_->is_view = true, std::move(*this); }
 
   /// Reads ids below the limit instead of floats.

@@ -139,7 +139,9 @@ class Lowering {
     const config::Typed& spec = spec_of(n);
     const layers::LayerType& type = layers::type_of(spec);
     const std::optional<Activation> activation = pure_activation(spec);
-    if (!layer_of(n).weights.empty() || type.is_random || (activation && taken_by_loss(n, *activation))) return false;
+    if (!layer_of(n).weights.empty() || layers::is_random(layer_of(n).spec) ||
+        (activation && taken_by_loss(n, *activation)))
+      return false;
     if (type.computed_as || type.heeds_masks || node(n).outputs.size() > 1) return false;
     const layers::BackwardReads reads = type.backward_reads(spec.spec());
     return node(n).inputs.size() == 1 || !(reads.input || reads.input_to_train);

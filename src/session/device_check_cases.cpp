@@ -218,6 +218,15 @@ void add_sequences(std::vector<DeviceCheck>& all) {
   const std::string train = ", optimizer: {SGD: {learning_rate: 0.05}}";
   all.push_back(one("Embedding", config_of(ids + end, kClasses, train)));
   all.push_back(one("Masking", config_of(steps + end, kClasses, train)));
+  for (const std::string cell : {"LSTM", "GRU"}) {
+    const std::string first =
+        line(fmt::format("{}: {{units: 6, return_sequences: true, dropout: 0.2, name: x1}}", cell));
+    const std::string dropping = line(fmt::format("{}: {{units: 6, recurrent_dropout: 0.2, name: x1}}", cell));
+    const std::string last = line(fmt::format("{}: {{units: 5, go_backwards: true, name: x2}}", cell));
+    const std::string after = line("Dense: {units: 3, name: after}");
+    all.push_back(one(cell, config_of(steps + first + last + after, kClasses, train)));
+    all.push_back(one(cell + ", recurrent_dropout", config_of(ids + dropping + after, kClasses, train)));
+  }
   all.push_back(
       one("GlobalAveragePooling1D", config_of(line("Input: {shape: [9, 5], name: input}") + end, kClasses, train)));
 }

@@ -8,10 +8,11 @@
 
 namespace dptrain::test {
 
-/// The factor of one element, from the definition: key (seed, stream), counter (row, element / 4, step).
-inline double dropout_factor(double rate, std::int64_t row, std::int64_t element) {
+/// The factor of one element, from the definition: key (seed, stream of the draw), counter (row, element / 4, step).
+inline double dropout_factor(double rate, std::int64_t row, std::int64_t element, std::uint32_t draw = 0) {
   const auto seed = static_cast<std::uint32_t>(kSeed ^ kSeed >> 32);
-  const auto stream = static_cast<std::uint32_t>(Purpose::kDropout) + kStreamId;
+  const auto stream =
+      static_cast<std::uint32_t>(Purpose::kDropout) + (kStreamId | draw << device::OpContext::kDrawShift);
   const auto counter = static_cast<std::uint32_t>(kFirstRow + row);
   const kernels::PhiloxBlock words = kernels::philox4x32(
       {{counter, static_cast<std::uint32_t>(element / 4), static_cast<std::uint32_t>(kStep), 0}}, {{seed, stream}});

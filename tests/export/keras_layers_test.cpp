@@ -42,6 +42,19 @@ TEST(KerasLayers, DepthwiseAndSeparableConvolutions) {
     "depthwise_constraint": null, "pointwise_constraint": null, "bias_constraint": null})"));
 }
 
+TEST(KerasLayers, Recurrent) {
+  EXPECT_EQ(exported("LSTM: {units: 4, dropout: 0.5}"), json::parse(R"({
+    "return_sequences": false, "return_state": false, "go_backwards": false, "stateful": false, "unroll": false,
+    "units": 4, "activation": "tanh", "recurrent_activation": "sigmoid", "use_bias": true,
+    "kernel_initializer": "glorot_uniform", "recurrent_initializer": "orthogonal", "bias_initializer": "zeros",
+    "unit_forget_bias": true, "kernel_regularizer": null, "recurrent_regularizer": null, "bias_regularizer": null,
+    "activity_regularizer": null, "kernel_constraint": null, "recurrent_constraint": null, "bias_constraint": null,
+    "dropout": 0.5, "recurrent_dropout": 0.0})"));
+  const json gru = exported("GRU: 4");
+  EXPECT_EQ(gru.at("reset_after"), true);
+  EXPECT_FALSE(gru.contains("unit_forget_bias"));
+}
+
 TEST(KerasLayers, Activations) {
   for (const kernels::ActivationTraits& traits : kernels::kActivations) {
     const std::string yaml = std::string("Activation: ") + traits.name;

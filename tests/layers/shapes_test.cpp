@@ -214,7 +214,7 @@ TEST(Shapes, Elementwise) {
             "axis 1 is not supported: only the last axis is, -1 or 3");
   EXPECT_EQ(output_of("Softmax: 1", {{4}}), (Shape{4}));
   EXPECT_EQ(refusal("Softmax: -2", {kOdd}), "axis -2 is not supported: only the last axis is, -1 or 3");
-  EXPECT_TRUE(type_of(layer_of("Dropout: 0.5")).is_random);
+  EXPECT_TRUE(is_random(layer_of("Dropout: 0.5")));
   EXPECT_EQ(read_layer("Dropout: 1").errors, "Dropout: rate must be >= 0 and < 1, found 1\n");
 }
 

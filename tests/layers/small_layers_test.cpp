@@ -44,7 +44,7 @@ TEST(SmallLayers, Normalization) {
 
 TEST(SmallLayers, RandomOnes) {
   for (const char* type : {"GaussianNoise: 0.1", "GaussianDropout: 0.1", "SpatialDropout2D: 0.5"}) {
-    EXPECT_TRUE(type_of(layer_of(type)).is_random) << type;
+    EXPECT_TRUE(is_random(layer_of(type))) << type;
     EXPECT_EQ(reads_of(type), "") << type;
   }
   EXPECT_EQ(read_layer("GaussianNoise: 1.5").errors, "GaussianNoise: stddev must be >= 0 and <= 1, found 1.5\n");

@@ -69,7 +69,7 @@ TEST(Steps, PoolingAndMoving) {
             "Cropping1D: cropping must be n or [before, after], found a list\n");
   EXPECT_EQ(output_of("UpSampling1D: 3", {kSteps}), (Shape{21, 3}));
   EXPECT_EQ(output_of("SpatialDropout1D: 0.5", {kSteps}), kSteps);
-  EXPECT_TRUE(type_of(layer_of("SpatialDropout1D: 0.5")).is_random);
+  EXPECT_TRUE(is_random(layer_of("SpatialDropout1D: 0.5")));
 }
 
 }  // namespace

@@ -162,17 +162,18 @@ class ModelReader {
     std::vector<Reference> references;
     const std::string where = fmt::format("layer '{}'", layer);
     collect(node.is_object() ? at(node, "args") : node, references, 0, where);
-    if (node.is_object()) check_keywords(at(node, "kwargs"), where);
+    if (node.is_object()) read_keywords(at(node, "kwargs"), references, where);
     return references;
   }
 
-  /// `training` is no tensor, and a mask is one that Keras has worked out itself, as we do (check_masks()); anything
-  /// else that is a tensor cannot be given so.
-  void check_keywords(const nlohmann::json& keywords, const std::string& where) {
+  /// `training` is no tensor, a mask is one that Keras has worked out itself, as we do (check_masks()), and the initial
+  /// state of a recurrent layer is more inputs; anything else that is a tensor cannot be given so.
+  void read_keywords(const nlohmann::json& keywords, std::vector<Reference>& inputs, const std::string& where) {
     if (!keywords.is_object()) return;
     std::vector<Reference> tensors;
     for (const auto& [key, value] : keywords.items())
-      if (value.is_object() || value.is_array()) collect(value, key == "mask" ? masks_ : tensors, 0, where);
+      if (value.is_object() || value.is_array())
+        collect(value, key == "mask" ? masks_ : key == "initial_state" ? inputs : tensors, 0, where);
     if (!tensors.empty()) refuse(fmt::format("{}: it is called with a tensor as a keyword argument", where));
   }
 
@@ -202,7 +203,7 @@ class ModelReader {
       return;
     }
     out.push_back({value[0].get<std::string>(), value[1].get<std::uint64_t>(), value[2].get<std::uint64_t>()});
-    if (value.size() > 3) check_keywords(value[3], where);
+    if (value.size() > 3) read_keywords(value[3], out, where);
   }
 
   const std::string& file_;

@@ -139,7 +139,7 @@ Node layer_arguments(const std::string& class_name, const nlohmann::json& config
         complaints.push_back(fmt::format("argument '{}' is not supported, found {}", key, excerpt(value)));
       continue;
     }
-    if (const char* other = by_keras3 || key != "activation" ? nullptr : meaning_in_keras2(value)) {
+    if (const char* other = by_keras3 || !key.ends_with("activation") ? nullptr : meaning_in_keras2(value)) {
       complaints.push_back(fmt::format(
           "activation {} of Keras 2, which wrote the file, is {}; Keras 3 and dptrain compute another function under "
           "that name",

@@ -2,122 +2,12 @@
 
 #include "device/cpu/activation.h"
 #include "device/cpu/cpu_device.h"
-#include "device/cpu/dnnl_support.h"
+#include "device/cpu/inner_product.h"
 #include "device/cpu/per_rows.h"
 #include "device/device.h"
-#include "kernels/cpu/gemm_conv.h"
-#include "kernels/cpu/isa.h"
-#include "kernels/cpu/parallel.h"
 
 namespace dptrain::device::cpu {
 namespace {
-
-/// oneDNN's inner products with the weights as they lie, [in, units]: measured on an AVX-512 core they are as fast as
-/// its own layout without the reorder (512 rows, 784 to 512: forward 1.9 ms against 2.0 + 0.1, data 2.2 against 2.2 +
-/// 0.1, weights 2.0 against 2.1 + 0.1; 16 rows, 4096 to 1000: 1.0 against 1.0 + 1.2).
-///
-/// But for the gradient of large weights, which it writes through the caches and kernels/cpu past them (8 rows, 25088
-/// to 4096: 47 ms against 22; 4096 to 4096: 8.0 against 4.9, or 8.2 against 3.4 of one row).
-class InnerProduct {
- public:
-  InnerProduct(std::int64_t positions, std::int64_t in, std::int64_t units, bool bias, bool wants_dx,
-               bool wants_dweights, Dnnl& dnnl)
-      : positions_(positions),
-        x_(desc({positions, in}, Tag::ab)),
-        weights_(desc({units, in}, Tag::ba)),
-        bias_(bias ? desc({units}, Tag::a) : Desc()),
-        y_(desc({positions, units}, Tag::ab)) {
-    const auto pd = present(describe<dnnl::inner_product_forward>(dnnl, attributes(), dnnl::prop_kind::forward_training,
-                                                                  x_, weights_, bias_, y_));
-    forward_ = job<dnnl::inner_product_forward>(dnnl, pd);
-    forward_->reads(DNNL_ARG_SRC, x_, x_);
-    forward_->reads(DNNL_ARG_WEIGHTS, weights_, weights_);
-    if (bias) forward_->reads(DNNL_ARG_BIAS, bias_, bias_);
-    forward_->writes(DNNL_ARG_DST, y_, y_);
-    name_ = std::string("forward dnnl ") + pd.impl_info_str();
-    if (wants_dx) make_data(dnnl, pd);
-    if (!wants_dweights) return;
-    if (in * units >= kLargeWeights && units % kAligned == 0)
-      own_gradient_ = kernels::cpu::matrix_window(in, units);
-    else
-      make_weights(dnnl, pd, bias);
-    if (own_gradient_) name_ += std::string("; weights gemm ") + kernels::cpu::isa_name();
-  }
-
-  std::size_t scratch() const {
-    std::size_t bytes = 0;
-    for (const auto* one : {&forward_, &data_, &weights_gradient_})
-      if (*one) bytes = std::max(bytes, (*one)->scratch());
-    if (!own_gradient_) return bytes;
-    const auto floats = kernels::cpu::gemm_conv_backward_weights_workspace(*own_gradient_, positions_, threads_);
-    return std::max(bytes, static_cast<std::size_t>(floats) * sizeof(float));
-  }
-  const std::string& name() const { return name_; }
-
-  void forward(const float* x, const float* weights, const float* bias, float* y, void* scratch) {
-    forward_->run({{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_BIAS, bias}, {DNNL_ARG_DST, y}}, scratch);
-  }
-  void backward_data(const float* dy, const float* weights, float* dx, void* scratch) {
-    data_->run({{DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DIFF_SRC, dx}}, scratch);
-  }
-  void backward_weights(const float* x, const float* dy, float* dweights, float* dbias, void* scratch) {
-    if (own_gradient_) {
-      if (kernels::cpu::thread_count() > threads_)
-        throw Error(ErrorKind::kInternal, "an inner product made for fewer threads than run it");
-      kernels::cpu::gemm_conv_backward_weights(*own_gradient_, x, dy, positions_, static_cast<float*>(scratch),
-                                               dweights, dbias);
-      return;
-    }
-    weights_gradient_->run(
-        {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_DIFF_WEIGHTS, dweights}, {DNNL_ARG_DIFF_BIAS, dbias}},
-        scratch);
-  }
-
- private:
-  using ForwardDesc = dnnl::inner_product_forward::primitive_desc;
-
-  void make_data(Dnnl& dnnl, const ForwardDesc& hint) {
-    const auto pd = present(describe_backward<dnnl::inner_product_backward_data>(dnnl, hint, x_, weights_, y_));
-    data_ = job<dnnl::inner_product_backward_data>(dnnl, pd);
-    data_->reads(DNNL_ARG_DIFF_DST, y_, y_);
-    data_->reads(DNNL_ARG_WEIGHTS, weights_, weights_);
-    data_->writes(DNNL_ARG_DIFF_SRC, x_, x_);
-    name_ += std::string("; data dnnl ") + pd.impl_info_str();
-  }
-
-  void make_weights(Dnnl& dnnl, const ForwardDesc& hint, bool bias) {
-    const auto pd =
-        present(describe_backward<dnnl::inner_product_backward_weights>(dnnl, hint, x_, weights_, bias_, y_));
-    weights_gradient_ = job<dnnl::inner_product_backward_weights>(dnnl, pd);
-    weights_gradient_->reads(DNNL_ARG_SRC, x_, x_);
-    weights_gradient_->reads(DNNL_ARG_DIFF_DST, y_, y_);
-    weights_gradient_->writes(DNNL_ARG_DIFF_WEIGHTS, weights_, weights_);
-    if (bias) weights_gradient_->writes(DNNL_ARG_DIFF_BIAS, bias_, bias_);
-    name_ += std::string("; weights dnnl ") + pd.impl_info_str();
-  }
-
-  template <class PrimitiveDesc>
-  static PrimitiveDesc present(std::optional<PrimitiveDesc> pd) {
-    if (!pd) throw Error(ErrorKind::kDevice, "oneDNN has no inner product for these shapes on this processor");
-    return *std::move(pd);
-  }
-  template <class Primitive>
-  static std::optional<Job> job(Dnnl& dnnl, const typename Primitive::primitive_desc& pd) try {
-    return std::optional<Job>(std::in_place, dnnl, Primitive(pd), pd.scratchpad_desc());
-  } catch (const dnnl::error& error) {
-    throw device_error("inner product", error);
-  }
-
-  /// Floats; and a multiple of which the units must be for rows to begin with a cache line.
-  static constexpr std::int64_t kLargeWeights = 4 << 20, kAligned = 16;
-
-  std::int64_t positions_;
-  int threads_ = kernels::cpu::thread_count();
-  std::optional<kernels::ConvWindow> own_gradient_;  // computed by kernels/cpu
-  Desc x_, weights_, bias_, y_;
-  std::optional<Job> forward_, data_, weights_gradient_;
-  std::string name_;
-};
 
 /// Acts on the last axis: positions are rows times whatever is before it. A ReLU follows in place as every epilogue
 /// does: oneDNN's own makes 0 of NaN.

@@ -45,11 +45,31 @@ nlohmann::ordered_json tensors(const graph::Graph& graph, const std::vector<grap
   return list;
 }
 
+/// A tensor as Keras 3 has it.
+nlohmann::ordered_json keras3_tensor(const graph::Graph& graph, const graph::Port& port) {
+  nlohmann::ordered_json shape{nullptr};
+  for (const std::int64_t extent : graph::tensor_of(graph, port).shape.dims()) shape.push_back(extent);
+  return {{"class_name", "__keras_tensor__"},
+          {"config", {{"shape", shape}, {"dtype", "float32"}, {"keras_history", tensor(graph, port)}}}};
+}
+
+/// A call in the form of Keras 3 alone: it has no other for inputs that are given by keyword.
+nlohmann::ordered_json keras3_call(const graph::Graph& graph, const graph::Node& node, const std::string& keyword) {
+  nlohmann::ordered_json more = nlohmann::ordered_json::array();
+  for (std::size_t i = 1; i < node.inputs.size(); ++i) more.push_back(keras3_tensor(graph, node.inputs[i]));
+  return {{"args", {keras3_tensor(graph, node.inputs.front())}}, {"kwargs", {{keyword, more}}}};
+}
+
 /// The calls of a layer, in order; each a list of [layer, call, output, {}].
 nlohmann::ordered_json inbound_nodes(const graph::Graph& graph, int layer) {
   nlohmann::ordered_json calls = nlohmann::ordered_json::array();
+  const std::string& keyword = layer_form(graph.layers[static_cast<std::size_t>(layer)].spec).keyword;
   for (const graph::Node& node : graph.nodes) {
     if (node.layer != layer || node.inputs.empty()) continue;
+    if (node.inputs.size() > 1 && !keyword.empty()) {
+      calls.push_back(keras3_call(graph, node, keyword));
+      continue;
+    }
     nlohmann::ordered_json call = tensors(graph, node.inputs);
     for (nlohmann::ordered_json& input : call) input.push_back(nlohmann::ordered_json::object());
     calls.push_back(std::move(call));

@@ -23,10 +23,11 @@ namespace dptrain::exporting::keras {
 using Entries = std::vector<std::pair<std::string, config::Node>>;
 
 struct LayerForm {
-  std::string class_name{};         ///< "": as here
-  bool takes_trainable = true;      ///< Keras 3 has the argument `trainable` for it
-  bool alone = false;               ///< with its name and nothing else that layers have
-  std::string custom_objects{};     ///< the script that has the class, where Keras has not; "": it has
+  std::string class_name{};      ///< "": as here
+  bool takes_trainable = true;   ///< Keras 3 has the argument `trainable` for it
+  bool alone = false;            ///< with its name and nothing else that layers have
+  std::string custom_objects{};  ///< the script that has the class, where Keras has not; "": it has
+  std::string keyword{};  ///< by which Keras 3 is given the inputs behind the first; "": all are its first's list
   std::vector<std::string> ours{};  ///< keys that Keras does not have
   std::vector<std::function<void(const void* spec, Entries&)>> differences{};
 };
@@ -51,6 +52,7 @@ class LayerBuilder {
   LayerBuilder&& custom_objects(std::string script) && {
     return form_.custom_objects = std::move(script), std::move(*this);
   }
+  LayerBuilder&& keyword(std::string word) && { return form_.keyword = std::move(word), std::move(*this); }
   LayerBuilder&& alone() && { return form_.alone = true, std::move(*this); }
 
   /// One more argument, before all others.

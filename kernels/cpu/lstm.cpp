@@ -1,0 +1,312 @@
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/recurrent.h"
+#include "kernels/cpu/targets.h"
+
+#ifndef DPTRAIN_KERNELS_CPU_LSTM_ONCE  // this file is read once per instruction set
+#define DPTRAIN_KERNELS_CPU_LSTM_ONCE
+namespace dptrain::kernels::cpu {
+
+inline constexpr int64_t kLstmGates = 4;
+
+struct LstmForward {
+  const RecurrentSteps& steps;
+  const float *kernel, *h0, *c0;
+  const LstmKept& kept;
+  const LstmOutputs& out;
+};
+struct LstmBackward {
+  const RecurrentSteps& steps;
+  const float *kernel, *c0;
+  const LstmKept& kept;
+  const LstmGradients& gradients;
+};
+
+}  // namespace dptrain::kernels::cpu
+#endif
+
+#define HWY_TARGET_INCLUDE "kernels/cpu/lstm.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/cpu/recurrent-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dptrain::kernels::cpu::HWY_NAMESPACE {
+
+/// The room of a block of rows.
+struct LstmRoom {
+  float *panels, *sums, *h, *c, *row;  // row: 4 units
+
+  LstmRoom(int64_t units, float* room) {
+    const int64_t block = kBlockRows * padded_units(units);
+    panels = room;
+    sums = panels + panel_floats(kLstmGates, units);
+    h = sums + kLstmGates * block;
+    c = h + block;
+    row = c + block;
+  }
+  static int64_t floats(int64_t units) {
+    return panel_floats(kLstmGates, units) + (kLstmGates + 2) * kBlockRows * padded_units(units) +
+           kLstmGates * padded_units(units);
+  }
+};
+
+int64_t lstm_floats(int64_t units, int threads) {
+  Room room(nullptr);
+  room.take(packed_weights(kLstmGates, units));
+  room.take(odd_lines(LstmRoom::floats(units)) * threads);
+  return room.taken();
+}
+
+class LstmForwardBlock {
+ public:
+  LstmForwardBlock(const LstmForward& pass, const float* weights, int64_t first, int64_t rows, float* room)
+      : p_(pass),
+        steps_(pass.steps),
+        units_(pass.steps.units),
+        stride_(padded_units(units_)),
+        weights_(weights),
+        first_(first),
+        rows_(rows),
+        parts_(steps_.state_factors == nullptr ? 1 : kLstmGates),
+        room_(units_, room) {}
+
+  void run() {
+    clear_row(room_.panels, panel_floats(parts_, units_));
+    for (int64_t r = 0; r < rows_; ++r) {
+      copy_or_clear_row(row_of(p_.h0, r), room_.h + r * stride_, units_);
+      copy_or_clear_row(row_of(p_.c0, r), room_.c + r * stride_, units_);
+      begins_[r] = first_valid(steps_, first_ + r);
+    }
+    for (int64_t s = 0; s < steps_.steps; ++s) take_step(s, place_of(steps_, s));
+    for (int64_t r = 0; r < rows_; ++r) {
+      const float *const h = room_.h + r * stride_, *const c = room_.c + r * stride_;
+      if (p_.out.h != nullptr) copy_row(h, p_.out.h + (first_ + r) * units_, units_);
+      if (p_.out.c != nullptr) copy_row(c, p_.out.c + (first_ + r) * units_, units_);
+    }
+  }
+
+ private:
+  const float* row_of(const float* state, int64_t r) const {
+    return state == nullptr ? nullptr : state + (first_ + r) * units_;
+  }
+
+  void take_step(int64_t s, int64_t t) {
+    for (int64_t r = 0; r < rows_; ++r) read_state(r, t);
+    for (int64_t gate = 0; gate < kLstmGates; ++gate)
+      multiply_step(rows_, units_, room_.panels, {parts_, parts_ == 1 ? 0 : gate, 1},
+                    weights_ + gate * packed_weights(1, units_), {}, room_.sums + gate * kBlockRows * stride_);
+    for (int64_t r = 0; r < rows_; ++r) {
+      const int64_t at = (first_ + r) * steps_.steps + t;
+      float *const h = room_.h + r * stride_, *const c = room_.c + r * stride_;
+      if (is_valid(steps_, first_ + r, t)) compute(r, at, h, c);
+      if (p_.kept.cell != nullptr) copy_row(c, p_.kept.cell + at * units_, units_);
+      if (p_.out.y == nullptr || (!p_.out.sequences && s + 1 < steps_.steps)) continue;
+      float* const y = p_.out.y + (p_.out.sequences ? (first_ + r) * steps_.steps + s : first_ + r) * units_;
+      copy_or_clear_row(s >= begins_[r] ? h : nullptr, y, units_);
+    }
+  }
+
+  /// Into the panels, with recurrent dropout for each gate by itself.
+  void read_state(int64_t r, int64_t t) {
+    const float* const h = room_.h + r * stride_;
+    if (p_.kept.hidden != nullptr) copy_row(h, p_.kept.hidden + ((first_ + r) * steps_.steps + t) * units_, units_);
+    if (parts_ == 1) return put_panel_row(h, units_, 1, 0, r, room_.panels);
+    for (int64_t gate = 0; gate < kLstmGates; ++gate) {
+      const float* const factors = steps_.state_factors + (gate * steps_.rows + first_ + r) * units_;
+      map(
+          units_, room_.row, [](Vec x, Vec factor) HWY_ATTR { return hn::Mul(x, factor); }, h, factors);
+      put_panel_row(room_.row, units_, parts_, gate, r, room_.panels);
+    }
+  }
+
+  void compute(int64_t r, int64_t at, float* h, float* c) {
+    float* const z = p_.kept.gates + at * kLstmGates * units_;
+    for (int64_t gate = 0; gate < kLstmGates; ++gate)
+      add_row(room_.sums + (gate * kBlockRows + r) * stride_, z + gate * units_, units_);
+    const float *const i = z, *const f = i + units_, *const g = f + units_, *const o = g + units_;
+    apply_kind(steps_.recurrent_activation, z, z, 2 * units_);
+    apply_kind(steps_.activation, g, z + 2 * units_, units_);
+    apply_kind(steps_.recurrent_activation, o, z + 3 * units_, units_);
+    sweep(units_, [&](int64_t j, auto io) HWY_ATTR {
+      io.store(hn::MulAdd(io.load(f + j), io.load(c + j), hn::Mul(io.load(i + j), io.load(g + j))), c + j);
+    });
+    float* const squashed = p_.kept.squashed != nullptr ? p_.kept.squashed + at * units_ : room_.row;
+    apply_kind(steps_.activation, c, squashed, units_);
+    map(
+        units_, h, [](Vec open, Vec value) HWY_ATTR { return hn::Mul(open, value); }, o,
+        static_cast<const float*>(squashed));
+  }
+
+  const LstmForward& p_;
+  const RecurrentSteps& steps_;
+  int64_t units_, stride_;
+  const float* weights_;
+  int64_t first_, rows_, parts_;
+  LstmRoom room_;
+  int64_t begins_[kBlockRows] = {};
+};
+
+class LstmBackwardBlock {
+ public:
+  LstmBackwardBlock(const LstmBackward& pass, const float* weights, int64_t first, int64_t rows, float* room)
+      : p_(pass),
+        steps_(pass.steps),
+        units_(pass.steps.units),
+        stride_(padded_units(units_)),
+        weights_(weights),
+        first_(first),
+        rows_(rows),
+        room_(units_, room) {}
+
+  void run() {
+    clear_row(room_.panels, panel_floats(kLstmGates, units_));
+    const LstmGradients& g = p_.gradients;
+    for (int64_t r = 0; r < rows_; ++r) {
+      const int64_t at = (first_ + r) * units_;
+      copy_or_clear_row(g.h == nullptr ? nullptr : g.h + at, room_.h + r * stride_, units_);
+      copy_or_clear_row(g.c == nullptr ? nullptr : g.c + at, room_.c + r * stride_, units_);
+      begins_[r] = first_valid(steps_, first_ + r);
+    }
+    for (int64_t s = steps_.steps - 1; s >= 0; --s) go_back(s, place_of(steps_, s));
+    for (int64_t r = 0; r < rows_; ++r) {
+      if (g.h0 != nullptr) copy_row(room_.h + r * stride_, g.h0 + (first_ + r) * units_, units_);
+      if (g.c0 != nullptr) copy_row(room_.c + r * stride_, g.c0 + (first_ + r) * units_, units_);
+    }
+  }
+
+ private:
+  void go_back(int64_t s, int64_t t) {
+    for (int64_t r = 0; r < rows_; ++r) {
+      if (s >= begins_[r]) add_output_gradient(r, s);
+      float* const z = p_.kept.gates + ((first_ + r) * steps_.steps + t) * kLstmGates * units_;
+      if (is_valid(steps_, first_ + r, t))
+        differentiate(r, s, t, z);
+      else
+        clear_row(z, kLstmGates * units_);
+      for (int64_t gate = 0; gate < kLstmGates; ++gate)
+        put_panel_row(z + gate * units_, units_, kLstmGates, gate, r, room_.panels);
+    }
+    if (s > 0 || p_.gradients.h0 != nullptr) pass_to_state(t);
+  }
+
+  void add_output_gradient(int64_t r, int64_t s) {
+    const LstmGradients& g = p_.gradients;
+    if (g.y == nullptr || (!g.sequences && s + 1 < steps_.steps)) return;
+    const int64_t at = g.sequences ? (first_ + r) * steps_.steps + s : first_ + r;
+    add_row(g.y + at * units_, room_.h + r * stride_, units_);
+  }
+
+  /// From dh and dc behind the step: d z, in the place of the gates, and dc before it.
+  void differentiate(int64_t r, int64_t s, int64_t t, float* z) {
+    const int64_t row = (first_ + r) * steps_.steps;
+    const float *const i = z, *const f = i + units_, *const g = f + units_, *const o = g + units_;
+    const float* const squashed = p_.kept.squashed + (row + t) * units_;
+    const float* const before = s > 0              ? p_.kept.cell + (row + place_of(steps_, s - 1)) * units_
+                                : p_.c0 != nullptr ? p_.c0 + (first_ + r) * units_
+                                                   : nullptr;
+    float *const dh = room_.h + r * stride_, *const dc = room_.c + r * stride_, *const d = room_.row;
+    map(
+        units_, d, [](Vec a, Vec b) HWY_ATTR { return hn::Mul(a, b); }, static_cast<const float*>(dh), o);
+    differentiate_kind(steps_.activation, squashed, d, d, units_);
+    add_row(d, dc, units_);
+    sweep(units_, [&](int64_t j, auto io) HWY_ATTR {
+      const Vec of_c = io.load(dc + j), last = before == nullptr ? hn::Zero(kFloats) : io.load(before + j);
+      io.store(hn::Mul(of_c, io.load(g + j)), d + j);
+      io.store(hn::Mul(of_c, last), d + units_ + j);
+      io.store(hn::Mul(of_c, io.load(i + j)), d + 2 * units_ + j);
+      io.store(hn::Mul(io.load(dh + j), io.load(squashed + j)), d + 3 * units_ + j);
+      io.store(hn::Mul(of_c, io.load(f + j)), dc + j);
+    });
+    differentiate_kind(steps_.recurrent_activation, z, d, z, 2 * units_);
+    differentiate_kind(steps_.activation, g, d + 2 * units_, z + 2 * units_, units_);
+    differentiate_kind(steps_.recurrent_activation, o, d + 3 * units_, z + 3 * units_, units_);
+  }
+
+  /// dh before the step, of the rows that have taken it.
+  void pass_to_state(int64_t t) {
+    const PartRange all{kLstmGates, 0, kLstmGates};
+    if (steps_.state_factors == nullptr)
+      multiply_step(rows_, units_, room_.panels, all, weights_, all, room_.sums);
+    else
+      for (int64_t gate = 0; gate < kLstmGates; ++gate)
+        multiply_step(rows_, units_, room_.panels, {kLstmGates, gate, 1}, weights_, {kLstmGates, gate, 1},
+                      room_.sums + gate * kBlockRows * stride_);
+    for (int64_t r = 0; r < rows_; ++r) {
+      if (!is_valid(steps_, first_ + r, t)) continue;
+      float* const dh = room_.h + r * stride_;
+      if (steps_.state_factors == nullptr)
+        copy_row(room_.sums + r * stride_, dh, units_);
+      else
+        add_gates(r, dh);
+    }
+  }
+
+  void add_gates(int64_t r, float* dh) {
+    clear_row(dh, units_);
+    for (int64_t gate = 0; gate < kLstmGates; ++gate) {
+      const float* const factors = steps_.state_factors + (gate * steps_.rows + first_ + r) * units_;
+      const float* const sums = room_.sums + (gate * kBlockRows + r) * stride_;
+      sweep(units_, [&](int64_t j, auto io) HWY_ATTR {
+        io.store(hn::MulAdd(io.load(sums + j), io.load(factors + j), io.load(dh + j)), dh + j);
+      });
+    }
+  }
+
+  const LstmBackward& p_;
+  const RecurrentSteps& steps_;
+  int64_t units_, stride_;
+  const float* weights_;
+  int64_t first_, rows_;
+  LstmRoom room_;
+  int64_t begins_[kBlockRows] = {};
+};
+
+void run_lstm_forward(const LstmForward& pass, float* workspace) {
+  const int64_t units = pass.steps.units;
+  Room room(workspace);
+  float* const weights = room.take(packed_weights(kLstmGates, units));
+  for (int64_t gate = 0; gate < kLstmGates; ++gate)
+    pack_weights(pass.kernel + gate * units, 1, units, 0, kLstmGates * units, 1,
+                 weights + gate * packed_weights(1, units));
+  each_block(pass.steps, room.take(0), odd_lines(LstmRoom::floats(units)),
+             [&](int64_t first, int64_t rows, float* own)
+                 HWY_ATTR { LstmForwardBlock(pass, weights, first, rows, own).run(); });
+}
+
+void run_lstm_backward(const LstmBackward& pass, float* workspace) {
+  const int64_t units = pass.steps.units;
+  Room room(workspace);
+  float* const weights = room.take(packed_weights(kLstmGates, units));
+  pack_weights(pass.kernel, kLstmGates, units, units, 1, kLstmGates * units, weights);
+  each_block(pass.steps, room.take(0), odd_lines(LstmRoom::floats(units)),
+             [&](int64_t first, int64_t rows, float* own)
+                 HWY_ATTR { LstmBackwardBlock(pass, weights, first, rows, own).run(); });
+}
+
+}  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dptrain::kernels::cpu {
+
+HWY_EXPORT(lstm_floats);
+HWY_EXPORT(run_lstm_forward);
+HWY_EXPORT(run_lstm_backward);
+
+int64_t lstm_workspace(int64_t units, int threads) { return HWY_DYNAMIC_DISPATCH(lstm_floats)(units, threads); }
+
+void lstm_forward(const RecurrentSteps& steps, const float* recurrent_kernel, const float* h0, const float* c0,
+                  const LstmKept& kept, const LstmOutputs& out, float* workspace) {
+  HWY_DYNAMIC_DISPATCH(run_lstm_forward)({steps, recurrent_kernel, h0, c0, kept, out}, workspace);
+}
+
+void lstm_backward(const RecurrentSteps& steps, const float* recurrent_kernel, const float* c0, const LstmKept& kept,
+                   const LstmGradients& gradients, float* workspace) {
+  HWY_DYNAMIC_DISPATCH(run_lstm_backward)({steps, recurrent_kernel, c0, kept, gradients}, workspace);
+}
+
+}  // namespace dptrain::kernels::cpu
+#endif

@@ -1,0 +1,129 @@
+// Products of a block of rows with the weights of a step, packed for the tiles of gemm-inl.h, and what else the
+// recurrent cells share. Rows of sums stand padded_units() floats apart. Toggle as in simd-inl.h.
+
+#if defined(DPTRAIN_KERNELS_CPU_RECURRENT_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef DPTRAIN_KERNELS_CPU_RECURRENT_INL_H
+#undef DPTRAIN_KERNELS_CPU_RECURRENT_INL_H
+#else
+#define DPTRAIN_KERNELS_CPU_RECURRENT_INL_H
+#endif
+
+#include "kernels/cpu/activation-inl.h"
+#include "kernels/cpu/gemm_pack-inl.h"
+#include "kernels/cpu/recurrent.h"
+#include "kernels/cpu/room.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dptrain::kernels::cpu::HWY_NAMESPACE {
+
+/// Rows of a block: what shares a tile of weights in the nearest cache.
+inline constexpr int64_t kBlockRows = 12;
+static_assert(kBlockRows % kTileRows == 0);
+
+HWY_INLINE int64_t padded_units(int64_t units) { return channel_blocks(units) * kChannelBlock; }
+
+/// Parts of K that a product takes, of all that panels or weights hold; a part is of padded_units().
+struct PartRange {
+  int64_t all = 1, first = 0, count = 1;
+};
+
+/// Floats of packed weights.
+HWY_INLINE int64_t packed_weights(int64_t parts, int64_t units) {
+  return parts * padded_units(units) * padded_units(units);
+}
+
+/// Weights of `parts` parts of K and `units` columns, element (part, k, column) at from[part * of_part + k * of_k +
+/// column * of_column]: tiles of kTileColumns columns, zeros where there is no k or column.
+inline void pack_weights(const float* from, int64_t parts, int64_t units, int64_t of_part, int64_t of_k,
+                         int64_t of_column, float* to) {
+  const int64_t depth = padded_units(units);
+  for (int64_t tile = 0; tile < units; tile += kTileColumns) {
+    const int64_t width = tile_vectors(units, tile) * kLanes;
+    for (int64_t part = 0; part < parts; ++part)
+      for (int64_t k = 0; k < depth; ++k)
+        for (int64_t c = tile; c < tile + width; ++c)
+          *to++ = k < units && c < units ? from[part * of_part + k * of_k + c * of_column] : 0.0F;
+  }
+}
+
+/// Floats of the panels of a block of rows.
+HWY_INLINE int64_t panel_floats(int64_t parts, int64_t units) { return kBlockRows * parts * padded_units(units); }
+
+/// Row `row` of a part of the panels becomes `values`.
+HWY_INLINE void put_panel_row(const float* values, int64_t units, int64_t parts, int64_t part, int64_t row,
+                              float* panels) {
+  const int64_t blocks = channel_blocks(units);
+  float* const to = panels + (row / kTileRows * parts + part) * blocks * kPanelBlock + row % kTileRows * kChannelBlock;
+  copy_blocks(values, units, 0, blocks, to, kPanelBlock);
+}
+
+/// sums[row][column] = the product of rows [0, rows) of panels with packed weights, over parts of K.
+inline void multiply_step(int64_t rows, int64_t units, const float* panels, PartRange of_panels, const float* weights,
+                          PartRange of_weights, float* sums) {
+  const int64_t depth = padded_units(units), blocks = channel_blocks(units);
+  const float* const a = panels + of_panels.first * blocks * kPanelBlock;
+  for (int64_t tile = 0; tile < units; tile += kTileColumns)
+    with_vectors(tile_vectors(units, tile), [&](auto vectors) HWY_ATTR {
+      constexpr int kVectors = decltype(vectors)::value;
+      const float* const b = weights + of_weights.all * depth * tile + of_weights.first * depth * kVectors * kLanes;
+      for (int64_t first = 0; first < rows; first += kTileRows)
+        with_rows(rows - first, [&](auto count) HWY_ATTR {
+          Tile<decltype(count)::value, kVectors> products;
+          products.clear();
+          products.add(of_panels.count * blocks, a + first / kTileRows * of_panels.all * blocks * kPanelBlock,
+                       kPanelBlock, b, FetchNothing{});
+          products.store(sums + first * depth + tile, depth);
+        });
+    });
+}
+
+/// y = f(x), and dx = dy f'(x) from y, over n floats.
+HWY_INLINE void apply_kind(Activation kind, const float* x, float* y, int64_t n) {
+  forward_piece(kind, traits_of(kind).alpha, x, y, n);
+}
+HWY_INLINE void differentiate_kind(Activation kind, const float* y, const float* dy, float* dx, int64_t n) {
+  backward_from_output_piece(kind, traits_of(kind).alpha, y, dy, dx, n);
+}
+
+/// y += x.
+HWY_INLINE void add_row(const float* x, float* y, int64_t n) {
+  sweep(n, [&](int64_t i, auto io) HWY_ATTR { io.store(hn::Add(io.load(y + i), io.load(x + i)), y + i); });
+}
+HWY_INLINE void copy_row(const float* x, float* y, int64_t n) {
+  std::memcpy(y, x, static_cast<size_t>(n) * sizeof(float));
+}
+HWY_INLINE void clear_row(float* y, int64_t n) { std::memset(y, 0, static_cast<size_t>(n) * sizeof(float)); }
+HWY_INLINE void copy_or_clear_row(const float* x, float* y, int64_t n) {
+  if (x != nullptr)
+    copy_row(x, y, n);
+  else
+    clear_row(y, n);
+}
+
+/// Where step number s stands in time.
+HWY_INLINE int64_t place_of(const RecurrentSteps& steps, int64_t s) {
+  return steps.backwards ? steps.steps - 1 - s : s;
+}
+HWY_INLINE bool is_valid(const RecurrentSteps& steps, int64_t row, int64_t t) {
+  return steps.mask == nullptr || steps.mask[row * steps.steps + t] != 0;
+}
+/// The number of the first step that a row takes; `steps` where it takes none.
+HWY_INLINE int64_t first_valid(const RecurrentSteps& steps, int64_t row) {
+  int64_t s = 0;
+  while (s < steps.steps && !is_valid(steps, row, place_of(steps, s))) ++s;
+  return s;
+}
+
+/// Calls f(first row, rows, room of the slot) for blocks of rows that cover all.
+template <class F>
+HWY_INLINE void each_block(const RecurrentSteps& steps, float* slots, int64_t slot, const F& f) {
+  const int64_t size = even_block(kBlockRows, steps.rows, kTileRows / 3);
+  parallel_slots(pieces_of(steps.rows, size), [&](int64_t piece, int number) HWY_ATTR {
+    f(piece * size, std::min(size, steps.rows - piece * size), slots + number * slot);
+  });
+}
+
+}  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

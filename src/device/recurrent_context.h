@@ -1,0 +1,44 @@
+#pragma once
+
+// What the recurrent ops of all devices ask of their context: how many inputs there are, and which draw of the node
+// each dropout mask is. Plain arithmetic, any thread.
+
+#include <cstdint>
+
+#include "core/random.h"
+#include "device/op.h"
+#include "layers/recurrent.h"
+
+namespace dptrain::device {
+
+/// Inputs of a recurrent layer, without masks: 1, or with the initial state more.
+inline std::size_t recurrent_inputs(const OpContext& context) {
+  return context.step.masks.empty() ? context.step.inputs.size() : context.step.masks.size();
+}
+
+/// With recurrent_dropout each gate has its masks, as Keras's cells have them (dropout_mask_count); else all gates
+/// share one of the inputs.
+class RecurrentDraws {
+ public:
+  RecurrentDraws(const layers::RecurrentSpec& spec, std::int64_t gates, const OpContext& context)
+      : inputs_(spec.dropout), state_(spec.recurrent_dropout), gates_(gates), context_stream_(context.stream_id) {}
+
+  float input_rate() const { return inputs_; }
+  float state_rate() const { return state_; }
+  /// Masks of the inputs; 1 for all gates together.
+  std::int64_t input_masks() const { return state_ > 0 ? gates_ : 1; }
+  std::uint32_t of_input(std::int64_t mask) const { return stream(mask); }
+  std::uint32_t of_state(std::int64_t gate) const { return stream(gates_ + gate); }
+
+ private:
+  std::uint32_t stream(std::int64_t draw) const {
+    return static_cast<std::uint32_t>(Purpose::kDropout) +
+           (context_stream_ | static_cast<std::uint32_t>(draw) << OpContext::kDrawShift);
+  }
+
+  float inputs_, state_;
+  std::int64_t gates_;
+  std::uint32_t context_stream_;
+};
+
+}  // namespace dptrain::device

@@ -1,0 +1,20 @@
+#include "export/keras/keras_layer.h"
+#include "layers/gru.h"
+#include "layers/lstm.h"
+
+namespace dptrain::exporting::keras {
+namespace {
+
+/// Keras 3 takes the initial state by keyword alone.
+template <class Spec>
+LayerBuilder<Spec> recurrent_layer() {
+  return layer<Spec>()
+      .keyword("initial_state")
+      .unset({"activity_regularizer", "kernel_constraint", "recurrent_constraint", "bias_constraint"});
+}
+
+const RegisteredLayer kLstm = recurrent_layer<layers::LSTMSpec>();
+const RegisteredLayer kGru = recurrent_layer<layers::GRUSpec>();
+
+}  // namespace
+}  // namespace dptrain::exporting::keras

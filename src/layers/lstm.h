@@ -1,0 +1,15 @@
+#pragma once
+
+#include "layers/recurrent.h"
+
+namespace dptrain::layers {
+
+/// Keras LSTM (keras/src/layers/rnn/lstm.py): z = x K + h U + b in blocks i, f, c, o of `units` columns; with
+/// s = recurrent_activation and a = activation:
+///   c' = s(z_f) c + s(z_i) a(z_c),  h' = s(z_o) a(c'); h' is the step's output, (h', c') the state.
+struct LSTMSpec : RecurrentSpec {
+  Activation recurrent_activation = Activation::kSigmoid;
+  bool unit_forget_bias = true;  ///< the f block of the bias begins with ones, whatever the initializer
+};
+
+}  // namespace dptrain::layers
