@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/once.h"
 #include "core/text.h"
 #include "data/cache.h"
 #include "data/sources/hash.h"
@@ -114,7 +115,7 @@ class DiskStore final : public CacheStore {
 
   void keep(std::int64_t index, const Array& sample) override {
     if (!out_ || finished_.load()) return;
-    std::call_once(started_, [&] { allocate(sample); });
+    started_.run([&] { allocate(sample); });
     const auto i = static_cast<std::size_t>(index);
     std::uint8_t empty = kEmpty;
     if (sample.shape != shape_ || (sample.type == DType::kU8) != (header_.type == 0)) {
@@ -258,7 +259,7 @@ class DiskStore final : public CacheStore {
   mutable std::atomic<bool> warned_{false};
   std::atomic<std::size_t> tried_{0};
   std::atomic<bool> finished_{false};
-  std::once_flag started_;
+  Once started_;
 };
 
 }  // namespace

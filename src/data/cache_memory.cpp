@@ -10,6 +10,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/machine.h"
+#include "core/once.h"
 #include "core/text.h"
 #include "data/cache.h"
 #include "data/slot.h"
@@ -70,7 +71,7 @@ class MemoryStore final : public CacheStore {
 
   void keep(std::int64_t index, const Array& array) override {
     const std::size_t bytes = bytes_of(array);
-    if (fixed_) std::call_once(all_fit_, [&] { reserve_all(array, bytes); });
+    if (fixed_) all_fit_.run([&] { reserve_all(array, bytes); });
     Sample& sample = samples_[static_cast<std::size_t>(index)];
     std::uint8_t empty = kEmpty;
     if (!sample.state.compare_exchange_strong(empty, kTaken)) return;
@@ -132,7 +133,8 @@ class MemoryStore final : public CacheStore {
   const std::shared_ptr<Room> room_;
   const bool limit_given_;
   std::atomic<std::uint64_t> used_{0}, count_{0};
-  std::once_flag all_fit_, full_;
+  Once all_fit_;
+  std::once_flag full_;
 };
 
 }  // namespace
