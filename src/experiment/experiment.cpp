@@ -21,6 +21,7 @@
 #include "experiment/objectives.h"
 #include "experiment/preprocessing_advice.h"
 #include "graph/build.h"
+#include "layers/activation.h"
 #include "layers/initializer.h"
 #include "layers/regularizer.h"
 #include "optim/loss.h"
@@ -293,6 +294,19 @@ void require_in_train(config::Node& train) {
   train.set("allOf", Node::sequence({one_of("epochs", "steps"), one_of("batch_size", "batch_size_per_replica")}));
 }
 
+/// Where a map holds what `whole` does, it refers to the definition in its place; other entries stay beside it.
+void refer(config::Node& schema, const config::Node& whole, const config::Node& reference) {
+  using config::Node;
+  for (Node& item : schema.items()) refer(item, whole, reference);
+  const Node::Entry& theirs = whole.entries().front();
+  if (const Node* own = schema.find(theirs.key); own != nullptr && config::same(*own, theirs.value)) {
+    const Node::Entry& entry = reference.entries().front();
+    schema.erase(theirs.key);
+    schema.entries().insert(schema.entries().begin(), entry);
+  }
+  for (Node::Entry& entry : schema.entries()) refer(entry.value, whole, reference);
+}
+
 }  // namespace
 
 config::Node json_schema() {
@@ -313,6 +327,12 @@ config::Node json_schema() {
         &optim::schedule_family(), &optim::loss_family(), &optim::metric_family(), &data::transform_family(),
         &data::dataset_family(), &callback_family(), &nonfinite_family()})
     family->define(definitions);
+  // Most layers have the argument: its words stand once.
+  const config::Node activation = config::Value<layers::Activation>::schema();
+  const config::Node by_name = config::fragment::reference("activation");
+  refer(schema, activation, by_name);
+  refer(definitions, activation, by_name);
+  definitions.set("activation", activation);
   schema.set("$defs", std::move(definitions));
   describe_keys(schema);
   return schema;

@@ -76,6 +76,7 @@ TEST(RollCall, EveryLayerHasItsPlaces) {
   std::size_t ops = 0;
   for (const config::TypeDef* def : layers::layer_family().types()) {
     const auto& type = static_cast<const layers::LayerType&>(*def);
+    if (type.name.starts_with("Test")) continue;  // of other tests, where one program has all of them (GPU bundle)
     const std::string name = file_name(type.name);
     expect_file(type.name, "src/layers/" + name + ".h");
     expect_file(type.name, "src/layers/" + name + ".cpp");

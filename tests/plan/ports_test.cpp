@@ -123,7 +123,7 @@ layers:
   EXPECT_TRUE(loss.metrics[0].masked);
   EXPECT_FALSE(loss.metrics[1].masked) << "Keras's counts heed no mask";
   EXPECT_EQ(plan.sums(), loss.valid_sum() + 1);
-  const Lifetime& lives = tensor_lifetimes(plan, Mode::kTraining)[at(loss.mask)];
+  const Lifetime lives = tensor_lifetimes(plan, Mode::kTraining)[at(loss.mask)];
   EXPECT_EQ(lives.last, static_cast<int>(plan.steps.size())) << "until the loss";
   ASSERT_EQ(mask_steps(plan).size(), 1U);
   EXPECT_EQ(plan.steps[at(mask_steps(plan).front())].name, "words");
