@@ -17,3 +17,23 @@ while read -r config; do
 done < <(find "$DPTRAIN_SOURCE/configs" -name '*.yaml' -not -path '*/networks/*' | sort)
 say "$plans plans"
 [ $plans -ge 27 ] || fail "expected the plans of nine configs at least"
+
+say "layers over steps, and one that keeps numbers of its own"
+cat >steps.yaml <<'Y'
+dptrain: 1
+model:
+  layers:
+    - Input: [24, 4]
+    - Normalization: {mean: [0, 1, 2, 3], variance: [1, 2, 3, 4]}
+    - Conv1D: {filters: 6, kernel_size: 3, padding: causal, dilation_rate: 2, groups: 2, activation: relu}
+    - SeparableConv1D: {filters: 8, kernel_size: 3, padding: same}
+    - Conv1DTranspose: {filters: 4, kernel_size: 3, strides: 2}
+    - GlobalMaxPooling1D: {}
+    - Dense: 3
+data: {train: {Synthetic: {samples: 16}}}
+train: {epochs: 1, batch_size: 8, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+Y
+for mode in runtime.tf32=true runtime.tf32=false train.dtype_policy=mixed_bfloat16; do
+  run 0 summary steps.yaml --plan --gpus h200 --set $mode
+  [ "$(grep -c 'cudnn' out)" -ge 4 ] || fail "steps.yaml, $mode: not every convolution and dense layer has an engine"
+done
