@@ -55,15 +55,7 @@ struct GruRoom {
 };
 
 int64_t gru_floats(int64_t units, int threads) {
-  Room room(nullptr);
-  room.take(packed_weights(kGruGates, units));
-  room.take(odd_lines(GruRoom::floats(units)) * threads);
-  return room.taken();
-}
-
-HWY_INLINE void multiply_rows_of(const float* a, const float* b, float* y, int64_t n) {
-  map(
-      n, y, [](Vec p, Vec q) HWY_ATTR { return hn::Mul(p, q); }, a, b);
+  return recurrent_floats(kGruGates, units, GruRoom::floats(units), threads);
 }
 
 class GruForwardBlock {
@@ -121,7 +113,7 @@ class GruForwardBlock {
   /// Into the panels, with the gate's recurrent dropout.
   void put_state(const float* state, int64_t gate, int64_t r) {
     if (steps_.state_factors != nullptr) {
-      multiply_rows_of(state, steps_.state_factors + (gate * steps_.rows + first_ + r) * units_, room_.row, units_);
+      multiply_rows_of(state, factors_of(steps_, gate, first_ + r), room_.row, units_);
       state = room_.row;
     }
     put_panel_row(state, units_, kGruGates, gate, r, room_.panels);
@@ -287,13 +279,8 @@ class GruBackwardBlock {
 
   void add_products(int64_t r, int64_t first, int64_t count, float* to) {
     if (steps_.state_factors == nullptr) return add_row(sums_of(first, r), to, units_);
-    for (int64_t gate = first; gate < first + count; ++gate) {
-      const float* const factors = steps_.state_factors + (gate * steps_.rows + first_ + r) * units_;
-      const float* const sums = sums_of(gate, r);
-      sweep(units_, [&](int64_t j, auto io) HWY_ATTR {
-        io.store(hn::MulAdd(io.load(sums + j), io.load(factors + j), io.load(to + j)), to + j);
-      });
-    }
+    for (int64_t gate = first; gate < first + count; ++gate)
+      add_product(sums_of(gate, r), factors_of(steps_, gate, first_ + r), to, units_);
   }
 
   const GruBackward& p_;
@@ -306,25 +293,11 @@ class GruBackwardBlock {
 };
 
 void run_gru_forward(const GruForward& pass, float* workspace) {
-  const int64_t units = pass.steps.units;
-  Room room(workspace);
-  float* const weights = room.take(packed_weights(kGruGates, units));
-  for (int64_t gate = 0; gate < kGruGates; ++gate)
-    pack_weights(pass.weights.kernel + gate * units, 1, units, 0, kGruGates * units, 1,
-                 weights + gate * packed_weights(1, units));
-  each_block(pass.steps, room.take(0), odd_lines(GruRoom::floats(units)),
-             [&](int64_t first, int64_t rows, float* own)
-                 HWY_ATTR { GruForwardBlock(pass, weights, first, rows, own).run(); });
+  run_forward<GruForwardBlock>(pass, pass.weights.kernel, kGruGates, GruRoom::floats(pass.steps.units), workspace);
 }
 
 void run_gru_backward(const GruBackward& pass, float* workspace) {
-  const int64_t units = pass.steps.units;
-  Room room(workspace);
-  float* const weights = room.take(packed_weights(kGruGates, units));
-  pack_weights(pass.weights.kernel, kGruGates, units, units, 1, kGruGates * units, weights);
-  each_block(pass.steps, room.take(0), odd_lines(GruRoom::floats(units)),
-             [&](int64_t first, int64_t rows, float* own)
-                 HWY_ATTR { GruBackwardBlock(pass, weights, first, rows, own).run(); });
+  run_backward<GruBackwardBlock>(pass, pass.weights.kernel, kGruGates, GruRoom::floats(pass.steps.units), workspace);
 }
 
 }  // namespace dptrain::kernels::cpu::HWY_NAMESPACE

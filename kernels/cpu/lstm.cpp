@@ -54,10 +54,7 @@ struct LstmRoom {
 };
 
 int64_t lstm_floats(int64_t units, int threads) {
-  Room room(nullptr);
-  room.take(packed_weights(kLstmGates, units));
-  room.take(odd_lines(LstmRoom::floats(units)) * threads);
-  return room.taken();
+  return recurrent_floats(kLstmGates, units, LstmRoom::floats(units), threads);
 }
 
 class LstmForwardBlock {
@@ -115,9 +112,7 @@ class LstmForwardBlock {
     if (p_.kept.hidden != nullptr) copy_row(h, p_.kept.hidden + ((first_ + r) * steps_.steps + t) * units_, units_);
     if (parts_ == 1) return put_panel_row(h, units_, 1, 0, r, room_.panels);
     for (int64_t gate = 0; gate < kLstmGates; ++gate) {
-      const float* const factors = steps_.state_factors + (gate * steps_.rows + first_ + r) * units_;
-      map(
-          units_, room_.row, [](Vec x, Vec factor) HWY_ATTR { return hn::Mul(x, factor); }, h, factors);
+      multiply_rows_of(h, factors_of(steps_, gate, first_ + r), room_.row, units_);
       put_panel_row(room_.row, units_, parts_, gate, r, room_.panels);
     }
   }
@@ -135,9 +130,7 @@ class LstmForwardBlock {
     });
     float* const squashed = p_.kept.squashed != nullptr ? p_.kept.squashed + at * units_ : room_.row;
     apply_kind(steps_.activation, c, squashed, units_);
-    map(
-        units_, h, [](Vec open, Vec value) HWY_ATTR { return hn::Mul(open, value); }, o,
-        static_cast<const float*>(squashed));
+    multiply_rows_of(o, squashed, h, units_);
   }
 
   const LstmForward& p_;
@@ -208,8 +201,7 @@ class LstmBackwardBlock {
                                 : p_.c0 != nullptr ? p_.c0 + (first_ + r) * units_
                                                    : nullptr;
     float *const dh = room_.h + r * stride_, *const dc = room_.c + r * stride_, *const d = room_.row;
-    map(
-        units_, d, [](Vec a, Vec b) HWY_ATTR { return hn::Mul(a, b); }, static_cast<const float*>(dh), o);
+    multiply_rows_of(dh, o, d, units_);
     differentiate_kind(steps_.activation, squashed, d, d, units_);
     add_row(d, dc, units_);
     sweep(units_, [&](int64_t j, auto io) HWY_ATTR {
@@ -246,13 +238,8 @@ class LstmBackwardBlock {
 
   void add_gates(int64_t r, float* dh) {
     clear_row(dh, units_);
-    for (int64_t gate = 0; gate < kLstmGates; ++gate) {
-      const float* const factors = steps_.state_factors + (gate * steps_.rows + first_ + r) * units_;
-      const float* const sums = room_.sums + (gate * kBlockRows + r) * stride_;
-      sweep(units_, [&](int64_t j, auto io) HWY_ATTR {
-        io.store(hn::MulAdd(io.load(sums + j), io.load(factors + j), io.load(dh + j)), dh + j);
-      });
-    }
+    for (int64_t gate = 0; gate < kLstmGates; ++gate)
+      add_product(room_.sums + (gate * kBlockRows + r) * stride_, factors_of(steps_, gate, first_ + r), dh, units_);
   }
 
   const LstmBackward& p_;
@@ -265,25 +252,11 @@ class LstmBackwardBlock {
 };
 
 void run_lstm_forward(const LstmForward& pass, float* workspace) {
-  const int64_t units = pass.steps.units;
-  Room room(workspace);
-  float* const weights = room.take(packed_weights(kLstmGates, units));
-  for (int64_t gate = 0; gate < kLstmGates; ++gate)
-    pack_weights(pass.kernel + gate * units, 1, units, 0, kLstmGates * units, 1,
-                 weights + gate * packed_weights(1, units));
-  each_block(pass.steps, room.take(0), odd_lines(LstmRoom::floats(units)),
-             [&](int64_t first, int64_t rows, float* own)
-                 HWY_ATTR { LstmForwardBlock(pass, weights, first, rows, own).run(); });
+  run_forward<LstmForwardBlock>(pass, pass.kernel, kLstmGates, LstmRoom::floats(pass.steps.units), workspace);
 }
 
 void run_lstm_backward(const LstmBackward& pass, float* workspace) {
-  const int64_t units = pass.steps.units;
-  Room room(workspace);
-  float* const weights = room.take(packed_weights(kLstmGates, units));
-  pack_weights(pass.kernel, kLstmGates, units, units, 1, kLstmGates * units, weights);
-  each_block(pass.steps, room.take(0), odd_lines(LstmRoom::floats(units)),
-             [&](int64_t first, int64_t rows, float* own)
-                 HWY_ATTR { LstmBackwardBlock(pass, weights, first, rows, own).run(); });
+  run_backward<LstmBackwardBlock>(pass, pass.kernel, kLstmGates, LstmRoom::floats(pass.steps.units), workspace);
 }
 
 }  // namespace dptrain::kernels::cpu::HWY_NAMESPACE

@@ -123,6 +123,51 @@ HWY_INLINE void each_block(const RecurrentSteps& steps, float* slots, int64_t sl
   });
 }
 
+/// Floats of workspace of a cell whose blocks of rows take `room` floats each.
+HWY_INLINE int64_t recurrent_floats(int64_t gates, int64_t units, int64_t room, int threads) {
+  Room all(nullptr);
+  all.take(packed_weights(gates, units));
+  all.take(odd_lines(room) * threads);
+  return all.taken();
+}
+
+/// Block(pass, packed weights, first row, rows, room).run() for blocks of rows that cover all; each gate of the kernel
+/// [units, gates * units] packed by itself.
+template <class Block, class Pass>
+void run_forward(const Pass& pass, const float* kernel, int64_t gates, int64_t room, float* workspace) {
+  const int64_t units = pass.steps.units;
+  Room all(workspace);
+  float* const weights = all.take(packed_weights(gates, units));
+  for (int64_t gate = 0; gate < gates; ++gate)
+    pack_weights(kernel + gate * units, 1, units, 0, gates * units, 1, weights + gate * packed_weights(1, units));
+  each_block(pass.steps, all.take(0), odd_lines(room),
+             [&](int64_t first, int64_t rows, float* own) HWY_ATTR { Block(pass, weights, first, rows, own).run(); });
+}
+/// The same with the kernel transposed, its gates one behind the other.
+template <class Block, class Pass>
+void run_backward(const Pass& pass, const float* kernel, int64_t gates, int64_t room, float* workspace) {
+  const int64_t units = pass.steps.units;
+  Room all(workspace);
+  float* const weights = all.take(packed_weights(gates, units));
+  pack_weights(kernel, gates, units, units, 1, gates * units, weights);
+  each_block(pass.steps, all.take(0), odd_lines(room),
+             [&](int64_t first, int64_t rows, float* own) HWY_ATTR { Block(pass, weights, first, rows, own).run(); });
+}
+
+/// The factors of recurrent dropout of a gate and a row.
+HWY_INLINE const float* factors_of(const RecurrentSteps& steps, int64_t gate, int64_t row) {
+  return steps.state_factors + (gate * steps.rows + row) * steps.units;
+}
+/// y += x times factors.
+HWY_INLINE void add_product(const float* x, const float* factors, float* y, int64_t n) {
+  sweep(n, [&](int64_t i, auto io)
+               HWY_ATTR { io.store(hn::MulAdd(io.load(x + i), io.load(factors + i), io.load(y + i)), y + i); });
+}
+HWY_INLINE void multiply_rows_of(const float* a, const float* b, float* y, int64_t n) {
+  map(
+      n, y, [](Vec p, Vec q) HWY_ATTR { return hn::Mul(p, q); }, a, b);
+}
+
 }  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
-#include "device/cpu/recurrent_inputs.h"
-#include "device/cpu/recurrent_weights.h"
+#include "device/cpu/recurrent_op.h"
 #include "kernels/cpu/elementwise.h"
-#include "kernels/cpu/recurrent.h"
 
 namespace dptrain::device::cpu {
 namespace {
@@ -14,21 +12,11 @@ constexpr std::int64_t kGruBlocks = 3;
 
 /// As LSTMOp. With reset_after the sums of inputs and of states have gradients of their own, those of states in
 /// scratch.
-class GRUOp final : public Op {
+class GRUOp final : public RecurrentOp<layers::GRUSpec> {
  public:
   GRUOp(const layers::GRUSpec& spec, const OpContext& context, Device& device)
-      : spec_(spec),
-        rows_(context.rows),
-        keeps_(context.step.has_backward),
-        has_state_(recurrent_inputs(context) > 1),
-        mask_(context.mask()),
-        inputs_(spec, kGruBlocks, context, static_cast<CpuDevice&>(device)),
-        recurrent_(inputs_, kGruBlocks, rows_, !spec.reset_after) {
-    prepare(rows_);
-    implementation_ = inputs_.name();
-  }
+      : RecurrentOp(spec, kGruBlocks, context, device, !spec.reset_after) {}
 
-  void prepare(std::int64_t rows) override { inputs_.prepare(rows); }
   plan::Need need() const override {
     kernels::cpu::Room saved(nullptr), scratch(nullptr);
     if (keeps_) keep(saved, true);
@@ -36,7 +24,6 @@ class GRUOp final : public Op {
     rooms(scratch);
     return {.saved = bytes(saved), .scratch = bytes(scratch)};
   }
-  std::string implementation() const override { return "inputs: " + implementation_; }
 
   void forward(const OpArgs& a) override {
     const bool training = keeps_ && a.training;
@@ -46,7 +33,7 @@ class GRUOp final : public Op {
     inputs_.forward(a, kept.gates, own.inputs);
     if (inputs_.drops_state(a)) inputs_.draw_state_factors(a, own.factors);
     kernels::cpu::gru_forward(
-        steps_of(a, own), weights_of(a), has_state_ ? a.in(1) : nullptr, kept,
+        steps_of(a, own.factors), weights_of(a), has_states_ ? a.in(1) : nullptr, kept,
         {.sequences = spec_.return_sequences, .y = a.out(), .h = spec_.return_state ? a.out(1) : nullptr}, own.kernel);
   }
 
@@ -56,31 +43,21 @@ class GRUOp final : public Op {
     keep(scratch, false);
     const Rooms own = rooms(scratch);
     if (inputs_.drops_state(a)) inputs_.draw_state_factors(a, own.factors);
-    kernels::cpu::gru_backward(steps_of(a, own), weights_of(a), kept,
+    kernels::cpu::gru_backward(steps_of(a, own.factors), weights_of(a), kept,
                                {.sequences = spec_.return_sequences,
                                 .y = a.dy(),
                                 .h = spec_.return_state ? a.dy(1) : nullptr,
-                                .h0 = has_state_ ? a.dx(1) : nullptr,
+                                .h0 = has_states_ ? a.dx(1) : nullptr,
                                 .recurrent = own.recurrent},
                                own.kernel);
     if (inputs_.wants_weights() && a.weight_gradients[1] != nullptr) differentiate_weights(a, kept, own);
     inputs_.backward(a, kept.gates, own.inputs);
   }
 
-  std::pair<double, double> flops_per_sample() const override {
-    const double inputs = inputs_.flops(), state = recurrent_.flops();
-    return {inputs + state, inputs * (int{inputs_.wants_dx()} + int{inputs_.wants_weights()}) +
-                                state * (1 + int{inputs_.wants_weights()})};
-  }
-
  private:
   struct Rooms {
     float *inputs, *factors, *recurrent, *kernel;
   };
-
-  static std::uint64_t bytes(const kernels::cpu::Room& room) {
-    return static_cast<std::uint64_t>(room.taken()) * sizeof(float);
-  }
 
   void differentiate_weights(const OpArgs& a, const kernels::cpu::GruKept& kept, const Rooms& own) const {
     if (spec_.reset_after) {
@@ -115,25 +92,6 @@ class GRUOp final : public Op {
             .kernel = a.weights[1],
             .bias = spec_.reset_after && spec_.use_bias ? a.weights[2] + kGruBlocks * spec_.units : nullptr};
   }
-
-  kernels::cpu::RecurrentSteps steps_of(const OpArgs& a, const Rooms& own) const {
-    return {.rows = a.rows,
-            .steps = inputs_.steps(),
-            .units = spec_.units,
-            .backwards = spec_.go_backwards,
-            .mask = mask_ ? a.in<std::uint8_t>(*mask_) : nullptr,
-            .state_factors = inputs_.drops_state(a) ? own.factors : nullptr,
-            .activation = spec_.activation,
-            .recurrent_activation = spec_.recurrent_activation};
-  }
-
-  layers::GRUSpec spec_;
-  std::int64_t rows_;
-  bool keeps_, has_state_;
-  std::optional<std::size_t> mask_;
-  RecurrentInputs inputs_;
-  RecurrentWeights recurrent_;
-  std::string implementation_;
 };
 
 const RegisteredOp kCpuGRU = op<layers::GRUSpec, GRUOp>(DeviceKind::kCpu);

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
-#include "device/cpu/recurrent_inputs.h"
-#include "device/cpu/recurrent_weights.h"
+#include "device/cpu/recurrent_op.h"
 #include "kernels/cpu/elementwise.h"
-#include "kernels/cpu/recurrent.h"
 
 namespace dptrain::device::cpu {
 namespace {
@@ -15,21 +13,11 @@ constexpr std::int64_t kGates = 4;
 /// The inputs' product of all steps, the steps one after the other (kernels/cpu/recurrent.h), and backward the
 /// gradients of weights and inputs from the sums' gradients of all steps. Kept for backward: what the kernel keeps, and
 /// the initial c.
-class LSTMOp final : public Op {
+class LSTMOp final : public RecurrentOp<layers::LSTMSpec> {
  public:
   LSTMOp(const layers::LSTMSpec& spec, const OpContext& context, Device& device)
-      : spec_(spec),
-        rows_(context.rows),
-        keeps_(context.step.has_backward),
-        has_states_(recurrent_inputs(context) > 1),
-        mask_(context.mask()),
-        inputs_(spec, kGates, context, static_cast<CpuDevice&>(device)),
-        recurrent_(inputs_, kGates, rows_) {
-    prepare(rows_);
-    implementation_ = inputs_.name();
-  }
+      : RecurrentOp(spec, kGates, context, device) {}
 
-  void prepare(std::int64_t rows) override { inputs_.prepare(rows); }
   plan::Need need() const override {
     kernels::cpu::Room saved(nullptr), scratch(nullptr);
     if (keeps_) keep(saved, true);
@@ -37,7 +25,6 @@ class LSTMOp final : public Op {
     rooms(scratch);
     return {.saved = bytes(saved), .scratch = bytes(scratch)};
   }
-  std::string implementation() const override { return "inputs: " + implementation_; }
 
   void forward(const OpArgs& a) override {
     const bool training = keeps_ && a.training;
@@ -48,7 +35,7 @@ class LSTMOp final : public Op {
     if (inputs_.drops_state(a)) inputs_.draw_state_factors(a, own.factors);
     if (training && has_states_) kernels::cpu::copy(a.in(2), kept.c0, a.rows * spec_.units);
     const bool states = spec_.return_state;
-    kernels::cpu::lstm_forward(steps_of(a, own), a.weights[1], has_states_ ? a.in(1) : nullptr,
+    kernels::cpu::lstm_forward(steps_of(a, own.factors), a.weights[1], has_states_ ? a.in(1) : nullptr,
                                has_states_ ? a.in(2) : nullptr, kept.steps,
                                {.sequences = spec_.return_sequences,
                                 .y = a.out(),
@@ -64,7 +51,7 @@ class LSTMOp final : public Op {
     const Rooms own = rooms(scratch);
     if (inputs_.drops_state(a)) inputs_.draw_state_factors(a, own.factors);
     const bool states = spec_.return_state;
-    kernels::cpu::lstm_backward(steps_of(a, own), a.weights[1], has_states_ ? kept.c0 : nullptr, kept.steps,
+    kernels::cpu::lstm_backward(steps_of(a, own.factors), a.weights[1], has_states_ ? kept.c0 : nullptr, kept.steps,
                                 {.sequences = spec_.return_sequences,
                                  .y = a.dy(),
                                  .h = states ? a.dy(1) : nullptr,
@@ -77,12 +64,6 @@ class LSTMOp final : public Op {
     inputs_.backward(a, kept.steps.gates, own.inputs);
   }
 
-  std::pair<double, double> flops_per_sample() const override {
-    const double inputs = inputs_.flops(), state = recurrent_.flops();
-    return {inputs + state, inputs * (int{inputs_.wants_dx()} + int{inputs_.wants_weights()}) +
-                                state * (1 + int{inputs_.wants_weights()})};
-  }
-
  private:
   struct Kept {
     kernels::cpu::LstmKept steps;
@@ -91,10 +72,6 @@ class LSTMOp final : public Op {
   struct Rooms {
     float *inputs, *factors, *kernel;
   };
-
-  static std::uint64_t bytes(const kernels::cpu::Room& room) {
-    return static_cast<std::uint64_t>(room.taken()) * sizeof(float);
-  }
 
   Kept keep(kernels::cpu::Room& room, bool for_backward) const {
     const std::int64_t states = rows_ * inputs_.steps() * spec_.units;
@@ -116,25 +93,6 @@ class LSTMOp final : public Op {
         std::max(kernels::cpu::lstm_workspace(spec_.units, kernels::cpu::thread_count()), recurrent_.workspace()));
     return own;
   }
-
-  kernels::cpu::RecurrentSteps steps_of(const OpArgs& a, const Rooms& own) const {
-    return {.rows = a.rows,
-            .steps = inputs_.steps(),
-            .units = spec_.units,
-            .backwards = spec_.go_backwards,
-            .mask = mask_ ? a.in<std::uint8_t>(*mask_) : nullptr,
-            .state_factors = inputs_.drops_state(a) ? own.factors : nullptr,
-            .activation = spec_.activation,
-            .recurrent_activation = spec_.recurrent_activation};
-  }
-
-  layers::LSTMSpec spec_;
-  std::int64_t rows_;
-  bool keeps_, has_states_;
-  std::optional<std::size_t> mask_;
-  RecurrentInputs inputs_;
-  RecurrentWeights recurrent_;
-  std::string implementation_;
 };
 
 const RegisteredOp kCpuLSTM = op<layers::LSTMSpec, LSTMOp>(DeviceKind::kCpu);
