@@ -35,20 +35,26 @@ std::vector<Confusion> confusions(session::Session& session, data::Loader& loade
     if (classes[static_cast<std::size_t>(loss.output)].known())
       matrices.emplace_back(classes[static_cast<std::size_t>(loss.output)].count());
   std::vector<std::vector<float>> outputs;
-  std::vector<float*> places;
+  std::vector<std::vector<std::uint8_t>> masks;  // by loss; empty: all positions count
+  std::vector<void*> places;
   for (const Classes& one : classes)
     places.push_back(outputs.emplace_back(static_cast<std::size_t>(session.global_batch() * one.width())).data());
+  for (const plan::LossStep& loss : session.plan().losses) {
+    masks.emplace_back(static_cast<std::size_t>(session.global_batch() * loss.masked_positions));
+    if (loss.masked()) places.push_back(masks.back().data());
+  }
   loader.seek(0, 0);
   for (data::Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) {
-    session.replicas().predict(batch.host(), {places.begin(), places.end()});
+    session.replicas().predict(batch.host(), places);
     std::size_t matrix = 0;
     for (std::size_t i = 0; i < session.plan().losses.size(); ++i) {
       const plan::LossStep& loss = session.plan().losses[i];
       const Classes& of = classes[static_cast<std::size_t>(loss.output)];
       if (!of.known()) continue;
       for (std::int64_t row = 0; row < batch.rows() * of.positions(); ++row) {
+        if (loss.masked() && masks[i][static_cast<std::size_t>(row)] == 0) continue;
         const std::vector<float> p =
-            of.probabilities(places[static_cast<std::size_t>(loss.output)] + row * of.row_width());
+            of.probabilities(outputs[static_cast<std::size_t>(loss.output)].data() + row * of.row_width());
         matrices[matrix].add(label_of(batch.labels(static_cast<int>(i)), row, loss.labels, of),
                              argmax(p.data(), of.count()));
       }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Predicted against true classes over the samples of a data set, or over all their positions: what eval writes as
+// Predicted against true classes over the samples of a data set, or over all their valid positions: what eval writes as
 // confusion.csv. Main thread.
 
 #include <cstdint>

@@ -48,6 +48,13 @@ std::vector<int> mask_steps(const Plan& plan) {
   return steps;
 }
 
+std::vector<int> predicted_tensors(const Plan& plan) {
+  std::vector<int> tensors = plan.outputs;
+  for (const LossStep& loss : plan.losses)
+    if (loss.masked()) tensors.push_back(loss.mask);
+  return tensors;
+}
+
 Plan make_plan(const graph::Model& model, const PlanOptions& options, const Capabilities& device) {
   Draft draft{.model = model, .options = options, .device = device, .plan = {}, .node_tensors = {}};
   draft.plan.graph = &model.graph;

@@ -230,6 +230,9 @@ struct PlanOptions {
 /// The steps that the masks of losses depend on, in order: what must run to know how many positions are valid.
 std::vector<int> mask_steps(const Plan& plan);
 
+/// What prediction can give: the plan's outputs, then the mask of each masked loss.
+std::vector<int> predicted_tensors(const Plan& plan);
+
 /// The memory a tensor lies in: itself, or what it is a view of.
 inline int root(const Plan& plan, int tensor) {
   const int alias = plan.tensors[static_cast<std::size_t>(tensor)].alias_of;

@@ -44,6 +44,7 @@ Executor::Executor(const plan::Plan& plan, device::Device& device, device::Strea
       gradients_(arenas.written()),
       summed_gradients_(arenas.gradients()),
       mask_steps_(plan::mask_steps(plan)),
+      predicted_(plan::predicted_tensors(plan)),
       loss_scale_(arenas.loss_scale()),
       scales_loss_(arenas.scales_loss()),
       state_(device.allocate(sizeof(kernels::StepState))),
@@ -338,7 +339,7 @@ void Executor::predict(const BatchRows& slice, const std::vector<void*>& outputs
   bind(slice, 0, *inference_);
   run_forward(slice, {}, *inference_, false, false);
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    copy_output(plan_.tensors[at(plan_.outputs[i])], inference_->tensor(plan_.outputs[i]), slice.rows, outputs[i]);
+    copy_output(plan_.tensors[at(predicted_[i])], inference_->tensor(predicted_[i]), slice.rows, outputs[i]);
   release(0);  // only now: an output may be an input
 }
 

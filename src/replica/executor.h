@@ -69,8 +69,8 @@ class Executor {
 
   /// Stages the slice to that set of buffers; forward in inference mode, loss and metrics. Waits for nothing.
   void evaluate(const BatchRows& slice, int set);
-  /// Stages the slice; forward in inference mode, activations that the loss would take over included; the plan's first
-  /// outputs go to host memory, one to each pointer: floats of 16 bits as float32, all else as it is.
+  /// Stages the slice; forward in inference mode, activations that the loss would take over included; the first of
+  /// plan::predicted_tensors go to host memory, one to each pointer: floats of 16 bits as float32, all else as it is.
   void predict(const BatchRows& slice, const std::vector<void*>& outputs);
 
   /// Forward, loss and backward once more, with a look at all that is written; statistics and weights stay.
@@ -138,6 +138,7 @@ class Executor {
   std::vector<std::unique_ptr<device::Op>> ops_;         ///< per step
   std::vector<std::unique_ptr<device::LossOp>> losses_;  ///< per loss of the plan; none: prediction only
   const std::vector<int> mask_steps_;                    ///< as plan::mask_steps
+  const std::vector<int> predicted_;                     ///< as plan::predicted_tensors
   std::optional<MaskCounts> counts_;                     ///< in training, where losses have masks
   bool counted_ahead_ = false;                           ///< for the micro-batches of the running step
   std::vector<plan::Need> needs_;                        ///< per step

@@ -123,8 +123,8 @@ class Replica {
   StepSums step(const std::vector<BatchRows>& micro_batches, const StepInputs& in);
   /// queue_evaluation() and collect(), with nothing queued before.
   StepSums evaluate(const BatchRows& slice);
-  /// Forward in inference mode; copies the plan's first outputs, [rows, shape...], to `outputs`: floats of any kind as
-  /// float32, ids as int32, masks as bytes.
+  /// Forward in inference mode; copies the first of plan::predicted_tensors, [rows, shape...], to `outputs`: floats of
+  /// any kind as float32, ids as int32, masks as bytes.
   void predict(const BatchRows& slice, const std::vector<void*>& outputs);
   /// Forward and backward in training mode without update or reduction: fills the gradient arena (verify, tests).
   StepSums gradients(const BatchRows& slice, std::int64_t valid, std::int64_t number);

@@ -305,13 +305,14 @@ std::optional<NotFinite> ReplicaSet::find_not_finite(const BatchRows& batch, con
 
 void ReplicaSet::predict(const BatchRows& batch, const std::vector<void*>& outputs) {
   Impl& set = *impl_;
+  const std::vector<int> tensors = plan::predicted_tensors(set.plan);
   set.run("", [&](int lane) {
     for (const BatchRows& slice : set.slices(batch, lane, set.inference_pieces(batch, lane))) {
       std::vector<void*> places;
       for (std::size_t i = 0; i < outputs.size(); ++i)
         places.push_back(static_cast<std::byte*>(outputs[i]) +
                          static_cast<std::size_t>(slice.first_row) *
-                             plan::host_row_bytes(set.plan.tensors[at(set.plan.outputs[i])]));
+                             plan::host_row_bytes(set.plan.tensors[at(tensors[i])]));
       set.replicas[at(lane)]->predict(slice, places);
     }
   });

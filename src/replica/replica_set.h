@@ -97,7 +97,8 @@ class ReplicaSet {
   /// The first value that is not finite, of the first replica that has one, when this step is done again from the
   /// weights as they are; or in the sum of gradients, each finite. Changes no weight. With nothing queued.
   std::optional<NotFinite> find_not_finite(const BatchRows& batch, const StepInputs& in);
-  /// The plan's first outputs, one to each pointer: [rows, shape...], rows in order, as Replica::predict gives them.
+  /// The first of plan::predicted_tensors, one to each pointer: [rows, shape...], rows in order, as Replica::predict
+  /// gives them.
   void predict(const BatchRows& batch, const std::vector<void*>& outputs);
   void predict(const BatchRows& batch, float* output) { predict(batch, std::vector<void*>{output}); }
 

@@ -142,6 +142,14 @@ TEST_P(MaskedLosses, TrainAsInKeras) {
     for (std::size_t w = 0; w < model.weights.size(); ++w)
       for (std::size_t i = 0; i < model.weights[w].values.size(); ++i)
         EXPECT_NEAR(model.weights[w].values[i], c.at("after")[w][i].get<float>(), kLossTolerance) << "weight " << w;
+    // Prediction gives the mask behind the outputs: whoever counts positions leaves out the same ones.
+    std::vector<float> outputs(kLossRows * kLossSteps * 3), kinds(kLossRows * 3);
+    std::vector<std::uint8_t> mask(kLossRows * kLossSteps, 2);
+    set.predict(samples.rows, of_two(c) ? std::vector<void*>{outputs.data(), kinds.data(), mask.data()}
+                                        : std::vector<void*>{outputs.data(), mask.data()});
+    for (std::size_t i = 0; i < mask.size(); ++i)
+      EXPECT_EQ(mask[i], of_features(c) ? samples.features[3 * i] != -1 : samples.ids[i] != 0) << i;
+
     // Keras was not given weights for evaluate(); and it averages an output's loss over batches, hence equal ones.
     if (samples.weights.empty()) {
       replica::StepSums all{.outputs = std::vector<double>(plan.sums())};
