@@ -1,13 +1,16 @@
-# DPTRAIN_STATIC: executables for machines without the packages of our libraries (scripts/gpu/pack.sh). Where the
-# distribution has an archive of a library of cmake/ThirdParty.cmake, it is linked in; HDF5's saves some forty libraries.
+# HDF5 is linked in where the distribution has an archive of it: the shared one brings some forty libraries (for files in
+# the network), which are a third of the time and of the memory that a start takes. Sanitizers want it shared.
+#
+# DPTRAIN_STATIC: executables for machines without the packages of our libraries (scripts/gpu/pack.sh). Where there is an
+# archive of a library of cmake/ThirdParty.cmake, it is linked in.
 # oneDNN with libgomp, and on Debian 12 Highway, fmt and spdlog stay shared and are looked for in lib/ beside the executable,
 # and so is libstdc++, which oneDNN would bring anyway: two copies of it in one process do not go together.
 
-if(NOT DPTRAIN_STATIC)
-  return()
-endif()
 if(DPTRAIN_SANITIZE OR DPTRAIN_FUZZ)
-  message(FATAL_ERROR "DPTRAIN_STATIC goes with neither DPTRAIN_SANITIZE nor DPTRAIN_FUZZ: their run-time libraries are shared")
+  if(DPTRAIN_STATIC)
+    message(FATAL_ERROR "DPTRAIN_STATIC goes with neither DPTRAIN_SANITIZE nor DPTRAIN_FUZZ: their run-time libraries are shared")
+  endif()
+  return()
 endif()
 
 # _dptrain_link_archive(<imported target> <name>...): the target stands for lib<name>.a and the archives that it needs
@@ -18,7 +21,7 @@ function(_dptrain_link_archive target)
     find_library(DPTRAIN_ARCHIVE_${name} NAMES lib${name}.a PATH_SUFFIXES hdf5/serial)
     mark_as_advanced(DPTRAIN_ARCHIVE_${name})
     if(NOT DPTRAIN_ARCHIVE_${name})
-      message(STATUS "DPTRAIN_STATIC: no lib${name}.a here, ${target} stays shared")
+      message(STATUS "No lib${name}.a here, ${target} stays shared")
       return()
     endif()
     list(APPEND archives ${DPTRAIN_ARCHIVE_${name}})
@@ -38,6 +41,27 @@ function(_dptrain_link_archive target)
   set_property(TARGET ${target} PROPERTY INTERFACE_COMPILE_DEFINITIONS)   # what a shared library's headers want
 endfunction()
 
+# Another distribution's archive may need more than ours does; then the library stays shared.
+function(_dptrain_check_hdf5_archive)
+  find_library(DPTRAIN_ARCHIVE_hdf5 NAMES libhdf5.a PATH_SUFFIXES hdf5/serial)
+  find_library(DPTRAIN_ARCHIVE_sz NAMES libsz.a)
+  find_library(DPTRAIN_ARCHIVE_aec NAMES libaec.a)
+  find_library(DPTRAIN_ARCHIVE_z NAMES libz.a)
+  get_target_property(CMAKE_REQUIRED_INCLUDES hdf5::hdf5 INTERFACE_INCLUDE_DIRECTORIES)
+  set(CMAKE_REQUIRED_LIBRARIES ${DPTRAIN_ARCHIVE_hdf5} ${DPTRAIN_ARCHIVE_sz} ${DPTRAIN_ARCHIVE_aec} ${DPTRAIN_ARCHIVE_z}
+                               ${CMAKE_DL_LIBS} m)
+  check_cxx_source_compiles("#include <hdf5.h>\nint main() { return H5open() < 0 ? 1 : 0; }" DPTRAIN_HDF5_ARCHIVE_LINKS)
+endfunction()
+include(CheckCXXSourceCompiles)
+_dptrain_check_hdf5_archive()
+if(DPTRAIN_HDF5_ARCHIVE_LINKS)
+  _dptrain_link_archive(hdf5::hdf5 hdf5 sz aec z)
+endif()
+
+if(NOT DPTRAIN_STATIC)
+  return()
+endif()
+
 if(TARGET yaml-cpp)
   _dptrain_link_archive(yaml-cpp yaml-cpp)
 else()
@@ -45,7 +69,6 @@ else()
 endif()
 _dptrain_link_archive(ZLIB::ZLIB z)
 _dptrain_link_archive(JPEG::JPEG jpeg)
-_dptrain_link_archive(hdf5::hdf5 hdf5 sz aec z)
 _dptrain_link_archive(Highway::Highway hwy)
 if(TARGET benchmark::benchmark)
   _dptrain_link_archive(benchmark::benchmark benchmark)
