@@ -295,16 +295,47 @@ void require_in_train(config::Node& train) {
 }
 
 /// Where a map holds what `whole` does, it refers to the definition in its place; other entries stay beside it.
-void refer(config::Node& schema, const config::Node& whole, const config::Node& reference) {
+void refer(config::Node& schema, const config::Node& whole, const std::string& definition) {
   using config::Node;
-  for (Node& item : schema.items()) refer(item, whole, reference);
-  const Node::Entry& theirs = whole.entries().front();
-  if (const Node* own = schema.find(theirs.key); own != nullptr && config::same(*own, theirs.value)) {
-    const Node::Entry& entry = reference.entries().front();
-    schema.erase(theirs.key);
-    schema.entries().insert(schema.entries().begin(), entry);
+  for (Node& item : schema.items()) refer(item, whole, definition);
+  const bool holds = !schema.entries().empty() && std::ranges::all_of(whole.entries(), [&](const Node::Entry& theirs) {
+    const Node* own = std::as_const(schema).find(theirs.key);
+    return own != nullptr && config::same(*own, theirs.value);
+  });
+  if (holds) {
+    for (const Node::Entry& theirs : whole.entries()) schema.erase(theirs.key);
+    schema.entries().insert(schema.entries().begin(), config::fragment::reference(definition).entries().front());
   }
-  for (Node::Entry& entry : schema.entries()) refer(entry.value, whole, reference);
+  for (Node::Entry& entry : schema.entries()) refer(entry.value, whole, definition);
+}
+
+/// What most layers, transforms and optimizers have stands once: an activation's words and the common numbers, which
+/// would otherwise be half of the schema. The larger come first, for they hold the smaller.
+void say_once(config::Node& schema, config::Node& definitions) {
+  namespace fragment = config::fragment;
+  config::Node count = fragment::number("integer"), natural = count, fraction = fragment::number("number"),
+               not_negative = fraction;
+  count.set("minimum", config::Node::integer(1));
+  natural.set("minimum", config::Node::integer(0));
+  not_negative.set("minimum", config::Node::integer(0));
+  fraction.set("minimum", config::Node::integer(0));
+  fraction.set("maximum", config::Node::integer(1));
+  const std::vector<std::pair<std::string, config::Node>> common = {
+      {"activation", config::Value<layers::Activation>::schema()},
+      {"counts", fragment::any_of({count, fragment::list(count)})},
+      {"fraction", fraction},
+      {"count", count},
+      {"natural", natural},
+      {"not_negative", not_negative},
+      {"integer", fragment::number("integer")},
+      {"number", fragment::number("number")},
+      {"flag", fragment::boolean()},
+  };
+  for (const auto& [name, whole] : common) {
+    refer(schema, whole, name);
+    refer(definitions, whole, name);
+  }
+  for (const auto& [name, whole] : common) definitions.set(name, whole);
 }
 
 }  // namespace
@@ -327,12 +358,7 @@ config::Node json_schema() {
         &optim::schedule_family(), &optim::loss_family(), &optim::metric_family(), &data::transform_family(),
         &data::dataset_family(), &callback_family(), &nonfinite_family()})
     family->define(definitions);
-  // Most layers have the argument: its words stand once.
-  const config::Node activation = config::Value<layers::Activation>::schema();
-  const config::Node by_name = config::fragment::reference("activation");
-  refer(schema, activation, by_name);
-  refer(definitions, activation, by_name);
-  definitions.set("activation", activation);
+  say_once(schema, definitions);
   schema.set("$defs", std::move(definitions));
   describe_keys(schema);
   return schema;
