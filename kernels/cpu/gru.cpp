@@ -11,20 +11,6 @@ namespace dptrain::kernels::cpu {
 
 inline constexpr int64_t kGruGates = 3;
 
-struct GruForward {
-  const RecurrentSteps& steps;
-  const GruWeights& weights;
-  const float* h0;
-  const GruKept& kept;
-  const GruOutputs& out;
-};
-struct GruBackward {
-  const RecurrentSteps& steps;
-  const GruWeights& weights;
-  const GruKept& kept;
-  const GruGradients& gradients;
-};
-
 }  // namespace dptrain::kernels::cpu
 #endif
 
@@ -54,18 +40,16 @@ struct GruRoom {
   }
 };
 
-int64_t gru_floats(int64_t units, int threads) {
-  return recurrent_floats(kGruGates, units, GruRoom::floats(units), threads);
-}
+int64_t room_of_gru(int64_t units) { return GruRoom::floats(units); }
 
 class GruForwardBlock {
  public:
-  GruForwardBlock(const GruForward& pass, const float* weights, int64_t first, int64_t rows, float* room)
+  GruForwardBlock(const GruForward& pass, int64_t first, int64_t rows, float* room)
       : p_(pass),
         steps_(pass.steps),
         units_(pass.steps.units),
         stride_(padded_units(units_)),
-        weights_(weights),
+        weights_(pass.kernel),
         first_(first),
         rows_(rows),
         room_(units_, room) {}
@@ -77,8 +61,7 @@ class GruForwardBlock {
       begins_[r] = first_valid(steps_, first_ + r);
     }
     for (int64_t s = 0; s < steps_.steps; ++s) take_step(s, place_of(steps_, s));
-    for (int64_t r = 0; p_.out.h != nullptr && r < rows_; ++r)
-      copy_row(h_of(r), p_.out.h + (first_ + r) * units_, units_);
+    for (int64_t r = 0; p_.h != nullptr && r < rows_; ++r) copy_row(h_of(r), p_.h + (first_ + r) * units_, units_);
   }
 
  private:
@@ -99,14 +82,13 @@ class GruForwardBlock {
         copy_row(h_of(r), p_.kept.hidden + ((first_ + r) * steps_.steps + t) * units_, units_);
       for (int64_t gate = 0; gate < kGruGates; ++gate) put_state(h_of(r), gate, r);
     }
-    for (int64_t gate = 0; gate < (p_.weights.reset_after ? 3 : 2); ++gate) multiply(gate);
+    for (int64_t gate = 0; gate < (p_.reset_after ? 3 : 2); ++gate) multiply(gate);
     for (int64_t r = 0; r < rows_; ++r) open_gates(r, t);
-    if (!p_.weights.reset_after) multiply(2);
+    if (!p_.reset_after) multiply(2);
     for (int64_t r = 0; r < rows_; ++r) {
       if (is_valid(steps_, first_ + r, t)) mix(r, t);
-      if (p_.out.y == nullptr || (!p_.out.sequences && s + 1 < steps_.steps)) continue;
-      float* const y = p_.out.y + (p_.out.sequences ? (first_ + r) * steps_.steps + s : first_ + r) * units_;
-      copy_or_clear_row(s >= begins_[r] ? h_of(r) : nullptr, y, units_);
+      if (float* const y = output_of(steps_, p_.y, first_ + r, s); y != nullptr)
+        copy_or_clear_row(s >= begins_[r] ? h_of(r) : nullptr, y, units_);
     }
   }
 
@@ -129,23 +111,23 @@ class GruForwardBlock {
     float* const z = gates_of(r, t);
     for (int64_t gate = 0; gate < 2; ++gate) {
       add_row(sums_of(gate, r), z + gate * units_, units_);
-      if (p_.weights.bias != nullptr) add_row(p_.weights.bias + gate * units_, z + gate * units_, units_);
+      if (p_.bias != nullptr) add_row(p_.bias + gate * units_, z + gate * units_, units_);
     }
     apply_kind(steps_.recurrent_activation, z, z, 2 * units_);
     float* const inner = inner_of(r, t);
-    if (!p_.weights.reset_after) {
+    if (!p_.reset_after) {
       multiply_rows_of(z + units_, h_of(r), inner, units_);
       return put_state(inner, 2, r);
     }
     copy_row(sums_of(2, r), inner, units_);
-    if (p_.weights.bias != nullptr) add_row(p_.weights.bias + 2 * units_, inner, units_);
+    if (p_.bias != nullptr) add_row(p_.bias + 2 * units_, inner, units_);
   }
 
   /// The candidate, and h' = z h + (1 - z) hh.
   void mix(int64_t r, int64_t t) {
     float* const z = gates_of(r, t);
     float* const candidate = z + 2 * units_;
-    if (p_.weights.reset_after) {
+    if (p_.reset_after) {
       const float *const reset = z + units_, *const inner = inner_of(r, t);
       sweep(units_, [&](int64_t j, auto io) HWY_ATTR {
         io.store(hn::MulAdd(io.load(reset + j), io.load(inner + j), io.load(candidate + j)), candidate + j);
@@ -172,25 +154,24 @@ class GruForwardBlock {
 
 class GruBackwardBlock {
  public:
-  GruBackwardBlock(const GruBackward& pass, const float* weights, int64_t first, int64_t rows, float* room)
+  GruBackwardBlock(const GruBackward& pass, int64_t first, int64_t rows, float* room)
       : p_(pass),
         steps_(pass.steps),
         units_(pass.steps.units),
         stride_(padded_units(units_)),
-        weights_(weights),
+        weights_(pass.kernel),
         first_(first),
         rows_(rows),
         room_(units_, room) {}
 
   void run() {
     clear_row(room_.panels, panel_floats(kGruGates, units_));
-    const GruGradients& g = p_.gradients;
     for (int64_t r = 0; r < rows_; ++r) {
-      copy_or_clear_row(g.h == nullptr ? nullptr : g.h + (first_ + r) * units_, dh_of(r), units_);
+      copy_or_clear_row(p_.h == nullptr ? nullptr : p_.h + (first_ + r) * units_, dh_of(r), units_);
       begins_[r] = first_valid(steps_, first_ + r);
     }
     for (int64_t s = steps_.steps - 1; s >= 0; --s) go_back(s, place_of(steps_, s));
-    for (int64_t r = 0; g.h0 != nullptr && r < rows_; ++r) copy_row(dh_of(r), g.h0 + (first_ + r) * units_, units_);
+    for (int64_t r = 0; p_.dh0 != nullptr && r < rows_; ++r) copy_row(dh_of(r), p_.dh0 + (first_ + r) * units_, units_);
   }
 
  private:
@@ -202,20 +183,19 @@ class GruBackwardBlock {
 
   void go_back(int64_t s, int64_t t) {
     for (int64_t r = 0; r < rows_; ++r) {
-      if (s >= begins_[r]) add_output_gradient(r, s);
+      add_output_gradient(r, s);
       differentiate_mix(r, t);
     }
-    if (!p_.weights.reset_after) multiply(2, 1);
+    if (!p_.reset_after) multiply(2, 1);
     for (int64_t r = 0; r < rows_; ++r) differentiate_gates(r, t);
-    multiply(0, p_.weights.reset_after ? 3 : 2);
+    multiply(0, p_.reset_after ? 3 : 2);
     for (int64_t r = 0; r < rows_; ++r)
-      if (is_valid(steps_, first_ + r, t)) add_products(r, 0, p_.weights.reset_after ? 3 : 2, dh_of(r));
+      if (is_valid(steps_, first_ + r, t)) add_products(r, 0, p_.reset_after ? 3 : 2, dh_of(r));
   }
 
   void add_output_gradient(int64_t r, int64_t s) {
-    const GruGradients& g = p_.gradients;
-    if (g.y == nullptr || (!g.sequences && s + 1 < steps_.steps)) return;
-    add_row(g.y + (g.sequences ? (first_ + r) * steps_.steps + s : first_ + r) * units_, dh_of(r), units_);
+    const float* const y = output_of(steps_, p_.y, first_ + r, s);
+    if (y != nullptr && s >= begins_[r]) add_row(y, dh_of(r), units_);
   }
 
   /// Back through h' = z h + (1 - z) hh and the candidate's activation; dh becomes z's part of it.
@@ -235,7 +215,7 @@ class GruBackwardBlock {
       io.store(hn::Mul(d, keep), dh + j);
     });
     differentiate_kind(steps_.activation, candidate, fresh, candidate, units_);
-    if (!p_.weights.reset_after) put_panel_row(candidate, units_, kGruGates, 2, r, room_.panels);
+    if (!p_.reset_after) put_panel_row(candidate, units_, kGruGates, 2, r, room_.panels);
   }
 
   /// Of r, then of the sums of z and r.
@@ -244,7 +224,7 @@ class GruBackwardBlock {
     const float *const reset = z + units_, *const candidate = z + 2 * units_;
     float *const opened = opened_of(r), *const of_reset = opened + units_, *const of_inner = room_.row;
     const bool valid = is_valid(steps_, first_ + r, t);
-    if (valid && p_.weights.reset_after) {
+    if (valid && p_.reset_after) {
       multiply_rows_of(candidate, p_.kept.inner + place(r, t) * units_, of_reset, units_);
       multiply_rows_of(candidate, reset, of_inner, units_);
     } else if (valid) {
@@ -258,9 +238,9 @@ class GruBackwardBlock {
     }
     if (valid) differentiate_kind(steps_.recurrent_activation, z, opened, z, 2 * units_);
     for (int64_t gate = 0; gate < 2; ++gate) put_panel_row(z + gate * units_, units_, kGruGates, gate, r, room_.panels);
-    if (!p_.weights.reset_after) return;
+    if (!p_.reset_after) return;
     put_panel_row(of_inner, units_, kGruGates, 2, r, room_.panels);
-    float* const recurrent = p_.gradients.recurrent + place(r, t) * kGruGates * units_;
+    float* const recurrent = p_.recurrent + place(r, t) * kGruGates * units_;
     copy_row(z, recurrent, 2 * units_);
     copy_row(of_inner, recurrent + 2 * units_, units_);
   }
@@ -292,12 +272,11 @@ class GruBackwardBlock {
   int64_t begins_[kBlockRows] = {};
 };
 
-void run_gru_forward(const GruForward& pass, float* workspace) {
-  run_forward<GruForwardBlock>(pass, pass.weights.kernel, kGruGates, GruRoom::floats(pass.steps.units), workspace);
+RecurrentWork gru_forward_work(const GruForward& pass) {
+  return work_of<GruForwardBlock>(pass, GruRoom::floats(pass.steps.units));
 }
-
-void run_gru_backward(const GruBackward& pass, float* workspace) {
-  run_backward<GruBackwardBlock>(pass, pass.weights.kernel, kGruGates, GruRoom::floats(pass.steps.units), workspace);
+RecurrentWork gru_backward_work(const GruBackward& pass) {
+  return work_of<GruBackwardBlock>(pass, GruRoom::floats(pass.steps.units));
 }
 
 }  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
@@ -306,21 +285,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace dptrain::kernels::cpu {
 
-HWY_EXPORT(gru_floats);
-HWY_EXPORT(run_gru_forward);
-HWY_EXPORT(run_gru_backward);
+HWY_EXPORT(room_of_gru);
+HWY_EXPORT(gru_forward_work);
+HWY_EXPORT(gru_backward_work);
 
-int64_t gru_workspace(int64_t units, int threads) { return HWY_DYNAMIC_DISPATCH(gru_floats)(units, threads); }
-
-void gru_forward(const RecurrentSteps& steps, const GruWeights& weights, const float* h0, const GruKept& kept,
-                 const GruOutputs& out, float* workspace) {
-  HWY_DYNAMIC_DISPATCH(run_gru_forward)({steps, weights, h0, kept, out}, workspace);
-}
-
-void gru_backward(const RecurrentSteps& steps, const GruWeights& weights, const GruKept& kept,
-                  const GruGradients& gradients, float* workspace) {
-  HWY_DYNAMIC_DISPATCH(run_gru_backward)({steps, weights, kept, gradients}, workspace);
-}
+int64_t gru_room(int64_t units) { return HWY_DYNAMIC_DISPATCH(room_of_gru)(units); }
+RecurrentWork gru_work(const GruForward& pass) { return HWY_DYNAMIC_DISPATCH(gru_forward_work)(pass); }
+RecurrentWork gru_work(const GruBackward& pass) { return HWY_DYNAMIC_DISPATCH(gru_backward_work)(pass); }
 
 }  // namespace dptrain::kernels::cpu
 #endif

@@ -11,19 +11,6 @@ namespace dptrain::kernels::cpu {
 
 inline constexpr int64_t kLstmGates = 4;
 
-struct LstmForward {
-  const RecurrentSteps& steps;
-  const float *kernel, *h0, *c0;
-  const LstmKept& kept;
-  const LstmOutputs& out;
-};
-struct LstmBackward {
-  const RecurrentSteps& steps;
-  const float *kernel, *c0;
-  const LstmKept& kept;
-  const LstmGradients& gradients;
-};
-
 }  // namespace dptrain::kernels::cpu
 #endif
 
@@ -53,18 +40,16 @@ struct LstmRoom {
   }
 };
 
-int64_t lstm_floats(int64_t units, int threads) {
-  return recurrent_floats(kLstmGates, units, LstmRoom::floats(units), threads);
-}
+int64_t room_of_lstm(int64_t units) { return LstmRoom::floats(units); }
 
 class LstmForwardBlock {
  public:
-  LstmForwardBlock(const LstmForward& pass, const float* weights, int64_t first, int64_t rows, float* room)
+  LstmForwardBlock(const LstmForward& pass, int64_t first, int64_t rows, float* room)
       : p_(pass),
         steps_(pass.steps),
         units_(pass.steps.units),
         stride_(padded_units(units_)),
-        weights_(weights),
+        weights_(pass.kernel),
         first_(first),
         rows_(rows),
         parts_(steps_.state_factors == nullptr ? 1 : kLstmGates),
@@ -80,8 +65,8 @@ class LstmForwardBlock {
     for (int64_t s = 0; s < steps_.steps; ++s) take_step(s, place_of(steps_, s));
     for (int64_t r = 0; r < rows_; ++r) {
       const float *const h = room_.h + r * stride_, *const c = room_.c + r * stride_;
-      if (p_.out.h != nullptr) copy_row(h, p_.out.h + (first_ + r) * units_, units_);
-      if (p_.out.c != nullptr) copy_row(c, p_.out.c + (first_ + r) * units_, units_);
+      if (p_.h != nullptr) copy_row(h, p_.h + (first_ + r) * units_, units_);
+      if (p_.c != nullptr) copy_row(c, p_.c + (first_ + r) * units_, units_);
     }
   }
 
@@ -100,9 +85,8 @@ class LstmForwardBlock {
       float *const h = room_.h + r * stride_, *const c = room_.c + r * stride_;
       if (is_valid(steps_, first_ + r, t)) compute(r, at, h, c);
       if (p_.kept.cell != nullptr) copy_row(c, p_.kept.cell + at * units_, units_);
-      if (p_.out.y == nullptr || (!p_.out.sequences && s + 1 < steps_.steps)) continue;
-      float* const y = p_.out.y + (p_.out.sequences ? (first_ + r) * steps_.steps + s : first_ + r) * units_;
-      copy_or_clear_row(s >= begins_[r] ? h : nullptr, y, units_);
+      if (float* const y = output_of(steps_, p_.y, first_ + r, s); y != nullptr)
+        copy_or_clear_row(s >= begins_[r] ? h : nullptr, y, units_);
     }
   }
 
@@ -144,36 +128,35 @@ class LstmForwardBlock {
 
 class LstmBackwardBlock {
  public:
-  LstmBackwardBlock(const LstmBackward& pass, const float* weights, int64_t first, int64_t rows, float* room)
+  LstmBackwardBlock(const LstmBackward& pass, int64_t first, int64_t rows, float* room)
       : p_(pass),
         steps_(pass.steps),
         units_(pass.steps.units),
         stride_(padded_units(units_)),
-        weights_(weights),
+        weights_(pass.kernel),
         first_(first),
         rows_(rows),
         room_(units_, room) {}
 
   void run() {
     clear_row(room_.panels, panel_floats(kLstmGates, units_));
-    const LstmGradients& g = p_.gradients;
     for (int64_t r = 0; r < rows_; ++r) {
       const int64_t at = (first_ + r) * units_;
-      copy_or_clear_row(g.h == nullptr ? nullptr : g.h + at, room_.h + r * stride_, units_);
-      copy_or_clear_row(g.c == nullptr ? nullptr : g.c + at, room_.c + r * stride_, units_);
+      copy_or_clear_row(p_.h == nullptr ? nullptr : p_.h + at, room_.h + r * stride_, units_);
+      copy_or_clear_row(p_.c == nullptr ? nullptr : p_.c + at, room_.c + r * stride_, units_);
       begins_[r] = first_valid(steps_, first_ + r);
     }
     for (int64_t s = steps_.steps - 1; s >= 0; --s) go_back(s, place_of(steps_, s));
     for (int64_t r = 0; r < rows_; ++r) {
-      if (g.h0 != nullptr) copy_row(room_.h + r * stride_, g.h0 + (first_ + r) * units_, units_);
-      if (g.c0 != nullptr) copy_row(room_.c + r * stride_, g.c0 + (first_ + r) * units_, units_);
+      if (p_.dh0 != nullptr) copy_row(room_.h + r * stride_, p_.dh0 + (first_ + r) * units_, units_);
+      if (p_.dc0 != nullptr) copy_row(room_.c + r * stride_, p_.dc0 + (first_ + r) * units_, units_);
     }
   }
 
  private:
   void go_back(int64_t s, int64_t t) {
     for (int64_t r = 0; r < rows_; ++r) {
-      if (s >= begins_[r]) add_output_gradient(r, s);
+      add_output_gradient(r, s);
       float* const z = p_.kept.gates + ((first_ + r) * steps_.steps + t) * kLstmGates * units_;
       if (is_valid(steps_, first_ + r, t))
         differentiate(r, s, t, z);
@@ -182,14 +165,12 @@ class LstmBackwardBlock {
       for (int64_t gate = 0; gate < kLstmGates; ++gate)
         put_panel_row(z + gate * units_, units_, kLstmGates, gate, r, room_.panels);
     }
-    if (s > 0 || p_.gradients.h0 != nullptr) pass_to_state(t);
+    if (s > 0 || p_.dh0 != nullptr) pass_to_state(t);
   }
 
   void add_output_gradient(int64_t r, int64_t s) {
-    const LstmGradients& g = p_.gradients;
-    if (g.y == nullptr || (!g.sequences && s + 1 < steps_.steps)) return;
-    const int64_t at = g.sequences ? (first_ + r) * steps_.steps + s : first_ + r;
-    add_row(g.y + at * units_, room_.h + r * stride_, units_);
+    const float* const y = output_of(steps_, p_.y, first_ + r, s);
+    if (y != nullptr && s >= begins_[r]) add_row(y, room_.h + r * stride_, units_);
   }
 
   /// From dh and dc behind the step: d z, in the place of the gates, and dc before it.
@@ -251,12 +232,11 @@ class LstmBackwardBlock {
   int64_t begins_[kBlockRows] = {};
 };
 
-void run_lstm_forward(const LstmForward& pass, float* workspace) {
-  run_forward<LstmForwardBlock>(pass, pass.kernel, kLstmGates, LstmRoom::floats(pass.steps.units), workspace);
+RecurrentWork lstm_forward_work(const LstmForward& pass) {
+  return work_of<LstmForwardBlock>(pass, LstmRoom::floats(pass.steps.units));
 }
-
-void run_lstm_backward(const LstmBackward& pass, float* workspace) {
-  run_backward<LstmBackwardBlock>(pass, pass.kernel, kLstmGates, LstmRoom::floats(pass.steps.units), workspace);
+RecurrentWork lstm_backward_work(const LstmBackward& pass) {
+  return work_of<LstmBackwardBlock>(pass, LstmRoom::floats(pass.steps.units));
 }
 
 }  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
@@ -265,21 +245,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace dptrain::kernels::cpu {
 
-HWY_EXPORT(lstm_floats);
-HWY_EXPORT(run_lstm_forward);
-HWY_EXPORT(run_lstm_backward);
+HWY_EXPORT(room_of_lstm);
+HWY_EXPORT(lstm_forward_work);
+HWY_EXPORT(lstm_backward_work);
 
-int64_t lstm_workspace(int64_t units, int threads) { return HWY_DYNAMIC_DISPATCH(lstm_floats)(units, threads); }
-
-void lstm_forward(const RecurrentSteps& steps, const float* recurrent_kernel, const float* h0, const float* c0,
-                  const LstmKept& kept, const LstmOutputs& out, float* workspace) {
-  HWY_DYNAMIC_DISPATCH(run_lstm_forward)({steps, recurrent_kernel, h0, c0, kept, out}, workspace);
-}
-
-void lstm_backward(const RecurrentSteps& steps, const float* recurrent_kernel, const float* c0, const LstmKept& kept,
-                   const LstmGradients& gradients, float* workspace) {
-  HWY_DYNAMIC_DISPATCH(run_lstm_backward)({steps, recurrent_kernel, c0, kept, gradients}, workspace);
-}
+int64_t lstm_room(int64_t units) { return HWY_DYNAMIC_DISPATCH(room_of_lstm)(units); }
+RecurrentWork lstm_work(const LstmForward& pass) { return HWY_DYNAMIC_DISPATCH(lstm_forward_work)(pass); }
+RecurrentWork lstm_work(const LstmBackward& pass) { return HWY_DYNAMIC_DISPATCH(lstm_backward_work)(pass); }
 
 }  // namespace dptrain::kernels::cpu
 #endif

@@ -114,44 +114,24 @@ HWY_INLINE int64_t first_valid(const RecurrentSteps& steps, int64_t row) {
   return s;
 }
 
-/// Calls f(first row, rows, room of the slot) for blocks of rows that cover all.
-template <class F>
-HWY_INLINE void each_block(const RecurrentSteps& steps, float* slots, int64_t slot, const F& f) {
-  const int64_t size = even_block(kBlockRows, steps.rows, kTileRows / 3);
-  parallel_slots(pieces_of(steps.rows, size), [&](int64_t piece, int number) HWY_ATTR {
-    f(piece * size, std::min(size, steps.rows - piece * size), slots + number * slot);
-  });
+/// The output of step number s of a row; null: it has none.
+template <class T>
+HWY_INLINE T* output_of(const RecurrentSteps& steps, T* y, int64_t row, int64_t s) {
+  if (y == nullptr || (!steps.sequences && s + 1 < steps.steps)) return nullptr;
+  return y + (steps.sequences ? row * steps.steps + s : row) * steps.units;
 }
 
-/// Floats of workspace of a cell whose blocks of rows take `room` floats each.
-HWY_INLINE int64_t recurrent_floats(int64_t gates, int64_t units, int64_t room, int threads) {
-  Room all(nullptr);
-  all.take(packed_weights(gates, units));
-  all.take(odd_lines(room) * threads);
-  return all.taken();
-}
-
-/// Block(pass, packed weights, first row, rows, room).run() for blocks of rows that cover all; each gate of the kernel
-/// [units, gates * units] packed by itself.
 template <class Block, class Pass>
-void run_forward(const Pass& pass, const float* kernel, int64_t gates, int64_t room, float* workspace) {
-  const int64_t units = pass.steps.units;
-  Room all(workspace);
-  float* const weights = all.take(packed_weights(gates, units));
-  for (int64_t gate = 0; gate < gates; ++gate)
-    pack_weights(kernel + gate * units, 1, units, 0, gates * units, 1, weights + gate * packed_weights(1, units));
-  each_block(pass.steps, all.take(0), odd_lines(room),
-             [&](int64_t first, int64_t rows, float* own) HWY_ATTR { Block(pass, weights, first, rows, own).run(); });
+void run_block(const void* work, int64_t piece, float* room) {
+  const Pass& pass = *static_cast<const Pass*>(work);
+  const int64_t rows = pass.steps.rows, size = even_block(kBlockRows, rows, kTileRows / 3), first = piece * size;
+  Block(pass, first, std::min(size, rows - first), room).run();
 }
-/// The same with the kernel transposed, its gates one behind the other.
+/// Block(pass, first row, rows, room).run() for blocks of rows that cover all.
 template <class Block, class Pass>
-void run_backward(const Pass& pass, const float* kernel, int64_t gates, int64_t room, float* workspace) {
-  const int64_t units = pass.steps.units;
-  Room all(workspace);
-  float* const weights = all.take(packed_weights(gates, units));
-  pack_weights(kernel, gates, units, units, 1, gates * units, weights);
-  each_block(pass.steps, all.take(0), odd_lines(room),
-             [&](int64_t first, int64_t rows, float* own) HWY_ATTR { Block(pass, weights, first, rows, own).run(); });
+RecurrentWork work_of(const Pass& pass, int64_t room) {
+  const int64_t rows = pass.steps.rows, size = even_block(kBlockRows, rows, kTileRows / 3);
+  return {pieces_of(rows, size), room, &pass, run_block<Block, Pass>};
 }
 
 /// The factors of recurrent dropout of a gate and a row.

@@ -3,18 +3,20 @@
 // Recurrent layers over [rows, steps, ...]. What the inputs give to each step's sums is computed before, for all steps
 // at once, and gradients of weights come after, from the sums' gradients of all steps; here the steps are taken one
 // after the other. A piece of the work is a block of rows through all steps, whose states stay in the nearest cache and
-// the weights in the second: pieces never wait for one another. May be called from any thread; work is shared among the
+// the weights in the second: pieces never wait for one another. A cell says what a pass is as RecurrentWork, and
+// run_recurrent() takes one pass, or several side by side. May be called from any thread; work is shared among the
 // caller's threads. Nothing is allocated; results do not depend on the number of threads. Everything written is
 // overwritten.
 
 #include <cstdint>
+#include <span>
 
 #include "kernels/activation_kind.h"
 
 namespace dptrain::kernels::cpu {
 
 /// What all cells have in common. Steps stand at their place in time, whatever the order in which they are taken, but
-/// for `y`.
+/// for the outputs.
 struct RecurrentSteps {
   int64_t rows = 0, steps = 0, units = 0;
   bool backwards = false;                     ///< takes the last step first
@@ -22,37 +24,73 @@ struct RecurrentSteps {
   const float* state_factors = nullptr;       ///< recurrent dropout: [gates, rows, units], factors of h; null: none
   Activation activation = Activation::kTanh;  ///< both with has_gradient_from_output, not over rows
   Activation recurrent_activation = Activation::kSigmoid;
+  /// The outputs and their gradients are of all steps, [rows, steps, units], else of the last one, [rows, units].
+  bool sequences = false;
 };
+
+/// One pass through all steps, cut into pieces. It points to the pass that it was made of.
+struct RecurrentWork {
+  int64_t pieces = 0;
+  int64_t room = 0;  ///< floats that a piece wants
+  const void* pass = nullptr;
+  void (*run)(const void* pass, int64_t piece, float* room) = nullptr;
+};
+void run_recurrent(std::span<const RecurrentWork> works, float* workspace);
+/// Floats of workspace of works that want so much room, for at most `threads` threads.
+int64_t recurrent_workspace(int64_t room, int threads);
+
+/// Floats of a recurrent kernel [units, gates * units], packed for one of the passes.
+int64_t packed_recurrent_kernel(int64_t units, int64_t gates);
+/// For forward, or transposed for backward. `to` is aligned to a cache line.
+void pack_recurrent_kernel(const float* kernel, int64_t units, int64_t gates, bool backward, float* to);
+
+/// h' = activation(z + h U).
+struct SimpleRnnKept {
+  float* sums = nullptr;    ///< [rows, steps, units]: z = x K + b in, h' out (of a step that is left out: anything);
+                            ///< backward: d z
+  float* hidden = nullptr;  ///< [rows, steps, units]: h before each step (without state_factors); null: not wanted
+};
+struct SimpleRnnForward {
+  RecurrentSteps steps;
+  const float* kernel;  ///< packed, as in all passes
+  const float* h0;      ///< [rows, units]; null: zeros
+  SimpleRnnKept kept;
+  float *y, *h;  ///< results: the outputs, and h at the end; null: not wanted
+};
+struct SimpleRnnBackward {
+  RecurrentSteps steps;
+  const float* kernel;
+  SimpleRnnKept kept;  ///< d z replaces the sums; a step that is left out has zeros
+  const float *y, *h;  ///< gradients; null: zero
+  float* dh0;          ///< result; null: not wanted
+};
+int64_t simple_rnn_room(int64_t units);
+RecurrentWork simple_rnn_work(const SimpleRnnForward& pass);
+RecurrentWork simple_rnn_work(const SimpleRnnBackward& pass);
 
 /// What forward keeps for backward.
 struct LstmKept {
-  float* gates = nullptr;     ///< [rows, steps, 4 units]: z in, the activated i, f, c, o out; backward: d z
+  float* gates = nullptr;     ///< [rows, steps, 4 units]: z = x K + b in, the activated i, f, c, o out; backward: d z
   float* hidden = nullptr;    ///< [rows, steps, units]: h before each step (without state_factors); null: not wanted
   float* cell = nullptr;      ///< [rows, steps, units]: c behind each step; null: not wanted
   float* squashed = nullptr;  ///< [rows, steps, units]: activation(c); null: not wanted
 };
-
-/// Results: y is [rows, steps, units] in the order of the steps, or [rows, units] of the last one.
-struct LstmOutputs {
-  bool sequences = false;
-  float *y = nullptr, *h = nullptr, *c = nullptr;  ///< h and c at the end; null: not wanted
+struct LstmForward {
+  RecurrentSteps steps;
+  const float *kernel, *h0, *c0;  ///< h0, c0: [rows, units], null: zeros
+  LstmKept kept;
+  float *y, *h, *c;  ///< results: h and c at the end; null: not wanted
 };
-struct LstmGradients {
-  bool sequences = false;
-  const float *y = nullptr, *h = nullptr, *c = nullptr;  ///< null: zero
-  float *h0 = nullptr, *c0 = nullptr;                    ///< results; null: not wanted
+struct LstmBackward {
+  RecurrentSteps steps;
+  const float *kernel, *c0;
+  LstmKept kept;           ///< d z replaces the gates; a step that is left out has zeros
+  const float *y, *h, *c;  ///< gradients; null: zero
+  float *dh0, *dc0;        ///< results; null: not wanted
 };
-
-/// Floats of workspace that both passes want, for at most `threads` threads.
-int64_t lstm_workspace(int64_t units, int threads);
-
-/// z in kept.gates holds x K + b. recurrent_kernel: [units, 4 units]; h0, c0: [rows, units], null: zeros.
-void lstm_forward(const RecurrentSteps& steps, const float* recurrent_kernel, const float* h0, const float* c0,
-                  const LstmKept& kept, const LstmOutputs& out, float* workspace);
-
-/// d z replaces the gates; a step that is left out has zeros.
-void lstm_backward(const RecurrentSteps& steps, const float* recurrent_kernel, const float* c0, const LstmKept& kept,
-                   const LstmGradients& gradients, float* workspace);
+int64_t lstm_room(int64_t units);
+RecurrentWork lstm_work(const LstmForward& pass);
+RecurrentWork lstm_work(const LstmBackward& pass);
 
 struct GruKept {
   float* gates = nullptr;   ///< [rows, steps, 3 units]: x K + b in, the activated z, r, hh out; backward: their d z
@@ -60,27 +98,26 @@ struct GruKept {
   /// [rows, steps, units]: with reset_after h U_h + b_h, else r h (without state_factors); null: not wanted.
   float* inner = nullptr;
 };
-struct GruOutputs {
-  bool sequences = false;
-  float *y = nullptr, *h = nullptr;
+struct GruForward {
+  RecurrentSteps steps;
+  bool reset_after;
+  const float *kernel, *bias;  ///< bias: [3 units] of h U, with reset_after; null: none
+  const float* h0;
+  GruKept kept;
+  float *y, *h;
 };
-struct GruGradients {
-  bool sequences = false;
-  const float *y = nullptr, *h = nullptr;
-  float* h0 = nullptr;
+struct GruBackward {
+  RecurrentSteps steps;
+  bool reset_after;
+  const float* kernel;
+  GruKept kept;
+  const float *y, *h;
+  float* dh0;
   /// With reset_after: [rows, steps, 3 units], the gradients of h U + b, of which the third differs from that of x K.
-  float* recurrent = nullptr;
+  float* recurrent;
 };
-/// Weights of the state: kernel [units, 3 units], bias [3 units] with reset_after (null: none).
-struct GruWeights {
-  bool reset_after = true;
-  const float *kernel = nullptr, *bias = nullptr;
-};
-
-int64_t gru_workspace(int64_t units, int threads);
-void gru_forward(const RecurrentSteps& steps, const GruWeights& weights, const float* h0, const GruKept& kept,
-                 const GruOutputs& out, float* workspace);
-void gru_backward(const RecurrentSteps& steps, const GruWeights& weights, const GruKept& kept,
-                  const GruGradients& gradients, float* workspace);
+int64_t gru_room(int64_t units);
+RecurrentWork gru_work(const GruForward& pass);
+RecurrentWork gru_work(const GruBackward& pass);
 
 }  // namespace dptrain::kernels::cpu

@@ -38,6 +38,27 @@ void drop_state(const Launch& at, DType type, const RecurrentSteps& steps, const
 void collect_state_gradient(const Launch& at, DType type, const RecurrentSteps& steps, std::int64_t s,
                             const void* products, const void* factors, bool add, float* dh);
 
+struct SimpleRnnStep {
+  void* sums;            ///< of all steps: x K + b
+  const void* products;  ///< of this step: h U
+  void* h;               ///< [rows, units], in and out
+  void* hidden;          ///< [rows, steps, units]: h before the step; null: not wanted
+  float* squashed;       ///< [rows, steps, units]: h' before it is rounded; null: not wanted
+  void* y;               ///< null: not wanted
+};
+void simple_rnn_step_forward(const Launch& at, DType type, const RecurrentSteps& steps, std::int64_t s,
+                             const SimpleRnnStep& step);
+
+struct SimpleRnnStepBack {
+  void* sums;             ///< out: d z
+  const float* squashed;  ///< as forward left it
+  const void* dy;         ///< null: zero
+  float* dh;              ///< behind the step, with dy's part of it when the call is done
+  void* dz;               ///< of this step, for the product
+};
+void simple_rnn_step_backward(const Launch& at, DType type, const RecurrentSteps& steps, std::int64_t s,
+                              const SimpleRnnStepBack& step);
+
 struct LstmStep {
   void* gates;           ///< of all steps: x K + b in, the activated i, f, c, o out; backward: d z
   const void* products;  ///< of this step: h U

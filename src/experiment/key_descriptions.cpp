@@ -63,6 +63,7 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       {"unit_forget_bias", "The forget gate's bias begins with ones."},
       {"LSTM.dropout", "Rate at which inputs are dropped, with one mask for all steps of a sample."},
       {"GRU.dropout", "Rate at which inputs are dropped, with one mask for all steps of a sample."},
+      {"SimpleRNN.dropout", "Rate at which inputs are dropped, with one mask for all steps of a sample."},
       {"reset_after", "The reset gate comes behind the product of the state, not before it."},
       {"recurrent_dropout", "Rate at which the state is dropped, with one mask for all steps of a sample."},
       {"return_sequences", "Give the outputs of all steps, not of the last one."},

@@ -218,7 +218,7 @@ void add_sequences(std::vector<DeviceCheck>& all) {
   const std::string train = ", optimizer: {SGD: {learning_rate: 0.05}}";
   all.push_back(one("Embedding", config_of(ids + end, kClasses, train)));
   all.push_back(one("Masking", config_of(steps + end, kClasses, train)));
-  for (const std::string cell : {"LSTM", "GRU"}) {
+  for (const std::string cell : {"LSTM", "GRU", "SimpleRNN"}) {
     const std::string first =
         line(fmt::format("{}: {{units: 6, return_sequences: true, dropout: 0.2, name: x1}}", cell));
     const std::string dropping = line(fmt::format("{}: {{units: 6, recurrent_dropout: 0.2, name: x1}}", cell));

@@ -50,15 +50,16 @@ layers:
   - LSTM: {name: encoder, units: 4, return_state: true, dropout: 0.25, inputs: x, kernel_regularizer: {L2: 0.5}}
   - LSTM: {name: decoder, units: 4, return_sequences: true, inputs: [y, encoder.state_h, encoder.state_c]}
   - GRU: {name: old, units: 3, reset_after: false, recurrent_activation: hard_sigmoid, go_backwards: true}
-  - GRU: {name: last, units: 4, inputs: [decoder, encoder.state_h]}
+  - SimpleRNN: {name: plain, units: 4, return_state: true, recurrent_dropout: 0.25, inputs: [decoder, encoder.state_h]}
+  - GRU: {name: last, units: 4, inputs: [decoder, plain.state_h]}
 outputs: [old, last]
 )");
   const std::string text = exporting::keras::model_config(graph);
   const graph::Graph again = recurrent_again(text);
   EXPECT_EQ(exporting::keras::model_config(again), text);
   EXPECT_EQ(graph::wiring(again),
-            "x, y, encoder <- x, decoder <- y encoder.state_h encoder.state_c, old <- decoder, last <- decoder "
-            "encoder.state_h");
+            "x, y, encoder <- x, decoder <- y encoder.state_h encoder.state_c, plain <- decoder encoder.state_h, "
+            "old <- decoder, last <- decoder plain.state_h");
 }
 
 /// Keras 3 has no other way to give a state than by keyword; see docs/keras-files.md.

@@ -15,6 +15,19 @@ using test::random_floats;
 
 using Doubles = std::vector<double>;
 
+/// On a cache line.
+class AlignedFloats {
+ public:
+  explicit AlignedFloats(size_t n) : floats_(n + 15) {}
+  float* data() {
+    const auto at = reinterpret_cast<uintptr_t>(floats_.data());
+    return floats_.data() + (64 - at % 64) % 64 / sizeof(float);
+  }
+
+ private:
+  std::vector<float> floats_;
+};
+
 struct StepsCase {
   int64_t rows, steps, units;
   bool backwards = false, masked = false, drops = false;
@@ -52,7 +65,18 @@ struct StepsData {
             .units = c.units,
             .backwards = c.backwards,
             .mask = c.masked ? mask.data() : nullptr,
-            .state_factors = c.drops ? factors.data() : nullptr};
+            .state_factors = c.drops ? factors.data() : nullptr,
+            .sequences = true};
+  }
+  /// Runs a pass, its kernel packed.
+  template <class Pass, class Work>
+  void run(Pass pass, bool backward, int64_t room, const Work& work) const {
+    AlignedFloats packed(place(packed_recurrent_kernel(c.units, gates)));
+    pack_recurrent_kernel(kernel.data(), c.units, gates, backward, packed.data());
+    pass.kernel = packed.data();
+    std::vector<float> workspace(place(recurrent_workspace(room, 3)));
+    const RecurrentWork one = work(pass);
+    run_recurrent({&one, 1}, workspace.data());
   }
   /// (h times a gate's factors) times its columns of the kernel.
   double product(const Doubles& h, int64_t row, int64_t gate, int64_t unit) const {
@@ -123,22 +147,36 @@ TEST(RecurrentKernels, LstmValuesAndGradients) {
     const StepsData d(c, 4);
     const auto expected = [&](const Doubles& sums) { return lstm_outputs(d, sums); };
     const size_t states = d.dy.size();
-    std::vector<float> gates, hidden(states), cell(states), squashed(states);
-    std::vector<float> workspace(place(lstm_workspace(c.units, 3)));
+    std::vector<float> gates(d.z.size()), hidden(states), cell(states), squashed(states);
+    const LstmKept kept{gates.data(), hidden.data(), cell.data(), squashed.data()};
+    const auto work = [](const auto& pass) { return lstm_work(pass); };
     const auto forward = [&] {
-      gates = d.z;
+      std::copy(d.z.begin(), d.z.end(), gates.begin());
       std::vector<float> y(states, std::nanf(""));
-      lstm_forward(d.steps(), d.kernel.data(), d.h0.data(), d.c0.data(),
-                   {gates.data(), hidden.data(), cell.data(), squashed.data()}, {.sequences = true, .y = y.data()},
-                   workspace.data());
+      d.run(LstmForward{.steps = d.steps(),
+                        .kernel = nullptr,
+                        .h0 = d.h0.data(),
+                        .c0 = d.c0.data(),
+                        .kept = kept,
+                        .y = y.data(),
+                        .h = nullptr,
+                        .c = nullptr},
+            false, lstm_room(c.units), work);
       return y;
     };
     agrees(expected(wide(d.z)), 1e-5, 1e-5, forward);
     agrees(d.differences(expected), 1e-4, 2e-5, [&] {
       forward();
-      lstm_backward(d.steps(), d.kernel.data(), d.c0.data(),
-                    {gates.data(), hidden.data(), cell.data(), squashed.data()}, {.sequences = true, .y = d.dy.data()},
-                    workspace.data());
+      d.run(LstmBackward{.steps = d.steps(),
+                         .kernel = nullptr,
+                         .c0 = d.c0.data(),
+                         .kept = kept,
+                         .y = d.dy.data(),
+                         .h = nullptr,
+                         .c = nullptr,
+                         .dh0 = nullptr,
+                         .dc0 = nullptr},
+            true, lstm_room(c.units), work);
       return gates;
     });
   }
@@ -173,24 +211,106 @@ TEST(RecurrentKernels, GruValuesAndGradients) {
       const StepsData d(c, 3);
       const auto expected = [&](const Doubles& sums) { return gru_outputs(d, reset_after, sums); };
       const size_t states = d.dy.size();
-      std::vector<float> gates, hidden(states), inner(states), recurrent(3 * states);
-      std::vector<float> workspace(place(gru_workspace(c.units, 3)));
-      const GruWeights weights{reset_after, d.kernel.data(), reset_after ? d.bias.data() : nullptr};
+      std::vector<float> gates(d.z.size()), hidden(states), inner(states), recurrent(3 * states);
+      const GruKept kept{gates.data(), hidden.data(), inner.data()};
+      const auto work = [](const auto& pass) { return gru_work(pass); };
       const auto forward = [&] {
-        gates = d.z;
+        std::copy(d.z.begin(), d.z.end(), gates.begin());
         std::vector<float> y(states, std::nanf(""));
-        gru_forward(d.steps(), weights, d.h0.data(), {gates.data(), hidden.data(), inner.data()},
-                    {.sequences = true, .y = y.data()}, workspace.data());
+        d.run(GruForward{.steps = d.steps(),
+                         .reset_after = reset_after,
+                         .kernel = nullptr,
+                         .bias = reset_after ? d.bias.data() : nullptr,
+                         .h0 = d.h0.data(),
+                         .kept = kept,
+                         .y = y.data(),
+                         .h = nullptr},
+              false, gru_room(c.units), work);
         return y;
       };
       agrees(expected(wide(d.z)), 1e-5, 1e-5, forward);
       agrees(d.differences(expected), 1e-4, 2e-5, [&] {
         forward();
-        gru_backward(d.steps(), weights, {gates.data(), hidden.data(), inner.data()},
-                     {.sequences = true, .y = d.dy.data(), .recurrent = recurrent.data()}, workspace.data());
+        d.run(GruBackward{.steps = d.steps(),
+                          .reset_after = reset_after,
+                          .kernel = nullptr,
+                          .kept = kept,
+                          .y = d.dy.data(),
+                          .h = nullptr,
+                          .dh0 = nullptr,
+                          .recurrent = recurrent.data()},
+              true, gru_room(c.units), work);
         return gates;
       });
     }
+}
+
+Doubles simple_rnn_outputs(const StepsData& d, const Doubles& sums) {
+  return d.outputs(sums, [&](int64_t row, const double* z, Doubles& h, Doubles&) {
+    const Doubles before = h;
+    for (int64_t u = 0; u < d.c.units; ++u) h[place(u)] = std::tanh(z[u] + d.product(before, row, 0, u));
+  });
+}
+
+TEST(RecurrentKernels, SimpleRnnValuesAndGradients) {
+  for (const StepsCase& c : kStepsCases) {
+    SCOPED_TRACE(testing::Message() << c.rows << " rows, " << c.units << " units");
+    const StepsData d(c, 1);
+    const auto expected = [&](const Doubles& sums) { return simple_rnn_outputs(d, sums); };
+    const size_t states = d.dy.size();
+    std::vector<float> sums(states), hidden(states);
+    const SimpleRnnKept kept{sums.data(), hidden.data()};
+    const auto work = [](const auto& pass) { return simple_rnn_work(pass); };
+    const auto forward = [&] {
+      std::copy(d.z.begin(), d.z.end(), sums.begin());
+      std::vector<float> y(states, std::nanf(""));
+      d.run(
+          SimpleRnnForward{
+              .steps = d.steps(), .kernel = nullptr, .h0 = d.h0.data(), .kept = kept, .y = y.data(), .h = nullptr},
+          false, simple_rnn_room(c.units), work);
+      return y;
+    };
+    agrees(expected(wide(d.z)), 1e-5, 1e-5, forward);
+    agrees(d.differences(expected), 1e-4, 2e-5, [&] {
+      forward();
+      d.run(
+          SimpleRnnBackward{
+              .steps = d.steps(), .kernel = nullptr, .kept = kept, .y = d.dy.data(), .h = nullptr, .dh0 = nullptr},
+          true, simple_rnn_room(c.units), work);
+      return sums;
+    });
+  }
+}
+
+/// Passes side by side give what each gives alone.
+TEST(RecurrentKernels, TwoPassesAtOnce) {
+  const StepsData one({14, 3, 5}, 1), other({14, 3, 5, true}, 1);
+  const auto outputs = [](std::span<const StepsData* const> of) {
+    std::vector<std::vector<float>> sums, y;
+    AlignedFloats packed(place(packed_recurrent_kernel(5, 1)));
+    pack_recurrent_kernel(of[0]->kernel.data(), 5, 1, false, packed.data());
+    std::vector<SimpleRnnForward> passes;
+    for (const StepsData* d : of) {
+      sums.push_back(d->z);
+      y.emplace_back(d->dy.size(), std::nanf(""));
+    }
+    for (size_t i = 0; i < of.size(); ++i)
+      passes.push_back({.steps = of[i]->steps(),
+                        .kernel = packed.data(),
+                        .h0 = of[i]->h0.data(),
+                        .kept = {sums[i].data(), nullptr},
+                        .y = y[i].data(),
+                        .h = nullptr});
+    std::vector<RecurrentWork> works;
+    for (const SimpleRnnForward& pass : passes) works.push_back(simple_rnn_work(pass));
+    std::vector<float> workspace(place(recurrent_workspace(simple_rnn_room(5), 3)));
+    run_recurrent(works, workspace.data());
+    return y;
+  };
+  const StepsData* const both[] = {&one, &other};
+  const auto together = outputs(both);
+  EXPECT_EQ(together[0], outputs(std::span(both).first(1))[0]);
+  EXPECT_EQ(together[1], outputs(std::span(both).last(1))[0]);
 }
 
 }  // namespace

@@ -69,5 +69,15 @@ TEST(RecurrentLayers, GRU) {
             "gru_cell/kernel 3x15, gru_cell/recurrent_kernel 5x15, gru_cell/bias 15");
 }
 
+TEST(RecurrentLayers, SimpleRNN) {
+  EXPECT_EQ(output_of("SimpleRNN: {units: 5, return_sequences: true}", {kSequence}), (Shape{7, 5}));
+  EXPECT_EQ(refusal("SimpleRNN: 5", {kSequence, {5}}), "");
+  EXPECT_EQ(weights_of("SimpleRNN: 5", {kSequence}),
+            "simple_rnn_cell/kernel 3x5, simple_rnn_cell/recurrent_kernel 5x5, simple_rnn_cell/bias 5");
+  const auto outputs = all_outputs("SimpleRNN: {units: 5, return_state: true}");
+  ASSERT_EQ(outputs.size(), 2U);
+  EXPECT_EQ(outputs[1].name, "state_h");
+}
+
 }  // namespace
 }  // namespace dptrain::layers

@@ -1,6 +1,7 @@
 #include "export/keras/keras_layer.h"
 #include "layers/gru.h"
 #include "layers/lstm.h"
+#include "layers/simple_rnn.h"
 
 namespace dptrain::exporting::keras {
 namespace {
@@ -15,6 +16,7 @@ LayerBuilder<Spec> recurrent_layer() {
 
 const RegisteredLayer kLstm = recurrent_layer<layers::LSTMSpec>();
 const RegisteredLayer kGru = recurrent_layer<layers::GRUSpec>();
+const RegisteredLayer kSimpleRnn = recurrent_layer<layers::SimpleRNNSpec>();
 
 }  // namespace
 }  // namespace dptrain::exporting::keras
