@@ -4,14 +4,17 @@
 
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/keras/keras_archive.h"
 #include "checkpoint/seal.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/json_depth.h"
+#include "core/zip_archive.h"
 
 namespace dptrain::checkpoint {
 namespace {
+
+/// Trained weights deflate to nine tenths, text to a tenth.
+constexpr std::uint64_t kHighestRatio = 100;
 
 std::string text_of(const Hdf5Bytes& member) {
   std::string text(static_cast<std::size_t>(member.size()), '\0');
@@ -21,15 +24,16 @@ std::string text_of(const Hdf5Bytes& member) {
 
 }  // namespace
 
-Contents Contents::open(const std::string& path) { return over(Hdf5Bytes::of_file(path)); }
+Contents Contents::open(const std::string& path) { return over(checkpoint_file(path)); }
 
 Contents Contents::over(std::shared_ptr<const Hdf5Bytes> bytes) {
   if (is_archive(*bytes)) {
-    const auto config = archive_member(bytes, "config.json"), weights = archive_member(bytes, "model.weights.h5");
+    const auto config = archive_member(bytes, "config.json", kHighestRatio),
+               weights = archive_member(bytes, "model.weights.h5", kHighestRatio);
     if (config == nullptr || weights == nullptr)
       bytes->refuse(fmt::format("is a zip archive without {}, which a .keras file holds",
                                 config == nullptr ? "config.json" : "model.weights.h5"));
-    const auto metadata = archive_member(bytes, "metadata.json");
+    const auto metadata = archive_member(bytes, "metadata.json", kHighestRatio);
     return {Hdf5Group::root(weights), false, text_of(*config), metadata == nullptr ? "" : text_of(*metadata)};
   }
   const bool sealed = check_seal(*bytes);

@@ -1,5 +1,6 @@
 // dptrain data: what a data set holds, its statistics, and what augmentation makes of it. Trains nothing.
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -53,6 +54,12 @@ std::vector<config::Typed> before_normalization(const DataSets& data) {
   return front;
 }
 
+/// Whether the model takes rows of steps as they come: then the last axis has columns, as a Normalization sees them.
+bool has_columns(const DataSets& data, const data::Source& source, int input) {
+  const Shape shape = source.input_shape(input);
+  return shape.rank() == 2 && std::ranges::find(data.model.input_shapes, shape) != data.model.input_shapes.end();
+}
+
 int run_stats(const DataCommandFlags& flags) {
   const DataSets data =
       open_data_sets(flags.path, flags.overrides.overrides(),
@@ -67,8 +74,8 @@ int run_stats(const DataCommandFlags& flags) {
   for (const NamedSet& set : data.sets)
     for (int input = 0; input < set.source->inputs(); ++input) {
       const std::string of = set.source->input_name(input);
-      print_text(
-          stats_report(of.empty() ? set.name : set.name + " " + of, data_stats(*set.source, input, pipeline), values));
+      print_text(stats_report(of.empty() ? set.name : set.name + " " + of,
+                              data_stats(*set.source, input, pipeline, has_columns(data, *set.source, input)), values));
     }
   return 0;
 }

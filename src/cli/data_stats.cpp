@@ -22,9 +22,9 @@ struct Sums {
   std::vector<Channel> channels;
 };
 
-Sums sums_of(const data::Array& image) {
+Sums sums_of(const data::Array& image, bool columns) {
   Sums sums;
-  const auto channels = static_cast<std::size_t>(image.shape.rank() == 3 ? image.shape.back() : 1);
+  const auto channels = static_cast<std::size_t>(image.shape.rank() >= (columns ? 2 : 3) ? image.shape.back() : 1);
   sums.channels.resize(channels);
   sums.pixels = static_cast<std::int64_t>(image.f32.size() / channels);
   for (std::size_t i = 0; i < image.f32.size(); ++i) {
@@ -64,7 +64,7 @@ std::string quantiles(const char* what, const std::vector<std::int64_t>& sorted)
 
 }  // namespace
 
-DataStats data_stats(const data::Source& source, int input, const data::Pipeline& pipeline) {
+DataStats data_stats(const data::Source& source, int input, const data::Pipeline& pipeline, bool columns) {
   std::vector<Sums> all(static_cast<std::size_t>(source.size()));
   for_each_sample(source.size(), [&](std::int64_t index) {
     thread_local data::Array image, spare;
@@ -74,10 +74,11 @@ DataStats data_stats(const data::Source& source, int input, const data::Pipeline
     } catch (const data::SampleError&) {
       return;  // told by `data scan`
     }
-    const std::int64_t height = image.shape.rank() >= 2 ? image.shape[0] : -1;
-    const std::int64_t width = image.shape.rank() >= 2 ? image.shape[1] : -1;
+    const bool image_like = image.shape.rank() >= 2 && !columns;
+    const std::int64_t height = image_like ? image.shape[0] : -1;
+    const std::int64_t width = image_like ? image.shape[1] : -1;
     pipeline.apply(image, spare, {.seed = 0, .sample = static_cast<std::uint64_t>(index), .epoch = 0});
-    sums = sums_of(image);
+    sums = sums_of(image, columns);
     sums.height = height;
     sums.width = width;
   });

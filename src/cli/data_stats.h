@@ -19,9 +19,10 @@ struct DataStats {
   std::vector<std::int64_t> heights{}, widths{};          ///< of the images as read, sorted
 };
 
-/// Of the values that `pipeline` makes of input `input`. Throws Error{kData} where no sample can be read, and for
+/// Of the values that `pipeline` makes of input `input`. Channels are the last axis of images, and with `columns` also
+/// that of rows of steps; else there is one. Throws Error{kData} where no sample can be read, and for
 /// channels that differ in number.
-DataStats data_stats(const data::Source& source, int input, const data::Pipeline& pipeline);
+DataStats data_stats(const data::Source& source, int input, const data::Pipeline& pipeline, bool columns = false);
 
 /// Several lines; the last is the Normalization.
 std::string stats_report(const std::string& name, const DataStats& stats, const std::string& values);

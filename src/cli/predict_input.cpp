@@ -8,20 +8,24 @@
 #include "core/format.h"
 #include "data/sources/idx_source.h"
 #include "data/sources/image_folder.h"
+#include "data/sources/numpy.h"
 #include "experiment/model_side.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;
 namespace {
 
-/// Zero, zero, a type, a number of axes; or a gzip file, which images are not.
-bool is_idx(const std::string& path) {
+enum class ArrayFile { kNone, kIdx, kNpy };
+
+/// IDX: zero, zero, a type, a number of axes; or a gzip file, which images are not.
+ArrayFile array_file(const std::string& path) {
   std::array<unsigned char, 4> head{};
   std::ifstream file(path, std::ios::binary);
   file.read(reinterpret_cast<char*>(head.data()), static_cast<std::streamsize>(head.size()));
-  if (file.gcount() < static_cast<std::streamsize>(head.size())) return false;
+  if (file.gcount() < static_cast<std::streamsize>(head.size())) return ArrayFile::kNone;
+  if (head == std::array<unsigned char, 4>{0x93, 'N', 'U', 'M'}) return ArrayFile::kNpy;
   const bool idx = head[0] == 0 && head[1] == 0 && head[2] >= 0x08 && head[2] <= 0x0E && head[3] >= 1 && head[3] <= 8;
-  return idx || (head[0] == 0x1F && head[1] == 0x8B);
+  return idx || (head[0] == 0x1F && head[1] == 0x8B) ? ArrayFile::kIdx : ArrayFile::kNone;
 }
 
 data::ColorMode color_of(const experiment::Experiment& experiment) {
@@ -31,9 +35,9 @@ data::ColorMode color_of(const experiment::Experiment& experiment) {
   if (channels == 1) return data::ColorMode::kGrayscale;
   if (channels == 3) return data::ColorMode::kRgb;
   if (channels == 4) return data::ColorMode::kRgba;
-  throw Error(
-      ErrorKind::kUsage,
-      fmt::format("the model takes {}, not images of 1, 3 or 4 channels; --input must be an IDX file", input.str()));
+  throw Error(ErrorKind::kUsage,
+              fmt::format("the model takes {}, not images of 1, 3 or 4 channels; --input must be an IDX or .npy file",
+                          input.str()));
 }
 
 /// As the data set that the model was trained or judged on.
@@ -64,12 +68,17 @@ PredictInput open_predict_input(const std::vector<std::string>& paths, const exp
                                 const std::optional<std::string>& on_error) {
   std::error_code ignored;
   for (const std::string& path : paths) {
-    if (!fs::is_regular_file(path, ignored) || !is_idx(path)) continue;
+    const ArrayFile kind = fs::is_regular_file(path, ignored) ? array_file(path) : ArrayFile::kNone;
+    if (kind == ArrayFile::kNone) continue;
+    const char* const what = kind == ArrayFile::kIdx ? "an IDX file" : "a .npy file";
     if (paths.size() > 1)
       throw Error(ErrorKind::kUsage,
-                  fmt::format("--input {}: an IDX file stands alone, found {} inputs", path, paths.size()));
-    if (on_error) throw Error(ErrorKind::kUsage, "--on-error is about image files, and --input is an IDX file");
-    return {.source = data::open_idx_inputs(path, experiment::input_side(experiment.graph)), .files = false};
+                  fmt::format("--input {}: {} stands alone, found {} inputs", path, what, paths.size()));
+    if (on_error)
+      throw Error(ErrorKind::kUsage, fmt::format("--on-error is about image files, and --input is {}", what));
+    const data::ModelSide side = experiment::input_side(experiment.graph);
+    return {.source = kind == ArrayFile::kIdx ? data::open_idx_inputs(path, side) : data::open_numpy_inputs(path, side),
+            .files = false};
   }
   return {.source = data::open_images(paths, image_options(experiment, on_error)), .files = true};
 }

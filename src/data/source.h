@@ -90,6 +90,10 @@ class Source {
   virtual const float* f32_rows(int input) const { return static_cast<void>(input), nullptr; }
   virtual std::int64_t row(std::int64_t index) const { return index; }
 
+  /// How many samples before one have numbers in common with it, as windows over a series do: what Split leaves out
+  /// between two parts in order.
+  virtual std::int64_t shared_before() const { return 0; }
+
   /// How many labels a sample has: one for each entry of `labels: {name: file}`.
   virtual int labels() const { return label_type() == LabelType::kNone ? 0 : 1; }
   /// Name as in the config; "" when there is one unnamed label, which serves every output of the model.

@@ -17,9 +17,7 @@
 namespace dptrain::checkpoint {
 namespace {
 
-Contents over(std::vector<std::byte> bytes) {
-  return Contents::over(Hdf5Bytes::of_memory("file.h5", std::move(bytes)));
-}
+Contents over(std::vector<std::byte> bytes) { return Contents::over(checkpoint_bytes("file.h5", std::move(bytes))); }
 
 /// Reads everything that anybody reads; false when it throws the error that it may throw.
 bool readable(const std::vector<std::byte>& bytes, graph::Model& model) {

@@ -27,7 +27,7 @@ class Library {
     fill(file);
     H5Fclose(file);
   }
-  Hdf5Group root() const { return Hdf5Group::root(Hdf5Bytes::of_file(folder_ / "library.h5")); }
+  Hdf5Group root() const { return Hdf5Group::root(checkpoint_file(folder_ / "library.h5")); }
 
  private:
   sample::Folder folder_;

@@ -176,7 +176,7 @@ std::vector<std::byte> golden_bytes(const std::string& name) { return sample::by
 /// Whatever is wrong with an archive is an Error{kCheckpoint}.
 std::string archive_refusal(std::vector<std::byte> bytes) {
   try {
-    const Contents contents = Contents::over(Hdf5Bytes::of_memory("a.keras", std::move(bytes)));
+    const Contents contents = Contents::over(checkpoint_bytes("a.keras", std::move(bytes)));
     for (const StoredLayer& layer : contents.layers())
       for (const Hdf5Dataset& weight : layer.weights) weight.floats();
   } catch (const Error& error) {

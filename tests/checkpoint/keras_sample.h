@@ -54,7 +54,7 @@ inline Contents legacy_file(const std::vector<FileLayer>& layers, const FileStyl
   }
   file.list_attribute(top, "layer_names", names);
   const auto bytes = file.bytes();
-  return Contents::over(Hdf5Bytes::of_memory("keras.h5", {bytes.begin(), bytes.end()}));
+  return Contents::over(checkpoint_bytes("keras.h5", {bytes.begin(), bytes.end()}));
 }
 
 /// A convolution or a dense layer in the words of Keras 2.

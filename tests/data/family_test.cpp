@@ -7,8 +7,10 @@
 #include "data/sources/hdf5_dataset.h"
 #include "data/sources/idx_source.h"
 #include "data/sources/image_folder.h"
+#include "data/sources/numpy.h"
 #include "data/sources/split.h"
 #include "data/sources/synthetic.h"
+#include "data/sources/windows.h"
 #include "data/transform.h"
 #include "data/transforms/normalization.h"
 #include "data/transforms/random_brightness.h"
@@ -52,6 +54,46 @@ TEST(DatasetFamily, ReadsIdx) {
   EXPECT_EQ(spec.labels.paths.front().second.value, "/home/user/configs/y");
   EXPECT_EQ(spec.take, 7);
   EXPECT_THAT(spec.class_names, ElementsAre("a", "NO"));
+}
+
+TEST(DatasetFamily, ReadsNumpy) {
+  const config::Typed typed =
+      read(dataset_family(), "Numpy: {file: ../d/a.npz, inputs: {left: x, right: r.npy}, labels: y, sample_weight: w}");
+  const auto& spec = typed.as<NumpySpec>();
+  EXPECT_EQ(spec.file->value, "/home/user/d/a.npz");
+  ASSERT_EQ(spec.inputs.entries.size(), 2U);
+  EXPECT_EQ(spec.inputs.entries[0].array, "x");
+  EXPECT_EQ(spec.inputs.entries[1].name, "right");
+  EXPECT_EQ(spec.inputs.entries[1].path.value, "/home/user/configs/r.npy");
+  EXPECT_EQ(spec.labels.entries.front().array, "y");
+  const config::Typed again = read(dataset_family(), config::to_yaml(typed.write()));
+  EXPECT_EQ(config::to_yaml(again.write()), config::to_yaml(typed.write()));
+  EXPECT_THAT(refusal(dataset_family(), "Numpy: {inputs: x}"), HasSubstr("'x' is no .npy file"));
+  EXPECT_THAT(refusal(dataset_family(), "Numpy: {inputs: {}}"), HasSubstr("a mapping from names to arrays"));
+}
+
+TEST(DatasetFamily, ReadsWindows) {
+  const config::Typed typed = read(
+      dataset_family(), "Windows: {of: {Numpy: {inputs: x.npy}}, sequence_length: 24, horizon: 6, label_columns: [0]}");
+  const auto& spec = typed.as<WindowsSpec>();
+  EXPECT_EQ(spec.of.as<NumpySpec>().inputs.entries.front().path.value, "/home/user/configs/x.npy");
+  EXPECT_EQ(spec.sequence_length, 24);
+  EXPECT_EQ(spec.horizon, 6);
+  const auto words = [](const std::string& arguments) {
+    return refusal(dataset_family(), "Windows: {of: {Numpy: {inputs: x.npy}}, sequence_length: 3, " + arguments + "}");
+  };
+  EXPECT_THAT(words("horizon: -3"), HasSubstr("horizon must be >= -2"));
+  EXPECT_THAT(words("mean: [3]"), HasSubstr("mean and variance go together"));
+  EXPECT_THAT(words("start_index: 5, end_index: 5"), HasSubstr("end_index must be above start_index, 5, found 5"));
+  EXPECT_THAT(refusal(dataset_family(), "Windows: {of: {Split: 0.5}, sequence_length: 3}"),
+              HasSubstr("split the windows instead"));
+  EXPECT_THAT(refusal(dataset_family(), "Windows: {sequence_length: 3}"), HasSubstr("of"));
+}
+
+TEST(DatasetFamily, ReadsSplitInOrder) {
+  EXPECT_FALSE(read(dataset_family(), "Split: {fraction: 0.2, shuffle: false}").as<SplitSpec>().shuffle);
+  EXPECT_THAT(refusal(dataset_family(), "Split: {fraction: 0.2, shuffle: false, stratified: true}"),
+              HasSubstr("stratified draws samples"));
 }
 
 TEST(DatasetFamily, ReadsNamedInputs) {

@@ -14,7 +14,7 @@ using namespace dptrain;  // NOLINT(google-build-using-namespace)
 template <class Read>
 void attempt(const std::vector<std::byte>& bytes, const Read& read) {
   try {
-    read(checkpoint::Contents::over(checkpoint::Hdf5Bytes::of_memory("fuzz.h5", bytes)));
+    read(checkpoint::Contents::over(checkpoint::checkpoint_bytes("fuzz.h5", bytes)));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kCheckpoint) std::abort();
   }

@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       return data::Window{image[0] / 4, image[1] / 4, (image[0] + 1) / 2, (image[1] + 1) / 2};
     };
   static data::Array out;  // used again, as a worker does
-  const data::FileBytes file{data + 1, size - 1};
+  const data::ImageBytes file{data + 1, size - 1};
   try {
     // Few mutations of a PNG have the right checksums: every second one goes past them.
     if (size % 2 == 0 && data::image_format(file) == data::ImageFormat::kPng) {

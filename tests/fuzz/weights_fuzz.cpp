@@ -66,8 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   attempt([&] {
-    const auto contents =
-        checkpoint::Contents::over(checkpoint::Hdf5Bytes::of_memory("fuzz", {span.begin(), span.end()}));
+    const auto contents = checkpoint::Contents::over(checkpoint::checkpoint_bytes("fuzz", {span.begin(), span.end()}));
     load_all_ways(contents);
     attempt([&] { build_from(contents.model_config(), &contents); });
     describe(contents);

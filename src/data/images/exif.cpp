@@ -15,7 +15,7 @@ constexpr std::uint16_t kOrientation = 0x0112, kShort = 3;
 /// Numbers of a TIFF file in its byte order; 0 beyond its end.
 class Tiff {
  public:
-  explicit Tiff(FileBytes bytes) : bytes_(bytes), little_(bytes.size() > 1 && bytes[0] == 'I') {}
+  explicit Tiff(ImageBytes bytes) : bytes_(bytes), little_(bytes.size() > 1 && bytes[0] == 'I') {}
 
   std::uint32_t u16(std::size_t at) const { return number(at, 2); }
   std::uint32_t u32(std::size_t at) const { return number(at, 4); }
@@ -28,7 +28,7 @@ class Tiff {
     return value;
   }
 
-  FileBytes bytes_;
+  ImageBytes bytes_;
   bool little_;
 };
 
@@ -49,7 +49,7 @@ void move_pixels(const std::uint8_t* from, std::int64_t first, std::int64_t down
 
 }  // namespace
 
-int exif_orientation(FileBytes app1) {
+int exif_orientation(ImageBytes app1) {
   if (app1.size() < kExif.size() || !std::equal(kExif.begin(), kExif.end(), app1.begin())) return 1;
   const Tiff tiff(app1.subspan(kExif.size()));
   const std::size_t directory = tiff.u32(4), entries = tiff.u16(directory);

@@ -11,12 +11,12 @@
 
 namespace dptrain::data {
 
-using FileBytes = std::span<const std::uint8_t>;
+using ImageBytes = std::span<const std::uint8_t>;
 
 enum class ImageFormat { kJpeg, kPng, kBmp, kGif, kPnm };
 
 /// By the first bytes. Says what a file is that is none of these.
-ImageFormat image_format(FileBytes file);
+ImageFormat image_format(ImageBytes file);
 
 /// Refuses images beyond kMostPixels. `byte`: where the file says so.
 void check_pixels(std::int64_t height, std::int64_t width, std::int64_t byte);
@@ -27,17 +27,17 @@ constexpr std::int64_t channels_of(ColorMode color) {
 /// `pixels` of 1 (gray), 2 (gray, alpha), 3 (RGB) or 4 (RGBA) channels as `color` wants them.
 void convert_pixels(const std::uint8_t* pixels, std::int64_t count, int channels, ColorMode color, std::uint8_t* out);
 
-void decode_jpeg(FileBytes file, const DecodeOptions& options, Array& out);
+void decode_jpeg(ImageBytes file, const DecodeOptions& options, Array& out);
 /// PNG, BMP, GIF.
-void decode_stb(FileBytes file, ImageFormat format, const DecodeOptions& options, Array& out);
+void decode_stb(ImageBytes file, ImageFormat format, const DecodeOptions& options, Array& out);
 /// Binary PGM and PPM; values are scaled from 0..maxval to 0..255.
-void decode_pnm(FileBytes file, const DecodeOptions& options, Array& out);
+void decode_pnm(ImageBytes file, const DecodeOptions& options, Array& out);
 
 /// Walks the chunks: cut short, or a checksum that is wrong (stb_image looks at neither).
-void check_png(FileBytes file);
+void check_png(ImageBytes file);
 
 /// 1..8, from the payload of a JPEG's APP1 marker; 1 where it says nothing.
-int exif_orientation(FileBytes app1);
+int exif_orientation(ImageBytes app1);
 /// Rows and columns change places in 5..8.
 constexpr bool swaps_axes(int orientation) { return orientation >= 5; }
 /// Turns and mirrors u8 pixels [H, W, C] so that they stand upright.

@@ -53,19 +53,19 @@ constexpr std::array kForeign{
     Foreign{{0, "\x89PNG"sv}, "a damaged PNG"},
 };
 
-bool has(FileBytes file, const Signature& signature) {
+bool has(ImageBytes file, const Signature& signature) {
   if (file.size() < signature.at + signature.bytes.size()) return false;
   return std::equal(signature.bytes.begin(), signature.bytes.end(),
                     file.begin() + static_cast<std::ptrdiff_t>(signature.at),
                     [](char a, std::uint8_t b) { return static_cast<std::uint8_t>(a) == b; });
 }
 
-bool looks_like_text(FileBytes file) {
-  const FileBytes head = file.first(std::min<std::size_t>(file.size(), 512));
+bool looks_like_text(ImageBytes file) {
+  const ImageBytes head = file.first(std::min<std::size_t>(file.size(), 512));
   return std::all_of(head.begin(), head.end(), [](std::uint8_t c) { return c >= 0x20 || (c >= 0x07 && c <= 0x0D); });
 }
 
-std::string what_it_is(FileBytes file) {
+std::string what_it_is(ImageBytes file) {
   for (const Foreign& foreign : kForeign)
     if (has(file, foreign.signature)) return foreign.what;
   if (looks_like_text(file)) return "a text file";
@@ -77,7 +77,7 @@ std::string what_it_is(FileBytes file) {
 
 }  // namespace
 
-ImageFormat image_format(FileBytes file) {
+ImageFormat image_format(ImageBytes file) {
   if (file.empty()) throw ImageError(0, "the file is empty");
   for (const Known& known : kKnown)
     if (has(file, known.signature)) return known.format;

@@ -15,7 +15,7 @@ namespace {
 /// Numbers at places of the file, which must have them.
 class FormatHeader {
  public:
-  explicit FormatHeader(FileBytes file) : file_(file) {}
+  explicit FormatHeader(ImageBytes file) : file_(file) {}
 
   std::int64_t byte(std::size_t at) const {
     if (at >= file_.size())
@@ -28,7 +28,7 @@ class FormatHeader {
   std::int64_t little32(std::size_t at) const { return little16(at) | little16(at + 2) << 16; }
 
  private:
-  FileBytes file_;
+  ImageBytes file_;
 };
 
 /// Markers up to the frame header, SOFn (ITU T.81, annex B).

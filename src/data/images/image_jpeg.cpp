@@ -95,7 +95,7 @@ void cmyk_to_rgb(std::uint8_t* row, std::int64_t pixels, bool inverted) {
 /// One file on its way through libjpeg. What runs inside guarded() owns nothing, as a jump passes destructors by.
 class JpegFile {
  public:
-  explicit JpegFile(FileBytes file) : file_(file) {
+  explicit JpegFile(ImageBytes file) : file_(file) {
     jpeg_.err = jpeg_std_error(&failure_.base);
     failure_.base.error_exit = fail;
     failure_.base.emit_message = hear_message;
@@ -177,7 +177,7 @@ class JpegFile {
 
   bool has_end() const {
     constexpr std::size_t kTail = 64;  // some writers pad
-    const FileBytes tail = file_.last(std::min(kTail, file_.size()));
+    const ImageBytes tail = file_.last(std::min(kTail, file_.size()));
     constexpr std::array<std::uint8_t, 2> kEnd{0xFF, JPEG_EOI};
     return std::search(tail.begin(), tail.end(), kEnd.begin(), kEnd.end()) != tail.end();
   }
@@ -228,7 +228,7 @@ class JpegFile {
   /// What has been read: the decoder may have looked a few bytes further.
   std::int64_t position() const { return source_.next_input_byte - file_.data(); }
 
-  FileBytes file_;
+  ImageBytes file_;
   jpeg_decompress_struct jpeg_{};
   Failure failure_{};
   jpeg_source_mgr source_{};
@@ -238,7 +238,7 @@ class JpegFile {
 
 }  // namespace
 
-void decode_jpeg(FileBytes file, const DecodeOptions& options, Array& out) {
+void decode_jpeg(ImageBytes file, const DecodeOptions& options, Array& out) {
   JpegFile jpeg(file);
   jpeg.read_header(options.rotate);
   const int orientation = options.rotate ? jpeg.orientation() : 1;

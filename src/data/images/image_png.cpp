@@ -12,13 +12,13 @@ namespace {
 constexpr std::size_t kSignature = 8, kAround = 12;  // length, type and checksum of a chunk
 constexpr std::size_t kSize = 16;                    // width and height in IHDR, which comes first
 
-std::uint32_t word(FileBytes file, std::size_t at) {
+std::uint32_t word(ImageBytes file, std::size_t at) {
   return std::uint32_t{file[at]} << 24 | std::uint32_t{file[at + 1]} << 16 | std::uint32_t{file[at + 2]} << 8 |
          std::uint32_t{file[at + 3]};
 }
 
 /// "IDAT", or its bytes in hexadecimal where they are no letters.
-std::string name_of_chunk(FileBytes type) {
+std::string name_of_chunk(ImageBytes type) {
   const bool letters =
       std::all_of(type.begin(), type.end(), [](std::uint8_t c) { return (c | 0x20U) >= 'a' && (c | 0x20U) <= 'z'; });
   if (letters) return {type.begin(), type.end()};
@@ -27,7 +27,7 @@ std::string name_of_chunk(FileBytes type) {
 
 }  // namespace
 
-void check_png(FileBytes file) {
+void check_png(ImageBytes file) {
   const auto fail = [](std::size_t byte, const std::string& words) {
     throw ImageError(static_cast<std::int64_t>(byte), words);
   };
@@ -36,7 +36,7 @@ void check_png(FileBytes file) {
     const std::size_t left = file.size() - at;
     if (left < kAround) fail(file.size(), "truncated: the chunk IEND is missing");
     const std::size_t length = word(file, at);
-    const FileBytes type = file.subspan(at + 4, 4);
+    const ImageBytes type = file.subspan(at + 4, 4);
     const std::string name = name_of_chunk(type);
     if (length > left - kAround)
       fail(file.size(),

@@ -20,7 +20,7 @@ struct PnmHeader {
 };
 
 /// The next number; `at` is left behind it. Comments run from # to the end of the line.
-std::int64_t number(FileBytes file, std::size_t& at, const char* what) {
+std::int64_t number(ImageBytes file, std::size_t& at, const char* what) {
   while (at < file.size() && (is_space(file[at]) || file[at] == '#')) {
     if (file[at] == '#')
       while (at < file.size() && file[at] != '\n') ++at;
@@ -35,7 +35,7 @@ std::int64_t number(FileBytes file, std::size_t& at, const char* what) {
   return value;
 }
 
-PnmHeader read_header(FileBytes file) {
+PnmHeader read_header(ImageBytes file) {
   PnmHeader header;
   header.channels = file[1] == '6' ? 3 : 1;
   std::size_t at = 2;
@@ -53,7 +53,7 @@ PnmHeader read_header(FileBytes file) {
 
 }  // namespace
 
-void decode_pnm(FileBytes file, const DecodeOptions& options, Array& out) {
+void decode_pnm(ImageBytes file, const DecodeOptions& options, Array& out) {
   const PnmHeader header = read_header(file);
   const std::int64_t pixels = header.width * header.height, values = pixels * header.channels;
   const std::int64_t wide = header.maxval > 255 ? 2 : 1, wanted = values * wide;

@@ -54,7 +54,7 @@ constexpr std::size_t kHeaderLimit = 1 << 20;  // while nothing is known
 /// The file as stb_image reads it.
 class StbInput {
  public:
-  explicit StbInput(FileBytes file) : file_(file) {}
+  explicit StbInput(ImageBytes file) : file_(file) {}
 
   static stbi_io_callbacks callbacks() {
     return {.read = [](void* self, char* to, int count) { return static_cast<StbInput*>(self)->read(to, count); },
@@ -84,13 +84,13 @@ class StbInput {
   }
   bool ended() const { return at_ == file_.size(); }
 
-  FileBytes file_;
+  ImageBytes file_;
   std::size_t at_ = 0;
   const char* buffer_ = nullptr;
   bool overrun_ = false;
 };
 
-[[noreturn]] void fail(const StbInput& input, FileBytes file, ImageFormat format) {
+[[noreturn]] void fail(const StbInput& input, ImageBytes file, ImageFormat format) {
   const char* const kind = format == ImageFormat::kPng ? "PNG" : format == ImageFormat::kBmp ? "BMP" : "GIF";
   if (input.overrun()) throw ImageError(static_cast<std::int64_t>(file.size()), fmt::format("truncated {}", kind));
   const char* const reason = stbi_failure_reason();
@@ -99,7 +99,7 @@ class StbInput {
 
 }  // namespace
 
-void decode_stb(FileBytes file, ImageFormat format, const DecodeOptions& options, Array& out) {
+void decode_stb(ImageBytes file, ImageFormat format, const DecodeOptions& options, Array& out) {
   const stbi_io_callbacks callbacks = StbInput::callbacks();
   int width = 0, height = 0, channels = 0;
   {

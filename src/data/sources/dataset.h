@@ -29,6 +29,7 @@ struct DatasetPart {
   std::string of;       ///< the role
   double fraction = 0;  ///< of its samples
   bool stratified = false;
+  bool shuffle = true;  ///< drawn; else the last ones
 };
 
 /// A member of the family.

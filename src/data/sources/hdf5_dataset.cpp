@@ -19,7 +19,7 @@
 #include "core/text.h"
 #include "data/sources/file_stamp.h"
 #include "data/sources/hash.h"
-#include "data/sources/label_column.h"
+#include "data/sources/labelled_source.h"
 
 namespace dptrain::config {
 template <>
@@ -192,16 +192,13 @@ LabelColumn read_labels(const std::string& name, const Stored& array) {
   labels.type = LabelType::kValues;
   labels.values.resize(static_cast<std::size_t>(array.rows * labels.width));
   read_rows(array, 0, array.rows, H5T_NATIVE_FLOAT, labels.values.data());
-  const auto bad = std::find_if(labels.values.begin(), labels.values.end(), [](float v) { return !std::isfinite(v); });
-  if (bad != labels.values.end())
-    fail(fmt::format("{}, row {}", array.place, (bad - labels.values.begin()) / labels.width),
-         fmt::format("label is {}; expected a finite number", *bad));
+  check_finite(labels, "row");
   return labels;
 }
 
-class Hdf5Dataset final : public Source {
+class Hdf5Dataset final : public LabelledSource {
  public:
-  explicit Hdf5Dataset(const HDF5DatasetSpec& spec) : class_names_(spec.class_names) {
+  explicit Hdf5Dataset(const HDF5DatasetSpec& spec) : LabelledSource("row", spec.class_names) {
     const std::string& path = spec.file.value;
     std::error_code error;
     if (!std::filesystem::is_regular_file(path, error))
@@ -250,21 +247,6 @@ class Hdf5Dataset final : public Source {
     check_length();
   }
 
-  int labels() const override { return static_cast<int>(labels_.size()); }
-  std::string label_name(int which) const override { return label(which).name; }
-  LabelType label_type(int which) const override { return label(which).type; }
-  std::int64_t label_width(int which) const override { return label(which).width; }
-  std::int64_t label_class(std::int64_t index, int which) const override {
-    return label(which).classes[static_cast<std::size_t>(index)];
-  }
-  void label_values(std::int64_t index, float* out, int which) const override { label(which).values_of(index, out); }
-  std::string label_place(std::int64_t index, int which) const override {
-    return fmt::format("{}, row {}", label(which).place, index);
-  }
-  bool has_sample_weights() const override { return !sample_weights_.empty(); }
-  float sample_weight(std::int64_t index) const override { return sample_weights_[static_cast<std::size_t>(index)]; }
-  std::vector<std::string> class_names() const override { return class_names_; }
-  std::string fingerprint() const override { return fingerprint_; }
   std::string cache_key() const override {
     std::string arrays;
     for (const Stored& input : inputs_) arrays += input.place + ", ";
@@ -273,7 +255,6 @@ class Hdf5Dataset final : public Source {
 
  private:
   const Stored& at(int input) const { return inputs_[static_cast<std::size_t>(input)]; }
-  const LabelColumn& label(int which) const { return labels_[static_cast<std::size_t>(which)]; }
 
   void open(const HDF5DatasetSpec& spec, const std::string& path) {
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // it would print
@@ -344,10 +325,6 @@ class Hdf5Dataset final : public Source {
   Handle file_;
   std::vector<std::string> names_;
   std::vector<Stored> inputs_;
-  std::vector<LabelColumn> labels_;
-  std::vector<float> sample_weights_;
-  std::vector<std::string> class_names_;
-  std::string fingerprint_;
   std::string path_;
   std::int64_t bytes_ = 0;
 };

@@ -1,14 +1,13 @@
 #include "data/sources/idx_source.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
 #include "data/sources/hash.h"
-#include "data/sources/label_column.h"
+#include "data/sources/labelled_source.h"
 
 namespace dptrain::data {
 namespace {
@@ -63,10 +62,7 @@ LabelColumn make_labels(const std::string& name, const IdxFile& file) {
   }
   labels.type = LabelType::kValues;
   labels.values = idx_floats(file);
-  const auto bad = std::find_if(labels.values.begin(), labels.values.end(), [](float v) { return !std::isfinite(v); });
-  if (bad != labels.values.end())
-    throw Error(ErrorKind::kData, fmt::format("{}, item {}: label is {}; expected a finite number", file.name,
-                                              (bad - labels.values.begin()) / labels.width, *bad));
+  check_finite(labels, "item");
   return labels;
 }
 
@@ -79,16 +75,15 @@ void check_not_swapped(const IdxFiles& files, const IdxFile& labels) {
                                               labels.name, extents_text(labels)));
 }
 
-class IdxSource final : public Source {
+class IdxSource final : public LabelledSource {
  public:
   IdxSource(std::vector<IdxInput> inputs, std::vector<LabelColumn> labels, std::vector<float> sample_weights,
             std::int64_t size, std::vector<std::string> class_names, std::string fingerprint)
-      : inputs_(std::move(inputs)),
-        labels_(std::move(labels)),
-        sample_weights_(std::move(sample_weights)),
-        size_(size),
-        class_names_(std::move(class_names)),
-        fingerprint_(std::move(fingerprint)) {}
+      : LabelledSource("item", std::move(class_names)), inputs_(std::move(inputs)), size_(size) {
+    labels_ = std::move(labels);
+    sample_weights_ = std::move(sample_weights);
+    fingerprint_ = std::move(fingerprint);
+  }
 
   std::int64_t size() const override { return size_; }
   int inputs() const override { return static_cast<int>(inputs_.size()); }
@@ -125,21 +120,6 @@ class IdxSource final : public Source {
   const std::uint8_t* u8_rows(int input) const override { return at(input).u8.empty() ? nullptr : at(input).u8.data(); }
   const float* f32_rows(int input) const override { return at(input).f32.empty() ? nullptr : at(input).f32.data(); }
 
-  int labels() const override { return static_cast<int>(labels_.size()); }
-  std::string label_name(int which) const override { return label(which).name; }
-  LabelType label_type(int which) const override { return labels_.empty() ? LabelType::kNone : label(which).type; }
-  std::int64_t label_width(int which) const override { return labels_.empty() ? 0 : label(which).width; }
-  std::int64_t label_class(std::int64_t index, int which) const override {
-    return label(which).classes[static_cast<std::size_t>(index)];
-  }
-  void label_values(std::int64_t index, float* out, int which) const override { label(which).values_of(index, out); }
-  std::string label_place(std::int64_t index, int which) const override {
-    return fmt::format("{}, item {}", labels_.empty() ? "" : label(which).place, index);
-  }
-  bool has_sample_weights() const override { return !sample_weights_.empty(); }
-  float sample_weight(std::int64_t index) const override { return sample_weights_[static_cast<std::size_t>(index)]; }
-  std::vector<std::string> class_names() const override { return class_names_; }
-  std::string fingerprint() const override { return fingerprint_; }
   /// Of all bytes, which are in memory already.
   std::string cache_key() const override {
     std::uint64_t hash = kHashStart;
@@ -153,14 +133,9 @@ class IdxSource final : public Source {
 
  private:
   const IdxInput& at(int input) const { return inputs_[static_cast<std::size_t>(input)]; }
-  const LabelColumn& label(int which) const { return labels_[static_cast<std::size_t>(which)]; }
 
   std::vector<IdxInput> inputs_;
-  std::vector<LabelColumn> labels_;
-  std::vector<float> sample_weights_;
   std::int64_t size_;
-  std::vector<std::string> class_names_;
-  std::string fingerprint_;
 };
 
 void check_count(const IdxFile& first, const IdxFile& other, const std::string& what) {

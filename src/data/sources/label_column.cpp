@@ -8,6 +8,13 @@
 
 namespace dptrain::data {
 
+void check_finite(const LabelColumn& column, const char* word) {
+  const auto bad = std::ranges::find_if(column.values, [](float v) { return !std::isfinite(v); });
+  if (bad != column.values.end())
+    throw Error(ErrorKind::kData, fmt::format("{}, {} {}: label is {}; expected a finite number", column.place, word,
+                                              (bad - column.values.begin()) / column.width, *bad));
+}
+
 std::vector<float> as_floats(const LabelColumn& column) {
   if (column.type != LabelType::kClass) return column.values;
   return {column.classes.begin(), column.classes.end()};

@@ -23,6 +23,8 @@ struct LabelColumn {
   void values_of(std::int64_t index, float* out) const { std::copy_n(values.begin() + index * width, width, out); }
 };
 
+/// Throws Error{kData} for a value that is not finite, naming its `word`: "row", "item".
+void check_finite(const LabelColumn& column, const char* word);
 /// Whole numbers, one per sample, are classes in some files and factors in others: as floats.
 std::vector<float> as_floats(const LabelColumn& column);
 /// One factor for each sample from what was read as a label. Throws Error{kData} for rows of several values, and for a

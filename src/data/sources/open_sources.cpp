@@ -104,8 +104,9 @@ void apply_split(Roles& roles, std::size_t self, std::uint64_t seed) {
   const std::shared_ptr<const Source>& whole = roles.whole[from];
   SplitIndices parts;
   try {
-    parts =
-        split_indices(*whole, roles.rest[from], part.fraction, part.stratified, seed, static_cast<std::uint32_t>(self));
+    parts = part.shuffle ? split_indices(*whole, roles.rest[from], part.fraction, part.stratified, seed,
+                                         static_cast<std::uint32_t>(self))
+                         : split_last(*whole, roles.rest[from], part.fraction);
   } catch (const Error& error) {
     fail_at(typed, error.kind(), error.what());
   }
@@ -153,10 +154,15 @@ Sources open_all(const DatasetConfig& datasets, const ModelSide& model, std::uin
     std::iota(roles.rest[r].begin(), roles.rest[r].end(), 0);
     roles.result[r] = roles.whole[r];
   }
-  for (std::size_t r = 0; r < roles.specs.size(); ++r) {
-    // Wanted or not: it takes samples away from the set that it is part of, and from the Splits after it.
-    if (*roles.specs[r] && is_split(r) && opened[origin(roles, r)]) apply_split(roles, r, seed);
-  }
+  // Wanted or not: it takes samples away from the set that it is part of, and from the Splits after it. Those in order
+  // come first, from the end: validation lies between training and test.
+  const auto apply = [&](std::size_t r, bool shuffle) {
+    const config::Typed& spec = *roles.specs[r];
+    if (spec && is_split(r) && def_of(spec).part(spec.spec()).shuffle == shuffle && opened[origin(roles, r)])
+      apply_split(roles, r, seed);
+  };
+  for (std::size_t r = roles.specs.size(); r-- > 0;) apply(r, false);
+  for (std::size_t r = 0; r < roles.specs.size(); ++r) apply(r, true);
   check_same_classes(roles);
   for (std::size_t r = 0; r < wanted.size(); ++r)
     if (!wanted[r]) roles.result[r].reset();

@@ -38,14 +38,32 @@ std::vector<std::size_t> shares(const std::vector<std::size_t>& sizes, std::size
   return share;
 }
 
+[[noreturn]] void fail_empty(const Source& whole, double fraction) {
+  throw Error(ErrorKind::kData,
+              fmt::format("fraction {} of {} samples leaves one of the parts empty", fraction, whole.size()));
+}
+
+std::size_t held_count(const Source& whole, const std::vector<std::int64_t>& candidates, double fraction) {
+  const auto count = static_cast<std::size_t>(std::llround(fraction * static_cast<double>(whole.size())));
+  if (count == 0 || count >= candidates.size()) fail_empty(whole, fraction);
+  return count;
+}
+
 }  // namespace
+
+SplitIndices split_last(const Source& whole, const std::vector<std::int64_t>& candidates, double fraction) {
+  SplitIndices parts;
+  const auto border = candidates.end() - static_cast<std::ptrdiff_t>(held_count(whole, candidates, fraction));
+  parts.held.assign(border, candidates.end());
+  const auto end = std::lower_bound(candidates.begin(), border, *border - whole.shared_before());
+  parts.kept.assign(candidates.begin(), end);
+  if (parts.kept.empty()) fail_empty(whole, fraction);
+  return parts;
+}
 
 SplitIndices split_indices(const Source& whole, const std::vector<std::int64_t>& candidates, double fraction,
                            bool stratified, std::uint64_t seed, std::uint32_t stream) {
-  const auto count = static_cast<std::size_t>(std::llround(fraction * static_cast<double>(whole.size())));
-  if (count == 0 || count >= candidates.size())
-    throw Error(ErrorKind::kData,
-                fmt::format("fraction {} of {} samples leaves one of the parts empty", fraction, whole.size()));
+  const std::size_t count = held_count(whole, candidates, fraction);
   if (stratified && whole.label_type() != LabelType::kClass)
     throw Error(ErrorKind::kData, "stratified needs labels that are classes, found rows of values or none");
 
@@ -77,11 +95,15 @@ std::unique_ptr<DatasetDef> split_def() {
       config::Schema::of<SplitSpec>("Split")
           .key(key("of", &SplitSpec::of).doc("the data set that loses these samples: train, validation or test"))
           .positional(key("fraction", &SplitSpec::fraction).required().above(0).below(1).doc("of its samples"))
-          .key(key("stratified", &SplitSpec::stratified).doc("take the same fraction of every class")),
+          .key(key("stratified", &SplitSpec::stratified).doc("take the same fraction of every class"))
+          .key(key("shuffle", &SplitSpec::shuffle).doc("false: the last samples, in place of drawn ones"))
+          .rule<SplitSpec>([](const SplitSpec& spec) -> std::string {
+            return spec.stratified && !spec.shuffle ? "stratified draws samples, and shuffle is false" : "";
+          }),
       nullptr);
   def->part = [](const void* spec) {
     const auto& split = *static_cast<const SplitSpec*>(spec);
-    return DatasetPart{split.of, split.fraction, split.stratified};
+    return DatasetPart{split.of, split.fraction, split.stratified, split.shuffle};
   };
   return def;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Split: one data set cut in two, by seed alone.
+// Split: one data set cut in two, by seed alone or in order.
 
 #include <cstdint>
 #include <vector>
@@ -14,6 +14,7 @@ struct SplitSpec : DatasetCommon {
   std::string of = "train";
   double fraction = 0;
   bool stratified = false;
+  bool shuffle = true;  ///< false: the last samples, as Keras's validation_split takes them
 };
 
 struct SplitIndices {
@@ -25,5 +26,9 @@ struct SplitIndices {
 /// Error{kData} when either part would be empty or, stratified, where labels are no classes.
 SplitIndices split_indices(const Source& whole, const std::vector<std::int64_t>& candidates, double fraction,
                            bool stratified, std::uint64_t seed, std::uint32_t stream);
+
+/// The last round(fraction * whole.size()) of `candidates`. Those before them that share numbers with them
+/// (Source::shared_before) are in neither part. Throws Error{kData} when either part would be empty.
+SplitIndices split_last(const Source& whole, const std::vector<std::int64_t>& candidates, double fraction);
 
 }  // namespace dptrain::data

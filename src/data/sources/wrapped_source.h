@@ -28,6 +28,7 @@ class WrappedSource : public Source {
     of_->read_exact(at(index), input, type, out);
   }
   std::shared_ptr<BadSamples> bad_samples() const override { return of_->bad_samples(); }
+  std::int64_t shared_before() const override { return of_->shared_before(); }
 
   int labels() const override { return of_->labels(); }
   std::string label_name(int which) const override { return of_->label_name(which); }

@@ -29,6 +29,18 @@ VectorSource uneven() {
   return source;
 }
 
+TEST(SplitLast, TakesTheEnd) {
+  const VectorSource source = uneven();
+  SplitIndices parts = split_last(source, all(103), 0.2);
+  EXPECT_EQ(parts.held.size(), 21U);
+  EXPECT_EQ(parts.held.front(), 82);
+  EXPECT_EQ(parts.kept, all(82));
+  parts = split_last(source, {1, 3, 5, 7}, 0.02);
+  EXPECT_EQ(parts.held, (std::vector<std::int64_t>{5, 7}));
+  EXPECT_EQ(parts.kept, (std::vector<std::int64_t>{1, 3}));
+  EXPECT_THROW(split_last(source, all(10), 0.2), Error);
+}
+
 TEST(SplitIndices, AreDisjointAndComplete) {
   const VectorSource source = uneven();
   for (const bool stratified : {false, true}) {

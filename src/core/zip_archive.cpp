@@ -1,6 +1,6 @@
 // The zip format: PKWARE's APPNOTE 6.3.10, sections 4.3.7 (local header), 4.3.12 (central directory), 4.3.14 to 4.3.16.
 
-#include "checkpoint/keras/keras_archive.h"
+#include "core/zip_archive.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,27 +10,26 @@
 #include "core/crc32.h"
 #include "core/format.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain {
 namespace {
 
 constexpr std::uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50, kEnd64 = 0x06064b50,
                         kLocator64 = 0x07064b50;
 constexpr std::uint64_t kEndBytes = 22, kLocatorBytes = 20, kLongestComment = 65535;
-constexpr std::uint32_t kSee64 = 0xFFFFFFFF;  ///< the number stands in the 64-bit record
-constexpr std::uint64_t kHighestRatio = 100;  ///< trained weights deflate to nine tenths, text to a tenth
-constexpr std::uint64_t kFreeBytes = std::uint64_t{64} << 20U;  ///< up to here any ratio goes: weights may all be zero
+constexpr std::uint32_t kSee64 = 0xFFFFFFFF;                    ///< the number stands in the 64-bit record
+constexpr std::uint64_t kFreeBytes = std::uint64_t{64} << 20U;  ///< up to here any ratio goes: all numbers may be zero
 constexpr std::uint64_t kPiece = std::uint64_t{1} << 20U;
 
 /// A range of another file.
-class Slice final : public Hdf5Bytes {
+class Slice final : public FileBytes {
  public:
-  Slice(std::shared_ptr<const Hdf5Bytes> whole, std::uint64_t offset, std::uint64_t size)
-      : Hdf5Bytes(whole->name(), size), whole_(std::move(whole)), offset_(offset) {}
+  Slice(std::shared_ptr<const FileBytes> whole, std::uint64_t offset, std::uint64_t size)
+      : FileBytes(whole->name(), size, whole->voice()), whole_(std::move(whole)), offset_(offset) {}
 
  private:
   void copy(std::uint64_t offset, std::span<std::byte> out) const override { whole_->read(offset_ + offset, out); }
 
-  std::shared_ptr<const Hdf5Bytes> whole_;
+  std::shared_ptr<const FileBytes> whole_;
   std::uint64_t offset_;
 };
 
@@ -45,7 +44,7 @@ struct Member {
 };
 
 /// Where the central directory is; the record that says so ends the file, but for a comment.
-Directory find_directory(const Hdf5Bytes& file) {
+Directory find_directory(const FileBytes& file) {
   const std::uint64_t reach = std::min(file.size(), kEndBytes + kLongestComment);
   const std::vector<std::byte> tail = file.read(file.size() - reach, reach);
   for (std::uint64_t back = kEndBytes; back <= reach; ++back) {
@@ -72,7 +71,7 @@ Directory find_directory(const Hdf5Bytes& file) {
 }
 
 /// Sizes and offset beyond 32 bits, in the order in which the entry leaves them out.
-void read_extra64(const Hdf5Bytes& file, std::span<const std::byte> extra, Member& member) {
+void read_extra64(const FileBytes& file, std::span<const std::byte> extra, Member& member) {
   Cursor at(file, extra);
   while (at.left() >= 4) {
     const std::uint16_t id = at.u16(), length = at.u16();
@@ -84,7 +83,9 @@ void read_extra64(const Hdf5Bytes& file, std::span<const std::byte> extra, Membe
   }
 }
 
-std::optional<Member> find_member(const Hdf5Bytes& file, const std::string& wanted) {
+/// Calls f(name, member) for each entry of the directory until it says that it has found what it looks for.
+template <class F>
+void each_member(const FileBytes& file, const F& f) {
   const Directory directory = find_directory(file);
   const std::vector<std::byte> bytes = file.read(directory.offset, directory.size);
   Cursor at(file, bytes);
@@ -103,18 +104,26 @@ std::optional<Member> find_member(const Hdf5Bytes& file, const std::string& want
     member.header = at.u32();
     const auto name = at.take(name_length), extra = at.take(extra_length);
     at.skip(comment_length);
-    if (name.size() != wanted.size() || !std::equal(name.begin(), name.end(), std::as_bytes(std::span(wanted)).begin()))
-      continue;
+    std::string text(name.size(), '\0');
+    std::ranges::transform(name, text.begin(), [](std::byte byte) { return std::to_integer<char>(byte); });
     read_extra64(file, extra, member);
-    return member;
+    if (f(text, member)) return;
   }
-  return std::nullopt;
+}
+
+std::optional<Member> find_member(const FileBytes& file, const std::string& wanted) {
+  std::optional<Member> found;
+  each_member(file, [&](const std::string& name, const Member& member) {
+    if (name == wanted) found = member;
+    return found.has_value();
+  });
+  return found;
 }
 
 /// zlib's state, ended whatever happens in between.
 class Inflater {
  public:
-  explicit Inflater(const Hdf5Bytes& file) {
+  explicit Inflater(const FileBytes& file) {
     if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) file.refuse("cannot be inflated: zlib does not start");
   }
   Inflater(const Inflater&) = delete;
@@ -145,13 +154,13 @@ class Inflater {
 
 /// All of a raw deflate stream, which must give as many bytes as the directory says. Memory follows what has been
 /// inflated, never what is claimed.
-std::vector<std::byte> inflated(const Hdf5Bytes& file, const Member& member, std::uint64_t data,
-                                const std::string& name) {
-  if (member.size > kFreeBytes && member.size / kHighestRatio > member.packed)
+std::vector<std::byte> inflated(const FileBytes& file, const Member& member, std::uint64_t data,
+                                const std::string& name, std::uint64_t highest_ratio) {
+  if (member.size > kFreeBytes && member.size / highest_ratio > member.packed)
     file.refuse(
-        fmt::format("holds {} deflated to {} of {} bytes: no weights or text are packed more than {} to 1, "
+        fmt::format("holds {} deflated to {} of {} bytes: nothing of its kind is packed more than {} to 1, "
                     "the file is damaged or made to do harm",
-                    name, member.packed, member.size, kHighestRatio));
+                    name, member.packed, member.size, highest_ratio));
   std::vector<std::byte> packed = file.read(data, member.packed), all;
   std::span<std::byte> in(packed);
   Inflater inflater(file);
@@ -176,7 +185,7 @@ std::vector<std::byte> inflated(const Hdf5Bytes& file, const Member& member, std
   return all;
 }
 
-void check_crc(const Hdf5Bytes& member, std::uint32_t expected, const std::string& name) {
+void check_crc(const FileBytes& member, std::uint32_t expected, const std::string& name) {
   std::vector<std::byte> piece(
       static_cast<std::size_t>(std::min<std::uint64_t>(member.size(), std::uint64_t{1} << 20U)));
   std::uint32_t crc = 0;
@@ -192,15 +201,21 @@ void check_crc(const Hdf5Bytes& member, std::uint32_t expected, const std::strin
 
 }  // namespace
 
-bool is_archive(const Hdf5Bytes& file) {
+bool is_archive(const FileBytes& file) {
   if (file.size() < kEndBytes) return false;
   const std::vector<std::byte> head = file.read(0, 4);
   return Cursor(file, head).u32() == kLocal;
 }
 
-std::shared_ptr<const Hdf5Bytes> archive_member(const std::shared_ptr<const Hdf5Bytes>& archive,
-                                                const std::string& name) {
-  const Hdf5Bytes& file = *archive;
+std::vector<std::string> archive_names(const FileBytes& archive) {
+  std::vector<std::string> names;
+  each_member(archive, [&](const std::string& name, const Member&) { return names.push_back(name), false; });
+  return names;
+}
+
+std::shared_ptr<const FileBytes> archive_member(const std::shared_ptr<const FileBytes>& archive,
+                                                const std::string& name, std::uint64_t highest_ratio) {
+  const FileBytes& file = *archive;
   const std::optional<Member> member = find_member(file, name);
   if (!member) return nullptr;
   if ((member->flags & 1U) != 0) file.refuse("is an encrypted zip archive, which is not supported");
@@ -211,15 +226,15 @@ std::shared_ptr<const Hdf5Bytes> archive_member(const std::shared_ptr<const Hdf5
   const std::uint64_t name_length = at.u16(), extra_length = at.u16(),
                       data = member->header + 30 + name_length + extra_length;
   if (!file.contains(data, member->packed)) file.damaged(fmt::format("its member {} lies outside of it", name));
-  std::shared_ptr<const Hdf5Bytes> bytes;
+  std::shared_ptr<const FileBytes> bytes;
   if (member->method == 0 && member->packed == member->size)
     bytes = std::make_shared<Slice>(archive, data, member->size);
   else if (member->method == Z_DEFLATED)
-    bytes = Hdf5Bytes::of_memory(file.name(), inflated(file, *member, data, name));
+    bytes = FileBytes::of_memory(file.name(), inflated(file, *member, data, name, highest_ratio), file.voice());
   else
     file.refuse(fmt::format("holds {} packed by method {}, which is not supported", name, member->method));
   check_crc(*bytes, member->crc, name);
   return bytes;
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain

@@ -1,6 +1,6 @@
-// What a .keras archive claims about its members, and what inflating them gives.
+// What a zip archive claims about its members, and what inflating them gives.
 
-#include "checkpoint/keras/keras_archive.h"
+#include "core/zip_archive.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,10 +13,19 @@
 #include "core/crc32.h"
 #include "core/error.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain {
 namespace {
 
 using ::testing::HasSubstr;
+
+const FileVoice kVoice{
+    .cannot_open = [](const std::string& path,
+                      const std::string& reason) { return Error(ErrorKind::kData, path + ": cannot open: " + reason); },
+    .damaged = [](const std::string& name,
+                  const std::string& what) { return Error(ErrorKind::kCheckpoint, name + " is damaged: " + what); },
+    .refused = [](const std::string& name,
+                  const std::string& what) { return Error(ErrorKind::kCheckpoint, name + " " + what); },
+};
 
 std::vector<std::byte> deflated(std::span<const std::byte> bytes) {
   z_stream stream{};
@@ -33,7 +42,7 @@ std::vector<std::byte> deflated(std::span<const std::byte> bytes) {
 }
 
 /// An archive of one deflated member, which claims a size and a checksum.
-std::shared_ptr<const Hdf5Bytes> archive(const std::vector<std::byte>& packed, std::uint64_t claimed,
+std::shared_ptr<const FileBytes> archive(const std::vector<std::byte>& packed, std::uint64_t claimed,
                                          std::uint32_t crc) {
   const std::string name = "config.json";
   std::vector<std::byte> file;
@@ -53,7 +62,7 @@ std::shared_ptr<const Hdf5Bytes> archive(const std::vector<std::byte>& packed, s
   put(0x02014b50, 4), put(20, 2), common(), put(0, 2), put(0, 2), put(0, 2), put(0, 4), put(0, 4), put_name();
   const std::uint64_t size = file.size() - directory;
   put(0x06054b50, 4), put(0, 2), put(0, 2), put(1, 2), put(1, 2), put(size, 4), put(directory, 4), put(0, 2);
-  return Hdf5Bytes::of_memory("a.keras", std::move(file));
+  return FileBytes::of_memory("a.keras", std::move(file), kVoice);
 }
 
 std::vector<std::byte> varied(std::size_t count) {
@@ -65,14 +74,14 @@ std::vector<std::byte> varied(std::size_t count) {
 
 std::string archive_error(const std::vector<std::byte>& packed, std::uint64_t claimed, std::uint32_t crc = 0) {
   try {
-    archive_member(archive(packed, claimed, crc), "config.json");
+    archive_member(archive(packed, claimed, crc), "config.json", 100);
   } catch (const Error& error) {
     return error.kind() == ErrorKind::kCheckpoint ? error.what() : "another kind of error";
   }
   return "";
 }
 
-TEST(KerasArchive, InflatesWhatIsThere) {
+TEST(ZipArchive, InflatesWhatIsThere) {
   for (const std::size_t size : {0U, 1U, 1000U, 1U << 20U, (1U << 20U) + 1, 5'000'000U}) {
     const std::vector<std::byte> bytes = varied(size);
     const auto member = archive_member(archive(deflated(bytes), size, crc32(bytes, 0)), "config.json");
@@ -81,7 +90,7 @@ TEST(KerasArchive, InflatesWhatIsThere) {
   }
 }
 
-TEST(KerasArchive, WeightsOfZeroMayBePackedTightly) {
+TEST(ZipArchive, NumbersOfZeroMayBePackedTightly) {
   const std::vector<std::byte> zeros(std::size_t{32} << 20U);
   const std::vector<std::byte> packed = deflated(zeros);
   ASSERT_GT(zeros.size() / packed.size(), 500U);
@@ -89,16 +98,16 @@ TEST(KerasArchive, WeightsOfZeroMayBePackedTightly) {
 }
 
 /// A megabyte that inflates to a gigabyte, as the format allows, is refused before a byte of it is.
-TEST(KerasArchive, AClaimBeyondWhatWeightsPackToIsRefused) {
+TEST(ZipArchive, AClaimBeyondTheRatioIsRefused) {
   const std::vector<std::byte> packed(1'000'000);  // never looked at
   EXPECT_EQ(
       archive_error(packed, 1'000'000'000),
-      "'a.keras' holds config.json deflated to 1000000 of 1000000000 bytes: no weights or text are packed more than "
+      "a.keras holds config.json deflated to 1000000 of 1000000000 bytes: nothing of its kind is packed more than "
       "100 to 1, the file is damaged or made to do harm");
   EXPECT_THAT(archive_error(packed, 0xFFFFFFFE), HasSubstr("more than 100 to 1"));
 }
 
-TEST(KerasArchive, AMemberOfAnotherLengthThanItClaimsIsDamaged) {
+TEST(ZipArchive, AMemberOfAnotherLengthThanItClaimsIsDamaged) {
   const std::vector<std::byte> packed = deflated(varied(3'000'000));
   EXPECT_THAT(archive_error(packed, 2'999'999), HasSubstr("longer than the 2999999 bytes"));
   EXPECT_THAT(archive_error(packed, 0), HasSubstr("longer than the 0 bytes"));
@@ -106,7 +115,7 @@ TEST(KerasArchive, AMemberOfAnotherLengthThanItClaimsIsDamaged) {
   EXPECT_THAT(archive_error(packed, 200'000'000), HasSubstr("cannot be inflated to the 200000000 bytes"));
 }
 
-TEST(KerasArchive, AStreamCutOffIsDamaged) {
+TEST(ZipArchive, AStreamCutOffIsDamaged) {
   std::vector<std::byte> packed = deflated(varied(100'000));
   packed.resize(packed.size() - 1);
   EXPECT_THAT(archive_error(packed, 100'000), HasSubstr("cannot be inflated"));
@@ -115,4 +124,4 @@ TEST(KerasArchive, AStreamCutOffIsDamaged) {
 }
 
 }  // namespace
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain

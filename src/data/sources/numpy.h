@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/value.h"
+#include "data/sources/dataset.h"
+
+namespace dptrain::data {
+
+/// Arrays by name: what ends with ".npy" is a file, anything else the name of an array in the archive.
+struct NumpyArrays {
+  struct Entry {
+    std::string name;   ///< "" when one unnamed
+    std::string array;  ///< in the archive; "" for a file of its own
+    config::Path path;  ///< of that file
+  };
+  std::vector<Entry> entries;
+};
+
+/// Arrays that NumPy has saved, one row per sample (numpy.cpp): .npy files, or the arrays of one .npz archive.
+struct NumpySpec : DatasetCommon {
+  std::optional<config::Path> file;  ///< the archive
+  NumpyArrays inputs;
+  NumpyArrays labels;  ///< or {output name: array}; may be empty
+  NumpyArrays sample_weight;
+};
+
+/// What the model takes for ids is kept as integers. Inputs of up to `most_in_memory` bytes in all are read at once and
+/// kept, larger ones row by row from the disk when a sample is read. Throws Error{kData}.
+std::shared_ptr<const Source> open_numpy(const NumpySpec& spec, const ModelSide& model, std::uint64_t most_in_memory);
+/// Inputs of `predict --input FILE.npy`: a source without labels.
+std::shared_ptr<const Source> open_numpy_inputs(const std::string& path, const ModelSide& model);
+
+}  // namespace dptrain::data
+
+namespace dptrain::config {
+template <>
+struct Value<data::NumpyArrays> {
+  static bool read(const Node&, Reader&, data::NumpyArrays& out);
+  static Node write(const data::NumpyArrays&);
+  static Node schema();
+};
+}  // namespace dptrain::config
