@@ -69,6 +69,8 @@ TEST(DatasetFamily, ReadsNumpy) {
   const config::Typed again = read(dataset_family(), config::to_yaml(typed.write()));
   EXPECT_EQ(config::to_yaml(again.write()), config::to_yaml(typed.write()));
   EXPECT_THAT(refusal(dataset_family(), "Numpy: {inputs: x}"), HasSubstr("'x' is no .npy file"));
+  EXPECT_THAT(refusal(dataset_family(), "Numpy: {inputs: null}"), HasSubstr("inputs has no value"));
+  EXPECT_TRUE(read(dataset_family(), "Numpy: {inputs: x.npy, labels: null}").as<NumpySpec>().labels.entries.empty());
   EXPECT_THAT(refusal(dataset_family(), "Numpy: {inputs: {}}"), HasSubstr("a mapping from names to arrays"));
 }
 

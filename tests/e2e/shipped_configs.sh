@@ -18,6 +18,7 @@ parameters fashion_mnist.yaml 93,322 93,322
 parameters bench/fashion_cnn.yaml 93,322 93,322
 parameters cifar10_towers.yaml 1,068,298 1,068,298
 parameters bench/cifar_towers.yaml 1,068,298 1,068,298
+parameters series_forecast.yaml 4,641 4,641
 parameters mnist_mlp.yaml 669,706 669,706
 parameters bench/mlp.yaml 669,706 669,706
 parameters resnet_small.yaml 274,042 272,474
@@ -50,7 +51,7 @@ trains() {
 }
 
 say "a few steps, and replicas against one"
-for name in fashion_mnist mnist_mlp resnet_small cifar10_towers; do
+for name in fashion_mnist mnist_mlp resnet_small cifar10_towers series_forecast; do
   file=$configs/$name.yaml
   spelled_out "$file"
   trains "$name" 2 --cpus 2x1 --batch-size 6

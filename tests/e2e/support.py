@@ -2,6 +2,8 @@
 """What the end-to-end tests need beyond the shell: data files, and judgements about JSON files.
 
     support.py idx FOLDER TRAIN TEST SIDE     IDX files that a small network can learn, the same everywhere
+    support.py series FILE STEPS [WINDOW]     a .npy file [STEPS, 3], hourly: a value, and sine and cosine of the time of day;
+                                              with WINDOW [STEPS / WINDOW, WINDOW, 3]
     support.py photos FOLDER COUNT            class folders light/ and dark/ of COUNT small gray JPEGs each
     support.py photo FILE WIDTH HEIGHT LEVEL [ORIENTATION]   one such JPEG, with EXIF if it has an orientation
     support.py flip FILE OFFSET               turns the bits of one byte
@@ -51,6 +53,24 @@ def make_idx(folder, train, test, side):
         images, labels = images_of(count, side, seed)
         write_idx(f"{folder}/{prefix}-images-idx3-ubyte", (count, side, side), images)
         write_idx(f"{folder}/{prefix}-labels-idx1-ubyte", (count,), labels)
+
+
+def write_npy(path, descr, shape, data):
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    write(path, b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header.encode() + data)
+
+
+def make_series(path, steps, window=0):
+    """Days and weeks around 20, and noise."""
+    import random
+    generator = random.Random(3)
+    rows = []
+    for t in range(steps):
+        day = 2 * math.pi * t / 24
+        rows += [20 + 6 * math.sin(day) + 3 * math.sin(day / 7) + generator.gauss(0, 0.7), math.sin(day), math.cos(day)]
+    shape = (steps // window, window, 3) if window else (steps, 3)
+    write_npy(path, "<f4", shape, struct.pack(f"<{len(rows)}f", *rows))
 
 
 def huffman_table(kind, counts, symbols):
@@ -129,7 +149,7 @@ def main():
     action, path, *words = sys.argv[1:]
     if action in ("json", "jsonl"):
         return 0 if judge_json(action, path, words) else 1
-    makers = {"idx": make_idx, "photos": make_photos, "photo": lambda path, *numbers: write(path, gray_jpeg(*numbers)),
+    makers = {"idx": make_idx, "series": make_series, "photos": make_photos, "photo": lambda path, *numbers: write(path, gray_jpeg(*numbers)),
               "flip": flip, "xml": parse_xml}
     makers[action](path, *map(int, words))
     return 0

@@ -39,6 +39,7 @@ Node entry_text(const data::NumpyArrays::Entry& entry) {
 bool Value<data::NumpyArrays>::read(const Node& node, Reader& reader, data::NumpyArrays& out) {
   out.entries.clear();
   const Node found = reader.substituted(node);
+  if (found.is_null()) return true;  // none
   if (!found.is_map()) return read_entry(node, reader, "", out);
   if (found.entries().empty()) return reader.expected(found, "an array, or a mapping from names to arrays"), false;
   bool good = true;
@@ -137,7 +138,7 @@ struct NumpyInput {
       fill(u8);
     else
       ids ? fill(i32) : fill(f32);
-    array.bytes.reset();
+    if (!array.is_integer() || ids) array.bytes.reset();  // integers kept as floats may still be asked for as they are
   }
 };
 
@@ -294,7 +295,6 @@ const RegisteredDataset kNumpySet = dataset_def<NumpySpec>(
 }  // namespace
 
 std::shared_ptr<const Source> open_numpy(const NumpySpec& spec, const ModelSide& model, std::uint64_t most_in_memory) {
-  if (spec.inputs.entries.empty()) throw Error(ErrorKind::kUsage, "Numpy: inputs must name at least one array");
   return std::make_shared<NumpySource>(spec, model, most_in_memory);
 }
 

@@ -84,11 +84,14 @@ class Windows final : public Source {
   int labels() const override { return has_own_labels() ? series_->labels() : 1; }
   std::string label_name(int which) const override { return has_own_labels() ? series_->label_name(which) : ""; }
   LabelType label_type(int which) const override {
-    return has_own_labels() && spec_.label_steps == 1 ? series_->label_type(which) : LabelType::kValues;
+    if (spec_.label_steps > 1) return LabelType::kValues;
+    if (has_own_labels()) return series_->label_type(which);
+    return is_number() ? LabelType::kClass : LabelType::kValues;
   }
   std::int64_t label_width(int which) const override { return spec_.label_steps * width_of_step(which); }
   std::int64_t label_class(std::int64_t index, int which) const override {
-    return series_->label_class(label_step(index, 0), which);
+    const std::int64_t step = label_step(index, 0);
+    return has_own_labels() ? series_->label_class(step, which) : whole_number(step);
   }
   void label_values(std::int64_t index, float* out, int which) const override {
     for (std::int64_t j = 0; j < spec_.label_steps; ++j, out += width_of_step(which))
@@ -115,6 +118,14 @@ class Windows final : public Source {
   std::int64_t first_step(std::int64_t index) const { return spec_.start_index + index * spec_.sequence_stride; }
   std::int64_t label_step(std::int64_t index, std::int64_t j) const {
     return first_step(index) + (spec_.sequence_length - 1 + j) * spec_.sampling_rate + spec_.horizon;
+  }
+  /// A step's label is one whole number: of a text the next word, a class.
+  bool is_number() const { return columns_.size() == 1 && scale_.empty() && series_->gives(0, DType::kI32); }
+  std::int32_t whole_number(std::int64_t step) const {
+    thread_local std::vector<std::int32_t> row;
+    row.resize(static_cast<std::size_t>(series_->input_shape(0).elements()));
+    series_->read_exact(step, 0, DType::kI32, row.data());
+    return row[static_cast<std::size_t>(columns_[0])];
   }
   bool has_own_labels() const { return series_->labels() > 0; }
   std::int64_t width_of_step(int which) const {

@@ -193,6 +193,10 @@ TEST_F(NumpyFiles, RowsLabelsAndWeights) {
     Array out;
     source->read(3, 0, out);
     EXPECT_THAT(out.f32, ElementsAre(47, 50, 53, 56, 59, 62));
+    std::vector<std::int32_t> numbers(6);
+    ASSERT_TRUE(source->gives(0, DType::kI32));
+    source->read_exact(3, 0, DType::kI32, numbers.data());
+    EXPECT_THAT(numbers, ElementsAre(47, 50, 53, 56, 59, 62));
     EXPECT_EQ(source->label_type(), LabelType::kClass);
     EXPECT_EQ(source->label_class(2), 2);
     EXPECT_EQ(source->label_class(0), 4);
