@@ -142,6 +142,15 @@ struct NumpyInput {
   }
 };
 
+std::vector<config::Path> numpy_paths(const NumpySpec& spec) {
+  std::vector<config::Path> paths;
+  if (spec.file) paths.push_back(*spec.file);
+  for (const NumpyArrays* arrays : {&spec.inputs, &spec.labels, &spec.sample_weight})
+    for (const auto& entry : arrays->entries)
+      if (entry.array.empty()) paths.push_back(entry.path);
+  return paths;
+}
+
 class NumpySource final : public LabelledSource {
  public:
   NumpySource(const NumpySpec& spec, const ModelSide& model, std::uint64_t most_in_memory)
@@ -162,7 +171,7 @@ class NumpySource final : public LabelledSource {
     for (const auto& entry : spec.labels.entries) labels_.push_back(labels_of(entry, "labels"));
     for (const auto& entry : spec.sample_weight.entries)
       sample_weights_ = sample_weights_of(labels_of(entry, "sample weights"));
-    note_files(spec);
+    for (const config::Path& path : numpy_paths(spec)) files_.push_back(path.value);
     set_fingerprint();
     std::uint64_t bytes = 0;
     for (const NumpyInput& input : inputs_) bytes += input.bytes_in_memory();
@@ -226,13 +235,6 @@ class NumpySource final : public LabelledSource {
                                                 inputs_.front().array.place, size(), what, array.place, array.rows));
   }
 
-  void note_files(const NumpySpec& spec) {
-    if (spec.file) files_.push_back(spec.file->value);
-    for (const NumpyArrays* arrays : {&spec.inputs, &spec.labels, &spec.sample_weight})
-      for (const auto& entry : arrays->entries)
-        if (entry.array.empty()) files_.push_back(entry.path.value);
-  }
-
   /// Shapes, types, labels, sizes, and the first and last row of every input.
   void set_fingerprint() {
     std::uint64_t hash = kHashStart;
@@ -266,15 +268,6 @@ std::string check_numpy(const NumpySpec& spec) {
         return fmt::format("'{}' is no .npy file; where it is an array of an archive, write `file: data.npz` beside it",
                            entry.array);
   return "";
-}
-
-std::vector<config::Path> numpy_paths(const NumpySpec& spec) {
-  std::vector<config::Path> paths;
-  if (spec.file) paths.push_back(*spec.file);
-  for (const NumpyArrays* arrays : {&spec.inputs, &spec.labels, &spec.sample_weight})
-    for (const auto& entry : arrays->entries)
-      if (entry.array.empty()) paths.push_back(entry.path);
-  return paths;
 }
 
 std::uint64_t room_in_memory() { return machine::memory().available / kPartInMemory; }
