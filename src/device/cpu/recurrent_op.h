@@ -38,10 +38,19 @@ class RecurrentPasses : public Op {
   virtual float* workspace(const OpArgs& a) const = 0;
 };
 
-/// `Spec` derives from layers::RecurrentSpec.
-template <class Spec>
+/// `Spec` derives from layers::RecurrentSpec; `Cell`, from this, says what it keeps:
+///   Kept keep(kernels::cpu::Room&, bool for_backward) const;
+///   std::int64_t more_floats() const;   of scratch, where it wants any for itself
+template <class Cell, class Spec>
 class RecurrentOp : public RecurrentPasses {
  public:
+  plan::Need need() const override {
+    kernels::cpu::Room saved(nullptr), scratch(nullptr);
+    if (keeps_) cell().keep(saved, true);
+    cell().keep(scratch, false);
+    rooms(scratch);
+    return {.saved = bytes(saved), .scratch = bytes(scratch), .packed = packed_in(nullptr).bytes};
+  }
   void prepare(std::int64_t rows) override { inputs_.prepare(rows); }
   std::string implementation() const override { return "inputs: " + implementation_; }
   std::pair<double, double> flops_per_sample() const override {
@@ -72,6 +81,32 @@ class RecurrentOp : public RecurrentPasses {
     implementation_ = inputs_.name();
   }
 
+  float* workspace(const OpArgs& a) const override { return places(a, false).second.workspace; }
+
+  std::int64_t more_floats() const { return 0; }
+  struct Rooms {
+    float *inputs, *factors, *more, *workspace;
+  };
+  /// What is kept, for backward or in scratch, and the rest of scratch.
+  auto places(const OpArgs& a, bool for_backward) const {
+    kernels::cpu::Room saved(static_cast<float*>(a.saved)), scratch(static_cast<float*>(a.scratch));
+    const auto passing = cell().keep(scratch, false);
+    return std::pair(for_backward ? cell().keep(saved, true) : passing, rooms(scratch));
+  }
+  auto places_of_forward(const OpArgs& a) const { return places(a, keeps_ && a.training); }
+
+  /// The sums of the inputs, and the factors of the state where they are dropped.
+  void begin(const OpArgs& a, float* sums, const Rooms& own) {
+    inputs_.forward(a, sums, own.inputs);
+    draw_factors(a, own);
+  }
+  void draw_factors(const OpArgs& a, const Rooms& own) const {
+    if (inputs_.drops_state(a)) inputs_.draw_state_factors(a, own.factors);
+  }
+  bool wants_recurrent_weights(const OpArgs& a) const {
+    return inputs_.wants_weights() && a.weight_gradients[1] != nullptr;
+  }
+
   struct Packed {
     float *forward, *backward;
     std::uint64_t bytes;
@@ -85,25 +120,21 @@ class RecurrentOp : public RecurrentPasses {
     packed.bytes = bytes(room);
     return packed;
   }
-  /// Of the steps, and of the gradient of the recurrent kernel behind them.
-  std::int64_t workspace_floats() const {
-    return std::max(kernels::cpu::recurrent_workspace(room_, kernels::cpu::thread_count()), recurrent_.workspace());
-  }
-
-  static std::uint64_t bytes(const kernels::cpu::Room& room) {
-    return static_cast<std::uint64_t>(room.taken()) * sizeof(float);
-  }
   /// `factors`: of the state, where recurrent dropout draws them.
   kernels::cpu::RecurrentSteps steps_of(const OpArgs& a, const float* factors) const {
-    return {.rows = a.rows,
-            .steps = inputs_.steps(),
-            .units = spec_.units,
-            .backwards = spec_.go_backwards,
-            .mask = mask_ ? a.in<std::uint8_t>(*mask_) : nullptr,
-            .state_factors = inputs_.drops_state(a) ? factors : nullptr,
-            .activation = spec_.activation,
-            .sequences = spec_.return_sequences};
+    kernels::cpu::RecurrentSteps steps{.rows = a.rows,
+                                       .steps = inputs_.steps(),
+                                       .units = spec_.units,
+                                       .backwards = spec_.go_backwards,
+                                       .mask = mask_ ? a.in<std::uint8_t>(*mask_) : nullptr,
+                                       .state_factors = inputs_.drops_state(a) ? factors : nullptr,
+                                       .activation = spec_.activation,
+                                       .sequences = spec_.return_sequences};
+    if constexpr (requires { spec_.recurrent_activation; }) steps.recurrent_activation = spec_.recurrent_activation;
+    return steps;
   }
+  /// Numbers of one state in all steps.
+  std::int64_t all_states() const { return rows_ * inputs_.steps() * spec_.units; }
 
   const Spec spec_;
   const std::int64_t rows_, gates_, room_;
@@ -113,6 +144,21 @@ class RecurrentOp : public RecurrentPasses {
   RecurrentWeights recurrent_;
 
  private:
+  const Cell& cell() const { return static_cast<const Cell&>(*this); }
+  static std::uint64_t bytes(const kernels::cpu::Room& room) {
+    return static_cast<std::uint64_t>(room.taken()) * sizeof(float);
+  }
+  Rooms rooms(kernels::cpu::Room& room) const {
+    Rooms own{};
+    own.inputs = room.take(inputs_.scratch());
+    own.factors = room.take(spec_.recurrent_dropout > 0 ? gates_ * rows_ * spec_.units : 0);
+    own.more = room.take(cell().more_floats());
+    // Of the steps, and of the gradient of the recurrent kernel behind them.
+    own.workspace = room.take(
+        std::max(kernels::cpu::recurrent_workspace(room_, kernels::cpu::thread_count()), recurrent_.workspace()));
+    return own;
+  }
+
   std::optional<std::size_t> mask_;
   std::string implementation_;
 };

@@ -5,26 +5,14 @@
 namespace dptrain::device::cpu {
 namespace {
 
-class SimpleRNNOp final : public RecurrentOp<layers::SimpleRNNSpec> {
+class SimpleRNNOp final : public RecurrentOp<SimpleRNNOp, layers::SimpleRNNSpec> {
  public:
   SimpleRNNOp(const layers::SimpleRNNSpec& spec, const OpContext& context, Device& device)
       : RecurrentOp(spec, 1, kernels::cpu::simple_rnn_room(spec.units), context, device) {}
 
-  plan::Need need() const override {
-    kernels::cpu::Room saved(nullptr), scratch(nullptr);
-    if (keeps_) keep(saved, true);
-    keep(scratch, false);
-    rooms(scratch);
-    return {.saved = bytes(saved), .scratch = bytes(scratch), .packed = packed_in(nullptr).bytes};
-  }
-
   kernels::cpu::RecurrentWork begin_forward(const OpArgs& a) override {
-    kernels::cpu::Room saved(static_cast<float*>(a.saved)), scratch(static_cast<float*>(a.scratch));
-    const bool training = keeps_ && a.training;
-    const kernels::cpu::SimpleRnnKept kept = training ? keep(saved, true) : keep(scratch, false);
-    const Rooms own = rooms(scratch);
-    inputs_.forward(a, kept.sums, own.inputs);
-    if (inputs_.drops_state(a)) inputs_.draw_state_factors(a, own.factors);
+    const auto [kept, own] = places_of_forward(a);
+    begin(a, kept.sums, own);
     forward_ = {.steps = steps_of(a, own.factors),
                 .kernel = packed_in(a.packed).forward,
                 .h0 = has_states_ ? a.in(1) : nullptr,
@@ -35,8 +23,8 @@ class SimpleRNNOp final : public RecurrentOp<layers::SimpleRNNSpec> {
   }
 
   kernels::cpu::RecurrentWork begin_backward(const OpArgs& a) override {
-    const auto [kept, own] = for_backward(a);
-    if (inputs_.drops_state(a)) inputs_.draw_state_factors(a, own.factors);
+    const auto [kept, own] = places(a, true);
+    draw_factors(a, own);
     backward_ = {.steps = steps_of(a, own.factors),
                  .kernel = packed_in(a.packed).backward,
                  .kept = kept,
@@ -47,46 +35,19 @@ class SimpleRNNOp final : public RecurrentOp<layers::SimpleRNNSpec> {
   }
 
   void end_backward(const OpArgs& a) override {
-    const auto [kept, own] = for_backward(a);
-    if (inputs_.wants_weights() && a.weight_gradients[1] != nullptr)
-      recurrent_.differentiate(a, kept.hidden, kept.sums, a.weight_gradients[1], nullptr, own.kernel);
+    const auto [kept, own] = places(a, true);
+    if (wants_recurrent_weights(a))
+      recurrent_.differentiate(a, kept.hidden, kept.sums, a.weight_gradients[1], nullptr, own.workspace);
     inputs_.backward(a, kept.sums, own.inputs);
   }
 
-  float* workspace(const OpArgs& a) const override {
-    kernels::cpu::Room scratch(static_cast<float*>(a.scratch));
-    keep(scratch, false);
-    return rooms(scratch).kernel;
-  }
-
- private:
-  struct Rooms {
-    float *inputs, *factors, *kernel;
-  };
-
   kernels::cpu::SimpleRnnKept keep(kernels::cpu::Room& room, bool for_backward) const {
-    const std::int64_t states = rows_ * inputs_.steps() * spec_.units;
-    kernels::cpu::SimpleRnnKept kept{};
-    kept.sums = room.take(states);
-    if (for_backward) kept.hidden = room.take(states);
+    kernels::cpu::SimpleRnnKept kept{.sums = room.take(all_states())};
+    if (for_backward) kept.hidden = room.take(all_states());
     return kept;
   }
 
-  Rooms rooms(kernels::cpu::Room& room) const {
-    Rooms own{};
-    own.inputs = room.take(inputs_.scratch());
-    own.factors = room.take(spec_.recurrent_dropout > 0 ? rows_ * spec_.units : 0);
-    own.kernel = room.take(workspace_floats());
-    return own;
-  }
-
-  std::pair<kernels::cpu::SimpleRnnKept, Rooms> for_backward(const OpArgs& a) const {
-    kernels::cpu::Room saved(static_cast<float*>(a.saved)), scratch(static_cast<float*>(a.scratch));
-    const kernels::cpu::SimpleRnnKept kept = keep(saved, true);
-    keep(scratch, false);
-    return {kept, rooms(scratch)};
-  }
-
+ private:
   kernels::cpu::SimpleRnnForward forward_{};
   kernels::cpu::SimpleRnnBackward backward_{};
 };

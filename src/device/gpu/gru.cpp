@@ -8,30 +8,13 @@ namespace {
 
 /// Kept for backward: the gates, h before each step, and the candidate's part of it. Without reset_after sums stand
 /// gate by gate, for the candidate's product comes behind the gates'.
-class GRUOp final : public RecurrentOp {
+class GRUOp final : public RecurrentCellOp<GRUOp, layers::GRUSpec> {
  public:
   GRUOp(const layers::GRUSpec& spec, const OpContext& context, Device& device)
-      : RecurrentOp(spec, 3, context, device, !spec.reset_after), spec_(spec) {
-    prepare(context.rows);
-  }
-
-  plan::Need need() const override {
-    Parts saved(nullptr), scratch(nullptr);
-    if (keeps()) keep(saved, true);
-    keep(scratch, false);
-    take_room(scratch);
-    take_own(scratch);
-    return {.saved = saved.taken(), .scratch = scratch.taken()};
-  }
+      : RecurrentCellOp(spec, 3, context, device, !spec.reset_after) {}
 
   void forward(const OpArgs& a) override {
-    const bool training = keeps() && a.training;
-    Parts saved(a.saved), scratch(a.scratch);
-    const Kept kept = training ? keep(saved, true) : keep(scratch, false);
-    const Room room = take_room(scratch);
-    const Own own = take_own(scratch);
-    draw_factors(a, room);
-    const kernel::RecurrentSteps steps = begin_gru(a, room);
+    const auto [kept, room, own, steps] = start_forward(a);
     multiply_inputs(a, room, kept.gates);
     set_state(a, has_states() ? a.inputs[1] : nullptr, room.h);
     kernel::GruStep step{.reset_after = spec_.reset_after,
@@ -56,13 +39,7 @@ class GRUOp final : public RecurrentOp {
   }
 
   void backward(const OpArgs& a) override {
-    Parts saved(a.saved), scratch(a.scratch);
-    const Kept kept = keep(saved, true);
-    keep(scratch, false);
-    const Room room = take_room(scratch);
-    const Own own = take_own(scratch);
-    draw_factors(a, room);
-    const kernel::RecurrentSteps steps = begin_gru(a, room);
+    const auto [kept, room, own, steps] = start(a, true);
     set_float_state(a, spec_.return_state ? a.dy<void>(1) : nullptr, room.dh);
     const kernel::GruStepBack step{.reset_after = spec_.reset_after,
                                    .gates = kept.gates,
@@ -84,33 +61,15 @@ class GRUOp final : public RecurrentOp {
     }
     differentiate_weights(a, kept, room, own);
     differentiate_inputs(a, room, kept.gates);
-    if (has_states() && a.input_gradients[1] != nullptr)
-      device_.from_float(room.dh, a.input_gradients[1], type_, states(a.rows), *a.stream);
+    give_state_gradient(a, 1, room.dh);
   }
 
- private:
   struct Kept {
     void *gates, *hidden, *inner;
   };
   struct Own {
     void *reset, *operand, *recurrent;
   };
-
-  void differentiate_weights(const OpArgs& a, const Kept& kept, const Room& room, const Own& own) {
-    const std::int64_t positions = a.rows * this->steps(), units = spec_.units;
-    if (!wants_weights() || a.weight_gradients[1] == nullptr) return;
-    if (!spec_.reset_after) {
-      differentiate_state(a, room, kept.hidden, kept.gates);
-      differentiate_state_part(a, room, 2, kept.inner, elements(kept.gates, 2 * positions * units));
-      return;
-    }
-    differentiate_state(a, room, kept.hidden, own.recurrent);
-    if (!spec_.use_bias) return;
-    const std::int64_t parts = by_gate(a) ? 3 : 1, columns = 3 * units / parts;
-    for (std::int64_t part = 0; part < parts; ++part)
-      kernel::bias_gradient(at(a), type_, elements(own.recurrent, part * positions * columns), positions, columns,
-                            room.bias, a.weight_gradients[2] + 3 * units + part * columns);
-  }
 
   Kept keep(Parts& parts, bool for_backward) const {
     const std::int64_t all = states(most_rows()) * this->steps();
@@ -130,17 +89,26 @@ class GRUOp final : public RecurrentOp {
     return own;
   }
 
+ private:
+  void differentiate_weights(const OpArgs& a, const Kept& kept, const Room& room, const Own& own) {
+    const std::int64_t positions = a.rows * this->steps(), units = spec_.units;
+    if (!wants_weights() || a.weight_gradients[1] == nullptr) return;
+    if (!spec_.reset_after) {
+      differentiate_state(a, room, kept.hidden, kept.gates);
+      differentiate_state_part(a, room, 2, kept.inner, elements(kept.gates, 2 * positions * units));
+      return;
+    }
+    differentiate_state(a, room, kept.hidden, own.recurrent);
+    if (!spec_.use_bias) return;
+    const std::int64_t parts = by_gate(a) ? 3 : 1, columns = 3 * units / parts;
+    for (std::int64_t part = 0; part < parts; ++part)
+      kernel::bias_gradient(at(a), type_, elements(own.recurrent, part * positions * columns), positions, columns,
+                            room.bias, a.weight_gradients[2] + 3 * units + part * columns);
+  }
+
   const void* state_bias(const OpArgs& a) const {
     return spec_.reset_after && spec_.use_bias ? elements(a.compute_weights[2], 3 * spec_.units) : nullptr;
   }
-
-  kernel::RecurrentSteps begin_gru(const OpArgs& a, const Room& room) const {
-    kernel::RecurrentSteps steps = begin(a, room);
-    steps.recurrent_activation = spec_.recurrent_activation;
-    return steps;
-  }
-
-  layers::GRUSpec spec_;
 };
 
 const RegisteredOp kGRU = op<layers::GRUSpec, GRUOp>(kKind, {.weight_orders = {{1, 0}, {1, 0}}});

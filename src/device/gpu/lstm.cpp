@@ -6,28 +6,13 @@ namespace dptrain::device::DPTRAIN_GPU {
 namespace {
 
 /// Kept for backward: the gates, h before and c behind each step, activation(c), and the initial c.
-class LSTMOp final : public RecurrentOp {
+class LSTMOp final : public RecurrentCellOp<LSTMOp, layers::LSTMSpec> {
  public:
   LSTMOp(const layers::LSTMSpec& spec, const OpContext& context, Device& device)
-      : RecurrentOp(spec, 4, context, device), spec_(spec) {
-    prepare(context.rows);
-  }
-
-  plan::Need need() const override {
-    Parts saved(nullptr), scratch(nullptr);
-    if (keeps()) keep(saved, true);
-    keep(scratch, false);
-    take_room(scratch);
-    return {.saved = saved.taken(), .scratch = scratch.taken()};
-  }
+      : RecurrentCellOp(spec, 4, context, device) {}
 
   void forward(const OpArgs& a) override {
-    const bool training = keeps() && a.training;
-    Parts saved(a.saved), scratch(a.scratch);
-    const Kept kept = training ? keep(saved, true) : keep(scratch, false);
-    const Room room = take_room(scratch);
-    draw_factors(a, room);
-    const kernel::RecurrentSteps steps = begin_lstm(a, room);
+    const auto [kept, room, own, steps] = start_forward(a);
     multiply_inputs(a, room, kept.gates);
     set_state(a, has_states() ? a.inputs[1] : nullptr, room.h);
     set_float_state(a, has_states() ? a.inputs[2] : nullptr, room.c);
@@ -50,12 +35,7 @@ class LSTMOp final : public RecurrentOp {
   }
 
   void backward(const OpArgs& a) override {
-    Parts saved(a.saved), scratch(a.scratch);
-    const Kept kept = keep(saved, true);
-    keep(scratch, false);
-    const Room room = take_room(scratch);
-    draw_factors(a, room);
-    const kernel::RecurrentSteps steps = begin_lstm(a, room);
+    const auto [kept, room, own, steps] = start(a, true);
     set_float_state(a, spec_.return_state ? a.dy<void>(1) : nullptr, room.dh);
     set_float_state(a, spec_.return_state ? a.dy<void>(2) : nullptr, room.dc);
     for (std::int64_t s = this->steps() - 1; s >= 0; --s) {
@@ -72,14 +52,10 @@ class LSTMOp final : public RecurrentOp {
     }
     differentiate_state(a, room, kept.hidden, kept.gates);
     differentiate_inputs(a, room, kept.gates);
-    if (!has_states()) return;
-    if (a.input_gradients[1] != nullptr)
-      device_.from_float(room.dh, a.input_gradients[1], type_, states(a.rows), *a.stream);
-    if (a.input_gradients[2] != nullptr)
-      device_.from_float(room.dc, a.input_gradients[2], type_, states(a.rows), *a.stream);
+    give_state_gradient(a, 1, room.dh);
+    give_state_gradient(a, 2, room.dc);
   }
 
- private:
   struct Kept {
     void *gates, *hidden;
     float *cell, *squashed, *c0;
@@ -96,14 +72,6 @@ class LSTMOp final : public RecurrentOp {
     if (has_states()) kept.c0 = parts.floats(states(most_rows()));
     return kept;
   }
-
-  kernel::RecurrentSteps begin_lstm(const OpArgs& a, const Room& room) const {
-    kernel::RecurrentSteps steps = begin(a, room);
-    steps.recurrent_activation = spec_.recurrent_activation;
-    return steps;
-  }
-
-  layers::LSTMSpec spec_;
 };
 
 const RegisteredOp kLSTM = op<layers::LSTMSpec, LSTMOp>(kKind, {.weight_orders = {{1, 0}, {1, 0}}});

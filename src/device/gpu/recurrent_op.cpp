@@ -244,4 +244,9 @@ void RecurrentOp::differentiate_state_part(const OpArgs& a, const Room& room, st
                        scratch, workspace, a.weight_gradients[1] + part * sets.columns * units_);
 }
 
+void RecurrentOp::give_state_gradient(const OpArgs& a, std::size_t input, const float* gradient) const {
+  if (has_states_ && a.input_gradients[input] != nullptr)
+    device_.from_float(gradient, a.input_gradients[input], type_, states(a.rows), *a.stream);
+}
+
 }  // namespace dptrain::device::DPTRAIN_GPU

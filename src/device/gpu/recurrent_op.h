@@ -4,6 +4,7 @@
 // convolutions of single points, dropout, and the gradients of weights and inputs from those of all steps' sums.
 
 #include <string>
+#include <tuple>
 
 #include "device/gpu/conv_sets.h"
 #include "device/gpu/gpu_op.h"
@@ -34,8 +35,8 @@ class Parts {
   std::uint64_t taken_ = 0;
 };
 
-/// Weights: kernel [features, gates * units] and recurrent kernel [units, gates * units], both with the columns
-/// outermost in the arena, so that a gate's lie together; bias.
+/// What does not depend on the cell. Weights: kernel [features, gates * units] and recurrent kernel [units, gates *
+/// units], both with the columns outermost in the arena, so that a gate's lie together; bias.
 class RecurrentOp : public GpuOp {
  public:
   void prepare(std::int64_t rows) override;
@@ -84,6 +85,8 @@ class RecurrentOp : public GpuOp {
   void differentiate_state_part(const OpArgs& a, const Room& room, std::int64_t part, const void* hidden,
                                 const void* dz);
   bool wants_weights() const { return wants_weights_; }
+  /// The gradient of an initial state, where it is wanted.
+  void give_state_gradient(const OpArgs& a, std::size_t input, const float* gradient) const;
   const void* factors_of(const OpArgs& a, const Room& room, std::int64_t gate) const {
     return drops_state(a) ? elements(room.factors, gate * states(a.rows)) : nullptr;
   }
@@ -127,6 +130,51 @@ class RecurrentOp : public GpuOp {
   std::optional<std::size_t> mask_;
   std::uint32_t seed_;
   Sets whole_, single_;
+};
+
+/// `Spec` derives from layers::RecurrentSpec; `Cell`, from this, says what it keeps, and of scratch takes for itself:
+///   Kept keep(Parts&, bool for_backward) const;
+///   Own take_own(Parts&) const;   where it wants any
+template <class Cell, class Spec>
+class RecurrentCellOp : public RecurrentOp {
+ public:
+  plan::Need need() const override {
+    Parts saved(nullptr), scratch(nullptr);
+    if (keeps()) cell().keep(saved, true);
+    cell().keep(scratch, false);
+    take_room(scratch);
+    cell().take_own(scratch);
+    return {.saved = saved.taken(), .scratch = scratch.taken()};
+  }
+
+ protected:
+  RecurrentCellOp(const Spec& spec, std::int64_t gates, const OpContext& context, Device& device,
+                  bool single_gates = false)
+      : RecurrentOp(spec, gates, context, device, single_gates), spec_(spec) {
+    prepare(context.rows);
+  }
+
+  struct Nothing {};
+  Nothing take_own(Parts&) const { return {}; }
+
+  /// What is kept, for backward or in scratch; the rest of scratch, the cell's own last; the steps. Factors are drawn.
+  auto start(const OpArgs& a, bool for_backward) const {
+    Parts saved(a.saved), scratch(a.scratch);
+    const auto passing = cell().keep(scratch, false);
+    const auto kept = for_backward ? cell().keep(saved, true) : passing;
+    const Room room = take_room(scratch);
+    const auto own = cell().take_own(scratch);
+    draw_factors(a, room);
+    kernel::RecurrentSteps steps = begin(a, room);
+    if constexpr (requires { spec_.recurrent_activation; }) steps.recurrent_activation = spec_.recurrent_activation;
+    return std::tuple(kept, room, own, steps);
+  }
+  auto start_forward(const OpArgs& a) const { return start(a, keeps() && a.training); }
+
+  const Spec spec_;
+
+ private:
+  const Cell& cell() const { return static_cast<const Cell&>(*this); }
 };
 
 }  // namespace dptrain::device::DPTRAIN_GPU

@@ -6,28 +6,13 @@ namespace dptrain::device::DPTRAIN_GPU {
 namespace {
 
 /// Kept for backward: h before and behind each step.
-class SimpleRNNOp final : public RecurrentOp {
+class SimpleRNNOp final : public RecurrentCellOp<SimpleRNNOp, layers::SimpleRNNSpec> {
  public:
   SimpleRNNOp(const layers::SimpleRNNSpec& spec, const OpContext& context, Device& device)
-      : RecurrentOp(spec, 1, context, device), spec_(spec) {
-    prepare(context.rows);
-  }
-
-  plan::Need need() const override {
-    Parts saved(nullptr), scratch(nullptr);
-    if (keeps()) keep(saved, true);
-    keep(scratch, false);
-    take_room(scratch);
-    return {.saved = saved.taken(), .scratch = scratch.taken()};
-  }
+      : RecurrentCellOp(spec, 1, context, device) {}
 
   void forward(const OpArgs& a) override {
-    const bool training = keeps() && a.training;
-    Parts saved(a.saved), scratch(a.scratch);
-    const Kept kept = training ? keep(saved, true) : keep(scratch, false);
-    const Room room = take_room(scratch);
-    draw_factors(a, room);
-    const kernel::RecurrentSteps steps = begin(a, room);
+    const auto [kept, room, own, steps] = start_forward(a);
     multiply_inputs(a, room, kept.sums);
     set_state(a, has_states() ? a.inputs[1] : nullptr, room.h);
     for (std::int64_t s = 0; s < this->steps(); ++s) {
@@ -44,12 +29,7 @@ class SimpleRNNOp final : public RecurrentOp {
   }
 
   void backward(const OpArgs& a) override {
-    Parts saved(a.saved), scratch(a.scratch);
-    const Kept kept = keep(saved, true);
-    keep(scratch, false);
-    const Room room = take_room(scratch);
-    draw_factors(a, room);
-    const kernel::RecurrentSteps steps = begin(a, room);
+    const auto [kept, room, own, steps] = start(a, true);
     set_float_state(a, spec_.return_state ? a.dy<void>(1) : nullptr, room.dh);
     for (std::int64_t s = this->steps() - 1; s >= 0; --s) {
       kernel::simple_rnn_step_backward(
@@ -59,11 +39,9 @@ class SimpleRNNOp final : public RecurrentOp {
     }
     differentiate_state(a, room, kept.hidden, kept.sums);
     differentiate_inputs(a, room, kept.sums);
-    if (has_states() && a.input_gradients[1] != nullptr)
-      device_.from_float(room.dh, a.input_gradients[1], type_, states(a.rows), *a.stream);
+    give_state_gradient(a, 1, room.dh);
   }
 
- private:
   struct Kept {
     void *sums, *hidden;
     float* squashed;
@@ -78,8 +56,6 @@ class SimpleRNNOp final : public RecurrentOp {
     kept.squashed = parts.floats(all);
     return kept;
   }
-
-  layers::SimpleRNNSpec spec_;
 };
 
 const RegisteredOp kSimpleRNN = op<layers::SimpleRNNSpec, SimpleRNNOp>(kKind, {.weight_orders = {{1, 0}, {1, 0}}});
