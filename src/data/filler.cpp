@@ -104,13 +104,14 @@ void Filler::fill_exact(const Input& input, std::int64_t index, std::byte* out) 
   source_->read_exact(index, input.from, input.type, out);
   if (input.type != DType::kI32 || input.id_limit == 0) return;
   const auto* const ids = reinterpret_cast<const std::int32_t*>(out);
+  const std::string name = source_->input_name(input.from);
   for (std::int64_t i = 0; i < input.elements; ++i)
     if (ids[i] < 0 || ids[i] >= input.id_limit)
-      throw Error(
-          ErrorKind::kData,
-          fmt::format("{}: input '{}' holds the id {} at place {}; the model's Embedding has the ids 0 to {}; "
-                      "raise its input_dim",
-                      source_->label_place(index), source_->input_name(input.from), ids[i], i, input.id_limit - 1));
+      throw Error(ErrorKind::kData,
+                  fmt::format("{}{} holds the id {} at place {}; the model's Embedding has the ids 0 to {}; "
+                              "raise its input_dim",
+                              source_->label_place(index), name.empty() ? "" : fmt::format(": input '{}'", name),
+                              ids[i], i, input.id_limit - 1));
 }
 
 /// Photos without a Resizing: not one file that is damaged, but nearly all of them would not fit.

@@ -119,7 +119,7 @@ TEST(Ids, WrongOnesAreNamed) {
   };
   const auto beyond = make_idx_source(idx_ids(0x0C, big_endian(std::vector<std::int32_t>{1, 2, 3, 4}), 2, 2), {}, side);
   EXPECT_THAT(message([&] { all_ids(beyond, side); }),
-              HasSubstr(", item 1: input '' holds the id 4 at place 1; the model's Embedding has the ids 0 to 3; raise "
+              HasSubstr(", item 1 holds the id 4 at place 1; the model's Embedding has the ids 0 to 3; raise "
                         "its input_dim"));
   const auto floats = make_idx_source(idx_ids(0x0D, Bytes(16, 0), 2, 2), {}, side);
   EXPECT_THAT(message([&] { all_ids(floats, side); }),
