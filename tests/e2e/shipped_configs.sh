@@ -21,6 +21,9 @@ parameters bench/cifar_towers.yaml 1,068,298 1,068,298
 parameters series_forecast.yaml 4,641 4,641
 parameters mnist_mlp.yaml 669,706 669,706
 parameters bench/mlp.yaml 669,706 669,706
+parameters bench/lstm_shared.yaml 82,305 82,305
+parameters bench/gru.yaml 75,786 75,786
+parameters bench/embedding.yaml 64,004,225 64,004,225
 parameters resnet_small.yaml 274,042 272,474
 parameters bench/resnet50.yaml 25,610,152 25,557,032
 parameters xception.yaml 22,910,480 22,855,952
