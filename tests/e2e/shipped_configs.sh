@@ -21,6 +21,7 @@ parameters bench/cifar_towers.yaml 1,068,298 1,068,298
 parameters series_forecast.yaml 4,641 4,641
 parameters mnist_mlp.yaml 669,706 669,706
 parameters bench/mlp.yaml 669,706 669,706
+parameters shared_lstm.yaml 82,305 82,305
 parameters bench/lstm_shared.yaml 82,305 82,305
 parameters bench/gru.yaml 75,786 75,786
 parameters bench/embedding.yaml 64,004,225 64,004,225
@@ -54,7 +55,7 @@ trains() {
 }
 
 say "a few steps, and replicas against one"
-for name in fashion_mnist mnist_mlp resnet_small cifar10_towers series_forecast; do
+for name in fashion_mnist mnist_mlp resnet_small cifar10_towers series_forecast shared_lstm; do
   file=$configs/$name.yaml
   spelled_out "$file"
   trains "$name" 2 --cpus 2x1 --batch-size 6
