@@ -60,6 +60,15 @@ std::vector<int> Device::weight_order(const config::Typed& layer, std::size_t we
   return traits->weight_orders[weight];
 }
 
+bool Device::reads_rows(const config::Typed& layer, std::size_t weight) const {
+  const OpTraits* traits = op_traits(kind(), layer.type());
+  return traits != nullptr && traits->reads_rows && weight == 0;
+}
+
+std::unique_ptr<RowTable> Device::make_row_table(const RowTableContext& context) {
+  throw Error(ErrorKind::kInternal, fmt::format("{}: device {} has no tables", context.parameter.path, name()));
+}
+
 void Device::copy(void* destination, const void* source, std::size_t bytes, Stream& stream) {
   if (bytes % sizeof(float) != 0)
     throw Error(ErrorKind::kInternal,

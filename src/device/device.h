@@ -16,6 +16,7 @@
 #include "core/dtype.h"
 #include "device/event.h"
 #include "device/op.h"
+#include "device/row_table.h"
 #include "device/update.h"
 #include "plan/capabilities.h"
 
@@ -79,6 +80,8 @@ class Device : public plan::Capabilities {
   /// Error{kInternal} where the device has no such loss.
   virtual std::unique_ptr<LossOp> make_loss(const LossContext& context);
   virtual std::unique_ptr<Update> make_update(const UpdateContext& context) = 0;
+  /// Of a parameter of kind kTable. Throws Error{kInternal} on devices whose ops read no rows.
+  virtual std::unique_ptr<RowTable> make_row_table(const RowTableContext& context);
 
   // Flat passes over floats.
   virtual void fill(float* x, std::int64_t n, float value, Stream& stream) = 0;
@@ -108,6 +111,7 @@ class Device : public plan::Capabilities {
   std::optional<plan::TailFusion> fuses(const plan::Follower& follower) const override;
   bool undoes(const plan::Step& reader, const plan::TailEntry& last) const override;
   std::vector<int> weight_order(const config::Typed& layer, std::size_t weight) const override;
+  bool reads_rows(const config::Typed& layer, std::size_t weight) const override;
 };
 
 using OpFactory = std::function<std::unique_ptr<Op>(const OpContext&, Device&)>;
@@ -138,6 +142,8 @@ struct OpTraits {
   std::vector<UndoClaim> undoes{};
   /// Parameter::order of each weight, in Keras's order of the weights; empty or left out: as Keras has it.
   std::vector<std::vector<int>> weight_orders{};
+  /// The first weight is read by row, through OpArgs::tables where it is a table.
+  bool reads_rows = false;
 };
 
 /// Table of ops by (device kind, spec type), filled before main by objects of type RegisteredOp.

@@ -21,6 +21,7 @@
 namespace dptrain::device {
 
 class Device;
+class RowTable;
 
 /// What an op is made for.
 struct OpContext {
@@ -67,6 +68,9 @@ struct OpArgs {
   std::span<const void* const> compute_weights{};  ///< the same in the compute type (`weights` where that is float32)
   /// Null where not wanted; of statistics: forward in training writes share * value.
   std::span<float* const> weight_gradients{};
+  /// Of weights that are tables in training, null for others: read() comes before rows are read, add() takes the place
+  /// of their gradient. Empty: none is.
+  std::span<RowTable* const> tables{};
   void* packed = nullptr;  ///< pack(): written; else as it left it
   void* saved = nullptr;
   void* scratch = nullptr;

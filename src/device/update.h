@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "device/row_table.h"
 #include "device/stream.h"
 #include "kernels/step_state.h"
 #include "optim/optimizer.h"
@@ -27,7 +28,8 @@ struct UpdateBuffers {
   float* gradients = nullptr;  ///< [0, statistics_end); scaled and clipped in place, and room for the optimizer's op
   std::vector<float*> slots;   ///< [0, trainable_end) each, in the order of optim::slots()
   float* average = nullptr;    ///< [0, trainable_end), null without use_ema
-  void* compute = nullptr;     ///< the whole parameter arena in the compute type, written too; null for float32
+  std::vector<RowTable*> tables{};  ///< have slots of their own; with use_ema there are none
+  void* compute = nullptr;          ///< the whole parameter arena in the compute type, written too; null for float32
   /// Where the gradients or statistics are not finite nothing is changed but this. In float16 gradients are divided by
   /// it. Null: whatever the gradients are goes into the weights.
   kernels::LossScale* loss_scale = nullptr;

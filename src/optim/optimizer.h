@@ -45,6 +45,9 @@ struct OptimizerType final : config::TypeDef {
   std::function<const OptimizerCommon&(const void* spec)> common;
   /// In the order in which devices and checkpoints keep them; without EMA's averages.
   std::function<std::vector<SlotDef>(const void* spec)> slots;
+  /// With a plain update an element's new weight and slots follow from the same element's old ones and its gradient,
+  /// and where that and the slots' first values are all there was, the weight stays as it is.
+  bool by_element = false;
   /// Arguments that take another way through the update than the defaults do, as in a config: "momentum: 0.9". What
   /// compares devices runs each of them.
   std::vector<std::string> variants;
@@ -55,6 +58,8 @@ const OptimizerCommon& common(const config::Typed& optimizer);
 /// In the order in which devices and checkpoints keep them. EMA is not among them ("average" is added last when
 /// use_ema).
 std::vector<SlotDef> slots(const config::Typed& optimizer);
+/// Whether the whole update, clipping included, goes element by element and keeps no averages.
+bool updates_by_element(const config::Typed& optimizer);
 
 /// What one update needs beyond weights, gradients and slots.
 struct UpdateArgs {
@@ -101,6 +106,7 @@ class OptimizerBuilder {
     type_->slots = [of](const void* spec) { return of(*static_cast<const Spec*>(spec)); };
     return std::move(*this);
   }
+  OptimizerBuilder&& by_element() && { return type_->by_element = true, std::move(*this); }
   OptimizerBuilder&& variant(std::string arguments) && {
     return type_->variants.push_back(std::move(arguments)), std::move(*this);
   }

@@ -36,7 +36,7 @@ class BackwardPlanner {
     wanted_.assign(plan_.tensors.size(), false);
     for (const Step& step : plan_.steps) {
       bool wanted = false;
-      for (const int p : step.parameters) wanted = wanted || plan_.parameters[at(p)].kind == ParameterKind::kTrainable;
+      for (const int p : step.parameters) wanted = wanted || is_trained(plan_.parameters[at(p)].kind);
       for (const int input : step.inputs) wanted = wanted || wanted_[at(root(plan_, input))];
       for (const int output : step.outputs) wanted_[at(output)] = wanted && plan_.tensors[at(output)].is_float();
     }
@@ -94,8 +94,9 @@ class BackwardPlanner {
     const int p = step.parameters[i];
     const Parameter& parameter = plan_.parameters[at(p)];
     const bool statistic = parameter.kind == ParameterKind::kStatistic && !step.inference_mode;
-    if ((parameter.kind != ParameterKind::kTrainable || !step.has_backward) && !statistic) return;
+    if ((!is_trained(parameter.kind) || !step.has_backward) && !statistic) return;
     step.parameter_gradients[i] = true;
+    if (parameter.kind == ParameterKind::kTable) return;  // which adds up what all its steps give
     if (!written_[at(p)]) {
       written_[at(p)] = true;
       return;

@@ -48,6 +48,11 @@ class Capabilities {
     static_cast<void>(layer), static_cast<void>(weight);
     return {};
   }
+  /// Whether the layer's weight is read by row, and backward gives a gradient of the rows that were read.
+  virtual bool reads_rows(const config::Typed& layer, std::size_t weight) const {
+    static_cast<void>(layer), static_cast<void>(weight);
+    return false;
+  }
 };
 
 /// Fuses nothing: the plan in its plainest form, for tests and for devices that have nothing to say.

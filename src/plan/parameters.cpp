@@ -68,7 +68,8 @@ void place(Plan& plan) {
     p.offset = plan.total;
     plan.total += aligned(p.elements());
     if (p.kind == ParameterKind::kTrainable) plan.trainable_end = plan.total;
-    if (p.kind != ParameterKind::kFrozen) plan.statistics_end = plan.total;
+    if (p.kind == ParameterKind::kTrainable || p.kind == ParameterKind::kStatistic) plan.statistics_end = plan.total;
+    if (p.kind == ParameterKind::kTable) plan.table_floats = plan.total - plan.statistics_end;
   }
 }
 
@@ -79,7 +80,7 @@ void cut_buckets(Plan& plan, const PlanOptions& options, const std::vector<int>&
   std::vector<int> ready;
   for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
     Parameter& p = plan.parameters[i];
-    if (p.kind == ParameterKind::kFrozen) break;
+    if (p.offset >= plan.statistics_end) break;
     const std::int64_t end = p.offset + aligned(p.elements());
     const std::uint64_t limit = plan.buckets.size() == 1 ? options.first_bucket_bytes : options.bucket_bytes;
     if (plan.buckets.empty() || static_cast<std::uint64_t>(end - plan.buckets.back().begin) * kFloatBytes > limit) {
@@ -123,7 +124,7 @@ void lay_out_parameters(Draft& draft) {
   std::vector<int> done = completions(plan);
   if (plan.has_loss())
     for (std::size_t p = 0; p < done.size(); ++p)  // of layers that the output does not depend on
-      if (plan.parameters[p].kind == ParameterKind::kTrainable && done[p] == kAbsent) {
+      if (is_trained(plan.parameters[p].kind) && done[p] == kAbsent) {
         plan.parameters[p].kind = ParameterKind::kFrozen;
         plan.parameters[p].penalty = {};
       }

@@ -61,6 +61,7 @@ Plan make_plan(const graph::Model& model, const PlanOptions& options, const Capa
   resolve_losses(draft);
   list_parameters(draft);
   lower(draft);
+  find_tables(draft);
   plan_backward(draft);
   lay_out_parameters(draft);
   draft.plan.compute = options.compute;

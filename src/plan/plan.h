@@ -9,12 +9,14 @@
 // alike), in this order:
 //   [0, trainable_end)                trainable weights, in the order in which their gradients become ready in backward
 //   [trainable_end, statistics_end)   moving statistics of normalisation layers
-//   [statistics_end, total)           frozen weights
+//   [statistics_end, tables_end())    trainable tables whose gradients are rows (device/row_table.h)
+//   [tables_end(), total)             frozen weights
 // The gradient arena covers [0, statistics_end): the "gradient" of a statistic is its value over the batch times the
 // replica's share of the global batch, so that the all-reduce that sums gradients also averages statistics, weighted by
 // samples.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,7 +48,11 @@ struct Tensor {
   std::size_t bytes(std::int64_t rows) const { return static_cast<std::size_t>(elements(rows)) * size_of(type); }
 };
 
-enum class ParameterKind { kTrainable, kStatistic, kFrozen };
+/// In the arena's order. kTable: trainable, too, but a step gives a gradient to some of its rows alone.
+enum class ParameterKind { kTrainable, kStatistic, kTable, kFrozen };
+inline bool is_trained(ParameterKind kind) {
+  return kind == ParameterKind::kTrainable || kind == ParameterKind::kTable;
+}
 
 struct Parameter {
   int weight = 0;  ///< index into Model::weights
@@ -183,6 +189,7 @@ struct Plan {
   std::vector<Tensor> tensors;
   std::vector<Parameter> parameters;  ///< in arena order
   std::int64_t trainable_end = 0, statistics_end = 0, total = 0;
+  std::int64_t table_floats = 0;  ///< of all tables
   std::vector<Step> steps;
   std::vector<BackwardItem> backward;
   /// In the order in which they become ready. Without any backward item (nothing to train but statistics) all of them
@@ -195,6 +202,13 @@ struct Plan {
   DType compute = DType::kF32;  ///< of activations, of their gradients and of the weights that ops read
 
   bool has_loss() const { return !losses.empty(); }
+  std::int64_t tables_end() const { return statistics_end + table_floats; }
+  /// Floats of an optimizer's slot: one for each of a trained weight, the tables' behind the others'.
+  std::int64_t slot_floats() const { return trainable_end + table_floats; }
+  /// Where those of a trained parameter begin.
+  std::int64_t slot_offset(const Parameter& p) const {
+    return p.kind == ParameterKind::kTable ? p.offset - statistics_end + trainable_end : p.offset;
+  }
   /// Numbers that a step sums over its samples, one loss after the other.
   std::size_t sums() const { return has_loss() ? losses.back().first_sum + losses.back().sums() : 0; }
 };
@@ -221,6 +235,8 @@ struct PlanOptions {
   std::vector<Objective> objectives;  ///< by output, at most one each; empty: prediction only
   std::uint64_t bucket_bytes = 25u << 20;
   std::uint64_t first_bucket_bytes = 1u << 20;  ///< small, so that reduction starts early
+  /// Floats from which on a weight that all its steps read by row, where the device can, is a table. None: never.
+  std::optional<std::int64_t> tables_from;
   DType compute = DType::kF32;
   bool sync_batchnorm = false;  ///< sets `synchronized` in every BatchNormalization
   Part part = Part::kWhole;

@@ -150,18 +150,19 @@ std::string bucket_list(const Plan& plan) {
 
 std::string memory_list(const Plan& plan, const MemoryPlan& memory, int slots) {
   const bool trains = !plan.backward.empty();
-  const std::int64_t floats = plan.total + (trains ? plan.statistics_end + slots * plan.trainable_end : 0);
+  const std::int64_t floats = plan.total + (trains ? plan.statistics_end + slots * plan.slot_floats() : 0);
   const std::uint64_t copy =
       plan.compute == DType::kF32 ? 0 : static_cast<std::uint64_t>(plan.total) * size_of(plan.compute);
   std::vector<Row> rows{{"parameters", bytes_of(plan.total)}};
-  if (plan.total > plan.statistics_end && trains)
-    rows.back().push_back(bytes_of(plan.total - plan.statistics_end) + " frozen");
+  if (plan.total > plan.tables_end() && trains)
+    rows.back().push_back(bytes_of(plan.total - plan.tables_end()) + " frozen");
   if (copy > 0) rows.push_back({"parameters in " + std::string(name_of(plan.compute)), human_bytes(copy)});
   if (memory.packed_bytes > 0)
     rows.push_back({"packed weights", human_bytes(memory.packed_bytes), "copies in layouts of their ops"});
   if (trains) {
     rows.push_back({"gradients", bytes_of(plan.statistics_end)});
-    rows.push_back({"optimizer", bytes_of(slots * plan.trainable_end), fmt::format("{} per weight", slots)});
+    if (plan.table_floats > 0) rows.back().push_back("and of tables the rows that a step reads");
+    rows.push_back({"optimizer", bytes_of(slots * plan.slot_floats()), fmt::format("{} per weight", slots)});
   }
   rows.push_back({"tensors", human_bytes(memory.arena_bytes),
                   fmt::format("{} unshared, {} scratch", human_bytes(memory.activation_bytes),

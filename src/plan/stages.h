@@ -33,6 +33,8 @@ void resolve_losses(Draft& draft);
 void list_parameters(Draft& draft);
 /// Nodes to steps: views aliased, activations fused or split off, the losses bound (lower.cpp).
 void lower(Draft& draft);
+/// Which trainable weights are tables (tables.cpp).
+void find_tables(Draft& draft);
 /// Which gradients are wanted, their tensors, sums where a tensor or a parameter is used more than once (backward.cpp).
 void plan_backward(Draft& draft);
 /// The arena's order and the buckets (parameters.cpp).

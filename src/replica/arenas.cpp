@@ -30,13 +30,55 @@ ParameterArenas::ParameterArenas(const plan::Plan& plan, device::Device& device,
   if (accumulate) written_ = allocate(plan.statistics_end);
   update_buffers_.gradients = gradients();
   for (const optim::SlotDef& slot : optim::slots(optimizer)) {
-    state_.push_back(allocate(plan.trainable_end));
-    if (slot.initial != 0) device.fill(floats(state_.back()), plan.trainable_end, slot.initial, stream);
+    state_.push_back(allocate(plan.slot_floats()));
+    if (slot.initial != 0) device.fill(floats(state_.back()), plan.slot_floats(), slot.initial, stream);
     update_buffers_.slots.push_back(floats(state_.back()));
   }
+  make_tables(optimizer);
   if (!optim::common(optimizer).use_ema) return;
   state_.push_back(allocate(plan.trainable_end));
   update_buffers_.average = floats(state_.back());
+}
+
+void ParameterArenas::make_tables(const config::Typed& optimizer) {
+  for (const plan::Parameter& p : plan_.parameters) {
+    if (p.kind != plan::ParameterKind::kTable) continue;
+    device::RowTableContext context{
+        .plan = plan_, .parameter = p, .optimizer = optimizer, .weights = floats(parameters_) + p.offset};
+    for (float* slot : update_buffers_.slots) context.slots.push_back(slot + plan_.slot_offset(p));
+    tables_.push_back(device_.make_row_table(context));
+    update_buffers_.tables.push_back(tables_.back().get());
+  }
+}
+
+std::vector<device::RowTable*> ParameterArenas::tables() const {
+  std::vector<device::RowTable*> all;
+  if (tables_.empty()) return all;
+  auto next = tables_.begin();
+  for (const plan::Parameter& p : plan_.parameters)
+    all.push_back(p.kind == plan::ParameterKind::kTable ? (next++)->get() : nullptr);
+  return all;
+}
+
+void ParameterArenas::clear_tables() {
+  for (const auto& table : tables_) table->clear();
+}
+
+void ParameterArenas::share_tables(device::Collective* collective) {
+  for (const auto& table : tables_) table->share(*collective, stream_);
+}
+
+void ParameterArenas::catch_up() {
+  for (const auto& table : tables_) table->catch_up();
+}
+
+std::vector<float> ParameterArenas::pull_gradients() {
+  std::vector<float> values(static_cast<std::size_t>(plan_.tables_end()));
+  device_.copy_to_host(values.data(), gradients(), bytes_of(plan_.statistics_end), stream_);
+  auto next = tables_.begin();
+  for (const plan::Parameter& p : plan_.parameters)
+    if (p.kind == plan::ParameterKind::kTable) (*next++)->write_gradient(values.data() + p.offset);
+  return values;
 }
 
 ParameterArenas::Buffer ParameterArenas::allocate(std::int64_t floats) {
@@ -44,6 +86,7 @@ ParameterArenas::Buffer ParameterArenas::allocate(std::int64_t floats) {
 }
 
 void ParameterArenas::push(const graph::Model& model) {
+  catch_up();  // their slots stay
   for (const plan::Parameter& p : plan_.parameters) {
     const graph::Weight& weight = model.weights[static_cast<std::size_t>(p.weight)];
     if (weight.values.empty())
@@ -94,6 +137,7 @@ void ParameterArenas::refresh_compute() {
 }
 
 void ParameterArenas::pull(graph::Model& model) {
+  catch_up();
   for (const plan::Parameter& p : plan_.parameters) {
     std::vector<float>& values = model.weights[static_cast<std::size_t>(p.weight)].values;
     values.resize(static_cast<std::size_t>(p.elements()));
@@ -121,26 +165,29 @@ void ParameterArenas::check_state(const std::vector<std::vector<float>>& state) 
     throw Error(ErrorKind::kInternal,
                 fmt::format("optimizer state of {} arrays, expected {}", state.size(), state_.size()));
   for (const std::vector<float>& array : state)
-    if (static_cast<std::int64_t>(array.size()) != plan_.trainable_end)
+    if (static_cast<std::int64_t>(array.size()) != plan_.slot_floats())
       throw Error(ErrorKind::kInternal,
-                  fmt::format("optimizer state of {} floats, expected {}", array.size(), plan_.trainable_end));
+                  fmt::format("optimizer state of {} floats, expected {}", array.size(), plan_.slot_floats()));
 }
 
 void ParameterArenas::push_state(const std::vector<std::vector<float>>& state) {
   check_state(state);
+  catch_up();  // their weights stay
   for (std::size_t i = 0; i < state.size(); ++i) {
     std::vector<float> array = state[i];
     for_each_block(plan::to_arena_order, array);
-    device_.copy_to_device(floats(state_[i]), array.data(), bytes_of(plan_.trainable_end), stream_);
+    device_.copy_to_device(floats(state_[i]), array.data(), bytes_of(plan_.slot_floats()), stream_);
   }
   stream_.synchronize();
+  for (const auto& table : tables_) table->restart();
 }
 
 std::vector<std::vector<float>> ParameterArenas::pull_state() {
   std::vector<std::vector<float>> state(state_.size(),
-                                        std::vector<float>(static_cast<std::size_t>(plan_.trainable_end)));
+                                        std::vector<float>(static_cast<std::size_t>(plan_.slot_floats())));
+  catch_up();
   for (std::size_t i = 0; i < state.size(); ++i) {
-    device_.copy_to_host(state[i].data(), floats(state_[i]), bytes_of(plan_.trainable_end), stream_);
+    device_.copy_to_host(state[i].data(), floats(state_[i]), bytes_of(plan_.slot_floats()), stream_);
     for_each_block(plan::to_keras_order, state[i]);
   }
   return state;
@@ -167,6 +214,7 @@ std::size_t ParameterArenas::bytes() const {
   for (const Buffer* buffer : {&written_, &compute_, &loss_scale_})
     if (*buffer) sum += (*buffer)->bytes();
   for (const Buffer& buffer : state_) sum += buffer->bytes();
+  for (const auto& table : tables_) sum += table->bytes();
   return sum;
 }
 

@@ -48,11 +48,22 @@ class ParameterArenas {
   bool accumulates() const { return written_ != nullptr; }
   std::size_t bytes() const;
 
+  /// One per parameter, null for those that are no table; none without an optimizer.
+  std::vector<device::RowTable*> tables() const;
+  /// Tables' gradients: of a step that begins, and their sum over the replicas.
+  void clear_tables();
+  void share_tables(device::Collective* collective);
+  /// Tables' rows hold all updates made so far. Before anybody but ops reads parameters or state.
+  void catch_up();
+  /// [0, tables_end): the gradients and, behind them, those of tables, whole.
+  std::vector<float> pull_gradients();
+
  private:
   using Buffer = std::unique_ptr<device::Buffer>;
 
   static float* floats(const Buffer& buffer) { return buffer ? buffer->as<float>() : nullptr; }
   Buffer allocate(std::int64_t floats);
+  void make_tables(const config::Typed& optimizer);
   void draw(const plan::Parameter& p, const graph::Weight& weight, std::uint64_t seed);
   void send(const plan::Parameter& p, const std::vector<float>& values);
   void refresh_compute();
@@ -64,7 +75,8 @@ class ParameterArenas {
   device::Device& device_;
   device::Stream& stream_;
   Buffer parameters_, gradients_, written_, compute_, loss_scale_;
-  std::vector<Buffer> state_;  ///< slots in order, then the average with use_ema
+  std::vector<Buffer> state_;                              ///< slots in order, then the average with use_ema
+  std::vector<std::unique_ptr<device::RowTable>> tables_;  ///< as update_buffers_.tables
   device::UpdateBuffers update_buffers_;
   std::uint64_t pushes_ = 0, updates_ = 0;
 };

@@ -40,7 +40,12 @@ Bindings::Bindings(const plan::Plan& plan, const plan::MemoryPlan& memory, const
       bound.compute_weights.push_back(static_cast<const std::byte*>(arenas.compute) +
                                       static_cast<std::size_t>(parameter.offset) * size_of(plan.compute));
       float* gradient = nullptr;
-      if (arenas.gradients != nullptr && step.parameter_gradients[k]) {
+      const bool table = parameter.kind == plan::ParameterKind::kTable;
+      if (table && !arenas.tables.empty()) {
+        bound.tables.resize(step.parameters.size(), nullptr);
+        bound.tables[k] = arenas.tables[at(step.parameters[k])];
+      }
+      if (arenas.gradients != nullptr && step.parameter_gradients[k] && !table) {
         gradient = static_cast<float*>(tensor(step.parameter_gradient_tensors[k]));
         if (gradient == nullptr) gradient = arenas.gradients + parameter.offset;
       }

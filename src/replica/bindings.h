@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "device/row_table.h"
 #include "plan/memory.h"
 #include "plan/plan.h"
 
@@ -16,8 +17,9 @@ struct Arenas {
   std::byte* tensors = nullptr;
   std::byte* packed = nullptr;  ///< ops' own copies of their weights
   const float* parameters = nullptr;
-  const void* compute = nullptr;  ///< the parameters in the plan's compute type
-  float* gradients = nullptr;     ///< where backward writes
+  const void* compute = nullptr;            ///< the parameters in the plan's compute type
+  float* gradients = nullptr;               ///< where backward writes
+  std::vector<device::RowTable*> tables{};  ///< in training; per parameter, null for those that are none
 };
 
 /// Pointers of one step, in the order of device::OpArgs.
@@ -29,6 +31,7 @@ struct BoundStep {
   std::vector<void*> output_gradients;  ///< none in inference
   std::vector<void*> input_gradients;
   std::vector<float*> weight_gradients;
+  std::vector<device::RowTable*> tables;  ///< none where no parameter is one
   void* packed = nullptr;
   void* saved = nullptr;
 };

@@ -116,7 +116,8 @@ void Executor::plan_memory(const ParameterArenas& arenas) {
   Arenas memory{.tensors = tensors_->as<std::byte>(),
                 .packed = packed_room_ ? packed_room_->as<std::byte>() : nullptr,
                 .parameters = arenas.parameters(),
-                .compute = arenas.compute()};
+                .compute = arenas.compute(),
+                .tables = arenas.tables()};
   inference_.emplace(plan_, inference_memory_, memory);
   memory.gradients = gradients_;
   if (trains) training_.emplace(plan_, training_memory_, memory);
@@ -207,6 +208,7 @@ device::OpArgs Executor::args(std::size_t s, const BatchRows& slice, const StepI
           .weights = bound.weights,
           .compute_weights = bound.compute_weights,
           .weight_gradients = bound.weight_gradients,
+          .tables = bound.tables,
           .packed = bound.packed,
           .saved = bound.saved,
           .scratch = bindings.scratch(),

@@ -23,13 +23,14 @@ bool regularized(const plan::Plan& plan) {
 }  // namespace
 
 struct Replica::Impl {
-  Impl(const plan::Plan& plan_, device::Device& device_, GradientSink& sink_, device::Collective* collective,
+  Impl(const plan::Plan& plan_, device::Device& device_, GradientSink& sink_, device::Collective* collective_,
        Options options_)
       : plan(plan_),
         device(device_),
         sink(sink_),
         options(std::move(options_)),
         stream(device.make_stream()),
+        collective(collective_),
         arenas(plan, device, *stream, options.optimizer, options.accumulate),
         executor(plan, device, *stream, collective, arenas, options) {
     if (options.graphs == Graphs::kOn && (options.replicas > 1 || options.accumulate))
@@ -56,6 +57,7 @@ struct Replica::Impl {
     Stopwatch watch;
     clear_sums();
     sink.begin(in.number, in.loads);
+    arenas.clear_tables();
     if (arenas.accumulates()) device.fill(arenas.gradients(), plan.statistics_end, 0, *stream);
     executor.count_ahead(micro_batches, in, [this] { return next_set(); });
     int set = next_set();
@@ -70,6 +72,7 @@ struct Replica::Impl {
 
     beat("summing gradients over the replicas");
     sink.finish(*stream);
+    if (options.replicas > 1) arenas.share_tables(collective);
     times.comm_exposed += watch.restart();
 
     run_update(in);
@@ -211,6 +214,7 @@ struct Replica::Impl {
   GradientSink& sink;
   const Options options;
   std::unique_ptr<device::Stream> stream;
+  device::Collective* const collective;
   ParameterArenas arenas;
   Executor executor;
   std::unique_ptr<device::Update> update;
@@ -289,6 +293,7 @@ StepSums Replica::gradients(const BatchRows& slice, std::int64_t valid, std::int
   r.times = {};
   r.executor.send_state({.step = number}, 0);
   r.clear_sums();
+  r.arenas.clear_tables();
   if (r.arenas.accumulates()) r.device.fill(r.arenas.gradients(), r.plan.statistics_end, 0, *r.stream);
   const StepInputs in{.number = number, .valid = valid};
   r.executor.count_ahead({slice}, in, [&r] { return r.next_set(); });
@@ -305,6 +310,7 @@ std::optional<NotFinite> Replica::find_not_finite(const std::vector<BatchRows>& 
   r.executor.count_ahead(micro_batches, in, [&r] { return r.next_set(); });
   for (const BatchRows& slice : micro_batches) {
     r.clear_sums();
+    r.arenas.clear_tables();
     const auto found = r.executor.find_not_finite(slice, in, r.next_set());
     if (!first) first = found;
   }
@@ -344,14 +350,11 @@ void Replica::push_loss_scale(const kernels::LossScale& scale) {
 std::optional<kernels::LossScale> Replica::pull_loss_scale() { return impl_->arenas.pull_loss_scale(); }
 
 std::uint64_t Replica::parameter_hash() {
+  impl_->arenas.catch_up();
   return impl_->device.hash(impl_->arenas.parameters(), impl_->plan.total, *impl_->stream);
 }
 
-std::vector<float> Replica::pull_gradients() {
-  std::vector<float> values(static_cast<std::size_t>(impl_->plan.statistics_end));
-  impl_->device.copy_to_host(values.data(), impl_->arenas.gradients(), values.size() * sizeof(float), *impl_->stream);
-  return values;
-}
+std::vector<float> Replica::pull_gradients() { return impl_->arenas.pull_gradients(); }
 
 float* Replica::gradient_arena() { return impl_->arenas.gradients(); }
 const float* Replica::parameter_arena() { return impl_->arenas.parameters(); }

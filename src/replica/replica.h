@@ -135,8 +135,8 @@ class Replica {
 
   /// Hash of [0, total) of the parameter arena.
   std::uint64_t parameter_hash();
-  /// Host copy of [0, statistics_end) of the gradient arena, axes as the device has them: after step() the sums over
-  /// all replicas.
+  /// Host copy of the gradient arena and, behind it, of the tables' gradients, to tables_end; axes as the device has
+  /// them: after step() the sums over all replicas.
   std::vector<float> pull_gradients();
   float* gradient_arena();  ///< device memory, [0, statistics_end)
   const float* parameter_arena();

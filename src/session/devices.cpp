@@ -78,6 +78,14 @@ DType compute_type(experiment::DtypePolicy policy) {
   return DType::kF32;
 }
 
+std::optional<std::int64_t> tables_from(const experiment::TrainSection& train) {
+  // Less than this is updated whole in less time than it takes to find what was read.
+  constexpr std::int64_t kFloats = std::int64_t{1} << 16;
+  if (compute_type(train.dtype_policy) != DType::kF32 || !optim::updates_by_element(train.optimizer))
+    return std::nullopt;
+  return kFloats;
+}
+
 device::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
                                        std::shared_ptr<device::ConvChoices> conv_choices) {
   return {.conv = config.runtime.conv,

@@ -4,6 +4,7 @@
 // thread.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ DeviceRequest with_threads(DeviceRequest request);
 std::string short_name(const DeviceRequest& request);
 
 DType compute_type(experiment::DtypePolicy policy);
+/// PlanOptions::tables_from in training; none where the optimizer wants whole gradients.
+std::optional<std::int64_t> tables_from(const experiment::TrainSection& train);
 /// `conv_choices`: session/conv_cache.h; null: convolutions by rule.
 device::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
                                        std::shared_ptr<device::ConvChoices> conv_choices = nullptr);

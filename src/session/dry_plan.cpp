@@ -45,6 +45,7 @@ plan::PlanOptions plan_options(const experiment::Experiment& experiment) {
   options.bucket_bytes = config.parallel.bucket_size.bytes;
   options.compute = compute_type(config.train.dtype_policy);
   options.sync_batchnorm = config.parallel.sync_batchnorm;
+  options.tables_from = tables_from(config.train);
   return options;
 }
 
@@ -84,7 +85,7 @@ std::uint64_t weight_bytes(const DryPlan& result, bool trains, std::int64_t accu
   const std::int64_t gradients = trains ? plan.statistics_end * (accumulate_steps > 1 ? 2 : 1) : 0;
   const std::uint64_t copy =
       plan.compute == DType::kF32 ? 0 : static_cast<std::uint64_t>(plan.total) * size_of(plan.compute);
-  return floats(plan.total + gradients + (trains ? result.slots * plan.trainable_end : 0)) + copy +
+  return floats(plan.total + gradients + (trains ? result.slots * plan.slot_floats() : 0)) + copy +
          result.memory.packed_bytes;
 }
 

@@ -78,6 +78,7 @@ void Session::make_plan(const SessionOptions& options, const device::Device& dev
   plan_options.objectives = data_->objectives();
   plan_options.bucket_bytes = config.parallel.bucket_size.bytes;
   plan_options.compute = compute_type(config.train.dtype_policy);
+  if (options.training) plan_options.tables_from = tables_from(config.train);
   if (cache_.on) {
     plan_options.part = plan::Part::kHead;
     plan_options.border = cache_.prefix.border;

@@ -91,7 +91,7 @@ std::vector<std::vector<float>> Side::gradients() {
   });
   std::vector<std::vector<float>> out(session.model().weights.size());
   for (const plan::Parameter& parameter : session.plan().parameters) {
-    if (parameter.kind != plan::ParameterKind::kTrainable) continue;
+    if (!plan::is_trained(parameter.kind)) continue;
     std::vector<float>& values = out[static_cast<std::size_t>(parameter.weight)];
     values.resize(static_cast<std::size_t>(parameter.elements()));
     plan::to_keras_order(parameter, arena.data() + parameter.offset, values.data());

@@ -33,7 +33,7 @@ const config::Typed& optimizer_of(const session::Session& session) {
 template <class F>
 void for_trainable(const plan::Plan& plan, const F& f) {
   for (const plan::Parameter& parameter : plan.parameters)
-    if (parameter.kind == plan::ParameterKind::kTrainable) f(parameter, parameter.offset);
+    if (plan::is_trained(parameter.kind)) f(parameter, plan.slot_offset(parameter));
 }
 
 std::string kept_name(std::size_t callback, const std::string& weight) {
@@ -115,7 +115,7 @@ void restore_slots(const checkpoint::State& state, session::Session& session) {
   const std::vector<std::string> names = state_names(optimizer_of(session));
   std::vector<std::vector<float>> flat;
   for (const std::string& name : names) {
-    flat.emplace_back(static_cast<std::size_t>(session.plan().trainable_end), 0.0F);
+    flat.emplace_back(static_cast<std::size_t>(session.plan().slot_floats()), 0.0F);
     for_trainable(session.plan(), [&](const plan::Parameter& parameter, std::int64_t begin) {
       const std::vector<float>& values = array(state, name + "/" + parameter.path).values;
       if (static_cast<std::int64_t>(values.size()) != parameter.elements())

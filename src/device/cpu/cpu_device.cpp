@@ -67,6 +67,9 @@ void CpuDevice::copy_to_host(void* host, const void* source, std::size_t bytes, 
 }
 
 std::unique_ptr<Update> CpuDevice::make_update(const UpdateContext& context) { return make_cpu_update(context, *this); }
+std::unique_ptr<RowTable> CpuDevice::make_row_table(const RowTableContext& context) {
+  return make_cpu_row_table(context, *this);
+}
 
 void CpuDevice::fill(float* x, std::int64_t n, float value, Stream&) { kernels::cpu::fill(value, x, n); }
 

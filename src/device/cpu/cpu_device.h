@@ -33,6 +33,7 @@ class CpuDevice final : public Device {
   bool reads_host_memory() const noexcept override { return true; }
 
   std::unique_ptr<Update> make_update(const UpdateContext& context) override;
+  std::unique_ptr<RowTable> make_row_table(const RowTableContext& context) override;
 
   void fill(float* x, std::int64_t n, float value, Stream& stream) override;
   void accumulate(void* y, const void* x, DType type, std::int64_t n, Stream& stream) override;
@@ -55,7 +56,8 @@ class CpuDevice final : public Device {
   std::unique_ptr<Dnnl> dnnl_;
 };
 
-// cpu_update.cpp
+// cpu_update.cpp, row_table.cpp
 std::unique_ptr<Update> make_cpu_update(const UpdateContext& context, Device& device);
+std::unique_ptr<RowTable> make_cpu_row_table(const RowTableContext& context, Device& device);
 
 }  // namespace dptrain::device::cpu

@@ -1,6 +1,7 @@
 // The optimizer's pass of the CPU device over the flat arenas: what all optimizers share (kernels/cpu/optimizer.h), and
 // the op of this one.
 
+#include <algorithm>
 #include <cmath>
 
 #include "device/cpu/cpu_device.h"
@@ -34,6 +35,7 @@ class CpuUpdate final : public Update {
     add_regularizer_gradients(b);
     clip(b);
     op_->run({.buffers = b, .n = plan_.trainable_end, .update = update, .stream = stream});
+    for (RowTable* table : b.tables) table->update(update);
     update_statistics(b);
     if (common_.use_ema) average(b, update.step);
   }
@@ -51,7 +53,9 @@ class CpuUpdate final : public Update {
   /// Whether this step changes nothing, because gradients are not finite, or because an earlier step's were not.
   bool leave_out(const UpdateBuffers& b) const {
     kernels::LossScale& account = *b.loss_scale;
-    if (account.found_inf == 0 && kernel::all_finite(b.gradients, plan_.statistics_end)) return false;
+    if (account.found_inf == 0 && kernel::all_finite(b.gradients, plan_.statistics_end) &&
+        std::ranges::all_of(b.tables, &RowTable::is_finite))
+      return false;
     account.found_inf = goes_on_ ? 0 : 1;
     if (goes_on_) ++account.skipped;
     return true;
@@ -71,7 +75,11 @@ class CpuUpdate final : public Update {
 
   void clip(const UpdateBuffers& b) const {
     const std::int64_t n = plan_.trainable_end;
-    if (common_.clipvalue) kernel::clip_by_value(static_cast<float>(*common_.clipvalue), n, b.gradients);
+    if (common_.clipvalue) {
+      const auto limit = static_cast<float>(*common_.clipvalue);
+      kernel::clip_by_value(limit, n, b.gradients);
+      for (RowTable* table : b.tables) table->clip(limit);
+    }
     if (common_.global_clipnorm) clip_norm(b.gradients, n, *common_.global_clipnorm);
     if (common_.clipnorm)
       for (const plan::Parameter& p : plan_.parameters)

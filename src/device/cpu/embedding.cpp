@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "device/device.h"
+#include "device/row_table.h"
 #include "kernels/cpu/embedding.h"
 
 namespace dptrain::device::cpu {
@@ -17,6 +18,7 @@ class EmbeddingOp final : public Op {
     const auto* const ids = a.in<std::int32_t>();
     const std::int64_t count = a.rows * steps_;
     check(ids, count);
+    if (device::RowTable* const table = table_of(a)) table->read(ids, count);
     kernels::cpu::gather_rows(ids, count, a.weights[0], width_, a.out());
     if (!masks_) return;
     auto* const mask = a.out<std::uint8_t>(1);
@@ -24,11 +26,15 @@ class EmbeddingOp final : public Op {
   }
 
   void backward(const OpArgs& a) override {
-    if (a.weight_gradients[0] != nullptr)
+    if (device::RowTable* const table = table_of(a))
+      table->add(a.in<std::int32_t>(), a.rows * steps_, a.dy());
+    else if (a.weight_gradients[0] != nullptr)
       kernels::cpu::scatter_rows(a.in<std::int32_t>(), a.rows * steps_, a.dy(), words_, width_, a.weight_gradients[0]);
   }
 
  private:
+  static device::RowTable* table_of(const OpArgs& a) { return a.tables.empty() ? nullptr : a.tables[0]; }
+
   void check(const std::int32_t* ids, std::int64_t count) const {
     for (std::int64_t i = 0; i < count; ++i)
       if (ids[i] < 0 || ids[i] >= words_)
@@ -40,7 +46,7 @@ class EmbeddingOp final : public Op {
   bool masks_;
 };
 
-const RegisteredOp kCpuEmbedding = op<layers::EmbeddingSpec, EmbeddingOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuEmbedding = op<layers::EmbeddingSpec, EmbeddingOp>(DeviceKind::kCpu, {.reads_rows = true});
 
 }  // namespace
 }  // namespace dptrain::device::cpu

@@ -18,6 +18,7 @@ OptimizerBuilder<Spec> adam(const std::string& name) {
       .key(key_of<Spec>("beta_2", &AdamSpec::beta_2).at_least(0).below(1))
       .key(key_of<Spec>("epsilon", &AdamSpec::epsilon).at_least(0))
       .key(key_of<Spec>("amsgrad", &AdamSpec::amsgrad))
+      .by_element()
       .slots([](const Spec& spec) {
         std::vector<SlotDef> all{{"momentum"}, {"velocity"}};
         if (spec.amsgrad) all.push_back({"velocity_hat"});

@@ -16,6 +16,7 @@ const RegisteredOptimizer kRmsprop = optimizer<RMSpropSpec>("RMSprop")
                                          .key(config::key("momentum", &RMSpropSpec::momentum).at_least(0).at_most(1))
                                          .key(config::key("epsilon", &RMSpropSpec::epsilon).at_least(0))
                                          .key(config::key("centered", &RMSpropSpec::centered))
+                                         .by_element()
                                          .slots(rmsprop_slots)
                                          .variant("momentum: 0.5")
                                          .variant("centered: true, momentum: 0.5");

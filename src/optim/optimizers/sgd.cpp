@@ -8,6 +8,7 @@ const RegisteredOptimizer kSgd =
         .alias("sgd")
         .key(config::key("momentum", &SGDSpec::momentum).at_least(0).at_most(1))
         .key(config::key("nesterov", &SGDSpec::nesterov))
+        .by_element()
         .slots([](const SGDSpec& spec) {
           return spec.momentum != 0 ? std::vector<SlotDef>{{"momentum"}} : std::vector<SlotDef>{};
         })
