@@ -212,7 +212,8 @@ class ObjectTree {
     return vars ? vars->text("name") : std::nullopt;
   }
 
-  /// Own variables by number, then those of parts such as the cell of a recurrent layer.
+  /// Own variables by number, then those of parts such as the cell of a recurrent layer; of two directions the forward
+  /// one is the first.
   void gather(const Hdf5Group& group, const std::string& path, StoredLayer& stored, int depth) {
     if (depth > 2 * kDeepest) group.file().damaged("its objects are nested too deeply");
     count_group(group);
@@ -226,7 +227,9 @@ class ObjectTree {
         stored.weights.push_back(vars->dataset(name));
       }
     }
-    for (const std::string& name : group.names())
+    std::vector<std::string> names = group.names();
+    std::ranges::stable_partition(names, [](const std::string& name) { return name != "backward_layer"; });
+    for (const std::string& name : names)
       if (name != "vars") gather(group.group(name), fmt::format("{}{}/", path, name), stored, depth + 1);
   }
 

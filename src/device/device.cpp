@@ -56,6 +56,7 @@ bool Device::undoes(const plan::Step& reader, const plan::TailEntry& last) const
 
 std::vector<int> Device::weight_order(const config::Typed& layer, std::size_t weight) const {
   const OpTraits* traits = op_traits(kind(), layer.type());
+  if (traits != nullptr && traits->weight_order_of) return traits->weight_order_of(*this, layer, weight);
   if (traits == nullptr || weight >= traits->weight_orders.size()) return {};
   return traits->weight_orders[weight];
 }

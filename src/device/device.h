@@ -144,6 +144,8 @@ struct OpTraits {
   std::vector<std::vector<int>> weight_orders{};
   /// The first weight is read by row, through OpArgs::tables where it is a table.
   bool reads_rows = false;
+  /// Instead, of a layer that wraps another, whose op says it.
+  std::function<std::vector<int>(const Device&, const config::Typed& layer, std::size_t weight)> weight_order_of{};
 };
 
 /// Table of ops by (device kind, spec type), filled before main by objects of type RegisteredOp.

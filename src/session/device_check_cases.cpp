@@ -227,6 +227,10 @@ void add_sequences(std::vector<DeviceCheck>& all) {
     all.push_back(one(cell, config_of(steps + first + last + after, kClasses, train)));
     all.push_back(one(cell + ", recurrent_dropout", config_of(ids + dropping + after, kClasses, train)));
   }
+  const std::string both = line("Bidirectional: {layer: {LSTM: {units: 4, return_sequences: true}}, name: x1}") +
+                           line("Bidirectional: {layer: {GRU: 5}, merge_mode: mul, name: x2}") +
+                           line("Dense: {units: 3, name: after}");
+  all.push_back(one("Bidirectional", config_of(steps + both, kClasses, train)));
   all.push_back(
       one("GlobalAveragePooling1D", config_of(line("Input: {shape: [9, 5], name: input}") + end, kClasses, train)));
 }

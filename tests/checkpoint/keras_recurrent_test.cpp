@@ -2,12 +2,14 @@
 // has written (tests/golden/keras3_recurrent.*; element k of weight i is i + k / 1024).
 
 #include <fstream>
+#include <functional>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/keras/keras_import.h"
+#include "core/error.h"
 #include "export/keras/keras_config.h"
 #include "graph/example.h"
 #include "support/test_data.h"
@@ -98,6 +100,65 @@ TEST_P(KerasRecurrentFiles, AreRead) {
           << weight.path(model.graph) << " " << k;
     ++number;
   }
+}
+
+/// By Keras 3 and by Keras 2.15, whose weights have the same numbers.
+TEST(KerasRecurrent, BidirectionalFilesAreRead) {
+  for (const char* file : {"golden/keras3_bidirectional.keras", "golden/keras2_bidirectional.h5"}) {
+    SCOPED_TRACE(file);
+    const std::string path = test::test_data(file);
+    const graph::Graph graph = graph::graph_of(config::to_yaml(import_model(path).model));
+    EXPECT_EQ(graph::wiring(graph),
+              "x, z, encoder <- x, decoder <- z encoder.forward_state_h encoder.forward_state_c "
+              "encoder.backward_state_h encoder.backward_state_c, middle <- decoder, last <- decoder, "
+              "all <- encoder middle last, kind <- all");
+    graph::Model model = graph::undrawn_model(graph, 1);
+    load_weights(path, model);
+    ASSERT_EQ(model.weights.size(), 24U);
+    for (std::size_t number = 0; number < model.weights.size(); ++number)
+      for (std::size_t k = 0; k < model.weights[number].values.size(); ++k)
+        ASSERT_EQ(model.weights[number].values[k], static_cast<float>(number) + static_cast<float>(k) / 1024)
+            << model.weights[number].path(model.graph) << " " << k;
+  }
+}
+
+TEST(KerasRecurrent, BidirectionalIsReadAgainOrRefused) {
+  const graph::Graph graph = graph::graph_of(R"(
+layers:
+  - Input: {name: x, shape: [7, 3]}
+  - Bidirectional: {name: all, layer: {LSTM: {units: 4, return_sequences: true, dropout: 0.25}}, merge_mode: mul}
+  - Bidirectional: {name: last, layer: {GRU: {units: 3, reset_after: false}}}
+)");
+  const std::string text = exporting::keras::model_config(graph);
+  EXPECT_EQ(exporting::keras::model_config(recurrent_again(text)), text);
+
+  const auto complaint = [&](const std::function<void(json & config)>& change) -> std::string {
+    json model = json::parse(text);
+    change(model["config"]["layers"][1]["config"]);
+    try {
+      recurrent_again(model.dump());
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto with_backward = [](json& config, bool backwards, int units) {
+    config["backward_layer"] = config["layer"];
+    config["backward_layer"]["config"]["name"] = "backward_lstm";
+    config["backward_layer"]["config"]["go_backwards"] = backwards;
+    config["backward_layer"]["config"]["units"] = units;
+  };
+  EXPECT_EQ(complaint([&](json& config) { with_backward(config, true, 4); }), "");
+  EXPECT_EQ(complaint([&](json& config) { with_backward(config, true, 5); }),
+            "'m.h5': the model cannot be built:\n  layer 'all' (Bidirectional): its backward_layer has other settings "
+            "than its layer, which is not supported");
+  EXPECT_EQ(complaint([](json& config) { config["merge_mode"] = nullptr; }),
+            "'m.h5': the model cannot be built:\n  layer 'all' (Bidirectional): merge_mode None is not supported: "
+            "dptrain's layer gives one output");
+  EXPECT_EQ(
+      complaint([](json& config) { config["layer"]["class_name"] = "ConvLSTM3D"; }),
+      "'m.h5': the model cannot be built:\n  layer 'all' (Bidirectional): its layer is of class ConvLSTM3D, which "
+      "dptrain does not have");
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, KerasRecurrentFiles, ::testing::Values("keras", "h5", "weights.h5"));

@@ -12,27 +12,7 @@ using layers::LSTMSpec;
 
 Tensor lstm_reference(const LSTMSpec& spec, bool training, const std::vector<Tensor>& inputs,
                       const std::vector<Tensor>& weights) {
-  const std::int64_t units = spec.units;
-  const auto step = [&](const RowDropout& dropout, const StateRow& x, std::vector<StateRow>& states) {
-    StateRow &h = states[0], &c = states[1];
-    std::vector<StateRow> z;
-    for (std::int64_t gate = 0; gate < 4; ++gate) {
-      StateRow sums = times(dropout.input(x, gate), weights[0], gate * units, units);
-      const StateRow more = times(dropout.state(h, gate), weights[1], gate * units, units);
-      for (std::size_t u = 0; u < sums.size(); ++u) {
-        sums[u] += more[u];
-        if (spec.use_bias) sums[u] += weights[2](gate * units + static_cast<std::int64_t>(u));
-      }
-      z.push_back(sums);
-    }
-    const auto open = [&](double value) { return activation(spec.recurrent_activation, value); };
-    for (std::size_t u = 0; u < h.size(); ++u) {
-      c[u] = open(z[1][u]) * c[u] + open(z[0][u]) * activation(spec.activation, z[2][u]);
-      h[u] = open(z[3][u]) * activation(spec.activation, c[u]);
-    }
-    return h;
-  };
-  return take_steps(spec, 4, training, inputs, 2, step);
+  return take_steps(spec, 4, training, inputs, 2, lstm_step(spec, weights));
 }
 
 Case lstm_case(const LSTMSpec& spec, std::int64_t steps, std::int64_t features, bool with_state = false) {

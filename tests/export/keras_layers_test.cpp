@@ -55,6 +55,14 @@ TEST(KerasLayers, Recurrent) {
   EXPECT_FALSE(gru.contains("unit_forget_bias"));
 }
 
+TEST(KerasLayers, Wrappers) {
+  const json found = exported("Bidirectional: {layer: {GRU: {units: 4, return_sequences: true}}, merge_mode: sum}");
+  json inner = exported("GRU: {units: 4, return_sequences: true}");
+  inner.update({{"name", "gru"}, {"trainable", true}, {"dtype", "float32"}});
+  const json layer{{"module", "keras.layers"}, {"class_name", "GRU"}, {"config", inner}, {"registered_name", nullptr}};
+  EXPECT_EQ(found, json({{"layer", layer}, {"merge_mode", "sum"}}));
+}
+
 TEST(KerasLayers, Activations) {
   for (const kernels::ActivationTraits& traits : kernels::kActivations) {
     const std::string yaml = std::string("Activation: ") + traits.name;

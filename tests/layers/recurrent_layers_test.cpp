@@ -79,5 +79,46 @@ TEST(RecurrentLayers, SimpleRNN) {
   EXPECT_EQ(outputs[1].name, "state_h");
 }
 
+TEST(Bidirectional, ShapesAndWeights) {
+  EXPECT_EQ(output_of("Bidirectional: {layer: {LSTM: 5}}", {kSequence}), Shape{10});
+  EXPECT_EQ(output_of("Bidirectional: {layer: {GRU: {units: 5, return_sequences: true}}}", {kSequence}),
+            (Shape{7, 10}));
+  EXPECT_EQ(output_of("Bidirectional: {layer: {SimpleRNN: 5}, merge_mode: mul}", {kSequence}), Shape{5});
+  EXPECT_EQ(weights_of("Bidirectional: {layer: {LSTM: 5}}", {kSequence}),
+            "forward_lstm/lstm_cell/kernel 3x20, forward_lstm/lstm_cell/recurrent_kernel 5x20, "
+            "forward_lstm/lstm_cell/bias 20, backward_lstm/lstm_cell/kernel 3x20, "
+            "backward_lstm/lstm_cell/recurrent_kernel 5x20, backward_lstm/lstm_cell/bias 20");
+  EXPECT_EQ(weights_of("Bidirectional: {layer: {SimpleRNN: {units: 2, use_bias: false}}}", {kSequence}),
+            "forward_simple_rnn/simple_rnn_cell/kernel 3x2, forward_simple_rnn/simple_rnn_cell/recurrent_kernel 2x2, "
+            "backward_simple_rnn/simple_rnn_cell/kernel 3x2, backward_simple_rnn/simple_rnn_cell/recurrent_kernel 2x2");
+}
+
+TEST(Bidirectional, StatesOfBothDirections) {
+  const auto outputs = all_outputs("Bidirectional: {layer: {LSTM: {units: 5, return_state: true}}, merge_mode: sum}");
+  ASSERT_EQ(outputs.size(), 5U);
+  EXPECT_EQ(outputs[0].shape, Shape{5});
+  EXPECT_EQ(outputs[1].name, "forward_state_h");
+  EXPECT_EQ(outputs[4].name, "backward_state_c");
+  const std::string gru = "Bidirectional: {layer: {GRU: 5}}";
+  EXPECT_EQ(refusal(gru, {kSequence, {5}, {5}}), "");
+  EXPECT_EQ(refusal(gru, {kSequence, {5}}),
+            "expected 1 input, or 3 with the initial states of both directions, found 2");
+  EXPECT_EQ(refusal(gru, {kSequence, {5}, {4}}), "an initial state has one number for each of 5 units, {2} is 4");
+  EXPECT_EQ(refusal(gru, {{8}}), "expected an input of 2 axes (steps, features), {0} is 8");
+}
+
+TEST(Bidirectional, RefusesWhatItCannotDo) {
+  EXPECT_EQ(read_layer("Bidirectional: {layer: {Dense: 5}}").errors,
+            "Bidirectional: layer must be LSTM, GRU or SimpleRNN, found Dense\n");
+  EXPECT_EQ(read_layer("Bidirectional: {layer: {LSTM: {units: 5, go_backwards: true}}}").errors,
+            "Bidirectional: layer must go forwards: the other direction is the wrapper's own, and Keras refuses two of "
+            "the same; remove go_backwards\n");
+  EXPECT_EQ(read_layer("Bidirectional: {layer: {LSTM: {units: 5, name: inner}}}").errors,
+            "Bidirectional: LSTM: unknown argument 'name'\n");
+  EXPECT_EQ(read_layer("Bidirectional: {layer: {LSTM: 5}, merge_mode: null}").errors,
+            "Bidirectional: merge_mode must be concat, sum, mul or ave, found nothing\n");
+  EXPECT_TRUE(is_random(layer_of("Bidirectional: {layer: {LSTM: {units: 5, dropout: 0.1}}}")));
+}
+
 }  // namespace
 }  // namespace dptrain::layers

@@ -93,7 +93,7 @@ TEST_P(RecurrentNetworks, TrainAsInKeras) {
 
 std::vector<SequenceRun> sequence_runs() {
   std::vector<SequenceRun> all;
-  for (const char* file : {"lstm.json", "gru.json", "simple_rnn.json"})
+  for (const char* file : {"lstm.json", "gru.json", "simple_rnn.json", "bidirectional.json"})
     for (const char* device : {"cpu", "emu:0"})
       for (const int replicas : {1, 3}) all.push_back({file, device, replicas});
   return all;

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include "core/format.h"
 #include "export/keras/keras_values.h"
-#include "layers/layer.h"
+#include "layers/wrapped_layer.h"
 
 namespace dptrain::checkpoint {
 namespace {
@@ -124,6 +125,49 @@ const char* meaning_in_keras2(const nlohmann::json& activation) {
   return nullptr;
 }
 
+/// The same but for the names of objects and the direction. The text's depth has been checked.
+bool alike(const nlohmann::json& a, const nlohmann::json& b) {
+  static const std::set<std::string> own{"name", "go_backwards", "build_config", "shared_object_id"};
+  if (!a.is_object() || !b.is_object()) return a == b;
+  const auto counts = [](const auto& item) { return !own.contains(item.key()); };
+  const auto there = [&](const auto& item) {
+    return !counts(item) || (b.contains(item.key()) && alike(item.value(), b.at(item.key())));
+  };
+  return std::ranges::count_if(a.items(), counts) == std::ranges::count_if(b.items(), counts) &&
+         std::ranges::all_of(a.items(), there);
+}
+
+/// The layer that a wrapper holds, {"class_name", "config"}, as `Type: {arguments}`.
+std::optional<Node> wrapped_layer(const nlohmann::json& value, bool by_keras3, std::vector<std::string>& complaints) {
+  const auto name = value.find("class_name"), config = value.find("config");
+  if (!value.is_object() || name == value.end() || !name->is_string() || config == value.end()) return std::nullopt;
+  const auto type = name->get<std::string>();
+  if (layers::layer_family().find(type) == nullptr) {
+    complaints.push_back(fmt::format("its layer is of class {}, which dptrain does not have", type));
+    return Node();
+  }
+  nlohmann::json own = *config;
+  if (own.is_object()) own.erase("zero_output_for_mask");  // the wrapper sets it
+  Node typed = Node::map();
+  typed.set(type, layer_arguments(type, own, by_keras3, complaints));
+  return typed;
+}
+
+/// Complaints about arguments of a wrapper that have no value of ours. True: the key is done with.
+bool settles_wrapper_key(const std::string& class_name, const std::string& key, const nlohmann::json& config,
+                         std::vector<std::string>& complaints) {
+  if (class_name != "Bidirectional") return false;
+  if (key == "merge_mode" && config.at(key).is_null()) {
+    complaints.push_back("merge_mode None is not supported: dptrain's layer gives one output");
+    return true;
+  }
+  if (key != "backward_layer" || config.at(key).is_null()) return false;
+  // Keras 3 always writes it.
+  if (!alike(config.at(key), config.value("layer", nlohmann::json())))
+    complaints.push_back("its backward_layer has other settings than its layer, which is not supported");
+  return true;
+}
+
 }  // namespace
 
 Node layer_arguments(const std::string& class_name, const nlohmann::json& config, bool by_keras3,
@@ -133,6 +177,7 @@ Node layer_arguments(const std::string& class_name, const nlohmann::json& config
   if (!config.is_object()) return arguments;
   for (const auto& [key, value] : config.items()) {
     const config::Field* field = field_of(schema, key);
+    if (settles_wrapper_key(class_name, key, config, complaints)) continue;
     if (is_bookkeeping(key) || value.is_null()) continue;
     if (field == nullptr) {
       if (!is_harmless(class_name, key, value))
@@ -147,7 +192,9 @@ Node layer_arguments(const std::string& class_name, const nlohmann::json& config
       continue;
     }
     const bool alone = key == "axis" && value.is_array() && value.size() == 1;  // Keras 2: [3]
-    std::optional<Node> node = node_of(alone ? value.front() : value, 0);
+    std::optional<Node> node = field->value == &config::kValueOperations<layers::WrappedLayer>
+                                   ? wrapped_layer(value, by_keras3, complaints)
+                                   : node_of(alone ? value.front() : value, 0);
     if (node)
       arguments.set(field->name, std::move(*node));
     else

@@ -28,7 +28,6 @@ class RecurrentPasses : public Op {
     end_backward(a);
   }
 
- protected:
   /// Everything in front of the steps; the steps.
   virtual kernels::cpu::RecurrentWork begin_forward(const OpArgs& a) = 0;
   virtual kernels::cpu::RecurrentWork begin_backward(const OpArgs& a) = 0;

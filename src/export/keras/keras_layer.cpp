@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "export/spec_table.h"
+#include "graph/names.h"
 
 namespace dptrain::exporting::keras {
 namespace {
@@ -40,6 +41,20 @@ config::Node layer_arguments(const config::Typed& layer) {
     entries.emplace_back(field.name, value(field, layer.spec()));
   for (const auto& difference : layer_form(layer).differences) difference(layer.spec(), entries);
   return object(std::move(entries));
+}
+
+config::Node wrapped_layer(const config::Typed& layer) {
+  const LayerForm& form = layer_form(layer);
+  config::Node own = config::Node::map();
+  own.set("name", text(graph::automatic_base(layer.name())));
+  if (form.takes_trainable) own.set("trainable", config::Node::boolean(true));
+  own.set("dtype", text("float32"));
+  const config::Node arguments = layer_arguments(layer);
+  for (const config::Node::Entry& entry : arguments.entries()) own.set(entry.key, entry.value);
+  return object({{"module", text("keras.layers")},
+                 {"class_name", text(class_name(layer))},
+                 {"config", std::move(own)},
+                 {"registered_name", {}}});
 }
 
 void insert(Entries& entries, const std::string& behind, const std::string& key, config::Node value) {

@@ -36,6 +36,9 @@ const LayerForm& layer_form(const config::Typed& layer);
 std::string class_name(const config::Typed& layer);
 /// The layer's own arguments: all but its name, `trainable` and `dtype`.
 config::Node layer_arguments(const config::Typed& layer);
+/// A layer that is an argument of another one, as Keras 3 wants it and Keras 2 takes it: its class and its config, in
+/// which it is called after its class.
+config::Node wrapped_layer(const config::Typed& layer);
 
 /// Behind the key `behind`, or first where that is "".
 void insert(Entries& entries, const std::string& behind, const std::string& key, config::Node value);

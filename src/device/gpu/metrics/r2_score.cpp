@@ -1,6 +1,7 @@
 #include "optim/metrics/r2_score.h"
 
 #include "device/gpu/metrics/gpu_metric.h"
+#include "kernels/cuda/metric_bins.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
 namespace {

@@ -1,4 +1,5 @@
 #include "export/keras/keras_layer.h"
+#include "layers/bidirectional.h"
 #include "layers/gru.h"
 #include "layers/lstm.h"
 #include "layers/simple_rnn.h"
@@ -17,6 +18,12 @@ LayerBuilder<Spec> recurrent_layer() {
 const RegisteredLayer kLstm = recurrent_layer<layers::LSTMSpec>();
 const RegisteredLayer kGru = recurrent_layer<layers::GRUSpec>();
 const RegisteredLayer kSimpleRnn = recurrent_layer<layers::SimpleRNNSpec>();
+
+/// Without `backward_layer`: Keras makes it of the other.
+const RegisteredLayer kBidirectional =
+    layer<layers::BidirectionalSpec>()
+        .keyword("initial_state")
+        .writes("layer", [](const layers::BidirectionalSpec& spec) { return wrapped_layer(spec.layer); });
 
 }  // namespace
 }  // namespace dptrain::exporting::keras
