@@ -23,9 +23,23 @@ void add_words(const config::Node& schema, std::vector<std::string>& all) {
 
 /// Values that some key takes, as YAML; the words of an enum are found in its schema.
 std::vector<std::string> candidates(const config::Field& field) {
-  std::vector<std::string> all{"3",      "2",     "-1",   "0.5",   "0.25",
-                               "true",   "false", "[1]",  "[2]",   "[2, 1]",
-                               "[2, 3]", "[0.5]", "ones", "zeros", "{L1L2: {l1: 0.5, l2: 0.25}}"};
+  std::vector<std::string> all{"3",
+                               "2",
+                               "-1",
+                               "0.5",
+                               "0.25",
+                               "true",
+                               "false",
+                               "[1]",
+                               "[2]",
+                               "[2, 1]",
+                               "[2, 3]",
+                               "[0.5]",
+                               "ones",
+                               "zeros",
+                               "{L1L2: {l1: 0.5, l2: 0.25}}",
+                               "{GRU: 3}",
+                               "{LSTM: {units: 2, return_sequences: true}}"};
   add_words(field.schema(), all);
   return all;
 }
