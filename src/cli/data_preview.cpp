@@ -97,14 +97,14 @@ std::pair<float, float> range_of(const std::vector<Line>& lines) {
   return {low, high};
 }
 
-using Range = std::pair<float, float>;  // what is black and what is white
+using Shades = std::pair<float, float>;  // what is black and what is white
 
-data::RgbImage picture(const float* values, const Shape& image, const Range& range) {
+data::RgbImage picture(const float* values, const Shape& image, const Shades& range) {
   return data::image_of(values, image[0], image[1], image[2], range.first, range.second);
 }
 
 /// One row per sample, one column per epoch.
-data::RgbImage image_sheet(const std::vector<Line>& all, const Shape& shape, const Range& range,
+data::RgbImage image_sheet(const std::vector<Line>& all, const Shape& shape, const Shades& range,
                            const std::string& only) {
   std::vector<std::string> titles;
   for (std::size_t epoch = 1; epoch <= all.front().values.size(); ++epoch)
@@ -119,7 +119,7 @@ data::RgbImage image_sheet(const std::vector<Line>& all, const Shape& shape, con
 }
 
 /// One row per sample and epoch, one column per frame.
-data::RgbImage clip_sheet(const std::vector<Line>& all, const Shape& shape, const Range& range) {
+data::RgbImage clip_sheet(const std::vector<Line>& all, const Shape& shape, const Shades& range) {
   constexpr std::int64_t kMostFrames = 16;
   const Shape image = data::frame_shape(shape);
   const std::int64_t columns = std::min(kMostFrames, shape[0]);
@@ -145,7 +145,7 @@ data::RgbImage clip_sheet(const std::vector<Line>& all, const Shape& shape, cons
 data::RgbImage preview(const DataSets& data, const NamedSet& set, const PreviewOptions& options) {
   const Shape shape = picture_shape(data.model);
   const std::vector<Line> all = lines(data, set, options);
-  const Range range = range_of(all);
+  const Shades range = range_of(all);
   return data::is_clip(shape) ? clip_sheet(all, shape, range)
                               : image_sheet(all, shape, range, options.evaluation ? set.name : "");
 }

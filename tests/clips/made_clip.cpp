@@ -21,7 +21,7 @@ MadeClip moving_square(int direction, std::uint64_t seed, int frames, int height
   MadeClip clip{height, width, {}};
   for (int f = 0; f < frames; ++f) {
     std::vector<std::uint8_t> pixels(static_cast<std::size_t>(height) * static_cast<std::size_t>(width) * 3);
-    for (std::uint8_t& pixel : pixels) pixel = static_cast<std::uint8_t>(20 + below(24));
+    for (std::uint8_t& pixel : pixels) pixel = static_cast<std::uint8_t>(20 + below(12));
     const auto wrapped = [](int at, int size) {
       return (at % size + size) % size;
     };  // comes in again on the other side

@@ -61,9 +61,9 @@ struct Kind {
   const char* suffix;
   ClipKind kind;
 };
-constexpr Kind kKinds[] = {{".mp4", {.codec = "mpeg4", .key_every = 12, .b_frames = 2}},
-                           {".avi", {.codec = "mpeg4", .key_every = 12}},
-                           {".mov", {.codec = "mjpeg"}},
+constexpr Kind kKinds[] = {{".mp4", {.codec = "mpeg4", .key_every = 12, .b_frames = 2, .quality = 4}},
+                           {".avi", {.codec = "mpeg4", .key_every = 12, .quality = 4}},
+                           {".mov", {.codec = "mjpeg", .quality = 4}},
                            {".mkv", {.codec = "ffv1", .key_every = 1}}};
 
 /// One of three kinds of damage that no decoder can overlook.

@@ -56,6 +56,7 @@ bool collect(Container& container, const FrameTimes& times, std::optional<std::i
     if (more && first && packet->pts != *first) return false;
     first.reset();
     const bool wanted = !more || !times.known() || collector.wants(times.at(packet->pts));
+    if (!wanted && times.independent) continue;
     decoder.send(more ? packet.get() : nullptr, wanted);
     while (decoder.receive(frame)) {
       const std::int64_t time = frame->pts != AV_NOPTS_VALUE ? frame->pts : frame->best_effort_timestamp;
@@ -67,14 +68,17 @@ bool collect(Container& container, const FrameTimes& times, std::optional<std::i
   return collector.is_done();
 }
 
-/// From the last key frame in front of the first frame that is wanted.
-bool collect_from_key(Container& container, const FrameTimes& times, Collector& collector) {
+/// From the last key frame in front of the first frame that is wanted. False: it has to be done from the beginning,
+/// where an error, if there is one, shows again.
+bool collect_from_key(Container& container, const FrameTimes& times, Collector& collector) try {
   if (!times.known()) return false;
   const std::int64_t start = times.times[static_cast<std::size_t>(collector.next())];
   const auto key = std::upper_bound(times.keys.begin(), times.keys.end(), start);
   if (key == times.keys.begin() || !container.seek(*(key - 1))) return false;
   const bool is_first = key == times.keys.begin() + 1;
   return collect(container, times, is_first ? times.first : *(key - 1), collector);
+} catch (const ClipError&) {
+  return false;
 }
 
 }  // namespace

@@ -149,10 +149,11 @@ bool Container::next(Packet& packet) {
   const Functions& f = functions();
   if (packet.get() == nullptr) packet.reset(f.alloc_packet());
   if (packet.get() == nullptr) fail(AVERROR(ENOMEM));
-  while (true) {
+  constexpr int kMostAgain = 1000;
+  for (int again = 0;;) {
     f.unref_packet(packet.get());
     const int error = f.read_frame(context_, packet.get());
-    if (error == AVERROR(EAGAIN)) continue;
+    if (error == AVERROR(EAGAIN) && ++again < kMostAgain) continue;
     if (error == AVERROR_EOF && read_error_ == 0) return check_whole(), false;
     if (error < 0) fail(error);
     if (packet->stream_index != stream_->index) continue;
@@ -174,6 +175,12 @@ void Container::check_whole() const {
   if (kind == "matroska" && reader_complained()) throw ClipError("damaged: " + words_of(AVERROR_INVALIDDATA));
 }
 
+bool Container::is_independent(bool all_keys) const {
+  const AVCodecID codec = stream_->codecpar->codec_id;
+  const AVCodecDescriptor* const kind = functions().descriptor(codec);
+  return (kind != nullptr && (kind->props & AV_CODEC_PROP_INTRA_ONLY) != 0) || (codec == AV_CODEC_ID_FFV1 && all_keys);
+}
+
 FrameTimes Container::times() {
   FrameTimes found;
   Packet packet;
@@ -193,6 +200,10 @@ FrameTimes Container::times() {
     found.times.clear();
     found.keys.clear();
   }
+  const bool all_keys = found.keys.size() == found.times.size();
+  found.independent = is_independent(all_keys);
+  // An AVI without an index calls every frame a key.
+  if (format() == "avi" && all_keys && !found.independent && found.known()) found.keys.resize(1);
   return found;
 }
 

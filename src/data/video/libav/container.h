@@ -18,6 +18,8 @@ struct FrameTimes {
   std::vector<std::int64_t> keys;  ///< times of those frames that need no other, ascending
   std::int64_t first = 0;          ///< of the first packet in the file
 
+  bool independent = false;  ///< no frame needs another one
+
   bool known() const { return !times.empty(); }
   /// Number of the frame that is shown at a time; -1 in front of all.
   std::int64_t at(std::int64_t time) const;
@@ -49,6 +51,7 @@ class Container {
   void open_stream(const std::string& path);
   void close();
   void check_whole() const;
+  bool is_independent(bool all_keys) const;
   [[noreturn]] void fail(int error) const;
 
   int file_ = -1;

@@ -25,13 +25,10 @@ Decoder::Decoder(const AVCodecParameters& parameters) {
   codec_->err_recognition = AV_EF_CRCCHECK | AV_EF_BITSTREAM | AV_EF_BUFFER;
   if (!tells_what_it_conceals(parameters.codec_id)) codec_->err_recognition |= AV_EF_EXPLODE;
   if (const int error = f.open_codec(codec_.get(), decoder, nullptr); error < 0) throw ClipError(words_of(error));
-  const AVCodecDescriptor* const kind = f.descriptor(parameters.codec_id);
-  independent_ = kind != nullptr && (kind->props & AV_CODEC_PROP_INTRA_ONLY) != 0;
 }
 
 void Decoder::send(const AVPacket* packet, bool wanted) {
   if (packet != nullptr) {
-    if (independent_ && !wanted) return;
     place_ = packet->pos;
     codec_->skip_frame = wanted ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
   }

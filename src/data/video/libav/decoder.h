@@ -22,7 +22,6 @@ class Decoder {
 
  private:
   Codec codec_;
-  bool independent_ = false;  ///< every packet is a frame that needs no other
   bool done_ = false;
   std::int64_t place_ = -1;  ///< of the last packet in the file
 };
