@@ -8,6 +8,7 @@
 extern "C" {
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
+#include <libavutil/display.h>
 #include <libswscale/swscale.h>
 }
 
@@ -55,6 +56,7 @@ class Writer {
     stream_->time_base = codec_->time_base;
     stream_->avg_frame_rate = codec_->framerate;
     checked(avcodec_parameters_from_context(stream_->codecpar, codec_), "the stream");
+    if (kind.turn != 0) turn(kind.turn);
     checked(avio_open(&file_->pb, path.c_str(), AVIO_FLAG_WRITE), path.c_str());
     file_->flags |= AVFMT_FLAG_BITEXACT;
     checked(avformat_write_header(file_, nullptr), "the header");
@@ -94,6 +96,20 @@ class Writer {
   }
 
  private:
+  void turn(int degrees) {
+#if LIBAVFORMAT_VERSION_INT >= AV_VERSION_INT(60, 15, 100)
+    AVCodecParameters& stream = *stream_->codecpar;
+    std::uint8_t* const matrix =
+        checked(av_packet_side_data_new(&stream.coded_side_data, &stream.nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX,
+                                        9 * sizeof(std::int32_t), 0),
+                "a matrix")
+            ->data;
+#else
+    std::uint8_t* const matrix =
+        checked(av_stream_new_side_data(stream_, AV_PKT_DATA_DISPLAYMATRIX, 9 * sizeof(std::int32_t)), "a matrix");
+#endif
+    av_display_rotation_set(reinterpret_cast<std::int32_t*>(matrix), -degrees);  // its angle is clockwise
+  }
   void encode(const AVFrame* frame) {
     checked(avcodec_send_frame(codec_, frame), "encoding");
     while (avcodec_receive_packet(codec_, packet_) >= 0) {

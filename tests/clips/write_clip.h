@@ -20,6 +20,7 @@ struct ClipKind {
   int key_every = 12;           ///< frames from one that needs no other to the next
   int b_frames = 0;             ///< mpeg4: between two others, shown before the later of them
   int quality = 2;              ///< 1 is best
+  int turn = 0;                 ///< .mp4, .mov: degrees counterclockwise that a player is to turn the frames by
 };
 
 bool can_write_clips();

@@ -199,6 +199,38 @@ TEST_F(Videos, ALosslessFileIsItsFrames) {
   }
 }
 
+TEST_F(Videos, AClipFromAPhoneStandsUpright) {
+  if (!test::can_write_clips()) GTEST_SKIP() << "built without FFmpeg's headers";
+  test::MadeClip made{32, 48, {}};  // dark above, bright below
+  for (int f = 0; f < 3; ++f) {
+    made.frames.emplace_back(32 * 48 * 3, std::uint8_t{30});
+    std::fill(made.frames.back().begin() + 16 * 48 * 3, made.frames.back().end(), std::uint8_t{200});
+  }
+  const auto side_is = [&](std::int64_t y, std::int64_t x) {
+    return clip_.u8[static_cast<std::size_t>((y * clip_.shape[2] + x) * 3)] > 100 ? "bright" : "dark";
+  };
+  test::write_clip(path("a/1.mp4"), made, {.turn = 90});
+  test::write_clip(path("a/2.mov"), made, {.codec = "mjpeg", .turn = -90});
+  test::write_clip(path("a/3.mp4"), made, {.turn = 180});
+  VideoSpec some = spec(2);
+  const auto source = open(some, {2, 48, 32, 3}, 1);
+  EXPECT_EQ(source->peek_shape(0), (Shape{2, 48, 32, 3}));
+  source->read(0, 0, clip_);
+  ASSERT_EQ(clip_.shape, (Shape{2, 48, 32, 3}));
+  EXPECT_STREQ(side_is(24, 2), "dark") << "what was above is on the left";
+  EXPECT_STREQ(side_is(24, 30), "bright");
+  source->read(1, 0, clip_);
+  EXPECT_STREQ(side_is(24, 2), "bright");
+  EXPECT_STREQ(side_is(24, 30), "dark");
+  source->read(2, 0, clip_);
+  ASSERT_EQ(clip_.shape, (Shape{2, 32, 48, 3}));
+  EXPECT_STREQ(side_is(2, 24), "bright");
+  some.exif = Exif::kIgnore;
+  open(some, {2, 32, 48, 3}, 1)->read(0, 0, clip_);
+  ASSERT_EQ(clip_.shape, (Shape{2, 32, 48, 3}));
+  EXPECT_STREQ(side_is(2, 24), "dark");
+}
+
 TEST_F(Videos, WhatDoesNotFitTheModelIsSaidBeforeAnythingIsRead) {
   test::write_frame_folder(path("a/1"), numbered(5, 8, 8));
   const auto refusal = [&](const VideoSpec& some, const Shape& input) {

@@ -5,6 +5,7 @@
 
 #include "core/format.h"
 #include "core/text.h"
+#include "data/images/image_decoders.h"
 #include "data/video/libav/container.h"
 #include "data/video/libav/decoder.h"
 #include "data/video/libav/frame_pixels.h"
@@ -21,8 +22,11 @@ using libav::Packet;
 /// Frames as they are decoded, and those among them that are wanted.
 class Collector {
  public:
-  Collector(const std::vector<std::int64_t>& picks, const FrameOptions& options, Array& out)
-      : picks_(picks), options_(options), buffer_(out, std::ssize(picks), options.color) {}
+  Collector(const std::vector<std::int64_t>& picks, const FrameOptions& options, int orientation, Array& out)
+      : picks_(picks),
+        options_(options),
+        orientation_(options.rotate ? orientation : 1),
+        buffer_(out, std::ssize(picks), options.color) {}
 
   bool is_done() const { return taken_ == picks_.size(); }
   bool wants(std::int64_t number) const { return std::binary_search(picks_.begin(), picks_.end(), number); }
@@ -32,7 +36,7 @@ class Collector {
   bool take(std::int64_t number, const AVFrame& frame) {
     if (is_done() || number < next()) return true;
     if (number > next()) return false;
-    libav::add_frame(frame, options_.rotate ? libav::orientation_of(frame) : 1, options_, buffer_);
+    libav::add_frame(frame, orientation_, options_, buffer_);
     for (++taken_; !is_done() && next() == number; ++taken_) buffer_.repeat();
     return true;
   }
@@ -40,6 +44,7 @@ class Collector {
  private:
   const std::vector<std::int64_t>& picks_;
   const FrameOptions& options_;
+  const int orientation_;
   ClipBuffer buffer_;
   std::size_t taken_ = 0;
 };
@@ -91,11 +96,11 @@ void read_clip_file(const std::string& path, const PickFrames& pick, const Frame
   if (times.frames == 0) throw ClipError("has no frames");
   const std::vector<std::int64_t> picks = pick(times.frames);
   {
-    Collector collector(picks, options, out);
+    Collector collector(picks, options, container.orientation(), out);
     if (collect_from_key(container, times, collector)) return;
   }
   Container again(path);  // not every container can go back to its beginning
-  Collector collector(picks, options, out);
+  Collector collector(picks, options, container.orientation(), out);
   if (!collect(again, times, std::nullopt, collector))
     throw ClipError(
         fmt::format("frame {} of {} cannot be decoded", with_commas(collector.next() + 1), with_commas(times.frames)));
@@ -114,7 +119,7 @@ ClipInfo check_clip_file(const std::string& path) {
     decoder.send(more ? packet.get() : nullptr, true);
     while (decoder.receive(frame)) {
       ++info.frames;
-      const bool sideways = swaps_axes(libav::orientation_of(*frame.get()));
+      const bool sideways = swaps_axes(container.orientation());
       info.height = sideways ? frame->width : frame->height;
       info.width = sideways ? frame->height : frame->width;
     }
@@ -128,9 +133,10 @@ ClipInfo check_clip_file(const std::string& path) {
 ClipInfo peek_clip_file(const std::string& path) {
   const Container container(path);
   const AVCodecParameters& parameters = container.parameters();
+  const bool sideways = swaps_axes(container.orientation());
   return {.format = container.format() + " " + libav::functions().codec_name(parameters.codec_id),
-          .height = parameters.height,
-          .width = parameters.width};
+          .height = sideways ? parameters.width : parameters.height,
+          .width = sideways ? parameters.height : parameters.width};
 }
 
 }  // namespace dptrain::data

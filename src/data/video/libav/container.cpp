@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <span>
 #include <string_view>
@@ -35,6 +36,18 @@ std::int64_t read_at(int file, std::int64_t place, std::span<std::uint8_t> to) {
 
 /// A clip is one file: lists of other files, and addresses, are not followed.
 int open_nothing(AVFormatContext*, AVIOContext**, const char*, int, AVDictionary**) { return AVERROR(EPERM); }
+
+int orientation_of(const std::int32_t* matrix) {
+  const double turn = functions().rotation(matrix);  // counterclockwise
+  if (!std::isfinite(turn)) return 1;
+  switch (std::lround(turn / 90)) {
+    case -1: return 6;
+    case 1: return 8;
+    case 2:
+    case -2: return 3;
+    default: return 1;
+  }
+}
 
 /// Its header says all about the stream, and its packets carry the times of their frames.
 bool says_all(const AVFormatContext& context, const AVStream& stream) {
@@ -210,6 +223,20 @@ FrameTimes Container::times() {
 bool Container::seek(std::int64_t time) {
   from_beginning_ = false;
   return functions().seek_frame(context_, stream_->index, time, AVSEEK_FLAG_BACKWARD) >= 0;
+}
+
+int Container::orientation() const {
+  const auto turned = [](const auto* side_data, int count) {
+    for (int i = 0; i < count; ++i)
+      if (side_data[i].type == AV_PKT_DATA_DISPLAYMATRIX && side_data[i].size >= 9 * sizeof(std::int32_t))
+        return orientation_of(reinterpret_cast<const std::int32_t*>(side_data[i].data));
+    return 1;
+  };
+#if LIBAVFORMAT_VERSION_INT >= AV_VERSION_INT(60, 15, 100)
+  return turned(stream_->codecpar->coded_side_data, stream_->codecpar->nb_coded_side_data);
+#else
+  return turned(stream_->side_data, stream_->nb_side_data);
+#endif
 }
 
 std::string Container::format() const {

@@ -43,6 +43,8 @@ class Container {
 
   const AVCodecParameters& parameters() const { return *stream_->codecpar; }
   std::string format() const;  ///< "mp4", "avi", "matroska"
+  /// How the file says that its frames are to be turned, as EXIF has it: 1, 3, 6 or 8.
+  int orientation() const;
 
  private:
   static int read(void* self, std::uint8_t* to, int size);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "core/format.h"
 #include "data/images/finish.h"
@@ -109,20 +108,6 @@ void add_frame(const AVFrame& frame, int exif_orientation, const FrameOptions& o
   scale(frame, height, width, options, lying.u8.data());
   apply_orientation(exif_orientation, lying);
   std::copy(lying.u8.begin(), lying.u8.end(), to.next(lying.shape[0], lying.shape[1]));
-}
-
-int orientation_of(const AVFrame& frame) {
-  const AVFrameSideData* const matrix = functions().frame_side_data(&frame, AV_FRAME_DATA_DISPLAYMATRIX);
-  if (matrix == nullptr || matrix->size < 9 * sizeof(std::int32_t)) return 1;
-  const double turn = functions().rotation(reinterpret_cast<const std::int32_t*>(matrix->data));  // counterclockwise
-  if (!std::isfinite(turn)) return 1;
-  switch (std::lround(turn / 90)) {
-    case -1: return 6;
-    case 1: return 8;
-    case 2:
-    case -2: return 3;
-    default: return 1;
-  }
 }
 
 }  // namespace dptrain::data::libav

@@ -68,7 +68,6 @@ Functions open() {
   fill(codec, f.unref_packet, "av_packet_unref");
   fill(util, f.alloc_frame, "av_frame_alloc");
   fill(util, f.free_frame, "av_frame_free");
-  fill(util, f.frame_side_data, "av_frame_get_side_data");
   fill(util, f.rotation, "av_display_rotation_get");
   fill(util, f.malloc, "av_malloc");
   fill(util, f.free, "av_free");

@@ -40,7 +40,6 @@ struct Functions {
 
   decltype(&::av_frame_alloc) alloc_frame;
   decltype(&::av_frame_free) free_frame;
-  decltype(&::av_frame_get_side_data) frame_side_data;
   decltype(&::av_display_rotation_get) rotation;
   decltype(&::av_malloc) malloc;
   decltype(&::av_free) free;
