@@ -1,13 +1,17 @@
-# CUDA: found, or stubbed by a file. No source asks with #ifdef whether a backend is there; one of two files
+# CUDA and FFmpeg: found, or stubbed by a file. No source asks with #ifdef whether a backend is there; one of two files
 # is compiled, and both define the same functions.
 #
 #   device   src/device/cuda/*.cpp   or   src/device/cuda_stub.cpp
 #   device   src/device/emu/*.cpp    or   src/device/emu_stub.cpp    (DPTRAIN_EMULATOR)
 #   device   src/device/cpu/bench/*.cpp   or   src/device/kernel_bench_stub.cpp   (Google Benchmark)
+#   data     src/data/video/libav/*.cpp   or   src/data/video/clip_file_stub.cpp   (FFmpeg's headers)
 #   reduce   src/reduce/nccl.cpp     or   nothing: it only holds our declarations of NCCL against nccl.h
 #
 # CUDA takes nvcc, the static CUDA runtime, and the headers of cuDNN and NCCL. Their libraries are opened when the program
 # first uses a GPU, never linked. How kernels and the GPU device are built is in Gpu.cmake.
+#
+# FFmpeg takes the headers of libavformat, libavcodec and libswscale alone: the libraries are opened when the first file of
+# a clip is read, in the version of the headers.
 #
 #   CUDAToolkit_ROOT        where to look for the toolkit
 #   CUDNN_ROOT, NCCL_ROOT   where to look for cudnn.h and nccl.h; without them, in the toolkit and the system's folders
@@ -59,6 +63,38 @@ elseif(NOT DPTRAIN_CUDA STREQUAL "OFF" AND NOT DPTRAIN_FUZZ)
                         "Name the toolkit with -DCUDAToolkit_ROOT=/usr/local/cuda, or take DPTRAIN_CUDA=AUTO")
   endif()
 endif()
+
+set(DPTRAIN_FFMPEG_STATE "no (DPTRAIN_FFMPEG=OFF)")
+set(DPTRAIN_HAVE_FFMPEG OFF)
+if(NOT DPTRAIN_FFMPEG MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "DPTRAIN_FFMPEG must be AUTO, ON or OFF, found '${DPTRAIN_FFMPEG}'")
+endif()
+if(NOT DPTRAIN_FFMPEG STREQUAL "OFF" AND NOT DPTRAIN_FUZZ)
+  find_path(FFMPEG_INCLUDE_DIR libavformat/avformat.h)
+  find_path(FFMPEG_CODEC_INCLUDE_DIR libavcodec/avcodec.h)
+  find_path(FFMPEG_SCALE_INCLUDE_DIR libswscale/swscale.h)
+  mark_as_advanced(FFMPEG_INCLUDE_DIR FFMPEG_CODEC_INCLUDE_DIR FFMPEG_SCALE_INCLUDE_DIR)
+  if(FFMPEG_INCLUDE_DIR AND FFMPEG_CODEC_INCLUDE_DIR AND FFMPEG_SCALE_INCLUDE_DIR)
+    set(DPTRAIN_HAVE_FFMPEG ON)
+    set(DPTRAIN_FFMPEG_STATE "yes")
+  else()
+    set(DPTRAIN_FFMPEG_STATE "no (headers of libavformat, libavcodec and libswscale not found)")
+    if(DPTRAIN_FFMPEG STREQUAL "ON")
+      message(FATAL_ERROR "DPTRAIN_FFMPEG=ON cannot be met: ${DPTRAIN_FFMPEG_STATE}")
+    endif()
+  endif()
+endif()
+
+# Leaves one side of the pair among the sources of the data room.
+function(dptrain_data_sources out)
+  set(list ${${out}})
+  if(DPTRAIN_HAVE_FFMPEG)
+    list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/data/video/clip_file_stub.cpp)
+  else()
+    list(FILTER list EXCLUDE REGEX "/src/data/video/libav/")
+  endif()
+  set(${out} ${list} PARENT_SCOPE)
+endfunction()
 
 # Leaves one side of each pair among the sources of the device room.
 function(dptrain_device_sources out)

@@ -20,7 +20,7 @@ set -euo pipefail
 {
   product="g++ cmake ninja-build ccache git
     libdnnl-dev libhwy-dev libyaml-cpp-dev libhdf5-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
-    zlib1g-dev libjpeg-dev libstb-dev"
+    zlib1g-dev libjpeg-dev libstb-dev libavformat-dev libavcodec-dev libswscale-dev"
   build="$product mold libgtest-dev libgmock-dev libbenchmark-dev"
   check="python3 clang-format-14"
   fuzz="clang libclang-rt-dev"

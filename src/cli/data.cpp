@@ -87,7 +87,7 @@ int run_preview(const DataCommandFlags& flags) {
   const DataSets data = open_data_sets(flags.path, flags.overrides.overrides(), flags.on.value_or("train"));
   PreviewOptions options;
   options.samples = flags.samples.value_or(options.samples);
-  options.epochs = flags.epochs.value_or(options.epochs);
+  options.epochs = flags.epochs;
   options.evaluation = flags.evaluation;
   const data::RgbImage sheet = preview(data, data.sets.front(), options);
   const std::vector<std::uint8_t> file = data::encode_png(sheet);
@@ -114,18 +114,18 @@ void add_data(App& app) {
   command.describe(
       "scan reads every sample: counts per class, formats, sizes, and every damaged file with place and reason; exit 3 "
       "if there is one. stats prints mean and deviation per channel, ready for a Normalization, and how large images "
-      "are. preview draws samples as training sees them in several epochs.");
+      "are. preview draws samples as training sees them in several epochs, of clips a row of frames.");
   command.example("scan flowers/train")
       .example("stats configs/flowers_cnn.yaml")
       .example("preview configs/flowers_cnn.yaml --samples 12 --epochs 8 -o preview.png");
   command.positional("scan|stats|preview", flags->action, "what to do");
   command.positional("DIR|CONFIG", flags->path,
-                     "a folder of images, in class folders or not; or a config (preview: a config)");
+                     "a folder of images or clips, in class folders or not; or a config (preview: a config)");
   command.section("Data")
       .choice("--on", {"train", "validation", "test"}, flags->on,
               "which data set of the config (scan: all; stats and preview: train)")
       .whole("--samples", "N", flags->samples, "preview: rows, evenly spread over the data set (8)")
-      .whole("--epochs", "N", flags->epochs, "preview: columns, the same sample in so many epochs (6)")
+      .whole("--epochs", "N", flags->epochs, "preview: the same sample in so many epochs (6; of clips 2)")
       .flag("--eval-transforms", flags->evaluation, "preview: the eval transforms, once")
       .option("--output,-o", "FILE", flags->output, "preview: the PNG file (preview.png)");
   flags->overrides.add(command);

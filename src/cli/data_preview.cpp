@@ -8,10 +8,13 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "data/filler.h"
+#include "data/images/finish.h"
 #include "data/slot.h"
 
 namespace dptrain::cli {
 namespace {
+
+constexpr std::int64_t kLeast = 96;  ///< pixels that a picture takes at least
 
 /// What the model gets of one sample, in several epochs.
 struct Line {
@@ -30,12 +33,17 @@ std::string label_of(const data::Source& source, std::int64_t index) {
   return label;
 }
 
-/// Height, width and channels of the first input.
-Shape image_shape(const data::ModelSide& model) {
+/// Of the first input: an image, or a clip.
+Shape picture_shape(const data::ModelSide& model) {
   const Shape shape = model.input_shapes.empty() ? Shape() : model.input_shapes.front();
-  if (shape.rank() != 3)
-    throw Error(ErrorKind::kUsage, fmt::format("data preview shows images; the model's input is {}", shape.str()));
+  if (shape.rank() != 3 && shape.rank() != 4)
+    throw Error(ErrorKind::kUsage,
+                fmt::format("data preview shows images and clips; the model's input is {}", shape.str()));
   return shape;
+}
+
+std::int64_t epochs_of(const PreviewOptions& options, const Shape& shape) {
+  return options.evaluation ? 1 : options.epochs.value_or(data::is_clip(shape) ? 2 : 6);
 }
 
 std::vector<Line> lines(const DataSets& data, const NamedSet& set, const PreviewOptions& options) {
@@ -46,13 +54,14 @@ std::vector<Line> lines(const DataSets& data, const NamedSet& set, const Preview
   const auto slot = filler.make_slot(1, data::aligned_memory);
   data::Filler::Scratch scratch;
   const std::int64_t elements = data.model.input_shapes.front().elements();
+  const std::int64_t epochs = epochs_of(options, data.model.input_shapes.front());
   const std::int64_t count = std::min(options.samples, set.source->size());
   std::vector<Line> found;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t index = i * set.source->size() / count;
     Line line{.label = label_of(*set.source, index), .values = {}};
     try {
-      for (std::int64_t epoch = 0; epoch < (options.evaluation ? 1 : options.epochs); ++epoch) {
+      for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
         filler.fill(index, epoch, 0, scratch, *slot);
         const std::byte* const row = slot->inputs.front().data();
         if (data.model.input_type(0) == DType::kI32) {
@@ -88,24 +97,57 @@ std::pair<float, float> range_of(const std::vector<Line>& lines) {
   return {low, high};
 }
 
-}  // namespace
+using Shades = std::pair<float, float>;  // what is black and what is white
 
-data::RgbImage preview(const DataSets& data, const NamedSet& set, const PreviewOptions& options) {
-  constexpr std::int64_t kLeast = 96;  // pixels that a picture takes at least
-  const Shape shape = image_shape(data.model);
-  const std::vector<Line> all = lines(data, set, options);
-  const auto [low, high] = range_of(all);
+data::RgbImage picture(const float* values, const Shape& image, const Shades& range) {
+  return data::image_of(values, image[0], image[1], image[2], range.first, range.second);
+}
+
+/// One row per sample, one column per epoch.
+data::RgbImage image_sheet(const std::vector<Line>& all, const Shape& shape, const Shades& range,
+                           const std::string& only) {
   std::vector<std::string> titles;
   for (std::size_t epoch = 1; epoch <= all.front().values.size(); ++epoch)
-    titles.push_back(options.evaluation ? set.name : fmt::format("epoch {}", epoch));
+    titles.push_back(only.empty() ? fmt::format("epoch {}", epoch) : only);
   std::vector<data::SheetRow> rows;
   for (const Line& line : all) {
     data::SheetRow row{.label = line.label, .pictures = {}};
-    for (const auto& values : line.values)
-      row.pictures.push_back(data::image_of(values.data(), shape[0], shape[1], shape[2], low, high));
+    for (const auto& values : line.values) row.pictures.push_back(picture(values.data(), shape, range));
     rows.push_back(std::move(row));
   }
   return data::contact_sheet(titles, rows, kLeast);
+}
+
+/// One row per sample and epoch, one column per frame.
+data::RgbImage clip_sheet(const std::vector<Line>& all, const Shape& shape, const Shades& range) {
+  constexpr std::int64_t kMostFrames = 16;
+  const Shape image = data::frame_shape(shape);
+  const std::int64_t columns = std::min(kMostFrames, shape[0]);
+  const auto frame_in = [&](std::int64_t column) { return column * shape[0] / columns; };
+  std::vector<std::string> titles;
+  for (std::int64_t column = 0; column < columns; ++column)
+    titles.push_back(fmt::format("frame {}", frame_in(column) + 1));
+  std::vector<data::SheetRow> rows;
+  for (const Line& line : all)
+    for (std::size_t epoch = 0; epoch < line.values.size(); ++epoch) {
+      const bool one = line.values.size() == 1;
+      data::SheetRow row{.label = one ? line.label : fmt::format("{}, epoch {}", line.label, epoch + 1),
+                         .pictures = {}};
+      for (std::int64_t column = 0; column < columns; ++column)
+        row.pictures.push_back(picture(line.values[epoch].data() + frame_in(column) * image.elements(), image, range));
+      rows.push_back(std::move(row));
+    }
+  return data::contact_sheet(titles, rows, kLeast);
+}
+
+}  // namespace
+
+data::RgbImage preview(const DataSets& data, const NamedSet& set, const PreviewOptions& options) {
+  const Shape shape = picture_shape(data.model);
+  const std::vector<Line> all = lines(data, set, options);
+  const Shades range = range_of(all);
+  return data::is_clip(shape) ? clip_sheet(all, shape, range)
+                              : image_sheet(all, shape, range, options.evaluation ? set.name : "");
 }
 
 }  // namespace dptrain::cli

@@ -16,7 +16,7 @@ namespace {
 /// What is kept of one sample.
 struct Seen {
   std::string format, color_mode;
-  std::int64_t height = -1, width = -1;
+  std::int64_t height = -1, width = -1, frames = 0;
   bool damaged = false;
   data::BadSample bad{};
 };
@@ -39,6 +39,13 @@ Seen look(const data::Source& source, std::int64_t index, bool files) {
   thread_local data::Array image;
   Seen seen;
   try {
+    if (const auto clip = source.inspect(index)) {
+      seen.format = clip->format;
+      seen.height = clip->height;
+      seen.width = clip->width;
+      seen.frames = clip->frames;
+      return seen;
+    }
     if (files) look_at_header(source.label_place(index), seen);
     for (int input = source.inputs() - 1; input >= 0; --input) source.read(index, input, image);
     if (image.shape.rank() >= 2) seen.height = image.shape[0], seen.width = image.shape[1];
@@ -75,6 +82,11 @@ std::string at(const std::vector<std::int64_t>& sorted, std::size_t percent) {
   return std::to_string(sorted[(sorted.size() - 1) * percent / 100]);
 }
 
+void check_name(const std::string& path, const std::string& format, DataScan& scan) {
+  if (data::format_of_name(path) != split(format, ' ').front())
+    scan.misnamed.push_back(fmt::format("{}: {}", path, format));
+}
+
 }  // namespace
 
 DataScan scan(const data::Source& source) {
@@ -89,10 +101,12 @@ DataScan scan(const data::Source& source) {
     const Seen& seen = all[i];
     if (!seen.format.empty()) {
       ++result.formats[seen.format];
-      ++result.color_modes[seen.color_mode];
-      const std::string path = source.label_place(static_cast<std::int64_t>(i));
-      if (const std::string promised = data::format_of_name(path); promised != split(seen.format, ' ').front())
-        result.misnamed.push_back(fmt::format("{}: {}", path, seen.format));
+      if (seen.frames > 0) {
+        result.frames.push_back(seen.frames);
+      } else {
+        ++result.color_modes[seen.color_mode];
+        check_name(source.label_place(static_cast<std::int64_t>(i)), seen.format, result);
+      }
     }
     if (seen.damaged) result.damaged.push_back(seen.bad);
     if (seen.damaged || seen.height < 0) continue;
@@ -102,6 +116,7 @@ DataScan scan(const data::Source& source) {
   }
   std::sort(result.heights.begin(), result.heights.end());
   std::sort(result.widths.begin(), result.widths.end());
+  std::sort(result.frames.begin(), result.frames.end());
   result.sizes = static_cast<std::int64_t>(sizes.size());
   return result;
 }
@@ -122,6 +137,9 @@ std::string scan_report(const std::string& name, const DataScan& scan) {
     text += fmt::format("sizes    {} different; height {} to {}, median {}; width {} to {}, median {}\n",
                         with_commas(scan.sizes), at(scan.heights, 0), at(scan.heights, 100), at(scan.heights, 50),
                         at(scan.widths, 0), at(scan.widths, 100), at(scan.widths, 50));
+  if (!scan.frames.empty())
+    text +=
+        fmt::format("frames   {} to {}, median {}\n", at(scan.frames, 0), at(scan.frames, 100), at(scan.frames, 50));
   constexpr std::size_t kMisnamed = 10;
   if (!scan.misnamed.empty())
     text += fmt::format("{} not what the name says (read all the same):\n",

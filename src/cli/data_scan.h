@@ -18,6 +18,7 @@ struct DataScan {
   std::map<std::string, std::int64_t> formats{}, color_modes{};  ///< of files; what cannot be recognised is in neither
   std::vector<std::int64_t> heights{}, widths{};                 ///< of what could be read, sorted
   std::int64_t sizes = 0;                                        ///< different ones
+  std::vector<std::int64_t> frames{};                            ///< of clips that could be read, sorted
   std::vector<std::string> misnamed{};                           ///< "a.jpg: png"
   std::vector<data::BadSample> damaged{};                        ///< in the order of the data set
 };

@@ -13,22 +13,31 @@
 #include "core/machine.h"
 #include "data/sources/file_list.h"
 #include "data/sources/image_folder.h"
+#include "data/sources/video.h"
 #include "data/transform.h"
+#include "data/video/clip_list.h"
 #include "experiment/model_side.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;
 namespace {
 
-std::shared_ptr<const data::Source> open_folder(const std::string& path) {
+/// In class folders, or, without any, as `open_loose` opens them.
+template <class Spec, class OpenLoose>
+std::shared_ptr<const data::Source> open_folder_as(const std::string& path, const OpenLoose& open_loose) {
   std::int64_t files_beside = 0;
-  data::ImageFolderSpec spec;
+  Spec spec;
   spec.on_error.skip = true;  // they are what is looked for
-  if (data::sub_folders(path, files_beside).empty()) return data::open_images({path}, spec);
+  if (data::sub_folders(path, files_beside).empty()) return open_loose({path}, spec);
   spec.directory.value = path;
   data::DatasetConfig only;
   only.train = data::dataset_family().make(spec);
   return data::open_sources(only, {}, 0).train;
+}
+
+std::shared_ptr<const data::Source> open_folder(const std::string& path) {
+  if (data::holds_clip_files(path)) return open_folder_as<data::VideoSpec>(path, data::open_clips);
+  return open_folder_as<data::ImageFolderSpec>(path, data::open_images);
 }
 
 data::ModelSide side_of(const experiment::Experiment& experiment) {

@@ -26,8 +26,9 @@ struct DataSets {
   std::vector<NamedSet> sets;
 };
 
-/// A folder: its class folders, or, where it has no sub-folders, its files without classes. Otherwise a config: the
-/// data sets that it names, or the one with the role `only`. Throws Error{kUsage, kData}.
+/// A folder of images, or of files of clips where most are such by their suffixes: its class folders, or, where it has
+/// no sub-folders, its files without classes. Otherwise a config: the data sets that it names, or the one with the role
+/// `only`. Throws Error{kUsage, kData}.
 DataSets open_data_sets(const std::string& path, const experiment::Overrides& overrides,
                         const std::optional<std::string>& only);
 

@@ -75,8 +75,9 @@ DataStats data_stats(const data::Source& source, int input, const data::Pipeline
       return;  // told by `data scan`
     }
     const bool image_like = image.shape.rank() >= 2 && !columns;
-    const std::int64_t height = image_like ? image.shape[0] : -1;
-    const std::int64_t width = image_like ? image.shape[1] : -1;
+    const int rows = image.shape.rank() == 4 ? 1 : 0;  // of a clip's frames
+    const std::int64_t height = image_like ? image.shape[rows] : -1;
+    const std::int64_t width = image_like ? image.shape[rows + 1] : -1;
     pipeline.apply(image, spare, {.seed = 0, .sample = static_cast<std::uint64_t>(index), .epoch = 0});
     sums = sums_of(image, columns);
     sums.height = height;

@@ -9,6 +9,7 @@
 #include "data/sources/idx_source.h"
 #include "data/sources/image_folder.h"
 #include "data/sources/numpy.h"
+#include "data/sources/video.h"
 #include "experiment/model_side.h"
 
 namespace dptrain::cli {
@@ -28,26 +29,56 @@ ArrayFile array_file(const std::string& path) {
   return idx || (head[0] == 0x1F && head[1] == 0x8B) ? ArrayFile::kIdx : ArrayFile::kNone;
 }
 
-data::ColorMode color_of(const experiment::Experiment& experiment) {
+Shape first_input(const experiment::Experiment& experiment) {
   const graph::Graph& graph = experiment.graph;
-  const Shape input = graph.nodes[static_cast<std::size_t>(graph.inputs.front())].output();
-  const std::int64_t channels = input.rank() == 3 ? input.back() : 0;
+  return graph.nodes[static_cast<std::size_t>(graph.inputs.front())].output();
+}
+
+data::ColorMode color_of(const experiment::Experiment& experiment) {
+  const Shape input = first_input(experiment);
+  const std::int64_t channels = input.rank() == 3 || input.rank() == 4 ? input.back() : 0;
   if (channels == 1) return data::ColorMode::kGrayscale;
   if (channels == 3) return data::ColorMode::kRgb;
   if (channels == 4) return data::ColorMode::kRgba;
-  throw Error(ErrorKind::kUsage,
-              fmt::format("the model takes {}, not images of 1, 3 or 4 channels; --input must be an IDX or .npy file",
-                          input.str()));
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("the model takes {}, not images or clips of 1, 3 or 4 channels; --input must be an IDX or .npy file",
+                  input.str()));
 }
 
-/// As the data set that the model was trained or judged on.
+/// The data set of that type that the model was trained or judged on; null: none.
+template <class Spec>
+const Spec* known_set(const experiment::Experiment& experiment) {
+  const experiment::DataSection& section = experiment.config.data;
+  for (const config::Typed* spec : {&section.test, &section.validation, &section.train})
+    if (*spec)
+      if (const Spec* known = spec->get_if<Spec>()) return known;
+  return nullptr;
+}
+
+data::OnError on_error_of(const data::OnError& known, const std::optional<std::string>& flag) {
+  return flag ? data::OnError{.skip = *flag == "skip"} : known;
+}
+
+/// As the data set of clips, or, without one, as many frames of the size that the model's input has.
+data::VideoSpec clip_options(const experiment::Experiment& experiment, const Shape& input,
+                             const std::optional<std::string>& on_error) {
+  data::VideoSpec options;
+  if (const auto* const known = known_set<data::VideoSpec>(experiment)) {
+    options = *known;
+  } else {
+    options.frames = input[0];
+    options.image_size = {input[1], input[2]};
+    options.color_mode = color_of(experiment);
+  }
+  options.on_error = on_error_of(options.on_error, on_error);
+  return options;
+}
+
 data::ImageFolderSpec image_options(const experiment::Experiment& experiment,
                                     const std::optional<std::string>& on_error) {
   data::ImageFolderSpec options;
-  const experiment::DataSection& section = experiment.config.data;
-  const data::ImageFolderSpec* known = nullptr;
-  for (const config::Typed* spec : {&section.test, &section.validation, &section.train})
-    if (known == nullptr && *spec) known = spec->get_if<data::ImageFolderSpec>();
+  const auto* const known = known_set<data::ImageFolderSpec>(experiment);
   if (known != nullptr) {
     options.color_mode = known->color_mode;
     options.exif = known->exif;
@@ -55,10 +86,7 @@ data::ImageFolderSpec image_options(const experiment::Experiment& experiment,
   } else {
     options.color_mode = color_of(experiment);
   }
-  if (on_error) {
-    options.on_error = {};
-    options.on_error.skip = *on_error == "skip";
-  }
+  options.on_error = on_error_of(options.on_error, on_error);
   return options;
 }
 
@@ -75,11 +103,14 @@ PredictInput open_predict_input(const std::vector<std::string>& paths, const exp
       throw Error(ErrorKind::kUsage,
                   fmt::format("--input {}: {} stands alone, found {} inputs", path, what, paths.size()));
     if (on_error)
-      throw Error(ErrorKind::kUsage, fmt::format("--on-error is about image files, and --input is {}", what));
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("--on-error is about files of images or clips, and --input is {}", what));
     const data::ModelSide side = experiment::input_side(experiment.graph);
     return {.source = kind == ArrayFile::kIdx ? data::open_idx_inputs(path, side) : data::open_numpy_inputs(path, side),
             .files = false};
   }
+  if (const Shape input = first_input(experiment); input.rank() == 4)
+    return {.source = data::open_clips(paths, clip_options(experiment, input, on_error)), .files = true};
   return {.source = data::open_images(paths, image_options(experiment, on_error)), .files = true};
 }
 

@@ -16,6 +16,7 @@ enum class Purpose : std::uint32_t {
   kSynthetic = 0x50000,    ///< + role of the data set
   kSplit = 0x60000,
   kNoise = 0x70000,  ///< + index of the step; see kernels/cpu/noise.h
+  kClip = 0x80000,   ///< where a clip begins; counter: sample, epoch
 };
 
 /// A stream of numbers that is a pure function of (seed, purpose, a, b): no state to save, none to share.

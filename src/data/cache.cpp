@@ -18,6 +18,7 @@ class CachedSource final : public WrappedSource {
       : WrappedSource(std::move(whole)), prefix_(std::move(prefix)), stores_(std::move(stores)) {}
 
   Shape input_shape(int input) const override { return prefix_.output(first_shape(input)); }
+  Shape peek_shape(std::int64_t index) const override { return prefix_.output(of().peek_shape(index)); }
   bool has_one_shape(int input) const override { return of().has_one_shape(input) || prefix_.fixes_size(); }
   void read(std::int64_t index, int input, Array& out, const ReadHint&) const override {
     CacheStore& store = *stores_[static_cast<std::size_t>(input)];
@@ -63,6 +64,10 @@ std::pair<std::shared_ptr<const Source>, Pipeline> cached(std::shared_ptr<const 
   auto [prefix, rest] = pipeline.split();
   if (options.kind == CacheOptions::Kind::kNone || (prefix.empty() && in_memory(*source)))
     return {std::move(source), std::move(pipeline)};
+  if (source->draws() && pipeline.training())
+    throw Error(ErrorKind::kUsage,
+                "data.loader.cache: clips begin elsewhere in every epoch, so nothing of them can be kept; write "
+                "start: middle in the data set, or cache: none");
   std::vector<std::unique_ptr<CacheStore>> stores;
   for (int input = 0; input < source->inputs(); ++input) {
     const Shape first = source->input_shape(input);

@@ -36,6 +36,13 @@ Shape with_channel(const Shape& sample, const Shape& wanted) {
   return Shape(std::move(dims));
 }
 
+/// An image on its side.
+Shape turned(const Shape& shape) {
+  std::vector<std::int64_t> dims = shape.dims();
+  std::swap(dims[dims.size() - 3], dims[dims.size() - 2]);
+  return Shape(std::move(dims));
+}
+
 }  // namespace
 
 Filler::Filler(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model,
@@ -124,20 +131,23 @@ void Filler::check_sizes(const Input& input) const {
   const std::int64_t samples = std::min(kPeeked, source_->size());
   std::int64_t unfit = 0, seen = 0;
   std::string example;
+  const int rank = input.wanted.rank();  // of images, or of clips
   for (std::int64_t i = 0; i < samples; ++i) {
     const std::int64_t index = i * source_->size() / samples;
     const Shape shape = source_->peek_shape(index);
-    if (shape.rank() != 3) continue;
+    if (shape.rank() != input.wanted.rank() || rank < 3 || rank > 4) continue;
     ++seen;
-    if (fits(shape) || fits({shape[1], shape[0], shape[2]})) continue;  // or turned upright
-    if (++unfit == 1) example = fmt::format("{} is {}x{}", source_->label_place(index), shape[0], shape[1]);
+    if (fits(shape) || fits(turned(shape))) continue;  // or turned upright
+    if (++unfit == 1)
+      example = fmt::format("{} is {}x{}", source_->label_place(index), shape[rank - 3], shape[rank - 2]);
   }
-  if (2 * unfit <= seen || input.wanted.rank() != 3) return;
+  if (2 * unfit <= seen) return;
   throw Error(
       ErrorKind::kData,
-      fmt::format("images have other sizes than the {}x{} of the model: {}; add `Resizing: {{height: {}, width: {}}}` "
+      fmt::format("{} have other sizes than the {}x{} of the model: {}; add `Resizing: {{height: {}, width: {}}}` "
                   "to data.transforms",
-                  input.wanted[0], input.wanted[1], example, input.wanted[0], input.wanted[1]));
+                  is_clip(input.wanted) ? "clips" : "images", input.wanted[rank - 3], input.wanted[rank - 2], example,
+                  input.wanted[rank - 3], input.wanted[rank - 2]));
 }
 
 bool Filler::is_copy() const {
@@ -265,6 +275,7 @@ ImageView Filler::view_sample(const Input& input, std::int64_t index, const Draw
     const auto part = [&](const Shape& whole) { return pipeline_.part(whole, key); };
     ReadHint hint = pipeline_.hint();
     hint.part = std::ref(part);
+    if (pipeline_.training()) hint.draw = key;
     source_->read(index, input.from, image, hint);
     view = view_of(image);
   }

@@ -74,7 +74,7 @@ void Filler::mix_input(const Input& input, std::size_t level, std::int64_t index
     throw Error(ErrorKind::kData,
                 fmt::format("sample {} is {}, its partner {} is {}; samples that are mixed have one shape", index,
                             mix.own.shape.str(), partner, mix.other.shape.str()));
-  mixer.mix(view_of(mix.own), view_of(mix.other), out, key, part.index);
+  mixer.mix_samples(view_of(mix.own), view_of(mix.other), out, key, part.index);
 }
 
 void Filler::mix_labels(const LabelWriter& label, std::size_t level, std::int64_t index, std::int64_t epoch,

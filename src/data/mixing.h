@@ -22,7 +22,10 @@ class Mixing : public Transform {
   std::int64_t partner(const DrawKey& key, std::uint32_t index, std::int64_t samples) const;
   /// The sample's part in the label; the partner has the rest.
   virtual float weight(const DrawKey& key, std::uint32_t index) const = 0;
-  /// `out` becomes the mix of two images of one shape.
+  /// `out` becomes the mix of two samples of one shape; of clips each pair of frames is mixed in the same way.
+  void mix_samples(const ImageView& own, const ImageView& other, Array& out, const DrawKey& key,
+                   std::uint32_t index) const;
+  /// The same of images.
   virtual void mix(const ImageView& own, const ImageView& other, Array& out, const DrawKey& key,
                    std::uint32_t index) const = 0;
 };

@@ -28,7 +28,7 @@ void Transform::write(const ImageView& in, const DrawKey& key, std::uint32_t ind
   finish_image(view_of(spare), finish, out);
 }
 
-Pipeline::Pipeline(const std::vector<config::Typed>& transforms, bool evaluation) {
+Pipeline::Pipeline(const std::vector<config::Typed>& transforms, bool evaluation) : training_(!evaluation) {
   for (const config::Typed& spec : transforms) {
     Step step{.transform = make_transform(spec),
               .place = spec.name(),
@@ -52,6 +52,10 @@ Pipeline::Pipeline(const std::vector<config::Typed>& transforms, bool evaluation
 }
 
 Shape Pipeline::output(const Shape& input) const {
+  if (is_clip(input)) {
+    const Shape frame = output(frame_shape(input));
+    return frame.rank() == 3 ? Shape{input[0], frame[0], frame[1], frame[2]} : Shape();
+  }
   Shape shape = input;
   for (const Step& step : steps_) {
     try {
@@ -71,16 +75,24 @@ std::size_t Pipeline::unfolded() const {
 
 void Pipeline::write(const ImageView& in, const DrawKey& key, Scratch& scratch, const Shape& wanted, float* out) const {
   if (const Shape made = output(in.shape); made != wanted) {
-    const bool size = made.rank() == 3 && wanted.rank() == 3 && made[2] == wanted[2];
+    const int rank = wanted.rank();
+    const bool size = made.rank() == wanted.rank() && rank >= 3 && made.back() == wanted.back() &&
+                      (!is_clip(wanted) || made[0] == wanted[0]);
     throw Error(
         ErrorKind::kData,
         fmt::format(
             "sample {} is {} after the transforms, the model wants {}{}", key.sample, made.str(), wanted.str(),
             size ? fmt::format("; `Resizing: {{height: {}, width: {}}}` in data.transforms makes all of one size",
-                               wanted[0], wanted[1])
+                               wanted[rank - 3], wanted[rank - 2])
                  : ""));
   }
-  const std::size_t count = unfolded();
+  if (!is_clip(in.shape)) return write_image(in, key, scratch, out);
+  for (std::int64_t f = 0; f < in.shape[0]; ++f)
+    write_image(frame_of(in, f), key, scratch, out + f * (wanted.elements() / wanted[0]));
+}
+
+/// What the transforms from number `count` on do, which only map channels or mirror.
+Finish Pipeline::finish_after(std::size_t count, const DrawKey& key) const {
   Finish finish;
   for (std::size_t i = count; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
@@ -91,6 +103,12 @@ void Pipeline::write(const ImageView& in, const DrawKey& key, Scratch& scratch, 
       finish.map = *step.transform->channel_map() * finish.map;
     }
   }
+  return finish;
+}
+
+void Pipeline::write_image(const ImageView& in, const DrawKey& key, Scratch& scratch, float* out) const {
+  const std::size_t count = unfolded();
+  const Finish finish = finish_after(count, key);
   ImageView view = in;
   Array *next = &scratch.even, *other = &scratch.odd;
   for (std::size_t i = 0; i + 1 < count; ++i) {
@@ -116,6 +134,11 @@ void Pipeline::apply(Array& image, Array& spare, const DrawKey& key) const {
 }
 
 void Pipeline::run(Array& image, Array& spare, const DrawKey& key) const {
+  if (is_clip(image.shape)) {
+    Scratch scratch;
+    run(view_of(image), scratch, spare, key);
+    return std::swap(image, spare);
+  }
   for (const Step& step : steps_) {
     step.transform->apply(view_of(image), spare, key, step.index);
     std::swap(image, spare);
@@ -124,6 +147,14 @@ void Pipeline::run(Array& image, Array& spare, const DrawKey& key) const {
 
 void Pipeline::run(const ImageView& in, Scratch& scratch, Array& out, const DrawKey& key) const {
   if (steps_.empty()) return copy_image(in, out);
+  if (!is_clip(in.shape)) return run_image(in, scratch, out, key);
+  for (std::int64_t f = 0; f < in.shape[0]; ++f) {
+    run_image(frame_of(in, f), scratch, scratch.frame, key);
+    set_frame(scratch.frame, f, in.shape[0], out);
+  }
+}
+
+void Pipeline::run_image(const ImageView& in, Scratch& scratch, Array& out, const DrawKey& key) const {
   ImageView view = in;
   Array *next = &scratch.even, *other = &scratch.odd;
   for (const Step& step : steps_) {
@@ -193,6 +224,7 @@ std::pair<Pipeline, Pipeline> Pipeline::split() const {
   std::pair<Pipeline, Pipeline> parts;
   parts.first.steps_.assign(steps_.begin(), cut);
   parts.second.steps_.assign(cut, steps_.end());
+  parts.second.training_ = training_;
   return parts;
 }
 

@@ -33,7 +33,9 @@ std::optional<kernels::PixelProgram> pixel_program(const std::vector<config::Typ
     op.index = static_cast<std::uint32_t>(program.count++);
     op.in_height = op.height = program.out_height;
     op.in_width = op.width = program.out_width;
-    if (!make_transform(transform)->write_op(program.channels, op)) return std::nullopt;
+    const auto made = make_transform(transform);
+    if (sample.rank() == 4 && !made->channel_map()) return std::nullopt;  // frames are images, and there are several
+    if (!made->write_op(program.channels, op)) return std::nullopt;
     program.out_height = op.height;
     program.out_width = op.width;
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,12 +48,27 @@ struct Window {
   std::int64_t top = 0, left = 0, height = 0, width = 0;
 };
 
+/// What is drawn for a sample in an epoch depends on this alone.
+struct DrawKey {
+  std::uint64_t seed = 0;
+  std::uint64_t sample = 0;  ///< index in the data set
+  std::uint32_t epoch = 0;
+};
+
 /// What the reader may skip: images may come smaller, but in no axis below this. 0, 0: the whole size.
 struct ReadHint {
   std::int64_t least_height = 0, least_width = 0;
   /// Of an image of this shape only these pixels are looked at, which lie inside it: the others may hold anything. Not
-  /// set: all. Called, if at all, once, by the thread that reads.
+  /// set: all. Called, if at all, once for each image, by the thread that reads.
   std::function<Window(const Shape&)> part{};
+  /// Of training: the sample as it is in that epoch, where Source::draws(). Not set: as it is in evaluation.
+  std::optional<DrawKey> draw{};
+};
+
+/// What a clip says of itself, or, of one that has been decoded, is.
+struct ClipInfo {
+  std::string format;  ///< "mp4 h264", "jpeg frames"
+  std::int64_t frames = 0, height = 0, width = 0;
 };
 
 class Source {
@@ -74,6 +90,11 @@ class Source {
   /// Reads one sample's input. Any thread. Throws Error{kData} naming file and byte offset; SampleError where there is
   /// an account of bad samples.
   virtual void read(std::int64_t index, int input, Array& out, const ReadHint& hint = {}) const = 0;
+  /// Decodes all of a sample of which read() gives only a part, a clip; nothing for one that read() gives whole. Throws
+  /// as read() does.
+  virtual std::optional<ClipInfo> inspect(std::int64_t /*index*/) const { return std::nullopt; }
+  /// Whether read() gives a sample of each epoch (ReadHint::draw) otherwise: nothing of it can be kept.
+  virtual bool draws() const { return false; }
   /// Whether read_exact() gives the input as numbers of that type: kI32, ids, or kU8, a mask.
   virtual bool gives(int /*input*/, DType /*type*/) const { return false; }
   /// One sample's input, every number as it is stored, as many as the shape has elements; nothing goes through a float.

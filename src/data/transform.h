@@ -2,7 +2,8 @@
 
 // Transforms: from a source's array to the model's input. Random ones draw from Philox keyed by (seed, transform,
 // epoch, sample), so what a sample looks like in an epoch does not depend on batches, threads or replicas. A Pipeline
-// is immutable and shared by all loader threads.
+// is immutable and shared by all loader threads. A sample of four axes [frames, H, W, C] is a clip: each of its frames
+// goes through the transforms as an image does, all with the same draws.
 
 #include <cstdint>
 #include <memory>
@@ -22,13 +23,6 @@ namespace dptrain::data {
 class Mixing;
 
 config::Family& transform_family();
-
-/// What a random transform may depend on.
-struct DrawKey {
-  std::uint64_t seed = 0;
-  std::uint64_t sample = 0;  ///< index in the data set
-  std::uint32_t epoch = 0;
-};
 
 /// One transform bound to its spec. Immutable. `index` is the place in the pipeline: part of the key of the draws.
 class Transform {
@@ -75,7 +69,7 @@ class Pipeline {
  public:
   /// What a thread reuses from sample to sample.
   struct Scratch {
-    Array even, odd;
+    Array even, odd, frame;
   };
 
   Pipeline() = default;
@@ -103,6 +97,8 @@ class Pipeline {
   bool mixes() const;
 
   bool empty() const { return steps_.empty(); }
+  /// Made for training: sources that draw do so.
+  bool training() const { return training_; }
   bool random() const;
   /// All transforms together where they only map channels: the work is a copy. Nothing otherwise.
   std::optional<ChannelMap> only_map() const;
@@ -128,8 +124,12 @@ class Pipeline {
   };
 
   std::size_t unfolded() const;
+  Finish finish_after(std::size_t count, const DrawKey& key) const;
+  void write_image(const ImageView& in, const DrawKey& key, Scratch& scratch, float* out) const;
+  void run_image(const ImageView& in, Scratch& scratch, Array& out, const DrawKey& key) const;
 
   std::vector<Step> steps_;
+  bool training_ = false;
 };
 
 /// Begins with a transform that mixes samples; the first part does not.

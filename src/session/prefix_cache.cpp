@@ -30,8 +30,9 @@ bool has_frozen_weights(const graph::Model& model) {
 }
 
 /// Why there can be no cache, whatever the room; "" when there can.
-std::string obstacle(const experiment::ConfigFile& config, const plan::FrozenPrefix& prefix) {
+std::string obstacle(const experiment::ConfigFile& config, const plan::FrozenPrefix& prefix, bool data_draws) {
   if (!prefix.none.empty()) return prefix.none;
+  if (data_draws) return "the clips of data.train begin elsewhere in every epoch (start: middle keeps them)";
   if (const std::string name = random_transform(config); !name.empty())
     return fmt::format("data.transforms.train has {}, which draws anew in every epoch", name);
   return "";
@@ -123,7 +124,7 @@ CacheDecision decide_cache(const experiment::ConfigFile& config, const graph::Mo
   const bool asked = wish.kind != Kind::kAuto;
   if (wish.kind == Kind::kDisk) decision.folder = wish.folder.value;
 
-  std::string why = obstacle(config, decision.prefix);
+  std::string why = obstacle(config, decision.prefix, question.data_draws);
   if (asked && !why.empty())
     throw Error(ErrorKind::kUsage,
                 fmt::format("runtime.cache_frozen_prefix: {}; nothing can be cached, use auto or off", why));

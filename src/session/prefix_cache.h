@@ -25,6 +25,7 @@ struct CacheQuestion {
   std::int64_t samples = 0;       ///< of all data sets whose features are wanted
   double epochs = 0;              ///< that the run will take
   std::uint64_t free_memory = 0;  ///< bytes of the host
+  bool data_draws = false;        ///< samples are others in every epoch (data::Source::draws)
 };
 
 struct CacheDecision {

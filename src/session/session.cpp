@@ -69,7 +69,8 @@ void Session::decide_prefix(const SessionOptions& options) {
   cache_ = decide_cache(experiment_.config, *model_,
                         {.samples = data_->samples(),
                          .epochs = goal.in_epochs(steps_per_epoch()),
-                         .free_memory = device::cpu_memory_available()});
+                         .free_memory = device::cpu_memory_available(),
+                         .data_draws = data_->draws()});
 }
 
 void Session::make_plan(const SessionOptions& options, const device::Device& device) {

@@ -60,6 +60,8 @@ class SessionData {
   /// Null where it is not open.
   data::Loader* loader(const std::string& name) const;
   std::int64_t samples() const;  ///< of all of them
+  /// Whether the training samples are others in every epoch, by themselves.
+  bool draws() const { return sources_.train && sources_.train->draws(); }
 
   /// With labels as the data set has them; none where labels are not wanted.
   const std::vector<plan::Objective>& objectives() const { return objectives_; }

@@ -54,7 +54,7 @@ void expect_places(const config::Family& family, const std::string& folder, std:
   EXPECT_GE(family.names().size(), at_least);
 }
 
-TEST(RollCall, EveryDataSetHasItsPlaces) { expect_places(dataset_family(), "sources", 9); }
+TEST(RollCall, EveryDataSetHasItsPlaces) { expect_places(dataset_family(), "sources", 10); }
 TEST(RollCall, EveryTransformHasItsPlaces) { expect_places(transform_family(), "transforms", 23); }
 
 }  // namespace

@@ -31,6 +31,7 @@ parameters bench/resnet50.yaml 25,610,152 25,557,032
 parameters xception.yaml 22,910,480 22,855,952
 parameters vgg16_oct.yaml 14,815,044 7,179,780
 says "Non-trainable params: 7,635,264 ("
+parameters clips_cnn.yaml 27,204 26,980
 parameters flowers_mobilenetv2.yaml 2,264,389 6,405
 
 # spelled_out FILE: what `config` prints is the same experiment, but for the folder of the runs, which is meant from here in
@@ -64,6 +65,10 @@ for name in fashion_mnist mnist_mlp resnet_small cifar10_towers series_forecast 
   run 0 verify "$file" --data synthetic --cpus 3x1 --batch-size 6 --steps 2
   says "verified: every difference is within"
 done
+spelled_out "$configs/clips_cnn.yaml"
+trains clips_cnn 2 --cpus 2x1 --batch-size 8
+run 0 verify "$configs/clips_cnn.yaml" --data synthetic --cpus 3x1 --accumulate 1 --batch-size 6 --steps 2
+says "verified: every difference is within"
 run 0 verify "$configs/fashion_mnist.yaml" --data synthetic --cpus 2x1 --accumulate 3 --batch-size 10 --steps 2
 says "2 replicas x 3 micro-batches against one"
 

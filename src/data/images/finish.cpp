@@ -21,6 +21,15 @@ ImageView view_of(const Array& array) {
           .data = bytes ? static_cast<const void*>(array.u8.data()) : array.f32.data()};
 }
 
+Shape frame_shape(const Shape& clip) { return {clip[1], clip[2], clip[3]}; }
+
+ImageView frame_of(const ImageView& clip, std::int64_t frame) {
+  ImageView view{.shape = frame_shape(clip.shape), .type = clip.type, .data = nullptr};
+  const std::int64_t first = frame * view.shape.elements();
+  view.data = clip.type == DType::kU8 ? static_cast<const void*>(clip.u8() + first) : clip.f32() + first;
+  return view;
+}
+
 void ChannelMap::check(const Shape& shape) const {
   const auto channels = static_cast<std::int64_t>(channels_of(*this));
   if (shape.rank() == 0 || channels == 1 || shape.back() == channels) return;

@@ -13,6 +13,11 @@
 namespace dptrain::data {
 
 ImageView view_of(const Array& array);
+/// Whether it is a clip, [frames, H, W, C].
+inline bool is_clip(const Shape& shape) { return shape.rank() == 4; }
+/// One frame of a clip.
+Shape frame_shape(const Shape& clip);
+ImageView frame_of(const ImageView& clip, std::int64_t frame);
 
 /// y[c] = x[reverse ? channels - 1 - c : c] * scale[c] + offset[c].
 struct ChannelMap {

@@ -176,13 +176,19 @@ std::uint64_t FileList::hash(std::uint64_t hash) const {
 }
 
 std::vector<std::string> sub_folders(const std::string& folder, std::int64_t& files) {
-  std::vector<std::string> found;
-  files = 0;
+  Listing listing = list_folder(folder);
+  files = std::ssize(listing.files);
+  return std::move(listing.folders);
+}
+
+Listing list_folder(const std::string& folder) {
+  Listing found;
   Folder(folder).each([&](const char* name, Kind kind) {
-    if (kind == Kind::kFolder) found.emplace_back(name);
-    if (kind == Kind::kFile) ++files;
+    if (kind == Kind::kFolder) found.folders.emplace_back(name);
+    if (kind == Kind::kFile) found.files.emplace_back(name);
   });
-  std::sort(found.begin(), found.end());
+  std::sort(found.folders.begin(), found.folders.end());
+  std::sort(found.files.begin(), found.files.end());
   return found;
 }
 

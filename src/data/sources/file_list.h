@@ -39,6 +39,13 @@ class FileList {
 /// many files lie beside them. Throws Error{kData}.
 std::vector<std::string> sub_folders(const std::string& folder, std::int64_t& files);
 
+/// What lies directly in a folder, also behind links, each sorted by bytes; hidden names are left out. Throws
+/// Error{kData}.
+struct Listing {
+  std::vector<std::string> files, folders;
+};
+Listing list_folder(const std::string& folder);
+
 /// The file's bytes into `bytes`. Throws SampleError with the system's words.
 void read_file(const std::string& path, std::vector<std::uint8_t>& bytes);
 

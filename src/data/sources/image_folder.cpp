@@ -4,10 +4,7 @@
 #include "data/sources/image_folder.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <filesystem>
-#include <set>
 #include <utility>
 
 #include "core/error.h"
@@ -16,6 +13,7 @@
 #include "core/text.h"
 #include "data/images/image_decoders.h"
 #include "data/images/image_info.h"
+#include "data/sources/class_folders.h"
 #include "data/sources/file_list.h"
 #include "data/sources/file_stamp.h"
 #include "data/sources/hash.h"
@@ -123,91 +121,10 @@ class ImageFiles final : public Source {
   std::string fingerprint_;
 };
 
-/// Files that programs and people leave beside photos, as Windows its Thumbs.db: passed over, and told.
-class Strays {
- public:
-  bool wants(const char* name) {
-    static constexpr std::array kSuffixes{".txt", ".md",  ".csv", ".json", ".xml", ".yaml", ".yml",
-                                          ".db",  ".ini", ".log", ".html", ".pdf", ".zip",  ".lnk"};
-    std::string suffix = std::filesystem::path(name).extension().string();
-    for (char& c : suffix) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    if (std::find(kSuffixes.begin(), kSuffixes.end(), suffix) == kSuffixes.end()) return true;
-    if (count_++ == 0) first_ = name;
-    return false;
-  }
-  void tell(const std::string& directory) const {
-    if (count_ > 0)
-      log::warn(fmt::format("{}: {} {} no image by the name and passed over, such as {}", directory,
-                            with_commas(count_), count_ == 1 ? "file is" : "files are", first_));
-  }
-
- private:
-  std::int64_t count_ = 0;
-  std::string first_;
-};
-
-/// The classes in order: those of the config, which must be the folders that are there, or all folders, sorted.
-std::vector<std::string> classes_of(const ImageFolderSpec& spec) {
-  const std::string& directory = spec.directory.value;
-  std::int64_t beside = 0;
-  const std::vector<std::string> found = sub_folders(directory, beside);
-  if (found.empty())
-    throw Error(
-        ErrorKind::kData,
-        fmt::format("{}: no sub-folders, {} files; expected one folder of images per class, as in {}/cats/1.jpg",
-                    directory, with_commas(beside), directory));
-  if (beside > 0)
-    log::warn(fmt::format("{}: {} files beside the class folders are not used", directory, with_commas(beside)));
-  static const std::set<std::string> kSets{"train", "training", "val", "valid", "validation", "test", "testing"};
-  if (spec.class_names.empty() && found.size() > 1 &&
-      std::all_of(found.begin(), found.end(), [](const std::string& name) { return kSets.contains(name); }))
-    throw Error(
-        ErrorKind::kData,
-        fmt::format(
-            "{}: the folders {} are data sets by their names, not classes; give data.train, data.validation and "
-            "data.test one each, as in {}/{} (class_names says that they are classes after all)",
-            directory, join(found, ", "), directory, found.front()));
-  if (spec.class_names.empty()) return found;
-  for (const std::string& name : spec.class_names)
-    if (!std::binary_search(found.begin(), found.end(), name))
-      throw Error(ErrorKind::kData, fmt::format("{}: no folder of the class '{}' that class_names lists{}", directory,
-                                                name, did_you_mean(name, found)));
-  for (const std::string& name : found)
-    if (std::find(spec.class_names.begin(), spec.class_names.end(), name) == spec.class_names.end())
-      throw Error(ErrorKind::kData,
-                  fmt::format("{}: the folder '{}' is none of class_names ({}); add it there, or move it "
-                              "out of the data set",
-                              directory, name, join(spec.class_names, ", ")));
-  return spec.class_names;
-}
-
-/// No transform changes the channels, so a model that wants others shows before the first file is read.
-void check_channels(const ImageFolderSpec& spec, const ModelSide& model) {
-  if (model.input_shapes.size() != 1 || model.input_shapes[0].rank() != 3) return;
-  const std::int64_t wanted = model.input_shapes[0].back();
-  for (const auto& [color, name] : config::EnumNames<ColorMode>::names)
-    if (channels_of(color) == wanted && color != spec.color_mode)
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("color_mode gives images of {} channels, the model wants {}; write color_mode: {}",
-                              channels_of(spec.color_mode), wanted, name));
-}
-
-/// More classes than outputs is an error with its cause; fewer are suspicious.
-void compare_with_model(const std::string& directory, std::size_t classes, const ModelSide& model) {
-  const bool row = model.outputs.size() == 1 && model.outputs.front().rank() == 1;
-  const std::int64_t outputs = row ? model.outputs.front()[0] : 1;
-  const auto count = static_cast<std::int64_t>(classes);
-  if (outputs > 1 && count > outputs)
-    throw Error(ErrorKind::kData,
-                fmt::format("{}: {} class folders, but the model has {} outputs", directory, count, outputs));
-  if (outputs > 1 && count < outputs)
-    log::warn(fmt::format("{}: {} class folders, but the model has {} outputs", directory, count, outputs));
-}
-
 std::shared_ptr<const Source> open_image_folder(const ImageFolderSpec& spec, const ModelSide& model, Role) {
   const std::string& directory = spec.directory.value;
-  std::vector<std::string> classes = classes_of(spec);
-  check_channels(spec, model);
+  std::vector<std::string> classes = class_folders(directory, spec.class_names, {.what = "images", .example = "1.jpg"});
+  check_channels(spec.color_mode, "images", 3, model);
   compare_with_model(directory, classes.size(), model);
   FileList files;
   Strays strays;
@@ -219,7 +136,7 @@ std::shared_ptr<const Source> open_image_folder(const ImageFolderSpec& spec, con
     ends.push_back(files.size());
     if (files.size() == before) log::warn(fmt::format("{}: no files; the class '{}' has no samples", folder, name));
   }
-  strays.tell(directory);
+  strays.tell(directory, "image");
   if (files.size() == 0)
     throw Error(ErrorKind::kData,
                 fmt::format("{}: none of the {} class folders has a file", directory, classes.size()));
@@ -239,7 +156,7 @@ std::shared_ptr<const Source> open_images(const std::vector<std::string>& paths,
     else
       files.add_file(path);
   }
-  strays.tell(join(paths, ", "));
+  strays.tell(join(paths, ", "), "image");
   if (files.size() == 0) throw Error(ErrorKind::kData, join(paths, ", ") + ": no files there");
   return std::make_shared<ImageFiles>(std::move(files), std::vector<std::int64_t>{}, std::vector<std::string>{},
                                       options, paths.size() == 1 ? paths.front() : "the files");

@@ -23,6 +23,8 @@ class WrappedSource : public Source {
   void read(std::int64_t index, int input, Array& out, const ReadHint& hint) const override {
     of_->read(at(index), input, out, hint);
   }
+  std::optional<ClipInfo> inspect(std::int64_t index) const override { return of_->inspect(at(index)); }
+  bool draws() const override { return of_->draws(); }
   bool gives(int input, DType type) const override { return of_->gives(input, type); }
   void read_exact(std::int64_t index, int input, DType type, void* out) const override {
     of_->read_exact(at(index), input, type, out);

@@ -67,6 +67,22 @@ void copy_image(const ImageView& image, Array& out) {
   out.u8.assign(image.u8(), image.u8() + image.shape.elements());
 }
 
+void set_frame(const Array& frame, std::int64_t which, std::int64_t count, Array& out) {
+  const auto elements = static_cast<std::size_t>(frame.shape.elements());
+  const std::size_t first = elements * static_cast<std::size_t>(which);
+  if (which == 0) {
+    out.shape = Shape{count, frame.shape[0], frame.shape[1], frame.shape[2]};
+    out.type = frame.type;
+    const std::size_t all = elements * static_cast<std::size_t>(count);
+    frame.type == DType::kU8 ? out.u8.resize(all) : out.f32.resize(all);
+  }
+  if (frame.type == DType::kU8) {
+    std::copy_n(frame.u8.data(), elements, out.u8.data() + first);
+  } else {
+    std::copy_n(frame.f32.data(), elements, out.f32.data() + first);
+  }
+}
+
 void copy_floats(const ImageView& image, Array& out) {
   const std::int64_t elements = image.shape.elements();
   out.shape = image.shape;

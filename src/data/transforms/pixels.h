@@ -18,6 +18,8 @@ inline float luminance(const float* rgb) { return 0.2989F * rgb[0] + 0.5870F * r
 void clip(std::vector<float>& values, const std::vector<double>& range);
 /// `out` becomes the image as it is.
 void copy_image(const ImageView& image, Array& out);
+/// One of `count` frames of a clip, of the shape and type of the others: the first one gives `out` its room.
+void set_frame(const Array& frame, std::int64_t which, std::int64_t count, Array& out);
 /// `out` becomes the floats of the image.
 void copy_floats(const ImageView& image, Array& out);
 /// `out` becomes the window; zeros where it lies outside the image.

@@ -1,5 +1,6 @@
 #include "data/transforms/random_crop.h"
 
+#include "data/images/image_resize.h"
 #include "data/transforms/draws.h"
 #include "data/transforms/pixel_op.h"
 #include "data/transforms/pixels.h"

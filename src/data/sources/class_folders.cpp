@@ -1,0 +1,92 @@
+#include "data/sources/class_folders.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <set>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "data/images/image_decoders.h"
+#include "data/sources/file_list.h"
+
+namespace dptrain::data {
+
+std::vector<std::string> class_folders(const std::string& directory, const std::vector<std::string>& class_names,
+                                       const ClassFolderWords& words) {
+  std::int64_t beside = 0;
+  const std::vector<std::string> found = sub_folders(directory, beside);
+  if (found.empty())
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: no sub-folders, {} files; expected one folder of {} per class, as in {}/cats/{}",
+                            directory, with_commas(beside), words.what, directory, words.example));
+  if (beside > 0)
+    log::warn(fmt::format("{}: {} files beside the class folders are not used", directory, with_commas(beside)));
+  static const std::set<std::string> kSets{"train", "training", "val", "valid", "validation", "test", "testing"};
+  if (class_names.empty() && found.size() > 1 &&
+      std::all_of(found.begin(), found.end(), [](const std::string& name) { return kSets.contains(name); }))
+    throw Error(
+        ErrorKind::kData,
+        fmt::format(
+            "{}: the folders {} are data sets by their names, not classes; give data.train, data.validation and "
+            "data.test one each, as in {}/{} (class_names says that they are classes after all)",
+            directory, join(found, ", "), directory, found.front()));
+  if (class_names.empty()) return found;
+  for (const std::string& name : class_names)
+    if (!std::binary_search(found.begin(), found.end(), name))
+      throw Error(ErrorKind::kData, fmt::format("{}: no folder of the class '{}' that class_names lists{}", directory,
+                                                name, did_you_mean(name, found)));
+  for (const std::string& name : found)
+    if (std::find(class_names.begin(), class_names.end(), name) == class_names.end())
+      throw Error(ErrorKind::kData,
+                  fmt::format("{}: the folder '{}' is none of class_names ({}); add it there, or move it "
+                              "out of the data set",
+                              directory, name, join(class_names, ", ")));
+  return class_names;
+}
+
+void compare_with_model(const std::string& directory, std::size_t classes, const ModelSide& model) {
+  const bool row = model.outputs.size() == 1 && model.outputs.front().rank() == 1;
+  const std::int64_t outputs = row ? model.outputs.front()[0] : 1;
+  const auto count = static_cast<std::int64_t>(classes);
+  if (outputs > 1 && count > outputs)
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: {} class folders, but the model has {} outputs", directory, count, outputs));
+  if (outputs > 1 && count < outputs)
+    log::warn(fmt::format("{}: {} class folders, but the model has {} outputs", directory, count, outputs));
+}
+
+void check_channels(ColorMode color, const char* what, int rank, const ModelSide& model) {
+  if (model.input_shapes.size() != 1 || static_cast<int>(model.input_shapes[0].rank()) != rank) return;
+  const std::int64_t wanted = model.input_shapes[0].back();
+  for (const auto& [other, name] : config::EnumNames<ColorMode>::names)
+    if (channels_of(other) == wanted && other != color)
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("color_mode gives {} of {} channels, the model wants {}; write color_mode: {}", what,
+                              channels_of(color), wanted, name));
+}
+
+bool Strays::wants(const char* name) {
+  static constexpr std::array kSuffixes{".txt", ".md",  ".csv", ".json", ".xml", ".yaml", ".yml",
+                                        ".db",  ".ini", ".log", ".html", ".pdf", ".zip",  ".lnk"};
+  std::string suffix = std::filesystem::path(name).extension().string();
+  for (char& c : suffix) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (std::find(kSuffixes.begin(), kSuffixes.end(), suffix) == kSuffixes.end()) return true;
+  add(name);
+  return false;
+}
+
+void Strays::add(const char* name) {
+  if (count_++ == 0) first_ = name;
+}
+
+void Strays::tell(const std::string& directory, const char* what) const {
+  if (count_ > 0)
+    log::warn(fmt::format("{}: {} {} no {} by the name and passed over, such as {}", directory, with_commas(count_),
+                          count_ == 1 ? "file is" : "files are", what, first_));
+}
+
+}  // namespace dptrain::data
