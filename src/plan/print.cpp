@@ -39,6 +39,7 @@ std::string op_text(const Step& step) {
   if (step.name.find('/') != std::string::npos && pure_activation(step.spec))
     text = layers::name_of(*pure_activation(step.spec));
   if (step.adds_height) text += " of height 1";
+  if (step.frame_axes > 0) text += fmt::format(" for each of {} steps", step.frames);
   for (const TailEntry& entry : step.tail) text += " + " + tail_text(entry.layer);
   return text;
 }
