@@ -26,6 +26,7 @@ parameters bench/lstm_shared.yaml 82,305 82,305
 parameters bench/gru.yaml 75,786 75,786
 parameters bench/bilstm.yaml 2,757,761 2,757,761
 parameters bench/embedding.yaml 64,004,225 64,004,225
+parameters bench/conv3d.yaml 280,586 280,586
 parameters resnet_small.yaml 274,042 272,474
 parameters bench/resnet50.yaml 25,610,152 25,557,032
 parameters xception.yaml 22,910,480 22,855,952
