@@ -5,7 +5,8 @@
 
 VENV has decord, av (PyAV) and numpy. Every side reads each clip once in a round: 16 frames, 2 apart, from a random place, resized to
 112x112, as floats. Clips that a side cannot read are left out by it. A ratio above 1 is in favour of dptrain. Threads are loader threads
-there; here processes for PyAV and decord, as DataLoader has them. (torchvision's own reader is gone since 0.28: it was PyAV.)
+there; here processes for PyAV and decord, as DataLoader has them. cpu ms is
+the processor time that a clip takes, start and imports aside; MiB the peak of one process. (torchvision has no reader of its own any more.)
 """
 import argparse
 import json
@@ -62,16 +63,17 @@ def read_av(path):
 
 
 def work(read, paths):
-    """Reads all, and prints how many it could read and how many it could not."""
+    """Reads all: how many it could read, how many it could not, and seconds of the processor."""
     import numpy
     good = bad = 0
+    before = time.process_time()
     for path in paths:
         try:
             clip = read(path).astype(numpy.float32) / 127.5 - 1
             good += clip.shape == (FRAMES, SIZE, SIZE, 3)
         except Exception:  # whatever a reader throws
             bad += 1
-    return good, bad
+    return good, bad, time.process_time() - before
 
 
 def serve(name, folder, rounds, threads):
@@ -86,15 +88,14 @@ def serve(name, folder, rounds, threads):
                 start = time.perf_counter()
             found = pool.starmap(work, [(read, part) for part in parts])
         seconds = time.perf_counter() - start
-    good = sum(g for g, _ in found)
+    good = sum(g for g, _, _ in found)
+    cpu = sum(c for _, _, c in found)
     memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(json.dumps({"clips_per_s": rounds * good / seconds, "good": good, "bad": len(paths) - good, "mib": memory}))
+    print(json.dumps({"clips_per_s": rounds * good / seconds, "good": good, "bad": len(paths) - good, "cpu_ms": 1000 * cpu / len(paths), "mib": memory}))
 
 
 def dptrain(o, directory, clips):
     steps = math.ceil(clips / 8)
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    del usage
     command = [o.dptrain, "bench", f"{HERE}/video.yaml", "--data", "loader-only", "--cpus", "1x1", "--var", f"DATA={os.path.abspath(o.data)}",
                "--set", f"data.loader.workers={o.threads}", "--steps", str(steps), "--warmup", str(steps), "--repeats", str(o.epochs),
                "--output", directory, "--quiet"]
@@ -104,7 +105,8 @@ def dptrain(o, directory, clips):
     if status != 0:
         sys.exit(f"{' '.join(command)}\n{words.decode()}")
     with open(f"{directory}/bench.json", encoding="utf-8") as file:
-        return {"clips_per_s": json.load(file)["rows"][0]["examples_per_second"], "mib": used.ru_maxrss / 1024}
+        return {"clips_per_s": json.load(file)["rows"][0]["examples_per_second"], "mib": used.ru_maxrss / 1024,
+                "cpu_ms": 1000 * (used.ru_utime + used.ru_stime) / ((1 + o.epochs) * clips)}
 
 
 def peer(o, name):
@@ -135,14 +137,15 @@ def main():
             for name, measure in sides if i % 2 == 0 else reversed(sides):
                 found[name].append(measure())
     print(f"{clips} files, {o.threads} threads, {o.rounds} runs of {o.epochs} epochs")
-    print(f"{'reader':<10} {'clips/s':>8} {'lowest':>8} {'highest':>8} {'dptrain':>8} {'MiB':>7}")
+    print(f"{'reader':<10} {'clips/s':>8} {'lowest':>8} {'highest':>8} {'dptrain':>8} {'cpu ms':>7} {'MiB':>7}")
     ours = [one["clips_per_s"] for one in found["dptrain"]]
     for name, _ in sides:
         rates = [one["clips_per_s"] for one in found[name]]
         ratio = statistics.median(a / b for a, b in zip(ours, rates))
+        cpu = statistics.median(one["cpu_ms"] for one in found[name])
         memory = max(one["mib"] for one in found[name])
         bad = found[name][0].get("bad")
-        print(f"{name:<10} {statistics.median(rates):>8.1f} {min(rates):>8.1f} {max(rates):>8.1f} {ratio:>7.2f}x {memory:>7.0f}" + (f"  {bad} not read" if bad else ""))
+        print(f"{name:<10} {statistics.median(rates):>8.1f} {min(rates):>8.1f} {max(rates):>8.1f} {ratio:>7.2f}x {cpu:>7.1f} {memory:>7.0f}" + (f"  {bad} not read" if bad else ""))
     return 0
 
 
