@@ -12,6 +12,7 @@
 #include "core/text.h"
 #include "data/images/image_decoders.h"
 #include "data/sources/file_list.h"
+#include "data/sources/hash.h"
 
 namespace dptrain::data {
 
@@ -67,6 +68,38 @@ void check_channels(ColorMode color, const char* what, int rank, const ModelSide
       throw Error(ErrorKind::kUsage,
                   fmt::format("color_mode gives {} of {} channels, the model wants {}; write color_mode: {}", what,
                               channels_of(color), wanted, name));
+}
+
+ClassSamples class_samples(const std::string& directory, std::vector<std::string> classes, const char* what,
+                           const char* kind, const Strays& strays,
+                           const std::function<std::int64_t(const std::string& folder)>& add) {
+  ClassSamples samples{.names = std::move(classes), .ends = {}};
+  std::int64_t before = 0;
+  for (const std::string& name : samples.names) {
+    const std::string folder = (std::filesystem::path(directory) / name).string();
+    const std::int64_t end = add(folder);
+    if (end == before) log::warn(fmt::format("{}: no {}s; the class '{}' has no samples", folder, what, name));
+    samples.ends.push_back(before = end);
+  }
+  strays.tell(directory, kind);
+  if (before == 0)
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: none of the {} class folders has a {}", directory, samples.names.size(), what));
+  return samples;
+}
+
+std::int64_t ClassSource::label_class(std::int64_t index, int) const {
+  return std::upper_bound(classes_.ends.begin(), classes_.ends.end(), index) - classes_.ends.begin();
+}
+
+void ClassSource::label_values(std::int64_t, float*, int) const {
+  throw Error(ErrorKind::kInternal, "samples of class folders have classes, no values");
+}
+
+void ClassSource::set_fingerprint(const char* kind, std::int64_t channels, std::uint64_t samples_hash) {
+  for (const std::int64_t end : classes_.ends)
+    samples_hash = hash_number(static_cast<std::uint64_t>(end), samples_hash);
+  fingerprint_ = fmt::format("{}:{}:{}:{}:{:016x}", kind, size(), classes_.ends.size(), channels, samples_hash);
 }
 
 bool Strays::wants(const char* name) {

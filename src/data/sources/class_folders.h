@@ -1,13 +1,17 @@
 #pragma once
 
 // What data sets of one sub-folder per class share: which folders are the classes, what lies in them that is no sample,
-// and whether they fit the model.
+// whether they fit the model, and a Source's answers about labels.
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/images/image.h"
+#include "data/source.h"
 
 namespace dptrain::data {
 
@@ -40,6 +44,43 @@ class Strays {
  private:
   std::int64_t count_ = 0;
   std::string first_;
+};
+
+/// Samples by class: class k has those from ends[k - 1] on, below ends[k].
+struct ClassSamples {
+  std::vector<std::string> names;
+  std::vector<std::int64_t> ends;  ///< none: no labels
+};
+/// `add` puts the samples below a class folder on a list and gives the list's new size. Then `strays`, no `kind` by the
+/// name, are told. A class without a `what` is warned about; none at all is Error{kData}.
+ClassSamples class_samples(const std::string& directory, std::vector<std::string> classes, const char* what,
+                           const char* kind, const Strays& strays,
+                           const std::function<std::int64_t(const std::string& folder)>& add);
+
+/// One unnamed input, and the class as the label.
+class ClassSource : public Source {
+ public:
+  int inputs() const final { return 1; }
+  std::string input_name(int) const final { return ""; }
+  std::shared_ptr<BadSamples> bad_samples() const final { return bad_; }
+
+  LabelType label_type(int) const final { return classes_.ends.empty() ? LabelType::kNone : LabelType::kClass; }
+  std::int64_t label_width(int) const final { return 1; }
+  std::int64_t label_class(std::int64_t index, int which) const final;
+  void label_values(std::int64_t index, float* out, int which) const final;
+  std::vector<std::string> class_names() const final { return classes_.names; }
+  std::string fingerprint() const final { return fingerprint_; }
+
+ protected:
+  ClassSource(ClassSamples classes, std::shared_ptr<BadSamples> bad)
+      : classes_(std::move(classes)), bad_(std::move(bad)) {}
+  /// fingerprint() becomes "kind:samples:classes:channels:hash", the last of `samples_hash` and where classes end.
+  void set_fingerprint(const char* kind, std::int64_t channels, std::uint64_t samples_hash);
+
+ private:
+  ClassSamples classes_;
+  std::shared_ptr<BadSamples> bad_;
+  std::string fingerprint_;
 };
 
 }  // namespace dptrain::data

@@ -44,25 +44,17 @@ std::uint64_t hash_of_files(const FileList& files) {
   return hash;
 }
 
-class ImageFiles final : public Source {
+class ImageFiles final : public ClassSource {
  public:
-  /// Class k has the files from `ends[k - 1]` on, below `ends[k]`; no ends: no labels.
-  ImageFiles(FileList files, std::vector<std::int64_t> ends, std::vector<std::string> class_names,
-             const ImageFolderSpec& spec, const std::string& place)
-      : files_(std::move(files)),
-        ends_(std::move(ends)),
-        class_names_(std::move(class_names)),
+  ImageFiles(FileList files, ClassSamples classes, const ImageFolderSpec& spec, const std::string& place)
+      : ClassSource(std::move(classes), std::make_shared<BadSamples>(spec.on_error, files.size(), place)),
+        files_(std::move(files)),
         color_(spec.color_mode),
-        rotate_(spec.exif == Exif::kRotate),
-        bad_(std::make_shared<BadSamples>(spec.on_error, files_.size(), place)) {
-    std::uint64_t hash = hash_of_files(files_);
-    for (const std::int64_t end : ends_) hash = hash_number(static_cast<std::uint64_t>(end), hash);
-    fingerprint_ = fmt::format("images:{}:{}:{}:{:016x}", files_.size(), ends_.size(), channels_of(color_), hash);
+        rotate_(spec.exif == Exif::kRotate) {
+    set_fingerprint("images", channels_of(color_), hash_of_files(files_));
   }
 
   std::int64_t size() const override { return files_.size(); }
-  int inputs() const override { return 1; }
-  std::string input_name(int) const override { return ""; }
   Shape input_shape(int) const override { return {}; }
   Shape peek_shape(std::int64_t index) const override {
     std::vector<std::uint8_t> bytes;
@@ -91,34 +83,17 @@ class ImageFiles final : public Source {
       throw SampleError({.file = path, .byte = error.byte(), .words = error.words()});
     }
   }
-  std::shared_ptr<BadSamples> bad_samples() const override { return bad_; }
-
-  LabelType label_type(int) const override { return ends_.empty() ? LabelType::kNone : LabelType::kClass; }
-  std::int64_t label_width(int) const override { return 1; }
-  std::int64_t label_class(std::int64_t index, int) const override {
-    return std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin();
-  }
-  void label_values(std::int64_t, float*, int) const override {
-    throw Error(ErrorKind::kInternal, "image files have classes, no values");
-  }
   std::string label_place(std::int64_t index, int) const override { return files_.path(index); }
-
-  std::vector<std::string> class_names() const override { return class_names_; }
-  std::string fingerprint() const override { return fingerprint_; }
   std::string cache_key() const override {
     std::uint64_t hash = files_.hash(kHashStart);
     for (std::int64_t i = 0; i < files_.size(); ++i) hash = hash_stamp(files_.path(i), hash);
-    return fmt::format("{}, {}, files {:016x}", fingerprint_, rotate_ ? "upright" : "as stored", hash);
+    return fmt::format("{}, {}, files {:016x}", fingerprint(), rotate_ ? "upright" : "as stored", hash);
   }
 
  private:
   FileList files_;
-  std::vector<std::int64_t> ends_;
-  std::vector<std::string> class_names_;
   ColorMode color_;
   bool rotate_;
-  std::shared_ptr<BadSamples> bad_;
-  std::string fingerprint_;
 };
 
 std::shared_ptr<const Source> open_image_folder(const ImageFolderSpec& spec, const ModelSide& model, Role) {
@@ -128,19 +103,12 @@ std::shared_ptr<const Source> open_image_folder(const ImageFolderSpec& spec, con
   compare_with_model(directory, classes.size(), model);
   FileList files;
   Strays strays;
-  std::vector<std::int64_t> ends;
-  for (const std::string& name : classes) {
-    const std::int64_t before = files.size();
-    const std::string folder = (std::filesystem::path(directory) / name).string();
-    files.add_folder(folder, [&](const char* file) { return strays.wants(file); });
-    ends.push_back(files.size());
-    if (files.size() == before) log::warn(fmt::format("{}: no files; the class '{}' has no samples", folder, name));
-  }
-  strays.tell(directory, "image");
-  if (files.size() == 0)
-    throw Error(ErrorKind::kData,
-                fmt::format("{}: none of the {} class folders has a file", directory, classes.size()));
-  return std::make_shared<ImageFiles>(std::move(files), std::move(ends), std::move(classes), spec, directory);
+  ClassSamples samples =
+      class_samples(directory, std::move(classes), "file", "image", strays, [&](const std::string& folder) {
+        files.add_folder(folder, [&](const char* file) { return strays.wants(file); });
+        return files.size();
+      });
+  return std::make_shared<ImageFiles>(std::move(files), std::move(samples), spec, directory);
 }
 
 }  // namespace
@@ -158,8 +126,8 @@ std::shared_ptr<const Source> open_images(const std::vector<std::string>& paths,
   }
   strays.tell(join(paths, ", "), "image");
   if (files.size() == 0) throw Error(ErrorKind::kData, join(paths, ", ") + ": no files there");
-  return std::make_shared<ImageFiles>(std::move(files), std::vector<std::int64_t>{}, std::vector<std::string>{},
-                                      options, paths.size() == 1 ? paths.front() : "the files");
+  return std::make_shared<ImageFiles>(std::move(files), ClassSamples{}, options,
+                                      paths.size() == 1 ? paths.front() : "the files");
 }
 
 namespace {

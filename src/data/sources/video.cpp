@@ -21,30 +21,22 @@
 namespace dptrain::data {
 namespace {
 
-class Clips final : public Source {
+class Clips final : public ClassSource {
  public:
-  /// Class k has the clips from `ends[k - 1]` on, below `ends[k]`; no ends: no labels. `root`: the folder of all.
-  Clips(ClipList clips, std::vector<std::int64_t> ends, std::vector<std::string> class_names, const VideoSpec& spec,
-        const std::string& root)
-      : clips_(std::move(clips)),
-        ends_(std::move(ends)),
-        class_names_(std::move(class_names)),
-        spec_(spec),
-        bad_(std::make_shared<BadSamples>(spec.on_error, clips_.size(), root)) {
+  /// `root`: the folder of all.
+  Clips(ClipList clips, ClassSamples classes, const VideoSpec& spec, const std::string& root)
+      : ClassSource(std::move(classes), std::make_shared<BadSamples>(spec.on_error, clips.size(), root)),
+        clips_(std::move(clips)),
+        spec_(spec) {
     options_.color = spec.color_mode;
     options_.rotate = spec.exif == Exif::kRotate;
     options_.interpolation = spec.interpolation;
     if (!spec.image_size.empty()) options_.height = spec.image_size[0], options_.width = spec.image_size[1];
-    std::uint64_t hash = clips_.hash(root);
-    for (const std::int64_t end : ends_) hash = hash_number(static_cast<std::uint64_t>(end), hash);
-    fingerprint_ =
-        fmt::format("clips:{}:{}:{}:{:016x}", clips_.size(), ends_.size(), channels_of(spec.color_mode), hash);
+    set_fingerprint("clips", channels_of(spec.color_mode), clips_.hash(root));
     if (clips_.has_files()) need_clip_files();
   }
 
   std::int64_t size() const override { return clips_.size(); }
-  int inputs() const override { return 1; }
-  std::string input_name(int) const override { return ""; }
   Shape input_shape(int) const override {
     return options_.resizes() ? shape_of(options_.height, options_.width) : Shape();
   }
@@ -77,23 +69,10 @@ class Clips final : public Source {
     return info;
   }
   bool draws() const override { return spec_.start == ClipStart::kRandom; }
-  std::shared_ptr<BadSamples> bad_samples() const override { return bad_; }
-
-  LabelType label_type(int) const override { return ends_.empty() ? LabelType::kNone : LabelType::kClass; }
-  std::int64_t label_width(int) const override { return 1; }
-  std::int64_t label_class(std::int64_t index, int) const override {
-    return std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin();
-  }
-  void label_values(std::int64_t, float*, int) const override {
-    throw Error(ErrorKind::kInternal, "clips have classes, no values");
-  }
   std::string label_place(std::int64_t index, int) const override { return clips_[index].path; }
-
-  std::vector<std::string> class_names() const override { return class_names_; }
-  std::string fingerprint() const override { return fingerprint_; }
   std::string cache_key() const override {
     return fmt::format("{}, {} frames, stride {}, {}x{}, interpolation {}, start {}, short {}, {}, files {:016x}",
-                       fingerprint_, spec_.frames, spec_.stride, options_.height, options_.width,
+                       fingerprint(), spec_.frames, spec_.stride, options_.height, options_.width,
                        static_cast<int>(spec_.interpolation), static_cast<int>(spec_.start),
                        static_cast<int>(spec_.short_clips), options_.rotate ? "upright" : "as stored", clips_.stamp());
   }
@@ -115,12 +94,8 @@ class Clips final : public Source {
   }
 
   ClipList clips_;
-  std::vector<std::int64_t> ends_;
-  std::vector<std::string> class_names_;
   VideoSpec spec_;
   FrameOptions options_;
-  std::shared_ptr<BadSamples> bad_;
-  std::string fingerprint_;
 };
 
 /// The number of frames and the size do not change on the way, so a model that wants others shows at once.
@@ -145,19 +120,12 @@ std::shared_ptr<const Source> open_video(const VideoSpec& spec, const ModelSide&
   compare_with_model(directory, classes.size(), model);
   ClipList clips;
   Strays strays;
-  std::vector<std::int64_t> ends;
-  for (const std::string& name : classes) {
-    const std::int64_t before = clips.size();
-    const std::string folder = (std::filesystem::path(directory) / name).string();
-    clips.add_folder(folder, strays);
-    ends.push_back(clips.size());
-    if (clips.size() == before) log::warn(fmt::format("{}: no clips; the class '{}' has no samples", folder, name));
-  }
-  strays.tell(directory, "clip");
-  if (clips.size() == 0)
-    throw Error(ErrorKind::kData,
-                fmt::format("{}: none of the {} class folders has a clip", directory, classes.size()));
-  return std::make_shared<Clips>(std::move(clips), std::move(ends), std::move(classes), spec, directory);
+  ClassSamples samples =
+      class_samples(directory, std::move(classes), "clip", "clip", strays, [&](const std::string& folder) {
+        clips.add_folder(folder, strays);
+        return clips.size();
+      });
+  return std::make_shared<Clips>(std::move(clips), std::move(samples), spec, directory);
 }
 
 }  // namespace
@@ -195,8 +163,7 @@ std::shared_ptr<const Source> open_clips(const std::vector<std::string>& paths, 
   strays.tell(join(paths, ", "), "clip");
   if (clips.size() == 0) throw Error(ErrorKind::kData, join(paths, ", ") + ": no clips there");
   const std::string root = paths.size() == 1 ? paths.front() : "the clips";
-  return std::make_shared<Clips>(std::move(clips), std::vector<std::int64_t>{}, std::vector<std::string>{}, options,
-                                 root);
+  return std::make_shared<Clips>(std::move(clips), ClassSamples{}, options, root);
 }
 
 namespace {
