@@ -52,6 +52,11 @@ std::string text_of(const Where& where) { return std::string(where.file_name()) 
 /// Runs blocks, one after another. One for each OS thread; keeps its fibers.
 class Runner {
  public:
+  Runner() = default;
+  ~Runner();
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+
   void run(const Shape& shape, const std::function<void()>& thread);
   void arrive(Meeting& meeting, unsigned first, unsigned count, const Where& where);
   Meeting& block() { return block_; }
@@ -76,6 +81,7 @@ class Runner {
   std::size_t head_ = 0, waiting_ = 0;
   Fiber* current_ = nullptr;
   unsigned threads_ = 0, done_ = 0;
+  bool ends_ = false;
   char start_ = 0, end_ = 0;  ///< of a block, for ThreadSanitizer
 };
 
@@ -89,12 +95,22 @@ Runner& runner() {
   return *the_runner;
 }
 
+/// Every fiber waits for the next kernel, and is told that there is none.
+Runner::~Runner() {
+  ends_ = true;
+  for (const auto& fiber : fibers_) {
+    current_ = fiber.get();
+    own_.switch_to(fiber->stack);
+  }
+}
+
 void fiber_entry() { runner().fiber_loop(); }
 
 void Runner::fiber_loop() {
   current_->stack.arrived();
   for (;;) {
     Fiber& fiber = *current_;
+    if (ends_) fiber.stack.leave_for_good(own_);
     simt::arrive(&start_);
     if (is_flat) self = nullptr;
     (*thread_)();

@@ -97,16 +97,17 @@ class Stack {
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_start_switch_fiber(&fake_, to.bottom_, to.size_);
 #endif
-#if defined(DPTRAIN_SIMT_TSAN)
-    __tsan_switch_to_fiber(to.fiber_, __tsan_switch_to_fiber_no_sync);  // each is a thread of its own
-#endif
-    to.left_ = this;
-#if DPTRAIN_SIMT_BARE
-    dptrain_simt_switch(&pointer_, to.pointer_);
-#else
-    swapcontext(&context_, &to.context_);
-#endif
+    go_to(to);
     arrived();
+  }
+
+  /// The same, and nobody may switch back: AddressSanitizer gives up what it keeps of this stack's frames, for each
+  /// some megabytes.
+  void leave_for_good(Stack& to) {
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_start_switch_fiber(nullptr, to.bottom_, to.size_);
+#endif
+    go_to(to);
   }
 
   /// The first thing to be called on a new stack.
@@ -118,6 +119,18 @@ class Stack {
   }
 
  private:
+  void go_to(Stack& to) {
+#if defined(DPTRAIN_SIMT_TSAN)
+    __tsan_switch_to_fiber(to.fiber_, __tsan_switch_to_fiber_no_sync);  // each is a thread of its own
+#endif
+    to.left_ = this;
+#if DPTRAIN_SIMT_BARE
+    dptrain_simt_switch(&pointer_, to.pointer_);
+#else
+    swapcontext(&context_, &to.context_);
+#endif
+  }
+
 #if DPTRAIN_SIMT_BARE
   void begin(void (*entry)()) {
     // As if `entry` had been called: its address to return into, six registers below, and a call's alignment.
