@@ -1,7 +1,5 @@
 #include "kernels/cpu/activation.h"
 
-#include <cmath>
-
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/targets.h"
 
@@ -54,30 +52,8 @@ HWY_EXPORT(backward_from_output_piece);
 HWY_EXPORT(relu_layer_forward_piece);
 HWY_EXPORT(relu_layer_backward_piece);
 
-namespace {
-
-// gelu goes through the standard library's erfc, which keeps its accuracy where 1 + erf would lose it.
-constexpr float kSqrtHalf = 0.70710678118654752F;
-constexpr float kInverseSqrtTwoPi = 0.39894228040143268F;
-
-float normal_cdf(float x) { return 0.5F * std::erfc(-x * kSqrtHalf); }
-
-void gelu_forward_piece(const float* x, float* y, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) y[i] = x[i] * normal_cdf(x[i]);
-}
-
-void gelu_backward_piece(const float* x, const float* dy, float* dx, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    const float density = kInverseSqrtTwoPi * std::exp(-0.5F * x[i] * x[i]);
-    dx[i] = dy[i] * (normal_cdf(x[i]) + x[i] * density);
-  }
-}
-
-}  // namespace
-
 void activation_forward(Activation kind, float alpha, const float* x, float* y, int64_t n) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
-    if (kind == Activation::kGelu) return gelu_forward_piece(x + begin, y + begin, end - begin);
     HWY_DYNAMIC_DISPATCH(forward_piece)(kind, alpha, x + begin, y + begin, end - begin);
   });
 }
@@ -92,7 +68,6 @@ void activation_backward_from_output(Activation kind, float alpha, const float* 
 void activation_backward_from_input(Activation kind, float alpha, const float* x, const float* dy, float* dx,
                                     int64_t n) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
-    if (kind == Activation::kGelu) return gelu_backward_piece(x + begin, dy + begin, dx + begin, end - begin);
     HWY_DYNAMIC_DISPATCH(backward_from_input_piece)(kind, alpha, x + begin, dy + begin, dx + begin, end - begin);
   });
 }
