@@ -1,48 +1,27 @@
 #include "kernels/cpu/dropout.h"
 
-#include <cmath>
-
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/targets.h"
-#include "kernels/philox.h"
 
 #define HWY_TARGET_INCLUDE "kernels/cpu/dropout.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/cpu/philox-inl.h"
+#include "kernels/cpu/dropout-inl.h"
 #include "kernels/cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// The comparison uniform >= rate in whole numbers: kept where (bits >> 8) >= threshold.
-struct Keep {
-  uint32_t threshold;
-  float factor;
-  explicit Keep(float rate)
-      : threshold(static_cast<uint32_t>(std::ceil(static_cast<double>(rate) * 16777216.0))),
-        factor(static_cast<float>(1.0 / (1.0 - static_cast<double>(rate)))) {}
-};
-
 #if HWY_TARGET != HWY_SCALAR
-
-HWY_INLINE Vec drop(const Keep& keep, WordVec bits, Vec x) {
-  const IntVec upper = hn::BitCast(kInts, hn::ShiftRight<8>(bits));
-  const auto kept = hn::Gt(upper, hn::Set(kInts, static_cast<int32_t>(keep.threshold) - 1));
-  return hn::IfThenElseZero(float_mask(kept), hn::Mul(x, splat(keep.factor)));
-}
 
 /// Whole groups of 4 kLanes elements of a row; returns how many elements that were.
 HWY_INLINE int64_t drop_groups(const Dropout& dropout, const Keep& keep, uint32_t row, const float* x, int64_t width,
                                float* y) {
-  const Words words;
   int64_t i = 0;
   for (; i + 4 * kLanes <= width; i += 4 * kLanes) {
-    WordVec c[4] = {hn::Set(words, row), hn::Iota(words, static_cast<uint32_t>(i / 4)),
-                    hn::Set(words, static_cast<uint32_t>(dropout.step)),
-                    hn::Set(words, static_cast<uint32_t>(dropout.step >> 32))};
-    philox_lanes(c, dropout.seed, dropout.layer);
+    WordVec c[4];
+    draw_groups(dropout, row, static_cast<uint32_t>(i / 4), c);
     Vec v0, v1, v2, v3;
     hn::LoadInterleaved4(kFloats, x + i, v0, v1, v2, v3);
     hn::StoreInterleaved4(drop(keep, c[0], v0), drop(keep, c[1], v1), drop(keep, c[2], v2), drop(keep, c[3], v3),
@@ -61,10 +40,7 @@ void drop_row(const Dropout& dropout, int64_t row, const float* x, int64_t width
   const Keep keep(dropout.rate);
   const uint32_t counter_row = static_cast<uint32_t>(dropout.first_row + row);
   for (int64_t i = drop_groups(dropout, keep, counter_row, x, width, y); i < width; i += 4) {
-    const PhiloxBlock block =
-        philox4x32({{counter_row, static_cast<uint32_t>(i / 4), static_cast<uint32_t>(dropout.step),
-                     static_cast<uint32_t>(dropout.step >> 32)}},
-                   {{dropout.seed, dropout.layer}});
+    const PhiloxBlock block = drawn_words(dropout, counter_row, static_cast<uint32_t>(i / 4));
     for (int64_t k = 0; k < 4 && i + k < width; ++k)
       y[i + k] = (block.word[k] >> 8) >= keep.threshold ? x[i + k] * keep.factor : 0.0F;
   }

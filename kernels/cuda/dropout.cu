@@ -1,30 +1,10 @@
 #include "kernels/cuda/dropout.h"
 
-#include <cmath>
-
+#include "kernels/cuda/dropout_draws.h"
 #include "kernels/cuda/lanes.h"
-#include "kernels/philox.h"
 
 namespace dptrain::kernels::DPTRAIN_GPU {
 namespace {
-
-/// The comparison uniform >= rate in whole numbers: kept where (bits >> 8) >= threshold.
-struct Keep {
-  std::uint32_t threshold;
-  float factor;
-  std::uint32_t seed, layer, first_row;
-};
-
-__device__ inline PhiloxBlock draw(const Keep& keep, std::int64_t row, std::int64_t group, std::int64_t step) {
-  const std::uint64_t count = static_cast<std::uint64_t>(step);
-  return philox4x32({{keep.first_row + static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(group),
-                      static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(count >> 32)}},
-                    {{keep.seed, keep.layer}});
-}
-
-__device__ inline float drop(const Keep& keep, std::uint32_t bits, float x) {
-  return (bits >> 8) >= keep.threshold ? x * keep.factor : 0.0F;
-}
 
 /// V elements, a multiple of four, per thread and turn; width is a multiple of V.
 template <class T, int V>
@@ -103,15 +83,6 @@ __global__ void spread_dropout_kernel(const Keep keep, const SpreadAxes axes, co
     const PhiloxBlock block = draw(keep, axes.one_row ? 0 : place.quotient, number / 4, step);
     y[i] = from_float<T>(drop(keep, block.word[number % 4], to_float(x[i])));
   }
-}
-
-Keep keep_of(const Dropout& dropout) {
-  const double rate = static_cast<double>(dropout.rate);
-  return {.threshold = static_cast<std::uint32_t>(std::ceil(rate * 16777216.0)),
-          .factor = static_cast<float>(1.0 / (1.0 - rate)),
-          .seed = dropout.seed,
-          .layer = dropout.layer,
-          .first_row = static_cast<std::uint32_t>(dropout.first_row)};
 }
 
 }  // namespace

@@ -1,0 +1,208 @@
+#include "kernels/cpu/attention.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/targets.h"
+
+#define HWY_TARGET_INCLUDE "kernels/cpu/attention.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/cpu/attention_additive-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dptrain::kernels::cpu::HWY_NAMESPACE {
+
+/// The most queries of a piece: enough for the packing of keys and values to be small beside the products.
+inline constexpr int64_t kPieceQueries = 3 * kQueryBlock;
+
+int64_t piece_queries(const AttentionShape& s) { return even_block(kPieceQueries, s.queries, kTileRows); }
+
+/// What a piece wants, cut from a slot's room.
+struct AttentionForwardRoom {
+  float *q, *k, *v, *scores, *y, *most, *sum, *hidden, *factors;
+  int64_t floats;
+
+  AttentionForwardRoom(const AttentionShape& s, float* slot) {
+    Room room(slot);
+    q = room.take(kPieceQueries * padded(s.key_dim));
+    k = room.take(kKeyBlock * padded(s.key_dim));
+    v = room.take(kKeyBlock * tiled(s.value_dim));
+    scores = room.take(kQueryBlock * kKeyBlock);
+    y = room.take(kPieceQueries * tiled(s.value_dim));
+    most = room.take(kPieceQueries);
+    sum = room.take(kPieceQueries);
+    hidden = room.take(kKeyBlock);
+    factors = room.take(WeightDropout::room());
+    floats = room.taken();
+  }
+};
+
+int64_t forward_room(const AttentionShape& s) { return AttentionForwardRoom(s, nullptr).floats; }
+
+/// A block of queries of a head of a sample.
+class AttentionForwardPiece {
+ public:
+  AttentionForwardPiece(const AttentionForward& pass, int64_t row, int64_t head, int64_t first, int64_t count,
+                        float* slot)
+      : of_(pass.of),
+        s_(pass.of.shape),
+        y_(pass.y),
+        kept_(pass.kept),
+        row_(row),
+        head_(head),
+        first_(first),
+        count_(count),
+        room_(s_, slot),
+        seen_(pass.of, row),
+        dropout_(pass.of, row, head, room_.factors) {}
+
+  void run() {
+    const auto q = head_of(of_.q, s_.queries, first_, s_.key_dim);
+    if (!s_.additive) pack_panels(q.data, q.stride, count_, s_.key_dim, s_.scale, room_.q);
+    std::fill(room_.most, room_.most + count_, kLowest);
+    std::memset(room_.sum, 0, static_cast<size_t>(count_) * sizeof(float));
+    std::memset(room_.y, 0, static_cast<size_t>(kPieceQueries * tiled(s_.value_dim)) * sizeof(float));
+    for (int64_t key = 0; key < s_.keys; key += kKeyBlock) take_keys(key, std::min(kKeyBlock, s_.keys - key));
+    for (int64_t i = 0; i < count_; ++i) finish(i);
+  }
+
+ private:
+  AttentionRows<const float> head_of(const AttentionRows<const float>& rows, int64_t positions, int64_t first,
+                                     int64_t dim) const {
+    return head_rows(rows, row_, head_, positions, first, dim);
+  }
+
+  void take_keys(int64_t key, int64_t count) {
+    const bool any_seen = !seen_.masked() || seen_.hide(key, count, room_.hidden);
+    if (seen_.skips(first_, count_, key, any_seen)) return;
+    const auto k = head_of(of_.k, s_.keys, key, s_.key_dim), v = head_of(of_.v, s_.keys, key, s_.value_dim);
+    if (!s_.additive) pack_turned(k.data, k.stride, count, s_.key_dim, room_.k);
+    pack_tiles(v.data, v.stride, count, s_.value_dim, room_.v);
+    const int64_t depth = channel_blocks(s_.key_dim), columns = padded(count);
+    for (int64_t q = 0; q < count_; q += kQueryBlock) {
+      const int64_t rows = std::min(kQueryBlock, count_ - q);
+      if (seen_.skips(first_ + q, rows, key, any_seen)) continue;
+      if (s_.additive)
+        AdditiveScores(of_).score(head_of(of_.q, s_.queries, first_ + q, s_.key_dim), rows, k, count, room_.scores);
+      else
+        multiply_to_panels(rows, depth, room_.q + q / kTileRows * depth * kPanelBlock, room_.k, columns, room_.scores);
+      for (int64_t r = 0; r < rows; ++r) weigh(q + r, r, key, count);
+      multiply_panels_add(rows, columns / kChannelBlock, room_.scores, room_.v, s_.value_dim,
+                          room_.y + q * tiled(s_.value_dim));
+    }
+  }
+
+  /// Scores become e^(score - the largest so far); sums and outputs are brought to it.
+  void weigh(int64_t i, int64_t r, int64_t key, int64_t count) {
+    float* const scores =
+        room_.scores + r / kTileRows * (padded(count) / kChannelBlock) * kPanelBlock + r % kTileRows * kChannelBlock;
+    const int64_t query = first_ + i;
+    RowOfKeys keys{.count = count,
+                   .limit = seen_.limit(query, key, count),
+                   .hidden = seen_.masked() ? room_.hidden : nullptr,
+                   .factors = dropout_.factors(query, key, count)};
+    if (seen_.is_blind(query)) {
+      keys.limit = count;
+      room_.most[i] = 0;
+      room_.sum[i] += static_cast<float>(count);
+      return put(keys, scores, [](int64_t, Vec) HWY_ATTR { return splat(1.0F); });
+    }
+    const float before = room_.most[i], most = std::max(before, largest(keys, scores));
+    if (most == kLowest) return put(keys, scores, [](int64_t, Vec) HWY_ATTR { return hn::Zero(kFloats); });
+    if (before != most && room_.sum[i] > 0) lower(i, before - most);
+    room_.most[i] = most;
+    Vec sums = hn::Zero(kFloats);
+    const Vec top = splat(most);
+    put(keys, scores, [&](int64_t c, Vec score) HWY_ATTR {
+      const Vec weight = up_to(keys.limit, c, exp_of_negative(hn::Sub(hide(keys, c, score), top)), hn::Zero(kFloats));
+      sums = hn::Add(sums, weight);
+      return weight;
+    });
+    room_.sum[i] += sum_lanes(sums);
+  }
+
+  static float largest(const RowOfKeys& keys, const float* scores) {
+    Vec most = splat(kLowest);
+    each_key(keys, [&](int64_t c, int64_t at) HWY_ATTR {
+      most = hn::Max(up_to(keys.limit, c, hide(keys, c, hn::LoadU(kFloats, scores + at)), splat(kLowest)), most);
+    });
+    return max_lanes(most);
+  }
+
+  /// Scores become the weights that f says, zeros beyond the last key, times the factors of dropout.
+  template <class F>
+  static void put(const RowOfKeys& keys, float* scores, const F& f) {
+    each_key(keys, [&](int64_t c, int64_t at) HWY_ATTR {
+      Vec weight = up_to(keys.count, c, f(c, hn::LoadU(kFloats, scores + at)), hn::Zero(kFloats));
+      if (keys.factors != nullptr) weight = hn::Mul(weight, hn::LoadU(kFloats, keys.factors + c));
+      hn::StoreU(weight, kFloats, scores + at);
+    });
+  }
+
+  void lower(int64_t i, float by) {
+    const Vec factor = exp_of_negative(splat(by));
+    room_.sum[i] *= hn::GetLane(factor);
+    float* const y = room_.y + i * tiled(s_.value_dim);
+    for (int64_t c = 0; c < tiled(s_.value_dim); c += kLanes)
+      hn::StoreU(hn::Mul(hn::LoadU(kFloats, y + c), factor), kFloats, y + c);
+  }
+
+  void finish(int64_t i) {
+    const float inverse = 1.0F / room_.sum[i];
+    const Vec share = splat(inverse);
+    const int64_t query = first_ + i;
+    map(
+        s_.value_dim, y_ + ((row_ * s_.queries + query) * s_.heads + head_) * s_.value_dim,
+        [=](Vec v) HWY_ATTR { return hn::Mul(v, share); }, room_.y + i * tiled(s_.value_dim));
+    if (kept_ == nullptr) return;
+    float* const kept = kept_ + ((row_ * s_.heads + head_) * s_.queries + query) * 2;
+    kept[0] = room_.most[i];
+    kept[1] = inverse;
+  }
+
+  const AttentionInputs& of_;
+  const AttentionShape& s_;
+  float *y_, *kept_;
+  int64_t row_, head_, first_, count_;
+  AttentionForwardRoom room_;
+  SeenKeys seen_;
+  WeightDropout dropout_;
+};
+
+void forward_piece_of(const AttentionForward& pass, int64_t row, int64_t head, int64_t first, int64_t count,
+                      float* slot) {
+  AttentionForwardPiece(pass, row, head, first, count, slot).run();
+}
+
+}  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dptrain::kernels::cpu {
+
+HWY_EXPORT(piece_queries);
+HWY_EXPORT(forward_room);
+HWY_EXPORT(forward_piece_of);
+
+int64_t attention_kept(const AttentionShape& shape, int64_t rows) { return rows * shape.heads * shape.queries * 2; }
+
+int64_t attention_forward_workspace(const AttentionShape& shape, int threads) {
+  return Room(nullptr).taken() + odd_lines(HWY_DYNAMIC_DISPATCH(forward_room)(shape)) * threads;
+}
+
+void attention_forward(const AttentionForward& pass, float* workspace) {
+  const AttentionShape& s = pass.of.shape;
+  const int64_t size = HWY_DYNAMIC_DISPATCH(piece_queries)(s), blocks = pieces_of(s.queries, size);
+  const int64_t room = odd_lines(HWY_DYNAMIC_DISPATCH(forward_room)(s));
+  float* const slots = Room(workspace).take(0);
+  parallel_slots(pass.of.rows * s.heads * blocks, [&](int64_t piece, int slot) {
+    const int64_t head = piece / blocks, first = piece % blocks * size;
+    HWY_DYNAMIC_DISPATCH(forward_piece_of)
+    (pass, head / s.heads, head % s.heads, first, std::min(size, s.queries - first), slots + slot * room);
+  });
+}
+
+}  // namespace dptrain::kernels::cpu
+#endif

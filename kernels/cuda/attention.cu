@@ -1,0 +1,441 @@
+#include "kernels/cuda/attention.h"
+
+#include "kernels/cuda/dropout_draws.h"
+#include "kernels/cuda/lanes.h"
+#include "kernels/cuda/reduce.h"
+
+namespace dptrain::kernels::DPTRAIN_GPU {
+namespace {
+
+/// Threads of a block, and the most queries and keys that it takes at a time: a lane for each key.
+constexpr int kAttentionThreads = 128, kAttentionTile = 32;
+constexpr std::int64_t kAttentionShared = 100 << 10;
+
+__device__ inline float below_all() { return -INFINITY; }
+
+/// What all kernels are told.
+template <class T>
+struct Attention {
+  AttentionShape s;
+  const T *q, *k, *v;
+  std::int64_t q_stride, k_stride, v_stride;
+  const float *score_weights, *factor_of_scale;
+  const std::uint8_t *queries, *values, *keys;
+  Keep keep;
+  bool drops;
+  const StepState* state;
+  int tile;
+
+  __device__ bool sees(std::int64_t row, std::int64_t i, std::int64_t j) const {
+    return (!s.causal || j <= i) && (queries == nullptr || queries[row * s.queries + i] != 0) &&
+           (values == nullptr || values[row * s.keys + j] != 0) && (keys == nullptr || keys[row * s.keys + j] != 0);
+  }
+  __device__ float scale() const { return s.scale * (factor_of_scale == nullptr ? 1.0F : *factor_of_scale); }
+  __device__ float score_weight(int d) const { return score_weights[s.one_weight ? 0 : d]; }
+  __device__ bool is_blind(std::int64_t row, std::int64_t i) const {
+    for (std::int64_t j = 0; j < s.keys; ++j)
+      if (sees(row, i, j)) return false;
+    return true;
+  }
+  __device__ float factor(std::int64_t row, std::int64_t head, std::int64_t i, std::int64_t j) const {
+    if (!drops) return 1.0F;
+    const std::int64_t group = (head * s.queries + i) * ((s.keys + 3) / 4) + j / 4;
+    return drop(keep, draw(keep, row, group, state->step).word[j % 4], 1.0F);
+  }
+};
+
+/// Rows of a tile in shared memory, `dim` floats and a gap apart (neighbouring rows in other banks).
+struct SharedRows {
+  float* data;
+  int dim;
+  __device__ float& at(int row, int column) const { return data[row * (dim + 1) + column]; }
+  __device__ void clear(int rows) const {
+    for (int e = static_cast<int>(threadIdx.x); e < rows * (dim + 1); e += static_cast<int>(blockDim.x)) data[e] = 0.0F;
+  }
+  /// Rows [first, first + count) of a head; zeros up to `rows`.
+  template <class T>
+  __device__ void load(const T* from, std::int64_t stride, std::int64_t first, int count, int rows) const {
+    for (int e = static_cast<int>(threadIdx.x); e < rows * dim; e += static_cast<int>(blockDim.x)) {
+      const int r = e / dim, c = e % dim;
+      at(r, c) = r < count ? to_float(from[(first + r) * stride + c]) : 0.0F;
+    }
+  }
+  __device__ float product(int row, const SharedRows& other, int other_row) const {
+    float sum = 0.0F;
+    for (int c = 0; c < dim; ++c) sum = fmaf(at(row, c), other.at(other_row, c), sum);
+    return sum;
+  }
+};
+/// The score of a query and a key in shared memory.
+template <class T>
+__device__ float score_of(const Attention<T>& a, float scale, const SharedRows& q, int i, const SharedRows& k, int j) {
+  if (!a.s.additive) return scale * q.product(i, k, j);
+  float sum = 0.0F;
+  for (int d = 0; d < q.dim; ++d) sum = fmaf(a.score_weight(d), tanhf(scale * (q.at(i, d) + k.at(j, d))), sum);
+  return sum;
+}
+/// What the gradient of a score gives to number d of its query, without the factor `scale`, and to additive scores'
+/// w_d.
+struct ScoreSlope {
+  float query, weight;
+};
+template <class T>
+__device__ ScoreSlope slope_of(const Attention<T>& a, float scale, float gradient, const SharedRows& q, int i,
+                               const SharedRows& k, int j, int d) {
+  if (!a.s.additive) return {gradient * k.at(j, d), 0.0F};
+  const float value = tanhf(scale * (q.at(i, d) + k.at(j, d)));
+  return {gradient * a.score_weight(d) * (1.0F - value * value), gradient * value};
+}
+
+__host__ __device__ constexpr std::int64_t shared_rows(std::int64_t rows, std::int64_t dim) { return rows * (dim + 1); }
+
+/// Cuts dynamic shared memory.
+struct SharedCut {
+  float* next;
+  int tile;
+  __device__ SharedRows rows(std::int64_t dim) {
+    const SharedRows all{next, static_cast<int>(dim)};
+    next += shared_rows(tile, dim);
+    return all;
+  }
+  __device__ float* numbers() { return numbers(tile); }
+  __device__ float* numbers(std::int64_t n) {
+    float* const all = next;
+    next += n;
+    return all;
+  }
+};
+
+__device__ inline int clipped(std::int64_t all, std::int64_t first, int most) {
+  return all - first < most ? static_cast<int>(all - first) : most;
+}
+
+/// A block of queries of a head.
+template <class T>
+__global__ void attention_forward_kernel(const Attention<T> a, std::int64_t tiles, T* y, float* kept) {
+  DPTRAIN_DYNAMIC_SHARED(float, memory);
+  SharedCut cut{memory, a.tile};
+  const AttentionShape& s = a.s;
+  const SharedRows q = cut.rows(s.key_dim), k = cut.rows(s.key_dim), v = cut.rows(s.value_dim),
+                   sums = cut.rows(s.value_dim), scores = cut.rows(a.tile);
+  float *const most = cut.numbers(), *const sum = cut.numbers(), *const lower = cut.numbers(),
+               *const blind = cut.numbers();
+
+  const Split place = split(blockIdx.x, tiles), line = split(place.quotient, s.heads);
+  const std::int64_t row = line.quotient, head = line.remainder, first = place.remainder * a.tile;
+  const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+  const float scale = a.scale();
+  const int count = clipped(s.queries, first, a.tile);
+  q.load(a.q + row * s.queries * a.q_stride + head * s.key_dim, a.q_stride, first, count, a.tile);
+  sums.clear(a.tile);
+  for (int i = thread; i < a.tile; i += threads) {
+    most[i] = below_all();
+    sum[i] = 0.0F;
+    blind[i] = i < count && a.is_blind(row, first + i) ? 1.0F : 0.0F;
+  }
+  __syncthreads();
+  bool any_blind = false;
+  for (int i = 0; i < count; ++i) any_blind = any_blind || blind[i] != 0.0F;
+
+  const int lane = thread % static_cast<int>(warpSize), warp = thread / static_cast<int>(warpSize);
+  const int warps = threads / static_cast<int>(warpSize);
+  for (std::int64_t key = 0; key < s.keys; key += a.tile) {
+    if (s.causal && !any_blind && key >= first + count) break;
+    const int keys = clipped(s.keys, key, a.tile);
+    k.load(a.k + row * s.keys * a.k_stride + head * s.key_dim, a.k_stride, key, keys, a.tile);
+    v.load(a.v + row * s.keys * a.v_stride + head * s.value_dim, a.v_stride, key, keys, a.tile);
+    __syncthreads();
+    for (int e = thread; e < a.tile * a.tile; e += threads) {
+      const int i = e / a.tile, j = e % a.tile;
+      float score = below_all();
+      if (i < count && j < keys) {
+        if (blind[i] != 0.0F)
+          score = 0.0F;
+        else if (a.sees(row, first + i, key + j))
+          score = score_of(a, scale, q, i, k, j);
+      }
+      scores.at(i, j) = score;
+    }
+    __syncthreads();
+    for (int i = warp; i < a.tile; i += warps) {
+      const float score = lane < a.tile ? scores.at(i, lane) : below_all();
+      const float before = most[i], largest = warp_max(score), top = before > largest ? before : largest;
+      const float weight = top == below_all() || score == below_all() ? 0.0F : expf(score - top);
+      const float total = warp_sum(weight);
+      if (lane < a.tile)
+        scores.at(i, lane) = i < count && lane < keys ? weight * a.factor(row, head, first + i, key + lane) : 0.0F;
+      if (lane == 0) {
+        const float factor = before == top ? 1.0F : expf(before - top);
+        lower[i] = factor;
+        sum[i] = sum[i] * factor + total;
+        most[i] = top;
+      }
+    }
+    __syncthreads();
+    for (int e = thread; e < count * static_cast<int>(s.value_dim); e += threads) {
+      const int i = e / static_cast<int>(s.value_dim), c = e % static_cast<int>(s.value_dim);
+      float value = sums.at(i, c) * lower[i];
+      for (int j = 0; j < keys; ++j) value = fmaf(scores.at(i, j), v.at(j, c), value);
+      sums.at(i, c) = value;
+    }
+    __syncthreads();
+  }
+  for (int e = thread; e < count * static_cast<int>(s.value_dim); e += threads) {
+    const int i = e / static_cast<int>(s.value_dim), c = e % static_cast<int>(s.value_dim);
+    y[((row * s.queries + first + i) * s.heads + head) * s.value_dim + c] = from_float<T>(sums.at(i, c) / sum[i]);
+  }
+  if (kept == nullptr) return;
+  for (int i = thread; i < count; i += threads) {
+    float* const to = kept + ((row * s.heads + head) * s.queries + first + i) * 2;
+    to[0] = most[i];
+    to[1] = (blind[i] != 0.0F ? -1.0F : 1.0F) / sum[i];
+  }
+}
+
+/// The weight of a key behind the softmax, from what forward has kept, and the gradient of its score.
+struct Weight {
+  float dropped, gradient;
+};
+template <class T>
+__device__ inline Weight weigh(const Attention<T>& a, std::int64_t row, std::int64_t head, std::int64_t i,
+                               std::int64_t j, float score, float slope, const float* kept, float along) {
+  const float* const of = kept + ((row * a.s.heads + head) * a.s.queries + i) * 2;
+  const float share = of[1];
+  const bool blind = share < 0.0F;
+  const float weight = blind ? -share : a.sees(row, i, j) ? expf(score - of[0]) * share : 0.0F;
+  const float factor = a.factor(row, head, i, j);
+  const bool counts = !blind || a.s.blind_scores_count;
+  return {weight * factor, counts ? weight * (slope * factor - along) : 0.0F};
+}
+
+/// Whether one of these queries of a head (of all rows) sees no key.
+__device__ inline bool any_blind(const AttentionShape& s, const float* kept, std::int64_t head, std::int64_t first,
+                                 int count) {
+  for (int i = 0; i < count; ++i)
+    if (kept[(head * s.queries + first + i) * 2 + 1] < 0.0F) return true;
+  return false;
+}
+
+/// The gradients of a block of queries; `along` of each is kept for the other kernel.
+template <class T>
+__global__ void attention_queries_kernel(const Attention<T> a, std::int64_t tiles, const T* y, const T* dy,
+                                         const float* kept, float* along, T* dq, std::int64_t dq_stride) {
+  DPTRAIN_DYNAMIC_SHARED(float, memory);
+  SharedCut cut{memory, a.tile};
+  const AttentionShape& s = a.s;
+  const SharedRows q = cut.rows(s.key_dim), k = cut.rows(s.key_dim), v = cut.rows(s.value_dim),
+                   slopes = cut.rows(s.value_dim), sums = cut.rows(s.key_dim), scores = cut.rows(a.tile);
+  float* const dots = cut.numbers();
+  const Split place = split(blockIdx.x, tiles), line = split(place.quotient, s.heads);
+  const std::int64_t row = line.quotient, head = line.remainder, first = place.remainder * a.tile;
+  const std::int64_t width = s.heads * s.value_dim, of_head = row * s.queries * width + head * s.value_dim;
+  const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+  const float scale = a.scale();
+  const int count = clipped(s.queries, first, a.tile);
+  q.load(a.q + row * s.queries * a.q_stride + head * s.key_dim, a.q_stride, first, count, a.tile);
+  slopes.load(dy + of_head, width, first, count, a.tile);
+  sums.clear(a.tile);
+  __syncthreads();
+  const bool all_keys = any_blind(s, kept, row * s.heads + head, first, count);
+  for (int i = thread; i < count; i += threads) {
+    float sum = 0.0F;
+    for (int c = 0; c < slopes.dim; ++c)
+      sum = fmaf(slopes.at(i, c), to_float(y[of_head + (first + i) * width + c]), sum);
+    dots[i] = sum;
+    along[(row * s.heads + head) * s.queries + first + i] = sum;
+  }
+  __syncthreads();
+  for (std::int64_t key = 0; key < s.keys; key += a.tile) {
+    if (s.causal && !all_keys && key >= first + count) break;
+    const int keys = clipped(s.keys, key, a.tile);
+    k.load(a.k + row * s.keys * a.k_stride + head * s.key_dim, a.k_stride, key, keys, a.tile);
+    v.load(a.v + row * s.keys * a.v_stride + head * s.value_dim, a.v_stride, key, keys, a.tile);
+    __syncthreads();
+    for (int e = thread; e < count * a.tile; e += threads) {
+      const int i = e / a.tile, j = e % a.tile;
+      if (j < keys)
+        scores.at(i, j) = weigh(a, row, head, first + i, key + j, score_of(a, scale, q, i, k, j),
+                                slopes.product(i, v, j), kept, dots[i])
+                              .gradient;
+    }
+    __syncthreads();
+    for (int e = thread; e < count * q.dim; e += threads) {
+      const int i = e / q.dim, c = e % q.dim;
+      float value = sums.at(i, c);
+      for (int j = 0; j < keys; ++j) value += slope_of(a, scale, scores.at(i, j), q, i, k, j, c).query;
+      sums.at(i, c) = value;
+    }
+    __syncthreads();
+  }
+  if (dq == nullptr) return;
+  T* const to = dq + row * s.queries * dq_stride + head * s.key_dim;
+  for (int e = thread; e < count * q.dim; e += threads) {
+    const int i = e / q.dim, c = e % q.dim;
+    to[(first + i) * dq_stride + c] = from_float<T>(sums.at(i, c) * scale);
+  }
+}
+
+/// The gradients of a block of keys and their values.
+template <class T>
+__global__ void attention_keys_kernel(const Attention<T> a, std::int64_t tiles, const T* dy, const float* kept,
+                                      const float* along, T* dk, std::int64_t dk_stride, T* dv, std::int64_t dv_stride,
+                                      float* of_scores, std::int64_t score_numbers) {
+  DPTRAIN_DYNAMIC_SHARED(float, memory);
+  SharedCut cut{memory, a.tile};
+  const AttentionShape& s = a.s;
+  const SharedRows q = cut.rows(s.key_dim), k = cut.rows(s.key_dim), v = cut.rows(s.value_dim),
+                   slopes = cut.rows(s.value_dim), of_keys = cut.rows(s.key_dim), of_values = cut.rows(s.value_dim),
+                   weights = cut.rows(a.tile), gradients = cut.rows(a.tile);
+  float *const of_weights = cut.numbers(s.key_dim), *const of_scale = cut.numbers(s.key_dim);
+  const Split place = split(blockIdx.x, tiles), line = split(place.quotient, s.heads);
+  const std::int64_t row = line.quotient, head = line.remainder, key = place.remainder * a.tile;
+  const std::int64_t width = s.heads * s.value_dim, of_head = row * s.queries * width + head * s.value_dim;
+  const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+  const float scale = a.scale();
+  const int keys = clipped(s.keys, key, a.tile);
+  k.load(a.k + row * s.keys * a.k_stride + head * s.key_dim, a.k_stride, key, keys, a.tile);
+  v.load(a.v + row * s.keys * a.v_stride + head * s.value_dim, a.v_stride, key, keys, a.tile);
+  of_keys.clear(a.tile);
+  of_values.clear(a.tile);
+  for (int d = thread; d < q.dim; d += threads) of_weights[d] = of_scale[d] = 0.0F;
+  for (std::int64_t first = 0; first < s.queries; first += a.tile) {
+    const int count = clipped(s.queries, first, a.tile);
+    if (s.causal && key >= first + count && !any_blind(s, kept, row * s.heads + head, first, count)) continue;
+    q.load(a.q + row * s.queries * a.q_stride + head * s.key_dim, a.q_stride, first, count, a.tile);
+    slopes.load(dy + of_head, width, first, count, a.tile);
+    __syncthreads();
+    for (int e = thread; e < count * a.tile; e += threads) {
+      const int i = e / a.tile, j = e % a.tile;
+      if (j >= keys) continue;
+      const Weight weight = weigh(a, row, head, first + i, key + j, score_of(a, scale, q, i, k, j),
+                                  slopes.product(i, v, j), kept, along[(row * s.heads + head) * s.queries + first + i]);
+      weights.at(i, j) = weight.dropped;
+      gradients.at(i, j) = weight.gradient;
+    }
+    __syncthreads();
+    for (int e = thread; e < keys * k.dim; e += threads) {
+      const int j = e / k.dim, c = e % k.dim;
+      float value = of_keys.at(j, c);
+      for (int i = 0; i < count; ++i) {
+        // Of products the other way round: what a score gives to its key is the query.
+        value +=
+            s.additive ? slope_of(a, scale, gradients.at(i, j), q, i, k, j, c).query : gradients.at(i, j) * q.at(i, c);
+      }
+      of_keys.at(j, c) = value;
+    }
+    for (int e = thread; e < keys * v.dim; e += threads) {
+      const int j = e / v.dim, c = e % v.dim;
+      float value = of_values.at(j, c);
+      for (int i = 0; i < count; ++i) value = fmaf(weights.at(i, j), slopes.at(i, c), value);
+      of_values.at(j, c) = value;
+    }
+    for (int d = thread; of_scores != nullptr && s.additive && d < q.dim; d += threads)
+      for (int e = 0; e < count * keys; ++e) {
+        const int i = e / keys, j = e % keys;
+        const ScoreSlope slope = slope_of(a, scale, gradients.at(i, j), q, i, k, j, d);
+        of_weights[d] += slope.weight;
+        of_scale[d] = fmaf(slope.query, q.at(i, d) + k.at(j, d), of_scale[d]);
+      }
+    __syncthreads();
+  }
+  for (int d = thread; of_scores != nullptr && !s.additive && d < q.dim; d += threads)
+    for (int j = 0; j < keys; ++j) of_scale[d] = fmaf(k.at(j, d), of_keys.at(j, d), of_scale[d]);
+  __syncthreads();
+  if (of_scores != nullptr) {
+    float* const to = of_scores + static_cast<std::int64_t>(blockIdx.x) * score_numbers;
+    for (int d = thread; s.additive && d < q.dim; d += threads) to[d] = of_weights[d];
+    if (thread == 0) {
+      float sum = 0.0F;
+      for (int d = 0; d < q.dim; ++d) sum += of_scale[d];
+      to[score_numbers - 1] = sum;
+    }
+  }
+  for (int e = thread; dk != nullptr && e < keys * k.dim; e += threads) {
+    const int j = e / k.dim, c = e % k.dim;
+    dk[row * s.keys * dk_stride + head * s.key_dim + (key + j) * dk_stride + c] =
+        from_float<T>(of_keys.at(j, c) * scale);
+  }
+  for (int e = thread; dv != nullptr && e < keys * v.dim; e += threads) {
+    const int j = e / v.dim, c = e % v.dim;
+    dv[row * s.keys * dv_stride + head * s.value_dim + (key + j) * dv_stride + c] = from_float<T>(of_values.at(j, c));
+  }
+}
+
+/// Of the kernel for keys, which wants the most.
+std::int64_t shared_bytes(const AttentionShape& s, int tile) {
+  return 4 * (3 * shared_rows(tile, s.key_dim) + 3 * shared_rows(tile, s.value_dim) + 2 * shared_rows(tile, tile) +
+              4 * tile + 2 * s.key_dim);
+}
+
+/// 0: none fits.
+int tile_of(const AttentionShape& s) {
+  int tile = kAttentionTile;
+  while (tile > 0 && shared_bytes(s, tile) > kAttentionShared) tile /= 2;
+  return tile;
+}
+
+template <class T>
+Attention<T> attention_of(const AttentionInputs& of) {
+  return {.s = of.shape,
+          .q = static_cast<const T*>(of.q.data),
+          .k = static_cast<const T*>(of.k.data),
+          .v = static_cast<const T*>(of.v.data),
+          .q_stride = of.q.stride,
+          .k_stride = of.k.stride,
+          .v_stride = of.v.stride,
+          .score_weights = of.score_weights,
+          .factor_of_scale = of.scale,
+          .queries = of.query_mask,
+          .values = of.value_mask,
+          .keys = of.key_mask,
+          .keep = keep_of(of.dropout),
+          .drops = of.dropout.rate > 0,
+          .state = of.state,
+          .tile = tile_of(of.shape)};
+}
+
+}  // namespace
+
+std::int64_t attention_kept(const AttentionShape& shape, std::int64_t rows) {
+  return rows * shape.heads * shape.queries * 2;
+}
+
+std::int64_t attention_parts(const AttentionShape& shape, std::int64_t rows) {
+  const int tile = tile_of(shape);
+  return rows * shape.heads * ((shape.keys + tile - 1) / tile);
+}
+
+bool attention_fits(const AttentionShape& shape) { return tile_of(shape) > 0; }
+
+void attention_forward(const Launch& at, DType type, const AttentionInputs& of, void* y, float* kept) {
+  if (of.rows <= 0) return;
+  dispatch(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const Attention<T> a = attention_of<T>(of);
+    const std::int64_t tiles = (of.shape.queries + a.tile - 1) / a.tile;
+    DPTRAIN_LAUNCH_SHARED(at, attention_forward_kernel<T>, static_cast<unsigned>(of.rows * of.shape.heads * tiles),
+                          kAttentionThreads, static_cast<std::size_t>(shared_bytes(of.shape, a.tile)), a, tiles,
+                          static_cast<T*>(y), kept);
+  });
+}
+
+void attention_backward(const Launch& at, DType type, const AttentionInputs& of, const void* y, const void* dy,
+                        const float* kept, float* along, const AttentionGradients& to) {
+  if (of.rows <= 0) return;
+  dispatch(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const Attention<T> a = attention_of<T>(of);
+    const std::int64_t heads = of.rows * of.shape.heads, tiles = (of.shape.queries + a.tile - 1) / a.tile,
+                       key_tiles = (of.shape.keys + a.tile - 1) / a.tile;
+    const std::size_t shared = static_cast<std::size_t>(shared_bytes(of.shape, a.tile));
+    DPTRAIN_LAUNCH_SHARED(at, attention_queries_kernel<T>, static_cast<unsigned>(heads * tiles), kAttentionThreads,
+                          shared, a, tiles, static_cast<const T*>(y), static_cast<const T*>(dy), kept, along,
+                          static_cast<T*>(to.dq.data), to.dq.stride);
+    DPTRAIN_LAUNCH_SHARED(at, attention_keys_kernel<T>, static_cast<unsigned>(heads * key_tiles), kAttentionThreads,
+                          shared, a, key_tiles, static_cast<const T*>(dy), kept, along, static_cast<T*>(to.dk.data),
+                          to.dk.stride, static_cast<T*>(to.dv.data), to.dv.stride, to.of_scores,
+                          score_gradients(of.shape));
+  });
+}
+
+}  // namespace dptrain::kernels::DPTRAIN_GPU
