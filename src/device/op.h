@@ -42,6 +42,8 @@ struct OpContext {
     if (i >= step.masks.size() || step.masks[i] == plan::kAbsent) return std::nullopt;
     return static_cast<std::size_t>(step.masks[i]);
   }
+  /// Inputs that the layer names: all but the masks, which stand behind them.
+  std::size_t inputs() const { return step.masks.empty() ? step.inputs.size() : step.masks.size(); }
   Shape input(std::size_t i) const { return seen(step.inputs[i]); }
   Shape output(std::size_t i = 0) const { return seen(step.outputs[i]); }
   Shape seen(int tensor) const { return plan::shape_seen(step, plan.tensors[static_cast<std::size_t>(tensor)].shape); }

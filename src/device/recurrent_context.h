@@ -1,7 +1,7 @@
 #pragma once
 
-// What the recurrent ops of all devices ask of their context: how many inputs there are, and which draw of the node
-// each dropout mask is. Plain arithmetic, any thread.
+// What the recurrent ops of all devices ask of their context: which draw of the node each dropout mask is. Plain
+// arithmetic, any thread.
 
 #include <cstdint>
 
@@ -10,11 +10,6 @@
 #include "layers/recurrent.h"
 
 namespace dptrain::device {
-
-/// Inputs of a recurrent layer, without masks: 1, or with the initial state more.
-inline std::size_t recurrent_inputs(const OpContext& context) {
-  return context.step.masks.empty() ? context.step.inputs.size() : context.step.masks.size();
-}
 
 /// With recurrent_dropout each gate has its masks, as Keras's cells have them (dropout_mask_count); else all gates
 /// share one of the inputs.

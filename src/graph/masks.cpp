@@ -65,9 +65,11 @@ std::vector<std::vector<Mask>> masks(const Graph& graph) {
 void check_masks(const Graph& graph, config::Reader& reader) {
   const std::vector<std::vector<Mask>> all = masks(graph);
   for (const Node& node : graph.nodes) {
-    const auto masked = std::ranges::find_if(node.inputs, [&](const Port& input) { return !of(all, input).empty(); });
-    if (masked == node.inputs.end()) continue;
-    const Mask& mask = of(all, *masked);
+    const Mask* found = nullptr;  // the one that joins several, where there is such
+    for (const Port& input : node.inputs)
+      if (const Mask& one = of(all, input); !one.empty() && (found == nullptr || one.size() > 1)) found = &one;
+    if (found == nullptr) continue;
+    const Mask& mask = *found;
     const Layer& layer = layer_behind(graph, node);
     const std::string from = graph.nodes[static_cast<std::size_t>(mask.front().node)].name;
     const config::Reader::Subject subject(reader, fmt::format("{} '{}'", layer.spec.name(), node.name));

@@ -105,6 +105,14 @@ void add_layers(std::vector<DeviceCheck>& all) {
                           {"SpatialDropout1D", "rate: 0.3", "steps"},
                           {"Dot", "axes: 1, normalize: true", "steps, steps"},
                           {"Dot", "axes: [2, 1]", "steps, vector"}}));
+  all.push_back(
+      of_steps({{"MultiHeadAttention", "num_heads: 2, key_dim: 3", "steps"},
+                {"MultiHeadAttention", "num_heads: 2, key_dim: 3, value_dim: 5, dropout: 0.3", "steps, steps"},
+                {"MultiHeadAttention", "num_heads: 3, key_dim: 8, use_causal_mask: true", "steps"},
+                {"Attention", "use_scale: true, dropout: 0.3", "steps, steps"},
+                {"Attention", "use_scale: true, score_mode: concat", "steps, steps"},
+                {"AdditiveAttention", "use_causal_mask: true", "steps, steps"},
+                {"PositionEmbedding", "sequence_length: 50", "steps"}}));
   all.push_back(of_steps({{"Add", "", both},
                           {"Subtract", "", both},
                           {"Multiply", "", both},

@@ -75,6 +75,8 @@ struct Case {
   double low = -1, high = 1.07;         ///< of the inputs, which have no ties; not symmetric, so that sums are not zero
   double tolerance = 2e-6;              ///< of the largest value of the tensor: some roundings of float
   double gradient_tolerance = 5e-6;
+  double roundings = 1;                     ///< to 16 bits, one behind the other: times norm_tolerance()
+  std::vector<std::size_t> cancelled = {};  ///< weights whose gradients are sums that cancel: small beside the others
   bool differentiable = true;
   bool prepares_rows = true;  ///< Op::prepare(rows) is called
   /// Sums of oneDNN over the batch are cut by the number of threads; everything of our own is not.

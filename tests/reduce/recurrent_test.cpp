@@ -1,7 +1,7 @@
-// Networks with recurrent layers, trained as Keras 3 trains them (five steps of SGD with momentum; the members' files
-// in tests/golden): alone, on replicas with uneven shares, and on the emulated GPU. The files hold last steps, all
-// steps, steps in reverse, masked ones (at the start, within, at the end, all), states read and given, and a layer that
-// two inputs share.
+// Networks of sequences, with recurrent layers or attention, trained as Keras 3 trains them (five steps of SGD with
+// momentum; the members' files in tests/golden): alone, on replicas with uneven shares, and on the emulated GPU. The
+// files hold last steps, all steps, steps in reverse, masked ones (at the start, within, at the end, all), states read
+// and given, and a layer that two inputs share; queries, values and keys of one tensor and of several.
 
 #include <fstream>
 
@@ -93,7 +93,8 @@ TEST_P(RecurrentNetworks, TrainAsInKeras) {
 
 std::vector<SequenceRun> sequence_runs() {
   std::vector<SequenceRun> all;
-  for (const char* file : {"lstm.json", "gru.json", "simple_rnn.json", "bidirectional.json"})
+  for (const char* file : {"lstm.json", "gru.json", "simple_rnn.json", "bidirectional.json",
+                           "multi_head_attention.json", "attention.json"})
     for (const char* device : {"cpu", "emu:0"})
       for (const int replicas : {1, 3}) all.push_back({file, device, replicas});
   return all;

@@ -72,7 +72,7 @@ class RecurrentOp : public RecurrentPasses {
         gates_(gates),
         room_(room),
         keeps_(context.step.has_backward),
-        has_states_(recurrent_inputs(context) > 1),
+        has_states_(context.inputs() > 1),
         inputs_(spec, gates, context, static_cast<CpuDevice&>(device)),
         recurrent_(inputs_, gates, rows_, single_gates),
         mask_(context.mask()) {

@@ -111,4 +111,21 @@ inline std::uint64_t rounded_filter_bytes(const gpu::ConvProblem& p, const gpu::
 void differentiate_filter(const kernel::Launch& at, const gpu::ConvProblem& sample, gpu::Convolution& convolution,
                           const void* x, const void* dy, void* rounded, void* workspace, float* gradient);
 
+/// Products of rows with weights, their columns outermost, as convolutions of single points; one sample has `rows`.
+inline gpu::ConvProblem product_problem(std::int64_t in, std::int64_t columns, std::int64_t rows, DType type,
+                                        bool bias) {
+  gpu::ConvProblem problem{{.in_channels = in, .out_channels = columns}};
+  problem.rows = rows;
+  problem.type = type;
+  problem.bias = bias;
+  return problem;
+}
+/// Their sets. The filter's gradient in 16 bits lies in front of the convolution's workspace.
+inline ConvSets product_sets(GpuDevice& device, const gpu::ConvProblem& problem, const gpu::ConvPasses& passes) {
+  const std::uint64_t rounded = rounded_filter_bytes(problem, passes);
+  return ConvSets(device, problem, passes, [rounded](const gpu::Convolution& convolution, std::int64_t) {
+    return rounded + convolution.workspace();
+  });
+}
+
 }  // namespace dptrain::device::DPTRAIN_GPU

@@ -6,36 +6,14 @@
 #include "kernels/cuda/elementwise.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
-namespace {
-
-gpu::ConvProblem product_of(std::int64_t in, std::int64_t columns, std::int64_t rows, DType type, bool bias) {
-  gpu::ConvProblem problem{{.in_channels = in, .out_channels = columns}};
-  problem.rows = rows;
-  problem.type = type;
-  problem.bias = bias;
-  return problem;
-}
-
-/// The filter's gradient in 16 bits lies in front of the convolution's workspace.
-ConvSets::Scratch scratch_of(const gpu::ConvProblem& problem, const gpu::ConvPasses& passes) {
-  const std::uint64_t rounded = rounded_filter_bytes(problem, passes);
-  return [rounded](const gpu::Convolution& convolution, std::int64_t) { return rounded + convolution.workspace(); };
-}
-
-ConvSets sets_for(GpuDevice& device, const gpu::ConvProblem& problem, const gpu::ConvPasses& passes) {
-  return ConvSets(device, problem, passes, scratch_of(problem, passes));
-}
-
-}  // namespace
-
 RecurrentOp::Sets::Sets(RecurrentOp& op, std::int64_t sums)
     : columns(sums),
-      inputs(sets_for(op.device_, product_of(op.features_, sums, op.steps_, op.type_, op.spec_.use_bias),
-                      {.forward = true, .data = op.wants_dx_, .weights = op.wants_weights_})),
-      state(
-          sets_for(op.device_, product_of(op.units_, sums, 1, op.type_, false), {.forward = true, .data = op.keeps_})),
-      weights(sets_for(op.device_, product_of(op.units_, sums, op.steps_, op.type_, false),
-                       {.forward = false, .weights = op.wants_weights_})) {}
+      inputs(product_sets(op.device_, product_problem(op.features_, sums, op.steps_, op.type_, op.spec_.use_bias),
+                          {.forward = true, .data = op.wants_dx_, .weights = op.wants_weights_})),
+      state(product_sets(op.device_, product_problem(op.units_, sums, 1, op.type_, false),
+                         {.forward = true, .data = op.keeps_})),
+      weights(product_sets(op.device_, product_problem(op.units_, sums, op.steps_, op.type_, false),
+                           {.forward = false, .weights = op.wants_weights_})) {}
 
 void RecurrentOp::Sets::prepare(std::int64_t rows) {
   inputs.prepare(rows);
@@ -59,7 +37,7 @@ RecurrentOp::RecurrentOp(const layers::RecurrentSpec& spec, std::int64_t gates, 
       units_(spec.units),
       single_gates_(single_gates),
       keeps_(context.step.has_backward),
-      has_states_(recurrent_inputs(context) > 1),
+      has_states_(context.inputs() > 1),
       wants_dx_(keeps_ && context.step.input_gradients[0] != plan::kAbsent),
       wants_weights_(keeps_ && context.step.parameter_gradients[0]),
       mask_(context.mask()),

@@ -8,32 +8,12 @@
 
 #include "device/gpu/conv_sets.h"
 #include "device/gpu/gpu_op.h"
+#include "device/gpu/parts.h"
 #include "device/recurrent_context.h"
 #include "kernels/cuda/dropout.h"
 #include "kernels/cuda/recurrent.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
-
-/// Cuts room into parts; without memory it only counts.
-class Parts {
- public:
-  explicit Parts(void* memory) : memory_(static_cast<std::byte*>(memory)) {}
-
-  std::byte* take(std::uint64_t bytes) {
-    std::byte* const part = memory_ == nullptr ? nullptr : memory_ + taken_;
-    taken_ += scratch_part(bytes);
-    return part;
-  }
-  void* take(std::int64_t elements, DType type) { return take(static_cast<std::uint64_t>(elements) * size_of(type)); }
-  float* floats(std::int64_t n) {
-    return reinterpret_cast<float*>(take(static_cast<std::uint64_t>(n) * sizeof(float)));
-  }
-  std::uint64_t taken() const { return taken_; }
-
- private:
-  std::byte* memory_;
-  std::uint64_t taken_ = 0;
-};
 
 /// What does not depend on the cell. Weights: kernel [features, gates * units] and recurrent kernel [units, gates *
 /// units], both with the columns outermost in the arena, so that a gate's lie together; bias.
