@@ -97,7 +97,8 @@ bool looks_like_model(const StoredLayer& layer) {
   std::set<std::string> parents;
   for (const std::string& name : layer.weight_names) parents.insert(parent_of(name));
   const bool wrapper = std::any_of(parents.begin(), parents.end(), [](const std::string& parent) {
-    return parent.find("/forward_") != std::string::npos || parent.find("/backward_") != std::string::npos;
+    return parent.find("/forward_") != std::string::npos || parent.find("/backward_") != std::string::npos ||
+           parent == "attention_output" || parent.ends_with("/attention_output");
   });
   return parents.size() > 1 && !wrapper;
 }
@@ -227,10 +228,23 @@ class ObjectTree {
         stored.weights.push_back(vars->dataset(name));
       }
     }
+    for (const std::string& name : parts_of(group))
+      gather(group.group(name), fmt::format("{}{}/", path, name), stored, depth + 1);
+  }
+
+  /// In the order of the layer's weights. Groups stand in the order of their names, which is another one for the
+  /// projections of a MultiHeadAttention and for two directions.
+  static std::vector<std::string> parts_of(const Hdf5Group& group) {
+    static const std::vector<std::string> ordered{"query_dense", "key_dense", "value_dense", "output_dense",
+                                                  "backward_layer"};
     std::vector<std::string> names = group.names();
-    std::ranges::stable_partition(names, [](const std::string& name) { return name != "backward_layer"; });
-    for (const std::string& name : names)
-      if (name != "vars") gather(group.group(name), fmt::format("{}{}/", path, name), stored, depth + 1);
+    std::erase_if(names, [](const std::string& name) { return name == "vars" || name == "seed_generator"; });
+    const auto place = [](const std::string& name) {  // those of no account first
+      const auto found = std::ranges::find(ordered, name);
+      return found == ordered.end() ? ordered.begin() : std::next(found);
+    };
+    std::ranges::stable_sort(names, [&](const std::string& a, const std::string& b) { return place(a) < place(b); });
+    return names;
   }
 
   StoredLayers& out_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -10,6 +11,8 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/json_depth.h"
+#include "core/text.h"
+#include "layers/layer.h"
 
 namespace dptrain::checkpoint {
 namespace {
@@ -37,6 +40,7 @@ bool is_model(const nlohmann::json& layer) {
 struct Reference {
   std::string layer;
   std::uint64_t call = 0, output = 0;
+  bool operator==(const Reference&) const = default;
 };
 
 class ModelReader {
@@ -69,6 +73,8 @@ class ModelReader {
     KerasLayer layer;
     const nlohmann::json& config = at(entry, "config");
     layer.class_name = text_at(entry, "class_name");
+    for (const char* package : {"keras_hub>", "keras_nlp>"})
+      if (layer.class_name.starts_with(package)) layer.class_name.erase(0, std::string_view(package).size());
     layer.name = text_at(entry, "name");
     if (layer.name.empty()) layer.name = text_at(config, "name");
     if (layer.name.empty() || layer.class_name.empty()) refuse("a layer has no name or no class_name");
@@ -107,7 +113,8 @@ class ModelReader {
       calls.emplace_back();
       const nlohmann::json& nodes = at(list[i], "inbound_nodes");
       if (nodes.is_array())
-        for (const nlohmann::json& node : nodes) calls.back().push_back(call(node, model.layers[i].name));
+        for (const nlohmann::json& node : nodes) calls.back().push_back(call(node, model.layers[i]));
+      if (nodes.is_array()) check_arguments(model.layers[i], nodes);
       if (calls.back().empty() && model.layers[i].class_name == "InputLayer") calls.back().emplace_back();
     }
     check_masks(model, places);
@@ -157,24 +164,92 @@ class ModelReader {
     return {found->second, static_cast<std::size_t>(r.call - first), static_cast<std::size_t>(r.output)};
   }
 
-  /// Keras 2: [[layer, call, output, {kwargs}], ...]; Keras 3: {"args": [...], "kwargs": {...}}.
-  std::vector<Reference> call(const nlohmann::json& node, const std::string& layer) {
-    std::vector<Reference> references;
-    const std::string where = fmt::format("layer '{}'", layer);
-    collect(node.is_object() ? at(node, "args") : node, references, 0, where);
-    if (node.is_object()) read_keywords(at(node, "kwargs"), references, where);
-    return references;
+  /// Keras 2: [[layer, call, output, {kwargs}], ...]; Keras 3: {"args": [...], "kwargs": {...}}. What is no tensor
+  /// becomes an argument of the layer where it has one of that name.
+  std::vector<Reference> call(const nlohmann::json& node, KerasLayer& layer) {
+    Call call{.where = fmt::format("layer '{}'", layer.name), .layer = layer};
+    collect(node.is_object() ? at(node, "args") : node, call.inputs, 0, call);
+    if (node.is_object()) {
+      for (const nlohmann::json& argument : at(node, "args"))
+        if (argument.is_primitive() && !argument.is_null() && !makes_masks(layer))
+          refuse(fmt::format("{} is called with {}, which is no tensor", call.where, argument.dump()));
+      read_keywords(at(node, "kwargs"), call);
+    }
+    if (layer.class_name == "MultiHeadAttention") leave_out_repeated(call.inputs);
+    return std::move(call.inputs);
   }
 
-  /// `training` is no tensor, a mask is one that Keras has worked out itself, as we do (check_masks()), and the initial
-  /// state of a recurrent layer is more inputs; anything else that is a tensor cannot be given so.
-  void read_keywords(const nlohmann::json& keywords, std::vector<Reference>& inputs, const std::string& where) {
+  struct Call {
+    std::string where;
+    KerasLayer& layer;
+    std::vector<Reference> inputs{};
+  };
+
+  /// Self-attention is called as layer(x, x): here it has one input. A key is the value where it is not given.
+  static void leave_out_repeated(std::vector<Reference>& inputs) {
+    if (inputs.size() == 3 && inputs[2] == inputs[1]) inputs.pop_back();
+    if (inputs.size() == 2 && inputs[1] == inputs[0]) inputs.pop_back();
+  }
+
+  /// Tensors that are inputs, in their order: the first argument of any layer, those of MultiHeadAttention, and behind
+  /// the first the initial state of a recurrent layer. A mask is one that Keras has worked out itself, as we do
+  /// (check_masks()), and `training` is the trainer's. Any other argument that says something must be one of ours.
+  void read_keywords(const nlohmann::json& keywords, Call& call) {
     if (!keywords.is_object()) return;
-    std::vector<Reference> tensors;
-    for (const auto& [key, value] : keywords.items())
-      if (value.is_object() || value.is_array())
-        collect(value, key == "mask" ? masks_ : key == "initial_state" ? inputs : tensors, 0, where);
-    if (!tensors.empty()) refuse(fmt::format("{}: it is called with a tensor as a keyword argument", where));
+    static constexpr const char* kInputs[] = {"inputs", "query", "value", "key", "initial_state"};
+    for (const char* input : kInputs) collect(at(keywords, input), call.inputs, 0, call);
+    for (const auto& [key, value] : keywords.items()) {
+      if (std::ranges::find(kInputs, key) != std::end(kInputs) || key == "training" || says_nothing(value)) continue;
+      std::vector<Reference> tensors;
+      if (value.is_structured()) collect(value, tensors, 0, call);
+      const bool is_mask = key == "mask" || (key.ends_with("_mask") && key != "attention_mask");
+      if (is_mask && !tensors.empty())
+        masks_.insert(masks_.end(), tensors.begin(), tensors.end());
+      else if (!tensors.empty())
+        refuse(fmt::format("{} is called with a tensor as '{}', which dptrain does not have", call.where, key));
+      else
+        set_argument(key, value, call);
+    }
+  }
+
+  /// null, false and lists of nothing else.
+  static bool says_nothing(const nlohmann::json& value) {
+    if (value.is_structured()) return std::all_of(value.begin(), value.end(), says_nothing);
+    return value.is_null() || value == false;
+  }
+
+  /// As if the layer's config had it: all its calls have to say the same.
+  void set_argument(const std::string& key, const nlohmann::json& value, const Call& call) const {
+    const auto* type = layers::layer_family().find(call.layer.class_name);
+    const bool known = type != nullptr && std::ranges::any_of(type->schema.fields(), [&](const config::Field& field) {
+                         return field.name == key;
+                       });
+    if (!known)
+      refuse(fmt::format("{} is called with {}: {}, which dptrain does not have", call.where, key, value.dump()));
+    (*call.layer.config)[key] = value;
+  }
+
+  /// Of a layer that is called several times, and not always with the same arguments.
+  void check_arguments(const KerasLayer& layer, const nlohmann::json& nodes) const {
+    std::set<std::string> different;
+    for (const nlohmann::json& node : nodes) {
+      const nlohmann::json& found = node.is_object() ? at(node, "kwargs") : kwargs_of(node);
+      nlohmann::json said = nlohmann::json::object();
+      if (found.is_object())
+        for (const auto& [key, value] : found.items())
+          if (value.is_primitive() && key != "training" && !says_nothing(value)) said[key] = value;
+      different.insert(said.dump());
+    }
+    if (different.size() > 1)
+      refuse(fmt::format("layer '{}' is called with different arguments: {}", layer.name,
+                         join(std::vector<std::string>(different.begin(), different.end()), " and ")));
+  }
+  /// Of Keras 2's list of tensors: those of the first.
+  static const nlohmann::json& kwargs_of(const nlohmann::json& node) {
+    static const nlohmann::json nothing;
+    if (!node.is_array() || node.empty()) return nothing;
+    const nlohmann::json& first = node[0].is_array() ? node[0] : node;
+    return first.size() > 3 ? first[3] : nothing;
   }
 
   /// A mask that no operation of masks has made is one that somebody gave.
@@ -186,24 +261,29 @@ class ModelReader {
     }
   }
 
-  void collect(const nlohmann::json& value, std::vector<Reference>& out, int depth, const std::string& where) {
+  /// The tensors in a value. Keras 2 has keyword arguments beside them, those of `call`; null: it has none.
+  void collect(const nlohmann::json& value, std::vector<Reference>& out, int depth, const std::string& where,
+               Call* call = nullptr) {
     if (depth > kDeepest) refuse(fmt::format("{}: its inputs are nested too deeply", where));
     if (value.is_object()) {
       const nlohmann::json& history = at(at(value, "config"), "keras_history");
       if (text_at(value, "class_name") == "__keras_tensor__" && history.is_array())
-        return collect(history, out, depth + 1, where);
-      for (const auto& [key, item] : value.items()) collect(item, out, depth + 1, where);
+        return collect(history, out, depth + 1, where, call);
+      for (const auto& [key, item] : value.items()) collect(item, out, depth + 1, where, call);
       return;
     }
     if (!value.is_array()) return;
     const bool leaf =
         value.size() >= 3 && value[0].is_string() && value[1].is_number_unsigned() && value[2].is_number_unsigned();
     if (!leaf) {
-      for (const nlohmann::json& item : value) collect(item, out, depth + 1, where);
+      for (const nlohmann::json& item : value) collect(item, out, depth + 1, where, call);
       return;
     }
     out.push_back({value[0].get<std::string>(), value[1].get<std::uint64_t>(), value[2].get<std::uint64_t>()});
-    if (value.size() > 3) read_keywords(value[3], out, where);
+    if (value.size() > 3 && call != nullptr) read_keywords(value[3], *call);
+  }
+  void collect(const nlohmann::json& value, std::vector<Reference>& out, int depth, Call& call) {
+    collect(value, out, depth, call.where, &call);
   }
 
   const std::string& file_;

@@ -105,10 +105,12 @@ const config::Field* field_of(const config::Schema& schema, const std::string& k
 /// Whether a key that our layer has not may be passed over: its value changes nothing.
 bool is_harmless(const std::string& class_name, const std::string& key, const nlohmann::json& value) {
   if (is_nothing(value)) return true;
+  if (class_name == "MultiHeadAttention" && key.ends_with("_shape")) return true;  // Keras 2: of what it was built for
   if (key == "data_format") return value == "channels_last";
   if (key == "groups" || key == "depth_multiplier") return value == 1;
   if (key == "interpolation") return value == "nearest";
-  if (class_name == "Resizing" && key.starts_with("fill_")) return true;  // of pad_to_aspect_ratio
+  if (class_name == "Resizing" && key.starts_with("fill_")) return true;              // of pad_to_aspect_ratio
+  if (class_name == "PositionEmbedding" && key == "hierarchical_alpha") return true;  // of longer sequences
   // Keras 2 writes those of its convolution into the layers derived from it, which do not use them.
   const bool derived = class_name.starts_with("SeparableConv") || class_name.starts_with("DepthwiseConv");
   return derived && (key == "kernel_initializer" || key == "filters");

@@ -53,25 +53,34 @@ nlohmann::ordered_json keras3_tensor(const graph::Graph& graph, const graph::Por
           {"config", {{"shape", shape}, {"dtype", "float32"}, {"keras_history", tensor(graph, port)}}}};
 }
 
-/// A call in the form of Keras 3 alone: it has no other for inputs that are given by keyword.
-nlohmann::ordered_json keras3_call(const graph::Graph& graph, const graph::Node& node, const std::string& keyword) {
-  nlohmann::ordered_json more = nlohmann::ordered_json::array();
-  for (std::size_t i = 1; i < node.inputs.size(); ++i) more.push_back(keras3_tensor(graph, node.inputs[i]));
-  return {{"args", {keras3_tensor(graph, node.inputs.front())}}, {"kwargs", {{keyword, more}}}};
+/// A call in the form of Keras 3 alone: it has no other for inputs that are given by keyword, or one by one.
+nlohmann::ordered_json keras3_call(const graph::Graph& graph, const graph::Node& node, const LayerForm& form,
+                                   const nlohmann::ordered_json& more) {
+  nlohmann::ordered_json inputs = nlohmann::ordered_json::array(), keywords = more;
+  for (const graph::Port& port : node.inputs) inputs.push_back(keras3_tensor(graph, port));
+  if (form.apart) {
+    if (inputs.size() == 1) inputs.push_back(inputs.front());
+    return {{"args", inputs}, {"kwargs", keywords}};
+  }
+  keywords[form.keyword] = nlohmann::ordered_json(inputs.begin() + 1, inputs.end());
+  return {{"args", {inputs.front()}}, {"kwargs", keywords}};
 }
 
 /// The calls of a layer, in order; each a list of [layer, call, output, {}].
 nlohmann::ordered_json inbound_nodes(const graph::Graph& graph, int layer) {
   nlohmann::ordered_json calls = nlohmann::ordered_json::array();
-  const std::string& keyword = layer_form(graph.layers[static_cast<std::size_t>(layer)].spec).keyword;
+  const config::Typed& spec = graph.layers[static_cast<std::size_t>(layer)].spec;
+  const LayerForm& form = layer_form(spec);
+  nlohmann::ordered_json keywords = nlohmann::ordered_json::object();
+  for (const std::string& key : call_arguments(spec)) keywords[key] = true;
   for (const graph::Node& node : graph.nodes) {
     if (node.layer != layer || node.inputs.empty()) continue;
-    if (node.inputs.size() > 1 && !keyword.empty()) {
-      calls.push_back(keras3_call(graph, node, keyword));
+    if (form.apart || (node.inputs.size() > 1 && !form.keyword.empty())) {
+      calls.push_back(keras3_call(graph, node, form, keywords));
       continue;
     }
     nlohmann::ordered_json call = tensors(graph, node.inputs);
-    for (nlohmann::ordered_json& input : call) input.push_back(nlohmann::ordered_json::object());
+    for (nlohmann::ordered_json& input : call) input.push_back(keywords);
     calls.push_back(std::move(call));
   }
   return calls;

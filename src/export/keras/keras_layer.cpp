@@ -35,6 +35,14 @@ std::string class_name(const config::Typed& layer) {
   return form.class_name.empty() ? layer.name() : form.class_name;
 }
 
+std::vector<std::string> call_arguments(const config::Typed& layer) {
+  std::vector<std::string> all;
+  for (const std::string& key : layer_form(layer).of_calls)
+    for (const config::Field& field : layer.def().schema.fields())
+      if (field.name == key && value(field, layer.spec()).str() == "true") all.push_back(key);
+  return all;
+}
+
 config::Node layer_arguments(const config::Typed& layer) {
   Entries entries;
   for (const config::Field& field : layer.def().schema.fields())

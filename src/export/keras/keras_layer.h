@@ -28,12 +28,16 @@ struct LayerForm {
   bool alone = false;            ///< with its name and nothing else that layers have
   std::string custom_objects{};  ///< the script that has the class, where Keras has not; "": it has
   std::string keyword{};  ///< by which Keras 3 is given the inputs behind the first; "": all are its first's list
-  std::vector<std::string> ours{};  ///< keys that Keras does not have
+  bool apart = false;     ///< Keras is given each input as an argument of its own, an only one twice
+  std::vector<std::string> ours{};      ///< keys that Keras does not have
+  std::vector<std::string> of_calls{};  ///< keys that Keras has as arguments of the call, given where they are true
   std::vector<std::function<void(const void* spec, Entries&)>> differences{};
 };
 
 const LayerForm& layer_form(const config::Typed& layer);
 std::string class_name(const config::Typed& layer);
+/// Those of its keys that are arguments of the call and true.
+std::vector<std::string> call_arguments(const config::Typed& layer);
 /// The layer's own arguments: all but its name, `trainable` and `dtype`.
 config::Node layer_arguments(const config::Typed& layer);
 /// A layer that is an argument of another one, as Keras 3 wants it and Keras 2 takes it: its class and its config, in
@@ -56,6 +60,12 @@ class LayerBuilder {
     return form_.custom_objects = std::move(script), std::move(*this);
   }
   LayerBuilder&& keyword(std::string word) && { return form_.keyword = std::move(word), std::move(*this); }
+  LayerBuilder&& apart() && { return form_.apart = true, std::move(*this); }
+  /// A key that Keras has as an argument of the call.
+  LayerBuilder&& in_call(std::string key) && {
+    form_.of_calls.push_back(key);
+    return differs([=](const void*, Entries& entries) { take(entries, key); });
+  }
   LayerBuilder&& alone() && { return form_.alone = true, std::move(*this); }
 
   /// One more argument, before all others.
@@ -91,6 +101,12 @@ class LayerBuilder {
   LayerBuilder&& writes(std::string key, Of value) && {
     return differs(
         [=](const void* spec, Entries& entries) { at(entries, key) = value(*static_cast<const Spec*>(spec)); });
+  }
+  /// A key that is not written where it has its default.
+  LayerBuilder&& leaves_out_where(std::string key, bool (*is_default)(const Spec&)) && {
+    return differs([=](const void* spec, Entries& entries) {
+      if (is_default(*static_cast<const Spec*>(spec))) take(entries, key);
+    });
   }
   /// A key that only dptrain has.
   LayerBuilder&& leaves_out(std::string key) && {
