@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every shipped config gets a plan for an H200 that is not there: an engine of cuDNN's for every pass of every convolution
-# and dense layer, repeating its bits and within the workspace limit, in TF32, strict float32 and bfloat16.
+# Every shipped config gets a plan for an H200 that is not there: an engine of cuDNN's for every pass of every convolution,
+# dense layer and projection of an attention, repeating its bits and within the workspace limit, in TF32, strict float32 and bfloat16.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 
 plans=0
@@ -10,7 +10,7 @@ while read -r config; do
     "$DPTRAIN" summary "$config" --plan --gpus h200 --set $mode --set model.weights=null >out 2>&1 || code=$?
     if [ $code -ne 0 ] && [ $plans -eq 0 ] && grep -Eq 'no GPU backend|libcudnn' out; then skip "$(tail -n 1 out)"; fi
     [ $code -eq 0 ] || fail "$config, $mode: exit $code"
-    [ "$(grep 'forward cudnn' out | grep -vc 'state forward cudnn')" -eq "$(grep -cE '^ *[0-9]+ .* (Conv2D|SeparableConv2D|Dense)' out)" ] ||
+    [ "$(grep 'forward cudnn' out | grep -vc 'state forward cudnn')" -eq "$(grep -cE '^ *[0-9]+ .* (Conv2D|SeparableConv2D|Dense|MultiHeadAttention)' out)" ] ||
       fail "$config, $mode: not every convolution and dense layer has an engine"
     plans=$((plans + 1))
   done

@@ -26,6 +26,10 @@ parameters bench/lstm_shared.yaml 82,305 82,305
 parameters bench/gru.yaml 75,786 75,786
 parameters bench/bilstm.yaml 2,757,761 2,757,761
 parameters bench/embedding.yaml 64,004,225 64,004,225
+parameters bench/transformer.yaml 3,162,122 3,162,122
+parameters bench/vit_tiny.yaml 2,693,194 2,693,194
+parameters sequence_transformer.yaml 1,388,418 1,388,418
+parameters vit_cifar10.yaml 1,806,154 1,806,154
 parameters resnet_small.yaml 274,042 272,474
 parameters bench/resnet50.yaml 25,610,152 25,557,032
 parameters xception.yaml 22,910,480 22,855,952
@@ -57,7 +61,7 @@ trains() {
 }
 
 say "a few steps, and replicas against one"
-for name in fashion_mnist mnist_mlp resnet_small cifar10_towers series_forecast shared_lstm; do
+for name in fashion_mnist mnist_mlp resnet_small cifar10_towers series_forecast shared_lstm sequence_transformer vit_cifar10; do
   file=$configs/$name.yaml
   spelled_out "$file"
   trains "$name" 2 --cpus 2x1 --batch-size 6
