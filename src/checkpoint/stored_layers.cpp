@@ -263,9 +263,21 @@ StoredLayers read_objects(const Hdf5Group& root, const std::string& model_config
 }  // namespace
 
 std::string StoredLayer::short_name(std::size_t weight) const {
+  const auto end_of = [](const std::string& path, int parts) {  // the last parts of a path, all where there are no more
+    std::size_t from = path.size();
+    while (parts-- > 0 && from != 0 && from != std::string::npos) from = path.rfind('/', from - 1);
+    return from == std::string::npos ? path : path.substr(from == 0 ? 0 : from + 1);
+  };
   const std::string& full = weight_names[weight];
-  const std::string last = full.substr(full.rfind('/') + 1);
-  return last.substr(0, last.rfind(':'));
+  constexpr std::size_t kMost = 64;  // more weights than a layer has, in a file that is none of ours
+  const auto parts = weight_names.size() > kMost ? 1 : std::ranges::count(full, '/') + 1;
+  std::string name;
+  for (int count = 1; count <= parts; ++count) {
+    name = end_of(full, count);
+    if (std::ranges::count_if(weight_names, [&](const std::string& other) { return end_of(other, count) == name; }) < 2)
+      break;
+  }
+  return name.substr(0, name.rfind(':'));
 }
 
 bool has_stored_layers(const Hdf5Group& root) {

@@ -22,7 +22,7 @@ struct StoredLayer {
   std::string kind;   ///< its class in snake case where the file says it: "conv2d"
   bool named = true;  ///< false: `name` is only a path
 
-  /// "kernel"
+  /// "kernel"; "query/kernel" where several end so.
   std::string short_name(std::size_t weight) const;
   /// "backbone/conv1"
   std::string full_name() const { return scope.empty() || !named ? name : scope + "/" + name; }

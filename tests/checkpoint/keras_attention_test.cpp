@@ -160,6 +160,13 @@ TEST_P(KerasAttentionFiles, AreRead) {
   }
 }
 
+/// Four kernels of one layer are four arrays.
+TEST(KerasAttention, ProjectionsAreToldApart) {
+  const std::string path = test::test_data("golden/keras3_attention.h5");
+  const Difference difference = compare(path, path, 0);
+  EXPECT_TRUE(difference.equal) << difference.report;
+}
+
 INSTANTIATE_TEST_SUITE_P(Formats, KerasAttentionFiles, ::testing::Values("keras", "h5", "weights.h5"));
 
 }  // namespace
