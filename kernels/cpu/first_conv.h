@@ -14,8 +14,8 @@
 
 namespace dptrain::kernels::cpu {
 
-/// The most input channels for which these kernels were made; more are computed, but slowly.
-inline constexpr int64_t kFirstConvChannels = 4;
+/// The most input channels for which these kernels were made, three frames of colours; more are computed, but slowly.
+inline constexpr int64_t kFirstConvChannels = 9;
 
 int64_t first_conv_workspace(const ConvWindow& window, int slots);
 

@@ -230,6 +230,7 @@ void first_forward_piece(const FirstConvForward& job, int64_t begin, int64_t end
         case 1: output_lines<1>(job, in, job.y + to, taken); break;
         case 3: output_lines<3>(job, in, job.y + to, taken); break;
         case 6: output_lines<6>(job, in, job.y + to, taken); break;
+        case 9: output_lines<9>(job, in, job.y + to, taken); break;
         default: output_lines<0>(job, in, job.y + to, taken);
       }
     }

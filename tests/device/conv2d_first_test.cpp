@@ -69,8 +69,8 @@ TEST(FirstConvPass, LeavesOtherShapesToOthers) {
     return make_first_conv(kind, shape) != nullptr;
   };
   EXPECT_TRUE(made([](ConvShape&) {}));
-  EXPECT_TRUE(made([](ConvShape& s) { s.in_channels = 4; }));
-  EXPECT_FALSE(made([](ConvShape& s) { s.in_channels = 5; }));
+  EXPECT_TRUE(made([](ConvShape& s) { s.in_channels = 9; }));
+  EXPECT_FALSE(made([](ConvShape& s) { s.in_channels = 10; }));
   EXPECT_FALSE(made([](ConvShape& s) { s.dilation_h = 2, s.dilation_w = 1; }));
   EXPECT_FALSE(made([](ConvShape& s) { s.stride_h = 1, s.stride_w = 3; }));
   EXPECT_FALSE(made([](ConvShape& s) { s.kernel_h = 9, s.kernel_w = 1; }));

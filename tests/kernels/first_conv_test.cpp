@@ -134,10 +134,10 @@ const FirstConvCase kFirstConvCases[] = {
     {conv_window(28, 28, 1, 32, 3, 1, 0, 0), 2}, {conv_window(13, 27, 1, 37, 3, 1, 1, 1), 3},
     {conv_window(24, 24, 3, 64, 5, 1, 2, 2), 1}, {conv_window(9, 31, 3, 24, 3, 1, 1, 1), 2},
     {conv_window(17, 23, 3, 40, 7, 2, 3, 3), 2}, {conv_window(12, 10, 4, 5, 3, 2, 0, 1), 3},
-    {conv_window(11, 14, 2, 16, 5, 2, 2, 2), 1}, {conv_window(8, 9, 1, 3, 7, 1, 3, 3), 5},
-    {conv_window(3, 3, 1, 1, 3, 1, 0, 0), 1},    {conv_window(7, 5, 2, 33, 1, 1, 0, 0), 2},
-    {conv_window(40, 6, 4, 17, 5, 1, 0, 4), 2},  {conv_window(5, 70, 1, 130, 3, 1, 1, 1), 1},
-    {conv_window(5, 6, 3, 20, 2, 3, 0, 0), 2}};
+    {conv_window(9, 14, 9, 32, 3, 1, 1, 1), 2},  {conv_window(11, 14, 2, 16, 5, 2, 2, 2), 1},
+    {conv_window(8, 9, 1, 3, 7, 1, 3, 3), 5},    {conv_window(3, 3, 1, 1, 3, 1, 0, 0), 1},
+    {conv_window(7, 5, 2, 33, 1, 1, 0, 0), 2},   {conv_window(40, 6, 4, 17, 5, 1, 0, 4), 2},
+    {conv_window(5, 70, 1, 130, 3, 1, 1, 1), 1}, {conv_window(5, 6, 3, 20, 2, 3, 0, 0), 2}};
 
 INSTANTIATE_TEST_SUITE_P(Shapes, FirstConvKernel, testing::ValuesIn(kFirstConvCases));
 
