@@ -5,6 +5,8 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "device/device_table.h"
+#include "device/volume_op.h"
+#include "layers/volume_passes.h"
 
 namespace dptrain::device {
 namespace {
@@ -33,6 +35,8 @@ const OpTraits* op_traits(DeviceKind kind, std::type_index spec) {
 }
 
 std::unique_ptr<Op> Device::make_op(const OpContext& context) {
+  if (const layers::VolumePasses passes = layers::passes_of(context.step.spec))
+    return std::make_unique<VolumeOp>(passes, context, *this);
   const auto* found = op_table().find(kind(), context.step.spec.type());
   if (found == nullptr)
     throw Error(ErrorKind::kInternal, fmt::format("{} '{}': device {} has no operation for this layer",
@@ -48,7 +52,8 @@ std::optional<plan::TailFusion> Device::fuses(const plan::Follower& follower) co
 }
 
 bool Device::undoes(const plan::Step& reader, const plan::TailEntry& last) const {
-  const OpTraits* traits = op_traits(kind(), reader.spec.type());
+  const layers::VolumePasses passes = layers::passes_of(reader.spec);
+  const OpTraits* traits = op_traits(kind(), passes ? passes.last().type() : reader.spec.type());
   return traits != nullptr && std::ranges::any_of(traits->undoes, [&](const UndoClaim& claim) {
            return claim.layer == last.layer.type() && claim.answer(reader, last);
          });

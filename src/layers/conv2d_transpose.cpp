@@ -9,32 +9,11 @@ namespace {
 const KernelsAndBias<Conv2DTransposeSpec> kConv2DTransposeKernels({{"kernel", &Conv2DTransposeSpec::kernel_initializer,
                                                                     &Conv2DTransposeSpec::kernel_regularizer}});
 
-struct Axis {
-  std::int64_t in, kernel, stride, dilation;
-  Padding padding;
-  std::optional<std::int64_t> extra;  ///< output_padding
-};
-
-/// Keras's deconv_output_length.
-std::int64_t extent(const Axis& a) {
+std::int64_t extent(const TransposedAxis& a) {
   const std::int64_t window = (a.kernel - 1) * a.dilation + 1;
   if (!a.extra)
     return a.in * a.stride + (a.padding == Padding::kSame ? 0 : std::max<std::int64_t>(window - a.stride, 0));
   return (a.in - 1) * a.stride + (a.padding == Padding::kSame ? window % 2 : window) + *a.extra;
-}
-
-std::int64_t checked_extent(const Axis& a) {
-  if (a.extra && *a.extra >= a.stride)
-    throw LayerError(fmt::format("output_padding {} must be smaller than the stride {}", *a.extra, a.stride));
-  const std::int64_t out = extent(a);
-  if (out > kMaxExtent)
-    throw LayerError(fmt::format("strides make an extent of {} from {}, more than {}", out, a.in, kMaxExtent));
-  if (out < 1 || window_axis(out, a.kernel, a.stride, a.dilation, a.padding).out != a.in)
-    throw LayerError(fmt::format(
-        "output_padding {} with kernel {}, stride {} and padding {} gives an extent of {}, from which no convolution "
-        "leads back to {}",
-        a.extra.value_or(0), a.kernel, a.stride, config::Value<Padding>::write(a.padding).str(), out, a.in));
-  return out;
 }
 
 Shape output(const Conv2DTransposeSpec& spec, std::span<const Shape> in) {
@@ -64,17 +43,31 @@ const Registered kConv2DTranspose =
 
 }  // namespace
 
+std::int64_t transposed_extent(const TransposedAxis& a) {
+  if (a.extra && *a.extra >= a.stride)
+    throw LayerError(fmt::format("output_padding {} must be smaller than the stride {}", *a.extra, a.stride));
+  const std::int64_t out = extent(a);
+  if (out > kMaxExtent)
+    throw LayerError(fmt::format("strides make an extent of {} from {}, more than {}", out, a.in, kMaxExtent));
+  if (out < 1 || window_axis(out, a.kernel, a.stride, a.dilation, a.padding).out != a.in)
+    throw LayerError(fmt::format(
+        "output_padding {} with kernel {}, stride {} and padding {} gives an extent of {}, from which no convolution "
+        "leads back to {}",
+        a.extra.value_or(0), a.kernel, a.stride, config::Value<Padding>::write(a.padding).str(), out, a.in));
+  return out;
+}
+
 Size2 transposed_extents(const Conv2DTransposeSpec& spec, const Shape& in) {
   const auto extra = [&](std::int64_t Size2::*side) {
     return spec.output_padding ? std::optional((*spec.output_padding).*side) : std::nullopt;
   };
   const auto of = [&](std::int64_t extent_in, std::int64_t Size2::*side) {
-    return checked_extent({.in = extent_in,
-                           .kernel = spec.kernel_size.*side,
-                           .stride = spec.strides.*side,
-                           .dilation = spec.dilation_rate.*side,
-                           .padding = spec.padding,
-                           .extra = extra(side)});
+    return transposed_extent({.in = extent_in,
+                              .kernel = spec.kernel_size.*side,
+                              .stride = spec.strides.*side,
+                              .dilation = spec.dilation_rate.*side,
+                              .padding = spec.padding,
+                              .extra = extra(side)});
   };
   return {of(in[0], &Size2::h), of(in[1], &Size2::w)};
 }

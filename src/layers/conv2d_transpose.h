@@ -28,6 +28,14 @@ struct Conv2DTransposeSpec {
   Regularizer bias_regularizer;
 };
 
+/// One axis of such a layer.
+struct TransposedAxis {
+  std::int64_t in, kernel, stride, dilation;
+  Padding padding;
+  std::optional<std::int64_t> extra;  ///< output_padding
+};
+/// The output's extent (Keras's deconv_output_length). Throws LayerError where no convolution leads back from there.
+std::int64_t transposed_extent(const TransposedAxis& axis);
 /// The output's extents. Throws LayerError where no convolution leads back from there.
 Size2 transposed_extents(const Conv2DTransposeSpec& spec, const Shape& in);
 

@@ -36,6 +36,8 @@ config::Typed computed_as(const config::Typed& layer) {
 }
 
 Shape with_height(const Shape& steps) {
+  constexpr int kVolume = 4;
+  if (steps.rank() == kVolume) return {steps[0] * steps[1], steps[2], steps[3]};
   std::vector<std::int64_t> dims = steps.dims();
   dims.insert(dims.begin(), 1);
   return Shape(std::move(dims));

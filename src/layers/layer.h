@@ -103,9 +103,9 @@ struct LayerType final : config::TypeDef {
   /// The `activation` argument and a copy of the spec without it; empty where the layer has none.
   std::function<Activation(const void* spec)> activation;
   std::function<std::shared_ptr<void>(const void* spec)> linear;
-  /// Of a layer over steps that has a sister over images: the sister, with what its op reads of a spec (so without
-  /// initializers and regularizers). The plan puts it in the layer's place, as computed on images of height 1
-  /// (plan::Step::adds_height); weights are the sister's without their first axis, and devices have no op of the layer.
+  /// Of a layer over steps or volumes with a sister over images: her, with what her op reads of a spec (so without
+  /// initializers and regularizers). The plan puts her in the layer's place, as computed on images (with_height(),
+  /// plan::Step::adds_height); weights are hers without their first axis, and devices have no op of the layer.
   std::function<config::Typed(const void* spec)> computed_as;
 };
 
@@ -125,7 +125,7 @@ config::Typed without_activation(const config::Typed& layer);
 
 /// LayerType::computed_as of that layer; the layer itself where it has an op of its own.
 config::Typed computed_as(const config::Typed& layer);
-/// [1, steps, channels] of [steps, channels]: the image that such a layer is computed on.
+/// [1, steps, channels] of [steps, channels], [D * H, W, C] of a volume: the image such a layer is computed on.
 Shape with_height(const Shape& steps);
 
 /// Builder, one expression per layer. Converting it to LayerType registers it:

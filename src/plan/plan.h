@@ -84,9 +84,9 @@ struct Step {
   std::string name{};  ///< of the layer's call; an activation split off is "conv1/gelu"
   int node = 0;        ///< in Graph::nodes, of the layer
   /// Of layers::layer_family(). Its `activation` argument is linear: what it said is in `tail`, or a step of its own.
-  /// Of a layer over steps it may be the sister over images (layers::computed_as).
+  /// Of a layer over steps or volumes it may be the sister over images (layers::computed_as).
   config::Typed spec{};
-  /// The op sees every tensor [a, ...] of the step as [1, a, ...] (shape_seen), as the sister over images needs it.
+  /// The op sees every tensor of the step as layers::with_height() has it, as the sister over images needs it.
   bool adds_height = false;
   /// What the op computes behind its layer, in order; `output` is the last one's, and backward goes back through all.
   std::vector<TailEntry> tail{};

@@ -34,11 +34,13 @@ std::string tail_text(const config::Typed& layer) {
   return activation ? layers::name_of(*activation) : layer.name();
 }
 
-std::string op_text(const Step& step) {
+std::string op_text(const Plan& plan, const Step& step) {
   std::string text = step.spec.name();
   if (step.name.find('/') != std::string::npos && pure_activation(step.spec))
     text = layers::name_of(*pure_activation(step.spec));
-  if (step.adds_height) text += " of height 1";
+  constexpr int kVolume = 4;
+  if (step.adds_height)
+    text += plan.tensors[at(step.inputs.front())].shape.rank() == kVolume ? " of frames as one" : " of height 1";
   for (const TailEntry& entry : step.tail) text += " + " + tail_text(entry.layer);
   return text;
 }
@@ -91,8 +93,8 @@ std::string steps_text(const Plan& plan, const MemoryPlan& memory, const std::ve
     for (const int output : step.outputs) room += plan.tensors[at(output)].bytes(memory.rows);
     const std::string kept = life.last > loss_moment ? " kept" : "";
     const std::string bytes = life.last < 0 ? "-" : human_bytes(room) + kept;
-    rows.push_back({std::to_string(s), step.name, op_text(step), reads_text(plan, step), shapes_text(plan, step), bytes,
-                    backward_text(plan, step)});
+    rows.push_back({std::to_string(s), step.name, op_text(plan, step), reads_text(plan, step), shapes_text(plan, step),
+                    bytes, backward_text(plan, step)});
     if (s < choices.size() && !choices[s].empty()) rows.push_back({"     " + choices[s]});
   }
   return table(rows);

@@ -14,8 +14,8 @@
 namespace dptrain::session {
 namespace {
 
-/// A step between `before` [7, 6, 4] (or `steps` [42, 4], `vector` [4], `before` and `beside`) and the end of the
-/// network.
+/// A step between `before` [7, 6, 4] (or `steps` [42, 4], `volume` [3, 7, 2, 4], `vector` [4], `before` and `beside`)
+/// and the end of the network.
 struct Branch {
   std::string name, arguments;
   std::string inputs = "before";
@@ -49,6 +49,8 @@ std::string branches(const std::vector<Branch>& steps, int channels, int only) {
     text += line(fmt::format("Conv2D: {{filters: {}, kernel_size: 1, name: beside, inputs: input}}", channels));
   if (is_read("steps"))
     text += line(fmt::format("Reshape: {{target_shape: [42, {}], name: steps, inputs: before}}", channels));
+  if (is_read("volume"))
+    text += line(fmt::format("Reshape: {{target_shape: [3, 7, 2, {}], name: volume, inputs: before}}", channels));
   if (is_read("vector")) text += line("GlobalAveragePooling2D: {name: vector, inputs: before}");
   std::string ends;
   int count = 0;
@@ -113,6 +115,17 @@ void add_layers(std::vector<DeviceCheck>& all) {
                 {"Attention", "use_scale: true, score_mode: concat", "steps, steps"},
                 {"AdditiveAttention", "use_causal_mask: true", "steps, steps"},
                 {"PositionEmbedding", "sequence_length: 50", "steps"}}));
+  all.push_back(of_steps({{"Conv3D", "filters: 5, kernel_size: 3, padding: same, activation: relu", "volume"},
+                          {"Conv3D", "filters: 4, kernel_size: [2, 3, 1], strides: 2, groups: 2", "volume"},
+                          {"Conv3DTranspose", "filters: 3, kernel_size: [2, 3, 3], strides: [1, 2, 2]", "volume"},
+                          {"MaxPooling3D", "pool_size: [2, 3, 1], strides: 2, padding: same", "volume"},
+                          {"AveragePooling3D", "", "volume"},
+                          {"GlobalMaxPooling3D", "", "volume"},
+                          {"GlobalAveragePooling3D", "", "volume"},
+                          {"ZeroPadding3D", "padding: [[1, 0], [1, 2], [0, 3]]", "volume"},
+                          {"Cropping3D", "cropping: [1, 2, 0]", "volume"},
+                          {"UpSampling3D", "size: [2, 1, 3]", "volume"},
+                          {"SpatialDropout3D", "rate: 0.3", "volume"}}));
   all.push_back(of_steps({{"Add", "", both},
                           {"Subtract", "", both},
                           {"Multiply", "", both},

@@ -74,6 +74,7 @@ void check_batch_normalization(Case c) {
 }
 
 TEST(BatchNormalizationOp, Images) { check_batch_normalization(with({}, {5, 3, 7})); }
+TEST(BatchNormalizationOp, Volumes) { check_batch_normalization(with({}, {2, 3, 4, 5})); }
 TEST(BatchNormalizationOp, Vectors) {
   Case c = with({}, {17});
   c.rows = 13;

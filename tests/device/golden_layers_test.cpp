@@ -89,6 +89,9 @@ void expect_gradients(const char* file, std::size_t count) {
 TEST(Golden, LayersAndTheirGradients) { expect_gradients("layers_gradients.json", 26); }
 /// What is computed on images of height 1.
 TEST(Golden, LayersOfStepsAndTheirGradients) { expect_gradients("layers_of_steps.json", 25); }
+/// What is computed by passes over frames and along the depth.
+TEST(Golden, LayersOfVolumesAndTheirGradients) { expect_gradients("layers_of_volumes.json", 21); }
+TEST(Golden, ConvolutionsOfVolumesAndTheirGradients) { expect_gradients("convolutions_of_volumes.json", 13); }
 
 TEST(Golden, Layers) { expect_layers("layers_zoo_small.json", 27); }
 TEST(Golden, ConvolutionsAndNormalizations) { expect_layers("layers_zoo_convolutions.json", 21); }

@@ -1,4 +1,4 @@
-// Layers over steps compute their sisters' bits: the same op, on images of height 1.
+// Layers over steps and volumes compute their sisters' bits: the same op, on images of height 1 or of all frames.
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,10 @@
 namespace dptrain::test {
 namespace {
 
-Tensor with_height(Tensor tensor) {
-  tensor.dims.insert(tensor.dims.begin() + 1, 1);
+Tensor as_image(Tensor tensor) {
+  const Shape image = layers::with_height(Shape({tensor.dims.begin() + 1, tensor.dims.end()}));
+  tensor.dims.erase(tensor.dims.begin() + 1, tensor.dims.end());
+  tensor.dims.insert(tensor.dims.end(), image.dims().begin(), image.dims().end());
   return tensor;
 }
 
@@ -22,8 +24,8 @@ std::pair<Case, Data> sister_of(const Case& c, const Data& data) {
   image.layer = layers::computed_as(c.layer);
   image.inputs = {layers::with_height(c.inputs[0])};
   Data same = data;
-  same.inputs = {with_height(data.inputs[0])};
-  same.output_gradient = with_height(data.output_gradient);
+  same.inputs = {as_image(data.inputs[0])};
+  same.output_gradient = as_image(data.output_gradient);
   for (Tensor& weight : same.weights)
     if (weight.dims.size() > 1) weight.dims.insert(weight.dims.begin(), 1);
   return {image, same};
@@ -53,6 +55,11 @@ TEST(OverSteps, ComputeTheBitsOfTheirSisters) {
   cases.push_back({{"layer", "SpatialDropout1D"},
                    {"arguments", {{"rate", 0.4}}},
                    {"inputs", {{{"shape", {3, 6, 7}}, {"values", nlohmann::json::array()}}}}});
+  for (const auto& entry : golden("layers_of_volumes.json"))
+    if (entry.at("layer").get<std::string>().starts_with("Global")) cases.push_back(entry);
+  cases.push_back({{"layer", "SpatialDropout3D"},
+                   {"arguments", {{"rate", 0.4}}},
+                   {"inputs", {{{"shape", {3, 2, 3, 2, 7}}, {"values", nlohmann::json::array()}}}}});
   for (const auto& entry : cases) {
     SCOPED_TRACE(entry.at("layer").get<std::string>() + " " + entry.at("arguments").dump());
     const config::Typed full = from_keras(layers::layer_family(), entry.at("layer"), entry.at("arguments"));
@@ -60,7 +67,7 @@ TEST(OverSteps, ComputeTheBitsOfTheirSisters) {
     c.layer = layers::without_activation(full);
     c.tail = behind(layers::activation_of(full).value_or(layers::Activation::kLinear));
     const auto dims = entry.at("inputs")[0].at("shape").get<std::vector<std::int64_t>>();
-    c.inputs = {Shape{dims[1], dims[2]}};
+    c.inputs = {Shape({dims.begin() + 1, dims.end()})};
     c.rows = dims[0];
     for (const auto& device : devices()) {
       SCOPED_TRACE(device->description());

@@ -16,6 +16,7 @@
 #include "device/optimizer_op.h"
 #include "dptrain_version.h"
 #include "layers/input.h"
+#include "layers/volume_passes.h"
 #include "optim/loss.h"
 #include "support/test_data.h"
 
@@ -28,6 +29,7 @@ std::string file_name(const std::string& layer) {
   if (layer == "LeakyReLU") return "leaky_relu";
   if (layer == "Conv1DTranspose") return "conv1d_transpose";
   if (layer == "Conv2DTranspose") return "conv2d_transpose";
+  if (layer == "Conv3DTranspose") return "conv3d_transpose";
   if (layer == "PReLU") return "prelu";
   if (layer == "Activation") return "activation_layer";  // activation.h holds the functions
   std::string name;
@@ -60,19 +62,20 @@ std::vector<std::pair<DeviceKind, const char*>> kinds() {
   return all;
 }
 
-/// Devices know of the sister over images alone. OverSteps holds the layer to her, and Keras's values to their
-/// equation.
+/// Devices know of the sister over images, or of those that compute its passes, alone. OverSteps holds the layer to
+/// her, and Keras's values to their equation.
 void expect_sister(const layers::LayerType& type, const nlohmann::json& golden_cases) {
   for (const auto& [kind, word] : kinds())
     EXPECT_FALSE(device::has_op(kind, type.type))
         << type.name << " is computed as another layer, but has an op: " << word;
   EXPECT_TRUE(type.is_random(type.schema.make().get()) ||
               std::ranges::any_of(golden_cases, [&](const auto& c) { return c["layer"] == type.name; }))
-      << type.name << " has no case in tests/golden/layers_of_steps.json";
+      << type.name << " has no case in tests/golden/layers_of_steps.json or layers_of_volumes.json";
 }
 
 TEST(RollCall, EveryLayerHasItsPlaces) {
-  const nlohmann::json of_steps = golden("layers_of_steps.json");
+  nlohmann::json computed = golden("layers_of_steps.json");
+  for (const auto& entry : golden("layers_of_volumes.json")) computed.push_back(entry);
   std::size_t ops = 0;
   for (const config::TypeDef* def : layers::layer_family().types()) {
     const auto& type = static_cast<const layers::LayerType&>(*def);
@@ -85,8 +88,8 @@ TEST(RollCall, EveryLayerHasItsPlaces) {
         EXPECT_FALSE(device::has_op(kind, type.type)) << type.name << " is no operation, but has one: " << word;
       continue;
     }
-    if (type.computed_as) {
-      expect_sister(type, of_steps);
+    if (type.computed_as || layers::is_computed_in_passes(type.type)) {
+      expect_sister(type, computed);
       continue;
     }
     for (const auto& [kind, word] : kinds())

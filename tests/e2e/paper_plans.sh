@@ -10,7 +10,7 @@ while read -r config; do
     "$DPTRAIN" summary "$config" --plan --gpus h200 --set $mode --set model.weights=null >out 2>&1 || code=$?
     if [ $code -ne 0 ] && [ $plans -eq 0 ] && grep -Eq 'no GPU backend|libcudnn' out; then skip "$(tail -n 1 out)"; fi
     [ $code -eq 0 ] || fail "$config, $mode: exit $code"
-    [ "$(grep 'forward cudnn' out | grep -vc 'state forward cudnn')" -eq "$(grep -cE '^ *[0-9]+ .* (Conv2D|SeparableConv2D|Dense|MultiHeadAttention)' out)" ] ||
+    [ "$(grep 'forward cudnn' out | grep -vc 'state forward cudnn')" -eq "$(grep -cE '^ *[0-9]+ .* (Conv2D|Conv3D|SeparableConv2D|Dense|MultiHeadAttention)' out)" ] ||
       fail "$config, $mode: not every convolution and dense layer has an engine"
     plans=$((plans + 1))
   done
@@ -36,4 +36,24 @@ Y
 for mode in runtime.tf32=true runtime.tf32=false train.dtype_policy=mixed_bfloat16; do
   run 0 summary steps.yaml --plan --gpus h200 --set $mode
   [ "$(grep -c 'cudnn' out)" -ge 4 ] || fail "steps.yaml, $mode: not every convolution and dense layer has an engine"
+done
+
+say "layers over volumes"
+cat >volumes.yaml <<'Y'
+dptrain: 1
+model:
+  layers:
+    - Input: [5, 12, 10, 4]
+    - Conv3D: {filters: 8, kernel_size: 3, padding: same, activation: relu}
+    - MaxPooling3D: [1, 2, 2]
+    - Conv3D: {filters: 8, kernel_size: [2, 3, 3], strides: 2, groups: 2}
+    - Conv3DTranspose: {filters: 6, kernel_size: [2, 3, 3], strides: [1, 2, 2], padding: same}
+    - GlobalMaxPooling3D
+    - Dense: 3
+data: {train: {Synthetic: {samples: 16}}}
+train: {epochs: 1, batch_size: 8, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+Y
+for mode in runtime.tf32=true runtime.tf32=false train.dtype_policy=mixed_bfloat16; do
+  run 0 summary volumes.yaml --plan --gpus h200 --set $mode
+  [ "$(grep -c 'cudnn' out)" -ge 4 ] || fail "volumes.yaml, $mode: not every convolution and dense layer has an engine"
 done

@@ -212,6 +212,30 @@ TEST(KerasLayers, OverSteps) {
   EXPECT_FALSE(layer_form(layers::layer_of("SpatialDropout1D: 0.5")).takes_trainable);
 }
 
+TEST(KerasLayers, OverVolumes) {
+  EXPECT_EQ(exported("Conv3D: {filters: 4, kernel_size: 3, padding: same, dilation_rate: [1, 2, 2]}"), json::parse(R"({
+    "filters": 4, "kernel_size": [3, 3, 3], "strides": [1, 1, 1], "padding": "same", "data_format": "channels_last",
+    "dilation_rate": [1, 2, 2], "groups": 1, "activation": "linear", "use_bias": true,
+    "kernel_initializer": "glorot_uniform", "bias_initializer": "zeros",
+    "kernel_regularizer": null, "bias_regularizer": null, "activity_regularizer": null,
+    "kernel_constraint": null, "bias_constraint": null})"));
+  EXPECT_EQ(exported("Conv3DTranspose: {filters: 4, kernel_size: 3, strides: 2, output_padding: 1}")["output_padding"],
+            json::parse("[1, 1, 1]"));
+  EXPECT_EQ(exported("MaxPooling3D: {pool_size: [1, 2, 2]}"),
+            json::parse(R"({"pool_size": [1, 2, 2], "strides": [1, 2, 2], "padding": "valid",
+                            "data_format": "channels_last"})"));
+  EXPECT_EQ(exported("AveragePooling3D: {strides: 3, padding: same}")["strides"], json::parse("[3, 3, 3]"));
+  for (const char* type : {"GlobalMaxPooling3D", "GlobalAveragePooling3D"})
+    EXPECT_EQ(exported(type), json::parse(R"({"data_format": "channels_last", "keepdims": false})"));
+  EXPECT_EQ(exported("ZeroPadding3D: [0, 1, 2]"),
+            json::parse(R"({"padding": [[0, 0], [1, 1], [2, 2]], "data_format": "channels_last"})"));
+  EXPECT_EQ(exported("Cropping3D: [[1, 0], [0, 2], [1, 1]]"),
+            json::parse(R"({"cropping": [[1, 0], [0, 2], [1, 1]], "data_format": "channels_last"})"));
+  EXPECT_EQ(exported("UpSampling3D: [1, 3, 2]"), json::parse(R"({"size": [1, 3, 2], "data_format": "channels_last"})"));
+  EXPECT_EQ(exported("SpatialDropout3D: 0.5"), json::parse(R"({"rate": 0.5, "data_format": "channels_last"})"));
+  EXPECT_FALSE(layer_form(layers::layer_of("SpatialDropout3D: 0.5")).takes_trainable);
+}
+
 TEST(KerasLayers, NoisesScalesAndProducts) {
   EXPECT_EQ(exported("Normalization: {mean: 0.5, variance: 2}"),
             json::parse(R"({"axis": -1, "mean": 0.5, "variance": 2.0, "invert": false})"));

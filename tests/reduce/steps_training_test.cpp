@@ -1,6 +1,6 @@
-// Networks over steps, trained as Keras 3 trains them (five steps of SGD with momentum;
-// tests/golden/steps_training.json, where the networks stand, too): alone, on replicas with uneven shares, and on the
-// emulated GPU.
+// Networks over steps and over volumes, trained as Keras 3 trains them (five steps of SGD with momentum;
+// tests/golden/steps_training.json and volumes_training.json, where the networks stand, too): alone, on replicas with
+// uneven shares, and on the emulated GPU.
 
 #include <fstream>
 
@@ -37,8 +37,11 @@ void expect_values(const std::vector<float>& found, const json& expected, const 
 
 TEST_P(StepsTraining, IsKeras) {
   const auto [name, replicas] = GetParam();
-  std::ifstream file(test::test_data("golden/steps_training.json"));
-  const json cases = json::parse(file).at("cases");
+  json cases = json::array();
+  for (const char* name_of_file : {"golden/steps_training.json", "golden/volumes_training.json"}) {
+    std::ifstream file(test::test_data(name_of_file));
+    for (const json& c : json::parse(file).at("cases")) cases.push_back(c);
+  }
   for (const json& c : cases) {
     SCOPED_TRACE(c.at("name").get<std::string>());
     graph::Model model = model_of_case(c);

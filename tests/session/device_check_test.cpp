@@ -7,6 +7,7 @@
 
 #include "device/device.h"
 #include "layers/layer.h"
+#include "layers/volume_passes.h"
 #include "optim/loss.h"
 #include "optim/metric.h"
 #include "optim/optimizer.h"
@@ -31,8 +32,9 @@ TEST(DeviceCheck, HasEveryLayerLossMetricAndOptimizer) {
   for (const DeviceCheck& check : device_checks())
     for (const std::string& name : check.names) names += "|" + name + "|";
   for (const config::TypeDef* layer : layers::layer_family().types()) {
-    const bool has_op = device::has_op(device::DeviceKind::kEmu, layer->type) ||
-                        static_cast<const layers::LayerType*>(layer)->computed_as;
+    const auto& type = static_cast<const layers::LayerType&>(*layer);
+    const bool has_op = device::has_op(device::DeviceKind::kEmu, layer->type) || type.computed_as ||
+                        layers::is_computed_in_passes(type.type);
     if (!has_op || layer->name == "Activation") continue;
     EXPECT_THAT(names, HasSubstr("|" + layer->name + "|"));
   }

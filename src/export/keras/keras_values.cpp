@@ -19,8 +19,10 @@ Node node_of(double number) { return real(number); }
 Node node_of(float number) { return real(number); }
 Node node_of(Size2 both) { return size(both); }
 Node node_of(layers::Extent one) { return size(one); }
+Node node_of(layers::Size3 three) { return size(three); }
 Node node_of(const layers::Sides& four) { return sides(four); }
 Node node_of(const layers::Ends& both) { return ends(both); }
+Node node_of(const layers::VolumeSides& six) { return sides(six); }
 Node node_of(layers::Activation function) { return activation(function); }
 Node node_of(const layers::Initializer& one) { return initializer(one); }
 Node node_of(const layers::Regularizer& one) { return regularizer(one); }
@@ -51,6 +53,8 @@ Node size(Size2 size) { return extents({size.h, size.w}); }
 
 Node size(layers::Extent extent) { return extents({extent.n}); }
 
+Node size(layers::Size3 size) { return extents({size.d, size.h, size.w}); }
+
 Node extents(const Shape& shape) {
   Node list = Node::sequence();
   for (const std::int64_t extent : shape.dims()) list.items().push_back(Node::integer(extent));
@@ -62,6 +66,10 @@ Node sides(const layers::Sides& sides) {
 }
 
 Node ends(const layers::Ends& ends) { return extents({ends.before, ends.after}); }
+
+Node sides(const layers::VolumeSides& sides) {
+  return Node::sequence({ends(sides.depth), ends(sides.height), ends(sides.width)});
+}
 
 Node activation(layers::Activation activation) {
   const kernels::ActivationTraits& traits = kernels::traits_of(activation);
@@ -105,6 +113,9 @@ Node value(const config::Field& field, const void* spec) {
                                                                         writer_of<layers::Ends>(),
                                                                         writer_of<layers::Extent>(),
                                                                         writer_of<std::optional<layers::Extent>>(),
+                                                                        writer_of<layers::VolumeSides>(),
+                                                                        writer_of<layers::Size3>(),
+                                                                        writer_of<std::optional<layers::Size3>>(),
                                                                         writer_of<layers::Activation>(),
                                                                         writer_of<layers::Initializer>(),
                                                                         writer_of<layers::Regularizer>()};

@@ -14,6 +14,7 @@
 #include "layers/regularizer.h"
 #include "layers/sides.h"
 #include "layers/steps.h"
+#include "layers/volumes.h"
 
 namespace dptrain::exporting::keras {
 
@@ -24,10 +25,13 @@ config::Node real(double value);             ///< always with a point or an expo
 config::Node real(float value);
 config::Node size(Size2 size);             ///< [h, w]
 config::Node size(layers::Extent extent);  ///< [n]
+config::Node size(layers::Size3 size);     ///< [d, h, w]
 config::Node extents(const Shape& shape);  ///< [a, b, ...]
 /// [[top, bottom], [left, right]]
 config::Node sides(const layers::Sides& sides);
 config::Node ends(const layers::Ends& ends);  ///< [before, after]
+/// [[before, after], [top, bottom], [left, right]]
+config::Node sides(const layers::VolumeSides& sides);
 /// A plain string; a function that Keras 2 calls by the same name as another one is an object of `keras.ops`, which
 /// Keras 3 loads and Keras 2, having no such module, refuses.
 config::Node activation(layers::Activation activation);

@@ -5,6 +5,8 @@
 #include "layers/conv1d_transpose.h"
 #include "layers/conv2d.h"
 #include "layers/conv2d_transpose.h"
+#include "layers/conv3d.h"
+#include "layers/conv3d_transpose.h"
 #include "layers/dense.h"
 #include "layers/depthwise_conv1d.h"
 #include "layers/depthwise_conv2d.h"
@@ -26,8 +28,10 @@ LayerBuilder<Spec> convolution() {
 
 const RegisteredLayer kConv1D = convolution<layers::Conv1DSpec>();
 const RegisteredLayer kConv2D = convolution<layers::Conv2DSpec>();
+const RegisteredLayer kConv3D = convolution<layers::Conv3DSpec>();
 const RegisteredLayer kConv1DTranspose = convolution<layers::Conv1DTransposeSpec>().last("output_padding");
 const RegisteredLayer kConv2DTranspose = convolution<layers::Conv2DTransposeSpec>().last("output_padding");
+const RegisteredLayer kConv3DTranspose = convolution<layers::Conv3DTransposeSpec>().last("output_padding");
 
 template <class Spec>
 LayerBuilder<Spec> depthwise() {

@@ -2,6 +2,7 @@
 #include "layers/dropout.h"
 #include "layers/spatial_dropout1d.h"
 #include "layers/spatial_dropout2d.h"
+#include "layers/spatial_dropout3d.h"
 
 namespace dptrain::exporting::keras {
 namespace {
@@ -12,6 +13,9 @@ const RegisteredLayer kSpatialDropout1D = layer<layers::SpatialDropout1DSpec>().
 
 const RegisteredLayer kSpatialDropout2D =
     layer<layers::SpatialDropout2DSpec>().last("data_format", channels_last()).without_trainable();
+
+const RegisteredLayer kSpatialDropout3D =
+    layer<layers::SpatialDropout3DSpec>().last("data_format", channels_last()).without_trainable();
 
 }  // namespace
 }  // namespace dptrain::exporting::keras

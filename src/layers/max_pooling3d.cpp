@@ -1,0 +1,13 @@
+#include "layers/max_pooling3d.h"
+
+#include "layers/max_pooling2d.h"
+#include "layers/pooling3d.h"
+
+namespace dptrain::layers {
+namespace {
+
+const Registered kMaxPooling3D = pooling3d<MaxPooling3DSpec>("MaxPooling3D");
+const ComputedInPasses kMaxPooling3DPasses(pooling_passes<MaxPooling3DSpec, MaxPooling2DSpec>);
+
+}  // namespace
+}  // namespace dptrain::layers
