@@ -30,6 +30,7 @@ parameters bench/transformer.yaml 3,162,122 3,162,122
 parameters bench/vit_tiny.yaml 2,693,194 2,693,194
 parameters sequence_transformer.yaml 1,388,418 1,388,418
 parameters vit_cifar10.yaml 1,806,154 1,806,154
+parameters bench/conv3d.yaml 280,586 280,586
 parameters resnet_small.yaml 274,042 272,474
 parameters bench/resnet50.yaml 25,610,152 25,557,032
 parameters xception.yaml 22,910,480 22,855,952
