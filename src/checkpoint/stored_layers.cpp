@@ -271,13 +271,14 @@ std::string StoredLayer::short_name(std::size_t weight) const {
   const std::string& full = weight_names[weight];
   constexpr std::size_t kMost = 64;  // more weights than a layer has, in a file that is none of ours
   const auto parts = weight_names.size() > kMost ? 1 : std::ranges::count(full, '/') + 1;
-  std::string name;
+  std::string shortest;
   for (int count = 1; count <= parts; ++count) {
-    name = end_of(full, count);
-    if (std::ranges::count_if(weight_names, [&](const std::string& other) { return end_of(other, count) == name; }) < 2)
+    shortest = end_of(full, count);
+    if (std::ranges::count_if(weight_names,
+                              [&](const std::string& other) { return end_of(other, count) == shortest; }) < 2)
       break;
   }
-  return name.substr(0, name.rfind(':'));
+  return shortest.substr(0, shortest.rfind(':'));
 }
 
 bool has_stored_layers(const Hdf5Group& root) {

@@ -15,13 +15,13 @@ using ::testing::HasSubstr;
 
 std::string config_of(const graph::Graph& graph) { return exporting::keras::model_config(graph); }
 
-graph::Graph imported(const std::string& json) {
-  return graph::graph_of(config::to_yaml(import_model_config("m.h5", json).model));
+graph::Graph imported(const std::string& text) {
+  return graph::graph_of(config::to_yaml(import_model_config("m.h5", text).model));
 }
 
-std::string refusal(const std::string& json) {
+std::string refusal(const std::string& text) {
   try {
-    import_model_config("m.h5", json);
+    import_model_config("m.h5", text);
   } catch (const Error& error) {
     return error.kind() == ErrorKind::kCheckpoint ? error.what() : "another kind of error";
   }
@@ -156,7 +156,7 @@ TEST(KerasImport, TheFileSaysWhichKerasWroteIt) {
 
 TEST(KerasImport, NonsenseIsRefused) {
   EXPECT_THAT(refusal(""), HasSubstr("holds no Sequential or Functional model: it has weights alone"));
-  for (const char* json :
+  for (const char* text :
        {"{", "[]", R"({"class_name": "Functional", "config": {"layers": []}})",
         R"({"class_name": "Functional", "config": {"layers": [{"class_name": "Add"}]}})",
         R"({"class_name": "Functional", "config": {"layers": [{"class_name": "Add", "name": "a", "inbound_nodes":
@@ -165,7 +165,7 @@ TEST(KerasImport, NonsenseIsRefused) {
          [[["a", 0, 0, {}]]]}], "input_layers": [["a", 0, 0]], "output_layers": [["a", 0, 0]]}})",
         R"({"class_name": "Functional", "config": {"layers": [{"class_name": "InputLayer", "name": "a"}],
          "input_layers": [["a", 0, 0]], "output_layers": [["a", 7, 0]]}})"})
-    EXPECT_THAT(refusal(json), HasSubstr("m.h5")) << json;
+    EXPECT_THAT(refusal(text), HasSubstr("m.h5")) << text;
 }
 
 /// An outer graph of slices and a concatenation, as multi_gpu_model of Keras 2 made it, around the one model.

@@ -124,9 +124,9 @@ struct Nearness {
   /// Of a sum that cancels, beside the largest of the others.
   void expect_nothing(const std::vector<float>& found, const std::vector<std::vector<double>>& others,
                       const std::string& what) const {
-    const auto norm = [](const auto& values) {
+    const auto norm = [](const auto& all) {
       double squares = 0;
-      for (const auto value : values) squares += std::pow(static_cast<double>(value), 2);
+      for (const auto value : all) squares += std::pow(static_cast<double>(value), 2);
       return std::sqrt(squares);
     };
     double largest = 0;

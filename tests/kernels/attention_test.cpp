@@ -212,7 +212,7 @@ TEST_P(AttentionKernel, FollowsItsEquations) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, AttentionKernel, ::testing::ValuesIn(kAttentionCases),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(AttentionKernel, ScoresMayBeLarge) {
   AttentionData d({"large", 1, 1, 4, 260, 2, 2});
