@@ -40,7 +40,8 @@ TEST_P(StepsTraining, IsKeras) {
   json cases = json::array();
   for (const char* name_of_file : {"golden/steps_training.json", "golden/volumes_training.json"}) {
     std::ifstream file(test::test_data(name_of_file));
-    for (const json& c : json::parse(file).at("cases")) cases.push_back(c);
+    const json whole = json::parse(file);
+    for (const json& c : whole.at("cases")) cases.push_back(c);
   }
   for (const json& c : cases) {
     SCOPED_TRACE(c.at("name").get<std::string>());
