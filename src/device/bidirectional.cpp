@@ -68,6 +68,8 @@ void BidirectionalOp::add_way(const OpContext& context, Device& device, bool bac
   way.first_weight = backward ? way.weights : 0;
   for (const std::size_t i : way.inputs) way.step.inputs.push_back(whole.inputs[i]);
   way.step.outputs = whole.outputs;
+  way.step.frame_axes = whole.frame_axes;
+  way.step.frames = whole.frames;
   way.step.has_backward = keeps_;
   const auto first = static_cast<std::ptrdiff_t>(way.first_weight), count = static_cast<std::ptrdiff_t>(way.weights);
   way.step.parameters.assign(whole.parameters.begin() + first, whole.parameters.begin() + first + count);

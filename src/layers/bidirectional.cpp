@@ -65,18 +65,20 @@ std::vector<WeightDef> weights(const BidirectionalSpec& spec, std::span<const Sh
   return all;
 }
 
-const Registered kBidirectional = layer<BidirectionalSpec>("Bidirectional")
-                                      .key(key("layer", &BidirectionalSpec::layer).required().check(layer_complaint))
-                                      .key(key("merge_mode", &BidirectionalSpec::merge_mode))
-                                      .inputs(1, 5)
-                                      .outputs(outputs)
-                                      .weights(weights)
-                                      .random([](const BidirectionalSpec& spec) { return is_random(spec.layer); })
-                                      .masks([](const BidirectionalSpec& spec, std::span<const Shape> in) {
-                                        return type_of(spec.layer).mask_rule(spec.layer.spec(), in);
-                                      })
-                                      .heeds_masks()
-                                      .backward_reads(BackwardReads{.input_to_train = true, .masks = true});
+const Registered kBidirectional =
+    layer<BidirectionalSpec>("Bidirectional")
+        .key(key("layer", &BidirectionalSpec::layer).required().check(layer_complaint))
+        .key(key("merge_mode", &BidirectionalSpec::merge_mode))
+        .former("backward_layer", "both directions have the settings of 'layer', each with weights of its own")
+        .inputs(1, 5)
+        .outputs(outputs)
+        .weights(weights)
+        .random([](const BidirectionalSpec& spec) { return is_random(spec.layer); })
+        .masks([](const BidirectionalSpec& spec, std::span<const Shape> in) {
+          return type_of(spec.layer).mask_rule(spec.layer.spec(), in);
+        })
+        .heeds_masks()
+        .backward_reads(BackwardReads{.input_to_train = true, .masks = true});
 
 }  // namespace
 

@@ -35,6 +35,12 @@ config::Typed computed_as(const config::Typed& layer) {
   return type.computed_as ? type.computed_as(layer.spec()) : layer;
 }
 
+std::pair<config::Typed, int> applied(const config::Typed& layer) {
+  std::pair<config::Typed, int> found{layer, 0};
+  for (; type_of(found.first).applies; ++found.second) found.first = type_of(found.first).applies(found.first.spec());
+  return found;
+}
+
 Shape with_height(const Shape& steps) {
   constexpr int kVolume = 4;
   if (steps.rank() == kVolume) return {steps[0] * steps[1], steps[2], steps[3]};

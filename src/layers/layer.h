@@ -107,6 +107,10 @@ struct LayerType final : config::TypeDef {
   /// initializers and regularizers). The plan puts her in the layer's place, as computed on images (with_height(),
   /// plan::Step::adds_height); weights are hers without their first axis, and devices have no op of the layer.
   std::function<config::Typed(const void* spec)> computed_as;
+  /// Of a layer that applies another one to every step of [steps, ...]: that one. The plan puts it in the layer's
+  /// place, with all steps of all samples as its batch (plan::Step::frame_axes); weights are its own, and devices have
+  /// no op of the layer.
+  std::function<config::Typed(const void* spec)> applies;
 };
 
 std::vector<Shape> shapes_of(std::span<const TensorDef> tensors);
@@ -125,6 +129,8 @@ config::Typed without_activation(const config::Typed& layer);
 
 /// LayerType::computed_as of that layer; the layer itself where it has an op of its own.
 config::Typed computed_as(const config::Typed& layer);
+/// LayerType::applies of that layer, and of what that applies, down to a layer that computes something; how many times.
+std::pair<config::Typed, int> applied(const config::Typed& layer);
 /// [1, steps, channels] of [steps, channels], [D * H, W, C] of a volume: the image such a layer is computed on.
 Shape with_height(const Shape& steps);
 
@@ -223,6 +229,23 @@ class LayerBuilder {
   template <class Image>
   LayerBuilder&& computed_as(Image (*f)(const Spec&)) && {
     type_->computed_as = [f](const void* s) { return layer_family().make(f(*static_cast<const Spec*>(s))); };
+    return std::move(*this);
+  }
+
+  /// Applies `inner` to every step, and so its activation; `wrap` gives the spec for another inner layer.
+  LayerBuilder&& applies(config::Typed (*inner)(const Spec&), Spec (*wrap)(const config::Typed&)) && {
+    type_->applies = [inner](const void* s) { return inner(*static_cast<const Spec*>(s)); };
+    type_->activation = [inner](const void* s) {
+      return activation_of(inner(*static_cast<const Spec*>(s))).value_or(Activation::kLinear);
+    };
+    type_->linear = [inner, wrap](const void* s) {
+      return std::make_shared<Spec>(wrap(without_activation(inner(*static_cast<const Spec*>(s)))));
+    };
+    return std::move(*this);
+  }
+  /// A key that is refused, and `words` that say what to do.
+  LayerBuilder&& former(std::string key, std::string words) && {
+    static_cast<void>(std::move(type_->schema).former(std::move(key), std::move(words)));  // gives itself back
     return std::move(*this);
   }
 

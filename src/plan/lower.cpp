@@ -84,7 +84,8 @@ class Lowering {
   }
   int readers(const Port& port) const { return readers_[at(port.node)][at(port.port)]; }
 
-  static bool is_view(const config::Typed& spec) {
+  static bool is_view(const config::Typed& layer) {
+    const config::Typed spec = layers::applied(layer).first;
     const auto* activation = spec.get_if<layers::ActivationSpec>();
     return layers::type_of(spec).is_view || (activation != nullptr && activation->activation == Activation::kLinear);
   }
@@ -142,7 +143,7 @@ class Lowering {
     if (!layer_of(n).weights.empty() || layers::is_random(layer_of(n).spec) ||
         (activation && taken_by_loss(n, *activation)))
       return false;
-    if (type.computed_as || type.heeds_masks || node(n).outputs.size() > 1) return false;
+    if (type.computed_as || type.applies || type.heeds_masks || node(n).outputs.size() > 1) return false;
     const layers::BackwardReads reads = type.backward_reads(spec.spec());
     return node(n).inputs.size() == 1 || !(reads.input || reads.input_to_train);
   }
@@ -155,6 +156,8 @@ class Lowering {
     for (std::size_t i = node(n).inputs.size(); i-- > 0;) {
       Step* producer = only_reads(n, i);
       if (producer == nullptr || !others_exist(n, i)) continue;
+      // An op that takes steps for samples can compute only what does not tell them apart.
+      if (producer->frame_axes > 0 && !activation) continue;
       const std::optional<TailFusion> fusion = fuses(*producer, layer, shapes_of_inputs(n), node(n).output());
       if (!fusion) continue;
       take_over(n, i, *producer, {.layer = layer, .fusion = *fusion, .other_inputs = node(n).inputs.size() - 1});
@@ -232,7 +235,7 @@ class Lowering {
     const config::Typed& spec = spec_of(n);
     const Activation activation = layers::activation_of(spec).value_or(Activation::kLinear);
     Step step{.name = node(n).name, .node = n};
-    set_layer(step, layers::without_activation(spec));
+    set_layer(step, layers::without_activation(spec), graph::tensor_of(graph_, node(n).inputs.front()).shape);
     for (const Port& input : node(n).inputs) step.inputs.push_back(tensor_of(input));
     add_masks(n, step);
     step.parameters = layer_of(n).weights;

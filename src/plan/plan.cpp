@@ -8,12 +8,19 @@
 
 namespace dptrain::plan {
 
-void set_layer(Step& step, const config::Typed& layer) {
-  step.spec = layers::computed_as(layer);
-  step.adds_height = step.spec.type() != layer.type();
+void set_layer(Step& step, const config::Typed& layer, const Shape& input) {
+  const auto [inner, axes] = layers::applied(layer);
+  step.spec = layers::computed_as(inner);
+  step.adds_height = step.spec.type() != inner.type();
+  step.frame_axes = axes;
+  step.frames = 1;
+  for (int axis = 0; axis < axes; ++axis) step.frames *= input[static_cast<std::size_t>(axis)];
 }
 
-Shape shape_seen(const Step& step, const Shape& shape) { return step.adds_height ? layers::with_height(shape) : shape; }
+Shape shape_seen(const Step& step, const Shape& shape) {
+  const Shape one({shape.dims().begin() + step.frame_axes, shape.dims().end()});
+  return step.adds_height ? layers::with_height(one) : one;
+}
 
 StepReads backward_reads(const Step& step) {
   const layers::BackwardReads reads = layers::type_of(step.spec).backward_reads(step.spec.spec());

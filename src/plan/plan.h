@@ -88,6 +88,10 @@ struct Step {
   config::Typed spec{};
   /// The op sees every tensor of the step as layers::with_height() has it, as the sister over images needs it.
   bool adds_height = false;
+  /// Leading axes of every tensor of the step that are steps of a sample, and how many steps they are together: to the
+  /// op each is a sample of its own, so a call has `frames` times the rows (layers::LayerType::applies).
+  int frame_axes = 0;
+  std::int64_t frames = 1;
   /// What the op computes behind its layer, in order; `output` is the last one's, and backward goes back through all.
   std::vector<TailEntry> tail{};
   /// The last layer in the tail of the step that makes the input, where this op's backward goes back through that, too,
@@ -120,8 +124,9 @@ struct Step {
   int output() const { return outputs.front(); }  ///< most steps have this one alone
 };
 
-/// Puts what computes the layer into the step: the layer itself, or its sister over images.
-void set_layer(Step& step, const config::Typed& layer);
+/// Puts what computes the layer into the step: the layer itself, its sister over images, or what it applies to every
+/// step of its input, a tensor of that shape.
+void set_layer(Step& step, const config::Typed& layer, const Shape& input);
 /// A tensor's shape as the step's op sees it.
 Shape shape_seen(const Step& step, const Shape& shape);
 

@@ -41,6 +41,7 @@ std::string op_text(const Plan& plan, const Step& step) {
   constexpr int kVolume = 4;
   if (step.adds_height)
     text += plan.tensors[at(step.inputs.front())].shape.rank() == kVolume ? " of frames as one" : " of height 1";
+  if (step.frame_axes > 0) text += fmt::format(" for each of {} steps", step.frames);
   for (const TailEntry& entry : step.tail) text += " + " + tail_text(entry.layer);
   return text;
 }

@@ -67,7 +67,7 @@ void Executor::make_ops(const Options& options) {
     // A random layer is keyed by its place in the graph, which does not depend on what a device can fuse.
     ops_.push_back(device_.make_op({.plan = plan_,
                                     .step = step,
-                                    .rows = rows_,
+                                    .rows = rows_ * step.frames,
                                     .seed = options.seed,
                                     .stream_id = static_cast<std::uint32_t>(step.node),
                                     .replicas = options.replicas}));
@@ -83,7 +83,7 @@ void Executor::make_ops(const Options& options) {
 
 void Executor::prepare(std::int64_t rows) {
   // All are told before any is asked: devices make several ops' primitives at once.
-  for (const auto& op : ops_) op->prepare(rows);
+  for (std::size_t s = 0; s < ops_.size(); ++s) ops_[s]->prepare(rows * plan_.steps[s].frames);
   for (std::size_t s = 0; s < ops_.size(); ++s) {
     if (heart_ != nullptr) heart_->beat("choosing the engines of layer", &plan_.steps[s].name);
     grow(needs_[s], ops_[s]->need());
@@ -171,7 +171,7 @@ void Executor::run_op(std::size_t step, std::int64_t rows, bool backward, const 
     const auto [forward_flops, backward_flops] = ops_[step]->flops_per_sample();
     (backward ? profile.backward : profile.forward) += watch.seconds();
     (backward ? profile.backward_flops : profile.forward_flops) +=
-        (backward ? backward_flops : forward_flops) * static_cast<double>(rows);
+        (backward ? backward_flops : forward_flops) * static_cast<double>(rows * plan_.steps[step].frames);
     profile.calls += backward ? 0 : 1;
   });
 }
@@ -196,8 +196,8 @@ device::OpArgs Executor::args(std::size_t s, const BatchRows& slice, const StepI
   const plan::Step& step = plan_.steps[s];
   const BoundStep& bound = bindings.step(s);
   const double valid = static_cast<double>(std::max<std::int64_t>(in.valid, 1));
-  return {.rows = slice.rows,
-          .first_row = slice.first_row,
+  return {.rows = slice.rows * step.frames,
+          .first_row = slice.first_row * step.frames,
           .step = in.number,
           .share = static_cast<double>(slice.rows) / valid * step.statistics_weight,
           .training = training && !step.inference_mode,

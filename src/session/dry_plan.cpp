@@ -59,11 +59,11 @@ std::vector<plan::Need> needs_of(device::Device& device, const experiment::Exper
   for (const plan::Step& step : result.plan.steps) {
     ops.push_back(device.make_op({.plan = result.plan,
                                   .step = step,
-                                  .rows = rows,
+                                  .rows = rows * step.frames,
                                   .seed = experiment.config.seed,
                                   .stream_id = static_cast<std::uint32_t>(step.node),
                                   .replicas = replicas}));
-    ops.back()->prepare(rows);
+    ops.back()->prepare(rows * step.frames);
   }
   std::vector<plan::Need> needs;
   for (const auto& op : ops) {

@@ -42,7 +42,7 @@ void measure_drift(Side& reference, Side& tested, const VerifyOptions& options, 
 
 bool has_batch_normalization(const graph::Graph& graph) {
   return std::any_of(graph.layers.begin(), graph.layers.end(), [](const graph::Layer& layer) {
-    return layer.spec.get_if<layers::BatchNormalizationSpec>() != nullptr;
+    return layers::applied(layer.spec).first.get_if<layers::BatchNormalizationSpec>() != nullptr;
   });
 }
 

@@ -88,6 +88,12 @@ TEST(RollCall, EveryLayerHasItsPlaces) {
         EXPECT_FALSE(device::has_op(kind, type.type)) << type.name << " is no operation, but has one: " << word;
       continue;
     }
+    if (type.applies) {
+      for (const auto& [kind, word] : kinds())
+        EXPECT_FALSE(device::has_op(kind, type.type)) << type.name << " applies another layer, but has an op: " << word;
+      expect_file(type.name, "tests/golden/" + name + ".json");
+      continue;
+    }
     if (type.computed_as || layers::is_computed_in_passes(type.type)) {
       expect_sister(type, computed);
       continue;

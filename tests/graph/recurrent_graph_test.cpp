@@ -67,5 +67,32 @@ TEST(RecurrentGraph, TheForgetGatesBiasBeginsWithOnes) {
   EXPECT_EQ(bias_of("{units: 1, unit_forget_bias: false}"), (std::vector<float>(4, 0)));
 }
 
+TEST(RecurrentGraph, WrappersInAGraph) {
+  const Graph graph = graph_of(R"(
+layers:
+  - Input: {name: x, shape: [7, 3]}
+  - Masking: {name: valid}
+  - TimeDistributed: {name: wide, layer: {Dense: {units: 4, activation: relu}}}
+  - Bidirectional: {name: all, layer: {LSTM: {units: 4, return_sequences: true}}, merge_mode: sum}
+  - Bidirectional: {name: last, layer: {GRU: 2}}
+)");
+  EXPECT_EQ(graph.nodes[4].output(), Shape{4});
+  const auto found = masks(graph);
+  EXPECT_EQ(found[2][0], (Mask{Port(1, 1)}));
+  EXPECT_EQ(found[3][0], (Mask{Port(1, 1)}));
+  EXPECT_TRUE(found[4][0].empty());
+  expect_round_trip(graph);
+}
+
+TEST(RecurrentGraph, NoMaskReachesTheLayerOfATimeDistributed) {
+  const Built built = build_text(R"(
+layers:
+  - Input: {name: x, shape: [7, 3, 2]}
+  - Masking: {name: valid}
+  - TimeDistributed: {name: lines, layer: {LSTM: 4}}
+)");
+  EXPECT_THAT(built.errors, HasSubstr("its input has the mask of 'valid', which Keras's layer heeds"));
+}
+
 }  // namespace
 }  // namespace dptrain::graph

@@ -33,7 +33,7 @@ TEST(DeviceCheck, HasEveryLayerLossMetricAndOptimizer) {
     for (const std::string& name : check.names) names += "|" + name + "|";
   for (const config::TypeDef* layer : layers::layer_family().types()) {
     const auto& type = static_cast<const layers::LayerType&>(*layer);
-    const bool has_op = device::has_op(device::DeviceKind::kEmu, layer->type) || type.computed_as ||
+    const bool has_op = device::has_op(device::DeviceKind::kEmu, layer->type) || type.computed_as || type.applies ||
                         layers::is_computed_in_passes(type.type);
     if (!has_op || layer->name == "Activation") continue;
     EXPECT_THAT(names, HasSubstr("|" + layer->name + "|"));
