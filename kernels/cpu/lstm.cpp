@@ -17,7 +17,7 @@ inline constexpr int64_t kLstmGates = 4;
 #define HWY_TARGET_INCLUDE "kernels/cpu/lstm.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/cpu/recurrent-inl.h"
+#include "kernels/cpu/lstm_gates-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
@@ -105,16 +105,8 @@ class LstmForwardBlock {
     float* const z = p_.kept.gates + at * kLstmGates * units_;
     for (int64_t gate = 0; gate < kLstmGates; ++gate)
       add_row(room_.sums + (gate * kBlockRows + r) * stride_, z + gate * units_, units_);
-    const float *const i = z, *const f = i + units_, *const g = f + units_, *const o = g + units_;
-    apply_kind(steps_.recurrent_activation, z, z, 2 * units_);
-    apply_kind(steps_.activation, g, z + 2 * units_, units_);
-    apply_kind(steps_.recurrent_activation, o, z + 3 * units_, units_);
-    sweep(units_, [&](int64_t j, auto io) HWY_ATTR {
-      io.store(hn::MulAdd(io.load(f + j), io.load(c + j), hn::Mul(io.load(i + j), io.load(g + j))), c + j);
-    });
     float* const squashed = p_.kept.squashed != nullptr ? p_.kept.squashed + at * units_ : room_.row;
-    apply_kind(steps_.activation, c, squashed, units_);
-    multiply_rows_of(o, squashed, h, units_);
+    take_lstm_row({steps_.activation, steps_.recurrent_activation}, units_, z, h, c, squashed);
   }
 
   const LstmForward& p_;
@@ -176,26 +168,12 @@ class LstmBackwardBlock {
   /// From dh and dc behind the step: d z, in the place of the gates, and dc before it.
   void differentiate(int64_t r, int64_t s, int64_t t, float* z) {
     const int64_t row = (first_ + r) * steps_.steps;
-    const float *const i = z, *const f = i + units_, *const g = f + units_, *const o = g + units_;
     const float* const squashed = p_.kept.squashed + (row + t) * units_;
     const float* const before = s > 0              ? p_.kept.cell + (row + place_of(steps_, s - 1)) * units_
                                 : p_.c0 != nullptr ? p_.c0 + (first_ + r) * units_
                                                    : nullptr;
-    float *const dh = room_.h + r * stride_, *const dc = room_.c + r * stride_, *const d = room_.row;
-    multiply_rows_of(dh, o, d, units_);
-    differentiate_kind(steps_.activation, squashed, d, d, units_);
-    add_row(d, dc, units_);
-    sweep(units_, [&](int64_t j, auto io) HWY_ATTR {
-      const Vec of_c = io.load(dc + j), last = before == nullptr ? hn::Zero(kFloats) : io.load(before + j);
-      io.store(hn::Mul(of_c, io.load(g + j)), d + j);
-      io.store(hn::Mul(of_c, last), d + units_ + j);
-      io.store(hn::Mul(of_c, io.load(i + j)), d + 2 * units_ + j);
-      io.store(hn::Mul(io.load(dh + j), io.load(squashed + j)), d + 3 * units_ + j);
-      io.store(hn::Mul(of_c, io.load(f + j)), dc + j);
-    });
-    differentiate_kind(steps_.recurrent_activation, z, d, z, 2 * units_);
-    differentiate_kind(steps_.activation, g, d + 2 * units_, z + 2 * units_, units_);
-    differentiate_kind(steps_.recurrent_activation, o, d + 3 * units_, z + 3 * units_, units_);
+    differentiate_lstm_row({steps_.activation, steps_.recurrent_activation}, units_, z, before, squashed,
+                           room_.h + r * stride_, room_.c + r * stride_, room_.row);
   }
 
   /// dh before the step, of the rows that have taken it.

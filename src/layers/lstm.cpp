@@ -8,15 +8,6 @@ const RecurrentCell& lstm_cell() {
   return cell;
 }
 
-std::vector<WeightDef> lstm_weights(const LSTMSpec& spec, std::span<const Shape> in) {
-  std::vector<WeightDef> all = recurrent_weights(lstm_cell(), spec, in, {4 * spec.units});
-  if (spec.use_bias && spec.unit_forget_bias)
-    all.back().parts = {{spec.units, spec.bias_initializer},
-                        {spec.units, Initializer(Ones{})},
-                        {2 * spec.units, spec.bias_initializer}};
-  return all;
-}
-
 LayerBuilder<LSTMSpec> lstm() {
   LayerBuilder<LSTMSpec> builder = layer<LSTMSpec>("LSTM");
   add_recurrent<LSTMSpec>(
@@ -25,11 +16,25 @@ LayerBuilder<LSTMSpec> lstm() {
   std::move(builder)
       .outputs(
           [](const LSTMSpec& spec, std::span<const TensorDef> in) { return recurrent_outputs(lstm_cell(), spec, in); })
-      .weights(lstm_weights);
+      .weights([](const LSTMSpec& spec, std::span<const Shape> in) {
+        return lstm_weights(lstm_cell().name, spec, in[0].back());
+      });
   return builder;
 }
 
 const Registered kLstm = lstm();
 
 }  // namespace
+
+std::vector<WeightDef> lstm_weights(const std::string& cell, const LSTMSpec& spec, std::int64_t features) {
+  const Shape input{features};
+  std::vector<WeightDef> all =
+      recurrent_weights({.name = cell, .gates = 4, .states = {}}, spec, {&input, 1}, {4 * spec.units});
+  if (spec.use_bias && spec.unit_forget_bias)
+    all.back().parts = {{spec.units, spec.bias_initializer},
+                        {spec.units, Initializer(Ones{})},
+                        {2 * spec.units, spec.bias_initializer}};
+  return all;
+}
+
 }  // namespace dptrain::layers

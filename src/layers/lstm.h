@@ -12,4 +12,7 @@ struct LSTMSpec : RecurrentSpec {
   bool unit_forget_bias = true;  ///< the f block of the bias begins with ones, whatever the initializer
 };
 
+/// kernel [features, 4 units], recurrent_kernel, bias of a cell of that name.
+std::vector<WeightDef> lstm_weights(const std::string& cell, const LSTMSpec& spec, std::int64_t features);
+
 }  // namespace dptrain::layers

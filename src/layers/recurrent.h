@@ -60,13 +60,11 @@ void add_key(LayerBuilder<Spec>& builder, const char* name, T Owner::*member) {
   std::move(builder).key(made);
 }
 
-/// The keys and all else that is the same for every cell, in Keras's order. `activations`, `initializers` and
-/// `dropouts` add the cell's own behind `activation`, the initializers and the dropout rates.
+/// The keys behind the first ones, in Keras's order. `activations`, `initializers` and `dropouts` add the cell's own
+/// behind `activation`, the initializers and the dropout rates.
 template <class Spec>
-LayerBuilder<Spec>& add_recurrent(LayerBuilder<Spec>& builder, int states, void (*activations)(LayerBuilder<Spec>&),
-                                  void (*initializers)(LayerBuilder<Spec>&), void (*dropouts)(LayerBuilder<Spec>&)) {
-  std::move(builder).positional(
-      config::key<Spec, std::int64_t>("units", &Spec::units).required().at_least(1).check(Bounded{}));
+void add_cell_keys(LayerBuilder<Spec>& builder, void (*activations)(LayerBuilder<Spec>&),
+                   void (*initializers)(LayerBuilder<Spec>&), void (*dropouts)(LayerBuilder<Spec>&)) {
   add_key(builder, "activation", &Spec::activation);
   activations(builder);
   add_key(builder, "use_bias", &Spec::use_bias);
@@ -84,6 +82,15 @@ LayerBuilder<Spec>& add_recurrent(LayerBuilder<Spec>& builder, int states, void 
   add_key(builder, "return_state", &Spec::return_state);
   add_key(builder, "go_backwards", &Spec::go_backwards);
   std::move(builder).key(config::key<Spec, bool>("stateful", &Spec::stateful).check(stateful_complaint));
+}
+
+/// The keys and all else that is the same for every cell over steps of features.
+template <class Spec>
+LayerBuilder<Spec>& add_recurrent(LayerBuilder<Spec>& builder, int states, void (*activations)(LayerBuilder<Spec>&),
+                                  void (*initializers)(LayerBuilder<Spec>&), void (*dropouts)(LayerBuilder<Spec>&)) {
+  std::move(builder).positional(
+      config::key<Spec, std::int64_t>("units", &Spec::units).required().at_least(1).check(Bounded{}));
+  add_cell_keys(builder, activations, initializers, dropouts);
   add_key(builder, "unroll", &Spec::unroll);
   std::move(builder)
       .inputs(1, 1 + states)

@@ -252,6 +252,15 @@ void add_sequences(std::vector<DeviceCheck>& all) {
                            line("Bidirectional: {layer: {GRU: 5}, merge_mode: mul, name: x2}") +
                            line("Dense: {units: 3, name: after}");
   all.push_back(one("Bidirectional", config_of(steps + both, kClasses, train)));
+  const std::string frames = line("Input: {shape: [9, 5], name: input}") +
+                             line("Reshape: {target_shape: [3, 3, 5, 1], name: x0}") +
+                             line("ConvLSTM2D: {filters: 3, kernel_size: 2, padding: same, dropout: 0.2, name: x1}") +
+                             line("Flatten: {name: x2}") + line("Dense: {units: 3, name: after}");
+  all.push_back(one("ConvLSTM2D", config_of(frames, kClasses, train)));
+  const std::string each = line("TimeDistributed: {layer: {Dense: {units: 4, activation: relu}}, name: x1}") +
+                           line("TimeDistributed: {layer: {Dropout: 0.2}, name: x2}") +
+                           line("GRU: {units: 5, name: x3}") + line("Dense: {units: 3, name: after}");
+  all.push_back(one("TimeDistributed", config_of(steps + each, kClasses, train)));
   all.push_back(
       one("GlobalAveragePooling1D", config_of(line("Input: {shape: [9, 5], name: input}") + end, kClasses, train)));
 }

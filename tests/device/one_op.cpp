@@ -185,7 +185,7 @@ OneStep::OneStep(const Case& c, Wanted wanted, const device::Device& device) : w
   plan.compute = device.options().compute;
   plan::Step step;
   step.name = "layer";
-  plan::set_layer(step, c.layer);
+  plan::set_layer(step, c.layer, c.inputs.front());
   step.undoes = c.undoes;
   step.inference_mode = c.inference_mode;
   step.has_backward = true;

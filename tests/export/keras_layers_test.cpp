@@ -57,6 +57,7 @@ TEST(KerasLayers, Recurrent) {
 
 TEST(KerasLayers, Wrappers) {
   const json found = exported("Bidirectional: {layer: {GRU: {units: 4, return_sequences: true}}, merge_mode: sum}");
+  EXPECT_EQ(exported("TimeDistributed: {layer: Flatten}").at("layer").at("config").at("name"), "flatten");
   json inner = exported("GRU: {units: 4, return_sequences: true}");
   inner.update({{"name", "gru"}, {"trainable", true}, {"dtype", "float32"}});
   const json layer{{"module", "keras.layers"}, {"class_name", "GRU"}, {"config", inner}, {"registered_name", nullptr}};

@@ -107,7 +107,55 @@ TEST(Bidirectional, StatesOfBothDirections) {
   EXPECT_EQ(refusal(gru, {{8}}), "expected an input of 2 axes (steps, features), {0} is 8");
 }
 
+TEST(RecurrentLayers, ConvLSTM2D) {
+  const Shape frames{4, 8, 6, 3};
+  EXPECT_EQ(output_of("ConvLSTM2D: {filters: 5, kernel_size: 3}", {frames}), (Shape{6, 4, 5}));
+  EXPECT_EQ(output_of("ConvLSTM2D: {filters: 5, kernel_size: 3, padding: same, strides: 2, return_sequences: true}",
+                      {frames}),
+            (Shape{4, 4, 3, 5}));
+  EXPECT_EQ(weights_of("ConvLSTM2D: {filters: 5, kernel_size: [2, 3]}", {frames}),
+            "conv_lstm_cell/kernel 2x3x3x20, conv_lstm_cell/recurrent_kernel 2x3x5x20, conv_lstm_cell/bias 20");
+  const Shape state{6, 4, 5};
+  EXPECT_EQ(refusal("ConvLSTM2D: {filters: 5, kernel_size: 3}", {frames, state, state}), "");
+  EXPECT_EQ(refusal("ConvLSTM2D: {filters: 5, kernel_size: 3}", {frames, state, {6, 4, 4}}),
+            "the initial state is 6x4x5, {2} is 6x4x4");
+  EXPECT_EQ(refusal("ConvLSTM2D: {filters: 5, kernel_size: 3}", {kSequence}),
+            "expected an input of 4 axes (steps, height, width, channels), {0} is 7x3");
+}
+
+TEST(TimeDistributed, ShapesAndWeights) {
+  EXPECT_EQ(output_of("TimeDistributed: {layer: {Dense: 5}}", {kSequence}), (Shape{7, 5}));
+  EXPECT_EQ(weights_of("TimeDistributed: {layer: {Dense: 5}}", {kSequence}), "kernel 3x5, bias 5");
+  EXPECT_EQ(output_of("TimeDistributed: {layer: {MaxPooling2D: 2}}", {{4, 8, 6, 3}}), (Shape{4, 4, 3, 3}));
+  EXPECT_EQ(output_of("TimeDistributed: {layer: Flatten}", {{4, 8, 6, 3}}), (Shape{4, 144}));
+  EXPECT_EQ(output_of("TimeDistributed: {layer: {TimeDistributed: {layer: {LSTM: 2}}}}", {{4, 8, 6, 3}}),
+            (Shape{4, 8, 2}));
+  EXPECT_EQ(activation_of(layer_of("TimeDistributed: {layer: {Dense: {units: 5, activation: relu}}}")),
+            Activation::kRelu);
+  EXPECT_TRUE(is_random(layer_of("TimeDistributed: {layer: {Dropout: 0.5}}")));
+}
+
+TEST(TimeDistributed, RefusesWhatItCannotDo) {
+  EXPECT_EQ(read_layer("TimeDistributed: {layer: Add}").errors,
+            "TimeDistributed: layer must be a layer of one input, Add takes several\n");
+  EXPECT_EQ(read_layer("TimeDistributed: {layer: {Input: {shape: [2]}}}").errors,
+            "TimeDistributed: layer must be a layer of one input, Input has none\n");
+  EXPECT_EQ(read_layer("TimeDistributed: {layer: {Embedding: {input_dim: 3, output_dim: 2}}}").errors,
+            "TimeDistributed: layer must be a layer of numbers; Embedding takes ids of any shape without "
+            "TimeDistributed\n");
+  EXPECT_EQ(refusal("TimeDistributed: {layer: Masking}", {{4, 8, 3}}),
+            "Masking makes a mask of all axes: use it without TimeDistributed");
+  EXPECT_EQ(refusal("TimeDistributed: {layer: {LSTM: {units: 5, return_state: true}}}", {{4, 8, 3}}),
+            "LSTM must have one output, not 3");
+  EXPECT_EQ(refusal("TimeDistributed: {layer: {Conv2D: {filters: 2, kernel_size: 3}}}", {{4, 8, 3}}),
+            "Conv2D expects an input of 3 axes, each step of {0} is 8x3");
+  EXPECT_EQ(refusal("TimeDistributed: {layer: Flatten}", {{4}}), "expected steps of 1 axis or more, {0} is 4");
+}
+
 TEST(Bidirectional, RefusesWhatItCannotDo) {
+  EXPECT_EQ(read_layer("Bidirectional: {layer: {LSTM: 5}, backward_layer: {LSTM: 5}}").errors,
+            "Bidirectional: unknown argument 'backward_layer'; both directions have the settings of 'layer', each with "
+            "weights of its own\n");
   EXPECT_EQ(read_layer("Bidirectional: {layer: {Dense: 5}}").errors,
             "Bidirectional: layer must be LSTM, GRU or SimpleRNN, found Dense\n");
   EXPECT_EQ(read_layer("Bidirectional: {layer: {LSTM: {units: 5, go_backwards: true}}}").errors,
