@@ -36,7 +36,7 @@ parameters bench/resnet50.yaml 25,610,152 25,557,032
 parameters xception.yaml 22,910,480 22,855,952
 parameters vgg16_oct.yaml 14,815,044 7,179,780
 says "Non-trainable params: 7,635,264 ("
-parameters clips_cnn.yaml 27,204 26,980
+parameters clips_cnn.yaml 18,284 18,172
 parameters flowers_mobilenetv2.yaml 2,264,389 6,405
 
 # spelled_out FILE: what `config` prints is the same experiment, but for the folder of the runs, which is meant from here in
