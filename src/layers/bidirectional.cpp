@@ -67,7 +67,7 @@ std::vector<WeightDef> weights(const BidirectionalSpec& spec, std::span<const Sh
 
 const Registered kBidirectional =
     layer<BidirectionalSpec>("Bidirectional")
-        .key(key("layer", &BidirectionalSpec::layer).required().check(layer_complaint))
+        .positional(key("layer", &BidirectionalSpec::layer).required().check(layer_complaint))
         .key(key("merge_mode", &BidirectionalSpec::merge_mode))
         .former("backward_layer", "both directions have the settings of 'layer', each with weights of its own")
         .inputs(1, 5)

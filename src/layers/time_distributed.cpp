@@ -50,7 +50,7 @@ MaskRule mask_rule(const Spec& spec, std::span<const Shape> in) {
 
 const Registered kTimeDistributed =
     layer<Spec>("TimeDistributed")
-        .key(key("layer", &Spec::layer).required().check(layer_complaint))
+        .positional(key("layer", &Spec::layer).required().check(layer_complaint))
         .inputs(1)
         .outputs(outputs)
         .weights([](const Spec& spec, std::span<const Shape> in) {

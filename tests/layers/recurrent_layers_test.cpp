@@ -126,6 +126,8 @@ TEST(RecurrentLayers, ConvLSTM2D) {
 TEST(TimeDistributed, ShapesAndWeights) {
   EXPECT_EQ(output_of("TimeDistributed: {layer: {Dense: 5}}", {kSequence}), (Shape{7, 5}));
   EXPECT_EQ(weights_of("TimeDistributed: {layer: {Dense: 5}}", {kSequence}), "kernel 3x5, bias 5");
+  EXPECT_EQ(output_of("TimeDistributed: {Dense: {units: 5}}", {kSequence}), (Shape{7, 5}));
+  EXPECT_EQ(output_of("TimeDistributed: Flatten", {{4, 8, 6, 3}}), (Shape{4, 144}));
   EXPECT_EQ(output_of("TimeDistributed: {layer: {MaxPooling2D: 2}}", {{4, 8, 6, 3}}), (Shape{4, 4, 3, 3}));
   EXPECT_EQ(output_of("TimeDistributed: {layer: Flatten}", {{4, 8, 6, 3}}), (Shape{4, 144}));
   EXPECT_EQ(output_of("TimeDistributed: {layer: {TimeDistributed: {layer: {LSTM: 2}}}}", {{4, 8, 6, 3}}),
@@ -153,6 +155,7 @@ TEST(TimeDistributed, RefusesWhatItCannotDo) {
 }
 
 TEST(Bidirectional, RefusesWhatItCannotDo) {
+  EXPECT_EQ(read_layer("Bidirectional: {LSTM: 5}").errors, "");
   EXPECT_EQ(read_layer("Bidirectional: {layer: {LSTM: 5}, backward_layer: {LSTM: 5}}").errors,
             "Bidirectional: unknown argument 'backward_layer'; both directions have the settings of 'layer', each with "
             "weights of its own\n");
