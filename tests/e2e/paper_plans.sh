@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Every shipped config gets a plan for an H200 that is not there: an engine of cuDNN's for every pass of every convolution,
-# dense layer and projection of an attention, repeating its bits and within the workspace limit, in TF32, strict float32 and bfloat16.
+# dense layer, projection of an attention, and product of inputs or state in a recurrent layer, repeating its bits and
+# within the workspace limit, in TF32, strict float32 and bfloat16.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 
 plans=0
@@ -12,6 +13,8 @@ while read -r config; do
     [ $code -eq 0 ] || fail "$config, $mode: exit $code"
     [ "$(grep 'forward cudnn' out | grep -vc 'state forward cudnn')" -eq "$(grep -cE '^ *[0-9]+ .* (Conv2D|Conv3D|SeparableConv2D|Dense|MultiHeadAttention)' out)" ] ||
       fail "$config, $mode: not every convolution and dense layer has an engine"
+    [ "$(grep -c 'inputs forward cudnn.*state forward cudnn' out)" -eq "$(grep -cE '^ *[0-9]+ .* (LSTM|GRU|SimpleRNN|Bidirectional|ConvLSTM2D) ' out)" ] ||
+      fail "$config, $mode: not every recurrent layer has its engines"
     plans=$((plans + 1))
   done
 done < <(find "$DPTRAIN_SOURCE/configs" -name '*.yaml' -not -path '*/networks/*' | sort)
@@ -36,6 +39,28 @@ Y
 for mode in runtime.tf32=true runtime.tf32=false train.dtype_policy=mixed_bfloat16; do
   run 0 summary steps.yaml --plan --gpus h200 --set $mode
   [ "$(grep -c 'cudnn' out)" -ge 4 ] || fail "steps.yaml, $mode: not every convolution and dense layer has an engine"
+done
+
+say "recurrent layers"
+cat >recurrent.yaml <<'Y'
+dptrain: 1
+model:
+  layers:
+    - Input: [6, 12, 10, 4]
+    - ConvLSTM2D: {filters: 8, kernel_size: 3, return_sequences: true, recurrent_dropout: 0.1}
+    - TimeDistributed: {Conv2D: {filters: 8, kernel_size: 3}}
+    - TimeDistributed: GlobalAveragePooling2D
+    - Bidirectional: {GRU: {units: 6, return_sequences: true}}
+    - SimpleRNN: {units: 5, return_sequences: true}
+    - LSTM: {units: 8, recurrent_dropout: 0.1}
+    - Dense: 3
+data: {train: {Synthetic: {samples: 16}}}
+train: {epochs: 1, batch_size: 8, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+Y
+for mode in runtime.tf32=true runtime.tf32=false train.dtype_policy=mixed_bfloat16; do
+  run 0 summary recurrent.yaml --plan --gpus h200 --set $mode
+  [ "$(grep -c 'inputs forward cudnn.*state forward cudnn' out)" -eq 4 ] || fail "recurrent.yaml, $mode: not every recurrent layer has its engines"
+  [ "$(grep -c 'forward cudnn' out)" -eq 6 ] || fail "recurrent.yaml, $mode: not every convolution and dense layer has an engine"
 done
 
 say "layers over volumes"
