@@ -15,7 +15,6 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       // The file.
       {"dptrain", "Version of the config language: 1."},
       {"name", "Of the experiment, and of the folder of its runs; of a metric: its name in logs."},
-      {"arguments.name", "Of the layer, for `inputs`, messages and checkpoints; default: from its type."},
       {"seed", "Of weights, order and random transforms."},
       {"run_dir", "The folder that runs/<name>/NNN are made in."},
       {"vars", "Defaults of $NAME variables; --var and the environment go before them."},
@@ -156,6 +155,7 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       {"n", "How often."},
       {"classes", "Number of outputs of the last layer."},
       {"dropout", "Rate of the Dropout before the last layer."},
+      {"Transformer.dropout", "Share of attention scores, and of what a half of a block adds, that is set to zero."},
       {"mean", "The mean, one value or one for each channel."},
       {"invert", "Go back from normalised values to the others."},
       {"variance", "The variance, one value or one for each channel."},

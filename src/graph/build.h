@@ -22,8 +22,8 @@ config::Node write(const Graph& graph, bool minimal = false);
 
 /// JSON Schema of the section, for `config --schema`.
 config::Node json_schema();
-/// Adds what json_schema() refers to: "step", "step.<Type>" with the arguments of each type, and "step.arguments",
-/// which all have.
+/// Adds what json_schema() refers to: "step", "step.<Type>" with the arguments of each type, and "any", those that all
+/// have.
 void define_steps(config::Node& definitions);
 
 }  // namespace dptrain::graph

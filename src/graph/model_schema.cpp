@@ -25,7 +25,10 @@ SchemaTree names() { return fragment::any_of({text(), fragment::list(text())}); 
 /// What every step may have beside the arguments of its type.
 SchemaTree common_arguments() {
   SchemaTree common = SchemaTree::map();
-  common.set("name", text());
+  SchemaTree name = text();
+  name.set("description",
+           SchemaTree::text("Of the layer, for `inputs`, messages and checkpoints; default: from its type."));
+  common.set("name", std::move(name));
   common.set("inputs", names());
   common.set("device", text());
   SchemaTree times = fragment::number("integer");
@@ -41,7 +44,7 @@ SchemaTree arguments(const config::Schema& type) {
   SchemaTree schema = type.json_schema();
   const SchemaTree common = common_arguments();
   for (const SchemaTree::Entry& entry : common.entries())
-    schema.find("properties")->set(entry.key, fragment::reference("step.arguments/properties/" + entry.key));
+    schema.find("properties")->set(entry.key, fragment::reference("any/properties/" + entry.key));
   std::vector<SchemaTree> choices{std::move(schema), fragment::types({"null"})};
   for (const config::Field& field : type.fields())
     if (field.positional) choices.push_back(field.schema());
@@ -71,7 +74,7 @@ void define_steps(config::Node& definitions) {
   name.set("pattern", SchemaTree::text("^[a-z]"));
   SchemaTree step = fragment::any_of({fragment::one_of_words(words), std::move(name), std::move(one)});
   definitions.set("step", std::move(step));
-  definitions.set("step.arguments", object(common_arguments(), true));
+  definitions.set("any", object(common_arguments(), true));  // a short name: every type refers to it six times
 }
 
 config::Node json_schema() {
