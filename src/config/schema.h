@@ -71,6 +71,7 @@ class Key {
     field_.value = &kValueOperations<T>;
   }
 
+  const std::string& name() const noexcept { return field_.name; }
   Key& required() { return field_.required = true, *this; }
   Key& at_least(double low) { return field_.range.low = low, *this; }
   Key& above(double low) { return field_.range.low = low, field_.range.low_open = true, *this; }
@@ -131,6 +132,12 @@ class Schema {
   template <class Spec, class T>
   Schema&& positional(const Key<Spec, T>& k) && {
     return std::move(positional(k));
+  }
+  /// Specs begin as this one instead of as Spec().
+  template <class Spec>
+  Schema& defaults(const Spec& values) & {
+    make_ = [values] { return std::shared_ptr<void>(std::make_shared<Spec>(values)); };
+    return *this;
   }
   /// A key that there was, or is elsewhere: `words` say what to write instead.
   Schema&& former(std::string key, std::string words) && {

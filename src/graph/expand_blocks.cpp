@@ -26,6 +26,8 @@ void add_extents(const Shape& shape, std::map<std::string, config::Node>& values
   if (shape.rank() == 3) {
     values.emplace("input_height", config::Node::integer(shape[0]));
     values.emplace("input_width", config::Node::integer(shape[1]));
+  } else if (shape.rank() == 2) {
+    values.emplace("input_steps", config::Node::integer(shape[0]));
   }
   if (shape.rank() > 0) values.emplace("input_channels", config::Node::integer(shape.back()));
 }
@@ -126,14 +128,36 @@ Source Expander::network(const Call& call, const Network& network, Scope& scope)
   auto values = network_values(network, step, reader_);
   auto read = values ? network_input(call, network, *values, scope) : std::nullopt;
   if (!read) return {};
+  const int node = read->front().port.node;
+  if (node >= 0 && !keeps_rules(network, step, *values, tensor(read->front()).shape, scope)) return {};
   auto inner = inner_scope({step, call.name, *read, true}, "network", local, scope);
   if (!inner) return {};
   inner->definitions = &network.definitions;
-  const int node = read->front().port.node;
   const std::vector<int>& given = result_.graph.inputs;
-  result_.graph.networks.push_back(
-      {network.name, network.preprocessing, std::find(given.begin(), given.end(), node) != given.end(), step.mark});
+  if (!network.preprocessing.empty())
+    result_.graph.networks.push_back(
+        {network.name, network.preprocessing, std::find(given.begin(), given.end(), node) != given.end(), step.mark});
   return open(network.block, std::move(*values), std::move(*inner), local, scope);
+}
+
+bool Expander::keeps_rules(const Network& network, const ListedStep& step, std::map<std::string, config::Node> values,
+                           const Shape& input, const Scope& scope) {
+  add_extents(input, values);
+  const Reader::Scope parameters(reader_, std::move(values));
+  bool good = true;
+  for (const NetworkRule& rule : network.rules) {
+    if (reader_.condition(rule.holds).value_or(true)) continue;
+    config::Mark place = step.mark;
+    for (const std::string& argument : rule.arguments) {
+      const config::Node* given = step.arguments.is_map() ? step.arguments.find(argument) : nullptr;
+      if (given == nullptr) continue;
+      place = given->mark();
+      break;
+    }
+    add_notes(reader_.error(place, reader_.text(rule.message).value_or("")), scope);
+    good = false;
+  }
+  return good;
 }
 
 std::optional<Sources> Expander::network_input(const Call& call, const Network& network,
@@ -157,7 +181,7 @@ std::optional<Sources> Expander::network_input(const Call& call, const Network& 
   const config::Node* given = step.arguments.is_map() ? step.arguments.find("input_shape") : nullptr;
   Shape wanted = found;
   if (given != nullptr && !reader_.substituted(*given).is_null()) config::Value<Shape>::read(*given, reader_, wanted);
-  std::string complaint = image_complaint(network, found);
+  std::string complaint = input_complaint(network, found);
   if (!complaint.empty()) complaint = fmt::format("'{}' must be {}", name, complaint);
   if (wanted != found)
     complaint = fmt::format("input_shape is {}, but '{}' is {}; leave input_shape out, or '{}'", wanted.str(), name,

@@ -82,6 +82,9 @@ class Expander {
   /// What the network reads: the step above, what `inputs` names, else an Input of its own. Nothing after reporting.
   std::optional<Sources> network_input(const Call& call, const Network& network,
                                        const std::map<std::string, config::Node>& values, Scope& scope);
+  /// Whether the rules of the network's file hold; reports those that do not.
+  bool keeps_rules(const Network& network, const ListedStep& step, std::map<std::string, config::Node> values,
+                   const Shape& input, const Scope& scope);
   /// The steps of a block or network, with values for its parameters.
   Source open(const Block& block, std::map<std::string, config::Node> values, Scope inner, const std::string& local,
               Scope& scope);

@@ -49,7 +49,8 @@ struct Node {
   const Shape& output() const { return outputs.front().shape; }  ///< of the first, often the only one
 };
 
-/// A use of a bundled network, for advice; a graph that is written out and read again has none.
+/// A use of a bundled network that has published weights, for advice; a graph that is written out and read again has
+/// none.
 struct NetworkUse {
   std::string network;        ///< "VGG16"
   std::string preprocessing;  ///< what its published weights want: "caffe", "tf" or "torch"

@@ -1,6 +1,7 @@
 #include "graph/network.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "config/bundled.h"
 #include "config/load.h"
@@ -23,23 +24,44 @@ bool takes(const Network& network, std::string_view argument) {
 
 config::Schema schema_of(const Network& network) {
   config::Schema schema = config::Schema::of<A>(network.name);
-  schema.key(key("include_top", &A::include_top).doc("with the classifier of ImageNet"));
-  schema.key(key("input_shape", &A::input_shape)
-                 .at_least(1)
-                 .doc("[height, width, channels] of the Input that a network in the first place brings along")
-                 .check([&network](const std::optional<Shape>& shape) {
-                   if (!shape) return std::string();
-                   const std::string complaint = image_complaint(network, *shape);
-                   return complaint.empty() ? layers::Bounded{}(*shape) : "must be " + complaint;
-                 }));
-  schema.key(key("pooling", &A::pooling).doc("what ends a network without its top"));
-  schema.key(key("classes", &A::classes).at_least(1).check(layers::Bounded{}));
-  schema.key(key("classifier_activation", &A::classifier_activation).doc("linear: the top gives logits"));
-  if (takes(network, "alpha"))
-    schema.key(key("alpha", &A::alpha).above(0).at_most(64).doc("factor of the numbers of channels"));
-  if (takes(network, "depth_multiplier"))
-    schema.key(key("depth_multiplier", &A::depth_multiplier).at_least(1).at_most(4096));
-  if (takes(network, "dropout")) schema.key(key("dropout", &A::dropout).at_least(0).below(1));
+  const auto add = [&](const auto& key) {
+    if (takes(network, key.name())) schema.key(key);
+  };
+  const auto size = [&](const char* name, std::int64_t A::*member, const char* doc) {
+    add(key(name, member).at_least(1).check(layers::Bounded{}).doc(doc));
+  };
+  const auto rate = [&](const char* name, double A::*member, const char* doc) {
+    add(key(name, member).at_least(0).below(1).doc(doc));
+  };
+  add(key("include_top", &A::include_top).doc("with the classifier"));
+  add(key("input_shape", &A::input_shape)
+          .at_least(1)
+          .doc(std::string(network.rank == 3 ? "[height, width, channels]" : "[steps, features]") +
+               " of the Input that a network in the first place brings along")
+          .check([&network](const std::optional<Shape>& shape) {
+            if (!shape) return std::string();
+            const std::string complaint = input_complaint(network, *shape);
+            return complaint.empty() ? layers::Bounded{}(*shape) : "must be " + complaint;
+          }));
+  size("patch_size", &A::patch_size, "pixels of a patch's side, which become one step");
+  size("num_layers", &A::num_layers, "how many blocks of attention and dense layers");
+  size("num_heads", &A::num_heads, "of each attention");
+  size("hidden_dim", &A::hidden_dim, "features of a step");
+  size("mlp_dim", &A::mlp_dim, "units of a block's inner Dense");
+  size("intermediate_dim", &A::intermediate_dim, "units of a block's inner Dense");
+  add(key("activation", &A::activation).doc("of a block's inner Dense"));
+  rate("dropout_rate", &A::dropout_rate, "behind a block's inner Dense");
+  rate("attention_dropout", &A::attention_dropout, "of attention scores");
+  rate("dropout", &A::dropout, "");
+  add(key("layer_norm_epsilon", &A::layer_norm_epsilon).above(0).doc("added to variances"));
+  add(key("normalize_first", &A::normalize_first).doc("normalises what a block's halves read, not what they give"));
+  add(key("position_embedding", &A::position_embedding).doc("adds a learned vector to each step"));
+  add(key("pooling", &A::pooling)
+          .doc(takes(network, "num_heads") ? "of the steps" : "what ends a network without its top"));
+  size("classes", &A::classes, "");
+  add(key("classifier_activation", &A::classifier_activation).doc("linear: the top gives logits"));
+  add(key("alpha", &A::alpha).above(0).at_most(64).doc("factor of the numbers of channels"));
+  add(key("depth_multiplier", &A::depth_multiplier).at_least(1).at_most(4096));
   return schema;
 }
 
@@ -51,6 +73,22 @@ std::string head(const config::Node& file, const char* name) {
   return node->str();
 }
 
+std::vector<NetworkRule> read_rules(const config::Node& file) {
+  std::vector<NetworkRule> rules;
+  const config::Node* list = file.find("rules");
+  if (list == nullptr) return rules;
+  for (const config::Node& item : list->items()) {
+    NetworkRule& rule = rules.emplace_back();
+    for (const auto& entry : item.entries()) {
+      if (entry.key == "of")
+        for (const config::Node& argument : entry.value.items()) rule.arguments.push_back(argument.str());
+      else
+        (entry.key == "holds" ? rule.holds : rule.message) = entry.value;
+    }
+  }
+  return rules;
+}
+
 Network read_network(const config::BundledFile& bundled) {
   config::Diagnostics diagnostics;
   Reader reader(diagnostics);
@@ -58,13 +96,30 @@ Network read_network(const config::BundledFile& bundled) {
   diagnostics.throw_if_errors();
   Network network;
   network.name = head(file, "network");
-  network.preprocessing = head(file, "preprocessing");
-  network.smallest = std::stoll(head(file, "smallest"));
+  if (file.find("preprocessing") != nullptr) network.preprocessing = head(file, "preprocessing");
+  if (file.find("smallest") != nullptr) network.smallest = std::stoll(head(file, "smallest"));
+  network.rules = read_rules(file);
   network.definitions = read_definitions(file, reader);
-  network.block =
-      read_block(file, file.mark(), {"network", "preprocessing", "smallest", "blocks"}, reader).value_or(Block());
+  network.block = read_block(file, file.mark(), {"network", "preprocessing", "smallest", "rules", "blocks"}, reader)
+                      .value_or(Block());
   diagnostics.throw_if_errors();
   return network;
+}
+
+/// The keys that the network takes, with the defaults of its file. The checks refer to the network where it stays.
+void add_schema(Network& network) {
+  config::Node params = config::Node::map();
+  for (const Parameter& parameter : network.block.parameters) {
+    if (parameter.name == "input_shape") network.rank = static_cast<int>(parameter.fallback->items().size());
+    params.set(parameter.name, parameter.fallback.value());
+  }
+  network.schema = schema_of(network);
+  config::Diagnostics diagnostics;
+  Reader reader(diagnostics);
+  A defaults;
+  network.schema.read(params, {}, reader, &defaults);
+  diagnostics.throw_if_errors();
+  network.schema.defaults(defaults);
 }
 
 }  // namespace
@@ -74,8 +129,7 @@ const std::map<std::string, Network, std::less<>>& networks() {
     std::map<std::string, Network, std::less<>> made;
     for (const config::BundledFile& file : config::bundled_networks()) {
       Network network = read_network(file);
-      Network& kept = made[network.name] = std::move(network);
-      kept.schema = schema_of(kept);  // its checks refer to the network where it stays
+      add_schema(made[network.name] = std::move(network));
     }
     return made;
   }();
@@ -87,10 +141,20 @@ const Network* find_network(std::string_view name) {
   return found == networks().end() ? nullptr : &found->second;
 }
 
-std::string image_complaint(const Network& network, const Shape& shape) {
-  if (shape.rank() == 3 && shape[0] >= network.smallest && shape[1] >= network.smallest) return "";
-  return fmt::format("an image [height, width, channels] of at least {0}x{0}, found {1}", network.smallest,
-                     shape.str());
+std::string input_complaint(const Network& network, const Shape& shape) {
+  const bool images = network.rank == 3;
+  if (shape.rank() == network.rank && (!images || std::min(shape[0], shape[1]) >= network.smallest)) return "";
+  std::string wanted = "a sequence [steps, features]", hint;
+  if (images) {
+    wanted = "an image [height, width, channels]";
+    if (network.smallest > 1) wanted += fmt::format(" of at least {0}x{0}", network.smallest);
+    if (shape.rank() == 2) hint = "; Transformer takes sequences [steps, features]";
+  } else if (shape.rank() == 1) {
+    hint = "; an Embedding above makes vectors of ids, a Reshape steps of numbers";
+  } else {
+    hint = "; ViT takes images, a Reshape above makes steps of them";
+  }
+  return fmt::format("{}, found {}{}", wanted, shape.str(), hint);
 }
 
 std::optional<std::map<std::string, config::Node>> network_values(const Network& network, const ListedStep& step,
@@ -110,13 +174,13 @@ std::optional<std::map<std::string, config::Node>> network_values(const Network&
       known = false;
     }
   }
-  A arguments;
-  if (!network.schema.read(step.arguments, step.mark, reader, &arguments, ignored) || !known) return std::nullopt;
-  const config::Node given = network.schema.write(&arguments, true);
+  const std::shared_ptr<void> arguments = network.schema.make();
+  if (!network.schema.read(step.arguments, step.mark, reader, arguments.get(), ignored) || !known) return std::nullopt;
+  const config::Node given = network.schema.write(arguments.get());
   std::map<std::string, config::Node> values;
   for (const Parameter& parameter : network.block.parameters) {
     const config::Node* own = given.find(parameter.name);
-    values.emplace(parameter.name, own != nullptr ? *own : *parameter.fallback);
+    values.emplace(parameter.name, own != nullptr && !own->is_null() ? *own : *parameter.fallback);
   }
   return values;
 }

@@ -1,8 +1,17 @@
 #pragma once
 
 // The bundled networks: configs/networks/*.yaml, compiled in (config/bundled.h). A network is a block whose
-// type has a capital letter, whose arguments are Keras's, and whose own blocks no other model sees. Read at the first
-// use and read-only afterwards: any thread.
+// type has a capital letter, whose arguments are Keras's, and whose own blocks no other model sees. Its file says, next
+// to a block's params and layers:
+//
+//   network        its name
+//   preprocessing  of the published weights, where there are any
+//   smallest       height and width that it can do with, where they have a bound
+//   rules          what must hold between arguments and input: {of, holds, else}
+//   blocks         its own
+//
+// Its default input_shape says what it reads: images, or sequences. Read at the first use and read-only afterwards: any
+// thread.
 
 #include <cstdint>
 #include <map>
@@ -20,23 +29,35 @@ namespace dptrain::graph {
 
 enum class HeadPooling { kNone, kAvg, kMax };
 
-/// What any network can be told; each takes those of them that its file lists under `params`. The defaults are Keras's.
+/// What networks can be told; each takes those of them that its file lists under `params`, with the file's defaults.
 struct NetworkArguments {
   bool include_top = true;
-  std::optional<Shape> input_shape;  ///< [height, width, channels]; absent: the file's
+  std::optional<Shape> input_shape;  ///< [height, width, channels] or [steps, features]; absent: the file's
   HeadPooling pooling = HeadPooling::kNone;
   std::int64_t classes = 1000;
   layers::Activation classifier_activation = layers::Activation::kSoftmax;
   double alpha = 1;
   std::int64_t depth_multiplier = 1;
   double dropout = 0.001;
+  std::int64_t patch_size = 1, num_layers = 1, num_heads = 1, hidden_dim = 1, mlp_dim = 1, intermediate_dim = 1;
+  double dropout_rate = 0, attention_dropout = 0, layer_norm_epsilon = 1e-6;
+  layers::Activation activation = layers::Activation::kRelu;
+  bool normalize_first = false, position_embedding = true;
+};
+
+/// What a network's file demands of its arguments and of what it reads.
+struct NetworkRule {
+  std::vector<std::string> arguments;  ///< the first of them that a use gives is the place of the message
+  config::Node holds, message;         ///< a condition; what is said where it is false
 };
 
 struct Network {
   std::string name;           ///< "VGG16"
-  std::string preprocessing;  ///< what the published weights want: PreprocessInput's caffe, tf or torch
-  std::int64_t smallest = 0;  ///< height and width that the network can do with
-  config::Schema schema;      ///< of NetworkArguments
+  std::string preprocessing;  ///< what the published weights want: PreprocessInput's caffe, tf or torch; "": none
+  int rank = 3;               ///< of its input: 3 for images, 2 for sequences
+  std::int64_t smallest = 1;  ///< height and width that the network can do with
+  std::vector<NetworkRule> rules;
+  config::Schema schema;  ///< of NetworkArguments
   Block block;
   Definitions definitions;  ///< the file's own blocks
 };
@@ -49,8 +70,8 @@ const Network* find_network(std::string_view name);
 /// Values of all parameters of one use: those that it gives, else the file's. Nothing after reporting.
 std::optional<std::map<std::string, config::Node>> network_values(const Network& network, const ListedStep& step,
                                                                   config::Reader& reader);
-/// "" or what is wrong with an image of this shape.
-std::string image_complaint(const Network& network, const Shape& shape);
+/// "" or what is wrong with an input of this shape.
+std::string input_complaint(const Network& network, const Shape& shape);
 
 }  // namespace dptrain::graph
 
