@@ -72,11 +72,11 @@ def layer_rows(page):
 
 
 def network_rows(page):
-    """The same of the networks, which have one table of names and one of arguments for all of them."""
+    """The same of the networks, which have one table of names, then tables of arguments for all of them."""
     section = page.split("\n## Networks\n")[1].split("\n## ")[0]
-    names, arguments = [block for block in section.split("\n\n") if block.lstrip().startswith("|")]
+    names, *arguments = [block for block in section.split("\n\n") if block.lstrip().startswith("|")]
     keys = {}
-    for line in arguments.strip().splitlines()[2:]:
+    for line in [line for table in arguments for line in table.strip().splitlines()[2:]]:
         cells = [cell.strip() for cell in line.split("|")[1:-1]]
         keys[re.findall(r"`(\w+)`", cells[0])[0]] = cells[1] if "`" in cells[1] or cells[1][:1].isdigit() else ""
     return {name: keys for name in re.findall(r"^\| `(\w+)`", names, re.M)}
