@@ -50,90 +50,94 @@ class GruForwardBlock {
         units_(pass.steps.units),
         stride_(padded_units(units_)),
         weights_(pass.kernel),
-        first_(first),
-        rows_(rows),
+        rows_(pass.steps, first, rows),
         room_(units_, room) {}
 
   void run() {
     clear_row(room_.panels, panel_floats(kGruGates, units_));
-    for (int64_t r = 0; r < rows_; ++r) {
-      copy_or_clear_row(p_.h0 == nullptr ? nullptr : p_.h0 + (first_ + r) * units_, h_of(r), units_);
-      begins_[r] = first_valid(steps_, first_ + r);
-    }
+    for (int64_t r = 0; r < rows_.count(); ++r)
+      copy_or_clear_row(p_.h0 == nullptr ? nullptr : p_.h0 + rows_[r] * units_, h_of(r), units_);
     for (int64_t s = 0; s < steps_.steps; ++s) take_step(s, place_of(steps_, s));
-    for (int64_t r = 0; p_.h != nullptr && r < rows_; ++r) copy_row(h_of(r), p_.h + (first_ + r) * units_, units_);
+    for (int64_t r = 0; p_.h != nullptr && r < rows_.count(); ++r) copy_row(h_of(r), p_.h + rows_[r] * units_, units_);
   }
 
  private:
   float* h_of(int64_t r) const { return room_.h + r * stride_; }
-  float* gates_of(int64_t r, int64_t t) const {
-    return p_.kept.gates + ((first_ + r) * steps_.steps + t) * kGruGates * units_;
-  }
-  float* sums_of(int64_t gate, int64_t r) const { return room_.sums + (gate * kBlockRows + r) * stride_; }
+  int64_t place(int64_t r, int64_t t) const { return position_of(steps_, rows_[r], t); }
+  float* gates_of(int64_t r, int64_t t) const { return p_.kept.gates + place(r, t) * kGruGates * units_; }
+  float* sums_of(int64_t gate, int64_t slot) const { return room_.sums + (gate * kBlockRows + slot) * stride_; }
   /// Where the third gate's part of the state stands: kept, or for this step only.
-  float* inner_of(int64_t r, int64_t t) const {
-    return p_.kept.inner != nullptr ? p_.kept.inner + ((first_ + r) * steps_.steps + t) * units_
-                                    : room_.rows + r * stride_;
+  float* inner_of(int64_t slot, int64_t t) const {
+    return p_.kept.inner != nullptr ? p_.kept.inner + place(rows_.at(slot), t) * units_ : room_.rows + slot * stride_;
   }
 
   void take_step(int64_t s, int64_t t) {
-    for (int64_t r = 0; r < rows_; ++r) {
-      if (p_.kept.hidden != nullptr)
-        copy_row(h_of(r), p_.kept.hidden + ((first_ + r) * steps_.steps + t) * units_, units_);
-      for (int64_t gate = 0; gate < kGruGates; ++gate) put_state(h_of(r), gate, r);
+    rows_.turn_to(t);
+    for (int64_t slot = 0; slot < rows_.taking(); ++slot) {
+      const int64_t r = rows_.at(slot);
+      if (p_.kept.hidden != nullptr) copy_row(h_of(r), p_.kept.hidden + place(r, t) * units_, units_);
+      for (int64_t gate = 0; gate < kGruGates; ++gate) put_state(h_of(r), gate, slot);
     }
     for (int64_t gate = 0; gate < (p_.reset_after ? 3 : 2); ++gate) multiply(gate);
-    for (int64_t r = 0; r < rows_; ++r) open_gates(r, t);
+    for (int64_t slot = 0; slot < rows_.taking(); ++slot) open_gates(slot, t);
     if (!p_.reset_after) multiply(2);
-    for (int64_t r = 0; r < rows_; ++r) {
-      if (is_valid(steps_, first_ + r, t)) mix(r, t);
-      if (float* const y = output_of(steps_, p_.y, first_ + r, s); y != nullptr)
-        copy_or_clear_row(s >= begins_[r] ? h_of(r) : nullptr, y, units_);
-    }
+    for (int64_t slot = 0; slot < rows_.taking(); ++slot) mix(slot, t);
+    for (int64_t i = rows_.left_out(); i < rows_.count(); ++i) keep_left_out(rows_.at(i), t);
+    for (int64_t r = 0; r < rows_.count(); ++r)
+      if (float* const y = output_of(steps_, p_.y, rows_[r], s); y != nullptr)
+        copy_or_clear_row(rows_.has_begun(r, s) ? h_of(r) : nullptr, y, units_);
+  }
+
+  /// Of a step that is left out, whose sums have zeros for gradients.
+  void keep_left_out(int64_t r, int64_t t) {
+    if (p_.kept.hidden != nullptr) copy_row(h_of(r), p_.kept.hidden + place(r, t) * units_, units_);
+    if (p_.kept.inner != nullptr) clear_row(p_.kept.inner + place(r, t) * units_, units_);
   }
 
   /// Into the panels, with the gate's recurrent dropout.
-  void put_state(const float* state, int64_t gate, int64_t r) {
+  void put_state(const float* state, int64_t gate, int64_t slot) {
     if (steps_.state_factors != nullptr) {
-      multiply_rows_of(state, factors_of(steps_, gate, first_ + r), room_.row, units_);
+      multiply_rows_of(state, factors_of(steps_, gate, rows_[rows_.at(slot)]), room_.row, units_);
       state = room_.row;
     }
-    put_panel_row(state, units_, kGruGates, gate, r, room_.panels);
+    put_panel_row(state, units_, kGruGates, gate, slot, room_.panels);
   }
 
   void multiply(int64_t gate) {
-    multiply_step(rows_, units_, room_.panels, {kGruGates, gate, 1}, weights_ + gate * packed_weights(1, units_), {},
-                  room_.sums + gate * kBlockRows * stride_);
+    multiply_step(rows_.taking(), units_, room_.panels, {kGruGates, gate, 1},
+                  weights_ + gate * packed_weights(1, units_), {}, room_.sums + gate * kBlockRows * stride_);
   }
 
   /// z and r, and what r does to the state.
-  void open_gates(int64_t r, int64_t t) {
+  void open_gates(int64_t slot, int64_t t) {
+    const int64_t r = rows_.at(slot);
     float* const z = gates_of(r, t);
     for (int64_t gate = 0; gate < 2; ++gate) {
-      add_row(sums_of(gate, r), z + gate * units_, units_);
+      add_row(sums_of(gate, slot), z + gate * units_, units_);
       if (p_.bias != nullptr) add_row(p_.bias + gate * units_, z + gate * units_, units_);
     }
     apply_kind(steps_.recurrent_activation, z, z, 2 * units_);
-    float* const inner = inner_of(r, t);
+    float* const inner = inner_of(slot, t);
     if (!p_.reset_after) {
       multiply_rows_of(z + units_, h_of(r), inner, units_);
-      return put_state(inner, 2, r);
+      return put_state(inner, 2, slot);
     }
-    copy_row(sums_of(2, r), inner, units_);
+    copy_row(sums_of(2, slot), inner, units_);
     if (p_.bias != nullptr) add_row(p_.bias + 2 * units_, inner, units_);
   }
 
   /// The candidate, and h' = z h + (1 - z) hh.
-  void mix(int64_t r, int64_t t) {
+  void mix(int64_t slot, int64_t t) {
+    const int64_t r = rows_.at(slot);
     float* const z = gates_of(r, t);
     float* const candidate = z + 2 * units_;
     if (p_.reset_after) {
-      const float *const reset = z + units_, *const inner = inner_of(r, t);
+      const float *const reset = z + units_, *const inner = inner_of(slot, t);
       sweep(units_, [&](int64_t j, auto io) HWY_ATTR {
         io.store(hn::MulAdd(io.load(reset + j), io.load(inner + j), io.load(candidate + j)), candidate + j);
       });
     } else {
-      add_row(sums_of(2, r), candidate, units_);
+      add_row(sums_of(2, slot), candidate, units_);
     }
     apply_kind(steps_.activation, candidate, candidate, units_);
     float* const h = h_of(r);
@@ -147,9 +151,8 @@ class GruForwardBlock {
   const RecurrentSteps& steps_;
   int64_t units_, stride_;
   const float* weights_;
-  int64_t first_, rows_;
+  BlockRows rows_;
   GruRoom room_;
-  int64_t begins_[kBlockRows] = {};
 };
 
 class GruBackwardBlock {
@@ -160,52 +163,52 @@ class GruBackwardBlock {
         units_(pass.steps.units),
         stride_(padded_units(units_)),
         weights_(pass.kernel),
-        first_(first),
-        rows_(rows),
+        rows_(pass.steps, first, rows),
         room_(units_, room) {}
 
   void run() {
     clear_row(room_.panels, panel_floats(kGruGates, units_));
-    for (int64_t r = 0; r < rows_; ++r) {
-      copy_or_clear_row(p_.h == nullptr ? nullptr : p_.h + (first_ + r) * units_, dh_of(r), units_);
-      begins_[r] = first_valid(steps_, first_ + r);
-    }
+    for (int64_t r = 0; r < rows_.count(); ++r)
+      copy_or_clear_row(p_.h == nullptr ? nullptr : p_.h + rows_[r] * units_, dh_of(r), units_);
     for (int64_t s = steps_.steps - 1; s >= 0; --s) go_back(s, place_of(steps_, s));
-    for (int64_t r = 0; p_.dh0 != nullptr && r < rows_; ++r) copy_row(dh_of(r), p_.dh0 + (first_ + r) * units_, units_);
+    for (int64_t r = 0; p_.dh0 != nullptr && r < rows_.count(); ++r)
+      copy_row(dh_of(r), p_.dh0 + rows_[r] * units_, units_);
   }
 
  private:
   float* dh_of(int64_t r) const { return room_.h + r * stride_; }
   /// Gradients of the activated z and r, until r's is known.
-  float* opened_of(int64_t r) const { return room_.rows + 2 * r * stride_; }
-  float* sums_of(int64_t gate, int64_t r) const { return room_.sums + (gate * kBlockRows + r) * stride_; }
-  int64_t place(int64_t r, int64_t t) const { return (first_ + r) * steps_.steps + t; }
+  float* opened_of(int64_t slot) const { return room_.rows + 2 * slot * stride_; }
+  float* sums_of(int64_t gate, int64_t slot) const { return room_.sums + (gate * kBlockRows + slot) * stride_; }
+  int64_t place(int64_t r, int64_t t) const { return position_of(steps_, rows_[r], t); }
 
   void go_back(int64_t s, int64_t t) {
-    for (int64_t r = 0; r < rows_; ++r) {
-      add_output_gradient(r, s);
-      differentiate_mix(r, t);
-    }
+    rows_.turn_to(t);
+    for (int64_t r = 0; r < rows_.count(); ++r) add_output_gradient(r, s);
+    for (int64_t slot = 0; slot < rows_.taking(); ++slot) differentiate_mix(slot, t);
     if (!p_.reset_after) multiply(2, 1);
-    for (int64_t r = 0; r < rows_; ++r) differentiate_gates(r, t);
+    for (int64_t slot = 0; slot < rows_.taking(); ++slot) differentiate_gates(slot, t);
     multiply(0, p_.reset_after ? 3 : 2);
-    for (int64_t r = 0; r < rows_; ++r)
-      if (is_valid(steps_, first_ + r, t)) add_products(r, 0, p_.reset_after ? 3 : 2, dh_of(r));
+    for (int64_t slot = 0; slot < rows_.taking(); ++slot)
+      add_products(slot, 0, p_.reset_after ? 3 : 2, dh_of(rows_.at(slot)));
+    for (int64_t i = rows_.left_out(); i < rows_.count(); ++i) clear_left_out(place(rows_.at(i), t));
+  }
+
+  void clear_left_out(int64_t place) {
+    clear_row(p_.kept.gates + place * kGruGates * units_, kGruGates * units_);
+    if (p_.reset_after) clear_row(p_.recurrent + place * kGruGates * units_, kGruGates * units_);
   }
 
   void add_output_gradient(int64_t r, int64_t s) {
-    const float* const y = output_of(steps_, p_.y, first_ + r, s);
-    if (y != nullptr && s >= begins_[r]) add_row(y, dh_of(r), units_);
+    const float* const y = output_of(steps_, p_.y, rows_[r], s);
+    if (y != nullptr && rows_.has_begun(r, s)) add_row(y, dh_of(r), units_);
   }
 
   /// Back through h' = z h + (1 - z) hh and the candidate's activation; dh becomes z's part of it.
-  void differentiate_mix(int64_t r, int64_t t) {
+  void differentiate_mix(int64_t slot, int64_t t) {
+    const int64_t r = rows_.at(slot);
     float* const z = p_.kept.gates + place(r, t) * kGruGates * units_;
-    float *const candidate = z + 2 * units_, *const of_z = opened_of(r), *const dh = dh_of(r);
-    if (!is_valid(steps_, first_ + r, t)) {
-      clear_row(z, kGruGates * units_);
-      return put_panel_row(candidate, units_, kGruGates, 2, r, room_.panels);
-    }
+    float *const candidate = z + 2 * units_, *const of_z = opened_of(slot), *const dh = dh_of(r);
     const float* const h = p_.kept.hidden + place(r, t) * units_;
     float* const fresh = room_.row;
     sweep(units_, [&](int64_t j, auto io) HWY_ATTR {
@@ -215,31 +218,30 @@ class GruBackwardBlock {
       io.store(hn::Mul(d, keep), dh + j);
     });
     differentiate_kind(steps_.activation, candidate, fresh, candidate, units_);
-    if (!p_.reset_after) put_panel_row(candidate, units_, kGruGates, 2, r, room_.panels);
+    if (!p_.reset_after) put_panel_row(candidate, units_, kGruGates, 2, slot, room_.panels);
   }
 
   /// Of r, then of the sums of z and r.
-  void differentiate_gates(int64_t r, int64_t t) {
+  void differentiate_gates(int64_t slot, int64_t t) {
+    const int64_t r = rows_.at(slot);
     float* const z = p_.kept.gates + place(r, t) * kGruGates * units_;
     const float *const reset = z + units_, *const candidate = z + 2 * units_;
-    float *const opened = opened_of(r), *const of_reset = opened + units_, *const of_inner = room_.row;
-    const bool valid = is_valid(steps_, first_ + r, t);
-    if (valid && p_.reset_after) {
+    float *const opened = opened_of(slot), *const of_reset = opened + units_, *const of_inner = room_.row;
+    if (p_.reset_after) {
       multiply_rows_of(candidate, p_.kept.inner + place(r, t) * units_, of_reset, units_);
       multiply_rows_of(candidate, reset, of_inner, units_);
-    } else if (valid) {
+    } else {
       clear_row(of_inner, units_);
-      add_products(r, 2, 1, of_inner);
+      add_products(slot, 2, 1, of_inner);
       multiply_rows_of(of_inner, p_.kept.hidden + place(r, t) * units_, of_reset, units_);
       multiply_rows_of(of_inner, reset, of_inner, units_);
       add_row(of_inner, dh_of(r), units_);
-    } else {
-      clear_row(of_inner, units_);
     }
-    if (valid) differentiate_kind(steps_.recurrent_activation, z, opened, z, 2 * units_);
-    for (int64_t gate = 0; gate < 2; ++gate) put_panel_row(z + gate * units_, units_, kGruGates, gate, r, room_.panels);
+    differentiate_kind(steps_.recurrent_activation, z, opened, z, 2 * units_);
+    for (int64_t gate = 0; gate < 2; ++gate)
+      put_panel_row(z + gate * units_, units_, kGruGates, gate, slot, room_.panels);
     if (!p_.reset_after) return;
-    put_panel_row(of_inner, units_, kGruGates, 2, r, room_.panels);
+    put_panel_row(of_inner, units_, kGruGates, 2, slot, room_.panels);
     float* const recurrent = p_.recurrent + place(r, t) * kGruGates * units_;
     copy_row(z, recurrent, 2 * units_);
     copy_row(of_inner, recurrent + 2 * units_, units_);
@@ -249,27 +251,26 @@ class GruBackwardBlock {
   void multiply(int64_t first, int64_t count) {
     if (steps_.state_factors == nullptr) {
       const PartRange parts{kGruGates, first, count};
-      return multiply_step(rows_, units_, room_.panels, parts, weights_, parts,
+      return multiply_step(rows_.taking(), units_, room_.panels, parts, weights_, parts,
                            room_.sums + first * kBlockRows * stride_);
     }
     for (int64_t gate = first; gate < first + count; ++gate)
-      multiply_step(rows_, units_, room_.panels, {kGruGates, gate, 1}, weights_, {kGruGates, gate, 1},
+      multiply_step(rows_.taking(), units_, room_.panels, {kGruGates, gate, 1}, weights_, {kGruGates, gate, 1},
                     room_.sums + gate * kBlockRows * stride_);
   }
 
-  void add_products(int64_t r, int64_t first, int64_t count, float* to) {
-    if (steps_.state_factors == nullptr) return add_row(sums_of(first, r), to, units_);
+  void add_products(int64_t slot, int64_t first, int64_t count, float* to) {
+    if (steps_.state_factors == nullptr) return add_row(sums_of(first, slot), to, units_);
     for (int64_t gate = first; gate < first + count; ++gate)
-      add_product(sums_of(gate, r), factors_of(steps_, gate, first_ + r), to, units_);
+      add_product(sums_of(gate, slot), factors_of(steps_, gate, rows_[rows_.at(slot)]), to, units_);
   }
 
   const GruBackward& p_;
   const RecurrentSteps& steps_;
   int64_t units_, stride_;
   const float* weights_;
-  int64_t first_, rows_;
+  BlockRows rows_;
   GruRoom room_;
-  int64_t begins_[kBlockRows] = {};
 };
 
 RecurrentWork gru_forward_work(const GruForward& pass) {

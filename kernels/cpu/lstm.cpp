@@ -50,61 +50,69 @@ class LstmForwardBlock {
         units_(pass.steps.units),
         stride_(padded_units(units_)),
         weights_(pass.kernel),
-        first_(first),
-        rows_(rows),
+        rows_(pass.steps, first, rows),
         parts_(steps_.state_factors == nullptr ? 1 : kLstmGates),
         room_(units_, room) {}
 
   void run() {
     clear_row(room_.panels, panel_floats(parts_, units_));
-    for (int64_t r = 0; r < rows_; ++r) {
-      copy_or_clear_row(row_of(p_.h0, r), room_.h + r * stride_, units_);
-      copy_or_clear_row(row_of(p_.c0, r), room_.c + r * stride_, units_);
-      begins_[r] = first_valid(steps_, first_ + r);
+    for (int64_t r = 0; r < rows_.count(); ++r) {
+      copy_or_clear_row(row_of(p_.h0, r), h_of(r), units_);
+      copy_or_clear_row(row_of(p_.c0, r), c_of(r), units_);
     }
     for (int64_t s = 0; s < steps_.steps; ++s) take_step(s, place_of(steps_, s));
-    for (int64_t r = 0; r < rows_; ++r) {
-      const float *const h = room_.h + r * stride_, *const c = room_.c + r * stride_;
-      if (p_.h != nullptr) copy_row(h, p_.h + (first_ + r) * units_, units_);
-      if (p_.c != nullptr) copy_row(c, p_.c + (first_ + r) * units_, units_);
+    for (int64_t r = 0; r < rows_.count(); ++r) {
+      if (p_.h != nullptr) copy_row(h_of(r), p_.h + rows_[r] * units_, units_);
+      if (p_.c != nullptr) copy_row(c_of(r), p_.c + rows_[r] * units_, units_);
     }
   }
 
  private:
+  float* h_of(int64_t r) const { return room_.h + r * stride_; }
+  float* c_of(int64_t r) const { return room_.c + r * stride_; }
   const float* row_of(const float* state, int64_t r) const {
-    return state == nullptr ? nullptr : state + (first_ + r) * units_;
+    return state == nullptr ? nullptr : state + rows_[r] * units_;
   }
+  int64_t position(int64_t r, int64_t t) const { return position_of(steps_, rows_[r], t); }
 
   void take_step(int64_t s, int64_t t) {
-    for (int64_t r = 0; r < rows_; ++r) read_state(r, t);
+    rows_.turn_to(t);
+    for (int64_t slot = 0; slot < rows_.taking(); ++slot) read_state(rows_.at(slot), slot, t);
     for (int64_t gate = 0; gate < kLstmGates; ++gate)
-      multiply_step(rows_, units_, room_.panels, {parts_, parts_ == 1 ? 0 : gate, 1},
+      multiply_step(rows_.taking(), units_, room_.panels, {parts_, parts_ == 1 ? 0 : gate, 1},
                     weights_ + gate * packed_weights(1, units_), {}, room_.sums + gate * kBlockRows * stride_);
-    for (int64_t r = 0; r < rows_; ++r) {
-      const int64_t at = (first_ + r) * steps_.steps + t;
-      float *const h = room_.h + r * stride_, *const c = room_.c + r * stride_;
-      if (is_valid(steps_, first_ + r, t)) compute(r, at, h, c);
-      if (p_.kept.cell != nullptr) copy_row(c, p_.kept.cell + at * units_, units_);
-      if (float* const y = output_of(steps_, p_.y, first_ + r, s); y != nullptr)
-        copy_or_clear_row(s >= begins_[r] ? h : nullptr, y, units_);
+    for (int64_t slot = 0; slot < rows_.taking(); ++slot) {
+      const int64_t r = rows_.at(slot), at = position(r, t);
+      compute(slot, at, h_of(r), c_of(r));
+      if (p_.kept.cell != nullptr) copy_row(c_of(r), p_.kept.cell + at * units_, units_);
     }
+    for (int64_t i = rows_.left_out(); i < rows_.count(); ++i) keep_left_out(rows_.at(i), t);
+    for (int64_t r = 0; r < rows_.count(); ++r)
+      if (float* const y = output_of(steps_, p_.y, rows_[r], s); y != nullptr)
+        copy_or_clear_row(rows_.has_begun(r, s) ? h_of(r) : nullptr, y, units_);
   }
 
   /// Into the panels, with recurrent dropout for each gate by itself.
-  void read_state(int64_t r, int64_t t) {
-    const float* const h = room_.h + r * stride_;
-    if (p_.kept.hidden != nullptr) copy_row(h, p_.kept.hidden + ((first_ + r) * steps_.steps + t) * units_, units_);
-    if (parts_ == 1) return put_panel_row(h, units_, 1, 0, r, room_.panels);
+  void read_state(int64_t r, int64_t slot, int64_t t) {
+    const float* const h = h_of(r);
+    if (p_.kept.hidden != nullptr) copy_row(h, p_.kept.hidden + position(r, t) * units_, units_);
+    if (parts_ == 1) return put_panel_row(h, units_, 1, 0, slot, room_.panels);
     for (int64_t gate = 0; gate < kLstmGates; ++gate) {
-      multiply_rows_of(h, factors_of(steps_, gate, first_ + r), room_.row, units_);
-      put_panel_row(room_.row, units_, parts_, gate, r, room_.panels);
+      multiply_rows_of(h, factors_of(steps_, gate, rows_[r]), room_.row, units_);
+      put_panel_row(room_.row, units_, parts_, gate, slot, room_.panels);
     }
   }
 
-  void compute(int64_t r, int64_t at, float* h, float* c) {
+  /// The states of a step that is left out.
+  void keep_left_out(int64_t r, int64_t t) {
+    if (p_.kept.hidden != nullptr) copy_row(h_of(r), p_.kept.hidden + position(r, t) * units_, units_);
+    if (p_.kept.cell != nullptr) copy_row(c_of(r), p_.kept.cell + position(r, t) * units_, units_);
+  }
+
+  void compute(int64_t slot, int64_t at, float* h, float* c) {
     float* const z = p_.kept.gates + at * kLstmGates * units_;
     for (int64_t gate = 0; gate < kLstmGates; ++gate)
-      add_row(room_.sums + (gate * kBlockRows + r) * stride_, z + gate * units_, units_);
+      add_row(room_.sums + (gate * kBlockRows + slot) * stride_, z + gate * units_, units_);
     float* const squashed = p_.kept.squashed != nullptr ? p_.kept.squashed + at * units_ : room_.row;
     take_lstm_row({steps_.activation, steps_.recurrent_activation}, units_, z, h, c, squashed);
   }
@@ -113,9 +121,9 @@ class LstmForwardBlock {
   const RecurrentSteps& steps_;
   int64_t units_, stride_;
   const float* weights_;
-  int64_t first_, rows_, parts_;
+  BlockRows rows_;
+  int64_t parts_;
   LstmRoom room_;
-  int64_t begins_[kBlockRows] = {};
 };
 
 class LstmBackwardBlock {
@@ -126,88 +134,95 @@ class LstmBackwardBlock {
         units_(pass.steps.units),
         stride_(padded_units(units_)),
         weights_(pass.kernel),
-        first_(first),
-        rows_(rows),
+        rows_(pass.steps, first, rows),
         room_(units_, room) {}
 
   void run() {
     clear_row(room_.panels, panel_floats(kLstmGates, units_));
-    for (int64_t r = 0; r < rows_; ++r) {
-      const int64_t at = (first_ + r) * units_;
-      copy_or_clear_row(p_.h == nullptr ? nullptr : p_.h + at, room_.h + r * stride_, units_);
-      copy_or_clear_row(p_.c == nullptr ? nullptr : p_.c + at, room_.c + r * stride_, units_);
-      begins_[r] = first_valid(steps_, first_ + r);
+    for (int64_t r = 0; r < rows_.count(); ++r) {
+      const int64_t at = rows_[r] * units_;
+      copy_or_clear_row(p_.h == nullptr ? nullptr : p_.h + at, dh_of(r), units_);
+      copy_or_clear_row(p_.c == nullptr ? nullptr : p_.c + at, dc_of(r), units_);
     }
     for (int64_t s = steps_.steps - 1; s >= 0; --s) go_back(s, place_of(steps_, s));
-    for (int64_t r = 0; r < rows_; ++r) {
-      if (p_.dh0 != nullptr) copy_row(room_.h + r * stride_, p_.dh0 + (first_ + r) * units_, units_);
-      if (p_.dc0 != nullptr) copy_row(room_.c + r * stride_, p_.dc0 + (first_ + r) * units_, units_);
+    for (int64_t r = 0; r < rows_.count(); ++r) {
+      if (p_.dh0 != nullptr) copy_row(dh_of(r), p_.dh0 + rows_[r] * units_, units_);
+      if (p_.dc0 != nullptr) copy_row(dc_of(r), p_.dc0 + rows_[r] * units_, units_);
     }
   }
 
  private:
+  float* dh_of(int64_t r) const { return room_.h + r * stride_; }
+  float* dc_of(int64_t r) const { return room_.c + r * stride_; }
+  int64_t position(int64_t r, int64_t t) const { return position_of(steps_, rows_[r], t); }
+
   void go_back(int64_t s, int64_t t) {
-    for (int64_t r = 0; r < rows_; ++r) {
-      add_output_gradient(r, s);
-      float* const z = p_.kept.gates + ((first_ + r) * steps_.steps + t) * kLstmGates * units_;
-      if (is_valid(steps_, first_ + r, t))
-        differentiate(r, s, t, z);
-      else
-        clear_row(z, kLstmGates * units_);
+    rows_.turn_to(t);
+    for (int64_t r = 0; r < rows_.count(); ++r) add_output_gradient(r, s);
+    for (int64_t slot = 0; slot < rows_.taking(); ++slot) {
+      const int64_t r = rows_.at(slot), at = position(r, t);
+      float* const z = p_.kept.gates + at * kLstmGates * units_;
+      differentiate(r, s, at, z);
       for (int64_t gate = 0; gate < kLstmGates; ++gate)
-        put_panel_row(z + gate * units_, units_, kLstmGates, gate, r, room_.panels);
+        put_panel_row(z + gate * units_, units_, kLstmGates, gate, slot, room_.panels);
     }
-    if (s > 0 || p_.dh0 != nullptr) pass_to_state(t);
+    for (int64_t i = rows_.left_out(); i < rows_.count(); ++i)
+      clear_row(p_.kept.gates + position(rows_.at(i), t) * kLstmGates * units_, kLstmGates * units_);
+    if (s > 0 || p_.dh0 != nullptr) pass_to_state();
   }
 
   void add_output_gradient(int64_t r, int64_t s) {
-    const float* const y = output_of(steps_, p_.y, first_ + r, s);
-    if (y != nullptr && s >= begins_[r]) add_row(y, room_.h + r * stride_, units_);
+    const float* const y = output_of(steps_, p_.y, rows_[r], s);
+    if (y != nullptr && rows_.has_begun(r, s)) add_row(y, dh_of(r), units_);
   }
 
   /// From dh and dc behind the step: d z, in the place of the gates, and dc before it.
-  void differentiate(int64_t r, int64_t s, int64_t t, float* z) {
-    const int64_t row = (first_ + r) * steps_.steps;
-    const float* const squashed = p_.kept.squashed + (row + t) * units_;
-    const float* const before = s > 0              ? p_.kept.cell + (row + place_of(steps_, s - 1)) * units_
-                                : p_.c0 != nullptr ? p_.c0 + (first_ + r) * units_
-                                                   : nullptr;
-    differentiate_lstm_row({steps_.activation, steps_.recurrent_activation}, units_, z, before, squashed,
-                           room_.h + r * stride_, room_.c + r * stride_, room_.row);
+  void differentiate(int64_t r, int64_t s, int64_t at, float* z) {
+    const float* const squashed = p_.kept.squashed + at * units_;
+    const float* const before = rows_.has_begun(r, s - 1) ? p_.kept.cell + position_before(r, s, at) * units_
+                                : p_.c0 != nullptr        ? p_.c0 + rows_[r] * units_
+                                                          : nullptr;
+    differentiate_lstm_row({steps_.activation, steps_.recurrent_activation}, units_, z, before, squashed, dh_of(r),
+                           dc_of(r), room_.row);
+  }
+
+  /// Of the step that a row took before step number s, which stands at `at`; or, where all steps have places, of one
+  /// behind it that was left out.
+  int64_t position_before(int64_t r, int64_t s, int64_t at) const {
+    if (steps_.places != nullptr) return steps_.backwards ? at + 1 : at - 1;
+    return position(r, place_of(steps_, s - 1));
   }
 
   /// dh before the step, of the rows that have taken it.
-  void pass_to_state(int64_t t) {
+  void pass_to_state() {
     const PartRange all{kLstmGates, 0, kLstmGates};
     if (steps_.state_factors == nullptr)
-      multiply_step(rows_, units_, room_.panels, all, weights_, all, room_.sums);
+      multiply_step(rows_.taking(), units_, room_.panels, all, weights_, all, room_.sums);
     else
       for (int64_t gate = 0; gate < kLstmGates; ++gate)
-        multiply_step(rows_, units_, room_.panels, {kLstmGates, gate, 1}, weights_, {kLstmGates, gate, 1},
+        multiply_step(rows_.taking(), units_, room_.panels, {kLstmGates, gate, 1}, weights_, {kLstmGates, gate, 1},
                       room_.sums + gate * kBlockRows * stride_);
-    for (int64_t r = 0; r < rows_; ++r) {
-      if (!is_valid(steps_, first_ + r, t)) continue;
-      float* const dh = room_.h + r * stride_;
+    for (int64_t slot = 0; slot < rows_.taking(); ++slot) {
+      const int64_t r = rows_.at(slot);
       if (steps_.state_factors == nullptr)
-        copy_row(room_.sums + r * stride_, dh, units_);
+        copy_row(room_.sums + slot * stride_, dh_of(r), units_);
       else
-        add_gates(r, dh);
+        add_gates(rows_[r], slot, dh_of(r));
     }
   }
 
-  void add_gates(int64_t r, float* dh) {
+  void add_gates(int64_t row, int64_t slot, float* dh) {
     clear_row(dh, units_);
     for (int64_t gate = 0; gate < kLstmGates; ++gate)
-      add_product(room_.sums + (gate * kBlockRows + r) * stride_, factors_of(steps_, gate, first_ + r), dh, units_);
+      add_product(room_.sums + (gate * kBlockRows + slot) * stride_, factors_of(steps_, gate, row), dh, units_);
   }
 
   const LstmBackward& p_;
   const RecurrentSteps& steps_;
   int64_t units_, stride_;
   const float* weights_;
-  int64_t first_, rows_;
+  BlockRows rows_;
   LstmRoom room_;
-  int64_t begins_[kBlockRows] = {};
 };
 
 RecurrentWork lstm_forward_work(const LstmForward& pass) {

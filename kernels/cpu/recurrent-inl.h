@@ -114,6 +114,48 @@ HWY_INLINE int64_t first_valid(const RecurrentSteps& steps, int64_t row) {
   return s;
 }
 
+/// Where a step that is not left out stands in sums and what is kept.
+HWY_INLINE int64_t position_of(const RecurrentSteps& steps, int64_t row, int64_t t) {
+  const int64_t at = row * steps.steps + t;
+  return steps.places == nullptr ? at : steps.places[at];
+}
+
+/// The rows of a block, numbered as they come, and those of them that take the step it is turned to: each of these has
+/// a slot, its row of panels and sums. Without a mask that is its number.
+class BlockRows {
+ public:
+  BlockRows(const RecurrentSteps& steps, int64_t first, int64_t count) : steps_(steps), count_(count), taking_(count) {
+    for (int64_t r = 0; r < count; ++r) {
+      rows_[r] = steps.order == nullptr ? first + r : steps.order[first + r];
+      begins_[r] = first_valid(steps, rows_[r]);
+      numbers_[r] = r;
+    }
+  }
+
+  int64_t count() const { return count_; }
+  /// Which row of all it is.
+  int64_t operator[](int64_t r) const { return rows_[r]; }
+  /// Whether it has taken a step up to number s.
+  bool has_begun(int64_t r, int64_t s) const { return s >= begins_[r]; }
+
+  void turn_to(int64_t t) {
+    if (steps_.mask == nullptr) return;
+    int64_t left_out = count_;
+    taking_ = 0;
+    for (int64_t r = 0; r < count_; ++r) numbers_[is_valid(steps_, rows_[r], t) ? taking_++ : --left_out] = r;
+  }
+  int64_t taking() const { return taking_; }
+  /// The row of a slot; from taking() to count(): those that leave the step out.
+  int64_t at(int64_t slot) const { return numbers_[slot]; }
+  /// From where rows leave the step out and have a place of it all the same.
+  int64_t left_out() const { return steps_.places == nullptr ? taking_ : count_; }
+
+ private:
+  const RecurrentSteps& steps_;
+  int64_t count_, taking_;
+  int64_t rows_[kBlockRows] = {}, begins_[kBlockRows] = {}, numbers_[kBlockRows] = {};
+};
+
 /// The output of step number s of a row; null: it has none.
 template <class T>
 HWY_INLINE T* output_of(const RecurrentSteps& steps, T* y, int64_t row, int64_t s) {

@@ -7,6 +7,10 @@
 // run_recurrent() takes one pass, or several side by side. May be called from any thread; work is shared among the
 // caller's threads. Nothing is allocated; results do not depend on the number of threads. Everything written is
 // overwritten.
+//
+// A row computes nothing at a step that its mask leaves out: at each step the rows of a block that take it close ranks.
+// So blocks of rows of like lengths cost least (valid_steps.h has an order of rows for that), and nothing of a row
+// depends on its block.
 
 #include <cstdint>
 #include <span>
@@ -19,8 +23,12 @@ namespace dptrain::kernels::cpu {
 /// for the outputs.
 struct RecurrentSteps {
   int64_t rows = 0, steps = 0, units = 0;
-  bool backwards = false;                     ///< takes the last step first
-  const uint8_t* mask = nullptr;              ///< [rows, steps]: 0 where a step is left out; null: none is
+  bool backwards = false;          ///< takes the last step first
+  const uint8_t* mask = nullptr;   ///< [rows, steps]: 0 where a step is left out; null: none is
+  const int32_t* order = nullptr;  ///< [rows]: how blocks take the rows; null: as they lie
+  /// [rows, steps], of valid_steps.h: where a step stands among those that are valid, which sums and what is kept then
+  /// have alone; null: they have all steps.
+  const int32_t* places = nullptr;
   const float* state_factors = nullptr;       ///< recurrent dropout: [gates, rows, units], factors of h; null: none
   Activation activation = Activation::kTanh;  ///< both with has_gradient_from_output, not over rows
   Activation recurrent_activation = Activation::kSigmoid;

@@ -23,30 +23,28 @@ class SimpleRnnBlock {
  protected:
   SimpleRnnBlock(const RecurrentSteps& steps, const SimpleRnnKept& kept, const float* kernel, int64_t first,
                  int64_t rows, float* room)
-      : steps_(steps), kept_(kept), units_(steps.units), stride_(padded_units(units_)), first_(first), rows_(rows) {
+      : steps_(steps), kept_(kept), units_(steps.units), stride_(padded_units(units_)), rows_(steps, first, rows) {
     kernel_ = kernel;
     panels_ = room;
     products_ = panels_ + panel_floats(1, units_);
     state_ = products_ + kBlockRows * stride_;
     row_ = state_ + kBlockRows * stride_;
     clear_row(panels_, panel_floats(1, units_));
-    for (int64_t r = 0; r < rows_; ++r) begins_[r] = first_valid(steps_, first_ + r);
   }
 
   /// h, and backward its gradient.
   float* state_of(int64_t r) const { return state_ + r * stride_; }
-  float* product_of(int64_t r) const { return products_ + r * stride_; }
-  int64_t place(int64_t r, int64_t t) const { return ((first_ + r) * steps_.steps + t) * units_; }
-  void multiply() { multiply_step(rows_, units_, panels_, {}, kernel_, {}, products_); }
-  void put(const float* values, int64_t r) { put_panel_row(values, units_, 1, 0, r, panels_); }
+  float* product_of(int64_t slot) const { return products_ + slot * stride_; }
+  int64_t place(int64_t r, int64_t t) const { return position_of(steps_, rows_[r], t) * units_; }
+  void multiply() { multiply_step(rows_.taking(), units_, panels_, {}, kernel_, {}, products_); }
+  void put(const float* values, int64_t slot) { put_panel_row(values, units_, 1, 0, slot, panels_); }
 
   const RecurrentSteps& steps_;
   const SimpleRnnKept& kept_;
   int64_t units_, stride_;
-  int64_t first_, rows_;
+  BlockRows rows_;
   const float* kernel_;
   float *panels_, *products_, *state_, *row_;
-  int64_t begins_[kBlockRows] = {};
 };
 
 class SimpleRnnForwardBlock : SimpleRnnBlock {
@@ -55,31 +53,35 @@ class SimpleRnnForwardBlock : SimpleRnnBlock {
       : SimpleRnnBlock(pass.steps, pass.kept, pass.kernel, first, rows, room), p_(pass) {}
 
   void run() {
-    for (int64_t r = 0; r < rows_; ++r)
-      copy_or_clear_row(p_.h0 == nullptr ? nullptr : p_.h0 + (first_ + r) * units_, state_of(r), units_);
+    for (int64_t r = 0; r < rows_.count(); ++r)
+      copy_or_clear_row(p_.h0 == nullptr ? nullptr : p_.h0 + rows_[r] * units_, state_of(r), units_);
     for (int64_t s = 0; s < steps_.steps; ++s) take_step(s, place_of(steps_, s));
-    for (int64_t r = 0; p_.h != nullptr && r < rows_; ++r) copy_row(state_of(r), p_.h + (first_ + r) * units_, units_);
+    for (int64_t r = 0; p_.h != nullptr && r < rows_.count(); ++r)
+      copy_row(state_of(r), p_.h + rows_[r] * units_, units_);
   }
 
  private:
   void take_step(int64_t s, int64_t t) {
-    for (int64_t r = 0; r < rows_; ++r) {
+    rows_.turn_to(t);
+    for (int64_t slot = 0; slot < rows_.taking(); ++slot) {
+      const int64_t r = rows_.at(slot);
       if (kept_.hidden != nullptr) copy_row(state_of(r), kept_.hidden + place(r, t), units_);
-      if (steps_.state_factors != nullptr)
-        multiply_rows_of(state_of(r), factors_of(steps_, 0, first_ + r), row_, units_);
-      put(steps_.state_factors == nullptr ? state_of(r) : row_, r);
+      if (steps_.state_factors != nullptr) multiply_rows_of(state_of(r), factors_of(steps_, 0, rows_[r]), row_, units_);
+      put(steps_.state_factors == nullptr ? state_of(r) : row_, slot);
     }
     multiply();
-    for (int64_t r = 0; r < rows_; ++r) {
-      if (is_valid(steps_, first_ + r, t)) {
-        float* const z = kept_.sums + place(r, t);
-        add_row(product_of(r), z, units_);
-        apply_kind(steps_.activation, z, z, units_);
-        copy_row(z, state_of(r), units_);
-      }
-      if (float* const y = output_of(steps_, p_.y, first_ + r, s); y != nullptr)
-        copy_or_clear_row(s >= begins_[r] ? state_of(r) : nullptr, y, units_);
+    for (int64_t slot = 0; slot < rows_.taking(); ++slot) {
+      const int64_t r = rows_.at(slot);
+      float* const z = kept_.sums + place(r, t);
+      add_row(product_of(slot), z, units_);
+      apply_kind(steps_.activation, z, z, units_);
+      copy_row(z, state_of(r), units_);
     }
+    for (int64_t i = rows_.left_out(); kept_.hidden != nullptr && i < rows_.count(); ++i)
+      copy_row(state_of(rows_.at(i)), kept_.hidden + place(rows_.at(i), t), units_);
+    for (int64_t r = 0; r < rows_.count(); ++r)
+      if (float* const y = output_of(steps_, p_.y, rows_[r], s); y != nullptr)
+        copy_or_clear_row(rows_.has_begun(r, s) ? state_of(r) : nullptr, y, units_);
   }
 
   const SimpleRnnForward& p_;
@@ -91,33 +93,35 @@ class SimpleRnnBackwardBlock : SimpleRnnBlock {
       : SimpleRnnBlock(pass.steps, pass.kept, pass.kernel, first, rows, room), p_(pass) {}
 
   void run() {
-    for (int64_t r = 0; r < rows_; ++r)
-      copy_or_clear_row(p_.h == nullptr ? nullptr : p_.h + (first_ + r) * units_, state_of(r), units_);
+    for (int64_t r = 0; r < rows_.count(); ++r)
+      copy_or_clear_row(p_.h == nullptr ? nullptr : p_.h + rows_[r] * units_, state_of(r), units_);
     for (int64_t s = steps_.steps - 1; s >= 0; --s) go_back(s, place_of(steps_, s));
-    for (int64_t r = 0; p_.dh0 != nullptr && r < rows_; ++r)
-      copy_row(state_of(r), p_.dh0 + (first_ + r) * units_, units_);
+    for (int64_t r = 0; p_.dh0 != nullptr && r < rows_.count(); ++r)
+      copy_row(state_of(r), p_.dh0 + rows_[r] * units_, units_);
   }
 
  private:
   void go_back(int64_t s, int64_t t) {
-    for (int64_t r = 0; r < rows_; ++r) {
-      const float* const y = output_of(steps_, p_.y, first_ + r, s);
-      if (y != nullptr && s >= begins_[r]) add_row(y, state_of(r), units_);
-      float* const z = kept_.sums + place(r, t);
-      if (is_valid(steps_, first_ + r, t))
-        differentiate_kind(steps_.activation, z, state_of(r), z, units_);
-      else
-        clear_row(z, units_);
-      put(z, r);
+    rows_.turn_to(t);
+    for (int64_t r = 0; r < rows_.count(); ++r) {
+      const float* const y = output_of(steps_, p_.y, rows_[r], s);
+      if (y != nullptr && rows_.has_begun(r, s)) add_row(y, state_of(r), units_);
     }
+    for (int64_t slot = 0; slot < rows_.taking(); ++slot) {
+      const int64_t r = rows_.at(slot);
+      float* const z = kept_.sums + place(r, t);
+      differentiate_kind(steps_.activation, z, state_of(r), z, units_);
+      put(z, slot);
+    }
+    for (int64_t i = rows_.left_out(); i < rows_.count(); ++i) clear_row(kept_.sums + place(rows_.at(i), t), units_);
     if (s == 0 && p_.dh0 == nullptr) return;
     multiply();
-    for (int64_t r = 0; r < rows_; ++r) {
-      if (!is_valid(steps_, first_ + r, t)) continue;
+    for (int64_t slot = 0; slot < rows_.taking(); ++slot) {
+      const int64_t r = rows_.at(slot);
       if (steps_.state_factors == nullptr)
-        copy_row(product_of(r), state_of(r), units_);
+        copy_row(product_of(slot), state_of(r), units_);
       else
-        multiply_rows_of(product_of(r), factors_of(steps_, 0, first_ + r), state_of(r), units_);
+        multiply_rows_of(product_of(slot), factors_of(steps_, 0, rows_[r]), state_of(r), units_);
     }
   }
 

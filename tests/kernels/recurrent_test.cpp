@@ -5,28 +5,17 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/aligned_floats.h"
 #include "kernels/support.h"
 
 namespace dptrain::kernels::cpu {
 namespace {
 
 using test::agrees;
+using test::AlignedFloats;
 using test::random_floats;
 
 using Doubles = std::vector<double>;
-
-/// On a cache line.
-class AlignedFloats {
- public:
-  explicit AlignedFloats(size_t n) : floats_(n + 15) {}
-  float* data() {
-    const auto at = reinterpret_cast<uintptr_t>(floats_.data());
-    return floats_.data() + (64 - at % 64) % 64 / sizeof(float);
-  }
-
- private:
-  std::vector<float> floats_;
-};
 
 struct StepsCase {
   int64_t rows, steps, units;

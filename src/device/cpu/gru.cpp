@@ -30,7 +30,7 @@ class GRUOp final : public RecurrentOp<GRUOp, layers::GRUSpec> {
 
   kernels::cpu::RecurrentWork begin_backward(const OpArgs& a) override {
     const auto [kept, own] = places(a, true);
-    draw_factors(a, own);
+    begin_back(a, own);
     backward_ = {.steps = steps_of(a, own.factors),
                  .reset_after = spec_.reset_after,
                  .kernel = packed_in(a.packed).backward,
@@ -45,7 +45,7 @@ class GRUOp final : public RecurrentOp<GRUOp, layers::GRUSpec> {
   void end_backward(const OpArgs& a) override {
     const auto [kept, own] = places(a, true);
     if (wants_recurrent_weights(a)) differentiate_weights(a, kept, own);
-    inputs_.backward(a, kept.gates, own.inputs);
+    inputs_.backward(a, valid_, kept.gates, own.inputs);
   }
 
   kernels::cpu::GruKept keep(kernels::cpu::Room& room, bool for_backward) const {

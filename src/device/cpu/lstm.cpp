@@ -32,7 +32,7 @@ class LSTMOp final : public RecurrentOp<LSTMOp, layers::LSTMSpec> {
 
   kernels::cpu::RecurrentWork begin_backward(const OpArgs& a) override {
     const auto [kept, own] = places(a, true);
-    draw_factors(a, own);
+    begin_back(a, own);
     const bool states = spec_.return_state;
     backward_ = {.steps = steps_of(a, own.factors),
                  .kernel = packed_in(a.packed).backward,
@@ -50,7 +50,7 @@ class LSTMOp final : public RecurrentOp<LSTMOp, layers::LSTMSpec> {
     const auto [kept, own] = places(a, true);
     if (wants_recurrent_weights(a))
       recurrent_.differentiate(a, kept.steps.hidden, kept.steps.gates, a.weight_gradients[1], nullptr, own.workspace);
-    inputs_.backward(a, kept.steps.gates, own.inputs);
+    inputs_.backward(a, valid_, kept.steps.gates, own.inputs);
   }
 
   struct Kept {

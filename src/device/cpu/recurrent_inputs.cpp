@@ -19,20 +19,22 @@ RecurrentInputs::RecurrentInputs(const layers::RecurrentSpec& spec, std::int64_t
       bias_(spec.use_bias),
       wants_dx_(context.step.has_backward && context.step.input_gradients[0] != plan::kAbsent),
       wants_weights_(context.step.has_backward && context.step.parameter_gradients[0]),
+      packs_(context.mask() && !drops_states()),
       seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
-      whole_([this](std::int64_t rows) { return product(rows, gates_ * units_); }),
-      single_([this](std::int64_t rows) { return product(rows, units_); }) {}
+      whole_([this](std::int64_t positions) { return product(positions, gates_ * units_); }),
+      single_([this](std::int64_t positions) { return product(positions, units_); }) {}
 
-InnerProduct RecurrentInputs::product(std::int64_t rows, std::int64_t columns) {
-  return InnerProduct(rows * steps_, features_, columns, bias_, wants_dx_, wants_weights_, device_.dnnl());
+InnerProduct RecurrentInputs::product(std::int64_t positions, std::int64_t columns) {
+  return InnerProduct(positions, features_, columns, bias_, wants_dx_, wants_weights_, device_.dnnl());
 }
 
-void RecurrentInputs::prepare(std::int64_t rows) {
-  whole_.prepare(rows);
-  if (draws_.input_rate() > 0 && draws_.input_masks() > 1) single_.prepare(rows);
+void RecurrentInputs::prepare(std::int64_t rows, const ValidSteps& steps) {
+  whole_.prepare(rows * steps_);
+  steps.each_computed(rows, [this](std::int64_t positions) { whole_.prepare(positions); });
+  if (draws_.input_rate() > 0 && draws_.input_masks() > 1) single_.prepare(rows * steps_);
 }
 
-std::string RecurrentInputs::name() { return whole_.at(rows_).name(); }
+std::string RecurrentInputs::name() { return whole_.at(rows_ * steps_).name(); }
 
 RecurrentInputs::Rooms RecurrentInputs::rooms(float* scratch) const {
   kernels::cpu::Room room(scratch);
@@ -43,6 +45,7 @@ RecurrentInputs::Rooms RecurrentInputs::rooms(float* scratch) const {
   rooms.factors = room.take(drops ? rows_ * features_ : 0);
   rooms.gate_sums = room.take(by_gate ? positions * units_ : 0);
   rooms.gate_kernel = room.take(by_gate ? 2 * features_ * units_ : 0);
+  rooms.packed = room.take(packs_ ? positions * features_ : 0);
   rooms.product = room.take(0);
   const std::size_t bytes = std::max(whole_.planned_scratch(), single_.planned_scratch());
   room.take(static_cast<std::int64_t>((bytes + sizeof(float) - 1) / sizeof(float)));
@@ -67,16 +70,23 @@ const float* RecurrentInputs::dropped(const OpArgs& a, std::int64_t mask, const 
   return rooms.dropped;
 }
 
-void RecurrentInputs::forward(const OpArgs& a, float* z, float* scratch) {
+const float* RecurrentInputs::packed(const float* x, const ValidSteps& steps, const Rooms& rooms) const {
+  if (steps.places() == nullptr) return x;
+  kernels::cpu::gather_valid_steps(x, steps.places(), steps.positions(), features_, rooms.packed);
+  kernels::cpu::fill(0, rooms.packed + steps.valid() * features_, (steps.computed() - steps.valid()) * features_);
+  return rooms.packed;
+}
+
+void RecurrentInputs::forward(const OpArgs& a, const ValidSteps& steps, float* z, float* scratch) {
   const Rooms own = rooms(scratch);
   if (by_gate(a)) return forward_by_gate(a, z, own);
-  InnerProduct& product = whole_.at(a.rows);
-  product.forward(dropped(a, 0, own), a.weights[0], bias_ ? a.weights[2] : nullptr, z,
+  InnerProduct& product = whole_.at(steps.computed());
+  product.forward(packed(dropped(a, 0, own), steps, own), a.weights[0], bias_ ? a.weights[2] : nullptr, z,
                   whole_.scratch(product, own.product));
 }
 
 void RecurrentInputs::forward_by_gate(const OpArgs& a, float* z, const Rooms& own) {
-  InnerProduct& product = single_.at(a.rows);
+  InnerProduct& product = single_.at(a.rows * steps_);
   const std::int64_t columns = gates_ * units_;
   for (std::int64_t gate = 0; gate < gates_; ++gate) {
     copy_columns(a.weights[0] + gate * units_, columns, own.gate_kernel, units_, features_, units_);
@@ -86,23 +96,27 @@ void RecurrentInputs::forward_by_gate(const OpArgs& a, float* z, const Rooms& ow
   }
 }
 
-void RecurrentInputs::backward(const OpArgs& a, const float* dz, float* scratch) {
+void RecurrentInputs::backward(const OpArgs& a, const ValidSteps& steps, float* dz, float* scratch) {
   const Rooms own = rooms(scratch);
   if (by_gate(a)) return backward_by_gate(a, dz, own);
-  InnerProduct& product = whole_.at(a.rows);
+  InnerProduct& product = whole_.at(steps.computed());
   void* const room = whole_.scratch(product, own.product);
+  const std::int64_t columns = gates_ * units_;
+  kernels::cpu::fill(0, dz + steps.valid() * columns, (steps.computed() - steps.valid()) * columns);
   if (wants_weights_ && a.weight_gradients[0] != nullptr)
-    product.backward_weights(dropped(a, 0, own), dz, a.weight_gradients[0], bias_ ? a.weight_gradients[2] : nullptr,
-                             room);
+    product.backward_weights(packed(dropped(a, 0, own), steps, own), dz, a.weight_gradients[0],
+                             bias_ ? a.weight_gradients[2] : nullptr, room);
   if (!wants_dx_ || a.dx() == nullptr) return;
-  product.backward_data(dz, a.weights[0], a.dx(), room);
+  product.backward_data(dz, a.weights[0], steps.places() == nullptr ? a.dx() : own.packed, room);
+  if (steps.places() != nullptr)
+    kernels::cpu::scatter_valid_steps(own.packed, steps.places(), steps.positions(), features_, a.dx());
   if (a.training && draws_.input_rate() > 0)
     kernels::cpu::spatial_dropout(dropout(a, draws_.input_rate(), draws_.of_input(0)), a.dx(), a.rows, steps_,
                                   features_, own.factors, a.dx());
 }
 
 void RecurrentInputs::backward_by_gate(const OpArgs& a, const float* dz, const Rooms& own) {
-  InnerProduct& product = single_.at(a.rows);
+  InnerProduct& product = single_.at(a.rows * steps_);
   void* const room = single_.scratch(product, own.product);
   const std::int64_t columns = gates_ * units_, positions = a.rows * steps_;
   float* const dkernel = own.gate_kernel + features_ * units_;

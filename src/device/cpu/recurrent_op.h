@@ -50,7 +50,7 @@ class RecurrentOp : public RecurrentPasses {
     rooms(scratch);
     return {.saved = bytes(saved), .scratch = bytes(scratch), .packed = packed_in(nullptr).bytes};
   }
-  void prepare(std::int64_t rows) override { inputs_.prepare(rows); }
+  void prepare(std::int64_t rows) override { inputs_.prepare(rows, valid_); }
   std::string implementation() const override { return "inputs: " + implementation_; }
   std::pair<double, double> flops_per_sample() const override {
     const double inputs = inputs_.flops(), state = recurrent_.flops();
@@ -74,9 +74,10 @@ class RecurrentOp : public RecurrentPasses {
         keeps_(context.step.has_backward),
         has_states_(context.inputs() > 1),
         inputs_(spec, gates, context, static_cast<CpuDevice&>(device)),
-        recurrent_(inputs_, gates, rows_, single_gates),
+        valid_(rows_, inputs_.steps(), context.mask().has_value(), !inputs_.drops_states()),
+        recurrent_(inputs_, valid_, gates, rows_, single_gates),
         mask_(context.mask()) {
-    inputs_.prepare(rows_);
+    inputs_.prepare(rows_, valid_);
     implementation_ = inputs_.name();
   }
 
@@ -84,7 +85,7 @@ class RecurrentOp : public RecurrentPasses {
 
   std::int64_t more_floats() const { return 0; }
   struct Rooms {
-    float *inputs, *factors, *more, *workspace;
+    float *inputs, *factors, *more, *valid, *workspace;
   };
   /// What is kept, for backward or in scratch, and the rest of scratch.
   auto places(const OpArgs& a, bool for_backward) const {
@@ -94,12 +95,14 @@ class RecurrentOp : public RecurrentPasses {
   }
   auto places_of_forward(const OpArgs& a) const { return places(a, keeps_ && a.training); }
 
-  /// The sums of the inputs, and the factors of the state where they are dropped.
+  /// The sums of the inputs, and what begin_back() finds.
   void begin(const OpArgs& a, float* sums, const Rooms& own) {
-    inputs_.forward(a, sums, own.inputs);
-    draw_factors(a, own);
+    begin_back(a, own);
+    inputs_.forward(a, valid_, sums, own.inputs);
   }
-  void draw_factors(const OpArgs& a, const Rooms& own) const {
+  /// Which steps are valid, and the factors of the state where they are dropped.
+  void begin_back(const OpArgs& a, const Rooms& own) {
+    valid_.find(mask_of(a), a.rows, own.valid);
     if (inputs_.drops_state(a)) inputs_.draw_state_factors(a, own.factors);
   }
   bool wants_recurrent_weights(const OpArgs& a) const {
@@ -125,7 +128,9 @@ class RecurrentOp : public RecurrentPasses {
                                        .steps = inputs_.steps(),
                                        .units = spec_.units,
                                        .backwards = spec_.go_backwards,
-                                       .mask = mask_ ? a.in<std::uint8_t>(*mask_) : nullptr,
+                                       .mask = mask_of(a),
+                                       .order = valid_.order(),
+                                       .places = valid_.places(),
                                        .state_factors = inputs_.drops_state(a) ? factors : nullptr,
                                        .activation = spec_.activation,
                                        .sequences = spec_.return_sequences};
@@ -140,9 +145,11 @@ class RecurrentOp : public RecurrentPasses {
   const bool keeps_;       ///< for backward
   const bool has_states_;  ///< other layers give the initial state
   RecurrentInputs inputs_;
+  ValidSteps valid_;
   RecurrentWeights recurrent_;
 
  private:
+  const std::uint8_t* mask_of(const OpArgs& a) const { return mask_ ? a.in<std::uint8_t>(*mask_) : nullptr; }
   const Cell& cell() const { return static_cast<const Cell&>(*this); }
   static std::uint64_t bytes(const kernels::cpu::Room& room) {
     return static_cast<std::uint64_t>(room.taken()) * sizeof(float);
@@ -152,6 +159,7 @@ class RecurrentOp : public RecurrentPasses {
     own.inputs = room.take(inputs_.scratch());
     own.factors = room.take(spec_.recurrent_dropout > 0 ? gates_ * rows_ * spec_.units : 0);
     own.more = room.take(cell().more_floats());
+    own.valid = room.take(valid_.room());
     // Of the steps, and of the gradient of the recurrent kernel behind them.
     own.workspace = room.take(
         std::max(kernels::cpu::recurrent_workspace(room_, kernels::cpu::thread_count()), recurrent_.workspace()));

@@ -9,15 +9,16 @@ namespace dptrain::device::cpu {
 using kernels::cpu::copy_columns;
 using kernels::cpu::matrix_window;
 
-RecurrentWeights::RecurrentWeights(const RecurrentInputs& inputs, std::int64_t gates, std::int64_t rows,
-                                   bool single_gates)
-    : inputs_(inputs), gates_(gates), rows_(rows) {
+RecurrentWeights::RecurrentWeights(const RecurrentInputs& inputs, const ValidSteps& steps, std::int64_t gates,
+                                   std::int64_t rows, bool single_gates)
+    : inputs_(inputs), steps_(steps), gates_(gates), rows_(rows) {
   const std::int64_t units = inputs.units(), positions = rows * inputs.steps();
+  const std::int64_t grain = steps.packs() ? 1 : inputs.steps();  // positions that come together
   const auto floats = [&](std::int64_t columns) {
-    return static_cast<std::int64_t>(workspace_bytes(rows,
+    return static_cast<std::int64_t>(workspace_bytes(positions / grain,
                                                      [&](std::int64_t r) {
                                                        return kernels::cpu::gemm_conv_backward_weights_workspace(
-                                                           matrix_window(units, columns), r * inputs.steps(), threads_);
+                                                           matrix_window(units, columns), r * grain, threads_);
                                                      }) /
                                      sizeof(float));
   };
@@ -35,13 +36,13 @@ void RecurrentWeights::differentiate(const OpArgs& a, const float* hidden, const
                                      float* bias, float* workspace) const {
   if (!inputs_.drops_state(a))
     return kernels::cpu::gemm_conv_backward_weights(matrix_window(inputs_.units(), gates_ * inputs_.units()), hidden,
-                                                    dz, a.rows * inputs_.steps(), workspace, gradient, bias);
+                                                    dz, steps_.valid(), workspace, gradient, bias);
   for (std::int64_t gate = 0; gate < gates_; ++gate) differentiate_gate(a, gate, hidden, dz, gradient, bias, workspace);
 }
 
 void RecurrentWeights::differentiate_gate(const OpArgs& a, std::int64_t gate, const float* hidden, const float* dz,
                                           float* gradient, float* bias, float* workspace) const {
-  const std::int64_t units = inputs_.units(), positions = a.rows * inputs_.steps(), columns = gates_ * units;
+  const std::int64_t units = inputs_.units(), positions = steps_.valid(), columns = gates_ * units;
   kernels::cpu::Room room(workspace);
   float* const dropped = room.take(2 * rows_ * inputs_.steps() * units);
   float* const of_gate = dropped + positions * units;

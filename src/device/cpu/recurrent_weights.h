@@ -10,12 +10,13 @@ namespace dptrain::device::cpu {
 class RecurrentWeights {
  public:
   /// `inputs`: of the same op. single_gates: differentiate_gate() is called, too.
-  RecurrentWeights(const RecurrentInputs& inputs, std::int64_t gates, std::int64_t rows, bool single_gates = false);
+  RecurrentWeights(const RecurrentInputs& inputs, const ValidSteps& steps, std::int64_t gates, std::int64_t rows,
+                   bool single_gates = false);
 
   /// Floats, for calls of up to `rows` rows.
   std::int64_t workspace() const { return workspace_; }
-  /// hidden [rows, steps, units], before recurrent dropout; dz [rows, steps, gates * units]; bias [gates * units], null
-  /// where it is not wanted.
+  /// hidden [rows, steps, units], before recurrent dropout; dz [rows, steps, gates * units], both of the steps that
+  /// have places; bias [gates * units], null where it is not wanted.
   void differentiate(const OpArgs& a, const float* hidden, const float* dz, float* gradient, float* bias,
                      float* workspace) const;
   /// The same of one gate's columns of all three.
@@ -27,6 +28,7 @@ class RecurrentWeights {
 
  private:
   const RecurrentInputs& inputs_;
+  const ValidSteps& steps_;
   std::int64_t gates_, rows_;
   int threads_ = kernels::cpu::thread_count();
   std::int64_t workspace_;

@@ -24,7 +24,7 @@ class SimpleRNNOp final : public RecurrentOp<SimpleRNNOp, layers::SimpleRNNSpec>
 
   kernels::cpu::RecurrentWork begin_backward(const OpArgs& a) override {
     const auto [kept, own] = places(a, true);
-    draw_factors(a, own);
+    begin_back(a, own);
     backward_ = {.steps = steps_of(a, own.factors),
                  .kernel = packed_in(a.packed).backward,
                  .kept = kept,
@@ -38,7 +38,7 @@ class SimpleRNNOp final : public RecurrentOp<SimpleRNNOp, layers::SimpleRNNSpec>
     const auto [kept, own] = places(a, true);
     if (wants_recurrent_weights(a))
       recurrent_.differentiate(a, kept.hidden, kept.sums, a.weight_gradients[1], nullptr, own.workspace);
-    inputs_.backward(a, kept.sums, own.inputs);
+    inputs_.backward(a, valid_, kept.sums, own.inputs);
   }
 
   kernels::cpu::SimpleRnnKept keep(kernels::cpu::Room& room, bool for_backward) const {
