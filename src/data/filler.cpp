@@ -10,7 +10,6 @@
 #include "kernels/cpu/pixels.h"
 
 namespace dptrain::data {
-namespace {
 
 int source_input(const Source& source, const ModelSide& model, std::size_t which) {
   std::vector<std::string> names;
@@ -27,6 +26,8 @@ int source_input(const Source& source, const ModelSide& model, std::size_t which
   throw Error(ErrorKind::kData, fmt::format("the data set has no input '{}' that the model wants; it has {}{}", wanted,
                                             join(names, ", "), did_you_mean(wanted, names)));
 }
+
+namespace {
 
 /// [28, 28] for a model that wants [.., .., 1] is [28, 28, 1].
 Shape with_channel(const Shape& sample, const Shape& wanted) {

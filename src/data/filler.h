@@ -14,6 +14,9 @@
 
 namespace dptrain::data {
 
+/// The source's input for one of the model's. Throws Error{kData} where it has none.
+int source_input(const Source& source, const ModelSide& model, std::size_t which);
+
 class Filler {
  public:
   /// What a thread reuses from sample to sample.

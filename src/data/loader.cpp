@@ -46,25 +46,35 @@ std::int64_t piece_size(const LoaderOptions& options, int workers, bool is_copy)
 /// The orders of the epochs in flight. Any thread; whoever asks first makes one, the others wait for it.
 class Orders {
  public:
-  Orders(std::int64_t samples, const Shuffle& shuffle, std::uint64_t seed)
-      : samples_(samples), shuffle_(shuffle), seed_(seed) {}
+  Orders(std::int64_t samples, const LoaderOptions& options)
+      : samples_(samples),
+        batch_size_(options.batch_size),
+        shuffle_(options.shuffle),
+        buckets_(options.buckets),
+        seed_(options.seed) {}
 
   using Order = std::shared_ptr<const std::vector<std::int64_t>>;
   /// Null for the identity.
   Order of(std::int64_t epoch) {
-    if (shuffle_.kind == Shuffle::Kind::kNone) return nullptr;
+    if (shuffle_.kind == Shuffle::Kind::kNone && buckets_.window == 0) return nullptr;
     const std::lock_guard lock(mutex_);
     for (const auto& [known, order] : recent_)
       if (known == epoch) return order;
     auto& oldest = recent_[next_++ % recent_.size()];
-    oldest = {epoch,
-              std::make_shared<const std::vector<std::int64_t>>(Loader::order(samples_, shuffle_, seed_, epoch))};
+    oldest = {epoch, std::make_shared<const std::vector<std::int64_t>>(make(epoch))};
     return oldest.second;
   }
 
  private:
-  const std::int64_t samples_;
+  std::vector<std::int64_t> make(std::int64_t epoch) const {
+    std::vector<std::int64_t> order = Loader::order(samples_, shuffle_, seed_, epoch);
+    if (buckets_.window == 0) return order;
+    return bucket_order(std::move(order), buckets_, batch_size_, seed_, epoch);
+  }
+
+  const std::int64_t samples_, batch_size_;
   const Shuffle shuffle_;
+  const LengthBuckets buckets_;
   const std::uint64_t seed_;
   std::mutex mutex_;
   std::array<std::pair<std::int64_t, Order>, 2> recent_{std::pair{-1, nullptr}, std::pair{-1, nullptr}};
@@ -103,7 +113,7 @@ struct Loader::Impl {
         workers(auto_workers(options, filler.is_copy())),
         piece(piece_size(options, workers, filler.is_copy())),
         ring(static_cast<std::size_t>(auto_prefetch(options, workers))),
-        orders(samples, options.shuffle, options.seed) {}
+        orders(samples, options) {}
 
   ~Impl() {
     {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/batch_rows.h"
+#include "data/length_buckets.h"
 #include "data/source.h"
 #include "data/transform.h"
 #include "optim/loss.h"
@@ -44,6 +45,7 @@ struct RowsInMemory {
 struct LoaderOptions {
   std::int64_t batch_size = 0;  ///< global
   Shuffle shuffle;
+  LengthBuckets buckets{};
   std::uint64_t seed = 0;
   int workers = 0;       ///< 0: auto (one where samples only need copying, else what the replicas leave, at least one)
   int busy_threads = 0;  ///< threads of the replicas, for auto; 0: unknown, half the cores are left
@@ -122,7 +124,7 @@ class Loader {
   /// while the trainer validated and saved. In the middle of an epoch the rest of it is skipped.
   void next_epoch();
 
-  /// The order of an epoch: the sample at each position. Pure.
+  /// The order of an epoch, without buckets: the sample at each position. Pure.
   static std::vector<std::int64_t> order(std::int64_t samples, const Shuffle& shuffle, std::uint64_t seed,
                                          std::int64_t epoch);
 

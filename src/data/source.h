@@ -149,6 +149,8 @@ struct ModelSide {
   std::vector<DType> input_types{};
   /// Ids of an input are below this; 0 or none: any.
   std::vector<std::int64_t> id_limits{};
+  /// Of inputs of floats: the value that a layer takes steps of nothing else for padding. Shorter: none is.
+  std::vector<std::optional<double>> paddings{};
   /// Those that the loss wants labels for; without a loss all.
   std::vector<std::string> output_names{};
   std::vector<Shape> outputs{};
@@ -160,6 +162,9 @@ struct ModelSide {
 
   DType input_type(std::size_t i) const { return i < input_types.size() ? input_types[i] : DType::kF32; }
   std::int64_t id_limit(std::size_t i) const { return i < id_limits.size() ? id_limits[i] : 0; }
+  std::optional<double> padding(std::size_t i) const { return i < paddings.size() ? paddings[i] : std::nullopt; }
+  /// Whether the samples of an input have lengths, up to the padding: 0 of ids.
+  bool has_lengths(std::size_t i) const { return input_type(i) == DType::kI32 || padding(i).has_value(); }
   /// Whether the model takes this input of a data set that has so many for ids.
   bool wants_ids(const std::string& input, std::size_t inputs) const;
 };

@@ -17,6 +17,7 @@
 #include "experiment/keras_model.h"
 #include "experiment/key_descriptions.h"
 #include "experiment/mixed_labels.h"
+#include "experiment/model_side.h"
 #include "experiment/nonfinite.h"
 #include "experiment/objectives.h"
 #include "experiment/preprocessing_advice.h"
@@ -169,6 +170,7 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
   check_parallel(reader, root, file);
   if (diagnostics.ok()) check_objectives(reader, file.train, experiment.graph);
   if (diagnostics.ok()) check_mixed_labels(reader, file.data, file.train, experiment.graph);
+  if (diagnostics.ok()) check_length_buckets(reader, file.data, experiment.graph);
   check_callbacks(reader, file, overrides.callbacks && diagnostics.ok() ? &experiment.graph : nullptr);
   if (const config::Node* model = section(root, "model"); model != nullptr && model->is_map() && diagnostics.ok())
     if (const config::Node* weights = model->find("weights"); weights && !reader.substituted(*weights).is_null())

@@ -246,6 +246,7 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       {"eval", "Those of validation, test and prediction."},
       {"loader", "How samples are read ahead."},
       {"shuffle", "full, none, or `buffer N`."},
+      {"bucket_by_length", "Batches whose samples are sorted by length, so that those of a batch are alike; or none."},
       {"workers", "Threads that read and transform."},
       {"prefetch", "Batches that are ready ahead."},
       {"cache", "Keep decoded samples: none, memory or disk."},

@@ -186,6 +186,28 @@ struct Value<data::Shuffle> {
   static Node schema() { return Value<std::string>::schema(); }
 };
 
+/// none | N
+template <>
+struct Value<experiment::BucketByLength> {
+  static bool read(const Node& node, Reader& reader, experiment::BucketByLength& out) {
+    const Node value = reader.substituted(node);
+    out.mark = value.mark();
+    if (value.is_scalar() && value.str() == "none") return out.window = 0, true;
+    if (!Value<std::int64_t>::read(value, reader, out.window)) return false;
+    if (out.window >= 1) return true;
+    reader.error(node, fmt::format("bucket_by_length must be none or a number of batches >= 1, found {}", out.window));
+    return false;
+  }
+  static Node write(const experiment::BucketByLength& value) {
+    return value.window == 0 ? Node::scalar("none") : Value<std::int64_t>::write(value.window);
+  }
+  static Node schema() {
+    Node any = Node::map();
+    any.set("anyOf", Node::sequence({Value<std::int64_t>::schema(), detail::enum_schema({"none"})}));
+    return any;
+  }
+};
+
 template <>
 struct Value<experiment::Split> {
   static bool read(const Node& node, Reader& reader, experiment::Split& out) {
@@ -283,9 +305,16 @@ const Schema& schema_of(const experiment::LoaderSection&) {
   using S = experiment::LoaderSection;
   static const Schema schema = Schema::of<S>("loader")
                                    .key(key("shuffle", &S::shuffle))
+                                   .key(key("bucket_by_length", &S::bucket_by_length).at_least(1))
                                    .key(key("workers", &S::workers))
                                    .key(key("prefetch", &S::prefetch))
-                                   .key(key("cache", &S::cache));
+                                   .key(key("cache", &S::cache))
+                                   .rule<S>([](const S& loader) -> std::string {
+                                     const bool in_order = loader.shuffle.kind == data::Shuffle::Kind::kNone;
+                                     return in_order && loader.bucket_by_length.window > 0
+                                                ? "bucket_by_length draws the order of batches, and shuffle is none"
+                                                : "";
+                                   });
   return schema;
 }
 

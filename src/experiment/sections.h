@@ -26,8 +26,15 @@ struct AutoInt {
   std::optional<int> value;
 };
 
+/// Batches of samples of like lengths (data/length_buckets.h).
+struct BucketByLength {
+  std::int64_t window = 0;  ///< batches; 0: none
+  config::Mark mark{};
+};
+
 struct LoaderSection {
   data::Shuffle shuffle;
+  BucketByLength bucket_by_length;
   AutoInt workers;
   AutoInt prefetch;
   data::CacheOptions cache;

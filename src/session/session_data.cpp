@@ -60,6 +60,7 @@ SessionData::SessionData(const experiment::Experiment& experiment, const graph::
   objectives_ = experiment::objectives(experiment.config.train, graph);
   open(options);
   resolve_class_weights(options);
+  measure_lengths(options);
   make_loaders(options);
 }
 
@@ -98,6 +99,21 @@ void SessionData::resolve_class_weights(const SessionOptions& options) {
       session::class_weights(*wish, {.labels = *sources_.train,
                                      .outputs = model_side().outputs.front().elements(),
                                      .synthetic = options.data == DataMode::kSynthetic});
+}
+
+/// Only training has buckets.
+void SessionData::measure_lengths(const SessionOptions& options) {
+  const experiment::BucketByLength& wish = experiment_.config.data.loader.bucket_by_length;
+  if (wish.window == 0 || !options.training || !sources_.train) return;
+  try {
+    buckets_ = {wish.window,
+                std::make_shared<const std::vector<std::int32_t>>(data::sample_lengths(*sources_.train, model_side()))};
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUsage || !wish.mark.known()) throw;
+    config::Diagnostics diagnostics;
+    diagnostics.error(wish.mark, error.what());
+    throw config::ConfigError(diagnostics, error.kind());
+  }
 }
 
 void SessionData::make_loaders(const SessionOptions& options) {
@@ -163,6 +179,7 @@ std::unique_ptr<data::Loader> SessionData::make_loader(const std::shared_ptr<con
   data::LoaderOptions options;
   options.batch_size = setting_.global_batch;
   options.shuffle = plan.in_order ? data::Shuffle{data::Shuffle::Kind::kNone, 0} : section.loader.shuffle;
+  if (!plan.in_order) options.buckets = buckets_;
   options.seed = experiment_.config.seed;
   options.workers = section.loader.workers.value.value_or(0);
   options.prefetch = section.loader.prefetch.value.value_or(0);

@@ -88,6 +88,7 @@ class SessionData {
  private:
   void open(const SessionOptions& options);
   void make_loaders(const SessionOptions& options);
+  void measure_lengths(const SessionOptions& options);
   void resolve_class_weights(const SessionOptions& options);
   data::ModelSide model_side() const;
   std::vector<data::LabelDelivery> label_deliveries(const data::ModelSide& side) const;
@@ -99,6 +100,7 @@ class SessionData {
   bool loader_only_;
   std::vector<plan::Objective> objectives_;
   data::Sources sources_;
+  data::LengthBuckets buckets_;  // of the training set
   std::vector<Set> sets_;
   std::vector<data::FeatureInput> border_;  // inputs of the head, where the data sets are features
   std::vector<std::string> class_names_;

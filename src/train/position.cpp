@@ -215,6 +215,27 @@ void restore_callbacks(const json& saved, const checkpoint::State& state, const 
   }
 }
 
+std::int64_t bucket_window(const session::Session& session) {
+  return session.experiment().config.data.loader.bucket_by_length.window;
+}
+
+/// Within an epoch samples are taken once if the order is the same on both sides: with buckets it is of their window
+/// and the batch.
+void check_order(const json& trainer, const Position& position, session::Session& session) {
+  const std::int64_t window = trainer.value("bucket_by_length", std::int64_t{0}), now = bucket_window(session);
+  if (position.samples == 0 || position.samples == session.train_loader().samples() || (window == 0 && now == 0))
+    return;
+  const auto batch = trainer.at("global_batch").get<std::int64_t>();
+  if (window == now && batch == session.global_batch()) return;
+  const auto words = [](std::int64_t size, std::int64_t of) {
+    return fmt::format("batch_size {} and bucket_by_length {}", size, of == 0 ? "none" : std::to_string(of));
+  };
+  throw Error(ErrorKind::kCheckpoint,
+              fmt::format("the checkpoint stands at sample {} of an epoch of {}, whose order is another with {}; go on "
+                          "with the same, or from the end of an epoch; --init-from starts afresh from its weights",
+                          position.samples, words(batch, window), words(session.global_batch(), now)));
+}
+
 }  // namespace
 
 checkpoint::State make_state(session::Session& session, const Position& position, const Callbacks& callbacks,
@@ -233,6 +254,7 @@ checkpoint::State make_state(session::Session& session, const Position& position
                {"global_batch", session.global_batch()},
                {"replicas", session.replica_count()},
                {"data", session.data_fingerprint()}};
+  if (const std::int64_t window = bucket_window(session); window > 0) trainer["bucket_by_length"] = window;
   if (session.conv_choices()) trainer["convolutions"] = session::conv_names(*session.conv_choices());
   if (position.learning_rate) trainer["learning_rate"] = *position.learning_rate;
   if (position.rate_factor != 1) trainer["rate_factor"] = position.rate_factor;
@@ -281,6 +303,7 @@ Position restore_state(const checkpoint::State& state, session::Session& session
                   fmt::format("the checkpoint was trained on {} samples per epoch, the data set has {}; "
                               "--init-from starts afresh from its weights",
                               samples, session.train_loader().samples()));
+    check_order(trainer, position, session);
     begin_other_sums(trainer.at("sums"), session.plan(), position.sums);
     const json bests = trainer.value("best", json::object());
     for (const auto& [name, entry] : bests.items())

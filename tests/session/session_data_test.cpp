@@ -34,6 +34,49 @@ TEST(SessionData, FitLeavesOutWhatEvalJudgesBy) {
   EXPECT_EQ(judging.test_loader()->samples(), 500);
 }
 
+/// Ids of 1 to 6 words, in batches of like lengths, the same however many replicas share one.
+TEST(SessionData, BatchesOfLikeLengths) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("dptrain-lengths-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  const auto length_of = [](std::int64_t sample) { return 1 + sample * 5 % 6; };
+  std::ofstream ids(folder / "ids", std::ios::binary), labels(folder / "labels", std::ios::binary);
+  ids << std::string{0, 0, 8, 2, 0, 0, 0, 18, 0, 0, 0, 6};
+  labels << std::string{0, 0, 8, 1, 0, 0, 0, 18};
+  for (std::int64_t sample = 0; sample < 18; ++sample) {
+    for (std::int64_t step = 0; step < 6; ++step) ids.put(step < length_of(sample) ? 3 : 0);
+    labels.put(static_cast<char>(sample % 2));
+  }
+  ids.close();
+  labels.close();
+  const experiment::Experiment experiment =
+      experiment::load_experiment_text(std::string("dptrain: 1\n"
+                                                   "model: {layers: [{Input: {shape: [6], dtype: int32}},\n"
+                                                   "  {Embedding: {input_dim: 5, output_dim: 2, mask_zero: true}},\n"
+                                                   "  {LSTM: 3}, {Dense: {units: 1, activation: sigmoid}}]}\n"
+                                                   "data: {train: {IDX: {inputs: ") +
+                                           (folder / "ids").string() + ", labels: " + (folder / "labels").string() +
+                                           "}}, loader: {bucket_by_length: 9}}\n"
+                                           "train: {epochs: 1, batch_size: 3, loss: binary_crossentropy}\n",
+                                       (folder / "lengths.yaml").string(), {});
+  std::vector<std::vector<std::int64_t>> orders;
+  for (const int replicas : {1, 2}) {
+    SessionOptions options;
+    options.devices = {.replicas = replicas, .threads = 1};
+    Session session(experiment, options);
+    std::vector<std::int64_t> order;
+    for (data::Batch batch = session.train_loader().next(); batch.rows() > 0; batch = session.train_loader().next()) {
+      for (const std::int64_t sample : batch.indices()) EXPECT_EQ(length_of(sample), length_of(batch.indices()[0]));
+      order.insert(order.end(), batch.indices().begin(), batch.indices().end());
+    }
+    orders.push_back(order);
+  }
+  EXPECT_EQ(orders[0], orders[1]);
+  std::sort(orders[0].begin(), orders[0].end());
+  for (std::size_t i = 0; i < 18; ++i) EXPECT_EQ(orders[0][i], static_cast<std::int64_t>(i));
+  std::filesystem::remove_all(folder);
+}
+
 /// A class for each pixel: class numbers from generated data, and from an IDX file of masks.
 class SegmentationData : public ::testing::TestWithParam<const char*> {};
 

@@ -173,6 +173,8 @@ TEST(ConfigSchema, RefusesWhatIsWrongInItself) {
                                               "block_with_an_unknown_parameter",
                                               "block_without_its_parameter",
                                               "boundaries_without_values",
+                                              "buckets_in_order",
+                                              "buckets_without_lengths",
                                               "concatenate_of_different_sizes",
                                               "convolution_of_a_row",
                                               "dice_of_the_batch",

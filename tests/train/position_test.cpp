@@ -82,6 +82,28 @@ TEST_F(PositionTest, CallbacksFindTheirStateWhenTheListIsEdited) {
   EXPECT_EQ(others[4]->save(), callbacks_[0]->save());
 }
 
+TEST_F(PositionTest, AnEpochGoesOnInItsOwnOrderOnly) {
+  const auto with_buckets = [this](std::int64_t samples) {
+    return edited([samples](json& trainer) {
+      trainer["samples"] = samples;
+      trainer["bucket_by_length"] = 5;
+    });
+  };
+  EXPECT_NO_THROW(restore(with_buckets(0)));
+  EXPECT_NO_THROW(restore(with_buckets(12)));
+  try {
+    restore(with_buckets(3));
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kCheckpoint);
+    EXPECT_STREQ(
+        error.what(),
+        "the checkpoint stands at sample 3 of an epoch of batch_size 3 and bucket_by_length 5, whose order is "
+        "another with batch_size 3 and bucket_by_length none; go on with the same, or from the end of an epoch; "
+        "--init-from starts afresh from its weights");
+  }
+}
+
 TEST_F(PositionTest, StatesThatMakeNoSenseAreRefused) {
   callbacks_.push_back(make_callback(EarlyStoppingSpec{.monitor = "loss", .restore_best_weights = true}));
   const std::vector<std::function<void(json&)>> edits{[](json& t) { t["callbacks"][0].erase("state"); },
