@@ -74,6 +74,12 @@ TEST(KerasPorts, TheMasksThatKerasFollowsAreFollowedHere) {
   const json models = json::parse(file);
   EXPECT_EQ(graph::wiring(again(models[0].dump())), "x, a <- x, mean <- a, b <- x, out <- mean, sum <- a b");
   EXPECT_EQ(graph::wiring(again(models[1].dump())), "x, valid <- x, hidden <- valid, mean <- hidden");
+  json joined = models[2];
+  for (const bool module : {true, false}) {  // an .h5 has none
+    EXPECT_EQ(graph::wiring(again(joined.dump())), "x, y, valid <- x, seen <- valid valid, both <- seen y, out <- both")
+        << module;
+    for (json& layer : joined.at("config").at("layers")) layer.erase("module");
+  }
   json own = models[1];
   for (json& layer : own.at("config").at("layers"))
     if (layer.at("class_name") == "Any") layer["class_name"] = "Dense";

@@ -36,6 +36,19 @@ bool is_model(const nlohmann::json& layer) {
          (at(layer, "config").is_array() && text_at(layer, "class_name") == "Sequential");
 }
 
+/// Operations that begin a mask or join masks.
+bool makes_masks(const KerasLayer& layer) {
+  const std::string& name = layer.class_name;
+  const bool all_alike = name == "ZerosLike" || name == "OnesLike";  // Concatenate, for an input without a mask
+  return name == "NotEqual" || name == "Any" || name == "LogicalOr" ||
+         (all_alike && text_at(*layer.config, "dtype") == "bool");
+}
+
+/// Operations that give a mask where they read one; else Concatenate is a layer, which an .h5 does not tell apart.
+bool passes_masks(const KerasLayer& layer) {
+  return layer.class_name == "ExpandDims" || layer.class_name == "Concatenate" || layer.class_name == "ConvertToTensor";
+}
+
 /// Raw references of one model: names instead of places, until all layers are known.
 struct Reference {
   std::string layer;
@@ -117,6 +130,7 @@ class ModelReader {
       if (nodes.is_array()) check_arguments(model.layers[i], nodes);
       if (calls.back().empty() && model.layers[i].class_name == "InputLayer") calls.back().emplace_back();
     }
+    mark_masks(model, calls, places);
     check_masks(model, places);
     std::vector<Reference> inputs, outputs;
     collect(at(config, "input_layers"), inputs, 0, "input_layers");
@@ -252,11 +266,25 @@ class ModelReader {
     return first.size() > 3 ? first[3] : nothing;
   }
 
+  /// Keras lists operations behind what they read.
+  static void mark_masks(KerasModel& model, const std::vector<std::vector<std::vector<Reference>>>& calls,
+                         const std::map<std::string, std::size_t>& places) {
+    const auto is_mask = [&](const Reference& r) {
+      const auto found = places.find(r.layer);
+      return found != places.end() && model.layers[found->second].of_masks;
+    };
+    for (std::size_t i = 0; i < model.layers.size(); ++i)
+      model.layers[i].of_masks = makes_masks(model.layers[i]) ||
+                                 (passes_masks(model.layers[i]) && std::ranges::any_of(calls[i], [&](const auto& call) {
+                                    return std::ranges::any_of(call, is_mask);
+                                  }));
+  }
+
   /// A mask that no operation of masks has made is one that somebody gave.
   void check_masks(const KerasModel& model, const std::map<std::string, std::size_t>& places) const {
     for (const Reference& mask : masks_) {
       const auto found = places.find(mask.layer);
-      if (found == places.end() || !makes_masks(model.layers[found->second]))
+      if (found == places.end() || !model.layers[found->second].of_masks)
         refuse(fmt::format("a layer is called with '{}' for a mask, which is not the mask of its input", mask.layer));
     }
   }
@@ -298,11 +326,6 @@ const nlohmann::json& entry_called(const nlohmann::json& model, const std::strin
 }
 
 }  // namespace
-
-bool makes_masks(const KerasLayer& layer) {
-  const std::string& name = layer.class_name;
-  return name == "NotEqual" || name == "Any" || name == "LogicalOr";
-}
 
 KerasLayer::KerasLayer() = default;
 KerasLayer::KerasLayer(KerasLayer&&) noexcept = default;

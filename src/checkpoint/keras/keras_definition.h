@@ -27,14 +27,13 @@ struct KerasLayer {
 
   std::string name, class_name;
   bool trainable = true;
+  /// An operation that Keras 3 has put into the model to follow a mask (compute_mask of Embedding, Masking, Attention
+  /// and merges): nothing that the model computes reads it.
+  bool of_masks = false;
   std::unique_ptr<nlohmann::json> config;
   std::unique_ptr<KerasModel> model;            ///< of a model inside of the model
   std::vector<std::vector<KerasTensor>> calls;  ///< what each call reads; an InputLayer has one that reads nothing
 };
-
-/// An operation that Keras 3 has put into the model to follow a mask (compute_mask of Embedding, Masking and merges):
-/// nothing that the model computes reads it.
-bool makes_masks(const KerasLayer& layer);
 
 struct KerasModel {
   std::string name;

@@ -107,7 +107,7 @@ class Flattener {
       progress = false;
       for (std::size_t l = 0; l < model.layers.size(); ++l)
         for (std::size_t c = 0; c < model.layers[l].calls.size(); ++c) {
-          if (made.contains({l, c}) || makes_masks(model.layers[l])) continue;
+          if (made.contains({l, c}) || model.layers[l].of_masks) continue;
           const auto inputs = found(model.layers[l].calls[c], made);
           if (!inputs) continue;
           made[{l, c}] = call_layer(model.layers[l], *inputs, prefix, trainable);
