@@ -240,7 +240,7 @@ class ObjectTree {
     std::vector<std::string> names = group.names();
     std::erase_if(names, [](const std::string& name) { return name == "vars" || name == "seed_generator"; });
     const auto place = [](const std::string& name) {  // those of no account first
-      const auto found = std::ranges::find(ordered, name);
+      const auto found = std::ranges::find(ordered, name.starts_with('_') ? name.substr(1) : name);  // so in Keras 2
       return found == ordered.end() ? ordered.begin() : std::next(found);
     };
     std::ranges::stable_sort(names, [&](const std::string& a, const std::string& b) { return place(a) < place(b); });

@@ -1,5 +1,5 @@
 // Attention in Keras's files, both ways: inputs given one by one and by keyword, arguments of calls, and what Keras 3
-// has written (tests/golden/keras3_attention.*; element k of weight i is i + k / 1024).
+// has written (tests/golden/keras3_attention.*, keras2_attention.keras; element k of weight i is i + k / 1024).
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -138,16 +138,8 @@ TEST(KerasAttention, AnArgumentOfTheCallIsReadOrRefused) {
             start + R"( is called with different arguments: {"use_causal_mask":true} and {})");
 }
 
-class KerasAttentionFiles : public ::testing::TestWithParam<const char*> {};
-
-TEST_P(KerasAttentionFiles, AreRead) {
-  const std::string models = test::test_data("golden/keras3_attention.keras");
-  const std::string path = test::test_data(std::string("golden/keras3_attention.") + GetParam());
-  const graph::Graph graph =
-      graph::graph_of(config::to_yaml(import_model(std::string(GetParam()) == "weights.h5" ? models : path).model));
-  EXPECT_EQ(graph::wiring(graph),
-            "ids, z, table <- ids, heads <- table, cross <- heads z, sums <- cross z, additive <- sums z z, "
-            "flat <- additive, kind <- flat");
+/// Element k of weight i is i + k / 1024.
+void expect_numbered(const std::string& path, const graph::Graph& graph) {
   graph::Model model = graph::undrawn_model(graph, 1);
   load_weights(path, model);
   std::size_t number = 0;
@@ -158,6 +150,27 @@ TEST_P(KerasAttentionFiles, AreRead) {
           << weight.path(model.graph) << " " << k;
     ++number;
   }
+}
+
+class KerasAttentionFiles : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(KerasAttentionFiles, AreRead) {
+  const std::string models = test::test_data("golden/keras3_attention.keras");
+  const std::string path = test::test_data(std::string("golden/keras3_attention.") + GetParam());
+  const graph::Graph graph =
+      graph::graph_of(config::to_yaml(import_model(std::string(GetParam()) == "weights.h5" ? models : path).model));
+  EXPECT_EQ(graph::wiring(graph),
+            "ids, z, table <- ids, heads <- table, cross <- heads z, sums <- cross z, additive <- sums z z, "
+            "flat <- additive, kind <- flat");
+  expect_numbered(path, graph);
+}
+
+/// Groups of Keras 2.15 have the names of its attributes, _query_dense and so on.
+TEST(KerasAttention, FilesOfKeras2AreRead) {
+  const std::string path = test::test_data("golden/keras2_attention.keras");
+  const graph::Graph graph = graph::graph_of(config::to_yaml(import_model(path).model));
+  EXPECT_EQ(graph::wiring(graph), "x, heads <- x");
+  expect_numbered(path, graph);
 }
 
 /// Four kernels of one layer are four arrays.
