@@ -40,6 +40,18 @@ void keep_valid_steps(const float* x, const uint8_t* mask, int64_t steps, int64_
   });
 }
 
+void fill_masked_steps(const float* x, const uint8_t* mask, const uint8_t* others, int64_t steps, int64_t width,
+                       float value, float* y) {
+  parallel_ranges(steps, rows_per_piece(width), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if (mask[i] == 0 && (others == nullptr || others[i] != 0))
+        std::fill_n(y + i * width, width, value);
+      else if (x != y)
+        std::copy_n(x + i * width, width, y + i * width);
+    }
+  });
+}
+
 void masked_mean_forward(const float* x, const uint8_t* mask, int64_t rows, int64_t steps, int64_t width, float* y) {
   parallel_ranges(rows, rows_per_piece(steps * width), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {

@@ -13,6 +13,10 @@ void mask_steps(const float* x, int64_t steps, int64_t width, float value, uint8
 /// y[i] = x[i] where step i is valid, else zeros.
 void keep_valid_steps(const float* x, const uint8_t* mask, int64_t steps, int64_t width, float* y);
 
+/// y[i] = x[i] where step i is valid or, with `others`, `others` is not; else `value`. y may be x.
+void fill_masked_steps(const float* x, const uint8_t* mask, const uint8_t* others, int64_t steps, int64_t width,
+                       float value, float* y);
+
 /// y[r] = mean of x[r, s] over the valid steps of row r; NaN where there is none.
 void masked_mean_forward(const float* x, const uint8_t* mask, int64_t rows, int64_t steps, int64_t width, float* y);
 void masked_mean_backward(const float* dy, const uint8_t* mask, int64_t rows, int64_t steps, int64_t width, float* dx);

@@ -22,6 +22,15 @@ __global__ void keep_valid_kernel(const T* x, const std::uint8_t* mask, std::int
     y[i] = mask[split(i, width).quotient] != 0 ? x[i] : from_float<T>(0.0F);
 }
 
+template <class T>
+__global__ void fill_masked_kernel(const T* x, const std::uint8_t* mask, const std::uint8_t* others,
+                                   std::int64_t elements, std::int64_t width, float value, T* y) {
+  for (std::int64_t i = thread_number(); i < elements; i += thread_count()) {
+    const std::int64_t step = split(i, width).quotient;
+    y[i] = mask[step] == 0 && (others == nullptr || others[step] != 0) ? from_float<T>(value) : x[i];
+  }
+}
+
 __device__ inline float valid_steps(const std::uint8_t* mask, std::int64_t steps) {
   std::int64_t count = 0;
   for (std::int64_t s = 0; s < steps; ++s) count += mask[s];
@@ -74,6 +83,16 @@ void keep_valid_steps(const Launch& at, DType type, const void* x, const std::ui
     using T = typename decltype(tag)::type;
     DPTRAIN_LAUNCH_FLAT(at, keep_valid_kernel<T>, grid_for(at, steps * width), kBlock, static_cast<const T*>(x), mask,
                         steps * width, width, static_cast<T*>(y));
+  });
+}
+
+void fill_masked_steps(const Launch& at, DType type, const void* x, const std::uint8_t* mask,
+                       const std::uint8_t* others, std::int64_t steps, std::int64_t width, float value, void* y) {
+  if (steps <= 0) return;
+  dispatch(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    DPTRAIN_LAUNCH_FLAT(at, fill_masked_kernel<T>, grid_for(at, steps * width), kBlock, static_cast<const T*>(x), mask,
+                        others, steps * width, width, value, static_cast<T*>(y));
   });
 }
 

@@ -18,6 +18,10 @@ void mask_steps(const Launch& at, DType type, const void* x, std::int64_t steps,
 void keep_valid_steps(const Launch& at, DType type, const void* x, const std::uint8_t* mask, std::int64_t steps,
                       std::int64_t width, void* y);
 
+/// y[i] = x[i] where step i is valid or, with `others`, `others` is not; else `value`. y may be x.
+void fill_masked_steps(const Launch& at, DType type, const void* x, const std::uint8_t* mask,
+                       const std::uint8_t* others, std::int64_t steps, std::int64_t width, float value, void* y);
+
 /// y[r] = mean of x[r, s] over the valid steps of row r; NaN where there is none.
 void masked_mean_forward(const Launch& at, DType type, const void* x, const std::uint8_t* mask, std::int64_t rows,
                          std::int64_t steps, std::int64_t width, void* y);

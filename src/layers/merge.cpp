@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/format.h"
-#include "layers/layer.h"
 
 namespace dptrain::layers {
 
@@ -27,6 +26,15 @@ Shape broadcast(std::span<const Shape> inputs) {
     }
   }
   return Shape(std::move(dims));
+}
+
+MaskRule mask_of_equal_steps(std::span<const Shape> inputs) {
+  const auto steps = [](const Shape& shape) { return std::span(shape.dims()).first(shape.dims().size() - 1); };
+  const bool equal = std::ranges::all_of(inputs, [&](const Shape& shape) {
+    return shape.rank() == inputs[0].rank() &&
+           (shape.rank() == 0 || std::ranges::equal(steps(shape), steps(inputs[0])));
+  });
+  return equal ? MaskRule::kJoins : MaskRule::kHeeds;
 }
 
 }  // namespace dptrain::layers

@@ -6,11 +6,13 @@
 namespace dptrain::layers {
 namespace {
 
-const Registered kMultiply = layer<MultiplySpec>("Multiply")
-                                 .inputs(2, -1)
-                                 .masks(MaskRule::kJoins)
-                                 .output([](const MultiplySpec&, std::span<const Shape> in) { return broadcast(in); })
-                                 .backward_reads(BackwardReads{.input = true});
+const Registered kMultiply =
+    layer<MultiplySpec>("Multiply")
+        .inputs(2, -1)
+        .masks([](const MultiplySpec&, std::span<const Shape> in) { return mask_of_equal_steps(in); })
+        .heeds_masks()
+        .output([](const MultiplySpec&, std::span<const Shape> in) { return broadcast(in); })
+        .backward_reads(BackwardReads{.input = true});
 
 }  // namespace
 }  // namespace dptrain::layers

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "device/extreme_checks.h"
+#include "device/masked_merge.h"
 
 namespace dptrain::test {
 namespace {
@@ -20,6 +21,9 @@ TEST(MaximumOp, Broadcast) {
 }
 TEST(MaximumOp, TheFirstOfEqualsTakesTheGradient) { check_ties<MaximumSpec>(1); }
 TEST(MaximumOp, NaNComesThrough) { check_nan<MaximumSpec>(); }
+TEST(MaximumOp, MaskedStepsDoNotCount) {
+  check_masked_merge("Maximum", {5, 5, 0, 0, 3, -3}, {0, 0, 5, 6}, {1, 2, 0, 0}, true);
+}
 
 }  // namespace
 }  // namespace dptrain::test

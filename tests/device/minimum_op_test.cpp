@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "device/extreme_checks.h"
+#include "device/masked_merge.h"
 
 namespace dptrain::test {
 namespace {
@@ -20,6 +21,9 @@ TEST(MinimumOp, Broadcast) {
 }
 TEST(MinimumOp, TheFirstOfEqualsTakesTheGradient) { check_ties<MinimumSpec>(-1); }
 TEST(MinimumOp, NaNComesThrough) { check_nan<MinimumSpec>(); }
+TEST(MinimumOp, MaskedStepsDoNotCount) {
+  check_masked_merge("Minimum", {2, 3, 0, 0, 3, -3}, {1, 2, 5, 6}, {0, 0, 0, 0}, true);
+}
 
 }  // namespace
 }  // namespace dptrain::test

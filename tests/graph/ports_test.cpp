@@ -163,6 +163,10 @@ TEST(Masks, WhatKerasHeedsAndNoOpDoesIsRefused) {
               HasSubstr("its input has the mask of 'a', which Keras's layer heeds and this version's does not"));
   EXPECT_THAT(build_text(start("  - Concatenate: {name: c, inputs: [a, b], axis: 1}\n")).errors,
               HasSubstr("its input has the mask of 'a'"));
+  EXPECT_THAT(build_text(start("  - GlobalAveragePooling1D: {name: r, keepdims: true, inputs: b}\n"
+                               "  - Maximum: {name: c, inputs: [a, r]}\n"))
+                  .errors,
+              HasSubstr("its input has the mask of 'a'"));
   EXPECT_THAT(
       build_text(start("  - Add: {name: c, inputs: [a, b]}\n  - GlobalAveragePooling1D: {name: mean}\n")).errors,
       HasSubstr("its input joins the masks of 'a' and 'b'"));

@@ -16,7 +16,7 @@ namespace dptrain::device::DPTRAIN_GPU {
 /// Throws Error{kUsage} where the kernels have no room for so many inputs or axes.
 inline kernel::Merge merge_of(const OpContext& context) try {
   std::vector<std::vector<std::int64_t>> inputs;
-  for (std::size_t i = 0; i < context.step.inputs.size(); ++i) inputs.push_back(context.input(i).dims());
+  for (std::size_t i = 0; i < context.inputs(); ++i) inputs.push_back(context.input(i).dims());
   return kernel::Merge(inputs, context.output().dims());
 } catch (const std::invalid_argument& error) {
   throw Error(ErrorKind::kUsage, fmt::format("{} '{}': {}", context.step.spec.name(), context.step.name, error.what()));
