@@ -293,8 +293,8 @@ class Draw:
             y = self.cell(units=x.shape[-1], return_sequences=True)(x.value)
         else:
             y = L.Dense(x.shape[-1], activation="tanh")(x.value)
-        kinds = [L.Add, L.Add, L.Add, L.Subtract, L.Multiply, L.Average]
-        kind = self.pick(*kinds, *([] if x.mask else [L.Maximum, L.Minimum]))
+        kinds = [L.Add, L.Add, L.Add, L.Subtract, L.Average]
+        kind = self.pick(*kinds, *([] if x.mask and KERAS2 else [L.Multiply, L.Maximum, L.Minimum]))
         return Tensor(kind()([x.value, y]), x.mask)
 
     def concatenated(self, x):
@@ -311,12 +311,14 @@ class Draw:
     def turned(self, x):
         if len(x.shape) == 2:
             return Tensor(L.Permute((2, 1))(x.value)) if self.chance(0.5) else Tensor(L.Reshape((-1, 1))(x.value))
-        return Tensor(L.Permute((2, 1, 3, 4))(x.value))
+        return Tensor(L.Permute((2, 1, 3, 4)[:len(x.shape)])(x.value))
 
     def ended(self, x):
         """A sequence or a volume as one vector."""
         rank = len(x.shape) - 1
         pooling = getattr(L, f"Global{self.pick('Average', 'Max')}Pooling{rank}D")
+        if rank == 2:
+            return Tensor(L.Flatten()(x.value))
         if rank == 1 and self.chance(0.4):
             return Tensor(self.cell(return_sequences=False)(x.value))
         return Tensor(L.Flatten()(x.value) if self.chance(0.2) else pooling()(x.value))
@@ -336,22 +338,53 @@ class Draw:
     def moved3d(self, x):
         return self.moved(x, 3)
 
+    def conv_lstm2d(self, x):
+        args = self.window(2, x.shape[1:])
+        gates = ["sigmoid", "tanh", *([] if KERAS2 else ["hard_sigmoid"])]
+        return Tensor(L.ConvLSTM2D(self.whole(1, 3), activation=self.pick("tanh", "tanh", "sigmoid", "softsign"),
+                                   recurrent_activation=self.pick(*gates), use_bias=self.chance(0.8),
+                                   unit_forget_bias=self.chance(0.5), return_sequences=self.chance(0.6),
+                                   go_backwards=self.chance(0.2), **args)(x.value))
+
+    def time_distributed(self, x):
+        """A layer applied to every step: of numbers, of a sequence or of an image, which a volume has for each of its depths."""
+        def window(rank):
+            return {"activation": self.activation(), **self.window(rank, x.shape[1:])}
+
+        if len(x.shape) == 2:
+            inner = self.pick(L.Dense(self.whole(1, 5), activation=self.activation()), L.ReLU(),
+                              L.LayerNormalization(epsilon=1e-2), *([] if x.mask else [L.Reshape((x.shape[1], 1)), L.RepeatVector(2)]))
+        elif len(x.shape) == 3:
+            inner = self.pick(L.Conv1D(self.whole(1, 3), **window(1)), L.MaxPooling1D(2, padding="same"), L.Flatten(),
+                              L.Dense(self.whole(1, 4)), L.GlobalAveragePooling1D(), L.GlobalMaxPooling1D(),
+                              self.cell(), L.Bidirectional(self.cell(go_backwards=False)), L.UpSampling1D(2))
+        else:
+            inner = self.pick(L.Conv2D(self.whole(1, 3), **window(2)), L.DepthwiseConv2D(2, padding="same"), L.Flatten(),
+                              L.SeparableConv2D(self.whole(1, 3), 2, padding="same"), L.MaxPooling2D(2, padding="same"),
+                              L.AveragePooling2D(self.whole(2, 3), padding="same"), L.GlobalAveragePooling2D(),
+                              L.GlobalMaxPooling2D(), L.Dense(self.whole(1, 4)), L.Conv2DTranspose(2, 2, strides=2),
+                              L.TimeDistributed(L.Conv1D(2, 2, padding="same")), L.TimeDistributed(L.Flatten()))
+        return Tensor(L.TimeDistributed(inner)(x.value), x.mask)
+
     def frames(self, x):
         return Tensor(L.Reshape((x.shape[0], int(np.prod(x.shape[1:]))))(x.value))
 
     # Models
 
     OVER_STEPS = {
-        "recurrent": "recurrent recurrent bidirectional decoder dense elementwise residual concatenated",
+        "recurrent": "recurrent recurrent bidirectional decoder dense elementwise residual concatenated time_distributed",
         "attention": "multi_head_attention attention attention dot dense elementwise residual layer_normalization",
         "steps": "conv1d conv1d separable_conv1d depthwise_conv1d conv1d_transpose pooling1d moved1d dense elementwise turned "
                  "batch_normalization residual",
     }
-    OVER_VOLUMES = "conv3d conv3d conv3d_transpose pooling3d moved3d dense elementwise turned batch_normalization frames"
+    OVER_VOLUMES = ("conv3d conv3d conv3d_transpose pooling3d moved3d dense elementwise turned batch_normalization frames time_distributed "
+                    "time_distributed conv_lstm2d conv_lstm2d")
 
     def layers(self, x):
         if len(x.shape) == 1:
             return "dense elementwise"
+        if len(x.shape) == 3:
+            return "time_distributed dense elementwise"
         if len(x.shape) == 4:
             return self.OVER_VOLUMES
         return self.OVER_STEPS.get(self.family) or " ".join(self.OVER_STEPS.values())
@@ -373,7 +406,8 @@ class Draw:
             x = self.grown(self.ended(x), self.whole(0, 1))
         if len(x.shape) == 1 and self.chance(0.15):
             x = self.grown(Tensor(L.RepeatVector(self.whole(2, 4))(x.value)), 1)
-        if self.chance(0.5):
+        head = self.chance(0.5)
+        if head:
             x = Tensor(L.Dense(self.whole(2, 4))(x.value), x.mask)
         outputs = [x]
         if self.chance(0.15) and len(self.pool) > 2:
@@ -385,7 +419,9 @@ class Draw:
         used = [i for i, tensor in enumerate(self.inputs) if f"'{tensor.name}'" in read]
         model = keras.Model([self.inputs[i] for i in used], values)
         self.feeds = [self.feeds[i] for i in used]
-        losses = [self.pick("mse", "mse", "mae", "categorical_crossentropy") if t.shape[-1] > 1 else "mse" for t in outputs]
+        # Of what ends in a sigmoid Keras computes the crossentropy of classes from the sigmoid's input.
+        logits = ["categorical_crossentropy"] if head or len(outputs) > 1 else []
+        losses = [self.pick("mse", "mse", "mae", *logits) for _ in outputs]
         return Drawn(model, self.feeds, losses, self.draws_noise, self.weights_only)
 
     def weights(self, model):

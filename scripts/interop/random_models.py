@@ -15,6 +15,7 @@ dropout take no step; `dptrain ckpt convert` writes them. Exit 1 if any model fa
 import argparse
 import collections
 import csv
+import functools
 import json
 import logging
 import os
@@ -34,7 +35,7 @@ import numpy as np
 import tensorflow as tf
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from draw_models import KERAS2, FAMILIES, NoModel, draw
+from draw_models import FAMILIES, KERAS2, L, NoModel, draw
 
 ATTEMPTS = 200
 LOSSES = {"mse": keras.losses.MeanSquaredError, "mae": keras.losses.MeanAbsoluteError,
@@ -55,14 +56,21 @@ def outputs_of(model, feeds, training=False):
     return listed(model(feeds if len(feeds) > 1 else feeds[0], training=training))
 
 
-def masked(model, feeds, outputs):
-    """The outputs with the masks that the symbolic ones have: in Keras 3 MultiHeadAttention takes the mask off the tensor that it
-    reads while the model runs, and whatever else reads that, an Add around it, has none then."""
-    for output, symbolic in zip(outputs, model.outputs):
-        mask = getattr(symbolic, "_keras_mask", None)
-        if not KERAS2 and mask is not None:
-            output._keras_mask = keras.Model(model.inputs, mask)(feeds if len(feeds) > 1 else feeds[0])
-    return outputs
+def keep_masks():
+    """Keras 3's MultiHeadAttention takes the masks off the tensors that it reads while the model runs, so that an Add around it, and
+    all behind that, have none, or have one, depending on the order of the layers. Here they are put back."""
+    call = L.MultiHeadAttention.call
+
+    @functools.wraps(call)
+    def keeping(self, *args, **kwargs):
+        masks = [(x, getattr(x, "_keras_mask", None)) for x in [*args, *kwargs.values()]]
+        result = call(self, *args, **kwargs)
+        for x, mask in masks:
+            if mask is not None:
+                x._keras_mask = mask
+        return result
+
+    L.MultiHeadAttention.call = keeping
 
 
 def numbers(tensors):
@@ -101,7 +109,7 @@ def gradients(model, feeds, labels, losses):
     kind = model.outputs[0].dtype if isinstance(model.outputs[0].dtype, str) else model.outputs[0].dtype.name
     feeds = [feed.astype(kind) if feed.dtype == np.float32 else feed for feed in feeds]
     with tf.GradientTape() as tape:
-        outputs = masked(model, feeds, outputs_of(model, feeds, training=True))
+        outputs = outputs_of(model, feeds, training=True)
         loss = tf.add_n([tf.cast(LOSSES[name]()(label.astype(kind), output), kind)
                          for name, label, output in zip(losses, labels, outputs)])
     weights = [getattr(weight, "value", weight) if not callable(getattr(weight, "value", None)) else weight
@@ -197,8 +205,7 @@ class Check:
             found = [float(row["loss"]) for row in csv.DictReader(lines)]
         expected = []
         for i in range(len(labels[0])):
-            feeds = [feed[i:i + 1] for feed in drawn.feeds]
-            outputs = masked(drawn.model, feeds, outputs_of(drawn.model, feeds, training=True))
+            outputs = outputs_of(drawn.model, [feed[i:i + 1] for feed in drawn.feeds], training=True)
             expected.append(sum(float(LOSSES[name]()(label[i:i + 1], output))
                                 for name, label, output in zip(drawn.losses, labels, outputs)))
         self.say("losses of samples", difference(found, expected), self.arguments.tolerance)
@@ -383,6 +390,8 @@ def main():
     arguments.dptrain = str(pathlib.Path(arguments.dptrain).resolve())
     logging.getLogger("absl").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore")
+    if not KERAS2:
+        keep_masks()
     print(f"Keras {keras.__version__}, TensorFlow {tf.__version__}", flush=True)
     seeds = [arguments.only] if arguments.only is not None else range(arguments.first, arguments.first + arguments.count)
     began, good = time.monotonic(), 0
