@@ -105,17 +105,16 @@ def in_double(model):
 
 
 def gradients(model, feeds, labels, losses):
-    """Gradients by trainable weight; moving statistics are those behind the step."""
+    """Of each trainable weight; the model's moving statistics are those behind the step then."""
     kind = model.outputs[0].dtype if isinstance(model.outputs[0].dtype, str) else model.outputs[0].dtype.name
     feeds = [feed.astype(kind) if feed.dtype == np.float32 else feed for feed in feeds]
     with tf.GradientTape() as tape:
         outputs = outputs_of(model, feeds, training=True)
         loss = tf.add_n([tf.cast(LOSSES[name]()(label.astype(kind), output), kind)
                          for name, label, output in zip(losses, labels, outputs)])
-    weights = [getattr(weight, "value", weight) if not callable(getattr(weight, "value", None)) else weight
-               for weight in model.trainable_weights]
-    found = tape.gradient(loss, weights, unconnected_gradients="zero")
-    return [np.asarray(tf.convert_to_tensor(gradient)) for gradient in found], float(loss)
+    variables = [weight if KERAS2 else weight.value for weight in model.trainable_weights]
+    found = tape.gradient(loss, variables, unconnected_gradients="zero")
+    return [np.asarray(tf.convert_to_tensor(gradient)) for gradient in found]  # an Embedding's has indices
 
 
 class Check:
@@ -127,7 +126,6 @@ class Check:
     def dptrain(self, *words):
         command = [self.arguments.dptrain, *map(str, words)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-        self.log.append(done.stderr)
         if done.returncode != 0:
             raise Different(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout
@@ -232,7 +230,8 @@ class Check:
             self.counts["predicted"] += 1
         if drawn.draws_noise:
             written = self.folder / "converted.h5"
-            self.convert(file, written)
+            written.unlink(missing_ok=True)
+            self.dptrain("ckpt", "convert", file, written)
             back = self.open_with_keras(drawn, written)
             for layer in model.layers:
                 for a, b in zip(back.get_layer(layer.name).get_weights(), layer.get_weights()):
@@ -248,17 +247,11 @@ class Check:
             self.counts["losses of samples"] += 1
         self.step(drawn, file, labels, shapes)
 
-    def convert(self, file, written):
-        written.unlink(missing_ok=True)
-        self.dptrain("ckpt", "convert", file, written)
-
     def step(self, drawn, file, labels, shapes):
         model, feeds = drawn.model, drawn.feeds
         start = [np.array(value) for value in model.get_weights()]
-        double = in_double(model)
-        theirs, loss = gradients(model, feeds, labels, drawn.losses)
-        size = {id(weight): i for i, weight in enumerate(model.trainable_weights)}
-        # As far as the weights are large: then the weights behind the step say as much as gradients.
+        theirs = gradients(model, feeds, labels, drawn.losses)
+        # A step as long as the weights are large, so that the weights behind it say as much as the gradients.
         largest = max((np.abs(g).max(initial=0.0) / max(np.abs(np.asarray(w)).max(initial=0.0), 0.1)
                        for g, w in zip(theirs, model.trainable_weights)), default=0.0)
         rate = float(np.float32(1.0 / largest)) if largest > 0 else 1.0
@@ -277,8 +270,11 @@ class Check:
             mine += layer.get_weights()
             before += [by_id[id(w)] for w in layer.weights]
 
+        @functools.cache
         def exact_weights():
-            found, _ = gradients(double, feeds, labels, drawn.losses)
+            double = in_double(model)
+            double.set_weights(start)
+            found = gradients(double, feeds, labels, drawn.losses)
             for weight, gradient in zip(double.trainable_weights, found):
                 weight.assign(np.asarray(weight) - rate * gradient)
             return [value for layer in model.layers for value in double.get_layer(layer.name).get_weights()]
@@ -324,7 +320,7 @@ class Check:
         raise RuntimeError(f"seed {seed}: no model in {ATTEMPTS} attempts")
 
     def seed_agrees(self, seed):
-        self.seed, self.log = seed, []
+        self.seed = seed
         drawn = self.drawn(seed)
         if self.arguments.only is not None:
             self.describe(drawn)
