@@ -240,8 +240,8 @@ class Draw:
         return Tensor(L.LayerNormalization(axis=axis, epsilon=1e-3, center=self.chance(0.8), scale=self.chance(0.8))(x.value), x.mask)
 
     def batch_normalization(self, x):
-        if x.mask or self.chance(0.5):
-            raise NoModel
+        if x.mask or self.chance(0.5) or (KERAS2 and len(x.shape) < 3):
+            raise NoModel  # Keras 2 corrects the moving variance where images or volumes come in, not here
         return Tensor(L.BatchNormalization(momentum=0.9, epsilon=1e-2)(x.value))
 
     def multi_head_attention(self, x):
@@ -254,6 +254,7 @@ class Draw:
         call = {"use_causal_mask": True} if self.chance(0.4) else {}
         if key is not None:
             call["key"] = key.value
+        self.sees_some(x.mask or (value.mask and call))
         return Tensor(layer(x.value, value.value, **call), x.mask)
 
     def attention(self, x):
@@ -268,7 +269,13 @@ class Draw:
         else:
             layer = L.Attention(use_scale=self.chance(0.5), score_mode=self.pick("dot", "concat"))
         call = {"use_causal_mask": True} if self.chance(0.3) else {}
+        self.sees_some(value.mask and call)
         return Tensor(layer(inputs, **call), x.mask)
+
+    def sees_some(self, may_not):
+        """A query that sees no key has gradients in Keras 2: what is left of its scores beside -1e9, as rounding has it."""
+        if KERAS2 and may_not:
+            raise NoModel
 
     def dot(self, x):
         """Of two sequences: over the features each step with each."""
@@ -288,6 +295,7 @@ class Draw:
             y = L.Conv1D(x.shape[-1], 3, padding=self.pick("same", "causal"), activation="tanh")(x.value)
         elif inner == "attention":
             self.weights_only = self.weights_only or KERAS2
+            self.sees_some(x.mask)
             y = L.MultiHeadAttention(2, 3)(x.value, x.value)
         elif inner == "recurrent":
             y = self.cell(units=x.shape[-1], return_sequences=True)(x.value)

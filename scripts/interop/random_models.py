@@ -251,10 +251,10 @@ class Check:
         model, feeds = drawn.model, drawn.feeds
         start = [np.array(value) for value in model.get_weights()]
         theirs = gradients(model, feeds, labels, drawn.losses)
-        # A step as long as the weights are large, so that the weights behind it say as much as the gradients.
+        # Half as long a step as the weights are large, so that the weights behind it say as much as the gradients.
         largest = max((np.abs(g).max(initial=0.0) / max(np.abs(np.asarray(w)).max(initial=0.0), 0.1)
                        for g, w in zip(theirs, model.trainable_weights)), default=0.0)
-        rate = float(np.float32(1.0 / largest)) if largest > 0 else 1.0
+        rate = float(np.float32(0.5 / largest)) if largest > 0 else 1.0
         run = self.fit(drawn, file, labels, rate, len(labels[0]))
         for weight, gradient in zip(model.trainable_weights, theirs):
             weight.assign(np.asarray(weight) - np.float32(rate) * gradient)
