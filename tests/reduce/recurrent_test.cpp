@@ -1,7 +1,7 @@
 // Networks of sequences, with recurrent layers or attention, trained as Keras 3 trains them (five steps of SGD with
-// momentum; the members' files in tests/golden): alone, on replicas with uneven shares, and on the emulated GPU. The
-// files hold last steps, all steps, steps in reverse, masked ones (at the start, within, at the end, all), states read
-// and given, and a layer that two inputs share; queries, values and keys of one tensor and of several.
+// momentum, or of Adam; the members' files in tests/golden): alone, on replicas with uneven shares, and on the emulated
+// GPU. The files hold last steps, all steps, steps in reverse, masked ones (at the start, within, at the end, all),
+// states read and given, and a layer that two inputs share; queries, values and keys of one tensor and of several.
 
 #include <fstream>
 
@@ -44,10 +44,11 @@ void train_as_keras(const json& c, const SequenceRun& run) {
   const plan::Plan plan =
       plan::make_plan(model, test::options_for("sparse_categorical_crossentropy", {}), *devices.front());
   const auto connector = std::string(run.device) == "cpu" ? make_local(run.replicas) : make_local_streams(run.replicas);
-  replica::ReplicaSet set(plan, std::move(devices), *connector,
-                          {.weights = std::vector<double>(static_cast<std::size_t>(run.replicas), 1.0),
-                           .batch_sizes = {kSequenceRows, 5, 7, 2},
-                           .optimizer = test::value_of(optim::optimizer_family(), "SGD: {momentum: 0.5}")});
+  replica::ReplicaSet set(
+      plan, std::move(devices), *connector,
+      {.weights = std::vector<double>(static_cast<std::size_t>(run.replicas), 1.0),
+       .batch_sizes = {kSequenceRows, 5, 7, 2},
+       .optimizer = test::value_of(optim::optimizer_family(), c.value("optimizer", "SGD: {momentum: 0.5}"))});
   set.push(model);
 
   std::vector<std::vector<float>> inputs;
@@ -94,7 +95,7 @@ TEST_P(RecurrentNetworks, TrainAsInKeras) {
 std::vector<SequenceRun> sequence_runs() {
   std::vector<SequenceRun> all;
   for (const char* file : {"lstm.json", "gru.json", "simple_rnn.json", "bidirectional.json", "time_distributed.json",
-                           "conv_lstm2d.json", "multi_head_attention.json", "attention.json"})
+                           "conv_lstm2d.json", "multi_head_attention.json", "attention.json", "adam_sequences.json"})
     for (const char* device : {"cpu", "emu:0"})
       for (const int replicas : {1, 3}) all.push_back({file, device, replicas});
   return all;
