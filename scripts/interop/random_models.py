@@ -201,12 +201,17 @@ class Check:
         run = self.fit(drawn, file, labels, 0.0, 1)
         with open(run / "steps.csv", encoding="utf-8") as lines:
             found = [float(row["loss"]) for row in csv.DictReader(lines)]
-        expected = []
-        for i in range(len(labels[0])):
-            outputs = outputs_of(drawn.model, [feed[i:i + 1] for feed in drawn.feeds], training=True)
-            expected.append(sum(float(LOSSES[name]()(label[i:i + 1], output))
-                                for name, label, output in zip(drawn.losses, labels, outputs)))
-        self.say("losses of samples", difference(found, expected), self.arguments.tolerance)
+
+        def losses_in(model):
+            losses = []
+            for i in range(len(labels[0])):
+                outputs = outputs_of(model, [feed[i:i + 1] for feed in drawn.feeds], training=True)
+                losses.append(sum(float(LOSSES[name]()(label[i:i + 1].astype(np.asarray(output).dtype), output))
+                                  for name, label, output in zip(drawn.losses, labels, outputs)))
+            return [losses]
+
+        self.say_of_arrays("losses of samples", [found], losses_in(drawn.model), lambda: losses_in(in_double(drawn.model)),
+                           self.arguments.tolerance)
 
     def open_with_keras(self, drawn, file):
         if not drawn.weights_only:
