@@ -1,23 +1,9 @@
 #include "device/bidirectional.h"
 
+#include "device/parts.h"
+
 namespace dptrain::device {
 namespace {
-
-constexpr std::uint64_t kPartAlign = 256;  ///< of every part, as GPUs' ops have it
-
-/// Puts parts one behind the other.
-class PartPlaces {
- public:
-  std::uint64_t take(std::uint64_t bytes) {
-    const std::uint64_t place = end_;
-    end_ += (bytes + kPartAlign - 1) / kPartAlign * kPartAlign;
-    return place;
-  }
-  std::uint64_t end() const { return end_; }
-
- private:
-  std::uint64_t end_ = 0;
-};
 
 kernels::DirectionMerge merge_of(layers::MergeMode mode) {
   switch (mode) {
@@ -104,18 +90,18 @@ void BidirectionalOp::place() {
   const bool sequences = layers::recurrent_spec(spec_).return_sequences;
   const std::uint64_t output = static_cast<std::uint64_t>(rows_ * (sequences ? steps_ : 1) * units_) * number_bytes_;
   const bool multiplies = spec_.merge_mode == layers::MergeMode::kMul;
-  PartPlaces saved, packed, scratch;
+  Parts saved(nullptr), packed(nullptr), scratch(nullptr);
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     const plan::Need need = ways_[way].op->need();
-    places_.saved[way] = saved.take(need.saved);
-    places_.packed[way] = packed.take(need.packed);
-    places_.scratch[way] = scratch.take(need.scratch);
-    places_.kept[way] = saved.take(keeps_ && multiplies ? output : 0);
-    places_.passing[way] = scratch.take(output);
+    places_.saved[way] = saved.place_of(need.saved);
+    places_.packed[way] = packed.place_of(need.packed);
+    places_.scratch[way] = scratch.place_of(need.scratch);
+    places_.kept[way] = saved.place_of(keeps_ && multiplies ? output : 0);
+    places_.passing[way] = scratch.place_of(output);
     places_.gradients[way] = places_.passing[way];  // the outputs are gone by then
   }
-  places_.dx = scratch.take(wants_dx_ ? static_cast<std::uint64_t>(rows_ * steps_ * features_) * number_bytes_ : 0);
-  places_.need = {.saved = saved.end(), .scratch = scratch.end(), .packed = packed.end()};
+  places_.dx = scratch.place_of(wants_dx_ ? static_cast<std::uint64_t>(rows_ * steps_ * features_) * number_bytes_ : 0);
+  places_.need = {.saved = saved.taken(), .scratch = scratch.taken(), .packed = packed.taken()};
 }
 
 plan::Need BidirectionalOp::need() const { return places_.need; }

@@ -8,6 +8,7 @@
 #include "device/depth_window.h"
 #include "device/device.h"
 #include "device/inner_op.h"
+#include "device/parts.h"
 #include "layers/conv3d.h"
 
 namespace dptrain::device {
@@ -19,10 +20,8 @@ class Conv3DOp final : public Op {
   Conv3DOp(const layers::Conv3DSpec& spec, const OpContext& context, Device& device)
       : kernels_(context, device),
         window_(depth_window(spec, context.input(0), spec.groups)),
-        image_bytes_(window_.is_identity()
-                         ? 0
-                         : aligned_part(static_cast<std::uint64_t>(context.rows * window_.slab_elements()) *
-                                        size_of(context.plan.compute))),
+        image_bytes_(
+            window_.is_identity() ? 0 : aligned_part(context.rows * window_.slab_elements(), context.plan.compute)),
         images_(context, image_step(spec, context.step), image_shape(spec, context.input(0)),
                 frame_of(context.output()), window_.out_d, device) {}
 

@@ -10,6 +10,7 @@
 #include "device/depth_window.h"
 #include "device/device.h"
 #include "device/inner_op.h"
+#include "device/parts.h"
 #include "layers/conv2d_transpose.h"
 #include "layers/conv3d_transpose.h"
 
@@ -26,10 +27,8 @@ class Conv3DTransposeOp final : public Op {
         window_(depth_window(spec, context.output(), 1)),
         bias_(spec.use_bias),
         trains_(context.step.has_backward && context.step.parameter_gradients[0]),
-        slab_bytes_(window_.is_identity()
-                        ? 0
-                        : aligned_part(static_cast<std::uint64_t>(context.rows * window_.slab_elements()) *
-                                       size_of(context.plan.compute))),
+        slab_bytes_(window_.is_identity() ? 0
+                                          : aligned_part(context.rows * window_.slab_elements(), context.plan.compute)),
         bias_bytes_(bias_ && trains_ ? kernels_.bias_workspace(context.rows, positions(), spec.filters) : 0),
         frames_(context, step_of(spec, context), frame_of(context.input(0), 1),
                 frame_of(context.output(), window_.kernel), window_.out_d, device) {}

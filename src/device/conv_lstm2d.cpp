@@ -3,23 +3,10 @@
 #include <algorithm>
 
 #include "core/random.h"
+#include "device/parts.h"
 #include "layers/conv2d.h"
 
 namespace dptrain::device {
-
-/// Cuts memory into parts; without memory it only counts.
-struct ConvLSTM2DOp::Parts {
-  void* memory;
-  std::uint64_t taken = 0;
-
-  void* take(std::uint64_t bytes) {
-    void* const part = memory == nullptr ? nullptr : static_cast<std::byte*>(memory) + taken;
-    constexpr std::uint64_t kAlign = 256;
-    taken += (bytes + kAlign - 1) / kAlign * kAlign;
-    return part;
-  }
-  float* floats(std::int64_t n) { return static_cast<float*>(take(static_cast<std::uint64_t>(n) * sizeof(float))); }
-};
 
 ConvLSTM2DOp::ConvLSTM2DOp(const layers::ConvLSTM2DSpec& spec, const OpContext& context, Device& device)
     : spec_(spec),
@@ -93,7 +80,7 @@ std::pair<double, double> ConvLSTM2DOp::flops_per_sample() const {
 }
 
 ConvLSTM2DOp::Rooms ConvLSTM2DOp::rooms(void* saved, void* scratch, bool for_backward) const {
-  Parts kept{saved}, passing{scratch};
+  Parts kept(saved), passing(scratch);
   const std::int64_t state = rows_ * pixels_ * units_, states = steps_ * state,
                      input = rows_ * steps_ * frame_ * channels_;
   const bool drops = drops_inputs() || drops_state();
@@ -122,8 +109,8 @@ ConvLSTM2DOp::Rooms ConvLSTM2DOp::rooms(void* saved, void* scratch, bool for_bac
   for (const Conv* conv : {&inputs_, &state_, &weights_})
     if (conv->op) most = std::max(most, conv->op->need().scratch);
   room.conv = passing.take(most);
-  room.saved = kept.taken;
-  room.scratch = passing.taken;
+  room.saved = kept.taken();
+  room.scratch = passing.taken();
   return room;
 }
 

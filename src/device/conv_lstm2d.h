@@ -75,7 +75,6 @@ class ConvLSTM2DOp : public Op {
     std::array<const void*, 2> compute{};
     std::array<float*, 2> gradients{};
   };
-  struct Parts;
   /// Everything in the op's memory, for its most rows. Null: not there.
   struct Rooms {
     void *gates, *hidden, *inputs, *d_inputs, *outputs, *products, *h, *one, *of_state, *sum, *conv;

@@ -11,9 +11,6 @@
 
 namespace dptrain::device {
 
-/// Where parts of scratch and of what is saved begin: fit for any kernel.
-constexpr std::uint64_t aligned_part(std::uint64_t bytes) { return (bytes + 255) / 256 * 256; }
-
 class InnerOp {
  public:
   /// `step`: its layer, tail, undoes and parameters; the rest follows from the outer step, which has one input.

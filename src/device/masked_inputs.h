@@ -11,6 +11,7 @@
 
 #include "core/dtype.h"
 #include "device/op.h"
+#include "device/parts.h"
 
 namespace dptrain::device {
 
@@ -31,10 +32,7 @@ class MaskedInputs {
       input.steps = context.plan.tensors[static_cast<std::size_t>(tensor)].shape.elements();
       input.width = context.input(i).elements() / input.steps;
       input.place = bytes_;
-      constexpr std::uint64_t kAligned = 64;
-      const auto bytes =
-          static_cast<std::uint64_t>(rows_ * context.input(i).elements()) * size_of(context.plan.compute);
-      bytes_ += (bytes + kAligned - 1) / kAligned * kAligned;
+      bytes_ += aligned_part(rows_ * context.input(i).elements(), context.plan.compute);
     }
   }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "device/parts.h"
+
 namespace dptrain::device {
 
 VolumeOp::VolumeOp(const layers::VolumePasses& passes, const OpContext& context, Device& device) {
@@ -15,8 +17,7 @@ VolumeOp::VolumeOp(const layers::VolumePasses& passes, const OpContext& context,
     depth_.emplace(context, plan::Step{.spec = passes.depth, .undoes = context.step.undoes},
                    Shape{in[0], frame[0] * frame[1], frame[2]}, Shape{out[0], out[1] * out[2], out[3]}, 1, device);
   if (!frames_ || !depth_) return;
-  between_bytes_ =
-      aligned_part(static_cast<std::uint64_t>(context.rows * in[0] * frame.elements()) * size_of(context.plan.compute));
+  between_bytes_ = aligned_part(context.rows * in[0] * frame.elements(), context.plan.compute);
   frames_saved_ = aligned_part(frames_->op().need().saved);
 }
 

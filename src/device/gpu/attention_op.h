@@ -6,7 +6,7 @@
 #include "device/attention_scores.h"
 #include "device/gpu/attention_limits.h"
 #include "device/gpu/gpu_op.h"
-#include "device/gpu/parts.h"
+#include "device/parts.h"
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/bias.h"
 #include "kernels/cuda/masked_steps.h"

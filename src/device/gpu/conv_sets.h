@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device/gpu/gpu_device.h"
+#include "device/parts.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
 
@@ -86,15 +87,6 @@ class ConvSets {
   std::vector<std::unique_ptr<Set>> sets_;
 };
 
-/// Parts of an op's scratch begin at such a boundary, as the plan's blocks do.
-inline constexpr std::uint64_t kScratchAlign = 256;
-inline std::uint64_t scratch_part(std::uint64_t bytes) {
-  return (bytes + kScratchAlign - 1) / kScratchAlign * kScratchAlign;
-}
-inline std::uint64_t scratch_part(std::int64_t elements, DType type) {
-  return scratch_part(static_cast<std::uint64_t>(elements) * size_of(type));
-}
-
 inline std::int64_t output_positions(const gpu::ConvProblem& p) { return p.rows * p.out_h * p.out_w; }
 inline std::int64_t input_positions(const gpu::ConvProblem& p) { return p.rows * p.in_h * p.in_w; }
 /// Multiply-adds times two of one pass.
@@ -104,7 +96,7 @@ inline double flops(const gpu::ConvProblem& p) {
 
 /// Room in which backward_weights rounds the filter's gradient: none in float32, which is written where it belongs.
 inline std::uint64_t rounded_filter_bytes(const gpu::ConvProblem& p, const gpu::ConvPasses& passes) {
-  return p.type == DType::kF32 || !passes.weights ? 0 : scratch_part(p.weights(), p.type);
+  return p.type == DType::kF32 || !passes.weights ? 0 : aligned_part(p.weights(), p.type);
 }
 
 /// The filter's gradient in float. `rounded`: rounded_filter_bytes.

@@ -15,11 +15,11 @@ class DotOp final : public GpuOp {
       : GpuOp(context, device), products_(dot_products(spec, context)), normalize_(spec.normalize) {
     for (int i = 0; i < 2; ++i) {
       place_[i] = bytes_;
-      bytes_ += scratch_part(context.rows * products_.elements(i), type_);
+      bytes_ += aligned_part(context.rows * products_.elements(i), type_);
     }
     for (int i = 0; i < 2; ++i) {
       factors_[i] = bytes_;
-      bytes_ += scratch_part(context.rows * products_.lines[i].lines, DType::kF32);
+      bytes_ += aligned_part(context.rows * products_.lines[i].lines, DType::kF32);
     }
   }
 

@@ -8,7 +8,7 @@
 
 #include "device/gpu/conv_sets.h"
 #include "device/gpu/gpu_op.h"
-#include "device/gpu/parts.h"
+#include "device/parts.h"
 #include "device/recurrent_context.h"
 #include "kernels/cuda/dropout.h"
 #include "kernels/cuda/recurrent.h"

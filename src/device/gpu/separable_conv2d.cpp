@@ -93,7 +93,7 @@ class SeparableConv2DOp final : public GpuOp {
   }
 
   std::uint64_t between_bytes(std::int64_t rows) const {
-    return scratch_part(rows * result_elements(depthwise_), type_);
+    return aligned_part(rows * result_elements(depthwise_), type_);
   }
 
   std::uint64_t scratch(const gpu::Convolution& convolution, std::int64_t rows) const {
