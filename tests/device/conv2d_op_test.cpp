@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "device/conv_case.h"
 #include "device/fusion_examples.h"
 #include "layers/max_pooling2d.h"
 
@@ -36,17 +37,6 @@ Tensor naive(const Conv2DSpec& s, const Tensor& x, const Tensor& kernel, const T
   return y;
 }
 
-Case with(const Conv2DSpec& spec, const Shape& in) {
-  Case c;
-  c.layer = layer(spec);
-  c.inputs = {in};
-  // Weight gradients add up to a hundred products of size one, on a scale of about ten.
-  c.tolerance = 5e-6;
-  c.gradient_tolerance = 1e-5;
-  c.same_bits_on_all_threads = false;
-  return c;
-}
-
 void check_conv2d(const Case& c) {
   const auto spec = c.layer.as<Conv2DSpec>();
   agrees(c, [spec](const std::vector<Tensor>& in, const std::vector<Tensor>& weights) {
@@ -62,23 +52,23 @@ Conv2DSpec conv(std::int64_t filters, Size2 kernel, Padding padding = Padding::k
   return spec;
 }
 
-TEST(Conv2DOp, ValidOddSizes) { check_conv2d(with(conv(5, {3, 3}), {7, 6, 3})); }
+TEST(Conv2DOp, ValidOddSizes) { check_conv2d(conv_case(conv(5, {3, 3}), {7, 6, 3})); }
 
-TEST(Conv2DOp, OneInputChannel) { check_conv2d(with(conv(8, {3, 3}), {8, 7, 1})); }
+TEST(Conv2DOp, OneInputChannel) { check_conv2d(conv_case(conv(8, {3, 3}), {8, 7, 1})); }
 
 /// The CPU's kernels for few input channels; the gradients are judged by central differences of small images.
 TEST(Conv2DOp, FewInputChannels) {
   for (const std::int64_t channels : {1, 3}) {
-    Case c = with(conv(5, {3, 5}, Padding::kSame), {5, 6, channels});
+    Case c = conv_case(conv(5, {3, 5}, Padding::kSame), {5, 6, channels});
     c.tail = behind(Activation::kRelu);
     c.undone = true;
     check_conv2d(c);
   }
   Conv2DSpec strided = conv(3, {7, 7}, Padding::kSame);
   strided.strides = {2, 2};
-  check_conv2d(with(strided, {7, 8, 3}));
+  check_conv2d(conv_case(strided, {7, 8, 3}));
   const auto cpu = device::make_cpu_device(0, 3, {});
-  const std::string text = implementation(*cpu, with(strided, {7, 8, 3}));
+  const std::string text = implementation(*cpu, conv_case(strided, {7, 8, 3}));
   EXPECT_NE(text.find("forward direct 7x7 3ch"), std::string::npos) << text;
   EXPECT_NE(text.find("weights direct 7x7 3ch"), std::string::npos) << text;
 }
@@ -86,41 +76,41 @@ TEST(Conv2DOp, FewInputChannels) {
 TEST(Conv2DOp, SameWithStridesPadsUnevenly) {
   Conv2DSpec spec = conv(4, {3, 2}, Padding::kSame);
   spec.strides = {2, 2};
-  check_conv2d(with(spec, {8, 7, 5}));
+  check_conv2d(conv_case(spec, {8, 7, 5}));
 }
 
 TEST(Conv2DOp, Dilated) {
   Conv2DSpec spec = conv(3, {3, 3}, Padding::kSame);
   spec.dilation_rate = {2, 1};
-  check_conv2d(with(spec, {9, 6, 4}));
+  check_conv2d(conv_case(spec, {9, 6, 4}));
 }
 
 TEST(Conv2DOp, Groups) {
   Conv2DSpec spec = conv(6, {3, 3});
   spec.groups = 3;
-  check_conv2d(with(spec, {5, 6, 9}));
+  check_conv2d(conv_case(spec, {5, 6, 9}));
 }
 
 TEST(Conv2DOp, Depthwise) {
   Conv2DSpec spec = conv(8, {3, 3}, Padding::kSame);
   spec.groups = 8;
-  check_conv2d(with(spec, {6, 5, 8}));
+  check_conv2d(conv_case(spec, {6, 5, 8}));
 }
 
 TEST(Conv2DOp, OneByOneWithoutBias) {
   Conv2DSpec spec = conv(7, {1, 1});
   spec.use_bias = false;
-  check_conv2d(with(spec, {4, 5, 6}));
+  check_conv2d(conv_case(spec, {4, 5, 6}));
 }
 
 TEST(Conv2DOp, LargeKernelAndStride) {
   Conv2DSpec spec = conv(3, {5, 7}, Padding::kSame);
   spec.strides = {2, 3};
-  check_conv2d(with(spec, {8, 10, 2}));
+  check_conv2d(conv_case(spec, {8, 10, 2}));
 }
 
 TEST(Conv2DOp, Relu) {
-  Case c = with(conv(5, {3, 3}), {6, 7, 3});
+  Case c = conv_case(conv(5, {3, 3}), {6, 7, 3});
   c.tail = behind(Activation::kRelu);
   check_conv2d(c);
   c.undone = true;
@@ -128,7 +118,7 @@ TEST(Conv2DOp, Relu) {
 }
 
 Case with_tail(const Conv2DSpec& spec, const Shape& in, std::vector<config::Typed> tail) {
-  Case c = with(spec, in);
+  Case c = conv_case(spec, in);
   c.tail = std::move(tail);
   return c;
 }
@@ -146,7 +136,7 @@ const FusionExample kConv2DReluPooled([] {
 TEST(Conv2DOp, OtherActivations) {
   for (const Activation f : {Activation::kTanh, Activation::kLeakyRelu, Activation::kSoftplus, Activation::kHardSigmoid,
                              Activation::kSoftsign}) {
-    Case c = with(conv(5, {2, 2}), {4, 5, 3});
+    Case c = conv_case(conv(5, {2, 2}), {4, 5, 3});
     c.tail = behind(f);
     check_conv2d(c);
   }
@@ -167,7 +157,7 @@ TEST(Conv2DOp, WinogradSizes) {
                              Sizes{{3, 3}, Padding::kSame, {7, 8, 21}, 13, "F(4x4,3x3)"},
                              Sizes{{3, 3}, Padding::kValid, {5, 5, 18}, 17, "F(3x3,3x3)"},
                              Sizes{{5, 5}, Padding::kSame, {8, 7, 16}, 20, "F(2x2,5x5)"}}) {
-    Case c = with(conv(sizes.filters, sizes.kernel, sizes.padding), sizes.in);
+    Case c = conv_case(conv(sizes.filters, sizes.kernel, sizes.padding), sizes.in);
     const std::string text = implementation(*device::make_cpu_device(0, 1, {}), c);
     for (const char* pass : {"forward winograd ", "; data winograd ", "; weights winograd "})
       EXPECT_NE(text.find(std::string(pass) + sizes.tile), std::string::npos) << text;
@@ -189,7 +179,7 @@ TEST(Conv2DOp, WinogradSizes) {
 }
 
 TEST(Conv2DOp, DirectIsNeverWinograd) {
-  const Case c = with(conv(32, {3, 3}, Padding::kSame), {9, 8, 32});
+  const Case c = conv_case(conv(32, {3, 3}, Padding::kSame), {9, 8, 32});
   for (const int threads : {1, 3}) {
     const auto cpu = device::make_cpu_device(0, threads, {.conv = device::ConvChoice::kDirect});
     const std::string text = implementation(*cpu, c);
@@ -201,7 +191,7 @@ TEST(Conv2DOp, DirectIsNeverWinograd) {
 
 /// A number of rows that was not prepared is served all the same.
 TEST(Conv2DOp, UnpreparedRowsGetMemoryOfTheirOwn) {
-  Case c = with(conv(32, {3, 3}, Padding::kSame), {9, 8, 32});
+  Case c = conv_case(conv(32, {3, 3}, Padding::kSame), {9, 8, 32});
   for (const auto& device : devices()) {
     SCOPED_TRACE(device->description());
     c.prepares_rows = false;

@@ -40,22 +40,7 @@ Tensor naive(const Conv2DTransposeSpec& s, const Tensor& x, const Tensor& kernel
 }
 
 Conv2DTransposeSpec transpose(std::int64_t filters, Size2 kernel, Size2 strides, Padding padding) {
-  Conv2DTransposeSpec spec;
-  spec.filters = filters;
-  spec.kernel_size = kernel;
-  spec.strides = strides;
-  spec.padding = padding;
-  return spec;
-}
-
-Case with(const Conv2DTransposeSpec& spec, const Shape& in) {
-  Case c;
-  c.layer = layer(spec);
-  c.inputs = {in};
-  c.tolerance = 5e-6;
-  c.gradient_tolerance = 1e-5;
-  c.same_bits_on_all_threads = false;
-  return c;
+  return conv_spec<Conv2DTransposeSpec>(filters, kernel, strides, padding);
 }
 
 void check_transpose(const Case& c) {
@@ -66,41 +51,41 @@ void check_transpose(const Case& c) {
 }
 
 TEST(Conv2DTransposeOp, ValidOddSizes) {
-  check_transpose(with(transpose(5, {3, 3}, {1, 1}, Padding::kValid), {4, 5, 3}));
+  check_transpose(conv_case(transpose(5, {3, 3}, {1, 1}, Padding::kValid), {4, 5, 3}));
 }
 
 TEST(Conv2DTransposeOp, StridesEnlarge) {
-  check_transpose(with(transpose(4, {3, 3}, {2, 2}, Padding::kSame), {4, 3, 5}));
-  check_transpose(with(transpose(3, {4, 2}, {2, 3}, Padding::kValid), {3, 4, 2}));
-  check_transpose(with(transpose(8, {2, 2}, {2, 2}, Padding::kSame), {3, 3, 16}));
+  check_transpose(conv_case(transpose(4, {3, 3}, {2, 2}, Padding::kSame), {4, 3, 5}));
+  check_transpose(conv_case(transpose(3, {4, 2}, {2, 3}, Padding::kValid), {3, 4, 2}));
+  check_transpose(conv_case(transpose(8, {2, 2}, {2, 2}, Padding::kSame), {3, 3, 16}));
 }
 
 TEST(Conv2DTransposeOp, OutputPadding) {
   Conv2DTransposeSpec spec = transpose(3, {3, 3}, {2, 2}, Padding::kSame);
   for (const Size2 extra : {Size2{0, 1}, Size2{1, 0}}) {
     spec.output_padding = extra;
-    check_transpose(with(spec, {3, 4, 2}));
+    check_transpose(conv_case(spec, {3, 4, 2}));
   }
   spec.padding = Padding::kValid;
-  check_transpose(with(spec, {3, 4, 2}));
+  check_transpose(conv_case(spec, {3, 4, 2}));
 }
 
 TEST(Conv2DTransposeOp, DilatedWithoutBias) {
   Conv2DTransposeSpec spec = transpose(3, {3, 3}, {1, 1}, Padding::kValid);
   spec.dilation_rate = {2, 2};
   spec.use_bias = false;
-  check_transpose(with(spec, {3, 4, 4}));
+  check_transpose(conv_case(spec, {3, 4, 4}));
 }
 
 const FusionExample kTransposeActivation([] {
-  Case c = with(transpose(4, {3, 3}, {2, 2}, Padding::kSame), {3, 4, 3});
+  Case c = conv_case(transpose(4, {3, 3}, {2, 2}, Padding::kSame), {3, 4, 3});
   c.tail = behind(Activation::kRelu);
   return c;
 });
 
 TEST(Conv2DTransposeOp, Activations) {
   for (const Activation f : {Activation::kRelu, Activation::kTanh}) {
-    Case c = with(transpose(4, {3, 3}, {2, 2}, Padding::kSame), {3, 4, 3});
+    Case c = conv_case(transpose(4, {3, 3}, {2, 2}, Padding::kSame), {3, 4, 3});
     c.tail = behind(f);
     check_transpose(c);
   }
@@ -108,7 +93,7 @@ TEST(Conv2DTransposeOp, Activations) {
 
 /// Stride 1: by Winograd unless told not to; both agree.
 TEST(Conv2DTransposeOp, WinogradSizes) {
-  const Case c = with(transpose(32, {3, 3}, {1, 1}, Padding::kSame), {9, 8, 32});
+  const Case c = conv_case(transpose(32, {3, 3}, {1, 1}, Padding::kSame), {9, 8, 32});
   for (const int threads : {1, 3}) {
     const auto direct = device::make_cpu_device(0, threads, {.conv = device::ConvChoice::kDirect});
     const auto free = device::make_cpu_device(0, threads, {});

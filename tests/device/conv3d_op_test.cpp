@@ -41,22 +41,7 @@ Tensor naive_conv3d(const Conv3DSpec& s, const Tensor& x, const Tensor& kernel, 
 }
 
 Conv3DSpec conv3d(std::int64_t filters, Size3 kernel, Size3 strides, Padding padding) {
-  Conv3DSpec spec;
-  spec.filters = filters;
-  spec.kernel_size = kernel;
-  spec.strides = strides;
-  spec.padding = padding;
-  return spec;
-}
-
-Case conv3d_case(const Conv3DSpec& spec, const Shape& in) {
-  Case c;
-  c.layer = layer(spec);
-  c.inputs = {in};
-  c.tolerance = 5e-6;
-  c.gradient_tolerance = 1e-5;
-  c.same_bits_on_all_threads = false;
-  return c;
+  return conv_spec<Conv3DSpec>(filters, kernel, strides, padding);
 }
 
 void check_conv3d(const Case& c) {
@@ -66,47 +51,43 @@ void check_conv3d(const Case& c) {
   });
 }
 
-TEST(Conv3DOp, ValidOddSizes) { check_conv3d(conv3d_case(conv3d(5, {3, 2, 3}, {}, Padding::kValid), {4, 4, 5, 3})); }
-TEST(Conv3DOp, Same) { check_conv3d(conv3d_case(conv3d(4, {3, 3, 3}, {}, Padding::kSame), {3, 4, 4, 2})); }
+TEST(Conv3DOp, ValidOddSizes) { check_conv3d(conv_case(conv3d(5, {3, 2, 3}, {}, Padding::kValid), {4, 4, 5, 3})); }
+TEST(Conv3DOp, Same) { check_conv3d(conv_case(conv3d(4, {3, 3, 3}, {}, Padding::kSame), {3, 4, 4, 2})); }
 TEST(Conv3DOp, Strides) {
-  check_conv3d(conv3d_case(conv3d(3, {3, 2, 3}, {2, 1, 2}, Padding::kSame), {4, 3, 5, 4}));
-  check_conv3d(conv3d_case(conv3d(3, {2, 1, 2}, {3, 2, 1}, Padding::kValid), {6, 4, 3, 2}));
+  check_conv3d(conv_case(conv3d(3, {3, 2, 3}, {2, 1, 2}, Padding::kSame), {4, 3, 5, 4}));
+  check_conv3d(conv_case(conv3d(3, {2, 1, 2}, {3, 2, 1}, Padding::kValid), {6, 4, 3, 2}));
 }
 
 /// Frames that no window sees get no gradient.
-TEST(Conv3DOp, GapsInDepth) {
-  check_conv3d(conv3d_case(conv3d(3, {1, 2, 2}, {3, 1, 1}, Padding::kValid), {5, 3, 3, 2}));
-}
+TEST(Conv3DOp, GapsInDepth) { check_conv3d(conv_case(conv3d(3, {1, 2, 2}, {3, 1, 1}, Padding::kValid), {5, 3, 3, 2})); }
 
 /// The images are the frames as they are.
-TEST(Conv3DOp, FramesAlone) {
-  check_conv3d(conv3d_case(conv3d(4, {1, 3, 3}, {1, 2, 2}, Padding::kSame), {3, 5, 4, 3}));
-}
+TEST(Conv3DOp, FramesAlone) { check_conv3d(conv_case(conv3d(4, {1, 3, 3}, {1, 2, 2}, Padding::kSame), {3, 5, 4, 3})); }
 
 TEST(Conv3DOp, GroupsWithoutBias) {
   Conv3DSpec spec = conv3d(6, {3, 2, 1}, {}, Padding::kSame);
   spec.groups = 2;
   spec.use_bias = false;
-  check_conv3d(conv3d_case(spec, {3, 4, 2, 4}));
+  check_conv3d(conv_case(spec, {3, 4, 2, 4}));
 }
 
 TEST(Conv3DOp, Dilated) {
   Conv3DSpec spec = conv3d(3, {3, 2, 2}, {}, Padding::kSame);
   spec.dilation_rate = {2, 1, 2};
-  check_conv3d(conv3d_case(spec, {5, 3, 4, 3}));
+  check_conv3d(conv_case(spec, {5, 3, 4, 3}));
   spec.padding = Padding::kValid;
-  check_conv3d(conv3d_case(spec, {5, 3, 4, 3}));
+  check_conv3d(conv_case(spec, {5, 3, 4, 3}));
 }
 
 const FusionExample kConv3DActivation([] {
-  Case c = conv3d_case(conv3d(4, {3, 3, 3}, {}, Padding::kSame), {3, 4, 3, 3});
+  Case c = conv_case(conv3d(4, {3, 3, 3}, {}, Padding::kSame), {3, 4, 3, 3});
   c.tail = behind(Activation::kRelu);
   return c;
 });
 
 /// Computed by the op where the one over images does so.
 Case pooled_frames(Activation f, const Shape& in, std::int64_t filters) {
-  Case c = conv3d_case(conv3d(filters, {3, 3, 3}, {}, Padding::kSame), in);
+  Case c = conv_case(conv3d(filters, {3, 3, 3}, {}, Padding::kSame), in);
   c.tail = behind(f);
   c.tail.push_back(layer(layers::MaxPooling3DSpec{.pool_size = {1, 2, 2}, .strides = {}}));
   c.some_devices = true;
@@ -116,7 +97,7 @@ const FusionExample kConv3DFramePooling([] { return pooled_frames(Activation::kR
 
 TEST(Conv3DOp, Activations) {
   for (const Activation f : {Activation::kRelu, Activation::kTanh}) {
-    Case c = conv3d_case(conv3d(4, {2, 3, 3}, {}, Padding::kSame), {3, 4, 3, 3});
+    Case c = conv_case(conv3d(4, {2, 3, 3}, {}, Padding::kSame), {3, 4, 3, 3});
     c.tail = behind(f);
     check_conv3d(c);
   }
@@ -124,7 +105,7 @@ TEST(Conv3DOp, Activations) {
 
 /// What computes a Conv2D fast computes its images.
 TEST(Conv3DOp, ByWinograd) {
-  const Case c = conv3d_case(conv3d(32, {3, 3, 3}, {}, Padding::kSame), {3, 9, 8, 32});
+  const Case c = conv_case(conv3d(32, {3, 3, 3}, {}, Padding::kSame), {3, 9, 8, 32});
   for (const int threads : {1, 3}) {
     const auto direct = device::make_cpu_device(0, threads, {.conv = device::ConvChoice::kDirect});
     const auto free = device::make_cpu_device(0, threads, {});

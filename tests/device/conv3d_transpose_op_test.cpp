@@ -46,22 +46,7 @@ Tensor naive_transpose3d(const Conv3DTransposeSpec& s, const Shape& out, const T
 }
 
 Conv3DTransposeSpec transpose3d(std::int64_t filters, Size3 kernel, Size3 strides, Padding padding) {
-  Conv3DTransposeSpec spec;
-  spec.filters = filters;
-  spec.kernel_size = kernel;
-  spec.strides = strides;
-  spec.padding = padding;
-  return spec;
-}
-
-Case transpose3d_case(const Conv3DTransposeSpec& spec, const Shape& in) {
-  Case c;
-  c.layer = layer(spec);
-  c.inputs = {in};
-  c.tolerance = 5e-6;
-  c.gradient_tolerance = 1e-5;
-  c.same_bits_on_all_threads = false;
-  return c;
+  return conv_spec<Conv3DTransposeSpec>(filters, kernel, strides, padding);
 }
 
 void check_transpose3d(const Case& c) {
@@ -73,45 +58,45 @@ void check_transpose3d(const Case& c) {
 }
 
 TEST(Conv3DTransposeOp, ValidOddSizes) {
-  check_transpose3d(transpose3d_case(transpose3d(3, {3, 2, 3}, {}, Padding::kValid), {3, 3, 2, 4}));
+  check_transpose3d(conv_case(transpose3d(3, {3, 2, 3}, {}, Padding::kValid), {3, 3, 2, 4}));
 }
 
 TEST(Conv3DTransposeOp, StridesEnlarge) {
-  check_transpose3d(transpose3d_case(transpose3d(2, {3, 3, 3}, {2, 2, 2}, Padding::kSame), {2, 3, 2, 3}));
-  check_transpose3d(transpose3d_case(transpose3d(3, {2, 4, 2}, {3, 2, 3}, Padding::kValid), {2, 2, 2, 2}));
+  check_transpose3d(conv_case(transpose3d(2, {3, 3, 3}, {2, 2, 2}, Padding::kSame), {2, 3, 2, 3}));
+  check_transpose3d(conv_case(transpose3d(3, {2, 4, 2}, {3, 2, 3}, Padding::kValid), {2, 2, 2, 2}));
 }
 
 TEST(Conv3DTransposeOp, OutputPadding) {
   Conv3DTransposeSpec spec = transpose3d(2, {3, 3, 3}, {2, 2, 2}, Padding::kSame);
   for (const Size3 extra : {Size3{1, 0, 1}, Size3{0, 1, 0}}) {
     spec.output_padding = extra;
-    check_transpose3d(transpose3d_case(spec, {2, 2, 3, 2}));
+    check_transpose3d(conv_case(spec, {2, 2, 3, 2}));
   }
   spec.padding = Padding::kValid;
-  check_transpose3d(transpose3d_case(spec, {2, 2, 3, 2}));
+  check_transpose3d(conv_case(spec, {2, 2, 3, 2}));
 }
 
 /// The slabs are the output as they are.
 TEST(Conv3DTransposeOp, FramesAlone) {
-  check_transpose3d(transpose3d_case(transpose3d(3, {1, 2, 2}, {1, 2, 2}, Padding::kSame), {2, 3, 2, 4}));
+  check_transpose3d(conv_case(transpose3d(3, {1, 2, 2}, {1, 2, 2}, Padding::kSame), {2, 3, 2, 4}));
 }
 
 TEST(Conv3DTransposeOp, DilatedWithoutBias) {
   Conv3DTransposeSpec spec = transpose3d(3, {3, 2, 2}, {}, Padding::kValid);
   spec.dilation_rate = {2, 1, 2};
   spec.use_bias = false;
-  check_transpose3d(transpose3d_case(spec, {3, 2, 3, 2}));
+  check_transpose3d(conv_case(spec, {3, 2, 3, 2}));
 }
 
 const FusionExample kTranspose3DActivation([] {
-  Case c = transpose3d_case(transpose3d(4, {3, 3, 3}, {2, 2, 2}, Padding::kSame), {2, 2, 3, 3});
+  Case c = conv_case(transpose3d(4, {3, 3, 3}, {2, 2, 2}, Padding::kSame), {2, 2, 3, 3});
   c.tail = behind(Activation::kRelu);
   return c;
 });
 
 TEST(Conv3DTransposeOp, Activations) {
   for (const Activation f : {Activation::kRelu, Activation::kTanh}) {
-    Case c = transpose3d_case(transpose3d(4, {2, 3, 3}, {2, 1, 2}, Padding::kSame), {2, 2, 3, 3});
+    Case c = conv_case(transpose3d(4, {2, 3, 3}, {2, 1, 2}, Padding::kSame), {2, 2, 3, 3});
     c.tail = behind(f);
     check_transpose3d(c);
   }

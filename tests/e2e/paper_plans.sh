@@ -4,9 +4,22 @@
 # within the workspace limit, in TF32, strict float32 and bfloat16.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 
+modes="runtime.tf32=true runtime.tf32=false train.dtype_policy=mixed_bfloat16"
+# planned CONFIG [PATTERN LINES]...: so many lines of the plan match, in every mode.
+planned() {
+  local config=$1 checks=("${@:2}") mode i
+  for mode in $modes; do
+    run 0 summary "$config" --plan --gpus h200 --set $mode
+    for ((i = 0; i < ${#checks[@]}; i += 2)); do
+      [ "$(grep -c "${checks[i]}" out)" -eq "${checks[i + 1]}" ] ||
+        fail "$config, $mode: $(grep -c "${checks[i]}" out) lines with '${checks[i]}' instead of ${checks[i + 1]}"
+    done
+  done
+}
+
 plans=0
 while read -r config; do
-  for mode in runtime.tf32=true runtime.tf32=false train.dtype_policy=mixed_bfloat16; do
+  for mode in $modes; do
     code=0
     "$DPTRAIN" summary "$config" --plan --gpus h200 --set $mode --set model.weights=null >out 2>&1 || code=$?
     if [ $code -ne 0 ] && [ $plans -eq 0 ] && grep -Eq 'no GPU backend|libcudnn' out; then skip "$(tail -n 1 out)"; fi
@@ -36,10 +49,7 @@ model:
 data: {train: {Synthetic: {samples: 16}}}
 train: {epochs: 1, batch_size: 8, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
 Y
-for mode in runtime.tf32=true runtime.tf32=false train.dtype_policy=mixed_bfloat16; do
-  run 0 summary steps.yaml --plan --gpus h200 --set $mode
-  [ "$(grep -c 'cudnn' out)" -ge 4 ] || fail "steps.yaml, $mode: not every convolution and dense layer has an engine"
-done
+planned steps.yaml 'forward cudnn' 4
 
 say "recurrent layers"
 cat >recurrent.yaml <<'Y'
@@ -57,11 +67,7 @@ model:
 data: {train: {Synthetic: {samples: 16}}}
 train: {epochs: 1, batch_size: 8, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
 Y
-for mode in runtime.tf32=true runtime.tf32=false train.dtype_policy=mixed_bfloat16; do
-  run 0 summary recurrent.yaml --plan --gpus h200 --set $mode
-  [ "$(grep -c 'inputs forward cudnn.*state forward cudnn' out)" -eq 4 ] || fail "recurrent.yaml, $mode: not every recurrent layer has its engines"
-  [ "$(grep -c 'forward cudnn' out)" -eq 6 ] || fail "recurrent.yaml, $mode: not every convolution and dense layer has an engine"
-done
+planned recurrent.yaml 'inputs forward cudnn.*state forward cudnn' 4 'forward cudnn' 6
 
 say "layers over volumes"
 cat >volumes.yaml <<'Y'
@@ -78,7 +84,4 @@ model:
 data: {train: {Synthetic: {samples: 16}}}
 train: {epochs: 1, batch_size: 8, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
 Y
-for mode in runtime.tf32=true runtime.tf32=false train.dtype_policy=mixed_bfloat16; do
-  run 0 summary volumes.yaml --plan --gpus h200 --set $mode
-  [ "$(grep -c 'cudnn' out)" -ge 4 ] || fail "volumes.yaml, $mode: not every convolution and dense layer has an engine"
-done
+planned volumes.yaml 'forward cudnn' 4
