@@ -19,8 +19,7 @@ struct LengthBuckets {
 
 inline constexpr const char* kNoLengths =
     "bucket_by_length: no input of the model has a length; it is that of ids (Input with dtype: int32), or of steps "
-    "that a "
-    "Masking leaves out, as the first layer behind the Input";
+    "that a Masking leaves out, as the first layer behind the Input";
 
 /// Of each sample the steps from the first that is not padding to the last, of the longest of its inputs of steps: of
 /// ids, whose padding is 0, and of those that ModelSide::paddings knows. Values are as the source has them. Reads every
