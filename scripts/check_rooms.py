@@ -16,7 +16,7 @@ import tempfile
 
 LEVELS = {
     "core": 0,
-    "config": 1,
+    "config": 1, "mpi": 1,
     "layers": 2, "optim": 2,
     "graph": 3,
     "plan": 4, "export": 4,
@@ -63,6 +63,7 @@ LIBRARIES = [
     Library("libjpeg-turbo", r"(turbojpeg|jpeglib|jerror)\.h", (r"src/data/(\w+/)?\w+\.cpp",), single=True),
     Library("stb_image", r"(stb/)?stb_image\.h", (r"src/data/(\w+/)?\w+\.cpp",), single=True),
     Library("stb_image_write and stb_easy_font", r"(stb/)?stb_(image_write|easy_font)\.h", (r"src/data/(\w+/)?contact_sheet\.cpp",)),
+    Library("MPI", r"mpi\.h", (r"src/mpi/module/\w+\.cpp",), single=True),
     Library("FFmpeg", r"lib(av\w+|swscale)/", (r"src/data/video/libav/\w+\.(cpp|h)",)),
     Library("CLI11", r"CLI/", (r"src/cli/\w+\.cpp",)),
     Library("NCCL", r"nccl\.h", (r"src/reduce/nccl\w*\.(cpp|h)",)),

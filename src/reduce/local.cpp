@@ -133,7 +133,7 @@ class LocalConnector final : public replica::Connector {
     sinks_[at(rank)].attach(plan);
   }
 
-  void abort(const std::string& why) noexcept override { shared_.meeting.abort(why); }
+  void abort(const Error& why) noexcept override { shared_.meeting.abort(why.what()); }
 
  private:
   Shared shared_;

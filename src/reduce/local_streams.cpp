@@ -211,7 +211,7 @@ class StreamConnector final : public replica::Connector {
   }
 
   bool waits(int rank) const noexcept override { return shared_.waits[at(rank)].load(std::memory_order_relaxed); }
-  void abort(const std::string& why) noexcept override { shared_.meeting.abort(why); }
+  void abort(const Error& why) noexcept override { shared_.meeting.abort(why.what()); }
 
  private:
   SharedStreams shared_;

@@ -196,8 +196,8 @@ class NcclConnector final : public replica::Connector {
 
   bool waits(int rank) const noexcept override { return ranks_[at(rank)].communicator().waits(); }
 
-  void abort(const std::string& why) noexcept override {
-    meeting_.abort(why);  // first, so that whoever sees its communicator gone knows the reason
+  void abort(const Error& why) noexcept override {
+    meeting_.abort(why.what());  // first, so that whoever sees its communicator gone knows the reason
     for (NcclRank& rank : ranks_) rank.communicator().abort();
   }
 

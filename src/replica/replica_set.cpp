@@ -38,6 +38,7 @@ void add(StepSums& sum, const StepSums& more) {
   sum.samples += more.samples;
   sum.penalty += more.penalty;
   sum.left_out = sum.left_out || more.left_out;
+  sum.wishes |= more.wishes;
 }
 
 enum class Progress { kRunning, kDone, kFailed };
@@ -56,14 +57,14 @@ struct ReplicaSet::Impl {
         sums(devices.size()),
         replicas(devices.size()),
         crew(static_cast<int>(devices.size()), [this](int lane, const std::exception_ptr& failure) {
-          const std::string why = name(lane) + ": " + as_error(failure).what();
-          if (!devices[at(lane)]->reads_host_memory()) guard.arm(options.exit_seconds, why);
+          const Error why = as_error(failure).within(name(lane));
+          if (!devices[at(lane)]->reads_host_memory()) guard.arm(options.exit_seconds, why.what());
           connector.abort(why);
         }) {
     if (!devices.front()->reads_host_memory())
       watchdog.emplace(
           names(), options.patience, [this](int lane) { return connector.waits(lane); },
-          [this](const std::string& why) { connector.abort(why); });
+          [this](const std::string& why) { connector.abort(Error(ErrorKind::kDeadline, why)); });
     if (options.weights.size() != at(world.ranks) || devices.size() > at(world.ranks))
       throw Error(ErrorKind::kInternal, fmt::format("{} weights for {} replicas, {} of them here",
                                                     options.weights.size(), world.ranks, devices.size()));
@@ -156,9 +157,9 @@ struct ReplicaSet::Impl {
 
   /// Of all processes.
   StepSums total() {
+    if (options.wishes) sums.front().wishes = options.wishes();
     StepSums sum;
-    for (const StepSums& part : sums) add(sum, part);
-    sum = connector.sum(std::move(sum));
+    for (const StepSums& part : connector.all_sums(sums)) add(sum, part);
     mean_over_valid(sum);
     return sum;
   }

@@ -33,10 +33,11 @@ class Connector {
   virtual void detach(int lane) noexcept { static_cast<void>(lane); }
   /// Whether the lane's thread is waiting for other ranks at this moment. Any thread.
   virtual bool waits(int lane) const noexcept { return static_cast<void>(lane), false; }
-  /// Adds what the other processes have summed; on the thread that collects, in all processes alike.
-  virtual StepSums sum(StepSums of_process) { return of_process; }
-  /// Wakes everybody who waits for a replica that will not come; they throw. Any thread.
-  virtual void abort(const std::string& why) noexcept = 0;
+  /// The sums of a step of all ranks, in their order, from those of this process; on the thread that collects, in all
+  /// processes alike.
+  virtual std::vector<StepSums> all_sums(std::vector<StepSums> of_lanes) { return of_lanes; }
+  /// Wakes everybody who waits for a replica that will not come, in all processes; they throw. Any thread.
+  virtual void abort(const Error& why) noexcept = 0;
 };
 
 /// How a global batch is cut: rows of replica r in micro-batch m. Any size, any replicas; sizes differ by at most one
@@ -59,6 +60,9 @@ struct SetOptions {
   bool goes_on = false;      ///< after a step that was left out; as UpdateContext::goes_on
   double exit_seconds = 60;  ///< that devices get to stop in after a failure; then the process ends without them
   Patience patience{};       ///< with devices that have a driver: how long a thread may stand still
+  /// What this process asks of the run, asked each time sums are collected; StepSums::wishes has those of all
+  /// processes.
+  std::function<std::uint32_t()> wishes{};
 };
 
 class ReplicaSet {

@@ -64,7 +64,7 @@ LinkSpeed measure_all_reduce(const DeviceRequest& request, std::uint64_t bytes, 
   auto devices = make_devices(request, {});
   const auto at = [&](int rank) -> Rank& { return ranks[static_cast<std::size_t>(rank)]; };
   replica::Crew crew(request.replicas, [&](int rank, const std::exception_ptr&) {
-    connector->abort(fmt::format("replica {} has failed", rank));
+    connector->abort(Error(ErrorKind::kDevice, fmt::format("replica {} has failed", rank)));
   });
   const auto give_back = [&] {
     crew.run([&](int rank) {

@@ -183,8 +183,8 @@ TEST(LocalStreams, WaitingEndsWithAnAbort) {
   on_ranks(kRanks, 1, Forget::kNothing, [&](Rank& mine, replica::Connector& connector) {
     if (mine.rank == kRanks - 1) {  // never comes
       std::this_thread::sleep_for(std::chrono::milliseconds(30));
-      connector.abort("replica 9 (emu:9): broken");
-      connector.abort("a later reason");
+      connector.abort(Error(ErrorKind::kDevice, "replica 9 (emu:9): broken"));
+      connector.abort(Error(ErrorKind::kDevice, "a later reason"));
     }
     try {
       if (mine.rank % 2 == 0) mine.queue_step(0);

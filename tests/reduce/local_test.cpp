@@ -121,8 +121,8 @@ TEST_P(LocalWaiting, EndsWithAnAbort) {
   all.on_each([&](int rank) {
     if (rank == ranks - 1) {  // never comes
       std::this_thread::sleep_for(std::chrono::milliseconds(30));
-      all.connector->abort("replica 9 (toy:9): broken");
-      all.connector->abort("a later reason");
+      all.connector->abort(Error(ErrorKind::kDevice, "replica 9 (toy:9): broken"));
+      all.connector->abort(Error(ErrorKind::kDevice, "a later reason"));
     }
     try {
       // Half of the others wait for sums, half in a gather.

@@ -21,7 +21,7 @@ class QueuedApart final : public Connector {
   GradientSink& sink(int) override { return none_; }
   device::Collective* collective(int) override { return nullptr; }
   void attach(int, device::Device&, device::Stream&, float*, const plan::Plan&) override {}
-  void abort(const std::string&) noexcept override {}
+  void abort(const Error&) noexcept override {}
 
  private:
   NoReduction none_;

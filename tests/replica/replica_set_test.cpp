@@ -59,9 +59,9 @@ class Apart final : public Connector {
     const std::lock_guard lock(mutex_);
     attached.insert(rank);
   }
-  void abort(const std::string& why) noexcept override {
+  void abort(const Error& why) noexcept override {
     const std::lock_guard lock(mutex_);
-    reasons.push_back(why);
+    reasons.emplace_back(why.what());
   }
 
   std::set<int> attached;

@@ -1,0 +1,262 @@
+#include "mpi/processes.h"
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <set>
+#include <utility>
+
+#include "core/clock.h"
+#include "core/format.h"
+#include "core/index.h"
+#include "core/log.h"
+#include "mpi/gather.h"
+#include "mpi/news.h"
+
+namespace dptrain::mpi {
+namespace {
+
+using std::chrono::duration;
+
+/// With nothing to exchange the thread only looks for news.
+constexpr duration<double> kIdle{0.02};
+/// Looks in a row before it sleeps between them: what a neighbour on the same machine needs to answer.
+constexpr int kBusyLooks = 20;
+constexpr double kShortestPause = 10e-6, kLongestPause = 200e-6;
+
+/// What the threads that wait for a gather see of it.
+struct Waiting {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;
+  Gather::Result all;
+  std::optional<Error> failed;
+};
+
+}  // namespace
+
+Processes::Processes(const Open& open, const Patience& patience) : patience_(patience) {
+  thread_ = std::thread([this, open] { work(open); });
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return opened_; });
+  if (!open_error_) return;
+  lock.unlock();
+  thread_.join();
+  std::rethrow_exception(open_error_);
+}
+
+Processes::~Processes() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+const std::string& Processes::host(int process) const { return hosts_[at(process)]; }
+
+std::string Processes::name(int process) const { return fmt::format("process {} ({})", process, host(process)); }
+
+int Processes::hosts() const { return static_cast<int>(std::set(hosts_.begin(), hosts_.end()).size()); }
+
+void Processes::set_silence(double seconds) {
+  const std::lock_guard lock(mutex_);
+  patience_.silence_seconds = seconds;
+}
+
+std::vector<std::string> Processes::gather(std::string mine) {
+  const auto waiting = std::make_shared<Waiting>();
+  post(std::make_shared<Gather>(std::move(mine), kGatherHead, kGatherRest,
+                                [waiting](Gather::Result all, const Error* failed) {
+                                  const std::lock_guard lock(waiting->mutex);
+                                  waiting->all = std::move(all);
+                                  if (failed != nullptr) waiting->failed = *failed;
+                                  waiting->done = true;
+                                  waiting->changed.notify_all();
+                                }));
+  std::unique_lock lock(waiting->mutex);
+  waiting->changed.wait(lock, [&] { return waiting->done; });
+  if (waiting->failed) throw Error(*waiting->failed);
+  return std::move(waiting->all);
+}
+
+std::string Processes::broadcast(std::string of_first) {
+  return std::move(gather(is_first() ? std::move(of_first) : "").front());
+}
+
+void Processes::post(std::shared_ptr<Exchange> exchange) {
+  std::optional<Error> failed;
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ == State::kRuns)
+      posted_.push_back(exchange);
+    else
+      failed = failure_;
+  }
+  wake_.notify_all();
+  if (failed) exchange->give_up(*failed);
+}
+
+void Processes::fail(const Error& why) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failure_ && !own_failure_) own_failure_ = why;
+  }
+  wake_.notify_all();
+  wait_for_quiet();
+}
+
+std::optional<Error> Processes::failure() {
+  const std::lock_guard lock(mutex_);
+  if (!failure_ || own_failure_) return std::nullopt;
+  asked_ = true;
+  wake_.notify_all();
+  return failure_;
+}
+
+void Processes::wait_for_quiet() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return state_ == State::kQuiet; });
+}
+
+void Processes::work(const Open& open) {
+  std::unique_ptr<Transport> transport;
+  try {
+    prctl(PR_SET_TIMERSLACK, 1000UL);  // ns; else pauses are five times as long
+    transport = open();
+    meet(*transport);
+  } catch (...) {
+    open_error_ = std::current_exception();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    opened_ = true;
+  }
+  changed_.notify_all();
+  if (!open_error_) drive(*transport);
+}
+
+/// Who the others are.
+void Processes::meet(Transport& transport) {
+  process_ = transport.process();
+  count_ = transport.processes();
+  library_ = transport.library();
+  news_ = std::make_unique<News>(transport, now_seconds);
+  Gather names(transport.host(), kGatherHead, kGatherRest,
+               [this](Gather::Result all, const Error*) { hosts_ = std::move(all); });
+  for (int looks = 0; names.advance(transport) != Exchange::Progress::kDone;) pause(++looks);
+}
+
+void Processes::pause(int idle_polls) {
+  if (idle_polls <= kBusyLooks) return std::this_thread::yield();
+  const double seconds = std::min(kLongestPause, kShortestPause * (idle_polls - kBusyLooks));
+  std::this_thread::sleep_for(duration<double>(seconds));
+}
+
+void Processes::drive(Transport& transport) {
+  int idle_polls = 0;
+  double last_look = 0;
+  while (true) {
+    double silence = 0;
+    {
+      std::unique_lock lock(mutex_);
+      if (active_.empty() && posted_.empty() && !own_failure_ && !closing_) wake_.wait_for(lock, kIdle);
+      active_.insert(active_.end(), posted_.begin(), posted_.end());
+      posted_.clear();
+      silence = patience_.silence_seconds;
+      if (own_failure_) failure_ = own_failure_, state_ = State::kFails;
+      if (closing_ && active_.empty() && state_ == State::kRuns) break;
+    }
+    if (state_ == State::kFails) return end_in_failure(transport);
+    try {
+      if (now_seconds() - last_look > kIdle.count()) {
+        last_look = now_seconds();
+        if (const auto found = news_->look(silence)) {
+          const std::lock_guard lock(mutex_);
+          failure_ = found->why.within(name(found->process));
+          state_ = State::kFails;
+          // One that only fell silent was seen by its neighbours alone.
+          if (found->why.kind() == ErrorKind::kDeadline) news_->tell_failure(*failure_);
+        }
+      }
+      if (state_ == State::kFails) return end_in_failure(transport);
+      if (active_.empty()) continue;
+      idle_polls = poll(transport) ? 0 : idle_polls + 1;
+      if (idle_polls > 0) pause(idle_polls);
+    } catch (const Error& error) {
+      const std::lock_guard lock(mutex_);
+      own_failure_ = error;
+    }
+  }
+  say_goodbye(transport);
+}
+
+bool Processes::poll(Transport& transport) {
+  bool moved = false;
+  std::erase_if(active_, [&](const std::shared_ptr<Exchange>& exchange) {
+    const Exchange::Progress progress = exchange->advance(transport);
+    moved = moved || progress != Exchange::Progress::kWaits;
+    return progress == Exchange::Progress::kDone;
+  });
+  return moved;
+}
+
+void Processes::give_all_up(const Error& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    active_.insert(active_.end(), posted_.begin(), posted_.end());
+    posted_.clear();
+  }
+  for (const auto& exchange : active_) exchange->give_up(why);
+  given_up_ = std::move(active_);  // messages may be on their way to their memory
+  active_.clear();
+}
+
+/// `state_` and `failure_` are set, so nothing new is posted.
+void Processes::end_in_failure(Transport& transport) {
+  const Error why = *failure_;
+  give_all_up(why);
+  const Stopwatch watch;
+  try {
+    if (own_failure_) news_->tell_failure(why);
+    for (int looks = 1; !news_->told() && watch.seconds() < patience_.farewell_seconds / 2; ++looks) pause(looks);
+  } catch (const Error&) {  // whoever cannot be told will find out
+  }
+  static_cast<void>(transport);  // no call of MPI from here on
+  std::unique_lock lock(mutex_);
+  state_ = State::kQuiet;
+  changed_.notify_all();
+  const auto end = duration<double>(patience_.farewell_seconds);
+  if (own_failure_) {
+    // A launcher ends the others when this process has gone; they are to say why first.
+    wake_.wait_for(lock, end, [this] { return closing_; });
+    lock.unlock();
+    std::this_thread::sleep_for(std::min(end, duration<double>(0.5)));
+    return;
+  }
+  if (wake_.wait_for(lock, end, [this] { return asked_ || closing_; })) return;
+  if (is_first()) log::error(fmt::format("error: {}", why.what()));
+  std::fflush(nullptr);
+  _exit(why.exit_code());
+}
+
+/// The others may still be at it; they are waited for, so that nobody's launcher thinks that something went wrong.
+void Processes::say_goodbye(Transport& transport) {
+  try {
+    news_->tell_goodbye();
+    bool failed = false;
+    for (int looks = 1; !failed && !(news_->told() && news_->all_gone()); ++looks) {
+      failed = news_->look(patience_.silence_seconds).has_value();
+      pause(looks);
+    }
+    if (!failed) transport.finalize();
+  } catch (const Error& error) {
+    log::warn(error.what());
+  }
+}
+
+}  // namespace dptrain::mpi

@@ -1,0 +1,104 @@
+#pragma once
+
+// Processes: the processes of one run, which a launcher has started, joined by MPI. One thread of each, the
+// communication thread, makes all calls of MPI and none that waits; everybody else posts an Exchange to it, or calls
+// what waits for one.
+//
+// A process that fails says so to all others, and everything that waits in them throws; one that is not heard of for
+// too long counts as failed. Made and destroyed on the main thread.
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+#include "mpi/exchange.h"
+
+namespace dptrain::mpi {
+
+class News;
+
+class Processes {
+ public:
+  using Open = std::function<std::unique_ptr<Transport>()>;
+  struct Patience {
+    double silence_seconds = 60;  ///< of a neighbour, until it counts as lost
+    double farewell_seconds =
+        5;  ///< that a process which fails takes to tell the others, and at most to end after them
+  };
+
+  /// `open` runs on the communication thread. Returns when all have come; throws what it throws.
+  Processes(const Open& open, const Patience& patience);
+  /// Waits for all others to come to their end as well, unless one has failed.
+  ~Processes();
+  Processes(const Processes&) = delete;
+  Processes& operator=(const Processes&) = delete;
+
+  int process() const { return process_; }
+  int count() const { return count_; }
+  bool is_first() const { return process_ == 0; }
+  const std::string& library() const { return library_; }
+  const std::string& host(int process) const;
+  /// "process 1 (node-b)".
+  std::string name(int process) const;
+  /// On how many machines.
+  int hosts() const;
+  void set_silence(double seconds);
+
+  /// What every process gives, by process. All must call it, in the same order as other gathers and broadcasts. One
+  /// thread at a time. Throws Error when a process has failed.
+  std::vector<std::string> gather(std::string mine);
+  /// What process 0 gives.
+  std::string broadcast(std::string of_first);
+
+  /// Any thread. After a failure it is given up at once.
+  void post(std::shared_ptr<Exchange> exchange);
+
+  /// This process cannot go on: the others learn why and everything that is posted is given up. Returns when they have
+  /// been told. Called once at most; not after another process has failed.
+  void fail(const Error& why) noexcept;
+  /// Of another process: "process 1 (node-b): ...", of its kind. Whoever asks ends soon: a process that learns of a
+  /// failure and does not ask for seconds is ended by the communication thread.
+  std::optional<Error> failure();
+  /// After a failure of any process: returns when MPI touches nobody's memory any more.
+  void wait_for_quiet();
+
+ private:
+  enum class State { kRuns, kFails, kQuiet };
+
+  void work(const Open& open);
+  void meet(Transport& transport);
+  void drive(Transport& transport);
+  bool poll(Transport& transport);
+  void pause(int idle_polls);
+  void give_all_up(const Error& why);
+  void end_in_failure(Transport& transport);
+  void say_goodbye(Transport& transport);
+
+  Patience patience_;  ///< silence_seconds under mutex_
+  int process_ = 0, count_ = 1;
+  std::string library_;
+  std::vector<std::string> hosts_;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_, wake_;
+  std::vector<std::shared_ptr<Exchange>> posted_;
+  std::optional<Error> own_failure_, failure_;
+  bool opened_ = false, closing_ = false, asked_ = false;
+  State state_ = State::kRuns;
+  std::exception_ptr open_error_;
+
+  // The communication thread's.
+  std::unique_ptr<News> news_;
+  std::vector<std::shared_ptr<Exchange>> active_, given_up_;
+  std::thread thread_;
+};
+
+}  // namespace dptrain::mpi

@@ -1,0 +1,118 @@
+#include "mpi/processes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "core/clock.h"
+#include "core/format.h"
+#include "mpi/fake_transport.h"
+
+namespace dptrain::mpi {
+namespace {
+
+using test::FakeNetwork;
+using test::in_processes;
+
+TEST(Processes, KnowEachOther) {
+  FakeNetwork network(3);
+  in_processes(network, [](Processes& processes) {
+    EXPECT_EQ(processes.count(), 3);
+    EXPECT_EQ(processes.is_first(), processes.process() == 0);
+    EXPECT_EQ(processes.name(2), "process 2 (node-1)");
+    EXPECT_EQ(processes.hosts(), 2);
+  });
+  EXPECT_EQ(network.finalized(), 3);
+}
+
+TEST(Processes, GatherWhatAllGive) {
+  for (const int count : {1, 2, 5}) {
+    FakeNetwork network(count, static_cast<std::uint64_t>(count));
+    in_processes(network, [](Processes& processes) {
+      for (const std::size_t size :
+           {std::size_t{0}, std::size_t{5}, std::size_t{504}, std::size_t{505}, std::size_t{100000}}) {
+        const auto given = [&](int p) {
+          return std::string(size + static_cast<std::size_t>(p), static_cast<char>('a' + p));
+        };
+        const std::vector<std::string> all = processes.gather(given(processes.process()));
+        ASSERT_EQ(all.size(), static_cast<std::size_t>(processes.count()));
+        for (int p = 0; p < processes.count(); ++p) EXPECT_EQ(all[static_cast<std::size_t>(p)], given(p));
+      }
+      EXPECT_EQ(processes.broadcast(fmt::format("of {}", processes.process())), "of 0");
+    });
+    EXPECT_EQ(network.finalized(), count);
+  }
+}
+
+/// What the others throw: of the kind of the one that failed, with who it was.
+TEST(Processes, LearnWhoHasFailed) {
+  FakeNetwork network(3);
+  std::atomic<int> learned = 0;
+  in_processes(network, [&](Processes& processes) {
+    if (processes.process() == 1) {
+      processes.fail(Error(ErrorKind::kWrite, "runs/x: no space left on device"));
+      EXPECT_FALSE(processes.failure());  // its own is known already
+      return;
+    }
+    try {
+      while (true) processes.gather("");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kWrite);
+      EXPECT_STREQ(error.what(), "process 1 (node-0): runs/x: no space left on device");
+      ++learned;
+    }
+    ASSERT_TRUE(processes.failure());
+    EXPECT_STREQ(processes.failure()->what(), "process 1 (node-0): runs/x: no space left on device");
+    EXPECT_THROW(processes.gather(""), Error);  // later, too
+  });
+  EXPECT_EQ(learned, 2);
+  EXPECT_EQ(network.finalized(), 0);
+}
+
+TEST(Processes, MissAProcessThatFallsSilent) {
+  FakeNetwork network(4);
+  std::atomic<int> learned = 0;
+  in_processes(network,
+               [&](Processes& processes) {
+                 processes.gather("");
+                 if (processes.process() == 2) network.silence(2);
+                 const Stopwatch watch;
+                 try {
+                   while (true) processes.gather("");
+                 } catch (const Error& error) {
+                   EXPECT_EQ(error.kind(), ErrorKind::kDeadline);
+                   if (processes.process() != 2) {
+                     EXPECT_THAT(error.what(),
+                                 ::testing::HasSubstr("process 2 (node-1): nothing heard of it for 0.3 s"));
+                   }
+                   ++learned;
+                 }
+                 EXPECT_TRUE(processes.failure());
+                 EXPECT_LT(watch.seconds(), 60);
+               },
+               {.silence_seconds = 0.3, .farewell_seconds = 1});
+  EXPECT_GE(learned, 3);
+}
+
+/// The first one to come to its end waits for the others.
+TEST(Processes, EndTogether) {
+  FakeNetwork network(2);
+  std::atomic<bool> late = false;
+  std::thread other([&] {
+    const auto process = test::fake_process(network, 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    late = true;
+  });
+  { const auto process = test::fake_process(network, 0); }
+  EXPECT_TRUE(late);
+  other.join();
+  EXPECT_EQ(network.finalized(), 2);
+}
+
+TEST(Processes, ThatCannotOpenSayWhy) {
+  EXPECT_THROW(Processes([]() -> std::unique_ptr<Transport> { throw Error(ErrorKind::kDevice, "no MPI"); }, {}), Error);
+}
+
+}  // namespace
+}  // namespace dptrain::mpi

@@ -1,0 +1,210 @@
+// CPU replicas in several processes, here threads, against the same replicas in one.
+
+#include "reduce/process_connector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+#include "core/error.h"
+#include "core/index.h"
+#include "mpi/fake_transport.h"
+#include "reduce/connector.h"
+#include "replica/sample_batch.h"
+#include "replica/toy_device.h"
+
+namespace dptrain::reduce {
+namespace {
+
+using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
+
+Seats seats_of(const std::vector<int>& lanes, int process) {
+  Seats seats{.process = process, .first_ranks = {0}};
+  for (const int count : lanes) seats.first_ranks.push_back(seats.first_ranks.back() + count);
+  return seats;
+}
+
+int sum_of(const std::vector<int>& lanes) { return seats_of(lanes, 0).ranks(); }
+
+/// The last bucket is smaller than there are processes, one is empty.
+plan::Plan small_buckets() {
+  plan::Plan plan;
+  plan.buckets = {{0, 64 * 40}, {64 * 40, 64 * 40}, {64 * 40, 64 * 41 + 7}};
+  plan.statistics_end = plan.buckets.back().end;
+  return plan;
+}
+
+float spread_gradient(int rank, std::int64_t step, std::int64_t i) {
+  return std::ldexp(static_cast<float>((i * 7919 + step * 104729 + rank * 31) % 1009 - 500), rank % 5 - 2) / 3.0F;
+}
+
+/// Some steps of a lane's share in reducing; its arena after each, one behind the other.
+std::vector<float> lane_steps(replica::Connector& connector, int lane, int rank, const plan::Plan& plan,
+                              std::vector<float>& arena) {
+  std::vector<float> seen;
+  replica::GradientSink& sink = connector.sink(lane);
+  device::Stream stream;
+  for (std::int64_t step = 0; step < 5; ++step) {
+    sink.begin(step, false);
+    for (int b = 0; b < static_cast<int>(plan.buckets.size()); ++b) {
+      for (std::int64_t i = plan.buckets[at(b)].begin; i < plan.buckets[at(b)].end; ++i)
+        arena[static_cast<std::size_t>(i)] = spread_gradient(rank, step, i);
+      sink.bucket_ready(b, stream);
+    }
+    sink.finish(stream);
+    seen.insert(seen.end(), arena.begin(), arena.end());
+    const float mine = static_cast<float>(rank);
+    std::vector<float> all(at(connector.collective(lane)->size()));
+    connector.collective(lane)->all_gather(&mine, sizeof(mine), all.data(), stream);
+    seen.insert(seen.end(), all.begin(), all.end());
+  }
+  return seen;
+}
+
+/// What every rank has seen.
+std::vector<std::vector<float>> steps_of_all(const std::vector<int>& lanes, std::uint64_t seed) {
+  const plan::Plan plan = small_buckets();
+  std::vector<std::vector<float>> seen(at(sum_of(lanes)));
+  FakeNetwork network(static_cast<int>(lanes.size()), seed);
+  in_processes(network, [&](mpi::Processes& processes) {
+    const Seats seats = seats_of(lanes, processes.process());
+    const auto connector = make_processes(seats, processes);
+    const int count = lanes[at(processes.process())], first = seats.first_ranks[at(processes.process())];
+    std::vector<std::vector<float>> arenas(at(count),
+                                           std::vector<float>(static_cast<std::size_t>(plan.statistics_end)));
+    ToyDevice device(0);
+    device::Stream stream;
+    for (int lane = 0; lane < count; ++lane) connector->attach(lane, device, stream, arenas[at(lane)].data(), plan);
+    std::vector<std::thread> threads;
+    for (int lane = 0; lane < count; ++lane)
+      threads.emplace_back(
+          [&, lane] { seen[at(first + lane)] = lane_steps(*connector, lane, first + lane, plan, arenas[at(lane)]); });
+    for (std::thread& thread : threads) thread.join();
+  });
+  return seen;
+}
+
+TEST(ProcessConnector, SumsHaveTheSameBitsHoweverReplicasAreSpread) {
+  for (const std::vector<std::vector<int>>& layouts : {std::vector<std::vector<int>>{{1, 1}, {2}},
+                                                       {{1, 1, 1, 1}, {2, 2}, {4}, {1, 3}, {2, 1, 1}},
+                                                       {{3, 3}, {1, 4, 1}, {6}}}) {
+    std::vector<float> first;
+    std::uint64_t seed = 0;
+    for (const std::vector<int>& lanes : layouts) {
+      const std::vector<std::vector<float>> seen = steps_of_all(lanes, ++seed);
+      if (first.empty()) first = seen.front();
+      for (const std::vector<float>& one : seen) {
+        ASSERT_EQ(one.size(), first.size());
+        EXPECT_EQ(std::memcmp(one.data(), first.data(), first.size() * sizeof(float)), 0);
+      }
+    }
+  }
+}
+
+/// A small network with what could tell replicas apart.
+constexpr const char* kSpreadNet = R"(
+layers:
+  - Input: {name: image, shape: [5, 6, 2]}
+  - Conv2D: {name: conv, filters: 4, kernel_size: 3, kernel_regularizer: {L2: 0.01}}
+  - BatchNormalization: {name: bn, momentum: 0.9}
+  - ReLU
+  - Flatten
+  - Dropout: 0.25
+  - Dense: {name: logits, units: 3, activation: softmax}
+)";
+
+struct SpreadOutcome {
+  graph::Model model = model_of(kSpreadNet);
+  std::vector<double> losses;
+};
+
+SpreadOutcome train_spread(const Seats& seats, replica::Connector& connector) {
+  constexpr std::int64_t kSpreadBatch = 7;
+  SpreadOutcome outcome;
+  const int first = seats.first_ranks[at(seats.process)], count = seats.first_ranks[at(seats.process + 1)] - first;
+  std::vector<std::unique_ptr<device::Device>> devices;
+  for (int lane = 0; lane < count; ++lane) devices.push_back(device::make_cpu_device(lane, 1, {}));
+  plan::PlanOptions options = options_for("sparse_categorical_crossentropy", {"accuracy"});
+  options.sync_batchnorm = true;
+  options.first_bucket_bytes = options.bucket_bytes = 512;
+  const plan::Plan plan = plan::make_plan(outcome.model, options, *devices.front());
+  replica::ReplicaSet set(
+      plan, std::move(devices), connector,
+      {.world =
+           World{.process = seats.process, .processes = seats.processes(), .first_rank = first, .ranks = seats.ranks()},
+       .weights = std::vector<double>(at(seats.ranks()), 1.0),
+       .batch_sizes = {kSpreadBatch},
+       .optimizer = value_of(optim::optimizer_family(), "adam"),
+       .seed = 5,
+       .check_every = 1,
+       .wishes = [&] { return 1U << seats.process; }});
+  set.push(outcome.model);
+  for (std::int64_t number = 0; number < 3; ++number) {
+    const SampleBatch batch(kSpreadBatch, 5 * 6 * 2, 3, static_cast<std::uint64_t>(number));
+    const replica::StepSums sums =
+        set.step(batch.host(), {.number = number, .learning_rate = 0.01, .valid = kSpreadBatch});
+    EXPECT_EQ(sums.samples, kSpreadBatch);
+    EXPECT_EQ(sums.wishes, (1U << seats.processes()) - 1);
+    outcome.losses.push_back(sums.loss / static_cast<double>(kSpreadBatch) + sums.penalty);
+  }
+  set.pull(outcome.model);
+  return outcome;
+}
+
+TEST(ProcessConnector, TrainsAsOneProcessDoes) {
+  const auto local = make_local(4);
+  const SpreadOutcome expected = train_spread(seats_of({4}, 0), *local);
+  for (const std::vector<int>& lanes : {std::vector<int>{2, 2}, {1, 1, 1, 1}, {3, 1}}) {
+    FakeNetwork network(static_cast<int>(lanes.size()), 3);
+    in_processes(network, [&](mpi::Processes& processes) {
+      const Seats seats = seats_of(lanes, processes.process());
+      const auto connector = make_processes(seats, processes);
+      const SpreadOutcome outcome = train_spread(seats, *connector);
+      EXPECT_EQ(outcome.losses, expected.losses);
+      for (std::size_t w = 0; w < expected.model.weights.size(); ++w)
+        EXPECT_EQ(outcome.model.weights[w].values, expected.model.weights[w].values) << w;
+    });
+  }
+}
+
+/// A lane that fails ends all lanes of all processes, with its reason.
+TEST(ProcessConnector, AFailureEndsAllProcesses) {
+  const plan::Plan plan = small_buckets();
+  FakeNetwork network(3);
+  std::atomic<int> ended = 0;
+  in_processes(network, [&](mpi::Processes& processes) {
+    const Seats seats = seats_of({1, 2, 1}, processes.process());
+    const auto connector = make_processes(seats, processes);
+    const int count = seats.first_ranks[at(seats.process + 1)] - seats.first_ranks[at(seats.process)];
+    std::vector<std::vector<float>> arenas(at(count),
+                                           std::vector<float>(static_cast<std::size_t>(plan.statistics_end)));
+    ToyDevice device(0);
+    device::Stream stream;
+    for (int lane = 0; lane < count; ++lane) connector->attach(lane, device, stream, arenas[at(lane)].data(), plan);
+    std::vector<std::thread> threads;
+    for (int lane = 0; lane < count; ++lane)
+      threads.emplace_back([&, lane] {
+        if (processes.process() == 1 && lane == 1)
+          return connector->abort(Error(ErrorKind::kMemory, "replica 2 (cpu:1): out of memory"));
+        try {
+          lane_steps(*connector, lane, 0, plan, arenas[at(lane)]);
+        } catch (const Error& error) {
+          EXPECT_THAT(error.what(), ::testing::HasSubstr("replica 2 (cpu:1): out of memory"));
+          ++ended;
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (int lane = 0; lane < count; ++lane) connector->drain(lane);
+    if (processes.process() != 1) {
+      ASSERT_TRUE(processes.failure());
+      EXPECT_EQ(processes.failure()->kind(), ErrorKind::kMemory);
+    }
+  });
+  EXPECT_EQ(ended, 3);
+}
+
+}  // namespace
+}  // namespace dptrain::reduce
