@@ -13,12 +13,14 @@
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
 #include "cli/model_source.h"
+#include "cli/processes.h"
 #include "cli/run_header.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
 #include "session/environment.h"
+#include "session/shared_file.h"
 #include "session/verify.h"
 #include "train/run_directory.h"
 #include "train/signals.h"
@@ -74,8 +76,9 @@ Resume find_resume(const FitFlags& flags, const experiment::Experiment& experime
                   run, file));
 }
 
-session::SessionOptions session_options(const FitFlags& flags) {
+session::SessionOptions session_options(const FitFlags& flags, mpi::Processes* processes) {
   session::SessionOptions options;
+  options.processes = processes;
   options.devices = flags.devices.request();
   options.data = flags.data == "synthetic" ? session::DataMode::kSynthetic : session::DataMode::kReal;
   return options;
@@ -142,12 +145,22 @@ int report(const train::FitResult& result, const train::RunDirectory& run, const
   return result.exit_code;
 }
 
+/// Process 0 has it, the others know where.
+train::RunDirectory run_directory(const FitFlags& flags, session::Session& session, const Resume& resume,
+                                  const Context& context) {
+  mpi::Processes* const processes = session.processes();
+  if (!session.world().is_first()) return train::RunDirectory(processes->broadcast(""));
+  train::RunDirectory run(session.experiment(), run_options(flags, resume, context), session.class_names());
+  if (processes != nullptr) processes->broadcast(run.path());
+  return run;
+}
+
 int train_run(const FitFlags& flags, session::Session& session, const Resume& resume,
               const std::optional<checkpoint::State>& state, const Context& context) {
   const std::vector<Assertion> assertions = parse_assertions(flags.assertions);
   check_names(assertions, metric_names(session));
-  train::RunDirectory run(session.experiment(), run_options(flags, resume, context), session.class_names());
-  log::open_file(run.file("train.log"));
+  const train::RunDirectory run = run_directory(flags, session, resume, context);
+  if (run.is_here()) log::open_file(run.file("train.log"));
   run.write_json("env.json",
                  session::environment(session.data_fingerprint(), session.devices(), session.device_lines()));
   for (const std::string& line : run_header(session, run.path())) log::info(line);
@@ -155,7 +168,7 @@ int train_run(const FitFlags& flags, session::Session& session, const Resume& re
   train::FitOptions options;
   options.epochs = flags.overrides.epochs;
   options.steps = flags.overrides.steps;
-  options.progress = progress_mode(flags, context);
+  options.progress = session.world().is_first() ? progress_mode(flags, context) : train::ProgressMode::kOff;
   train::Trainer trainer(session, run, options);
   if (state) trainer.resume(*state);
   const train::FitResult result = trainer.fit();
@@ -177,30 +190,31 @@ void warn_of_random_frozen_layers(const graph::Model& model) {
                   model.graph.layers[static_cast<std::size_t>(first->layer)].name));
 }
 
-int run(const FitFlags& flags, const Context& context) {
-  const train::Signals signals;  // before there are other threads
-  log::outlive_readers();
+int run(const FitFlags& flags, const Context& context, mpi::Processes* processes) {
   parse_assertions(flags.assertions);  // before anything takes time
   if (flags.overwrite && !flags.run_dir)
     throw Error(ErrorKind::kUsage, "--overwrite replaces the run in --run-dir; give that too");
   const experiment::Experiment experiment = load(flags.config, flags.overrides.overrides());
   check_trainable(experiment);
-  session::SessionOptions options = session_options(flags);
+  session::SessionOptions options = session_options(flags, processes);
   options.may_cache_prefix = !flags.dry_run;
   options.epochs = flags.overrides.epochs;
   options.steps = flags.overrides.steps;
-  const Resume resume = find_resume(flags, experiment);
+  const bool first = processes == nullptr || processes->is_first();
+  const Resume resume = first ? find_resume(flags, experiment) : Resume{};
+  const session::SharedFile resumed(processes, resume.checkpoint);
   std::optional<checkpoint::State> state;
-  if (!resume.checkpoint.empty()) state = checkpoint::read_state(resume.checkpoint);
+  if (!resumed.path().empty()) state = checkpoint::read_state(resumed.path());
 
   options.read_weights = !state && !flags.init_from;
   session::Session session(experiment, options);
   if (options.read_weights && !session.weights_report()) warn_of_random_frozen_layers(session.model());
   if (state) {
-    checkpoint::load_weights(resume.checkpoint, session.model());
+    checkpoint::load_weights(resumed.path(), session.model());
   } else if (flags.init_from) {
     graph::WeightsSpec weights;
-    weights.file.value = checkpoint_file(*flags.init_from, {"best.h5", "last.h5"});
+    const session::SharedFile file(processes, first ? checkpoint_file(*flags.init_from, {"best.h5", "last.h5"}) : "");
+    weights.file.value = file.path();
     checkpoint::load_weights(weights, session.model(), checkpoint::Coverage::kAll);
   }
   if (state || flags.init_from) session.replicas().push(session.model());
@@ -240,7 +254,11 @@ void add_fit(App& app) {
   flags->overrides.add_training(command);
   flags->overrides.add_batch(command);
   flags->overrides.add(command);
-  command.run([flags](const Context& context) { return run(*flags, context); });
+  command.run([flags](const Context& context) {
+    const train::Signals signals;  // before there are other threads
+    log::outlive_readers();
+    return together([&](mpi::Processes* processes) { return run(*flags, context, processes); });
+  });
 }
 
 }  // namespace dptrain::cli

@@ -75,8 +75,8 @@ std::string batch_line(session::Session& session) {
                           with_commas(batch), with_commas(samples)));
   const std::string last = samples % batch == 0 ? "" : fmt::format(", last {}", samples % batch);
   return fmt::format("{} global = {}, accumulate {}; {} steps/epoch{}; {}", batch,
-                     shares(batch, session.replica_count(), config.parallel.split.weights),
-                     config.train.accumulate_steps, session.steps_per_epoch(), last, rate_text(session));
+                     shares(batch, session.world().ranks, config.parallel.split.weights), config.train.accumulate_steps,
+                     session.steps_per_epoch(), last, rate_text(session));
 }
 
 std::vector<std::string> run_header(session::Session& session, const std::string& run) {
@@ -87,6 +87,14 @@ std::vector<std::string> run_header(session::Session& session, const std::string
       versions += fmt::format("  {} {}", library, version);
   std::vector<std::string> lines{fmt::format("{}  run {}", versions, run), "devices  " + devices_line(session),
                                  "batch    " + batch_line(session), "model    " + model_line(session)};
+  if (const mpi::Processes* processes = session.processes()) {
+    const int hosts = processes->hosts();
+    lines.insert(lines.begin() + 1,
+                 fmt::format("together {} replicas in {} processes on {}; {}; the devices below are of {}",
+                             session.world().ranks, processes->count(),
+                             hosts == 1 ? "one machine" : fmt::format("{} machines", hosts), processes->library(),
+                             processes->name(0)));
+  }
   if (const auto& weights = session.weights_report()) {
     lines.push_back("weights  " + weights->line());
     for (const std::string& note : weights->notes) lines.push_back("         " + note);

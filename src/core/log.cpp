@@ -22,6 +22,7 @@ struct State {
   std::shared_ptr<spdlog::logger> file;
   int stdout_failure = 0;
   bool outlives_readers = false;
+  std::string who;
 
   static std::shared_ptr<spdlog::logger> plain(spdlog::sink_ptr sink) {
     auto logger = std::make_shared<spdlog::logger>("dptrain", std::move(sink));
@@ -69,13 +70,14 @@ void emit(bool to_stderr, Rank rank, const char* level, const std::string& line,
   const std::lock_guard lock(s.mutex);
   if (rank == Rank::kDebug && !s.options.verbose) return;
   const std::string plain = printable(line, "\n\t");
-  if (rank == Rank::kAlways || !s.options.quiet) {
-    std::string text = plain;
+  if (rank == Rank::kAlways || !(s.options.quiet || !s.who.empty())) {
+    const std::string from = s.who.empty() ? "" : fmt::format("[{}] ", s.who);
+    std::string text = from + plain;
     const bool json = s.options.format == Format::kJson;
     if (json)
-      text = fmt::format("{{\"level\":\"{}\",\"message\":\"{}\"}}", level, escaped(line));
+      text = fmt::format("{{\"level\":\"{}\",\"message\":\"{}\"}}", level, escaped(from + line));
     else if (s.options.color && *color)
-      text = fmt::format("{}{}\033[0m", color, plain);
+      text = fmt::format("{}{}\033[0m", color, text);
     put(to_stderr || json ? stderr : stdout, text);
   }
   if (s.file) s.file->log(spdlog::level::info, "{}", plain);
@@ -86,6 +88,11 @@ void emit(bool to_stderr, Rank rank, const char* level, const std::string& line,
 void configure(const Options& options) {
   const std::lock_guard lock(state().mutex);
   state().options = options;
+}
+
+void speak_as(const std::string& who) {
+  const std::lock_guard lock(state().mutex);
+  state().who = who;
 }
 
 bool is_json() {
@@ -114,7 +121,7 @@ void error(const std::string& line) { emit(true, Rank::kAlways, "error", line, "
 
 void print(const std::string& text) {
   const std::lock_guard lock(state().mutex);
-  put(stdout, printable(text, "\n\t"));
+  if (state().who.empty()) put(stdout, printable(text, "\n\t"));
 }
 
 void outlive_readers() {

@@ -19,6 +19,10 @@ struct Options {
 };
 
 void configure(const Options& options);
+/// Of several processes this is not the first: from now on only its warnings and errors are shown, with `who` before
+/// them
+/// ("process 1 (node-b)"), and no results.
+void speak_as(const std::string& who);
 /// Whether lines, and results that have a structure, are JSON.
 bool is_json();
 /// From now on every line also goes into this file (appended). Throws Error{kWrite}.

@@ -49,10 +49,12 @@ bool News::all_gone() const {
 
 void News::tell_failure(const Error& why) {
   Message message{.kind = Kind::kFailed, .code = why.exit_code()};
-  const std::string words = why.what();
-  std::memcpy(message.text.data(), words.data(), std::min(words.size(), message.text.size() - 1));
+  const std::string words = shown(why);
+  std::memcpy(message.text.data(), words.data(), words.size());
   tell_all(message);
 }
+
+std::string News::shown(const Error& why) { return std::string(why.what()).substr(0, Message{}.text.size() - 1); }
 
 void News::tell_goodbye() { tell_all({.kind = Kind::kGoodbye}); }
 

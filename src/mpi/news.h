@@ -30,6 +30,8 @@ class News {
   std::optional<Failure> look(double silence_seconds);
   /// To all others, once.
   void tell_failure(const Error& why);
+  /// As much of its words as they get.
+  static std::string shown(const Error& why);
   void tell_goodbye();
   /// Whether all that was told is on its way; whether all others have said goodbye.
   bool told();

@@ -118,6 +118,11 @@ std::optional<Error> Processes::failure() {
   return failure_;
 }
 
+bool Processes::is_echo() {
+  const std::lock_guard lock(mutex_);
+  return echo_;
+}
+
 void Processes::wait_for_quiet() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return state_ == State::kQuiet; });
@@ -171,7 +176,7 @@ void Processes::drive(Transport& transport) {
       if (own_failure_) failure_ = own_failure_, state_ = State::kFails;
       if (closing_ && active_.empty() && state_ == State::kRuns) break;
     }
-    if (state_ == State::kFails) return end_in_failure(transport);
+    if (state_ == State::kFails) return end_in_failure();
     try {
       if (now_seconds() - last_look > kIdle.count()) {
         last_look = now_seconds();
@@ -179,11 +184,9 @@ void Processes::drive(Transport& transport) {
           const std::lock_guard lock(mutex_);
           failure_ = found->why.within(name(found->process));
           state_ = State::kFails;
-          // One that only fell silent was seen by its neighbours alone.
-          if (found->why.kind() == ErrorKind::kDeadline) news_->tell_failure(*failure_);
         }
       }
-      if (state_ == State::kFails) return end_in_failure(transport);
+      if (state_ == State::kFails) return end_in_failure();
       if (active_.empty()) continue;
       idle_polls = poll(transport) ? 0 : idle_polls + 1;
       if (idle_polls > 0) pause(idle_polls);
@@ -216,21 +219,33 @@ void Processes::give_all_up(const Error& why) {
   active_.clear();
 }
 
+/// The others learn why; and whether process 0 has failed alike (a config that is wrong is so for all of them).
+void Processes::spread_failure(const Error& why) {
+  constexpr double kEchoSeconds = 0.3;
+  const Stopwatch watch;
+  news_->tell_failure(why);
+  for (int looks = 1; watch.seconds() < patience_.farewell_seconds / 2; ++looks) {
+    const auto found = news_->look(patience_.farewell_seconds);
+    if (found && found->process == 0 && News::shown(why) == found->why.what()) echo_ = true;
+    if (news_->told() && (is_first() || echo_ || watch.seconds() > kEchoSeconds)) return;
+    pause(looks);
+  }
+}
+
 /// `state_` and `failure_` are set, so nothing new is posted.
-void Processes::end_in_failure(Transport& transport) {
+void Processes::end_in_failure() {
   const Error why = *failure_;
   give_all_up(why);
-  const Stopwatch watch;
   try {
-    if (own_failure_) news_->tell_failure(why);
-    for (int looks = 1; !news_->told() && watch.seconds() < patience_.farewell_seconds / 2; ++looks) pause(looks);
+    // One that fell silent was seen by its neighbours alone.
+    if (own_failure_ || why.kind() == ErrorKind::kDeadline) spread_failure(why);
   } catch (const Error&) {  // whoever cannot be told will find out
   }
-  static_cast<void>(transport);  // no call of MPI from here on
+  // No call of MPI from here on.
   std::unique_lock lock(mutex_);
   state_ = State::kQuiet;
   changed_.notify_all();
-  const auto end = duration<double>(patience_.farewell_seconds);
+  const duration<double> end{patience_.farewell_seconds};
   if (own_failure_) {
     // A launcher ends the others when this process has gone; they are to say why first.
     wake_.wait_for(lock, end, [this] { return closing_; });

@@ -67,6 +67,8 @@ class Processes {
   /// Of another process: "process 1 (node-b): ...", of its kind. Whoever asks ends soon: a process that learns of a
   /// failure and does not ask for seconds is ended by the communication thread.
   std::optional<Error> failure();
+  /// After fail(): process 0 has failed for the same reason, so this one need not say it, too.
+  bool is_echo();
   /// After a failure of any process: returns when MPI touches nobody's memory any more.
   void wait_for_quiet();
 
@@ -79,7 +81,8 @@ class Processes {
   bool poll(Transport& transport);
   void pause(int idle_polls);
   void give_all_up(const Error& why);
-  void end_in_failure(Transport& transport);
+  void end_in_failure();
+  void spread_failure(const Error& why);
   void say_goodbye(Transport& transport);
 
   Patience patience_;  ///< silence_seconds under mutex_
@@ -91,7 +94,7 @@ class Processes {
   std::condition_variable changed_, wake_;
   std::vector<std::shared_ptr<Exchange>> posted_;
   std::optional<Error> own_failure_, failure_;
-  bool opened_ = false, closing_ = false, asked_ = false;
+  bool opened_ = false, closing_ = false, asked_ = false, echo_ = false;
   State state_ = State::kRuns;
   std::exception_ptr open_error_;
 

@@ -57,7 +57,7 @@ struct StepSums {
   /// Of a step: nothing was updated, because the loss or the gradients were not finite. Not told in mixed_float16,
   /// which searches its scale that way.
   bool left_out = false;
-  std::uint32_t wishes = 0;  ///< what processes ask of the run (SetOptions::wishes), or-ed; the trainer's own bits
+  std::uint32_t wishes = 0;  ///< what processes want of the run (ReplicaSet::set_wishes), or-ed
 };
 
 /// Whether a whole step is recorded and replayed as one launch (CUDA graph), `runtime.cuda_graphs`. kAuto: where the

@@ -5,6 +5,7 @@
 #include <deque>
 #include <new>
 #include <set>
+#include <utility>
 
 #include "core/error.h"
 #include "core/format.h"
@@ -157,9 +158,10 @@ struct ReplicaSet::Impl {
 
   /// Of all processes.
   StepSums total() {
-    if (options.wishes) sums.front().wishes = options.wishes();
+    sums.front().wishes = own_wishes ? own_wishes() : 0;
     StepSums sum;
     for (const StepSums& part : connector.all_sums(sums)) add(sum, part);
+    wishes |= sum.wishes;
     mean_over_valid(sum);
     return sum;
   }
@@ -200,7 +202,9 @@ struct ReplicaSet::Impl {
   Connector& connector;
   const SetOptions options;
   const World world;
-  std::vector<StepSums> sums;      ///< per lane, of the last command
+  std::vector<StepSums> sums;  ///< per lane, of the last command
+  std::function<std::uint32_t()> own_wishes;
+  std::uint32_t wishes = 0;        ///< of all processes, not yet taken
   std::deque<std::string> queued;  ///< ", step 412" of what was not collected; of an evaluation ""
   std::vector<std::unique_ptr<Replica>> replicas;
   std::vector<std::int64_t> capacity = std::vector<std::int64_t>(replicas.size(), 1);  ///< rows per slice
@@ -373,6 +377,10 @@ void ReplicaSet::check_equal(std::int64_t step) {
                           "faulty, or an operation is not deterministic; go on from the last checkpoint",
                           step, join(different, ", "), impl_->name(0)));
 }
+
+void ReplicaSet::set_wishes(std::function<std::uint32_t()> wishes) { impl_->own_wishes = std::move(wishes); }
+
+std::uint32_t ReplicaSet::take_wishes() { return std::exchange(impl_->wishes, 0); }
 
 void ReplicaSet::set_last_words(std::function<void(const Error& why)> last_words) {
   if (impl_->watchdog) impl_->watchdog->set_last_words(std::move(last_words));

@@ -60,9 +60,6 @@ struct SetOptions {
   bool goes_on = false;      ///< after a step that was left out; as UpdateContext::goes_on
   double exit_seconds = 60;  ///< that devices get to stop in after a failure; then the process ends without them
   Patience patience{};       ///< with devices that have a driver: how long a thread may stand still
-  /// What this process asks of the run, asked each time sums are collected; StepSums::wishes has those of all
-  /// processes.
-  std::function<std::uint32_t()> wishes{};
 };
 
 class ReplicaSet {
@@ -113,6 +110,10 @@ class ReplicaSet {
   void on_each(const std::function<void(int lane, Replica& replica)>& f);
   /// Throws Error{kDevice} naming the replicas whose parameters differ from replica 0's.
   void check_equal(std::int64_t step);
+  /// What this process wants of the run, in bits of the caller's own: asked each time sums are collected.
+  void set_wishes(std::function<std::uint32_t()> wishes);
+  /// What any process has wanted in the sums that were collected since the last call; the same in all processes.
+  std::uint32_t take_wishes();
   /// Called, on the thread that called the set, before the process ends because a device's driver does not answer.
   void set_last_words(std::function<void(const Error& why)> last_words);
 

@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "reduce/connector.h"
 #include "reduce/nccl_connector.h"
+#include "reduce/process_connector.h"
 
 namespace dptrain::session {
 namespace {
@@ -122,6 +123,15 @@ std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request,
   std::vector<int> ids;
   for (const GpuId& gpu : request.gpus) ids.push_back(gpu.id);
   return reduce::make_nccl(ids, {.deterministic = deterministic, .watchdog_seconds = parallel.watchdog.value});
+}
+
+std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request, const reduce::Seats& seats,
+                                                   mpi::Processes& processes) {
+  if (request.on_gpus())
+    throw Error(ErrorKind::kUsage, fmt::format("{}: replicas on GPUs run in one process so far; start it without a "
+                                               "launcher, or give --cpus",
+                                               names(request.gpus)));
+  return reduce::make_processes(seats, processes);
 }
 
 std::uint64_t memory_share(const DeviceRequest& request, const device::Device& device) {

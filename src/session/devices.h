@@ -10,6 +10,8 @@
 
 #include "device/device.h"
 #include "experiment/sections.h"
+#include "mpi/processes.h"
+#include "reduce/bucket_sum.h"
 #include "replica/replica_set.h"
 
 namespace dptrain::session {
@@ -59,6 +61,10 @@ std::unique_ptr<device::Device> make_device(const DeviceRequest& request, int ra
 /// In this process for the CPU, for one replica, for the emulator and for replicas on one GPU; NCCL for several GPUs.
 std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request,
                                                    const experiment::ParallelSection& parallel, bool deterministic);
+
+/// Of several processes. Throws Error{kUsage} for devices that cannot be connected over them.
+std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request, const reduce::Seats& seats,
+                                                   mpi::Processes& processes);
 
 /// Bytes that one replica can have: the device's free memory, shared with the replicas that lie in the same memory. 0:
 /// unknown.

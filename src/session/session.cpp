@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "config/load.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "experiment/goal.h"
+#include "session/build_info.h"
 #include "session/conv_cache.h"
 #include "session/dry_plan.h"
 #include "session/feeds.h"
@@ -14,7 +16,10 @@
 namespace dptrain::session {
 
 Session::Session(const experiment::Experiment& experiment, const SessionOptions& options)
-    : experiment_(experiment), devices_(with_threads(options.devices)), phase_started_(now_seconds()) {
+    : experiment_(experiment),
+      processes_(options.processes),
+      devices_(with_threads(options.devices)),
+      phase_started_(now_seconds()) {
   if (!devices_.paper.empty())
     throw Error(ErrorKind::kUsage,
                 fmt::format("{} is a GPU on paper, for summary --plan and check; nothing runs on it", devices_.paper));
@@ -23,14 +28,15 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
   Devices devices = make_devices(devices_, runtime_options(experiment_.config, conv_choices_));
   for (const auto& device : devices) device_lines_.push_back(device->description());
   done("devices");
+  meet(options);
   const std::vector<double>& weights = experiment_.config.parallel.split.weights;
-  if (!weights.empty() && static_cast<int>(weights.size()) != devices_.replicas)
+  if (!weights.empty() && static_cast<int>(weights.size()) != world_.ranks)
     throw Error(ErrorKind::kUsage,
-                fmt::format("split has {} weights, there are {} replicas", weights.size(), devices_.replicas));
+                fmt::format("split has {} weights, there are {} replicas", weights.size(), world_.ranks));
   const experiment::TrainSection& train = experiment_.config.train;
   global_batch_ = options.global_batch ? *options.global_batch
                   : train.batch_size || train.batch_size_per_replica || options.training
-                      ? experiment::global_batch(train, devices_.replicas)
+                      ? experiment::global_batch(train, world_.ranks)
                       : 128;
   model_ = std::make_unique<graph::Model>(graph::undrawn_model(experiment_.graph, experiment_.config.seed));
   if (options.read_weights && experiment_.graph.weights) {
@@ -40,6 +46,7 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
   data_ = std::make_unique<SessionData>(
       experiment_, model_->graph, options,
       SessionData::Setting{global_batch_, devices_.replicas * devices_.threads, devices.front()->host_allocator()});
+  require_equal(processes_, {{"the data", data_->facts()}}, ErrorKind::kData);
   if (options.wants_data) done("open data");
   if (options.loader_only) return;
   decide_prefix(options);
@@ -57,6 +64,21 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
 
 Session::~Session() = default;
 
+/// Who the others are, and whether they are about to do the same.
+void Session::meet(const SessionOptions& options) {
+  if (processes_ != nullptr) processes_->set_silence(experiment_.config.parallel.watchdog.value);
+  seats_ = seats_of(processes_, devices_.replicas);
+  world_ = world_of(seats_);
+  const BuildInfo build = build_info();
+  const std::string goal = fmt::format("epochs {} steps {}", options.epochs.value_or(-1), options.steps.value_or(-1));
+  require_equal(processes_,
+                {{"the builds of dptrain", fmt::format("{} {} {}", build.version, build.commit, build.build_type)},
+                 {"the settings", config::to_yaml(experiment::resolved(experiment_))},
+                 {"the goals", goal},
+                 {"the devices", devices_.on_gpus() ? "GPUs" : "CPUs"}},
+                ErrorKind::kUsage);
+}
+
 void Session::done(const std::string& phase) {
   const double now = now_seconds();
   phases_.emplace_back(phase, now - phase_started_);
@@ -65,12 +87,23 @@ void Session::done(const std::string& phase) {
 
 void Session::decide_prefix(const SessionOptions& options) {
   if (!options.may_cache_prefix || !options.training) return;
+  if (processes_ != nullptr) return decide_prefix_for_several();
   const experiment::Goal goal = experiment::Goal::of(experiment_.config.train, options.epochs, options.steps);
   cache_ = decide_cache(experiment_.config, *model_,
                         {.samples = data_->samples(),
                          .epochs = goal.in_epochs(steps_per_epoch()),
                          .free_memory = device::cpu_memory_available(),
                          .data_draws = data_->draws()});
+}
+
+/// Every process would have to compute the features of all samples.
+void Session::decide_prefix_for_several() {
+  using Kind = experiment::CachePrefix::Kind;
+  const Kind kind = experiment_.config.runtime.cache_frozen_prefix.kind;
+  if (kind == Kind::kMemory || kind == Kind::kDisk)
+    throw Error(ErrorKind::kUsage,
+                "runtime.cache_frozen_prefix: features are kept in runs of one process; leave it out, "
+                "and the frozen layers run in every step");
 }
 
 void Session::make_plan(const SessionOptions& options, const device::Device& device) {
@@ -92,6 +125,7 @@ void Session::make_plan(const SessionOptions& options, const device::Device& dev
 void Session::make_replicas(const SessionOptions& options, Devices devices) try {
   const experiment::ConfigFile& config = experiment_.config;
   replica::SetOptions set;
+  set.world = world_;
   set.weights = split_weights();
   set.accumulate_steps = options.training ? config.train.accumulate_steps : 1;
   set.batch_sizes = {global_batch_};
@@ -105,8 +139,10 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
   set.patience = {.seconds = config.parallel.watchdog.value, .first_seconds = options.first_step_seconds};
   if (config.parallel.check_replicas && options.training)
     set.check_every = config.parallel.check_replicas->steps(steps_per_epoch(), global_batch_);
-  connector_ = make_connector(devices_, config.parallel, config.runtime.deterministic);
+  connector_ = processes_ == nullptr ? make_connector(devices_, config.parallel, config.runtime.deterministic)
+                                     : make_connector(devices_, seats_, *processes_);
   replicas_ = std::make_unique<replica::ReplicaSet>(*plan_, std::move(devices), *connector_, std::move(set));
+  require_equal(processes_, {{"the weights", checksum_of(*model_)}}, ErrorKind::kCheckpoint);
   replicas_->push(*model_);
   done("replicas");
 } catch (const Error& error) {
@@ -133,7 +169,7 @@ double Session::scheduled_rate(std::int64_t step) const { return rate_(step) * r
 
 std::vector<double> Session::split_weights() const {
   const std::vector<double>& weights = experiment_.config.parallel.split.weights;
-  return weights.empty() ? std::vector<double>(static_cast<std::size_t>(devices_.replicas), 1.0) : weights;
+  return weights.empty() ? std::vector<double>(static_cast<std::size_t>(world_.ranks), 1.0) : weights;
 }
 
 }  // namespace dptrain::session

@@ -17,6 +17,7 @@
 #include "graph/model.h"
 #include "plan/plan.h"
 #include "replica/replica_set.h"
+#include "session/agreement.h"
 #include "session/evaluation.h"
 #include "session/prefix_cache.h"
 #include "session/session_data.h"
@@ -35,7 +36,9 @@ class Session {
   graph::Model& model() { return *model_; }
   const plan::Plan& plan() const { return *plan_; }
   replica::ReplicaSet& replicas() { return *replicas_; }
-  int replica_count() const { return devices_.replicas; }
+  int replica_count() const { return devices_.replicas; }  ///< of this process
+  const World& world() const { return world_; }
+  mpi::Processes* processes() const { return processes_; }   ///< null: there is this one alone
   const DeviceRequest& devices() const { return devices_; }  ///< threads resolved
   /// Which algorithm each convolution pass uses, in all replicas; null on GPUs.
   const std::shared_ptr<device::ConvChoices>& conv_choices() const { return conv_choices_; }
@@ -59,7 +62,7 @@ class Session {
   /// One warning about those that are new since the last call; `listed_in` is the file that has them all, if there is
   /// one.
   void warn_about_bad_samples(const std::string& listed_in = "") { data_->warn_about_bad_samples(listed_in); }
-  std::vector<double> split_weights() const;  ///< one per replica
+  std::vector<double> split_weights() const;  ///< one per replica of all processes
 
   /// "balanced: daisy 1.2, roses 0.9"; "" without class weights.
   std::string class_weights_line() const { return data_->class_weights_line(); }
@@ -80,13 +83,18 @@ class Session {
  private:
   using Devices = std::vector<std::unique_ptr<device::Device>>;
 
+  void meet(const SessionOptions& options);
+  void decide_prefix_for_several();
   void decide_prefix(const SessionOptions& options);
   void make_plan(const SessionOptions& options, const device::Device& device);
   void make_replicas(const SessionOptions& options, Devices devices);
   void done(const std::string& phase);
 
   const experiment::Experiment experiment_;
+  mpi::Processes* const processes_;
   DeviceRequest devices_;
+  reduce::Seats seats_;
+  World world_;
   std::shared_ptr<device::ConvChoices> conv_choices_;
   std::vector<std::string> device_lines_;
   std::int64_t global_batch_ = 0;

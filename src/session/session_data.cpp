@@ -157,6 +157,13 @@ std::string SessionData::class_weights_line() const {
 
 std::string SessionData::fingerprint() const { return sources_.train ? sources_.train->fingerprint() : ""; }
 
+std::string SessionData::facts() const {
+  std::string facts;
+  for (const Set& set : sets_)
+    facts += fmt::format("{}: {} samples, {}\n", set.name, set.source->size(), set.source->fingerprint());
+  return facts;
+}
+
 data::ModelSide SessionData::model_side() const {
   data::ModelSide side = experiment::input_side(graph_);
   const auto add_output = [&](std::size_t output) {

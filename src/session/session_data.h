@@ -68,6 +68,7 @@ class SessionData {
   const std::vector<std::string>& class_names() const { return class_names_; }
   std::string class_weights_line() const;
   std::string fingerprint() const;
+  std::string facts() const;  ///< fingerprints and sizes of all data sets, a line each
   std::string train_sample(std::int64_t index) const {
     return sources_.train->label_place(index);
   }  ///< of the training set

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "mpi/processes.h"
 #include "session/devices.h"
 
 namespace dptrain::session {
@@ -29,7 +30,8 @@ struct SessionOptions {
   bool may_cache_prefix = false;
   std::optional<std::int64_t> epochs{}, steps{};  ///< instead of the config's: how long training will take
   double first_step_seconds = 600;                ///< on devices with a driver: how long the first step may stand still
-  bool feeds = true;                              ///< false: batches hold floats whatever the device could do (verify)
+  mpi::Processes* processes = nullptr;  ///< that run this together, where they are several; outlives the session
+  bool feeds = true;                    ///< false: batches hold floats whatever the device could do (verify)
 };
 
 }  // namespace dptrain::session

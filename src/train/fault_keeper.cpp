@@ -19,12 +19,13 @@ void FaultKeeper::leave_fault(const std::string& what, const BadStep* step) try 
   std::optional<Fault> fault = examine(*model, what);
   if (!fault && step != nullptr) {
     const replica::StepInputs in{position.step, run_.learning_rate(), step->batch.rows()};
-    fault = examine(run_.session, step->batch, in, position.epoch, step->loss, what);
+    fault = examine(run_.session, step->batch, in, position.epoch, step->loss, what);  // all processes together
+    if (!run_.directory.is_here()) return;
     std::filesystem::create_directories(folder);
     checkpoint::save((std::filesystem::path(folder) / kFaultState).string(), *model, keeper_.compiled(),
                      keeper_.state());
   }
-  if (!fault) return;
+  if (!fault || !run_.directory.is_here()) return;
   write_fault(folder, *fault);
   log::warn(fmt::format("{}; dptrain replay {} does that step again", describe(*fault), folder));
 } catch (const std::exception& error) {
@@ -35,7 +36,7 @@ void FaultKeeper::leave_failure(const std::exception& error) noexcept try {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return;
   const auto* known = dynamic_cast<const Error*>(&error);
   Fault fault{.what = error.what(), .error = known != nullptr ? known->kind() : ErrorKind::kInternal};
-  if (!leaves_fault(*fault.error)) return;
+  if (!leaves_fault(*fault.error) || run_.world.processes > 1) return;  // the reason may be another process's
   fault.step = run_.position.step + 1;
   fault.epoch = run_.position.epoch + 1;
   fault.last_step = run_.position.step + static_cast<std::int64_t>(ahead_.size()) + 1;

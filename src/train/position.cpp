@@ -252,7 +252,7 @@ checkpoint::State make_state(session::Session& session, const Position& position
                {"seed", session.experiment().config.seed},
                {"samples_per_epoch", session.train_loader().samples()},
                {"global_batch", session.global_batch()},
-               {"replicas", session.replica_count()},
+               {"replicas", session.world().ranks},
                {"data", session.data_fingerprint()}};
   if (const std::int64_t window = bucket_window(session); window > 0) trainer["bucket_by_length"] = window;
   if (session.conv_choices()) trainer["convolutions"] = session::conv_names(*session.conv_choices());

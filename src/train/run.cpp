@@ -10,9 +10,9 @@ namespace dptrain::train {
 Run::Run(session::Session& its_session, const RunDirectory& its_directory, ProgressMode mode)
     : session(its_session),
       directory(its_directory),
-      world(World::of_one_process(its_session.replica_count())),
-      sinks(silent_unless_first(
-          world, make_run_sinks(directory, static_cast<bool>(session.experiment().config.data.validation)))),
+      world(its_session.world()),
+      sinks(world.is_first() ? make_run_sinks(directory, static_cast<bool>(session.experiment().config.data.validation))
+                             : std::make_unique<RunSink>()),
       progress(mode) {
   for (const experiment::CallbackConfig& callback : session.experiment().config.callbacks)
     callbacks.push_back(make_callback(callback));

@@ -186,7 +186,7 @@ std::string RunDirectory::checkpoint(const std::string& name) const {
 std::string RunDirectory::file(const std::string& name) const { return (fs::path(path_) / name).string(); }
 
 void RunDirectory::write_json(const std::string& name, const nlohmann::json& value) const {
-  write_text(file(name), value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  if (is_here_) write_text(file(name), value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 std::string RunDirectory::newest(const experiment::Experiment& experiment, const std::optional<std::string>& name) {

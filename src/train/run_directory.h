@@ -34,11 +34,15 @@ class RunDirectory {
   RunDirectory(const experiment::Experiment& experiment, const RunOptions& options,
                const std::vector<std::string>& class_names);
 
+  /// The directory of another process's run: this one writes nothing there, and need not see it.
+  explicit RunDirectory(std::string path_of_first) : path_(std::move(path_of_first)), is_here_(false) {}
+
+  bool is_here() const { return is_here_; }
   const std::string& path() const { return path_; }
   std::string checkpoint(const std::string& name) const;  ///< <path>/checkpoints/<name>
   std::string file(const std::string& name) const;        ///< <path>/<name>
 
-  /// env.json, result.json and other whole files: temporary name, then rename.
+  /// env.json, result.json and other whole files: temporary name, then rename. Nothing where the directory is not here.
   void write_json(const std::string& name, const nlohmann::json& value) const;
 
   /// The newest run of a name under run_dir that has checkpoints/last.h5, or "".
@@ -50,6 +54,7 @@ class RunDirectory {
                 const std::vector<std::string>& class_names) const;
 
   std::string path_;
+  bool is_here_ = true;
   RunLock lock_;
 };
 

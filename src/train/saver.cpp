@@ -33,6 +33,7 @@ Saver::Saver(const RunDirectory& run)
       }) {}
 
 void Saver::submit(const std::vector<std::string>& names, const std::function<checkpoint::Job()>& job) {
+  if (!run_.is_here()) return;
   const Stopwatch stall;  // the copy, and waiting for the writer when saves come faster than the disk
   checkpoint::Job made = job();
   for (const std::string& name : names) {
@@ -52,13 +53,14 @@ bool Saver::is_saved(const std::string& name) {
 }
 
 void Saver::remove(const std::string& name, const std::string& successor) {
-  if (!is_saved(successor)) return;
+  if (!run_.is_here() || !is_saved(successor)) return;
   std::error_code ignored;
   std::filesystem::remove(run_.checkpoint(name), ignored);
 }
 
 std::optional<Error> Saver::export_model(const graph::Model& model, const exporting::Compiled& compiled,
                                          const std::vector<std::string>& class_names) {
+  if (!run_.is_here()) return std::nullopt;
   try {
     const std::string path = run_.file("model.h5");
     const exporting::Exporter& exporter = exporting::exporter_of(path);

@@ -1,7 +1,8 @@
 #pragma once
 
 // Saver: writes a run's checkpoints while training goes on, and keeps account of what that costs. Owned by the trainer,
-// on its thread; the files are written by a thread of the checkpoint room.
+// on its thread; the files are written by a thread of the checkpoint room. In a process without the run's directory it
+// writes and removes nothing.
 
 #include <cstdint>
 #include <functional>

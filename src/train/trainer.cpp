@@ -15,9 +15,22 @@
 #include "core/log.h"
 #include "core/rate.h"
 #include "session/evaluation.h"
+#include "session/shared_file.h"
 #include "train/signals.h"
 
 namespace dptrain::train {
+namespace {
+
+/// What a process may want of the run. All processes learn of it with the sums of a step and do it behind the same one.
+enum Wish : std::uint32_t {
+  kStopForInterrupt = 1,
+  kStopForTerminate = 2,
+  kStopForTime = 4,
+  kSave = 8,  ///< SIGHUP, or last.h5 is to roll along
+  kStatus = 16,
+};
+
+}  // namespace
 
 Trainer::Trainer(session::Session& session, const RunDirectory& directory, const FitOptions& options)
     : session_(session),
@@ -30,12 +43,14 @@ Trainer::Trainer(session::Session& session, const RunDirectory& directory, const
       epochs_(run_, keeper_, log_, control_, [this] { return obey_signals(), !run_.is_stopping(); }),
       faults_(run_, keeper_, ahead_),
       nonfinite_(session.experiment().config.train.on_nonfinite) {
+  session_.replicas().set_wishes([this] { return own_wishes(); });
   session_.on_bad_sample([this](const data::BadSample& bad) { run_.sinks->bad_sample(bad); });
 }
 
 Trainer::~Trainer() {
   session_.on_bad_sample({});
   session_.replicas().set_last_words({});
+  session_.replicas().set_wishes({});
 }
 
 FitResult Trainer::fit() try {
@@ -118,7 +133,7 @@ void Trainer::train_step(data::Batch batch) {
 }
 
 bool Trainer::must_stop_at(std::int64_t step) {
-  bool must = keeper_.last_is_old() || epochs_.validates_after(step);
+  bool must = epochs_.validates_after(step);
   for (const auto& callback : run_.callbacks) must = callback->stops_at(control_, step) || must;
   return must;
 }
@@ -168,7 +183,6 @@ void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch
   if (run_.progress.visible())
     run_.progress.draw(report.batch, session_.steps_per_epoch(), position.epoch_seconds,
                        values_text(report.logs.items()));
-  if (ahead_.empty() && keeper_.last_is_old()) keeper_.save_last();
 }
 
 void Trainer::count(const data::Batch& batch) {
@@ -196,7 +210,8 @@ void Trainer::not_finite(const std::string& what, const BadStep* step) {
 
 void Trainer::roll_back() {
   keeper_.saver().drain();
-  const std::string file = run_.directory.checkpoint("last.h5");
+  const session::SharedFile last(session_.processes(), run_.directory.checkpoint("last.h5"));
+  const std::string& file = last.path();
   const double factor = run_.position.rate_factor * nonfinite_.factor();
   graph::Model model = session_.model();
   checkpoint::load_weights(file, model);
@@ -217,25 +232,44 @@ std::string Trainer::epochs_text() const {
   return fmt::format("/{}", (*goal_.steps + session_.steps_per_epoch() - 1) / session_.steps_per_epoch());
 }
 
+std::uint32_t Trainer::own_wishes() const {
+  std::uint32_t own = 0;
+  const bool rolls = run_.world.is_first() && keeper_.last_is_old();
+  if (Signals::take_save() || rolls) own |= kSave;
+  if (Signals::take_status()) own |= kStatus;
+  if (const int signal = Signals::stop_signal(); signal != 0)
+    own |= signal == SIGINT ? kStopForInterrupt : kStopForTerminate;
+  const auto& limit = session_.experiment().config.train.max_time;
+  if (limit && now_seconds() - started_ >= limit->value) own |= kStopForTime;
+  return own;
+}
+
+/// Of all processes; where there is one, without waiting for a step.
+std::uint32_t Trainer::wishes() {
+  const std::uint32_t agreed = session_.replicas().take_wishes();
+  return run_.world.processes == 1 ? agreed | own_wishes() : agreed;
+}
+
 void Trainer::obey_signals() {
   const Position& position = run_.position;
-  if (Signals::take_save()) {
+  std::uint32_t wanted = wishes();
+  if ((wanted & kSave) != 0) {
     catch_up();
+    wanted |= wishes();
     keeper_.save_last();
   }
-  if (Signals::take_status())
+  if ((wanted & kStatus) != 0)
     log::info(fmt::format("status: epoch {} step {} sample {}{}", position.epoch + 1, position.step, position.samples,
                           values_text(run_.logs().items())));
-  if (const int signal = Signals::stop_signal(); signal != 0 && signal_ == 0) {
-    signal_ = signal;
+  if ((wanted & (kStopForInterrupt | kStopForTerminate)) != 0 && signal_ == 0) {
+    signal_ = (wanted & kStopForInterrupt) != 0 ? SIGINT : SIGTERM;
     catch_up();
     run_.progress.clear();
     log::info(
-        fmt::format("{}: saving and stopping after step {}", signal == SIGINT ? "SIGINT" : "SIGTERM", position.step));
+        fmt::format("{}: saving and stopping after step {}", signal_ == SIGINT ? "SIGINT" : "SIGTERM", position.step));
     run_.stop("signal");
   }
-  const auto& limit = session_.experiment().config.train.max_time;
-  if (limit && now_seconds() - started_ >= limit->value) run_.stop("max_time");
+  if ((wanted & kStopForTime) != 0) run_.stop("max_time");
 }
 
 FitResult Trainer::finish() {

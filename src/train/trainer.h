@@ -49,6 +49,8 @@ class Trainer {
   void not_finite(const std::string& what, const BadStep* step);
   void roll_back();
   void obey_signals();
+  std::uint32_t own_wishes() const;
+  std::uint32_t wishes();
   bool finished() const;
   FitResult finish();
   EndReport end_report(const FitResult& result) const;

@@ -118,4 +118,6 @@ constexpr ModuleApi kApi{.version = kModuleVersion,
 }  // namespace
 }  // namespace dptrain::mpi
 
-extern "C" const dptrain::mpi::ModuleApi* dptrain_mpi_module() { return &dptrain::mpi::kApi; }
+extern "C" __attribute__((visibility("default"))) const dptrain::mpi::ModuleApi* dptrain_mpi_module() {
+  return &dptrain::mpi::kApi;
+}

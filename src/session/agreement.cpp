@@ -1,0 +1,62 @@
+#include "session/agreement.h"
+
+#include <span>
+#include <utility>
+
+#include "core/crc32.h"
+#include "core/format.h"
+#include "core/index.h"
+#include "core/text.h"
+
+namespace dptrain::session {
+namespace {
+
+/// Of texts of several lines the first that differs.
+std::pair<std::string, std::string> difference(const std::string& a, const std::string& b) {
+  const std::vector<std::string> left = split(a, '\n'), right = split(b, '\n');
+  std::size_t line = 0;
+  while (line < left.size() && line < right.size() && left[line] == right[line]) ++line;
+  const auto of = [line](const std::vector<std::string>& lines) {
+    return line < lines.size() ? "'" + trim(lines[line]) + "'" : std::string("nothing");
+  };
+  return {of(left), of(right)};
+}
+
+}  // namespace
+
+std::string checksum_of(const graph::Model& model) {
+  std::uint32_t crc = 0;
+  for (const graph::Weight& weight : model.weights) crc = crc32(std::as_bytes(std::span(weight.values)), crc);
+  return fmt::format("checksum {:08x}", crc);
+}
+
+void require_equal(mpi::Processes* processes, const std::vector<Fact>& facts, ErrorKind kind) {
+  if (processes == nullptr) return;
+  for (const Fact& fact : facts) {
+    const std::vector<std::string> all = processes->gather(fact.value);
+    for (int p = 1; p < processes->count(); ++p) {
+      if (all[at(p)] == all.front()) continue;
+      const auto [theirs, first] = difference(all[at(p)], all.front());
+      throw Error(kind,
+                  fmt::format("{} of {} differ from those of {}: {} against {}; all processes of a run need the same",
+                              fact.what, processes->name(p), processes->name(0), theirs, first));
+    }
+  }
+}
+
+reduce::Seats seats_of(mpi::Processes* processes, int lanes) {
+  if (processes == nullptr) return {.process = 0, .first_ranks = {0, lanes}};
+  reduce::Seats seats{.process = processes->process(), .first_ranks = {0}};
+  for (const std::string& of_process : processes->gather(std::to_string(lanes)))
+    seats.first_ranks.push_back(seats.first_ranks.back() + std::stoi(of_process));
+  return seats;
+}
+
+World world_of(const reduce::Seats& seats) {
+  return {.process = seats.process,
+          .processes = seats.processes(),
+          .first_rank = seats.first_ranks[at(seats.process)],
+          .ranks = seats.ranks()};
+}
+
+}  // namespace dptrain::session

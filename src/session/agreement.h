@@ -1,0 +1,34 @@
+#pragma once
+
+// What the processes of a run must have alike before they train together: the program, the config, the kind of devices,
+// the data, the weights. Main thread; with one process all of it comes to nothing.
+
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/world.h"
+#include "graph/model.h"
+#include "mpi/processes.h"
+#include "reduce/bucket_sum.h"
+
+namespace dptrain::session {
+
+/// Something that is compared: "the settings", and a text that is equal where they are.
+struct Fact {
+  std::string what;
+  std::string value;
+};
+
+/// Throws Error of the kind, the same in all processes, that names the first process whose fact differs from process
+/// 0's.
+void require_equal(mpi::Processes* processes, const std::vector<Fact>& facts, ErrorKind kind);
+
+/// How many replicas every process has, from how many this one has.
+reduce::Seats seats_of(mpi::Processes* processes, int lanes);
+World world_of(const reduce::Seats& seats);
+
+/// Of all weights that have values, for a fact.
+std::string checksum_of(const graph::Model& model);
+
+}  // namespace dptrain::session
