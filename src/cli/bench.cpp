@@ -4,12 +4,15 @@
 #include <fstream>
 #include <memory>
 #include <set>
+#include <string_view>
 
 #include "cli/bench_kernels.h"
+#include "cli/bench_processes.h"
 #include "cli/bench_report.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
+#include "cli/processes.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -36,6 +39,8 @@ struct Point {
   std::int64_t batch = 0;
 };
 
+constexpr std::string_view kProcesses = "processes=";
+
 std::int64_t whole(const std::string& text, const std::string& flag) {
   try {
     std::size_t used = 0;
@@ -46,8 +51,38 @@ std::int64_t whole(const std::string& text, const std::string& flag) {
   throw Error(ErrorKind::kUsage, fmt::format("--sweep {}: '{}' is not a whole number >= 1", flag, text));
 }
 
+/// Of --sweep processes=1,2,4.
+std::vector<std::int64_t> swept_processes(const BenchFlags& flags) {
+  std::vector<std::int64_t> counts;
+  for (const std::string& sweep : flags.sweeps) {
+    if (!sweep.starts_with(kProcesses)) continue;
+    if (flags.sweeps.size() > 1 || flags.layers || flags.mode == "weak")
+      throw Error(ErrorKind::kUsage,
+                  "--sweep processes stands alone: without another --sweep, --layers or --mode weak");
+    for (const std::string& value : split(sweep.substr(kProcesses.size()), ','))
+      counts.push_back(whole(value, "processes"));
+  }
+  return counts;
+}
+
+/// What each of the processes is called with.
+std::vector<std::string> words_for_processes(const Context& context) {
+  std::vector<std::string> words;
+  for (std::size_t i = 1; i < context.arguments.size(); ++i) {
+    const std::string& word = context.arguments[i];
+    const bool dropped = word == "--sweep" || word == "--output" || word == "--baseline" || word == "--max-regression";
+    const bool dropped_whole = word.starts_with("--sweep=") || word.starts_with("--output=") ||
+                               word.starts_with("--baseline=") || word.starts_with("--max-regression=");
+    if (dropped) ++i;
+    if (!dropped && !dropped_whole) words.push_back(word);
+  }
+  return words;
+}
+
 /// Every combination of the swept values; with --mode weak the batch grows with the replicas.
-std::vector<Point> points(const BenchFlags& flags, const experiment::Experiment& experiment) {
+std::vector<Point> points(const BenchFlags& flags, const experiment::Experiment& experiment,
+                          const mpi::Processes* processes) {
+  const int many = processes == nullptr ? 1 : processes->count();
   std::vector<session::DeviceRequest> devices;
   std::vector<std::int64_t> batches;
   std::set<std::string> swept_devices;
@@ -56,7 +91,7 @@ std::vector<Point> points(const BenchFlags& flags, const experiment::Experiment&
     const std::string key = sweep.substr(0, equals);
     if (equals == std::string::npos || (key != "cpus" && key != "gpus" && key != "batch"))
       throw Error(ErrorKind::kUsage,
-                  fmt::format("--sweep must be cpus=1,2, gpus=1,2 or batch=64,128, found '{}'", sweep));
+                  fmt::format("--sweep must be cpus=1,2, gpus=1,2, batch=64,128 or processes=1,2, found '{}'", sweep));
     if (key != "batch" && !swept_devices.insert(key).second)
       throw Error(ErrorKind::kUsage, fmt::format("--sweep {} is given twice; write one list", key));
     for (const std::string& value : split(sweep.substr(equals + 1), ',')) {
@@ -72,9 +107,9 @@ std::vector<Point> points(const BenchFlags& flags, const experiment::Experiment&
   std::vector<Point> all;
   for (const session::DeviceRequest& request : devices) {
     const std::int64_t base =
-        experiment::global_batch(experiment.config.train, flags.mode == "weak" ? 1 : request.replicas);
+        experiment::global_batch(experiment.config.train, flags.mode == "weak" ? 1 : request.replicas * many);
     for (const std::int64_t batch : batches.empty() ? std::vector<std::int64_t>{base} : batches)
-      all.push_back({request, flags.mode == "weak" ? batch * request.replicas : batch});
+      all.push_back({request, flags.mode == "weak" ? batch * request.replicas * many : batch});
   }
   return all;
 }
@@ -134,7 +169,7 @@ void note_different_threads(const std::vector<session::BenchRow>& rows) {
     log::info("replicas of different numbers of threads are compared; write 1x1, 2x1 for replicas of one thread each");
 }
 
-int run(const BenchFlags& flags) {
+int run(const BenchFlags& flags, const Context& context, mpi::Processes* processes) {
   if (flags.filter && !flags.kernels) throw Error(ErrorKind::kUsage, "bench: --filter goes with --kernels");
   if (!flags.config && !flags.kernels) throw Error(ErrorKind::kUsage, "bench: CONFIG is missing");
   if (flags.kernels || flags.tune) return run_kernels(flags);
@@ -146,8 +181,15 @@ int run(const BenchFlags& flags) {
   options.repeats = flags.repeats.value_or(options.repeats);
   options.layers = flags.layers;
 
+  options.processes = processes;
+
   std::vector<session::BenchRow> rows;
-  for (const Point& point : points(flags, experiment)) {
+  const std::vector<std::int64_t> counts = swept_processes(flags);
+  for (const std::int64_t count : counts)
+    for (const session::BenchRow& row :
+         bench_in_processes(count, words_for_processes(context), flags.devices.request()))
+      rows.push_back(row);
+  for (const Point& point : counts.empty() ? points(flags, experiment, processes) : std::vector<Point>{}) {
     options.devices = point.devices;
     options.batch = point.batch;
     rows.push_back(session::bench(experiment, options));
@@ -155,12 +197,12 @@ int run(const BenchFlags& flags) {
       log::print(layer_table(
           rows.back(), point.devices.on_gpus() ? 0 : device::list_cpu().front().peak_gflops * rows.back().threads));
   }
+  if (processes != nullptr && !processes->is_first()) return 0;
   log::print(bench_table(rows, options.data));
   note_different_threads(rows);
   for (const session::BenchRow& row : rows)
-    log::info(fmt::format("{} batch {}: start to first step {:.3f} s, opening data {:.3f} s",
-                          session::short_name(row.devices), row.global_batch, row.start_seconds,
-                          row.open_data_seconds));
+    log::info(fmt::format("{} batch {}: start to first step {:.3f} s, opening data {:.3f} s", session::row_name(row),
+                          row.global_batch, row.start_seconds, row.open_data_seconds));
 
   const std::filesystem::path directory = flags.output.value_or("bench");
   std::error_code failed;
@@ -196,8 +238,9 @@ void add_bench(App& app) {
       .example("--kernels --cpus 1x1 --filter 'conv/.*/forward'");
   command.positional("CONFIG", flags->config, "config file; may be left out with --kernels");
   flags->devices.add(command);
-  command.option("--sweep", "WHAT=A,B", flags->sweeps,
-                 "cpus=1,2x1 or gpus=1,2 or batch=64,128; every combination is measured");
+  command.option(
+      "--sweep", "WHAT=A,B", flags->sweeps,
+      "cpus=1,2x1 or gpus=1,2 or batch=64,128; every combination is measured; or processes=1,2,4, by mpirun");
   command.choice("--mode", {"strong", "weak"}, flags->mode, "weak: the batch grows with the replicas");
   command.choice("--data", {"real", "synthetic", "loader-only"}, flags->data, "what feeds the steps (synthetic)");
   command.whole("--steps", "N", flags->steps, "steps of a repeat (100)");
@@ -218,7 +261,9 @@ void add_bench(App& app) {
       .exclusive({"--kernels", "--tune"});
   flags->overrides.add_batch(command);
   flags->overrides.add(command);
-  command.run([flags](const Context&) { return run(*flags); });
+  command.run([flags](const Context& context) {
+    return together([&](mpi::Processes* processes) { return run(*flags, context, processes); });
+  });
 }
 
 }  // namespace dptrain::cli

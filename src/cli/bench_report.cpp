@@ -48,7 +48,7 @@ std::string bench_table(const Rows& rows, BenchData data) {
   for (const BenchRow& row : rows)
     text += fmt::format(
         "{:>10} {:>7} {:>10} {:>8} {:>7.2f} {:>5.2f} {:>9.2f} {:>9.2f} {:>6.2f} {:>6.2f} {:>6.2f} {:>9}  {}\n",
-        session::short_name(row.devices), row.global_batch, rate_text(row.examples_per_second), rate_text(spread(row)),
+        session::row_name(row), row.global_batch, rate_text(row.examples_per_second), rate_text(spread(row)),
         speedup(row, rows), efficiency(row, rows), row.step_ms, row.forward_backward_ms, row.comm_exposed_ms,
         row.optimizer_ms, row.data_wait_ms, human_bytes(row.devices.on_gpus() ? row.device_bytes : row.peak_bytes),
         session::verdict(row, data));
@@ -67,14 +67,15 @@ std::string bench_csv(const Rows& rows) {
                     row.replicas, row.threads, row.global_batch, row.examples_per_second, row.examples_per_second_min,
                     row.examples_per_second_max, speedup(row, rows), efficiency(row, rows), row.step_ms,
                     row.forward_backward_ms, row.comm_exposed_ms, row.optimizer_ms, row.data_wait_ms, row.peak_bytes,
-                    session::short_name(row.devices), row.workers, row.loader_examples_per_second);
+                    session::row_name(row), row.workers, row.loader_examples_per_second);
   return text;
 }
 
 std::string bench_json(const Rows& rows, const std::string& config, BenchData data) {
   nlohmann::json list = nlohmann::json::array();
   for (const BenchRow& row : rows) {
-    nlohmann::json entry{{"devices", session::short_name(row.devices)},
+    nlohmann::json entry{{"devices", session::row_name(row)},
+                         {"processes", row.processes},
                          {"replicas", row.replicas},
                          {"threads", row.threads},
                          {"global_batch", row.global_batch},
@@ -112,6 +113,37 @@ std::string bench_json(const Rows& rows, const std::string& config, BenchData da
                            {"rows", list},
                            {"verdict", session::verdict(rows.back(), data)}};
   return all.dump(2) + "\n";
+}
+
+std::vector<BenchRow> rows_of_json(const std::string& text) {
+  Rows rows;
+  try {
+    const nlohmann::json all = nlohmann::json::parse(text);
+    for (const nlohmann::json& entry : all.at("rows")) {
+      BenchRow& row = rows.emplace_back();
+      entry.at("processes").get_to(row.processes);
+      entry.at("replicas").get_to(row.replicas);
+      entry.at("threads").get_to(row.threads);
+      entry.at("global_batch").get_to(row.global_batch);
+      entry.at("examples_per_second").get_to(row.examples_per_second);
+      entry.at("examples_per_second_min").get_to(row.examples_per_second_min);
+      entry.at("examples_per_second_max").get_to(row.examples_per_second_max);
+      entry.at("step_ms").get_to(row.step_ms);
+      entry.at("forward_backward_ms").get_to(row.forward_backward_ms);
+      entry.at("comm_exposed_ms").get_to(row.comm_exposed_ms);
+      entry.at("optimizer_ms").get_to(row.optimizer_ms);
+      entry.at("data_wait_ms").get_to(row.data_wait_ms);
+      entry.at("workers").get_to(row.workers);
+      entry.at("loader_examples_per_second").get_to(row.loader_examples_per_second);
+      entry.at("start_seconds").get_to(row.start_seconds);
+      entry.at("open_data_seconds").get_to(row.open_data_seconds);
+      entry.at("peak_bytes").get_to(row.peak_bytes);
+      entry.at("device_bytes").get_to(row.device_bytes);
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorKind::kInternal, fmt::format("a bench.json of a process: {}", error.what()));
+  }
+  return rows;
 }
 
 std::string bench_chart(const Rows& rows, const std::string& title, double samples) {
@@ -179,15 +211,14 @@ std::vector<std::string> regressions(const std::string& baseline_path, const Row
   bool matched = false;
   for (const BenchRow& row : rows)
     for (const nlohmann::json& old : baseline["rows"]) {
-      if (old.value("devices", "") != session::short_name(row.devices) ||
-          old.value("global_batch", 0) != row.global_batch)
+      if (old.value("devices", "") != session::row_name(row) || old.value("global_batch", 0) != row.global_batch)
         continue;
       matched = true;
       const double before = old.value("examples_per_second", 0.0), ratio = row.examples_per_second / before;
       if (ratio < 1 - max_regression)
         slower.push_back(fmt::format("{} batch {}: {} ex/s, {} before: {:.3f} of it, at least {:.3f} is asked",
-                                     session::short_name(row.devices), row.global_batch,
-                                     rate_text(row.examples_per_second), rate_text(before), ratio, 1 - max_regression));
+                                     session::row_name(row), row.global_batch, rate_text(row.examples_per_second),
+                                     rate_text(before), ratio, 1 - max_regression));
     }
   if (!matched)
     throw Error(ErrorKind::kUsage, fmt::format("{}: no row has the same devices and batch as this run", baseline_path));

@@ -13,6 +13,8 @@ namespace dptrain::cli {
 std::string bench_table(const std::vector<session::BenchRow>& rows, session::BenchData data);
 std::string bench_csv(const std::vector<session::BenchRow>& rows);
 std::string bench_json(const std::vector<session::BenchRow>& rows, const std::string& config, session::BenchData data);
+/// The rows of a bench.json, without their devices and layers. Throws Error{kInternal} for anything else.
+std::vector<session::BenchRow> rows_of_json(const std::string& text);
 /// Throughput with the ideal line, and the total time for so many samples, against the number of replicas (or the batch
 /// where that is what was swept).
 std::string bench_chart(const std::vector<session::BenchRow>& rows, const std::string& title, double samples);

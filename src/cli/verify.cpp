@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
+#include "cli/processes.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -40,21 +41,22 @@ std::string table(const session::VerifyResult& result, bool all) {
   return text;
 }
 
-/// Without a flag two replicas, on the GPU or the CPU.
-session::DeviceRequest devices(const VerifyFlags& flags) {
+/// Without a flag two replicas, on the GPU or the CPU; of several processes one each.
+session::DeviceRequest devices(const VerifyFlags& flags, const mpi::Processes* processes) {
   session::DeviceRequest request = flags.devices.request();
   const bool named =
       flags.devices.cpus || flags.devices.num_gpus || (flags.devices.gpus && *flags.devices.gpus != "none");
-  if (named) return request;
+  if (named || processes != nullptr) return request;
   if (request.on_gpus()) return session::request_of({request.gpus.front(), request.gpus.front()});
   request.replicas = 2;
   return request;
 }
 
-int run(const VerifyFlags& flags) {
+int run(const VerifyFlags& flags, mpi::Processes* processes) {
   const experiment::Experiment experiment = load(flags.config, flags.overrides.overrides());
   session::VerifyOptions options;
-  options.devices = devices(flags);
+  options.devices = devices(flags, processes);
+  options.processes = processes;
   if (flags.against) options.against = parse_device(*flags.against, "--against");
   options.data = flags.data == "synthetic" ? session::DataMode::kSynthetic : session::DataMode::kReal;
   options.steps = flags.steps.value_or(options.steps);
@@ -62,7 +64,7 @@ int run(const VerifyFlags& flags) {
   options.tolerance = flags.tolerance;
 
   const session::VerifyResult result = session::verify(experiment, options);
-  const int replicas = options.devices.replicas;
+  const int replicas = result.replicas;
   log::print(fmt::format(
       "{} replica{}{} against one, {} steps of plain SGD, global batch {}; differences are |a-b| / |b|", replicas,
       replicas == 1 ? "" : "s", options.accumulate > 1 ? fmt::format(" x {} micro-batches", options.accumulate) : "",
@@ -122,7 +124,8 @@ void add_verify(App& app) {
   command.flag("--all", flags->all, "show every layer, not the worst alone");
   flags->overrides.add_batch(command);
   flags->overrides.add(command);
-  command.run([flags](const Context&) { return run(*flags); });
+  command.run(
+      [flags](const Context&) { return together([&](mpi::Processes* processes) { return run(*flags, processes); }); });
 }
 
 }  // namespace dptrain::cli

@@ -1,5 +1,8 @@
 #include "session/agreement.h"
 
+#include <sched.h>
+
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -42,6 +45,17 @@ void require_equal(mpi::Processes* processes, const std::vector<Fact>& facts, Er
                               fact.what, processes->name(p), processes->name(0), theirs, first));
     }
   }
+}
+
+int processes_on_these_cores(mpi::Processes* processes) {
+  if (processes == nullptr) return 1;
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  sched_getaffinity(0, sizeof(cores), &cores);
+  std::string mine = processes->host(processes->process()) + ":";
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &cores)) mine += fmt::format(" {}", core);
+  return static_cast<int>(std::ranges::count(processes->gather(mine), mine));
 }
 
 reduce::Seats seats_of(mpi::Processes* processes, int lanes) {

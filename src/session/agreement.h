@@ -24,6 +24,10 @@ struct Fact {
 /// 0's.
 void require_equal(mpi::Processes* processes, const std::vector<Fact>& facts, ErrorKind kind);
 
+/// How many processes, this one among them, have the same cores of the same machine: a launcher may leave it to them to
+/// share them out.
+int processes_on_these_cores(mpi::Processes* processes);
+
 /// How many replicas every process has, from how many this one has.
 reduce::Seats seats_of(mpi::Processes* processes, int lanes);
 World world_of(const reduce::Seats& seats);

@@ -151,6 +151,7 @@ experiment::Experiment for_bench(experiment::Experiment experiment, const BenchO
 SessionOptions session_options(const BenchOptions& options) {
   SessionOptions out;
   out.devices = options.devices;
+  out.processes = options.processes;
   out.data = options.data == BenchData::kSynthetic ? DataMode::kSynthetic : DataMode::kReal;
   out.wants_validation = false;
   out.loader_only = options.data == BenchData::kLoaderOnly;
@@ -161,6 +162,11 @@ SessionOptions session_options(const BenchOptions& options) {
 
 }  // namespace
 
+std::string row_name(const BenchRow& row) {
+  const std::string devices = short_name(row.devices);
+  return row.processes == 1 ? devices : fmt::format("{} x {}", row.processes, devices);
+}
+
 std::string bench_outlook(const BenchRow& row, const BenchOptions& options, double step_seconds) {
   constexpr double kWorthALine = 20, kMinute = 60;
   const std::int64_t steps = options.warmup + options.repeats * options.steps;
@@ -168,15 +174,16 @@ std::string bench_outlook(const BenchRow& row, const BenchOptions& options, doub
   if (seconds < kWorthALine) return "";
   const std::string time =
       seconds < 2 * kMinute ? fmt::format("{:.0f} seconds", seconds) : fmt::format("{:.0f} minutes", seconds / kMinute);
-  return fmt::format("{} batch {}: {} steps of about {:.3g} s, {} in all (--warmup, --repeats, --steps)",
-                     short_name(row.devices), row.global_batch, steps, step_seconds, time);
+  return fmt::format("{} batch {}: {} steps of about {:.3g} s, {} in all (--warmup, --repeats, --steps)", row_name(row),
+                     row.global_batch, steps, step_seconds, time);
 }
 
 BenchRow bench(const experiment::Experiment& experiment, const BenchOptions& options) {
   const Stopwatch start;
   Session session(for_bench(experiment, options), session_options(options));
   BenchRow row;
-  row.replicas = session.replica_count();
+  row.replicas = session.world().ranks;
+  row.processes = session.world().processes;
   row.threads = session.devices().threads;
   row.devices = session.devices();
   row.device_lines = session.device_lines();

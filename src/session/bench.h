@@ -16,6 +16,7 @@ enum class BenchData { kReal, kSynthetic, kLoaderOnly };
 
 struct BenchOptions {
   DeviceRequest devices;
+  mpi::Processes* processes = nullptr;  ///< that take the steps together
   std::optional<std::int64_t> batch{};  ///< global; absent: the config's
   BenchData data = BenchData::kSynthetic;
   std::int64_t steps = 100, warmup = 20, repeats = 3;
@@ -29,7 +30,8 @@ struct LayerTime {
 };
 
 struct BenchRow {
-  int replicas = 1, threads = 1;
+  int replicas = 1, threads = 1;  ///< replicas of all processes
+  int processes = 1;
   DeviceRequest devices;  ///< as the session had them
   std::vector<std::string> device_lines{};
   std::int64_t global_batch = 0;
@@ -43,6 +45,9 @@ struct BenchRow {
   std::uint64_t device_bytes = 0;         ///< GPUs: what the largest replica has taken of its device's memory
   std::vector<LayerTime> layers;
 };
+
+/// "2x1", "4 x 2x1" of four processes: what a row of a table is about.
+std::string row_name(const BenchRow& row);
 
 BenchRow bench(const experiment::Experiment& experiment, const BenchOptions& options);
 

@@ -55,10 +55,10 @@ DeviceRequest request_of(std::vector<GpuId> gpus) {
   return request;
 }
 
-DeviceRequest with_threads(DeviceRequest request) {
+DeviceRequest with_threads(DeviceRequest request, int sharers) {
   const int cores = machine::cpus();
   if (request.on_gpus()) request.threads = 1;  // the one that feeds it
-  if (request.threads == 0) request.threads = std::max(1, cores / request.replicas);
+  if (request.threads == 0) request.threads = std::max(1, cores / (request.replicas * sharers));
   return request;
 }
 

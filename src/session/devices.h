@@ -37,8 +37,8 @@ struct DeviceRequest {
 };
 DeviceRequest request_of(std::vector<GpuId> gpus);
 
-/// The same with the number of threads worked out.
-DeviceRequest with_threads(DeviceRequest request);
+/// The same with the number of threads worked out, where `sharers` processes share the cores.
+DeviceRequest with_threads(DeviceRequest request, int sharers = 1);
 
 /// "2x1"; "1 gpu", "2 gpu", "2 on 1 gpu" (or emu): what a row of a table is about, whichever the ids.
 std::string short_name(const DeviceRequest& request);

@@ -18,7 +18,8 @@ namespace dptrain::session {
 Session::Session(const experiment::Experiment& experiment, const SessionOptions& options)
     : experiment_(experiment),
       processes_(options.processes),
-      devices_(with_threads(options.devices)),
+      sharers_(processes_on_these_cores(processes_)),
+      devices_(with_threads(options.devices, sharers_)),
       phase_started_(now_seconds()) {
   if (!devices_.paper.empty())
     throw Error(ErrorKind::kUsage,
@@ -43,9 +44,10 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
     weights_report_ = checkpoint::load_weights(*experiment_.graph.weights, *model_);
     done("read weights");
   }
-  data_ = std::make_unique<SessionData>(
-      experiment_, model_->graph, options,
-      SessionData::Setting{global_batch_, devices_.replicas * devices_.threads, devices.front()->host_allocator()});
+  data_ =
+      std::make_unique<SessionData>(experiment_, model_->graph, options,
+                                    SessionData::Setting{global_batch_, devices_.replicas * devices_.threads * sharers_,
+                                                         devices.front()->host_allocator()});
   require_equal(processes_, {{"the data", data_->facts()}}, ErrorKind::kData);
   if (options.wants_data) done("open data");
   if (options.loader_only) return;

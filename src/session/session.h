@@ -92,6 +92,7 @@ class Session {
 
   const experiment::Experiment experiment_;
   mpi::Processes* const processes_;
+  const int sharers_;  ///< processes on the same cores
   DeviceRequest devices_;
   reduce::Seats seats_;
   World world_;

@@ -61,6 +61,7 @@ Side::Side(const experiment::Experiment& experiment, const SideOptions& options)
                            .force_sync_batchnorm = true,
                            .global_batch = options.batch,
                            .first_step_seconds = options.first_step_seconds,
+                           .processes = options.processes,
                            .feeds = options.feeds}) {}
 
 replica::StepSums Side::step(const data::Batch& batch, std::int64_t number) {

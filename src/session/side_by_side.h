@@ -18,6 +18,7 @@ experiment::Experiment comparable(experiment::Experiment experiment, std::int64_
 
 struct SideOptions {
   DeviceRequest devices;
+  mpi::Processes* processes = nullptr;  ///< that have the side together
   DataMode data = DataMode::kSynthetic;
   std::optional<std::int64_t> batch{};  ///< instead of the config's
   bool feeds = false;                   ///< batches are made on the device where it can

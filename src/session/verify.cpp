@@ -71,17 +71,19 @@ Tolerance default_tolerance(const experiment::Experiment& experiment, const Veri
 
 VerifyResult verify(const experiment::Experiment& experiment, const VerifyOptions& options) {
   // Only the side under test knows how many replicas `batch_size_per_replica` is multiplied by.
-  const std::int64_t batch_size = global_batch(experiment.config.train, options.devices.replicas);
+  const int replicas = seats_of(options.processes, options.devices.replicas).ranks();
+  const std::int64_t batch_size = global_batch(experiment.config.train, replicas);
   experiment::Experiment whole = experiment;
   whole.config.parallel.split.weights.clear();
   const DeviceRequest one = options.against.value_or(one_of(options.devices));
   if (!one.on_gpus()) whole.config.train.dtype_policy = experiment::DtypePolicy::kFloat32;  // the CPU has no other
   Side reference(comparable(whole, 1), {.devices = one, .data = options.data, .batch = batch_size});
   Side tested(comparable(experiment, options.accumulate),
-              {.devices = options.devices, .data = options.data, .batch = batch_size});
+              {.devices = options.devices, .processes = options.processes, .data = options.data, .batch = batch_size});
   const graph::Model start = reference.session.model();
 
   VerifyResult result;
+  result.replicas = replicas;
   result.tolerance =
       options.tolerance ? Tolerance{*options.tolerance, *options.tolerance} : default_tolerance(experiment, options);
   result.tested_device = tested.session.device_lines().front();

@@ -17,6 +17,7 @@ namespace dptrain::session {
 
 struct VerifyOptions {
   DeviceRequest devices;                   ///< of the side under test
+  mpi::Processes* processes = nullptr;     ///< that have it together; each has a reference of its own
   std::optional<DeviceRequest> against{};  ///< the one replica's; absent: the first of `devices`
   DataMode data = DataMode::kReal;
   std::int64_t steps = 5;
@@ -52,6 +53,7 @@ struct VerifyResult {
   Tolerance tolerance;
   std::string tested_device, reference_device;  ///< descriptions, of the first replica
   bool full_float32 = false;                    ///< TF32 products were switched off for the comparison
+  int replicas = 1;                             ///< of the side under test, in all processes
   bool passed = false;
 };
 
