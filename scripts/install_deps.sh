@@ -7,6 +7,7 @@
 #   product    compiler, CMake and the libraries of the executable
 #   build      the same, a faster linker, and the libraries of the tests and of `bench --kernels`
 #   check      python3 and clang-format, for the tests that read the source
+#   mpi        Open MPI and MPICH, for runs of several processes
 #   fuzz       clang with libFuzzer
 #   neon       cross compiler, emulator and libraries for AArch64; arm64 becomes an architecture of dpkg's
 #   download   curl, where a data set has to be fetched
@@ -21,7 +22,8 @@ set -euo pipefail
   product="g++ cmake ninja-build ccache git
     libdnnl-dev libhwy-dev libyaml-cpp-dev libhdf5-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
     zlib1g-dev libjpeg-dev libstb-dev libavformat-dev libavcodec-dev libswscale-dev"
-  build="$product mold libgtest-dev libgmock-dev libbenchmark-dev"
+  mpi="libopenmpi-dev openmpi-bin libmpich-dev mpich"
+  build="$product $mpi mold libgtest-dev libgmock-dev libbenchmark-dev"
   check="python3 clang-format-14"
   fuzz="clang libclang-rt-dev"
   neon="cmake ninja-build nlohmann-json3-dev g++-aarch64-linux-gnu qemu-user
@@ -41,7 +43,7 @@ optional=()
 for argument in "$@"; do
   case $argument in
     --no-install) install=no ;;
-    product | build | check | fuzz | neon | download) read -r -d '' -a names <<<"${!argument}" || true; wanted+=("${names[@]}") ;;
+    product | build | mpi | check | fuzz | neon | download) read -r -d '' -a names <<<"${!argument}" || true; wanted+=("${names[@]}") ;;
     data) optional+=("$data") ;;
     -h | --help) usage; exit 0 ;;
     *) echo "install_deps: unknown argument '$argument'" >&2; usage >&2; exit 2 ;;

@@ -40,6 +40,7 @@ class Log : public testing::Test {
  protected:
   void TearDown() override {
     log::configure({});
+    log::speak_as("");
     log::close_file();
   }
 };
@@ -48,6 +49,15 @@ TEST_F(Log, ResultsGoToStdoutFaultsToStderr) {
   const Printed plain = printed(all_levels);
   EXPECT_EQ(plain.out, "i\np\n");
   EXPECT_EQ(plain.err, "warning: w\ne\n");
+}
+
+TEST_F(Log, OfAnotherProcessHasFaultsAlone) {
+  log::speak_as("process 1 (node-b)");
+  const Printed plain = printed(all_levels);
+  EXPECT_EQ(plain.out, "");
+  EXPECT_EQ(plain.err, "[process 1 (node-b)] warning: w\n[process 1 (node-b)] e\n");
+  log::configure({.format = log::Format::kJson});
+  EXPECT_EQ(printed([] { log::error("e"); }).err, "{\"level\":\"error\",\"message\":\"[process 1 (node-b)] e\"}\n");
 }
 
 TEST_F(Log, QuietAndVerbose) {

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Several processes of a real mpirun, Open MPI's and MPICH's: the same bits as one process with as many replicas; resumed in
+# other numbers; stopped by a signal to one of them; one killed; settings that differ. Only real launchers show their own
+# part in it: how they start, what they do to the others when one ends. All else is tested with threads for processes
+# (tests/mpi, tests/reduce).
+. "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
+
+# One line for each MPI that dptrain has a module for and that is there: its name and its launcher.
+launchers=()
+folder=$(dirname "$DPTRAIN")
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+if [ -e "$folder/libdptrain_openmpi.so" ] && command -v mpirun.openmpi >/dev/null; then
+  launchers+=("openmpi mpirun.openmpi --oversubscribe --bind-to none")
+fi
+if [ -e "$folder/libdptrain_mpich.so" ] && command -v mpiexec.hydra >/dev/null; then
+  launchers+=("mpich mpiexec.hydra")
+fi
+[ ${#launchers[@]} -gt 0 ] || skip "no MPI here: scripts/install_deps.sh mpi"
+
+# together PROCESSES CODE ARGUMENT...: as run, in so many processes of $launcher.
+together() {
+  local processes=$1 expected=$2 code=0
+  shift 2
+  # shellcheck disable=SC2086  # the launcher's own words
+  $launcher -n "$processes" "$DPTRAIN" "$@" >out 2>&1 || code=$?
+  [ "$expected" = any ] || [ "$code" -eq "$expected" ] || fail "$launcher -n $processes dptrain $*: exit $code, expected $expected"
+}
+start_together() {
+  local processes=$1
+  shift
+  : >out
+  # shellcheck disable=SC2086
+  $launcher -n "$processes" "$DPTRAIN" "$@" >out 2>&1 &
+  process=$!
+}
+# The last one started of the processes of the run in the background.
+one_of_them() { pgrep -n -f "^$DPTRAIN fit small.yaml .*--run-dir $1"; }
+
+small_data
+small_config >small.yaml
+
+say "one process with four replicas"
+run 0 fit small.yaml --cpus 4x1 --run-dir whole
+
+for one in "${launchers[@]}"; do
+  name=${one%% *}
+  launcher=${one#* }
+  say "$name: two processes of two replicas, four of one, the same bits"
+  together 2 0 fit small.yaml --cpus 2x1 --run-dir "$name-2"
+  says "together 4 replicas in 2 processes on one machine"
+  same_run whole "$name-2"
+  together 4 0 fit small.yaml --cpus 1x1 --run-dir "$name-4"
+  [ "$(grep -c 'Epoch 2/2' out)" -eq 1 ] || fail "more than one process speaks"
+  same_run whole "$name-4"
+
+  say "$name: stopped in four processes, resumed in one, then in three: every sample once"
+  together 4 0 fit small.yaml --cpus 1x1 --run-dir "$name-resumed" --steps 7
+  run 0 fit small.yaml --cpus 1x1 --run-dir "$name-resumed" --steps 27 --resume
+  together 3 0 fit small.yaml --cpus 1x1 --run-dir "$name-resumed" --resume
+  says "resumed at epoch 2, step 27, sample 210"
+  [ "$(rows "$name-resumed/steps.csv")" -eq 41 ] || fail "steps.csv has not one row per step"
+  for value in loss val_loss; do
+    a=$(column "$name-resumed/train.csv" $value | tail -n 1) b=$(column whole/train.csv $value | tail -n 1)
+    close 1e-4 "$a" "$b" || fail "$value is $a, $b without interruption"
+  done
+
+  say "$name: SIGTERM to one process stops all behind the same step"
+  start_together 2 fit small.yaml --cpus 2x1 --run-dir "$name-stopped" --epochs 40000
+  until_true has_rows "$name-stopped/steps.csv" 25
+  kill -TERM "$(one_of_them "$name-stopped")"
+  ended_with 143
+  says "SIGTERM: saving and stopping after step"
+  [ "$(grep -c 'saving and stopping' out)" -eq 1 ] || fail "more than one process speaks"
+  epochs=$(($(column "$name-stopped/steps.csv" step | tail -n 1) / 20 + 1))
+  run 0 fit small.yaml --cpus 4x1 --run-dir "$name-stopped" --resume --epochs $epochs
+  run 0 fit small.yaml --cpus 4x1 --run-dir "$name-straight" --epochs $epochs
+  same_run "$name-straight" "$name-stopped"
+
+  say "$name: one process killed, the others end, --resume=auto goes on"
+  start_together 3 fit small.yaml --cpus 1x1 --run-dir "$name-killed" --epochs 40000
+  until_true has_rows "$name-killed/steps.csv" 25
+  kill -KILL "$(one_of_them "$name-killed")"
+  if wait "$process"; then fail "the launcher says that all is well"; fi
+  if one_of_them "$name-killed" >left; then fail "processes are left: $(cat left)"; fi
+  together 2 0 fit small.yaml --cpus 2x1 --run-dir "$name-killed" --resume=auto --epochs 3
+
+  say "$name: settings that differ are named, once"
+  code=0
+  # shellcheck disable=SC2086
+  $launcher -n 1 "$DPTRAIN" fit small.yaml --cpus 1x1 : -n 1 "$DPTRAIN" fit small.yaml --cpus 1x1 --set seed=8 >out 2>&1 ||
+    code=$?
+  [ $code -eq 2 ] || fail "exit $code, expected 2"
+  says "the settings of process 1"
+  says "'seed: 8' against 'seed: 7'"
+  [ "$(grep -c 'the settings of process 1' out)" -eq 1 ] || fail "said more than once"
+
+  say "$name: verify"
+  together 2 0 verify small.yaml --cpus 2x1
+  says "4 replicas against one"
+  says "verified"
+done
+
+say "a launcher without its module: one sentence"
+code=0
+OMPI_COMM_WORLD_SIZE=2 LD_LIBRARY_PATH='' DPTRAIN_MPI=abi "$DPTRAIN" fit small.yaml --cpus 1x1 >out 2>&1 || code=$?
+[ $code -eq 4 ] || fail "exit $code, expected 4"
+says "dptrain's module for the ABI of MPI 5 cannot be opened"
