@@ -118,6 +118,12 @@ std::optional<Error> Processes::failure() {
   return failure_;
 }
 
+void Processes::on_failure(std::function<void(const Error& why)> listener) {
+  const std::lock_guard lock(mutex_);
+  listener_ = std::move(listener);
+  if (failure_ && listener_) listener_(*failure_);
+}
+
 bool Processes::is_echo() {
   const std::lock_guard lock(mutex_);
   return echo_;
@@ -213,6 +219,7 @@ void Processes::give_all_up(const Error& why) {
     const std::lock_guard lock(mutex_);
     active_.insert(active_.end(), posted_.begin(), posted_.end());
     posted_.clear();
+    if (listener_) listener_(why);
   }
   for (const auto& exchange : active_) exchange->give_up(why);
   given_up_ = std::move(active_);  // messages may be on their way to their memory

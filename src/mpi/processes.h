@@ -67,6 +67,9 @@ class Processes {
   /// Of another process: "process 1 (node-b): ...", of its kind. Whoever asks ends soon: a process that learns of a
   /// failure and does not ask for seconds is ended by the communication thread.
   std::optional<Error> failure();
+  /// Called on the communication thread, once, when a process has failed, with why; at once where one has. Null:
+  /// nobody.
+  void on_failure(std::function<void(const Error& why)> listener);
   /// After fail(): process 0 has failed for the same reason, so this one need not say it, too.
   bool is_echo();
   /// After a failure of any process: returns when MPI touches nobody's memory any more.
@@ -97,6 +100,7 @@ class Processes {
   bool opened_ = false, closing_ = false, asked_ = false, echo_ = false;
   State state_ = State::kRuns;
   std::exception_ptr open_error_;
+  std::function<void(const Error& why)> listener_;
 
   // The communication thread's.
   std::unique_ptr<News> news_;

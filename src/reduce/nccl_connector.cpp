@@ -12,30 +12,58 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
+#include <string>
+#include <utility>
 
 #include "core/error.h"
 #include "core/format.h"
 #include "core/index.h"
+#include "mpi/gather.h"
 #include "reduce/meeting.h"
 #include "reduce/nccl_communicator.h"
+#include "reduce/process_sums.h"
 
 namespace dptrain::reduce {
 namespace {
+
+/// Where ranks meet: those of this process, then, where there are several, the processes.
+class MeetingPlace {
+ public:
+  MeetingPlace(int lanes, mpi::Processes* processes) : lanes_(lanes), processes_(processes) {}
+
+  Meeting& meeting() { return meeting_; }
+
+  /// A lane has come to a meeting; the `number`-th, from 1 on. have_met() says when all others have, too.
+  void come(std::uint64_t number) {
+    if (arrivals_.fetch_add(1, std::memory_order_acq_rel) + 1 < number * at(lanes_)) return;
+    if (processes_ == nullptr) return meeting_.advance(met_);
+    processes_->post(std::make_shared<mpi::Gather>("", mpi::kLanesHead, mpi::kLanesRest,
+                                                   [this](mpi::Gather::Result, const Error* failed) {
+                                                     if (failed == nullptr) meeting_.advance(met_);
+                                                   }));
+  }
+  bool have_met(std::uint64_t number) const { return Meeting::reached(met_, number); }
+
+ private:
+  const int lanes_;
+  mpi::Processes* const processes_;
+  Meeting meeting_;
+  Meeting::Counter arrivals_ = 0, met_ = 0;
+};
 
 /// A rank's end of the connection: both what takes its gradients and what gathers in the middle of a step, because they
 /// share the communicator, the stream and so the order.
 class NcclRank final : public replica::GradientSink, public device::Collective {
  public:
-  /// `arrivals`: at meetings, of all ranks.
-  NcclRank(const nccl::Api& api, Meeting& meeting, Meeting::Counter& arrivals, const NcclOptions& options, int rank,
-           int ranks)
-      : meeting_(meeting),
-        arrivals_(arrivals),
+  NcclRank(const nccl::Api& api, MeetingPlace& place, const NcclOptions& options, int rank, int ranks)
+      : meeting_(place.meeting()),
+        place_(place),
         options_(options),
         rank_(rank),
         ranks_(ranks),
-        communicator_(api, meeting, rank, ranks) {}
+        communicator_(api, meeting_, rank, ranks) {}
 
   nccl::Communicator& communicator() { return communicator_; }
   const nccl::Communicator& communicator() const { return communicator_; }
@@ -146,9 +174,8 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
   /// Returns when every rank has come here, with nothing on its stream.
   void meet(device::Stream& stream) {
     stream.synchronize();
-    meeting_.advance(arrivals_);
-    const std::uint64_t all = ++meetings_ * at(ranks_);
-    communicator_.wait("meeting of the replicas", [&] { return Meeting::reached(arrivals_, all); });
+    place_.come(++meetings_);
+    communicator_.wait("meeting of the replicas", [&] { return place_.have_met(meetings_); });
   }
 
   double limit() const { return first_done_ ? options_.watchdog_seconds : options_.first_step_seconds; }
@@ -156,7 +183,7 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
   void progress() { communicator_.expect_progress(limit()); }
 
   Meeting& meeting_;
-  Meeting::Counter& arrivals_;
+  MeetingPlace& place_;
   const NcclOptions options_;
   const int rank_, ranks_;
   nccl::Communicator communicator_;
@@ -174,44 +201,76 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
 
 class NcclConnector final : public replica::Connector {
  public:
-  NcclConnector(int ranks, const NcclOptions& options, const nccl::Api& api) : api_(api) {
-    if (const nccl::Result result = api.get_unique_id(&id_); result != nccl::kSuccess)
-      throw Error(ErrorKind::kDevice, fmt::format("NCCL cannot start: {}; last error: {}", api.error_string(result),
-                                                  api.last_error(nullptr)));
-    for (int rank = 0; rank < ranks; ++rank) {
-      ranks_.emplace_back(api_, meeting_, arrivals_, options, rank, ranks);
+  /// `together`: null where there is this process alone.
+  NcclConnector(int lanes, const NcclOptions& options, const NcclTogether* together, const nccl::Api& api)
+      : api_(api),
+        processes_(together != nullptr ? &together->processes : nullptr),
+        first_rank_(together != nullptr ? together->seats.first_ranks[at(together->seats.process)] : 0),
+        place_(lanes, processes_) {
+    if (processes_ == nullptr || processes_->is_first()) make_id();
+    if (processes_ != nullptr) {
+      const std::string id = processes_->broadcast({id_.internal, sizeof(id_.internal)});
+      std::memcpy(id_.internal, id.data(), sizeof(id_.internal));
+    }
+    const int ranks = together != nullptr ? together->seats.ranks() : lanes;
+    for (int lane = 0; lane < lanes; ++lane) {
+      ranks_.emplace_back(api_, place_, options, first_rank_ + lane, ranks);
       ranks_.back().communicator().set_report([this] { return progress(); });
     }
+    if (processes_ != nullptr) processes_->on_failure([this](const Error& why) { stop(why); });
   }
+  ~NcclConnector() override {
+    if (processes_ != nullptr) processes_->on_failure({});
+  }
+  NcclConnector(const NcclConnector&) = delete;
+  NcclConnector& operator=(const NcclConnector&) = delete;
 
-  replica::GradientSink& sink(int rank) override { return ranks_[at(rank)]; }
-  device::Collective* collective(int rank) override { return &ranks_[at(rank)]; }
+  replica::GradientSink& sink(int lane) override { return ranks_[at(lane)]; }
+  device::Collective* collective(int lane) override { return &ranks_[at(lane)]; }
 
-  void attach(int rank, device::Device& device, device::Stream& compute, float* gradients,
+  void attach(int lane, device::Device& device, device::Stream& compute, float* gradients,
               const plan::Plan& plan) override {
-    ranks_[at(rank)].attach(device, compute, gradients, plan, id_);
+    ranks_[at(lane)].attach(device, compute, gradients, plan, id_);
   }
-  void drain(int rank) noexcept override { ranks_[at(rank)].drain(); }
-  void detach(int rank) noexcept override { ranks_[at(rank)].detach(); }
+  void drain(int lane) noexcept override { ranks_[at(lane)].drain(); }
+  void detach(int lane) noexcept override { ranks_[at(lane)].detach(); }
 
-  bool waits(int rank) const noexcept override { return ranks_[at(rank)].communicator().waits(); }
+  bool waits(int lane) const noexcept override { return ranks_[at(lane)].communicator().waits(); }
+
+  std::vector<replica::StepSums> all_sums(std::vector<replica::StepSums> of_lanes) override {
+    return processes_ == nullptr ? std::move(of_lanes) : sums_of_all(*processes_, of_lanes);
+  }
 
   void abort(const Error& why) noexcept override {
-    meeting_.abort(why.what());  // first, so that whoever sees its communicator gone knows the reason
-    for (NcclRank& rank : ranks_) rank.communicator().abort();
+    stop(why);
+    if (processes_ != nullptr) processes_->fail(why);
   }
 
  private:
+  void make_id() {
+    if (const nccl::Result result = api_.get_unique_id(&id_); result != nccl::kSuccess)
+      throw Error(ErrorKind::kDevice, fmt::format("NCCL cannot start: {}; last error: {}", api_.error_string(result),
+                                                  api_.last_error(nullptr)));
+  }
+
+  /// The lanes of this process.
+  void stop(const Error& why) noexcept {
+    place_.meeting().abort(why.what());  // first, so that whoever sees its communicator gone knows the reason
+    for (NcclRank& rank : ranks_) rank.communicator().abort();
+  }
+
   std::string progress() {
     std::string text = "calls so far:";
-    for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank)
-      text += fmt::format("{} replica {} {}", rank == 0 ? "" : ",", rank, ranks_[at(rank)].communicator().calls());
+    for (int lane = 0; lane < static_cast<int>(ranks_.size()); ++lane)
+      text += fmt::format("{} replica {} {}", lane == 0 ? "" : ",", first_rank_ + lane,
+                          ranks_[at(lane)].communicator().calls());
     return text;
   }
 
   const nccl::Api api_;
-  Meeting meeting_;
-  Meeting::Counter arrivals_ = 0;
+  mpi::Processes* const processes_;
+  const int first_rank_;
+  MeetingPlace place_;
   nccl::UniqueId id_{};
   std::deque<NcclRank> ranks_;
 };
@@ -222,10 +281,8 @@ void make_deterministic() {
   setenv("NCCL_NVLS_ENABLE", "0", 0);
 }
 
-}  // namespace
-
-std::unique_ptr<replica::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
-                                              const nccl::Api& api) {
+std::unique_ptr<replica::Connector> make(const std::vector<int>& gpus, const NcclOptions& options,
+                                         const NcclTogether* together, const nccl::Api& api) {
   std::vector<int> sorted = gpus;
   std::ranges::sort(sorted);
   if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
@@ -233,7 +290,19 @@ std::unique_ptr<replica::Connector> make_nccl(const std::vector<int>& gpus, cons
                                                 "replica; several replicas on one GPU only go on one GPU in all",
                                                 *twice));
   if (options.deterministic) make_deterministic();
-  return std::make_unique<NcclConnector>(static_cast<int>(gpus.size()), options, api);
+  return std::make_unique<NcclConnector>(static_cast<int>(gpus.size()), options, together, api);
+}
+
+}  // namespace
+
+std::unique_ptr<replica::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
+                                              const nccl::Api& api) {
+  return make(gpus, options, nullptr, api);
+}
+
+std::unique_ptr<replica::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
+                                              const NcclTogether& together, const nccl::Api& api) {
+  return make(gpus, options, &together, api);
 }
 
 }  // namespace dptrain::reduce

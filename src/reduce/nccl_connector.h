@@ -6,6 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "mpi/processes.h"
+#include "reduce/bucket_sum.h"
 #include "reduce/nccl_api.h"
 #include "replica/replica_set.h"
 
@@ -19,8 +21,17 @@ struct NcclOptions {
   double first_step_seconds = 600;  ///< the same until the first step is done: kernels are loaded, ranks connect
 };
 
+/// The other processes of a run over NCCL. Outlives the connector.
+struct NcclTogether {
+  const Seats& seats;
+  mpi::Processes& processes;
+};
+
 /// One rank for each of these GPUs, in this order. Throws Error{kDevice}: a GPU named twice, no libnccl.so.2.
 std::unique_ptr<replica::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
                                               const nccl::Api& api = nccl::library());
+/// The same in each of several processes: ranks as seated, one communicator for all, whose id process 0 makes.
+std::unique_ptr<replica::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
+                                              const NcclTogether& together, const nccl::Api& api = nccl::library());
 
 }  // namespace dptrain::reduce

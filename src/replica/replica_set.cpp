@@ -249,7 +249,12 @@ void ReplicaSet::queue_step(const BatchRows& batch, const StepInputs& in) {
 
 std::size_t ReplicaSet::queued() const { return impl_->queued.size(); }
 
-bool ReplicaSet::done() { return impl_->progress() != Progress::kRunning; }
+bool ReplicaSet::done() {
+  // Several processes collect behind the same steps, however fast their devices are: what they find there is a
+  // decision.
+  if (impl_->world.processes > 1 && !impl_->devices.front()->reads_host_memory()) return false;
+  return impl_->progress() != Progress::kRunning;
+}
 
 StepSums ReplicaSet::collect() {
   Impl& set = *impl_;

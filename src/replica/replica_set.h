@@ -87,7 +87,7 @@ class ReplicaSet {
   void queue_evaluation(const BatchRows& batch);
   /// Queued and not collected: at most Replica::kMostQueued.
   std::size_t queued() const;
-  /// Whether collect() would not wait.
+  /// Whether collect() would not wait; of several processes on devices that run behind their caller: never.
   bool done();
   /// The sums of the oldest queued step; waits for it.
   StepSums collect();

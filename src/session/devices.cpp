@@ -115,23 +115,38 @@ std::vector<std::unique_ptr<device::Device>> make_devices(const DeviceRequest& r
   return devices;
 }
 
+namespace {
+
+std::vector<int> ids_of(const DeviceRequest& request) {
+  std::vector<int> ids;
+  for (const GpuId& gpu : request.gpus) ids.push_back(gpu.id);
+  return ids;
+}
+
+reduce::NcclOptions nccl_options(const experiment::ParallelSection& parallel, bool deterministic) {
+  return {.deterministic = deterministic, .watchdog_seconds = parallel.watchdog.value};
+}
+
+}  // namespace
+
 std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request,
                                                    const experiment::ParallelSection& parallel, bool deterministic) {
   check_connectable(request.gpus);
   if (request.replicas == 1 || !request.on_gpus()) return reduce::make_local(request.replicas);
   if (emulated(request.gpus.front()) || all_the_same(request.gpus)) return reduce::make_local_streams(request.replicas);
-  std::vector<int> ids;
-  for (const GpuId& gpu : request.gpus) ids.push_back(gpu.id);
-  return reduce::make_nccl(ids, {.deterministic = deterministic, .watchdog_seconds = parallel.watchdog.value});
+  return reduce::make_nccl(ids_of(request), nccl_options(parallel, deterministic));
 }
 
-std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request, const reduce::Seats& seats,
-                                                   mpi::Processes& processes) {
-  if (request.on_gpus())
-    throw Error(ErrorKind::kUsage, fmt::format("{}: replicas on GPUs run in one process so far; start it without a "
-                                               "launcher, or give --cpus",
-                                               names(request.gpus)));
-  return reduce::make_processes(seats, processes);
+std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request,
+                                                   const experiment::ParallelSection& parallel, bool deterministic,
+                                                   const reduce::Seats& seats, mpi::Processes& processes) {
+  check_connectable(request.gpus);
+  if (!request.on_gpus()) return reduce::make_processes(seats, processes);
+  if (emulated(request.gpus.front()))
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("{}: the emulator's devices are in one process; start it without a launcher", names(request.gpus)));
+  return reduce::make_nccl(ids_of(request), nccl_options(parallel, deterministic), {seats, processes});
 }
 
 std::uint64_t memory_share(const DeviceRequest& request, const device::Device& device) {

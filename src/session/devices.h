@@ -63,8 +63,9 @@ std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request,
                                                    const experiment::ParallelSection& parallel, bool deterministic);
 
 /// Of several processes. Throws Error{kUsage} for devices that cannot be connected over them.
-std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request, const reduce::Seats& seats,
-                                                   mpi::Processes& processes);
+std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request,
+                                                   const experiment::ParallelSection& parallel, bool deterministic,
+                                                   const reduce::Seats& seats, mpi::Processes& processes);
 
 /// Bytes that one replica can have: the device's free memory, shared with the replicas that lie in the same memory. 0:
 /// unknown.

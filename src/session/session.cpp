@@ -141,8 +141,9 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
   set.patience = {.seconds = config.parallel.watchdog.value, .first_seconds = options.first_step_seconds};
   if (config.parallel.check_replicas && options.training)
     set.check_every = config.parallel.check_replicas->steps(steps_per_epoch(), global_batch_);
-  connector_ = processes_ == nullptr ? make_connector(devices_, config.parallel, config.runtime.deterministic)
-                                     : make_connector(devices_, seats_, *processes_);
+  connector_ = processes_ == nullptr
+                   ? make_connector(devices_, config.parallel, config.runtime.deterministic)
+                   : make_connector(devices_, config.parallel, config.runtime.deterministic, seats_, *processes_);
   replicas_ = std::make_unique<replica::ReplicaSet>(*plan_, std::move(devices), *connector_, std::move(set));
   require_equal(processes_, {{"the weights", checksum_of(*model_)}}, ErrorKind::kCheckpoint);
   replicas_->push(*model_);
