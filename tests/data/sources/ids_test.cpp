@@ -7,6 +7,7 @@
 #include "core/hdf5_lock.h"
 #include "data/fixtures.h"
 #include "data/loader.h"
+#include "data/sources/hdf5_dataset.h"
 #include "data/sources/idx_source.h"
 #include "data/sources/synthetic.h"
 
