@@ -51,7 +51,7 @@ std::vector<Confusion> confusions(session::Session& session, data::Loader& loade
       const plan::LossStep& loss = session.plan().losses[i];
       const Classes& of = classes[static_cast<std::size_t>(loss.output)];
       if (!of.known()) continue;
-      for (std::int64_t row = 0; row < batch.rows() * of.positions(); ++row) {
+      for (std::int64_t row = 0; row < batch.own().count * of.positions(); ++row) {
         if (loss.masked() && masks[i][static_cast<std::size_t>(row)] == 0) continue;
         const std::vector<float> p =
             of.probabilities(outputs[static_cast<std::size_t>(loss.output)].data() + row * of.row_width());

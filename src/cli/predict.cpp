@@ -183,8 +183,8 @@ int run(const PredictFlags& flags) {
   for (data::Batch batch = loader->next(); batch.rows() > 0; batch = loader->next()) {
     session.replicas().predict(batch.host(), {places.begin(), places.end()});
     std::string rows;
-    for (std::int64_t r = 0; r < batch.rows(); ++r) {
-      const std::int64_t index = batch.indices()[static_cast<std::size_t>(r)];
+    for (std::int64_t r = 0; r < batch.own().count; ++r) {
+      const std::int64_t index = batch.own_indices()[static_cast<std::size_t>(r)];
       rows += csv_field(input.files ? input.source->label_place(index) : std::to_string(index));
       for (std::size_t i = 0; i < columns.size(); ++i) rows += columns[i].row(places[i] + r * classes[i].width());
       rows += "\n";

@@ -1,10 +1,15 @@
 #pragma once
 
-// The rows of a batch in host memory: of a global batch, of a replica's share of it, of a micro-batch of that. Pointers
-// only; whoever made the batch keeps the memory. Any thread.
+// The rows of a batch in host memory: those of a global batch that a process has, a replica's share of them, a
+// micro-batch of that. Pointers only; whoever made the batch keeps the memory. Any thread.
+//
+// A batch is cut by position, of which each sample has one, and computed by row, of which a sample has none that could
+// not be read. So a sample that is missing makes its own share smaller and changes nobody else's.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace dptrain {
@@ -31,9 +36,35 @@ Column column(const T* numbers, std::int64_t width = 1) {
   return {reinterpret_cast<const std::byte*>(numbers), static_cast<std::size_t>(width) * sizeof(T)};
 }
 
+/// Some of the rows, or of the positions, of a global batch: `count` from `first` on.
+struct RowRange {
+  std::int64_t first = 0, count = 0;
+
+  std::int64_t end() const { return first + count; }
+  bool operator==(const RowRange&) const = default;
+};
+
+/// The positions of a global batch.
+struct BatchPositions {
+  std::int64_t count = 0;
+  std::vector<std::int64_t> missing{};  ///< those without a row, ascending
+
+  std::int64_t rows() const { return count - static_cast<std::int64_t>(missing.size()); }
+  /// The rows that stand there.
+  RowRange rows_at(RowRange positions) const {
+    const auto before = [this](std::int64_t position) {
+      return position - (std::ranges::lower_bound(missing, position) - missing.begin());
+    };
+    const std::int64_t first = before(positions.first);
+    return {first, before(positions.end()) - first};
+  }
+};
+
 struct BatchRows {
   std::int64_t rows = 0;
-  std::int64_t first_row = 0;    ///< within the global batch
+  std::int64_t first_row = 0;  ///< within the global batch
+  /// Of the global batch, where these are the rows of it that a process has; none: they are all of it.
+  std::optional<BatchPositions> batch{};
   std::vector<Column> inputs{};  ///< one per input of the plan: float32, int32 or bytes, as its tensor is
   std::vector<Column> labels{};  ///< one per loss of the plan: int32 [rows] or float [rows, width]; empty: none
   Column sample_weights{};       ///< float [rows]; null: all are 1
@@ -43,7 +74,9 @@ struct BatchRows {
   Column samples{};           ///< int64 [rows]: which samples of the feed these are
   std::vector<Column> raw{};  ///< one per input, rows as the feed has them; empty where it is resident
 
-  /// `count` rows from row `first` on.
+  /// Positions of the global batch that these rows are of.
+  BatchPositions positions() const { return batch.value_or(BatchPositions{.count = rows}); }
+  /// `count` rows from row `first` on, counted from the first one here; a part knows nothing of the global batch.
   BatchRows sub(std::int64_t first, std::int64_t count) const {
     BatchRows part{.rows = count,
                    .first_row = first_row + first,

@@ -22,6 +22,13 @@ std::int64_t Batch::rows() const { return slot_ ? static_cast<std::int64_t>(slot
 std::int64_t Batch::epoch() const { return slot_ ? slot_->epoch : 0; }
 std::int64_t Batch::first() const { return slot_ ? slot_->first : 0; }
 std::int64_t Batch::end() const { return slot_ ? slot_->end : 0; }
+RowRange Batch::own() const { return slot_ ? slot_->positions.rows_at(slot_->share) : RowRange{}; }
+
+std::span<const std::int64_t> Batch::own_indices() const {
+  const RowRange range = own();
+  return std::span(indices()).subspan(static_cast<std::size_t>(range.first), static_cast<std::size_t>(range.count));
+}
+
 const float* Batch::input(int i) const {
   return reinterpret_cast<const float*>(slot_->inputs[static_cast<std::size_t>(i)].data());
 }
@@ -31,10 +38,11 @@ const void* Batch::labels(int which) const {
 }
 
 BatchRows Batch::host() const {
-  BatchRows host{.rows = rows(), .epoch = epoch()};
-  if (!slot_) return host;
+  if (!slot_) return {};
   const Slot& slot = *slot_;
-  host.feed = slot.feed;
+  const RowRange range = own();
+  BatchRows host{
+      .rows = range.count, .first_row = range.first, .batch = slot.positions, .feed = slot.feed, .epoch = slot.epoch};
   for (std::size_t i = 0; i < slot.inputs.size(); ++i)
     host.inputs.push_back({slot.inputs[i].data(), slot.input_bytes[i]});
   for (std::size_t i = 0; i < slot.rows.size(); ++i) host.raw.push_back({slot.rows[i].data(), slot.row_bytes[i]});

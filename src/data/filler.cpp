@@ -158,6 +158,7 @@ bool Filler::is_copy() const {
 
 std::shared_ptr<Batch::Slot> Filler::make_slot(std::int64_t rows, const Allocate& allocate) const {
   auto slot = std::make_shared<Batch::Slot>();
+  slot->capacity = rows;
   if (delivery_ == Delivery::kFloats)
     for (const Input& input : inputs_) {
       slot->inputs.emplace_back(allocate, rows * static_cast<std::int64_t>(input.row_bytes()));
@@ -170,7 +171,6 @@ std::shared_ptr<Batch::Slot> Filler::make_slot(std::int64_t rows, const Allocate
       slot->rows.emplace_back(allocate, rows * static_cast<std::int64_t>(input.row_bytes()));
       slot->row_bytes.push_back(input.row_bytes());
     }
-  slot->indices.reserve(static_cast<std::size_t>(rows));
   for (const LabelWriter& label : labels_) {
     slot->labels.emplace_back(allocate, rows * static_cast<std::int64_t>(label.row_bytes()));
     slot->label_bytes.push_back(label.row_bytes());
@@ -231,18 +231,18 @@ void Filler::copy_rows(std::int64_t index, std::int64_t row, Batch::Slot& slot) 
 
 void Filler::move_row(Batch::Slot& slot, std::int64_t from, std::int64_t to) const {
   if (from == to) return;
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    const std::size_t bytes = slot.input_bytes[i];
-    std::byte* const rows = slot.inputs[i].data();
-    std::memcpy(rows + static_cast<std::size_t>(to) * bytes, rows + static_cast<std::size_t>(from) * bytes, bytes);
-  }
-  for (std::size_t i = 0; i < labels_.size(); ++i) {
-    const std::size_t bytes = slot.label_bytes[i];
-    std::byte* const label = slot.labels[i].data();
-    std::memcpy(label + static_cast<std::size_t>(to) * bytes, label + static_cast<std::size_t>(from) * bytes, bytes);
-  }
+  const auto move = [&](const std::vector<Memory<std::byte>>& columns, const std::vector<std::size_t>& row_bytes) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      std::byte* const rows = columns[i].data();
+      std::memcpy(rows + static_cast<std::size_t>(to) * row_bytes[i],
+                  rows + static_cast<std::size_t>(from) * row_bytes[i], row_bytes[i]);
+    }
+  };
+  move(slot.inputs, slot.input_bytes);
+  move(slot.rows, slot.row_bytes);
+  move(slot.labels, slot.label_bytes);
   if (float* const weights = slot.sample_weights.data(); weights != nullptr) weights[to] = weights[from];
-  slot.indices[static_cast<std::size_t>(to)] = slot.indices[static_cast<std::size_t>(from)];
+  if (std::int64_t* const samples = slot.samples.data(); samples != nullptr) samples[to] = samples[from];
 }
 
 void Filler::fill_input(const Input& input, std::int64_t index, std::int64_t epoch, Scratch& scratch,

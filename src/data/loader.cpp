@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "core/clock.h"
@@ -30,17 +31,18 @@ int auto_workers(const LoaderOptions& options, bool is_copy) {
   return std::clamp(left, 1, kMostAutoWorkers);
 }
 
-int auto_prefetch(const LoaderOptions& options, int workers) {
+/// `batch`: samples that this process makes of one.
+int auto_prefetch(const LoaderOptions& options, std::int64_t batch, int workers) {
   if (options.prefetch > 0) return options.prefetch;
   // All work on the same batch, so few of them suffice, unless one has fewer samples than there are workers.
-  const auto small = static_cast<int>(std::min<std::int64_t>(2 * workers / options.batch_size + 2, 2 * workers));
+  const auto small = static_cast<int>(std::min<std::int64_t>(2 * workers / batch + 2, 2 * workers));
   return std::max(std::min(4, 2 * workers), small);
 }
 
 /// Samples that a worker takes at once.
-std::int64_t piece_size(const LoaderOptions& options, int workers, bool is_copy) {
+std::int64_t piece_size(std::int64_t batch, int workers, bool is_copy) {
   constexpr std::int64_t kLargest = 8;
-  return is_copy ? options.batch_size : std::clamp<std::int64_t>(options.batch_size / (4 * workers), 1, kLargest);
+  return is_copy ? batch : std::clamp<std::int64_t>(batch / (4 * workers), 1, kLargest);
 }
 
 /// The orders of the epochs in flight. Any thread; whoever asks first makes one, the others wait for it.
@@ -92,11 +94,10 @@ struct Loader::Impl {
   };
   struct Entry {
     std::shared_ptr<Batch::Slot> slot;
-    Orders::Order order;
-    std::int64_t rows = 0, next_row = 0;  // of the batch; not yet taken by a worker
+    std::int64_t rows = 0, next_row = 0;  // of the share; not yet taken by a worker
     int working = 0;                      // workers that have rows of it
     bool opening = false, opened = false;
-    std::vector<std::pair<std::int64_t, BadSample>> bad;  // by row
+    std::vector<BadRow> bad;
     std::exception_ptr error;
     std::int64_t error_row = 0;  // the first one that failed
     bool ready = false;
@@ -107,13 +108,19 @@ struct Loader::Impl {
       : samples(source->size()),
         batch_size(options.batch_size),
         feed(options.feed),
+        share(options.share),
+        agree(options.agree),
         allocate(options.allocate ? options.allocate : aligned_memory),
         filler(source, std::move(pipeline), model, std::move(labels), options.seed, options.delivery),
         account(source->bad_samples()),
         workers(auto_workers(options, filler.is_copy())),
-        piece(piece_size(options, workers, filler.is_copy())),
-        ring(static_cast<std::size_t>(auto_prefetch(options, workers))),
-        orders(samples, options) {}
+        most_rows(std::max<std::int64_t>(1, share_of(std::min(batch_size, samples)).count)),
+        piece(piece_size(most_rows, workers, filler.is_copy())),
+        ring(static_cast<std::size_t>(auto_prefetch(options, most_rows, workers))),
+        orders(samples, options) {
+    if (share && account && account->skips() && !agree)
+      throw Error(ErrorKind::kInternal, "a loader of a share has nobody to agree with on samples that are left out");
+  }
 
   ~Impl() {
     {
@@ -123,6 +130,17 @@ struct Loader::Impl {
     }
     to_do.notify_all();
     for (std::thread& thread : threads) thread.join();
+  }
+
+  /// Of this process, among the positions of a batch of so many.
+  RowRange share_of(std::int64_t positions) const {
+    const RowRange whole{0, positions};
+    if (!share) return whole;
+    const RowRange own = share(positions);
+    if (own.first < 0 || own.count < 0 || own.end() > positions)
+      throw Error(ErrorKind::kInternal,
+                  fmt::format("positions {} to {} of a batch of {}", own.first, own.end(), positions));
+    return own;
   }
 
   std::int64_t batches_from(std::int64_t first) const { return (samples - first + batch_size - 1) / batch_size; }
@@ -168,19 +186,15 @@ struct Loader::Impl {
     ++busy;
     lock.unlock();
     std::shared_ptr<Batch::Slot> slot;
-    Orders::Order order;
     std::exception_ptr error;
     try {
+      const std::int64_t end = std::min(at.first + batch_size, samples);
+      const RowRange own = share_of(end - at.first);
       slot = pool->take();
-      if (!slot) slot = filler.make_slot(std::min(batch_size, samples), allocate);
+      // A batch that is short may have a larger share than a full one.
+      if (!slot || slot->capacity < own.count) slot = filler.make_slot(std::max(most_rows, own.count), allocate);
       slot->pool = pool;
-      order = orders.of(at.epoch);
-      slot->epoch = at.epoch;
-      slot->first = at.first;
-      slot->feed = feed;
-      slot->end = std::min(at.first + batch_size, samples);
-      slot->indices.assign(static_cast<std::size_t>(slot->end - at.first), -1);
-      slot->dropped.clear();
+      describe(*slot, at, end, own, orders.of(at.epoch).get());
     } catch (...) {
       error = std::current_exception();
     }
@@ -193,12 +207,29 @@ struct Loader::Impl {
     entry.opening = false;
     entry.opened = true;
     entry.error = error;
-    entry.rows = error ? 0 : slot->end - slot->first;
+    entry.rows = error ? 0 : slot->share.count;
     entry.slot = std::move(slot);
-    entry.order = std::move(order);
-    if (error) finish_claims(ticket);
+    if (entry.rows == 0) finish_claims(ticket);
     to_do.notify_all();
-    return !error;
+    return entry.rows > 0;
+  }
+
+  /// What batch the slot is to hold.
+  void describe(Batch::Slot& slot, const Position& at, std::int64_t end, const RowRange& own,
+                const std::vector<std::int64_t>* order) const {
+    slot.epoch = at.epoch;
+    slot.first = at.first;
+    slot.end = end;
+    slot.share = own;
+    slot.feed = feed;
+    slot.indices.resize(static_cast<std::size_t>(end - at.first));
+    if (order != nullptr)
+      std::copy_n(order->begin() + at.first, slot.indices.size(), slot.indices.begin());
+    else
+      std::iota(slot.indices.begin(), slot.indices.end(), at.first);
+    slot.bad.clear();
+    slot.positions = {.count = end - at.first};
+    slot.agreed = false;
   }
 
   void work_on(std::int64_t ticket, Filler::Scratch& scratch, std::unique_lock<std::mutex>& lock) {
@@ -210,9 +241,8 @@ struct Loader::Impl {
     ++entry.working;
     ++busy;
     Batch::Slot& slot = *entry.slot;
-    const Orders::Order order = entry.order;
     lock.unlock();
-    Outcome outcome = fill(slot, order.get(), begin, end, mine, scratch);
+    Outcome outcome = fill(slot, begin, end, mine, scratch);
     lock.lock();
     leave();
     if (mine != generation) return;
@@ -247,42 +277,76 @@ struct Loader::Impl {
     if (ticket == delivered) done.notify_one();
   }
 
-  /// The rows that remain move together; samples that could not be read are noted in their order.
+  /// The own rows that remain move together; samples that could not be read are noted in their order.
   void drop(Entry& entry) {
-    std::sort(entry.bad.begin(), entry.bad.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::ranges::sort(entry.bad, {}, &BadRow::position);
     Batch::Slot& slot = *entry.slot;
     std::int64_t to = 0;
     auto bad = entry.bad.begin();
     for (std::int64_t row = 0; row < entry.rows; ++row) {
-      if (bad != entry.bad.end() && bad->first == row) {
-        slot.dropped.push_back(std::move((bad++)->second));
-      } else {
+      if (bad != entry.bad.end() && bad->position == slot.share.first + row)
+        ++bad;
+      else
         filler.move_row(slot, row, to++);
-      }
     }
-    slot.indices.resize(static_cast<std::size_t>(to));
+    slot.bad = std::move(entry.bad);
+  }
+
+  /// On the trainer's thread, of a batch that is ready: what is missing from it in all processes is left out of its
+  /// rows and added to the account, which may throw; once more if asked again.
+  void settle(Batch::Slot& slot) {
+    if (!account) return;
+    if (!slot.agreed) {
+      if (agree && account->skips()) slot.bad = agreed(slot);
+      std::vector<std::int64_t>& missing = slot.positions.missing;
+      for (const BadRow& bad : slot.bad) missing.push_back(bad.position);
+      std::size_t to = 0, next = 0;
+      for (std::size_t i = 0; i < slot.indices.size(); ++i) {
+        if (next < missing.size() && missing[next] == static_cast<std::int64_t>(i))
+          ++next;
+        else
+          slot.indices[to++] = slot.indices[i];
+      }
+      slot.indices.resize(to);
+      slot.agreed = true;
+    }
+    for (const BadRow& bad : slot.bad) account->add(bad.sample);
+  }
+
+  std::vector<BadRow> agreed(const Batch::Slot& slot) const {
+    std::vector<BadRow> all = agree(slot.bad);
+    std::vector<BadRow> own;
+    std::int64_t last = -1;
+    for (const BadRow& bad : all) {
+      if (bad.position <= last || bad.position >= slot.positions.count)
+        throw Error(ErrorKind::kInternal, fmt::format("bad sample at position {} behind {} in a batch of {}",
+                                                      bad.position, last, slot.positions.count));
+      last = bad.position;
+      if (bad.position >= slot.share.first && bad.position < slot.share.end()) own.push_back(bad);
+    }
+    if (own != slot.bad)
+      throw Error(ErrorKind::kInternal,
+                  fmt::format("of {} bad samples of this process the others know {}", slot.bad.size(), own.size()));
+    return all;
   }
 
   struct Outcome {
-    std::vector<std::pair<std::int64_t, BadSample>> bad;
+    std::vector<BadRow> bad;
     std::exception_ptr error;
     std::int64_t error_row = 0;
   };
 
-  Outcome fill(Batch::Slot& slot, const std::vector<std::int64_t>* order, std::int64_t begin, std::int64_t end,
-               std::uint64_t mine, Filler::Scratch& scratch) {
+  Outcome fill(Batch::Slot& slot, std::int64_t begin, std::int64_t end, std::uint64_t mine, Filler::Scratch& scratch) {
     Outcome outcome;
     std::int64_t row = begin;
     try {
       for (; row < end && mine == generation.load(std::memory_order_relaxed); ++row) {
-        const std::int64_t position = slot.first + row;
-        const std::int64_t index = order != nullptr ? (*order)[static_cast<std::size_t>(position)] : position;
+        const std::int64_t position = slot.share.first + row;
         try {
-          filler.fill(index, slot.epoch, row, scratch, slot);
-          slot.indices[static_cast<std::size_t>(row)] = index;
+          filler.fill(slot.indices[static_cast<std::size_t>(position)], slot.epoch, row, scratch, slot);
         } catch (const SampleError& error) {
           if (!account) throw;
-          outcome.bad.emplace_back(row, error.sample());
+          outcome.bad.push_back({position, error.sample()});
         }
       }
     } catch (...) {
@@ -294,10 +358,13 @@ struct Loader::Impl {
 
   const std::int64_t samples, batch_size;
   const int feed;
+  const std::function<RowRange(std::int64_t)> share;
+  const AgreeOnBad agree;
   const Allocate allocate;
   const Filler filler;
   const std::shared_ptr<BadSamples> account;  // the trainer's thread only
   const int workers;
+  const std::int64_t most_rows;  // of a full batch, that this process makes
   const std::int64_t piece;
 
   std::mutex mutex;  // guards what follows up to the condition variables
@@ -365,7 +432,9 @@ Batch Loader::next() {
     Impl::Entry& entry = impl_->entry_of(impl_->delivered);
     impl_->done.wait(lock, [&] { return entry.ready; });
     if (entry.error) std::rethrow_exception(entry.error);  // the ticket stays, so that asking again fails again
-    for (const BadSample& bad : entry.slot->dropped) impl_->account->add(bad);  // as above
+    lock.unlock();               // other processes are waited for, and workers leave alone what is ready
+    impl_->settle(*entry.slot);  // as above
+    lock.lock();
     std::shared_ptr<Batch::Slot> slot = std::move(entry.slot);
     entry = {};
     ++impl_->delivered;

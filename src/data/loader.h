@@ -3,16 +3,20 @@
 // Loader: global batches of one source, in an order that is a function of (seed, epoch) alone, filled by worker threads
 // ahead of the trainer. One trainer thread calls it; workers are the loader's own, each a single thread. What a batch
 // holds never depends on how many they are. No allocation per batch once warm. A sample that cannot be read is missing
-// from its batch where the source's account (BadSamples) lets it; the others keep their order.
+// from its batch where the source's account (BadSamples) lets it: its position has no row, the others keep theirs.
+//
+// In a run of several processes each has a loader of the same batches, which makes the rows of its share alone.
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/batch_rows.h"
+#include "data/bad_rows.h"
 #include "data/length_buckets.h"
 #include "data/source.h"
 #include "data/transform.h"
@@ -56,6 +60,11 @@ struct LoaderOptions {
   Allocate allocate{};
   Delivery delivery = Delivery::kFloats;
   int feed = -1;  ///< what BatchRows::feed of the batches says
+  /// Which positions of a batch of so many are this process's: no others are read, but for what they are mixed with.
+  /// Pure; any thread. Not set: all of them.
+  std::function<RowRange(std::int64_t positions)> share{};
+  /// With a share, where the source leaves samples out: called by next(), once for each batch, in their order.
+  AgreeOnBad agree{};
 };
 
 /// A batch in a slot of the loader; the slot is free for the workers again when the object dies. Movable; may outlive
@@ -67,17 +76,21 @@ class Batch {
   Batch& operator=(Batch&&) noexcept;
   ~Batch();
 
-  std::int64_t rows() const;
+  std::int64_t rows() const;  ///< of the global batch, whoever has them
   std::int64_t epoch() const;
   std::int64_t first() const;  ///< position in the epoch's order at which the batch begins
-  std::int64_t end() const;    ///< position at which the next one begins: first() + rows() unless samples were dropped
-  const float* input(int i) const;          ///< [rows, shape...] of one of floats; Delivery::kFloats
-  const void* labels(int which = 0) const;  ///< int32 [rows, positions] or float [rows, width]; null without labels
-  /// Everything as replicas take it, in memory of the Allocate: for Delivery::kFloats with inputs, else with samples,
-  /// and for kRows with the rows as the source has them. Valid as long as the batch.
-  BatchRows host() const;
-  const std::vector<std::int64_t>& indices() const;  ///< sample of each row in the data set
+  std::int64_t end() const;    ///< position at which the next one begins: first() + rows() unless samples are missing
+  const std::vector<std::int64_t>& indices() const;  ///< sample of each of rows() in the data set
   double waited() const;                             ///< seconds the trainer waited for it
+
+  /// Those of rows() that this process has; without a share all.
+  RowRange own() const;
+  std::span<const std::int64_t> own_indices() const;  ///< sample of each of them
+  const float* input(int i) const;                    ///< [own, shape...] of one of floats; Delivery::kFloats
+  const void* labels(int which = 0) const;  ///< int32 [own, positions] or float [own, width]; null without labels
+  /// The own rows as replicas take them, in memory of the Allocate: for Delivery::kFloats with inputs, else with
+  /// samples, and for kRows with the rows as the source has them. Valid as long as the batch.
+  BatchRows host() const;
 
   struct Slot;
 
@@ -99,7 +112,8 @@ class Loader {
  public:
   /// Throws Error{kData} when shapes do not fit ("samples are 28x28, the model wants 32x32x3"); a missing final axis of
   /// size 1 is added. Labels out of range are Error{kData} with file and index, here, before any training. Transforms
-  /// run on every input with the same draws. No thread runs before the first seek() or next().
+  /// run on every input with the same draws. No thread runs before the first seek() or next(). Error{kInternal}: a
+  /// share of a source that leaves samples out, and nobody to agree with.
   /// `labels`: one for each loss; none: the batches have no labels.
   Loader(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model,
          std::vector<LabelDelivery> labels, LoaderOptions options);
@@ -116,9 +130,9 @@ class Loader {
   /// Starts, or goes on, at a position of an epoch without reading what lies before. Forgets what was prefetched.
   void seek(std::int64_t epoch, std::int64_t first_sample);
   /// The next batch of the current epoch (0 until seek says otherwise); rows() == 0 at its end. Rethrows what went
-  /// wrong while that batch was made, again each time it is asked for. Samples dropped from it are added to the
-  /// source's account, which may throw. A batch that has lost all its rows is passed over; a whole epoch of them is
-  /// Error{kData}.
+  /// wrong while that batch was made, again each time it is asked for. Samples that are missing from it, in any
+  /// process, are added to the source's account, which may throw. A batch that has lost all its rows is passed over; a
+  /// whole epoch of them is Error{kData}.
   Batch next();
   /// The next epoch begins. The workers run on across the boundary by themselves, so its first batches have been made
   /// while the trainer validated and saved. In the middle of an epoch the rest of it is skipped.

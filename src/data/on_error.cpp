@@ -27,7 +27,7 @@ void BadSamples::add(const BadSample& bad) {
                 fmt::format("{}: {} of {} files cannot be read, more than on_error allows ({}); the last one: {}",
                             place_, with_commas(static_cast<std::int64_t>(all_.size())), with_commas(files_),
                             policy_.most ? with_commas(*policy_.most) : shortest(*policy_.most_fraction * 100) + " %",
-                            bad.str()));
+                            all_.back().str()));
 }
 
 bool BadSamples::too_many() const {

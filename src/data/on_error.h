@@ -30,6 +30,7 @@ struct BadSample {
   std::string file;
   std::int64_t byte = 0;  ///< -1: the file could not be opened at all
   std::string words;      ///< the decoder's or the system's
+  bool operator==(const BadSample&) const = default;
 
   /// "a/b.jpg: byte 1,234: premature end of JPEG file".
   std::string str() const;
@@ -57,9 +58,9 @@ class BadSamples {
 
   /// In the order in which they were met; each file once.
   const std::vector<BadSample>& all() const { return all_; }
-  /// Called with each new file before add() throws or returns, and at once with those already known.
   /// Whether samples that cannot be read are left out, as long as they are few enough.
   bool skips() const { return policy_.skip; }
+  /// Called with each new file before add() throws or returns, and at once with those already known.
   void listen(std::function<void(const BadSample&)> listener);
 
  private:

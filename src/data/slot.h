@@ -36,18 +36,22 @@ class Memory {
 class SlotPool;
 
 struct Batch::Slot {
-  std::vector<Memory<std::byte>> inputs;  // each [batch size, shape...] of its type; Delivery::kFloats
+  std::int64_t capacity = 0;              // rows that there is memory for
+  std::vector<Memory<std::byte>> inputs;  // each [capacity, shape...] of its type; Delivery::kFloats
   std::vector<std::size_t> input_bytes;   // of one row of each of `inputs`
-  std::vector<Memory<std::byte>> rows;    // each [batch size] rows as the source has them; Delivery::kRows
+  std::vector<Memory<std::byte>> rows;    // each [capacity] rows as the source has them; Delivery::kRows
   std::vector<std::size_t> row_bytes;     // of each of `rows`
-  Memory<std::int64_t> samples;           // as `indices`; for all but Delivery::kFloats
-  std::vector<Memory<std::byte>> labels;  // each [batch size] classes, or [batch size, width] values
+  Memory<std::int64_t> samples;           // the own of `indices`; for all but Delivery::kFloats
+  std::vector<Memory<std::byte>> labels;  // each [capacity] classes, or [capacity, width] values
   std::vector<std::size_t> label_bytes;   // of one row of each of `labels`
-  Memory<float> sample_weights;           // [batch size], where the source has them
-  std::vector<std::int64_t> indices;      // [rows]
-  std::vector<BadSample> dropped;         // samples that could not be read
+  Memory<float> sample_weights;           // [capacity], where the source has them
+  RowRange share;                         // positions of this process
+  std::vector<std::int64_t> indices;      // of all rows of the global batch; until it is agreed on, of all positions
+  std::vector<BadRow> bad;                // of this process; once it is agreed on, of all
+  BatchPositions positions;               // once it is agreed on
+  bool agreed = false;
   std::int64_t epoch = 0, first = 0;
-  std::int64_t end = 0;  // position behind the last sample, read or dropped
+  std::int64_t end = 0;  // position behind the last sample, read or missing
   double waited = 0;
   int feed = -1;
   std::weak_ptr<SlotPool> pool;

@@ -101,7 +101,7 @@ class FeatureFiller {
       row.push_back(rows.data());
     }
     replicas_.predict(batch.host(), outputs);
-    for (const std::int64_t index : batch.indices()) {
+    for (const std::int64_t index : batch.own_indices()) {
       features.keep(index, row);
       for (std::size_t i = 0; i < row.size(); ++i) row[i] += plan::host_row_bytes(plan_.tensors[at(plan_.outputs[i])]);
     }

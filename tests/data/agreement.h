@@ -1,0 +1,34 @@
+#pragma once
+
+// Threads that stand for the processes of a run and tell each other what they could not read.
+
+#include <barrier>
+#include <iterator>
+#include <vector>
+
+#include "data/bad_rows.h"
+
+namespace dptrain::data {
+
+class Agreement {
+ public:
+  explicit Agreement(int processes) : said_(static_cast<std::size_t>(processes)), meeting_(processes) {}
+
+  /// LoaderOptions::agree of a process, whose share comes behind those of the processes before it.
+  AgreeOnBad of(int process) {
+    return [this, process](const std::vector<BadRow>& own) {
+      said_[static_cast<std::size_t>(process)] = to_bytes(own);
+      meeting_.arrive_and_wait();
+      std::vector<std::byte> all;
+      for (const std::vector<std::byte>& one : said_) all.insert(all.end(), one.begin(), one.end());
+      meeting_.arrive_and_wait();  // before anybody speaks again
+      return bad_rows_of(all);
+    };
+  }
+
+ private:
+  std::vector<std::vector<std::byte>> said_;
+  std::barrier<> meeting_;
+};
+
+}  // namespace dptrain::data
