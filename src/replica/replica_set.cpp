@@ -103,14 +103,15 @@ struct ReplicaSet::Impl {
               .goes_on = options.goes_on,
               .heart = watchdog ? &watchdog->heart(lane) : nullptr};
     for (const std::int64_t batch : options.batch_sizes)
-      for (const std::int64_t rows : cut(split_rows(batch, options.weights)[rank_of(lane)], options.accumulate_steps))
-        o.row_counts.push_back(rows);
+      for (const RowRange piece : pieces_of(batch, world.rank(lane), options.accumulate_steps))
+        o.row_counts.push_back(piece.count);
     std::ranges::sort(o.row_counts);
     o.row_counts.erase(std::unique(o.row_counts.begin(), o.row_counts.end()), o.row_counts.end());
     o.rows = 1;
-    for (const std::int64_t batch : options.batch_sizes)  // bad samples that are left out make any batch smaller
-      o.rows =
-          std::max(o.rows, cut(most_rows(batch, options.weights, rank_of(lane)), options.accumulate_steps).front());
+    for (const std::int64_t batch : options.batch_sizes)  // a run that goes on in an epoch may end it with another one
+      o.rows = std::max(
+          o.rows,
+          cut({0, most_rows(batch, options.weights, at(world.rank(lane)))}, options.accumulate_steps).front().count);
     capacity[at(lane)] = o.rows;
     auto& replica = replicas[at(lane)];
     replica = std::make_unique<Replica>(plan, device, connector.sink(lane), connector.collective(lane), std::move(o));
@@ -118,27 +119,35 @@ struct ReplicaSet::Impl {
       connector.attach(lane, device, replica->stream(), replica->gradient_arena(), plan);
   }
 
-  static std::vector<std::int64_t> cut(std::int64_t rows, std::int64_t pieces) {
-    return split_rows(rows, std::vector<double>(static_cast<std::size_t>(pieces), 1.0));
+  /// Of a batch of so many positions.
+  RowRange share(std::int64_t positions, int rank) const { return cut({0, positions}, options.weights)[at(rank)]; }
+  std::vector<RowRange> pieces_of(std::int64_t positions, int rank, std::int64_t pieces) const {
+    return cut(share(positions, rank), pieces);
   }
 
   /// A replica's share of a batch in pieces, in the order of the rows. Never empty: without rows it is one empty slice.
   std::vector<BatchRows> slices(const BatchRows& batch, int lane, std::int64_t pieces) const {
-    const std::vector<std::int64_t> shares = split_rows(batch.rows, options.weights);
-    std::int64_t first = 0;
-    for (std::size_t r = 0; r < rank_of(lane); ++r) first += shares[r];
+    const BatchPositions positions = batch.positions();
     std::vector<BatchRows> all;
-    for (const std::int64_t rows : cut(shares[rank_of(lane)], pieces)) {
-      all.push_back(batch.sub(first, rows));
-      first += rows;
-    }
+    for (const RowRange piece : pieces_of(positions.count, world.rank(lane), pieces))
+      all.push_back(take(batch, positions.rows_at(piece)));
     return all;
   }
 
   /// Without gradients rows do not depend on one another, so a share that is too large goes through in more pieces.
   std::int64_t inference_pieces(const BatchRows& batch, int lane) const {
-    const std::int64_t share = split_rows(batch.rows, options.weights)[rank_of(lane)];
-    return std::max(options.accumulate_steps, (share + capacity[at(lane)] - 1) / capacity[at(lane)]);
+    const std::int64_t count = share(batch.positions().count, world.rank(lane)).count;
+    return std::max(options.accumulate_steps, (count + capacity[at(lane)] - 1) / capacity[at(lane)]);
+  }
+
+  /// Whether a replica of any process meets a slice of so many rows for the first time. The same in all processes.
+  bool loads(const BatchPositions& positions) {
+    bool any = false;
+    const std::vector<RowRange> shares = cut({0, positions.count}, options.weights);
+    for (int rank = 0; rank < world.ranks; ++rank)
+      for (const RowRange piece : cut(shares[at(rank)], options.accumulate_steps))
+        any = trained_rows.emplace(rank, positions.rows_at(piece).count).second || any;
+    return any;
   }
 
   /// Runs the command on every replica's thread; `where` is ", step 412" or "".
@@ -195,8 +204,6 @@ struct ReplicaSet::Impl {
   std::string name(int lane) const {
     return fmt::format("replica {} ({})", world.rank(lane), devices[at(lane)]->name());
   }
-  std::size_t rank_of(int lane) const { return at(world.rank(lane)); }
-
   const plan::Plan& plan;
   Devices devices;
   Connector& connector;
@@ -208,10 +215,10 @@ struct ReplicaSet::Impl {
   std::deque<std::string> queued;  ///< ", step 412" of what was not collected; of an evaluation ""
   std::vector<std::unique_ptr<Replica>> replicas;
   std::vector<std::int64_t> capacity = std::vector<std::int64_t>(replicas.size(), 1);  ///< rows per slice
-  std::set<std::int64_t> trained_rows;  ///< of global batches: steps of others have something to load yet
-  std::optional<Watchdog> watchdog;     ///< of devices with a driver
-  ExitGuard guard;                      ///< armed by the first failure, and over when all replicas are gone
-  Crew crew;                            ///< last: its threads use everything above
+  std::set<std::pair<int, std::int64_t>> trained_rows;  ///< of slices, by rank: steps of others load something yet
+  std::optional<Watchdog> watchdog;                     ///< of devices with a driver
+  ExitGuard guard;  ///< armed by the first failure, and over when all replicas are gone
+  Crew crew;        ///< last: its threads use everything above
 };
 
 ReplicaSet::ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<device::Device>> devices,
@@ -219,6 +226,8 @@ ReplicaSet::ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<devic
     : impl_(std::make_unique<Impl>(plan, std::move(devices), connector, std::move(options))) {}
 
 ReplicaSet::~ReplicaSet() = default;
+
+BatchRows ReplicaSet::share(const BatchRows& batch, int lane) const { return impl_->slices(batch, lane, 1).front(); }
 
 StepTimes ReplicaSet::times() const {
   StepTimes slowest;
@@ -237,7 +246,7 @@ device::Device& ReplicaSet::device(int lane) { return *impl_->devices[at(lane)];
 void ReplicaSet::queue_step(const BatchRows& batch, const StepInputs& in) {
   Impl& set = *impl_;
   StepInputs inputs = in;
-  inputs.loads = set.trained_rows.insert(batch.rows).second;
+  inputs.loads = set.loads(batch.positions());
   const std::string where = fmt::format(", step {}", in.number);
   set.run(where, [&](int lane) {
     set.replicas[at(lane)]->queue_step(set.slices(batch, lane, set.options.accumulate_steps), inputs);
@@ -321,7 +330,7 @@ void ReplicaSet::predict(const BatchRows& batch, const std::vector<void*>& outpu
       std::vector<void*> places;
       for (std::size_t i = 0; i < outputs.size(); ++i)
         places.push_back(static_cast<std::byte*>(outputs[i]) +
-                         static_cast<std::size_t>(slice.first_row) *
+                         static_cast<std::size_t>(slice.first_row - batch.first_row) *
                              plan::host_row_bytes(set.plan.tensors[at(tensors[i])]));
       set.replicas[at(lane)]->predict(slice, places);
     }

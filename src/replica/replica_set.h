@@ -3,6 +3,8 @@
 // ReplicaSet: all replicas of this process, one thread each for life. Called from the trainer's thread; a call hands
 // the same work to every replica and returns when all are done. The first exception of any replica aborts the others'
 // communication and is rethrown with "replica 1 (cpu:1), step 412" before its message.
+//
+// A batch has at least the rows of this process's replicas (share_of); which each gets follows from its positions.
 
 #include <cstdint>
 #include <functional>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "core/world.h"
+#include "replica/cut.h"
 #include "replica/replica.h"
 #include "replica/watchdog.h"
 
@@ -40,19 +43,12 @@ class Connector {
   virtual void abort(const Error& why) noexcept = 0;
 };
 
-/// How a global batch is cut: rows of replica r in micro-batch m. Any size, any replicas; sizes differ by at most one
-/// for an even split, follow the weights otherwise (largest remainder), earlier ranks first.
-std::vector<std::int64_t> split_rows(std::int64_t rows, const std::vector<double>& weights);
-
-/// The largest share of a replica in batches of 0 to `rows` rows. A smaller batch may give more: of 11 rows at 3:3:1
-/// the last replica gets 1, of 10 rows 2.
-std::int64_t most_rows(std::int64_t rows, const std::vector<double>& weights, std::size_t rank);
-
 struct SetOptions {
   std::optional<World> world{};   ///< whose lanes the devices are; none: there is this process alone
-  std::vector<double> weights{};  ///< one per rank, for split_rows
+  std::vector<double> weights{};  ///< one per rank, for the shares
   std::int64_t accumulate_steps = 1;
-  std::vector<std::int64_t> batch_sizes{};  ///< all global batch sizes that will occur (full, last, evaluation)
+  std::vector<std::int64_t>
+      batch_sizes{};  ///< positions of all global batches that will occur (full, last, evaluation)
   config::Typed optimizer{};
   std::uint64_t seed = 0;
   std::int64_t check_every = 0;  ///< steps between comparisons of the replicas' hashes; 0: never
@@ -98,10 +94,13 @@ class ReplicaSet {
   /// The first value that is not finite, of the first replica that has one, when this step is done again from the
   /// weights as they are; or in the sum of gradients, each finite. Changes no weight. With nothing queued.
   std::optional<NotFinite> find_not_finite(const BatchRows& batch, const StepInputs& in);
-  /// The first of plan::predicted_tensors, one to each pointer: [rows, shape...], rows in order, as Replica::predict
-  /// gives them.
+  /// The first of plan::predicted_tensors, one to each pointer: [rows, shape...] of the batch's rows here, in order, as
+  /// Replica::predict gives them; those of other processes' replicas stay as they are.
   void predict(const BatchRows& batch, const std::vector<void*>& outputs);
   void predict(const BatchRows& batch, float* output) { predict(batch, std::vector<void*>{output}); }
+
+  /// A replica's rows of the batch.
+  BatchRows share(const BatchRows& batch, int lane) const;
 
   /// Since a step was last queued: the slowest replica's.
   StepTimes times() const;

@@ -110,13 +110,10 @@ double dry_run(Session& session) {
   loader.seek(0, 0);
   const data::Batch batch = loader.next();
   const BatchRows host = batch.host();
-  const std::vector<std::int64_t> rows = replica::split_rows(batch.rows(), session.split_weights());
-  std::vector<std::int64_t> first(rows.size(), 0);
-  for (std::size_t r = 1; r < rows.size(); ++r) first[r] = first[r - 1] + rows[r - 1];
-  std::vector<double> losses(rows.size(), 0);
-  session.replicas().on_each([&](int rank, replica::Replica& replica) {
-    const auto r = static_cast<std::size_t>(rank);
-    losses[r] = replica.gradients(host.sub(first[r], rows[r]), batch.rows(), 0).loss;
+  replica::ReplicaSet& replicas = session.replicas();
+  std::vector<double> losses(static_cast<std::size_t>(replicas.size()), 0);
+  replicas.on_each([&](int lane, replica::Replica& replica) {
+    losses[static_cast<std::size_t>(lane)] = replica.gradients(replicas.share(host, lane), batch.rows(), 0).loss;
   });
   double sum = 0;
   for (const double loss : losses) sum += loss;

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <numeric>
 #include <set>
 #include <thread>
 
+#include "replica/apart.h"
 #include "replica/sample_batch.h"
 
 namespace dptrain::replica {
@@ -15,62 +15,6 @@ namespace {
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-TEST(SplitRows, IsEvenToOneRowAndEarlierRanksFirst) {
-  EXPECT_THAT(split_rows(512, {1, 1, 1}), ElementsAre(171, 171, 170));
-  EXPECT_THAT(split_rows(2, {1, 1, 1}), ElementsAre(1, 1, 0));
-  EXPECT_THAT(split_rows(0, {1, 1}), ElementsAre(0, 0));
-  for (std::int64_t rows = 0; rows <= 40; ++rows)
-    for (std::size_t n = 1; n <= 9; ++n) {
-      const std::vector<std::int64_t> parts = split_rows(rows, std::vector<double>(n, 0.1));
-      EXPECT_EQ(std::accumulate(parts.begin(), parts.end(), std::int64_t{0}), rows);
-      EXPECT_TRUE(std::ranges::is_sorted(parts, std::greater{}));
-      EXPECT_LE(parts.front() - parts.back(), 1);
-    }
-}
-
-TEST(SplitRows, FollowsWeights) {
-  EXPECT_THAT(split_rows(512, {2, 1}), ElementsAre(341, 171));
-  EXPECT_THAT(split_rows(9, {2, 1}), ElementsAre(6, 3));
-  EXPECT_THAT(split_rows(10, {1, 0, 1}), ElementsAre(5, 0, 5));
-  EXPECT_THAT(split_rows(7, {1, 1.5, 1}), ElementsAre(2, 3, 2));
-}
-
-TEST(SplitRows, AFewRowsLessMayGiveAReplicaMore) {
-  const std::vector<std::vector<double>> splits{{3, 3, 1}, {1, 0, 1}, {5, 1, 1, 1}, {1, 1, 1}, {0.01, 7, 7}};
-  for (const std::vector<double>& weights : splits)
-    for (std::size_t rank = 0; rank < weights.size(); ++rank) {
-      std::int64_t most = 0;
-      for (std::int64_t rows = 0; rows <= 200; ++rows) {
-        most = std::max(most, split_rows(rows, weights)[rank]);
-        EXPECT_EQ(most_rows(rows, weights, rank), most) << rows << " rows, rank " << rank;
-      }
-    }
-  EXPECT_EQ(split_rows(11, {3, 3, 1})[2], 1);
-  EXPECT_EQ(most_rows(11, {3, 3, 1}, 2), 2);
-}
-
-/// Connects nothing: every replica goes its own way.
-class Apart final : public Connector {
- public:
-  GradientSink& sink(int) override { return none_; }
-  device::Collective* collective(int) override { return nullptr; }
-  void attach(int rank, device::Device&, device::Stream&, float*, const plan::Plan&) override {
-    const std::lock_guard lock(mutex_);
-    attached.insert(rank);
-  }
-  void abort(const Error& why) noexcept override {
-    const std::lock_guard lock(mutex_);
-    reasons.emplace_back(why.what());
-  }
-
-  std::set<int> attached;
-  std::vector<std::string> reasons;
-
- private:
-  std::mutex mutex_;
-  NoReduction none_;
-};
 
 struct SetFixture {
   explicit SetFixture(int replicas, SetOptions options = {}, ToyDevice::Switches switches = {})
@@ -179,7 +123,7 @@ TEST(ReplicaSet, RefusesABatchItWasNotMadeFor) {
   }
 }
 
-TEST(ReplicaSet, ABatchWithoutItsBadSamplesFitsEveryReplica) {
+TEST(ReplicaSet, AShorterBatchFitsEveryReplica) {
   SetFixture f(3, {.weights = {3, 3, 1}, .batch_sizes = {11}});
   for (int rows = 11; rows > 0; --rows) {
     const SampleBatch batch(rows, 6, 3);

@@ -1,8 +1,12 @@
+#include "replica/cut.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "replica/replica_set.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/index.h"
 
 namespace dptrain::replica {
 
@@ -34,6 +38,31 @@ std::int64_t most_rows(std::int64_t rows, const std::vector<double>& weights, st
   for (std::int64_t fewer = rows - 1; can_give_more(fewer); --fewer)
     most = std::max(most, split_rows(fewer, weights)[rank]);
   return most;
+}
+
+std::vector<RowRange> cut(RowRange whole, const std::vector<double>& weights) {
+  std::vector<RowRange> parts;
+  for (const std::int64_t count : split_rows(whole.count, weights))
+    parts.push_back({parts.empty() ? whole.first : parts.back().end(), count});
+  return parts;
+}
+
+std::vector<RowRange> cut(RowRange whole, std::int64_t parts) {
+  return cut(whole, std::vector<double>(static_cast<std::size_t>(parts), 1.0));
+}
+
+RowRange share_of(const World& world, int lanes, const std::vector<double>& weights, std::int64_t positions) {
+  const std::vector<RowRange> shares = cut({0, positions}, weights);
+  const std::int64_t first = shares[at(world.first_rank)].first;
+  return {first, shares[at(world.first_rank + lanes - 1)].end() - first};
+}
+
+BatchRows take(const BatchRows& batch, RowRange rows) {
+  const RowRange here{batch.first_row, batch.rows};
+  if (rows.first < here.first || rows.end() > here.end())
+    throw Error(ErrorKind::kInternal, fmt::format("rows {} to {} of a batch of which {} to {} are here", rows.first,
+                                                  rows.end(), here.first, here.end()));
+  return batch.sub(rows.first - here.first, rows.count);
 }
 
 }  // namespace dptrain::replica
