@@ -59,7 +59,7 @@ LIBRARIES = [
     Library("Google Benchmark", r"benchmark/", (r"src/device/cpu/bench/",)),
     Library("Highway", r"hwy/", (r"kernels/cpu/",)),
     Library("HDF5", r"(hdf5|H5\w+)\.h", (r"src/(export|data)/(\w+/)?\w+\.cpp",), single=True),
-    Library("zlib", r"zlib\.h", (r"src/data/(\w+/)?(cache_disk|gzip_file|image_png)\.cpp", r"src/core/zip_archive\.cpp")),
+    Library("zlib", r"zlib\.h", (r"src/data/(\w+/)?(cache_file|gzip_file|image_png)\.cpp", r"src/core/zip_archive\.cpp")),
     Library("libjpeg-turbo", r"(turbojpeg|jpeglib|jerror)\.h", (r"src/data/(\w+/)?\w+\.cpp",), single=True),
     Library("stb_image", r"(stb/)?stb_image\.h", (r"src/data/(\w+/)?\w+\.cpp",), single=True),
     Library("stb_image_write and stb_easy_font", r"(stb/)?stb_(image_write|easy_font)\.h", (r"src/data/(\w+/)?contact_sheet\.cpp",)),

@@ -36,7 +36,8 @@ class CacheStore {
 /// `fixed`: all samples have one shape.
 std::unique_ptr<CacheStore> memory_store(std::int64_t samples, bool fixed, std::optional<config::ByteSize> limit);
 /// `file` is written under another name and renamed once all samples are in it; `key` says what they are made of, and a
-/// file with another key is replaced. While another process writes it, nothing is kept. Throws Error{kWrite}.
+/// file with another key is replaced. Processes of this machine that want the same samples write it together, each with
+/// those that it makes, and find each other's at once. While others write it, nothing is kept. Throws Error{kWrite}.
 std::unique_ptr<CacheStore> disk_store(const std::string& file, std::int64_t samples, const std::string& key);
 
 /// A source and a pipeline that are the same to a loader, and which of the first one's results are kept. `name`, such

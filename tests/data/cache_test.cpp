@@ -2,8 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "data/fixtures.h"
 #include "data/loader.h"
@@ -172,11 +177,135 @@ TEST(DiskCache, DamagedAndUnfinishedFilesAreMadeAnew) {
     EXPECT_EQ(view.shape, (Shape{4, 5, 3}));
     EXPECT_FALSE(source->view(1, 0, view));
     EXPECT_TRUE(fs::exists(file + ".part"));
-    // A second run beside the first neither waits nor writes.
+    // A run of other data beside the first neither waits nor writes.
+    photos->print = "other photos";
     EXPECT_GE(epochs(photos, options, 2).reads.back(), 20);
+    photos->print = "photos";
+    EXPECT_TRUE(source->view(0, 0, view));
   }
   EXPECT_FALSE(fs::exists(file));
   EXPECT_FALSE(fs::exists(file + ".part"));
+}
+
+/// A source with a cache, as a process has it; `from` makes what is not kept.
+struct CacheOfProcess {
+  CacheOfProcess(const std::shared_ptr<Photos>& from, const CacheOptions& options)
+      : source(cached(from, augment(), options, "train").first) {}
+  bool has(std::int64_t index) const {
+    ImageView view;
+    return source->view(index, 0, view);
+  }
+  /// As it is kept, or as it is made now.
+  std::vector<float> get(std::int64_t index) const {
+    ImageView view;
+    Array out;
+    if (!source->view(index, 0, view)) source->read(index, 0, out), view = view_of(out);
+    return {view.f32(), view.f32() + view.shape.elements()};
+  }
+  std::shared_ptr<const Source> source;
+};
+
+TEST(DiskCache, ProcessesOfAMachineFillItTogether) {
+  const auto photos = std::make_shared<Photos>(10);
+  TempFolder folder;
+  const CacheOptions options = disk(folder.file("cache"));
+  const std::string file = folder.file("cache/train.cache");
+  std::vector<std::vector<float>> plain;
+  for (std::int64_t i = 0; i < 10; ++i) plain.push_back(CacheOfProcess(photos, memory()).get(i));
+  photos->reads = 0;
+  {
+    CacheOfProcess first(photos, options);
+    std::optional<CacheOfProcess> second(std::in_place, photos, options);
+    for (std::int64_t i : {1, 3, 5}) EXPECT_EQ(first.get(i), plain[static_cast<std::size_t>(i)]);
+    for (std::int64_t i : {0, 1, 2}) EXPECT_EQ(second->get(i), plain[static_cast<std::size_t>(i)]);
+    EXPECT_EQ(photos->reads, 5) << "1 came from the other";
+    second.reset();  // who leaves early takes nothing along
+    EXPECT_TRUE(first.has(2));
+    CacheOfProcess third(photos, options);
+    EXPECT_TRUE(third.has(0));
+    for (std::int64_t i : {9, 8, 7, 6}) EXPECT_EQ(third.get(i), plain[static_cast<std::size_t>(i)]);
+    EXPECT_FALSE(fs::exists(file));
+    EXPECT_EQ(first.get(4), plain[4]);
+    EXPECT_TRUE(fs::exists(file));
+    EXPECT_FALSE(fs::exists(file + ".part"));
+    for (std::int64_t i = 0; i < 10; ++i) EXPECT_EQ(third.get(i), plain[static_cast<std::size_t>(i)]);
+    EXPECT_EQ(photos->reads, 10);
+  }
+  CacheOfProcess later(photos, options);
+  for (std::int64_t i = 0; i < 10; ++i) EXPECT_EQ(later.get(i), plain[static_cast<std::size_t>(i)]);
+  EXPECT_EQ(photos->reads, 10);
+}
+
+TEST(DiskCache, TheLastOneToLeaveRemovesWhatIsNotWhole) {
+  const auto photos = std::make_shared<Photos>(10);
+  TempFolder folder;
+  const std::string part = folder.file("cache/train.cache.part");
+  std::optional<CacheOfProcess> first(std::in_place, photos, disk(folder.file("cache"))),
+      second(std::in_place, photos, disk(folder.file("cache")));
+  second->get(4);
+  first.reset();
+  EXPECT_TRUE(second->has(4));
+  EXPECT_TRUE(fs::exists(part));
+  second.reset();
+  EXPECT_FALSE(fs::exists(part));
+}
+
+/// Real processes, all of which make all samples, as fast as they can and in different orders.
+TEST(DiskCache, ProcessesThatRaceLeaveOneWholeFile) {
+  TempFolder folder;
+  const CacheOptions options = disk(folder.file("cache"));
+  constexpr std::int64_t kPhotos = 400;
+  const auto photos = std::make_shared<Photos>(kPhotos);
+  std::vector<pid_t> children;
+  for (int process = 0; process < 4; ++process) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child > 0) {
+      children.push_back(child);
+      continue;
+    }
+    int wrong = 0;
+    {
+      const CacheOfProcess own(std::make_shared<Photos>(kPhotos), options), plain(photos, memory());
+      for (std::int64_t i = 0; i < kPhotos; ++i) {
+        const std::int64_t index = (i * std::array{1, 3, 7, 9}[static_cast<std::size_t>(process)]) % kPhotos;
+        wrong += own.get(index) != plain.get(index) ? 1 : 0;
+      }
+      for (std::int64_t i = 0; i < kPhotos; ++i) wrong += own.get(i) != plain.get(i) ? 1 : 0;
+    }
+    _exit(wrong == 0 ? 0 : 1);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_TRUE(fs::exists(folder.file("cache/train.cache")));
+  EXPECT_FALSE(fs::exists(folder.file("cache/train.cache.part")));
+  photos->reads = 0;
+  const CacheOfProcess later(photos, options);
+  for (std::int64_t i = 0; i < kPhotos; ++i) later.get(i);
+  EXPECT_EQ(photos->reads, 0);
+}
+
+TEST(DiskCache, WhatAKilledProcessHasLeftIsMadeAnew) {
+  const auto photos = std::make_shared<Photos>(10);
+  TempFolder folder;
+  const CacheOptions options = disk(folder.file("cache"));
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const CacheOfProcess own(photos, options);
+    own.get(3);
+    _exit(0);  // without the destructors
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(fs::exists(folder.file("cache/train.cache.part")));
+  const CacheOfProcess next(photos, options);
+  EXPECT_FALSE(next.has(3)) << "may be half of a sample";
+  for (std::int64_t i = 0; i < 10; ++i) next.get(i);
+  EXPECT_TRUE(fs::exists(folder.file("cache/train.cache")));
 }
 
 TEST(DiskCache, WhatHasChangedInTheFileIsReadAnew) {
@@ -187,7 +316,7 @@ TEST(DiskCache, WhatHasChangedInTheFileIsReadAnew) {
   const Seen first = epochs(photos, options, 1);
   {
     std::fstream damaged(file, std::ios::in | std::ios::out | std::ios::binary);
-    damaged.seekp(4096 + 3 * 240 + 17);  // in the fourth sample of 4x5x3 floats
+    damaged.seekp(2 * 4096 + 3 * 240 + 17);  // in the fourth sample of 4x5x3 floats
     damaged.put('\x5a');
   }
   EXPECT_EQ(epochs(photos, options, 1).epochs, first.epochs);
