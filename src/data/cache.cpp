@@ -60,7 +60,8 @@ bool in_memory(const Source& source) {
 }  // namespace
 
 std::pair<std::shared_ptr<const Source>, Pipeline> cached(std::shared_ptr<const Source> source, Pipeline pipeline,
-                                                          const CacheOptions& options, const std::string& name) {
+                                                          const CacheOptions& options, const std::string& name,
+                                                          int processes) {
   auto [prefix, rest] = pipeline.split();
   if (options.kind == CacheOptions::Kind::kNone || (prefix.empty() && in_memory(*source)))
     return {std::move(source), std::move(pipeline)};
@@ -75,7 +76,7 @@ std::pair<std::shared_ptr<const Source>, Pipeline> cached(std::shared_ptr<const 
     // A prefix that begins with an unknown shape may still end with a known one.
     const bool fixed = shape.rank() > 0 || prefix.fixes_size();
     if (options.kind == CacheOptions::Kind::kMemory) {
-      stores.push_back(memory_store(source->size(), fixed, options.limit));
+      stores.push_back(memory_store(source->size(), fixed, options.limit, processes));
       continue;
     }
     if (!fixed)

@@ -33,17 +33,20 @@ class CacheStore {
   /// The sample cannot be read, so nobody need wait for it.
   virtual void give_up(std::int64_t /*index*/) {}
 };
-/// `fixed`: all samples have one shape.
-std::unique_ptr<CacheStore> memory_store(std::int64_t samples, bool fixed, std::optional<config::ByteSize> limit);
+/// `fixed`: all samples have one shape. Without a limit this is one of so many processes that share the memory.
+std::unique_ptr<CacheStore> memory_store(std::int64_t samples, bool fixed, std::optional<config::ByteSize> limit,
+                                         int processes = 1);
 /// `file` is written under another name and renamed once all samples are in it; `key` says what they are made of, and a
 /// file with another key is replaced. Processes of this machine that want the same samples write it together, each with
 /// those that it makes, and find each other's at once. While others write it, nothing is kept. Throws Error{kWrite}.
 std::unique_ptr<CacheStore> disk_store(const std::string& file, std::int64_t samples, const std::string& key);
 
 /// A source and a pipeline that are the same to a loader, and which of the first one's results are kept. `name`, such
-/// as "train", tells the files of one folder apart. Samples that lie in memory anyway are not kept again.
+/// as "train", tells the files of one folder apart. `processes` of the run are on this machine. Samples that lie in
+/// memory anyway are not kept again.
 std::pair<std::shared_ptr<const Source>, Pipeline> cached(std::shared_ptr<const Source> source, Pipeline pipeline,
-                                                          const CacheOptions& options, const std::string& name);
+                                                          const CacheOptions& options, const std::string& name,
+                                                          int processes = 1);
 
 }  // namespace dptrain::data
 

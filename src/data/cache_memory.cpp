@@ -40,24 +40,28 @@ class Room {
   std::atomic<std::uint64_t> taken_{0};
 };
 
-/// That all stores without a limit of their own share: half of what was free when the first of them was made.
-std::shared_ptr<Room> shared_room() {
+/// That all stores without a limit of their own share: this process's part of half of what was free when the first of
+/// them was made.
+std::shared_ptr<Room> shared_room(int processes) {
   static std::mutex mutex;
   static std::weak_ptr<Room> room;
   const std::lock_guard lock(mutex);
   std::shared_ptr<Room> shared = room.lock();
-  if (!shared) room = shared = std::make_shared<Room>(machine::memory().available / 2);
+  if (!shared)
+    room = shared = std::make_shared<Room>(machine::memory().available / 2 / static_cast<std::uint64_t>(processes));
   return shared;
 }
 
 /// Each sample in memory of its own, made when it comes.
 class MemoryStore final : public CacheStore {
  public:
-  MemoryStore(std::int64_t samples, bool fixed, std::optional<config::ByteSize> limit)
+  MemoryStore(std::int64_t samples, bool fixed, std::optional<config::ByteSize> limit, int processes)
       : samples_(static_cast<std::size_t>(samples)),
         fixed_(fixed),
-        room_(limit ? std::make_shared<Room>(limit->bytes) : shared_room()),
-        limit_given_(limit.has_value()) {}
+        room_(limit ? std::make_shared<Room>(limit->bytes) : shared_room(processes)),
+        whose_limit_(limit           ? ""
+                     : processes > 1 ? fmt::format(" (half of the free memory, for {} processes)", processes)
+                                     : " (half of the free memory)") {}
   ~MemoryStore() override { room_->give_back(used_); }
 
   bool find(std::int64_t index, ImageView& out) const override {
@@ -106,7 +110,7 @@ class MemoryStore final : public CacheStore {
 
   std::string limit_text() const {
     const std::uint64_t others = room_->taken() - used_;
-    std::string text = human_bytes(room_->most()) + (limit_given_ ? "" : " (half of the free memory)");
+    std::string text = human_bytes(room_->most()) + whose_limit_;
     if (others > 0) text += fmt::format(", of which other data sets have {}", human_bytes(others));
     return text;
   }
@@ -131,7 +135,7 @@ class MemoryStore final : public CacheStore {
   std::vector<Sample> samples_;
   const bool fixed_;
   const std::shared_ptr<Room> room_;
-  const bool limit_given_;
+  const std::string whose_limit_;
   std::atomic<std::uint64_t> used_{0}, count_{0};
   Once all_fit_;
   std::once_flag full_;
@@ -139,8 +143,9 @@ class MemoryStore final : public CacheStore {
 
 }  // namespace
 
-std::unique_ptr<CacheStore> memory_store(std::int64_t samples, bool fixed, std::optional<config::ByteSize> limit) {
-  return std::make_unique<MemoryStore>(samples, fixed, limit);
+std::unique_ptr<CacheStore> memory_store(std::int64_t samples, bool fixed, std::optional<config::ByteSize> limit,
+                                         int processes) {
+  return std::make_unique<MemoryStore>(samples, fixed, limit, processes);
 }
 
 }  // namespace dptrain::data

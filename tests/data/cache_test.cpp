@@ -10,6 +10,7 @@
 #include <fstream>
 #include <optional>
 
+#include "core/machine.h"
 #include "data/fixtures.h"
 #include "data/loader.h"
 #include "data/transform.h"
@@ -130,6 +131,22 @@ TEST(Cache, SaysWhenMemoryDoesNotSuffice) {
   EXPECT_EQ(kept.epochs, plain.epochs);
   EXPECT_LT(kept.reads.back(), plain.reads.back());
   EXPECT_GT(kept.reads.back(), 10);
+}
+
+TEST(Cache, ProcessesOfAMachineShareItsMemory) {
+  // A thousandth of the free memory, of which a sample is written and no more.
+  const auto keep = [](int processes) {
+    const auto samples = static_cast<std::int64_t>(machine::memory().available / 1000 / (1 << 16));
+    const auto store = memory_store(samples, true, std::nullopt, processes);
+    Array sample;
+    sample.shape = {1 << 16};
+    sample.type = DType::kU8;
+    sample.u8.resize(1 << 16);
+    store->keep(0, sample);
+  };
+  EXPECT_NO_THROW(keep(100));
+  EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { keep(1000); }),
+              testing::HasSubstr(" (half of the free memory, for 1000 processes); write cache: {memory: "));
 }
 
 TEST(DiskCache, ServesTheNextRunAndNoOtherData) {
