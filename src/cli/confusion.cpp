@@ -1,5 +1,8 @@
 #include "cli/confusion.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "cli/csv.h"
 #include "core/text.h"
 
@@ -15,6 +18,17 @@ std::int64_t label_of(const void* labels, std::int64_t row, optim::LabelKind kin
 }
 
 }  // namespace
+
+void Confusion::add_processes(mpi::Processes& processes) {
+  const std::vector<std::string> all =
+      processes.gather({reinterpret_cast<const char*>(counts_.data()), counts_.size() * sizeof(counts_.front())});
+  std::ranges::fill(counts_, 0);
+  std::vector<std::int64_t> theirs(counts_.size());
+  for (const std::string& given : all) {
+    std::memcpy(theirs.data(), given.data(), std::min(given.size(), theirs.size() * sizeof(theirs.front())));
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += theirs[i];
+  }
+}
 
 std::string Confusion::csv(const Classes& classes) const {
   std::vector<std::string> header{"label"};
@@ -61,6 +75,8 @@ std::vector<Confusion> confusions(session::Session& session, data::Loader& loade
       ++matrix;
     }
   }
+  if (session.processes() != nullptr)
+    for (Confusion& matrix : matrices) matrix.add_processes(*session.processes());
   return matrices;
 }
 

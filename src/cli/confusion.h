@@ -19,6 +19,8 @@ class Confusion {
   void add(std::int64_t label, std::int64_t predicted) {
     ++counts_[static_cast<std::size_t>(label * classes_ + predicted)];
   }
+  /// Adds those of the other processes, the same in all.
+  void add_processes(mpi::Processes& processes);
   std::int64_t count(std::int64_t label, std::int64_t predicted) const {
     return counts_[static_cast<std::size_t>(label * classes_ + predicted)];
   }
@@ -30,8 +32,8 @@ class Confusion {
   std::vector<std::int64_t> counts_;
 };
 
-/// Predicts the whole loader: one for each loss of the session's plan over classes that are known, in its order.
-/// `classes`: of all outputs of the model.
+/// Predicts the whole loader, with the other processes of the session: one for each loss of the session's plan over
+/// classes that are known, in its order. `classes`: of all outputs of the model.
 std::vector<Confusion> confusions(session::Session& session, data::Loader& loader, const std::vector<Classes>& classes);
 
 }  // namespace dptrain::cli

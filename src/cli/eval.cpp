@@ -16,6 +16,7 @@
 #include "cli/confusion.h"
 #include "cli/device_flags.h"
 #include "cli/model_source.h"
+#include "cli/processes.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -149,7 +150,7 @@ void print_values(const std::vector<std::pair<std::string, double>>& values, std
   log::print(fmt::format("n: {}", samples));
 }
 
-int run(const EvalFlags& flags) {
+int run(const EvalFlags& flags, mpi::Processes* processes) {
   const std::vector<Assertion> assertions = parse_assertions(flags.assertions);
   const ModelSource source = open_model_source(flags.source, flags.weights, flags.overrides.overrides(),
                                                {.with_config = "eval CONFIG --weights {}"});
@@ -163,7 +164,9 @@ int run(const EvalFlags& flags) {
   const std::string on = choose(flags, source.experiment);
   const fs::path folder = output_folder(flags, source);
 
-  session::Session session(source.experiment, session_options(flags, on));
+  session::SessionOptions options = session_options(flags, on);
+  options.processes = processes;
+  session::Session session(source.experiment, options);
   const graph::Graph& graph = session.model().graph;
   const std::vector<Classes> classes = classes_of_outputs(source.experiment, graph, session.class_names());
   std::vector<std::string> known = session::sum_names(session.plan());
@@ -172,6 +175,7 @@ int run(const EvalFlags& flags) {
       if (classes[static_cast<std::size_t>(loss.output)].known()) known.push_back(score_name(loss.name, score));
   check_names(assertions, known);
   source.load_weights(session.model(), flags.ema);
+  session::require_equal(processes, {{"the weights", session::checksum_of(session.model())}}, ErrorKind::kCheckpoint);
   session.replicas().push(session.model());
   check_class_names(source, session.class_names());
   log::info(fmt::format("{} on {}{}", source.checkpoint, on,
@@ -183,11 +187,14 @@ int run(const EvalFlags& flags) {
   if (!log::is_json()) print_values(values, sums.samples);
   session.warn_about_bad_samples();
 
+  const bool any_known = std::ranges::any_of(classes, [](const Classes& one) { return one.known(); });
+  const std::vector<Confusion> matrices = any_known ? confusions(session, loader, classes) : std::vector<Confusion>{};
+  if (!session.world().is_first()) return 0;
+
   std::vector<OutputScores> scores;
   const std::string file = file_name("eval", on, source.experiment, ".json");
   std::string written = (folder / file).string();
-  if (std::ranges::any_of(classes, [](const Classes& one) { return one.known(); })) {
-    const std::vector<Confusion> matrices = confusions(session, loader, classes);
+  if (any_known) {
     for (const plan::LossStep& loss : session.plan().losses) {
       const Classes& of = classes[static_cast<std::size_t>(loss.output)];
       if (!of.known()) continue;
@@ -235,7 +242,8 @@ void add_eval(App& app) {
       .option("--assert", "EXPR", flags->assertions, "exit 7 unless this holds, as in 'accuracy>=0.90' or 'f1>=0.9'");
   flags->overrides.add_batch(command);
   flags->overrides.add(command);
-  command.run([flags](const Context&) { return run(*flags); });
+  command.run(
+      [flags](const Context&) { return together([&](mpi::Processes* processes) { return run(*flags, processes); }); });
 }
 
 }  // namespace dptrain::cli

@@ -12,6 +12,7 @@
 #include "cli/device_flags.h"
 #include "cli/model_source.h"
 #include "cli/predict_input.h"
+#include "cli/processes.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -48,6 +49,7 @@ std::unique_ptr<data::Loader> open_input(const std::string& place, const std::sh
   data::LoaderOptions options;
   options.batch_size = session.global_batch();
   options.shuffle = {data::Shuffle::Kind::kNone, 0};
+  session.share_batches(options);
   try {
     return std::make_unique<data::Loader>(source, std::move(pipeline), side, std::vector<data::LabelDelivery>{},
                                           options);
@@ -107,6 +109,11 @@ class Columns {
   const bool probabilities_;
 };
 
+/// The rows of a batch from those of every process, in their order.
+std::string of_all(mpi::Processes* processes, std::string rows) {
+  return processes == nullptr ? std::move(rows) : join(processes->gather(std::move(rows)), "");
+}
+
 /// Predictions go out batch by batch on stdout, or into a file that appears when it is whole.
 class Output {
  public:
@@ -129,7 +136,7 @@ class Output {
   std::string text_;
 };
 
-int run(const PredictFlags& flags) {
+int run(const PredictFlags& flags, mpi::Processes* processes) {
   const ModelSource source = open_model_source(flags.source, flags.weights, flags.overrides.overrides(),
                                                {.with_config = "predict CONFIG --weights {}"});
   if (source.checkpoint.empty())
@@ -138,16 +145,23 @@ int run(const PredictFlags& flags) {
         fmt::format("predict needs weights: give a checkpoint in place of {}, or --weights FILE.h5", flags.source));
   session::SessionOptions options;
   options.devices = flags.devices.request();
+  options.processes = processes;
+  const bool first = processes == nullptr || processes->is_first();
   options.training = options.wants_train = options.wants_validation = options.wants_data = false;
   if (flags.batch_size) options.global_batch = *flags.batch_size;
   const PredictInput input = open_predict_input(flags.inputs, source.experiment, flags.on_error);
   options.foreign_samples = input.source->size();
-  if (const auto account = input.source->bad_samples())
+  if (const auto account = input.source->bad_samples(); account && first)
     account->listen([leaves_out = account->skips()](const data::BadSample& bad) {
       if (leaves_out) log::warn("left out: " + bad.str());  // else it is the error that ends the command
     });
   session::Session session(source.experiment, options);
   source.load_weights(session.model(), flags.ema);
+  session::require_equal(
+      processes,
+      {{"the weights", session::checksum_of(session.model())},
+       {"the inputs", fmt::format("{} samples, {}", input.source->size(), input.source->fingerprint())}},
+      ErrorKind::kCheckpoint);
   session.replicas().push(session.model());
 
   const graph::Graph& graph = session.model().graph;
@@ -177,7 +191,7 @@ int run(const PredictFlags& flags) {
         outputs.emplace_back(static_cast<std::size_t>(session.global_batch() * classes[i].width())).data());
   }
   Output out(flags.output);
-  out.add(header + "\n");
+  if (first) out.add(header + "\n");
   std::int64_t written = 0;
   loader->seek(0, 0);
   for (data::Batch batch = loader->next(); batch.rows() > 0; batch = loader->next()) {
@@ -189,9 +203,11 @@ int run(const PredictFlags& flags) {
       for (std::size_t i = 0; i < columns.size(); ++i) rows += columns[i].row(places[i] + r * classes[i].width());
       rows += "\n";
     }
-    out.add(rows);
+    rows = of_all(processes, std::move(rows));
+    if (first) out.add(rows);
     written += batch.rows();
   }
+  if (!first) return 0;
   out.finish();
   if (flags.output) log::info(fmt::format("wrote {} ({} rows)", *flags.output, with_commas(written)));
   return 0;
@@ -228,7 +244,8 @@ void add_predict(App& app) {
       .whole("--batch-size", "N", flags->batch_size, "samples at a time (default: the config's)");
   flags->devices.add(command);
   flags->overrides.add(command);
-  command.run([flags](const Context&) { return run(*flags); });
+  command.run(
+      [flags](const Context&) { return together([&](mpi::Processes* processes) { return run(*flags, processes); }); });
 }
 
 }  // namespace dptrain::cli

@@ -47,6 +47,23 @@ void require_equal(mpi::Processes* processes, const std::vector<Fact>& facts, Er
   }
 }
 
+int processes_here(const mpi::Processes* processes) {
+  if (processes == nullptr) return 1;
+  int here = 0;
+  for (int p = 0; p < processes->count(); ++p) here += processes->host(p) == processes->host(processes->process());
+  return here;
+}
+
+data::AgreeOnBad agree_on_bad(mpi::Processes& processes) {
+  return [&processes](const std::vector<data::BadRow>& own) {
+    const std::vector<std::byte> bytes = data::to_bytes(own);
+    std::string all;
+    for (const std::string& given : processes.gather({reinterpret_cast<const char*>(bytes.data()), bytes.size()}))
+      all += given;
+    return data::bad_rows_of(std::as_bytes(std::span(all)));
+  };
+}
+
 int processes_on_these_cores(mpi::Processes* processes) {
   if (processes == nullptr) return 1;
   cpu_set_t cores;

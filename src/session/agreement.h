@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/world.h"
+#include "data/bad_rows.h"
 #include "graph/model.h"
 #include "mpi/processes.h"
 #include "reduce/bucket_sum.h"
@@ -24,6 +25,8 @@ struct Fact {
 /// 0's.
 void require_equal(mpi::Processes* processes, const std::vector<Fact>& facts, ErrorKind kind);
 
+/// How many processes are on this one's machine.
+int processes_here(const mpi::Processes* processes);
 /// How many processes, this one among them, have the same cores of the same machine: a launcher may leave it to them to
 /// share them out.
 int processes_on_these_cores(mpi::Processes* processes);
@@ -31,6 +34,9 @@ int processes_on_these_cores(mpi::Processes* processes);
 /// How many replicas every process has, from how many this one has.
 reduce::Seats seats_of(mpi::Processes* processes, int lanes);
 World world_of(const reduce::Seats& seats);
+
+/// Samples that cannot be read are left out by all.
+data::AgreeOnBad agree_on_bad(mpi::Processes& processes);
 
 /// Of all weights that have values, for a fact.
 std::string checksum_of(const graph::Model& model);

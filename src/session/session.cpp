@@ -44,10 +44,7 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
     weights_report_ = checkpoint::load_weights(*experiment_.graph.weights, *model_);
     done("read weights");
   }
-  data_ =
-      std::make_unique<SessionData>(experiment_, model_->graph, options,
-                                    SessionData::Setting{global_batch_, devices_.replicas * devices_.threads * sharers_,
-                                                         devices.front()->host_allocator()});
+  data_ = std::make_unique<SessionData>(experiment_, model_->graph, options, data_setting(*devices.front()));
   require_equal(processes_, {{"the data", data_->facts()}}, ErrorKind::kData);
   if (options.wants_data) done("open data");
   if (options.loader_only) return;
@@ -96,6 +93,22 @@ void Session::decide_prefix(const SessionOptions& options) {
                          .epochs = goal.in_epochs(steps_per_epoch()),
                          .free_memory = device::cpu_memory_available(),
                          .data_draws = data_->draws()});
+}
+
+void Session::share_batches(data::LoaderOptions& options) const {
+  if (processes_ == nullptr) return;
+  options.agree = agree_on_bad(*processes_);
+  options.share = [world = world_, lanes = devices_.replicas, weights = split_weights()](std::int64_t positions) {
+    return replica::share_of(world, lanes, weights, positions);
+  };
+}
+
+SessionData::Setting Session::data_setting(device::Device& device) const {
+  return {.global_batch = global_batch_,
+          .busy_threads = devices_.replicas * devices_.threads * sharers_,
+          .allocate = device.host_allocator(),
+          .share_batches = [this](data::LoaderOptions& options) { share_batches(options); },
+          .processes_here = processes_here(processes_)};
 }
 
 /// Every process would have to compute the features of all samples.

@@ -59,9 +59,13 @@ class Session {
   std::string train_sample(std::int64_t index) const { return data_->train_sample(index); }  ///< the file or item it is
   /// Samples that could not be read, as the loaders meet them; each file once.
   void on_bad_sample(const std::function<void(const data::BadSample&)>& listener) { data_->on_bad_sample(listener); }
-  /// One warning about those that are new since the last call; `listed_in` is the file that has them all, if there is
-  /// one.
-  void warn_about_bad_samples(const std::string& listed_in = "") { data_->warn_about_bad_samples(listed_in); }
+  /// One warning about those that are new since the last call, by process 0; `listed_in` is the file that has them all,
+  /// if there is one.
+  void warn_about_bad_samples(const std::string& listed_in = "") {
+    if (world_.is_first()) data_->warn_about_bad_samples(listed_in);
+  }
+  /// What a loader of this process needs to make its share of every batch; nothing where it is alone.
+  void share_batches(data::LoaderOptions& options) const;
   std::vector<double> split_weights() const;  ///< one per replica of all processes
 
   /// "balanced: daisy 1.2, roses 0.9"; "" without class weights.
@@ -84,6 +88,7 @@ class Session {
   using Devices = std::vector<std::unique_ptr<device::Device>>;
 
   void meet(const SessionOptions& options);
+  SessionData::Setting data_setting(device::Device& device) const;
   void decide_prefix_for_several();
   void decide_prefix(const SessionOptions& options);
   void make_plan(const SessionOptions& options, const device::Device& device);

@@ -193,6 +193,7 @@ std::unique_ptr<data::Loader> SessionData::make_loader(const std::shared_ptr<con
   options.alone = loader_only_;
   options.busy_threads = setting_.busy_threads;
   options.allocate = setting_.allocate;
+  setting_.share_batches(options);
   options.delivery = plan.delivery;
   options.feed = plan.feed;
   data::ModelSide side = model_side();
@@ -200,7 +201,8 @@ std::unique_ptr<data::Loader> SessionData::make_loader(const std::shared_ptr<con
       plan.labels ? label_deliveries(side) : std::vector<data::LabelDelivery>{};
   if (!plan.features) {
     data::Pipeline pipeline(transforms(plan.evaluation), plan.evaluation);
-    auto [samples, rest] = data::cached(source, std::move(pipeline), section.loader.cache, plan.name);
+    auto [samples, rest] =
+        data::cached(source, std::move(pipeline), section.loader.cache, plan.name, setting_.processes_here);
     return std::make_unique<data::Loader>(std::move(samples), std::move(rest), side, labels, options);
   }
   side.input_names.clear();

@@ -43,8 +43,10 @@ class SessionData {
   /// What loaders have to know of the devices.
   struct Setting {
     std::int64_t global_batch = 0;
-    int busy_threads = 0;     ///< of the replicas
-    data::Allocate allocate;  ///< page-locked for GPUs
+    int busy_threads = 0;                                                                   ///< of the replicas
+    data::Allocate allocate;                                                                ///< page-locked for GPUs
+    std::function<void(data::LoaderOptions&)> share_batches = [](data::LoaderOptions&) {};  ///< among processes
+    int processes_here = 1;  ///< of the run, on this machine
   };
 
   /// Opens what `options` want; nothing where they want no data. `experiment` and `graph` stay where they are. Throws

@@ -41,6 +41,9 @@ small_config >small.yaml
 
 say "one process with four replicas"
 run 0 fit small.yaml --cpus 4x1 --run-dir whole
+run 0 predict whole --cpus 4x1 --input data/t10k-images-idx3-ubyte --probabilities --output one.csv
+run 0 eval whole --cpus 3x1 --output eval-one
+grep -E '^(loss|accuracy|n):' out >said
 
 for one in "${launchers[@]}"; do
   name=${one%% *}
@@ -98,6 +101,14 @@ for one in "${launchers[@]}"; do
   together 2 0 verify small.yaml --cpus 2x1
   says "4 replicas against one"
   says "verified"
+
+  say "$name: eval and predict say what one process says"
+  together 3 0 eval whole --cpus 1x1 --output "eval-$name"
+  grep -E '^(loss|accuracy|n):' out >"said-$name"
+  cmp said "said-$name" || fail "eval"
+  cmp eval-one/confusion.csv "eval-$name/confusion.csv" || fail "confusion.csv"
+  together 2 0 predict whole --cpus 2x1 --input data/t10k-images-idx3-ubyte --probabilities --output "$name.csv"
+  cmp one.csv "$name.csv" || fail "predict"
 done
 
 say "a launcher without its module: one sentence"
