@@ -45,6 +45,14 @@ std::string model_line(session::Session& session) {
                      human_bytes(*std::max_element(bytes.begin(), bytes.end())));
 }
 
+/// "Open MPI v4.1.4" of what the library says of itself.
+std::string short_library(const mpi::Processes& processes) {
+  std::string words;
+  for (const char c : processes.library().substr(0, processes.library().find(',')))
+    if (const bool blank = c == ' ' || c == '\t'; !blank || !words.ends_with(' ')) words += blank ? ' ' : c;
+  return words;
+}
+
 std::string phases_line(const session::Session& session) {
   std::vector<std::string> parts;
   for (const auto& [phase, seconds] : session.phases())
@@ -92,7 +100,7 @@ std::vector<std::string> run_header(session::Session& session, const std::string
     lines.insert(lines.begin() + 1,
                  fmt::format("together {} replicas in {} processes on {}; {}; the devices below are of {}",
                              session.world().ranks, processes->count(),
-                             hosts == 1 ? "one machine" : fmt::format("{} machines", hosts), processes->library(),
+                             hosts == 1 ? "one machine" : fmt::format("{} machines", hosts), short_library(*processes),
                              processes->name(0)));
   }
   if (const auto& weights = session.weights_report()) {

@@ -78,7 +78,7 @@ void StepLog::warn_when_starved(const IntervalReport& report) {
   constexpr double kNoticeable = 0.2;                    // of the step
   constexpr double kLeastMs = 1;                         // in a step of a tenth of that the clock sees anything
   const bool first = !std::exchange(past_first_, true);  // it holds the start-up
-  if (first || warned_starved_ || interval_.steps < 2) return;
+  if (first || warned_starved_ || interval_.steps < 2 || !run_.world.is_first()) return;
   const double waits = report.data_wait_ms + report.comm_exposed_ms;
   if (waits < kLeastMs || waits < kNoticeable * (report.step_ms + report.data_wait_ms)) return;
   warned_starved_ = true;
