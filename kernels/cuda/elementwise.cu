@@ -78,22 +78,35 @@ __global__ void hash_partials_kernel(const std::uint64_t* partials, int count, s
   if (threadIdx.x == 0) *result = mixed(sum ^ static_cast<std::uint64_t>(n));
 }
 
+/// In the order of SumTree(ranks): neighbours, then sums of two, of four, ...
+template <int V>
+__device__ Lanes<V> sum_of_ranks(const RankArrays& arrays, std::int64_t first) {
+  Lanes<V> sums[kMaxRanks];
+  DPTRAIN_UNROLL
+  for (int rank = 0; rank < kMaxRanks; ++rank)
+    if (rank < arrays.ranks) sums[rank] = load<V>(arrays.array[rank] + first);
+  DPTRAIN_UNROLL
+  for (int size = 1; size < kMaxRanks; size *= 2) {
+    DPTRAIN_UNROLL
+    for (int rank = 0; rank + size < kMaxRanks; rank += 2 * size) {
+      if (rank + size >= arrays.ranks) continue;
+      DPTRAIN_UNROLL
+      for (int k = 0; k < V; ++k) sums[rank].v[k] += sums[rank + size].v[k];
+    }
+  }
+  return sums[0];
+}
+
 template <int V>
 __global__ void sum_ranks_kernel(const RankArrays arrays, std::int64_t begin, std::int64_t end) {
   const std::int64_t whole = (end - begin) / V;
   for (std::int64_t i = thread_number(); i < whole; i += thread_count()) {
-    Lanes<V> sum = load<V>(arrays.array[0] + begin + i * V);
-    for (int rank = 1; rank < arrays.ranks; ++rank) {
-      const Lanes<V> x = load<V>(arrays.array[rank] + begin + i * V);
-      DPTRAIN_UNROLL
-      for (int k = 0; k < V; ++k) sum.v[k] += x.v[k];
-    }
+    const Lanes<V> sum = sum_of_ranks<V>(arrays, begin + i * V);
     for (int rank = 0; rank < arrays.ranks; ++rank) store<V>(sum, arrays.array[rank] + begin + i * V);
   }
   for (std::int64_t i = begin + whole * V + thread_number(); i < end; i += thread_count()) {
-    float sum = arrays.array[0][i];
-    for (int rank = 1; rank < arrays.ranks; ++rank) sum += arrays.array[rank][i];
-    for (int rank = 0; rank < arrays.ranks; ++rank) arrays.array[rank][i] = sum;
+    const Lanes<1> sum = sum_of_ranks<1>(arrays, i);
+    for (int rank = 0; rank < arrays.ranks; ++rank) store<1>(sum, arrays.array[rank] + i);
   }
 }
 

@@ -50,8 +50,8 @@ struct RankArrays {
   int ranks = 0;
 };
 
-/// For each element in [begin, end): the sum over the ranks, in rank order, is written to every rank's array, so that
-/// it does not matter which device does which range.
+/// For each element in [begin, end): the sum over the ranks, in the order of SumTree(ranks), is written to every rank's
+/// array, so that it does not matter which device does which range.
 void sum_ranks(const Launch& at, const RankArrays& arrays, std::int64_t begin, std::int64_t end);
 
 /// Holds the stream up for about this long. Tests only; nothing on the emulator, whose queues run in random order

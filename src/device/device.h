@@ -99,7 +99,8 @@ class Device : public plan::Capabilities {
   /// Between float and another number type.
   virtual void from_float(const float* x, void* y, DType type, std::int64_t n, Stream& stream) = 0;
   virtual void to_float(const void* x, DType type, float* y, std::int64_t n, Stream& stream) = 0;
-  /// Floats [begin, end) of every arena become their sum over all arenas, added in order. For arenas in one memory.
+  /// Floats [begin, end) of every arena become their sum over all arenas, in the order of kernels/sum_tree.h. For
+  /// arenas in one memory.
   virtual void sum_ranks(const std::vector<float*>& arenas, std::int64_t begin, std::int64_t end, Stream& stream) = 0;
   /// What `work` queues on the stream, recorded to be replayed as one launch; null where the device has no such thing,
   /// and then nothing was run.

@@ -9,7 +9,7 @@
 
 namespace dptrain::reduce {
 
-/// `ranks` replicas in this process on the CPU. Gradients are summed in rank order whatever the timing; each replica
+/// `ranks` replicas in this process on the CPU. Gradients are summed in the order of kernels/sum_tree.h; each replica
 /// sums its share of every bucket, so the work is even, and buckets are summed while backward goes on.
 std::unique_ptr<replica::Connector> make_local(int ranks);
 

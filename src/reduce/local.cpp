@@ -1,6 +1,6 @@
 // Replicas of one process that share memory. Each rank owns a fixed part of every bucket; when all ranks have a bucket
-// ready, each sums its part over all arenas in rank order and writes the sum to all of them. Which thread is early or
-// late changes nothing in the arithmetic.
+// ready, each sums its part over all arenas in a fixed order and writes the sum to all of them. Which thread is early
+// or late changes nothing in the arithmetic.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Replicas of one process whose devices share one memory and run behind their callers: several on one GPU, or the
-// emulator's. As in local.cpp each rank owns a part of every bucket and sums it over all arenas in rank order; here the
-// sums are queued on a communication stream of the rank. A thread waits only until the others have queued their work;
-// that the work itself is done in order is left to events.
+// emulator's. As in local.cpp each rank owns a part of every bucket and sums it over all arenas in a fixed order; here
+// the sums are queued on a communication stream of the rank. A thread waits only until the others have queued their
+// work; that the work itself is done in order is left to events.
 //
 // An event of a rank is recorded again only after every other rank has called hold() for its last mark: recording comes
 // in a later step (or gather), which a rank begins when it has seen all ranks arrive in the one before.

@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/affine.h"
 #include "kernels_cuda/support.h"
+#include "support/tree_sum.h"
 
 namespace dptrain::kernels::DPTRAIN_GPU {
 namespace {
@@ -155,9 +156,9 @@ TEST(GpuHash, SeesBitsAndPositions) {
 
 // --- Ranks ---
 
-TEST(GpuSumRanks, AddsInRankOrderWithinTheRange) {
+TEST(GpuSumRanks, AddsInTreeOrderWithinTheRange) {
   const std::int64_t n = 5003;
-  for (const int ranks : {1, 2, 3, 16}) {
+  for (const int ranks : {1, 2, 3, 4, 7, 11, 16}) {
     for (const auto& [begin, end] : {std::pair<std::int64_t, std::int64_t>{0, n}, {4, 5000}, {3, 2002}, {7, 7}}) {
       std::vector<std::unique_ptr<Array<float>>> arrays;
       std::vector<std::vector<float>> values;
@@ -169,10 +170,9 @@ TEST(GpuSumRanks, AddsInRankOrderWithinTheRange) {
       }
       sum_ranks(at_once(), pointers, begin, end);
       std::vector<float> sums(static_cast<std::size_t>(n), 0.0F);
-      for (std::size_t i = 0; i < sums.size(); ++i) {
-        sums[i] = values[0][i];
-        for (std::size_t rank = 1; rank < values.size(); ++rank) sums[i] += values[rank][i];
-      }
+      for (std::size_t i = 0; i < sums.size(); ++i)
+        sums[i] =
+            dptrain::test::tree_sum(0, ranks, [&](int rank) { return values[static_cast<std::size_t>(rank)][i]; });
       for (std::size_t rank = 0; rank < values.size(); ++rank) {
         std::vector<float> expected = values[rank];
         std::copy(sums.begin() + begin, sums.begin() + end, expected.begin() + begin);

@@ -17,6 +17,7 @@
 #include "reduce/connector.h"
 #include "reduce/forgetful_device.h"
 #include "support/sanitizer.h"
+#include "support/tree_sum.h"
 
 namespace dptrain::reduce {
 namespace {
@@ -100,7 +101,7 @@ void on_ranks(int ranks, int devices, Forget forget, const Work& work) {
   });
 }
 
-/// Floats that are not the sums in rank order, of all ranks and steps.
+/// Floats that are not the sums in the order of the tree, of all ranks and steps.
 std::int64_t wrong_sums(int ranks, int devices, std::uint64_t seed, Forget forget) {
   device::emu::reseed(seed);
   std::vector<std::int64_t> wrong(at(ranks));
@@ -111,8 +112,7 @@ std::int64_t wrong_sums(int ranks, int devices, std::uint64_t seed, Forget forge
       if (step % 2 == 0) continue;
       const std::vector<float> found = mine.pull();
       for (std::int64_t i = 0; i < mine.plan.statistics_end; ++i) {
-        float sum = gradient(0, step, i);
-        for (int r = 1; r < ranks; ++r) sum += gradient(r, step, i);
+        const float sum = test::tree_sum(0, ranks, [&](int r) { return gradient(r, step, i); });
         if (std::memcmp(&sum, &found[static_cast<std::size_t>(i)], sizeof sum) != 0) ++wrong[at(mine.rank)];
       }
     }
@@ -120,7 +120,7 @@ std::int64_t wrong_sums(int ranks, int devices, std::uint64_t seed, Forget forge
   return std::accumulate(wrong.begin(), wrong.end(), std::int64_t{0});
 }
 
-TEST(LocalStreams, SumInRankOrderWhateverTheTiming) {
+TEST(LocalStreams, SumInTreeOrderWhateverTheTiming) {
   for (const auto& [ranks, devices] : {std::pair{1, 1}, {2, 1}, {2, 2}, {3, 1}, {5, 2}})
     for (std::uint64_t seed = 1; seed <= 4; ++seed)
       EXPECT_EQ(wrong_sums(ranks, devices, seed, Forget::kNothing), 0)

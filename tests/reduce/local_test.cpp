@@ -10,6 +10,7 @@
 #include "core/random.h"
 #include "reduce/connector.h"
 #include "replica/toy_device.h"
+#include "support/tree_sum.h"
 
 namespace dptrain::reduce {
 namespace {
@@ -70,7 +71,7 @@ class Ranks {
 
 class Local : public ::testing::TestWithParam<int> {};
 
-TEST_P(Local, SumsInRankOrderWhateverTheTiming) {
+TEST_P(Local, SumsInTreeOrderWhateverTheTiming) {
   const int ranks = GetParam();
   const plan::Plan plan = plan_with_buckets();
   Ranks all(ranks, plan);
@@ -80,8 +81,7 @@ TEST_P(Local, SumsInRankOrderWhateverTheTiming) {
     for (std::int64_t step = 0; step < kRounds; ++step) {
       all.step(rank, step, step % 2 == 1);
       for (std::int64_t i = 0; i < plan.statistics_end; ++i) {
-        float sum = Ranks::gradient(0, step, i);
-        for (int r = 1; r < ranks; ++r) sum += Ranks::gradient(r, step, i);
+        const float sum = test::tree_sum(0, ranks, [&](int r) { return Ranks::gradient(r, step, i); });
         if (std::memcmp(&sum, &all.arenas[at(rank)][static_cast<std::size_t>(i)], sizeof sum) != 0) ++wrong[at(rank)];
       }
     }

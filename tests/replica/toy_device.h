@@ -19,6 +19,7 @@
 #include "core/format.h"
 #include "device/device.h"
 #include "layers/dense.h"
+#include "support/tree_sum.h"
 
 namespace dptrain::test {
 
@@ -134,8 +135,8 @@ class ToyDevice final : public device::Device {
   }
   void sum_ranks(const std::vector<float*>& arenas, std::int64_t begin, std::int64_t end, device::Stream&) override {
     for (std::int64_t i = begin; i < end; ++i) {
-      float sum = 0;
-      for (const float* arena : arenas) sum += arena[i];
+      const float sum = tree_sum(0, static_cast<int>(arenas.size()),
+                                 [&](int rank) { return arenas[static_cast<std::size_t>(rank)][i]; });
       for (float* arena : arenas) arena[i] = sum;
     }
   }
