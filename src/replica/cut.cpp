@@ -51,10 +51,16 @@ std::vector<RowRange> cut(RowRange whole, std::int64_t parts) {
   return cut(whole, std::vector<double>(static_cast<std::size_t>(parts), 1.0));
 }
 
-RowRange share_of(const World& world, int lanes, const std::vector<double>& weights, std::int64_t positions) {
-  const std::vector<RowRange> shares = cut({0, positions}, weights);
-  const std::int64_t first = shares[at(world.first_rank)].first;
-  return {first, shares[at(world.first_rank + lanes - 1)].end() - first};
+std::vector<RowRange> parts_of(std::int64_t positions, const std::vector<double>& weights, int virtual_shards) {
+  return virtual_shards > 0 ? cut({0, positions}, virtual_shards) : cut({0, positions}, weights);
+}
+
+RowRange share_of(const World& world, int lanes, const std::vector<double>& weights, std::int64_t positions,
+                  int virtual_shards) {
+  const std::vector<RowRange> parts = parts_of(positions, weights, virtual_shards);
+  const std::size_t of_rank = parts.size() / weights.size();
+  const std::int64_t first = parts[at(world.first_rank) * of_rank].first;
+  return {first, parts[at(world.first_rank + lanes) * of_rank - 1].end() - first};
 }
 
 BatchRows take(const BatchRows& batch, RowRange rows) {

@@ -25,9 +25,14 @@ std::vector<RowRange> cut(RowRange whole, const std::vector<double>& weights);
 /// In so many parts of like sizes.
 std::vector<RowRange> cut(RowRange whole, std::int64_t parts);
 
+/// The parts of a batch whose sums are kept apart: a share for each rank, or, where there are any, so many virtual
+/// shards, of which each rank has as many neighbouring ones.
+std::vector<RowRange> parts_of(std::int64_t positions, const std::vector<double>& weights, int virtual_shards);
+
 /// What LoaderOptions::share of a process says: the shares of its replicas, lane by lane one behind the other, in a
 /// batch of `positions`. `weights`: one per rank.
-RowRange share_of(const World& world, int lanes, const std::vector<double>& weights, std::int64_t positions);
+RowRange share_of(const World& world, int lanes, const std::vector<double>& weights, std::int64_t positions,
+                  int virtual_shards = 0);
 
 /// Those rows of the batch. Throws Error{kInternal} where the batch has them not.
 BatchRows take(const BatchRows& batch, RowRange rows);

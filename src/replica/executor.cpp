@@ -8,6 +8,7 @@
 #include "core/format.h"
 #include "core/index.h"
 #include "device/measured_loss.h"
+#include "replica/sum_steps.h"
 
 namespace dptrain::replica {
 namespace {
@@ -41,6 +42,7 @@ Executor::Executor(const plan::Plan& plan, device::Device& device, device::Strea
       collective_(collective),
       arenas_(arenas),
       rows_(options.rows),
+      shards_(options.shards),
       gradients_(arenas.written()),
       summed_gradients_(arenas.gradients()),
       mask_steps_(plan::mask_steps(plan)),
@@ -99,7 +101,7 @@ void Executor::plan_memory(const ParameterArenas& arenas) {
     bytes = std::max(bytes, training_memory_.arena_bytes);
   }
   tensors_ = device_.allocate(std::max<std::size_t>(bytes, 1));
-  sums_ = device_.allocate((plan_.sums() + 1) * sizeof(double));
+  sums_ = device_.allocate(at(shards_) * sums_per_shard() * sizeof(double));
   for (std::size_t post = 0; post < Replica::kMostQueued; ++post)
     posts_.push_back({.state = device_.allocate_host(sizeof(kernels::StepState)),
                       .sums = device_.allocate_host(sums_->bytes()),
@@ -364,7 +366,8 @@ void Executor::penalty(device::Update& update, const float* weights) {
 
 void Executor::taint_gradients() {
   if (plan_.statistics_end == 0) return;
-  for (const plan::LossStep& loss : plan_.losses) device_.taint(sums_of(loss), summed_gradients_, stream_);
+  for (int shard = 0; shard < shards_; ++shard)
+    for (const plan::LossStep& loss : plan_.losses) device_.taint(sums_of(loss, shard), summed_gradients_, stream_);
 }
 
 void Executor::send_state(const kernels::StepState& state, std::size_t post) {
@@ -382,10 +385,14 @@ void Executor::fetch_sums(std::size_t post) {
 
 StepSums Executor::read_sums(std::size_t post) {
   stream_.wait_for(*posts_[post].fetched);
-  const double* const sums = posts_[post].sums->as<double>();
-  StepSums all{.outputs = {sums, sums + plan_.sums()}, .penalty = sums[plan_.sums()]};
-  for (const plan::LossStep& loss : plan_.losses) all.loss += loss.weight * all.outputs[loss.first_sum];
-  return all;
+  std::vector<StepSums> shards;
+  for (int shard = 0; shard < shards_; ++shard) {
+    const double* const sums = posts_[post].sums->as<double>() + at(shard) * sums_per_shard();
+    shards.push_back({.outputs = {sums, sums + plan_.sums()}, .penalty = sums[plan_.sums()]});
+    for (const plan::LossStep& loss : plan_.losses)
+      shards.back().loss += loss.weight * shards.back().outputs[loss.first_sum];
+  }
+  return sum_steps(shards);
 }
 
 std::vector<std::string> Executor::implementations() const {

@@ -46,6 +46,8 @@ class Executor {
   void backward(const BatchRows& slice, const StepInputs& in,
                 const std::function<void(const plan::BackwardItem&)>& after_item);
   void clear_sums();
+  /// From here on losses and metrics add to the sums of this shard.
+  void select_sums(int shard) { shard_ = shard; }
   /// The regularizers' value of the weights as they are now, into the sums.
   void penalty(device::Update& update, const float* weights);
 
@@ -113,7 +115,12 @@ class Executor {
                   bool training);
   void count_valid(const BatchRows& slice);
   void run_losses(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training);
-  double* sums_of(const plan::LossStep& loss) const { return sums_->as<double>() + loss.first_sum; }
+  /// Of a shard: those of the plan, then the penalty.
+  std::size_t sums_per_shard() const { return plan_.sums() + 1; }
+  double* sums_of(const plan::LossStep& loss, int shard) const {
+    return sums_->as<double>() + static_cast<std::size_t>(shard) * sums_per_shard() + loss.first_sum;
+  }
+  double* sums_of(const plan::LossStep& loss) const { return sums_of(loss, shard_); }
   void run_item(const plan::BackwardItem& item, const BatchRows& slice, const StepInputs& in);
   device::OpArgs args(std::size_t step, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
                       bool training);
@@ -133,6 +140,8 @@ class Executor {
   device::Collective* collective_;
   const ParameterArenas& arenas_;
   const std::int64_t rows_;                              ///< the most rows of a slice
+  const int shards_;                                     ///< whose sums are kept apart
+  int shard_ = 0;                                        ///< whose sums are added to
   float* const gradients_;                               ///< where backward writes
   float* const summed_gradients_;                        ///< of all micro-batches
   std::vector<std::unique_ptr<device::Op>> ops_;         ///< per step

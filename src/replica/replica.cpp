@@ -7,10 +7,12 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/index.h"
 #include "core/log.h"
 #include "optim/optimizers/sgd.h"
 #include "replica/arenas.h"
 #include "replica/executor.h"
+#include "replica/gradient_tree.h"
 
 namespace dptrain::replica {
 namespace {
@@ -31,7 +33,7 @@ struct Replica::Impl {
         options(std::move(options_)),
         stream(device.make_stream()),
         collective(collective_),
-        arenas(plan, device, *stream, options.optimizer, options.accumulate),
+        arenas(plan, device, *stream, options.optimizer, options.accumulate || options.shards > 1),
         executor(plan, device, *stream, collective, arenas, options) {
     if (options.graphs == Graphs::kOn && (options.replicas > 1 || options.accumulate))
       throw Error(ErrorKind::kUsage,
@@ -39,6 +41,8 @@ struct Replica::Impl {
                               "{} replica{}{}; use auto",
                               options.replicas, options.replicas == 1 ? "" : "s",
                               options.accumulate ? " and accumulation" : ""));
+    if (options.shards > 1 && arenas.accumulates())
+      tree.emplace(device, *stream, options.shards, arenas.written(), arenas.gradients(), plan.statistics_end);
     // Without an optimizer the update is only asked for the penalty, which does not depend on the kind.
     if (options.optimizer)
       update = device.make_update({.plan = plan, .optimizer = options.optimizer, .goes_on = options.goes_on});
@@ -50,6 +54,12 @@ struct Replica::Impl {
     if (micro_batches.empty() || (micro_batches.size() > 1 && !arenas.accumulates()))
       throw Error(ErrorKind::kInternal, fmt::format("{} micro-batches for a replica made for {}", micro_batches.size(),
                                                     arenas.accumulates() ? "at least one" : "one"));
+    check_shards(micro_batches.size());
+  }
+  /// Each shard comes in the same number of slices.
+  void check_shards(std::size_t slices) const {
+    if (slices == 0 || slices % at(options.shards) != 0)
+      throw Error(ErrorKind::kInternal, fmt::format("{} slices for {} shards", slices, options.shards));
   }
 
   /// Forward and backward of all micro-batches, reduction and update, queued one by one.
@@ -58,13 +68,13 @@ struct Replica::Impl {
     clear_sums();
     sink.begin(in.number, in.loads);
     arenas.clear_tables();
-    if (arenas.accumulates()) device.fill(arenas.gradients(), plan.statistics_end, 0, *stream);
+    clear_accumulated();
     executor.count_ahead(micro_batches, in, [this] { return next_set(); });
     int set = next_set();
     executor.stage(micro_batches.front(), set);
     for (std::size_t m = 0; m < micro_batches.size(); ++m) {
       const bool last = m + 1 == micro_batches.size();
-      micro_batch(micro_batches[m], set, in, last);
+      micro_batch(micro_batches[m], set, in, static_cast<int>(m), last);
       // Copies from memory that is not page-locked hold this thread up; by now the device has something to do.
       if (!last) executor.stage(micro_batches[m + 1], set = next_set());
     }
@@ -79,25 +89,36 @@ struct Replica::Impl {
     times.optimizer += watch.seconds();
   }
 
+  void clear_accumulated() {
+    if (arenas.accumulates() && !tree) device.fill(arenas.gradients(), plan.statistics_end, 0, *stream);
+  }
+
+  /// A part of what backward has written for a micro-batch goes to the sum.
+  void accumulate(int number, std::int64_t begin, std::int64_t end) {
+    if (tree)
+      tree->add(number, begin, end);
+    else if (arenas.accumulates())
+      device.accumulate(arenas.gradients() + begin, arenas.written() + begin, DType::kF32, end - begin, *stream);
+  }
+
   /// Forward and backward; `announce` hands buckets over, which the last micro-batch of a step does.
-  void micro_batch(const BatchRows& slice, int set, const StepInputs& in, bool announce) {
+  void micro_batch(const BatchRows& slice, int set, const StepInputs& in, int number, bool announce) {
+    executor.select_sums(number % options.shards);
     executor.begin(slice, set);
     executor.forward(slice, in);
     executor.backward(slice, in, [&](const plan::BackwardItem& item) {
       if (announce)
-        for (const int bucket : item.buckets_ready) hand_over(bucket);
+        for (const int bucket : item.buckets_ready) hand_over(bucket, number);
     });
     executor.release(set);
     if (announce && plan.backward.empty())
-      for (int bucket = 0; bucket < static_cast<int>(plan.buckets.size()); ++bucket) hand_over(bucket);
-    if (!announce && arenas.accumulates())
-      device.accumulate(arenas.gradients(), arenas.written(), DType::kF32, plan.statistics_end, *stream);
+      for (int bucket = 0; bucket < static_cast<int>(plan.buckets.size()); ++bucket) hand_over(bucket, number);
+    if (!announce) accumulate(number, 0, plan.statistics_end);
   }
 
-  void hand_over(int bucket) {
+  void hand_over(int bucket, int number) {
     const auto [begin, end] = plan.buckets[static_cast<std::size_t>(bucket)];
-    if (arenas.accumulates())
-      device.accumulate(arenas.gradients() + begin, arenas.written() + begin, DType::kF32, end - begin, *stream);
+    accumulate(number, begin, end);
     if (begin == 0) executor.taint_gradients();
     beat("handing gradients over");
     const Stopwatch watch;
@@ -217,6 +238,7 @@ struct Replica::Impl {
   device::Collective* const collective;
   ParameterArenas arenas;
   Executor executor;
+  std::optional<GradientTree> tree;  ///< of several shards
   std::unique_ptr<device::Update> update;
   StepTimes times;
   int full_steps = 0;  ///< that could have been replayed
@@ -288,18 +310,24 @@ StepSums Replica::step(const std::vector<BatchRows>& micro_batches, const StepIn
   return collect();
 }
 
-StepSums Replica::gradients(const BatchRows& slice, std::int64_t valid, std::int64_t number) {
+StepSums Replica::gradients(const std::vector<BatchRows>& micro_batches, std::int64_t valid, std::int64_t number) {
   Impl& r = *impl_;
+  r.check(micro_batches);
   r.times = {};
   r.executor.send_state({.step = number}, 0);
   r.clear_sums();
   r.arenas.clear_tables();
-  if (r.arenas.accumulates()) r.device.fill(r.arenas.gradients(), r.plan.statistics_end, 0, *r.stream);
+  r.clear_accumulated();
   const StepInputs in{.number = number, .valid = valid};
-  r.executor.count_ahead({slice}, in, [&r] { return r.next_set(); });
-  r.executor.stage(slice, 0);
-  r.micro_batch(slice, 0, in, false);
-  return r.sums(slice.rows);
+  r.executor.count_ahead(micro_batches, in, [&r] { return r.next_set(); });
+  std::int64_t rows = 0;
+  for (std::size_t m = 0; m < micro_batches.size(); ++m) {
+    const int set = r.next_set();
+    r.executor.stage(micro_batches[m], set);
+    r.micro_batch(micro_batches[m], set, in, static_cast<int>(m), false);
+    rows += micro_batches[m].rows;
+  }
+  return r.sums(rows);
 }
 
 std::optional<NotFinite> Replica::find_not_finite(const std::vector<BatchRows>& micro_batches, const StepInputs& in) {
@@ -308,11 +336,13 @@ std::optional<NotFinite> Replica::find_not_finite(const std::vector<BatchRows>& 
   r.executor.send_state({.step = in.number}, 0);
   std::optional<NotFinite> first;
   r.executor.count_ahead(micro_batches, in, [&r] { return r.next_set(); });
-  for (const BatchRows& slice : micro_batches) {
+  r.clear_accumulated();
+  for (std::size_t m = 0; m < micro_batches.size(); ++m) {
     r.clear_sums();
     r.arenas.clear_tables();
-    const auto found = r.executor.find_not_finite(slice, in, r.next_set());
+    const auto found = r.executor.find_not_finite(micro_batches[m], in, r.next_set());
     if (!first) first = found;
+    r.accumulate(static_cast<int>(m), 0, r.plan.statistics_end);
   }
   r.stream->synchronize();
   return first;
@@ -321,9 +351,14 @@ std::optional<NotFinite> Replica::find_not_finite(const std::vector<BatchRows>& 
 void Replica::queue_evaluation(const std::vector<BatchRows>& slices) {
   Impl& r = *impl_;
   r.check_room();
+  r.check_shards(slices.size());
   r.times = {};
   r.clear_sums();
-  for (const BatchRows& slice : slices) r.executor.evaluate(slice, r.next_set());
+  const std::size_t pieces = slices.size() / at(r.options.shards);
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    r.executor.select_sums(static_cast<int>(i / pieces));
+    r.executor.evaluate(slices[i], r.next_set());
+  }
   r.enqueue(slices, false);
 }
 
@@ -371,7 +406,9 @@ const StepTimes& Replica::times() const { return impl_->times; }
 bool Replica::replayed() const { return impl_->replayed; }
 const plan::MemoryPlan& Replica::memory() const { return impl_->executor.memory(); }
 std::vector<std::string> Replica::implementations() const { return impl_->executor.implementations(); }
-std::size_t Replica::bytes() const { return impl_->arenas.bytes() + impl_->executor.bytes(); }
+std::size_t Replica::bytes() const {
+  return impl_->arenas.bytes() + impl_->executor.bytes() + (impl_->tree ? impl_->tree->bytes() : 0);
+}
 void Replica::set_profiling(bool on) { impl_->executor.set_profiling(on); }
 std::vector<Replica::StepProfile> Replica::profile() const { return impl_->executor.profile(); }
 

@@ -46,8 +46,8 @@ struct StepInputs {
   bool loads = false;
 };
 
-/// Sums over samples, never means; replicas' sums are added in rank order. A masked loss of one Replica is that of its
-/// valid positions; of a ReplicaSet it is the mean over those of the whole batch, times the samples.
+/// Sums over samples, never means; parts are added in a fixed order (sum_steps.h). A masked loss of one Replica is that
+/// of its valid positions; of a ReplicaSet it is the mean over those of the whole batch, times the samples.
 struct StepSums {
   double loss = 0;  ///< the whole: every output's, times its weight
   /// As the plan's losses have them (LossStep::first_sum): an output's loss, then its metrics.
@@ -72,6 +72,9 @@ struct Options {
   int rank = 0;
   int replicas = 1;
   bool accumulate = false;  ///< more than one micro-batch per step: a second gradient arena is needed
+  /// A power of two: the micro-batches of a step are so many shards, and gradients and sums are added in the order of
+  /// kernels/sum_tree.h; an evaluation's slices are so many shards, each in as many pieces as the others. 1: in order.
+  int shards = 1;
   Graphs graphs = Graphs::kAuto;
   bool goes_on = false;        ///< as UpdateContext::goes_on
   Heartbeat* heart = nullptr;  ///< null: nobody looks
@@ -127,8 +130,8 @@ class Replica {
   /// Forward in inference mode; copies the first of plan::predicted_tensors, [rows, shape...], to `outputs`: floats of
   /// any kind as float32, ids as int32, masks as bytes.
   void predict(const BatchRows& slice, const std::vector<void*>& outputs);
-  /// Forward and backward in training mode without update or reduction: fills the gradient arena (verify, tests).
-  StepSums gradients(const BatchRows& slice, std::int64_t valid, std::int64_t number);
+  /// Forward and backward in training mode without update or reduction: fills the gradient arena (dry run, tests).
+  StepSums gradients(const std::vector<BatchRows>& micro_batches, std::int64_t valid, std::int64_t number);
 
   /// The first value of a step that is not finite, found by forward and backward once more; weights stay as they are.
   /// All replicas together, with nothing queued.

@@ -1,6 +1,7 @@
 #include "replica/replica_set.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <deque>
 #include <new>
@@ -13,6 +14,7 @@
 #include "core/text.h"
 #include "replica/crew.h"
 #include "replica/exit_guard.h"
+#include "replica/sum_steps.h"
 
 namespace dptrain::replica {
 namespace {
@@ -30,16 +32,6 @@ Error as_error(const std::exception_ptr& failure) {
   } catch (...) {
     return {ErrorKind::kInternal, "unknown exception"};
   }
-}
-
-void add(StepSums& sum, const StepSums& more) {
-  sum.loss += more.loss;
-  sum.outputs.resize(std::max(sum.outputs.size(), more.outputs.size()), 0.0);
-  for (std::size_t i = 0; i < more.outputs.size(); ++i) sum.outputs[i] += more.outputs[i];
-  sum.samples += more.samples;
-  sum.penalty += more.penalty;
-  sum.left_out = sum.left_out || more.left_out;
-  sum.wishes |= more.wishes;
 }
 
 enum class Progress { kRunning, kDone, kFailed };
@@ -69,6 +61,7 @@ struct ReplicaSet::Impl {
     if (options.weights.size() != at(world.ranks) || devices.size() > at(world.ranks))
       throw Error(ErrorKind::kInternal, fmt::format("{} weights for {} replicas, {} of them here",
                                                     options.weights.size(), world.ranks, devices.size()));
+    if (options.virtual_shards > 0) check_shards();
     try {
       run("", [this](int lane) { make_replica(lane); });
     } catch (...) {
@@ -78,6 +71,20 @@ struct ReplicaSet::Impl {
   }
 
   ~Impl() { drop_replicas(); }
+
+  void check_shards() const {
+    const bool even = std::ranges::count(options.weights, options.weights.front()) == world.ranks;
+    if (shards_of_replica() * world.ranks != options.virtual_shards || !std::has_single_bit(at(world.ranks)) ||
+        !std::has_single_bit(at(options.virtual_shards)) || options.accumulate_steps != 1 || !even)
+      throw Error(ErrorKind::kInternal,
+                  fmt::format("{} virtual shards over {} replicas, {} micro-batches{}", options.virtual_shards,
+                              world.ranks, options.accumulate_steps, even ? "" : ", uneven"));
+    if (options.graphs == Graphs::kOn)
+      throw Error(ErrorKind::kUsage,
+                  "runtime.cuda_graphs: on does not go with parallel.virtual_shards, whose micro-batches are not "
+                  "recorded; use auto");
+  }
+  int shards_of_replica() const { return std::max(1, options.virtual_shards / world.ranks); }
 
   /// Replicas are destroyed where they were made, when nothing that one has queued touches the others' memory any more.
   void drop_replicas() {
@@ -99,19 +106,17 @@ struct ReplicaSet::Impl {
               .rank = world.rank(lane),
               .replicas = world.ranks,
               .accumulate = options.accumulate_steps > 1,
-              .graphs = options.graphs,
+              .shards = shards_of_replica(),
+              .graphs = options.virtual_shards > 0 ? Graphs::kOff : options.graphs,
               .goes_on = options.goes_on,
               .heart = watchdog ? &watchdog->heart(lane) : nullptr};
     for (const std::int64_t batch : options.batch_sizes)
-      for (const RowRange piece : pieces_of(batch, world.rank(lane), options.accumulate_steps))
-        o.row_counts.push_back(piece.count);
+      for (const RowRange piece : prepared(batch, world.rank(lane))) o.row_counts.push_back(piece.count);
     std::ranges::sort(o.row_counts);
     o.row_counts.erase(std::unique(o.row_counts.begin(), o.row_counts.end()), o.row_counts.end());
     o.rows = 1;
     for (const std::int64_t batch : options.batch_sizes)  // a run that goes on in an epoch may end it with another one
-      o.rows = std::max(
-          o.rows,
-          cut({0, most_rows(batch, options.weights, at(world.rank(lane)))}, options.accumulate_steps).front().count);
+      o.rows = std::max(o.rows, most_positions(batch, world.rank(lane)));
     capacity[at(lane)] = o.rows;
     auto& replica = replicas[at(lane)];
     replica = std::make_unique<Replica>(plan, device, connector.sink(lane), connector.collective(lane), std::move(o));
@@ -119,13 +124,32 @@ struct ReplicaSet::Impl {
       connector.attach(lane, device, replica->stream(), replica->gradient_arena(), plan);
   }
 
-  /// Of a batch of so many positions.
-  RowRange share(std::int64_t positions, int rank) const { return cut({0, positions}, options.weights)[at(rank)]; }
+  /// What a rank computes of a batch of so many positions: its share, or its shards.
+  std::vector<RowRange> shares(std::int64_t positions, int rank) const {
+    const std::vector<RowRange> all = parts_of(positions, options.weights, options.virtual_shards);
+    const auto first = all.begin() + rank * shards_of_replica();
+    return {first, first + shards_of_replica()};
+  }
+  /// Each in so many pieces, in the order of the rows.
   std::vector<RowRange> pieces_of(std::int64_t positions, int rank, std::int64_t pieces) const {
-    return cut(share(positions, rank), pieces);
+    std::vector<RowRange> all;
+    for (const RowRange share : shares(positions, rank))
+      for (const RowRange piece : cut(share, pieces)) all.push_back(piece);
+    return all;
   }
 
-  /// A replica's share of a batch in pieces, in the order of the rows. Never empty: without rows it is one empty slice.
+  /// The pieces that a rank is made ready for; of shards all, so that every replica is made alike.
+  std::vector<RowRange> prepared(std::int64_t batch, int rank) const {
+    return options.virtual_shards > 0 ? cut({0, batch}, options.virtual_shards)
+                                      : pieces_of(batch, rank, options.accumulate_steps);
+  }
+  std::int64_t most_positions(std::int64_t batch, int rank) const {
+    return options.virtual_shards > 0
+               ? cut({0, batch}, options.virtual_shards).front().count
+               : cut({0, most_rows(batch, options.weights, at(rank))}, options.accumulate_steps).front().count;
+  }
+
+  /// A lane's part of a batch, each share in so many pieces. Never empty: without rows there are empty slices.
   std::vector<BatchRows> slices(const BatchRows& batch, int lane, std::int64_t pieces) const {
     const BatchPositions positions = batch.positions();
     std::vector<BatchRows> all;
@@ -134,18 +158,19 @@ struct ReplicaSet::Impl {
     return all;
   }
 
-  /// Without gradients rows do not depend on one another, so a share that is too large goes through in more pieces.
+  /// Without gradients rows do not depend on one another, so a share that is too large goes through in more pieces; all
+  /// shards in as many as the first, which is the largest.
   std::int64_t inference_pieces(const BatchRows& batch, int lane) const {
-    const std::int64_t count = share(batch.positions().count, world.rank(lane)).count;
+    const int rank = options.virtual_shards > 0 ? 0 : world.rank(lane);
+    const std::int64_t count = shares(batch.positions().count, rank).front().count;
     return std::max(options.accumulate_steps, (count + capacity[at(lane)] - 1) / capacity[at(lane)]);
   }
 
   /// Whether a replica of any process meets a slice of so many rows for the first time. The same in all processes.
   bool loads(const BatchPositions& positions) {
     bool any = false;
-    const std::vector<RowRange> shares = cut({0, positions.count}, options.weights);
     for (int rank = 0; rank < world.ranks; ++rank)
-      for (const RowRange piece : cut(shares[at(rank)], options.accumulate_steps))
+      for (const RowRange piece : pieces_of(positions.count, rank, options.accumulate_steps))
         any = trained_rows.emplace(rank, positions.rows_at(piece).count).second || any;
     return any;
   }
@@ -168,8 +193,7 @@ struct ReplicaSet::Impl {
   /// Of all processes.
   StepSums total() {
     sums.front().wishes = own_wishes ? own_wishes() : 0;
-    StepSums sum;
-    for (const StepSums& part : connector.all_sums(sums)) add(sum, part);
+    StepSums sum = sum_steps(connector.all_sums(sums));
     wishes |= sum.wishes;
     mean_over_valid(sum);
     return sum;
@@ -296,6 +320,15 @@ StepSums ReplicaSet::evaluate(const BatchRows& batch) {
     throw Error(ErrorKind::kInternal, fmt::format("{} steps were not collected", impl_->queued.size()));
   queue_evaluation(batch);
   return collect();
+}
+
+StepSums ReplicaSet::gradients(const BatchRows& batch, std::int64_t number) {
+  Impl& set = *impl_;
+  set.run("", [&](int lane) {
+    set.sums[at(lane)] =
+        set.replicas[at(lane)]->gradients(set.slices(batch, lane, set.options.accumulate_steps), batch.rows, number);
+  });
+  return set.total();
 }
 
 std::optional<NotFinite> ReplicaSet::find_not_finite(const BatchRows& batch, const StepInputs& in) {

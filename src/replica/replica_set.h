@@ -47,6 +47,10 @@ struct SetOptions {
   std::optional<World> world{};   ///< whose lanes the devices are; none: there is this process alone
   std::vector<double> weights{};  ///< one per rank, for the shares
   std::int64_t accumulate_steps = 1;
+  /// A batch is cut into so many shards whatever the number of replicas, and each is what a replica of its own would
+  /// be; the sums over them have a fixed order (kernels/sum_tree.h), so that 1, 2, 4, ... replicas give the same bits.
+  /// A power of two that the number of ranks divides; then weights are even and accumulate_steps is 1. 0: off.
+  int virtual_shards = 0;
   std::vector<std::int64_t>
       batch_sizes{};  ///< positions of all global batches that will occur (full, last, evaluation)
   config::Typed optimizer{};
@@ -91,6 +95,8 @@ class ReplicaSet {
   StepSums step(const BatchRows& batch, const StepInputs& in);
   /// queue_evaluation() and collect(), with nothing queued before.
   StepSums evaluate(const BatchRows& batch);
+  /// Forward and backward of a batch without update, each replica on its own; its sums. With nothing queued.
+  StepSums gradients(const BatchRows& batch, std::int64_t number);
   /// The first value that is not finite, of the first replica that has one, when this step is done again from the
   /// weights as they are; or in the sum of gradients, each finite. Changes no weight. With nothing queued.
   std::optional<NotFinite> find_not_finite(const BatchRows& batch, const StepInputs& in);

@@ -109,15 +109,7 @@ double dry_run(Session& session) {
   data::Loader& loader = session.train_loader();
   loader.seek(0, 0);
   const data::Batch batch = loader.next();
-  const BatchRows host = batch.host();
-  replica::ReplicaSet& replicas = session.replicas();
-  std::vector<double> losses(static_cast<std::size_t>(replicas.size()), 0);
-  replicas.on_each([&](int lane, replica::Replica& replica) {
-    losses[static_cast<std::size_t>(lane)] = replica.gradients(replicas.share(host, lane), batch.rows(), 0).loss;
-  });
-  double sum = 0;
-  for (const double loss : losses) sum += loss;
-  return sum / static_cast<double>(batch.rows());
+  return session.replicas().gradients(batch.host(), 0).loss / static_cast<double>(batch.rows());
 }
 
 }  // namespace dptrain::session

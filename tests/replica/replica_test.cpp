@@ -51,7 +51,7 @@ struct Fixture {
 TEST(Replica, GradientsAgreeWithCentralDifferences) {
   Fixture f(kToyModel, 7);
   const SampleBatch batch(7, 6, 3, 4);  // no pre-activation within the step of its kink at 0
-  f.replica->gradients(batch.host().sub(0, 7), 7, 4);
+  f.replica->gradients({batch.host().sub(0, 7)}, 7, 4);
   const std::vector<float> gradients(f.replica->gradient_arena(), f.replica->gradient_arena() + f.plan.trainable_end);
   for (const plan::Parameter& p : f.plan.parameters) {
     if (p.kind != plan::ParameterKind::kTrainable) continue;
@@ -60,7 +60,7 @@ TEST(Replica, GradientsAgreeWithCentralDifferences) {
         graph::Model moved = f.model;
         moved.weights[static_cast<std::size_t>(p.weight)].values[static_cast<std::size_t>(i)] += delta;
         f.replica->push(moved);
-        return f.replica->gradients(batch.host().sub(0, 7), 7, 4).loss / 7;
+        return f.replica->gradients({batch.host().sub(0, 7)}, 7, 4).loss / 7;
       };
       const double expected = (loss_at(1e-3F) - loss_at(-1e-3F)) / 2e-3;
       // Float activations leave 1e-7 / 2e-3 of noise; the normalisation of a unit that is mostly cut off bends
@@ -105,8 +105,8 @@ TEST(Replica, HandsEveryBucketOverOnceInOrderInTheLastMicroBatch) {
 TEST(Replica, ASliceWithoutRowsGivesZeros) {
   Fixture f(kToyModel);
   const SampleBatch batch(9, 6, 3);
-  f.replica->gradients(batch.host().sub(0, 9), 9, 0);
-  f.replica->gradients(batch.host().sub(0, 0), 9, 0);
+  f.replica->gradients({batch.host().sub(0, 9)}, 9, 0);
+  f.replica->gradients({batch.host().sub(0, 0)}, 9, 0);
   for (std::int64_t i = 0; i < f.plan.statistics_end; ++i) ASSERT_EQ(f.replica->gradient_arena()[i], 0) << i;
 }
 
@@ -168,7 +168,7 @@ TEST(Replica, WithoutAnOptimizerHasNoGradientsButThePenalty) {
   const SampleBatch batch(9, 6, 3);
   EXPECT_EQ(f.replica->gradient_arena(), nullptr);
   EXPECT_GT(f.replica->evaluate(batch.host().sub(0, 9)).penalty, 0);
-  EXPECT_THROW(f.replica->gradients(batch.host().sub(0, 9), 9, 0), Error);
+  EXPECT_THROW(f.replica->gradients({batch.host().sub(0, 9)}, 9, 0), Error);
 }
 
 TEST(Replica, GoesOnFromPulledState) {
