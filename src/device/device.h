@@ -185,6 +185,7 @@ struct RuntimeOptions {
   bool bn_unbiased_running_var = false;  ///< moving variance from N / (N - 1), as tf-keras and cuDNN have it
   /// CPUs: what was timed, and the account of what is taken (device/conv_choices.h). Null: by rule, without account.
   std::shared_ptr<ConvChoices> conv_choices{};
+  bool any_threads = false;  ///< CPUs: the same bits with any number of threads; some gradients then have only one
 };
 
 /// One CPU replica slot: `index` is its rank among the CPU replicas, `threads` its threads. Throws Error{kDevice}

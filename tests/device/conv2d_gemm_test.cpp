@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/shape.h"
 #include "kernels/conv_reference.h"
 
 namespace dptrain::device::cpu {

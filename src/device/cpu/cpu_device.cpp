@@ -41,7 +41,9 @@ std::uint64_t piece_hash(const float* x, std::int64_t begin, std::int64_t end) {
 }  // namespace
 
 CpuDevice::CpuDevice(int index, int threads, const RuntimeOptions& options)
-    : index_(index), threads_(threads), options_(options), dnnl_(std::make_unique<Dnnl>()) {}
+    : index_(index), threads_(threads), options_(options), dnnl_(std::make_unique<Dnnl>()) {
+  dnnl_->one_thread_sums = options.any_threads;
+}
 
 CpuDevice::~CpuDevice() = default;
 

@@ -23,6 +23,7 @@ namespace dptrain::device::cpu {
 struct Dnnl {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
+  bool one_thread_sums = false;  ///< as RuntimeOptions::any_threads: sums that threads would share have one
 };
 
 using Desc = dnnl::memory::desc;

@@ -7,9 +7,12 @@
 #include <atomic>
 #include <cstdint>
 
+#include "device/cpu/dnnl_threads.h"
 #include "kernels/cpu/thread_pool.h"
 
 namespace {
+
+thread_local bool alone = false;  // OneDnnlThread
 
 /// What the pieces of a region share.
 struct Region {
@@ -37,9 +40,16 @@ void run_piece(const void* work, std::int64_t piece, int) {
 
 }  // namespace
 
+namespace dptrain::device::cpu {
+
+OneDnnlThread::OneDnnlThread(bool on) : before_(alone) { alone = alone || on; }
+OneDnnlThread::~OneDnnlThread() { alone = before_; }
+
+}  // namespace dptrain::device::cpu
+
 extern "C" {
 
-int omp_get_max_threads() { return dptrain::kernels::cpu::thread_count(); }
+int omp_get_max_threads() { return alone ? 1 : dptrain::kernels::cpu::thread_count(); }
 int omp_get_num_threads() { return current.region ? current.region->threads : 1; }
 int omp_get_thread_num() { return current.number; }
 int omp_in_parallel() { return current.region != nullptr && current.region->threads > 1; }
@@ -47,7 +57,7 @@ int omp_in_parallel() { return current.region != nullptr && current.region->thre
 /// `#pragma omp parallel num_threads(threads)`; 0: as many as there are.
 void GOMP_parallel(void (*function)(void*), void* data, unsigned threads, unsigned) {
   namespace pool = dptrain::kernels::cpu;
-  const int most = pool::inside_piece() ? 1 : pool::thread_count();
+  const int most = alone || pool::inside_piece() ? 1 : pool::thread_count();
   Region region{function, data, threads == 0 ? most : std::min(static_cast<int>(threads), most)};
   pool::run_pieces(region.threads, run_piece, &region);
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "device/cpu/dnnl_support.h"
+#include "device/cpu/dnnl_threads.h"
 #include "kernels/cpu/gemm_conv.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/parallel.h"
@@ -25,10 +26,12 @@ class InnerProduct {
   InnerProduct(std::int64_t positions, std::int64_t in, std::int64_t units, bool bias, bool wants_dx,
                bool wants_dweights, Dnnl& dnnl)
       : positions_(positions),
+        one_thread_sums_(dnnl.one_thread_sums),
         x_(desc({positions, in}, Tag::ab)),
         weights_(desc({units, in}, Tag::ba)),
         bias_(bias ? desc({units}, Tag::a) : Desc()),
         y_(desc({positions, units}, Tag::ab)) {
+    const OneDnnlThread alone(one_thread_sums_);
     const auto pd = present(describe<dnnl::inner_product_forward>(dnnl, attributes(), dnnl::prop_kind::forward_training,
                                                                   x_, weights_, bias_, y_));
     forward_ = job<dnnl::inner_product_forward>(dnnl, pd);
@@ -57,9 +60,11 @@ class InnerProduct {
   const std::string& name() const { return name_; }
 
   void forward(const float* x, const float* weights, const float* bias, float* y, void* scratch) {
+    const OneDnnlThread alone(one_thread_sums_);
     forward_->run({{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_BIAS, bias}, {DNNL_ARG_DST, y}}, scratch);
   }
   void backward_data(const float* dy, const float* weights, float* dx, void* scratch) {
+    const OneDnnlThread alone(one_thread_sums_);
     data_->run({{DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DIFF_SRC, dx}}, scratch);
   }
   void backward_weights(const float* x, const float* dy, float* dweights, float* dbias, void* scratch) {
@@ -70,6 +75,7 @@ class InnerProduct {
                                                dweights, dbias);
       return;
     }
+    const OneDnnlThread alone(one_thread_sums_);
     weights_gradient_->run(
         {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_DIFF_WEIGHTS, dweights}, {DNNL_ARG_DIFF_BIAS, dbias}},
         scratch);
@@ -114,6 +120,7 @@ class InnerProduct {
   static constexpr std::int64_t kLargeWeights = 4 << 20, kAligned = 16;
 
   std::int64_t positions_;
+  bool one_thread_sums_;  // also of few rows, whose long sums oneDNN cuts among threads
   int threads_ = kernels::cpu::thread_count();
   std::optional<kernels::ConvWindow> own_gradient_;  // computed by kernels/cpu
   Desc x_, weights_, bias_, y_;

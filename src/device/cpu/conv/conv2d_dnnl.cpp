@@ -1,6 +1,7 @@
 #include "device/cpu/conv/conv2d_dnnl.h"
 
 #include "device/cpu/dnnl_support.h"
+#include "device/cpu/dnnl_threads.h"
 #include "kernels/cpu/activation.h"
 
 namespace dptrain::device::cpu {
@@ -31,13 +32,14 @@ struct Description {
 class DnnlConv final : public ConvPass {
  public:
   /// `rectified`: values of the output that a ReLU follows, 0 without.
-  DnnlConv(std::string name, Job job, std::int64_t rectified)
-      : name_(std::move(name)), job_(std::move(job)), rectified_(rectified) {}
+  DnnlConv(std::string name, Job job, std::int64_t rectified, bool one_thread)
+      : name_(std::move(name)), job_(std::move(job)), rectified_(rectified), one_thread_(one_thread) {}
 
   std::string name() const override { return name_; }
   std::size_t scratch() const override { return job_.scratch(); }
 
   void run(const ConvTensors& t, void* scratch) override {
+    const OneDnnlThread alone(one_thread_);
     job_.run({{DNNL_ARG_SRC, t.x},
               {DNNL_ARG_WEIGHTS, t.weights},
               {DNNL_ARG_BIAS, t.bias},
@@ -54,6 +56,7 @@ class DnnlConv final : public ConvPass {
   std::string name_;
   Job job_;
   std::int64_t rectified_;
+  bool one_thread_;
 };
 
 /// Makes the passes of one convolution in one layout.
@@ -99,6 +102,7 @@ class Maker {
   }
 
   std::unique_ptr<ConvPass> backward_weights() {
+    const OneDnnlThread alone(dnnl_.one_thread_sums);
     const auto hint = forward_hint();
     if (!hint) return nullptr;
     const auto pd = describe_backward<dnnl::convolution_backward_weights>(dnnl_, *hint, kAlgorithm, source_, weights_,
@@ -110,7 +114,7 @@ class Maker {
     job.reads(DNNL_ARG_DIFF_DST, have_destination_, pd->diff_dst_desc());
     job.writes(DNNL_ARG_DIFF_WEIGHTS, have_weights_, pd->diff_weights_desc());
     if (has_bias()) job.writes(DNNL_ARG_DIFF_BIAS, bias_, pd->diff_bias_desc());
-    return finish(*pd, std::move(job));
+    return finish(*pd, std::move(job), 0, dnnl_.one_thread_sums);
   }
 
  private:
@@ -127,8 +131,10 @@ class Maker {
   }
 
   template <class PrimitiveDesc>
-  std::unique_ptr<ConvPass> finish(const PrimitiveDesc& pd, Job job, std::int64_t rectified = 0) {
-    return std::make_unique<DnnlConv>(std::string("dnnl ") + pd.impl_info_str() + suffix_, std::move(job), rectified);
+  std::unique_ptr<ConvPass> finish(const PrimitiveDesc& pd, Job job, std::int64_t rectified = 0,
+                                   bool one_thread = false) {
+    return std::make_unique<DnnlConv>(std::string("dnnl ") + pd.impl_info_str() + suffix_, std::move(job), rectified,
+                                      one_thread);
   }
 
   Description d_;
