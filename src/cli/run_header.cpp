@@ -12,15 +12,19 @@ namespace {
 
 constexpr double kWorthSayingSeconds = 0.1;
 
-/// "2 x 256", or "171 + 171 + 170" when the replicas' shares differ.
-std::string shares(std::int64_t rows, int replicas, const std::vector<double>& weights) {
+/// "2 x 256, accumulate 1", or "171 + 171 + 170" when the replicas' shares differ; "8 shards on 2 replicas".
+std::string shares(std::int64_t rows, int replicas, const experiment::ConfigFile& config) {
+  if (config.parallel.virtual_shards)
+    return fmt::format("{} shards on {} replica{}", *config.parallel.virtual_shards, replicas,
+                       replicas == 1 ? "" : "s");
+  const std::vector<double>& weights = config.parallel.split.weights;
   const std::vector<double> even(static_cast<std::size_t>(replicas), 1.0);
   const std::vector<std::int64_t> split = replica::split_rows(rows, weights.empty() ? even : weights);
   if (std::all_of(split.begin(), split.end(), [&](std::int64_t n) { return n == split.front(); }))
-    return fmt::format("{} x {}", replicas, split.front());
+    return fmt::format("{} x {}, accumulate {}", replicas, split.front(), config.train.accumulate_steps);
   std::vector<std::string> parts;
   for (const std::int64_t n : split) parts.push_back(std::to_string(n));
-  return join(parts, " + ");
+  return fmt::format("{}, accumulate {}", join(parts, " + "), config.train.accumulate_steps);
 }
 
 std::string rate_text(const session::Session& session) {
@@ -82,8 +86,7 @@ std::string batch_line(session::Session& session) {
     log::warn(fmt::format("a batch of {} is more than the {} samples of the train set: every step takes all of them",
                           with_commas(batch), with_commas(samples)));
   const std::string last = samples % batch == 0 ? "" : fmt::format(", last {}", samples % batch);
-  return fmt::format("{} global = {}, accumulate {}; {} steps/epoch{}; {}", batch,
-                     shares(batch, session.world().ranks, config.parallel.split.weights), config.train.accumulate_steps,
+  return fmt::format("{} global = {}; {} steps/epoch{}; {}", batch, shares(batch, session.world().ranks, config),
                      session.steps_per_epoch(), last, rate_text(session));
 }
 

@@ -21,6 +21,7 @@
 #include "experiment/nonfinite.h"
 #include "experiment/objectives.h"
 #include "experiment/preprocessing_advice.h"
+#include "experiment/virtual_shards.h"
 #include "graph/build.h"
 #include "layers/activation.h"
 #include "layers/initializer.h"
@@ -168,6 +169,8 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
   experiment.weights_place = weights_place(root);
   check_train(reader, root, file);
   check_parallel(reader, root, file);
+  check_virtual_shards(reader, place(root, "parallel", "virtual_shards"), file,
+                       diagnostics.ok() ? &experiment.graph : nullptr);
   if (diagnostics.ok()) check_objectives(reader, file.train, experiment.graph);
   if (diagnostics.ok()) check_mixed_labels(reader, file.data, file.train, experiment.graph);
   if (diagnostics.ok()) check_length_buckets(reader, file.data, experiment.graph);

@@ -280,6 +280,7 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       // Parallel and runtime.
       {"split", "Shares of the replicas: even, or weights such as [2, 1]."},
       {"sync_batchnorm", "Moments of BatchNormalization over the batches of all replicas."},
+      {"virtual_shards", "Fixed parts of each batch, a power of two: the same bits on 1, 2, 4, ... replicas."},
       {"bucket_size", "Bytes of gradients that are summed at once."},
       {"check_replicas", "How often the weights of all replicas are compared."},
       {"watchdog", "A step without progress for this long ends the run with exit code 9."},

@@ -364,6 +364,7 @@ const Schema& schema_of(const experiment::ParallelSection&) {
   static const Schema schema = Schema::of<S>("parallel")
                                    .key(key("split", &S::split))
                                    .key(key("sync_batchnorm", &S::sync_batchnorm))
+                                   .key(key("virtual_shards", &S::virtual_shards).at_least(2).at_most(1024))
                                    .key(key("bucket_size", &S::bucket_size))
                                    .key(key("check_replicas", &S::check_replicas))
                                    .key(key("watchdog", &S::watchdog));

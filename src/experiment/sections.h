@@ -90,6 +90,8 @@ struct Split {
 struct ParallelSection {
   Split split;
   bool sync_batchnorm = false;
+  /// Parts of every batch, whatever the number of replicas: the same bits on 1, 2, 4, ... of them.
+  std::optional<std::int64_t> virtual_shards;
   config::ByteSize bucket_size{25u << 20};
   std::optional<config::Duration> check_replicas;  ///< steps between comparisons of the replicas' parameters
   config::Duration watchdog{

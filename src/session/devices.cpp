@@ -96,7 +96,8 @@ device::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
           .workspace_limit = config.runtime.workspace_limit.bytes,
           .autotune = config.runtime.autotune == experiment::Autotune::kTime,
           .bn_unbiased_running_var = config.runtime.bn_unbiased_running_var,
-          .conv_choices = std::move(conv_choices)};
+          .conv_choices = std::move(conv_choices),
+          .any_threads = config.parallel.virtual_shards.has_value()};
 }
 
 std::unique_ptr<device::Device> make_device(const DeviceRequest& request, int rank,

@@ -11,6 +11,7 @@
 #include "experiment/objectives.h"
 #include "replica/replica_set.h"
 #include "session/session_data.h"
+#include "session/shards.h"
 
 namespace dptrain::session {
 namespace {
@@ -27,7 +28,8 @@ std::int64_t largest_slice(const experiment::Experiment& experiment, int replica
   const std::int64_t batch = options.global_batch ? *options.global_batch : global_batch(config.train, replicas);
   const auto shares = replica::split_rows(batch, weights);
   const std::int64_t largest = *std::max_element(shares.begin(), shares.end());
-  const std::int64_t pieces = options.training ? config.train.accumulate_steps : 1;
+  const std::int64_t pieces =
+      options.training || config.parallel.virtual_shards ? slices_of_replica(config, replicas) : 1;
   return std::max<std::int64_t>(1, (largest + pieces - 1) / pieces);
 }
 
@@ -45,7 +47,7 @@ plan::PlanOptions plan_options(const experiment::Experiment& experiment) {
   options.bucket_bytes = config.parallel.bucket_size.bytes;
   options.compute = compute_type(config.train.dtype_policy);
   options.sync_batchnorm = config.parallel.sync_batchnorm;
-  options.tables_from = tables_from(config.train);
+  if (!config.parallel.virtual_shards) options.tables_from = tables_from(config.train);
   return options;
 }
 
@@ -80,9 +82,9 @@ std::vector<plan::Need> needs_of(device::Device& device, const experiment::Exper
 }
 
 /// Parameters, what ops make of them, gradients, slots and averages.
-std::uint64_t weight_bytes(const DryPlan& result, bool trains, std::int64_t accumulate_steps) {
+std::uint64_t weight_bytes(const DryPlan& result, bool trains, int gradient_arenas) {
   const plan::Plan& plan = result.plan;
-  const std::int64_t gradients = trains ? plan.statistics_end * (accumulate_steps > 1 ? 2 : 1) : 0;
+  const std::int64_t gradients = trains ? plan.statistics_end * gradient_arenas : 0;
   const std::uint64_t copy =
       plan.compute == DType::kF32 ? 0 : static_cast<std::uint64_t>(plan.total) * size_of(plan.compute);
   return floats(plan.total + gradients + (trains ? result.slots * plan.slot_floats() : 0)) + copy +
@@ -113,7 +115,7 @@ void look_at_data(const experiment::Experiment& experiment, const DeviceRequest&
   const auto sharing = request.gpus.empty() ? 1 : std::ranges::count(request.gpus, request.gpus.front());
   const std::uint64_t share = device.memory_available() / static_cast<std::uint64_t>(sharing);
   // The whole batch, as what decides at the start of a run counts it.
-  const std::int64_t batch = rows * request.replicas * experiment.config.train.accumulate_steps;
+  const std::int64_t batch = rows * request.replicas * slices_of_replica(experiment.config, request.replicas);
   SessionOptions options;
   options.devices = request;
   try {
@@ -150,7 +152,7 @@ void make_dry_plan(const experiment::Experiment& experiment, const DeviceRequest
   }
   result.staging_bytes = staging_bytes(result.plan, *device, rows, result.plan.has_loss());
   result.batch_bytes = result.memory.arena_bytes + result.staging_bytes;
-  result.replica_bytes = weight_bytes(result, trains, config.train.accumulate_steps) + result.batch_bytes;
+  result.replica_bytes = weight_bytes(result, trains, gradient_arenas(config, request.replicas)) + result.batch_bytes;
   if (options.data && trains && !device->reads_host_memory()) look_at_data(experiment, request, *device, rows, result);
 }
 

@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "plan/plan.h"
 #include "replica/replica_set.h"
+#include "session/shards.h"
 
 namespace dptrain::session {
 namespace {
@@ -76,6 +77,7 @@ replica::SetOptions set_options(const experiment::ConfigFile& config, int replic
   replica::SetOptions set;
   set.weights = config.parallel.split.weights;
   if (set.weights.empty()) set.weights.assign(at(replicas), 1.0);
+  set.virtual_shards = virtual_shards(config.parallel, replicas);
   set.accumulate_steps = config.train.accumulate_steps;  // what was too large for memory in training is so here
   set.batch_sizes = {global_batch};
   for (const FeatureJob& job : jobs)

@@ -11,6 +11,7 @@
 #include "session/conv_cache.h"
 #include "session/dry_plan.h"
 #include "session/feeds.h"
+#include "session/shards.h"
 #include "session/weights_file.h"
 
 namespace dptrain::session {
@@ -34,6 +35,7 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
   if (!weights.empty() && static_cast<int>(weights.size()) != world_.ranks)
     throw Error(ErrorKind::kUsage,
                 fmt::format("split has {} weights, there are {} replicas", weights.size(), world_.ranks));
+  virtual_shards(experiment_.config.parallel, world_.ranks);  // throws before anything is read
   const experiment::TrainSection& train = experiment_.config.train;
   global_batch_ = options.global_batch ? *options.global_batch
                   : train.batch_size || train.batch_size_per_replica || options.training
@@ -127,12 +129,13 @@ void Session::make_plan(const SessionOptions& options, const device::Device& dev
   plan_options.objectives = data_->objectives();
   plan_options.bucket_bytes = config.parallel.bucket_size.bytes;
   plan_options.compute = compute_type(config.train.dtype_policy);
-  if (options.training) plan_options.tables_from = tables_from(config.train);
+  const bool sharded = config.parallel.virtual_shards.has_value();
+  if (options.training && !sharded) plan_options.tables_from = tables_from(config.train);
   if (cache_.on) {
     plan_options.part = plan::Part::kHead;
     plan_options.border = cache_.prefix.border;
   }
-  plan_options.sync_batchnorm = config.parallel.sync_batchnorm || options.force_sync_batchnorm;
+  plan_options.sync_batchnorm = config.parallel.sync_batchnorm || (options.force_sync_batchnorm && !sharded);
   plan_ = std::make_unique<plan::Plan>(plan::make_plan(*model_, plan_options, device));
   done("plan");
 }
@@ -143,6 +146,7 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
   set.world = world_;
   set.weights = split_weights();
   set.accumulate_steps = options.training ? config.train.accumulate_steps : 1;
+  set.virtual_shards = virtual_shards(config.parallel, world_.ranks);
   set.batch_sizes = {global_batch_};
   for (const SessionData::Set& one : data_->sets())
     if (one.loader->samples() % global_batch_ != 0) set.batch_sizes.push_back(one.loader->samples() % global_batch_);

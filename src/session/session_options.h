@@ -22,7 +22,7 @@ struct SessionOptions {
   bool wants_data = true;             ///< false: no data set at all (predict on files); labels are not wanted
   bool loader_only = false;           ///< bench: no plan, no replicas; every core may prepare batches
   std::int64_t foreign_samples = 0;   ///< of data that the caller feeds (predict): the last batch is prepared for
-  bool force_sync_batchnorm = false;  ///< verify
+  bool force_sync_batchnorm = false;  ///< verify; with virtual shards nothing is synchronised
   bool read_weights = false;          ///< a fresh start: fill the model from the file that `model.weights` names
   std::optional<std::int64_t> global_batch{};  ///< instead of the config's (bench sweeps)
   /// The frozen prefix may be cached: plan and replicas are then those of the rest of the network, and

@@ -89,7 +89,8 @@ VerifyResult verify(const experiment::Experiment& experiment, const VerifyOption
   result.tested_device = tested.session.device_lines().front();
   result.reference_device = reference.session.device_lines().front();
   result.full_float32 = experiment.config.runtime.tf32 && (options.devices.on_real_gpus() || one.on_real_gpus());
-  result.normalisation_synchronised = has_batch_normalization(experiment.graph);
+  result.normalisation_synchronised =
+      !experiment.config.parallel.virtual_shards && has_batch_normalization(experiment.graph);
   for (const graph::Layer& layer : start.graph.layers)
     if (!layer.weights.empty()) result.rows.push_back({layer.name, 0, 0});
   compare_steps(reference, tested, options, result);
