@@ -201,6 +201,10 @@ int run(const BenchFlags& flags, const Context& context, mpi::Processes* process
   log::print(bench_table(rows, options.data));
   note_different_threads(rows);
   for (const session::BenchRow& row : rows)
+    if (row.virtual_shards > 0)
+      log::print(
+          fmt::format("{} batch {}: {}", session::row_name(row), row.global_batch, session::price_of_shards(row)));
+  for (const session::BenchRow& row : rows)
     log::info(fmt::format("{} batch {}: start to first step {:.3f} s, opening data {:.3f} s", session::row_name(row),
                           row.global_batch, row.start_seconds, row.open_data_seconds));
 

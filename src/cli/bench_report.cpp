@@ -93,6 +93,10 @@ std::string bench_json(const Rows& rows, const std::string& config, BenchData da
                          {"open_data_seconds", row.open_data_seconds},
                          {"peak_bytes", row.peak_bytes},
                          {"device_bytes", row.device_bytes}};
+    if (row.virtual_shards > 0) {
+      entry["virtual_shards"] = row.virtual_shards;
+      entry["examples_per_second_without_shards"] = row.examples_per_second_without_shards;
+    }
     for (const session::LayerTime& layer : row.layers)
       entry["layers"].push_back({{"name", layer.name},
                                  {"implementation", layer.implementation},

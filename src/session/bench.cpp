@@ -178,7 +178,9 @@ std::string bench_outlook(const BenchRow& row, const BenchOptions& options, doub
                      row.global_batch, steps, step_seconds, time);
 }
 
-BenchRow bench(const experiment::Experiment& experiment, const BenchOptions& options) {
+namespace {
+
+BenchRow measure(const experiment::Experiment& experiment, const BenchOptions& options) {
   const Stopwatch start;
   Session session(for_bench(experiment, options), session_options(options));
   BenchRow row;
@@ -226,6 +228,28 @@ BenchRow bench(const experiment::Experiment& experiment, const BenchOptions& opt
   if (session.devices().on_gpus() && options.data != BenchData::kLoaderOnly)
     row.device_bytes = largest_replica(session);
   return row;
+}
+
+}  // namespace
+
+BenchRow bench(const experiment::Experiment& experiment, const BenchOptions& options) {
+  BenchRow row = measure(experiment, options);
+  const auto& shards = experiment.config.parallel.virtual_shards;
+  if (!shards || options.data == BenchData::kLoaderOnly) return row;
+  experiment::Experiment without = experiment;
+  without.config.parallel.virtual_shards.reset();
+  BenchOptions plain = options;
+  plain.layers = false;
+  row.virtual_shards = static_cast<int>(*shards);
+  row.examples_per_second_without_shards = measure(without, plain).examples_per_second;
+  return row;
+}
+
+std::string price_of_shards(const BenchRow& row) {
+  if (row.virtual_shards == 0) return "";
+  return fmt::format("{} virtual shards: {:.2f} of the {} ex/s without", row.virtual_shards,
+                     row.examples_per_second / row.examples_per_second_without_shards,
+                     rate_text(row.examples_per_second_without_shards));
 }
 
 namespace {
