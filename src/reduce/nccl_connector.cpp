@@ -23,6 +23,7 @@
 #include "mpi/gather.h"
 #include "reduce/meeting.h"
 #include "reduce/nccl_communicator.h"
+#include "reduce/parts.h"
 #include "reduce/process_sums.h"
 
 namespace dptrain::reduce {
@@ -72,12 +73,14 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
               const nccl::UniqueId& id) {
     gradients_ = gradients;
     buckets_ = plan.buckets;
+    device_ = &device;
     stream_ = device.make_stream(true);
     computed_ = device.make_event();
     communicated_ = device.make_event();
     communicator_.expect_progress(options_.first_step_seconds);
     communicator_.open(id);
     compute_ = &compute;
+    if (options_.tree_order) make_room();
     for (device::Stream* stream : {compute_, stream_.get()}) stream->set_watcher([this] { communicator_.look(); });
     connect(device);
     communicator_.relax();
@@ -96,6 +99,7 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
   void detach() noexcept {
     computed_.reset();
     communicated_.reset();
+    room_.reset();
     stream_.reset();
     compute_ = nullptr;
   }
@@ -157,8 +161,34 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
     progress();
     computed_->record(compute);
     computed_->hold(*stream_);
-    communicator_.sum(gradients_ + first, last - first, stream_->native(),
-                      fmt::format("all-reduce of bucket {} of {}", bucket, buckets_.size()));
+    const std::string which = fmt::format("bucket {} of {}", bucket, buckets_.size());
+    if (options_.tree_order) return gather_and_add(gradients_ + first, last - first, "gather of " + which);
+    communicator_.sum(gradients_ + first, last - first, stream_->native(), "all-reduce of " + which);
+  }
+
+  void gather_and_add(float* values, std::int64_t n, const std::string& what) {
+    const auto bytes = static_cast<std::size_t>(n) * sizeof(float);
+    communicator_.gather(values, static_cast<std::int64_t>(bytes), room_->data(), stream_->native(), what);
+    device_->sum_ranks(parts(n), 0, n, *stream_);
+    device_->copy(values, room_->data(), bytes, *stream_);
+  }
+
+  /// Of the room, n floats for each rank.
+  std::vector<float*> parts(std::int64_t n) const {
+    std::vector<float*> all;
+    for (int rank = 0; rank < ranks_; ++rank) all.push_back(room_->as<float>() + rank * n);
+    return all;
+  }
+
+  /// And what is launched between collectives is loaded now, while there are none: for parts that begin where a GPU
+  /// reads four floats at once, and for others.
+  void make_room() {
+    std::int64_t largest = kLineFloats;
+    for (const plan::Bucket& bucket : buckets_) largest = std::max(largest, bucket.end - bucket.begin);
+    room_ = device_->allocate(static_cast<std::size_t>(largest * ranks_) * sizeof(float));
+    for (const std::int64_t n : {kLineFloats, kLineFloats - 1}) device_->sum_ranks(parts(n), 0, n, *stream_);
+    device_->copy(room_->as<float>(), room_->as<float>() + kLineFloats, sizeof(float), *stream_);
+    stream_->synchronize();
   }
 
   /// One of each collective, while no GPU has anything else to do.
@@ -189,6 +219,8 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
   nccl::Communicator communicator_;
   std::unique_ptr<device::Stream> stream_;  ///< communication
   std::unique_ptr<device::Event> computed_, communicated_;
+  device::Device* device_ = nullptr;
+  std::unique_ptr<device::Buffer> room_;  ///< with tree_order
   device::Stream* compute_ = nullptr;
   float* gradients_ = nullptr;
   std::vector<plan::Bucket> buckets_;

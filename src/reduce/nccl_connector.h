@@ -17,6 +17,9 @@ struct NcclOptions {
   /// Ring and Simple, no NVLink sums in the switch: the order of additions is then a function of the number of ranks.
   /// NCCL_ALGO, NCCL_PROTO, NCCL_NVLS_ENABLE are left alone where the user has set them.
   bool deterministic = true;
+  /// Instead every rank gathers all ranks' gradients, bucket by bucket, and adds them in the order of
+  /// kernels/sum_tree.h: as many times the traffic as half the ranks, and room for the largest bucket of every rank.
+  bool tree_order = false;
   double watchdog_seconds = 60;     ///< the longest silence within a step: Error{kDeadline}
   double first_step_seconds = 600;  ///< the same until the first step is done: kernels are loaded, ranks connect
 };

@@ -125,7 +125,9 @@ std::vector<int> ids_of(const DeviceRequest& request) {
 }
 
 reduce::NcclOptions nccl_options(const experiment::ParallelSection& parallel, bool deterministic) {
-  return {.deterministic = deterministic, .watchdog_seconds = parallel.watchdog.value};
+  return {.deterministic = deterministic,
+          .tree_order = parallel.virtual_shards.has_value(),
+          .watchdog_seconds = parallel.watchdog.value};
 }
 
 }  // namespace

@@ -77,8 +77,8 @@ for cpus in 1x2 2x1 4x1 8x1; do
   fit "$config" "${shards[@]}" --cpus $cpus --run-dir "shards-$cpus"
   same_bits shards-1 "shards-$cpus"
 done
-fit "$config" "${shards[@]}" --cpus 4x1 --steps 5 --run-dir moved
-fit "$config" "${shards[@]}" --cpus 2x1 --run-dir moved --resume=moved/checkpoints/last.h5 --overwrite
+fit "$config" "${shards[@]}" --cpus 4x1 --steps 5 --run-dir stopped
+fit "$config" "${shards[@]}" --cpus 2x1 --run-dir moved --resume=stopped/checkpoints/last.h5
 same_bits shards-1 moved
 run 0 verify "$config" "${data[@]}" --set parallel.virtual_shards=8 --cpus 4x1 --batch-size 40 --steps 3 --tol 0
 run 2 fit "$config" "${data[@]}" "${shards[@]}" --cpus 3x1

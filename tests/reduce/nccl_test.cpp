@@ -89,7 +89,7 @@ struct Fixture {
   std::optional<replica::ReplicaSet> set;
 };
 
-/// The same steps through the CPU's connector, which adds in the order in which the fake does.
+/// The same steps through the CPU's connector: up to three replicas in the order in which the fake adds.
 graph::Model trained_locally(int replicas, int steps) {
   const graph::Model model = model_of(kToyModel);
   const plan::Plan plan = toy_plan(model, 128);
@@ -128,6 +128,19 @@ TEST(Nccl, TrainsAsReplicasOfOneProcessDo) {
       EXPECT_EQ(nccl.destroyed, replicas);
       EXPECT_EQ(nccl.aborted, 0);
     }
+}
+
+TEST(Nccl, AddsInTheOrderOfTheTreeWhereAsked) {
+  NcclOptions options = kPatient;
+  options.tree_order = true;
+  for (const int replicas : {4, 5, 8}) {
+    FakeNccl nccl;
+    nccl.polls = 1;
+    Fixture f(replicas, nccl, options);
+    for (int number = 0; number < 4; ++number) f.step(number);
+    EXPECT_EQ(distance(f.pulled(), trained_locally(replicas, 4)), 0) << replicas << " replicas";
+    EXPECT_TRUE(nccl.sums.empty()) << "NCCL adds in an order of its own";
+  }
 }
 
 TEST(Nccl, SumsBucketsInPlanOrderOnAllRanks) {
