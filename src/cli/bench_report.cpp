@@ -95,6 +95,7 @@ std::string bench_json(const Rows& rows, const std::string& config, BenchData da
                          {"device_bytes", row.device_bytes}};
     if (row.virtual_shards > 0) {
       entry["virtual_shards"] = row.virtual_shards;
+      entry["ratio_to_no_shards"] = row.ratio_to_no_shards;
       entry["examples_per_second_without_shards"] = row.examples_per_second_without_shards;
     }
     for (const session::LayerTime& layer : row.layers)

@@ -180,75 +180,104 @@ std::string bench_outlook(const BenchRow& row, const BenchOptions& options, doub
 
 namespace {
 
-BenchRow measure(const experiment::Experiment& experiment, const BenchOptions& options) {
-  const Stopwatch start;
-  Session session(for_bench(experiment, options), session_options(options));
-  BenchRow row;
-  row.replicas = session.world().ranks;
-  row.processes = session.world().processes;
-  row.threads = session.devices().threads;
-  row.devices = session.devices();
-  row.device_lines = session.device_lines();
-  row.global_batch = session.global_batch();
-  for (const auto& [phase, seconds] : session.phases())
-    if (phase == "open data") row.open_data_seconds = seconds;
-  Run run(session, options);
-  run.steps(1);
-  row.start_seconds = start.seconds() - row.open_data_seconds;
-  if (options.warmup > 1) {
-    const std::string outlook = bench_outlook(row, options, run.steps(1).seconds);
-    if (!outlook.empty()) log::info(outlook);
-    run.steps(options.warmup - 2);
+/// A session that is warm, repeats that it is asked for, and what they come to.
+class Measurement {
+ public:
+  Measurement(const experiment::Experiment& experiment, const BenchOptions& options)
+      : options_(options),
+        session_(for_bench(experiment, options), session_options(options)),
+        run_(session_, options_) {
+    row_.replicas = session_.world().ranks;
+    row_.processes = session_.world().processes;
+    row_.threads = session_.devices().threads;
+    row_.devices = session_.devices();
+    row_.device_lines = session_.device_lines();
+    row_.global_batch = session_.global_batch();
+    for (const auto& [phase, seconds] : session_.phases())
+      if (phase == "open data") row_.open_data_seconds = seconds;
+    run_.steps(1);
+    row_.start_seconds = start_.seconds() - row_.open_data_seconds;
+    if (options_.warmup > 1) {
+      const std::string outlook = bench_outlook(row_, options_, run_.steps(1).seconds);
+      if (!outlook.empty()) log::info(outlook);
+      run_.steps(options_.warmup - 2);
+    }
+    row_.peak_bytes = peak_resident_bytes();
   }
 
-  std::vector<double> rate, step, forward_backward, comm, optimizer, wait;
-  for (std::int64_t r = 0; r < options.repeats; ++r) {
-    const Sample sample = run.steps(options.steps);
-    const double per_step_ms = 1e3 / static_cast<double>(options.steps);
-    rate.push_back(sample.examples / sample.seconds);
-    step.push_back(sample.seconds * per_step_ms);
-    forward_backward.push_back(sample.forward_backward * per_step_ms);
-    comm.push_back(sample.comm * per_step_ms);
-    optimizer.push_back(sample.optimizer * per_step_ms);
-    wait.push_back(sample.wait * per_step_ms);
+  /// Examples per second.
+  double repeat() {
+    const Sample sample = run_.steps(options_.steps);
+    const double per_step_ms = 1e3 / static_cast<double>(options_.steps);
+    rate_.push_back(sample.examples / sample.seconds);
+    step_.push_back(sample.seconds * per_step_ms);
+    forward_backward_.push_back(sample.forward_backward * per_step_ms);
+    comm_.push_back(sample.comm * per_step_ms);
+    optimizer_.push_back(sample.optimizer * per_step_ms);
+    wait_.push_back(sample.wait * per_step_ms);
+    return rate_.back();
   }
-  row.examples_per_second = median(rate);
-  row.examples_per_second_min = *std::min_element(rate.begin(), rate.end());
-  row.examples_per_second_max = *std::max_element(rate.begin(), rate.end());
-  row.step_ms = median(step);
-  row.forward_backward_ms = median(forward_backward);
-  row.comm_exposed_ms = median(comm);
-  row.optimizer_ms = median(optimizer);
-  row.data_wait_ms = median(wait);
-  row.workers = session.train_loader().workers();
-  if (options.data == BenchData::kLoaderOnly) row.loader_examples_per_second = row.examples_per_second;
-  if (options.data == BenchData::kReal) row.loader_examples_per_second = run.loader_alone(options.steps);
-  if (options.layers && options.data != BenchData::kLoaderOnly) profile_layers(session, run, row, options.steps);
-  row.peak_bytes = peak_resident_bytes();
-  if (session.devices().on_gpus() && options.data != BenchData::kLoaderOnly)
-    row.device_bytes = largest_replica(session);
-  return row;
-}
+
+  /// `alone`: nothing else has taken memory since the beginning.
+  BenchRow finish(bool alone) {
+    row_.examples_per_second = median(rate_);
+    row_.examples_per_second_min = *std::min_element(rate_.begin(), rate_.end());
+    row_.examples_per_second_max = *std::max_element(rate_.begin(), rate_.end());
+    row_.step_ms = median(step_);
+    row_.forward_backward_ms = median(forward_backward_);
+    row_.comm_exposed_ms = median(comm_);
+    row_.optimizer_ms = median(optimizer_);
+    row_.data_wait_ms = median(wait_);
+    row_.workers = session_.train_loader().workers();
+    if (options_.data == BenchData::kLoaderOnly) row_.loader_examples_per_second = row_.examples_per_second;
+    if (options_.data == BenchData::kReal) row_.loader_examples_per_second = run_.loader_alone(options_.steps);
+    if (options_.layers && options_.data != BenchData::kLoaderOnly)
+      profile_layers(session_, run_, row_, options_.steps);
+    if (alone) row_.peak_bytes = peak_resident_bytes();
+    if (session_.devices().on_gpus() && options_.data != BenchData::kLoaderOnly)
+      row_.device_bytes = largest_replica(session_);
+    return row_;
+  }
+
+ private:
+  const Stopwatch start_;
+  const BenchOptions options_;
+  Session session_;
+  Run run_;
+  BenchRow row_;
+  std::vector<double> rate_, step_, forward_backward_, comm_, optimizer_, wait_;  ///< of each repeat
+};
 
 }  // namespace
 
 BenchRow bench(const experiment::Experiment& experiment, const BenchOptions& options) {
-  BenchRow row = measure(experiment, options);
   const auto& shards = experiment.config.parallel.virtual_shards;
-  if (!shards || options.data == BenchData::kLoaderOnly) return row;
-  experiment::Experiment without = experiment;
-  without.config.parallel.virtual_shards.reset();
-  BenchOptions plain = options;
-  plain.layers = false;
+  const bool compares = shards && options.data != BenchData::kLoaderOnly;
+  Measurement asked(experiment, options);
+  std::optional<Measurement> without;
+  if (compares) {
+    experiment::Experiment other = experiment;
+    other.config.parallel.virtual_shards.reset();
+    without.emplace(other, options);
+  }
+  std::vector<double> ratios, rates;
+  for (std::int64_t r = 0; r < options.repeats; ++r) {  // in turns: the machine may have other work
+    const double rate = asked.repeat();
+    if (!without) continue;
+    rates.push_back(without->repeat());
+    ratios.push_back(rate / rates.back());
+  }
+  BenchRow row = asked.finish(!compares);
+  if (!compares) return row;
   row.virtual_shards = static_cast<int>(*shards);
-  row.examples_per_second_without_shards = measure(without, plain).examples_per_second;
+  row.ratio_to_no_shards = median(ratios);
+  row.examples_per_second_without_shards = median(rates);
   return row;
 }
 
 std::string price_of_shards(const BenchRow& row) {
   if (row.virtual_shards == 0) return "";
-  return fmt::format("{} virtual shards: {:.2f} of the {} ex/s without", row.virtual_shards,
-                     row.examples_per_second / row.examples_per_second_without_shards,
+  return fmt::format("{} virtual shards: {:.2f} of the {} ex/s without", row.virtual_shards, row.ratio_to_no_shards,
                      rate_text(row.examples_per_second_without_shards));
 }
 

@@ -45,7 +45,8 @@ struct BenchRow {
   std::uint64_t device_bytes = 0;         ///< GPUs: what the largest replica has taken of its device's memory
   std::vector<LayerTime> layers;
   int virtual_shards = 0;                         ///< the config's; 0: none
-  double examples_per_second_without_shards = 0;  ///< measured behind it, everything else the same
+  double examples_per_second_without_shards = 0;  ///< everything else the same, repeats in turns
+  double ratio_to_no_shards = 0;                  ///< median over pairs of repeats
 };
 
 /// "2x1", "4 x 2x1" of four processes: what a row of a table is about.

@@ -113,7 +113,7 @@ run 7 bench plain.yaml --cpus 1x1 --batch-size 30 --steps 2 --warmup 1 --repeats
 says "slower than faster.json"
 run 0 bench plain.yaml --set parallel.virtual_shards=4 --set parallel.sync_batchnorm=false --cpus 2x1 --batch-size 30 --steps 2 --warmup 1 --repeats 1 --output timing
 says "2x1 batch 30: 4 virtual shards: "
-json timing/bench.json 'j["rows"][0]["virtual_shards"] == 4' 'j["rows"][0]["examples_per_second_without_shards"] > 0'
+json timing/bench.json 'j["rows"][0]["virtual_shards"] == 4' 'j["rows"][0]["examples_per_second_without_shards"] > 0' 'j["rows"][0]["ratio_to_no_shards"] > 0'
 run 0 bench plain.yaml --data loader-only --cpus 1x1 --steps 4 --warmup 1 --repeats 1 --output timing
 json timing/bench.json 'j["data"] == "loader-only"' 'j["rows"][0]["examples_per_second"] > 0'
 

@@ -39,7 +39,7 @@ TEST(BenchPriceOfShards, IsTheRateBesideTheRateWithout) {
   BenchRow row;
   EXPECT_EQ(price_of_shards(row), "");
   row.virtual_shards = 8;
-  row.examples_per_second = 900;
+  row.ratio_to_no_shards = 0.9;
   row.examples_per_second_without_shards = 1000;
   EXPECT_EQ(price_of_shards(row), "8 virtual shards: 0.90 of the 1,000 ex/s without");
 }
