@@ -322,11 +322,11 @@ StepSums ReplicaSet::evaluate(const BatchRows& batch) {
   return collect();
 }
 
-StepSums ReplicaSet::gradients(const BatchRows& batch, std::int64_t number) {
+StepSums ReplicaSet::gradients(const BatchRows& batch, std::int64_t valid, std::int64_t number) {
   Impl& set = *impl_;
   set.run("", [&](int lane) {
     set.sums[at(lane)] =
-        set.replicas[at(lane)]->gradients(set.slices(batch, lane, set.options.accumulate_steps), batch.rows, number);
+        set.replicas[at(lane)]->gradients(set.slices(batch, lane, set.options.accumulate_steps), valid, number);
   });
   return set.total();
 }

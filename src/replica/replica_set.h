@@ -96,7 +96,7 @@ class ReplicaSet {
   /// queue_evaluation() and collect(), with nothing queued before.
   StepSums evaluate(const BatchRows& batch);
   /// Forward and backward of a batch without update, each replica on its own; its sums. With nothing queued.
-  StepSums gradients(const BatchRows& batch, std::int64_t number);
+  StepSums gradients(const BatchRows& batch, std::int64_t valid, std::int64_t number);
   /// The first value that is not finite, of the first replica that has one, when this step is done again from the
   /// weights as they are; or in the sum of gradients, each finite. Changes no weight. With nothing queued.
   std::optional<NotFinite> find_not_finite(const BatchRows& batch, const StepInputs& in);

@@ -65,7 +65,7 @@ struct ShardedOutcome {
   bool operator==(const ShardedOutcome&) const = default;
 };
 
-std::vector<double> numbers(const replica::StepSums& sums) {
+std::vector<double> numbers_of(const replica::StepSums& sums) {
   std::vector<double> all{sums.loss, sums.penalty, static_cast<double>(sums.samples)};
   all.insert(all.end(), sums.outputs.begin(), sums.outputs.end());
   return all;
@@ -97,7 +97,7 @@ struct ShardedReplicas {
   std::optional<replica::ReplicaSet> set;
 };
 
-ShardedOutcome train(const ShardedRun& run) {
+ShardedOutcome train_sharded(const ShardedRun& run) {
   device::emu::reseed(static_cast<std::uint64_t>(run.replicas));
   ShardedOutcome o;
   graph::Model model = model_of(run.model);
@@ -113,12 +113,12 @@ ShardedOutcome train(const ShardedRun& run) {
     const SampleBatch batch(rows, kShardedInput, 3, step);
     const auto number = static_cast<std::int64_t>(step);
     o.sums.push_back(
-        numbers(replicas->set->step(batch.host(), {.number = number, .learning_rate = 0.01, .valid = rows})));
+        numbers_of(replicas->set->step(batch.host(), {.number = number, .learning_rate = 0.01, .valid = rows})));
   }
   // One larger than any batch that was announced, one smaller than there are shards.
   for (const std::int64_t rows : {75, 19, 3}) {
     const SampleBatch other(rows, kShardedInput, 3, 99);
-    o.sums.push_back(numbers(replicas->set->evaluate(other.host())));
+    o.sums.push_back(numbers_of(replicas->set->evaluate(other.host())));
     o.predicted.resize(static_cast<std::size_t>(rows * 3));
     replicas->set->predict(other.host(), o.predicted.data());
   }
@@ -128,7 +128,7 @@ ShardedOutcome train(const ShardedRun& run) {
   return o;
 }
 
-void expect_equal(const ShardedOutcome& a, const ShardedOutcome& b) {
+void expect_same_bits(const ShardedOutcome& a, const ShardedOutcome& b) {
   EXPECT_EQ(a.weights, b.weights);
   EXPECT_EQ(a.state, b.state);
   EXPECT_EQ(a.sums, b.sums);
@@ -143,25 +143,25 @@ class VirtualShards : public ::testing::TestWithParam<std::tuple<const char*, co
 
 TEST_P(VirtualShards, GiveTheSameBitsOnAnyNumberOfReplicas) {
   ShardedRun run = this->run();
-  const ShardedOutcome one = train(run);
+  const ShardedOutcome one = train_sharded(run);
   for (const int replicas : {2, 4, 8}) {
     SCOPED_TRACE(replicas);
     run.replicas = replicas;
-    expect_equal(train(run), one);
+    expect_same_bits(train_sharded(run), one);
   }
   run.shards = 0;  // of 8 replicas each is a shard; one replica computes something else
-  expect_equal(train(run), one);
+  expect_same_bits(train_sharded(run), one);
   run.replicas = 1;
-  EXPECT_NE(train(run).weights, one.weights);
+  EXPECT_NE(train_sharded(run).weights, one.weights);
 }
 
 TEST_P(VirtualShards, GoOnWithAnotherNumberOfReplicas) {
   ShardedRun run = this->run();
-  const ShardedOutcome whole = train(run);
+  const ShardedOutcome whole = train_sharded(run);
   run.replicas = 4;
   for (const int other : {1, 8}) {
     run.other_replicas_after = other;
-    expect_equal(train(run), whole);
+    expect_same_bits(train_sharded(run), whole);
   }
 }
 
@@ -175,9 +175,9 @@ INSTANTIATE_TEST_SUITE_P(Networks, VirtualShards,
 
 TEST(VirtualShardsOnThreads, DoNotDependOnTheirNumber) {
   for (const char* model : {kShardedImages, kShardedSteps}) {
-    const ShardedOutcome one = train({.model = model});
-    expect_equal(train({.model = model, .threads = 2}), one);
-    expect_equal(train({.model = model, .replicas = 2, .threads = 3}), one);
+    const ShardedOutcome one = train_sharded({.model = model});
+    expect_same_bits(train_sharded({.model = model, .threads = 2}), one);
+    expect_same_bits(train_sharded({.model = model, .replicas = 2, .threads = 3}), one);
   }
 }
 
