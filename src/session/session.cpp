@@ -100,8 +100,9 @@ void Session::decide_prefix(const SessionOptions& options) {
 void Session::share_batches(data::LoaderOptions& options) const {
   if (processes_ == nullptr) return;
   options.agree = agree_on_bad(*processes_);
-  options.share = [world = world_, lanes = devices_.replicas, weights = split_weights()](std::int64_t positions) {
-    return replica::share_of(world, lanes, weights, positions);
+  options.share = [world = world_, lanes = devices_.replicas, weights = split_weights(),
+                   shards = virtual_shards(experiment_.config.parallel, world_.ranks)](std::int64_t positions) {
+    return replica::share_of(world, lanes, weights, positions, shards);
   };
 }
 

@@ -88,6 +88,16 @@ TEST(Cut, SharesOfProcessesAreThoseOfTheirReplicas) {
       }
 }
 
+/// 37 positions in 8 shards: five of 5, three of 4, which four replicas have two by two.
+TEST(Cut, ShardsOfAProcessAreThoseOfItsReplicas) {
+  const std::vector<double> even(4, 1.0);
+  const World first{.processes = 2, .ranks = 4};
+  const World second{.process = 1, .processes = 2, .first_rank = 1, .ranks = 4};
+  EXPECT_EQ(share_of(first, 1, even, 37, 8), (RowRange{0, 10}));
+  EXPECT_EQ(share_of(second, 3, even, 37, 8), (RowRange{10, 27}));
+  EXPECT_EQ(share_of(second, 3, even, 3, 8), (RowRange{2, 1})) << "fewer than shards";
+}
+
 TEST(Cut, TakesOnlyRowsThatAreHere) {
   const std::vector<float> values(5);
   const BatchRows batch{.rows = 5, .first_row = 3, .inputs = {column(values.data())}};

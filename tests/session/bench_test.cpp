@@ -41,7 +41,7 @@ TEST(BenchPriceOfShards, IsTheRateBesideTheRateWithout) {
   row.virtual_shards = 8;
   row.ratio_to_no_shards = 0.9;
   row.examples_per_second_without_shards = 1000;
-  EXPECT_EQ(price_of_shards(row), "8 virtual shards: 0.90 of the 1,000 ex/s without");
+  EXPECT_EQ(price_of_shards(row), "8 virtual shards: 0.90 of the 1000 ex/s without");
 }
 
 }  // namespace
