@@ -93,23 +93,6 @@ void check_port_names(const Graph& graph, Reader& reader) {
     }
 }
 
-/// The language has slots inside a replica; what runs them knows one.
-void check_devices(const Graph& graph, Reader& reader) {
-  std::string first;
-  for (const Node& node : graph.nodes) {
-    const std::string slot = node.device.empty() ? "gpu:0" : node.device;
-    if (first.empty()) first = slot;
-    if (slot == first && (slot == "gpu:0" || slot == "cpu")) continue;
-    const Layer& layer = graph.layers[static_cast<std::size_t>(node.layer)];
-    const Reader::Subject subject(reader, fmt::format("{} '{}'", layer.spec.name(), node.name));
-    reader.error(node.mark,
-                 fmt::format("device {}: placing the steps of one replica on several devices is not available in this "
-                             "version; remove 'device'",
-                             slot));
-    return;
-  }
-}
-
 }  // namespace
 
 Graph build(const config::Node& model, const std::string& name, Reader& reader) {
@@ -141,7 +124,6 @@ Graph build(const config::Node& model, const std::string& name, Reader& reader) 
   for (const auto& entry : model.entries())
     if (entry.key == "weights" && good())
       graph.weights = read_weights(entry.value, entry.mark, graph, expansion.names, reader);
-  if (good()) check_devices(graph, reader);
   return good() ? std::move(graph) : Graph();
 }
 

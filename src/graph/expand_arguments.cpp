@@ -1,10 +1,9 @@
 // The six arguments that every step may have: name, inputs, device, repeat, trainable, if.
 
-#include <algorithm>
-
 #include "core/format.h"
 #include "core/text.h"
 #include "graph/expander.h"
+#include "graph/slots.h"
 
 namespace dptrain::graph {
 
@@ -49,10 +48,9 @@ std::optional<std::string> Expander::device(const ListedStep& step, const Scope&
   const Reader::Key key(reader_, "device");
   const auto text = reader_.text(*node);
   if (!text) return std::nullopt;
-  const bool gpu = text->starts_with("gpu:") && text->size() > 4 && text->size() <= 8 &&
-                   std::all_of(text->begin() + 4, text->end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (gpu || *text == "cpu") return text;
-  reader_.expected(*node, "cpu or gpu:K, a slot inside a replica");
+  const std::string complaint = slot_complaint(*text);
+  if (complaint.empty()) return text;
+  reader_.expected(*node, complaint);
   return std::nullopt;
 }
 

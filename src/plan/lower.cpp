@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "graph/masks.h"
+#include "graph/slots.h"
 #include "layers/activation_layer.h"
 #include "layers/batch_normalization.h"
 #include "layers/input.h"
@@ -24,7 +25,8 @@ class Lowering {
         plan_(draft.plan),
         graph_(draft.model.graph),
         readers_(count_readers()),
-        masks_(graph::masks(graph_)) {
+        masks_(graph::masks(graph_)),
+        slots_(find_slots()) {
     draft_.node_tensors.resize(graph_.nodes.size());
     node_step_.assign(graph_.nodes.size(), kAbsent);
   }
@@ -57,6 +59,21 @@ class Lowering {
   const graph::Layer& layer_of(int n) const { return graph_.layers[at(node(n).layer)]; }
   const config::Typed& spec_of(int n) const { return layer_of(n).spec; }
   int tensor_of(const Port& port) const { return draft_.node_tensors[at(port.node)][at(port.port)]; }
+
+  /// Per node.
+  std::vector<int> find_slots() const {
+    std::vector<int> all(graph_.nodes.size(), 0);
+    const graph::Slots names(graph_);
+    for (std::size_t n = 0; n < all.size() && plan_.slot_count() > 1; ++n) {
+      const std::string& name = names.of(graph_.nodes[n]);
+      const auto has = [&](const std::vector<std::string>& slot) {
+        return std::ranges::find(slot, name) != slot.end();
+      };
+      all[n] = static_cast<int>(std::ranges::find_if(plan_.slots, has) - plan_.slots.begin());
+      if (all[n] == plan_.slot_count()) throw Error(ErrorKind::kInternal, "slot '" + name + "' is nowhere");
+    }
+    return all;
+  }
 
   bool is_head() const { return draft_.options.part == Part::kHead; }
   /// The node is computed elsewhere and what is read of it comes in as inputs.
@@ -114,6 +131,9 @@ class Lowering {
                        .shape = output.shape,
                        .alias_of = alias_of,
                        .external = external,
+                       .slot = alias_of != kAbsent ? plan_.tensors[at(alias_of)].slot
+                               : external          ? 0
+                                                   : slots_[at(port.node)],
                        .type = output.type});
   }
 
@@ -156,6 +176,7 @@ class Lowering {
     for (std::size_t i = node(n).inputs.size(); i-- > 0;) {
       Step* producer = only_reads(n, i);
       if (producer == nullptr || !others_exist(n, i)) continue;
+      if (producer->slot != slots_[at(n)]) continue;
       // An op that takes steps for samples can compute only what does not tell them apart.
       if (producer->frame_axes > 0 && !activation) continue;
       const std::optional<TailFusion> fusion = fuses(*producer, layer, shapes_of_inputs(n), node(n).output());
@@ -234,7 +255,7 @@ class Lowering {
   void add_steps(int n) {
     const config::Typed& spec = spec_of(n);
     const Activation activation = layers::activation_of(spec).value_or(Activation::kLinear);
-    Step step{.name = node(n).name, .node = n};
+    Step step{.name = node(n).name, .node = n, .slot = slots_[at(n)]};
     set_layer(step, layers::without_activation(spec), graph::tensor_of(graph_, node(n).inputs.front()).shape);
     for (const Port& input : node(n).inputs) step.inputs.push_back(tensor_of(input));
     add_masks(n, step);
@@ -251,6 +272,7 @@ class Lowering {
     add_step(std::move(step));
     add_step({.name = node(n).name + "/" + layers::name_of(activation),
               .node = n,
+              .slot = slots_[at(n)],
               .spec = behind,
               .inputs = {tensor_of(n)}});
   }
@@ -324,6 +346,7 @@ class Lowering {
   const graph::Graph& graph_;
   const std::vector<std::vector<int>> readers_;        ///< per node and output
   const std::vector<std::vector<graph::Mask>> masks_;  ///< per node and output
+  const std::vector<int> slots_;                       ///< per node
   std::vector<int> node_step_;  ///< the step that wrote a node's tensors; kAbsent for inputs and views
 };
 

@@ -25,6 +25,7 @@ struct TimeLine {
 
   int loss() const { return static_cast<int>(plan.steps.size()); }
   int item(std::size_t i) const { return loss() + 1 + static_cast<int>(i); }
+  int end() const { return mode == Mode::kInference ? loss() : item(plan.backward.size()); }
   bool runs(const Step& step) const { return mode == Mode::kInference || !step.fused_into_loss; }
 };
 
@@ -35,6 +36,7 @@ void add_forward(const TimeLine& time, std::vector<Lifetime>& lives) {
     const Step& step = plan.steps[at(s)];
     if (!time.runs(step)) continue;
     for (const int input : step.inputs) use(input, s);
+    if (step.copies) use(step.inputs.front(), time.end());
     for (const int output : step.outputs) use(output, s);
     // Statistics are written in forward, on their way to the arena.
     for (std::size_t k = 0; time.mode == Mode::kTraining && k < step.parameters.size(); ++k)
@@ -59,9 +61,10 @@ void add_backward(const TimeLine& time, std::vector<Lifetime>& lives) {
   for (std::size_t i = 0; i < plan.backward.size(); ++i) {
     const BackwardItem& item = plan.backward[i];
     const int now = time.item(i);
-    if (item.kind == BackwardItem::Kind::kAccumulateTensor) use(item.destination, now);
-    if (item.kind != BackwardItem::Kind::kStep) {
-      use(item.source, now);
+    using Kind = BackwardItem::Kind;
+    if (item.kind == Kind::kAccumulateTensor || item.kind == Kind::kFetchTensor) use(item.destination, now);
+    if (item.kind != Kind::kStep) {
+      use(item.source, item.kind == Kind::kFetchTensor || item.kind == Kind::kFetchParameter ? time.end() : now);
       continue;
     }
     const Step& step = plan.steps[at(item.step)];
@@ -117,10 +120,10 @@ std::vector<Lifetime> saved_lifetimes(const TimeLine& time) {
 }
 
 /// Side by side, for all are alive at all times.
-void place_packed(const std::vector<Need>& needs, MemoryPlan& memory) {
-  for (const Need& need : needs) {
+void place_packed(const Plan& plan, const std::vector<Need>& needs, int slot, MemoryPlan& memory) {
+  for (std::size_t s = 0; s < needs.size(); ++s) {
     memory.packed_offset.push_back(memory.packed_bytes);
-    memory.packed_bytes += aligned(need.packed);
+    if (plan.steps[s].slot == slot) memory.packed_bytes += aligned(needs[s].packed);
   }
 }
 
@@ -141,7 +144,7 @@ std::vector<Lifetime> tensor_lifetimes(const Plan& plan, Mode mode) {
 }
 
 MemoryPlan plan_memory(const Plan& plan, const std::vector<Need>& needs, const Need& loss_need, std::int64_t rows,
-                       Mode mode) {
+                       Mode mode, int slot) {
   MemoryPlan memory{.rows = rows};
   memory.tensor_offset.assign(plan.tensors.size(), 0);
   memory.saved_offset.assign(plan.steps.size(), 0);
@@ -151,20 +154,21 @@ MemoryPlan plan_memory(const Plan& plan, const std::vector<Need>& needs, const N
   std::vector<Block> blocks;
   for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
     const Tensor& tensor = plan.tensors[t];
-    if (tensor.alias_of != kAbsent || lives[t].last < 0) continue;
+    if (tensor.alias_of != kAbsent || lives[t].last < 0 || tensor.slot != slot) continue;
     const std::uint64_t bytes = tensor.bytes(rows);
     memory.activation_bytes += bytes;
     blocks.push_back({aligned(bytes), lives[t], &memory.tensor_offset[t]});
   }
   for (std::size_t s = 0; s < plan.steps.size(); ++s)
-    if (saved[s].last >= 0 && needs[s].saved > 0)
+    if (saved[s].last >= 0 && needs[s].saved > 0 && plan.steps[s].slot == slot)
       blocks.push_back({aligned(needs[s].saved), saved[s], &memory.saved_offset[s]});
 
   memory.scratch_bytes = std::max(loss_need.scratch, loss_need.saved);
-  for (const Need& need : needs) memory.scratch_bytes = std::max(memory.scratch_bytes, need.scratch);
+  for (std::size_t s = 0; s < needs.size(); ++s)
+    if (plan.steps[s].slot == slot) memory.scratch_bytes = std::max(memory.scratch_bytes, needs[s].scratch);
   memory.scratch_offset = assign_offsets(std::move(blocks));
   memory.arena_bytes = memory.scratch_offset + aligned(memory.scratch_bytes);
-  place_packed(needs, memory);
+  place_packed(plan, needs, slot, memory);
   for (std::size_t t = 0; t < plan.tensors.size(); ++t)
     if (plan.tensors[t].alias_of != kAbsent)
       memory.tensor_offset[t] = memory.tensor_offset[at(plan.tensors[t].alias_of)];

@@ -1,7 +1,8 @@
 #pragma once
 
-// Memory of one replica: every tensor and every op's private room gets an offset in one arena, by lifetime. Two things
-// share bytes only when they are never alive at the same time.
+// Memory of one slot of a replica: every tensor and every op's private room gets an offset in one arena, by lifetime.
+// Two things share bytes only when they are never alive at the same time. What another slot fetches is alive to the
+// end: slots run side by side, and nobody says when it has been fetched.
 
 #include <cstdint>
 #include <string>
@@ -33,8 +34,9 @@ struct MemoryPlan {
 /// What a memory plan is for: forward only needs less.
 enum class Mode { kTraining, kInference };
 
+/// `loss_need`: of the losses in that slot. Needs of steps in other slots do not count.
 MemoryPlan plan_memory(const Plan& plan, const std::vector<Need>& needs, const Need& loss_need, std::int64_t rows,
-                       Mode mode);
+                       Mode mode, int slot = 0);
 
 /// First and last moment a tensor is alive on the time line forward 0..S-1, loss S, backward S+1.. ; for tests and
 /// printing.
@@ -44,7 +46,9 @@ struct Lifetime {
 std::vector<Lifetime> tensor_lifetimes(const Plan& plan, Mode mode);
 
 /// The text of `summary --plan`: steps with shapes, fusions, `choices[step]` (the device's implementation per pass, may
-/// be empty), buckets, and the memory table (parameters, gradients, slots, arena).
-std::string print(const Plan& plan, const MemoryPlan& memory, const std::vector<std::string>& choices, int slots);
+/// be empty), buckets, and the memory table (parameters, gradients, state of the optimizer, arena). `others`: of the
+/// slots behind the first.
+std::string print(const Plan& plan, const MemoryPlan& memory, const std::vector<std::string>& choices, int states,
+                  const std::vector<MemoryPlan>& others = {});
 
 }  // namespace dptrain::plan

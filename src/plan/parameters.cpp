@@ -16,12 +16,16 @@ std::int64_t aligned(std::int64_t elements) {
   return (elements + kAlignElements - 1) / kAlignElements * kAlignElements;
 }
 
+bool is_of_parameter(const BackwardItem& item) {
+  return item.kind == BackwardItem::Kind::kAccumulateParameter || item.kind == BackwardItem::Kind::kFetchParameter;
+}
+
 /// Per parameter the backward item after which its gradient is whole; kAbsent: it never gets one.
 std::vector<int> completions(const Plan& plan) {
   std::vector<int> done(plan.parameters.size(), kAbsent);
   for (int i = 0; i <= last_index(plan.backward.size()); ++i) {
     const BackwardItem& item = plan.backward[at(i)];
-    if (item.kind == BackwardItem::Kind::kAccumulateParameter) done[at(item.destination)] = i;
+    if (is_of_parameter(item)) done[at(item.destination)] = i;
     if (item.kind != BackwardItem::Kind::kStep) continue;
     const Step& step = plan.steps[at(item.step)];
     for (std::size_t k = 0; k < step.parameters.size(); ++k)
@@ -60,7 +64,7 @@ void reorder(Plan& plan, Part part, std::vector<int>& done) {
   for (Step& step : plan.steps)
     for (int& p : step.parameters) p = place[at(p)];
   for (BackwardItem& item : plan.backward)
-    if (item.kind == BackwardItem::Kind::kAccumulateParameter) item.destination = place[at(item.destination)];
+    if (is_of_parameter(item)) item.destination = place[at(item.destination)];
 }
 
 void place(Plan& plan) {

@@ -22,7 +22,19 @@ Shape shape_seen(const Step& step, const Shape& shape) {
   return step.adds_height ? layers::with_height(one) : one;
 }
 
+int slot_of(const Plan& plan, const BackwardItem& item) {
+  switch (item.kind) {
+    case BackwardItem::Kind::kStep: return plan.steps[at(item.step)].slot;
+    case BackwardItem::Kind::kAccumulateTensor:
+    case BackwardItem::Kind::kFetchTensor: return plan.tensors[at(item.destination)].slot;
+    case BackwardItem::Kind::kAccumulateParameter:
+    case BackwardItem::Kind::kFetchParameter: return 0;
+  }
+  return 0;
+}
+
 StepReads backward_reads(const Step& step) {
+  if (step.copies) return {};
   const layers::BackwardReads reads = layers::type_of(step.spec).backward_reads(step.spec.spec());
   const bool trains = std::ranges::any_of(step.parameter_gradients, [](bool wanted) { return wanted; });
   const bool undoes_tail = !step.tail.empty() && !step.tail.back().undone && step.tail.back().fusion.reads_output;
@@ -65,11 +77,14 @@ std::vector<int> predicted_tensors(const Plan& plan) {
 Plan make_plan(const graph::Model& model, const PlanOptions& options, const Capabilities& device) {
   Draft draft{.model = model, .options = options, .device = device, .plan = {}, .node_tensors = {}};
   draft.plan.graph = &model.graph;
+  if (options.slots.size() > 1) draft.plan.slots = options.slots;
   resolve_losses(draft);
   list_parameters(draft);
   lower(draft);
+  cross_slots(draft);
   find_tables(draft);
   plan_backward(draft);
+  delay_fetches(draft.plan);
   lay_out_parameters(draft);
   draft.plan.compute = options.compute;
   for (Tensor& tensor : draft.plan.tensors)

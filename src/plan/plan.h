@@ -4,6 +4,10 @@
 // for every replica, printable (`dptrain summary --plan`), testable without a device. Read-only after make_plan: any
 // thread.
 //
+// A replica has one device, or several: slots, the first of which is its home. Every step has a slot and every tensor
+// lies in one; what a step reads from another slot is copied to its own by a step that does only that, and gradients go
+// back the same way (slots.cpp, backward.cpp). The parameter arenas lie at home.
+//
 // Tensors are [rows, shape...] of their own type: the compute type, int32 ids, masks of bytes; rows being the samples
 // of one micro-batch of one replica. Parameters lie in one flat arena of floats (on the host and on every device
 // alike), in this order:
@@ -40,6 +44,7 @@ struct Tensor {
   int alias_of = kAbsent;  ///< same memory as that tensor (views); never chained
   bool external = false;   ///< bound anew each step (graph inputs): the batch's own memory
   bool rowless = false;    ///< `shape` is all of it, whatever the rows: a parameter's gradient on its way to the arena
+  int slot = 0;            ///< where it lies; external ones lie in every slot that reads them
   /// The plan's compute type for floats (float where rowless), kI32 for ids, kU8 for masks (1: valid, 0: not).
   DType type = DType::kF32;
 
@@ -81,8 +86,10 @@ struct TailEntry {
 
 /// One operation: forward and, when has_backward, backward. Steps are in forward order.
 struct Step {
-  std::string name{};  ///< of the layer's call; an activation split off is "conv1/gelu"
-  int node = 0;        ///< in Graph::nodes, of the layer
+  std::string name{};   ///< of the layer's call; an activation split off is "conv1/gelu"
+  int node = 0;         ///< in Graph::nodes, of the layer
+  int slot = 0;         ///< where it runs, and where its tensors lie
+  bool copies = false;  ///< no op: its one output is its one input, which lies in another slot; no backward
   /// Of layers::layer_family(). Its `activation` argument is linear: what it said is in `tail`, or a step of its own.
   /// Of a layer over steps or volumes it may be the sister over images (layers::computed_as).
   config::Typed spec{};
@@ -139,11 +146,12 @@ StepReads backward_reads(const Step& step);
 
 /// Backward is a list of these, in order.
 struct BackwardItem {
-  enum class Kind { kStep, kAccumulateTensor, kAccumulateParameter };
+  /// kFetch...: the source lies in another slot than the destination, which is overwritten.
+  enum class Kind { kStep, kAccumulateTensor, kAccumulateParameter, kFetchTensor, kFetchParameter };
   Kind kind = Kind::kStep;
   int step = kAbsent;                ///< kStep
-  int destination = kAbsent;         ///< tensor, or parameter
-  int source = kAbsent;              ///< tensor: destination += source
+  int destination = kAbsent;         ///< tensor; of the kinds for parameters the gradient of a parameter
+  int source = kAbsent;              ///< tensor: destination += source, or destination = source
   std::vector<int> buckets_ready{};  ///< buckets complete after this item
 };
 
@@ -162,6 +170,7 @@ struct LossStep {
   /// ops move thresholds, or read values to which the activation was applied for them (MetricReads).
   Fusion fusion = Fusion::kNone;
   bool from_logits = false;  ///< what the loss computes from, fusion included
+  int slot = 0;              ///< where the prediction lies; a masked loss is computed at home
   int prediction = kAbsent;  ///< tensor
   int prediction_gradient = kAbsent;
   optim::LabelKind labels = optim::LabelKind::kClass;
@@ -205,7 +214,10 @@ struct Plan {
   std::vector<int>
       outputs;  ///< tensors, in the order of Graph::outputs (after their activations); of a prefix: of the border
   DType compute = DType::kF32;  ///< of activations, of their gradients and of the weights that ops read
+  /// Per slot the names in the config that mean it, the first one being its own. Empty: one slot, whatever its names.
+  std::vector<std::vector<std::string>> slots;
 
+  int slot_count() const { return slots.empty() ? 1 : static_cast<int>(slots.size()); }
   bool has_loss() const { return !losses.empty(); }
   std::int64_t tables_end() const { return statistics_end + table_floats; }
   /// Floats of an optimizer's slot: one for each of a trained weight, the tables' behind the others'.
@@ -246,6 +258,8 @@ struct PlanOptions {
   bool sync_batchnorm = false;  ///< sets `synchronized` in every BatchNormalization
   Part part = Part::kWhole;
   std::vector<graph::Port> border;  ///< kPrefix and kHead
+  /// As Plan::slots: where the config's slots are. Empty: all in one place.
+  std::vector<std::vector<std::string>> slots;
 };
 
 /// The steps that the masks of losses depend on, in order: what must run to know how many positions are valid.
@@ -259,6 +273,9 @@ inline int root(const Plan& plan, int tensor) {
   const int alias = plan.tensors[static_cast<std::size_t>(tensor)].alias_of;
   return alias == kAbsent ? tensor : alias;
 }
+
+/// Where an item of backward is executed: it writes there.
+int slot_of(const Plan& plan, const BackwardItem& item);
 
 /// The type that a tensor has on the host: floats of 16 bits are float32 there.
 inline DType host_type(const Tensor& tensor) { return tensor.is_float() ? DType::kF32 : tensor.type; }

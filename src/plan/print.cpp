@@ -29,12 +29,21 @@ std::string table(const std::vector<Row>& rows) {
 
 std::string bytes_of(std::int64_t floats) { return human_bytes(static_cast<std::uint64_t>(floats) * sizeof(float)); }
 
+std::string slot_name(const Plan& plan, int slot) { return plan.slots.empty() ? "" : plan.slots[at(slot)].front(); }
+
+/// With several slots the second column says which.
+Row placed(const Plan& plan, Row row, const std::string& slot) {
+  if (plan.slot_count() > 1) row.insert(row.begin() + 1, slot);
+  return row;
+}
+
 std::string tail_text(const config::Typed& layer) {
   const auto activation = pure_activation(layer);
   return activation ? layers::name_of(*activation) : layer.name();
 }
 
 std::string op_text(const Plan& plan, const Step& step) {
+  if (step.copies) return "copy from " + slot_name(plan, plan.tensors[at(step.inputs.front())].slot);
   std::string text = step.spec.name();
   if (step.name.find('/') != std::string::npos && pure_activation(step.spec))
     text = layers::name_of(*pure_activation(step.spec));
@@ -86,7 +95,7 @@ std::string steps_text(const Plan& plan, const MemoryPlan& memory, const std::ve
   const bool trains = !plan.backward.empty();
   const std::vector<Lifetime> lives = tensor_lifetimes(plan, trains ? Mode::kTraining : Mode::kInference);
   const int loss_moment = static_cast<int>(plan.steps.size());
-  std::vector<Row> rows{{"#", "step", "op", "reads", "output", "bytes", "backward"}};
+  std::vector<Row> rows{placed(plan, {"#", "step", "op", "reads", "output", "bytes", "backward"}, "slot")};
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
     const Lifetime& life = lives[at(step.output())];
@@ -94,8 +103,10 @@ std::string steps_text(const Plan& plan, const MemoryPlan& memory, const std::ve
     for (const int output : step.outputs) room += plan.tensors[at(output)].bytes(memory.rows);
     const std::string kept = life.last > loss_moment ? " kept" : "";
     const std::string bytes = life.last < 0 ? "-" : human_bytes(room) + kept;
-    rows.push_back({std::to_string(s), step.name, op_text(plan, step), reads_text(plan, step), shapes_text(plan, step),
-                    bytes, backward_text(plan, step)});
+    rows.push_back(placed(plan,
+                          {std::to_string(s), step.name, op_text(plan, step), reads_text(plan, step),
+                           shapes_text(plan, step), bytes, backward_text(plan, step)},
+                          slot_name(plan, step.slot)));
     if (s < choices.size() && !choices[s].empty()) rows.push_back({"     " + choices[s]});
   }
   return table(rows);
@@ -109,11 +120,17 @@ std::string loss_text(const LossStep& loss, const Plan& plan) {
       loss.fusion == LossStep::Fusion::kNone ? "" : fmt::format(" with {}", layers::name_of(fused_activation(loss)));
   const std::string weight = loss.weight == 1 ? "" : " times " + shortest(loss.weight);
   const std::string mask = loss.masked() ? ", masked by " + plan.tensors[at(loss.mask)].name : "";
-  return fmt::format("loss: {}{} of {}{}{}{}, labels: {}, metrics: {}{}\n", loss.loss.name(), fused,
+  const std::string slot = plan.slot_count() > 1 ? ", on " + slot_name(plan, loss.slot) : "";
+  return fmt::format("loss: {}{} of {}{}{}{}, labels: {}, metrics: {}{}{}\n", loss.loss.name(), fused,
                      plan.tensors[at(loss.prediction)].name, loss.from_logits ? " (logits)" : "", weight, mask,
                      loss.labels == optim::LabelKind::kClass ? "class numbers" : "rows of values",
                      metrics.empty() ? "none" : join(metrics, ", "),
-                     loss.class_weights.empty() ? "" : ", class weights");
+                     loss.class_weights.empty() ? "" : ", class weights", slot);
+}
+
+std::string fetched_text(const Plan& plan, const BackwardItem& item) {
+  const Tensor& source = plan.tensors[at(item.source)];
+  return fmt::format("{} from {}", source.name, slot_name(plan, source.slot));
 }
 
 std::string item_text(const Plan& plan, const BackwardItem& item) {
@@ -123,6 +140,9 @@ std::string item_text(const Plan& plan, const BackwardItem& item) {
       return fmt::format("{} += {}", plan.tensors[at(item.destination)].name, plan.tensors[at(item.source)].name);
     case BackwardItem::Kind::kAccumulateParameter:
       return fmt::format("d {} += {}", plan.parameters[at(item.destination)].path, plan.tensors[at(item.source)].name);
+    case BackwardItem::Kind::kFetchTensor: return "copy of " + fetched_text(plan, item);
+    case BackwardItem::Kind::kFetchParameter:
+      return fmt::format("d {} = copy of {}", plan.parameters[at(item.destination)].path, fetched_text(plan, item));
   }
   return "";
 }
@@ -132,8 +152,10 @@ std::string backward_list(const Plan& plan) {
   for (std::size_t i = 0; i < plan.backward.size(); ++i) {
     std::vector<std::string> ready;
     for (const int k : plan.backward[i].buckets_ready) ready.push_back(std::to_string(k));
-    rows.push_back({std::to_string(i), item_text(plan, plan.backward[i]),
-                    ready.empty() ? "" : "bucket " + join(ready, ", ") + " ready"});
+    rows.push_back(placed(plan,
+                          {std::to_string(i), item_text(plan, plan.backward[i]),
+                           ready.empty() ? "" : "bucket " + join(ready, ", ") + " ready"},
+                          slot_name(plan, slot_of(plan, plan.backward[i]))));
   }
   return table(rows);
 }
@@ -151,9 +173,25 @@ std::string bucket_list(const Plan& plan) {
   return table(rows);
 }
 
-std::string memory_list(const Plan& plan, const MemoryPlan& memory, int slots) {
+/// What a slot holds of the parameters: where it does not read them at home in place.
+std::string slot_list(const Plan& plan, const std::vector<MemoryPlan>& others) {
+  std::vector<Row> rows;
+  for (int slot = 1; slot < plan.slot_count(); ++slot) {
+    const MemoryPlan& memory = others[at(slot - 1)];
+    std::vector<bool> used(plan.parameters.size(), false);
+    for (const Step& step : plan.steps)
+      for (const int p : step.parameters) used[at(p)] = used[at(p)] || step.slot == slot;
+    std::int64_t floats = 0;
+    for (std::size_t p = 0; p < used.size(); ++p) floats += used[p] ? plan.parameters[p].elements() : 0;
+    rows.push_back({slot_name(plan, slot), human_bytes(memory.arena_bytes + memory.packed_bytes),
+                    fmt::format("and parameters of {}, where it does not read them at home", bytes_of(floats))});
+  }
+  return table(rows);
+}
+
+std::string memory_list(const Plan& plan, const MemoryPlan& memory, int states) {
   const bool trains = !plan.backward.empty();
-  const std::int64_t floats = plan.total + (trains ? plan.statistics_end + slots * plan.slot_floats() : 0);
+  const std::int64_t floats = plan.total + (trains ? plan.statistics_end + states * plan.slot_floats() : 0);
   const std::uint64_t copy =
       plan.compute == DType::kF32 ? 0 : static_cast<std::uint64_t>(plan.total) * size_of(plan.compute);
   std::vector<Row> rows{{"parameters", bytes_of(plan.total)}};
@@ -165,7 +203,7 @@ std::string memory_list(const Plan& plan, const MemoryPlan& memory, int slots) {
   if (trains) {
     rows.push_back({"gradients", bytes_of(plan.statistics_end)});
     if (plan.table_floats > 0) rows.back().push_back("and of tables the rows that a step reads");
-    rows.push_back({"optimizer", bytes_of(slots * plan.slot_floats()), fmt::format("{} per weight", slots)});
+    rows.push_back({"optimizer", bytes_of(states * plan.slot_floats()), fmt::format("{} per weight", states)});
   }
   rows.push_back({"tensors", human_bytes(memory.arena_bytes),
                   fmt::format("{} unshared, {} scratch", human_bytes(memory.activation_bytes),
@@ -177,14 +215,20 @@ std::string memory_list(const Plan& plan, const MemoryPlan& memory, int slots) {
 
 }  // namespace
 
-std::string print(const Plan& plan, const MemoryPlan& memory, const std::vector<std::string>& choices, int slots) {
+std::string print(const Plan& plan, const MemoryPlan& memory, const std::vector<std::string>& choices, int states,
+                  const std::vector<MemoryPlan>& others) {
   std::string text = fmt::format("plan of {}, {} rows\n", plan.graph->name, memory.rows);
+  for (std::size_t slot = 0; slot < plan.slots.size(); ++slot)
+    text += fmt::format("slot {}: {}\n", slot, join(plan.slots[slot], ", "));
   text += steps_text(plan, memory, choices);
   for (const LossStep& loss : plan.losses) text += loss_text(loss, plan);
   if (!plan.has_loss()) text += "loss: none, prediction only\n";
   if (!plan.backward.empty()) text += "backward\n" + backward_list(plan);
   if (!plan.buckets.empty()) text += "buckets\n" + bucket_list(plan);
-  return text + "memory of one replica\n" + memory_list(plan, memory, slots);
+  const bool alone = plan.slot_count() == 1;
+  text += fmt::format("memory of one replica{}\n", alone ? "" : ", in slot " + slot_name(plan, 0));
+  text += memory_list(plan, memory, states);
+  return alone ? text : text + "memory of its other slots\n" + slot_list(plan, others);
 }
 
 }  // namespace dptrain::plan

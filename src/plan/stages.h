@@ -33,10 +33,14 @@ void resolve_losses(Draft& draft);
 void list_parameters(Draft& draft);
 /// Nodes to steps: views aliased, activations fused or split off, the losses bound (lower.cpp).
 void lower(Draft& draft);
+/// What steps and losses read from other slots gets steps that copy it (slots.cpp).
+void cross_slots(Draft& draft);
 /// Which trainable weights are tables (tables.cpp).
 void find_tables(Draft& draft);
 /// Which gradients are wanted, their tensors, sums where a tensor or a parameter is used more than once (backward.cpp).
 void plan_backward(Draft& draft);
+/// Nobody waits for another slot earlier than he must (slots.cpp).
+void delay_fetches(Plan& plan);
 /// The arena's order and the buckets (parameters.cpp).
 void lay_out_parameters(Draft& draft);
 

@@ -37,7 +37,7 @@ TEST(Wrong, Steps) {
       {"layers: [{Input: [4]}, {Dense: {units: 3, if: maybe}}]",
        "1:47 Dense: if must be true or false, found 'maybe'\n"},
       {"layers: [{Input: [4]}, {Dense: {units: 3, device: 'tpu:0'}}]",
-       "1:51 Dense 'dense': device must be cpu or gpu:K, a slot inside a replica, found 'tpu:0'\n"},
+       "1:51 Dense 'dense': device must be a slot of the replica: a word as in a, cpu, or gpu:K, found 'tpu:0'\n"},
       {"weights: {file: a.h5, up_to: pool}\nlayers: [{Input: [4]}, {Dense: {units: 3, name: fc}}]",
        "1:30 model.weights: up_to: no step is called 'pool'\n"},
       {"weights: {file: a.h5, expect: [fc, fcc]}\nlayers: [{Input: [4]}, {Dense: {units: 3, name: fc}}]",
@@ -116,14 +116,14 @@ TEST(Wrong, ReferencesAndNames) {
        "2:10 model: no layer is called 'fc2'; did you mean 'fc1'?\n"},
       {"layers: [{Input: [4]}, {Dense: 3}]\nfreeze: {upto: dense}",
        "2:9 model: freeze must be a list of patterns such as block1_*, or {up_to: name}\n"},
-      {"layers: [{Input: [4]}, {Dense: {units: 3, device: 'gpu:1'}}]",
-       "1:25 Dense 'dense': device gpu:1: placing the steps of one replica on several devices is not available in this "
-       "version; "
-       "remove 'device'\n"},
-      {"layers: [{Input: [4]}, {Dense: {units: 3, device: cpu}}]",
-       "1:25 Dense 'dense': device cpu: placing the steps of one replica on several devices is not available in this "
-       "version; "
-       "remove 'device'\n"},
+      {"layers: [{Input: [4]}, {Dense: {units: 3, device: 'emu:1'}}]",
+       "1:51 Dense 'dense': device must be a slot of the replica: a word as in a, cpu, or gpu:K, found 'emu:1'\n"},
+      {"layers: [{Input: [4]}, {Dense: {units: 3, device: 'gpu:x'}}]",
+       "1:51 Dense 'dense': device must be a slot of the replica: a word as in a, cpu, or gpu:K, found 'gpu:x'\n"},
+      {"layers: [{Input: [4]}, {Dense: {units: 3, device: 0}}]",
+       "1:51 Dense 'dense': device must be a slot of the replica: a word as in a, cpu, or gpu:K, found 0\n"},
+      {"blocks: {b: {layers: [{Dense: 3}]}}\nlayers: [{Input: [4]}, {b: {device: a b}}]",
+       "2:37 b: device must be a slot of the replica: a word as in a, cpu, or gpu:K, found 'a b'\n"},
   });
 }
 

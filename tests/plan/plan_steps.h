@@ -31,6 +31,10 @@ inline std::vector<std::string> items(const plan::Plan& plan) {
       all.push_back(plan.tensors[at(item.destination)].name + " +=");
     if (item.kind == plan::BackwardItem::Kind::kAccumulateParameter)
       all.push_back(plan.parameters[at(item.destination)].path + " +=");
+    if (item.kind == plan::BackwardItem::Kind::kFetchTensor)
+      all.push_back(plan.tensors[at(item.destination)].name + " <-");
+    if (item.kind == plan::BackwardItem::Kind::kFetchParameter)
+      all.push_back(plan.parameters[at(item.destination)].path + " <-");
   }
   return all;
 }

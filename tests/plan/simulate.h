@@ -1,9 +1,14 @@
 #pragma once
 
 // Runs a plan over a map of memory that remembers, for every 64 bytes, what was written there last. Knows nothing of
-// lifetimes: it finds a tensor that was overwritten before its last reader, wherever the planner went wrong.
+// lifetimes: it finds a tensor that was overwritten before its last reader, wherever the planner went wrong. Of a plan
+// of several slots each has a memory and a list of its own, and they run in an order drawn from a seed, as far as they
+// do not wait for one another.
 
 #include <cstdint>
+#include <functional>
+#include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,26 +21,82 @@ namespace dptrain::test {
 class Simulation {
  public:
   Simulation(const plan::Plan& plan, const plan::MemoryPlan& memory, const std::vector<plan::Need>& needs)
-      : plan_(plan), memory_(memory), needs_(needs), owners_(memory.arena_bytes / kGranule) {}
+      : Simulation(plan, std::vector<plan::MemoryPlan>{memory}, needs, 0) {}
+  /// One memory per slot.
+  Simulation(const plan::Plan& plan, const std::vector<plan::MemoryPlan>& memories,
+             const std::vector<plan::Need>& needs, std::uint64_t seed)
+      : plan_(plan), memories_(memories), needs_(needs), lists_(memories.size()), random_(seed) {
+    for (const plan::MemoryPlan& memory : memories) owners_.emplace_back(memory.arena_bytes / kGranule);
+  }
 
   /// What went wrong, in words; empty: nothing. Training with loss, or prediction of the outputs.
   std::vector<std::string> run(plan::Mode mode) {
     const bool training = mode == plan::Mode::kTraining;
-    for (std::size_t s = 0; s < plan_.steps.size(); ++s)
-      if (!training || !plan_.steps[s].fused_into_loss) forward(s, training);
-    for (const plan::LossStep& loss : plan_.losses) read(loss.prediction, "loss");
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+      const plan::Step& step = plan_.steps[s];
+      if (training && step.fused_into_loss) continue;
+      then(
+          step.slot, [this, s, training] { forward(s, training); }, step.copies ? step.inputs.front() : plan::kAbsent);
+    }
+    for (const plan::LossStep& loss : plan_.losses) then(loss.slot, [this, &loss] { read(loss.prediction, "loss"); });
     for (std::size_t i = 0; i < plan_.outputs.size(); ++i)
-      if (!training || !left_to_a_loss(static_cast<int>(i))) read(plan_.outputs[i], "output");
-    if (!training) return problems_;
-    write_scratch();
+      if (!training || !left_to_a_loss(static_cast<int>(i)))
+        then(slot_of(plan_.outputs[i]), [this, i] { read(plan_.outputs[i], "output"); });
     for (const plan::LossStep& loss : plan_.losses)
-      if (loss.prediction_gradient != plan::kAbsent) write(loss.prediction_gradient);
-    for (const plan::BackwardItem& item : plan_.backward) backward(item);
+      if (training) {
+        then(loss.slot, [this, &loss] {
+          write_scratch(loss.slot);
+          write(loss.prediction_gradient);
+        });
+      }
+    for (std::size_t i = 0; training && i < plan_.backward.size(); ++i) {
+      const plan::BackwardItem& item = plan_.backward[i];
+      then(
+          plan::slot_of(plan_, item), [this, &item] { backward(item); }, fetches(item) ? item.source : plan::kAbsent);
+    }
+    run_lists();
     return problems_;
   }
 
  private:
   static constexpr std::uint64_t kGranule = 64;
+
+  struct Action {
+    std::function<void()> run;
+    int awaits = plan::kAbsent;  ///< a tensor of another slot
+  };
+
+  static bool fetches(const plan::BackwardItem& item) {
+    using Kind = plan::BackwardItem::Kind;
+    return item.kind == Kind::kFetchTensor || item.kind == Kind::kFetchParameter;
+  }
+  int slot_of(int tensor) const { return plan_.tensors[at(plan::root(plan_, tensor))].slot; }
+  void then(int slot, std::function<void()> action, int awaits = plan::kAbsent) {
+    lists_[at(slot)].push_back({std::move(action), awaits});
+  }
+  void run_lists() {
+    std::vector<std::size_t> next(lists_.size(), 0);
+    while (true) {
+      std::vector<std::size_t> ready;
+      bool done = true;
+      for (std::size_t slot = 0; slot < lists_.size(); ++slot) {
+        if (next[slot] == lists_[slot].size()) continue;
+        done = false;
+        const int awaits = lists_[slot][next[slot]].awaits;
+        if (awaits == plan::kAbsent || written_.contains(awaits)) ready.push_back(slot);
+      }
+      if (done) return;
+      if (ready.empty()) return problems_.push_back("the slots wait for one another");
+      const std::size_t slot = ready[random_() % ready.size()];
+      // Some run far ahead.
+      for (std::size_t more = random_() % 4 == 0 ? 1000 : 1; more > 0 && next[slot] < lists_[slot].size(); --more) {
+        const Action& action = lists_[slot][next[slot]];
+        if (action.awaits != plan::kAbsent && !written_.contains(action.awaits)) break;
+        action.run();
+        ++next[slot];
+      }
+    }
+  }
 
   bool left_to_a_loss(int output) const {
     return std::ranges::any_of(plan_.losses, [&](const plan::LossStep& loss) {
@@ -47,12 +108,13 @@ class Simulation {
     const plan::Step& step = plan_.steps[s];
     for (const int input : step.inputs) read(input, step.name);
     for (const int output : step.outputs) write(output);
-    mark(memory_.saved_offset[s], needs_[s].saved, "saved of " + step.name);
+    if (step.copies) return;
+    mark(step.slot, memories_[at(step.slot)].saved_offset[s], needs_[s].saved, "saved of " + step.name);
     for (std::size_t k = 0; training && k < step.parameters.size(); ++k)
       if (step.parameter_gradient_tensors[k] != plan::kAbsent &&
           plan_.parameters[at(step.parameters[k])].kind == plan::ParameterKind::kStatistic)
         write(step.parameter_gradient_tensors[k]);
-    write_scratch();
+    write_scratch(step.slot);
   }
 
   void backward(const plan::BackwardItem& item) {
@@ -60,6 +122,7 @@ class Simulation {
     if (item.kind != Kind::kStep) {
       read(item.source, "sum");
       if (item.kind == Kind::kAccumulateTensor) read(item.destination, "sum");
+      if (item.kind == Kind::kFetchTensor) write(item.destination);
       return;
     }
     const plan::Step& step = plan_.steps[at(item.step)];
@@ -69,8 +132,9 @@ class Simulation {
     for (const int input : reads.inputs) read(input, who);
     for (const int output : step.outputs)
       if (reads.output) read(output, who);
-    check(memory_.saved_offset[at(item.step)], needs_[at(item.step)].saved, "saved of " + step.name, who);
-    write_scratch();
+    check(step.slot, memories_[at(step.slot)].saved_offset[at(item.step)], needs_[at(item.step)].saved,
+          "saved of " + step.name, who);
+    write_scratch(step.slot);
     for (const int gradient : step.input_gradients) write(gradient);
     for (std::size_t k = 0; k < step.parameters.size(); ++k)
       if (plan_.parameters[at(step.parameters[k])].kind == plan::ParameterKind::kTrainable)
@@ -82,38 +146,47 @@ class Simulation {
     for (const int gradient : step.output_gradients) {
       if (gradient == plan::kAbsent) continue;
       const plan::Tensor& spent = plan_.tensors[at(plan::root(plan_, gradient))];
-      check(memory_.tensor_offset[at(gradient)], bytes(spent), spent.name, who + " (its own scratch)");
-      mark(memory_.tensor_offset[at(gradient)], bytes(spent), "garbage");
+      const std::uint64_t offset = memories_[at(step.slot)].tensor_offset[at(gradient)];
+      check(step.slot, offset, bytes(spent), spent.name, who + " (its own scratch)");
+      mark(step.slot, offset, bytes(spent), "garbage");
     }
   }
 
-  std::uint64_t bytes(const plan::Tensor& tensor) const { return tensor.bytes(memory_.rows); }
+  std::uint64_t bytes(const plan::Tensor& tensor) const { return tensor.bytes(memories_.front().rows); }
 
   void read(int tensor, const std::string& who) {
     const plan::Tensor& t = plan_.tensors[at(plan::root(plan_, tensor))];
-    if (!t.external) check(memory_.tensor_offset[at(tensor)], bytes(t), t.name, who);
+    if (!t.external) check(t.slot, memories_[at(t.slot)].tensor_offset[at(tensor)], bytes(t), t.name, who);
   }
   void write(int tensor) {
     if (tensor == plan::kAbsent) return;
     const plan::Tensor& t = plan_.tensors[at(plan::root(plan_, tensor))];
-    mark(memory_.tensor_offset[at(tensor)], bytes(t), t.name);
+    mark(t.slot, memories_[at(t.slot)].tensor_offset[at(tensor)], bytes(t), t.name);
+    written_.insert(tensor);
   }
-  void write_scratch() { mark(memory_.scratch_offset, memory_.scratch_bytes, "scratch"); }
+  void write_scratch(int slot) {
+    mark(slot, memories_[at(slot)].scratch_offset, memories_[at(slot)].scratch_bytes, "scratch");
+  }
 
-  void mark(std::uint64_t offset, std::uint64_t size, const std::string& owner) {
+  void mark(int slot, std::uint64_t offset, std::uint64_t size, const std::string& owner) {
     if (offset % 64 != 0) problems_.push_back(owner + " is not aligned");
-    if (offset + size > memory_.arena_bytes) return problems_.push_back(owner + " lies outside the arena");
-    for (std::uint64_t g = offset / kGranule; g < (offset + size + kGranule - 1) / kGranule; ++g) owners_[g] = owner;
-  }
-  void check(std::uint64_t offset, std::uint64_t size, const std::string& owner, const std::string& who) {
+    if (offset + size > memories_[at(slot)].arena_bytes) return problems_.push_back(owner + " lies outside the arena");
     for (std::uint64_t g = offset / kGranule; g < (offset + size + kGranule - 1) / kGranule; ++g)
-      if (owners_[g] != owner) return problems_.push_back(who + " reads " + owner + " but finds " + owners_[g]);
+      owners_[at(slot)][g] = owner;
+  }
+  void check(int slot, std::uint64_t offset, std::uint64_t size, const std::string& owner, const std::string& who) {
+    for (std::uint64_t g = offset / kGranule; g < (offset + size + kGranule - 1) / kGranule; ++g)
+      if (owners_[at(slot)][g] != owner)
+        return problems_.push_back(who + " reads " + owner + " but finds " + owners_[at(slot)][g]);
   }
 
   const plan::Plan& plan_;
-  const plan::MemoryPlan& memory_;
+  const std::vector<plan::MemoryPlan> memories_;
   const std::vector<plan::Need>& needs_;
-  std::vector<std::string> owners_;
+  std::vector<std::vector<std::string>> owners_;  ///< per slot
+  std::vector<std::vector<Action>> lists_;        ///< per slot
+  std::set<int> written_;
+  std::mt19937_64 random_;
   std::vector<std::string> problems_;
 };
 

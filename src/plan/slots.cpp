@@ -1,0 +1,161 @@
+// What goes from slot to slot.
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "layers/activation_layer.h"
+#include "layers/batch_normalization.h"
+#include "layers/layer.h"
+#include "plan/stages.h"
+
+namespace dptrain::plan {
+namespace {
+
+using Kind = BackwardItem::Kind;
+
+/// Brings to every step what it reads elsewhere: one copy of a tensor in a slot, made in front of the first step that
+/// reads it there, so that nobody waits earlier than he must.
+class SlotCrossing {
+ public:
+  explicit SlotCrossing(Plan& plan) : plan_(plan) {}
+
+  void run() {
+    std::vector<Step> steps = std::move(plan_.steps);
+    plan_.steps.clear();
+    for (Step& step : steps) {
+      check(step);
+      for (int& input : step.inputs) input = brought(input, step.slot);
+      for (const int output : step.outputs) maker_[output] = step.node;
+      plan_.steps.push_back(std::move(step));
+    }
+    for (LossStep& loss : plan_.losses) {
+      // The number of valid positions is that of all replicas, who count at home.
+      const Tensor& prediction = plan_.tensors[at(root(plan_, loss.prediction))];
+      loss.slot = loss.masked() || prediction.external ? 0 : prediction.slot;
+      loss.prediction = brought(loss.prediction, loss.slot);
+      if (loss.masked()) loss.mask = brought(loss.mask, loss.slot);
+    }
+  }
+
+ private:
+  /// Replicas meet at home only.
+  void check(const Step& step) const {
+    const auto* norm = step.spec.get_if<layers::BatchNormalizationSpec>();
+    if (norm == nullptr || !norm->synchronized || step.slot == 0 || step.inference_mode) return;
+    const std::string place = step.spec.mark().known() ? step.spec.mark().str() + ": error: " : "";
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("{}BatchNormalization '{}': synchronized with the other replicas it runs on the first slot, "
+                    "{}, found device {}; put it there, or leave synchronized out",
+                    place, step.name, plan_.slots.front().front(), plan_.slots[at(step.slot)].front()));
+  }
+
+  int add_tensor(Tensor tensor) {
+    plan_.tensors.push_back(std::move(tensor));
+    return last_index(plan_.tensors.size());
+  }
+
+  /// The tensor as it is found in the slot.
+  int brought(int tensor, int slot) {
+    const int source = root(plan_, tensor);
+    const Tensor from = plan_.tensors[at(source)];
+    if (from.external || from.slot == slot) return tensor;
+    const auto [place, is_new] = brought_.try_emplace({source, slot}, kAbsent);
+    if (is_new) place->second = copy(source, from, slot);
+    if (source == tensor) return place->second;
+    const auto [view, is_new_view] = brought_.try_emplace({tensor, slot}, kAbsent);
+    if (is_new_view) {
+      Tensor seen = plan_.tensors[at(tensor)];
+      seen.alias_of = brought_.at({source, slot});
+      seen.slot = slot;
+      view->second = add_tensor(std::move(seen));
+    }
+    return view->second;
+  }
+
+  int copy(int source, const Tensor& from, int slot) {
+    const std::string name = fmt::format("{} to {}", from.name, plan_.slots[at(slot)].front());
+    const int to = add_tensor({.name = name, .shape = from.shape, .slot = slot, .type = from.type});
+    plan_.steps.push_back({.name = name,
+                           .node = maker_.at(source),
+                           .slot = slot,
+                           .copies = true,
+                           .spec = layers::layer_family().make(layers::ActivationSpec{}),
+                           .inputs = {source},
+                           .outputs = {to}});
+    return to;
+  }
+
+  Plan& plan_;
+  std::map<int, int> maker_;                      ///< of a tensor: the node
+  std::map<std::pair<int, int>, int> brought_{};  ///< by tensor and slot
+};
+
+/// Tensors by their memory, gradients of parameters apart from them.
+std::pair<bool, int> place_of(const Plan& plan, const BackwardItem& item) {
+  const bool parameter = item.kind == Kind::kAccumulateParameter || item.kind == Kind::kFetchParameter;
+  return {parameter, parameter ? item.destination : root(plan, item.destination)};
+}
+
+/// Items that wait for another slot, and those behind them at the same place, until somebody wants what they make.
+class Delay {
+ public:
+  explicit Delay(Plan& plan) : plan_(plan) {}
+
+  void run() {
+    for (BackwardItem& item : std::exchange(plan_.backward, {})) {
+      const bool fetches = item.kind == Kind::kFetchTensor || item.kind == Kind::kFetchParameter;
+      if (fetches || is_late(item)) {
+        late_.push_back(std::move(item));
+        continue;
+      }
+      if (item.kind == Kind::kStep) let_go(plan_.steps[at(item.step)].output_gradients);
+      plan_.backward.push_back(std::move(item));
+    }
+    plan_.backward.insert(plan_.backward.end(), late_.begin(), late_.end());
+  }
+
+ private:
+  /// It adds to, or adds, what is not there yet.
+  bool is_late(const BackwardItem& item) const {
+    if (item.kind == Kind::kStep) return false;
+    return std::ranges::any_of(late_, [&](const BackwardItem& other) {
+      const auto place = place_of(plan_, other);
+      return place == place_of(plan_, item) || place == std::pair(false, root(plan_, item.source));
+    });
+  }
+
+  /// Now come the late items that make these tensors, in their order.
+  void let_go(const std::vector<int>& tensors) {
+    std::set<std::pair<bool, int>> wanted;
+    for (const int tensor : tensors)
+      if (tensor != kAbsent) wanted.emplace(false, root(plan_, tensor));
+    std::vector<bool> goes(late_.size(), false);
+    for (std::size_t i = late_.size(); i-- > 0;) {
+      goes[i] = wanted.contains(place_of(plan_, late_[i]));
+      if (goes[i]) wanted.emplace(false, root(plan_, late_[i].source));
+    }
+    std::vector<BackwardItem> rest;
+    for (std::size_t i = 0; i < late_.size(); ++i) (goes[i] ? plan_.backward : rest).push_back(std::move(late_[i]));
+    late_ = std::move(rest);
+  }
+
+  Plan& plan_;
+  std::vector<BackwardItem> late_;
+};
+
+}  // namespace
+
+void cross_slots(Draft& draft) {
+  if (draft.plan.slot_count() > 1) SlotCrossing(draft.plan).run();
+}
+
+void delay_fetches(Plan& plan) {
+  if (plan.slot_count() > 1) Delay(plan).run();
+}
+
+}  // namespace dptrain::plan
