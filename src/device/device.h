@@ -69,6 +69,9 @@ class Device : public plan::Capabilities {
   }
   /// Queued; both on this device. A whole number of floats.
   virtual void copy(void* destination, const void* source, std::size_t bytes, Stream& stream);
+  /// Queued on a stream of this device; any number of bytes, and the source may be another device's of the same kind,
+  /// whose work on it the stream waits for already.
+  virtual void copy_between(void* destination, const void* source, std::size_t bytes, Stream& stream) = 0;
   virtual const RuntimeOptions& options() const noexcept = 0;
   /// Its memory is the host's (CPU): ops may read host batches in place, else the replica stages them; and the host may
   /// write to buffers in place while nothing is queued.

@@ -14,11 +14,12 @@ std::size_t input_of(const plan::Plan& plan, int tensor) {
 
 }  // namespace
 
-Bindings::Bindings(const plan::Plan& plan, const plan::MemoryPlan& memory, const Arenas& arenas) {
+Bindings::Bindings(const plan::Plan& plan, const plan::MemoryPlan& memory, const Arenas& arenas, int slot) {
   for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
     const int root = plan::root(plan, static_cast<int>(t));
     const bool external = plan.tensors[at(root)].external;
-    tensors_.push_back(external ? nullptr : arenas.tensors + memory.tensor_offset[t]);
+    const bool elsewhere = external || plan.tensors[at(root)].slot != slot;
+    tensors_.push_back(elsewhere ? nullptr : arenas.tensors + memory.tensor_offset[t]);
     if (external) external_tensors_.push_back({t, input_of(plan, root)});
   }
   scratch_ = arenas.tensors + memory.scratch_offset;
@@ -26,6 +27,10 @@ Bindings::Bindings(const plan::Plan& plan, const plan::MemoryPlan& memory, const
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const plan::Step& step = plan.steps[s];
     BoundStep bound;
+    if (step.slot != slot) {
+      steps_.push_back(std::move(bound));
+      continue;
+    }
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {
       bound.inputs.push_back(tensor(step.inputs[i]));
       const int root = plan::root(plan, step.inputs[i]);
@@ -36,9 +41,10 @@ Bindings::Bindings(const plan::Plan& plan, const plan::MemoryPlan& memory, const
     for (const int gradient : step.input_gradients) bound.input_gradients.push_back(tensor(gradient));
     for (std::size_t k = 0; k < step.parameters.size(); ++k) {
       const plan::Parameter& parameter = plan.parameters[at(step.parameters[k])];
-      bound.weights.push_back(arenas.parameters + parameter.offset);
+      const std::int64_t offset = arenas.offsets.empty() ? parameter.offset : arenas.offsets[at(step.parameters[k])];
+      bound.weights.push_back(arenas.parameters + offset);
       bound.compute_weights.push_back(static_cast<const std::byte*>(arenas.compute) +
-                                      static_cast<std::size_t>(parameter.offset) * size_of(plan.compute));
+                                      static_cast<std::size_t>(offset) * size_of(plan.compute));
       float* gradient = nullptr;
       const bool table = parameter.kind == plan::ParameterKind::kTable;
       if (table && !arenas.tables.empty()) {

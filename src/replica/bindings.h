@@ -12,11 +12,12 @@
 
 namespace dptrain::replica {
 
-/// The arenas of one replica. Gradients null: inference only.
+/// The arenas of one slot of a replica. Gradients null: inference only.
 struct Arenas {
   std::byte* tensors = nullptr;
   std::byte* packed = nullptr;  ///< ops' own copies of their weights
   const float* parameters = nullptr;
+  std::vector<std::int64_t> offsets{};      ///< of each parameter; empty: the plan's
   const void* compute = nullptr;            ///< the parameters in the plan's compute type
   float* gradients = nullptr;               ///< where backward writes
   std::vector<device::RowTable*> tables{};  ///< in training; per parameter, null for those that are none
@@ -38,14 +39,15 @@ struct BoundStep {
 
 class Bindings {
  public:
-  Bindings(const plan::Plan& plan, const plan::MemoryPlan& memory, const Arenas& arenas);
+  /// Of the slot's steps; the others are empty.
+  Bindings(const plan::Plan& plan, const plan::MemoryPlan& memory, const Arenas& arenas, int slot = 0);
 
   /// The memory of this call's inputs, one per graph input.
   void bind_inputs(const std::vector<const void*>& inputs);
 
   const BoundStep& step(std::size_t s) const { return steps_[s]; }
   void* scratch() const { return scratch_; }
-  /// Of a tensor or a view of one; null for kAbsent and for inputs not yet bound.
+  /// Of a tensor or a view of one, in the slot; null for kAbsent and for inputs not yet bound.
   void* tensor(int index) const;
 
  private:

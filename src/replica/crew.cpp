@@ -45,8 +45,17 @@ void Crew::rethrow() {
 }
 
 void Crew::run(const Command& command) {
-  std::unique_lock lock(mutex_);
+  begin(command);
+  end();
+}
+
+void Crew::begin(const Command& command) {
+  const std::lock_guard lock(mutex_);
   start(command);
+}
+
+void Crew::end() {
+  std::unique_lock lock(mutex_);
   done_.wait(lock, [&] { return running_ == 0; });
   rethrow();
 }

@@ -31,6 +31,9 @@ class Crew {
 
   /// Runs the command once on every thread and waits for all. Rethrows the first exception; `failed_lane` says whose.
   void run(const Command& command);
+  /// The two halves of it: between them the caller does something else. The command lives until the end.
+  void begin(const Command& command);
+  void end();
   /// The same, looking on every `period` seconds.
   void run(const Command& command, double period, const Look& look);
   int failed_lane() const { return failed_lane_; }

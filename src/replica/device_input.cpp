@@ -14,10 +14,11 @@ constexpr std::size_t kPieceBytes = std::size_t{8} << 20;
 }  // namespace
 
 DeviceInput::DeviceInput(DType compute, device::Device& device, device::Stream& stream, const Feed& feed,
-                         std::int64_t rows, int sets)
+                         std::int64_t rows, int sets, const std::vector<bool>& wanted)
     : device_(device), stream_(stream) {
   for (const Feed::Input& from : feed.inputs) {
     Input& input = inputs_.emplace_back();
+    if (!wanted[inputs_.size() - 1]) continue;
     input.row_bytes = static_cast<std::size_t>(from.program.in_elements()) * size_of(from.type);
     input.pass =
         device::make_pixel_pass({.program = from.program, .type = from.type, .compute = compute, .rows = rows}, device);
@@ -52,6 +53,7 @@ void DeviceInput::make(const BatchRows& slice, int set, const std::vector<void*>
                          static_cast<std::size_t>(slice.rows) * sizeof(std::int64_t), stream_);
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     Input& input = inputs_[i];
+    if (!input.pass) continue;
     const void* in = nullptr;
     if (input.resident) {
       in = input.resident->data();
@@ -73,7 +75,7 @@ void DeviceInput::make(const BatchRows& slice, int set, const std::vector<void*>
 std::size_t DeviceInput::bytes() const {
   std::size_t sum = 0;
   for (const Input& input : inputs_) {
-    sum += input.pass->bytes() + (input.resident ? input.resident->bytes() : 0);
+    sum += (input.pass ? input.pass->bytes() : 0) + (input.resident ? input.resident->bytes() : 0);
     for (const auto& buffer : input.arriving) sum += buffer->bytes();
   }
   for (const auto& buffer : samples_) sum += buffer->bytes();

@@ -16,11 +16,12 @@ namespace dptrain::replica {
 
 class DeviceInput {
  public:
-  /// For batches of up to `rows` rows in `sets` sets of buffers. Waits until samples that stay are there.
+  /// For batches of up to `rows` rows in `sets` sets of buffers. Waits until samples that stay are there. `wanted`: per
+  /// input of the model; the others are left alone.
   DeviceInput(DType compute, device::Device& device, device::Stream& stream, const Feed& feed, std::int64_t rows,
-              int sets);
+              int sets, const std::vector<bool>& wanted);
 
-  /// Queues everything that makes `outputs`, one for each input of the model, from the slice.
+  /// Queues everything that makes `outputs`, one for each input of the model that is wanted, from the slice.
   void make(const BatchRows& slice, int set, const std::vector<void*>& outputs);
 
   std::size_t bytes() const;
@@ -30,7 +31,7 @@ class DeviceInput {
     std::size_t row_bytes = 0;
     std::unique_ptr<device::Buffer> resident;
     std::vector<std::unique_ptr<device::Buffer>> arriving;  ///< per set, where nothing is resident
-    std::unique_ptr<device::PixelPass> pass;
+    std::unique_ptr<device::PixelPass> pass;                ///< null: not wanted
   };
 
   void upload(const Feed::Input& from, std::int64_t samples, Input& to);

@@ -35,12 +35,15 @@ bool is_frozen(const plan::Plan& plan, const plan::Step& step) {
 }  // namespace
 
 Executor::Executor(const plan::Plan& plan, device::Device& device, device::Stream& stream,
-                   device::Collective* collective, const ParameterArenas& arenas, const Options& options)
+                   device::Collective* collective, const ParameterArenas& arenas, const Options& options,
+                   SlotContext context)
     : plan_(plan),
       device_(device),
       stream_(stream),
       collective_(collective),
       arenas_(arenas),
+      slot_(context.slot),
+      crossings_(context.crossings),
       rows_(options.rows),
       shards_(options.shards),
       gradients_(arenas.written()),
@@ -51,13 +54,17 @@ Executor::Executor(const plan::Plan& plan, device::Device& device, device::Strea
       scales_loss_(arenas.scales_loss()),
       state_(device.allocate(sizeof(kernels::StepState))),
       writer_(plan.tensors.size(), plan::kAbsent),
-      staging_(plan, device, options.rows, plan.has_loss() ? Replica::kSets : 1),
+      staging_(plan, device, options.rows, plan.has_loss() ? Replica::kSets : 1, context.slot),
       heart_(options.heart),
       profile_(plan.steps.size()) {
+  if (slot_ != 0) {
+    mirror_.emplace(plan, device, arenas, slot_);
+    loss_scale_ = mirror_->loss_scale();
+  }
   make_ops(options);
   plan_memory(arenas);
-  if (training_ && std::ranges::any_of(plan.losses, &plan::LossStep::masked))
-    counts_.emplace(plan, device, stream, collective);
+  masked_ = training_ && std::ranges::any_of(plan.losses, &plan::LossStep::masked);
+  if (masked_ && slot_ == 0) counts_.emplace(plan, device, stream, collective);
   for (std::size_t s = 0; s < plan.steps.size(); ++s)
     for (const int tensor : plan.steps[s].parameter_gradient_tensors)
       if (tensor != plan::kAbsent) writer_[at(tensor)] = static_cast<int>(s);
@@ -65,6 +72,10 @@ Executor::Executor(const plan::Plan& plan, device::Device& device, device::Strea
 
 void Executor::make_ops(const Options& options) {
   for (const plan::Step& step : plan_.steps) {
+    if (step.slot != slot_ || step.copies) {
+      ops_.push_back(nullptr);
+      continue;
+    }
     if (heart_ != nullptr) heart_->beat("making layer", &step.name);
     // A random layer is keyed by its place in the graph, which does not depend on what a device can fuse.
     ops_.push_back(device_.make_op({.plan = plan_,
@@ -75,18 +86,24 @@ void Executor::make_ops(const Options& options) {
                                     .replicas = options.replicas}));
   }
   for (const plan::LossStep& loss : plan_.losses) {
+    if (!is_mine(loss)) {
+      losses_.push_back(nullptr);
+      continue;
+    }
     losses_.push_back(device::measured_loss({.plan = plan_, .loss = loss, .rows = rows_}, device_));
     grow(loss_need_, losses_.back()->need());
   }
-  for (const auto& op : ops_) needs_.push_back(op->need());
+  for (const auto& op : ops_) needs_.push_back(op ? op->need() : plan::Need{});
   for (const std::int64_t rows : options.row_counts)
     if (rows > 0) prepare(rows);
 }
 
 void Executor::prepare(std::int64_t rows) {
   // All are told before any is asked: devices make several ops' primitives at once.
-  for (std::size_t s = 0; s < ops_.size(); ++s) ops_[s]->prepare(rows * plan_.steps[s].frames);
+  for (std::size_t s = 0; s < ops_.size(); ++s)
+    if (ops_[s]) ops_[s]->prepare(rows * plan_.steps[s].frames);
   for (std::size_t s = 0; s < ops_.size(); ++s) {
+    if (!ops_[s]) continue;
     if (heart_ != nullptr) heart_->beat("choosing the engines of layer", &plan_.steps[s].name);
     grow(needs_[s], ops_[s]->need());
   }
@@ -94,10 +111,10 @@ void Executor::prepare(std::int64_t rows) {
 
 void Executor::plan_memory(const ParameterArenas& arenas) {
   const bool trains = arenas.gradients() != nullptr;
-  inference_memory_ = plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kInference);
+  inference_memory_ = plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kInference, slot_);
   std::uint64_t bytes = inference_memory_.arena_bytes;
   if (trains) {
-    training_memory_ = plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kTraining);
+    training_memory_ = plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kTraining, slot_);
     bytes = std::max(bytes, training_memory_.arena_bytes);
   }
   tensors_ = device_.allocate(std::max<std::size_t>(bytes, 1));
@@ -117,12 +134,18 @@ void Executor::plan_memory(const ParameterArenas& arenas) {
   if (inference_memory_.packed_bytes > 0) packed_room_ = device_.allocate(inference_memory_.packed_bytes);
   Arenas memory{.tensors = tensors_->as<std::byte>(),
                 .packed = packed_room_ ? packed_room_->as<std::byte>() : nullptr,
-                .parameters = arenas.parameters(),
-                .compute = arenas.compute(),
+                .parameters = mirror_ ? mirror_->parameters() : arenas.parameters(),
+                .offsets = mirror_ ? mirror_->offsets() : std::vector<std::int64_t>(),
+                .compute = mirror_ ? mirror_->compute() : arenas.compute(),
                 .tables = arenas.tables()};
-  inference_.emplace(plan_, inference_memory_, memory);
+  inference_.emplace(plan_, inference_memory_, memory, slot_);
   memory.gradients = gradients_;
-  if (trains) training_.emplace(plan_, training_memory_, memory);
+  if (trains) training_.emplace(plan_, training_memory_, memory, slot_);
+  if (crossings_ == nullptr) return;
+  crossings_->attach(slot_, device_);
+  crossings_->publish_sums(slot_, sums_->as<double>());
+  publish(*inference_, false);
+  if (trains) publish(*training_, true);
 }
 
 void Executor::stage(const BatchRows& slice, int set) {
@@ -135,6 +158,9 @@ void Executor::stage(const BatchRows& slice, int set) {
 }
 
 void Executor::bind(const BatchRows& slice, int set, Bindings& bindings) {
+  if (crossings_ != nullptr) crossings_->meet(slot_, stream_);
+  if (mirror_) mirror_->refresh(stream_);
+  sums_wanted_ = false;
   pack(bindings);
   if (slice.rows == 0) return;
   place_ = staging_.arrive(slice, set, stream_);
@@ -229,21 +255,25 @@ void Executor::run_forward(const BatchRows& slice, const StepInputs& in, const B
 
 void Executor::forward_of(std::size_t s, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
                           bool training) {
-  if (slice.rows == 0 && !(training && ops_[s]->runs_empty())) return;
-  run_op(s, slice.rows, false, [&] { ops_[s]->forward(args(s, slice, in, bindings, training)); });
+  const plan::Step& step = plan_.steps[s];
+  if (step.slot != slot_) return;
+  if (step.copies) return run_copy(s, slice, bindings, training);
+  if (slice.rows > 0 || (training && ops_[s]->runs_empty()))
+    run_op(s, slice.rows, false, [&] { ops_[s]->forward(args(s, slice, in, bindings, training)); });
+  if (crossings_ != nullptr) post_forward(s, training);
 }
 
 /// What masks say of the slice, whose forward has written them, goes to the counts.
 void Executor::count_valid(const BatchRows& slice) {
-  for (std::size_t i = 0; i < plan_.losses.size() && slice.rows > 0; ++i)
+  for (std::size_t i = 0; counts_ && i < plan_.losses.size() && slice.rows > 0; ++i)
     if (plan_.losses[i].masked()) counts_->add(i, mask_of(plan_.losses[i], *training_), slice.rows);
 }
 
 void Executor::count_ahead(const std::vector<BatchRows>& micro_batches, const StepInputs& in,
                            const std::function<int()>& next_set) {
-  counted_ahead_ = counts_ && micro_batches.size() > 1;
+  counted_ahead_ = masked_ && micro_batches.size() > 1;
   if (!counted_ahead_) return;
-  counts_->clear();
+  if (counts_) counts_->clear();
   for (const BatchRows& slice : micro_batches) {
     const int set = next_set();
     stage(slice, set);
@@ -252,13 +282,13 @@ void Executor::count_ahead(const std::vector<BatchRows>& micro_batches, const St
     count_valid(slice);
     release(set);
   }
-  counts_->share(in.valid);
+  if (counts_) counts_->share(in.valid);
 }
 
 void Executor::run_losses(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training) {
-  if (slice.rows == 0) return;
   if (heart_ != nullptr) heart_->beat("the loss");
-  for (std::size_t i = 0; i < losses_.size(); ++i) {
+  for (std::size_t i = 0; i < losses_.size() && slice.rows > 0; ++i) {
+    if (!losses_[i]) continue;
     const plan::LossStep& loss = plan_.losses[i];
     const auto* const mask = mask_of(loss, bindings);
     if (loss.masked())
@@ -277,6 +307,7 @@ void Executor::run_losses(const BatchRows& slice, const StepInputs& in, const Bi
                      .scratch = bindings.scratch(),
                      .stream = &stream_});
   }
+  if (crossings_ != nullptr) post_losses(training);
 }
 
 void Executor::begin(const BatchRows& slice, int set) {
@@ -286,7 +317,7 @@ void Executor::begin(const BatchRows& slice, int set) {
 }
 
 void Executor::forward(const BatchRows& slice, const StepInputs& in) {
-  if (slice.rows == 0) device_.fill(gradients_, plan_.statistics_end, 0, stream_);
+  if (slice.rows == 0 && slot_ == 0) device_.fill(gradients_, plan_.statistics_end, 0, stream_);
   run_forward(slice, in, *training_, true, true);
   if (counts_ && !counted_ahead_) {
     counts_->clear();
@@ -305,12 +336,14 @@ void Executor::backward(const BatchRows& slice, const StepInputs& in,
 }
 
 void Executor::run_item(const BackwardItem& item, const BatchRows& slice, const StepInputs& in) {
+  if (crossings_ != nullptr && plan::slot_of(plan_, item) != slot_) return;
   const bool empty = slice.rows == 0;
   switch (item.kind) {
     case BackwardItem::Kind::kStep: {
       const std::size_t s = at(item.step);
       if (!empty || ops_[s]->runs_empty())
         run_op(s, slice.rows, true, [&] { ops_[s]->backward(args(s, slice, in, *training_, true)); });
+      if (crossings_ != nullptr) post_backward(s);
       return;
     }
     case BackwardItem::Kind::kAccumulateTensor:
@@ -320,11 +353,15 @@ void Executor::run_item(const BackwardItem& item, const BatchRows& slice, const 
       return;
     case BackwardItem::Kind::kAccumulateParameter: {
       const plan::Parameter& parameter = plan_.parameters[at(item.destination)];
-      if (!empty || ops_[at(writer_[at(item.source)])]->runs_empty())
+      if (!empty || runs_empty(writer_[at(item.source)]))
         device_.accumulate(gradients_ + parameter.offset, training_->tensor(item.source), DType::kF32,
                            parameter.elements(), stream_);
       return;
     }
+    case BackwardItem::Kind::kFetchTensor:
+      return fetch(item.source, training_->tensor(item.destination), slice.rows, true);
+    case BackwardItem::Kind::kFetchParameter:
+      return fetch(item.source, gradients_ + plan_.parameters[at(item.destination)].offset, slice.rows, true);
   }
 }
 
@@ -343,7 +380,8 @@ void Executor::predict(const BatchRows& slice, const std::vector<void*>& outputs
   bind(slice, 0, *inference_);
   run_forward(slice, {}, *inference_, false, false);
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    copy_output(plan_.tensors[at(predicted_[i])], inference_->tensor(predicted_[i]), slice.rows, outputs[i]);
+    if (plan_.tensors[at(plan::root(plan_, predicted_[i]))].slot == slot_)
+      copy_output(plan_.tensors[at(predicted_[i])], inference_->tensor(predicted_[i]), slice.rows, outputs[i]);
   release(0);  // only now: an output may be an input
 }
 
@@ -366,6 +404,7 @@ void Executor::penalty(device::Update& update, const float* weights) {
 
 void Executor::taint_gradients() {
   if (plan_.statistics_end == 0) return;
+  gather_sums();
   for (int shard = 0; shard < shards_; ++shard)
     for (const plan::LossStep& loss : plan_.losses) device_.taint(sums_of(loss, shard), summed_gradients_, stream_);
 }
@@ -397,7 +436,7 @@ StepSums Executor::read_sums(std::size_t post) {
 
 std::vector<std::string> Executor::implementations() const {
   std::vector<std::string> all;
-  for (const auto& op : ops_) all.push_back(op->implementation());
+  for (const auto& op : ops_) all.push_back(op ? op->implementation() : "");
   return all;
 }
 
@@ -405,7 +444,7 @@ std::size_t Executor::bytes() const {
   std::size_t sum = tensors_->bytes() + sums_->bytes() + staging_.bytes();
   for (const auto* buffer : {&packed_room_, &output_floats_})
     if (*buffer) sum += (*buffer)->bytes();
-  return sum + (counts_ ? counts_->bytes() : 0);
+  return sum + (counts_ ? counts_->bytes() : 0) + (mirror_ ? mirror_->bytes() : 0);
 }
 
 void Executor::set_profiling(bool on) {

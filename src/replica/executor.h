@@ -1,8 +1,12 @@
 #pragma once
 
-// Executor: the plan's steps as ops of one device, and the arena of tensors they work in. Runs forward, loss and
-// backward of one micro-batch: stage, then begin, forward, backward, release. Owned by a Replica, used on its thread;
-// nothing is allocated after construction.
+// Executor: the plan's steps in one slot as ops of a device, and the arena of tensors they work in. Runs forward, loss
+// and backward of one micro-batch: stage, then begin, forward, backward, release. Owned by a Replica, used on the
+// slot's thread; nothing is allocated after construction.
+//
+// Where a replica has several slots each has an Executor, and all are called alike with the same slices, side by side,
+// for they wait for one another (crossings.h). What belongs to the replica, the gradients, the sums that are read, the
+// counts of masks, is the home slot's, 0.
 
 #include <functional>
 #include <memory>
@@ -10,27 +14,37 @@
 #include <string>
 #include <vector>
 
+#include "core/index.h"
 #include "replica/arenas.h"
 #include "replica/bindings.h"
+#include "replica/crossings.h"
 #include "replica/mask_counts.h"
 #include "replica/not_finite.h"
 #include "replica/replica.h"
 #include "replica/staging.h"
+#include "replica/weight_mirror.h"
 
 namespace dptrain::replica {
 
+/// Which slot of a replica an Executor runs.
+struct SlotContext {
+  int slot = 0;
+  Crossings* crossings = nullptr;  ///< null: there is one slot
+};
+
 class Executor {
  public:
+  /// `arenas`: the home slot's.
   Executor(const plan::Plan& plan, device::Device& device, device::Stream& stream, device::Collective* collective,
-           const ParameterArenas& arenas, const Options& options);
+           const ParameterArenas& arenas, const Options& options, SlotContext context = {});
 
   void add_feed(int number, const Feed& feed) { staging_.add_feed(number, feed); }
   /// Brings a slice to the device, behind what has used that set of buffers before and beside everything else.
   void stage(const BatchRows& slice, int set);
   /// The ops read the staged slice from here on, in training.
   void begin(const BatchRows& slice, int set);
-  /// Nothing queued from here on reads the slice.
-  void release(int set) { staging_.release(set, stream_); }
+  /// Nothing queued from here on reads the slice; the pass is over in all slots.
+  void release(int set);
 
   /// Where losses have masks and there are several micro-batches: stages each in turn and runs what its masks depend
   /// on, so that forward() knows how many positions of the whole batch are valid. Before the first of them.
@@ -113,6 +127,18 @@ class Executor {
                    bool with_loss);
   void forward_of(std::size_t step, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
                   bool training);
+  bool is_mine(const plan::LossStep& loss) const { return loss.slot == slot_; }
+  // With several slots.
+  void publish(const Bindings& bindings, bool training);
+  void run_copy(std::size_t step, const BatchRows& slice, const Bindings& bindings, bool training);
+  /// A tensor of another slot to this one; of no rows it is only waited for.
+  void fetch(int tensor, void* to, std::int64_t rows, bool training);
+  void post(int tensor);
+  void post_losses(bool training);
+  void post_forward(std::size_t step, bool training);
+  void post_backward(std::size_t step);
+  /// At home: sums of losses in other slots, once in a pass.
+  void gather_sums();
   void count_valid(const BatchRows& slice);
   void run_losses(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training);
   /// Of a shard: those of the plan, then the penalty.
@@ -133,22 +159,28 @@ class Executor {
   /// The same for one of its passes, timed when profiling.
   template <class Call>
   void run_op(std::size_t step, std::int64_t rows, bool backward, const Call& call);
+  bool runs_empty(int step) const { return step != plan::kAbsent && ops_[at(step)] && ops_[at(step)]->runs_empty(); }
 
   const plan::Plan& plan_;
   device::Device& device_;
   device::Stream& stream_;
   device::Collective* collective_;
   const ParameterArenas& arenas_;
+  const int slot_;
+  Crossings* const crossings_;                           ///< null: there is one slot
+  std::optional<WeightMirror> mirror_;                   ///< away from home
+  bool sums_wanted_ = false;                             ///< those of the running pass's losses are not all at home yet
   const std::int64_t rows_;                              ///< the most rows of a slice
   const int shards_;                                     ///< whose sums are kept apart
   int shard_ = 0;                                        ///< whose sums are added to
   float* const gradients_;                               ///< where backward writes
   float* const summed_gradients_;                        ///< of all micro-batches
-  std::vector<std::unique_ptr<device::Op>> ops_;         ///< per step
-  std::vector<std::unique_ptr<device::LossOp>> losses_;  ///< per loss of the plan; none: prediction only
+  std::vector<std::unique_ptr<device::Op>> ops_;         ///< per step; null: of another slot, or a copy
+  std::vector<std::unique_ptr<device::LossOp>> losses_;  ///< per loss of the plan, likewise; none: prediction only
   const std::vector<int> mask_steps_;                    ///< as plan::mask_steps
   const std::vector<int> predicted_;                     ///< as plan::predicted_tensors
-  std::optional<MaskCounts> counts_;                     ///< in training, where losses have masks
+  std::optional<MaskCounts> counts_;                     ///< in training at home, where losses have masks
+  bool masked_ = false;                                  ///< as counts_, in every slot
   bool counted_ahead_ = false;                           ///< for the micro-batches of the running step
   std::vector<plan::Need> needs_;                        ///< per step
   plan::Need loss_need_;

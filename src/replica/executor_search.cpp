@@ -11,6 +11,15 @@ namespace {
 
 bool is_bad(float value) { return !std::isfinite(value); }
 
+/// Inputs, forward, losses (behind all steps), backward.
+int moment_of_step(const plan::Plan& plan, std::size_t step, bool backward) {
+  std::size_t moment = plan.inputs.size() + step;
+  if (!backward) return static_cast<int>(moment);
+  moment = plan.inputs.size() + plan.steps.size() + plan.losses.size();
+  const auto item = std::ranges::find(plan.backward, static_cast<int>(step), &plan::BackwardItem::step);
+  return static_cast<int>(moment) + static_cast<int>(item - plan.backward.begin());
+}
+
 }  // namespace
 
 std::optional<NotFinite> Executor::find_not_finite(const BatchRows& slice, const StepInputs& in, int set) {
@@ -20,14 +29,17 @@ std::optional<NotFinite> Executor::find_not_finite(const BatchRows& slice, const
   for (std::size_t i = 0; i < plan_.inputs.size() && !found && slice.rows > 0; ++i) {
     const plan::Tensor& tensor = plan_.tensors[at(plan_.inputs[i])];
     found = look(training_->tensor(plan_.inputs[i]), tensor.type, tensor.elements(slice.rows), &slice);
-    if (found) found->layer = tensor.name, found->what = "input";
+    if (found) found->layer = tensor.name, found->what = "input", found->moment = static_cast<int>(i);
   }
   watch_ = [&](std::size_t step, bool backward) {
     if (!found) found = look_at_op(step, backward, slice);
   };
   forward(slice, in);
-  for (std::size_t i = 0; i < plan_.losses.size() && !found && slice.rows > 0; ++i)
+  for (std::size_t i = 0; i < plan_.losses.size() && !found && slice.rows > 0; ++i) {
+    if (!is_mine(plan_.losses[i])) continue;
     found = look_at_loss(plan_.losses[i], slice);
+    if (found) found->moment = moment_of_step(plan_, plan_.steps.size(), false) + static_cast<int>(i);
+  }
   backward(slice, in, [](const plan::BackwardItem&) {});
   watch_ = {};
   release(set);
@@ -56,7 +68,10 @@ std::optional<NotFinite> Executor::look_at_op(std::size_t s, bool backward, cons
   const plan::Step& step = plan_.steps[s];
   const BoundStep& bound = training_->step(s);
   const auto named = [&](std::optional<NotFinite> found, const std::string& what) {
-    if (found) found->layer = step.name, found->node = step.node, found->what = what;
+    if (found) {
+      found->layer = step.name, found->node = step.node, found->what = what;
+      found->moment = moment_of_step(plan_, s, backward);
+    }
     return found;
   };
   const auto rows_of = [&](int tensor) { return plan_.tensors[at(tensor)].elements(slice.rows); };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <utility>
 
 #include "core/clock.h"
@@ -11,8 +12,10 @@
 #include "core/log.h"
 #include "optim/optimizers/sgd.h"
 #include "replica/arenas.h"
+#include "replica/crossings.h"
 #include "replica/executor.h"
 #include "replica/gradient_tree.h"
+#include "replica/other_slots.h"
 
 namespace dptrain::replica {
 namespace {
@@ -34,7 +37,16 @@ struct Replica::Impl {
         stream(device.make_stream()),
         collective(collective_),
         arenas(plan, device, *stream, options.optimizer, options.accumulate || options.shards > 1),
-        executor(plan, device, *stream, collective, arenas, options) {
+        crossings(plan.slot_count() > 1 ? std::make_unique<Crossings>(plan) : nullptr),
+        executor(plan, device, *stream, collective, arenas, options, {.slot = 0, .crossings = crossings.get()}) {
+    if (at(plan.slot_count()) != options.other_slots.size() + 1)
+      throw Error(ErrorKind::kInternal,
+                  fmt::format("{} devices for a plan of {} slots", options.other_slots.size() + 1, plan.slot_count()));
+    if (crossings) others.emplace(plan, options.other_slots, arenas, *crossings, options);
+    if (options.graphs == Graphs::kOn && crossings)
+      throw Error(
+          ErrorKind::kUsage,
+          fmt::format("runtime.cuda_graphs: on wants replicas of one slot, found {}; use auto", plan.slot_count()));
     if (options.graphs == Graphs::kOn && (options.replicas > 1 || options.accumulate))
       throw Error(ErrorKind::kUsage,
                   fmt::format("runtime.cuda_graphs: on wants one replica and accumulate_steps 1, found "
@@ -141,7 +153,7 @@ struct Replica::Impl {
   /// A recording has the rows, the sample count and the staged set built in, and nobody to exchange gradients with.
   bool may_replay(const std::vector<BatchRows>& micro_batches, const StepInputs& in) const {
     const BatchRows& slice = micro_batches.front();
-    return options.graphs != Graphs::kOff && options.replicas == 1 && micro_batches.size() == 1 &&
+    return options.graphs != Graphs::kOff && !others && options.replicas == 1 && micro_batches.size() == 1 &&
            !arenas.accumulates() && slice.rows == options.rows && in.valid == slice.rows && slice.first_row == 0 &&
            !cannot_record && !executor.profiling();
   }
@@ -209,6 +221,41 @@ struct Replica::Impl {
     if (count == kMostQueued) throw Error(ErrorKind::kInternal, fmt::format("{} steps are queued already", count));
   }
 
+  /// Calls `work` for every slot's executor, side by side; the calls are the same in all slots.
+  template <class Work>
+  void on_slots(const Work& work) {
+    if (!others) return work(executor);
+    others->run(work, [&] { work(executor); });
+  }
+
+  /// What run_step() means for the other slots: their part of the same micro-batches.
+  void follow(Executor& slot, const std::vector<BatchRows>& micro_batches, const StepInputs& in) const {
+    int set = 0;
+    const auto next = [&set] { return set = (set + 1) % kSets; };
+    slot.clear_sums();
+    slot.count_ahead(micro_batches, in, next);
+    for (std::size_t m = 0; m < micro_batches.size(); ++m) {
+      const BatchRows& slice = micro_batches[m];
+      const int mine = next();
+      slot.select_sums(static_cast<int>(m) % options.shards);
+      slot.stage(slice, mine);
+      slot.begin(slice, mine);
+      slot.forward(slice, in);
+      slot.backward(slice, in, [](const plan::BackwardItem&) {});
+      slot.release(mine);
+    }
+  }
+
+  void run_step_on_slots(const std::vector<BatchRows>& micro_batches, const StepInputs& in,
+                         const kernels::StepState& state, std::size_t post) {
+    others->run(
+        [&](Executor& slot) {
+          slot.send_state(state, post);
+          follow(slot, micro_batches, in);
+        },
+        [&] { run_step(micro_batches, in); });
+  }
+
   /// Notes what the device has just been given, and sends for its sums.
   void enqueue(const std::vector<BatchRows>& slices, bool step) {
     Queued& last = queue[ring_slot(count)];
@@ -237,7 +284,9 @@ struct Replica::Impl {
   std::unique_ptr<device::Stream> stream;
   device::Collective* const collective;
   ParameterArenas arenas;
-  Executor executor;
+  std::unique_ptr<Crossings> crossings;  ///< null: there is one slot
+  Executor executor;                     ///< the first slot's
+  std::optional<OtherSlots> others;
   std::optional<GradientTree> tree;  ///< of several shards
   std::unique_ptr<device::Update> update;
   StepTimes times;
@@ -275,7 +324,10 @@ void Replica::queue_step(const std::vector<BatchRows>& micro_batches, const Step
   const bool replay = r.may_replay(micro_batches, in) && ++r.full_steps > Impl::kEagerSteps;
   r.replayed = replay && r.replay_step(micro_batches.front(), in);
   if (!r.replayed) {
-    r.run_step(micro_batches, in);
+    if (r.others)
+      r.run_step_on_slots(micro_batches, in, state, slot);
+    else
+      r.run_step(micro_batches, in);
     watch.restart();
   }
   r.enqueue(micro_batches, true);
@@ -314,36 +366,58 @@ StepSums Replica::gradients(const std::vector<BatchRows>& micro_batches, std::in
   Impl& r = *impl_;
   r.check(micro_batches);
   r.times = {};
-  r.executor.send_state({.step = number}, 0);
-  r.clear_sums();
   r.arenas.clear_tables();
   r.clear_accumulated();
   const StepInputs in{.number = number, .valid = valid};
-  r.executor.count_ahead(micro_batches, in, [&r] { return r.next_set(); });
   std::int64_t rows = 0;
-  for (std::size_t m = 0; m < micro_batches.size(); ++m) {
-    const int set = r.next_set();
-    r.executor.stage(micro_batches[m], set);
-    r.micro_batch(micro_batches[m], set, in, static_cast<int>(m), false);
-    rows += micro_batches[m].rows;
-  }
+  for (const BatchRows& slice : micro_batches) rows += slice.rows;
+  const auto at_home = [&] {
+    r.executor.send_state({.step = number}, 0);
+    r.clear_sums();
+    r.executor.count_ahead(micro_batches, in, [&r] { return r.next_set(); });
+    for (std::size_t m = 0; m < micro_batches.size(); ++m) {
+      const int set = r.next_set();
+      r.executor.stage(micro_batches[m], set);
+      r.micro_batch(micro_batches[m], set, in, static_cast<int>(m), false);
+    }
+  };
+  if (r.others)
+    r.others->run(
+        [&](Executor& other) {
+          other.send_state({.step = number}, 0);
+          r.follow(other, micro_batches, in);
+        },
+        at_home);
+  else
+    at_home();
   return r.sums(rows);
 }
 
 std::optional<NotFinite> Replica::find_not_finite(const std::vector<BatchRows>& micro_batches, const StepInputs& in) {
   Impl& r = *impl_;
   r.check_nothing_is_queued();
-  r.executor.send_state({.step = in.number}, 0);
   std::optional<NotFinite> first;
-  r.executor.count_ahead(micro_batches, in, [&r] { return r.next_set(); });
   r.clear_accumulated();
-  for (std::size_t m = 0; m < micro_batches.size(); ++m) {
-    r.clear_sums();
-    r.arenas.clear_tables();
-    const auto found = r.executor.find_not_finite(micro_batches[m], in, r.next_set());
-    if (!first) first = found;
-    r.accumulate(static_cast<int>(m), 0, r.plan.statistics_end);
-  }
+  std::mutex mutex;
+  std::pair<std::size_t, int> earliest;  // micro-batch, moment
+  r.on_slots([&](Executor& slot) {
+    const bool home = &slot == &r.executor;
+    slot.send_state({.step = in.number}, 0);
+    int set = 0;
+    const auto next = [&set] { return set = (set + 1) % kSets; };
+    slot.select_sums(0);
+    slot.count_ahead(micro_batches, in, next);
+    for (std::size_t m = 0; m < micro_batches.size(); ++m) {
+      home ? r.clear_sums() : slot.clear_sums();
+      if (home) r.arenas.clear_tables();
+      const auto found = slot.find_not_finite(micro_batches[m], in, next());
+      if (home) r.accumulate(static_cast<int>(m), 0, r.plan.statistics_end);
+      const std::lock_guard lock(mutex);
+      if (!found || (first && earliest <= std::pair(m, found->moment))) continue;
+      first = found;
+      earliest = {m, found->moment};
+    }
+  });
   r.stream->synchronize();
   return first;
 }
@@ -353,12 +427,17 @@ void Replica::queue_evaluation(const std::vector<BatchRows>& slices) {
   r.check_room();
   r.check_shards(slices.size());
   r.times = {};
-  r.clear_sums();
   const std::size_t pieces = slices.size() / at(r.options.shards);
-  for (std::size_t i = 0; i < slices.size(); ++i) {
-    r.executor.select_sums(static_cast<int>(i / pieces));
-    r.executor.evaluate(slices[i], r.next_set());
-  }
+  const int first = r.next_set();
+  r.on_slots([&](Executor& slot) {
+    &slot == &r.executor ? r.clear_sums() : slot.clear_sums();
+    int set = first;
+    for (std::size_t i = 0; i < slices.size(); ++i) {
+      slot.select_sums(static_cast<int>(i / pieces));
+      slot.evaluate(slices[i], set = (set + 1) % kSets);
+    }
+  });
+  r.last_set = (first + static_cast<int>(slices.size())) % kSets;
   r.enqueue(slices, false);
 }
 
@@ -369,10 +448,12 @@ StepSums Replica::evaluate(const BatchRows& slice) {
 }
 
 void Replica::predict(const BatchRows& slice, const std::vector<void*>& outputs) {
-  impl_->executor.predict(slice, outputs);
+  impl_->on_slots([&](Executor& slot) { slot.predict(slice, outputs); });
 }
 
-void Replica::add_feed(int number, const Feed& feed) { impl_->executor.add_feed(number, feed); }
+void Replica::add_feed(int number, const Feed& feed) {
+  impl_->on_slots([&](Executor& slot) { slot.add_feed(number, feed); });
+}
 
 void Replica::push(const graph::Model& model) { impl_->arenas.push(model); }
 void Replica::pull(graph::Model& model) { impl_->arenas.pull(model); }
@@ -396,6 +477,7 @@ const float* Replica::parameter_arena() { return impl_->arenas.parameters(); }
 device::Stream& Replica::stream() { return *impl_->stream; }
 
 void Replica::drain() noexcept {
+  if (impl_->others) impl_->others->drain();
   try {
     impl_->stream->synchronize();
   } catch (...) {  // what failed has been thrown before
@@ -405,11 +487,31 @@ void Replica::drain() noexcept {
 const StepTimes& Replica::times() const { return impl_->times; }
 bool Replica::replayed() const { return impl_->replayed; }
 const plan::MemoryPlan& Replica::memory() const { return impl_->executor.memory(); }
-std::vector<std::string> Replica::implementations() const { return impl_->executor.implementations(); }
-std::size_t Replica::bytes() const {
-  return impl_->arenas.bytes() + impl_->executor.bytes() + (impl_->tree ? impl_->tree->bytes() : 0);
+std::vector<std::string> Replica::implementations() const {
+  std::vector<std::string> all = impl_->executor.implementations();
+  for (int i = 0; impl_->others && i < impl_->others->size(); ++i) {
+    const std::vector<std::string> more = impl_->others->executor(i).implementations();
+    for (std::size_t s = 0; s < all.size(); ++s)
+      if (impl_->plan.steps[s].slot == i + 1) all[s] = more[s];
+  }
+  return all;
 }
-void Replica::set_profiling(bool on) { impl_->executor.set_profiling(on); }
-std::vector<Replica::StepProfile> Replica::profile() const { return impl_->executor.profile(); }
+std::size_t Replica::bytes() const {
+  std::size_t sum = impl_->arenas.bytes() + impl_->executor.bytes() + (impl_->tree ? impl_->tree->bytes() : 0);
+  for (int i = 0; impl_->others && i < impl_->others->size(); ++i) sum += impl_->others->executor(i).bytes();
+  return sum;
+}
+void Replica::set_profiling(bool on) {
+  impl_->on_slots([on](Executor& slot) { slot.set_profiling(on); });
+}
+std::vector<Replica::StepProfile> Replica::profile() const {
+  std::vector<StepProfile> all = impl_->executor.profile();
+  for (int i = 0; impl_->others && i < impl_->others->size(); ++i) {
+    const std::vector<StepProfile>& more = impl_->others->executor(i).profile();
+    for (std::size_t s = 0; s < all.size(); ++s)
+      if (impl_->plan.steps[s].slot == i + 1) all[s] = more[s];
+  }
+  return all;
+}
 
 }  // namespace dptrain::replica

@@ -1,7 +1,8 @@
 #pragma once
 
-// Replica: a plan bound to one device: arenas, ops, forward, backward, update. Made and used on one thread, its own
-// (ReplicaSet sees to that). Nothing is allocated after construction.
+// Replica: a plan bound to a device for each of its slots, most often to one: arenas, ops, forward, backward, update.
+// Made and used on one thread, its own (ReplicaSet sees to that), which is the first slot's; the other slots have
+// threads inside. Nothing is allocated after construction.
 
 #include <cstddef>
 #include <cstdint>
@@ -78,6 +79,8 @@ struct Options {
   Graphs graphs = Graphs::kAuto;
   bool goes_on = false;        ///< as UpdateContext::goes_on
   Heartbeat* heart = nullptr;  ///< null: nobody looks
+  /// Of the plan's slots behind the first; they outlive the replica.
+  std::vector<device::Device*> other_slots{};
 };
 
 /// Seconds of the caller since a step was last queued, by part, for the ledger. On a device that runs behind its caller
@@ -148,10 +151,10 @@ class Replica {
   /// Waits for what is queued, whether it succeeds or not; before replicas that share memory are destroyed.
   void drain() noexcept;
   const StepTimes& times() const;
-  bool replayed() const;  ///< the last step was one launch of a recording
-  const plan::MemoryPlan& memory() const;
+  bool replayed() const;                             ///< the last step was one launch of a recording
+  const plan::MemoryPlan& memory() const;            ///< of the first slot
   std::vector<std::string> implementations() const;  ///< per plan step
-  std::size_t bytes() const;                         ///< all arenas
+  std::size_t bytes() const;                         ///< all arenas, of all slots
 
   /// Per plan step, forward then backward: seconds summed since the last call with true; for `bench --layers`.
   void set_profiling(bool on);

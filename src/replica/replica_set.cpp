@@ -44,6 +44,7 @@ struct ReplicaSet::Impl {
   Impl(const plan::Plan& plan_, Devices devices_, Connector& connector_, SetOptions options_)
       : plan(plan_),
         devices(std::move(devices_)),
+        others(take_others(devices, at(plan.slot_count()))),
         connector(connector_),
         options(std::move(options_)),
         world(options.world.value_or(World::of_one_process(static_cast<int>(devices.size())))),
@@ -86,6 +87,16 @@ struct ReplicaSet::Impl {
   }
   int shards_of_replica() const { return std::max(1, options.virtual_shards / world.ranks); }
 
+  /// Leaves the first slots' devices.
+  static Devices take_others(Devices& devices, std::size_t slots) {
+    Devices first, rest;
+    if (devices.size() % slots != 0)
+      throw Error(ErrorKind::kInternal, fmt::format("{} devices for replicas of {} slots", devices.size(), slots));
+    for (std::size_t i = 0; i < devices.size(); ++i) (i % slots == 0 ? first : rest).push_back(std::move(devices[i]));
+    devices = std::move(first);
+    return rest;
+  }
+
   /// Replicas are destroyed where they were made, when nothing that one has queued touches the others' memory any more.
   void drop_replicas() {
     crew.run([this](int lane) {
@@ -110,6 +121,8 @@ struct ReplicaSet::Impl {
               .graphs = options.virtual_shards > 0 ? Graphs::kOff : options.graphs,
               .goes_on = options.goes_on,
               .heart = watchdog ? &watchdog->heart(lane) : nullptr};
+    const std::size_t each = others.size() / devices.size();
+    for (std::size_t i = 0; i < each; ++i) o.other_slots.push_back(others[at(lane) * each + i].get());
     for (const std::int64_t batch : options.batch_sizes)
       for (const RowRange piece : prepared(batch, world.rank(lane))) o.row_counts.push_back(piece.count);
     std::ranges::sort(o.row_counts);
@@ -229,7 +242,8 @@ struct ReplicaSet::Impl {
     return fmt::format("replica {} ({})", world.rank(lane), devices[at(lane)]->name());
   }
   const plan::Plan& plan;
-  Devices devices;
+  Devices devices;       ///< of first slots, one per lane
+  const Devices others;  ///< of the other slots, lane by lane
   Connector& connector;
   const SetOptions options;
   const World world;

@@ -1,8 +1,9 @@
 #pragma once
 
-// ReplicaSet: all replicas of this process, one thread each for life. Called from the trainer's thread; a call hands
-// the same work to every replica and returns when all are done. The first exception of any replica aborts the others'
-// communication and is rethrown with "replica 1 (cpu:1), step 412" before its message.
+// ReplicaSet: all replicas of this process, one thread each for life (and one more for each further slot). Called from
+// the trainer's thread; a call hands the same work to every replica and returns when all are done. The first exception
+// of any replica aborts the others' communication and is rethrown with "replica 1 (cpu:1), step 412" before its
+// message.
 //
 // A batch has at least the rows of this process's replicas (share_of); which each gets follows from its positions.
 
@@ -64,12 +65,13 @@ struct SetOptions {
 
 class ReplicaSet {
  public:
+  /// `devices`: one for each slot of the plan, replica by replica.
   ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<device::Device>> devices, Connector& connector,
              SetOptions options);
   ~ReplicaSet();
 
   int size() const;
-  /// For what any thread may call: allocate_host.
+  /// Its first slot's; for what any thread may call: allocate_host.
   device::Device& device(int lane);
   /// Every replica takes the feed in.
   void add_feed(int number, const Feed& feed);

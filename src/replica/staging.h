@@ -19,15 +19,15 @@ namespace dptrain::replica {
 
 class Staging {
  public:
-  /// For slices of up to `rows` rows; `sets`: 1 or 2.
-  Staging(const plan::Plan& plan, device::Device& device, std::int64_t rows, int sets);
+  /// For slices of up to `rows` rows; `sets`: 1 or 2. Brings what is read in that slot of the plan.
+  Staging(const plan::Plan& plan, device::Device& device, std::int64_t rows, int sets, int slot = 0);
   /// Slices may name a feed by `number` from now on, instead of having inputs.
   void add_feed(int number, const Feed& feed);
 
   /// Where ops read a slice.
   struct Place {
-    std::vector<const void*> inputs{};  ///< one per graph input, of its tensor's type
-    std::vector<const void*> labels{};  ///< one per loss
+    std::vector<const void*> inputs{};  ///< one per graph input, of its tensor's type; null: not read here
+    std::vector<const void*> labels{};  ///< one per loss, likewise
     const float* sample_weights = nullptr;
   };
 
@@ -53,8 +53,9 @@ class Staging {
   const plan::Plan& plan_;
   device::Device& device_;
   const std::int64_t rows_;
-  std::unique_ptr<device::Stream> stream_;  ///< null: the device reads the host's memory
-  std::unique_ptr<device::Buffer> floats_;  ///< an input as it comes, on its way to the compute type
+  std::vector<bool> reads_input_, reads_labels_;  ///< per graph input, per loss: something in the slot does
+  std::unique_ptr<device::Stream> stream_;        ///< null: the device reads the host's memory
+  std::unique_ptr<device::Buffer> floats_;        ///< an input as it comes, on its way to the compute type
   std::vector<Set> sets_;
   std::map<int, DeviceInput> feeds_;
 };

@@ -41,6 +41,9 @@ class ForgetfulDevice final : public device::Device {
   void copy_to_host(void* host, const void* from, std::size_t bytes, device::Stream& stream) override {
     device_->copy_to_host(host, from, bytes, stream);
   }
+  void copy_between(void* to, const void* from, std::size_t bytes, device::Stream& stream) override {
+    device_->copy_between(to, from, bytes, stream);
+  }
   void copy(void* to, const void* from, std::size_t bytes, device::Stream& stream) override {
     device_->copy(to, from, bytes, stream);
   }

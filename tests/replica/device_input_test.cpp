@@ -143,7 +143,7 @@ TEST_P(Batches, AreTheLoaders) {
     const auto stream = device->make_stream();
     Feed feed{.samples = kSamples, .resident = resident, .inputs = {}};
     feed.inputs.push_back({*program, type, rows[0].rows, [&](std::int64_t i) { return source->row(i); }});
-    DeviceInput input(DType::kF32, *device, *stream, feed, kBatch, 2);
+    DeviceInput input(DType::kF32, *device, *stream, feed, kBatch, 2, {true});
     const auto made = device->allocate(static_cast<std::size_t>(kBatch * c.wanted.elements()) * sizeof(float));
     for (int number = 0; number < 10; ++number) {  // two epochs and a half
       data::Batch expected = floats.next(), batch = fed.next();

@@ -64,6 +64,9 @@ std::unique_ptr<Buffer> CpuDevice::allocate(std::size_t bytes) { return allocate
 void CpuDevice::copy_to_device(void* destination, const void* host, std::size_t bytes, Stream&) {
   if (bytes > 0) std::memcpy(destination, host, bytes);
 }
+void CpuDevice::copy_between(void* destination, const void* source, std::size_t bytes, Stream&) {
+  if (bytes > 0) std::memcpy(destination, source, bytes);
+}
 void CpuDevice::copy_to_host(void* host, const void* source, std::size_t bytes, Stream&) {
   if (bytes > 0) std::memcpy(host, source, bytes);
 }

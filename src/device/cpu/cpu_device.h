@@ -29,6 +29,7 @@ class CpuDevice final : public Device {
   std::unique_ptr<Buffer> allocate_host(std::size_t bytes) override { return allocate(bytes); }
   void copy_to_device(void* destination, const void* host, std::size_t bytes, Stream& stream) override;
   void copy_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) override;
+  void copy_between(void* destination, const void* source, std::size_t bytes, Stream& stream) override;
   const RuntimeOptions& options() const noexcept override { return options_; }
   bool reads_host_memory() const noexcept override { return true; }
 

@@ -89,6 +89,9 @@ void GpuDevice::copy_to_host(void* host, const void* source, std::size_t bytes, 
   queue_to_host(host, source, bytes, stream);
   stream.synchronize();
 }
+void GpuDevice::copy_between(void* destination, const void* source, std::size_t bytes, Stream& stream) {
+  if (bytes > 0) runtime_->copy(destination, source, bytes, stream.native());
+}
 void GpuDevice::queue_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) {
   if (bytes > 0) runtime_->copy_out(host, source, bytes, stream.native());
 }

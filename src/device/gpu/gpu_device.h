@@ -37,6 +37,7 @@ class GpuDevice final : public Device {
   std::function<std::shared_ptr<void>(std::size_t bytes)> host_allocator() const override;
   void copy_to_device(void* destination, const void* host, std::size_t bytes, Stream& stream) override;
   void copy_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) override;
+  void copy_between(void* destination, const void* source, std::size_t bytes, Stream& stream) override;
   void queue_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) override;
   const RuntimeOptions& options() const noexcept override { return options_; }
   bool reads_host_memory() const noexcept override { return false; }
