@@ -18,6 +18,7 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "device/device.h"
+#include "session/slots.h"
 
 namespace dptrain::cli {
 namespace {
@@ -105,7 +106,8 @@ std::vector<Point> points(const BenchFlags& flags, const experiment::Experiment&
   }
   if (devices.empty()) devices.push_back(flags.devices.request());
   std::vector<Point> all;
-  for (const session::DeviceRequest& request : devices) {
+  for (const session::DeviceRequest& asked : devices) {
+    const session::DeviceRequest request = session::place_slots(asked, experiment.graph);
     const std::int64_t base =
         experiment::global_batch(experiment.config.train, flags.mode == "weak" ? 1 : request.replicas * many);
     for (const std::int64_t batch : batches.empty() ? std::vector<std::int64_t>{base} : batches)

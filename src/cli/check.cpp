@@ -15,6 +15,7 @@
 #include "session/conv_cache.h"
 #include "session/dry_plan.h"
 #include "session/session.h"
+#include "session/slots.h"
 #include "session/weights_file.h"
 
 namespace dptrain::cli {
@@ -75,7 +76,7 @@ int run(const CheckFlags& flags) {
   const experiment::Experiment experiment = load(flags.config, flags.overrides.overrides());
   session::require_weights_file(experiment);
   if (flags.data == "real") require_files(experiment.config.data);
-  const session::DeviceRequest devices = flags.devices.plan_request();
+  const session::DeviceRequest devices = session::place_slots(flags.devices.plan_request(), experiment.graph);
   session::DryPlan plan;
   session::make_dry_plan(experiment, devices,
                          {.conv_choices = session::open_conv_choices(experiment.config.runtime, devices)}, plan);

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include "core/error.h"
 #include "core/format.h"
@@ -102,15 +103,25 @@ void warn_of_too_many(const session::DeviceRequest& request) {
 
 void DeviceFlags::add(Command& command) {
   command.section("Devices")
-      .option("--cpus", "N[xT]", cpus,
-              "N CPU replicas of T threads each (T: the cores shared evenly); no GPU is touched")
-      .option("--gpus", "IDS", gpus,
-              "one replica on each GPU, as in 0,1 or 0-3 or all; 0,0: two on one GPU; none: the CPU")
+      .option(
+          "--cpus", "N[xT]", cpus,
+          "N CPU replicas of T threads each (T: the cores shared evenly); 1+1 or Nx1+1: of slots of so many threads")
+      .option(
+          "--gpus", "IDS", gpus,
+          "one replica on each GPU, as in 0,1 or 0-3 or all, or on one for each slot; 0+1,2+3: which are one replica; "
+          "0,0: two on one GPU; none: the CPU")
+      .option("--slots", "a=0,b=1", slots, "which device of its replica each slot of the model is (`device:`), from 0")
       .whole("--num-gpus", "N", num_gpus, "the first N idle GPUs (less than 200 MiB of memory in use)")
       .exclusive({"--cpus", "--gpus", "--num-gpus"});
 }
 
 session::DeviceRequest DeviceFlags::plan_request() const {
+  session::DeviceRequest request = devices();
+  if (slots) request.places = parse_slots(*slots);
+  return request;
+}
+
+session::DeviceRequest DeviceFlags::devices() const {
   if (num_gpus) return idle_gpus(*num_gpus);
   if (gpus) return parse_gpus(*gpus);
   if (cpus) return parse_cpus(*cpus);
@@ -128,7 +139,8 @@ session::DeviceRequest DeviceFlags::request() const {
 }
 
 session::DeviceRequest DeviceFlags::first_gpus(std::int64_t count) const {
-  std::vector<session::GpuId> ids = gpus ? parse_gpus(*gpus).gpus : all_gpus();
+  session::DeviceRequest request = gpus ? parse_gpus(*gpus) : session::DeviceRequest{};
+  std::vector<session::GpuId> ids = gpus ? request.gpus : all_gpus();
   if (static_cast<std::int64_t>(ids.size()) < count) {
     if (!gpus)
       require_present({{device::DeviceKind::kCuda, static_cast<int>(count) - 1}},
@@ -136,17 +148,46 @@ session::DeviceRequest DeviceFlags::first_gpus(std::int64_t count) const {
     throw Error(ErrorKind::kUsage, fmt::format("--sweep gpus={}: --gpus names {}", count, ids.size()));
   }
   ids.resize(static_cast<std::size_t>(count));
-  return session::request_of(std::move(ids));
+  if (!request.grouped) {
+    request = session::request_of(std::move(ids));
+  } else {
+    if (count % request.slots != 0)
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("--sweep gpus={}: --gpus makes replicas of {} GPUs each", count, request.slots));
+    request.replicas = static_cast<int>(count) / request.slots;
+    request.gpus = std::move(ids);
+  }
+  if (slots) request.places = parse_slots(*slots);
+  return request;
 }
 
 session::DeviceRequest parse_cpus(const std::string& text) {
   const std::size_t x = text.find('x');
-  const auto replicas = positive(text.substr(0, x), kMostReplicas);
-  const auto threads = x == std::string::npos ? std::optional(0) : positive(text.substr(x + 1), kMostThreads);
-  if (!replicas || !threads)
-    throw Error(ErrorKind::kUsage,
-                fmt::format("--cpus must be N replicas, or NxT for T threads each, as in 2 or 4x1; found '{}'", text));
-  return {.replicas = *replicas, .threads = *threads};
+  const bool has_slots = text.find('+') != std::string::npos;
+  auto replicas = positive(text.substr(0, x), kMostReplicas);
+  if (has_slots && x == std::string::npos) replicas = 1;
+  const std::string rest = x == std::string::npos ? (has_slots ? text : "") : text.substr(x + 1);
+  std::vector<int> threads;
+  bool good = replicas.has_value();
+  for (const std::string& part :
+       rest.empty() && x == std::string::npos ? std::vector<std::string>{} : split(rest, '+')) {
+    const auto number = positive(part, kMostThreads);
+    good = good && number;
+    threads.push_back(number.value_or(0));
+  }
+  if (!good)
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("--cpus must be N replicas, or NxT for T threads each, as in 2 or 4x1, or slots of threads, "
+                    "as in 1+1 or 2x1+1; found '{}'",
+                    text));
+  session::DeviceRequest request{.replicas = *replicas};
+  if (threads.size() == 1) request.threads = threads.front();
+  if (threads.size() <= 1) return request;
+  request.slots = static_cast<int>(threads.size());
+  request.slot_threads = std::move(threads);
+  request.grouped = true;
+  return request;
 }
 
 session::DeviceRequest parse_gpus(const std::string& text, const std::string& flag) {
@@ -158,11 +199,43 @@ session::DeviceRequest parse_gpus(const std::string& text, const std::string& fl
     if (ids.empty()) require_present({session::GpuId{}}, flag + " all");
     return session::request_of(std::move(ids));
   }
-  for (const std::string& part : split(text, ','))
-    for (const session::GpuId& id : ids_of(part, flag, text)) ids.push_back(id);
+  std::set<std::size_t> sizes;
+  for (const std::string& group : split(text, ',')) {
+    const std::vector<std::string> parts = split(group, '+');
+    for (const std::string& part : parts)
+      for (const session::GpuId& id : ids_of(part, flag, text)) {
+        ids.push_back(id);
+        if (parts.size() > 1 && part.find('-') != std::string::npos) throw unreadable(flag, text);
+      }
+    sizes.insert(parts.size());
+  }
   if (ids.empty() || ids.size() > static_cast<std::size_t>(kMostReplicas)) throw unreadable(flag, text);
+  if (sizes.size() > 1)
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{} {}: every replica has the same number of devices, as in 0+1,2+3", flag, text));
   require_present(ids, fmt::format("{} {}", flag, text));
-  return session::request_of(std::move(ids));
+  session::DeviceRequest request = session::request_of(std::move(ids));
+  request.slots = static_cast<int>(*sizes.begin());
+  request.grouped = request.slots > 1;
+  request.replicas /= request.slots;
+  return request;
+}
+
+std::vector<std::pair<std::string, int>> parse_slots(const std::string& text) {
+  std::vector<std::pair<std::string, int>> places;
+  std::set<std::string> names;
+  for (const std::string& part : split(text, ',')) {
+    const std::size_t equals = part.find('=');
+    const auto place = equals == std::string::npos ? std::nullopt : id_of(part.substr(equals + 1));
+    if (!place || equals == 0)
+      throw Error(
+          ErrorKind::kUsage,
+          fmt::format("--slots must be slots and devices of a replica, from 0, as in a=0,b=1; found '{}'", text));
+    places.emplace_back(part.substr(0, equals), *place);
+    if (!names.insert(places.back().first).second)
+      throw Error(ErrorKind::kUsage, fmt::format("--slots names {} twice", places.back().first));
+  }
+  return places;
 }
 
 session::DeviceRequest parse_device(const std::string& text, const std::string& flag) {

@@ -6,6 +6,7 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "session/build_info.h"
+#include "session/slots.h"
 
 namespace dptrain::cli {
 namespace {
@@ -113,6 +114,8 @@ std::vector<std::string> run_header(session::Session& session, const std::string
   }
   if (const std::string classes = session.class_weights_line(); !classes.empty())
     lines.push_back("classes  " + classes);
+  if (const std::string slots = session::slots_line(session.devices()); !slots.empty())
+    lines.push_back("slots    " + slots);
   if (!session.prefix_line().empty()) lines.push_back("prefix   " + session.prefix_line());
   if (!session.feeds().empty()) lines.push_back("input    on the GPU: " + join(session.feeds(), ", "));
   if (const std::string phases = phases_line(session); !phases.empty()) lines.push_back("phases   " + phases);

@@ -16,6 +16,7 @@
 #include "session/conv_cache.h"
 #include "session/dry_plan.h"
 #include "session/session.h"
+#include "session/slots.h"
 #include "train/line_file.h"
 
 namespace dptrain::cli {
@@ -67,7 +68,7 @@ int run(const SummaryFlags& flags) {
   const SourceUse use{.with_config = "summary CONFIG", .own_model = true};
   const experiment::Experiment experiment =
       open_model_source(flags.source, std::nullopt, flags.overrides.overrides(), use).experiment;
-  const session::DeviceRequest devices = flags.devices.plan_request();
+  const session::DeviceRequest devices = session::place_slots(flags.devices.plan_request(), experiment.graph);
   print_text(graph::summary(graph::undrawn_model(experiment.graph, experiment.config.seed)));
   if (flags.plan) {
     session::DryPlan plan;

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "session/slots.h"
 #include "session/verify.h"
 
 namespace dptrain::cli {
@@ -47,7 +48,11 @@ session::DeviceRequest devices(const VerifyFlags& flags, const mpi::Processes* p
   const bool named =
       flags.devices.cpus || flags.devices.num_gpus || (flags.devices.gpus && *flags.devices.gpus != "none");
   if (named || processes != nullptr) return request;
-  if (request.on_gpus()) return session::request_of({request.gpus.front(), request.gpus.front()});
+  if (request.on_gpus()) {
+    request = session::request_of({request.gpus.front(), request.gpus.front()});
+    request.grouped = true;
+    return request;
+  }
   request.replicas = 2;
   return request;
 }
@@ -55,7 +60,7 @@ session::DeviceRequest devices(const VerifyFlags& flags, const mpi::Processes* p
 int run(const VerifyFlags& flags, mpi::Processes* processes) {
   const experiment::Experiment experiment = load(flags.config, flags.overrides.overrides());
   session::VerifyOptions options;
-  options.devices = devices(flags, processes);
+  options.devices = session::place_slots(devices(flags, processes), experiment.graph);
   options.processes = processes;
   if (flags.against) options.against = parse_device(*flags.against, "--against");
   options.data = flags.data == "synthetic" ? session::DataMode::kSynthetic : session::DataMode::kReal;

@@ -1,6 +1,7 @@
 #include "session/devices.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <thread>
 
@@ -29,12 +30,21 @@ std::string names(const std::vector<GpuId>& gpus) {
   return join(all, ", ");
 }
 
+/// Of each replica the first, where it meets the others.
+std::vector<GpuId> homes(const DeviceRequest& request) {
+  std::vector<GpuId> all;
+  for (std::size_t i = 0; i < request.gpus.size(); i += static_cast<std::size_t>(request.slots))
+    all.push_back(request.gpus[i]);
+  return all;
+}
+
 /// Replicas meet in one memory, or over NCCL, which takes one rank per GPU.
-void check_connectable(const std::vector<GpuId>& gpus) {
-  const bool emulator = std::any_of(gpus.begin(), gpus.end(), emulated);
-  if (emulator && !std::all_of(gpus.begin(), gpus.end(), emulated))
+void check_connectable(const DeviceRequest& request) {
+  const bool emulator = std::any_of(request.gpus.begin(), request.gpus.end(), emulated);
+  if (emulator && !std::all_of(request.gpus.begin(), request.gpus.end(), emulated))
     throw Error(ErrorKind::kUsage,
-                fmt::format("{}: replicas run on GPUs or on the emulator, not on both", names(gpus)));
+                fmt::format("{}: replicas run on GPUs or on the emulator, not on both", names(request.gpus)));
+  const std::vector<GpuId> gpus = homes(request);
   if (emulator || gpus.empty() || all_the_same(gpus)) return;
   std::set<int> distinct;
   for (const GpuId& gpu : gpus) distinct.insert(gpu.id);
@@ -58,14 +68,22 @@ DeviceRequest request_of(std::vector<GpuId> gpus) {
 DeviceRequest with_threads(DeviceRequest request, int sharers) {
   const int cores = machine::cpus();
   if (request.on_gpus()) request.threads = 1;  // the one that feeds it
+  if (!request.slot_threads.empty())
+    request.threads = std::accumulate(request.slot_threads.begin(), request.slot_threads.end(), 0);
   if (request.threads == 0) request.threads = std::max(1, cores / (request.replicas * sharers));
   return request;
 }
 
 std::string short_name(const DeviceRequest& request) {
   if (!request.paper.empty()) return request.paper;
+  if (!request.on_gpus() && request.slots > 1) {
+    std::vector<std::string> threads;
+    for (const int one : request.slot_threads) threads.push_back(std::to_string(one));
+    return fmt::format("{}x{}", request.replicas, join(threads, "+"));
+  }
   if (!request.on_gpus()) return fmt::format("{}x{}", request.replicas, request.threads);
   const char* what = emulated(request.gpus.front()) ? "emu" : "gpu";
+  if (request.slots > 1) return fmt::format("{}x{} {}", request.replicas, request.slots, what);
   const bool shared = request.replicas > 1 && all_the_same(request.gpus);
   return shared ? fmt::format("{} on 1 {}", request.replicas, what) : fmt::format("{} {}", request.replicas, what);
 }
@@ -101,26 +119,32 @@ device::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
 }
 
 std::unique_ptr<device::Device> make_device(const DeviceRequest& request, int rank,
-                                            const device::RuntimeOptions& options) {
+                                            const device::RuntimeOptions& options, int slot) {
+  const int index = rank * request.slots + slot;
   if (!request.paper.empty()) return device::make_paper_gpu(request.paper, options);
-  if (!request.on_gpus()) return device::make_cpu_device(rank, request.threads, options);
-  const GpuId& gpu = request.gpus[static_cast<std::size_t>(rank)];
+  if (!request.on_gpus()) {
+    const bool whole = request.slot_threads.empty();
+    return device::make_cpu_device(
+        index, whole ? request.threads : request.slot_threads[static_cast<std::size_t>(slot)], options);
+  }
+  const GpuId& gpu = request.gpus[static_cast<std::size_t>(index)];
   return emulated(gpu) ? device::make_emu_device(gpu.id, options) : device::make_cuda_device(gpu.id, options);
 }
 
 std::vector<std::unique_ptr<device::Device>> make_devices(const DeviceRequest& request,
                                                           const device::RuntimeOptions& options) {
-  check_connectable(request.gpus);
+  check_connectable(request);
   std::vector<std::unique_ptr<device::Device>> devices;
-  for (int rank = 0; rank < request.replicas; ++rank) devices.push_back(make_device(request, rank, options));
+  for (int rank = 0; rank < request.replicas; ++rank)
+    for (int slot = 0; slot < request.slots; ++slot) devices.push_back(make_device(request, rank, options, slot));
   return devices;
 }
 
 namespace {
 
-std::vector<int> ids_of(const DeviceRequest& request) {
+std::vector<int> ids_of(const std::vector<GpuId>& gpus) {
   std::vector<int> ids;
-  for (const GpuId& gpu : request.gpus) ids.push_back(gpu.id);
+  for (const GpuId& gpu : gpus) ids.push_back(gpu.id);
   return ids;
 }
 
@@ -134,22 +158,23 @@ reduce::NcclOptions nccl_options(const experiment::ParallelSection& parallel, bo
 
 std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request,
                                                    const experiment::ParallelSection& parallel, bool deterministic) {
-  check_connectable(request.gpus);
+  check_connectable(request);
   if (request.replicas == 1 || !request.on_gpus()) return reduce::make_local(request.replicas);
-  if (emulated(request.gpus.front()) || all_the_same(request.gpus)) return reduce::make_local_streams(request.replicas);
-  return reduce::make_nccl(ids_of(request), nccl_options(parallel, deterministic));
+  const std::vector<GpuId> gpus = homes(request);
+  if (emulated(gpus.front()) || all_the_same(gpus)) return reduce::make_local_streams(request.replicas);
+  return reduce::make_nccl(ids_of(gpus), nccl_options(parallel, deterministic));
 }
 
 std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request,
                                                    const experiment::ParallelSection& parallel, bool deterministic,
                                                    const reduce::Seats& seats, mpi::Processes& processes) {
-  check_connectable(request.gpus);
+  check_connectable(request);
   if (!request.on_gpus()) return reduce::make_processes(seats, processes);
   if (emulated(request.gpus.front()))
     throw Error(
         ErrorKind::kUsage,
         fmt::format("{}: the emulator's devices are in one process; start it without a launcher", names(request.gpus)));
-  return reduce::make_nccl(ids_of(request), nccl_options(parallel, deterministic), {seats, processes});
+  return reduce::make_nccl(ids_of(homes(request)), nccl_options(parallel, deterministic), {seats, processes});
 }
 
 std::uint64_t memory_share(const DeviceRequest& request, const device::Device& device) {

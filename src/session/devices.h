@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/device.h"
@@ -25,12 +26,18 @@ struct GpuId {
   std::string name() const;  ///< "gpu:0", "emu:1"
 };
 
-/// `--cpus N[xT]`, or GPUs: one for each replica.
+/// `--cpus N[xT]`, or GPUs: one for each slot of each replica.
 struct DeviceRequest {
   int replicas = 1;
-  int threads = 0;            ///< of each CPU replica; 0: cores / replicas, at least 1
-  std::vector<GpuId> gpus{};  ///< as many as replicas; empty: the CPU
-  std::string paper{};        ///< a GPU that is not there ("h200"), for plans alone
+  int threads = 0;                  ///< of each CPU replica, all its slots together; 0: cores / replicas, at least 1
+  std::vector<GpuId> gpus{};        ///< replica by replica; empty: the CPU
+  std::string paper{};              ///< a GPU that is not there ("h200"), for plans alone
+  int slots = 1;                    ///< devices of each replica
+  std::vector<int> slot_threads{};  ///< of each slot of a CPU replica; empty: it has one, with all threads
+  bool grouped = false;             ///< which GPUs are a replica has been said; else place_slots() says it
+  std::vector<std::pair<std::string, int>> places{};  ///< `--slots a=0,b=1`: which device of its replica a slot is
+  /// Per device of a replica the config's slots that are there, as plan::PlanOptions::slots; by place_slots().
+  std::vector<std::vector<std::string>> placement{};
 
   bool on_gpus() const { return !gpus.empty() || !paper.empty(); }
   bool on_real_gpus() const { return !gpus.empty() && gpus.front().kind == device::DeviceKind::kCuda; }
@@ -40,7 +47,8 @@ DeviceRequest request_of(std::vector<GpuId> gpus);
 /// The same with the number of threads worked out, where `sharers` processes share the cores.
 DeviceRequest with_threads(DeviceRequest request, int sharers = 1);
 
-/// "2x1"; "1 gpu", "2 gpu", "2 on 1 gpu" (or emu): what a row of a table is about, whichever the ids.
+/// "2x1", "2x1+1"; "1 gpu", "2 gpu", "2 on 1 gpu", "1x2 gpu" (or emu): what a row of a table is about, whichever the
+/// ids.
 std::string short_name(const DeviceRequest& request);
 
 DType compute_type(experiment::DtypePolicy policy);
@@ -50,13 +58,13 @@ std::optional<std::int64_t> tables_from(const experiment::TrainSection& train);
 device::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
                                        std::shared_ptr<device::ConvChoices> conv_choices = nullptr);
 
-/// One per replica. Throws Error{kUsage} for GPUs whose replicas cannot be connected, Error{kDevice} for what is not
-/// there or cannot run the config's `dtype_policy`.
+/// One per slot of each replica. Throws Error{kUsage} for GPUs whose replicas cannot be connected, Error{kDevice} for
+/// what is not there or cannot run the config's `dtype_policy`.
 std::vector<std::unique_ptr<device::Device>> make_devices(const DeviceRequest& request,
                                                           const device::RuntimeOptions& options);
-/// The one that a replica runs on, as make_devices makes it; a GPU on paper too.
+/// The one that a slot of a replica runs on, as make_devices makes it; a GPU on paper too.
 std::unique_ptr<device::Device> make_device(const DeviceRequest& request, int rank,
-                                            const device::RuntimeOptions& options);
+                                            const device::RuntimeOptions& options, int slot = 0);
 
 /// In this process for the CPU, for one replica, for the emulator and for replicas on one GPU; NCCL for several GPUs.
 std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request,

@@ -12,6 +12,7 @@
 #include "replica/replica_set.h"
 #include "session/session_data.h"
 #include "session/shards.h"
+#include "session/slots.h"
 
 namespace dptrain::session {
 namespace {
@@ -59,6 +60,10 @@ std::vector<plan::Need> needs_of(device::Device& device, const experiment::Exper
   // All are made before any is asked: devices make several ops' primitives at once.
   std::vector<std::unique_ptr<device::Op>> ops;
   for (const plan::Step& step : result.plan.steps) {
+    if (step.copies) {
+      ops.push_back(nullptr);
+      continue;
+    }
     ops.push_back(device.make_op({.plan = result.plan,
                                   .step = step,
                                   .rows = rows * step.frames,
@@ -69,8 +74,8 @@ std::vector<plan::Need> needs_of(device::Device& device, const experiment::Exper
   }
   std::vector<plan::Need> needs;
   for (const auto& op : ops) {
-    needs.push_back(op->need());
-    result.choices.push_back(op->implementation());
+    needs.push_back(op ? op->need() : plan::Need{});
+    result.choices.push_back(op ? op->implementation() : "");
   }
   plan::Need losses;
   for (const plan::LossStep& loss : result.plan.losses) {
@@ -130,34 +135,41 @@ void look_at_data(const experiment::Experiment& experiment, const DeviceRequest&
 
 }  // namespace
 
-void make_dry_plan(const experiment::Experiment& experiment, const DeviceRequest& request, const DryOptions& options,
+void make_dry_plan(const experiment::Experiment& experiment, const DeviceRequest& asked, const DryOptions& options,
                    DryPlan& result) {
+  const DeviceRequest request = place_slots(asked, experiment.graph);
   const experiment::ConfigFile& config = experiment.config;
   const auto device = make_device(with_threads(request), 0, runtime_options(config, options.conv_choices));
   device->enter();
   result.device = device->description();
 
   result.model = graph::undrawn_model(experiment.graph, config.seed);
-  result.plan = plan::make_plan(result.model, plan_options(experiment), *device);
+  plan::PlanOptions planned = plan_options(experiment);
+  planned.slots = request.placement;
+  result.plan = plan::make_plan(result.model, planned, *device);
   const std::int64_t rows = largest_slice(experiment, request.replicas, options);
   std::vector<plan::Need> needs = needs_of(*device, experiment, request.replicas, rows, result);
   const plan::Need loss_need = needs.back();
   needs.pop_back();
   const bool trains = options.training && result.plan.has_loss();
-  result.memory =
-      plan::plan_memory(result.plan, needs, loss_need, rows, trains ? plan::Mode::kTraining : plan::Mode::kInference);
+  const plan::Mode mode = trains ? plan::Mode::kTraining : plan::Mode::kInference;
+  result.memory = plan::plan_memory(result.plan, needs, loss_need, rows, mode);
+  for (int slot = 1; slot < result.plan.slot_count(); ++slot)
+    result.other_memories.push_back(plan::plan_memory(result.plan, needs, loss_need, rows, mode, slot));
   if (trains) {
     result.slots = static_cast<int>(optim::slots(config.train.optimizer).size());
     if (optim::common(config.train.optimizer).use_ema) ++result.slots;
   }
   result.staging_bytes = staging_bytes(result.plan, *device, rows, result.plan.has_loss());
   result.batch_bytes = result.memory.arena_bytes + result.staging_bytes;
+  for (const plan::MemoryPlan& other : result.other_memories)
+    if (device->reads_host_memory()) result.batch_bytes += other.arena_bytes + other.packed_bytes;
   result.replica_bytes = weight_bytes(result, trains, gradient_arenas(config, request.replicas)) + result.batch_bytes;
   if (options.data && trains && !device->reads_host_memory()) look_at_data(experiment, request, *device, rows, result);
 }
 
 std::string DryPlan::text() const {
-  std::string text = plan::print(plan, memory, choices, slots);
+  std::string text = plan::print(plan, memory, choices, slots, other_memories);
   if (staging_bytes == 0) return text;
   std::vector<std::array<std::string, 3>> lines{
       {"staging", human_bytes(staging_bytes), "batches on their way: two sets of inputs and labels"}};

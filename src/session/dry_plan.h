@@ -20,13 +20,15 @@ namespace dptrain::session {
 
 struct DryPlan {
   graph::Model model;
-  plan::Plan plan;  ///< points into `model`
-  plan::MemoryPlan memory;
-  std::vector<std::string> choices;  ///< the device's implementation of each step
-  int slots = 0;                     ///< of the optimizer
-  std::uint64_t replica_bytes = 0;   ///< all of the device's memory that a replica takes
-  std::uint64_t batch_bytes = 0;     ///< of these, what grows with the batch
-  std::uint64_t staging_bytes = 0;   ///< of these, batches on their way to the ops
+  plan::Plan plan;                               ///< points into `model`
+  plan::MemoryPlan memory;                       ///< of the first slot
+  std::vector<plan::MemoryPlan> other_memories;  ///< of the others
+  std::vector<std::string> choices;              ///< the device's implementation of each step
+  int slots = 0;                                 ///< of the optimizer
+  /// All of the device's memory that a replica takes: of a GPU in the first slot, where its parameters lie.
+  std::uint64_t replica_bytes = 0;
+  std::uint64_t batch_bytes = 0;    ///< of these, what grows with the batch
+  std::uint64_t staging_bytes = 0;  ///< of these, batches on their way to the ops
   /// Besides replica_bytes: data sets that the device makes batches of. With DryOptions::data.
   std::vector<FeedMemory> inputs;
   std::string inputs_unknown;  ///< why the data sets could not be looked at

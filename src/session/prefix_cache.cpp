@@ -9,6 +9,7 @@
 #include "plan/plan.h"
 #include "replica/replica_set.h"
 #include "session/shards.h"
+#include "session/slots.h"
 
 namespace dptrain::session {
 namespace {
@@ -155,7 +156,7 @@ std::vector<data::FeatureInput> border_inputs(const graph::Graph& graph, const p
 }
 
 std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features(
-    const experiment::Experiment& experiment, const graph::Model& model, const DeviceRequest& request,
+    const experiment::Experiment& experiment, const graph::Model& model, const DeviceRequest& asked,
     const std::shared_ptr<device::ConvChoices>& conv_choices, const CacheDecision& decision, std::int64_t global_batch,
     std::vector<FeatureJob> jobs, const std::function<bool(std::int64_t done)>& go_on) {
   const experiment::ConfigFile& config = experiment.config;
@@ -164,6 +165,7 @@ std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features
     all.push_back(
         std::make_shared<data::Features>(job.source, border_inputs(model.graph, decision.prefix), decision.folder));
 
+  const DeviceRequest request = first_slots(asked);
   auto devices = make_devices(request, runtime_options(config, conv_choices));
   const plan::Plan plan = prefix_plan(config, model, decision, *devices.front());
   const auto connector = make_connector(request, config.parallel, config.runtime.deterministic);

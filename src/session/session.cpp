@@ -12,6 +12,7 @@
 #include "session/dry_plan.h"
 #include "session/feeds.h"
 #include "session/shards.h"
+#include "session/slots.h"
 #include "session/weights_file.h"
 
 namespace dptrain::session {
@@ -20,7 +21,7 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
     : experiment_(experiment),
       processes_(options.processes),
       sharers_(processes_on_these_cores(processes_)),
-      devices_(with_threads(options.devices, sharers_)),
+      devices_(with_threads(place_slots(options.devices, experiment_.graph), sharers_)),
       phase_started_(now_seconds()) {
   if (!devices_.paper.empty())
     throw Error(ErrorKind::kUsage,
@@ -28,7 +29,11 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
   if (options.read_weights) require_weights_file(experiment_);
   conv_choices_ = open_conv_choices(experiment_.config.runtime, devices_);
   Devices devices = make_devices(devices_, runtime_options(experiment_.config, conv_choices_));
-  for (const auto& device : devices) device_lines_.push_back(device->description());
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    if (i % static_cast<std::size_t>(devices_.slots) == 0)
+      device_lines_.push_back(devices[i]->description());
+    else
+      device_lines_.back() += " + " + devices[i]->description();
   done("devices");
   meet(options);
   const std::vector<double>& weights = experiment_.config.parallel.split.weights;
@@ -136,6 +141,7 @@ void Session::make_plan(const SessionOptions& options, const device::Device& dev
     plan_options.part = plan::Part::kHead;
     plan_options.border = cache_.prefix.border;
   }
+  plan_options.slots = devices_.placement;
   plan_options.sync_batchnorm = config.parallel.sync_batchnorm || (options.force_sync_batchnorm && !sharded);
   plan_ = std::make_unique<plan::Plan>(plan::make_plan(*model_, plan_options, device));
   done("plan");

@@ -42,7 +42,7 @@ class Session {
   const DeviceRequest& devices() const { return devices_; }  ///< threads resolved
   /// Which algorithm each convolution pass uses, in all replicas; null on GPUs.
   const std::shared_ptr<device::ConvChoices>& conv_choices() const { return conv_choices_; }
-  /// One line of facts per replica's device: "cpu:0 2 threads, AVX2", "gpu:0 NVIDIA H200 ...".
+  /// One line of facts per replica's devices: "cpu:0 2 threads, AVX2", "gpu:0 NVIDIA H200 ...".
   const std::vector<std::string>& device_lines() const { return device_lines_; }
   /// What `model.weights` has filled; nothing without it or without `read_weights`.
   const std::optional<checkpoint::WeightsReport>& weights_report() const { return weights_report_; }

@@ -29,6 +29,7 @@ ordered_json exact(double value) {
 ordered_json devices_json(const session::DeviceRequest& request) {
   ordered_json out{{"replicas", request.replicas}, {"threads", request.threads}, {"gpus", ordered_json::array()}};
   for (const session::GpuId& gpu : request.gpus) out["gpus"].push_back(gpu.name());
+  if (request.slots > 1) out["slots"] = {{"threads", request.slot_threads}, {"placement", request.placement}};
   return out;
 }
 
@@ -39,6 +40,12 @@ session::DeviceRequest devices_of(const ordered_json& saved) {
     const auto name = entry.get<std::string>();  // "emu:1"
     const auto kind = name.starts_with("emu:") ? device::DeviceKind::kEmu : device::DeviceKind::kCuda;
     request.gpus.push_back({kind, std::stoi(name.substr(4))});
+  }
+  request.grouped = true;
+  if (const auto slots = saved.find("slots"); slots != saved.end()) {
+    slots->at("threads").get_to(request.slot_threads);
+    slots->at("placement").get_to(request.placement);
+    request.slots = static_cast<int>(request.placement.size());
   }
   return request;
 }

@@ -108,7 +108,8 @@ TEST(DeviceFlags, CpusAreReplicasAndThreads) {
   EXPECT_EQ(parse_cpus("3").threads, 0);
   EXPECT_EQ(parse_cpus("4x2").replicas, 4);
   EXPECT_EQ(parse_cpus("4x2").threads, 2);
-  for (const char* wrong : {"", "0", "x2", "2x", "2x0", "-1", "2.5", "two", "2x2x2", "1000000000000"})
+  for (const char* wrong : {"", "0", "x2", "2x", "2x0", "-1", "2.5", "two", "2x2x2", "1000000000000", "1+", "+1", "1+0",
+                            "2x1+", "x1+1", "1+1x2", "1+1,1+1"})
     EXPECT_THROW(parse_cpus(wrong), Error) << wrong;
 }
 
@@ -135,6 +136,34 @@ TEST(DeviceFlags, GpusAreIdsOneForEachReplica) {
   EXPECT_EQ(parse_device("emu:1", "--against").gpus.front().id, 1);
   for (const char* wrong : {"0", "none", "emu:0,emu:1", "cpu:0"})
     EXPECT_NE(refusal(ErrorKind::kUsage, [&] { parse_device(wrong, "--against"); }), "accepted") << wrong;
+}
+
+TEST(DeviceFlags, SlotsAreGroupsOfThreadsOrGpus) {
+  EXPECT_EQ(parse_cpus("1+2").replicas, 1);
+  EXPECT_EQ(parse_cpus("1+2").slot_threads, (std::vector<int>{1, 2}));
+  EXPECT_EQ(parse_cpus("3x1+2").replicas, 3);
+  EXPECT_EQ(parse_cpus("3x1+2").slots, 2);
+  EXPECT_TRUE(parse_cpus("3x2").slot_threads.empty());
+  const session::DeviceRequest two = parse_gpus("emu:0+emu:1,emu:2+emu:3");
+  EXPECT_EQ(two.replicas, 2);
+  EXPECT_EQ(two.slots, 2);
+  EXPECT_TRUE(two.grouped);
+  EXPECT_EQ(two.gpus, parse_gpus("emu:0-3").gpus);
+  EXPECT_FALSE(parse_gpus("emu:0,emu:1").grouped);
+  for (const char* wrong : {"emu:0+", "+emu:0", "emu:0++emu:1", "emu:0-1+emu:2", "emu:0+emu:1,"})
+    EXPECT_NE(refusal(ErrorKind::kUsage, [&] { parse_gpus(wrong); }), "accepted") << wrong;
+  EXPECT_EQ(refusal(ErrorKind::kUsage, [] { parse_gpus("emu:0+emu:1,emu:2"); }),
+            "--gpus emu:0+emu:1,emu:2: every replica has the same number of devices, as in 0+1,2+3");
+  DeviceFlags flags;
+  flags.gpus = "emu:0+emu:1,emu:2+emu:3";
+  flags.slots = "a=1,b=0";
+  EXPECT_EQ(flags.first_gpus(2).replicas, 1);
+  EXPECT_EQ(flags.plan_request().places, (std::vector<std::pair<std::string, int>>{{"a", 1}, {"b", 0}}));
+  EXPECT_EQ(refusal(ErrorKind::kUsage, [&] { flags.first_gpus(3); }),
+            "--sweep gpus=3: --gpus makes replicas of 2 GPUs each");
+  EXPECT_EQ(parse_slots("gpu:0=2").front(), (std::pair<std::string, int>{"gpu:0", 2}));
+  for (const char* wrong : {"", "a", "a=", "=1", "a=x", "a=-1", "a=0,a=1", "a=0,"})
+    EXPECT_NE(refusal(ErrorKind::kUsage, [&] { parse_slots(wrong); }), "accepted") << wrong;
 }
 
 TEST(DeviceFlags, AGpuOnPaperIsForPlansAlone) {
