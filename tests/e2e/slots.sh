@@ -66,6 +66,12 @@ run 0 eval two --cpus 1
 says "loss: 0."
 cmp <(grep loss out) <(grep loss two.out) || fail "eval differs"
 
+say "a frozen prefix that is cached leaves a slot with nothing to do"
+frozen=(--set 'model.freeze=[encoder]' --set model.shared.encoder.LSTM.dropout=0 --set runtime.cache_frozen_prefix=memory)
+fit --cpus 1x1 --run-dir frozen-one "${frozen[@]}"
+fit --cpus 1+1 --run-dir frozen-two "${frozen[@]}"
+same frozen-one frozen-two
+
 say "what does not fit"
 run 2 fit branches.yaml --cpus 1+1+1+1 --run-dir none
 says "4 devices for each replica, but the model has 3 slots (a, b, cpu)"
