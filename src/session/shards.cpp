@@ -26,7 +26,7 @@ std::int64_t slices_of_replica(const experiment::ConfigFile& config, int ranks) 
 int gradient_arenas(const experiment::ConfigFile& config, int ranks) {
   const std::int64_t slices = slices_of_replica(config, ranks);
   if (!config.parallel.virtual_shards) return slices > 1 ? 2 : 1;
-  return std::bit_width(static_cast<std::uint64_t>(slices));
+  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(slices)));
 }
 
 }  // namespace dptrain::session

@@ -168,9 +168,9 @@ TEST_P(VirtualShards, GoOnWithAnotherNumberOfReplicas) {
 INSTANTIATE_TEST_SUITE_P(Networks, VirtualShards,
                          ::testing::Combine(::testing::Values("cpu", "emu:0"),
                                             ::testing::Values(kShardedImages, kShardedSteps)),
-                         [](const auto& info) {
-                           return std::string(std::get<0>(info.param)).substr(0, 3) +
-                                  (std::get<1>(info.param) == kShardedImages ? "Images" : "Steps");
+                         [](const auto& which) {
+                           return std::string(std::get<0>(which.param)).substr(0, 3) +
+                                  (std::get<1>(which.param) == kShardedImages ? "Images" : "Steps");
                          });
 
 TEST(VirtualShardsOnThreads, DoNotDependOnTheirNumber) {
