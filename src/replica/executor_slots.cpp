@@ -61,8 +61,8 @@ void Executor::gather_sums() {
   for (const plan::LossStep& loss : plan_.losses) {
     if (is_mine(loss)) continue;
     crossings_->await_sums(loss.slot, slot_, stream_);
-    device_.copy_between(sums_of(loss), crossings_->sums(loss.slot) + (sums_of(loss) - sums_->as<double>()), loss.sums() * sizeof(double),
-                         stream_);
+    device_.copy_between(sums_of(loss), crossings_->sums(loss.slot) + (sums_of(loss) - sums_->as<double>()),
+                         loss.sums() * sizeof(double), stream_);
   }
 }
 
