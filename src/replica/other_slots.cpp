@@ -38,6 +38,9 @@ OtherSlots::OtherSlots(const plan::Plan& plan, const std::vector<device::Device*
         fail(
             named(failure, fmt::format("{} ({})", plan_.slots[at(lane + 1)].front(), slots_[at(lane)].device->name())));
       }) {
+  if (at(plan.slot_count()) != devices.size() + 1)
+    throw Error(ErrorKind::kInternal,
+                fmt::format("{} devices for a plan of {} slots", devices.size() + 1, plan.slot_count()));
   for (std::size_t i = 0; i < devices.size(); ++i) slots_[i].device = devices[i];
   try {
     crew_.run([&](int lane) {
@@ -58,6 +61,12 @@ OtherSlots::OtherSlots(const plan::Plan& plan, const std::vector<device::Device*
 OtherSlots::~OtherSlots() {
   drain();
   crew_.run([this](int lane) { slots_[at(lane)].executor.reset(), slots_[at(lane)].stream.reset(); });
+}
+
+std::size_t OtherSlots::bytes() const {
+  std::size_t sum = 0;
+  for (const Slot& slot : slots_) sum += slot.executor->bytes();
+  return sum;
 }
 
 void OtherSlots::fail(const std::exception_ptr& why) {

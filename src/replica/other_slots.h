@@ -29,6 +29,7 @@ class OtherSlots {
   void drain() noexcept;
 
   int size() const { return crew_.size(); }
+  std::size_t bytes() const;  ///< all arenas
   /// With nothing running.
   const Executor& executor(int index) const { return *slots_[at(index)].executor; }
 

@@ -39,9 +39,6 @@ struct Replica::Impl {
         arenas(plan, device, *stream, options.optimizer, options.accumulate || options.shards > 1),
         crossings(plan.slot_count() > 1 ? std::make_unique<Crossings>(plan) : nullptr),
         executor(plan, device, *stream, collective, arenas, options, {.slot = 0, .crossings = crossings.get()}) {
-    if (at(plan.slot_count()) != options.other_slots.size() + 1)
-      throw Error(ErrorKind::kInternal,
-                  fmt::format("{} devices for a plan of {} slots", options.other_slots.size() + 1, plan.slot_count()));
     if (crossings) others.emplace(plan, options.other_slots, arenas, *crossings, options);
     if (options.graphs == Graphs::kOn && crossings)
       throw Error(
@@ -228,15 +225,26 @@ struct Replica::Impl {
     others->run(work, [&] { work(executor); });
   }
 
+  /// One value per plan step, each from the executor of its slot.
+  template <class Of>
+  auto of_steps(const Of& of) const {
+    auto all = of(executor);
+    for (int i = 0; others && i < others->size(); ++i) {
+      const auto more = of(others->executor(i));
+      for (std::size_t s = 0; s < all.size(); ++s)
+        if (plan.steps[s].slot == i + 1) all[s] = more[s];
+    }
+    return all;
+  }
+
   /// What run_step() means for the other slots: their part of the same micro-batches.
   void follow(Executor& slot, const std::vector<BatchRows>& micro_batches, const StepInputs& in) const {
-    int set = 0;
-    const auto next = [&set] { return set = (set + 1) % kSets; };
+    auto next = [set = 0]() mutable { return set = (set + 1) % kSets; };
     slot.clear_sums();
     slot.count_ahead(micro_batches, in, next);
     for (std::size_t m = 0; m < micro_batches.size(); ++m) {
-      const BatchRows& slice = micro_batches[m];
       const int mine = next();
+      const BatchRows& slice = micro_batches[m];
       slot.select_sums(static_cast<int>(m) % options.shards);
       slot.stage(slice, mine);
       slot.begin(slice, mine);
@@ -246,14 +254,16 @@ struct Replica::Impl {
     }
   }
 
-  void run_step_on_slots(const std::vector<BatchRows>& micro_batches, const StepInputs& in,
-                         const kernels::StepState& state, std::size_t post) {
+  /// Does `at_home` while the other slots follow.
+  void with_others(const std::vector<BatchRows>& micro_batches, const StepInputs& in, const kernels::StepState& state,
+                   std::size_t post, const std::function<void()>& at_home) {
+    if (!others) return at_home();
     others->run(
         [&](Executor& slot) {
           slot.send_state(state, post);
           follow(slot, micro_batches, in);
         },
-        [&] { run_step(micro_batches, in); });
+        at_home);
   }
 
   /// Notes what the device has just been given, and sends for its sums.
@@ -324,10 +334,7 @@ void Replica::queue_step(const std::vector<BatchRows>& micro_batches, const Step
   const bool replay = r.may_replay(micro_batches, in) && ++r.full_steps > Impl::kEagerSteps;
   r.replayed = replay && r.replay_step(micro_batches.front(), in);
   if (!r.replayed) {
-    if (r.others)
-      r.run_step_on_slots(micro_batches, in, state, slot);
-    else
-      r.run_step(micro_batches, in);
+    r.with_others(micro_batches, in, state, slot, [&] { r.run_step(micro_batches, in); });
     watch.restart();
   }
   r.enqueue(micro_batches, true);
@@ -371,7 +378,7 @@ StepSums Replica::gradients(const std::vector<BatchRows>& micro_batches, std::in
   const StepInputs in{.number = number, .valid = valid};
   std::int64_t rows = 0;
   for (const BatchRows& slice : micro_batches) rows += slice.rows;
-  const auto at_home = [&] {
+  r.with_others(micro_batches, in, {.step = number}, 0, [&] {
     r.executor.send_state({.step = number}, 0);
     r.clear_sums();
     r.executor.count_ahead(micro_batches, in, [&r] { return r.next_set(); });
@@ -380,16 +387,7 @@ StepSums Replica::gradients(const std::vector<BatchRows>& micro_batches, std::in
       r.executor.stage(micro_batches[m], set);
       r.micro_batch(micro_batches[m], set, in, static_cast<int>(m), false);
     }
-  };
-  if (r.others)
-    r.others->run(
-        [&](Executor& other) {
-          other.send_state({.step = number}, 0);
-          r.follow(other, micro_batches, in);
-        },
-        at_home);
-  else
-    at_home();
+  });
   return r.sums(rows);
 }
 
@@ -403,8 +401,7 @@ std::optional<NotFinite> Replica::find_not_finite(const std::vector<BatchRows>& 
   r.on_slots([&](Executor& slot) {
     const bool home = &slot == &r.executor;
     slot.send_state({.step = in.number}, 0);
-    int set = 0;
-    const auto next = [&set] { return set = (set + 1) % kSets; };
+    auto next = [set = 0]() mutable { return set = (set + 1) % kSets; };
     slot.select_sums(0);
     slot.count_ahead(micro_batches, in, next);
     for (std::size_t m = 0; m < micro_batches.size(); ++m) {
@@ -454,7 +451,6 @@ void Replica::predict(const BatchRows& slice, const std::vector<void*>& outputs)
 void Replica::add_feed(int number, const Feed& feed) {
   impl_->on_slots([&](Executor& slot) { slot.add_feed(number, feed); });
 }
-
 void Replica::push(const graph::Model& model) { impl_->arenas.push(model); }
 void Replica::pull(graph::Model& model) { impl_->arenas.pull(model); }
 void Replica::push_state(const std::vector<std::vector<float>>& state) { impl_->arenas.push_state(state); }
@@ -488,30 +484,17 @@ const StepTimes& Replica::times() const { return impl_->times; }
 bool Replica::replayed() const { return impl_->replayed; }
 const plan::MemoryPlan& Replica::memory() const { return impl_->executor.memory(); }
 std::vector<std::string> Replica::implementations() const {
-  std::vector<std::string> all = impl_->executor.implementations();
-  for (int i = 0; impl_->others && i < impl_->others->size(); ++i) {
-    const std::vector<std::string> more = impl_->others->executor(i).implementations();
-    for (std::size_t s = 0; s < all.size(); ++s)
-      if (impl_->plan.steps[s].slot == i + 1) all[s] = more[s];
-  }
-  return all;
+  return impl_->of_steps([](const Executor& slot) { return slot.implementations(); });
 }
 std::size_t Replica::bytes() const {
-  std::size_t sum = impl_->arenas.bytes() + impl_->executor.bytes() + (impl_->tree ? impl_->tree->bytes() : 0);
-  for (int i = 0; impl_->others && i < impl_->others->size(); ++i) sum += impl_->others->executor(i).bytes();
-  return sum;
+  return impl_->arenas.bytes() + impl_->executor.bytes() + (impl_->tree ? impl_->tree->bytes() : 0) +
+         (impl_->others ? impl_->others->bytes() : 0);
 }
 void Replica::set_profiling(bool on) {
   impl_->on_slots([on](Executor& slot) { slot.set_profiling(on); });
 }
 std::vector<Replica::StepProfile> Replica::profile() const {
-  std::vector<StepProfile> all = impl_->executor.profile();
-  for (int i = 0; impl_->others && i < impl_->others->size(); ++i) {
-    const std::vector<StepProfile>& more = impl_->others->executor(i).profile();
-    for (std::size_t s = 0; s < all.size(); ++s)
-      if (impl_->plan.steps[s].slot == i + 1) all[s] = more[s];
-  }
-  return all;
+  return impl_->of_steps([](const Executor& slot) { return slot.profile(); });
 }
 
 }  // namespace dptrain::replica
