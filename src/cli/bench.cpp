@@ -1,12 +1,15 @@
 // dptrain bench: how fast, where the time goes, and what bounds it.
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string_view>
 
 #include "cli/bench_kernels.h"
+#include "cli/bench_prediction.h"
 #include "cli/bench_processes.h"
 #include "cli/bench_report.h"
 #include "cli/commands.h"
@@ -31,7 +34,7 @@ struct BenchFlags {
   std::optional<std::int64_t> steps, warmup, repeats, samples;
   std::string data = "synthetic", mode = "strong";
   bool layers = false, kernels = false, tune = false;
-  std::optional<std::string> baseline, max_regression, output;
+  std::optional<std::string> baseline, max_regression, output, predict;
 };
 
 /// One point of the sweep.
@@ -71,9 +74,10 @@ std::vector<std::string> words_for_processes(const Context& context) {
   std::vector<std::string> words;
   for (std::size_t i = 1; i < context.arguments.size(); ++i) {
     const std::string& word = context.arguments[i];
-    const bool dropped = word == "--sweep" || word == "--output" || word == "--baseline" || word == "--max-regression";
-    const bool dropped_whole = word.starts_with("--sweep=") || word.starts_with("--output=") ||
-                               word.starts_with("--baseline=") || word.starts_with("--max-regression=");
+    constexpr std::string_view kDropped[] = {"--sweep", "--output", "--baseline", "--max-regression", "--predict"};
+    const bool dropped = std::ranges::find(kDropped, word) != std::end(kDropped);
+    const bool dropped_whole = std::ranges::any_of(
+        kDropped, [&](std::string_view flag) { return word.starts_with(flag) && word.substr(flag.size())[0] == '='; });
     if (dropped) ++i;
     if (!dropped && !dropped_whole) words.push_back(word);
   }
@@ -171,9 +175,45 @@ void note_different_threads(const std::vector<session::BenchRow>& rows) {
     log::info("replicas of different numbers of threads are compared; write 1x1, 2x1 for replicas of one thread each");
 }
 
+std::filesystem::path output_folder(const BenchFlags& flags) {
+  const std::filesystem::path directory = flags.output.value_or("bench");
+  std::error_code failed;
+  std::filesystem::create_directories(directory, failed);
+  if (failed) throw Error(ErrorKind::kWrite, fmt::format("{}: {}", directory.string(), failed.message()));
+  return directory;
+}
+
+/// With --predict; `measured` are rows of --sweep processes.
+void predict(const BenchFlags& flags, const experiment::Experiment& experiment, session::BenchOptions options,
+             std::vector<session::BenchRow> measured) {
+  options.devices = flags.devices.request();
+  const PredictionReport report = predict_steps(experiment, {.text = *flags.predict,
+                                                             .config = *flags.config,
+                                                             .weak = flags.mode == "weak",
+                                                             .options = options,
+                                                             .measured = std::move(measured)});
+  log::print(prediction_table(report));
+  const std::filesystem::path directory = output_folder(flags);
+  write(directory / "prediction.csv", prediction_csv(report));
+  write(directory / "prediction.json", prediction_json(report));
+  log::info(fmt::format("wrote prediction.csv and prediction.json into {}", directory.string()));
+}
+
+/// What cannot be asked together with --predict.
+void check_predict(const BenchFlags& flags, const mpi::Processes* processes, bool sweeps_processes) {
+  if (!flags.predict) return;
+  if (processes != nullptr && processes->count() > 1)
+    throw Error(ErrorKind::kUsage, "--predict starts the processes that it measures itself; run it without a launcher");
+  if ((!flags.sweeps.empty() && !sweeps_processes) || flags.layers || flags.data != "synthetic")
+    throw Error(ErrorKind::kUsage,
+                "--predict goes with --sweep processes=1,2 and with synthetic data, without --layers");
+}
+
 int run(const BenchFlags& flags, const Context& context, mpi::Processes* processes) {
   if (flags.filter && !flags.kernels) throw Error(ErrorKind::kUsage, "bench: --filter goes with --kernels");
   if (!flags.config && !flags.kernels) throw Error(ErrorKind::kUsage, "bench: CONFIG is missing");
+  if (flags.predict && (flags.kernels || flags.tune))
+    throw Error(ErrorKind::kUsage, "--predict goes without --kernels and --tune");
   if (flags.kernels || flags.tune) return run_kernels(flags);
   const experiment::Experiment experiment = load(*flags.config, flags.overrides.overrides());
   session::BenchOptions options;
@@ -187,6 +227,8 @@ int run(const BenchFlags& flags, const Context& context, mpi::Processes* process
 
   std::vector<session::BenchRow> rows;
   const std::vector<std::int64_t> counts = swept_processes(flags);
+  check_predict(flags, processes, !counts.empty());
+  if (flags.predict && counts.empty()) return predict(flags, experiment, options, {}), 0;
   for (const std::int64_t count : counts)
     for (const session::BenchRow& row :
          bench_in_processes(count, words_for_processes(context), flags.devices.request()))
@@ -210,10 +252,7 @@ int run(const BenchFlags& flags, const Context& context, mpi::Processes* process
     log::info(fmt::format("{} batch {}: start to first step {:.3f} s, opening data {:.3f} s", session::row_name(row),
                           row.global_batch, row.start_seconds, row.open_data_seconds));
 
-  const std::filesystem::path directory = flags.output.value_or("bench");
-  std::error_code failed;
-  std::filesystem::create_directories(directory, failed);
-  if (failed) throw Error(ErrorKind::kWrite, fmt::format("{}: {}", directory.string(), failed.message()));
+  const std::filesystem::path directory = output_folder(flags);
   if (flags.layers) {  // which slows the steps: no row of a sweep, and none of it goes
     write(directory / "bench-layers.csv", bench_csv(rows));
     write(directory / "bench-layers.json", bench_json(rows, *flags.config, options.data));
@@ -226,6 +265,7 @@ int run(const BenchFlags& flags, const Context& context, mpi::Processes* process
   write(directory / "scaling.svg",
         bench_chart(rows, experiment.config.name, static_cast<double>(flags.samples.value_or(kSamples))));
   log::info(fmt::format("wrote bench.csv, bench.json and scaling.svg into {}", directory.string()));
+  if (flags.predict) predict(flags, experiment, options, rows);
   return compare(flags, rows);
 }
 
@@ -241,6 +281,7 @@ void add_bench(App& app) {
   command.example("configs/bench/fashion_cnn.yaml --sweep cpus=1x1,2x1")
       .example("configs/fashion_mnist.yaml --data real --cpus 2 --layers")
       .example("configs/fashion_mnist.yaml --tune --cpus 1x2")
+      .example("configs/bench/resnet50.yaml --predict 'gpus=8,nodes=64,link=200Gbit,latency=3us,step=85ms'")
       .example("--kernels --cpus 1x1 --filter 'conv/.*/forward'");
   command.positional("CONFIG", flags->config, "config file; may be left out with --kernels");
   flags->devices.add(command);
@@ -257,6 +298,8 @@ void add_bench(App& app) {
   command.option("--baseline", "FILE", flags->baseline, "an earlier bench.json to compare with; exit 7 when slower");
   command.option("--max-regression", "SHARE", flags->max_regression, "what still passes against the baseline (3%)");
   command.option("--output", "DIR", flags->output, "where the files go (bench)");
+  command.option("--predict", "KEY=VALUE,...", flags->predict,
+                 "nothing but a prediction: gpus=8,nodes=64,link=200Gbit,latency=3us,step=85ms, or processes=4 (CPUs)");
   command.section("Kernels of the CPU")
       .flag("--kernels", flags->kernels,
             "time each kernel by itself, convolutions of CONFIG or of configs/bench/ in every way, and beside plain "

@@ -11,6 +11,8 @@
 #include <fstream>
 #include <iterator>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/bench_report.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -67,35 +69,52 @@ void allow_many_on_one_machine() {
   }
 }
 
-}  // namespace
-
-std::vector<session::BenchRow> bench_in_processes(std::int64_t processes, const std::vector<std::string>& words,
-                                                  const session::DeviceRequest& devices) {
-  const Scratch scratch;
+/// Runs this executable in so many processes, stdout and stderr into the folder. `what` stands in messages.
+void launch(std::int64_t processes, const std::vector<std::string>& words, const Scratch& scratch,
+            const std::string& what) {
   std::error_code failed;
   const char* const named = std::getenv("DPTRAIN_MPIRUN");
   const std::string launcher = named == nullptr ? "mpirun" : named;
   std::string command = fmt::format("{} -n {} {}", launcher, processes,
                                     shell_quoted(fs::read_symlink("/proc/self/exe", failed).string()));
   for (const std::string& word : words) command += " " + shell_quoted(word);
-  command += fmt::format(" --output {0} > {0}/words 2>&1", shell_quoted(scratch.path()));
+  command += fmt::format(" > {0}/results 2> {0}/words", shell_quoted(scratch.path()));
   allow_many_on_one_machine();
   const int status = std::system(command.c_str());
-  const std::string said = last_words(text_of(scratch.file("words")));
+  const std::string said = last_words(text_of(scratch.file("results")) + text_of(scratch.file("words")));
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(ErrorKind::kDevice);
   constexpr int kNotFound = 127;
   if (code == kNotFound)
-    throw Error(ErrorKind::kDevice,
-                fmt::format("--sweep processes={}: {}: install an MPI (openmpi-bin or mpich), or name "
-                            "its launcher in DPTRAIN_MPIRUN",
-                            processes, said));
-  if (code != 0) throw Error(static_cast<ErrorKind>(code), fmt::format("--sweep processes={}: {}", processes, said));
+    throw Error(ErrorKind::kDevice, fmt::format("{}: {}: install an MPI (openmpi-bin or mpich), or name its launcher "
+                                                "in DPTRAIN_MPIRUN",
+                                                what, said));
+  if (code != 0) throw Error(static_cast<ErrorKind>(code), fmt::format("{}: {}", what, said));
+}
+
+}  // namespace
+
+std::vector<session::BenchRow> bench_in_processes(std::int64_t processes, const std::vector<std::string>& words,
+                                                  const session::DeviceRequest& devices) {
+  const Scratch scratch;
+  std::vector<std::string> all = words;
+  all.insert(all.end(), {"--output", scratch.path()});
+  launch(processes, all, scratch, fmt::format("--sweep processes={}", processes));
   std::vector<session::BenchRow> rows = rows_of_json(text_of(scratch.file("bench.json")));
   for (session::BenchRow& row : rows) {
     row.devices = devices;
     row.devices.threads = row.threads;
   }
   return rows;
+}
+
+session::MessageLink measure_link_in_processes() {
+  const Scratch scratch;
+  launch(2, {"devices", "--p2p", "--json"}, scratch, "--predict: measuring messages between two processes");
+  const nlohmann::json all = nlohmann::json::parse(text_of(scratch.file("results")), nullptr, false);
+  if (!all.is_object() || !all.contains("messages"))
+    throw Error(ErrorKind::kInternal, "dptrain devices --p2p --json of two processes names no messages");
+  return {.bytes_per_second = all["messages"].value("bytes_per_second", 0.0),
+          .latency = all["messages"].value("latency_seconds", 0.0)};
 }
 
 }  // namespace dptrain::cli

@@ -1,12 +1,14 @@
 #pragma once
 
-// `bench --sweep processes=1,2,4`: the same bench, started anew by mpirun for each number of processes. Main thread.
+// `bench --sweep processes=1,2,4`: the same bench, started anew by mpirun for each number of processes; and the link
+// between two of them, for `bench --predict`. Main thread.
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "session/bench.h"
+#include "session/prediction.h"
 
 namespace dptrain::cli {
 
@@ -15,5 +17,9 @@ namespace dptrain::cli {
 /// its flags. Throws Error: the launcher is not there, or the bench has failed, with its last words.
 std::vector<session::BenchRow> bench_in_processes(std::int64_t processes, const std::vector<std::string>& words,
                                                   const session::DeviceRequest& devices);
+
+/// What messages between two processes of this machine reach, by `dptrain devices --p2p` in two of them, started like
+/// those above.
+session::MessageLink measure_link_in_processes();
 
 }  // namespace dptrain::cli

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/device_flags.h"
+#include "cli/processes.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -36,6 +37,8 @@ struct Link {
 constexpr std::uint64_t kSummedBytes = 64U << 20;
 constexpr std::uint64_t kEmulatedBytes = 64U << 10;  // the emulator takes its time
 constexpr int kRepeats = 20;
+constexpr std::uint64_t kFewBytes = 4U << 10, kManyBytes = 4U << 20;  // between processes
+constexpr int kMessageRepeats = 100;
 
 /// Nothing where there are fewer than two GPUs.
 std::optional<Link> measure(const DevicesFlags& flags) {
@@ -168,7 +171,36 @@ int check(const DevicesFlags& flags) {
   return failed == 0 ? 0 : static_cast<int>(ErrorKind::kCheck);
 }
 
-int run(const DevicesFlags& flags) {
+/// In several processes: what messages between them reach, as gradients of the CPU are summed.
+int measure_messages(const DevicesFlags& flags, mpi::Processes& processes) {
+  const session::LinkSpeed few = session::measure_all_reduce(processes, kFewBytes, kMessageRepeats);
+  const session::LinkSpeed many = session::measure_all_reduce(processes, kManyBytes, kMessageRepeats);
+  const session::MessageLink link = session::message_link(few, many, processes.count());
+  const auto sum = [](const session::LinkSpeed& speed) {
+    return Json{{"bytes", speed.bytes}, {"seconds", speed.seconds}};
+  };
+  if (!processes.is_first()) return 0;
+  if (flags.json)
+    log::print(Json{{"messages",
+                     {{"processes", processes.count()},
+                      {"machines", processes.hosts()},
+                      {"bytes_per_second", link.bytes_per_second},
+                      {"latency_seconds", link.latency},
+                      {"sums", {sum(few), sum(many)}}}}}
+                   .dump(2));
+  else
+    log::print(fmt::format(
+        "messages between {} processes on {} machine{}: {:.2f} GB/s, latency {:.1f} us; a sum of {} "
+        "takes {:.3f} ms, of {} {:.3f} ms",
+        processes.count(), processes.hosts(), processes.hosts() == 1 ? "" : "s", link.bytes_per_second * 1e-9,
+        link.latency * 1e6, human_bytes(few.bytes), few.seconds * 1e3, human_bytes(many.bytes), many.seconds * 1e3));
+  return 0;
+}
+
+int run(const DevicesFlags& flags, mpi::Processes* processes) {
+  if (processes != nullptr && processes->count() > 1 && flags.p2p && !flags.check && !flags.gpus)
+    return measure_messages(flags, *processes);
+  if (processes != nullptr && !processes->is_first()) return 0;  // one speaks for the machine
   if (flags.check && flags.p2p)
     throw Error(ErrorKind::kUsage, "devices: --check measures the sums over GPUs, too; leave out --p2p");
   if (flags.check) return check(flags);
@@ -194,10 +226,13 @@ void add_devices(App& app) {
       "--check", flags->check,
       "compare everything that the GPUs compute with the CPU, a line each (exit 7 when something differs)");
   command.section("Measurement")
-      .flag("--p2p", flags->p2p, "measure the sum of gradients over the GPUs (needs two or more)")
+      .flag("--p2p", flags->p2p,
+            "measure the sum of gradients over the GPUs (needs two or more); in several processes that of CPU replicas "
+            "over them")
       .option("--gpus", "IDS", flags->gpus, "the GPUs to check or to measure (all)");
   command.section("Output").flag("--json", flags->json, "as JSON");
-  command.run([flags](const Context&) { return run(*flags); });
+  command.run(
+      [flags](const Context&) { return together([&](mpi::Processes* processes) { return run(*flags, processes); }); });
 }
 
 }  // namespace dptrain::cli

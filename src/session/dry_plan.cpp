@@ -73,9 +73,12 @@ std::vector<plan::Need> needs_of(device::Device& device, const experiment::Exper
     ops.back()->prepare(rows * step.frames);
   }
   std::vector<plan::Need> needs;
-  for (const auto& op : ops) {
-    needs.push_back(op ? op->need() : plan::Need{});
-    result.choices.push_back(op ? op->implementation() : "");
+  for (std::size_t s = 0; s < ops.size(); ++s) {
+    needs.push_back(ops[s] ? ops[s]->need() : plan::Need{});
+    result.choices.push_back(ops[s] ? ops[s]->implementation() : "");
+    const auto [forward, backward] = ops[s] ? ops[s]->flops_per_sample() : std::pair<double, double>{};
+    const auto frames = static_cast<double>(result.plan.steps[s].frames);
+    result.flops.emplace_back(forward * frames, backward * frames);
   }
   plan::Need losses;
   for (const plan::LossStep& loss : result.plan.losses) {

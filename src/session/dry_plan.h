@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiment/experiment.h"
@@ -24,6 +25,7 @@ struct DryPlan {
   plan::MemoryPlan memory;                       ///< of the first slot
   std::vector<plan::MemoryPlan> other_memories;  ///< of the others
   std::vector<std::string> choices;              ///< the device's implementation of each step
+  std::vector<std::pair<double, double>> flops;  ///< of each step and one sample: forward, backward
   int slots = 0;                                 ///< of the optimizer
   /// All of the device's memory that a replica takes: of a GPU in the first slot, where its parameters lie.
   std::uint64_t replica_bytes = 0;

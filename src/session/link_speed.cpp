@@ -7,7 +7,9 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/text.h"
 #include "replica/crew.h"
+#include "session/agreement.h"
 
 namespace dptrain::session {
 namespace {
@@ -54,25 +56,24 @@ struct Rank {
   }
 };
 
-}  // namespace
-
-LinkSpeed measure_all_reduce(const DeviceRequest& request, std::uint64_t bytes, int repeats) {
-  const auto floats = static_cast<std::int64_t>(bytes / sizeof(float));
+/// Of the replicas of this process, by repeat: the slowest one's seconds. They have the ranks from `first_rank` on, of
+/// `all_ranks`.
+std::vector<double> sum_seconds(const DeviceRequest& request, replica::Connector& connector, std::int64_t floats,
+                                int repeats, int first_rank, int all_ranks) {
   const plan::Plan plan = plan_of(floats);
-  const auto connector = make_connector(request, experiment::ParallelSection{}, true);
   std::vector<Rank> ranks(static_cast<std::size_t>(request.replicas));
   auto devices = make_devices(request, {});
   const auto at = [&](int rank) -> Rank& { return ranks[static_cast<std::size_t>(rank)]; };
   replica::Crew crew(request.replicas, [&](int rank, const std::exception_ptr&) {
-    connector->abort(Error(ErrorKind::kDevice, fmt::format("replica {} has failed", rank)));
+    connector.abort(Error(ErrorKind::kDevice, fmt::format("replica {} has failed", rank)));
   });
   const auto give_back = [&] {
     crew.run([&](int rank) {
-      connector->drain(rank);
+      connector.drain(rank);
       if (at(rank).stream) at(rank).stream->synchronize();
     });
     crew.run([&](int rank) {
-      connector->detach(rank);
+      connector.detach(rank);
       at(rank) = {};
     });
   };
@@ -83,15 +84,15 @@ LinkSpeed measure_all_reduce(const DeviceRequest& request, std::uint64_t bytes, 
       r.device->enter();
       r.stream = r.device->make_stream();
       r.arena = r.device->allocate(static_cast<std::size_t>(floats) * sizeof(float));
-      connector->attach(rank, *r.device, *r.stream, r.arena->as<float>(), plan);
+      connector.attach(rank, *r.device, *r.stream, r.arena->as<float>(), plan);
     });
     for (int step = 0; step <= repeats; ++step)  // the first one connects the ranks, and is not counted
       crew.run([&](int rank) {
-        at(rank).fill(rank, floats);
+        at(rank).fill(first_rank + rank, floats);
         at(rank).stream->synchronize();
-        at(rank).sum(connector->sink(rank), step);
+        at(rank).sum(connector.sink(rank), step);
       });
-    crew.run([&](int rank) { at(rank).check(floats, request.replicas); });
+    crew.run([&](int rank) { at(rank).check(floats, all_ranks); });
   } catch (...) {
     give_back();
     throw;
@@ -103,8 +104,42 @@ LinkSpeed measure_all_reduce(const DeviceRequest& request, std::uint64_t bytes, 
     slowest.push_back(most);
   }
   give_back();
-  std::ranges::nth_element(slowest, slowest.begin() + static_cast<std::ptrdiff_t>(slowest.size() / 2));
-  return {.bytes = static_cast<std::uint64_t>(floats) * sizeof(float), .seconds = slowest[slowest.size() / 2]};
+  return slowest;
+}
+
+double middle(std::vector<double> values) {
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+LinkSpeed measure_all_reduce(const DeviceRequest& request, std::uint64_t bytes, int repeats) {
+  const auto floats = static_cast<std::int64_t>(bytes / sizeof(float));
+  const auto connector = make_connector(request, experiment::ParallelSection{}, true);
+  return {.bytes = static_cast<std::uint64_t>(floats) * sizeof(float),
+          .seconds = middle(sum_seconds(request, *connector, floats, repeats, 0, request.replicas))};
+}
+
+LinkSpeed measure_all_reduce(mpi::Processes& processes, std::uint64_t bytes, int repeats) {
+  const auto floats = static_cast<std::int64_t>(bytes / sizeof(float));
+  const DeviceRequest one{.replicas = 1, .threads = 1};
+  const reduce::Seats seats = seats_of(&processes, one.replicas);
+  const auto connector = make_connector(one, experiment::ParallelSection{}, true, seats, processes);
+  const double mine = middle(sum_seconds(one, *connector, floats, repeats, processes.process(), processes.count()));
+  double slowest = 0;
+  for (const std::string& of_process : processes.gather(shortest(mine)))
+    slowest = std::max(slowest, std::stod(of_process));
+  return {.bytes = static_cast<std::uint64_t>(floats) * sizeof(float), .seconds = slowest};
+}
+
+MessageLink message_link(const LinkSpeed& few, const LinkSpeed& many, int processes) {
+  const double carried = 2.0 * (processes - 1) / processes;  // of the bytes, by each process
+  const double more = carried * static_cast<double>(many.bytes - few.bytes);
+  MessageLink link;
+  link.bytes_per_second = more / std::max(many.seconds - few.seconds, 1e-9);
+  link.latency = std::max(0.0, few.seconds - carried * static_cast<double>(few.bytes) / link.bytes_per_second) / 2;
+  return link;
 }
 
 }  // namespace dptrain::session

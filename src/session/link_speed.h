@@ -1,10 +1,12 @@
 #pragma once
 
-// How fast gradients are summed over devices: for `dptrain devices --p2p`. Main thread.
+// How fast gradients are summed over devices, and over processes: for `dptrain devices --p2p`. Main thread.
 
 #include <cstdint>
 
+#include "mpi/processes.h"
 #include "session/devices.h"
+#include "session/prediction.h"
 
 namespace dptrain::session {
 
@@ -19,5 +21,11 @@ struct LinkSpeed {
 /// Sums `bytes` of floats over the devices through the connector that training would use. At least two replicas. Throws
 /// Error{kDevice} where the sums are wrong.
 LinkSpeed measure_all_reduce(const DeviceRequest& request, std::uint64_t bytes, int repeats);
+
+/// The same over processes of one CPU replica each, which all call it: the median of the slowest of them.
+LinkSpeed measure_all_reduce(mpi::Processes& processes, std::uint64_t bytes, int repeats);
+/// What messages between so many processes reach, from sums of few and of many bytes: SumAlgorithm::kDirect turned
+/// round.
+MessageLink message_link(const LinkSpeed& few, const LinkSpeed& many, int processes);
 
 }  // namespace dptrain::session

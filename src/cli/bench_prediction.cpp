@@ -1,0 +1,186 @@
+#include "cli/bench_prediction.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "cli/bench_processes.h"
+#include "cli/prediction_flags.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/machine.h"
+#include "core/text.h"
+#include "session/step_parts.h"
+
+namespace dptrain::cli {
+namespace {
+
+/// 1, 2, 4 and so on up to the ranks of a node, then so many nodes, up to all; and those that were measured.
+std::vector<int> rank_counts(const PredictionFlags& flags, const std::vector<session::BenchRow>& measured) {
+  std::set<int> counts{flags.ranks()};
+  for (int n = 1; n < flags.ranks_per_node(); n *= 2) counts.insert(n);
+  for (int n = flags.ranks_per_node(); n < flags.ranks(); n *= 2) counts.insert(n);
+  for (const session::BenchRow& row : measured) counts.insert(row.processes);
+  return {counts.begin(), counts.end()};
+}
+
+std::string ms(double seconds) { return fmt::format("{:.4g} ms", seconds * 1e3); }
+
+class Predictor {
+ public:
+  Predictor(const experiment::Experiment& experiment, const PredictionCall& call)
+      : experiment_(experiment), call_(call), flags_(parse_prediction(call.text)), weak_(call.weak || flags_.batch) {
+    report_.config = call.config;
+    report_.ranks = flags_.on_gpus() ? "gpus" : "processes";
+    choose_device();
+    choose_links();
+  }
+
+  PredictionReport report() {
+    using enum session::SumAlgorithm;
+    std::vector<session::SumAlgorithm> algorithms{kRing, kTree};
+    if (!flags_.on_gpus()) algorithms = {kDirect};
+    if (flags_.algorithm) algorithms = {*flags_.algorithm};
+    for (const int ranks : rank_counts(flags_, call_.measured)) add_row(ranks, algorithms);
+    say_step();
+    return std::move(report_);
+  }
+
+ private:
+  void choose_device() {
+    device_ = call_.options.devices;
+    if (!flags_.on_gpus()) {
+      if (flags_.cpus) device_ = *flags_.cpus;
+      if (device_.on_gpus()) device_ = {};
+      device_ = session::with_threads(device_, flags_.ranks_per_node());
+      cluster_.lanes = device_.replicas;
+      cluster_.threads = device_.threads;
+      cluster_.cores = flags_.cores.value_or(machine::cpus());
+      return;
+    }
+    if (!flags_.step && !device_.on_gpus())
+      throw Error(ErrorKind::kDevice,
+                  "--predict: there is no GPU here whose step could be measured; give one of one "
+                  "replica, as in step=85ms");
+    // Of a given step the plan alone is wanted, as a GPU has it.
+    if (!device_.on_gpus()) device_ = session::request_of({{device::DeviceKind::kEmu, 0}});
+    device_.replicas = 1;
+    device_.gpus.resize(std::min<std::size_t>(device_.gpus.size(), 1));
+  }
+
+  void choose_links() {
+    constexpr double kAssumedInner = 150e9, kAssumedInnerLatency = 2e-6;
+    cluster_.per_node = flags_.ranks_per_node();
+    const int nodes = flags_.nodes.value_or(1);
+    std::string from = "as given";
+    if (cluster_.per_node > 1) {
+      const bool given = flags_.inner && flags_.inner_latency;
+      session::MessageLink inner{kAssumedInner, kAssumedInnerLatency};
+      if (!given && !flags_.on_gpus()) inner = measure_link_in_processes();
+      if (!given)
+        from = flags_.on_gpus() ? "assumed where inner= and inner_latency= do not say"
+                                : "measured between two processes here";
+      cluster_.inner = {flags_.inner.value_or(inner.bytes_per_second), flags_.inner_latency.value_or(inner.latency)};
+      report_.assumptions.push_back(fmt::format("within a node messages reach {:.4g} GB/s, latency {:.3g} us, {}",
+                                                cluster_.inner.bytes_per_second * 1e-9, cluster_.inner.latency * 1e6,
+                                                from));
+    }
+    if (nodes > 1) {
+      cluster_.between = {*flags_.link, *flags_.latency};
+      report_.assumptions.push_back(
+          fmt::format("each node has one link of {:.4g} GB/s to the others, latency {:.3g} us, as given",
+                      cluster_.between.bytes_per_second * 1e-9, cluster_.between.latency * 1e6));
+    }
+    if (cluster_.cores > 0)
+      report_.assumptions.push_back(fmt::format(
+          "{} core{} a node, {} replica{} of {} thread{} in each process, which also sums; more threads than cores "
+          "take turns",
+          cluster_.cores, cluster_.cores == 1 ? "" : "s", cluster_.lanes, cluster_.lanes == 1 ? "" : "s",
+          cluster_.threads, cluster_.threads == 1 ? "" : "s"));
+  }
+
+  std::int64_t whole_batch() const {
+    return flags_.batch ? *flags_.batch : experiment::global_batch(experiment_.config.train, 1);
+  }
+
+  void add_row(int ranks, const std::vector<session::SumAlgorithm>& algorithms) {
+    PredictedRow row{.cluster = cluster_};
+    row.cluster.ranks = ranks;
+    const std::int64_t replicas = row.replicas();
+    row.rows = weak_ ? whole_batch() : (whole_batch() + replicas - 1) / replicas;
+    row.global_batch = weak_ ? whole_batch() * replicas : whole_batch();
+    if (row.global_batch < replicas)
+      throw Error(ErrorKind::kUsage, fmt::format("--predict: {} replicas for a batch of {}; give batch=N, of each "
+                                                 "replica, or --mode weak",
+                                                 replicas, row.global_batch));
+    session::StepParts parts = parts_of(row);
+    // Processes tell each other the sums of losses and metrics at the end of a step.
+    if (!flags_.on_gpus()) ++parts.gathers;
+    row.predicted = session::predict(parts, row.cluster, algorithms);
+    for (const session::BenchRow& one : call_.measured)
+      if (one.processes == ranks && one.global_batch == row.global_batch) row.measured = one.step_ms * 1e-3;
+    if (report_.rows.empty()) report_.parts = parts;
+    report_.rows.push_back(row);
+  }
+
+  session::StepParts parts_of(const PredictedRow& row) {
+    if (flags_.step) {
+      if (!given_)
+        given_ = session::given_parts(experiment_, device_, std::min(whole_batch(), kPlanRows), *flags_.step);
+      return given_->scaled(static_cast<double>(row.rows) / static_cast<double>(whole_batch()));
+    }
+    const int cores = row.cluster.cores / row.cluster.threads;
+    const int side_by_side =
+        flags_.on_gpus() ? 1 : std::max(1, std::min(cores, row.cluster.in_node() * row.cluster.lanes));
+    side_by_side_ = std::max(side_by_side_, side_by_side);
+    const auto key = std::pair(row.rows, side_by_side);
+    const auto known = measured_.find(key);
+    if (known != measured_.end()) return known->second;
+    return measured_[key] = session::measured_parts(experiment_, device_, row.rows, side_by_side, call_.options);
+  }
+
+  void say_step() {
+    const session::StepParts& parts = report_.parts;
+    double bytes = 0;
+    for (const session::StepParts::Bucket& bucket : parts.buckets) bytes += bucket.bytes;
+    const std::string rows = fmt::format("{} samples", report_.rows.front().rows);
+    report_.assumptions.insert(
+        report_.assumptions.begin(),
+        flags_.step ? fmt::format("a step of one replica with {} takes {}, as given{}; {:.0f} % of it is forward, by "
+                                  "the plan's operations",
+                                  rows, ms(*flags_.step), weak_ ? "" : ", and with fewer as much less",
+                                  100 * parts.forward / parts.compute())
+                    : fmt::format("a step of one replica with {} takes {}, measured here{}", rows, ms(parts.compute()),
+                                  side_by_side_ > 1 ? fmt::format("; those of more rows beside up to {} others that do "
+                                                                  "not sum over processes",
+                                                                  side_by_side_ - 1)
+                                                    : ""));
+    report_.assumptions.push_back(fmt::format(
+        "{} of gradients in {} bucket{}, summed one after the other as backward completes them; {}",
+        human_bytes(static_cast<std::uint64_t>(bytes)), parts.buckets.size(), parts.buckets.size() == 1 ? "" : "s",
+        weak_ ? "the batch grows with the replicas" : "one batch is shared out"));
+    report_.assumptions.push_back("nobody is late, nothing else is on the links, no loader is waited for");
+  }
+
+  static constexpr std::int64_t kPlanRows = 8;  // buckets and operations of a sample do not depend on them
+
+  const experiment::Experiment& experiment_;
+  const PredictionCall& call_;
+  const PredictionFlags flags_;
+  const bool weak_;
+  session::DeviceRequest device_;
+  session::Cluster cluster_;
+  PredictionReport report_;
+  std::optional<session::StepParts> given_;
+  std::map<std::pair<std::int64_t, int>, session::StepParts> measured_;
+  int side_by_side_ = 1;
+};
+
+}  // namespace
+
+PredictionReport predict_steps(const experiment::Experiment& experiment, const PredictionCall& call) {
+  return Predictor(experiment, call).report();
+}
+
+}  // namespace dptrain::cli

@@ -1,0 +1,141 @@
+#include "cli/prediction_flags.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <span>
+#include <utility>
+
+#include "cli/device_flags.h"
+#include "config/expression.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::cli {
+namespace {
+
+using Unit = std::pair<const char*, double>;
+constexpr Unit kTimes[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
+/// Per second, with or without "/s" behind them.
+constexpr Unit kRates[] = {{"kbit", 1e3 / 8}, {"Mbit", 1e6 / 8}, {"Gbit", 1e9 / 8}, {"Tbit", 1e12 / 8},
+                           {"KB", 1e3},       {"MB", 1e6},       {"GB", 1e9},       {"TB", 1e12},
+                           {"KiB", 0x1p10},   {"MiB", 0x1p20},   {"GiB", 0x1p30},   {"TiB", 0x1p40}};
+
+[[noreturn]] void refuse_prediction(const std::string& what) { throw Error(ErrorKind::kUsage, "--predict: " + what); }
+
+/// A number > 0 with one of the units.
+double quantity(const std::string& key, const std::string& value, std::span<const Unit> units,
+                const std::string& suffix, const char* examples) {
+  const std::size_t end = value.find_first_not_of("0123456789.");
+  const std::string number = value.substr(0, end);
+  std::string unit = end == std::string::npos ? "" : trim(value.substr(end));
+  if (!suffix.empty() && unit.ends_with(suffix)) unit.resize(unit.size() - suffix.size());
+  for (const auto& [word, factor] : units)
+    if (unit == word && config::is_number_literal(number)) {
+      const double amount = std::stod(number) * factor;
+      if (std::isfinite(amount) && amount > 0) return amount;
+    }
+  refuse_prediction(fmt::format("{} must be {}, found '{}'", key, examples, value));
+}
+
+double time_of(const std::string& key, const std::string& value) {
+  return quantity(key, value, kTimes, "", "a time such as 3us, 0.2ms or 1.5s");
+}
+double rate_of(const std::string& key, const std::string& value) {
+  return quantity(key, value, kRates, "/s", "a rate such as 200Gbit, 25GB/s or 900MB/s");
+}
+
+int count_of(const std::string& key, const std::string& value) {
+  constexpr int kMost = 1 << 20;
+  const bool digits = !value.empty() && value.size() < 8 && value.find_first_not_of("0123456789") == std::string::npos;
+  const int count = digits ? std::stoi(value) : 0;
+  if (count < 1 || count > kMost)
+    refuse_prediction(fmt::format("{} must be a whole number from 1 to {}, found '{}'", key, kMost, value));
+  return count;
+}
+
+session::SumAlgorithm algorithm_of(const std::string& value) {
+  using enum session::SumAlgorithm;
+  std::vector<std::string> names;
+  for (const session::SumAlgorithm algorithm : {kRing, kTree, kTwoLevel, kDirect}) {
+    if (session::name_of(algorithm) == value) return algorithm;
+    names.push_back(session::name_of(algorithm));
+  }
+  refuse_prediction(
+      fmt::format("algorithm must be {}, found '{}'{}", join(names, ", "), value, did_you_mean(value, names)));
+}
+
+using Take = std::function<void(PredictionFlags& flags, const std::string& key, const std::string& value)>;
+
+const std::map<std::string, Take>& keys() {
+  static const std::map<std::string, Take> all{
+      {"gpus", [](auto& flags, const auto& key, const auto& value) { flags.gpus = count_of(key, value); }},
+      {"cpus", [](auto& flags, const auto&, const auto& value) { flags.cpus = parse_cpus(value); }},
+      {"nodes", [](auto& flags, const auto& key, const auto& value) { flags.nodes = count_of(key, value); }},
+      {"processes", [](auto& flags, const auto& key, const auto& value) { flags.processes = count_of(key, value); }},
+      {"cores", [](auto& flags, const auto& key, const auto& value) { flags.cores = count_of(key, value); }},
+      {"link", [](auto& flags, const auto& key, const auto& value) { flags.link = rate_of(key, value); }},
+      {"latency", [](auto& flags, const auto& key, const auto& value) { flags.latency = time_of(key, value); }},
+      {"inner", [](auto& flags, const auto& key, const auto& value) { flags.inner = rate_of(key, value); }},
+      {"inner_latency",
+       [](auto& flags, const auto& key, const auto& value) { flags.inner_latency = time_of(key, value); }},
+      {"step", [](auto& flags, const auto& key, const auto& value) { flags.step = time_of(key, value); }},
+      {"batch", [](auto& flags, const auto& key, const auto& value) { flags.batch = count_of(key, value); }},
+      {"algorithm", [](auto& flags, const auto&, const auto& value) { flags.algorithm = algorithm_of(value); }},
+  };
+  return all;
+}
+
+void check_prediction(const PredictionFlags& flags) {
+  if (flags.gpus && (flags.cpus || flags.processes || flags.cores))
+    refuse_prediction("gpus goes without cpus, processes and cores; gpus and nodes say how many there are");
+  if (!flags.gpus && !flags.processes && !flags.nodes)
+    refuse_prediction("say how many: gpus=8,nodes=64, or processes=4 for CPUs");
+  const int nodes = flags.nodes.value_or(1);
+  if (nodes == 1 && (flags.link || flags.latency))
+    refuse_prediction("link and latency are between nodes, of which there is one; inner and inner_latency are within");
+  if (nodes > 1 && !flags.link)
+    refuse_prediction("link is missing: what messages between nodes reach, as in link=200Gbit");
+  if (nodes > 1 && !flags.latency)
+    refuse_prediction("latency is missing: of a message between nodes, as in latency=3us");
+  if (flags.processes && *flags.processes < nodes)
+    refuse_prediction(fmt::format("processes={} are fewer than nodes={}", *flags.processes, nodes));
+  if (!flags.gpus && flags.algorithm && *flags.algorithm != session::SumAlgorithm::kDirect)
+    refuse_prediction("processes on CPUs sum with algorithm=direct");
+  if (flags.gpus && flags.algorithm == session::SumAlgorithm::kDirect)
+    refuse_prediction("GPUs sum with algorithm=ring, tree or two_level");
+}
+
+}  // namespace
+
+int PredictionFlags::ranks() const {
+  return on_gpus() ? *gpus * nodes.value_or(1) : processes.value_or(nodes.value_or(1));
+}
+
+int PredictionFlags::ranks_per_node() const {
+  return on_gpus() ? *gpus : (ranks() + nodes.value_or(1) - 1) / nodes.value_or(1);
+}
+
+PredictionFlags parse_prediction(const std::string& text) {
+  PredictionFlags flags;
+  std::vector<std::string> names, given;
+  for (const auto& [name, take] : keys()) names.push_back(name);
+  for (const std::string& part : split(text, ',')) {
+    const std::size_t equals = part.find('=');
+    const std::string key = trim(part.substr(0, equals));
+    const auto found = keys().find(key);
+    if (found == keys().end())
+      refuse_prediction(
+          fmt::format("unknown key '{}'{}; known are {}", key, did_you_mean(key, names), join(names, ", ")));
+    if (equals == std::string::npos) refuse_prediction(fmt::format("{} has no value, as in {}=...", key, key));
+    if (std::ranges::find(given, key) != given.end()) refuse_prediction(fmt::format("{} is given twice", key));
+    given.push_back(key);
+    found->second(flags, key, trim(part.substr(equals + 1)));
+  }
+  check_prediction(flags);
+  return flags;
+}
+
+}  // namespace dptrain::cli

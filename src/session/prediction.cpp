@@ -1,0 +1,104 @@
+#include "session/prediction.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dptrain::session {
+
+std::string name_of(SumAlgorithm algorithm) {
+  switch (algorithm) {
+    case SumAlgorithm::kRing: return "ring";
+    case SumAlgorithm::kTree: return "tree";
+    case SumAlgorithm::kTwoLevel: return "two_level";
+    case SumAlgorithm::kDirect: return "direct";
+  }
+  return "";
+}
+
+StepParts StepParts::scaled(double factor) const {
+  StepParts out = *this;
+  for (double* const seconds : {&out.forward, &out.backward, &out.update, &out.other}) *seconds *= factor;
+  for (Bucket& bucket : out.buckets) bucket.ready *= factor;
+  return out;
+}
+
+double Cluster::turns() const {
+  if (cores == 0) return 1;
+  return std::max(1.0, static_cast<double>(in_node()) * lanes * threads / cores);
+}
+
+double Cluster::beside() const {
+  if (cores == 0) return 1;
+  const double free = cores - static_cast<double>(in_node()) * lanes * threads;
+  return std::clamp(free / in_node(), 0.0, 1.0);  // each process has one thread that communicates
+}
+
+namespace {
+
+double log2_up(int n) { return std::ceil(std::log2(static_cast<double>(n))); }
+
+/// Numbers of a cluster as the equations name them.
+struct Letters {
+  explicit Letters(const Cluster& cluster)
+      : n(cluster.ranks),
+        m(cluster.in_node()),
+        N(cluster.nodes()),
+        inner(cluster.inner.bytes_per_second),
+        outer(cluster.between.bytes_per_second),
+        slowest(cluster.nodes() > 1 ? std::min(inner, outer) : inner),
+        a_i(cluster.inner.latency),
+        a_o(cluster.between.latency) {}
+  const double n, m, N, inner, outer, slowest, a_i, a_o;
+};
+
+}  // namespace
+
+double all_reduce_seconds(SumAlgorithm algorithm, const Cluster& cluster, double bytes) {
+  const Letters c(cluster);
+  // Lanes of a process add up in its memory first.
+  const double in_memory = cluster.lanes > 1 ? (cluster.lanes - 1) * bytes / c.inner : 0;
+  if (cluster.ranks == 1) return in_memory;
+  switch (algorithm) {
+    case SumAlgorithm::kRing:
+      return in_memory + 2 * (c.n - 1) / c.n * bytes / c.slowest + 2 * (c.n - c.N) * c.a_i + 2 * (c.N - 1) * c.a_o;
+    case SumAlgorithm::kTree:
+      return in_memory + 2 * bytes / c.slowest + 2 * ((c.m - 1) * c.a_i + log2_up(cluster.nodes()) * c.a_o);
+    case SumAlgorithm::kTwoLevel:
+      return in_memory + 2 * (c.m - 1) / c.m * bytes / c.inner + 2 * (c.m - 1) * c.a_i +
+             2 * (c.N - 1) / c.N * bytes / c.outer + 2 * (c.N - 1) * c.a_o;
+    case SumAlgorithm::kDirect: {
+      const double within = (c.m - 1) / c.n * bytes / c.inner, across = c.m * (c.n - c.m) / c.n * bytes / c.outer;
+      return in_memory + 2 * (within + across) + 2 * gather_seconds(algorithm, cluster);
+    }
+  }
+  return 0;
+}
+
+double gather_seconds(SumAlgorithm algorithm, const Cluster& cluster) {
+  const Letters c(cluster);
+  if (cluster.ranks == 1) return 0;
+  if (algorithm == SumAlgorithm::kDirect) return c.N > 1 ? std::max(c.a_i, c.a_o) : c.a_i;
+  return (c.n - c.N) * c.a_i + (c.N - 1) * c.a_o;  // all algorithms of NCCL's all-gather are rings of some kind
+}
+
+Prediction predict(const StepParts& parts, const Cluster& cluster, const std::vector<SumAlgorithm>& algorithms) {
+  Prediction result{.algorithm = algorithms.front()};
+  const double turns = cluster.turns(), beside = cluster.beside();
+  const double gathers = cluster.ranks == 1 ? 0 : parts.gathers * gather_seconds(algorithms.front(), cluster);
+  double sums = 0, free_at = 0, largest = 0;
+  for (const StepParts::Bucket& bucket : parts.buckets) {
+    const auto seconds = [&](SumAlgorithm algorithm) { return all_reduce_seconds(algorithm, cluster, bucket.bytes); };
+    const SumAlgorithm best = *std::ranges::min_element(algorithms, {}, seconds);
+    sums += seconds(best);
+    free_at = std::max(free_at, bucket.ready) + beside * seconds(best);
+    if (bucket.bytes > largest) result.algorithm = best, largest = bucket.bytes;
+  }
+  const double after_backward = std::max(0.0, free_at - parts.backward);
+  result.compute = turns * parts.compute();
+  result.communication = turns * (sums + gathers);
+  result.exposed = turns * ((1 - beside) * sums + gathers + after_backward);
+  result.step = result.compute + result.exposed;
+  return result;
+}
+
+}  // namespace dptrain::session

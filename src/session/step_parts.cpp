@@ -1,0 +1,89 @@
+#include "session/step_parts.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "core/index.h"
+#include "layers/batch_normalization.h"
+#include "session/dry_plan.h"
+
+namespace dptrain::session {
+namespace {
+
+/// Moments of the global batch: one gather in forward, one in backward.
+int gathers_of(const plan::Plan& plan) {
+  int gathers = 0;
+  for (const plan::Step& step : plan.steps) {
+    const auto* norm = step.spec.get_if<layers::BatchNormalizationSpec>();
+    if (norm != nullptr && norm->synchronized && !step.inference_mode) gathers += step.has_backward ? 2 : 1;
+  }
+  return gathers;
+}
+
+void make_dry(const experiment::Experiment& experiment, const DeviceRequest& device, std::int64_t rows, DryPlan& dry) {
+  DeviceRequest one = device;
+  one.replicas = 1;
+  if (!one.gpus.empty()) one.gpus.resize(1);
+  experiment::Experiment alone = experiment;
+  alone.config.parallel.split = {};
+  make_dry_plan(alone, one, {.global_batch = rows}, dry);
+}
+
+}  // namespace
+
+StepParts parts_of(const plan::Plan& plan, const std::vector<StepWeight>& weights, double seconds,
+                   std::int64_t micro_batches) {
+  const bool unknown =
+      std::ranges::all_of(weights, [](const StepWeight& weight) { return weight.forward + weight.backward <= 0; });
+  const auto weight = [&](int step) { return unknown ? StepWeight{1, 1} : weights[at(step)]; };
+  double forward = 0, backward = 0;
+  for (int step = 0; step < static_cast<int>(plan.steps.size()); ++step) forward += weight(step).forward;
+  std::vector<double> ready(plan.buckets.size(), 0.0);
+  for (const plan::BackwardItem& item : plan.backward) {
+    if (item.kind == plan::BackwardItem::Kind::kStep) backward += weight(item.step).backward;
+    for (const int bucket : item.buckets_ready) ready[at(bucket)] = backward;
+  }
+  const double each = seconds / (forward + backward) / static_cast<double>(micro_batches);
+  StepParts parts;
+  parts.backward = backward * each;
+  parts.forward = seconds - parts.backward;
+  for (std::size_t b = 0; b < plan.buckets.size(); ++b)
+    parts.buckets.push_back({.bytes = static_cast<double>(plan.buckets[b].end - plan.buckets[b].begin) * sizeof(float),
+                             .ready = ready[b] * each});
+  parts.gathers = gathers_of(plan) * static_cast<int>(micro_batches);
+  return parts;
+}
+
+StepParts given_parts(const experiment::Experiment& experiment, const DeviceRequest& device, std::int64_t rows,
+                      double seconds) {
+  DryPlan dry;
+  make_dry(experiment, device, rows, dry);
+  std::vector<StepWeight> weights;
+  for (const auto& [forward, backward] : dry.flops) weights.push_back({forward, backward});
+  return parts_of(dry.plan, weights, seconds, experiment.config.train.accumulate_steps);
+}
+
+StepParts measured_parts(const experiment::Experiment& experiment, const DeviceRequest& device, std::int64_t rows,
+                         int side_by_side, const BenchOptions& options) {
+  experiment::Experiment alone = experiment;
+  alone.config.parallel.split = {};
+  BenchOptions bench_options = options;
+  bench_options.processes = nullptr;
+  bench_options.layers = true;
+  bench_options.devices = device;
+  bench_options.devices.replicas = side_by_side;
+  bench_options.batch = rows * side_by_side;
+  const BenchRow row = bench(alone, bench_options);
+  DryPlan dry;
+  make_dry(experiment, device, rows, dry);
+  std::vector<StepWeight> weights;
+  for (const LayerTime& layer : row.layers) weights.push_back({layer.forward_ms, layer.backward_ms});
+  StepParts parts =
+      parts_of(dry.plan, weights, row.forward_backward_ms * 1e-3, experiment.config.train.accumulate_steps);
+  parts.update = row.optimizer_ms * 1e-3;
+  const double known = row.forward_backward_ms + row.comm_exposed_ms + row.optimizer_ms + row.data_wait_ms;
+  parts.other = std::max(0.0, row.step_ms - known) * 1e-3;
+  return parts;
+}
+
+}  // namespace dptrain::session
