@@ -43,6 +43,8 @@ class Predictor {
     if (!flags_.on_gpus()) algorithms = {kDirect};
     if (flags_.algorithm) algorithms = {*flags_.algorithm};
     for (const int ranks : rank_counts(flags_, call_.measured)) add_row(ranks, algorithms);
+    const session::Cluster& largest = report_.rows.back().cluster;
+    if (largest.in_node() > 1) say_inner(largest.inner, largest.in_node());
     say_step();
     return std::move(report_);
   }
@@ -70,23 +72,8 @@ class Predictor {
   }
 
   void choose_links() {
-    constexpr double kAssumedInner = 150e9, kAssumedInnerLatency = 2e-6;
     cluster_.per_node = flags_.ranks_per_node();
-    const int nodes = flags_.nodes.value_or(1);
-    std::string from = "as given";
-    if (cluster_.per_node > 1) {
-      const bool given = flags_.inner && flags_.inner_latency;
-      session::MessageLink inner{kAssumedInner, kAssumedInnerLatency};
-      if (!given && !flags_.on_gpus()) inner = measure_link_in_processes();
-      if (!given)
-        from = flags_.on_gpus() ? "assumed where inner= and inner_latency= do not say"
-                                : "measured between two processes here";
-      cluster_.inner = {flags_.inner.value_or(inner.bytes_per_second), flags_.inner_latency.value_or(inner.latency)};
-      report_.assumptions.push_back(fmt::format("within a node messages reach {:.4g} GB/s, latency {:.3g} us, {}",
-                                                cluster_.inner.bytes_per_second * 1e-9, cluster_.inner.latency * 1e6,
-                                                from));
-    }
-    if (nodes > 1) {
+    if (flags_.nodes.value_or(1) > 1) {
       cluster_.between = {*flags_.link, *flags_.latency};
       report_.assumptions.push_back(
           fmt::format("each node has one link of {:.4g} GB/s to the others, latency {:.3g} us, as given",
@@ -100,6 +87,38 @@ class Predictor {
           cluster_.threads, cluster_.threads == 1 ? "" : "s"));
   }
 
+  /// Within a node of so many ranks.
+  session::MessageLink inner_link(const session::Cluster& cluster) {
+    constexpr session::MessageLink kAssumed{.bytes_per_second = 150e9, .latency = 2e-6};
+    session::MessageLink link = kAssumed;
+    const bool given = flags_.inner && flags_.inner_latency;
+    if (!given && !flags_.on_gpus()) {
+      session::Cluster measured = cluster;
+      measured.ranks = std::min(cluster.in_node(), kMostSideBySide);
+      auto known = links_.find(measured.ranks);
+      if (known == links_.end())
+        known = links_.emplace(measured.ranks, measure_link_in_processes(measured.ranks)).first;
+      link = known->second;
+      measured.lanes = 1;  // replicas wait meanwhile
+      measured.threads = 1;
+      measured.cores = machine::cpus();
+      link.turns = measured.turns();
+    }
+    if (flags_.inner) link.bytes_per_second = *flags_.inner;
+    if (flags_.inner_latency) link.latency = *flags_.inner_latency;
+    return link;
+  }
+
+  void say_inner(const session::MessageLink& link, int ranks) {
+    const bool given = flags_.inner && flags_.inner_latency;
+    const std::string from = given ? "as given"
+                             : flags_.on_gpus()
+                                 ? "assumed where inner= and inner_latency= do not say"
+                                 : fmt::format("measured between {} processes here", std::min(ranks, kMostSideBySide));
+    report_.assumptions.push_back(fmt::format("within a node messages reach {:.4g} GB/s, latency {:.3g} us, {}",
+                                              link.bytes_per_second * 1e-9, link.latency * 1e6, from));
+  }
+
   std::int64_t whole_batch() const {
     return flags_.batch ? *flags_.batch : experiment::global_batch(experiment_.config.train, 1);
   }
@@ -107,6 +126,7 @@ class Predictor {
   void add_row(int ranks, const std::vector<session::SumAlgorithm>& algorithms) {
     PredictedRow row{.cluster = cluster_};
     row.cluster.ranks = ranks;
+    if (ranks > 1 && cluster_.per_node > 1) row.cluster.inner = inner_link(row.cluster);
     const std::int64_t replicas = row.replicas();
     row.rows = weak_ ? whole_batch() : (whole_batch() + replicas - 1) / replicas;
     row.global_batch = weak_ ? whole_batch() * replicas : whole_batch();
@@ -130,14 +150,25 @@ class Predictor {
         given_ = session::given_parts(experiment_, device_, std::min(whole_batch(), kPlanRows), *flags_.step);
       return given_->scaled(static_cast<double>(row.rows) / static_cast<double>(whole_batch()));
     }
-    const int cores = row.cluster.cores / row.cluster.threads;
-    const int side_by_side =
-        flags_.on_gpus() ? 1 : std::max(1, std::min(cores, row.cluster.in_node() * row.cluster.lanes));
-    side_by_side_ = std::max(side_by_side_, side_by_side);
-    const auto key = std::pair(row.rows, side_by_side);
-    const auto known = measured_.find(key);
-    if (known != measured_.end()) return known->second;
-    return measured_[key] = session::measured_parts(experiment_, device_, row.rows, side_by_side, call_.options);
+    session::Cluster alike = row.cluster;  // here, in one process
+    alike.lanes = 1;
+    alike.ranks = 1;
+    if (!flags_.on_gpus()) {
+      alike.cores = machine::cpus();
+      const int cores = std::max(1, alike.cores / alike.threads);
+      const int wanted = row.cluster.in_node() * row.cluster.lanes;
+      alike.ranks = std::min(wanted, row.cluster.turns() > 1 ? std::max(cores, kMostSideBySide) : cores);
+    }
+    alike.per_node = alike.ranks;
+    side_by_side_ = std::max(side_by_side_, alike.ranks);
+    const auto key = std::pair(row.rows, alike.ranks);
+    auto known = measured_.find(key);
+    if (known == measured_.end()) {
+      session::StepParts parts = session::measured_parts(experiment_, device_, row.rows, alike.ranks, call_.options);
+      parts.turns = alike.turns();
+      known = measured_.emplace(key, parts).first;
+    }
+    return known->second;
   }
 
   void say_step() {
@@ -152,8 +183,8 @@ class Predictor {
                                   rows, ms(*flags_.step), weak_ ? "" : ", and with fewer as much less",
                                   100 * parts.forward / parts.compute())
                     : fmt::format("a step of one replica with {} takes {}, measured here{}", rows, ms(parts.compute()),
-                                  side_by_side_ > 1 ? fmt::format("; those of more rows beside up to {} others that do "
-                                                                  "not sum over processes",
+                                  side_by_side_ > 1 ? fmt::format("; of more replicas beside up to {} others, "
+                                                                  "waiting for them not counted",
                                                                   side_by_side_ - 1)
                                                     : ""));
     report_.assumptions.push_back(fmt::format(
@@ -163,6 +194,8 @@ class Predictor {
     report_.assumptions.push_back("nobody is late, nothing else is on the links, no loader is waited for");
   }
 
+  /// More than these say no more about how they share cores.
+  static constexpr int kMostSideBySide = 8;
   static constexpr std::int64_t kPlanRows = 8;  // buckets and operations of a sample do not depend on them
 
   const experiment::Experiment& experiment_;
@@ -174,6 +207,7 @@ class Predictor {
   PredictionReport report_;
   std::optional<session::StepParts> given_;
   std::map<std::pair<std::int64_t, int>, session::StepParts> measured_;
+  std::map<int, session::MessageLink> links_;
   int side_by_side_ = 1;
 };
 

@@ -107,14 +107,15 @@ std::vector<session::BenchRow> bench_in_processes(std::int64_t processes, const 
   return rows;
 }
 
-session::MessageLink measure_link_in_processes() {
+session::MessageLink measure_link_in_processes(int processes) {
   const Scratch scratch;
-  launch(2, {"devices", "--p2p", "--json"}, scratch, "--predict: measuring messages between two processes");
+  launch(processes, {"devices", "--p2p", "--json"}, scratch, "--predict: measuring messages between processes");
   const nlohmann::json all = nlohmann::json::parse(text_of(scratch.file("results")), nullptr, false);
   if (!all.is_object() || !all.contains("messages"))
-    throw Error(ErrorKind::kInternal, "dptrain devices --p2p --json of two processes names no messages");
+    throw Error(ErrorKind::kInternal, "dptrain devices --p2p --json of several processes names no messages");
   return {.bytes_per_second = all["messages"].value("bytes_per_second", 0.0),
-          .latency = all["messages"].value("latency_seconds", 0.0)};
+          .latency = all["messages"].value("latency_seconds", 0.0),
+          .turns = 1};
 }
 
 }  // namespace dptrain::cli

@@ -1,7 +1,7 @@
 #pragma once
 
 // `bench --sweep processes=1,2,4`: the same bench, started anew by mpirun for each number of processes; and the link
-// between two of them, for `bench --predict`. Main thread.
+// between them, for `bench --predict`. Main thread.
 
 #include <cstdint>
 #include <string>
@@ -18,8 +18,8 @@ namespace dptrain::cli {
 std::vector<session::BenchRow> bench_in_processes(std::int64_t processes, const std::vector<std::string>& words,
                                                   const session::DeviceRequest& devices);
 
-/// What messages between two processes of this machine reach, by `dptrain devices --p2p` in two of them, started like
+/// What messages between so many processes of this machine reach, by `dptrain devices --p2p` in them, started like
 /// those above.
-session::MessageLink measure_link_in_processes();
+session::MessageLink measure_link_in_processes(int processes);
 
 }  // namespace dptrain::cli

@@ -83,7 +83,8 @@ double gather_seconds(SumAlgorithm algorithm, const Cluster& cluster) {
 
 Prediction predict(const StepParts& parts, const Cluster& cluster, const std::vector<SumAlgorithm>& algorithms) {
   Prediction result{.algorithm = algorithms.front()};
-  const double turns = cluster.turns(), beside = cluster.beside();
+  const double turns = cluster.turns() / parts.turns, beside = cluster.beside();
+  const double link_turns = cluster.turns() / cluster.inner.turns;
   const double gathers = cluster.ranks == 1 ? 0 : parts.gathers * gather_seconds(algorithms.front(), cluster);
   double sums = 0, free_at = 0, largest = 0;
   for (const StepParts::Bucket& bucket : parts.buckets) {
@@ -95,8 +96,9 @@ Prediction predict(const StepParts& parts, const Cluster& cluster, const std::ve
   }
   const double after_backward = std::max(0.0, free_at - parts.backward);
   result.compute = turns * parts.compute();
-  result.communication = turns * (sums + gathers);
-  result.exposed = turns * ((1 - beside) * sums + gathers + after_backward);
+  result.communication = link_turns * (sums + gathers);
+  // Where links take turns there is no free core, and nothing passes beside.
+  result.exposed = link_turns * ((1 - beside) * sums + gathers + after_backward);
   result.step = result.compute + result.exposed;
   return result;
 }

@@ -32,9 +32,10 @@ std::string name_of(SumAlgorithm algorithm);
 struct MessageLink {
   double bytes_per_second = std::numeric_limits<double>::infinity();
   double latency = 0;  ///< seconds of one message
+  double turns = 1;    ///< Cluster::turns() of the processes between which it was measured
 };
 
-/// A step of one replica, in seconds, as it is when as many replicas compute as have cores or devices.
+/// A step of one replica, in seconds, while others compute beside it.
 struct StepParts {
   struct Bucket {
     double bytes = 0;
@@ -45,6 +46,7 @@ struct StepParts {
   double other = 0;             ///< between steps
   std::vector<Bucket> buckets;  ///< in the order in which they are ready
   int gathers = 0;              ///< of small messages that forward and backward wait for, one after the other
+  double turns = 1;             ///< Cluster::turns() of the replicas beside which the times were measured
 
   double compute() const { return forward + backward + update + other; }
   /// Where all of it takes `factor` times as long; bytes and gathers stay.

@@ -27,8 +27,9 @@ StepParts parts_of(const plan::Plan& plan, const std::vector<StepWeight>& weight
 StepParts given_parts(const experiment::Experiment& experiment, const DeviceRequest& device, std::int64_t rows,
                       double seconds);
 
-/// Of one replica with so many rows while `side_by_side` replicas compute the same in this process: what they wait for
-/// each other is not counted. Measures `options.steps` steps `options.repeats` times, and the layers once more.
+/// Of one replica with so many rows while `side_by_side` replicas compute the same in this process, on as many cores as
+/// there are: what they wait for each other is not counted, that they wait for cores is. Measures `options.steps` steps
+/// `options.repeats` times, and the layers once more.
 StepParts measured_parts(const experiment::Experiment& experiment, const DeviceRequest& device, std::int64_t rows,
                          int side_by_side, const BenchOptions& options);
 

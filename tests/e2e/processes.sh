@@ -109,6 +109,22 @@ for one in "${launchers[@]}"; do
   cmp eval-one/confusion.csv "eval-$name/confusion.csv" || fail "confusion.csv"
   together 2 0 predict whole --cpus 2x1 --input data/t10k-images-idx3-ubyte --probabilities --output "$name.csv"
   cmp one.csv "$name.csv" || fail "predict"
+
+  say "$name: bench starts processes, predicts their steps and measures them"
+  DPTRAIN_MPIRUN=$launcher run 0 bench small.yaml --cpus 1x1 --sweep processes=1,2 --predict processes=3 --steps 3 --warmup 2 \
+    --repeats 2 --output "$name-bench"
+  says "predicted, not measured: small.yaml"
+  says "measured between 3 processes here"
+  python3 - "$name-bench/prediction.json" <<'END' || fail "prediction.json is not what was asked for"
+import json, sys
+rows = json.load(open(sys.argv[1]))["rows"]
+assert [row["processes"] for row in rows] == [1, 2, 3], rows
+assert all(row["predicted_step_ms"] > 0 for row in rows), rows
+assert ["measured_step_ms" in row for row in rows] == [True, True, False], rows
+assert rows[0]["predicted_communication_ms"] == 0 < rows[1]["predicted_communication_ms"], rows
+END
+  together 2 2 bench small.yaml --cpus 1x1 --predict processes=2
+  says "run it without a launcher"
 done
 
 say "a launcher without its module: one sentence"
