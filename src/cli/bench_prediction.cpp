@@ -183,8 +183,8 @@ class Predictor {
                                   rows, ms(*flags_.step), weak_ ? "" : ", and with fewer as much less",
                                   100 * parts.forward / parts.compute())
                     : fmt::format("a step of one replica with {} takes {}, measured here{}", rows, ms(parts.compute()),
-                                  side_by_side_ > 1 ? fmt::format("; of more replicas beside up to {} others, "
-                                                                  "waiting for them not counted",
+                                  side_by_side_ > 1 ? fmt::format("; of more replicas beside up to {} others "
+                                                                  "in one process",
                                                                   side_by_side_ - 1)
                                                     : ""));
     report_.assumptions.push_back(fmt::format(

@@ -28,8 +28,8 @@ StepParts given_parts(const experiment::Experiment& experiment, const DeviceRequ
                       double seconds);
 
 /// Of one replica with so many rows while `side_by_side` replicas compute the same in this process, on as many cores as
-/// there are: what they wait for each other is not counted, that they wait for cores is. Measures `options.steps` steps
-/// `options.repeats` times, and the layers once more.
+/// there are: `other` holds what they wait for each other and for cores, and with it what it takes to sum in one
+/// memory. Measures `options.steps` steps `options.repeats` times, and the layers once more.
 StepParts measured_parts(const experiment::Experiment& experiment, const DeviceRequest& device, std::int64_t rows,
                          int side_by_side, const BenchOptions& options);
 
