@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -29,8 +30,8 @@
 namespace dptrain::reduce {
 namespace {
 
-/// Where ranks meet: those of this process, then, where there are several, the processes.
-class MeetingPlace {
+/// Where ranks meet: those of this process, then, where there are several, the processes. Exchanges hold it, too.
+class MeetingPlace : public std::enable_shared_from_this<MeetingPlace> {
  public:
   MeetingPlace(int lanes, mpi::Processes* processes) : lanes_(lanes), processes_(processes) {}
 
@@ -40,10 +41,10 @@ class MeetingPlace {
   void come(std::uint64_t number) {
     if (arrivals_.fetch_add(1, std::memory_order_acq_rel) + 1 < number * at(lanes_)) return;
     if (processes_ == nullptr) return meeting_.advance(met_);
-    processes_->post(std::make_shared<mpi::Gather>("", mpi::kLanesHead, mpi::kLanesRest,
-                                                   [this](mpi::Gather::Result, const Error* failed) {
-                                                     if (failed == nullptr) meeting_.advance(met_);
-                                                   }));
+    processes_->post(std::make_shared<mpi::Gather>(
+        "", mpi::kLanesHead, mpi::kLanesRest, [self = shared_from_this()](mpi::Gather::Result, const Error* failed) {
+          if (failed == nullptr) self->meeting_.advance(self->met_);
+        }));
   }
   bool have_met(std::uint64_t number) const { return Meeting::reached(met_, number); }
 
@@ -238,7 +239,7 @@ class NcclConnector final : public replica::Connector {
       : api_(api),
         processes_(together != nullptr ? &together->processes : nullptr),
         first_rank_(together != nullptr ? together->seats.first_ranks[at(together->seats.process)] : 0),
-        place_(lanes, processes_) {
+        place_(std::make_shared<MeetingPlace>(lanes, processes_)) {
     if (processes_ == nullptr || processes_->is_first()) make_id();
     if (processes_ != nullptr) {
       const std::string id = processes_->broadcast({id_.internal, sizeof(id_.internal)});
@@ -246,7 +247,7 @@ class NcclConnector final : public replica::Connector {
     }
     const int ranks = together != nullptr ? together->seats.ranks() : lanes;
     for (int lane = 0; lane < lanes; ++lane) {
-      ranks_.emplace_back(api_, place_, options, first_rank_ + lane, ranks);
+      ranks_.emplace_back(api_, *place_, options, first_rank_ + lane, ranks);
       ranks_.back().communicator().set_report([this] { return progress(); });
     }
     if (processes_ != nullptr) processes_->on_failure([this](const Error& why) { stop(why); });
@@ -287,7 +288,7 @@ class NcclConnector final : public replica::Connector {
 
   /// The lanes of this process.
   void stop(const Error& why) noexcept {
-    place_.meeting().abort(why.what());  // first, so that whoever sees its communicator gone knows the reason
+    place_->meeting().abort(why.what());  // first, so that whoever sees its communicator gone knows the reason
     for (NcclRank& rank : ranks_) rank.communicator().abort();
   }
 
@@ -302,7 +303,7 @@ class NcclConnector final : public replica::Connector {
   const nccl::Api api_;
   mpi::Processes* const processes_;
   const int first_rank_;
-  MeetingPlace place_;
+  const std::shared_ptr<MeetingPlace> place_;
   nccl::UniqueId id_{};
   std::deque<NcclRank> ranks_;
 };
