@@ -274,6 +274,10 @@ class NcclConnector final : public replica::Connector {
     return processes_ == nullptr ? std::move(of_lanes) : sums_of_all(*processes_, of_lanes);
   }
 
+  std::vector<std::uint64_t> all_numbers(std::vector<std::uint64_t> of_lanes) override {
+    return processes_ == nullptr ? std::move(of_lanes) : numbers_of_all(*processes_, of_lanes);
+  }
+
   void abort(const Error& why) noexcept override {
     stop(why);
     if (processes_ != nullptr) processes_->fail(why);

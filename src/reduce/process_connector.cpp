@@ -169,6 +169,10 @@ class ProcessConnector final : public replica::Connector {
     return sums_of_all(lanes_->processes, of_lanes);
   }
 
+  std::vector<std::uint64_t> all_numbers(std::vector<std::uint64_t> of_lanes) override {
+    return numbers_of_all(lanes_->processes, of_lanes);
+  }
+
   void abort(const Error& why) noexcept override {
     aborted_ = true;
     lanes_->meeting.abort(why.what());

@@ -65,4 +65,13 @@ std::vector<replica::StepSums> sums_of_all(mpi::Processes& processes, const std:
   return all;
 }
 
+std::vector<std::uint64_t> numbers_of_all(mpi::Processes& processes, const std::vector<std::uint64_t>& of_lanes) {
+  std::string mine;
+  for (const std::uint64_t number : of_lanes) put(mine, number);
+  std::vector<std::uint64_t> all;
+  for (const std::string& given : processes.gather(std::move(mine)))
+    for (Reader from(given); !from.at_end();) all.push_back(from.get<std::uint64_t>());
+  return all;
+}
+
 }  // namespace dptrain::reduce

@@ -429,14 +429,19 @@ void ReplicaSet::on_each(const std::function<void(int lane, Replica& replica)>& 
 void ReplicaSet::check_equal(std::int64_t step) {
   std::vector<std::uint64_t> hashes(impl_->replicas.size());
   on_each([&](int lane, Replica& replica) { hashes[at(lane)] = replica.parameter_hash(); });
+  hashes = impl_->connector.all_numbers(std::move(hashes));
+  const auto name = [&](int rank) {
+    const int lane = rank - impl_->world.first_rank;
+    return lane >= 0 && lane < size() ? impl_->name(lane) : fmt::format("replica {}", rank);
+  };
   std::vector<std::string> different;
-  for (int lane = 1; lane < size(); ++lane)
-    if (hashes[at(lane)] != hashes[0]) different.push_back(impl_->name(lane));
+  for (int rank = 1; rank < static_cast<int>(hashes.size()); ++rank)
+    if (hashes[at(rank)] != hashes[0]) different.push_back(name(rank));
   if (different.empty()) return;
   throw Error(ErrorKind::kDevice,
               fmt::format("step {}: the parameters of {} differ from those of {}; memory or a device is "
                           "faulty, or an operation is not deterministic; go on from the last checkpoint",
-                          step, join(different, ", "), impl_->name(0)));
+                          step, join(different, ", "), name(0)));
 }
 
 void ReplicaSet::set_wishes(std::function<std::uint32_t()> wishes) { impl_->own_wishes = std::move(wishes); }

@@ -40,6 +40,8 @@ class Connector {
   /// The sums of a step of all ranks, in their order, from those of this process; on the thread that collects, in all
   /// processes alike.
   virtual std::vector<StepSums> all_sums(std::vector<StepSums> of_lanes) { return of_lanes; }
+  /// The same of one number of each lane.
+  virtual std::vector<std::uint64_t> all_numbers(std::vector<std::uint64_t> of_lanes) { return of_lanes; }
   /// Wakes everybody who waits for a replica that will not come, in all processes; they throw. Any thread.
   virtual void abort(const Error& why) noexcept = 0;
 };
@@ -115,7 +117,7 @@ class ReplicaSet {
 
   /// Runs f on every replica's own thread and waits.
   void on_each(const std::function<void(int lane, Replica& replica)>& f);
-  /// Throws Error{kDevice} naming the replicas whose parameters differ from replica 0's.
+  /// Throws Error{kDevice} naming the replicas, of all processes, whose parameters differ from replica 0's.
   void check_equal(std::int64_t step);
   /// What this process wants of the run, in bits of the caller's own: asked each time sums are collected.
   void set_wishes(std::function<std::uint32_t()> wishes);

@@ -171,6 +171,40 @@ TEST(ProcessConnector, TrainsAsOneProcessDoes) {
   }
 }
 
+/// One whose weights are others is named in all processes.
+TEST(ProcessConnector, FindsAReplicaWhoseWeightsDiffer) {
+  FakeNetwork network(2);
+  in_processes(network, [&](mpi::Processes& processes) {
+    const Seats seats = seats_of({1, 2}, processes.process());
+    const auto connector = make_processes(seats, processes);
+    graph::Model model = model_of(kSpreadNet);
+    std::vector<std::unique_ptr<device::Device>> devices;
+    for (int lane = 0; lane <= seats.process; ++lane) devices.push_back(device::make_cpu_device(lane, 1, {}));
+    const plan::Plan plan =
+        plan::make_plan(model, options_for("sparse_categorical_crossentropy", {}), *devices.front());
+    replica::ReplicaSet set(plan, std::move(devices), *connector,
+                            {.world = World{.process = seats.process,
+                                            .processes = 2,
+                                            .first_rank = seats.first_ranks[at(seats.process)],
+                                            .ranks = 3},
+                             .weights = {1, 1, 1},
+                             .batch_sizes = {6},
+                             .optimizer = sgd(),
+                             .seed = static_cast<std::uint64_t>(seats.process)});
+    if (processes.process() == 1)
+      for (graph::Weight& weight : model.weights)
+        weight.values.assign(static_cast<std::size_t>(weight.def.shape.elements()), 0.5F);
+    set.push(model);
+    try {
+      set.check_equal(3);
+      ADD_FAILURE() << "nothing was found";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), ::testing::AllOf(::testing::HasSubstr("step 3: the parameters of replica 1"),
+                                                 ::testing::HasSubstr("replica 2")));
+    }
+  });
+}
+
 /// A lane that fails ends all lanes of all processes, with its reason.
 TEST(ProcessConnector, AFailureEndsAllProcesses) {
   const plan::Plan plan = small_buckets();
