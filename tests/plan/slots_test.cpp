@@ -78,7 +78,8 @@ TEST(SlotPlan, CopiesWhatIsReadElsewhereAndFetchesGradientsBack) {
 }
 
 TEST(SlotPlan, IsPrinted) {
-  const Plan plan = placed(model_of(kBranches), {{"a", "cpu"}, {"b"}}, binary(), test::FusingCapabilities());
+  const graph::Model model = model_of(kBranches);  // which the plan points to
+  const Plan plan = placed(model, {{"a", "cpu"}, {"b"}}, binary(), test::FusingCapabilities());
   const std::vector<Need> needs(plan.steps.size());
   const std::string text = print(plan, plan_memory(plan, needs, {}, 8, Mode::kTraining), {}, 1,
                                  {plan_memory(plan, needs, {}, 8, Mode::kTraining, 1)});
