@@ -25,6 +25,9 @@ using std::chrono::duration;
 constexpr duration<double> kIdle{0.02};
 /// Looks in a row before it sleeps between them: what a neighbour on the same machine needs to answer.
 constexpr int kBusyLooks = 20;
+/// The same while somebody waits: a millisecond or two, longer than a bucket takes on one machine; who comes later than
+/// that is not worth a core.
+constexpr int kHurriedLooks = 4000;
 constexpr double kShortestPause = 10e-6, kLongestPause = 200e-6;
 
 /// What the threads that wait for a gather see of it.
@@ -78,6 +81,7 @@ std::vector<std::string> Processes::gather(std::string mine) {
                                   waiting->done = true;
                                   waiting->changed.notify_all();
                                 }));
+  const Hurry hurry(*this);
   std::unique_lock lock(waiting->mutex);
   waiting->changed.wait(lock, [&] { return waiting->done; });
   if (waiting->failed) throw Error(*waiting->failed);
@@ -163,7 +167,8 @@ void Processes::meet(Transport& transport) {
 }
 
 void Processes::pause(int idle_polls) {
-  if (idle_polls <= kBusyLooks) return std::this_thread::yield();
+  if (idle_polls <= kBusyLooks || (waiting_.load(std::memory_order_relaxed) > 0 && idle_polls <= kHurriedLooks))
+    return std::this_thread::yield();
   const double seconds = std::min(kLongestPause, kShortestPause * (idle_polls - kBusyLooks));
   std::this_thread::sleep_for(duration<double>(seconds));
 }

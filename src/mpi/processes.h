@@ -61,6 +61,19 @@ class Processes {
   /// Any thread. After a failure it is given up at once.
   void post(std::shared_ptr<Exchange> exchange);
 
+  /// While one lives, somebody has nothing else to do than to wait for an exchange: the communication thread then looks
+  /// again at once, on the core that is free, where it sleeps between its looks beside those who compute.
+  class Hurry {
+   public:
+    explicit Hurry(Processes& processes) : waiting_(processes.waiting_) { waiting_.fetch_add(1); }
+    ~Hurry() { waiting_.fetch_sub(1); }
+    Hurry(const Hurry&) = delete;
+    Hurry& operator=(const Hurry&) = delete;
+
+   private:
+    std::atomic<int>& waiting_;
+  };
+
   /// This process cannot go on: the others learn why and everything that is posted is given up. Returns when they have
   /// been told. Called once at most; not after another process has failed.
   void fail(const Error& why) noexcept;
@@ -101,6 +114,8 @@ class Processes {
   State state_ = State::kRuns;
   std::exception_ptr open_error_;
   std::function<void(const Error& why)> listener_;
+
+  std::atomic<int> waiting_ = 0;  ///< Hurry
 
   // The communication thread's.
   std::unique_ptr<News> news_;

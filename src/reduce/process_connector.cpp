@@ -79,6 +79,7 @@ class ProcessSink final : public replica::GradientSink {
   void finish(device::Stream&) override {
     if (ready_ != static_cast<int>(lanes_.sums.size()))
       throw Error(ErrorKind::kInternal, fmt::format("{} buckets were ready, expected {}", ready_, lanes_.sums.size()));
+    const mpi::Processes::Hurry hurry(lanes_.processes);
     lanes_.meeting.wait(lanes_.summed, steps_ * lanes_.sums.size());
   }
 
@@ -106,6 +107,7 @@ class ProcessCollective final : public device::Collective {
       std::memcpy(round.given.data() + size * at(lane_), mine, size);
     }
     if (lanes_->gave.fetch_add(1, std::memory_order_acq_rel) + 1 == rounds_ * at(lanes_->count)) post(round);
+    const mpi::Processes::Hurry hurry(lanes_->processes);
     lanes_->meeting.wait(lanes_->gathered, rounds_);
     auto* to = static_cast<std::byte*>(all);
     for (int p = 0; p < lanes_->seats.processes(); ++p) {
