@@ -65,9 +65,7 @@ class Predictor {
       throw Error(ErrorKind::kDevice,
                   "--predict: there is no GPU here whose step could be measured; give one of one "
                   "replica, as in step=85ms");
-    // Of a given step the plan alone is wanted, as a GPU has it.
-    if (!device_.on_gpus()) device_ = session::request_of({{device::DeviceKind::kEmu, 0}});
-    device_.replicas = 1;
+    device_.replicas = 1;  // of a given step the plan's weights and buckets alone are wanted, which a CPU has alike
     device_.gpus.resize(std::min<std::size_t>(device_.gpus.size(), 1));
   }
 
