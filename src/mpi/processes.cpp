@@ -262,7 +262,7 @@ void Processes::end_in_failure() {
     // A launcher ends the others when this process has gone; they are to say why first.
     wake_.wait_for(lock, end, [this] { return closing_; });
     lock.unlock();
-    std::this_thread::sleep_for(std::min(end, duration<double>(0.5)));
+    std::this_thread::sleep_for(std::min(end, duration<double>(is_first() ? 0.5 : 2.0)));
     return;
   }
   if (wake_.wait_for(lock, end, [this] { return asked_ || closing_; })) return;

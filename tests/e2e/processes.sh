@@ -98,9 +98,11 @@ for one in "${launchers[@]}"; do
   $launcher -n 1 "$DPTRAIN" fit small.yaml --cpus 1x1 : -n 1 "$DPTRAIN" fit small.yaml --cpus 1x1 --set seed=8 >out 2>&1 &
   process=$!
   job_ended 2
-  says "the settings of process 1"
-  says "'seed: 8' against 'seed: 7'"
-  [ "$(grep -c 'the settings of process 1' out)" -eq 1 ] || fail "said more than once"
+  if [ "$name" = openmpi ]; then  # MPICH's mpiexec kills whoever has not said it when the first has ended
+    says "the settings of process 1"
+    says "'seed: 8' against 'seed: 7'"
+    [ "$(grep -c 'the settings of process 1' out)" -eq 1 ] || fail "said more than once"
+  fi
 
   say "$name: verify"
   together 2 0 verify small.yaml --cpus 2x1
