@@ -23,7 +23,8 @@ set -euo pipefail
     libdnnl-dev libhwy-dev libyaml-cpp-dev libhdf5-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
     zlib1g-dev libjpeg-dev libstb-dev libavformat-dev libavcodec-dev libswscale-dev"
   mpi="libopenmpi-dev openmpi-bin libmpich-dev mpich"
-  build="$product $mpi mold libgtest-dev libgmock-dev libbenchmark-dev"
+  # procps: pgrep, by which the test of several processes finds them
+  build="$product $mpi procps mold libgtest-dev libgmock-dev libbenchmark-dev"
   check="python3 clang-format-14"
   fuzz="clang libclang-rt-dev"
   neon="cmake ninja-build nlohmann-json3-dev g++-aarch64-linux-gnu qemu-user
