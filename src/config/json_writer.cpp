@@ -34,8 +34,38 @@ Json json(const Node& node) {
   return map;
 }
 
+std::string on_one_line(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// What is short stands on one line: a schema is half as long then, and easier to read.
+constexpr std::size_t kLongestLine = 120;
+
+void lay_out(const Json& value, std::size_t indent, std::string& out) {
+  const std::string line = on_one_line(value);
+  if (!value.is_structured() || indent + line.size() <= kLongestLine) {
+    out += line;
+    return;
+  }
+  out += value.is_object() ? '{' : '[';
+  const char* separator = "";
+  for (const auto& [name, part] : value.items()) {
+    out += separator;
+    out += '\n';
+    out.append(indent + 1, ' ');
+    if (value.is_object()) out += on_one_line(Json(name)) + ": ";
+    lay_out(part, indent + 1, out);
+    separator = ",";
+  }
+  out += '\n';
+  out.append(indent, ' ');
+  out += value.is_object() ? '}' : ']';
+}
+
 }  // namespace
 
-std::string to_json(const Node& node) { return json(node).dump(1, ' ', false, Json::error_handler_t::replace); }
+std::string to_json(const Node& node) {
+  std::string text;
+  lay_out(json(node), 0, text);
+  return text;
+}
 
 }  // namespace dptrain::config

@@ -82,7 +82,10 @@ TEST(JsonWriter, TypesPlainScalars) {
       parsed("a: 1\nb: '1'\nc: true\nd: NO\ne: [1e-3, -.5, +2, 01]\nf: {}\ng: ~\nh: 1/255\ni: \"q\\\"\\n\"\n");
   EXPECT_EQ(nlohmann::ordered_json::parse(to_json(root)).dump(),
             R"({"a":1,"b":"1","c":true,"d":"NO","e":[0.001,-0.5,2.0,1.0],"f":{},"g":null,"h":"1/255","i":"q\"\n"})");
-  EXPECT_EQ(to_json(parsed("{a: [1]}")), "{\n \"a\": [\n  1\n ]\n}");
+  EXPECT_EQ(to_json(parsed("{a: [1]}")), "{\"a\":[1]}");
+  const std::string word(100, 'x');
+  EXPECT_EQ(to_json(parsed("{a: [" + word + ", {b: 1}, [" + word + "]]}")),
+            "{\n \"a\": [\n  \"" + word + "\",\n  {\"b\":1},\n  [\"" + word + "\"]\n ]\n}");
 }
 
 TEST(Same, SeesWhatMatters) {
