@@ -28,6 +28,7 @@ struct State {
   std::string trainer;             ///< JSON, the trainer's own: position, sums, callbacks, learning rate, choices
   std::vector<NamedArray> arrays;  ///< optimizer slots, averages, best weights of EarlyStopping
   std::vector<std::string> class_names;
+  std::string learned;  ///< JSON: what samples are made with, data::Source::learn()
 };
 
 /// Holds the whole file in memory besides the model while it is written. Throws Error{kWrite} (the old file, if any, is
@@ -40,6 +41,9 @@ std::uint64_t save(const std::string& path, const graph::Model& model, const exp
 State read_state(const std::string& path);
 /// Of a checkpoint or an exported model; empty where the file names none.
 std::vector<std::string> read_class_names(const std::string& path);
+/// State::learned of a checkpoint or an exported model; "" where the file has none, or cannot be read: whoever loads
+/// its weights then says why.
+std::string read_learned(const std::string& path);
 bool is_checkpoint(const std::string& path);  ///< HDF5 with a private group or a Keras layout
 bool is_weights_only(
     const std::string& path);  ///< a Keras layout without the private group: model.h5, Keras's own files
@@ -53,7 +57,7 @@ void load_weights(const std::string& path, graph::Model& model);
 std::string describe(const std::string& path);
 struct Difference {
   std::string report;
-  bool equal = true;  ///< weights, arrays of the state and class names; texts that differ are reported only
+  bool equal = true;  ///< weights, arrays of the state, class names, what was learned; other texts that differ are reported only
 };
 Difference compare(const std::string& a, const std::string& b, double tolerance);
 

@@ -51,6 +51,10 @@ class Comparison {
       say("class names differ: {} in A, {} in B", a.class_names().size(), b.class_names().size());
       result_.equal = false;
     }
+    if (a.learned() != b.learned()) {
+      say("what was learned from the data differs");
+      result_.equal = false;
+    }
     if (a.model_config() != b.model_config()) say("the models' descriptions differ");
     if (a.has_state() && b.has_state()) {
       compare_lines("resolved config", a.resolved_config(), b.resolved_config());

@@ -55,6 +55,7 @@ State Contents::state() const {
   state.resolved_config = resolved_config();
   state.trainer = trainer();
   state.class_names = class_names();
+  state.learned = learned();
   for (const auto& [name, dataset] : arrays()) state.arrays.push_back({name, dataset.shape(), dataset.floats()});
   return state;
 }
@@ -74,6 +75,13 @@ bool Contents::by_keras3() const {
     if (metadata.is_object() && said != metadata.end() && said->is_string()) version = said->get<std::string>();
   }
   return std::atoi(version.c_str()) >= 3;
+}
+
+std::string Contents::learned() const {
+  using exporting::keras::kLearned;
+  std::string text = root.contains(kLearned) ? root.dataset(kLearned).text_value() : "";
+  check_depth(text, "what was learned from its data");
+  return text;
 }
 
 std::string Contents::trainer() const {

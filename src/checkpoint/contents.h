@@ -40,6 +40,7 @@ struct Contents {
   StoredLayers stored() const { return read_stored_layers(root, model_config()); }
   std::vector<StoredLayer> layers() const { return stored().layers; }
   std::vector<std::string> class_names() const { return root.list(exporting::keras::kClassNames); }
+  std::string learned() const;  ///< text of JSON, or ""
   State state() const;
   std::string resolved_config() const;
   std::vector<std::pair<std::string, Hdf5Dataset>> arrays() const;

@@ -7,6 +7,7 @@
 #include "checkpoint/weights.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/log.h"
 #include "core/text.h"
 
 namespace dptrain::checkpoint {
@@ -171,6 +172,15 @@ graph::WeightsSpec own_names(const std::string& path) {
 State read_state(const std::string& path) { return Contents::open(path).state(); }
 
 std::vector<std::string> read_class_names(const std::string& path) { return Contents::open(path).class_names(); }
+
+std::string read_learned(const std::string& path) {
+  try {
+    return Contents::open(path).learned();
+  } catch (const Error& error) {
+    log::debug(error.what());
+    return "";
+  }
+}
 
 bool is_checkpoint(const std::string& path) {
   try {

@@ -12,7 +12,7 @@ std::uint64_t expected_bytes(const State& state) {
   std::uint64_t floats = 0;
   for (const NamedArray& array : state.arrays) floats += array.values.size();
   return exporting::keras::expected_bytes(floats, state.arrays.size()) + state.resolved_config.size() +
-         state.trainer.size();
+         state.trainer.size() + state.learned.size();
 }
 
 void put_state(Hdf5Writer& file, const State& state) {
@@ -37,7 +37,8 @@ void put_state(Hdf5Writer& file, const State& state) {
 std::uint64_t save(const std::string& path, const graph::Model& model, const exporting::Compiled& compiled,
                    const State& state) {
   Hdf5Writer file(exporting::keras::expected_bytes(model) + expected_bytes(state));
-  exporting::keras::put_model(file, {.model = model, .compiled = compiled, .class_names = state.class_names});
+  exporting::keras::put_model(
+      file, {.model = model, .compiled = compiled, .class_names = state.class_names, .learned = state.learned});
   put_state(file, state);
   return exporting::keras::write_sealed(path, file);
 }

@@ -33,8 +33,10 @@ struct Writer::Impl {
     Saved saved{.path = path, .bytes = 0, .seconds = 0, .error = std::nullopt};
     const Stopwatch watch;
     try {
-      const exporting::Exported handed_on{
-          .model = *job.model, .compiled = job.compiled, .class_names = job.state->class_names};
+      const exporting::Exported handed_on{.model = *job.model,
+                                          .compiled = job.compiled,
+                                          .class_names = job.state->class_names,
+                                          .learned = job.state->learned};
       saved.bytes = job.private_state ? save(path, *job.model, job.compiled, *job.state)
                                       : exporting::exporter_of(path).write(path, handed_on);
     } catch (const Error& error) {

@@ -166,6 +166,7 @@ int run(const EvalFlags& flags, mpi::Processes* processes) {
 
   session::SessionOptions options = session_options(flags, on);
   options.processes = processes;
+  options.learned = source.learned;
   session::Session session(source.experiment, options);
   const graph::Graph& graph = session.model().graph;
   const std::vector<Classes> classes = classes_of_outputs(source.experiment, graph, session.class_names());

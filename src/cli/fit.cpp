@@ -206,15 +206,21 @@ int run(const FitFlags& flags, const Context& context, mpi::Processes* processes
   std::optional<checkpoint::State> state;
   if (!resumed.path().empty()) state = checkpoint::read_state(resumed.path());
 
+  const session::SharedFile initial(
+      processes, first && flags.init_from ? checkpoint_file(*flags.init_from, {"best.h5", "last.h5"}) : "");
+
   options.read_weights = !state && !flags.init_from;
+  if (state)
+    options.learned = state->learned;
+  else if (flags.init_from)
+    options.learned = checkpoint::read_learned(initial.path());
   session::Session session(experiment, options);
   if (options.read_weights && !session.weights_report()) warn_of_random_frozen_layers(session.model());
   if (state) {
     checkpoint::load_weights(resumed.path(), session.model());
   } else if (flags.init_from) {
     graph::WeightsSpec weights;
-    const session::SharedFile file(processes, first ? checkpoint_file(*flags.init_from, {"best.h5", "last.h5"}) : "");
-    weights.file.value = file.path();
+    weights.file.value = initial.path();
     checkpoint::load_weights(weights, session.model(), checkpoint::Coverage::kAll);
   }
   if (state || flags.init_from) session.replicas().push(session.model());

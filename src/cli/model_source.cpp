@@ -98,9 +98,11 @@ ModelSource open_model_source(const std::string& path, const std::optional<std::
       source.experiment = experiment_beside(source.checkpoint, overrides, use);
       source.weights = weights_from(source.checkpoint);
       source.complete = true;
+      source.learned = checkpoint::read_learned(source.checkpoint);
       return source;
     }
     source.state = whole_state(source.checkpoint);
+    source.learned = source.state->learned;
     source.experiment = experiment::load_experiment_text(source.state->resolved_config, source.checkpoint, overrides);
     return source;
   }
@@ -116,6 +118,7 @@ ModelSource open_model_source(const std::string& path, const std::optional<std::
   source.checkpoint = checkpoint_file(*weights, {"best.h5", "last.h5"});
   source.weights = weights_from(source.checkpoint);
   source.complete = true;
+  source.learned = checkpoint::read_learned(source.checkpoint);
   try {
     source.state = checkpoint::read_state(source.checkpoint);
   } catch (const Error& only_weights) {

@@ -18,6 +18,7 @@ struct ModelSource {
   std::optional<checkpoint::State> state;  ///< of a checkpoint that has one
   /// How a file is read that belongs to a config (`--weights`, `model.weights`); a checkpoint fits as it is.
   std::optional<graph::WeightsSpec> weights{};
+  std::string learned{};  ///< of the file: data::Source::learn()
   bool complete = false;  ///< every layer of the file must be taken too (`--weights`)
 
   /// Fills the model; with `averages` the exponential moving averages instead. Throws Error{kCheckpoint}.

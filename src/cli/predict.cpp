@@ -146,6 +146,7 @@ int run(const PredictFlags& flags, mpi::Processes* processes) {
   session::SessionOptions options;
   options.devices = flags.devices.request();
   options.processes = processes;
+  options.learned = source.learned;
   const bool first = processes == nullptr || processes->is_first();
   options.training = options.wants_train = options.wants_validation = options.wants_data = false;
   if (flags.batch_size) options.global_batch = *flags.batch_size;

@@ -129,6 +129,13 @@ class Source {
   virtual bool has_sample_weights() const { return false; }
   virtual float sample_weight(std::int64_t /*index*/) const { return 1; }
 
+  /// What has to be known of the training data before samples can be made of rows, vocabularies and means, found in
+  /// `samples` of this data set: JSON text, which goes with the model. "": nothing has to be. Throws Error{kData}.
+  virtual std::string learn(const std::vector<std::int64_t>& /*samples*/) const { return ""; }
+  /// The same samples as that text says they are made; null where learn() gives none. Before that, read() of a data set
+  /// that learns must not be called; shapes, labels and sizes are there. Throws Error{kData}.
+  virtual std::shared_ptr<const Source> taught(const std::string& /*learned*/) const { return nullptr; }
+
   virtual std::vector<std::string> class_names() const { return {}; }
   /// Changes when the data do: sizes, shapes and a hash of file sizes and first and last bytes. For env.json and
   /// resume.
@@ -159,6 +166,8 @@ struct ModelSide {
   std::vector<bool> class_maps{};
   /// Synthetic makes bytes 0..255, as image files hold, instead of floats around 0. See expect_pixels() in transform.h.
   bool pixels = false;
+  /// What the model's training data taught (Source::learn), from its checkpoint or the training set; "": nothing yet.
+  std::string learned{};
 
   DType input_type(std::size_t i) const { return i < input_types.size() ? input_types[i] : DType::kF32; }
   std::int64_t id_limit(std::size_t i) const { return i < id_limits.size() ? id_limits[i] : 0; }
@@ -173,6 +182,7 @@ enum class Role { kTrain, kValidation, kTest };
 
 struct Sources {
   std::shared_ptr<const Source> train, validation, test;
+  std::string learned{};  ///< from the training set, or as ModelSide had it
 };
 struct DatasetConfig {
   config::Typed train, validation, test;  ///< empty: absent
@@ -184,7 +194,8 @@ struct WantedRoles {
 void find_missing(const DatasetConfig& datasets, const WantedRoles& wanted, config::Diagnostics& diagnostics);
 
 /// Opens the data sets of the wanted roles that are present (null: absent), with the Splits of all roles applied: a
-/// sample has the same role whoever asks. Throws Error{kData} or kUsage with places.
+/// sample has the same role whoever asks. Data sets that learn do so from what Splits leave of data.train, which is
+/// opened for that where `model` brings nothing learned. Throws Error{kData} or kUsage with places.
 Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
                      const WantedRoles& wanted = {});
 /// `--data synthetic`: Synthetic in place of every data set given (train always); a Synthetic stays as it is.

@@ -21,6 +21,7 @@ struct Exported {
   const graph::Model& model;  ///< every weight with its values
   Compiled compiled{};
   std::vector<std::string> class_names{};
+  std::string learned{};  ///< JSON: what samples are made with, data::Source::learn()
 };
 
 struct Exporter {

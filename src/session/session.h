@@ -55,6 +55,8 @@ class Session {
   /// Which data sets become batches on the GPU: "train resident (45 MiB)"; empty on CPUs.
   const std::vector<std::string>& feeds() const { return feeds_; }
   const std::vector<std::string>& class_names() const { return data_->class_names(); }
+  /// What samples of the training data are made with (data::Source::learn()), to be kept with the model.
+  const std::string& learned() const { return data_->learned(); }
   std::string data_fingerprint() const { return data_->fingerprint(); }
   std::string train_sample(std::int64_t index) const { return data_->train_sample(index); }  ///< the file or item it is
   /// Samples that could not be read, as the loaders meet them; each file once.

@@ -55,7 +55,7 @@ auto at_place(const config::Mark& mark, const Make& make) -> decltype(make()) tr
 
 SessionData::SessionData(const experiment::Experiment& experiment, const graph::Graph& graph,
                          const SessionOptions& options, Setting setting)
-    : experiment_(experiment), graph_(graph), setting_(std::move(setting)), loader_only_(options.loader_only) {
+    : experiment_(experiment), graph_(graph), setting_(std::move(setting)), loader_only_(options.loader_only), learned_(options.learned) {
   if (!options.wants_data) return;
   objectives_ = experiment::objectives(experiment.config.train, graph);
   open(options);
@@ -166,6 +166,7 @@ std::string SessionData::facts() const {
 
 data::ModelSide SessionData::model_side() const {
   data::ModelSide side = experiment::input_side(graph_);
+  side.learned = learned_;
   const auto add_output = [&](std::size_t output) {
     side.output_names.push_back(graph::name_of(graph_, graph_.outputs[output]));
     side.outputs.push_back(graph::tensor_of(graph_, graph_.outputs[output]).shape);

@@ -68,6 +68,7 @@ class SessionData {
   /// With labels as the data set has them; none where labels are not wanted.
   const std::vector<plan::Objective>& objectives() const { return objectives_; }
   const std::vector<std::string>& class_names() const { return class_names_; }
+  const std::string& learned() const { return sources_.learned; }
   std::string class_weights_line() const;
   std::string fingerprint() const;
   std::string facts() const;  ///< fingerprints and sizes of all data sets, a line each
@@ -101,6 +102,7 @@ class SessionData {
   const graph::Graph& graph_;
   Setting setting_;
   bool loader_only_;
+  std::string learned_;  // before the data sets are opened
   std::vector<plan::Objective> objectives_;
   data::Sources sources_;
   data::LengthBuckets buckets_;  // of the training set

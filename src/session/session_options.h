@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "mpi/processes.h"
 #include "session/devices.h"
@@ -22,6 +23,7 @@ struct SessionOptions {
   bool wants_data = true;             ///< false: no data set at all (predict on files); labels are not wanted
   bool loader_only = false;           ///< bench: no plan, no replicas; every core may prepare batches
   std::int64_t foreign_samples = 0;   ///< of data that the caller feeds (predict): the last batch is prepared for
+  std::string learned{};              ///< from the model's checkpoint, data::Source::learn(); "": the data are asked
   bool force_sync_batchnorm = false;  ///< verify; with virtual shards nothing is synchronised
   bool read_weights = false;          ///< a fresh start: fill the model from the file that `model.weights` names
   std::optional<std::int64_t> global_batch{};  ///< instead of the config's (bench sweeps)

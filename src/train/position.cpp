@@ -243,6 +243,7 @@ checkpoint::State make_state(session::Session& session, const Position& position
   checkpoint::State state;
   state.resolved_config = config::to_yaml(resolved(session.experiment()));
   state.class_names = session.class_names();
+  state.learned = session.learned();
   json trainer{{"epoch", position.epoch},
                {"samples", position.samples},
                {"step", position.step},

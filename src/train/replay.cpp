@@ -57,6 +57,7 @@ Replay replay(const std::string& folder, const std::optional<session::DeviceRequ
   const checkpoint::State state = checkpoint::read_state(file);
   const experiment::Experiment experiment = load_experiment_text(state.resolved_config, file, overrides);
   session::SessionOptions options;
+  options.learned = state.learned;
   options.devices = devices.value_or(result.recorded.devices);
   options.wants_validation = result.recorded.error.has_value();
   options.global_batch = nlohmann::json::parse(state.trainer).at("global_batch").get<std::int64_t>();

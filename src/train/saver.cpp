@@ -58,14 +58,13 @@ void Saver::remove(const std::string& name, const std::string& successor) {
   std::filesystem::remove(run_.checkpoint(name), ignored);
 }
 
-std::optional<Error> Saver::export_model(const graph::Model& model, const exporting::Compiled& compiled,
-                                         const std::vector<std::string>& class_names) {
+std::optional<Error> Saver::export_model(const exporting::Exported& exported) {
   if (!run_.is_here()) return std::nullopt;
   try {
     const std::string path = run_.file("model.h5");
     const exporting::Exporter& exporter = exporting::exporter_of(path);
-    exporter.write(path, {.model = model, .compiled = compiled, .class_names = class_names});
-    for (const std::string& advice : exporter.advice(path, model.graph)) log::info(advice);
+    exporter.write(path, exported);
+    for (const std::string& advice : exporter.advice(path, exported.model.graph)) log::info(advice);
     return std::nullopt;
   } catch (const Error& error) {
     log::warn(error.what());

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "checkpoint/writer.h"
+#include "export/exporter.h"
 #include "core/error.h"
 #include "train/run_directory.h"
 
@@ -31,8 +32,7 @@ class Saver {
   /// Waits; removes a checkpoint if its successor is_saved().
   void remove(const std::string& name, const std::string& successor);
   /// The file to hand on: no private state. What is returned has been warned of.
-  std::optional<Error> export_model(const graph::Model& model, const exporting::Compiled& compiled,
-                                    const std::vector<std::string>& class_names);
+  std::optional<Error> export_model(const exporting::Exported& exported);
   /// Until everything is on disk; the error of the last save if it failed.
   std::optional<Error> drain();
 

@@ -41,6 +41,7 @@ struct DatasetDef final : config::TypeDef {
   std::function<std::vector<config::Path>(const void* spec)> paths;
   /// Set for what is a part of another role's data set.
   std::function<DatasetPart(const void* spec)> part;
+  bool learns = false;      ///< its sources learn()
   bool is_made_up = false;  ///< reads no files: `--data synthetic` leaves it as it is
 };
 

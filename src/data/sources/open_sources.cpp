@@ -2,6 +2,7 @@
 #include <array>
 #include <filesystem>
 #include <numeric>
+#include <utility>
 
 #include "config/diagnostics.h"
 #include "core/error.h"
@@ -23,6 +24,7 @@ struct Roles {
   std::array<const config::Typed*, 3> specs;
   std::array<std::shared_ptr<const Source>, 3> whole;  ///< before anything is split off
   std::array<std::vector<std::int64_t>, 3> rest;       ///< samples of it that are left
+  std::array<std::vector<std::int64_t>, 3> held{};     ///< of a Split: the samples of its origin
   std::array<std::shared_ptr<const Source>, 3> result;
 };
 
@@ -101,18 +103,55 @@ void apply_split(Roles& roles, std::size_t self, std::uint64_t seed) {
   if (!(part.fraction > 0 && part.fraction < 1))
     fail_at(typed, ErrorKind::kUsage,
             fmt::format("fraction must be between 0 and 1, found {}", shortest(part.fraction)));
-  const std::shared_ptr<const Source>& whole = roles.whole[from];
+  const Source& whole = *roles.whole[from];
   SplitIndices parts;
   try {
-    parts = part.shuffle ? split_indices(*whole, roles.rest[from], part.fraction, part.stratified, seed,
+    parts = part.shuffle ? split_indices(whole, roles.rest[from], part.fraction, part.stratified, seed,
                                          static_cast<std::uint32_t>(self))
-                         : split_last(*whole, roles.rest[from], part.fraction);
+                         : split_last(whole, roles.rest[from], part.fraction);
   } catch (const Error& error) {
     fail_at(typed, error.kind(), error.what());
   }
   roles.rest[from] = std::move(parts.kept);
-  roles.result[from] = subset(whole, roles.rest[from], "rest");
-  roles.result[self] = taken(subset(whole, std::move(parts.held), "split"), typed);
+  roles.held[self] = std::move(parts.held);
+}
+
+/// Wanted or not: they take samples away from the set that they are part of, and from the Splits after them. Those in
+/// order come first, from the end: validation lies between training and test.
+void apply_splits(Roles& roles, std::size_t from, std::uint64_t seed) {
+  const auto apply = [&](std::size_t r, bool shuffle) {
+    const config::Typed& spec = *roles.specs[r];
+    if (spec && is_part(spec) && def_of(spec).part(spec.spec()).shuffle == shuffle && origin(roles, r) == from)
+      apply_split(roles, r, seed);
+  };
+  for (std::size_t r = roles.specs.size(); r-- > 0;) apply(r, false);
+  for (std::size_t r = 0; r < roles.specs.size(); ++r) apply(r, true);
+}
+
+/// Opens the data set of a role and gives it and its Splits their samples. `model.learned` is filled by data.train.
+void open_role(Roles& roles, std::size_t role, ModelSide& model, std::uint64_t seed) {
+  const config::Typed& spec = *roles.specs[role];
+  if (def_of(spec).learns && model.learned.empty() && role != 0)
+    fail_at(spec, ErrorKind::kUsage,
+            "its vocabularies and means come from data.train, which is of another kind or missing; make data.train a " +
+                spec.name());
+  std::shared_ptr<const Source>& whole = roles.whole[role];
+  whole = taken(open_one(spec, model, static_cast<Role>(role)), spec);
+  roles.rest[role].resize(static_cast<std::size_t>(whole->size()));
+  std::iota(roles.rest[role].begin(), roles.rest[role].end(), 0);
+  apply_splits(roles, role, seed);
+  try {
+    if (model.learned.empty()) model.learned = whole->learn(roles.rest[role]);
+    if (std::shared_ptr<const Source> taught = whole->taught(model.learned)) whole = std::move(taught);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kData) throw;
+    fail_at(place_of(spec, error.what()), error.kind(), error.what());
+  }
+  const bool all = std::cmp_equal(roles.rest[role].size(), whole->size());
+  roles.result[role] = all ? whole : subset(whole, roles.rest[role], "rest");
+  for (std::size_t r = 0; r < roles.specs.size(); ++r)
+    if (!roles.held[r].empty() && origin(roles, r) == role)
+      roles.result[r] = taken(subset(whole, std::move(roles.held[r]), "split"), *roles.specs[r]);
 }
 
 /// Labels are positions in the list of names: two data sets must count alike.
@@ -131,8 +170,7 @@ void check_same_classes(const Roles& roles) {
   }
 }
 
-Sources open_all(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
-                 const WantedRoles& roles_wanted) {
+Sources open_all(const DatasetConfig& datasets, ModelSide model, std::uint64_t seed, const WantedRoles& roles_wanted) {
   Roles roles{.specs = {&datasets.train, &datasets.validation, &datasets.test}, .whole = {}, .rest = {}, .result = {}};
   const auto is_split = [&](std::size_t r) { return is_part(*roles.specs[r]); };
   for (std::size_t r = 0; r < roles.specs.size(); ++r) {  // what the config has wrong shows before files are read
@@ -142,31 +180,25 @@ Sources open_all(const DatasetConfig& datasets, const ModelSide& model, std::uin
   }
   const std::array<bool, 3> wanted{roles_wanted.train, roles_wanted.validation, roles_wanted.test};
   std::array<bool, 3> opened = wanted;
-  for (std::size_t r = 0; r < roles.specs.size(); ++r)
-    if (wanted[r] && *roles.specs[r] && is_split(r)) opened[origin(roles, r)] = true;
+  for (std::size_t r = 0; r < roles.specs.size(); ++r) {
+    if (!wanted[r] || !*roles.specs[r]) continue;
+    if (is_split(r))
+      opened[origin(roles, r)] = true;
+    else if (def_of(*roles.specs[r]).learns && model.learned.empty() && *roles.specs[0])
+      opened[0] = true;
+  }
   config::Diagnostics missing;
   find_missing(datasets, {.train = opened[0], .validation = opened[1], .test = opened[2]}, missing);
   missing.throw_if_errors(ErrorKind::kData);
-  for (std::size_t r = 0; r < roles.specs.size(); ++r) {
-    if (!opened[r] || !*roles.specs[r] || is_split(r)) continue;
-    roles.whole[r] = taken(open_one(*roles.specs[r], model, static_cast<Role>(r)), *roles.specs[r]);
-    roles.rest[r].resize(static_cast<std::size_t>(roles.whole[r]->size()));
-    std::iota(roles.rest[r].begin(), roles.rest[r].end(), 0);
-    roles.result[r] = roles.whole[r];
-  }
-  // Wanted or not: it takes samples away from the set that it is part of, and from the Splits after it. Those in order
-  // come first, from the end: validation lies between training and test.
-  const auto apply = [&](std::size_t r, bool shuffle) {
-    const config::Typed& spec = *roles.specs[r];
-    if (spec && is_split(r) && def_of(spec).part(spec.spec()).shuffle == shuffle && opened[origin(roles, r)])
-      apply_split(roles, r, seed);
-  };
-  for (std::size_t r = roles.specs.size(); r-- > 0;) apply(r, false);
-  for (std::size_t r = 0; r < roles.specs.size(); ++r) apply(r, true);
+  for (std::size_t r = 0; r < roles.specs.size(); ++r)
+    if (opened[r] && *roles.specs[r] && !is_split(r)) open_role(roles, r, model, seed);
   check_same_classes(roles);
   for (std::size_t r = 0; r < wanted.size(); ++r)
     if (!wanted[r]) roles.result[r].reset();
-  return {.train = roles.result[0], .validation = roles.result[1], .test = roles.result[2]};
+  return {.train = roles.result[0],
+          .validation = roles.result[1],
+          .test = roles.result[2],
+          .learned = std::move(model.learned)};
 }
 
 }  // namespace

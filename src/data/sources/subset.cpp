@@ -18,6 +18,16 @@ class Subset final : public WrappedSource {
   const std::uint8_t* u8_rows(int input) const override { return of().u8_rows(input); }
   const float* f32_rows(int input) const override { return of().f32_rows(input); }
   std::int64_t row(std::int64_t index) const override { return of().row(at(index)); }
+  std::string learn(const std::vector<std::int64_t>& samples) const override {
+    std::vector<std::int64_t> there;
+    there.reserve(samples.size());
+    for (const std::int64_t sample : samples) there.push_back(at(sample));
+    return of().learn(there);
+  }
+  std::shared_ptr<const Source> taught(const std::string& learned) const override {
+    std::shared_ptr<const Source> whole = of().taught(learned);
+    return whole == nullptr ? nullptr : std::make_shared<Subset>(std::move(whole), indices_, fingerprint_);
+  }
   std::string fingerprint() const override { return fingerprint_; }
   std::string cache_key() const override { return fingerprint_ + " in " + of().cache_key(); }
 

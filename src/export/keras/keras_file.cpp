@@ -39,7 +39,7 @@ void put_weights(Hdf5Writer& file, const graph::Model& model) {
 }
 
 std::uint64_t write_keras(const std::string& path, const Exported& exported) {
-  Hdf5Writer file(expected_bytes(exported.model));
+  Hdf5Writer file(expected_bytes(exported.model) + exported.learned.size());
   put_model(file, exported);
   return write_sealed(path, file);
 }
@@ -81,6 +81,7 @@ void put_model(Hdf5Writer& file, const Exported& exported) {
     file.text_attribute("", "training_config", training);
   put_weights(file, exported.model);
   if (!exported.class_names.empty()) file.list_attribute("", kClassNames, exported.class_names);
+  if (!exported.learned.empty()) file.text(kLearned, exported.learned);
 }
 
 std::uint64_t write_sealed(const std::string& path, Hdf5Writer& file) {
