@@ -16,7 +16,7 @@ import tempfile
 
 LEVELS = {
     "core": 0,
-    "config": 1, "mpi": 1,
+    "config": 1, "mpi": 1, "table": 1,
     "layers": 2, "optim": 2,
     "graph": 3,
     "plan": 4, "export": 4,
@@ -31,7 +31,7 @@ LEVELS = {
 
 # Who may call kernels/cpu. kernels/cuda is called by the GPU device alone. Files directly in kernels/ and in kernels/losses/
 # are shared ground.
-CALL_KERNELS = {"device", "data", "replica", "reduce"}
+CALL_KERNELS = {"table", "device", "data", "replica", "reduce"}
 GPU_FOLDERS = ("gpu", "cuda", "emu")   # of device/
 
 # What rooms that call no kernel read of the shared ground.
@@ -59,7 +59,8 @@ LIBRARIES = [
     Library("Google Benchmark", r"benchmark/", (r"src/device/cpu/bench/",)),
     Library("Highway", r"hwy/", (r"kernels/cpu/",)),
     Library("HDF5", r"(hdf5|H5\w+)\.h", (r"src/(export|data)/(\w+/)?\w+\.cpp",), single=True),
-    Library("zlib", r"zlib\.h", (r"src/data/(\w+/)?(cache_file|gzip_file|image_png)\.cpp", r"src/core/zip_archive\.cpp")),
+    Library("zlib", r"zlib\.h", (r"src/data/(\w+/)?(cache_file|gzip_file|image_png)\.cpp", r"src/core/zip_archive\.cpp", r"src/table/gzip_bytes\.cpp")),
+    Library("fast_float", r"fast_float/", (r"src/table/\w+\.cpp",), single=True),
     Library("libjpeg-turbo", r"(turbojpeg|jpeglib|jerror)\.h", (r"src/data/(\w+/)?\w+\.cpp",), single=True),
     Library("stb_image", r"(stb/)?stb_image\.h", (r"src/data/(\w+/)?\w+\.cpp",), single=True),
     Library("stb_image_write and stb_easy_font", r"(stb/)?stb_(image_write|easy_font)\.h", (r"src/data/(\w+/)?contact_sheet\.cpp",)),

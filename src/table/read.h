@@ -1,0 +1,46 @@
+#pragma once
+
+// Reading files of rows into a Table. The call returns when all is read; it starts threads of its own and ends them.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "table/schema.h"
+#include "table/table.h"
+
+namespace dptrain::table {
+
+/// A row that cannot be read.
+struct BadRow {
+  std::string place;   ///< "train.csv:12:7": line, and byte in that line, from 1
+  std::string column;  ///< or "" where the row as a whole is wrong
+  std::string words;   ///< what was found, what was expected, what to try
+
+  /// "train.csv:12:7: column 'age': found ...".
+  std::string str() const;
+};
+
+struct ReadOptions {
+  int threads = 1;
+  bool skip = false;  ///< leave rows out that cannot be read; else the first one in the files is an Error{kData}
+  /// Hears of each row left out, in the order of the files, from any of the threads but never from two at a time. May
+  /// throw.
+  std::function<void(const BadRow&)> on_bad{};
+  std::int64_t block_bytes = 256 << 10;  ///< that a thread takes at a time; results do not depend on it
+  std::int64_t most_words = 4'000'000;   ///< of one column's vocabulary; more are an error
+};
+
+/// All rows of the files, plain or gzip (their first bytes decide), one file behind the other. With a header columns
+/// are found by name and those that the schema does not know are passed over; without one each row has the schema's
+/// number of fields. Where a looked-up type does not hold, the column becomes a category in the schema of the table,
+/// all is read again, and one log line says so. A vocabulary that comes with the schema is kept as it is.
+///
+/// A row cannot be read where it has another number of fields, a quote that does not end or stands within a field
+/// without quotes, a NUL byte, a kept category or text that is not UTF-8, a declared type that does not hold, a number
+/// beyond the range of floats, or more than 256 MiB. Skipping goes on behind the row; behind a quote that does not end,
+/// in the next line. Throws Error{kData} besides where a file cannot be read.
+Table read(const std::vector<std::string>& files, const Schema& schema, const ReadOptions& options);
+
+}  // namespace dptrain::table
