@@ -57,7 +57,8 @@ void load_weights(const std::string& path, graph::Model& model);
 std::string describe(const std::string& path);
 struct Difference {
   std::string report;
-  bool equal = true;  ///< weights, arrays of the state, class names, what was learned; other texts that differ are reported only
+  bool equal =
+      true;  ///< weights, arrays of the state, class names, what was learned; other texts that differ are reported only
 };
 Difference compare(const std::string& a, const std::string& b, double tolerance);
 

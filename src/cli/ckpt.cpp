@@ -77,9 +77,9 @@ void write_model(const graph::Graph& graph, const std::string& from, const std::
   const checkpoint::WeightsReport report = checkpoint::load_weights(*graph.weights, model);
   for (const std::string& note : report.notes) log::info(note);
   const exporting::Exporter& exporter = exporting::exporter_of(to);
-  exporter.write(to, {.model = model,
-                      .class_names = checkpoint::read_class_names(from),
-                      .learned = checkpoint::read_learned(from)});
+  exporter.write(
+      to,
+      {.model = model, .class_names = checkpoint::read_class_names(from), .learned = checkpoint::read_learned(from)});
   for (const std::string& advice : exporter.advice(to, graph)) log::info(advice);
   log::print(fmt::format("{}: {} parameters; {}", to, with_commas(model.parameters()), report.line()));
 }

@@ -55,7 +55,11 @@ auto at_place(const config::Mark& mark, const Make& make) -> decltype(make()) tr
 
 SessionData::SessionData(const experiment::Experiment& experiment, const graph::Graph& graph,
                          const SessionOptions& options, Setting setting)
-    : experiment_(experiment), graph_(graph), setting_(std::move(setting)), loader_only_(options.loader_only), learned_(options.learned) {
+    : experiment_(experiment),
+      graph_(graph),
+      setting_(std::move(setting)),
+      loader_only_(options.loader_only),
+      learned_(options.learned) {
   if (!options.wants_data) return;
   objectives_ = experiment::objectives(experiment.config.train, graph);
   open(options);

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "checkpoint/writer.h"
-#include "export/exporter.h"
 #include "core/error.h"
+#include "export/exporter.h"
 #include "train/run_directory.h"
 
 namespace dptrain::train {

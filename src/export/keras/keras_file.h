@@ -11,7 +11,7 @@
 
 namespace dptrain::exporting::keras {
 
-constexpr const char* kClassNames = "class_names";  ///< an attribute of the root, dptrain's own
+constexpr const char* kClassNames = "class_names";   ///< an attribute of the root, dptrain's own
 constexpr const char* kLearned = "dptrain_learned";  ///< a text in the root: data::Source::learn()
 
 /// About what the model takes in a file.

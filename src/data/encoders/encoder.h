@@ -1,0 +1,93 @@
+#pragma once
+
+// Encoders: a table's column as numbers for a model, with the names and the arithmetic of Keras's preprocessing layers.
+// An encoder learns from the training rows once; what it has learned is JSON and travels with the model.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "config/family.h"
+#include "table/schema.h"
+
+namespace dptrain::data {
+
+/// A column of the training rows, as its encoder learns from it. One method is there, as the encoder reads.
+class TrainingColumn {
+ public:
+  virtual ~TrainingColumn() = default;
+  virtual std::int64_t rows() const = 0;
+  /// Block by block; missing ones are NaN. kNumber; kDate: minutes since 1970-01-01, UTC.
+  virtual void numbers(const std::function<void(std::span<const double>)>& take) const = 0;
+  /// Words that occur and how often, in the order of the file. kCategory.
+  struct Word {
+    std::string_view text;
+    std::int64_t count = 0;
+  };
+  virtual std::vector<Word> words() const = 0;
+  virtual std::int64_t missing_words() const = 0;
+  /// Row by row. kText.
+  virtual void texts(const std::function<void(std::string_view)>& take) const = 0;
+};
+
+/// Immutable; any thread.
+class Encoder {
+ public:
+  virtual ~Encoder() = default;
+  virtual table::ColumnType reads() const = 0;
+  /// What a cell becomes in an input of floats; 0: it cannot stand there.
+  virtual std::int64_t floats() const = 0;
+  /// What a cell becomes in an input of ids, for Embedding; 0: it cannot stand there.
+  virtual std::int64_t ids() const { return 0; }
+  /// Ids are below this.
+  virtual std::int64_t id_limit() const { return 0; }
+  /// "mean 38.6, deviation 13.6"; "14 words and 1 for unknown ones"
+  virtual std::string describe() const = 0;
+  virtual nlohmann::json learned() const = 0;
+};
+
+/// kNumber and kDate.
+class NumberEncoder : public Encoder {
+ public:
+  /// floats() numbers; `number` may be NaN, a missing one. Throws Error{kData} where those are refused.
+  virtual void encode(double number, float* out) const = 0;
+  /// ids() ids. Only where there are some.
+  virtual void encode_ids(double number, std::int32_t* out) const;
+};
+
+/// kCategory: every word has an index, and what a cell becomes follows from that alone.
+class WordEncoder : public Encoder {
+ public:
+  /// Throws Error{kData} where a word that was not learned, or a missing one, is refused.
+  virtual std::int32_t index(std::string_view word) const = 0;
+  virtual std::int32_t missing_index() const = 0;
+  /// Whether the index stands for words that were not learned: they are counted.
+  virtual bool is_unknown(std::int32_t index) const = 0;
+  virtual void encode(std::int32_t index, float* out) const = 0;
+};
+
+/// kText.
+class TextEncoder : public Encoder {
+ public:
+  virtual void encode(std::string_view text, float* out) const = 0;
+  virtual void encode_ids(std::string_view text, std::int32_t* out) const = 0;
+};
+
+config::Family& encoder_family();
+
+/// Throws Error{kData} where the column holds nothing to learn from, or what is refused.
+std::unique_ptr<const Encoder> learn(const config::Typed& spec, const TrainingColumn& column);
+/// From what Encoder::learned() gave. Throws Error{kCheckpoint} for what is none of it.
+std::unique_ptr<const Encoder> restore(const config::Typed& spec, const nlohmann::json& learned);
+/// Which columns it reads.
+table::ColumnType column_type_of(const config::Typed& spec);
+/// The encoder of a column of which the config says nothing.
+config::Typed default_encoder(table::ColumnType type);
+
+}  // namespace dptrain::data

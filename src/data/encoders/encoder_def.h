@@ -1,0 +1,47 @@
+#pragma once
+
+// How an encoder is defined: encoders/<name>.h has its spec with Keras's words, encoders/<name>.cpp its arithmetic and
+// one `encoder_def<Spec, Made>(type, schema)` expression that registers it. The family is filled before main and
+// read-only afterwards.
+
+#include <memory>
+#include <utility>
+
+#include "config/schema.h"
+#include "data/encoders/encoder.h"
+
+namespace dptrain::data {
+
+using config::key;
+
+/// A member of the family.
+struct EncoderDef final : config::TypeDef {
+  table::ColumnType reads{};
+  std::unique_ptr<const Encoder> (*learn)(const void* spec, const TrainingColumn& column) = nullptr;
+  std::unique_ptr<const Encoder> (*restore)(const void* spec, const nlohmann::json& learned) = nullptr;
+};
+
+/// `Made` has `static std::unique_ptr<const Encoder> learn(const Spec&, const TrainingColumn&)` and `restore(const
+/// Spec&, const nlohmann::json&)`.
+template <class Spec, class Made>
+std::unique_ptr<EncoderDef> encoder_def(table::ColumnType reads, config::Schema schema) {
+  auto def = std::make_unique<EncoderDef>();
+  static_cast<config::TypeDef&>(*def) = config::type_def<Spec>(std::move(schema));
+  def->reads = reads;
+  def->learn = [](const void* spec, const TrainingColumn& column) {
+    return Made::learn(*static_cast<const Spec*>(spec), column);
+  };
+  def->restore = [](const void* spec, const nlohmann::json& learned) {
+    return Made::restore(*static_cast<const Spec*>(spec), learned);
+  };
+  return def;
+}
+
+/// A static object of this type puts an encoder into the family before main.
+struct RegisteredEncoder {
+  RegisteredEncoder(std::unique_ptr<EncoderDef> def) {  // NOLINT(google-explicit-constructor)
+    encoder_family().add_by_name(std::move(def));
+  }
+};
+
+}  // namespace dptrain::data

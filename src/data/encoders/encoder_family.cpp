@@ -1,0 +1,49 @@
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "data/encoders/date.h"
+#include "data/encoders/encoder_def.h"
+#include "data/encoders/normalization.h"
+#include "data/encoders/string_lookup.h"
+
+namespace dptrain::data {
+namespace {
+
+const EncoderDef& encoder_def_of(const config::Typed& spec) { return static_cast<const EncoderDef&>(spec.def()); }
+
+}  // namespace
+
+config::Family& encoder_family() {
+  static config::Family family("encoder", "StringLookup");
+  return family;
+}
+
+void NumberEncoder::encode_ids(double, std::int32_t*) const {
+  throw Error(ErrorKind::kInternal, "this encoder gives no ids");
+}
+
+std::unique_ptr<const Encoder> learn(const config::Typed& spec, const TrainingColumn& column) {
+  return encoder_def_of(spec).learn(spec.spec(), column);
+}
+
+std::unique_ptr<const Encoder> restore(const config::Typed& spec, const nlohmann::json& learned) {
+  try {
+    return encoder_def_of(spec).restore(spec.spec(), learned);
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorKind::kCheckpoint,
+                fmt::format("what {} has learned cannot be read: {}", spec.name(), error.what()));
+  }
+}
+
+table::ColumnType column_type_of(const config::Typed& spec) { return encoder_def_of(spec).reads; }
+
+config::Typed default_encoder(table::ColumnType type) {
+  switch (type) {
+    case table::ColumnType::kCategory: return encoder_family().make(StringLookupSpec{});
+    case table::ColumnType::kDate: return encoder_family().make(DateSpec{});
+    default: return encoder_family().make(ColumnNormalizationSpec{});
+  }
+}
+
+}  // namespace dptrain::data
