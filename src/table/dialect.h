@@ -29,7 +29,9 @@ struct DialectWish {
 /// stand nowhere below.
 Dialect detect_dialect(std::string_view beginning, const DialectWish& wish);
 
-/// "comma", "tab", "'x'".
+/// Throws Error{kUsage} for what cannot stand between fields: a quote, the end of a line, a byte of no ASCII character.
+void check_separator(char separator);
+/// "a comma", "a tab", "'x'".
 std::string separator_name(char separator);
 
 }  // namespace dptrain::table

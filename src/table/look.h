@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "core/file_bytes.h"
 #include "table/schema.h"
 
 namespace dptrain::table {
@@ -45,5 +47,7 @@ struct Looked {
 /// columns (with headers: in names; another order is fine), for a header with a name twice and for bytes in UTF-16;
 /// Error{kUsage} for a declared column that is not there.
 Looked look(const std::vector<std::string>& files, const LookOptions& options);
+/// The same of files that are open already, or in memory.
+Looked look(const std::vector<std::shared_ptr<const FileBytes>>& files, const LookOptions& options);
 
 }  // namespace dptrain::table

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "core/file_bytes.h"
 #include "table/schema.h"
 #include "table/table.h"
 
@@ -28,8 +30,9 @@ struct ReadOptions {
   /// Hears of each row left out, in the order of the files, from any of the threads but never from two at a time. May
   /// throw.
   std::function<void(const BadRow&)> on_bad{};
-  std::int64_t block_bytes = 256 << 10;  ///< that a thread takes at a time; results do not depend on it
-  std::int64_t most_words = 4'000'000;   ///< of one column's vocabulary; more are an error
+  std::int64_t block_bytes = 256 << 10;     ///< that a thread takes at a time; results do not depend on it
+  std::int64_t most_row_bytes = 256 << 20;  ///< longer rows cannot be read
+  std::int64_t most_words = 4'000'000;      ///< of one column's vocabulary; more are an error
 };
 
 /// All rows of the files, plain or gzip (their first bytes decide), one file behind the other. With a header columns
@@ -39,8 +42,11 @@ struct ReadOptions {
 ///
 /// A row cannot be read where it has another number of fields, a quote that does not end or stands within a field
 /// without quotes, a NUL byte, a kept category or text that is not UTF-8, a declared type that does not hold, a number
-/// beyond the range of floats, or more than 256 MiB. Skipping goes on behind the row; behind a quote that does not end,
-/// in the next line. Throws Error{kData} besides where a file cannot be read.
+/// beyond the range of floats, or more than most_row_bytes. Skipping goes on behind the row; behind a quote that does
+/// not end, in the next line. Throws Error{kData} besides where a file cannot be read.
 Table read(const std::vector<std::string>& files, const Schema& schema, const ReadOptions& options);
+/// The same of files that are open already, or in memory (table/bytes.h has their voice).
+Table read(const std::vector<std::shared_ptr<const FileBytes>>& files, const Schema& schema,
+           const ReadOptions& options);
 
 }  // namespace dptrain::table

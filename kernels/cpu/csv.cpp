@@ -1,0 +1,228 @@
+#include "kernels/cpu/csv.h"
+
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#define HWY_TARGET_INCLUDE "kernels/cpu/csv.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/cpu/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dptrain::kernels::cpu::HWY_NAMESPACE {
+
+static_assert(std::endian::native == std::endian::little);
+
+using Text = hn::CappedTag<uint8_t, 64>;
+inline constexpr Text kText{};
+inline constexpr size_t kTextLanes = hn::MaxLanes(kText);
+inline constexpr size_t kPiece = 64;
+
+HWY_INLINE uint64_t mask_bits(hn::Mask<Text> mask) {
+  uint64_t bits = 0;
+  uint8_t bytes[8] = {};
+  static_cast<void>(hn::StoreMaskBits(kText, mask, bytes));
+  std::memcpy(&bits, bytes, kTextLanes / 8);
+  return bits;
+}
+
+/// Writes the places of the bits, eight at a time: about as many as a piece has marks, and no branch for each.
+HWY_INLINE uint32_t* write_places(uint64_t bits, uint32_t base, uint32_t* to) {
+  const int count = std::popcount(bits);
+  for (int done = 0; done < count; done += 8)
+    for (int i = 0; i < 8; ++i) {
+      // Without a bit left: 64, a place that the next piece overwrites.
+      to[done + i] = base + static_cast<uint32_t>(std::countr_zero(bits));
+      bits &= bits - 1;
+    }
+  return to + count;
+}
+
+CsvMarks find_marks(const char* text, size_t n, char separator, uint32_t* places, uint32_t* line_feeds) {
+  const auto apart = hn::Set(kText, static_cast<uint8_t>(separator)), feed = hn::Set(kText, uint8_t{'\n'}),
+             back = hn::Set(kText, uint8_t{'\r'}), quote = hn::Set(kText, uint8_t{'"'});
+  auto all = hn::Zero(kText), least = hn::Set(kText, uint8_t{0xFF});
+  uint64_t any_quote = 0, any_back = 0;
+  uint32_t* to = places;
+  uint32_t* feed_to = line_feeds;
+  const auto piece = [&](const uint8_t* from, uint32_t base, uint64_t valid) HWY_ATTR {
+    uint64_t bits = 0, feeds = 0;
+    for (size_t part = 0; part < kPiece; part += kTextLanes) {
+      const auto v = hn::LoadU(kText, from + part);
+      all = hn::Or(all, v);
+      least = hn::Min(least, v);
+      const auto is_feed = hn::Eq(v, feed), is_back = hn::Eq(v, back), is_quote = hn::Eq(v, quote);
+      const uint64_t feeds_here = mask_bits(is_feed), quotes_here = mask_bits(is_quote),
+                     backs_here = mask_bits(is_back);
+      any_quote |= quotes_here;
+      any_back |= backs_here;
+      feeds |= feeds_here << part;
+      bits |= (mask_bits(hn::Eq(v, apart)) | feeds_here | backs_here | quotes_here) << part;
+    }
+    bits &= valid;
+    feeds &= valid;
+    const auto before = static_cast<uint32_t>(to - places);
+    for (; feeds != 0; feeds &= feeds - 1) {
+      const uint64_t below = (feeds & (~feeds + 1)) - 1;
+      *feed_to++ = before + static_cast<uint32_t>(std::popcount(bits & below));
+    }
+    to = write_places(bits, base, to);
+  };
+  size_t at = 0;
+  for (; at + kPiece <= n; at += kPiece)
+    piece(reinterpret_cast<const uint8_t*>(text) + at, static_cast<uint32_t>(at), ~uint64_t{0});
+  if (at < n) {
+    uint8_t rest[kPiece];
+    std::memset(rest, ' ', kPiece);
+    std::memcpy(rest, text + at, n - at);
+    piece(rest, static_cast<uint32_t>(at), ~uint64_t{0} >> (kPiece - (n - at)));
+  }
+  const bool zeros = !hn::AllFalse(kText, hn::Eq(least, hn::Zero(kText)));
+  const auto top = hn::Set(kText, uint8_t{0x80});
+  const bool high = !hn::AllFalse(kText, hn::Eq(hn::And(all, top), top));
+  return {static_cast<size_t>(to - places),
+          static_cast<size_t>(feed_to - line_feeds),
+          any_quote != 0,
+          any_back != 0,
+          zeros,
+          high};
+}
+
+bool find_byte(const char* text, size_t n, char byte) {
+  const auto wanted = hn::Set(kText, static_cast<uint8_t>(byte));
+  const auto* const from = reinterpret_cast<const uint8_t*>(text);
+  size_t at = 0;
+  for (; at + 4 * kTextLanes <= n; at += 4 * kTextLanes) {
+    const auto a =
+        hn::Or(hn::Eq(hn::LoadU(kText, from + at), wanted), hn::Eq(hn::LoadU(kText, from + at + kTextLanes), wanted));
+    const auto b = hn::Or(hn::Eq(hn::LoadU(kText, from + at + 2 * kTextLanes), wanted),
+                          hn::Eq(hn::LoadU(kText, from + at + 3 * kTextLanes), wanted));
+    if (!hn::AllFalse(kText, hn::Or(a, b))) return true;
+  }
+  return n > at && std::memchr(text + at, byte, n - at) != nullptr;
+}
+
+// Short decimals, eight bytes of text at a time in a 64-bit word, the first character in its lowest byte: eight such
+// words of different fields fill no vector better than the machine's own out-of-order execution fills its ports.
+
+constexpr uint64_t kEach = 0x0101010101010101;
+constexpr uint64_t kPoint = ('.' ^ '0') * kEach;
+constexpr double kPowers[] = {1e0, 1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7, 1e8,
+                              1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16};
+
+HWY_INLINE uint64_t load_word(const char* p) {
+  uint64_t word;
+  std::memcpy(&word, p, sizeof word);
+  return word;
+}
+
+/// Of eight digits as bytes 0 to 9.
+HWY_INLINE uint64_t eight_digits(uint64_t x) {
+  x = (x * 10 + (x >> 8)) & 0x00FF00FF00FF00FF;
+  x = (x * 100 + (x >> 16)) & 0x0000FFFF0000FFFF;
+  return (x * 10000 + (x >> 32)) & 0xFFFFFFFF;
+}
+
+/// The highest bit of the first byte that is a point; bytes behind it may be marked too.
+HWY_INLINE uint64_t first_point(uint64_t x) {
+  const uint64_t t = x ^ kPoint;
+  return (t - kEach) & ~t & (0x80 * kEach);
+}
+
+/// Whether a byte is more than 9.
+HWY_INLINE bool no_digits(uint64_t x) { return (((x + 0x76 * kEach) | x) & (0x80 * kEach)) != 0; }
+
+/// The digits and their power of ten as a float; false where rounding twice may differ from rounding once.
+HWY_INLINE bool to_float(uint64_t digits, uint32_t fraction, bool negative, float* out) {
+  // Digits and power are exact doubles, so the quotient is the nearest double. If that is no midpoint between two
+  // floats, it lies on the same side of all midpoints as the number itself.
+  const double magnitude = static_cast<double>(static_cast<int64_t>(digits)) / kPowers[fraction];
+  if ((std::bit_cast<uint64_t>(magnitude) & 0x1FFFFFFF) == 0x10000000) return false;
+  const auto value = static_cast<float>(magnitude);
+  *out = negative ? -value : value;
+  return true;
+}
+
+HWY_INLINE bool short_decimal(const char* begin, const char* end, float* out) {
+  const bool negative = *begin == '-';
+  begin += negative;
+  const auto length = static_cast<size_t>(end - begin);
+  if (length - 1 > 15) return false;
+  uint64_t high = load_word(end - 8) ^ ('0' * kEach);
+  uint32_t fraction = 0;
+  if (length <= 8) {
+    const auto gone = static_cast<uint32_t>(64 - 8 * length);
+    high = high >> gone << gone;
+    uint64_t point = first_point(high);
+    if (point != 0) {
+      if (length == 1) return false;
+      point &= ~point + 1;
+      fraction = static_cast<uint32_t>(std::countl_zero(point)) / 8;
+      const uint64_t before = (point >> 7) - 1;
+      high = (high & ~((point << 1) - 1)) | ((high & before) << 8);
+    }
+    if (no_digits(high)) return false;
+    return to_float(eight_digits(high), fraction, negative, out);
+  }
+  const auto gone = static_cast<uint32_t>(128 - 8 * length);
+  uint64_t low = load_word(end - 16) ^ ('0' * kEach);
+  low = low >> gone << gone;
+  if (uint64_t point = first_point(low); point != 0) {
+    point &= ~point + 1;
+    fraction = static_cast<uint32_t>(std::countl_zero(point)) / 8 + 8;
+    const uint64_t before = (point >> 7) - 1;
+    low = (low & ~((point << 1) - 1)) | ((low & before) << 8);
+  } else if (point = first_point(high); point != 0) {
+    point &= ~point + 1;
+    fraction = static_cast<uint32_t>(std::countl_zero(point)) / 8;
+    const uint64_t before = (point >> 7) - 1;
+    high = (high & ~((point << 1) - 1)) | ((high & before) << 8) | (low >> 56);
+    low <<= 8;
+  }
+  if (no_digits(low) || no_digits(high)) return false;
+  const uint64_t digits = eight_digits(low) * 100000000 + eight_digits(high);
+  if (digits > (uint64_t{1} << 53)) return false;
+  return to_float(digits, fraction, negative, out);
+}
+
+size_t decimals(const CsvFields& in, const CsvColumns& columns, bool empty_is_nan, float* out, size_t stride,
+                uint32_t* left) {
+  uint32_t* to = left;
+  for (size_t row = 0; row < in.rows; ++row) {
+    const uint32_t* const ends = in.ends + row * in.fields;
+    float* const cells = out + row * stride;
+    for (size_t c = 0; c < columns.count; ++c) {
+      const uint32_t field = columns.field[c];
+      const uint32_t begin = field == 0 ? in.begins[row] : ends[field - 1] + 1, end = ends[field];
+      if (begin == end && empty_is_nan) {
+        cells[columns.slot[c]] = std::numeric_limits<float>::quiet_NaN();
+      } else if (!short_decimal(in.text + begin, in.text + end, cells + columns.slot[c])) {
+        *to++ = static_cast<uint32_t>(row * columns.count + c);
+      }
+    }
+  }
+  return static_cast<size_t>(to - left);
+}
+
+}  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dptrain::kernels::cpu {
+
+HWY_EXPORT(find_marks);
+HWY_EXPORT(find_byte);
+HWY_EXPORT(decimals);
+
+CsvMarks find_csv_marks(const char* text, size_t n, char separator, uint32_t* places, uint32_t* line_feeds) {
+  return HWY_DYNAMIC_DISPATCH(find_marks)(text, n, separator, places, line_feeds);
+}
+bool has_byte(const char* text, size_t n, char byte) { return HWY_DYNAMIC_DISPATCH(find_byte)(text, n, byte); }
+size_t short_decimals(const CsvFields& in, const CsvColumns& columns, bool empty_is_nan, float* out, size_t stride,
+                      uint32_t* left) {
+  return HWY_DYNAMIC_DISPATCH(decimals)(in, columns, empty_is_nan, out, stride, left);
+}
+
+}  // namespace dptrain::kernels::cpu
+#endif

@@ -1,0 +1,115 @@
+#include "table/bytes.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include <unistd.h>
+
+#include "core/format.h"
+#include "core/missing_file.h"
+
+namespace dptrain::table {
+namespace {
+
+Error cannot_open(const std::string& path, const std::string& reason) {
+  return {ErrorKind::kData, fmt::format("{}: cannot be opened: {}{}", path, reason, what_to_try_for(path))};
+}
+Error refused(const std::string& name, const std::string& what) {
+  return {ErrorKind::kData, fmt::format("{}: {}", name, what)};
+}
+
+class FileContents final : public Bytes {
+ public:
+  explicit FileContents(std::shared_ptr<const FileBytes> file) : file_(std::move(file)) {}
+
+  std::size_t read(char* to, std::size_t most) override {
+    const std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(most, file_->size() - offset_));
+    if (count > 0) file_->read(offset_, std::as_writable_bytes(std::span(to, count)));
+    offset_ += count;
+    return count;
+  }
+  const std::string& name() const override { return file_->name(); }
+  std::shared_ptr<const FileBytes> file() const override { return file_; }
+
+ private:
+  std::shared_ptr<const FileBytes> file_;
+  std::uint64_t offset_ = 0;
+};
+
+class Descriptor final : public Bytes {
+ public:
+  Descriptor(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {}
+
+  std::size_t read(char* to, std::size_t most) override {
+    for (;;) {
+      const ssize_t got = ::read(descriptor_, to, most);
+      if (got >= 0) return static_cast<std::size_t>(got);
+      if (errno != EINTR)
+        throw refused(name_, fmt::format("cannot be read: {}", std::strerror(errno)));  // NOLINT(concurrency-mt-unsafe)
+    }
+  }
+  const std::string& name() const override { return name_; }
+  bool may_wait() const override { return true; }
+
+ private:
+  int descriptor_;
+  std::string name_;
+};
+
+/// What was read to see what it is, and then the rest.
+class PutBack final : public Bytes {
+ public:
+  PutBack(std::unique_ptr<Bytes> rest, std::string begin) : rest_(std::move(rest)), begin_(std::move(begin)) {}
+
+  std::size_t read(char* to, std::size_t most) override {
+    if (begin_.empty()) return rest_->read(to, most);
+    const std::size_t count = std::min(most, begin_.size());
+    std::memcpy(to, begin_.data(), count);
+    begin_.erase(0, count);
+    return count;
+  }
+  const std::string& name() const override { return rest_->name(); }
+  bool may_wait() const override { return rest_->may_wait(); }
+
+ private:
+  std::unique_ptr<Bytes> rest_;
+  std::string begin_;
+};
+
+bool is_gzip(std::string_view begin) { return begin == "\x1F\x8B"; }
+
+}  // namespace
+
+const FileVoice& csv_voice() {
+  static const FileVoice voice{cannot_open, refused, refused};
+  return voice;
+}
+
+std::vector<std::shared_ptr<const FileBytes>> open_files(const std::vector<std::string>& paths) {
+  std::vector<std::shared_ptr<const FileBytes>> files;
+  files.reserve(paths.size());
+  for (const std::string& path : paths) files.push_back(FileBytes::of_file(path, csv_voice()));
+  return files;
+}
+
+std::unique_ptr<Bytes> bytes_of(std::shared_ptr<const FileBytes> file) {
+  char begin[2];
+  const bool has = file->size() >= sizeof begin;
+  if (has) file->read(0, std::as_writable_bytes(std::span(begin)));
+  auto contents = std::make_unique<FileContents>(std::move(file));
+  if (has && is_gzip({begin, sizeof begin})) return unpacked(std::move(contents), "");
+  return contents;
+}
+
+std::unique_ptr<Bytes> bytes_of(int descriptor, std::string name) {
+  auto bytes = std::make_unique<Descriptor>(descriptor, std::move(name));
+  std::string begin;
+  for (char byte; begin.size() < 2 && bytes->read(&byte, 1) == 1;) begin.push_back(byte);
+  if (is_gzip(begin)) return unpacked(std::move(bytes), std::move(begin));
+  return std::make_unique<PutBack>(std::move(bytes), std::move(begin));
+}
+
+}  // namespace dptrain::table

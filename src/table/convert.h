@@ -1,0 +1,72 @@
+#pragma once
+
+// Converter: the fields of a block to cells. One for each thread, which owns it; what threads have to agree on, codes
+// of new words and the first row of a block, is left open in its Result until the rows before are done.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "table/blocks.h"
+#include "table/layout.h"
+#include "table/words.h"
+
+namespace dptrain::table {
+
+/// A field that a looked-up type does not hold for.
+struct Misfit {
+  int column;
+  BadField field;
+};
+
+/// A text of a row, where the block's text has it, with its quotes.
+struct TextSpan {
+  std::uint64_t offset = 0;
+  std::uint32_t size = 0;
+};
+
+struct Converted {
+  std::size_t rows = 0, width = 0;  ///< width: cells in a row
+  std::vector<Cell> cells;
+  std::vector<TextSpan> texts;
+  std::vector<LineRun> lines;
+  std::uint64_t line_count = 0;
+  std::vector<BadField> bad;       ///< in the order of the text, one of a row
+  std::vector<Misfit> misfits;     ///< one of a column
+  std::vector<std::size_t> fresh;  ///< places among the cells of words without a code, by column
+};
+
+class Converter {
+ public:
+  /// `vocabularies` of all columns; all arguments outlive it.
+  Converter(const Schema& schema, const Layout& layout, const std::vector<Vocabulary>& vocabularies);
+
+  /// The block's fields are found.
+  void convert(const Block& block, const FileLayout& file, Converted& out);
+  /// Of a column that is a category.
+  WordTable& words(int column) { return *words_[static_cast<std::size_t>(column)]; }
+
+ private:
+  void numbers(const Fields& fields, const FileLayout& file, Converted& out);
+  void dates(const Fields& fields, const FileLayout& file, Converted& out);
+  void texts(const Fields& fields, const FileLayout& file, Converted& out);
+  void categories(const Fields& fields, const FileLayout& file, Converted& out);
+  void check_utf8(const Block& block, const FileLayout& file);
+  void note_bad(BadField field);
+  void misfit(const Fields& fields, std::size_t row, std::size_t field, int column, std::string words, Converted& out);
+  void leave_out(const Fields& fields, Converted& out);
+  bool is_missing(std::string_view text) const;
+  std::string_view meaning(std::string_view field);
+
+  const Schema& schema_;
+  const Layout& layout_;
+  const bool empty_is_missing_;
+  std::vector<std::optional<WordTable>> words_;
+  std::vector<std::uint32_t> left_;
+  std::vector<BadField> own_bad_;
+  std::vector<char> alive_;  // of each row, once one is bad
+  std::string unquoted_;
+};
+
+}  // namespace dptrain::table

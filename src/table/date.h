@@ -1,0 +1,20 @@
+#pragma once
+
+// Dates from text. Pure; any thread.
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "table/schema.h"
+
+namespace dptrain::table {
+
+/// Minutes since 1970-01-01 00:00 UTC, seconds rounded down; nothing where the text is no date of that form or no day
+/// of the calendar. Years have four digits, up to 6052. A time without a zone is UTC.
+std::optional<std::int32_t> read_date(std::string_view text, DateForm form);
+
+/// "2026-11-25", "25/11/2026", "11/25/2026".
+std::string_view date_example(DateForm form);
+
+}  // namespace dptrain::table

@@ -1,0 +1,214 @@
+#include "table/read.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "table/intake.h"
+
+namespace dptrain::table {
+namespace {
+
+using Files = std::vector<std::shared_ptr<const FileBytes>>;
+
+std::shared_ptr<std::vector<Vocabulary>> vocabularies_of(const Schema& schema) {
+  auto all = std::make_shared<std::vector<Vocabulary>>();
+  for (const Column& column : schema.columns) all->push_back(column.words ? Vocabulary(*column.words) : Vocabulary());
+  return all;
+}
+
+/// A looked-up type that does not hold.
+struct Widened {
+  int column;
+  BadRow row;
+};
+
+/// One pass over the files. Threads take blocks in order, convert them side by side, and hand them in in order again.
+class Pass {
+ public:
+  Pass(const Files& files, const Schema& schema, const ReadOptions& options, Complaints& complaints)
+      : options_(options),
+        complaints_(complaints),
+        parts_(std::make_unique<TableParts>(schema, vocabularies_of(schema))),
+        feed_(
+            parts_->schema, parts_->layout, files.size(), [&files](std::size_t i) { return bytes_of(files[i]); },
+            limits_of(options)) {}
+
+  void run() {
+    const int threads = std::max(1, options_.threads);
+    std::vector<std::thread> others;
+    try {
+      for (int i = 1; i < threads; ++i) others.emplace_back([this] { work(); });
+    } catch (...) {
+      stop(std::current_exception());
+    }
+    work();
+    for (std::thread& other : others) other.join();
+    if (error_) std::rethrow_exception(error_);
+  }
+  const std::vector<Widened>& widened() const { return widened_; }
+  std::unique_ptr<TableParts> take() { return std::move(parts_); }
+
+ private:
+  void work() {
+    try {
+      Converter converter(parts_->schema, parts_->layout, *parts_->vocabularies);
+      FedBlock block;
+      Converted rows;
+      while (take_block(block, converter, rows)) {
+      }
+      const std::lock_guard lock(turn_mutex_);
+      parts_->add_counts(converter);
+    } catch (...) {
+      stop(std::current_exception());
+    }
+  }
+
+  bool take_block(FedBlock& block, Converter& converter, Converted& rows) {
+    std::size_t ticket = 0;
+    std::exception_ptr fault;
+    bool more = true;
+    {
+      const std::lock_guard lock(feed_mutex_);
+      if (ended_) return false;
+      ticket = tickets_++;
+      try {
+        more = feed_.next(block);
+      } catch (...) {
+        fault = std::current_exception();
+      }
+      ended_ = !more || fault != nullptr;
+    }
+    if (more && !fault) try {
+        block.block.find(parts_->schema.dialect.separator, block.layout->count);
+        converter.convert(block.block, *block.layout, rows);
+      } catch (...) {
+        fault = std::current_exception();
+      }
+    std::vector<Pages<Cell>::Piece> pieces;
+    {
+      // What is wrong first in the files is said, whoever meets it first.
+      std::unique_lock lock(turn_mutex_);
+      turn_changed_.wait(lock, [&] { return stopped_ || turn_ == ticket; });
+      if (stopped_) return false;
+      if (fault) std::rethrow_exception(fault);
+      if (more) pieces = hand_in(block, converter, rows);
+      ++turn_;
+      turn_changed_.notify_all();
+    }
+    copy_cells(rows, 0, pieces);
+    return more;
+  }
+
+  std::vector<Pages<Cell>::Piece> hand_in(const FedBlock& block, Converter& converter, Converted& rows) {
+    if (block.opens_file) {
+      file_ = parts_->add_file(block.name, block.bytes);
+      line_ = block.lines_before;
+    }
+    for (const BadField& bad : rows.bad) {
+      BadRow row = bad_row(bad, block, line_);
+      if (!options_.skip) throw Error(ErrorKind::kData, row.str());
+      complaints_.add(std::move(row));
+      ++parts_->skipped;
+    }
+    for (const Misfit& misfit : rows.misfits)
+      if (std::none_of(widened_.begin(), widened_.end(),
+                       [&](const Widened& other) { return other.column == misfit.column; }))
+        widened_.push_back({misfit.column, bad_row(misfit.field, block, line_)});
+    settle_words(converter, block, rows, *parts_, options_.most_words);
+    const std::int64_t to =
+        parts_->append(rows, 0, rows.rows, {file_, line_}, block.block.text.data(), block.block.offset);
+    line_ += rows.line_count;
+    return parts_->cells.pieces(to, rows.rows);
+  }
+
+  void stop(std::exception_ptr error) {
+    const std::lock_guard lock(turn_mutex_);
+    if (!error_) error_ = std::move(error);
+    stopped_ = true;
+    turn_changed_.notify_all();
+  }
+
+  const ReadOptions& options_;
+  Complaints& complaints_;
+  std::unique_ptr<TableParts> parts_;
+
+  std::mutex feed_mutex_;  // guards what follows
+  Feed feed_;
+  std::size_t tickets_ = 0;
+  bool ended_ = false;
+
+  std::mutex turn_mutex_;  // guards what follows, and parts_ but for cells that have a place
+  std::condition_variable turn_changed_;
+  std::size_t turn_ = 0;
+  bool stopped_ = false;
+  std::exception_ptr error_;
+  int file_ = 0;
+  std::uint64_t line_ = 0;  // of the file, that the next block begins with
+  std::vector<Widened> widened_;
+};
+
+/// Reads until all looked-up types hold.
+class Reading {
+ public:
+  Reading(const Files& files, Schema schema, const ReadOptions& options)
+      : files_(files), schema_(std::move(schema)), options_(options), complaints_(options) {}
+
+  Table run() {
+    for (;;) {
+      Pass pass(files_, schema_, options_, complaints_);
+      pass.run();
+      if (pass.widened().empty()) {
+        complaints_.tell();
+        return Table(pass.take());
+      }
+      complaints_.forget();
+      for (const Widened& widened : pass.widened()) widen(widened);
+    }
+  }
+  /// What to add to an error: a type may have been widened by mistake.
+  const std::string& widened() const { return said_; }
+
+ private:
+  void widen(const Widened& widened) {
+    Column& column = schema_.columns[static_cast<std::size_t>(widened.column)];
+    const std::string line =
+        fmt::format("column '{}' is no {} as its first rows were, but a category: {}: {}", printable(column.name),
+                    type_name(column.type), widened.row.place, widened.row.words);
+    log::info(line + " (all is read again)");
+    said_ += "; " + line;
+    column.type = ColumnType::kCategory;
+  }
+
+  const Files& files_;
+  Schema schema_;
+  const ReadOptions& options_;
+  Complaints complaints_;
+  std::string said_;
+};
+
+}  // namespace
+
+Table read(const Files& files, const Schema& schema, const ReadOptions& options) {
+  check_separator(schema.dialect.separator);
+  Reading reading(files, schema, options);
+  try {
+    return reading.run();
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.what() + reading.widened());
+  }
+}
+
+Table read(const std::vector<std::string>& files, const Schema& schema, const ReadOptions& options) {
+  return read(open_files(files), schema, options);
+}
+
+}  // namespace dptrain::table

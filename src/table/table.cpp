@@ -1,0 +1,33 @@
+#include "table/table.h"
+
+#include <utility>
+
+#include "table/parts.h"
+
+namespace dptrain::table {
+
+Table::Table() : Table(std::make_unique<TableParts>(Schema{}, std::make_shared<std::vector<Vocabulary>>())) {}
+Table::Table(std::unique_ptr<TableParts> parts) : parts_(std::move(parts)) {}
+Table::~Table() = default;
+Table::Table(Table&&) noexcept = default;
+Table& Table::operator=(Table&&) noexcept = default;
+
+const Schema& Table::schema() const { return parts_->schema; }
+std::int64_t Table::rows() const { return parts_->rows; }
+int Table::cells() const { return parts_->layout.cells; }
+int Table::cell_of(int column) const { return parts_->layout.cell_of[static_cast<std::size_t>(column)]; }
+const Cell* Table::row(std::int64_t i) const { return parts_->cells.row(i); }
+
+const std::vector<std::string>& Table::words(int column) const {
+  return (*parts_->vocabularies)[static_cast<std::size_t>(column)].words();
+}
+const std::vector<std::int64_t>& Table::counts(int column) const {
+  return parts_->counts[static_cast<std::size_t>(column)];
+}
+
+void Table::append_text(int column, std::int64_t row, std::string& out) const { parts_->append_text(column, row, out); }
+std::string Table::place(std::int64_t row) const { return parts_->place(row); }
+std::int64_t Table::skipped() const { return parts_->skipped; }
+std::int64_t Table::bytes() const { return parts_->bytes(); }
+
+}  // namespace dptrain::table

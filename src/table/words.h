@@ -1,0 +1,108 @@
+#pragma once
+
+// Vocabulary: the words of a category and their codes, one for all threads, changed under the reader's lock. WordTable:
+// what one thread knows of it, and how often it met each word; a new word has no code until the rows before it are
+// done.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace dptrain::table {
+
+class Vocabulary {
+ public:
+  Vocabulary() = default;
+  /// Closed: words beside these get no code.
+  explicit Vocabulary(std::vector<std::string> words);
+
+  bool closed() const { return closed_; }
+  const std::vector<std::string>& words() const { return words_; }
+  /// The word's code, a new one if need be. Not for closed ones.
+  std::int32_t code(const std::string& word);
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view word) const { return std::hash<std::string_view>()(word); }
+  };
+
+  std::vector<std::string> words_;
+  std::unordered_map<std::string, std::int32_t> codes_;
+  bool closed_ = false;
+};
+
+class WordTable {
+ public:
+  /// `missing` have Cell::kMissing.
+  WordTable(const Vocabulary& vocabulary, std::span<const std::string> missing);
+
+  /// The code of word[0, size), counted once more; sixteen bytes from `word` on can be read. A word that is new has
+  /// kNew - i, where i is its place among new_words(), or, where the vocabulary is closed, Cell::kUnknown.
+  std::int32_t find(const char* word, std::size_t size) {
+    const Key key = key_of(word, size);
+    for (std::size_t at = hash(key) & mask_;; at = (at + 1) & mask_) {
+      Slot& slot = slots_[at];
+      if (slot.low == key.low && slot.high == key.high && slot.entry != 0 &&
+          (size <= kShort || same(slot, word, size))) {
+        ++slot.count;
+        return slot.code;
+      }
+      if (slot.entry == 0) return closed_ ? unknown() : add(key, at, word, size);
+    }
+  }
+  static constexpr std::int32_t kNew = -16;
+
+  /// Since the last settle().
+  const std::vector<std::string>& new_words() const { return new_words_; }
+  /// Gives new_words() their codes.
+  void settle(std::span<const std::int32_t> codes);
+  /// Adds how often each code was found.
+  void add_counts(std::vector<std::int64_t>& counts) const;
+
+ private:
+  static constexpr std::size_t kShort = 15;  // such words stand in the slot itself
+
+  struct Key {
+    std::uint64_t low, high;
+  };
+  struct Slot {
+    std::uint64_t low = 0, high = 0;
+    std::int64_t count = 0;
+    std::int32_t code = 0;
+    std::uint32_t entry = 0;  // 0: empty; 1: a short word; else the place among long_ and 2
+  };
+
+  static Key key_of(const char* word, std::size_t size) {
+    if (size > kShort) return long_key(word, size);
+    std::uint64_t low, high;
+    __builtin_memcpy(&low, word, 8);
+    __builtin_memcpy(&high, word + 8, 8);
+    const std::uint64_t low_bits = size >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * size)) - 1;
+    const std::uint64_t high_bits = size <= 8 ? 0 : (std::uint64_t{1} << (8 * (size - 8))) - 1;
+    return {low & low_bits, (high & high_bits) | std::uint64_t{size} << 56};
+  }
+  static Key long_key(const char* word, std::size_t size);
+  static std::size_t hash(const Key& key) {
+    const std::uint64_t mixed = (key.low ^ (key.high * 0x9E3779B97F4A7C15)) * 0xD6E8FEB86659FD93;
+    return static_cast<std::size_t>(mixed ^ (mixed >> 32));
+  }
+  bool same(const Slot& slot, const char* word, std::size_t size) const;
+  std::int32_t unknown() const;
+  std::int32_t add(const Key& key, std::size_t at, const char* word, std::size_t size);
+  void put(const std::string& word, std::int32_t code);
+  Slot& slot_of(std::string_view word);
+  void grow();
+
+  std::vector<Slot> slots_;
+  std::size_t mask_ = 0, used_ = 0;
+  std::vector<std::string> long_;
+  std::vector<std::string> new_words_;
+  bool closed_;
+};
+
+}  // namespace dptrain::table

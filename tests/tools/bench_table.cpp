@@ -1,0 +1,86 @@
+// Rows per second of reading files of rows, as table::read() gives them to a data set.
+//
+//   dptrain_bench_table THREADS ROUNDS FILE...
+//
+// Prints each round's seconds and rows per second, what the types were taken for, and the memory held. The first round,
+// which is not counted, fills the page cache.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <sys/resource.h>
+
+#include "core/format.h"
+#include "core/text.h"
+#include "table/look.h"
+#include "table/read.h"
+
+namespace {
+
+using namespace dptrain;
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Of labels, categories and numbers, so that readers can be compared.
+std::string sums(const table::Table& table) {
+  const auto& columns = table.schema().columns;
+  std::vector<double> sum(static_cast<std::size_t>(table.cells()));
+  std::vector<table::ColumnType> types;
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    if (table.cell_of(static_cast<int>(c)) >= 0) types.push_back(columns[c].type);
+  for (std::int64_t row = 0; row < table.rows(); ++row)
+    for (std::size_t i = 0; i < types.size(); ++i)
+      sum[i] += types[i] == table::ColumnType::kNumber ? static_cast<double>(table.row(row)[i].number)
+                                                       : table.row(row)[i].code;
+  std::string line;
+  for (const double value : sum) line += fmt::format(" {:.6g}", value);
+  return line;
+}
+
+void run(int threads, int rounds, const std::vector<std::string>& files) {
+  const auto start = std::chrono::steady_clock::now();
+  const table::Looked looked = table::look(files, {});
+  fmt::print("look: {:.1f} ms, {} rows;", 1e3 * seconds_since(start), looked.rows);
+  for (const table::Column& column : looked.schema.columns) fmt::print(" {}={}", column.name, type_name(column.type));
+  fmt::print("\n");
+  std::vector<double> times;
+  for (int round = 0; round <= rounds; ++round) {
+    const auto begin = std::chrono::steady_clock::now();
+    const table::Table table = table::read(files, looked.schema, {.threads = threads});
+    const double seconds = seconds_since(begin);
+    if (round == 0)
+      fmt::print("{} rows, {} held; sums:{}\n", table.rows(), human_bytes(static_cast<std::uint64_t>(table.bytes())),
+                 sums(table));
+    else
+      times.push_back(static_cast<double>(table.rows()) / seconds);
+    fmt::print("{} {:.3f} s, {:.2f} million rows/s\n", round == 0 ? "warm-up:" : "round:", seconds,
+               static_cast<double>(table.rows()) / seconds / 1e6);
+  }
+  std::sort(times.begin(), times.end());
+  struct rusage usage {};
+  getrusage(RUSAGE_SELF, &usage);
+  fmt::print("median {:.2f} million rows/s on {} threads, peak memory {}\n", times[times.size() / 2] / 1e6, threads,
+             human_bytes(static_cast<std::uint64_t>(usage.ru_maxrss) << 10));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 4) {
+    std::fprintf(stderr, "usage: dptrain_bench_table THREADS ROUNDS FILE...\n");
+    return 2;
+  }
+  try {
+    run(std::atoi(argv[1]), std::max(1, std::atoi(argv[2])), {argv + 3, argv + argc});
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
