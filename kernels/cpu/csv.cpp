@@ -108,8 +108,8 @@ bool find_byte(const char* text, size_t n, char byte) {
 
 constexpr uint64_t kEach = 0x0101010101010101;
 constexpr uint64_t kPoint = ('.' ^ '0') * kEach;
-constexpr double kPowers[] = {1e0, 1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7, 1e8,
-                              1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16};
+constexpr double kTenths[] = {1e0,  1e-1, 1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,
+                              1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15};
 
 HWY_INLINE uint64_t load_word(const char* p) {
   uint64_t word;
@@ -133,14 +133,19 @@ HWY_INLINE uint64_t first_point(uint64_t x) {
 /// Whether a byte is more than 9.
 HWY_INLINE bool no_digits(uint64_t x) { return (((x + 0x76 * kEach) | x) & (0x80 * kEach)) != 0; }
 
-/// The digits and their power of ten as a float; false where rounding twice may differ from rounding once.
+/// The digits and their power of ten as a float; false where that may not be the nearest one.
 HWY_INLINE bool to_float(uint64_t digits, uint32_t fraction, bool negative, float* out) {
-  // Digits and power are exact doubles, so the quotient is the nearest double. If that is no midpoint between two
-  // floats, it lies on the same side of all midpoints as the number itself.
-  const double magnitude = static_cast<double>(static_cast<int64_t>(digits)) / kPowers[fraction];
-  if ((std::bit_cast<uint64_t>(magnitude) & 0x1FFFFFFF) == 0x10000000) return false;
-  const auto value = static_cast<float>(magnitude);
-  *out = negative ? -value : value;
+  // The digits are an exact double; the power and the product are each off by half a unit in the last place at most,
+  // together by less than two of the product's. Unless a midpoint between two floats is as near as that, the product
+  // lies on the same side of all midpoints as the number itself, and rounding it gives the float nearest to that. (No
+  // float here is subnormal.)
+  constexpr uint32_t kNear = 4, kMidpoint = 1U << 28, kBelowFloat = (1U << 29) - 1;
+  const double magnitude = static_cast<double>(static_cast<int64_t>(digits)) * kTenths[fraction];
+  const auto below = static_cast<uint32_t>(std::bit_cast<uint64_t>(magnitude)) & kBelowFloat;
+  if (below - (kMidpoint - kNear) <= 2 * kNear) return false;
+  // By bits: signs are as good as random, and a wrong guess costs more than all the rest.
+  const auto bits = std::bit_cast<uint32_t>(static_cast<float>(magnitude)) | (static_cast<uint32_t>(negative) << 31);
+  std::memcpy(out, &bits, sizeof bits);
   return true;
 }
 

@@ -9,6 +9,7 @@ namespace dptrain::table {
 namespace {
 
 constexpr std::size_t kFirstSlots = 256;
+constexpr std::size_t kRoomy = 16'384;
 
 /// A copy behind which key_of() may read.
 std::string padded(std::string_view word) {
@@ -18,6 +19,8 @@ std::string padded(std::string_view word) {
 }
 
 }  // namespace
+
+constexpr WordTable::Kept WordTable::kKept;
 
 Vocabulary::Vocabulary(std::vector<std::string> words) : words_(std::move(words)), closed_(true) {
   for (std::size_t i = 0; i < words_.size(); ++i) codes_.emplace(words_[i], static_cast<std::int32_t>(i));
@@ -66,7 +69,8 @@ std::int32_t WordTable::add(const Key& key, std::size_t at, const char* word, st
     entry = static_cast<std::uint32_t>(long_.size() + 1);
   }
   slots_[at] = {key.low, key.high, 1, code, entry};
-  if (++used_ * 2 > slots_.size()) grow();
+  // Few words are found at the first look more often where most slots are empty.
+  if (++used_ * (slots_.size() < kRoomy ? 8 : 2) > slots_.size()) grow();
   return code;
 }
 

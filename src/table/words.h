@@ -82,10 +82,19 @@ class WordTable {
     std::uint64_t low, high;
     __builtin_memcpy(&low, word, 8);
     __builtin_memcpy(&high, word + 8, 8);
-    const std::uint64_t low_bits = size >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * size)) - 1;
-    const std::uint64_t high_bits = size <= 8 ? 0 : (std::uint64_t{1} << (8 * (size - 8))) - 1;
-    return {low & low_bits, (high & high_bits) | std::uint64_t{size} << 56};
+    // By table: lengths are hard to guess.
+    return {low & kKept[size].low, (high & kKept[size].high) | std::uint64_t{size} << 56};
   }
+  struct Kept {
+    Key of[kShort + 1];
+    constexpr Kept() : of{} {
+      for (std::size_t size = 0; size <= kShort; ++size)
+        of[size] = {size >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * size)) - 1,
+                    size <= 8 ? 0 : (std::uint64_t{1} << (8 * (size - 8))) - 1};
+    }
+    const Key& operator[](std::size_t size) const { return of[size]; }
+  };
+  static const Kept kKept;
   static Key long_key(const char* word, std::size_t size);
   static std::size_t hash(const Key& key) {
     const std::uint64_t mixed = (key.low ^ (key.high * 0x9E3779B97F4A7C15)) * 0xD6E8FEB86659FD93;
