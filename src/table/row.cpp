@@ -17,7 +17,7 @@ std::size_t line_end(std::string_view text, std::size_t at, bool all, bool& open
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
+  if (begin == std::string_view::npos) return text.substr(0, 0);
   return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
 }
 

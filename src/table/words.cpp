@@ -35,6 +35,7 @@ std::int32_t Vocabulary::code(const std::string& word) {
 WordTable::WordTable(const Vocabulary& vocabulary, std::span<const std::string> missing)
     : slots_(kFirstSlots), mask_(kFirstSlots - 1), closed_(vocabulary.closed()) {
   for (const std::string& word : missing) put(word, Cell::kMissing);
+  if (!closed_) return;  // others may be adding words
   for (std::size_t i = 0; i < vocabulary.words().size(); ++i) put(vocabulary.words()[i], static_cast<std::int32_t>(i));
 }
 
