@@ -92,9 +92,9 @@ bool ColumnSample::is_text() const {
 
 ColumnType ColumnSample::type(const std::string& name) const {
   if (filled_ == 0) return ColumnType::kCategory;
+  if (!numbers() && form()) return ColumnType::kDate;  // all different as they may be
   if (is_id(name)) return ColumnType::kId;
   if (numbers()) return ColumnType::kNumber;
-  if (form()) return ColumnType::kDate;
   return is_text() ? ColumnType::kText : ColumnType::kCategory;
 }
 
