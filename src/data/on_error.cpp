@@ -13,19 +13,20 @@ std::string BadSample::str() const {
   return file + ": " + place + words;
 }
 
-BadSamples::BadSamples(const OnError& policy, std::int64_t files, std::string place)
-    : policy_(policy), files_(files), place_(std::move(place)) {}
+BadSamples::BadSamples(const OnError& policy, std::int64_t files, std::string place, const char* word)
+    : policy_(policy), files_(files), place_(std::move(place)), word_(word) {}
 
 void BadSamples::add(const BadSample& bad) {
   if (known_.insert(bad.file).second) {
     all_.push_back(bad);
     if (listener_) listener_(bad);
   }
-  if (!policy_.skip) throw Error(ErrorKind::kData, bad.str() + " (on_error: skip leaves such files out)");
+  if (!policy_.skip)
+    throw Error(ErrorKind::kData, fmt::format("{} (on_error: skip leaves such {} out)", bad.str(), word_));
   if (too_many())
     throw Error(ErrorKind::kData,
-                fmt::format("{}: {} of {} files cannot be read, more than on_error allows ({}); the last one: {}",
-                            place_, with_commas(static_cast<std::int64_t>(all_.size())), with_commas(files_),
+                fmt::format("{}: {} of {} {} cannot be read, more than on_error allows ({}); the last one: {}", place_,
+                            with_commas(static_cast<std::int64_t>(all_.size())), with_commas(files_), word_,
                             policy_.most ? with_commas(*policy_.most) : shortest(*policy_.most_fraction * 100) + " %",
                             all_.back().str()));
 }

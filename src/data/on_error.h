@@ -49,8 +49,9 @@ class SampleError : public Error {
 /// The trainer's thread only.
 class BadSamples {
  public:
-  /// `files`: how many there are, for a fraction. `place` is the data set in messages: "flowers/train".
-  BadSamples(const OnError& policy, std::int64_t files, std::string place);
+  /// `files`: how many there are, for a fraction. `place` is the data set in messages: "flowers/train"; `word`: what
+  /// its samples are, "files" or "rows".
+  BadSamples(const OnError& policy, std::int64_t files, std::string place, const char* word = "files");
 
   /// Throws Error{kData} where the policy is to fail or the limit is exceeded, each time; the file is in the account
   /// all the same.
@@ -69,6 +70,7 @@ class BadSamples {
   const OnError policy_;
   const std::int64_t files_;
   const std::string place_;
+  const char* const word_;
   std::vector<BadSample> all_;
   std::unordered_set<std::string> known_;
   std::function<void(const BadSample&)> listener_;

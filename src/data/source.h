@@ -133,7 +133,7 @@ class Source {
   /// `samples` of this data set: JSON text, which goes with the model. "": nothing has to be. Throws Error{kData}.
   virtual std::string learn(const std::vector<std::int64_t>& /*samples*/) const { return ""; }
   /// The same samples as that text says they are made; null where learn() gives none. Before that, read() of a data set
-  /// that learns must not be called; shapes, labels and sizes are there. Throws Error{kData}.
+  /// that learns must not be called, and shapes are unknown; labels and sizes are there. Throws Error{kData}.
   virtual std::shared_ptr<const Source> taught(const std::string& /*learned*/) const { return nullptr; }
 
   virtual std::vector<std::string> class_names() const { return {}; }

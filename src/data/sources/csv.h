@@ -1,0 +1,50 @@
+#pragma once
+
+// Tables: files of comma-separated values as a data set (csv_config.cpp has the keys, csv_source.cpp the Source).
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/encoders/encoder.h"
+#include "data/on_error.h"
+#include "data/sources/dataset.h"
+
+namespace dptrain::data {
+
+/// `age`, `[age, income]`, or {name: either of them}.
+struct ColumnGroups {
+  struct Group {
+    std::string name;  ///< "" when one unnamed
+    std::vector<std::string> columns;
+    bool operator==(const Group&) const = default;
+  };
+  std::vector<Group> groups;
+};
+
+struct CsvSpec : DatasetCommon {
+  std::vector<config::Path> files;  ///< a name may be a pattern with * and ?
+  ColumnGroups inputs;              ///< of the model's inputs; none: see csv_plan.h
+  ColumnGroups labels;              ///< or {output name: columns}; may be empty
+  std::optional<std::string> sample_weight;
+  std::map<std::string, config::Of<encoder_family>> columns;  ///< of those of which not enough is said by looking
+  std::optional<std::string> separator;                       ///< one byte; none: found by looking
+  std::optional<bool> header;
+  std::optional<std::vector<std::string>> missing_values;
+  bool missing_columns = false;  ///< files other than those of training may lack columns
+  OnError on_error;
+};
+
+}  // namespace dptrain::data
+
+namespace dptrain::config {
+template <>
+struct Value<data::ColumnGroups> {
+  static bool read(const Node&, Reader&, data::ColumnGroups& out);
+  static Node write(const data::ColumnGroups&);
+  static Node schema();
+};
+}  // namespace dptrain::config

@@ -1,0 +1,148 @@
+#include "data/sources/csv_columns.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "core/error.h"
+#include "core/format.h"
+
+namespace dptrain::data {
+namespace {
+
+constexpr std::size_t kBlock = 4096;  // numbers at a time
+
+double as_number(const table::Cell& cell, bool is_date) {
+  if (!is_date) return static_cast<double>(cell.number);
+  return cell.minutes == table::Cell::kNoDate ? std::numeric_limits<double>::quiet_NaN()
+                                              : static_cast<double>(cell.minutes);
+}
+
+class CsvTrainingColumn final : public TrainingColumn {
+ public:
+  CsvTrainingColumn(const CsvRows& rows, const std::vector<std::int64_t>& samples, int column)
+      : rows_(rows), samples_(samples), column_(column), cell_(rows.table.cell_of(column)) {}
+
+  std::int64_t rows() const override { return static_cast<std::int64_t>(samples_.size()); }
+
+  void numbers(const std::function<void(std::span<const double>)>& take) const override {
+    const bool dates = rows_.table.schema().columns[static_cast<std::size_t>(column_)].type == table::ColumnType::kDate;
+    std::array<double, kBlock> block;
+    for (std::size_t first = 0; first < samples_.size(); first += kBlock) {
+      const std::size_t count = std::min(kBlock, samples_.size() - first);
+      for (std::size_t i = 0; i < count; ++i) block[i] = as_number(cell(samples_[first + i]), dates);
+      take(std::span(block).first(count));
+    }
+  }
+
+  std::vector<Word> words() const override {
+    const std::vector<std::string>& all = rows_.table.words(column_);
+    std::vector<std::int64_t> counts(all.size());
+    for (const std::int64_t sample : samples_)
+      if (const std::int32_t code = cell(sample).code; code >= 0) ++counts[static_cast<std::size_t>(code)];
+    std::vector<Word> words;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (counts[i] > 0) words.push_back({all[i], counts[i]});
+    return words;
+  }
+  std::int64_t missing_words() const override {
+    return std::ranges::count_if(samples_, [this](std::int64_t sample) { return cell(sample).code < 0; });
+  }
+
+  void texts(const std::function<void(std::string_view)>& take) const override {
+    std::string text;
+    for (const std::int64_t sample : samples_) {
+      text.clear();
+      rows_.table.append_text(column_, rows_.row_of(sample), text);
+      take(text);
+    }
+  }
+
+ private:
+  const table::Cell& cell(std::int64_t sample) const { return rows_.table.row(rows_.row_of(sample))[cell_]; }
+
+  const CsvRows& rows_;
+  const std::vector<std::int64_t>& samples_;
+  int column_, cell_;
+};
+
+}  // namespace
+
+std::unique_ptr<TrainingColumn> training_column(const CsvRows& rows, const std::vector<std::int64_t>& samples,
+                                                const std::string& name) {
+  return std::make_unique<CsvTrainingColumn>(rows, samples, rows.table.schema().find(name));
+}
+
+CsvFeature::CsvFeature(std::shared_ptr<const CsvRows> rows, const CsvLearned::Column& column)
+    : rows_(std::move(rows)), name_(column.name), encoder_(restore(column.encoder, column.learned)) {
+  const table::Table& table = rows_->table;
+  column_ = table.schema().find(name_);
+  cell_ = table.cell_of(column_);
+  switch (encoder_->reads()) {
+    case table::ColumnType::kDate: dates_ = true; [[fallthrough]];
+    case table::ColumnType::kNumber: numbers_ = static_cast<const NumberEncoder*>(encoder_.get()); return;
+    case table::ColumnType::kText: texts_ = static_cast<const TextEncoder*>(encoder_.get()); return;
+    default: words_ = static_cast<const WordEncoder*>(encoder_.get());
+  }
+  const std::vector<std::string>& words = table.words(column_);
+  for (std::size_t code = 0; code < words.size(); ++code) {
+    try {
+      index_of_code_.push_back(words_->index(words[code]));
+    } catch (const Error& error) {
+      for (std::int64_t row = 0; row < table.rows(); ++row)
+        if (std::cmp_equal(table.row(row)[cell_].code, code)) fail(row, error);
+      throw;
+    }
+  }
+  const auto is_unknown = [this](std::int32_t index) { return words_->is_unknown(index); };
+  if (std::ranges::none_of(index_of_code_, is_unknown)) return;
+  for (std::int64_t row = 0; row < table.rows(); ++row) {
+    const std::int32_t code = table.row(row)[cell_].code;
+    if (code >= 0 && is_unknown(index_of_code_[static_cast<std::size_t>(code)])) ++unknown_;
+  }
+}
+
+void CsvFeature::encode(std::int64_t row, float* out) const {
+  try {
+    if (numbers_ != nullptr)
+      numbers_->encode(number(row), out);
+    else if (words_ != nullptr)
+      words_->encode(word_index(row), out);
+    else
+      texts_->encode(text(row), out);
+  } catch (const Error& error) {
+    fail(row, error);
+  }
+}
+
+void CsvFeature::encode_ids(std::int64_t row, std::int32_t* out) const {
+  try {
+    if (numbers_ != nullptr)
+      numbers_->encode_ids(number(row), out);
+    else if (words_ != nullptr)
+      *out = word_index(row);
+    else
+      texts_->encode_ids(text(row), out);
+  } catch (const Error& error) {
+    fail(row, error);
+  }
+}
+
+double CsvFeature::number(std::int64_t row) const { return as_number(rows_->table.row(row)[cell_], dates_); }
+
+std::int32_t CsvFeature::word_index(std::int64_t row) const {
+  const std::int32_t code = rows_->table.row(row)[cell_].code;
+  return code < 0 ? words_->missing_index() : index_of_code_[static_cast<std::size_t>(code)];
+}
+
+std::string CsvFeature::text(std::int64_t row) const {
+  std::string text;
+  rows_->table.append_text(column_, row, text);
+  return text;
+}
+
+void CsvFeature::fail(std::int64_t row, const Error& error) const {
+  throw Error(error.kind(), fmt::format("{}: column '{}': {}", rows_->table.place(row), name_, error.what()));
+}
+
+}  // namespace dptrain::data

@@ -1,0 +1,50 @@
+#pragma once
+
+// A column of a table, as its encoder learns from it and as it is encoded.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/sources/csv_rows.h"
+
+namespace dptrain::data {
+
+/// The column in these samples, for learn(). Refers to both.
+std::unique_ptr<TrainingColumn> training_column(const CsvRows& rows, const std::vector<std::int64_t>& samples,
+                                                const std::string& name);
+
+/// A column's cells as numbers. Any thread.
+class CsvFeature {
+ public:
+  /// Throws Error{kData} where the table has a word that the encoder refuses, with its place.
+  CsvFeature(std::shared_ptr<const CsvRows> rows, const CsvLearned::Column& column);
+
+  const std::string& name() const { return name_; }
+  const Encoder& encoder() const { return *encoder_; }
+  /// Writes encoder().floats() or ids() of them for a row of the table. Throws Error{kData} with the place.
+  void encode(std::int64_t row, float* out) const;
+  void encode_ids(std::int64_t row, std::int32_t* out) const;
+  /// Cells of the whole table with words that the encoder does not know.
+  std::int64_t unknown() const { return unknown_; }
+
+ private:
+  std::int32_t word_index(std::int64_t row) const;
+  double number(std::int64_t row) const;
+  std::string text(std::int64_t row) const;
+  [[noreturn]] void fail(std::int64_t row, const Error& error) const;
+
+  std::shared_ptr<const CsvRows> rows_;
+  std::string name_;
+  std::unique_ptr<const Encoder> encoder_;
+  const NumberEncoder* numbers_ = nullptr;
+  const WordEncoder* words_ = nullptr;
+  const TextEncoder* texts_ = nullptr;
+  int column_ = 0, cell_ = 0;
+  bool dates_ = false;
+  std::vector<std::int32_t> index_of_code_;
+  std::int64_t unknown_ = 0;
+};
+
+}  // namespace dptrain::data

@@ -1,0 +1,97 @@
+// The keys of CSV.
+
+#include "config/json_fragment.h"
+#include "data/sources/csv.h"
+#include "data/sources/csv_source.h"
+
+namespace dptrain::config {
+namespace {
+
+bool read_group(const Node& node, Reader& reader, const std::string& name, data::ColumnGroups& out) {
+  data::ColumnGroups::Group group{.name = name, .columns = {}};
+  if (!Value<std::vector<std::string>>::read(node, reader, group.columns)) return false;
+  if (group.columns.empty()) return reader.expected(node, "the name of a column, or a list of them"), false;
+  out.groups.push_back(std::move(group));
+  return true;
+}
+
+Node group_node(const data::ColumnGroups::Group& group) {
+  return group.columns.size() == 1 ? Node::text(group.columns.front())
+                                   : Value<std::vector<std::string>>::write(group.columns);
+}
+
+}  // namespace
+
+bool Value<data::ColumnGroups>::read(const Node& node, Reader& reader, data::ColumnGroups& out) {
+  out.groups.clear();
+  const Node found = reader.substituted(node);
+  if (found.is_null()) return true;  // none
+  if (!found.is_map()) return read_group(found, reader, "", out);
+  bool good = true;
+  for (const Node::Entry& entry : found.entries()) {
+    const Reader::Key element(reader, reader.key() + "." + entry.key);
+    good = read_group(entry.value, reader, entry.key, out) && good;
+  }
+  return good;
+}
+
+Node Value<data::ColumnGroups>::write(const data::ColumnGroups& value) {
+  if (value.groups.empty()) return {};
+  if (value.groups.size() == 1 && value.groups.front().name.empty()) return group_node(value.groups.front());
+  Node map = Node::map();
+  for (const auto& group : value.groups) map.set(group.name, group_node(group));
+  return map;
+}
+
+Node Value<data::ColumnGroups>::schema() {
+  const Node columns = Value<std::vector<std::string>>::schema();
+  return fragment::any_of({columns, detail::map_schema(columns)});
+}
+
+}  // namespace dptrain::config
+
+namespace dptrain::data {
+namespace {
+
+std::string check_csv(const CsvSpec& spec) {
+  if (spec.separator && spec.separator->size() != 1) return "separator must be one character, as in ';' or \"\\t\"";
+  if (spec.separator && (*spec.separator == "\"" || *spec.separator == "\n" || *spec.separator == "\r"))
+    return "separator must be neither a quote nor the end of a line";
+  return "";
+}
+
+/// Patterns are looked at when the data set is opened.
+std::vector<config::Path> csv_paths(const CsvSpec& spec) {
+  std::vector<config::Path> whole;
+  for (const config::Path& path : spec.files)
+    if (!is_pattern(path.value)) whole.push_back(path);
+  return whole;
+}
+
+std::unique_ptr<DatasetDef> csv_def() {
+  auto def = dataset_def<CsvSpec>(
+      config::Schema::of<CsvSpec>("CSV")
+          .positional(key("file", &CsvSpec::files)
+                          .required()
+                          .doc("a file, plain or .gz, a pattern such as part-*.csv, or a list"))
+          .key(key("labels", &CsvSpec::labels).doc("a column, several, or {output name: column}"))
+          .key(key("inputs", &CsvSpec::inputs).doc("columns of the input, or {input name: columns}; else all others"))
+          .key(key("columns", &CsvSpec::columns).doc("{column: how it becomes numbers}, where looking is not enough"))
+          .key(key("sample_weight", &CsvSpec::sample_weight).doc("a column: a factor of each row's loss"))
+          .key(key("separator", &CsvSpec::separator).doc("between fields; found by looking"))
+          .key(key("header", &CsvSpec::header).doc("whether the first row has names; found by looking"))
+          .key(key("missing_values", &CsvSpec::missing_values)
+                   .doc("fields that mean nothing, in place of '', NA, NaN, null and the like"))
+          .key(key("missing_columns", &CsvSpec::missing_columns)
+                   .doc("take a column that is not there for one of missing values"))
+          .key(key("on_error", &CsvSpec::on_error))
+          .rule<CsvSpec>(check_csv),
+      open_csv, csv_paths);
+  def->learns = true;
+  return def;
+}
+
+const RegisteredDataset kCsvSet = csv_def();
+
+}  // namespace
+}  // namespace dptrain::data

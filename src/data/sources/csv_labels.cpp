@@ -1,0 +1,176 @@
+#include "data/sources/csv_labels.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::data {
+namespace {
+
+constexpr std::size_t kClassesInMessages = 10;
+
+/// By number where all are numbers.
+std::vector<std::string> sorted_words(std::vector<std::string> words) {
+  std::map<std::string, double> numbers;
+  for (const std::string& word : words) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (error == std::errc() && end == word.data() + word.size()) numbers[word] = number;
+  }
+  std::ranges::sort(words);
+  if (numbers.size() == words.size())
+    std::ranges::stable_sort(words, {}, [&](const std::string& word) { return numbers.at(word); });
+  return words;
+}
+
+std::string listed(const std::vector<std::string>& classes) {
+  std::vector<std::string> some(
+      classes.begin(), classes.begin() + static_cast<std::ptrdiff_t>(std::min(classes.size(), kClassesInMessages)));
+  for (std::string& name : some) name = printable(name);
+  return join(some, ", ") + (classes.size() > some.size() ? ", ..." : "");
+}
+
+/// A label column of words: what each code is as a class.
+struct Classes {
+  const table::Table& table;
+  int column, cell;
+  std::vector<std::string> names;
+  std::vector<std::int32_t> of_code{};  // -1: none
+
+  Classes(const table::Table& from, int which, std::vector<std::string> known)
+      : table(from), column(which), cell(from.cell_of(which)), names(std::move(known)) {
+    const std::vector<std::string>& words = table.words(column);
+    if (names.empty()) names = sorted_words(words);
+    std::map<std::string_view, std::int32_t> places;
+    for (std::size_t i = 0; i < names.size(); ++i) places.emplace(names[i], static_cast<std::int32_t>(i));
+    for (const std::string& word : words) {
+      const auto found = places.find(word);
+      of_code.push_back(found == places.end() ? -1 : found->second);
+    }
+  }
+
+  /// What keeps the row from being a sample, or "".
+  std::string complaint(std::int64_t row) const {
+    const std::int32_t code = table.row(row)[cell].code;
+    if (code < 0) return "the label is missing";
+    if (of_code[static_cast<std::size_t>(code)] >= 0) return "";
+    return fmt::format("'{}' is none of the {} classes {}{}",
+                       printable(table.words(column)[static_cast<std::size_t>(code)]), names.size(), listed(names),
+                       did_you_mean(table.words(column)[static_cast<std::size_t>(code)], names));
+  }
+  std::int32_t at(std::int64_t row) const { return of_code[static_cast<std::size_t>(table.row(row)[cell].code)]; }
+};
+
+class LabelReader {
+ public:
+  LabelReader(const CsvSpec& spec, CsvRows& rows) : rows_(rows), table_(rows.table) {
+    for (CsvLearned::Label& label : rows.plan.labels) {
+      const int column = column_of(label.columns.front());
+      if (type_of(column) != table::ColumnType::kCategory) {
+        for (const std::string& name : label.columns) numbers_.push_back({name, table_.cell_of(column_of(name))});
+        continue;
+      }
+      if (label.classes.empty()) label.classes = spec.class_names;
+      Classes& classes = classes_.emplace_back(table_, column, label.classes);
+      label.classes = classes.names;
+    }
+    if (spec.sample_weight) {
+      weight_ = table_.cell_of(column_of(*spec.sample_weight));
+      numbers_.push_back({*spec.sample_weight, weight_});
+    }
+  }
+
+  /// Those that are whole; the others join `bad`, or are an error where none may be left out.
+  std::vector<std::int64_t> whole_rows(bool may_skip, std::vector<table::BadRow>& bad) const {
+    std::vector<std::int64_t> whole;
+    for (std::int64_t row = 0; row < table_.rows(); ++row) {
+      std::optional<table::BadRow> complaint = complaint_about(row);
+      if (!complaint) {
+        whole.push_back(row);
+        continue;
+      }
+      if (!may_skip) throw Error(ErrorKind::kData, complaint->str() + " (on_error: skip leaves such rows out)");
+      bad.push_back(std::move(*complaint));
+    }
+    return whole;
+  }
+
+  void put() {
+    std::size_t of_words = 0;
+    for (const CsvLearned::Label& label : rows_.plan.labels) {
+      LabelColumn column{.name = label.name, .place = rows_.place};
+      if (label.classes.empty())
+        put_values(label, column);
+      else
+        put_classes(classes_[of_words++], column);
+      rows_.labels.push_back(std::move(column));
+    }
+    if (weight_ < 0) return;
+    LabelColumn weights{.place = rows_.place, .type = LabelType::kValues, .width = 1};
+    for (std::int64_t i = 0; i < rows_.size(); ++i) weights.values.push_back(cells(i)[weight_].number);
+    rows_.sample_weights = sample_weights_of(weights);
+  }
+
+ private:
+  struct Number {
+    std::string name;
+    int cell;
+  };
+
+  int column_of(const std::string& name) const { return table_.schema().find(name); }
+  table::ColumnType type_of(int column) const { return table_.schema().columns[static_cast<std::size_t>(column)].type; }
+  const table::Cell* cells(std::int64_t sample) const { return table_.row(rows_.row_of(sample)); }
+
+  std::optional<table::BadRow> complaint_about(std::int64_t row) const {
+    const auto about = [&](const std::string& column, std::string words) {
+      return table::BadRow{.place = table_.place(row), .column = column, .words = std::move(words)};
+    };
+    for (const Classes& classes : classes_)
+      if (std::string words = classes.complaint(row); !words.empty())
+        return about(table_.schema().columns[static_cast<std::size_t>(classes.column)].name, std::move(words));
+    for (const Number& number : numbers_)
+      if (std::isnan(table_.row(row)[number.cell].number))
+        return about(number.name, number.cell == weight_ ? "the sample weight is missing" : "the label is missing");
+    return std::nullopt;
+  }
+
+  void put_classes(const Classes& classes, LabelColumn& column) const {
+    column.type = LabelType::kClass;
+    column.width = 1;
+    column.classes.reserve(static_cast<std::size_t>(rows_.size()));
+    for (std::int64_t i = 0; i < rows_.size(); ++i) column.classes.push_back(classes.at(rows_.row_of(i)));
+  }
+  void put_values(const CsvLearned::Label& label, LabelColumn& column) const {
+    column.type = LabelType::kValues;
+    column.width = static_cast<std::int64_t>(label.columns.size());
+    column.values.reserve(static_cast<std::size_t>(rows_.size() * column.width));
+    for (std::int64_t i = 0; i < rows_.size(); ++i)
+      for (const std::string& name : label.columns)
+        column.values.push_back(cells(i)[table_.cell_of(column_of(name))].number);
+  }
+
+  CsvRows& rows_;
+  const table::Table& table_;
+  std::vector<Classes> classes_;
+  std::vector<Number> numbers_;
+  int weight_ = -1;
+};
+
+}  // namespace
+
+void put_labels(const CsvSpec& spec, CsvRows& rows, std::vector<table::BadRow>& bad) {
+  LabelReader reader(spec, rows);
+  std::vector<std::int64_t> whole = reader.whole_rows(spec.on_error.skip, bad);
+  if (whole.empty() && rows.table.rows() > 0)
+    throw Error(ErrorKind::kData, fmt::format("{}: no row can be a sample; the first one: {}", rows.table.place(0),
+                                              bad.empty() ? "" : bad.back().str()));
+  if (std::cmp_less(whole.size(), rows.table.rows())) rows.rows = std::move(whole);
+  reader.put();
+}
+
+}  // namespace dptrain::data

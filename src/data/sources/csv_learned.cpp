@@ -1,0 +1,102 @@
+#include "data/sources/csv_learned.h"
+
+#include <algorithm>
+
+#include "config/diagnostics.h"
+#include "config/yaml_parser.h"
+#include "core/error.h"
+#include "core/format.h"
+
+namespace dptrain::data {
+namespace {
+
+using Json = nlohmann::json;
+constexpr const char* kKind = "CSV";
+
+constexpr std::pair<table::DateForm, const char*> kForms[] = {{table::DateForm::kIso, "iso"},
+                                                              {table::DateForm::kDayFirst, "day_first"},
+                                                              {table::DateForm::kMonthFirst, "month_first"}};
+
+const char* form_name(table::DateForm form) {
+  return std::ranges::find(kForms, form, &std::pair<table::DateForm, const char*>::first)->second;
+}
+
+table::DateForm form_of(const std::string& name) {
+  for (const auto& [form, word] : kForms)
+    if (name == word) return form;
+  throw Error(ErrorKind::kCheckpoint, fmt::format("a column has dates of the unknown form '{}'", name));
+}
+
+config::Typed encoder_of(const Json& json) {
+  config::Diagnostics diagnostics;
+  config::Reader reader(diagnostics);
+  config::Typed encoder;
+  if (const auto text = config::SourceText::check(json.dump(), "what was learned", "", diagnostics))
+    encoder = encoder_family().read(config::parse_yaml(*text, diagnostics), reader);
+  if (!encoder || !diagnostics.ok())
+    throw Error(ErrorKind::kCheckpoint, "a column's encoder is unknown: " + json.dump());
+  return encoder;
+}
+
+Json to_json(const CsvLearned& learned) {
+  Json inputs = Json::array(), columns = Json::array(), labels = Json::array();
+  for (const auto& group : learned.inputs) inputs.push_back({{"name", group.name}, {"columns", group.columns}});
+  for (const auto& column : learned.columns) {
+    Json json{{"name", column.name},
+              {"as", Json::parse(config::to_json(column.encoder.write(true)))},
+              {"learned", column.learned}};
+    if (column_type_of(column.encoder) == table::ColumnType::kDate) json["dates"] = form_name(column.form);
+    columns.push_back(std::move(json));
+  }
+  for (const auto& label : learned.labels)
+    labels.push_back({{"name", label.name}, {"columns", label.columns}, {"classes", label.classes}});
+  return {{"data_set", kKind},
+          {"separator", std::string(1, learned.dialect.separator)},
+          {"header", learned.dialect.header},
+          {"inputs", inputs},
+          {"columns", columns},
+          {"labels", labels}};
+}
+
+CsvLearned from_json(const Json& json) {
+  using Words = std::vector<std::string>;
+  if (const auto kind = json.at("data_set").get<std::string>(); kind != kKind)
+    throw Error(ErrorKind::kCheckpoint,
+                fmt::format("the model was trained on a data set of the type {}, not {}", kind, kKind));
+  CsvLearned learned;
+  if (const auto separator = json.at("separator").get<std::string>(); separator.size() == 1)
+    learned.dialect.separator = separator.front();
+  learned.dialect.header = json.at("header").get<bool>();
+  for (const Json& group : json.at("inputs"))
+    learned.inputs.push_back({group.at("name").get<std::string>(), group.at("columns").get<Words>()});
+  for (const Json& column : json.at("columns"))
+    learned.columns.push_back({.name = column.at("name").get<std::string>(),
+                               .form = form_of(column.value("dates", "iso")),
+                               .encoder = encoder_of(column.at("as")),
+                               .learned = column.at("learned")});
+  for (const Json& label : json.at("labels"))
+    learned.labels.push_back({.name = label.at("name").get<std::string>(),
+                              .columns = label.at("columns").get<Words>(),
+                              .classes = label.at("classes").get<Words>()});
+  return learned;
+}
+
+}  // namespace
+
+const CsvLearned::Column& CsvLearned::column(const std::string& name) const {
+  const auto found = std::ranges::find(columns, name, &Column::name);
+  if (found == columns.end())
+    throw Error(ErrorKind::kCheckpoint, fmt::format("nothing was learned of the column '{}'", name));
+  return *found;
+}
+
+std::string CsvLearned::text() const { return to_json(*this).dump(); }
+
+CsvLearned CsvLearned::of(const std::string& text) try {
+  return from_json(Json::parse(text));
+} catch (const Json::exception& error) {
+  throw Error(ErrorKind::kCheckpoint,
+              fmt::format("what the model has learned of its data cannot be read: {}", error.what()));
+}
+
+}  // namespace dptrain::data

@@ -1,0 +1,38 @@
+#pragma once
+
+// What a model has to know of the table that it was trained on: which columns go where, their encoders with what they
+// have learned, and the words of the classes. JSON text as Source::learn() gives it.
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "data/sources/csv.h"
+
+namespace dptrain::data {
+
+struct CsvLearned {
+  struct Column {
+    std::string name;
+    table::DateForm form{};
+    config::Typed encoder;   ///< with its arguments
+    nlohmann::json learned;  ///< Encoder::learned()
+  };
+  struct Label {
+    std::string name;                  ///< of the output; "" for the only one
+    std::vector<std::string> columns;  ///< one of words, or some of numbers
+    std::vector<std::string> classes;  ///< the words in the order of their classes; empty: numbers
+  };
+  table::Dialect dialect;  ///< of the training files
+  std::vector<ColumnGroups::Group> inputs;
+  std::vector<Column> columns;  ///< those that the inputs name, each once
+  std::vector<Label> labels;
+
+  const Column& column(const std::string& name) const;
+  std::string text() const;
+  /// Throws Error{kCheckpoint} for a text that is none, and for one of another kind of data set.
+  static CsvLearned of(const std::string& text);
+};
+
+}  // namespace dptrain::data

@@ -1,0 +1,166 @@
+#include "data/sources/csv_source.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "data/sources/csv_columns.h"
+#include "data/sources/hash.h"
+#include "data/sources/labelled_source.h"
+
+namespace dptrain::data {
+namespace {
+
+/// What both kinds say of labels and rows.
+class CsvBase : public LabelledSource {
+ public:
+  explicit CsvBase(std::shared_ptr<const CsvRows> rows) : LabelledSource("row", {}), rows_(std::move(rows)) {
+    labels_ = rows_->labels;
+    sample_weights_ = rows_->sample_weights;
+    for (const CsvLearned::Label& label : rows_->plan.labels)
+      if (class_names_.empty()) class_names_ = label.classes;
+    fingerprint_ = rows_->fingerprint;
+  }
+
+  std::int64_t size() const override { return rows_->size(); }
+  std::string label_place(std::int64_t index, int) const override { return rows_->table.place(rows_->row_of(index)); }
+  std::shared_ptr<BadSamples> bad_samples() const override { return rows_->bad; }
+  std::string cache_key() const override { return fmt::format("{} of {}", fingerprint_, rows_->cache_key); }
+
+ protected:
+  std::shared_ptr<const CsvRows> rows_;
+};
+
+/// Samples.
+class CsvSamples final : public CsvBase {
+ public:
+  CsvSamples(std::shared_ptr<const CsvRows> rows, const CsvLearned& learned) : CsvBase(std::move(rows)) {
+    for (const auto& group : learned.inputs) {
+      Input input{.name = group.name};
+      for (const std::string& name : group.columns) {
+        const CsvFeature& feature = input.features.emplace_back(rows_, learned.column(name));
+        const Encoder& encoder = feature.encoder();
+        input.floats = encoder.floats() == 0 || input.floats < 0 ? -1 : input.floats + encoder.floats();
+        input.ids = encoder.ids() == 0 || input.ids < 0 ? -1 : input.ids + encoder.ids();
+        tell_of_unknown(feature);
+      }
+      inputs_.push_back(std::move(input));
+    }
+    const std::string text = learned.text();
+    fingerprint_ = fmt::format("{} as {:016x}", rows_->fingerprint, hash_bytes(text.data(), text.size()));
+  }
+
+  int inputs() const override { return static_cast<int>(inputs_.size()); }
+  std::string input_name(int input) const override { return at(input).name; }
+  /// Of ids where a cell is nothing else; where it can be both, the model's choice (input_shape_as).
+  Shape input_shape(int input) const override {
+    const Input& of = at(input);
+    return Shape{of.floats > 0 && !of.as_ids ? of.floats : of.ids};
+  }
+  void read(std::int64_t index, int input, Array& out, const ReadHint&) const override {
+    const Input& of = at(input);
+    out.shape = Shape{of.floats};
+    out.type = DType::kF32;
+    out.f32.resize(static_cast<std::size_t>(of.floats));
+    float* place = out.f32.data();
+    for (const CsvFeature& feature : of.features) {
+      feature.encode(rows_->row_of(index), place);
+      place += feature.encoder().floats();
+    }
+  }
+  bool gives(int input, DType type) const override { return type == DType::kI32 && at(input).ids > 0; }
+  void read_exact(std::int64_t index, int input, DType, void* out) const override {
+    auto* place = static_cast<std::int32_t*>(out);
+    for (const CsvFeature& feature : at(input).features) {
+      feature.encode_ids(rows_->row_of(index), place);
+      place += feature.encoder().ids();
+    }
+  }
+
+  /// Which inputs the model takes as ids.
+  void choose_ids(const ModelSide& model) {
+    for (Input& input : inputs_) {
+      input.as_ids = input.ids > 0 && (input.floats <= 0 || model.wants_ids(input.name, inputs_.size()));
+      if (input.ids <= 0 && input.floats <= 0)
+        throw Error(ErrorKind::kUsage,
+                    "an input mixes columns that become floats alone with columns that become ids alone; give them "
+                    "inputs of their own");
+    }
+  }
+
+ private:
+  struct Input {
+    std::string name;
+    std::vector<CsvFeature> features{};
+    std::int64_t floats = 0, ids = 0;  ///< in all; -1: some column cannot be such
+    bool as_ids = false;
+  };
+  const Input& at(int input) const { return inputs_[static_cast<std::size_t>(input)]; }
+
+  void tell_of_unknown(const CsvFeature& feature) const {
+    if (feature.unknown() > 0)
+      log::info(fmt::format("{}: {} of {} values of '{}' are outside the vocabulary", rows_->place,
+                            with_commas(feature.unknown()), with_commas(rows_->table.rows()), feature.name()));
+  }
+
+  std::vector<Input> inputs_;
+};
+
+std::shared_ptr<const Source> samples_as(std::shared_ptr<const CsvRows> rows, const CsvLearned& learned,
+                                         const ModelSide& model) {
+  auto samples = std::make_shared<CsvSamples>(std::move(rows), learned);
+  samples->choose_ids(model);
+  return samples;
+}
+
+/// Rows that wait for what is learned from them.
+class CsvUntaught final : public CsvBase {
+ public:
+  CsvUntaught(std::shared_ptr<const CsvRows> rows, ModelSide model)
+      : CsvBase(std::move(rows)), model_(std::move(model)) {}
+
+  int inputs() const override { return static_cast<int>(rows_->plan.inputs.size()); }
+  std::string input_name(int input) const override { return rows_->plan.inputs[static_cast<std::size_t>(input)].name; }
+  Shape input_shape(int) const override { return {}; }
+  void read(std::int64_t, int, Array&, const ReadHint&) const override {
+    throw Error(ErrorKind::kInternal, "a table was read before anything was learned from it");
+  }
+
+  std::string learn(const std::vector<std::int64_t>& samples) const override {
+    CsvLearned learned = rows_->plan;
+    for (CsvLearned::Column& column : learned.columns) {
+      const auto cells = training_column(*rows_, samples, column.name);
+      try {
+        const auto encoder = data::learn(column.encoder, *cells);
+        column.learned = encoder->learned();
+      } catch (const Error& error) {
+        throw error.within(fmt::format("{}: column '{}'", rows_->place, column.name));
+      }
+    }
+    return learned.text();
+  }
+  std::shared_ptr<const Source> taught(const std::string& learned) const override {
+    return samples_as(rows_, CsvLearned::of(learned), model_);
+  }
+
+ private:
+  ModelSide model_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Source> csv_samples(std::shared_ptr<const CsvRows> rows, const ModelSide& model) {
+  const CsvLearned& plan = rows->plan;
+  return samples_as(rows, plan, model);
+}
+
+std::shared_ptr<const Source> open_csv(const CsvSpec& spec, const ModelSide& model, Role) {
+  std::shared_ptr<const CsvRows> rows = read_csv(spec, model);
+  if (model.learned.empty()) return std::make_shared<CsvUntaught>(std::move(rows), model);
+  return csv_samples(std::move(rows), model);
+}
+
+}  // namespace dptrain::data

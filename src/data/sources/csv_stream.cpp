@@ -1,0 +1,53 @@
+#include "data/sources/csv_stream.h"
+
+#include <utility>
+
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "data/sources/csv_plan.h"
+#include "data/sources/csv_source.h"
+#include "table/row_stream.h"
+
+namespace dptrain::data {
+
+struct CsvStream::Impl {
+  ModelSide model;
+  CsvPlan plan;
+  std::string name;
+  std::vector<BadSample> bad;
+  std::unique_ptr<table::RowStream> rows;
+};
+
+CsvStream::CsvStream(const CsvSpec& spec, const ModelSide& model, const std::string& path)
+    : impl_(std::make_unique<Impl>()) {
+  if (model.learned.empty())
+    throw Error(ErrorKind::kCheckpoint,
+                "the checkpoint holds nothing that was learned from a table; it is of a model without one");
+  impl_->model = model;
+  const bool from_stdin = path == "-";
+  impl_->name = from_stdin ? "stdin" : path;
+  CsvLearned learned = CsvLearned::of(model.learned);
+  impl_->plan =
+      from_stdin ? plan_of_stream(spec, std::move(learned)) : plan_as_learned(spec, std::move(learned), {path}, false);
+  table::ReadOptions options;
+  options.skip = spec.on_error.skip;
+  options.on_bad = [this](const table::BadRow& row) { impl_->bad.push_back(bad_sample(row)); };
+  impl_->rows = from_stdin ? std::make_unique<table::RowStream>(STDIN_FILENO, impl_->name, impl_->plan.schema, options)
+                           : std::make_unique<table::RowStream>(path, impl_->plan.schema, options);
+}
+
+CsvStream::~CsvStream() = default;
+
+std::shared_ptr<const Source> CsvStream::next(std::int64_t most) {
+  auto rows = std::make_shared<CsvRows>();
+  if (!impl_->rows->next(rows->table, most)) return nullptr;
+  rows->plan = impl_->plan.learned;
+  rows->place = rows->fingerprint = rows->cache_key = impl_->name;
+  return csv_samples(std::move(rows), impl_->model);
+}
+
+std::vector<BadSample> CsvStream::take_bad() { return std::exchange(impl_->bad, {}); }
+
+}  // namespace dptrain::data

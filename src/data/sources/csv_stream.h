@@ -1,0 +1,32 @@
+#pragma once
+
+// CsvStream: rows for prediction, block by block from a file or from stdin, made into samples as a model has learned
+// it. One thread.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/sources/csv.h"
+
+namespace dptrain::data {
+
+class CsvStream {
+ public:
+  /// `spec` as the model's data set has it, `model.learned` from its checkpoint; "-" is stdin. Throws Error{kData,
+  /// kCheckpoint, kUsage}.
+  CsvStream(const CsvSpec& spec, const ModelSide& model, const std::string& path);
+  ~CsvStream();
+
+  /// The next samples, at most `most`, without labels; null at the end. A block may come without a sample, where all of
+  /// its rows were left out.
+  std::shared_ptr<const Source> next(std::int64_t most);
+  /// Rows left out so far (`on_error: skip`), each with its place and why.
+  std::vector<BadSample> take_bad();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dptrain::data

@@ -1,0 +1,151 @@
+// What encoders learn from a column and make of its cells; the values beside them are what Keras's layers give.
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "config/diagnostics.h"
+#include "config/yaml_parser.h"
+#include "core/error.h"
+#include "data/encoders/encoder.h"
+#include "data/fixtures.h"
+
+namespace dptrain::data {
+namespace {
+
+using testing::ElementsAre;
+using testing::FloatNear;
+using testing::HasSubstr;
+
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+
+config::Typed encoder(const std::string& yaml) {
+  config::Diagnostics diagnostics;
+  config::Reader reader(diagnostics);
+  const auto text = config::SourceText::check(yaml, "test.yaml", "", diagnostics);
+  config::Typed typed = encoder_family().read(config::parse_yaml(*text, diagnostics), reader);
+  EXPECT_TRUE(diagnostics.ok()) << diagnostics.render(ErrorKind::kUsage);
+  return typed;
+}
+
+class Column final : public TrainingColumn {
+ public:
+  explicit Column(std::vector<double> numbers) : numbers_(std::move(numbers)) {}
+  explicit Column(std::vector<Word> words, std::int64_t missing = 0) : words_(std::move(words)), missing_(missing) {}
+
+  std::int64_t rows() const override { return static_cast<std::int64_t>(numbers_.size()); }
+  void numbers(const std::function<void(std::span<const double>)>& take) const override {
+    const std::span<const double> all(numbers_);
+    take(all.first(all.size() / 2));  // in blocks
+    take(all.subspan(all.size() / 2));
+  }
+  std::vector<Word> words() const override { return words_; }
+  std::int64_t missing_words() const override { return missing_; }
+  void texts(const std::function<void(std::string_view)>&) const override {}
+
+ private:
+  std::vector<double> numbers_;
+  std::vector<Word> words_;
+  std::int64_t missing_ = 0;
+};
+
+/// As it comes back from a checkpoint.
+std::unique_ptr<const Encoder> learned(const std::string& yaml, const Column& column) {
+  const config::Typed spec = encoder(yaml);
+  return restore(spec, nlohmann::json::parse(learn(spec, column)->learned().dump()));
+}
+std::vector<float> numbers(const Encoder& encoder, double number) {
+  std::vector<float> out(static_cast<std::size_t>(encoder.floats()));
+  dynamic_cast<const NumberEncoder&>(encoder).encode(number, out.data());
+  return out;
+}
+const WordEncoder& words(const std::unique_ptr<const Encoder>& encoder) {
+  return dynamic_cast<const WordEncoder&>(*encoder);
+}
+
+TEST(NormalizationEncoder, TakesTheMeanAndTheDeviationOfThePopulation) {
+  const auto encoder = learned("Normalization", Column({1, 2, 3, 4}));
+  EXPECT_THAT(numbers(*encoder, 1), ElementsAre(FloatNear(-1.3416408F, 1e-6F)));
+  EXPECT_THAT(numbers(*encoder, 2.5), ElementsAre(0.0F));
+}
+
+TEST(NormalizationEncoder, KeepsTheVarianceOfLargeNumbers) {
+  const auto encoder = learned("Normalization", Column({1e9 + 1, 1e9 + 2, 1e9 + 3, 1e9 + 4}));
+  EXPECT_THAT(numbers(*encoder, 1e9 + 1), ElementsAre(FloatNear(-1.3416408F, 1e-6F)));
+}
+
+TEST(NormalizationEncoder, AMissingNumberIsTheMeanOrWhatTheConfigSays) {
+  const Column column({1, 1, 4, kMissing});
+  EXPECT_THAT(numbers(*learned("Normalization", column), kMissing), ElementsAre(FloatNear(0, 1e-7F)));
+  const auto frequent = learned("Normalization: {missing: most_frequent}", column);
+  EXPECT_EQ(numbers(*frequent, kMissing), numbers(*frequent, 1));
+  const auto said = learned("Normalization: {missing: 7}", column);
+  EXPECT_EQ(numbers(*said, kMissing), numbers(*said, 7));
+  const auto refused = learned("Normalization: {missing: error}", column);
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { numbers(*refused, kMissing); }), HasSubstr("a number is missing"));
+}
+
+TEST(NormalizationEncoder, AConstantColumnStaysFinite) {
+  EXPECT_THAT(numbers(*learned("Normalization", Column({5, 5, 5})), 5), ElementsAre(0.0F));
+  EXPECT_THAT(numbers(*learned("Normalization: {mean: 1, variance: 4}", Column({5, 5})), 5), ElementsAre(2.0F));
+}
+
+TEST(StringLookupEncoder, TheMostFrequentWordComesFirstAndTiesFromTheEndOfTheAlphabet) {
+  const auto encoder = learned("StringLookup", Column({{"b", 1}, {"c", 3}, {"a", 1}, {"d", 3}}));
+  EXPECT_EQ(encoder->floats(), 5);
+  EXPECT_EQ(encoder->id_limit(), 5);
+  std::vector<std::int32_t> found;
+  for (const char* const word : {"d", "c", "b", "a", "never seen"}) found.push_back(words(encoder).index(word));
+  EXPECT_THAT(found, ElementsAre(1, 2, 3, 4, 0));
+  EXPECT_TRUE(words(encoder).is_unknown(0));
+  EXPECT_FALSE(words(encoder).is_unknown(1));
+}
+
+TEST(StringLookupEncoder, MaxTokensCountsTheUnknownOne) {
+  const auto encoder = learned("StringLookup: {max_tokens: 3}", Column({{"b", 1}, {"c", 3}, {"a", 2}}));
+  EXPECT_EQ(encoder->floats(), 3);
+  EXPECT_EQ(words(encoder).index("b"), 0);
+  std::vector<float> out(3, 7);
+  words(encoder).encode(2, out.data());
+  EXPECT_THAT(out, ElementsAre(0, 0, 1));
+}
+
+TEST(StringLookupEncoder, AMissingWordIsAWordOfItsOwnWhereTrainingHadOne) {
+  EXPECT_EQ(words(learned("StringLookup", Column({{"a", 5}}, 2))).missing_index(), 2);
+  EXPECT_EQ(words(learned("StringLookup", Column({{"a", 5}}))).missing_index(), 0);
+  const auto frequent = learned("StringLookup: {missing: most_frequent}", Column({{"a", 5}, {"b", 1}}, 2));
+  EXPECT_EQ(words(frequent).missing_index(), 1);
+  EXPECT_EQ(frequent->floats(), 3);
+  const auto refused = learned("StringLookup: {missing: error}", Column({{"a", 5}}));
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { words(refused).missing_index(); }), HasSubstr("a word is missing"));
+}
+
+TEST(StringLookupEncoder, RefusesUnknownWordsWithoutAnIndexForThem) {
+  const auto encoder = learned("StringLookup: {num_oov_indices: 0}", Column({{"a", 5}}));
+  EXPECT_EQ(words(encoder).index("a"), 0);
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { words(encoder).index("b"); }), HasSubstr("'b' is none of the 1 words"));
+}
+
+TEST(StringLookupEncoder, AGivenVocabularyIsKept) {
+  const auto encoder = learned("StringLookup: {vocabulary: [x, y]}", Column({{"a", 5}, {"y", 1}}));
+  EXPECT_EQ(words(encoder).index("y"), 2);
+  EXPECT_EQ(words(encoder).index("a"), 0);
+}
+
+TEST(DateEncoder, YearAndWeekAreCircles) {
+  constexpr double kDay = 1440;
+  const auto encoder = learned("Date", Column({0, 2 * kDay}));  // a Thursday, a Saturday
+  EXPECT_EQ(encoder->floats(), 5);
+  const float week = static_cast<float>(2 * M_PI * 3 / 7);
+  EXPECT_THAT(numbers(*encoder, 0),
+              ElementsAre(-1.0F, 0.0F, 1.0F, FloatNear(std::sin(week), 1e-6F), FloatNear(std::cos(week), 1e-6F)));
+  EXPECT_THAT(numbers(*encoder, kMissing), ElementsAre(0, 0, 0, 0, 0));
+  // The middle of a leap year, 2024-07-02 00:00, is the other end of the circle.
+  EXPECT_THAT(numbers(*encoder, 19906 * kDay)[2], FloatNear(-1, 1e-6F));
+  EXPECT_EQ(learned("Date", Column({0, 90}))->floats(), 7) << "with times of day";
+}
+
+}  // namespace
+}  // namespace dptrain::data

@@ -1,0 +1,219 @@
+// Tables as data sets: which columns become what, what is learned and from which rows, labels, rows that are left out,
+// and what a model with something learned takes.
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "config/diagnostics.h"
+#include "config/yaml_parser.h"
+#include "data/fixtures.h"
+#include "data/sources/csv_stream.h"
+
+namespace dptrain::data {
+namespace {
+
+using testing::ElementsAre;
+using testing::FloatNear;
+using testing::HasSubstr;
+
+class CsvTest : public testing::Test {
+ protected:
+  std::string write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_.file(name)) << text;
+    return folder_.file(name);
+  }
+  /// Of `CSV: {...}`, FOLDER replaced.
+  config::Typed data_set(std::string yaml) const {
+    for (std::size_t at; (at = yaml.find("FOLDER")) != std::string::npos;) yaml.replace(at, 6, folder_.file(""));
+    config::Diagnostics diagnostics;
+    config::Reader reader(diagnostics);
+    const auto text = config::SourceText::check(yaml, "test.yaml", "", diagnostics);
+    config::Typed typed = dataset_family().read(config::parse_yaml(*text, diagnostics), reader);
+    EXPECT_TRUE(diagnostics.ok()) << diagnostics.render(ErrorKind::kUsage);
+    return typed;
+  }
+  Sources open(const std::string& train, const ModelSide& model = {}, const std::string& test = "") const {
+    DatasetConfig config;
+    config.train = data_set(train);
+    if (!test.empty()) config.test = data_set(test);
+    return open_sources(config, model, 0);
+  }
+  static std::vector<float> row(const Source& source, std::int64_t index, int input = 0) {
+    Array array;
+    source.read(index, input, array);
+    return array.f32;
+  }
+  static std::int32_t id(const Source& source, std::int64_t index, int input) {
+    std::int32_t id = -1;
+    source.read_exact(index, input, DType::kI32, &id);
+    return id;
+  }
+
+  TempFolder folder_;
+};
+
+constexpr const char* kPets =
+    "name,age,kind,weight\n"
+    "\"Rex, the old\",10,dog,20.5\n"
+    "Tom,2,cat,\n"
+    "Ada,6,dog,10.5\n"
+    "Eve,2,,5\n";
+
+TEST_F(CsvTest, NumbersAreNormalisedWordsAreOneHotAndLabelsAreValues) {
+  write("pets.csv", kPets);
+  const Sources sources =
+      open("CSV: {file: FOLDERpets.csv, labels: age, columns: {name: Ignore, weight: Normalization}}");
+  const Source& train = *sources.train;
+  EXPECT_EQ(train.size(), 4);
+  EXPECT_EQ(train.input_shape(0), Shape({5}));  // kind: unknown, dog, cat or "" in Keras's order; weight
+  EXPECT_EQ(train.label_type(), LabelType::kValues);
+  float age = 0;
+  train.label_values(0, &age);
+  EXPECT_EQ(age, 10);
+  EXPECT_THAT(row(train, 0), ElementsAre(0, 1, 0, 0, FloatNear(1.52973F, 1e-4F)));
+  EXPECT_THAT(row(train, 1), ElementsAre(0, 0, 1, 0, FloatNear(0, 1e-6F)));
+  EXPECT_THAT(row(train, 3), ElementsAre(0, 0, 0, 1, testing::_));
+  EXPECT_EQ(train.label_place(2), folder_.file("pets.csv") + ":4");
+}
+
+TEST_F(CsvTest, ClassesAreTheSortedWordsOfTheLabel) {
+  write("a.csv", "x;y\n1;b\n2;a\n3;b\n");
+  write("n.csv", "x,y\n1,10\n2,9\n3,10\n");
+  const Sources words = open("CSV: {file: FOLDERa.csv, labels: y}");
+  EXPECT_THAT(words.train->class_names(), ElementsAre("a", "b"));
+  EXPECT_EQ(words.train->label_class(0), 1);
+  const Sources numbers = open("CSV: {file: FOLDERn.csv, labels: y, columns: {y: StringLookup}}");
+  EXPECT_THAT(numbers.train->class_names(), ElementsAre("9", "10"));
+}
+
+TEST_F(CsvTest, WhatIsLearnedIsThatOfTheTrainingRows) {
+  std::string text = "x,y\n";
+  for (int i = 0; i < 100; ++i) text += std::to_string(i % 2 == 0 ? 0 : 10) + ".5,0\n";
+  write("t.csv", text);
+  DatasetConfig config;
+  config.train = data_set("CSV: {file: FOLDERt.csv, labels: y}");
+  config.validation = data_set("Split: {fraction: 0.3, shuffle: false}");
+  write("u.csv", "y,x\n0,10.5\n");  // another order
+  config.test = data_set("CSV: {file: FOLDERu.csv, labels: y}");
+  const Sources sources = open_sources(config, {}, 0);
+  const auto learned = nlohmann::json::parse(sources.learned);
+  EXPECT_EQ(learned["columns"][0]["learned"]["mean"], 5.5);
+  EXPECT_EQ(sources.train->size(), 70);
+  EXPECT_THAT(row(*sources.validation, 1), ElementsAre(1.0F));
+  EXPECT_THAT(row(*sources.test, 0), ElementsAre(1.0F));
+
+  // With what was learned no training file is needed.
+  DatasetConfig only;
+  only.test = config.test;
+  ModelSide model;
+  model.learned = sources.learned;
+  EXPECT_THAT(row(*open_sources(only, model, 0).test, 0), ElementsAre(1.0F));
+  EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { open_sources(only, {}, 0); }), HasSubstr("come from data.train"));
+}
+
+TEST_F(CsvTest, AnInputOfIdsGetsIds) {
+  write("pets.csv", kPets);
+  ModelSide model;
+  model.input_names = {"animal", "rest"};
+  model.input_types = {DType::kI32, DType::kF32};
+  model.input_shapes = {Shape{1}, Shape{1}};
+  const Sources sources = open(
+      "CSV: {file: FOLDERpets.csv, labels: age, inputs: {animal: kind, rest: [weight]}, columns: {weight: "
+      "Normalization}}",
+      model);
+  ASSERT_EQ(sources.train->inputs(), 2);
+  EXPECT_TRUE(sources.train->gives(0, DType::kI32));
+  EXPECT_FALSE(sources.train->gives(1, DType::kI32));
+  EXPECT_EQ(sources.train->input_shape(0), Shape({1}));
+  EXPECT_EQ(id(*sources.train, 0, 0), 1);
+}
+
+TEST_F(CsvTest, ColumnsNamedLikeTheInputsAreTheInputs) {
+  write("t.csv", "a,b,y\n1,2,3\n3,4,5\n");
+  ModelSide model;
+  model.input_names = {"b", "a"};
+  model.input_shapes = {Shape{1}, Shape{1}};
+  const Sources sources = open("CSV: {file: FOLDERt.csv, labels: y}", model);
+  EXPECT_EQ(sources.train->input_name(0), "b");
+  model.input_names = {"b", "c"};
+  EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { open("CSV: {file: FOLDERt.csv, labels: y}", model); }),
+              HasSubstr("no column is called 'c'"));
+}
+
+TEST_F(CsvTest, RowsWithoutALabelAreAnErrorOrLeftOut) {
+  write("t.csv", "x,y\n1,a\n2,\n3,b\n4,a\n");
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { open("CSV: {file: FOLDERt.csv, labels: y}"); }),
+              HasSubstr("t.csv:3: column 'y': the label is missing"));
+  const Sources sources = open("CSV: {file: FOLDERt.csv, labels: y, on_error: skip}");
+  EXPECT_EQ(sources.train->size(), 3);
+  EXPECT_EQ(sources.train->label_class(1), 1);
+  ASSERT_EQ(sources.train->bad_samples()->all().size(), 1U);
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { open("CSV: {file: FOLDERt.csv, labels: y, on_error: {skip: 10%}}"); }),
+              HasSubstr("1 of 4 rows cannot be read"));
+}
+
+TEST_F(CsvTest, AClassThatTrainingHadNotIsNamed) {
+  write("t.csv", "x,y\n1,cat\n2,dog\n");
+  write("u.csv", "x,y\n1,cow\n");
+  EXPECT_THAT(error_of(ErrorKind::kData,
+                       [&] { open("CSV: {file: FOLDERt.csv, labels: y}", {}, "CSV: {file: FOLDERu.csv, labels: y}"); }),
+              HasSubstr("u.csv:2: column 'y': 'cow' is none of the 2 classes cat, dog"));
+}
+
+TEST_F(CsvTest, AColumnThatIsNotThereIsNamedOrTakenForMissing) {
+  write("t.csv", "x,z,y\n1,5,0.5\n3,7,1.5\n");
+  write("u.csv", "x,y\n3,0.5\n");
+  const std::string train = "CSV: {file: FOLDERt.csv, labels: y}";
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { open(train, {}, "CSV: {file: FOLDERu.csv, labels: y}"); }),
+              HasSubstr("has no column 'z'"));
+  const Sources sources = open(train, {}, "CSV: {file: FOLDERu.csv, labels: y, missing_columns: true}");
+  EXPECT_THAT(row(*sources.test, 0), ElementsAre(1, 0));
+  EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { open("CSV: {file: FOLDERt.csv, labels: why}"); }),
+              HasSubstr("labels names the column 'why', but"));
+}
+
+TEST_F(CsvTest, AConfigThatSaysOtherEncodersThanTheModelLearnedIsRefused) {
+  write("t.csv", "x,y\n1,0.5\n3,1.5\n");
+  ModelSide model;
+  model.learned = open("CSV: {file: FOLDERt.csv, labels: y}").learned;
+  EXPECT_THAT(
+      error_of(ErrorKind::kCheckpoint,
+               [&] { open("CSV: {file: FOLDERt.csv, labels: y, columns: {x: {Normalization: {mean: 3}}}}", model); }),
+      HasSubstr("not what the model has learned"));
+}
+
+TEST_F(CsvTest, FilesOfAPatternAreOneTableAndWeightsAreFactors) {
+  write("part-2.csv", "x,y,w\n5,6,0.5\n");
+  write("part-1.csv", "x,y,w\n1,2,2\n3,4,1\n");
+  const Sources sources = open("CSV: {file: FOLDERpart-*.csv, labels: y, sample_weight: w}");
+  EXPECT_EQ(sources.train->size(), 3);
+  EXPECT_EQ(sources.train->input_shape(0), Shape({1}));
+  EXPECT_EQ(sources.train->sample_weight(0), 2);
+  EXPECT_EQ(sources.train->label_place(2), folder_.file("part-2.csv") + ":2");
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { open("CSV: {file: FOLDERnone-*.csv, labels: y}"); }),
+              HasSubstr("no file has such a name"));
+}
+
+TEST_F(CsvTest, AStreamGivesTheSameSamplesWithoutLabels) {
+  write("pets.csv", kPets);
+  const std::string yaml = "CSV: {file: FOLDERpets.csv, labels: age, columns: {name: Ignore, weight: Normalization}}";
+  const Sources sources = open(yaml);
+  ModelSide model;
+  model.learned = sources.learned;
+  write("new.csv", "weight,kind\n20.5,dog\n,cow\n5,cat\n");
+  CsvStream stream(data_set(yaml).as<CsvSpec>(), model, folder_.file("new.csv"));
+  const auto first = stream.next(2);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(first->size(), 2);
+  EXPECT_EQ(row(*first, 0), row(*sources.train, 0));
+  EXPECT_THAT(row(*first, 1), ElementsAre(1, 0, 0, 0, FloatNear(0, 1e-6F)));
+  const auto second = stream.next(2);
+  ASSERT_NE(second, nullptr);
+  EXPECT_THAT(row(*second, 0), ElementsAre(0, 0, 1, 0, testing::_));
+  EXPECT_EQ(second->label_place(0), folder_.file("new.csv") + ":4");
+  EXPECT_EQ(stream.next(2), nullptr);
+}
+
+}  // namespace
+}  // namespace dptrain::data
