@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <numeric>
 
 #include "cli/classes.h"
 #include "cli/commands.h"
@@ -11,6 +10,7 @@
 #include "cli/csv.h"
 #include "cli/device_flags.h"
 #include "cli/model_source.h"
+#include "cli/predict_columns.h"
 #include "cli/predict_input.h"
 #include "cli/processes.h"
 #include "core/error.h"
@@ -40,9 +40,6 @@ struct PredictFlags {
 std::unique_ptr<data::Loader> open_input(const std::string& place, const std::shared_ptr<const data::Source>& source,
                                          session::Session& session) {
   const graph::Graph& graph = session.model().graph;
-  if (graph.inputs.size() != 1)
-    throw Error(ErrorKind::kUsage,
-                fmt::format("predict takes models with one input, this one has {}", graph.inputs.size()));
   const data::ModelSide side = experiment::input_side(graph);
   const auto& transforms = session.experiment().config.data.transforms.eval;
   data::Pipeline pipeline({transforms.begin(), transforms.end()}, true);
@@ -57,57 +54,6 @@ std::unique_ptr<data::Loader> open_input(const std::string& place, const std::sh
     throw unfit.within(place);
   }
 }
-
-/// The columns of one output.
-class Columns {
- public:
-  /// `prefix`: of the columns' names, "kind_" where the model has several outputs.
-  Columns(const Classes& classes, std::string prefix, std::int64_t top, bool probabilities)
-      : classes_(classes),
-        prefix_(std::move(prefix)),
-        top_(std::min(top, classes.count())),
-        probabilities_(probabilities) {}
-
-  std::string header() const {
-    std::string text;
-    const auto add = [&](const std::string& name) { text += "," + csv_field(prefix_ + name); };
-    if (!classes_.one_per_sample()) {
-      for (std::int64_t i = 0; i < classes_.width(); ++i)
-        add(classes_.width() == 1 ? "output" : fmt::format("output_{}", i));
-      return text;
-    }
-    add("label"), add("probability");
-    for (std::int64_t k = 2; k <= top_; ++k) add(fmt::format("label_{}", k)), add(fmt::format("probability_{}", k));
-    for (std::int64_t c = 0; probabilities_ && c < classes_.count(); ++c) add("p_" + classes_.name(c));
-    return text;
-  }
-
-  std::string row(const float* output) const {
-    std::string text;
-    if (!classes_.one_per_sample()) {
-      for (std::int64_t i = 0; i < classes_.width(); ++i) text += fmt::format(",{:.9g}", output[i]);
-      return text;
-    }
-    const std::vector<float> p = classes_.probabilities(output);
-    std::vector<std::size_t> order(p.size());
-    std::iota(order.begin(), order.end(), 0U);
-    const auto before = [&](std::size_t a, std::size_t b) { return p[a] != p[b] ? p[a] > p[b] : a < b; };
-    std::partial_sort(order.begin(), order.begin() + top_, order.end(), before);
-    for (std::int64_t k = 0; k < top_; ++k) {
-      const std::size_t c = order[static_cast<std::size_t>(k)];
-      text += fmt::format(",{},{:.9g}", csv_field(classes_.name(static_cast<std::int64_t>(c))), p[c]);
-    }
-    if (probabilities_)
-      for (const float value : p) text += fmt::format(",{:.9g}", value);
-    return text;
-  }
-
- private:
-  const Classes& classes_;
-  const std::string prefix_;
-  const std::int64_t top_;
-  const bool probabilities_;
-};
 
 /// The rows of a batch from those of every process, in their order.
 std::string of_all(mpi::Processes* processes, std::string rows) {
@@ -150,19 +96,14 @@ int run(const PredictFlags& flags, mpi::Processes* processes) {
   const bool first = processes == nullptr || processes->is_first();
   options.training = options.wants_train = options.wants_validation = options.wants_data = false;
   if (flags.batch_size) options.global_batch = *flags.batch_size;
-  const PredictInput input = open_predict_input(flags.inputs, source.experiment, flags.on_error);
-  options.foreign_samples = input.source->size();
-  if (const auto account = input.source->bad_samples(); account && first)
-    account->listen([leaves_out = account->skips()](const data::BadSample& bad) {
-      if (leaves_out) log::warn("left out: " + bad.str());  // else it is the error that ends the command
-    });
+  const PredictInput input = open_predict_input(flags.inputs, source.experiment, source.learned, flags.on_error);
+  options.foreign_samples = input.samples;
   session::Session session(source.experiment, options);
   source.load_weights(session.model(), flags.ema);
-  session::require_equal(
-      processes,
-      {{"the weights", session::checksum_of(session.model())},
-       {"the inputs", fmt::format("{} samples, {}", input.source->size(), input.source->fingerprint())}},
-      ErrorKind::kCheckpoint);
+  session::require_equal(processes,
+                         {{"the weights", session::checksum_of(session.model())},
+                          {"the inputs", fmt::format("{} samples, {}", input.samples, input.fingerprint)}},
+                         ErrorKind::kCheckpoint);
   session.replicas().push(session.model());
 
   const graph::Graph& graph = session.model().graph;
@@ -177,12 +118,11 @@ int run(const PredictFlags& flags, mpi::Processes* processes) {
                 "--top and --probabilities need a model that tells classes apart; this one's loss compares values");
   if (flags.top.value_or(1) > most && most > 0)
     throw Error(ErrorKind::kUsage, fmt::format("--top {}: the model tells {} classes apart", *flags.top, most));
-  const auto loader = open_input(join(flags.inputs, ", "), input.source, session);
 
-  std::vector<Columns> columns;
+  std::vector<PredictColumns> columns;
   std::vector<std::vector<float>> outputs;
   std::vector<float*> places;
-  std::string header = input.files ? "file" : "index";
+  std::string header = input.key;
   const std::vector<std::string> names = experiment::output_names(graph);
   for (std::size_t i = 0; i < classes.size(); ++i) {
     columns.emplace_back(classes[i], classes.size() > 1 ? names[i] + "_" : "", flags.top.value_or(1),
@@ -191,22 +131,35 @@ int run(const PredictFlags& flags, mpi::Processes* processes) {
     places.push_back(
         outputs.emplace_back(static_cast<std::size_t>(session.global_batch() * classes[i].width())).data());
   }
+  std::shared_ptr<const data::Source> samples = input.next();  // before a line of output: it says what is wrong
   Output out(flags.output);
   if (first) out.add(header + "\n");
-  std::int64_t written = 0;
-  loader->seek(0, 0);
-  for (data::Batch batch = loader->next(); batch.rows() > 0; batch = loader->next()) {
-    session.replicas().predict(batch.host(), {places.begin(), places.end()});
-    std::string rows;
-    for (std::int64_t r = 0; r < batch.own().count; ++r) {
-      const std::int64_t index = batch.own_indices()[static_cast<std::size_t>(r)];
-      rows += csv_field(input.files ? input.source->label_place(index) : std::to_string(index));
-      for (std::size_t i = 0; i < columns.size(); ++i) rows += columns[i].row(places[i] + r * classes[i].width());
-      rows += "\n";
+  std::int64_t written = 0, before = 0;
+  const auto predict_block = [&](const std::shared_ptr<const data::Source>& block) {
+    const auto loader = open_input(join(flags.inputs, ", "), block, session);
+    loader->seek(0, 0);
+    for (data::Batch batch = loader->next(); batch.rows() > 0; batch = loader->next()) {
+      session.replicas().predict(batch.host(), {places.begin(), places.end()});
+      std::string rows;
+      for (std::int64_t r = 0; r < batch.own().count; ++r) {
+        const std::int64_t index = batch.own_indices()[static_cast<std::size_t>(r)];
+        rows += csv_field(input.is_named() ? block->label_place(index) : std::to_string(before + index));
+        for (std::size_t i = 0; i < columns.size(); ++i) rows += columns[i].row(places[i] + r * classes[i].width());
+        rows += "\n";
+      }
+      rows = of_all(processes, std::move(rows));
+      if (first) out.add(rows);
+      written += batch.rows();
     }
-    rows = of_all(processes, std::move(rows));
-    if (first) out.add(rows);
-    written += batch.rows();
+    before += block->size();
+  };
+  const auto tell_of_bad = [&](const data::BadSample& bad) {
+    if (first) log::warn("left out: " + bad.str());
+  };
+  for (; samples; samples = input.next()) {
+    if (const auto account = samples->bad_samples(); account && account->skips()) account->listen(tell_of_bad);
+    for (const data::BadSample& bad : input.take_bad()) tell_of_bad(bad);
+    if (samples->size() > 0) predict_block(samples);
   }
   if (!first) return 0;
   out.finish();
@@ -218,10 +171,11 @@ int run(const PredictFlags& flags, mpi::Processes* processes) {
 
 void add_predict(App& app) {
   const auto flags = std::make_shared<PredictFlags>();
-  Command& command = app.command("predict", "classes and probabilities for images or an IDX file, as CSV");
+  Command& command = app.command("predict", "classes, probabilities or values for samples without labels, as CSV");
   command.describe(
-      "Runs the checkpoint on images or on every sample of an IDX file, with the evaluation transforms and class names "
-      "that the checkpoint holds. Folders are taken with all below them, sorted.");
+      "Runs the checkpoint on images, clips, rows of tables, or every sample of a file of arrays, with the evaluation "
+      "transforms, vocabularies and class names that the checkpoint holds. Folders are taken with all below them, "
+      "sorted.");
   command.example("runs/fashion-mnist/001/checkpoints/best.h5 --input t10k-images-idx3-ubyte.gz --output preds.csv")
       .example("runs/flowers/001 --input photos --top 3")
       .example("runs/flowers/001 --input rose.jpg --input tulip.png --probabilities");
@@ -232,7 +186,8 @@ void add_predict(App& app) {
       .option("--weights", "FILE", flags->weights,
               "a checkpoint or a file of Keras, when the first argument is a config")
       .option("--input", "DIR|FILE", flags->inputs,
-              "a folder of images, an image (both repeatable), or an IDX file, plain or .gz")
+              "a folder of images or clips, such a file, a CSV file (all repeatable); rows from stdin (-); or an IDX "
+              "(plain or .gz), .npy, .npz or HDF5 file")
       .required()
       .choice(
           "--on-error", {"fail", "skip"}, flags->on_error,

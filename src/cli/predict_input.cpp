@@ -3,9 +3,13 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/text.h"
+#include "data/sources/csv_stream.h"
+#include "data/sources/hdf5_dataset.h"
 #include "data/sources/idx_source.h"
 #include "data/sources/image_folder.h"
 #include "data/sources/numpy.h"
@@ -16,7 +20,10 @@ namespace dptrain::cli {
 namespace fs = std::filesystem;
 namespace {
 
-enum class ArrayFile { kNone, kIdx, kNpy };
+/// Of a table: what is in memory at a time.
+constexpr std::int64_t kRowsAtOnce = 65'536;
+
+enum class ArrayFile { kNone, kIdx, kNpy, kHdf5, kZip };
 
 /// IDX: zero, zero, a type, a number of axes; or a gzip file, which images are not.
 ArrayFile array_file(const std::string& path) {
@@ -25,6 +32,8 @@ ArrayFile array_file(const std::string& path) {
   file.read(reinterpret_cast<char*>(head.data()), static_cast<std::streamsize>(head.size()));
   if (file.gcount() < static_cast<std::streamsize>(head.size())) return ArrayFile::kNone;
   if (head == std::array<unsigned char, 4>{0x93, 'N', 'U', 'M'}) return ArrayFile::kNpy;
+  if (head == std::array<unsigned char, 4>{0x89, 'H', 'D', 'F'}) return ArrayFile::kHdf5;
+  if (head == std::array<unsigned char, 4>{'P', 'K', 3, 4}) return ArrayFile::kZip;
   const bool idx = head[0] == 0 && head[1] == 0 && head[2] >= 0x08 && head[2] <= 0x0E && head[3] >= 1 && head[3] <= 8;
   return idx || (head[0] == 0x1F && head[1] == 0x8B) ? ArrayFile::kIdx : ArrayFile::kNone;
 }
@@ -90,28 +99,111 @@ data::ImageFolderSpec image_options(const experiment::Experiment& experiment,
   return options;
 }
 
+/// A source that is all there is.
+PredictInput whole(std::shared_ptr<const data::Source> source, const std::string& key = "index") {
+  PredictInput input;
+  input.key = key;
+  input.samples = source->size();
+  input.fingerprint = source->fingerprint();
+  input.next = [source = std::move(source)]() mutable { return std::exchange(source, nullptr); };
+  return input;
+}
+
+/// Files one behind the other, each as a stream.
+PredictInput table_rows(const std::vector<std::string>& paths, data::CsvSpec spec,
+                        const experiment::Experiment& experiment, const std::string& learned,
+                        const std::optional<std::string>& on_error) {
+  data::ModelSide model = experiment::input_side(experiment.graph);
+  model.learned = learned;
+  spec.on_error = on_error_of(spec.on_error, on_error);
+  struct State {
+    std::vector<std::string> paths;
+    std::size_t next = 0;
+    std::unique_ptr<data::CsvStream> stream{};
+  };
+  const auto state = std::make_shared<State>(State{paths});
+  PredictInput input;
+  input.key = "place";
+  input.fingerprint = join(paths, ", ");
+  input.next = [state, spec, model]() -> std::shared_ptr<const data::Source> {
+    for (;;) {
+      if (!state->stream) {
+        if (state->next == state->paths.size()) return nullptr;
+        state->stream = std::make_unique<data::CsvStream>(spec, model, state->paths[state->next++]);
+      }
+      if (auto rows = state->stream->next(kRowsAtOnce)) return rows;
+      state->stream.reset();
+    }
+  };
+  input.take_bad = [state] { return state->stream ? state->stream->take_bad() : std::vector<data::BadSample>{}; };
+  return input;
+}
+
+/// The arrays that the model's data set names, of another file.
+template <class Spec>
+PredictInput arrays_like(const Spec* known, const std::string& path, const experiment::Experiment& experiment,
+                         const char* type) {
+  if (known == nullptr)
+    throw Error(ErrorKind::kUsage, fmt::format("--input {}: which arrays of it are the inputs is said by the model's "
+                                               "data set, and this one was not trained on {}",
+                                               path, type));
+  Spec spec = *known;
+  spec.file = config::Path{path};
+  spec.labels = {};
+  spec.sample_weight = {};
+  data::DatasetConfig only;
+  only.train = data::dataset_family().make(std::move(spec));
+  return whole(data::open_sources(only, experiment::input_side(experiment.graph), 0).train);
+}
+
+PredictInput of_arrays(ArrayFile kind, const std::string& path, const experiment::Experiment& experiment) {
+  const data::ModelSide side = experiment::input_side(experiment.graph);
+  switch (kind) {
+    case ArrayFile::kIdx: return whole(data::open_idx_inputs(path, side));
+    case ArrayFile::kHdf5:
+      return arrays_like(known_set<data::HDF5DatasetSpec>(experiment), path, experiment, "HDF5Dataset");
+    case ArrayFile::kZip: return arrays_like(known_set<data::NumpySpec>(experiment), path, experiment, "Numpy");
+    default: return whole(data::open_numpy_inputs(path, side));
+  }
+}
+
+const char* name_of(ArrayFile kind) {
+  switch (kind) {
+    case ArrayFile::kIdx: return "an IDX file";
+    case ArrayFile::kHdf5: return "an HDF5 file";
+    case ArrayFile::kZip: return "a .npz file";
+    default: return "a .npy file";
+  }
+}
+
+void require_alone(const std::vector<std::string>& paths, const std::string& path, const char* what) {
+  if (paths.size() > 1)
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--input {}: {} stands alone, found {} inputs", path, what, paths.size()));
+}
+
 }  // namespace
 
 PredictInput open_predict_input(const std::vector<std::string>& paths, const experiment::Experiment& experiment,
-                                const std::optional<std::string>& on_error) {
+                                const std::string& learned, const std::optional<std::string>& on_error) {
+  if (const auto* const table = known_set<data::CsvSpec>(experiment))
+    return table_rows(paths, *table, experiment, learned, on_error);
   std::error_code ignored;
   for (const std::string& path : paths) {
+    if (path == "-")
+      throw Error(ErrorKind::kUsage, "--input -: only rows of a table come in by stdin, and this model has no table");
     const ArrayFile kind = fs::is_regular_file(path, ignored) ? array_file(path) : ArrayFile::kNone;
     if (kind == ArrayFile::kNone) continue;
-    const char* const what = kind == ArrayFile::kIdx ? "an IDX file" : "a .npy file";
-    if (paths.size() > 1)
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("--input {}: {} stands alone, found {} inputs", path, what, paths.size()));
+    require_alone(paths, path, name_of(kind));
     if (on_error)
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("--on-error is about files of images or clips, and --input is {}", what));
-    const data::ModelSide side = experiment::input_side(experiment.graph);
-    return {.source = kind == ArrayFile::kIdx ? data::open_idx_inputs(path, side) : data::open_numpy_inputs(path, side),
-            .files = false};
+      throw Error(ErrorKind::kUsage, fmt::format("--on-error is about files of images or clips and rows of tables, and "
+                                                 "--input is {}",
+                                                 name_of(kind)));
+    return of_arrays(kind, path, experiment);
   }
   if (const Shape input = first_input(experiment); input.rank() == 4)
-    return {.source = data::open_clips(paths, clip_options(experiment, input, on_error)), .files = true};
-  return {.source = data::open_images(paths, image_options(experiment, on_error)), .files = true};
+    return whole(data::open_clips(paths, clip_options(experiment, input, on_error)), "file");
+  return whole(data::open_images(paths, image_options(experiment, on_error)), "file");
 }
 
 }  // namespace dptrain::cli

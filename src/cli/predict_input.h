@@ -1,8 +1,10 @@
 #pragma once
 
-// --input of predict: an IDX or .npy file, image files, clips, or folders of them, as a source without labels. Main
-// thread.
+// --input of predict as samples without labels, block by block: an IDX or .npy file, rows of a table, arrays of an HDF5
+// file, image files, clips, or folders of them. Main thread.
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,15 +16,23 @@
 namespace dptrain::cli {
 
 struct PredictInput {
-  std::shared_ptr<const data::Source> source;
-  bool files = false;  ///< samples are files, which label_place() names
+  std::string key = "index";  ///< the first column of the output: "index", or what label_place() names
+  std::int64_t samples = 0;   ///< 0: not known beforehand
+  std::string fingerprint{};  ///< what processes compare
+  /// The next samples; null at the end.
+  std::function<std::shared_ptr<const data::Source>()> next{};
+  /// Samples left out so far that no account of a source has (data::BadSamples).
+  std::function<std::vector<data::BadSample>()> take_bad = [] { return std::vector<data::BadSample>{}; };
+
+  bool is_named() const { return key != "index"; }
 };
 
-/// The first bytes of a file tell what it is; one such file of arrays stands alone. Images are read as those of the
-/// config's data sets (colours, orientation), or, where it has none, with as many channels as the model's input. A
-/// model of clips reads them as its data set, or as many frames of the size of its input. `on_error` ("fail", "skip")
-/// goes before the data set's. Throws Error{kUsage, kData}.
+/// A model that was trained on tables or arrays reads its input as that data set; else the first bytes of a file tell
+/// what it is; one such file of arrays stands alone. Images are read as those of the config's data sets (colours,
+/// orientation), or, where it has none, with as many channels as the model's input. A model of clips reads them as its
+/// data set, or as many frames of the size of its input. `learned`: of the checkpoint (data::Source::learn()).
+/// `on_error` ("fail", "skip") goes before the data set's. Throws Error{kUsage, kData}.
 PredictInput open_predict_input(const std::vector<std::string>& paths, const experiment::Experiment& experiment,
-                                const std::optional<std::string>& on_error);
+                                const std::string& learned, const std::optional<std::string>& on_error);
 
 }  // namespace dptrain::cli
