@@ -1,0 +1,364 @@
+// init --from a table: the column to predict, how the others become numbers, and a network for as many rows.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "cli/init/draft.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "data/encoders/string_lookup.h"
+#include "data/sources/csv.h"
+#include "data/sources/split.h"
+#include "table/look.h"
+
+namespace dptrain::cli {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::array kUsualTargets{"target", "label", "class", "outcome", "response"};
+/// A column of whole numbers is one of classes up to so many.
+constexpr std::int64_t kMostClasses = 20, kLeastRowsOfClass = 10;
+/// Words of a column up to which they become one-hot; more get an Embedding.
+constexpr std::int64_t kMostOneHot = 50;
+constexpr std::int64_t kMostTokens = 20'000;
+/// Of words that are mostly different nothing can be learned.
+constexpr double kMostlyDifferent = 0.5;
+constexpr std::int64_t kLeastRowsForTest = 300;
+constexpr std::int64_t kLooks = 200'000;  // rows
+
+enum class Use { kTarget, kNumber, kDate, kOneHot, kEmbedded, kLeftOut };
+
+struct Column {
+  std::string name;
+  const table::ColumnFacts* facts;
+  table::ColumnType type;
+  Use use = Use::kLeftOut;
+  std::string why{};  ///< it is left out
+};
+
+bool is_class_like(const table::ColumnFacts& facts, table::ColumnType type, std::int64_t rows) {
+  if (type == table::ColumnType::kCategory || type == table::ColumnType::kText) return true;
+  return type == table::ColumnType::kNumber && facts.whole && facts.distinct <= kMostClasses &&
+         rows >= facts.distinct * kLeastRowsOfClass;
+}
+
+std::string lower(std::string text) {
+  for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return text;
+}
+
+/// The column that was asked for, one with a usual name, else the last that could be one.
+std::size_t find_target(const std::vector<Column>& columns, const DraftRequest& request) {
+  std::vector<std::string> names;
+  for (const Column& column : columns) names.push_back(column.name);
+  if (request.target) {
+    const auto found = std::ranges::find(names, *request.target);
+    if (found == names.end())
+      throw Error(ErrorKind::kUsage, fmt::format("--target {}: {} has the columns {}{}", *request.target, request.path,
+                                                 printable(join(names, ", ")), did_you_mean(*request.target, names)));
+    return static_cast<std::size_t>(found - names.begin());
+  }
+  const auto can_be = [&](std::size_t i) {
+    return columns[i].type == table::ColumnType::kNumber || columns[i].type == table::ColumnType::kCategory;
+  };
+  for (const char* const usual : kUsualTargets)
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      if (can_be(i) && lower(names[i]) == usual) return i;
+  if (can_be(0) && lower(names[0]) == "y") return 0;  // elsewhere it may stand beside an x and a z
+  for (std::size_t i = columns.size(); i-- > 0;)
+    if (can_be(i)) return i;
+  throw Error(ErrorKind::kData, fmt::format("{}: no column of numbers or words could be predicted", request.path));
+}
+
+void decide(Column& column, std::int64_t rows) {
+  const table::ColumnFacts& facts = *column.facts;
+  const auto leave_out = [&](std::string why) { column.why = std::move(why); };
+  if (facts.filled == 0) return leave_out("empty");
+  if (facts.distinct <= 1 && facts.missing == 0) return leave_out("the same in every row");
+  switch (column.type) {
+    case table::ColumnType::kNumber: column.use = Use::kNumber; return;
+    case table::ColumnType::kDate: column.use = Use::kDate; return;
+    case table::ColumnType::kId: return leave_out("another one in each row");
+    case table::ColumnType::kText: return leave_out("texts; see TextVectorization");
+    case table::ColumnType::kCategory: break;
+  }
+  if (facts.distinct > kMostOneHot &&
+      static_cast<double>(facts.distinct) > kMostlyDifferent * static_cast<double>(rows))
+    return leave_out(fmt::format("{} different words in {} rows", with_commas(facts.distinct), with_commas(rows)));
+  column.use = facts.distinct <= kMostOneHot ? Use::kOneHot : Use::kEmbedded;
+}
+
+/// How long, how large: by the number of rows.
+struct Sizes {
+  std::int64_t batch, epochs, patience;
+  std::vector<std::int64_t> layers;
+  double dropout;
+};
+Sizes sizes_for(std::int64_t rows) {
+  Sizes sizes{.batch = 16, .epochs = 300, .patience = 30, .layers = {64, 32}, .dropout = 0.1};
+  while (sizes.batch < 1024 && sizes.batch * 80 < rows) sizes.batch *= 2;
+  if (rows >= 5'000) sizes = {sizes.batch, 100, 10, {128, 64}, 0.1};
+  if (rows >= 100'000) sizes = {sizes.batch, 30, 4, {256, 128}, 0.1};
+  if (rows >= 2'000'000) sizes = {sizes.batch, 10, 2, {256, 128}, 0.0};
+  return sizes;
+}
+
+std::int64_t embedding_width(std::int64_t words) {
+  return std::clamp<std::int64_t>(std::llround(1.6 * std::pow(static_cast<double>(words), 0.56)), 4, 64);
+}
+
+/// Mean and variance of the target over the training rows.
+struct Moments {
+  double mean = 0, variance = 1;
+};
+Moments moments_of(const data::Source& train) {
+  double sum = 0, squares = 0, shift = 0;
+  float value = 0;
+  for (std::int64_t i = 0; i < train.size(); ++i) {
+    train.label_values(i, &value);
+    if (i == 0) shift = static_cast<double>(value);
+    const double distance = static_cast<double>(value) - shift;
+    sum += distance, squares += distance * distance;
+  }
+  const auto count = static_cast<double>(train.size());
+  return {shift + sum / count, std::max(squares / count - (sum / count) * (sum / count), 1e-12)};
+}
+
+std::string rounded(double value) { return fmt::format("{:.6g}", value); }
+
+class TableDraft {
+ public:
+  explicit TableDraft(const DraftRequest& request) : request_(request), test_(test_beside(request.path)) {
+    looked_ = table::look({request.path}, {.dialect = {}, .declared = {}, .rows = kLooks});
+    rows_ = looked_.rows;
+    for (std::size_t i = 0; i < looked_.schema.columns.size(); ++i)
+      columns_.push_back({looked_.schema.columns[i].name, &looked_.facts[i], looked_.schema.columns[i].type});
+    const std::size_t target = find_target(columns_, request);
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+      if (i != target) decide(columns_[i], rows_);
+    columns_[target].use = Use::kTarget;
+    target_ = &columns_[target];
+    classes_ = is_class_like(*target_->facts, target_->type, rows_);
+    if (count(Use::kNumber) + count(Use::kDate) + count(Use::kOneHot) + count(Use::kEmbedded) == 0)
+      throw Error(ErrorKind::kData, fmt::format("{}: no column but '{}' is of use", request.path, target_->name));
+    open();
+  }
+
+  Draft take() {
+    Draft draft;
+    draft.said = seen();
+    draft.yaml = head() + model() + data() + training();
+    return draft;
+  }
+
+ private:
+  std::int64_t count(Use use) const { return std::ranges::count(columns_, use, &Column::use); }
+  bool has_table_input() const { return count(Use::kNumber) + count(Use::kDate) + count(Use::kOneHot) > 0; }
+  /// One input alone needs no name.
+  bool is_plain() const { return count(Use::kEmbedded) == 0; }
+  bool splits_test() const { return !test_ && rows_ >= kLeastRowsForTest; }
+  std::vector<std::string> names(std::initializer_list<Use> uses) const {
+    std::vector<std::string> names;
+    for (const Column& column : columns_)
+      if (std::ranges::find(uses, column.use) != uses.end()) names.push_back(column.name);
+    return names;
+  }
+  static std::int64_t tokens(const Column& column) {
+    return std::min(column.facts->distinct + 1, kMostTokens);  // one for unknown words
+  }
+  std::string input_name(const Column& column) const { return fmt::format("{}", column.name); }
+
+  /// As fit will open it: what an input of floats is wide depends on the words of the training rows.
+  void open() {
+    data::CsvSpec spec;
+    spec.files = {config::Path{request_.path}};
+    spec.labels.groups = {{"", {target_->name}}};
+    if (classes_) spec.columns[target_->name] = data::encoder_family().make(data::StringLookupSpec{});
+    data::ModelSide side;
+    if (has_table_input()) {
+      spec.inputs.groups.push_back({is_plain() ? "" : "table", names({Use::kNumber, Use::kDate, Use::kOneHot})});
+      side.input_names.push_back("table");
+      side.input_types.push_back(DType::kF32);
+    }
+    for (const Column& column : columns_) {
+      if (column.use != Use::kEmbedded) continue;
+      spec.inputs.groups.push_back({column.name, {column.name}});
+      side.input_names.push_back(column.name);
+      side.input_types.push_back(DType::kI32);
+    }
+    side.input_shapes.resize(side.input_names.size());
+    data::DatasetConfig config;
+    config.train = data::dataset_family().make(std::move(spec));
+    data::SplitSpec part;
+    part.fraction = 0.15;
+    part.stratified = classes_;
+    config.validation = data::dataset_family().make(part);
+    if (splits_test()) config.test = data::dataset_family().make(part);
+    train_ = data::open_sources(config, side, 0, {.train = true, .validation = true, .test = splits_test()}).train;
+    if (has_table_input()) width_ = train_->input_shape(0).elements();
+    class_count_ = classes_ ? static_cast<std::int64_t>(train_->class_names().size()) : 0;
+  }
+
+  std::vector<std::string> seen() const {
+    std::vector<std::string> lines;
+    lines.push_back(fmt::format("{}: {}{} rows of {} columns, separated by {}, {}", request_.path,
+                                looked_.all ? "" : "at least ", with_commas(rows_), columns_.size(),
+                                table::separator_name(looked_.schema.dialect.separator),
+                                looked_.schema.dialect.header ? "with a header" : "without a header"));
+    for (const Column& column : columns_) lines.push_back(describe(column));
+    if (test_) lines.push_back(fmt::format("{} beside it is the test set", *test_));
+    return lines;
+  }
+  std::string describe(const Column& column) const {
+    const table::ColumnFacts& facts = *column.facts;
+    std::string text = fmt::format("  {:<24} {:<9}", printable(column.name), table::type_name(column.type));
+    if (column.type == table::ColumnType::kNumber && facts.filled > 0)
+      text += fmt::format(" {} to {}", shortest(facts.least), shortest(facts.most));
+    else
+      text += fmt::format(" {} different", with_commas(facts.distinct));
+    if (facts.missing > 0) text += fmt::format(", {} missing", with_commas(facts.missing));
+    switch (column.use) {
+      case Use::kTarget: return text + (classes_ ? "; the classes to predict" : "; the number to predict");
+      case Use::kLeftOut: return text + "; left out: " + column.why;
+      case Use::kOneHot: return text + "; one-hot";
+      case Use::kEmbedded: return text + "; an embedding";
+      default: return text;
+    }
+  }
+
+  std::string head() const {
+    return fmt::format(
+        "# {} {} from the other columns of {}, by `dptrain init --from`.\n"
+        "#\n"
+        "#   dptrain check {}.yaml\n"
+        "#   dptrain fit {}.yaml\n"
+        "#   dptrain predict runs/{}/001 --input NEW.csv\n"
+        "dptrain: 1\n"
+        "name: {}\n"
+        "seed: 0\n\n",
+        classes_ ? "Classes:" : "A number:", printable(target_->name), printable(request_.reference), request_.name,
+        request_.name, request_.name, request_.name);
+  }
+
+  std::string model() const {
+    const Sizes sizes = sizes_for(rows_);
+    std::string text = "model:\n  layers:\n";
+    std::vector<std::string> parts;
+    if (has_table_input()) {
+      text += is_plain()
+                  ? fmt::format("    - Input: {{shape: [{}]}}        # numbers, normalised; words, one-hot\n", width_)
+                  : fmt::format("    - Input: {{name: table, shape: [{}]}}\n", width_);
+      parts.emplace_back("table");
+    }
+    int embedded = 0;
+    for (const Column& column : columns_) {
+      if (column.use != Use::kEmbedded) continue;
+      const std::string name = yaml_word(column.name), layer = fmt::format("embedded{}", ++embedded);
+      text += fmt::format("    - Input: {{name: {}, shape: [1], dtype: int32}}\n", name);
+      text += fmt::format("    - Embedding: {{inputs: {}, input_dim: {}, output_dim: {}}}\n", name, tokens(column),
+                          embedding_width(column.facts->distinct));
+      text += fmt::format("    - Flatten: {{name: {}}}\n", layer);
+      parts.push_back(layer);
+    }
+    if (parts.size() > 1) text += fmt::format("    - Concatenate: {{inputs: [{}]}}\n", join(parts, ", "));
+    for (const std::int64_t units : sizes.layers) {
+      text += fmt::format("    - Dense: {{units: {}, activation: relu}}\n", units);
+      if (sizes.dropout > 0) text += fmt::format("    - Dropout: {}\n", shortest(sizes.dropout));
+    }
+    if (classes_) return text + fmt::format("    - Dense: {{units: {}, activation: softmax}}\n\n", class_count_);
+    const Moments moments = moments_of(*train_);
+    text += "    - Dense: 1\n";
+    return text + fmt::format(
+                      "    - Rescaling: {{scale: {}, offset: {}}}   # deviation and mean of {}: the layers above "
+                      "stay near 0 and 1\n\n",
+                      rounded(std::sqrt(moments.variance)), rounded(moments.mean), printable(target_->name));
+  }
+
+  std::string data() const {
+    std::string text = "data:\n  train:\n    CSV:\n";
+    text += fmt::format("      file: {}\n", yaml_word(request_.reference));
+    text += fmt::format("      labels: {}\n", yaml_word(target_->name));
+    if (!is_plain()) {
+      text += "      inputs:\n";
+      if (has_table_input())
+        text += fmt::format("        table: {}\n", yaml_list(names({Use::kNumber, Use::kDate, Use::kOneHot})));
+      for (const Column& column : columns_)
+        if (column.use == Use::kEmbedded)
+          text += fmt::format("        {}: {}\n", yaml_word(column.name), yaml_word(column.name));
+    }
+    text += "      columns:            # how each becomes numbers; what is learned goes with the checkpoint\n";
+    for (const Column& column : columns_)
+      if (column.use != Use::kTarget || classes_)
+        text += fmt::format("        {}: {}\n", yaml_word(column.name), encoder(column));
+    text += "  validation:\n";
+    const std::string stratified = classes_ ? ", stratified: true" : "";
+    text += fmt::format("    Split: {{fraction: 0.15{}}}\n", stratified);
+    if (splits_test()) text += fmt::format("  test:\n    Split: {{fraction: 0.15{}}}\n", stratified);
+    if (test_)
+      text += fmt::format("  test:\n    CSV: {{file: {}, labels: {}}}\n",
+                          yaml_word((fs::path(request_.reference).parent_path() / *test_).string()),
+                          yaml_word(target_->name));
+    return text + "\n";
+  }
+  std::string encoder(const Column& column) const {
+    switch (column.use) {
+      case Use::kTarget: return "StringLookup";
+      case Use::kNumber: return column.facts->missing > 0 ? "{Normalization: {missing: mean}}" : "Normalization";
+      case Use::kDate: return "Date";
+      case Use::kOneHot: return "StringLookup";
+      case Use::kEmbedded: return fmt::format("{{StringLookup: {{max_tokens: {}}}}}", tokens(column));
+      case Use::kLeftOut: break;
+    }
+    return "Ignore            # " + column.why;
+  }
+
+  std::string training() const {
+    const Sizes sizes = sizes_for(rows_);
+    return fmt::format(
+        "train:\n"
+        "  epochs: {}\n"
+        "  batch_size: {}\n"
+        "  optimizer:\n"
+        "    AdamW: {{learning_rate: 1e-3, weight_decay: 1e-4}}\n"
+        "  loss: {}\n"
+        "  metrics: [{}]\n\n"
+        "callbacks:\n"
+        "  - ModelCheckpoint: {{monitor: val_loss, save_best_only: true}}\n"
+        "  - ReduceLROnPlateau: {{monitor: val_loss, factor: 0.5, patience: {}, min_delta: 0}}\n"
+        "  - EarlyStopping: {{monitor: val_loss, patience: {}, restore_best_weights: true}}\n",
+        sizes.epochs, sizes.batch, classes_ ? "categorical_crossentropy" : "mean_squared_error",
+        classes_ ? "accuracy" : "mean_absolute_error, root_mean_squared_error",
+        std::max<std::int64_t>(1, sizes.patience / 3), sizes.patience);
+  }
+
+  /// "test.csv" beside "train.csv".
+  static std::optional<std::string> test_beside(const std::string& path) {
+    std::string name = fs::path(path).filename().string();
+    const std::size_t at = name.find("train");
+    if (at == std::string::npos) return std::nullopt;
+    name.replace(at, std::string_view("train").size(), "test");
+    std::error_code ignored;
+    return fs::exists(fs::path(path).parent_path() / name, ignored) ? std::optional(name) : std::nullopt;
+  }
+
+  const DraftRequest& request_;
+  std::optional<std::string> test_;
+  table::Looked looked_;
+  std::int64_t rows_ = 0;
+  std::vector<Column> columns_;
+  const Column* target_ = nullptr;
+  bool classes_ = false;
+  std::shared_ptr<const data::Source> train_;
+  std::int64_t width_ = 0, class_count_ = 0;
+};
+
+}  // namespace
+
+Draft draft_table(const DraftRequest& request) { return TableDraft(request).take(); }
+
+}  // namespace dptrain::cli
