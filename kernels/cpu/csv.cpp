@@ -23,7 +23,7 @@ HWY_INLINE uint64_t mask_bits(hn::Mask<Text> mask) {
   uint64_t bits = 0;
   uint8_t bytes[8] = {};
   static_cast<void>(hn::StoreMaskBits(kText, mask, bytes));
-  std::memcpy(&bits, bytes, kTextLanes / 8);
+  std::memcpy(&bits, bytes, (kTextLanes + 7) / 8);
   return bits;
 }
 

@@ -99,7 +99,8 @@ std::optional<std::int32_t> read_date(std::string_view whole, DateForm form) {
     if (!text.take('T') && !text.take('t') && !text.take(' ')) return std::nullopt;
     const auto time = read_time(text);
     if (!time) return std::nullopt;
-    text.take(' ');
+    const bool apart = text.take(' ');
+    if (apart && text.empty()) return std::nullopt;
     const auto zone = read_zone(text);
     if (!zone || !text.empty()) return std::nullopt;
     minutes += *time - *zone;

@@ -91,7 +91,8 @@ bool find_header(const Rows& rows) {
       valued += is_value(rows[r][i]);
       stands_below = stands_below || rows[r][i] == first[i];
     }
-    if (filled > 0 && valued * 10 >= filled * 9) ++(is_value(first[i]) || is_missing(first[i]) ? values : above_values);
+    if (filled > 0 && valued * 10 >= filled * 9 && !is_missing(first[i]))
+      ++(is_value(first[i]) ? values : above_values);
     names = names && !is_value(first[i]) && !stands_below && !first[i].empty() && different.insert(first[i]).second;
   }
   if (above_values + values > 0) return above_values > values;

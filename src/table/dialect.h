@@ -19,8 +19,8 @@ struct Dialect {
 
 /// What somebody has said of it; the rest is looked up.
 struct DialectWish {
-  std::optional<char> separator;
-  std::optional<bool> header;
+  std::optional<char> separator{};
+  std::optional<bool> header{};
 };
 
 /// The separator among , ; tab and | that cuts the rows of `beginning` (of a file, whole rows but perhaps the last)

@@ -26,8 +26,8 @@ struct ColumnFacts {
 };
 
 struct LookOptions {
-  DialectWish dialect;
-  std::map<std::string, ColumnType> declared;  ///< types that somebody has said, by column
+  DialectWish dialect{};
+  std::map<std::string, ColumnType> declared{};  ///< types that somebody has said, by column
   std::vector<std::string> missing = usual_missing_words();
   std::int64_t rows = 10'000;    ///< of the sample at least, as far as there are so many,
   std::int64_t bytes = 1 << 20;  ///< and so many bytes at least

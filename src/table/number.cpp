@@ -14,12 +14,11 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 template <class T>
 NumberFault read_decimal(std::string_view text, T& out) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  const std::string_view magnitude = text.substr(text.starts_with('-') && text.size() > 1 ? 1 : 0);
-  // The library takes words for infinity and NaN.
-  if (magnitude.empty() || (!is_digit(magnitude[0]) && magnitude[0] != '.') ||
-      (text.data() != magnitude.data() && text[0] != '-'))
-    return NumberFault::kNoNumber;
+  const bool has_sign = text.starts_with('+') || text.starts_with('-');
+  const char first = text.size() > (has_sign ? 1U : 0U) ? text[has_sign ? 1 : 0] : '\0';
+  // The library takes words for infinity and NaN, and no plus.
+  if (!is_digit(first) && first != '.') return NumberFault::kNoNumber;
+  if (text.front() == '+') text.remove_prefix(1);
   const char* const end = text.data() + text.size();
   const auto result = fast_float::from_chars(text.data(), end, out);
   if (result.ptr != end || result.ec == std::errc::invalid_argument) return NumberFault::kNoNumber;

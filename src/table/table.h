@@ -52,7 +52,8 @@ class Table {
   const std::vector<std::int64_t>& counts(int column) const;
 
   /// Appends the text of a kept kText column, without its quotes. Read again from the file where that is plain, else
-  /// held in memory. Throws Error{kData} where the file is not what it was.
+  /// held in memory. Throws Error{kData} where the file has become shorter or has no such field any more; who must know
+  /// of other changes compares the file's stamp.
   void append_text(int column, std::int64_t row, std::string& out) const;
 
   /// "train.csv:1234": the line where the row begins, counted from 1, as an editor counts.

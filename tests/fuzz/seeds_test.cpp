@@ -18,6 +18,7 @@
 extern "C" {
 int dptrain_fuzz_checkpoint(const std::uint8_t* data, std::size_t size);
 int dptrain_fuzz_config(const std::uint8_t* data, std::size_t size);
+int dptrain_fuzz_csv(const std::uint8_t* data, std::size_t size);
 int dptrain_fuzz_idx(const std::uint8_t* data, std::size_t size);
 int dptrain_fuzz_image(const std::uint8_t* data, std::size_t size);
 int dptrain_fuzz_weights(const std::uint8_t* data, std::size_t size);
@@ -36,6 +37,7 @@ struct Target {
 
 constexpr Target kTargets[] = {{"checkpoint", dptrain_fuzz_checkpoint, 200},
                                {"config", dptrain_fuzz_config, 100},
+                               {"csv", dptrain_fuzz_csv, 200},
                                {"idx", dptrain_fuzz_idx, 200},
                                {"image", dptrain_fuzz_image, 100},
                                {"weights", dptrain_fuzz_weights, 200}};

@@ -1,0 +1,65 @@
+// Reader of rows: any bytes are looked at and read, or end in an Error; memory stays in proportion to the input. What a
+// file says does not depend on blocks and threads, so it is read twice. A first byte that is odd leaves bad rows out.
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "table/bytes.h"
+#include "table/look.h"
+#include "table/read.h"
+
+namespace {
+
+using namespace dptrain;
+using Files = std::vector<std::shared_ptr<const FileBytes>>;
+
+/// Everything that a reader gives, in one text.
+std::string all_of(const Files& files, const table::Schema& schema, const table::ReadOptions& options) {
+  const table::Table rows = table::read(files, schema, options);
+  std::string all = std::to_string(rows.skipped()) + " left out\n";
+  for (std::int64_t i = 0; i < rows.rows(); ++i) {
+    all += rows.place(i);
+    if (rows.cells() > 0)
+      all.append(reinterpret_cast<const char*>(rows.row(i)),
+                 static_cast<std::size_t>(rows.cells()) * sizeof(table::Cell));
+    for (std::size_t c = 0; c < rows.schema().columns.size(); ++c)
+      if (rows.schema().columns[c].type == table::ColumnType::kText && rows.schema().columns[c].kept)
+        rows.append_text(static_cast<int>(c), i, all);
+  }
+  return all;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const auto* const begin = reinterpret_cast<const std::byte*>(data);
+  const bool skip = (data[0] & 1U) != 0;
+  const std::size_t block = 1 + (data[0] >> 1U);
+  try {
+    const Files files{FileBytes::of_memory("fuzz", {begin + 1, begin + size}, table::csv_voice())};
+    const table::Schema schema = table::look(files, {.rows = 4, .bytes = 16}).schema;
+    std::string outcomes[2];
+    for (int i = 0; i < 2; ++i) {
+      table::ReadOptions options;
+      options.skip = skip;
+      options.threads = 1 + i;
+      if (i == 1) options.block_bytes = static_cast<std::int64_t>(block);
+      options.most_row_bytes = 4096;
+      try {
+        outcomes[i] = all_of(files, schema, options);
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::kData) __builtin_trap();
+        outcomes[i] = error.what();
+      }
+    }
+    if (outcomes[0] != outcomes[1]) __builtin_trap();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kData) __builtin_trap();
+  }
+  return 0;
+}
