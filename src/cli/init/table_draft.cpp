@@ -101,7 +101,7 @@ struct Sizes {
 };
 Sizes sizes_for(std::int64_t rows) {
   Sizes sizes{.batch = 16, .epochs = 300, .patience = 30, .layers = {64, 32}, .dropout = 0.1};
-  while (sizes.batch < 1024 && sizes.batch * 80 < rows) sizes.batch *= 2;
+  while (sizes.batch < 1024 && sizes.batch * 200 < rows) sizes.batch *= 2;
   if (rows >= 5'000) sizes = {sizes.batch, 100, 10, {128, 64}, 0.1};
   if (rows >= 100'000) sizes = {sizes.batch, 30, 4, {256, 128}, 0.1};
   if (rows >= 2'000'000) sizes = {sizes.batch, 10, 2, {256, 128}, 0.0};

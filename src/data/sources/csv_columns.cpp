@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 
+#include <nlohmann/json.hpp>
+
 #include "core/error.h"
 #include "core/format.h"
 
@@ -74,7 +76,7 @@ std::unique_ptr<TrainingColumn> training_column(const CsvRows& rows, const std::
 }
 
 CsvFeature::CsvFeature(std::shared_ptr<const CsvRows> rows, const CsvLearned::Column& column)
-    : rows_(std::move(rows)), name_(column.name), encoder_(restore(column.encoder, column.learned)) {
+    : rows_(std::move(rows)), name_(column.name), encoder_(restore(column.encoder, nlohmann::json::parse(column.learned))) {
   const table::Table& table = rows_->table;
   column_ = table.schema().find(name_);
   cell_ = table.cell_of(column_);

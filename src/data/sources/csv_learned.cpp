@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 #include "config/diagnostics.h"
 #include "config/yaml_parser.h"
 #include "core/error.h"
@@ -44,7 +46,7 @@ Json to_json(const CsvLearned& learned) {
   for (const auto& column : learned.columns) {
     Json json{{"name", column.name},
               {"as", Json::parse(config::to_json(column.encoder.write(true)))},
-              {"learned", column.learned}};
+              {"learned", Json::parse(column.learned)}};
     if (column_type_of(column.encoder) == table::ColumnType::kDate) json["dates"] = form_name(column.form);
     columns.push_back(std::move(json));
   }
@@ -73,7 +75,7 @@ CsvLearned from_json(const Json& json) {
     learned.columns.push_back({.name = column.at("name").get<std::string>(),
                                .form = form_of(column.value("dates", "iso")),
                                .encoder = encoder_of(column.at("as")),
-                               .learned = column.at("learned")});
+                               .learned = column.at("learned").dump()});
   for (const Json& label : json.at("labels"))
     learned.labels.push_back({.name = label.at("name").get<std::string>(),
                               .columns = label.at("columns").get<Words>(),

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "data/sources/csv.h"
 
 namespace dptrain::data {
@@ -16,8 +14,8 @@ struct CsvLearned {
   struct Column {
     std::string name;
     table::DateForm form{};
-    config::Typed encoder;   ///< with its arguments
-    nlohmann::json learned;  ///< Encoder::learned()
+    config::Typed encoder;  ///< with its arguments
+    std::string learned;    ///< Encoder::learned(), as text
   };
   struct Label {
     std::string name;                  ///< of the output; "" for the only one

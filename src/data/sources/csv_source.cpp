@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <nlohmann/json.hpp>
+
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -135,7 +137,7 @@ class CsvUntaught final : public CsvBase {
       const auto cells = training_column(*rows_, samples, column.name);
       try {
         const auto encoder = data::learn(column.encoder, *cells);
-        column.learned = encoder->learned();
+        column.learned = encoder->learned().dump();
       } catch (const Error& error) {
         throw error.within(fmt::format("{}: column '{}'", rows_->place, column.name));
       }
