@@ -72,7 +72,11 @@ int run_stats(const DataCommandFlags& flags) {
   const std::string values = names.empty() ? "values as they are stored" : "values after " + join(names, ", ");
   const data::Pipeline pipeline(front, true);
   for (const NamedSet& set : data.sets)
-    for (int input = 0; input < set.source->inputs(); ++input) {
+    if (const std::vector<std::string> columns = set.source->column_lines(); !columns.empty())
+      print_text(
+          fmt::format("{}: {} samples\n  {}\n", set.name, with_commas(set.source->size()), join(columns, "\n  ")));
+  for (const NamedSet& set : data.sets)
+    for (int input = 0; set.source->column_lines().empty() && input < set.source->inputs(); ++input) {
       const std::string of = set.source->input_name(input);
       print_text(stats_report(of.empty() ? set.name : set.name + " " + of,
                               data_stats(*set.source, input, pipeline, has_columns(data, *set.source, input)), values));
@@ -80,11 +84,28 @@ int run_stats(const DataCommandFlags& flags) {
   return 0;
 }
 
+/// Some rows of a table, evenly spread, and what they become.
+void print_rows(const data::Source& source, std::int64_t count) {
+  count = std::min(count, source.size());
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t index = i * source.size() / count;
+    std::string text = source.label_place(index);
+    if (source.label_type() == data::LabelType::kClass)
+      text += ": " + printable(source.class_names()[static_cast<std::size_t>(source.label_class(index))]);
+    print_text(fmt::format("{}\n  {}\n", text, join(source.cell_lines(index), "\n  ")));
+  }
+}
+
 int run_preview(const DataCommandFlags& flags) {
   if (is_folder(flags.path))
     throw Error(ErrorKind::kUsage,
                 fmt::format("data preview shows what a config's transforms make; {} is a folder", flags.path));
   const DataSets data = open_data_sets(flags.path, flags.overrides.overrides(), flags.on.value_or("train"));
+  const data::Source& source = *data.sets.front().source;
+  if (!source.column_lines().empty()) {
+    print_rows(source, flags.samples.value_or(3));
+    return 0;
+  }
   PreviewOptions options;
   options.samples = flags.samples.value_or(options.samples);
   options.epochs = flags.epochs;
@@ -114,13 +135,16 @@ void add_data(App& app) {
   command.describe(
       "scan reads every sample: counts per class, formats, sizes, and every damaged file with place and reason; exit 3 "
       "if there is one. stats prints mean and deviation per channel, ready for a Normalization, and how large images "
-      "are. preview draws samples as training sees them in several epochs, of clips a row of frames.");
+      "are; of a table what its columns hold and become. preview draws samples as training sees them in several "
+      "epochs, "
+      "of clips a row of frames, and prints rows of a table.");
   command.example("scan flowers/train")
       .example("stats configs/flowers_cnn.yaml")
       .example("preview configs/flowers_cnn.yaml --samples 12 --epochs 8 -o preview.png");
   command.positional("scan|stats|preview", flags->action, "what to do");
-  command.positional("DIR|CONFIG", flags->path,
-                     "a folder of images or clips, in class folders or not; or a config (preview: a config)");
+  command.positional(
+      "DIR|FILE|CONFIG", flags->path,
+      "a folder of images or clips, in class folders or not; a CSV file; or a config (preview: a config)");
   command.section("Data")
       .choice("--on", {"train", "validation", "test"}, flags->on,
               "which data set of the config (scan: all; stats and preview: train)")

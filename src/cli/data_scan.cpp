@@ -92,6 +92,11 @@ void check_name(const std::string& path, const std::string& format, DataScan& sc
 DataScan scan(const data::Source& source) {
   DataScan result{.samples = source.size()};
   count_classes(source, result);
+  if (const std::vector<std::string> columns = source.column_lines(); !columns.empty()) {  // read when it was opened
+    result.columns = columns;
+    if (const auto account = source.bad_samples()) result.damaged = account->all();
+    return result;
+  }
   const bool files = holds_files(source);
   std::vector<Seen> all(static_cast<std::size_t>(source.size()));
   for_each_sample(source.size(),
@@ -131,6 +136,7 @@ std::string scan_report(const std::string& name, const DataScan& scan) {
     text +=
         fmt::format("  {:<{}} {:>9}  {:>5.1f} %\n", label, width, with_commas(count),
                     scan.samples == 0 ? 0.0 : 100.0 * static_cast<double>(count) / static_cast<double>(scan.samples));
+  for (const std::string& column : scan.columns) text += "  " + column + "\n";
   if (!scan.formats.empty()) text += "formats  " + listed(scan.formats) + "\n";
   if (!scan.color_modes.empty()) text += "colours  " + listed(scan.color_modes) + "\n";
   if (!scan.heights.empty())

@@ -14,6 +14,7 @@ namespace dptrain::cli {
 
 struct DataScan {
   std::int64_t samples = 0;
+  std::vector<std::string> columns{};                            ///< of a table: data::Source::column_lines()
   std::vector<std::pair<std::string, std::int64_t>> classes{};   ///< in the order of the labels; none: no classes
   std::map<std::string, std::int64_t> formats{}, color_modes{};  ///< of files; what cannot be recognised is in neither
   std::vector<std::int64_t> heights{}, widths{};                 ///< of what could be read, sorted

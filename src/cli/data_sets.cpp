@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/machine.h"
+#include "data/sources/csv.h"
 #include "data/sources/file_list.h"
 #include "data/sources/image_folder.h"
 #include "data/sources/video.h"
@@ -40,6 +41,21 @@ std::shared_ptr<const data::Source> open_folder(const std::string& path) {
   return open_folder_as<data::ImageFolderSpec>(path, data::open_images);
 }
 
+/// "iris.csv", "iris.tsv.gz".
+bool is_table_name(std::string path) {
+  if (path.ends_with(".gz")) path.resize(path.size() - 3);
+  return path.ends_with(".csv") || path.ends_with(".tsv");
+}
+
+std::shared_ptr<const data::Source> open_table(const std::string& path) {
+  data::CsvSpec spec;
+  spec.files = {config::Path{path}};
+  spec.on_error.skip = true;  // they are what is looked for
+  data::DatasetConfig only;
+  only.train = data::dataset_family().make(std::move(spec));
+  return data::open_sources(only, {}, 0).train;
+}
+
 data::ModelSide side_of(const experiment::Experiment& experiment) {
   const graph::Graph& graph = experiment.graph;
   data::ModelSide side = experiment::input_side(graph);
@@ -61,6 +77,10 @@ DataSets open_data_sets(const std::string& path, const experiment::Overrides& ov
   if (fs::is_directory(path, ignored)) {
     if (only) throw Error(ErrorKind::kUsage, fmt::format("--on belongs to a config, but {} is a folder", path));
     found.sets.push_back({path, open_folder(path)});
+    return found;
+  }
+  if (is_table_name(path)) {
+    found.sets.push_back({path, open_table(path)});
     return found;
   }
   found.experiment = load(path, overrides);

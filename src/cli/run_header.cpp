@@ -58,6 +58,17 @@ std::string short_library(const mpi::Processes& processes) {
   return words;
 }
 
+/// Those of a table; of a wide one the first.
+std::vector<std::string> listed_columns(const session::Session& session) {
+  constexpr std::size_t kMost = 30;
+  std::vector<std::string> lines = session.column_lines();
+  if (const std::size_t count = lines.size(); count > kMost) {
+    lines.resize(kMost);
+    lines.push_back(fmt::format("and {} more; `dptrain data stats` lists all", count - kMost));
+  }
+  return lines;
+}
+
 std::string phases_line(const session::Session& session) {
   std::vector<std::string> parts;
   for (const auto& [phase, seconds] : session.phases())
@@ -112,6 +123,7 @@ std::vector<std::string> run_header(session::Session& session, const std::string
     for (const std::string& note : weights->notes) lines.push_back("         " + note);
     log::debug(weights->table());
   }
+  for (const std::string& column : listed_columns(session)) lines.push_back("column   " + column);
   if (const std::string classes = session.class_weights_line(); !classes.empty())
     lines.push_back("classes  " + classes);
   if (const std::string slots = session::slots_line(session.devices()); !slots.empty())

@@ -137,6 +137,10 @@ class Source {
   virtual std::shared_ptr<const Source> taught(const std::string& /*learned*/) const { return nullptr; }
 
   virtual std::vector<std::string> class_names() const { return {}; }
+  /// Of a table: what each column of its inputs holds and how it becomes numbers, a line each. Else none.
+  virtual std::vector<std::string> column_lines() const { return {}; }
+  /// Of such a table's row: "age  39 -> 0.0271", a line for each column of the inputs.
+  virtual std::vector<std::string> cell_lines(std::int64_t /*index*/) const { return {}; }
   /// Changes when the data do: sizes, shapes and a hash of file sizes and first and last bytes. For env.json and
   /// resume.
   virtual std::string fingerprint() const = 0;

@@ -55,6 +55,7 @@ class Session {
   /// Which data sets become batches on the GPU: "train resident (45 MiB)"; empty on CPUs.
   const std::vector<std::string>& feeds() const { return feeds_; }
   const std::vector<std::string>& class_names() const { return data_->class_names(); }
+  std::vector<std::string> column_lines() const { return data_->column_lines(); }
   /// What samples of the training data are made with (data::Source::learn()), to be kept with the model.
   const std::string& learned() const { return data_->learned(); }
   std::string data_fingerprint() const { return data_->fingerprint(); }

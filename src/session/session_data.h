@@ -69,6 +69,10 @@ class SessionData {
   const std::vector<plan::Objective>& objectives() const { return objectives_; }
   const std::vector<std::string>& class_names() const { return class_names_; }
   const std::string& learned() const { return sources_.learned; }
+  /// Of the training data: data::Source::column_lines().
+  std::vector<std::string> column_lines() const {
+    return sources_.train ? sources_.train->column_lines() : std::vector<std::string>{};
+  }
   std::string class_weights_line() const;
   std::string fingerprint() const;
   std::string facts() const;  ///< fingerprints and sizes of all data sets, a line each

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <limits>
 
+#include "core/format.h"
+
 namespace dptrain::table {
 namespace {
 
@@ -117,6 +119,18 @@ std::string_view date_example(DateForm form) {
     case DateForm::kMonthFirst: return "11/25/2026";
   }
   return "";
+}
+
+std::string date_text(std::int32_t minutes) {
+  using namespace std::chrono;
+  const sys_time<std::chrono::minutes> moment{std::chrono::minutes(minutes)};
+  const auto day = floor<days>(moment);
+  const year_month_day date(day);
+  std::string text = fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()),
+                                 static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
+  if (const auto of_day = (moment - day).count(); of_day != 0)
+    text += fmt::format(" {:02}:{:02}", of_day / 60, of_day % 60);
+  return text;
 }
 
 }  // namespace dptrain::table

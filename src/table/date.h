@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "table/schema.h"
@@ -16,5 +17,8 @@ std::optional<std::int32_t> read_date(std::string_view text, DateForm form);
 
 /// "2026-11-25", "25/11/2026", "11/25/2026".
 std::string_view date_example(DateForm form);
+
+/// "2026-11-25", or "2026-11-25 10:20" of a moment within a day.
+std::string date_text(std::int32_t minutes);
 
 }  // namespace dptrain::table

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/text.h"
+#include "table/date.h"
 
 namespace dptrain::data {
 namespace {
@@ -76,7 +79,9 @@ std::unique_ptr<TrainingColumn> training_column(const CsvRows& rows, const std::
 }
 
 CsvFeature::CsvFeature(std::shared_ptr<const CsvRows> rows, const CsvLearned::Column& column)
-    : rows_(std::move(rows)), name_(column.name), encoder_(restore(column.encoder, nlohmann::json::parse(column.learned))) {
+    : rows_(std::move(rows)),
+      name_(column.name),
+      encoder_(restore(column.encoder, nlohmann::json::parse(column.learned))) {
   const table::Table& table = rows_->table;
   column_ = table.schema().find(name_);
   cell_ = table.cell_of(column_);
@@ -128,6 +133,59 @@ void CsvFeature::encode_ids(std::int64_t row, std::int32_t* out) const {
   } catch (const Error& error) {
     fail(row, error);
   }
+}
+
+std::string CsvFeature::line() const {
+  return fmt::format("{:<24} {:<9} {}; {}", printable(name_), table::type_name(encoder_->reads()), contents(),
+                     encoder_->describe());
+}
+
+std::string CsvFeature::line_of(std::int64_t row) const {
+  const std::string left = fmt::format("{:<24} {} ->", printable(name_), cell_text(row));
+  if (words_ != nullptr) return fmt::format("{} word {} of {}", left, word_index(row), encoder_->id_limit());
+  std::vector<float> numbers(static_cast<std::size_t>(encoder_->floats()));
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(encoder_->ids()));
+  std::string right;
+  if (!numbers.empty()) {
+    encode(row, numbers.data());
+    for (const float value : numbers) right += fmt::format(" {:.5g}", value);
+  } else {
+    encode_ids(row, ids.data());
+    for (const std::int32_t id : ids) right += fmt::format(" {}", id);
+  }
+  return left + right;
+}
+
+std::string CsvFeature::cell_text(std::int64_t row) const {
+  if (texts_ != nullptr) return printable(text(row));
+  if (words_ != nullptr) {
+    const std::int32_t code = rows_->table.row(row)[cell_].code;
+    return code < 0 ? "(missing)" : printable(rows_->table.words(column_)[static_cast<std::size_t>(code)]);
+  }
+  const double value = number(row);
+  if (std::isnan(value)) return "(missing)";
+  return dates_ ? table::date_text(static_cast<std::int32_t>(value)) : shortest(static_cast<float>(value));
+}
+
+std::string CsvFeature::contents() const {
+  const table::Table& table = rows_->table;
+  std::int64_t missing = 0;
+  double least = HUGE_VAL, most = -HUGE_VAL;
+  for (std::int64_t row = 0; texts_ == nullptr && row < table.rows(); ++row) {
+    const bool is_missing = words_ != nullptr ? table.row(row)[cell_].code < 0 : std::isnan(number(row));
+    if (is_missing)
+      ++missing;
+    else if (numbers_ != nullptr)
+      least = std::min(least, number(row)), most = std::max(most, number(row));
+  }
+  const std::string missed = missing > 0 ? fmt::format(", {} missing", with_commas(missing)) : "";
+  if (texts_ != nullptr) return "texts";
+  if (words_ != nullptr)
+    return fmt::format("{} different{}", with_commas(static_cast<std::int64_t>(index_of_code_.size())), missed);
+  if (least > most) return "nothing but missing values";
+  if (!dates_) return fmt::format("{:.6g} to {:.6g}{}", least, most, missed);
+  return fmt::format("{} to {}{}", table::date_text(static_cast<std::int32_t>(least)),
+                     table::date_text(static_cast<std::int32_t>(most)), missed);
 }
 
 double CsvFeature::number(std::int64_t row) const { return as_number(rows_->table.row(row)[cell_], dates_); }

@@ -26,10 +26,16 @@ class CsvFeature {
   /// Writes encoder().floats() or ids() of them for a row of the table. Throws Error{kData} with the place.
   void encode(std::int64_t row, float* out) const;
   void encode_ids(std::int64_t row, std::int32_t* out) const;
+  /// "age  number  17 to 90, 3 missing; normalised: mean 38.6, deviation 13.6", of all rows of the table.
+  std::string line() const;
+  /// "age  39 -> 0.0271"; "kind  dog -> word 2 of 5".
+  std::string line_of(std::int64_t row) const;
   /// Cells of the whole table with words that the encoder does not know.
   std::int64_t unknown() const { return unknown_; }
 
  private:
+  std::string contents() const;
+  std::string cell_text(std::int64_t row) const;
   std::int32_t word_index(std::int64_t row) const;
   double number(std::int64_t row) const;
   std::string text(std::int64_t row) const;

@@ -84,7 +84,7 @@ std::unique_ptr<DatasetDef> csv_def() {
                    .doc("fields that mean nothing, in place of '', NA, NaN, null and the like"))
           .key(key("missing_columns", &CsvSpec::missing_columns)
                    .doc("take a column that is not there for one of missing values"))
-          .key(key("on_error", &CsvSpec::on_error))
+          .key(key("on_error", &CsvSpec::on_error).doc("rows that cannot be read or lack a label"))
           .rule<CsvSpec>(check_csv),
       open_csv, csv_paths);
   def->learns = true;

@@ -82,6 +82,21 @@ class CsvSamples final : public CsvBase {
     }
   }
 
+  std::vector<std::string> column_lines() const override {
+    std::vector<std::string> lines;
+    for (const Input& input : inputs_)
+      for (const CsvFeature& feature : input.features)
+        lines.push_back((input.name.empty() ? "" : input.name + ": ") + feature.line());
+    return lines;
+  }
+
+  std::vector<std::string> cell_lines(std::int64_t index) const override {
+    std::vector<std::string> lines;
+    for (const Input& input : inputs_)
+      for (const CsvFeature& feature : input.features) lines.push_back(feature.line_of(rows_->row_of(index)));
+    return lines;
+  }
+
   /// Which inputs the model takes as ids.
   void choose_ids(const ModelSide& model) {
     for (Input& input : inputs_) {
