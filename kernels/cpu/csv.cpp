@@ -163,7 +163,7 @@ HWY_INLINE bool short_decimal(const char* begin, const char* end, float* out) {
     if (point != 0) {
       if (length == 1) return false;
       point &= ~point + 1;
-      fraction = static_cast<uint32_t>(std::countl_zero(point)) / 8;
+      fraction = 7 - static_cast<uint32_t>(std::countr_zero(point)) / 8;
       const uint64_t before = (point >> 7) - 1;
       high = (high & ~((point << 1) - 1)) | ((high & before) << 8);
     }
@@ -175,12 +175,12 @@ HWY_INLINE bool short_decimal(const char* begin, const char* end, float* out) {
   low = low >> gone << gone;
   if (uint64_t point = first_point(low); point != 0) {
     point &= ~point + 1;
-    fraction = static_cast<uint32_t>(std::countl_zero(point)) / 8 + 8;
+    fraction = 15 - static_cast<uint32_t>(std::countr_zero(point)) / 8;
     const uint64_t before = (point >> 7) - 1;
     low = (low & ~((point << 1) - 1)) | ((low & before) << 8);
   } else if (point = first_point(high); point != 0) {
     point &= ~point + 1;
-    fraction = static_cast<uint32_t>(std::countl_zero(point)) / 8;
+    fraction = 7 - static_cast<uint32_t>(std::countr_zero(point)) / 8;
     const uint64_t before = (point >> 7) - 1;
     high = (high & ~((point << 1) - 1)) | ((high & before) << 8) | (low >> 56);
     low <<= 8;

@@ -71,7 +71,7 @@ std::int32_t WordTable::add(const Key& key, std::size_t at, const char* word, st
   }
   slots_[at] = {key.low, key.high, 1, code, entry};
   // Few words are found at the first look more often where most slots are empty.
-  if (++used_ * (slots_.size() < kRoomy ? 8 : 2) > slots_.size()) grow();
+  if (++used_ * (slots_.size() < kRoomy ? 4 : 2) > slots_.size()) grow();
   return code;
 }
 

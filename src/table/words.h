@@ -97,8 +97,13 @@ class WordTable {
   static const Kept kKept;
   static Key long_key(const char* word, std::size_t size);
   static std::size_t hash(const Key& key) {
-    const std::uint64_t mixed = (key.low ^ (key.high * 0x9E3779B97F4A7C15)) * 0xD6E8FEB86659FD93;
-    return static_cast<std::size_t>(mixed ^ (mixed >> 32));
+    // Words often differ in their last bytes alone, the highest ones here: what a product has above 64 bits knows them.
+    const unsigned __int128 mixed =
+        static_cast<unsigned __int128>(key.low ^ 0x9E3779B97F4A7C15) * (key.high ^ 0xD6E8FEB86659FD93);
+    const unsigned __int128 again =
+        static_cast<unsigned __int128>(key.low + static_cast<std::uint64_t>(mixed >> 64)) * 0xA0761D6478BD642F;
+    return static_cast<std::size_t>(static_cast<std::uint64_t>(again >> 64) ^ static_cast<std::uint64_t>(again) ^
+                                    static_cast<std::uint64_t>(mixed));
   }
   bool same(const Slot& slot, const char* word, std::size_t size) const;
   std::int32_t unknown() const;
