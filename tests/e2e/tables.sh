@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# A table from a CSV to answers: init --from, training that is killed and goes on with other replicas, evaluation, and prediction
+# on raw rows, from a file and from stdin, which must give the answers that eval has counted.
+# Why a script: a kill, a resumed run on other replicas, and a pipe are what is tested.
+. "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
+
+cat >make.py <<'PYTHON'
+import csv
+import random
+
+random.seed(3)
+
+
+def row(number):
+    age, kind = random.uniform(1, 15), random.choice(["dog", "cat", "fish, red", ""])
+    day = f"20{random.randint(10, 25)}-{random.randint(1, 12):02}-{random.randint(1, 28):02}"
+    score = age * 0.3 + (2 if kind == "dog" else -1) + random.gauss(0, 0.5)
+    return [f"id_{number}", "" if number % 17 == 0 else f"{age:.3f}", kind, day, "old" if score > 2 else "young"]
+
+
+for name, rows in ("train", range(0, 600)), ("test", range(600, 800)):
+    with open(f"{name}.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "age", "kind", "born", "stage"])
+        writer.writerows(row(number) for number in rows)
+PYTHON
+python3 make.py
+
+say "a config from the table"
+run 0 init --from train.csv --target stage
+says "600 rows of 5 columns"
+says "test.csv beside it is the test set"
+config=$(ls ./*.yaml)
+run 0 check "$config" --with-data
+run 0 data stats "$config"
+says "3 different, "
+run 0 data preview "$config" --samples 2
+
+say "killed, and on with two replicas"
+longer=(--set "callbacks=[]" --epochs 400)
+start fit "$config" --cpus 1 --run-dir run "${longer[@]}"
+has_trained() { [ -s run/checkpoints/last.h5 ] && [ "$(rows run/train.csv)" -ge 3 ]; }
+until_true has_trained
+kill -9 "$process"
+wait "$process" 2>/dev/null || true
+mv train.csv moved.csv
+run 3 fit "$config" --cpus 2x1 --run-dir run --resume "${longer[@]}"
+says "no such file"
+mv moved.csv train.csv
+epoch=$(tail -n 1 run/train.csv | cut -d, -f1)
+run 0 fit "$config" --cpus 2x1 --run-dir run --resume --set "callbacks=[]" --epochs $((epoch + 5))
+run 0 eval run --cpus 1
+accuracy=$(sed -n 's/^accuracy: //p' out)
+
+say "raw rows give what eval has counted"
+run 0 predict run --input test.csv --output file.csv
+# Labels need not be there, columns may stand in another order: in a file, compressed, and through a pipe.
+python3 - <<'PYTHON'
+import csv
+rows = list(csv.DictReader(open("test.csv", newline="")))
+with open("raw.csv", "w", newline="") as file:
+    writer = csv.DictWriter(file, ["born", "kind", "extra", "age"])
+    writer.writeheader()
+    writer.writerows({"born": r["born"], "kind": r["kind"], "age": r["age"], "extra": "x"} for r in rows)
+PYTHON
+gzip -k raw.csv
+run 0 predict run --input raw.csv.gz --output gz.csv
+"$DPTRAIN" predict run/model.h5 --input - --cpus 2x1 <raw.csv >pipe.csv 2>err || fail "stdin: $(cat err)"
+python3 - "$accuracy" <<'PYTHON' || fail "the answers differ"
+import csv
+import sys
+truth = [r["stage"] for r in csv.DictReader(open("test.csv", newline=""))]
+answers = {name: [r["label"] for r in csv.DictReader(open(name))] for name in ("file.csv", "gz.csv", "pipe.csv")}
+right = sum(a == b for a, b in zip(truth, answers["file.csv"])) / len(truth)
+print(right, sys.argv[1])
+assert abs(right - float(sys.argv[1])) < 1e-6
+assert right > 0.8
+assert answers["file.csv"] == answers["gz.csv"] == answers["pipe.csv"]
+PYTHON
+printf 'age,kind,born\n3,horse,2020-01-01\nx,dog,2020-01-01\n' >bad.csv
+run 3 predict run --input bad.csv
+says "bad.csv:3:1: column 'age': found 'x'"
+run 0 predict run --input bad.csv --on-error skip
+says "left out: bad.csv:3"
+says "1 of 1 values of 'kind' are outside the vocabulary"
+printf 'age,born\n3,2020-01-01\n' >short.csv
+run 3 predict run --input short.csv
+says "has no column 'kind'"
