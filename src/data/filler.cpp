@@ -87,6 +87,7 @@ Filler::Input Filler::match(const ModelSide& model, std::size_t which) const {
   if (found.rank() == 0) check_sizes(input);
   input.u8 = source_->u8_rows(input.from);
   input.f32 = source_->f32_rows(input.from);
+  input.is_final = pipeline_.empty() && found == input.wanted && source_->gives(input.from, DType::kF32);
   return input;
 }
 
@@ -251,6 +252,7 @@ void Filler::fill_input(const Input& input, std::int64_t index, std::int64_t epo
     copy_row(input, index, out);
     return;
   }
+  if (input.is_final) return source_->read_exact(index, input.from, DType::kF32, out);
   const DrawKey key = key_of(index, epoch);
   const ImageView view = view_sample(input, index, key, scratch.image);
   try {

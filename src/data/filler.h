@@ -58,6 +58,7 @@ class Filler {
     std::size_t row_bytes() const { return static_cast<std::size_t>(elements) * size_of(type); }
     const std::uint8_t* u8 = nullptr;  ///< rows in memory
     const float* f32 = nullptr;
+    bool is_final = false;  ///< the source writes a row as the model wants it (Source::gives)
   };
 
   static float* float_row(const Batch::Slot& slot, std::size_t input, std::int64_t row) {

@@ -95,7 +95,7 @@ class Source {
   virtual std::optional<ClipInfo> inspect(std::int64_t /*index*/) const { return std::nullopt; }
   /// Whether read() gives a sample of each epoch (ReadHint::draw) otherwise: nothing of it can be kept.
   virtual bool draws() const { return false; }
-  /// Whether read_exact() gives the input as numbers of that type: kI32, ids, or kU8, a mask.
+  /// Whether read_exact() gives the input as numbers of that type: kI32, ids; kU8, a mask; kF32, what read() gives.
   virtual bool gives(int /*input*/, DType /*type*/) const { return false; }
   /// One sample's input, every number as it is stored, as many as the shape has elements; nothing goes through a float.
   /// Only where gives(); any thread; throws as read() does.

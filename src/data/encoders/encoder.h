@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,9 +53,16 @@ class Encoder {
   virtual nlohmann::json learned() const = 0;
 };
 
+/// (x - mean) / deviation; a missing x is `fill`, NaN where it is refused.
+struct LinearMap {
+  double mean = 0, deviation = 1, fill = 0;
+};
+
 /// kNumber and kDate.
 class NumberEncoder : public Encoder {
  public:
+  /// Where encode() is nothing else: whoever has many cells maps them without a call for each.
+  virtual std::optional<LinearMap> linear() const { return std::nullopt; }
   /// floats() numbers; `number` may be NaN, a missing one. Throws Error{kData} where those are refused.
   virtual void encode(double number, float* out) const = 0;
   /// ids() ids. Only where there are some.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
@@ -19,9 +20,10 @@ class ColumnNormalization final : public NumberEncoder {
       : mean_(mean), variance_(variance), deviation_(std::max(std::sqrt(variance), kKerasEpsilon)), fill_(fill) {}
 
   static std::unique_ptr<const Encoder> learn(const ColumnNormalizationSpec& spec, const TrainingColumn& column) {
-    const double fill = fill_of(spec.missing, column);
+    NumberSums sums = sums_of(column);
+    const double fill = fill_of(spec.missing, column, sums);
     const std::optional<double> stands_in = std::isnan(fill) ? std::nullopt : std::optional(fill);
-    const NumberSums sums = sums_of(column, stands_in);
+    if (stands_in) sums = filled(sums, *stands_in);
     return std::make_unique<ColumnNormalization>(spec.mean.value_or(sums.mean), spec.variance.value_or(sums.variance),
                                                  stands_in);
   }
@@ -40,6 +42,9 @@ class ColumnNormalization final : public NumberEncoder {
       number = *fill_;
     }
     *out = static_cast<float>((number - mean_) / deviation_);
+  }
+  std::optional<LinearMap> linear() const override {
+    return LinearMap{mean_, deviation_, fill_.value_or(std::numeric_limits<double>::quiet_NaN())};
   }
   std::string describe() const override {
     return fmt::format("normalised: mean {:.6g}, deviation {:.6g}", mean_, std::sqrt(variance_));

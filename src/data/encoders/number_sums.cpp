@@ -20,36 +20,43 @@ double most_frequent(const TrainingColumn& column) {
 
 }  // namespace
 
-NumberSums sums_of(const TrainingColumn& column, const std::optional<double>& fill) {
+NumberSums sums_of(const TrainingColumn& column) {
   NumberSums sums;
   double sum = 0, squares = 0, shift = 0;
-  bool shifted = false;
   column.numbers([&](std::span<const double> block) {
-    for (double number : block) {
+    for (const double number : block) {
       if (std::isnan(number)) {
         ++sums.missing;
-        if (!fill) continue;
-        number = *fill;
-      } else {
-        ++sums.present;
+        continue;
       }
-      if (!shifted) shift = number, shifted = true;  // near the mean: squares of large numbers would lose the variance
+      if (sums.present++ == 0) shift = number;  // near the mean: squares of large numbers would lose the variance
       const double distance = number - shift;
       sum += distance;
       squares += distance * distance;
     }
   });
-  const auto count = static_cast<double>(sums.present + (fill ? sums.missing : 0));
-  if (count == 0) return sums;
+  if (sums.present == 0) return sums;
+  const auto count = static_cast<double>(sums.present);
   sums.mean = shift + sum / count;
   sums.variance = std::max(0.0, squares / count - (sum / count) * (sum / count));
   return sums;
 }
 
-double fill_of(const MissingNumberRule& rule, const TrainingColumn& column) {
+NumberSums filled(const NumberSums& sums, double fill) {
+  if (sums.missing == 0) return sums;
+  const auto present = static_cast<double>(sums.present), missing = static_cast<double>(sums.missing);
+  const double all = present + missing, mean = (present * sums.mean + missing * fill) / all;
+  const auto square = [](double x) { return x * x; };
+  return {.present = sums.present,
+          .missing = sums.missing,
+          .mean = mean,
+          .variance = (present * (sums.variance + square(sums.mean - mean)) + missing * square(fill - mean)) / all};
+}
+
+double fill_of(const MissingNumberRule& rule, const TrainingColumn& column, const NumberSums& sums) {
   if (rule.number) return *rule.number;
   switch (rule.rule) {
-    case MissingNumber::kMean: return sums_of(column).mean;
+    case MissingNumber::kMean: return sums.mean;
     case MissingNumber::kMostFrequent: return most_frequent(column);
     case MissingNumber::kError: break;
   }

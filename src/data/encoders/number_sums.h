@@ -3,8 +3,6 @@
 // What is to be known of a column of numbers before it is normalised. One pass over what is there, block by block.
 
 #include <cstdint>
-#include <optional>
-
 #include "data/encoders/encoder.h"
 #include "data/encoders/missing.h"
 
@@ -19,10 +17,12 @@ struct NumberSums {
   double variance = 0;  ///< of the population, as Keras's Normalization: the mean of squared distances from the mean
 };
 
-/// Of the column; `fill`, where it is set, counts for the missing ones.
-NumberSums sums_of(const TrainingColumn& column, const std::optional<double>& fill = std::nullopt);
+/// Of what is there, in one pass.
+NumberSums sums_of(const TrainingColumn& column);
+/// The same with `fill` in the place of each missing one.
+NumberSums filled(const NumberSums& sums, double fill);
 
-/// What stands for a missing number; NaN: such cells are refused.
-double fill_of(const MissingNumberRule& rule, const TrainingColumn& column);
+/// What stands for a missing number; NaN: such cells are refused. `sums`: of the column.
+double fill_of(const MissingNumberRule& rule, const TrainingColumn& column, const NumberSums& sums);
 
 }  // namespace dptrain::data

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ class CsvFeature {
 
   const std::string& name() const { return name_; }
   const Encoder& encoder() const { return *encoder_; }
+  /// Of numbers that are mapped and nothing else: the map, and where their cell stands in a row.
+  std::optional<LinearMap> linear() const { return numbers_ != nullptr && !dates_ ? numbers_->linear() : std::nullopt; }
+  int cell() const { return cell_; }
   /// Writes encoder().floats() or ids() of them for a row of the table. Throws Error{kData} with the place.
   void encode(std::int64_t row, float* out) const;
   void encode_ids(std::int64_t row, std::int32_t* out) const;

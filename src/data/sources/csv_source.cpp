@@ -1,13 +1,16 @@
 #include "data/sources/csv_source.h"
 
 #include <algorithm>
-#include <numeric>
+#include <cmath>
+#include <future>
 
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/machine.h"
+#include "core/task_pool.h"
 #include "core/text.h"
 #include "data/sources/csv_columns.h"
 #include "data/sources/hash.h"
@@ -48,6 +51,7 @@ class CsvSamples final : public CsvBase {
         input.floats = encoder.floats() == 0 || input.floats < 0 ? -1 : input.floats + encoder.floats();
         input.ids = encoder.ids() == 0 || input.ids < 0 ? -1 : input.ids + encoder.ids();
         tell_of_unknown(feature);
+        if (const auto map = feature.linear()) input.linear.push_back({feature.cell(), *map});
       }
       inputs_.push_back(std::move(input));
     }
@@ -67,14 +71,13 @@ class CsvSamples final : public CsvBase {
     out.shape = Shape{of.floats};
     out.type = DType::kF32;
     out.f32.resize(static_cast<std::size_t>(of.floats));
-    float* place = out.f32.data();
-    for (const CsvFeature& feature : of.features) {
-      feature.encode(rows_->row_of(index), place);
-      place += feature.encoder().floats();
-    }
+    write_floats(of, rows_->row_of(index), out.f32.data());
   }
-  bool gives(int input, DType type) const override { return type == DType::kI32 && at(input).ids > 0; }
-  void read_exact(std::int64_t index, int input, DType, void* out) const override {
+  bool gives(int input, DType type) const override {
+    return type == DType::kI32 ? at(input).ids > 0 : type == DType::kF32 && at(input).floats > 0;
+  }
+  void read_exact(std::int64_t index, int input, DType type, void* out) const override {
+    if (type == DType::kF32) return write_floats(at(input), rows_->row_of(index), static_cast<float*>(out));
     auto* place = static_cast<std::int32_t*>(out);
     for (const CsvFeature& feature : at(input).features) {
       feature.encode_ids(rows_->row_of(index), place);
@@ -109,13 +112,37 @@ class CsvSamples final : public CsvBase {
   }
 
  private:
+  struct Mapped {
+    int cell;
+    LinearMap map;
+  };
   struct Input {
     std::string name;
     std::vector<CsvFeature> features{};
+    std::vector<Mapped> linear{};      ///< of all features, or of some, and then of no use
     std::int64_t floats = 0, ids = 0;  ///< in all; -1: some column cannot be such
     bool as_ids = false;
   };
   const Input& at(int input) const { return inputs_[static_cast<std::size_t>(input)]; }
+
+  void write_floats(const Input& input, std::int64_t row, float* out) const {
+    if (input.linear.size() == input.features.size() && map_numbers(input, rows_->table.row(row), out)) return;
+    for (const CsvFeature& feature : input.features) {
+      feature.encode(row, out);
+      out += feature.encoder().floats();
+    }
+  }
+  /// False for a missing number that is refused.
+  static bool map_numbers(const Input& input, const table::Cell* cells, float* out) {
+    bool good = true;
+    for (const auto& [cell, map] : input.linear) {
+      const auto found = static_cast<double>(cells[cell].number);
+      const double number = std::isnan(found) ? map.fill : found;
+      good = good && !std::isnan(number);
+      *out++ = static_cast<float>((number - map.mean) / map.deviation);
+    }
+    return good;
+  }
 
   void tell_of_unknown(const CsvFeature& feature) const {
     if (feature.unknown() > 0)
@@ -148,15 +175,11 @@ class CsvUntaught final : public CsvBase {
 
   std::string learn(const std::vector<std::int64_t>& samples) const override {
     CsvLearned learned = rows_->plan;
-    for (CsvLearned::Column& column : learned.columns) {
-      const auto cells = training_column(*rows_, samples, column.name);
-      try {
-        const auto encoder = data::learn(column.encoder, *cells);
-        column.learned = encoder->learned().dump();
-      } catch (const Error& error) {
-        throw error.within(fmt::format("{}: column '{}'", rows_->place, column.name));
-      }
-    }
+    TaskPool pool(machine::cpus());
+    std::vector<std::future<std::string>> all;
+    for (const CsvLearned::Column& column : learned.columns)
+      all.push_back(pool.send([this, &samples, &column] { return learn_column(samples, column); }));
+    for (std::size_t i = 0; i < all.size(); ++i) learned.columns[i].learned = all[i].get();
     return learned.text();
   }
   std::shared_ptr<const Source> taught(const std::string& learned) const override {
@@ -164,6 +187,15 @@ class CsvUntaught final : public CsvBase {
   }
 
  private:
+  std::string learn_column(const std::vector<std::int64_t>& samples, const CsvLearned::Column& column) const {
+    const auto cells = training_column(*rows_, samples, column.name);
+    try {
+      return data::learn(column.encoder, *cells)->learned().dump();
+    } catch (const Error& error) {
+      throw error.within(fmt::format("{}: column '{}'", rows_->place, column.name));
+    }
+  }
+
   ModelSide model_;
 };
 
