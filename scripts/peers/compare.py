@@ -21,9 +21,9 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ENVIRONMENT = dict(os.environ, MALLOC_MMAP_THRESHOLD_="8000000000", MALLOC_TRIM_THRESHOLD_="16000000000",
                    GLIBC_TUNABLES="glibc.malloc.hugetlb=1", TF_CPP_MIN_LOG_LEVEL="2")
-BATCH = {"fashion_cnn": 512, "cifar_towers": 128, "mlp": 512, "resnet50": 8, "vgg16": 8, "lstm_shared": 64, "gru": 64, "bilstm": 32, "embedding": 256,
+BATCH = {"fashion_cnn": 512, "cifar_towers": 128, "mlp": 512, "resnet50": 8, "vgg16": 8, "lstm_shared": 64, "gru": 64, "bilstm": 32, "embedding": 256, "mlp_table": 256,
          "transformer": 32, "vit_tiny": 64, "conv3d": 8}
-STEPS = {"fashion_cnn": 30, "cifar_towers": 12, "mlp": 150, "resnet50": 2, "vgg16": 2, "lstm_shared": 25, "gru": 40, "bilstm": 25, "embedding": 15,
+STEPS = {"fashion_cnn": 30, "cifar_towers": 12, "mlp": 150, "resnet50": 2, "vgg16": 2, "lstm_shared": 25, "gru": 40, "bilstm": 25, "embedding": 15, "mlp_table": 2000,
          "transformer": 6, "vit_tiny": 10, "conv3d": 6}
 
 

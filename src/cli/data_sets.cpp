@@ -48,7 +48,7 @@ bool is_table_name(std::string path) {
 }
 
 std::shared_ptr<const data::Source> open_table(const std::string& path) {
-  data::CsvSpec spec;
+  data::CSVSpec spec;
   spec.files = {config::Path{path}};
   spec.on_error.skip = true;  // they are what is looked for
   data::DatasetConfig only;

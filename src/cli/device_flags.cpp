@@ -248,7 +248,7 @@ session::DeviceRequest parse_device(const std::string& text, const std::string& 
 }
 
 std::string parse_split(const std::string& text) {
-  if (text == "even") return text;
+  if (text == "even" || text == "auto") return text;
   std::vector<std::string> weights;
   bool good = true;
   for (const std::string& part : split(text, ':')) {
@@ -259,7 +259,7 @@ std::string parse_split(const std::string& text) {
   }
   if (!good || weights.size() < 2)
     throw Error(ErrorKind::kUsage,
-                fmt::format("--split must be even, or one weight per replica as in 2:1; found '{}'", text));
+                fmt::format("--split must be even, auto, or one weight per replica as in 2:1; found '{}'", text));
   return "[" + join(weights, ", ") + "]";
 }
 

@@ -110,7 +110,7 @@ PredictInput whole(std::shared_ptr<const data::Source> source, const std::string
 }
 
 /// Files one behind the other, each as a stream.
-PredictInput table_rows(const std::vector<std::string>& paths, data::CsvSpec spec,
+PredictInput table_rows(const std::vector<std::string>& paths, data::CSVSpec spec,
                         const experiment::Experiment& experiment, const std::string& learned,
                         const std::optional<std::string>& on_error) {
   data::ModelSide model = experiment::input_side(experiment.graph);
@@ -186,7 +186,7 @@ void require_alone(const std::vector<std::string>& paths, const std::string& pat
 
 PredictInput open_predict_input(const std::vector<std::string>& paths, const experiment::Experiment& experiment,
                                 const std::string& learned, const std::optional<std::string>& on_error) {
-  if (const auto* const table = known_set<data::CsvSpec>(experiment))
+  if (const auto* const table = known_set<data::CSVSpec>(experiment))
     return table_rows(paths, *table, experiment, learned, on_error);
   std::error_code ignored;
   for (const std::string& path : paths) {

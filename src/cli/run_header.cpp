@@ -18,6 +18,8 @@ std::string shares(std::int64_t rows, int replicas, const experiment::ConfigFile
   if (config.parallel.virtual_shards)
     return fmt::format("{} shards on {} replica{}", *config.parallel.virtual_shards, replicas,
                        replicas == 1 ? "" : "s");
+  if (config.parallel.split.automatic && replicas > 1)
+    return fmt::format("{} replicas by their speed, accumulate {}", replicas, config.train.accumulate_steps);
   const std::vector<double>& weights = config.parallel.split.weights;
   const std::vector<double> even(static_cast<std::size_t>(replicas), 1.0);
   const std::vector<std::int64_t> split = replica::split_rows(rows, weights.empty() ? even : weights);

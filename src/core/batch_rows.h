@@ -71,6 +71,8 @@ struct BatchRows {
   // Instead of `inputs`, where a device makes them itself from a feed of that number.
   int feed = -1;
   std::int64_t epoch = 0;
+  /// Of the batches of a training run; -1: it is none of them. By it shares that change are looked up.
+  std::int64_t number = -1;
   Column samples{};           ///< int64 [rows]: which samples of the feed these are
   std::vector<Column> raw{};  ///< one per input, rows as the feed has them; empty where it is resident
 

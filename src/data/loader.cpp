@@ -114,7 +114,8 @@ struct Loader::Impl {
         filler(source, std::move(pipeline), model, std::move(labels), options.seed, options.delivery),
         account(source->bad_samples()),
         workers(auto_workers(options, filler.is_copy())),
-        most_rows(std::max<std::int64_t>(1, share_of(std::min(batch_size, samples)).count)),
+        numbered(options.numbered),
+        most_rows(std::max({std::int64_t{1}, options.most_share, share_of(std::min(batch_size, samples), 0).count})),
         piece(piece_size(most_rows, workers, filler.is_copy())),
         ring(static_cast<std::size_t>(auto_prefetch(options, most_rows, workers))),
         orders(samples, options) {
@@ -133,16 +134,17 @@ struct Loader::Impl {
   }
 
   /// Of this process, among the positions of a batch of so many.
-  RowRange share_of(std::int64_t positions) const {
+  RowRange share_of(std::int64_t positions, std::int64_t number) const {
     const RowRange whole{0, positions};
     if (!share) return whole;
-    const RowRange own = share(positions);
+    const RowRange own = share(positions, number);
     if (own.first < 0 || own.count < 0 || own.end() > positions)
       throw Error(ErrorKind::kInternal,
                   fmt::format("positions {} to {} of a batch of {}", own.first, own.end(), positions));
     return own;
   }
 
+  std::int64_t number_of(const Position& at) const { return at.epoch * batches_from(0) + at.first / batch_size; }
   std::int64_t batches_from(std::int64_t first) const { return (samples - first + batch_size - 1) / batch_size; }
 
   /// Only the trainer's thread changes `start`, and only under the mutex.
@@ -189,7 +191,7 @@ struct Loader::Impl {
     std::exception_ptr error;
     try {
       const std::int64_t end = std::min(at.first + batch_size, samples);
-      const RowRange own = share_of(end - at.first);
+      const RowRange own = share_of(end - at.first, number_of(at));
       slot = pool->take();
       // A batch that is short may have a larger share than a full one.
       if (!slot || slot->capacity < own.count) slot = filler.make_slot(std::max(most_rows, own.count), allocate);
@@ -218,6 +220,7 @@ struct Loader::Impl {
   void describe(Batch::Slot& slot, const Position& at, std::int64_t end, const RowRange& own,
                 const std::vector<std::int64_t>* order) const {
     slot.epoch = at.epoch;
+    slot.number = numbered ? number_of(at) : -1;
     slot.first = at.first;
     slot.end = end;
     slot.share = own;
@@ -358,12 +361,13 @@ struct Loader::Impl {
 
   const std::int64_t samples, batch_size;
   const int feed;
-  const std::function<RowRange(std::int64_t)> share;
+  const std::function<RowRange(std::int64_t, std::int64_t)> share;
   const AgreeOnBad agree;
   const Allocate allocate;
   const Filler filler;
   const std::shared_ptr<BadSamples> account;  // the trainer's thread only
   const int workers;
+  const bool numbered;
   const std::int64_t most_rows;  // of a full batch, that this process makes
   const std::int64_t piece;
 

@@ -60,9 +60,11 @@ struct LoaderOptions {
   Allocate allocate{};
   Delivery delivery = Delivery::kFloats;
   int feed = -1;  ///< what BatchRows::feed of the batches says
-  /// Which positions of a batch of so many are this process's: no others are read, but for what they are mixed with.
-  /// Pure; any thread. Not set: all of them.
-  std::function<RowRange(std::int64_t positions)> share{};
+  /// Which positions of batch `number`, of so many, are this process's: no others are read, but for what they are mixed
+  /// with. The same answer each time; any thread. Not set: all of them.
+  std::function<RowRange(std::int64_t positions, std::int64_t number)> share{};
+  std::int64_t most_share = 0;  ///< positions of a share, where they change with the number; 0: as that of batch 0
+  bool numbered = false;        ///< BatchRows::number is set: the epochs' batches are counted through
   /// With a share, where the source leaves samples out: called by next(), once for each batch, in their order.
   AgreeOnBad agree{};
 };

@@ -50,6 +50,7 @@ struct Batch::Slot {
   std::vector<BadRow> bad;                // of this process; once it is agreed on, of all
   BatchPositions positions;               // once it is agreed on
   bool agreed = false;
+  std::int64_t number = -1;  ///< BatchRows::number
   std::int64_t epoch = 0, first = 0;
   std::int64_t end = 0;  // position behind the last sample, read or missing
   double waited = 0;

@@ -278,7 +278,7 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       {"rollback", "Go back to the last checkpoint, with a smaller rate."},
       {"at_most", "So often in a run; then it stops."},
       // Parallel and runtime.
-      {"split", "Shares of the replicas: even, or weights such as [2, 1]."},
+      {"split", "Shares of the replicas: even, auto (by their speed), or weights such as [2, 1]."},
       {"sync_batchnorm", "Moments of BatchNormalization over the batches of all replicas."},
       {"virtual_shards", "Fixed parts of each batch, a power of two: the same bits on 1, 2, 4, ... replicas."},
       {"bucket_size", "Bytes of gradients that are summed at once."},

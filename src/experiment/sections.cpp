@@ -212,7 +212,11 @@ template <>
 struct Value<experiment::Split> {
   static bool read(const Node& node, Reader& reader, experiment::Split& out) {
     const Node value = reader.substituted(node);
-    if (value.is_scalar() && value.str() == "even") return out.weights.clear(), true;
+    if (value.is_scalar() && (value.str() == "even" || value.str() == "auto")) {
+      out = {.weights = {}, .automatic = value.str() == "auto"};
+      return true;
+    }
+    out.automatic = false;
     if (value.is_sequence() && Value<std::vector<double>>::read(value, reader, out.weights)) {
       double sum = 0;
       for (const double weight : out.weights) {
@@ -223,17 +227,18 @@ struct Value<experiment::Split> {
       return sum > 0 && std::isfinite(sum);
     }
     if (!value.is_sequence())
-      reader.error(node, "split must be even or a list such as [2, 1], found " + value.describe());
+      reader.error(node, "split must be even, auto or a list such as [2, 1], found " + value.describe());
     return false;
   }
   static Node write(const experiment::Split& value) {
+    if (value.automatic) return Node::scalar("auto");
     return value.weights.empty() ? Node::scalar("even") : Value<std::vector<double>>::write(value.weights);
   }
   static Node schema() {
     Node any = Node::map();
     Node weight = fragment::number("number");
     weight.set("minimum", Node::integer(0));
-    any.set("anyOf", Node::sequence({detail::enum_schema({"even"}), fragment::list(std::move(weight))}));
+    any.set("anyOf", Node::sequence({detail::enum_schema({"even", "auto"}), fragment::list(std::move(weight))}));
     return any;
   }
 };

@@ -82,9 +82,10 @@ struct TrainSection {
   OnNonfinite on_nonfinite{StopSpec{}};
 };
 
-/// "even", or one weight per replica.
+/// "even", one weight per replica, or "auto": as fast as each replica turns out to be.
 struct Split {
-  std::vector<double> weights;  ///< empty: even
+  std::vector<double> weights;  ///< empty: even, or
+  bool automatic = false;       ///< even at first
 };
 
 struct ParallelSection {

@@ -22,7 +22,8 @@ void check_virtual_shards(config::Reader& reader, const config::Mark& place, con
         "are a replica's micro-batches already: leave accumulate_steps out, and take more shards where memory is "
         "short");
   const std::vector<double>& weights = file.parallel.split.weights;
-  if (std::ranges::any_of(weights, [&](double weight) { return weight != weights.front(); }))
+  if (file.parallel.split.automatic ||
+      std::ranges::any_of(weights, [&](double weight) { return weight != weights.front(); }))
     refuse("go in equal parts to the replicas: leave split out");
   if (file.parallel.sync_batchnorm)
     refuse("are normalised one by one: leave sync_batchnorm out, which wants all of a batch at once");

@@ -38,6 +38,7 @@ void put_sums(std::string& to, const replica::StepSums& sums) {
   put(to, sums.samples);
   put(to, sums.penalty);
   put(to, sums.left_out);
+  put(to, sums.seconds);
   put(to, sums.wishes);
   put(to, sums.outputs.size());
   for (const double value : sums.outputs) put(to, value);
@@ -49,6 +50,7 @@ replica::StepSums get_sums(Reader& from) {
   sums.samples = from.get<std::int64_t>();
   sums.penalty = from.get<double>();
   sums.left_out = from.get<bool>();
+  sums.seconds = from.get<double>();
   sums.wishes = from.get<std::uint32_t>();
   for (auto left = from.get<std::size_t>(); left > 0; --left) sums.outputs.push_back(from.get<double>());
   return sums;

@@ -58,6 +58,7 @@ struct StepSums {
   /// Of a step: nothing was updated, because the loss or the gradients were not finite. Not told in mixed_float16,
   /// which searches its scale that way.
   bool left_out = false;
+  double seconds = 0;        ///< that the replica itself computed, of a step; not added up
   std::uint32_t wishes = 0;  ///< what processes want of the run (ReplicaSet::set_wishes), or-ed
 };
 

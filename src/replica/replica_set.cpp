@@ -39,6 +39,11 @@ enum class Progress { kRunning, kDone, kFailed };
 }  // namespace
 
 struct ReplicaSet::Impl {
+  /// What decides how a batch is cut.
+  struct Whole {
+    std::int64_t positions = 0;
+    std::int64_t number = -1;  ///< BatchRows::number
+  };
   using Devices = std::vector<std::unique_ptr<device::Device>>;
 
   Impl(const plan::Plan& plan_, Devices devices_, Connector& connector_, SetOptions options_)
@@ -138,15 +143,18 @@ struct ReplicaSet::Impl {
   }
 
   /// What a rank computes of a batch of so many positions: its share, or its shards.
-  std::vector<RowRange> shares(std::int64_t positions, int rank) const {
-    const std::vector<RowRange> all = parts_of(positions, options.weights, options.virtual_shards);
+  std::vector<RowRange> shares(const Whole& batch, int rank) const {
+    const std::vector<RowRange> all =
+        batch.number < 0 || options.balance == nullptr
+            ? parts_of(batch.positions, options.weights, options.virtual_shards)
+            : parts_of(batch.positions, options.balance->weights_at(batch.number), options.virtual_shards);
     const auto first = all.begin() + rank * shards_of_replica();
     return {first, first + shards_of_replica()};
   }
   /// Each in so many pieces, in the order of the rows.
-  std::vector<RowRange> pieces_of(std::int64_t positions, int rank, std::int64_t pieces) const {
+  std::vector<RowRange> pieces_of(const Whole& batch, int rank, std::int64_t pieces) const {
     std::vector<RowRange> all;
-    for (const RowRange share : shares(positions, rank))
+    for (const RowRange share : shares(batch, rank))
       for (const RowRange piece : cut(share, pieces)) all.push_back(piece);
     return all;
   }
@@ -154,19 +162,24 @@ struct ReplicaSet::Impl {
   /// The pieces that a rank is made ready for; of shards all, so that every replica is made alike.
   std::vector<RowRange> prepared(std::int64_t batch, int rank) const {
     return options.virtual_shards > 0 ? cut({0, batch}, options.virtual_shards)
-                                      : pieces_of(batch, rank, options.accumulate_steps);
+                                      : pieces_of({batch}, rank, options.accumulate_steps);
   }
   std::int64_t most_positions(std::int64_t batch, int rank) const {
     return options.virtual_shards > 0
                ? cut({0, batch}, options.virtual_shards).front().count
-               : cut({0, most_rows(batch, options.weights, at(rank))}, options.accumulate_steps).front().count;
+               : cut({0, most_of_share(batch, rank)}, options.accumulate_steps).front().count;
+  }
+
+  std::int64_t most_of_share(std::int64_t batch, int rank) const {
+    const std::int64_t most = most_rows(batch, options.weights, at(rank));
+    return options.balance == nullptr ? most : std::min(batch, std::max(most, options.balance->most_rows()));
   }
 
   /// A lane's part of a batch, each share in so many pieces. Never empty: without rows there are empty slices.
   std::vector<BatchRows> slices(const BatchRows& batch, int lane, std::int64_t pieces) const {
     const BatchPositions positions = batch.positions();
     std::vector<BatchRows> all;
-    for (const RowRange piece : pieces_of(positions.count, world.rank(lane), pieces))
+    for (const RowRange piece : pieces_of({positions.count, batch.number}, world.rank(lane), pieces))
       all.push_back(take(batch, positions.rows_at(piece)));
     return all;
   }
@@ -175,15 +188,16 @@ struct ReplicaSet::Impl {
   /// shards in as many as the first, which is the largest.
   std::int64_t inference_pieces(const BatchRows& batch, int lane) const {
     const int rank = options.virtual_shards > 0 ? 0 : world.rank(lane);
-    const std::int64_t count = shares(batch.positions().count, rank).front().count;
+    const std::int64_t count = shares({batch.positions().count, batch.number}, rank).front().count;
     return std::max(options.accumulate_steps, (count + capacity[at(lane)] - 1) / capacity[at(lane)]);
   }
 
   /// Whether a replica of any process meets a slice of so many rows for the first time. The same in all processes.
-  bool loads(const BatchPositions& positions) {
+  bool loads(const BatchRows& batch) {
+    const BatchPositions positions = batch.positions();
     bool any = false;
     for (int rank = 0; rank < world.ranks; ++rank)
-      for (const RowRange piece : pieces_of(positions.count, rank, options.accumulate_steps))
+      for (const RowRange piece : pieces_of({positions.count, batch.number}, rank, options.accumulate_steps))
         any = trained_rows.emplace(rank, positions.rows_at(piece).count).second || any;
     return any;
   }
@@ -203,10 +217,18 @@ struct ReplicaSet::Impl {
     if (late) throw Error(*late);
   }
 
-  /// Of all processes.
-  StepSums total() {
+  void weigh(const Whole& step, const std::vector<StepSums>& of_all) {
+    std::vector<double> seconds;
+    for (const StepSums& of_rank : of_all) seconds.push_back(of_rank.seconds);
+    if (std::optional<NewShares> decided = options.balance->add(step.number, step.positions, seconds)) new_shares = std::move(decided);
+  }
+
+  /// Of all processes. `step`: the batch, where it is one of training.
+  StepSums total(const Whole& step) {
     sums.front().wishes = own_wishes ? own_wishes() : 0;
-    StepSums sum = sum_steps(connector.all_sums(sums));
+    const std::vector<StepSums> of_all = connector.all_sums(sums);
+    if (options.balance != nullptr && step.number >= 0) weigh(step, of_all);
+    StepSums sum = sum_steps(of_all);
     wishes |= sum.wishes;
     mean_over_valid(sum);
     return sum;
@@ -250,7 +272,13 @@ struct ReplicaSet::Impl {
   std::vector<StepSums> sums;  ///< per lane, of the last command
   std::function<std::uint32_t()> own_wishes;
   std::uint32_t wishes = 0;        ///< of all processes, not yet taken
-  std::deque<std::string> queued;  ///< ", step 412" of what was not collected; of an evaluation ""
+  /// What was not collected.
+  struct Queued {
+    std::string where;  ///< ", step 412"; of an evaluation ""
+    Whole step{};       ///< its batch
+  };
+  std::deque<Queued> queued;
+  std::optional<NewShares> new_shares;  ///< not yet taken
   std::vector<std::unique_ptr<Replica>> replicas;
   std::vector<std::int64_t> capacity = std::vector<std::int64_t>(replicas.size(), 1);  ///< rows per slice
   std::set<std::pair<int, std::int64_t>> trained_rows;  ///< of slices, by rank: steps of others load something yet
@@ -284,12 +312,12 @@ device::Device& ReplicaSet::device(int lane) { return *impl_->devices[at(lane)];
 void ReplicaSet::queue_step(const BatchRows& batch, const StepInputs& in) {
   Impl& set = *impl_;
   StepInputs inputs = in;
-  inputs.loads = set.loads(batch.positions());
+  inputs.loads = set.loads(batch);
   const std::string where = fmt::format(", step {}", in.number);
   set.run(where, [&](int lane) {
     set.replicas[at(lane)]->queue_step(set.slices(batch, lane, set.options.accumulate_steps), inputs);
   });
-  set.queued.push_back(where);
+  set.queued.push_back({where, {batch.positions().count, batch.number}});
   const std::int64_t every = set.options.check_every;
   if (every > 0 && (in.number + 1) % every == 0) check_equal(in.number);
 }
@@ -306,14 +334,19 @@ bool ReplicaSet::done() {
 StepSums ReplicaSet::collect() {
   Impl& set = *impl_;
   if (set.queued.empty()) throw Error(ErrorKind::kInternal, "no step is queued");
-  const auto collect_from = [&](int lane) { set.sums[at(lane)] = set.replicas[at(lane)]->collect(); };
+  const Impl::Queued oldest = set.queued.front();
+  const auto collect_from = [&](int lane) {
+    StepSums& sums = set.sums[at(lane)] = set.replicas[at(lane)]->collect();
+    const StepTimes& times = set.replicas[at(lane)]->times();
+    sums.seconds = times.forward_backward + times.optimizer;
+  };
   if (set.progress() == Progress::kDone)  // nobody need be woken
     for (int lane = 0; lane < size(); ++lane) collect_from(lane);
   else
-    set.run(set.queued.front(), collect_from);
+    set.run(oldest.where, collect_from);
   set.queued.pop_front();
   if (set.watchdog) set.watchdog->warm();
-  return set.total();
+  return set.total(oldest.step);
 }
 
 StepSums ReplicaSet::step(const BatchRows& batch, const StepInputs& in) {
@@ -326,7 +359,7 @@ void ReplicaSet::queue_evaluation(const BatchRows& batch) {
   set.run("", [&](int lane) {
     set.replicas[at(lane)]->queue_evaluation(set.slices(batch, lane, set.inference_pieces(batch, lane)));
   });
-  set.queued.emplace_back();
+  set.queued.push_back({});
 }
 
 StepSums ReplicaSet::evaluate(const BatchRows& batch) {
@@ -342,7 +375,7 @@ StepSums ReplicaSet::gradients(const BatchRows& batch, std::int64_t valid, std::
     set.sums[at(lane)] =
         set.replicas[at(lane)]->gradients(set.slices(batch, lane, set.options.accumulate_steps), valid, number);
   });
-  return set.total();
+  return set.total({});
 }
 
 std::optional<NotFinite> ReplicaSet::find_not_finite(const BatchRows& batch, const StepInputs& in) {
@@ -447,6 +480,8 @@ void ReplicaSet::check_equal(std::int64_t step) {
 void ReplicaSet::set_wishes(std::function<std::uint32_t()> wishes) { impl_->own_wishes = std::move(wishes); }
 
 std::uint32_t ReplicaSet::take_wishes() { return std::exchange(impl_->wishes, 0); }
+
+std::optional<NewShares> ReplicaSet::take_new_shares() { return std::exchange(impl_->new_shares, std::nullopt); }
 
 void ReplicaSet::set_last_words(std::function<void(const Error& why)> last_words) {
   if (impl_->watchdog) impl_->watchdog->set_last_words(std::move(last_words));

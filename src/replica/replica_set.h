@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/world.h"
+#include "replica/balance.h"
 #include "replica/cut.h"
 #include "replica/replica.h"
 #include "replica/watchdog.h"
@@ -49,6 +50,8 @@ class Connector {
 struct SetOptions {
   std::optional<World> world{};   ///< whose lanes the devices are; none: there is this process alone
   std::vector<double> weights{};  ///< one per rank, for the shares
+  /// Where it is set, it cuts the batches that have a number, and `weights` are even and cut all others.
+  std::shared_ptr<Balance> balance{};
   std::int64_t accumulate_steps = 1;
   /// A batch is cut into so many shards whatever the number of replicas, and each is what a replica of its own would
   /// be; the sums over them have a fixed order (kernels/sum_tree.h), so that 1, 2, 4, ... replicas give the same bits.
@@ -123,6 +126,8 @@ class ReplicaSet {
   void set_wishes(std::function<std::uint32_t()> wishes);
   /// What any process has wanted in the sums that were collected since the last call; the same in all processes.
   std::uint32_t take_wishes();
+  /// What the balance has decided since the last call, the same in all processes.
+  std::optional<NewShares> take_new_shares();
   /// Called, on the thread that called the set, before the process ends because a device's driver does not answer.
   void set_last_words(std::function<void(const Error& why)> last_words);
 

@@ -9,6 +9,7 @@
 #include "device/measured_loss.h"
 #include "experiment/mixed_labels.h"
 #include "experiment/objectives.h"
+#include "replica/balance.h"
 #include "replica/replica_set.h"
 #include "session/session_data.h"
 #include "session/shards.h"
@@ -28,7 +29,9 @@ std::int64_t largest_slice(const experiment::Experiment& experiment, int replica
                                                weights.size(), replicas, weights.size()));
   const std::int64_t batch = options.global_batch ? *options.global_batch : global_batch(config.train, replicas);
   const auto shares = replica::split_rows(batch, weights);
-  const std::int64_t largest = *std::max_element(shares.begin(), shares.end());
+  std::int64_t largest = *std::max_element(shares.begin(), shares.end());
+  if (config.parallel.split.automatic && options.training)
+    largest = std::max(largest, replica::Balance({.ranks = replicas, .batch = batch}).most_rows());
   const std::int64_t pieces =
       options.training || config.parallel.virtual_shards ? slices_of_replica(config, replicas) : 1;
   return std::max<std::int64_t>(1, (largest + pieces - 1) / pieces);

@@ -41,11 +41,18 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
     throw Error(ErrorKind::kUsage,
                 fmt::format("split has {} weights, there are {} replicas", weights.size(), world_.ranks));
   virtual_shards(experiment_.config.parallel, world_.ranks);  // throws before anything is read
+  if (experiment_.config.parallel.split.automatic && devices_.on_gpus())
+    throw Error(ErrorKind::kUsage,
+                "parallel.split: auto goes by the time that a replica's thread computes, and a GPU's thread only waits; "
+                "give weights, as in [2, 1]");
   const experiment::TrainSection& train = experiment_.config.train;
   global_batch_ = options.global_batch ? *options.global_batch
                   : train.batch_size || train.batch_size_per_replica || options.training
                       ? experiment::global_batch(train, world_.ranks)
                       : 128;
+  if (experiment_.config.parallel.split.automatic && options.training && world_.ranks > 1)
+    balance_ = std::make_shared<replica::Balance>(
+        replica::BalanceOptions{.ranks = world_.ranks, .batch = global_batch_});
   model_ = std::make_unique<graph::Model>(graph::undrawn_model(experiment_.graph, experiment_.config.seed));
   if (options.read_weights && experiment_.graph.weights) {
     weights_report_ = checkpoint::load_weights(*experiment_.graph.weights, *model_);
@@ -55,6 +62,7 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
   require_equal(processes_, {{"the data", data_->facts()}}, ErrorKind::kData);
   if (options.wants_data) done("open data");
   if (options.loader_only) return;
+  start_balance();
   decide_prefix(options);
   make_plan(options, *devices.front());
   make_replicas(options, std::move(devices));
@@ -105,10 +113,29 @@ void Session::decide_prefix(const SessionOptions& options) {
 void Session::share_batches(data::LoaderOptions& options) const {
   if (processes_ == nullptr) return;
   options.agree = agree_on_bad(*processes_);
+  if (options.numbered && balance_) {
+    options.most_share = devices_.replicas * balance_->most_rows();
+    options.share = [world = world_, lanes = devices_.replicas, balance = balance_](std::int64_t positions,
+                                                                                     std::int64_t number) {
+      return replica::share_of(world, lanes, balance->weights_at(number), positions);
+    };
+    return;
+  }
   options.share = [world = world_, lanes = devices_.replicas, weights = split_weights(),
-                   shards = virtual_shards(experiment_.config.parallel, world_.ranks)](std::int64_t positions) {
+                   shards = virtual_shards(experiment_.config.parallel, world_.ranks)](std::int64_t positions,
+                                                                                       std::int64_t) {
     return replica::share_of(world, lanes, weights, positions, shards);
   };
+}
+
+/// A decision holds from a batch that no loader has begun.
+void Session::start_balance() {
+  constexpr std::int64_t kInFlight = 2;
+  if (!balance_ || processes_ == nullptr) return;
+  std::int64_t most = 0;
+  for (const std::string& of_one : processes_->gather(std::to_string(train_loader().prefetch())))
+    most = std::max<std::int64_t>(most, std::stoll(of_one));
+  balance_->set_ahead(most + kInFlight);
 }
 
 SessionData::Setting Session::data_setting(device::Device& device) const {
@@ -152,6 +179,7 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
   replica::SetOptions set;
   set.world = world_;
   set.weights = split_weights();
+  set.balance = balance_;
   set.accumulate_steps = options.training ? config.train.accumulate_steps : 1;
   set.virtual_shards = virtual_shards(config.parallel, world_.ranks);
   set.batch_sizes = {global_batch_};

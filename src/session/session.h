@@ -68,6 +68,7 @@ class Session {
     if (world_.is_first()) data_->warn_about_bad_samples(listed_in);
   }
   /// What a loader of this process needs to make its share of every batch; nothing where it is alone.
+  void start_balance();
   void share_batches(data::LoaderOptions& options) const;
   std::vector<double> split_weights() const;  ///< one per replica of all processes
 
@@ -102,6 +103,7 @@ class Session {
   mpi::Processes* const processes_;
   const int sharers_;  ///< processes on the same cores
   DeviceRequest devices_;
+  std::shared_ptr<replica::Balance> balance_;  // of `split: auto`
   reduce::Seats seats_;
   World world_;
   std::shared_ptr<device::ConvChoices> conv_choices_;

@@ -157,8 +157,18 @@ void Trainer::catch_up() {
   while (!ahead_.empty()) collect_step();
 }
 
+void Trainer::tell_of_new_shares() {
+  const std::optional<replica::NewShares> shares = session_.replicas().take_new_shares();
+  if (!shares) return;
+  std::vector<std::string> times;
+  for (const double milliseconds : shares->milliseconds) times.push_back(fmt::format("{:.2f}", milliseconds));
+  log::debug(fmt::format("split: {} from now on; the replicas took {} ms", replica::text_of(*shares), join(times, " + ")));
+  run_.sinks->event("split", {{"step", run_.position.step}, {"rows", shares->rows}, {"ms", shares->milliseconds}});
+}
+
 void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch) {
   Position& position = run_.position;
+  tell_of_new_shares();
   const double rows = static_cast<double>(sums.samples);
   const double loss = sums.loss / rows + sums.penalty;
   const BadStep bad{batch, loss};

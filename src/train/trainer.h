@@ -44,6 +44,7 @@ class Trainer {
   bool must_stop_at(std::int64_t step);
   void collect_step();
   void catch_up();
+  void tell_of_new_shares();
   void after_step(const replica::StepSums& sums, const data::Batch& batch);
   void count(const data::Batch& batch);
   void not_finite(const std::string& what, const BadStep* step);

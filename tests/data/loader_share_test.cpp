@@ -88,8 +88,8 @@ std::vector<Part> parts_of(Loader& loader, int epochs) {
 }
 
 /// Of process p of n: as even as can be, earlier ones first.
-std::function<RowRange(std::int64_t)> even_share(std::int64_t p, std::int64_t n) {
-  return [p, n](std::int64_t positions) {
+std::function<RowRange(std::int64_t, std::int64_t)> even_share(std::int64_t p, std::int64_t n) {
+  return [p, n](std::int64_t positions, std::int64_t) {
     const auto first = [&](std::int64_t of) { return of * (positions / n) + std::min(of, positions % n); };
     return RowRange{first(p), first(p + 1) - first(p)};
   };
@@ -156,7 +156,7 @@ TEST(LoaderShare, NothingElseIsRead) {
     std::set<std::int64_t> expected;
     for (std::int64_t first = 0; first < 25; first += 7) {
       const Batch batch = loader.next();
-      const RowRange own = options.share(std::min<std::int64_t>(7, 25 - first));
+      const RowRange own = options.share(std::min<std::int64_t>(7, 25 - first), 0);
       EXPECT_EQ(batch.own(), own);
       for (std::int64_t i = own.first; i < own.end(); ++i) expected.insert(first + i);
     }
@@ -182,7 +182,7 @@ TEST(LoaderShare, MixedSamplesAreTheSame) {
   };
   LoaderOptions options = loader_options(25);
   Loader one(numbered_source(25, false), mixing, kLoaderModel, dense, options);
-  options.share = [](std::int64_t positions) { return RowRange{3, positions - 5}; };
+  options.share = [](std::int64_t positions, std::int64_t) { return RowRange{3, positions - 5}; };
   Loader part(numbered_source(25, false), mixing, kLoaderModel, dense, options);
   const Batch whole = one.next(), own = part.next();
   ASSERT_EQ(own.own(), (RowRange{3, 20}));
@@ -203,7 +203,7 @@ TEST(LoaderShare, DevicesGetTheNumbersOfTheOwnSamples) {
       const Batch batch = loader.next();
       const BatchRows host = batch.host();
       EXPECT_EQ(host.feed, 4);
-      ASSERT_EQ(host.rows, options.share(batch.end() - batch.first()).count);
+      ASSERT_EQ(host.rows, options.share(batch.end() - batch.first(), 0).count);
       for (std::int64_t row = 0; row < host.rows; ++row) {
         const std::int64_t sample = order[static_cast<std::size_t>(first + host.first_row + row)];
         EXPECT_EQ(host.samples.as<std::int64_t>()[row], sample);
@@ -216,7 +216,7 @@ TEST(LoaderShare, DevicesGetTheNumbersOfTheOwnSamples) {
 
 TEST(LoaderShare, MayBeEmptyAndLargerInAShortBatch) {
   LoaderOptions options = loader_options(8, 2);
-  options.share = [](std::int64_t positions) { return RowRange{0, positions == 8 ? 0 : positions}; };
+  options.share = [](std::int64_t positions, std::int64_t) { return RowRange{0, positions == 8 ? 0 : positions}; };
   Loader loader(numbered_source(19), {}, kLoaderModel, kLoaderClasses, options);
   const std::vector<Part> parts = parts_of(loader, 2);
   ASSERT_EQ(parts.size(), 6U);
@@ -229,7 +229,7 @@ TEST(LoaderShare, MayBeEmptyAndLargerInAShortBatch) {
 
 TEST(LoaderShare, RefusesWhatCannotWork) {
   LoaderOptions options = loader_options(8);
-  options.share = [](std::int64_t positions) { return RowRange{1, positions}; };
+  options.share = [](std::int64_t positions, std::int64_t) { return RowRange{1, positions}; };
   EXPECT_EQ(
       error_of(ErrorKind::kInternal, [&] { Loader(numbered_source(9), {}, kLoaderModel, kLoaderClasses, options); }),
       "positions 1 to 9 of a batch of 8");

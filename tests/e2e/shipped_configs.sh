@@ -26,6 +26,7 @@ parameters bench/lstm_shared.yaml 82,305 82,305
 parameters bench/gru.yaml 75,786 75,786
 parameters bench/bilstm.yaml 2,757,761 2,757,761
 parameters bench/embedding.yaml 64,004,225 64,004,225
+parameters bench/mlp_table.yaml 6,209 6,209
 parameters bench/transformer.yaml 3,162,122 3,162,122
 parameters bench/vit_tiny.yaml 2,693,194 2,693,194
 parameters sequence_transformer.yaml 1,388,418 1,388,418

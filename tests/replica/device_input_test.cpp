@@ -107,7 +107,7 @@ class Batches : public ::testing::TestWithParam<std::tuple<DType, bool, std::uin
   static data::Loader loader_of(const std::shared_ptr<const data::Source>& source, const Case& c,
                                 data::Delivery delivery, std::int64_t others = 0) {
     data::LoaderOptions options;
-    options.share = [others](std::int64_t positions) { return RowRange{others, positions - others}; };
+    options.share = [others](std::int64_t positions, std::int64_t) { return RowRange{others, positions - others}; };
     options.batch_size = kBatch;
     options.seed = kSeed;
     options.delivery = delivery;

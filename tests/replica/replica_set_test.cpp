@@ -131,6 +131,25 @@ TEST(ReplicaSet, AShorterBatchFitsEveryReplica) {
   }
 }
 
+TEST(ReplicaSet, ABalanceCutsTheBatchesThatHaveANumber) {
+  const SampleBatch batch(12, 6, 3);
+  const auto balance = std::make_shared<Balance>(BalanceOptions{.ranks = 2, .batch = 12, .steps = 1});
+  SetFixture f(2, {.weights = {1, 1}, .balance = balance, .batch_sizes = {12}});
+  SetFixture even(2, {.weights = {1, 1}, .batch_sizes = {12}});
+  ASSERT_TRUE(balance->add(0, 12, std::vector{1.0, 3.0}));
+  BatchRows host = batch.host();
+  EXPECT_EQ(f.set->share(host, 0).rows, 6) << "no batch of training";
+  host.number = 0;
+  EXPECT_EQ(f.set->share(host, 0).rows, 6) << "begun before the decision";
+  host.number = 1;
+  EXPECT_EQ(f.set->share(host, 0).rows, 9);
+  EXPECT_EQ(f.set->share(host, 1).first_row, 9);
+  const StepInputs in{.number = 0, .learning_rate = 0.1, .valid = 12};
+  const StepSums moved = f.set->step(host, in), as_ever = even.set->step(batch.host(), in);
+  EXPECT_EQ(moved.samples, 12);
+  EXPECT_NEAR(moved.loss, as_ever.loss, 1e-6 * as_ever.loss);
+}
+
 TEST(ReplicaSet, NoticesReplicasThatHaveDiverged) {
   const SampleBatch batch(9, 6, 3);
   SetFixture f(3, {.check_every = 2});

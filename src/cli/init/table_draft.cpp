@@ -175,7 +175,7 @@ class TableDraft {
 
   /// As fit will open it: what an input of floats is wide depends on the words of the training rows.
   void open() {
-    data::CsvSpec spec;
+    data::CSVSpec spec;
     spec.files = {config::Path{request_.path}};
     spec.labels.groups = {{"", {target_->name}}};
     if (classes_) spec.columns[target_->name] = data::encoder_family().make(data::StringLookupSpec{});

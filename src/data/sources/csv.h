@@ -1,6 +1,6 @@
 #pragma once
 
-// Tables: files of comma-separated values as a data set (csv_config.cpp has the keys, csv_source.cpp the Source).
+// Tables: files of comma-separated values as a data set (csv.cpp has the keys, csv_source.cpp the Source).
 
 #include <map>
 #include <memory>
@@ -25,7 +25,7 @@ struct ColumnGroups {
   std::vector<Group> groups;
 };
 
-struct CsvSpec : DatasetCommon {
+struct CSVSpec : DatasetCommon {
   std::vector<config::Path> files;  ///< a name may be a pattern with * and ?
   ColumnGroups inputs;              ///< of the model's inputs; none: see csv_plan.h
   ColumnGroups labels;              ///< or {output name: columns}; may be empty

@@ -68,7 +68,7 @@ struct Classes {
 
 class LabelReader {
  public:
-  LabelReader(const CsvSpec& spec, CsvRows& rows) : rows_(rows), table_(rows.table) {
+  LabelReader(const CSVSpec& spec, CsvRows& rows) : rows_(rows), table_(rows.table) {
     for (CsvLearned::Label& label : rows.plan.labels) {
       const int column = column_of(label.columns.front());
       if (type_of(column) != table::ColumnType::kCategory) {
@@ -163,7 +163,7 @@ class LabelReader {
 
 }  // namespace
 
-void put_labels(const CsvSpec& spec, CsvRows& rows, std::vector<table::BadRow>& bad) {
+void put_labels(const CSVSpec& spec, CsvRows& rows, std::vector<table::BadRow>& bad) {
   LabelReader reader(spec, rows);
   std::vector<std::int64_t> whole = reader.whole_rows(spec.on_error.skip, bad);
   if (whole.empty() && rows.table.rows() > 0)

@@ -18,7 +18,7 @@ using Names = std::vector<std::string>;
 
 bool is_ignored(const config::Typed& encoder) { return encoder.get_if<IgnoreSpec>() != nullptr; }
 
-table::LookOptions look_options(const CsvSpec& spec) {
+table::LookOptions look_options(const CSVSpec& spec) {
   table::LookOptions options;
   if (spec.separator) options.dialect.separator = spec.separator->front();
   options.dialect.header = spec.header;
@@ -60,7 +60,7 @@ bool is_of_use(const table::Column& column, const std::string& file) {
 }
 
 /// Where the config names no inputs.
-Groups usual_inputs(const CsvSpec& spec, const ModelSide& model, const table::Schema& schema, const std::string& file) {
+Groups usual_inputs(const CSVSpec& spec, const ModelSide& model, const table::Schema& schema, const std::string& file) {
   if (model.input_names.size() > 1) {
     Groups groups;
     for (const std::string& input : model.input_names) {
@@ -94,7 +94,7 @@ void make_readable(table::Column& column) {
   column.kept = true;
 }
 
-void plan_labels(const CsvSpec& spec, table::Schema& schema, CsvLearned& plan, const std::string& file) {
+void plan_labels(const CSVSpec& spec, table::Schema& schema, CsvLearned& plan, const std::string& file) {
   for (const auto& group : spec.labels.groups) {
     CsvLearned::Label label{.name = group.name, .columns = group.columns, .classes = {}};
     for (const std::string& name : group.columns) {
@@ -120,7 +120,7 @@ void complain_of_difference(const std::string& key, const std::string& now) {
                           key, now));
 }
 
-void check_against_config(const CsvSpec& spec, const CsvLearned& learned) {
+void check_against_config(const CSVSpec& spec, const CsvLearned& learned) {
   for (const auto& [name, encoder] : spec.columns) {
     const auto found = std::ranges::find(learned.columns, name, &CsvLearned::Column::name);
     if (found == learned.columns.end()) continue;
@@ -132,7 +132,7 @@ void check_against_config(const CsvSpec& spec, const CsvLearned& learned) {
 
 }  // namespace
 
-CsvPlan plan_by_looking(const CsvSpec& spec, const ModelSide& model, const std::vector<std::string>& files) {
+CsvPlan plan_by_looking(const CSVSpec& spec, const ModelSide& model, const std::vector<std::string>& files) {
   table::LookOptions options = look_options(spec);
   for (const auto& [name, encoder] : spec.columns) options.declared[name] = column_type_of(encoder);
   if (spec.sample_weight) options.declared[*spec.sample_weight] = table::ColumnType::kNumber;
@@ -157,7 +157,7 @@ CsvPlan plan_by_looking(const CsvSpec& spec, const ModelSide& model, const std::
   return plan;
 }
 
-CsvPlan plan_as_learned(const CsvSpec& spec, CsvLearned learned, const std::vector<std::string>& files,
+CsvPlan plan_as_learned(const CSVSpec& spec, CsvLearned learned, const std::vector<std::string>& files,
                         bool with_labels) {
   check_against_config(spec, learned);
   CsvPlan plan;
@@ -191,7 +191,7 @@ CsvPlan plan_as_learned(const CsvSpec& spec, CsvLearned learned, const std::vect
   return plan;
 }
 
-CsvPlan plan_of_stream(const CsvSpec& spec, CsvLearned learned) {
+CsvPlan plan_of_stream(const CSVSpec& spec, CsvLearned learned) {
   check_against_config(spec, learned);
   CsvPlan plan;
   plan.schema.dialect = learned.dialect;

@@ -81,7 +81,7 @@ std::vector<std::string> csv_files(const std::vector<config::Path>& paths) {
   return files;
 }
 
-std::shared_ptr<const CsvRows> read_csv(const CsvSpec& spec, const ModelSide& model) {
+std::shared_ptr<const CsvRows> read_csv(const CSVSpec& spec, const ModelSide& model) {
   const std::vector<std::string> files = csv_files(spec.files);
   CsvPlan plan = model.learned.empty() ? plan_by_looking(spec, model, files)
                                        : plan_as_learned(spec, CsvLearned::of(model.learned), files, true);

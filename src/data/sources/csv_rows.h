@@ -42,6 +42,6 @@ std::vector<std::string> csv_files(const std::vector<config::Path>& paths);
 /// Which columns are which inputs follows from the config; where that says nothing, from the model: several inputs that
 /// are all named like columns are these, and a single one gets all columns but labels, sample weights, ids and texts.
 /// With `learned` ("": nothing yet) all of it is as it was. Throws Error{kData, kUsage, kCheckpoint}.
-std::shared_ptr<const CsvRows> read_csv(const CsvSpec& spec, const ModelSide& model);
+std::shared_ptr<const CsvRows> read_csv(const CSVSpec& spec, const ModelSide& model);
 
 }  // namespace dptrain::data

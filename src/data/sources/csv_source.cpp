@@ -206,7 +206,7 @@ std::shared_ptr<const Source> csv_samples(std::shared_ptr<const CsvRows> rows, c
   return samples_as(rows, plan, model);
 }
 
-std::shared_ptr<const Source> open_csv(const CsvSpec& spec, const ModelSide& model, Role) {
+std::shared_ptr<const Source> open_csv(const CSVSpec& spec, const ModelSide& model, Role) {
   std::shared_ptr<const CsvRows> rows = read_csv(spec, model);
   if (model.learned.empty()) return std::make_shared<CsvUntaught>(std::move(rows), model);
   return csv_samples(std::move(rows), model);

@@ -11,7 +11,7 @@
 namespace dptrain::data {
 
 /// Rows of which encoders can learn (Source::learn), or, where `model` brings what was learned, samples at once.
-std::shared_ptr<const Source> open_csv(const CsvSpec& spec, const ModelSide& model, Role role);
+std::shared_ptr<const Source> open_csv(const CSVSpec& spec, const ModelSide& model, Role role);
 
 /// Samples of rows that were read as the model of `model.learned` wants them.
 std::shared_ptr<const Source> csv_samples(std::shared_ptr<const CsvRows> rows, const ModelSide& model);

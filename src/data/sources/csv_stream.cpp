@@ -20,7 +20,7 @@ struct CsvStream::Impl {
   std::unique_ptr<table::RowStream> rows;
 };
 
-CsvStream::CsvStream(const CsvSpec& spec, const ModelSide& model, const std::string& path)
+CsvStream::CsvStream(const CSVSpec& spec, const ModelSide& model, const std::string& path)
     : impl_(std::make_unique<Impl>()) {
   if (model.learned.empty())
     throw Error(ErrorKind::kCheckpoint,

@@ -15,7 +15,7 @@ class CsvStream {
  public:
   /// `spec` as the model's data set has it, `model.learned` from its checkpoint; "-" is stdin. Throws Error{kData,
   /// kCheckpoint, kUsage}.
-  CsvStream(const CsvSpec& spec, const ModelSide& model, const std::string& path);
+  CsvStream(const CSVSpec& spec, const ModelSide& model, const std::string& path);
   ~CsvStream();
 
   /// The next samples, at most `most`, without labels; null at the end. A block may come without a sample, where all of

@@ -202,7 +202,7 @@ TEST_F(CsvTest, AStreamGivesTheSameSamplesWithoutLabels) {
   ModelSide model;
   model.learned = sources.learned;
   write("new.csv", "weight,kind\n20.5,dog\n,cow\n5,cat\n");
-  CsvStream stream(data_set(yaml).as<CsvSpec>(), model, folder_.file("new.csv"));
+  CsvStream stream(data_set(yaml).as<CSVSpec>(), model, folder_.file("new.csv"));
   const auto first = stream.next(2);
   ASSERT_NE(first, nullptr);
   EXPECT_EQ(first->size(), 2);

@@ -53,7 +53,7 @@ Node Value<data::ColumnGroups>::schema() {
 namespace dptrain::data {
 namespace {
 
-std::string check_csv(const CsvSpec& spec) {
+std::string check_csv(const CSVSpec& spec) {
   if (spec.separator && spec.separator->size() != 1) return "separator must be one character, as in ';' or \"\\t\"";
   if (spec.separator && (*spec.separator == "\"" || *spec.separator == "\n" || *spec.separator == "\r"))
     return "separator must be neither a quote nor the end of a line";
@@ -61,7 +61,7 @@ std::string check_csv(const CsvSpec& spec) {
 }
 
 /// Patterns are looked at when the data set is opened.
-std::vector<config::Path> csv_paths(const CsvSpec& spec) {
+std::vector<config::Path> csv_paths(const CSVSpec& spec) {
   std::vector<config::Path> whole;
   for (const config::Path& path : spec.files)
     if (!is_pattern(path.value)) whole.push_back(path);
@@ -69,23 +69,23 @@ std::vector<config::Path> csv_paths(const CsvSpec& spec) {
 }
 
 std::unique_ptr<DatasetDef> csv_def() {
-  auto def = dataset_def<CsvSpec>(
-      config::Schema::of<CsvSpec>("CSV")
-          .positional(key("file", &CsvSpec::files)
+  auto def = dataset_def<CSVSpec>(
+      config::Schema::of<CSVSpec>("CSV")
+          .positional(key("file", &CSVSpec::files)
                           .required()
                           .doc("a file, plain or .gz, a pattern such as part-*.csv, or a list"))
-          .key(key("labels", &CsvSpec::labels).doc("a column, several, or {output name: column}"))
-          .key(key("inputs", &CsvSpec::inputs).doc("columns of the input, or {input name: columns}; else all others"))
-          .key(key("columns", &CsvSpec::columns).doc("{column: how it becomes numbers}, where looking is not enough"))
-          .key(key("sample_weight", &CsvSpec::sample_weight).doc("a column: a factor of each row's loss"))
-          .key(key("separator", &CsvSpec::separator).doc("between fields; found by looking"))
-          .key(key("header", &CsvSpec::header).doc("whether the first row has names; found by looking"))
-          .key(key("missing_values", &CsvSpec::missing_values)
+          .key(key("labels", &CSVSpec::labels).doc("a column, several, or {output name: column}"))
+          .key(key("inputs", &CSVSpec::inputs).doc("columns of the input, or {input name: columns}; else all others"))
+          .key(key("columns", &CSVSpec::columns).doc("{column: how it becomes numbers}, where looking is not enough"))
+          .key(key("sample_weight", &CSVSpec::sample_weight).doc("a column: a factor of each row's loss"))
+          .key(key("separator", &CSVSpec::separator).doc("between fields; found by looking"))
+          .key(key("header", &CSVSpec::header).doc("whether the first row has names; found by looking"))
+          .key(key("missing_values", &CSVSpec::missing_values)
                    .doc("fields that mean nothing, in place of '', NA, NaN, null and the like"))
-          .key(key("missing_columns", &CsvSpec::missing_columns)
+          .key(key("missing_columns", &CSVSpec::missing_columns)
                    .doc("take a column that is not there for one of missing values"))
-          .key(key("on_error", &CsvSpec::on_error).doc("rows that cannot be read or lack a label"))
-          .rule<CsvSpec>(check_csv),
+          .key(key("on_error", &CSVSpec::on_error).doc("rows that cannot be read or lack a label"))
+          .rule<CSVSpec>(check_csv),
       open_csv, csv_paths);
   def->learns = true;
   return def;
