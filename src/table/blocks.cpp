@@ -11,7 +11,6 @@
 namespace dptrain::table {
 namespace {
 
-constexpr std::size_t kMostColumns = 1'000'000;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 /// Behind the last line end in text[0, size), or 0. A return at the very end may be half of one.
@@ -106,20 +105,43 @@ std::vector<std::string> Blocks::take_header(char separator) {
   return std::move(row.fields);
 }
 
+/// Puts up to `wanted` more bytes behind the block's text: of the rest, or else read; false at the end.
+bool Blocks::pull(Block& block, std::size_t wanted) {
+  if (rest_begin_ == rest_size_) return refill(block.text, block.size, wanted);
+  const std::size_t count = std::min(wanted, rest_size_ - rest_begin_);
+  block.text.grow(block.size + count, block.size);
+  std::memcpy(block.text.data() + block.size, rest_.data() + rest_begin_, count);
+  block.size += count;
+  rest_begin_ += count;
+  return true;
+}
+
+/// Puts back what is behind the first `taken` bytes.
+void Blocks::put_back(Block& block, std::size_t taken) {
+  const std::size_t left = block.size - taken;
+  block.size = taken;
+  if (rest_begin_ < rest_size_ || left == 0) {
+    rest_begin_ -= left;  // all of the block has been there
+    return;
+  }
+  rest_.grow(left, 0);
+  std::memcpy(rest_.data(), block.text.data() + taken, left);
+  rest_begin_ = 0;
+  rest_size_ = left;
+}
+
 /// Lets go of what is left of a line that was too long; false where the file ends in it.
 bool Blocks::drop_line(Block& block) {
   while (dropping_) {
-    const std::size_t end = first_line_end(block.text.data(), block.size, ended_);
-    if (end == 0) {
-      offset_ += block.size;
-      block.size = 0;
-      if (!refill(block.text, block.size, limits_.block_bytes)) return false;
-      continue;
-    }
-    block.size -= end;
-    offset_ += end;
-    std::memmove(block.text.data(), block.text.data() + end, block.size);
-    dropping_ = false;
+    if (!pull(block, limits_.block_bytes) && block.size == 0) return false;
+    const std::size_t end = first_line_end(block.text.data(), block.size, at_end());
+    const std::size_t gone =
+        end > 0 ? end : block.size - (at_end() ? 0 : 1);  // the last byte may be half of a line end
+    dropping_ = end == 0;
+    offset_ += gone;
+    block.size -= gone;
+    std::memmove(block.text.data(), block.text.data() + gone, block.size);
+    if (dropping_ && at_end()) return false;
   }
   return true;
 }
@@ -127,25 +149,19 @@ bool Blocks::drop_line(Block& block) {
 bool Blocks::next(Block& block, char separator, std::size_t count) {
   start();
   block.found = false;
-  block.size = rest_size_ - rest_begin_;
-  block.text.grow(block.size + limits_.block_bytes, 0);
-  if (block.size > 0) std::memcpy(block.text.data(), rest_.data() + rest_begin_, block.size);
-  rest_begin_ = rest_size_ = 0;
+  block.size = 0;
   if (!drop_line(block)) return false;
+  if (rest_begin_ < rest_size_) pull(block, limits_.block_bytes);
   // Who waits for rows does not wait while some are at hand.
-  bool more = !bytes_->may_wait() || block.size == 0;
-  for (std::size_t taken = 0;; more = true) {
+  bool more = block.size < limits_.block_bytes && (!bytes_->may_wait() || block.size == 0);
+  for (;; more = true) {
     if (more && block.size < limits_.row_bytes)
-      refill(block.text, block.size,
-             std::min(std::max(limits_.block_bytes, block.size), limits_.row_bytes - block.size));
+      pull(block, std::min(std::max(limits_.block_bytes, block.size), limits_.row_bytes - block.size));
     if (block.size == 0) return false;
-    taken = cut(block, separator, count);
+    const std::size_t taken = cut(block, separator, count);
     if (taken == 0) continue;
-    rest_.grow(block.size - taken, 0);
-    rest_size_ = block.size - taken;
-    std::memcpy(rest_.data(), block.text.data() + taken, rest_size_);
+    put_back(block, taken);
     block.offset = offset_;
-    block.size = taken;
     offset_ += taken;
     return true;
   }
@@ -154,10 +170,14 @@ bool Blocks::next(Block& block, char separator, std::size_t count) {
 /// How much of the block is whole rows. No row is longer than the limit, so with so much text there is an end.
 std::size_t Blocks::cut(Block& block, char separator, std::size_t count) {
   const char* const text = block.text.data();
-  if (ended_) return block.size;
   const bool quotes = kernels::cpu::has_byte(text, block.size, '"');
-  std::size_t taken =
-      quotes ? block.fields.find(text, block.size, separator, count, TextEnd::kMore) : last_line_end(text, block.size);
+  if (!quotes && at_end()) return block.size;
+  const TextEnd end = at_end() ? TextEnd::kFile : TextEnd::kMore;
+  // What had to grow for one row should not bring many others along.
+  const bool grown = block.size > 2 * limits_.block_bytes;
+  std::size_t taken = quotes  ? block.fields.find(text, block.size, separator, count, end)
+                      : grown ? first_line_end(text, block.size, false)
+                              : last_line_end(text, block.size);
   block.found = quotes && taken > 0;
   if (taken > 0 || block.size < limits_.row_bytes) return taken;
   if (quotes) taken = block.fields.find(text, block.size, separator, count, TextEnd::kLimit);
@@ -166,9 +186,9 @@ std::size_t Blocks::cut(Block& block, char separator, std::size_t count) {
         fmt::format("found a row of more than {}, expected a shorter one; is it a file of rows, and the separator "
                     "{}?",
                     human_bytes(limits_.row_bytes), separator_name(separator)));
-    taken = block.size;
+    taken = block.size - (text[block.size - 1] == '\r' ? 1 : 0);
   }
-  dropping_ = taken == block.size && !ends_line(text[taken - 1]);
+  dropping_ = !ends_line(text[taken - 1]);
   block.found = true;
   return taken;
 }

@@ -63,6 +63,9 @@ class Blocks {
  private:
   bool refill(PaddedText& text, std::size_t& size, std::size_t wanted);
   void start();
+  bool pull(Block& block, std::size_t wanted);
+  void put_back(Block& block, std::size_t taken);
+  bool at_end() const { return ended_ && rest_begin_ == rest_size_; }
   bool drop_line(Block& block);
   std::size_t cut(Block& block, char separator, std::size_t count);
 

@@ -22,16 +22,23 @@ std::string found(std::string_view text) {
 /// One pass over the marks. Ends of fields are written over the marks that have been passed.
 class Fields::Walk {
  public:
-  Walk(Fields& fields, std::size_t marks, char separator, TextEnd end, bool zeros)
-      : f_(fields), marks_(marks), separator_(separator), end_(end), zeros_(zeros) {}
+  Walk(Fields& fields, const k::CsvMarks& marks, char separator, TextEnd end)
+      : f_(fields),
+        marks_(marks.marks),
+        most_bad_(marks.quotes ? kMostBad : marks.marks + 1),
+        separator_(separator),
+        end_(end),
+        zeros_(marks.zeros) {}
 
   std::size_t run() {
-    while (begin_ < f_.size_ && take_row()) {
+    while (begin_ < f_.size_ && f_.bad_.size() < most_bad_ && !stopped_ && take_row()) {
     }
     return begin_;
   }
 
  private:
+  static constexpr std::size_t kMostBad = 10'000;
+
   char mark(std::size_t i) const { return f_.text_[f_.ends_[i]]; }
   bool is_quote(std::size_t i) const { return i < marks_ && mark(i) == '"'; }
 
@@ -141,15 +148,9 @@ class Fields::Walk {
     std::size_t end = begin_;
     while (end < f_.size_ && !ends_line(f_.text_[end])) ++end;
     if (end < f_.size_) end += f_.text_[end] == '\r' && end + 1 < f_.size_ && f_.text_[end + 1] == '\n' ? 2 : 1;
-    // Ends of the row's fields may stand over marks that count again.
-    const auto places = std::make_unique_for_overwrite<std::uint32_t[]>(2 * (f_.size_ - end + k::kTextPad));
-    const k::CsvMarks rest = k::find_csv_marks(f_.text_ + end, f_.size_ - end, separator_, places.get(),
-                                               places.get() + (f_.size_ - end + k::kTextPad));
-    for (std::size_t i = 0; i < rest.marks; ++i) f_.ends_[written_ + i] = places[i] + static_cast<std::uint32_t>(end);
-    next_ = written_;
-    marks_ = written_ + rest.marks;
     ++f_.line_;
     begin_ = end;
+    stopped_ = true;  // ends of the row's fields may stand over marks that count again
   }
 
   void complain(std::size_t at, std::string words) { complain(at, std::move(words), static_cast<int>(fields_)); }
@@ -169,13 +170,13 @@ class Fields::Walk {
   }
 
   Fields& f_;
-  std::size_t marks_;
+  const std::size_t marks_, most_bad_;
   const char separator_;
   const TextEnd end_;
   const bool zeros_;
   std::size_t begin_ = 0, next_ = 0, written_ = 0, fields_ = 0, surplus_ = 0, at_ = 0;
   std::uint64_t within_ = 0;  // line breaks in the row so far
-  bool bad_ = false;
+  bool bad_ = false, stopped_ = false;
   BadField problem_;
 };
 
@@ -199,7 +200,7 @@ std::size_t Fields::find(const char* text, std::size_t size, char separator, std
   const k::CsvMarks marks = k::find_csv_marks(text, size, separator, ends_.get(), feeds_.get());
   high_ = marks.high;
   if (!marks.quotes && !marks.returns && !marks.zeros && take_regular(marks, end)) return size;
-  return Walk(*this, marks.marks, separator, end, marks.zeros).run();
+  return Walk(*this, marks, separator, end).run();
 }
 
 /// Rows that all have the right number of fields, none of them empty, and the text ends with a row.

@@ -41,7 +41,9 @@ struct LineRun {
 class Fields {
  public:
   /// text[0, size) begins with a row; kTextPad bytes before and behind it can be read. Rows of another number of fields
-  /// than `count` are bad. Returns where the last whole row ends: all of it at the end of a file.
+  /// than `count` are bad. Returns how much has been taken: all
+  /// whole rows, and at the end of a file all of it; but less behind a quote that does not end or, in text with quotes,
+  /// behind many bad rows.
   std::size_t find(const char* text, std::size_t size, char separator, std::size_t count, TextEnd end);
 
   /// Instead: one bad row and nothing else.

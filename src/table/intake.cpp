@@ -1,5 +1,7 @@
 #include "table/intake.h"
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "core/error.h"
@@ -53,8 +55,19 @@ void Complaints::add(BadRow row) {
 }
 
 void Complaints::tell() {
-  for (const BadRow& row : std::exchange(waiting_, {}))
-    if (told_.insert(row.place).second && options_.on_bad) options_.on_bad(row);
+  for (const BadRow& row : std::exchange(waiting_, {})) {
+    const std::size_t place = std::hash<std::string>()(row.place);
+    if (std::binary_search(told_before_.begin(), told_before_.end(), place)) continue;
+    told_.push_back(place);
+    if (options_.on_bad) options_.on_bad(row);
+  }
+}
+
+void Complaints::begin_again() {
+  waiting_.clear();
+  told_before_.insert(told_before_.end(), told_.begin(), told_.end());
+  std::sort(told_before_.begin(), told_before_.end());
+  told_.clear();
 }
 
 }  // namespace dptrain::table

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "table/convert.h"
@@ -27,14 +26,15 @@ class Complaints {
  public:
   explicit Complaints(const ReadOptions& options) : options_(options) {}
   void add(BadRow row);
-  /// Tells those that wait to be told: another pass may find others.
+  /// Tells those that wait to be told.
   void tell();
-  void forget() { waiting_.clear(); }
+  /// Another pass begins.
+  void begin_again();
 
  private:
   const ReadOptions& options_;
   std::vector<BadRow> waiting_;
-  std::unordered_set<std::string> told_;
+  std::vector<std::size_t> told_, told_before_;  // hashes of places; those of earlier passes are sorted
 };
 
 }  // namespace dptrain::table

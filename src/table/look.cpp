@@ -16,7 +16,7 @@ namespace dptrain::table {
 namespace {
 
 constexpr std::size_t kBlockBytes = 256 << 10;
-constexpr std::size_t kMostBytes = 256 << 20;  // of a row, and of the sample
+constexpr std::size_t kMostBytes = 64 << 20;  // of a row, and of the sample
 
 using Files = std::vector<std::shared_ptr<const FileBytes>>;
 

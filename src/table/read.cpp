@@ -170,7 +170,7 @@ class Reading {
         complaints_.tell();
         return Table(pass.take());
       }
-      complaints_.forget();
+      complaints_.begin_again();
       for (const Widened& widened : pass.widened()) widen(widened);
     }
   }

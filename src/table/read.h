@@ -30,9 +30,9 @@ struct ReadOptions {
   /// Hears of each row left out, in the order of the files, from any of the threads but never from two at a time. May
   /// throw.
   std::function<void(const BadRow&)> on_bad{};
-  std::int64_t block_bytes = 256 << 10;     ///< that a thread takes at a time; results do not depend on it
-  std::int64_t most_row_bytes = 256 << 20;  ///< longer rows cannot be read
-  std::int64_t most_words = 4'000'000;      ///< of one column's vocabulary; more are an error
+  std::int64_t block_bytes = 256 << 10;    ///< that a thread takes at a time; results do not depend on it
+  std::int64_t most_row_bytes = 64 << 20;  ///< longer rows cannot be read
+  std::int64_t most_words = 4'000'000;     ///< of one column's vocabulary; more are an error
 };
 
 /// All rows of the files, plain or gzip (their first bytes decide), one file behind the other. With a header columns

@@ -75,6 +75,11 @@ Row take_row(std::string_view text, char separator, bool all) {
     if (quoted ? !plain.empty() : plain.find('"') != std::string_view::npos) row.sound = false;
     if (!quoted) field = trimmed(plain);
     row.fields.push_back(std::move(field));
+    if (row.fields.size() > kMostColumns) {
+      row.end = at;
+      row.whole = true;
+      return row;
+    }
     row.quoted.push_back(quoted);
     if (at < text.size() && text[at] == separator) {
       ++at;

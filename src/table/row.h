@@ -9,6 +9,9 @@
 
 namespace dptrain::table {
 
+/// More than anybody has: where a file seems to have them, it is something else.
+inline constexpr std::size_t kMostColumns = 1'000'000;
+
 struct Row {
   std::vector<std::string> fields;  ///< without quotes and, outside of quotes, without spaces around
   std::vector<bool> quoted;
@@ -19,7 +22,7 @@ struct Row {
 };
 
 /// The row that begins `text`; with `all` the text's end is the file's. Empty lines before it are taken, too. Without
-/// any row: whole, and no fields.
+/// any row: whole, and no fields. Fields beyond kMostColumns and one more are left.
 Row take_row(std::string_view text, char separator, bool all);
 
 /// A field without its quotes, and one for each pair within.

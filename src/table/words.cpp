@@ -8,7 +8,7 @@
 namespace dptrain::table {
 namespace {
 
-constexpr std::size_t kFirstSlots = 256;
+constexpr std::size_t kFirstSlots = 32;
 constexpr std::size_t kRoomy = 16'384;
 
 /// A copy behind which key_of() may read.
