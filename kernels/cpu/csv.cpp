@@ -103,8 +103,80 @@ bool find_byte(const char* text, size_t n, char byte) {
   return n > at && std::memchr(text + at, byte, n - at) != nullptr;
 }
 
-// Short decimals, eight bytes of text at a time in a 64-bit word, the first character in its lowest byte: eight such
-// words of different fields fill no vector better than the machine's own out-of-order execution fills its ports.
+/// 1 or 0, by arithmetic: as a flag it would go into the lowest byte of a register of the number before, which the
+/// processor then waits for.
+HWY_INLINE uint32_t is_minus(char c) { return ((static_cast<uint32_t>(static_cast<uint8_t>(c)) ^ '-') - 1) >> 31; }
+
+/// digits * power, a negative power of ten, as a float; false where that may not be the nearest one.
+HWY_INLINE bool to_float(uint64_t digits, double power, uint32_t negative, float* out) {
+  // Digits of up to 53 bits are an exact double; the power and the product are each off by half a unit in the last
+  // place at most, together by less than two of the product's. Unless a midpoint between two floats is as near as that,
+  // the product lies on the same side of all midpoints as the number itself, and rounding it gives the float nearest to
+  // that. (No float here is subnormal.)
+  constexpr uint32_t kNear = 4, kMidpoint = 1U << 28, kBelowFloat = (1U << 29) - 1;
+  const double magnitude = static_cast<double>(static_cast<int64_t>(digits)) * power;
+  const auto below = static_cast<uint32_t>(std::bit_cast<uint64_t>(magnitude)) & kBelowFloat;
+  if ((below - (kMidpoint - kNear) <= 2 * kNear) | (digits >> 53 != 0)) return false;
+  // By bits: signs are as good as random, and a wrong guess costs more than all the rest.
+  const auto bits = std::bit_cast<uint32_t>(static_cast<float>(magnitude)) | (negative << 31);
+  std::memcpy(out, &bits, sizeof bits);
+  return true;
+}
+
+#if HWY_TARGET != HWY_SCALAR
+
+using Digits = hn::Full128<uint8_t>;
+inline constexpr Digits kDigits{};
+
+/// What takes the point out of sixteen characters: those before it move up by one. The last row moves nothing.
+struct Closing {
+  alignas(16) uint8_t rows[17][16];
+  constexpr Closing() : rows{} {
+    for (size_t point = 0; point <= 16; ++point)
+      for (size_t i = 0; i < 16; ++i)
+        rows[point][i] = static_cast<uint8_t>(point == 16 || i > point ? i : i == 0 ? 0x80 : i - 1);
+  }
+};
+constexpr Closing kClosing;
+/// 16 - n bytes of zeros and n of ones stand behind the n-th byte.
+alignas(64) constexpr uint8_t kKept[32] = {0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
+                                           0,    0,    0,    0,    0,    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+                                           0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
+/// By the place of the point among sixteen characters; 16: there is none.
+constexpr double kPowers[17] = {1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7,
+                                1e-6,  1e-5,  1e-4,  1e-3,  1e-2,  1e-1,  1e0,  1e0};
+
+/// Sixteen characters at once, and no branch that depends on what they are but the last one.
+HWY_INLINE bool short_decimal(const char* begin, const char* end, float* out) {
+  const hn::Repartition<uint16_t, Digits> pairs;
+  const hn::Repartition<uint32_t, Digits> fours;
+  const hn::Repartition<uint64_t, Digits> eights;
+  const uint32_t negative = is_minus(*begin);
+  const auto length = static_cast<size_t>(end - begin) - negative;
+  if (length - 1 > 15) return false;
+  const auto text = hn::LoadU(kDigits, reinterpret_cast<const uint8_t*>(end) - 16);
+  const auto kept = hn::LoadU(kDigits, kKept + length);
+  const auto values = hn::And(hn::Xor(text, hn::Set(kDigits, uint8_t{'0'})), kept);
+  uint8_t bytes[8] = {};
+  uint32_t points = 0;
+  static_cast<void>(hn::StoreMaskBits(kDigits, hn::Eq(values, hn::Set(kDigits, uint8_t{'.' ^ '0'})), bytes));
+  std::memcpy(&points, bytes, 2);
+  const auto point = static_cast<size_t>(std::countr_zero(points | 1U << 16));
+  const auto digits = hn::TableLookupBytesOr0(values, hn::Load(kDigits, kClosing.rows[point]));
+  const bool no_digits = !hn::AllTrue(kDigits, hn::Eq(hn::Min(digits, hn::Set(kDigits, uint8_t{9})), digits));
+  // Neighbours in one step each: (a + 256 b) * (10 * 256 + 1) has 10 a + b in its upper half, and so on.
+  const auto two = hn::ShiftRight<8>(hn::Mul(hn::BitCast(pairs, digits), hn::Set(pairs, uint16_t{10 * 256 + 1})));
+  const auto four = hn::ShiftRight<16>(hn::Mul(hn::BitCast(fours, two), hn::Set(fours, uint32_t{100 * 65536 + 1})));
+  const auto all = hn::BitCast(eights, four);
+  const auto eight = hn::Add(hn::MulEven(four, hn::Set(fours, uint32_t{10000})), hn::ShiftRight<32>(all));
+  const uint64_t number = hn::ExtractLane(eight, 0) * 100000000 + hn::ExtractLane(eight, 1);
+  if (no_digits || (length == 1 && point != 16)) return false;
+  return to_float(number, kPowers[point], negative, out);
+}
+
+#else
+
+// Eight bytes of text at a time in a 64-bit word, the first character in its lowest byte.
 
 constexpr uint64_t kEach = 0x0101010101010101;
 constexpr uint64_t kPoint = ('.' ^ '0') * kEach;
@@ -133,24 +205,8 @@ HWY_INLINE uint64_t first_point(uint64_t x) {
 /// Whether a byte is more than 9.
 HWY_INLINE bool no_digits(uint64_t x) { return (((x + 0x76 * kEach) | x) & (0x80 * kEach)) != 0; }
 
-/// The digits and their power of ten as a float; false where that may not be the nearest one.
-HWY_INLINE bool to_float(uint64_t digits, uint32_t fraction, bool negative, float* out) {
-  // The digits are an exact double; the power and the product are each off by half a unit in the last place at most,
-  // together by less than two of the product's. Unless a midpoint between two floats is as near as that, the product
-  // lies on the same side of all midpoints as the number itself, and rounding it gives the float nearest to that. (No
-  // float here is subnormal.)
-  constexpr uint32_t kNear = 4, kMidpoint = 1U << 28, kBelowFloat = (1U << 29) - 1;
-  const double magnitude = static_cast<double>(static_cast<int64_t>(digits)) * kTenths[fraction];
-  const auto below = static_cast<uint32_t>(std::bit_cast<uint64_t>(magnitude)) & kBelowFloat;
-  if (below - (kMidpoint - kNear) <= 2 * kNear) return false;
-  // By bits: signs are as good as random, and a wrong guess costs more than all the rest.
-  const auto bits = std::bit_cast<uint32_t>(static_cast<float>(magnitude)) | (static_cast<uint32_t>(negative) << 31);
-  std::memcpy(out, &bits, sizeof bits);
-  return true;
-}
-
 HWY_INLINE bool short_decimal(const char* begin, const char* end, float* out) {
-  const bool negative = *begin == '-';
+  const uint32_t negative = is_minus(*begin);
   begin += negative;
   const auto length = static_cast<size_t>(end - begin);
   if (length - 1 > 15) return false;
@@ -168,7 +224,7 @@ HWY_INLINE bool short_decimal(const char* begin, const char* end, float* out) {
       high = (high & ~((point << 1) - 1)) | ((high & before) << 8);
     }
     if (no_digits(high)) return false;
-    return to_float(eight_digits(high), fraction, negative, out);
+    return to_float(eight_digits(high), kTenths[fraction], negative, out);
   }
   const auto gone = static_cast<uint32_t>(128 - 8 * length);
   uint64_t low = load_word(end - 16) ^ ('0' * kEach);
@@ -187,26 +243,31 @@ HWY_INLINE bool short_decimal(const char* begin, const char* end, float* out) {
   }
   if (no_digits(low) || no_digits(high)) return false;
   const uint64_t digits = eight_digits(low) * 100000000 + eight_digits(high);
-  if (digits > (uint64_t{1} << 53)) return false;
-  return to_float(digits, fraction, negative, out);
+  return to_float(digits, kTenths[fraction], negative, out);
 }
+
+#endif
 
 size_t decimals(const CsvFields& in, const CsvColumns& columns, bool empty_is_nan, float* out, size_t stride,
                 uint32_t* left) {
+  // Copies: the compiler must think that a float is stored over what it reads by reference.
+  const char* const text = in.text;
+  const uint32_t *const fields = columns.field, *const slots = columns.slot;
+  const size_t count = columns.count;
   uint32_t* to = left;
-  for (size_t row = 0; row < in.rows; ++row) {
-    const uint32_t* const ends = in.ends + row * in.fields;
-    float* const cells = out + row * stride;
-    for (size_t c = 0; c < columns.count; ++c) {
-      const uint32_t field = columns.field[c];
+  const uint32_t* ends = in.ends;
+  float* cells = out;
+  for (size_t row = 0; row < in.rows; ++row, ends += in.fields, cells += stride)
+    for (size_t c = 0; c < count; ++c) {
+      const size_t field = fields[c];
       const uint32_t begin = field == 0 ? in.begins[row] : ends[field - 1] + 1, end = ends[field];
-      if (begin == end && empty_is_nan) {
-        cells[columns.slot[c]] = std::numeric_limits<float>::quiet_NaN();
-      } else if (!short_decimal(in.text + begin, in.text + end, cells + columns.slot[c])) {
-        *to++ = static_cast<uint32_t>(row * columns.count + c);
-      }
+      float* const cell = cells + slots[c];
+      if (short_decimal(text + begin, text + end, cell)) continue;
+      if (begin == end && empty_is_nan)
+        *cell = std::numeric_limits<float>::quiet_NaN();
+      else
+        *to++ = static_cast<uint32_t>(row * count + c);
     }
-  }
   return static_cast<size_t>(to - left);
 }
 
