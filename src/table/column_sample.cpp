@@ -80,7 +80,8 @@ std::optional<DateForm> ColumnSample::form() const {
 bool ColumnSample::is_id(const std::string& name) const {
   constexpr std::int64_t kFew = 20;  // of which all may be different by chance
   if (filled_ < kFew || missing_ > 0 || static_cast<std::int64_t>(distinct_.size()) < filled_) return false;
-  if (numbers_) return running_ || (whole_ && is_name_of_ids(name));
+  // Rows are counted from 0 or 1; years run, too.
+  if (numbers_) return (running_ && *least_ <= 1) || (whole_ && is_name_of_ids(name));
   const bool made_alike = one_shape_ && (shape_.find('9') != std::string::npos || shape_.starts_with("hexadecimal"));
   return spaces_ == 0 && (made_alike || is_name_of_ids(name));
 }

@@ -41,11 +41,11 @@ struct Looked {
 };
 
 /// Types: numbers (whole ones of few kinds, too), else dates that all have one form, else ids (all different and no
-/// fractions: running integers, or words of one shape, as UUIDs are), else text (mostly different, with spaces, or
-/// long), else categories. A column without any filled field is a category. Rows that break RFC 4180 are passed over
-/// here: reading them says so. Throws Error{kData} for files that cannot be opened, are empty or differ in their
-/// columns (with headers: in names; another order is fine), for a header with a name twice and for bytes in UTF-16;
-/// Error{kUsage} for a declared column that is not there.
+/// fractions: integers that run from 0 or 1 or whose name says so, or words of one shape, as UUIDs are), else text
+/// (mostly different, with spaces, or long), else categories. A column without any filled field is a category. Rows
+/// that break RFC 4180 are passed over here: reading them says so. Throws Error{kData} for files that cannot be opened,
+/// are empty or differ in their columns (with headers: in names; another order is fine), for a header with a name twice
+/// and for bytes in UTF-16; Error{kUsage} for a declared column that is not there.
 Looked look(const std::vector<std::string>& files, const LookOptions& options);
 /// The same of files that are open already, or in memory.
 Looked look(const std::vector<std::shared_ptr<const FileBytes>>& files, const LookOptions& options);

@@ -73,6 +73,8 @@ TEST(Look, NumbersStayNumbersHoweverFewKinds) {
 
 TEST(Look, IdsAreDifferentInEachRow) {
   EXPECT_EQ(type_of([](int i) { return i; }), ColumnType::kId);
+  EXPECT_EQ(type_of([](int i) { return i + 1; }), ColumnType::kId);
+  EXPECT_EQ(type_of([](int i) { return 1950 + i; }, "year"), ColumnType::kNumber);
   EXPECT_EQ(type_of([](int i) { return 3 * i; }, "customer_id"), ColumnType::kId);
   EXPECT_EQ(type_of([](int i) { return fmt::format("user_{}", 7919 * i); }), ColumnType::kId);
   EXPECT_EQ(type_of([](int i) { return fmt::format("{:08x}-{:04x}", 2654435761U * static_cast<unsigned>(i), i); }),
