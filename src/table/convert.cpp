@@ -51,6 +51,8 @@ bool Converter::is_missing(std::string_view text) const {
 /// read.
 std::string_view Converter::meaning(std::string_view field) {
   if (field.empty() || field.front() != '"') return trimmed(field);
+  const std::string_view within = field.substr(1, field.size() - 2);
+  if (within.find('"') == std::string_view::npos) return within;
   unquoted_.clear();
   append_unquoted(field, unquoted_);
   const std::size_t size = unquoted_.size();
