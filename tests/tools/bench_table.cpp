@@ -28,6 +28,16 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// Of all threads so far: on a busy machine what compares readers.
+double cpu_seconds() {
+  struct rusage usage {};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
 /// Of labels, categories and numbers, so that readers can be compared.
 std::string sums(const table::Table& table) {
   const auto& columns = table.schema().columns;
@@ -53,15 +63,16 @@ void run(int threads, int rounds, const std::vector<std::string>& files) {
   std::vector<double> times;
   for (int round = 0; round <= rounds; ++round) {
     const auto begin = std::chrono::steady_clock::now();
+    const double cpu_begin = cpu_seconds();
     const table::Table table = table::read(files, looked.schema, {.threads = threads});
-    const double seconds = seconds_since(begin);
+    const double seconds = seconds_since(begin), cpu = cpu_seconds() - cpu_begin;
     if (round == 0)
       fmt::print("{} rows, {} held; sums:{}\n", table.rows(), human_bytes(static_cast<std::uint64_t>(table.bytes())),
                  sums(table));
     else
       times.push_back(static_cast<double>(table.rows()) / seconds);
-    fmt::print("{} {:.3f} s, {:.2f} million rows/s\n", round == 0 ? "warm-up:" : "round:", seconds,
-               static_cast<double>(table.rows()) / seconds / 1e6);
+    fmt::print("{} {:.3f} s, {:.3f} s of CPU, {:.2f} million rows/s\n", round == 0 ? "warm-up:" : "round:", seconds,
+               cpu, static_cast<double>(table.rows()) / seconds / 1e6);
   }
   std::sort(times.begin(), times.end());
   struct rusage usage {};
