@@ -15,6 +15,13 @@ int number_of(const char* text) {
   return number;
 }
 
+bool shares_memory(const char* asked) {
+  const std::string wanted = asked == nullptr ? "" : asked;
+  if (!wanted.empty() && wanted != "none")
+    throw Error(ErrorKind::kUsage, fmt::format("DPTRAIN_SHARED_MEMORY: found '{}', expected none", wanted));
+  return wanted.empty();
+}
+
 }  // namespace
 
 std::optional<Launch> find_launch(const std::function<const char*(const char* name)>& environment) {
@@ -29,13 +36,13 @@ std::optional<Launch> find_launch(const std::function<const char*(const char* na
   const int tasks = is_set("SLURM_STEP_ID") ? number_of(environment("SLURM_STEP_NUM_TASKS")) : 0;
   std::optional<Launch> launch;
   if (is_set("OMPI_COMM_WORLD_SIZE"))
-    launch = {"openmpi", number_of(environment("OMPI_COMM_WORLD_SIZE"))};
+    launch = {.library = "openmpi", .processes = number_of(environment("OMPI_COMM_WORLD_SIZE"))};
   else if (is_set("PMI_SIZE"))
-    launch = {"mpich", number_of(environment("PMI_SIZE"))};
+    launch = {.library = "mpich", .processes = number_of(environment("PMI_SIZE"))};
   else if (is_set("PMIX_RANK"))
-    launch = {"openmpi", tasks};
+    launch = {.library = "openmpi", .processes = tasks};
   else if (is_set("PMI_RANK"))
-    launch = {"mpich", tasks};
+    launch = {.library = "mpich", .processes = tasks};
   else if (tasks > 1)
     throw Error(
         ErrorKind::kUsage,
@@ -44,6 +51,7 @@ std::optional<Launch> find_launch(const std::function<const char*(const char* na
                     tasks));
   if (!launch || launch->processes == 1) return std::nullopt;
   if (!wanted.empty()) launch->library = wanted;
+  launch->shares_memory = shares_memory(environment("DPTRAIN_SHARED_MEMORY"));
   return launch;
 }
 

@@ -12,11 +12,12 @@ namespace dptrain::mpi {
 struct Launch {
   std::string library;  ///< whose module to open: "openmpi", "mpich", "abi"
   int processes = 0;    ///< as the launcher says; 0: it does not
+  bool shares_memory = true;
 };
 
 /// Nothing where no launcher started this process, or it alone. DPTRAIN_MPI=openmpi|mpich|abi names the library,
-/// DPTRAIN_MPI=none passes the launcher over. Throws Error{kUsage} where a launcher started several processes that
-/// cannot find each other.
+/// DPTRAIN_MPI=none passes the launcher over; DPTRAIN_SHARED_MEMORY=none leaves all to MPI. Throws Error{kUsage} where
+/// a launcher started several processes that cannot find each other.
 std::optional<Launch> find_launch(const std::function<const char*(const char* name)>& environment);
 
 }  // namespace dptrain::mpi

@@ -27,7 +27,8 @@ LibraryName module_of(const std::string& library) {
 
 class MpiTransport final : public Transport {
  public:
-  explicit MpiTransport(const Launch& launch) : library_(module_of(launch.library)) {
+  explicit MpiTransport(const Launch& launch)
+      : library_(module_of(launch.library)), shares_memory_(launch.shares_memory) {
     api_ = library_.function<ModuleFunction>(kModuleFunction)();
     if (api_->version != kModuleVersion)
       throw Error(ErrorKind::kDevice,
@@ -49,6 +50,8 @@ class MpiTransport final : public Transport {
   std::string library() const override {
     return words([&](char* text, int size) { api_->library(text, size); });
   }
+
+  bool shares_memory() const override { return shares_memory_; }
 
   Ticket send(const void* data, std::size_t bytes, int to, int tag) override {
     check_size(bytes);
@@ -95,6 +98,7 @@ class MpiTransport final : public Transport {
   }
 
   const DynamicLibrary library_;
+  const bool shares_memory_;
   const ModuleApi* api_ = nullptr;
   int process_ = 0, processes_ = 1;
 };

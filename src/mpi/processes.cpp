@@ -14,6 +14,7 @@
 #include "core/index.h"
 #include "core/log.h"
 #include "mpi/gather.h"
+#include "mpi/memory_groups.h"
 #include "mpi/news.h"
 
 namespace dptrain::mpi {
@@ -72,6 +73,16 @@ void Processes::set_silence(double seconds) {
 }
 
 std::vector<std::string> Processes::gather(std::string mine) {
+  if (shared_gather_) {
+    throw_if_failed();  // one that has nobody to wait for asks nowhere else
+    std::vector<std::string> all(at(count_));
+    const auto place = [&all](int process, std::size_t bytes) {
+      all[at(process)].resize(bytes);
+      return reinterpret_cast<std::byte*>(all[at(process)].data());
+    };
+    shared_gather_->gather(mine.data(), mine.size(), place, [this] { throw_if_failed(); });
+    return all;
+  }
   const auto waiting = std::make_shared<Waiting>();
   post(std::make_shared<Gather>(std::move(mine), kGatherHead, kGatherRest,
                                 [waiting](Gather::Result all, const Error* failed) {
@@ -122,6 +133,12 @@ std::optional<Error> Processes::failure() {
   return failure_;
 }
 
+void Processes::throw_if_failed() {
+  if (!failed_) return;
+  const std::lock_guard lock(mutex_);
+  throw Error(*failure_);
+}
+
 void Processes::on_failure(std::function<void(const Error& why)> listener) {
   const std::lock_guard lock(mutex_);
   listener_ = std::move(listener);
@@ -161,9 +178,36 @@ void Processes::meet(Transport& transport) {
   count_ = transport.processes();
   library_ = transport.library();
   news_ = std::make_unique<News>(transport, now_seconds);
-  Gather names(transport.host(), kGatherHead, kGatherRest,
-               [this](Gather::Result all, const Error*) { hosts_ = std::move(all); });
-  for (int looks = 0; names.advance(transport) != Exchange::Progress::kDone;) pause(++looks);
+  hosts_ = exchange(transport, transport.host());
+  meet_in_memory(transport);
+}
+
+/// A gather while nothing else goes on.
+std::vector<std::string> Processes::exchange(Transport& transport, std::string mine) {
+  std::vector<std::string> found;
+  Gather gather(std::move(mine), kGatherHead, kGatherRest,
+                [&found](Gather::Result all, const Error*) { found = std::move(all); });
+  for (int looks = 0; gather.advance(transport) != Exchange::Progress::kDone;) pause(++looks);
+  return found;
+}
+
+/// Who shares memory with whom: who can open what the other has made. Where all do, process 0's is kept for gathers.
+void Processes::meet_in_memory(Transport& transport) {
+  std::shared_ptr<SharedMemory> mine;
+  if (transport.shares_memory()) mine = SharedMemory::make(is_first() ? SharedGather::bytes(count_) : 1);
+  const std::vector<std::string> made =
+      exchange(transport, SharedMemory::packed({mine ? mine->handle() : SharedMemory::Handle{}}));
+  std::vector<std::shared_ptr<SharedMemory>> opened;
+  std::string reach;
+  for (int p = 0; p < count_; ++p) {
+    const bool here = host(p) == host(process_);
+    opened.push_back(here ? SharedMemory::open(SharedMemory::unpacked(made[at(p)]).front()) : nullptr);
+    reach += opened.back() ? '1' : '0';
+  }
+  groups_ = memory_groups(exchange(transport, reach));
+  if (count_ == 1 || groups_.size() != 2) return;
+  gathers_in_ = opened.front();
+  shared_gather_.emplace(gathers_in_->data(), count_, process_);
 }
 
 void Processes::pause(int idle_polls) {
@@ -184,7 +228,7 @@ void Processes::drive(Transport& transport) {
       active_.insert(active_.end(), posted_.begin(), posted_.end());
       posted_.clear();
       silence = patience_.silence_seconds;
-      if (own_failure_) failure_ = own_failure_, state_ = State::kFails;
+      if (own_failure_) failure_ = own_failure_, state_ = State::kFails, failed_ = true;
       if (closing_ && active_.empty() && state_ == State::kRuns) break;
     }
     if (state_ == State::kFails) return end_in_failure();
@@ -195,6 +239,7 @@ void Processes::drive(Transport& transport) {
           const std::lock_guard lock(mutex_);
           failure_ = found->why.within(name(found->process));
           state_ = State::kFails;
+          failed_ = true;
         }
       }
       if (state_ == State::kFails) return end_in_failure();

@@ -20,6 +20,8 @@
 
 #include "core/error.h"
 #include "mpi/exchange.h"
+#include "mpi/shared_gather.h"
+#include "mpi/shared_memory.h"
 
 namespace dptrain::mpi {
 
@@ -50,6 +52,8 @@ class Processes {
   std::string name(int process) const;
   /// On how many machines.
   int hosts() const;
+  /// Who shares memory (mpi/memory_groups.h): the first process of each group and, behind them, count().
+  const std::vector<int>& groups() const { return groups_; }
   void set_silence(double seconds);
 
   /// What every process gives, by process. All must call it, in the same order as other gathers and broadcasts. One
@@ -83,6 +87,8 @@ class Processes {
   /// Called on the communication thread, once, when a process has failed, with why; at once where one has. Null:
   /// nobody.
   void on_failure(std::function<void(const Error& why)> listener);
+  /// For whoever waits for other processes in shared memory: throws what gather() would. Any thread.
+  void throw_if_failed();
   /// After fail(): process 0 has failed for the same reason, so this one need not say it, too.
   bool is_echo();
   /// After a failure of any process: returns when MPI touches nobody's memory any more.
@@ -93,6 +99,8 @@ class Processes {
 
   void work(const Open& open);
   void meet(Transport& transport);
+  void meet_in_memory(Transport& transport);
+  std::vector<std::string> exchange(Transport& transport, std::string mine);
   void drive(Transport& transport);
   bool poll(Transport& transport);
   void pause(int idle_polls);
@@ -105,6 +113,9 @@ class Processes {
   int process_ = 0, count_ = 1;
   std::string library_;
   std::vector<std::string> hosts_;
+  std::vector<int> groups_;
+  std::shared_ptr<SharedMemory> gathers_in_;  ///< null: not all share memory, gathers go by messages
+  std::optional<SharedGather> shared_gather_;
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_, wake_;
@@ -115,7 +126,8 @@ class Processes {
   std::exception_ptr open_error_;
   std::function<void(const Error& why)> listener_;
 
-  std::atomic<int> waiting_ = 0;  ///< Hurry
+  std::atomic<int> waiting_ = 0;      ///< Hurry
+  std::atomic<bool> failed_ = false;  ///< `failure_` is set
 
   // The communication thread's.
   std::unique_ptr<News> news_;

@@ -18,6 +18,8 @@ class Transport {
   virtual int processes() const = 0;
   virtual std::string host() const = 0;     ///< of this process
   virtual std::string library() const = 0;  ///< "Open MPI v4.1.4, ..."
+  /// Whether processes that can are to share memory beside it; the same in all.
+  virtual bool shares_memory() const = 0;
 
   /// The memory stays as it is, and alive, until done(). All throw Error{kDevice}.
   virtual Ticket send(const void* data, std::size_t bytes, int to, int tag) = 0;

@@ -23,10 +23,14 @@ namespace dptrain::test {
 /// What lies between the processes.
 class FakeNetwork {
  public:
-  explicit FakeNetwork(int processes, std::uint64_t seed = 1) : processes_(processes), seed_(seed) {}
+  /// Of `per_host` processes each that share memory; 0: hosts of two that do not.
+  explicit FakeNetwork(int processes, std::uint64_t seed = 1, int per_host = 0)
+      : processes_(processes), seed_(seed), per_host_(per_host) {}
 
   int processes() const { return processes_; }
   std::uint64_t seed() const { return seed_; }
+  bool shares_memory() const { return per_host_ > 0; }
+  int host(int process) const { return process / (per_host_ > 0 ? per_host_ : 2); }
 
   using Channel = std::tuple<int, int, int>;  ///< from, to, tag
   void put(const Channel& channel, std::string message) {
@@ -58,6 +62,7 @@ class FakeNetwork {
  private:
   const int processes_;
   const std::uint64_t seed_;
+  const int per_host_;
   std::mutex mutex_;
   std::map<Channel, std::deque<std::string>> messages_;
   std::set<int> silent_;
@@ -71,8 +76,9 @@ class FakeTransport final : public mpi::Transport {
 
   int process() const override { return process_; }
   int processes() const override { return network_.processes(); }
-  std::string host() const override { return "node-" + std::to_string(process_ / 2); }
+  std::string host() const override { return "node-" + std::to_string(network_.host(process_)); }
   std::string library() const override { return "threads"; }
+  bool shares_memory() const override { return network_.shares_memory(); }
 
   mpi::Ticket send(const void* data, std::size_t bytes, int to, int tag) override {
     sends_[++last_] = {static_cast<const char*>(data), bytes, {process_, to, tag}, random_.below(3)};

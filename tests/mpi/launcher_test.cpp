@@ -56,6 +56,12 @@ TEST(Launcher, CanBeNamed) {
   }
 }
 
+TEST(Launcher, MayLeaveAllToMpi) {
+  EXPECT_TRUE(launch_of({{"PMIX_RANK", "0"}})->shares_memory);
+  EXPECT_FALSE(launch_of({{"PMIX_RANK", "0"}, {"DPTRAIN_SHARED_MEMORY", "none"}})->shares_memory);
+  EXPECT_THROW(launch_of({{"PMIX_RANK", "0"}, {"DPTRAIN_SHARED_MEMORY", "no"}}), Error);
+}
+
 TEST(Launcher, ThatKeepsProcessesApartIsAnError) {
   try {
     launch_of({{"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "4"}});

@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/format.h"
 #include "mpi/fake_transport.h"
+#include "mpi/memory_groups.h"
 
 namespace dptrain::mpi {
 namespace {
@@ -27,11 +28,11 @@ TEST(Processes, KnowEachOther) {
 }
 
 TEST(Processes, GatherWhatAllGive) {
-  for (const int count : {1, 2, 5}) {
-    FakeNetwork network(count, static_cast<std::uint64_t>(count));
+  for (const auto& [count, per_host] : {std::pair{1, 0}, {2, 0}, {5, 0}, {2, 2}, {5, 5}, {5, 2}}) {
+    FakeNetwork network(count, static_cast<std::uint64_t>(count), per_host);
     in_processes(network, [](Processes& processes) {
-      for (const std::size_t size :
-           {std::size_t{0}, std::size_t{5}, std::size_t{504}, std::size_t{505}, std::size_t{100000}}) {
+      for (const std::size_t size : {std::size_t{0}, std::size_t{5}, std::size_t{504}, std::size_t{505},
+                                     std::size_t{100000}, (std::size_t{128} << 10) - 1, std::size_t{700000}}) {
         const auto given = [&](int p) {
           return std::string(size + static_cast<std::size_t>(p), static_cast<char>('a' + p));
         };
@@ -45,9 +46,35 @@ TEST(Processes, GatherWhatAllGive) {
   }
 }
 
+TEST(Processes, KnowWhoSharesMemory) {
+  const auto groups_of = [](int count, int per_host) {
+    FakeNetwork network(count, 1, per_host);
+    std::vector<std::vector<int>> groups(static_cast<std::size_t>(count));
+    in_processes(network, [&](Processes& one) { groups[static_cast<std::size_t>(one.process())] = one.groups(); });
+    for (const std::vector<int>& of_one : groups) EXPECT_EQ(of_one, groups.front());
+    return groups.front();
+  };
+  EXPECT_EQ(groups_of(3, 0), (std::vector{0, 1, 2, 3}));
+  EXPECT_EQ(groups_of(4, 2), (std::vector{0, 2, 4}));
+  EXPECT_EQ(groups_of(3, 2), (std::vector{0, 2, 3}));
+  EXPECT_EQ(groups_of(3, 4), (std::vector{0, 3}));
+}
+
+/// Neighbours by number that reach each other, both ways and all.
+TEST(MemoryGroups, AreOfWhoReachesAllOthers) {
+  EXPECT_EQ(memory_groups({"11", "11"}), (std::vector{0, 2}));
+  EXPECT_EQ(memory_groups({"11", "01"}), (std::vector{0, 1, 2}));
+  EXPECT_EQ(memory_groups({"110", "111", "011"}), (std::vector{0, 2, 3}));
+  EXPECT_EQ(memory_groups({"1010", "0101", "1010", "0101"}), (std::vector{0, 1, 2, 3, 4}));  // hosts in turns
+  EXPECT_EQ(memory_groups({"1"}), (std::vector{0, 1}));
+}
+
 /// What the others throw: of the kind of the one that failed, with who it was.
-TEST(Processes, LearnWhoHasFailed) {
-  FakeNetwork network(3);
+class Failing : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Hosts, Failing, ::testing::Values(0, 2, 4));
+
+TEST_P(Failing, ProcessIsKnownToAll) {
+  FakeNetwork network(3, 1, GetParam());
   std::atomic<int> learned = 0;
   in_processes(network, [&](Processes& processes) {
     if (processes.process() == 1) {
@@ -70,8 +97,8 @@ TEST(Processes, LearnWhoHasFailed) {
   EXPECT_EQ(network.finalized(), 0);
 }
 
-TEST(Processes, MissAProcessThatFallsSilent) {
-  FakeNetwork network(4);
+TEST_P(Failing, SilentProcessIsMissed) {
+  FakeNetwork network(4, 1, GetParam());
   std::atomic<int> learned = 0;
   in_processes(network,
                [&](Processes& processes) {
@@ -84,7 +111,7 @@ TEST(Processes, MissAProcessThatFallsSilent) {
                    EXPECT_EQ(error.kind(), ErrorKind::kDeadline);
                    if (processes.process() != 2) {
                      EXPECT_THAT(error.what(),
-                                 ::testing::HasSubstr("process 2 (node-1): nothing heard of it for 0.3 s"));
+                                 ::testing::HasSubstr(processes.name(2) + ": nothing heard of it for 0.3 s"));
                    }
                    ++learned;
                  }

@@ -1,0 +1,133 @@
+#include "mpi/shared_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <new>
+#include <random>
+#include <utility>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/machine.h"
+
+namespace dptrain::mpi {
+namespace {
+
+/// In front of what the caller sees: the mark, by which whoever opens it knows that he has not opened something else.
+constexpr std::size_t kHead = 4096;
+
+std::uint64_t new_mark() {
+  std::random_device random;
+  return std::uint64_t{random()} << 32 | random() | 1;
+}
+
+/// What this process has made: whoever opens that again gets the same mapping. Only processes that are threads of one,
+/// as in tests, do so; thus the thread sanitizer sees that they read what others have written.
+struct Made {
+  std::mutex mutex;
+  std::map<std::uint64_t, std::weak_ptr<SharedMemory>> by_mark;
+};
+Made& made() {
+  static Made all;
+  return all;
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const { return number_; }
+  int take() { return std::exchange(number_, -1); }
+
+ private:
+  int number_;
+};
+
+Error no_memory(std::size_t bytes, int code) {
+  return {ErrorKind::kMemory,
+          fmt::format("{:.2f} GiB of memory shared by processes: {}; try fewer processes or replicas",
+                      static_cast<double>(bytes) / (1 << 30), std::strerror(code))};
+}
+
+}  // namespace
+
+SharedMemory::SharedMemory(int descriptor, const Handle& handle) : descriptor_(descriptor), handle_(handle) {
+  // Touched now: the first touch is slow, and is not to happen in a step.
+  mapped_ = ::mmap(nullptr, kHead + handle.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor, 0);
+  if (mapped_ != MAP_FAILED) return;
+  const int code = errno;
+  ::close(descriptor_);
+  throw no_memory(handle.bytes, code);
+}
+
+SharedMemory::~SharedMemory() {
+  ::munmap(mapped_, kHead + handle_.bytes);
+  ::close(descriptor_);
+  const std::lock_guard lock(made().mutex);
+  const auto own = made().by_mark.find(handle_.mark);
+  if (own != made().by_mark.end() && own->second.expired()) made().by_mark.erase(own);
+}
+
+std::string SharedMemory::packed(const std::vector<Handle>& handles) {
+  return {reinterpret_cast<const char*>(handles.data()), handles.size() * sizeof(Handle)};
+}
+
+std::vector<SharedMemory::Handle> SharedMemory::unpacked(const std::string& bytes) {
+  std::vector<Handle> handles(bytes.size() / sizeof(Handle));
+  std::memcpy(handles.data(), bytes.data(), handles.size() * sizeof(Handle));
+  return handles;
+}
+
+std::byte* SharedMemory::data() const { return static_cast<std::byte*>(mapped_) + kHead; }
+
+std::shared_ptr<SharedMemory> SharedMemory::make(std::size_t bytes) {
+  // The system grants more than it has and kills later: ask first.
+  const std::uint64_t available = machine::memory().available;
+  if (available > 0 && bytes > available) throw no_memory(bytes, ENOMEM);
+  Descriptor file(::memfd_create("dptrain", MFD_CLOEXEC));
+  if (file.number() < 0)
+    throw Error(ErrorKind::kDevice, fmt::format("memory shared by processes cannot be made: {}; "
+                                                "DPTRAIN_SHARED_MEMORY=none does without",
+                                                std::strerror(errno)));
+  // All of it now: what is lacking is an error here, and would be a signal later.
+  if (const int code = ::posix_fallocate(file.number(), 0, static_cast<off_t>(kHead + bytes)); code != 0)
+    throw no_memory(bytes, code);
+  const Handle handle{.process = ::getpid(), .descriptor = file.number(), .bytes = bytes, .mark = new_mark()};
+  std::shared_ptr<SharedMemory> memory(new SharedMemory(file.take(), handle));
+  ::new (memory->mapped_) std::uint64_t(handle.mark);
+  const std::lock_guard lock(made().mutex);
+  made().by_mark[handle.mark] = memory;
+  return memory;
+}
+
+std::shared_ptr<SharedMemory> SharedMemory::open(const Handle& handle) {
+  if (handle.bytes == 0) return nullptr;
+  if (handle.process == ::getpid()) {
+    const std::lock_guard lock(made().mutex);
+    const auto own = made().by_mark.find(handle.mark);
+    if (own != made().by_mark.end())
+      if (auto memory = own->second.lock()) return memory;
+  }
+  const std::string path = fmt::format("/proc/{}/fd/{}", handle.process, handle.descriptor);
+  Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  struct stat found {};
+  std::uint64_t mark = 0;
+  if (file.number() < 0 || ::fstat(file.number(), &found) != 0 || !S_ISREG(found.st_mode) ||
+      found.st_size != static_cast<off_t>(kHead + handle.bytes) ||
+      ::pread(file.number(), &mark, sizeof(mark), 0) != sizeof(mark) || mark != handle.mark)
+    return nullptr;
+  return std::shared_ptr<SharedMemory>(new SharedMemory(file.take(), handle));
+}
+
+}  // namespace dptrain::mpi
