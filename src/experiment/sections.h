@@ -93,7 +93,7 @@ struct ParallelSection {
   bool sync_batchnorm = false;
   /// Parts of every batch, whatever the number of replicas: the same bits on 1, 2, 4, ... of them.
   std::optional<std::int64_t> virtual_shards;
-  config::ByteSize bucket_size{25u << 20};
+  std::optional<config::ByteSize> bucket_size;     ///< none: session/devices.h
   std::optional<config::Duration> check_replicas;  ///< steps between comparisons of the replicas' parameters
   config::Duration watchdog{
       60, config::Duration::Unit::kSeconds};  ///< several GPUs: how long a step may stand still; bare: seconds

@@ -80,13 +80,15 @@ void place(Plan& plan) {
 /// Cuts [0, statistics_end) at parameters, none larger than its limit unless one parameter is. Each is ready after the
 /// item that completes the last of its gradients, statistics after the last item of all.
 void cut_buckets(Plan& plan, const PlanOptions& options, const std::vector<int>& done) {
-  constexpr std::uint64_t kFloatBytes = sizeof(float);
+  constexpr std::uint64_t kFloatBytes = sizeof(float), kFewest = std::uint64_t{64} << 10, kMost = 25U << 20;
+  const std::uint64_t each = options.bucket_bytes.value_or(
+      std::clamp(static_cast<std::uint64_t>(plan.statistics_end) * kFloatBytes / 8, kFewest, kMost));
   std::vector<int> ready;
   for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
     Parameter& p = plan.parameters[i];
     if (p.offset >= plan.statistics_end) break;
     const std::int64_t end = p.offset + aligned(p.elements());
-    const std::uint64_t limit = plan.buckets.size() == 1 ? options.first_bucket_bytes : options.bucket_bytes;
+    const std::uint64_t limit = plan.buckets.size() == 1 ? std::min(options.first_bucket_bytes, each) : each;
     if (plan.buckets.empty() || static_cast<std::uint64_t>(end - plan.buckets.back().begin) * kFloatBytes > limit) {
       plan.buckets.push_back({p.offset, p.offset});
       ready.push_back(0);

@@ -249,9 +249,9 @@ struct Objective {
 };
 
 struct PlanOptions {
-  std::vector<Objective> objectives;  ///< by output, at most one each; empty: prediction only
-  std::uint64_t bucket_bytes = 25u << 20;
-  std::uint64_t first_bucket_bytes = 1u << 20;  ///< small, so that reduction starts early
+  std::vector<Objective> objectives;                      ///< by output, at most one each; empty: prediction only
+  std::optional<std::uint64_t> bucket_bytes = 25u << 20;  ///< none: an eighth of all, from 64 KiB to 25 MiB
+  std::uint64_t first_bucket_bytes = 1u << 20;            ///< if that is less: small, so that reduction starts early
   /// Floats from which on a weight that all its steps read by row, where the device can, is a table. None: never.
   std::optional<std::int64_t> tables_from;
   DType compute = DType::kF32;

@@ -105,6 +105,12 @@ std::optional<std::int64_t> tables_from(const experiment::TrainSection& train) {
   return kFloats;
 }
 
+std::optional<std::uint64_t> bucket_bytes(const experiment::ParallelSection& parallel, const DeviceRequest& request) {
+  constexpr std::uint64_t kOnGpus = 25U << 20;
+  if (parallel.bucket_size) return parallel.bucket_size->bytes;
+  return request.on_gpus() || !request.paper.empty() ? std::optional(kOnGpus) : std::nullopt;
+}
+
 device::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
                                        std::shared_ptr<device::ConvChoices> conv_choices) {
   return {.conv = config.runtime.conv,

@@ -52,6 +52,10 @@ DeviceRequest with_threads(DeviceRequest request, int sharers = 1);
 std::string short_name(const DeviceRequest& request);
 
 DType compute_type(experiment::DtypePolicy policy);
+/// PlanOptions::bucket_bytes. On CPUs it follows the network where the config says nothing: over slow links small
+/// buckets overlap with backward, and sums have the same bits in all; GPUs' launches are worth more.
+std::optional<std::uint64_t> bucket_bytes(const experiment::ParallelSection& parallel, const DeviceRequest& request);
+
 /// PlanOptions::tables_from in training; none where the optimizer wants whole gradients.
 std::optional<std::int64_t> tables_from(const experiment::TrainSection& train);
 /// `conv_choices`: session/conv_cache.h; null: convolutions by rule.

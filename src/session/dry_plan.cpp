@@ -37,7 +37,7 @@ std::int64_t largest_slice(const experiment::Experiment& experiment, int replica
   return std::max<std::int64_t>(1, (largest + pieces - 1) / pieces);
 }
 
-plan::PlanOptions plan_options(const experiment::Experiment& experiment) {
+plan::PlanOptions plan_options(const experiment::Experiment& experiment, const DeviceRequest& devices) {
   const experiment::ConfigFile& config = experiment.config;
   plan::PlanOptions options;
   options.objectives = objectives(config.train, experiment.graph);
@@ -48,7 +48,7 @@ plan::PlanOptions plan_options(const experiment::Experiment& experiment) {
         optim::loss_type(objective.loss).reads == optim::Reads::kClasses && !experiment::mixing_transform(config.data)
             ? optim::LabelKind::kClass
             : optim::LabelKind::kDense;
-  options.bucket_bytes = config.parallel.bucket_size.bytes;
+  options.bucket_bytes = bucket_bytes(config.parallel, devices);
   options.compute = compute_type(config.train.dtype_policy);
   options.sync_batchnorm = config.parallel.sync_batchnorm;
   if (!config.parallel.virtual_shards) options.tables_from = tables_from(config.train);
@@ -150,7 +150,7 @@ void make_dry_plan(const experiment::Experiment& experiment, const DeviceRequest
   result.device = device->description();
 
   result.model = graph::undrawn_model(experiment.graph, config.seed);
-  plan::PlanOptions planned = plan_options(experiment);
+  plan::PlanOptions planned = plan_options(experiment, request);
   planned.slots = request.placement;
   result.plan = plan::make_plan(result.model, planned, *device);
   const std::int64_t rows = largest_slice(experiment, request.replicas, options);

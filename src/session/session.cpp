@@ -160,7 +160,7 @@ void Session::make_plan(const SessionOptions& options, const device::Device& dev
   const experiment::ConfigFile& config = experiment_.config;
   plan::PlanOptions plan_options;
   plan_options.objectives = data_->objectives();
-  plan_options.bucket_bytes = config.parallel.bucket_size.bytes;
+  plan_options.bucket_bytes = bucket_bytes(config.parallel, devices_);
   plan_options.compute = compute_type(config.train.dtype_policy);
   const bool sharded = config.parallel.virtual_shards.has_value();
   if (options.training && !sharded) plan_options.tables_from = tables_from(config.train);

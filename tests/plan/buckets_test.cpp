@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "core/index.h"
 #include "plan/sample_models.h"
 
@@ -47,6 +51,45 @@ TEST_P(Buckets, TileTheArenaAndAreReadyOnceInOrder) {
     for (const int bucket : item.buckets_ready) EXPECT_EQ(bucket, next++);
   }
   EXPECT_EQ(next, static_cast<int>(plan.buckets.size()));
+}
+
+/// The most that a bucket of several parameters has.
+std::int64_t most_bytes(const Plan& plan) {
+  std::vector<int> parameters(plan.buckets.size(), 0);
+  for (const Parameter& p : plan.parameters)
+    if (p.kind != ParameterKind::kFrozen) ++parameters[at(p.bucket)];
+  std::int64_t most = 0;
+  for (std::size_t k = 0; k < parameters.size(); ++k)
+    if (parameters[k] > 1)
+      most = std::max(most, (plan.buckets[k].end - plan.buckets[k].begin) * static_cast<std::int64_t>(sizeof(float)));
+  return most;
+}
+
+/// The first one, too, though it may be larger than what the others are asked to be.
+TEST(BucketLimit, HoldsForAllThatHaveSeveralParameters) {
+  PlanOptions options = options_for("categorical_crossentropy");
+  options.bucket_bytes = 40'000;
+  const Plan plan = make_plan(model_of(test::kFashionMnist), options, PlainCapabilities());
+  EXPECT_GT(plan.buckets.size(), 1U);
+  EXPECT_GT(most_bytes(plan), 0);
+  EXPECT_LE(most_bytes(plan), 40'000);
+}
+
+TEST(BucketLimit, FollowsTheNetworkWhereNoneIsGiven) {
+  PlanOptions options = options_for("categorical_crossentropy");
+  options.bucket_bytes.reset();
+  std::string wide = "layers:\n  - Input: {shape: [200]}\n";
+  for (int i = 0; i < 12; ++i) wide += "  - Dense: 200\n";
+  wide += "  - Dense: {units: 200, activation: softmax}\n";
+  const Plan plan = make_plan(model_of(wide), options, PlainCapabilities());
+  const std::int64_t eighth = plan.statistics_end * static_cast<std::int64_t>(sizeof(float)) / 8;
+  EXPECT_LE(most_bytes(plan), eighth);
+  EXPECT_GT(most_bytes(plan), eighth / 2);
+  const Plan small =  // less than the smallest limit
+      make_plan(
+          model_of("layers:\n  - Input: {shape: [30]}\n  - Dense: 200\n  - Dense: {units: 20, activation: softmax}\n"),
+          options, PlainCapabilities());
+  EXPECT_EQ(small.buckets.size(), 1U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, Buckets,
