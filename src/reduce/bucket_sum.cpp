@@ -29,11 +29,14 @@ std::vector<SumTree::Node> Seats::nodes(int of_process) const {
   return SumTree(ranks()).nodes(first_ranks[at(of_process)], first_ranks[at(of_process + 1)]);
 }
 
+int Seats::speaker(int of_process) const { return speakers.empty() ? of_process : speakers[at(of_process)]; }
+
 BucketSum::BucketSum(const Seats& seats, const plan::Bucket& bucket, int number, std::vector<float*> arenas,
-                     std::function<void(const Error* failed)> done)
+                     std::function<bool()> ready, std::function<void(const Error* failed)> done)
     : seats_(seats),
       own_(part_of(bucket, seats.process, seats.processes())),
       arenas_(std::move(arenas)),
+      ready_(std::move(ready)),
       done_(std::move(done)),
       nodes_tag_(tag_of(number, 0)),
       sum_tag_(tag_of(number, 1)),
@@ -81,7 +84,7 @@ void BucketSum::begin(mpi::Transport& transport) {
     Other& other = others_[at(p)];
     other.sum_is_sending = other.sum_is_coming = other.has_sum = false;
     for (std::size_t i = 0; i < other.coming.size(); ++i)
-      other.coming[i] = transport.receive(other.theirs[i].data(), bytes_of(own_), p, nodes_tag_);
+      other.coming[i] = transport.receive(other.theirs[i].data(), bytes_of(own_), seats_.speaker(p), nodes_tag_);
   }
   for (int step = 1; step < seats_.processes(); ++step)  // not all to the same first
     send_nodes(transport, (seats_.process + step) % seats_.processes());
@@ -92,7 +95,7 @@ void BucketSum::send_nodes(mpi::Transport& transport, int to) {
   const int first = seats_.first_ranks[at(seats_.process)];
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const float* const sum = node_sum(nodes_[i], first, arenas_, other.part, other.sums[i]);
-    other.sending[i] = transport.send(sum, bytes_of(other.part), to, nodes_tag_);
+    other.sending[i] = transport.send(sum, bytes_of(other.part), seats_.speaker(to), nodes_tag_);
   }
 }
 
@@ -114,7 +117,7 @@ void BucketSum::add_own_part(mpi::Transport& transport) {
   for (int step = 1; step < seats_.processes(); ++step) {
     const int to = (seats_.process + step) % seats_.processes();
     Other& other = others_[at(to)];
-    other.sum_sent = transport.send(out.front(), bytes_of(own_), to, sum_tag_);
+    other.sum_sent = transport.send(out.front(), bytes_of(own_), seats_.speaker(to), sum_tag_);
     other.sum_is_sending = true;
   }
   added_ = true;
@@ -126,6 +129,7 @@ void BucketSum::copy_to_lanes(const plan::Bucket& part) {
 }
 
 mpi::Exchange::Progress BucketSum::advance(mpi::Transport& transport) {
+  if (!begun_ && !ready_()) return Progress::kWaits;
   kernels::cpu::set_thread_count(1);  // the cores belong to the replicas
   bool moved = !begun_, open = false, all_came = true;
   if (!begun_) begin(transport);
@@ -139,7 +143,8 @@ mpi::Exchange::Progress BucketSum::advance(mpi::Transport& transport) {
     all_came = forget_done(other.coming) && all_came;
     if (!other.has_sum && !other.sum_is_coming && forget_done(other.sending)) {
       // Not before: the sum comes to where the arena was sent from.
-      other.sum_comes = transport.receive(arenas_.front() + other.part.begin, bytes_of(other.part), p, sum_tag_);
+      other.sum_comes =
+          transport.receive(arenas_.front() + other.part.begin, bytes_of(other.part), seats_.speaker(p), sum_tag_);
       other.sum_is_coming = moved = true;
     }
     if (other.sum_is_coming && transport.done(other.sum_comes)) {

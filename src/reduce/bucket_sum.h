@@ -1,7 +1,7 @@
 #pragma once
 
 // BucketSum: the sum of one bucket of gradients over the CPU replicas of all processes, an exchange that is posted once
-// in every step, when the bucket is ready in all replicas of this process. Every process owns a part of the bucket: the
+// in every step, when the bucket is ready in the replicas of this process. Every process owns a part of the bucket: the
 // others send it theirs, it adds them in the order of SumTree(ranks) and sends the sum to all. What a process sends are
 // sums of the largest nodes within its own ranks, so that the order of additions does not depend on who lives where.
 
@@ -20,18 +20,23 @@ namespace dptrain::reduce {
 struct Seats {
   int process = 0;
   std::vector<int> first_ranks;  ///< of each process, and behind them the number of all ranks
+  /// Groups of processes that share memory may stand where else processes do: who speaks for each. Empty: all speak for
+  /// themselves.
+  std::vector<int> speakers{};
 
   int processes() const { return static_cast<int>(first_ranks.size()) - 1; }
   int ranks() const { return first_ranks.back(); }
+  int speaker(int of_process) const;
   std::vector<kernels::SumTree::Node> nodes(int of_process) const;
 };
 
 class BucketSum final : public mpi::Exchange {
  public:
-  /// `arenas`: gradients of the replicas of this process, by lane. `done` is called on the communication thread when
+  /// `arenas`: gradients of the replicas of this process, by lane. It begins when `ready` says so, asked on the
+  /// communication thread. `done` is called on the communication thread when
   /// all of them hold the sum, or with why not.
   BucketSum(const Seats& seats, const plan::Bucket& bucket, int number, std::vector<float*> arenas,
-            std::function<void(const Error* failed)> done);
+            std::function<bool()> ready, std::function<void(const Error* failed)> done);
 
   Progress advance(mpi::Transport& transport) override;
   void give_up(const Error& why) noexcept override { done_(&why); }
@@ -55,6 +60,7 @@ class BucketSum final : public mpi::Exchange {
   const Seats& seats_;
   const plan::Bucket own_;
   const std::vector<float*> arenas_;
+  const std::function<bool()> ready_;
   const std::function<void(const Error* failed)> done_;
   const mpi::Tag nodes_tag_, sum_tag_;
   std::vector<kernels::SumTree::Node> nodes_;  ///< of this process

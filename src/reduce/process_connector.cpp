@@ -1,16 +1,20 @@
 #include "reduce/process_connector.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <deque>
+#include <mutex>
 #include <string>
 #include <utility>
 
 #include "core/error.h"
 #include "core/format.h"
 #include "core/index.h"
+#include "kernels/cpu/reduce.h"
 #include "mpi/gather.h"
-#include "reduce/meeting.h"
+#include "reduce/lane_group.h"
+#include "reduce/parts.h"
 #include "reduce/process_sums.h"
 
 namespace dptrain::reduce {
@@ -20,95 +24,118 @@ namespace {
 /// to say that one is done when who waited for that has gone on and ended.
 struct Lanes {
   Lanes(const Seats& seats_, mpi::Processes& processes_)
-      : seats(seats_),
-        processes(processes_),
-        first_rank(seats.first_ranks[at(seats.process)]),
-        count(seats.first_ranks[at(seats.process + 1)] - first_rank),
-        arenas(at(count)) {}
+      : seats(seats_), processes(processes_), group(seats_, processes_), arrived(at(group.lanes())) {}
 
-  /// On the communication thread: something is done, or will never be.
-  void count_done(Meeting::Counter& counter, const Error* failed) {
-    if (failed != nullptr)
-      meeting.abort(failed->what());
-    else
-      meeting.advance(counter);
-  }
+  int first_rank() const { return seats.first_ranks[at(seats.process)]; }
 
   const Seats seats;
   mpi::Processes& processes;
-  const int first_rank, count;
-  Meeting meeting;
-  std::mutex attaching;        // guards `arenas` and `sums`
-  std::vector<float*> arenas;  ///< by lane
-  int attached = 0;
-  std::vector<std::shared_ptr<BucketSum>> sums;  ///< by bucket, when all lanes are attached
-  std::vector<Meeting::Counter> arrived;         ///< per bucket: lanes that had it ready, over all steps
-  Meeting::Counter summed = 0;                   ///< buckets, over all steps
+  LaneGroup group;
+  std::vector<plan::Bucket> buckets;             ///< when all lanes are attached
+  std::vector<std::shared_ptr<BucketSum>> sums;  ///< by bucket, of a group that speaks to others
+  std::uint64_t posted = 0;                      ///< sums, over all steps; under `posting`
+  std::vector<std::uint64_t> arrived;            ///< by lane: buckets handed over in all steps; under `posting`
+  std::mutex posting;
 
-  // all_gather: the lanes write what they give one behind the other; whoever comes last posts it. Two sets that take
-  // turns, as in local.cpp.
+  // all_gather over several groups: the lanes write what they give one behind the other; whoever comes last posts it.
+  // Two sets that take turns, as in local.cpp.
   struct Round {
     std::string given;
     mpi::Gather::Result all;
   };
   Round rounds[2];
-  Meeting::Counter gave = 0, gathered = 0;
+  std::mutex giving;
+  std::atomic<std::uint64_t> gave = 0, gathered = 0;
 };
 
+/// Of a group that is all ranks: every lane sums its part of each bucket, in the memory of all of them. Else the
+/// group's speaker exchanges sums with those of other groups, on its communication thread.
 class ProcessSink final : public replica::GradientSink {
  public:
-  explicit ProcessSink(Lanes& lanes) : lanes_(lanes) {}
+  ProcessSink(Lanes& lanes, int lane) : lanes_(lanes), group_(lanes.group), lane_(lane) {}
 
   void begin(std::int64_t, bool) override {
-    lanes_.meeting.throw_if_aborted();
-    ++steps_;
-    ready_ = 0;
+    group_.throw_if_aborted();
+    before_ = ++steps_ == 1 ? 0 : before_ + count();
+    ready_ = summed_ = 0;
   }
 
   void bucket_ready(int bucket, device::Stream&) override {
-    if (bucket != ready_ || bucket >= static_cast<int>(lanes_.sums.size()))
-      throw Error(ErrorKind::kInternal,
-                  fmt::format("bucket {} is ready, expected {} of {}", bucket, ready_, lanes_.sums.size()));
+    if (bucket != ready_ || bucket >= count())
+      throw Error(ErrorKind::kInternal, fmt::format("bucket {} is ready, expected {} of {}", bucket, ready_, count()));
     ++ready_;
-    lanes_.meeting.throw_if_aborted();
-    Meeting::Counter& arrived = lanes_.arrived[at(bucket)];
-    if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == steps_ * at(lanes_.count))
-      lanes_.processes.post(lanes_.sums[at(bucket)]);
+    group_.throw_if_aborted();
+    group_.say_ready(lane_);
+    if (!group_.is_all()) return post();
+    // What all others have ready by now is summed at once, what they have not waits for the next call.
+    while (summed_ < ready_ && group_.all_ready(before_ + at(summed_ + 1))) sum_next();
   }
 
   void finish(device::Stream&) override {
-    if (ready_ != static_cast<int>(lanes_.sums.size()))
-      throw Error(ErrorKind::kInternal, fmt::format("{} buckets were ready, expected {}", ready_, lanes_.sums.size()));
-    const mpi::Processes::Hurry hurry(lanes_.processes);
-    lanes_.meeting.wait(lanes_.summed, steps_ * lanes_.sums.size());
+    if (ready_ != count())
+      throw Error(ErrorKind::kInternal, fmt::format("{} buckets were ready, expected {}", ready_, count()));
+    if (!group_.is_all()) {
+      const mpi::Processes::Hurry hurry(lanes_.processes);
+      return group_.wait_spoken(before_ + at(count()));
+    }
+    while (summed_ < ready_) {
+      group_.wait_ready(before_ + at(summed_ + 1));
+      sum_next();
+    }
+    group_.wait_summed(before_ + at(count()));
   }
 
  private:
+  int count() const { return static_cast<int>(lanes_.buckets.size()); }
+
+  void sum_next() {
+    const std::vector<float*>& arenas = group_.arenas();
+    const plan::Bucket part = part_of(lanes_.buckets[at(summed_)], group_.member(lane_), group_.members());
+    if (group_.members() > 1) kernels::cpu::sum_ranks(arenas.data(), group_.members(), part.begin, part.end);
+    ++summed_;
+    group_.say_summed(lane_);
+  }
+
+  /// When all lanes of this process have it; the rest of the group the exchange waits for itself.
+  void post() {
+    if (!group_.speaks()) return;
+    const std::lock_guard lock(lanes_.posting);
+    ++lanes_.arrived[at(lane_)];
+    while (lanes_.posted < *std::ranges::min_element(lanes_.arrived))
+      lanes_.processes.post(lanes_.sums[lanes_.posted++ % lanes_.sums.size()]);
+  }
+
   Lanes& lanes_;
-  std::uint64_t steps_ = 0;  ///< begun
-  int ready_ = 0;            ///< buckets of this step handed over
+  LaneGroup& group_;
+  const int lane_;
+  std::uint64_t steps_ = 0;   ///< begun
+  std::uint64_t before_ = 0;  ///< buckets of earlier steps
+  int ready_ = 0;             ///< buckets of this step handed over
+  int summed_ = 0;            ///< buckets of this step whose part is summed
 };
 
 class ProcessCollective final : public device::Collective {
  public:
   ProcessCollective(std::shared_ptr<Lanes> lanes, int lane) : lanes_(std::move(lanes)), lane_(lane) {}
 
-  int rank() const override { return lanes_->first_rank + lane_; }
+  int rank() const override { return lanes_->first_rank() + lane_; }
   int size() const override { return lanes_->seats.ranks(); }
 
   void all_gather(const void* mine, std::int64_t bytes, void* all, device::Stream&) override {
     const auto size = static_cast<std::size_t>(bytes);
+    lanes_->group.throw_if_aborted();
+    if (lanes_->group.is_all()) return lanes_->group.gather(lane_, mine, size, static_cast<std::byte*>(all));
     Lanes::Round& round = lanes_->rounds[rounds_ % 2];
     ++rounds_;
-    lanes_->meeting.throw_if_aborted();
+    const int lanes = lanes_->group.lanes();
     {
-      const std::lock_guard lock(lanes_->attaching);
-      round.given.resize(size * at(lanes_->count));
+      const std::lock_guard lock(lanes_->giving);
+      round.given.resize(size * at(lanes));
       std::memcpy(round.given.data() + size * at(lane_), mine, size);
     }
-    if (lanes_->gave.fetch_add(1, std::memory_order_acq_rel) + 1 == rounds_ * at(lanes_->count)) post(round);
+    if (lanes_->gave.fetch_add(1, std::memory_order_acq_rel) + 1 == rounds_ * at(lanes)) post(round);
     const mpi::Processes::Hurry hurry(lanes_->processes);
-    lanes_->meeting.wait(lanes_->gathered, rounds_);
+    lanes_->group.wait([&] { return lanes_->gathered.load() >= rounds_; });
     auto* to = static_cast<std::byte*>(all);
     for (int p = 0; p < lanes_->seats.processes(); ++p) {
       const std::size_t expected = size * at(lanes_->seats.first_ranks[at(p + 1)] - lanes_->seats.first_ranks[at(p)]);
@@ -126,8 +153,10 @@ class ProcessCollective final : public device::Collective {
     lanes_->processes.post(
         std::make_shared<mpi::Gather>(std::move(round.given), mpi::kLanesHead, mpi::kLanesRest,
                                       [lanes = lanes_, &round](mpi::Gather::Result all, const Error* failed) {
+                                        if (failed != nullptr) return lanes->group.abort(failed->what());
                                         round.all = std::move(all);
-                                        lanes->count_done(lanes->gathered, failed);
+                                        lanes->gathered.fetch_add(1);
+                                        lanes->group.tell();
                                       }));
   }
 
@@ -139,8 +168,8 @@ class ProcessCollective final : public device::Collective {
 class ProcessConnector final : public replica::Connector {
  public:
   ProcessConnector(const Seats& seats, mpi::Processes& processes) : lanes_(std::make_shared<Lanes>(seats, processes)) {
-    for (int lane = 0; lane < lanes_->count; ++lane) {
-      sinks_.emplace_back(*lanes_);
+    for (int lane = 0; lane < lanes_->group.lanes(); ++lane) {
+      sinks_.emplace_back(*lanes_, lane);
       collectives_.emplace_back(lanes_, lane);
     }
   }
@@ -151,15 +180,25 @@ class ProcessConnector final : public replica::Connector {
   replica::GradientSink& sink(int lane) override { return sinks_[at(lane)]; }
   device::Collective* collective(int lane) override { return &collectives_[at(lane)]; }
 
+  std::unique_ptr<device::Buffer> gradient_memory(int lane, device::Device& device, std::size_t bytes) override {
+    return lanes_->group.memory(lane, device, bytes);
+  }
+
   void attach(int lane, device::Device&, device::Stream&, float* gradients, const plan::Plan& plan) override {
-    const std::lock_guard lock(lanes_->attaching);
-    lanes_->arenas[at(lane)] = gradients;
-    if (++lanes_->attached < lanes_->count) return;
-    lanes_->arrived = std::vector<Meeting::Counter>(plan.buckets.size());
-    for (std::size_t b = 0; b < plan.buckets.size(); ++b)
+    LaneGroup& group = lanes_->group;
+    if (!group.attach(lane, gradients)) return;
+    lanes_->buckets = plan.buckets;
+    for (std::size_t b = 0; b < plan.buckets.size() && !group.is_all() && group.speaks(); ++b)
       lanes_->sums.push_back(std::make_shared<BucketSum>(
-          lanes_->seats, plan.buckets[b], static_cast<int>(b), lanes_->arenas,
-          [lanes = lanes_](const Error* failed) { lanes->count_done(lanes->summed, failed); }));
+          group.groups(), plan.buckets[b], static_cast<int>(b), group.arenas(),
+          [lanes = lanes_, b, step = std::uint64_t{0}]() mutable {
+            const bool ready = lanes->group.all_ready(step * lanes->buckets.size() + b + 1);
+            if (ready) ++step;
+            return ready;
+          },
+          [lanes = lanes_](const Error* failed) {
+            failed == nullptr ? lanes->group.say_spoken() : lanes->group.abort(failed->what());
+          }));
   }
 
   /// After a failure messages may be under way to the arenas that are about to go.
@@ -177,7 +216,7 @@ class ProcessConnector final : public replica::Connector {
 
   void abort(const Error& why) noexcept override {
     aborted_ = true;
-    lanes_->meeting.abort(why.what());
+    lanes_->group.abort(why.what());
     lanes_->processes.fail(why);
   }
 

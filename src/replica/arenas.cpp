@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "plan/weight_order.h"
+#include "replica/replica.h"
 
 namespace dptrain::replica {
 namespace {
@@ -14,8 +15,9 @@ std::size_t bytes_of(std::int64_t floats) { return static_cast<std::size_t>(floa
 }  // namespace
 
 ParameterArenas::ParameterArenas(const plan::Plan& plan, device::Device& device, device::Stream& stream,
-                                 const config::Typed& optimizer, bool accumulate)
+                                 const Options& options)
     : plan_(plan), device_(device), stream_(stream) {
+  const config::Typed& optimizer = options.optimizer;
   parameters_ = allocate(plan.total);
   update_buffers_.weights = floats(parameters_);
   if (plan.compute != DType::kF32) {
@@ -26,8 +28,8 @@ ParameterArenas::ParameterArenas(const plan::Plan& plan, device::Device& device,
   loss_scale_ = device_.allocate(sizeof(kernels::LossScale));
   update_buffers_.loss_scale = loss_scale_->as<kernels::LossScale>();
   push_loss_scale({});
-  gradients_ = allocate(plan.statistics_end);
-  if (accumulate) written_ = allocate(plan.statistics_end);
+  gradients_ = gradient_memory(options);
+  if (options.accumulate || options.shards > 1) written_ = allocate(plan.statistics_end);
   update_buffers_.gradients = gradients();
   for (const optim::SlotDef& slot : optim::slots(optimizer)) {
     state_.push_back(allocate(plan.slot_floats()));
@@ -83,6 +85,11 @@ std::vector<float> ParameterArenas::pull_gradients() {
 
 ParameterArenas::Buffer ParameterArenas::allocate(std::int64_t floats) {
   return device_.allocate(bytes_of(std::max<std::int64_t>(floats, 1)));
+}
+
+ParameterArenas::Buffer ParameterArenas::gradient_memory(const Options& options) {
+  const std::int64_t floats = std::max<std::int64_t>(plan_.statistics_end, 1);
+  return options.gradient_memory ? options.gradient_memory(bytes_of(floats)) : allocate(floats);
 }
 
 void ParameterArenas::push(const graph::Model& model) {

@@ -14,12 +14,13 @@
 
 namespace dptrain::replica {
 
+struct Options;
+
 class ParameterArenas {
  public:
-  /// Without an optimizer only parameters. With `accumulate` backward writes to an arena of its own, from which each
-  /// micro-batch is added to the gradients.
-  ParameterArenas(const plan::Plan& plan, device::Device& device, device::Stream& stream,
-                  const config::Typed& optimizer, bool accumulate);
+  /// Without an optimizer only parameters. With micro-batches or shards backward writes to an arena of its own, from
+  /// which each micro-batch is added to the gradients.
+  ParameterArenas(const plan::Plan& plan, device::Device& device, device::Stream& stream, const Options& options);
 
   void push(const graph::Model& model);
   /// Afterwards all of the model's weights have values, those that the plan does not have their initial ones.
@@ -63,6 +64,7 @@ class ParameterArenas {
 
   static float* floats(const Buffer& buffer) { return buffer ? buffer->as<float>() : nullptr; }
   Buffer allocate(std::int64_t floats);
+  Buffer gradient_memory(const Options& options);
   void make_tables(const config::Typed& optimizer);
   void draw(const plan::Parameter& p, const graph::Weight& weight, std::uint64_t seed);
   void send(const plan::Parameter& p, const std::vector<float>& values);

@@ -16,6 +16,7 @@
 #include "replica/executor.h"
 #include "replica/gradient_tree.h"
 #include "replica/other_slots.h"
+#include "replica/timed_collective.h"
 
 namespace dptrain::replica {
 namespace {
@@ -35,8 +36,10 @@ struct Replica::Impl {
         sink(sink_),
         options(std::move(options_)),
         stream(device.make_stream()),
-        collective(collective_),
-        arenas(plan, device, *stream, options.optimizer, options.accumulate || options.shards > 1),
+        timed_collective(collective_ == nullptr ? nullptr
+                                                : std::make_unique<TimedCollective>(*collective_, times.comm_exposed)),
+        collective(timed_collective.get()),
+        arenas(plan, device, *stream, options),
         crossings(plan.slot_count() > 1 ? std::make_unique<Crossings>(plan) : nullptr),
         executor(plan, device, *stream, collective, arenas, options, {.slot = 0, .crossings = crossings.get()}) {
     if (crossings) others.emplace(plan, options.other_slots, arenas, *crossings, options);
@@ -90,9 +93,10 @@ struct Replica::Impl {
     times.forward_backward = watch.restart() - times.comm_exposed;
 
     beat("summing gradients over the replicas");
+    const double waited = times.comm_exposed;
     sink.finish(*stream);
     if (options.replicas > 1) arenas.share_tables(collective);
-    times.comm_exposed += watch.restart();
+    times.comm_exposed = waited + watch.restart();
 
     run_update(in);
     times.optimizer += watch.seconds();
@@ -292,6 +296,8 @@ struct Replica::Impl {
   GradientSink& sink;
   const Options options;
   std::unique_ptr<device::Stream> stream;
+  StepTimes times;
+  const std::unique_ptr<device::Collective> timed_collective;  ///< null: there is one replica
   device::Collective* const collective;
   ParameterArenas arenas;
   std::unique_ptr<Crossings> crossings;  ///< null: there is one slot
@@ -299,7 +305,6 @@ struct Replica::Impl {
   std::optional<OtherSlots> others;
   std::optional<GradientTree> tree;  ///< of several shards
   std::unique_ptr<device::Update> update;
-  StepTimes times;
   int full_steps = 0;  ///< that could have been replayed
   bool cannot_record = false, replayed = false;
   std::array<std::unique_ptr<device::Recording>, kSets> recordings;  ///< of a whole step on each set of buffers

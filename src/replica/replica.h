@@ -78,7 +78,9 @@ struct Options {
   /// kernels/sum_tree.h; an evaluation's slices are so many shards, each in as many pieces as the others. 1: in order.
   int shards = 1;
   Graphs graphs = Graphs::kAuto;
-  bool goes_on = false;        ///< as UpdateContext::goes_on
+  bool goes_on = false;  ///< as UpdateContext::goes_on
+  /// Makes the memory of the gradients; null: device.allocate().
+  std::function<std::unique_ptr<device::Buffer>(std::size_t bytes)> gradient_memory{};
   Heartbeat* heart = nullptr;  ///< null: nobody looks
   /// Of the plan's slots behind the first; they outlive the replica.
   std::vector<device::Device*> other_slots{};

@@ -125,6 +125,8 @@ struct ReplicaSet::Impl {
               .shards = shards_of_replica(),
               .graphs = options.virtual_shards > 0 ? Graphs::kOff : options.graphs,
               .goes_on = options.goes_on,
+              .gradient_memory =
+                  [this, lane, &device](std::size_t bytes) { return connector.gradient_memory(lane, device, bytes); },
               .heart = watchdog ? &watchdog->heart(lane) : nullptr};
     const std::size_t each = others.size() / devices.size();
     for (std::size_t i = 0; i < each; ++i) o.other_slots.push_back(others[at(lane) * each + i].get());

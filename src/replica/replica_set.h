@@ -27,6 +27,11 @@ class Connector {
   virtual ~Connector() = default;
   virtual GradientSink& sink(int lane) = 0;
   virtual device::Collective* collective(int lane) = 0;
+  /// Where the lane's gradients will lie: memory of its device, from wherever the connector wants it. On the replica's
+  /// thread.
+  virtual std::unique_ptr<device::Buffer> gradient_memory(int lane, device::Device& device, std::size_t bytes) {
+    return static_cast<void>(lane), device.allocate(bytes);
+  }
   /// Called once on each replica's thread when its arenas exist; before the first step. Not called for replicas that
   /// only evaluate.
   virtual void attach(int lane, device::Device& device, device::Stream& compute, float* gradients,

@@ -83,7 +83,7 @@ std::vector<double> sum_seconds(const DeviceRequest& request, replica::Connector
       r.device = std::move(devices[static_cast<std::size_t>(rank)]);
       r.device->enter();
       r.stream = r.device->make_stream();
-      r.arena = r.device->allocate(static_cast<std::size_t>(floats) * sizeof(float));
+      r.arena = connector.gradient_memory(rank, *r.device, static_cast<std::size_t>(floats) * sizeof(float));
       connector.attach(rank, *r.device, *r.stream, r.arena->as<float>(), plan);
     });
     for (int step = 0; step <= repeats; ++step)  // the first one connects the ranks, and is not counted

@@ -39,7 +39,7 @@ CpuReplicasOutcome train(std::int64_t batch_size, const std::vector<double>& wei
   for (int r = 0; r < replicas; ++r) devices.push_back(device::make_cpu_device(r, 1, {}));
   plan::PlanOptions options = options_for("sparse_categorical_crossentropy", {"accuracy"});
   options.sync_batchnorm = true;
-  options.first_bucket_bytes = options.bucket_bytes = 512;
+  options.bucket_bytes = options.first_bucket_bytes = 512;
   const plan::Plan plan = plan::make_plan(outcome.model, options, *devices.front());
   const std::unique_ptr<replica::Connector> connector = make_local(replicas);
   replica::ReplicaSet set(plan, std::move(devices), *connector,

@@ -42,8 +42,7 @@ float spread_gradient(int rank, std::int64_t step, std::int64_t i) {
 }
 
 /// Some steps of a lane's share in reducing; its arena after each, one behind the other.
-std::vector<float> lane_steps(replica::Connector& connector, int lane, int rank, const plan::Plan& plan,
-                              std::vector<float>& arena) {
+std::vector<float> lane_steps(replica::Connector& connector, int lane, int rank, const plan::Plan& plan, float* arena) {
   std::vector<float> seen;
   replica::GradientSink& sink = connector.sink(lane);
   device::Stream stream;
@@ -51,56 +50,76 @@ std::vector<float> lane_steps(replica::Connector& connector, int lane, int rank,
     sink.begin(step, false);
     for (int b = 0; b < static_cast<int>(plan.buckets.size()); ++b) {
       for (std::int64_t i = plan.buckets[at(b)].begin; i < plan.buckets[at(b)].end; ++i)
-        arena[static_cast<std::size_t>(i)] = spread_gradient(rank, step, i);
+        arena[i] = spread_gradient(rank, step, i);
       sink.bucket_ready(b, stream);
     }
     sink.finish(stream);
-    seen.insert(seen.end(), arena.begin(), arena.end());
-    const float mine = static_cast<float>(rank);
-    std::vector<float> all(at(connector.collective(lane)->size()));
-    connector.collective(lane)->all_gather(&mine, sizeof(mine), all.data(), stream);
-    seen.insert(seen.end(), all.begin(), all.end());
+    seen.insert(seen.end(), arena, arena + plan.statistics_end);
+    for (const std::size_t floats : {std::size_t{1}, std::size_t{70001}}) {  // more than fits one round in memory
+      const std::vector<float> mine(floats, static_cast<float>(rank));
+      std::vector<float> all(floats * at(connector.collective(lane)->size()));
+      connector.collective(lane)->all_gather(mine.data(), static_cast<std::int64_t>(floats * sizeof(float)), all.data(),
+                                             stream);
+      for (std::size_t i = 0; i < all.size(); i += floats) {
+        EXPECT_EQ(all[i], static_cast<float>(i / floats));
+        EXPECT_EQ(std::count(all.data() + i, all.data() + i + floats, all[i]), static_cast<std::ptrdiff_t>(floats));
+      }
+    }
   }
   return seen;
 }
 
-/// What every rank has seen.
-std::vector<std::vector<float>> steps_of_all(const std::vector<int>& lanes, std::uint64_t seed) {
+/// Arenas of the lanes of one process, where the connector wants them, all attached.
+std::vector<std::unique_ptr<device::Buffer>> attached(replica::Connector& connector, int lanes, device::Device& device,
+                                                      device::Stream& stream, const plan::Plan& plan) {
+  std::vector<std::unique_ptr<device::Buffer>> arenas;
+  for (int lane = 0; lane < lanes; ++lane) {
+    arenas.push_back(
+        connector.gradient_memory(lane, device, static_cast<std::size_t>(plan.statistics_end) * sizeof(float)));
+    connector.attach(lane, device, stream, arenas.back()->as<float>(), plan);
+  }
+  return arenas;
+}
+
+/// What every rank has seen. `per_host`: as FakeNetwork.
+std::vector<std::vector<float>> steps_of_all(const std::vector<int>& lanes, std::uint64_t seed, int per_host) {
   const plan::Plan plan = small_buckets();
   std::vector<std::vector<float>> seen(at(sum_of(lanes)));
-  FakeNetwork network(static_cast<int>(lanes.size()), seed);
+  FakeNetwork network(static_cast<int>(lanes.size()), seed, per_host);
   in_processes(network, [&](mpi::Processes& processes) {
     const Seats seats = seats_of(lanes, processes.process());
     const auto connector = make_processes(seats, processes);
     const int count = lanes[at(processes.process())], first = seats.first_ranks[at(processes.process())];
-    std::vector<std::vector<float>> arenas(at(count),
-                                           std::vector<float>(static_cast<std::size_t>(plan.statistics_end)));
     ToyDevice device(0);
+    device.enter();
     device::Stream stream;
-    for (int lane = 0; lane < count; ++lane) connector->attach(lane, device, stream, arenas[at(lane)].data(), plan);
+    const auto arenas = attached(*connector, count, device, stream, plan);
     std::vector<std::thread> threads;
     for (int lane = 0; lane < count; ++lane)
-      threads.emplace_back(
-          [&, lane] { seen[at(first + lane)] = lane_steps(*connector, lane, first + lane, plan, arenas[at(lane)]); });
+      threads.emplace_back([&, lane] {
+        seen[at(first + lane)] = lane_steps(*connector, lane, first + lane, plan, arenas[at(lane)]->as<float>());
+      });
     for (std::thread& thread : threads) thread.join();
   });
   return seen;
 }
 
+/// Over messages, over memory, and over both: 4 processes on hosts of two, 3 on hosts of two.
 TEST(ProcessConnector, SumsHaveTheSameBitsHoweverReplicasAreSpread) {
   for (const std::vector<std::vector<int>>& layouts : {std::vector<std::vector<int>>{{1, 1}, {2}},
                                                        {{1, 1, 1, 1}, {2, 2}, {4}, {1, 3}, {2, 1, 1}},
                                                        {{3, 3}, {1, 4, 1}, {6}}}) {
     std::vector<float> first;
     std::uint64_t seed = 0;
-    for (const std::vector<int>& lanes : layouts) {
-      const std::vector<std::vector<float>> seen = steps_of_all(lanes, ++seed);
-      if (first.empty()) first = seen.front();
-      for (const std::vector<float>& one : seen) {
-        ASSERT_EQ(one.size(), first.size());
-        EXPECT_EQ(std::memcmp(one.data(), first.data(), first.size() * sizeof(float)), 0);
+    for (const std::vector<int>& lanes : layouts)
+      for (const int per_host : {0, 2, 8}) {
+        const std::vector<std::vector<float>> seen = steps_of_all(lanes, ++seed, per_host);
+        if (first.empty()) first = seen.front();
+        for (const std::vector<float>& one : seen) {
+          ASSERT_EQ(one.size(), first.size());
+          EXPECT_EQ(std::memcmp(one.data(), first.data(), first.size() * sizeof(float)), 0);
+        }
       }
-    }
   }
 }
 
@@ -129,7 +148,7 @@ SpreadOutcome train_spread(const Seats& seats, replica::Connector& connector) {
   for (int lane = 0; lane < count; ++lane) devices.push_back(device::make_cpu_device(lane, 1, {}));
   plan::PlanOptions options = options_for("sparse_categorical_crossentropy", {"accuracy"});
   options.sync_batchnorm = true;
-  options.first_bucket_bytes = options.bucket_bytes = 512;
+  options.bucket_bytes = options.first_bucket_bytes = 512;
   const plan::Plan plan = plan::make_plan(outcome.model, options, *devices.front());
   replica::ReplicaSet set(
       plan, std::move(devices), connector,
@@ -158,8 +177,14 @@ SpreadOutcome train_spread(const Seats& seats, replica::Connector& connector) {
 TEST(ProcessConnector, TrainsAsOneProcessDoes) {
   const auto local = make_local(4);
   const SpreadOutcome expected = train_spread(seats_of({4}, 0), *local);
-  for (const std::vector<int>& lanes : {std::vector<int>{2, 2}, {1, 1, 1, 1}, {3, 1}}) {
-    FakeNetwork network(static_cast<int>(lanes.size()), 3);
+  for (const auto& [lanes, per_host] : std::vector<std::pair<std::vector<int>, int>>{{{2, 2}, 0},
+                                                                                     {{1, 1, 1, 1}, 0},
+                                                                                     {{3, 1}, 0},
+                                                                                     {{2, 2}, 2},
+                                                                                     {{1, 1, 1, 1}, 2},
+                                                                                     {{1, 1, 1, 1}, 4},
+                                                                                     {{3, 1}, 4}}) {
+    FakeNetwork network(static_cast<int>(lanes.size()), 3, per_host);
     in_processes(network, [&](mpi::Processes& processes) {
       const Seats seats = seats_of(lanes, processes.process());
       const auto connector = make_processes(seats, processes);
@@ -205,40 +230,41 @@ TEST(ProcessConnector, FindsAReplicaWhoseWeightsDiffer) {
   });
 }
 
-/// A lane that fails ends all lanes of all processes, with its reason.
+/// A lane that fails ends all lanes of all processes, with its reason, however they are connected.
 TEST(ProcessConnector, AFailureEndsAllProcesses) {
   const plan::Plan plan = small_buckets();
-  FakeNetwork network(3);
-  std::atomic<int> ended = 0;
-  in_processes(network, [&](mpi::Processes& processes) {
-    const Seats seats = seats_of({1, 2, 1}, processes.process());
-    const auto connector = make_processes(seats, processes);
-    const int count = seats.first_ranks[at(seats.process + 1)] - seats.first_ranks[at(seats.process)];
-    std::vector<std::vector<float>> arenas(at(count),
-                                           std::vector<float>(static_cast<std::size_t>(plan.statistics_end)));
-    ToyDevice device(0);
-    device::Stream stream;
-    for (int lane = 0; lane < count; ++lane) connector->attach(lane, device, stream, arenas[at(lane)].data(), plan);
-    std::vector<std::thread> threads;
-    for (int lane = 0; lane < count; ++lane)
-      threads.emplace_back([&, lane] {
-        if (processes.process() == 1 && lane == 1)
-          return connector->abort(Error(ErrorKind::kMemory, "replica 2 (cpu:1): out of memory"));
-        try {
-          lane_steps(*connector, lane, 0, plan, arenas[at(lane)]);
-        } catch (const Error& error) {
-          EXPECT_THAT(error.what(), ::testing::HasSubstr("replica 2 (cpu:1): out of memory"));
-          ++ended;
-        }
-      });
-    for (std::thread& thread : threads) thread.join();
-    for (int lane = 0; lane < count; ++lane) connector->drain(lane);
-    if (processes.process() != 1) {
-      ASSERT_TRUE(processes.failure());
-      EXPECT_EQ(processes.failure()->kind(), ErrorKind::kMemory);
-    }
-  });
-  EXPECT_EQ(ended, 3);
+  for (const int per_host : {0, 2, 3}) {
+    FakeNetwork network(3, 1, per_host);
+    std::atomic<int> ended = 0;
+    in_processes(network, [&](mpi::Processes& processes) {
+      const Seats seats = seats_of({1, 2, 1}, processes.process());
+      const auto connector = make_processes(seats, processes);
+      const int count = seats.first_ranks[at(seats.process + 1)] - seats.first_ranks[at(seats.process)];
+      ToyDevice device(0);
+      device.enter();
+      device::Stream stream;
+      const auto arenas = attached(*connector, count, device, stream, plan);
+      std::vector<std::thread> threads;
+      for (int lane = 0; lane < count; ++lane)
+        threads.emplace_back([&, lane] {
+          if (processes.process() == 1 && lane == 1)
+            return connector->abort(Error(ErrorKind::kMemory, "replica 2 (cpu:1): out of memory"));
+          try {
+            lane_steps(*connector, lane, 0, plan, arenas[at(lane)]->as<float>());
+          } catch (const Error& error) {
+            EXPECT_THAT(error.what(), ::testing::HasSubstr("replica 2 (cpu:1): out of memory"));
+            ++ended;
+          }
+        });
+      for (std::thread& thread : threads) thread.join();
+      for (int lane = 0; lane < count; ++lane) connector->drain(lane);
+      if (processes.process() != 1) {
+        ASSERT_TRUE(processes.failure());
+        EXPECT_EQ(processes.failure()->kind(), ErrorKind::kMemory);
+      }
+    });
+    EXPECT_EQ(ended, 3);
+  }
 }
 
 }  // namespace

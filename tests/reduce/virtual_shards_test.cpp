@@ -78,7 +78,7 @@ struct ShardedReplicas {
       devices.push_back(run.device == "cpu" ? device::make_cpu_device(r, run.threads, {})
                                             : device_of(run.device, r, run.compute));
     plan::PlanOptions options = options_for("sparse_categorical_crossentropy", {"accuracy", "AUC"});
-    options.first_bucket_bytes = options.bucket_bytes = 512;
+    options.bucket_bytes = options.first_bucket_bytes = 512;
     options.compute = run.compute;
     plan = plan::make_plan(model, options, *devices.front());
     connector = run.device == "cpu" ? make_local(replicas) : make_local_streams(replicas);

@@ -35,7 +35,7 @@ struct ArenasFixture {
       : device(std::move(device_)), plan(std::move(plan_)) {
     device->enter();
     stream = device->make_stream();
-    arenas.emplace(plan, *device, *stream, sgd(), false);
+    arenas.emplace(plan, *device, *stream, Options{.optimizer = sgd()});
   }
 
   std::unique_ptr<device::Device> device;

@@ -44,7 +44,7 @@ inline std::unique_ptr<device::Device> device_of(const std::string& name, int in
 inline plan::Plan small_plan(const graph::Model& model, const device::Device& device, DType compute = DType::kF32) {
   plan::PlanOptions options = options_for("sparse_categorical_crossentropy", {"accuracy"});
   options.sync_batchnorm = true;
-  options.first_bucket_bytes = options.bucket_bytes = 512;
+  options.bucket_bytes = options.first_bucket_bytes = 512;
   options.compute = compute;
   return plan::make_plan(model, options, device);
 }
