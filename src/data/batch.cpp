@@ -41,9 +41,12 @@ BatchRows Batch::host() const {
   if (!slot_) return {};
   const Slot& slot = *slot_;
   const RowRange range = own();
-  BatchRows host{
-      .rows = range.count, .first_row = range.first, .batch = slot.positions, .feed = slot.feed, .epoch = slot.epoch,
-      .number = slot.number};
+  BatchRows host{.rows = range.count,
+                 .first_row = range.first,
+                 .batch = slot.positions,
+                 .feed = slot.feed,
+                 .epoch = slot.epoch,
+                 .number = slot.number};
   for (std::size_t i = 0; i < slot.inputs.size(); ++i)
     host.inputs.push_back({slot.inputs[i].data(), slot.input_bytes[i]});
   for (std::size_t i = 0; i < slot.rows.size(); ++i) host.raw.push_back({slot.rows[i].data(), slot.row_bytes[i]});

@@ -48,8 +48,7 @@ std::vector<double> Balance::weights_at(std::int64_t number) const {
 }
 
 const std::vector<std::int64_t>& Balance::rows_at(std::int64_t number) const {
-  const auto behind =
-      std::ranges::find_if(from_, [&](const From& from) { return from.number > number; });
+  const auto behind = std::ranges::find_if(from_, [&](const From& from) { return from.number > number; });
   return behind == from_.begin() ? from_.front().rows : std::prev(behind)->rows;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Balance: shares of a batch that follow the speed of the replicas, `split: auto`. It hears how long each replica of the
-// run computed in a step, the same numbers in the same order in every process, and decides, in all processes alike,
+// Balance: shares of a batch that follow the speed of the replicas, `split: auto`. It hears how long each replica of
+// the run computed in a step, the same numbers in the same order in every process, and decides, in all processes alike,
 // from which batch on who gets how many rows. Batches are known by number, so a loader that makes batches ahead asks
 // for the share of the one it begins. The gradient is exact with any shares. Any thread.
 
@@ -26,9 +26,9 @@ struct BalanceOptions {
 
 /// A decision.
 struct NewShares {
-  std::int64_t from = 0;              ///< the number of the first batch that is cut so
-  std::vector<std::int64_t> rows{};   ///< of a whole batch, by rank
-  std::vector<double> milliseconds{}; ///< what each rank took in a step before
+  std::int64_t from = 0;               ///< the number of the first batch that is cut so
+  std::vector<std::int64_t> rows{};    ///< of a whole batch, by rank
+  std::vector<double> milliseconds{};  ///< what each rank took in a step before
 };
 
 class Balance {
@@ -45,8 +45,8 @@ class Balance {
   void set_ahead(std::int64_t batches);
   /// One per rank, for replica::cut and share_of.
   std::vector<double> weights_at(std::int64_t number) const;
-  /// Batch `number`, of so many positions, took each rank so long. In the order of the steps. A short batch says nothing,
-  /// and of a batch with less than two rows for each replica nothing is moved.
+  /// Batch `number`, of so many positions, took each rank so long. In the order of the steps. A short batch says
+  /// nothing, and of a batch with less than two rows for each replica nothing is moved.
   std::optional<NewShares> add(std::int64_t number, std::int64_t positions, std::span<const double> seconds);
 
  private:

@@ -167,9 +167,8 @@ struct ReplicaSet::Impl {
                                       : pieces_of({batch}, rank, options.accumulate_steps);
   }
   std::int64_t most_positions(std::int64_t batch, int rank) const {
-    return options.virtual_shards > 0
-               ? cut({0, batch}, options.virtual_shards).front().count
-               : cut({0, most_of_share(batch, rank)}, options.accumulate_steps).front().count;
+    return options.virtual_shards > 0 ? cut({0, batch}, options.virtual_shards).front().count
+                                      : cut({0, most_of_share(batch, rank)}, options.accumulate_steps).front().count;
   }
 
   std::int64_t most_of_share(std::int64_t batch, int rank) const {
@@ -222,7 +221,8 @@ struct ReplicaSet::Impl {
   void weigh(const Whole& step, const std::vector<StepSums>& of_all) {
     std::vector<double> seconds;
     for (const StepSums& of_rank : of_all) seconds.push_back(of_rank.seconds);
-    if (std::optional<NewShares> decided = options.balance->add(step.number, step.positions, seconds)) new_shares = std::move(decided);
+    if (std::optional<NewShares> decided = options.balance->add(step.number, step.positions, seconds))
+      new_shares = std::move(decided);
   }
 
   /// Of all processes. `step`: the batch, where it is one of training.
@@ -273,7 +273,7 @@ struct ReplicaSet::Impl {
   const World world;
   std::vector<StepSums> sums;  ///< per lane, of the last command
   std::function<std::uint32_t()> own_wishes;
-  std::uint32_t wishes = 0;        ///< of all processes, not yet taken
+  std::uint32_t wishes = 0;  ///< of all processes, not yet taken
   /// What was not collected.
   struct Queued {
     std::string where;  ///< ", step 412"; of an evaluation ""

@@ -42,17 +42,18 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
                 fmt::format("split has {} weights, there are {} replicas", weights.size(), world_.ranks));
   virtual_shards(experiment_.config.parallel, world_.ranks);  // throws before anything is read
   if (experiment_.config.parallel.split.automatic && devices_.on_gpus())
-    throw Error(ErrorKind::kUsage,
-                "parallel.split: auto goes by the time that a replica's thread computes, and a GPU's thread only waits; "
-                "give weights, as in [2, 1]");
+    throw Error(
+        ErrorKind::kUsage,
+        "parallel.split: auto goes by the time that a replica's thread computes, and a GPU's thread only waits; "
+        "give weights, as in [2, 1]");
   const experiment::TrainSection& train = experiment_.config.train;
   global_batch_ = options.global_batch ? *options.global_batch
                   : train.batch_size || train.batch_size_per_replica || options.training
                       ? experiment::global_batch(train, world_.ranks)
                       : 128;
   if (experiment_.config.parallel.split.automatic && options.training && world_.ranks > 1)
-    balance_ = std::make_shared<replica::Balance>(
-        replica::BalanceOptions{.ranks = world_.ranks, .batch = global_batch_});
+    balance_ =
+        std::make_shared<replica::Balance>(replica::BalanceOptions{.ranks = world_.ranks, .batch = global_batch_});
   model_ = std::make_unique<graph::Model>(graph::undrawn_model(experiment_.graph, experiment_.config.seed));
   if (options.read_weights && experiment_.graph.weights) {
     weights_report_ = checkpoint::load_weights(*experiment_.graph.weights, *model_);
@@ -116,7 +117,7 @@ void Session::share_batches(data::LoaderOptions& options) const {
   if (options.numbered && balance_) {
     options.most_share = devices_.replicas * balance_->most_rows();
     options.share = [world = world_, lanes = devices_.replicas, balance = balance_](std::int64_t positions,
-                                                                                     std::int64_t number) {
+                                                                                    std::int64_t number) {
       return replica::share_of(world, lanes, balance->weights_at(number), positions);
     };
     return;

@@ -162,7 +162,8 @@ void Trainer::tell_of_new_shares() {
   if (!shares) return;
   std::vector<std::string> times;
   for (const double milliseconds : shares->milliseconds) times.push_back(fmt::format("{:.2f}", milliseconds));
-  log::debug(fmt::format("split: {} from now on; the replicas took {} ms", replica::text_of(*shares), join(times, " + ")));
+  log::debug(
+      fmt::format("split: {} from now on; the replicas took {} ms", replica::text_of(*shares), join(times, " + ")));
   run_.sinks->event("split", {{"step", run_.position.step}, {"rows", shares->rows}, {"ms", shares->milliseconds}});
 }
 

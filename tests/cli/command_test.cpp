@@ -199,7 +199,8 @@ TEST(ConfigFlags, SplitIsWrittenAsAList) {
   EXPECT_EQ(parse_split("2:1"), "[2, 1]");
   EXPECT_EQ(parse_split("1:0:2.5"), "[1, 0, 2.5]");
   EXPECT_EQ(parse_split("even"), "even");
-  for (const char* wrong : {"", "2", "2:", ":1", "2:x", "2:-1", "auto", "2:inf"})
+  EXPECT_EQ(parse_split("auto"), "auto");
+  for (const char* wrong : {"", "2", "2:", ":1", "2:x", "2:-1", "automatic", "2:inf"})
     EXPECT_THROW(parse_split(wrong), Error) << wrong;
 }
 

@@ -1,7 +1,7 @@
 // The keys of CSV.
 
-#include "config/json_fragment.h"
 #include "data/sources/csv.h"
+#include "config/json_fragment.h"
 #include "data/sources/csv_source.h"
 
 namespace dptrain::config {
