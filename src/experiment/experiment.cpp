@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
+#include "data/encoders/encoder.h"
 #include "data/source.h"
 #include "data/transform.h"
 #include "experiment/callback_type.h"
@@ -361,7 +362,7 @@ config::Node json_schema() {
   for (const config::Family* family :
        {&layers::initializer_family(), &layers::regularizer_family(), &optim::optimizer_family(),
         &optim::schedule_family(), &optim::loss_family(), &optim::metric_family(), &data::transform_family(),
-        &data::dataset_family(), &callback_family(), &nonfinite_family()})
+        &data::dataset_family(), &data::encoder_family(), &callback_family(), &nonfinite_family()})
     family->define(definitions);
   say_once(schema, definitions);
   schema.set("$defs", std::move(definitions));

@@ -64,7 +64,7 @@ const RegisteredEncoder kNormalization = encoder_def<ColumnNormalizationSpec, Co
     table::ColumnType::kNumber,
     config::Schema::of<ColumnNormalizationSpec>("Normalization")
         .key(key("mean", &ColumnNormalizationSpec::mean).doc("in place of that of the training rows"))
-        .key(key("variance", &ColumnNormalizationSpec::variance).at_least(0))
+        .key(key("variance", &ColumnNormalizationSpec::variance).at_least(0).doc("likewise"))
         .key(key("missing", &ColumnNormalizationSpec::missing).doc("what stands for a cell that holds nothing")));
 
 }  // namespace

@@ -111,9 +111,12 @@ const RegisteredEncoder kStringLookup = encoder_def<StringLookupSpec, StringLook
         .key(key("max_tokens", &StringLookupSpec::max_tokens)
                  .at_least(1)
                  .doc("the most frequent words, and those for unknown ones"))
-        .key(key("num_oov_indices", &StringLookupSpec::num_oov_indices).at_least(0).at_most(1'000'000))
+        .key(key("num_oov_indices", &StringLookupSpec::num_oov_indices)
+                 .at_least(0)
+                 .at_most(1'000'000)
+                 .doc("for words that training had not"))
         .key(key("vocabulary", &StringLookupSpec::vocabulary).doc("in place of the words of the training rows"))
-        .key(key("missing", &StringLookupSpec::missing)));
+        .key(key("missing", &StringLookupSpec::missing).doc("what stands for a cell that holds nothing")));
 
 }  // namespace
 }  // namespace dptrain::data
