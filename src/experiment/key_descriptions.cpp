@@ -314,6 +314,15 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       {"filename", "The file in the run's folder."},
       {"append", "Go on with the file instead of beginning it anew."},
       {"separator", "Between columns."},
+      // Texts.
+      {"vectorization", "What becomes of a text."},
+      {"standardize", "What is done to a text before it is split."},
+      {"split", "What a text is split into."},
+      {"ngrams", "3: of 1 to 3 words; [2, 3]: of these."},
+      {"output_mode", "int: ids for Embedding; else a number for each word."},
+      {"output_sequence_length", "Ids of a text, cut or padded."},
+      {"pad_to_max_tokens", "Zeros for words that there are not."},
+      {"idf_weights", "One for each word of a given vocabulary."},
   };
   return all;
 }

@@ -35,6 +35,9 @@ class TrainingColumn {
   virtual std::int64_t missing_words() const = 0;
   /// Row by row. kText.
   virtual void texts(const std::function<void(std::string_view)>& take) const = 0;
+  /// So many threads may read a part each, in any order; the parts together are texts().
+  virtual int text_parts() const { return 1; }
+  virtual void texts_of(int /*part*/, const std::function<void(std::string_view)>& take) const { texts(take); }
 };
 
 /// Immutable; any thread.

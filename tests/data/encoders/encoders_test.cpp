@@ -6,11 +6,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "config/diagnostics.h"
-#include "config/yaml_parser.h"
 #include "core/error.h"
-#include "data/encoders/encoder.h"
-#include "data/fixtures.h"
+#include "data/encoders/columns.h"
 
 namespace dptrain::data {
 namespace {
@@ -21,41 +18,6 @@ using testing::HasSubstr;
 
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
-config::Typed encoder(const std::string& yaml) {
-  config::Diagnostics diagnostics;
-  config::Reader reader(diagnostics);
-  const auto text = config::SourceText::check(yaml, "test.yaml", "", diagnostics);
-  config::Typed typed = encoder_family().read(config::parse_yaml(*text, diagnostics), reader);
-  EXPECT_TRUE(diagnostics.ok()) << diagnostics.render(ErrorKind::kUsage);
-  return typed;
-}
-
-class Column final : public TrainingColumn {
- public:
-  explicit Column(std::vector<double> numbers) : numbers_(std::move(numbers)) {}
-  explicit Column(std::vector<Word> words, std::int64_t missing = 0) : words_(std::move(words)), missing_(missing) {}
-
-  std::int64_t rows() const override { return static_cast<std::int64_t>(numbers_.size()); }
-  void numbers(const std::function<void(std::span<const double>)>& take) const override {
-    const std::span<const double> all(numbers_);
-    take(all.first(all.size() / 2));  // in blocks
-    take(all.subspan(all.size() / 2));
-  }
-  std::vector<Word> words() const override { return words_; }
-  std::int64_t missing_words() const override { return missing_; }
-  void texts(const std::function<void(std::string_view)>&) const override {}
-
- private:
-  std::vector<double> numbers_;
-  std::vector<Word> words_;
-  std::int64_t missing_ = 0;
-};
-
-/// As it comes back from a checkpoint.
-std::unique_ptr<const Encoder> learned(const std::string& yaml, const Column& column) {
-  const config::Typed spec = encoder(yaml);
-  return restore(spec, nlohmann::json::parse(learn(spec, column)->learned().dump()));
-}
 std::vector<float> numbers(const Encoder& encoder, double number) {
   std::vector<float> out(static_cast<std::size_t>(encoder.floats()));
   dynamic_cast<const NumberEncoder&>(encoder).encode(number, out.data());

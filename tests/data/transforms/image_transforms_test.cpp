@@ -12,6 +12,7 @@
 #include "data/transforms/center_crop.h"
 #include "data/transforms/normalization.h"
 #include "data/transforms/per_image_standardization.h"
+#include "data/transforms/pixels.h"
 #include "data/transforms/preprocess_input.h"
 #include "data/transforms/random_brightness.h"
 #include "data/transforms/random_contrast.h"

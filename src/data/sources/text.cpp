@@ -1,0 +1,221 @@
+// Text files in class folders as a Source. Holds names; a file is read when its sample is, or when words are learned.
+
+#include "data/sources/text.h"
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "config/diagnostics.h"
+#include "config/yaml_parser.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "data/sources/class_folders.h"
+#include "data/sources/file_list.h"
+#include "data/sources/file_stamp.h"
+#include "data/sources/hash.h"
+
+namespace dptrain::data {
+namespace {
+
+using TextJson = nlohmann::json;
+constexpr const char* kTextKind = "Text";
+constexpr std::int64_t kLeastTexts = 256;  // that a thread counts the words of
+
+bool is_text_file(std::string_view name) {
+  std::string end(name.substr(name.size() - std::min<std::size_t>(name.size(), 4)));
+  for (char& c : end) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return end == ".txt";
+}
+
+/// The file's bytes, which last until the thread's next call.
+std::string_view text_of(const std::string& path) {
+  thread_local std::vector<std::uint8_t> bytes;
+  read_file(path, bytes);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// An encoder's complaint about a text, as one about its file.
+template <class F>
+void with_text(const std::string& path, F&& use) {
+  const std::string_view text = text_of(path);
+  try {
+    use(text);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kData) throw;
+    throw SampleError({.file = path, .byte = -1, .words = error.what()});
+  }
+}
+
+class TextColumn final : public TrainingColumn {
+ public:
+  TextColumn(const FileList& files, const std::vector<std::int64_t>& samples, bool skips)
+      : files_(files), samples_(samples), skips_(skips) {}
+
+  std::int64_t rows() const override { return static_cast<std::int64_t>(samples_.size()); }
+  void numbers(const std::function<void(std::span<const double>)>&) const override { fail(); }
+  std::vector<Word> words() const override { fail(); }
+  std::int64_t missing_words() const override { fail(); }
+  void texts(const std::function<void(std::string_view)>& take) const override { read(0, samples_.size(), take); }
+  int text_parts() const override {
+    return static_cast<int>(
+        std::clamp<std::int64_t>(rows() / kLeastTexts, 1, std::max(1U, std::thread::hardware_concurrency())));
+  }
+  void texts_of(int part, const std::function<void(std::string_view)>& take) const override {
+    const auto parts = static_cast<std::size_t>(text_parts()), which = static_cast<std::size_t>(part);
+    read(samples_.size() * which / parts, samples_.size() * (which + 1) / parts, take);
+  }
+
+ private:
+  [[noreturn]] static void fail() { throw Error(ErrorKind::kInternal, "texts have neither numbers nor categories"); }
+  void read(std::size_t first, std::size_t end, const std::function<void(std::string_view)>& take) const {
+    for (std::size_t i = first; i < end; ++i) {
+      try {
+        with_text(files_.path(samples_[i]), take);
+      } catch (const SampleError&) {
+        if (!skips_) throw;  // else told when the sample is read
+      }
+    }
+  }
+
+  const FileList& files_;
+  const std::vector<std::int64_t>& samples_;
+  bool skips_;
+};
+
+/// {"data_set": "Text", "as": {"TextVectorization": ...}, "learned": ...}
+TextJson as_json(const config::Typed& encoder) { return TextJson::parse(config::to_json(encoder.write(true))); }
+
+/// Waits to be taught, or, with an encoder, has been.
+class TextFiles final : public ClassSource {
+ public:
+  TextFiles(std::shared_ptr<const FileList> files, ClassSamples classes, const TextSpec& spec)
+      : ClassSource(std::move(classes),
+                    std::make_shared<BadSamples>(spec.on_error, files->size(), spec.directory.value)),
+        files_(std::move(files)),
+        vectorization_(spec.vectorization) {
+    set_fingerprint("texts", 0, files_->hash(kHashStart));
+  }
+  TextFiles(const TextFiles& untaught, const std::string& learned)
+      : ClassSource(untaught), files_(untaught.files_), vectorization_(untaught.vectorization_) {
+    try {
+      const TextJson json = TextJson::parse(learned);
+      if (json.at("data_set") != kTextKind)
+        throw Error(ErrorKind::kCheckpoint, fmt::format("the model was trained on a data set of the type {}, not {}",
+                                                        json.at("data_set").get<std::string>(), kTextKind));
+      if (json.at("as") != as_json(vectorization_))
+        throw Error(ErrorKind::kUsage,
+                    fmt::format("the config's vectorization is not what the model has learned its words with; train "
+                                "afresh, or put back {}",
+                                json.at("as").dump()));
+      encoder_ = restore(vectorization_, json.at("learned"));
+    } catch (const TextJson::exception& error) {
+      throw Error(ErrorKind::kCheckpoint,
+                  fmt::format("what the model has learned of its data cannot be read: {}", error.what()));
+    }
+    texts_ = static_cast<const TextEncoder*>(encoder_.get());
+    set_fingerprint("texts", std::max(texts_->ids(), texts_->floats()),
+                    hash_bytes(learned.data(), learned.size(), files_->hash(kHashStart)));
+  }
+
+  std::int64_t size() const override { return files_->size(); }
+  Shape input_shape(int) const override {
+    return texts_ == nullptr ? Shape{} : Shape{texts_->ids() > 0 ? texts_->ids() : texts_->floats()};
+  }
+  bool gives(int, DType type) const override { return texts_ != nullptr && type == DType::kI32 && texts_->ids() > 0; }
+  void read_exact(std::int64_t index, int, DType, void* out) const override {
+    with_text(files_->path(index),
+              [&](std::string_view text) { encoder().encode_ids(text, static_cast<std::int32_t*>(out)); });
+  }
+  void read(std::int64_t index, int, Array& out, const ReadHint&) const override {
+    const std::int64_t floats = encoder().floats();
+    if (floats == 0)
+      throw Error(ErrorKind::kUsage,
+                  "texts become ids, which an Embedding behind an Input of dtype: int32 reads; for "
+                  "an Input of floats take output_mode: multi_hot, count or tf_idf");
+    out.shape = Shape{floats};
+    out.type = DType::kF32;
+    out.f32.resize(static_cast<std::size_t>(floats));
+    with_text(files_->path(index), [&](std::string_view text) { encoder().encode(text, out.f32.data()); });
+  }
+
+  std::string learn(const std::vector<std::int64_t>& samples) const override {
+    if (texts_ != nullptr) return "";
+    const TextColumn column(*files_, samples, bad_samples()->skips());
+    const auto encoder = data::learn(vectorization_, column);
+    return TextJson{{"data_set", kTextKind}, {"as", as_json(vectorization_)}, {"learned", encoder->learned()}}.dump();
+  }
+  std::shared_ptr<const Source> taught(const std::string& learned) const override {
+    return texts_ != nullptr ? nullptr : std::make_shared<TextFiles>(*this, learned);
+  }
+
+  std::vector<std::string> column_lines() const override {
+    if (texts_ == nullptr) return {};
+    return {fmt::format("texts: {}", texts_->describe())};
+  }
+  std::string label_place(std::int64_t index, int) const override { return files_->path(index); }
+  std::string cache_key() const override {
+    std::uint64_t hash = files_->hash(kHashStart);
+    for (std::int64_t i = 0; i < files_->size(); ++i) hash = hash_stamp(files_->path(i), hash);
+    return fmt::format("{}, files {:016x}", fingerprint(), hash);
+  }
+
+ private:
+  const TextEncoder& encoder() const {
+    if (texts_ == nullptr) throw Error(ErrorKind::kInternal, "texts were read before their words were learned");
+    return *texts_;
+  }
+
+  std::shared_ptr<const FileList> files_;
+  config::Typed vectorization_;
+  std::shared_ptr<const Encoder> encoder_;
+  const TextEncoder* texts_ = nullptr;  // the same
+};
+
+std::shared_ptr<const Source> open_text(const TextSpec& spec, const ModelSide& model, Role) {
+  const std::string& directory = spec.directory.value;
+  std::vector<std::string> classes = class_folders(directory, spec.class_names, {.what = "texts", .example = "1.txt"});
+  compare_with_model(directory, classes.size(), model);
+  auto files = std::make_shared<FileList>();
+  Strays strays;
+  ClassSamples samples =
+      class_samples(directory, std::move(classes), "text file", "text", strays, [&](const std::string& folder) {
+        files->add_folder(folder, [&](const char* file) {
+          if (is_text_file(file)) return true;
+          strays.add(file);
+          return false;
+        });
+        return files->size();
+      });
+  const auto source = std::make_shared<TextFiles>(std::move(files), std::move(samples), spec);
+  if (model.learned.empty()) return source;
+  return source->taught(model.learned);
+}
+
+std::string check_text(const TextSpec& spec) {
+  if (!spec.vectorization) return "";
+  if (column_type_of(spec.vectorization) == table::ColumnType::kText) return "";
+  return "vectorization must be an encoder of texts, as {TextVectorization: {max_tokens: 20000, "
+         "output_sequence_length: 200}}, found " +
+         spec.vectorization.name();
+}
+
+std::unique_ptr<DatasetDef> text_def() {
+  auto def = dataset_def<TextSpec>(
+      config::Schema::of<TextSpec>("Text")
+          .positional(key("directory", &TextSpec::directory).required().doc("one sub-folder per class, of .txt files"))
+          .key(key("vectorization", &TextSpec::vectorization).required().doc("{TextVectorization: {...}}"))
+          .key(key("on_error", &TextSpec::on_error).doc("fail, skip, or {skip: LIMIT}"))
+          .rule<TextSpec>(check_text),
+      open_text, [](const TextSpec& spec) { return std::vector{spec.directory}; });
+  def->learns = true;
+  return def;
+}
+
+const RegisteredDataset kTextSet = text_def();
+
+}  // namespace
+}  // namespace dptrain::data

@@ -1,0 +1,258 @@
+#include "data/text/text_vectorization.h"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <fstream>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+#include "data/encoders/encoder_def.h"
+#include "data/text/text_counts.h"
+
+namespace dptrain::data {
+namespace {
+
+constexpr const char* kUnknownWord = "[UNK]";
+
+/// Ids before the first word's: padding, in the mode int alone, and unknown words.
+std::int64_t first_id(const TextVectorizationSpec& spec) { return spec.output_mode == TextOutput::kInt ? 2 : 1; }
+
+Tokens tokens_of(const TextVectorizationSpec& spec) { return {spec.standardize, spec.split, spec.ngrams.widths()}; }
+
+/// Of all texts of the column, each part by a thread of its own.
+TextCounts count_words(const Tokens& tokens, const TrainingColumn& column) {
+  const auto parts = static_cast<std::size_t>(column.text_parts());
+  std::vector<TextCounts> counts(parts, TextCounts(tokens));
+  std::vector<std::exception_ptr> errors(parts);
+  const auto count = [&](std::size_t part) {
+    try {
+      column.texts_of(static_cast<int>(part), [&](std::string_view text) { counts[part].add(text); });
+    } catch (...) {
+      errors[part] = std::current_exception();
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (std::size_t part = 1; part < parts; ++part) threads.emplace_back(count, part);
+  count(0);
+  threads.clear();
+  for (const std::exception_ptr& error : errors)  // that of the first text
+    if (error) std::rethrow_exception(error);
+  for (std::size_t part = 1; part < parts; ++part) counts[0].add(counts[part]);
+  return std::move(counts[0]);
+}
+
+std::vector<std::string> words_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(ErrorKind::kData, path + ": the vocabulary cannot be read");
+  std::vector<std::string> words;
+  for (std::string line; std::getline(file, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    words.push_back(std::move(line));
+  }
+  return words;
+}
+
+/// Without the words for padding and for unknown ones, with which it may begin as get_vocabulary() gives it.
+struct Given {
+  std::vector<std::string> words;
+  bool had_special = false;
+};
+Given given_vocabulary(const TextVectorizationSpec& spec) {
+  Given given{.words = spec.vocabulary.file.value.empty() ? spec.vocabulary.words
+                                                          : words_of_file(spec.vocabulary.file.value)};
+  const std::vector<std::string> special =
+      first_id(spec) == 2 ? std::vector<std::string>{"", kUnknownWord} : std::vector<std::string>{kUnknownWord};
+  given.had_special =
+      given.words.size() >= special.size() && std::equal(special.begin(), special.end(), given.words.begin());
+  if (given.had_special)
+    given.words.erase(given.words.begin(), given.words.begin() + static_cast<std::ptrdiff_t>(special.size()));
+  const std::string place = spec.vocabulary.file.value.empty() ? "" : spec.vocabulary.file.value + ": ";
+  for (std::size_t i = 0; i < given.words.size(); ++i) {
+    if (given.words[i].empty())
+      throw Error(ErrorKind::kData, fmt::format("{}word {} of the vocabulary is '', which stands for padding; "
+                                                "take it out",
+                                                place, i + 1));
+    try {
+      check_utf8(given.words[i]);
+    } catch (const Error& error) {
+      throw error.within(fmt::format("{}word {} of the vocabulary", place, i + 1));
+    }
+  }
+  const std::int64_t all = first_id(spec) + static_cast<std::int64_t>(given.words.size());
+  if (spec.max_tokens && all > *spec.max_tokens)
+    throw Error(ErrorKind::kData, fmt::format("{}the vocabulary has {} words with those for padding and unknown ones, "
+                                              "max_tokens allows {}",
+                                              place, all, *spec.max_tokens));
+  return given;
+}
+
+/// One for each index that is not padding by pad_to_max_tokens.
+std::vector<float> given_weights(const TextVectorizationSpec& spec, const Given& given) {
+  const std::size_t wanted = given.words.size() + (given.had_special ? 1 : 0);
+  if (spec.idf_weights.size() != wanted)
+    throw Error(ErrorKind::kData,
+                fmt::format("idf_weights has {} numbers, the vocabulary {} words", spec.idf_weights.size(), wanted));
+  std::vector<float> weights(spec.idf_weights.begin(), spec.idf_weights.end());
+  if (!given.had_special) {
+    double sum = 0;
+    for (const double weight : spec.idf_weights) sum += weight;
+    weights.insert(weights.begin(), static_cast<float>(sum / static_cast<double>(wanted)));
+  }
+  return weights;
+}
+
+/// log(1 + texts / (1 + texts with the word)), in front of them for unknown words the mean.
+std::vector<float> learned_weights(const std::vector<TextCounts::Word>& words, std::int64_t texts) {
+  std::vector<float> weights{0};
+  double sum = 0;
+  for (const TextCounts::Word& word : words) {
+    weights.push_back(
+        static_cast<float>(std::log(1 + static_cast<double>(texts) / static_cast<double>(1 + word.texts))));
+    sum += static_cast<double>(weights.back());
+  }
+  weights.front() = static_cast<float>(sum / static_cast<double>(words.size()));
+  return weights;
+}
+
+class TextVectorization final : public TextEncoder {
+ public:
+  TextVectorization(const TextVectorizationSpec& spec, const std::vector<std::string>& vocabulary,
+                    std::vector<float> weights)
+      : tokens_(tokens_of(spec)),
+        mode_(spec.output_mode),
+        first_(static_cast<std::int32_t>(first_id(spec))),
+        length_(spec.output_sequence_length.value_or(0)),
+        weights_(std::move(weights)) {
+    for (const std::string& word : vocabulary)
+      if (const std::int64_t before = words_.size(); words_.add(std::string_view(word)) != before)
+        throw Error(ErrorKind::kData, fmt::format("the vocabulary has '{}' twice", printable(word)));
+    width_ = spec.pad_to_max_tokens && spec.max_tokens ? *spec.max_tokens : first_ + words_.size();
+    if (mode_ == TextOutput::kTfIdf) {
+      if (std::cmp_not_equal(weights_.size(), first_ + words_.size()))
+        throw Error(ErrorKind::kCheckpoint, "a vocabulary and its idf weights are not of one length");
+      weights_.resize(static_cast<std::size_t>(width_));
+    }
+  }
+
+  static std::unique_ptr<const Encoder> learn(const TextVectorizationSpec& spec, const TrainingColumn& column) {
+    if (spec.vocabulary.given()) {
+      const Given given = given_vocabulary(spec);
+      return std::make_unique<TextVectorization>(
+          spec, given.words,
+          spec.output_mode == TextOutput::kTfIdf ? given_weights(spec, given) : std::vector<float>{});
+    }
+    const Tokens tokens = tokens_of(spec);
+    const TextCounts counts = count_words(tokens, column);
+    std::optional<std::int64_t> most;
+    if (spec.max_tokens) most = std::max<std::int64_t>(*spec.max_tokens - first_id(spec), 0);
+    const std::vector<TextCounts::Word> found = counts.vocabulary(most);
+    if (found.empty())
+      throw Error(ErrorKind::kData, fmt::format("the {} texts hold no words to learn", with_commas(counts.texts())));
+    std::vector<std::string> words;
+    for (const TextCounts::Word& word : found) words.push_back(word.text);
+    return std::make_unique<TextVectorization>(
+        spec, words,
+        spec.output_mode == TextOutput::kTfIdf ? learned_weights(found, counts.texts()) : std::vector<float>{});
+  }
+  static std::unique_ptr<const Encoder> restore(const TextVectorizationSpec& spec, const nlohmann::json& learned) {
+    return std::make_unique<TextVectorization>(spec, learned.at("vocabulary").get<std::vector<std::string>>(),
+                                               learned.value("idf_weights", std::vector<float>{}));
+  }
+
+  table::ColumnType reads() const override { return table::ColumnType::kText; }
+  std::int64_t floats() const override { return mode_ == TextOutput::kInt ? 0 : width_; }
+  std::int64_t ids() const override { return mode_ == TextOutput::kInt ? length_ : 0; }
+  std::int64_t id_limit() const override { return first_ + words_.size(); }
+
+  void encode(std::string_view text, float* out) const override {
+    std::fill_n(out, width_, 0.0F);
+    tokens_.each(text, scratch(), [&](const char* word, std::size_t size) {
+      if (size == 0) return true;  // padding counts nowhere
+      float& count = out[id(word, size)];
+      count = mode_ == TextOutput::kMultiHot ? 1.0F : count + 1.0F;
+      return true;
+    });
+    if (mode_ == TextOutput::kTfIdf)
+      for (std::size_t i = 0; i < weights_.size(); ++i) out[i] *= weights_[i];
+  }
+  void encode_ids(std::string_view text, std::int32_t* out) const override {
+    std::int64_t count = 0;
+    tokens_.each(text, scratch(), [&](const char* word, std::size_t size) {
+      out[count] = size == 0 ? 0 : id(word, size);
+      return ++count < length_;
+    });
+    std::fill(out + count, out + length_, 0);
+  }
+
+  std::string describe() const override {
+    return fmt::format("{} words{} and 1 for unknown ones", with_commas(words_.size()),
+                       first_ == 2 ? ", 1 for padding" : "");
+  }
+  nlohmann::json learned() const override {
+    std::vector<std::string> words;
+    for (std::int64_t i = 0; i < words_.size(); ++i) words.emplace_back(words_.word(i));
+    nlohmann::json learned{{"vocabulary", std::move(words)}};
+    if (mode_ == TextOutput::kTfIdf)
+      learned["idf_weights"] = std::vector<float>(weights_.begin(), weights_.begin() + first_ + words_.size());
+    return learned;
+  }
+
+ private:
+  std::int32_t id(const char* word, std::size_t size) const {
+    // Not found is -1: the place of unknown words is one before that of the first.
+    return first_ + words_.find(word, size);
+  }
+  static Tokens::Scratch& scratch() {
+    thread_local Tokens::Scratch scratch;
+    return scratch;
+  }
+
+  Tokens tokens_;
+  WordSet words_;
+  TextOutput mode_;
+  std::int32_t first_;
+  std::int64_t length_, width_ = 0;
+  std::vector<float> weights_;
+};
+
+std::string check_vectorization(const TextVectorizationSpec& spec) {
+  const bool ints = spec.output_mode == TextOutput::kInt;
+  if (ints && !spec.output_sequence_length)
+    return "output_sequence_length is missing: shapes are fixed here, so ids need the number of words that a text is "
+           "cut or padded to, as in {output_sequence_length: 200}; or take output_mode: multi_hot, count or tf_idf";
+  if (!ints && spec.output_sequence_length) return "output_sequence_length goes with output_mode: int alone";
+  if (spec.pad_to_max_tokens && (ints || !spec.max_tokens))
+    return "pad_to_max_tokens needs max_tokens and an output_mode other than int";
+  const bool weighs = spec.output_mode == TextOutput::kTfIdf;
+  if (!spec.idf_weights.empty() && (!weighs || !spec.vocabulary.given()))
+    return "idf_weights goes with output_mode: tf_idf and a vocabulary";
+  if (weighs && spec.vocabulary.given() && spec.idf_weights.empty())
+    return "idf_weights is missing: with output_mode: tf_idf a given vocabulary needs a weight for each word";
+  return "";
+}
+
+const RegisteredEncoder kTextVectorization = encoder_def<TextVectorizationSpec, TextVectorization>(
+    table::ColumnType::kText, config::Schema::of<TextVectorizationSpec>("TextVectorization")
+                                  .key(key("max_tokens", &TextVectorizationSpec::max_tokens)
+                                           .at_least(2)
+                                           .at_most(1'000'000'000)
+                                           .doc("the most frequent words, and those for padding and unknown ones"))
+                                  .key(key("standardize", &TextVectorizationSpec::standardize))
+                                  .key(key("split", &TextVectorizationSpec::split))
+                                  .key(key("ngrams", &TextVectorizationSpec::ngrams))
+                                  .key(key("output_mode", &TextVectorizationSpec::output_mode))
+                                  .key(key("output_sequence_length", &TextVectorizationSpec::output_sequence_length)
+                                           .at_least(1)
+                                           .at_most(100'000'000))
+                                  .key(key("pad_to_max_tokens", &TextVectorizationSpec::pad_to_max_tokens))
+                                  .key(key("vocabulary", &TextVectorizationSpec::vocabulary))
+                                  .key(key("idf_weights", &TextVectorizationSpec::idf_weights))
+                                  .rule<TextVectorizationSpec>(check_vectorization));
+
+}  // namespace
+}  // namespace dptrain::data

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/value.h"
+#include "data/text/tokens.h"
+
+namespace dptrain::data {
+
+enum class TextOutput { kInt, kMultiHot, kCount, kTfIdf };
+
+/// A list of words, or a file with one in each line.
+struct GivenVocabulary {
+  std::vector<std::string> words;
+  config::Path file;
+  bool given() const { return !words.empty() || !file.value.empty(); }
+};
+
+/// 3: n-grams of 1 to 3 words; [1, 3]: of these.
+struct NGrams {
+  std::optional<std::int64_t> up_to{};
+  std::vector<std::int64_t> these{};
+  std::vector<std::int64_t> widths() const;
+};
+
+/// Texts as Keras's TextVectorization makes numbers of them.
+struct TextVectorizationSpec {
+  std::optional<std::int64_t> max_tokens{};  ///< with those for padding and for unknown words
+  TextStandardize standardize = TextStandardize::kLowerAndStripPunctuation;
+  TextSplit split = TextSplit::kWhitespace;
+  NGrams ngrams{};
+  TextOutput output_mode = TextOutput::kInt;
+  std::optional<std::int64_t> output_sequence_length{};
+  bool pad_to_max_tokens = false;
+  GivenVocabulary vocabulary{};
+  std::vector<double> idf_weights{};  ///< one for each word of a given vocabulary
+};
+
+}  // namespace dptrain::data
+
+namespace dptrain::config {
+
+template <>
+struct EnumNames<data::TextStandardize> {
+  static constexpr std::array names{
+      std::pair{data::TextStandardize::kLowerAndStripPunctuation, "lower_and_strip_punctuation"},
+      std::pair{data::TextStandardize::kLower, "lower"},
+      std::pair{data::TextStandardize::kStripPunctuation, "strip_punctuation"},
+      std::pair{data::TextStandardize::kNone, "none"}};
+};
+template <>
+struct EnumNames<data::TextSplit> {
+  static constexpr std::array names{std::pair{data::TextSplit::kWhitespace, "whitespace"},
+                                    std::pair{data::TextSplit::kCharacter, "character"},
+                                    std::pair{data::TextSplit::kNone, "none"}};
+};
+template <>
+struct EnumNames<data::TextOutput> {
+  static constexpr std::array names{
+      std::pair{data::TextOutput::kInt, "int"}, std::pair{data::TextOutput::kMultiHot, "multi_hot"},
+      std::pair{data::TextOutput::kCount, "count"}, std::pair{data::TextOutput::kTfIdf, "tf_idf"}};
+};
+template <>
+struct Value<data::GivenVocabulary> {
+  static bool read(const Node& node, Reader& reader, data::GivenVocabulary& out);
+  static Node write(const data::GivenVocabulary& value);
+  static Node schema();
+};
+template <>
+struct Value<data::NGrams> {
+  static bool read(const Node& node, Reader& reader, data::NGrams& out);
+  static Node write(const data::NGrams& value);
+  static Node schema();
+};
+
+}  // namespace dptrain::config
