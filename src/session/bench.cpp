@@ -218,8 +218,16 @@ class Measurement {
     return rate_.back();
   }
 
+  /// `split: auto` moves rows between batches of a run, and this is one batch.
+  void tell_of_even_split() const {
+    if (session_.experiment().config.parallel.split.automatic && options_.data == BenchData::kSynthetic &&
+        session_.world().is_first() && session_.world().ranks > 1)
+      log::info("split auto: one batch again and again keeps its even split; --data real moves its rows");
+  }
+
   /// `alone`: nothing else has taken memory since the beginning.
   BenchRow finish(bool alone) {
+    tell_of_even_split();
     row_.examples_per_second = median(rate_);
     row_.examples_per_second_min = *std::min_element(rate_.begin(), rate_.end());
     row_.examples_per_second_max = *std::max_element(rate_.begin(), rate_.end());

@@ -74,7 +74,7 @@ VerifyResult verify(const experiment::Experiment& experiment, const VerifyOption
   const int replicas = seats_of(options.processes, options.devices.replicas).ranks();
   const std::int64_t batch_size = global_batch(experiment.config.train, replicas);
   experiment::Experiment whole = experiment;
-  whole.config.parallel.split.weights.clear();
+  whole.config.parallel.split = {};
   const DeviceRequest one = options.against.value_or(one_of(options.devices));
   if (!one.on_gpus()) whole.config.train.dtype_policy = experiment::DtypePolicy::kFloat32;  // the CPU has no other
   Side reference(comparable(whole, 1), {.devices = one, .data = options.data, .batch = batch_size});

@@ -126,6 +126,32 @@ void expect_tiles(const std::vector<std::vector<Part>>& processes, const std::ve
   }
 }
 
+TEST(LoaderShare, SharesThatMoveTileTheBatches) {
+  constexpr std::int64_t kBatch = 7, kSamples = 25, kBatches = 4;
+  Loader one(numbered_source(kSamples), random_pipeline(), kLoaderModel, kLoaderClasses, loader_options(kBatch));
+  const std::vector<Part> whole = parts_of(one, 3);
+  std::vector<std::vector<Part>> processes;
+  std::vector<std::int64_t> counts, numbers;
+  for (std::int64_t p = 0; p < 2; ++p) {
+    LoaderOptions options = loader_options(kBatch, 2);
+    options.numbered = true;
+    // The first process gets more in the second epoch than a full batch began with.
+    options.share = [p](std::int64_t positions, std::int64_t number) {
+      const std::int64_t first = number < kBatches ? positions / 3 : positions - 1;
+      return p == 0 ? RowRange{0, first} : RowRange{first, positions - first};
+    };
+    Loader loader(numbered_source(kSamples), random_pipeline(), kLoaderModel, kLoaderClasses, options);
+    processes.push_back(parts_of(loader, 3));
+    loader.seek(1, kBatch);
+    const Batch batch = loader.next();
+    numbers.push_back(batch.host().number);
+    counts.push_back(batch.own().count);
+  }
+  expect_tiles(processes, whole);
+  EXPECT_THAT(numbers, ElementsAre(kBatches + 1, kBatches + 1));
+  EXPECT_THAT(counts, ElementsAre(kBatch - 1, 1));
+}
+
 TEST(LoaderShare, SharesTileTheBatches) {
   for (const std::int64_t batch : {1, 7, 11, 40}) {
     Loader one(numbered_source(25), random_pipeline(), kLoaderModel, kLoaderClasses, loader_options(batch));
