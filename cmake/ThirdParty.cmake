@@ -12,6 +12,7 @@ find_package(yaml-cpp REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(JPEG REQUIRED)   # libjpeg-turbo: with JCS_EXT_RGBA
 find_package(Stb REQUIRED)
+find_package(FarmHash REQUIRED)
 find_package(FastFloat REQUIRED)
 find_package(HDF5 REQUIRED COMPONENTS C)
 

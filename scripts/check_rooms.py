@@ -61,6 +61,7 @@ LIBRARIES = [
     Library("HDF5", r"(hdf5|H5\w+)\.h", (r"src/(export|data)/(\w+/)?\w+\.cpp",), single=True),
     Library("zlib", r"zlib\.h", (r"src/data/(\w+/)?(cache_file|gzip_file|image_png)\.cpp", r"src/core/zip_archive\.cpp", r"src/table/gzip_bytes\.cpp")),
     Library("fast_float", r"fast_float/", (r"src/table/\w+\.cpp",), single=True),
+    Library("FarmHash", r"farmhash\.h", (r"src/data/encoders/\w+\.cpp",), single=True),
     Library("libjpeg-turbo", r"(turbojpeg|jpeglib|jerror)\.h", (r"src/data/(\w+/)?\w+\.cpp",), single=True),
     Library("stb_image", r"(stb/)?stb_image\.h", (r"src/data/(\w+/)?\w+\.cpp",), single=True),
     Library("stb_image_write and stb_easy_font", r"(stb/)?stb_(image_write|easy_font)\.h", (r"src/data/(\w+/)?contact_sheet\.cpp",)),

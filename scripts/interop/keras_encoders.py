@@ -12,6 +12,8 @@ import json
 import os
 import random
 
+import numpy as np
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 # Alphabets whose words are drawn: Latin, Latin with marks, Greek, Cyrillic, Arabic, Devanagari with its marks, Chinese.
@@ -50,15 +52,18 @@ TAUGHT = len(TEXTS)
 TEXTS += ["never seen words", "the the the cat", "supercalifragilisticexpialidocious", "x " * 30]
 
 
+def values(outputs):
+    return [[round(value, 7) if value % 1 else int(value) for value in row] for row in outputs.numpy().tolist()]
+
+
 def text_case(keras, arguments, adapt, inputs):
     made = {k: tuple(v) if k == "ngrams" and isinstance(v, list) else None if v == "none" else v for k, v in arguments.items()}
     layer = keras.layers.TextVectorization(**made)
     if "vocabulary" not in arguments:
         layer.adapt(adapt)
-    outputs = layer([[text] for text in inputs]).numpy().tolist()
     return {"layer": "TextVectorization", "arguments": arguments, "adapt": len(adapt),
             "vocabulary": layer.get_vocabulary(include_special_tokens=False),
-            "outputs": [[round(value, 7) if value % 1 else int(value) for value in row] for row in outputs]}
+            "outputs": values(layer([[text] for text in inputs]))}
 
 
 def text_cases(keras, inputs):
@@ -81,6 +86,52 @@ def text_cases(keras, inputs):
     yield text_case(keras, {"output_mode": "count", "vocabulary": ["[UNK]", "cat", "the"]}, adapt, inputs)
 
 
+def lookup_case(layer, arguments, learned, words):
+    """Of words as a column of a table has them: text."""
+    return {"layer": type(layer).__name__, "arguments": arguments, "column": list(map(str, learned)), "inputs": list(map(str, words)),
+            "vocabulary": [] if learned == [] else [w if isinstance(w, str) else int(w) for w in
+                                                    layer.get_vocabulary(include_special_tokens=False)],
+            "ids": np.asarray(layer(np.array(words))).tolist()}
+
+
+def word_cases(keras):
+    words = ["b", "a", "c", "a", "", "ünï", "[UNK]", "[UNK]", "[UNK]", "b", "x y", "long words of more than thirty-two bytes, twice: " * 2]
+    asked = words + ["never", "seen", "z" * 17, "\u4f60\u597d"]
+    for arguments in ({}, {"num_oov_indices": 3}, {"num_oov_indices": 1000, "max_tokens": 1003}):
+        layer = keras.layers.StringLookup(**arguments)
+        layer.adapt(words)
+        yield lookup_case(layer, arguments, words, asked)
+    for arguments in ({"num_bins": 7}, {"num_bins": 1000003}, {"num_bins": 1000, "salt": 133}, {"num_bins": 1000, "salt": [5, -9]}):
+        yield lookup_case(keras.layers.Hashing(**arguments), arguments, [], asked + ["s" * k for k in range(0, 70, 7)])
+    numbers = [5, 3, 3, -7, 5, -1, -1, -1, 1234567890123, 0, 8, 9]
+    for arguments in ({}, {"num_oov_indices": 4}, {"max_tokens": 4}, {"num_oov_indices": 2, "vocabulary": [8, -3]}):
+        layer = keras.layers.IntegerLookup(**arguments)
+        if "vocabulary" not in arguments:
+            layer.adapt(np.array(numbers))
+        yield lookup_case(layer, arguments, numbers, numbers + [77, -5, -6, 1, 2, 4])
+
+
+def number_case(layer, arguments, column, inputs, **more):
+    return {"layer": type(layer).__name__, "arguments": arguments, "column": column, "inputs": inputs,
+            "outputs": np.asarray(layer(np.array(inputs, "float32")), "float64").tolist(), **more}
+
+
+def number_cases(keras):
+    draw = np.random.default_rng(5)
+    few = [3.0, -1.5, 8.0, 0.0, 2.25, 2.25, 100.0]
+    many = [round(float(v), 3) for v in draw.lognormal(0, 2, 777)]
+    asked = few + many[:40] + [-1e30, 1e30]
+    for column, arguments in ((few, {"num_bins": 3}), (many, {"num_bins": 5}), (many, {"num_bins": 17, "epsilon": 0.002}),
+                              (many, {"num_bins": 4, "epsilon": 0.3}), (few, {"num_bins": 40}), (few, {"bin_boundaries": [-1.5, 0, 2.25]})):
+        layer = keras.layers.Discretization(**arguments)
+        if "num_bins" in arguments:
+            layer.adapt(np.array(column))
+        yield number_case(layer, arguments, column, asked, bin_boundaries=layer.bin_boundaries)
+    yield number_case(keras.layers.Rescaling(scale=1 / 255, offset=-0.5), {"scale": 1 / 255, "offset": -0.5}, few, asked[:47])
+    layer = keras.layers.CategoryEncoding(num_tokens=4, output_mode="one_hot")
+    yield number_case(layer, {"num_tokens": 4}, few, [0, 3, 2, 2, 1])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file")
@@ -94,7 +145,7 @@ def main():
                  text_case(keras, {"output_sequence_length": 12, "ngrams": 2}, lines, lines)]
     else:
         texts = TEXTS
-        cases = list(text_cases(keras, texts))
+        cases = [*text_cases(keras, texts), *word_cases(keras), *number_cases(keras)]
     with open(args.file, "w", encoding="utf-8") as file:
         line = lambda value: json.dumps(value, separators=(",", ":"))
         file.write('{"texts": ' + line(texts) + ',\n"cases": [\n' + ",\n".join(map(line, cases)) + "\n]}\n")

@@ -314,7 +314,11 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       {"filename", "The file in the run's folder."},
       {"append", "Go on with the file instead of beginning it anew."},
       {"separator", "Between columns."},
-      // Texts.
+      // Columns and texts.
+      {"num_bins", "How many bins there are."},
+      {"salt", "Key of SipHash in place of FarmHash."},
+      {"bin_boundaries", "Where each bin but the first begins."},
+      {"num_tokens", "Numbers are below this."},
       {"vectorization", "What becomes of a text."},
       {"standardize", "What is done to a text before it is split."},
       {"split", "What a text is split into."},

@@ -9,12 +9,14 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "data/encoders/encoder_def.h"
+#include "data/encoders/farm_hash.h"
 
 namespace dptrain::data {
 namespace {
 
-/// In Keras's order of a vocabulary; at most `most` of them.
+/// In Keras's order of a vocabulary; at most `most` of them, and never its word for unknown ones.
 std::vector<std::string> vocabulary_of(std::vector<TrainingColumn::Word> words, std::optional<std::int64_t> most) {
+  std::erase_if(words, [](const TrainingColumn::Word& word) { return word.text == "[UNK]"; });
   std::ranges::sort(words, [](const TrainingColumn::Word& a, const TrainingColumn::Word& b) {
     return a.count != b.count ? a.count > b.count : a.text > b.text;
   });
@@ -68,8 +70,7 @@ class StringLookup final : public WordEncoder {
       throw Error(ErrorKind::kData,
                   fmt::format("'{}' is none of the {} words that were learned, and num_oov_indices is 0",
                               printable(std::string(word)), words_.size()));
-    // Where there are several indices for unknown words, Keras hashes; one that is stable in all programs.
-    return unknown_ == 1 ? 0 : static_cast<std::int32_t>(hash_of(word) % static_cast<std::uint64_t>(unknown_));
+    return unknown_ == 1 ? 0 : static_cast<std::int32_t>(farm_fingerprint(word) % static_cast<std::uint64_t>(unknown_));
   }
   std::int32_t missing_index() const override {
     if (refuses_missing_) throw Error(ErrorKind::kData, "a word is missing, and `missing: error` refuses that");
@@ -91,13 +92,6 @@ class StringLookup final : public WordEncoder {
   }
 
  private:
-  /// FNV-1a.
-  static std::uint64_t hash_of(std::string_view word) {
-    std::uint64_t hash = 0xcbf29ce484222325;
-    for (const char letter : word) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-    return hash;
-  }
-
   std::vector<std::string> words_;
   std::unordered_map<std::string, std::int32_t> places_;
   std::int32_t unknown_;

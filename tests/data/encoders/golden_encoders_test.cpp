@@ -1,7 +1,10 @@
 // Encoders against Keras's layers (scripts/interop/keras_encoders.py); $DPTRAIN_GOLDEN_ENCODERS names a larger file.
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 
 #include "data/encoders/columns.h"
 #include "support/test_data.h"
@@ -47,6 +50,48 @@ void check_text(const Json& golden, const std::vector<std::string>& texts, const
   }
 }
 
+void check_words(const Json& golden, const std::string& what) {
+  const auto column = golden.at("column").get<std::vector<std::string>>();
+  std::map<std::string, std::int64_t> counts;
+  std::int64_t missing = 0;
+  for (const std::string& word : column) word.empty() ? ++missing : ++counts[word];
+  std::vector<TrainingColumn::Word> words;
+  for (const auto& [word, count] : counts) words.push_back({word, count});
+  const auto made = learned(Json{{golden.at("layer"), golden.at("arguments")}}.dump(), Column(words, missing));
+  if (!golden.at("vocabulary").empty()) EXPECT_EQ(made->learned().at("vocabulary"), golden.at("vocabulary")) << what;
+  const auto& lookup = dynamic_cast<const WordEncoder&>(*made);
+  ASSERT_EQ(golden.at("ids").size(), golden.at("inputs").size());
+  for (std::size_t i = 0; i < golden.at("ids").size(); ++i) {
+    const auto word = golden.at("inputs")[i].get<std::string>();
+    EXPECT_EQ(word.empty() ? lookup.missing_index() : lookup.index(word), golden.at("ids")[i].get<std::int32_t>())
+        << what << " of '" << word << "'";
+  }
+}
+
+void check_numbers(const Json& golden, const std::string& what) {
+  const auto made = learned(Json{{golden.at("layer"), golden.at("arguments")}}.dump(),
+                            Column(golden.at("column").get<std::vector<double>>()));
+  if (golden.contains("bin_boundaries"))
+    expect_near(made->learned().at("bin_boundaries").get<std::vector<float>>(), golden.at("bin_boundaries"), what);
+  ASSERT_EQ(golden.at("outputs").size(), golden.at("inputs").size());
+  for (std::size_t i = 0; i < golden.at("inputs").size(); ++i) {
+    // Tables hold floats.
+    const auto number = static_cast<double>(golden.at("inputs")[i].get<float>());
+    std::vector<float> out(static_cast<std::size_t>(made->floats()), -7.0F);
+    dynamic_cast<const NumberEncoder&>(*made).encode(number, out.data());
+    const Json& expected = golden.at("outputs")[i];
+    if (expected.is_array() || made->floats() == 1) {
+      expect_near(out, expected.is_array() ? expected : Json::array({expected}), what);
+    } else {
+      EXPECT_EQ(std::ranges::count(out, 0.0F), made->floats() - 1);
+      EXPECT_EQ(out[expected.get<std::size_t>()], 1.0F) << what << " of " << number;
+      std::int32_t id = -7;
+      dynamic_cast<const NumberEncoder&>(*made).encode_ids(number, &id);
+      EXPECT_EQ(id, expected.get<std::int32_t>()) << what << " of " << number;
+    }
+  }
+}
+
 TEST(GoldenEncoders, GiveWhatKerasGives) {
   const Json file = golden_file();
   const auto texts = file.at("texts").get<std::vector<std::string>>();
@@ -54,7 +99,12 @@ TEST(GoldenEncoders, GiveWhatKerasGives) {
   for (const Json& golden : file.at("cases")) {
     const auto layer = golden.at("layer").get<std::string>();
     const std::string what = layer + " " + golden.at("arguments").dump();
-    if (layer == "TextVectorization") check_text(golden, texts, what);
+    if (layer == "TextVectorization")
+      check_text(golden, texts, what);
+    else if (golden.contains("ids"))
+      check_words(golden, what);
+    else
+      check_numbers(golden, what);
   }
 }
 

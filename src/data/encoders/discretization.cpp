@@ -1,0 +1,137 @@
+#include "data/encoders/discretization.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "data/encoders/encoder_def.h"
+#include "data/encoders/number_sums.h"
+
+namespace dptrain::data {
+namespace {
+
+/// What Keras keeps of a column: values in order, and how many rows each stands for. In its floats, step by step.
+struct Summary {
+  std::vector<float> values, weights;
+};
+
+Summary summary_of(std::vector<float> values, double epsilon) {
+  std::ranges::sort(values);
+  const double step = std::max(static_cast<double>(values.size()) / (1.0 / epsilon), 1.0);
+  Summary summary;
+  for (auto i = static_cast<std::size_t>(step - 1); i < values.size(); i += static_cast<std::size_t>(step)) {
+    summary.values.push_back(values[i]);
+    summary.weights.push_back(static_cast<float>(step));
+  }
+  return summary;
+}
+
+/// numpy.interp.
+double interpolated(double x, const std::vector<float>& xs, const std::vector<float>& ys) {
+  const auto above = std::ranges::upper_bound(xs, x, {}, [](float v) { return static_cast<double>(v); });
+  if (above == xs.begin()) return static_cast<double>(ys.front());
+  const auto at = static_cast<std::size_t>(above - xs.begin()) - 1;
+  const double left = static_cast<double>(xs[at]), low = static_cast<double>(ys[at]);
+  if (above == xs.end() || left == x) return low;
+  const double slope = (static_cast<double>(ys[at + 1]) - low) / (static_cast<double>(xs[at + 1]) - left);
+  return slope * (x - left) + low;
+}
+
+Summary compressed(const Summary& summary, double epsilon) {
+  if (static_cast<double>(summary.values.size()) * epsilon < 1) return summary;
+  std::vector<float> sums, parts;
+  float sum = 0;
+  for (const float weight : summary.weights) sums.push_back(sum += weight);
+  for (const float s : sums) parts.push_back(s / sum);
+  Summary result;
+  double before = 0;
+  const auto count = static_cast<std::int64_t>(std::ceil(1.0 / epsilon));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double percent = epsilon + static_cast<double>(i) * epsilon;
+    const double reached = interpolated(percent, parts, sums);
+    result.values.push_back(static_cast<float>(interpolated(percent, parts, summary.values)));
+    result.weights.push_back(static_cast<float>(reached - before));
+    before = reached;
+  }
+  return result;
+}
+
+class Discretization final : public NumberEncoder {
+ public:
+  Discretization(std::vector<float> boundaries, std::optional<double> fill)
+      : boundaries_(std::move(boundaries)), fill_(fill) {}
+
+  static std::unique_ptr<const Encoder> learn(const DiscretizationSpec& spec, const TrainingColumn& column) {
+    const double fill = fill_of(spec.missing, column);
+    const std::optional<double> stands_in = std::isnan(fill) ? std::nullopt : std::optional(fill);
+    if (!spec.num_bins)
+      return std::make_unique<Discretization>(
+          std::vector<float>(spec.bin_boundaries.begin(), spec.bin_boundaries.end()), stands_in);
+    std::vector<float> values;
+    column.numbers([&](std::span<const double> block) {
+      for (const double number : block)
+        if (!std::isnan(number))
+          values.push_back(static_cast<float>(number));
+        else if (stands_in)
+          values.push_back(static_cast<float>(*stands_in));
+    });
+    if (values.empty()) throw Error(ErrorKind::kData, "no number is there to find the bins of");
+    // Keras merges the one batch's summary with nothing, which compresses it.
+    Summary summary = compressed(summary_of(std::move(values), spec.epsilon), spec.epsilon);
+    summary = compressed(summary, 1.0 / static_cast<double>(*spec.num_bins));
+    if (!summary.values.empty()) summary.values.pop_back();
+    return std::make_unique<Discretization>(std::move(summary.values), stands_in);
+  }
+  static std::unique_ptr<const Encoder> restore(const DiscretizationSpec&, const nlohmann::json& learned) {
+    std::optional<double> fill;
+    if (learned.contains("missing")) fill = learned.at("missing").get<double>();
+    return std::make_unique<Discretization>(learned.at("bin_boundaries").get<std::vector<float>>(), fill);
+  }
+
+  table::ColumnType reads() const override { return table::ColumnType::kNumber; }
+  std::int64_t floats() const override { return static_cast<std::int64_t>(boundaries_.size()) + 1; }
+  std::int64_t ids() const override { return 1; }
+  std::int64_t id_limit() const override { return floats(); }
+  void encode(double number, float* out) const override {
+    std::fill_n(out, floats(), 0.0F);
+    out[bin(number)] = 1;
+  }
+  void encode_ids(double number, std::int32_t* out) const override { *out = static_cast<std::int32_t>(bin(number)); }
+  std::string describe() const override { return fmt::format("{} bins", floats()); }
+  nlohmann::json learned() const override {
+    nlohmann::json learned{{"bin_boundaries", boundaries_}};
+    if (fill_) learned["missing"] = *fill_;
+    return learned;
+  }
+
+ private:
+  std::ptrdiff_t bin(double number) const {
+    if (std::isnan(number)) {
+      if (!fill_) throw Error(ErrorKind::kData, "a number is missing, and `missing: error` refuses that");
+      number = *fill_;
+    }
+    return std::ranges::upper_bound(boundaries_, static_cast<float>(number)) - boundaries_.begin();
+  }
+
+  std::vector<float> boundaries_;
+  std::optional<double> fill_;
+};
+
+std::string check_discretization(const DiscretizationSpec& spec) {
+  if (spec.num_bins.has_value() == !spec.bin_boundaries.empty()) return "give either num_bins or bin_boundaries";
+  return std::ranges::is_sorted(spec.bin_boundaries) ? "" : "bin_boundaries must not fall from one to the next";
+}
+
+const RegisteredEncoder kDiscretization = encoder_def<DiscretizationSpec, Discretization>(
+    table::ColumnType::kNumber, config::Schema::of<DiscretizationSpec>("Discretization")
+                                    .key(key("bin_boundaries", &DiscretizationSpec::bin_boundaries))
+                                    .key(key("num_bins", &DiscretizationSpec::num_bins).at_least(1).at_most(1'000'000))
+                                    .key(key("epsilon", &DiscretizationSpec::epsilon).at_least(1e-7).at_most(1))
+                                    .key(key("missing", &DiscretizationSpec::missing))
+                                    .rule<DiscretizationSpec>(check_discretization));
+
+}  // namespace
+}  // namespace dptrain::data

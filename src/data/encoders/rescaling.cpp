@@ -1,0 +1,60 @@
+#include "data/encoders/rescaling.h"
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+#include "data/encoders/encoder_def.h"
+#include "data/encoders/number_sums.h"
+
+namespace dptrain::data {
+namespace {
+
+class ColumnRescaling final : public NumberEncoder {
+ public:
+  ColumnRescaling(const ColumnRescalingSpec& spec, std::optional<double> fill) : spec_(spec), fill_(fill) {}
+  static std::unique_ptr<const Encoder> learn(const ColumnRescalingSpec& spec, const TrainingColumn& column) {
+    const double fill = fill_of(spec.missing, column);
+    return std::make_unique<ColumnRescaling>(spec, std::isnan(fill) ? std::nullopt : std::optional(fill));
+  }
+  static std::unique_ptr<const Encoder> restore(const ColumnRescalingSpec& spec, const nlohmann::json& learned) {
+    std::optional<double> fill;
+    if (learned.contains("missing")) fill = learned.at("missing").get<double>();
+    return std::make_unique<ColumnRescaling>(spec, fill);
+  }
+
+  table::ColumnType reads() const override { return table::ColumnType::kNumber; }
+  std::int64_t floats() const override { return 1; }
+  void encode(double number, float* out) const override {
+    if (std::isnan(number)) {
+      if (!fill_) throw Error(ErrorKind::kData, "a number is missing, and `missing: error` refuses that");
+      number = *fill_;
+    }
+    // In floats, as Keras.
+    *out = static_cast<float>(number) * static_cast<float>(spec_.scale) + static_cast<float>(spec_.offset);
+  }
+  std::string describe() const override {
+    return fmt::format("times {}, plus {}", shortest(spec_.scale), shortest(spec_.offset));
+  }
+  nlohmann::json learned() const override {
+    nlohmann::json learned = nlohmann::json::object();
+    if (fill_) learned["missing"] = *fill_;
+    return learned;
+  }
+
+ private:
+  ColumnRescalingSpec spec_;
+  std::optional<double> fill_;
+};
+
+const RegisteredEncoder kColumnRescaling = encoder_def<ColumnRescalingSpec, ColumnRescaling>(
+    table::ColumnType::kNumber, config::Schema::of<ColumnRescalingSpec>("Rescaling")
+                                    .positional(key("scale", &ColumnRescalingSpec::scale).required())
+                                    .key(key("offset", &ColumnRescalingSpec::offset))
+                                    .key(key("missing", &ColumnRescalingSpec::missing)));
+
+}  // namespace
+}  // namespace dptrain::data
