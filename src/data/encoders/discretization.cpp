@@ -65,7 +65,7 @@ class Discretization final : public NumberEncoder {
       : boundaries_(std::move(boundaries)), fill_(fill) {}
 
   static std::unique_ptr<const Encoder> learn(const DiscretizationSpec& spec, const TrainingColumn& column) {
-    const double fill = fill_of(spec.missing, column);
+    const double fill = fill_of(spec.missing, column, sums_of(column));
     const std::optional<double> stands_in = std::isnan(fill) ? std::nullopt : std::optional(fill);
     if (!spec.num_bins)
       return std::make_unique<Discretization>(

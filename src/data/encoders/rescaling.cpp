@@ -17,7 +17,7 @@ class ColumnRescaling final : public NumberEncoder {
  public:
   ColumnRescaling(const ColumnRescalingSpec& spec, std::optional<double> fill) : spec_(spec), fill_(fill) {}
   static std::unique_ptr<const Encoder> learn(const ColumnRescalingSpec& spec, const TrainingColumn& column) {
-    const double fill = fill_of(spec.missing, column);
+    const double fill = fill_of(spec.missing, column, sums_of(column));
     return std::make_unique<ColumnRescaling>(spec, std::isnan(fill) ? std::nullopt : std::optional(fill));
   }
   static std::unique_ptr<const Encoder> restore(const ColumnRescalingSpec& spec, const nlohmann::json& learned) {

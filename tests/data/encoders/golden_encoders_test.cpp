@@ -58,7 +58,9 @@ void check_words(const Json& golden, const std::string& what) {
   std::vector<TrainingColumn::Word> words;
   for (const auto& [word, count] : counts) words.push_back({word, count});
   const auto made = learned(Json{{golden.at("layer"), golden.at("arguments")}}.dump(), Column(words, missing));
-  if (!golden.at("vocabulary").empty()) EXPECT_EQ(made->learned().at("vocabulary"), golden.at("vocabulary")) << what;
+  if (!golden.at("vocabulary").empty()) {
+    EXPECT_EQ(made->learned().at("vocabulary"), golden.at("vocabulary")) << what;
+  }
   const auto& lookup = dynamic_cast<const WordEncoder&>(*made);
   ASSERT_EQ(golden.at("ids").size(), golden.at("inputs").size());
   for (std::size_t i = 0; i < golden.at("ids").size(); ++i) {
