@@ -186,7 +186,8 @@ void add_predict(App& app) {
       .option("--weights", "FILE", flags->weights,
               "a checkpoint or a file of Keras, when the first argument is a config")
       .option("--input", "DIR|FILE", flags->inputs,
-              "a folder of images or clips, such a file, a CSV file (all repeatable); rows from stdin (-); or an IDX "
+              "a folder of images, clips or texts, such a file, a CSV file (all repeatable); rows or lines from stdin "
+              "(-); or an IDX "
               "(plain or .gz), .npy, .npz or HDF5 file")
       .required()
       .choice(

@@ -13,6 +13,7 @@
 #include "data/sources/idx_source.h"
 #include "data/sources/image_folder.h"
 #include "data/sources/numpy.h"
+#include "data/sources/text_inputs.h"
 #include "data/sources/video.h"
 #include "experiment/model_side.h"
 
@@ -188,10 +189,13 @@ PredictInput open_predict_input(const std::vector<std::string>& paths, const exp
                                 const std::string& learned, const std::optional<std::string>& on_error) {
   if (const auto* const table = known_set<data::CSVSpec>(experiment))
     return table_rows(paths, *table, experiment, learned, on_error);
+  if (const auto* const texts = known_set<data::TextSpec>(experiment))
+    return whole(data::open_texts(paths, *texts, learned), "text");
   std::error_code ignored;
   for (const std::string& path : paths) {
     if (path == "-")
-      throw Error(ErrorKind::kUsage, "--input -: only rows of a table come in by stdin, and this model has no table");
+      throw Error(ErrorKind::kUsage,
+                  "--input -: only rows of tables and lines of text come in by stdin, and this model takes neither");
     const ArrayFile kind = fs::is_regular_file(path, ignored) ? array_file(path) : ArrayFile::kNone;
     if (kind == ArrayFile::kNone) continue;
     require_alone(paths, path, name_of(kind));

@@ -14,7 +14,15 @@ namespace dptrain::cli {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kKinds = "a CSV file, or a folder of class folders with photos";
+constexpr const char* kKinds = "a CSV file, or a folder of class folders with photos or texts";
+
+/// Most folders hold one kind of files: the first one tells.
+bool holds_texts(const std::string& folder) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder, error))
+    if (entry.is_regular_file(error)) return entry.path().extension() == ".txt";
+  return false;
+}
 
 bool begins_as_archive(const std::string& path) {
   std::array<char, 4> head{};
@@ -29,7 +37,8 @@ Draft draft_config(const DraftRequest& request) {
   std::error_code error;
   if (!fs::exists(request.path, error))
     throw Error(ErrorKind::kData, fmt::format("{}: no such file or folder", request.path));
-  if (fs::is_directory(request.path, error)) return draft_photos(request);
+  if (fs::is_directory(request.path, error))
+    return holds_texts(request.path) ? draft_texts(request) : draft_photos(request);
   if (begins_as_archive(request.path))
     throw Error(ErrorKind::kUsage, fmt::format("{}: init --from takes {}", request.path, kKinds));
   return draft_table(request);

@@ -26,6 +26,8 @@ Draft draft_config(const DraftRequest& request);
 Draft draft_table(const DraftRequest& request);
 /// Class folders of photos.
 Draft draft_photos(const DraftRequest& request);
+/// Class folders of .txt files.
+Draft draft_texts(const DraftRequest& request);
 
 /// A word as YAML has it, in quotes where it needs them.
 std::string yaml_word(const std::string& word);
