@@ -38,6 +38,7 @@ parameters xception.yaml 22,910,480 22,855,952
 parameters vgg16_oct.yaml 14,815,044 7,179,780
 says "Non-trainable params: 7,635,264 ("
 parameters clips_cnn.yaml 18,284 18,172
+parameters text_classification.yaml 640,066 640,066
 parameters flowers_mobilenetv2.yaml 2,264,389 6,405
 
 # spelled_out FILE: what `config` prints is the same experiment, but for the folder of the runs, which is meant from here in
@@ -63,7 +64,7 @@ trains() {
 }
 
 say "a few steps, and replicas against one"
-for name in fashion_mnist mnist_mlp resnet_small cifar10_towers series_forecast shared_lstm sequence_transformer vit_cifar10; do
+for name in fashion_mnist mnist_mlp resnet_small cifar10_towers series_forecast shared_lstm sequence_transformer vit_cifar10 text_classification; do
   file=$configs/$name.yaml
   spelled_out "$file"
   trains "$name" 2 --cpus 2x1 --batch-size 6
