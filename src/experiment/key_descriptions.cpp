@@ -255,6 +255,10 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       {"samples", "How many."},
       {"dtype", "Type of the values in the file."},
       {"fraction", "Share of the set that is split off."},
+      {"missing", "What stands for a cell that holds nothing."},
+      {"vocabulary", "Words in place of those that are learned from the training rows; of texts a list, or a file."},
+      {"max_tokens", "Words that are kept, the most frequent ones, with those for padding and unknown words."},
+      {"num_oov_indices", "Indices for words that training had not."},
       // Training.
       {"epochs", "Passes over the training set; or `steps`."},
       {"steps", "Updates of the weights in all; or `epochs`."},
