@@ -202,6 +202,7 @@ TEST(ConfigSchema, RefusesWhatIsWrongInItself) {
                                               "scaling_without_a_reference",
                                               "set_of_an_unknown_key",
                                               "set_through_a_number",
+                                              "shards_and_auto",
                                               "shards_and_micro_batches",
                                               "shards_and_split",
                                               "shards_normalised_together",
