@@ -85,7 +85,7 @@ std::string SharedMemory::packed(const std::vector<Handle>& handles) {
 
 std::vector<SharedMemory::Handle> SharedMemory::unpacked(const std::string& bytes) {
   std::vector<Handle> handles(bytes.size() / sizeof(Handle));
-  std::memcpy(handles.data(), bytes.data(), handles.size() * sizeof(Handle));
+  if (!handles.empty()) std::memcpy(handles.data(), bytes.data(), handles.size() * sizeof(Handle));
   return handles;
 }
 
