@@ -35,7 +35,16 @@ void look_at_header(const std::string& path, Seen& seen) {
   }
 }
 
-Seen look(const data::Source& source, std::int64_t index, bool files) {
+/// Ids of a text or a table are not read as floats.
+void read_input(const data::Source& source, std::int64_t index, int input, data::Array& image) {
+  thread_local std::vector<std::int32_t> ids;
+  if (!source.gives(input, DType::kI32)) return source.read(index, input, image);
+  ids.resize(static_cast<std::size_t>(source.input_shape(input).elements()));
+  source.read_exact(index, input, DType::kI32, ids.data());
+}
+
+/// `pictures`: of files of images; `columns`: of a table or texts.
+Seen look(const data::Source& source, std::int64_t index, bool pictures, bool columns) {
   thread_local data::Array image;
   Seen seen;
   try {
@@ -46,8 +55,9 @@ Seen look(const data::Source& source, std::int64_t index, bool files) {
       seen.frames = clip->frames;
       return seen;
     }
-    if (files) look_at_header(source.label_place(index), seen);
-    for (int input = source.inputs() - 1; input >= 0; --input) source.read(index, input, image);
+    if (pictures) look_at_header(source.label_place(index), seen);
+    for (int input = source.inputs() - 1; input >= 0; --input)
+      columns ? read_input(source, index, input, image) : source.read(index, input, image);
     if (image.shape.rank() >= 2) seen.height = image.shape[0], seen.width = image.shape[1];
   } catch (const data::SampleError& error) {
     seen.damaged = true;
@@ -92,15 +102,14 @@ void check_name(const std::string& path, const std::string& format, DataScan& sc
 DataScan scan(const data::Source& source) {
   DataScan result{.samples = source.size()};
   count_classes(source, result);
-  if (const std::vector<std::string> columns = source.column_lines(); !columns.empty()) {  // read when it was opened
-    result.columns = columns;
-    if (const auto account = source.bad_samples()) result.damaged = account->all();
-    return result;
-  }
-  const bool files = holds_files(source);
+  result.columns = source.column_lines();
+  const auto account = source.bad_samples();
+  if (!result.columns.empty() && account) result.damaged = account->all();  // rows that were left out at the opening
+  const bool columns = !result.columns.empty(), pictures = holds_files(source) && !columns;
   std::vector<Seen> all(static_cast<std::size_t>(source.size()));
-  for_each_sample(source.size(),
-                  [&](std::int64_t index) { all[static_cast<std::size_t>(index)] = look(source, index, files); });
+  for_each_sample(source.size(), [&](std::int64_t index) {
+    all[static_cast<std::size_t>(index)] = look(source, index, pictures, columns);
+  });
   std::set<std::pair<std::int64_t, std::int64_t>> sizes;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Seen& seen = all[i];

@@ -96,6 +96,8 @@ int run(const PredictFlags& flags, mpi::Processes* processes) {
   const bool first = processes == nullptr || processes->is_first();
   options.training = options.wants_train = options.wants_validation = options.wants_data = false;
   if (flags.batch_size) options.global_batch = *flags.batch_size;
+  if (processes != nullptr && std::ranges::find(flags.inputs, "-") != flags.inputs.end())
+    throw Error(ErrorKind::kUsage, "--input -: the launcher gives stdin to one process alone; write it to a file");
   const PredictInput input = open_predict_input(flags.inputs, source.experiment, source.learned, flags.on_error);
   options.foreign_samples = input.samples;
   session::Session session(source.experiment, options);

@@ -325,7 +325,6 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       {"num_tokens", "Numbers are below this."},
       {"vectorization", "What becomes of a text."},
       {"standardize", "What is done to a text before it is split."},
-      {"split", "What a text is split into."},
       {"ngrams", "3: of 1 to 3 words; [2, 3]: of these."},
       {"output_mode", "int: ids for Embedding; else a number for each word."},
       {"output_sequence_length", "Ids of a text, cut or padded."},

@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "optim/optimizers/sgd.h"
 #include "replica/arenas.h"
+#include "replica/check_graphs.h"
 #include "replica/crossings.h"
 #include "replica/executor.h"
 #include "replica/gradient_tree.h"
@@ -43,16 +44,7 @@ struct Replica::Impl {
         crossings(plan.slot_count() > 1 ? std::make_unique<Crossings>(plan) : nullptr),
         executor(plan, device, *stream, collective, arenas, options, {.slot = 0, .crossings = crossings.get()}) {
     if (crossings) others.emplace(plan, options.other_slots, arenas, *crossings, options);
-    if (options.graphs == Graphs::kOn && crossings)
-      throw Error(
-          ErrorKind::kUsage,
-          fmt::format("runtime.cuda_graphs: on wants replicas of one slot, found {}; use auto", plan.slot_count()));
-    if (options.graphs == Graphs::kOn && (options.replicas > 1 || options.accumulate))
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("runtime.cuda_graphs: on wants one replica and accumulate_steps 1, found "
-                              "{} replica{}{}; use auto",
-                              options.replicas, options.replicas == 1 ? "" : "s",
-                              options.accumulate ? " and accumulation" : ""));
+    check_graphs(options, plan.slot_count());
     if (options.shards > 1 && arenas.accumulates())
       tree.emplace(device, *stream, options.shards, arenas.written(), arenas.gradients(), plan.statistics_end);
     // Without an optimizer the update is only asked for the penalty, which does not depend on the kind.

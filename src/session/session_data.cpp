@@ -130,7 +130,7 @@ void SessionData::make_loaders(const SessionOptions& options) {
   };
   const auto in_order = [](const char* name) { return LoaderPlan{.name = name, .evaluation = true, .in_order = true}; };
   if (options.training)
-    add("train", sources_.train, {.name = "train", .trains = true});
+    add("train", sources_.train, {.name = "train"});
   else if (options.wants_train)
     add("train", sources_.train, in_order("train-eval"));
   if (sources_.validation) add("validation", sources_.validation, in_order("validation"));
@@ -198,7 +198,7 @@ std::unique_ptr<data::Loader> SessionData::make_loader(const std::shared_ptr<con
   options.alone = loader_only_;
   options.busy_threads = setting_.busy_threads;
   options.allocate = setting_.allocate;
-  options.numbered = plan.trains;
+  options.numbered = !plan.in_order;
   setting_.share_batches(options);
   options.delivery = plan.delivery;
   options.feed = plan.feed;

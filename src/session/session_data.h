@@ -24,9 +24,8 @@ namespace dptrain::session {
 struct LoaderPlan {
   std::string name;         ///< of the pass, for a cache on disk: "train", "validation"
   bool evaluation = false;  ///< eval's transforms
-  bool in_order = false;
-  bool trains = false;    ///< its batches are numbered
-  bool features = false;  ///< the source has features: what comes over the border, no transforms
+  bool in_order = false;    ///< else it trains, and its batches are numbered
+  bool features = false;    ///< the source has features: what comes over the border, no transforms
   bool labels = true;
   data::Delivery delivery = data::Delivery::kFloats;
   int feed = -1;  ///< of the devices, unless floats are delivered

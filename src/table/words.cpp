@@ -1,7 +1,6 @@
 #include "table/words.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "table/table.h"
 
@@ -11,16 +10,14 @@ namespace {
 constexpr std::size_t kFirstSlots = 32;
 constexpr std::size_t kRoomy = 16'384;
 
-/// A copy behind which key_of() may read.
+/// A copy behind which WordKey::of() may read.
 std::string padded(std::string_view word) {
   std::string copy(word);
-  copy.resize(word.size() + 16);
+  copy.resize(word.size() + WordKey::kReadable);
   return copy;
 }
 
 }  // namespace
-
-constexpr WordTable::Kept WordTable::kKept;
 
 Vocabulary::Vocabulary(std::vector<std::string> words) : words_(std::move(words)), closed_(true) {
   for (std::size_t i = 0; i < words_.size(); ++i) codes_.emplace(words_[i], static_cast<std::int32_t>(i));
@@ -39,37 +36,21 @@ WordTable::WordTable(const Vocabulary& vocabulary, std::span<const std::string> 
   for (std::size_t i = 0; i < vocabulary.words().size(); ++i) put(vocabulary.words()[i], static_cast<std::int32_t>(i));
 }
 
-WordTable::Key WordTable::long_key(const char* word, std::size_t size) {
-  std::uint64_t hash = size * 0x9E3779B97F4A7C15;
-  const auto mix = [&](std::uint64_t piece) {
-    hash = (hash ^ piece) * 0xD6E8FEB86659FD93;
-    hash ^= hash >> 29;
-  };
-  std::uint64_t piece;
-  for (std::size_t at = 0; at + 8 <= size; at += 8) {
-    std::memcpy(&piece, word + at, 8);
-    mix(piece);
-  }
-  std::memcpy(&piece, word + size - 8, 8);
-  mix(piece);
-  return {hash, (std::uint64_t{size} & 0xFFFFFFFF) | std::uint64_t{0xFF} << 56};
-}
-
 bool WordTable::same(const Slot& slot, const char* word, std::size_t size) const {
   return slot.entry >= 2 && long_[slot.entry - 2] == std::string_view(word, size);
 }
 
 std::int32_t WordTable::unknown() const { return Cell::kUnknown; }
 
-std::int32_t WordTable::add(const Key& key, std::size_t at, const char* word, std::size_t size) {
+std::int32_t WordTable::add(const WordKey& key, std::size_t at, const char* word, std::size_t size) {
   const std::int32_t code = kNew - static_cast<std::int32_t>(new_words_.size());
   new_words_.emplace_back(word, size);
   std::uint32_t entry = 1;
-  if (size > kShort) {
+  if (size > WordKey::kShort) {
     long_.push_back(new_words_.back());
     entry = static_cast<std::uint32_t>(long_.size() + 1);
   }
-  slots_[at] = {key.low, key.high, 1, code, entry};
+  slots_[at] = {key, 1, code, entry};
   // Few words are found at the first look more often where most slots are empty.
   if (++used_ * (slots_.size() < kRoomy ? 4 : 2) > slots_.size()) grow();
   return code;
@@ -90,12 +71,11 @@ void WordTable::put(const std::string& word, std::int32_t code) {
 
 WordTable::Slot& WordTable::slot_of(std::string_view word) {
   const std::string copy = padded(word);
-  const Key key = key_of(copy.data(), word.size());
-  std::size_t at = hash(key) & mask_;
+  const WordKey key = WordKey::of(copy.data(), word.size());
+  std::size_t at = key.hash() & mask_;
   for (;; at = (at + 1) & mask_) {
     Slot& slot = slots_[at];
-    if (slot.low == key.low && slot.high == key.high && slot.entry != 0 &&
-        (word.size() <= kShort || same(slot, copy.data(), word.size())))
+    if (slot.key == key && slot.entry != 0 && (word.size() <= WordKey::kShort || same(slot, copy.data(), word.size())))
       return slot;
   }
 }
@@ -106,7 +86,7 @@ void WordTable::grow() {
   mask_ = slots_.size() - 1;
   for (const Slot& slot : old) {
     if (slot.entry == 0) continue;
-    std::size_t at = hash({slot.low, slot.high}) & mask_;
+    std::size_t at = slot.key.hash() & mask_;
     while (slots_[at].entry != 0) at = (at + 1) & mask_;
     slots_[at] = slot;
   }

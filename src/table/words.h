@@ -12,6 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "table/word_key.h"
+
 namespace dptrain::table {
 
 class Vocabulary {
@@ -44,11 +46,10 @@ class WordTable {
   /// The code of word[0, size), counted once more; sixteen bytes from `word` on can be read. A word that is new has
   /// kNew - i, where i is its place among new_words(), or, where the vocabulary is closed, Cell::kUnknown.
   std::int32_t find(const char* word, std::size_t size) {
-    const Key key = key_of(word, size);
-    for (std::size_t at = hash(key) & mask_;; at = (at + 1) & mask_) {
+    const WordKey key = WordKey::of(word, size);
+    for (std::size_t at = key.hash() & mask_;; at = (at + 1) & mask_) {
       Slot& slot = slots_[at];
-      if (slot.low == key.low && slot.high == key.high && slot.entry != 0 &&
-          (size <= kShort || same(slot, word, size))) {
+      if (slot.key == key && slot.entry != 0 && (size <= WordKey::kShort || same(slot, word, size))) {
         ++slot.count;
         return slot.code;
       }
@@ -65,49 +66,16 @@ class WordTable {
   void add_counts(std::vector<std::int64_t>& counts) const;
 
  private:
-  static constexpr std::size_t kShort = 15;  // such words stand in the slot itself
-
-  struct Key {
-    std::uint64_t low, high;
-  };
   struct Slot {
-    std::uint64_t low = 0, high = 0;
+    WordKey key{};
     std::int64_t count = 0;
     std::int32_t code = 0;
     std::uint32_t entry = 0;  // 0: empty; 1: a short word; else the place among long_ and 2
   };
 
-  static Key key_of(const char* word, std::size_t size) {
-    if (size > kShort) return long_key(word, size);
-    std::uint64_t low, high;
-    __builtin_memcpy(&low, word, 8);
-    __builtin_memcpy(&high, word + 8, 8);
-    // By table: lengths are hard to guess.
-    return {low & kKept[size].low, (high & kKept[size].high) | std::uint64_t{size} << 56};
-  }
-  struct Kept {
-    Key of[kShort + 1];
-    constexpr Kept() : of{} {
-      for (std::size_t size = 0; size <= kShort; ++size)
-        of[size] = {size >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * size)) - 1,
-                    size <= 8 ? 0 : (std::uint64_t{1} << (8 * (size - 8))) - 1};
-    }
-    const Key& operator[](std::size_t size) const { return of[size]; }
-  };
-  static const Kept kKept;
-  static Key long_key(const char* word, std::size_t size);
-  static std::size_t hash(const Key& key) {
-    // Words often differ in their last bytes alone, the highest ones here: what a product has above 64 bits knows them.
-    const unsigned __int128 mixed =
-        static_cast<unsigned __int128>(key.low ^ 0x9E3779B97F4A7C15) * (key.high ^ 0xD6E8FEB86659FD93);
-    const unsigned __int128 again =
-        static_cast<unsigned __int128>(key.low + static_cast<std::uint64_t>(mixed >> 64)) * 0xA0761D6478BD642F;
-    return static_cast<std::size_t>(static_cast<std::uint64_t>(again >> 64) ^ static_cast<std::uint64_t>(again) ^
-                                    static_cast<std::uint64_t>(mixed));
-  }
   bool same(const Slot& slot, const char* word, std::size_t size) const;
   std::int32_t unknown() const;
-  std::int32_t add(const Key& key, std::size_t at, const char* word, std::size_t size);
+  std::int32_t add(const WordKey& key, std::size_t at, const char* word, std::size_t size);
   void put(const std::string& word, std::int32_t code);
   Slot& slot_of(std::string_view word);
   void grow();

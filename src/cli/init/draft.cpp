@@ -37,6 +37,8 @@ Draft draft_config(const DraftRequest& request) {
   std::error_code error;
   if (!fs::exists(request.path, error))
     throw Error(ErrorKind::kData, fmt::format("{}: no such file or folder", request.path));
+  if (request.target && fs::is_directory(request.path, error))
+    throw Error(ErrorKind::kUsage, fmt::format("--target names a column, and {} is a folder", request.path));
   if (fs::is_directory(request.path, error))
     return holds_texts(request.path) ? draft_texts(request) : draft_photos(request);
   if (begins_as_archive(request.path))

@@ -171,8 +171,6 @@ class TableDraft {
   static std::int64_t tokens(const Column& column) {
     return std::min(column.facts->distinct + 1, kMostTokens);  // one for unknown words
   }
-  std::string input_name(const Column& column) const { return fmt::format("{}", column.name); }
-
   /// As fit will open it: what an input of floats is wide depends on the words of the training rows.
   void open() {
     data::CSVSpec spec;

@@ -65,25 +65,24 @@ class Discretization final : public NumberEncoder {
       : boundaries_(std::move(boundaries)), fill_(fill) {}
 
   static std::unique_ptr<const Encoder> learn(const DiscretizationSpec& spec, const TrainingColumn& column) {
-    const double fill = fill_of(spec.missing, column, sums_of(column));
-    const std::optional<double> stands_in = std::isnan(fill) ? std::nullopt : std::optional(fill);
+    const std::optional<double> fill = fill_of(spec.missing, column, sums_of(column));
     if (!spec.num_bins)
       return std::make_unique<Discretization>(
-          std::vector<float>(spec.bin_boundaries.begin(), spec.bin_boundaries.end()), stands_in);
+          std::vector<float>(spec.bin_boundaries.begin(), spec.bin_boundaries.end()), fill);
     std::vector<float> values;
     column.numbers([&](std::span<const double> block) {
       for (const double number : block)
         if (!std::isnan(number))
           values.push_back(static_cast<float>(number));
-        else if (stands_in)
-          values.push_back(static_cast<float>(*stands_in));
+        else if (fill)
+          values.push_back(static_cast<float>(*fill));
     });
     if (values.empty()) throw Error(ErrorKind::kData, "no number is there to find the bins of");
     // Keras merges the one batch's summary with nothing, which compresses it.
     Summary summary = compressed(summary_of(std::move(values), spec.epsilon), spec.epsilon);
     summary = compressed(summary, 1.0 / static_cast<double>(*spec.num_bins));
     if (!summary.values.empty()) summary.values.pop_back();
-    return std::make_unique<Discretization>(std::move(summary.values), stands_in);
+    return std::make_unique<Discretization>(std::move(summary.values), fill);
   }
   static std::unique_ptr<const Encoder> restore(const DiscretizationSpec&, const nlohmann::json& learned) {
     std::optional<double> fill;
@@ -109,10 +108,7 @@ class Discretization final : public NumberEncoder {
 
  private:
   std::ptrdiff_t bin(double number) const {
-    if (std::isnan(number)) {
-      if (!fill_) throw Error(ErrorKind::kData, "a number is missing, and `missing: error` refuses that");
-      number = *fill_;
-    }
+    number = present(number, fill_);
     return std::ranges::upper_bound(boundaries_, static_cast<float>(number)) - boundaries_.begin();
   }
 

@@ -80,7 +80,11 @@ class WordEncoder : public Encoder {
   virtual std::int32_t missing_index() const = 0;
   /// Whether the index stands for words that were not learned: they are counted.
   virtual bool is_unknown(std::int32_t index) const = 0;
-  virtual void encode(std::int32_t index, float* out) const = 0;
+
+  /// In an input of floats one-hot, floats() numbers; in one of ids the index.
+  void encode(std::int32_t index, float* out) const;
+  std::int64_t ids() const final { return 1; }
+  std::int64_t id_limit() const final { return floats(); }
 };
 
 /// kText.

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -21,6 +23,11 @@ config::Family& encoder_family() {
 
 void NumberEncoder::encode_ids(double, std::int32_t*) const {
   throw Error(ErrorKind::kInternal, "this encoder gives no ids");
+}
+
+void WordEncoder::encode(std::int32_t index, float* out) const {
+  std::fill_n(out, floats(), 0.0F);
+  out[index] = 1;
 }
 
 std::unique_ptr<const Encoder> learn(const config::Typed& spec, const TrainingColumn& column) {

@@ -23,8 +23,6 @@ class Hashing final : public WordEncoder {
 
   table::ColumnType reads() const override { return table::ColumnType::kCategory; }
   std::int64_t floats() const override { return spec_.num_bins; }
-  std::int64_t ids() const override { return 1; }
-  std::int64_t id_limit() const override { return spec_.num_bins; }
 
   std::int32_t index(std::string_view word) const override {
     const std::uint64_t hash = spec_.salt.empty() ? farm_fingerprint(word)
@@ -35,10 +33,6 @@ class Hashing final : public WordEncoder {
   /// A cell that holds nothing is the word "", as it is for Keras.
   std::int32_t missing_index() const override { return index(""); }
   bool is_unknown(std::int32_t) const override { return false; }
-  void encode(std::int32_t index, float* out) const override {
-    std::fill_n(out, spec_.num_bins, 0.0F);
-    out[index] = 1;
-  }
   std::string describe() const override { return fmt::format("hashed to {} bins", spec_.num_bins); }
   nlohmann::json learned() const override { return nlohmann::json::object(); }
 

@@ -78,8 +78,6 @@ class IntegerLookup final : public WordEncoder {
 
   table::ColumnType reads() const override { return table::ColumnType::kCategory; }
   std::int64_t floats() const override { return unknown_ + static_cast<std::int64_t>(numbers_.size()); }
-  std::int64_t ids() const override { return 1; }
-  std::int64_t id_limit() const override { return floats(); }
 
   std::int32_t index(std::string_view word) const override { return index(whole_number(word)); }
   std::int32_t missing_index() const override {
@@ -90,10 +88,6 @@ class IntegerLookup final : public WordEncoder {
     return index(kKerasUnknown);
   }
   bool is_unknown(std::int32_t index) const override { return index < unknown_; }
-  void encode(std::int32_t index, float* out) const override {
-    std::fill_n(out, floats(), 0.0F);
-    out[index] = 1;
-  }
   std::string describe() const override {
     return fmt::format("{} whole numbers{}", numbers_.size(),
                        unknown_ == 0 ? "" : fmt::format(" and {} for unknown ones", unknown_));

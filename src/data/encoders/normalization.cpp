@@ -21,11 +21,10 @@ class ColumnNormalization final : public NumberEncoder {
 
   static std::unique_ptr<const Encoder> learn(const ColumnNormalizationSpec& spec, const TrainingColumn& column) {
     NumberSums sums = sums_of(column);
-    const double fill = fill_of(spec.missing, column, sums);
-    const std::optional<double> stands_in = std::isnan(fill) ? std::nullopt : std::optional(fill);
-    if (stands_in) sums = filled(sums, *stands_in);
+    const std::optional<double> fill = fill_of(spec.missing, column, sums);
+    if (fill) sums = filled(sums, *fill);
     return std::make_unique<ColumnNormalization>(spec.mean.value_or(sums.mean), spec.variance.value_or(sums.variance),
-                                                 stands_in);
+                                                 fill);
   }
   static std::unique_ptr<const Encoder> restore(const ColumnNormalizationSpec&, const nlohmann::json& learned) {
     std::optional<double> fill;
@@ -37,10 +36,7 @@ class ColumnNormalization final : public NumberEncoder {
   table::ColumnType reads() const override { return table::ColumnType::kNumber; }
   std::int64_t floats() const override { return 1; }
   void encode(double number, float* out) const override {
-    if (std::isnan(number)) {
-      if (!fill_) throw Error(ErrorKind::kData, "a number is missing, and `missing: error` refuses that");
-      number = *fill_;
-    }
+    number = present(number, fill_);
     *out = static_cast<float>((number - mean_) / deviation_);
   }
   std::optional<LinearMap> linear() const override {

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
+
+#include "core/error.h"
 
 namespace dptrain::data {
 namespace {
@@ -53,14 +54,20 @@ NumberSums filled(const NumberSums& sums, double fill) {
           .variance = (present * (sums.variance + square(sums.mean - mean)) + missing * square(fill - mean)) / all};
 }
 
-double fill_of(const MissingNumberRule& rule, const TrainingColumn& column, const NumberSums& sums) {
-  if (rule.number) return *rule.number;
+std::optional<double> fill_of(const MissingNumberRule& rule, const TrainingColumn& column, const NumberSums& sums) {
+  if (rule.number) return rule.number;
   switch (rule.rule) {
     case MissingNumber::kMean: return sums.mean;
     case MissingNumber::kMostFrequent: return most_frequent(column);
     case MissingNumber::kError: break;
   }
-  return std::numeric_limits<double>::quiet_NaN();
+  return std::nullopt;
+}
+
+double present(double number, const std::optional<double>& fill) {
+  if (!std::isnan(number)) return number;
+  if (!fill) throw Error(ErrorKind::kData, "a number is missing, and `missing: error` refuses that");
+  return *fill;
 }
 
 }  // namespace dptrain::data

@@ -3,6 +3,7 @@
 // What is to be known of a column of numbers before it is normalised. One pass over what is there, block by block.
 
 #include <cstdint>
+#include <optional>
 #include "data/encoders/encoder.h"
 #include "data/encoders/missing.h"
 
@@ -22,7 +23,10 @@ NumberSums sums_of(const TrainingColumn& column);
 /// The same with `fill` in the place of each missing one.
 NumberSums filled(const NumberSums& sums, double fill);
 
-/// What stands for a missing number; NaN: such cells are refused. `sums`: of the column.
-double fill_of(const MissingNumberRule& rule, const TrainingColumn& column, const NumberSums& sums);
+/// What stands for a missing number; none: such cells are refused. `sums`: of the column.
+std::optional<double> fill_of(const MissingNumberRule& rule, const TrainingColumn& column, const NumberSums& sums);
+
+/// The number, or what stands for a missing one. Throws Error{kData} where nothing does.
+double present(double number, const std::optional<double>& fill);
 
 }  // namespace dptrain::data

@@ -17,8 +17,7 @@ class ColumnRescaling final : public NumberEncoder {
  public:
   ColumnRescaling(const ColumnRescalingSpec& spec, std::optional<double> fill) : spec_(spec), fill_(fill) {}
   static std::unique_ptr<const Encoder> learn(const ColumnRescalingSpec& spec, const TrainingColumn& column) {
-    const double fill = fill_of(spec.missing, column, sums_of(column));
-    return std::make_unique<ColumnRescaling>(spec, std::isnan(fill) ? std::nullopt : std::optional(fill));
+    return std::make_unique<ColumnRescaling>(spec, fill_of(spec.missing, column, sums_of(column)));
   }
   static std::unique_ptr<const Encoder> restore(const ColumnRescalingSpec& spec, const nlohmann::json& learned) {
     std::optional<double> fill;
@@ -29,10 +28,7 @@ class ColumnRescaling final : public NumberEncoder {
   table::ColumnType reads() const override { return table::ColumnType::kNumber; }
   std::int64_t floats() const override { return 1; }
   void encode(double number, float* out) const override {
-    if (std::isnan(number)) {
-      if (!fill_) throw Error(ErrorKind::kData, "a number is missing, and `missing: error` refuses that");
-      number = *fill_;
-    }
+    number = present(number, fill_);
     // In floats, as Keras.
     *out = static_cast<float>(number) * static_cast<float>(spec_.scale) + static_cast<float>(spec_.offset);
   }

@@ -42,7 +42,8 @@ class StringLookup final : public WordEncoder {
   static std::unique_ptr<const Encoder> learn(const StringLookupSpec& spec, const TrainingColumn& column) {
     std::vector<TrainingColumn::Word> words = column.words();
     std::optional<std::string> filler;
-    if (spec.missing == MissingWord::kMostFrequent && !words.empty()) filler = vocabulary_of(words, 1).front();
+    if (spec.missing == MissingWord::kMostFrequent)
+      if (auto first = vocabulary_of(words, 1); !first.empty()) filler = std::move(first.front());
     // A cell that holds nothing is the word "", as it is for Keras.
     if (spec.missing == MissingWord::kCategory && column.missing_words() > 0)
       words.push_back({"", column.missing_words()});
@@ -60,8 +61,6 @@ class StringLookup final : public WordEncoder {
 
   table::ColumnType reads() const override { return table::ColumnType::kCategory; }
   std::int64_t floats() const override { return unknown_ + static_cast<std::int64_t>(words_.size()); }
-  std::int64_t ids() const override { return 1; }
-  std::int64_t id_limit() const override { return floats(); }
 
   std::int32_t index(std::string_view word) const override {
     const auto found = places_.find(std::string(word));
@@ -77,10 +76,6 @@ class StringLookup final : public WordEncoder {
     return index(filler_.value_or(""));
   }
   bool is_unknown(std::int32_t index) const override { return index < unknown_; }
-  void encode(std::int32_t index, float* out) const override {
-    std::fill_n(out, floats(), 0.0F);
-    out[index] = 1;
-  }
   std::string describe() const override {
     return fmt::format("{} words{}", words_.size(),
                        unknown_ == 0 ? "" : fmt::format(" and {} for unknown ones", unknown_));

@@ -61,7 +61,7 @@ class CsvSamples final : public CsvBase {
 
   int inputs() const override { return static_cast<int>(inputs_.size()); }
   std::string input_name(int input) const override { return at(input).name; }
-  /// Of ids where a cell is nothing else; where it can be both, the model's choice (input_shape_as).
+  /// Of ids where a cell is nothing else; where it can be both, as choose_ids() has found the model wants it.
   Shape input_shape(int input) const override {
     const Input& of = at(input);
     return Shape{of.floats > 0 && !of.as_ids ? of.floats : of.ids};

@@ -13,6 +13,7 @@
 #include "config/yaml_parser.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/text.h"
 #include "data/sources/class_folders.h"
 #include "data/sources/file_list.h"
 #include "data/sources/file_stamp.h"
@@ -155,6 +156,24 @@ class TextFiles final : public ClassSource {
   std::vector<std::string> column_lines() const override {
     if (texts_ == nullptr) return {};
     return {fmt::format("texts: {}", texts_->describe())};
+  }
+  std::vector<std::string> cell_lines(std::int64_t index) const override {
+    std::string numbers;
+    const auto list = [&](const auto& all) {
+      for (const auto number : all) numbers += fmt::format(" {:.5g}", static_cast<double>(number));
+    };
+    with_text(files_->path(index), [&](std::string_view text) {
+      if (encoder().ids() > 0) {
+        std::vector<std::int32_t> ids(static_cast<std::size_t>(encoder().ids()));
+        encoder().encode_ids(text, ids.data());
+        list(ids);
+      } else {
+        std::vector<float> floats(static_cast<std::size_t>(encoder().floats()));
+        encoder().encode(text, floats.data());
+        list(floats);
+      }
+    });
+    return {printable(text_of(files_->path(index))), "->" + numbers};
   }
   std::string label_place(std::int64_t index, int) const override { return files_->path(index); }
   std::string cache_key() const override {

@@ -243,7 +243,7 @@ const RegisteredEncoder kTextVectorization = encoder_def<TextVectorizationSpec, 
                                            .at_most(1'000'000'000)
                                            .doc("the most frequent words, and those for padding and unknown ones"))
                                   .key(key("standardize", &TextVectorizationSpec::standardize))
-                                  .key(key("split", &TextVectorizationSpec::split))
+                                  .key(key("split", &TextVectorizationSpec::split).doc("what a text is split into"))
                                   .key(key("ngrams", &TextVectorizationSpec::ngrams))
                                   .key(key("output_mode", &TextVectorizationSpec::output_mode))
                                   .key(key("output_sequence_length", &TextVectorizationSpec::output_sequence_length)

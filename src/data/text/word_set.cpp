@@ -1,6 +1,5 @@
 #include "data/text/word_set.h"
 
-#include <cstring>
 #include <limits>
 #include <string>
 
@@ -13,8 +12,6 @@ constexpr std::size_t kFirstSlots = 1024;
 
 }  // namespace
 
-constexpr WordSet::Kept WordSet::kKept;
-
 WordSet::WordSet() : slots_(kFirstSlots), mask_(kFirstSlots - 1) {}
 
 std::string_view WordSet::word(std::int64_t place) const {
@@ -23,26 +20,12 @@ std::string_view WordSet::word(std::int64_t place) const {
   return {letters_.data() + begin, static_cast<std::size_t>(ends_[at] - begin)};
 }
 
-WordSet::Key WordSet::long_key(const char* word, std::size_t size) {
-  std::uint64_t hash = size * 0x9E3779B97F4A7C15;
-  const auto mix = [&](const char* from) {
-    std::uint64_t piece;
-    std::memcpy(&piece, from, 8);
-    hash = (hash ^ piece) * 0xD6E8FEB86659FD93;
-    hash ^= hash >> 29;
-  };
-  for (std::size_t at = 0; at + 8 <= size; at += 8) mix(word + at);
-  mix(word + size - 8);
-  return {hash, (std::uint64_t{size} & 0xFFFFFFFF) | std::uint64_t{0xFF} << 56};
-}
-
 std::int32_t WordSet::add(const char* word, std::size_t size) {
-  const Key key = key_of(word, size);
-  std::size_t at = hash(key) & mask_;
+  const auto key = table::WordKey::of(word, size);
+  std::size_t at = key.hash() & mask_;
   for (; slots_[at].place >= 0; at = (at + 1) & mask_) {
     const Slot& slot = slots_[at];
-    if (slot.key.low == key.low && slot.key.high == key.high && (size <= kShort || same(slot, word, size)))
-      return slot.place;
+    if (slot.key == key && (size <= table::WordKey::kShort || same(slot, word, size))) return slot.place;
   }
   if (ends_.size() >= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) / 2)
     throw Error(ErrorKind::kData, "the texts have more than a billion different words");
@@ -66,7 +49,7 @@ void WordSet::grow() {
   mask_ = slots_.size() - 1;
   for (const Slot& slot : old) {
     if (slot.place < 0) continue;
-    std::size_t at = hash(slot.key) & mask_;
+    std::size_t at = slot.key.hash() & mask_;
     while (slots_[at].place >= 0) at = (at + 1) & mask_;
     slots_[at] = slot;
   }
