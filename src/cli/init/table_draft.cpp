@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -14,6 +15,7 @@
 #include "data/encoders/string_lookup.h"
 #include "data/sources/csv.h"
 #include "data/sources/split.h"
+#include "data/text/text_vectorization.h"
 #include "table/look.h"
 
 namespace dptrain::cli {
@@ -28,10 +30,14 @@ constexpr std::int64_t kMostOneHot = 50;
 constexpr std::int64_t kMostTokens = 20'000;
 /// Of words that are mostly different nothing can be learned.
 constexpr double kMostlyDifferent = 0.5;
+/// Bytes on average from which on a column of texts holds more than names.
+constexpr double kShortestText = 40;
 constexpr std::int64_t kLeastRowsForTest = 300;
 constexpr std::int64_t kLooks = 200'000;  // rows
 
-enum class Use { kTarget, kNumber, kDate, kOneHot, kEmbedded, kLeftOut };
+enum class Use { kTarget, kNumber, kDate, kOneHot, kEmbedded, kWords, kLeftOut };
+/// Inputs of their own, of ids.
+constexpr bool has_input(Use use) { return use == Use::kEmbedded || use == Use::kWords; }
 
 struct Column {
   std::string name;
@@ -84,7 +90,10 @@ void decide(Column& column, std::int64_t rows) {
     case table::ColumnType::kNumber: column.use = Use::kNumber; return;
     case table::ColumnType::kDate: column.use = Use::kDate; return;
     case table::ColumnType::kId: return leave_out("another one in each row");
-    case table::ColumnType::kText: return leave_out("texts; see TextVectorization");
+    case table::ColumnType::kText:
+      if (facts.mean_length < kShortestText) return leave_out("names, or texts too short to tell anything");
+      column.use = Use::kWords;
+      return;
     case table::ColumnType::kCategory: break;
   }
   if (facts.distinct > kMostOneHot &&
@@ -144,7 +153,7 @@ class TableDraft {
     columns_[target].use = Use::kTarget;
     target_ = &columns_[target];
     classes_ = is_class_like(*target_->facts, target_->type, rows_);
-    if (count(Use::kNumber) + count(Use::kDate) + count(Use::kOneHot) + count(Use::kEmbedded) == 0)
+    if (count(Use::kNumber) + count(Use::kDate) + count(Use::kOneHot) + own_inputs() == 0)
       throw Error(ErrorKind::kData, fmt::format("{}: no column but '{}' is of use", request.path, target_->name));
     open();
   }
@@ -160,7 +169,8 @@ class TableDraft {
   std::int64_t count(Use use) const { return std::ranges::count(columns_, use, &Column::use); }
   bool has_table_input() const { return count(Use::kNumber) + count(Use::kDate) + count(Use::kOneHot) > 0; }
   /// One input alone needs no name.
-  bool is_plain() const { return count(Use::kEmbedded) == 0; }
+  bool is_plain() const { return own_inputs() == 0; }
+  std::int64_t own_inputs() const { return count(Use::kEmbedded) + count(Use::kWords); }
   bool splits_test() const { return !test_ && rows_ >= kLeastRowsForTest; }
   std::vector<std::string> names(std::initializer_list<Use> uses) const {
     std::vector<std::string> names;
@@ -171,6 +181,27 @@ class TableDraft {
   static std::int64_t tokens(const Column& column) {
     return std::min(column.facts->distinct + 1, kMostTokens);  // one for unknown words
   }
+  /// Of the Input of a column that has one: letters, digits and _ of the column's name, and another one for each
+  /// column.
+  std::string input_name(const Column& column) const {
+    std::string name;
+    for (const char letter : column.name) name += std::isalnum(static_cast<unsigned char>(letter)) != 0 ? letter : '_';
+    const auto place = std::ranges::find(columns_, column.name, &Column::name) - columns_.begin() + 1;
+    const bool plain = std::isalpha(static_cast<unsigned char>(name.front())) != 0 && name == column.name;
+    return plain && name != "table" ? name : fmt::format("column{}_{}", place, name);
+  }
+
+  /// Of a text, as long as twice the mean one; a word and its space are about six bytes.
+  static std::int64_t length(const Column& column) {
+    return std::clamp<std::int64_t>(std::llround(column.facts->mean_length / 3), 8, 200);
+  }
+  static config::Typed words_encoder(const Column& column) {
+    data::TextVectorizationSpec spec;
+    spec.max_tokens = kMostTokens;
+    spec.output_sequence_length = length(column);
+    return data::encoder_family().make(std::move(spec));
+  }
+
   /// As fit will open it: what an input of floats is wide depends on the words of the training rows.
   void open() {
     data::CSVSpec spec;
@@ -184,9 +215,10 @@ class TableDraft {
       side.input_types.push_back(DType::kF32);
     }
     for (const Column& column : columns_) {
-      if (column.use != Use::kEmbedded) continue;
-      spec.inputs.groups.push_back({column.name, {column.name}});
-      side.input_names.push_back(column.name);
+      if (!has_input(column.use)) continue;
+      if (column.use == Use::kWords) spec.columns[column.name] = words_encoder(column);
+      spec.inputs.groups.push_back({input_name(column), {column.name}});
+      side.input_names.push_back(input_name(column));
       side.input_types.push_back(DType::kI32);
     }
     side.input_shapes.resize(side.input_names.size());
@@ -225,6 +257,7 @@ class TableDraft {
       case Use::kLeftOut: return text + "; left out: " + column.why;
       case Use::kOneHot: return text + "; one-hot";
       case Use::kEmbedded: return text + "; an embedding";
+      case Use::kWords: return text + fmt::format("; the first {} words, as the mean of embeddings", length(column));
       default: return text;
     }
   }
@@ -255,13 +288,20 @@ class TableDraft {
     }
     int embedded = 0;
     for (const Column& column : columns_) {
-      if (column.use != Use::kEmbedded) continue;
-      const std::string name = yaml_word(column.name), layer = fmt::format("embedded{}", ++embedded);
+      if (!has_input(column.use)) continue;
+      const std::string name = input_name(column), layer = fmt::format("embedded{}", ++embedded);
+      parts.push_back(layer);
+      if (column.use == Use::kWords) {
+        text += fmt::format("    - Input: {{name: {}, shape: [{}], dtype: int32}}\n", name, length(column));
+        text += fmt::format("    - Embedding: {{inputs: {}, input_dim: {}, output_dim: 32, mask_zero: true}}\n", name,
+                            kMostTokens);
+        text += fmt::format("    - GlobalAveragePooling1D: {{name: {}}}\n", layer);
+        continue;
+      }
       text += fmt::format("    - Input: {{name: {}, shape: [1], dtype: int32}}\n", name);
       text += fmt::format("    - Embedding: {{inputs: {}, input_dim: {}, output_dim: {}}}\n", name, tokens(column),
                           embedding_width(column.facts->distinct));
       text += fmt::format("    - Flatten: {{name: {}}}\n", layer);
-      parts.push_back(layer);
     }
     if (parts.size() > 1) text += fmt::format("    - Concatenate: {{inputs: [{}]}}\n", join(parts, ", "));
     for (const std::int64_t units : sizes.layers) {
@@ -286,8 +326,7 @@ class TableDraft {
       if (has_table_input())
         text += fmt::format("        table: {}\n", yaml_list(names({Use::kNumber, Use::kDate, Use::kOneHot})));
       for (const Column& column : columns_)
-        if (column.use == Use::kEmbedded)
-          text += fmt::format("        {}: {}\n", yaml_word(column.name), yaml_word(column.name));
+        if (has_input(column.use)) text += fmt::format("        {}: {}\n", input_name(column), yaml_word(column.name));
     }
     text += "      columns:            # how each becomes numbers; what is learned goes with the checkpoint\n";
     for (const Column& column : columns_)
@@ -309,6 +348,9 @@ class TableDraft {
       case Use::kNumber: return column.facts->missing > 0 ? "{Normalization: {missing: mean}}" : "Normalization";
       case Use::kDate: return "Date";
       case Use::kOneHot: return "StringLookup";
+      case Use::kWords:
+        return fmt::format("{{TextVectorization: {{max_tokens: {}, output_sequence_length: {}}}}}", kMostTokens,
+                           length(column));
       case Use::kEmbedded: return fmt::format("{{StringLookup: {{max_tokens: {}}}}}", tokens(column));
       case Use::kLeftOut: break;
     }
