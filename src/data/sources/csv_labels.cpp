@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <map>
+#include <numeric>
 
 #include "core/error.h"
 #include "core/format.h"
@@ -85,19 +87,17 @@ class LabelReader {
     }
   }
 
-  /// Those that are whole; the others join `bad`, or are an error where none may be left out.
-  std::vector<std::int64_t> whole_rows(bool may_skip, std::vector<table::BadRow>& bad) const {
-    std::vector<std::int64_t> whole;
+  /// Those that are not whole join `bad`, or are an error where none may be left out.
+  std::vector<std::int64_t> broken_rows(bool may_skip, std::vector<table::BadRow>& bad) const {
+    std::vector<std::int64_t> broken;
     for (std::int64_t row = 0; row < table_.rows(); ++row) {
       std::optional<table::BadRow> complaint = complaint_about(row);
-      if (!complaint) {
-        whole.push_back(row);
-        continue;
-      }
+      if (!complaint) continue;
       if (!may_skip) throw Error(ErrorKind::kData, complaint->str() + " (on_error: skip leaves such rows out)");
       bad.push_back(std::move(*complaint));
+      broken.push_back(row);
     }
-    return whole;
+    return broken;
   }
 
   void put() {
@@ -149,9 +149,10 @@ class LabelReader {
     column.type = LabelType::kValues;
     column.width = static_cast<std::int64_t>(label.columns.size());
     column.values.reserve(static_cast<std::size_t>(rows_.size() * column.width));
+    std::vector<int> places;
+    for (const std::string& name : label.columns) places.push_back(table_.cell_of(column_of(name)));
     for (std::int64_t i = 0; i < rows_.size(); ++i)
-      for (const std::string& name : label.columns)
-        column.values.push_back(cells(i)[table_.cell_of(column_of(name))].number);
+      for (const int place : places) column.values.push_back(cells(i)[place].number);
   }
 
   CsvRows& rows_;
@@ -165,11 +166,15 @@ class LabelReader {
 
 void put_labels(const CSVSpec& spec, CsvRows& rows, std::vector<table::BadRow>& bad) {
   LabelReader reader(spec, rows);
-  std::vector<std::int64_t> whole = reader.whole_rows(spec.on_error.skip, bad);
-  if (whole.empty() && rows.table.rows() > 0)
-    throw Error(ErrorKind::kData, fmt::format("{}: no row can be a sample; the first one: {}", rows.table.place(0),
-                                              bad.empty() ? "" : bad.back().str()));
-  if (std::cmp_less(whole.size(), rows.table.rows())) rows.rows = std::move(whole);
+  const std::vector<std::int64_t> broken = reader.broken_rows(spec.on_error.skip, bad);
+  if (!broken.empty() && std::cmp_equal(broken.size(), rows.table.rows()))
+    throw Error(ErrorKind::kData, fmt::format("{}: no row can be a sample; the last one: {}", rows.table.place(0),
+                                              bad.back().str()));
+  if (!broken.empty()) {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(rows.table.rows()));
+    std::iota(all.begin(), all.end(), 0);
+    std::ranges::set_difference(all, broken, std::back_inserter(rows.rows));
+  }
   reader.put();
 }
 
