@@ -168,8 +168,8 @@ void put_labels(const CSVSpec& spec, CsvRows& rows, std::vector<table::BadRow>& 
   LabelReader reader(spec, rows);
   const std::vector<std::int64_t> broken = reader.broken_rows(spec.on_error.skip, bad);
   if (!broken.empty() && std::cmp_equal(broken.size(), rows.table.rows()))
-    throw Error(ErrorKind::kData, fmt::format("{}: no row can be a sample; the last one: {}", rows.table.place(0),
-                                              bad.back().str()));
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: no row can be a sample; the last one: {}", rows.table.place(0), bad.back().str()));
   if (!broken.empty()) {
     std::vector<std::int64_t> all(static_cast<std::size_t>(rows.table.rows()));
     std::iota(all.begin(), all.end(), 0);
