@@ -8,35 +8,12 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/cpu/spin.h"
+
 namespace dptrain::kernels::cpu {
 namespace {
 
-/// How long who waits stays awake: longer than most gaps between two kernels, shorter than a time slice by far.
-constexpr std::chrono::microseconds kSpin{30};
-
 thread_local bool at_work = false;
-
-void pause_briefly() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("isb");
-#endif
-}
-
-/// True as soon as `done` is, false when it was not for kSpin.
-template <class Done>
-bool spin_until(const Done& done) noexcept {
-  constexpr int kPauses = 16;  // between two looks at the clock
-  const auto end = std::chrono::steady_clock::now() + kSpin;
-  do {
-    for (int i = 0; i < kPauses; ++i) {
-      if (done()) return true;
-      pause_briefly();
-    }
-  } while (std::chrono::steady_clock::now() < end);
-  return done();
-}
 
 /// Leaves the core that the caller of the work is on, if there is another to go to. Beside a stranger's thread the
 /// system tends to leave helper and caller together on one core and the other to the stranger: nobody's share is unfair

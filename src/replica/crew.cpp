@@ -6,12 +6,15 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "kernels/cpu/spin.h"
 
 namespace dptrain::replica {
 
-Crew::Crew(int size, OnFailure on_failure) : on_failure_(std::move(on_failure)) {
+Crew::Crew(int size, First first, OnFailure on_failure)
+    : size_(size), first_(first), on_failure_(std::move(on_failure)) {
   try {
-    for (int lane = 0; lane < size; ++lane) threads_.emplace_back([this, lane] { work(lane); });
+    for (int lane = first == First::kCaller ? 1 : 0; lane < size; ++lane)
+      threads_.emplace_back([this, lane] { work(lane); });
   } catch (const std::system_error& error) {
     stop();
     throw Error(ErrorKind::kDevice,
@@ -34,8 +37,8 @@ void Crew::start(const Command& command) {
   command_ = &command;
   failure_ = nullptr;
   failed_lane_ = -1;
-  running_ = size();
-  busy_.assign(threads_.size(), true);
+  running_ = size_;
+  busy_.assign(static_cast<std::size_t>(size_), true);
   ++generation_;
   wake_.notify_all();
 }
@@ -46,6 +49,7 @@ void Crew::rethrow() {
 
 void Crew::run(const Command& command) {
   begin(command);
+  if (first_ == First::kCaller) run_lane(0);
   end();
 }
 
@@ -55,6 +59,7 @@ void Crew::begin(const Command& command) {
 }
 
 void Crew::end() {
+  kernels::cpu::spin_until([this] { return running_ == 0; });
   std::unique_lock lock(mutex_);
   done_.wait(lock, [&] { return running_ == 0; });
   rethrow();
@@ -74,30 +79,36 @@ void Crew::run(const Command& command, double period, const Look& look) {
 
 void Crew::work(int lane) {
   std::uint64_t seen = 0;
-  std::unique_lock lock(mutex_);
+  const auto called = [&] { return stopping_ || generation_ != seen; };
   while (true) {
-    wake_.wait(lock, [&] { return stopping_ || generation_ != seen; });
-    if (generation_ == seen) return;
-    seen = generation_;
-    const Command& command = *command_;
-    lock.unlock();
-    std::exception_ptr failure;
-    try {
-      command(lane);
-    } catch (...) {
-      failure = std::current_exception();
+    kernels::cpu::spin_until(called);
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, called);
+      if (generation_ == seen) return;
+      seen = generation_;
     }
-    lock.lock();
-    if (failure && !failure_) {
-      failure_ = failure;
-      failed_lane_ = lane;
-      lock.unlock();
-      on_failure_(lane, failure);
-      lock.lock();
-    }
-    busy_[static_cast<std::size_t>(lane)] = false;
-    if (--running_ == 0) done_.notify_one();
+    run_lane(lane);
   }
+}
+
+void Crew::run_lane(int lane) {
+  std::exception_ptr failure;
+  try {
+    (*command_)(lane);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  std::unique_lock lock(mutex_);
+  if (failure && !failure_) {
+    failure_ = failure;
+    failed_lane_ = lane;
+    lock.unlock();
+    on_failure_(lane, failure);
+    lock.lock();
+  }
+  busy_[static_cast<std::size_t>(lane)] = false;
+  if (--running_ == 0) done_.notify_one();
 }
 
 }  // namespace dptrain::replica

@@ -1,8 +1,10 @@
 #pragma once
 
 // Crew: threads for life that all run the same command and are waited for. The mailbox is one pointer under a mutex;
-// between commands the threads sleep. Owned and called by one thread.
+// between commands the threads stay awake for a moment and then sleep. Owned and called by one thread, which may be one
+// of those that work.
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -19,7 +21,10 @@ class Crew {
   /// Called on the failing thread with the first exception of a command, while the others may still be running.
   using OnFailure = std::function<void(int lane, const std::exception_ptr&)>;
 
-  Crew(int size, OnFailure on_failure);
+  /// Who runs lane 0: a thread of the crew, or the caller in run(), which saves waking one up and being woken.
+  enum class First { kOwnThread, kCaller };
+
+  Crew(int size, First first, OnFailure on_failure);
   /// Joins the threads.
   ~Crew();
   Crew(const Crew&) = delete;
@@ -31,29 +36,34 @@ class Crew {
 
   /// Runs the command once on every thread and waits for all. Rethrows the first exception; `failed_lane` says whose.
   void run(const Command& command);
-  /// The two halves of it: between them the caller does something else. The command lives until the end.
+  /// The two halves of it, where no lane is the caller's, which does something else between them. The command lives
+  /// until the end.
   void begin(const Command& command);
   void end();
-  /// The same, looking on every `period` seconds.
+  /// The same, looking on every `period` seconds. Where no lane is the caller's.
   void run(const Command& command, double period, const Look& look);
   int failed_lane() const { return failed_lane_; }
 
-  int size() const { return static_cast<int>(threads_.size()); }
+  int size() const { return size_; }
 
  private:
   void work(int lane);
+  /// Runs the current command on the calling thread, and notes how it ended.
+  void run_lane(int lane);
   void stop();
   void start(const Command& command);
   void rethrow();
 
+  const int size_;
+  const First first_;
   const OnFailure on_failure_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards what follows; who waits awake reads the atomic ones without it
   std::condition_variable wake_, done_;
   const Command* command_ = nullptr;
-  std::uint64_t generation_ = 0;
-  int running_ = 0;
+  std::atomic<std::uint64_t> generation_{0};
+  std::atomic<int> running_{0};
   std::vector<bool> busy_;
-  bool stopping_ = false;
+  std::atomic<bool> stopping_{false};
   std::exception_ptr failure_;
   int failed_lane_ = -1;
 

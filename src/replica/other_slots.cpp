@@ -34,10 +34,11 @@ OtherSlots::OtherSlots(const plan::Plan& plan, const std::vector<device::Device*
     : plan_(plan),
       crossings_(crossings),
       slots_(devices.size()),
-      crew_(static_cast<int>(devices.size()), [this](int lane, const std::exception_ptr& failure) {
-        fail(
-            named(failure, fmt::format("{} ({})", plan_.slots[at(lane + 1)].front(), slots_[at(lane)].device->name())));
-      }) {
+      crew_(static_cast<int>(devices.size()), Crew::First::kOwnThread,
+            [this](int lane, const std::exception_ptr& failure) {
+              fail(named(failure,
+                         fmt::format("{} ({})", plan_.slots[at(lane + 1)].front(), slots_[at(lane)].device->name())));
+            }) {
   if (at(plan.slot_count()) != devices.size() + 1)
     throw Error(ErrorKind::kInternal,
                 fmt::format("{} devices for a plan of {} slots", devices.size() + 1, plan.slot_count()));

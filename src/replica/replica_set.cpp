@@ -55,11 +55,13 @@ struct ReplicaSet::Impl {
         world(options.world.value_or(World::of_one_process(static_cast<int>(devices.size())))),
         sums(devices.size()),
         replicas(devices.size()),
-        crew(static_cast<int>(devices.size()), [this](int lane, const std::exception_ptr& failure) {
-          const Error why = as_error(failure).within(name(lane));
-          if (!devices[at(lane)]->reads_host_memory()) guard.arm(options.exit_seconds, why.what());
-          connector.abort(why);
-        }) {
+        crew(static_cast<int>(devices.size()),
+             devices.front()->reads_host_memory() ? Crew::First::kCaller : Crew::First::kOwnThread,
+             [this](int lane, const std::exception_ptr& failure) {
+               const Error why = as_error(failure).within(name(lane));
+               if (!devices[at(lane)]->reads_host_memory()) guard.arm(options.exit_seconds, why.what());
+               connector.abort(why);
+             }) {
     if (!devices.front()->reads_host_memory())
       watchdog.emplace(
           names(), options.patience, [this](int lane) { return connector.waits(lane); },
@@ -203,11 +205,15 @@ struct ReplicaSet::Impl {
     return any;
   }
 
-  /// Runs the command on every replica's thread; `where` is ", step 412" or "".
+  /// Runs the command on every replica's thread, which on CPUs is the caller's for the first one; `where` is ", step
+  /// 412" or "".
   void run(const std::string& where, const Crew::Command& command) {
     std::optional<Error> late;
     try {
-      if (!watchdog) return crew.run(command);
+      if (!watchdog) {
+        devices.front()->enter();  // another set may have had the caller's thread since
+        return crew.run(command);
+      }
       watchdog->begin(where);
       crew.run(command, watchdog->period(), [this](const std::vector<bool>& busy) { watchdog->look(busy); });
       late = watchdog->end();
