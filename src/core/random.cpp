@@ -23,12 +23,13 @@ std::uint32_t RandomStream::next_u32() {
 float RandomStream::uniform() { return kernels::philox_uniform(next_u32()); }
 
 std::uint64_t RandomStream::below(std::uint64_t n) {
-  // Values above the largest multiple of n are drawn again.
-  const std::uint64_t limit = ~std::uint64_t{0} - (~std::uint64_t{0} % n + 1) % n;
+  // Values above the largest multiple of n are drawn again. It is less than n away from the end, so most need no
+  // division to be known as below it.
+  constexpr std::uint64_t kMost = ~std::uint64_t{0};
   for (;;) {
     const std::uint64_t high = next_u32();
     const std::uint64_t value = high << 32 | next_u32();
-    if (value <= limit) return value % n;
+    if (value <= kMost - n || value <= kMost - (kMost % n + 1) % n) return value % n;
   }
 }
 
