@@ -19,6 +19,13 @@
 
 namespace dptrain::data {
 
+/// What is to be known of a column of numbers before it is normalised.
+struct NumberSums {
+  std::int64_t present = 0, missing = 0;
+  double mean = 0;
+  double variance = 0;  ///< of the population, as Keras's Normalization: the mean of squared distances from the mean
+};
+
 /// A column of the training rows, as its encoder learns from it. One method is there, as the encoder reads.
 class TrainingColumn {
  public:
@@ -26,6 +33,8 @@ class TrainingColumn {
   virtual std::int64_t rows() const = 0;
   /// Block by block; missing ones are NaN. kNumber; kDate: minutes since 1970-01-01, UTC.
   virtual void numbers(const std::function<void(std::span<const double>)>& take) const = 0;
+  /// Of numbers(), where that is known already.
+  virtual std::optional<NumberSums> sums() const { return std::nullopt; }
   /// Words that occur and how often, in the order of the file. kCategory.
   struct Word {
     std::string_view text;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is to be known of a column of numbers before it is normalised. One pass over what is there, block by block.
+// The mean and the variance of a column of numbers, and what stands for those that are missing.
 
 #include <cstdint>
 #include <optional>
@@ -12,13 +12,7 @@ namespace dptrain::data {
 /// The least deviation that numbers are divided by: backend.epsilon() of Keras.
 constexpr double kKerasEpsilon = 1e-7;
 
-struct NumberSums {
-  std::int64_t present = 0, missing = 0;
-  double mean = 0;
-  double variance = 0;  ///< of the population, as Keras's Normalization: the mean of squared distances from the mean
-};
-
-/// Of what is there, in one pass.
+/// Of what is there, in one pass where nobody knows it yet.
 NumberSums sums_of(const TrainingColumn& column);
 /// The same with `fill` in the place of each missing one.
 NumberSums filled(const NumberSums& sums, double fill);

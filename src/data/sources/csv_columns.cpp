@@ -17,16 +17,12 @@ namespace {
 
 constexpr std::size_t kBlock = 4096;  // numbers at a time
 
-double as_number(const table::Cell& cell, bool is_date) {
-  if (!is_date) return static_cast<double>(cell.number);
-  return cell.minutes == table::Cell::kNoDate ? std::numeric_limits<double>::quiet_NaN()
-                                              : static_cast<double>(cell.minutes);
-}
-
 class CsvTrainingColumn final : public TrainingColumn {
  public:
-  CsvTrainingColumn(const CsvRows& rows, const std::vector<std::int64_t>& samples, int column)
-      : rows_(rows), samples_(samples), column_(column), cell_(rows.table.cell_of(column)) {}
+  CsvTrainingColumn(const CsvRows& rows, const std::vector<std::int64_t>& samples, const CsvFound& found, int column)
+      : rows_(rows), samples_(samples), column_(column), cell_(rows.table.cell_of(column)) {
+    if (cell_ >= 0) found_ = &found[static_cast<std::size_t>(cell_)];
+  }
 
   std::int64_t rows() const override { return static_cast<std::int64_t>(samples_.size()); }
 
@@ -40,19 +36,16 @@ class CsvTrainingColumn final : public TrainingColumn {
     }
   }
 
+  std::optional<NumberSums> sums() const override { return found_->sums; }
+
   std::vector<Word> words() const override {
     const std::vector<std::string>& all = rows_.table.words(column_);
-    std::vector<std::int64_t> counts(all.size());
-    for (const std::int64_t sample : samples_)
-      if (const std::int32_t code = cell(sample).code; code >= 0) ++counts[static_cast<std::size_t>(code)];
     std::vector<Word> words;
     for (std::size_t i = 0; i < all.size(); ++i)
-      if (counts[i] > 0) words.push_back({all[i], counts[i]});
+      if (found_->counts[i] > 0) words.push_back({all[i], found_->counts[i]});
     return words;
   }
-  std::int64_t missing_words() const override {
-    return std::ranges::count_if(samples_, [this](std::int64_t sample) { return cell(sample).code < 0; });
-  }
+  std::int64_t missing_words() const override { return found_->missing_words; }
 
   void texts(const std::function<void(std::string_view)>& take) const override {
     std::string text;
@@ -69,13 +62,14 @@ class CsvTrainingColumn final : public TrainingColumn {
   const CsvRows& rows_;
   const std::vector<std::int64_t>& samples_;
   int column_, cell_;
+  const FoundInColumn* found_ = nullptr;  ///< of a text nothing
 };
 
 }  // namespace
 
 std::unique_ptr<TrainingColumn> training_column(const CsvRows& rows, const std::vector<std::int64_t>& samples,
-                                                const std::string& name) {
-  return std::make_unique<CsvTrainingColumn>(rows, samples, rows.table.schema().find(name));
+                                                const CsvFound& found, const std::string& name) {
+  return std::make_unique<CsvTrainingColumn>(rows, samples, found, rows.table.schema().find(name));
 }
 
 CsvFeature::CsvFeature(std::shared_ptr<const CsvRows> rows, const CsvLearned::Column& column)

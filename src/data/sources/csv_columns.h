@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "data/sources/csv_found.h"
 #include "data/sources/csv_rows.h"
 
 namespace dptrain::data {
 
-/// The column in these samples, for learn(). Refers to both.
+/// The column in these samples, for learn(); `found` of the same. Refers to all three.
 std::unique_ptr<TrainingColumn> training_column(const CsvRows& rows, const std::vector<std::int64_t>& samples,
-                                                const std::string& name);
+                                                const CsvFound& found, const std::string& name);
 
 /// A column's cells as numbers. Any thread.
 class CsvFeature {

@@ -33,6 +33,10 @@ class CsvBase : public LabelledSource {
   std::int64_t size() const override { return rows_->size(); }
   std::string label_place(std::int64_t index, int) const override { return rows_->table.place(rows_->row_of(index)); }
   std::shared_ptr<BadSamples> bad_samples() const override { return rows_->bad; }
+  void expect(std::int64_t index) const override {
+    LabelledSource::expect(index);
+    rows_->table.expect(rows_->row_of(index));
+  }
   std::string cache_key() const override { return fmt::format("{} of {}", fingerprint_, rows_->cache_key); }
 
  protected:
@@ -175,10 +179,11 @@ class CsvUntaught final : public CsvBase {
 
   std::string learn(const std::vector<std::int64_t>& samples) const override {
     CsvLearned learned = rows_->plan;
+    const CsvFound found = find_in(*rows_, samples, machine::cpus());
     TaskPool pool(machine::cpus());
     std::vector<std::future<std::string>> all;
     for (const CsvLearned::Column& column : learned.columns)
-      all.push_back(pool.send([this, &samples, &column] { return learn_column(samples, column); }));
+      all.push_back(pool.send([&, this, &column = column] { return learn_column(samples, found, column); }));
     for (std::size_t i = 0; i < all.size(); ++i) learned.columns[i].learned = all[i].get();
     return learned.text();
   }
@@ -187,8 +192,9 @@ class CsvUntaught final : public CsvBase {
   }
 
  private:
-  std::string learn_column(const std::vector<std::int64_t>& samples, const CsvLearned::Column& column) const {
-    const auto cells = training_column(*rows_, samples, column.name);
+  std::string learn_column(const std::vector<std::int64_t>& samples, const CsvFound& found,
+                           const CsvLearned::Column& column) const {
+    const auto cells = training_column(*rows_, samples, found, column.name);
     try {
       return data::learn(column.encoder, *cells)->learned().dump();
     } catch (const Error& error) {
