@@ -157,6 +157,10 @@ bool Filler::is_copy() const {
   return only_map_ && std::all_of(inputs_.begin(), inputs_.end(), in_memory);
 }
 
+bool Filler::is_quick() const {
+  return std::ranges::all_of(inputs_, [](const Input& in) { return in.is_final || in.type != DType::kF32; });
+}
+
 std::shared_ptr<Batch::Slot> Filler::make_slot(std::int64_t rows, const Allocate& allocate) const {
   auto slot = std::make_shared<Batch::Slot>();
   slot->capacity = rows;

@@ -37,6 +37,8 @@ class Filler {
 
   /// Memory for `rows` samples.
   std::shared_ptr<Batch::Slot> make_slot(std::int64_t rows, const Allocate& allocate) const;
+  /// The same thread fills a row with sample `index` soon.
+  void expect(std::int64_t index) const { source_->expect(index); }
   /// Writes sample `index`, as it looks in `epoch`, into row `row`. Throws SampleError where the source has an account
   /// of bad samples: the row is then to be filled anew.
   void fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch, Batch::Slot& slot) const;
@@ -45,6 +47,8 @@ class Filler {
   void move_row(Batch::Slot& slot, std::int64_t from, std::int64_t to) const;
   /// All inputs lie in memory and need no more than a map of their channels: the work is a copy.
   bool is_copy() const;
+  /// The source writes all inputs as the model wants them.
+  bool is_quick() const;
 
  private:
   struct Input {

@@ -59,6 +59,12 @@ LabelWriter::LabelWriter(std::shared_ptr<const Source> source, LabelDelivery del
 void LabelWriter::check_all() const {
   const bool has_classes = classes() || (one_class_ ? delivery_.width > 1 : found_ < delivery_.width);
   if (!has_classes && !delivery_.probabilities) return;
+  if (const float* all = source_->all_label_values(which_); all != nullptr && !has_classes) {
+    const auto count = source_->size() * found_;
+    const auto bad = std::find_if_not(all, all + count, [](float value) { return value >= 0 && value <= 1; });
+    if (const auto index = (bad - all) / found_; bad != all + count) check_probabilities(index, all + index * found_);
+    return;
+  }
   std::vector<float> room, row(row_bytes() / sizeof(float));
   for (std::int64_t i = 0; i < source_->size(); ++i) {
     if (one_class_ && delivery_.width > 1)

@@ -40,9 +40,10 @@ int auto_prefetch(const LoaderOptions& options, std::int64_t batch, int workers)
 }
 
 /// Samples that a worker takes at once.
-std::int64_t piece_size(std::int64_t batch, int workers, bool is_copy) {
-  constexpr std::int64_t kLargest = 8;
-  return is_copy ? batch : std::clamp<std::int64_t>(batch / (4 * workers), 1, kLargest);
+std::int64_t piece_size(std::int64_t batch, int workers, const Filler& filler) {
+  constexpr std::int64_t kLargest = 8, kLargestOfQuick = 256;
+  if (filler.is_copy()) return batch;
+  return std::clamp<std::int64_t>(batch / (4 * workers), 1, filler.is_quick() ? kLargestOfQuick : kLargest);
 }
 
 /// The orders of the epochs in flight. Any thread; whoever asks first makes one, the others wait for it.
@@ -116,7 +117,7 @@ struct Loader::Impl {
         workers(auto_workers(options, filler.is_copy())),
         numbered(options.numbered),
         most_rows(std::max({std::int64_t{1}, options.most_share, share_of(std::min(batch_size, samples), 0).count})),
-        piece(piece_size(most_rows, workers, filler.is_copy())),
+        piece(piece_size(most_rows, workers, filler)),
         ring(static_cast<std::size_t>(auto_prefetch(options, most_rows, workers))),
         orders(samples, options) {
     if (share && account && account->skips() && !agree)
@@ -333,6 +334,7 @@ struct Loader::Impl {
     return all;
   }
 
+  static constexpr std::int64_t kExpected = 8;  ///< samples that are asked for before the one that is read
   struct Outcome {
     std::vector<BadRow> bad;
     std::exception_ptr error;
@@ -342,9 +344,14 @@ struct Loader::Impl {
   Outcome fill(Batch::Slot& slot, std::int64_t begin, std::int64_t end, std::uint64_t mine, Filler::Scratch& scratch) {
     Outcome outcome;
     std::int64_t row = begin;
+    const auto expect = [&](std::int64_t coming) {
+      if (coming < end) filler.expect(slot.indices[static_cast<std::size_t>(slot.share.first + coming)]);
+    };
     try {
+      for (std::int64_t ahead = 0; ahead < kExpected; ++ahead) expect(begin + ahead);
       for (; row < end && mine == generation.load(std::memory_order_relaxed); ++row) {
         const std::int64_t position = slot.share.first + row;
+        expect(row + kExpected);
         try {
           filler.fill(slot.indices[static_cast<std::size_t>(position)], slot.epoch, row, scratch, slot);
         } catch (const SampleError& error) {

@@ -100,6 +100,8 @@ class Source {
   /// One sample's input, every number as it is stored, as many as the shape has elements; nothing goes through a float.
   /// Only where gives(); any thread; throws as read() does.
   virtual void read_exact(std::int64_t index, int input, DType type, void* out) const;
+  /// This thread reads the sample soon: what lies in memory is asked for, so that reading need not wait for it.
+  virtual void expect(std::int64_t /*index*/) const {}
   /// Where a sample lies in memory as read() would give it, for as long as the source lives: that memory. False:
   /// read().
   virtual bool view(std::int64_t /*index*/, int /*input*/, ImageView& /*out*/) const { return false; }
@@ -123,6 +125,8 @@ class Source {
   virtual std::int64_t label_width(int which = 0) const = 0;  ///< kValues: floats per sample; kClass: 1
   virtual std::int64_t label_class(std::int64_t index, int which = 0) const = 0;       ///< kClass
   virtual void label_values(std::int64_t index, float* out, int which = 0) const = 0;  ///< kValues
+  /// Where the values of all samples lie one row behind the other: those; else null. kValues.
+  virtual const float* all_label_values(int /*which*/) const { return nullptr; }
   /// "labels.gz, item 17": for messages about a label. The file of an image.
   virtual std::string label_place(std::int64_t index, int which = 0) const = 0;
   /// Factors of the samples' losses (`sample_weight`); without them all are 1.

@@ -1,5 +1,7 @@
 #include "table/table.h"
 
+#include <algorithm>
+
 #include <utility>
 
 #include "table/parts.h"
@@ -17,6 +19,13 @@ std::int64_t Table::rows() const { return parts_->rows; }
 int Table::cells() const { return parts_->layout.cells; }
 int Table::cell_of(int column) const { return parts_->layout.cell_of[static_cast<std::size_t>(column)]; }
 const Cell* Table::row(std::int64_t i) const { return parts_->cells.row(i); }
+void Table::expect(std::int64_t i) const {
+  constexpr std::size_t kCellsInLine = 16, kMost = 8 * kCellsInLine;  // of a wider row the processor guesses the rest
+  const Cell* const cells = row(i);
+  const std::size_t count = std::min(parts_->cells.width(), kMost);
+  for (std::size_t c = 0; c < count; c += kCellsInLine) __builtin_prefetch(cells + c);
+  if (count > 0) __builtin_prefetch(cells + count - 1);
+}
 
 const std::vector<std::string>& Table::words(int column) const {
   return (*parts_->vocabularies)[static_cast<std::size_t>(column)].words();

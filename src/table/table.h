@@ -44,6 +44,8 @@ class Table {
   int cell_of(int column) const;
   /// cells() of them.
   const Cell* row(std::int64_t i) const;
+  /// The row is read soon: the calling core asks for its memory.
+  void expect(std::int64_t i) const;
 
   /// The vocabulary of a category: the one given, else in the order of first appearance, whatever the number of
   /// threads.

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "data/loader_batches.h"
 
 namespace dptrain::data {
@@ -107,6 +109,36 @@ TEST(LoaderLabels, CrossentropyWantsProbabilities) {
   rows->values = {{0, 1}, {0.5F, -1}};
   EXPECT_EQ(error_of(ErrorKind::kData, [&] { open(rows, 2); }),
             "labels, item 1: label -1 is outside 0..1, which crossentropy wants");
+}
+
+/// Has the values in one piece, too.
+class FlatSource final : public VectorSource {
+ public:
+  using VectorSource::VectorSource;
+  const float* all_label_values(int) const override { return flat.data(); }
+  void set(std::vector<float> all) {
+    flat = std::move(all);
+    values.clear();
+    for (std::size_t i = 0; i < flat.size(); i += 2) values.push_back({flat[i], flat[i + 1]});
+  }
+  std::vector<float> flat;
+};
+
+TEST(LoaderLabels, ProbabilitiesInOnePieceAreLookedAtWhereTheyLie) {
+  const auto source = std::make_shared<FlatSource>(3, Shape{2, 3, 1});
+  const auto open = [&] {
+    const std::vector<LabelDelivery> labels{
+        {.output = "digits", .kind = LabelKind::kDense, .width = 2, .probabilities = true}};
+    return Loader(source, {}, kLoaderModel, labels, loader_options(3)).samples();
+  };
+  source->set({0, 1, 0.5F, 0.25F, 1, 0});
+  EXPECT_EQ(open(), 3);
+  source->set({0, 1, 0.5F, 0.25F, 1, std::nanf("")});
+  EXPECT_EQ(error_of(ErrorKind::kData, [&] { open(); }),
+            "labels, item 2: label nan is outside 0..1, which crossentropy wants");
+  source->set({0, 1, 1.5F, 0.25F, 1, -1});
+  EXPECT_EQ(error_of(ErrorKind::kData, [&] { open(); }),
+            "labels, item 1: label 1.5 is outside 0..1, which crossentropy wants");
 }
 
 TEST(LoaderLabels, ClassesOutOfRows) {

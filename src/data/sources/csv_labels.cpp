@@ -56,6 +56,7 @@ struct Classes {
     }
   }
 
+  bool knows(std::int32_t code) const { return code >= 0 && of_code[static_cast<std::size_t>(code)] >= 0; }
   /// What keeps the row from being a sample, or "".
   std::string complaint(std::int64_t row) const {
     const std::int32_t code = table.row(row)[cell].code;
@@ -91,6 +92,7 @@ class LabelReader {
   std::vector<std::int64_t> broken_rows(bool may_skip, std::vector<table::BadRow>& bad) const {
     std::vector<std::int64_t> broken;
     for (std::int64_t row = 0; row < table_.rows(); ++row) {
+      if (whole(table_.row(row))) continue;
       std::optional<table::BadRow> complaint = complaint_about(row);
       if (!complaint) continue;
       if (!may_skip) throw Error(ErrorKind::kData, complaint->str() + " (on_error: skip leaves such rows out)");
@@ -126,6 +128,10 @@ class LabelReader {
   table::ColumnType type_of(int column) const { return table_.schema().columns[static_cast<std::size_t>(column)].type; }
   const table::Cell* cells(std::int64_t sample) const { return table_.row(rows_.row_of(sample)); }
 
+  bool whole(const table::Cell* cells) const {
+    return std::ranges::all_of(numbers_, [&](const Number& of) { return !std::isnan(cells[of.cell].number); }) &&
+           std::ranges::all_of(classes_, [&](const Classes& of) { return of.knows(cells[of.cell].code); });
+  }
   std::optional<table::BadRow> complaint_about(std::int64_t row) const {
     const auto about = [&](const std::string& column, std::string words) {
       return table::BadRow{.place = table_.place(row), .column = column, .words = std::move(words)};
@@ -151,8 +157,10 @@ class LabelReader {
     column.values.reserve(static_cast<std::size_t>(rows_.size() * column.width));
     std::vector<int> places;
     for (const std::string& name : label.columns) places.push_back(table_.cell_of(column_of(name)));
-    for (std::int64_t i = 0; i < rows_.size(); ++i)
-      for (const int place : places) column.values.push_back(cells(i)[place].number);
+    for (std::int64_t i = 0; i < rows_.size(); ++i) {
+      const table::Cell* const row = cells(i);
+      for (const int place : places) column.values.push_back(row[place].number);
+    }
   }
 
   CsvRows& rows_;

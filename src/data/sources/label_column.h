@@ -20,6 +20,11 @@ struct LabelColumn {
   std::vector<std::int32_t> classes{};  ///< kClass
   std::vector<float> values{};          ///< kValues: [samples, width]
 
+  /// The sample's label is read soon.
+  void expect(std::int64_t index) const {
+    if (!classes.empty()) __builtin_prefetch(&classes[static_cast<std::size_t>(index)]);
+    if (!values.empty()) __builtin_prefetch(&values[static_cast<std::size_t>(index * width)]);
+  }
   void values_of(std::int64_t index, float* out) const { std::copy_n(values.begin() + index * width, width, out); }
 };
 

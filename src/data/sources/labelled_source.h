@@ -22,6 +22,13 @@ class LabelledSource : public Source {
     return label(which).classes[static_cast<std::size_t>(index)];
   }
   void label_values(std::int64_t index, float* out, int which) const override { label(which).values_of(index, out); }
+  const float* all_label_values(int which) const override {
+    return label(which).values.empty() ? nullptr : label(which).values.data();
+  }
+  void expect(std::int64_t index) const override {
+    for (const LabelColumn& label : labels_) label.expect(index);
+    if (!sample_weights_.empty()) __builtin_prefetch(&sample_weights_[static_cast<std::size_t>(index)]);
+  }
   std::string label_place(std::int64_t index, int which) const override {
     return fmt::format("{}, {} {}", labels_.empty() ? place_ : label(which).place, word_, index);
   }

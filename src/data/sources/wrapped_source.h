@@ -29,6 +29,7 @@ class WrappedSource : public Source {
   void read_exact(std::int64_t index, int input, DType type, void* out) const override {
     of_->read_exact(at(index), input, type, out);
   }
+  void expect(std::int64_t index) const override { of_->expect(at(index)); }
   std::shared_ptr<BadSamples> bad_samples() const override { return of_->bad_samples(); }
   std::int64_t shared_before() const override { return of_->shared_before(); }
 
