@@ -21,6 +21,7 @@ int dptrain_fuzz_config(const std::uint8_t* data, std::size_t size);
 int dptrain_fuzz_csv(const std::uint8_t* data, std::size_t size);
 int dptrain_fuzz_idx(const std::uint8_t* data, std::size_t size);
 int dptrain_fuzz_image(const std::uint8_t* data, std::size_t size);
+int dptrain_fuzz_text(const std::uint8_t* data, std::size_t size);
 int dptrain_fuzz_weights(const std::uint8_t* data, std::size_t size);
 }
 
@@ -40,6 +41,7 @@ constexpr Target kTargets[] = {{"checkpoint", dptrain_fuzz_checkpoint, 200},
                                {"csv", dptrain_fuzz_csv, 200},
                                {"idx", dptrain_fuzz_idx, 200},
                                {"image", dptrain_fuzz_image, 100},
+                               {"text", dptrain_fuzz_text, 200},
                                {"weights", dptrain_fuzz_weights, 200}};
 
 using Bytes = std::vector<std::uint8_t>;
