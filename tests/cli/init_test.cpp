@@ -1,11 +1,16 @@
 // init --from: what it drafts is a config that loads, whatever the columns are called, and its network fits the data.
 
 #include <gmock/gmock.h>
+#include <hdf5.h>
 
+#include <filesystem>
 #include <fstream>
+#include <mutex>
 
 #include "cli/init/draft.h"
 #include "core/error.h"
+#include "core/format.h"
+#include "core/hdf5_lock.h"
 #include "data/source.h"
 #include "experiment/experiment.h"
 #include "experiment/model_side.h"
@@ -14,6 +19,7 @@
 namespace dptrain::cli {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 
@@ -66,6 +72,67 @@ TEST_F(InitTest, TheInputIsAsWideAsTheColumnsOfTheTrainingRows) {
   EXPECT_THAT(drafted.yaml, HasSubstr("mean_squared_error"));
 }
 
+TEST_F(InitTest, FoldersOfFramesAreClips) {
+  for (const char* const of_class : {"left", "right"})
+    for (int clip = 0; clip < 6; ++clip) {
+      const auto folder = folder_.path() / "clips" / "train" / of_class / std::to_string(clip);
+      std::filesystem::create_directories(folder);
+      for (int frame = 0; frame < 20; ++frame)
+        std::ofstream(folder / fmt::format("{:04}.ppm", frame), std::ios::binary)
+            << "P6 20 30 255\n"
+            << std::string(std::size_t{20} * 30 * 3, static_cast<char>(frame));
+    }
+  const Draft drafted = draft((folder_.path() / "clips").string());
+  EXPECT_THAT(drafted.said,
+              Contains(HasSubstr("20 frames of 30 x 20 pixels or more; the network gets 16 frames of 32 x 32")));
+  const data::Sources sources = open(drafted);
+  EXPECT_THAT(sources.train->class_names(), testing::ElementsAre("left", "right"));
+  EXPECT_EQ(sources.train->input_shape(0), Shape({16, 36, 36, 3}));
+}
+
+/// Rows of `width` numbers 0 to 99, as the type.
+void put_array(hid_t file, const char* name, hid_t type, std::vector<hsize_t> shape) {
+  hsize_t elements = 1;
+  for (const hsize_t extent : shape) elements *= extent;
+  std::vector<double> values;
+  for (hsize_t i = 0; i < elements; ++i) values.push_back(static_cast<double>(i * 7 % (shape.size() == 1 ? 3 : 100)));
+  const hid_t links = H5Pcreate(H5P_LINK_CREATE);
+  H5Pset_create_intermediate_group(links, 1);
+  const hid_t space = H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
+  const hid_t set = H5Dcreate2(file, name, type, space, links, H5P_DEFAULT, H5P_DEFAULT);
+  H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+  H5Dclose(set), H5Sclose(space), H5Pclose(links);
+}
+
+TEST_F(InitTest, ArraysOfAnHdf5FileAreFoundByNameAndShape) {
+  const auto drafted_of = [&](hid_t type, const std::vector<hsize_t>& row) {
+    const std::string path = (folder_.path() / "arrays.h5").string();
+    {
+      const std::lock_guard lock(hdf5_mutex());
+      const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+      for (const auto& [role, rows] : {std::pair<std::string, hsize_t>{"train", 90}, {"test", 30}}) {
+        std::vector<hsize_t> shape{rows};
+        shape.insert(shape.end(), row.begin(), row.end());
+        put_array(file, (role + "/x").c_str(), type, shape);
+        put_array(file, (role + "/y").c_str(), H5T_STD_I64LE, {rows});
+        put_array(file, (role + "/weights").c_str(), H5T_IEEE_F32LE, {rows});
+      }
+      H5Fclose(file);
+    }
+    const Draft drafted = draft(path);
+    const data::Sources sources = open(drafted);
+    EXPECT_EQ(sources.train->size() + sources.validation->size(), 90);
+    EXPECT_EQ(sources.test->size(), 30);
+    EXPECT_THAT(drafted.said, Contains(HasSubstr("3 classes in 'train/y'")));
+    return drafted.yaml;
+  };
+  EXPECT_THAT(drafted_of(H5T_IEEE_F64LE, {5}), AllOf(HasSubstr("shape: [5]}"), HasSubstr("BatchNormalization")));
+  EXPECT_THAT(drafted_of(H5T_IEEE_F32LE, {12, 2}), AllOf(HasSubstr("shape: [12, 2]}"), HasSubstr("LSTM")));
+  EXPECT_THAT(drafted_of(H5T_STD_I32LE, {5}), AllOf(HasSubstr("dtype: int32"), HasSubstr("input_dim: 100,")));
+  EXPECT_THAT(drafted_of(H5T_STD_U8LE, {16, 16}), AllOf(HasSubstr("shape: [16, 16, 1]}"), HasSubstr("Rescaling")));
+  EXPECT_THAT(drafted_of(H5T_STD_U8LE, {16, 20, 3}), HasSubstr("shape: [16, 20, 3]}"));
+}
+
 TEST_F(InitTest, WhatCannotBeDraftedIsSaid) {
   const auto message = [](const auto& f) -> std::string {
     try {
@@ -78,6 +145,15 @@ TEST_F(InitTest, WhatCannotBeDraftedIsSaid) {
   const std::string path = write("plain.csv", wild_table());
   EXPECT_THAT(message([&] { draft(path, "z"); }), HasSubstr("--target z"));
   EXPECT_THAT(message([&] { draft(folder_.path().string(), "y"); }), HasSubstr("is a folder"));
+  {
+    const std::lock_guard lock(hdf5_mutex());
+    const hid_t file = H5Fcreate((folder_.path() / "odd.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    put_array(file, "a", H5T_IEEE_F32LE, {4, 2});
+    H5Fclose(file);
+  }
+  EXPECT_THAT(
+      message([&] { draft((folder_.path() / "odd.h5").string()); }),
+      HasSubstr("no array is called y, labels or target, with as many rows as another one; it has a (4 rows of 2)"));
   EXPECT_THAT(message([&] { draft(path + ".not"); }), HasSubstr("no such file or folder"));
 }
 

@@ -1,6 +1,7 @@
 #include "cli/init/draft.h"
 
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 
@@ -8,13 +9,13 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "data/sources/file_list.h"
+#include "data/video/clip_list.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kKinds = "a CSV file, or a folder of class folders with photos or texts";
+constexpr const char* kKinds = "a CSV or HDF5 file, or a folder of class folders with photos, clips or texts";
 
 /// Most folders hold one kind of files: the first one tells.
 bool holds_texts(const std::string& folder) {
@@ -24,11 +25,29 @@ bool holds_texts(const std::string& folder) {
   return false;
 }
 
-bool begins_as_archive(const std::string& path) {
+std::string first_bytes(const std::string& path) {
   std::array<char, 4> head{};
   std::ifstream file(path, std::ios::binary);
   file.read(head.data(), head.size());
-  return std::string_view(head.data(), head.size()) == "\x89HDF" || std::string_view(head.data(), 2) == "PK";
+  return {head.data(), head.size()};
+}
+
+std::string first_of(const std::string& folder, const std::vector<const char*>& names) {
+  std::error_code ignored;
+  for (const char* const name : names)
+    if (fs::is_directory(fs::path(folder) / name, ignored)) return name;
+  return "";
+}
+
+/// Class folders may hold folders of frames.
+bool holds_clips(const std::string& path) {
+  const std::string folder = below(path, roles_in(path).train);
+  if (data::holds_clip_files(folder)) return true;
+  std::error_code error;
+  for (const fs::directory_entry& of_class : fs::directory_iterator(folder, error))
+    for (const fs::directory_entry& entry : fs::directory_iterator(of_class.path(), error))
+      return entry.is_directory(error) && data::is_frame_folder(entry.path().string());
+  return false;
 }
 
 }  // namespace
@@ -39,11 +58,48 @@ Draft draft_config(const DraftRequest& request) {
     throw Error(ErrorKind::kData, fmt::format("{}: no such file or folder", request.path));
   if (request.target && fs::is_directory(request.path, error))
     throw Error(ErrorKind::kUsage, fmt::format("--target names a column, and {} is a folder", request.path));
-  if (fs::is_directory(request.path, error))
-    return holds_texts(request.path) ? draft_texts(request) : draft_photos(request);
-  if (begins_as_archive(request.path))
+  if (fs::is_directory(request.path, error)) {
+    if (holds_texts(request.path)) return draft_texts(request);
+    return holds_clips(request.path) ? draft_clips(request) : draft_photos(request);
+  }
+  const std::string head = first_bytes(request.path);
+  if (head == "\x89HDF") return draft_arrays(request);
+  if (head.starts_with("PK"))
     throw Error(ErrorKind::kUsage, fmt::format("{}: init --from takes {}", request.path, kKinds));
   return draft_table(request);
+}
+
+Roles roles_in(const std::string& folder) {
+  Roles roles{.train = first_of(folder, {"train", "training"})};
+  if (roles.train.empty()) return roles;
+  roles.validation = first_of(folder, {"val", "validation", "valid"});
+  roles.test = first_of(folder, {"test", "testing"});
+  return roles;
+}
+
+std::string below(const std::string& folder, const std::string& name) {
+  return name.empty() ? folder : (fs::path(folder) / name).lexically_normal().string();
+}
+
+std::string sets_of_roles(const Roles& roles,
+                          const std::function<std::string(const char* role, const std::string& name)>& set) {
+  std::string text = "data:\n" + set("train", roles.train);
+  text += roles.validation.empty() ? "  validation:\n    Split: {fraction: 0.15, stratified: true}\n"
+                                   : set("validation", roles.validation);
+  return roles.test.empty() ? text : text + set("test", roles.test);
+}
+
+std::string lowercase(std::string text) {
+  for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return text;
+}
+
+std::string some_names(std::vector<std::string> names) {
+  constexpr std::size_t kAll = 12, kSome = 10;
+  for (std::string& name : names) name = printable(name);
+  const bool some = names.size() > kAll;
+  if (some) names.resize(kSome);
+  return join(names, ", ") + (some ? ", ..." : "");
 }
 
 std::string yaml_word(const std::string& word) { return trim(config::to_yaml(config::Node::text(word))); }

@@ -2,6 +2,7 @@
 
 // init --from: looks at somebody's data and drafts a config that trains on them unedited. Main thread.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,24 @@ Draft draft_table(const DraftRequest& request);
 Draft draft_photos(const DraftRequest& request);
 /// Class folders of .txt files.
 Draft draft_texts(const DraftRequest& request);
+/// Class folders of clips.
+Draft draft_clips(const DraftRequest& request);
+/// An HDF5 file.
+Draft draft_arrays(const DraftRequest& request);
+
+/// Sub-folders by what they are for; "": there is none, and of `train` that the folder itself is it.
+struct Roles {
+  std::string train{}, validation{}, test{};
+};
+Roles roles_in(const std::string& folder);
+/// A sub-folder's path.
+std::string below(const std::string& folder, const std::string& name);
+/// `data:` with what `set` writes for each role and its sub-folder; without one for validation a Split.
+std::string sets_of_roles(const Roles& roles,
+                          const std::function<std::string(const char* role, const std::string& name)>& set);
+std::string lowercase(std::string text);
+/// "cat, dog, ..."
+std::string some_names(std::vector<std::string> names);
 
 /// A word as YAML has it, in quotes where it needs them.
 std::string yaml_word(const std::string& word);

@@ -121,7 +121,8 @@ void add_init(App& app) {
   command.positional("NAME", flags->name, "of the config; with --from the folder");
   command.positional("DIR", flags->directory, "where to write it (the current folder)");
   command.section("Your data")
-      .option("--from", "PATH", flags->from, "a CSV file, or a folder of class folders with photos or texts")
+      .option("--from", "PATH", flags->from,
+              "a CSV or HDF5 file, or a folder of class folders with photos, clips or texts")
       .option("--target", "COLUMN", flags->target,
               "what to predict (default: a column called target, label or class, else the last)");
   command.run([flags](const Context&) { return run(*flags); });

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli/init/draft.h"
+#include "cli/init/networks.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
@@ -19,23 +20,11 @@ constexpr std::int64_t kPhotosLookedAt = 200;
 constexpr std::int64_t kSmall = 64;   // photos up to this size are trained on as they are
 constexpr std::int64_t kUsual = 128;  // others are brought to this
 
-std::optional<std::string> sub_folder(const std::string& path, const std::vector<const char*>& names) {
-  std::error_code ignored;
-  for (const char* const name : names)
-    if (fs::is_directory(fs::path(path) / name, ignored)) return name;
-  return std::nullopt;
-}
-
 class PhotosDraft {
  public:
-  explicit PhotosDraft(const DraftRequest& request) : request_(request) {
-    train_ = sub_folder(request.path, {"train", "training"});
-    if (train_) {
-      validation_ = sub_folder(request.path, {"val", "validation", "valid"});
-      test_ = sub_folder(request.path, {"test", "testing"});
-    }
+  explicit PhotosDraft(const DraftRequest& request) : request_(request), roles_(roles_in(request.path)) {
     data::ImageFolderSpec spec;
-    spec.directory.value = folder(request.path, train_);
+    spec.directory.value = below(request.path, roles_.train);
     spec.on_error.skip = true;
     data::DatasetConfig only;
     only.train = data::dataset_family().make(spec);
@@ -45,8 +34,9 @@ class PhotosDraft {
 
   Draft take() const {
     Draft draft;
-    draft.said.push_back(fmt::format("{}: {} photos of {} classes: {}", folder(request_.path, train_),
-                                     with_commas(source_->size()), source_->class_names().size(), classes()));
+    draft.said.push_back(fmt::format("{}: {} photos of {} classes: {}", below(request_.path, roles_.train),
+                                     with_commas(source_->size()), source_->class_names().size(),
+                                     some_names(source_->class_names())));
     draft.said.push_back(fmt::format("  half of them are {} x {} pixels or larger; the network gets {} x {}",
                                      middle_.first, middle_.second, size_, size_));
     draft.yaml = head() + model() + data() + training();
@@ -54,17 +44,6 @@ class PhotosDraft {
   }
 
  private:
-  static std::string folder(const std::string& path, const std::optional<std::string>& below) {
-    return below ? (fs::path(path) / *below).lexically_normal().string() : path;
-  }
-  std::string classes() const {
-    std::vector<std::string> names = source_->class_names();
-    for (std::string& name : names) name = printable(name);
-    if (names.size() <= 12) return join(names, ", ");
-    names.resize(10);
-    return join(names, ", ") + ", ...";
-  }
-
   void measure() {
     std::vector<std::int64_t> heights, widths;
     const std::int64_t step = std::max<std::int64_t>(1, source_->size() / kPhotosLookedAt);
@@ -98,39 +77,17 @@ class PhotosDraft {
   }
 
   std::string model() const {
-    std::string text =
-        "model:\n"
-        "  blocks:\n"
-        "    stage:\n"
-        "      params: {filters: required}\n"
-        "      layers:\n"
-        "        - Conv2D: {name: conv, filters: $filters, kernel_size: 3, padding: same, use_bias: false, "
-        "kernel_initializer: he_normal}\n"
-        "        - BatchNormalization: {name: bn, momentum: 0.9}\n"
-        "        - Activation: relu\n"
-        "        - MaxPooling2D: {name: pool, pool_size: 2}\n"
-        "  layers:\n";
-    text += fmt::format("    - Input: {{shape: [{}, {}, 3]}}\n", size_, size_);
-    std::int64_t filters = size_ > kSmall ? 16 : 32;
-    int stage = 0;
-    for (std::int64_t left = size_; left >= 8 && filters <= 256; left /= 2, filters *= 2)
-      text += fmt::format("    - stage: {{name: stage{}, filters: {}}}\n", ++stage, filters);
-    text += "    - GlobalAveragePooling2D\n    - Dropout: 0.2\n";
-    return text + fmt::format("    - Dense: {{name: classes, units: {}, activation: softmax}}\n\n",
-                              source_->class_names().size());
+    return convolutions({size_, size_, 3}) +
+           fmt::format("    - Dense: {{name: classes, units: {}, activation: softmax}}\n\n",
+                       source_->class_names().size());
   }
 
   std::string data() const {
-    const auto set = [&](const char* role, const std::string& below) {
+    const auto set = [&](const char* role, const std::string& name) {
       return fmt::format("  {}:\n    ImageFolder: {{directory: {}, on_error: skip}}\n", role,
-                         yaml_word((fs::path(request_.reference) / below).lexically_normal().string()));
+                         yaml_word(below(request_.reference, name)));
     };
-    std::string text = "data:\n" + set("train", train_.value_or(""));
-    if (validation_)
-      text += set("validation", *validation_);
-    else
-      text += "  validation:\n    Split: {fraction: 0.15, stratified: true}\n";
-    if (test_) text += set("test", *test_);
+    std::string text = sets_of_roles(roles_, set);
     text += "  transforms:\n    train:\n";
     if (size_ > kSmall)
       text += fmt::format("      - RandomResizedCrop: {{height: {}, width: {}, scale: [0.5, 1.0]}}\n", size_, size_);
@@ -165,7 +122,7 @@ class PhotosDraft {
   }
 
   const DraftRequest& request_;
-  std::optional<std::string> train_, validation_, test_;
+  const Roles roles_;
   std::shared_ptr<const data::Source> source_;
   std::pair<std::int64_t, std::int64_t> middle_;
   std::int64_t size_ = 0;

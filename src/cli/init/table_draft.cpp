@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "cli/init/draft.h"
+#include "cli/init/networks.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -53,11 +54,6 @@ bool is_class_like(const table::ColumnFacts& facts, table::ColumnType type, std:
          rows >= facts.distinct * kLeastRowsOfClass;
 }
 
-std::string lower(std::string text) {
-  for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return text;
-}
-
 /// The column that was asked for, one with a usual name, else the last that could be one.
 std::size_t find_target(const std::vector<Column>& columns, const DraftRequest& request) {
   std::vector<std::string> names;
@@ -74,8 +70,8 @@ std::size_t find_target(const std::vector<Column>& columns, const DraftRequest& 
   };
   for (const char* const usual : kUsualTargets)
     for (std::size_t i = 0; i < columns.size(); ++i)
-      if (can_be(i) && lower(names[i]) == usual) return i;
-  if (can_be(0) && lower(names[0]) == "y") return 0;  // elsewhere it may stand beside an x and a z
+      if (can_be(i) && lowercase(names[i]) == usual) return i;
+  if (can_be(0) && lowercase(names[0]) == "y") return 0;  // elsewhere it may stand beside an x and a z
   for (std::size_t i = columns.size(); i-- > 0;)
     if (can_be(i)) return i;
   throw Error(ErrorKind::kData, fmt::format("{}: no column of numbers or words could be predicted", request.path));
@@ -102,43 +98,9 @@ void decide(Column& column, std::int64_t rows) {
   column.use = facts.distinct <= kMostOneHot ? Use::kOneHot : Use::kEmbedded;
 }
 
-/// How long, how large: by the number of rows.
-struct Sizes {
-  std::int64_t batch, epochs, patience;
-  std::vector<std::int64_t> layers;
-  double dropout;
-};
-Sizes sizes_for(std::int64_t rows) {
-  Sizes sizes{.batch = 16, .epochs = 300, .patience = 30, .layers = {64, 32}, .dropout = 0.1};
-  while (sizes.batch < 1024 && sizes.batch * 200 < rows) sizes.batch *= 2;
-  if (rows >= 5'000) sizes = {sizes.batch, 100, 10, {128, 64}, 0.1};
-  if (rows >= 100'000) sizes = {sizes.batch, 30, 4, {256, 128}, 0.1};
-  if (rows >= 2'000'000) sizes = {sizes.batch, 10, 2, {256, 128}, 0.0};
-  return sizes;
-}
-
 std::int64_t embedding_width(std::int64_t words) {
   return std::clamp<std::int64_t>(std::llround(1.6 * std::pow(static_cast<double>(words), 0.56)), 4, 64);
 }
-
-/// Mean and variance of the target over the training rows.
-struct Moments {
-  double mean = 0, variance = 1;
-};
-Moments moments_of(const data::Source& train) {
-  double sum = 0, squares = 0, shift = 0;
-  float value = 0;
-  for (std::int64_t i = 0; i < train.size(); ++i) {
-    train.label_values(i, &value);
-    if (i == 0) shift = static_cast<double>(value);
-    const double distance = static_cast<double>(value) - shift;
-    sum += distance, squares += distance * distance;
-  }
-  const auto count = static_cast<double>(train.size());
-  return {shift + sum / count, std::max(squares / count - (sum / count) * (sum / count), 1e-12)};
-}
-
-std::string rounded(double value) { return fmt::format("{:.6g}", value); }
 
 class TableDraft {
  public:
@@ -309,12 +271,7 @@ class TableDraft {
       if (sizes.dropout > 0) text += fmt::format("    - Dropout: {}\n", shortest(sizes.dropout));
     }
     if (classes_) return text + fmt::format("    - Dense: {{units: {}, activation: softmax}}\n\n", class_count_);
-    const Moments moments = moments_of(*train_);
-    text += "    - Dense: 1\n";
-    return text + fmt::format(
-                      "    - Rescaling: {{scale: {}, offset: {}}}   # deviation and mean of {}: the layers above "
-                      "stay near 0 and 1\n\n",
-                      rounded(std::sqrt(moments.variance)), rounded(moments.mean), printable(target_->name));
+    return text + "    - Dense: 1\n" + rescaled_end(*train_, target_->name);
   }
 
   std::string data() const {

@@ -196,16 +196,20 @@ LabelColumn read_labels(const std::string& name, const Stored& array) {
   return labels;
 }
 
+Handle open_file(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error))
+    fail(path, error ? "cannot open: " + error.message() : "is no file");
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // it would print
+  return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, path, "open as HDF5"};
+}
+
 class Hdf5Dataset final : public LabelledSource {
  public:
   explicit Hdf5Dataset(const HDF5DatasetSpec& spec) : LabelledSource("row", spec.class_names) {
-    const std::string& path = spec.file.value;
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(path, error))
-      fail(path, error ? "cannot open: " + error.message() : "is no file");
     const std::lock_guard lock(hdf5_mutex());
     try {
-      open(spec, path);
+      open(spec, spec.file.value);
     } catch (...) {
       forget();
       throw;
@@ -257,8 +261,7 @@ class Hdf5Dataset final : public LabelledSource {
   const Stored& at(int input) const { return inputs_[static_cast<std::size_t>(input)]; }
 
   void open(const HDF5DatasetSpec& spec, const std::string& path) {
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // it would print
-    file_ = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, path, "open as HDF5");
+    file_ = open_file(path);
     path_ = path;
     bytes_ = length();
     for (const auto& [name, array] : spec.inputs.arrays) {
@@ -330,6 +333,28 @@ class Hdf5Dataset final : public LabelledSource {
 };
 
 }  // namespace
+
+std::vector<ArrayInFile> hdf5_arrays(const std::string& file) {
+  const std::lock_guard lock(hdf5_mutex());
+  const Handle opened = open_file(file);
+  std::vector<std::string> names;
+  const auto note = [](hid_t, const char* name, const H5L_info_t*, void* all) -> herr_t {
+    static_cast<std::vector<std::string>*>(all)->emplace_back(name);
+    return 0;
+  };
+  if (H5Lvisit(opened, H5_INDEX_NAME, H5_ITER_INC, note, &names) < 0) fail(file, "cannot list: " + library_error());
+  std::vector<ArrayInFile> arrays;
+  for (const std::string& name : names) try {
+      const Stored array = open_array(opened, file, name);
+      arrays.push_back({.name = name,
+                        .rows = array.rows,
+                        .row = array.row,
+                        .integers = array.kind == H5T_INTEGER,
+                        .bytes = array.is_bytes()});
+    } catch (const Error&) {  // a group, text, a single value: nothing to train on
+    }
+  return arrays;
+}
 
 namespace {
 

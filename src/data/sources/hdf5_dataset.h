@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/shape.h"
 #include "data/sources/dataset.h"
 
 namespace dptrain::data {
@@ -20,5 +22,16 @@ struct HDF5DatasetSpec : DatasetCommon {
   NamedArrays labels;  ///< or {output name: array}
   std::optional<std::string> sample_weight;
 };
+
+/// An array of integers or floats in a file.
+struct ArrayInFile {
+  std::string name;  ///< with the groups that it stands in
+  std::int64_t rows = 0;
+  Shape row;  ///< as a sample of it; [1] of single numbers
+  bool integers = false, bytes = false;
+};
+/// Those with at least one row, in the order of their names. Any thread. Throws Error{kData} for a file that is no
+/// HDF5.
+std::vector<ArrayInFile> hdf5_arrays(const std::string& file);
 
 }  // namespace dptrain::data

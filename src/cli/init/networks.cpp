@@ -1,0 +1,76 @@
+#include "cli/init/networks.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::cli {
+
+Sizes sizes_for(std::int64_t rows) {
+  Sizes sizes{.batch = 16, .epochs = 300, .patience = 30, .layers = {64, 32}, .dropout = 0.1};
+  while (sizes.batch < 1024 && sizes.batch * 200 < rows) sizes.batch *= 2;
+  if (rows >= 5'000) sizes = {sizes.batch, 100, 10, {128, 64}, 0.1};
+  if (rows >= 100'000) sizes = {sizes.batch, 30, 4, {256, 128}, 0.1};
+  if (rows >= 2'000'000) sizes = {sizes.batch, 10, 2, {256, 128}, 0.0};
+  return sizes;
+}
+
+std::string yaml_shape(const Shape& shape) {
+  std::vector<std::string> sizes;
+  for (const std::int64_t size : shape.dims()) sizes.push_back(std::to_string(size));
+  return "[" + join(sizes, ", ") + "]";
+}
+
+std::string convolutions(const Shape& input) {
+  constexpr std::int64_t kSmall = 64, kMostFilters = 256;
+  const bool clips = input.rank() == 4;
+  std::int64_t frames = clips ? input[0] : 1, side = std::min(input[input.rank() - 3], input[input.rank() - 2]);
+  const char* const axes = clips ? "3D" : "2D";
+  std::string text = fmt::format(
+      "model:\n"
+      "  blocks:\n"
+      "    stage:\n"
+      "      params: {{filters: required, pool: 2}}\n"
+      "      layers:\n"
+      "        - Conv{}: {{name: conv, filters: $filters, kernel_size: 3, padding: same, use_bias: false, "
+      "kernel_initializer: he_normal}}\n"
+      "        - BatchNormalization: {{name: bn, momentum: 0.9}}\n"
+      "        - Activation: relu\n"
+      "        - MaxPooling{}: {{name: pool, pool_size: $pool}}\n"
+      "  layers:\n"
+      "    - Input: {{shape: {}}}\n",
+      axes, axes, yaml_shape(input));
+  std::int64_t filters = clips || side > kSmall ? 16 : 32;
+  for (int stage = 1; side >= 4 && filters <= kMostFilters; side /= 2, filters *= 2, ++stage) {
+    std::string pool;
+    if (clips) pool = frames >= 4 && stage > 1 ? ", pool: 2" : ", pool: [1, 2, 2]";
+    if (clips && frames >= 4 && stage > 1) frames /= 2;
+    text += fmt::format("    - stage: {{name: stage{}, filters: {}{}}}\n", stage, filters, pool);
+  }
+  return text + fmt::format("    - GlobalAveragePooling{}\n    - Dropout: 0.2\n", axes);
+}
+
+std::string rescaled_end(const data::Source& train, const std::string& target) {
+  double sum = 0, squares = 0, shift = 0;
+  for (std::int64_t i = 0; i < train.size(); ++i) {
+    float value = 0;
+    if (train.label_type() == data::LabelType::kClass)
+      value = static_cast<float>(train.label_class(i));
+    else
+      train.label_values(i, &value);
+    if (i == 0) shift = static_cast<double>(value);
+    const double distance = static_cast<double>(value) - shift;
+    sum += distance, squares += distance * distance;
+  }
+  const auto count = static_cast<double>(train.size());
+  const double variance = std::max(squares / count - (sum / count) * (sum / count), 1e-12);
+  return fmt::format(
+      "    - Rescaling: {{scale: {:.6g}, offset: {:.6g}}}   # deviation and mean of {}: the layers above stay near 0 "
+      "and "
+      "1\n\n",
+      std::sqrt(variance), shift + sum / count, printable(target));
+}
+
+}  // namespace dptrain::cli
