@@ -50,7 +50,7 @@ FAULTS = [
           "return remainder[a] < remainder[b];", ["data"]),
     Fault("an off-by-one", "src/data/transforms/random_crop.cpp", "stream.below(static_cast<std::uint64_t>(room) + 1)",
           "stream.below(static_cast<std::uint64_t>(room))", ["data"]),
-    Fault("an off-by-one", "src/data/sources/video.cpp", "stream.below(static_cast<std::uint64_t>(room) + 1)",
+    Fault("an off-by-one", "src/data/video/clip_reading.cpp", "stream.below(static_cast<std::uint64_t>(room) + 1)",
           "stream.below(static_cast<std::uint64_t>(room))", ["data"]),
     Fault("an unchecked length", "src/data/video/libav/container.cpp", "packets_ < stream_->nb_frames", "packets_ < 0", ["data"]),
     Fault("an unchecked length", "src/checkpoint/hdf5/hdf5_reader.cpp",

@@ -18,7 +18,9 @@ class CachedSource final : public WrappedSource {
       : WrappedSource(std::move(whole)), prefix_(std::move(prefix)), stores_(std::move(stores)) {}
 
   Shape input_shape(int input) const override { return prefix_.output(first_shape(input)); }
-  Shape peek_shape(std::int64_t index) const override { return prefix_.output(of().peek_shape(index)); }
+  Shape peek_shape(std::int64_t index, int input) const override {
+    return prefix_.output(of().peek_shape(index, input));
+  }
   bool has_one_shape(int input) const override { return of().has_one_shape(input) || prefix_.fixes_size(); }
   void read(std::int64_t index, int input, Array& out, const ReadHint&) const override {
     CacheStore& store = *stores_[static_cast<std::size_t>(input)];

@@ -86,7 +86,7 @@ class Source {
   virtual bool has_one_shape(int input) const { return input_shape(input).rank() > 0; }
   /// Where samples differ in size: the size that one of them says it has, without decoding it, or nothing where it does
   /// not say.
-  virtual Shape peek_shape(std::int64_t index) const { return static_cast<void>(index), Shape{}; }
+  virtual Shape peek_shape(std::int64_t /*index*/, int /*input*/ = 0) const { return {}; }
   /// Reads one sample's input. Any thread. Throws Error{kData} naming file and byte offset; SampleError where there is
   /// an account of bad samples.
   virtual void read(std::int64_t index, int input, Array& out, const ReadHint& hint = {}) const = 0;

@@ -40,7 +40,7 @@ class Features final : public WrappedSource {
   int inputs() const override { return static_cast<int>(inputs_.size()); }
   std::string input_name(int input) const override { return inputs_[static_cast<std::size_t>(input)].name; }
   Shape input_shape(int input) const override { return inputs_[static_cast<std::size_t>(input)].shape; }
-  Shape peek_shape(std::int64_t) const override { return {}; }
+  Shape peek_shape(std::int64_t, int) const override { return {}; }
   void read(std::int64_t index, int input, Array& out, const ReadHint& hint) const override;
   bool gives(int input, DType type) const override {
     return type != DType::kF32 && inputs_[static_cast<std::size_t>(input)].type == type;

@@ -12,7 +12,6 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "data/images/image_decoders.h"
-#include "data/images/image_info.h"
 #include "data/sources/class_folders.h"
 #include "data/sources/file_list.h"
 #include "data/sources/file_stamp.h"
@@ -49,51 +48,27 @@ class ImageFiles final : public ClassSource {
   ImageFiles(FileList files, ClassSamples classes, const ImageFolderSpec& spec, const std::string& place)
       : ClassSource(std::move(classes), std::make_shared<BadSamples>(spec.on_error, files.size(), place)),
         files_(std::move(files)),
-        color_(spec.color_mode),
-        rotate_(spec.exif == Exif::kRotate) {
-    set_fingerprint("images", channels_of(color_), hash_of_files(files_));
+        reading_{.color_mode = spec.color_mode, .exif = spec.exif} {
+    set_fingerprint("images", channels_of(spec.color_mode), hash_of_files(files_));
   }
 
   std::int64_t size() const override { return files_.size(); }
   Shape input_shape(int) const override { return {}; }
-  Shape peek_shape(std::int64_t index) const override {
-    std::vector<std::uint8_t> bytes;
-    try {
-      read_file(files_.path(index), bytes);
-      const ImageInfo info = image_info(bytes);
-      return {info.height, info.width, channels_of(color_)};
-    } catch (const Error&) {  // told when the sample is read
-      return {};
-    }
-  }
-
+  Shape peek_shape(std::int64_t index, int) const override { return peek_image_file(files_.path(index), reading_); }
   void read(std::int64_t index, int, Array& out, const ReadHint& hint) const override {
-    thread_local std::vector<std::uint8_t> bytes;  // of the file; a worker has one
-    const std::string path = files_.path(index);
-    read_file(path, bytes);
-    try {
-      decode_image(bytes,
-                   {.color = color_,
-                    .rotate = rotate_,
-                    .least_height = hint.least_height,
-                    .least_width = hint.least_width,
-                    .part = hint.part},
-                   out);
-    } catch (const ImageError& error) {
-      throw SampleError({.file = path, .byte = error.byte(), .words = error.words()});
-    }
+    read_image_file(files_.path(index), reading_, hint, out);
   }
   std::string label_place(std::int64_t index, int) const override { return files_.path(index); }
   std::string cache_key() const override {
     std::uint64_t hash = files_.hash(kHashStart);
     for (std::int64_t i = 0; i < files_.size(); ++i) hash = hash_stamp(files_.path(i), hash);
-    return fmt::format("{}, {}, files {:016x}", fingerprint(), rotate_ ? "upright" : "as stored", hash);
+    return fmt::format("{}, {}, files {:016x}", fingerprint(), reading_.exif == Exif::kRotate ? "upright" : "as stored",
+                       hash);
   }
 
  private:
   FileList files_;
-  ColorMode color_;
-  bool rotate_;
+  ImageReading reading_;
 };
 
 std::shared_ptr<const Source> open_image_folder(const ImageFolderSpec& spec, const ModelSide& model, Role) {

@@ -1,18 +1,15 @@
 #pragma once
 
-#include <array>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "data/images/image.h"
+#include "data/images/image_file.h"
 #include "data/on_error.h"
 #include "data/sources/dataset.h"
 
 namespace dptrain::data {
 
-enum class Exif { kRotate, kIgnore };
 /// Folders of image files, one per class (image_folder.cpp).
 struct ImageFolderSpec : DatasetCommon {
   config::Path directory;
@@ -26,10 +23,3 @@ struct ImageFolderSpec : DatasetCommon {
 std::shared_ptr<const Source> open_images(const std::vector<std::string>& paths, const ImageFolderSpec& options);
 
 }  // namespace dptrain::data
-
-namespace dptrain::config {
-template <>
-struct EnumNames<data::Exif> {
-  static constexpr std::array names{std::pair{data::Exif::kRotate, "rotate"}, std::pair{data::Exif::kIgnore, "ignore"}};
-};
-}  // namespace dptrain::config

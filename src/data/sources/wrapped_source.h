@@ -19,7 +19,7 @@ class WrappedSource : public Source {
   std::string input_name(int input) const override { return of_->input_name(input); }
   Shape input_shape(int input) const override { return of_->input_shape(input); }
   bool has_one_shape(int input) const override { return input_shape(input).rank() > 0 || of_->has_one_shape(input); }
-  Shape peek_shape(std::int64_t index) const override { return of_->peek_shape(at(index)); }
+  Shape peek_shape(std::int64_t index, int input) const override { return of_->peek_shape(at(index), input); }
   void read(std::int64_t index, int input, Array& out, const ReadHint& hint) const override {
     of_->read(at(index), input, out, hint);
   }

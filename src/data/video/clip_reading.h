@@ -1,0 +1,94 @@
+#pragma once
+
+// One clip as a sample: what folders of clips and columns of paths read. Any thread.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/schema.h"
+#include "data/images/image_file.h"
+#include "data/video/clip.h"
+#include "data/video/clip_list.h"
+
+namespace dptrain::data {
+
+/// Where a training clip begins.
+enum class ClipStart { kRandom, kMiddle, kFirst };
+/// What becomes of a clip that has too few frames.
+enum class ShortClips { kRepeatLast, kFail };
+
+/// What is read of a clip, [frames, height, width, channels].
+struct ClipReading {
+  std::int64_t frames = 16;
+  std::int64_t stride = 1;               ///< from one frame to the next
+  std::vector<std::int64_t> image_size;  ///< [height, width]; empty: as the clips are
+  Interpolation interpolation = Interpolation::kBilinear;
+  ColorMode color_mode = ColorMode::kRgb;
+  Exif exif = Exif::kRotate;
+  ClipStart start = ClipStart::kRandom;
+  ShortClips short_clips = ShortClips::kRepeatLast;
+
+  /// Extents that differ from clip to clip are 0.
+  Shape extents() const;
+};
+
+/// The frames that a clip of `count` gives. In training `draw` says where a random start lies; without it, and with
+/// ClipStart::kMiddle, the frames lie in the middle: number (count - span) / 2, rounded down, is the first. Throws
+/// ClipError where it is too short and may not be.
+std::vector<std::int64_t> pick_frames(const ClipReading& reading, std::int64_t count,
+                                      const std::optional<DrawKey>& draw);
+
+/// `out` becomes u8 [frames, H, W, C]. Throws SampleError that names the clip.
+void read_clip(const Clip& clip, const ClipReading& reading, const ReadHint& hint, Array& out);
+/// Decodes every frame. Throws SampleError.
+ClipInfo inspect_clip(const Clip& clip, const ClipReading& reading);
+/// By what the clip says of itself; nothing for one that cannot be read.
+Shape peek_clip(const Clip& clip, const ClipReading& reading);
+
+/// "" or what is wrong with a key `image_size`.
+std::string check_image_size(const std::vector<std::int64_t>& size);
+
+/// Adds the keys of ClipReading to those of a Spec that derives from it.
+template <class Spec>
+config::Schema with_clip_keys(config::Schema schema);
+
+}  // namespace dptrain::data
+
+namespace dptrain::config {
+template <>
+struct EnumNames<data::ClipStart> {
+  static constexpr std::array names{std::pair{data::ClipStart::kRandom, "random"},
+                                    std::pair{data::ClipStart::kMiddle, "middle"},
+                                    std::pair{data::ClipStart::kFirst, "first"}};
+};
+template <>
+struct EnumNames<data::ShortClips> {
+  static constexpr std::array names{std::pair{data::ShortClips::kRepeatLast, "repeat_last"},
+                                    std::pair{data::ShortClips::kFail, "fail"}};
+};
+}  // namespace dptrain::config
+
+template <class Spec>
+dptrain::config::Schema dptrain::data::with_clip_keys(config::Schema schema) {
+  const auto key = []<class T>(const char* name, T ClipReading::*member) {
+    return config::key(name, static_cast<T Spec::*>(member));
+  };
+  schema.key(key("frames", &ClipReading::frames).at_least(1).at_most(65536).doc("of a sample"));
+  schema.key(key("stride", &ClipReading::stride).at_least(1).at_most(65536).doc("from one frame to the next"));
+  schema.key(key("image_size", &ClipReading::image_size)
+                 .at_least(1)
+                 .at_most(65536)
+                 .check(check_image_size)
+                 .doc("[height, width] to which frames are resized as they are decoded; absent: as they are"));
+  schema.key(key("interpolation", &ClipReading::interpolation).doc("of image_size"));
+  schema.key(key("color_mode", &ClipReading::color_mode).doc("1, 3 or 4 channels"));
+  schema.key(key("exif", &ClipReading::exif).doc("turn frames upright as the file says, or not"));
+  schema.key(key("start", &ClipReading::start).doc("of training clips: random draws anew in every epoch"));
+  schema.key(
+      key("short_clips", &ClipReading::short_clips).doc("of clips with too few frames: repeat the last one, or fail"));
+  return schema;
+}
