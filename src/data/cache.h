@@ -43,10 +43,10 @@ std::unique_ptr<CacheStore> disk_store(const std::string& file, std::int64_t sam
 
 /// A source and a pipeline that are the same to a loader, and which of the first one's results are kept. `name`, such
 /// as "train", tells the files of one folder apart. `processes` of the run are on this machine. Samples that lie in
-/// memory anyway are not kept again.
+/// memory anyway are not kept again, nor are inputs of `model` that transforms pass by (ModelSide::is_transformed).
 std::pair<std::shared_ptr<const Source>, Pipeline> cached(std::shared_ptr<const Source> source, Pipeline pipeline,
                                                           const CacheOptions& options, const std::string& name,
-                                                          int processes = 1);
+                                                          int processes = 1, const ModelSide& model = {});
 
 }  // namespace dptrain::data
 

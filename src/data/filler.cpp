@@ -46,6 +46,8 @@ Shape turned(const Shape& shape) {
 
 }  // namespace
 
+const Pipeline Filler::kNoTransforms;
+
 Filler::Filler(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model,
                std::vector<LabelDelivery> labels, std::uint64_t seed, Delivery delivery)
     : source_(std::move(source)),
@@ -74,10 +76,18 @@ Filler::Input Filler::match(const ModelSide& model, std::size_t which) const {
   input.type = model.input_type(which);
   input.id_limit = model.id_limit(which);
   if (input.type != DType::kF32) return match_exact(input, model.input_names[which]), input;
+  input.is_transformed = pipeline_.empty() || model.is_transformed(which);
+  if (!input.is_transformed && pipeline_.mixes())
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("data.transforms mix samples, but the model's input '{}' is no image; leave MixUp and CutMix "
+                    "out",
+                    model.input_names[which]));
+  const Pipeline& pipeline = pipeline_of(input);
   const Shape found = source_->input_shape(input.from);
   input.sample = with_channel(found, input.wanted);
-  pipeline_.check_mixing(!source_->has_one_shape(input.from));
-  const Shape made = pipeline_.output(input.sample);
+  pipeline.check_mixing(!source_->has_one_shape(input.from));
+  const Shape made = pipeline.output(input.sample);
   if (made.rank() > 0 && made != input.wanted) {
     const std::string name = source_->input_name(input.from);
     throw Error(ErrorKind::kData,
@@ -87,7 +97,7 @@ Filler::Input Filler::match(const ModelSide& model, std::size_t which) const {
   if (found.rank() == 0) check_sizes(input);
   input.u8 = source_->u8_rows(input.from);
   input.f32 = source_->f32_rows(input.from);
-  input.is_final = pipeline_.empty() && found == input.wanted && source_->gives(input.from, DType::kF32);
+  input.is_final = pipeline.empty() && found == input.wanted && source_->gives(input.from, DType::kF32);
   return input;
 }
 
@@ -127,7 +137,7 @@ void Filler::fill_exact(const Input& input, std::int64_t index, std::byte* out) 
 void Filler::check_sizes(const Input& input) const {
   constexpr std::int64_t kPeeked = 16;
   const auto fits = [&](const Shape& shape) {
-    const Shape made = pipeline_.output(shape);
+    const Shape made = pipeline_of(input).output(shape);
     return made.rank() == 0 || made == input.wanted;
   };
   const std::int64_t samples = std::min(kPeeked, source_->size());
@@ -136,7 +146,7 @@ void Filler::check_sizes(const Input& input) const {
   const int rank = input.wanted.rank();  // of images, or of clips
   for (std::int64_t i = 0; i < samples; ++i) {
     const std::int64_t index = i * source_->size() / samples;
-    const Shape shape = source_->peek_shape(index);
+    const Shape shape = source_->peek_shape(index, input.from);
     if (shape.rank() != input.wanted.rank() || rank < 3 || rank > 4) continue;
     ++seen;
     if (fits(shape) || fits(turned(shape))) continue;  // or turned upright
@@ -154,7 +164,8 @@ void Filler::check_sizes(const Input& input) const {
 
 bool Filler::is_copy() const {
   if (delivery_ != Delivery::kFloats) return true;
-  return only_map_ && std::all_of(inputs_.begin(), inputs_.end(), in_memory);
+  return only_map_ && std::all_of(inputs_.begin(), inputs_.end(),
+                                  [](const Input& input) { return in_memory(input) && input.is_transformed; });
 }
 
 bool Filler::is_quick() const {
@@ -216,7 +227,9 @@ std::vector<RowsInMemory> Filler::rows_in_memory() const {
   for (const Input& input : inputs_) {
     const std::uint8_t* const u8 = source_->u8_rows(input.from);
     const float* const f32 = source_->f32_rows(input.from);
-    if (input.type != DType::kF32 || input.sample.rank() == 0 || (u8 == nullptr && f32 == nullptr)) return {};
+    if (input.type != DType::kF32 || !input.is_transformed || input.sample.rank() == 0 ||
+        (u8 == nullptr && f32 == nullptr))
+      return {};
     all.push_back(
         {.input = input.from,
          .sample = input.sample,
@@ -252,7 +265,7 @@ void Filler::move_row(Batch::Slot& slot, std::int64_t from, std::int64_t to) con
 
 void Filler::fill_input(const Input& input, std::int64_t index, std::int64_t epoch, Scratch& scratch,
                         float* out) const {
-  if (in_memory(input) && only_map_) {
+  if (in_memory(input) && only_map_ && input.is_transformed) {
     copy_row(input, index, out);
     return;
   }
@@ -260,7 +273,7 @@ void Filler::fill_input(const Input& input, std::int64_t index, std::int64_t epo
   const DrawKey key = key_of(index, epoch);
   const ImageView view = view_sample(input, index, key, scratch.image);
   try {
-    pipeline_.write(view, key, scratch.pipeline, input.wanted, out);
+    pipeline_of(input).write(view, key, scratch.pipeline, input.wanted, out);
   } catch (const Error& unfit) {  // an image of another size, say, is as bad as a damaged one
     if (!source_->bad_samples() || unfit.kind() == ErrorKind::kInternal) throw;
     throw SampleError({.file = source_->label_place(index), .byte = -1, .words = unfit.what()});
@@ -280,8 +293,8 @@ ImageView Filler::view_sample(const Input& input, std::int64_t index, const Draw
     view.data = input.u8 != nullptr ? static_cast<const void*>(input.u8 + first) : input.f32 + first;
   } else if (!source_->view(index, input.from, view)) {
     const auto part = [&](const Shape& whole) { return pipeline_.part(whole, key); };
-    ReadHint hint = pipeline_.hint();
-    hint.part = std::ref(part);
+    ReadHint hint = pipeline_of(input).hint();
+    if (input.is_transformed) hint.part = std::ref(part);
     if (pipeline_.training()) hint.draw = key;
     source_->read(index, input.from, image, hint);
     view = view_of(image);

@@ -62,7 +62,8 @@ class Filler {
     std::size_t row_bytes() const { return static_cast<std::size_t>(elements) * size_of(type); }
     const std::uint8_t* u8 = nullptr;  ///< rows in memory
     const float* f32 = nullptr;
-    bool is_final = false;  ///< the source writes a row as the model wants it (Source::gives)
+    bool is_transformed = true;  ///< else the transforms pass it by (ModelSide::is_transformed)
+    bool is_final = false;       ///< the source writes a row as the model wants it (Source::gives)
   };
 
   static float* float_row(const Batch::Slot& slot, std::size_t input, std::int64_t row) {
@@ -71,6 +72,7 @@ class Filler {
   }
   static bool in_memory(const Input& input) { return input.u8 != nullptr || input.f32 != nullptr; }
   void check_sizes(const Input& input) const;
+  const Pipeline& pipeline_of(const Input& input) const { return input.is_transformed ? pipeline_ : kNoTransforms; }
   Input match(const ModelSide& model, std::size_t which) const;
   void copy_rows(std::int64_t index, std::int64_t row, Batch::Slot& slot) const;
   void fill_input(const Input& input, std::int64_t index, std::int64_t epoch, Scratch& scratch, float* out) const;
@@ -89,6 +91,8 @@ class Filler {
   void mix_labels(const LabelWriter& label, std::size_t level, std::int64_t index, std::int64_t epoch, Scratch& scratch,
                   float* out) const;
   float mix_weights(std::size_t level, std::int64_t index, std::int64_t epoch) const;
+
+  static const Pipeline kNoTransforms;
 
   std::shared_ptr<const Source> source_;
   Pipeline pipeline_;

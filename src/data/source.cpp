@@ -17,4 +17,11 @@ bool ModelSide::wants_ids(const std::string& input, std::size_t inputs) const {
   return found != input_names.end() && input_type(static_cast<std::size_t>(found - input_names.begin())) == DType::kI32;
 }
 
+bool ModelSide::is_transformed(std::size_t i) const {
+  const auto is_picture = [this](std::size_t k) { return input_type(k) == DType::kF32 && input_shapes[k].rank() >= 3; };
+  bool any = false;
+  for (std::size_t k = 0; k < input_shapes.size(); ++k) any = any || is_picture(k);
+  return input_type(i) == DType::kF32 && (!any || is_picture(i));
+}
+
 }  // namespace dptrain::data

@@ -181,6 +181,9 @@ struct ModelSide {
   std::int64_t id_limit(std::size_t i) const { return i < id_limits.size() ? id_limits[i] : 0; }
   std::optional<double> padding(std::size_t i) const { return i < paddings.size() ? paddings[i] : std::nullopt; }
   /// Whether the samples of an input have lengths, up to the padding: 0 of ids.
+  /// Whether data.transforms work on an input: on all of floats, or, where some of those are images or clips (three or
+  /// four axes), on these alone.
+  bool is_transformed(std::size_t i) const;
   bool has_lengths(std::size_t i) const { return input_type(i) == DType::kI32 || padding(i).has_value(); }
   /// Whether the model takes this input of a data set that has so many for ids.
   bool wants_ids(const std::string& input, std::size_t inputs) const;

@@ -208,7 +208,7 @@ std::unique_ptr<data::Loader> SessionData::make_loader(const std::shared_ptr<con
   if (!plan.features) {
     data::Pipeline pipeline(transforms(plan.evaluation), plan.evaluation);
     auto [samples, rest] =
-        data::cached(source, std::move(pipeline), section.loader.cache, plan.name, setting_.processes_here);
+        data::cached(source, std::move(pipeline), section.loader.cache, plan.name, setting_.processes_here, side);
     return std::make_unique<data::Loader>(std::move(samples), std::move(rest), side, labels, options);
   }
   side.input_names.clear();
