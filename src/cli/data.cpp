@@ -76,7 +76,8 @@ int run_stats(const DataCommandFlags& flags) {
       print_text(
           fmt::format("{}: {} samples\n  {}\n", set.name, with_commas(set.source->size()), join(columns, "\n  ")));
   for (const NamedSet& set : data.sets)
-    for (int input = 0; set.source->column_lines().empty() && input < set.source->inputs(); ++input) {
+    for (int input = 0; input < set.source->inputs(); ++input) {
+      if (!set.source->column_lines().empty() && set.source->input_shape(input).rank() == 1) continue;  // told above
       const std::string of = set.source->input_name(input);
       print_text(stats_report(of.empty() ? set.name : set.name + " " + of,
                               data_stats(*set.source, input, pipeline, has_columns(data, *set.source, input)), values));
@@ -102,7 +103,7 @@ int run_preview(const DataCommandFlags& flags) {
                 fmt::format("data preview shows what a config's transforms make; {} is a folder", flags.path));
   const DataSets data = open_data_sets(flags.path, flags.overrides.overrides(), flags.on.value_or("train"));
   const data::Source& source = *data.sets.front().source;
-  if (!source.column_lines().empty()) {
+  if (!source.column_lines().empty() && !picture_input(data.model)) {
     print_rows(source, flags.samples.value_or(3));
     return 0;
   }
@@ -137,7 +138,7 @@ void add_data(App& app) {
       "if there is one. stats prints mean and deviation per channel, ready for a Normalization, and how large images "
       "are; of a table what its columns hold and become. preview draws samples as training sees them in several "
       "epochs, "
-      "of clips a row of frames, and prints rows of a table.");
+      "of clips a row of frames, and prints rows of a table without such.");
   command.example("scan flowers/train")
       .example("stats configs/flowers_cnn.yaml")
       .example("preview configs/flowers_cnn.yaml --samples 12 --epochs 8 -o preview.png");

@@ -33,13 +33,12 @@ std::string label_of(const data::Source& source, std::int64_t index) {
   return label;
 }
 
-/// Of the first input: an image, or a clip.
-Shape picture_shape(const data::ModelSide& model) {
+/// An input that is an image, or a clip.
+std::size_t picture_of(const data::ModelSide& model) {
+  if (const auto input = picture_input(model)) return *input;
   const Shape shape = model.input_shapes.empty() ? Shape() : model.input_shapes.front();
-  if (shape.rank() != 3 && shape.rank() != 4)
-    throw Error(ErrorKind::kUsage,
-                fmt::format("data preview shows images and clips; the model's input is {}", shape.str()));
-  return shape;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("data preview shows images and clips; the model's input is {}", shape.str()));
 }
 
 std::int64_t epochs_of(const PreviewOptions& options, const Shape& shape) {
@@ -53,8 +52,9 @@ std::vector<Line> lines(const DataSets& data, const NamedSet& set, const Preview
                             data.experiment->config.seed, data::Delivery::kFloats);
   const auto slot = filler.make_slot(1, data::aligned_memory);
   data::Filler::Scratch scratch;
-  const std::int64_t elements = data.model.input_shapes.front().elements();
-  const std::int64_t epochs = epochs_of(options, data.model.input_shapes.front());
+  const std::size_t input = picture_of(data.model);
+  const std::int64_t elements = data.model.input_shapes[input].elements();
+  const std::int64_t epochs = epochs_of(options, data.model.input_shapes[input]);
   const std::int64_t count = std::min(options.samples, set.source->size());
   std::vector<Line> found;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -63,8 +63,8 @@ std::vector<Line> lines(const DataSets& data, const NamedSet& set, const Preview
     try {
       for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
         filler.fill(index, epoch, 0, scratch, *slot);
-        const std::byte* const row = slot->inputs.front().data();
-        if (data.model.input_type(0) == DType::kI32) {
+        const std::byte* const row = slot->inputs[input].data();
+        if (data.model.input_type(input) == DType::kI32) {
           const auto* const ids = reinterpret_cast<const std::int32_t*>(row);
           line.values.emplace_back(ids, ids + elements);
         } else {
@@ -142,8 +142,14 @@ data::RgbImage clip_sheet(const std::vector<Line>& all, const Shape& shape, cons
 
 }  // namespace
 
+std::optional<std::size_t> picture_input(const data::ModelSide& model) {
+  for (std::size_t i = 0; i < model.input_shapes.size(); ++i)
+    if (const int rank = model.input_shapes[i].rank(); rank == 3 || rank == 4) return i;
+  return std::nullopt;
+}
+
 data::RgbImage preview(const DataSets& data, const NamedSet& set, const PreviewOptions& options) {
-  const Shape shape = picture_shape(data.model);
+  const Shape shape = data.model.input_shapes[picture_of(data.model)];
   const std::vector<Line> all = lines(data, set, options);
   const Shades range = range_of(all);
   return data::is_clip(shape) ? clip_sheet(all, shape, range)

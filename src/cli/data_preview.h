@@ -16,10 +16,13 @@ struct PreviewOptions {
   bool evaluation = false;             ///< the eval transforms instead, once
 };
 
-/// Images: one row per sample under its class and place, one column per epoch. Clips: one row per sample and epoch, one
-/// column per frame, 16 of them evenly spread where there are more. Samples that cannot be read are left out, with a
-/// warning. Values are shown as they are where they lie in 0..1 or 0..255, else stretched over the whole sheet, with a
-/// line that says so. Throws Error where the model's first input is neither.
+/// The first of the model's inputs that is an image or a clip.
+std::optional<std::size_t> picture_input(const data::ModelSide& model);
+
+/// Of that input. Images: one row per sample under its class and place, one column per epoch. Clips: one row per sample
+/// and epoch, one column per frame, 16 of them evenly spread where there are more. Samples that cannot be read are left
+/// out, with a warning. Values are shown as they are where they lie in 0..1 or 0..255, else stretched over the whole
+/// sheet, with a line that says so. Throws Error where the model has no such input.
 data::RgbImage preview(const DataSets& data, const NamedSet& set, const PreviewOptions& options);
 
 }  // namespace dptrain::cli

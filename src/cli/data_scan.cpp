@@ -53,12 +53,14 @@ Seen look(const data::Source& source, std::int64_t index, bool pictures, bool co
       seen.height = clip->height;
       seen.width = clip->width;
       seen.frames = clip->frames;
-      return seen;
+      if (!columns) return seen;
     }
     if (pictures) look_at_header(source.label_place(index), seen);
-    for (int input = source.inputs() - 1; input >= 0; --input)
+    for (int input = source.inputs() - 1; input >= 0; --input) {
+      image.shape = {};
       columns ? read_input(source, index, input, image) : source.read(index, input, image);
-    if (image.shape.rank() >= 2) seen.height = image.shape[0], seen.width = image.shape[1];
+      if (image.shape.rank() == 2 || image.shape.rank() == 3) seen.height = image.shape[0], seen.width = image.shape[1];
+    }
   } catch (const data::SampleError& error) {
     seen.damaged = true;
     seen.bad = error.sample();

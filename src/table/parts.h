@@ -46,6 +46,7 @@ class TableParts {
   std::int64_t rows = 0, skipped = 0;
 
   std::string place(std::int64_t row) const;
+  const std::string& file(std::int64_t row) const { return file_of(row).name; }
   void append_text(int column, std::int64_t row, std::string& out) const;
   std::int64_t bytes() const;
 

@@ -36,6 +36,7 @@ const std::vector<std::int64_t>& Table::counts(int column) const {
 
 void Table::append_text(int column, std::int64_t row, std::string& out) const { parts_->append_text(column, row, out); }
 std::string Table::place(std::int64_t row) const { return parts_->place(row); }
+const std::string& Table::file(std::int64_t row) const { return parts_->file(row); }
 std::int64_t Table::skipped() const { return parts_->skipped; }
 std::int64_t Table::bytes() const { return parts_->bytes(); }
 

@@ -60,6 +60,8 @@ class Table {
 
   /// "train.csv:1234": the line where the row begins, counted from 1, as an editor counts.
   std::string place(std::int64_t row) const;
+  /// The file of that, as it was opened; "stdin".
+  const std::string& file(std::int64_t row) const;
   /// Rows that were left out because they could not be read.
   std::int64_t skipped() const;
   /// Bytes that it holds.

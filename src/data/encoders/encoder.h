@@ -15,6 +15,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "config/family.h"
+#include "data/source.h"
 #include "table/schema.h"
 
 namespace dptrain::data {
@@ -103,6 +104,26 @@ class TextEncoder : public Encoder {
   virtual void encode_ids(std::string_view text, std::int32_t* out) const = 0;
 };
 
+/// kText: a cell names a file, from which an image or a clip is read. Stands alone in an input, and learns nothing.
+class FileEncoder : public Encoder {
+ public:
+  table::ColumnType reads() const final { return table::ColumnType::kText; }
+  std::int64_t floats() const final { return 0; }
+  nlohmann::json learned() const final;
+  /// "an image": what the file holds.
+  virtual const char* what() const = 0;
+  /// Of a sample, as [H, W, C] or [frames, H, W, C]; extents that differ from file to file are 0.
+  virtual Shape extents() const = 0;
+  /// What the file says it has, without decoding it; nothing where it does not say or cannot be read.
+  virtual Shape peek(const std::string& path) const = 0;
+  /// Throws SampleError that names the file.
+  virtual void read(const std::string& path, const ReadHint& hint, Array& out) const = 0;
+  /// As Source::inspect().
+  virtual std::optional<ClipInfo> inspect(const std::string& /*path*/) const { return std::nullopt; }
+  /// As Source::draws().
+  virtual bool draws() const { return false; }
+};
+
 config::Family& encoder_family();
 
 /// Throws Error{kData} where the column holds nothing to learn from, or what is refused.
@@ -111,6 +132,8 @@ std::unique_ptr<const Encoder> learn(const config::Typed& spec, const TrainingCo
 std::unique_ptr<const Encoder> restore(const config::Typed& spec, const nlohmann::json& learned);
 /// Which columns it reads.
 table::ColumnType column_type_of(const config::Typed& spec);
+/// Whether it is a FileEncoder.
+bool reads_files(const config::Typed& spec);
 /// The encoder of a column of which the config says nothing.
 config::Typed default_encoder(table::ColumnType type);
 

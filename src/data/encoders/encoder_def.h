@@ -5,6 +5,7 @@
 // read-only afterwards.
 
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "config/schema.h"
@@ -17,6 +18,7 @@ using config::key;
 /// A member of the family.
 struct EncoderDef final : config::TypeDef {
   table::ColumnType reads{};
+  bool reads_files = false;  ///< a FileEncoder
   std::unique_ptr<const Encoder> (*learn)(const void* spec, const TrainingColumn& column) = nullptr;
   std::unique_ptr<const Encoder> (*restore)(const void* spec, const nlohmann::json& learned) = nullptr;
 };
@@ -28,6 +30,7 @@ std::unique_ptr<EncoderDef> encoder_def(table::ColumnType reads, config::Schema 
   auto def = std::make_unique<EncoderDef>();
   static_cast<config::TypeDef&>(*def) = config::type_def<Spec>(std::move(schema));
   def->reads = reads;
+  def->reads_files = std::is_base_of_v<FileEncoder, Made>;
   def->learn = [](const void* spec, const TrainingColumn& column) {
     return Made::learn(*static_cast<const Spec*>(spec), column);
   };

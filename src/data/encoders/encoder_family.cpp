@@ -30,6 +30,8 @@ void WordEncoder::encode(std::int32_t index, float* out) const {
   out[index] = 1;
 }
 
+nlohmann::json FileEncoder::learned() const { return nlohmann::json::object(); }
+
 std::unique_ptr<const Encoder> learn(const config::Typed& spec, const TrainingColumn& column) {
   return encoder_def_of(spec).learn(spec.spec(), column);
 }
@@ -44,6 +46,8 @@ std::unique_ptr<const Encoder> restore(const config::Typed& spec, const nlohmann
 }
 
 table::ColumnType column_type_of(const config::Typed& spec) { return encoder_def_of(spec).reads; }
+
+bool reads_files(const config::Typed& spec) { return encoder_def_of(spec).reads_files; }
 
 config::Typed default_encoder(table::ColumnType type) {
   switch (type) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "table/date.h"
+#include "table/row.h"
 
 namespace dptrain::data {
 namespace {
@@ -82,7 +84,10 @@ CsvFeature::CsvFeature(std::shared_ptr<const CsvRows> rows, const CsvLearned::Co
   switch (encoder_->reads()) {
     case table::ColumnType::kDate: dates_ = true; [[fallthrough]];
     case table::ColumnType::kNumber: numbers_ = static_cast<const NumberEncoder*>(encoder_.get()); return;
-    case table::ColumnType::kText: texts_ = static_cast<const TextEncoder*>(encoder_.get()); return;
+    case table::ColumnType::kText:
+      files_ = dynamic_cast<const FileEncoder*>(encoder_.get());
+      if (files_ == nullptr) texts_ = static_cast<const TextEncoder*>(encoder_.get());
+      return;
     default: words_ = static_cast<const WordEncoder*>(encoder_.get());
   }
   const std::vector<std::string>& words = table.words(column_);
@@ -129,6 +134,60 @@ void CsvFeature::encode_ids(std::int64_t row, std::int32_t* out) const {
   }
 }
 
+std::string CsvFeature::path(std::int64_t row) const {
+  const std::string cell = text(row);
+  const std::string name(table::trimmed(cell));
+  if (name.empty() || std::ranges::find(rows_->table.schema().missing, name) != rows_->table.schema().missing.end())
+    return "";
+  const std::filesystem::path folder = std::filesystem::path(rows_->table.file(row)).parent_path();
+  return (folder / name).string();  // what is absolute stays so
+}
+
+template <class F>
+void CsvFeature::with_file(std::int64_t row, const F& use) const {
+  const auto bad = [&](const std::string& words) {
+    return SampleError({.file = rows_->table.place(row),
+                        .byte = -1,
+                        .words = fmt::format("column '{}': {}", printable(name_), words)});
+  };
+  const std::string file = path(row);
+  if (file.empty()) throw bad(fmt::format("found nothing, expected the path of {}", files_->what()));
+  try {
+    use(file);
+  } catch (const SampleError& error) {
+    throw bad(error.what());
+  }
+}
+
+void CsvFeature::read(std::int64_t row, const ReadHint& hint, Array& out) const {
+  with_file(row, [&](const std::string& file) { files_->read(file, hint, out); });
+}
+
+std::optional<ClipInfo> CsvFeature::inspect(std::int64_t row) const {
+  std::optional<ClipInfo> info;
+  with_file(row, [&](const std::string& file) { info = files_->inspect(file); });
+  return info;
+}
+
+void CsvFeature::look_for_files() const {
+  constexpr std::int64_t kLookedAt = 16;
+  const std::int64_t rows = rows_->size(), looked_at = std::min(rows, kLookedAt);
+  std::int64_t first = -1;
+  std::error_code ignored;
+  for (std::int64_t i = 0; i < looked_at; ++i) {
+    const std::int64_t row = rows_->row_of(i * rows / looked_at);
+    const std::string file = path(row);
+    if (!file.empty() && std::filesystem::exists(file, ignored)) return;
+    if (first < 0 && !file.empty()) first = row;
+  }
+  if (first < 0) return;
+  throw Error(
+      ErrorKind::kData,
+      fmt::format("{}: column '{}': no such file: {}, nor is there that of any other of {} rows; expected paths "
+                  "that are relative to the folder of the table, or absolute",
+                  rows_->table.place(first), printable(name_), path(first), looked_at));
+}
+
 std::string CsvFeature::line() const {
   return fmt::format("{:<24} {:<9} {}; {}", printable(name_), table::type_name(encoder_->reads()), contents(),
                      encoder_->describe());
@@ -136,6 +195,10 @@ std::string CsvFeature::line() const {
 
 std::string CsvFeature::line_of(std::int64_t row) const {
   const std::string left = fmt::format("{:<24} {} ->", printable(name_), cell_text(row));
+  if (files_ != nullptr) {
+    const Shape shape = files_->peek(path(row));
+    return left + " " + (shape.rank() > 0 ? shape.str() : fmt::format("cannot be read as {}", files_->what()));
+  }
   if (words_ != nullptr) return fmt::format("{} word {} of {}", left, word_index(row), encoder_->id_limit());
   std::vector<float> numbers(static_cast<std::size_t>(encoder_->floats()));
   std::vector<std::int32_t> ids(static_cast<std::size_t>(encoder_->ids()));
@@ -151,7 +214,7 @@ std::string CsvFeature::line_of(std::int64_t row) const {
 }
 
 std::string CsvFeature::cell_text(std::int64_t row) const {
-  if (texts_ != nullptr) return printable(text(row));
+  if (texts_ != nullptr || files_ != nullptr) return printable(std::string(table::trimmed(text(row))));
   if (words_ != nullptr) {
     const std::int32_t code = rows_->table.row(row)[cell_].code;
     return code < 0 ? "(missing)" : printable(rows_->table.words(column_)[static_cast<std::size_t>(code)]);
@@ -165,7 +228,7 @@ std::string CsvFeature::contents() const {
   const table::Table& table = rows_->table;
   std::int64_t missing = 0;
   double least = HUGE_VAL, most = -HUGE_VAL;
-  for (std::int64_t row = 0; texts_ == nullptr && row < table.rows(); ++row) {
+  for (std::int64_t row = 0; (numbers_ != nullptr || words_ != nullptr) && row < table.rows(); ++row) {
     const bool is_missing = words_ != nullptr ? table.row(row)[cell_].code < 0 : std::isnan(number(row));
     if (is_missing)
       ++missing;
@@ -174,6 +237,7 @@ std::string CsvFeature::contents() const {
   }
   const std::string missed = missing > 0 ? fmt::format(", {} missing", with_commas(missing)) : "";
   if (texts_ != nullptr) return "texts";
+  if (files_ != nullptr) return "paths";
   if (words_ != nullptr)
     return fmt::format("{} different{}", with_commas(static_cast<std::int64_t>(index_of_code_.size())), missed);
   if (least > most) return "nothing but missing values";

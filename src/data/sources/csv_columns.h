@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/sources/csv_found.h"
+#include "data/source.h"
 #include "data/sources/csv_rows.h"
 
 namespace dptrain::data {
@@ -29,18 +30,32 @@ class CsvFeature {
   std::optional<LinearMap> linear() const { return numbers_ != nullptr && !dates_ ? numbers_->linear() : std::nullopt; }
   int cell() const { return cell_; }
   /// Writes encoder().floats() or ids() of them for a row of the table. Throws Error{kData} with the place.
+  /// Not of files.
   void encode(std::int64_t row, float* out) const;
   void encode_ids(std::int64_t row, std::int32_t* out) const;
+  /// Of paths of files: their encoder; else null.
+  const FileEncoder* files() const { return files_; }
+  /// Of the file that a row names, by the folder of the table; "" where the cell is empty.
+  std::string path(std::int64_t row) const;
+  /// Reads it. Throws SampleError with the row's place.
+  void read(std::int64_t row, const ReadHint& hint, Array& out) const;
+  /// As Source::inspect(). Throws SampleError.
+  std::optional<ClipInfo> inspect(std::int64_t row) const;
+  /// Of files: looks at a few rows. Throws Error{kData} where none of the files is there, with the place of the first.
+  void look_for_files() const;
   /// "age  number  17 to 90, 3 missing; normalised: mean 38.6, deviation 13.6", of all rows of the table.
   std::string line() const;
   /// "age  39 -> 0.0271"; "kind  dog -> word 2 of 5".
   std::string line_of(std::int64_t row) const;
+  /// As it stands in the table, or "(missing)"; in one line.
+  std::string cell_text(std::int64_t row) const;
   /// Cells of the whole table with words that the encoder does not know.
   std::int64_t unknown() const { return unknown_; }
 
  private:
   std::string contents() const;
-  std::string cell_text(std::int64_t row) const;
+  template <class F>
+  void with_file(std::int64_t row, const F& use) const;
   std::int32_t word_index(std::int64_t row) const;
   double number(std::int64_t row) const;
   std::string text(std::int64_t row) const;
@@ -52,6 +67,7 @@ class CsvFeature {
   const NumberEncoder* numbers_ = nullptr;
   const WordEncoder* words_ = nullptr;
   const TextEncoder* texts_ = nullptr;
+  const FileEncoder* files_ = nullptr;
   int column_ = 0, cell_ = 0;
   bool dates_ = false;
   std::vector<std::int32_t> index_of_code_;

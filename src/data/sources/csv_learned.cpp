@@ -92,6 +92,10 @@ const CsvLearned::Column& CsvLearned::column(const std::string& name) const {
   return *found;
 }
 
+bool CsvLearned::names_files() const {
+  return std::ranges::any_of(columns, [](const Column& column) { return reads_files(column.encoder); });
+}
+
 std::string CsvLearned::text() const { return to_json(*this).dump(); }
 
 CsvLearned CsvLearned::of(const std::string& text) try {

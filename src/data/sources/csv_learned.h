@@ -28,6 +28,8 @@ struct CsvLearned {
   std::vector<Label> labels;
 
   const Column& column(const std::string& name) const;
+  /// Whether a column is of paths, whose files may turn out to be bad when they are read.
+  bool names_files() const;
   std::string text() const;
   /// Throws Error{kCheckpoint} for a text that is none, and for one of another kind of data set.
   static CsvLearned of(const std::string& text);

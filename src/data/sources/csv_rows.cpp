@@ -96,7 +96,7 @@ std::shared_ptr<const CsvRows> read_csv(const CSVSpec& spec, const ModelSide& mo
   rows->plan = std::move(plan.learned);
   if (model.learned.empty()) choose_encoders(rows->table.schema(), rows->plan);
   put_labels(spec, *rows, bad);
-  if (spec.on_error.skip) {
+  if (spec.on_error.skip || rows->plan.names_files()) {
     const auto all = rows->size() + static_cast<std::int64_t>(bad.size());
     rows->bad = std::make_shared<BadSamples>(spec.on_error, all, files.front(), "rows");
     for (const table::BadRow& row : bad) rows->bad->add(bad_sample(row));

@@ -13,6 +13,7 @@
 #include "core/task_pool.h"
 #include "core/text.h"
 #include "data/sources/csv_columns.h"
+#include "data/sources/csv_files.h"
 #include "data/sources/hash.h"
 #include "data/sources/labelled_source.h"
 
@@ -57,10 +58,20 @@ class CsvSamples final : public CsvBase {
         tell_of_unknown(feature);
         if (const auto map = feature.linear()) input.linear.push_back({feature.cell(), *map});
       }
+      check_files(input);
       inputs_.push_back(std::move(input));
     }
     const std::string text = learned.text();
     fingerprint_ = fmt::format("{} as {:016x}", rows_->fingerprint, hash_bytes(text.data(), text.size()));
+  }
+
+  /// Of a data set that is a file: whether its files are there, and what they are, for the fingerprint.
+  void look_at_files() {
+    for (const Input& input : inputs_)
+      if (input.files() != nullptr) {
+        input.features.front().look_for_files();
+        fingerprint_ += fmt::format(", files {:016x}", hash_of_named_files(*rows_, input.features.front()));
+      }
   }
 
   int inputs() const override { return static_cast<int>(inputs_.size()); }
@@ -68,10 +79,35 @@ class CsvSamples final : public CsvBase {
   /// Of ids where a cell is nothing else; where it can be both, as choose_ids() has found the model wants it.
   Shape input_shape(int input) const override {
     const Input& of = at(input);
+    if (const FileEncoder* const files = of.files()) {
+      const Shape extents = files->extents();
+      return extents.elements() > 0 ? extents : Shape();
+    }
     return Shape{of.floats > 0 && !of.as_ids ? of.floats : of.ids};
   }
-  void read(std::int64_t index, int input, Array& out, const ReadHint&) const override {
+  Shape peek_shape(std::int64_t index, int input) const override {
+    const FileEncoder* const files = at(input).files();
+    return files == nullptr ? Shape() : files->peek(at(input).features.front().path(rows_->row_of(index)));
+  }
+  std::optional<ClipInfo> inspect(std::int64_t index) const override {
+    std::optional<ClipInfo> info;
+    for (const Input& input : inputs_)
+      if (input.files() != nullptr)
+        if (const auto found = input.features.front().inspect(rows_->row_of(index))) info = found;
+    return info;
+  }
+  bool draws() const override {
+    return std::ranges::any_of(inputs_, [](const Input& in) { return in.files() != nullptr && in.files()->draws(); });
+  }
+  std::string cache_key() const override {
+    std::string key = CsvBase::cache_key();
+    for (const Input& input : inputs_)
+      if (input.files() != nullptr) key += fmt::format(", files {:016x}", stamps_of(*rows_, input.features.front()));
+    return key;
+  }
+  void read(std::int64_t index, int input, Array& out, const ReadHint& hint) const override {
     const Input& of = at(input);
+    if (of.files() != nullptr) return of.features.front().read(rows_->row_of(index), hint, out);
     out.shape = Shape{of.floats};
     out.type = DType::kF32;
     out.f32.resize(static_cast<std::size_t>(of.floats));
@@ -107,6 +143,10 @@ class CsvSamples final : public CsvBase {
   /// Which inputs the model takes as ids.
   void choose_ids(const ModelSide& model) {
     for (Input& input : inputs_) {
+      if (input.files() != nullptr) {
+        compare_with_input(input, model);
+        continue;
+      }
       input.as_ids = input.ids > 0 && (input.floats <= 0 || model.wants_ids(input.name, inputs_.size()));
       if (input.ids <= 0 && input.floats <= 0)
         throw Error(ErrorKind::kUsage,
@@ -126,8 +166,46 @@ class CsvSamples final : public CsvBase {
     std::vector<Mapped> linear{};      ///< of all features, or of some, and then of no use
     std::int64_t floats = 0, ids = 0;  ///< in all; -1: some column cannot be such
     bool as_ids = false;
+    const FileEncoder* files() const { return features.front().files(); }
   };
   const Input& at(int input) const { return inputs_[static_cast<std::size_t>(input)]; }
+
+  static void check_files(const Input& input) {
+    for (const CsvFeature& feature : input.features)
+      if (feature.files() != nullptr && input.features.size() > 1)
+        throw Error(
+            ErrorKind::kUsage,
+            fmt::format("column '{0}' names files, and stands beside others in the input{1}; give it one of its "
+                        "own, as in `inputs: {{{0}: {0}, others: [...]}}`, or `inputs: {0}` where it is the "
+                        "only one",
+                        feature.name(), input.name.empty() ? "" : " '" + input.name + "'"));
+  }
+  /// What no transform changes shows before the first file is read.
+  static void compare_with_input(const Input& input, const ModelSide& model) {
+    const auto named = std::ranges::find(model.input_names, input.name);
+    const bool only = input.name.empty() && model.input_shapes.size() == 1;
+    if (!only && named == model.input_names.end()) return;
+    const auto which = only ? 0 : static_cast<std::size_t>(named - model.input_names.begin());
+    const Shape wanted = model.input_shapes[which], found = input.files()->extents();
+    if (wanted.rank() == 0) return;
+    const CsvFeature& feature = input.features.front();
+    const auto fail = [&](const std::string& words) {
+      throw Error(ErrorKind::kUsage, fmt::format("column '{}': {}", feature.name(), words));
+    };
+    if (wanted.rank() != found.rank() || model.input_type(which) != DType::kF32)
+      fail(
+          fmt::format("each file is {} of {} axes, the model's input is {} of {}; give the Input a shape as "
+                      "{}",
+                      input.files()->what(), found.rank(), name_of(model.input_type(which)), wanted.str(),
+                      found.rank() == 3 ? "[height, width, channels]" : "[frames, height, width, channels]"));
+    if (wanted.back() != found.back())
+      fail(fmt::format(
+          "color_mode gives {} channels, the model wants {}; write color_mode: grayscale, rgb or rgba for 1, "
+          "3 or 4",
+          found.back(), wanted.back()));
+    if (found.rank() == 4 && wanted[0] != found[0])
+      fail(fmt::format("clips have {} frames, the model wants {}; write frames: {}", found[0], wanted[0], wanted[0]));
+  }
 
   void write_floats(const Input& input, std::int64_t row, float* out) const {
     if (input.linear.size() == input.features.size() && map_numbers(input, rows_->table.row(row), out)) return;
@@ -157,10 +235,12 @@ class CsvSamples final : public CsvBase {
   std::vector<Input> inputs_;
 };
 
+/// `is_whole`: a data set, in place of rows from a stream.
 std::shared_ptr<const Source> samples_as(std::shared_ptr<const CsvRows> rows, const CsvLearned& learned,
-                                         const ModelSide& model) {
+                                         const ModelSide& model, bool is_whole) {
   auto samples = std::make_shared<CsvSamples>(std::move(rows), learned);
   samples->choose_ids(model);
+  if (is_whole) samples->look_at_files();
   return samples;
 }
 
@@ -188,7 +268,7 @@ class CsvUntaught final : public CsvBase {
     return learned.text();
   }
   std::shared_ptr<const Source> taught(const std::string& learned) const override {
-    return samples_as(rows_, CsvLearned::of(learned), model_);
+    return samples_as(rows_, CsvLearned::of(learned), model_, true);
   }
 
  private:
@@ -209,13 +289,14 @@ class CsvUntaught final : public CsvBase {
 
 std::shared_ptr<const Source> csv_samples(std::shared_ptr<const CsvRows> rows, const ModelSide& model) {
   const CsvLearned& plan = rows->plan;
-  return samples_as(rows, plan, model);
+  return samples_as(rows, plan, model, false);
 }
 
 std::shared_ptr<const Source> open_csv(const CSVSpec& spec, const ModelSide& model, Role) {
   std::shared_ptr<const CsvRows> rows = read_csv(spec, model);
   if (model.learned.empty()) return std::make_shared<CsvUntaught>(std::move(rows), model);
-  return csv_samples(std::move(rows), model);
+  const CsvLearned& plan = rows->plan;
+  return samples_as(rows, plan, model, true);
 }
 
 }  // namespace dptrain::data

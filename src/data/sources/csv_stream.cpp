@@ -16,6 +16,7 @@ struct CsvStream::Impl {
   ModelSide model;
   CsvPlan plan;
   std::string name;
+  bool skip = false;
   std::vector<BadSample> bad;
   std::unique_ptr<table::RowStream> rows;
 };
@@ -28,6 +29,7 @@ CsvStream::CsvStream(const CSVSpec& spec, const ModelSide& model, const std::str
   impl_->model = model;
   const bool from_stdin = path == "-";
   impl_->name = from_stdin ? "stdin" : path;
+  impl_->skip = spec.on_error.skip;
   CsvLearned learned = CsvLearned::of(model.learned);
   impl_->plan =
       from_stdin ? plan_of_stream(spec, std::move(learned)) : plan_as_learned(spec, std::move(learned), {path}, false);
@@ -44,6 +46,8 @@ std::shared_ptr<const Source> CsvStream::next(std::int64_t most) {
   auto rows = std::make_shared<CsvRows>();
   if (!impl_->rows->next(rows->table, most)) return nullptr;
   rows->plan = impl_->plan.learned;
+  if (rows->plan.names_files())
+    rows->bad = std::make_shared<BadSamples>(OnError{.skip = impl_->skip}, rows->size(), impl_->name, "rows");
   rows->place = rows->fingerprint = rows->cache_key = impl_->name;
   return csv_samples(std::move(rows), impl_->model);
 }

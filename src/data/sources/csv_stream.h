@@ -18,7 +18,8 @@ class CsvStream {
   CsvStream(const CSVSpec& spec, const ModelSide& model, const std::string& path);
   ~CsvStream();
 
-  /// The next samples, at most `most`, without labels; null at the end. A block may come without a sample, where all of
+  /// The next samples, at most `most`, without labels; null at the end. Where rows name files, samples have an account
+  /// of those that cannot be read, without a limit. A block may come without a sample, where all of
   /// its rows were left out.
   std::shared_ptr<const Source> next(std::int64_t most);
   /// Rows left out so far (`on_error: skip`), each with its place and why.

@@ -5,10 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "config/diagnostics.h"
-#include "config/yaml_parser.h"
 #include "data/fixtures.h"
 #include "data/sources/csv_stream.h"
+#include "data/yaml_sets.h"
 
 namespace dptrain::data {
 namespace {
@@ -24,15 +23,7 @@ class CsvTest : public testing::Test {
     return folder_.file(name);
   }
   /// Of `CSV: {...}`, FOLDER replaced.
-  config::Typed data_set(std::string yaml) const {
-    for (std::size_t at; (at = yaml.find("FOLDER")) != std::string::npos;) yaml.replace(at, 6, folder_.file(""));
-    config::Diagnostics diagnostics;
-    config::Reader reader(diagnostics);
-    const auto text = config::SourceText::check(yaml, "test.yaml", "", diagnostics);
-    config::Typed typed = dataset_family().read(config::parse_yaml(*text, diagnostics), reader);
-    EXPECT_TRUE(diagnostics.ok()) << diagnostics.render(ErrorKind::kUsage);
-    return typed;
-  }
+  config::Typed data_set(const std::string& yaml) const { return data_set_of(yaml, folder_.file("")); }
   Sources open(const std::string& train, const ModelSide& model = {}, const std::string& test = "") const {
     DatasetConfig config;
     config.train = data_set(train);

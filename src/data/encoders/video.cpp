@@ -1,0 +1,51 @@
+#include "data/encoders/video.h"
+
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "core/format.h"
+#include "data/encoders/encoder_def.h"
+
+namespace dptrain::data {
+namespace {
+
+class VideoColumn final : public FileEncoder {
+ public:
+  explicit VideoColumn(const ClipReading& reading) : reading_(reading) {}
+  static std::unique_ptr<const Encoder> learn(const ColumnVideoSpec& spec, const TrainingColumn&) {
+    return std::make_unique<VideoColumn>(spec);
+  }
+  static std::unique_ptr<const Encoder> restore(const ColumnVideoSpec& spec, const nlohmann::json&) {
+    return std::make_unique<VideoColumn>(spec);
+  }
+
+  const char* what() const override { return "a clip"; }
+  Shape extents() const override { return reading_.extents(); }
+  Shape peek(const std::string& path) const override { return peek_clip(clip_at(path), reading_); }
+  void read(const std::string& path, const ReadHint& hint, Array& out) const override {
+    read_clip(clip_at(path), reading_, hint, out);
+  }
+  std::optional<ClipInfo> inspect(const std::string& path) const override {
+    return inspect_clip(clip_at(path), reading_);
+  }
+  bool draws() const override { return reading_.start == ClipStart::kRandom; }
+  std::string describe() const override {
+    return fmt::format("clips of {} frames, {} apart, {} channels", reading_.frames, reading_.stride,
+                       reading_.extents().back());
+  }
+
+ private:
+  static Clip clip_at(const std::string& path) {
+    std::error_code ignored;
+    return {path, std::filesystem::is_directory(path, ignored)};
+  }
+
+  ClipReading reading_;
+};
+
+const RegisteredEncoder kVideoColumn = encoder_def<ColumnVideoSpec, VideoColumn>(
+    table::ColumnType::kText, with_clip_keys<ColumnVideoSpec>(config::Schema::of<ColumnVideoSpec>("Video")));
+
+}  // namespace
+}  // namespace dptrain::data

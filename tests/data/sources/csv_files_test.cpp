@@ -1,0 +1,224 @@
+// Columns of a table that name files: images and clips as inputs of their own, beside other columns and alone, files
+// that cannot be read, what a model wants of them, caches, and rows for prediction.
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "core/format.h"
+#include "data/cache.h"
+#include "data/encoders/image.h"
+#include "data/encoders/video.h"
+#include "data/image_files.h"
+#include "data/loader.h"
+#include "data/sources/csv_stream.h"
+#include "data/transforms/random_flip.h"
+#include "data/transforms/rescaling.h"
+#include "data/transforms/resizing.h"
+#include "data/yaml_sets.h"
+
+namespace dptrain::data {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr const char* kPhotos = "CSV: {file: FOLDERt.csv, labels: kind, inputs: photo, columns: {photo: Image}}";
+constexpr const char* kPhotosAndFacts =
+    "CSV: {file: FOLDERt.csv, labels: kind, inputs: {photo: photo, facts: [age, size]}, columns: {photo: Image, "
+    "age: {Rescaling: 1}, size: {Rescaling: 2}}}";
+
+class CsvFilesTest : public testing::Test {
+ protected:
+  CsvFilesTest() {
+    std::filesystem::create_directories(folder_.file("img/a"));
+    std::filesystem::create_directories(folder_.file("img/b"));
+    write_plain(folder_.file("img/a/1.jpg"), jpeg_bytes(gradient(20, 30)));
+    write_plain(folder_.file("img/a/2.png"), png_bytes(gradient(12, 14)));
+    write_plain(folder_.file("img/b/3.bmp"), bmp_bytes(gradient(16, 10)));
+    write("t.csv", "kind,photo,age,size\na,img/a/1.jpg,3,1\na,  img/a/2.png ,4,2\nb,\"" + folder_.file("img/b/3.bmp") +
+                       "\",5,3\n");
+  }
+  void write(const std::string& name, const std::string& text) const { std::ofstream(folder_.file(name)) << text; }
+  Sources open(const std::string& yaml, const ModelSide& model = {}) const {
+    DatasetConfig config;
+    config.train = data_set_of(yaml, folder_.file(""));
+    return open_sources(config, model, 0);
+  }
+  static ModelSide two_inputs() {
+    ModelSide model;
+    model.input_names = {"facts", "photo"};
+    model.input_shapes = {Shape{2}, Shape{4, 5, 3}};
+    return model;
+  }
+  static Pipeline small() {
+    ResizingSpec resizing;
+    resizing.height = 4;
+    resizing.width = 5;
+    RescalingSpec rescaling;
+    rescaling.scale = 0.5;
+    return Pipeline({transform_family().make(resizing), transform_family().make(RandomFlipSpec{}),
+                     transform_family().make(rescaling)},
+                    false);
+  }
+  /// Facts and photos of the first batch of some epochs.
+  static std::vector<std::vector<float>> batches(const std::shared_ptr<const Source>& source,
+                                                 const CacheOptions& cache) {
+    auto [samples, rest] = cached(source, small(), cache, "train", 1, two_inputs());
+    LoaderOptions options;
+    options.batch_size = source->size();
+    options.shuffle = {Shuffle::Kind::kNone, 0};
+    Loader loader(samples, std::move(rest), two_inputs(), {}, options);
+    std::vector<std::vector<float>> found;
+    for (int epoch = 0; epoch < 3; ++epoch) {
+      const Batch batch = loader.next();
+      found.emplace_back(batch.input(0), batch.input(0) + batch.rows() * 2);
+      found.emplace_back(batch.input(1), batch.input(1) + batch.rows() * 60);
+      loader.next_epoch();
+    }
+    return found;
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(CsvFilesTest, AnImageIsWhatAFolderOfImagesReads) {
+  const Sources sources = open(kPhotos);
+  const Source& table = *sources.train;
+  const auto folder = open("ImageFolder: FOLDERimg").train;
+  ASSERT_EQ(table.size(), 3);
+  EXPECT_EQ(table.inputs(), 1);
+  EXPECT_EQ(table.input_shape(0), Shape());
+  EXPECT_FALSE(table.has_one_shape(0));
+  EXPECT_THAT(table.class_names(), ElementsAre("a", "b"));
+  for (std::int64_t i = 0; i < 3; ++i) {
+    Array ours, theirs;
+    table.read(i, 0, ours);
+    folder->read(i, 0, theirs);
+    EXPECT_EQ(ours.shape, theirs.shape);
+    EXPECT_EQ(ours.u8, theirs.u8);
+    EXPECT_EQ(table.peek_shape(i), theirs.shape);
+    EXPECT_EQ(table.label_class(i), folder->label_class(i));
+  }
+  EXPECT_THAT(table.column_lines(), ElementsAre(HasSubstr("paths; images of 3 channels, upright")));
+  EXPECT_THAT(table.cell_lines(1), ElementsAre(HasSubstr("img/a/2.png -> 12x14x3")));
+}
+
+TEST_F(CsvFilesTest, TransformsWorkOnImagesAndPassOtherColumnsBy) {
+  const Sources sources = open(kPhotosAndFacts, two_inputs());
+  const auto plain = batches(sources.train, {});
+  EXPECT_THAT(plain[0], ElementsAre(3, 2, 4, 4, 5, 6));
+  EXPECT_EQ(plain[2], plain[0]);
+  EXPECT_NE(plain[3], plain[1]);  // flipped otherwise
+  EXPECT_EQ(batches(sources.train, {.kind = CacheOptions::Kind::kMemory}), plain);
+  const CacheOptions disk{.kind = CacheOptions::Kind::kDisk, .folder = config::Path{folder_.file("cache")}};
+  EXPECT_EQ(batches(sources.train, disk), plain);
+  EXPECT_TRUE(std::filesystem::exists(folder_.file("cache/train.cache")));
+  EXPECT_EQ(batches(sources.train, disk), plain);
+}
+
+TEST_F(CsvFilesTest, OtherFilesAreOtherSamplesToACache) {
+  const Sources before = open(kPhotos);
+  write_plain(folder_.file("img/a/2.png"), png_bytes(gradient(13, 14)));
+  const Sources after = open(kPhotos);
+  EXPECT_NE(before.train->fingerprint(), after.train->fingerprint());
+  EXPECT_NE(before.train->cache_key(), after.train->cache_key());
+  EXPECT_NE(open("CSV: {file: FOLDERt.csv, labels: kind, inputs: photo, columns: {photo: {Image: {color_mode: rgba}}}}")
+                .train->cache_key(),
+            after.train->cache_key());
+}
+
+TEST_F(CsvFilesTest, AFileThatCannotBeReadIsNamedByItsRow) {
+  write("t.csv", "kind,photo\na,img/a/1.jpg\na,img/a/none.jpg\na,\nb,t.csv\n");
+  const auto source = open(kPhotos).train;
+  ASSERT_NE(source->bad_samples(), nullptr);
+  const auto refusal = [&](std::int64_t index) {
+    Array image;
+    return error_of(ErrorKind::kData, [&] { source->read(index, 0, image); });
+  };
+  const std::string table = folder_.file("t.csv");
+  EXPECT_EQ(refusal(1), table + ":3: column 'photo': " + folder_.file("img/a/none.jpg") +
+                            ": cannot open: No such file or directory");
+  EXPECT_EQ(refusal(2), table + ":4: column 'photo': found nothing, expected the path of an image");
+  EXPECT_THAT(refusal(3), HasSubstr(table + ":5: column 'photo': " + table + ": byte 0: "));
+  EXPECT_FALSE(source->bad_samples()->skips());
+  EXPECT_TRUE(open("CSV: {file: FOLDERt.csv, labels: kind, inputs: photo, columns: {photo: Image}, on_error: skip}")
+                  .train->bad_samples()
+                  ->skips());
+}
+
+TEST_F(CsvFilesTest, WhereNoFileIsThereThatShowsAtOnce) {
+  write("t.csv", "kind,photo\na,1.jpg\nb,2.jpg\n");
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { open(kPhotos); }),
+              HasSubstr("t.csv:2: column 'photo': no such file: " + folder_.file("1.jpg") +
+                        ", nor is there that of any other of 2 rows; expected paths that are relative to the folder"));
+}
+
+TEST_F(CsvFilesTest, WhatDoesNotFitTheModelShowsBeforeAFileIsRead) {
+  const auto refusal = [&](const std::string& yaml, const ModelSide& model) {
+    return error_of(ErrorKind::kUsage, [&] { open(yaml, model); });
+  };
+  EXPECT_THAT(refusal("CSV: {file: FOLDERt.csv, labels: kind, columns: {photo: Image}}", {}),
+              HasSubstr("column 'photo' names files, and stands beside others in the input; give it one of its own, as "
+                        "in `inputs: {photo: photo, others: [...]}`, or `inputs: photo`"));
+  EXPECT_THAT(refusal(kPhotos, model_of(Shape{4, 5, 1}, Shape{2})),
+              HasSubstr("color_mode gives 3 channels, the model wants 1"));
+  EXPECT_THAT(refusal(kPhotos, model_of(Shape{7}, Shape{2})),
+              HasSubstr("each file is an image of 3 axes, the model's input is float32 of 7; give the Input a shape as "
+                        "[height, width, channels]"));
+}
+
+TEST_F(CsvFilesTest, APathIsNoLabelledClip) {
+  for (const char* clip : {"clips/x", "clips/y"})
+    for (int i = 0; i < 6; ++i) {
+      std::filesystem::create_directories(folder_.file(clip));
+      write_plain(folder_.file(clip + fmt::format("/{}.png", i)), png_bytes(gradient(8 + i, 6)));
+    }
+  write("t.csv", "kind,clip,age\na,clips/x,1\nb,clips/y,2\n");
+  const auto source =
+      open(
+          "CSV: {file: FOLDERt.csv, labels: kind, inputs: {clip: clip, age: age}, columns: {clip: {Video: {frames: 3, "
+          "image_size: [4, 4], color_mode: grayscale, start: first}}}}")
+          .train;
+  EXPECT_EQ(source->input_shape(0), Shape({3, 4, 4, 1}));
+  EXPECT_FALSE(source->draws());
+  EXPECT_EQ(source->inspect(1)->frames, 6);
+  Array frames;
+  source->read(0, 0, frames);
+  EXPECT_EQ(frames.shape, Shape({3, 4, 4, 1}));
+  EXPECT_TRUE(open("CSV: {file: FOLDERt.csv, labels: kind, inputs: clip, columns: {clip: Video}}").train->draws());
+}
+
+TEST_F(CsvFilesTest, RowsForPredictionAreReadAsTheModelLearned) {
+  ModelSide model = two_inputs();
+  model.learned = open(kPhotosAndFacts, model).learned;
+  write("new.csv", "size,photo,age\n7,img/b/3.bmp,1\n8,none.png,2\n");
+  config::Typed set = data_set_of(kPhotosAndFacts, folder_.file(""));
+  CSVSpec spec = set.as<CSVSpec>();
+  spec.on_error.skip = true;
+  CsvStream stream(spec, model, folder_.file("new.csv"));
+  const auto rows = stream.next(10);
+  ASSERT_NE(rows, nullptr);
+  Array image;
+  rows->read(0, 0, image);
+  EXPECT_EQ(image.shape, Shape({16, 10, 3}));
+  EXPECT_THROW(rows->read(1, 0, image), SampleError);
+  ASSERT_NE(rows->bad_samples(), nullptr);
+  EXPECT_TRUE(rows->bad_samples()->skips());
+}
+
+TEST(ModelSideTransforms, AreForImagesWhereThereAreSome) {
+  ModelSide model;
+  model.input_names = {"a", "b", "c"};
+  model.input_shapes = {Shape{2}, Shape{4, 4, 3}, Shape{5}};
+  model.input_types = {DType::kF32, DType::kF32, DType::kI32};
+  EXPECT_FALSE(model.is_transformed(0));
+  EXPECT_TRUE(model.is_transformed(1));
+  EXPECT_FALSE(model.is_transformed(2));
+  model.input_shapes[1] = Shape{4, 4};
+  EXPECT_TRUE(model.is_transformed(0));
+  EXPECT_TRUE(model.is_transformed(1));
+}
+
+}  // namespace
+}  // namespace dptrain::data
