@@ -155,7 +155,8 @@ void Converter::check_utf8(const Block& block, const FileLayout& file) {
   if (is_utf8({block.text.data(), block.size})) return;
   for (const auto* places : {&file.categories, &file.texts})
     for (const FileLayout::Place& place : *places)
-      for (std::size_t row = 0; row < block.fields.rows(); ++row)
+      for (std::size_t row = 0;
+           !schema_.columns[static_cast<std::size_t>(place.column)].verbatim && row < block.fields.rows(); ++row)
         if (const std::string_view text = block.fields.field(row, place.field); !is_utf8(text))
           note_bad(block.fields.bad_field(
               row, place.field,

@@ -10,8 +10,14 @@ Blocks::Limits limits_of(const ReadOptions& options) {
           static_cast<std::size_t>(std::clamp<std::int64_t>(options.most_row_bytes, 1, std::int64_t{1} << 30))};
 }
 
-Feed::Feed(const Schema& schema, const Layout& layout, std::size_t files, Open open, Blocks::Limits limits)
-    : schema_(schema), layout_(layout), files_(files), open_(std::move(open)), limits_(limits) {
+Feed::Feed(const Schema& schema, const Layout& layout, std::size_t files, Open open, Blocks::Limits limits,
+           OnHeader on_header)
+    : schema_(schema),
+      layout_(layout),
+      files_(files),
+      open_(std::move(open)),
+      limits_(limits),
+      on_header_(std::move(on_header)) {
   refuse_columns(schema.columns.size(), "");
 }
 
@@ -20,6 +26,7 @@ bool Feed::open_next() {
   blocks_ = std::make_unique<Blocks>(open_(opened_++), limits_);
   std::vector<std::string> names;
   if (schema_.dialect.header) names = blocks_->take_header(schema_.dialect.separator);
+  if (on_header_) on_header_(names);
   file_ = std::make_shared<const FileLayout>(schema_, layout_, std::move(names), blocks_->bytes().name());
   fresh_ = true;
   return true;

@@ -26,7 +26,11 @@ struct FedBlock {
 class Feed {
  public:
   using Open = std::function<std::unique_ptr<Bytes>(std::size_t)>;
-  Feed(const Schema& schema, const Layout& layout, std::size_t files, Open open, Blocks::Limits limits);
+  /// Hears of each file's header before its fields are laid out. May change the schema and the layout, if nobody else
+  /// reads them yet; may throw.
+  using OnHeader = std::function<void(const std::vector<std::string>& names)>;
+  Feed(const Schema& schema, const Layout& layout, std::size_t files, Open open, Blocks::Limits limits,
+       OnHeader on_header = {});
 
   /// False behind the last one.
   bool next(FedBlock& out);
@@ -43,6 +47,7 @@ class Feed {
   const std::size_t files_;
   const Open open_;
   const Blocks::Limits limits_;
+  const OnHeader on_header_;
   std::size_t opened_ = 0;
   bool fresh_ = false;
   std::unique_ptr<Blocks> blocks_;

@@ -50,7 +50,10 @@ Layout::Layout(const Schema& schema) {
 
 FileLayout::FileLayout(const Schema& schema, const Layout& layout, std::vector<std::string> header,
                        const std::string& file)
-    : count(schema.dialect.header ? header.size() : schema.columns.size()), names(std::move(header)) {
+    : count(schema.dialect.header
+                ? header.size()
+                : static_cast<std::size_t>(std::ranges::count(schema.columns, false, &Column::verbatim))),
+      names(std::move(header)) {
   settle_names(names, file);
   std::vector<int> field_of(schema.columns.size(), -1);
   if (schema.dialect.header) {
@@ -68,14 +71,15 @@ FileLayout::FileLayout(const Schema& schema, const Layout& layout, std::vector<s
     }
   } else {
     for (std::size_t c = 0; c < schema.columns.size(); ++c) {
-      names.push_back(schema.columns[c].name);
-      field_of[c] = static_cast<int>(c);
+      if (c < count) names.push_back(schema.columns[c].name);
+      field_of[c] = c < count ? static_cast<int>(c) : schema.find(schema.columns[c].name);
     }
   }
   column_of.assign(count, -1);
   for (std::size_t c = 0; c < schema.columns.size(); ++c) {
     const int slot = layout.cell_of[c] >= 0 ? layout.cell_of[c] : layout.text_of[c];
-    if (field_of[c] >= 0) column_of[static_cast<std::size_t>(field_of[c])] = static_cast<int>(c);
+    if (field_of[c] >= 0 && !schema.columns[c].verbatim)
+      column_of[static_cast<std::size_t>(field_of[c])] = static_cast<int>(c);
     if (slot < 0) continue;
     const ColumnType type = schema.columns[c].type;
     const Place place{static_cast<std::uint32_t>(field_of[c]), static_cast<std::uint32_t>(slot), static_cast<int>(c)};

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
 #include "table/feed.h"
 #include "table/intake.h"
 #include "table/parts.h"
@@ -12,20 +14,22 @@ namespace dptrain::table {
 
 class RowStream::Impl {
  public:
-  Impl(std::unique_ptr<Bytes> bytes, Schema schema, ReadOptions options)
+  Impl(std::unique_ptr<Bytes> bytes, Schema schema, ReadOptions options, KeptColumns kept)
       : options_(std::move(options)),
         schema_(std::move(schema)),
         layout_(schema_),
         vocabularies_(std::make_shared<std::vector<Vocabulary>>()),
         waits_(bytes->may_wait()),
+        name_(bytes->name()),
         bytes_(std::move(bytes)),
         feed_(
-            schema_, layout_, 1, [this](std::size_t) { return std::move(bytes_); }, limits_of(options_)) {
+            schema_, layout_, 1, [this](std::size_t) { return std::move(bytes_); }, limits_of(options_),
+            [this, kept = std::move(kept)](const std::vector<std::string>& header) { keep(kept, header); }) {
     check_separator(schema_.dialect.separator);
+    feed_.start();
     for (const Column& column : schema_.columns)
       vocabularies_->push_back(column.words ? Vocabulary(*column.words) : Vocabulary());
     converter_.emplace(schema_, layout_, *vocabularies_);
-    feed_.start();
   }
 
   bool next(Table& out, std::int64_t most) {
@@ -52,8 +56,26 @@ class RowStream::Impl {
 
   const std::vector<std::string>& header() const { return feed_.layout().names; }
   std::int64_t skipped() const { return skipped_; }
+  const std::vector<int>& kept() const { return kept_; }
 
  private:
+  /// Once, while the stream is made.
+  void keep(const KeptColumns& kept, std::vector<std::string> names) {
+    if (names.empty())
+      for (const Column& column : schema_.columns) names.push_back(column.name);
+    else
+      settle_names(names, name_);
+    for (const std::string& name : kept.all ? names : kept.names) {
+      if (std::ranges::find(names, name) == names.end())
+        throw Error(ErrorKind::kUsage,
+                    fmt::format("{}: has no column '{}' to keep; it has {}{}", name_, printable(name),
+                                printable(join(names, ", ")), did_you_mean(name, names)));
+      kept_.push_back(static_cast<int>(schema_.columns.size()));
+      schema_.columns.push_back({.name = name, .type = ColumnType::kText, .declared = true, .verbatim = true});
+    }
+    layout_ = Layout(schema_);
+  }
+
   /// The next block, which may be without rows.
   bool refill(const TableParts& parts) {
     const std::uint64_t lines = std::exchange(rows_.line_count, 0);
@@ -76,10 +98,11 @@ class RowStream::Impl {
   }
 
   const ReadOptions options_;
-  const Schema schema_;
-  const Layout layout_;
+  Schema schema_;
+  Layout layout_;
   std::shared_ptr<std::vector<Vocabulary>> vocabularies_;
   const bool waits_;
+  const std::string name_;
   std::unique_ptr<Bytes> bytes_;  // until the feed has them
   Feed feed_;
   std::optional<Converter> converter_;
@@ -89,16 +112,18 @@ class RowStream::Impl {
   std::uint64_t line_ = 0;  // that the block begins with
   int file_ = 0;
   std::int64_t skipped_ = 0, skipped_since_ = 0;
+  std::vector<int> kept_;
 };
 
 namespace {
 std::unique_ptr<Bytes> open_path(const std::string& path) { return bytes_of(open_files({path})[0]); }
 }  // namespace
 
-RowStream::RowStream(const std::string& path, Schema schema, ReadOptions options)
-    : impl_(std::make_unique<Impl>(open_path(path), std::move(schema), std::move(options))) {}
-RowStream::RowStream(int descriptor, std::string name, Schema schema, ReadOptions options)
-    : impl_(std::make_unique<Impl>(bytes_of(descriptor, std::move(name)), std::move(schema), std::move(options))) {}
+RowStream::RowStream(const std::string& path, Schema schema, ReadOptions options, KeptColumns kept)
+    : impl_(std::make_unique<Impl>(open_path(path), std::move(schema), std::move(options), std::move(kept))) {}
+RowStream::RowStream(int descriptor, std::string name, Schema schema, ReadOptions options, KeptColumns kept)
+    : impl_(std::make_unique<Impl>(bytes_of(descriptor, std::move(name)), std::move(schema), std::move(options),
+                                   std::move(kept))) {}
 RowStream::~RowStream() = default;
 RowStream::RowStream(RowStream&&) noexcept = default;
 RowStream& RowStream::operator=(RowStream&&) noexcept = default;
@@ -106,5 +131,6 @@ RowStream& RowStream::operator=(RowStream&&) noexcept = default;
 bool RowStream::next(Table& rows, std::int64_t most) { return impl_->next(rows, most); }
 const std::vector<std::string>& RowStream::header() const { return impl_->header(); }
 std::int64_t RowStream::skipped() const { return impl_->skipped(); }
+const std::vector<int>& RowStream::kept() const { return impl_->kept(); }
 
 }  // namespace dptrain::table

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "table/read.h"
 #include "table/schema.h"
@@ -12,12 +13,19 @@
 
 namespace dptrain::table {
 
+/// Columns whose fields a stream keeps as they stand, whatever the schema reads of them.
+struct KeptColumns {
+  bool all = false;  ///< of the header
+  std::vector<std::string> names{};
+};
+
 class RowStream {
  public:
-  /// A file, plain or gzip. Of the options, threads has no effect. Reads the header at once.
-  RowStream(const std::string& path, Schema schema, ReadOptions options);
+  /// A file, plain or gzip. Of the options, threads has no effect. Reads the header at once. Throws Error{kUsage} where
+  /// it lacks a column of `kept`.
+  RowStream(const std::string& path, Schema schema, ReadOptions options, KeptColumns kept = {});
   /// What comes in by a descriptor, which stays the caller's; `name` stands in messages ("stdin").
-  RowStream(int descriptor, std::string name, Schema schema, ReadOptions options);
+  RowStream(int descriptor, std::string name, Schema schema, ReadOptions options, KeptColumns kept = {});
   ~RowStream();
   RowStream(RowStream&&) noexcept;
   RowStream& operator=(RowStream&&) noexcept;
@@ -31,6 +39,8 @@ class RowStream {
   /// The columns that the header names, in its order; without one, those of the schema.
   const std::vector<std::string>& header() const;
   std::int64_t skipped() const;
+  /// The columns that are kept, in their order: their places in the schema of each table, for Table::append_text().
+  const std::vector<int>& kept() const;
 
  private:
   class Impl;

@@ -33,6 +33,9 @@ struct Column {
       false;         ///< by somebody: a field that does not hold is an error. A type that was looked up is widened.
   bool kept = true;  ///< false: its fields are held to RFC 4180 and forgotten
   bool optional = false;  ///< a file with a header may lack the column; its cells are missing then
+  /// A kText beside the column of its name, which need not be in the schema: its field as it stands, whatever the
+  /// bytes. Behind all others.
+  bool verbatim = false;
   DateForm form = DateForm::kIso;
   /// A vocabulary from elsewhere: a word's place is its code, and others are Cell::kUnknown.
   std::optional<std::vector<std::string>> words{};

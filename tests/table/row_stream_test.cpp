@@ -120,5 +120,56 @@ TEST(RowStream, ALookedUpTypeThatDoesNotHoldIsAnError) {
   }
 }
 
+/// As they stand, be they columns of the schema or not, and whatever their bytes.
+TEST(RowStream, KeepsFieldsOfColumns) {
+  Pipe pipe;
+  pipe.write("t,x,more\nhello,01.50, \xE4 b\n\"a \"\"b\"\", c\",2,\n");
+  pipe.end();
+  RowStream stream(pipe.out(), "stdin", two_columns(), {}, {.names = {"x", "more", "t"}});
+  Table rows;
+  ASSERT_TRUE(stream.next(rows, 100));
+  ASSERT_EQ(rows.rows(), 2);
+  EXPECT_EQ(number(rows, 0, 0), 1.5F);
+  ASSERT_EQ(stream.kept().size(), 3U);
+  EXPECT_EQ(text_of(rows, stream.kept()[0], 0), "01.50");
+  EXPECT_EQ(text_of(rows, stream.kept()[1], 0), " \xE4 b");
+  EXPECT_EQ(text_of(rows, stream.kept()[1], 1), "");
+  EXPECT_EQ(text_of(rows, stream.kept()[2], 1), "a \"b\", c");
+}
+
+TEST(RowStream, KeepsAllColumnsOrSaysWhichThereAre) {
+  Pipe pipe;
+  pipe.write("t,x,more\nhello,1,2\n");
+  pipe.end();
+  RowStream stream(pipe.out(), "stdin", two_columns(), {}, {.all = true});
+  Table rows;
+  ASSERT_TRUE(stream.next(rows, 100));
+  ASSERT_EQ(stream.kept().size(), 3U);
+  EXPECT_EQ(text_of(rows, stream.kept()[2], 0), "2");
+  try {
+    Pipe other;
+    other.write("t,x,more\nhello,1,2\n");
+    other.end();
+    RowStream(other.out(), "stdin", two_columns(), {}, {.names = {"mor"}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    EXPECT_STREQ(error.what(), "stdin: has no column 'mor' to keep; it has t, x, more; did you mean 'more'?");
+  }
+}
+
+/// Names are column1 and so on, and rows have the fields of the schema all the same.
+TEST(RowStream, KeepsFieldsWithoutAHeader) {
+  const dptrain::test::Folder folder;
+  std::ofstream(folder / "a.csv") << "1,hello\n2,world\n";
+  Schema schema = two_columns();
+  schema.dialect.header = false;
+  RowStream stream(folder / "a.csv", schema, {}, {.all = true});
+  Table rows;
+  ASSERT_TRUE(stream.next(rows, 100));
+  EXPECT_EQ(text_of(rows, stream.kept()[0], 1), "2");
+  EXPECT_EQ(text_of(rows, stream.kept()[1], 1), "world");
+}
+
 }  // namespace
 }  // namespace dptrain::table::test
