@@ -28,7 +28,7 @@ namespace {
 
 struct PredictFlags {
   std::string source;
-  std::vector<std::string> inputs;
+  std::vector<std::string> inputs, keep;
   std::optional<std::string> weights, output, on_error;
   std::optional<std::int64_t> top, batch_size;
   DeviceFlags devices;
@@ -98,7 +98,8 @@ int run(const PredictFlags& flags, mpi::Processes* processes) {
   if (flags.batch_size) options.global_batch = *flags.batch_size;
   if (processes != nullptr && std::ranges::find(flags.inputs, "-") != flags.inputs.end())
     throw Error(ErrorKind::kUsage, "--input -: the launcher gives stdin to one process alone; write it to a file");
-  const PredictInput input = open_predict_input(flags.inputs, source.experiment, source.learned, flags.on_error);
+  const PredictInput input =
+      open_predict_input(flags.inputs, source.experiment, source.learned, flags.on_error, flags.keep);
   options.foreign_samples = input.samples;
   session::Session session(source.experiment, options);
   source.load_weights(session.model(), flags.ema);
@@ -124,18 +125,18 @@ int run(const PredictFlags& flags, mpi::Processes* processes) {
   std::vector<PredictColumns> columns;
   std::vector<std::vector<float>> outputs;
   std::vector<float*> places;
-  std::string header = input.key;
+  std::string answers;
   const std::vector<std::string> names = experiment::output_names(graph);
   for (std::size_t i = 0; i < classes.size(); ++i) {
     columns.emplace_back(classes[i], classes.size() > 1 ? names[i] + "_" : "", flags.top.value_or(1),
                          flags.probabilities);
-    header += columns.back().header();
+    answers += columns.back().header();
     places.push_back(
         outputs.emplace_back(static_cast<std::size_t>(session.global_batch() * classes[i].width())).data());
   }
   std::shared_ptr<const data::Source> samples = input.next();  // before a line of output: it says what is wrong
   Output out(flags.output);
-  if (first) out.add(header + "\n");
+  if (first) out.add(input.key + kept_header(input.kept, input.key + answers) + answers + "\n");
   std::int64_t written = 0, before = 0;
   const auto predict_block = [&](const std::shared_ptr<const data::Source>& block) {
     const auto loader = open_input(join(flags.inputs, ", "), block, session);
@@ -146,6 +147,7 @@ int run(const PredictFlags& flags, mpi::Processes* processes) {
       for (std::int64_t r = 0; r < batch.own().count; ++r) {
         const std::int64_t index = batch.own_indices()[static_cast<std::size_t>(r)];
         rows += csv_field(input.is_named() ? block->label_place(index) : std::to_string(before + index));
+        for (std::size_t k = 0; k < input.kept.size(); ++k) rows += "," + csv_field(input.kept_field(index, k));
         for (std::size_t i = 0; i < columns.size(); ++i) rows += columns[i].row(places[i] + r * classes[i].width());
         rows += "\n";
       }
@@ -180,6 +182,7 @@ void add_predict(App& app) {
       "sorted.");
   command.example("runs/fashion-mnist/001/checkpoints/best.h5 --input t10k-images-idx3-ubyte.gz --output preds.csv")
       .example("runs/flowers/001 --input photos --top 3")
+      .example("runs/prices/001 --input new.csv --keep street,number --output priced.csv")
       .example("runs/flowers/001 --input rose.jpg --input tulip.png --probabilities");
   command.positional(
       "CONFIG|CKPT", flags->source,
@@ -196,6 +199,9 @@ void add_predict(App& app) {
           "--on-error", {"fail", "skip"}, flags->on_error,
           "images that cannot be read: the end (exit 3), or left out with a warning (default: as the data set of the "
           "checkpoint)")
+      .option("--keep", "COLUMN", flags->keep,
+              "columns of a table that go beside the answers as they stand: names with commas between them, or all "
+              "(repeatable)")
       .option("--output", "FILE", flags->output, "the CSV file (default: stdout)")
       .whole("--top", "K", flags->top, "the K most probable classes")
       .flag("--probabilities", flags->probabilities, "a column p_<class> for every class")

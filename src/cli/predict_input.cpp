@@ -1,5 +1,6 @@
 #include "cli/predict_input.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +17,7 @@
 #include "data/sources/text_inputs.h"
 #include "data/sources/video.h"
 #include "experiment/model_side.h"
+#include "table/row.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;
@@ -110,10 +112,31 @@ PredictInput whole(std::shared_ptr<const data::Source> source, const std::string
   return input;
 }
 
+/// Of lists such as `age,"last, first"`; or all columns.
+table::KeptColumns kept_columns(const std::vector<std::string>& lists) {
+  table::KeptColumns kept;
+  for (const std::string& list : lists) {
+    const table::Row row = table::take_row(list, ',', true);
+    if (!row.sound || row.fields.empty())
+      throw Error(
+          ErrorKind::kUsage,
+          fmt::format("--keep: found '{}', expected names of columns, as in age,kind, or all", printable(list)));
+    for (std::size_t i = 0; i < row.fields.size(); ++i) {
+      kept.all = kept.all || (row.fields[i] == "all" && !row.quoted[i]);
+      if (std::ranges::find(kept.names, row.fields[i]) != kept.names.end())
+        throw Error(ErrorKind::kUsage, fmt::format("--keep: names the column '{}' twice", printable(row.fields[i])));
+      kept.names.push_back(row.fields[i]);
+    }
+  }
+  if (kept.all && kept.names.size() > 1)
+    throw Error(ErrorKind::kUsage, "--keep: all stands alone; a column of that name is '\"all\"'");
+  return kept;
+}
+
 /// Files one behind the other, each as a stream.
 PredictInput table_rows(const std::vector<std::string>& paths, data::CSVSpec spec,
                         const experiment::Experiment& experiment, const std::string& learned,
-                        const std::optional<std::string>& on_error) {
+                        const std::optional<std::string>& on_error, table::KeptColumns kept) {
   data::ModelSide model = experiment::input_side(experiment.graph);
   model.learned = learned;
   spec.on_error = on_error_of(spec.on_error, on_error);
@@ -123,14 +146,23 @@ PredictInput table_rows(const std::vector<std::string>& paths, data::CSVSpec spe
     std::unique_ptr<data::CsvStream> stream{};
   };
   const auto state = std::make_shared<State>(State{paths});
+  const auto open_next = [state, spec, model](const table::KeptColumns& keep) {
+    state->stream = std::make_unique<data::CsvStream>(spec, model, state->paths[state->next++], keep);
+  };
+  open_next(kept);
+  kept = {.all = false, .names = state->stream->kept()};
   PredictInput input;
   input.key = "place";
   input.fingerprint = join(paths, ", ");
-  input.next = [state, spec, model]() -> std::shared_ptr<const data::Source> {
+  input.kept = kept.names;
+  input.kept_field = [state](std::int64_t sample, std::size_t which) {
+    return state->stream->kept_field(sample, which);
+  };
+  input.next = [state, open_next, kept]() -> std::shared_ptr<const data::Source> {
     for (;;) {
       if (!state->stream) {
         if (state->next == state->paths.size()) return nullptr;
-        state->stream = std::make_unique<data::CsvStream>(spec, model, state->paths[state->next++]);
+        open_next(kept);
       }
       if (auto rows = state->stream->next(kRowsAtOnce)) return rows;
       state->stream.reset();
@@ -186,9 +218,13 @@ void require_alone(const std::vector<std::string>& paths, const std::string& pat
 }  // namespace
 
 PredictInput open_predict_input(const std::vector<std::string>& paths, const experiment::Experiment& experiment,
-                                const std::string& learned, const std::optional<std::string>& on_error) {
+                                const std::string& learned, const std::optional<std::string>& on_error,
+                                const std::vector<std::string>& keep) {
+  const table::KeptColumns kept = kept_columns(keep);
   if (const auto* const table = known_set<data::CSVSpec>(experiment))
-    return table_rows(paths, *table, experiment, learned, on_error);
+    return table_rows(paths, *table, experiment, learned, on_error, kept);
+  if (!keep.empty())
+    throw Error(ErrorKind::kUsage, "--keep is about columns of tables, and this model was not trained on one");
   if (const auto* const texts = known_set<data::TextSpec>(experiment))
     return whole(data::open_texts(paths, *texts, learned), "text");
   std::error_code ignored;

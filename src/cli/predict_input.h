@@ -23,6 +23,9 @@ struct PredictInput {
   std::function<std::shared_ptr<const data::Source>()> next{};
   /// Samples left out so far that no account of a source has (data::BadSamples).
   std::function<std::vector<data::BadSample>()> take_bad = [] { return std::vector<data::BadSample>{}; };
+  /// Columns of a table that are kept beside the answers, and their fields of a sample of the last ones.
+  std::vector<std::string> kept{};
+  std::function<std::string(std::int64_t sample, std::size_t which)> kept_field{};
 
   bool is_named() const { return key != "index"; }
 };
@@ -31,8 +34,10 @@ struct PredictInput {
 /// what it is; one such file of arrays stands alone. Images are read as those of the config's data sets (colours,
 /// orientation), or, where it has none, with as many channels as the model's input. A model of clips reads them as its
 /// data set, or as many frames of the size of its input. `learned`: of the checkpoint (data::Source::learn()).
-/// `on_error` ("fail", "skip") goes before the data set's. Throws Error{kUsage, kData}.
+/// `on_error` ("fail", "skip") goes before the data set's. `keep`: columns to keep as `--keep` has them, lists of names
+/// or "all"; of several files all have those of the first. Throws Error{kUsage, kData}.
 PredictInput open_predict_input(const std::vector<std::string>& paths, const experiment::Experiment& experiment,
-                                const std::string& learned, const std::optional<std::string>& on_error);
+                                const std::string& learned, const std::optional<std::string>& on_error,
+                                const std::vector<std::string>& keep = {});
 
 }  // namespace dptrain::cli

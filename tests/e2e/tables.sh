@@ -77,6 +77,18 @@ assert abs(right - float(sys.argv[1])) < 1e-6
 assert right > 0.8
 assert answers["file.csv"] == answers["gz.csv"] == answers["pipe.csv"]
 PYTHON
+run 0 predict run --input test.csv --keep 'stage,"id"' --output kept.csv
+run 0 predict run --input test.csv --keep all --output all.csv
+"$DPTRAIN" predict run --input - --keep all <test.csv >piped.csv 2>err || fail "stdin: $(cat err)"
+python3 - <<'PYTHON' || fail "columns of the input beside the answers"
+import csv
+rows = {name: list(csv.DictReader(open(f"{name}.csv", newline=""))) for name in ("test", "kept", "all", "piped", "file")}
+for i, row in enumerate(rows["test"]):
+    assert {k: rows["all"][i][k] for k in row} == {k: rows["piped"][i][k] for k in row} == row
+    assert rows["kept"][i] == {**rows["file"][i], "stage": row["stage"], "id": row["id"]}
+PYTHON
+run 2 predict run --input test.csv --keep kin
+says "test.csv: has no column 'kin' to keep; it has id, age, kind, born, stage; did you mean 'kind'?"
 printf 'age,kind,born\n3,horse,2020-01-01\nx,dog,2020-01-01\n' >bad.csv
 run 3 predict run --input bad.csv
 says "bad.csv:3:1: column 'age': found 'x'"

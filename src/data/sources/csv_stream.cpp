@@ -8,7 +8,6 @@
 #include "core/format.h"
 #include "data/sources/csv_plan.h"
 #include "data/sources/csv_source.h"
-#include "table/row_stream.h"
 
 namespace dptrain::data {
 
@@ -19,9 +18,12 @@ struct CsvStream::Impl {
   bool skip = false;
   std::vector<BadSample> bad;
   std::unique_ptr<table::RowStream> rows;
+  std::vector<std::string> kept;
+  std::shared_ptr<const CsvRows> last;
 };
 
-CsvStream::CsvStream(const CSVSpec& spec, const ModelSide& model, const std::string& path)
+CsvStream::CsvStream(const CSVSpec& spec, const ModelSide& model, const std::string& path,
+                     const table::KeptColumns& kept)
     : impl_(std::make_unique<Impl>()) {
   if (model.learned.empty())
     throw Error(ErrorKind::kCheckpoint,
@@ -36,8 +38,10 @@ CsvStream::CsvStream(const CSVSpec& spec, const ModelSide& model, const std::str
   table::ReadOptions options;
   options.skip = spec.on_error.skip;
   options.on_bad = [this](const table::BadRow& row) { impl_->bad.push_back(bad_sample(row)); };
-  impl_->rows = from_stdin ? std::make_unique<table::RowStream>(STDIN_FILENO, impl_->name, impl_->plan.schema, options)
-                           : std::make_unique<table::RowStream>(path, impl_->plan.schema, options);
+  impl_->rows = from_stdin
+                    ? std::make_unique<table::RowStream>(STDIN_FILENO, impl_->name, impl_->plan.schema, options, kept)
+                    : std::make_unique<table::RowStream>(path, impl_->plan.schema, options, kept);
+  impl_->kept = kept.all ? impl_->rows->header() : kept.names;
 }
 
 CsvStream::~CsvStream() = default;
@@ -49,7 +53,16 @@ std::shared_ptr<const Source> CsvStream::next(std::int64_t most) {
   if (rows->plan.names_files())
     rows->bad = std::make_shared<BadSamples>(OnError{.skip = impl_->skip}, rows->size(), impl_->name, "rows");
   rows->place = rows->fingerprint = rows->cache_key = impl_->name;
+  impl_->last = rows;
   return csv_samples(std::move(rows), impl_->model);
+}
+
+std::vector<std::string> CsvStream::kept() const { return impl_->kept; }
+
+std::string CsvStream::kept_field(std::int64_t sample, std::size_t which) const {
+  std::string field;
+  impl_->last->table.append_text(impl_->rows->kept()[which], impl_->last->row_of(sample), field);
+  return field;
 }
 
 std::vector<BadSample> CsvStream::take_bad() { return std::exchange(impl_->bad, {}); }
