@@ -61,6 +61,7 @@ class BadSamples {
   const std::vector<BadSample>& all() const { return all_; }
   /// Whether samples that cannot be read are left out, as long as they are few enough.
   bool skips() const { return policy_.skip; }
+  const OnError& policy() const { return policy_; }
   /// Called with each new file before add() throws or returns, and at once with those already known.
   void listen(std::function<void(const BadSample&)> listener);
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "config/schema.h"
+#include "core/error.h"
 #include "data/source.h"
 
 namespace dptrain::data {
@@ -41,8 +42,8 @@ struct DatasetDef final : config::TypeDef {
   std::function<std::vector<config::Path>(const void* spec)> paths;
   /// Set for what is a part of another role's data set.
   std::function<DatasetPart(const void* spec)> part;
-  bool learns = false;      ///< its sources learn()
-  bool is_made_up = false;  ///< reads no files: `--data synthetic` leaves it as it is
+  std::function<bool(const void* spec)> learns;  ///< whether its sources learn(); empty: no
+  bool is_made_up = false;                       ///< reads no files: `--data synthetic` leaves it as it is
 };
 
 template <class Spec>
@@ -51,6 +52,13 @@ std::vector<config::Path> no_paths(const Spec&) {
 }
 
 inline const DatasetDef& def_of(const config::Typed& spec) { return static_cast<const DatasetDef&>(spec.def()); }
+/// Whether sources of this data set learn (Source::learn).
+inline bool learns(const config::Typed& spec) { return def_of(spec).learns && def_of(spec).learns(spec.spec()); }
+
+/// An error about a data set, at its place in the config.
+[[noreturn]] void fail_at(const config::Typed& spec, ErrorKind kind, const std::string& message);
+/// Opens what is no part of another role's, with its `take`. Throws Error{kData, kUsage} at its place.
+std::shared_ptr<const Source> open_data_set(const config::Typed& spec, const ModelSide& model, Role role);
 
 /// `schema` lists the keys but for those of DatasetCommon.
 template <class Spec, class Open>

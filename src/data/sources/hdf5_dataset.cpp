@@ -365,7 +365,6 @@ const RegisteredDataset kHdf5DatasetSet = dataset_def<HDF5DatasetSpec>(
                  .required()
                  .doc("name of an array, or {input name: array}; one row per sample"))
         .key(key("labels", &HDF5DatasetSpec::labels)
-                 .required()
                  .doc("name of an array: classes (integers), values, or rows; or {output name: array}"))
         .key(key("sample_weight", &HDF5DatasetSpec::sample_weight)
                  .doc("name of an array: a factor of each sample's loss")),

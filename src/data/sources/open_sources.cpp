@@ -28,15 +28,11 @@ struct Roles {
   std::array<std::shared_ptr<const Source>, 3> result;
 };
 
-[[noreturn]] void fail_at(const config::Mark& mark, ErrorKind kind, const std::string& message) {
+[[noreturn]] void fail_at_mark(const config::Mark& mark, ErrorKind kind, const std::string& message) {
   if (!mark.known()) throw Error(kind, message);
   config::Diagnostics diagnostics;
   diagnostics.error(mark, message);
   throw config::ConfigError(diagnostics, kind);
-}
-
-[[noreturn]] void fail_at(const config::Typed& spec, ErrorKind kind, const std::string& message) {
-  fail_at(spec.mark(), kind, spec.name() + ": " + message);
 }
 
 bool is_part(const config::Typed& spec) { return static_cast<bool>(def_of(spec).part); }
@@ -49,20 +45,30 @@ config::Mark place_of(const config::Typed& spec, const std::string& message) {
   return spec.mark();
 }
 
-std::shared_ptr<const Source> open_one(const config::Typed& spec, const ModelSide& model, Role role) {
-  try {
-    return def_of(spec).open(spec.spec(), model, role);
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::kUsage) fail_at(spec, error.kind(), error.what());
-    if (error.kind() != ErrorKind::kData) throw;
-    fail_at(place_of(spec, error.what()), error.kind(), error.what());
-  }
-}
-
 std::shared_ptr<const Source> taken(std::shared_ptr<const Source> source, const config::Typed& spec) {
   const std::optional<std::int64_t>& count = common(spec).take;
   return count ? take(std::move(source), *count) : source;
 }
+
+}  // namespace
+
+void fail_at(const config::Typed& spec, ErrorKind kind, const std::string& message) {
+  fail_at_mark(spec.mark(), kind, spec.name() + ": " + message);
+}
+
+std::shared_ptr<const Source> open_data_set(const config::Typed& spec, const ModelSide& model, Role role) {
+  try {
+    return taken(def_of(spec).open(spec.spec(), model, role), spec);
+  } catch (const config::ConfigError&) {
+    throw;  // has its place: of a part of a data set
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kUsage) fail_at(spec, error.kind(), error.what());
+    if (error.kind() != ErrorKind::kData) throw;
+    fail_at_mark(place_of(spec, error.what()), error.kind(), error.what());
+  }
+}
+
+namespace {
 
 void check_class_names(const config::Typed& spec, const ModelSide& model) {
   const auto names = static_cast<std::int64_t>(common(spec).class_names.size());
@@ -131,12 +137,12 @@ void apply_splits(Roles& roles, std::size_t from, std::uint64_t seed) {
 /// Opens the data set of a role and gives it and its Splits their samples. `model.learned` is filled by data.train.
 void open_role(Roles& roles, std::size_t role, ModelSide& model, std::uint64_t seed) {
   const config::Typed& spec = *roles.specs[role];
-  if (def_of(spec).learns && model.learned.empty() && role != 0)
+  if (learns(spec) && model.learned.empty() && role != 0)
     fail_at(spec, ErrorKind::kUsage,
             "its vocabularies and means come from data.train, which is of another kind or missing; make data.train a " +
                 spec.name());
   std::shared_ptr<const Source>& whole = roles.whole[role];
-  whole = taken(open_one(spec, model, static_cast<Role>(role)), spec);
+  whole = open_data_set(spec, model, static_cast<Role>(role));
   roles.rest[role].resize(static_cast<std::size_t>(whole->size()));
   std::iota(roles.rest[role].begin(), roles.rest[role].end(), 0);
   apply_splits(roles, role, seed);
@@ -145,7 +151,7 @@ void open_role(Roles& roles, std::size_t role, ModelSide& model, std::uint64_t s
     if (std::shared_ptr<const Source> taught = whole->taught(model.learned)) whole = std::move(taught);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kData) throw;
-    fail_at(place_of(spec, error.what()), error.kind(), error.what());
+    fail_at_mark(place_of(spec, error.what()), error.kind(), error.what());
   }
   const bool all = std::cmp_equal(roles.rest[role].size(), whole->size());
   roles.result[role] = all ? whole : subset(whole, roles.rest[role], "rest");
@@ -184,7 +190,7 @@ Sources open_all(const DatasetConfig& datasets, ModelSide model, std::uint64_t s
     if (!wanted[r] || !*roles.specs[r]) continue;
     if (is_split(r))
       opened[origin(roles, r)] = true;
-    else if (def_of(*roles.specs[r]).learns && model.learned.empty() && *roles.specs[0])
+    else if (learns(*roles.specs[r]) && model.learned.empty() && *roles.specs[0])
       opened[0] = true;
   }
   config::Diagnostics missing;

@@ -230,7 +230,7 @@ std::unique_ptr<DatasetDef> text_def() {
           .key(key("on_error", &TextSpec::on_error).doc("fail, skip, or {skip: LIMIT}"))
           .rule<TextSpec>(check_text),
       open_text, [](const TextSpec& spec) { return std::vector{spec.directory}; });
-  def->learns = true;
+  def->learns = [](const void*) { return true; };
   return def;
 }
 
