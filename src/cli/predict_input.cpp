@@ -6,6 +6,7 @@
 #include <fstream>
 #include <utility>
 
+#include "cli/predict_join.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
@@ -223,6 +224,8 @@ PredictInput open_predict_input(const std::vector<std::string>& paths, const exp
   const table::KeptColumns kept = kept_columns(keep);
   if (const auto* const table = known_set<data::CSVSpec>(experiment))
     return table_rows(paths, *table, experiment, learned, on_error, kept);
+  if (const auto* const join = known_set<data::JoinSpec>(experiment))
+    return joined_input(paths, *join, experiment, learned, on_error, kept);
   if (!keep.empty())
     throw Error(ErrorKind::kUsage, "--keep is about columns of tables, and this model was not trained on one");
   if (const auto* const texts = known_set<data::TextSpec>(experiment))

@@ -31,11 +31,12 @@ struct PredictInput {
 };
 
 /// A model that was trained on tables or arrays reads its input as that data set; else the first bytes of a file tell
-/// what it is; one such file of arrays stands alone. Images are read as those of the config's data sets (colours,
-/// orientation), or, where it has none, with as many channels as the model's input. A model of clips reads them as its
-/// data set, or as many frames of the size of its input. `learned`: of the checkpoint (data::Source::learn()).
-/// `on_error` ("fail", "skip") goes before the data set's. `keep`: columns to keep as `--keep` has them, lists of names
-/// or "all"; of several files all have those of the first. Throws Error{kUsage, kData}.
+/// what it is; one such file of arrays stands alone. A model of a Join wants a path for each part (predict_join.h).
+/// Images are read as those of the config's data sets (colours, orientation), or, where it has none, with as many
+/// channels as the model's input. A model of clips reads them as its data set, or as many frames of the size of its
+/// input. `learned`: of the checkpoint (data::Source::learn()). `on_error` ("fail", "skip") goes before the data set's.
+/// `keep`: columns to keep as `--keep` has them, lists of names or "all"; of several files all have those of the first.
+/// Throws Error{kUsage, kData}.
 PredictInput open_predict_input(const std::vector<std::string>& paths, const experiment::Experiment& experiment,
                                 const std::string& learned, const std::optional<std::string>& on_error,
                                 const std::vector<std::string>& keep = {});

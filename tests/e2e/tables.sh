@@ -99,6 +99,59 @@ printf 'age,born\n3,2020-01-01\n' >short.csv
 run 3 predict run --input short.csv
 says "has no column 'kind'"
 
+say "a table beside an array of images, row by row"
+python3 - <<'PYTHON'
+import csv
+import random
+import struct
+
+random.seed(7)
+rows, pixels = [], bytearray()
+for _ in range(200):
+    bright, age = random.randint(0, 255), random.uniform(0, 10)
+    pixels += bytes([bright] * 64)
+    rows.append([f"{age:.3f}", random.choice("xyz"), "high" if bright / 64 + age / 3 > 4 else "low"])
+header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (200, 8, 8, 1), }\n"
+open("images.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + pixels)
+with open("facts.csv", "w", newline="") as file:
+    csv.writer(file).writerows([["age", "kind", "level"], *rows])
+PYTHON
+cat >joined.yaml <<'YAML'
+dptrain: 1
+name: joined
+model:
+  layers:
+    - Input: {name: image, shape: [8, 8, 1]}
+    - Flatten: {name: seen}
+    - Input: {name: facts, shape: [5]}
+    - Concatenate: {inputs: [seen, facts]}
+    - Dense: {units: 8, activation: relu}
+    - Dense: {units: 2, activation: softmax}
+data:
+  train:
+    Join:
+      of:
+        facts: {CSV: {file: facts.csv, labels: level}}
+        image: {Numpy: {inputs: images.npy}}
+  validation: {Split: {fraction: 0.2, stratified: true}}
+  transforms:
+    - Rescaling: 1/255
+train: {epochs: 40, batch_size: 32, optimizer: {Adam: 0.01}, loss: categorical_crossentropy, metrics: [accuracy]}
+YAML
+run 0 verify joined.yaml --cpus 3x1
+run 0 fit joined.yaml --cpus 2x1 --run-dir joined --assert 'accuracy>0.9'
+run 0 predict joined --input facts.csv --input images.npy --keep level --output joined.csv
+python3 - <<'PYTHON' || fail "a table and images together say the level"
+import csv
+rows = list(csv.DictReader(open("joined.csv")))
+assert sum(r["label"] == r["level"] for r in rows) > 180 and len(rows) == 200
+PYTHON
+run 2 predict joined --input facts.csv
+says "give --input 2 times, in the order of its parts: facts (CSV), image (Numpy); found 1"
+head -n 100 facts.csv >half.csv
+run 3 predict joined --input half.csv --input images.npy
+says "half.csv has 99 samples, images.npy 200"
+
 say "photos that a table names, beside its numbers"
 python3 - <<'PYTHON'
 import csv
