@@ -16,7 +16,7 @@ import tempfile
 
 LEVELS = {
     "core": 0,
-    "config": 1, "mpi": 1, "table": 1,
+    "config": 1, "mpi": 1, "picture": 1, "table": 1,
     "layers": 2, "optim": 2,
     "graph": 3,
     "plan": 4, "export": 4,
@@ -64,7 +64,8 @@ LIBRARIES = [
     Library("FarmHash", r"farmhash\.h", (r"src/data/encoders/\w+\.cpp",), single=True),
     Library("libjpeg-turbo", r"(turbojpeg|jpeglib|jerror)\.h", (r"src/data/(\w+/)?\w+\.cpp",), single=True),
     Library("stb_image", r"(stb/)?stb_image\.h", (r"src/data/(\w+/)?\w+\.cpp",), single=True),
-    Library("stb_image_write and stb_easy_font", r"(stb/)?stb_(image_write|easy_font)\.h", (r"src/data/(\w+/)?contact_sheet\.cpp",)),
+    Library("stb_image_write and stb_easy_font", r"(stb/)?stb_(image_write|easy_font)\.h", (r"src/data/(\w+/)?contact_sheet\.cpp", r"src/picture/rgb_image\.cpp")),
+    Library("Pango and Cairo", r"(pango|cairo)/", (r"src/picture/cairo/\w+\.(cpp|h)",)),
     Library("MPI", r"mpi\.h", (r"src/mpi/module/\w+\.cpp",), single=True),
     Library("FFmpeg", r"lib(av\w+|swscale)/", (r"src/data/video/libav/\w+\.(cpp|h)",)),
     Library("CLI11", r"CLI/", (r"src/cli/\w+\.cpp",)),
@@ -252,6 +253,9 @@ PLANTED = [
     ("kernels/cuda/b.cu", '#include "core/shape.h"', "know nothing of the house"),
     ("kernels/cuda/c.cu", '#include "kernels/step_state.h"', None),
     ("kernels/cuda/d.cu", "#include <cuda_runtime.h>", None),
+    ("src/picture/cairo/png.cpp", "#include <pango/pangocairo.h>", None),
+    ("src/picture/chart.cpp", "#include <pango/pangocairo.h>", "Pango and Cairo is not allowed here"),
+    ("src/picture/axis.cpp", '#include "config/node.h"', "must not include sideways into 'config'"),
     ("src/cellar/a.h", "#include <string>", "is no room of the table"),
 ]
 

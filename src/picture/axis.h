@@ -1,0 +1,59 @@
+#pragma once
+
+// Axis: from values to pixels and back to round numbers beside ticks. Pure; any thread.
+
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace dptrain::picture {
+
+enum class Scale {
+  kLinear,
+  kLog,
+  kAuto,  ///< kLog where the values span it
+};
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
+
+  void add(double value);
+  bool empty() const { return low > high; }
+};
+
+/// Whether a logarithmic axis shows more of these values: hardly one is zero or less, and the largest is a hundred
+/// times what nine tenths of the positive ones exceed. (So a rate that ends near zero, but begins high, stays linear.)
+bool spans_decades(const std::vector<double>& values);
+
+/// About `count` round numbers (1, 2 or 5 times a power of ten apart) that lie in [low, high].
+std::vector<double> ticks(double low, double high, int count, bool whole);
+/// Powers of ten in [low, high], of many each second, third, ...; where there are fewer than three, 2 and 5 times them,
+/// too. low > 0.
+std::vector<double> log_ticks(double low, double high, int count);
+
+/// 12500 -> "12.5k": short enough for an axis. The largest of all ticks decides the unit, their distance the digits.
+std::string tick_text(double value, const std::vector<double>& all);
+/// 0.01, 100, 1e-6.
+std::string log_tick_text(double value);
+
+class Axis {
+ public:
+  /// `range` onto pixels from `begin` to `end`. A logarithmic axis wants range.low > 0. A range of one value is
+  /// widened.
+  Axis(Range range, bool log, double begin, double end);
+
+  double at(double value) const;
+  /// Finite, and more than zero where the axis is logarithmic.
+  bool shows(double value) const;
+  bool log() const { return log_; }
+  const Range& range() const { return range_; }
+  std::vector<double> tick_values(int count, bool whole) const;
+  std::string text(double value, const std::vector<double>& all) const;
+
+ private:
+  Range range_;
+  bool log_;
+  double begin_, end_;
+};
+
+}  // namespace dptrain::picture

@@ -1,0 +1,55 @@
+#pragma once
+
+// Chart: panels of lines, one below the other or two side by side, under one title and above one legend. Plain data in,
+// a Drawing out. Pure; any thread.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "picture/axis.h"
+#include "picture/drawing.h"
+#include "picture/legend.h"
+
+namespace dptrain::picture {
+
+struct Line {
+  std::string name;             ///< in titles, which a browser shows beside the pointer
+  std::vector<Point> points{};  ///< x ascending and finite; y not finite: a gap, with a cross where it is
+  LineStyle style{};
+  Dash dash = Dash::kSolid;
+  double width = 2, opacity = 1;
+  bool marks = true;                  ///< of the style: on all of few points, on some of many
+  std::vector<Range> spread{};        ///< a vertical bar through each point, or empty
+  std::optional<std::size_t> best{};  ///< this point gets a ring
+  std::string best_text{};            ///< above the ring; "": nowhere
+  bool best_below = false;            ///< below it, where other lines run above
+};
+
+struct Panel {
+  std::string title;   ///< what is drawn, with its unit
+  std::string note{};  ///< behind the title, with less weight
+  std::string x_label{};
+  std::vector<Line> lines{};
+  Scale scale = Scale::kLinear;  ///< of y; a logarithmic one says so behind the title
+  bool from_zero = false;        ///< the linear y axis begins at 0
+  bool whole_x = false;          ///< ticks of x at whole numbers only
+  bool log_x = false;
+  std::vector<double> x_ticks{};  ///< these alone, where there are some
+  double top_unit = 0;            ///< a second x axis above, in units of so many x; 0: none
+  std::string top_label{};
+  double height = 260;  ///< with title and axes
+  bool half = false;    ///< two of these stand side by side
+};
+
+struct Chart {
+  std::string title;
+  std::vector<LegendEntry> keys{};  ///< under the title: what the kinds of lines mean
+  std::vector<Panel> panels{};
+  std::vector<LegendEntry> legend{};  ///< below the panels: the names; all of them
+};
+
+/// A panel without a value to show says so in its middle.
+Drawing draw(const Chart& chart);
+
+}  // namespace dptrain::picture
