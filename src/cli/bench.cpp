@@ -16,11 +16,13 @@
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
 #include "cli/processes.h"
+#include "cli/scaling_chart.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
 #include "device/device.h"
+#include "picture/file.h"
 #include "session/slots.h"
 
 namespace dptrain::cli {
@@ -262,8 +264,9 @@ int run(const BenchFlags& flags, const Context& context, mpi::Processes* process
   write(directory / "bench.csv", bench_csv(rows));
   write(directory / "bench.json", bench_json(rows, *flags.config, options.data));
   constexpr std::int64_t kSamples = 60000;  // an epoch of the MNIST family
-  write(directory / "scaling.svg",
-        bench_chart(rows, experiment.config.name, static_cast<double>(flags.samples.value_or(kSamples))));
+  picture::write((directory / "scaling.svg").string(),
+                 picture::draw(scaling_chart(rows, experiment.config.name,
+                                             static_cast<double>(flags.samples.value_or(kSamples)))));
   log::info(fmt::format("wrote bench.csv, bench.json and scaling.svg into {}", directory.string()));
   if (flags.predict) predict(flags, experiment, options, rows);
   return compare(flags, rows);

@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/svg_chart.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/json_depth.h"
@@ -32,12 +31,6 @@ double efficiency(const BenchRow& row, const Rows& rows) {
 }
 
 double spread(const BenchRow& row) { return (row.examples_per_second_max - row.examples_per_second_min) / 2; }
-
-/// What changes along the rows.
-bool sweeps_batch(const Rows& rows) {
-  return std::all_of(rows.begin(), rows.end(),
-                     [&](const BenchRow& row) { return row.replicas == rows.front().replicas; });
-}
 
 }  // namespace
 
@@ -149,31 +142,6 @@ std::vector<BenchRow> rows_of_json(const std::string& text) {
     throw Error(ErrorKind::kInternal, fmt::format("a bench.json of a process: {}", error.what()));
   }
   return rows;
-}
-
-std::string bench_chart(const Rows& rows, const std::string& title, double samples) {
-  const bool batch = sweeps_batch(rows);
-  Series measured{"measured", {}, {}, 0, false}, ideal{"ideal", {}, {}, 1, true}, time{"measured", {}, {}, 0, false};
-  for (const BenchRow& row : rows) {
-    const double x = batch ? static_cast<double>(row.global_batch) : row.replicas;
-    measured.x.push_back(x);
-    measured.y.push_back(row.examples_per_second);
-    ideal.x.push_back(x);
-    ideal.y.push_back(row.examples_per_second / efficiency(row, rows));
-    time.x.push_back(x);
-    time.y.push_back(samples / row.examples_per_second);
-  }
-  const std::string x_label = batch ? "global batch" : "replicas";
-  Panel throughput{"Throughput", x_label, "examples/s", {measured}, true, !batch};
-  if (!batch) throughput.series.push_back(ideal);
-  return svg_chart(
-      title,
-      {throughput, Panel{fmt::format("Total time for {} samples", with_commas(static_cast<std::int64_t>(samples))),
-                         x_label,
-                         "seconds",
-                         {time},
-                         true,
-                         !batch}});
 }
 
 std::string layer_table(const BenchRow& row, double peak_gflops) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `bench` shows and leaves behind: table, CSV, JSON, chart. Pure functions over rows; any thread.
+// What `bench` shows and leaves behind: table, CSV, JSON. Pure functions over rows; any thread.
 
 #include <string>
 #include <vector>
@@ -15,9 +15,6 @@ std::string bench_csv(const std::vector<session::BenchRow>& rows);
 std::string bench_json(const std::vector<session::BenchRow>& rows, const std::string& config, session::BenchData data);
 /// The rows of a bench.json, without their devices and layers. Throws Error{kInternal} for anything else.
 std::vector<session::BenchRow> rows_of_json(const std::string& text);
-/// Throughput with the ideal line, and the total time for so many samples, against the number of replicas (or the batch
-/// where that is what was swept).
-std::string bench_chart(const std::vector<session::BenchRow>& rows, const std::string& title, double samples);
 /// Where the time of a step goes; `peak_gflops` is the measured FMA peak of the replica's threads, 0 where
 /// none is known (GPUs).
 std::string layer_table(const session::BenchRow& row, double peak_gflops);

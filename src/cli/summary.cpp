@@ -8,11 +8,12 @@
 #include "cli/device_flags.h"
 #include "cli/model_source.h"
 #include "cli/output.h"
-#include "cli/svg_chart.h"
+#include "cli/rate_chart.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "picture/file.h"
 #include "session/conv_cache.h"
 #include "session/dry_plan.h"
 #include "session/session.h"
@@ -30,41 +31,8 @@ struct SummaryFlags {
   bool plan = false;
 };
 
-/// Steps of the whole training and of an epoch. The data are only opened when the schedule or its end counts epochs.
-std::pair<std::int64_t, std::int64_t> steps_of(const experiment::Experiment& experiment,
-                                               const session::DeviceRequest& devices) {
-  session::SessionOptions options;
-  options.devices = devices;
-  options.wants_validation = false;
-  const session::Session session(experiment, options);
-  const std::int64_t per_epoch = session.steps_per_epoch();
-  return {experiment.config.train.steps.value_or(experiment.config.train.epochs.value_or(1) * per_epoch), per_epoch};
-}
-
-void draw_rate(const std::string& path, const experiment::Experiment& experiment,
-               const session::DeviceRequest& devices) {
-  constexpr std::int64_t kPoints = 800;  // about one per pixel
-  const experiment::TrainSection& train = experiment.config.train;
-  if (!train.loss) throw Error(ErrorKind::kUsage, fmt::format("{}: --lr needs a section 'train'", experiment.file));
-  const auto [steps, per_epoch] = steps_of(experiment, devices);
-  const std::int64_t batch = experiment::global_batch(train, devices.replicas);
-  const optim::Rate rate = optim::make_rate(optim::common(train.optimizer).learning_rate, per_epoch, batch);
-  const double factor = experiment::rate_factor(train, batch);
-  Series series{"", {}, {}, 0, false};
-  const std::int64_t points = std::min(kPoints, steps);
-  for (std::int64_t i = 0; i < points; ++i) {
-    const std::int64_t step = points == 1 ? 0 : i * (steps - 1) / (points - 1);
-    series.x.push_back(static_cast<double>(step));
-    series.y.push_back(rate(step) * factor);
-  }
-  const std::string title =
-      fmt::format("learning rate, {} steps, {} per epoch", with_commas(steps), with_commas(per_epoch));
-  train::write_text(path, svg_chart(experiment.config.name, {{title, "step", "", {std::move(series)}, true, true}}));
-  log::info("wrote " + path);
-}
-
 int run(const SummaryFlags& flags) {
-  if (flags.lr) require_svg(*flags.lr, "--lr");
+  if (flags.lr) picture::require_picture(*flags.lr, "--lr");
   const SourceUse use{.with_config = "summary CONFIG", .own_model = true};
   const experiment::Experiment experiment =
       open_model_source(flags.source, std::nullopt, flags.overrides.overrides(), use).experiment;
@@ -83,7 +51,10 @@ int run(const SummaryFlags& flags) {
     train::write_text(*flags.dot, graph::to_dot(experiment.graph));
     log::info(fmt::format("wrote {}; draw it with: dot -Tsvg {} -o graph.svg", *flags.dot, *flags.dot));
   }
-  if (flags.lr) draw_rate(*flags.lr, experiment, devices);
+  if (flags.lr) {
+    picture::write(*flags.lr, picture::draw(rate_chart(experiment, devices)));
+    log::info("wrote " + *flags.lr);
+  }
   return 0;
 }
 
@@ -100,7 +71,7 @@ void add_summary(App& app) {
   command.section("Summary")
       .flag("--plan", flags->plan, "the steps of one replica, what runs them on this device, and the memory table")
       .option("--dot", "FILE", flags->dot, "the graph for Graphviz")
-      .option("--lr", "FILE", flags->lr, "the learning rate over the training, as SVG");
+      .option("--lr", "FILE", flags->lr, "the learning rate over the training, .svg or .png");
   flags->devices.add(command);
   flags->overrides.add_batch(command);
   flags->overrides.add(command);

@@ -55,9 +55,9 @@ class SinkList final : public RunSink {
   std::vector<std::unique_ptr<RunSink>> sinks_;
 };
 
-/// The files of a run's folder: train.csv, steps.csv, events.jsonl, data-errors.csv, result.json (docs/files.md).
-/// `validated`: the config has a validation set, so train.csv has its columns from the start. Throws Error{kWrite}
-/// when a file that is there cannot be read.
+/// The files of a run's folder: train.csv, steps.csv, events.jsonl, data-errors.csv, curves.svg, result.json
+/// (docs/files.md). `validated`: the config has a validation set, so train.csv has its columns from the start. Throws
+/// Error{kWrite} when a file that is there cannot be read.
 std::unique_ptr<RunSink> make_run_sinks(const RunDirectory& directory, bool validated);
 
 /// `sink` in the process that writes for all, a silent one in the others.

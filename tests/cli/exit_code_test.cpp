@@ -256,9 +256,9 @@ TEST_F(ExitCode, ModelH5IsGoodForEvalPredictAndSummary) {
          {"predict", "tiny.yaml", "--input", "images-idx3-ubyte"});
 }
 
-TEST_F(ExitCode, PicturesAreSvg) {
-  expect(2, "--output curves.png: pictures are written as SVG", {"plot", "runs/tiny/001", "-o", "curves.png"});
-  expect(2, "--lr rate.pdf: pictures are written as SVG", {"summary", "tiny.yaml", "--lr", "rate.pdf"});
+TEST_F(ExitCode, PicturesAreSvgOrPng) {
+  expect(2, "--output curves.jpg: pictures are written as .svg or .png", {"plot", "runs/tiny/001", "-o", "curves.jpg"});
+  expect(2, "--lr rate.pdf: pictures are written as .svg or .png", {"summary", "tiny.yaml", "--lr", "rate.pdf"});
 }
 
 TEST_F(ExitCode, UnevenReplicasShowTheirShares) {

@@ -18,7 +18,8 @@ for name in config.yaml config.resolved.yaml command.txt env.json train.log trai
   labels.txt log.csv checkpoints/last.h5 checkpoints/best.h5; do
   [ -s "a run/$name" ] || fail "no $name"
 done
-[ "$(find "a run" -type f ! -name .lock | wc -l)" -eq 14 ] || fail "unexpected files: $(find "a run" -type f)"
+[ "$(find "a run" -type f ! -name .lock | wc -l)" -eq 15 ] || fail "unexpected files: $(find "a run" -type f)"
+python3 "$support" xml "a run/curves.svg" || fail "curves.svg of a run"
 cmp -s small.yaml "a run/config.yaml" || fail "config.yaml is not the config as written"
 [ "$(cat "a run/command.txt")" = "$DPTRAIN fit small.yaml --cpus 2x1 --run-dir 'a run'" ] || fail "command.txt: $(cat "a run/command.txt")"
 [ "$(sed -n 5p "a run/labels.txt")" = "four, or five" ] && has_rows "a run/labels.txt" 10 || fail "labels.txt"

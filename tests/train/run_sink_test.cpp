@@ -133,6 +133,26 @@ TEST_F(RunSinkTest, CutsToWhatTheStateKnows) {
   EXPECT_EQ(LineFile::read(run_->file("train.csv")).size(), 3U);
 }
 
+TEST_F(RunSinkTest, TheCurvesAreDrawnAtTheFirstEpochAndAtTheEnd) {
+  sinks_->epoch(epoch(1, 0.5, 0.5));
+  const std::string first = text("curves.svg");
+  EXPECT_NE(first.find("best 1.5, epoch 1"), std::string::npos);
+  sinks_->epoch(epoch(2, 0.25, 0.5));
+  EXPECT_EQ(text("curves.svg"), first) << "not so soon again";
+  sinks_->end({});
+  EXPECT_NE(text("curves.svg").find("best 1.25, epoch 2"), std::string::npos);
+}
+
+TEST_F(RunSinkTest, CurvesThatCannotBeWrittenEndNothing) {
+  fs::create_directories(folder_ / "curves.svg" / "in the way");
+  testing::internal::CaptureStderr();
+  sinks_->epoch(epoch(1, 0.5, 0.5));
+  sinks_->end({});
+  const std::string warnings = testing::internal::GetCapturedStderr();
+  EXPECT_NE(warnings.find("curves.svg is not drawn; training goes on"), std::string::npos) << warnings;
+  EXPECT_EQ(LineFile::read(run_->file("train.csv")).size(), 2U);
+}
+
 TEST_F(RunSinkTest, EventsAreJsonLines) {
   sinks_->event("save", {{"file", "last.h5"}, {"step", 7}});
   const std::vector<std::string> lines = LineFile::read(run_->file("events.jsonl"));

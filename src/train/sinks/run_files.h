@@ -20,6 +20,8 @@ std::unique_ptr<RunSink> make_step_table(const std::string& path);
 std::unique_ptr<RunSink> make_event_lines(const std::string& path);
 /// data-errors.csv: one row per file; a row that is there already (the run was resumed) is not written again.
 std::unique_ptr<RunSink> make_data_errors(const std::string& path);
+/// curves.svg, drawn from train.csv at most every two seconds, and at the end. A failure is a warning.
+std::unique_ptr<RunSink> make_curves_picture(const std::string& folder);
 /// result.json, at the end, as a whole.
 std::unique_ptr<RunSink> make_result_file(const RunDirectory& directory);
 

@@ -1,0 +1,217 @@
+#include "train/curves.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+#include "optim/metric.h"
+#include "train/line_file.h"
+
+namespace dptrain::train {
+namespace fs = std::filesystem;
+namespace {
+
+using picture::Dash;
+using picture::Ink;
+using picture::LegendEntry;
+using picture::Panel;
+using picture::Point;
+
+constexpr std::size_t kManyRuns = 8;
+
+double number_of(const std::string& field) {
+  double value = std::numeric_limits<double>::quiet_NaN();
+  std::from_chars(field.data(), field.data() + field.size(), value);
+  return value;
+}
+
+const std::vector<Point>* find_column(const RunCurves& run, const std::string& column) {
+  const auto found = run.values.find(column);
+  return found == run.values.end() || found->second.empty() ? nullptr : &found->second;
+}
+
+std::optional<std::size_t> best_of(const std::vector<Point>& points, bool largest) {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!std::isfinite(points[i].y)) continue;
+    if (!best || (largest ? points[i].y > points[*best].y : points[i].y < points[*best].y)) best = i;
+  }
+  return best;
+}
+
+/// The metrics of all runs, in the order of the files.
+std::vector<std::string> metrics_of(const std::vector<RunCurves>& runs) {
+  std::vector<std::string> metrics;
+  for (const RunCurves& run : runs)
+    for (const std::string& column : run.columns) {
+      const bool other = column == "epoch" || column == "lr" || column == "examples_per_second" ||
+                         column == "seconds" || column.starts_with("val_");
+      if (!other && std::ranges::find(metrics, column) == metrics.end()) metrics.push_back(column);
+    }
+  return metrics;
+}
+
+bool validated(const std::vector<RunCurves>& runs, const std::vector<std::string>& metrics) {
+  for (const RunCurves& run : runs)
+    for (const std::string& metric : metrics)
+      if (find_column(run, "val_" + metric) != nullptr) return true;
+  return false;
+}
+
+bool any_gap(const std::vector<RunCurves>& runs) {
+  for (const RunCurves& run : runs)
+    for (const auto& [column, points] : run.values)
+      if (std::ranges::any_of(points, [](const Point& point) { return !std::isfinite(point.y); })) return true;
+  return false;
+}
+
+std::string epoch_text(const Point& point) { return fmt::format("{:.4g}, epoch {:g}", point.y, point.x); }
+
+Panel metric_panel(const std::vector<RunCurves>& runs, const std::string& metric, bool log) {
+  const bool largest = optim::is_larger_better(metric);
+  const bool one = runs.size() == 1;
+  Panel panel{.title = metric,
+              .x_label = "epoch",
+              .scale = log       ? picture::Scale::kLog
+                       : largest ? picture::Scale::kLinear
+                                 : picture::Scale::kAuto,
+              .whole_x = true,
+              .height = runs.size() > kManyRuns ? 340.0 : 260.0};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::vector<Point>* const validation = find_column(runs[i], "val_" + metric);
+    if (const std::vector<Point>* const training = find_column(runs[i], metric)) {
+      picture::Line line{.name = runs[i].name + " training", .points = *training, .style = picture::line_style(i)};
+      if (validation != nullptr) {
+        if (one) line.style = picture::line_style(1);
+        line.dash = Dash::kDashed;
+        line.width = 1.5;
+        line.opacity = one ? 1 : runs.size() > kManyRuns ? 0.4 : 0.75;
+        line.marks = false;
+      } else {
+        line.best = best_of(*training, largest);
+      }
+      panel.lines.push_back(std::move(line));
+    }
+    if (validation != nullptr)
+      panel.lines.push_back({.name = runs[i].name + " validation",
+                             .points = *validation,
+                             .style = picture::line_style(i),
+                             .best = best_of(*validation, largest)});
+  }
+  for (picture::Line& line : panel.lines) {
+    if (runs.size() > kManyRuns && line.dash == Dash::kSolid) line.width = 1.6;
+    if (one && line.best) line.best_text = "best " + epoch_text(line.points[*line.best]);
+    line.best_below = largest;
+  }
+  return panel;
+}
+
+/// A small one, of a column that is no metric.
+Panel side_panel(const std::vector<RunCurves>& runs, const std::string& column, const std::string& title) {
+  Panel panel{.title = title, .x_label = "epoch", .from_zero = true, .whole_x = true, .height = 165, .half = true};
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    if (const std::vector<Point>* const points = find_column(runs[i], column))
+      panel.lines.push_back(
+          {.name = runs[i].name, .points = *points, .style = picture::line_style(i), .width = 1.6, .marks = false});
+  return panel;
+}
+
+bool changes(const Panel& panel) {
+  for (const picture::Line& line : panel.lines)
+    for (const Point& point : line.points)
+      if (point.y != panel.lines.front().points.front().y) return true;
+  return false;
+}
+
+/// What dashes, lines and rings mean.
+std::vector<LegendEntry> keys_of(const std::vector<RunCurves>& runs, bool with_validation) {
+  const bool one = runs.size() == 1;
+  const auto style = [&](std::size_t i) {
+    return one ? picture::line_style(i) : picture::LineStyle{.ink = Ink::kMuted};
+  };
+  using Sample = LegendEntry::Sample;
+  const Sample solid = one ? Sample::kMarkedLine : Sample::kLine;
+  std::vector<LegendEntry> keys;
+  if (with_validation) {
+    keys.push_back({.name = "validation", .style = style(0), .sample = solid});
+    keys.push_back({.name = "training", .style = style(1), .dash = Dash::kDashed, .sample = Sample::kLine});
+  } else {
+    keys.push_back({.name = "training", .style = style(0), .sample = solid});
+  }
+  keys.push_back({.name = "best epoch", .style = style(0), .sample = Sample::kRing});
+  if (any_gap(runs)) keys.push_back({.name = "not finite", .style = style(0), .sample = Sample::kCross});
+  return keys;
+}
+
+/// "loss 0.312, epoch 7": of validation, where there is one.
+std::string legend_note(const RunCurves& run, const std::string& metric) {
+  for (const std::string& column : {"val_" + metric, metric})
+    if (const std::vector<Point>* const points = find_column(run, column)) {
+      const auto best = best_of(*points, optim::is_larger_better(metric));
+      return best ? fmt::format("{} {}", column, epoch_text((*points)[*best])) : column + " never finite";
+    }
+  return "";
+}
+
+}  // namespace
+
+RunCurves read_run(const std::string& folder, const std::string& name) {
+  const std::vector<std::string> lines = LineFile::read((fs::path(folder) / "train.csv").string());
+  if (lines.size() < 2)
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: {}", folder,
+                            lines.empty() ? "there is no train.csv with a header, as dptrain fit writes"
+                                          : "train.csv has no epoch yet"));
+  RunCurves run{.name = name, .columns = split(lines.front(), ',')};
+  const auto epoch = static_cast<std::size_t>(std::ranges::find(run.columns, "epoch") - run.columns.begin());
+  if (epoch == run.columns.size())
+    throw Error(ErrorKind::kData, fmt::format("{}: train.csv has no column 'epoch'", folder));
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const std::vector<std::string> fields = split(lines[i], ',');
+    const double x = epoch < fields.size() ? number_of(fields[epoch]) : std::nan("");
+    for (std::size_t c = 0; c < std::min(fields.size(), run.columns.size()); ++c)
+      if (!fields[c].empty() && std::isfinite(x)) run.values[run.columns[c]].push_back({x, number_of(fields[c])});
+  }
+  return run;
+}
+
+RunNames names_of_runs(const std::vector<std::string>& folders) {
+  std::vector<std::string> experiments, shorter, longer;
+  for (const std::string& folder : folders) {
+    fs::path path = fs::absolute(folder).lexically_normal();
+    if (path.filename().empty()) path = path.parent_path();
+    experiments.push_back(path.parent_path().filename().string());
+    shorter.push_back(path.filename().string());
+    longer.push_back(experiments.back() + "/" + shorter.back());
+  }
+  if (folders.size() == 1) return {longer.front(), shorter};
+  const bool same = std::ranges::count(experiments, experiments.front()) == static_cast<std::ptrdiff_t>(folders.size());
+  return same ? RunNames{experiments.front(), shorter} : RunNames{"learning curves", longer};
+}
+
+picture::Chart curves_chart(const std::string& title, const std::vector<RunCurves>& runs, bool log) {
+  const std::vector<std::string> metrics = metrics_of(runs);
+  picture::Chart chart{.title = title, .keys = keys_of(runs, validated(runs, metrics))};
+  for (const std::string& metric : metrics) {
+    chart.panels.push_back(metric_panel(runs, metric, log));
+    if (chart.panels.back().lines.empty()) chart.panels.pop_back();
+  }
+  Panel rate = side_panel(runs, "lr", "learning rate");
+  rate.scale = picture::Scale::kAuto;
+  if (changes(rate)) chart.panels.push_back(std::move(rate));
+  Panel speed = side_panel(runs, "examples_per_second", "throughput, examples/s");
+  if (!speed.lines.empty()) chart.panels.push_back(std::move(speed));
+  if (runs.size() > 1)
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      chart.legend.push_back({.name = runs[i].name,
+                              .note = metrics.empty() ? "" : legend_note(runs[i], metrics.front()),
+                              .style = picture::line_style(i)});
+  return chart;
+}
+
+}  // namespace dptrain::train

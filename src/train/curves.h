@@ -1,0 +1,38 @@
+#pragma once
+
+// Learning curves: what train.csv of one or several runs holds, as a chart. `dptrain plot` and every run draw it. Pure
+// but for read_run(); any thread.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "picture/chart.h"
+
+namespace dptrain::train {
+
+/// One run's train.csv.
+struct RunCurves {
+  std::string name;
+  std::vector<std::string> columns;  ///< in the file's order, "epoch" among them
+  std::map<std::string, std::vector<picture::Point>>
+      values{};  ///< by column: x is the epoch; no point for an empty field
+};
+
+/// Throws Error{kData} where there is no train.csv in the folder, or no row in it.
+RunCurves read_run(const std::string& folder, const std::string& name);
+
+/// What a picture of these folders is called, and the runs in it: "001", "002" below "fashion-mnist" where they are of
+/// one experiment.
+struct RunNames {
+  std::string title;
+  std::vector<std::string> runs;
+};
+RunNames names_of_runs(const std::vector<std::string>& folders);
+
+/// A panel for each metric, training dashed where there is validation, a ring on each run's best value; small ones for
+/// the learning rate, if it changes, and the throughput. `log`: logarithmic metrics; else they are where the values of
+/// a loss span decades.
+picture::Chart curves_chart(const std::string& title, const std::vector<RunCurves>& runs, bool log);
+
+}  // namespace dptrain::train

@@ -1,0 +1,136 @@
+#include "train/curves.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "core/error.h"
+
+namespace dptrain::train {
+namespace {
+
+namespace fs = std::filesystem;
+using picture::Dash;
+using picture::LegendEntry;
+
+class CurvesTest : public ::testing::Test {
+ protected:
+  CurvesTest() : folder_(fs::temp_directory_path() / ("dptrain-curves-" + std::to_string(getpid()))) {
+    fs::remove_all(folder_);
+  }
+  ~CurvesTest() override { fs::remove_all(folder_); }
+
+  /// The folder of a run that has this train.csv.
+  std::string run(const std::string& name, const std::string& csv) const {
+    fs::create_directories(folder_ / name);
+    std::ofstream(folder_ / name / "train.csv") << csv;
+    return (folder_ / name).string();
+  }
+  static picture::Chart chart(const std::vector<std::string>& folders, bool log = false) {
+    const RunNames names = names_of_runs(folders);
+    std::vector<RunCurves> runs;
+    for (std::size_t i = 0; i < folders.size(); ++i) runs.push_back(read_run(folders[i], names.runs[i]));
+    return curves_chart(names.title, runs, log);
+  }
+
+  const std::string head_ = "epoch,loss,accuracy,val_loss,val_accuracy,lr,examples_per_second,seconds\n";
+  const fs::path folder_;
+};
+
+TEST_F(CurvesTest, OneRunHasTrainingDashedAndItsBestEpoch) {
+  const picture::Chart one = chart({run("net/001", head_ + "1,2,0.3,1.9,0.4,1e-3,100,1\n2,1,0.6,1.2,0.8,1e-3,100,1\n"
+                                                           "3,0.5,0.9,1.4,0.7,1e-3,100,1\n")});
+  EXPECT_EQ(one.title, "net/001");
+  ASSERT_EQ(one.panels.size(), 3U) << "loss, accuracy, throughput; the learning rate does not change";
+  const picture::Panel& loss = one.panels[0];
+  EXPECT_EQ(loss.title, "loss");
+  ASSERT_EQ(loss.lines.size(), 2U);
+  EXPECT_EQ(loss.lines[0].dash, Dash::kDashed) << "training";
+  EXPECT_EQ(loss.lines[1].dash, Dash::kSolid) << "validation";
+  EXPECT_FALSE(loss.lines[0].style == loss.lines[1].style);
+  EXPECT_FALSE(loss.lines[0].best);
+  EXPECT_EQ(loss.lines[1].best, 1U);
+  EXPECT_EQ(loss.lines[1].best_text, "best 1.2, epoch 2");
+  EXPECT_EQ(one.panels[1].lines[1].best, 1U) << "of accuracy the largest";
+  EXPECT_TRUE(one.legend.empty());
+  EXPECT_EQ(one.keys.size(), 3U);
+}
+
+TEST_F(CurvesTest, WithoutValidationTrainingIsTheLine) {
+  const picture::Chart one = chart({run("net/001", "epoch,loss,lr,examples_per_second\n1,2,0.1,5\n2,1,0.01,5\n")});
+  ASSERT_EQ(one.panels.size(), 3U);
+  EXPECT_EQ(one.panels[0].lines[0].dash, Dash::kSolid);
+  EXPECT_EQ(one.panels[0].lines[0].best, 1U);
+  EXPECT_EQ(one.panels[1].title, "learning rate");
+  EXPECT_TRUE(one.panels[1].half);
+}
+
+TEST_F(CurvesTest, AnEmptyFieldIsNoPointAndNanIsAGap) {
+  const std::string folder = run("net/001", "epoch,loss,val_loss\n1,2,\n2,nan,3\n3,1,\n4,inf,2\n");
+  const RunCurves curves = read_run(folder, "001");
+  EXPECT_EQ(curves.values.at("val_loss").size(), 2U) << "validated every second epoch";
+  ASSERT_EQ(curves.values.at("loss").size(), 4U);
+  EXPECT_FALSE(std::isfinite(curves.values.at("loss")[1].y));
+  EXPECT_FALSE(std::isfinite(curves.values.at("loss")[3].y));
+  const std::vector<LegendEntry> keys = chart({folder}).keys;
+  EXPECT_EQ(keys.back().sample, LegendEntry::Sample::kCross);
+}
+
+TEST_F(CurvesTest, ALossThatIsNeverFiniteKeepsItsPanel) {
+  const picture::Chart one = chart({run("net/001", "epoch,loss,accuracy\n1,nan,0.1\n2,nan,0.1\n")});
+  ASSERT_GE(one.panels.size(), 2U);
+  EXPECT_EQ(one.panels[0].title, "loss");
+  EXPECT_FALSE(one.panels[0].lines[0].best);
+}
+
+TEST_F(CurvesTest, RunsShareThePanelsAndAllAreInTheLegend) {
+  std::vector<std::string> folders;
+  for (int i = 0; i < 30; ++i)
+    folders.push_back(run("net/" + std::to_string(100 + i), head_ + "1,2,0.3,1.9,0.4,1e-3,100,1\n"));
+  folders.push_back(run("net/unlike", "epoch,loss,mae\n1,nan,2\n"));
+  const picture::Chart many = chart(folders);
+  EXPECT_EQ(many.title, "net");
+  ASSERT_EQ(many.legend.size(), 31U);
+  EXPECT_EQ(many.legend[3].name, "103");
+  EXPECT_EQ(many.legend[3].note, "val_loss 1.9, epoch 1");
+  EXPECT_EQ(many.legend[30].note, "loss never finite");
+  EXPECT_EQ(many.panels[0].lines.size(), 61U);
+  EXPECT_EQ(many.panels[2].title, "mae");
+  EXPECT_EQ(many.panels[2].lines.size(), 1U);
+  for (std::size_t i = 0; i < 30; ++i) EXPECT_TRUE(many.panels[0].lines[2 * i + 1].style == many.legend[i].style);
+}
+
+TEST_F(CurvesTest, NamesAreAsLongAsNeeded) {
+  EXPECT_EQ(names_of_runs({"a/x/001", "a/x/002/"}).runs, (std::vector<std::string>{"001", "002"}));
+  EXPECT_EQ(names_of_runs({"a/x/001", "a/y/001"}).runs, (std::vector<std::string>{"x/001", "y/001"}));
+}
+
+TEST_F(CurvesTest, ALogarithmicAxisIsForLossesAndForThoseWhoAsk) {
+  const std::string folder = run("net/001", head_ + "1,2,0.3,1.9,0.4,1e-3,100,1\n");
+  using picture::Scale;
+  EXPECT_EQ(chart({folder}).panels[0].scale, Scale::kAuto);
+  EXPECT_EQ(chart({folder}).panels[1].scale, Scale::kLinear);
+  EXPECT_EQ(chart({folder}, true).panels[0].scale, Scale::kLog);
+  EXPECT_EQ(chart({folder}, true).panels[1].scale, Scale::kLog);
+}
+
+TEST_F(CurvesTest, WhatIsNoRunIsSaid) {
+  const auto message = [](const std::string& folder) {
+    try {
+      read_run(folder, "x");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kData);
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_NE(message((folder_ / "none").string()).find("there is no train.csv"), std::string::npos);
+  EXPECT_NE(message(run("net/001", "epoch,loss\n")).find("train.csv has no epoch yet"), std::string::npos);
+  EXPECT_NE(message(run("net/002", "a,b\n1,2\n")).find("no column 'epoch'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dptrain::train
