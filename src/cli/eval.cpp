@@ -15,12 +15,14 @@
 #include "cli/config_flags.h"
 #include "cli/confusion.h"
 #include "cli/device_flags.h"
+#include "cli/eval_pictures.h"
 #include "cli/model_source.h"
 #include "cli/processes.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "picture/file.h"
 #include "train/line_file.h"
 
 namespace dptrain::cli {
@@ -195,6 +197,7 @@ int run(const EvalFlags& flags, mpi::Processes* processes) {
   std::vector<OutputScores> scores;
   const std::string file = file_name("eval", on, source.experiment, ".json");
   std::string written = (folder / file).string();
+  std::vector<std::string> drawn;
   if (any_known) {
     for (const plan::LossStep& loss : session.plan().losses) {
       const Classes& of = classes[static_cast<std::size_t>(loss.output)];
@@ -203,16 +206,27 @@ int run(const EvalFlags& flags, mpi::Processes* processes) {
       scores.push_back({loss.name, class_scores(matrix, of)});
       const std::string stem = loss.name.empty() ? "confusion" : "confusion-" + loss.name;
       const std::string table = (folder / file_name(stem, on, source.experiment, ".csv")).string();
-      const std::string title = loss.name.empty() ? "" : loss.name + ":\n";
-      if (!log::is_json()) log::info(title + trim(scores_table(scores.back().scores)));
+      const std::string heading = loss.name.empty() ? "" : loss.name + ":\n";
+      if (!log::is_json()) log::info(heading + trim(scores_table(scores.back().scores)));
       train::write_text(table, matrix.csv(of));
       written += " and " + table;
+      const std::string of_output = loss.name.empty() ? "" : "-" + loss.name;
+      const auto picture = [&](const std::string& kind) {
+        return (folder / file_name(kind + of_output, on, source.experiment, ".svg")).string();
+      };
+      const std::string title =
+          fmt::format("{}{} on {}", source.experiment.config.name, loss.name.empty() ? "" : ", " + loss.name, on);
+      picture::write(picture("confusion"), draw_confusion(title, matrix, of));
+      picture::write(picture("scores"), draw_scores(title, scores.back().scores));
+      drawn.push_back(picture("confusion"));
+      drawn.push_back(picture("scores"));
     }
   }
   const std::string results = results_json(source, on, sums.samples, values, scores);
   if (log::is_json()) log::print(results);
   train::write_text((folder / file).string(), results + "\n");
   log::info("wrote " + written);
+  if (!drawn.empty()) log::info("drew " + join(drawn, " and "));
   for (const OutputScores& one : scores) add_averages(one, values);
   check(assertions, values);
   return 0;
@@ -224,8 +238,9 @@ void add_eval(App& app) {
   const auto flags = std::make_shared<EvalFlags>();
   Command& command = app.command("eval", "loss and metrics of a checkpoint on a data set");
   command.describe(
-      "Prints one `name: value` line per metric, and writes eval.json and confusion.csv (eval-train.json and "
-      "confusion-train.csv with --on train) into the checkpoint's run directory, or into the current one.");
+      "Prints one `name: value` line per metric, and writes eval.json, and of classes confusion.csv and the pictures "
+      "confusion.svg and scores.svg (eval-train.json ... with --on train) into the checkpoint's run directory, or into "
+      "the current one.");
   command.example("runs/fashion-mnist/001/checkpoints/best.h5")
       .example("runs/fashion-mnist/001 --on test --assert 'accuracy>=0.90'")
       .example("configs/fashion_mnist.yaml --weights model.h5 --cpus 2");
@@ -239,7 +254,7 @@ void add_eval(App& app) {
       .choice("--on", {"test", "validation", "train"}, flags->on, "the data set (default test, else validation)")
       .choice("--data", {"real", "synthetic"}, flags->data, "synthetic: generated data in place of the data set")
       .flag("--ema", flags->ema, "use the exponential moving averages of the weights")
-      .option("--output", "DIR", flags->output, "where eval.json and confusion.csv go")
+      .option("--output", "DIR", flags->output, "where eval.json, confusion.csv and the pictures go")
       .option("--assert", "EXPR", flags->assertions, "exit 7 unless this holds, as in 'accuracy>=0.90' or 'f1>=0.9'");
   flags->overrides.add_batch(command);
   flags->overrides.add(command);

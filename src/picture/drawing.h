@@ -4,6 +4,7 @@
 // by what they stand for (ink.h), and nothing of charts. Lengths are in pixels, y counts downwards. A value: one thread
 // at a time.
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -72,7 +73,8 @@ struct Item {
 
 class Drawing {
  public:
-  Drawing(double width, double height) : width_(width), height_(height) {}
+  /// Whole pixels, rounded up.
+  Drawing(double width, double height) : width_(std::ceil(width)), height_(std::ceil(height)) {}
 
   void add(Item item) { items_.push_back(std::move(item)); }
   /// Words at most `most` wide by text_width(): longer ones lose their middle, and the title has all of them.

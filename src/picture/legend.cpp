@@ -12,7 +12,8 @@ constexpr double kSample = 30, kSmallSample = 12, kSampleGap = 8, kEntryGap = 26
 constexpr std::size_t kMostColumns = 6;
 
 bool is_small(const LegendEntry& entry) {
-  return entry.sample == LegendEntry::Sample::kRing || entry.sample == LegendEntry::Sample::kCross;
+  using Sample = LegendEntry::Sample;
+  return entry.sample == Sample::kRing || entry.sample == Sample::kCross || entry.sample == Sample::kMark;
 }
 
 double sample_width(const LegendEntry& entry) { return is_small(entry) ? kSmallSample : kSample; }
@@ -44,6 +45,9 @@ void draw_sample(const LegendEntry& entry, Point at, Drawing& out) {
       mark(Mark::kDisc, 1.8, false);
       return;
     case LegendEntry::Sample::kCross: return mark(Mark::kCross, 3, false);
+    case LegendEntry::Sample::kMark: return mark(style.mark, 4, style.hollow);
+    case LegendEntry::Sample::kBar:
+      return out.add({Box{.at = {at.x, at.y - 5}, .width = kSample, .height = 10, .ink = style.ink, .radius = 2}, ""});
     case LegendEntry::Sample::kLine:
     case LegendEntry::Sample::kMarkedLine:
       out.add({Polyline{.points = {at, {at.x + kSample, at.y}},

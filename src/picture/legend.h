@@ -14,7 +14,14 @@ struct LegendEntry {
   std::string note{};  ///< behind it, with less weight: "best 0.912"
   LineStyle style{};
   Dash dash = Dash::kSolid;
-  enum class Sample { kLine, kMarkedLine, kRing, kCross } sample = Sample::kMarkedLine;  ///< what stands before it
+  enum class Sample {
+    kLine,
+    kMarkedLine,
+    kMark,
+    kRing,
+    kCross,
+    kBar
+  } sample = Sample::kMarkedLine;  ///< what stands before it
 };
 
 /// One line of entries from `at` (the baseline) to the right: what the kinds of lines mean.

@@ -68,6 +68,7 @@ close 1e-5 "$loss" "$(column run/train.csv val_loss | tail -n 1)" || fail "eval 
 [ "$(cut -d: -f1 out | paste -sd,)" = loss,accuracy,n ] || fail "lines of eval: $(cat out)"
 says "n: 120"
 json run/eval.json '{"checkpoint", "on", "n", "loss", "accuracy", "classes", "macro"} == set(j)' 'j["n"] == 120' 'j["on"] == "validation"'
+for picture in confusion scores; do python3 "$support" xml run/$picture.svg || fail "$picture.svg"; done
 header run/confusion.csv 'label,zero,one,two,three,"four, or five",five,six,seven,eight,nine'
 [ "$(rows run/confusion.csv)" -eq 11 ] || fail "rows of confusion.csv"
 python3 - <<'PYTHON' || fail "confusion.csv and the accuracy of eval.json disagree"
