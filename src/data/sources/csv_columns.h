@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "data/sources/csv_found.h"
 #include "data/source.h"
+#include "data/sources/csv_found.h"
 #include "data/sources/csv_rows.h"
 
 namespace dptrain::data {

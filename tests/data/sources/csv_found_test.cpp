@@ -15,7 +15,7 @@
 namespace dptrain::data {
 namespace {
 
-constexpr std::int64_t kRows = 150'000;  // of more than two ranges
+constexpr std::int64_t kTableRows = 150'000;  // of more than two ranges
 
 double number_of(std::int64_t row) { return 1e6 + static_cast<double>(row * 7919 % 1000) / 8; }
 bool lacks_number(std::int64_t row) { return row < 70'000 || row % 10 == 0; }  // all of the first range does
@@ -23,7 +23,7 @@ bool lacks_word(std::int64_t row) { return row % 7 == 0; }
 
 CsvRows made_rows(const TempFolder& folder) {
   std::string text = "number,word,day\n";
-  for (std::int64_t row = 0; row < kRows; ++row) {
+  for (std::int64_t row = 0; row < kTableRows; ++row) {
     if (!lacks_number(row)) text += fmt::format("{}", number_of(row));
     text += lacks_word(row) ? "," : fmt::format(",w{}", row % 3);
     text += row % 2 == 0 ? ",2026-11-26\n" : ",2026-11-27\n";
@@ -45,7 +45,7 @@ TEST(CsvFoundTest, SumsAndCountsAreThoseOfTheTrainingRows) {
   const TempFolder folder;
   const CsvRows rows = made_rows(folder);
   std::vector<std::int64_t> samples;
-  for (std::int64_t row = 0; row < kRows; ++row)
+  for (std::int64_t row = 0; row < kTableRows; ++row)
     if (row % 5 != 0) samples.push_back(row);
 
   long double sum = 0, squares = 0;
@@ -78,7 +78,7 @@ TEST(CsvFoundTest, TheNumberOfThreadsChangesNoBit) {
   const TempFolder folder;
   const CsvRows rows = made_rows(folder);
   std::vector<std::int64_t> samples;
-  for (std::int64_t row = kRows - 1; row >= 0; --row) samples.push_back(row);
+  for (std::int64_t row = kTableRows - 1; row >= 0; --row) samples.push_back(row);
   const CsvFound one = find_in(rows, samples, 1);
   for (int threads = 2; threads <= 4; ++threads) {
     const CsvFound more = find_in(rows, samples, threads);
