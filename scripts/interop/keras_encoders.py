@@ -3,6 +3,7 @@
 
     scripts/interop/keras_encoders.py tests/golden/encoders.json
     scripts/interop/keras_encoders.py --lines 10000 /tmp/lines.json
+    scripts/interop/keras_encoders.py --texts natural.txt /tmp/lines.json     # the lines of a file
     DPTRAIN_GOLDEN_ENCODERS=/tmp/lines.json build/release/tests/dptrain_test_data --gtest_filter='GoldenEncoders.*'
 
 Needs tensorflow and keras 3.
@@ -136,10 +137,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file")
     parser.add_argument("--lines", type=int, help="one case of so many lines, in place of the small ones")
+    parser.add_argument("--texts", help="the same of the lines of a file")
     args = parser.parse_args()
     import keras
-    if args.lines:
-        lines = lines_of(args.lines)
+    if args.lines or args.texts:
+        lines = open(args.texts, encoding="utf-8").read().split("\n") if args.texts else lines_of(args.lines)
         texts = lines
         cases = [text_case(keras, {"max_tokens": 5000, "output_sequence_length": 12}, lines, lines),
                  text_case(keras, {"output_sequence_length": 12, "ngrams": 2}, lines, lines)]
