@@ -77,12 +77,6 @@ Filler::Input Filler::match(const ModelSide& model, std::size_t which) const {
   input.id_limit = model.id_limit(which);
   if (input.type != DType::kF32) return match_exact(input, model.input_names[which]), input;
   input.is_transformed = pipeline_.empty() || model.is_transformed(which);
-  if (!input.is_transformed && pipeline_.mixes())
-    throw Error(
-        ErrorKind::kUsage,
-        fmt::format("data.transforms mix samples, but the model's input '{}' is no image; leave MixUp and CutMix "
-                    "out",
-                    model.input_names[which]));
   const Pipeline& pipeline = pipeline_of(input);
   const Shape found = source_->input_shape(input.from);
   input.sample = with_channel(found, input.wanted);

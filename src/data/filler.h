@@ -88,6 +88,9 @@ class Filler {
   void fill_mixed(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch, Batch::Slot& slot) const;
   void mix_input(const Input& input, std::size_t level, std::int64_t index, std::int64_t epoch, Scratch& scratch,
                  Array& out) const;
+  /// Of an input that the transforms pass by: in the labels' proportion.
+  void mix_numbers(const Input& input, std::size_t level, std::int64_t index, std::int64_t epoch, Scratch& scratch,
+                   float* out) const;
   void mix_labels(const LabelWriter& label, std::size_t level, std::int64_t index, std::int64_t epoch, Scratch& scratch,
                   float* out) const;
   float mix_weights(std::size_t level, std::int64_t index, std::int64_t epoch) const;

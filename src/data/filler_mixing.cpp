@@ -33,6 +33,10 @@ void Filler::fill_mixed(std::int64_t index, std::int64_t epoch, std::int64_t row
   try {
     for (std::size_t i = 0; i < slot.inputs.size(); ++i) {
       const Input& input = inputs_[i];
+      if (!input.is_transformed) {
+        mix_numbers(input, last, index, epoch, scratch, float_row(slot, i, row));
+        continue;
+      }
       Array& image = scratch.mixes[0].mixed;
       mix_input(input, last, index, epoch, scratch, image);
       parts_[last].rest.write(view_of(image), key_of(index, epoch), scratch.pipeline, input.wanted,
@@ -75,6 +79,19 @@ void Filler::mix_input(const Input& input, std::size_t level, std::int64_t index
                 fmt::format("sample {} is {}, its partner {} is {}; samples that are mixed have one shape", index,
                             mix.own.shape.str(), partner, mix.other.shape.str()));
   mixer.mix_samples(view_of(mix.own), view_of(mix.other), out, key, part.index);
+}
+
+void Filler::mix_numbers(const Input& input, std::size_t level, std::int64_t index, std::int64_t epoch,
+                         Scratch& scratch, float* out) const {
+  if (level == 0) return fill_input(input, index, epoch, scratch, out);
+  const Pipeline::Part& part = parts_[level];
+  const Mixing& mixer = *part.mixer->mixing();
+  const DrawKey key = key_of(index, epoch);
+  std::vector<float>& other = scratch.mixes[level].row;
+  other.resize(static_cast<std::size_t>(input.elements));
+  mix_numbers(input, level - 1, index, epoch, scratch, out);
+  mix_numbers(input, level - 1, mixer.partner(key, part.index, source_->size()), epoch, scratch, other.data());
+  blend(mixer.weight(key, part.index), other.data(), input.elements, out);
 }
 
 void Filler::mix_labels(const LabelWriter& label, std::size_t level, std::int64_t index, std::int64_t epoch,

@@ -11,7 +11,9 @@
 #include "data/encoders/video.h"
 #include "data/image_files.h"
 #include "data/loader.h"
+#include "data/mixing.h"
 #include "data/sources/csv_stream.h"
+#include "data/transforms/mix_up.h"
 #include "data/transforms/random_flip.h"
 #include "data/transforms/rescaling.h"
 #include "data/transforms/resizing.h"
@@ -115,6 +117,28 @@ TEST_F(CsvFilesTest, TransformsWorkOnImagesAndPassOtherColumnsBy) {
   EXPECT_EQ(batches(sources.train, disk), plain);
   EXPECT_TRUE(std::filesystem::exists(folder_.file("cache/train.cache")));
   EXPECT_EQ(batches(sources.train, disk), plain);
+}
+
+TEST_F(CsvFilesTest, NumbersBesideAnImageAreMixedAsItsLabelIs) {
+  const Sources sources = open(kPhotosAndFacts, two_inputs());
+  ResizingSpec resizing;
+  resizing.height = 4;
+  resizing.width = 5;
+  const config::Typed mix_up = transform_family().make(MixUpSpec{});
+  LoaderOptions options;
+  options.batch_size = 3;
+  options.shuffle = {Shuffle::Kind::kNone, 0};
+  Loader loader(sources.train, Pipeline({transform_family().make(resizing), mix_up}, false), two_inputs(), {}, options);
+  const Batch batch = loader.next();
+  const std::unique_ptr<Transform> transform = make_transform(mix_up);
+  const float facts[3][2] = {{3, 2}, {4, 4}, {5, 6}};
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const DrawKey key{.seed = 0, .sample = static_cast<std::uint64_t>(i), .epoch = 0};
+    const std::int64_t partner = transform->mixing()->partner(key, 1, 3);
+    const float weight = transform->mixing()->weight(key, 1);
+    for (int k = 0; k < 2; ++k)
+      EXPECT_FLOAT_EQ(batch.input(0)[2 * i + k], weight * facts[i][k] + (1 - weight) * facts[partner][k]);
+  }
 }
 
 TEST_F(CsvFilesTest, OtherFilesAreOtherSamplesToACache) {
