@@ -48,7 +48,7 @@ int run(const SummaryFlags& flags) {
       print_text(line);
   }
   if (flags.dot) {
-    train::write_text(*flags.dot, graph::to_dot(experiment.graph));
+    train::write_text(*flags.dot, graph::to_dot(graph::undrawn_model(experiment.graph, experiment.config.seed)));
     log::info(fmt::format("wrote {}; draw it with: dot -Tsvg {} -o graph.svg", *flags.dot, *flags.dot));
   }
   if (flags.lr) {

@@ -1,29 +1,170 @@
+#include <algorithm>
+#include <array>
+#include <map>
+
 #include "core/format.h"
+#include "core/text.h"
 #include "graph/model.h"
 
 namespace dptrain::graph {
+namespace {
 
-std::string to_dot(const Graph& graph) {
-  // Names hold letters, digits, '_', '-' and '.': nothing that needs an escape. The experiment's name may hold
-  // anything.
-  std::string title;
-  for (const char c : graph.name) title += c == '"' || c == '\\' ? '_' : c;
-  std::string text = fmt::format("digraph \"{}\" {{\n  node [shape=box, fontname=\"sans-serif\"];\n", title);
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const Node& node = graph.nodes[i];
-    const Layer& layer = graph.layers[static_cast<std::size_t>(node.layer)];
-    std::string label = fmt::format("{}\\n{}", node.name, layer.spec.name());
-    if (node.name != layer.name || node.call > 0) label += fmt::format(" (weights of {})", layer.name);
+/// What a layer is by what it has and does to its input, so that no list of layers is needed.
+struct Kind {
+  const char* what;
+  const char* fill;
+};
+constexpr std::array kKinds{Kind{"input", "#dfe3e8"},           Kind{"kernels", "#bcd7f2"},
+                            Kind{"matrices", "#cfe8c9"},        Kind{"scales and statistics", "#fbe3a8"},
+                            Kind{"joins inputs", "#f6cdb5"},    Kind{"changes the shape", "#e3d3ee"},
+                            Kind{"keeps the shape", "#ffffff"}, Kind{"frozen", "#e9e9e9"}};
+enum : std::size_t { kInput, kKernels, kMatrices, kScales, kJoins, kChanges, kKeeps, kFrozen };
+
+std::string html(const std::string& text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+/// "28 x 28 x 32"
+std::string size_text(const Shape& shape) {
+  std::vector<std::string> extents;
+  for (const std::int64_t extent : shape.dims()) extents.push_back(with_commas(extent));
+  return extents.empty() ? "scalar" : join(extents, " x ");
+}
+
+std::string parameters_text(std::int64_t count) {
+  return fmt::format("{} parameter{}", with_commas(count), count == 1 ? "" : "s");
+}
+
+class DotText {
+ public:
+  explicit DotText(const Model& model) : model_(model), graph_(model.graph) {}
+
+  std::string text() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) kinds_.push_back(kind_of(graph_.nodes[i]));
+    text_ = fmt::format(
+        "digraph {{\n"
+        "  graph [label=<{}>, labelloc=t, fontname=\"Helvetica,Arial,sans-serif\", fontsize=14, nodesep=0.3, "
+        "ranksep=0.35];\n"
+        "  node [shape=box, style=\"rounded,filled\", color=\"#7b858f\", fontname=\"Helvetica,Arial,sans-serif\", "
+        "fontsize=12, margin=\"0.16,0.07\"];\n"
+        "  edge [color=\"#5d656d\", arrowsize=0.7, fontname=\"Helvetica,Arial,sans-serif\", fontsize=10];\n",
+        title());
+    std::vector<std::size_t> all(graph_.nodes.size());
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+    nodes(all, 0);
+    edges();
+    return text_ + "}\n";
+  }
+
+ private:
+  const Layer& layer_of(const Node& node) const { return graph_.layers[static_cast<std::size_t>(node.layer)]; }
+  const layers::WeightDef& weight(int index) const { return model_.weights[static_cast<std::size_t>(index)].def; }
+
+  std::size_t kind_of(const Node& node) const {
+    const Layer& layer = layer_of(node);
+    if (node.inputs.empty()) return kInput;
+    if (!layer.weights.empty()) {
+      if (!layer.trainable) return kFrozen;
+      int rank = 0;
+      for (const int index : layer.weights) rank = std::max(rank, static_cast<int>(weight(index).shape.rank()));
+      return rank >= 3 ? kKernels : rank == 2 ? kMatrices : kScales;
+    }
+    if (node.inputs.size() > 1) return kJoins;
+    return tensor_of(graph_, node.inputs.front()).shape == node.output() ? kKeeps : kChanges;
+  }
+
+  /// The network's name and size, and what the colours mean.
+  std::string title() const {
+    std::string cells;
+    std::size_t count = 0;
+    for (std::size_t kind = 0; kind < kKinds.size(); ++kind)
+      if (std::ranges::find(kinds_, kind) != kinds_.end()) {
+        cells += fmt::format("<td bgcolor=\"{}\" border=\"1\" color=\"#7b858f\"><font point-size=\"10\">{}</font></td>",
+                             kKinds[kind].fill, kKinds[kind].what);
+        ++count;
+      }
+    const auto row = [&](const std::string& text) {
+      return fmt::format("<tr><td colspan=\"{}\">{}</td></tr>", std::max<std::size_t>(1, count), text);
+    };
+    return fmt::format("<table border=\"0\" cellborder=\"0\" cellspacing=\"4\">{}{}<tr>{}</tr></table>",
+                       row(fmt::format("<font point-size=\"17\"><b>{}</b></font>", html(graph_.name))),
+                       row(parameters_text(model_.parameters())), cells.empty() ? "<td></td>" : cells);
+  }
+
+  std::string label(const Node& node) const {
+    const Layer& layer = layer_of(node);
+    std::string text = fmt::format("<b>{}</b><br/>{}", html(node.name), html(layer.spec.name()));
+    if (node.name != layer.name || node.call > 0) text += fmt::format(" (weights of {})", html(layer.name));
     for (const layers::OutputDef& output : node.outputs)
       if (!output.is_mask)
-        label += fmt::format("\\n{}{}{}", output.name, output.name.empty() ? "" : " ", output.shape.str());
-    text += fmt::format("  n{} [label=\"{}\"{}];\n", i, label,
-                        layer.trainable ? "" : ", style=filled, fillcolor=lightgrey");
-    for (const Port& input : node.inputs)
-      text += fmt::format("  n{} -> n{}{};\n", input.node, i,
-                          input.port == 0 ? "" : fmt::format(" [label=\"{}\"]", tensor_of(graph, input).name));
+        text += fmt::format("<br/>{}{}{}", html(output.name), output.name.empty() ? "" : " ", size_text(output.shape));
+    std::int64_t count = 0;
+    for (const int index : layer.weights) count += weight(index).shape.elements();
+    if (count > 0 && node.call == 0) text += "<br/>" + parameters_text(count);
+    if (!node.device.empty()) text += "<br/>on slot " + html(node.device);
+    return text;
   }
-  return text + "}\n";
-}
+
+  /// Those of `members` that stand in no block below `depth`, and a cluster for each block, in the order of the nodes.
+  void nodes(const std::vector<std::size_t>& members, std::size_t depth) {
+    std::vector<std::pair<BlockUse, std::vector<std::size_t>>> clusters;
+    const std::string indent(2 * depth + 2, ' ');
+    for (const std::size_t i : members) {
+      const Node& node = graph_.nodes[i];
+      if (node.blocks.size() > depth) {
+        const auto of = std::ranges::find_if(clusters, [&](const auto& c) { return c.first == node.blocks[depth]; });
+        if (of == clusters.end())
+          clusters.push_back({node.blocks[depth], {i}});
+        else
+          of->second.push_back(i);
+        continue;
+      }
+      const bool output =
+          std::ranges::any_of(graph_.outputs, [&](const Port& port) { return port.node == static_cast<int>(i); });
+      text_ += fmt::format("{}n{} [label=<{}>, fillcolor=\"{}\"{}];\n", indent, i, label(node), kKinds[kinds_[i]].fill,
+                           output ? ", penwidth=2.2" : "");
+    }
+    for (const auto& [use, inside] : clusters) {
+      text_ += fmt::format(
+          "{0}subgraph cluster_{1} {{\n{0}  label=<{2}>; labeljust=l; fontsize=11; fontcolor=\"#5d656d\"; "
+          "style=\"rounded,filled\"; color=\"#c3c9cf\"; fillcolor=\"{3}\";\n",
+          indent, clusters_++,
+          use.name.empty() ? html(use.type) : fmt::format("<b>{}</b> ({})", html(use.name), html(use.type)),
+          depth % 2 == 0 ? "#f5f6f8" : "#ebedf0");
+      nodes(inside, depth + 1);
+      text_ += indent + "}\n";
+    }
+  }
+
+  void edges() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
+      for (const Port& input : graph_.nodes[i].inputs)
+        text_ += fmt::format("  n{} -> n{}{};\n", input.node, i,
+                             input.port == 0 ? "" : fmt::format(" [label=\"{}\"]", tensor_of(graph_, input).name));
+  }
+
+  const Model& model_;
+  const Graph& graph_;
+  std::vector<std::size_t> kinds_;  // of the nodes
+  std::string text_;
+  int clusters_ = 0;
+};
+
+}  // namespace
+
+std::string to_dot(const Model& model) { return DotText(model).text(); }
 
 }  // namespace dptrain::graph

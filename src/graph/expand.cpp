@@ -149,6 +149,9 @@ Source Expander::layer(const Call& call, const layers::LayerType& type, Scope& s
     if (shared != nullptr && !made) shared->layers.push_back({index, local});
     const bool whole = call.name && call.name->empty();  // the one layer of a shared entry: what is called is its use
     result.port = add_node(index, *sources, std::move(*outputs), node_name, *slot, whole ? scope.use : step.mark);
+    std::vector<BlockUse>& blocks = result_.graph.nodes.back().blocks;
+    for (const Scope* s = whole ? scope.outer : &scope; s->outer != nullptr; s = s->outer)
+      blocks.insert(blocks.begin(), {s->node_base, s->type, s->use});
     if (type.max_inputs == 0) result_.graph.inputs.push_back(result.port.node);
   } else if (shared != nullptr) {
     shared->broken = true;

@@ -36,6 +36,17 @@ struct Port {
   friend bool operator==(const Port&, const Port&) = default;
 };
 
+/// A use of a block or of a network.
+struct BlockUse {
+  std::string name;  ///< below which its steps have theirs; that of the block around it where it has none
+  std::string type;  ///< "residual", "VGG16"
+  config::Mark mark;
+
+  friend bool operator==(const BlockUse& a, const BlockUse& b) {
+    return a.name == b.name && a.type == b.type && a.mark.line == b.mark.line && a.mark.column == b.mark.column;
+  }
+};
+
 /// One call of a layer: a vertex of the graph.
 struct Node {
   int layer = 0;
@@ -45,6 +56,7 @@ struct Node {
   std::string name;    ///< of the step in the config; the layer's own name unless the layer is shared
   std::string device;  ///< slot from `device:`, "" when not given
   config::Mark mark;
+  std::vector<BlockUse> blocks;  ///< that it stands in, outermost first
 
   const Shape& output() const { return outputs.front().shape; }  ///< of the first, often the only one
 };

@@ -49,7 +49,9 @@ std::vector<float> initialize(const layers::WeightDef& weight, std::uint64_t see
 
 /// Keras-shaped table: Layer (type) | Output Shape | Param # | Connected to; frozen and shared marked; totals.
 std::string summary(const Model& model);
-/// Graphviz.
-std::string to_dot(const Graph& graph);
+/// Graphviz: a box for each call of a layer with the sizes of what it gives and its parameters, coloured by what the
+/// layer has (kernels, matrices, scales) or does to its input; blocks and networks as clusters; a thick border for
+/// outputs.
+std::string to_dot(const Model& model);
 
 }  // namespace dptrain::graph

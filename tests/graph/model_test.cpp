@@ -1,5 +1,8 @@
 // Initial weights, the table, the picture.
 
+#include <gmock/gmock.h>
+
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -9,6 +12,9 @@ namespace dptrain::graph {
 namespace {
 
 using layers::Initializer;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 layers::WeightDef weight(Initializer initializer, Shape shape) {
   return {.name = "kernel", .shape = std::move(shape), .initializer = std::move(initializer)};
@@ -150,14 +156,42 @@ layers:
             "Non-trainable params: 5,000 (19.5 KiB)\n");
 }
 
-TEST(Dot, OneBoxPerCall) {
-  EXPECT_EQ(to_dot(graph_of("layers: [{Input: [4]}, {Dense: {units: 3, trainable: false}}]")),
-            "digraph \"test\" {\n"
-            "  node [shape=box, fontname=\"sans-serif\"];\n"
-            "  n0 [label=\"input_layer\\nInput\\n4\"];\n"
-            "  n1 [label=\"dense\\nDense\\n3\", style=filled, fillcolor=lightgrey];\n"
-            "  n0 -> n1;\n"
-            "}\n");
+std::string dot_of(const std::string& text) { return to_dot(undrawn_model(graph_of(text), 1)); }
+
+TEST(Dot, OneBoxPerCallWithSizesAndParameters) {
+  const std::string dot = dot_of("layers: [{Input: [4]}, {Dense: {units: 3, trainable: false}}]");
+  EXPECT_THAT(dot, StartsWith("digraph {\n"));
+  EXPECT_THAT(dot, HasSubstr("n0 [label=<<b>input_layer</b><br/>Input<br/>4>, fillcolor=\"#dfe3e8\"];\n"));
+  EXPECT_THAT(dot, HasSubstr("n1 [label=<<b>dense</b><br/>Dense<br/>3<br/>15 parameters>, fillcolor=\"#e9e9e9\", "
+                             "penwidth=2.2];\n"));
+  EXPECT_THAT(dot, HasSubstr("  n0 -> n1;\n"));
+  EXPECT_THAT(dot, HasSubstr("<b>test</b>"));
+  EXPECT_THAT(dot, HasSubstr(">frozen<"));
+  EXPECT_THAT(dot, Not(HasSubstr(">matrices<"))) << "only colours that are there are explained";
+}
+
+TEST(Dot, BlocksAreClustersWithinClusters) {
+  const std::string dot = dot_of(R"(
+blocks:
+  inner: {layers: [{Dense: {name: dense, units: 3}}]}
+  outer: {layers: [{inner: {name: a}}, {Add: {name: add, inputs: [a, input]}}]}
+layers:
+  - Input: [3]
+  - outer: {name: stage, repeat: 2}
+)");
+  EXPECT_THAT(dot, HasSubstr("label=<<b>stage1</b> (outer)>"));
+  EXPECT_THAT(dot, HasSubstr("label=<<b>stage2</b> (outer)>"));
+  EXPECT_THAT(dot, HasSubstr("label=<<b>stage1_a</b> (inner)>"));
+  EXPECT_LT(dot.find("stage1</b> (outer)"), dot.find("stage1_a</b> (inner)"));
+  EXPECT_LT(dot.find("stage1_a</b> (inner)"), dot.find("stage2</b> (outer)")) << "inside of the first";
+  EXPECT_EQ(std::ranges::count(dot, '{'), std::ranges::count(dot, '}'));
+  EXPECT_THAT(dot, HasSubstr(">joins inputs<"));
+}
+
+TEST(Dot, NamesCannotBreakTheText) {
+  Graph graph = graph_of("layers: [{Input: [4]}]");
+  graph.name = "a<b> & \"c\"\n";
+  EXPECT_THAT(to_dot(undrawn_model(graph, 1)), HasSubstr("<b>a&lt;b&gt; &amp; &quot;c&quot;\\n</b>"));
 }
 
 }  // namespace
