@@ -64,7 +64,7 @@ LIBRARIES = [
     Library("FarmHash", r"farmhash\.h", (r"src/data/encoders/\w+\.cpp",), single=True),
     Library("libjpeg-turbo", r"(turbojpeg|jpeglib|jerror)\.h", (r"src/data/(\w+/)?\w+\.cpp",), single=True),
     Library("stb_image", r"(stb/)?stb_image\.h", (r"src/data/(\w+/)?\w+\.cpp",), single=True),
-    Library("stb_image_write and stb_easy_font", r"(stb/)?stb_(image_write|easy_font)\.h", (r"src/data/(\w+/)?contact_sheet\.cpp", r"src/picture/rgb_image\.cpp")),
+    Library("stb_image_write", r"(stb/)?stb_image_write\.h", (r"src/picture/\w+\.cpp",), single=True),
     Library("Pango and Cairo", r"(pango|cairo)/", (r"src/picture/cairo/\w+\.(cpp|h)",)),
     Library("MPI", r"mpi\.h", (r"src/mpi/module/\w+\.cpp",), single=True),
     Library("FFmpeg", r"lib(av\w+|swscale)/", (r"src/data/video/libav/\w+\.(cpp|h)",)),

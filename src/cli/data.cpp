@@ -15,7 +15,8 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "data/transforms/normalization.h"
-#include "train/line_file.h"
+#include "picture/file.h"
+#include "picture/png.h"
 
 namespace dptrain::cli {
 namespace {
@@ -101,6 +102,7 @@ int run_preview(const DataCommandFlags& flags) {
   if (is_folder(flags.path))
     throw Error(ErrorKind::kUsage,
                 fmt::format("data preview shows what a config's transforms make; {} is a folder", flags.path));
+  if (flags.output) picture::require_picture(*flags.output, "--output");
   const DataSets data = open_data_sets(flags.path, flags.overrides.overrides(), flags.on.value_or("train"));
   const data::Source& source = *data.sets.front().source;
   if (!source.column_lines().empty() && !picture_input(data.model)) {
@@ -111,11 +113,13 @@ int run_preview(const DataCommandFlags& flags) {
   options.samples = flags.samples.value_or(options.samples);
   options.epochs = flags.epochs;
   options.evaluation = flags.evaluation;
-  const data::RgbImage sheet = preview(data, data.sets.front(), options);
-  const std::vector<std::uint8_t> file = data::encode_png(sheet);
-  const std::string path = flags.output.value_or("preview.png");
-  train::write_text(path, {file.begin(), file.end()});
-  log::info(fmt::format("wrote {} ({} x {} pixels)", path, sheet.width, sheet.height));
+  const picture::Sheet sheet = preview(data, data.sets.front(), options);
+  const picture::Drawing drawing = picture::contact_sheet(sheet);
+  const std::string path = flags.output.value_or(picture::can_png() ? "preview.png" : "preview.svg");
+  // An image that is not enlarged has its own pixels in a PNG.
+  const double scale = picture::enlargement(sheet.rows) > 1 ? 2 : 1;
+  picture::write(path, drawing, scale);
+  log::info(fmt::format("wrote {} ({:.0f} x {:.0f} pixels)", path, drawing.width(), drawing.height()));
   return 0;
 }
 
@@ -152,7 +156,7 @@ void add_data(App& app) {
       .whole("--samples", "N", flags->samples, "preview: rows, evenly spread over the data set (8)")
       .whole("--epochs", "N", flags->epochs, "preview: the same sample in so many epochs (6; of clips 2)")
       .flag("--eval-transforms", flags->evaluation, "preview: the eval transforms, once")
-      .option("--output,-o", "FILE", flags->output, "preview: the PNG file (preview.png)");
+      .option("--output,-o", "FILE", flags->output, "preview: FILE.png or FILE.svg (preview.png)");
   flags->overrides.add(command);
   command.run([flags](const Context&) { return run(*flags); });
 }

@@ -14,11 +14,9 @@
 namespace dptrain::cli {
 namespace {
 
-constexpr std::int64_t kLeast = 96;  ///< pixels that a picture takes at least
-
 /// What the model gets of one sample, in several epochs.
 struct Line {
-  std::string label;
+  std::string label, place;  ///< "#12 tulip", and the file where it is one
   std::vector<std::vector<float>> values;
 };
 
@@ -29,8 +27,11 @@ std::string label_of(const data::Source& source, std::int64_t index) {
     const auto c = static_cast<std::size_t>(source.label_class(index));
     label += " " + (c < names.size() ? names[c] : std::to_string(c));
   }
-  if (holds_files(source)) label += " " + std::filesystem::path(source.label_place(index)).filename().string();
   return label;
+}
+
+std::string place_of(const data::Source& source, std::int64_t index) {
+  return holds_files(source) ? std::filesystem::path(source.label_place(index)).filename().string() : "";
 }
 
 /// An input that is an image, or a clip.
@@ -59,7 +60,7 @@ std::vector<Line> lines(const DataSets& data, const NamedSet& set, const Preview
   std::vector<Line> found;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t index = i * set.source->size() / count;
-    Line line{.label = label_of(*set.source, index), .values = {}};
+    Line line{.label = label_of(*set.source, index), .place = place_of(*set.source, index), .values = {}};
     try {
       for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
         filler.fill(index, epoch, 0, scratch, *slot);
@@ -99,27 +100,27 @@ std::pair<float, float> range_of(const std::vector<Line>& lines) {
 
 using Shades = std::pair<float, float>;  // what is black and what is white
 
-data::RgbImage picture(const float* values, const Shape& image, const Shades& range) {
-  return data::image_of(values, image[0], image[1], image[2], range.first, range.second);
+std::shared_ptr<const picture::RgbImage> image_of(const float* values, const Shape& image, const Shades& range) {
+  return std::make_shared<picture::RgbImage>(
+      picture::image_of(values, image[0], image[1], image[2], range.first, range.second));
 }
 
 /// One row per sample, one column per epoch.
-data::RgbImage image_sheet(const std::vector<Line>& all, const Shape& shape, const Shades& range,
-                           const std::string& only) {
+picture::Sheet image_sheet(const std::vector<Line>& all, const Shape& shape, const Shades& range) {
   std::vector<std::string> titles;
   for (std::size_t epoch = 1; epoch <= all.front().values.size(); ++epoch)
-    titles.push_back(only.empty() ? fmt::format("epoch {}", epoch) : only);
-  std::vector<data::SheetRow> rows;
+    titles.push_back(fmt::format("epoch {}", epoch));
+  std::vector<picture::SheetRow> rows;
   for (const Line& line : all) {
-    data::SheetRow row{.label = line.label, .pictures = {}};
-    for (const auto& values : line.values) row.pictures.push_back(picture(values.data(), shape, range));
+    picture::SheetRow row{.label = line.label, .note = line.place, .images = {}};
+    for (const auto& values : line.values) row.images.push_back(image_of(values.data(), shape, range));
     rows.push_back(std::move(row));
   }
-  return data::contact_sheet(titles, rows, kLeast);
+  return {.title = {}, .note = {}, .columns = std::move(titles), .rows = std::move(rows)};
 }
 
 /// One row per sample and epoch, one column per frame.
-data::RgbImage clip_sheet(const std::vector<Line>& all, const Shape& shape, const Shades& range) {
+picture::Sheet clip_sheet(const std::vector<Line>& all, const Shape& shape, const Shades& range) {
   constexpr std::int64_t kMostFrames = 16;
   const Shape image = data::frame_shape(shape);
   const std::int64_t columns = std::min(kMostFrames, shape[0]);
@@ -127,17 +128,18 @@ data::RgbImage clip_sheet(const std::vector<Line>& all, const Shape& shape, cons
   std::vector<std::string> titles;
   for (std::int64_t column = 0; column < columns; ++column)
     titles.push_back(fmt::format("frame {}", frame_in(column) + 1));
-  std::vector<data::SheetRow> rows;
+  std::vector<picture::SheetRow> rows;
   for (const Line& line : all)
     for (std::size_t epoch = 0; epoch < line.values.size(); ++epoch) {
       const bool one = line.values.size() == 1;
-      data::SheetRow row{.label = one ? line.label : fmt::format("{}, epoch {}", line.label, epoch + 1),
-                         .pictures = {}};
+      picture::SheetRow row{.label = one ? line.label : fmt::format("{}, epoch {}", line.label, epoch + 1),
+                            .note = line.place,
+                            .images = {}};
       for (std::int64_t column = 0; column < columns; ++column)
-        row.pictures.push_back(picture(line.values[epoch].data() + frame_in(column) * image.elements(), image, range));
+        row.images.push_back(image_of(line.values[epoch].data() + frame_in(column) * image.elements(), image, range));
       rows.push_back(std::move(row));
     }
-  return data::contact_sheet(titles, rows, kLeast);
+  return {.title = {}, .note = {}, .columns = std::move(titles), .rows = std::move(rows)};
 }
 
 }  // namespace
@@ -148,12 +150,17 @@ std::optional<std::size_t> picture_input(const data::ModelSide& model) {
   return std::nullopt;
 }
 
-data::RgbImage preview(const DataSets& data, const NamedSet& set, const PreviewOptions& options) {
+picture::Sheet preview(const DataSets& data, const NamedSet& set, const PreviewOptions& options) {
   const Shape shape = data.model.input_shapes[picture_of(data.model)];
   const std::vector<Line> all = lines(data, set, options);
   const Shades range = range_of(all);
-  return data::is_clip(shape) ? clip_sheet(all, shape, range)
-                              : image_sheet(all, shape, range, options.evaluation ? set.name : "");
+  picture::Sheet sheet = data::is_clip(shape) ? clip_sheet(all, shape, range) : image_sheet(all, shape, range);
+  sheet.title = fmt::format("{}, {}", data.experiment->config.name, set.name);
+  sheet.note =
+      fmt::format("{}; {:g} is black, {:g} white",
+                  options.evaluation ? "what the eval transforms make" : "as training draws them in each epoch",
+                  range.first, range.second);
+  return sheet;
 }
 
 }  // namespace dptrain::cli

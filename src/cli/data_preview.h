@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "cli/data_sets.h"
-#include "data/images/contact_sheet.h"
+#include "picture/contact_sheet.h"
 
 namespace dptrain::cli {
 
@@ -23,6 +23,6 @@ std::optional<std::size_t> picture_input(const data::ModelSide& model);
 /// and epoch, one column per frame, 16 of them evenly spread where there are more. Samples that cannot be read are left
 /// out, with a warning. Values are shown as they are where they lie in 0..1 or 0..255, else stretched over the whole
 /// sheet, with a line that says so. Throws Error where the model has no such input.
-data::RgbImage preview(const DataSets& data, const NamedSet& set, const PreviewOptions& options);
+picture::Sheet preview(const DataSets& data, const NamedSet& set, const PreviewOptions& options);
 
 }  // namespace dptrain::cli

@@ -32,9 +32,9 @@ void require_picture(const std::string& path, const std::string& flag) {
               fmt::format("{} {}: pictures are written as .svg or .png, found the suffix '{}'", flag, path, suffix));
 }
 
-void write(const std::string& path, const Drawing& drawing) {
+void write(const std::string& path, const Drawing& drawing, double scale) {
   if (suffix_of(path) == ".png") {
-    const std::vector<std::uint8_t> bytes = to_png(drawing);
+    const std::vector<std::uint8_t> bytes = to_png(drawing, scale);
     write_atomically(path, {std::as_bytes(std::span(bytes))});
   } else {
     const std::string text = to_svg(drawing);

@@ -14,6 +14,7 @@ void require_picture(const std::string& path, const std::string& flag);
 
 /// Writes the file as a whole, as its suffix says. Throws Error{kWrite}, Error{kUsage} as above. Any thread; two
 /// writers of one path must take turns.
-void write(const std::string& path, const Drawing& drawing);
+/// `scale`: pixels of a PNG for each of the drawing.
+void write(const std::string& path, const Drawing& drawing, double scale = 2);
 
 }  // namespace dptrain::picture

@@ -7,6 +7,8 @@
 
 namespace dptrain::picture {
 
+/// Whether PNG files can be drawn here. Opens the libraries, once. Any thread.
+bool can_png();
 /// Throws Error{kUsage} in one sentence where PNG files cannot be drawn: a build without Pango's headers, or a machine
 /// without its libraries, which are opened here, once. Any thread.
 void need_png();

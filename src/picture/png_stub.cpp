@@ -5,6 +5,8 @@
 
 namespace dptrain::picture {
 
+bool can_png() { return false; }
+
 void need_png() {
   throw Error(ErrorKind::kUsage,
               "this dptrain was built without the headers of Pango and draws no PNG; .svg works, and so does a build "

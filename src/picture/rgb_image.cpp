@@ -1,5 +1,8 @@
 #include "picture/rgb_image.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/error.h"
 
 #define STB_IMAGE_WRITE_IMPLEMENTATION
@@ -21,6 +24,20 @@ std::vector<std::uint8_t> encode_png(const RgbImage& picture) {
                              picture.rgb.data(), static_cast<int>(picture.width) * kRgb) == 0)
     throw Error(ErrorKind::kMemory, "the picture could not be packed as PNG");
   return bytes;
+}
+
+RgbImage image_of(const float* values, std::int64_t height, std::int64_t width, std::int64_t channels, float low,
+                  float high) {
+  RgbImage picture(height, width);
+  const float scale = high > low ? 255.0F / (high - low) : 0.0F;
+  for (std::int64_t i = 0; i < height * width; ++i)
+    for (std::int64_t c = 0; c < 3; ++c) {
+      const float value = values[i * channels + (channels >= 3 ? c : 0)];
+      const float byte = std::clamp((value - low) * scale, 0.0F, 255.0F);
+      picture.rgb[static_cast<std::size_t>(i * 3 + c)] =
+          static_cast<std::uint8_t>(std::isfinite(byte) ? std::lround(byte) : 0);
+    }
+  return picture;
 }
 
 }  // namespace dptrain::picture

@@ -14,6 +14,11 @@ struct RgbImage {
       : height(h), width(w), rgb(static_cast<std::size_t>(h * w * 3), value) {}
 };
 
+/// [H, W, C] of 1, 3 or 4 channels (the first three are shown); 2 and others by the first channel alone. Values from
+/// `low` to `high` become 0 to 255.
+RgbImage image_of(const float* values, std::int64_t height, std::int64_t width, std::int64_t channels, float low,
+                  float high);
+
 /// The bytes of a PNG file. Throws Error{kMemory}.
 std::vector<std::uint8_t> encode_png(const RgbImage& picture);
 

@@ -190,6 +190,15 @@ RgbImage read_pixels(cairo_surface_t* surface, int width, int height) {
 
 }  // namespace
 
+bool can_png() {
+  try {
+    functions();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 void need_png() { functions(); }
 
 std::vector<std::uint8_t> to_png(const Drawing& drawing, double scale) {

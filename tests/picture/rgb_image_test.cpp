@@ -1,0 +1,32 @@
+#include "picture/rgb_image.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "picture/png_reader.h"
+
+namespace dptrain::picture {
+namespace {
+
+TEST(RgbImage, PngReadsBack) {
+  RgbImage picture(5, 7);
+  for (std::size_t i = 0; i < picture.rgb.size(); ++i) picture.rgb[i] = static_cast<std::uint8_t>(i * 11);
+  const RgbImage read = read_png(encode_png(picture));
+  EXPECT_EQ(read.height, 5);
+  EXPECT_EQ(read.width, 7);
+  EXPECT_EQ(read.rgb, picture.rgb);
+}
+
+TEST(RgbImage, OfValues) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> values{0.0F, 0.5F, 1.0F, 2.0F, -1.0F, nan};
+  EXPECT_EQ(image_of(values.data(), 1, 2, 3, 0, 1).rgb, (std::vector<std::uint8_t>{0, 128, 255, 255, 0, 0}));
+  EXPECT_EQ(image_of(values.data(), 1, 3, 1, 0, 1).rgb,
+            (std::vector<std::uint8_t>{0, 0, 0, 128, 128, 128, 255, 255, 255}));
+  EXPECT_EQ(image_of(values.data(), 1, 1, 4, 0, 2).rgb, (std::vector<std::uint8_t>{0, 64, 128}));
+  EXPECT_EQ(image_of(values.data(), 1, 1, 3, 1, 1).rgb, (std::vector<std::uint8_t>{0, 0, 0})) << "no range";
+}
+
+}  // namespace
+}  // namespace dptrain::picture
