@@ -133,6 +133,36 @@ TEST_F(InitTest, ArraysOfAnHdf5FileAreFoundByNameAndShape) {
   EXPECT_THAT(drafted_of(H5T_STD_U8LE, {16, 20, 3}), HasSubstr("shape: [16, 20, 3]}"));
 }
 
+/// A table of photos, some of which are not there, and what it has beside them.
+std::string photo_table(const std::string& folder, bool alone) {
+  std::filesystem::create_directories(folder + "/img");
+  std::string text = alone ? "kind,photo\n" : "kind,the photo,rooms\n";
+  for (int i = 0; i < 60; ++i) {
+    const std::string name = "img/" + std::to_string(i) + ".pgm";
+    if (i != 7) std::ofstream(folder + "/" + name) << "P5 30 20 255\n" << std::string(600, static_cast<char>(4 * i));
+    text += std::string(i % 3 == 0 ? "house" : "flat") + "," + name + (alone ? "" : "," + std::to_string(i % 5)) + "\n";
+  }
+  return text;
+}
+
+TEST_F(InitTest, AColumnOfPhotosIsAnInputOfItsOwn) {
+  const Draft drafted = draft(write("homes.csv", photo_table(folder_.path().string(), false)), "rooms");
+  const data::Sources sources = open(drafted);
+  ASSERT_EQ(sources.train->inputs(), 2);
+  EXPECT_EQ(sources.train->peek_shape(0, 1), Shape({20, 30, 3}));
+  EXPECT_THAT(drafted.yaml, HasSubstr("the photo: Image"));
+  EXPECT_THAT(drafted.yaml, HasSubstr("Resizing: {height: 32, width: 32}"));
+  EXPECT_THAT(drafted.said,
+              Contains(HasSubstr("photos, half of them 20 x 30 pixels or larger; the network gets 32 x 32")));
+}
+
+TEST_F(InitTest, PhotosAndTheirClassesAreEnough) {
+  const Draft drafted = draft(write("homes.csv", photo_table(folder_.path().string(), true)));
+  const data::Sources sources = open(drafted);
+  EXPECT_EQ(sources.train->inputs(), 1);
+  EXPECT_THAT(sources.train->class_names(), testing::ElementsAre("flat", "house"));
+}
+
 TEST_F(InitTest, WhatCannotBeDraftedIsSaid) {
   const auto message = [](const auto& f) -> std::string {
     try {

@@ -20,7 +20,7 @@ using data::ArrayInFile;
 constexpr std::array kInputNames{"x", "inputs", "input", "data", "images", "image", "features", "samples"};
 constexpr std::array kLabelNames{"y", "labels", "label", "targets", "target", "classes", "class", "outputs"};
 constexpr std::int64_t kMostArrayClasses = 1000;
-constexpr std::int64_t kRowsLookedAt = 20'000;
+constexpr std::int64_t kArrayRowsLookedAt = 20'000;
 
 /// "x" of "train/x" and "x_train"; `role` of both is "train".
 struct SplitName {
@@ -143,7 +143,7 @@ class ArraysDraft {
     }
     if (ids()) {
       std::vector<std::int32_t> row(static_cast<std::size_t>(row_.elements()));
-      const std::int64_t step = std::max<std::int64_t>(1, source_->size() / kRowsLookedAt);
+      const std::int64_t step = std::max<std::int64_t>(1, source_->size() / kArrayRowsLookedAt);
       for (std::int64_t i = 0; i < source_->size(); i += step) {
         source_->read_exact(i, 0, DType::kI32, row.data());
         const auto [least, most] = std::ranges::minmax(row);
@@ -181,7 +181,9 @@ class ArraysDraft {
     const Sizes sizes = sizes_for(train_.rows);
     std::string text;
     if (image()) {
-      text = convolutions(row_.rank() == 3 ? row_ : Shape{row_[0], row_[1], 1});
+      const Shape input = row_.rank() == 3 ? row_ : Shape{row_[0], row_[1], 1};
+      text = "model:\n" + conv_block(input) + "  layers:\n    - Input: {shape: " + yaml_shape(input) + "}\n" +
+             conv_stages(input, "") + "    - Dropout: 0.2\n";
     } else if (ids()) {
       text = fmt::format(
           "model:\n"

@@ -16,11 +16,6 @@ constexpr std::int64_t kClipsLookedAt = 20;  // all of their frames are decoded
 constexpr std::int64_t kFewFrames = 8, kFrames = 16, kLargestStride = 4;
 constexpr std::int64_t kSmallClips = 64, kUsualClips = 96;  // clips up to the first are trained on as they are
 
-std::int64_t middle_of(std::vector<std::int64_t> numbers) {
-  std::ranges::nth_element(numbers, numbers.begin() + std::ssize(numbers) / 2);
-  return numbers[numbers.size() / 2];
-}
-
 class ClipsDraft {
  public:
   explicit ClipsDraft(const DraftRequest& request) : request_(request), roles_(roles_in(request.path)) {
@@ -74,6 +69,7 @@ class ClipsDraft {
           "skip}}\n",
           role, yaml_word(below(request_.reference, name)), frames_, stride_, whole, whole);
     };
+    const Shape input{frames_, size_, size_, 3};
     const std::int64_t epochs = source_->size() < 1'000 ? 60 : 30;
     return fmt::format(
                "# Clips of {} classes in {}, by `dptrain init --from`: convolutions over frames and pixels, from "
@@ -86,8 +82,10 @@ class ClipsDraft {
                "name: {}\n"
                "seed: 0\n\n",
                classes, printable(request_.reference), request_.name, request_.name, request_.name) +
-           convolutions({frames_, size_, size_, 3}) +
-           fmt::format("    - Dense: {{name: classes, units: {}, activation: softmax}}\n\n", classes) +
+           "model:\n" + conv_block(input) + "  layers:\n    - Input: {shape: " + yaml_shape(input) + "}\n" +
+           conv_stages(input, "") +
+           fmt::format("    - Dropout: 0.2\n    - Dense: {{name: classes, units: {}, activation: softmax}}\n\n",
+                       classes) +
            sets_of_roles(roles_, set) +
            fmt::format(
                "  transforms:                          # one draw for all frames of a clip\n"

@@ -7,6 +7,11 @@
 #include "core/text.h"
 
 namespace dptrain::cli {
+namespace {
+
+bool is_clip_shape(const Shape& shape) { return shape.rank() == 4; }
+
+}  // namespace
 
 Sizes sizes_for(std::int64_t rows) {
   Sizes sizes{.batch = 16, .epochs = 300, .patience = 30, .layers = {64, 32}, .dropout = 0.1};
@@ -17,39 +22,48 @@ Sizes sizes_for(std::int64_t rows) {
   return sizes;
 }
 
+std::int64_t middle_of(std::vector<std::int64_t> sizes) {
+  const auto middle = sizes.begin() + std::ssize(sizes) / 2;
+  std::ranges::nth_element(sizes, middle);
+  return *middle;
+}
+
 std::string yaml_shape(const Shape& shape) {
   std::vector<std::string> sizes;
   for (const std::int64_t size : shape.dims()) sizes.push_back(std::to_string(size));
   return "[" + join(sizes, ", ") + "]";
 }
 
-std::string convolutions(const Shape& input) {
-  constexpr std::int64_t kSmall = 64, kMostFilters = 256;
-  const bool clips = input.rank() == 4;
-  std::int64_t frames = clips ? input[0] : 1, side = std::min(input[input.rank() - 3], input[input.rank() - 2]);
-  const char* const axes = clips ? "3D" : "2D";
-  std::string text = fmt::format(
-      "model:\n"
+std::string conv_block(const Shape& input) {
+  const char* const axes = is_clip_shape(input) ? "3D" : "2D";
+  return fmt::format(
       "  blocks:\n"
       "    stage:\n"
-      "      params: {{filters: required, pool: 2}}\n"
+      "      params: {{filters: required{}}}\n"
       "      layers:\n"
       "        - Conv{}: {{name: conv, filters: $filters, kernel_size: 3, padding: same, use_bias: false, "
       "kernel_initializer: he_normal}}\n"
       "        - BatchNormalization: {{name: bn, momentum: 0.9}}\n"
       "        - Activation: relu\n"
-      "        - MaxPooling{}: {{name: pool, pool_size: $pool}}\n"
-      "  layers:\n"
-      "    - Input: {{shape: {}}}\n",
-      axes, axes, yaml_shape(input));
+      "        - MaxPooling{}: {{name: pool, pool_size: {}}}\n",
+      is_clip_shape(input) ? ", pool: required" : "", axes, axes, is_clip_shape(input) ? "$pool" : "2");
+}
+
+std::string conv_stages(const Shape& input, const std::string& name) {
+  constexpr std::int64_t kSmall = 64, kMostFilters = 256;
+  const bool clips = is_clip_shape(input);
+  const std::string prefix = name.empty() ? "" : name + "_";
+  std::int64_t frames = clips ? input[0] : 1, side = std::min(input[input.rank() - 3], input[input.rank() - 2]);
   std::int64_t filters = clips || side > kSmall ? 16 : 32;
+  std::string text;
   for (int stage = 1; side >= 4 && filters <= kMostFilters; side /= 2, filters *= 2, ++stage) {
-    std::string pool;
-    if (clips) pool = frames >= 4 && stage > 1 ? ", pool: 2" : ", pool: [1, 2, 2]";
-    if (clips && frames >= 4 && stage > 1) frames /= 2;
-    text += fmt::format("    - stage: {{name: stage{}, filters: {}{}}}\n", stage, filters, pool);
+    const bool halves_time = frames >= 4 && stage > 1;
+    const char* const pool = !clips ? "" : halves_time ? ", pool: 2" : ", pool: [1, 2, 2]";
+    if (halves_time) frames /= 2;
+    text += fmt::format("    - stage: {{name: {}stage{}, filters: {}{}}}\n", prefix, stage, filters, pool);
   }
-  return text + fmt::format("    - GlobalAveragePooling{}\n    - Dropout: 0.2\n", axes);
+  return text + fmt::format("    - GlobalAveragePooling{}{}\n", clips ? "3D" : "2D",
+                            name.empty() ? "" : fmt::format(": {{name: {}}}", name));
 }
 
 std::string rescaled_end(const data::Source& train, const std::string& target) {

@@ -19,12 +19,17 @@ struct Sizes {
 };
 Sizes sizes_for(std::int64_t rows);
 
+/// The middle one of some sizes, at least one.
+std::int64_t middle_of(std::vector<std::int64_t> sizes);
+
 /// "[28, 28, 1]"
 std::string yaml_shape(const Shape& shape);
 
-/// `model:` with `blocks:` and `layers:` for images [H, W, C] or clips [T, H, W, C]: convolutions, each halved by
-/// pooling, up to a pooled row of features; the last layers are to follow.
-std::string convolutions(const Shape& input);
+/// `blocks:` with the block `stage`, for images [H, W, C] or clips [T, H, W, C]: a convolution, normalised, halved by
+/// pooling.
+std::string conv_block(const Shape& input);
+/// Uses of `stage` up to global average pooling, which is called `name` unless that is "".
+std::string conv_stages(const Shape& input, const std::string& name);
 
 /// A last Rescaling by deviation and mean of the labels, one number each, so that the layers above stay near 0 and 1.
 std::string rescaled_end(const data::Source& train, const std::string& target);

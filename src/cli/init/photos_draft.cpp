@@ -6,6 +6,7 @@
 
 #include "cli/init/draft.h"
 #include "cli/init/networks.h"
+#include "cli/init/photo_network.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
@@ -17,8 +18,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t kPhotosLookedAt = 200;
-constexpr std::int64_t kSmall = 64;   // photos up to this size are trained on as they are
-constexpr std::int64_t kUsual = 128;  // others are brought to this
 
 class PhotosDraft {
  public:
@@ -38,28 +37,19 @@ class PhotosDraft {
                                      with_commas(source_->size()), source_->class_names().size(),
                                      some_names(source_->class_names())));
     draft.said.push_back(fmt::format("  half of them are {} x {} pixels or larger; the network gets {} x {}",
-                                     middle_.first, middle_.second, size_, size_));
+                                     size_.height, size_.width, size_.side, size_.side));
     draft.yaml = head() + model() + data() + training();
     return draft;
   }
 
  private:
   void measure() {
-    std::vector<std::int64_t> heights, widths;
+    std::vector<Shape> shapes;
     const std::int64_t step = std::max<std::int64_t>(1, source_->size() / kPhotosLookedAt);
-    for (std::int64_t i = 0; i < source_->size(); i += step) {
-      const Shape shape = source_->peek_shape(i);
-      if (shape.rank() < 2) continue;
-      heights.push_back(shape[0]), widths.push_back(shape[1]);
-    }
-    if (heights.empty()) throw Error(ErrorKind::kData, fmt::format("{}: no photo says its size", request_.path));
-    const auto middle = [](std::vector<std::int64_t>& sizes) {
-      std::ranges::nth_element(sizes, sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2));
-      return sizes[sizes.size() / 2];
-    };
-    middle_ = {middle(heights), middle(widths)};
-    const std::int64_t larger = std::max(middle_.first, middle_.second);
-    size_ = larger <= kSmall ? (larger + 7) / 8 * 8 : kUsual;
+    for (std::int64_t i = 0; i < source_->size(); i += step)
+      if (const Shape shape = source_->peek_shape(i); shape.rank() >= 2) shapes.push_back(shape);
+    if (shapes.empty()) throw Error(ErrorKind::kData, fmt::format("{}: no photo says its size", request_.path));
+    size_ = photo_size(shapes);
   }
 
   std::string head() const {
@@ -77,8 +67,10 @@ class PhotosDraft {
   }
 
   std::string model() const {
-    return convolutions({size_, size_, 3}) +
-           fmt::format("    - Dense: {{name: classes, units: {}, activation: softmax}}\n\n",
+    const Shape input{size_.side, size_.side, 3};
+    return "model:\n" + conv_block(input) + "  layers:\n    - Input: {shape: " + yaml_shape(input) + "}\n" +
+           conv_stages(input, "") +
+           fmt::format("    - Dropout: 0.2\n    - Dense: {{name: classes, units: {}, activation: softmax}}\n\n",
                        source_->class_names().size());
   }
 
@@ -87,25 +79,11 @@ class PhotosDraft {
       return fmt::format("  {}:\n    ImageFolder: {{directory: {}, on_error: skip}}\n", role,
                          yaml_word(below(request_.reference, name)));
     };
-    std::string text = sets_of_roles(roles_, set);
-    text += "  transforms:\n    train:\n";
-    if (size_ > kSmall)
-      text += fmt::format("      - RandomResizedCrop: {{height: {}, width: {}, scale: [0.5, 1.0]}}\n", size_, size_);
-    else
-      text += fmt::format(
-          "      - Resizing: {{height: {}, width: {}}}\n      - RandomTranslation: {{height_factor: 0.1, width_factor: "
-          "0.1}}\n",
-          size_, size_);
-    text +=
-        "      - RandomFlip: horizontal\n"
-        "      - Rescaling: {scale: 1/127.5, offset: -1}\n"
-        "    eval:\n";
-    return text + fmt::format("      - Resizing: {{height: {}, width: {}}}\n", size_, size_) +
-           "      - Rescaling: {scale: 1/127.5, offset: -1}\n\n";
+    return sets_of_roles(roles_, set) + photo_transforms(size_.side);
   }
 
   std::string training() const {
-    const std::int64_t epochs = source_->size() < 5'000 ? 60 : source_->size() < 50'000 ? 40 : 20;
+    const std::int64_t epochs = photo_epochs(source_->size());
     return fmt::format(
         "train:\n"
         "  epochs: {}\n"
@@ -118,14 +96,13 @@ class PhotosDraft {
         "callbacks:\n"
         "  - ModelCheckpoint: {{monitor: val_accuracy, save_best_only: true}}\n"
         "  - EarlyStopping: {{monitor: val_accuracy, patience: {}, restore_best_weights: true}}\n",
-        epochs, source_->size() < 50'000 ? 32 : 128, epochs, epochs / 3);
+        epochs, photo_batch(source_->size()), epochs, epochs / 3);
   }
 
   const DraftRequest& request_;
   const Roles roles_;
   std::shared_ptr<const data::Source> source_;
-  std::pair<std::int64_t, std::int64_t> middle_;
-  std::int64_t size_ = 0;
+  PhotoSize size_;
 };
 
 }  // namespace

@@ -9,10 +9,13 @@
 
 #include "cli/init/draft.h"
 #include "cli/init/networks.h"
+#include "cli/init/photo_columns.h"
+#include "cli/init/photo_network.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "data/encoders/image.h"
 #include "data/encoders/string_lookup.h"
 #include "data/sources/csv.h"
 #include "data/sources/split.h"
@@ -36,9 +39,9 @@ constexpr double kShortestText = 40;
 constexpr std::int64_t kLeastRowsForTest = 300;
 constexpr std::int64_t kLooks = 200'000;  // rows
 
-enum class Use { kTarget, kNumber, kDate, kOneHot, kEmbedded, kWords, kLeftOut };
-/// Inputs of their own, of ids.
-constexpr bool has_input(Use use) { return use == Use::kEmbedded || use == Use::kWords; }
+enum class Use { kTarget, kNumber, kDate, kOneHot, kEmbedded, kWords, kPhotos, kLeftOut };
+/// Inputs of their own, of ids or of photos.
+constexpr bool has_input(Use use) { return use == Use::kEmbedded || use == Use::kWords || use == Use::kPhotos; }
 
 struct Column {
   std::string name;
@@ -66,6 +69,7 @@ std::size_t find_target(const std::vector<Column>& columns, const DraftRequest& 
     return static_cast<std::size_t>(found - names.begin());
   }
   const auto can_be = [&](std::size_t i) {
+    if (columns[i].use == Use::kPhotos) return false;
     return columns[i].type == table::ColumnType::kNumber || columns[i].type == table::ColumnType::kCategory;
   };
   for (const char* const usual : kUsualTargets)
@@ -109,9 +113,13 @@ class TableDraft {
     rows_ = looked_.rows;
     for (std::size_t i = 0; i < looked_.schema.columns.size(); ++i)
       columns_.push_back({looked_.schema.columns[i].name, &looked_.facts[i], looked_.schema.columns[i].type});
+    const PhotoColumns photos = find_photo_columns(request.path, looked_.schema);
+    for (Column& column : columns_)
+      if (std::ranges::find(photos.names, column.name) != photos.names.end()) column.use = Use::kPhotos;
+    if (!photos.names.empty()) photo_ = photo_size(photos.shapes);
     const std::size_t target = find_target(columns_, request);
     for (std::size_t i = 0; i < columns_.size(); ++i)
-      if (i != target) decide(columns_[i], rows_);
+      if (i != target && columns_[i].use != Use::kPhotos) decide(columns_[i], rows_);
     columns_[target].use = Use::kTarget;
     target_ = &columns_[target];
     classes_ = is_class_like(*target_->facts, target_->type, rows_);
@@ -132,7 +140,8 @@ class TableDraft {
   bool has_table_input() const { return count(Use::kNumber) + count(Use::kDate) + count(Use::kOneHot) > 0; }
   /// One input alone needs no name.
   bool is_plain() const { return own_inputs() == 0; }
-  std::int64_t own_inputs() const { return count(Use::kEmbedded) + count(Use::kWords); }
+  std::int64_t own_inputs() const { return count(Use::kEmbedded) + count(Use::kWords) + count(Use::kPhotos); }
+  bool has_photos() const { return count(Use::kPhotos) > 0; }
   bool splits_test() const { return !test_ && rows_ >= kLeastRowsForTest; }
   std::vector<std::string> names(std::initializer_list<Use> uses) const {
     std::vector<std::string> names;
@@ -179,9 +188,10 @@ class TableDraft {
     for (const Column& column : columns_) {
       if (!has_input(column.use)) continue;
       if (column.use == Use::kWords) spec.columns[column.name] = words_encoder(column);
+      if (column.use == Use::kPhotos) spec.columns[column.name] = data::encoder_family().make(data::ImageSpec{});
       spec.inputs.groups.push_back({input_name(column), {column.name}});
       side.input_names.push_back(input_name(column));
-      side.input_types.push_back(DType::kI32);
+      side.input_types.push_back(column.use == Use::kPhotos ? DType::kF32 : DType::kI32);
     }
     side.input_shapes.resize(side.input_names.size());
     data::DatasetConfig config;
@@ -219,6 +229,9 @@ class TableDraft {
       case Use::kLeftOut: return text + "; left out: " + column.why;
       case Use::kOneHot: return text + "; one-hot";
       case Use::kEmbedded: return text + "; an embedding";
+      case Use::kPhotos:
+        return text + fmt::format("; photos, half of them {} x {} pixels or larger; the network gets {} x {}",
+                                  photo_.height, photo_.width, photo_.side, photo_.side);
       case Use::kWords: return text + fmt::format("; the first {} words, as the mean of embeddings", length(column));
       default: return text;
     }
@@ -240,7 +253,7 @@ class TableDraft {
 
   std::string model() const {
     const Sizes sizes = sizes_for(rows_);
-    std::string text = "model:\n  layers:\n";
+    std::string text = "model:\n" + (has_photos() ? conv_block({photo_.side, photo_.side, 3}) : "") + "  layers:\n";
     std::vector<std::string> parts;
     if (has_table_input()) {
       text += is_plain()
@@ -251,7 +264,14 @@ class TableDraft {
     int embedded = 0;
     for (const Column& column : columns_) {
       if (!has_input(column.use)) continue;
-      const std::string name = input_name(column), layer = fmt::format("embedded{}", ++embedded);
+      const std::string name = input_name(column);
+      if (column.use == Use::kPhotos) {
+        parts.push_back(name + "_seen");
+        text += fmt::format("    - Input: {{name: {}, shape: [{}, {}, 3]}}\n", name, photo_.side, photo_.side);
+        text += conv_stages({photo_.side, photo_.side, 3}, parts.back());
+        continue;
+      }
+      const std::string layer = fmt::format("embedded{}", ++embedded);
       parts.push_back(layer);
       if (column.use == Use::kWords) {
         text += fmt::format("    - Input: {{name: {}, shape: [{}], dtype: int32}}\n", name, length(column));
@@ -266,6 +286,7 @@ class TableDraft {
       text += fmt::format("    - Flatten: {{name: {}}}\n", layer);
     }
     if (parts.size() > 1) text += fmt::format("    - Concatenate: {{inputs: [{}]}}\n", join(parts, ", "));
+    if (has_photos()) text += "    - Dropout: 0.2\n";
     for (const std::int64_t units : sizes.layers) {
       text += fmt::format("    - Dense: {{units: {}, activation: relu}}\n", units);
       if (sizes.dropout > 0) text += fmt::format("    - Dropout: {}\n", shortest(sizes.dropout));
@@ -289,6 +310,7 @@ class TableDraft {
     for (const Column& column : columns_)
       if (column.use != Use::kTarget || classes_)
         text += fmt::format("        {}: {}\n", yaml_word(column.name), encoder(column));
+    if (has_photos()) text += "      on_error: skip      # of rows whose photo cannot be read\n";
     text += "  validation:\n";
     const std::string stratified = classes_ ? ", stratified: true" : "";
     text += fmt::format("    Split: {{fraction: 0.15{}}}\n", stratified);
@@ -297,7 +319,7 @@ class TableDraft {
       text += fmt::format("  test:\n    CSV: {{file: {}, labels: {}}}\n",
                           yaml_word((fs::path(request_.reference).parent_path() / *test_).string()),
                           yaml_word(target_->name));
-    return text + "\n";
+    return text + (has_photos() ? photo_transforms(photo_.side) : "\n");
   }
   std::string encoder(const Column& column) const {
     switch (column.use) {
@@ -308,6 +330,7 @@ class TableDraft {
       case Use::kWords:
         return fmt::format("{{TextVectorization: {{max_tokens: {}, output_sequence_length: {}}}}}", kMostTokens,
                            length(column));
+      case Use::kPhotos: return "Image";
       case Use::kEmbedded: return fmt::format("{{StringLookup: {{max_tokens: {}}}}}", tokens(column));
       case Use::kLeftOut: break;
     }
@@ -315,7 +338,9 @@ class TableDraft {
   }
 
   std::string training() const {
-    const Sizes sizes = sizes_for(rows_);
+    Sizes sizes = sizes_for(rows_);
+    if (has_photos())
+      sizes.epochs = photo_epochs(rows_), sizes.batch = photo_batch(rows_), sizes.patience = sizes.epochs / 4;
     return fmt::format(
         "train:\n"
         "  epochs: {}\n"
@@ -352,6 +377,7 @@ class TableDraft {
   bool classes_ = false;
   std::shared_ptr<const data::Source> train_;
   std::int64_t width_ = 0, class_count_ = 0;
+  PhotoSize photo_;
 };
 
 }  // namespace
