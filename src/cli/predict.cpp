@@ -9,6 +9,7 @@
 #include "cli/config_flags.h"
 #include "cli/csv.h"
 #include "cli/device_flags.h"
+#include "cli/kept_columns.h"
 #include "cli/model_source.h"
 #include "cli/predict_columns.h"
 #include "cli/predict_input.h"

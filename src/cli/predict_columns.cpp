@@ -7,24 +7,8 @@
 
 #include "core/format.h"
 #include "core/text.h"
-#include "table/row.h"
 
 namespace dptrain::cli {
-
-std::string kept_header(const std::vector<std::string>& kept, const std::string& others) {
-  std::vector<std::string> taken = table::take_row(others, ',', true).fields;
-  taken.insert(taken.end(), kept.begin(), kept.end());
-  std::string text;
-  for (std::string name : kept) {
-    if (std::ranges::count(taken, name) > 1) {
-      do name = "input_" + name;
-      while (std::ranges::find(taken, name) != taken.end());
-      taken.push_back(name);
-    }
-    text += "," + csv_field(name);
-  }
-  return text;
-}
 
 PredictColumns::PredictColumns(const Classes& classes, std::string prefix, std::int64_t top, bool probabilities)
     : classes_(classes),

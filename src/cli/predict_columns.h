@@ -4,14 +4,10 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "cli/classes.h"
 
 namespace dptrain::cli {
-
-/// The names of kept columns, each behind a comma; one that `others`, a header, has already begins with "input_".
-std::string kept_header(const std::vector<std::string>& kept, const std::string& others);
 
 class PredictColumns {
  public:

@@ -1,11 +1,11 @@
 #include "cli/predict_input.h"
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
 #include <utility>
 
+#include "cli/kept_columns.h"
 #include "cli/predict_join.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -18,7 +18,6 @@
 #include "data/sources/text_inputs.h"
 #include "data/sources/video.h"
 #include "experiment/model_side.h"
-#include "table/row.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;
@@ -111,27 +110,6 @@ PredictInput whole(std::shared_ptr<const data::Source> source, const std::string
   input.fingerprint = source->fingerprint();
   input.next = [source = std::move(source)]() mutable { return std::exchange(source, nullptr); };
   return input;
-}
-
-/// Of lists such as `age,"last, first"`; or all columns.
-table::KeptColumns kept_columns(const std::vector<std::string>& lists) {
-  table::KeptColumns kept;
-  for (const std::string& list : lists) {
-    const table::Row row = table::take_row(list, ',', true);
-    if (!row.sound || row.fields.empty())
-      throw Error(
-          ErrorKind::kUsage,
-          fmt::format("--keep: found '{}', expected names of columns, as in age,kind, or all", printable(list)));
-    for (std::size_t i = 0; i < row.fields.size(); ++i) {
-      kept.all = kept.all || (row.fields[i] == "all" && !row.quoted[i]);
-      if (std::ranges::find(kept.names, row.fields[i]) != kept.names.end())
-        throw Error(ErrorKind::kUsage, fmt::format("--keep: names the column '{}' twice", printable(row.fields[i])));
-      kept.names.push_back(row.fields[i]);
-    }
-  }
-  if (kept.all && kept.names.size() > 1)
-    throw Error(ErrorKind::kUsage, "--keep: all stands alone; a column of that name is '\"all\"'");
-  return kept;
 }
 
 /// Files one behind the other, each as a stream.

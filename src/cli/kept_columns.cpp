@@ -1,0 +1,47 @@
+#include "cli/kept_columns.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+#include "table/row.h"
+
+namespace dptrain::cli {
+
+table::KeptColumns kept_columns(const std::vector<std::string>& lists) {
+  table::KeptColumns kept;
+  for (const std::string& list : lists) {
+    const table::Row row = table::take_row(list, ',', true);
+    if (!row.sound || row.fields.empty())
+      throw Error(
+          ErrorKind::kUsage,
+          fmt::format("--keep: found '{}', expected names of columns, as in age,kind, or all", printable(list)));
+    for (std::size_t i = 0; i < row.fields.size(); ++i) {
+      kept.all = kept.all || (row.fields[i] == "all" && !row.quoted[i]);
+      if (std::ranges::find(kept.names, row.fields[i]) != kept.names.end())
+        throw Error(ErrorKind::kUsage, fmt::format("--keep: names the column '{}' twice", printable(row.fields[i])));
+      kept.names.push_back(row.fields[i]);
+    }
+  }
+  if (kept.all && kept.names.size() > 1)
+    throw Error(ErrorKind::kUsage, "--keep: all stands alone; a column of that name is '\"all\"'");
+  return kept;
+}
+
+std::string kept_header(const std::vector<std::string>& kept, const std::string& others) {
+  std::vector<std::string> taken = table::take_row(others, ',', true).fields;
+  taken.insert(taken.end(), kept.begin(), kept.end());
+  std::string text;
+  for (std::string name : kept) {
+    if (std::ranges::count(taken, name) > 1) {
+      do name = "input_" + name;
+      while (std::ranges::find(taken, name) != taken.end());
+      taken.push_back(name);
+    }
+    text += "," + csv_field(name);
+  }
+  return text;
+}
+
+}  // namespace dptrain::cli
