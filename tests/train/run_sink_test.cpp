@@ -143,6 +143,23 @@ TEST_F(RunSinkTest, TheCurvesAreDrawnAtTheFirstEpochAndAtTheEnd) {
   EXPECT_NE(text("curves.svg").find("best 1.25, epoch 2"), std::string::npos);
 }
 
+TEST_F(RunSinkTest, ARunThatWasKilledWhileDrawingDrawsAtItsEnd) {
+  sinks_->epoch(epoch(1, 0.5, 0.5));
+  const std::string drawn = text("curves.svg");
+  fs::rename(folder_ / "curves.svg", folder_ / ".curves.svg.tmp-4711");
+  open(true);
+  sinks_->end({});
+  EXPECT_EQ(text("curves.svg"), drawn);
+  EXPECT_FALSE(fs::exists(folder_ / ".curves.svg.tmp-4711"));
+}
+
+TEST_F(RunSinkTest, WithoutAnEpochThereIsNoPicture) {
+  testing::internal::CaptureStderr();
+  sinks_->end({});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_FALSE(fs::exists(folder_ / "curves.svg"));
+}
+
 TEST_F(RunSinkTest, CurvesThatCannotBeWrittenEndNothing) {
   fs::create_directories(folder_ / "curves.svg" / "in the way");
   testing::internal::CaptureStderr();

@@ -6,6 +6,7 @@
 #include "core/log.h"
 #include "picture/file.h"
 #include "train/curves.h"
+#include "train/line_file.h"
 #include "train/sinks/run_files.h"
 
 namespace dptrain::train {
@@ -32,6 +33,7 @@ class CurvesPicture final : public RunSink {
 
   void draw() {
     try {
+      if (LineFile::read((std::filesystem::path(folder_) / "train.csv").string()).size() < 2) return;  // no epoch
       const RunNames names = names_of_runs({folder_});
       const std::filesystem::path file = std::filesystem::path(folder_) / "curves.svg";
       picture::write(file.string(),
@@ -45,7 +47,9 @@ class CurvesPicture final : public RunSink {
 
   std::string folder_;
   std::chrono::steady_clock::time_point drawn_{};
-  bool stale_ = false, warned_ = false;
+  bool stale_ =
+      true;  // also at first: a run that goes on only to find that it is done may have been killed while drawing
+  bool warned_ = false;
 };
 
 }  // namespace
