@@ -77,7 +77,8 @@ class ModelBuilder {
                      .outputs = {},
                      .name = layer.name,
                      .device = "",
-                     .mark = {}};
+                     .mark = {},
+                     .blocks = {}};
     for (const graph::Node& other : graph.nodes) node.call += other.layer == index ? 1 : 0;
     node.outputs = test::outputs_of(layer.spec, layer.inputs);
     const int at = static_cast<int>(graph.nodes.size());
