@@ -112,8 +112,9 @@ TEST_F(CsvFilesTest, TransformsWorkOnImagesAndPassOtherColumnsBy) {
   EXPECT_THAT(plain[0], ElementsAre(3, 2, 4, 4, 5, 6));
   EXPECT_EQ(plain[2], plain[0]);
   EXPECT_NE(plain[3], plain[1]);  // flipped otherwise
-  EXPECT_EQ(batches(sources.train, {.kind = CacheOptions::Kind::kMemory, .folder = {}}), plain);
-  const CacheOptions disk{.kind = CacheOptions::Kind::kDisk, .folder = config::Path{folder_.file("cache")}};
+  EXPECT_EQ(batches(sources.train, {.kind = CacheOptions::Kind::kMemory, .limit = {}, .folder = {}}), plain);
+  const CacheOptions disk{
+      .kind = CacheOptions::Kind::kDisk, .limit = {}, .folder = config::Path{folder_.file("cache")}};
   EXPECT_EQ(batches(sources.train, disk), plain);
   EXPECT_TRUE(std::filesystem::exists(folder_.file("cache/train.cache")));
   EXPECT_EQ(batches(sources.train, disk), plain);
