@@ -150,6 +150,7 @@ void open_role(Roles& roles, std::size_t role, ModelSide& model, std::uint64_t s
     if (model.learned.empty()) model.learned = whole->learn(roles.rest[role]);
     if (std::shared_ptr<const Source> taught = whole->taught(model.learned)) whole = std::move(taught);
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kUsage) fail_at(spec, error.kind(), error.what());
     if (error.kind() != ErrorKind::kData) throw;
     fail_at_mark(place_of(spec, error.what()), error.kind(), error.what());
   }

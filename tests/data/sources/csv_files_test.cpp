@@ -184,7 +184,8 @@ TEST_F(CsvFilesTest, WhatDoesNotFitTheModelShowsBeforeAFileIsRead) {
     return error_of(ErrorKind::kUsage, [&] { open(yaml, model); });
   };
   EXPECT_THAT(refusal("CSV: {file: FOLDERt.csv, labels: kind, columns: {photo: Image}}", {}),
-              HasSubstr("column 'photo' names files, and stands beside others in the input; give it one of its own, as "
+              HasSubstr("test.yaml:1:1: error: CSV: column 'photo' names files, and stands beside others in the input; "
+                        "give it one of its own, as "
                         "in `inputs: {photo: photo, others: [...]}`, or `inputs: photo`"));
   EXPECT_THAT(refusal(kPhotos, model_of(Shape{4, 5, 1}, Shape{2})),
               HasSubstr("color_mode gives 3 channels, the model wants 1"));
