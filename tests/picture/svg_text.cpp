@@ -1,6 +1,6 @@
 #include "picture/svg_text.h"
 
-#include <regex>
+#include <cstdlib>
 
 namespace dptrain::picture {
 
@@ -11,14 +11,19 @@ std::size_t count(const std::string& text, const std::string& part) {
 }
 
 std::vector<std::vector<double>> polylines(const std::string& svg, const std::string& of_class) {
-  const std::regex line("<polyline class=\"([^\"]*)\"[^>]* points=\"([^\"]*)\""), number("[-0-9.]+");
+  const std::string begin = "<polyline class=\"", points = " points=\"";
   std::vector<std::vector<double>> all;
-  for (auto found = std::sregex_iterator(svg.begin(), svg.end(), line); found != std::sregex_iterator(); ++found) {
-    if (!of_class.empty() && (*found)[1] != of_class) continue;
-    const std::string points = (*found)[2];
+  for (std::size_t at = svg.find(begin); at != std::string::npos; at = svg.find(begin, at + 1)) {
+    const std::size_t name = at + begin.size();
+    if (!of_class.empty() && svg.substr(name, svg.find('"', name) - name) != of_class) continue;
     std::vector<double>& values = all.emplace_back();
-    for (auto p = std::sregex_iterator(points.begin(), points.end(), number); p != std::sregex_iterator(); ++p)
-      values.push_back(std::stod(p->str()));
+    const char* text = svg.c_str() + svg.find(points, at) + points.size();
+    for (; *text != '"'; text += *text == ',' || *text == ' ' ? 1 : 0) {
+      char* end = nullptr;
+      values.push_back(std::strtod(text, &end));
+      if (end == text) break;  // no number: what is there already tells
+      text = end;
+    }
   }
   return all;
 }

@@ -56,6 +56,7 @@ Functions open() {
   fill(cairo, f.set_cap, "cairo_set_line_cap");
   fill(cairo, f.set_dash, "cairo_set_dash");
   fill(both, f.create_layout, "pango_cairo_create_layout");
+  fill(both, f.set_font_map, "pango_cairo_font_map_set_default");
   fill(both, f.show_line, "pango_cairo_show_layout_line");
   fill(both, f.line_path, "pango_cairo_layout_line_path");
   fill(layout, f.set_text, "pango_layout_set_text");

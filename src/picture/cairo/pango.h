@@ -42,6 +42,7 @@ struct Functions {
   decltype(&cairo_set_line_cap) set_cap;
   decltype(&cairo_set_dash) set_dash;
   decltype(&pango_cairo_create_layout) create_layout;
+  decltype(&pango_cairo_font_map_set_default) set_font_map;
   decltype(&pango_cairo_show_layout_line) show_line;
   decltype(&pango_cairo_layout_line_path) line_path;
   decltype(&pango_layout_set_text) set_text;

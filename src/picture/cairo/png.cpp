@@ -1,5 +1,6 @@
 #include "picture/png.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <mutex>
@@ -42,6 +43,7 @@ class Painter {
   ~Painter() {
     f_.free_font(font_);
     f_.unref(layout_);
+    f_.set_font_map(nullptr);  // lets go of this thread's fonts
   }
 
   void operator()(const Box& box) {
