@@ -157,7 +157,7 @@ picture::Sheet preview(const DataSets& data, const NamedSet& set, const PreviewO
   picture::Sheet sheet = data::is_clip(shape) ? clip_sheet(all, shape, range) : image_sheet(all, shape, range);
   sheet.title = fmt::format("{}, {}", data.experiment->config.name, set.name);
   sheet.note =
-      fmt::format("{}; {:g} is black, {:g} white",
+      fmt::format("{}; {:.3g} is black, {:.3g} white",
                   options.evaluation ? "what the eval transforms make" : "as training draws them in each epoch",
                   range.first, range.second);
   return sheet;

@@ -22,8 +22,7 @@ struct Line {
   bool marks = true;                  ///< of the style: on all of few points, on some of many
   std::vector<Range> spread{};        ///< a vertical bar through each point, or empty
   std::optional<std::size_t> best{};  ///< this point gets a ring
-  std::string best_text{};            ///< above the ring; "": nowhere
-  bool best_below = false;            ///< below it, where other lines run above
+  std::string best_text{};  ///< at the right of the title, and a line from the ring down to its x; "": neither
 };
 
 struct Panel {

@@ -56,8 +56,7 @@ struct Words {
   double size = 12;  ///< of the font
   Anchor anchor = Anchor::kStart;
   bool bold = false;
-  double angle = 0;   ///< degrees clockwise around `at`
-  bool halo = false;  ///< paper around the letters, where lines may run behind them
+  double angle = 0;  ///< degrees clockwise around `at`
 };
 
 struct ImageItem {

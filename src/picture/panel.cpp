@@ -222,19 +222,15 @@ class PanelDrawing {
     out_.add({MarkItem{.at = at(point), .radius = 5.5, .ink = line.style.ink, .hollow = true}, title});
     out_.add({MarkItem{.at = at(point), .radius = 2, .ink = line.style.ink}, title});
     if (line.best_text.empty()) return;
-    const double width = text_width(line.best_text, 12), x = x_.at(point.x), y = y_.at(point.y);
-    const Anchor anchor = x + width / 2 > right_  ? Anchor::kEnd
-                          : x - width / 2 < left_ ? Anchor::kStart
-                                                  : Anchor::kMiddle;
-    const double edge = anchor == Anchor::kEnd ? std::min(x + 8, right_) : anchor == Anchor::kStart ? x - 6 : x;
-    const bool below = line.best_below ? y + 26 < bottom_ : y - 22 < top_;
-    out_.add({Words{.at = {edge, below ? y + 22 : y - 12},
-                    .text = line.best_text,
-                    .size = 12,
-                    .anchor = anchor,
-                    .bold = true,
-                    .halo = true},
-              ""});
+    out_.add({Polyline{.points = {{x_.at(point.x), y_.at(point.y) + 6}, {x_.at(point.x), bottom_}},
+                       .ink = line.style.ink,
+                       .dash = Dash::kDotted},
+              title});
+    const double width = text_width(line.best_text, 12);
+    draw_sample({.name = "", .style = line.style, .sample = LegendEntry::Sample::kRing},
+                {right_ - width - 20, place_.top + 16}, out_);
+    out_.add(
+        {Words{.at = {right_, place_.top + 20}, .text = line.best_text, .size = 12, .anchor = Anchor::kEnd}, title});
   }
 
   const Panel& panel_;

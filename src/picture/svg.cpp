@@ -55,7 +55,7 @@ std::string colors(bool dark) {
     text += fmt::format(".f-{0}{{fill:#{1:06x}}}.s-{0}{{stroke:#{1:06x}}}\n", one.name, color);
   }
   const std::uint32_t paper = dark ? hue(Ink::kPaper).dark : hue(Ink::kPaper).light;
-  return text + fmt::format(".halo{{stroke:#{0:06x}}}.hollow{{fill:#{0:06x}}}\n", paper);
+  return text + fmt::format(".hollow{{fill:#{0:06x}}}\n", paper);
 }
 
 std::string style_sheet() {
@@ -64,7 +64,6 @@ std::string style_sheet() {
       "<style>\n"
       "text{{font-family:'Helvetica Neue',Helvetica,Arial,'Liberation Sans','Noto Sans','DejaVu Sans',sans-serif}}\n"
       "polyline{{fill:none;stroke-linejoin:round;stroke-linecap:round}}\n"
-      ".halo{{paint-order:stroke;stroke-width:3.5;stroke-linejoin:round}}\n"
       "{0}@media (prefers-color-scheme:dark){{\n{1}}}\n@media print{{\n{0}}}\n</style>\n",
       colors(false), colors(true));
 }
@@ -118,9 +117,8 @@ class Writer {
   void operator()(const Words& words) {
     constexpr std::array kAnchors{"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
     open("text");
-    out_ += fmt::format(" class=\"{}f-{}\" font-size=\"{}\"{}{}", words.halo ? "halo " : "", hue(words.ink).name,
-                        px(words.size), kAnchors[static_cast<std::size_t>(words.anchor)],
-                        words.bold ? " font-weight=\"bold\"" : "");
+    out_ += fmt::format(" class=\"f-{}\" font-size=\"{}\"{}{}", hue(words.ink).name, px(words.size),
+                        kAnchors[static_cast<std::size_t>(words.anchor)], words.bold ? " font-weight=\"bold\"" : "");
     if (words.angle == 0)
       out_ += fmt::format(" x=\"{}\" y=\"{}\"", px(words.at.x), px(words.at.y));
     else

@@ -106,7 +106,6 @@ Panel metric_panel(const std::vector<RunCurves>& runs, const std::string& metric
   for (picture::Line& line : panel.lines) {
     if (runs.size() > kManyRuns && line.dash == Dash::kSolid) line.width = 1.6;
     if (one && line.best) line.best_text = "best " + epoch_text(line.points[*line.best]);
-    line.best_below = largest;
   }
   return panel;
 }
@@ -203,8 +202,10 @@ picture::Chart curves_chart(const std::string& title, const std::vector<RunCurve
   }
   Panel rate = side_panel(runs, "lr", "learning rate");
   rate.scale = picture::Scale::kAuto;
-  if (changes(rate)) chart.panels.push_back(std::move(rate));
+  const bool beside = changes(rate);
+  if (beside) chart.panels.push_back(std::move(rate));
   Panel speed = side_panel(runs, "examples_per_second", "throughput, examples/s");
+  speed.half = beside;
   if (!speed.lines.empty()) chart.panels.push_back(std::move(speed));
   if (runs.size() > 1)
     for (std::size_t i = 0; i < runs.size(); ++i)

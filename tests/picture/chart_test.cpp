@@ -110,7 +110,7 @@ TEST(Chart, TheBestPointHasARing) {
   panel.lines[0].best = 1;
   panel.lines[0].best_text = "best 1, epoch 2";
   const std::string svg = svg_of({.title = "t", .panels = {panel}});
-  EXPECT_EQ(count(svg, "class=\"hollow s-line0\""), 1U);
+  EXPECT_EQ(count(svg, "class=\"hollow s-line0\""), 2U) << "on the line, and before the words";
   EXPECT_NE(svg.find("<title>run: best, 1 at epoch 2</title>"), std::string::npos);
   EXPECT_NE(svg.find(">best 1, epoch 2</text>"), std::string::npos);
 }

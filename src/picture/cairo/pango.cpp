@@ -58,7 +58,6 @@ Functions open() {
   fill(both, f.create_layout, "pango_cairo_create_layout");
   fill(both, f.set_font_map, "pango_cairo_font_map_set_default");
   fill(both, f.show_line, "pango_cairo_show_layout_line");
-  fill(both, f.line_path, "pango_cairo_layout_line_path");
   fill(layout, f.set_text, "pango_layout_set_text");
   fill(layout, f.set_font, "pango_layout_set_font_description");
   fill(layout, f.set_single_paragraph, "pango_layout_set_single_paragraph_mode");

@@ -44,7 +44,6 @@ struct Functions {
   decltype(&pango_cairo_create_layout) create_layout;
   decltype(&pango_cairo_font_map_set_default) set_font_map;
   decltype(&pango_cairo_show_layout_line) show_line;
-  decltype(&pango_cairo_layout_line_path) line_path;
   decltype(&pango_layout_set_text) set_text;
   decltype(&pango_layout_set_font_description) set_font;
   decltype(&pango_layout_set_single_paragraph_mode) set_single_paragraph;

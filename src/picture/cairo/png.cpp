@@ -117,13 +117,6 @@ class Painter {
     f_.translate(c_, words.at.x, words.at.y);
     f_.rotate(c_, words.angle * std::numbers::pi / 180);
     f_.move_to(c_, words.anchor == Anchor::kStart ? 0 : words.anchor == Anchor::kMiddle ? -wide / 2 : -wide, 0);
-    if (words.halo) {
-      f_.line_path(c_, line);
-      color(Ink::kPaper, 1);
-      f_.set_width(c_, 3.5);
-      f_.stroke(c_);
-      f_.move_to(c_, words.anchor == Anchor::kStart ? 0 : words.anchor == Anchor::kMiddle ? -wide / 2 : -wide, 0);
-    }
     color(words.ink, 1);
     f_.show_line(c_, line);
     f_.new_path(c_);
