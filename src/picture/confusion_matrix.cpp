@@ -147,7 +147,7 @@ class MatrixDrawing {
                     with_commas(samples), percent(share));
     out.add({box, title});
     if (cell_ < 40) return;
-    const Ink ink = box.opacity > 0.55 ? Ink::kOnColor : Ink::kText;
+    const Ink ink = box.opacity > 0.88 ? Ink::kOnColor : box.opacity > 0.6 ? Ink::kOnMiddle : Ink::kText;
     const bool with_share = cell_ >= 50;
     const std::string text = std::to_string(here);
     const double size = std::min(13.0, 13.0 * (cell_ - 8) / text_width(text, 13));

@@ -15,10 +15,11 @@ enum class Ink : std::uint8_t {
   kMuted,  ///< words of less weight: ticks, notes
   kGrid,
   kAxis,
-  kRight,    ///< cells and bars of what is right
-  kWrong,    ///< cells of mistakes
-  kOnColor,  ///< words on a strong kRight or kWrong
-  kLine0,    ///< lines, by line_ink()
+  kRight,     ///< cells and bars of what is right
+  kWrong,     ///< cells of mistakes
+  kOnMiddle,  ///< words on kRight and kWrong of opacities from 0.6 to 0.88
+  kOnColor,   ///< words on stronger ones
+  kLine0,     ///< lines, by line_ink()
   kLine1,
   kLine2,
   kLine3,

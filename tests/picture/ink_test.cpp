@@ -29,11 +29,34 @@ TEST(Ink, HuesStandInTheOrderOfTheInks) {
 
 TEST(Ink, EveryLineAndWordIsSeenOnBothPages) {
   for (const Hue& one : hues()) {
-    if (one.ink == Ink::kPaper || one.ink == Ink::kGrid || one.ink == Ink::kOnColor) continue;
+    if (one.ink == Ink::kPaper || one.ink == Ink::kGrid || one.ink == Ink::kOnMiddle || one.ink == Ink::kOnColor)
+      continue;
     const double least = one.ink == Ink::kText || one.ink == Ink::kMuted ? 4.5 : one.ink == Ink::kAxis ? 2.3 : 3.0;
     EXPECT_GE(contrast(one.light, hue(Ink::kPaper).light), least) << one.name;
     EXPECT_GE(contrast(one.dark, hue(Ink::kPaper).dark), least) << one.name;
   }
+}
+
+/// What a color looks like over the paper.
+std::uint32_t over(std::uint32_t color, std::uint32_t paper, double opacity) {
+  std::uint32_t mixed = 0;
+  for (const unsigned shift : {16U, 8U, 0U}) {
+    const double value = opacity * (color >> shift & 255U) + (1 - opacity) * (paper >> shift & 255U);
+    mixed |= static_cast<std::uint32_t>(std::lround(value)) << shift;
+  }
+  return mixed;
+}
+
+TEST(Ink, CountsAreReadOnEveryCell) {
+  const auto light = [](Ink ink) { return hue(ink).light; };
+  const auto dark = [](Ink ink) { return hue(ink).dark; };
+  for (const Ink cell : {Ink::kRight, Ink::kWrong})
+    for (int percent = 7; percent <= 100; ++percent) {
+      const Ink words = percent > 88 ? Ink::kOnColor : percent > 60 ? Ink::kOnMiddle : Ink::kText;
+      const double share = percent / 100.0;
+      EXPECT_GE(contrast(light(words), over(light(cell), light(Ink::kPaper), share)), 4) << hue(cell).name << percent;
+      EXPECT_GE(contrast(dark(words), over(dark(cell), dark(Ink::kPaper), share)), 3.5) << hue(cell).name << percent;
+    }
 }
 
 TEST(LineStyle, ThirtyRunsLookDifferent) {
