@@ -9,6 +9,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/weights.h"
 #include "cli/assertion.h"
+#include "cli/closing.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
@@ -123,8 +124,21 @@ int run_dry(session::Session& session) {
   return 0;
 }
 
+ClosingFacts closing_facts(const train::RunDirectory& run, const experiment::Experiment& experiment) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  ClosingFacts facts{.run = run.path(), .config = run.file("config.resolved.yaml"), .kept = {}};
+  for (const char* const name : {"curves.svg", "train.csv", "train.log", "model.h5"})
+    if (fs::exists(run.file(name), ignored)) facts.kept.emplace_back(name);
+  facts.best_checkpoint = fs::exists(run.checkpoint("best.h5"), ignored);
+  facts.can_eval = experiment.config.data.validation || experiment.config.data.test;
+  return facts;
+}
+
 /// What went wrong on the way is in the run's log too.
-int report(const train::FitResult& result, const train::RunDirectory& run, const Context& context) {
+int report(const train::EndReport& end, const train::RunDirectory& run, const session::Session& session,
+           const Context& context) {
+  const train::FitResult& result = end.result;
   if (result.exit == "diverged")
     log::error(
         fmt::format("error: training diverged: {}; last.h5 has the last weights that were saved before. Try a smaller "
@@ -132,16 +146,13 @@ int report(const train::FitResult& result, const train::RunDirectory& run, const
                     result.reason));
   if (result.exit_code == static_cast<int>(ErrorKind::kWrite))
     log::error("error: the last checkpoint, model.h5 or lines of a table could not be written, see the warnings above");
-  const std::string how = fmt::format("{}; {}", result.exit, run.path());
-  log::info(how);
+  if (!run.is_here()) return result.exit_code;
+  for (const std::string& line : closing_lines(end, closing_facts(run, session.experiment()))) log::info(line);
   if (context.quiet) {  // "results only": these
     std::string values;
     for (const auto& [name, value] : result.final.items()) values += fmt::format("{}: {:.9g}\n", name, value);
-    log::print(values + how);
+    log::print(fmt::format("{}{}; {}", values, result.exit, run.path()));
   }
-  if (result.exit == "signal" || result.exit == "max_time")
-    log::info(fmt::format("go on with: dptrain fit {} --run-dir {} --resume",
-                          shell_quoted(run.file("config.resolved.yaml")), shell_quoted(run.path())));
   return result.exit_code;
 }
 
@@ -172,7 +183,7 @@ int train_run(const FitFlags& flags, session::Session& session, const Resume& re
   train::Trainer trainer(session, run, options);
   if (state) trainer.resume(*state);
   const train::FitResult result = trainer.fit();
-  const int code = report(result, run, context);
+  const int code = report(trainer.ended(), run, session, context);
   if (code == 0) check(assertions, result.final.items());
   return code;
 }

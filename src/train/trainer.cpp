@@ -307,7 +307,8 @@ FitResult Trainer::finish() {
   if (result.exit == "signal") result.exit_code = 128 + signal_;
   if (result.exit == kDiverged) result.exit_code = static_cast<int>(ErrorKind::kDiverged);
   if (failed && result.exit_code == 0) result.exit_code = failed->exit_code();
-  run_.sinks->end(end_report(result));
+  ended_ = end_report(result);
+  run_.sinks->end(ended_);
   return result;
 }
 

@@ -35,6 +35,8 @@ class Trainer {
   /// Everything from a checkpoint: the session's model must have its weights already. Throws Error{kCheckpoint}.
   void resume(const checkpoint::State& state);
   FitResult fit();
+  /// After fit().
+  const EndReport& ended() const { return ended_; }
 
  private:
   void begin();
@@ -71,6 +73,7 @@ class Trainer {
   FaultKeeper faults_;
   NonfiniteAccount nonfinite_;
   std::string diverged_;  ///< why
+  EndReport ended_;
   bool resumed_ = false;
   int signal_ = 0;
   double started_ = 0;

@@ -1,0 +1,65 @@
+#include "cli/closing.h"
+
+#include <cmath>
+#include <cstdint>
+
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::cli {
+namespace {
+
+/// Those of validation, where there are some.
+std::vector<std::string> best_values(const train::BestValues& best) {
+  bool validated = false;
+  for (const auto& [name, entry] : best) validated = validated || name.starts_with("val_");
+  std::vector<std::string> texts;
+  for (const auto& [name, entry] : best)
+    if (!validated || name.starts_with("val_"))
+      texts.push_back(fmt::format("{} {:.4f} in epoch {}", name, entry.first, entry.second));
+  return texts;
+}
+
+std::string counted(std::int64_t count, const char* what) {
+  return fmt::format("{} {}{}", with_commas(count), what, count == 1 ? "" : "s");
+}
+
+std::string line(const char* word, const std::string& text) { return fmt::format("  {:<8} {}", word, text); }
+
+const char* how_it_ended(const std::string& exit) {
+  if (exit == "early_stopping") return "stopped early: nothing got better any more";
+  if (exit == "max_time") return "stopped: the time is over";
+  if (exit == "signal") return "stopped by a signal, and saved";
+  return exit == "completed" ? "completed" : "training diverged";
+}
+
+}  // namespace
+
+std::string duration_text(double seconds) {
+  if (seconds < 9.95) return fmt::format("{:.2g} s", seconds);
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
+}
+
+std::vector<std::string> closing_lines(const train::EndReport& report, const ClosingFacts& facts) {
+  const std::string& exit = report.result.exit;
+  std::vector<std::string> lines{
+      fmt::format("{}; {}, {} in {}, {} examples/s", how_it_ended(exit), counted(report.epochs, "epoch"),
+                  counted(report.steps, "step"), duration_text(report.seconds),
+                  with_commas(static_cast<std::int64_t>(std::llround(report.examples_per_second))))};
+  if (const std::vector<std::string> best = best_values(report.best); !best.empty())
+    lines.push_back(line("best", join(best, ", ") + (facts.best_checkpoint ? " (checkpoints/best.h5)" : "")));
+  lines.push_back(line("run", facts.run + (facts.kept.empty() ? "" : ": " + join(facts.kept, ", "))));
+  const std::string run = shell_quoted(facts.run);
+  if (exit == "signal" || exit == "max_time")
+    lines.push_back(
+        line("go on", fmt::format("dptrain fit {} --run-dir {} --resume", shell_quoted(facts.config), run)));
+  if (exit == "diverged") return lines;
+  if (facts.can_eval) lines.push_back(line("evaluate", "dptrain eval " + run));
+  lines.push_back(line("predict", fmt::format("dptrain predict {} --input FILE", run)));
+  return lines;
+}
+
+}  // namespace dptrain::cli

@@ -1,0 +1,28 @@
+#pragma once
+
+// What fit says when it has ended: the best epoch, time and speed, where things are, and the commands that come next.
+// Pure.
+
+#include <string>
+#include <vector>
+
+#include "train/reports.h"
+
+namespace dptrain::cli {
+
+/// Where the run lies, and what it can be used for.
+struct ClosingFacts {
+  std::string run;                ///< its folder
+  std::string config;             ///< its config.resolved.yaml
+  std::vector<std::string> kept;  ///< files of interest that are there, by name in the folder
+  bool best_checkpoint = false;   ///< checkpoints/best.h5 is there
+  bool can_eval = false;          ///< it has data to judge on
+};
+
+/// Lines without an end.
+std::vector<std::string> closing_lines(const train::EndReport& report, const ClosingFacts& facts);
+
+/// "0.84 s", "12 s", "3 min 20 s", "1 h 02 min"
+std::string duration_text(double seconds);
+
+}  // namespace dptrain::cli

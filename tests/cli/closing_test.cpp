@@ -1,0 +1,65 @@
+// What fit says at its end: the best of validation, time, places, and the commands that come next.
+
+#include "cli/closing.h"
+
+#include <gmock/gmock.h>
+
+namespace dptrain::cli {
+namespace {
+
+using testing::ElementsAre;
+
+train::EndReport ended(const char* exit) {
+  train::EndReport report;
+  report.result.exit = exit;
+  report.epochs = 12;
+  report.steps = 4'690;
+  report.seconds = 200;
+  report.examples_per_second = 39'871.4;
+  report.best = {{"loss", {0.1, 12}}, {"val_accuracy", {0.91234, 9}}, {"val_loss", {0.25, 7}}};
+  return report;
+}
+
+const ClosingFacts kFacts{.run = "runs/my net/001",
+                          .config = "runs/my net/001/config.resolved.yaml",
+                          .kept = {"curves.svg", "model.h5"},
+                          .best_checkpoint = true,
+                          .can_eval = true};
+
+TEST(Closing, ARunThatWasCompleted) {
+  EXPECT_THAT(
+      closing_lines(ended("completed"), kFacts),
+      ElementsAre("completed; 12 epochs, 4,690 steps in 3 min 20 s, 39,871 examples/s",
+                  "  best     val_accuracy 0.9123 in epoch 9, val_loss 0.2500 in epoch 7 (checkpoints/best.h5)",
+                  "  run      runs/my net/001: curves.svg, model.h5", "  evaluate dptrain eval 'runs/my net/001'",
+                  "  predict  dptrain predict 'runs/my net/001' --input FILE"));
+}
+
+TEST(Closing, WithoutValidationTheTrainingCounts) {
+  train::EndReport report = ended("completed");
+  report.epochs = report.steps = 1;
+  report.best = {{"loss", {0.125, 1}}};
+  EXPECT_THAT(
+      closing_lines(report, {.run = "r", .config = "c", .kept = {}}),
+      ElementsAre("completed; 1 epoch, 1 step in 3 min 20 s, 39,871 examples/s", "  best     loss 0.1250 in epoch 1",
+                  "  run      r", "  predict  dptrain predict r --input FILE"));
+}
+
+TEST(Closing, WhatWasStoppedSaysHowItGoesOn) {
+  for (const char* const exit : {"signal", "max_time"})
+    EXPECT_THAT(closing_lines(ended(exit), kFacts),
+                testing::Contains("  go on    dptrain fit 'runs/my net/001/config.resolved.yaml' --run-dir 'runs/my "
+                                  "net/001' --resume"));
+  EXPECT_THAT(closing_lines(ended("diverged"), kFacts), testing::Not(testing::Contains(testing::HasSubstr("predict"))));
+}
+
+TEST(Closing, Durations) {
+  EXPECT_EQ(duration_text(0.8412), "0.84 s");
+  EXPECT_EQ(duration_text(9.96), "10 s");
+  EXPECT_EQ(duration_text(59.4), "59 s");
+  EXPECT_EQ(duration_text(59.6), "1 min 00 s");
+  EXPECT_EQ(duration_text(3'725), "1 h 02 min");
+}
+
+}  // namespace
+}  // namespace dptrain::cli
