@@ -2,6 +2,8 @@
 #include <array>
 #include <numeric>
 
+#include "core/huge_pages.h"
+#include "core/prefetch.h"
 #include "core/random.h"
 #include "data/loader.h"
 
@@ -21,7 +23,7 @@ void shuffle_all(std::vector<std::int64_t>& order, RandomStream random) {
     const std::size_t count = std::min(kAhead, order.size() - 1 - first);
     for (std::size_t k = 0; k < count; ++k) {
       drawn[k] = first + k + random.below(order.size() - first - k);
-      __builtin_prefetch(&order[drawn[k]], 1);
+      prefetch(&order[drawn[k]]);
     }
     for (std::size_t k = 0; k < count; ++k) std::swap(order[first + k], order[drawn[k]]);
   }
@@ -48,7 +50,9 @@ void shuffle_buffer(std::vector<std::int64_t>& order, std::size_t buffer, Random
 
 std::vector<std::int64_t> Loader::order(std::int64_t samples, const Shuffle& shuffle, std::uint64_t seed,
                                         std::int64_t epoch) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(samples));
+  std::vector<std::int64_t> order;
+  reserve_huge(order, static_cast<std::size_t>(samples));
+  order.resize(static_cast<std::size_t>(samples));
   std::iota(order.begin(), order.end(), 0);
   if (shuffle.kind == Shuffle::Kind::kNone || samples < 2) return order;
   if (shuffle.kind == Shuffle::Kind::kFull || shuffle.buffer >= samples) {

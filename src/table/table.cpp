@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "core/prefetch.h"
 #include "table/parts.h"
 
 namespace dptrain::table {
@@ -23,8 +24,8 @@ void Table::expect(std::int64_t i) const {
   constexpr std::size_t kCellsInLine = 16, kMost = 8 * kCellsInLine;  // of a wider row the processor guesses the rest
   const Cell* const cells = row(i);
   const std::size_t count = std::min(parts_->cells.width(), kMost);
-  for (std::size_t c = 0; c < count; c += kCellsInLine) __builtin_prefetch(cells + c);
-  if (count > 0) __builtin_prefetch(cells + count - 1);
+  for (std::size_t c = 0; c < count; c += kCellsInLine) prefetch(cells + c);
+  if (count > 0) prefetch(cells + count - 1);
 }
 
 const std::vector<std::string>& Table::words(int column) const {

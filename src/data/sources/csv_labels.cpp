@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/huge_pages.h"
 #include "core/text.h"
 
 namespace dptrain::data {
@@ -148,13 +149,13 @@ class LabelReader {
   void put_classes(const Classes& classes, LabelColumn& column) const {
     column.type = LabelType::kClass;
     column.width = 1;
-    column.classes.reserve(static_cast<std::size_t>(rows_.size()));
+    reserve_huge(column.classes, static_cast<std::size_t>(rows_.size()));
     for (std::int64_t i = 0; i < rows_.size(); ++i) column.classes.push_back(classes.at(rows_.row_of(i)));
   }
   void put_values(const CsvLearned::Label& label, LabelColumn& column) const {
     column.type = LabelType::kValues;
     column.width = static_cast<std::int64_t>(label.columns.size());
-    column.values.reserve(static_cast<std::size_t>(rows_.size() * column.width));
+    reserve_huge(column.values, static_cast<std::size_t>(rows_.size() * column.width));
     std::vector<int> places;
     for (const std::string& name : label.columns) places.push_back(table_.cell_of(column_of(name)));
     for (std::int64_t i = 0; i < rows_.size(); ++i) {

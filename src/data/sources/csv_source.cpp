@@ -24,7 +24,7 @@ namespace {
 class CsvBase : public LabelledSource {
  public:
   explicit CsvBase(std::shared_ptr<const CsvRows> rows) : LabelledSource("row", {}), rows_(std::move(rows)) {
-    labels_ = rows_->labels;
+    show_labels(rows_->labels);
     sample_weights_ = rows_->sample_weights;
     for (const CsvLearned::Label& label : rows_->plan.labels)
       if (class_names_.empty()) class_names_ = label.classes;

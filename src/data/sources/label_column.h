@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/prefetch.h"
 #include "data/source.h"
 
 namespace dptrain::data {
@@ -22,8 +23,8 @@ struct LabelColumn {
 
   /// The sample's label is read soon.
   void expect(std::int64_t index) const {
-    if (!classes.empty()) __builtin_prefetch(&classes[static_cast<std::size_t>(index)]);
-    if (!values.empty()) __builtin_prefetch(&values[static_cast<std::size_t>(index * width)]);
+    if (!classes.empty()) prefetch(&classes[static_cast<std::size_t>(index)]);
+    if (!values.empty()) prefetch(&values[static_cast<std::size_t>(index * width)]);
   }
   void values_of(std::int64_t index, float* out) const { std::copy_n(values.begin() + index * width, width, out); }
 };

@@ -8,16 +8,20 @@
 #include <vector>
 
 #include "core/format.h"
+#include "core/prefetch.h"
 #include "data/sources/label_column.h"
 
 namespace dptrain::data {
 
 class LabelledSource : public Source {
  public:
-  int labels() const override { return static_cast<int>(labels_.size()); }
+  LabelledSource(const LabelledSource&) = delete;
+  LabelledSource& operator=(const LabelledSource&) = delete;
+
+  int labels() const override { return static_cast<int>(shown_->size()); }
   std::string label_name(int which) const override { return label(which).name; }
-  LabelType label_type(int which) const override { return labels_.empty() ? LabelType::kNone : label(which).type; }
-  std::int64_t label_width(int which) const override { return labels_.empty() ? 0 : label(which).width; }
+  LabelType label_type(int which) const override { return shown_->empty() ? LabelType::kNone : label(which).type; }
+  std::int64_t label_width(int which) const override { return shown_->empty() ? 0 : label(which).width; }
   std::int64_t label_class(std::int64_t index, int which) const override {
     return label(which).classes[static_cast<std::size_t>(index)];
   }
@@ -26,11 +30,11 @@ class LabelledSource : public Source {
     return label(which).values.empty() ? nullptr : label(which).values.data();
   }
   void expect(std::int64_t index) const override {
-    for (const LabelColumn& label : labels_) label.expect(index);
-    if (!sample_weights_.empty()) __builtin_prefetch(&sample_weights_[static_cast<std::size_t>(index)]);
+    for (const LabelColumn& label : *shown_) label.expect(index);
+    if (!sample_weights_.empty()) prefetch(&sample_weights_[static_cast<std::size_t>(index)]);
   }
   std::string label_place(std::int64_t index, int which) const override {
-    return fmt::format("{}, {} {}", labels_.empty() ? place_ : label(which).place, word_, index);
+    return fmt::format("{}, {} {}", shown_->empty() ? place_ : label(which).place, word_, index);
   }
   bool has_sample_weights() const override { return !sample_weights_.empty(); }
   float sample_weight(std::int64_t index) const override { return sample_weights_[static_cast<std::size_t>(index)]; }
@@ -42,7 +46,9 @@ class LabelledSource : public Source {
   LabelledSource(const char* word, std::vector<std::string> class_names)
       : class_names_(std::move(class_names)), word_(word) {}
 
-  const LabelColumn& label(int which) const { return labels_[static_cast<std::size_t>(which)]; }
+  const LabelColumn& label(int which) const { return (*shown_)[static_cast<std::size_t>(which)]; }
+  /// In place of labels_: those that somebody else keeps for as long as the source lives.
+  void show_labels(const std::vector<LabelColumn>& kept) { shown_ = &kept; }
 
   std::vector<LabelColumn> labels_;
   std::vector<float> sample_weights_;
@@ -52,6 +58,7 @@ class LabelledSource : public Source {
 
  private:
   const char* word_;
+  const std::vector<LabelColumn>* shown_ = &labels_;
 };
 
 }  // namespace dptrain::data
