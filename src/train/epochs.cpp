@@ -51,7 +51,16 @@ bool Epochs::validates_after(std::int64_t step) const {
 
 /// Nothing where it was stopped.
 std::optional<experiment::Logs> Epochs::validate() {
-  const auto sums = session::evaluate(run_.session, *run_.session.validation_loader(), goes_on_);
+  data::Loader& loader = *run_.session.validation_loader();
+  const Stopwatch watch;
+  BarState bar{.total = loader.batches_per_epoch(), .values = " - validation"};
+  const auto sums = session::evaluate(run_.session, loader, [&] {
+    ++bar.done;
+    bar.seconds = watch.seconds();
+    run_.progress.draw(bar);
+    return goes_on_();
+  });
+  run_.progress.clear();
   if (!sums) return std::nullopt;
   experiment::Logs logs;
   for (const auto& [name, value] : session::values_of(run_.session.plan(), *sums)) logs.set("val_" + name, value);

@@ -15,7 +15,7 @@ namespace dptrain::train {
 namespace {
 
 constexpr double kRedrawSeconds = 0.1;
-constexpr std::size_t kBarWidth = 24, kUsualColumns = 80;
+constexpr std::size_t kLongestBar = 24, kShortestBar = 6, kUsualColumns = 80;
 
 bool on_terminal() {
   const char* term = std::getenv("TERM");
@@ -27,11 +27,11 @@ std::size_t columns() {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsualColumns;
 }
 
-std::string bar(double share) {
-  const auto filled = static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(kBarWidth));
-  std::string text(kBarWidth, '.');
+std::string bar(double share, std::size_t width) {
+  const auto filled = static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(width));
+  std::string text(width, '.');
   std::fill_n(text.begin(), filled, '=');
-  if (filled < kBarWidth) text[filled] = '>';
+  if (filled < width) text[filled] = '>';
   return text;
 }
 
@@ -51,20 +51,37 @@ std::string clock_text(double seconds) {
 
 }  // namespace
 
+std::string bar_line(const BarState& state, std::size_t columns) {
+  const double share = static_cast<double>(state.done) / static_cast<double>(std::max<std::int64_t>(1, state.total));
+  const double left =
+      state.done > 0 ? state.seconds / static_cast<double>(state.done) * static_cast<double>(state.total - state.done)
+                     : 0;
+  const std::string count = fmt::format("{}/{}", state.done, state.total);
+  const std::string times = fmt::format(" {} ETA {}", clock_text(state.seconds), clock_text(left));
+  const std::string run = state.run_left ? fmt::format(" (run {})", clock_text(*state.run_left)) : "";
+  const auto line = [&](const std::string& bar_text, const std::string& time) {
+    return count + bar_text + time + state.values;
+  };
+  const std::size_t bare = line(" []", times + run).size();
+  if (bare + kShortestBar <= columns)
+    return line(fmt::format(" [{}]", bar(share, std::min(kLongestBar, columns - bare))), times + run);
+  for (const std::string& time : {times + run, times, std::string()})
+    if (std::string text = line("", time); text.size() <= columns) return text;
+  std::string text = line("", "");
+  for (std::size_t last; text.size() > columns && (last = text.rfind(" - ")) != std::string::npos;) text.resize(last);
+  text.resize(std::min(text.size(), columns));
+  return text;
+}
+
 Progress::Progress(ProgressMode mode)
     : visible_(mode == ProgressMode::kOn || (mode == ProgressMode::kAuto && on_terminal())) {}
 
-void Progress::draw(std::int64_t done, std::int64_t total, double seconds, const std::string& values) {
+void Progress::draw(const BarState& state) {
   if (!visible_) return;
   const double now = now_seconds();
-  if (now - last_draw_ < kRedrawSeconds && done != total) return;
+  if (now - last_draw_ < kRedrawSeconds && state.done != state.total) return;
   last_draw_ = now;
-  const double left = done > 0 ? seconds / static_cast<double>(done) * static_cast<double>(total - done) : 0;
-  std::string line = fmt::format("{}/{} [{}] {} ETA {}{}", done, total,
-                                 bar(static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(1, total))),
-                                 clock_text(seconds), clock_text(left), values);
-  line.resize(std::min(line.size(), columns() - 1));  // a line that wraps could not be drawn over
-  put(fmt::format("\r{}\033[K", line));
+  put(fmt::format("\r{}\033[K", bar_line(state, columns() - 1)));  // a line that wraps could not be drawn over
   on_screen_ = true;
 }
 

@@ -86,7 +86,7 @@ void Trainer::compute_features() {
   const Stopwatch watch;
   const std::int64_t all = session_.prefix_samples();
   const bool whole = session_.compute_features([&](std::int64_t done) {
-    run_.progress.draw(done, all, watch.seconds(), " - features");
+    run_.progress.draw({.done = done, .total = all, .seconds = watch.seconds(), .values = " - features"});
     obey_signals();
     return !run_.is_stopping();
   });
@@ -192,8 +192,21 @@ void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch
   for (const auto& callback : run_.callbacks) callback->step_end(control_, report);
   if (log_.due()) log_.write();
   if (run_.progress.visible())
-    run_.progress.draw(report.batch, session_.steps_per_epoch(), position.epoch_seconds,
-                       values_text(report.logs.items()));
+    run_.progress.draw({.done = report.batch,
+                        .total = session_.steps_per_epoch(),
+                        .seconds = position.epoch_seconds,
+                        .run_left = seconds_left(),
+                        .values = values_text(report.logs.items())});
+}
+
+/// Of the run, at the speed so far; nothing where it ends with this epoch.
+std::optional<double> Trainer::seconds_left() const {
+  const Position& position = run_.position;
+  const double epochs = goal_.in_epochs(session_.steps_per_epoch());
+  const double done = static_cast<double>(position.step) / static_cast<double>(session_.steps_per_epoch());
+  if (epochs - static_cast<double>(position.epoch) <= 1 || done <= 0) return std::nullopt;
+  const double spent = position.seconds + position.epoch_seconds + position.validation_seconds;
+  return spent / done * (epochs - done);
 }
 
 void Trainer::count(const data::Batch& batch) {

@@ -61,6 +61,7 @@ class Trainer {
   std::int64_t queued_steps() const;
   std::int64_t queued_samples() const;  ///< of this epoch
   std::string epochs_text() const;
+  std::optional<double> seconds_left() const;
 
   session::Session& session_;
   const experiment::Goal goal_;

@@ -1,0 +1,39 @@
+// The bar's line: all of it where there is room, and what goes first where there is less.
+
+#include "train/progress.h"
+
+#include <gtest/gtest.h>
+
+namespace dptrain::train {
+namespace {
+
+BarState half_done() {
+  return {.done = 50, .total = 100, .seconds = 12, .run_left = 245, .values = " - loss: 0.8123 - accuracy: 0.7011"};
+}
+
+TEST(ProgressBar, GetsShorterWithTheTerminal) {
+  EXPECT_EQ(bar_line(half_done(), 200),
+            "50/100 [============>...........] 12s ETA 12s (run 4:05) - loss: 0.8123 - accuracy: 0.7011");
+  EXPECT_EQ(bar_line(half_done(), 78),
+            "50/100 [======>.....] 12s ETA 12s (run 4:05) - loss: 0.8123 - accuracy: 0.7011");
+  EXPECT_EQ(bar_line(half_done(), 66), "50/100 12s ETA 12s (run 4:05) - loss: 0.8123 - accuracy: 0.7011");
+  EXPECT_EQ(bar_line(half_done(), 60), "50/100 12s ETA 12s - loss: 0.8123 - accuracy: 0.7011");
+  EXPECT_EQ(bar_line(half_done(), 45), "50/100 - loss: 0.8123 - accuracy: 0.7011");
+  EXPECT_EQ(bar_line(half_done(), 30), "50/100 - loss: 0.8123");
+  EXPECT_EQ(bar_line(half_done(), 20), "50/100");
+  EXPECT_EQ(bar_line(half_done(), 4), "50/1");
+}
+
+TEST(ProgressBar, IsFullAtTheEndAndNeverLongerThanTheTerminal) {
+  BarState state = half_done();
+  state.done = state.total;
+  state.run_left.reset();
+  EXPECT_EQ(bar_line(state, 200), "100/100 [========================] 12s ETA 0s - loss: 0.8123 - accuracy: 0.7011");
+  for (std::size_t columns = 1; columns < 120; ++columns) {
+    EXPECT_LE(bar_line(half_done(), columns).size(), columns);
+    EXPECT_LE(bar_line(state, columns).size(), columns);
+  }
+}
+
+}  // namespace
+}  // namespace dptrain::train
