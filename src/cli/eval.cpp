@@ -18,12 +18,14 @@
 #include "cli/eval_pictures.h"
 #include "cli/model_source.h"
 #include "cli/processes.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
 #include "picture/file.h"
 #include "train/line_file.h"
+#include "train/progress.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;
@@ -152,7 +154,7 @@ void print_values(const std::vector<std::pair<std::string, double>>& values, std
   log::print(fmt::format("n: {}", samples));
 }
 
-int run(const EvalFlags& flags, mpi::Processes* processes) {
+int run(const EvalFlags& flags, const Context& context, mpi::Processes* processes) {
   const std::vector<Assertion> assertions = parse_assertions(flags.assertions);
   const ModelSource source = open_model_source(flags.source, flags.weights, flags.overrides.overrides(),
                                                {.with_config = "eval CONFIG --weights {}"});
@@ -185,7 +187,18 @@ int run(const EvalFlags& flags, mpi::Processes* processes) {
                         on == "validation" && !flags.on ? " (the config has no test set)" : ""));
 
   data::Loader& loader = loader_of(session, on);
-  const replica::StepSums sums = session::evaluate(session, loader);
+  train::Progress progress(session.world().is_first() && !context.quiet && !context.json ? train::ProgressMode::kAuto
+                                                                                         : train::ProgressMode::kOff);
+  const Stopwatch watch;
+  train::BarState bar{.total = loader.batches_per_epoch(), .values = " - " + on};
+  const auto show = [&] {
+    ++bar.done;
+    bar.seconds = watch.seconds();
+    progress.draw(bar);
+    return true;
+  };
+  const replica::StepSums sums = *session::evaluate(session, loader, show);
+  progress.clear();
   std::vector<std::pair<std::string, double>> values = session::values_of(session.plan(), sums);
   if (!log::is_json()) print_values(values, sums.samples);
   session.warn_about_bad_samples();
@@ -258,8 +271,9 @@ void add_eval(App& app) {
       .option("--assert", "EXPR", flags->assertions, "exit 7 unless this holds, as in 'accuracy>=0.90' or 'f1>=0.9'");
   flags->overrides.add_batch(command);
   flags->overrides.add(command);
-  command.run(
-      [flags](const Context&) { return together([&](mpi::Processes* processes) { return run(*flags, processes); }); });
+  command.run([flags](const Context& context) {
+    return together([&](mpi::Processes* processes) { return run(*flags, context, processes); });
+  });
 }
 
 }  // namespace dptrain::cli

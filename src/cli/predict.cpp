@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <memory>
 
+#include <unistd.h>
+
 #include "cli/classes.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
@@ -14,6 +16,7 @@
 #include "cli/predict_columns.h"
 #include "cli/predict_input.h"
 #include "cli/processes.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -23,6 +26,7 @@
 #include "experiment/objectives.h"
 #include "session/session.h"
 #include "train/line_file.h"
+#include "train/progress.h"
 
 namespace dptrain::cli {
 namespace {
@@ -83,7 +87,7 @@ class Output {
   std::string text_;
 };
 
-int run(const PredictFlags& flags, mpi::Processes* processes) {
+int run(const PredictFlags& flags, const Context& context, mpi::Processes* processes) {
   const ModelSource source = open_model_source(flags.source, flags.weights, flags.overrides.overrides(),
                                                {.with_config = "predict CONFIG --weights {}"});
   if (source.checkpoint.empty())
@@ -139,6 +143,10 @@ int run(const PredictFlags& flags, mpi::Processes* processes) {
   Output out(flags.output);
   if (first) out.add(input.key + kept_header(input.kept, input.key + answers) + answers + "\n");
   std::int64_t written = 0, before = 0;
+  // Beside rows on a terminal there is no place for it.
+  const bool shows = first && !context.quiet && !context.json && (flags.output || isatty(STDOUT_FILENO) == 0);
+  train::Progress progress(shows && input.samples > 0 ? train::ProgressMode::kAuto : train::ProgressMode::kOff);
+  const Stopwatch watch;
   const auto predict_block = [&](const std::shared_ptr<const data::Source>& block) {
     const auto loader = open_input(join(flags.inputs, ", "), block, session);
     loader->seek(0, 0);
@@ -155,10 +163,12 @@ int run(const PredictFlags& flags, mpi::Processes* processes) {
       rows = of_all(processes, std::move(rows));
       if (first) out.add(rows);
       written += batch.rows();
+      progress.draw({.done = std::min(written, input.samples), .total = input.samples, .seconds = watch.seconds()});
     }
     before += block->size();
   };
   const auto tell_of_bad = [&](const data::BadSample& bad) {
+    progress.clear();
     if (first) log::warn("left out: " + bad.str());
   };
   for (; samples; samples = input.next()) {
@@ -166,6 +176,7 @@ int run(const PredictFlags& flags, mpi::Processes* processes) {
     for (const data::BadSample& bad : input.take_bad()) tell_of_bad(bad);
     if (samples->size() > 0) predict_block(samples);
   }
+  progress.clear();
   if (!first) return 0;
   out.finish();
   if (flags.output) log::info(fmt::format("wrote {} ({} rows)", *flags.output, with_commas(written)));
@@ -210,8 +221,9 @@ void add_predict(App& app) {
       .whole("--batch-size", "N", flags->batch_size, "samples at a time (default: the config's)");
   flags->devices.add(command);
   flags->overrides.add(command);
-  command.run(
-      [flags](const Context&) { return together([&](mpi::Processes* processes) { return run(*flags, processes); }); });
+  command.run([flags](const Context& context) {
+    return together([&](mpi::Processes* processes) { return run(*flags, context, processes); });
+  });
 }
 
 }  // namespace dptrain::cli
