@@ -27,7 +27,9 @@ class Pages {
   }
 
   std::size_t width() const { return width_; }
+  /// Null where rows hold nothing.
   const T* row(std::int64_t i) const {
+    if (width_ == 0) return nullptr;
     const auto at = static_cast<std::size_t>(i);
     return pages_[at >> shift_].get() + (at & ((std::size_t{1} << shift_) - 1)) * width_;
   }

@@ -42,7 +42,7 @@ class Table {
   int cells() const;
   /// Where in a row the cell of a column of the schema stands, or -1.
   int cell_of(int column) const;
-  /// cells() of them.
+  /// cells() of them; null where that is 0.
   const Cell* row(std::int64_t i) const;
   /// The row is read soon: the calling core asks for its memory.
   void expect(std::int64_t i) const;

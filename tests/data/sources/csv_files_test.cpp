@@ -120,6 +120,18 @@ TEST_F(CsvFilesTest, TransformsWorkOnImagesAndPassOtherColumnsBy) {
   EXPECT_EQ(batches(sources.train, disk), plain);
 }
 
+TEST_F(CsvFilesTest, PathsMayBeAllThatATableHas) {  // a row of it has no cells
+  write("t.csv", "photo\nimg/a/1.jpg\nimg/a/2.png\n");
+  const Sources sources = open("CSV: {file: FOLDERt.csv, inputs: photo, columns: {photo: Image}}");
+  ModelSide model;
+  model.input_names = {"photo"};
+  model.input_shapes = {Shape{4, 5, 3}};
+  LoaderOptions options;
+  options.batch_size = 2;
+  Loader loader(sources.train, small(), model, {}, options);
+  EXPECT_EQ(loader.next().rows(), 2);
+}
+
 TEST_F(CsvFilesTest, NumbersBesideAnImageAreMixedAsItsLabelIs) {
   const Sources sources = open(kPhotosAndFacts, two_inputs());
   ResizingSpec resizing;
