@@ -28,6 +28,11 @@ class DynamicLibrary {
   Pointer function(const char* symbol) const {
     return reinterpret_cast<Pointer>(address(symbol));
   }
+  /// The same into a pointer of its type.
+  template <class Pointer>
+  void fill(Pointer& to, const char* symbol) const {
+    to = function<Pointer>(symbol);
+  }
   /// The file as the loader has it.
   const std::string& path() const noexcept { return path_; }
 

@@ -178,4 +178,21 @@ std::string shell_quoted(const std::string& word) {
   return quoted + "'";
 }
 
+std::string xml_text(const std::string& text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
+  }
+  return out;
+}
+
 }  // namespace dptrain

@@ -37,6 +37,8 @@ std::string shortest(double value, bool decimal = false);
 std::string shortest(float value);
 
 /// A word as a shell would read it back.
+/// As it stands in XML and HTML: printable, with & < > " written out.
+std::string xml_text(const std::string& text);
 std::string shell_quoted(const std::string& word);
 
 }  // namespace dptrain

@@ -20,23 +20,6 @@ constexpr std::array kKinds{Kind{"input", "#dfe3e8"},           Kind{"kernels", 
                             Kind{"keeps the shape", "#ffffff"}, Kind{"frozen", "#e9e9e9"}};
 enum : std::size_t { kInput, kKernels, kMatrices, kScales, kJoins, kChanges, kKeeps, kFrozen };
 
-std::string html(const std::string& text) {
-  std::string out;
-  for (const char c : printable(text)) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
-
 /// "28 x 28 x 32"
 std::string size_text(const Shape& shape) {
   std::vector<std::string> extents;
@@ -100,21 +83,22 @@ class DotText {
       return fmt::format("<tr><td colspan=\"{}\">{}</td></tr>", std::max<std::size_t>(1, count), text);
     };
     return fmt::format("<table border=\"0\" cellborder=\"0\" cellspacing=\"4\">{}{}<tr>{}</tr></table>",
-                       row(fmt::format("<font point-size=\"17\"><b>{}</b></font>", html(graph_.name))),
+                       row(fmt::format("<font point-size=\"17\"><b>{}</b></font>", xml_text(graph_.name))),
                        row(parameters_text(model_.parameters())), cells.empty() ? "<td></td>" : cells);
   }
 
   std::string label(const Node& node) const {
     const Layer& layer = layer_of(node);
-    std::string text = fmt::format("<b>{}</b><br/>{}", html(node.name), html(layer.spec.name()));
-    if (node.name != layer.name || node.call > 0) text += fmt::format(" (weights of {})", html(layer.name));
+    std::string text = fmt::format("<b>{}</b><br/>{}", xml_text(node.name), xml_text(layer.spec.name()));
+    if (node.name != layer.name || node.call > 0) text += fmt::format(" (weights of {})", xml_text(layer.name));
     for (const layers::OutputDef& output : node.outputs)
       if (!output.is_mask)
-        text += fmt::format("<br/>{}{}{}", html(output.name), output.name.empty() ? "" : " ", size_text(output.shape));
+        text +=
+            fmt::format("<br/>{}{}{}", xml_text(output.name), output.name.empty() ? "" : " ", size_text(output.shape));
     std::int64_t count = 0;
     for (const int index : layer.weights) count += weight(index).shape.elements();
     if (count > 0 && node.call == 0) text += "<br/>" + parameters_text(count);
-    if (!node.device.empty()) text += "<br/>on slot " + html(node.device);
+    if (!node.device.empty()) text += "<br/>on slot " + xml_text(node.device);
     return text;
   }
 
@@ -142,7 +126,7 @@ class DotText {
           "{0}subgraph cluster_{1} {{\n{0}  label=<{2}>; labeljust=l; fontsize=11; fontcolor=\"#5d656d\"; "
           "style=\"rounded,filled\"; color=\"#c3c9cf\"; fillcolor=\"{3}\";\n",
           indent, clusters_++,
-          use.name.empty() ? html(use.type) : fmt::format("<b>{}</b> ({})", html(use.name), html(use.type)),
+          use.name.empty() ? xml_text(use.type) : fmt::format("<b>{}</b> ({})", xml_text(use.name), xml_text(use.type)),
           depth % 2 == 0 ? "#f5f6f8" : "#ebedf0");
       nodes(inside, depth + 1);
       text_ += indent + "}\n";

@@ -11,23 +11,6 @@
 namespace dptrain::picture {
 namespace {
 
-std::string xml_text(const std::string& text) {
-  std::string out;
-  for (const char c : printable(text)) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
-
 /// One decimal, and none where it is zero: half of the file is numbers.
 std::string px(double value) {
   std::string text = fmt::format("{:.1f}", value);

@@ -20,4 +20,7 @@ inline std::uint64_t hash_stamp(const std::string& path, std::uint64_t hash) {
   return hash_number(static_cast<std::uint64_t>(info.st_mtim.tv_nsec), hash);
 }
 
+/// Its size, and its first and last 4096 bytes; of a file that cannot be opened a 0: that is told when it is read.
+std::uint64_t hash_ends(const std::string& path, std::uint64_t hash);
+
 }  // namespace dptrain::data

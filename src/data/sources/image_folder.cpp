@@ -23,23 +23,11 @@ namespace {
 /// Files whose size and ends enter the fingerprint, evenly spread: quick for any number, and the names of all enter
 /// too.
 constexpr std::int64_t kHashedFiles = 64;
-constexpr std::size_t kHashedBytes = 4096;
 
 std::uint64_t hash_of_files(const FileList& files) {
   std::uint64_t hash = files.hash(kHashStart);
-  std::vector<std::uint8_t> bytes;
   const std::int64_t looked_at = std::min(files.size(), kHashedFiles);
-  for (std::int64_t i = 0; i < looked_at; ++i) {
-    try {
-      read_file(files.path(i * files.size() / looked_at), bytes);
-    } catch (const SampleError&) {
-      bytes.clear();  // told when the sample is read
-    }
-    const std::size_t edge = std::min(kHashedBytes, bytes.size());
-    hash = hash_number(bytes.size(), hash);
-    hash = hash_bytes(bytes.data(), edge, hash);
-    hash = hash_bytes(bytes.data() + bytes.size() - edge, edge, hash);
-  }
+  for (std::int64_t i = 0; i < looked_at; ++i) hash = hash_ends(files.path(i * files.size() / looked_at), hash);
   return hash;
 }
 

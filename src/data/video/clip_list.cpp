@@ -27,28 +27,11 @@ bool holds_frames(const Listing& listing) {
                       [&](const std::string& name) { return !is_image(name) && unused.wants(name.c_str()); });
 }
 
-/// Its size, first and last bytes.
-std::uint64_t hash_of_file(const std::string& path, std::uint64_t hash) {
-  constexpr std::int64_t kBytes = 4096;
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return hash_number(0, hash);  // told when the clip is read
-  const auto size = static_cast<std::int64_t>(file.tellg());
-  hash = hash_number(static_cast<std::uint64_t>(size), hash);
-  std::array<char, kBytes> bytes{};
-  for (const std::int64_t place : {std::int64_t{0}, std::max<std::int64_t>(0, size - kBytes)}) {
-    file.clear();
-    file.seekg(place);
-    file.read(bytes.data(), kBytes);
-    hash = hash_bytes(bytes.data(), static_cast<std::size_t>(file.gcount()), hash);
-  }
-  return hash;
-}
-
 std::uint64_t hash_of_clip(const Clip& clip, std::uint64_t hash) {
-  if (!clip.frames) return hash_of_file(clip.path, hash);
+  if (!clip.frames) return hash_ends(clip.path, hash);
   const std::vector<std::string> names = frame_names(clip.path);
   hash = hash_number(names.size(), hash);
-  return names.empty() ? hash : hash_of_file(clip.path + "/" + names.front(), hash);
+  return names.empty() ? hash : hash_ends(clip.path + "/" + names.front(), hash);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "picture/cairo/pango.h"
 
-#include <type_traits>
-
 #include "core/dynamic_library.h"
 #include "core/error.h"
 
@@ -19,56 +17,53 @@ Functions open() {
   const DynamicLibrary layout = library("Pango", "libpango-1.0.so.0", "libpango-1.0-0");
   const DynamicLibrary both = library("Pango for Cairo", "libpangocairo-1.0.so.0", "libpangocairo-1.0-0");
   Functions f{};
-  const auto fill = [](const DynamicLibrary& from, auto& function, const char* name) {
-    function = from.function<std::remove_reference_t<decltype(function)>>(name);
-  };
-  fill(cairo, f.create_surface, "cairo_image_surface_create");
-  fill(cairo, f.surface_of_data, "cairo_image_surface_create_for_data");
-  fill(cairo, f.data, "cairo_image_surface_get_data");
-  fill(cairo, f.stride, "cairo_image_surface_get_stride");
-  fill(cairo, f.stride_of_width, "cairo_format_stride_for_width");
-  fill(cairo, f.surface_status, "cairo_surface_status");
-  fill(cairo, f.flush, "cairo_surface_flush");
-  fill(cairo, f.destroy_surface, "cairo_surface_destroy");
-  fill(cairo, f.create, "cairo_create");
-  fill(cairo, f.destroy, "cairo_destroy");
-  fill(cairo, f.save, "cairo_save");
-  fill(cairo, f.restore, "cairo_restore");
-  fill(cairo, f.scale, "cairo_scale");
-  fill(cairo, f.translate, "cairo_translate");
-  fill(cairo, f.rotate, "cairo_rotate");
-  fill(cairo, f.set_color, "cairo_set_source_rgba");
-  fill(cairo, f.set_surface, "cairo_set_source_surface");
-  fill(cairo, f.source, "cairo_get_source");
-  fill(cairo, f.set_filter, "cairo_pattern_set_filter");
-  fill(cairo, f.paint, "cairo_paint");
-  fill(cairo, f.new_path, "cairo_new_path");
-  fill(cairo, f.move_to, "cairo_move_to");
-  fill(cairo, f.line_to, "cairo_line_to");
-  fill(cairo, f.close_path, "cairo_close_path");
-  fill(cairo, f.arc, "cairo_arc");
-  fill(cairo, f.rectangle, "cairo_rectangle");
-  fill(cairo, f.fill, "cairo_fill");
-  fill(cairo, f.fill_and_keep, "cairo_fill_preserve");
-  fill(cairo, f.stroke, "cairo_stroke");
-  fill(cairo, f.set_width, "cairo_set_line_width");
-  fill(cairo, f.set_join, "cairo_set_line_join");
-  fill(cairo, f.set_cap, "cairo_set_line_cap");
-  fill(cairo, f.set_dash, "cairo_set_dash");
-  fill(both, f.create_layout, "pango_cairo_create_layout");
-  fill(both, f.set_font_map, "pango_cairo_font_map_set_default");
-  fill(both, f.show_line, "pango_cairo_show_layout_line");
-  fill(layout, f.set_text, "pango_layout_set_text");
-  fill(layout, f.set_font, "pango_layout_set_font_description");
-  fill(layout, f.set_single_paragraph, "pango_layout_set_single_paragraph_mode");
-  fill(layout, f.set_auto_direction, "pango_layout_set_auto_dir");
-  fill(layout, f.line, "pango_layout_get_line_readonly");
-  fill(layout, f.size, "pango_layout_get_size");
-  fill(layout, f.font_from_string, "pango_font_description_from_string");
-  fill(layout, f.set_font_size, "pango_font_description_set_absolute_size");
-  fill(layout, f.set_font_weight, "pango_font_description_set_weight");
-  fill(layout, f.free_font, "pango_font_description_free");
-  fill(objects, f.unref, "g_object_unref");
+  cairo.fill(f.create_surface, "cairo_image_surface_create");
+  cairo.fill(f.surface_of_data, "cairo_image_surface_create_for_data");
+  cairo.fill(f.data, "cairo_image_surface_get_data");
+  cairo.fill(f.stride, "cairo_image_surface_get_stride");
+  cairo.fill(f.stride_of_width, "cairo_format_stride_for_width");
+  cairo.fill(f.surface_status, "cairo_surface_status");
+  cairo.fill(f.flush, "cairo_surface_flush");
+  cairo.fill(f.destroy_surface, "cairo_surface_destroy");
+  cairo.fill(f.create, "cairo_create");
+  cairo.fill(f.destroy, "cairo_destroy");
+  cairo.fill(f.save, "cairo_save");
+  cairo.fill(f.restore, "cairo_restore");
+  cairo.fill(f.scale, "cairo_scale");
+  cairo.fill(f.translate, "cairo_translate");
+  cairo.fill(f.rotate, "cairo_rotate");
+  cairo.fill(f.set_color, "cairo_set_source_rgba");
+  cairo.fill(f.set_surface, "cairo_set_source_surface");
+  cairo.fill(f.source, "cairo_get_source");
+  cairo.fill(f.set_filter, "cairo_pattern_set_filter");
+  cairo.fill(f.paint, "cairo_paint");
+  cairo.fill(f.new_path, "cairo_new_path");
+  cairo.fill(f.move_to, "cairo_move_to");
+  cairo.fill(f.line_to, "cairo_line_to");
+  cairo.fill(f.close_path, "cairo_close_path");
+  cairo.fill(f.arc, "cairo_arc");
+  cairo.fill(f.rectangle, "cairo_rectangle");
+  cairo.fill(f.fill, "cairo_fill");
+  cairo.fill(f.fill_and_keep, "cairo_fill_preserve");
+  cairo.fill(f.stroke, "cairo_stroke");
+  cairo.fill(f.set_width, "cairo_set_line_width");
+  cairo.fill(f.set_join, "cairo_set_line_join");
+  cairo.fill(f.set_cap, "cairo_set_line_cap");
+  cairo.fill(f.set_dash, "cairo_set_dash");
+  both.fill(f.create_layout, "pango_cairo_create_layout");
+  both.fill(f.set_font_map, "pango_cairo_font_map_set_default");
+  both.fill(f.show_line, "pango_cairo_show_layout_line");
+  layout.fill(f.set_text, "pango_layout_set_text");
+  layout.fill(f.set_font, "pango_layout_set_font_description");
+  layout.fill(f.set_single_paragraph, "pango_layout_set_single_paragraph_mode");
+  layout.fill(f.set_auto_direction, "pango_layout_set_auto_dir");
+  layout.fill(f.line, "pango_layout_get_line_readonly");
+  layout.fill(f.size, "pango_layout_get_size");
+  layout.fill(f.font_from_string, "pango_font_description_from_string");
+  layout.fill(f.set_font_size, "pango_font_description_set_absolute_size");
+  layout.fill(f.set_font_weight, "pango_font_description_set_weight");
+  layout.fill(f.free_font, "pango_font_description_free");
+  objects.fill(f.unref, "g_object_unref");
   return f;
 }
 
