@@ -121,9 +121,7 @@ class ArraysDraft {
     spec.file.value = request_.path;
     spec.inputs.arrays = {{"", train_.inputs}};
     spec.labels.arrays = {{"", train_.labels}};
-    data::DatasetConfig only;
-    only.train = data::dataset_family().make(spec);
-    source_ = data::open_sources(only, {}, 0).train;
+    source_ = open_train(data::dataset_family().make(spec));
     width_ = source_->label_width(0);
     if (source_->label_type(0) == data::LabelType::kClass) {
       std::int64_t least = 0, most = 0;
@@ -230,24 +228,10 @@ class ArraysDraft {
   }
 
   std::string training() const {
-    const Sizes sizes = sizes_for(train_.rows);
-    const bool classes = classes_ > 0;
-    const std::int64_t epochs = image() ? 40 : sizes.epochs, patience = image() ? 10 : sizes.patience;
-    return fmt::format(
-        "train:\n"
-        "  epochs: {}\n"
-        "  batch_size: {}\n"
-        "  optimizer:\n"
-        "    AdamW: {{learning_rate: 1e-3, weight_decay: 1e-4}}\n"
-        "  loss: {}\n"
-        "  metrics: [{}]\n\n"
-        "callbacks:\n"
-        "  - ModelCheckpoint: {{monitor: val_loss, save_best_only: true}}\n"
-        "  - ReduceLROnPlateau: {{monitor: val_loss, factor: 0.5, patience: {}, min_delta: 0}}\n"
-        "  - EarlyStopping: {{monitor: val_loss, patience: {}, restore_best_weights: true}}\n",
-        epochs, std::max<std::int64_t>(sizes.batch, image() || ids() ? 32 : 16),
-        classes ? "categorical_crossentropy" : "mean_squared_error", classes ? "accuracy" : "mean_absolute_error",
-        std::max<std::int64_t>(1, patience / 3), patience);
+    Sizes sizes = sizes_for(train_.rows);
+    if (image()) sizes.epochs = 40, sizes.patience = 10;
+    if (image() || ids()) sizes.batch = std::max<std::int64_t>(sizes.batch, 32);
+    return training_of(sizes, classes_ > 0);
   }
 
   const DraftRequest& request_;

@@ -22,9 +22,7 @@ class ClipsDraft {
     data::VideoSpec spec;
     spec.directory.value = below(request.path, roles_.train);
     spec.on_error.skip = true;
-    data::DatasetConfig only;
-    only.train = data::dataset_family().make(spec);
-    source_ = data::open_sources(only, {}, 0).train;
+    source_ = open_train(data::dataset_family().make(spec));
     measure();
   }
 

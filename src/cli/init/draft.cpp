@@ -89,6 +89,12 @@ std::string sets_of_roles(const Roles& roles,
   return roles.test.empty() ? text : text + set("test", roles.test);
 }
 
+std::shared_ptr<const data::Source> open_train(config::Typed set) {
+  data::DatasetConfig only;
+  only.train = std::move(set);
+  return data::open_sources(only, {}, 0).train;
+}
+
 std::string lowercase(std::string text) {
   for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   return text;

@@ -3,9 +3,12 @@
 // init --from: looks at somebody's data and drafts a config that trains on them unedited. Main thread.
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "data/source.h"
 
 namespace dptrain::cli {
 
@@ -44,6 +47,8 @@ std::string below(const std::string& folder, const std::string& name);
 /// `data:` with what `set` writes for each role and its sub-folder; without one for validation a Split.
 std::string sets_of_roles(const Roles& roles,
                           const std::function<std::string(const char* role, const std::string& name)>& set);
+/// A data set as one for training, before anything is learned from it.
+std::shared_ptr<const data::Source> open_train(config::Typed set);
 std::string lowercase(std::string text);
 /// "cat, dog, ..."
 std::string some_names(std::vector<std::string> names);

@@ -22,6 +22,24 @@ Sizes sizes_for(std::int64_t rows) {
   return sizes;
 }
 
+std::string training_of(const Sizes& sizes, bool classes) {
+  return fmt::format(
+      "train:\n"
+      "  epochs: {}\n"
+      "  batch_size: {}\n"
+      "  optimizer:\n"
+      "    AdamW: {{learning_rate: 1e-3, weight_decay: 1e-4}}\n"
+      "  loss: {}\n"
+      "  metrics: [{}]\n\n"
+      "callbacks:\n"
+      "  - ModelCheckpoint: {{monitor: val_loss, save_best_only: true}}\n"
+      "  - ReduceLROnPlateau: {{monitor: val_loss, factor: 0.5, patience: {}, min_delta: 0}}\n"
+      "  - EarlyStopping: {{monitor: val_loss, patience: {}, restore_best_weights: true}}\n",
+      sizes.epochs, sizes.batch, classes ? "categorical_crossentropy" : "mean_squared_error",
+      classes ? "accuracy" : "mean_absolute_error, root_mean_squared_error",
+      std::max<std::int64_t>(1, sizes.patience / 3), sizes.patience);
+}
+
 std::int64_t middle_of(std::vector<std::int64_t> sizes) {
   const auto middle = sizes.begin() + std::ssize(sizes) / 2;
   std::ranges::nth_element(sizes, middle);

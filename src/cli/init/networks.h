@@ -19,6 +19,9 @@ struct Sizes {
 };
 Sizes sizes_for(std::int64_t rows);
 
+/// `train:` and `callbacks:`, for classes or for numbers.
+std::string training_of(const Sizes& sizes, bool classes);
+
 /// The middle one of some sizes, at least one.
 std::int64_t middle_of(std::vector<std::int64_t> sizes);
 

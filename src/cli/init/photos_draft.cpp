@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 
 #include "cli/init/draft.h"
 #include "cli/init/networks.h"
@@ -14,7 +13,6 @@
 #include "data/sources/image_folder.h"
 
 namespace dptrain::cli {
-namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t kPhotosLookedAt = 200;
@@ -25,9 +23,7 @@ class PhotosDraft {
     data::ImageFolderSpec spec;
     spec.directory.value = below(request.path, roles_.train);
     spec.on_error.skip = true;
-    data::DatasetConfig only;
-    only.train = data::dataset_family().make(spec);
-    source_ = data::open_sources(only, {}, 0).train;
+    source_ = open_train(data::dataset_family().make(spec));
     measure();
   }
 

@@ -341,21 +341,7 @@ class TableDraft {
     Sizes sizes = sizes_for(rows_);
     if (has_photos())
       sizes.epochs = photo_epochs(rows_), sizes.batch = photo_batch(rows_), sizes.patience = sizes.epochs / 4;
-    return fmt::format(
-        "train:\n"
-        "  epochs: {}\n"
-        "  batch_size: {}\n"
-        "  optimizer:\n"
-        "    AdamW: {{learning_rate: 1e-3, weight_decay: 1e-4}}\n"
-        "  loss: {}\n"
-        "  metrics: [{}]\n\n"
-        "callbacks:\n"
-        "  - ModelCheckpoint: {{monitor: val_loss, save_best_only: true}}\n"
-        "  - ReduceLROnPlateau: {{monitor: val_loss, factor: 0.5, patience: {}, min_delta: 0}}\n"
-        "  - EarlyStopping: {{monitor: val_loss, patience: {}, restore_best_weights: true}}\n",
-        sizes.epochs, sizes.batch, classes_ ? "categorical_crossentropy" : "mean_squared_error",
-        classes_ ? "accuracy" : "mean_absolute_error, root_mean_squared_error",
-        std::max<std::int64_t>(1, sizes.patience / 3), sizes.patience);
+    return training_of(sizes, classes_);
   }
 
   /// "test.csv" beside "train.csv".

@@ -1,7 +1,6 @@
 // init --from a folder of texts: classes, a length that most texts fit into, a network of averaged word vectors.
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -14,7 +13,6 @@
 #include "data/text/text_vectorization.h"
 
 namespace dptrain::cli {
-namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t kTextsLookedAt = 1000;
@@ -28,19 +26,14 @@ std::int64_t words_in(const std::string& path) {
 
 class TextsDraft {
  public:
-  explicit TextsDraft(const DraftRequest& request) : request_(request) {
-    std::error_code ignored;
-    if (fs::is_directory(fs::path(request.path) / "train", ignored)) train_ = "train";
-    if (train_ && fs::is_directory(fs::path(request.path) / "test", ignored)) test_ = "test";
+  explicit TextsDraft(const DraftRequest& request) : request_(request), roles_(roles_in(request.path)) {
     data::TextVectorizationSpec words;
     words.output_sequence_length = 1;
     data::TextSpec spec;
-    spec.directory.value = (fs::path(request.path) / train_.value_or("")).string();
+    spec.directory.value = below(request.path, roles_.train);
     spec.vectorization = data::encoder_family().make(words);
     spec.on_error.skip = true;
-    data::DatasetConfig only;
-    only.train = data::dataset_family().make(std::move(spec));
-    source_ = data::open_sources(only, {}, 0).train;
+    source_ = open_train(data::dataset_family().make(std::move(spec)));
     std::vector<std::int64_t> lengths;
     const std::int64_t step = std::max<std::int64_t>(1, source_->size() / kTextsLookedAt);
     for (std::int64_t i = 0; i < source_->size(); i += step) lengths.push_back(words_in(source_->label_place(i)));
@@ -57,17 +50,17 @@ class TextsDraft {
                                      names.size(), join(names, ", ")));
     draft.said.push_back(
         fmt::format("  up to {} words; the network gets the first {}", with_commas(longest_), length_));
-    if (test_) draft.said.push_back(fmt::format("{}/ is the test set", *test_));
+    if (!roles_.test.empty()) draft.said.push_back(fmt::format("{}/ is the test set", roles_.test));
     draft.yaml = text();
     return draft;
   }
 
  private:
-  std::string set(const char* role, const std::string& below) const {
+  std::string set(const char* role, const std::string& name) const {
     return fmt::format(
         "  {}:\n    Text:\n      directory: {}\n      vectorization: {{TextVectorization: {{max_tokens: {}, "
         "output_sequence_length: {}}}}}\n      on_error: skip\n",
-        role, yaml_word((fs::path(request_.reference) / below).lexically_normal().string()), kVocabulary, length_);
+        role, yaml_word(below(request_.reference, name)), kVocabulary, length_);
   }
 
   std::string text() const {
@@ -88,15 +81,11 @@ class TextsDraft {
         "    - GlobalAveragePooling1D\n"
         "    - Dense: {{units: 64, activation: relu}}\n"
         "    - Dropout: 0.3\n"
-        "    - Dense: {{name: classes, units: {}, activation: softmax}}\n\n"
-        "data:\n",
+        "    - Dense: {{name: classes, units: {}, activation: softmax}}\n\n",
         classes, printable(request_.reference), request_.name, request_.name, request_.name, length_, kVocabulary,
         classes);
-    all += set("train", train_.value_or(""));
-    all += "  validation:\n    Split: {fraction: 0.15, stratified: true}\n";
-    if (test_)
-      all += set("test", *test_);
-    else if (source_->size() >= 300)
+    all += sets_of_roles(roles_, [this](const char* role, const std::string& name) { return set(role, name); });
+    if (roles_.test.empty() && source_->size() >= 300)
       all += "  test:\n    Split: {fraction: 0.15, stratified: true}\n";
     return all + fmt::format(
                      "\ntrain:\n"
@@ -113,7 +102,7 @@ class TextsDraft {
   }
 
   const DraftRequest& request_;
-  std::optional<std::string> train_, test_;
+  const Roles roles_;
   std::shared_ptr<const data::Source> source_;
   std::int64_t longest_ = 0, length_ = 0;
 };
