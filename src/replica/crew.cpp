@@ -43,17 +43,25 @@ void Crew::start(const Command& command) {
   wake_.notify_all();
 }
 
+void Crew::refuse_callers_lane() const {
+  if (first_ == First::kCaller) throw Error(ErrorKind::kInternal, "a lane of the caller's runs in run() alone");
+}
+
 void Crew::rethrow() {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void Crew::run(const Command& command) {
-  begin(command);
+  {
+    const std::lock_guard lock(mutex_);
+    start(command);
+  }
   if (first_ == First::kCaller) run_lane(0);
   end();
 }
 
 void Crew::begin(const Command& command) {
+  refuse_callers_lane();
   const std::lock_guard lock(mutex_);
   start(command);
 }
@@ -66,6 +74,7 @@ void Crew::end() {
 }
 
 void Crew::run(const Command& command, double period, const Look& look) {
+  refuse_callers_lane();
   std::unique_lock lock(mutex_);
   start(command);
   while (!done_.wait_for(lock, std::chrono::duration<double>(period), [&] { return running_ == 0; })) {

@@ -36,8 +36,8 @@ class Crew {
 
   /// Runs the command once on every thread and waits for all. Rethrows the first exception; `failed_lane` says whose.
   void run(const Command& command);
-  /// The two halves of it, where no lane is the caller's, which does something else between them. The command lives
-  /// until the end.
+  /// The two halves of it, where no lane is the caller's, which does something else between them; else
+  /// Error{kInternal}. The command lives until the end.
   void begin(const Command& command);
   void end();
   /// The same, looking on every `period` seconds. Where no lane is the caller's.
@@ -53,6 +53,7 @@ class Crew {
   void stop();
   void start(const Command& command);
   void rethrow();
+  void refuse_callers_lane() const;
 
   const int size_;
   const First first_;

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/error.h"
+
 namespace dptrain::replica {
 namespace {
 
@@ -71,6 +73,14 @@ TEST_P(Crews, RethrowTheFirstExceptionWhenAllAreThrough) {
     crew.run([&](int lane) { after += lane == 0 ? 1 : 0; });
     EXPECT_EQ(after, 1);
   }
+}
+
+TEST(Crew, TheCallersLaneIsForRunAlone) {
+  Crew crew(2, Crew::First::kCaller, ignore);
+  const Crew::Command nothing = [](int) {};
+  EXPECT_THROW(crew.begin(nothing), Error);
+  EXPECT_THROW(crew.run(nothing, 1, {}), Error);
+  crew.run(nothing);
 }
 
 INSTANTIATE_TEST_SUITE_P(First, Crews, testing::Values(Crew::First::kOwnThread, Crew::First::kCaller),
