@@ -62,6 +62,9 @@ class Joined final : public Source {
   bool view(std::int64_t index, int input, ImageView& out) const override {
     return of(input).source->view(index, of(input).which, out);
   }
+  void expect(std::int64_t index) const override {
+    for (const JoinedPart& part : parts_) part.source->expect(index);
+  }
   std::shared_ptr<BadSamples> bad_samples() const override { return account_; }
   /// row() serves all inputs, so memory whose rows stand in another order is none to others.
   const std::uint8_t* u8_rows(int input) const override {
@@ -89,6 +92,9 @@ class Joined final : public Source {
   }
   void label_values(std::int64_t index, float* out, int which) const override {
     label(which).source->label_values(index, out, label(which).which);
+  }
+  const float* all_label_values(int which) const override {
+    return label(which).source->all_label_values(label(which).which);
   }
   std::string label_place(std::int64_t index, int which) const override {
     return labels_.empty() ? parts_.front().source->label_place(index)
