@@ -210,7 +210,7 @@ int run(const EvalFlags& flags, const Context& context, mpi::Processes* processe
   std::vector<OutputScores> scores;
   const std::string file = file_name("eval", on, source.experiment, ".json");
   std::string written = (folder / file).string();
-  std::vector<std::string> drawn;
+  std::vector<std::pair<std::string, picture::Drawing>> pictures;  // to be written when all else is
   if (any_known) {
     for (const plan::LossStep& loss : session.plan().losses) {
       const Classes& of = classes[static_cast<std::size_t>(loss.output)];
@@ -229,16 +229,19 @@ int run(const EvalFlags& flags, const Context& context, mpi::Processes* processe
       };
       const std::string title =
           fmt::format("{}{} on {}", source.experiment.config.name, loss.name.empty() ? "" : ", " + loss.name, on);
-      picture::write(picture("confusion"), draw_confusion(title, matrix, of));
-      picture::write(picture("scores"), draw_scores(title, scores.back().scores));
-      drawn.push_back(picture("confusion"));
-      drawn.push_back(picture("scores"));
+      pictures.emplace_back(picture("confusion"), draw_confusion(title, matrix, of));
+      pictures.emplace_back(picture("scores"), draw_scores(title, scores.back().scores));
     }
   }
   const std::string results = results_json(source, on, sums.samples, values, scores);
   if (log::is_json()) log::print(results);
   train::write_text((folder / file).string(), results + "\n");
   log::info("wrote " + written);
+  std::vector<std::string> drawn;
+  for (const auto& [place, drawing] : pictures) {
+    picture::write(place, drawing);
+    drawn.push_back(place);
+  }
   if (!drawn.empty()) log::info("drew " + join(drawn, " and "));
   for (const OutputScores& one : scores) add_averages(one, values);
   check(assertions, values);
