@@ -9,6 +9,11 @@
 namespace dptrain::cli {
 namespace {
 
+/// As in the epochs' lines; large ones, errors of prices say, without places that mean nothing.
+std::string value_text(double value) {
+  return std::abs(value) < 1e4 ? fmt::format("{:.4f}", value) : fmt::format("{:.6g}", value);
+}
+
 /// Those of validation, where there are some.
 std::vector<std::string> best_values(const train::BestValues& best) {
   bool validated = false;
@@ -16,7 +21,7 @@ std::vector<std::string> best_values(const train::BestValues& best) {
   std::vector<std::string> texts;
   for (const auto& [name, entry] : best)
     if (!validated || name.starts_with("val_"))
-      texts.push_back(fmt::format("{} {:.4f} in epoch {}", name, entry.first, entry.second));
+      texts.push_back(fmt::format("{} {} in epoch {}", name, value_text(entry.first), entry.second));
   return texts;
 }
 
@@ -50,7 +55,7 @@ std::vector<std::string> closing_lines(const train::EndReport& report, const Clo
                   counted(report.steps, "step"), duration_text(report.seconds),
                   with_commas(static_cast<std::int64_t>(std::llround(report.examples_per_second))))};
   if (const std::vector<std::string> best = best_values(report.best); !best.empty())
-    lines.push_back(line("best", join(best, ", ") + (facts.best_checkpoint ? " (checkpoints/best.h5)" : "")));
+    lines.push_back(line("best", join(best, ", ")));
   lines.push_back(line("run", facts.run + (facts.kept.empty() ? "" : ": " + join(facts.kept, ", "))));
   const std::string run = shell_quoted(facts.run);
   if (exit == "signal" || exit == "max_time")

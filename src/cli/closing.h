@@ -15,7 +15,6 @@ struct ClosingFacts {
   std::string run;                ///< its folder
   std::string config;             ///< its config.resolved.yaml
   std::vector<std::string> kept;  ///< files of interest that are there, by name in the folder
-  bool best_checkpoint = false;   ///< checkpoints/best.h5 is there
   bool can_eval = false;          ///< it has data to judge on
 };
 

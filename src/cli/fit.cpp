@@ -128,9 +128,8 @@ ClosingFacts closing_facts(const train::RunDirectory& run, const experiment::Exp
   namespace fs = std::filesystem;
   std::error_code ignored;
   ClosingFacts facts{.run = run.path(), .config = run.file("config.resolved.yaml"), .kept = {}};
-  for (const char* const name : {"curves.svg", "train.csv", "train.log", "model.h5"})
+  for (const char* const name : {"curves.svg", "train.csv", "train.log", "model.h5", "checkpoints/best.h5"})
     if (fs::exists(run.file(name), ignored)) facts.kept.emplace_back(name);
-  facts.best_checkpoint = fs::exists(run.checkpoint("best.h5"), ignored);
   facts.can_eval = experiment.config.data.validation || experiment.config.data.test;
   return facts;
 }
