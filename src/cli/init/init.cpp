@@ -87,8 +87,8 @@ int draft(const InitFlags& flags) {
                     .reference = from.lexically_relative(fs::absolute(folder).lexically_normal()).string(),
                     .name = name,
                     .target = flags.target});
+  write_config(path, draft.yaml);  // before a reader of the lines may go away
   for (const std::string& line : draft.said) log::print(line);
-  write_config(path, draft.yaml);
   log::info(fmt::format("wrote {}. Next: dptrain fit {}", path.string(), path.string()));
   return 0;
 }
