@@ -70,7 +70,9 @@ TEST_P(Crews, RethrowTheFirstExceptionWhenAllAreThrough) {
                  std::runtime_error);
     EXPECT_EQ(crew.failed_lane(), failing);
     int after = 0;
-    crew.run([&](int lane) { after += lane == 0 ? 1 : 0; });
+    crew.run([&](int lane) {
+      if (lane == 0) ++after;
+    });
     EXPECT_EQ(after, 1);
   }
 }
