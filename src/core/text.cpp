@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -39,7 +40,36 @@ std::string shortest_text(T value) {
 
 }  // namespace
 
+namespace {
+
+/// "RMSE" of "RootMeanSquaredError".
+std::string capitals(std::string_view name) {
+  std::string found;
+  std::ranges::copy_if(name, std::back_inserter(found), [](char c) { return c >= 'A' && c <= 'Z'; });
+  return found;
+}
+
+/// The only candidate that begins with the word, or whose capitals it is; "" where there is none or more than one.
+std::string abbreviated(std::string_view word, std::span<const std::string> candidates) {
+  const auto same = [](std::string_view a, std::string_view b) {
+    return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
+  };
+  std::string found;
+  if (word.size() < 2) return found;
+  for (const std::string& candidate : candidates) {
+    const bool begins =
+        word.size() < candidate.size() && same(word, std::string_view(candidate).substr(0, word.size()));
+    if (!begins && !same(word, capitals(candidate))) continue;
+    if (!found.empty() && !same(found, candidate)) return "";
+    found = candidate;
+  }
+  return found;
+}
+
+}  // namespace
+
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
+  if (std::string found = abbreviated(word, candidates); !found.empty()) return found;
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {

@@ -9,7 +9,8 @@
 namespace dptrain {
 
 /// The candidate nearest to `word` by edit distance (case-insensitive, a swap of neighbours counts one; at most a third
-/// of the letters wrong), or "".
+/// of the letters wrong), or "". An abbreviation comes first: the only candidate that begins with the word, or whose
+/// capitals it is ("rmse" of RootMeanSquaredError).
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 /// "; did you mean 'filters'?" or "".
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);

@@ -21,6 +21,11 @@ TEST(Text, NearestForgivesATypoButNotAnotherWord) {
   EXPECT_EQ(nearest("stirdes", keys), "strides");  // a swap is one mistake
   EXPECT_EQ(nearest("rl", keys), "lr");
   EXPECT_EQ(nearest("momentum", keys), "");
+  const std::vector<std::string> metrics{"mse", "R2Score", "RootMeanSquaredError", "F1Score"};
+  EXPECT_EQ(nearest("rmse", metrics), "RootMeanSquaredError");
+  EXPECT_EQ(nearest("r2", metrics), "R2Score");
+  EXPECT_EQ(nearest("ms", metrics), "mse");
+  EXPECT_EQ(nearest("r", metrics), "") << "two begin so, and one letter is no abbreviation";
   EXPECT_EQ(nearest("xyzzy", {}), "");
   EXPECT_EQ(did_you_mean("filter", keys), "; did you mean 'filters'?");
   EXPECT_EQ(did_you_mean("momentum", keys), "");
