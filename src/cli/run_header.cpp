@@ -13,21 +13,27 @@ namespace {
 
 constexpr double kWorthSayingSeconds = 0.1;
 
-/// "2 x 256, accumulate 1", or "171 + 171 + 170" when the replicas' shares differ; "8 shards on 2 replicas".
+/// " = 2 x 256", or " = 171 + 171 + 170" when the replicas' shares differ; " as 8 shards on 2 replicas"; "" for one.
 std::string shares(std::int64_t rows, int replicas, const experiment::ConfigFile& config) {
   if (config.parallel.virtual_shards)
-    return fmt::format("{} shards on {} replica{}", *config.parallel.virtual_shards, replicas,
+    return fmt::format(" as {} shards on {} replica{}", *config.parallel.virtual_shards, replicas,
                        replicas == 1 ? "" : "s");
-  if (config.parallel.split.automatic && replicas > 1)
-    return fmt::format("{} replicas by their speed, accumulate {}", replicas, config.train.accumulate_steps);
+  if (replicas == 1) return "";
+  if (config.parallel.split.automatic) return fmt::format(" on {} replicas by their speed", replicas);
   const std::vector<double>& weights = config.parallel.split.weights;
   const std::vector<double> even(static_cast<std::size_t>(replicas), 1.0);
   const std::vector<std::int64_t> split = replica::split_rows(rows, weights.empty() ? even : weights);
   if (std::all_of(split.begin(), split.end(), [&](std::int64_t n) { return n == split.front(); }))
-    return fmt::format("{} x {}, accumulate {}", replicas, split.front(), config.train.accumulate_steps);
+    return fmt::format(" = {} x {}", replicas, split.front());
   std::vector<std::string> parts;
   for (const std::int64_t n : split) parts.push_back(std::to_string(n));
-  return fmt::format("{}, accumulate {}", join(parts, " + "), config.train.accumulate_steps);
+  return " = " + join(parts, " + ");
+}
+
+/// ", accumulated in 4 parts"
+std::string accumulation(const experiment::ConfigFile& config) {
+  const std::int64_t parts = config.train.accumulate_steps;
+  return parts == 1 ? "" : fmt::format(", accumulated in {} parts", parts);
 }
 
 std::string rate_text(const session::Session& session) {
@@ -35,9 +41,8 @@ std::string rate_text(const session::Session& session) {
   const double factor = experiment::rate_factor(train, session.global_batch());
   const double rate = session.scheduled_rate(0);
   const char* schedule = optim::common(train.optimizer).learning_rate.is_schedule() ? " at first" : "";
-  if (train.lr_scaling == experiment::LrScaling::kNone)
-    return fmt::format("lr {:.3e}{} (scaling none)", rate, schedule);
-  return fmt::format("lr {:.3e}{} ({} scaling: {:.3e} x {:.4g})", rate, schedule,
+  if (train.lr_scaling == experiment::LrScaling::kNone) return fmt::format("learning rate {:.4g}{}", rate, schedule);
+  return fmt::format("learning rate {:.4g}{} ({} scaling: {:.4g} x {:.4g})", rate, schedule,
                      train.lr_scaling == experiment::LrScaling::kLinear ? "linear" : "square root", rate / factor,
                      factor);
 }
@@ -47,8 +52,9 @@ std::string model_line(session::Session& session) {
   std::vector<std::uint64_t> bytes(static_cast<std::size_t>(session.replica_count()));
   session.replicas().on_each(
       [&](int rank, replica::Replica& replica) { bytes[static_cast<std::size_t>(rank)] = replica.bytes(); });
-  return fmt::format("{} params, {} trainable; plan {} per replica", with_commas(model.parameters()),
-                     with_commas(model.trainable_parameters()),
+  const std::int64_t all = model.parameters(), trainable = model.trainable_parameters();
+  return fmt::format("{} parameters{}; {} of memory for each replica", with_commas(all),
+                     all == trainable ? "" : fmt::format(", {} of them trainable", with_commas(trainable)),
                      human_bytes(*std::max_element(bytes.begin(), bytes.end())));
 }
 
@@ -99,9 +105,12 @@ std::string batch_line(session::Session& session) {
   if (batch > samples)
     log::warn(fmt::format("a batch of {} is more than the {} samples of the train set: every step takes all of them",
                           with_commas(batch), with_commas(samples)));
-  const std::string last = samples % batch == 0 ? "" : fmt::format(", last {}", samples % batch);
-  return fmt::format("{} global = {}; {} steps/epoch{}; {}", batch, shares(batch, session.world().ranks, config),
-                     session.steps_per_epoch(), last, rate_text(session));
+  const std::string last =
+      samples % batch == 0 || batch > samples ? "" : fmt::format(", the last with {}", with_commas(samples % batch));
+  return fmt::format("{} samples{}{}; {} step{} an epoch{}; {}", with_commas(batch),
+                     shares(batch, session.world().ranks, config), accumulation(config),
+                     with_commas(session.steps_per_epoch()), session.steps_per_epoch() == 1 ? "" : "s", last,
+                     rate_text(session));
 }
 
 std::vector<std::string> run_header(session::Session& session, const std::string& run) {
@@ -132,7 +141,7 @@ std::vector<std::string> run_header(session::Session& session, const std::string
     lines.push_back("slots    " + slots);
   if (!session.prefix_line().empty()) lines.push_back("prefix   " + session.prefix_line());
   if (!session.feeds().empty()) lines.push_back("input    on the GPU: " + join(session.feeds(), ", "));
-  if (const std::string phases = phases_line(session); !phases.empty()) lines.push_back("phases   " + phases);
+  if (const std::string phases = phases_line(session); !phases.empty()) lines.push_back("start    " + phases);
   return lines;
 }
 

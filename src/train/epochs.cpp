@@ -112,8 +112,8 @@ EpochReport Epochs::report(bool whole) {
 
 void Epochs::log_line(const EpochReport& report, std::int64_t batches) const {
   run_.progress.clear();
-  log::info(fmt::format("{}/{} - {:.0f}s{} - {} ex/s - rss {}", batches, run_.session.steps_per_epoch(), report.seconds,
-                        values_text(report.logs.items()), rate_text(report.examples_per_second()),
+  log::info(fmt::format("{}/{} - {:.0f}s{} - {} ex/s - {} of memory", batches, run_.session.steps_per_epoch(),
+                        report.seconds, values_text(report.logs.items()), rate_text(report.examples_per_second()),
                         human_bytes(session::resident_bytes())));
 }
 

@@ -158,9 +158,8 @@ TEST_F(ExitCode, ResultsGoToStdoutWarningsToStderr) {
   const Outcome fit = dptrain({"fit", "tiny.yaml", "--cpus", "2"});
   EXPECT_EQ(fit.code, 0) << fit.err;
   EXPECT_NE(fit.out.find("run runs/tiny/001"), std::string::npos);
-  EXPECT_NE(
-      fit.out.find("batch    16 global = 2 x 8, accumulate 1; 4 steps/epoch, last 2; lr 1.000e-01 (scaling none)"),
-      std::string::npos)
+  EXPECT_NE(fit.out.find("batch    16 samples = 2 x 8; 4 steps an epoch, the last with 2; learning rate 0.1\n"),
+            std::string::npos)
       << fit.out;
   EXPECT_NE(fit.out.find("Epoch 2/2\n"), std::string::npos);
   EXPECT_EQ(fit.out.find('\r'), std::string::npos);
@@ -265,7 +264,7 @@ TEST_F(ExitCode, UnevenReplicasShowTheirShares) {
   const Outcome fit =
       dptrain({"fit", "tiny.yaml", "--cpus", "3x1", "--split", "2:1:1", "--batch-size", "14", "--dry-run"});
   EXPECT_EQ(fit.code, 0) << fit.err;
-  EXPECT_NE(fit.out.find("14 global = 7 + 4 + 3, accumulate 1"), std::string::npos) << fit.out;
+  EXPECT_NE(fit.out.find("14 samples = 7 + 4 + 3;"), std::string::npos) << fit.out;
   EXPECT_FALSE(fs::exists(here_.path("runs")));
 }
 
