@@ -17,6 +17,16 @@ std::string values_text(const std::vector<std::pair<std::string, double>>& value
   return text;
 }
 
+std::string waiting_text(double for_data, double for_replicas, double elapsed) {
+  constexpr double kWorthIt = 0.1, kLeastSeconds = 2;
+  const double waits = for_data + for_replicas;
+  if (waits < kLeastSeconds || waits < kWorthIt * elapsed) return "";
+  return fmt::format(
+      "{:.0f} % of the time so far went into waiting for data, {:.0f} % into waiting for other replicas; `dptrain "
+      "bench` says what would help",
+      100 * for_data / elapsed, 100 * for_replicas / elapsed);
+}
+
 std::int64_t StepLog::batch() const {
   const std::int64_t global_batch = run_.session.global_batch();
   return (run_.position.samples + global_batch - 1) / global_batch;
@@ -69,23 +79,21 @@ void StepLog::write() {
     log::debug(line);
   else
     log::info(line);
-  warn_when_starved(report);
+  warn_of_waiting();
   run_.session.warn_about_bad_samples(run_.directory.file(experiment::kDataErrors));
   restart();
 }
 
-void StepLog::warn_when_starved(const IntervalReport& report) {
-  constexpr double kNoticeable = 0.2;                    // of the step
-  constexpr double kLeastMs = 1;                         // in a step of a tenth of that the clock sees anything
-  const bool first = !std::exchange(past_first_, true);  // it holds the start-up
-  if (first || warned_starved_ || interval_.steps < 2 || !run_.world.is_first()) return;
-  const double waits = report.data_wait_ms + report.comm_exposed_ms;
-  if (waits < kLeastMs || waits < kNoticeable * (report.step_ms + report.data_wait_ms)) return;
-  warned_starved_ = true;
-  log::warn(fmt::format(
-      "{:.0f} % of the step goes to waiting for data and {:.0f} % to the all-reduce; `dptrain bench` shows more",
-      100 * report.data_wait_ms / (report.step_ms + report.data_wait_ms),
-      100 * report.comm_exposed_ms / report.step_ms));
+void StepLog::warn_of_waiting() {
+  const bool first = !watched_from_;
+  if (first) watched_from_ = now_seconds();
+  if (first || warned_of_waiting_ || !run_.world.is_first()) return;
+  waited_ += interval_.waited;
+  comm_ += interval_.comm;
+  const std::string text = waiting_text(waited_, comm_, now_seconds() - *watched_from_);
+  if (text.empty()) return;
+  warned_of_waiting_ = true;
+  log::warn(text);
 }
 
 }  // namespace dptrain::train

@@ -4,6 +4,7 @@
 // Owned by the trainer, on its thread.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,10 @@
 #include "train/run.h"
 
 namespace dptrain::train {
+
+/// What is to be said of `elapsed` seconds in which the trainer waited so long for data and for other replicas; ""
+/// where less than a tenth would be gained without, or nobody has waited for seconds.
+std::string waiting_text(double for_data, double for_replicas, double elapsed);
 
 /// " - loss: 0.8123 - accuracy: 0.7011"
 std::string values_text(const std::vector<std::pair<std::string, double>>& values);
@@ -34,10 +39,12 @@ class StepLog {
   std::int64_t batch() const;
 
  private:
-  void warn_when_starved(const IntervalReport& report);
+  void warn_of_waiting();
 
   Run& run_;
-  bool warned_starved_ = false, past_first_ = false;
+  bool warned_of_waiting_ = false;
+  std::optional<double> watched_from_;  ///< the end of the first interval, which holds the start
+  double waited_ = 0, comm_ = 0;        ///< since then
   struct Interval {
     double started = 0, waited = 0, step_seconds = 0, comm = 0, loss = 0;
     std::int64_t samples = 0, steps = 0;
