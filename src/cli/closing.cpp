@@ -1,5 +1,6 @@
 #include "cli/closing.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -15,14 +16,10 @@ std::string value_text(double value) {
 }
 
 /// Those of validation, where there are some.
-std::vector<std::string> best_values(const train::BestValues& best) {
-  bool validated = false;
-  for (const auto& [name, entry] : best) validated = validated || name.starts_with("val_");
-  std::vector<std::string> texts;
-  for (const auto& [name, entry] : best)
-    if (!validated || name.starts_with("val_"))
-      texts.push_back(fmt::format("{} {} in epoch {}", name, value_text(entry.first), entry.second));
-  return texts;
+train::BestValues best_values(train::BestValues best) {
+  const auto validates = [](const auto& entry) { return entry.first.starts_with("val_"); };
+  if (std::ranges::any_of(best, validates)) std::erase_if(best, [&](const auto& entry) { return !validates(entry); });
+  return best;
 }
 
 std::string counted(std::int64_t count, const char* what) {
@@ -54,8 +51,10 @@ std::vector<std::string> closing_lines(const train::EndReport& report, const Clo
       fmt::format("{}; {}, {} in {}, {} examples/s", how_it_ended(exit), counted(report.epochs, "epoch"),
                   counted(report.steps, "step"), duration_text(report.seconds),
                   with_commas(static_cast<std::int64_t>(std::llround(report.examples_per_second))))};
-  if (const std::vector<std::string> best = best_values(report.best); !best.empty())
-    lines.push_back(line("best", join(best, ", ")));
+  std::vector<std::string> best;
+  for (const auto& [name, entry] : best_values(report.best))
+    best.push_back(fmt::format("{} {} in epoch {}", name, value_text(entry.first), entry.second));
+  if (!best.empty()) lines.push_back(line("best", join(best, ", ")));
   lines.push_back(line("run", facts.run + (facts.kept.empty() ? "" : ": " + join(facts.kept, ", "))));
   const std::string run = shell_quoted(facts.run);
   if (exit == "signal" || exit == "max_time")
@@ -64,6 +63,22 @@ std::vector<std::string> closing_lines(const train::EndReport& report, const Clo
   if (exit == "diverged") return lines;
   if (facts.can_eval) lines.push_back(line("evaluate", "dptrain eval " + run));
   lines.push_back(line("predict", fmt::format("dptrain predict {} --input FILE", run)));
+  return lines;
+}
+
+std::vector<std::string> closing_figures(const train::EndReport& report, const std::string& run) {
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : report.result.final.items()) lines.push_back(fmt::format("{}: {:.9g}", name, value));
+  for (const auto& [name, entry] : best_values(report.best)) {
+    lines.push_back(fmt::format("best_{}: {:.9g}", name, entry.first));
+    lines.push_back(fmt::format("best_{}_epoch: {}", name, entry.second));
+  }
+  lines.push_back(fmt::format("epochs: {}", report.epochs));
+  lines.push_back(fmt::format("steps: {}", report.steps));
+  lines.push_back(fmt::format("seconds: {:.3f}", report.seconds));
+  lines.push_back(fmt::format("examples_per_second: {:.1f}", report.examples_per_second));
+  lines.push_back("exit: " + report.result.exit);
+  lines.push_back("run: " + run);
   return lines;
 }
 

@@ -21,6 +21,10 @@ struct ClosingFacts {
 /// Lines without an end.
 std::vector<std::string> closing_lines(const train::EndReport& report, const ClosingFacts& facts);
 
+/// The same as `name: value` lines, for --quiet: the last epoch's values, best ones and their epochs, time, speed, how
+/// it ended and where the run lies.
+std::vector<std::string> closing_figures(const train::EndReport& report, const std::string& run);
+
 /// "0.84 s", "12 s", "3 min 20 s", "1 h 02 min"
 std::string duration_text(double seconds);
 

@@ -148,9 +148,8 @@ int report(const train::EndReport& end, const train::RunDirectory& run, const se
   if (!run.is_here()) return result.exit_code;
   for (const std::string& line : closing_lines(end, closing_facts(run, session.experiment()))) log::info(line);
   if (context.quiet) {  // "results only": these
-    std::string values;
-    for (const auto& [name, value] : result.final.items()) values += fmt::format("{}: {:.9g}\n", name, value);
-    log::print(fmt::format("{}{}; {}", values, result.exit, run.path()));
+    const std::vector<std::string> figures = closing_figures(end, run.path());
+    log::print(join(figures, "\n"));
   }
   return result.exit_code;
 }
@@ -201,6 +200,7 @@ void warn_of_random_frozen_layers(const graph::Model& model) {
 }
 
 int run(const FitFlags& flags, const Context& context, mpi::Processes* processes) {
+  if (flags.progress == "off") log::hide_status();
   parse_assertions(flags.assertions);  // before anything takes time
   if (flags.overwrite && !flags.run_dir)
     throw Error(ErrorKind::kUsage, "--overwrite replaces the run in --run-dir; give that too");

@@ -52,6 +52,16 @@ TEST(Closing, WhatWasStoppedSaysHowItGoesOn) {
   EXPECT_THAT(closing_lines(ended("diverged"), kFacts), testing::Not(testing::Contains(testing::HasSubstr("predict"))));
 }
 
+TEST(Closing, FiguresForScripts) {
+  train::EndReport report = ended("early_stopping");
+  report.result.final.set("loss", 0.125);
+  EXPECT_THAT(
+      closing_figures(report, "runs/a/001"),
+      ElementsAre("loss: 0.125", "best_val_accuracy: 0.91234", "best_val_accuracy_epoch: 9", "best_val_loss: 0.25",
+                  "best_val_loss_epoch: 7", "epochs: 12", "steps: 4690", "seconds: 200.000",
+                  "examples_per_second: 39871.4", "exit: early_stopping", "run: runs/a/001"));
+}
+
 TEST(Closing, Durations) {
   EXPECT_EQ(duration_text(0.8412), "0.84 s");
   EXPECT_EQ(duration_text(9.96), "10 s");
