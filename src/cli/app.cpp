@@ -16,6 +16,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/activity_bar.h"
 #include "config/diagnostics.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -159,6 +160,7 @@ int App::dispatch(const std::vector<std::string>& arguments) {
                   .quiet = output.quiet,
                   .verbose = output.verbose,
                   .color = color_wanted(output)});
+  const ActivityBar bar(output.quiet || output.log == "json" ? train::ProgressMode::kOff : train::ProgressMode::kAuto);
   return command.execute({.arguments = arguments, .json = output.log == "json", .quiet = output.quiet});
 }
 

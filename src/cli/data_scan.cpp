@@ -109,7 +109,7 @@ DataScan scan(const data::Source& source) {
   if (!result.columns.empty() && account) result.damaged = account->all();  // rows that were left out at the opening
   const bool columns = !result.columns.empty(), pictures = holds_files(source) && !columns;
   std::vector<Seen> all(static_cast<std::size_t>(source.size()));
-  for_each_sample(source.size(), [&](std::int64_t index) {
+  for_each_sample("scanning", source.size(), [&](std::int64_t index) {
     all[static_cast<std::size_t>(index)] = look(source, index, pictures, columns);
   });
   std::set<std::pair<std::int64_t, std::int64_t>> sizes;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "cli/config_flags.h"
+#include "core/activity.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/machine.h"
@@ -99,7 +100,8 @@ DataSets open_data_sets(const std::string& path, const experiment::Overrides& ov
 
 bool holds_files(const data::Source& source) { return source.bad_samples() != nullptr; }
 
-void for_each_sample(std::int64_t samples, const std::function<void(std::int64_t)>& f) {
+void for_each_sample(const std::string& what, std::int64_t samples, const std::function<void(std::int64_t)>& f) {
+  Activity activity(what, samples);
   std::atomic<std::int64_t> next{0};
   std::mutex mutex;
   std::exception_ptr error;
@@ -108,6 +110,7 @@ void for_each_sample(std::int64_t samples, const std::function<void(std::int64_t
     for (std::int64_t index = next++; index < samples; index = next++) {
       try {
         f(index);
+        activity.advance();
       } catch (...) {
         const std::lock_guard lock(mutex);
         if (index < error_at) error = std::current_exception(), error_at = index;

@@ -36,7 +36,7 @@ DataSets open_data_sets(const std::string& path, const experiment::Overrides& ov
 bool holds_files(const data::Source& source);
 
 /// Calls f(index) for every sample, on as many threads as the process has cores, each index once; the first exception,
-/// by index, is thrown when all are done.
-void for_each_sample(std::int64_t samples, const std::function<void(std::int64_t)>& f);
+/// by index, is thrown when all are done. `what` is said while it goes on.
+void for_each_sample(const std::string& what, std::int64_t samples, const std::function<void(std::int64_t)>& f);
 
 }  // namespace dptrain::cli

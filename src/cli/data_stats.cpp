@@ -66,7 +66,7 @@ std::string quantiles(const char* what, const std::vector<std::int64_t>& sorted)
 
 DataStats data_stats(const data::Source& source, int input, const data::Pipeline& pipeline, bool columns) {
   std::vector<Sums> all(static_cast<std::size_t>(source.size()));
-  for_each_sample(source.size(), [&](std::int64_t index) {
+  for_each_sample("statistics", source.size(), [&](std::int64_t index) {
     thread_local data::Array image, spare;
     Sums& sums = all[static_cast<std::size_t>(index)];
     try {

@@ -22,6 +22,7 @@ struct State {
   std::shared_ptr<spdlog::logger> file;
   int stdout_failure = 0;
   bool outlives_readers = false;
+  bool status_shown = false, status_hidden = false;
   std::string who;
 
   static std::shared_ptr<spdlog::logger> plain(spdlog::sink_ptr sink) {
@@ -38,9 +39,20 @@ State& state() {
   return instance;
 }
 
+/// A terminal that is gone takes the line with it, nothing else. Under the lock.
+void put_status(const std::string& text) {
+  State& s = state();
+  if (text.empty() && !s.status_shown) return;
+  const std::string line = "\r" + text + "\033[K";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  std::fflush(stderr);
+  s.status_shown = !text.empty();
+}
+
 /// A line on a stream; spdlog's sinks do not tell whether it arrived. Under the lock.
 void put(std::FILE* stream, const std::string& line) {
   State& s = state();
+  put_status("");
   const bool good = std::fwrite(line.data(), 1, line.size(), stream) == line.size() &&
                     std::fputc('\n', stream) != EOF && std::fflush(stream) == 0;
   if (good || stream != stdout || s.stdout_failure != 0) return;
@@ -118,6 +130,17 @@ void debug(const std::string& line) { emit(false, Rank::kDebug, "debug", line, "
 void info(const std::string& line) { emit(false, Rank::kInfo, "info", line, ""); }
 void warn(const std::string& line) { emit(true, Rank::kAlways, "warning", "warning: " + line, "\033[33m"); }
 void error(const std::string& line) { emit(true, Rank::kAlways, "error", line, "\033[31m"); }
+
+void show_status(const std::string& text) {
+  const std::lock_guard lock(state().mutex);
+  if (!state().status_hidden) put_status(text);
+}
+
+void hide_status() {
+  const std::lock_guard lock(state().mutex);
+  put_status("");
+  state().status_hidden = true;
+}
 
 void print(const std::string& text) {
   const std::lock_guard lock(state().mutex);

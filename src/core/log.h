@@ -39,6 +39,12 @@ void outlive_readers();
 /// errno of the first write to stdout that failed, 0: none.
 int stdout_failure();
 
+/// A line on a terminal's stderr that stays where it is: the next one replaces it, and any other line removes it first.
+/// "": removes it.
+void show_status(const std::string& text);
+/// From now on there is none.
+void hide_status();
+
 /// A result on stdout even with --quiet, never decorated (tables, `name: value`).
 void print(const std::string& text);
 

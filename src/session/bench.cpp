@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "core/activity.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -259,6 +260,7 @@ class Measurement {
 }  // namespace
 
 BenchRow bench(const experiment::Experiment& experiment, const BenchOptions& options) {
+  const Activity activity("measuring");
   const auto& shards = experiment.config.parallel.virtual_shards;
   const bool compares = shards && options.data != BenchData::kLoaderOnly;
   Measurement asked(experiment, options);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "config/load.h"
+#include "core/activity.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -56,10 +57,14 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
         std::make_shared<replica::Balance>(replica::BalanceOptions{.ranks = world_.ranks, .batch = global_batch_});
   model_ = std::make_unique<graph::Model>(graph::undrawn_model(experiment_.graph, experiment_.config.seed));
   if (options.read_weights && experiment_.graph.weights) {
+    const Activity activity("reading weights");
     weights_report_ = checkpoint::load_weights(*experiment_.graph.weights, *model_);
     done("read weights");
   }
-  data_ = std::make_unique<SessionData>(experiment_, model_->graph, options, data_setting(*devices.front()));
+  {
+    const Activity activity("opening the data");
+    data_ = std::make_unique<SessionData>(experiment_, model_->graph, options, data_setting(*devices.front()));
+  }
   require_equal(processes_, {{"the data", data_->facts()}}, ErrorKind::kData);
   if (options.wants_data) done("open data");
   if (options.loader_only) return;
@@ -177,6 +182,8 @@ void Session::make_plan(const SessionOptions& options, const device::Device& dev
 
 void Session::make_replicas(const SessionOptions& options, Devices devices) try {
   const experiment::ConfigFile& config = experiment_.config;
+  const Activity activity(replica_count() == 1 ? "preparing the replica"
+                                               : fmt::format("preparing {} replicas", replica_count()));
   replica::SetOptions set;
   set.world = world_;
   set.weights = split_weights();

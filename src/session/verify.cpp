@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/activity.h"
 #include "layers/batch_normalization.h"
 #include "session/side_by_side.h"
 
@@ -70,6 +71,7 @@ Tolerance default_tolerance(const experiment::Experiment& experiment, const Veri
 }
 
 VerifyResult verify(const experiment::Experiment& experiment, const VerifyOptions& options) {
+  const Activity activity("comparing steps");
   // Only the side under test knows how many replicas `batch_size_per_replica` is multiplied by.
   const int replicas = seats_of(options.processes, options.devices.replicas).ranks();
   const std::int64_t batch_size = global_batch(experiment.config.train, replicas);

@@ -23,12 +23,14 @@ Error refused(const std::string& name, const std::string& what) {
 
 class FileContents final : public Bytes {
  public:
-  explicit FileContents(std::shared_ptr<const FileBytes> file) : file_(std::move(file)) {}
+  FileContents(std::shared_ptr<const FileBytes> file, Activity* activity)
+      : file_(std::move(file)), activity_(activity) {}
 
   std::size_t read(char* to, std::size_t most) override {
     const std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(most, file_->size() - offset_));
     if (count > 0) file_->read(offset_, std::as_writable_bytes(std::span(to, count)));
     offset_ += count;
+    if (activity_ != nullptr) activity_->advance(static_cast<std::int64_t>(count));
     return count;
   }
   const std::string& name() const override { return file_->name(); }
@@ -36,6 +38,7 @@ class FileContents final : public Bytes {
 
  private:
   std::shared_ptr<const FileBytes> file_;
+  Activity* activity_;
   std::uint64_t offset_ = 0;
 };
 
@@ -95,11 +98,11 @@ std::vector<std::shared_ptr<const FileBytes>> open_files(const std::vector<std::
   return files;
 }
 
-std::unique_ptr<Bytes> bytes_of(std::shared_ptr<const FileBytes> file) {
+std::unique_ptr<Bytes> bytes_of(std::shared_ptr<const FileBytes> file, Activity* activity) {
   char begin[2];
   const bool has = file->size() >= sizeof begin;
   if (has) file->read(0, std::as_writable_bytes(std::span(begin)));
-  auto contents = std::make_unique<FileContents>(std::move(file));
+  auto contents = std::make_unique<FileContents>(std::move(file), activity);
   if (has && is_gzip({begin, sizeof begin})) return unpacked(std::move(contents), "");
   return contents;
 }

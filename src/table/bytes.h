@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/activity.h"
 #include "core/file_bytes.h"
 
 namespace dptrain::table {
@@ -31,8 +32,8 @@ class Bytes {
   virtual bool may_wait() const { return false; }
 };
 
-/// Plain or gzip: the first two bytes decide.
-std::unique_ptr<Bytes> bytes_of(std::shared_ptr<const FileBytes> file);
+/// Plain or gzip: the first two bytes decide. `activity` advances by what is read of the file; it may be null.
+std::unique_ptr<Bytes> bytes_of(std::shared_ptr<const FileBytes> file, Activity* activity = nullptr);
 std::unique_ptr<Bytes> bytes_of(int descriptor, std::string name);
 /// What gzip members one behind the other hold (table/gzip_bytes.cpp). `begin`: bytes that `packed` has given already.
 std::unique_ptr<Bytes> unpacked(std::unique_ptr<Bytes> packed, std::string begin);

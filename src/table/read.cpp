@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/activity.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -18,6 +19,18 @@ namespace dptrain::table {
 namespace {
 
 using Files = std::vector<std::shared_ptr<const FileBytes>>;
+
+/// "reading train.csv", "reading 12 files".
+std::string reading(const Files& files) {
+  return files.size() == 1 ? "reading " + printable(files.front()->name())
+                           : fmt::format("reading {} files", files.size());
+}
+
+std::int64_t bytes_in(const Files& files) {
+  std::uint64_t bytes = 0;
+  for (const auto& file : files) bytes += file->size();
+  return static_cast<std::int64_t>(bytes);
+}
 
 std::shared_ptr<std::vector<Vocabulary>> vocabularies_of(const Schema& schema) {
   auto all = std::make_shared<std::vector<Vocabulary>>();
@@ -37,10 +50,11 @@ class Pass {
   Pass(const Files& files, const Schema& schema, const ReadOptions& options, Complaints& complaints)
       : options_(options),
         complaints_(complaints),
+        activity_(reading(files), bytes_in(files), Activity::Unit::kBytes),
         parts_(std::make_unique<TableParts>(schema, vocabularies_of(schema))),
         feed_(
-            parts_->schema, parts_->layout, files.size(), [&files](std::size_t i) { return bytes_of(files[i]); },
-            limits_of(options)) {}
+            parts_->schema, parts_->layout, files.size(),
+            [this, &files](std::size_t i) { return bytes_of(files[i], &activity_); }, limits_of(options)) {}
 
   void run() {
     const int threads = std::max(1, options_.threads);
@@ -139,6 +153,7 @@ class Pass {
 
   const ReadOptions& options_;
   Complaints& complaints_;
+  Activity activity_;
   std::unique_ptr<TableParts> parts_;
 
   std::mutex feed_mutex_;  // guards what follows

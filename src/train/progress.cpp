@@ -4,12 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
 #include "core/clock.h"
 #include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
 
 namespace dptrain::train {
 namespace {
@@ -35,12 +36,6 @@ std::string bar(double share, std::size_t width) {
   return text;
 }
 
-/// A terminal that is gone takes the bar with it, not the run.
-void put(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fflush(stderr);
-}
-
 /// "12s", "3:05", "1:02:03"
 std::string clock_text(double seconds) {
   const auto s = static_cast<std::int64_t>(seconds + 0.5);
@@ -49,14 +44,26 @@ std::string clock_text(double seconds) {
   return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
 }
 
+/// Without the last values where all have no room.
+std::string fitting(std::string text, std::size_t columns) {
+  for (std::size_t last; text.size() > columns && (last = text.rfind(" - ")) != std::string::npos;) text.resize(last);
+  text.resize(std::min(text.size(), columns));
+  return text;
+}
+
 }  // namespace
 
 std::string bar_line(const BarState& state, std::size_t columns) {
+  if (state.total <= 0) {
+    const std::string count = state.done > 0 ? with_commas(state.done) + " " : "";
+    return fitting(count + clock_text(state.seconds) + state.values, columns);
+  }
   const double share = static_cast<double>(state.done) / static_cast<double>(std::max<std::int64_t>(1, state.total));
   const double left =
       state.done > 0 ? state.seconds / static_cast<double>(state.done) * static_cast<double>(state.total - state.done)
                      : 0;
-  const std::string count = fmt::format("{}/{}", state.done, state.total);
+  const std::string count =
+      state.percent ? fmt::format("{:.0f} %", 100 * share) : fmt::format("{}/{}", state.done, state.total);
   const std::string times = fmt::format(" {} ETA {}", clock_text(state.seconds), clock_text(left));
   const std::string run = state.run_left ? fmt::format(" (run {})", clock_text(*state.run_left)) : "";
   const auto line = [&](const std::string& bar_text, const std::string& time) {
@@ -67,10 +74,7 @@ std::string bar_line(const BarState& state, std::size_t columns) {
     return line(fmt::format(" [{}]", bar(share, std::min(kLongestBar, columns - bare))), times + run);
   for (const std::string& time : {times + run, times, std::string()})
     if (std::string text = line("", time); text.size() <= columns) return text;
-  std::string text = line("", "");
-  for (std::size_t last; text.size() > columns && (last = text.rfind(" - ")) != std::string::npos;) text.resize(last);
-  text.resize(std::min(text.size(), columns));
-  return text;
+  return fitting(line("", ""), columns);
 }
 
 Progress::Progress(ProgressMode mode)
@@ -81,14 +85,11 @@ void Progress::draw(const BarState& state) {
   const double now = now_seconds();
   if (now - last_draw_ < kRedrawSeconds && state.done != state.total) return;
   last_draw_ = now;
-  put(fmt::format("\r{}\033[K", bar_line(state, columns() - 1)));  // a line that wraps could not be drawn over
-  on_screen_ = true;
+  log::show_status(bar_line(state, columns() - 1));  // a line that wraps could not be drawn over
 }
 
 void Progress::clear() {
-  if (!on_screen_) return;
-  put("\r\033[K");
-  on_screen_ = false;
+  if (visible_) log::show_status("");
 }
 
 }  // namespace dptrain::train

@@ -13,14 +13,16 @@ namespace dptrain::train {
 enum class ProgressMode { kAuto, kOn, kOff };
 
 struct BarState {
-  std::int64_t done = 0, total = 0;
+  std::int64_t done = 0, total = 0;  ///< 0: nobody knows
   double seconds = 0;                ///< that it took so far
   std::optional<double> run_left{};  ///< seconds, where it is a part of something longer
+  bool percent = false;              ///< "42 %" in place of "50/118"
   std::string values{};              ///< " - loss: 0.8123 - accuracy: 0.7011"
 };
 
 /// "50/118 [=====>......] 12s ETA 3s (run 4:05) - loss: 0.8123 - accuracy: 0.7011" in at most so many columns: the bar
-/// gets shorter, then goes; then the time left of the run, the times, and values from the last on.
+/// gets shorter, then goes; then the time left of the run, the times, and values from the last on. Without a total
+/// "12,345 3s - listing flowers".
 std::string bar_line(const BarState& state, std::size_t columns);
 
 class Progress {
@@ -33,7 +35,6 @@ class Progress {
  private:
   bool visible_;
   double last_draw_ = 0;
-  bool on_screen_ = false;
 };
 
 }  // namespace dptrain::train

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/activity.h"
 #include "core/clock.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -61,6 +62,7 @@ void Saver::remove(const std::string& name, const std::string& successor) {
 std::optional<Error> Saver::export_model(const exporting::Exported& exported) {
   if (!run_.is_here()) return std::nullopt;
   try {
+    const Activity activity("writing model.h5");
     const std::string path = run_.file("model.h5");
     const exporting::Exporter& exporter = exporting::exporter_of(path);
     exporter.write(path, exported);
@@ -73,6 +75,7 @@ std::optional<Error> Saver::export_model(const exporting::Exported& exported) {
 }
 
 std::optional<Error> Saver::drain() {
+  const Activity activity("writing the checkpoint");
   writer_.drain();
   return writer_.last_error();
 }

@@ -129,11 +129,11 @@ TEST(DataStats, ReportEndsWithTheNormalization) {
 
 TEST(ForEachSample, EachOnceAndTheFirstErrorByIndex) {
   std::vector<std::atomic<int>> calls(1000);
-  for_each_sample(1000, [&](std::int64_t i) { ++calls[static_cast<std::size_t>(i)]; });
+  for_each_sample("counting", 1000, [&](std::int64_t i) { ++calls[static_cast<std::size_t>(i)]; });
   for (const auto& count : calls) EXPECT_EQ(count, 1);
-  for_each_sample(0, [](std::int64_t) { FAIL(); });
+  for_each_sample("nothing", 0, [](std::int64_t) { FAIL(); });
   try {
-    for_each_sample(100, [](std::int64_t i) {
+    for_each_sample("failing", 100, [](std::int64_t i) {
       if (i % 10 == 7) throw Error(ErrorKind::kData, std::to_string(i));
     });
     FAIL() << "no error";

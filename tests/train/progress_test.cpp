@@ -24,6 +24,15 @@ TEST(ProgressBar, GetsShorterWithTheTerminal) {
   EXPECT_EQ(bar_line(half_done(), 4), "50/1");
 }
 
+TEST(ProgressBar, CountsPercentOrWhatNobodyKnowsTheEndOf) {
+  EXPECT_EQ(
+      bar_line({.done = 1'048'576, .total = 4'194'304, .seconds = 2, .percent = true, .values = " - reading"}, 90),
+      "25 % [======>.................] 2s ETA 6s - reading");
+  EXPECT_EQ(bar_line({.done = 12'345, .seconds = 3, .values = " - listing"}, 90), "12,345 3s - listing");
+  EXPECT_EQ(bar_line({.seconds = 3, .values = " - opening the data"}, 90), "3s - opening the data");
+  EXPECT_EQ(bar_line({.seconds = 3, .values = " - opening the data"}, 12), "3s");
+}
+
 TEST(ProgressBar, IsFullAtTheEndAndNeverLongerThanTheTerminal) {
   BarState state = half_done();
   state.done = state.total;

@@ -5,6 +5,7 @@
 #include <future>
 #include <span>
 
+#include "core/activity.h"
 #include "core/task_pool.h"
 
 namespace dptrain::data {
@@ -98,6 +99,7 @@ CsvFound find_in(const CsvRows& rows, const std::vector<std::int64_t>& samples, 
   const std::size_t ranges = (samples.size() + kRange - 1) / kRange;
   std::vector<std::vector<NumberSums>> sums(ranges);
   std::atomic<std::size_t> next{0};
+  Activity activity("looking at the columns", static_cast<std::int64_t>(samples.size()));
 
   const auto work = [&] {
     CsvFound own(static_cast<std::size_t>(rows.table.cells()));
@@ -118,6 +120,7 @@ CsvFound find_in(const CsvRows& rows, const std::vector<std::int64_t>& samples, 
         }
       }
       sums[r] = range.end();
+      activity.advance(static_cast<std::int64_t>(part.size()));
     }
     return own;
   };

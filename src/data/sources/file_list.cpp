@@ -15,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/activity.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
@@ -103,7 +104,7 @@ class Descriptor {
 class FileList::Walk {
  public:
   Walk(FileList& list, const std::string& start, const std::function<bool(const char* name)>& wanted)
-      : list_(list), wanted_(wanted) {
+      : list_(list), wanted_(wanted), activity_("listing " + printable(start)) {
     // A link back to a folder above would bring in the files of other classes.
     std::error_code ignored;
     pass_by_parents(std::filesystem::absolute(start, ignored));
@@ -122,7 +123,7 @@ class FileList::Walk {
         throw Error(ErrorKind::kData, path + ": too many folders");
       list_.folders_.push_back(path);
       folder.each([&](const char* name, Kind kind) {
-        if (kind == Kind::kFile && (!wanted_ || wanted_(name))) list_.add_name(name);
+        if (kind == Kind::kFile && (!wanted_ || wanted_(name))) list_.add_name(name), activity_.advance();
         if (kind == Kind::kFolder) folders.emplace_back(name);
       });
     }
@@ -145,6 +146,7 @@ class FileList::Walk {
   FileList& list_;
   const std::function<bool(const char* name)>& wanted_;
   std::set<std::pair<dev_t, ino_t>> seen_;
+  Activity activity_;
 };
 
 void FileList::add_name(const char* name) {

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/activity.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
@@ -26,12 +27,16 @@ Tokens tokens_of(const TextVectorizationSpec& spec) { return {spec.standardize, 
 
 /// Of all texts of the column, each part by a thread of its own.
 TextCounts count_words(const Tokens& tokens, const TrainingColumn& column) {
+  Activity activity("counting words", column.rows());
   const auto parts = static_cast<std::size_t>(column.text_parts());
   std::vector<TextCounts> counts(parts, TextCounts(tokens));
   std::vector<std::exception_ptr> errors(parts);
   const auto count = [&](std::size_t part) {
     try {
-      column.texts_of(static_cast<int>(part), [&](std::string_view text) { counts[part].add(text); });
+      column.texts_of(static_cast<int>(part), [&](std::string_view text) {
+        counts[part].add(text);
+        activity.advance();
+      });
     } catch (...) {
       errors[part] = std::current_exception();
     }
