@@ -47,10 +47,10 @@ std::string duration_text(double seconds) {
 
 std::vector<std::string> closing_lines(const train::EndReport& report, const ClosingFacts& facts) {
   const std::string& exit = report.result.exit;
-  std::vector<std::string> lines{
-      fmt::format("{}; {}, {} in {}, {} examples/s", how_it_ended(exit), counted(report.epochs, "epoch"),
-                  counted(report.steps, "step"), duration_text(report.seconds),
-                  with_commas(static_cast<std::int64_t>(std::llround(report.examples_per_second))))};
+  std::vector<std::string> lines{fmt::format(
+      "{}; {}, {} in {}, {} examples/s, {} of memory", how_it_ended(exit), counted(report.epochs, "epoch"),
+      counted(report.steps, "step"), duration_text(report.seconds),
+      with_commas(static_cast<std::int64_t>(std::llround(report.examples_per_second))), human_bytes(facts.peak_bytes))};
   std::vector<std::string> best;
   for (const auto& [name, entry] : best_values(report.best))
     best.push_back(fmt::format("{} {} in epoch {}", name, value_text(entry.first), entry.second));

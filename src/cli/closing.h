@@ -3,6 +3,7 @@
 // What fit says when it has ended: the best epoch, time and speed, where things are, and the commands that come next.
 // Pure.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct ClosingFacts {
   std::string config;             ///< its config.resolved.yaml
   std::vector<std::string> kept;  ///< files of interest that are there, by name in the folder
   bool can_eval = false;          ///< it has data to judge on
+  std::uint64_t peak_bytes = 0;   ///< of memory that this process had at most
 };
 
 /// Lines without an end.

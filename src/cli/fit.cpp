@@ -131,6 +131,7 @@ ClosingFacts closing_facts(const train::RunDirectory& run, const experiment::Exp
   for (const char* const name : {"curves.svg", "train.csv", "train.log", "model.h5", "checkpoints/best.h5"})
     if (fs::exists(run.file(name), ignored)) facts.kept.emplace_back(name);
   facts.can_eval = experiment.config.data.validation || experiment.config.data.test;
+  facts.peak_bytes = session::peak_resident_bytes();
   return facts;
 }
 

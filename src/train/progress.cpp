@@ -17,6 +17,8 @@ namespace {
 
 constexpr double kRedrawSeconds = 0.1;
 constexpr std::size_t kLongestBar = 24, kShortestBar = 6, kUsualColumns = 80;
+constexpr std::size_t kBrackets = 3;        // " [" and "]"
+constexpr std::size_t kNarrowColumns = 32;  // values have no room
 
 bool on_terminal() {
   const char* term = std::getenv("TERM");
@@ -58,23 +60,27 @@ std::string bar_line(const BarState& state, std::size_t columns) {
     const std::string count = state.done > 0 ? with_commas(state.done) + " " : "";
     return fitting(count + clock_text(state.seconds) + state.values, columns);
   }
-  const double share = static_cast<double>(state.done) / static_cast<double>(std::max<std::int64_t>(1, state.total));
+  const double share = static_cast<double>(state.done) / static_cast<double>(state.total);
   const double left =
       state.done > 0 ? state.seconds / static_cast<double>(state.done) * static_cast<double>(state.total - state.done)
                      : 0;
   const std::string count =
       state.percent ? fmt::format("{:.0f} %", 100 * share) : fmt::format("{}/{}", state.done, state.total);
+  if (columns < kNarrowColumns) {
+    const std::string time = " " + clock_text(left);
+    const std::size_t taken = count.size() + kBrackets + time.size();
+    if (taken + 1 > columns) return fitting(count + time, columns);
+    return fmt::format("{} [{}]{}", count, bar(share, columns - taken), time);
+  }
   const std::string times = fmt::format(" {} ETA {}", clock_text(state.seconds), clock_text(left));
   const std::string run = state.run_left ? fmt::format(" (run {})", clock_text(*state.run_left)) : "";
-  const auto line = [&](const std::string& bar_text, const std::string& time) {
-    return count + bar_text + time + state.values;
-  };
-  const std::size_t bare = line(" []", times + run).size();
-  if (bare + kShortestBar <= columns)
-    return line(fmt::format(" [{}]", bar(share, std::min(kLongestBar, columns - bare))), times + run);
-  for (const std::string& time : {times + run, times, std::string()})
-    if (std::string text = line("", time); text.size() <= columns) return text;
-  return fitting(line("", ""), columns);
+  const auto bare = [&](const std::string& time) { return count.size() + time.size() + state.values.size(); };
+  if (bare(times) > columns) return fitting(count + times + state.values, columns);
+  if (bare(times + run) > columns) return count + times + state.values;
+  const std::size_t taken = bare(times + run) + kBrackets;
+  if (taken + kShortestBar > columns) return count + times + run + state.values;
+  return fmt::format("{} [{}]{}{}{}", count, bar(share, std::min(kLongestBar, columns - taken)), times, run,
+                     state.values);
 }
 
 Progress::Progress(ProgressMode mode)

@@ -21,8 +21,8 @@ struct BarState {
 };
 
 /// "50/118 [=====>......] 12s ETA 3s (run 4:05) - loss: 0.8123 - accuracy: 0.7011" in at most so many columns: the bar
-/// gets shorter, then goes; then the time left of the run, the times, and values from the last on. Without a total
-/// "12,345 3s - listing flowers".
+/// gets shorter, then goes; then the time left of the run, and values from the last on. In fewer than 32 columns
+/// "50/118 [==>...] 3s", with the time left. Without a total "12,345 3s - listing flowers".
 std::string bar_line(const BarState& state, std::size_t columns);
 
 class Progress {

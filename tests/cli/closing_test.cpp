@@ -23,12 +23,13 @@ train::EndReport ended(const char* exit) {
 const ClosingFacts kFacts{.run = "runs/my net/001",
                           .config = "runs/my net/001/config.resolved.yaml",
                           .kept = {"curves.svg", "model.h5"},
-                          .can_eval = true};
+                          .can_eval = true,
+                          .peak_bytes = 96U << 20U};
 
 TEST(Closing, ARunThatWasCompleted) {
   EXPECT_THAT(
       closing_lines(ended("completed"), kFacts),
-      ElementsAre("completed; 12 epochs, 4,690 steps in 3 min 20 s, 39,871 examples/s",
+      ElementsAre("completed; 12 epochs, 4,690 steps in 3 min 20 s, 39,871 examples/s, 96.0 MiB of memory",
                   "  best     val_accuracy 0.9123 in epoch 9, val_loss 0.2500 in epoch 7",
                   "  run      runs/my net/001: curves.svg, model.h5", "  evaluate dptrain eval 'runs/my net/001'",
                   "  predict  dptrain predict 'runs/my net/001' --input FILE"));
@@ -38,8 +39,8 @@ TEST(Closing, WithoutValidationTheTrainingCounts) {
   train::EndReport report = ended("completed");
   report.epochs = report.steps = 1;
   report.best = {{"loss", {0.125, 1}}, {"mean_squared_error", {103749845.3849, 1}}};
-  EXPECT_THAT(closing_lines(report, {.run = "r", .config = "c", .kept = {}}),
-              ElementsAre("completed; 1 epoch, 1 step in 3 min 20 s, 39,871 examples/s",
+  EXPECT_THAT(closing_lines(report, {.run = "r", .config = "c", .kept = {}, .peak_bytes = 96U << 20U}),
+              ElementsAre("completed; 1 epoch, 1 step in 3 min 20 s, 39,871 examples/s, 96.0 MiB of memory",
                           "  best     loss 0.1250 in epoch 1, mean_squared_error 1.0375e+08 in epoch 1", "  run      r",
                           "  predict  dptrain predict r --input FILE"));
 }

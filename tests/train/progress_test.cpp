@@ -18,9 +18,11 @@ TEST(ProgressBar, GetsShorterWithTheTerminal) {
             "50/100 [======>.....] 12s ETA 12s (run 4:05) - loss: 0.8123 - accuracy: 0.7011");
   EXPECT_EQ(bar_line(half_done(), 66), "50/100 12s ETA 12s (run 4:05) - loss: 0.8123 - accuracy: 0.7011");
   EXPECT_EQ(bar_line(half_done(), 60), "50/100 12s ETA 12s - loss: 0.8123 - accuracy: 0.7011");
-  EXPECT_EQ(bar_line(half_done(), 45), "50/100 - loss: 0.8123 - accuracy: 0.7011");
-  EXPECT_EQ(bar_line(half_done(), 30), "50/100 - loss: 0.8123");
-  EXPECT_EQ(bar_line(half_done(), 20), "50/100");
+  EXPECT_EQ(bar_line(half_done(), 45), "50/100 12s ETA 12s - loss: 0.8123");
+  EXPECT_EQ(bar_line(half_done(), 32), "50/100 12s ETA 12s");
+  EXPECT_EQ(bar_line(half_done(), 31), "50/100 [=========>........] 12s");
+  EXPECT_EQ(bar_line(half_done(), 19), "50/100 [===>..] 12s");
+  EXPECT_EQ(bar_line(half_done(), 13), "50/100 12s");
   EXPECT_EQ(bar_line(half_done(), 4), "50/1");
 }
 
