@@ -58,10 +58,10 @@ void ActivityWatch::work() {
   const auto seen = [this]() -> std::optional<ActivityState> {
     const std::lock_guard lock(stack().mutex);
     if (stack().all.empty()) return std::nullopt;
+    const double now = now_seconds();
+    if (now - stack().all.front()->began_ < patience_) return std::nullopt;
     const Activity& top = *stack().all.back();
-    const double seconds = now_seconds() - top.began_;
-    if (seconds < patience_) return std::nullopt;
-    return ActivityState{top.what_, top.done_.load(std::memory_order_relaxed), top.total_, top.unit_, seconds};
+    return ActivityState{top.what_, top.done_.load(std::memory_order_relaxed), top.total_, top.unit_, now - top.began_};
   };
   bool shown = false;
   std::unique_lock lock(mutex_);

@@ -43,9 +43,9 @@ struct ActivityState {
   double seconds = 0;
 };
 
-/// A thread that tells, every `period` seconds, of the activity that is seen, once it has gone on for `patience`
-/// seconds; and with null once when there is none any more. Ends with the object, behind a last null where one is due.
-/// The thread takes no signals.
+/// A thread that tells, every `period` seconds, of the activity that is seen, once the one at the bottom has gone on
+/// for `patience` seconds; and with null once when there is none any more. Ends with the object, behind a last null
+/// where one is due. The thread takes no signals.
 class ActivityWatch {
  public:
   using Show = std::function<void(const ActivityState*)>;

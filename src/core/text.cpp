@@ -114,6 +114,12 @@ std::string trim(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1));
 }
 
+std::size_t column_width(std::span<const std::string> names, std::size_t most) {
+  std::size_t width = 0;
+  for (const std::string& name : names) width = std::max(width, name.size());
+  return std::min(width, most);
+}
+
 std::string with_commas(std::int64_t n) {
   std::string digits = std::to_string(n);
   const std::ptrdiff_t first = n < 0 ? 1 : 0;

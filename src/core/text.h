@@ -21,6 +21,8 @@ std::string trim(std::string_view text);
 
 /// 1068298 -> "1,068,298".
 std::string with_commas(std::int64_t n);
+/// How wide a table's column of these names is: the longest one, but no wider than `most`.
+std::size_t column_width(std::span<const std::string> names, std::size_t most = 24);
 /// 1234567 -> "1.2 MiB".
 std::string human_bytes(std::uint64_t bytes);
 /// A field of comma-separated values, in quotes where it needs them (RFC 4180).

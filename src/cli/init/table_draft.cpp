@@ -212,13 +212,16 @@ class TableDraft {
                                 looked_.all ? "" : "at least ", with_commas(rows_), columns_.size(),
                                 table::separator_name(looked_.schema.dialect.separator),
                                 looked_.schema.dialect.header ? "with a header" : "without a header"));
-    for (const Column& column : columns_) lines.push_back(describe(column));
+    std::vector<std::string> names;
+    for (const Column& column : columns_) names.push_back(printable(column.name));
+    const std::size_t width = column_width(names);
+    for (const Column& column : columns_) lines.push_back(describe(column, width));
     if (test_) lines.push_back(fmt::format("{} beside it is the test set", *test_));
     return lines;
   }
-  std::string describe(const Column& column) const {
+  std::string describe(const Column& column, std::size_t width) const {
     const table::ColumnFacts& facts = *column.facts;
-    std::string text = fmt::format("  {:<24} {:<9}", printable(column.name), table::type_name(column.type));
+    std::string text = fmt::format("  {:<{}}  {:<9}", printable(column.name), width, table::type_name(column.type));
     if (column.type == table::ColumnType::kNumber && facts.filled > 0)
       text += fmt::format(" {} to {}", shortest(facts.least), shortest(facts.most));
     else

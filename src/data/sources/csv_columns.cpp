@@ -188,13 +188,13 @@ void CsvFeature::look_for_files() const {
                   rows_->table.place(first), printable(name_), path(first), looked_at));
 }
 
-std::string CsvFeature::line() const {
-  return fmt::format("{:<24} {:<9} {}; {}", printable(name_), table::type_name(encoder_->reads()), contents(),
+std::string CsvFeature::line(std::size_t width) const {
+  return fmt::format("{:<{}}  {:<9} {}; {}", printable(name_), width, table::type_name(encoder_->reads()), contents(),
                      encoder_->describe());
 }
 
-std::string CsvFeature::line_of(std::int64_t row) const {
-  const std::string left = fmt::format("{:<24} {} ->", printable(name_), cell_text(row));
+std::string CsvFeature::line_of(std::int64_t row, std::size_t width) const {
+  const std::string left = fmt::format("{:<{}}  {} ->", printable(name_), width, cell_text(row));
   if (files_ != nullptr) {
     const Shape shape = files_->peek(path(row));
     return left + " " + (shape.rank() > 0 ? shape.str() : fmt::format("cannot be read as {}", files_->what()));

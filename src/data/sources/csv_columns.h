@@ -43,10 +43,11 @@ class CsvFeature {
   std::optional<ClipInfo> inspect(std::int64_t row) const;
   /// Of files: looks at a few rows. Throws Error{kData} where none of the files is there, with the place of the first.
   void look_for_files() const;
-  /// "age  number  17 to 90, 3 missing; normalised: mean 38.6, deviation 13.6", of all rows of the table.
-  std::string line() const;
+  /// "age  number  17 to 90, 3 missing; normalised: mean 38.6, deviation 13.6", of all rows of the table; the name
+  /// is `width` wide.
+  std::string line(std::size_t width) const;
   /// "age  39 -> 0.0271"; "kind  dog -> word 2 of 5".
-  std::string line_of(std::int64_t row) const;
+  std::string line_of(std::int64_t row, std::size_t width) const;
   /// As it stands in the table, or "(missing)"; in one line.
   std::string cell_text(std::int64_t row) const;
   /// Cells of the whole table with words that the encoder does not know.

@@ -127,16 +127,18 @@ class CsvSamples final : public CsvBase {
 
   std::vector<std::string> column_lines() const override {
     std::vector<std::string> lines;
+    const std::size_t width = name_width();
     for (const Input& input : inputs_)
       for (const CsvFeature& feature : input.features)
-        lines.push_back((input.name.empty() ? "" : input.name + ": ") + feature.line());
+        lines.push_back((input.name.empty() ? "" : input.name + ": ") + feature.line(width));
     return lines;
   }
 
   std::vector<std::string> cell_lines(std::int64_t index) const override {
     std::vector<std::string> lines;
+    const std::size_t width = name_width();
     for (const Input& input : inputs_)
-      for (const CsvFeature& feature : input.features) lines.push_back(feature.line_of(rows_->row_of(index)));
+      for (const CsvFeature& feature : input.features) lines.push_back(feature.line_of(rows_->row_of(index), width));
     return lines;
   }
 
@@ -156,6 +158,13 @@ class CsvSamples final : public CsvBase {
   }
 
  private:
+  /// Of the columns' names in lines for people.
+  std::size_t name_width() const {
+    std::vector<std::string> names;
+    for (const Input& input : inputs_)
+      for (const CsvFeature& feature : input.features) names.push_back(printable(feature.name()));
+    return column_width(names);
+  }
   struct Mapped {
     int cell;
     LinearMap map;
