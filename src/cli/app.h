@@ -101,13 +101,14 @@ class App {
 
   Command& command(std::string name, std::string summary);
   const std::deque<Command>& commands() const { return commands_; }
+  /// Throws Error{kUsage} where there is no such command.
+  const Command& find(const std::string& name) const;
 
   /// The whole program: returns its exit code, throws nothing.
   int run(int argc, const char* const* argv);
 
  private:
   int dispatch(const std::vector<std::string>& arguments);
-  const Command& find(const std::string& name) const;
 
   std::deque<Command> commands_;
 };

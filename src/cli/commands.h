@@ -21,6 +21,7 @@ void add_plot(App& app);
 void add_devices(App& app);
 void add_init(App& app);
 void add_completion(App& app);
+void add_man(App& app);
 
 /// All of them, in the order of the help.
 inline void add_commands(App& app) {
@@ -39,6 +40,7 @@ inline void add_commands(App& app) {
   add_devices(app);
   add_init(app);
   add_completion(app);
+  add_man(app);
 }
 
 }  // namespace dptrain::cli

@@ -1,0 +1,34 @@
+#pragma once
+
+// What the help texts and the manual pages share of a command. Pure.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/app.h"
+
+namespace dptrain::cli {
+
+/// "-q, --quiet", "--resume[=last|best]", "CONFIG".
+std::string heading_of(const Argument& argument);
+/// With "(repeatable)" where a flag is.
+std::string doc_of(const Argument& argument);
+/// "dptrain eval CONFIG|CKPT [flags]".
+std::string usage_of(const Command& command);
+/// Headings of the arguments' sections in their order; "" is that of the positional ones.
+std::vector<std::string> sections_of(const Command& command);
+
+struct ExitCode {
+  int code;
+  const char* words;
+};
+/// docs/exit-codes.md says more of each.
+const std::vector<ExitCode>& exit_codes();
+/// What `dptrain --help` and dptrain(1) show, each with a comment or "".
+const std::vector<std::pair<std::string, std::string>>& first_examples();
+
+inline constexpr const char* kPurpose =
+    "trains neural networks from one YAML file, on CPUs or GPUs, with the same numbers on any number of replicas";
+
+}  // namespace dptrain::cli
