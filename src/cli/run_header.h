@@ -13,7 +13,7 @@ namespace dptrain::cli {
 /// `run`: the run's folder, or what else is done ("evaluation").
 std::vector<std::string> run_header(session::Session& session, const std::string& run);
 
-/// "512 global = 2 x 256, accumulate 1; 118 steps/epoch, last 96; lr 1.000e-03 (scaling none)"
+/// "512 samples = 2 x 256; 118 steps an epoch, the last with 96; learning rate 0.001"
 std::string batch_line(session::Session& session);
 /// "2 replicas: cpu:0 1 thread, AVX2; cpu:1 1 thread, AVX2"
 std::string devices_line(const session::Session& session);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 
 #include "config/yaml_parser.h"
@@ -25,6 +26,12 @@ constexpr std::uintmax_t kLargestFileBytes = 16u << 20;
 
 Node load_file(const std::string& path, Diagnostics& diagnostics) {
   namespace fs = std::filesystem;
+  if (path == "-") {
+    std::ostringstream text;
+    text << std::cin.rdbuf();
+    if (std::cin.bad()) cannot_read("stdin", std::strerror(errno));
+    return load_text(text.str(), "stdin", "", diagnostics);
+  }
   std::error_code status;
   if (fs::is_directory(path, status)) cannot_read(path, "it is a folder");
   const std::uintmax_t size = fs::file_size(path, status);  // an error for pipes, which are read all the same

@@ -218,7 +218,7 @@ config::Node without(const config::Node& node, const config::Node& defaults) {
 Experiment load_experiment(const std::string& path, const Overrides& overrides) {
   config::Diagnostics diagnostics;
   config::Node root = config::load_file(path, diagnostics);
-  return finish(std::move(root), path, diagnostics, overrides);
+  return finish(std::move(root), path == "-" ? "stdin" : path, diagnostics, overrides);
 }
 
 Experiment load_experiment_text(const std::string& text, const std::string& name, const Overrides& overrides) {
@@ -243,6 +243,11 @@ void shorten_types(config::Node& all, const ConfigFile& file) {
   put("data", "train", file.data.train);
   put("data", "validation", file.data.validation);
   put("data", "test", file.data.test);
+  if (config::Node* const data = all.find("data"); data != nullptr)
+    if (config::Node* const transforms = data->find("transforms"); transforms != nullptr) {
+      if (transforms->find("train") != nullptr) transforms->set("train", list(file.data.transforms.train));
+      if (transforms->find("eval") != nullptr) transforms->set("eval", list(file.data.transforms.eval));
+    }
   put("train", "optimizer", file.train.optimizer);
   put("train", "on_nonfinite", file.train.on_nonfinite);
   if (config::Node* const train = all.find("train"); train != nullptr) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
+#include <sstream>
 
 #include "core/error.h"
 #include "tests/config/example.h"
@@ -103,6 +105,17 @@ TEST(Load, FileThatIsNotThere) {
     EXPECT_EQ(e.kind(), ErrorKind::kUsage);
     EXPECT_STREQ(e.what(), "no/such/file.yaml: cannot read the config: No such file or directory");
   }
+}
+
+TEST(Load, ADashIsStdin) {
+  std::istringstream text("dir: data/x\n");
+  std::streambuf* const before = std::cin.rdbuf(text.rdbuf());
+  Diagnostics diagnostics;
+  Reader reader(diagnostics);
+  const Node root = load_file("-", diagnostics);
+  std::cin.rdbuf(before);
+  EXPECT_EQ(root.find("dir")->mark().str(), "stdin:1:6");
+  EXPECT_EQ(reader.path(*root.find("dir")), (std::filesystem::current_path() / "data/x").string());
 }
 
 class LoadFile : public testing::Test {

@@ -17,9 +17,10 @@ class ResultFile final : public RunSink {
     for (const auto& [name, entry] : report.best) best[name] = entry.first;
     const auto monitored = report.best.find(report.best.contains("val_loss") ? "val_loss" : "loss");
     if (monitored != report.best.end()) best["epoch"] = monitored->second.second;
-    nlohmann::json checkpoints{{"last", directory_.checkpoint("last.h5")}};
-    if (const std::string file = directory_.checkpoint("best.h5"); std::filesystem::exists(file))
-      checkpoints["best"] = file;
+    const auto checkpoint = [&](const char* name) { return std::filesystem::absolute(directory_.checkpoint(name)); };
+    nlohmann::json checkpoints{{"last", checkpoint("last.h5").string()}};
+    if (const std::filesystem::path file = checkpoint("best.h5"); std::filesystem::exists(file))
+      checkpoints["best"] = file.string();
     nlohmann::json written{{"exit", report.result.exit},
                            {"epochs", report.epochs},
                            {"steps", report.steps},
