@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "checkpoint/average.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/weights.h"
 #include "cli/commands.h"
@@ -26,7 +27,7 @@ struct CkptFlags {
   std::string action;
   std::vector<std::string> files;
   std::optional<double> tolerance;
-  std::optional<std::string> input_shape;
+  std::optional<std::string> input_shape, output;
 };
 
 int show(const std::vector<std::string>& files) {
@@ -99,31 +100,59 @@ int convert(const CkptFlags& flags) {
   return 0;
 }
 
+int average(const CkptFlags& flags) {
+  if (flags.files.size() < 2 || !flags.output)
+    throw Error(ErrorKind::kUsage, "ckpt average takes two files or more, and --output for their mean");
+  const exporting::Exporter& exporter = exporting::exporter_of(*flags.output);
+  std::vector<std::string> files;
+  for (const std::string& file : flags.files) files.push_back(checkpoint_file(file, {"best.h5", "last.h5"}));
+  const std::vector<std::string> class_names = checkpoint::read_class_names(files.front());
+  const std::string learned = checkpoint::read_learned(files.front());
+  for (const std::string& file : files)
+    if (checkpoint::read_class_names(file) != class_names || checkpoint::read_learned(file) != learned)
+      throw Error(ErrorKind::kCheckpoint,
+                  fmt::format("{} and {} have learned other classes or words of their data; only models of the same "
+                              "data have a mean",
+                              files.front(), file));
+  graph::Model model = graph::make_model(experiment::keras_graph(files.front(), input_shape(flags)), 0);
+  checkpoint::load_average(files, model);
+  exporter.write(*flags.output, {.model = model, .class_names = class_names, .learned = learned});
+  for (const std::string& advice : exporter.advice(*flags.output, model.graph)) log::info(advice);
+  log::print(fmt::format("{}: {} parameters, the mean of {} files", *flags.output, with_commas(model.parameters()),
+                         files.size()));
+  return 0;
+}
+
 int run(const CkptFlags& flags) {
   if (flags.action == "show") return show(flags.files);
   if (flags.action == "diff") return diff(flags);
   if (flags.action == "convert") return convert(flags);
-  const std::vector<std::string> actions{"show", "diff", "convert"};
-  throw Error(ErrorKind::kUsage, fmt::format("ckpt: expected show, diff or convert, found '{}'{}", flags.action,
-                                             did_you_mean(flags.action, actions)));
+  if (flags.action == "average") return average(flags);
+  const std::vector<std::string> actions{"show", "diff", "convert", "average"};
+  throw Error(ErrorKind::kUsage, fmt::format("ckpt: expected show, diff, convert or average, found '{}'{}",
+                                             flags.action, did_you_mean(flags.action, actions)));
 }
 
 }  // namespace
 
 void add_ckpt(App& app) {
   const auto flags = std::make_shared<CkptFlags>();
-  Command& command = app.command("ckpt", "show what a checkpoint holds, how two differ; convert Keras files");
+  Command& command =
+      app.command("ckpt", "show what a checkpoint holds, how two differ, the mean of several; convert Keras files");
   command.describe(
       "show FILE... prints weights, optimizer state and position. diff A B compares everything; exit 0 when equal, 7 "
       "when not. convert FROM TO.yaml writes the model of a Keras .h5 or .keras as a config, convert FROM TO.h5 model "
       "and "
-      "weights as dptrain writes them, which every Keras opens.");
+      "weights as dptrain writes them, which every Keras opens. average A B ... -o MEAN.h5 writes the mean of their "
+      "weights.");
   command.example("show runs/fashion-mnist/001/checkpoints/last.h5")
       .example("diff runs/a/001 runs/a/002 --tol 1e-6")
-      .example("convert model.keras model.yaml");
-  command.positional("show|diff|convert", flags->action, "what to do");
+      .example("convert model.keras model.yaml")
+      .example("average runs/net/001 runs/net/002 runs/net/003 -o mean.h5");
+  command.positional("show|diff|convert|average", flags->action, "what to do");
   command.positionals("FILE", flags->files, "checkpoints, or runs' folders (their last.h5)");
   command.section("Comparison").option("--tol", "X", flags->tolerance, "differences up to this count as equal (0)");
+  command.section("Average").option("--output,-o", "FILE", flags->output, "where the mean goes");
   command.section("Conversion")
       .option("--input-shape", "H,W,C", flags->input_shape, "of the model's one input, where the file leaves it open");
   command.run([flags](const Context&) { return run(*flags); });

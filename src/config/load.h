@@ -12,7 +12,8 @@
 
 namespace dptrain::config {
 
-/// Reads a file, or stdin for "-", whose relative paths are relative to the current directory. Throws Error{kUsage} when it cannot be opened; errors inside it go to `diagnostics`.
+/// Reads a file, or stdin for "-", whose relative paths are relative to the current directory. Throws Error{kUsage}
+/// when it cannot be opened; errors inside it go to `diagnostics`.
 Node load_file(const std::string& path, Diagnostics& diagnostics);
 /// The same from memory; `directory` is what relative paths are relative to.
 Node load_text(const std::string& text, const std::string& name, const std::string& directory,
