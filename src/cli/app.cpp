@@ -70,7 +70,8 @@ int fail(const std::string& text, int code) {
 std::string composed(const Error& error) {
   const std::string text = error.what();
   const std::string first_line = text.substr(0, text.find('\n'));
-  return first_line.find("error: ") != std::string::npos ? text : "error: " + text;
+  const bool complete = first_line.starts_with("error: ") || first_line.find(": error: ") != std::string::npos;
+  return complete ? text : "error: " + text;
 }
 
 std::optional<int> whole_number(const std::string& text) {

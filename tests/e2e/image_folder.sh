@@ -76,7 +76,7 @@ truncate -s 200 photos/light/cut.jpg
 config fail
 run 3 fit photos.yaml --run-dir failed
 says "nothing: no files; the class 'nothing' has no samples"
-says "photos/light/cut.jpg: byte 200: Premature end of JPEG file (on_error: skip leaves such files out)"
+says "error: $work/photos/light/cut.jpg: byte 200: Premature end of JPEG file (on_error: skip leaves such files out)"
 [ "$(bad failed)" = "cut.jpg " ] || fail "data-errors.csv: $(cat failed/data-errors.csv)"
 grep -q '^file,byte,message$' failed/data-errors.csv || fail "no header"
 grep -q 'photos/light/cut.jpg,200,Premature end of JPEG file$' failed/data-errors.csv || fail "$(cat failed/data-errors.csv)"
