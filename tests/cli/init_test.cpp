@@ -72,6 +72,17 @@ TEST_F(InitTest, TheInputIsAsWideAsTheColumnsOfTheTrainingRows) {
   EXPECT_THAT(drafted.yaml, HasSubstr("mean_squared_error"));
 }
 
+TEST_F(InitTest, RowsWithoutALabelAreLeftOut) {
+  std::string table = "size,colour,price\n";
+  for (int i = 0; i < 60; ++i)
+    table += fmt::format("{}.5,{},{}\n", i, i % 2 == 0 ? "red" : "blue", i == 4 || i == 9 ? "" : std::to_string(3 * i));
+  const Draft drafted = draft(write("prices.csv", table));
+  EXPECT_THAT(drafted.yaml, HasSubstr("on_error: skip      # of 2 rows without a label\n"));
+  EXPECT_THAT(drafted.said, Contains(HasSubstr("2 missing and left out; the number to predict")));
+  const data::Sources sources = open(drafted);
+  EXPECT_GT(sources.train->size(), 0);
+}
+
 TEST_F(InitTest, FoldersOfFramesAreClips) {
   for (const char* const of_class : {"left", "right"})
     for (int clip = 0; clip < 6; ++clip) {

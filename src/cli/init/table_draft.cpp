@@ -142,6 +142,8 @@ class TableDraft {
   bool is_plain() const { return own_inputs() == 0; }
   std::int64_t own_inputs() const { return count(Use::kEmbedded) + count(Use::kWords) + count(Use::kPhotos); }
   bool has_photos() const { return count(Use::kPhotos) > 0; }
+  /// Rows that cannot be learned from, and that people leave in.
+  bool lacks_labels() const { return target_->facts->missing > 0; }
   bool splits_test() const { return !test_ && rows_ >= kLeastRowsForTest; }
   std::vector<std::string> names(std::initializer_list<Use> uses) const {
     std::vector<std::string> names;
@@ -179,6 +181,7 @@ class TableDraft {
     spec.files = {config::Path{request_.path}};
     spec.labels.groups = {{"", {target_->name}}};
     if (classes_) spec.columns[target_->name] = data::encoder_family().make(data::StringLookupSpec{});
+    spec.on_error.skip = lacks_labels();
     data::ModelSide side;
     if (has_table_input()) {
       spec.inputs.groups.push_back({is_plain() ? "" : "table", names({Use::kNumber, Use::kDate, Use::kOneHot})});
@@ -228,7 +231,9 @@ class TableDraft {
       text += fmt::format(" {} different", with_commas(facts.distinct));
     if (facts.missing > 0) text += fmt::format(", {} missing", with_commas(facts.missing));
     switch (column.use) {
-      case Use::kTarget: return text + (classes_ ? "; the classes to predict" : "; the number to predict");
+      case Use::kTarget:
+        if (lacks_labels()) text += " and left out";
+        return text + (classes_ ? "; the classes to predict" : "; the number to predict");
       case Use::kLeftOut: return text + "; left out: " + column.why;
       case Use::kOneHot: return text + "; one-hot";
       case Use::kEmbedded: return text + "; an embedding";
@@ -313,15 +318,18 @@ class TableDraft {
     for (const Column& column : columns_)
       if (column.use != Use::kTarget || classes_)
         text += fmt::format("        {}: {}\n", yaml_word(column.name), encoder(column));
-    if (has_photos()) text += "      on_error: skip      # of rows whose photo cannot be read\n";
+    std::vector<std::string> skipped;
+    if (lacks_labels()) skipped.push_back(fmt::format("{} rows without a label", with_commas(target_->facts->missing)));
+    if (has_photos()) skipped.emplace_back("rows whose photo cannot be read");
+    if (!skipped.empty()) text += fmt::format("      on_error: skip      # of {}\n", join(skipped, ", and of "));
     text += "  validation:\n";
     const std::string stratified = classes_ ? ", stratified: true" : "";
     text += fmt::format("    Split: {{fraction: 0.15{}}}\n", stratified);
     if (splits_test()) text += fmt::format("  test:\n    Split: {{fraction: 0.15{}}}\n", stratified);
     if (test_)
-      text += fmt::format("  test:\n    CSV: {{file: {}, labels: {}}}\n",
+      text += fmt::format("  test:\n    CSV: {{file: {}, labels: {}{}}}\n",
                           yaml_word((fs::path(request_.reference).parent_path() / *test_).string()),
-                          yaml_word(target_->name));
+                          yaml_word(target_->name), lacks_labels() ? ", on_error: skip" : "");
     return text + (has_photos() ? photo_transforms(photo_.side) : "\n");
   }
   std::string encoder(const Column& column) const {
