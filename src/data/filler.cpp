@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <optional>
 
 #include "core/error.h"
 #include "core/format.h"
@@ -84,9 +85,11 @@ Filler::Input Filler::match(const ModelSide& model, std::size_t which) const {
   const Shape made = pipeline.output(input.sample);
   if (made.rank() > 0 && made != input.wanted) {
     const std::string name = source_->input_name(input.from);
+    const bool rows = made.rank() == 1 && input.wanted.rank() == 1;  // of a table, whose width follows from its columns
     throw Error(ErrorKind::kData,
-                fmt::format("samples{} are {}{}, the model wants {}", name.empty() ? "" : " of " + name, found.str(),
-                            made == input.sample ? "" : ", after the transforms " + made.str(), input.wanted.str()));
+                fmt::format("samples{} are {}{}, the model wants {}{}", name.empty() ? "" : " of " + name, found.str(),
+                            made == input.sample ? "" : ", after the transforms " + made.str(), input.wanted.str(),
+                            rows ? fmt::format("; `Input: {{shape: [{}]}}` takes them", made[0]) : ""));
   }
   if (found.rank() == 0) check_sizes(input);
   input.u8 = source_->u8_rows(input.from);
@@ -127,7 +130,8 @@ void Filler::fill_exact(const Input& input, std::int64_t index, std::byte* out) 
                               ids[i], i, input.id_limit - 1));
 }
 
-/// Photos without a Resizing: not one file that is damaged, but nearly all of them would not fit.
+/// Photos without a Resizing, or with one to another size: not one file that is damaged, but nearly all of them would
+/// not fit.
 void Filler::check_sizes(const Input& input) const {
   constexpr std::int64_t kPeeked = 16;
   const auto fits = [&](const Shape& shape) {
@@ -137,23 +141,34 @@ void Filler::check_sizes(const Input& input) const {
   const std::int64_t samples = std::min(kPeeked, source_->size());
   std::int64_t unfit = 0, seen = 0;
   std::string example;
+  std::optional<Shape> resized;          // what the transforms make of it, where that is another size
   const int rank = input.wanted.rank();  // of images, or of clips
+  const auto size = [&](const Shape& shape) { return fmt::format("{}x{}", shape[rank - 3], shape[rank - 2]); };
   for (std::int64_t i = 0; i < samples; ++i) {
     const std::int64_t index = i * source_->size() / samples;
     const Shape shape = source_->peek_shape(index, input.from);
     if (shape.rank() != input.wanted.rank() || rank < 3 || rank > 4) continue;
     ++seen;
     if (fits(shape) || fits(turned(shape))) continue;  // or turned upright
-    if (++unfit == 1)
-      example = fmt::format("{} is {}x{}", source_->label_place(index), shape[rank - 3], shape[rank - 2]);
+    if (++unfit > 1) continue;
+    example = fmt::format("{} is {}", source_->label_place(index), size(shape));
+    if (const Shape made = pipeline_of(input).output(shape); made.rank() == rank && size(made) != size(shape))
+      resized = made;
   }
   if (2 * unfit <= seen) return;
+  if (resized)
+    throw Error(
+        ErrorKind::kData,
+        fmt::format("data.transforms make {} of what they get ({}), the model wants {}; write height: {}, width: "
+                    "{} in those that set a size, for train and for eval, or make the Input {}",
+                    size(*resized), example, size(input.wanted), input.wanted[rank - 3], input.wanted[rank - 2],
+                    size(*resized)));
   throw Error(
       ErrorKind::kData,
-      fmt::format("{} have other sizes than the {}x{} of the model: {}; add `Resizing: {{height: {}, width: {}}}` "
-                  "to data.transforms",
-                  is_clip(input.wanted) ? "clips" : "images", input.wanted[rank - 3], input.wanted[rank - 2], example,
-                  input.wanted[rank - 3], input.wanted[rank - 2]));
+      fmt::format("{} have other sizes than the {} of the model: {}; add `Resizing: {{height: {}, width: {}}}` to "
+                  "data.transforms",
+                  is_clip(input.wanted) ? "clips" : "images", size(input.wanted), example, input.wanted[rank - 3],
+                  input.wanted[rank - 2]));
 }
 
 bool Filler::is_copy() const {

@@ -62,6 +62,8 @@ class BadSamples {
   /// Whether samples that cannot be read are left out, as long as they are few enough.
   bool skips() const { return policy_.skip; }
   const OnError& policy() const { return policy_; }
+  /// What its samples are, in messages: "files" or "rows".
+  std::string word() const { return word_; }
   /// Called with each new file before add() throws or returns, and at once with those already known.
   void listen(std::function<void(const BadSample&)> listener);
 

@@ -272,16 +272,18 @@ void SessionData::on_bad_sample(const std::function<void(const data::BadSample&)
 
 void SessionData::warn_about_bad_samples(const std::string& listed_in) {
   std::size_t count = 0;
-  std::string last;
+  std::string last, word;  // of files and rows alike: samples
   for (const auto& account : accounts()) {
+    if (account->all().empty()) continue;
     count += account->all().size();
-    if (!account->all().empty()) last = account->all().back().str();
+    last = account->all().back().str();
+    word = word.empty() || word == account->word() ? account->word() : "samples";
   }
   if (count == bad_samples_told_) return;
   bad_samples_told_ = count;
   log::warn(fmt::format("{} cannot be read and {} left out: {}{}{}",
-                        count == 1 ? "a file" : fmt::format("{} files", count), count == 1 ? "is" : "are",
-                        count == 1 ? "" : "the last one ", last,
+                        count == 1 ? "a " + word.substr(0, word.size() - 1) : fmt::format("{} {}", count, word),
+                        count == 1 ? "is" : "are", count == 1 ? "" : "the last one ", last,
                         listed_in.empty() ? "" : "; all are listed in " + listed_in));
 }
 

@@ -130,6 +130,14 @@ TEST(Loader, AddsTheMissingChannel) {
   EXPECT_EQ(loader.next().rows(), 4);
 }
 
+TEST(Loader, SaysTheWidthOfATable) {
+  const auto source = std::make_shared<VectorSource>(4, Shape{12});
+  source->classes.assign(4, 1);
+  EXPECT_EQ(error_of(ErrorKind::kData,
+                     [&] { Loader(source, Pipeline(), model_of({17}, {4}), kLoaderClasses, loader_options(4)); }),
+            "samples are 12, the model wants 17; `Input: {shape: [12]}` takes them");
+}
+
 TEST(Loader, RefusesWhatTheModelCannotTake) {
   const auto refusal = [](const ModelSide& model, const Pipeline& pipeline = {}, const std::string& name = "") {
     const auto source = std::make_shared<VectorSource>(4, Shape{28, 28});

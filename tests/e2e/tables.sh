@@ -211,3 +211,4 @@ run 3 fit homes.yaml --cpus 2x1 --run-dir damaged
 says "homes.csv:9: column 'photo': "
 run 0 fit homes.yaml --cpus 2x1 --epochs 1 --run-dir damaged-skip --set data.train.CSV.on_error=skip
 says "homes.csv:9"
+says "a row cannot be read and is left out"

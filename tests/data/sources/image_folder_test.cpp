@@ -309,6 +309,10 @@ TEST_F(ImageFolders, PhotosOfOtherSizesWantAResizing) {
   ResizingSpec resizing;
   resizing.height = resizing.width = 8;
   EXPECT_EQ(loader({transform_family().make(resizing)}), 6);
+  EXPECT_THAT(
+      error_of(ErrorKind::kData, [&] { loader({transform_family().make(resizing)}, 16); }),
+      testing::AllOf(HasSubstr("data.transforms make 8x8 of what they get ("), HasSubstr("the model wants 16x16"),
+                     HasSubstr("write height: 16, width: 16"), HasSubstr("or make the Input 8x8")));
   for (int i = 0; i < 30; ++i) put(fmt::format("a/fits{}.png", i), png_bytes(gradient(8, 8)));
   EXPECT_EQ(loader({}), 36);  // a few that do not fit are what on_error is for
 }
