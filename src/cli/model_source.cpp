@@ -50,6 +50,20 @@ bool meant_as_checkpoint(const std::string& path) {
   return suffix == ".h5" || suffix == ".hdf5" || suffix == ".keras" || checkpoint::is_checkpoint(path);
 }
 
+/// Whoever gives the folder of all runs means one of them: the newest run below it that has a checkpoint, or "".
+std::string newest_run_below(const fs::path& folder, const std::vector<std::string>& names) {
+  std::error_code error;
+  std::string newest;
+  fs::file_time_type when{};
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+    for (const std::string& name : names) {
+      const auto written = fs::last_write_time(entry.path() / "checkpoints" / name, error);
+      if (error || (!newest.empty() && written < when)) continue;
+      newest = entry.path().string(), when = written;
+    }
+  return newest;
+}
+
 }  // namespace
 
 std::string checkpoint_file(const std::string& path, const std::vector<std::string>& names) {
@@ -58,8 +72,10 @@ std::string checkpoint_file(const std::string& path, const std::vector<std::stri
   if (!fs::is_directory(path, error)) return path;
   for (const std::string& name : names)
     if (const fs::path file = fs::path(path) / "checkpoints" / name; fs::exists(file, error)) return file.string();
+  const std::string run = newest_run_below(path, names);
   throw Error(ErrorKind::kCheckpoint,
-              fmt::format("{}: the folder has no checkpoints/{}", path, join(names, " or checkpoints/")));
+              fmt::format("{}: the folder has no checkpoints/{}{}", path, join(names, " or checkpoints/"),
+                          run.empty() ? "" : fmt::format("; the newest run in it is {}", run)));
 }
 
 std::string run_of(const std::string& checkpoint) {

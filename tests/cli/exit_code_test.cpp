@@ -52,6 +52,15 @@ class ExitCode : public ::testing::Test {
   Workplace here_;
 };
 
+TEST_F(ExitCode, TheFolderOfAllRunsNamesTheNewest) {
+  expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", "runs/tiny/001"});
+  expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", "runs/tiny/002"});
+  expect(
+      8,
+      "runs/tiny: the folder has no checkpoints/best.h5 or checkpoints/last.h5; the newest run in it is runs/tiny/002",
+      {"eval", "runs/tiny"});
+}
+
 TEST_F(ExitCode, HelpAndVersionAreResults) {
   EXPECT_EQ(dptrain({"--version"}).code, 0);
   EXPECT_NE(dptrain({"--version"}).out.find("onednn"), std::string::npos);
