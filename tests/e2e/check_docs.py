@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Holds docs/layers.md and docs/config.md against the JSON Schema of configs, and pulls the examples out of the pages.
+"""Holds docs/layers.md and docs/config.md against the JSON Schema of configs, pulls the examples out of the pages, and follows
+their links.
 
     check_docs.py SOURCE SCHEMA    SOURCE: the repository. Writes the YAML examples into the current folder; exit 1 when the
                                    pages lack a type, a key, or the default of a layer's key
+    check_docs.py --links SOURCE   exit 1 when a link within the documentation leads nowhere, or README.md names not every page
 """
 
 import json
@@ -129,7 +131,36 @@ def write_examples(source):
     assert count >= 4, f"{count} examples found"
 
 
+def anchors_of(page):
+    """What GitHub makes of a page's headings, and <a id>."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
+    headings = [re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in re.findall(r"^#+ (.*)$", text, re.M)]
+    return {*headings, *re.findall(r'<a id="([^"]+)"', text)}
+
+
+def wrong_links(source):
+    missing, docs = [], source / "docs"
+    pages = [source / "README.md", source / "CONTRIBUTING.md", *sorted(docs.rglob("*.md"))]
+    for page in pages:
+        for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+            path, _, anchor = target.partition("#")
+            to = (page.parent / path).resolve() if path else page
+            if re.match(r"\w+:", target):
+                continue
+            if not to.exists():
+                missing.append(f"{page.relative_to(source)}: there is no {target}")
+            elif anchor and to.suffix == ".md" and anchor not in anchors_of(to):
+                missing.append(f"{page.relative_to(source)}: {path or page.name} has no heading #{anchor}")
+    readme = (source / "README.md").read_text(encoding="utf-8")
+    named = [page.relative_to(source) for page in pages[2:] if page.name != "README.md"]  # a README stands beside data
+    return missing + [f"README.md does not point to {page}" for page in named if str(page) not in readme]
+
+
 def main():
+    if sys.argv[1] == "--links":
+        missing = wrong_links(pathlib.Path(sys.argv[2]).resolve())
+        print("\n".join(missing))
+        return 1 if missing else 0
     source, schema = pathlib.Path(sys.argv[1]), json.loads(pathlib.Path(sys.argv[2]).read_text(encoding="utf-8"))
     schema = inlined(schema, schema["$defs"])
     write_examples(source)

@@ -14,6 +14,8 @@ What it reads in a page:
     ```sh mpi          commands that want Open MPI's mpirun; where there is none, as `sh gpu`
     ```text            right behind commands: what they print, stdout and stderr
     <!-- exit 3 -->    before commands: one of them ends with this code, the others with 0
+    <!-- sh ...  -->   commands that the reader does not see, on lines of their own: what a page of messages begins with;
+                       `<!-- sh exit 3` in the first line is the code
     <!-- until C -->   before commands: they wait until the command C succeeds
     <!-- words: x -->  these words stand in a string of the sources: of a message that no command here can bring about
 
@@ -81,6 +83,14 @@ def blocks_of(page):
             until = comment[1]
         elif comment := re.fullmatch(r"<!-- words: (.*) -->", line):
             words.append((number, comment[1]))
+        elif hidden := re.fullmatch(r"<!-- sh( exit (\d+))?", line):
+            begin = number
+            while lines[number] != "-->":
+                number += 1
+            behind = Block(begin, "", "\n".join(lines[begin:number]) + "\n", int(hidden[2] or 0), None)
+            blocks.append(behind)
+            number += 1
+            continue
         elif fence := re.fullmatch(r"```(\w+)( \w+)?", line):
             begin = number
             while lines[number] != "```":
@@ -231,6 +241,8 @@ def self_test():
         ("<!-- exit 3 -->\n```sh\n(exit 3)\n```\n```sh\ntrue\n```\n", None),
         ("<!-- exit 3 -->\n```sh\ntrue\n```\n", "exit codes 0, the page says 3"),
         ("```sh\ncd ~; x=1\n```\nWords.\n```sh\necho \"$PWD $x\"\n```\n```text\n/home/you 1\n```\n", None),
+        ("<!-- sh exit 4\necho a\n(exit 4)\n-->\n```text\na\n```\n", None),
+        ("<!-- sh\necho a\n-->\n\n```text\nb\n```\n", "the page says\n    b"),
         ("```python\nimport this\n```\n", None),
         ("<!-- words: Keras -->\n", None),
         ("<!-- words: no message has these words -->\n".replace("no m", "no-m"), "no string of the sources"),
