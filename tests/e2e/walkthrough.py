@@ -8,7 +8,7 @@
 What it reads in a page:
 
     ```sh              commands. The shell begins in a copy of the repository's files that pages name, dptrain is on the PATH
-    ```sh emulator     commands for GPUs: `--gpus 0,1` becomes `--gpus emu:0,emu:1`
+    ```sh emulator     commands for GPUs: `--gpus 0,1` becomes `--gpus emu:0,emu:1`, and what they print of emu:0 is of gpu:0
     ```sh gpu          commands for what no emulator has: only the flags are looked up in dptrain's --help
     ```sh slurm        the same
     ```sh mpi          commands that want Open MPI's mpirun; where there is none, as `sh gpu`
@@ -166,7 +166,9 @@ def strings_of(source):
     return re.sub(r'"\s*"', "", text).replace("\\", "")
 
 
-def has_open_mpi():
+def has_open_mpi(dptrain):
+    if not (dptrain.parent / "libdptrain_openmpi.so").exists():
+        return False
     try:
         version = subprocess.run(["mpirun", "--version"], capture_output=True, text=True, check=False).stdout
     except OSError:
@@ -197,7 +199,7 @@ def run_page(page, folder, source, dptrain):
         made.mkdir()
     for name in ("docs", "configs", "scripts", "tests"):
         (clone / name).symlink_to(source / name)
-    with_gpus, with_mpi = os.environ.get("DPTRAIN_WALKTHROUGH_GPUS") == "1", has_open_mpi()
+    with_gpus, with_mpi = os.environ.get("DPTRAIN_WALKTHROUGH_GPUS") == "1", has_open_mpi(dptrain)
     shell = Shell(steps, clone, environment_for(home, dptrain))
     try:
         for number, block in enumerate(blocks):
@@ -219,6 +221,8 @@ def run_page(page, folder, source, dptrain):
             printed = printed.replace(str(home), "/home/you").replace(str(clone), "/home/you/dptrain")
             if codes != ([block.code] if block.code else []):
                 return f"line {block.line}: exit codes {codes or 0}, the page says {block.code}\n{printed}"
+            if text != block.text:
+                printed = printed.replace("emu:", "gpu:")
             if block.printed is not None:
                 line = mismatch(block.printed, printed.splitlines())
                 if line is not None:
@@ -246,7 +250,8 @@ def self_test():
         ("```python\nimport this\n```\n", None),
         ("<!-- words: Keras -->\n", None),
         ("<!-- words: no message has these words -->\n".replace("no m", "no-m"), "no string of the sources"),
-        ("```sh emulator\necho --gpus 0,1\n```\n```text\n--gpus emu:0,emu:1\n```\n", None),
+        ("```sh emulator\necho --gpus 0,1 | wc -c\n```\n```text\n19\n```\n", None),
+        ("```sh emulator\necho --gpus 0,1\n```\n```text\n--gpus gpu:0,gpu:1\n```\n", None),
     ]
     wrong = 0
     for page, expected in cases:
