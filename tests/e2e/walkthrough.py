@@ -14,8 +14,8 @@ What it reads in a page:
     ```sh mpi          commands that want Open MPI's mpirun; where there is none, as `sh gpu`
     ```text            right behind commands: what they print, stdout and stderr
     <!-- exit 3 -->    before commands: one of them ends with this code, the others with 0
-    <!-- sh ...  -->   commands that the reader does not see, on lines of their own: what a page of messages begins with;
-                       `<!-- sh exit 3` in the first line is the code
+    <!-- sh ...  -->   commands that the reader does not see, on lines of their own: they bring about a message, which stands behind
+                       them and is a part of what they print; `<!-- sh exit 3` in the first line is the code
     <!-- until C -->   before commands: they wait until the command C succeeds
     <!-- words: x -->  these words stand in a string of the sources: of a message that no command here can bring about
 
@@ -87,7 +87,7 @@ def blocks_of(page):
             begin = number
             while lines[number] != "-->":
                 number += 1
-            behind = Block(begin, "", "\n".join(lines[begin:number]) + "\n", int(hidden[2] or 0), None)
+            behind = Block(begin, "hidden", "\n".join(lines[begin:number]) + "\n", int(hidden[2] or 0), None)
             blocks.append(behind)
             number += 1
             continue
@@ -224,7 +224,8 @@ def run_page(page, folder, source, dptrain):
             if text != block.text:
                 printed = printed.replace("emu:", "gpu:")
             if block.printed is not None:
-                line = mismatch(block.printed, printed.splitlines())
+                around = ["..."] if block.kind == "hidden" else []
+                line = mismatch(around + block.printed + around, printed.splitlines())
                 if line is not None:
                     return f"line {block.line}: the page says\n    {line}\nprinted was\n{printed}"
     finally:
@@ -246,6 +247,7 @@ def self_test():
         ("<!-- exit 3 -->\n```sh\ntrue\n```\n", "exit codes 0, the page says 3"),
         ("```sh\ncd ~; x=1\n```\nWords.\n```sh\necho \"$PWD $x\"\n```\n```text\n/home/you 1\n```\n", None),
         ("<!-- sh exit 4\necho a\n(exit 4)\n-->\n```text\na\n```\n", None),
+        ("<!-- sh\necho a; echo b; echo c\n-->\n\n```text\nb\n```\n", None),
         ("<!-- sh\necho a\n-->\n\n```text\nb\n```\n", "the page says\n    b"),
         ("```python\nimport this\n```\n", None),
         ("<!-- words: Keras -->\n", None),
