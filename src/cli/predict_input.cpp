@@ -69,7 +69,9 @@ const Spec* known_set(const experiment::Experiment& experiment) {
 }
 
 data::OnError on_error_of(const data::OnError& known, const std::optional<std::string>& flag) {
-  return flag ? data::OnError{.skip = *flag == "skip"} : known;
+  data::OnError policy = flag ? data::OnError{.skip = *flag == "skip"} : known;
+  policy.is_flag = true;
+  return policy;
 }
 
 /// As the data set of clips, or, without one, as many frames of the size that the model's input has.

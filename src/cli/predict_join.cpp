@@ -23,7 +23,7 @@ using SourcePointer = std::shared_ptr<const data::Source>;
 
 /// A limit is one of a whole data set.
 data::OnError without_limit(const data::OnError& known, const std::optional<std::string>& flag) {
-  return {.skip = flag ? *flag == "skip" : known.skip};
+  return {.skip = flag ? *flag == "skip" : known.skip, .is_flag = true};
 }
 
 [[noreturn]] void fail_part(const Part& part, const std::string& path, const std::string& words) {

@@ -22,7 +22,8 @@ void BadSamples::add(const BadSample& bad) {
     if (listener_) listener_(bad);
   }
   if (!policy_.skip)
-    throw Error(ErrorKind::kData, fmt::format("{} (on_error: skip leaves such {} out)", bad.str(), word_));
+    throw Error(ErrorKind::kData, fmt::format("{} ({} skip leaves such {} out)", bad.str(),
+                                              policy_.is_flag ? "--on-error" : "on_error:", word_));
   if (too_many())
     throw Error(ErrorKind::kData,
                 fmt::format("{}: {} of {} {} cannot be read, more than on_error allows ({}); the last one: {}", place_,

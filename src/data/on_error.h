@@ -22,6 +22,8 @@ struct OnError {
   /// Most bad files that are skipped: a count, or a fraction of all files. Absent: any number.
   std::optional<std::int64_t> most{};
   std::optional<double> most_fraction{};
+  /// `predict --on-error` says it, which has no config at hand.
+  bool is_flag = false;
   bool operator==(const OnError&) const = default;
 };
 

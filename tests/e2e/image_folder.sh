@@ -96,6 +96,8 @@ grep -q 'light/broken.jpg,,cannot open: No such file or directory$' skipped/data
 run 0 eval skipped --set 'data.test={ImageFolder: {directory: '"$work"'/photos, color_mode: grayscale, on_error: skip}}' --on test
 says "n: 51"
 says "4 files cannot be read"
+run 3 predict skipped --input photos/light/cut.jpg --on-error fail
+says "error: photos/light/cut.jpg: byte 200: Premature end of JPEG file (--on-error skip leaves such files out)"
 
 say "the same for any number of workers"
 config skip 5

@@ -51,7 +51,8 @@ std::shared_ptr<const Source> CsvStream::next(std::int64_t most) {
   if (!impl_->rows->next(rows->table, most)) return nullptr;
   rows->plan = impl_->plan.learned;
   if (rows->plan.names_files())
-    rows->bad = std::make_shared<BadSamples>(OnError{.skip = impl_->skip}, rows->size(), impl_->name, "rows");
+    rows->bad =
+        std::make_shared<BadSamples>(OnError{.skip = impl_->skip, .is_flag = true}, rows->size(), impl_->name, "rows");
   rows->place = rows->fingerprint = rows->cache_key = impl_->name;
   impl_->last = rows;
   return csv_samples(std::move(rows), impl_->model);
