@@ -98,6 +98,10 @@ says "1 of 1 values of 'kind' are outside the vocabulary"
 printf 'age,born\n3,2020-01-01\n' >short.csv
 run 3 predict run --input short.csv
 says "has no column 'kind'"
+silent_on "did you mean"
+printf 'age,kimd,born\n3,dog,2020-01-01\n' >misspelt.csv
+run 3 predict run --input misspelt.csv
+says "did you mean 'kimd'?"
 
 say "a table beside an array of images, row by row"
 python3 - <<'PYTHON'

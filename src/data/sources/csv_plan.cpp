@@ -167,9 +167,13 @@ CsvPlan plan_as_learned(const CSVSpec& spec, CsvLearned learned, const std::vect
     if (plan.schema.find(name) < 0) {
       if (!optional || !plan.schema.dialect.header) {
         const Names names = names_of(plan.schema);
+        Names others = names;  // a column that the model wants, too, is no misspelling of this one
+        std::erase_if(others, [&](const std::string& other) {
+          return std::ranges::find(learned.columns, other, &CsvLearned::Column::name) != learned.columns.end();
+        });
         throw Error(ErrorKind::kData,
                     fmt::format("{}: has no column '{}', which the model wants; it has {}{}{}", files.front(),
-                                printable(name), printable(join(names, ", ")), did_you_mean(name, names),
+                                printable(name), printable(join(names, ", ")), did_you_mean(name, others),
                                 optional ? "" : "; `missing_columns: true` takes such columns for missing values"));
       }
       log::warn(fmt::format("{}: has no column '{}'; its values are missing", files.front(), printable(name)));
