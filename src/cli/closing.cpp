@@ -10,11 +10,6 @@
 namespace dptrain::cli {
 namespace {
 
-/// As in the epochs' lines; large ones, errors of prices say, without places that mean nothing.
-std::string value_text(double value) {
-  return std::abs(value) < 1e4 ? fmt::format("{:.4f}", value) : fmt::format("{:.6g}", value);
-}
-
 /// Those of validation, where there are some.
 train::BestValues best_values(train::BestValues best) {
   const auto validates = [](const auto& entry) { return entry.first.starts_with("val_"); };
@@ -53,7 +48,7 @@ std::vector<std::string> closing_lines(const train::EndReport& report, const Clo
       with_commas(static_cast<std::int64_t>(std::llround(report.examples_per_second))), human_bytes(facts.peak_bytes))};
   std::vector<std::string> best;
   for (const auto& [name, entry] : best_values(report.best))
-    best.push_back(fmt::format("{} {} in epoch {}", name, value_text(entry.first), entry.second));
+    best.push_back(fmt::format("{} {} in epoch {}", name, metric_text(entry.first), entry.second));
   if (!best.empty()) lines.push_back(line("best", join(best, ", ")));
   lines.push_back(line("run", facts.run + (facts.kept.empty() ? "" : ": " + join(facts.kept, ", "))));
   const std::string run = shell_quoted(facts.run);

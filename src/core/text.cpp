@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <iterator>
 #include <numeric>
 #include <utility>
@@ -166,6 +167,12 @@ std::string shortest(double value, bool decimal) {
 }
 
 std::string shortest(float value) { return shortest_text(value); }
+
+std::string metric_text(double value) {
+  const double size = std::abs(value);
+  if (size >= 1e4) return fmt::format("{:.6g}", value);
+  return size > 0 && size < 1e-3 ? fmt::format("{:.4e}", value) : fmt::format("{:.4f}", value);
+}
 
 std::size_t utf8_length(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };

@@ -38,6 +38,9 @@ bool glob_match(std::string_view pattern, std::string_view text);
 /// Shortest decimal text that reads back as the same float or double; always with a point or an exponent if `decimal`.
 std::string shortest(double value, bool decimal = false);
 std::string shortest(float value);
+/// A loss or a metric in a line for people, as Keras's bar has it: "0.2314", below 0.001 "4.8700e-04"; from 10,000 on,
+/// errors of prices say, six digits.
+std::string metric_text(double value);
 
 /// A word as a shell would read it back.
 /// As it stands in XML and HTML: printable, with & < > " written out.

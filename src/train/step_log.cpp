@@ -7,13 +7,14 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/rate.h"
+#include "core/text.h"
 #include "experiment/run_files.h"
 
 namespace dptrain::train {
 
 std::string values_text(const std::vector<std::pair<std::string, double>>& values) {
   std::string text;
-  for (const auto& [name, value] : values) text += fmt::format(" - {}: {:.4f}", name, value);
+  for (const auto& [name, value] : values) text += fmt::format(" - {}: {}", name, metric_text(value));
   return text;
 }
 

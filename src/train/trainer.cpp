@@ -14,6 +14,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/rate.h"
+#include "core/text.h"
 #include "session/evaluation.h"
 #include "session/shared_file.h"
 #include "train/signals.h"
@@ -349,7 +350,7 @@ void Trainer::resume(const checkpoint::State& state) {
   std::string best;
   for (const char* name : {"val_accuracy", "val_loss"})
     if (best.empty() && run_.best.contains(name))
-      best = fmt::format("; best {} {:.4f} (epoch {})", name, run_.best[name].first, run_.best[name].second);
+      best = fmt::format("; best {} {} (epoch {})", name, metric_text(run_.best[name].first), run_.best[name].second);
   const bool other_rate =
       position.learning_rate || position.rate_factor != 1;  // than the config's, which the header has
   const std::string rate = other_rate ? fmt::format("; learning rate {:.3e}", run_.learning_rate()) : "";

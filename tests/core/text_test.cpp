@@ -92,6 +92,17 @@ TEST(Text, GlobMatch) {
   EXPECT_FALSE(glob_match("[a]", "a"));  // no character classes
 }
 
+TEST(Text, MetricsKeepDigitsThatTell) {
+  EXPECT_EQ(metric_text(0.23137), "0.2314");
+  EXPECT_EQ(metric_text(-12.5), "-12.5000");
+  EXPECT_EQ(metric_text(0.000487), "4.8700e-04");
+  EXPECT_EQ(metric_text(0), "0.0000");
+  EXPECT_EQ(metric_text(679521.0671), "679521");
+  EXPECT_EQ(metric_text(103749845.3849), "1.0375e+08");
+  EXPECT_EQ(metric_text(std::numeric_limits<double>::quiet_NaN()), "nan");
+  EXPECT_EQ(metric_text(std::numeric_limits<double>::infinity()), "inf");
+}
+
 TEST(Text, ShortestReadsBack) {
   EXPECT_EQ(shortest(0.1), "0.1");
   EXPECT_EQ(shortest(0.1f), "0.1");

@@ -4,6 +4,7 @@
 
 #include "core/format.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "train/callback_def.h"
 #include "train/saved_state.h"
 
@@ -41,7 +42,8 @@ class EarlyStopping final : public Callback {
     control.push_weights(weights_);
     const std::string when =
         best_when_.step > 0 ? fmt::format("step {}", best_when_.step) : fmt::format("epoch {}", best_when_.epoch + 1);
-    log::info(fmt::format("EarlyStopping: weights of {} restored ({} {:.4f})", when, spec_.monitor, best_.value_or(0)));
+    log::info(fmt::format("EarlyStopping: weights of {} restored ({} {})", when, spec_.monitor,
+                          metric_text(best_.value_or(0))));
   }
 
   nlohmann::json save() const override {

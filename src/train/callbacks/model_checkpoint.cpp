@@ -115,7 +115,7 @@ class ModelCheckpoint final : public Callback {
         return;
       } else {
         best_ = *value;
-        note = fmt::format("{} {:.4f}", monitor_, *value);
+        note = fmt::format("{} {}", monitor_, metric_text(*value));
       }
     }
     const std::string file = format_filepath(spec_.filepath.value_or(default_path()), epoch, batch, logs);
