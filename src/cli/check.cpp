@@ -80,7 +80,7 @@ int run(const CheckFlags& flags) {
   session::DryPlan plan;
   session::make_dry_plan(experiment, devices,
                          {.conv_choices = session::open_conv_choices(experiment.config.runtime, devices)}, plan);
-  log::print(fmt::format("model           {} params, {} trainable, {} steps", with_commas(plan.model.parameters()),
+  log::print(fmt::format("model           {} parameters, {} trainable, {} steps", with_commas(plan.model.parameters()),
                          with_commas(plan.model.trainable_parameters()), plan.plan.steps.size()));
   log::print(fmt::format("memory          {} per replica at {} rows, {} of it activations and scratch",
                          human_bytes(plan.replica_bytes), plan.memory.rows, human_bytes(plan.batch_bytes)));

@@ -113,8 +113,10 @@ EpochReport Epochs::report(bool whole) {
 void Epochs::log_line(const EpochReport& report, std::int64_t batches) const {
   run_.progress.clear();
   log::info(fmt::format("{}/{} - {:.{}f}s{} - {} ex/s", batches, run_.session.steps_per_epoch(), report.seconds,
-                        report.seconds < 9.95 ? 1 : 0, values_text(report.logs.items()),
-                        rate_text(report.examples_per_second())));
+                        report.seconds < 0.995  ? 2
+                        : report.seconds < 9.95 ? 1
+                                                : 0,
+                        values_text(report.logs.items()), rate_text(report.examples_per_second())));
   log::debug(human_bytes(session::resident_bytes()) + " of memory in use");
 }
 
