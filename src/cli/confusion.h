@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/classes.h"
-#include "session/session.h"
+#include "mpi/processes.h"
 
 namespace dptrain::cli {
 
@@ -31,9 +31,5 @@ class Confusion {
   std::int64_t classes_;
   std::vector<std::int64_t> counts_;
 };
-
-/// Predicts the whole loader, with the other processes of the session: one for each loss of the session's plan over
-/// classes that are known, in its order. `classes`: of all outputs of the model.
-std::vector<Confusion> confusions(session::Session& session, data::Loader& loader, const std::vector<Classes>& classes);
 
 }  // namespace dptrain::cli

@@ -10,6 +10,7 @@
 #include "cli/data_scan.h"
 #include "cli/data_stats.h"
 #include "cli/output.h"
+#include "cli/sample_images.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"

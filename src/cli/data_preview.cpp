@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "cli/sample_images.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "data/filler.h"
 #include "data/images/finish.h"
-#include "data/slot.h"
 
 namespace dptrain::cli {
 namespace {
@@ -47,14 +46,8 @@ std::int64_t epochs_of(const PreviewOptions& options, const Shape& shape) {
 }
 
 std::vector<Line> lines(const DataSets& data, const NamedSet& set, const PreviewOptions& options) {
-  const auto& transforms = data.experiment->config.data.transforms;
-  const auto& list = options.evaluation ? transforms.eval : transforms.train;
-  const data::Filler filler(set.source, data::Pipeline({list.begin(), list.end()}, options.evaluation), data.model, {},
-                            data.experiment->config.seed, data::Delivery::kFloats);
-  const auto slot = filler.make_slot(1, data::aligned_memory);
-  data::Filler::Scratch scratch;
   const std::size_t input = picture_of(data.model);
-  const std::int64_t elements = data.model.input_shapes[input].elements();
+  SampleReader reader(set.source, *data.experiment, data.model, input, options.evaluation);
   const std::int64_t epochs = epochs_of(options, data.model.input_shapes[input]);
   const std::int64_t count = std::min(options.samples, set.source->size());
   std::vector<Line> found;
@@ -62,17 +55,7 @@ std::vector<Line> lines(const DataSets& data, const NamedSet& set, const Preview
     const std::int64_t index = i * set.source->size() / count;
     Line line{.label = label_of(*set.source, index), .place = place_of(*set.source, index), .values = {}};
     try {
-      for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
-        filler.fill(index, epoch, 0, scratch, *slot);
-        const std::byte* const row = slot->inputs[input].data();
-        if (data.model.input_type(input) == DType::kI32) {
-          const auto* const ids = reinterpret_cast<const std::int32_t*>(row);
-          line.values.emplace_back(ids, ids + elements);
-        } else {
-          const auto* const numbers = reinterpret_cast<const float*>(row);
-          line.values.emplace_back(numbers, numbers + elements);
-        }
-      }
+      for (std::int64_t epoch = 0; epoch < epochs; ++epoch) line.values.push_back(reader.read(index, epoch));
     } catch (const data::SampleError& error) {
       log::warn(fmt::format("left out: {}", error.what()));
       continue;
@@ -84,25 +67,13 @@ std::vector<Line> lines(const DataSets& data, const NamedSet& set, const Preview
 }
 
 /// What is shown as black and as white.
-std::pair<float, float> range_of(const std::vector<Line>& lines) {
-  float low = lines.front().values.front().front(), high = low;
-  for (const Line& line : lines)
-    for (const auto& values : line.values) {
-      const auto [least, most] = std::minmax_element(values.begin(), values.end());
-      low = std::min(low, *least);
-      high = std::max(high, *most);
-    }
-  if (low >= 0 && high <= 1) return {0.0F, 1.0F};
-  if (low >= 0 && high <= 255) return {0.0F, 255.0F};
-  log::info(fmt::format("values from {:.4g} to {:.4g} are shown as black to white", low, high));
-  return {low, high};
-}
-
-using Shades = std::pair<float, float>;  // what is black and what is white
-
-std::shared_ptr<const picture::RgbImage> image_of(const float* values, const Shape& image, const Shades& range) {
-  return std::make_shared<picture::RgbImage>(
-      picture::image_of(values, image[0], image[1], image[2], range.first, range.second));
+Shades range_of(const std::vector<Line>& lines) {
+  std::vector<std::vector<float>> all;
+  for (const Line& line : lines) all.insert(all.end(), line.values.begin(), line.values.end());
+  const Shades range = shades_of(all);
+  if (range != Shades{0.0F, 1.0F} && range != Shades{0.0F, 255.0F})
+    log::info(fmt::format("values from {:.4g} to {:.4g} are shown as black to white", range.first, range.second));
+  return range;
 }
 
 /// One row per sample, one column per epoch.
@@ -113,7 +84,7 @@ picture::Sheet image_sheet(const std::vector<Line>& all, const Shape& shape, con
   std::vector<picture::SheetRow> rows;
   for (const Line& line : all) {
     picture::SheetRow row{.label = line.label, .note = line.place, .images = {}};
-    for (const auto& values : line.values) row.images.push_back(image_of(values.data(), shape, range));
+    for (const auto& values : line.values) row.images.push_back(images_of(values, shape, {0}, range).front());
     rows.push_back(std::move(row));
   }
   return {.title = {}, .note = {}, .columns = std::move(titles), .rows = std::move(rows)};
@@ -121,34 +92,22 @@ picture::Sheet image_sheet(const std::vector<Line>& all, const Shape& shape, con
 
 /// One row per sample and epoch, one column per frame.
 picture::Sheet clip_sheet(const std::vector<Line>& all, const Shape& shape, const Shades& range) {
-  constexpr std::int64_t kMostFrames = 16;
-  const Shape image = data::frame_shape(shape);
-  const std::int64_t columns = std::min(kMostFrames, shape[0]);
-  const auto frame_in = [&](std::int64_t column) { return column * shape[0] / columns; };
+  const std::vector<std::int64_t> frames = shown_frames(shape, 16);
   std::vector<std::string> titles;
-  for (std::int64_t column = 0; column < columns; ++column)
-    titles.push_back(fmt::format("frame {}", frame_in(column) + 1));
+  for (const std::int64_t frame : frames) titles.push_back(fmt::format("frame {}", frame + 1));
   std::vector<picture::SheetRow> rows;
   for (const Line& line : all)
     for (std::size_t epoch = 0; epoch < line.values.size(); ++epoch) {
       const bool one = line.values.size() == 1;
       picture::SheetRow row{.label = one ? line.label : fmt::format("{}, epoch {}", line.label, epoch + 1),
                             .note = line.place,
-                            .images = {}};
-      for (std::int64_t column = 0; column < columns; ++column)
-        row.images.push_back(image_of(line.values[epoch].data() + frame_in(column) * image.elements(), image, range));
+                            .images = images_of(line.values[epoch], shape, frames, range)};
       rows.push_back(std::move(row));
     }
   return {.title = {}, .note = {}, .columns = std::move(titles), .rows = std::move(rows)};
 }
 
 }  // namespace
-
-std::optional<std::size_t> picture_input(const data::ModelSide& model) {
-  for (std::size_t i = 0; i < model.input_shapes.size(); ++i)
-    if (const int rank = model.input_shapes[i].rank(); rank == 3 || rank == 4) return i;
-  return std::nullopt;
-}
 
 picture::Sheet preview(const DataSets& data, const NamedSet& set, const PreviewOptions& options) {
   const Shape shape = data.model.input_shapes[picture_of(data.model)];

@@ -16,9 +16,6 @@ struct PreviewOptions {
   bool evaluation = false;             ///< the eval transforms instead, once
 };
 
-/// The first of the model's inputs that is an image or a clip.
-std::optional<std::size_t> picture_input(const data::ModelSide& model);
-
 /// Of that input. Images: one row per sample under its class and place, one column per epoch. Clips: one row per sample
 /// and epoch, one column per frame, 16 of them evenly spread where there are more. Samples that cannot be read are left
 /// out, with a warning. Values are shown as they are where they lie in 0..1 or 0..255, else stretched over the whole

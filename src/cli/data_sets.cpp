@@ -57,7 +57,9 @@ std::shared_ptr<const data::Source> open_table(const std::string& path) {
   return data::open_sources(only, {}, 0).train;
 }
 
-data::ModelSide side_of(const experiment::Experiment& experiment) {
+}  // namespace
+
+data::ModelSide model_side(const experiment::Experiment& experiment) {
   const graph::Graph& graph = experiment.graph;
   data::ModelSide side = experiment::input_side(graph);
   for (const graph::Port& output : graph.outputs) {
@@ -68,8 +70,6 @@ data::ModelSide side_of(const experiment::Experiment& experiment) {
   side.pixels = data::expect_pixels({transforms.begin(), transforms.end()});
   return side;
 }
-
-}  // namespace
 
 DataSets open_data_sets(const std::string& path, const experiment::Overrides& overrides,
                         const std::optional<std::string>& only) {
@@ -85,7 +85,7 @@ DataSets open_data_sets(const std::string& path, const experiment::Overrides& ov
     return found;
   }
   found.experiment = load(path, overrides);
-  found.model = side_of(*found.experiment);
+  found.model = model_side(*found.experiment);
   const experiment::DataSection& section = found.experiment->config.data;
   const data::Sources sources =
       data::open_sources({section.train, section.validation, section.test}, found.model, found.experiment->config.seed);

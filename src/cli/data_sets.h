@@ -32,6 +32,9 @@ struct DataSets {
 DataSets open_data_sets(const std::string& path, const experiment::Overrides& overrides,
                         const std::optional<std::string>& only);
 
+/// What the model of a config wants of its data sets.
+data::ModelSide model_side(const experiment::Experiment& experiment);
+
 /// Whether a source's samples are files of their own, which label_place() names.
 bool holds_files(const data::Source& source);
 

@@ -1,47 +1,27 @@
 #pragma once
 
-// The names of the files of a run's folder (docs/files.md). Constants; any thread.
+// The names of the files of a run's folder (docs/files.md). Constants and pure functions; any thread.
 
-#include <array>
 #include <string>
+#include <vector>
 
 namespace dptrain::experiment {
 
 inline constexpr const char* kDataErrors = "data-errors.csv";
+inline constexpr const char* kReport = "report.html";
 inline constexpr const char* kRunLock = ".lock";  ///< whose holder writes the folder
 
-/// What --overwrite may take away: the files of a run, and nothing that somebody else has put beside them.
-inline constexpr std::array kRunFiles{"config.yaml",
-                                      "config.resolved.yaml",
-                                      "command.txt",
-                                      "env.json",
-                                      "train.log",
-                                      "train.csv",
-                                      "steps.csv",
-                                      "events.jsonl",
-                                      "result.json",
-                                      "model.h5",
-                                      "labels.txt",
-                                      "log.csv",
-                                      "curves.svg",
-                                      "eval.json",
-                                      "confusion.csv",
-                                      "eval-train.json",
-                                      "confusion-train.csv",
-                                      "eval-validation.json",
-                                      "confusion-validation.csv",
-                                      "confusion.svg",
-                                      "scores.svg",
-                                      "confusion-train.svg",
-                                      "scores-train.svg",
-                                      "confusion-validation.svg",
-                                      "scores-validation.svg",
-                                      "fault/fault.json",
-                                      "fault/state.h5",
-                                      kDataErrors};
+/// "confusion.csv"; of one output among several "confusion-kind.csv"; of a data set `on` that is not the usual one
+/// "confusion-train.csv", "confusion-kind-train.csv". "" stands for the only output and for the usual set.
+std::string evaluation_file(const std::string& stem, const std::string& output, const std::string& on,
+                            const std::string& suffix);
+
+/// What --overwrite may take away: the files of a run, and nothing that somebody else has put beside them. `outputs`:
+/// the names of a model that has several.
+std::vector<std::string> run_files(const std::vector<std::string>& outputs = {});
 
 /// Whether it is one of these.
-bool is_run_file(const std::string& name);
+bool is_run_file(const std::string& name, const std::vector<std::string>& outputs = {});
 
 /// Whether a run has a file of this name, below its folder, for itself.
 bool is_taken_by_run(const std::string& name);

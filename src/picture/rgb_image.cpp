@@ -40,4 +40,25 @@ RgbImage image_of(const float* values, std::int64_t height, std::int64_t width, 
   return picture;
 }
 
+RgbImage shrunk(const RgbImage& image, std::int64_t most) {
+  const std::int64_t largest = std::max(image.height, image.width);
+  if (largest <= most) return image;
+  const auto fitting = [&](std::int64_t side) { return std::max<std::int64_t>(1, side * most / largest); };
+  RgbImage small(fitting(image.height), fitting(image.width));
+  for (std::int64_t y = 0; y < small.height; ++y)
+    for (std::int64_t x = 0; x < small.width; ++x) {
+      const std::int64_t top = y * image.height / small.height, bottom = (y + 1) * image.height / small.height;
+      const std::int64_t left = x * image.width / small.width, right = (x + 1) * image.width / small.width;
+      for (std::int64_t c = 0; c < 3; ++c) {
+        std::int64_t sum = 0;
+        for (std::int64_t i = top; i < bottom; ++i)
+          for (std::int64_t j = left; j < right; ++j) sum += image.rgb[static_cast<std::size_t>((i * image.width + j) * 3 + c)];
+        const std::int64_t pixels = (bottom - top) * (right - left);
+        small.rgb[static_cast<std::size_t>((y * small.width + x) * 3 + c)] =
+            static_cast<std::uint8_t>((sum + pixels / 2) / pixels);
+      }
+    }
+  return small;
+}
+
 }  // namespace dptrain::picture

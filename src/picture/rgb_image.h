@@ -19,6 +19,9 @@ struct RgbImage {
 RgbImage image_of(const float* values, std::int64_t height, std::int64_t width, std::int64_t channels, float low,
                   float high);
 
+/// At most `most` pixels high and wide, by means over the pixels that one replaces; smaller ones as they are.
+RgbImage shrunk(const RgbImage& image, std::int64_t most);
+
 /// The bytes of a PNG file. Throws Error{kMemory}.
 std::vector<std::uint8_t> encode_png(const RgbImage& picture);
 

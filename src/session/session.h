@@ -52,6 +52,8 @@ class Session {
   data::Loader& train_loader() { return *data_->loader("train"); }
   data::Loader* validation_loader() { return data_->loader("validation"); }
   data::Loader* test_loader() { return data_->loader("test"); }
+  data::Loader* loader(const std::string& set) { return data_->loader(set); }  ///< null where it is not open
+  std::shared_ptr<const data::Source> source(const std::string& set) const { return data_->source(set); }
   /// Which data sets become batches on the GPU: "train resident (45 MiB)"; empty on CPUs.
   const std::vector<std::string>& feeds() const { return feeds_; }
   const std::vector<std::string>& class_names() const { return data_->class_names(); }

@@ -147,6 +147,11 @@ data::Loader* SessionData::loader(const std::string& name) const {
   return found == sets_.end() ? nullptr : found->loader.get();
 }
 
+std::shared_ptr<const data::Source> SessionData::source(const std::string& name) const {
+  const auto found = std::ranges::find(sets_, name, &Set::name);
+  return found == sets_.end() ? nullptr : found->source;
+}
+
 std::int64_t SessionData::samples() const {
   std::int64_t samples = 0;
   for (const Set& set : sets_) samples += set.loader->samples();

@@ -61,6 +61,8 @@ class SessionData {
   std::vector<config::Typed> transforms(bool evaluation) const;
   /// Null where it is not open.
   data::Loader* loader(const std::string& name) const;
+  /// The samples themselves, also where the loaders go over features of them. Null where it is not open.
+  std::shared_ptr<const data::Source> source(const std::string& name) const;
   std::int64_t samples() const;  ///< of all of them
   /// Whether the training samples are others in every epoch, by themselves.
   bool draws() const { return sources_.train && sources_.train->draws(); }

@@ -18,6 +18,7 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "experiment/callback_type.h"
+#include "experiment/objectives.h"
 #include "experiment/run_files.h"
 #include "train/line_file.h"
 
@@ -76,11 +77,17 @@ std::string make_next(const fs::path& runs) {
   }
 }
 
-void wipe(const fs::path& path) {
+/// Of a model with several.
+std::vector<std::string> outputs_of(const experiment::Experiment& experiment) {
+  const std::vector<std::string> names = experiment::output_names(experiment.graph);
+  return names.size() > 1 ? names : std::vector<std::string>{};
+}
+
+void wipe(const fs::path& path, const std::vector<std::string>& outputs) {
   std::error_code ignored;
-  for (const char* name : experiment::kRunFiles) fs::remove(path / name, ignored);
+  for (const std::string& name : experiment::run_files(outputs)) fs::remove(path / name, ignored);
   for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored))
-    if (experiment::is_run_file(target_of_temporary(entry.path().filename().string())))
+    if (experiment::is_run_file(target_of_temporary(entry.path().filename().string()), outputs))
       fs::remove(entry.path(), ignored);
   if (fs::is_symlink(path / "checkpoints", ignored)) return;  // what lies there is not this run's
   std::vector<fs::path> gone;
@@ -103,6 +110,7 @@ std::vector<fs::path> logs_of(const experiment::Experiment& experiment) {
 /// Nothing lies there but what a run writes before its first checkpoint is whole: nothing is lost when it goes.
 bool killed_at_start(const fs::path& path, const experiment::Experiment& experiment) {
   const std::vector<fs::path> logs = logs_of(experiment);
+  const std::vector<std::string> outputs = outputs_of(experiment);
   const auto lies_above = [](const fs::path& folder, const fs::path& file) {
     return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
   };
@@ -115,7 +123,8 @@ bool killed_at_start(const fs::path& path, const experiment::Experiment& experim
     const std::string target = target_of_temporary(name);
     if (in_checkpoints) return !target.empty();
     if (std::ranges::find(logs, below) != logs.end()) return true;
-    const bool ours = experiment::is_run_file(name) || experiment::is_run_file(target) || name == experiment::kRunLock;
+    const bool ours = experiment::is_run_file(name, outputs) || experiment::is_run_file(target, outputs) ||
+                      name == experiment::kRunLock;
     return ours && !below.has_parent_path() && name != "result.json" && name != "model.h5";
   };
   std::error_code error;
@@ -165,7 +174,7 @@ void RunDirectory::choose(const experiment::Experiment& experiment, const RunOpt
                             path_));
   make_folders(path_);
   lock_ = RunLock(path_);
-  if (!goes_on) wipe(path_);
+  if (!goes_on) wipe(path_, outputs_of(experiment));
 }
 
 void RunDirectory::describe(const experiment::Experiment& experiment, const RunOptions& options,

@@ -1,0 +1,140 @@
+#include "cli/judgement.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/clock.h"
+
+namespace dptrain::cli {
+namespace {
+
+/// The true class of a position: a number, or the largest of a row of values.
+std::int64_t label_of(const void* labels, std::int64_t row, optim::LabelKind kind, const Classes& classes) {
+  if (kind == optim::LabelKind::kClass) return static_cast<const std::int32_t*>(labels)[row];
+  const float* values = static_cast<const float*>(labels) + row * classes.row_width();
+  if (classes.row_width() == 1) return *values >= 0.5F ? 1 : 0;
+  return argmax(values, classes.row_width());
+}
+
+/// What is gathered of one output.
+struct Gathered {
+  const plan::LossStep* loss;
+  const Classes* classes;
+  int label = 0;  ///< which of the batch's
+  std::vector<std::uint8_t> mask{};
+  std::optional<Confusion> confusion{};
+  WorstSamples worst{};
+
+  void add(const data::Batch& batch, const std::vector<float>& output) {
+    for (std::int64_t sample = 0; sample < batch.own().count; ++sample) {
+      WorstSample found{.index = batch.own_indices()[static_cast<std::size_t>(sample)]};
+      const bool counts = classes->known() ? take_classes(batch, output, sample, found)
+                                           : take_values(batch, output, sample, found);
+      if (counts) worst.add(found);
+    }
+  }
+
+ private:
+  bool take_classes(const data::Batch& batch, const std::vector<float>& output, std::int64_t sample,
+                    WorstSample& found) {
+    const std::int64_t each = classes->positions();
+    for (std::int64_t row = sample * each; row < (sample + 1) * each; ++row) {
+      if (loss->masked() && mask[static_cast<std::size_t>(row)] == 0) continue;
+      const std::vector<float> p = classes->probabilities(output.data() + row * classes->row_width());
+      found.label = label_of(batch.labels(label), row, loss->labels, *classes);
+      found.answer = argmax(p.data(), classes->count());
+      found.probability = p[static_cast<std::size_t>(found.answer)];
+      found.loss += class_loss(p[static_cast<std::size_t>(found.label)]);
+      found.wrong += found.answer != found.label ? 1 : 0;
+      ++found.positions;
+      confusion->add(found.label, found.answer);
+    }
+    found.loss /= static_cast<double>(std::max<std::int64_t>(1, found.positions));
+    return found.positions > 0;
+  }
+
+  bool take_values(const data::Batch& batch, const std::vector<float>& output, std::int64_t sample,
+                   WorstSample& found) const {
+    if (loss->labels != optim::LabelKind::kDense || loss->masked()) return false;
+    const std::int64_t width = classes->width();
+    const float* const answers = output.data() + sample * width;
+    const float* const labels = static_cast<const float*>(batch.labels(label)) + sample * width;
+    for (std::int64_t i = 0; i < width; ++i) found.loss += std::abs(static_cast<double>(answers[i]) - labels[i]);
+    found.loss /= static_cast<double>(width);
+    if (width > static_cast<std::int64_t>(WorstSample::kMostValues)) return std::isfinite(found.loss);
+    found.values = static_cast<std::size_t>(width);
+    std::copy_n(labels, width, found.labels.begin());
+    std::copy_n(answers, width, found.answers.begin());
+    return std::isfinite(found.loss);
+  }
+};
+
+std::vector<Gathered> nothing_yet(const session::Session& session, const plan::Plan& plan,
+                                  const std::vector<Classes>& classes) {
+  std::vector<Gathered> all;
+  for (const plan::LossStep& loss : plan.losses) {
+    Gathered one{.loss = &loss,
+                 .classes = &classes[static_cast<std::size_t>(loss.output)],
+                 .label = static_cast<int>(all.size())};
+    one.mask.resize(static_cast<std::size_t>(session.global_batch() * loss.masked_positions));
+    if (one.classes->known()) one.confusion.emplace(one.classes->count());
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+/// The second pass: what the model answers to each sample. False where it was stopped.
+bool look_at_answers(session::Session& session, data::Loader& loader, const std::vector<Classes>& classes,
+                     const std::function<bool()>& go_on, std::vector<Gathered>& gathered) {
+  std::vector<std::vector<float>> outputs;
+  std::vector<void*> places;
+  for (const Classes& one : classes)
+    places.push_back(outputs.emplace_back(static_cast<std::size_t>(session.global_batch() * one.width())).data());
+  for (Gathered& one : gathered)
+    if (one.loss->masked()) places.push_back(one.mask.data());
+  loader.seek(0, 0);
+  for (data::Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) {
+    if (!go_on()) return false;
+    session.replicas().predict(batch.host(), places);
+    for (Gathered& one : gathered) one.add(batch, outputs[static_cast<std::size_t>(one.loss->output)]);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<Judgement> judge(session::Session& session, const std::vector<Classes>& classes, const std::string& on,
+                               train::ProgressMode progress, const std::function<bool()>& go_on) {
+  data::Loader& loader = *session.loader(on);
+  mpi::Processes* const processes = session.processes();
+  train::Progress drawn(progress);
+  const Stopwatch watch;
+  train::BarState bar{.total = 2 * loader.batches_per_epoch(), .values = " - " + on};
+  const auto show = [&] {
+    ++bar.done;
+    bar.seconds = watch.seconds();
+    drawn.draw(bar);
+    return go_on();
+  };
+  loader.seek(0, 0);
+  const std::optional<replica::StepSums> sums = session::evaluate(session, loader, show);
+  // Processes agree when they sum, which the second pass does at its end alone.
+  const auto show_on = [&] { return show() || processes != nullptr; };
+  std::vector<Gathered> gathered = nothing_yet(session, session.plan(), classes);
+  const bool whole = sums && look_at_answers(session, loader, classes, show_on, gathered);
+  drawn.clear();
+  if (!whole) return std::nullopt;
+
+  Judgement judgement{.on = on, .samples = sums->samples, .values = session::values_of(session.plan(), *sums)};
+  for (Gathered& one : gathered) {
+    if (processes != nullptr && one.confusion) one.confusion->add_processes(*processes);
+    if (processes != nullptr) one.worst.add_processes(*processes);
+    OutputJudgement output{.name = one.loss->name, .classes = *one.classes, .confusion = one.confusion};
+    if (output.confusion) output.scores = class_scores(*output.confusion, output.classes);
+    output.worst = one.worst.sorted();
+    judgement.outputs.push_back(std::move(output));
+  }
+  return judgement;
+}
+
+}  // namespace dptrain::cli

@@ -1,0 +1,43 @@
+#pragma once
+
+// What a model is worth on a data set: metrics, confusions, scores of classes, and the samples it does worst on. What
+// eval, fit and report share. Main thread; all processes of the session together.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/class_scores.h"
+#include "cli/classes.h"
+#include "cli/confusion.h"
+#include "cli/worst_samples.h"
+#include "session/session.h"
+#include "train/progress.h"
+
+namespace dptrain::cli {
+
+/// Of one output of the model that has a loss.
+struct OutputJudgement {
+  std::string name;  ///< "" where the model has one
+  Classes classes;
+  std::optional<Confusion> confusion{};  ///< where classes.known(), as the scores
+  std::vector<ClassScore> scores{};
+  std::vector<WorstSample> worst{};  ///< the largest loss first
+};
+
+struct Judgement {
+  std::string on;                                        ///< "validation"
+  std::int64_t samples = 0;                              ///< whose values these are
+  std::vector<std::pair<std::string, double>> values{};  ///< "loss" first, then metrics
+  std::vector<OutputJudgement> outputs{};                ///< in the order of the plan's losses
+};
+
+/// Judges the weights in the session's replicas on its data set `on`, which is open. `classes`: of all outputs of the
+/// model. `go_on` is asked after each batch; what it says must be the same in all processes. Nothing where it said no.
+std::optional<Judgement> judge(session::Session& session, const std::vector<Classes>& classes, const std::string& on,
+                               train::ProgressMode progress, const std::function<bool()>& go_on);
+
+}  // namespace dptrain::cli

@@ -1,0 +1,66 @@
+#include "cli/worst_pictures.h"
+
+#include <filesystem>
+
+#include "cli/data_sets.h"
+#include "cli/sample_images.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+
+namespace dptrain::cli {
+namespace {
+
+/// "coat, answered shirt 0.93"
+std::string told(const OutputJudgement& output, const WorstSample& sample) {
+  if (!output.confusion) return fmt::format("error {:.4g}", sample.loss);
+  if (!output.classes.one_per_sample())
+    return fmt::format("{} of {} wrong", with_commas(sample.wrong), with_commas(sample.positions));
+  return fmt::format("{}, answered {} {:.2f}", output.classes.name(sample.label), output.classes.name(sample.answer),
+                     sample.probability);
+}
+
+std::string file_or_number(const data::Source& source, std::int64_t index) {
+  return holds_files(source) ? std::filesystem::path(source.label_place(index)).filename().string()
+                             : fmt::format("#{}", index);
+}
+
+}  // namespace
+
+std::optional<picture::Sheet> worst_sheet(const std::string& title, const OutputJudgement& output,
+                                          const std::shared_ptr<const data::Source>& samples,
+                                          const experiment::Experiment& experiment) {
+  constexpr std::int64_t kMostFrames = 4, kMostPixels = 160;
+  const data::ModelSide model = model_side(experiment);
+  const std::optional<std::size_t> input = picture_input(model);
+  if (!input || output.worst.empty()) return std::nullopt;
+  const Shape& shape = model.input_shapes[*input];
+  std::vector<std::vector<float>> all;
+  try {
+    SampleReader reader(samples, experiment, model, *input, true);
+    for (const WorstSample& sample : output.worst) all.push_back(reader.read(sample.index, 0));
+  } catch (const std::exception& unreadable) {
+    log::warn(fmt::format("the worst samples are not drawn: {}", unreadable.what()));
+    return std::nullopt;
+  }
+  const Shades shades = shades_of(all);
+  const std::vector<std::int64_t> frames = shown_frames(shape, kMostFrames);
+  picture::Sheet sheet{.title = title + ": the worst samples",
+                       .note = output.confusion ? "the largest loss first; the label, and what the model answers"
+                                                : "the largest mean absolute error first",
+                       .columns = {},
+                       .rows = {}};
+  for (std::size_t i = 0; frames.size() > 1 && i < frames.size(); ++i)
+    sheet.columns.push_back(fmt::format("frame {}", frames[i] + 1));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    picture::SheetRow row{.label = told(output, output.worst[i]),
+                          .note = file_or_number(*samples, output.worst[i].index),
+                          .images = {}};
+    for (const auto& image : images_of(all[i], shape, frames, shades))
+      row.images.push_back(std::make_shared<picture::RgbImage>(picture::shrunk(*image, kMostPixels)));
+    sheet.rows.push_back(std::move(row));
+  }
+  return sheet;
+}
+
+}  // namespace dptrain::cli
