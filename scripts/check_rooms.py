@@ -26,7 +26,8 @@ LEVELS = {
     "experiment": 8,
     "session": 9,
     "train": 10,
-    "cli": 11,
+    "report": 11,
+    "cli": 12,
 }
 
 # Who may call kernels/cpu. kernels/cuda is called by the GPU device alone. Files directly in kernels/ and in kernels/losses/
@@ -53,8 +54,8 @@ LIBRARIES = [
     Library("fmt", r"fmt/", (r"src/core/format\.h",)),
     Library("spdlog", r"spdlog/", (r"src/core/\w+\.cpp",)),
     Library("yaml-cpp", r"yaml-cpp/", (r"src/config/\w+\.cpp",), single=True),
-    Library("nlohmann-json (declarations)", r"nlohmann/json_fwd\.hpp", (r"src/(config|data|export|checkpoint|session|train|cli)/",)),
-    Library("nlohmann-json", r"nlohmann/", (r"src/(config|data|export|checkpoint|session|train|cli)/(\w+/)?\w+\.cpp",)),
+    Library("nlohmann-json (declarations)", r"nlohmann/json_fwd\.hpp", (r"src/(config|data|export|checkpoint|session|train|report|cli)/",)),
+    Library("nlohmann-json", r"nlohmann/", (r"src/(config|data|export|checkpoint|session|train|report|cli)/(\w+/)?\w+\.cpp",)),
     Library("oneDNN", r"(oneapi/)?dnnl", (r"src/device/cpu/",)),
     Library("Google Benchmark", r"benchmark/", (r"src/device/cpu/bench/",)),
     Library("Highway", r"hwy/", (r"kernels/cpu/",)),
@@ -238,6 +239,8 @@ PLANTED = [
     ("src/session/a.cpp", '#include "experiment/experiment.h"', None),
     ("src/session/b.cpp", '#include "train/run_directory.h"', "must not include up into 'train'"),
     ("src/train/a.cpp", '#include "trainer.h"', "names no room"),
+    ("src/report/a.cpp", '#include "train/curves.h"', None),
+    ("src/train/d.cpp", '#include "report/page.h"', "must not include up into 'report'"),
     ("src/train/b.cpp", "#include <boost/any.hpp>", "belongs to no library"),
     ("src/cli/main.cpp", '#include "train/trainer.h"', None),
     ("src/cli/b.cpp", "#include <CLI/CLI.hpp>", None),

@@ -21,5 +21,5 @@ add_executable(dptrain_bundle EXCLUDE_FROM_ALL
   gpu_bundle/main.cpp gpu_bundle/dptrain_main.cpp ${plan_check} ${sources})
 target_include_directories(dptrain_bundle PRIVATE ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_definitions(dptrain_bundle PRIVATE DPTRAIN_CUDA_STUB="libcuda.so")
-dptrain_link_rooms(dptrain_bundle 11)
+dptrain_link_rooms(dptrain_bundle 12)
 target_link_libraries(dptrain_bundle PRIVATE dptrain_test_support GTest::gtest GTest::gmock CLI11::CLI11 nlohmann_json::nlohmann_json)

@@ -6,6 +6,7 @@
 
 #include "core/format.h"
 #include "core/text.h"
+#include "train/end_text.h"
 
 namespace dptrain::cli {
 namespace {
@@ -23,28 +24,13 @@ std::string counted(std::int64_t count, const char* what) {
 
 std::string line(const char* word, const std::string& text) { return fmt::format("  {:<8} {}", word, text); }
 
-const char* how_it_ended(const std::string& exit) {
-  if (exit == "early_stopping") return "stopped early: nothing got better any more";
-  if (exit == "max_time") return "stopped: the time is over";
-  if (exit == "signal") return "stopped by a signal, and saved";
-  return exit == "completed" ? "completed" : "training diverged";
-}
-
 }  // namespace
-
-std::string duration_text(double seconds) {
-  if (seconds < 9.95) return fmt::format("{:.2g} s", seconds);
-  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
-  if (whole < 60) return fmt::format("{} s", whole);
-  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
-  return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
-}
 
 std::vector<std::string> closing_lines(const train::EndReport& report, const ClosingFacts& facts) {
   const std::string& exit = report.result.exit;
   std::vector<std::string> lines{fmt::format(
-      "{}; {}, {} in {}, {} examples/s, {} of memory", how_it_ended(exit), counted(report.epochs, "epoch"),
-      counted(report.steps, "step"), duration_text(report.seconds),
+      "{}; {}, {} in {}, {} examples/s, {} of memory", train::exit_text(exit), counted(report.epochs, "epoch"),
+      counted(report.steps, "step"), train::duration_text(report.seconds),
       with_commas(static_cast<std::int64_t>(std::llround(report.examples_per_second))), human_bytes(facts.peak_bytes))};
   std::vector<std::string> best;
   for (const auto& [name, entry] : best_values(report.best))

@@ -27,7 +27,4 @@ std::vector<std::string> closing_lines(const train::EndReport& report, const Clo
 /// it ended and where the run lies.
 std::vector<std::string> closing_figures(const train::EndReport& report, const std::string& run);
 
-/// "0.84 s", "12 s", "3 min 20 s", "1 h 02 min"
-std::string duration_text(double seconds);
-
 }  // namespace dptrain::cli

@@ -80,8 +80,9 @@ int run(const EvalFlags& flags, const Context& context, mpi::Processes* processe
   evaluation.load_weights();
 
   const bool shows = session.world().is_first() && !context.quiet && !context.json;
-  const Judgement judgement = *judge(session, evaluation.classes(), evaluation.on(),
-                                     shows ? train::ProgressMode::kAuto : train::ProgressMode::kOff, [] { return true; });
+  const Judgement judgement =
+      *judge(session, evaluation.classes(), evaluation.on(),
+             shows ? train::ProgressMode::kAuto : train::ProgressMode::kOff, [] { return true; });
   if (!log::is_json()) print_values(judgement);
   session.warn_about_bad_samples();
   if (!session.world().is_first()) return 0;
@@ -120,7 +121,8 @@ void add_eval(App& app) {
   command.section("Evaluation")
       .option("--weights", "FILE", flags->request.weights,
               "a checkpoint or a file of Keras, when the first argument is a config")
-      .choice("--on", {"test", "validation", "train"}, flags->request.on, "the data set (default test, else validation)")
+      .choice("--on", {"test", "validation", "train"}, flags->request.on,
+              "the data set (default test, else validation)")
       .choice("--data", {"real", "synthetic"}, flags->data, "synthetic: generated data in place of the data set")
       .flag("--ema", flags->request.ema, "use the exponential moving averages of the weights")
       .option("--output", "DIR", flags->output, "where eval.json, confusion.csv and the pictures go")

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
+#include "cli/fit_report.h"
 #include "cli/model_source.h"
 #include "cli/processes.h"
 #include "cli/run_header.h"
@@ -20,6 +21,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "experiment/run_files.h"
 #include "session/environment.h"
 #include "session/shared_file.h"
 #include "session/verify.h"
@@ -38,7 +40,7 @@ struct FitFlags {
   std::optional<std::string> run_dir, resume, init_from;
   std::vector<std::string> assertions;
   std::string data = "real", progress = "auto";
-  bool overwrite = false, dry_run = false;
+  bool overwrite = false, dry_run = false, no_report = false;
 };
 
 /// What --resume comes to.
@@ -128,7 +130,8 @@ ClosingFacts closing_facts(const train::RunDirectory& run, const experiment::Exp
   namespace fs = std::filesystem;
   std::error_code ignored;
   ClosingFacts facts{.run = run.path(), .config = run.file("config.resolved.yaml"), .kept = {}};
-  for (const char* const name : {"curves.svg", "train.csv", "train.log", "model.h5", "checkpoints/best.h5"})
+  for (const char* const name :
+       {experiment::kReport, "curves.svg", "train.csv", "train.log", "model.h5", "checkpoints/best.h5"})
     if (fs::exists(run.file(name), ignored)) facts.kept.emplace_back(name);
   facts.can_eval = experiment.config.data.validation || experiment.config.data.test;
   facts.peak_bytes = session::peak_resident_bytes();
@@ -182,6 +185,7 @@ int train_run(const FitFlags& flags, session::Session& session, const Resume& re
   train::Trainer trainer(session, run, options);
   if (state) trainer.resume(*state);
   const train::FitResult result = trainer.fit();
+  if (!flags.no_report) leave_report(session, run, trainer.ended(), options.progress);
   const int code = report(trainer.ended(), run, session, context);
   if (code == 0) check(assertions, result.final.items());
   return code;
@@ -266,6 +270,7 @@ void add_fit(App& app) {
       .exclusive({"--resume", "--overwrite"})
       .choice("--data", {"real", "synthetic"}, flags->data, "synthetic: generated data in place of every data set")
       .option("--assert", "EXPR", flags->assertions, "exit 7 unless this holds at the end, as in 'val_accuracy>=0.90'")
+      .flag("--no-report", flags->no_report, "no evaluation and no report.html at the end")
       .flag("--dry-run", flags->dry_run, "build, place, load, one batch without an update; writes nothing")
       .choice("--progress", {"auto", "on", "off"}, flags->progress, "the progress bar on stderr; auto: on a terminal");
   flags->overrides.add_training(command);

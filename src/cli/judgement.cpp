@@ -28,8 +28,8 @@ struct Gathered {
   void add(const data::Batch& batch, const std::vector<float>& output) {
     for (std::int64_t sample = 0; sample < batch.own().count; ++sample) {
       WorstSample found{.index = batch.own_indices()[static_cast<std::size_t>(sample)]};
-      const bool counts = classes->known() ? take_classes(batch, output, sample, found)
-                                           : take_values(batch, output, sample, found);
+      const bool counts =
+          classes->known() ? take_classes(batch, output, sample, found) : take_values(batch, output, sample, found);
       if (counts) worst.add(found);
     }
   }

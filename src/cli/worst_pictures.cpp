@@ -53,9 +53,8 @@ std::optional<picture::Sheet> worst_sheet(const std::string& title, const Output
   for (std::size_t i = 0; frames.size() > 1 && i < frames.size(); ++i)
     sheet.columns.push_back(fmt::format("frame {}", frames[i] + 1));
   for (std::size_t i = 0; i < all.size(); ++i) {
-    picture::SheetRow row{.label = told(output, output.worst[i]),
-                          .note = file_or_number(*samples, output.worst[i].index),
-                          .images = {}};
+    picture::SheetRow row{
+        .label = told(output, output.worst[i]), .note = file_or_number(*samples, output.worst[i].index), .images = {}};
     for (const auto& image : images_of(all[i], shape, frames, shades))
       row.images.push_back(std::make_shared<picture::RgbImage>(picture::shrunk(*image, kMostPixels)));
     sheet.rows.push_back(std::move(row));

@@ -17,10 +17,10 @@ struct WorstSample {
   std::int64_t index = 0;  ///< in the data set
   /// Of classes -log of the label's probability, of several positions their mean; of values the mean absolute error.
   double loss = 0;
-  std::int64_t label = 0, answer = 0;               ///< of one class
-  double probability = 0;                           ///< of the answer
-  std::int64_t wrong = 0, positions = 0;            ///< of classes at several positions: how many are wrong, of how many
-  std::size_t values = 0;                           ///< of the two lists; 0: they would be too long
+  std::int64_t label = 0, answer = 0;     ///< of one class
+  double probability = 0;                 ///< of the answer
+  std::int64_t wrong = 0, positions = 0;  ///< of classes at several positions: how many are wrong, of how many
+  std::size_t values = 0;                 ///< of the two lists; 0: they would be too long
   std::array<float, kMostValues> labels{}, answers{};
 };
 

@@ -221,9 +221,40 @@ std::string shell_quoted(const std::string& word) {
   return quoted + "'";
 }
 
-std::string xml_text(const std::string& text) {
+std::vector<std::vector<std::string>> csv_rows(std::string_view text) {
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> row;
+  std::string field;
+  bool quoted = false, begun = false;
+  const auto end_row = [&] {
+    if (!field.empty() && field.back() == '\r' && !quoted) field.pop_back();
+    row.push_back(std::move(field));
+    rows.push_back(std::move(row));
+    field = {};
+    row = {};
+    begun = false;
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    begun = true;
+    if (quoted && c == '"' && i + 1 < text.size() && text[i + 1] == '"')
+      field += text[++i];
+    else if (c == '"' && (quoted || field.empty()))
+      quoted = !quoted;
+    else if (c == ',' && !quoted)
+      row.push_back(std::exchange(field, {}));
+    else if (c == '\n' && !quoted)
+      end_row();
+    else
+      field += c;
+  }
+  if (begun) end_row();
+  return rows;
+}
+
+std::string xml_text(const std::string& text, std::string_view keep) {
   std::string out;
-  for (const char c : printable(text)) {
+  for (const char c : printable(text, keep)) {
     if (c == '&')
       out += "&amp;";
     else if (c == '<')

@@ -27,6 +27,9 @@ std::size_t column_width(std::span<const std::string> names, std::size_t most = 
 std::string human_bytes(std::uint64_t bytes);
 /// A field of comma-separated values, in quotes where it needs them (RFC 4180).
 std::string csv_field(std::string_view text);
+/// What such a text holds, row by row; a line break within quotes belongs to its field. What follows RFC 4180 no more
+/// is taken as it stands.
+std::vector<std::vector<std::string>> csv_rows(std::string_view text);
 /// Length of the well-formed UTF-8 sequence that `text` starts with (RFC 3629: no overlong forms, no surrogates), or 0.
 std::size_t utf8_length(std::string_view text) noexcept;
 /// Text from elsewhere (names in files, file names) for a terminal, to which it must not give orders: control
@@ -42,9 +45,9 @@ std::string shortest(float value);
 /// errors of prices say, six digits.
 std::string metric_text(double value);
 
+/// As it stands in XML and HTML: printable but for `keep`, with & < > " written out.
+std::string xml_text(const std::string& text, std::string_view keep = "");
 /// A word as a shell would read it back.
-/// As it stands in XML and HTML: printable, with & < > " written out.
-std::string xml_text(const std::string& text);
 std::string shell_quoted(const std::string& word);
 
 }  // namespace dptrain

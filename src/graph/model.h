@@ -47,6 +47,16 @@ Model make_model(Graph graph, std::uint64_t seed);
 void initialize(const layers::WeightDef& weight, std::uint64_t seed, std::uint32_t index, std::span<float> values);
 std::vector<float> initialize(const layers::WeightDef& weight, std::uint64_t seed, std::uint32_t index);
 
+/// A layer as a table shows it; the calls of a shared layer are gathered in it.
+struct SummaryRow {
+  std::string name, type;
+  std::string shape;  ///< "(None, 28, 28, 1)": Keras counts the batch; of several outputs "[(None, 8), (None, 4)]"
+  std::int64_t parameters = 0;
+  std::string inputs;  ///< "conv1, conv2"
+  int calls = 0;
+  bool frozen = false;  ///< it has weights, and they are not trained
+};
+std::vector<SummaryRow> summary_rows(const Model& model);
 /// Keras-shaped table: Layer (type) | Output Shape | Param # | Connected to; frozen and shared marked; totals.
 std::string summary(const Model& model);
 /// Graphviz: a box for each call of a layer with the sizes of what it gives and its parameters, coloured by what the

@@ -10,14 +10,12 @@ namespace {
 
 using Row = std::array<std::string, 4>;
 
-/// "(None, 28, 28, 1)": Keras counts the batch.
 std::string keras_shape(const Shape& shape) {
   std::string text = "(None";
   for (const std::int64_t extent : shape.dims()) text += ", " + std::to_string(extent);
   return text + ")";
 }
 
-/// Of several outputs as Keras shows them: "[(None, 8), (None, 4)]".
 std::string keras_shapes(const Node& node) {
   std::vector<std::string> shapes;
   for (const layers::OutputDef& output : node.outputs)
@@ -31,35 +29,39 @@ std::string totals(const char* what, std::int64_t count) {
                      human_bytes(static_cast<std::uint64_t>(count) * sizeof(float)));
 }
 
-/// One row per layer, as in Keras; the calls of a shared layer are gathered in it.
-std::vector<Row> rows(const Model& model) {
-  const Graph& graph = model.graph;
-  std::vector<Row> all(graph.layers.size());
-  std::vector<int> calls(graph.layers.size(), 0);
-  for (const Node& node : graph.nodes) {
-    Row& row = all[static_cast<std::size_t>(node.layer)];
-    ++calls[static_cast<std::size_t>(node.layer)];
-    row[1] = keras_shapes(node);
-    for (const Port& input : node.inputs) row[3] += (row[3].empty() ? "" : ", ") + name_of(graph, input);
-  }
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const Layer& layer = graph.layers[i];
-    std::int64_t count = 0;
-    for (const int weight : layer.weights)
-      count += model.weights[static_cast<std::size_t>(weight)].def.shape.elements();
-    all[i][0] = fmt::format("{} ({})", layer.name, layer.spec.name());
-    if (calls[i] > 1) all[i][0] += fmt::format(" shared x{}", calls[i]);
-    if (!layer.trainable && !layer.weights.empty()) all[i][0] += " frozen";
-    all[i][2] = with_commas(count);
-  }
-  return all;
+Row text_row(const SummaryRow& row) {
+  std::string title = fmt::format("{} ({})", row.name, row.type);
+  if (row.calls > 1) title += fmt::format(" shared x{}", row.calls);
+  if (row.frozen) title += " frozen";
+  return {title, row.shape, with_commas(row.parameters), row.inputs};
 }
 
 }  // namespace
 
+std::vector<SummaryRow> summary_rows(const Model& model) {
+  const Graph& graph = model.graph;
+  std::vector<SummaryRow> all(graph.layers.size());
+  for (const Node& node : graph.nodes) {
+    SummaryRow& row = all[static_cast<std::size_t>(node.layer)];
+    ++row.calls;
+    row.shape = keras_shapes(node);
+    for (const Port& input : node.inputs) row.inputs += (row.inputs.empty() ? "" : ", ") + name_of(graph, input);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Layer& layer = graph.layers[i];
+    for (const int weight : layer.weights)
+      all[i].parameters += model.weights[static_cast<std::size_t>(weight)].def.shape.elements();
+    all[i].name = layer.name;
+    all[i].type = layer.spec.name();
+    all[i].frozen = !layer.trainable && !layer.weights.empty();
+  }
+  return all;
+}
+
 std::string summary(const Model& model) {
   const Row head{"Layer (type)", "Output Shape", "Param #", "Connected to"};
-  const std::vector<Row> body = rows(model);
+  std::vector<Row> body;
+  for (const SummaryRow& row : summary_rows(model)) body.push_back(text_row(row));
   std::array<std::size_t, 3> width{};
   for (std::size_t c = 0; c < width.size(); ++c) {
     width[c] = head[c].size();

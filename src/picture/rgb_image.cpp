@@ -52,7 +52,8 @@ RgbImage shrunk(const RgbImage& image, std::int64_t most) {
       for (std::int64_t c = 0; c < 3; ++c) {
         std::int64_t sum = 0;
         for (std::int64_t i = top; i < bottom; ++i)
-          for (std::int64_t j = left; j < right; ++j) sum += image.rgb[static_cast<std::size_t>((i * image.width + j) * 3 + c)];
+          for (std::int64_t j = left; j < right; ++j)
+            sum += image.rgb[static_cast<std::size_t>((i * image.width + j) * 3 + c)];
         const std::int64_t pixels = (bottom - top) * (right - left);
         small.rgb[static_cast<std::size_t>((y * small.width + x) * 3 + c)] =
             static_cast<std::uint8_t>((sum + pixels / 2) / pixels);

@@ -41,16 +41,6 @@ std::string colors(bool dark) {
   return text + fmt::format(".hollow{{fill:#{0:06x}}}\n", paper);
 }
 
-std::string style_sheet() {
-  // Light comes first, without a condition, and again for print, where a dark page would be ink on ink.
-  return fmt::format(
-      "<style>\n"
-      "text{{font-family:'Helvetica Neue',Helvetica,Arial,'Liberation Sans','Noto Sans','DejaVu Sans',sans-serif}}\n"
-      "polyline{{fill:none;stroke-linejoin:round;stroke-linecap:round}}\n"
-      "{0}@media (prefers-color-scheme:dark){{\n{1}}}\n@media print{{\n{0}}}\n</style>\n",
-      colors(false), colors(true));
-}
-
 std::string opacity(double value) { return value < 1 ? fmt::format(" opacity=\"{:.2g}\"", value) : ""; }
 
 class Writer {
@@ -141,18 +131,39 @@ class Writer {
   const char* element_ = "";
 };
 
-}  // namespace
-
-std::string to_svg(const Drawing& drawing) {
-  std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n{2}"
-      "<rect class=\"f-paper\" width=\"100%\" height=\"100%\"/>\n",
-      px(drawing.width()), px(drawing.height()), style_sheet());
+void write_items(const Drawing& drawing, std::string& out) {
   Writer writer(out);
   for (const Item& item : drawing.items()) {
     writer.title(item.title);
     std::visit(writer, item.what);
   }
+}
+
+}  // namespace
+
+std::string svg_style_sheet() {
+  // Light comes first, without a condition, and again for print, where a dark page would be ink on ink.
+  return fmt::format(
+      "text{{font-family:'Helvetica Neue',Helvetica,Arial,'Liberation Sans','Noto Sans','DejaVu Sans',sans-serif}}\n"
+      "polyline{{fill:none;stroke-linejoin:round;stroke-linecap:round}}\n"
+      "{0}@media (prefers-color-scheme:dark){{\n{1}}}\n@media print{{\n{0}}}\n",
+      colors(false), colors(true));
+}
+
+std::string to_svg(const Drawing& drawing) {
+  std::string out = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n<style>\n{2}"
+      "</style>\n<rect class=\"f-paper\" width=\"100%\" height=\"100%\"/>\n",
+      px(drawing.width()), px(drawing.height()), svg_style_sheet());
+  write_items(drawing, out);
+  return out + "</svg>\n";
+}
+
+std::string svg_element(const Drawing& drawing, const std::string& label) {
+  std::string out =
+      fmt::format("<svg role=\"img\" aria-label=\"{2}\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n",
+                  px(drawing.width()), px(drawing.height()), xml_text(label));
+  write_items(drawing, out);
   return out + "</svg>\n";
 }
 

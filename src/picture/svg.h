@@ -11,4 +11,11 @@ namespace dptrain::picture {
 /// (prefers-color-scheme), light in print and for programs without style sheets. Pure; any thread.
 std::string to_svg(const Drawing& drawing);
 
+/// The same as an element of a web page that has svg_style_sheet() once, for all of its pictures: without a style sheet
+/// and a background of its own. `label` says to readers who do not see it what it shows.
+std::string svg_element(const Drawing& drawing, const std::string& label);
+/// The rules of all pictures. They touch no element but `text` and `polyline`, which only pictures have, and classes
+/// that begin with "f-" and "s-", and "hollow".
+std::string svg_style_sheet();
+
 }  // namespace dptrain::picture

@@ -63,13 +63,5 @@ TEST(Closing, FiguresForScripts) {
                   "examples_per_second: 39871.4", "exit: early_stopping", "run: runs/a/001"));
 }
 
-TEST(Closing, Durations) {
-  EXPECT_EQ(duration_text(0.8412), "0.84 s");
-  EXPECT_EQ(duration_text(9.96), "10 s");
-  EXPECT_EQ(duration_text(59.4), "59 s");
-  EXPECT_EQ(duration_text(59.6), "1 min 00 s");
-  EXPECT_EQ(duration_text(3'725), "1 h 02 min");
-}
-
 }  // namespace
 }  // namespace dptrain::cli

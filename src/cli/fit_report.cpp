@@ -1,0 +1,92 @@
+#include "cli/fit_report.h"
+
+#include <csignal>
+#include <filesystem>
+
+#include "checkpoint/checkpoint.h"
+#include "cli/classes.h"
+#include "cli/judgement.h"
+#include "cli/judgement_files.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "experiment/run_files.h"
+#include "report/page.h"
+#include "session/shared_file.h"
+#include "train/signals.h"
+
+namespace dptrain::cli {
+namespace fs = std::filesystem;
+namespace {
+
+bool has_ended_well(const train::EndReport& end) {
+  return end.result.exit_code == 0 && (end.result.exit == "completed" || end.result.exit == "early_stopping");
+}
+
+/// "" where nothing was kept.
+std::string weights_to_hand_on(const train::RunDirectory& run) {
+  std::error_code ignored;
+  for (const char* const name : {"best.h5", "last.h5"})
+    if (fs::exists(run.checkpoint(name), ignored)) return run.checkpoint(name);
+  return "";
+}
+
+/// Nothing where it was stopped. All processes together.
+std::optional<Judgement> judge_weights(session::Session& session, const std::string& checkpoint,
+                                       train::ProgressMode progress) {
+  const train::Training training;  // signals are requests
+  const bool alone = session.processes() == nullptr;
+  session.replicas().set_wishes([] { return train::Signals::stop_signal() != 0 ? 1U : 0U; });
+  checkpoint::load_weights(checkpoint, session.model());
+  session.replicas().push(session.model());
+  const std::vector<Classes> classes =
+      classes_of_outputs(session.experiment(), session.model().graph, session.class_names());
+  const auto go_on = [&] {
+    return session.replicas().take_wishes() == 0 && !(alone && train::Signals::stop_signal() != 0);
+  };
+  return judge(session, classes, "validation", progress, go_on);
+}
+
+void write_judgement(session::Session& session, const train::RunDirectory& run, const std::string& checkpoint,
+                     const Judgement& judgement) {
+  const Judged judged{session.experiment(), checkpoint, judgement, session.source("validation")};
+  write_numbers(judged, run.path());
+  write_pictures(judged, run.path());
+  std::string values;
+  for (const auto& [name, value] : judgement.values) values += fmt::format(" - {}: {:.4f}", name, value);
+  log::info(fmt::format("{} on validation{}", fs::path(checkpoint).filename().string(), values));
+}
+
+template <class Work>
+void try_to(const char* otherwise, const Work& work) {
+  try {
+    work();
+  } catch (const std::exception& error) {
+    log::warn(fmt::format("{}: {}", otherwise, error.what()));
+  }
+}
+
+void evaluate(session::Session& session, const train::RunDirectory& run, train::ProgressMode progress) {
+  const session::SharedFile weights(session.processes(), run.is_here() ? weights_to_hand_on(run) : "");
+  if (weights.path().empty()) return;
+  const std::optional<Judgement> judgement = judge_weights(session, weights.path(), progress);
+  if (!judgement)
+    log::info("the evaluation was stopped and is left out");
+  else if (run.is_here())
+    try_to("the evaluation is not written whole", [&] { write_judgement(session, run, weights.path(), *judgement); });
+}
+
+}  // namespace
+
+void leave_report(session::Session& session, const train::RunDirectory& run, const train::EndReport& end,
+                  train::ProgressMode progress) {
+  if (has_ended_well(end) && session.validation_loader() != nullptr) {
+    if (session.processes() != nullptr)  // what fails in one of several is an error of all
+      evaluate(session, run, progress);
+    else
+      try_to("the last evaluation is left out", [&] { evaluate(session, run, progress); });
+  }
+  if (run.is_here())
+    try_to("report.html is not written", [&] { report::write_page({run.path()}, run.file(experiment::kReport)); });
+}
+
+}  // namespace dptrain::cli

@@ -1,0 +1,110 @@
+// dptrain report: one run, or several side by side, as a page of HTML.
+
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/device_flags.h"
+#include "cli/evaluation.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "experiment/run_files.h"
+#include "report/page.h"
+
+namespace dptrain::cli {
+namespace fs = std::filesystem;
+namespace {
+
+struct ReportFlags {
+  std::vector<std::string> runs;
+  std::optional<std::string> output;
+  DeviceFlags devices;
+  std::string data = "real";
+  bool no_eval = false;
+};
+
+/// When it was last written; nothing where there is no such file.
+std::optional<fs::file_time_type> time_of(const fs::path& file) {
+  std::error_code error;
+  const fs::file_time_type time = fs::last_write_time(file, error);
+  return error ? std::nullopt : std::optional(time);
+}
+
+/// A checkpoint has come since the run was last evaluated, on whatever set.
+bool wants_evaluation(const fs::path& run) {
+  std::optional<fs::file_time_type> checkpoint = time_of(run / "checkpoints" / "best.h5");
+  if (!checkpoint) checkpoint = time_of(run / "checkpoints" / "last.h5");
+  if (!checkpoint) return false;
+  for (const char* const on : {"", "validation", "train"})
+    if (const auto evaluated = time_of(run / experiment::evaluation_file("eval", "", on, ".json"));
+        evaluated && *evaluated >= *checkpoint)
+      return false;
+  return true;
+}
+
+/// As eval does; what it cannot do leaves the page without.
+void evaluate(const std::string& run, const ReportFlags& flags, train::ProgressMode progress) {
+  const report::RunRecord record = report::read_record(run, run);
+  if (!record.has_validation) return;
+  try {
+    Evaluation evaluation({.source = run,
+                           .weights = {},
+                           .on = {},
+                           .devices = flags.devices.request(),
+                           .overrides = {},
+                           .synthetic = flags.data == "synthetic"},
+                          nullptr);
+    session::Session& session = evaluation.open();
+    evaluation.load_weights();
+    const Judgement judgement = *judge(session, evaluation.classes(), evaluation.on(), progress, [] { return true; });
+    session.warn_about_bad_samples();
+    const Judged judged = evaluation.judged(judgement);
+    std::vector<std::string> written = write_numbers(judged, run);
+    for (std::string& drawn : write_pictures(judged, run)) written.push_back(std::move(drawn));
+    log::info("wrote " + join(written, ", "));
+  } catch (const std::exception& error) {
+    log::warn(fmt::format("{} is not evaluated: {}", run, error.what()));
+  }
+}
+
+int run(const ReportFlags& flags, const Context& context) {
+  for (const std::string& folder : flags.runs) report::read_record(folder, folder);  // before anything takes time
+  const bool quiet = context.quiet || context.json;
+  if (!flags.no_eval)
+    for (const std::string& folder : flags.runs)
+      if (wants_evaluation(folder))
+        evaluate(folder, flags, quiet ? train::ProgressMode::kOff : train::ProgressMode::kAuto);
+  const std::string output = flags.output.value_or(
+      flags.runs.size() == 1 ? (fs::path(flags.runs.front()) / experiment::kReport).string() : experiment::kReport);
+  report::write_page(flags.runs, output);
+  log::info("wrote " + output);
+  return 0;
+}
+
+}  // namespace
+
+void add_report(App& app) {
+  const auto flags = std::make_shared<ReportFlags>();
+  Command& command = app.command("report", "a run, or several side by side, as a page of HTML");
+  command.describe(
+      "Writes report.html: learning curves, metrics, confusion matrix and scores of classes, the samples that the "
+      "model "
+      "does worst on, layers, where the time went, faults and warnings, config and environment; of several runs also "
+      "their figures and what differs. The page needs nothing besides itself. A run that has a checkpoint newer than "
+      "its eval.json is evaluated first.");
+  command.example("runs/fashion-mnist/001")
+      .example("runs/fashion-mnist/001 runs/fashion-mnist/002 -o compare.html")
+      .example("runs/fashion-mnist/001 --no-eval");
+  command.positionals("RUN_DIR", flags->runs, "folders of runs");
+  command.section("Page")
+      .option("--output,-o", "FILE.html", flags->output,
+              "default: report.html in the run's folder; of several runs, in the current one")
+      .flag("--no-eval", flags->no_eval, "evaluate nothing: what the folders hold is all")
+      .choice("--data", {"real", "synthetic"}, flags->data,
+              "synthetic: evaluate on generated data in place of the data set");
+  flags->devices.add(command);
+  command.run([flags](const Context& context) { return run(*flags, context); });
+}
+
+}  // namespace dptrain::cli

@@ -1,0 +1,52 @@
+#include "report/html.h"
+
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::report {
+
+std::string escaped(const std::string& text) { return xml_text(text); }
+
+std::string preformatted(const std::string& text) {
+  std::string lines = text;
+  while (lines.ends_with('\n')) lines.pop_back();
+  return "<pre>" + xml_text(lines, "\n\t") + "</pre>\n";
+}
+
+std::string element(const std::string& tag, const std::string& style, const std::string& html) {
+  return fmt::format("<{0}{1}>{2}</{0}>", tag, style.empty() ? "" : fmt::format(" class=\"{}\"", style), html);
+}
+
+std::string folded(const std::string& title_html, const std::string& html, bool open, const std::string& style) {
+  return fmt::format("<details{}{}><summary>{}</summary>\n{}</details>\n",
+                     style.empty() ? "" : fmt::format(" class=\"{}\"", style), open ? " open=\"open\"" : "", title_html,
+                     html);
+}
+
+std::string note(const std::string& text) { return element("p", "note", escaped(text)) + "\n"; }
+
+std::string table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows_html) {
+  const auto cell = [&](const char* tag, std::size_t column, const std::string& html) {
+    return element(tag, column < columns.size() && columns[column].number ? "number" : "", html);
+  };
+  std::string out = "<div class=\"wide\"><table>\n<thead><tr>";
+  for (std::size_t c = 0; c < columns.size(); ++c) out += cell("th", c, escaped(columns[c].title));
+  out += "</tr></thead>\n<tbody>\n";
+  for (const std::vector<std::string>& row : rows_html) {
+    out += "<tr>";
+    for (std::size_t c = 0; c < row.size(); ++c) out += cell("td", c, row[c]);
+    out += "</tr>\n";
+  }
+  return out + "</tbody></table></div>\n";
+}
+
+std::string pairs(const std::vector<std::pair<std::string, std::string>>& texts) {
+  std::string out = "<div class=\"wide\"><table class=\"pairs\"><tbody>\n";
+  for (const auto& [name, value] : texts)
+    out += fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", escaped(name), element("code", "", escaped(value)));
+  return out + "</tbody></table></div>\n";
+}
+
+std::string figure(const std::string& svg) { return "<figure>" + svg + "</figure>\n"; }
+
+}  // namespace dptrain::report

@@ -1,0 +1,37 @@
+#pragma once
+
+// Pieces of a web page as text. Whatever is called `text` may hold anything and is written out; whatever is called
+// `html` has been. Pure functions; any thread.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dptrain::report {
+
+/// One line.
+std::string escaped(const std::string& text);
+/// A block of lines, as they stand.
+std::string preformatted(const std::string& text);
+
+/// <tag class="style">html</tag>; no class where `style` is empty.
+std::string element(const std::string& tag, const std::string& style, const std::string& html);
+/// What a reader unfolds.
+std::string folded(const std::string& title_html, const std::string& html, bool open = false,
+                   const std::string& style = "");
+/// A sentence of less weight.
+std::string note(const std::string& text);
+
+struct Column {
+  std::string title;
+  bool number = false;  ///< to the right
+};
+/// Rows of cells of html; scrolls by itself where it is wider than the page.
+std::string table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows_html);
+/// Names and values without a head; the values in the font of code.
+std::string pairs(const std::vector<std::pair<std::string, std::string>>& texts);
+
+/// A picture of its own width, or the page's.
+std::string figure(const std::string& svg);
+
+}  // namespace dptrain::report

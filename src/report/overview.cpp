@@ -1,0 +1,79 @@
+#include <filesystem>
+
+#include "core/format.h"
+#include "core/text.h"
+#include "report/html.h"
+#include "report/numbers.h"
+#include "report/sections.h"
+#include "train/end_text.h"
+
+namespace dptrain::report {
+namespace {
+
+std::string tile(const std::string& value, const std::string& what) {
+  return element("div", "tile", element("b", "", escaped(value)) + element("span", "", escaped(what))) + "\n";
+}
+
+/// The best of each metric, of validation where there is some.
+std::string metric_tiles(const RunRecord& run) {
+  constexpr std::size_t kMost = 5;
+  const std::string prefix = is_validated(run) ? "val_" : "";
+  std::string tiles;
+  std::size_t count = 0;
+  for (const std::string& metric : metrics_of(run))
+    if (const auto best = best_of(run, prefix + metric); best && count++ < kMost)
+      tiles += tile(value_text(best->value), fmt::format("best {}{}, epoch {}", prefix, metric, best->epoch));
+  return tiles;
+}
+
+std::string evaluation_tiles(const RunRecord& run) {
+  std::string tiles;
+  for (const EvaluationRecord& evaluation : run.evaluations)
+    if (evaluation.on == "test")
+      for (const auto& [name, value] : evaluation.values) tiles += tile(value_text(value), name + " on the test set");
+  return tiles;
+}
+
+/// "dptrain 0.1.0 on 2 devices: cpu:0 ..."
+std::string where_text(const RunRecord& run) {
+  std::vector<std::string> parts;
+  if (!run.date.empty()) parts.push_back(date_text(run.date));
+  if (const std::string& devices = value_of(run.environment, "devices"); !devices.empty()) parts.push_back(devices);
+  if (const std::string& host = value_of(run.environment, "machine.host"); !host.empty()) parts.push_back("on " + host);
+  if (const std::string& version = value_of(run.environment, "dptrain"); !version.empty())
+    parts.push_back("dptrain " + version);
+  parts.push_back(run.folder);
+  return join(parts, " · ");
+}
+
+}  // namespace
+
+std::string overview(const RunRecord& run) {
+  const bool good = run.result && (run.result->exit == "completed" || run.result->exit == "early_stopping");
+  const std::string ended = run.result ? train::exit_text(run.result->exit) : "not ended: it runs, or was killed";
+  std::string html =
+      element("p", "lead", element("span", good ? "chip" : "chip bad", escaped(ended)) + escaped(where_text(run)));
+  if (run.result && !run.result->reason.empty()) html += element("p", "", escaped(run.result->reason));
+  std::string tiles = metric_tiles(run) + evaluation_tiles(run);
+  if (run.result) {
+    tiles += tile(count_text(static_cast<double>(run.result->epochs)),
+                  fmt::format("epochs, {} steps", with_commas(run.result->steps)));
+    tiles += tile(train::duration_text(run.result->seconds), "training and validation");
+    tiles += tile(count_text(run.result->examples_per_second), "examples per second");
+  }
+  if (!run.layers.empty())
+    tiles += tile(with_commas(run.parameters), fmt::format("parameters, {} trainable", with_commas(run.trainable)));
+  return html + "\n" + element("div", "tiles", "\n" + tiles) + "\n";
+}
+
+std::vector<Section> sections_of(const RunRecord& run) {
+  return {curves_section(run), metrics_section(run), classes_section(run), worst_section(run),
+          layers_section(run), time_section(run),    trouble_section(run), config_section(run)};
+}
+
+std::string evaluated_text(const EvaluationRecord& evaluation) {
+  return fmt::format("{}, {} samples, with {}", evaluation.on, with_commas(evaluation.samples),
+                     std::filesystem::path(evaluation.checkpoint).filename().string());
+}
+
+}  // namespace dptrain::report

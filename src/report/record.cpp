@@ -1,0 +1,209 @@
+#include "report/record.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "experiment/experiment.h"
+#include "experiment/run_files.h"
+#include "train/fault.h"
+#include "train/line_file.h"
+
+namespace dptrain::report {
+namespace fs = std::filesystem;
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// null where there is no such file; one that cannot be read is left out, with a warning.
+Json json_in(const fs::path& file) {
+  const std::string text = train::read_text(file.string());
+  if (text.empty()) return {};
+  Json json = Json::parse(text, nullptr, false);
+  if (!json.is_discarded()) return json;
+  log::warn(fmt::format("{} is left out: it is no JSON", file.string()));
+  return {};
+}
+
+std::map<std::string, double> numbers_in(const Json& json) {
+  std::map<std::string, double> all;
+  for (const auto& [name, value] : json.items())
+    if (value.is_number()) all[name] = value.get<double>();
+  return all;
+}
+
+std::optional<ResultRecord> read_result(const fs::path& folder) {
+  const Json json = json_in(folder / "result.json");
+  if (!json.is_object()) return std::nullopt;
+  ResultRecord result{.exit = json.value("exit", ""),
+                      .reason = json.value("reason", ""),
+                      .epochs = json.value("epochs", std::int64_t{0}),
+                      .steps = json.value("steps", std::int64_t{0}),
+                      .skipped_steps = json.value("skipped_steps", std::int64_t{0}),
+                      .rollbacks = json.value("rollbacks", std::int64_t{0}),
+                      .seconds = json.value("seconds", 0.0),
+                      .examples_per_second = json.value("examples_per_second", 0.0),
+                      .final = numbers_in(json.value("final", Json::object())),
+                      .best = numbers_in(json.value("best", Json::object()))};
+  if (const auto epoch = result.best.find("epoch"); epoch != result.best.end()) {
+    result.best_epoch = static_cast<std::int64_t>(epoch->second);
+    result.best.erase(epoch);
+  }
+  return result;
+}
+
+std::optional<train::RunCurves> read_curves(const std::string& folder, const std::string& name) {
+  try {
+    return train::read_run(folder, name);
+  } catch (const Error& none) {
+    log::debug(none.what());
+    return std::nullopt;
+  }
+}
+
+/// "machine.cpu" and its value.
+void flatten(const Json& json, const std::string& place, Fields& out) {
+  if (json.is_object()) {
+    for (const auto& [key, value] : json.items()) flatten(value, place.empty() ? key : place + "." + key, out);
+    return;
+  }
+  if (json.is_array()) {
+    std::vector<std::string> parts;
+    for (const Json& one : json) parts.push_back(one.is_string() ? one.get<std::string>() : one.dump());
+    out.emplace_back(place, join(parts, "; "));
+    return;
+  }
+  out.emplace_back(place, json.is_string() ? json.get<std::string>() : json.dump());
+}
+
+std::optional<TimeRecord> read_time(const fs::path& folder, const RunRecord& run) {
+  TimeRecord time;
+  double before = 0;
+  for (const std::string& line : train::LineFile::read((folder / "steps.csv").string())) {
+    const std::vector<std::string> fields = split(line, ',');
+    if (fields.size() < 8 || fields.front() == "step") continue;
+    const auto number = [&](std::size_t i) { return std::strtod(fields[i].c_str(), nullptr); };
+    const double steps = std::max(0.0, number(0) - before), waits = std::min(number(7), number(5));
+    before = number(0);
+    time.steps += static_cast<std::int64_t>(steps);
+    time.computing += steps * (number(5) - waits) / 1e3;
+    time.data += steps * number(6) / 1e3;
+    time.others += steps * waits / 1e3;
+  }
+  if (time.steps == 0) return std::nullopt;
+  for (const std::string& line : train::LineFile::read((folder / "events.jsonl").string())) {
+    const Json event = Json::parse(line, nullptr, false);
+    if (!event.is_object()) continue;
+    if (event.value("ev", "") == "features") time.features += event.value("seconds", 0.0);
+    if (event.value("ev", "") == "end") time.saving += event.value("save_stall_seconds", 0.0);
+  }
+  double whole = 0;
+  if (run.result) {
+    whole = run.result->seconds;
+  } else if (run.curves) {
+    if (const auto seconds = run.curves->values.find("seconds"); seconds != run.curves->values.end())
+      for (const picture::Point& epoch : seconds->second) whole += epoch.y;
+  }
+  time.rest = std::max(0.0, whole - time.computing - time.data - time.others - time.features);
+  return time;
+}
+
+/// Nothing will call the callbacks.
+experiment::Overrides as_it_is() {
+  experiment::Overrides overrides;
+  overrides.callbacks = false;
+  return overrides;
+}
+
+void read_model(RunRecord& run) {
+  try {
+    const experiment::Experiment experiment =
+        experiment::load_experiment_text(run.resolved, run.folder + "/config.resolved.yaml", as_it_is());
+    const graph::Model model = graph::undrawn_model(experiment.graph, experiment.config.seed);
+    run.layers = graph::summary_rows(model);
+    run.parameters = model.parameters();
+    run.trainable = model.trainable_parameters();
+    run.has_validation = experiment.config.data.validation || experiment.config.data.test;
+  } catch (const Error& error) {
+    run.model_problem = error.what();
+  }
+}
+
+/// A path is another text from another folder, and the same place nevertheless.
+bool means_the_same(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  return a.starts_with('/') && b.starts_with('/') && fs::path(a).filename() == fs::path(b).filename();
+}
+
+/// What the config comes to without the flags of the command, against what was run.
+Fields changed_settings(const RunRecord& run) {
+  Fields changed;
+  try {
+    const experiment::Experiment plain =
+        experiment::load_experiment_text(run.config, run.folder + "/config.yaml", as_it_is());
+    const Fields before = settings_of(config::to_yaml(experiment::resolved(plain)));
+    for (const auto& [name, value] : run.settings) {
+      const std::string& was = value_of(before, name);
+      if (!means_the_same(value, was)) changed.emplace_back(name, was.empty() ? value : was + " → " + value);
+    }
+  } catch (const Error& needs_flags) {  // a variable without a value, say
+    log::debug(needs_flags.what());
+  }
+  return changed;
+}
+
+void read_log(const fs::path& folder, RunRecord& run) {
+  for (const std::string& line : train::LineFile::read((folder / "train.log").string()))
+    if (line.starts_with("warning: ") && std::ranges::find(run.warnings, line) == run.warnings.end())
+      run.warnings.push_back(line);
+  run.bad_samples = csv_rows(train::read_text((folder / experiment::kDataErrors).string()));
+  if (!run.bad_samples.empty()) run.bad_samples.erase(run.bad_samples.begin());
+  std::error_code ignored;
+  if (!fs::exists(folder / "fault" / train::kFaultFile, ignored)) return;
+  try {
+    const train::Fault fault = train::read_fault((folder / "fault").string());
+    run.fault = fmt::format("Step {}, epoch {}: {}", fault.step, fault.epoch, fault.what);
+    if (fault.first) run.fault += "\n" + train::describe(fault);
+  } catch (const Error& unreadable) {
+    log::warn(unreadable.what());
+  }
+}
+
+}  // namespace
+
+RunRecord read_record(const std::string& folder, const std::string& name) {
+  const fs::path path(folder);
+  std::error_code ignored;
+  if (!fs::exists(path / "config.resolved.yaml", ignored))
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: {}; give the folder of a run, as dptrain fit makes it: runs/NAME/001", folder,
+                            fs::is_directory(path, ignored) ? "the folder has no config.resolved.yaml"
+                                                            : "there is no such folder"));
+  RunRecord run{.folder = folder, .name = name};
+  try {
+    run.result = read_result(path);
+  } catch (const Json::exception& other) {  // a value of another type than dptrain writes
+    log::warn(fmt::format("{} is left out: {}", (path / "result.json").string(), other.what()));
+  }
+  run.curves = read_curves(folder, name);
+  run.evaluations = read_evaluations(folder);
+  run.time = read_time(path, run);
+  run.config = train::read_text((path / "config.yaml").string());
+  run.resolved = train::read_text((path / "config.resolved.yaml").string());
+  run.command = train::read_text((path / "command.txt").string());
+  run.settings = settings_of(run.resolved);
+  run.changed = changed_settings(run);
+  read_model(run);
+  flatten(json_in(path / "env.json"), "", run.environment);
+  run.date = value_of(run.environment, "time");
+  read_log(path, run);
+  return run;
+}
+
+}  // namespace dptrain::report
