@@ -13,6 +13,7 @@
 #include "report/page.h"
 #include "session/shared_file.h"
 #include "train/signals.h"
+#include "train/step_log.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;
@@ -51,9 +52,8 @@ void write_judgement(session::Session& session, const train::RunDirectory& run, 
   const Judged judged{session.experiment(), checkpoint, judgement, session.source("validation")};
   write_numbers(judged, run.path());
   write_pictures(judged, run.path());
-  std::string values;
-  for (const auto& [name, value] : judgement.values) values += fmt::format(" - {}: {:.4f}", name, value);
-  log::info(fmt::format("{} on validation{}", fs::path(checkpoint).filename().string(), values));
+  log::info(fmt::format("{} on validation{}", fs::path(checkpoint).filename().string(),
+                        train::values_text(judgement.values)));
 }
 
 template <class Work>

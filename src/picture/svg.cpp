@@ -159,10 +159,12 @@ std::string to_svg(const Drawing& drawing) {
   return out + "</svg>\n";
 }
 
-std::string svg_element(const Drawing& drawing, const std::string& label) {
+std::string svg_element(const Drawing& drawing, const std::string& label, bool without_title) {
+  constexpr double kTitle = 40, kMargin = 20;
+  const double left = without_title ? kMargin : 0, top = without_title ? kTitle : 0;
   std::string out =
-      fmt::format("<svg role=\"img\" aria-label=\"{2}\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n",
-                  px(drawing.width()), px(drawing.height()), xml_text(label));
+      fmt::format("<svg role=\"img\" aria-label=\"{4}\" width=\"{2}\" height=\"{3}\" viewBox=\"{0} {1} {2} {3}\">\n",
+                  px(left), px(top), px(drawing.width() - 2 * left), px(drawing.height() - top), xml_text(label));
   write_items(drawing, out);
   return out + "</svg>\n";
 }

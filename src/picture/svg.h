@@ -12,8 +12,9 @@ namespace dptrain::picture {
 std::string to_svg(const Drawing& drawing);
 
 /// The same as an element of a web page that has svg_style_sheet() once, for all of its pictures: without a style sheet
-/// and a background of its own. `label` says to readers who do not see it what it shows.
-std::string svg_element(const Drawing& drawing, const std::string& label);
+/// and a background of its own. `label` says to readers who do not see it what it shows. `without_title`: the page says
+/// that: the room that charts, matrices and bars leave for a title is cut off, and most of their margins.
+std::string svg_element(const Drawing& drawing, const std::string& label, bool without_title = false);
 /// The rules of all pictures. They touch no element but `text` and `polyline`, which only pictures have, and classes
 /// that begin with "f-" and "s-", and "hollow".
 std::string svg_style_sheet();

@@ -4,7 +4,6 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "picture/confusion_matrix.h"
-#include "picture/svg.h"
 #include "report/html.h"
 #include "report/numbers.h"
 #include "report/sections.h"
@@ -43,18 +42,18 @@ std::string mistakes(const OutputRecord& output) {
 }
 
 std::string classes_html(const EvaluationRecord& evaluation, const OutputRecord& output) {
-  std::string html;
   const std::string what = heading(evaluation, output);
+  std::string html;
   if (!output.counts.empty()) {
     picture::ConfusionCounts counts{.title = "", .names = {}, .counts = output.counts};
     for (const picture::ClassBar& one : output.classes) counts.names.push_back(one.name);
-    html += figure(picture::svg_element(picture::confusion_matrix(counts), "confusion matrix of " + what));
+    const std::string table = element("h3", "", "The most frequent mistakes") + "\n" + mistakes(output);
+    html =
+        element("div", "side",
+                figure(picture::confusion_matrix(counts), "confusion matrix of " + what) + element("div", "", table)) +
+        "\n";
   }
-  html += figure(
-      picture::svg_element(picture::class_bars("", output.classes, output.macro), "scores of classes of " + what));
-  html = element("div", "side", html) + "\n";
-  return output.counts.empty() ? html
-                               : html + element("h3", "", "The most frequent mistakes") + "\n" + mistakes(output);
+  return html + figure(picture::class_bars("", output.classes, output.macro), "scores of classes of " + what);
 }
 
 /// "coat, answered shirt with 0.93"

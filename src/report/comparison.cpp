@@ -6,7 +6,6 @@
 #include "core/text.h"
 #include "optim/metric.h"
 #include "picture/chart.h"
-#include "picture/svg.h"
 #include "report/html.h"
 #include "report/numbers.h"
 #include "train/end_text.h"
@@ -54,7 +53,7 @@ std::vector<Figures> figures_of(const std::vector<RunRecord>& runs) {
     };
   };
   add("epochs", of_result(&ResultRecord::epochs), count_text, false, false);
-  add("time", of_result(&ResultRecord::seconds), train::duration_text, false, true);
+  add("time", of_result(&ResultRecord::seconds), train::duration_text, false, false);
   add("examples/s", of_result(&ResultRecord::examples_per_second), count_text, true, true);
   const auto parameters = [](const RunRecord& run) -> std::optional<double> {
     return run.layers.empty() ? std::nullopt : std::optional(static_cast<double>(run.parameters));
@@ -102,14 +101,19 @@ std::vector<Difference> differences(const std::vector<RunRecord>& runs) {
 }
 
 std::string runs_table(const std::vector<RunRecord>& runs) {
+  constexpr std::size_t kFew = 4;
   const std::vector<Figures> figures = figures_of(runs);
+  std::vector<Difference> keys = differences(runs);
+  if (keys.size() > kFew) keys.clear();
   std::vector<Column> columns{{"run"}, {"ended"}};
+  for (const Difference& key : keys) columns.push_back({key.name.substr(key.name.rfind('.') + 1)});
   for (const Figures& one : figures) columns.push_back(one.column);
   std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const RunRecord& run = runs[i];
     rows.push_back({fmt::format("<a href=\"#run{}\">{}</a>", i + 1, escaped(run.name)),
                     escaped(run.result ? run.result->exit : "not ended")});
+    for (const Difference& key : keys) rows.back().push_back(code(key.values[i]));
     for (const Figures& one : figures) {
       const std::optional<double>& value = one.values[i];
       const std::string text = value ? one.text(*value) : "";
@@ -124,8 +128,7 @@ std::string common_curves(const std::vector<RunRecord>& runs) {
   for (const RunRecord& run : runs)
     if (run.curves) curves.push_back(*run.curves);
   if (curves.empty()) return note("None of the runs has an epoch yet.");
-  return figure(
-      picture::svg_element(picture::draw(train::curves_chart("", curves, false)), "learning curves of all runs"));
+  return figure(picture::draw(train::curves_chart("", curves, false)), "learning curves of all runs");
 }
 
 std::string differences_table(const std::vector<RunRecord>& runs) {

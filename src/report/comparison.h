@@ -18,7 +18,7 @@ struct Difference {
 /// have them.
 std::vector<Difference> differences(const std::vector<RunRecord>& runs);
 
-/// A row for each run with its figures, the best marked.
+/// A row for each run with its figures, the best marked, and in what it differs, where that is little.
 std::string runs_table(const std::vector<RunRecord>& runs);
 /// The curves of all runs in one picture.
 std::string common_curves(const std::vector<RunRecord>& runs);

@@ -2,6 +2,7 @@
 
 #include "core/format.h"
 #include "core/text.h"
+#include "picture/svg.h"
 
 namespace dptrain::report {
 
@@ -47,6 +48,8 @@ std::string pairs(const std::vector<std::pair<std::string, std::string>>& texts)
   return out + "</tbody></table></div>\n";
 }
 
-std::string figure(const std::string& svg) { return "<figure>" + svg + "</figure>\n"; }
+std::string figure(const picture::Drawing& drawing, const std::string& label) {
+  return "<figure>" + picture::svg_element(drawing, label, true) + "</figure>\n";
+}
 
 }  // namespace dptrain::report

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "picture/drawing.h"
+
 namespace dptrain::report {
 
 /// One line.
@@ -31,7 +33,7 @@ std::string table(const std::vector<Column>& columns, const std::vector<std::vec
 /// Names and values without a head; the values in the font of code.
 std::string pairs(const std::vector<std::pair<std::string, std::string>>& texts);
 
-/// A picture of its own width, or the page's.
-std::string figure(const std::string& svg);
+/// A picture without its title, of its own width, or the page's. `label` says what it shows.
+std::string figure(const picture::Drawing& drawing, const std::string& label);
 
 }  // namespace dptrain::report

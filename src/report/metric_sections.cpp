@@ -3,7 +3,6 @@
 #include "core/format.h"
 #include "optim/metric.h"
 #include "picture/chart.h"
-#include "picture/svg.h"
 #include "report/html.h"
 #include "report/numbers.h"
 #include "report/sections.h"
@@ -32,8 +31,8 @@ std::optional<double> value_in(const EvaluationRecord& evaluation, const std::st
 
 Section curves_section(const RunRecord& run) {
   Section section{.id = "curves", .title = "Learning curves"};
-  section.html = run.curves ? figure(picture::svg_element(picture::draw(train::curves_chart("", {*run.curves}, false)),
-                                                          "learning curves of " + run.name))
+  section.html = run.curves ? figure(picture::draw(train::curves_chart("", {*run.curves}, false)),
+                                     "learning curves of " + run.name)
                             : note("There are none: the run has no train.csv with an epoch in it yet.");
   return section;
 }

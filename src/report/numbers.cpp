@@ -19,6 +19,7 @@ const std::vector<picture::Point>* column_of(const RunRecord& run, const std::st
 
 std::string value_text(double value) {
   const double size = std::abs(value);
+  if (size >= 1e4 && size < 1e9) return count_text(value);
   return size == 0 || (size >= 1e-3 && size < 1e4) ? fmt::format("{:.4f}", value) : fmt::format("{:.4g}", value);
 }
 

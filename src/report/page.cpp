@@ -38,8 +38,9 @@ std::string part_of(const RunRecord& run, std::size_t number) {
     body += heading("h3", id + "-" + section.id, section.title) + section.html;
   const std::string facts =
       run.result ? run.result->exit + (run.date.empty() ? "" : ", " + date_text(run.date)) : "not ended";
-  return fmt::format("<div id=\"{}\">{}</div>\n", id,
-                     folded(escaped(run.name) + element("span", "", escaped(facts)), body, false, "run"));
+  // A browser unfolds what a link leads into.
+  return folded(escaped(run.name) + element("span", "", escaped(facts)),
+                fmt::format("<div id=\"{}\">\n{}</div>\n", id, body), false, "run");
 }
 
 std::string several_runs(const std::string& title, const std::vector<RunRecord>& runs) {

@@ -175,16 +175,30 @@ void read_log(const fs::path& folder, RunRecord& run) {
   }
 }
 
+bool is_run(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / "config.resolved.yaml", ignored);
+}
+
+/// The last run in a folder of runs, else how one is called.
+std::string example_below(const fs::path& folder) {
+  std::string last;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored))
+    if (is_run(entry.path())) last = std::max(last, entry.path().string());
+  return last.empty() ? "runs/NAME/001" : "such as " + last;
+}
+
 }  // namespace
 
 RunRecord read_record(const std::string& folder, const std::string& name) {
   const fs::path path(folder);
   std::error_code ignored;
-  if (!fs::exists(path / "config.resolved.yaml", ignored))
-    throw Error(ErrorKind::kData,
-                fmt::format("{}: {}; give the folder of a run, as dptrain fit makes it: runs/NAME/001", folder,
-                            fs::is_directory(path, ignored) ? "the folder has no config.resolved.yaml"
-                                                            : "there is no such folder"));
+  if (!is_run(path))
+    throw Error(ErrorKind::kData, fmt::format("{}: {}; give the folder of a run, as dptrain fit makes it, {}", folder,
+                                              fs::is_directory(path, ignored) ? "the folder has no config.resolved.yaml"
+                                                                              : "there is no such folder",
+                                              example_below(path)));
   RunRecord run{.folder = folder, .name = name};
   try {
     run.result = read_result(path);

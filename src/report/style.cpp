@@ -21,12 +21,12 @@ html{-webkit-text-size-adjust:100%;scroll-behavior:smooth}
 body{margin:0;background:var(--paper);color:var(--text);font:16px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue','Noto Sans','Liberation Sans',Arial,sans-serif}
 main{max-width:1180px;margin:0 auto;padding:2.2rem 1.5rem 4rem}
 h1{font-size:2rem;line-height:1.2;margin:0 0 .3rem;letter-spacing:-.015em;overflow-wrap:anywhere}
-h2{font-size:1.3rem;margin:3rem 0 .8rem;padding-top:1.1rem;border-top:1px solid var(--grid);letter-spacing:-.01em}
+h2{font-size:1.3rem;margin:2.2rem 0 .8rem;padding-top:1.1rem;border-top:1px solid var(--grid);letter-spacing:-.01em}
 h3{font-size:1.05rem;margin:1.8rem 0 .6rem}
 p{margin:.4rem 0 .8rem;max-width:75ch}
 a{color:var(--right);text-decoration:none}
 a:hover{text-decoration:underline}
-.lead{color:var(--muted);margin:0 0 1rem;overflow-wrap:anywhere}
+.lead{color:var(--muted);margin:.5rem 0 1rem;max-width:none;overflow-wrap:anywhere}
 .note{color:var(--muted)}
 .chip{display:inline-block;padding:.1rem .65rem;border-radius:1rem;border:1px solid currentColor;font-size:.85rem;font-weight:600;margin-right:.6rem;color:var(--right)}
 .chip.bad{color:var(--wrong)}
@@ -49,7 +49,7 @@ code,pre{font:.86em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,'Liberation M
 pre{background:var(--tint);border-radius:.6rem;padding:.8rem 1rem;overflow-x:auto;margin:.5rem 0 1rem;max-height:32rem;overflow-y:auto}
 figure{margin:.6rem 0 1.2rem;overflow-x:auto}
 figure svg{display:block;max-width:100%;height:auto}
-.side{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,480px),1fr));gap:0 1.5rem;align-items:start}
+.side{display:flex;flex-wrap:wrap;gap:0 2.5rem;align-items:flex-start}.side>*{max-width:100%;min-width:0}
 details{margin:.5rem 0}
 summary{cursor:pointer;padding:.3rem 0;color:var(--right)}
 details.run{border:1px solid var(--grid);border-radius:.6rem;padding:.2rem 1.1rem;margin:.7rem 0}
