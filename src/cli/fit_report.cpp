@@ -34,7 +34,7 @@ std::string weights_to_hand_on(const train::RunDirectory& run) {
 /// Nothing where it was stopped. All processes together.
 std::optional<Judgement> judge_weights(session::Session& session, const std::string& checkpoint,
                                        train::ProgressMode progress) {
-  const train::Training training;  // signals are requests
+  const train::Training no_more("leaving out the evaluation; press again to leave at once");  // signals are requests
   const bool alone = session.processes() == nullptr;
   session.replicas().set_wishes([] { return train::Signals::stop_signal() != 0 ? 1U : 0U; });
   checkpoint::load_weights(checkpoint, session.model());

@@ -1,5 +1,6 @@
 // dptrain report: one run, or several side by side, as a page of HTML.
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -24,29 +25,17 @@ struct ReportFlags {
   bool no_eval = false;
 };
 
-/// When it was last written; nothing where there is no such file.
-std::optional<fs::file_time_type> time_of(const fs::path& file) {
-  std::error_code error;
-  const fs::file_time_type time = fs::last_write_time(file, error);
-  return error ? std::nullopt : std::optional(time);
-}
-
-/// A checkpoint has come since the run was last evaluated, on whatever set.
-bool wants_evaluation(const fs::path& run) {
-  std::optional<fs::file_time_type> checkpoint = time_of(run / "checkpoints" / "best.h5");
-  if (!checkpoint) checkpoint = time_of(run / "checkpoints" / "last.h5");
-  if (!checkpoint) return false;
-  for (const char* const on : {"", "validation", "train"})
-    if (const auto evaluated = time_of(run / experiment::evaluation_file("eval", "", on, ".json"));
-        evaluated && *evaluated >= *checkpoint)
-      return false;
-  return true;
+/// There is something to evaluate, and a checkpoint has come since the run was last evaluated, on whatever set.
+bool wants_evaluation(const report::RunRecord& run) {
+  std::error_code ignored;
+  const fs::path checkpoints = fs::path(run.folder) / "checkpoints";
+  return run.has_validation &&
+         (fs::exists(checkpoints / "best.h5", ignored) || fs::exists(checkpoints / "last.h5", ignored)) &&
+         std::ranges::all_of(run.evaluations, &report::EvaluationRecord::old);
 }
 
 /// As eval does; what it cannot do leaves the page without.
 void evaluate(const std::string& run, const ReportFlags& flags, train::ProgressMode progress) {
-  const report::RunRecord record = report::read_record(run, run);
-  if (!record.has_validation) return;
   try {
     Evaluation evaluation({.source = run,
                            .weights = {},
@@ -69,12 +58,12 @@ void evaluate(const std::string& run, const ReportFlags& flags, train::ProgressM
 }
 
 int run(const ReportFlags& flags, const Context& context) {
-  for (const std::string& folder : flags.runs) report::read_record(folder, folder);  // before anything takes time
+  std::vector<std::string> to_evaluate;
+  for (const std::string& folder : flags.runs)  // what is no run is said before anything takes time
+    if (wants_evaluation(report::read_record(folder, folder)) && !flags.no_eval) to_evaluate.push_back(folder);
   const bool quiet = context.quiet || context.json;
-  if (!flags.no_eval)
-    for (const std::string& folder : flags.runs)
-      if (wants_evaluation(folder))
-        evaluate(folder, flags, quiet ? train::ProgressMode::kOff : train::ProgressMode::kAuto);
+  for (const std::string& folder : to_evaluate)
+    evaluate(folder, flags, quiet ? train::ProgressMode::kOff : train::ProgressMode::kAuto);
   const std::string output = flags.output.value_or(
       flags.runs.size() == 1 ? (fs::path(flags.runs.front()) / experiment::kReport).string() : experiment::kReport);
   report::write_page(flags.runs, output);

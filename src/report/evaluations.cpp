@@ -132,6 +132,17 @@ EvaluationRecord evaluation_of(const fs::path& folder, const std::string& name, 
   return found;
 }
 
+/// Whether the run's newest weights are younger than a file in its folder.
+bool is_old(const fs::path& folder, const std::string& name) {
+  std::error_code error;
+  fs::path checkpoint = folder / "checkpoints" / "best.h5";
+  if (!fs::exists(checkpoint, error)) checkpoint = folder / "checkpoints" / "last.h5";
+  const fs::file_time_type saved = fs::last_write_time(checkpoint, error);
+  if (error) return false;
+  const fs::file_time_type written = fs::last_write_time(folder / name, error);
+  return error || written < saved;
+}
+
 }  // namespace
 
 std::vector<EvaluationRecord> read_evaluations(const std::string& folder) {
@@ -142,6 +153,7 @@ std::vector<EvaluationRecord> read_evaluations(const std::string& folder) {
     if (!fs::exists(fs::path(folder) / name, ignored)) continue;
     try {
       all.push_back(evaluation_of(folder, name, on));
+      all.back().old = is_old(folder, name);
     } catch (const std::exception& unreadable) {
       log::warn(fmt::format("{} is left out: {}", (fs::path(folder) / name).string(), unreadable.what()));
     }

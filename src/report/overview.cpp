@@ -72,8 +72,9 @@ std::vector<Section> sections_of(const RunRecord& run) {
 }
 
 std::string evaluated_text(const EvaluationRecord& evaluation) {
-  return fmt::format("{}, {} samples, with {}", evaluation.on, with_commas(evaluation.samples),
-                     std::filesystem::path(evaluation.checkpoint).filename().string());
+  return fmt::format("{}, {} samples, with {}{}", evaluation.on, with_commas(evaluation.samples),
+                     std::filesystem::path(evaluation.checkpoint).filename().string(),
+                     evaluation.old ? " as it was before it was last saved" : "");
 }
 
 }  // namespace dptrain::report

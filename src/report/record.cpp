@@ -214,7 +214,8 @@ RunRecord read_record(const std::string& folder, const std::string& name) {
   run.settings = settings_of(run.resolved);
   run.changed = changed_settings(run);
   read_model(run);
-  flatten(json_in(path / "env.json"), "", run.environment);
+  if (const Json environment = json_in(path / "env.json"); environment.is_object())
+    flatten(environment, "", run.environment);
   run.date = value_of(run.environment, "time");
   read_log(path, run);
   return run;

@@ -49,6 +49,7 @@ struct OutputRecord {
 struct EvaluationRecord {
   std::string file, checkpoint, on;
   std::int64_t samples = 0;
+  bool old = false;  ///< the checkpoint has been written again since
   std::vector<std::pair<std::string, double>> values{};
   std::vector<OutputRecord> outputs{};
 };

@@ -116,7 +116,7 @@ Section config_section(const RunRecord& run) {
   if (!run.command.empty()) section.html += element("h3", "", "Command") + "\n" + preformatted(run.command);
   if (!run.changed.empty())
     section.html += element("h3", "", "What its flags changed in the config") + "\n" + pairs(run.changed);
-  section.html += folded("config.yaml, as it was written", preformatted(run.config));
+  if (!run.config.empty()) section.html += folded("config.yaml, as it was written", preformatted(run.config));
   section.html += folded("config.resolved.yaml, every key spelled out", preformatted(run.resolved));
   section.html +=
       run.environment.empty() ? note("The run has no env.json.") : folded("Environment", pairs(run.environment));

@@ -13,6 +13,7 @@ namespace dptrain::train {
 namespace {
 
 std::atomic<int> stop_requested{0};
+std::atomic<const char*> stop_answer{""};
 std::atomic<bool> save_requested{false}, status_requested{false}, training{false}, ended{false};
 
 sigset_t set_of(std::initializer_list<int> signals) {
@@ -35,7 +36,7 @@ void end_by(int signal) {
 void stop(int signal) {
   if (!training) return end_by(signal);
   if (stop_requested.exchange(signal) != 0) _exit(kStoppedUnsaved);
-  log::warn("saving after this step; press again to leave without");
+  log::warn(stop_answer.load());
 }
 
 }  // namespace
@@ -78,7 +79,10 @@ int Signals::stop_signal() { return stop_requested; }
 bool Signals::take_save() { return save_requested.exchange(false); }
 bool Signals::take_status() { return status_requested.exchange(false); }
 
-Training::Training() { training = true; }
+Training::Training(const char* answer) {
+  stop_answer = answer;
+  training = true;
+}
 Training::~Training() { training = false; }
 
 }  // namespace dptrain::train

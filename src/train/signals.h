@@ -32,10 +32,10 @@ class Signals {
   std::thread listener_;
 };
 
-/// While one lives, SIGINT and SIGTERM are requests.
+/// While one lives, SIGINT and SIGTERM are requests. `answer` is what the first is answered with: it stays where it is.
 class Training {
  public:
-  Training();
+  explicit Training(const char* answer = "saving after this step; press again to leave without");
   ~Training();
   Training(const Training&) = delete;
   Training& operator=(const Training&) = delete;

@@ -114,5 +114,16 @@ TEST(Text, ShortestReadsBack) {
     EXPECT_EQ(std::strtod(shortest(value).c_str(), nullptr), value);
 }
 
+TEST(Text, RowsOfCsv) {
+  using Rows = std::vector<std::vector<std::string>>;
+  EXPECT_EQ(csv_rows(""), Rows{});
+  EXPECT_EQ(csv_rows("a,b\r\n1,\n"), (Rows{{"a", "b"}, {"1", ""}}));
+  EXPECT_EQ(csv_rows("x"), (Rows{{"x"}})) << "a last line without an end";
+  const std::vector<std::string> fields{"plain", "a, or b", "say \"so\"", "two\nlines", ""};
+  std::string text;
+  for (const std::string& field : fields) text += (text.empty() ? "" : ",") + csv_field(field);
+  EXPECT_EQ(csv_rows(text + "\nnext\n"), (Rows{fields, {"next"}}));
+}
+
 }  // namespace
 }  // namespace dptrain

@@ -15,11 +15,11 @@ json() { python3 "$support" json "$@" || fail "$1"; }
 say "a run's folder"
 run 0 fit small.yaml --cpus 2x1 --run-dir "a run"
 for name in config.yaml config.resolved.yaml command.txt env.json train.log train.csv steps.csv events.jsonl result.json model.h5 \
-  labels.txt log.csv checkpoints/last.h5 checkpoints/best.h5; do
+  labels.txt log.csv checkpoints/last.h5 checkpoints/best.h5 report.html eval.json confusion.csv; do
   [ -s "a run/$name" ] || fail "no $name"
 done
-[ "$(find "a run" -type f ! -name .lock | wc -l)" -eq 15 ] || fail "unexpected files: $(find "a run" -type f)"
-python3 "$support" xml "a run/curves.svg" || fail "curves.svg of a run"
+[ "$(find "a run" -type f ! -name .lock | wc -l)" -eq 21 ] || fail "unexpected files: $(find "a run" -type f)"
+for picture in curves confusion scores worst; do python3 "$support" xml "a run/$picture.svg" || fail "$picture.svg of a run"; done
 cmp -s small.yaml "a run/config.yaml" || fail "config.yaml is not the config as written"
 [ "$(cat "a run/command.txt")" = "$DPTRAIN fit small.yaml --cpus 2x1 --run-dir 'a run'" ] || fail "command.txt: $(cat "a run/command.txt")"
 [ "$(sed -n 5p "a run/labels.txt")" = "four, or five" ] && has_rows "a run/labels.txt" 10 || fail "labels.txt"
@@ -67,7 +67,9 @@ loss=$(sed -n 's/^loss: //p' out)
 close 1e-5 "$loss" "$(column run/train.csv val_loss | tail -n 1)" || fail "eval says loss $loss"
 [ "$(cut -d: -f1 out | paste -sd,)" = loss,accuracy,n ] || fail "lines of eval: $(cat out)"
 says "n: 120"
-json run/eval.json '{"checkpoint", "on", "n", "loss", "accuracy", "classes", "macro"} == set(j)' 'j["n"] == 120' 'j["on"] == "validation"'
+json run/eval.json '{"checkpoint", "on", "n", "loss", "accuracy", "classes", "macro", "worst"} == set(j)' 'j["n"] == 120' 'j["on"] == "validation"' \
+  'len(j["worst"]) == 24' '{"sample", "label", "answer", "probability", "loss"} == set(j["worst"][0])' \
+  '[w["loss"] for w in j["worst"]] == sorted((w["loss"] for w in j["worst"]), reverse=True)'
 for picture in confusion scores; do python3 "$support" xml run/$picture.svg || fail "$picture.svg"; done
 header run/confusion.csv 'label,zero,one,two,three,"four, or five",five,six,seven,eight,nine'
 [ "$(rows run/confusion.csv)" -eq 11 ] || fail "rows of confusion.csv"
@@ -79,6 +81,33 @@ raise SystemExit(sum(map(sum, table)) != 120 or abs(right - json.load(open("run/
 PYTHON
 run 0 eval run --on train --ema --output elsewhere
 [ -s elsewhere/eval-train.json ] && [ -s elsewhere/confusion-train.csv ] || fail "--output"
+
+say "report"
+python3 "$support" xml run/report.html || fail "report.html is not well-formed"
+grep -q "four, or five" run/report.html || fail "report.html lacks a class"
+[ "$(grep -o '<img src="data:image/png' run/report.html | wc -l)" -eq 24 ] || fail "report.html lacks worst samples"
+touch run/checkpoints/best.h5
+run 0 report run --no-eval -o no-eval.html
+silent_on "on validation"
+run 0 report run
+says "run/checkpoints/best.h5 on validation"
+says "wrote run/report.html"
+run 0 report run
+silent_on "on validation"
+run 0 fit plain.yaml --cpus 1x1 --run-dir bare --no-report
+[ ! -e bare/report.html ] && [ ! -e bare/eval.json ] || fail "--no-report"
+mv data moved
+run 0 report bare run
+says "warning: bare is not evaluated: "
+mv moved data
+python3 "$support" xml report.html || fail "the page of two runs is not well-formed"
+grep -q 'id="run2-worst"' report.html || fail "the page of two runs lacks a section"
+run 3 report data
+says "the folder has no config.resolved.yaml"
+run 0 fit plain.yaml --cpus 1x1 --run-dir blocked --steps 2
+rm blocked/report.html && mkdir -p blocked/report.html
+run 0 fit plain.yaml --cpus 1x1 --run-dir blocked --resume --epochs 1
+says "warning: report.html is not written: "
 
 say "predict"
 run 0 predict run --input data/t10k-images-idx3-ubyte --output preds.csv

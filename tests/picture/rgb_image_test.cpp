@@ -28,5 +28,17 @@ TEST(RgbImage, OfValues) {
   EXPECT_EQ(image_of(values.data(), 1, 1, 3, 1, 1).rgb, (std::vector<std::uint8_t>{0, 0, 0})) << "no range";
 }
 
+TEST(RgbImage, ShrunkToMeans) {
+  RgbImage picture(4, 8);
+  for (std::size_t i = 0; i < picture.rgb.size(); ++i) picture.rgb[i] = static_cast<std::uint8_t>(i / 3 % 8 * 10);
+  const RgbImage small = shrunk(picture, 4);
+  EXPECT_EQ(small.height, 2);
+  EXPECT_EQ(small.width, 4);
+  for (std::size_t i = 0; i < small.rgb.size(); ++i) EXPECT_EQ(small.rgb[i], i / 3 % 4 * 20 + 5) << i;
+  EXPECT_EQ(shrunk(picture, 8).rgb, picture.rgb);
+  EXPECT_EQ(shrunk(RgbImage(1, 1000), 10).height, 1);
+  EXPECT_EQ(shrunk(RgbImage(7, 5, 9), 3).rgb, std::vector<std::uint8_t>(3 * 2 * 3, 9));
+}
+
 }  // namespace
 }  // namespace dptrain::picture

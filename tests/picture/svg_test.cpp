@@ -47,6 +47,18 @@ TEST(Svg, WhatIsShortenedIsWholeInTheTitle) {
   EXPECT_NE(svg.find(">abc</text>"), std::string::npos);
 }
 
+TEST(Svg, AsAnElementOfAPageThatHasTheStyles) {
+  Drawing drawing(100, 50);
+  drawing.add({Box{.at = {}, .width = 1, .height = 1}, ""});
+  const std::string whole = svg_element(drawing, "a <picture>");
+  EXPECT_TRUE(whole.starts_with(
+      "<svg role=\"img\" aria-label=\"a &lt;picture&gt;\" width=\"100\" height=\"50\" viewBox=\"0 0 100 50\">"));
+  EXPECT_EQ(whole.find("<style"), std::string::npos);
+  EXPECT_NE(svg_element(drawing, "", true).find("width=\"60\" height=\"10\" viewBox=\"20 40 60 10\""),
+            std::string::npos);
+  EXPECT_NE(to_svg(drawing).find(svg_style_sheet()), std::string::npos);
+}
+
 TEST(Svg, HoldsImages) {
   Drawing drawing(100, 50);
   drawing.add({ImageItem{.at = {}, .width = 10, .height = 10, .image = std::make_shared<RgbImage>(2, 3)}, ""});

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "core/error.h"
+#include "experiment/run_files.h"
 #include "train/callbacks/csv_logger.h"
 #include "train/line_file.h"
 #include "train/run_sink.h"
@@ -109,6 +110,28 @@ TEST_F(RunDirectoryTest, OverwriteTakesOnlyWhatIsOurs) {
   EXPECT_FALSE(fs::exists(again.checkpoint(".last.h5.tmp-123")));
   EXPECT_TRUE(fs::exists(again.file("notes.txt")));
   EXPECT_TRUE(fs::exists(again.checkpoint("notes.txt")));
+}
+
+TEST_F(RunDirectoryTest, OverwriteKnowsTheFilesOfAnEvaluation) {
+  std::optional<RunDirectory> run(make(in("here")));
+  for (const char* name :
+       {"report.html", "eval.json", "worst.svg", "worst-train.svg", "confusion-validation.csv", "worst-case.svg"})
+    std::ofstream(run->file(name)) << "x";
+  run.reset();
+  RunOptions options = in("here");
+  options.overwrite = true;
+  const RunDirectory again = make(options);
+  for (const char* name : {"report.html", "eval.json", "worst.svg", "worst-train.svg", "confusion-validation.csv"})
+    EXPECT_FALSE(fs::exists(again.file(name))) << name;
+  EXPECT_TRUE(fs::exists(again.file("worst-case.svg"))) << "the model has no output 'case'";
+}
+
+TEST(RunFiles, OfOneOutputAmongSeveral) {
+  EXPECT_EQ(experiment::evaluation_file("confusion", "kind", "train", ".csv"), "confusion-kind-train.csv");
+  EXPECT_FALSE(experiment::is_run_file("confusion-kind-train.csv"));
+  EXPECT_TRUE(experiment::is_run_file("confusion-kind-train.csv", {"kind", "sure"}));
+  EXPECT_TRUE(experiment::is_run_file("worst-sure.svg", {"kind", "sure"}));
+  EXPECT_TRUE(experiment::is_run_file("confusion.csv", {"kind", "sure"}));
 }
 
 TEST_F(RunDirectoryTest, OneProcessAtATime) {
