@@ -168,6 +168,15 @@ train::RunDirectory run_directory(const FitFlags& flags, session::Session& sessi
   return run;
 }
 
+/// Whatever comes after it is no matter of the run's tables.
+train::EndReport fit(session::Session& session, const train::RunDirectory& run, const train::FitOptions& options,
+                     const std::optional<checkpoint::State>& state) {
+  train::Trainer trainer(session, run, options);
+  if (state) trainer.resume(*state);
+  trainer.fit();
+  return trainer.ended();
+}
+
 int train_run(const FitFlags& flags, session::Session& session, const Resume& resume,
               const std::optional<checkpoint::State>& state, const Context& context) {
   const std::vector<Assertion> assertions = parse_assertions(flags.assertions);
@@ -182,12 +191,10 @@ int train_run(const FitFlags& flags, session::Session& session, const Resume& re
   options.epochs = flags.overrides.epochs;
   options.steps = flags.overrides.steps;
   options.progress = session.world().is_first() ? progress_mode(flags, context) : train::ProgressMode::kOff;
-  train::Trainer trainer(session, run, options);
-  if (state) trainer.resume(*state);
-  const train::FitResult result = trainer.fit();
-  if (!flags.no_report) leave_report(session, run, trainer.ended(), options.progress);
-  const int code = report(trainer.ended(), run, session, context);
-  if (code == 0) check(assertions, result.final.items());
+  const train::EndReport ended = fit(session, run, options, state);
+  if (!flags.no_report) leave_report(session, run, ended, options.progress);
+  const int code = report(ended, run, session, context);
+  if (code == 0) check(assertions, ended.result.final.items());
   return code;
 }
 

@@ -69,6 +69,7 @@ void evaluate(session::Session& session, const train::RunDirectory& run, train::
   const session::SharedFile weights(session.processes(), run.is_here() ? weights_to_hand_on(run) : "");
   if (weights.path().empty()) return;
   const std::optional<Judgement> judgement = judge_weights(session, weights.path(), progress);
+  session.warn_about_bad_samples();
   if (!judgement)
     log::info("the evaluation was stopped and is left out");
   else if (run.is_here())

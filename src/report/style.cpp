@@ -36,6 +36,7 @@ nav{display:flex;flex-wrap:wrap;gap:.2rem 1.1rem;font-size:.92rem;margin:1.4rem 
 .tile b{display:block;font-size:1.45rem;line-height:1.25;font-weight:650;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
 .tile span{display:block;color:var(--muted);font-size:.82rem;overflow-wrap:anywhere}
 .wide{overflow-x:auto;margin:.6rem 0 1rem}
+.wide table{width:max-content;max-width:max(100%,44rem)}
 table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:.34rem 1.1rem .34rem 0;border-bottom:1px solid var(--grid);vertical-align:top}
 thead th{color:var(--muted);font-weight:600;font-size:.82rem;vertical-align:bottom;border-bottom-color:var(--axis)}
@@ -63,6 +64,7 @@ details.run>summary span{color:var(--muted);font-weight:400;margin-left:.6rem}
 .card img{display:block;flex:1 1 0;min-width:0;width:100%;max-height:190px;object-fit:contain;image-rendering:pixelated;border-radius:.3rem}
 .card small{display:block;color:var(--muted)}
 .card pre{background:none;padding:0;margin:.5rem 0 0;white-space:pre-wrap;max-height:14rem}
+.label,.answer{unicode-bidi:isolate}
 .label{color:var(--right);font-weight:600}
 .answer{color:var(--wrong);font-weight:600}
 .bar{display:flex;height:1.7rem;border-radius:.45rem;overflow:hidden;margin:.8rem 0;gap:2px}
