@@ -25,7 +25,8 @@ int run(const PlotFlags& flags) {
   for (std::size_t i = 0; i < flags.runs.size(); ++i) runs.push_back(train::read_run(flags.runs[i], names.runs[i]));
   const std::string output =
       flags.output.value_or(runs.size() == 1 ? (fs::path(flags.runs.front()) / "curves.svg").string() : "curves.svg");
-  picture::write(output, picture::draw(train::curves_chart(flags.title.value_or(names.title), runs, flags.log)));
+  const std::string title = flags.title.value_or(names.title.empty() ? "learning curves" : names.title);
+  picture::write(output, picture::draw(train::curves_chart(title, runs, flags.log)));
   log::info("wrote " + output);
   return 0;
 }

@@ -81,9 +81,16 @@ std::string holds_text(const WorstRecord& worst) {
   return lines;
 }
 
+/// One of few bytes has few pixels, which are to be seen as such.
+std::string image_html(const std::string& image) {
+  constexpr std::size_t kFewBytes = 6000;
+  return fmt::format("<img{} src=\"{}\" alt=\"\"/>", image.size() < kFewBytes ? " class=\"pixels\"" : "",
+                     escaped(image));
+}
+
 std::string card(const WorstRecord& worst) {
   std::string images;
-  for (const std::string& image : worst.images) images += fmt::format("<img src=\"{}\" alt=\"\"/>", escaped(image));
+  for (const std::string& image : worst.images) images += image_html(image);
   std::string html = images.empty() ? "" : element("div", "images", images);
   html += answer_html(worst);
   html += fmt::format("<small title=\"{}\">{}</small>", escaped(worst.sample),

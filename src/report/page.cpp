@@ -74,7 +74,7 @@ void write_page(const std::vector<std::string>& folders, const std::string& file
   const train::RunNames names = train::names_of_runs(folders);
   std::vector<RunRecord> runs;
   for (std::size_t i = 0; i < folders.size(); ++i) runs.push_back(read_record(folders[i], names.runs[i]));
-  train::write_text(file, page(names.title, runs));
+  train::write_text(file, page(names.title.empty() ? "Runs of several experiments" : names.title, runs));
 }
 
 }  // namespace dptrain::report

@@ -61,7 +61,8 @@ details.run>summary span{color:var(--muted);font-weight:400;margin-left:.6rem}
 .cards.clips{grid-template-columns:repeat(auto-fill,minmax(min(100%,420px),1fr))}
 .card{background:var(--tint);border-radius:.6rem;padding:.7rem .8rem;font-size:.88rem;line-height:1.4;min-width:0;overflow-wrap:anywhere}
 .card .images{display:flex;gap:.3rem;margin-bottom:.5rem}
-.card img{display:block;flex:1 1 0;min-width:0;width:100%;max-height:190px;object-fit:contain;image-rendering:pixelated;border-radius:.3rem}
+.card img{display:block;flex:1 1 0;min-width:0;width:100%;max-height:190px;object-fit:contain;border-radius:.3rem}
+.card img.pixels{image-rendering:pixelated}
 .card small{display:block;color:var(--muted)}
 .card pre{background:none;padding:0;margin:.5rem 0 0;white-space:pre-wrap;max-height:14rem}
 .label,.answer{unicode-bidi:isolate}

@@ -190,7 +190,7 @@ RunNames names_of_runs(const std::vector<std::string>& folders) {
   }
   if (folders.size() == 1) return {longer.front(), shorter};
   const bool same = std::ranges::count(experiments, experiments.front()) == static_cast<std::ptrdiff_t>(folders.size());
-  return same ? RunNames{experiments.front(), shorter} : RunNames{"learning curves", longer};
+  return same ? RunNames{experiments.front(), shorter} : RunNames{"", longer};
 }
 
 picture::Chart curves_chart(const std::string& title, const std::vector<RunCurves>& runs, bool log) {

@@ -23,7 +23,7 @@ struct RunCurves {
 RunCurves read_run(const std::string& folder, const std::string& name);
 
 /// What a picture of these folders is called, and the runs in it: "001", "002" below "fashion-mnist" where they are of
-/// one experiment.
+/// one experiment; of several without a title "fashion-mnist/001", "cifar/001".
 struct RunNames {
   std::string title;
   std::vector<std::string> runs;

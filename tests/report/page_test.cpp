@@ -35,7 +35,7 @@ TEST(Page, HasEachSection) {
   EXPECT_THAT(page, HasSubstr("2026-11-26 08:17 UTC"));
   EXPECT_THAT(page, HasSubstr("<b>0.7500</b><span>best val_accuracy, epoch 2</span>"));
   EXPECT_THAT(page, HasSubstr("aria-label=\"confusion matrix of validation, 4 samples, with best.h5\""));
-  EXPECT_THAT(page, HasSubstr("<img src=\"data:image/png;base64,AAAA\" alt=\"\"/>"));
+  EXPECT_THAT(page, HasSubstr("<img class=\"pixels\" src=\"data:image/png;base64,AAAA\" alt=\"\"/>"));
   EXPECT_THAT(page, HasSubstr("waiting for data"));
 }
 
@@ -103,6 +103,10 @@ TEST(Page, IsWrittenForFolders) {
   const Runs runs;
   write_page({runs.whole("net/001"), runs.whole("net/002")}, runs / "both.html");
   EXPECT_THAT(train::read_text(runs / "both.html"), HasSubstr("<title>net</title>"));
+  write_page({runs / "net/001", runs.whole("other/001")}, runs / "two.html");
+  const std::string two = train::read_text(runs / "two.html");
+  EXPECT_THAT(two, HasSubstr("<title>Runs of several experiments</title>"));
+  EXPECT_THAT(two, HasSubstr("other/001</a>"));
 }
 
 TEST(Html, TextIsWrittenOut) {
