@@ -34,17 +34,11 @@ std::string weights_to_hand_on(const train::RunDirectory& run) {
 /// Nothing where it was stopped. All processes together.
 std::optional<Judgement> judge_weights(session::Session& session, const std::string& checkpoint,
                                        train::ProgressMode progress) {
-  const train::Training no_more("leaving out the evaluation; press again to leave at once");  // signals are requests
-  const bool alone = session.processes() == nullptr;
-  session.replicas().set_wishes([] { return train::Signals::stop_signal() != 0 ? 1U : 0U; });
   checkpoint::load_weights(checkpoint, session.model());
   session.replicas().push(session.model());
   const std::vector<Classes> classes =
       classes_of_outputs(session.experiment(), session.model().graph, session.class_names());
-  const auto go_on = [&] {
-    return session.replicas().take_wishes() == 0 && !(alone && train::Signals::stop_signal() != 0);
-  };
-  return judge(session, classes, "validation", progress, go_on);
+  return judge(session, classes, "validation", progress, [] { return train::Signals::stop_signal() == 0; });
 }
 
 void write_judgement(session::Session& session, const train::RunDirectory& run, const std::string& checkpoint,
@@ -66,6 +60,7 @@ void try_to(const char* otherwise, const Work& work) {
 }
 
 void evaluate(session::Session& session, const train::RunDirectory& run, train::ProgressMode progress) {
+  const train::Training no_more("leaving out the evaluation; press again to leave at once");  // signals are requests
   const session::SharedFile weights(session.processes(), run.is_here() ? weights_to_hand_on(run) : "");
   if (weights.path().empty()) return;
   const std::optional<Judgement> judgement = judge_weights(session, weights.path(), progress);

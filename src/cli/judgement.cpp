@@ -69,6 +69,28 @@ struct Gathered {
   }
 };
 
+/// Whether all processes want to go on: they ask one another now and then, behind the same batches.
+class Agreement {
+ public:
+  Agreement(mpi::Processes* processes, const std::function<bool()>& go_on) : processes_(processes), go_on_(go_on) {}
+
+  bool operator()() {
+    const bool mine = go_on_();
+    wants_to_stop_ = wants_to_stop_ || !mine;
+    if (processes_ == nullptr) return mine;
+    if (++asked_ % kBatches != 0) return true;
+    const std::vector<std::string> all = processes_->gather(wants_to_stop_ ? "stop" : "");
+    return std::ranges::all_of(all, [](const std::string& one) { return one.empty(); });
+  }
+
+ private:
+  static constexpr std::int64_t kBatches = 8;
+  mpi::Processes* processes_;
+  const std::function<bool()>& go_on_;
+  std::int64_t asked_ = 0;
+  bool wants_to_stop_ = false;
+};
+
 std::vector<Gathered> nothing_yet(const session::Session& session, const plan::Plan& plan,
                                   const std::vector<Classes>& classes) {
   std::vector<Gathered> all;
@@ -110,18 +132,17 @@ std::optional<Judgement> judge(session::Session& session, const std::vector<Clas
   train::Progress drawn(progress);
   const Stopwatch watch;
   train::BarState bar{.total = 2 * loader.batches_per_epoch(), .values = " - " + on};
+  Agreement all_go_on(processes, go_on);
   const auto show = [&] {
     ++bar.done;
     bar.seconds = watch.seconds();
     drawn.draw(bar);
-    return go_on();
+    return all_go_on();
   };
   loader.seek(0, 0);
   const std::optional<replica::StepSums> sums = session::evaluate(session, loader, show);
-  // Processes agree when they sum, which the second pass does at its end alone.
-  const auto show_on = [&] { return show() || processes != nullptr; };
   std::vector<Gathered> gathered = nothing_yet(session, session.plan(), classes);
-  const bool whole = sums && look_at_answers(session, loader, classes, show_on, gathered);
+  const bool whole = sums && look_at_answers(session, loader, classes, show, gathered);
   drawn.clear();
   if (!whole) return std::nullopt;
 

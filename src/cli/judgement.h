@@ -36,7 +36,8 @@ struct Judgement {
 };
 
 /// Judges the weights in the session's replicas on its data set `on`, which is open. `classes`: of all outputs of the
-/// model. `go_on` is asked after each batch; what it says must be the same in all processes. Nothing where it said no.
+/// model. `go_on` is asked after each batch; where one of several processes says no, all stop a few batches later.
+/// Nothing then.
 std::optional<Judgement> judge(session::Session& session, const std::vector<Classes>& classes, const std::string& on,
                                train::ProgressMode progress, const std::function<bool()>& go_on);
 
