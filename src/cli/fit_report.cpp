@@ -3,7 +3,7 @@
 #include <csignal>
 #include <filesystem>
 
-#include "checkpoint/checkpoint.h"
+#include "checkpoint/weights.h"
 #include "cli/classes.h"
 #include "cli/judgement.h"
 #include "cli/judgement_files.h"
@@ -23,18 +23,20 @@ bool has_ended_well(const train::EndReport& end) {
   return end.result.exit_code == 0 && (end.result.exit == "completed" || end.result.exit == "early_stopping");
 }
 
-/// "" where nothing was kept.
+/// What a callback has kept as the best, else the model as the run left it; "" where neither is there.
 std::string weights_to_hand_on(const train::RunDirectory& run) {
   std::error_code ignored;
-  for (const char* const name : {"best.h5", "last.h5"})
-    if (fs::exists(run.checkpoint(name), ignored)) return run.checkpoint(name);
+  for (const std::string& file : {run.checkpoint("best.h5"), run.file("model.h5")})
+    if (fs::exists(file, ignored)) return file;
   return "";
 }
 
 /// Nothing where it was stopped. All processes together.
-std::optional<Judgement> judge_weights(session::Session& session, const std::string& checkpoint,
+std::optional<Judgement> judge_weights(session::Session& session, const std::string& file,
                                        train::ProgressMode progress) {
-  checkpoint::load_weights(checkpoint, session.model());
+  graph::WeightsSpec weights;
+  weights.file.value = file;
+  checkpoint::load_weights(weights, session.model(), checkpoint::Coverage::kAll);
   session.replicas().push(session.model());
   const std::vector<Classes> classes =
       classes_of_outputs(session.experiment(), session.model().graph, session.class_names());

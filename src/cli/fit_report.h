@@ -11,7 +11,7 @@
 
 namespace dptrain::cli {
 
-/// Of a run that was completed or stopped early and has validation data, best.h5 where it was kept, else last.h5, is
+/// Of a run that was completed or stopped early and has validation data, best.h5 where it was kept, else model.h5, is
 /// evaluated, by all processes together; SIGINT and SIGTERM leave that out. The session's weights are then those. Of
 /// every run process 0 writes report.html.
 void leave_report(session::Session& session, const train::RunDirectory& run, const train::EndReport& end,
