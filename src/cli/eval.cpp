@@ -94,7 +94,7 @@ int run(const EvalFlags& flags, const Context& context, mpi::Processes* processe
   if (log::is_json()) log::print(judgement_json(judged));
   log::info("wrote " + join(write_numbers(judged, folder), " and "));
   if (const std::vector<std::string> drawn = write_pictures(judged, folder); !drawn.empty())
-    log::info("drew " + join(drawn, " and "));
+    log::info("drew " + join(drawn, ", "));
   std::vector<std::pair<std::string, double>> values = judgement.values;
   for (const OutputJudgement& output : judgement.outputs)
     if (output.confusion) add_averages(output, values);

@@ -50,18 +50,21 @@ std::string capitals(std::string_view name) {
   return found;
 }
 
-/// The only candidate that begins with the word, or whose capitals it is; "" where there is none or more than one.
+bool same_letters(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
+}
+
+/// The only candidate that begins with the word, or whose capitals it is; "" where there is none or more than one, or
+/// one that differs in capitals alone.
 std::string abbreviated(std::string_view word, std::span<const std::string> candidates) {
-  const auto same = [](std::string_view a, std::string_view b) {
-    return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
-  };
   std::string found;
-  if (word.size() < 2) return found;
+  if (word.size() < 2 || std::ranges::any_of(candidates, [&](const auto& one) { return same_letters(one, word); }))
+    return found;  // nearest() has it
   for (const std::string& candidate : candidates) {
     const bool begins =
-        word.size() < candidate.size() && same(word, std::string_view(candidate).substr(0, word.size()));
-    if (!begins && !same(word, capitals(candidate))) continue;
-    if (!found.empty() && !same(found, candidate)) return "";
+        word.size() < candidate.size() && same_letters(word, std::string_view(candidate).substr(0, word.size()));
+    if (!begins && !same_letters(word, capitals(candidate))) continue;
+    if (!found.empty() && !same_letters(found, candidate)) return "";
     found = candidate;
   }
   return found;

@@ -25,6 +25,8 @@ TEST(Text, NearestForgivesATypoButNotAnotherWord) {
   EXPECT_EQ(nearest("rmse", metrics), "RootMeanSquaredError");
   EXPECT_EQ(nearest("r2", metrics), "R2Score");
   EXPECT_EQ(nearest("ms", metrics), "mse");
+  const std::vector<std::string> layers{"DenseNet121", "Dense"};
+  EXPECT_EQ(nearest("dense", layers), "Dense") << "no abbreviation";
   EXPECT_EQ(nearest("r", metrics), "") << "two begin so, and one letter is no abbreviation";
   EXPECT_EQ(nearest("xyzzy", {}), "");
   EXPECT_EQ(did_you_mean("filter", keys), "; did you mean 'filters'?");

@@ -18,7 +18,7 @@ say "two emulated GPUs train as two CPU replicas do"
 run 0 fit "$config" "${data[@]}" "${short[@]}" --cpus 2x1 --run-dir cpu
 run 0 fit "$config" "${data[@]}" "${short[@]}" --gpus emu:0,emu:1 --run-dir emu
 says "2 replicas: emu:0 "
-says "10 global = 2 x 5"
+says "10 samples = 2 x 5"
 say "cpu $(loss_of cpu), emu $(loss_of emu)"
 close 1e-4 "$(loss_of emu)" "$(loss_of cpu)" || fail "the losses differ"
 python3 "$support" json emu/env.json 'len(j["devices"]) == 2' 'j["devices"][1].startswith("emu:1 ")' || fail "env.json"

@@ -51,9 +51,9 @@ compare adam
 
 say "512 on three replicas"
 fit "$config" --cpus 3x1 --batch-size 512 --steps 2 --run-dir three
-says "512 global = 171 + 171 + 170"
+says "512 samples = 171 + 171 + 170"
 fit "$config" --cpus 3x1 --batch-size 512 --split 2:1:0 --steps 2 --run-dir uneven
-says "512 global = 341 + 171 + 0"
+says "512 samples = 341 + 171 + 0"
 fit "$config" --cpus 1x1 --batch-size 512 --steps 2 --run-dir one
 for folder in three uneven; do agree 1e-5 2 one $folder; done
 
