@@ -71,7 +71,8 @@ function(dptrain_room room)
     return()
   endif()
 
-  _dptrain_sources(sources src/${room} src/cli/main.cpp src/mpi/module/mpi_module.cpp)
+  _dptrain_sources(sources src/${room} src/cli/main.cpp src/mpi/module/mpi_module.cpp
+    src/export/onnx/module/onnx_module.cpp)
   if(room STREQUAL "device")
     list(FILTER sources EXCLUDE REGEX "/src/device/(gpu|cuda|emu)/")   # dptrain_gpu_device() has them
     dptrain_device_sources(sources)
@@ -152,9 +153,7 @@ function(dptrain_executable)
   add_executable(dptrain ${PROJECT_SOURCE_DIR}/src/cli/main.cpp)
   get_target_property(level dptrain_cli DPTRAIN_LEVEL)
   dptrain_link_rooms(dptrain ${level})
-  if(DPTRAIN_MPI_MODULES)
-    add_dependencies(dptrain ${DPTRAIN_MPI_MODULES})   # opened when it runs
-  endif()
+  add_dependencies(dptrain dptrain_module_onnx ${DPTRAIN_MPI_MODULES})   # opened when it runs
   set_target_properties(dptrain PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 
   install(TARGETS dptrain RUNTIME)

@@ -15,6 +15,7 @@ find_package(Stb REQUIRED)
 find_package(FarmHash REQUIRED)
 find_package(FastFloat REQUIRED)
 find_package(HDF5 REQUIRED COMPONENTS C)
+find_package(ONNX REQUIRED)   # in a module of its own: Onnx.cmake
 
 if(NOT TARGET yaml-cpp::yaml-cpp)   # before yaml-cpp 0.8 the target has no namespace
   add_library(yaml-cpp::yaml-cpp INTERFACE IMPORTED)

@@ -68,6 +68,7 @@ LIBRARIES = [
     Library("stb_image_write", r"(stb/)?stb_image_write\.h", (r"src/picture/\w+\.cpp",), single=True),
     Library("Pango and Cairo", r"(pango|cairo)/", (r"src/picture/cairo/\w+\.(cpp|h)",)),
     Library("MPI", r"mpi\.h", (r"src/mpi/module/\w+\.cpp",), single=True),
+    Library("ONNX and protobuf", r"(onnx|google/protobuf)/", (r"src/export/onnx/module/\w+\.cpp",), single=True),
     Library("FFmpeg", r"lib(av\w+|swscale)/", (r"src/data/video/libav/\w+\.(cpp|h)",)),
     Library("CLI11", r"CLI/", (r"src/cli/\w+\.cpp",)),
     Library("NCCL", r"nccl\.h", (r"src/reduce/nccl\w*\.(cpp|h)",)),

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,8 @@ struct Exported {
   const graph::Model& model;  ///< every weight with its values
   Compiled compiled{};
   std::vector<std::string> class_names{};
-  std::string learned{};  ///< JSON: what samples are made with, data::Source::learn()
+  std::string learned{};                ///< JSON: what samples are made with, data::Source::learn()
+  std::optional<std::int64_t> opset{};  ///< of ONNX's operators; the other formats have none
 };
 
 struct Exporter {

@@ -1,0 +1,96 @@
+// Convolutions over steps, images and volumes. Kernels [window..., in, out] become [out, in, window...]; `same` and
+// `causal` are explicit pads, whose larger part may be behind, as Keras has them.
+
+#include "export/onnx/layers/windows.h"
+#include "layers/conv1d.h"
+#include "layers/conv2d.h"
+#include "layers/conv3d.h"
+#include "layers/depthwise_conv1d.h"
+#include "layers/depthwise_conv2d.h"
+#include "layers/separable_conv1d.h"
+#include "layers/separable_conv2d.h"
+
+namespace dptrain::exporting::onnx {
+namespace {
+
+using Extents = std::vector<std::int64_t>;
+
+/// x and the result have their channels behind the batch; kernel and bias as ONNX has them.
+Value convolve(Call& call, const Value& x, const Value& kernel, const Value& bias, const Windows& windows,
+               std::int64_t groups) {
+  const Padded padded = pads_of(x, windows);
+  Dims dims{kBatch, kernel.dims[0]};
+  dims.insert(dims.end(), padded.out.begin(), padded.out.end());
+  return call.to.node("Conv", {x, kernel, bias}, std::move(dims),
+                      {{"kernel_shape", windows.size},
+                       {"strides", windows.strides},
+                       {"dilations", windows.dilation},
+                       {"pads", padded.pads},
+                       {"group", groups}});
+}
+
+Value bias_of(const Call& call) {
+  const graph::Weight* bias = call.find("bias");
+  return bias == nullptr ? Value{} : call.constant(*bias);
+}
+
+/// [window..., in, out] as [out, in, window...].
+Value kernel_of(const Call& call, const graph::Weight& weight) {
+  const Dims& dims = weight.def.shape.dims();
+  const auto rank = static_cast<std::int64_t>(dims.size());
+  std::vector<std::int64_t> perm{rank - 1, rank - 2};
+  for (std::int64_t axis = 0; axis < rank - 2; ++axis) perm.push_back(axis);
+  return call.constant(weight, perm, permuted(dims, perm));
+}
+
+/// [window..., channels, multiplier] as [channels * multiplier, 1, window...].
+Value depthwise_kernel_of(const Call& call, const graph::Weight& weight) {
+  const Dims& dims = weight.def.shape.dims();
+  const auto rank = static_cast<std::int64_t>(dims.size());
+  std::vector<std::int64_t> perm{rank - 2, rank - 1};
+  Dims out{dims[dims.size() - 2] * dims.back(), 1};
+  for (std::int64_t axis = 0; axis < rank - 2; ++axis) {
+    perm.push_back(axis);
+    out.push_back(dims[static_cast<std::size_t>(axis)]);
+  }
+  return call.constant(weight, perm, out);
+}
+
+template <class Spec>
+Value convolution(const Spec& spec, Call& call) {
+  const Value x = call.to.channels_first(call.x());
+  const Value y =
+      convolve(call, x, kernel_of(call, call.weight("kernel")), bias_of(call), windows_of(spec), spec.groups);
+  return call.to.activate(call.to.channels_last(y), spec.activation);
+}
+
+template <class Spec>
+Value depthwise(const Spec& spec, Call& call) {
+  const Value x = call.to.channels_first(call.x());
+  const graph::Weight& kernel = call.weight(call.find("kernel") != nullptr ? "kernel" : "depthwise_kernel");
+  const Value y = convolve(call, x, depthwise_kernel_of(call, kernel), bias_of(call), windows_of(spec), x.dims[1]);
+  return call.to.activate(call.to.channels_last(y), spec.activation);
+}
+
+template <class Spec>
+Value separable(const Spec& spec, Call& call) {
+  const Value x = call.to.channels_first(call.x());
+  const Windows windows = windows_of(spec);
+  const Value depth =
+      convolve(call, x, depthwise_kernel_of(call, call.weight("depthwise_kernel")), {}, windows, x.dims[1]);
+  const Extents ones(windows.size.size(), 1);
+  const Windows points{.size = ones, .strides = ones, .dilation = ones, .padding = layers::Padding::kValid};
+  const Value y = convolve(call, depth, kernel_of(call, call.weight("pointwise_kernel")), bias_of(call), points, 1);
+  return call.to.activate(call.to.channels_last(y), spec.activation);
+}
+
+const RegisteredForm kConv1D = form<layers::Conv1DSpec>(convolution<layers::Conv1DSpec>);
+const RegisteredForm kConv2D = form<layers::Conv2DSpec>(convolution<layers::Conv2DSpec>);
+const RegisteredForm kConv3D = form<layers::Conv3DSpec>(convolution<layers::Conv3DSpec>);
+const RegisteredForm kDepthwiseConv1D = form<layers::DepthwiseConv1DSpec>(depthwise<layers::DepthwiseConv1DSpec>);
+const RegisteredForm kDepthwiseConv2D = form<layers::DepthwiseConv2DSpec>(depthwise<layers::DepthwiseConv2DSpec>);
+const RegisteredForm kSeparableConv1D = form<layers::SeparableConv1DSpec>(separable<layers::SeparableConv1DSpec>);
+const RegisteredForm kSeparableConv2D = form<layers::SeparableConv2DSpec>(separable<layers::SeparableConv2DSpec>);
+
+}  // namespace
+}  // namespace dptrain::exporting::onnx

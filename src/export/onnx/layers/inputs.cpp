@@ -1,0 +1,57 @@
+// Where data enters, ids become vectors, and masks begin.
+
+#include "layers/input.h"
+
+#include "core/error.h"
+#include "export/onnx/onnx_layer.h"
+#include "layers/embedding.h"
+#include "layers/masking.h"
+#include "layers/position_embedding.h"
+
+namespace dptrain::exporting::onnx {
+namespace {
+
+std::vector<Value> embedding(const layers::EmbeddingSpec& spec, Call& call) {
+  Builder& to = call.to;
+  const Value& ids = call.x();
+  Dims dims = ids.dims;
+  dims.push_back(spec.output_dim);
+  std::vector<Value> all{to.node("Gather", {call.constant(call.weight("embeddings")), ids}, std::move(dims))};
+  if (spec.mask_zero) {
+    const Value zero = to.cast(to.scalar(0), Element::kInt32);
+    all.push_back(to.unary("Not", to.binary("Equal", ids, zero, Element::kBool)));
+  }
+  return all;
+}
+
+std::vector<Value> masking(const layers::MaskingSpec& spec, Call& call) {
+  Builder& to = call.to;
+  const Value& x = call.x();
+  const auto last = static_cast<std::int64_t>(x.dims.size()) - 1;
+  const Value same = to.binary("Equal", x, to.scalar(static_cast<float>(spec.mask_value)), Element::kBool);
+  const Value other = to.cast(to.unary("Not", same), Element::kFloat);
+  const Value valid = to.cast(to.reduce("ReduceMax", other, {last}, true), Element::kBool);
+  const Value mask = to.reshape(valid, Dims(x.dims.begin(), x.dims.end() - 1));
+  return {to.where(valid, x, to.scalar(0)), mask};
+}
+
+/// The first rows of the table, for every sample.
+Value position_embedding(const layers::PositionEmbeddingSpec& spec, Call& call) {
+  Builder& to = call.to;
+  const Value& x = call.x();
+  Value rows = call.constant(call.weight("embeddings"));
+  if (x.dims[1] != spec.sequence_length) rows = to.slice(rows, 0, 0, x.dims[1]);
+  const Value shape = to.node("Shape", {x}, {static_cast<std::int64_t>(x.dims.size())}, {}, Element::kInt64);
+  return to.node("Expand", {rows, shape}, x.dims);
+}
+
+const RegisteredForm kInput = form<layers::InputSpec>([](const layers::InputSpec& spec, Call& call) {
+  const Element type = spec.dtype == layers::InputType::kInt32 ? Element::kInt32 : Element::kFloat;
+  return call.to.input(call.to.scope(), with_batch(spec.shape), type);
+});
+const RegisteredForm kEmbedding = form<layers::EmbeddingSpec>(embedding);
+const RegisteredForm kPositionEmbedding = form<layers::PositionEmbeddingSpec>(position_embedding);
+const RegisteredForm kMasking = form<layers::MaskingSpec>(masking);
+
+}  // namespace
+}  // namespace dptrain::exporting::onnx

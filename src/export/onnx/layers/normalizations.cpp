@@ -1,0 +1,109 @@
+// Normalizations, with the moving statistics where there are some.
+
+#include <cmath>
+
+#include "export/onnx/onnx_layer.h"
+#include "layers/batch_normalization.h"
+#include "layers/group_normalization.h"
+#include "layers/layer_normalization.h"
+#include "layers/local_response_normalization.h"
+#include "layers/normalization.h"
+#include "layers/rescaling.h"
+
+namespace dptrain::exporting::onnx {
+namespace {
+
+/// The weight, or as many of `otherwise`.
+Value or_all(const Call& call, const char* name, const Dims& dims, float otherwise) {
+  const graph::Weight* weight = call.find(name);
+  if (weight != nullptr) return call.constant(*weight);
+  std::size_t count = 1;
+  for (const std::int64_t extent : dims) count *= static_cast<std::size_t>(extent);
+  return call.made(name, dims, [=] { return std::vector<float>(count, otherwise); });
+}
+
+Value batch_normalization(const layers::BatchNormalizationSpec& spec, Call& call) {
+  const Value x = call.to.channels_first(call.x());
+  const Dims channels{x.dims[1]};
+  const Value y =
+      call.to.node("BatchNormalization",
+                   {x, or_all(call, "gamma", channels, 1), or_all(call, "beta", channels, 0),
+                    call.constant(call.weight("moving_mean")), call.constant(call.weight("moving_variance"))},
+                   x.dims, {{"epsilon", static_cast<float>(spec.epsilon)}});
+  return call.to.channels_last(y);
+}
+
+/// (x - mean) / sqrt(variance + epsilon) over the axes.
+Value standardized(Builder& to, const Value& x, const std::vector<std::int64_t>& axes, double epsilon) {
+  const Value centred = to.binary("Sub", x, to.reduce("ReduceMean", x, axes, true));
+  const Value variance = to.reduce("ReduceMean", to.binary("Mul", centred, centred), axes, true);
+  const Value deviation = to.unary("Sqrt", to.binary("Add", variance, to.scalar(static_cast<float>(epsilon))));
+  return to.binary("Div", centred, deviation);
+}
+
+Value scaled(Call& call, Value y) {
+  if (const graph::Weight* gamma = call.find("gamma")) y = call.to.binary("Mul", y, call.constant(*gamma));
+  if (const graph::Weight* beta = call.find("beta")) y = call.to.binary("Add", y, call.constant(*beta));
+  return y;
+}
+
+Value layer_normalization(const layers::LayerNormalizationSpec& spec, Call& call) {
+  const Value& x = call.x();
+  const Shape normalized = layers::normalized_shape(spec, sample_of(x));
+  const auto rank = static_cast<std::int64_t>(x.dims.size()), first = rank - normalized.rank();
+  if (call.to.opset() >= 17) {
+    std::vector<Value> inputs{x, or_all(call, "gamma", normalized.dims(), 1)};
+    if (const graph::Weight* beta = call.find("beta")) inputs.push_back(call.constant(*beta));
+    return call.to.node("LayerNormalization", inputs, x.dims,
+                        {{"axis", first}, {"epsilon", static_cast<float>(spec.epsilon)}});
+  }
+  std::vector<std::int64_t> axes;
+  for (std::int64_t axis = first; axis < rank; ++axis) axes.push_back(axis);
+  return scaled(call, standardized(call.to, x, axes, spec.epsilon));
+}
+
+/// ONNX's GroupNormalization is younger than the opsets here, so it is spelled out.
+Value group_normalization(const layers::GroupNormalizationSpec& spec, Call& call) {
+  const Value& x = call.x();
+  const Shape sample = sample_of(x);
+  const std::int64_t channels = sample.back(), groups = layers::group_count(spec, sample);
+  const Value parts = call.to.reshape(x, {kBatch, sample.elements() / channels, groups, channels / groups});
+  const Value y = call.to.to_samples(standardized(call.to, parts, {1, 3}, spec.epsilon), sample);
+  return scaled(call, y);
+}
+
+Value local_response(const layers::LocalResponseNormalizationSpec& spec, Call& call) {
+  const Value x = call.to.channels_first(call.x());
+  const std::int64_t size = 2 * spec.depth_radius + 1;  // ONNX divides by it
+  return call.to.channels_last(call.to.unary(
+      "LRN", x,
+      {{"size", size}, {"alpha", spec.alpha * static_cast<float>(size)}, {"beta", spec.beta}, {"bias", spec.bias}}));
+}
+
+Value normalization(const layers::NormalizationSpec& spec, Call& call) {
+  const Value& x = call.x();
+  const layers::ChannelAffine affine = layers::channel_affine(spec, sample_of(x));
+  const auto channels = [&](const char* what, const std::vector<float>& values) {
+    return call.made(what, {x.dims.back()}, [&] { return values; });
+  };
+  if (spec.invert)
+    return call.to.binary("Add", call.to.binary("Mul", x, channels("scale", affine.scale)),
+                          channels("offset", affine.offset));
+  return call.to.binary("Mul", call.to.binary("Sub", x, channels("shift", affine.shift)),
+                        channels("scale", affine.scale));
+}
+
+Value rescaling(const layers::RescalingSpec& spec, Call& call) {
+  const Value y = call.to.binary("Mul", call.x(), call.to.scalar(static_cast<float>(spec.scale)));
+  return spec.offset == 0 ? y : call.to.binary("Add", y, call.to.scalar(static_cast<float>(spec.offset)));
+}
+
+const RegisteredForm kBatchNormalization = form<layers::BatchNormalizationSpec>(batch_normalization);
+const RegisteredForm kLayerNormalization = form<layers::LayerNormalizationSpec>(layer_normalization);
+const RegisteredForm kGroupNormalization = form<layers::GroupNormalizationSpec>(group_normalization);
+const RegisteredForm kLocalResponseNormalization = form<layers::LocalResponseNormalizationSpec>(local_response);
+const RegisteredForm kNormalization = form<layers::NormalizationSpec>(normalization);
+const RegisteredForm kRescaling = form<layers::RescalingSpec>(rescaling);
+
+}  // namespace
+}  // namespace dptrain::exporting::onnx

@@ -1,0 +1,53 @@
+// Transposed convolutions. Kernels [window..., out, in] become [in, out, window...]. The pads are those of the
+// convolution that leads back; what ONNX's arithmetic makes more than Keras's is cut behind, what it makes less is
+// output_padding.
+
+#include <algorithm>
+
+#include "export/onnx/layers/windows.h"
+#include "layers/conv1d_transpose.h"
+#include "layers/conv2d_transpose.h"
+#include "layers/conv3d_transpose.h"
+
+namespace dptrain::exporting::onnx {
+namespace {
+
+template <class Spec>
+Value transposed(const Spec& spec, Call& call) {
+  const Value x = call.to.channels_first(call.x());
+  const Windows windows = windows_of(spec);
+  std::vector<std::int64_t> pads, after, more;
+  Dims dims{kBatch, spec.filters};
+  for (std::size_t i = 0; i < windows.size.size(); ++i) {
+    const std::int64_t in = x.dims[i + 2], out = call.output[static_cast<int>(i)];
+    const layers::WindowAxis back =
+        layers::window_axis(out, windows.size[i], windows.strides[i], windows.dilation[i], windows.padding);
+    const std::int64_t whole = (in - 1) * windows.strides[i] + (windows.size[i] - 1) * windows.dilation[i] + 1;
+    const std::int64_t cut = whole - out - back.pad_before;
+    pads.push_back(back.pad_before);
+    after.push_back(std::max<std::int64_t>(cut, 0));
+    more.push_back(std::max<std::int64_t>(-cut, 0));
+    dims.push_back(out);
+  }
+  pads.insert(pads.end(), after.begin(), after.end());
+  const graph::Weight& weight = call.weight("kernel");
+  const auto rank = static_cast<std::int64_t>(weight.def.shape.rank());
+  std::vector<std::int64_t> perm{rank - 1, rank - 2};
+  for (std::int64_t axis = 0; axis < rank - 2; ++axis) perm.push_back(axis);
+  std::vector<Value> inputs{x, call.constant(weight, perm, permuted(weight.def.shape.dims(), perm))};
+  if (const graph::Weight* bias = call.find("bias")) inputs.push_back(call.constant(*bias));
+  const Value y = call.to.node("ConvTranspose", inputs, std::move(dims),
+                               {{"kernel_shape", windows.size},
+                                {"strides", windows.strides},
+                                {"dilations", windows.dilation},
+                                {"pads", pads},
+                                {"output_padding", more}});
+  return call.to.activate(call.to.channels_last(y), spec.activation);
+}
+
+const RegisteredForm kConv1DTranspose = form<layers::Conv1DTransposeSpec>(transposed<layers::Conv1DTransposeSpec>);
+const RegisteredForm kConv2DTranspose = form<layers::Conv2DTransposeSpec>(transposed<layers::Conv2DTransposeSpec>);
+const RegisteredForm kConv3DTranspose = form<layers::Conv3DTransposeSpec>(transposed<layers::Conv3DTransposeSpec>);
+
+}  // namespace
+}  // namespace dptrain::exporting::onnx

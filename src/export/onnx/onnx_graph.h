@@ -1,0 +1,75 @@
+#pragma once
+
+// An ONNX graph as plain values: what layers' forms make and passes change, without ONNX's own types, which
+// onnx/module/ alone knows. Plain data.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace dptrain::exporting::onnx {
+
+enum class Element { kFloat, kInt32, kInt64, kBool };
+
+/// Extents; kBatch is the free one.
+using Dims = std::vector<std::int64_t>;
+inline constexpr std::int64_t kBatch = -1;
+
+struct Graph;
+/// A shared pointer: to the graph inside of a node.
+using AttributeValue = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>,
+                                    std::vector<std::string>, std::shared_ptr<const Graph>>;
+struct Attribute {
+  std::string name;
+  AttributeValue value;
+};
+
+struct Node {
+  std::string op;                    ///< "Conv"
+  std::string name;                  ///< unique in its graph
+  std::vector<std::string> inputs;   ///< "": left out
+  std::vector<std::string> outputs;  ///< "": not wanted
+  std::vector<Attribute> attributes;
+
+  const AttributeValue* find(const std::string& attribute) const {
+    for (const Attribute& one : attributes)
+      if (one.name == attribute) return &one.value;
+    return nullptr;
+  }
+};
+
+/// A tensor in the file.
+struct Constant {
+  Dims dims;
+  std::variant<std::vector<float>, std::vector<std::int64_t>> values;
+};
+
+/// A tensor that a node, the caller or the file gives.
+struct Value {
+  std::string name;
+  Dims dims;
+  Element type = Element::kFloat;
+};
+
+struct Graph {
+  std::string name;
+  std::vector<Value> inputs, outputs;
+  std::vector<Node> nodes;  ///< in an order in which they can be computed
+  std::map<std::string, Constant> constants;
+  std::map<std::string, Dims> dims{};  ///< of what nodes give, for passes; not in the file
+};
+
+/// What a file holds.
+struct File {
+  Graph graph;
+  int opset = 0;
+  int ir_version = 0;
+  std::string producer, producer_version;
+  std::vector<std::pair<std::string, std::string>> metadata;
+};
+
+}  // namespace dptrain::exporting::onnx

@@ -1,0 +1,91 @@
+#pragma once
+
+// What ONNX has for each type of layer: a function that adds its nodes to a graph, registered by the type of the spec
+// in export/onnx/layers/, a file per theme:
+//   const RegisteredForm kFlatten = form<layers::FlattenSpec>([](const layers::FlattenSpec&, Call& call) { ... });
+// A layer that ONNX cannot say has the reason in place of the function:
+//   const RegisteredForm kOther = no_form<layers::OtherSpec>("it draws random numbers; leave it out");
+// The table is filled before main and read-only afterwards: any thread may read it.
+
+#include <functional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <typeindex>
+#include <utility>
+#include <vector>
+
+#include "config/family.h"
+#include "export/onnx/onnx_builder.h"
+#include "graph/model.h"
+
+namespace dptrain::exporting::onnx {
+
+/// One call of a layer.
+struct Call {
+  Builder& to;
+  std::vector<Value> inputs;                  ///< in dptrain's layout
+  std::vector<Value> masks;                   ///< of each input, bool [batch, steps]; without a name: none
+  std::vector<const graph::Weight*> weights;  ///< of the layer, in its order
+  std::string layer;                          ///< its name
+  Shape output;                               ///< of one sample, the first output's
+
+  const Value& x() const { return inputs.front(); }
+  /// By Keras's name, or the end of it behind a "/"; null where the layer has none.
+  const graph::Weight* find(const std::string& name) const;
+  const graph::Weight& weight(const std::string& name) const;
+  /// As it is, or with its axes permuted and then taken for `dims`.
+  Value constant(const graph::Weight& weight) const;
+  Value constant(const graph::Weight& weight, const std::vector<std::int64_t>& perm, const Dims& dims) const;
+  /// Made from weights, once for all calls of the layer; `what` names it.
+  Value made(const std::string& what, const Dims& dims, const std::function<std::vector<float>()>& values) const;
+  bool masked() const;
+  /// Throws Error{kUsage} that names layer and reason.
+  [[noreturn]] void refuse(const std::string& reason) const;
+};
+
+using Write = std::function<std::vector<Value>(const void* spec, Call& call)>;
+
+struct Form {
+  Write write;               ///< empty: there is none
+  std::string reason{};      ///< why, and what to try
+  bool heeds_masks = false;  ///< reads Call::masks
+};
+
+template <class Spec>
+struct FormBuilder {
+  Form form;
+  FormBuilder&& heeds_masks() && { return form.heeds_masks = true, std::move(*this); }
+};
+
+/// `write` gives the layer's output, or a vector of them.
+template <class Spec, class Function>
+FormBuilder<Spec> form(Function write) {
+  return {{.write = [write](const void* spec, Call& call) -> std::vector<Value> {
+    if constexpr (std::is_same_v<std::invoke_result_t<Function, const Spec&, Call&>, Value>)
+      return {write(*static_cast<const Spec*>(spec), call)};
+    else
+      return write(*static_cast<const Spec*>(spec), call);
+  }}};
+}
+
+template <class Spec>
+FormBuilder<Spec> no_form(std::string reason) {
+  return {{.write = {}, .reason = std::move(reason)}};
+}
+
+/// Null: nobody has thought of it.
+const Form* find_form(std::type_index spec);
+/// The outputs of a layer, wherever it stands. Throws Error{kUsage}.
+std::vector<Value> write_layer(const config::Typed& layer, Call& call);
+
+void add_form(std::type_index spec, Form form);
+
+struct RegisteredForm {
+  template <class Spec>
+  RegisteredForm(FormBuilder<Spec>&& builder) {  // NOLINT(google-explicit-constructor)
+    add_form(typeid(Spec), std::move(builder.form));
+  }
+};
+
+}  // namespace dptrain::exporting::onnx
