@@ -17,6 +17,7 @@ void add_data(App& app);
 void add_summary(App& app);
 void add_config(App& app);
 void add_ckpt(App& app);
+void add_export(App& app);
 void add_plot(App& app);
 void add_report(App& app);
 void add_devices(App& app);
@@ -37,6 +38,7 @@ inline void add_commands(App& app) {
   add_summary(app);
   add_config(app);
   add_ckpt(app);
+  add_export(app);
   add_plot(app);
   add_report(app);
   add_devices(app);

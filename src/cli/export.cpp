@@ -1,0 +1,77 @@
+// dptrain export: a trained model as a file of another program.
+
+#include <memory>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/weights.h"
+#include "cli/commands.h"
+#include "cli/config_flags.h"
+#include "cli/model_source.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "export/exporter.h"
+
+namespace dptrain::cli {
+namespace {
+
+struct ExportFlags {
+  std::string source, to;
+  std::optional<std::int64_t> opset;
+  std::optional<std::string> weights;
+  ConfigFlags overrides;
+  bool ema = false;
+};
+
+/// Of a checkpoint's data set; a config alone does not say them.
+std::vector<std::string> class_names(const ModelSource& source) {
+  return source.checkpoint.empty() ? std::vector<std::string>() : checkpoint::read_class_names(source.checkpoint);
+}
+
+int run(const ExportFlags& flags) {
+  const exporting::Exporter& exporter = exporting::exporter_of(flags.to);
+  if (flags.opset && exporter.name != "ONNX")
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--opset is of .onnx files, but {} is one of {}", flags.to, exporter.name));
+  const SourceUse use{.with_config = "export CONFIG OUTPUT --weights {}", .own_model = true};
+  const ModelSource source = open_model_source(flags.source, flags.weights, flags.overrides.overrides(), use);
+  const experiment::Experiment& experiment = source.experiment;
+  graph::Model model = graph::make_model(experiment.graph, experiment.config.seed);
+  if (!source.checkpoint.empty())
+    source.load_weights(model, flags.ema);
+  else if (flags.ema)
+    throw Error(ErrorKind::kUsage, "--ema belongs to a checkpoint, and a config has no weights");
+  else
+    log::info(flags.source + " names no weights: they are those that a run would begin with");
+  const std::uint64_t bytes = exporter.write(
+      flags.to, {.model = model, .class_names = class_names(source), .learned = source.learned, .opset = flags.opset});
+  for (const std::string& advice : exporter.advice(flags.to, model.graph)) log::info(advice);
+  log::print(fmt::format("{}: {}, {} parameters, {} bytes", flags.to, exporter.name, with_commas(model.parameters()),
+                         with_commas(static_cast<std::int64_t>(bytes))));
+  return 0;
+}
+
+}  // namespace
+
+void add_export(App& app) {
+  const auto flags = std::make_shared<ExportFlags>();
+  Command& command = app.command("export", "write a trained model for other programs: .onnx, .h5");
+  command.describe(
+      "The suffix of OUTPUT chooses the format. Of a run's folder it takes best.h5, else last.h5. ONNX files compute "
+      "what "
+      "`predict` computes of the same inputs: the model alone, without the transforms of its data.");
+  command.example("runs/fashion-mnist/001 fashion.onnx")
+      .example("runs/a/001/checkpoints/last.h5 a.onnx --ema --opset 13")
+      .example("configs/fashion_mnist.yaml fresh.onnx");
+  command.positional("RUN|CKPT|CONFIG", flags->source, "a run's folder, a checkpoint, a Keras file, or a config");
+  command.positional("OUTPUT", flags->to, "the file to write");
+  command.section("Export")
+      .whole("--opset", "N", flags->opset, "ONNX: of this version of the operators, 13 to 21 (17)")
+      .option("--weights", "CKPT", flags->weights, "for a config: weights of this file")
+      .flag("--ema", flags->ema, "the averages of an optimizer with use_ema: true");
+  flags->overrides.add(command);
+  command.run([flags](const Context&) { return run(*flags); });
+}
+
+}  // namespace dptrain::cli
