@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One executable for machines with and without GPUs: it is linked with none of NVIDIA's and FFmpeg's libraries, whether CUDA is built in
+# One executable for machines with and without GPUs: it is linked with none of NVIDIA's, FFmpeg's and ONNX's libraries, whether CUDA is built in
 # or not, and trains on the CPU where there is no driver; asked for a GPU there, it says in one sentence what is missing.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 
@@ -8,7 +8,7 @@ command -v readelf >/dev/null || skip "readelf (binutils) reads what an executab
 readelf --dynamic "$DPTRAIN" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' >needed
 cat needed
 grep -q '^libc\.so' needed || fail "readelf shows no libc among the libraries of $DPTRAIN"
-if grep -E '^lib(cuda|cudart|cudnn|nccl|cublas|nvrtc|nvidia|av[cfu]|swscale)' needed; then fail "the executable is linked with the libraries above"; fi
+if grep -E '^lib(cuda|cudart|cudnn|nccl|cublas|nvrtc|nvidia|av[cfu]|swscale|onnx|protobuf)' needed; then fail "the executable is linked with the libraries above"; fi
 
 say "a GPU where there is none"
 if { ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null | grep -q 'libcuda\.so\.1' || [ -e /dev/nvidiactl ]; then

@@ -44,6 +44,7 @@ std::string Builder::unique(const std::string& wanted) {
 
 Value Builder::input(const std::string& name, const Dims& dims, Element type) {
   graph_.inputs.push_back({unique(name), dims, type});
+  graph_.dims[graph_.inputs.back().name] = dims;
   return graph_.inputs.back();
 }
 

@@ -17,13 +17,16 @@
 namespace dptrain::exporting::onnx {
 namespace {
 
-Serialize serializer() {
+/// Of the module, which is opened here and stays open.
+Serialize serializer() try {
   static const DynamicLibrary module(
       {.what = "dptrain's module for ONNX",
        .files = {kModuleFile},
        .package = "ONNX and protobuf (Debian: libonnx1, libprotobuf32t64 or libprotobuf32)",
        .otherwise = "write .h5"});
   return module.function<Serialize>(kSerialize);
+} catch (const Error& error) {
+  throw Error(ErrorKind::kWrite, error.what());
 }
 
 /// Beyond it protobuf writes no message.

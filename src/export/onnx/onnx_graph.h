@@ -60,7 +60,7 @@ struct Graph {
   std::vector<Value> inputs, outputs;
   std::vector<Node> nodes;  ///< in an order in which they can be computed
   std::map<std::string, Constant> constants;
-  std::map<std::string, Dims> dims{};  ///< of what nodes give, for passes; not in the file
+  std::map<std::string, Dims> dims{};  ///< of inputs and of what nodes give, for passes; not in the file
 };
 
 /// What a file holds.
