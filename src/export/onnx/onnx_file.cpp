@@ -22,7 +22,7 @@ Serialize serializer() try {
   static const DynamicLibrary module(
       {.what = "dptrain's module for ONNX",
        .files = {kModuleFile},
-       .package = "ONNX and protobuf (Debian: libonnx1, libprotobuf32t64 or libprotobuf32)",
+       .package = "ONNX and protobuf (on Debian 12 libonnx1, libprotobuf32)",
        .otherwise = "write .h5"});
   return module.function<Serialize>(kSerialize);
 } catch (const Error& error) {
