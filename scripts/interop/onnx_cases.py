@@ -118,6 +118,16 @@ def merges():
         conv = [{"Conv2D": {"filters": 3, "kernel_size": 3, "padding": "same", "name": side, "inputs": "in"}} for side in ("left", "right")]
         case(f"{name} of images", [4, 5, 3], {"Input": {"shape": [4, 5, 3], "name": "in"}}, *two([3], {name: {}}, *conv),
              {"Conv2D": {"filters": 2, "kernel_size": 2}})
+    for name in ("Multiply", "Maximum", "Minimum"):
+        for both in (True, False):
+            sides = [{"Embedding": {"input_dim": 7, "output_dim": 4, "mask_zero": zero, "name": side, "inputs": "in"}}
+                     for side, zero in (("left", True), ("right", both))]
+            case(f"{name} masked {both}", [5], {"Input": {"shape": [5], "dtype": "int32", "name": "in"}}, *two([5], {name: {}}, *sides),
+                 dtype="int32")
+        case(f"{name} of two masks", [6, 4], {"Input": {"shape": [6, 4], "name": "in"}},
+             {"Masking": {"name": "left", "inputs": "in"}}, {"Conv1D": {"filters": 4, "kernel_size": 1, "name": "conv", "inputs": "in"}},
+             {"ReLU": {"name": "relu", "inputs": "conv"}}, {"Masking": {"name": "right", "inputs": "relu"}},
+             {name: {"inputs": ["left", "right"]}})
     case("Multiply stretched", [4, 5, 3], {"Input": {"shape": [4, 5, 3], "name": "in"}},
          {"Conv2D": {"filters": 6, "kernel_size": 3, "name": "conv", "inputs": "in"}},
          {"GlobalAveragePooling2D": {"name": "mean", "inputs": "conv"}}, {"Dense": {"units": 6, "activation": "sigmoid", "name": "gate"}},

@@ -19,11 +19,10 @@ namespace {
 
 /// Of the module, which is opened here and stays open.
 Serialize serializer() try {
-  static const DynamicLibrary module(
-      {.what = "dptrain's module for ONNX",
-       .files = {kModuleFile},
-       .package = "ONNX and protobuf (on Debian 12 libonnx1, libprotobuf32)",
-       .otherwise = "write .h5"});
+  static const DynamicLibrary module({.what = "dptrain's module for ONNX",
+                                      .files = {kModuleFile},
+                                      .package = "ONNX and protobuf (on Debian 12 libonnx1, libprotobuf32)",
+                                      .otherwise = "write .h5"});
   return module.function<Serialize>(kSerialize);
 } catch (const Error& error) {
   throw Error(ErrorKind::kWrite, error.what());

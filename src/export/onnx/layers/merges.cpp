@@ -1,7 +1,9 @@
-// Layers of several inputs. Keras stretches what samples have, so the axes that one lacks stand behind its batch.
-// Multiply, Maximum and Minimum of masked inputs have no form.
+// Layers of several inputs. Keras stretches what samples have, so the axes that one lacks stand behind its batch. Of
+// masked steps Multiply, Maximum and Minimum take the valid inputs alone.
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "export/onnx/onnx_layer.h"
 #include "layers/add.h"
@@ -15,6 +17,8 @@
 
 namespace dptrain::exporting::onnx {
 namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// The inputs with as many axes as the largest.
 std::vector<Value> aligned(Call& call) {
@@ -30,8 +34,7 @@ std::vector<Value> aligned(Call& call) {
   return all;
 }
 
-Value chain(const char* op, Call& call) {
-  const std::vector<Value> inputs = aligned(call);
+Value chain(const char* op, Call& call, const std::vector<Value>& inputs) {
   Value y = inputs.front();
   for (std::size_t i = 1; i < inputs.size(); ++i) y = call.to.binary(op, y, inputs[i]);
   return y;
@@ -39,11 +42,44 @@ Value chain(const char* op, Call& call) {
 
 template <class Spec>
 FormBuilder<Spec> chained(const char* op) {
-  return form<Spec>([op](const Spec&, Call& call) { return chain(op, call); });
+  return form<Spec>([op](const Spec&, Call& call) { return chain(op, call, aligned(call)); });
+}
+
+/// `neutral` in place of masked steps. Where all inputs have masks and none is valid, the first one has `where_none`,
+/// or stays as it is.
+std::vector<Value> valid_inputs(Call& call, float neutral, std::optional<float> where_none) {
+  std::vector<Value> all = aligned(call);
+  Builder& to = call.to;
+  bool all_masked = true;
+  std::vector<Value> masks;  // of all features alike
+  for (const Value& mask : call.masks) {
+    all_masked = all_masked && !mask.name.empty();
+    Dims dims = mask.dims;
+    dims.push_back(1);
+    masks.push_back(mask.name.empty() ? mask : to.reshape(mask, dims));
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (masks[i].name.empty()) continue;
+    Value otherwise = to.scalar(neutral);
+    if (i == 0 && all_masked) {
+      Value others = masks[1];
+      for (std::size_t j = 2; j < masks.size(); ++j) others = to.binary("Or", others, masks[j], Element::kBool);
+      otherwise = to.where(others, otherwise, where_none ? to.scalar(*where_none) : all[0]);
+    }
+    all[i] = to.where(masks[i], all[i], otherwise);
+  }
+  return all;
+}
+
+template <class Spec>
+FormBuilder<Spec> chained_where_valid(const char* op, float neutral, std::optional<float> where_none) {
+  return form<Spec>([=](const Spec&, Call& call) { return chain(op, call, valid_inputs(call, neutral, where_none)); })
+      .heeds_masks();
 }
 
 Value average(const layers::AverageSpec&, Call& call) {
-  return call.to.binary("Mul", chain("Add", call), call.to.scalar(1.0F / static_cast<float>(call.inputs.size())));
+  return call.to.binary("Mul", chain("Add", call, aligned(call)),
+                        call.to.scalar(1.0F / static_cast<float>(call.inputs.size())));
 }
 
 Value concatenate(const layers::ConcatenateSpec& spec, Call& call) {
@@ -74,9 +110,9 @@ Value dot(const layers::DotSpec& spec, Call& call) {
 
 const RegisteredForm kAdd = chained<layers::AddSpec>("Add");
 const RegisteredForm kSubtract = chained<layers::SubtractSpec>("Sub");
-const RegisteredForm kMultiply = chained<layers::MultiplySpec>("Mul");
-const RegisteredForm kMaximum = chained<layers::MaximumSpec>("Max");
-const RegisteredForm kMinimum = chained<layers::MinimumSpec>("Min");
+const RegisteredForm kMultiply = chained_where_valid<layers::MultiplySpec>("Mul", 1, 0);
+const RegisteredForm kMaximum = chained_where_valid<layers::MaximumSpec>("Max", -kInfinity, std::nullopt);
+const RegisteredForm kMinimum = chained_where_valid<layers::MinimumSpec>("Min", kInfinity, std::nullopt);
 const RegisteredForm kAverage = form<layers::AverageSpec>(average);
 const RegisteredForm kConcatenate = form<layers::ConcatenateSpec>(concatenate);
 const RegisteredForm kDot = form<layers::DotSpec>(dot);
