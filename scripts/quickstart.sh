@@ -136,6 +136,8 @@ cat <<TEXT
 
 Done. What to look at, and what to try next:
 
+  $run/report.html
+      the run on one page: curves, classes, the worst samples, where the time went
   $run/curves.svg
       the learning curves
   $run/checkpoints/best.h5
