@@ -111,6 +111,7 @@ TEST(OnnxFile, AFolderThatIsNotThereIsAnErrorOfWriting) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kWrite);
+    EXPECT_THAT(error.what(), HasSubstr("/nowhere"));
   }
 }
 

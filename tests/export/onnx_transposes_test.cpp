@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "export/onnx/onnx_builder.h"
 
 namespace dptrain::exporting::onnx {
@@ -50,7 +52,7 @@ TEST_F(OnnxTransposes, AndNothingIsLeftOfAPairAlone) {
   EXPECT_THAT(graph.nodes[0].inputs, ElementsAre("x"));
 }
 
-TEST_F(OnnxTransposes, ThreeBecomeOne) {
+TEST_F(OnnxTransposes, ThreeOfTheseAreNone) {
   const Value x = image();
   const Graph graph = passed(to_.unary("Relu", to_.channels_first(to_.channels_first(to_.channels_first(x)))));
   EXPECT_EQ(std::ranges::count(ops(graph), "Transpose"), 0) << "[0,3,1,2] three times is nothing";
@@ -107,6 +109,22 @@ TEST_F(OnnxTransposes, BeforeAReshapeOneOfSingleExtentsGoes) {
 TEST_F(OnnxTransposes, BeforeAReshapeOthersStay) {
   EXPECT_THAT(ops(passed(to_.reshape(convolved(image()), {kBatch, 60}))),
               ElementsAre("Transpose", "MaxPool", "Transpose", "Reshape"));
+}
+
+TEST_F(OnnxTransposes, TwoOthersBecomeOneInTheirOrder) {
+  const Graph graph = passed(to_.unary("Relu", to_.transpose(to_.transpose(image(), {0, 2, 1, 3}), {0, 3, 1, 2})));
+  EXPECT_THAT(ops(graph), testing::UnorderedElementsAre("Transpose", "Relu"));
+  const auto found = std::ranges::find(graph.nodes, "Transpose", &Node::op);
+  EXPECT_THAT(std::get<std::vector<std::int64_t>>(*found->find("perm")), ElementsAre(0, 3, 2, 1));
+}
+
+TEST_F(OnnxTransposes, WeightsInTwoFormsHaveTwoNames) {
+  const auto values = [] { return std::vector<float>{1, 2, 3, 4, 5, 6}; };
+  const Value wide = to_.named("w", {2, 3}, values), again = to_.named("w", {2, 3}, values);
+  const Value tall = to_.named("w", {3, 2}, values);
+  EXPECT_EQ(wide.name, again.name);
+  EXPECT_NE(wide.name, tall.name);
+  EXPECT_THAT(to_.graph().constants.at(tall.name).dims, ElementsAre(3, 2));
 }
 
 TEST(OnnxBuilder, PermutesWeights) {

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/shape.h"
 
 namespace dptrain::exporting::onnx {
 namespace {
@@ -68,7 +69,10 @@ Value Builder::integers(std::vector<std::int64_t> values) {
 }
 
 Value Builder::named(const std::string& name, const Dims& dims, const std::function<std::vector<float>()>& values) {
-  if (!graph_.constants.contains(name)) {
+  const auto found = graph_.constants.find(name);
+  if (found != graph_.constants.end() && found->second.dims != dims)  // the same weights in another form
+    return named(name + "/" + Shape(dims).str(), dims, values);
+  if (found == graph_.constants.end()) {
     taken_.insert(name);
     Constant constant{dims, values()};
     const std::size_t count = std::get<std::vector<float>>(constant.values).size();

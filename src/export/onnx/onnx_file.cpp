@@ -50,7 +50,9 @@ std::uint64_t write_onnx(const std::string& path, const Exported& exported) {
   file.metadata.emplace_back("dptrain_version", kVersion);
   if (!exported.model.graph.name.empty()) file.metadata.emplace_back("model", exported.model.graph.name);
   if (!exported.class_names.empty())
-    file.metadata.emplace_back("class_names", nlohmann::json(exported.class_names).dump());
+    file.metadata.emplace_back(
+        "class_names",
+        nlohmann::json(exported.class_names).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   if (!exported.learned.empty()) file.metadata.emplace_back("dptrain_learned", exported.learned);
   std::string bytes;
   if (const std::string fault = serializer()(file, bytes); !fault.empty())

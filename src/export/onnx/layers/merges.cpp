@@ -52,10 +52,11 @@ std::vector<Value> valid_inputs(Call& call, float neutral, std::optional<float> 
   Builder& to = call.to;
   bool all_masked = true;
   std::vector<Value> masks;  // of all features alike
-  for (const Value& mask : call.masks) {
+  for (std::size_t i = 0; i < call.masks.size(); ++i) {
+    const Value& mask = call.masks[i];
     all_masked = all_masked && !mask.name.empty();
     Dims dims = mask.dims;
-    dims.push_back(1);
+    dims.resize(call.inputs[i].dims.size(), 1);
     masks.push_back(mask.name.empty() ? mask : to.reshape(mask, dims));
   }
   for (std::size_t i = 0; i < all.size(); ++i) {

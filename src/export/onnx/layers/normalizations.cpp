@@ -62,7 +62,7 @@ Value layer_normalization(const layers::LayerNormalizationSpec& spec, Call& call
   return scaled(call, standardized(call.to, x, axes, spec.epsilon));
 }
 
-/// ONNX's GroupNormalization is younger than the opsets here, so it is spelled out.
+/// ONNX's GroupNormalization came with opset 18 and changed in 21, so it is spelled out.
 Value group_normalization(const layers::GroupNormalizationSpec& spec, Call& call) {
   const Value& x = call.x();
   const Shape sample = sample_of(x);
