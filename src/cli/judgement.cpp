@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/clock.h"
 
@@ -61,11 +62,12 @@ struct Gathered {
     const float* const labels = static_cast<const float*>(batch.labels(label)) + sample * width;
     for (std::int64_t i = 0; i < width; ++i) found.loss += std::abs(static_cast<double>(answers[i]) - labels[i]);
     found.loss /= static_cast<double>(width);
-    if (width > static_cast<std::int64_t>(WorstSample::kMostValues)) return std::isfinite(found.loss);
+    if (!std::isfinite(found.loss)) found.loss = std::numeric_limits<double>::max();  // worse than any, and JSON has it
+    if (width > static_cast<std::int64_t>(WorstSample::kMostValues)) return true;
     found.values = static_cast<std::size_t>(width);
     std::copy_n(labels, width, found.labels.begin());
     std::copy_n(answers, width, found.answers.begin());
-    return std::isfinite(found.loss);
+    return true;
   }
 };
 

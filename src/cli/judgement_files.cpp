@@ -41,7 +41,8 @@ Json lines_of(const data::Source& source, std::int64_t index) {
       break;
     }
     std::size_t letters = std::min(line.size(), kMostLetters);
-    while (letters < line.size() && (static_cast<unsigned char>(line[letters]) & 0xC0U) == 0x80U) --letters;
+    while (letters > 0 && letters < line.size() && (static_cast<unsigned char>(line[letters]) & 0xC0U) == 0x80U)
+      --letters;
     if (letters < line.size()) line = line.substr(0, letters) + " ...";
     lines.push_back(std::move(line));
   }
@@ -106,6 +107,9 @@ std::string judgement_json(const Judged& judged) {
 }
 
 std::vector<std::string> write_numbers(const Judged& judged, const fs::path& folder) {
+  std::error_code ignored;
+  for (const OutputJudgement& output : judged.judgement.outputs)  // pictures of other samples than those listed now
+    fs::remove(folder / file_of(judged, "worst", output.name, ".svg"), ignored);
   std::vector<std::string> written{(folder / file_of(judged, "eval", "", ".json")).string()};
   for (const OutputJudgement& output : judged.judgement.outputs) {
     if (!output.confusion) continue;

@@ -53,7 +53,9 @@ std::vector<std::int64_t> counts_in(const fs::path& file, std::size_t classes) {
     if (rows[r].size() != classes + 1) return {};
     for (std::size_t c = 1; c < rows[r].size(); ++c) {
       std::int64_t count = 0;
-      std::from_chars(rows[r][c].data(), rows[r][c].data() + rows[r][c].size(), count);
+      const char* const end = rows[r][c].data() + rows[r][c].size();
+      const auto [read, error] = std::from_chars(rows[r][c].data(), end, count);
+      if (error != std::errc() || read != end || count < 0) return {};
       counts.push_back(count);
     }
   }

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "core/format.h"
 #include "core/text.h"
 #include "optim/metric.h"
 
@@ -20,7 +19,7 @@ const std::vector<picture::Point>* column_of(const RunRecord& run, const std::st
 std::string value_text(double value) {
   const double size = std::abs(value);
   if (size >= 1e4 && size < 1e9) return count_text(value);
-  return size == 0 || (size >= 1e-3 && size < 1e4) ? fmt::format("{:.4f}", value) : fmt::format("{:.4g}", value);
+  return metric_text(value);
 }
 
 std::string count_text(double value) { return with_commas(static_cast<std::int64_t>(std::llround(value))); }

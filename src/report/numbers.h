@@ -9,7 +9,7 @@
 
 namespace dptrain::report {
 
-/// Four decimals, from 10,000 on none; very large and small ones with four digits.
+/// As on the screen (metric_text()), from 10,000 on as count_text().
 std::string value_text(double value);
 /// "12,345".
 std::string count_text(double value);

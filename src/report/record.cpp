@@ -1,6 +1,7 @@
 #include "report/record.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
@@ -89,6 +90,9 @@ std::optional<TimeRecord> read_time(const fs::path& folder, const RunRecord& run
     const std::vector<std::string> fields = split(line, ',');
     if (fields.size() < 8 || fields.front() == "step") continue;
     const auto number = [&](std::size_t i) { return std::strtod(fields[i].c_str(), nullptr); };
+    const bool sound = std::isfinite(number(0)) && number(0) >= 0 && number(0) < 1e15 && std::isfinite(number(5)) &&
+                       std::isfinite(number(6)) && std::isfinite(number(7));
+    if (!sound) continue;
     const double steps = std::max(0.0, number(0) - before), waits = std::min(number(7), number(5));
     before = number(0);
     time.steps += static_cast<std::int64_t>(steps);
@@ -100,8 +104,14 @@ std::optional<TimeRecord> read_time(const fs::path& folder, const RunRecord& run
   for (const std::string& line : train::LineFile::read((folder / "events.jsonl").string())) {
     const Json event = Json::parse(line, nullptr, false);
     if (!event.is_object()) continue;
-    if (event.value("ev", "") == "features") time.features += event.value("seconds", 0.0);
-    if (event.value("ev", "") == "end") time.saving += event.value("save_stall_seconds", 0.0);
+    const auto seconds = [&](const char* key) {
+      const auto at = event.find(key);
+      return at != event.end() && at->is_number() ? at->get<double>() : 0.0;
+    };
+    const auto kind = event.find("ev");
+    if (kind == event.end() || !kind->is_string()) continue;
+    if (*kind == "features") time.features += seconds("seconds");
+    if (*kind == "end") time.saving += seconds("save_stall_seconds");
   }
   double whole = 0;
   if (run.result) {
@@ -135,10 +145,11 @@ void read_model(RunRecord& run) {
   }
 }
 
-/// A path is another text from another folder, and the same place nevertheless.
-bool means_the_same(const std::string& a, const std::string& b) {
-  if (a == b) return true;
-  return a.starts_with('/') && b.starts_with('/') && fs::path(a).filename() == fs::path(b).filename();
+/// The config as written is resolved from the current folder here, and was from its own: a path below this folder may
+/// be the same place.
+bool means_the_same(const std::string& ran, const std::string& was) {
+  const std::string here = fs::current_path().string() + "/";
+  return ran == was || (was.starts_with(here) && ran.starts_with('/') && ran.ends_with("/" + was.substr(here.size())));
 }
 
 /// What the config comes to without the flags of the command, against what was run.

@@ -95,7 +95,20 @@ TEST(Record, FilesThatCannotBeReadAreLeftOut) {
   EXPECT_FALSE(read_record(folder, "001").result) << "a value of another type";
 }
 
-TEST(Record, WarningsBadSamplesAndAFault) {
+TEST(Record, LinesThatAreNoMeasurementsAreLeftOut) {
+  const Runs runs;
+  const std::string folder = runs.whole("001");
+  runs.write("001/steps.csv",
+             "step,epoch,loss,lr,examples_per_second,step_ms,data_wait_ms,comm_exposed_ms\n"
+             "2,1,1,1,1,100,0,0\ninf,1,1,1,1,100,0,0\n1e300,1,1,1,1,1,1,1\n4,1,1,1,1,nan,0,0\n");
+  runs.write("001/events.jsonl", "{\"ev\": null}\n{\"ev\": \"end\", \"save_stall_seconds\": null}\n[1]\n");
+  const RunRecord run = read_record(folder, "001");
+  ASSERT_TRUE(run.time);
+  EXPECT_EQ(run.time->steps, 2);
+  EXPECT_DOUBLE_EQ(run.time->saving, 0);
+}
+
+TEST(Record, WarningsAndBadSamples) {
   const Runs runs;
   const std::string folder = runs.whole("001");
   runs.write("001/train.log", "Epoch 1/2\nwarning: slow\nwarning: slow\nwarning: other\n");

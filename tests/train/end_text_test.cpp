@@ -17,6 +17,8 @@ TEST(EndText, WhyARunEnded) {
   EXPECT_EQ(exit_text("completed"), "completed");
   EXPECT_EQ(exit_text("diverged"), "training diverged");
   EXPECT_NE(exit_text("signal"), exit_text("max_time"));
+  EXPECT_EQ(exit_text("of a later version"), "of a later version");
+  EXPECT_EQ(exit_text(""), "ended, and nobody wrote how");
 }
 
 }  // namespace
