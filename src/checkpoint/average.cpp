@@ -1,6 +1,7 @@
 #include "checkpoint/average.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "checkpoint/weights.h"
 

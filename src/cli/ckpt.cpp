@@ -124,6 +124,8 @@ int average(const CkptFlags& flags) {
 }
 
 int run(const CkptFlags& flags) {
+  if (flags.output && flags.action != "average")
+    throw Error(ErrorKind::kUsage, fmt::format("--output belongs to ckpt average, not to ckpt {}", flags.action));
   if (flags.action == "show") return show(flags.files);
   if (flags.action == "diff") return diff(flags);
   if (flags.action == "convert") return convert(flags);
@@ -150,7 +152,9 @@ void add_ckpt(App& app) {
       .example("convert model.keras model.yaml")
       .example("average runs/net/001 runs/net/002 runs/net/003 -o mean.h5");
   command.positional("show|diff|convert|average", flags->action, "what to do");
-  command.positionals("FILE", flags->files, "checkpoints, or runs' folders (their last.h5)");
+  command.positionals(
+      "FILE", flags->files,
+      "checkpoints, or runs' folders (show, diff: their last.h5; convert, average: best.h5, else last.h5)");
   command.section("Comparison").option("--tol", "X", flags->tolerance, "differences up to this count as equal (0)");
   command.section("Average").option("--output,-o", "FILE", flags->output, "where the mean goes");
   command.section("Conversion")
