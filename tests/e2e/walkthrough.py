@@ -138,7 +138,10 @@ class Shell:
     def ask(self, command):
         self.bash.stdin.write(f"{command}; echo \"${{walkthrough_codes[@]}}\"\n")
         self.bash.stdin.flush()
-        return self.bash.stdout.readline()
+        answer = self.bash.stdout.readline()
+        if not answer.endswith("\n"):
+            raise SystemExit(f"the shell ended in: {command}")
+        return answer
 
     def wait_for(self, command):
         self.ask(f"until {command}; do sleep 0.05; done >/dev/null 2>&1")
