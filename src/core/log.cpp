@@ -133,7 +133,7 @@ void error(const std::string& line) { emit(true, Rank::kAlways, "error", line, "
 
 void show_status(const std::string& text) {
   const std::lock_guard lock(state().mutex);
-  if (!state().status_hidden) put_status(text);
+  if (!state().status_hidden && state().who.empty()) put_status(text);
 }
 
 void hide_status() {

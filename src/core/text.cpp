@@ -120,7 +120,9 @@ std::string trim(std::string_view text) {
 
 std::size_t column_width(std::span<const std::string> names, std::size_t most) {
   std::size_t width = 0;
-  for (const std::string& name : names) width = std::max(width, name.size());
+  for (const std::string& name : names)  // bytes that begin a character
+    width = std::max(width, static_cast<std::size_t>(std::ranges::count_if(
+                                name, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; })));
   return std::min(width, most);
 }
 

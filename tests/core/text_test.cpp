@@ -127,5 +127,12 @@ TEST(Text, RowsOfCsv) {
   EXPECT_EQ(csv_rows(text + "\nnext\n"), (Rows{fields, {"next"}}));
 }
 
+TEST(Text, ColumnsAreAsWideAsTheirLongestName) {
+  EXPECT_EQ(column_width(std::vector<std::string>{"city", "größe"}), 5U);
+  EXPECT_EQ(column_width(std::vector<std::string>{"bill_length_mm", "sex"}), 14U);
+  EXPECT_EQ(column_width(std::vector<std::string>{std::string(40, 'x')}), 24U);
+  EXPECT_EQ(column_width({}), 0U);
+}
+
 }  // namespace
 }  // namespace dptrain
