@@ -5,8 +5,7 @@ correctness_stages=(
   "environment   60 required"
   "devices       60 required"
   "plans         90 required"
-  "conformance_1 200 required"
-  "conformance_2 200 required"
+  "conformance   240 required"
   "verify        80 required"
   "curves        80 required"
   "repeatable   120 required"
@@ -63,20 +62,6 @@ must_agree() {
 must_be_equal() {
   run 0 "$dptrain" ckpt diff "runs/$1/checkpoints/last.h5" "runs/$2/checkpoints/last.h5"
   cmp <(losses "$1") <(losses "$2") || fail "$1 and $2 differ in the losses of their steps"
-}
-
-# tests FILTER: runs test cases on this kind of device; sets $counted to how many did what.
-tests() {
-  local code=0 passed failed skipped
-  printf '$ dptrain_gpu_tests --gtest_filter=%s\n' "$1"
-  env DPTRAIN_TEST_DEVICES="$(device_kind)" DPTRAIN_REQUIRE_DEVICES="$(device_kind)" \
-    "$here/dptrain_gpu_tests" --gtest_brief=1 --gtest_filter="$1" >"$said" 2>&1 || code=$?
-  cat "$said"
-  passed=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$said") failed=$(grep -c '^\[  FAILED  \] .* ms)$' "$said")
-  skipped=$(sed -n 's/^\[  SKIPPED \] \([0-9]*\) test.*/\1/p' "$said")
-  counted="${passed:-0} passed, $failed failed, ${skipped:-0} skipped"
-  [ $code -eq 0 ] || fail "$counted, exit code $code: $(grep '^\[  FAILED  \] .* ms)$' "$said" | head -n 3 | tr '\n' ' ')"
-  [ "${passed:-0}" -gt 0 ] || fail "no test ran"
 }
 
 # --- stages --------------------------------------------------------------------------------------------------------------------
@@ -136,16 +121,30 @@ stage_plans() {
 }
 
 # Every op, loss and optimizer against naive loops and Keras's values; cuDNN, streams, graphs; replicas and their sums.
-# In two halves: each case makes its convolutions and their handle anew.
-conformance() {
-  local left_out=RollCall.*   # reads the source tree
+# Each case makes its convolutions and their handle anew, which keeps one core busy: shards run side by side.
+stage_conformance() {
+  local left_out='RollCall.*'   # reads the source tree
+  local shards=$(($(nproc) / 2)) code=0 i pids=() passed failed skipped
   if on_emulator; then left_out+=:Cuda*:Cudnn*:Engines*:PaperRuntime*; fi
-  export GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX=$1
-  tests "-$left_out"
-  result "$counted"
+  [ $shards -ge 1 ] || shards=1
+  [ $shards -le 8 ] || shards=8
+  printf '$ dptrain_gpu_tests --gtest_filter=-%s, %d shards\n' "$left_out" $shards
+  for ((i = 0; i < shards; ++i)); do
+    env DPTRAIN_TEST_DEVICES="$(device_kind)" DPTRAIN_REQUIRE_DEVICES="$(device_kind)" GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i \
+      "$here/dptrain_gpu_tests" --gtest_brief=1 --gtest_filter="-$left_out" >"$out/logs/conformance.$i.log" 2>&1 &
+    pids+=($!)
+  done
+  for i in "${!pids[@]}"; do wait "${pids[i]}" || code=$?; done
+  for ((i = 0; i < shards; ++i)); do cat "$out/logs/conformance.$i.log"; done >"$said"
+  cat "$said"
+  passed=$(sum '^\[  PASSED  \] \([0-9]*\) test.*') failed=$(grep -c '^\[  FAILED  \] .* ms)$' "$said")
+  skipped=$(sum '^\[  SKIPPED \] \([0-9]*\) test.*')
+  [ $code -eq 0 ] || fail "$passed passed, $failed failed, $skipped skipped, exit code $code: $(grep '^\[  FAILED  \] .* ms)$' "$said" | head -n 3 | tr '\n' ' ')"
+  [ "$passed" -gt 0 ] || fail "no test ran"
+  result "$passed passed, $failed failed, $skipped skipped"
 }
-stage_conformance_1() { conformance 0; }
-stage_conformance_2() { conformance 1; }
+# sum PATTERN: of the numbers that it finds in the lines of $said.
+sum() { sed -n "s/$1/\1/p" "$said" | awk '{ s += $1 } END { print s + 0 }'; }
 
 # Layer by layer: two replicas on the GPU against one; the GPU against the CPU.
 stage_verify() {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "device/conv_case.h"
 #include "device/fusion_examples.h"
 
 namespace dptrain::test {
