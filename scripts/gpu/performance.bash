@@ -14,9 +14,9 @@ performance_stages=(
   "table          20 always"
 )
 
-# batch_of WORK, steps_of WORK: a window of `steps` takes around half a second on an H200.
+# batch_of WORK, steps_of WORK PRECISION: a window of `steps` takes around a second on an H100.
 batch_of() { case $1 in resnet50) echo 256 ;; vgg16 | cifar_towers) echo 128 ;; *) echo 512 ;; esac; }
-steps_of() { case $1 in resnet50) echo 15 ;; vgg16) echo 10 ;; fashion_cnn) echo 1000 ;; *) echo 2000 ;; esac; }
+steps_of() { case $1-$2 in resnet50-fp32) echo 3 ;; resnet50-*) echo 15 ;; vgg16-*) echo 10 ;; fashion_cnn-*) echo 1000 ;; *) echo 2000 ;; esac; }
 
 # bench WORK PRECISION MODE [FLAG...]: leaves bench/WORK.PRECISION.MODE/bench.json.
 bench() {
@@ -28,7 +28,7 @@ bench() {
     fp32) settings=(--set runtime.tf32=false) ;;
   esac
   case $mode in graph) settings+=(--set runtime.cuda_graphs=on) ;; eager) settings+=(--set runtime.cuda_graphs=off) ;; esac
-  size=(--batch-size "$(batch_of $work)" --steps "$(steps_of $work)" --warmup 10 --repeats 5)
+  size=(--batch-size "$(batch_of $work)" --steps "$(steps_of $work $precision)" --warmup 10 --repeats 5)
   if [ $quick = yes ]; then size=(--batch-size 2 --steps 1 --warmup 1 --repeats 1); fi
   run 0 "$dptrain" bench "$here/configs/bench/$work.yaml" --gpus "$gpu" "${settings[@]}" "${size[@]}" \
     --output "bench/$work.$precision.$mode" --quiet "$@"

@@ -70,7 +70,8 @@ void BidirectionalOp::add_way(const OpContext& context, Device& device, bool bac
                         .rows = context.rows,
                         .seed = context.seed,
                         .stream_id = context.stream(backward ? kDrawsOfOne : 0),
-                        .replicas = context.replicas};
+                        .replicas = context.replicas,
+                        .alignment = context.alignment};
   way.op = device.make_op(inner);
   way.in.resize(way.inputs.size());
   way.dx.resize(way.inputs.size());

@@ -54,7 +54,8 @@ ConvLSTM2DOp::Conv ConvLSTM2DOp::conv(const OpContext& context, const layers::Co
                              .rows = rows,
                              .seed = context.seed,
                              .stream_id = context.stream_id,
-                             .replicas = context.replicas});
+                             .replicas = context.replicas,
+                             .alignment = alignment_of(pixels_ * units_, type_)});
   return made;
 }
 

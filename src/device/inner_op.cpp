@@ -39,7 +39,8 @@ InnerOp::InnerOp(const OpContext& outer, plan::Step step, const Shape& in, const
                           .rows = outer.rows * images,
                           .seed = outer.seed,
                           .stream_id = outer.stream_id,
-                          .replicas = outer.replicas})) {}
+                          .replicas = outer.replicas,
+                          .alignment = outer.alignment})) {}
 
 OpArgs InnerOp::args(const OpArgs& outer, std::uint64_t scratch_from, std::uint64_t saved_from) const {
   OpArgs own = outer;

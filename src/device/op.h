@@ -12,6 +12,7 @@
 #include "config/family.h"
 #include "core/dtype.h"
 #include "device/collective.h"
+#include "device/parts.h"
 #include "device/stream.h"
 #include "kernels/step_state.h"
 #include "layers/activation.h"
@@ -31,6 +32,7 @@ struct OpContext {
   std::uint64_t seed = 0;       ///< of the experiment, for random layers
   std::uint32_t stream_id = 0;  ///< of the step's node in the graph: the key of its first draw, as stream()
   int replicas = 1;
+  int alignment = kFullAlignment;  ///< bytes; the address of every tensor of every call is a multiple
 
   /// The second half of a random layer's key, for each of its draws (the inputs' dropout 0, the state's 1).
   std::uint32_t stream(std::uint32_t draw = 0) const { return stream_id | draw << kDrawShift; }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 
 #include "core/dtype.h"
 
@@ -16,6 +17,14 @@ constexpr std::uint64_t aligned_part(std::uint64_t bytes) {
 }
 inline std::uint64_t aligned_part(std::int64_t elements, DType type) {
   return aligned_part(static_cast<std::uint64_t>(elements) * size_of(type));
+}
+
+/// The most that any kernel wants: 16 bytes, the widest load of a GPU.
+inline constexpr int kFullAlignment = 16;
+/// Of addresses that lie multiples of so many elements behind an aligned one.
+constexpr int alignment_of(std::int64_t elements, DType type) {
+  const std::int64_t bytes = elements * static_cast<std::int64_t>(size_of(type));
+  return static_cast<int>(std::gcd(bytes, std::int64_t{kFullAlignment}));
 }
 
 /// Cuts room into parts, one behind the other; without memory it only counts.

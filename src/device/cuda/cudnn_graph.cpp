@@ -15,9 +15,6 @@ using Sizes = std::array<std::int64_t, 4>;  // N, C, H, W, or K, C, R, S
 // The tensor that stays inside a forward graph.
 constexpr std::int64_t kSum = 10;
 
-// Blocks of arenas begin at multiples of 256 bytes; engines of sm_80 and later ask for 16.
-constexpr std::int64_t kAlignment = 16;
-
 cudnnDataType_t cudnn_type(DType type) {
   switch (type) {
     case DType::kF32: return CUDNN_DATA_FLOAT;
@@ -104,7 +101,7 @@ class GraphBuilder {
     return keep(CudnnDescriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR))
         .set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id)
         .set(CUDNN_ATTR_TENSOR_DATA_TYPE, type)
-        .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kAlignment)
+        .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, std::int64_t{problem_.alignment})
         .set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, is_virtual)
         .set_all(CUDNN_ATTR_TENSOR_DIMENSIONS, {n[0], n[1], n[2], n[3]})
         .set_all(CUDNN_ATTR_TENSOR_STRIDES, {n[1] * n[2] * n[3], 1, n[1] * n[3], n[1]})
@@ -168,6 +165,7 @@ std::string describe(const ConvProblem& p) {
   if (p.pad_top != 0 || p.pad_bottom != 0 || p.pad_left != 0 || p.pad_right != 0)
     text += fmt::format(", padding ({}, {}), ({}, {})", p.pad_top, p.pad_bottom, p.pad_left, p.pad_right);
   if (p.groups != 1) text += fmt::format(", groups {}", p.groups);
+  if (p.alignment != kFullAlignment) text += fmt::format(", aligned to {} bytes", p.alignment);
   return text;
 }
 

@@ -178,10 +178,11 @@ std::optional<EnginePlan> CudnnTuner::fastest(std::vector<EnginePlan> plans, con
 
 std::string plan_cache_key(const gpu::ConvProblem& p, ConvPass pass, const FusedOps& fused,
                            const gpu::ConvOptions& options) {
-  return fmt::format("{} {} n{} x{},{},{} y{},{},{} f{},{} s{},{} d{},{} p{},{},{},{} g{}{}{}{} w{}", name_of(pass),
+  return fmt::format("{} {} n{} x{},{},{} y{},{},{} f{},{} s{},{} d{},{} p{},{},{},{} g{}{}{}{}{} w{}", name_of(pass),
                      name_of(p.type), p.rows, p.in_h, p.in_w, p.in_channels, p.out_h, p.out_w, p.out_channels,
                      p.kernel_h, p.kernel_w, p.stride_h, p.stride_w, p.dilation_h, p.dilation_w, p.pad_top,
-                     p.pad_bottom, p.pad_left, p.pad_right, p.groups, fused.bias ? " bias" : "",
+                     p.pad_bottom, p.pad_left, p.pad_right, p.groups,
+                     p.alignment == kFullAlignment ? "" : fmt::format(" a{}", p.alignment), fused.bias ? " bias" : "",
                      options.deterministic ? " det" : "", options.tf32 ? " tf32" : "", options.workspace_limit);
 }
 

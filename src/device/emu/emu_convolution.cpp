@@ -1,6 +1,8 @@
 #include "device/emu/emu_convolution.h"
 
+#include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <vector>
 
@@ -71,7 +73,7 @@ class EmuConvolution final : public gpu::Convolution {
 
   void forward(const void* x, const void* filter, const void* bias, void* y, void* workspace,
                StreamHandle stream) override {
-    need(passes_.forward, "forward");
+    need(passes_.forward, "forward", {x, filter, bias, y, workspace});
     queue("convolution forward", workspace, stream, [=, p = problem_] {
       const Floats in(p.type, x, inputs(p)), by(p.type, filter, p.weights()),
           add(p.type, p.bias ? bias : nullptr, p.out_channels);
@@ -79,14 +81,14 @@ class EmuConvolution final : public gpu::Convolution {
     });
   }
   void backward_data(const void* dy, const void* filter, void* dx, void* workspace, StreamHandle stream) override {
-    need(passes_.data, "data");
+    need(passes_.data, "data", {dy, filter, dx, workspace});
     queue("convolution data", workspace, stream, [=, p = problem_] {
       const Floats from(p.type, dy, outputs(p)), by(p.type, filter, p.weights());
       write(p.type, dx, inputs(p), [&](float* to) { convolve_data(p, from.data(), by.data(), to); });
     });
   }
   void backward_weights(const void* x, const void* dy, void* dfilter, void* workspace, StreamHandle stream) override {
-    need(passes_.weights, "weights");
+    need(passes_.weights, "weights", {x, dy, dfilter, workspace});
     queue("convolution weights", workspace, stream, [=, p = problem_] {
       const Floats in(p.type, x, inputs(p)), from(p.type, dy, outputs(p));
       write(p.type, dfilter, p.weights(), [&](float* to) { convolve_weights(p, in.data(), from.data(), to); });
@@ -97,9 +99,15 @@ class EmuConvolution final : public gpu::Convolution {
   static std::int64_t inputs(const ConvProblem& p) { return p.rows * p.in_h * p.in_w * p.in_channels; }
   static std::int64_t outputs(const ConvProblem& p) { return p.rows * p.out_h * p.out_w * p.out_channels; }
 
-  static void need(bool made, const char* pass) {
+  /// As cuDNN, which takes no addresses that are less aligned than it was told.
+  void need(bool made, const char* pass, std::initializer_list<const void*> addresses) const {
     if (!made)
       throw Error(ErrorKind::kInternal, fmt::format("a convolution made without its pass '{}' was asked for it", pass));
+    for (const void* address : addresses)
+      if (reinterpret_cast<std::uintptr_t>(address) % static_cast<std::uintptr_t>(problem_.alignment) != 0)
+        throw Error(ErrorKind::kInternal,
+                    fmt::format("a convolution's pass '{}' was given an address that is no multiple of {} bytes", pass,
+                                problem_.alignment));
   }
 
   template <class Work>

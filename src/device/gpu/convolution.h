@@ -10,6 +10,7 @@
 
 #include "core/dtype.h"
 #include "device/gpu/runtime.h"
+#include "device/parts.h"
 #include "kernels/conv_window.h"
 
 namespace dptrain::device::gpu {
@@ -18,6 +19,7 @@ struct ConvProblem : kernels::ConvWindow {
   std::int64_t rows = 1;  ///< images
   DType type = DType::kF32;
   bool bias = false, relu = false;  ///< of forward: y = relu(conv(x) + bias)
+  int alignment = kFullAlignment;       ///< bytes; the address of every tensor of every call is a multiple
 
   auto operator<=>(const ConvProblem&) const = default;
 };

@@ -6,14 +6,21 @@
 #include "kernels/cuda/elementwise.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
+
+/// Gate by gate, sums, kernels and biases lie multiples of a gate's columns behind the first.
+ConvSets RecurrentOp::products(std::int64_t in, std::int64_t sums, std::int64_t rows, bool bias,
+                               const gpu::ConvPasses& passes) {
+  gpu::ConvProblem problem = product_problem(in, sums, rows, type_, bias);
+  if (sums != gates_ * units_) problem.alignment = alignment_of(sums, type_);
+  return product_sets(device_, problem, passes);
+}
+
 RecurrentOp::Sets::Sets(RecurrentOp& op, std::int64_t sums)
     : columns(sums),
-      inputs(product_sets(op.device_, product_problem(op.features_, sums, op.steps_, op.type_, op.spec_.use_bias),
-                          {.forward = true, .data = op.wants_dx_, .weights = op.wants_weights_})),
-      state(product_sets(op.device_, product_problem(op.units_, sums, 1, op.type_, false),
-                         {.forward = true, .data = op.keeps_})),
-      weights(product_sets(op.device_, product_problem(op.units_, sums, op.steps_, op.type_, false),
-                           {.forward = false, .weights = op.wants_weights_})) {}
+      inputs(op.products(op.features_, sums, op.steps_, op.spec_.use_bias,
+                         {.forward = true, .data = op.wants_dx_, .weights = op.wants_weights_})),
+      state(op.products(op.units_, sums, 1, false, {.forward = true, .data = op.keeps_})),
+      weights(op.products(op.units_, sums, op.steps_, false, {.forward = false, .weights = op.wants_weights_})) {}
 
 void RecurrentOp::Sets::prepare(std::int64_t rows) {
   inputs.prepare(rows);

@@ -94,6 +94,7 @@ class RecurrentOp : public GpuOp {
     std::int64_t columns;
     ConvSets inputs, state, weights;
   };
+  ConvSets products(std::int64_t in, std::int64_t sums, std::int64_t rows, bool bias, const gpu::ConvPasses& passes);
   Sets& sets_of(const OpArgs& a) { return by_gate(a) ? single_ : whole_; }
   std::int64_t parts_of(const OpArgs& a) const { return by_gate(a) ? gates_ : 1; }
   void multiply_part(const OpArgs& a, Sets& sets, std::int64_t part, const void* h, const Room& room, void* to);

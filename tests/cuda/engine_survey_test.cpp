@@ -1,0 +1,135 @@
+// Every engine that the heuristics name and dptrain would take, against plain loops in double, on a GPU: dptrain takes
+// the first, `runtime.autotune: time` any of the first eight, and each GPU and version of cuDNN has others.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "cuda/conv_on_gpu.h"
+#include "device/cuda/cudnn_engines.h"
+#include "device/cuda/cudnn_pass.h"
+
+namespace dptrain::test {
+namespace {
+
+using namespace device::cuda;
+
+constexpr std::size_t kMany = 40;  ///< more than the heuristics name
+
+/// A window over one axis with what Keras's "same" pads, the larger part at the end.
+struct Axis {
+  std::int64_t in, kernel, stride;
+
+  std::int64_t out() const { return (in + stride - 1) / stride; }
+  std::int64_t pads() const { return std::max<std::int64_t>((out() - 1) * stride + kernel - in, 0); }
+};
+
+ConvProblem same(std::int64_t rows, Axis h, Axis w, std::int64_t c, std::int64_t k) {
+  return {{.in_h = h.in,
+           .in_w = w.in,
+           .in_channels = c,
+           .out_h = h.out(),
+           .out_w = w.out(),
+           .out_channels = k,
+           .kernel_h = h.kernel,
+           .kernel_w = w.kernel,
+           .stride_h = h.stride,
+           .stride_w = w.stride,
+           .pad_top = h.pads() / 2,
+           .pad_bottom = h.pads() - h.pads() / 2,
+           .pad_left = w.pads() / 2,
+           .pad_right = w.pads() - w.pads() / 2},
+          rows};
+}
+
+/// Small and odd ones, where kernels have their remainders, and a few of usual sizes; even windows are unevenly padded.
+std::vector<ConvProblem> problems() {
+  std::vector<ConvProblem> all{{{.in_channels = 5, .out_channels = 7}, 13},
+                               {{.in_channels = 64, .out_channels = 48}, 32}};
+  for (const auto& [c, k] : {std::pair<std::int64_t, std::int64_t>{3, 3}, {8, 16}, {32, 24}})
+    for (const std::int64_t kernel : {1, 2, 3, 4, 5})
+      for (const std::int64_t stride : {1, 2, 3}) {
+        all.push_back(same(2, {1, 1, 1}, {7, kernel, stride}, c, k));
+        all.push_back(same(3, {9, kernel, stride}, {10, kernel, stride}, c, k));
+      }
+  return all;
+}
+
+class Survey {
+ public:
+  Survey()
+      : runtime_(make_cuda_runtime(0)),
+        device_(DeviceProperties::from_device(0)),
+        stream_(runtime_->make_stream(false)) {}
+  ~Survey() { runtime_->destroy_stream(stream_); }
+
+  /// Says which engines compute something else.
+  void judge(const ConvProblem& p, ConvPass pass, const Precision& precision) {
+    const std::int64_t filter_size = p.weights(), x_size = p.rows * p.in_h * p.in_w * p.in_channels,
+                       y_size = p.rows * p.out_h * p.out_w * p.out_channels;
+    const Values x = random_values(x_size, p.type, 1), filter = random_values(filter_size, p.type, 2),
+                 y = random_values(y_size, p.type, 3);
+    std::vector<double> expected(static_cast<std::size_t>(pass == ConvPass::kForward ? y_size
+                                                          : pass == ConvPass::kData  ? x_size
+                                                                                     : filter_size));
+    for_products(p, [&](std::size_t i, std::size_t j, std::size_t o) {
+      switch (pass) {
+        case ConvPass::kForward: expected[o] += double{x[i]} * filter[j]; break;
+        case ConvPass::kData: expected[i] += double{y[o]} * filter[j]; break;
+        case ConvPass::kWeights: expected[j] += double{x[i]} * y[o]; break;
+      }
+    });
+    Rejections rejections;
+    for (EnginePlan& plan :
+         find_engines(make_conv_graph(p, pass, {}), device_,
+                      {.type = p.type, .options = {.tf32 = precision.tf32}, .wanted = kMany}, rejections)) {
+      const std::string name = plan.name.text();
+      CudnnPass engine(std::make_shared<const EnginePlan>(std::move(plan)));
+      const Memory on_x(*runtime_, p.type, pass == ConvPass::kData ? Values(x.size(), NAN) : x),
+          on_filter(*runtime_, p.type, pass == ConvPass::kWeights ? Values(filter.size(), NAN) : filter),
+          on_y(*runtime_, p.type, pass == ConvPass::kForward ? Values(y.size(), NAN) : y);
+      void* const workspace = runtime_->allocate(std::max<std::uint64_t>(engine.workspace(), 256));
+      engine.run(handle_, {on_x.data(), on_filter.data(), nullptr, on_y.data(), workspace}, stream_);
+      const Values found = (pass == ConvPass::kForward ? on_y
+                            : pass == ConvPass::kData  ? on_x
+                                                       : on_filter)
+                               .read(stream_);
+      runtime_->free(workspace);
+      ++judged_;
+      const double error = relative_error(found, expected);
+      EXPECT_LT(error, precision.tolerance)
+          << name << ", " << name_of(pass) << " of " << describe(p) << ", " << precision.name;
+    }
+  }
+  int judged() const { return judged_; }
+
+ private:
+  std::shared_ptr<device::gpu::Runtime> runtime_;
+  DeviceProperties device_;
+  CudnnHandle handle_;
+  device::gpu::StreamHandle stream_;
+  int judged_ = 0;
+};
+
+class EngineSurvey : public testing::TestWithParam<Precision> {};
+
+TEST_P(EngineSurvey, EveryEngineIsRight) {
+  DPTRAIN_NEED_GPU();
+  Survey survey;
+  for (ConvProblem problem : problems()) {
+    problem.type = GetParam().type;
+    for (const ConvPass pass : {ConvPass::kForward, ConvPass::kData, ConvPass::kWeights})
+      survey.judge(problem, pass, GetParam());
+  }
+  std::cout << survey.judged() << " engines" << std::endl;
+  EXPECT_GT(survey.judged(), 100);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EngineSurvey, testing::ValuesIn(kPrecisions),
+                         [](const auto& one) { return one.param.name; });
+
+}  // namespace
+}  // namespace dptrain::test
