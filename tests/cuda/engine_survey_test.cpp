@@ -83,9 +83,13 @@ class Survey {
       }
     });
     Rejections rejections;
-    for (EnginePlan& plan :
-         find_engines(make_conv_graph(p, pass, {}), device_,
-                      {.type = p.type, .options = {.tf32 = precision.tf32}, .wanted = kMany}, rejections)) {
+    for (EnginePlan& plan : find_engines(make_conv_graph(p, pass, {}), device_,
+                                         {.type = p.type,
+                                         .options = {.tf32 = precision.tf32},
+                                         .pass = pass,
+                                         .uneven_padding = p.uneven_padding(),
+                                         .wanted = kMany},
+                                         rejections)) {
       const std::string name = plan.name.text();
       CudnnPass engine(std::make_shared<const EnginePlan>(std::move(plan)));
       const Memory on_x(*runtime_, p.type, pass == ConvPass::kData ? Values(x.size(), NAN) : x),

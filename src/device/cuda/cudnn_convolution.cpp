@@ -114,7 +114,7 @@ std::unique_ptr<gpu::ConvolutionMaker> make_cudnn_convolutions(std::shared_ptr<g
                                                                const gpu::ConvOptions& options) {
   runtime->enter();
   auto handle = std::make_shared<CudnnHandle>();
-  auto tuner = options.autotune ? std::make_unique<CudnnTuner>(runtime, handle, id) : nullptr;
+  auto tuner = std::make_unique<CudnnTuner>(runtime, handle, id);
   return std::make_unique<CudnnConvolutionMaker>(DeviceProperties::from_device(id), options, std::move(tuner),
                                                  Engine{std::move(handle), runtime->multiprocessors()});
 }

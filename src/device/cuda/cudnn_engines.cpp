@@ -73,6 +73,15 @@ std::string objection(cudnnBackendNumericalNote_t note, const EngineQuery& query
   }
 }
 
+/// What engines get wrong and no note says, found by tests/cuda/engine_survey_test.cpp, on an H100 with cuDNN 9.14.
+std::string known_fault(std::int64_t engine, const EngineQuery& query) {
+  if (query.pass != ConvPass::kWeights) return "";
+  if (engine == 1 && query.uneven_padding) return "wrong where padding is uneven";
+  // 5e-4 of the gradient's norm, where others of float32 are 1e-6 away
+  if (engine == 17 && query.type == DType::kF32 && !query.options.tf32) return "loses digits";
+  return "";
+}
+
 /// Makes the plan and reads its workspace; of an engine compiled at run time, without a device, only the workspace.
 void make_plan(EnginePlan& chosen, const DeviceProperties& device) {
   if (chosen.runtime_compiled && device.deviceless()) {
@@ -91,11 +100,13 @@ void make_plan(EnginePlan& chosen, const DeviceProperties& device) {
 /// Whether the candidate becomes a plan; if not, why goes to the rejections.
 bool accept(Candidate& candidate, const DeviceProperties& device, const EngineQuery& query, Rejections& rejections) {
   if (!query.only.empty() && candidate.plan.name.text() != query.only) return false;
+  std::string why = known_fault(candidate.plan.name.engine, query);
   for (const auto note : candidate.notes)
-    if (const std::string why = objection(note, query); !why.empty()) {
-      rejections.add(why, candidate.label());
-      return false;
-    }
+    if (why.empty()) why = objection(note, query);
+  if (!why.empty()) {
+    rejections.add(why, candidate.label());
+    return false;
+  }
   try {
     make_plan(candidate.plan, device);
   } catch (const Error& error) {
@@ -128,7 +139,7 @@ std::vector<EnginePlan> find_engines(std::shared_ptr<const ConvGraph> graph, con
                                      const EngineQuery& query, Rejections& rejections) {
   std::vector<EnginePlan> plans;
   for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    if (!plans.empty()) break;
+    if (plans.size() >= query.wanted) break;
     std::vector<Candidate> candidates;
     try {
       candidates = propose(*graph, device, mode);

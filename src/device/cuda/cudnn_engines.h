@@ -48,8 +48,10 @@ class Rejections {
 struct EngineQuery {
   DType type = DType::kF32;
   gpu::ConvOptions options;
-  std::size_t wanted = 1;  ///< stop after so many plans; FALLBACK is asked only while there is none
-  std::string only{};      ///< if not empty, the one engine of this EngineName::text()
+  ConvPass pass = ConvPass::kForward;
+  bool uneven_padding = false;  ///< ConvProblem::uneven_padding()
+  std::size_t wanted = 1;       ///< stop after so many plans; FALLBACK is asked only while there are fewer
+  std::string only{};           ///< if not empty, the one engine of this EngineName::text()
 };
 
 /// Plans in the heuristics' order; empty if no engine is left.

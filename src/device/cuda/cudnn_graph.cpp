@@ -101,7 +101,7 @@ class GraphBuilder {
     return keep(CudnnDescriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR))
         .set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id)
         .set(CUDNN_ATTR_TENSOR_DATA_TYPE, type)
-        .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, std::int64_t{problem_.alignment})
+        .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, std::int64_t{is_virtual ? kFullAlignment : problem_.alignment})
         .set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, is_virtual)
         .set_all(CUDNN_ATTR_TENSOR_DIMENSIONS, {n[0], n[1], n[2], n[3]})
         .set_all(CUDNN_ATTR_TENSOR_STRIDES, {n[1] * n[2] * n[3], 1, n[1] * n[3], n[1]})

@@ -8,6 +8,8 @@
 namespace dptrain::device::cuda {
 namespace {
 
+constexpr std::size_t kTried = 32;
+
 /// What to try forward, the most in one graph first.
 std::vector<FusedOps> fusions(const gpu::ConvProblem& problem, ConvPass pass) {
   if (pass != ConvPass::kForward || !problem.bias) return {{}};
@@ -59,13 +61,20 @@ CudnnPlanner::SharedPlan CudnnPlanner::choose(const gpu::ConvProblem& problem, C
 
 std::optional<EnginePlan> CudnnPlanner::find(const gpu::ConvProblem& problem, ConvPass pass, const FusedOps& fused,
                                              Rejections& rejections) {
-  const EngineQuery query{.type = problem.type, .options = options_};
+  // An engine may take such addresses when it is planned and refuse them when it runs.
+  const bool tries = tuner_ && problem.alignment != kFullAlignment;
+  const EngineQuery query{.type = problem.type,
+                          .options = options_,
+                          .pass = pass,
+                          .uneven_padding = problem.uneven_padding(),
+                          .wanted = tries ? kTried : 1};
   try {
     const auto graph = make_conv_graph(problem, pass, fused);
-    if (tuner_)
+    if (tuner_ && options_.autotune)
       return tuner_->choose(graph, plan_cache_key(problem, pass, fused, options_), problem, device_, query, rejections);
     auto plans = find_engines(graph, device_, query, rejections);
     if (plans.empty()) return std::nullopt;
+    if (tries) return tuner_->first_that_runs(std::move(plans), problem, rejections);
     return std::move(plans.front());
   } catch (const Error& error) {
     throw error.within(fmt::format("{} pass of the convolution {}", name_of(pass), describe(problem)));

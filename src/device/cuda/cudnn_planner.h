@@ -17,7 +17,8 @@ namespace dptrain::device::cuda {
 
 class CudnnPlanner {
  public:
-  /// With a tuner engines are measured.
+  /// A tuner, where there is a device: with options.autotune it measures engines; it tries them on addresses that are
+  /// less than fully aligned.
   CudnnPlanner(DeviceProperties device, const gpu::ConvOptions& options, std::unique_ptr<CudnnTuner> tuner = nullptr);
 
   /// Forward, a graph that no engine takes with its bias is tried without: CudnnPass::fused() tells what the

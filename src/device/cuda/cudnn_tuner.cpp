@@ -83,10 +83,11 @@ class Stopwatch {
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 
-/// Memory of every tensor of a problem and a workspace.
+/// Memory of every tensor of a problem, no better aligned than the problem says, and a workspace.
 struct Tensors {
   Tensors(gpu::Runtime& runtime, const gpu::ConvProblem& p, std::uint64_t workspace_bytes)
-      : x(runtime, bytes(p, p.rows * p.in_h * p.in_w * p.in_channels)),
+      : offset(p.alignment % kFullAlignment),
+        x(runtime, bytes(p, p.rows * p.in_h * p.in_w * p.in_channels)),
         filter(runtime, bytes(p, p.weights())),
         bias(runtime, bytes(p, p.out_channels)),
         y(runtime, bytes(p, p.rows * p.out_h * p.out_w * p.out_channels)),
@@ -95,14 +96,16 @@ struct Tensors {
   void fill(gpu::StreamHandle stream, const std::string& where) const {
     for (const Scratch* tensor : {&x, &filter, &bias, &y}) tensor->fill(stream, where);
   }
-  ConvMemory memory() const { return {x.data(), filter.data(), bias.data(), y.data(), workspace.data()}; }
+  ConvMemory memory() const { return {at(x), at(filter), at(bias), at(y), workspace.data()}; }
 
+  int offset;  ///< bytes
   Scratch x, filter, bias, y, workspace;
 
  private:
   static std::uint64_t bytes(const gpu::ConvProblem& p, std::int64_t elements) {
-    return static_cast<std::uint64_t>(elements) * size_of(p.type);
+    return static_cast<std::uint64_t>(elements) * size_of(p.type) + kFullAlignment;
   }
+  void* at(const Scratch& tensor) const { return static_cast<std::byte*>(tensor.data()) + offset; }
 };
 
 /// One engine's time; infinite, and a rejection, where it does not run.
@@ -174,6 +177,28 @@ std::optional<EnginePlan> CudnnTuner::fastest(std::vector<EnginePlan> plans, con
     log::warn(fmt::format("the plan cache {} cannot be written; engines are measured again at every start",
                           cache_path_.empty() ? "(no HOME, no XDG_CACHE_HOME)" : cache_path_));
   return std::move(*best);
+}
+
+std::optional<EnginePlan> CudnnTuner::first_that_runs(std::vector<EnginePlan> plans, const gpu::ConvProblem& problem,
+                                                      Rejections& rejections) {
+  std::uint64_t workspace = 0;
+  for (const EnginePlan& plan : plans) workspace = std::max(workspace, plan.workspace);
+  const std::lock_guard lock(measuring_);
+  Stopwatch watch(*runtime_);
+  const Tensors tensors(*runtime_, problem, workspace);
+  tensors.fill(watch.stream(), runtime_->name());
+  for (EnginePlan& plan : plans) {
+    const auto tried = std::make_shared<EnginePlan>(std::move(plan));
+    CudnnPass candidate(tried);
+    try {
+      candidate.run(*handle_, tensors.memory(), watch.stream());
+      runtime_->synchronize(watch.stream());
+      return std::move(*tried);
+    } catch (const Error& error) {
+      rejections.add(error.what(), candidate.name());
+    }
+  }
+  return std::nullopt;
 }
 
 std::string plan_cache_key(const gpu::ConvProblem& p, ConvPass pass, const FusedOps& fused,

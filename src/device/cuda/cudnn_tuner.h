@@ -25,6 +25,9 @@ class CudnnTuner {
   std::optional<EnginePlan> choose(const std::shared_ptr<const ConvGraph>& graph, const std::string& key,
                                    const gpu::ConvProblem& problem, const DeviceProperties& device, EngineQuery query,
                                    Rejections& rejections);
+  /// The first of the plans that runs on tensors of the problem's alignment; none where none does.
+  std::optional<EnginePlan> first_that_runs(std::vector<EnginePlan> plans, const gpu::ConvProblem& problem,
+                                            Rejections& rejections);
 
  private:
   /// The fastest of `plans`, none if none runs; remembered under the key. Called with measuring_ and the cache held.

@@ -19,9 +19,11 @@ struct ConvProblem : kernels::ConvWindow {
   std::int64_t rows = 1;  ///< images
   DType type = DType::kF32;
   bool bias = false, relu = false;  ///< of forward: y = relu(conv(x) + bias)
-  int alignment = kFullAlignment;       ///< bytes; the address of every tensor of every call is a multiple
+  int alignment = kFullAlignment;   ///< bytes; the address of every tensor of every call is a multiple
 
   auto operator<=>(const ConvProblem&) const = default;
+
+  constexpr bool uneven_padding() const { return pad_top != pad_bottom || pad_left != pad_right; }
 };
 
 /// Which passes are wanted.
