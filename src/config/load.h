@@ -20,9 +20,10 @@ Node load_text(const std::string& text, const std::string& name, const std::stri
                Diagnostics& diagnostics);
 /// Applies one `--set a.b.c=value` (value is YAML). A path goes through maps by key, through lists by index, and
 /// through a scalar type name as if it stood as a map (`optimizer: adam` + `optimizer.Adam.learning_rate=1`); in a list
-/// of types the name picks the only one of that type (`callbacks.EarlyStopping.patience=5`). Missing keys are created:
-/// the schema reports those it does not know, with a mark in the assignment. Relative paths in the value are relative
-/// to the current directory.
+/// of types the name picks the only one of that type (`callbacks.EarlyStopping.patience=5`). The type may be left out
+/// where it stands alone: `optimizer.learning_rate=1` sets that of `optimizer: adam` and of `optimizer: {Adam: {...}}`.
+/// Missing keys are created: the schema reports those it does not know, with a mark in the assignment. Relative paths
+/// in the value are relative to the current directory.
 void apply_set(Node& root, const std::string& assignment, Diagnostics& diagnostics);
 
 }  // namespace dptrain::config

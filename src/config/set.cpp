@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <span>
 
@@ -25,6 +26,22 @@ std::optional<std::size_t> index_in(const std::string& key, std::size_t size) {
   return error == std::errc() && rest == key.data() + key.size() && index < size ? std::optional(index) : std::nullopt;
 }
 
+/// A word that may name a type, as `adam` does: no number, no truth value, no path.
+bool may_name_type(const Node& node) {
+  const std::string& text = node.str();
+  const auto fits = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  return node.is_scalar() && !node.quoted() && !text.empty() &&
+         std::isalpha(static_cast<unsigned char>(text[0])) != 0 && std::ranges::all_of(text, fits) && text != "true" &&
+         text != "false";
+}
+
+/// The arguments of `Adam: {...}` alone in its mapping, where the key is one of them and not a type in its place.
+Node* arguments_of_only_type(Node& map, const std::string& key) {
+  if (map.entries().size() != 1 || is_type_name(key)) return nullptr;
+  Node::Entry& only = map.entries().front();
+  return is_type_name(only.key) && (only.value.is_map() || only.value.is_null()) ? &only.value : nullptr;
+}
+
 /// The arguments of `Dense: {name: classes, ...}`, which has this name; else null.
 Node* arguments_of(Node& item, const std::string& name) {
   if (!item.is_map() || item.entries().size() != 1 || !item.entries().front().value.is_map()) return nullptr;
@@ -46,6 +63,12 @@ class Setter {
     const PathPart& step = steps.front();
     if (node.is_sequence()) return in_list(node, steps);
     if (node.is_map()) return in_map(node, steps);
+    if (may_name_type(node) && !is_type_name(step.key)) {
+      const std::string type = node.str();
+      node = Node::map(step.mark);
+      node.entries().push_back({type, step.mark, Node::map(step.mark)});
+      return in_map(node.entries().front().value, steps);
+    }
     if (!node.is_null() && !is_type_name(step.key)) {
       const std::string where = step.path.substr(0, step.path.size() - std::min(step.path.size(), step.key.size() + 1));
       diagnostics_.error(step.mark, fmt::format("'{}' is {}, it has no key '{}'", where, node.describe(), step.key));
@@ -60,6 +83,7 @@ class Setter {
     const PathPart& step = steps.front();
     Node* present = map.find(step.key);
     if (present == nullptr) {
+      if (Node* arguments = arguments_of_only_type(map, step.key)) return at(*arguments, steps);
       map.entries().push_back({step.key, step.mark, Node()});
       present = &map.entries().back().value;
     }

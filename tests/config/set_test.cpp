@@ -49,6 +49,13 @@ TEST(Set, GoesThroughTypeNames) {
   EXPECT_TRUE(changes("callbacks.CSVLogger.filename=x.csv", "- CSVLogger: {filename: x.csv}\n"));
 }
 
+TEST(Set, LeavesOutATypeThatStandsAlone) {
+  EXPECT_TRUE(changes("train.optimizer.learning_rate=3e-4", "optimizer: {adam: {learning_rate: 3e-4}}"));
+  EXPECT_TRUE(changes("layers.0.units=9", "- Dense: {units: 9}\n"));
+  EXPECT_TRUE(changes("layers.0.use_bias=false", "- Dense: {units: 1, use_bias: false}\n"));
+  EXPECT_TRUE(changes("layers.1.data_format=x", "- Flatten: {data_format: x}\n"));
+}
+
 TEST(Set, GoesThroughLists) {
   EXPECT_TRUE(changes("layers.2.Dense.units=7", "- Dense: {units: 7}\n"));
   EXPECT_TRUE(changes("layers.0=Flatten", "layers:\n  - Flatten\n  - Flatten\n"));
