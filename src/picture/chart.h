@@ -34,8 +34,9 @@ struct Panel {
   bool from_zero = false;        ///< the linear y axis begins at 0
   bool whole_x = false;          ///< ticks of x at whole numbers only
   bool log_x = false;
-  std::vector<double> x_ticks{};  ///< these alone, where there are some
-  double top_unit = 0;            ///< a second x axis above, in units of so many x; 0: none
+  std::vector<double> x_ticks{};       ///< these alone, where there are some
+  std::vector<std::string> x_names{};  ///< of x = 0, 1, ...: words in place of numbers
+  double top_unit = 0;                 ///< a second x axis above, in units of so many x; 0: none
   std::string top_label{};
   double height = 260;  ///< with title and axes
   bool half = false;    ///< two of these stand side by side

@@ -26,6 +26,7 @@ bool logarithmic(const Panel& panel) {
 }
 
 Range x_range(const Panel& panel) {
+  if (!panel.x_names.empty()) return {-0.5, static_cast<double>(panel.x_names.size()) - 0.5};
   Range range;
   for (const Line& line : panel.lines)
     for (const Point& point : line.points) range.add(point.x);
@@ -129,11 +130,12 @@ class PanelDrawing {
       words({left_ - 8, y_.at(y) + 4}, y_.text(y, ys), Anchor::kEnd);
     }
     std::vector<double> xs = panel_.x_ticks;
+    for (std::size_t i = 0; i < panel_.x_names.size(); ++i) xs.push_back(static_cast<double>(i));
     if (xs.empty()) xs = x_.tick_values(std::max(2, static_cast<int>((right_ - left_) / 80)), panel_.whole_x);
     double free = left_ - 30;
     for (const double x : xs) {
       line({x_.at(x), bottom_}, {x_.at(x), bottom_ + 4}, Ink::kAxis);
-      const std::string text = panel_.x_ticks.empty() ? tick_text(x, xs) : fmt::format("{:g}", x);
+      const std::string text = x_text(x, xs);
       const double half = text_width(text, kTickFont) / 2;
       if (x_.at(x) - half < free) continue;
       words({x_.at(x), bottom_ + 18}, text, Anchor::kMiddle);
@@ -141,6 +143,13 @@ class PanelDrawing {
     }
     line({left_, bottom_}, {right_, bottom_}, Ink::kAxis);
     words({(left_ + right_) / 2, bottom_ + 34}, panel_.x_label, Anchor::kMiddle, 12);
+  }
+
+  std::string x_text(double x, const std::vector<double>& all) const {
+    if (!panel_.x_names.empty())
+      return shortened(panel_.x_names[static_cast<std::size_t>(x)], kTickFont,
+                       (right_ - left_) / static_cast<double>(panel_.x_names.size()) - 6);
+    return panel_.x_ticks.empty() ? x_.text(x, all) : fmt::format("{:g}", x);
   }
 
   void top_axis() {

@@ -169,5 +169,24 @@ TEST(Chart, SurvivesHardData) {
     EXPECT_EQ(count(svg, std::string(">") + title + "</text>"), 1U);
 }
 
+TEST(Chart, NamesStandInPlaceOfNumbers) {
+  Panel panel = panel_of({{0, 1}, {1, 2}}, "named");
+  panel.x_names = {"adam", "sgd",
+                   "a name that has no room beside so many others, or beside itself alone for that matter "
+                   "because nobody has a page that is as wide as this"};
+  const std::string svg = svg_of({.title = "t", .panels = {panel}});
+  EXPECT_EQ(count(svg, ">adam</text>"), 1U);
+  EXPECT_EQ(count(svg, ">sgd</text>"), 1U);
+  EXPECT_EQ(count(svg, "…"), 1U);
+}
+
+TEST(Chart, ALogarithmicAxisOfXHasPowersOfTen) {
+  Panel panel = panel_of({{1e-5, 1}, {1e-1, 2}}, "rates");
+  panel.log_x = true;
+  const std::string svg = svg_of({.title = "t", .panels = {panel}});
+  for (const char* tick : {">1e-5</text>", ">1e-4</text>", ">0.001</text>", ">0.01</text>"})
+    EXPECT_EQ(count(svg, tick), 1U) << tick;
+}
+
 }  // namespace
 }  // namespace dptrain::picture
