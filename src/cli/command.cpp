@@ -202,7 +202,21 @@ void refuse_unknown(const std::vector<std::string>& unknown, const std::vector<s
     const std::string flag = word.substr(0, word.find('='));
     if (word.starts_with('-')) refuse_use(fmt::format("unknown flag '{}'{}", flag, did_you_mean(flag, known)));
   }
-  if (!unknown.empty()) refuse_use(fmt::format("unexpected argument '{}'", unknown.front()));
+}
+
+/// A value behind a flag that takes one only after `=`.
+void refuse_unexpected(const std::vector<std::string>& unknown, const std::vector<std::string>& given,
+                       const std::deque<Argument>& arguments) {
+  if (unknown.empty()) return;
+  const std::string& word = unknown.front();
+  const auto at = std::ranges::find(given, word);
+  const std::string before = at == given.begin() || at == given.end() ? "" : *(at - 1);
+  const auto may_be_its_value = [&](const Argument& argument) {
+    return !argument.implied.empty() && std::ranges::find(argument.names, before) != argument.names.end();
+  };
+  const bool hint = std::ranges::any_of(arguments, may_be_its_value);
+  refuse_use(
+      fmt::format("unexpected argument '{}'{}", word, hint ? fmt::format("; did you mean {}={}?", before, word) : ""));
 }
 
 }  // namespace
@@ -216,6 +230,7 @@ void Command::parse(const std::vector<std::string>& given) const {
     Words words(arguments_);
     words.parse(given);
     refuse_unknown(words.unknown(), flag_names());
+    refuse_unexpected(words.unknown(), given, arguments_);
     std::map<std::string, bool> present;
     for (std::size_t i = 0; i < arguments_.size(); ++i) {
       const Argument& argument = arguments_[i];

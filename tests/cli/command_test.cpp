@@ -78,6 +78,7 @@ TEST(Command, SaysWhatIsWrong) {
   EXPECT_EQ(refusal({"net.yaml", "--step", "3"}), "fit: unknown flag '--step'; did you mean '--steps'?");
   EXPECT_EQ(refusal({"net.yaml", "--watchdog=60s"}), "fit: unknown flag '--watchdog'; see dptrain fit --help");
   EXPECT_EQ(refusal({"net.yaml", "more.yaml"}), "fit: unexpected argument 'more.yaml'; see dptrain fit --help");
+  EXPECT_EQ(refusal({"net.yaml", "--resume", "a.h5"}), "fit: unexpected argument 'a.h5'; did you mean --resume=a.h5?");
   EXPECT_EQ(refusal({"net.yaml", "--steps", "many"}),
             "fit: --steps must be a whole number >= 1, found 'many'; see dptrain fit --help");
   EXPECT_EQ(refusal({"net.yaml", "--steps", "0"}),
