@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
+#include "cli/find_lr.h"
 #include "cli/fit_report.h"
 #include "cli/model_source.h"
 #include "cli/processes.h"
@@ -37,7 +38,7 @@ struct FitFlags {
   std::string config;
   DeviceFlags devices;
   ConfigFlags overrides;
-  std::optional<std::string> run_dir, resume, init_from;
+  std::optional<std::string> run_dir, resume, init_from, find_lr;
   std::vector<std::string> assertions;
   std::string data = "real", progress = "auto";
   bool overwrite = false, dry_run = false, no_report = false;
@@ -216,10 +217,12 @@ int run(const FitFlags& flags, const Context& context, mpi::Processes* processes
   parse_assertions(flags.assertions);  // before anything takes time
   if (flags.overwrite && !flags.run_dir)
     throw Error(ErrorKind::kUsage, "--overwrite replaces the run in --run-dir; give that too");
+  std::optional<train::RateRange> rates;  // of --find-lr
+  if (flags.find_lr) rates = parse_rate_range(*flags.find_lr, flags.overrides.steps);
   const experiment::Experiment experiment = load(flags.config, flags.overrides.overrides());
   check_trainable(experiment);
   session::SessionOptions options = session_options(flags, processes);
-  options.may_cache_prefix = !flags.dry_run;
+  options.may_cache_prefix = !flags.dry_run && !flags.find_lr;
   options.epochs = flags.overrides.epochs;
   options.steps = flags.overrides.steps;
   const bool first = processes == nullptr || processes->is_first();
@@ -246,6 +249,7 @@ int run(const FitFlags& flags, const Context& context, mpi::Processes* processes
     checkpoint::load_weights(weights, session.model(), checkpoint::Coverage::kAll);
   }
   if (state || flags.init_from) session.replicas().push(session.model());
+  if (rates) return find_lr(session, *rates, flags.run_dir, progress_mode(flags, context));
   return flags.dry_run ? run_dry(session) : train_run(flags, session, resume, state, context);
 }
 
@@ -278,6 +282,10 @@ void add_fit(App& app) {
       .choice("--data", {"real", "synthetic"}, flags->data, "synthetic: generated data in place of every data set")
       .option("--assert", "EXPR", flags->assertions, "exit 7 unless this holds at the end, as in 'val_accuracy>=0.90'")
       .flag("--no-report", flags->no_report, "no evaluation and no report.html at the end")
+      .optional_value("--find-lr", "LOW..HIGH", "1e-7..10", flags->find_lr,
+                      "instead of training: some steps (--steps, 100) with a growing learning rate, and which is good")
+      .exclusive({"--find-lr", "--resume", "--dry-run"})
+      .exclusive({"--find-lr", "--overwrite"})
       .flag("--dry-run", flags->dry_run, "build, place, load, one batch without an update; writes nothing")
       .choice("--progress", {"auto", "on", "off"}, flags->progress, "the progress bar on stderr; auto: on a terminal");
   flags->overrides.add_training(command);

@@ -198,6 +198,20 @@ void RunDirectory::write_json(const std::string& name, const nlohmann::json& val
   if (is_here_) write_text(file(name), value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
+std::string RunDirectory::experiment_folder(const experiment::Experiment& experiment) {
+  return runs_of(experiment, std::nullopt).string();
+}
+
+std::string RunDirectory::next_sweep(const experiment::Experiment& experiment) {
+  const fs::path runs = runs_of(experiment, std::nullopt);
+  make_folders(runs);
+  for (int number = 1;; ++number) {
+    const std::string path = (runs / fmt::format("sweep-{:03}", number)).string();
+    if (mkdir(path.c_str(), 0777) == 0) return path;
+    if (errno != EEXIST) cannot_write(path, std::strerror(errno));
+  }
+}
+
 std::string RunDirectory::newest(const experiment::Experiment& experiment, const std::optional<std::string>& name) {
   const auto runs = numbered_runs(runs_of(experiment, name));
   std::error_code ignored;

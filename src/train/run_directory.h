@@ -45,6 +45,10 @@ class RunDirectory {
   /// env.json, result.json and other whole files: temporary name, then rename. Nothing where the directory is not here.
   void write_json(const std::string& name, const nlohmann::json& value) const;
 
+  /// <run_dir>/<name>, where the runs of an experiment lie.
+  static std::string experiment_folder(const experiment::Experiment& experiment);
+  /// Makes and returns <run_dir>/<name>/sweep-NNN with the next free number. Throws Error{kWrite}.
+  static std::string next_sweep(const experiment::Experiment& experiment);
   /// The newest run of a name under run_dir that has checkpoints/last.h5, or "".
   static std::string newest(const experiment::Experiment& experiment, const std::optional<std::string>& name);
 

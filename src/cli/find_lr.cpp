@@ -1,0 +1,141 @@
+#include "cli/find_lr.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "picture/file.h"
+#include "train/line_file.h"
+#include "train/run_directory.h"
+#include "train/signals.h"
+
+namespace dptrain::cli {
+namespace fs = std::filesystem;
+namespace {
+
+std::optional<double> positive_number(const std::string& text) {
+  double value = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good = error == std::errc() && rest == text.data() + text.size() && std::isfinite(value) && value > 0;
+  return good ? std::optional(value) : std::nullopt;
+}
+
+std::string short_rate(double rate) { return shortest(*positive_number(fmt::format("{:.2g}", rate))); }
+
+std::string rate_table(const train::RateCurve& curve) {
+  std::string text = "step,learning_rate,loss,smoothed_loss\n";
+  std::size_t step = 0;
+  for (const train::RatePoint& point : curve.points())
+    text += fmt::format("{},{:.9g},{:.9g},{:.9g}\n", ++step, point.rate, point.loss, point.smoothed);
+  return text;
+}
+
+void say(const train::RateCurve& curve, const experiment::Experiment& experiment) {
+  const std::optional<train::RateAdvice> advice = curve.advice();
+  if (!advice) {
+    log::print(
+        "no suggestion: the loss does not fall at any of these rates; look at find-lr.svg, and try a wider range "
+        "or more --steps");
+    return;
+  }
+  const auto& optimizer = experiment.config.train.optimizer;
+  const auto& rate = optim::common(optimizer).learning_rate;
+  log::print(
+      fmt::format("suggestion: --set train.optimizer.{}.learning_rate={}", optimizer.name(), short_rate(advice->rate)));
+  log::info(
+      fmt::format("  the smaller of {} (where the loss falls fastest) and {} (a tenth of the rate with the lowest "
+                  "loss)",
+                  short_rate(advice->steepest), short_rate(advice->below_lowest)));
+  if (rate.is_schedule())
+    log::info(
+        fmt::format("  the config has a schedule, {}, which this replaces: to keep it, give its largest rate this "
+                    "value",
+                    rate.schedule.name()));
+}
+
+}  // namespace
+
+train::RateRange parse_rate_range(const std::string& text, const std::optional<std::int64_t>& steps) {
+  const std::size_t dots = text.find("..");
+  const auto low = positive_number(text.substr(0, dots));
+  const auto high = dots == std::string::npos ? std::nullopt : positive_number(text.substr(dots + 2));
+  if (!low || !high || *low >= *high)
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--find-lr must be two learning rates, the smaller first, as in --find-lr=1e-7..10; found "
+                            "'{}'",
+                            text));
+  constexpr std::int64_t kFewest = 20;
+  if (steps && *steps < kFewest)
+    throw Error(ErrorKind::kUsage, fmt::format("--find-lr wants {} --steps or more, found {}", kFewest, *steps));
+  train::RateRange range{.low = *low, .high = *high};
+  if (steps) range.steps = *steps;
+  return range;
+}
+
+picture::Chart rate_test_chart(const std::string& name, const train::RateCurve& curve) {
+  picture::Line raw{.name = "loss of a step", .width = 1, .opacity = 0.45, .marks = false};
+  picture::Line smooth{.name = "smoothed", .width = 2.4, .marks = false};
+  double most = 0;
+  for (const train::RatePoint& point : curve.points()) most = std::max(most, point.smoothed);
+  for (const train::RatePoint& point : curve.points()) {
+    if (point.loss <= 1.5 * most) raw.points.push_back({point.rate, point.loss});
+    smooth.points.push_back({point.rate, point.smoothed});
+  }
+  if (const auto advice = curve.advice()) {
+    const auto near = [&](const picture::Point& a, const picture::Point& b) {
+      return std::abs(std::log(a.x / advice->rate)) < std::abs(std::log(b.x / advice->rate));
+    };
+    smooth.best = static_cast<std::size_t>(std::ranges::min_element(smooth.points, near) - smooth.points.begin());
+    smooth.best_text = "suggestion " + short_rate(advice->rate);
+  }
+  picture::Panel panel{.title = "loss",
+                       .note = std::string("thin: of each step") + (curve.diverged() ? "; until it diverged" : ""),
+                       .x_label = "learning rate (log scale)",
+                       .lines = {std::move(raw), std::move(smooth)},
+                       .scale = picture::Scale::kAuto,
+                       .log_x = true,
+                       .height = 380};
+  using Sample = picture::LegendEntry::Sample;
+  return {.title = name + ": learning-rate range test",
+          .keys = {{.name = "smoothed", .sample = Sample::kLine}, {.name = "suggestion", .sample = Sample::kRing}},
+          .panels = {std::move(panel)}};
+}
+
+int find_lr(session::Session& session, const train::RateRange& range, const std::optional<std::string>& folder,
+            train::ProgressMode mode) {
+  const experiment::Experiment& experiment = session.experiment();
+  const bool first = session.world().is_first();
+  train::Progress progress(first ? mode : train::ProgressMode::kOff);
+  log::info(fmt::format("learning rates from {} to {}, {} steps of {} samples", short_rate(range.low),
+                        short_rate(range.high), range.steps, session.global_batch()));
+  const Stopwatch watch;
+  const train::RateCurve curve = train::test_rates(session, range, [&](std::int64_t done) {
+    progress.draw({.done = done, .total = range.steps, .seconds = watch.seconds(), .values = " - learning rates"});
+    return true;
+  });
+  progress.clear();
+  if (!first) return 0;
+  log::info(fmt::format("{} steps in {:.1f} s{}", curve.points().size(), watch.seconds(),
+                        curve.diverged() ? fmt::format("; the loss diverged at {}",
+                                                       short_rate(curve.rate(static_cast<std::int64_t>(
+                                                           std::max<std::size_t>(1, curve.points().size()) - 1))))
+                                         : ""));
+  const std::string where = folder ? *folder : train::RunDirectory::experiment_folder(experiment);
+  std::error_code error;
+  fs::create_directories(where, error);
+  const std::string table = (fs::path(where) / "find-lr.csv").string(),
+                    drawn = (fs::path(where) / "find-lr.svg").string();
+  train::write_text(table, rate_table(curve));
+  picture::write(drawn, picture::draw(rate_test_chart(experiment.config.name, curve)));
+  log::info(fmt::format("wrote {}, {}; weights and checkpoints are as they were", table, drawn));
+  say(curve, experiment);
+  return 0;
+}
+
+}  // namespace dptrain::cli

@@ -1,0 +1,110 @@
+#include "train/rate_test.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "core/format.h"
+#include "core/index.h"
+#include "replica/batch_queue.h"
+
+namespace dptrain::train {
+namespace {
+
+constexpr double kKeeps = 0.9, kDiverges = 4, kTenth = 10;
+constexpr std::size_t kFirst = 5;  ///< steps whose mean is of too few losses
+
+double two_digits(double value) {
+  const double unit = std::pow(10.0, std::floor(std::log10(value)) - 1);
+  return std::round(value / unit) * unit;
+}
+
+/// Of the smoothed loss over the logarithm of the rate, by least squares over a window around point `i`.
+double slope_at(const std::vector<RatePoint>& points, std::size_t i, std::size_t reach) {
+  const std::size_t begin = i - std::min(i, reach), end = std::min(points.size(), i + reach + 1);
+  const auto count = static_cast<double>(end - begin);
+  double x = 0, y = 0, xx = 0, xy = 0;
+  for (std::size_t k = begin; k < end; ++k) {
+    const double at = std::log(points[k].rate);
+    x += at / count;
+    y += points[k].smoothed / count;
+  }
+  for (std::size_t k = begin; k < end; ++k) {
+    const double apart = std::log(points[k].rate) - x;
+    xx += apart * apart;
+    xy += apart * (points[k].smoothed - y);
+  }
+  return xx > 0 ? xy / xx : 0;
+}
+
+/// Batches without end.
+data::Batch next_batch(data::Loader& loader) {
+  data::Batch batch = loader.next();
+  if (batch.rows() > 0) return batch;
+  loader.next_epoch();
+  return loader.next();
+}
+
+}  // namespace
+
+double RateCurve::rate(std::int64_t step) const {
+  const double share = static_cast<double>(step) / static_cast<double>(std::max<std::int64_t>(1, range_.steps - 1));
+  return range_.low * std::pow(range_.high / range_.low, share);
+}
+
+bool RateCurve::add(double loss) {
+  const auto step = static_cast<std::int64_t>(points_.size());
+  if (!std::isfinite(loss)) return diverged_ = true, false;
+  mean_ = kKeeps * mean_ + (1 - kKeeps) * loss;
+  weight_ *= kKeeps;
+  const double smoothed = mean_ / (1 - weight_);
+  points_.push_back({rate(step), loss, smoothed});
+  lowest_ = step == 0 ? smoothed : std::min(lowest_, smoothed);
+  diverged_ = points_.size() > kFirst && lowest_ > 0 && smoothed > kDiverges * lowest_;
+  return !diverged_ && step + 1 < range_.steps;
+}
+
+std::optional<RateAdvice> RateCurve::advice() const {
+  if (points_.size() < 2 * kFirst) return std::nullopt;
+  const auto by_loss = [](const RatePoint& a, const RatePoint& b) { return a.smoothed < b.smoothed; };
+  const auto lowest = std::min_element(points_.begin() + kFirst, points_.end(), by_loss);
+  const auto end = static_cast<std::size_t>(lowest - points_.begin());
+  const std::size_t reach = std::max<std::size_t>(2, points_.size() / 20);
+  std::size_t steepest = 0;
+  double slope = 0;
+  for (std::size_t i = kFirst; i < end; ++i)
+    if (const double here = slope_at(points_, i, reach); here < slope) {
+      slope = here;
+      steepest = i;
+    }
+  if (slope >= 0) return std::nullopt;
+  RateAdvice advice{.steepest = points_[steepest].rate, .below_lowest = lowest->rate / kTenth};
+  advice.rate = two_digits(std::min(advice.steepest, advice.below_lowest));
+  return advice;
+}
+
+RateCurve test_rates(session::Session& session, const RateRange& range,
+                     const std::function<bool(std::int64_t done)>& tick) {
+  RateCurve curve(range);
+  const double factor = experiment::rate_factor(session.experiment().config.train, session.global_batch());
+  data::Loader& loader = session.train_loader();
+  loader.seek(0, 0);
+  replica::BatchQueue queue(session.replicas());
+  std::int64_t done = 0;
+  bool goes_on = true;
+  const auto collect = [&] {
+    const replica::StepSums sums = queue.collect().sums;
+    if (goes_on) goes_on = curve.add(sums.loss / static_cast<double>(sums.samples) + sums.penalty);
+    goes_on = tick(++done) && goes_on;
+  };
+  for (std::int64_t step = 0; step < range.steps && goes_on; ++step) {
+    data::Batch batch = next_batch(loader);
+    const replica::StepInputs inputs{step, factor * curve.rate(step), batch.rows()};
+    queue.step(std::make_shared<const data::Batch>(std::move(batch)), inputs);
+    while (queue.is_due()) collect();
+  }
+  while (!queue.empty()) collect();
+  return curve;
+}
+
+}  // namespace dptrain::train
