@@ -27,7 +27,8 @@ LEVELS = {
     "session": 9,
     "train": 10,
     "report": 11,
-    "cli": 12,
+    "sweep": 12,
+    "cli": 13,
 }
 
 # Who may call kernels/cpu. kernels/cuda is called by the GPU device alone. Files directly in kernels/ and in kernels/losses/
@@ -54,8 +55,8 @@ LIBRARIES = [
     Library("fmt", r"fmt/", (r"src/core/format\.h",)),
     Library("spdlog", r"spdlog/", (r"src/core/\w+\.cpp",)),
     Library("yaml-cpp", r"yaml-cpp/", (r"src/config/\w+\.cpp",), single=True),
-    Library("nlohmann-json (declarations)", r"nlohmann/json_fwd\.hpp", (r"src/(config|data|export|checkpoint|session|train|report|cli)/",)),
-    Library("nlohmann-json", r"nlohmann/", (r"src/(config|data|export|checkpoint|session|train|report|cli)/(\w+/)?\w+\.cpp",)),
+    Library("nlohmann-json (declarations)", r"nlohmann/json_fwd\.hpp", (r"src/(config|data|export|checkpoint|session|train|report|sweep|cli)/",)),
+    Library("nlohmann-json", r"nlohmann/", (r"src/(config|data|export|checkpoint|session|train|report|sweep|cli)/(\w+/)?\w+\.cpp",)),
     Library("oneDNN", r"(oneapi/)?dnnl", (r"src/device/cpu/",)),
     Library("Google Benchmark", r"benchmark/", (r"src/device/cpu/bench/",)),
     Library("Highway", r"hwy/", (r"kernels/cpu/",)),

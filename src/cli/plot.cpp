@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "core/log.h"
 #include "picture/file.h"
+#include "sweep/sweep_file.h"
 #include "train/curves.h"
 
 namespace dptrain::cli {
@@ -18,7 +19,8 @@ struct PlotFlags {
   bool log = false;
 };
 
-int run(const PlotFlags& flags) {
+int run(PlotFlags flags) {
+  flags.runs = sweep::runs_of(flags.runs);
   if (flags.output) picture::require_picture(*flags.output, "--output");
   const train::RunNames names = train::names_of_runs(flags.runs);
   std::vector<train::RunCurves> runs;

@@ -12,6 +12,7 @@
 #include "core/text.h"
 #include "experiment/run_files.h"
 #include "report/page.h"
+#include "sweep/sweep_file.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;
@@ -57,7 +58,8 @@ void evaluate(const std::string& run, const ReportFlags& flags, train::ProgressM
   }
 }
 
-int run(const ReportFlags& flags, const Context& context) {
+int run(ReportFlags flags, const Context& context) {
+  flags.runs = sweep::runs_of(flags.runs);
   std::vector<std::string> to_evaluate;
   for (const std::string& folder : flags.runs)  // what is no run is said before anything takes time
     if (wants_evaluation(report::read_record(folder, folder)) && !flags.no_eval) to_evaluate.push_back(folder);

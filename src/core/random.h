@@ -17,6 +17,7 @@ enum class Purpose : std::uint32_t {
   kSplit = 0x60000,
   kNoise = 0x70000,  ///< + index of the step; see kernels/cpu/noise.h
   kClip = 0x80000,   ///< where a clip begins; counter: sample, epoch
+  kSweep = 0x90000,  ///< + index of the varied key; counter: trial
 };
 
 /// A stream of numbers that is a pure function of (seed, purpose, a, b): no state to save, none to share.

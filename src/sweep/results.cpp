@@ -1,0 +1,196 @@
+#include "sweep/results.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/format.h"
+#include "core/text.h"
+#include "train/end_text.h"
+
+namespace dptrain::sweep {
+namespace {
+
+constexpr std::size_t kMostWidth = 32;
+
+/// "learning_rate" of train.optimizer.learning_rate, or as much of the end as tells the keys apart.
+std::vector<std::string> short_names(const std::vector<Varied>& space) {
+  std::vector<std::string> names;
+  for (const Varied& varied : space) {
+    std::string name = varied.key;
+    for (std::size_t dot = varied.key.rfind('.'); dot != std::string::npos && dot > 0;
+         dot = varied.key.rfind('.', dot - 1)) {
+      name = varied.key.substr(dot + 1);
+      const auto ends_alike = [&](const Varied& other) {
+        return &other != &varied && (other.key == name || other.key.ends_with("." + name));
+      };
+      if (std::ranges::none_of(space, ends_alike)) break;
+      name = varied.key;
+    }
+    names.push_back(name);
+  }
+  return names;
+}
+
+/// Cells of one width a column, numbers to the right.
+std::vector<std::string> aligned(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::string> lines(rows.size());
+  for (std::size_t column = 0; column < rows.front().size(); ++column) {
+    std::vector<std::string> cells;
+    for (const auto& row : rows) cells.push_back(row[column]);
+    const std::size_t width = column_width(cells, kMostWidth);
+    const bool last = column + 1 == rows.front().size();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::size_t own = column_width(std::vector{cells[i]}, std::numeric_limits<std::size_t>::max());
+      const std::string pad(own < width ? width - own : 0, ' ');
+      lines[i] += (column == 0 ? "  " : "  ") + (last ? cells[i] : pad + cells[i]);
+    }
+  }
+  return lines;
+}
+
+std::string what_became_of(const Trial& trial, const std::string& shown) {
+  const std::string run = shown + "/" + trial.folder();
+  switch (trial.status) {
+    case Status::kFailed: return fmt::format("{}: {}", run, trial.outcome.reason);
+    case Status::kWaiting: return trial.outcome.epochs > 0 ? run + ": stopped" : "not begun";
+    case Status::kRunning: return run + ": runs";
+    case Status::kDone: break;
+  }
+  return trial.outcome.exit == "completed" ? run : fmt::format("{}: {}", run, train::exit_text(trial.outcome.exit));
+}
+
+std::string count_text(std::int64_t count) { return count > 0 ? std::to_string(count) : "-"; }
+
+/// Where the values of a key lie on an axis: choices that are not all numbers side by side, by their names.
+struct Places {
+  std::vector<double> at{};  ///< of each trial
+  std::vector<std::string> names{};
+  bool log = false;
+};
+
+Places places_of(const Sweep& sweep, const Varied& varied, std::size_t column) {
+  Places places;
+  const bool numbers =
+      varied.kind != Varied::Kind::kChoices ||
+      std::ranges::all_of(varied.choices, [](const std::string& c) { return number_of(c).has_value(); });
+  std::vector<double> choices;
+  for (const std::string& choice : varied.choices) choices.push_back(number_of(choice).value_or(0));
+  places.log = varied.log;
+  if (numbers && !choices.empty()) {
+    const auto [low, high] = std::ranges::minmax(choices);
+    places.log = low > 0 && high >= 8 * low;
+  }
+  if (!numbers) places.names = varied.choices;
+  for (const Trial& trial : sweep.trials) {
+    const std::string& value = trial.values[column];
+    places.at.push_back(numbers
+                            ? number_of(value).value_or(0)
+                            : static_cast<double>(std::ranges::find(varied.choices, value) - varied.choices.begin()));
+  }
+  return places;
+}
+
+picture::Panel panel_of(const Sweep& sweep, const std::string& name, const Places& places) {
+  picture::Panel panel{.title = sweep.plan.objective,
+                       .note = "over " + name,
+                       .x_label = name + (places.log ? " (log scale)" : ""),
+                       .scale = picture::Scale::kAuto,
+                       .log_x = places.log,
+                       .x_names = places.names,
+                       .height = 300,
+                       .half = true};
+  const std::optional<std::size_t> best = best_of(sweep);
+  for (std::size_t i = 0; i < sweep.trials.size(); ++i) {
+    const Trial& trial = sweep.trials[i];
+    const bool failed = trial.status == Status::kFailed;
+    if (!failed && !trial.outcome.objective) continue;
+    picture::Line line{.name = "trial " + trial.folder(),
+                       .points = {{places.at[i], failed ? std::nan("") : *trial.outcome.objective}},
+                       .marks = false};
+    line.style.hollow = trial.rung < sweep.plan.last_rung();
+    line.style.ink = failed ? picture::Ink::kLine1 : picture::Ink::kLine0;
+    if (best == i) line.best = 0;
+    panel.lines.push_back(std::move(line));
+  }
+  return panel;
+}
+
+std::vector<picture::LegendEntry> keys_of(const Sweep& sweep) {
+  using Sample = picture::LegendEntry::Sample;
+  std::vector<picture::LegendEntry> keys{{.name = "a trial", .sample = Sample::kMark}};
+  if (!sweep.plan.rungs.empty()) {
+    keys.push_back({.name = "left behind by halving", .sample = Sample::kMark});
+    keys.back().style.hollow = true;
+  }
+  if (best_of(sweep)) keys.push_back({.name = "the best", .sample = Sample::kRing});
+  if (std::ranges::any_of(sweep.trials, [](const Trial& trial) { return trial.status == Status::kFailed; })) {
+    keys.push_back({.name = "failed", .sample = Sample::kCross});
+    keys.back().style.ink = picture::Ink::kLine1;
+  }
+  return keys;
+}
+
+}  // namespace
+
+std::optional<std::size_t> best_of(const Sweep& sweep) {
+  for (const std::size_t place : ranking(sweep))
+    if (sweep.trials[place].outcome.objective && sweep.trials[place].status != Status::kFailed) return place;
+  return std::nullopt;
+}
+
+std::string values_text(const Plan& plan, const Trial& trial) { return join(assignments(plan, trial), " "); }
+
+std::vector<std::string> table_of(const Sweep& sweep, const std::string& shown) {
+  std::vector<std::string> head{"", "trial"};
+  for (const std::string& name : short_names(sweep.plan.space())) head.push_back(printable(name));
+  head.insert(head.end(), {sweep.plan.objective, "epoch", "of", "time", "run"});
+  std::vector<std::vector<std::string>> rows{head};
+  for (const std::size_t place : ranking(sweep)) {
+    const Trial& trial = sweep.trials[place];
+    const Outcome& outcome = trial.outcome;
+    std::vector<std::string> row{std::to_string(rows.size()), std::to_string(trial.number)};
+    for (const std::string& value : trial.values) row.push_back(printable(value));
+    row.insert(row.end(),
+               {outcome.objective ? metric_text(*outcome.objective) : "-", count_text(outcome.best_epoch),
+                count_text(outcome.epochs), outcome.seconds > 0 ? train::duration_text(outcome.seconds) : "-",
+                what_became_of(trial, shown)});
+    rows.push_back(std::move(row));
+  }
+  return aligned(rows);
+}
+
+std::string csv_of(const Sweep& sweep) {
+  std::vector<std::string> head{"rank", "trial"};
+  for (const Varied& varied : sweep.plan.space()) head.push_back(csv_field(varied.key));
+  head.push_back(csv_field(sweep.plan.objective));
+  head.insert(head.end(), {"best_epoch", "epochs", "seconds", "status", "reason", "run"});
+  std::string text = join(head, ",") + "\n";
+  std::size_t rank = 0;
+  for (const std::size_t place : ranking(sweep)) {
+    const Trial& trial = sweep.trials[place];
+    const Outcome& outcome = trial.outcome;
+    std::vector<std::string> row{std::to_string(++rank), std::to_string(trial.number)};
+    for (const std::string& value : trial.values) row.push_back(csv_field(value));
+    row.insert(row.end(), {outcome.objective ? fmt::format("{:.9g}", *outcome.objective) : "",
+                           outcome.best_epoch > 0 ? std::to_string(outcome.best_epoch) : "",
+                           std::to_string(outcome.epochs), fmt::format("{:.9g}", outcome.seconds),
+                           name_of(trial.status), csv_field(outcome.reason), trial.folder()});
+    text += join(row, ",") + "\n";
+  }
+  return text;
+}
+
+picture::Chart chart_of(const Sweep& sweep, const std::string& name) {
+  picture::Chart chart{.title = fmt::format("{}: {} trials, {}", name, sweep.trials.size(),
+                                            sweep.plan.larger_wins ? "higher is better" : "lower is better"),
+                       .keys = keys_of(sweep)};
+  const std::vector<Varied> space = sweep.plan.space();
+  const std::vector<std::string> names = short_names(space);
+  for (std::size_t i = 0; i < space.size(); ++i)
+    chart.panels.push_back(panel_of(sweep, names[i], places_of(sweep, space[i], i)));
+  if (space.size() == 1) chart.panels.front().half = false;
+  return chart;
+}
+
+}  // namespace dptrain::sweep

@@ -1,0 +1,154 @@
+#include "sweep/space.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/random.h"
+#include "core/text.h"
+
+namespace dptrain::sweep {
+namespace {
+
+constexpr std::int64_t kMostPoints = 1'000'000;
+constexpr double kMostWhole = 1e15;  // exact as a double, with room
+
+[[noreturn]] void refuse(const std::string& text, const std::string& what) {
+  throw Error(ErrorKind::kUsage, fmt::format("--vary {}: {}", text, what));
+}
+
+/// At commas that stand outside of brackets, braces and quotes.
+std::vector<std::string> split_choices(const std::string& text, const std::string& whole) {
+  std::vector<std::string> parts{""};
+  int depth = 0;
+  char quote = 0;
+  for (const char c : text) {
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if ((c == '"' || c == '\'') && trim(parts.back()).empty()) {
+      quote = c;
+    } else if (c == '[' || c == '{') {
+      ++depth;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    } else if (c == ',' && depth == 0) {
+      parts.emplace_back();
+      continue;
+    }
+    parts.back() += c;
+  }
+  if (quote != 0 || depth != 0) refuse(whole, "a quote or bracket is not closed");
+  for (std::string& part : parts) {
+    part = trim(part);
+    if (part.empty()) refuse(whole, "expected a value on both sides of each comma, as in adam,sgd");
+  }
+  return parts;
+}
+
+/// "A..B" and what follows its colons; nothing where the text is no range.
+std::optional<Varied> parse_range(const std::string& spec, const std::string& text) {
+  const std::size_t dots = spec.find("..");
+  if (dots == std::string::npos) return std::nullopt;
+  const auto low = number_of(trim(spec.substr(0, dots)));
+  if (!low) return std::nullopt;  // a path such as ../data
+  std::vector<std::string> parts = split(spec.substr(dots + 2), ':');
+  const auto high = number_of(trim(parts.front()));
+  if (!high) refuse(text, fmt::format("expected a number behind the dots, as in 1e-4..1e-2:log, found '{}'", parts[0]));
+  Varied range{.key = {}, .kind = Varied::Kind::kReal, .low = *low, .high = *high};
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const std::string word = trim(parts[i]);
+    const std::vector<std::string> known{"log", "int"};
+    if (word == "log")
+      range.log = true;
+    else if (word == "int")
+      range.kind = Varied::Kind::kWhole;
+    else
+      refuse(text,
+             fmt::format("behind a range stands :log, :int or both, found ':{}'{}", word, did_you_mean(word, known)));
+  }
+  if (!(range.low < range.high)) refuse(text, "the second number of a range must be larger than the first");
+  if (range.log && range.low <= 0) refuse(text, "a range with :log begins above 0");
+  const bool whole = range.low == std::floor(range.low) && range.high == std::floor(range.high);
+  if (range.kind == Varied::Kind::kWhole && !(whole && std::abs(range.low) < kMostWhole && range.high < kMostWhole))
+    refuse(text, "a range with :int lies between two whole numbers");
+  return range;
+}
+
+std::string real_text(const Varied& range, double value) {
+  const double rounded = *number_of(fmt::format("{:.4g}", value));
+  const bool narrow = range.high - range.low < 1e-2 * std::max(std::abs(range.low), std::abs(range.high));
+  return shortest(std::clamp(narrow ? value : rounded, range.low, range.high));
+}
+
+std::string draw_one(const Varied& varied, RandomStream stream) {
+  if (varied.kind == Varied::Kind::kChoices) return varied.choices[stream.below(varied.choices.size())];
+  if (varied.kind == Varied::Kind::kReal) {
+    const double share = stream.uniform();
+    const double value = varied.log ? varied.low * std::pow(varied.high / varied.low, share)
+                                    : varied.low + share * (varied.high - varied.low);
+    return real_text(varied, value);
+  }
+  if (!varied.log)
+    return fmt::format(
+        "{:.0f}",
+        varied.low + static_cast<double>(stream.below(static_cast<std::uint64_t>(varied.high - varied.low) + 1)));
+  const double value = varied.low * std::pow((varied.high + 1) / varied.low, static_cast<double>(stream.uniform()));
+  return fmt::format("{:.0f}", std::clamp(std::floor(value), varied.low, varied.high));
+}
+
+}  // namespace
+
+std::optional<double> number_of(const std::string& text) {
+  double value = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && rest == text.data() + text.size() && std::isfinite(value);
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+Varied parse_varied(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos || trim(text.substr(equals + 1)).empty())
+    refuse(text, "expected a key and its values, as in train.optimizer.learning_rate=1e-4..1e-2:log");
+  const std::string spec = trim(text.substr(equals + 1));
+  Varied varied;
+  if (const auto range = parse_range(spec, text))
+    varied = *range;
+  else
+    varied.choices = split_choices(spec, text);
+  varied.key = trim(text.substr(0, equals));
+  return varied;
+}
+
+Values draw(const std::vector<Varied>& space, std::uint64_t seed, std::int64_t number) {
+  Values values;
+  for (std::size_t i = 0; i < space.size(); ++i)
+    values.push_back(draw_one(
+        space[i], RandomStream(seed, static_cast<std::uint32_t>(Purpose::kSweep) + static_cast<std::uint32_t>(i),
+                               static_cast<std::uint64_t>(number))));
+  return values;
+}
+
+std::optional<std::int64_t> grid_size(const std::vector<Varied>& space) {
+  std::int64_t size = 1;
+  for (const Varied& varied : space) {
+    if (varied.kind != Varied::Kind::kChoices) return std::nullopt;
+    size = std::min(kMostPoints, size * static_cast<std::int64_t>(varied.choices.size()));
+  }
+  return size;
+}
+
+Values grid_point(const std::vector<Varied>& space, std::int64_t number) {
+  Values values(space.size());
+  std::int64_t rest = number - 1;
+  for (std::size_t i = space.size(); i-- > 0;) {
+    const auto count = static_cast<std::int64_t>(space[i].choices.size());
+    values[i] = space[i].choices[static_cast<std::size_t>(rest % count)];
+    rest /= count;
+  }
+  return values;
+}
+
+}  // namespace dptrain::sweep

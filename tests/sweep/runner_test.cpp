@@ -1,0 +1,262 @@
+#include "sweep/runner.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/index.h"
+#include "sweep/schedule.h"
+
+namespace dptrain::sweep {
+namespace {
+
+/// Trains nothing: a trial's objective is a function of its values and epochs, trials end in an order of their own.
+class FakeRunner final : public Runner {
+ public:
+  FakeRunner(int slots, std::set<std::int64_t> fail = {}) : running_(at(slots)), fail_(std::move(fail)) {}
+
+  int slots() const override { return static_cast<int>(running_.size()); }
+
+  void start(int slot, const Trial& trial, const std::optional<std::int64_t>& epochs) override {
+    ASSERT_FALSE(running_[at(slot)]) << "the slot is taken";
+    for (const auto& other : running_)
+      if (other) {
+        ASSERT_NE(other->first.number, trial.number) << "the trial runs twice";
+      }
+    running_[at(slot)] = {trial, epochs.value_or(10)};
+    ++starts[{trial.number, epochs.value_or(10)}];
+    most_at_once = std::max(most_at_once, busy());
+  }
+
+  std::vector<Ended> poll() override {
+    if (stopping_) {
+      std::vector<Ended> all;
+      for (int slot = 0; slot < slots(); ++slot)
+        if (std::exchange(running_[at(slot)], std::nullopt)) all.push_back({.slot = slot, .how = Ended::How::kStopped});
+      return all;
+    }
+    // The one that ends is that of the highest slot, then the next lower one, and so on round.
+    for (int tries = 0; tries < slots(); ++tries) {
+      turn_ = (turn_ + slots() - 1) % slots();
+      if (running_[at(turn_)]) return {end(turn_)};
+    }
+    return {};
+  }
+
+  void stop() override { stopping_ = true; }
+
+  std::map<std::pair<std::int64_t, std::int64_t>, int> starts;  ///< by trial and epochs
+  int most_at_once = 0;
+
+ private:
+  int busy() const {
+    int count = 0;
+    for (const auto& one : running_) count += one ? 1 : 0;
+    return count;
+  }
+
+  Ended end(int slot) {
+    const auto [trial, epochs] = *running_[at(slot)];
+    running_[at(slot)].reset();
+    if (fail_.contains(trial.number))
+      return {.slot = slot, .how = Ended::How::kFailed, .outcome = {.exit_code = 6, .reason = "diverged"}};
+    const double value = std::stod(trial.values[0]) / 100 + static_cast<double>(epochs) / 1000;
+    return {.slot = slot,
+            .how = Ended::How::kDone,
+            .outcome = {.exit = "completed", .objective = value, .best_epoch = epochs, .epochs = epochs}};
+  }
+
+  std::vector<std::optional<std::pair<Trial, std::int64_t>>> running_;
+  std::set<std::int64_t> fail_;
+  bool stopping_ = false;
+  int turn_ = 0;
+};
+
+/// Keeps every state that would be written, and asks to stop after so many.
+class FakeWatcher final : public Watcher {
+ public:
+  explicit FakeWatcher(std::size_t stop_after = 1'000'000) : stop_after_(stop_after) {}
+  void keep(const Sweep& sweep) override { kept.push_back(sweep); }
+  void ended(const Sweep&, const Trial& trial) override { told.push_back(trial.number); }
+  void tick(const Sweep&) override {}
+  bool wants_stop() override { return kept.size() >= stop_after_; }
+
+  std::vector<Sweep> kept;
+  std::vector<std::int64_t> told;
+
+ private:
+  const std::size_t stop_after_;
+};
+
+Sweep sweep_of(std::int64_t trials, std::vector<std::int64_t> rungs = {}) {
+  Sweep sweep;
+  sweep.plan.vary = {"a=1..1000:int"};
+  sweep.plan.strategy = rungs.empty() ? Strategy::kRandom : Strategy::kHalving;
+  sweep.plan.trials = trials;
+  sweep.plan.objective = "val_accuracy";
+  sweep.plan.larger_wins = true;
+  sweep.plan.rungs = std::move(rungs);
+  sweep.trials = trials_of(sweep.plan);
+  return sweep;
+}
+
+std::vector<std::int64_t> numbers(const Sweep& sweep, std::size_t rung) {
+  std::vector<std::int64_t> all;
+  for (const Trial& trial : sweep.trials)
+    if (trial.rung >= rung) all.push_back(trial.number);
+  return all;
+}
+
+TEST(Rungs, GoDownFromTheEpochs) {
+  EXPECT_EQ(rungs_of(1, 9, 3), (std::vector<std::int64_t>{1, 3, 9}));
+  EXPECT_EQ(rungs_of(1, 10, 3), (std::vector<std::int64_t>{1, 3, 10}));
+  EXPECT_EQ(rungs_of(2, 16, 2), (std::vector<std::int64_t>{2, 4, 8, 16}));
+  EXPECT_EQ(rungs_of(3, 16, 2), (std::vector<std::int64_t>{4, 8, 16}));
+  EXPECT_EQ(rungs_of(1, 1, 3), (std::vector<std::int64_t>{1}));
+  EXPECT_EQ(rungs_of(5, 5, 2), (std::vector<std::int64_t>{5}));
+}
+
+TEST(Runner, TrainsEachTrialOnce) {
+  for (const int slots : {1, 2, 3, 8}) {
+    Sweep sweep = sweep_of(7);
+    FakeRunner runner(slots);
+    FakeWatcher watcher;
+    run(sweep, runner, watcher);
+    EXPECT_EQ(runner.starts.size(), 7U);
+    for (const auto& [trial, count] : runner.starts) EXPECT_EQ(count, 1);
+    EXPECT_EQ(runner.most_at_once, std::min(slots, 7));
+    EXPECT_EQ(watcher.told.size(), 7U);
+    for (const Trial& trial : sweep.trials) EXPECT_EQ(trial.status, Status::kDone);
+  }
+}
+
+TEST(Runner, AFailedTrialIsARowAndTheLast) {
+  Sweep sweep = sweep_of(4);
+  FakeRunner runner(2, {2});
+  FakeWatcher watcher;
+  run(sweep, runner, watcher);
+  EXPECT_EQ(sweep.trials[1].status, Status::kFailed);
+  EXPECT_EQ(sweep.trials[1].outcome.reason, "diverged");
+  const std::vector<std::size_t> order = ranking(sweep);
+  EXPECT_EQ(order.back(), 1U);
+  EXPECT_GT(sweep.trials[order[0]].outcome.objective, sweep.trials[order[1]].outcome.objective);
+  sweep.plan.larger_wins = false;
+  EXPECT_EQ(ranking(sweep)[0], order[2]);
+}
+
+TEST(Runner, HalvingLetsTheBestGoOn) {
+  Sweep sweep = sweep_of(9, {1, 3, 9});
+  FakeRunner runner(2);
+  FakeWatcher watcher;
+  run(sweep, runner, watcher);
+  std::map<std::int64_t, int> by_epochs;
+  for (const auto& [start, count] : runner.starts) {
+    EXPECT_EQ(count, 1);
+    ++by_epochs[start.second];
+  }
+  EXPECT_EQ(by_epochs, (std::map<std::int64_t, int>{{1, 9}, {3, 3}, {9, 1}}));
+  // The winner is the one with the largest value, whatever the order in which trials ended.
+  const auto largest =
+      std::ranges::max_element(sweep.trials, {}, [](const Trial& trial) { return std::stod(trial.values[0]); });
+  EXPECT_EQ(numbers(sweep, 2), std::vector<std::int64_t>{largest->number});
+  EXPECT_EQ(sweep.trials[ranking(sweep)[0]].number, largest->number);
+  EXPECT_EQ(numbers(sweep, 1).size(), 3U);
+}
+
+TEST(Runner, HalvingPromotesNoFailedTrialAndGoesOnWithFewer) {
+  Sweep sweep = sweep_of(6, {1, 3});
+  FakeRunner runner(3, {1, 2, 3, 4, 5});
+  FakeWatcher watcher;
+  run(sweep, runner, watcher);
+  EXPECT_EQ(numbers(sweep, 1), std::vector<std::int64_t>{6});
+  Sweep all_fail = sweep_of(3, {1, 3});
+  FakeRunner failing(3, {1, 2, 3});
+  run(all_fail, failing, watcher);
+  EXPECT_TRUE(numbers(all_fail, 1).empty());
+}
+
+TEST(Runner, ATrialThatEndedEarlyKeepsItsPlaceAndTrainsNoMore) {
+  Sweep sweep = sweep_of(3, {1, 3});
+  Schedule schedule(sweep);
+  for (int i = 0; i < 3; ++i) {
+    const std::size_t trial = *schedule.next();
+    EXPECT_EQ(schedule.epochs_of(sweep.trials[trial]), 1);
+    Outcome outcome{.exit = "completed", .objective = 0.1 * i, .best_epoch = 1, .epochs = 1};
+    if (i == 2) outcome.exit = "early_stopping";
+    schedule.done(trial, outcome);
+  }
+  EXPECT_TRUE(schedule.finished());
+  EXPECT_EQ(numbers(sweep, 1), std::vector<std::int64_t>{3});
+  EXPECT_EQ(sweep.trials[2].status, Status::kDone);
+}
+
+TEST(Runner, CountsItsRuns) {
+  Sweep sweep = sweep_of(9, {1, 3, 9});
+  {
+    const Schedule schedule(sweep);
+    EXPECT_EQ(schedule.runs_in_all(), 13U);
+    EXPECT_EQ(schedule.runs_done(), 0U);
+  }
+  FakeRunner runner(2);
+  FakeWatcher watcher;
+  run(sweep, runner, watcher);
+  const Schedule schedule(sweep);
+  EXPECT_EQ(schedule.runs_done(), 13U);
+}
+
+/// A kill leaves the state that was kept last, whichever that is; the sweep that goes on from it ends like one that
+/// nothing has stopped, and only trials that ran at that moment are started again.
+TEST(Runner, GoesOnFromEveryState) {
+  for (const std::vector<std::int64_t>& rungs : {std::vector<std::int64_t>{}, std::vector<std::int64_t>{1, 3, 9}}) {
+    Sweep whole = sweep_of(9, rungs);
+    FakeRunner undisturbed(2, {4});
+    FakeWatcher seen;
+    run(whole, undisturbed, seen);
+    for (const Sweep& state : seen.kept) {
+      Sweep resumed = state;
+      std::set<std::pair<std::int64_t, std::int64_t>> ran;  // by trial and rung
+      for (const Trial& trial : state.trials)
+        if (trial.status == Status::kDone) ran.insert({trial.number, static_cast<std::int64_t>(trial.rung)});
+      FakeRunner runner(3, {4});
+      FakeWatcher watcher;
+      run(resumed, runner, watcher);
+      ASSERT_EQ(resumed.trials.size(), whole.trials.size());
+      for (std::size_t i = 0; i < whole.trials.size(); ++i) {
+        EXPECT_EQ(resumed.trials[i].status, whole.trials[i].status);
+        EXPECT_EQ(resumed.trials[i].rung, whole.trials[i].rung);
+        EXPECT_EQ(resumed.trials[i].outcome.objective, whole.trials[i].outcome.objective);
+      }
+      for (const auto& [start, count] : runner.starts) {
+        EXPECT_EQ(count, 1);
+        for (std::size_t rung = 0; rung < rungs.size(); ++rung)
+          if (rungs[rung] == start.second) {
+            EXPECT_FALSE(ran.contains({start.first, static_cast<std::int64_t>(rung)}));
+          }
+        if (rungs.empty()) {
+          EXPECT_FALSE(ran.contains({start.first, 0}));
+        }
+      }
+    }
+  }
+}
+
+TEST(Runner, StopsWhenAsked) {
+  Sweep sweep = sweep_of(6);
+  FakeRunner runner(2);
+  FakeWatcher watcher(5);
+  run(sweep, runner, watcher);
+  const auto waiting = std::ranges::count_if(sweep.trials, [](const Trial& t) { return t.status == Status::kWaiting; });
+  EXPECT_GT(waiting, 0);
+  EXPECT_TRUE(std::ranges::none_of(sweep.trials, [](const Trial& t) { return t.status == Status::kRunning; }));
+  EXPECT_EQ(watcher.kept.back().trials.size(), 6U);
+  FakeRunner second(2);
+  FakeWatcher calm;
+  run(sweep, second, calm);
+  EXPECT_EQ(static_cast<std::ptrdiff_t>(second.starts.size()), waiting);
+}
+
+}  // namespace
+}  // namespace dptrain::sweep
