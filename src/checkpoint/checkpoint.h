@@ -15,12 +15,7 @@
 
 namespace dptrain::checkpoint {
 
-/// A named float array of the resume state, per weight: "velocity/conv1/kernel".
-struct NamedArray {
-  std::string name;
-  Shape shape;
-  std::vector<float> values;
-};
+using exporting::NamedArray;
 
 /// Beyond the model. Empty members are left out of the file.
 struct State {
@@ -46,7 +41,8 @@ std::vector<std::string> read_class_names(const std::string& path);
 std::string read_learned(const std::string& path);
 bool is_checkpoint(const std::string& path);  ///< HDF5 with a private group or a Keras layout
 bool is_weights_only(
-    const std::string& path);  ///< a Keras layout without the private group: model.h5, Keras's own files
+    const std::string& path);             ///< a Keras layout without the private group: model.h5, Keras's own files
+bool has_model(const std::string& path);  ///< the file describes its layers. Throws Error{kCheckpoint}
 
 /// Fills the model's weights, every one, by layer and weight name, shapes checked. Throws Error{kCheckpoint} that lists
 /// what does not fit ("checkpoint is of another model: layer 'conv2' kernel is 3x3x32x64 in the file, 3x3x32x32 in the

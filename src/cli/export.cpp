@@ -44,8 +44,11 @@ int run(const ExportFlags& flags) {
     throw Error(ErrorKind::kUsage, "--ema belongs to a checkpoint, and a config has no weights");
   else
     log::info(flags.source + " names no weights: they are those that a run would begin with");
-  const std::uint64_t bytes = exporter.write(
-      flags.to, {.model = model, .class_names = class_names(source), .learned = source.learned, .opset = flags.opset});
+  exporting::Exported exported{
+      .model = model, .class_names = class_names(source), .learned = source.learned, .opset = flags.opset};
+  source.describe_training(exported);
+  if (flags.ema) exported.optimizer_state.reset();  // it belongs to the other weights
+  const std::uint64_t bytes = exporter.write(flags.to, exported);
   for (const std::string& advice : exporter.advice(flags.to, model.graph)) log::info(advice);
   log::print(fmt::format("{}: {}, {} parameters, {} bytes", flags.to, exporter.name, with_commas(model.parameters()),
                          with_commas(static_cast<std::int64_t>(bytes))));
@@ -56,12 +59,14 @@ int run(const ExportFlags& flags) {
 
 void add_export(App& app) {
   const auto flags = std::make_shared<ExportFlags>();
-  Command& command = app.command("export", "write a trained model for other programs: .onnx, .h5");
+  Command& command =
+      app.command("export", "write a trained model for other programs: .onnx, .keras, .h5, .safetensors");
   command.describe(
       "The suffix of OUTPUT chooses the format. Of a run's folder it takes best.h5, else last.h5. ONNX files compute "
       "what "
       "`predict` computes of the same inputs: the model alone, without the transforms of its data.");
   command.example("runs/fashion-mnist/001 fashion.onnx")
+      .example("runs/fashion-mnist/001 fashion.keras")
       .example("runs/a/001/checkpoints/last.h5 a.onnx --ema --opset 13")
       .example("configs/fashion_mnist.yaml fresh.onnx");
   command.positional("RUN|CKPT|CONFIG", flags->source, "a run's folder, a checkpoint, a Keras file, or a config");

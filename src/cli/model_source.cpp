@@ -8,6 +8,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "train/handed_on.h"
 #include "train/position.h"
 
 namespace dptrain::cli {
@@ -47,7 +48,8 @@ graph::WeightsSpec weights_from(const std::string& path) {
 /// A damaged checkpoint is one nevertheless, and says so better than the reader of configs would.
 bool meant_as_checkpoint(const std::string& path) {
   const std::string suffix = fs::path(path).extension().string();
-  return suffix == ".h5" || suffix == ".hdf5" || suffix == ".keras" || checkpoint::is_checkpoint(path);
+  return suffix == ".h5" || suffix == ".hdf5" || suffix == ".keras" || suffix == ".safetensors" ||
+         checkpoint::is_checkpoint(path);
 }
 
 /// Whoever gives the folder of all runs means one of them: the newest run below it that has a checkpoint, or "".
@@ -98,6 +100,13 @@ void ModelSource::load_weights(graph::Model& model, bool averages) const {
         ErrorKind::kCheckpoint,
         fmt::format("--ema: {} holds no averages; they come with `use_ema: true` in the optimizer", checkpoint));
   train::use_averages(*state, model);
+}
+
+void ModelSource::describe_training(exporting::Exported& exported) const {
+  if (!state || weights) return;
+  train::HandedOn handed = train::handed_on(*state, experiment);
+  exported.compiled = std::move(handed.compiled);
+  exported.optimizer_state = std::move(handed.optimizer_state);
 }
 
 ModelSource open_model_source(const std::string& path, const std::optional<std::string>& weights,

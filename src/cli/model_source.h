@@ -8,6 +8,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "experiment/experiment.h"
+#include "export/exporter.h"
 #include "graph/model.h"
 
 namespace dptrain::cli {
@@ -23,6 +24,8 @@ struct ModelSource {
 
   /// Fills the model; with `averages` the exponential moving averages instead. Throws Error{kCheckpoint}.
   void load_weights(graph::Model& model, bool averages) const;
+  /// Adds what the state of a checkpoint says of loss, optimizer and slots; nothing where weights go to another config.
+  void describe_training(exporting::Exported& exported) const;
 };
 
 /// What a command can do with a file that holds weights and no config, and what it advises where it can do nothing.

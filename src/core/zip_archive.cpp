@@ -9,12 +9,11 @@
 
 #include "core/crc32.h"
 #include "core/format.h"
+#include "core/zip_records.h"
 
 namespace dptrain {
 namespace {
 
-constexpr std::uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50, kEnd64 = 0x06064b50,
-                        kLocator64 = 0x07064b50;
 constexpr std::uint64_t kEndBytes = 22, kLocatorBytes = 20, kLongestComment = 65535;
 constexpr std::uint32_t kSee64 = 0xFFFFFFFF;                    ///< the number stands in the 64-bit record
 constexpr std::uint64_t kFreeBytes = std::uint64_t{64} << 20U;  ///< up to here any ratio goes: all numbers may be zero
@@ -49,7 +48,7 @@ Directory find_directory(const FileBytes& file) {
   const std::vector<std::byte> tail = file.read(file.size() - reach, reach);
   for (std::uint64_t back = kEndBytes; back <= reach; ++back) {
     Cursor at(file, std::span(tail).subspan(static_cast<std::size_t>(reach - back)));
-    if (at.u32() != kEnd) continue;
+    if (at.u32() != zip::kEnd) continue;
     at.skip(8);
     const std::uint32_t size = at.u32(), offset = at.u32();
     if (at.u16() != back - kEndBytes) continue;  // not the record but bytes that look like it
@@ -58,11 +57,11 @@ Directory find_directory(const FileBytes& file) {
     if (end < kLocatorBytes) break;
     const std::vector<std::byte> locator = file.read(end - kLocatorBytes, kLocatorBytes);
     Cursor to(file, locator);
-    if (to.u32() != kLocator64) break;
+    if (to.u32() != zip::kLocator64) break;
     to.skip(4);
     const std::vector<std::byte> record = file.read(to.u64(), 56);
     Cursor wide(file, record);
-    if (wide.u32() != kEnd64) break;
+    if (wide.u32() != zip::kEnd64) break;
     wide.skip(36);
     const std::uint64_t wide_size = wide.u64();
     return {wide.u64(), wide_size};
@@ -90,7 +89,7 @@ void each_member(const FileBytes& file, const F& f) {
   const std::vector<std::byte> bytes = file.read(directory.offset, directory.size);
   Cursor at(file, bytes);
   while (at.left() >= 46) {
-    if (at.u32() != kCentral) file.damaged("the directory of the zip archive is not one");
+    if (at.u32() != zip::kCentral) file.damaged("the directory of the zip archive is not one");
     Member member;
     at.skip(4);
     member.flags = at.u16();
@@ -204,7 +203,7 @@ void check_crc(const FileBytes& member, std::uint32_t expected, const std::strin
 bool is_archive(const FileBytes& file) {
   if (file.size() < kEndBytes) return false;
   const std::vector<std::byte> head = file.read(0, 4);
-  return Cursor(file, head).u32() == kLocal;
+  return Cursor(file, head).u32() == zip::kLocal;
 }
 
 std::vector<std::string> archive_names(const FileBytes& archive) {
@@ -221,7 +220,7 @@ std::shared_ptr<const FileBytes> archive_member(const std::shared_ptr<const File
   if ((member->flags & 1U) != 0) file.refuse("is an encrypted zip archive, which is not supported");
   const std::vector<std::byte> header = file.read(member->header, 30);
   Cursor at(file, header);
-  if (at.u32() != kLocal) file.damaged(fmt::format("its member {} has no header", name));
+  if (at.u32() != zip::kLocal) file.damaged(fmt::format("its member {} has no header", name));
   at.skip(22);
   const std::uint64_t name_length = at.u16(), extra_length = at.u16(),
                       data = member->header + 30 + name_length + extra_length;

@@ -22,8 +22,9 @@ struct Exported {
   const graph::Model& model;  ///< every weight with its values
   Compiled compiled{};
   std::vector<std::string> class_names{};
-  std::string learned{};                ///< JSON: what samples are made with, data::Source::learn()
-  std::optional<std::int64_t> opset{};  ///< of ONNX's operators; the other formats have none
+  std::string learned{};                            ///< JSON: what samples are made with, data::Source::learn()
+  std::optional<OptimizerState> optimizer_state{};  ///< of compiled.optimizer
+  std::optional<std::int64_t> opset{};              ///< of ONNX's operators; the other formats have none
 };
 
 struct Exporter {

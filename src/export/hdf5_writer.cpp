@@ -132,6 +132,10 @@ void Hdf5Writer::floats(const std::string& path, const Shape& shape, std::span<c
   number_attribute(path, "crc32", crc32(data));
 }
 
+void Hdf5Writer::whole_number(const std::string& path, std::int64_t value) {
+  impl_->dataset(path, H5T_STD_I64LE, simple_space({}), std::as_bytes(std::span(&value, 1)));
+}
+
 void Hdf5Writer::text(const std::string& path, std::string_view value) {
   const auto data = std::as_bytes(std::span(value));
   impl_->dataset(path, string_type(value.size(), H5T_STR_NULLPAD, H5T_CSET_UTF8), simple_space({}), data);

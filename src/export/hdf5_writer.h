@@ -32,6 +32,8 @@ class Hdf5Writer {
   void group(const std::string& path);
   /// float32, little endian, contiguous.
   void floats(const std::string& path, const Shape& shape, std::span<const float> values);
+  /// A scalar of 64 bits.
+  void whole_number(const std::string& path, std::int64_t value);
   /// One text, not empty, as a scalar of fixed length.
   void text(const std::string& path, std::string_view value);
 

@@ -7,7 +7,7 @@
 #include "core/clock.h"
 #include "core/format.h"
 #include "core/log.h"
-#include "experiment/objectives.h"
+#include "train/handed_on.h"
 #include "train/nonfinite_account.h"
 
 namespace dptrain::train {
@@ -92,16 +92,8 @@ std::optional<Error> Keeper::export_model() {
 }
 
 exporting::Compiled Keeper::compiled() const {
-  const experiment::TrainSection& train = run_.session.experiment().config.train;
-  const graph::Graph& graph = run_.session.model().graph;
-  exporting::Compiled compiled{.optimizer = train.optimizer, .learning_rate = run_.learning_rate()};
-  const std::vector<std::string> names = experiment::output_names(graph);
-  for (plan::Objective& objective : experiment::objectives(train, graph))
-    compiled.outputs.push_back({.name = names.size() > 1 ? names[static_cast<std::size_t>(objective.output)] : "",
-                                .loss = objective.loss,
-                                .weight = objective.weight,
-                                .metrics = std::move(objective.metrics)});
-  return compiled;
+  session::Session& session = run_.session;
+  return train::compiled(session.experiment().config.train, session.model().graph, run_.learning_rate());
 }
 
 }  // namespace dptrain::train

@@ -99,10 +99,11 @@ void save_slots(session::Session& session, checkpoint::State& state) {
   }
 }
 
-const checkpoint::NamedArray& array(const checkpoint::State& state, const std::string& name) {
-  const auto found =
-      std::find_if(state.arrays.begin(), state.arrays.end(), [&](const auto& a) { return a.name == name; });
-  if (found == state.arrays.end())
+using Arrays = std::vector<checkpoint::NamedArray>;
+
+const checkpoint::NamedArray& array(const Arrays& arrays, const std::string& name) {
+  const auto found = std::ranges::find(arrays, name, &checkpoint::NamedArray::name);
+  if (found == arrays.end())
     throw Error(
         ErrorKind::kCheckpoint,
         fmt::format("the checkpoint has no optimizer state '{}'; it was written with another optimizer or model. "
@@ -111,13 +112,13 @@ const checkpoint::NamedArray& array(const checkpoint::State& state, const std::s
   return *found;
 }
 
-void restore_slots(const checkpoint::State& state, session::Session& session) {
+void restore_slots(const Arrays& arrays, session::Session& session) {
   const std::vector<std::string> names = state_names(optimizer_of(session));
   std::vector<std::vector<float>> flat;
   for (const std::string& name : names) {
     flat.emplace_back(static_cast<std::size_t>(session.plan().slot_floats()), 0.0F);
     for_trainable(session.plan(), [&](const plan::Parameter& parameter, std::int64_t begin) {
-      const std::vector<float>& values = array(state, name + "/" + parameter.path).values;
+      const std::vector<float>& values = array(arrays, name + "/" + parameter.path).values;
       if (static_cast<std::int64_t>(values.size()) != parameter.elements())
         throw Error(ErrorKind::kCheckpoint, fmt::format("optimizer state '{}/{}' has {} elements, the model needs {}",
                                                         name, parameter.path, values.size(), parameter.elements()));
@@ -205,7 +206,7 @@ void restore_callbacks(const json& saved, const checkpoint::State& state, const 
     const auto number = static_cast<std::size_t>(pairs[c] - saved.get_ptr<const json::array_t*>()->data());
     std::vector<std::vector<float>> kept;
     for (const graph::Weight& weight : model.weights) {
-      kept.push_back(array(state, kept_name(number, weight.path(model.graph))).values);
+      kept.push_back(array(state.arrays, kept_name(number, weight.path(model.graph))).values);
       if (static_cast<std::int64_t>(kept.back().size()) != weight.def.shape.elements())
         throw Error(ErrorKind::kCheckpoint,
                     fmt::format("{} keeps {} values of '{}', the model has {}", callback.name(), kept.back().size(),
@@ -244,20 +245,23 @@ checkpoint::State make_state(session::Session& session, const Position& position
   state.resolved_config = config::to_yaml(resolved(session.experiment()));
   state.class_names = session.class_names();
   state.learned = session.learned();
-  json trainer{{"epoch", position.epoch},
-               {"samples", position.samples},
-               {"step", position.step},
-               {"sums", sums_json(position.sums, session.plan())},
-               {"epoch_seconds", position.epoch_seconds},
-               {"seconds", position.seconds},
-               {"seed", session.experiment().config.seed},
-               {"samples_per_epoch", session.train_loader().samples()},
-               {"global_batch", session.global_batch()},
-               {"replicas", session.world().ranks},
-               {"data", session.data_fingerprint()}};
+  json trainer{
+      {"epoch", position.epoch},
+      {"samples", position.samples},
+      {"step", position.step},
+      {"rate", position.rate_factor * position.learning_rate.value_or(session.scheduled_rate(position.iterations()))},
+      {"sums", sums_json(position.sums, session.plan())},
+      {"epoch_seconds", position.epoch_seconds},
+      {"seconds", position.seconds},
+      {"seed", session.experiment().config.seed},
+      {"samples_per_epoch", session.train_loader().samples()},
+      {"global_batch", session.global_batch()},
+      {"replicas", session.world().ranks},
+      {"data", session.data_fingerprint()}};
   if (const std::int64_t window = bucket_window(session); window > 0) trainer["bucket_by_length"] = window;
   if (session.conv_choices()) trainer["convolutions"] = session::conv_names(*session.conv_choices());
   if (position.learning_rate) trainer["learning_rate"] = *position.learning_rate;
+  if (position.earlier_steps > 0) trainer["earlier_steps"] = position.earlier_steps;
   if (position.rate_factor != 1) trainer["rate_factor"] = position.rate_factor;
   if (position.validated_step > 0) trainer["validation"] = validation_json(position);
   const auto scale = session.replicas().pull_loss_scale();
@@ -288,6 +292,7 @@ Position restore_state(const checkpoint::State& state, session::Session& session
     position.epoch = saved_count(trainer, "epoch");
     position.samples = saved_count(trainer, "samples");
     position.step = saved_count(trainer, "step");
+    position.earlier_steps = saved_count(trainer, "earlier_steps");
     position.sums.loss = trainer.at("sums").at("loss").get<double>();
     restore_output_sums(trainer.at("sums"), position.sums);
     position.sums.samples = saved_count(trainer.at("sums"), "samples");
@@ -309,7 +314,7 @@ Position restore_state(const checkpoint::State& state, session::Session& session
     const json bests = trainer.value("best", json::object());
     for (const auto& [name, entry] : bests.items())
       if (!entry.at("value").is_null()) best[name] = {entry["value"].get<double>(), saved_count(entry, "epoch")};
-    restore_slots(state, session);
+    restore_slots(state.arrays, session);
     warn_of_other_convolutions(trainer, session);
     if (trainer.contains("loss_scale")) restore_loss_scale(trainer["loss_scale"], session);
     if (!trainer.at("callbacks").is_array()) throw Error(ErrorKind::kCheckpoint, "its callbacks are no list");
@@ -319,6 +324,10 @@ Position restore_state(const checkpoint::State& state, session::Session& session
     throw Error(ErrorKind::kCheckpoint,
                 fmt::format("the checkpoint's training state cannot be read: {}", error.what()));
   }
+}
+
+void begin_with(const exporting::OptimizerState& state, session::Session& session) {
+  restore_slots(state.slots, session);
 }
 
 void use_averages(session::Session& session, graph::Model& model) {
@@ -331,7 +340,7 @@ void use_averages(session::Session& session, graph::Model& model) {
 
 void use_averages(const checkpoint::State& state, graph::Model& model) {
   for (graph::Weight& weight : model.weights)
-    if (weight.trainable) weight.values = array(state, "average/" + weight.path(model.graph)).values;
+    if (weight.trainable) weight.values = array(state.arrays, "average/" + weight.path(model.graph)).values;
 }
 
 }  // namespace dptrain::train

@@ -21,6 +21,7 @@ struct Position {
   std::int64_t epoch = 0;               ///< whole epochs done
   std::int64_t samples = 0;             ///< consumed of the current epoch
   std::int64_t step = 0;                ///< optimizer steps done
+  std::int64_t earlier_steps = 0;       ///< those that the optimizer had done before the run (fit --init-optimizer)
   replica::StepSums sums;               ///< of the current epoch so far; loss includes penalty * samples
   double epoch_seconds = 0;             ///< training time of the current epoch so far
   double seconds = 0;                   ///< training and validation time of the whole epochs, resumed runs included
@@ -32,6 +33,9 @@ struct Position {
   std::int64_t validated_step = 0;
   experiment::Logs validated;
   double validation_seconds = 0;
+
+  /// What the optimizer and the learning rate's schedule count: Keras's `iterations`.
+  std::int64_t iterations() const { return earlier_steps + step; }
 };
 
 using Callbacks = std::vector<std::unique_ptr<Callback>>;
@@ -43,6 +47,9 @@ checkpoint::State make_state(session::Session& session, const Position& position
 /// optimizer, or of another number of samples per epoch.
 Position restore_state(const checkpoint::State& state, session::Session& session, const Callbacks& callbacks,
                        BestValues& best);
+
+/// Hands the slots that a file holds of an optimizer to the replicas. Throws Error{kCheckpoint} where it lacks one.
+void begin_with(const exporting::OptimizerState& state, session::Session& session);
 
 /// Replaces the trainable weights by their exponential moving averages.
 void use_averages(session::Session& session, graph::Model& model);

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "export/sample.h"
 #include "support/folder.h"
 #include "support/test_data.h"
@@ -65,7 +66,8 @@ TEST(ExporterRollCall, EveryExporterWritesAWholeFileAndNothingElse) {
 TEST(Exporter, TheSuffixOfThePathChooses) {
   EXPECT_EQ(exporter_of("model.h5").name, "Keras");
   EXPECT_EQ(exporter_of("a.b/net-0.5.h5").name, "Keras");
-  for (const char* path : {"model", "model.h5/x", "model.weights.h5", "h5", "model.H5", ""})
+  EXPECT_EQ(exporter_of("model.weights.h5").name, "Keras3");
+  for (const char* path : {"model", "model.h5/x", "h5", "model.H5", ""})
     EXPECT_EQ(find_exporter(path), nullptr) << path;
   try {
     exporter_of("runs/model.pb");
@@ -74,7 +76,7 @@ TEST(Exporter, TheSuffixOfThePathChooses) {
     EXPECT_EQ(error.kind(), ErrorKind::kUsage);
     EXPECT_THAT(error.what(), ::testing::HasSubstr("'runs/model.pb'"));
     for (const Exporter& exporter : exporters())
-      EXPECT_THAT(error.what(), ::testing::HasSubstr(exporter.suffixes.front() + " (" + exporter.name + ")"));
+      EXPECT_THAT(error.what(), ::testing::HasSubstr(join(exporter.suffixes, ", ") + " (" + exporter.name + ")"));
   }
 }
 

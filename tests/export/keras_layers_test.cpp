@@ -177,7 +177,7 @@ TEST(KerasLayers, ADifferenceWantsItsKey) {
   const auto built = [](LayerBuilder<Unwritten>&& builder) {
     Entries entries{{"size", config::Node::integer(3)}};
     const Unwritten spec;
-    for (const auto& difference : std::move(builder).build().differences) difference(&spec, entries);
+    for (const auto& difference : std::move(builder).build().differences) difference.make(&spec, entries);
     return config::to_json(object(std::move(entries)));
   };
   EXPECT_EQ(json::parse(built(layer<Unwritten>().renamed("size", "extent").first("a", text("b")).last("extent"))),

@@ -44,7 +44,16 @@ std::uint64_t write_keras(const std::string& path, const Exported& exported) {
   return write_sealed(path, file);
 }
 
-std::vector<std::string> keras_advice(const std::string& path, const graph::Graph& graph) {
+/// `.weights.h5` is Keras's name for weights alone.
+const RegisteredExporter kKeras({.name = "Keras",
+                                 .suffixes = {".h5"},
+                                 .others = {".weights.h5"},
+                                 .write = write_keras,
+                                 .advice = custom_layers_advice});
+
+}  // namespace
+
+std::vector<std::string> custom_layers_advice(const std::string& path, const graph::Graph& graph) {
   std::vector<std::string> all;
   for (const graph::Layer& layer : graph.layers) {
     const std::string& script = layer_form(layer.spec).custom_objects;
@@ -56,12 +65,6 @@ std::vector<std::string> keras_advice(const std::string& path, const graph::Grap
   }
   return all;
 }
-
-/// `.weights.h5` is Keras's name for weights alone.
-const RegisteredExporter kKeras(
-    {.name = "Keras", .suffixes = {".h5"}, .others = {".weights.h5"}, .write = write_keras, .advice = keras_advice});
-
-}  // namespace
 
 std::uint64_t expected_bytes(std::uint64_t floats, std::uint64_t records) {
   return floats * sizeof(float) + records * 3072;  // about 3 KB of groups and headers for each weight, as measured

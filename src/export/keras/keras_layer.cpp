@@ -43,11 +43,13 @@ std::vector<std::string> call_arguments(const config::Typed& layer) {
   return all;
 }
 
-config::Node layer_arguments(const config::Typed& layer) {
+config::Node layer_arguments(const config::Typed& layer, Dialect dialect) {
+  const bool keras3 = dialect == Dialect::kKeras3;
   Entries entries;
   for (const config::Field& field : layer.def().schema.fields())
-    entries.emplace_back(field.name, value(field, layer.spec()));
-  for (const auto& difference : layer_form(layer).differences) difference(layer.spec(), entries);
+    entries.emplace_back(field.name, keras3 ? keras3_value(field, layer.spec()) : value(field, layer.spec()));
+  for (const LayerForm::Difference& difference : layer_form(layer).differences)
+    if (difference.dialect.value_or(dialect) == dialect) difference.make(layer.spec(), entries);
   return object(std::move(entries));
 }
 

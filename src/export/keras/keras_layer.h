@@ -4,11 +4,13 @@
 // type of which Keras says more, or says it otherwise, has one expression in export/keras/layers/ that states the
 // differences, in the order in which they are made:
 //   const RegisteredLayer kFlatten = layer<layers::FlattenSpec>().last("data_format", channels_last());
+// What stands behind in_keras2() or in_keras3() is of that dialect alone.
 // A difference that names a key that is not there is our own bug: Error{kInternal}, which the roll call of all layers
 // finds. The table is filled before main and read-only afterwards: any thread may read it.
 
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +20,9 @@
 #include "layers/layer.h"
 
 namespace dptrain::exporting::keras {
+
+/// kKeras2: of an `.h5`, which Keras 2 and 3 both load; kKeras3: of a `.keras`.
+enum class Dialect { kKeras2, kKeras3 };
 
 /// Arguments in Keras's order.
 using Entries = std::vector<std::pair<std::string, config::Node>>;
@@ -31,7 +36,11 @@ struct LayerForm {
   bool apart = false;     ///< Keras is given each input as an argument of its own, an only one twice
   std::vector<std::string> ours{};      ///< keys that Keras does not have
   std::vector<std::string> of_calls{};  ///< keys that Keras has as arguments of the call, given where they are true
-  std::vector<std::function<void(const void* spec, Entries&)>> differences{};
+  struct Difference {
+    std::function<void(const void* spec, Entries&)> make{};
+    std::optional<Dialect> dialect{};  ///< none: of both
+  };
+  std::vector<Difference> differences{};
 };
 
 const LayerForm& layer_form(const config::Typed& layer);
@@ -39,9 +48,9 @@ std::string class_name(const config::Typed& layer);
 /// Those of its keys that are arguments of the call and true.
 std::vector<std::string> call_arguments(const config::Typed& layer);
 /// The layer's own arguments: all but its name, `trainable` and `dtype`.
-config::Node layer_arguments(const config::Typed& layer);
-/// A layer that is an argument of another one, as Keras 3 wants it and Keras 2 takes it: its class and its config, in
-/// which it is called after its class.
+config::Node layer_arguments(const config::Typed& layer, Dialect dialect = Dialect::kKeras2);
+/// A layer that is an argument of another one, in either dialect as Keras 3 wants it and Keras 2 takes it: its class
+/// and its config, in which it is called after its class.
 config::Node wrapped_layer(const config::Typed& layer);
 
 /// Behind the key `behind`, or first where that is "".
@@ -66,6 +75,9 @@ class LayerBuilder {
     form_.of_calls.push_back(key);
     return differs([=](const void*, Entries& entries) { take(entries, key); });
   }
+  /// What follows is of this dialect alone.
+  LayerBuilder&& in_keras2() && { return dialect_ = Dialect::kKeras2, std::move(*this); }
+  LayerBuilder&& in_keras3() && { return dialect_ = Dialect::kKeras3, std::move(*this); }
   LayerBuilder&& alone() && { return form_.alone = true, std::move(*this); }
 
   /// One more argument, before all others.
@@ -118,11 +130,12 @@ class LayerBuilder {
 
  private:
   LayerBuilder&& differs(std::function<void(const void*, Entries&)> difference) {
-    form_.differences.push_back(std::move(difference));
+    form_.differences.push_back({std::move(difference), dialect_});
     return std::move(*this);
   }
 
   LayerForm form_;
+  std::optional<Dialect> dialect_;
 };
 
 template <class Spec>

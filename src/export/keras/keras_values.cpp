@@ -123,6 +123,12 @@ Node value(const config::Field& field, const void* spec) {
   return found == writers.end() ? field.write(spec) : found->second(field.member(const_cast<void*>(spec)));
 }
 
+Node keras3_value(const config::Field& field, const void* spec) {
+  if (field.value != &config::kValueOperations<layers::Activation>) return value(field, spec);
+  const auto* activation = static_cast<const layers::Activation*>(field.member(const_cast<void*>(spec)));
+  return text(kernels::traits_of(*activation).name);
+}
+
 Node object(std::vector<std::pair<std::string, Node>> entries) {
   Node map = Node::map();
   for (auto& [key, value] : entries) map.set(key, std::move(value));

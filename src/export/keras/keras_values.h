@@ -44,6 +44,8 @@ config::Node channels_last();
 
 /// The value of a key as the functions above write its type; all other types are written as in a config.
 config::Node value(const config::Field& field, const void* spec);
+/// In a `.keras`, which Keras 3 alone reads: an activation is a plain string there.
+config::Node keras3_value(const config::Field& field, const void* spec);
 
 /// A JSON object with its keys in this order.
 config::Node object(std::vector<std::pair<std::string, config::Node>> entries);

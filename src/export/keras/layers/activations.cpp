@@ -5,8 +5,8 @@
 namespace dptrain::exporting::keras {
 namespace {
 
-/// By the name that every Keras reads.
-const RegisteredLayer kLeakyReLU = layer<layers::LeakyReLUSpec>().renamed("negative_slope", "alpha");
+/// Keras 2 knows the older name alone, and Keras 3 takes it from an .h5.
+const RegisteredLayer kLeakyReLU = layer<layers::LeakyReLUSpec>().in_keras2().renamed("negative_slope", "alpha");
 
 const RegisteredLayer kPReLU = layer<layers::PReLUSpec>()
                                    .behind("alpha_regularizer", "alpha_constraint", config::Node())

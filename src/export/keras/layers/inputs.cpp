@@ -13,18 +13,22 @@ config::Node batch_shape(const layers::InputSpec& spec) {
   return batch;
 }
 
-/// Keras 2 takes these keys and no others.
+/// Keras 2 takes these keys of its own and no others.
 const RegisteredLayer kInput = layer<layers::InputSpec>()
                                    .class_name("InputLayer")
                                    .alone()
-                                   .renamed("shape", "batch_input_shape")
-                                   .writes("batch_input_shape", batch_shape)
+                                   .writes("shape", batch_shape)
                                    .last("sparse", config::Node::boolean(false))
-                                   .last("ragged", config::Node::boolean(false));
+                                   .in_keras2()
+                                   .renamed("shape", "batch_input_shape")
+                                   .last("ragged", config::Node::boolean(false))
+                                   .in_keras3()
+                                   .renamed("shape", "batch_shape");
 
 const RegisteredLayer kEmbedding = layer<layers::EmbeddingSpec>()
                                        .behind("embeddings_regularizer", "activity_regularizer", config::Node())
                                        .behind("activity_regularizer", "embeddings_constraint", config::Node())
+                                       .in_keras2()
                                        .unset({"input_length"});
 
 }  // namespace

@@ -9,8 +9,9 @@ namespace dptrain::exporting::keras {
 namespace {
 
 const RegisteredLayer kBatchNormalization = layer<layers::BatchNormalizationSpec>()
-                                                .leaves_out("synchronized")  // older releases do not know it
-                                                .unset({"beta_constraint", "gamma_constraint"});
+                                                .unset({"beta_constraint", "gamma_constraint"})
+                                                .in_keras2()
+                                                .leaves_out("synchronized");  // older releases do not know it
 
 const RegisteredLayer kGroupNormalization =
     layer<layers::GroupNormalizationSpec>().unset({"beta_constraint", "gamma_constraint"});

@@ -1,0 +1,30 @@
+#pragma once
+
+// How Keras 3 keeps an optimizer's variables: a list without names, the steps done, the learning rate, then the slots.
+// Pure functions, any thread.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/family.h"
+#include "graph/model.h"
+
+namespace dptrain::exporting::keras {
+
+/// The weights that an optimizer of Keras has slots for, in its order: indices into Model::weights.
+std::vector<int> trained_weights(const graph::Model& model);
+
+/// The slots in the order of Keras's variables. Slots of a group alternate: "momentum" of the first weight, "velocity"
+/// of the first, "momentum" of the second, ... EMA's "average" is a group of its own and the first.
+std::vector<std::vector<std::string>> slot_groups(const config::Typed& optimizer);
+
+/// Names of the arrays of all slots, in Keras's order: "momentum/conv1/kernel".
+std::vector<std::string> slot_names(const config::Typed& optimizer, const graph::Model& model);
+
+/// Nadam's product of its momenta's schedule, the one variable that is of no weight: it follows from the steps done.
+/// None for all other optimizers.
+std::optional<double> momentum_product(const config::Typed& optimizer, std::int64_t iterations);
+
+}  // namespace dptrain::exporting::keras
