@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/optimizer_state.h"
 #include "checkpoint/weights.h"
 #include "cli/assertion.h"
 #include "cli/closing.h"
@@ -41,6 +42,7 @@ struct FitFlags {
   std::optional<std::string> run_dir, resume, init_from, find_lr;
   std::vector<std::string> assertions;
   std::string data = "real", progress = "auto";
+  bool init_optimizer = false;
   bool overwrite = false, dry_run = false, no_report = false;
 };
 
@@ -169,17 +171,35 @@ train::RunDirectory run_directory(const FitFlags& flags, session::Session& sessi
   return run;
 }
 
+/// What a run has besides weights when it begins.
+struct Beginning {
+  std::optional<checkpoint::State> state{};              ///< it goes on with all of it
+  std::optional<exporting::OptimizerState> optimizer{};  ///< it begins with the optimizer's
+};
+
+/// Of the file that the weights have come from.
+exporting::OptimizerState initial_optimizer(const std::string& initial, session::Session& session) {
+  const auto& weights = session.model().graph.weights;
+  const std::string file = !initial.empty() ? initial : weights ? weights->file.value : "";
+  if (file.empty())
+    throw Error(ErrorKind::kUsage,
+                "--init-optimizer takes the state of the optimizer from the file of the weights: give --init-from, or "
+                "model.weights in the config");
+  return checkpoint::read_optimizer_state(file, session.experiment().config.train.optimizer, session.model());
+}
+
 /// Whatever comes after it is no matter of the run's tables.
 train::EndReport fit(session::Session& session, const train::RunDirectory& run, const train::FitOptions& options,
-                     const std::optional<checkpoint::State>& state) {
+                     const Beginning& beginning) {
   train::Trainer trainer(session, run, options);
-  if (state) trainer.resume(*state);
+  if (beginning.state) trainer.resume(*beginning.state);
+  if (beginning.optimizer) trainer.begin_with(*beginning.optimizer);
   trainer.fit();
   return trainer.ended();
 }
 
-int train_run(const FitFlags& flags, session::Session& session, const Resume& resume,
-              const std::optional<checkpoint::State>& state, const Context& context) {
+int train_run(const FitFlags& flags, session::Session& session, const Resume& resume, const Beginning& beginning,
+              const Context& context) {
   const std::vector<Assertion> assertions = parse_assertions(flags.assertions);
   check_names(assertions, metric_names(session));
   const train::RunDirectory run = run_directory(flags, session, resume, context);
@@ -192,7 +212,7 @@ int train_run(const FitFlags& flags, session::Session& session, const Resume& re
   options.epochs = flags.overrides.epochs;
   options.steps = flags.overrides.steps;
   options.progress = session.world().is_first() ? progress_mode(flags, context) : train::ProgressMode::kOff;
-  const train::EndReport ended = fit(session, run, options, state);
+  const train::EndReport ended = fit(session, run, options, beginning);
   if (!flags.no_report) leave_report(session, run, ended, options.progress);
   const int code = report(ended, run, session, context);
   if (code == 0) check(assertions, ended.result.final.items());
@@ -228,7 +248,8 @@ int run(const FitFlags& flags, const Context& context, mpi::Processes* processes
   const bool first = processes == nullptr || processes->is_first();
   const Resume resume = first ? find_resume(flags, experiment) : Resume{};
   const session::SharedFile resumed(processes, resume.checkpoint);
-  std::optional<checkpoint::State> state;
+  Beginning beginning;
+  std::optional<checkpoint::State>& state = beginning.state;
   if (!resumed.path().empty()) state = checkpoint::read_state(resumed.path());
 
   const session::SharedFile initial(
@@ -250,7 +271,8 @@ int run(const FitFlags& flags, const Context& context, mpi::Processes* processes
   }
   if (state || flags.init_from) session.replicas().push(session.model());
   if (rates) return find_lr(session, *rates, flags.run_dir, progress_mode(flags, context));
-  return flags.dry_run ? run_dry(session) : train_run(flags, session, resume, state, context);
+  if (flags.init_optimizer) beginning.optimizer = initial_optimizer(initial.path(), session);
+  return flags.dry_run ? run_dry(session) : train_run(flags, session, resume, beginning, context);
 }
 
 }  // namespace
@@ -276,8 +298,11 @@ void add_fit(App& app) {
                       "go on: the newest run of that name in its own folder, or a checkpoint in a new one; auto starts "
                       "fresh if there is none")
       .option("--init-from", "FILE", flags->init_from,
-              "all weights, from a checkpoint or a file of Keras (.h5, .weights.h5, .keras)")
+              "all weights, from a checkpoint or a file of Keras (.h5, .weights.h5, .keras), or a .safetensors")
+      .flag("--init-optimizer", flags->init_optimizer,
+            "with the weights the optimizer's slots and steps, where the file has them (.keras, .h5)")
       .exclusive({"--resume", "--init-from"})
+      .exclusive({"--resume", "--init-optimizer"})
       .exclusive({"--resume", "--overwrite"})
       .choice("--data", {"real", "synthetic"}, flags->data, "synthetic: generated data in place of every data set")
       .option("--assert", "EXPR", flags->assertions, "exit 7 unless this holds at the end, as in 'val_accuracy>=0.90'")

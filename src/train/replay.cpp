@@ -16,7 +16,7 @@ namespace dptrain::train {
 namespace {
 
 double rate_of(const session::Session& session, const Position& position, std::int64_t step) {
-  return position.rate_factor * position.learning_rate.value_or(session.scheduled_rate(step));
+  return position.rate_factor * position.learning_rate.value_or(session.scheduled_rate(position.earlier_steps + step));
 }
 
 /// Steps from `position` on, with a validation after each epoch, until an error comes or the run is past `last_step`.
@@ -29,7 +29,7 @@ std::optional<Error> go_on(session::Session& session, const Position& position, 
       loader.next_epoch();
       continue;
     }
-    const replica::StepInputs in{step, rate_of(session, position, step), batch.rows()};
+    const replica::StepInputs in{position.earlier_steps + step, rate_of(session, position, step), batch.rows()};
     session.replicas().step(batch.host(), in);
     ++step;
   }
@@ -81,7 +81,7 @@ Replay replay(const std::string& folder, const std::optional<session::DeviceRequ
   if (batch.indices() != recorded)
     throw Error(ErrorKind::kData,
                 fmt::format("{}: the data set gives other samples than in the run; it has changed", folder));
-  const replica::StepInputs in{position.step, rate_of(session, position, position.step), batch.rows()};
+  const replica::StepInputs in{position.iterations(), rate_of(session, position, position.step), batch.rows()};
   const replica::StepSums sums = session.replicas().step(batch.host(), in);
   const double loss = sums.loss / static_cast<double>(sums.samples) + sums.penalty;
   result.finite = std::isfinite(loss) && !sums.left_out;

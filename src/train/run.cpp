@@ -25,7 +25,8 @@ void Run::stop(const std::string& reason) {
 
 double Run::rate_of(std::int64_t step) const {
   return position.rate_factor *
-         (position.learning_rate ? *position.learning_rate : session.scheduled_rate(std::max<std::int64_t>(0, step)));
+         (position.learning_rate ? *position.learning_rate
+                                 : session.scheduled_rate(position.earlier_steps + std::max<std::int64_t>(0, step)));
 }
 
 experiment::Logs Run::logs() const {

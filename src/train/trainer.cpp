@@ -123,7 +123,7 @@ void Trainer::train_epoch() {
 void Trainer::train_step(data::Batch batch) {
   const Stopwatch watch;
   const std::int64_t number = queued_steps();
-  const replica::StepInputs inputs{number, run_.rate_of(number), batch.rows()};
+  const replica::StepInputs inputs{run_.position.earlier_steps + number, run_.rate_of(number), batch.rows()};
   const double waited = batch.waited();
   ahead_.step(std::make_shared<const data::Batch>(std::move(batch)), inputs);
   const double seconds = watch.seconds();
@@ -340,6 +340,12 @@ EndReport Trainer::end_report(const FitResult& result) const {
   report.saves = keeper_.saver().saves();
   report.save_stall_seconds = keeper_.saver().stall();
   return report;
+}
+
+void Trainer::begin_with(const exporting::OptimizerState& state) {
+  train::begin_with(state, session_);
+  run_.position.earlier_steps = state.iterations;
+  log::info(fmt::format("the optimizer goes on after {} steps", with_commas(state.iterations)));
 }
 
 void Trainer::resume(const checkpoint::State& state) {

@@ -34,6 +34,8 @@ class Trainer {
 
   /// Everything from a checkpoint: the session's model must have its weights already. Throws Error{kCheckpoint}.
   void resume(const checkpoint::State& state);
+  /// The optimizer goes on from there, everything else begins. Throws Error{kCheckpoint}.
+  void begin_with(const exporting::OptimizerState& state);
   FitResult fit();
   /// After fit().
   const EndReport& ended() const { return ended_; }

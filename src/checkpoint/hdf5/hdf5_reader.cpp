@@ -9,6 +9,7 @@
 #include "checkpoint/hdf5/hdf5_symbols.h"
 #include "core/crc32.h"
 #include "core/format.h"
+#include "core/half.h"
 
 namespace dptrain::checkpoint {
 
@@ -117,20 +118,10 @@ std::string joined(const std::string& path, std::string_view name) {
   return path.empty() ? std::string(name) : fmt::format("{}/{}", path, name);
 }
 
-/// IEEE binary16.
-float half(std::uint64_t bits) {
-  const double mantissa = static_cast<double>(bits & 0x3FFU);
-  const int exponent = static_cast<int>((bits >> 10U) & 0x1FU);
-  const double sign = (bits & 0x8000U) != 0 ? -1 : 1;
-  if (exponent == 31) return static_cast<float>(mantissa == 0 ? sign * HUGE_VAL : std::nan(""));
-  return static_cast<float>(sign *
-                            (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25)));
-}
-
 float float_of(Cursor& at, const Hdf5Type& type) {
   const std::uint64_t bits = at.number(type.size);
   if (type.kind == Hdf5Type::Kind::kFloat) {
-    if (type.size == 2) return half(bits);
+    if (type.size == 2) return float_of_half(static_cast<std::uint16_t>(bits));
     return type.size == 4 ? std::bit_cast<float>(static_cast<std::uint32_t>(bits))
                           : static_cast<float>(std::bit_cast<double>(bits));
   }
@@ -288,6 +279,17 @@ std::vector<float> Hdf5Dataset::floats() const {
   Cursor at(file(), data);
   for (float& value : values) value = float_of(at, type);
   return values;
+}
+
+std::int64_t Hdf5Dataset::whole_number() const {
+  const Hdf5Type& type = *header_->type;
+  if (type.kind != Hdf5Type::Kind::kInteger || !type.little_endian || elements() != 1)
+    file().refuse(fmt::format("cannot be read: '/{}' is no whole number", path_));
+  std::vector<std::byte> data(static_cast<std::size_t>(length()));
+  read(data);
+  const unsigned unused = 64 - 8 * type.size;
+  const std::uint64_t bits = Cursor(file(), data).number(type.size) << unused;
+  return type.is_signed ? static_cast<std::int64_t>(bits) >> unused : static_cast<std::int64_t>(bits >> unused);
 }
 
 std::string Hdf5Dataset::text_value() const {

@@ -71,6 +71,8 @@ class Hdf5Dataset : public Hdf5Object {
   std::uint64_t elements() const;
   /// Any plain number type, converted. Checked against the attribute `crc32` if there is one.
   std::vector<float> floats() const;
+  /// A scalar that is an integer, of any width.
+  std::int64_t whole_number() const;
   /// A scalar string of fixed length; checked likewise.
   std::string text_value() const;
 
