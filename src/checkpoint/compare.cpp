@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "checkpoint/contents.h"
@@ -9,16 +10,33 @@
 namespace dptrain::checkpoint {
 namespace {
 
+using Names = std::vector<std::string>;
+
 /// The float arrays of a file by name, in its order: "conv1/kernel", then those of the state, "state
-/// velocity/conv1/kernel".
-std::vector<std::pair<std::string, Hdf5Dataset>> arrays_of(const Contents& contents) {
-  std::vector<std::pair<std::string, Hdf5Dataset>> all;
-  for (const StoredLayer& layer : contents.layers())
+/// velocity/conv1/kernel". Files that name weights in two ways agree in the order of a layer's weights, so the names of
+/// one stand for both: `names` has those of the layers of the other file.
+std::vector<std::pair<std::string, StoredArray>> arrays_of(const Contents& contents,
+                                                           const std::map<std::string, Names>& names) {
+  std::vector<std::pair<std::string, StoredArray>> all;
+  for (const StoredLayer& layer : contents.layers()) {
+    const auto other = names.find(layer.full_name());
+    const bool by_other = other != names.end() && other->second.size() == layer.weights.size();
     for (std::size_t i = 0; i < layer.weights.size(); ++i)
-      all.emplace_back(layer.full_name() + "/" + layer.short_name(i), layer.weights[i]);
+      all.emplace_back(layer.full_name() + "/" + (by_other ? other->second[i] : layer.short_name(i)), layer.weights[i]);
+  }
   for (auto& [name, dataset] : contents.arrays()) all.emplace_back("state " + name, dataset);
   return all;
 }
+
+std::map<std::string, Names> names_of(const Contents& contents) {
+  std::map<std::string, Names> all;
+  for (const StoredLayer& layer : contents.layers())
+    for (std::size_t i = 0; i < layer.weights.size(); ++i) all[layer.full_name()].push_back(layer.short_name(i));
+  return all;
+}
+
+/// A `.keras` counts the weights of a layer and a `.safetensors` or `.h5` names them.
+bool only_counts(const Contents& contents) { return !contents.tensors && contents.root.contains("layers"); }
 
 struct Distance {
   double largest = 0;   ///< max |a - b|
@@ -74,9 +92,10 @@ class Comparison {
   }
 
   void compare_arrays(const Contents& a, const Contents& b) {
-    const auto left = arrays_of(a);
-    std::map<std::string, Hdf5Dataset> right;
-    for (auto& [name, dataset] : arrays_of(b)) right.emplace(name, dataset);
+    const std::map<std::string, Names> none;
+    const auto left = arrays_of(a, only_counts(a) ? names_of(b) : none);
+    std::map<std::string, StoredArray> right;
+    for (auto& [name, dataset] : arrays_of(b, only_counts(b) ? names_of(a) : none)) right.emplace(name, dataset);
     for (const auto& [name, dataset] : left) {
       const auto found = right.find(name);
       if (found == right.end()) {
@@ -94,7 +113,7 @@ class Comparison {
     ++different_;
   }
 
-  void compare(const std::string& name, const Hdf5Dataset& a, const Hdf5Dataset& b) {
+  void compare(const std::string& name, const StoredArray& a, const StoredArray& b) {
     if (a.shape() != b.shape()) {
       say("{}: {} in A, {} in B", printable(name), a.shape().str(), b.shape().str());
       ++different_;

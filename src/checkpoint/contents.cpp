@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "checkpoint/safetensors/tensor_layers.h"
 #include "checkpoint/seal.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -22,11 +23,35 @@ std::string text_of(const Hdf5Bytes& member) {
   return text;
 }
 
+/// What else stands in the file as an HDF5 file would have it: all that reads one finds its texts there.
+Contents of_tensors(const std::shared_ptr<const Hdf5Bytes>& bytes) {
+  const Safetensors file = read_safetensors(bytes);
+  exporting::Hdf5Writer texts(0);
+  for (const auto& [key, value] : file.metadata) {
+    if (key == "model_config") texts.text_attribute("", key, value);
+    if (key == exporting::keras::kLearned && !value.empty()) texts.text(key, value);
+    if (key != exporting::keras::kClassNames) continue;
+    const nlohmann::json names = nlohmann::json::parse(
+        shallow_json(value, ErrorKind::kCheckpoint, fmt::format("'{}': its class names", bytes->name())), nullptr,
+        false);
+    std::vector<std::string> list;
+    for (const nlohmann::json& name : names)
+      if (name.is_string()) list.push_back(name.get<std::string>());
+    if (!list.empty()) texts.list_attribute("", key, list);
+  }
+  const auto image = texts.bytes();
+  return {.root = Hdf5Group::root(checkpoint_bytes(bytes->name(), {image.begin(), image.end()})),
+          .tensors = layers_of(file),
+          .size = bytes->size()};
+}
+
 }  // namespace
 
 Contents Contents::open(const std::string& path) { return over(checkpoint_file(path)); }
 
 Contents Contents::over(std::shared_ptr<const Hdf5Bytes> bytes) {
+  const std::uint64_t size = bytes->size();
+  if (is_safetensors(*bytes)) return of_tensors(bytes);
   if (is_archive(*bytes)) {
     const auto config = archive_member(bytes, "config.json", kHighestRatio),
                weights = archive_member(bytes, "model.weights.h5", kHighestRatio);
@@ -34,10 +59,15 @@ Contents Contents::over(std::shared_ptr<const Hdf5Bytes> bytes) {
       bytes->refuse(fmt::format("is a zip archive without {}, which a .keras file holds",
                                 config == nullptr ? "config.json" : "model.weights.h5"));
     const auto metadata = archive_member(bytes, "metadata.json", kHighestRatio);
-    return {Hdf5Group::root(weights), false, text_of(*config), metadata == nullptr ? "" : text_of(*metadata)};
+    return {Hdf5Group::root(weights),
+            false,
+            text_of(*config),
+            metadata == nullptr ? "" : text_of(*metadata),
+            std::nullopt,
+            size};
   }
   const bool sealed = check_seal(*bytes);
-  return {Hdf5Group::root(std::move(bytes)), sealed};
+  return {.root = Hdf5Group::root(std::move(bytes)), .sealed = sealed, .size = size};
 }
 
 std::string Contents::model_config() const {

@@ -24,20 +24,23 @@ struct Contents {
   bool sealed = false;
   /// Of a `.keras` file, whose model.weights.h5 root then is: config.json and metadata.json; "" where there is none.
   std::string archive_config{}, archive_metadata{};
+  /// The layers of a safetensors file, whose texts then stand in `root`.
+  std::optional<StoredLayers> tensors{};
+  std::uint64_t size = 0;  ///< of the whole file
 
   static Contents open(const std::string& path);
   static Contents over(std::shared_ptr<const Hdf5Bytes> bytes);
 
   const Hdf5Bytes& file() const noexcept { return root.file(); }
   bool has_state() const { return root.contains(kStateGroup); }
-  bool has_layers() const { return has_stored_layers(root); }
+  bool has_layers() const { return tensors || has_stored_layers(root); }
   /// Texts of JSON, or "". Of bounded depth: a file that nests deeper is refused with Error{kCheckpoint}.
   std::string model_config() const;
   std::string training_config() const;
   std::string trainer() const;
   /// Whether Keras 3 or a later one wrote it, by the version that it says. Not so: an older Keras, or dptrain.
   bool by_keras3() const;
-  StoredLayers stored() const { return read_stored_layers(root, model_config()); }
+  StoredLayers stored() const { return tensors ? *tensors : read_stored_layers(root, model_config()); }
   std::vector<StoredLayer> layers() const { return stored().layers; }
   std::vector<std::string> class_names() const { return root.list(exporting::keras::kClassNames); }
   std::string learned() const;  ///< text of JSON, or ""

@@ -39,7 +39,7 @@ std::string headline(const Contents& contents) {
     const bool model = !contents.model_config().empty();
     kind = fmt::format("Keras {}, {}", model ? "model" : "weights", printable(contents.stored().layout));
   }
-  return fmt::format("{}: {}, {}, {}\n", contents.file().name(), kind, human_bytes(contents.file().size()),
+  return fmt::format("{}: {}, {}, {}\n", contents.file().name(), kind, human_bytes(contents.size),
                      contents.sealed ? "checksum good" : "without checksum");
 }
 

@@ -142,7 +142,7 @@ class Load {
   Pairing pairing_;
   std::map<int, std::size_t> source_of_;
   std::set<std::size_t> used_;
-  std::vector<std::pair<int, const Hdf5Dataset*>> reads_;  ///< weight of the model, its values
+  std::vector<std::pair<int, const StoredArray*>> reads_;  ///< weight of the model, its values
   std::vector<WeightsReport::Row> rows_;
   std::vector<std::string> misfits_;
 };
@@ -199,6 +199,8 @@ bool is_weights_only(const std::string& path) {
     return false;
   }
 }
+
+bool has_model(const std::string& path) { return !Contents::open(path).model_config().empty(); }
 
 void load_weights(const std::string& path, graph::Model& model) { load_weights(Contents::open(path), model); }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "checkpoint/hdf5/hdf5_reader.h"
+#include "checkpoint/stored_array.h"
 
 namespace dptrain::checkpoint {
 
@@ -17,7 +18,7 @@ namespace dptrain::checkpoint {
 struct StoredLayer {
   std::string name;                       ///< the layer's; the path of its group where the file names none
   std::vector<std::string> weight_names;  ///< "conv1/kernel:0"
-  std::vector<Hdf5Dataset> weights;
+  std::vector<StoredArray> weights;
   std::string scope;  ///< names of the models that it stands in, "outer/inner"; "": the file's own model
   std::string kind;   ///< its class in snake case where the file says it: "conv2d"
   bool named = true;  ///< false: `name` is only a path

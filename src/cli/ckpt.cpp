@@ -72,17 +72,42 @@ void write_config(const graph::Graph& graph, const std::string& from, const std:
       fmt::format("{}: {} layers, {} outputs; weights from {}", to, graph.layers.size(), graph.outputs.size(), from));
 }
 
-/// A file for other programs, without the state of a run.
+void write_exported(const exporting::Exported& exported, const std::string& to, const std::string& report) {
+  const exporting::Exporter& exporter = exporting::exporter_of(to);
+  exporter.write(to, exported);
+  for (const std::string& advice : exporter.advice(to, exported.model.graph)) log::info(advice);
+  log::print(fmt::format("{}: {} parameters; {}", to, with_commas(exported.model.parameters()), report));
+}
+
+/// A file for other programs from one of Keras, or of weights and layers alone.
 void write_model(const graph::Graph& graph, const std::string& from, const std::string& to) {
   graph::Model model = graph::make_model(graph, 0);
   const checkpoint::WeightsReport report = checkpoint::load_weights(*graph.weights, model);
   for (const std::string& note : report.notes) log::info(note);
-  const exporting::Exporter& exporter = exporting::exporter_of(to);
-  exporter.write(
-      to,
-      {.model = model, .class_names = checkpoint::read_class_names(from), .learned = checkpoint::read_learned(from)});
-  for (const std::string& advice : exporter.advice(to, graph)) log::info(advice);
-  log::print(fmt::format("{}: {} parameters; {}", to, with_commas(model.parameters()), report.line()));
+  write_exported(
+      {.model = model, .class_names = checkpoint::read_class_names(from), .learned = checkpoint::read_learned(from)},
+      to, report.line());
+}
+
+/// The same from a checkpoint, whose state says how the model was trained.
+void write_trained_model(const std::string& from, const std::string& to) {
+  const ModelSource source = open_model_source(from, std::nullopt, {}, {.with_config = "", .own_model = true});
+  graph::Model model = graph::make_model(source.experiment.graph, 0);
+  source.load_weights(model, false);
+  exporting::Exported exported{
+      .model = model, .class_names = checkpoint::read_class_names(from), .learned = source.learned};
+  source.describe_training(exported);
+  write_exported(exported, to, "all from " + from);
+}
+
+/// Weights alone say nothing of the layers between them.
+void check_has_model(const std::string& from, const std::string& to) {
+  if (checkpoint::is_checkpoint(from) && !checkpoint::has_model(from))
+    throw Error(
+        ErrorKind::kCheckpoint,
+        fmt::format("{}: the file holds weights and no model; with the config at hand: dptrain export CONFIG {} "
+                    "--weights {}",
+                    from, to, from));
 }
 
 int convert(const CkptFlags& flags) {
@@ -95,6 +120,11 @@ int convert(const CkptFlags& flags) {
   if (!config && exporting::find_exporter(to) == nullptr)
     throw Error(ErrorKind::kUsage, fmt::format("ckpt convert writes .yaml (the model as a config) or {}, found '{}'",
                                                exporting::known_suffixes(), to));
+  if (!config && !flags.input_shape && checkpoint::is_checkpoint(from) && !checkpoint::is_weights_only(from)) {
+    write_trained_model(from, to);
+    return 0;
+  }
+  check_has_model(from, to);
   const graph::Graph graph = experiment::keras_graph(from, input_shape(flags));
   config ? write_config(graph, from, to) : write_model(graph, from, to);
   return 0;
@@ -145,11 +175,13 @@ void add_ckpt(App& app) {
       "show FILE... prints weights, optimizer state and position. diff A B compares everything; exit 0 when equal, 7 "
       "when not. convert FROM TO.yaml writes the model of a Keras .h5 or .keras as a config, convert FROM TO.h5 model "
       "and "
-      "weights as dptrain writes them, which every Keras opens. average A B ... -o MEAN.h5 writes the mean of their "
+      "weights as dptrain writes them, which every Keras opens; TO.keras, TO.safetensors and TO.onnx likewise. average "
+      "A B ... -o MEAN.h5 writes the mean of their "
       "weights.");
   command.example("show runs/fashion-mnist/001/checkpoints/last.h5")
       .example("diff runs/a/001 runs/a/002 --tol 1e-6")
       .example("convert model.keras model.yaml")
+      .example("convert runs/a/001 a.keras")
       .example("average runs/net/001 runs/net/002 runs/net/003 -o mean.h5");
   command.positional("show|diff|convert|average", flags->action, "what to do");
   command.positionals(

@@ -32,7 +32,7 @@ std::vector<std::string> weighted(const Contents& contents) {
 std::map<std::string, std::vector<std::vector<float>>> values(const Contents& contents) {
   std::map<std::string, std::vector<std::vector<float>>> all;
   for (const StoredLayer& layer : contents.layers())
-    for (const Hdf5Dataset& weight : layer.weights) all[layer.full_name()].push_back(weight.floats());
+    for (const StoredArray& weight : layer.weights) all[layer.full_name()].push_back(weight.floats());
   return all;
 }
 
@@ -178,7 +178,7 @@ std::string archive_refusal(std::vector<std::byte> bytes) {
   try {
     const Contents contents = Contents::over(checkpoint_bytes("a.keras", std::move(bytes)));
     for (const StoredLayer& layer : contents.layers())
-      for (const Hdf5Dataset& weight : layer.weights) weight.floats();
+      for (const StoredArray& weight : layer.weights) weight.floats();
   } catch (const Error& error) {
     return error.kind() == ErrorKind::kCheckpoint ? error.what() : "another kind of error";
   }
