@@ -14,6 +14,7 @@ Exit 1 if anything fails.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import struct
@@ -68,6 +69,34 @@ def small_model(biases=True, plain=False):
     x = keras.layers.Bidirectional(keras.layers.GRU(3), name="both_ways")(x)
     x = keras.layers.Dense(6, activation="tanh" if plain else "hard_sigmoid", name="hidden")(x)
     return keras.Model(image, keras.layers.Dense(CLASSES, activation="softmax", name="out")(x))
+
+
+def write_golden(folder):
+    """A file of a tiny trained model for tests/checkpoint/optimizer_state_test.cpp, and what its optimizer holds."""
+    keras2 = "--keras2" in sys.argv
+    held = {}
+    for name, suffix in [("Adam", ".h5")] if keras2 else [("Nadam", ".keras"), ("Adam", ".h5")]:
+        keras.utils.set_random_seed(5)
+        inputs = keras.Input((3,), name="in")
+        hidden = keras.layers.Dense(2, name="first")(inputs)
+        model = keras.Model(inputs, keras.layers.Dense(2, name="second")(hidden))
+        optimizer = getattr(keras.optimizers.legacy if keras2 else keras.optimizers, name)()
+        model.compile(optimizer, "mse")
+        x, y = np.random.default_rng(1).standard_normal((2, 4, 3)).astype(np.float32)
+        for _ in range(3):
+            model.train_on_batch(x, y[:, :2])
+        file = f"keras{2 if keras2 else 3}_optimizer{suffix}"
+        model.save(pathlib.Path(folder) / file)
+        slots = {}
+        for i, weight in enumerate(model.trainable_weights):
+            path = f"{'first' if i < 2 else 'second'}/{'bias' if i % 2 else 'kernel'}"
+            both = [optimizer.get_slot(weight, s) for s in "mv"] if keras2 else [optimizer._momentums[i], optimizer._velocities[i]]
+            for slot, values in zip(["momentum", "velocity"], both):
+                slots[f"{slot}/{path}"] = [float(v) for v in np.ravel(values.numpy())]
+        held[file] = {"optimizer": name, "iterations": 3, "slots": slots}
+    path = pathlib.Path(folder) / "keras_optimizers.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps({**known, **held}, indent=1) + "\n")
 
 
 def relative(ours, theirs):
@@ -181,6 +210,10 @@ callbacks: [{{ModelCheckpoint: {{}}}}]
         return keras.models.load_model(file).get_weights()
 
     def models(self):
+        from lrn import LocalResponseNormalization
+        from position_embedding import PositionEmbedding
+
+        custom = {"LocalResponseNormalization": LocalResponseNormalization, "keras_hub>PositionEmbedding": PositionEmbedding}
         for config in sorted(pathlib.Path(self.arguments.configs).glob("**/*.yaml")):
             files = [self.work / f"{config.stem}{suffix}" for suffix in (".keras", ".h5")]
             done = [subprocess.run([self.arguments.dptrain, "export", config, f], capture_output=True, text=True) for f in files]
@@ -188,7 +221,7 @@ callbacks: [{{ModelCheckpoint: {{}}}}]
                 print(f"     {config}: {done[0].stderr.strip().splitlines()[-1][:150]}")
                 continue
             try:
-                opened = [keras.models.load_model(f) for f in files]
+                opened = [keras.models.load_model(f, custom_objects=custom) for f in files]
                 random = np.random.default_rng(1)
                 feeds = [random.integers(0, 5, [2, *t.shape[1:]]) if "int" in t.dtype or "ids" in t.name
                          else random.standard_normal([2, *t.shape[1:]]).astype(np.float32) for t in opened[0].inputs]
@@ -201,13 +234,18 @@ callbacks: [{{ModelCheckpoint: {{}}}}]
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--dptrain", required=True)
+    parser.add_argument("--dptrain")
     parser.add_argument("--configs")
     parser.add_argument("--optimizers", default=",".join(OPTIMIZERS))
     parser.add_argument("--tolerance", type=float, default=1e-6)
     parser.add_argument("--keep")
     parser.add_argument("--keras2", action="store_true")
+    parser.add_argument("--golden", help="write the files of tests/golden into this folder, and do nothing else")
     arguments = parser.parse_args()
+    if arguments.golden:
+        return write_golden(arguments.golden)
+    if not arguments.dptrain:
+        parser.error("--dptrain is missing")
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(arguments.keep or folder).absolute()
         work.mkdir(parents=True, exist_ok=True)

@@ -258,7 +258,9 @@ TEST_F(ExitCode, ModelH5IsGoodForEvalPredictAndSummary) {
          {"predict", "handed-on.h5", "--input", "images-idx3-ubyte"});
   expect(8, "dptrain eval CONFIG --weights handed-on.h5", {"eval", "handed-on.h5"});
   expect(8, "dptrain config CONFIG; 'dptrain ckpt convert handed-on.h5 model.yaml'", {"config", "handed-on.h5"});
-  expect(2, "ckpt convert writes .yaml (the model as a config) or .h5 (Keras) or .onnx (ONNX), found 'handed-on.pb'",
+  expect(2,
+         "ckpt convert writes .yaml (the model as a config) or .h5 (Keras) or .keras, .weights.h5 (Keras3) or .onnx "
+         "(ONNX) or .safetensors (safetensors), found 'handed-on.pb'",
          {"ckpt", "convert", "handed-on.h5", "handed-on.pb"});
   expect(2, "predict needs weights: give a checkpoint in place of tiny.yaml, or --weights",
          {"predict", "tiny.yaml", "--input", "images-idx3-ubyte"});
