@@ -10,7 +10,6 @@
 #include "cli/data_scan.h"
 #include "cli/data_stats.h"
 #include "cli/output.h"
-#include "cli/sample_images.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -18,6 +17,7 @@
 #include "data/transforms/normalization.h"
 #include "picture/file.h"
 #include "picture/png.h"
+#include "session/sample_images.h"
 
 namespace dptrain::cli {
 namespace {
@@ -106,7 +106,7 @@ int run_preview(const DataCommandFlags& flags) {
   if (flags.output) picture::require_picture(*flags.output, "--output");
   const DataSets data = open_data_sets(flags.path, flags.overrides.overrides(), flags.on.value_or("train"));
   const data::Source& source = *data.sets.front().source;
-  if (!source.column_lines().empty() && !picture_input(data.model)) {
+  if (!source.column_lines().empty() && !session::picture_input(data.model)) {
     print_rows(source, flags.samples.value_or(3));
     return 0;
   }

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "cli/sample_images.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
 #include "data/images/finish.h"
+#include "session/sample_images.h"
 
 namespace dptrain::cli {
 namespace {
@@ -35,7 +35,7 @@ std::string place_of(const data::Source& source, std::int64_t index) {
 
 /// An input that is an image, or a clip.
 std::size_t picture_of(const data::ModelSide& model) {
-  if (const auto input = picture_input(model)) return *input;
+  if (const auto input = session::picture_input(model)) return *input;
   const Shape shape = model.input_shapes.empty() ? Shape() : model.input_shapes.front();
   throw Error(ErrorKind::kUsage,
               fmt::format("data preview shows images and clips; the model's input is {}", shape.str()));
@@ -47,7 +47,7 @@ std::int64_t epochs_of(const PreviewOptions& options, const Shape& shape) {
 
 std::vector<Line> lines(const DataSets& data, const NamedSet& set, const PreviewOptions& options) {
   const std::size_t input = picture_of(data.model);
-  SampleReader reader(set.source, *data.experiment, data.model, input, options.evaluation);
+  session::SampleReader reader(set.source, *data.experiment, data.model, input, options.evaluation);
   const std::int64_t epochs = epochs_of(options, data.model.input_shapes[input]);
   const std::int64_t count = std::min(options.samples, set.source->size());
   std::vector<Line> found;
@@ -67,32 +67,32 @@ std::vector<Line> lines(const DataSets& data, const NamedSet& set, const Preview
 }
 
 /// What is shown as black and as white.
-Shades range_of(const std::vector<Line>& lines) {
+session::Shades range_of(const std::vector<Line>& lines) {
   std::vector<std::vector<float>> all;
   for (const Line& line : lines) all.insert(all.end(), line.values.begin(), line.values.end());
-  const Shades range = shades_of(all);
-  if (range != Shades{0.0F, 1.0F} && range != Shades{0.0F, 255.0F})
+  const session::Shades range = session::shades_of(all);
+  if (range != session::Shades{0.0F, 1.0F} && range != session::Shades{0.0F, 255.0F})
     log::info(fmt::format("values from {:.4g} to {:.4g} are shown as black to white", range.first, range.second));
   return range;
 }
 
 /// One row per sample, one column per epoch.
-picture::Sheet image_sheet(const std::vector<Line>& all, const Shape& shape, const Shades& range) {
+picture::Sheet image_sheet(const std::vector<Line>& all, const Shape& shape, const session::Shades& range) {
   std::vector<std::string> titles;
   for (std::size_t epoch = 1; epoch <= all.front().values.size(); ++epoch)
     titles.push_back(fmt::format("epoch {}", epoch));
   std::vector<picture::SheetRow> rows;
   for (const Line& line : all) {
     picture::SheetRow row{.label = line.label, .note = line.place, .images = {}};
-    for (const auto& values : line.values) row.images.push_back(images_of(values, shape, {0}, range).front());
+    for (const auto& values : line.values) row.images.push_back(session::images_of(values, shape, {0}, range).front());
     rows.push_back(std::move(row));
   }
   return {.title = {}, .note = {}, .columns = std::move(titles), .rows = std::move(rows)};
 }
 
 /// One row per sample and epoch, one column per frame.
-picture::Sheet clip_sheet(const std::vector<Line>& all, const Shape& shape, const Shades& range) {
-  const std::vector<std::int64_t> frames = shown_frames(shape, 16);
+picture::Sheet clip_sheet(const std::vector<Line>& all, const Shape& shape, const session::Shades& range) {
+  const std::vector<std::int64_t> frames = session::shown_frames(shape, 16);
   std::vector<std::string> titles;
   for (const std::int64_t frame : frames) titles.push_back(fmt::format("frame {}", frame + 1));
   std::vector<picture::SheetRow> rows;
@@ -101,7 +101,7 @@ picture::Sheet clip_sheet(const std::vector<Line>& all, const Shape& shape, cons
       const bool one = line.values.size() == 1;
       picture::SheetRow row{.label = one ? line.label : fmt::format("{}, epoch {}", line.label, epoch + 1),
                             .note = line.place,
-                            .images = images_of(line.values[epoch], shape, frames, range)};
+                            .images = session::images_of(line.values[epoch], shape, frames, range)};
       rows.push_back(std::move(row));
     }
   return {.title = {}, .note = {}, .columns = std::move(titles), .rows = std::move(rows)};
@@ -112,7 +112,7 @@ picture::Sheet clip_sheet(const std::vector<Line>& all, const Shape& shape, cons
 picture::Sheet preview(const DataSets& data, const NamedSet& set, const PreviewOptions& options) {
   const Shape shape = data.model.input_shapes[picture_of(data.model)];
   const std::vector<Line> all = lines(data, set, options);
-  const Shades range = range_of(all);
+  const session::Shades range = range_of(all);
   picture::Sheet sheet = data::is_clip(shape) ? clip_sheet(all, shape, range) : image_sheet(all, shape, range);
   sheet.title = fmt::format("{}, {}", data.experiment->config.name, set.name);
   sheet.note =

@@ -3,10 +3,10 @@
 #include <filesystem>
 
 #include "cli/data_sets.h"
-#include "cli/sample_images.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "session/sample_images.h"
 
 namespace dptrain::cli {
 namespace {
@@ -32,19 +32,19 @@ std::optional<picture::Sheet> worst_sheet(const std::string& title, const Output
                                           const experiment::Experiment& experiment) {
   constexpr std::int64_t kMostFrames = 4, kMostPixels = 160;
   const data::ModelSide model = model_side(experiment);
-  const std::optional<std::size_t> input = picture_input(model);
+  const std::optional<std::size_t> input = session::picture_input(model);
   if (!input || output.worst.empty()) return std::nullopt;
   const Shape& shape = model.input_shapes[*input];
   std::vector<std::vector<float>> all;
   try {
-    SampleReader reader(samples, experiment, model, *input, true);
+    session::SampleReader reader(samples, experiment, model, *input, true);
     for (const WorstSample& sample : output.worst) all.push_back(reader.read(sample.index, 0));
   } catch (const std::exception& unreadable) {
     log::warn(fmt::format("the worst samples are not drawn: {}", unreadable.what()));
     return std::nullopt;
   }
-  const Shades shades = shades_of(all);
-  const std::vector<std::int64_t> frames = shown_frames(shape, kMostFrames);
+  const session::Shades shades = session::shades_of(all);
+  const std::vector<std::int64_t> frames = session::shown_frames(shape, kMostFrames);
   picture::Sheet sheet{.title = title + ": the worst samples",
                        .note = output.confusion ? "the largest loss first; the label, and what the model answers"
                                                 : "the largest mean absolute error first",
@@ -55,7 +55,7 @@ std::optional<picture::Sheet> worst_sheet(const std::string& title, const Output
   for (std::size_t i = 0; i < all.size(); ++i) {
     picture::SheetRow row{
         .label = told(output, output.worst[i]), .note = file_or_number(*samples, output.worst[i].index), .images = {}};
-    for (const auto& image : images_of(all[i], shape, frames, shades))
+    for (const auto& image : session::images_of(all[i], shape, frames, shades))
       row.images.push_back(std::make_shared<picture::RgbImage>(picture::shrunk(*image, kMostPixels)));
     sheet.rows.push_back(std::move(row));
   }

@@ -62,4 +62,30 @@ RgbImage shrunk(const RgbImage& image, std::int64_t most) {
   return small;
 }
 
+RgbImage enlarged(const RgbImage& image, std::int64_t factor) {
+  RgbImage large(image.height * factor, image.width * factor);
+  for (std::int64_t y = 0; y < large.height; ++y)
+    for (std::int64_t x = 0; x < large.width; ++x)
+      std::copy_n(image.rgb.begin() + (y / factor * image.width + x / factor) * 3, 3,
+                  large.rgb.begin() + (y * large.width + x) * 3);
+  return large;
+}
+
+RgbImage tiled(const std::vector<RgbImage>& images, std::int64_t columns, std::int64_t gap) {
+  const auto count = static_cast<std::int64_t>(images.size());
+  columns = std::min(columns, count);
+  const std::int64_t rows = (count + columns - 1) / columns;
+  std::int64_t height = 0, width = 0;
+  for (const RgbImage& image : images) height = std::max(height, image.height), width = std::max(width, image.width);
+  RgbImage sheet(rows * (height + gap) - gap, columns * (width + gap) - gap);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const RgbImage& image = images[static_cast<std::size_t>(i)];
+    const std::int64_t top = i / columns * (height + gap), left = i % columns * (width + gap);
+    for (std::int64_t y = 0; y < image.height; ++y)
+      std::copy_n(image.rgb.begin() + y * image.width * 3, image.width * 3,
+                  sheet.rgb.begin() + ((top + y) * sheet.width + left) * 3);
+  }
+  return sheet;
+}
+
 }  // namespace dptrain::picture

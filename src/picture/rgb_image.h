@@ -22,6 +22,12 @@ RgbImage image_of(const float* values, std::int64_t height, std::int64_t width, 
 /// At most `most` pixels high and wide, by means over the pixels that one replaces; smaller ones as they are.
 RgbImage shrunk(const RgbImage& image, std::int64_t most);
 
+/// So many times as high and wide.
+RgbImage enlarged(const RgbImage& image, std::int64_t factor);
+
+/// In rows of so many, `gap` white pixels between them; each has the room of the largest. At least one image.
+RgbImage tiled(const std::vector<RgbImage>& images, std::int64_t columns, std::int64_t gap);
+
 /// The bytes of a PNG file. Throws Error{kMemory}.
 std::vector<std::uint8_t> encode_png(const RgbImage& picture);
 

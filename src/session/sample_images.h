@@ -1,7 +1,7 @@
 #pragma once
 
-// Samples of images and clips as pictures of what the model gets of them: what `data preview` and eval draw. Main
-// thread.
+// Samples of images and clips as pictures of what the model gets of them: what `data preview`, eval and the callback
+// TensorBoard draw. Main thread.
 
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@
 #include "experiment/experiment.h"
 #include "picture/rgb_image.h"
 
-namespace dptrain::cli {
+namespace dptrain::session {
 
 /// The first of the model's inputs that is an image or a clip.
 std::optional<std::size_t> picture_input(const data::ModelSide& model);
@@ -46,4 +46,4 @@ std::vector<std::shared_ptr<const picture::RgbImage>> images_of(const std::vecto
                                                                 const std::vector<std::int64_t>& frames,
                                                                 const Shades& shades);
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::session

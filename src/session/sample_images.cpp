@@ -1,11 +1,11 @@
-#include "cli/sample_images.h"
+#include "session/sample_images.h"
 
 #include <algorithm>
 
 #include "data/images/finish.h"
 #include "data/slot.h"
 
-namespace dptrain::cli {
+namespace dptrain::session {
 namespace {
 
 data::Pipeline pipeline_of(const experiment::Experiment& experiment, bool evaluation) {
@@ -73,4 +73,4 @@ std::vector<std::shared_ptr<const picture::RgbImage>> images_of(const std::vecto
   return images;
 }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::session
