@@ -18,6 +18,9 @@ struct PathPart {
   std::string path;  ///< up to and with this key: "train.optimizer"
 };
 
+/// As an item's place: behind all that the list has.
+constexpr std::string_view kBehind = "+";
+
 bool is_type_name(const std::string& key) { return !key.empty() && key[0] >= 'A' && key[0] <= 'Z'; }
 
 std::optional<std::size_t> index_in(const std::string& key, std::size_t size) {
@@ -61,6 +64,7 @@ class Setter {
 
   void at(Node& node, std::span<const PathPart> steps) {
     const PathPart& step = steps.front();
+    if (node.is_null() && step.key == kBehind) node = Node::sequence({}, step.mark);
     if (node.is_sequence()) return in_list(node, steps);
     if (node.is_map()) return in_map(node, steps);
     if (may_name_type(node) && !is_type_name(step.key)) {
@@ -92,6 +96,7 @@ class Setter {
 
   void in_list(Node& list, std::span<const PathPart> steps) {
     const PathPart& step = steps.front();
+    if (step.key == kBehind) return down(list.items().emplace_back(), steps);
     if (const auto index = index_in(step.key, list.items().size())) return down(list.items()[*index], steps);
     std::vector<Node*> typed;
     for (Node& item : list.items())

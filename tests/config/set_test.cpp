@@ -61,6 +61,14 @@ TEST(Set, GoesThroughLists) {
   EXPECT_TRUE(changes("layers.0=Flatten", "layers:\n  - Flatten\n  - Flatten\n"));
 }
 
+TEST(Set, AddsToLists) {
+  EXPECT_TRUE(changes("layers.+=Flatten", "  - Dense: {units: 2}\n  - Flatten\n")) << set("layers.+=Flatten");
+  EXPECT_TRUE(changes("layers.+.Dense.units=4", "  - Dense: {units: 2}\n  - Dense: {units: 4}\n"));
+  EXPECT_TRUE(changes("empty.+.Dense.units=4", "empty:\n  - Dense: {units: 4}\n"));
+  EXPECT_TRUE(changes("more.+=a", "more: [a]\n"));
+  EXPECT_EQ(set("train.epochs.+=1"), "1:14: 'train.epochs' is 3, it has no key '+'");
+}
+
 TEST(Set, FindsAStepByItsName) {
   EXPECT_TRUE(changes("steps.classes.units=7", "- Dense: {name: classes, units: 7}\n")) << set("steps.classes.units=7");
   EXPECT_TRUE(changes("steps.hidden.activation=relu", "- Dense: {name: hidden, units: 3, activation: relu}\n"));
