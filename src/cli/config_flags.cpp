@@ -48,13 +48,16 @@ void ConfigFlags::add_training(Command& command) {
       .whole("--steps", "N", steps, "stop after N updates in all; with --epochs, whichever comes first")
       .option("--max-time", "TIME", max_time, "stop after a time such as 30m")
       .option("--log-every", "EVERY", log_every, "between log lines, as in '50 steps' or 10s")
+      .optional_value("--tensorboard", "DIR", "logs", tensorboard,
+                      "a callback TensorBoard: its files of events in this folder below the run's")
       .option("--name", "NAME", name, "of the experiment; the run goes to runs/NAME/NNN");
 }
 
 experiment::Overrides ConfigFlags::overrides() const {
   experiment::Overrides overrides;
   std::vector<std::string>& all = overrides.sets;
-  all = sets;
+  if (tensorboard) all.push_back(text_set("callbacks.+.TensorBoard.log_dir", *tensorboard));
+  all.insert(all.end(), sets.begin(), sets.end());  // which may change the new callback's arguments
   if (name) all.push_back(text_set("name", *name));
   if (seed) all.push_back(fmt::format("seed={}", *seed));
   if (batch_size) set_one(all, "train.batch_size", "train.batch_size_per_replica", *batch_size);

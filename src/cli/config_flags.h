@@ -18,6 +18,7 @@ struct ConfigFlags {
   std::vector<std::string> sets, variables;
   std::optional<std::string> name, split, conv, max_time, log_every;
   std::optional<std::int64_t> seed, batch_size, batch_size_per_replica, accumulate, epochs, steps;
+  std::optional<std::string> tensorboard;  ///< log_dir
   bool deterministic = false;
 
   /// --set and --var.

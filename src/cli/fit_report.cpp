@@ -1,19 +1,24 @@
 #include "cli/fit_report.h"
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 
 #include "checkpoint/weights.h"
 #include "cli/classes.h"
+#include "cli/eval_pictures.h"
 #include "cli/judgement.h"
 #include "cli/judgement_files.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "experiment/run_files.h"
+#include "picture/png.h"
 #include "report/page.h"
 #include "session/shared_file.h"
+#include "train/callbacks/tensor_board.h"
 #include "train/signals.h"
 #include "train/step_log.h"
+#include "train/tensorboard/board.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;
@@ -52,6 +57,24 @@ void write_judgement(session::Session& session, const train::RunDirectory& run, 
                         train::values_text(judgement.values)));
 }
 
+/// For who looks at the run there; nothing where PNG files cannot be drawn here.
+void show_in_tensorboard(const session::Session& session, const train::RunDirectory& run, const Judgement& judgement,
+                         std::int64_t epoch) {
+  for (const experiment::CallbackConfig& callback : session.experiment().config.callbacks) {
+    const auto* const spec = callback.get_if<train::TensorBoardSpec>();
+    if (spec == nullptr || !picture::can_png()) continue;
+    train::tensorboard::Board board(run.file(spec->log_dir));
+    for (const OutputJudgement& output : judgement.outputs) {
+      if (!output.confusion) continue;
+      const std::vector<std::uint8_t> png = picture::to_png(
+          draw_confusion(session.experiment().config.name + " on " + judgement.on, *output.confusion, output.classes));
+      board.validation_picture(output.name.empty() ? "confusion" : output.name + "_confusion", epoch,
+                               {reinterpret_cast<const char*>(png.data()), png.size()});
+    }
+    board.flush();
+  }
+}
+
 template <class Work>
 void try_to(const char* otherwise, const Work& work) {
   try {
@@ -61,7 +84,8 @@ void try_to(const char* otherwise, const Work& work) {
   }
 }
 
-void evaluate(session::Session& session, const train::RunDirectory& run, train::ProgressMode progress) {
+void evaluate(session::Session& session, const train::RunDirectory& run, std::int64_t epochs,
+              train::ProgressMode progress) {
   const train::Training no_more("leaving out the evaluation; press again to leave at once");  // signals are requests
   const session::SharedFile weights(session.processes(), run.is_here() ? weights_to_hand_on(run) : "");
   if (weights.path().empty()) return;
@@ -70,7 +94,10 @@ void evaluate(session::Session& session, const train::RunDirectory& run, train::
   if (!judgement)
     log::info("the evaluation was stopped and is left out");
   else if (run.is_here())
-    try_to("the evaluation is not written whole", [&] { write_judgement(session, run, weights.path(), *judgement); });
+    try_to("the evaluation is not written whole", [&] {
+      write_judgement(session, run, weights.path(), *judgement);
+      show_in_tensorboard(session, run, *judgement, std::max<std::int64_t>(0, epochs - 1));
+    });
 }
 
 }  // namespace
@@ -79,9 +106,9 @@ void leave_report(session::Session& session, const train::RunDirectory& run, con
                   train::ProgressMode progress) {
   if (has_ended_well(end) && session.validation_loader() != nullptr) {
     if (session.processes() != nullptr)  // what fails in one of several is an error of all
-      evaluate(session, run, progress);
+      evaluate(session, run, end.epochs, progress);
     else
-      try_to("the last evaluation is left out", [&] { evaluate(session, run, progress); });
+      try_to("the last evaluation is left out", [&] { evaluate(session, run, end.epochs, progress); });
   }
   if (run.is_here())
     try_to("report.html is not written", [&] { report::write_page({run.path()}, run.file(experiment::kReport)); });

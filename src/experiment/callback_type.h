@@ -61,7 +61,7 @@ class CallbackCheck {
 struct CallbackType : config::TypeDef {
   /// Reports what does not fit. May be empty.
   std::function<void(const void* spec, CallbackCheck& check)> check;
-  /// Files of its own, relative to the run's folder; checkpoints are not among them. May be empty.
+  /// Files and folders of its own, relative to the run's folder; checkpoints are not among them. May be empty.
   std::function<std::vector<std::string>(const void* spec)> files;
 };
 
@@ -72,7 +72,7 @@ const CallbackType& type_of(const CallbackConfig& callback);
 /// over. Pure.
 void check_callbacks(config::Reader& reader, const ConfigFile& file, const graph::Graph* graph);
 
-/// Every file that a config's callbacks write, relative to the run's folder.
+/// Every file or folder that a config's callbacks write, relative to the run's folder.
 std::vector<std::string> callback_files(const ConfigFile& file);
 
 /// Whether a path leads to a file below the folder that it starts from: relative, with a name, without "..".

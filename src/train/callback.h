@@ -13,11 +13,19 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "config/node.h"
 #include "experiment/sections.h"
 #include "graph/model.h"
+#include "picture/rgb_image.h"
 #include "train/run_sink.h"
 
 namespace dptrain::train {
+
+/// The values of something, by name.
+struct NamedValues {
+  std::string name;
+  std::vector<float> values;
+};
 
 /// What a callback may ask of the trainer.
 class TrainingControl {
@@ -44,6 +52,14 @@ class TrainingControl {
   /// The template model with the replicas' current weights; until training goes on.
   virtual const graph::Model& pulled_model() = 0;
   virtual void push_weights(const std::vector<std::vector<float>>& weights) = 0;
+  /// Of the mean loss of the last step, summed over the replicas, by weight ("conv1/kernel"), in the device's order of
+  /// elements: as backward has left them, before penalties and clipping. With nothing queued. Copies all of them.
+  virtual std::vector<NamedValues> gradients() = 0;
+  /// So many samples, evenly spread over the training data, as training draws them in this epoch (counted from 0);
+  /// nothing where the model takes no images, and where they cannot be read. Reads them anew.
+  virtual std::optional<picture::RgbImage> sample_sheet(std::int64_t samples, std::int64_t epoch) = 0;
+  /// As config.resolved.yaml has it; `minimal`: only what is not a default.
+  virtual config::Node resolved_config(bool minimal) const = 0;
   virtual std::int64_t steps_per_epoch() const = 0;
   virtual std::int64_t global_batch() const = 0;
 };

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "session/sample_images.h"
 #include "train/callback.h"
 #include "train/keeper.h"
 #include "train/run.h"
@@ -37,11 +38,17 @@ class Control final : public TrainingControl {
   }
   const graph::Model& pulled_model() override { return *keeper_.snapshot(); }
   void push_weights(const std::vector<std::vector<float>>& weights) override { keeper_.push_weights(weights); }
+  std::vector<NamedValues> gradients() override;
+  std::optional<picture::RgbImage> sample_sheet(std::int64_t samples, std::int64_t epoch) override;
+  config::Node resolved_config(bool minimal) const override {
+    return experiment::resolved(run_.session.experiment(), minimal);
+  }
   std::int64_t steps_per_epoch() const override { return run_.session.steps_per_epoch(); }
   std::int64_t global_batch() const override { return run_.session.global_batch(); }
 
  private:
   Run& run_;
+  std::unique_ptr<session::SampleReader> samples_;  ///< null until somebody asks
   Keeper& keeper_;
 };
 

@@ -13,9 +13,6 @@
 #include "core/log.h"
 
 namespace dptrain::train {
-namespace {
-
-/// Appends all of it or nothing; returns errno.
 int append_whole(const std::string& path, const std::string& header, const std::string& text) {
   const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (file < 0) return errno;
@@ -33,8 +30,6 @@ int append_whole(const std::string& path, const std::string& header, const std::
   if (close(file) != 0 && failure == 0) failure = errno;
   return failure;
 }
-
-}  // namespace
 
 void LineFile::append(const std::string& line, const std::string& header) {
   header_ = header.empty() ? "" : header + "\n";

@@ -34,6 +34,9 @@ class LineFile {
   bool warned_ = false;
 };
 
+/// Appends all of it or nothing, behind `header` where the file is new or empty; returns errno, 0 when it is written.
+int append_whole(const std::string& path, const std::string& header, const std::string& text);
+
 /// All of a file; "" when there is none. Throws Error{kWrite} when it cannot be read: what builds on it must not go on.
 std::string read_text(const std::string& path);
 

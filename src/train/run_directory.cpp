@@ -99,7 +99,7 @@ void wipe(const fs::path& path, const std::vector<std::string>& outputs) {
   for (const fs::path& file : gone) fs::remove(file, ignored);
 }
 
-/// Where the config's callbacks write, below the run's folder.
+/// Where the config's callbacks write, below the run's folder: files, and folders with all in them.
 std::vector<fs::path> logs_of(const experiment::Experiment& experiment) {
   std::vector<fs::path> logs;
   for (const std::string& name : experiment::callback_files(experiment.config))
@@ -119,10 +119,12 @@ bool killed_at_start(const fs::path& path, const experiment::Experiment& experim
     const std::string name = below.filename().string();
     const bool in_checkpoints = *below.begin() == "checkpoints";
     if (entry.is_directory() && !entry.is_symlink())
-      return in_checkpoints || std::ranges::any_of(logs, [&](const fs::path& log) { return lies_above(below, log); });
+      return in_checkpoints || std::ranges::any_of(logs, [&](const fs::path& log) {
+               return lies_above(below, log) || lies_above(log, below);
+             });
     const std::string target = target_of_temporary(name);
     if (in_checkpoints) return !target.empty();
-    if (std::ranges::find(logs, below) != logs.end()) return true;
+    if (std::ranges::any_of(logs, [&](const fs::path& log) { return lies_above(log, below); })) return true;
     const bool ours = experiment::is_run_file(name, outputs) || experiment::is_run_file(target, outputs) ||
                       name == experiment::kRunLock;
     return ours && !below.has_parent_path() && name != "result.json" && name != "model.h5";

@@ -224,5 +224,13 @@ TEST(ConfigFlags, ShorthandsReplaceTheKeyThatExcludesThem) {
   EXPECT_THROW(flags.overrides(), Error);
 }
 
+TEST(ConfigFlags, TensorBoardIsACallbackThatSetMayChange) {
+  ConfigFlags flags;
+  flags.tensorboard = "logs";
+  flags.sets = {"callbacks.TensorBoard.update_freq=batch"};
+  EXPECT_EQ(flags.overrides().sets, (std::vector<std::string>{"callbacks.+.TensorBoard.log_dir=logs",
+                                                              "callbacks.TensorBoard.update_freq=batch"}));
+}
+
 }  // namespace
 }  // namespace dptrain::cli

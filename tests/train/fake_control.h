@@ -45,6 +45,11 @@ class FakeControl final : public TrainingControl {
   }
   const graph::Model& pulled_model() override { return model; }
   void push_weights(const std::vector<std::vector<float>>& weights) override { model.weights[0].values = weights[0]; }
+  std::vector<NamedValues> gradients() override { return {{"layer/kernel", {-1, 1}}}; }
+  std::optional<picture::RgbImage> sample_sheet(std::int64_t samples, std::int64_t) override {
+    return picture::RgbImage(1, samples);
+  }
+  config::Node resolved_config(bool) const override { return config; }
   std::int64_t steps_per_epoch() const override { return 10; }
   std::int64_t global_batch() const override { return 4; }
 
@@ -54,6 +59,7 @@ class FakeControl final : public TrainingControl {
   std::vector<std::string> saved;
   std::set<std::string> files;
   graph::Model model;
+  config::Node config;
 
  private:
   std::filesystem::path directory_;

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "experiment/run_files.h"
 #include "train/callbacks/csv_logger.h"
+#include "train/callbacks/tensor_board.h"
 #include "train/line_file.h"
 #include "train/run_sink.h"
 
@@ -189,6 +190,18 @@ TEST_F(RunDirectoryTest, RestartingTakesTheTablesOfItsOwnCallbacks) {
   experiment_.config.callbacks.push_back(experiment::callback_family().make(logger));
   EXPECT_NO_THROW(make(restart));
   std::ofstream(folder_ / "killed/tables/others.csv") << "mine";
+  EXPECT_THROW(make(restart), Error);
+}
+
+TEST_F(RunDirectoryTest, RestartingTakesTheFoldersOfItsOwnCallbacks) {
+  RunOptions restart = in("killed");
+  restart.restarting_here = true;
+  fs::create_directories(folder_ / "killed/logs/train");
+  std::ofstream(folder_ / "killed/logs/train/events.out.tfevents.1") << "half";
+  EXPECT_THROW(make(restart), Error);
+  experiment_.config.callbacks.push_back(experiment::callback_family().make(TensorBoardSpec{}));
+  EXPECT_NO_THROW(make(restart));
+  std::ofstream(folder_ / "killed/logs.txt") << "mine";
   EXPECT_THROW(make(restart), Error);
 }
 

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "config/value.h"
+
+namespace dptrain::train {
+
+/// Keras's `update_freq`: scalars of steps never (`epoch`), of each step (`batch`), or of every N-th.
+struct UpdateFrequency {
+  std::int64_t steps = 0;  ///< 0: `epoch`
+};
+
+/// Keras's TensorBoard: files of events in the run's folder, with Keras's tags (docs/tensorboard.md).
+struct TensorBoardSpec {
+  std::string log_dir = "logs";
+  std::int64_t histogram_freq = 0;  ///< epochs between two histograms of all weights; 0: none
+  bool write_grads = false;         ///< and of the gradients of the epoch's last step
+  bool write_graph = true;
+  bool write_steps_per_second = false;
+  bool write_hparams = true;
+  std::int64_t write_samples = 0;  ///< that each epoch shows as training draws them; 0: none
+  UpdateFrequency update_freq{};
+};
+
+}  // namespace dptrain::train
+
+namespace dptrain::config {
+template <>
+struct Value<train::UpdateFrequency> {
+  static bool read(const Node& node, Reader& reader, train::UpdateFrequency& out);
+  static Node write(const train::UpdateFrequency& value);
+  static Node schema();
+};
+}  // namespace dptrain::config

@@ -1,0 +1,60 @@
+#include "train/control.h"
+
+#include <algorithm>
+
+#include "core/format.h"
+#include "core/log.h"
+#include "experiment/model_side.h"
+
+namespace dptrain::train {
+
+std::vector<NamedValues> Control::gradients() {
+  replica::ReplicaSet& replicas = run_.session.replicas();
+  std::vector<float> arena;
+  double scale = 1;  // of the loss, in mixed_float16
+  replicas.on_each([&](int lane, replica::Replica& replica) {
+    if (lane == 0) arena = replica.pull_gradients();
+  });
+  if (run_.session.plan().compute == DType::kF16)
+    if (const auto loss_scale = replicas.pull_loss_scale()) scale = loss_scale->scale;
+  std::vector<NamedValues> all;
+  for (const plan::Parameter& parameter : run_.session.plan().parameters) {
+    if (!plan::is_trained(parameter.kind)) continue;
+    const auto first = arena.begin() + parameter.offset;
+    all.push_back({parameter.path, {first, first + parameter.elements()}});
+    if (scale != 1)
+      for (float& value : all.back().values) value = static_cast<float>(value / scale);
+  }
+  return all;
+}
+
+std::optional<picture::RgbImage> Control::sample_sheet(std::int64_t samples, std::int64_t epoch) {
+  constexpr std::int64_t kColumns = 8, kMostPixels = 128, kSmall = 64, kGap = 4, kMostFrames = 8;
+  const experiment::Experiment& experiment = run_.session.experiment();
+  const data::ModelSide model = experiment::input_side(experiment.graph);
+  const std::optional<std::size_t> input = session::picture_input(model);
+  const std::shared_ptr<const data::Source> source = run_.session.source("train");
+  if (!input || !source) return std::nullopt;
+  std::vector<std::vector<float>> values;
+  try {
+    if (!samples_) samples_ = std::make_unique<session::SampleReader>(source, experiment, model, *input, false);
+    samples = std::min(samples, source->size());
+    for (std::int64_t i = 0; i < samples; ++i) values.push_back(samples_->read(i * source->size() / samples, epoch));
+  } catch (const std::exception& unreadable) {
+    log::warn(fmt::format("samples are not drawn: {}", unreadable.what()));
+    return std::nullopt;
+  }
+  const Shape& shape = model.input_shapes[*input];
+  const session::Shades shades = session::shades_of(values);
+  const std::vector<std::int64_t> frames = session::shown_frames(shape, kMostFrames);
+  std::vector<picture::RgbImage> images;
+  for (const std::vector<float>& sample : values)
+    for (const auto& image : session::images_of(sample, shape, frames, shades)) {
+      const picture::RgbImage shown = picture::shrunk(*image, kMostPixels);
+      images.push_back(
+          picture::enlarged(shown, std::max<std::int64_t>(1, kSmall / std::max(shown.height, shown.width))));
+    }
+  return picture::tiled(images, frames.size() > 1 ? static_cast<std::int64_t>(frames.size()) : kColumns, kGap);
+}
+
+}  // namespace dptrain::train
