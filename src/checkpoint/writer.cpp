@@ -8,6 +8,7 @@
 
 #include "core/clock.h"
 #include "core/queue.h"
+#include "core/trace.h"
 #include "export/exporter.h"
 
 namespace dptrain::checkpoint {
@@ -20,6 +21,7 @@ struct Writer::Impl {
   }
 
   void run() {
+    trace::name_thread("writer of checkpoints");
     while (std::optional<Job> job = jobs.pop()) {
       for (const std::string& path : job->paths) finish(write(*job, path));
       job.reset();  // the snapshot's memory goes before anybody is told that we are idle
@@ -32,6 +34,7 @@ struct Writer::Impl {
   static Saved write(const Job& job, const std::string& path) {
     Saved saved{.path = path, .bytes = 0, .seconds = 0, .error = std::nullopt};
     const Stopwatch watch;
+    const trace::Span span("save", "writing", &path);
     try {
       const exporting::Exported handed_on{.model = *job.model,
                                           .compiled = job.compiled,

@@ -23,6 +23,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "core/trace.h"
 #include "experiment/run_files.h"
 #include "session/environment.h"
 #include "session/shared_file.h"
@@ -39,7 +40,7 @@ struct FitFlags {
   std::string config;
   DeviceFlags devices;
   ConfigFlags overrides;
-  std::optional<std::string> run_dir, resume, init_from, find_lr;
+  std::optional<std::string> run_dir, resume, init_from, find_lr, trace;
   std::vector<std::string> assertions;
   std::string data = "real", progress = "auto";
   bool init_optimizer = false;
@@ -211,6 +212,7 @@ int train_run(const FitFlags& flags, session::Session& session, const Resume& re
   train::FitOptions options;
   options.epochs = flags.overrides.epochs;
   options.steps = flags.overrides.steps;
+  if (flags.trace) options.traced = train::parse_step_range(*flags.trace);
   options.progress = session.world().is_first() ? progress_mode(flags, context) : train::ProgressMode::kOff;
   const train::EndReport ended = fit(session, run, options, beginning);
   if (!flags.no_report) leave_report(session, run, ended, options.progress);
@@ -235,6 +237,8 @@ void warn_of_random_frozen_layers(const graph::Model& model) {
 int run(const FitFlags& flags, const Context& context, mpi::Processes* processes) {
   if (flags.progress == "off") log::hide_status();
   parse_assertions(flags.assertions);  // before anything takes time
+  if (flags.trace) train::parse_step_range(*flags.trace);
+  trace::name_thread("trainer");
   if (flags.overwrite && !flags.run_dir)
     throw Error(ErrorKind::kUsage, "--overwrite replaces the run in --run-dir; give that too");
   std::optional<train::RateRange> rates;  // of --find-lr
@@ -306,6 +310,7 @@ void add_fit(App& app) {
       .exclusive({"--resume", "--overwrite"})
       .choice("--data", {"real", "synthetic"}, flags->data, "synthetic: generated data in place of every data set")
       .option("--assert", "EXPR", flags->assertions, "exit 7 unless this holds at the end, as in 'val_accuracy>=0.90'")
+      .option("--trace", "STEPS", flags->trace, "trace.json: what every thread did in these steps, as in 100-110")
       .flag("--no-report", flags->no_report, "no evaluation and no report.html at the end")
       .optional_value("--find-lr", "LOW..HIGH", "1e-7..10", flags->find_lr,
                       "instead of training: some steps (--steps, 100) with a growing learning rate, and which is good")

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
+#include "core/trace.h"
 #include "kernels/cpu/pixels.h"
 
 namespace dptrain::data {
@@ -282,6 +283,7 @@ void Filler::fill_input(const Input& input, std::int64_t index, std::int64_t epo
   const DrawKey key = key_of(index, epoch);
   const ImageView view = view_sample(input, index, key, scratch.image);
   try {
+    const trace::Span span("data", "transform", index);
     pipeline_of(input).write(view, key, scratch.pipeline, input.wanted, out);
   } catch (const Error& unfit) {  // an image of another size, say, is as bad as a damaged one
     if (!source_->bad_samples() || unfit.kind() == ErrorKind::kInternal) throw;
@@ -305,6 +307,7 @@ ImageView Filler::view_sample(const Input& input, std::int64_t index, const Draw
     ReadHint hint = pipeline_of(input).hint();
     if (input.is_transformed) hint.part = std::ref(part);
     if (pipeline_.training()) hint.draw = key;
+    const trace::Span span("data", "read", index);
     source_->read(index, input.from, image, hint);
     view = view_of(image);
   }

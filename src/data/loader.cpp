@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/machine.h"
+#include "core/trace.h"
 #include "data/filler.h"
 #include "kernels/cpu/parallel.h"
 
@@ -158,7 +159,7 @@ struct Loader::Impl {
 
   void run() {
     if (!threads.empty()) return;
-    for (int i = 0; i < workers; ++i) threads.emplace_back([this] { work(); });
+    for (int i = 0; i < workers; ++i) threads.emplace_back([this, i] { work(i); });
   }
 
   Entry& entry_of(std::int64_t ticket) { return ring[static_cast<std::size_t>(ticket) % ring.size()]; }
@@ -167,12 +168,16 @@ struct Loader::Impl {
     return !seeking && claimed < delivered + static_cast<std::int64_t>(ring.size()) && !entry_of(claimed).opening;
   }
 
-  void work() {
+  void work(int worker) {
+    trace::name_thread("loader, worker " + std::to_string(worker));
     kernels::cpu::set_thread_count(1);  // a worker is one thread; the cores belong to the replicas
     Filler::Scratch scratch;
     std::unique_lock lock(mutex);
     while (true) {
-      to_do.wait(lock, [&] { return stop || work_left(); });
+      {
+        const trace::Span span("wait", "waiting for a free batch");
+        to_do.wait(lock, [&] { return stop || work_left(); });
+      }
       if (stop) return;
       const std::int64_t ticket = claimed;
       if (!entry_of(ticket).opened && !open(ticket, lock)) continue;
@@ -246,7 +251,11 @@ struct Loader::Impl {
     ++busy;
     Batch::Slot& slot = *entry.slot;
     lock.unlock();
-    Outcome outcome = fill(slot, begin, end, mine, scratch);
+    Outcome outcome;
+    {
+      const trace::Span span("data", "filling rows of batch", slot.first / batch_size + 1);
+      outcome = fill(slot, begin, end, mine, scratch);
+    }
     lock.lock();
     leave();
     if (mine != generation) return;
@@ -441,7 +450,10 @@ Batch Loader::next() {
   std::unique_lock lock(impl_->mutex);
   while (impl_->position(impl_->delivered).epoch == impl_->epoch) {
     Impl::Entry& entry = impl_->entry_of(impl_->delivered);
-    impl_->done.wait(lock, [&] { return entry.ready; });
+    {
+      const trace::Span span("wait", "waiting for a batch");
+      impl_->done.wait(lock, [&] { return entry.ready; });
+    }
     if (entry.error) std::rethrow_exception(entry.error);  // the ticket stays, so that asking again fails again
     lock.unlock();               // other processes are waited for, and workers leave alone what is ready
     impl_->settle(*entry.slot);  // as above

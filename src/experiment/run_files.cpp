@@ -13,9 +13,9 @@ std::string evaluation_file(const std::string& stem, const std::string& output, 
 
 std::vector<std::string> run_files(const std::vector<std::string>& outputs) {
   std::vector<std::string> files{
-      "config.yaml", "config.resolved.yaml", "command.txt",   "env.json", "train.log",  "train.csv",
-      "steps.csv",   "events.jsonl",         "result.json",   "model.h5", "labels.txt", "log.csv",
-      "curves.svg",  "fault/fault.json",     "fault/state.h5"};
+      "config.yaml", "config.resolved.yaml", "command.txt",      "env.json",      "train.log",  "train.csv",
+      "steps.csv",   "events.jsonl",         "result.json",      "model.h5",      "labels.txt", "log.csv",
+      "curves.svg",  "trace.json",           "fault/fault.json", "fault/state.h5"};
   files.insert(files.end(), {kDataErrors, kReport});
   std::vector<std::string> of_outputs{""};
   of_outputs.insert(of_outputs.end(), outputs.begin(), outputs.end());

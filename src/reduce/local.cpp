@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/index.h"
+#include "core/trace.h"
 #include "kernels/cpu/reduce.h"
 #include "reduce/connector.h"
 #include "reduce/meeting.h"
@@ -61,9 +62,13 @@ class LocalSink final : public replica::GradientSink {
     if (ready_ != static_cast<int>(buckets_.size()))
       throw Error(ErrorKind::kInternal, fmt::format("{} buckets were ready, expected {}", ready_, buckets_.size()));
     while (summed_ < ready_) {
-      shared_.meeting.wait(shared_.arrived[at(summed_)], due(1));
+      {
+        const trace::Span span("wait", "others' gradients of bucket", summed_);
+        shared_.meeting.wait(shared_.arrived[at(summed_)], due(1));
+      }
       sum_next();
     }
+    const trace::Span span("wait", "others' sums");
     shared_.meeting.wait(shared_.summed, due(buckets_.size()));
   }
 
@@ -73,6 +78,7 @@ class LocalSink final : public replica::GradientSink {
 
   void sum_next() {
     const plan::Bucket part = part_of(buckets_[at(summed_)], rank_, shared_.ranks);
+    const trace::Span span("all-reduce", "summing bucket", summed_);
     if (shared_.ranks > 1) kernels::cpu::sum_ranks(shared_.arenas.data(), shared_.ranks, part.begin, part.end);
     ++summed_;
     shared_.meeting.advance(shared_.summed);

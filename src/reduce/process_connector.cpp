@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/index.h"
+#include "core/trace.h"
 #include "kernels/cpu/reduce.h"
 #include "mpi/gather.h"
 #include "reduce/lane_group.h"
@@ -79,7 +80,10 @@ class ProcessSink final : public replica::GradientSink {
       return group_.wait_spoken(before_ + at(count()));
     }
     while (summed_ < ready_) {
-      group_.wait_ready(before_ + at(summed_ + 1));
+      {
+        const trace::Span span("wait", "others' gradients of bucket", summed_);
+        group_.wait_ready(before_ + at(summed_ + 1));
+      }
       sum_next();
     }
     group_.wait_summed(before_ + at(count()));
@@ -91,6 +95,7 @@ class ProcessSink final : public replica::GradientSink {
   void sum_next() {
     const std::vector<float*>& arenas = group_.arenas();
     const plan::Bucket part = part_of(lanes_.buckets[at(summed_)], group_.member(lane_), group_.members());
+    const trace::Span span("all-reduce", "summing bucket", summed_);
     if (group_.members() > 1) kernels::cpu::sum_ranks(arenas.data(), group_.members(), part.begin, part.end);
     ++summed_;
     group_.say_summed(lane_);

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/index.h"
+#include "core/trace.h"
 #include "device/measured_loss.h"
 #include "replica/sum_steps.h"
 
@@ -208,6 +209,7 @@ template <class Call>
 void Executor::call_op(std::size_t step, const char* what, const Call& call) {
   const std::string& name = plan_.steps[step].name;
   if (heart_ != nullptr) heart_->beat(what, &name);
+  const trace::Span span(device_.reads_host_memory() ? "layer" : "launch", what, &name);
   try {
     call();
   } catch (const Error& error) {
@@ -287,6 +289,7 @@ void Executor::count_ahead(const std::vector<BatchRows>& micro_batches, const St
 
 void Executor::run_losses(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training) {
   if (heart_ != nullptr) heart_->beat("the loss");
+  const trace::Span span("layer", "losses and metrics");
   for (std::size_t i = 0; i < losses_.size() && slice.rows > 0; ++i) {
     if (!losses_[i]) continue;
     const plan::LossStep& loss = plan_.losses[i];
@@ -317,6 +320,7 @@ void Executor::begin(const BatchRows& slice, int set) {
 }
 
 void Executor::forward(const BatchRows& slice, const StepInputs& in) {
+  const trace::Span span("pass", "forward");
   if (slice.rows == 0 && slot_ == 0) device_.fill(gradients_, plan_.statistics_end, 0, stream_);
   run_forward(slice, in, *training_, true, true);
   if (counts_ && !counted_ahead_) {
@@ -329,6 +333,7 @@ void Executor::forward(const BatchRows& slice, const StepInputs& in) {
 
 void Executor::backward(const BatchRows& slice, const StepInputs& in,
                         const std::function<void(const BackwardItem&)>& after_item) {
+  const trace::Span span("pass", "backward");
   for (const BackwardItem& item : plan_.backward) {
     run_item(item, slice, in);
     after_item(item);
@@ -346,12 +351,15 @@ void Executor::run_item(const BackwardItem& item, const BatchRows& slice, const 
       if (crossings_ != nullptr) post_backward(s);
       return;
     }
-    case BackwardItem::Kind::kAccumulateTensor:
+    case BackwardItem::Kind::kAccumulateTensor: {
+      const trace::Span span("sum", "adding gradients of a tensor");
       if (!empty)
         device_.accumulate(training_->tensor(item.destination), training_->tensor(item.source), plan_.compute,
                            plan_.tensors[at(item.source)].elements(slice.rows), stream_);
       return;
+    }
     case BackwardItem::Kind::kAccumulateParameter: {
+      const trace::Span span("sum", "adding gradients of a weight");
       const plan::Parameter& parameter = plan_.parameters[at(item.destination)];
       if (!empty || runs_empty(writer_[at(item.source)]))
         device_.accumulate(gradients_ + parameter.offset, training_->tensor(item.source), DType::kF32,
@@ -423,7 +431,10 @@ void Executor::fetch_sums(std::size_t post) {
 }
 
 StepSums Executor::read_sums(std::size_t post) {
-  stream_.wait_for(*posts_[post].fetched);
+  {
+    const trace::Span span("wait", "waiting for the device");
+    stream_.wait_for(*posts_[post].fetched);
+  }
   std::vector<StepSums> shards;
   for (int shard = 0; shard < shards_; ++shard) {
     const double* const sums = posts_[post].sums->as<double>() + at(shard) * sums_per_shard();

@@ -1,6 +1,7 @@
 // What an Executor does where its replica has several slots.
 
 #include "core/clock.h"
+#include "core/trace.h"
 #include "replica/executor.h"
 
 namespace dptrain::replica {
@@ -23,6 +24,7 @@ void Executor::run_copy(std::size_t s, const BatchRows& slice, const Bindings& b
 }
 
 void Executor::fetch(int tensor, void* to, std::int64_t rows, bool training) {
+  const trace::Span span("copy", "copy from another slot");
   crossings_->await(tensor, slot_, stream_);
   if (rows > 0)
     device_.copy_between(to, crossings_->address(tensor, training), plan_.tensors[at(tensor)].bytes(rows), stream_);

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/trace.h"
 
 namespace dptrain::replica {
 namespace {
@@ -47,6 +48,8 @@ OtherSlots::OtherSlots(const plan::Plan& plan, const std::vector<device::Device*
     crew_.run([&](int lane) {
       Slot& slot = slots_[at(lane)];
       slot.device->enter();
+      trace::name_thread(
+          fmt::format("replica {}, slot {} ({})", options.rank, plan.slots[at(lane + 1)].front(), slot.device->name()));
       slot.stream = slot.device->make_stream();
       slot.executor = std::make_unique<Executor>(plan, *slot.device, *slot.stream, nullptr, home, options,
                                                  SlotContext{.slot = lane + 1, .crossings = &crossings});

@@ -10,6 +10,7 @@
 #include "core/format.h"
 #include "core/index.h"
 #include "core/log.h"
+#include "core/trace.h"
 #include "optim/optimizers/sgd.h"
 #include "replica/arenas.h"
 #include "replica/check_graphs.h"
@@ -68,6 +69,7 @@ struct Replica::Impl {
 
   /// Forward and backward of all micro-batches, reduction and update, queued one by one.
   void run_step(const std::vector<BatchRows>& micro_batches, const StepInputs& in) {
+    const trace::Span span("step", "step", in.number + 1);
     Stopwatch watch;
     clear_sums();
     sink.begin(in.number, in.loads);
@@ -86,12 +88,17 @@ struct Replica::Impl {
 
     beat("summing gradients over the replicas");
     const double waited = times.comm_exposed;
-    sink.finish(*stream);
-    if (options.replicas > 1) arenas.share_tables(collective);
+    finish_sums();
     times.comm_exposed = waited + watch.restart();
 
     run_update(in);
     times.optimizer += watch.seconds();
+  }
+
+  void finish_sums() {
+    const trace::Span span("all-reduce", "until all gradients are summed");
+    sink.finish(*stream);
+    if (options.replicas > 1) arenas.share_tables(collective);
   }
 
   void clear_accumulated() {
@@ -126,6 +133,7 @@ struct Replica::Impl {
     accumulate(number, begin, end);
     if (begin == 0) executor.taint_gradients();
     beat("handing gradients over");
+    const trace::Span span("all-reduce", "handing over bucket", bucket);
     const Stopwatch watch;
     sink.bucket_ready(bucket, *stream);
     times.comm_exposed += watch.seconds();
@@ -137,6 +145,7 @@ struct Replica::Impl {
 
   void run_update(const StepInputs& in) {
     beat("the update");
+    const trace::Span span("update", "update");
     arenas.update(*update, {.step = in.number, .learning_rate = in.learning_rate}, executor.state());
   }
 
@@ -166,6 +175,7 @@ struct Replica::Impl {
       }
     }
     beat("replaying a recorded step");
+    const trace::Span span("launch", "whole recorded step", in.number + 1);
     arenas.replay(*recording);
     executor.release(set);
     return true;

@@ -12,6 +12,7 @@
 #include "core/format.h"
 #include "core/index.h"
 #include "core/text.h"
+#include "core/trace.h"
 #include "replica/crew.h"
 #include "replica/exit_guard.h"
 #include "replica/sum_steps.h"
@@ -119,6 +120,7 @@ struct ReplicaSet::Impl {
   void make_replica(int lane) {
     device::Device& device = *devices[at(lane)];
     device.enter();
+    trace::name_thread((lane == 0 && device.reads_host_memory() ? "trainer and " : "") + name(lane));
     Options o{.optimizer = options.optimizer,
               .seed = options.seed,
               .rank = world.rank(lane),

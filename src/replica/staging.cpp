@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/index.h"
+#include "core/trace.h"
 
 namespace dptrain::replica {
 namespace {
@@ -67,6 +68,7 @@ void Staging::add_feed(int number, const Feed& feed) {
 
 void Staging::copy(const BatchRows& slice, int s) {
   if (!stream_ || slice.rows == 0) return;
+  const trace::Span span("copy", "batch to the device");
   Set& set = sets_[at(s)];
   set.released->hold(*stream_);
   if (slice.feed >= 0) {

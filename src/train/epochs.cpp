@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "core/rate.h"
 #include "core/text.h"
+#include "core/trace.h"
 #include "experiment/run_files.h"
 #include "session/environment.h"
 #include "session/evaluation.h"
@@ -51,6 +52,7 @@ bool Epochs::validates_after(std::int64_t step) const {
 
 /// Nothing where it was stopped.
 std::optional<experiment::Logs> Epochs::validate() {
+  const trace::Span span("trainer", "validation");
   data::Loader& loader = *run_.session.validation_loader();
   const Stopwatch watch;
   BarState bar{.total = loader.batches_per_epoch(), .values = " - validation"};
@@ -142,7 +144,10 @@ bool Epochs::end() {
   run_.position.seconds += report.seconds;
   step_to_next();
   keeper_.saver().hold_back();
-  for (const auto& callback : run_.callbacks) callback->epoch_end(control_, report);
+  {
+    const trace::Span span("trainer", "callbacks at the end of an epoch");
+    for (const auto& callback : run_.callbacks) callback->epoch_end(control_, report);
+  }
   run_.sinks->epoch(report);  // before a state that knows of this epoch is on the disk
   keeper_.saver().catch_up();
   run_.position.last_logs = report.logs;

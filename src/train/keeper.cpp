@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/trace.h"
 #include "train/handed_on.h"
 #include "train/nonfinite_account.h"
 
@@ -40,6 +41,7 @@ bool Keeper::may_keep() {
 checkpoint::State Keeper::state() { return make_state(run_.session, run_.position, run_.callbacks, run_.best); }
 
 void Keeper::submit(const std::string& name, bool private_state) {
+  const trace::Span span("save", "snapshot for", &name);
   saver_.submit({name}, [&] {
     checkpoint::Job job;
     job.model = snapshot();

@@ -15,6 +15,7 @@
 #include "core/log.h"
 #include "core/rate.h"
 #include "core/text.h"
+#include "core/trace.h"
 #include "session/evaluation.h"
 #include "session/shared_file.h"
 #include "train/signals.h"
@@ -43,7 +44,8 @@ Trainer::Trainer(session::Session& session, const RunDirectory& directory, const
       control_(run_, keeper_),
       epochs_(run_, keeper_, log_, control_, [this] { return obey_signals(), !run_.is_stopping(); }),
       faults_(run_, keeper_, ahead_),
-      nonfinite_(session.experiment().config.train.on_nonfinite) {
+      nonfinite_(session.experiment().config.train.on_nonfinite),
+      trace_(options.traced, directory, session.processes()) {
   session_.replicas().set_wishes([this] { return own_wishes(); });
   session_.on_bad_sample([this](const data::BadSample& bad) { run_.sinks->bad_sample(bad); });
 }
@@ -106,6 +108,7 @@ void Trainer::train_epoch() {
   log_.restart();
   epochs_.validate_if_due();  // a run that was resumed where it should have validated
   while (queued_samples() < loader.samples() && !finished() && !run_.rolls_back) {
+    trace_.before(queued_steps() + 1);
     data::Batch batch = loader.next();
     if (batch.rows() == 0) {  // the last ones could not be read
       catch_up();
@@ -113,6 +116,7 @@ void Trainer::train_epoch() {
       break;
     }
     train_step(std::move(batch));
+    if (ahead_.empty()) trace_.after(run_.position.step);
     if (ahead_.empty()) epochs_.validate_if_due();
     obey_signals();
   }
@@ -134,7 +138,7 @@ void Trainer::train_step(data::Batch batch) {
 }
 
 bool Trainer::must_stop_at(std::int64_t step) {
-  bool must = epochs_.validates_after(step);
+  bool must = epochs_.validates_after(step) || trace_.ends_with(step);
   for (const auto& callback : run_.callbacks) must = callback->stops_at(control_, step) || must;
   return must;
 }
@@ -190,7 +194,10 @@ void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch
 
   const StepReport report{position.step, position.epoch, log_.batch(),
                           loss,          run_.logs(),    run_.rate_of(position.step - 1)};
-  for (const auto& callback : run_.callbacks) callback->step_end(control_, report);
+  {
+    const trace::Span span("trainer", "callbacks");
+    for (const auto& callback : run_.callbacks) callback->step_end(control_, report);
+  }
   if (log_.due()) log_.write();
   if (run_.progress.visible())
     run_.progress.draw({.done = report.batch,
@@ -298,6 +305,7 @@ void Trainer::obey_signals() {
 }
 
 FitResult Trainer::finish() {
+  trace_.finish(run_.position.step);
   const bool good = keeper_.may_keep();
   epochs_.end_early();
   std::optional<Error> failed;

@@ -17,12 +17,14 @@
 #include "train/nonfinite_account.h"
 #include "train/run.h"
 #include "train/step_log.h"
+#include "train/step_trace.h"
 
 namespace dptrain::train {
 
 struct FitOptions {
   std::optional<std::int64_t> epochs, steps;  ///< --epochs, --steps: instead of the config's
   ProgressMode progress = ProgressMode::kAuto;
+  std::optional<StepRange> traced{};  ///< --trace
 };
 
 class Trainer {
@@ -75,6 +77,7 @@ class Trainer {
   Epochs epochs_;
   FaultKeeper faults_;
   NonfiniteAccount nonfinite_;
+  StepTrace trace_;
   std::string diverged_;  ///< why
   EndReport ended_;
   bool resumed_ = false;

@@ -4,6 +4,7 @@
 
 #include "core/format.h"
 #include "core/text.h"
+#include "core/trace.h"
 #include "data/images/image_decoders.h"
 
 namespace dptrain::data {
@@ -58,6 +59,7 @@ void convert_pixels(const std::uint8_t* pixels, std::int64_t count, int channels
 }
 
 void decode_image(std::span<const std::uint8_t> file, const DecodeOptions& options, Array& out) {
+  const trace::Span span("data", "decode");
   out.type = DType::kU8;
   switch (const ImageFormat format = image_format(file)) {
     case ImageFormat::kJpeg: return decode_jpeg(file, options, out);
