@@ -1,6 +1,7 @@
 #pragma once
 
-// The layer Normalization over flat arrays. May be called from any thread; work is shared among the caller's threads.
+// The layers Normalization, Rescaling and LayerScale over flat arrays. May be called from any thread; work is shared
+// among the caller's threads.
 
 #include <cstdint>
 
@@ -11,5 +12,12 @@ namespace dptrain::kernels::cpu {
 /// y == x allowed. A period of some hundred numbers is quickest.
 void periodic_affine(const float* x, const float* shift, const float* scale, const float* offset, int64_t period,
                      int64_t n, float* y);
+
+/// Floats of workspace for channel_scale_gradient.
+int64_t channel_scale_workspace(int64_t rows, int64_t channels);
+
+/// gradient[c] = sum over rows of x[row, c] dy[row, c]: partial sums of fixed blocks of rows, added in order.
+void channel_scale_gradient(const float* x, const float* dy, int64_t rows, int64_t channels, float* workspace,
+                            float* gradient);
 
 }  // namespace dptrain::kernels::cpu

@@ -23,6 +23,12 @@ void add_piece(const float* a, const float* b, float* y, int64_t n) {
       n, y, [](Vec u, Vec v) HWY_ATTR { return hn::Add(u, v); }, a, b);
 }
 
+void add_scaled_piece(const float* a, const float* b, float factor, float* y, int64_t n) {
+  const Vec f = splat(factor);
+  map(
+      n, y, [=](Vec u, Vec v) HWY_ATTR { return hn::MulAdd(v, f, u); }, a, b);
+}
+
 void add_relu_piece(const float* a, const float* b, float* y, int64_t n) {
   map(
       n, y,
@@ -105,6 +111,7 @@ namespace dptrain::kernels::cpu {
 
 HWY_EXPORT(fill_piece);
 HWY_EXPORT(add_piece);
+HWY_EXPORT(add_scaled_piece);
 HWY_EXPORT(add_relu_piece);
 HWY_EXPORT(add_relu_backward_piece);
 HWY_EXPORT(multiply_piece);
@@ -134,6 +141,12 @@ void copy(const float* x, float* y, int64_t n) {
 void add(const float* a, const float* b, float* y, int64_t n) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(add_piece)(a + begin, b + begin, y + begin, end - begin);
+  });
+}
+
+void add_scaled(const float* a, const float* b, float factor, float* y, int64_t n) {
+  parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(add_scaled_piece)(a + begin, b + begin, factor, y + begin, end - begin);
   });
 }
 

@@ -14,6 +14,9 @@ void copy(const float* x, float* y, int64_t n);
 /// y = a + b.
 void add(const float* a, const float* b, float* y, int64_t n);
 
+/// y = a + b factor.
+void add_scaled(const float* a, const float* b, float factor, float* y, int64_t n);
+
 /// y = max(a + b, 0), NaN where the sum is.
 void add_relu(const float* a, const float* b, float* y, int64_t n);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The layers Rescaling and Normalization over flat arrays. Asynchronous on the launch's stream; any thread.
+// The layers Rescaling, Normalization and LayerScale over flat arrays. Asynchronous on the launch's stream; any thread.
 
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
@@ -14,5 +14,21 @@ void scale_offset(const Launch& at, DType type, const void* x, float scale, floa
 /// an offset. y == x allowed.
 void channel_affine(const Launch& at, DType type, const void* x, const float* shift, const float* scale,
                     const float* offset, std::int64_t n, std::int64_t channels, void* y);
+
+/// What channel_affine() needs for (x - mean) / max(sqrt(variance), 1e-7), or where `invert` for x max(sqrt(variance),
+/// 1e-7) + mean, and for its gradient: numbers [4, channels] are shift, scale, offset, and zeros.
+void normalization_numbers(const Launch& at, const float* mean, const float* variance, std::int64_t channels,
+                           bool invert, float* numbers);
+
+/// y[row, c] = x[row, c] scale[c], in float. y == x allowed.
+void channel_scale(const Launch& at, DType type, const void* x, const float* scale, std::int64_t rows,
+                   std::int64_t channels, void* y);
+
+/// Floats of workspace for channel_scale_gradient, aligned to 16 bytes; never less for more rows.
+std::int64_t channel_scale_workspace(std::int64_t rows, std::int64_t channels);
+
+/// gradient[c] = sum over rows of x[row, c] dy[row, c], in an order that depends on the shape alone.
+void channel_scale_gradient(const Launch& at, DType type, const void* x, const void* dy, std::int64_t rows,
+                            std::int64_t channels, float* workspace, float* gradient);
 
 }  // namespace dptrain::kernels::DPTRAIN_GPU

@@ -74,6 +74,11 @@ struct SumRelu {
   }
 };
 
+struct AddScaled {
+  float factor;
+  __device__ float operator()(float a, float b) const { return fmaf(b, factor, a); }
+};
+
 template <class Word>
 __global__ void copy_columns_kernel(const Word* src, std::int64_t src_stride, Word* dst, std::int64_t dst_stride,
                                     std::int64_t words, std::int64_t width) {
@@ -150,6 +155,13 @@ void average_forward(const Launch& at, DType type, const Merge& merge, const voi
 void subtract_forward(const Launch& at, DType type, const Merge& merge, const void* const* inputs, std::int64_t rows,
                       void* y) {
   run_merge(at, type, Operands(merge, rows, inputs), DifferencePass{}, y);
+}
+
+void add_scaled(const Launch& at, DType type, const void* a, const void* b, float factor, std::int64_t n, void* y) {
+  dispatch(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    map(at, n, AddScaled{factor}, static_cast<T*>(y), static_cast<const T*>(a), static_cast<const T*>(b));
+  });
 }
 
 void scaled_backward(const Launch& at, DType type, const Merge& merge, int i, float factor, const void* dy,

@@ -53,6 +53,9 @@ void subtract_forward(const Launch& at, DType type, const Merge& merge, const vo
 void scaled_backward(const Launch& at, DType type, const Merge& merge, int i, float factor, const void* dy,
                      std::int64_t rows, void* dx);
 
+/// y = a + b factor, all of one shape, n numbers. y may be a or b.
+void add_scaled(const Launch& at, DType type, const void* a, const void* b, float factor, std::int64_t n, void* y);
+
 enum class Extreme { kLargest, kSmallest };
 
 /// y = the largest or smallest of the inputs; NaN where one of them is.

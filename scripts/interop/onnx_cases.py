@@ -83,7 +83,11 @@ def normalizations():
     case("LocalResponseNormalization", [4, 5, 9], {"LocalResponseNormalization": {"depth_radius": 2, "alpha": 0.3, "bias": 2, "beta": 0.75}})
     case("Normalization", [4, 3], {"Normalization": {"mean": [0.1, -0.2, 0.3], "variance": [1.5, 0.5, 2.0]}})
     case("Normalization inverted", [4, 3], {"Normalization": {"mean": [0.1, -0.2, 0.3], "variance": [1.5, 0.5, 2.0], "invert": True}})
+    case("Normalization of weights", [4, 3], "Normalization")
     case("Rescaling", [4, 3], {"Rescaling": {"scale": 0.5, "offset": -1}})
+    case("Rescaling of channels", [4, 3], {"Rescaling": {"scale": [0.5, 2, -1], "offset": [0, 1, 2]}})
+    case("LayerScale", [4, 3], {"LayerScale": {"init_values": 0.5, "projection_dim": 3}})
+    case("StochasticDepth", [4, 3], {"StochasticDepth": 0.4}, {"Dense": 2})
     for name in ("Dropout", "SpatialDropout1D", "GaussianDropout"):
         case(name, [4, 3], {name: {"rate": 0.4}}, {"Dense": 2})
     case("SpatialDropout2D", [4, 3, 2], {"SpatialDropout2D": 0.4}, {"Dense": 2})
@@ -113,6 +117,7 @@ def shapes():
 
 
 def merges():
+    case("CustomScaleLayer", [4, 5], {"Input": {"shape": [4, 5], "name": "in"}}, *two([4, 5], {"CustomScaleLayer": {"scale": 0.2}}))
     for name in ("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate"):
         case(name, [4, 5], {"Input": {"shape": [4, 5], "name": "in"}}, *two([4, 5], {name: {}}))
         conv = [{"Conv2D": {"filters": 3, "kernel_size": 3, "padding": "same", "name": side, "inputs": "in"}} for side in ("left", "right")]

@@ -1,6 +1,6 @@
 #pragma once
 
-// A Dropout's noise_shape in the words of the kernels, the same on every device.
+// What one draw of a dropout stands for in the words of the kernels, the same on every device.
 
 #include <optional>
 
@@ -9,7 +9,7 @@
 
 namespace dptrain::device {
 
-/// Nothing where every element draws. Neighbouring axes of one kind are one.
+/// Of a Dropout's noise_shape. Nothing where every element draws. Neighbouring axes of one kind are one.
 inline std::optional<kernels::SpreadAxes> spread_axes(const layers::DropoutSpec& spec, const Shape& in) {
   const std::optional<layers::SampleNoise> noise = layers::sample_noise(spec, in);
   if (!noise) return std::nullopt;
@@ -26,5 +26,8 @@ inline std::optional<kernels::SpreadAxes> spread_axes(const layers::DropoutSpec&
   }
   return all;
 }
+
+/// One number for a whole sample.
+inline kernels::SpreadAxes one_number(const Shape& in) { return {.axes = 1, .extent = {in.elements()}}; }
 
 }  // namespace dptrain::device

@@ -65,6 +65,7 @@ struct WeightDef {
   Regularizer regularizer = {};  ///< may be empty
   bool trainable = true;         ///< false: a statistic that forward updates (moving_mean), never a gradient
   double momentum = 0;           ///< statistics: new = momentum * old + (1 - momentum) * batch value
+  bool constant = false;  ///< of those that are not trainable: no statistic, but what nothing in training changes
   /// Covers the weight where parts of it have initializers of their own, instead of `initializer`.
   std::vector<WeightPart> parts = {};
 };

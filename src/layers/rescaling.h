@@ -1,11 +1,20 @@
 #pragma once
 
+#include <vector>
+
+#include "core/shape.h"
+#include "layers/channel_affine.h"
+
 namespace dptrain::layers {
 
-/// x * scale + offset (Keras Rescaling).
+/// x * scale + offset, each one value or one for each channel, the last axis (Keras Rescaling).
 struct RescalingSpec {
-  double scale = 1;
-  double offset = 0;
+  ChannelValues scale{{1}};
+  ChannelValues offset{{0}};
 };
+
+/// Whether all channels are treated alike.
+bool is_plain(const RescalingSpec& spec);
+ChannelAffine channel_affine(const RescalingSpec& spec, const Shape& in);
 
 }  // namespace dptrain::layers

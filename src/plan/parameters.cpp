@@ -9,7 +9,8 @@ namespace {
 
 ParameterKind kind_of(const graph::Weight& weight, const graph::Layer& layer) {
   if (weight.trainable) return ParameterKind::kTrainable;
-  return !weight.def.trainable && layer.trainable ? ParameterKind::kStatistic : ParameterKind::kFrozen;
+  const bool statistic = !weight.def.trainable && !weight.def.constant && layer.trainable;
+  return statistic ? ParameterKind::kStatistic : ParameterKind::kFrozen;
 }
 
 std::int64_t aligned(std::int64_t elements) {

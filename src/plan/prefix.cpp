@@ -46,7 +46,11 @@ class PrefixFinder {
   }
 
   /// Weights that training changes: trainable ones and the statistics of a layer that is not frozen.
-  bool trains(int n) const { return layer_of(n).trainable && !layer_of(n).weights.empty(); }
+  bool trains(int n) const {
+    return layer_of(n).trainable && std::ranges::any_of(layer_of(n).weights, [&](int weight) {
+             return !model_.weights[at(weight)].def.constant;
+           });
+  }
   bool is_random(int n) const { return layers::is_random(layer_of(n).spec); }
   bool belongs(int n) const {
     const std::vector<Port>& inputs = graph_.nodes[at(n)].inputs;

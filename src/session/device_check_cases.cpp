@@ -132,6 +132,7 @@ void add_layers(std::vector<DeviceCheck>& all) {
                           {"Average", "", both},
                           {"Maximum", "", both},
                           {"Minimum", "", both},
+                          {"CustomScaleLayer", "scale: 0.3", both},
                           {"Concatenate", "", both}}));
   all.push_back(of_steps({{"BatchNormalization", ""},
                           {"LayerNormalization", ""},
@@ -139,11 +140,15 @@ void add_layers(std::vector<DeviceCheck>& all) {
                           {"LocalResponseNormalization", ""}}));
   all.push_back(of_steps({{"Dropout", "rate: 0.3"},
                           {"Dropout", "rate: 0.3, noise_shape: [null, 7, 1, 4]"},
+                          {"StochasticDepth", "drop_path_rate: 0.3"},
                           {"SpatialDropout2D", "rate: 0.3"},
                           {"GaussianDropout", "rate: 0.3"},
                           {"GaussianNoise", "stddev: 0.1"},
                           {"Normalization", "mean: [0, 0.1, 0.2, 0.3], variance: [1, 2, 3, 4]"},
+                          {"Normalization", "axis: -1"},
                           {"Rescaling", "scale: 0.5, offset: 0.1"},
+                          {"Rescaling", "scale: [0.5, 1, 2, -1], offset: 0.1"},
+                          {"LayerScale", "init_values: 0.5, projection_dim: 4"},
                           {"ReLU", "negative_slope: 0.1, max_value: 2"},
                           {"LeakyReLU", ""},
                           {"ELU", ""},

@@ -202,12 +202,14 @@ OneStep::OneStep(const Case& c, Wanted wanted, const device::Device& device) : w
   }
   for (std::size_t i = 0; i < weights.size(); ++i) {
     step.parameters.push_back(static_cast<int>(i));
-    step.parameter_gradients.push_back(wanted != Wanted::kInputs || !weights[i].trainable);
+    step.parameter_gradients.push_back((wanted != Wanted::kInputs || !weights[i].trainable) && !weights[i].constant);
     step.parameter_gradient_tensors.push_back(plan::kAbsent);
     plan::Parameter parameter;
     parameter.shape = weights[i].shape;
     parameter.order = plan::weight_order(device, c.layer, i);
-    parameter.kind = weights[i].trainable ? plan::ParameterKind::kTrainable : plan::ParameterKind::kStatistic;
+    parameter.kind = weights[i].trainable  ? plan::ParameterKind::kTrainable
+                     : weights[i].constant ? plan::ParameterKind::kFrozen
+                                           : plan::ParameterKind::kStatistic;
     plan.parameters.push_back(parameter);
   }
   plan.steps.push_back(step);

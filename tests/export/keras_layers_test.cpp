@@ -242,6 +242,13 @@ TEST(KerasLayers, NoisesScalesAndProducts) {
             json::parse(R"({"axis": -1, "mean": 0.5, "variance": 2.0, "invert": false})"));
   EXPECT_EQ(exported("Normalization: {mean: [1, 2, 3], variance: [4, 5, 6], invert: true}"),
             json::parse(R"({"axis": -1, "mean": [1.0, 2.0, 3.0], "variance": [4.0, 5.0, 6.0], "invert": true})"));
+  EXPECT_EQ(exported("Normalization"), json::parse(R"({"axis": -1, "mean": null, "variance": null, "invert": false})"));
+  EXPECT_EQ(exported("Rescaling: 2"), json::parse(R"({"scale": 2.0, "offset": 0.0})"));
+  EXPECT_EQ(exported("Rescaling: {scale: [1, 2, 0.5]}"), json::parse(R"({"scale": [1.0, 2.0, 0.5], "offset": 0.0})"));
+  EXPECT_EQ(exported("LayerScale: {init_values: 1, projection_dim: 3}"),
+            json::parse(R"({"init_values": 1.0, "projection_dim": 3})"));
+  EXPECT_EQ(exported("StochasticDepth: 0.5"), json::parse(R"({"drop_path_rate": 0.5})"));
+  EXPECT_EQ(exported("CustomScaleLayer: 2"), json::parse(R"({"scale": 2.0})"));
   EXPECT_EQ(exported("GaussianDropout: 0.5"), json::parse(R"({"rate": 0.5})"));
   EXPECT_EQ(exported("Dropout: {rate: 0.5, noise_shape: [null, 7, 1, 3]}"),
             json::parse(R"({"rate": 0.5, "noise_shape": [null, 7, 1, 3], "seed": null})"));

@@ -51,7 +51,12 @@ std::vector<OnnxExample> examples() {
                            "LeakyReLU", "ELU", "PReLU", "Softmax"})
     add(name, kImage, {name});
   add("Rescaling", kImage, {"Rescaling: {scale: 2, offset: 1}"});
+  add("Rescaling", kImage, {"Rescaling: {scale: [1, 2, 0.5, -1], offset: [1, 2, 3, 4]}"});
   add("GroupNormalization", kImage, {"GroupNormalization: 2"});
+  add("Normalization", kImage, {"Normalization"});
+  add("LayerScale", kImage, {"LayerScale: {init_values: 0.5, projection_dim: 4}"});
+  add("StochasticDepth", kSteps, {"StochasticDepth: 0.2", "Dense: 3"});
+  add("CustomScaleLayer", kSteps, {"Dense: {units: 4, name: a}", "CustomScaleLayer: {scale: 0.2, inputs: [in, a]}"});
   add("Normalization", kImage, {"Normalization: {mean: [0.5], variance: [2]}"});
   add("UpSampling2D", kImage, {"UpSampling2D: {size: 2, interpolation: bilinear}"});
   add("Resizing", kImage, {"Resizing: {height: 5, width: 11}"});

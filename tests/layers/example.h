@@ -57,8 +57,10 @@ inline std::string weights_of(const std::string& yaml, const std::vector<Shape>&
   const config::Typed layer = layer_of(yaml);
   std::string text;
   for (const WeightDef& weight : type_of(layer).weights(layer.spec(), inputs))
-    text +=
-        (text.empty() ? "" : ", ") + weight.name + " " + weight.shape.str() + (weight.trainable ? "" : " statistic");
+    text += (text.empty() ? "" : ", ") + weight.name + " " + weight.shape.str() +
+            (weight.trainable  ? ""
+             : weight.constant ? " constant"
+                               : " statistic");
   return text;
 }
 

@@ -8,7 +8,9 @@ namespace {
 const Shape kOddShape{7, 5, 3};
 
 TEST(SmallLayers, KeepTheShape) {
-  for (const char* type : {"ELU", "PReLU", "GaussianNoise: 0.1", "GaussianDropout: 0.1", "SpatialDropout2D: 0.5"})
+  for (const char* type :
+       {"ELU", "PReLU", "GaussianNoise: 0.1", "GaussianDropout: 0.1", "SpatialDropout2D: 0.5", "StochasticDepth: 0.5",
+        "LayerScale: {init_values: 1, projection_dim: 3}", "Rescaling: [1, 2, 3]"})
     EXPECT_EQ(output_of(type, {kOddShape}), kOddShape) << type;
 }
 
@@ -37,13 +39,35 @@ TEST(SmallLayers, Normalization) {
             "mean has 3 values and variance 1: expected as many");
   EXPECT_EQ(refusal("Normalization: {axis: 1, mean: 1, variance: 1}", {kOddShape}),
             "axis 1 is not supported: only the last axis is, -1 or 3");
-  EXPECT_EQ(read_layer("Normalization: {variance: 1}").errors, "Normalization: missing argument 'mean'\n");
+  EXPECT_EQ(weights_of("Normalization: {mean: 0.5, variance: 2}", {kOddShape}), "");
+  EXPECT_EQ(weights_of("Normalization", {kOddShape}), "mean 3 constant, variance 3 constant, count scalar constant");
+  EXPECT_EQ(refusal("Normalization: {variance: 1}", {kOddShape}), "mean has 0 values and variance 1: expected as many");
   EXPECT_EQ(read_layer("Normalization: {mean: 1, variance: -1}").errors,
             "Normalization: variance must be >= 0, found -1\n");
 }
 
+TEST(SmallLayers, OfKerasApplications) {
+  EXPECT_EQ(weights_of("LayerScale: {init_values: 1e-6, projection_dim: 3}", {kOddShape}), "gamma 3");
+  EXPECT_EQ(reads_of("LayerScale: {init_values: 1e-6, projection_dim: 3}"), "; input to train");
+  EXPECT_EQ(refusal("LayerScale: {init_values: 1e-6, projection_dim: 5}", {kOddShape}),
+            "projection_dim is 5, expected the extent of the last axis of {0}, which is 7x5x3");
+  EXPECT_EQ(output_of("CustomScaleLayer: 0.2", {kOddShape, kOddShape}), kOddShape);
+  EXPECT_EQ(refusal("CustomScaleLayer: 0.2", {kOddShape, {7, 5, 1}}), "inputs differ: {0} is 7x5x3, {1} is 7x5x1");
+  EXPECT_EQ(reads_of("CustomScaleLayer: 0.2"), "");
+  EXPECT_EQ(read_layer("StochasticDepth: 1").errors, "StochasticDepth: drop_path_rate must be >= 0 and < 1, found 1\n");
+}
+
+TEST(SmallLayers, Rescaling) {
+  EXPECT_EQ(refusal("Rescaling: [1, 2]", {kOddShape}),
+            "scale has 2 values, expected 1 or as many as the last axis of {0}, which is 7x5x3");
+  EXPECT_EQ(refusal("Rescaling: {scale: 1, offset: [1, 2, 3, 4]}", {kOddShape}),
+            "offset has 4 values, expected 1 or as many as the last axis of {0}, which is 7x5x3");
+  EXPECT_EQ(read_layer("Rescaling: []").errors, "Rescaling: scale must not be empty\n");
+}
+
 TEST(SmallLayers, RandomOnes) {
-  for (const char* type : {"GaussianNoise: 0.1", "GaussianDropout: 0.1", "SpatialDropout2D: 0.5"}) {
+  for (const char* type :
+       {"GaussianNoise: 0.1", "GaussianDropout: 0.1", "SpatialDropout2D: 0.5", "StochasticDepth: 0.5"}) {
     EXPECT_TRUE(is_random(layer_of(type))) << type;
     EXPECT_EQ(reads_of(type), "") << type;
   }

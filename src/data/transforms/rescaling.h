@@ -1,10 +1,11 @@
 #pragma once
 
-#include "layers/rescaling.h"
-
 namespace dptrain::data {
 
-/// x * scale + offset, with the keys of the layer.
-using layers::RescalingSpec;
+/// x * scale + offset (Keras Rescaling, of one value for all channels).
+struct RescalingSpec {
+  double scale = 1;
+  double offset = 0;
+};
 
 }  // namespace dptrain::data

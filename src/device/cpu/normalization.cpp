@@ -1,43 +1,32 @@
 #include "layers/normalization.h"
 
+#include "device/cpu/channel_affine.h"
 #include "device/device.h"
-#include "kernels/cpu/affine.h"
 
 namespace dptrain::device::cpu {
 namespace {
 
-/// The channels' numbers repeated until there are enough for a kernel to run through.
-std::vector<float> repeated(const std::vector<float>& values, std::size_t times) {
-  std::vector<float> all;
-  for (std::size_t i = 0; i < times; ++i) all.insert(all.end(), values.begin(), values.end());
-  return all;
-}
-
 class NormalizationOp final : public Op {
  public:
   NormalizationOp(const layers::NormalizationSpec& spec, const OpContext& context, Device&)
-      : elements_(context.output().elements()) {
-    const layers::ChannelAffine affine = layers::channel_affine(spec, context.input(0));
-    const std::size_t times = (kPeriod + affine.scale.size() - 1) / affine.scale.size();
-    shift_ = repeated(affine.shift, times);
-    scale_ = repeated(affine.scale, times);
-    offset_ = repeated(affine.offset, times);
+      : spec_(spec), channels_(context.input(0).back()), elements_(context.output().elements()) {
+    if (!layers::moments_are_weights(spec)) affine_ = RepeatedAffine(layers::channel_affine(spec, context.input(0)));
   }
 
-  void forward(const OpArgs& a) override {
-    kernels::cpu::periodic_affine(a.in(), shift_.data(), scale_.data(), offset_.data(), period(), a.rows * elements_,
-                                  a.out());
+  /// Whoever has weights is told of their changes; what it makes of them it keeps itself.
+  plan::Need need() const override { return {.packed = layers::moments_are_weights(spec_) ? sizeof(float) : 0}; }
+  void pack(const OpArgs& a) override {
+    const auto channels = static_cast<std::size_t>(channels_);
+    affine_ = RepeatedAffine(layers::channel_affine(spec_, {a.weights[0], channels}, {a.weights[1], channels}));
   }
-  void backward(const OpArgs& a) override {
-    kernels::cpu::periodic_affine(a.dy(), nullptr, scale_.data(), nullptr, period(), a.rows * elements_, a.dx());
-  }
+
+  void forward(const OpArgs& a) override { affine_.forward(a.in(), a.rows * elements_, a.out()); }
+  void backward(const OpArgs& a) override { affine_.backward(a.dy(), a.rows * elements_, a.dx()); }
 
  private:
-  static constexpr std::size_t kPeriod = 256;
-  std::int64_t period() const { return static_cast<std::int64_t>(scale_.size()); }
-
-  std::vector<float> shift_, scale_, offset_;
-  std::int64_t elements_;
+  layers::NormalizationSpec spec_;
+  RepeatedAffine affine_;
+  std::int64_t channels_, elements_;
 };
 
 const RegisteredOp kCpuNormalization = op<layers::NormalizationSpec, NormalizationOp>(DeviceKind::kCpu);

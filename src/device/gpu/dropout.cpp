@@ -1,41 +1,15 @@
 #include "layers/dropout.h"
 
-#include "core/random.h"
-#include "device/gpu/gpu_op.h"
+#include "device/gpu/spread_dropout_op.h"
 #include "device/spread_axes.h"
-#include "kernels/cuda/dropout.h"
-#include "kernels/cuda/elementwise.h"
 
 namespace dptrain::device::DPTRAIN_GPU {
 namespace {
 
-/// The mask is a function of (seed, step of the plan, optimizer step, row of the global batch): nothing is kept. The
-/// optimizer step is read from OpArgs::state, so that a recorded step draws anew.
-class DropoutOp final : public GpuOp {
+class DropoutOp final : public SpreadDropoutOp {
  public:
   DropoutOp(const layers::DropoutSpec& spec, const OpContext& context, Device& device)
-      : GpuOp(context, device),
-        rate_(spec.rate),
-        seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
-        stream_(static_cast<std::uint32_t>(Purpose::kDropout) + context.stream()),
-        width_(context.output().elements()),
-        spread_(spread_axes(spec, context.input(0))) {}
-
-  void forward(const OpArgs& a) override { drop(a, a.training, a.inputs[0], a.out<void>()); }
-  void backward(const OpArgs& a) override { drop(a, true, a.dy<void>(), a.input_gradients[0]); }
-
- private:
-  void drop(const OpArgs& a, bool training, const void* x, void* y) const {
-    if (!training || rate_ <= 0) return kernel::copy(at(a), type_, x, y, a.rows * width_);
-    const kernel::Dropout dropout{.rate = rate_, .seed = seed_, .layer = stream_, .first_row = a.first_row};
-    if (spread_) return kernel::spread_dropout(at(a), type_, dropout, *spread_, a.state, x, a.rows, y);
-    kernel::dropout(at(a), type_, dropout, a.state, x, a.rows, width_, y);
-  }
-
-  float rate_;
-  std::uint32_t seed_, stream_;
-  std::int64_t width_;
-  std::optional<kernels::SpreadAxes> spread_;
+      : SpreadDropoutOp(spec.rate, spread_axes(spec, context.input(0)), context, device) {}
 };
 
 const RegisteredOp kDropout = op<layers::DropoutSpec, DropoutOp>(kKind);

@@ -7,6 +7,7 @@
 #include "layers/spatial_dropout1d.h"
 #include "layers/spatial_dropout2d.h"
 #include "layers/spatial_dropout3d.h"
+#include "layers/stochastic_depth.h"
 
 namespace dptrain::exporting::onnx {
 namespace {
@@ -22,6 +23,7 @@ const RegisteredForm kSpatialDropout2D = nothing<layers::SpatialDropout2DSpec>()
 const RegisteredForm kSpatialDropout3D = nothing<layers::SpatialDropout3DSpec>();
 const RegisteredForm kGaussianDropout = nothing<layers::GaussianDropoutSpec>();
 const RegisteredForm kGaussianNoise = nothing<layers::GaussianNoiseSpec>();
+const RegisteredForm kStochasticDepth = nothing<layers::StochasticDepthSpec>();
 
 }  // namespace
 }  // namespace dptrain::exporting::onnx

@@ -1,11 +1,14 @@
 // Normalizations, with the moving statistics where there are some.
 
+#include <algorithm>
 #include <cmath>
 
 #include "export/onnx/onnx_layer.h"
 #include "layers/batch_normalization.h"
+#include "layers/custom_scale_layer.h"
 #include "layers/group_normalization.h"
 #include "layers/layer_normalization.h"
+#include "layers/layer_scale.h"
 #include "layers/local_response_normalization.h"
 #include "layers/normalization.h"
 #include "layers/rescaling.h"
@@ -82,7 +85,10 @@ Value local_response(const layers::LocalResponseNormalizationSpec& spec, Call& c
 
 Value normalization(const layers::NormalizationSpec& spec, Call& call) {
   const Value& x = call.x();
-  const layers::ChannelAffine affine = layers::channel_affine(spec, sample_of(x));
+  const layers::ChannelAffine affine =
+      layers::moments_are_weights(spec)
+          ? layers::channel_affine(spec, call.weight("mean").values, call.weight("variance").values)
+          : layers::channel_affine(spec, sample_of(x));
   const auto channels = [&](const char* what, const std::vector<float>& values) {
     return call.made(what, {x.dims.back()}, [&] { return values; });
   };
@@ -94,8 +100,19 @@ Value normalization(const layers::NormalizationSpec& spec, Call& call) {
 }
 
 Value rescaling(const layers::RescalingSpec& spec, Call& call) {
-  const Value y = call.to.binary("Mul", call.x(), call.to.scalar(static_cast<float>(spec.scale)));
-  return spec.offset == 0 ? y : call.to.binary("Add", y, call.to.scalar(static_cast<float>(spec.offset)));
+  const auto constant = [&](const char* what, const layers::ChannelValues& channels) {
+    if (channels.values.size() == 1) return call.to.scalar(static_cast<float>(channels.values[0]));
+    return call.made(what, {call.x().dims.back()},
+                     [&] { return std::vector<float>(channels.values.begin(), channels.values.end()); });
+  };
+  const Value y = call.to.binary("Mul", call.x(), constant("scale", spec.scale));
+  const bool shifts = std::ranges::any_of(spec.offset.values, [](double offset) { return offset != 0; });
+  return shifts ? call.to.binary("Add", y, constant("offset", spec.offset)) : y;
+}
+
+Value custom_scale(const layers::CustomScaleLayerSpec& spec, Call& call) {
+  const Value scaled = call.to.binary("Mul", call.inputs[1], call.to.scalar(static_cast<float>(spec.scale)));
+  return call.to.binary("Add", call.inputs[0], scaled);
 }
 
 const RegisteredForm kBatchNormalization = form<layers::BatchNormalizationSpec>(batch_normalization);
@@ -104,6 +121,10 @@ const RegisteredForm kGroupNormalization = form<layers::GroupNormalizationSpec>(
 const RegisteredForm kLocalResponseNormalization = form<layers::LocalResponseNormalizationSpec>(local_response);
 const RegisteredForm kNormalization = form<layers::NormalizationSpec>(normalization);
 const RegisteredForm kRescaling = form<layers::RescalingSpec>(rescaling);
+const RegisteredForm kLayerScale = form<layers::LayerScaleSpec>([](const layers::LayerScaleSpec&, Call& call) {
+  return call.to.binary("Mul", call.x(), call.constant(call.weight("gamma")));
+});
+const RegisteredForm kCustomScaleLayer = form<layers::CustomScaleLayerSpec>(custom_scale);
 
 }  // namespace
 }  // namespace dptrain::exporting::onnx
