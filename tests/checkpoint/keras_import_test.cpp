@@ -6,6 +6,7 @@
 #include "checkpoint/keras/keras_import.h"
 #include "checkpoint/keras_sample.h"
 #include "export/keras/keras_config.h"
+#include "layers/rescaling.h"
 #include "support/test_data.h"
 
 namespace dptrain::checkpoint {
@@ -54,6 +55,44 @@ TEST(KerasImport, ReadsWhatWeWrite) {
     EXPECT_EQ(config_of(again), config_of(graph));
     EXPECT_EQ(graph::wiring(again), graph::wiring(graph));
   }
+}
+
+/// One operation of Keras 3, `x + 3.0` in a model, with these arguments in JSON; T stands for the tensor.
+std::string operation(const std::string& name, std::string arguments) {
+  const std::string tensor = R"({"class_name": "__keras_tensor__", "config": {"keras_history": ["x", 0, 0]}})";
+  for (std::size_t at = 0; (at = arguments.find('T', at)) != std::string::npos; at += tensor.size())
+    arguments.replace(at, 1, tensor);
+  return R"({"class_name": "Functional", "config": {"name": "m", "layers": [
+    {"class_name": "InputLayer", "name": "x", "config": {"batch_shape": [null, 5], "name": "x"}, "inbound_nodes": []},
+    {"class_name": ")" +
+         name + R"(", "name": "op", "config": {"name": "op"}, "inbound_nodes": [{"args": [)" + arguments +
+         R"(], "kwargs": {}}]}], "input_layers": [["x", 0, 0]], "output_layers": [["op", 0, 0]]}})";
+}
+
+TEST(KerasImport, ArithmeticWithNumbersIsRescaling) {
+  struct Expected {
+    const char *name, *arguments;
+    double scale, offset;
+  };
+  for (const Expected& e : {Expected{"Add", "T, 3.0", 1, 3},
+                            {"Add", "3, T", 1, 3},
+                            {"Subtract", "T, 0.5", 1, -0.5},
+                            {"Subtract", "2.0, T", -1, 2},
+                            {"Multiply", "T, 0.25", 0.25, 0},
+                            {"Multiply", "5, T", 5, 0},
+                            {"TrueDivide", "T, 4.0", 0.25, 0},
+                            {"Divide", "T, 8", 0.125, 0},
+                            {"Negative", "T", -1, 0}}) {
+    const graph::Graph graph = imported(operation(e.name, e.arguments));
+    const auto* spec = graph.layers.back().spec.get_if<layers::RescalingSpec>();
+    ASSERT_NE(spec, nullptr) << e.name;
+    EXPECT_EQ(graph.layers.back().name, "op");
+    EXPECT_EQ(spec->scale.values, std::vector<double>{e.scale}) << e.name << " " << e.arguments;
+    EXPECT_EQ(spec->offset.values, std::vector<double>{e.offset}) << e.name << " " << e.arguments;
+  }
+  EXPECT_EQ(graph::wiring(imported(operation("Add", "T, T"))), "x, op <- x x");
+  EXPECT_THAT(refusal(operation("TrueDivide", "1.0, T")), HasSubstr("is called with 1.0, which is no tensor"));
+  EXPECT_THAT(refusal(operation("Maximum", "T, 0.5")), HasSubstr("is called with 0.5, which is no tensor"));
 }
 
 TEST(KerasImport, Keras2WithAModelCalledTwice) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/config_layers.h"
+#include "checkpoint/keras/keras_arithmetic.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/json_depth.h"
@@ -184,13 +185,21 @@ class ModelReader {
     Call call{.where = fmt::format("layer '{}'", layer.name), .layer = layer};
     collect(node.is_object() ? at(node, "args") : node, call.inputs, 0, call);
     if (node.is_object()) {
+      const std::optional<KerasLine> line = line_of(layer.class_name, at(node, "args"));
+      if (line) become_rescaling(layer, *line);
       for (const nlohmann::json& argument : at(node, "args"))
-        if (argument.is_primitive() && !argument.is_null() && !makes_masks(layer))
+        if (!line && argument.is_primitive() && !argument.is_null() && !makes_masks(layer))
           refuse(fmt::format("{} is called with {}, which is no tensor", call.where, argument.dump()));
       read_keywords(at(node, "kwargs"), call);
     }
     if (layer.class_name == "MultiHeadAttention") leave_out_repeated(call.inputs);
     return std::move(call.inputs);
+  }
+
+  /// An operation has one call.
+  static void become_rescaling(KerasLayer& layer, const KerasLine& line) {
+    layer.class_name = "Rescaling";
+    *layer.config = {{"scale", line.scale}, {"offset", line.offset}};
   }
 
   struct Call {
