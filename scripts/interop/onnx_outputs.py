@@ -26,7 +26,7 @@ from onnx_cases import CASES
 
 SAMPLES = 3
 SMALL = {"densenet121": 64, "inception_v3": 96, "mobilenet": 64, "mobilenet_v2": 64, "resnet50": 64, "vgg16": 64, "vgg19": 64,
-         "vit": 32, "xception": 80}   # sides of the images
+         "vit": 32, "xception": 80, "inception_resnet_v2": 96}   # sides of the images; all others 64
 
 
 def dptrain(program, *words):
@@ -46,7 +46,7 @@ def draw_weights(file, random, deep):
             item.attrs.pop("crc32", None)
             values = item[()]
             small = 0.05 if deep else 0.3
-            if "moving_variance" in name:
+            if "variance" in name:
                 values = values * random.uniform(0.7, 1.4, values.shape)
             elif not (deep and "kernel" in name):
                 values = values + small * random.standard_normal(values.shape)
@@ -97,9 +97,10 @@ def networks(folder):
     """name, model, input shape"""
     for path in sorted(folder.glob("*.yaml")):
         name = re.search(r"^network: *(\S+)", path.read_text(), re.M).group(1)
-        shape = [24, 32] if name == "Transformer" else [SMALL[path.stem]] * 2 + [3]
-        use = {name: {"input_shape": shape, "classes": 10, "include_top": True}}
-        yield name, {"layers": [{"Input": shape}, use]}, shape
+        shape = [24, 32] if name == "Transformer" else [SMALL.get(path.stem, 64)] * 2 + [3]
+        variants = re.search(r"^variants:\n((?:  .*\n)+)", path.read_text(), re.M)
+        for each in [name, *(re.findall(r"^  (\w+):", variants.group(1), re.M) if variants else [])]:
+            yield each, {"layers": [{"Input": shape}, {each: {"input_shape": shape, "classes": 10, "include_top": True}}]}, shape
 
 
 def main():

@@ -31,6 +31,7 @@ void advise_preprocessing(const graph::Graph& graph, const DataSection& data, co
   if (!data.train && !data.validation && !data.test) return;
   const auto& transforms = data.transforms.eval;
   for (const graph::NetworkUse& use : graph.networks) {
+    if (use.preprocessing == "built_in") continue;
     const bool there = std::any_of(transforms.begin(), transforms.end(), [&](const config::Typed& transform) {
       return is_preprocessing(transform, use.preprocessing);
     });

@@ -65,7 +65,7 @@ struct Node {
 /// none.
 struct NetworkUse {
   std::string network;        ///< "VGG16"
-  std::string preprocessing;  ///< what its published weights want: "caffe", "tf" or "torch"
+  std::string preprocessing;  ///< what its published weights want: "caffe", "tf", "torch" or "built_in"
   bool reads_input = false;   ///< an Input directly: what the transforms make of the images
   config::Mark mark;
 };

@@ -19,7 +19,8 @@ using A = NetworkArguments;
 
 bool takes(const Network& network, std::string_view argument) {
   const auto& all = network.block.parameters;
-  return std::any_of(all.begin(), all.end(), [&](const Parameter& parameter) { return parameter.name == argument; });
+  return !network.constants.contains(argument) &&
+         std::any_of(all.begin(), all.end(), [&](const Parameter& parameter) { return parameter.name == argument; });
 }
 
 config::Schema schema_of(const Network& network) {
@@ -61,6 +62,8 @@ config::Schema schema_of(const Network& network) {
   size("classes", &A::classes, "");
   add(key("classifier_activation", &A::classifier_activation).doc("linear: the top gives logits"));
   add(key("alpha", &A::alpha).above(0).at_most(64).doc("factor of the numbers of channels"));
+  add(key("minimalistic", &A::minimalistic).doc("without squeeze and excite, hard_swish and 5x5 kernels"));
+  add(key("include_preprocessing", &A::include_preprocessing).doc("the network scales its pixels, 0 to 255, itself"));
   add(key("depth_multiplier", &A::depth_multiplier).at_least(1).at_most(4096));
   return schema;
 }
@@ -89,7 +92,20 @@ std::vector<NetworkRule> read_rules(const config::Node& file) {
   return rules;
 }
 
-Network read_network(const config::BundledFile& bundled) {
+/// The same network by another name and with other values.
+Network variant(Network network, const std::string& name, const config::Node& differences) {
+  network.name = name;
+  for (const auto& [key, mark, value] : differences.entries()) {
+    const auto parameter = std::ranges::find(network.block.parameters, key, &Parameter::name);
+    if (parameter == network.block.parameters.end())
+      throw Error(ErrorKind::kInternal, fmt::format("{}: '{}' is no parameter", mark.str(), key));
+    parameter->fallback = value;
+  }
+  return network;
+}
+
+/// That of a file, and its variants.
+std::vector<Network> read_networks(const config::BundledFile& bundled) {
   config::Diagnostics diagnostics;
   Reader reader(diagnostics);
   const config::Node file = config::load_text(std::string(bundled.text), std::string(bundled.name), ".", diagnostics);
@@ -100,10 +116,21 @@ Network read_network(const config::BundledFile& bundled) {
   if (file.find("smallest") != nullptr) network.smallest = std::stoll(head(file, "smallest"));
   network.rules = read_rules(file);
   network.definitions = read_definitions(file, reader);
-  network.block = read_block(file, file.mark(), {"network", "preprocessing", "smallest", "rules", "blocks"}, reader)
-                      .value_or(Block());
+  network.block =
+      read_block(file, file.mark(),
+                 {"network", "constants", "variants", "preprocessing", "smallest", "rules", "blocks"}, reader)
+          .value_or(Block());
+  if (const config::Node* constants = file.find("constants"))
+    for (const auto& [name, mark, value] : constants->entries()) {
+      network.constants.insert(name);
+      network.block.parameters.push_back({name, value});
+    }
   diagnostics.throw_if_errors();
-  return network;
+  std::vector<Network> all{network};
+  if (const config::Node* variants = file.find("variants"))
+    for (const auto& [name, mark, differences] : variants->entries())
+      all.push_back(variant(network, name, differences));
+  return all;
 }
 
 /// The keys that the network takes, with the defaults of its file. The checks refer to the network where it stays.
@@ -111,7 +138,7 @@ void add_schema(Network& network) {
   config::Node params = config::Node::map();
   for (const Parameter& parameter : network.block.parameters) {
     if (parameter.name == "input_shape") network.rank = static_cast<int>(parameter.fallback->items().size());
-    params.set(parameter.name, parameter.fallback.value());
+    if (takes(network, parameter.name)) params.set(parameter.name, parameter.fallback.value());
   }
   network.schema = schema_of(network);
   config::Diagnostics diagnostics;
@@ -127,10 +154,11 @@ void add_schema(Network& network) {
 const std::map<std::string, Network, std::less<>>& networks() {
   static const auto all = [] {
     std::map<std::string, Network, std::less<>> made;
-    for (const config::BundledFile& file : config::bundled_networks()) {
-      Network network = read_network(file);
-      add_schema(made[network.name] = std::move(network));
-    }
+    for (const config::BundledFile& file : config::bundled_networks())
+      for (Network& network : read_networks(file)) {
+        const std::string name = network.name;
+        add_schema(made[name] = std::move(network));
+      }
     return made;
   }();
   return all;
@@ -165,7 +193,8 @@ std::optional<std::map<std::string, config::Node>> network_values(const Network&
     for (const auto& entry : step.arguments.entries()) {
       if (takes(network, entry.key) || std::find(ignored.begin(), ignored.end(), entry.key) != ignored.end()) continue;
       std::vector<std::string> names;
-      for (const Parameter& parameter : network.block.parameters) names.push_back(parameter.name);
+      for (const Parameter& parameter : network.block.parameters)
+        if (takes(network, parameter.name)) names.push_back(parameter.name);
       const std::string hint =
           entry.key == "weights" ? "; weights are named under model.weights" : did_you_mean(entry.key, names);
       reader.error(entry.mark, fmt::format("unknown argument '{}'{}; {} takes {}", entry.key, hint, network.name,

@@ -5,7 +5,9 @@
 // to a block's params and layers:
 //
 //   network        its name
-//   preprocessing  of the published weights, where there are any
+//   constants      parameters that nobody gives: what variants differ in
+//   variants       further networks of the file: their names, and the parameters and constants that are others
+//   preprocessing  of the published weights, where there are any; built_in: the network does it itself
 //   smallest       height and width that it can do with, where they have a bound
 //   rules          what must hold between arguments and input: {of, holds, else}
 //   blocks         its own
@@ -16,6 +18,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +46,7 @@ struct NetworkArguments {
   double dropout_rate = 0, attention_dropout = 0, layer_norm_epsilon = 1e-6;
   layers::Activation activation = layers::Activation::kRelu;
   bool normalize_first = false, position_embedding = true;
+  bool minimalistic = false, include_preprocessing = true;
 };
 
 /// What a network's file demands of its arguments and of what it reads.
@@ -52,12 +56,14 @@ struct NetworkRule {
 };
 
 struct Network {
-  std::string name;           ///< "VGG16"
-  std::string preprocessing;  ///< what the published weights want: PreprocessInput's caffe, tf or torch; "": none
-  int rank = 3;               ///< of its input: 3 for images, 2 for sequences
+  std::string name;  ///< "VGG16"
+  std::string
+      preprocessing;  ///< what the published weights want: PreprocessInput's caffe, tf or torch, or built_in; "": none
+  int rank = 3;       ///< of its input: 3 for images, 2 for sequences
   std::int64_t smallest = 1;  ///< height and width that the network can do with
   std::vector<NetworkRule> rules;
-  config::Schema schema;  ///< of NetworkArguments
+  std::set<std::string, std::less<>> constants;  ///< parameters of the block that are no arguments
+  config::Schema schema;                         ///< of NetworkArguments
   Block block;
   Definitions definitions;  ///< the file's own blocks
 };
