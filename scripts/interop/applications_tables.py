@@ -55,7 +55,8 @@ def operations(model):
     numbers = sorted((op for op in model.operations if not isinstance(op, keras.layers.Layer) and
                       any(isinstance(a, (int, float)) for a in op._inbound_nodes[0].arguments.args)),
                      key=lambda op: (int((re.findall(r"_(\d+)$", op.name) or ["0"])[0]), type(op).__name__))
-    rescaling = {op: f"rescaling_{i + 1}" for i, op in enumerate(numbers)}
+    before = sum(isinstance(layer, keras.layers.Rescaling) for layer in model.layers)
+    rescaling = {op: f"rescaling_{i}" if i else "rescaling" for i, op in enumerate(numbers, before)}
     last = {}   # of a model inside: the name of its last layer
     name = lambda op: rescaling.get(op, last.get(op, op.name))
     for op in model.layers if all(isinstance(op, keras.layers.Layer) for op in model.operations) else model.operations:
@@ -74,8 +75,7 @@ def rows(model):
         config = op.get_config() if isinstance(op, keras.layers.Layer) else {}
         keys = [key for key in KEYS.get(kind, "").split() if config.get(key) is not None]
         said = " ".join(f"{key}={text_of(config[key])}" for key in keys if not (key == "keepdims" and not config[key]))
-        renamed = {"variable": "gamma"}
-        weights = [(renamed.get(w.name, w.name), shape_of(w.shape)) for w in getattr(op, "weights", [])]
+        weights = [("gamma" if kind == "LayerScale" else w.name, shape_of(w.shape)) for w in getattr(op, "weights", [])]
         yield name, kind, ";".join(reads), said, shape_of(op.output.shape[1:]), weights
 
 

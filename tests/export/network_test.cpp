@@ -61,6 +61,7 @@ std::string python(const config::Node& value) {
 bool same_value(const std::string& key, const std::string& expected, const std::string& found) {
   if (key == "axis")
     return (expected == "3" || expected == "-1") && (found == "3" || found == "-1");  // the last of four
+  if (key == "activation" && expected == "silu") return found == "swish";  // of which every Keras knows that name
   char *end = nullptr, *other = nullptr;
   const double a = std::strtod(expected.c_str(), &end), b = std::strtod(found.c_str(), &other);
   if (!expected.empty() && *end == 0 && !found.empty() && *other == 0) return a == b;
