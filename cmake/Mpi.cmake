@@ -55,7 +55,7 @@ function(_dptrain_mpi_module name wrapper)
   target_include_directories(${target} SYSTEM PRIVATE ${includes})
   target_compile_definitions(${target} PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
   target_link_libraries(${target} PRIVATE dptrain_flags ${link})
-  install(TARGETS ${target} LIBRARY DESTINATION lib)   # where the executable looks, beside its bin/
+  install(TARGETS ${target} LIBRARY DESTINATION lib/dptrain)   # where the executable looks, beside its bin/
 endfunction()
 
 # DPTRAIN_MPI_MODULES: the targets.

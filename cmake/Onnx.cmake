@@ -11,5 +11,5 @@ function(dptrain_onnx_module)
     OUTPUT_NAME dptrain_onnx LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib CXX_VISIBILITY_PRESET hidden)
   target_include_directories(dptrain_module_onnx PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(dptrain_module_onnx PRIVATE dptrain_flags ONNX::proto)
-  install(TARGETS dptrain_module_onnx LIBRARY DESTINATION lib)   # where the executable looks, beside its bin/
+  install(TARGETS dptrain_module_onnx LIBRARY DESTINATION lib/dptrain)   # where the executable looks, beside its bin/
 endfunction()

@@ -14,13 +14,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Folders of a bundle: beside the executable, lib/ under it, ../lib.
+/// Folders of a bundle and of an installation: beside the executable, lib/ under it, ../lib/dptrain, ../lib.
 std::vector<fs::path> folders_of_executable() {
   std::error_code failed;
   const fs::path executable = fs::read_symlink("/proc/self/exe", failed);
   if (failed) return {};
   const fs::path folder = executable.parent_path();
-  return {folder, folder / "lib", folder.parent_path() / "lib"};
+  const fs::path beside = folder.parent_path() / "lib";
+  return {folder, folder / "lib", beside / "dptrain", beside};
 }
 
 std::string path_of(void* handle, const std::string& otherwise) {

@@ -19,7 +19,7 @@ struct LibraryName {
 class DynamicLibrary {
  public:
   /// Each file is tried as the loader finds it (LD_LIBRARY_PATH, ld.so.conf), then beside the executable, in lib/ under
-  /// it and in ../lib. Throws Error{kDevice} in one sentence with the loader's words and the package.
+  /// it, in ../lib/dptrain and ../lib. Throws Error{kDevice}: one sentence with the loader's words and the package.
   explicit DynamicLibrary(const LibraryName& name);
 
   /// `auto* create = library.function<decltype(&cudnnCreate)>("cudnnCreate");` Throws Error{kDevice} where the library

@@ -9,9 +9,9 @@
 
 namespace dptrain::mpi {
 
-/// Opens the module ("libdptrain_openmpi.so": as the loader finds it, beside the executable, in lib/ under it, in
-/// ../lib) and joins the others; returns when all have come. Throws Error{kDevice}: no module, or an MPI that does not
-/// belong to the launcher.
+/// Opens the module ("libdptrain_openmpi.so", found as DynamicLibrary says) and joins the others; returns when all have
+/// come. Throws Error{kDevice}: no module, or an
+/// MPI that does not belong to the launcher.
 std::unique_ptr<Transport> open_mpi(const Launch& launch);
 
 }  // namespace dptrain::mpi

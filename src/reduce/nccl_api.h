@@ -65,8 +65,8 @@ struct Api {
       all_gather;
 };
 
-/// Opens libnccl.so.2: as the loader finds it (LD_LIBRARY_PATH), then beside the executable, in lib/ under it and in
-/// ../lib. It stays open until the process ends. Throws Error{kDevice} in one sentence where it is not there.
+/// Opens libnccl.so.2: as the loader finds it (LD_LIBRARY_PATH), then beside the executable, in lib/ under it, in
+/// ../lib/dptrain and ../lib. It stays open until the process ends. Throws Error{kDevice} in one sentence without it.
 const Api& library();
 /// The same of any file, for tests.
 Api open_library(const std::string& file);
