@@ -155,15 +155,6 @@ function(dptrain_executable)
   dptrain_link_rooms(dptrain ${level})
   add_dependencies(dptrain dptrain_module_onnx ${DPTRAIN_MPI_MODULES})   # opened when it runs
   set_target_properties(dptrain PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
-
-  install(TARGETS dptrain RUNTIME)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION ${CMAKE_INSTALL_DATADIR}/dptrain)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
-  if(NOT CMAKE_CROSSCOMPILING)
-    install(CODE "execute_process(COMMAND $<TARGET_FILE:dptrain> man --quiet --output
-      \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man1\" COMMAND_ERROR_IS_FATAL ANY)")
-  endif()
-  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 endfunction()
 
 # What this build contains, in one line.

@@ -46,6 +46,12 @@ complete -o filenames -F _dptrain dptrain)",
                      join(command_names(app), " "), values, flags);
 }
 
+/// For .zshrc, where it registers itself, and for a file _dptrain on zsh's fpath, where the first call completes, too.
+std::string zsh_script(const App& app) {
+  return "#compdef dptrain\nautoload -U +X bashcompinit && bashcompinit\n" + bash_script(app) +
+         "\nif [[ ${funcstack[1]-} == _dptrain ]]; then _bash_complete -o filenames -F _dptrain; fi";
+}
+
 std::string fish_quoted(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' || c == '\\' ? std::string("\\") + c : std::string(1, c);
@@ -80,7 +86,7 @@ int run(const App& app, const std::string& shell) {
   if (shell == "bash")
     log::print(bash_script(app));
   else if (shell == "zsh")
-    log::print("autoload -U +X bashcompinit && bashcompinit\n" + bash_script(app));
+    log::print(zsh_script(app));
   else if (shell == "fish")
     log::print(fish_script(app));
   else
