@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the bundle for a GPU host: dptrain, its GPU tests, the check script, and every library that is neither glibc's nor
-# NVIDIA's. It runs on x86-64 Linux with a glibc as new as this machine's. What to do with it: docs/gpu.md.
+# Builds the bundle for a GPU host: dptrain, its module for ONNX, its GPU tests, the check script, and every library that is
+# neither glibc's nor NVIDIA's. It runs on x86-64 Linux with a glibc as new as this machine's. What to do with it: docs/gpu.md.
 #
 #   scripts/gpu/pack.sh [--output FILE] [--build-dir DIR] [--arch LIST] [--jobs N] [--without-cuda]
 #
@@ -53,11 +53,11 @@ build_programs() {
   cmake -S . -B "$build" -G Ninja -Wno-dev -DCMAKE_BUILD_TYPE=Release -DDPTRAIN_STATIC=ON -DDPTRAIN_TESTS=ON \
     -DDPTRAIN_CUDA=$cuda "${cuda_flags[@]}" >"$build.log" || { tail -n 20 "$build.log"; fail "cmake failed"; }
   tail -n 4 "$build.log"
-  cmake --build "$build" -j "$jobs" --target dptrain_bundle
+  cmake --build "$build" -j "$jobs" --target dptrain_bundle dptrain_module_onnx
 }
 
 copy_files() {
-  local name path
+  local name path module=$build/lib/libdptrain_onnx.so
   mkdir -p "$bundle/lib" "$bundle/configs/check" "$bundle/tests/plans"
   strip --strip-all -o "$bundle/dptrain" "$build/tests/dptrain_bundle"
   ln -s dptrain "$bundle/dptrain_gpu_tests"   # the same executable under its other name
@@ -65,7 +65,8 @@ copy_files() {
     is_glibc "$name" && continue
     [ "$path" != MISSING ] || fail "$name is not on this machine"
     strip --strip-unneeded -o "$bundle/lib/$name" "$(readlink -f "$path")"
-  done < <(loaded "$bundle/dptrain")
+  done < <({ loaded "$bundle/dptrain"; loaded "$module"; } | sort -u -k 1,1)
+  strip --strip-unneeded -o "$bundle/lib/$(basename "$module")" "$module"
   chmod 755 "$bundle"/lib/*
   cp -r configs/*.yaml configs/bench "$bundle/configs/"
   cp scripts/gpu/small_resnet.yaml "$bundle/configs/check/"
@@ -103,7 +104,7 @@ TEXT
 # origin LIBRARY: package and version, where the distribution is Debian's kind.
 origin() {
   local path package
-  path=$(loaded "$build/tests/dptrain_bundle" | awk -v name="$1" '$1 == name { print $2 }')
+  path=$({ loaded "$build/tests/dptrain_bundle"; loaded "$build/lib/libdptrain_onnx.so"; } | awk -v name="$1" '$1 == name { print $2; exit }')
   package=$(dpkg-query --search "$(readlink -f "$path")" 2>/dev/null | head -n 1 | cut -d: -f1) || true
   if [ -n "$package" ]; then dpkg-query --show --showformat='${Package} ${Version}\n' "$package" | head -n 1; fi
 }
@@ -116,10 +117,15 @@ examine() {
     if ! is_glibc "$name" && [[ $path != "$bundle"/lib/* ]]; then echo "$name ($path)"; fi
   done)
   [ -z "$outside" ] || fail "the loader looks outside the bundle for: $outside"
+  outside=$(for path in "$bundle"/lib/*; do needed "$path"; done | sort -u | while read -r name; do
+    is_glibc "$name" || [ -e "$bundle/lib/$name" ] || echo "$name"
+  done)
+  [ -z "$outside" ] || fail "the libraries of the bundle want others: $outside"
   (
     cd /
     env -i "$bundle/dptrain" --version
     env -i "$bundle/dptrain" devices
+    env -i "$bundle/dptrain" export "$bundle/configs/check/small_resnet.yaml" "$work/small_resnet.onnx"
     env -i "$bundle/dptrain_gpu_tests" --gtest_list_tests | grep -c '^  ' | sed 's/$/ tests/'
   ) || fail "it does not start in an empty environment"
 }
