@@ -1,10 +1,10 @@
 # HDF5 is linked in where the distribution has an archive of it: the shared one brings some forty libraries (for files in
 # the network), which are a third of the time and of the memory that a start takes. Sanitizers want it shared.
 #
-# DPTRAIN_STATIC: executables for machines without the packages of our libraries (scripts/gpu/pack.sh). Where there is an
+# DPTRAIN_STATIC: executables for machines without the packages of our libraries (scripts/gpu/pack.sh, scripts/package.sh tar). Where there is an
 # archive of a library of cmake/ThirdParty.cmake, it is linked in.
-# oneDNN with libgomp, and on Debian 12 Highway, fmt and spdlog stay shared and are looked for in lib/ beside the executable,
-# and so is libstdc++, which oneDNN would bring anyway: two copies of it in one process do not go together.
+# oneDNN with libgomp, and on Debian 12 Highway, fmt and spdlog (unless CMAKE_LIBRARY_PATH names archives of them) stay shared
+# and are looked for in lib/ beside the executable and in ../lib/dptrain, and so is libstdc++, which oneDNN would bring anyway: two copies of it in one process do not go together.
 
 if(DPTRAIN_SANITIZE OR DPTRAIN_FUZZ)
   if(DPTRAIN_STATIC)
@@ -14,7 +14,8 @@ if(DPTRAIN_SANITIZE OR DPTRAIN_FUZZ)
 endif()
 
 # _dptrain_link_archive(<imported target> <name>...): the target stands for lib<name>.a and the archives that it needs
-# in its turn. Without all of them it stays as it was found.
+# in its turn. Without all of them it stays as it was found. What a shared library's headers want defined goes, but for
+# libraries whose definitions say no more than how they were built.
 function(_dptrain_link_archive target)
   set(archives "")
   foreach(name IN LISTS ARGN)
@@ -37,8 +38,12 @@ function(_dptrain_link_archive target)
       endif()
     endforeach()
   endif()
-  set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES "${archives};${CMAKE_DL_LIBS};m")
-  set_property(TARGET ${target} PROPERTY INTERFACE_COMPILE_DEFINITIONS)   # what a shared library's headers want
+  if(NOT target STREQUAL "spdlog::spdlog")   # which names fmt
+    set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES "${archives};${CMAKE_DL_LIBS};m")
+  endif()
+  if(NOT target MATCHES "^(fmt|spdlog|Highway)::")
+    set_property(TARGET ${target} PROPERTY INTERFACE_COMPILE_DEFINITIONS)
+  endif()
 endfunction()
 
 # Another distribution's archive may need more than ours does; then the library stays shared.
@@ -70,11 +75,13 @@ endif()
 _dptrain_link_archive(ZLIB::ZLIB z)
 _dptrain_link_archive(JPEG::JPEG jpeg)
 _dptrain_link_archive(Highway::Highway hwy)
+_dptrain_link_archive(fmt::fmt fmt)
+_dptrain_link_archive(spdlog::spdlog spdlog)
 if(TARGET benchmark::benchmark)
   _dptrain_link_archive(benchmark::benchmark benchmark)
 endif()
 
 # RPATH, which unlike RUNPATH also leads the shared libraries to what they need in their turn.
 target_link_options(dptrain_flags INTERFACE LINKER:--disable-new-dtags LINKER:--gc-sections)
-set(CMAKE_INSTALL_RPATH "$ORIGIN/lib")
+set(CMAKE_INSTALL_RPATH "$ORIGIN/lib:$ORIGIN/../lib/dptrain")
 set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)

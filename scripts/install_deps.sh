@@ -8,6 +8,7 @@
 #   build      the same, a faster linker, and the libraries of the tests and of `bench --kernels`
 #   check      python3 and clang-format, for the tests that read the source
 #   mpi        Open MPI and MPICH, for runs of several processes
+#   package    what scripts/package.sh makes a .deb with and tries it in; lintian examines it where it is
 #   fuzz       clang with libFuzzer
 #   neon       cross compiler, emulator and libraries for AArch64; arm64 becomes an architecture of dpkg's
 #   download   curl, where a data set has to be fetched
@@ -27,6 +28,7 @@ set -euo pipefail
   # procps: pgrep, by which the test of several processes finds them
   build="$product $mpi procps mold libgtest-dev libgmock-dev libbenchmark-dev"
   check="python3 clang-format-14"
+  package="dpkg-dev mmdebstrap curl ca-certificates"
   fuzz="clang libclang-rt-dev"
   neon="cmake ninja-build nlohmann-json3-dev g++-aarch64-linux-gnu qemu-user
     libhwy-dev:arm64 libgtest-dev:arm64 libgmock-dev:arm64"
@@ -45,7 +47,7 @@ optional=()
 for argument in "$@"; do
   case $argument in
     --no-install) install=no ;;
-    product | build | mpi | check | fuzz | neon | download) read -r -d '' -a names <<<"${!argument}" || true; wanted+=("${names[@]}") ;;
+    product | build | mpi | check | package | fuzz | neon | download) read -r -d '' -a names <<<"${!argument}" || true; wanted+=("${names[@]}") ;;
     data) optional+=("$data") ;;
     -h | --help) usage; exit 0 ;;
     *) echo "install_deps: unknown argument '$argument'" >&2; usage >&2; exit 2 ;;
