@@ -83,5 +83,8 @@ endif()
 
 # RPATH, which unlike RUNPATH also leads the shared libraries to what they need in their turn.
 target_link_options(dptrain_flags INTERFACE LINKER:--disable-new-dtags LINKER:--gc-sections)
+set(DPTRAIN_LINK_OPTIONS "" CACHE STRING "With DPTRAIN_STATIC: for the linker of our executable and modules, e.g. another C library (scripts/package/portable.bash)")
+separate_arguments(_link_options UNIX_COMMAND "${DPTRAIN_LINK_OPTIONS}")
+target_link_options(dptrain_flags INTERFACE ${_link_options})
 set(CMAKE_INSTALL_RPATH "$ORIGIN/lib:$ORIGIN/../lib/dptrain")
 set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)

@@ -155,7 +155,7 @@ package_tar() {
   fetch_parts "$parts"
   [ -e "$parts/lib/libstdc++.so" ] || build_parts "$parts"
   link=$(old_glibc_flags "$parts")
-  build_product -DDPTRAIN_STATIC=ON -DCMAKE_LIBRARY_PATH="$parts/lib" -DCMAKE_EXE_LINKER_FLAGS="$link" -DCMAKE_MODULE_LINKER_FLAGS="$link"
+  build_product -DDPTRAIN_STATIC=ON -DCMAKE_LIBRARY_PATH="$parts/lib" -DDPTRAIN_LINK_OPTIONS="$link"
   say "Package"
   name=dptrain-$(project_version)-linux-x86_64
   tree=$work/$name
