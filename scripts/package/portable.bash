@@ -65,7 +65,7 @@ build_parts() (
   g++ $(old_glibc_flags .) -shared -nostdlib -o lib/libstdc++.so.6 "$sysroot/usr/lib/x86_64-linux-gnu/crti.o" "$gcc/crtbeginS.o" \
     -Wl,--whole-archive "$gcc/libstdc++_pic.a" -Wl,--no-whole-archive compatibility.o \
     -Wl,-soname,libstdc++.so.6,-z,relro,-z,defs,--gc-sections,--version-script="$gcc/libstdc++_pic.map" \
-    -lm -lc "$sysroot/lib/x86_64-linux-gnu/libgcc_s.so.1" -lpthread -ldl "$gcc/libgcc.a" \
+    -lm -lc "$sysroot/lib/x86_64-linux-gnu/libgcc_s.so.1" -lpthread -l:libdl.so.2 "$gcc/libgcc.a" \
     "$gcc/crtendS.o" "$sysroot/usr/lib/x86_64-linux-gnu/crtn.o"
   ln -sf libstdc++.so.6 lib/libstdc++.so
   cp -L "$sysroot/usr/lib/x86_64-linux-gnu/libgomp.so.1" lib/
@@ -78,7 +78,7 @@ old_glibc_flags() {
   parts=$(realpath "$1")
   sysroot=$parts/sysroot
   echo "--sysroot=$sysroot -B$sysroot/usr/lib/x86_64-linux-gnu -L$parts/lib -L$sysroot/usr/lib/x86_64-linux-gnu" \
-    "-L$sysroot/lib/x86_64-linux-gnu -Wl,--allow-shlib-undefined $parts/glibc.o -Wl,--no-as-needed,-lpthread,-ldl,-lm,--as-needed"
+    "-L$sysroot/lib/x86_64-linux-gnu -Wl,--allow-shlib-undefined $parts/glibc.o -Wl,--no-as-needed,-lpthread,-l:libdl.so.2,-lm,--as-needed"
 }
 
 is_glibc() { [[ $1 =~ ^(ld-linux.*|linux-vdso|lib(c|m|dl|rt|pthread|resolv|util|anl|mvec))\.so ]]; }
