@@ -78,7 +78,7 @@ old_glibc_flags() {
   parts=$(realpath "$1")
   sysroot=$parts/sysroot
   echo "--sysroot=$sysroot -B$sysroot/usr/lib/x86_64-linux-gnu -L$parts/lib -L$sysroot/usr/lib/x86_64-linux-gnu" \
-    "-L$sysroot/lib/x86_64-linux-gnu -Wl,--allow-shlib-undefined $parts/glibc.o -Wl,--no-as-needed,-lpthread,-l:libdl.so.2,-lm,--as-needed"
+    "-L$sysroot/lib/x86_64-linux-gnu -Wl,--allow-shlib-undefined $parts/glibc.o -Wl,--no-as-needed,-lpthread,-l:libdl.so.2,-l:librt.so.1,-lm,--as-needed"
 }
 
 is_glibc() { [[ $1 =~ ^(ld-linux.*|linux-vdso|lib(c|m|dl|rt|pthread|resolv|util|anl|mvec))\.so ]]; }
