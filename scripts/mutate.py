@@ -64,7 +64,7 @@ FAULTS = [
           "if (layer.calls <= 2) continue;", ["checkpoint"]),
     Fault("a wrong stride", "src/device/cpu/prelu.cpp", "axis->alpha_stride = axis->shared ? 0 : alpha_stride;",
           "axis->alpha_stride = alpha_stride;", ["device"]),
-    Fault("a dropped term", "src/device/gpu/dropout.cpp", ".layer = stream_, .first_row = a.first_row}",
+    Fault("a dropped term", "src/device/gpu/spread_dropout_op.h", ".layer = stream_, .first_row = a.first_row}",
           ".layer = stream_}", ["device"]),
     Fault("a missing wait", "src/device/emu/emu_runtime.cpp", "scheduler().finish(device_);\n    memory_.free(memory);",
           "memory_.free(memory);", ["device"]),

@@ -63,9 +63,9 @@ void say(const train::RateCurve& curve, const experiment::Experiment& experiment
 
 train::RateRange parse_rate_range(const std::string& text, const std::optional<std::int64_t>& steps) {
   const std::size_t dots = text.find("..");
-  const auto low = positive_number(text.substr(0, dots));
-  const auto high = dots == std::string::npos ? std::nullopt : positive_number(text.substr(dots + 2));
-  if (!low || !high || *low >= *high)
+  const double low = positive_number(text.substr(0, dots)).value_or(0);
+  const double high = dots == std::string::npos ? 0 : positive_number(text.substr(dots + 2)).value_or(0);
+  if (low <= 0 || low >= high)
     throw Error(ErrorKind::kUsage,
                 fmt::format("--find-lr must be two learning rates, the smaller first, as in --find-lr=1e-7..10; found "
                             "'{}'",
@@ -73,7 +73,7 @@ train::RateRange parse_rate_range(const std::string& text, const std::optional<s
   constexpr std::int64_t kFewest = 20;
   if (steps && *steps < kFewest)
     throw Error(ErrorKind::kUsage, fmt::format("--find-lr wants {} --steps or more, found {}", kFewest, *steps));
-  train::RateRange range{.low = *low, .high = *high};
+  train::RateRange range{.low = low, .high = high};
   if (steps) range.steps = *steps;
   return range;
 }

@@ -139,7 +139,7 @@ TEST(Keras3File, TheOptimizersVariablesReadBack) {
   optim::RMSpropSpec rmsprop;
   rmsprop.momentum = 0.5;
   rmsprop.centered = true;
-  for (const optim::Optimizer& optimizer :
+  for (const optim::Optimizer optimizer :
        {optim::optimizer_family().make(adam), optim::optimizer_family().make(rmsprop),
         optim::optimizer_family().make(optim::NadamSpec{})}) {
     SCOPED_TRACE(optimizer.name());

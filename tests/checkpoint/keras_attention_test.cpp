@@ -131,7 +131,7 @@ TEST(KerasAttention, AnArgumentOfTheCallIsReadOrRefused) {
             start + " is called with return_attention_scores: true, which dptrain does not have");
   EXPECT_EQ(complaint(both + R"("attention_mask": ["z", 0, 0]}]]])"),
             start + " is called with a tensor as 'attention_mask', which dptrain does not have");
-  EXPECT_EQ(complaint(R"([{"args": [)" + keras3("x") + R"(, 2.5], "kwargs": {}}])", "Multiply", ""),
+  EXPECT_EQ(complaint(R"([{"args": [)" + keras3("x") + R"(, 2.5], "kwargs": {}}])", "Maximum", ""),
             start + " is called with 2.5, which is no tensor");
   EXPECT_EQ(complaint(R"([[["x", 0, 0, {"value": ["z", 0, 0], "use_causal_mask": true}]],
                           [["x", 0, 0, {"value": ["z", 0, 0]}]]])"),

@@ -50,6 +50,9 @@ TEST(Engines, RejectionsAreGroupedByReason) {
 TEST(Engines, AProblemIsDescribedWithWhatIsNotUsual) {
   EXPECT_EQ(describe(sample()),
             "bfloat16 [3, 11, 9, 6] -> [3, 6, 5, 4], filter 3x2, strides 2x2, padding (1, 0), (0, 1), groups 2");
+  auto unaligned = sample();
+  unaligned.alignment = 4;
+  EXPECT_EQ(describe(unaligned), describe(sample()) + ", aligned to 4 bytes");
 }
 
 // Whatever changes the plan must change the key, or a replica would run another one's engine.
@@ -72,6 +75,9 @@ TEST(Engines, CacheKeysDifferWhereverPlansDo) {
   auto half = sample();
   half.type = DType::kF16;
   add(half);
+  auto unaligned = sample();
+  unaligned.alignment = 4;
+  add(unaligned);
   add(sample(), {.tf32 = false});
   add(sample(), {.deterministic = false});
   add(sample(), {.workspace_limit = 5});

@@ -42,8 +42,10 @@ TEST(NormalizationOp, ChannelsOfTheirOwn) {
 }
 
 void check_weights(bool invert, const Shape& in) {
+  layers::NormalizationSpec spec;
+  spec.invert = invert;
   Case c;
-  c.layer = layer(layers::NormalizationSpec{.invert = invert});
+  c.layer = layer(spec);
   c.inputs = {in};
   c.weights = [](std::vector<Tensor>& weights) {
     for (double& variance : weights[1].values) variance = variance * variance + 0.25;

@@ -110,7 +110,9 @@ void expect_nested(const Lines& lines) {
     std::vector<TracedSpan> open;
     for (const TracedSpan& span : spans) {
       while (!open.empty() && open.back().end <= span.begin + kRounding) open.pop_back();
-      if (!open.empty()) EXPECT_LE(span.end, open.back().end + kRounding) << thread << ": " << span.name;
+      if (!open.empty()) {
+        EXPECT_LE(span.end, open.back().end + kRounding) << thread << ": " << span.name;
+      }
       open.push_back(span);
     }
   }

@@ -21,7 +21,9 @@ class NormalizationOp final : public Op {
   }
 
   void forward(const OpArgs& a) override { affine_.forward(a.in(), a.rows * elements_, a.out()); }
-  void backward(const OpArgs& a) override { affine_.backward(a.dy(), a.rows * elements_, a.dx()); }
+  void backward(const OpArgs& a) override {
+    if (a.dx() != nullptr) affine_.backward(a.dy(), a.rows * elements_, a.dx());
+  }
 
  private:
   layers::NormalizationSpec spec_;

@@ -19,6 +19,7 @@ class ChannelAffineOp : public GpuOp {
                            channels_, a.out<void>());
   }
   void backward(const OpArgs& a) override {
+    if (a.dx<void>() == nullptr) return;
     kernel::channel_affine(at(a), type_, a.dy<void>(), part(a, 3), part(a, 1), part(a, 3), a.rows * elements_,
                            channels_, a.dx<void>());
   }
