@@ -56,23 +56,26 @@ unpack_root() {
   mkdir -p "$2" && tar -C "$2" -xf "$roots/$1.tar" && cp -L /etc/resolv.conf "$2/etc/resolv.conf"
 }
 
-# in_root FOLDER [--bind FROM TO]... COMMAND...: runs it there as root, with /proc and /dev, in an almost empty environment.
-# FROM is this machine's, TO the root's.
+# in_root FOLDER [--bind FROM TO]... COMMAND...: runs it there as root, with /proc and /dev, in an almost empty environment:
+# paths, and what names a proxy. FROM is this machine's, TO the root's.
 in_root() {
-  local root=$1 binds=()
+  local root=$1 binds=() proxies=() name
   shift
+  for name in http_proxy https_proxy no_proxy; do
+    if [ -n "${!name:-}" ]; then proxies+=("$name=${!name}"); fi
+  done
   while [ "$1" = --bind ]; do binds+=("$2" "$3"); shift 3; done
   mkdir -p "$root/proc" "$root/dev"
   # shellcheck disable=SC2016  # expanded by the inner shell
   unshare --mount --propagation private bash -c '
-    root=$1 count=$2
-    shift 2
+    root=$1 count=$2 proxies=$3
+    shift 3
     mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" || exit 1
     while [ "$count" -gt 0 ]; do
       mkdir -p "$root$2" && mount --rbind "$1" "$root$2" || exit 1
       shift 2
       count=$((count - 2))
     done
-    exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
-  ' bash "$root" ${#binds[@]} "${binds[@]}" "$@"
+    exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive $proxies "$@"
+  ' bash "$root" ${#binds[@]} "${proxies[*]}" "${binds[@]}" "$@"
 }

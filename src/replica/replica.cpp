@@ -13,7 +13,7 @@
 #include "core/trace.h"
 #include "optim/optimizers/sgd.h"
 #include "replica/arenas.h"
-#include "replica/check_graphs.h"
+#include "replica/checks.h"
 #include "replica/crossings.h"
 #include "replica/executor.h"
 #include "replica/gradient_tree.h"
@@ -53,18 +53,6 @@ struct Replica::Impl {
       update = device.make_update({.plan = plan, .optimizer = options.optimizer, .goes_on = options.goes_on});
     else if (regularized(plan))
       update = device.make_update({.plan = plan, .optimizer = optim::optimizer_family().make(optim::SGDSpec{})});
-  }
-
-  void check(const std::vector<BatchRows>& micro_batches) const {
-    if (micro_batches.empty() || (micro_batches.size() > 1 && !arenas.accumulates()))
-      throw Error(ErrorKind::kInternal, fmt::format("{} micro-batches for a replica made for {}", micro_batches.size(),
-                                                    arenas.accumulates() ? "at least one" : "one"));
-    check_shards(micro_batches.size());
-  }
-  /// Each shard comes in the same number of slices.
-  void check_shards(std::size_t slices) const {
-    if (slices == 0 || slices % at(options.shards) != 0)
-      throw Error(ErrorKind::kInternal, fmt::format("{} slices for {} shards", slices, options.shards));
   }
 
   /// Forward and backward of all micro-batches, reduction and update, queued one by one.
@@ -328,7 +316,7 @@ Replica::~Replica() = default;
 
 void Replica::queue_step(const std::vector<BatchRows>& micro_batches, const StepInputs& in) {
   Impl& r = *impl_;
-  r.check(micro_batches);
+  check_micro_batches(r.options, micro_batches.size(), r.arenas.accumulates());
   r.check_room();
   r.times = {};
   Stopwatch watch;
@@ -378,7 +366,7 @@ StepSums Replica::step(const std::vector<BatchRows>& micro_batches, const StepIn
 
 StepSums Replica::gradients(const std::vector<BatchRows>& micro_batches, std::int64_t valid, std::int64_t number) {
   Impl& r = *impl_;
-  r.check(micro_batches);
+  check_micro_batches(r.options, micro_batches.size(), r.arenas.accumulates());
   r.times = {};
   r.arenas.clear_tables();
   r.clear_accumulated();
@@ -429,7 +417,7 @@ std::optional<NotFinite> Replica::find_not_finite(const std::vector<BatchRows>& 
 void Replica::queue_evaluation(const std::vector<BatchRows>& slices) {
   Impl& r = *impl_;
   r.check_room();
-  r.check_shards(slices.size());
+  check_shards(r.options, slices.size());
   r.times = {};
   const std::size_t pieces = slices.size() / at(r.options.shards);
   const int first = r.next_set();

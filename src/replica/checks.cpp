@@ -1,7 +1,8 @@
-#include "replica/check_graphs.h"
+#include "replica/checks.h"
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/index.h"
 
 namespace dptrain::replica {
 
@@ -16,6 +17,18 @@ void check_graphs(const Options& options, int slots) {
         fmt::format("runtime.cuda_graphs: on wants one replica and accumulate_steps 1, found {} replica{}{}; "
                     "use auto",
                     options.replicas, options.replicas == 1 ? "" : "s", options.accumulate ? " and accumulation" : ""));
+}
+
+void check_micro_batches(const Options& options, std::size_t micro_batches, bool accumulates) {
+  if (micro_batches == 0 || (micro_batches > 1 && !accumulates))
+    throw Error(ErrorKind::kInternal, fmt::format("{} micro-batches for a replica made for {}", micro_batches,
+                                                  accumulates ? "at least one" : "one"));
+  check_shards(options, micro_batches);
+}
+
+void check_shards(const Options& options, std::size_t slices) {
+  if (slices == 0 || slices % at(options.shards) != 0)
+    throw Error(ErrorKind::kInternal, fmt::format("{} slices for {} shards", slices, options.shards));
 }
 
 }  // namespace dptrain::replica

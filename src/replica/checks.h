@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstddef>
+
+#include "replica/replica.h"
+
+namespace dptrain::replica {
+
+/// Throws Error{kUsage} where steps must be recorded (Graphs::kOn) and this replica, of so many slots, cannot do so.
+void check_graphs(const Options& options, int slots);
+
+/// Throw Error{kInternal}. A step has one micro-batch, or, where the replica accumulates, at least one; each shard
+/// comes in the same number of slices.
+void check_micro_batches(const Options& options, std::size_t micro_batches, bool accumulates);
+void check_shards(const Options& options, std::size_t slices);
+
+}  // namespace dptrain::replica
