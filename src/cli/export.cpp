@@ -11,6 +11,8 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "data/preparation.h"
+#include "experiment/model_side.h"
 #include "export/exporter.h"
 
 namespace dptrain::cli {
@@ -21,7 +23,7 @@ struct ExportFlags {
   std::optional<std::int64_t> opset;
   std::optional<std::string> weights;
   ConfigFlags overrides;
-  bool ema = false;
+  bool ema = false, transforms = false;
 };
 
 /// Of a checkpoint's data set; a config alone does not say them.
@@ -29,11 +31,23 @@ std::vector<std::string> class_names(const ModelSource& source) {
   return source.checkpoint.empty() ? std::vector<std::string>() : checkpoint::read_class_names(source.checkpoint);
 }
 
+/// As evaluation makes samples.
+exporting::Preparation preparation_of(const ModelSource& source) {
+  const experiment::DataSection& data = source.experiment.config.data;
+  data::ModelSide model = experiment::input_side(source.experiment.graph);
+  model.learned = source.learned;
+  return data::preparation({&data.test, &data.validation, &data.train},
+                           {data.transforms.eval.begin(), data.transforms.eval.end()}, model);
+}
+
 int run(const ExportFlags& flags) {
   const exporting::Exporter& exporter = exporting::exporter_of(flags.to);
   if (flags.opset && exporter.name != "ONNX")
     throw Error(ErrorKind::kUsage,
                 fmt::format("--opset is of .onnx files, but {} is one of {}", flags.to, exporter.name));
+  if (flags.transforms && exporter.name != "ONNX")
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--with-transforms is of .onnx files, but {} is one of {}", flags.to, exporter.name));
   const SourceUse use{.with_config = "export CONFIG OUTPUT --weights {}", .own_model = true};
   const ModelSource source = open_model_source(flags.source, flags.weights, flags.overrides.overrides(), use);
   const experiment::Experiment& experiment = source.experiment;
@@ -48,6 +62,9 @@ int run(const ExportFlags& flags) {
       .model = model, .class_names = class_names(source), .learned = source.learned, .opset = flags.opset};
   source.describe_training(exported);
   if (flags.ema) exported.optimizer_state.reset();  // it belongs to the other weights
+  std::optional<exporting::Preparation> preparation;
+  if (flags.transforms) preparation = preparation_of(source);
+  exported.preparation = preparation ? &*preparation : nullptr;
   const std::uint64_t bytes = exporter.write(flags.to, exported);
   for (const std::string& advice : exporter.advice(flags.to, model.graph)) log::info(advice);
   log::print(fmt::format("{}: {}, {} parameters, {} bytes", flags.to, exporter.name, with_commas(model.parameters()),
@@ -63,17 +80,20 @@ void add_export(App& app) {
       app.command("export", "write a trained model for other programs: .onnx, .keras, .h5, .safetensors");
   command.describe(
       "The suffix of OUTPUT chooses the format. Of a run's folder it takes best.h5, else last.h5. ONNX files compute "
-      "what "
-      "`predict` computes of the same inputs: the model alone, without the transforms of its data.");
+      "what `predict` computes of the same inputs: the model alone, or with --with-transforms also what is done with "
+      "its "
+      "data before.");
   command.example("runs/fashion-mnist/001 fashion.onnx")
       .example("runs/fashion-mnist/001 fashion.keras")
       .example("runs/a/001/checkpoints/last.h5 a.onnx --ema --opset 13")
+      .example("runs/flowers-cnn/001 flowers.onnx --with-transforms")
       .example("configs/fashion_mnist.yaml fresh.onnx");
   command.positional("RUN|CKPT|CONFIG", flags->source, "a run's folder, a checkpoint, a Keras file, or a config");
   command.positional("OUTPUT", flags->to, "the file to write");
   command.section("Export")
       .whole("--opset", "N", flags->opset, "ONNX: of this version of the operators, 13 to 21 (17)")
       .option("--weights", "CKPT", flags->weights, "for a config: weights of this file")
+      .flag("--with-transforms", flags->transforms, "ONNX: the file takes raw pixels, or a table's columns as they are")
       .flag("--ema", flags->ema, "the averages of an optimizer with use_ema: true");
   flags->overrides.add(command);
   command.run([flags](const Context&) { return run(*flags); });

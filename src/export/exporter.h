@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "export/compiled.h"
+#include "export/preparation.h"
 #include "graph/model.h"
 
 namespace dptrain::exporting {
@@ -25,6 +26,7 @@ struct Exported {
   std::string learned{};                            ///< JSON: what samples are made with, data::Source::learn()
   std::optional<OptimizerState> optimizer_state{};  ///< of compiled.optimizer
   std::optional<std::int64_t> opset{};              ///< of ONNX's operators; the other formats have none
+  const Preparation* preparation = nullptr;  ///< not null: raw samples come in; ONNX
 };
 
 struct Exporter {

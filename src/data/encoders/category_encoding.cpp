@@ -33,6 +33,9 @@ class CategoryEncoding final : public NumberEncoder {
     out[which] = 1;
   }
   void encode_ids(double number, std::int32_t* out) const override { *out = token(number); }
+  std::optional<exporting::PreparedColumn> prepared(const std::string& column) const override {
+    return exporting::PreparedColumn{column, exporting::TakeToken{count_}};
+  }
   std::string describe() const override { return fmt::format("one of {}", count_); }
   nlohmann::json learned() const override { return nlohmann::json::object(); }
 

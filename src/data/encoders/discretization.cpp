@@ -99,6 +99,9 @@ class Discretization final : public NumberEncoder {
     out[bin(number)] = 1;
   }
   void encode_ids(double number, std::int32_t* out) const override { *out = static_cast<std::int32_t>(bin(number)); }
+  std::optional<exporting::PreparedColumn> prepared(const std::string& column) const override {
+    return exporting::PreparedColumn{column, exporting::FindBin{boundaries_}, fill_};
+  }
   std::string describe() const override { return fmt::format("{} bins", floats()); }
   nlohmann::json learned() const override {
     nlohmann::json learned{{"bin_boundaries", boundaries_}};

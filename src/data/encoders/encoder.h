@@ -16,6 +16,7 @@
 
 #include "config/family.h"
 #include "data/source.h"
+#include "export/preparation.h"
 #include "table/schema.h"
 
 namespace dptrain::data {
@@ -64,6 +65,10 @@ class Encoder {
   /// "mean 38.6, deviation 13.6"; "14 words and 1 for unknown ones"
   virtual std::string describe() const = 0;
   virtual nlohmann::json learned() const = 0;
+  /// What it is in files of other programs, under the column's name; nothing where they cannot say it.
+  virtual std::optional<exporting::PreparedColumn> prepared(const std::string& /*column*/) const {
+    return std::nullopt;
+  }
 };
 
 /// (x - mean) / deviation; a missing x is `fill`, NaN where it is refused.

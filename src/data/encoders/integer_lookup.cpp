@@ -88,6 +88,17 @@ class IntegerLookup final : public WordEncoder {
     return index(kKerasUnknown);
   }
   bool is_unknown(std::int32_t index) const override { return index < unknown_; }
+  std::optional<exporting::PreparedColumn> prepared(const std::string& column) const override {
+    if (unknown_ > 1) return std::nullopt;
+    exporting::LookUpWord look{.words = {}, .unknown = {}, .missing = {}, .count = floats()};
+    for (const std::int64_t number : numbers_) look.words.emplace_back(std::to_string(number), places_.at(number));
+    if (unknown_ == 1) look.unknown = 0;
+    if (const auto filled = places_.find(filler_.value_or(kKerasUnknown)); filled != places_.end())
+      look.missing = filled->second;
+    else if (filler_ || missing_ != MissingWord::kError)
+      look.missing = look.unknown;
+    return exporting::PreparedColumn{column, std::move(look)};
+  }
   std::string describe() const override {
     return fmt::format("{} whole numbers{}", numbers_.size(),
                        unknown_ == 0 ? "" : fmt::format(" and {} for unknown ones", unknown_));

@@ -42,6 +42,9 @@ class ColumnNormalization final : public NumberEncoder {
   std::optional<LinearMap> linear() const override {
     return LinearMap{mean_, deviation_, fill_.value_or(std::numeric_limits<double>::quiet_NaN())};
   }
+  std::optional<exporting::PreparedColumn> prepared(const std::string& column) const override {
+    return exporting::PreparedColumn{column, exporting::NormalizeNumber{mean_, deviation_}, fill_};
+  }
   std::string describe() const override {
     return fmt::format("normalised: mean {:.6g}, deviation {:.6g}", mean_, std::sqrt(variance_));
   }

@@ -32,6 +32,10 @@ class ColumnRescaling final : public NumberEncoder {
     // In floats, as Keras.
     *out = static_cast<float>(number) * static_cast<float>(spec_.scale) + static_cast<float>(spec_.offset);
   }
+  std::optional<exporting::PreparedColumn> prepared(const std::string& column) const override {
+    const exporting::RescaleNumber map{static_cast<float>(spec_.scale), static_cast<float>(spec_.offset)};
+    return exporting::PreparedColumn{column, map, fill_};
+  }
   std::string describe() const override {
     return fmt::format("times {}, plus {}", shortest(spec_.scale), shortest(spec_.offset));
   }

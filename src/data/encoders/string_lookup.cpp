@@ -76,6 +76,16 @@ class StringLookup final : public WordEncoder {
     return index(filler_.value_or(""));
   }
   bool is_unknown(std::int32_t index) const override { return index < unknown_; }
+  /// Several indices for unknown words are chosen by a hash, which nobody else has.
+  std::optional<exporting::PreparedColumn> prepared(const std::string& column) const override {
+    if (unknown_ > 1) return std::nullopt;
+    exporting::LookUpWord look{.words = {}, .unknown = {}, .missing = {}, .count = floats()};
+    for (const std::string& word : words_) look.words.emplace_back(word, places_.at(word));
+    if (unknown_ == 1) look.unknown = 0;
+    const auto filled = places_.find(filler_.value_or(""));
+    if (!refuses_missing_) look.missing = filled == places_.end() ? look.unknown : filled->second;
+    return exporting::PreparedColumn{column, std::move(look)};
+  }
   std::string describe() const override {
     return fmt::format("{} words{}", words_.size(),
                        unknown_ == 0 ? "" : fmt::format(" and {} for unknown ones", unknown_));

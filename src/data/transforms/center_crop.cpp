@@ -35,6 +35,9 @@ class CenterCrop final : public Transform {
   bool write_op(std::int32_t, kernels::PixelOp& op) const override {
     return write_crop(spec_.height, spec_.width, 0, false, op), true;
   }
+  std::optional<exporting::ImageStep> image_step() const override {
+    return exporting::CropCentre{.height = spec_.height, .width = spec_.width};
+  }
   Window part(const Shape& image, const DrawKey&, std::uint32_t) const override {
     return fits(image) ? middle(image) : centred(image, spec_.height, spec_.width);
   }

@@ -29,6 +29,16 @@ class Resizing final : public Transform {
              float* out) const override {
     resize_image(in, window(in.shape), resize_, finish, out);
   }
+  std::optional<exporting::ImageStep> image_step() const override {
+    using Filter = exporting::ResizeImage::Filter;
+    const bool nearest = resize_.interpolation == Interpolation::kNearest;
+    return exporting::ResizeImage{.height = resize_.height,
+                                  .width = resize_.width,
+                                  .filter = nearest             ? Filter::kNearest
+                                            : resize_.antialias ? Filter::kTriangle
+                                                                : Filter::kBilinear,
+                                  .crop_to_aspect_ratio = crop_};
+  }
   ReadHint hint() const override {
     return scaled_decode_ ? ReadHint{.least_height = resize_.height, .least_width = resize_.width} : ReadHint{};
   }

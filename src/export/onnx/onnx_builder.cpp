@@ -29,6 +29,20 @@ Dims broadcast_dims(const Dims& a, const Dims& b) {
   return out;
 }
 
+/// TensorProto::DataType.
+std::int64_t number_of(Element type) {
+  switch (type) {
+    case Element::kFloat: return 1;
+    case Element::kUint8: return 2;
+    case Element::kInt32: return 6;
+    case Element::kInt64: return 7;
+    case Element::kString: return 8;
+    case Element::kBool: return 9;
+    case Element::kDouble: return 11;
+  }
+  throw Error(ErrorKind::kInternal, "an unknown type of ONNX's");
+}
+
 std::int64_t product(const Dims& dims) {
   std::int64_t all = 1;
   for (const std::int64_t extent : dims) all *= extent;
@@ -57,6 +71,12 @@ Value Builder::floats(const Dims& dims, std::vector<float> values) {
   const std::string name = unique(scope_ + "/constant");
   graph_.constants[name] = {dims, std::move(values)};
   return {name, dims, Element::kFloat};
+}
+
+Value Builder::doubles(const Dims& dims, std::vector<double> values) {
+  const std::string name = unique(scope_ + "/constant");
+  graph_.constants[name] = {dims, std::move(values)};
+  return {name, dims, Element::kDouble};
 }
 
 Value Builder::integers(std::vector<std::int64_t> values) {
@@ -192,12 +212,8 @@ Value Builder::pad(const Value& x, const std::vector<std::int64_t>& before, cons
 }
 
 Value Builder::cast(const Value& x, Element type) {
-  constexpr std::int64_t kFloat = 1, kInt32 = 6, kInt64 = 7, kBool = 9;  // TensorProto::DataType
-  const std::int64_t to = type == Element::kFloat   ? kFloat
-                          : type == Element::kInt32 ? kInt32
-                          : type == Element::kInt64 ? kInt64
-                                                    : kBool;
-  return node("Cast", {x}, x.dims, {{"to", to}}, type);
+  if (x.type == type) return x;
+  return node("Cast", {x}, x.dims, {{"to", number_of(type)}}, type);
 }
 
 Value Builder::where(const Value& condition, const Value& a, const Value& b) {

@@ -40,6 +40,7 @@ class Builder {
   // Constants. Those with a name are in the file once, whoever asks again.
   Value scalar(float value);
   Value floats(const Dims& dims, std::vector<float> values);
+  Value doubles(const Dims& dims, std::vector<double> values);
   Value integers(std::vector<std::int64_t> values);
   Value named(const std::string& name, const Dims& dims, const std::function<std::vector<float>()>& values);
 

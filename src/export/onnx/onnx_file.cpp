@@ -1,7 +1,8 @@
 // ONNX files: the model as a graph, and dptrain's words about it in the file's metadata.
 
-#include <algorithm>
 #include <limits>
+#include <span>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -40,8 +41,9 @@ void refuse_giants(const graph::Model& model) {
 
 std::uint64_t write_onnx(const std::string& path, const Exported& exported) {
   refuse_giants(exported.model);
-  const auto opset = static_cast<int>(std::clamp<std::int64_t>(exported.opset.value_or(kDefaultOpset), 0, 1000));
-  File file{.graph = model_graph(exported.model, opset),
+  Graph graph = model_graph(exported.model, exported.opset.value_or(kDefaultOpset), exported.preparation);
+  const auto opset = static_cast<int>(exported.opset.value_or(kDefaultOpset));  // one that model_graph takes
+  File file{.graph = std::move(graph),
             .opset = opset,
             .ir_version = ir_version_of(opset),
             .producer = "dptrain",

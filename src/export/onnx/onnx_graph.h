@@ -13,11 +13,11 @@
 
 namespace dptrain::exporting::onnx {
 
-enum class Element { kFloat, kInt32, kInt64, kBool };
+enum class Element { kFloat, kInt32, kInt64, kBool, kDouble, kUint8, kString };
 
-/// Extents; kBatch is the free one.
+/// Extents; those below 0 are free, and have names in the file.
 using Dims = std::vector<std::int64_t>;
-inline constexpr std::int64_t kBatch = -1;
+inline constexpr std::int64_t kBatch = -1, kHeight = -2, kWidth = -3;
 
 struct Graph;
 /// A shared pointer: to the graph inside of a node.
@@ -34,6 +34,7 @@ struct Node {
   std::vector<std::string> inputs;   ///< "": left out
   std::vector<std::string> outputs;  ///< "": not wanted
   std::vector<Attribute> attributes;
+  std::string domain{};  ///< "": ONNX's own
 
   const AttributeValue* find(const std::string& attribute) const {
     for (const Attribute& one : attributes)
@@ -45,7 +46,7 @@ struct Node {
 /// A tensor in the file.
 struct Constant {
   Dims dims;
-  std::variant<std::vector<float>, std::vector<std::int64_t>> values;
+  std::variant<std::vector<float>, std::vector<std::int64_t>, std::vector<double>> values;
 };
 
 /// A tensor that a node, the caller or the file gives.
@@ -62,6 +63,10 @@ struct Graph {
   std::map<std::string, Constant> constants;
   std::map<std::string, Dims> dims{};  ///< of inputs and of what nodes give, for passes; not in the file
 };
+
+/// ONNX's operators for tables and words; this version has LabelEncoder from words to integers.
+inline constexpr const char* kMlDomain = "ai.onnx.ml";
+inline constexpr int kMlOpset = 2;
 
 /// What a file holds.
 struct File {

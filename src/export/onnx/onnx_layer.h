@@ -18,8 +18,14 @@
 #include "config/family.h"
 #include "export/onnx/onnx_builder.h"
 #include "graph/model.h"
+#include "layers/input.h"
 
 namespace dptrain::exporting::onnx {
+
+/// What such an input holds.
+inline Element element_of(const layers::InputSpec& spec) {
+  return spec.dtype == layers::InputType::kInt32 ? Element::kInt32 : Element::kFloat;
+}
 
 /// One call of a layer.
 struct Call {

@@ -6,8 +6,10 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "export/onnx/onnx_layer.h"
+#include "export/onnx/preparing.h"
 #include "export/onnx/transposes.h"
 #include "graph/masks.h"
+#include "layers/input.h"
 #include "layers/layer.h"
 
 namespace dptrain::exporting::onnx {
@@ -15,8 +17,11 @@ namespace {
 
 class Converter {
  public:
-  Converter(const graph::Model& model, int opset)
-      : model_(model), to_(model.graph.name.empty() ? "model" : model.graph.name, opset) {}
+  Converter(const graph::Model& model, int opset, const Preparation* preparation)
+      : model_(model),
+        preparation_(preparation),
+        to_(model.graph.name.empty() ? "model" : model.graph.name, opset),
+        preparing_(to_) {}
 
   Graph convert() {
     reserve_names();
@@ -42,11 +47,24 @@ class Converter {
   void reserve_names() {
     std::set<std::string> inputs;
     for (const int input : model_.graph.inputs) inputs.insert(model_.graph.nodes[static_cast<std::size_t>(input)].name);
+    if (preparation_ != nullptr)
+      for (const auto& input : preparation_->inputs)
+        if (input)
+          for (const PreparedColumn& column : input->columns) inputs.insert(column.name);
     for (const graph::Port& port : model_.graph.outputs) {
       std::string name = graph::name_of(model_.graph, port);
       while (inputs.contains(name)) name += "_output";
       output_names_.push_back(to_.unique(name));
     }
+  }
+
+  /// Of an Input whose samples come raw; else null.
+  const PreparedInput* prepared_of(const graph::Node& node) const {
+    if (preparation_ == nullptr) return nullptr;
+    for (std::size_t i = 0; i < model_.graph.inputs.size(); ++i)
+      if (&model_.graph.nodes[static_cast<std::size_t>(model_.graph.inputs[i])] == &node && preparation_->inputs[i])
+        return &*preparation_->inputs[i];
+    return nullptr;
   }
 
   Value mask_value(const graph::Mask& mask) {
@@ -61,6 +79,10 @@ class Converter {
   std::vector<Value> write(const graph::Node& node, const std::vector<std::vector<graph::Mask>>& masks) {
     const graph::Layer& layer = model_.graph.layers[static_cast<std::size_t>(node.layer)];
     to_.set_scope(node.name);
+    if (const PreparedInput* prepared = prepared_of(node)) {
+      const auto& spec = *layer.spec.get_if<layers::InputSpec>();
+      return {preparing_.input(*prepared, node.name, node.output(), element_of(spec))};
+    }
     const bool heeds = layers::type_of(layer.spec).heeds_masks;
     Call call{.to = to_, .inputs = {}, .masks = {}, .weights = {}, .layer = layer.name, .output = node.output()};
     for (const graph::Port& port : node.inputs) {
@@ -96,18 +118,20 @@ class Converter {
   }
 
   const graph::Model& model_;
+  const Preparation* preparation_;
   Builder to_;
+  Preparing preparing_;
   std::vector<std::vector<Value>> values_;  ///< of each node's outputs
   std::vector<std::string> output_names_;
 };
 
 }  // namespace
 
-Graph model_graph(const graph::Model& model, int opset) {
+Graph model_graph(const graph::Model& model, std::int64_t opset, const Preparation* preparation) {
   if (opset < kLowestOpset || opset > kHighestOpset)
     throw Error(ErrorKind::kUsage, fmt::format("ONNX: opset {} is not one of {} to {}, which this version writes",
                                                opset, kLowestOpset, kHighestOpset));
-  return Converter(model, opset).convert();
+  return Converter(model, static_cast<int>(opset), preparation).convert();
 }
 
 int ir_version_of(int opset) {

@@ -40,7 +40,7 @@ std::vector<std::int64_t> axes_before(std::vector<std::int64_t> axes, const std:
 /// Elements of one sample.
 std::int64_t size_of(const Dims& dims) {
   std::int64_t all = 1;
-  for (const std::int64_t extent : dims) all *= extent == kBatch ? 1 : extent;
+  for (const std::int64_t extent : dims) all *= extent < 0 ? 1 : extent;
   return all;
 }
 

@@ -46,8 +46,7 @@ Value position_embedding(const layers::PositionEmbeddingSpec& spec, Call& call) 
 }
 
 const RegisteredForm kInput = form<layers::InputSpec>([](const layers::InputSpec& spec, Call& call) {
-  const Element type = spec.dtype == layers::InputType::kInt32 ? Element::kInt32 : Element::kFloat;
-  return call.to.input(call.to.scope(), with_batch(spec.shape), type);
+  return call.to.input(call.to.scope(), with_batch(spec.shape), element_of(spec));
 });
 const RegisteredForm kEmbedding = form<layers::EmbeddingSpec>(embedding);
 const RegisteredForm kPositionEmbedding = form<layers::PositionEmbeddingSpec>(position_embedding);

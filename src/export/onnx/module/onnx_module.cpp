@@ -1,6 +1,7 @@
 // The module for ONNX: turns the graph into ONNX's own message. The one source that sees the headers of ONNX and of
 // protobuf; the executable opens it when the first file is written, and starts without these libraries.
 
+#include <algorithm>
 #include <climits>
 #include <exception>
 #include <utility>
@@ -17,9 +18,20 @@ int type_of(Element type) {
     case Element::kFloat: return ::onnx::TensorProto::FLOAT;
     case Element::kInt32: return ::onnx::TensorProto::INT32;
     case Element::kInt64: return ::onnx::TensorProto::INT64;
+    case Element::kDouble: return ::onnx::TensorProto::DOUBLE;
+    case Element::kUint8: return ::onnx::TensorProto::UINT8;
+    case Element::kString: return ::onnx::TensorProto::STRING;
     case Element::kBool: break;
   }
   return ::onnx::TensorProto::BOOL;
+}
+
+const char* name_of_free(std::int64_t extent) {
+  switch (extent) {
+    case kHeight: return "height";
+    case kWidth: return "width";
+    default: return "batch";
+  }
 }
 
 void put_value(const Value& value, bool with_shape, ::onnx::ValueInfoProto& out) {
@@ -30,7 +42,7 @@ void put_value(const Value& value, bool with_shape, ::onnx::ValueInfoProto& out)
   auto* shape = tensor->mutable_shape();
   for (const std::int64_t extent : value.dims) {
     auto* dim = shape->add_dim();
-    extent == kBatch ? dim->set_dim_param("batch") : dim->set_dim_value(extent);
+    extent < 0 ? dim->set_dim_param(name_of_free(extent)) : dim->set_dim_value(extent);
   }
 }
 
@@ -43,6 +55,8 @@ void put_constant(const std::string& name, const Constant& constant, ::onnx::Ten
   };
   if (const auto* floats = std::get_if<std::vector<float>>(&constant.values))
     put(::onnx::TensorProto::FLOAT, *floats);
+  else if (const auto* doubles = std::get_if<std::vector<double>>(&constant.values))
+    put(::onnx::TensorProto::DOUBLE, *doubles);
   else
     put(::onnx::TensorProto::INT64, std::get<std::vector<std::int64_t>>(constant.values));
 }
@@ -91,6 +105,7 @@ void put_graph(const Graph& graph, bool with_shapes, ::onnx::GraphProto& out) {
     ::onnx::NodeProto& made = *out.add_node();
     made.set_op_type(node.op);
     made.set_name(node.name);
+    if (!node.domain.empty()) made.set_domain(node.domain);
     for (const std::string& input : node.inputs) made.add_input(input);
     for (const std::string& output : node.outputs) made.add_output(output);
     for (const Attribute& attribute : node.attributes) {
@@ -101,6 +116,11 @@ void put_graph(const Graph& graph, bool with_shapes, ::onnx::GraphProto& out) {
   }
 }
 
+/// Graphs inside of nodes have ops of ONNX's own domain alone.
+bool uses_domain(const Graph& graph, const char* domain) {
+  return std::ranges::any_of(graph.nodes, [&](const Node& node) { return node.domain == domain; });
+}
+
 std::string serialize(const File& file, std::string& bytes) {
   ::onnx::ModelProto model;
   model.set_ir_version(file.ir_version);
@@ -109,6 +129,11 @@ std::string serialize(const File& file, std::string& bytes) {
   auto* opset = model.add_opset_import();
   opset->set_domain("");
   opset->set_version(file.opset);
+  if (uses_domain(file.graph, kMlDomain)) {
+    auto* more = model.add_opset_import();
+    more->set_domain(kMlDomain);
+    more->set_version(kMlOpset);
+  }
   for (const auto& [key, value] : file.metadata) {
     auto* entry = model.add_metadata_props();
     entry->set_key(key);

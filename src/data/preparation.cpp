@@ -1,0 +1,136 @@
+#include "data/preparation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "data/encoders/encoder.h"
+#include "data/sources/csv_learned.h"
+#include "data/sources/image_folder.h"
+#include "data/sources/join.h"
+#include "data/sources/text.h"
+#include "data/sources/video.h"
+#include "data/transform.h"
+#include "table/schema.h"
+
+namespace dptrain::data {
+namespace {
+
+using exporting::PreparedInput;
+
+[[noreturn]] void refuse(const std::string& what, const std::string& why) {
+  throw Error(ErrorKind::kUsage,
+              fmt::format("--with-transforms: {} {}; without it the file holds the model alone", what, why));
+}
+
+template <class Spec>
+const Spec* find_set(const std::vector<const config::Typed*>& datasets) {
+  for (const config::Typed* set : datasets)
+    if (*set)
+      if (const Spec* found = set->get_if<Spec>()) return found;
+  return nullptr;
+}
+
+/// Maps of channels that follow one another are one, as the pipeline has them.
+std::vector<exporting::ImageStep> steps_of(const std::vector<config::Typed>& transforms) {
+  std::vector<exporting::ImageStep> steps;
+  for (const config::Typed& spec : transforms) {
+    const auto transform = make_transform(spec);
+    if (const auto map = transform->channel_map()) {
+      ChannelMap all = *map;
+      if (auto* before = steps.empty() ? nullptr : std::get_if<exporting::MapChannels>(&steps.back())) {
+        all = *map * ChannelMap{before->scale, before->offset, before->reverse};
+        steps.pop_back();
+      }
+      steps.emplace_back(exporting::MapChannels{all.scale, all.offset, all.reverse});
+    } else if (auto step = transform->image_step()) {
+      steps.push_back(*std::move(step));
+    } else {
+      refuse(fmt::format("data.transforms.eval has {}, which", spec.name()), "has no form outside of dptrain");
+    }
+  }
+  return steps;
+}
+
+/// Samples of arrays: of the model's shape, but that a transform which makes all of one size takes any.
+PreparedInput of_arrays(const Shape& wanted, bool bytes, bool any_size, std::vector<exporting::ImageStep> steps) {
+  std::vector<std::int64_t> raw(wanted.dims().begin(), wanted.dims().end());
+  if (any_size && raw.size() >= 3) raw[raw.size() - 3] = raw[raw.size() - 2] = 0;
+  return {.raw = Shape(raw), .bytes = bytes, .columns = {}, .steps = std::move(steps)};
+}
+
+class LearnedTable {
+ public:
+  LearnedTable(const CSVSpec& spec, const std::string& learned) : learned_(CsvLearned::of(learned)) {
+    missing_ = spec.missing_values.value_or(table::usual_missing_words());
+  }
+
+  const ColumnGroups::Group& group(const ModelSide& model, std::size_t which) const {
+    const auto& groups = learned_.inputs;
+    if (groups.size() == 1 && groups[0].name.empty() && model.input_shapes.size() == 1) return groups[0];
+    const auto found = std::ranges::find(groups, model.input_names[which], &ColumnGroups::Group::name);
+    if (found == groups.end())
+      throw Error(ErrorKind::kData, fmt::format("the table has no input '{}' that the model wants; inputs names it",
+                                                model.input_names[which]));
+    return *found;
+  }
+
+  const CsvLearned::Column& column(const std::string& name) const { return learned_.column(name); }
+
+  PreparedInput input(const ColumnGroups::Group& group) const {
+    PreparedInput input{.raw = {}, .bytes = false, .columns = {}, .steps = {}, .missing = missing_};
+    for (const std::string& name : group.columns) {
+      const CsvLearned::Column& column = learned_.column(name);
+      const auto encoder = restore(column.encoder, nlohmann::json::parse(column.learned));
+      auto prepared = encoder->prepared(name);
+      if (!prepared)
+        refuse(fmt::format("column '{}' becomes numbers by {}, which", name, config::to_json(column.encoder.write())),
+               "has no form outside of dptrain");
+      input.columns.push_back(*std::move(prepared));
+    }
+    return input;
+  }
+
+ private:
+  CsvLearned learned_;
+  std::vector<std::string> missing_;
+};
+
+}  // namespace
+
+exporting::Preparation preparation(const std::vector<const config::Typed*>& datasets,
+                                   const std::vector<config::Typed>& transforms, const ModelSide& model) {
+  if (find_set<TextSpec>(datasets) != nullptr)
+    refuse("the model reads texts, and cutting them into words", "has no form outside of dptrain");
+  if (find_set<JoinSpec>(datasets) != nullptr)
+    refuse("the model reads several data sets side by side, which", "has no form outside of dptrain");
+  const CSVSpec* const csv = find_set<CSVSpec>(datasets);
+  if (csv != nullptr && model.learned.empty())
+    throw Error(ErrorKind::kCheckpoint,
+                "--with-transforms: nothing was learned of the table; a run's checkpoint holds it, a config does not");
+  std::optional<LearnedTable> learned;
+  if (csv != nullptr) learned.emplace(*csv, model.learned);
+  const std::vector<exporting::ImageStep> steps = steps_of(transforms);
+  const bool any_size = Pipeline(transforms, true).fixes_size();
+  const bool files = find_set<ImageFolderSpec>(datasets) != nullptr || find_set<VideoSpec>(datasets) != nullptr;
+  exporting::Preparation all;
+  for (std::size_t i = 0; i < model.input_shapes.size(); ++i) {
+    const bool floats = model.input_type(i) == DType::kF32;
+    const auto own = floats && model.is_transformed(i) ? steps : std::vector<exporting::ImageStep>();
+    const bool bytes = files || expect_pixels(transforms);
+    const ColumnGroups::Group* const group = learned ? &learned->group(model, i) : nullptr;
+    if (group != nullptr && !reads_files(learned->column(group->columns.front()).encoder)) {
+      all.inputs.emplace_back(learned->input(*group)).value().steps = own;
+    } else if (floats && model.is_transformed(i)) {
+      all.inputs.emplace_back(of_arrays(model.input_shapes[i], bytes || group != nullptr, any_size, own));
+    } else {
+      all.inputs.emplace_back(std::nullopt);
+    }
+  }
+  return all;
+}
+
+}  // namespace dptrain::data
