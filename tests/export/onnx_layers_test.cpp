@@ -14,9 +14,6 @@
 namespace dptrain::exporting::onnx {
 namespace {
 
-/// Layers without a form, and a word of the reason.
-const std::map<std::string, std::string> kWithout{};
-
 struct OnnxExample {
   std::string of;  ///< the layers' types
   std::string input;
@@ -99,17 +96,12 @@ graph::Model model_of(const OnnxExample& example) {
   return graph::make_model(graph::graph_of(yaml + "\n"), 1);
 }
 
-TEST(OnnxRollCall, EveryLayerHasAFormOrAReason) {
+TEST(OnnxRollCall, EveryLayerHasAForm) {
   for (const config::TypeDef* type : layers::layer_family().types()) {
     SCOPED_TRACE(type->name);
     const Form* form = find_form(type->type);
     ASSERT_NE(form, nullptr) << "no form: src/export/onnx/layers/";
-    const auto without = kWithout.find(type->name);
-    EXPECT_EQ(static_cast<bool>(form->write), without == kWithout.end());
     EXPECT_TRUE(form->heeds_masks || !static_cast<const layers::LayerType*>(type)->heeds_masks);
-    if (without != kWithout.end()) {
-      EXPECT_THAT(form->reason, ::testing::HasSubstr(without->second));
-    }
   }
 }
 
@@ -132,7 +124,7 @@ TEST(OnnxRollCall, OnnxsCheckerTakesAFileOfEveryLayer) {
       EXPECT_THAT(read.outputs.back(), ::testing::HasSubstr(shape + "] 1"));
     }
   for (const config::TypeDef* type : layers::layer_family().types())
-    EXPECT_TRUE(seen.contains(type->name) || kWithout.contains(type->name)) << "no example of " << type->name;
+    EXPECT_TRUE(seen.contains(type->name)) << "no example of " << type->name;
 }
 
 }  // namespace

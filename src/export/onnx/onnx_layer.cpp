@@ -47,19 +47,15 @@ bool Call::masked() const {
   return std::ranges::any_of(masks, [](const Value& mask) { return !mask.name.empty(); });
 }
 
-void Call::refuse(const std::string& reason) const {
-  throw Error(ErrorKind::kUsage, fmt::format("ONNX: '{}': {}", layer, reason));
-}
-
 const Form* find_form(std::type_index spec) { return forms().find(spec); }
 
 void add_form(std::type_index spec, Form form) { forms().add(spec, std::move(form)); }
 
 std::vector<Value> write_layer(const config::Typed& layer, Call& call) {
   const Form* form = find_form(layer.type());
-  if (form == nullptr || !form->write)
-    throw Error(ErrorKind::kUsage, fmt::format("ONNX: layer '{}': {} has no form in this version's files{}", call.layer,
-                                               layer.name(), form == nullptr ? "" : ": " + form->reason));
+  if (form == nullptr)
+    throw Error(ErrorKind::kUsage,
+                fmt::format("ONNX: layer '{}': {} has no form in this version's files", call.layer, layer.name()));
   if (layers::type_of(layer).heeds_masks && !form->heeds_masks && call.masked())
     throw Error(ErrorKind::kUsage,
                 fmt::format("ONNX: layer '{}': {} under a mask has no form in this version's files; give the Embedding "

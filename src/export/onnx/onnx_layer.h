@@ -3,15 +3,13 @@
 // What ONNX has for each type of layer: a function that adds its nodes to a graph, registered by the type of the spec
 // in export/onnx/layers/, a file per theme:
 //   const RegisteredForm kFlatten = form<layers::FlattenSpec>([](const layers::FlattenSpec&, Call& call) { ... });
-// A layer that ONNX cannot say has the reason in place of the function:
-//   const RegisteredForm kOther = no_form<layers::OtherSpec>("it draws random numbers; leave it out");
 // The table is filled before main and read-only afterwards: any thread may read it.
 
 #include <functional>
-#include <span>
 #include <string>
 #include <type_traits>
 #include <typeindex>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -46,15 +44,12 @@ struct Call {
   /// Made from weights, once for all calls of the layer; `what` names it.
   Value made(const std::string& what, const Dims& dims, const std::function<std::vector<float>()>& values) const;
   bool masked() const;
-  /// Throws Error{kUsage} that names layer and reason.
-  [[noreturn]] void refuse(const std::string& reason) const;
 };
 
 using Write = std::function<std::vector<Value>(const void* spec, Call& call)>;
 
 struct Form {
-  Write write;               ///< empty: there is none
-  std::string reason{};      ///< why, and what to try
+  Write write;
   bool heeds_masks = false;  ///< reads Call::masks
 };
 
@@ -73,11 +68,6 @@ FormBuilder<Spec> form(Function write) {
     else
       return write(*static_cast<const Spec*>(spec), call);
   }}};
-}
-
-template <class Spec>
-FormBuilder<Spec> no_form(std::string reason) {
-  return {{.write = {}, .reason = std::move(reason)}};
 }
 
 /// Null: nobody has thought of it.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "core/error.h"
 #include "core/format.h"
@@ -67,15 +68,6 @@ class Converter {
     return nullptr;
   }
 
-  Value mask_value(const graph::Mask& mask) {
-    Value all;
-    for (const graph::Port& port : mask) {
-      const Value& one = at(port);
-      all = all.name.empty() ? one : to_.binary("Or", all, one, Element::kBool);
-    }
-    return all;
-  }
-
   std::vector<Value> write(const graph::Node& node, const std::vector<std::vector<graph::Mask>>& masks) {
     const graph::Layer& layer = model_.graph.layers[static_cast<std::size_t>(node.layer)];
     to_.set_scope(node.name);
@@ -88,7 +80,8 @@ class Converter {
     for (const graph::Port& port : node.inputs) {
       call.inputs.push_back(at(port));
       const graph::Mask& mask = masks[static_cast<std::size_t>(port.node)][static_cast<std::size_t>(port.port)];
-      call.masks.push_back(heeds ? mask_value(mask) : Value{});
+      // A layer that heeds masks has none that joins several (graph::check_masks).
+      call.masks.push_back(heeds && !mask.empty() ? at(mask.front()) : Value{});
     }
     for (const int weight : layer.weights) call.weights.push_back(&model_.weights[static_cast<std::size_t>(weight)]);
     return write_layer(layer.spec, call);

@@ -1,9 +1,9 @@
 // Columns of tables: numbers normalised, words and bins as one-hot or as ids.
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
+#include <variant>
 
 #include "export/onnx/preparing.h"
 

@@ -4,8 +4,8 @@
 // channels].
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
+#include <variant>
 
 #include "export/onnx/preparing.h"
 

@@ -4,6 +4,7 @@
 #include <set>
 #include <span>
 #include <utility>
+#include <variant>
 
 #include "core/format.h"
 #include "export/onnx/onnx_builder.h"

@@ -4,7 +4,6 @@
 // it.
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,11 +1,13 @@
 #include "export/onnx/transposes.h"
 
 #include <algorithm>
-#include <functional>
+#include <iterator>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
-#include <span>
+#include <utility>
+#include <variant>
 
 #include "export/onnx/onnx_builder.h"
 #include "export/onnx/sinking.h"

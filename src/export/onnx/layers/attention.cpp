@@ -3,6 +3,7 @@
 #include "layers/attention.h"
 
 #include <cmath>
+#include <utility>
 
 #include "export/onnx/onnx_layer.h"
 #include "layers/additive_attention.h"

@@ -1,6 +1,8 @@
 // ConvLSTM2D: one convolution of the inputs of all steps, then a Scan that convolves the state. All of it has the
 // channels behind the batch.
 
+#include <span>
+
 #include "export/onnx/layers/recurrent.h"
 #include "export/onnx/layers/windows.h"
 #include "layers/conv_lstm2d.h"
@@ -8,33 +10,14 @@
 namespace dptrain::exporting::onnx {
 namespace {
 
-/// HWIO as OIHW.
-std::vector<float> image_kernel(const graph::Weight& weight) {
-  return permuted(std::span<const float>(weight.values), weight.def.shape.dims(), {3, 2, 0, 1});
-}
-
-Dims image_kernel_dims(const graph::Weight& weight) { return permuted(weight.def.shape.dims(), {3, 2, 0, 1}); }
-
-Value image_convolution(Builder& to, const Value& x, const Value& kernel, const Value& bias, const Windows& windows) {
-  const Padded padded = pads_of(x, windows);
-  return to.node("Conv", {x, kernel, bias}, {kBatch, kernel.dims[0], padded.out[0], padded.out[1]},
-                 {{"kernel_shape", windows.size},
-                  {"strides", windows.strides},
-                  {"dilations", windows.dilation},
-                  {"pads", padded.pads}});
-}
-
 std::vector<Value> conv_lstm(const layers::ConvLSTM2DSpec& spec, Call& call) {
   Builder& to = call.to;
   const Dims& in = call.x().dims;  // [batch, steps, H, W, C]
   const std::int64_t filters = spec.units;
   const Value images = to.channels_first(to.reshape(call.x(), {kBatch, in[2], in[3], in[4]}));
-  const graph::Weight& kernel = call.weight("kernel");
   const graph::Weight& recurrent = call.weight("recurrent_kernel");
-  const graph::Weight* bias = call.find("bias");
-  const Value of_inputs = image_convolution(
-      to, images, call.made(kernel.def.name, image_kernel_dims(kernel), [&] { return image_kernel(kernel); }),
-      bias == nullptr ? Value{} : call.constant(*bias), windows_of(spec));
+  const Value of_inputs =
+      convolve(to, images, kernel_of(call, call.weight("kernel")), bias_of(call), windows_of(spec), 1);
   const std::int64_t height = of_inputs.dims[2], width = of_inputs.dims[3];
   const Value x = to.reshape(of_inputs, {kBatch, in[1], 4 * filters, height, width});
   std::vector<Value> states;
@@ -43,11 +26,13 @@ std::vector<Value> conv_lstm(const layers::ConvLSTM2DSpec& spec, Call& call) {
   while (states.size() < 2) states.push_back(to.zeros_like_batch(call.x(), {filters, height, width}));
 
   const Step step = [&](Builder& body, const Value& now, const std::vector<Value>& old) -> std::vector<Value> {
-    const Value own = body.named(body.scope() + "/recurrent_kernel", image_kernel_dims(recurrent),
-                                 [&] { return image_kernel(recurrent); });
+    const Builder::Perm perm = kernel_perm(recurrent);
+    const Dims& shape = recurrent.def.shape.dims();
+    const Value own = body.named(body.scope() + "/recurrent_kernel", permuted(shape, perm),
+                                 [&] { return permuted(std::span<const float>(recurrent.values), shape, perm); });
     const Windows windows{
         .size = extents_of(spec.kernel_size), .strides = {1, 1}, .dilation = {1, 1}, .padding = layers::Padding::kSame};
-    const Value z = body.binary("Add", now, image_convolution(body, old[0], own, {}, windows));
+    const Value z = body.binary("Add", now, convolve(body, old[0], own, {}, windows, 1));
     const auto gate = [&](std::int64_t which, layers::Activation activation) {
       return body.activate(body.slice(z, 1, which * filters, (which + 1) * filters), activation);
     };
@@ -56,14 +41,14 @@ std::vector<Value> conv_lstm(const layers::ConvLSTM2DSpec& spec, Call& call) {
     const Value carry = body.binary("Add", kept, added);
     return {body.binary("Mul", gate(3, spec.recurrent_activation), body.activate(carry, spec.activation)), carry};
   };
-  Recurrence made = scan(to, x, states, step, {.reverse = spec.go_backwards, .mask = call.masks[0]});
+  Recurrence made = scan(to, x, states, step, {.reverse = spec.go_backwards});
   made.sequence = to.transpose(made.sequence, {0, 1, 3, 4, 2});
   made.last = to.channels_last(made.last);
   for (Value& state : made.states) state = to.channels_last(state);
   return recurrent_results(to, made, spec.return_sequences, spec.return_state, spec.go_backwards);
 }
 
-const RegisteredForm kConvLSTM2D = form<layers::ConvLSTM2DSpec>(conv_lstm).heeds_masks();
+const RegisteredForm kConvLSTM2D = form<layers::ConvLSTM2DSpec>(conv_lstm);
 
 }  // namespace
 }  // namespace dptrain::exporting::onnx

@@ -15,34 +15,6 @@ namespace {
 
 using Extents = std::vector<std::int64_t>;
 
-/// x and the result have their channels behind the batch; kernel and bias as ONNX has them.
-Value convolve(Call& call, const Value& x, const Value& kernel, const Value& bias, const Windows& windows,
-               std::int64_t groups) {
-  const Padded padded = pads_of(x, windows);
-  Dims dims{kBatch, kernel.dims[0]};
-  dims.insert(dims.end(), padded.out.begin(), padded.out.end());
-  return call.to.node("Conv", {x, kernel, bias}, std::move(dims),
-                      {{"kernel_shape", windows.size},
-                       {"strides", windows.strides},
-                       {"dilations", windows.dilation},
-                       {"pads", padded.pads},
-                       {"group", groups}});
-}
-
-Value bias_of(const Call& call) {
-  const graph::Weight* bias = call.find("bias");
-  return bias == nullptr ? Value{} : call.constant(*bias);
-}
-
-/// [window..., in, out] as [out, in, window...].
-Value kernel_of(const Call& call, const graph::Weight& weight) {
-  const Dims& dims = weight.def.shape.dims();
-  const auto rank = static_cast<std::int64_t>(dims.size());
-  std::vector<std::int64_t> perm{rank - 1, rank - 2};
-  for (std::int64_t axis = 0; axis < rank - 2; ++axis) perm.push_back(axis);
-  return call.constant(weight, perm, permuted(dims, perm));
-}
-
 /// [window..., channels, multiplier] as [channels * multiplier, 1, window...].
 Value depthwise_kernel_of(const Call& call, const graph::Weight& weight) {
   const Dims& dims = weight.def.shape.dims();
@@ -60,7 +32,7 @@ template <class Spec>
 Value convolution(const Spec& spec, Call& call) {
   const Value x = call.to.channels_first(call.x());
   const Value y =
-      convolve(call, x, kernel_of(call, call.weight("kernel")), bias_of(call), windows_of(spec), spec.groups);
+      convolve(call.to, x, kernel_of(call, call.weight("kernel")), bias_of(call), windows_of(spec), spec.groups);
   return call.to.activate(call.to.channels_last(y), spec.activation);
 }
 
@@ -68,7 +40,7 @@ template <class Spec>
 Value depthwise(const Spec& spec, Call& call) {
   const Value x = call.to.channels_first(call.x());
   const graph::Weight& kernel = call.weight(call.find("kernel") != nullptr ? "kernel" : "depthwise_kernel");
-  const Value y = convolve(call, x, depthwise_kernel_of(call, kernel), bias_of(call), windows_of(spec), x.dims[1]);
+  const Value y = convolve(call.to, x, depthwise_kernel_of(call, kernel), bias_of(call), windows_of(spec), x.dims[1]);
   return call.to.activate(call.to.channels_last(y), spec.activation);
 }
 
@@ -77,10 +49,10 @@ Value separable(const Spec& spec, Call& call) {
   const Value x = call.to.channels_first(call.x());
   const Windows windows = windows_of(spec);
   const Value depth =
-      convolve(call, x, depthwise_kernel_of(call, call.weight("depthwise_kernel")), {}, windows, x.dims[1]);
+      convolve(call.to, x, depthwise_kernel_of(call, call.weight("depthwise_kernel")), {}, windows, x.dims[1]);
   const Extents ones(windows.size.size(), 1);
   const Windows points{.size = ones, .strides = ones, .dilation = ones, .padding = layers::Padding::kValid};
-  const Value y = convolve(call, depth, kernel_of(call, call.weight("pointwise_kernel")), bias_of(call), points, 1);
+  const Value y = convolve(call.to, depth, kernel_of(call, call.weight("pointwise_kernel")), bias_of(call), points, 1);
   return call.to.activate(call.to.channels_last(y), spec.activation);
 }
 

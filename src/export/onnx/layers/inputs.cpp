@@ -1,8 +1,9 @@
 // Where data enters, ids become vectors, and masks begin.
 
+#include <utility>
+
 #include "layers/input.h"
 
-#include "core/error.h"
 #include "export/onnx/onnx_layer.h"
 #include "layers/embedding.h"
 #include "layers/masking.h"

@@ -1,7 +1,6 @@
 // Normalizations, with the moving statistics where there are some.
 
 #include <algorithm>
-#include <cmath>
 
 #include "export/onnx/onnx_layer.h"
 #include "layers/batch_normalization.h"

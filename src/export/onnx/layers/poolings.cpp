@@ -1,6 +1,8 @@
 // Poolings. Padding of averages is left out of the divisor (count_include_pad 0); global ones are Reduce ops, which ask
 // for no layout.
 
+#include <utility>
+
 #include "export/onnx/layers/windows.h"
 #include "layers/average_pooling1d.h"
 #include "layers/average_pooling2d.h"

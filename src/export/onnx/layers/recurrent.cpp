@@ -4,6 +4,7 @@
 #include "export/onnx/layers/recurrent.h"
 
 #include <optional>
+#include <utility>
 
 #include "layers/bidirectional.h"
 #include "layers/gru.h"

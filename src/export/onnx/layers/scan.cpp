@@ -1,3 +1,4 @@
+#include <memory>
 #include <utility>
 
 #include "export/onnx/layers/recurrent.h"

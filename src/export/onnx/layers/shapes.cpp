@@ -1,5 +1,7 @@
 // Layers that move values, or copy them.
 
+#include <utility>
+
 #include "export/onnx/onnx_layer.h"
 #include "layers/cropping1d.h"
 #include "layers/cropping2d.h"

@@ -3,6 +3,7 @@
 // output_padding.
 
 #include <algorithm>
+#include <utility>
 
 #include "export/onnx/layers/windows.h"
 #include "layers/conv1d_transpose.h"
@@ -30,18 +31,13 @@ Value transposed(const Spec& spec, Call& call) {
     dims.push_back(out);
   }
   pads.insert(pads.end(), after.begin(), after.end());
-  const graph::Weight& weight = call.weight("kernel");
-  const auto rank = static_cast<std::int64_t>(weight.def.shape.rank());
-  std::vector<std::int64_t> perm{rank - 1, rank - 2};
-  for (std::int64_t axis = 0; axis < rank - 2; ++axis) perm.push_back(axis);
-  std::vector<Value> inputs{x, call.constant(weight, perm, permuted(weight.def.shape.dims(), perm))};
-  if (const graph::Weight* bias = call.find("bias")) inputs.push_back(call.constant(*bias));
-  const Value y = call.to.node("ConvTranspose", inputs, std::move(dims),
-                               {{"kernel_shape", windows.size},
-                                {"strides", windows.strides},
-                                {"dilations", windows.dilation},
-                                {"pads", pads},
-                                {"output_padding", more}});
+  const Value y =
+      call.to.node("ConvTranspose", {x, kernel_of(call, call.weight("kernel")), bias_of(call)}, std::move(dims),
+                   {{"kernel_shape", windows.size},
+                    {"strides", windows.strides},
+                    {"dilations", windows.dilation},
+                    {"pads", pads},
+                    {"output_padding", more}});
   return call.to.activate(call.to.channels_last(y), spec.activation);
 }
 

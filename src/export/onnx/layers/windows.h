@@ -1,8 +1,9 @@
 #pragma once
 
-// Windows of convolutions and poolings in ONNX's attributes. Private to export/onnx/layers. Pure functions.
+// Windows of convolutions and poolings in ONNX's attributes, and convolutions. Private to export/onnx/layers. Pure
+// functions.
 
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "export/onnx/onnx_layer.h"
@@ -66,6 +67,38 @@ inline Padded pads_of(const Value& x, const Windows& windows) {
   }
   padded.pads.insert(padded.pads.end(), after.begin(), after.end());
   return padded;
+}
+
+/// x and the result have their channels behind the batch; kernel and bias as ONNX has them.
+inline Value convolve(Builder& to, const Value& x, const Value& kernel, const Value& bias, const Windows& windows,
+                      std::int64_t groups) {
+  const Padded padded = pads_of(x, windows);
+  Dims dims{x.dims[0], kernel.dims[0]};
+  dims.insert(dims.end(), padded.out.begin(), padded.out.end());
+  return to.node("Conv", {x, kernel, bias}, std::move(dims),
+                 {{"kernel_shape", windows.size},
+                  {"strides", windows.strides},
+                  {"dilations", windows.dilation},
+                  {"pads", padded.pads},
+                  {"group", groups}});
+}
+
+/// [window..., in, out] becomes [out, in, window...].
+inline Builder::Perm kernel_perm(const graph::Weight& weight) {
+  const std::int64_t rank = weight.def.shape.rank();
+  Builder::Perm perm{rank - 1, rank - 2};
+  for (std::int64_t axis = 0; axis < rank - 2; ++axis) perm.push_back(axis);
+  return perm;
+}
+
+inline Value kernel_of(const Call& call, const graph::Weight& weight) {
+  const Builder::Perm perm = kernel_perm(weight);
+  return call.constant(weight, perm, permuted(weight.def.shape.dims(), perm));
+}
+
+inline Value bias_of(const Call& call) {
+  const graph::Weight* bias = call.find("bias");
+  return bias == nullptr ? Value{} : call.constant(*bias);
 }
 
 }  // namespace dptrain::exporting::onnx

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <climits>
 #include <exception>
-#include <utility>
+#include <memory>
+#include <variant>
 
 #include <onnx/onnx_pb.h>
 

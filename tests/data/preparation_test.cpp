@@ -1,0 +1,131 @@
+// What files of other programs are told of the preparation of samples.
+
+#include "data/preparation.h"
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "data/sources/image_folder.h"
+#include "data/sources/text.h"
+#include "data/transforms/center_crop.h"
+#include "data/transforms/normalization.h"
+#include "data/transforms/random_flip.h"
+#include "data/transforms/rescaling.h"
+#include "data/transforms/resizing.h"
+#include "data/yaml_sets.h"
+#include "support/folder.h"
+
+namespace dptrain::data {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+template <class Spec>
+config::Typed transform(Spec spec) {
+  return transform_family().make(std::move(spec));
+}
+
+ModelSide images_side() { return {.input_names = {"in"}, .input_shapes = {Shape{8, 6, 3}}}; }
+
+TEST(Preparation, MapsOfChannelsAreOneAndAResizingFreesTheSize) {
+  const auto made = preparation(
+      {},
+      {transform(ResizingSpec{.height = 8, .width = 6, .antialias = true}),
+       transform(RescalingSpec{.scale = 0.5, .offset = 1}), transform(NormalizationSpec{.mean = {1}, .variance = {4}})},
+      images_side());
+  ASSERT_TRUE(made.inputs.at(0));
+  const exporting::PreparedInput& input = *made.inputs[0];
+  EXPECT_EQ(input.raw, Shape({0, 0, 3}));
+  EXPECT_FALSE(input.bytes);
+  ASSERT_EQ(input.steps.size(), 2U);
+  const auto& resize = std::get<exporting::ResizeImage>(input.steps[0]);
+  EXPECT_EQ(resize.height, 8);
+  EXPECT_EQ(resize.filter, exporting::ResizeImage::Filter::kTriangle);
+  const auto& map = std::get<exporting::MapChannels>(input.steps[1]);
+  EXPECT_THAT(map.scale, ElementsAre(0.25F));
+  EXPECT_THAT(map.offset, ElementsAre(0.0F));
+}
+
+TEST(Preparation, FilesOfImagesAndScalesOfBytesTakeBytes) {
+  const config::Typed folder = dataset_family().make(ImageFolderSpec{});
+  EXPECT_TRUE(preparation({&folder}, {}, images_side()).inputs[0]->bytes);
+  EXPECT_EQ(preparation({&folder}, {}, images_side()).inputs[0]->raw, Shape({8, 6, 3}));
+  EXPECT_TRUE(preparation({}, {transform(RescalingSpec{.scale = 1.0 / 255})}, images_side()).inputs[0]->bytes);
+}
+
+TEST(Preparation, IdsComeAsTheModelTakesThem) {
+  const ModelSide side{.input_names = {"in"}, .input_shapes = {Shape{8}}, .input_types = {DType::kI32}};
+  EXPECT_FALSE(preparation({}, {}, side).inputs.at(0));
+}
+
+std::string refusal(const std::vector<const config::Typed*>& sets, const std::vector<config::Typed>& transforms,
+                    const ModelSide& side) {
+  try {
+    preparation(sets, transforms, side);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "taken";
+}
+
+TEST(Preparation, WhatHasNoFormIsNamed) {
+  const config::Typed texts = dataset_family().make(TextSpec{});
+  EXPECT_THAT(refusal({&texts}, {}, images_side()), HasSubstr("texts"));
+  EXPECT_THAT(refusal({}, {transform(RandomFlipSpec{})}, images_side()), HasSubstr("RandomFlip"));
+}
+
+/// With a table of training `rows` below the line x,kind,y.
+exporting::Preparation of_table(const std::string& rows, const std::string& columns) {
+  const test::Folder folder;
+  std::ofstream(folder / "t.csv") << "x,kind,y\n" << rows;
+  DatasetConfig config;
+  config.train = data_set_of("CSV: {file: FOLDERt.csv, labels: y, columns: {" + columns + "}}", folder / "");
+  ModelSide side{.input_names = {"in"}, .input_shapes = {Shape{4}}};
+  side.learned = open_sources(config, side, 0).learned;
+  return preparation({&config.train}, {}, side);
+}
+
+TEST(Preparation, ColumnsHaveWhatWasLearned) {
+  const exporting::Preparation made = of_table("1,cat,0\n3,dog,1\n,dog,0\n2,,1\n", "x: {Normalization: {missing: 8}}");
+  ASSERT_EQ(made.inputs.at(0)->columns.size(), 2U);
+  const auto& [number, word] = std::pair(made.inputs[0]->columns[0], made.inputs[0]->columns[1]);
+  EXPECT_EQ(number.name, "x");
+  EXPECT_EQ(number.fill, 8.0);
+  EXPECT_EQ(std::get<exporting::NormalizeNumber>(number.step).mean, 3.5);
+  const auto& look = std::get<exporting::LookUpWord>(word.step);
+  EXPECT_THAT(look.words, ElementsAre(Pair("dog", 1), Pair("cat", 2), Pair("", 3)));
+  EXPECT_EQ(look.unknown, 0);
+  EXPECT_EQ(look.missing, 3);
+  EXPECT_EQ(look.count, 4);
+}
+
+TEST(Preparation, RefusedCellsHaveNoIndex) {
+  const auto made = of_table("1,cat,0\n3,dog,1\n", "kind: {StringLookup: {num_oov_indices: 0, missing: error}}");
+  const auto& look = std::get<exporting::LookUpWord>(made.inputs.at(0)->columns.at(1).step);
+  EXPECT_FALSE(look.unknown);
+  EXPECT_FALSE(look.missing);
+}
+
+TEST(Preparation, AHashOfWordsIsRefused) {
+  try {
+    of_table("1,cat,0\n3,dog,1\n", "kind: {Hashing: 4}");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    EXPECT_THAT(error.what(), HasSubstr("column 'kind'"));
+    EXPECT_THAT(error.what(), HasSubstr("Hashing"));
+  }
+}
+
+TEST(Preparation, ATableWithoutWhatWasLearnedIsRefused) {
+  const config::Typed table = data_set_of("CSV: {file: nowhere.csv, labels: y}", "");
+  EXPECT_THAT(refusal({&table}, {}, images_side()), HasSubstr("nothing was learned of the table"));
+}
+
+}  // namespace
+}  // namespace dptrain::data
