@@ -23,7 +23,7 @@ struct ExportFlags {
   std::optional<std::int64_t> opset;
   std::optional<std::string> weights;
   ConfigFlags overrides;
-  bool ema = false, transforms = false;
+  bool ema = false, transforms = false, free_steps = false;
 };
 
 /// Of a checkpoint's data set; a config alone does not say them.
@@ -48,6 +48,11 @@ int run(const ExportFlags& flags) {
   if (flags.transforms && exporter.name != "ONNX")
     throw Error(ErrorKind::kUsage,
                 fmt::format("--with-transforms is of .onnx files, but {} is one of {}", flags.to, exporter.name));
+  if (flags.free_steps && exporter.name != "ONNX")
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--free-steps is of .onnx files, but {} is one of {}", flags.to, exporter.name));
+  if (flags.free_steps && flags.transforms)
+    throw Error(ErrorKind::kUsage, "--free-steps and --with-transforms do not go together; leave one out");
   const SourceUse use{.with_config = "export CONFIG OUTPUT --weights {}", .own_model = true};
   const ModelSource source = open_model_source(flags.source, flags.weights, flags.overrides.overrides(), use);
   const experiment::Experiment& experiment = source.experiment;
@@ -65,6 +70,7 @@ int run(const ExportFlags& flags) {
   std::optional<exporting::Preparation> preparation;
   if (flags.transforms) preparation = preparation_of(source);
   exported.preparation = preparation ? &*preparation : nullptr;
+  exported.free_steps = flags.free_steps;
   const std::uint64_t bytes = exporter.write(flags.to, exported);
   for (const std::string& advice : exporter.advice(flags.to, model.graph)) log::info(advice);
   log::print(fmt::format("{}: {}, {} parameters, {} bytes", flags.to, exporter.name, with_commas(model.parameters()),
@@ -94,6 +100,7 @@ void add_export(App& app) {
       .whole("--opset", "N", flags->opset, "ONNX: of this version of the operators, 13 to 21 (17)")
       .option("--weights", "CKPT", flags->weights, "for a config: weights of this file")
       .flag("--with-transforms", flags->transforms, "ONNX: the file takes raw pixels, or a table's columns as they are")
+      .flag("--free-steps", flags->free_steps, "ONNX: sequences of any length, where no layer depends on it")
       .flag("--ema", flags->ema, "the averages of an optimizer with use_ema: true");
   flags->overrides.add(command);
   command.run([flags](const Context&) { return run(*flags); });

@@ -50,6 +50,22 @@ std::int64_t product(const Dims& dims) {
   return all;
 }
 
+/// For Reshape, what does not say how many steps there are: 0 where an extent stays in its place, -1 where the steps,
+/// axis 1, come to another one and the batch stays.
+Dims without_steps(const Dims& from, const Dims& to) {
+  Dims told = to;
+  for (std::size_t i = 1; i < std::min(from.size(), to.size()); ++i)
+    if (from[i] == to[i]) told[i] = 0;
+  if (from.size() < 2 || to.size() < 2 || told[1] == 0 || from[0] != kBatch || to[0] != kBatch) return told;
+  for (std::size_t i = 1; i < to.size(); ++i)
+    if (to[i] == from[1]) {
+      told[0] = 0;
+      told[i] = -1;
+      return told;
+    }
+  return told;
+}
+
 }  // namespace
 
 std::string Builder::unique(const std::string& wanted) {
@@ -163,7 +179,7 @@ Value Builder::channels_last(const Value& x) {
 
 Value Builder::reshape(const Value& x, const Dims& dims) {
   if (x.dims == dims) return x;
-  return node("Reshape", {x, integers(dims)}, dims, {}, x.type);
+  return node("Reshape", {x, integers(steps_are_free_ ? without_steps(x.dims, dims) : dims)}, dims, {}, x.type);
 }
 
 Value Builder::to_samples(const Value& x, const Shape& shape) { return reshape(x, with_batch(shape)); }

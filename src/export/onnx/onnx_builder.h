@@ -28,6 +28,9 @@ class Builder {
   }
 
   int opset() const noexcept { return opset_; }
+  /// Of the nodes that follow: axis 1 may have any extent, and the file says none where it can be read of a tensor.
+  void free_steps(bool free) { steps_are_free_ = free; }
+  bool steps_are_free() const noexcept { return steps_are_free_; }
   /// Of the nodes that follow: the step's name.
   void set_scope(std::string scope) { scope_ = std::move(scope); }
   const std::string& scope() const noexcept { return scope_; }
@@ -78,6 +81,7 @@ class Builder {
  private:
   Graph graph_;
   int opset_;
+  bool steps_are_free_ = false;
   std::string prefix_, scope_;
   std::set<std::string> taken_;
 };

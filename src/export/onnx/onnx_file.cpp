@@ -12,6 +12,7 @@
 #include "core/format.h"
 #include "dptrain_version.h"
 #include "export/exporter.h"
+#include "export/onnx/free_steps.h"
 #include "export/onnx/module/api.h"
 #include "export/onnx/onnx_model.h"
 
@@ -41,8 +42,10 @@ void refuse_giants(const graph::Model& model) {
 
 std::uint64_t write_onnx(const std::string& path, const Exported& exported) {
   refuse_giants(exported.model);
-  Graph graph = model_graph(exported.model, exported.opset.value_or(kDefaultOpset), exported.preparation);
-  const auto opset = static_cast<int>(exported.opset.value_or(kDefaultOpset));  // one that model_graph takes
+  const std::int64_t wanted = exported.opset.value_or(kDefaultOpset);
+  Graph graph = exported.free_steps ? free_steps_graph(exported.model, wanted)
+                                    : model_graph(exported.model, wanted, {.preparation = exported.preparation});
+  const auto opset = static_cast<int>(wanted);  // one that model_graph takes
   File file{.graph = std::move(graph),
             .opset = opset,
             .ir_version = ir_version_of(opset),

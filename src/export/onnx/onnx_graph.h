@@ -17,7 +17,7 @@ enum class Element { kFloat, kInt32, kInt64, kBool, kDouble, kUint8, kString };
 
 /// Extents; those below 0 are free, and have names in the file.
 using Dims = std::vector<std::int64_t>;
-inline constexpr std::int64_t kBatch = -1, kHeight = -2, kWidth = -3;
+inline constexpr std::int64_t kBatch = -1, kHeight = -2, kWidth = -3, kSteps = -4, kNameless = -5;
 
 struct Graph;
 /// A shared pointer: to the graph inside of a node.

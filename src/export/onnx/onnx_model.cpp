@@ -18,11 +18,13 @@ namespace {
 
 class Converter {
  public:
-  Converter(const graph::Model& model, int opset, const Preparation* preparation)
+  Converter(const graph::Model& model, int opset, const ModelGraphOptions& options)
       : model_(model),
-        preparation_(preparation),
+        preparation_(options.preparation),
         to_(model.graph.name.empty() ? "model" : model.graph.name, opset),
-        preparing_(to_) {}
+        preparing_(to_) {
+    to_.free_steps(options.steps_are_free);
+  }
 
   Graph convert() {
     reserve_names();
@@ -120,11 +122,11 @@ class Converter {
 
 }  // namespace
 
-Graph model_graph(const graph::Model& model, std::int64_t opset, const Preparation* preparation) {
+Graph model_graph(const graph::Model& model, std::int64_t opset, const ModelGraphOptions& options) {
   if (opset < kLowestOpset || opset > kHighestOpset)
     throw Error(ErrorKind::kUsage, fmt::format("ONNX: opset {} is not one of {} to {}, which this version writes",
                                                opset, kLowestOpset, kHighestOpset));
-  return Converter(model, static_cast<int>(opset), preparation).convert();
+  return Converter(model, static_cast<int>(opset), options).convert();
 }
 
 int ir_version_of(int opset) {

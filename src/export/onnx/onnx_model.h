@@ -10,10 +10,15 @@ namespace dptrain::exporting::onnx {
 
 inline constexpr int kLowestOpset = 13, kDefaultOpset = 17, kHighestOpset = 21;
 
+struct ModelGraphOptions {
+  /// Not null: raw samples come in, of tables an input for each column, which has the column's name.
+  const Preparation* preparation = nullptr;
+  bool steps_are_free = false;  ///< nodes are told of the length of steps as little as may be (free_steps.h)
+};
+
 /// Inputs and outputs have the names of their steps and dptrain's layout, the batch is free. Throws Error{kUsage} where
 /// ONNX, or this opset, has no form for a layer; the error names it.
-/// With a preparation raw samples come in: of tables an input for each column, which has the column's name.
-Graph model_graph(const graph::Model& model, std::int64_t opset, const Preparation* preparation = nullptr);
+Graph model_graph(const graph::Model& model, std::int64_t opset, const ModelGraphOptions& options = {});
 /// The oldest version of the format that has the opset, which the most programs open.
 int ir_version_of(int opset);
 

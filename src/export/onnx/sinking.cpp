@@ -180,6 +180,10 @@ std::optional<Sunk> Sinking::reshape(const Node& node, const Node& transpose) {
     if (from < last) return std::nullopt;
     last = from;
   }
+  // A 0 is the extent in that place, which another one would be behind the Transpose.
+  const std::vector<std::int64_t>* told = integers_of(node.inputs[1]);
+  for (std::size_t i = 0; told != nullptr && i < told->size(); ++i)
+    if ((*told)[i] == 0 && perm_of(transpose)[i] != static_cast<std::int64_t>(i)) return std::nullopt;
   Sunk sunk{.node = node};
   sunk.node.inputs[0] = transpose.inputs[0];
   return sunk;

@@ -41,13 +41,18 @@ Value position_embedding(const layers::PositionEmbeddingSpec& spec, Call& call) 
   Builder& to = call.to;
   const Value& x = call.x();
   Value rows = call.constant(call.weight("embeddings"));
-  if (x.dims[1] != spec.sequence_length) rows = to.slice(rows, 0, 0, x.dims[1]);
   const Value shape = to.node("Shape", {x}, {static_cast<std::int64_t>(x.dims.size())}, {}, Element::kInt64);
+  if (to.steps_are_free()) {
+    const Value steps = to.node("Slice", {shape, to.integers({1}), to.integers({2})}, {1}, {}, Element::kInt64);
+    rows = to.node("Slice", {rows, to.integers({0}), steps}, {x.dims[1], x.dims[2]});
+  } else if (x.dims[1] != spec.sequence_length) {
+    rows = to.slice(rows, 0, 0, x.dims[1]);
+  }
   return to.node("Expand", {rows, shape}, x.dims);
 }
 
 const RegisteredForm kInput = form<layers::InputSpec>([](const layers::InputSpec& spec, Call& call) {
-  return call.to.input(call.to.scope(), with_batch(spec.shape), element_of(spec));
+  return call.to.input(call.to.scope(), with_batch(call.output), element_of(spec));
 });
 const RegisteredForm kEmbedding = form<layers::EmbeddingSpec>(embedding);
 const RegisteredForm kPositionEmbedding = form<layers::PositionEmbeddingSpec>(position_embedding);

@@ -31,6 +31,7 @@ const char* name_of_free(std::int64_t extent) {
   switch (extent) {
     case kHeight: return "height";
     case kWidth: return "width";
+    case kSteps: return "steps";
     default: return "batch";
   }
 }
@@ -43,7 +44,10 @@ void put_value(const Value& value, bool with_shape, ::onnx::ValueInfoProto& out)
   auto* shape = tensor->mutable_shape();
   for (const std::int64_t extent : value.dims) {
     auto* dim = shape->add_dim();
-    extent < 0 ? dim->set_dim_param(name_of_free(extent)) : dim->set_dim_value(extent);
+    if (extent >= 0)
+      dim->set_dim_value(extent);
+    else if (extent != kNameless)
+      dim->set_dim_param(name_of_free(extent));
   }
 }
 
