@@ -38,6 +38,7 @@ FREE = {
     "Conv1D": [IDS, {"Conv1D": {"filters": 6, "kernel_size": 3, "padding": "same", "activation": "relu"}},
                {"Conv1D": {"filters": 6, "kernel_size": 3, "padding": "causal", "dilation_rate": 2}}, "GlobalMaxPooling1D", END],
     "pools": [{"Conv1D": {"filters": 6, "kernel_size": 3}}, {"MaxPooling1D": 2}, "GlobalAveragePooling1D", END],
+    "TimeDistributed": [{"TimeDistributed": {"layer": {"Dense": {"units": 6}}}}, {"LSTM": 4}, END],
     "attention": [IDS, PLACES, {"MultiHeadAttention": {"num_heads": 2, "key_dim": 4}}, "LayerNormalization",
                   "GlobalAveragePooling1D", END],
     "masked attention": [MASKED, HEADS, "GlobalAveragePooling1D", END],

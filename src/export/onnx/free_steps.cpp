@@ -138,7 +138,8 @@ Graph free_steps_graph(const graph::Model& model, std::int64_t opset) {
   graph::Model other = model;
   std::size_t tried = 0;
   std::optional<std::pair<std::int64_t, Graph>> last;
-  for (std::int64_t next = std::max<std::int64_t>(1, length - kReach); next <= length + kReach; ++next) {
+  // Not 1: an extent of 1 is stretched, and looks like others.
+  for (std::int64_t next = std::max<std::int64_t>(2, length - kReach); next <= length + kReach; ++next) {
     if (next == length || !set_length(other, next)) continue;
     Graph made = model_graph(other, opset, options);
     if (const auto where = difference(graph, made))

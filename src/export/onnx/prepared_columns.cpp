@@ -12,6 +12,9 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
+/// What no Embedding has: its Gather fails.
+constexpr std::int64_t kNoId = std::numeric_limits<std::int32_t>::max();
+
 class Column {
  public:
   Column(Builder& to, const Value& cells, const PreparedColumn& column, const std::vector<std::string>& missing,
@@ -82,7 +85,7 @@ class Column {
   Value index(const Value& found, const Value& refused, std::int64_t count) {
     if (ids_) {
       Value id = found;
-      if (!refused.name.empty()) id = to_.where(refused, to_.integers({count}), found);
+      if (!refused.name.empty()) id = to_.where(refused, to_.integers({kNoId}), found);
       return to_.cast(id, Element::kInt32);
     }
     const Value flat = to_.reshape(found, {kBatch});

@@ -30,8 +30,8 @@ class Preparing {
 
 /// The steps, of images or clips. Pure functions but for the nodes that they add.
 Value prepare_images(Builder& to, Value x, const std::vector<ImageStep>& steps);
-/// Of a column [batch]: [batch, floats], or with kInt32 [batch, 1]. What is refused becomes NaN, of ids the first
-/// number that Embedding does not have.
+/// Of a column [batch]: [batch, floats], or with kInt32 [batch, 1]. What is refused becomes NaN, of ids a number that
+/// no Embedding has.
 Value prepare_column(Builder& to, const Value& cells, const PreparedColumn& column,
                      const std::vector<std::string>& missing, Element type);
 
