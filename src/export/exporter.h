@@ -26,8 +26,8 @@ struct Exported {
   std::string learned{};                            ///< JSON: what samples are made with, data::Source::learn()
   std::optional<OptimizerState> optimizer_state{};  ///< of compiled.optimizer
   std::optional<std::int64_t> opset{};              ///< of ONNX's operators; the other formats have none
-  const Preparation* preparation = nullptr;  ///< not null: raw samples come in; ONNX
-  bool free_steps = false;                   ///< sequences of any length come in, not together with a preparation; ONNX
+  const Preparation* preparation = nullptr;         ///< not null: raw samples come in; ONNX
+  bool free_steps = false;  ///< sequences of any length come in, not together with a preparation; ONNX
 };
 
 struct Exporter {

@@ -39,25 +39,26 @@ std::string refusal_of_steps(const std::string& yaml) {
 }
 
 TEST(OnnxFreeSteps, StepsAreFreeWhereTheyComeInAndOut) {
-  const Read read = freed(std::string(kTwelveIds) + kVectors + "  - LSTM: {units: 3, return_sequences: true, name: out}\n");
+  const Read read =
+      freed(std::string(kTwelveIds) + kVectors + "  - LSTM: {units: 3, return_sequences: true, name: out}\n");
   EXPECT_EQ(read.complaint, "");
   EXPECT_THAT(read.inputs, ElementsAre("in [batch,steps] 6"));
   EXPECT_THAT(read.outputs, ElementsAre("out [batch,steps,3] 1"));
 }
 
 TEST(OnnxFreeSteps, WhatPoolingLeavesOfThemHasNoName) {
-  const Read read = freed(
-      "layers:\n  - Input: {name: in, shape: [12, 4]}\n  - MaxPooling1D: {pool_size: 2, name: out}\n");
+  const Read read =
+      freed("layers:\n  - Input: {name: in, shape: [12, 4]}\n  - MaxPooling1D: {pool_size: 2, name: out}\n");
   EXPECT_EQ(read.complaint, "");
   EXPECT_THAT(read.outputs, ElementsAre("out [batch,0,4] 1"));
 }
 
 TEST(OnnxFreeSteps, PositionsAreLookedUpForAsManyStepsAsComeIn) {
   const Read read = freed(std::string(kTwelveIds) + kVectors +
-                            "  - PositionEmbedding: {sequence_length: 12, name: p}\n"
-                            "  - Add: {inputs: [e, p]}\n"
-                            "  - MultiHeadAttention: {num_heads: 2, key_dim: 4, inputs: [add, add]}\n"
-                            "  - GlobalMaxPooling1D: {name: out}\n");
+                          "  - PositionEmbedding: {sequence_length: 12, name: p}\n"
+                          "  - Add: {inputs: [e, p]}\n"
+                          "  - MultiHeadAttention: {num_heads: 2, key_dim: 4, inputs: [add, add]}\n"
+                          "  - GlobalMaxPooling1D: {name: out}\n");
   EXPECT_EQ(read.complaint, "");
   EXPECT_THAT(read.inputs, ElementsAre("in [batch,steps] 6"));
 }
@@ -66,7 +67,7 @@ TEST(OnnxFreeSteps, WhatDependsOnTheLengthIsNamed) {
   EXPECT_THAT(refusal_of_steps(std::string(kTwelveIds) + kVectors + "  - Flatten\n  - Dense: {units: 2, name: out}\n"),
               HasSubstr("the weights of 'out'"));
   EXPECT_THAT(refusal_of_steps("layers:\n  - Input: {shape: [12, 4]}\n"
-                      "  - Conv1D: {filters: 2, kernel_size: 3, padding: same, strides: 2, name: c}\n"),
+                               "  - Conv1D: {filters: 2, kernel_size: 3, padding: same, strides: 2, name: c}\n"),
               HasSubstr("the node 'c/Conv' depends on the length"));
 }
 
@@ -75,10 +76,11 @@ TEST(OnnxFreeSteps, WithoutASequenceThereIsNothingToFree) {
 }
 
 TEST(OnnxFreeSteps, SequencesOfTwoLengthsAreRefused) {
-  EXPECT_THAT(refusal_of_steps("layers:\n  - Input: {name: a, shape: [12, 4]}\n  - GlobalMaxPooling1D: {inputs: a, name: c}\n"
-                      "  - Input: {name: b, shape: [9, 4]}\n  - GlobalMaxPooling1D: {inputs: b, name: d}\n"
-                      "  - Add: {inputs: [c, d]}\n"),
-              HasSubstr("sequences of 12 and of 9 steps"));
+  EXPECT_THAT(
+      refusal_of_steps("layers:\n  - Input: {name: a, shape: [12, 4]}\n  - GlobalMaxPooling1D: {inputs: a, name: c}\n"
+                       "  - Input: {name: b, shape: [9, 4]}\n  - GlobalMaxPooling1D: {inputs: b, name: d}\n"
+                       "  - Add: {inputs: [c, d]}\n"),
+      HasSubstr("sequences of 12 and of 9 steps"));
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ Value as_steps(Builder& to, const Value& y, const Value& like, const Shape& shap
   const Value leading = to.node("Slice", {all, to.integers({0}), to.integers({2})}, {2}, {}, Element::kInt64);
   if (shape.rank() == 1) return to.node("Reshape", {y, leading}, with_batch(shape), {}, y.type);
   const Value rest = to.integers(Dims(shape.dims().begin() + 1, shape.dims().end()));
-  const Value dims = to.node("Concat", {leading, rest}, {shape.rank() + 1}, {{"axis", std::int64_t{0}}}, Element::kInt64);
+  const Value dims =
+      to.node("Concat", {leading, rest}, {shape.rank() + 1}, {{"axis", std::int64_t{0}}}, Element::kInt64);
   return to.node("Reshape", {y, dims}, with_batch(shape), {}, y.type);
 }
 
